@@ -1,0 +1,23 @@
+# Compiler cache, fast linker, warnings and sanitizers: what every target of the project shares.
+find_program(SDX_CCACHE ccache)
+if(SDX_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${SDX_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${SDX_CCACHE})
+endif()
+find_program(SDX_MOLD mold)
+if(SDX_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# -Wno-restrict: g++ 12 reports a false positive on std::string + std::string at -O2.
+add_compile_options(-Wall -Wextra $<$<COMPILE_LANGUAGE:CXX>:-Wmissing-declarations> -Wshadow)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-restrict -Wno-psabi)
+endif()
+if(SDX_WARNINGS_AS_ERRORS)
+  add_compile_options(-Werror)
+endif()
+if(SDX_SANITIZE)
+  add_compile_options(-fsanitize=${SDX_SANITIZE} -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${SDX_SANITIZE})
+endif()
