@@ -1,0 +1,45 @@
+// base/logging.h - where messages go: a sink with a threshold, owned by the environment, borrowed by sessions and runs.
+#pragma once
+
+#include <functional>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+namespace sardonyx {
+
+enum class Severity { kVerbose = 0, kInfo = 1, kWarning = 2, kError = 3, kFatal = 4 };  // OrtLoggingLevel's numbers
+
+class Logger {
+ public:
+  // Receives severity, category ("sardonyx"), the logger's id, code location ("" if none) and the message.
+  using Sink = std::function<void(Severity, const char* category, const char* id, const char* location, const char* text)>;
+
+  Logger() = default;  // standard error, warnings and worse
+  Logger(Sink sink, std::string id, Severity threshold) : sink_(std::move(sink)), id_(std::move(id)), threshold_(threshold) {}
+
+  bool Wants(Severity severity) const { return severity >= threshold_; }
+  void Write(Severity severity, const std::string& text, const char* location = "") const;
+
+  template <typename... Parts>
+  void Warn(const Parts&... parts) const { Log(Severity::kWarning, parts...); }
+  template <typename... Parts>
+  void Info(const Parts&... parts) const { Log(Severity::kInfo, parts...); }
+  template <typename... Parts>
+  void Log(Severity severity, const Parts&... parts) const {
+    if (!Wants(severity)) return;
+    std::ostringstream text;
+    (text << ... << parts);
+    Write(severity, text.str());
+  }
+  const Sink& sink() const { return sink_; }
+  const std::string& id() const { return id_; }
+  Severity threshold() const { return threshold_; }
+
+ private:
+  Sink sink_;
+  std::string id_;
+  Severity threshold_ = Severity::kWarning;
+};
+
+}  // namespace sardonyx

@@ -1,0 +1,34 @@
+// base/mapped_file.h - a file as read-only memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace sardonyx {
+
+class MappedFile {
+ public:
+  // Maps the whole regular file `path` (UTF-8). Fails with kNoSuchFile (missing), kInvalidArgument (a folder, a device)
+  // or kFail (permission, system limits), each naming the path and the system's reason. An empty file maps to no bytes.
+  // The file must not be truncated while it is mapped.
+  static std::shared_ptr<const MappedFile> Open(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  const std::string& path() const { return path_; }
+  // Tells the system that the pages inside [offset, offset + size) will not be read again soon (they stay valid).
+  void Release(std::size_t offset, std::size_t size) const;
+
+ private:
+  MappedFile() = default;
+  std::string path_;
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace sardonyx

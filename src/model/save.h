@@ -1,0 +1,20 @@
+// model/save.h - ir::Model to ModelProto bytes or files.
+#pragma once
+
+#include <string>
+
+#include "ir/graph.h"
+
+namespace sardonyx::model {
+
+struct SaveOptions {
+  std::string external_data_file;           // file name beside the model; "": everything inline
+  std::size_t external_data_min_bytes = 1024;
+};
+
+// Writes to a temporary file beside `path`, then renames it. Fails with kFail naming path and the system's reason, and with
+// kInvalidArgument if the protobuf would exceed 2 GB (use external data).
+void SaveFile(const Model& model, const std::string& path, const SaveOptions& options = {});
+std::string SaveBytes(const Model& model);
+
+}  // namespace sardonyx::model
