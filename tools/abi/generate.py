@@ -1,0 +1,408 @@
+#!/usr/bin/env python3
+"""Writes the C headers of the ONNX Runtime ABI, the stub tables and the ABI assertions from the tables beside it.
+
+usage: generate.py                  write the files
+       generate.py --check          compare instead: exit 1 and name every file that differs
+       generate.py --asserts FILE   write a C file of static assertions that our headers must compile with
+
+The tables (*.tsv, opaque.txt) are facts about the binary interface: names, order, types, values. The wording of the
+headers is ours. Slots are frozen: a new release only adds rows at the end of a table.
+"""
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+API_VERSION = 31
+
+# struct, table, header, C++ namespace of the functions behind it, what it is
+TABLES = [
+    ("OrtApi", "ort_api", "c", "", "The main table: environments, options, sessions, values, runs."),
+    ("OrtModelEditorApi", "ort_model_editor_api", "c", "model_editor", "Builds and edits models in memory."),
+    ("OrtCompileApi", "ort_compile_api", "c", "compile", "Compiles a model for an execution provider ahead of time."),
+    ("OrtInteropApi", "ort_interop_api", "c", "interop", "Shares memory and semaphores with graphics APIs."),
+    ("OrtModelPackageApi", "ort_model_package_api", "c", "model_package",
+     "Reads packages that hold several variants of a model."),
+    ("OrtEpApi", "ort_ep_api", "ep", "ep", "What plug-in execution providers call."),
+    ("OrtTrainingApi", "ort_training_api", "training", "training", "On-device training."),
+]
+FIRST_EP_STRUCT = "OrtDataTransferImpl"  # this struct and all behind it belong to the provider header
+
+STRUCT_NOTES = {
+    "OrtApiBase": "The only way in: OrtGetApiBase()->GetApi(ORT_API_VERSION).",
+    "OrtAllocator": "An allocator, ours or the caller's. Fields newer than `version` are not read.",
+    "OrtCustomOp": "A custom operator. Fields newer than `version` are not read.",
+    "OrtEnvCreationOptions": "Arguments of CreateEnvWithOptions; set `version` to ORT_API_VERSION.",
+    "OrtThreadPoolCallbacksConfig": "Callbacks around thread pool work; set `version` to ORT_API_VERSION.",
+    "OrtEp": "An execution provider made by a plug-in. Optional functions may be NULL.",
+    "OrtEpFactory": "Makes the execution providers of a plug-in.",
+    "OrtNodeComputeInfo": "What a provider compiled a group of nodes into.",
+    "OrtKernelImpl": "A kernel made by a plug-in.",
+    "OrtDataTransferImpl": "Copies tensors between the devices of a plug-in.",
+}
+
+
+def rows(name):
+    lines = (HERE / name).read_text().splitlines()
+    return [line.split("\t") for line in lines[1:]]
+
+
+def slots(table):
+    return [(int(i), name, ret, params, since) for i, name, ret, params, since in rows(table + ".tsv")]
+
+
+def signature(ret, pointer, params):
+    """A field or typedef whose type is a function pointer."""
+    return f"{ret} ({pointer})({params})"
+
+
+def enum_text():
+    out, groups = [], {}
+    for enum, name, value, since in rows("enums.tsv"):
+        groups.setdefault(enum, []).append((name, value, since))
+    for enum, entries in groups.items():
+        if enum.startswith("MACRO"):
+            continue
+        since = entries[0][2]
+        out.append(f"// Since {since}.")
+        out.append(f"typedef enum {enum} {{")
+        for name, value, entry_since in entries:
+            text = "(-2147483647 - 1)" if value == "-2147483648" else value
+            note = f"  // since {entry_since}" if entry_since != since else ""
+            out.append(f"  {name} = {text},{note}")
+        out.append(f"}} {enum};\n")
+    macros = [e for group, entries in groups.items() if group.startswith("MACRO:") for e in entries]
+    out.append("// Earlier names of two values.")
+    out += [f"#define {name} {value}" for name, value, _ in macros]
+    return out
+
+
+def forward_text():
+    out = []
+    for line in (HERE / "opaque.txt").read_text().split():
+        out.append(f"typedef struct {line} {line};")
+    names = list(dict.fromkeys(row[0] for row in rows("structs.tsv"))) + [t[0] for t in TABLES]
+    out.append("")
+    out += [f"typedef struct {name} {name};" for name in names]
+    return out
+
+
+def callback_text():
+    out = []
+    for name, kind, type_text, convention in rows("callbacks.tsv"):
+        if kind == "alias":
+            out.append(f"typedef {type_text} {name};")
+            continue
+        match = re.fullmatch(r"(.*?) ?\(\*\)\((.*)\)", type_text)
+        call = "ORT_API_CALL *" if convention == "ORT_API_CALL" else "*"
+        out.append("typedef " + signature(match[1], call + name, match[2]) + ";")
+    for name, ret, params, since, _ in rows("experimental_api.tsv"):
+        out.append(f"// Found by GetExperimentalFunction(\"{name}\"), since {since}.")
+        out.append("typedef " + signature(ret, f"ORT_API_CALL *OrtExperimental_{name}_Fn", params) + " NO_EXCEPTION;")
+    return out
+
+
+def struct_text(ep_part):
+    out, groups, seen_ep = [], {}, False
+    for struct, _, field, type_text, since in rows("structs.tsv"):
+        seen_ep = seen_ep or struct == FIRST_EP_STRUCT
+        if seen_ep == ep_part:
+            groups.setdefault(struct, []).append((field, type_text, since))
+    for struct, fields in groups.items():
+        note = STRUCT_NOTES.get(struct, "")
+        out.append(f"// {note + ' ' if note else ''}Since {fields[0][2]}.")
+        out.append(f"struct {struct} {{")
+        since = fields[0][2]
+        for field, type_text, field_since in fields:
+            if field_since != since:
+                out.append(f"  // since {field_since}:")
+                since = field_since
+            match = re.fullmatch(r"(.*?) \((ORT_API_CALL )?\*\)\((.*)\)", type_text)
+            if match:
+                out.append("  " + signature(match[1], f"{match[2] or ''}*{field}", match[3]) + ";")
+            elif " [" in type_text:
+                base, size = type_text.split(" [")
+                out.append(f"  {base} {field}[{size};")
+            else:
+                out.append(f"  {type_text} {field};")
+        out.append("};\n")
+    return out
+
+
+def ownership():
+    """(table, function) -> who frees what, where it is not plain from the types."""
+    notes = {}
+    for api, function, param, _, rule, _ in rows("ownership.tsv"):
+        notes.setdefault((api, function), []).append(f"{param}: {rule}")
+    return notes
+
+
+def table_text(header):
+    out, notes = [], ownership()
+    for struct, table, where, _, about in TABLES:
+        if where != header:
+            continue
+        out.append(f"// {about}")
+        out.append(f"struct {struct} {{")
+        version = None
+        for index, name, ret, params, since in slots(table):
+            if since != version:
+                out.append(f"  // since {since}")
+                version = since
+            note = "; ".join(notes.get((struct, name), []))
+            if note:
+                out.append(f"  // {note}")
+            out.append(f"  /* {index} */ " + signature(ret, f"ORT_API_CALL *{name}", params) + " NO_EXCEPTION;")
+        out.append("};\n")
+    return out
+
+
+def wrap(lines):
+    """Breaks lines beyond 120 columns at commas and blanks."""
+    out = []
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        lead = "  // " if line.lstrip().startswith("//") else " " * (indent + 4)
+        while len(line) > 120:
+            cut = max(line.rfind(", ", 0, 119) + 1, 0)
+            if cut < 40:
+                cut = line.rfind(" ", 0, 120)
+            out.append(line[:cut].rstrip())
+            line = lead + line[cut:].strip()
+        out.append(line)
+    return out
+
+
+GENERATED = "// Generated by tools/abi/generate.py from the tables beside it; edit those."
+
+PROLOGUE = f"""// onnxruntime_c_api.h - the C interface of Sardonyx, binary and source compatible with ONNX Runtime's (version {API_VERSION}).
+//
+{GENERATED}
+// Every function that returns OrtStatusPtr answers NULL for success; otherwise release the status with ReleaseStatus.
+// Who frees what an output parameter points to is said above the function: "release:X" call X; "free_with:allocator"
+// free with the allocator given; "borrowed" leave it alone. All Release functions accept NULL.
+#pragma once
+#ifndef SARDONYX_ONNXRUNTIME_C_API_H
+#define SARDONYX_ONNXRUNTIME_C_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ORT_API_VERSION {API_VERSION}
+
+#ifdef __cplusplus
+#define NO_EXCEPTION noexcept
+extern "C" {{
+#else
+#define NO_EXCEPTION
+#endif
+
+#ifdef _WIN32
+#define ORT_API_CALL __stdcall
+#define ORT_MUST_USE_RESULT
+#define ORTCHAR_T wchar_t
+#ifdef ORT_DLL_IMPORT
+#define ORT_EXPORT __declspec(dllimport)
+#else
+#define ORT_EXPORT
+#endif
+#else
+#define ORT_API_CALL
+#define ORT_MUST_USE_RESULT __attribute__((warn_unused_result))
+#define ORT_EXPORT __attribute__((visibility("default")))
+#ifndef ORTCHAR_T
+#define ORTCHAR_T char
+#endif
+#endif
+
+// A literal, a macro's value and the source file's name as ORTCHAR_T strings.
+#ifdef _WIN32
+#define ORT_TSTR(x) L##x
+#define ORT_TSTR_ON_MACRO(x) ORT_TSTR(x)
+#define ORT_FILE_INTERNAL(x) ORT_TSTR(x)
+#define ORT_FILE ORT_FILE_INTERNAL(__FILE__)
+#else
+#define ORT_TSTR(x) x
+#define ORT_TSTR_ON_MACRO(x) x
+#define ORT_FILE __FILE__
+#endif
+
+// Parameter marks that programs written for ONNX Runtime use; they mean something to one compiler only.
+#ifndef _MSC_VER
+#define _In_
+#define _In_z_
+#define _In_opt_
+#define _In_opt_z_
+#define _Out_
+#define _Out_opt_
+#define _Outptr_
+#define _Outptr_result_maybenull_
+#define _Inout_
+#define _Inout_opt_
+#define _Inout_updates_(X)
+#define _Inout_updates_all_(X)
+#define _Frees_ptr_opt_
+#define _Ret_maybenull_
+#define _Ret_notnull_
+#define _Check_return_
+#define _In_reads_(X)
+#define _In_reads_opt_(X)
+#define _Out_writes_(X)
+#define _Out_writes_opt_(X)
+#define _Out_writes_all_(X)
+#define _Out_writes_bytes_all_(X)
+#define _Outptr_result_buffer_(X)
+#define _Outptr_result_buffer_maybenull_(X)
+#define _Success_(X)
+#define ORT_ALL_ARGS_NONNULL __attribute__((nonnull))
+#else
+#include <specstrings.h>
+#define ORT_ALL_ARGS_NONNULL
+#endif
+
+// Declare and define functions with the conventions of this interface.
+#define ORT_API(RETURN_TYPE, NAME, ...) RETURN_TYPE ORT_API_CALL NAME(__VA_ARGS__) NO_EXCEPTION
+#define ORT_API_STATUS(NAME, ...) OrtStatusPtr ORT_API_CALL NAME(__VA_ARGS__) NO_EXCEPTION ORT_MUST_USE_RESULT
+#define ORT_API_STATUS_IMPL(NAME, ...) OrtStatusPtr ORT_API_CALL NAME(__VA_ARGS__) NO_EXCEPTION
+#define ORT_API_T(RETURN_TYPE, NAME, ...) RETURN_TYPE (ORT_API_CALL *NAME)(__VA_ARGS__) NO_EXCEPTION
+#define ORT_API2_STATUS(NAME, ...) OrtStatusPtr (ORT_API_CALL *NAME)(__VA_ARGS__) NO_EXCEPTION
+#define ORT_RUNTIME_CLASS(X) \\
+  struct Ort##X;             \\
+  typedef struct Ort##X Ort##X
+#define ORT_CLASS_RELEASE(X) void (ORT_API_CALL *Release##X)(Ort##X * input)
+#define ORT_CLASS_RELEASE2(X) void (ORT_API_CALL *Release##X)(Ort##X * input) NO_EXCEPTION
+"""
+
+
+def exported_text():
+    out = []
+    for name, ret, params, where, _ in rows("exported_functions.tsv"):
+        if where in ("onnxruntime_c_api.h", "providers/cpu/cpu_provider_factory.h") and name != "OrtGetApiBase":
+            out.append(f"ORT_EXPORT {ret} ORT_API_CALL {name}({params}) NO_EXCEPTION;")
+    return out
+
+
+def main_header():
+    out = [PROLOGUE, "// ---- Enumerations ----\n", *enum_text(), "\n// ---- Handles and structs ----\n", *forward_text()]
+    out += ["\n// ---- Callbacks ----\n", *callback_text(), "\n// ---- Structs ----\n", *struct_text(False)]
+    out += ["// ---- Tables of functions ----\n", *table_text("c")]
+    out += ["// ---- Exported functions ----\n", "// The entry point. Never NULL; the table it returns is static.",
+            "ORT_EXPORT const OrtApiBase* ORT_API_CALL OrtGetApiBase(void) NO_EXCEPTION;\n",
+            "// Older ways to choose an execution provider. Providers that are not there answer ORT_INVALID_ARGUMENT.",
+            *exported_text(), "", "#ifdef __cplusplus", "}", "#endif", "",
+            '#include "onnxruntime_ep_c_api.h"', "", "#endif  // SARDONYX_ONNXRUNTIME_C_API_H"]
+    return out
+
+
+def part_header(file, guard, about, body):
+    return [f"// {file} - {about}", "//", GENERATED, "#pragma once", f"#ifndef {guard}", f"#define {guard}", "",
+            '#include "onnxruntime_c_api.h"', "", "#ifdef __cplusplus", 'extern "C" {', "#endif", "", *body,
+            "#ifdef __cplusplus", "}", "#endif", "", f"#endif  // {guard}"]
+
+
+def functions_header():
+    out = ["// capi/functions.h - declares the function behind every slot of every table; definitions are in the area files.",
+           "//", GENERATED, "#pragma once", "", '#include "onnxruntime_c_api.h"', '#include "onnxruntime_training_c_api.h"',
+           ""]
+    for struct, table, _, namespace, _ in TABLES:
+        scope = "sardonyx::capi" + (f"::{namespace}" if namespace else "")
+        out += [f"namespace {scope} {{  // {struct}", ""]
+        for _, name, ret, params, _ in slots(table):
+            out.append(f"{ret} ORT_API_CALL {name}({params}) noexcept;")
+        out += ["", f"}}  // namespace {scope}", ""]
+    return out[:-1]
+
+
+def stub_tables():
+    out = ["// capi/not_implemented.inc - a table of each kind whose slots all answer ORT_NOT_IMPLEMENTED by their name.",
+           "//", GENERATED, "// Included by api_table.cpp only.", ""]
+    for struct, table, _, _, _ in TABLES:
+        out.append(f"constexpr {struct} kNo{struct[3:]} = {{")
+        for _, name, _, _, _ in slots(table):
+            out.append(f'    .{name} = NotImplemented<"{struct}::{name}">{{}},')
+        out += ["};", ""]
+    return out[:-1]
+
+
+def assertions():
+    """C assertions on offsets, signatures, struct fields and enum values; compiled against our headers."""
+    out = ["// abi_asserts.c - compiles only if our headers have the layout of the tables in tools/abi.", "//",
+           GENERATED, "#include <stddef.h>", "", '#include "onnxruntime_c_api.h"', '#include "onnxruntime_training_c_api.h"',
+           ""]
+    same = "_Static_assert(__builtin_types_compatible_p(%s, %s), \"%s\");"
+    for struct, table, _, _, _ in TABLES:
+        entries = slots(table)
+        for index, name, ret, params, _ in entries:
+            out.append(f'_Static_assert(offsetof({struct}, {name}) == {index} * sizeof(void*), "{struct}.{name}");')
+            out.append(f"typedef {ret} (ORT_API_CALL *T_{struct}_{name})({params});")
+            out.append(same % (f"__typeof__((({struct}*)0)->{name})", f"T_{struct}_{name}", f"type {struct}.{name}"))
+        out.append(f'_Static_assert(sizeof({struct}) == {len(entries)} * sizeof(void*), "size of {struct}");')
+    previous = None
+    for struct, _, field, type_text, _ in rows("structs.tsv"):
+        if previous and previous[0] == struct:
+            out.append(f'_Static_assert(offsetof({struct}, {field}) > offsetof({struct}, {previous[1]}), "{field}");')
+        previous = (struct, field)
+        if type_text.startswith("union"):
+            continue
+        match = re.fullmatch(r"(.*?) \((ORT_API_CALL )?\*\)\((.*)\)", type_text)
+        if match:
+            out.append(f"typedef {match[1]} ({match[2] or ''}*T_{struct}_{field})({match[3]});")
+        else:
+            base, _, size = type_text.partition(" [")
+            out.append(f"typedef {base} T_{struct}_{field}{'[' + size if size else ''};")
+        out.append(same % (f"__typeof__((({struct}*)0)->{field})", f"T_{struct}_{field}", f"type {struct}.{field}"))
+    for _, name, value, _ in rows("enums.tsv"):
+        out.append(f'_Static_assert((long long){name} == {value}LL, "{name}");')
+    for name, kind, type_text, _ in rows("callbacks.tsv"):
+        match = re.fullmatch(r"(.*?) ?\(\*\)\((.*)\)", type_text)
+        out.append(f"typedef {type_text} C_{name};" if not match else f"typedef {match[1]} (*C_{name})({match[2]});")
+        out.append(same % (name, f"C_{name}", name))
+    out += ["", "int main(void) { return 0; }"]
+    return out
+
+
+def files():
+    ep_body = [*struct_text(True), *table_text("ep")]
+    training = table_text("training")
+    return {
+        "include/onnxruntime_c_api.h": main_header(),
+        "include/onnxruntime_ep_c_api.h": part_header(
+            "onnxruntime_ep_c_api.h", "SARDONYX_ONNXRUNTIME_EP_C_API_H",
+            "what plug-in execution providers implement and call; included by onnxruntime_c_api.h.", ep_body),
+        "include/onnxruntime_training_c_api.h": part_header(
+            "onnxruntime_training_c_api.h", "SARDONYX_ONNXRUNTIME_TRAINING_C_API_H",
+            "the table of on-device training functions.", training),
+        "src/capi/functions.h": functions_header(),
+        "src/capi/not_implemented.inc": stub_tables(),
+    }
+
+
+def main():
+    if sys.argv[1:2] == ["--asserts"]:
+        pathlib.Path(sys.argv[2]).write_text("\n".join(assertions()) + "\n")
+        return 0
+    check = sys.argv[1:] == ["--check"]
+    if sys.argv[1:] and not check:
+        sys.exit(__doc__)
+    stale = []
+    for name, lines in files().items():
+        lines = [part for line in lines for part in line.split("\n")]
+        text = "\n".join(line.rstrip() for line in wrap(lines)).rstrip() + "\n"
+        path = ROOT / name
+        if check:
+            if not path.exists() or path.read_text() != text:
+                stale.append(name)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    for name in stale:
+        print(f"{name}: not what tools/abi/generate.py writes; run it and commit the result")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
