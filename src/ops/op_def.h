@@ -1,0 +1,115 @@
+// ops/op_def.h - what an operator is: a row of facts plus the functions infer, prepare and (for old versions) upgrade.
+//
+// An operator family is a file with a constexpr table of rows and a function `std::span<const OpDef> FamilyOps()`; the families
+// are listed once, in SDX_OP_FAMILIES (ops/registry.h). A row has ONE semantics, the newest it names; `upgrade` rewrites a
+// node of an older version into it. What differs too much to be rewritten is a row of its own with the older versions.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string_view>
+
+#include "base/dtype.h"
+#include "base/error.h"
+
+namespace sardonyx::ops {
+
+class InferContext;    // ops/infer_context.h
+class PrepareContext;  // ops/prepare_context.h
+class KernelContext;   // ops/kernel_context.h
+class UpgradeContext;  // ops/upgrade_context.h
+
+// A set of element types, for a row's `types`.
+class DTypeSet {
+ public:
+  constexpr DTypeSet() = default;
+  constexpr DTypeSet(std::initializer_list<DType> list) {
+    for (const DType d : list) bits_ |= std::uint32_t{1} << static_cast<int>(d);
+  }
+  constexpr bool Has(DType d) const { return (bits_ >> static_cast<int>(d)) & 1; }
+  constexpr DTypeSet operator|(DTypeSet other) const {
+    DTypeSet sum;
+    sum.bits_ = bits_ | other.bits_;
+    return sum;
+  }
+  constexpr bool empty() const { return bits_ == 0; }
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+
+inline constexpr DTypeSet kIeeeFloats = {DType::kFloat, DType::kDouble, DType::kFloat16, DType::kBFloat16};
+inline constexpr DTypeSet kSignedInts = {DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64};
+inline constexpr DTypeSet kUnsignedInts = {DType::kUInt8, DType::kUInt16, DType::kUInt32, DType::kUInt64};
+inline constexpr DTypeSet kFloat8s = {DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2,
+                                      DType::kFloat8E5M2FNUZ, DType::kFloat8E8M0};
+inline constexpr DTypeSet kSubBytes = {DType::kInt4, DType::kUInt4, DType::kInt2, DType::kUInt2, DType::kFloat4E2M1};
+inline constexpr DTypeSet kComplexes = {DType::kComplex64, DType::kComplex128};
+inline constexpr DTypeSet kIntegers = kSignedInts | kUnsignedInts;
+inline constexpr DTypeSet kNumbers = kIeeeFloats | kIntegers;
+inline constexpr DTypeSet kAllTypes =
+    kNumbers | kFloat8s | kSubBytes | kComplexes | DTypeSet{DType::kString, DType::kBool};
+
+// A short constexpr list, so that a table row can be written {6, 13}.
+template <typename T>
+struct Few {
+  static constexpr std::size_t kMax = 12;
+  T items[kMax] = {};
+  std::size_t size = 0;
+  constexpr Few() = default;
+  constexpr Few(std::initializer_list<T> list) {
+    for (const T& item : list) items[size++] = item;
+  }
+  constexpr const T* begin() const { return items; }
+  constexpr const T* end() const { return items + size; }
+  constexpr bool Has(const T& wanted) const {
+    for (const T& item : *this)
+      if (item == wanted) return true;
+    return false;
+  }
+};
+
+// Sets the types (and, where they are computable, the contents) of the outputs from those of the inputs. Called with symbols
+// when the model is loaded and with numbers when a run is planned. Fails with kInvalidGraph / kInvalidArgument.
+using InferFn = void(InferContext&);
+
+// Computes the outputs. Input shapes are final; outputs with inferred shapes are allocated.
+using RunFn = void(KernelContext&);
+
+// What `prepare` makes of a node, once: the function for its element types and its constant state (attributes as the kernel
+// wants them, packed weights). Shared by all runs, so it is never changed.
+struct Prepared {
+  RunFn* run = nullptr;
+  std::shared_ptr<const void> state;  // shared: programs built from one model share packed weights
+};
+using PrepareFn = Prepared(PrepareContext&);
+
+// Rewrites the node, seen as `since_version`, into the row's newest semantics.
+using UpgradeFn = void(UpgradeContext&);
+
+enum Traits : std::uint16_t {
+  kNone = 0,
+  kCommutative = 1,    // the first two inputs may be swapped
+  kView = 2,           // output 0 is always the bytes of input 0 under its own shape: planned as an alias, run only if it can't be
+  kMayAlias = 4,       // output 0 may overwrite any input that has its shape and element size
+  kRandom = 8,         // differs from run to run: never folded, merged or moved
+  kElementwise = 16,   // y[i] depends on x[i] of every (broadcast) input only
+  kShapeOnly = 32,     // reads only the shape of input 0, not its bytes (Shape, Size)
+  kNoFold = 64,        // not worth folding (the result is larger than what makes it)
+};
+
+struct OpDef {
+  std::string_view domain = "";  // "" is ai.onnx
+  std::string_view name;
+  Few<int> since;                // every opset version that `upgrade` and these semantics cover
+  DTypeSet types = {};           // supported element types of input `typed_input` (of output 0 if there are no inputs);
+                                 // empty: `prepare` decides alone
+  int typed_input = 0;
+  InferFn* infer = nullptr;
+  PrepareFn* prepare = nullptr;
+  UpgradeFn* upgrade = nullptr;
+  std::uint16_t traits = kNone;
+};
+
+}  // namespace sardonyx::ops

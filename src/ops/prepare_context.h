@@ -1,0 +1,52 @@
+// ops/prepare_context.h - what an operator's prepare function sees.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ops/node_view.h"
+#include "ops/op_def.h"
+
+namespace sardonyx::ops {
+
+class PrepareContext : public AttributeReader {
+ public:
+  struct Input {
+    Type type;                        // shapes may be symbolic or unknown
+    const Tensor* constant = nullptr;  // contents that no run can change; valid while the program lives
+    bool present = false;
+  };
+  PrepareContext(const Graph& graph, const Node& node, const OpDef& op, std::span<const Input> inputs,
+                 std::span<const Type> outputs)
+      : AttributeReader(graph, node), op_(&op), inputs_(inputs), outputs_(outputs), packed_(inputs.size(), false) {}
+
+  const OpDef& op() const { return *op_; }
+  bool HasInput(std::size_t i) const { return i < inputs_.size() && inputs_[i].present; }
+  const Type& InputType(std::size_t i) const;
+  DType InputDType(std::size_t i) const { return InputType(i).dtype; }
+  const Type& OutputType(std::size_t i) const;
+  DType OutputDType(std::size_t i) const { return OutputType(i).dtype; }
+  const Tensor* Constant(std::size_t i) const { return HasInput(i) ? inputs_[i].constant : nullptr; }
+  // The kernel has its own copy of constant input i and will not read it: its memory may be released.
+  void MarkPacked(std::size_t i) { packed_[i] = true; }
+  bool IsPacked(std::size_t i) const { return packed_[i]; }
+  // The index that KernelContext::RunSubgraph takes for a graph attribute.
+  std::size_t SubgraphIndex(std::string_view attribute) const;
+  // Fails with kNotImplemented naming operator, opset version, what (e.g. "input 'X' of") type.
+  [[noreturn]] void Unsupported(std::string_view what, DType dtype) const;
+  [[noreturn]] void Unsupported(std::string_view what) const;
+
+ private:
+  const OpDef* op_;
+  std::span<const Input> inputs_;
+  std::span<const Type> outputs_;
+  std::vector<bool> packed_;
+};
+
+// Prepared with a state made from `value`.
+template <typename State>
+Prepared WithState(RunFn* run, State value) {
+  return {run, std::make_shared<const State>(std::move(value))};
+}
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,39 @@
+// ops/registry.h - a session's operators: the built-in tables, before them what custom domains add.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ops/op_def.h"
+
+namespace sardonyx::ops {
+
+// The operator families, one word each: X(Unary) declares UnaryOps(), the table at the end of unary.cpp.
+#define SDX_OP_FAMILIES(X) \
+  X(Binary)                \
+  X(Unary)
+
+#define SDX_DECLARE(Family) std::span<const OpDef> Family##Ops();
+SDX_OP_FAMILIES(SDX_DECLARE)
+#undef SDX_DECLARE
+
+class Registry {
+ public:
+  Registry();  // the built-in operators
+  // Rows found before the built-in ones; the span must outlive the registry.
+  void AddFirst(std::span<const OpDef> ops);
+  // The row that covers the version; nullptr if there is none.
+  const OpDef* Find(std::string_view domain, std::string_view name, int since_version) const;
+  // True if any row has this name, whatever its version.
+  bool HasName(std::string_view domain, std::string_view name) const;
+  std::vector<const OpDef*> All() const;  // sorted by domain and name
+
+ private:
+  void Add(std::span<const OpDef> ops, bool first);
+  std::unordered_map<std::string, std::vector<const OpDef*>> rows_;  // key: domain + '\n' + name
+};
+
+}  // namespace sardonyx::ops

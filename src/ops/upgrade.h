@@ -1,0 +1,32 @@
+// ops/upgrade.h - from the author's opset versions to one semantics per operator.
+#pragma once
+
+#include <memory>
+
+#include "ir/graph.h"
+#include "ops/registry.h"
+#include "ops/upgrade_context.h"
+
+namespace sardonyx::ops {
+
+// A node in its newest spelling: the node itself where it is that already, else an upgraded copy.
+class Canonical {
+ public:
+  Canonical(const Graph& graph, const Node& node, const Registry& registry);
+  const Node& node() const { return upgraded_ ? upgraded_->node : *original_; }
+  const OpDef* op() const { return op_; }  // nullptr: no row (an unknown operator or a call of a function)
+  // The constant input i where the spelling moved an attribute there, else what the graph says; nullptr if not constant.
+  const Tensor* Constant(const Graph& graph, std::size_t i) const;
+  bool HasInput(std::size_t i) const;
+
+ private:
+  friend void Upgrade(Graph& graph, const Registry& registry);
+  const Node* original_;
+  const OpDef* op_ = nullptr;
+  std::unique_ptr<UpgradeContext> upgraded_;
+};
+
+// Rewrites every node (of subgraphs, too) into its newest spelling; constants become initializers.
+void Upgrade(Graph& graph, const Registry& registry);
+
+}  // namespace sardonyx::ops
