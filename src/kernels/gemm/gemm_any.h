@@ -1,0 +1,50 @@
+// kernels/gemm/gemm_any.h - matrix products of the element types that are rarely fast paths: f64, i32, i64, u32, u64.
+//
+// C[M, N] = alpha * A[M, K] * B[K, N] + beta * C0, integers modulo 2^32 or 2^64. Plain cache-blocked loops, vectorised
+// per ISA; f64 has a register tile. Nothing allocates or throws; bits do not depend on the thread count. Error of f64:
+// at most K * 2^-53 * sum |A||B| per element, tested in gemm_any_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/parallel.h"
+#include "kernels/dispatch.h"
+
+namespace sardonyx::kernels {
+
+// Strides count elements; batch as in GemmF32Args. T: double, int32_t, int64_t, uint32_t, uint64_t.
+template <typename T>
+struct GemmAnyArgs {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  const T* a = nullptr;  // [M, K], trans_a: [K, M]
+  std::int64_t lda = 0;
+  bool trans_a = false;
+  const T* b = nullptr;  // [K, N], trans_b: [N, K]
+  std::int64_t ldb = 0;
+  bool trans_b = false;
+  T* c = nullptr;  // [M, N]
+  std::int64_t ldc = 0;
+  T alpha = 1;
+  T beta = 0;             // used only with c0
+  const T* c0 = nullptr;  // null, or an addend [M, N] with the strides below (0 repeats); may be c itself
+  std::int64_t c0_row_stride = 0;
+  std::int64_t c0_column_stride = 0;
+  std::int64_t batch = 1;
+  std::int64_t a_batch_stride = 0;
+  std::int64_t b_batch_stride = 0;
+  std::int64_t c_batch_stride = 0;
+  std::int64_t c0_batch_stride = 0;
+  const std::int64_t* a_batch_offsets = nullptr;
+  const std::int64_t* b_batch_offsets = nullptr;
+  const Isa* isa = nullptr;  // null: the best of this CPU; tests name others
+};
+
+template <typename T>
+std::size_t GemmAnyScratchBytes(const GemmAnyArgs<T>& args, int threads);
+template <typename T>
+void GemmAny(const GemmAnyArgs<T>& args, Parallel& parallel, std::byte* scratch);
+
+}  // namespace sardonyx::kernels
