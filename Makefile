@@ -1,0 +1,37 @@
+# Makefile - the commands of a working day; each says what it does in `make help`.
+#
+# The work is CMake's, Ninja's and the scripts' in tools/: this file only names it.
+PYTHON ?= python3
+BUILD := build/release
+CONFIGURE := cmake -S . -G Ninja
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build test lint demo clean format
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+setup:  ## install what is missing: system packages, .venv, .venv-test (says what first)
+	@$(PYTHON) tools/setup.py
+
+build: setup  ## build library, command line tool, Python package and tests into build/release
+	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
+	@ninja -C $(BUILD)
+
+test: build  ## build and run all tests; the last line counts passed, failed, skipped
+	@.venv-test/bin/python tools/run_tests.py $(TESTFLAGS)
+
+lint: setup  ## check format, layers and symbols; clang-tidy on changed files; ruff
+	@.venv-test/bin/python tools/lint.py
+
+format: setup  ## rewrite the sources as clang-format and ruff would have them
+	@.venv-test/bin/python tools/lint.py --fix
+
+demo:  ## run real models; TEXT='what to draw and read' FILES='files to identify'
+	@$(PYTHON) tools/setup.py --no-tests
+	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
+	@ninja -C $(BUILD) sardonyx_python
+	@.venv/bin/python demo/demo.py $${TEXT:+--text "$$TEXT"} $$FILES
+
+clean:  ## remove what was built (not the virtual environments)
+	rm -rf build

@@ -1,0 +1,61 @@
+"""The checks of the tree that `make lint` and `make test` share. Each returns a list of findings; empty is good.
+
+To add one: a function that returns findings, and its row in ALL.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TOOLS = ROOT / "tools"
+ISAS = ("avx2", "avx512")  # what the portable objects must never be replaced by
+
+
+def findings(*command):
+    """What `command` prints, as findings, if it fails; nothing if it succeeds."""
+    done = subprocess.run([str(part) for part in command], cwd=ROOT, capture_output=True, text=True)
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    return (lines or [f"{command[0]} failed with exit code {done.returncode}"]) if done.returncode else []
+
+
+def ninja(folder, *targets):
+    return findings("ninja", "-C", folder, "--quiet", *targets)
+
+
+def configure(folder, *options):
+    command = ["cmake", "-S", ".", "-B", folder, "-G", "Ninja", "--log-level=WARNING", *options]
+    return findings(*command)
+
+
+def layers():
+    return findings(sys.executable, TOOLS / "check_layers.py", ROOT)
+
+
+def isa_symbols(folder="build/debug"):
+    """Debug objects of the *.isa.cpp files: in optimized ones an inline function may hide by being inlined."""
+    failed = configure(folder, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DSDX_BUILD_TESTS=OFF",
+                       "-DSDX_BUILD_PYTHON=OFF")
+    if failed:
+        return failed
+    listing = subprocess.run(["ninja", "-C", folder, "-t", "targets", "all"], cwd=ROOT, capture_output=True, text=True)
+    objects = {isa: [line.split(":")[0] for line in listing.stdout.splitlines()
+                     if f"sdx_core_{isa}.dir" in line and line.split(":")[0].endswith(".o")] for isa in ISAS}
+    if not any(objects.values()):
+        return [] if os.uname().machine not in ("x86_64", "AMD64") else ["isa symbols: found no objects to check"]
+    failed = ninja(folder, *(path for paths in objects.values() for path in paths))
+    pairs = [f"{isa}={','.join(str(pathlib.Path(folder) / path) for path in paths)}" for isa, paths in objects.items()]
+    return failed or findings(sys.executable, TOOLS / "check_isa_symbols.py", *pairs)
+
+
+def static_init(folder="build/release"):
+    failed = configure(folder) or ninja(folder, "sdx_core", "sdx_capi")
+    libraries = [f"{folder}/lib/libsdx_core.a", f"{folder}/lib/libsdx_capi.a"]
+    return failed or findings(TOOLS / "check_static_init.sh", *libraries)
+
+
+ALL = {
+    "layers": layers,
+    "symbols of ISA objects": isa_symbols,
+    "no static initialisers": static_init,
+}

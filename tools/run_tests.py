@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Runs all tests of a built tree and ends with one line: `N passed, N failed, N skipped`.
+
+Stages: the tree's checks, the C++ tests (then those of the kernels again under each lower ISA), the thread pool under the
+thread sanitizer, the loader under the address and undefined-behaviour sanitizers, the Python tests. Each failure and each
+skip is printed with its reason. Where ../shared is there, a skip is a failure of the whole.
+To add a stage: a function that yields Case objects, and its row in STAGES.
+
+usage: tools/run_tests.py [--only STAGE]... [--jobs N]
+"""
+import argparse
+import dataclasses
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as xml
+
+import checks
+
+ROOT = checks.ROOT
+BUILD = ROOT / "build/release"
+PYTHON_TESTS = ("tests", "bindings/python")
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    outcome: str  # passed, failed, skipped
+    reason: str = ""
+
+
+def read_junit(path, prefix=""):
+    """The cases of a report of GoogleTest or pytest, which write the same format."""
+    for case in xml.parse(path).getroot().iter("testcase"):
+        name = f"{prefix}{case.get('classname')}.{case.get('name')}"
+        failure = next((e for tag in ("failure", "error") if (e := case.find(tag)) is not None), None)
+        skipped = case.find("skipped")
+        if failure is not None:
+            yield Case(name, "failed", (failure.get("message") or failure.text or "").strip())
+        elif skipped is not None:
+            yield Case(name, "skipped", (skipped.get("message") or skipped.text or "no reason given").strip())
+        elif case.get("status", "run") == "run":
+            yield Case(name, "passed")
+
+
+def run_gtest(binary, jobs, prefix="", test_filter="*", environment=None, wrapper=()):
+    """Runs a GoogleTest binary in `jobs` shards; a crash is one failed case with the end of its output."""
+    with tempfile.TemporaryDirectory() as folder:
+        shards = []
+        for shard in range(jobs):
+            report = pathlib.Path(folder) / f"{shard}.xml"
+            flags = [f"--gtest_output=xml:{report}", f"--gtest_filter={test_filter}", "--gtest_brief=1"]
+            variables = os.environ | (environment or {}) | {"GTEST_TOTAL_SHARDS": str(jobs),
+                                                            "GTEST_SHARD_INDEX": str(shard)}
+            log = open(pathlib.Path(folder) / f"{shard}.log", "w+", errors="replace")  # noqa: SIM115
+            process = subprocess.Popen([*wrapper, str(binary), *flags], env=variables, cwd=ROOT, stdout=log,
+                                       stderr=subprocess.STDOUT)
+            shards.append((process, report, log))
+        for process, report, log in shards:
+            code = process.wait()
+            cases = list(read_junit(report, prefix)) if report.exists() else []
+            yield from cases
+            if code and not any(case.outcome == "failed" for case in cases):
+                log.seek(0)
+                yield Case(f"{prefix}{pathlib.Path(binary).name}", "failed",
+                           f"exit code {code}; its output ends with:\n{log.read()[-6000:]}")
+            log.close()
+
+
+def kernel_tests(binary):
+    """A filter with the tests whose source is in src/kernels: these choose code by ISA."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "list.xml"
+        subprocess.run([binary, "--gtest_list_tests", f"--gtest_output=xml:{report}"], check=True, capture_output=True)
+        suites = {suite.get("name") for suite in xml.parse(report).getroot().iter("testsuite")
+                  if any("/kernels/" in case.get("file", "") for case in suite.iter("testcase"))}
+    return ":".join(sorted(f"{suite}.*" for suite in suites))
+
+
+def stage_checks(_):
+    for name, check in checks.ALL.items():
+        found = check()
+        yield Case(f"check: {name}", "failed" if found else "passed", "\n".join(found))
+
+
+def stage_cpp(options):
+    yield from run_gtest(BUILD / "bin/unit_tests", options.jobs)
+
+
+def stage_isa(options):
+    test_filter = kernel_tests(BUILD / "bin/unit_tests")
+    for isa in ("avx2", "baseline"):
+        yield from run_gtest(BUILD / "bin/unit_tests", options.jobs, f"{isa}: ", test_filter or "-*", {"SDX_MAX_ISA": isa})
+
+
+def sanitized(target, sanitizers, jobs):
+    folder = f"build/{sanitizers.replace(',', '-')}"
+    failed = checks.configure(folder, f"-DSDX_SANITIZE={sanitizers}") or checks.ninja(folder, target)
+    if failed:
+        yield Case(f"{sanitizers}: {target}", "failed", "\n".join(failed))
+    else:
+        fixed_addresses = ["setarch", "-R"] if sanitizers == "thread" else []  # TSan cannot place its shadow otherwise
+        yield from run_gtest(ROOT / folder / "bin" / target, jobs, f"{sanitizers}: ", wrapper=fixed_addresses)
+
+
+def stage_sanitizers(options):
+    yield from sanitized("thread_tests", "thread", 1)
+    yield from sanitized("loader_tests", "address,undefined", options.jobs)
+
+
+def stage_python(options):
+    folders = [folder for folder in PYTHON_TESTS if (ROOT / folder).is_dir()]
+    variables = os.environ | {"PYTHONPATH": str(BUILD / "python"), "SDX_BUILD": str(BUILD)}
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", f"--junitxml={report}",
+                   f"--numprocesses={options.jobs}", "--dist=worksteal", *folders]
+        done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True)
+        cases = list(read_junit(report)) if report.exists() else []
+        yield from cases
+        if done.returncode and not any(case.outcome == "failed" for case in cases):
+            yield Case("pytest", "failed", f"exit code {done.returncode}\n{(done.stdout + done.stderr)[-6000:]}")
+        if options.verbose or done.returncode:
+            print(done.stdout[-20000:])
+
+
+STAGES = {
+    "checks": stage_checks,
+    "cpp": stage_cpp,
+    "isa": stage_isa,
+    "sanitizers": stage_sanitizers,
+    "python": stage_python,
+}
+
+
+def count(cases, outcome):
+    return sum(case.outcome == outcome for case in cases)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", action="append", choices=STAGES, help="run only this stage (may be repeated)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes to run at once")
+    parser.add_argument("--verbose", action="store_true", help="show the output of the Python tests")
+    options = parser.parse_args()
+
+    results = []
+    for name in options.only or STAGES:
+        start = time.monotonic()
+        cases = list(STAGES[name](options))
+        results += cases
+        print(f"{name:<12}{count(cases, 'passed'):>6} passed {count(cases, 'failed'):>5} failed "
+              f"{count(cases, 'skipped'):>5} skipped  {time.monotonic() - start:7.1f} s", flush=True)
+        for case in cases:
+            if case.outcome != "passed":
+                print(f"  {case.outcome}: {case.name}: {case.reason}", flush=True)
+    failed, skipped = count(results, "failed"), count(results, "skipped")
+    if skipped and (ROOT.parent / "shared").exists():
+        print("no skip is allowed here, because ../shared is there")
+    print(f"{count(results, 'passed')} passed, {failed} failed, {skipped} skipped")
+    sys.exit(bool(failed or not results or (skipped and (ROOT.parent / "shared").exists())))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Installs what is missing to build and test Sardonyx, and says what before it does.
+
+System packages come from apt-get (with sudo unless root), Python packages from pip into two local virtual environments:
+`.venv` (build and demo) and `.venv-test` (tests). Nothing is installed, and no root is needed, when all is there.
+To add a system package: one row in SYSTEM. To add a Python package: one pinned line in tools/python/*.txt.
+
+usage: tools/setup.py [--no-tests] [--dry-run]
+"""
+import argparse
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import sysconfig
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PYTHON_MIN = (3, 11)
+REQUIREMENTS = {".venv": ["runtime.txt"], ".venv-test": ["runtime.txt", "test.txt"]}
+
+
+def command(*names):
+    return lambda: any(shutil.which(name) for name in names)
+
+
+def header(path):
+    """Whether a C++ compiler would find <path>: the usual places, then those of CPATH and CMAKE_PREFIX_PATH."""
+    folders = ["/usr/include", "/usr/local/include", *os.environ.get("CPATH", "").split(os.pathsep)]
+    folders += [f"{p}/include" for p in os.environ.get("CMAKE_PREFIX_PATH", "").split(os.pathsep) if p]
+    return lambda: any(folder and (pathlib.Path(folder) / path).exists() for folder in folders)
+
+
+def venv_module():
+    return subprocess.run([sys.executable, "-c", "import ensurepip, venv"], capture_output=True).returncode == 0
+
+
+def python_headers():
+    return (pathlib.Path(sysconfig.get_path("include")) / "Python.h").exists()
+
+
+# Debian package, how to see that what it brings is there, what it is for.
+SYSTEM = [
+    ("cmake", command("cmake"), "build"),
+    ("ninja-build", command("ninja"), "build"),
+    ("g++", command("g++", "clang++", os.environ.get("CXX") or "c++"), "build"),
+    ("ccache", command("ccache"), "compiler cache"),
+    ("mold", command("mold"), "fast linker"),
+    ("libhwy-dev", header("hwy/highway.h"), "portable SIMD, header-only use"),
+    ("libprotozero-dev", header("protozero/pbf_reader.hpp"), "protobuf wire format, header-only"),
+    ("libcli11-dev", header("CLI/CLI.hpp"), "command line parsing, header-only"),
+    ("nlohmann-json3-dev", header("nlohmann/json.hpp"), "JSON, header-only"),
+    ("libgtest-dev", header("gtest/gtest.h"), "C++ tests"),
+    ("libbenchmark-dev", header("benchmark/benchmark.h"), "kernel benchmarks"),
+    ("clang-format", command("clang-format"), "make lint"),
+    ("clang-tidy", command("clang-tidy"), "make lint"),
+    ("python3-venv", venv_module, "virtual environments"),
+    ("python3-dev", python_headers, "Python package"),
+]
+
+
+def say(text):
+    print(f"setup: {text}", flush=True)
+
+
+def run(*args, **kwargs):
+    subprocess.run([str(a) for a in args], check=True, **kwargs)
+
+
+def install_system(dry_run):
+    missing = [(package, why) for package, there, why in SYSTEM if not there()]
+    if not missing:
+        return say("all system packages are there")
+    say("these system packages are missing and will be installed by apt-get:")
+    for package, why in missing:
+        print(f"         {package:<20} {why}")
+    if dry_run:
+        return None
+    if not shutil.which("apt-get"):
+        sys.exit("setup: this system has no apt-get; install the packages above by its own means, then run this again")
+    root = os.geteuid() == 0
+    if not root and not shutil.which("sudo"):
+        sys.exit("setup: installing system packages needs root, and there is no sudo; run this once as root:\n"
+                 f"         apt-get install {' '.join(package for package, _ in missing)}")
+    apt = [*([] if root else ["sudo"]), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-y"]
+    run(*apt, "update")
+    run(*apt, "install", "--no-install-recommends", *(package for package, _ in missing), stdout=subprocess.DEVNULL)
+    return say("system packages installed")
+
+
+def installed_key(files):
+    """Changes when the pinned lists or the Python they were installed for change."""
+    text = sys.version.encode() + b"".join((ROOT / "tools/python" / file).read_bytes() for file in files)
+    return hashlib.sha256(text).hexdigest()
+
+
+def install_python(name, dry_run):
+    files, venv = REQUIREMENTS[name], ROOT / name
+    stamp, key = venv / "installed", installed_key(files)
+    if stamp.exists() and stamp.read_text() == key and (venv / "bin/python").exists():
+        return say(f"{name} is up to date")
+    lists = [ROOT / "tools/python" / file for file in files]
+    say(f"{name} will hold the packages of {' and '.join(str(p.relative_to(ROOT)) for p in lists)}:")
+    lines = [line for path in lists for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    print("         " + ", ".join(line.split("==")[0] for line in lines))
+    if dry_run:
+        return None
+    run(sys.executable, "-m", "venv", "--clear", venv)
+    run(venv / "bin/python", "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check",
+        *(arg for path in lists for arg in ("-r", path)))
+    if name == ".venv":  # `.venv/bin/python -c "import sardonyx"` finds what `make build` makes
+        site = subprocess.run([venv / "bin/python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+                              check=True, capture_output=True, text=True).stdout.strip()
+        (pathlib.Path(site) / "sardonyx.pth").write_text(f"{ROOT / 'build/release/python'}\n")
+    stamp.write_text(key)
+    return say(f"{name} is ready")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--no-tests", action="store_true", help="leave out .venv-test")
+    parser.add_argument("--dry-run", action="store_true", help="only say what is missing")
+    options = parser.parse_args()
+    if sys.version_info < PYTHON_MIN:
+        wanted, found = ".".join(map(str, PYTHON_MIN)), ".".join(map(str, sys.version_info[:2]))
+        sys.exit(f"setup: expected Python {wanted} or newer, found {found} ({sys.executable})")
+    try:
+        install_system(options.dry_run)
+        for name in REQUIREMENTS:
+            if not (options.no_tests and name == ".venv-test"):
+                install_python(name, options.dry_run)
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"setup: this command failed with exit code {error.returncode}: {' '.join(map(str, error.cmd))}")
+
+
+if __name__ == "__main__":
+    main()
