@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs all tests of a built tree and ends with one line: `N passed, N failed, N skipped`.
 
-Stages: the tree's checks, the C++ tests (then those of the kernels again under each lower ISA), the thread pool under the
-thread sanitizer, the loader under the address and undefined-behaviour sanitizers, the Python tests. Each failure and each
-skip is printed with its reason. Where ../shared is there, a skip is a failure of the whole.
+Stages: the tree's checks, the C++ tests (then those of the kernels again under each lower ISA), the thread pool under
+the thread sanitizer, the loader under the address and undefined-behaviour sanitizers, the Python tests. Each failure
+and each skip is printed with its reason. Where ../shared is there, a skip is a failure of the whole.
 To add a stage: a function that yields Case objects, and its row in STAGES.
 
 usage: tools/run_tests.py [--only STAGE]... [--jobs N]
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-import xml.etree.ElementTree as xml
+import xml.etree.ElementTree as ElementTree
 
 import checks
 
@@ -34,7 +34,7 @@ class Case:
 
 def read_junit(path, prefix=""):
     """The cases of a report of GoogleTest or pytest, which write the same format."""
-    for case in xml.parse(path).getroot().iter("testcase"):
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
         name = f"{prefix}{case.get('classname')}.{case.get('name')}"
         failure = next((e for tag in ("failure", "error") if (e := case.find(tag)) is not None), None)
         skipped = case.find("skipped")
@@ -75,9 +75,9 @@ def kernel_tests(binary):
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "list.xml"
         subprocess.run([binary, "--gtest_list_tests", f"--gtest_output=xml:{report}"], check=True, capture_output=True)
-        suites = {suite.get("name") for suite in xml.parse(report).getroot().iter("testsuite")
+        suites = {suite.get("name") for suite in ElementTree.parse(report).getroot().iter("testsuite")
                   if any("/kernels/" in case.get("file", "") for case in suite.iter("testcase"))}
-    return ":".join(sorted(f"{suite}.*" for suite in suites))
+    return ":".join(sorted(f"{suite}.*" for suite in suites)) or "-*"
 
 
 def stage_checks(_):
@@ -91,9 +91,10 @@ def stage_cpp(options):
 
 
 def stage_isa(options):
-    test_filter = kernel_tests(BUILD / "bin/unit_tests")
+    binary = BUILD / "bin/unit_tests"
+    test_filter = kernel_tests(binary)
     for isa in ("avx2", "baseline"):
-        yield from run_gtest(BUILD / "bin/unit_tests", options.jobs, f"{isa}: ", test_filter or "-*", {"SDX_MAX_ISA": isa})
+        yield from run_gtest(binary, options.jobs, f"{isa}: ", test_filter, {"SDX_MAX_ISA": isa})
 
 
 def sanitized(target, sanitizers, jobs):
@@ -116,8 +117,8 @@ def stage_python(options):
     variables = os.environ | {"PYTHONPATH": str(BUILD / "python"), "SDX_BUILD": str(BUILD)}
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", f"--junitxml={report}",
-                   f"--numprocesses={options.jobs}", "--dist=worksteal", *folders]
+        command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider",
+                   f"--junitxml={report}", f"--numprocesses={options.jobs}", "--dist=worksteal", *folders]
         done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True)
         cases = list(read_junit(report)) if report.exists() else []
         yield from cases
