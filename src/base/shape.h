@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace sardonyx {
 
@@ -19,12 +20,12 @@ class Shape {
   Shape(std::initializer_list<std::int64_t> dims) { Assign(Dims(dims.begin(), dims.size())); }
   explicit Shape(Dims dims) { Assign(dims); }
   Shape(const Shape& other) { Assign(other); }
-  Shape(Shape&& other) noexcept = default;
+  Shape(Shape&& other) noexcept { *this = std::move(other); }
   Shape& operator=(const Shape& other) {
     if (this != &other) Assign(other);
     return *this;
   }
-  Shape& operator=(Shape&& other) noexcept = default;
+  Shape& operator=(Shape&& other) noexcept;  // leaves `other` a scalar's
 
   void Assign(Dims dims);
   void Resize(std::size_t rank, std::int64_t fill = 1);

@@ -1,7 +1,7 @@
 // base/small_float.h - the float types of 8 and 16 bits: storage and conversion; arithmetic is done in float.
 //
 // Conversions to float are exact. From float they round to nearest, ties to even; what overflows becomes infinity or NaN
-// as ONNX's Cast with saturate=0 says (FromFloat), or the largest finite value (FromFloatSaturated, 8-bit types only).
+// as ONNX's Cast with saturate=0 says, or the largest finite value (8-bit types with saturate, 4-bit types).
 #pragma once
 
 #include <bit>
@@ -31,7 +31,12 @@ struct BFloat16 {  // the upper half of a float
 // The 8-bit kinds: FN has no infinities, UZ no negative zero (0x80 is NaN). E8M0 is a power of two without a sign.
 enum class Float8Kind : std::uint8_t { kE4M3FN, kE4M3FNUZ, kE5M2, kE5M2FNUZ, kE8M0 };
 float Float8ToFloat(Float8Kind kind, std::uint8_t bits);
-std::uint8_t Float8FromFloat(Float8Kind kind, float value, bool saturate);
+std::uint8_t Float8FromFloat(Float8Kind kind, float value, bool saturate);  // E8M0: rounds up, as Cast does by default
+
+// ONNX Cast's round_mode for E8M0: up is away from zero, nearest breaks ties upwards. The sign is dropped; what is below
+// 2^-127 (zero too) becomes 2^-127 if `saturate`, else NaN; what is above 2^127 becomes 2^127 or NaN.
+enum class E8M0Rounding : std::uint8_t { kUp, kDown, kNearest };
+std::uint8_t Float8E8M0FromFloat(float value, bool saturate, E8M0Rounding rounding);
 
 template <Float8Kind kKind>
 struct Float8 {
@@ -52,7 +57,8 @@ using Float8E5M2 = Float8<Float8Kind::kE5M2>;
 using Float8E5M2FNUZ = Float8<Float8Kind::kE5M2FNUZ>;
 using Float8E8M0 = Float8<Float8Kind::kE8M0>;
 
-// float4e2m1: the four low bits of `bits`; values 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives. Saturates.
+// float4e2m1: the four low bits of `bits`; values 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives. Saturates;
+// NaN becomes 6, as ONNX's Cast says.
 float Float4ToFloat(std::uint8_t bits);
 std::uint8_t Float4FromFloat(float value);
 

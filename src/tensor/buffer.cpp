@@ -1,0 +1,50 @@
+// tensor/buffer.cpp - how blocks of bytes are made and given back.
+#include "tensor/buffer.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/shape.h"
+
+namespace sardonyx {
+std::shared_ptr<Buffer> Buffer::Allocate(std::size_t size, const std::shared_ptr<Allocator>& allocator) {
+  struct Constructible : Buffer {};  // make_shared cannot reach the private constructor
+  auto buffer = std::make_shared<Constructible>();
+  buffer->device_ = allocator->device();
+  buffer->data_ = allocator->Allocate(size);
+  buffer->size_ = size;
+  buffer->allocator_ = allocator;
+  return buffer;
+}
+
+std::shared_ptr<Buffer> Buffer::View(void* data, std::size_t size, std::shared_ptr<const void> owner, Device device) {
+  struct Constructible : Buffer {};
+  auto buffer = std::make_shared<Constructible>();
+  buffer->data_ = data;
+  buffer->size_ = size;
+  buffer->device_ = device;
+  buffer->owner_ = std::move(owner);
+  return buffer;
+}
+
+std::shared_ptr<Buffer> Buffer::ReadOnly(const void* data, std::size_t size, std::shared_ptr<const void> owner) {
+  auto buffer = View(const_cast<void*>(data), size, std::move(owner));  // read_only_ is what keeps writers off
+  buffer->read_only_ = true;
+  return buffer;
+}
+
+std::shared_ptr<Buffer> Buffer::Strings(std::size_t count) {
+  auto buffer = Allocate(CheckedMul(count, sizeof(std::string), "the size of a string tensor"));
+  auto* strings = static_cast<std::string*>(buffer->data_);
+  std::uninitialized_value_construct_n(strings, count);
+  buffer->string_count_ = count;
+  return buffer;
+}
+
+Buffer::~Buffer() {
+  if (string_count_ != 0) std::destroy_n(static_cast<std::string*>(data_), string_count_);
+  if (allocator_ && data_ != nullptr) allocator_->Free(data_);
+}
+
+}  // namespace sardonyx
