@@ -20,8 +20,8 @@ class InferContext : public AttributeReader {
     const std::vector<Dim>* shape_data = nullptr;    // its elements as dimensions, if it is a small integer tensor
     bool present = false;
   };
-  // Infers a subgraph's output types from its inputs' types.
-  using SubgraphFn = std::function<std::vector<Type>(const Graph& body, std::span<const Type> inputs)>;
+  // Infers the output types of the subgraph in an attribute from its inputs' types.
+  using SubgraphFn = std::function<std::vector<Type>(std::string_view attribute, std::span<const Type> inputs)>;
   struct Output {
     Type type;
     std::optional<std::vector<Dim>> shape_data;

@@ -1,0 +1,23 @@
+// ops/kernel_context.cpp - values that outlive a run.
+#include "ops/kernel_context.h"
+
+#include <cstring>
+
+namespace sardonyx::ops {
+
+Value KernelContext::InputValue(std::size_t i) const {
+  if (!HasInput(i)) return {};
+  const Slot& slot = *inputs_[i];
+  if (!slot.ref.present()) return slot.value;
+  // A tensor owned by its slot is replaced, never overwritten, by the next run only if somebody else holds it, too.
+  if (slot.value.is_tensor() && slot.value.tensor().raw() == slot.ref.data) return slot.value;
+  Tensor copy(slot.ref.dtype, Shape(slot.ref.shape));
+  if (slot.ref.dtype == DType::kString) {
+    std::copy_n(slot.ref.As<std::string>(), slot.ref.count, copy.data<std::string>());
+  } else if (copy.byte_size() != 0) {
+    std::memcpy(copy.raw(), slot.ref.data, copy.byte_size());
+  }
+  return copy;
+}
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,50 @@
+// ops/registry.cpp - looks operators up by domain, name and version. No static initialisers, no registration order.
+#include "ops/registry.h"
+
+#include <algorithm>
+
+namespace sardonyx::ops {
+
+static std::string Key(std::string_view domain, std::string_view name) {
+  if (domain == "ai.onnx") domain = "";
+  std::string key;
+  key.reserve(domain.size() + 1 + name.size());
+  key.append(domain).append(1, '\n').append(name);
+  return key;
+}
+
+Registry::Registry() {
+#define SDX_TABLE(Family) Family##Ops(),
+  for (const std::span<const OpDef> family : {SDX_OP_FAMILIES(SDX_TABLE)}) Add(family, false);
+#undef SDX_TABLE
+}
+
+void Registry::Add(std::span<const OpDef> ops, bool first) {
+  for (const OpDef& op : ops) {
+    auto& rows = rows_[Key(op.domain, op.name)];
+    rows.insert(first ? rows.begin() : rows.end(), &op);
+  }
+}
+
+void Registry::AddFirst(std::span<const OpDef> ops) { Add(ops, true); }
+
+const OpDef* Registry::Find(std::string_view domain, std::string_view name, int since_version) const {
+  const auto found = rows_.find(Key(domain, name));
+  if (found == rows_.end()) return nullptr;
+  for (const OpDef* op : found->second)
+    if (op->since.Has(since_version)) return op;
+  return nullptr;
+}
+
+bool Registry::HasName(std::string_view domain, std::string_view name) const { return rows_.contains(Key(domain, name)); }
+
+std::vector<const OpDef*> Registry::All() const {
+  std::vector<const OpDef*> all;
+  for (const auto& [key, rows] : rows_) all.insert(all.end(), rows.begin(), rows.end());
+  std::sort(all.begin(), all.end(), [](const OpDef* a, const OpDef* b) {
+    return std::tie(a->domain, a->name, a->since.items[0]) < std::tie(b->domain, b->name, b->since.items[0]);
+  });
+  return all;
+}
+
+}  // namespace sardonyx::ops

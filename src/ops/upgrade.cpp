@@ -1,0 +1,124 @@
+// ops/upgrade.cpp - old spellings to new ones, on the fly (Canonical) and for good (Upgrade).
+#include "ops/upgrade.h"
+
+namespace sardonyx::ops {
+namespace {
+
+// The version whose semantics the row describes: its newest.
+int NewestVersion(const OpDef& op) {
+  int newest = 0;
+  for (const int version : op.since) newest = std::max(newest, version);
+  return newest;
+}
+
+template <typename T>
+Tensor Converted(DType dtype, const std::vector<float>& values, Shape shape) {
+  Tensor t(dtype, std::move(shape));
+  for (std::size_t i = 0; i < values.size(); ++i) t.data<T>()[i] = static_cast<T>(values[i]);
+  return t;
+}
+
+Tensor FloatTensor(DType dtype, const std::vector<float>& values, const Shape& shape) {
+  Tensor out;
+  const bool done = VisitDType<float, double, Half, BFloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                               std::uint16_t, std::uint32_t, std::uint64_t>(
+      dtype, [&]<typename T>() { out = Converted<T>(dtype, values, shape); });
+  return done ? out : Converted<float>(DType::kFloat, values, shape);
+}
+
+}  // namespace
+
+const Type* UpgradeContext::InputType(std::size_t i) const {
+  if (i >= node.inputs.size() || node.inputs[i] == kNoValue) return nullptr;
+  const Type& type = graph_->value(node.inputs[i]).type;
+  return type.is_none() ? nullptr : &type;
+}
+
+std::optional<AttributeValue> UpgradeContext::Take(std::string_view name) {
+  AttributeValue* found = node.FindAttribute(name);
+  if (found == nullptr) return std::nullopt;
+  AttributeValue value = std::move(*found);
+  node.RemoveAttribute(name);
+  return value;
+}
+
+void UpgradeContext::SetConstantInput(std::size_t index, Tensor tensor) {
+  if (node.inputs.size() <= index) node.inputs.resize(index + 1, kNoValue);
+  node.inputs[index] = kNoValue;
+  constants.emplace_back(index, std::move(tensor));
+}
+
+void UpgradeContext::AttributeToInput(std::string_view name, std::size_t index, bool as_input0) {
+  auto value = Take(name);
+  if (!value) return;
+  const Type* type = InputType(0);
+  const DType dtype = as_input0 && type != nullptr ? type->dtype : DType::kFloat;
+  if (const auto* number = std::get_if<std::int64_t>(&*value)) {
+    SetConstantInput(index, Tensor::Scalar<std::int64_t>(*number));
+  } else if (const auto* numbers = std::get_if<std::vector<std::int64_t>>(&*value)) {
+    SetConstantInput(index, Tensor::Vector<std::int64_t>(*numbers));
+  } else if (const auto* real = std::get_if<float>(&*value)) {
+    SetConstantInput(index, FloatTensor(dtype, {*real}, Shape{}));
+  } else if (const auto* reals = std::get_if<std::vector<float>>(&*value)) {
+    SetConstantInput(index, FloatTensor(dtype, *reals, Shape{static_cast<std::int64_t>(reals->size())}));
+  } else if (const auto* tensor = std::get_if<Tensor>(&*value)) {
+    SetConstantInput(index, *tensor);
+  } else {
+    attributes().Fail(Code::kInvalidGraph, "attribute '", name, "': expected numbers or a tensor, found ",
+                      AttributeTypeName(AttributeTypeOf(*value)));
+  }
+}
+
+Canonical::Canonical(const Graph& graph, const Node& node, const Registry& registry)
+    : original_(&node), op_(registry.Find(node.domain, node.op_type, node.since_version)) {
+  if (op_ == nullptr || op_->upgrade == nullptr || node.since_version == NewestVersion(*op_)) return;
+  upgraded_ = std::make_unique<UpgradeContext>(graph, node);
+  op_->upgrade(*upgraded_);
+  Node& copy = upgraded_->node;
+  // An upgrade may lead to another operator (Upsample to Resize): its row is the one that counts then.
+  if (copy.op_type != node.op_type || copy.domain != node.domain) {
+    op_ = copy.since_version == node.since_version ? nullptr : registry.Find(copy.domain, copy.op_type, copy.since_version);
+    if (op_ == nullptr) Fail(Code::kNotImplemented, "no upgrade from ", node.op_type, " version ", node.since_version);
+  }
+  copy.since_version = NewestVersion(*op_);
+}
+
+const Tensor* Canonical::Constant(const Graph& graph, std::size_t i) const {
+  if (upgraded_)
+    for (const auto& [index, tensor] : upgraded_->constants)
+      if (index == i) return &tensor;
+  const Node& n = node();
+  return i < n.inputs.size() && n.inputs[i] != kNoValue ? graph.value(n.inputs[i]).constant() : nullptr;
+}
+
+bool Canonical::HasInput(std::size_t i) const {
+  if (upgraded_)
+    for (const auto& entry : upgraded_->constants)
+      if (entry.first == i) return true;
+  const Node& n = node();
+  return i < n.inputs.size() && n.inputs[i] != kNoValue;
+}
+
+void Upgrade(Graph& graph, const Registry& registry) {
+  for (const NodeId id : std::vector<NodeId>(graph.order)) {
+    Canonical canonical(graph, graph.node(id), registry);
+    if (canonical.upgraded_) {
+      UpgradeContext& c = *canonical.upgraded_;
+      const std::vector<ValueId> wanted = c.node.inputs;
+      Node& node = graph.node(id);
+      node.op_type = c.node.op_type;
+      node.domain = c.node.domain;
+      node.since_version = c.node.since_version;
+      // Only the attributes may differ from the copy; subgraphs stay where they are, so that ids keep their meaning.
+      node.attributes = std::move(c.node.attributes);
+      for (std::size_t i = 0; i < std::max(wanted.size(), node.inputs.size()); ++i)
+        graph.SetInput(id, i, i < wanted.size() ? wanted[i] : kNoValue);
+      for (auto& [index, tensor] : c.constants)
+        graph.SetInput(id, index, graph.AddConstant(node.name + "_" + node.op_type + "_" + std::to_string(index), std::move(tensor)));
+      while (!graph.node(id).inputs.empty() && graph.node(id).inputs.back() == kNoValue) graph.node(id).inputs.pop_back();
+    }
+    for (Graph* body : graph.node(id).Subgraphs()) Upgrade(*body, registry);
+  }
+}
+
+}  // namespace sardonyx::ops
