@@ -49,10 +49,14 @@ std::string_view Name(DType dtype);
 DType DTypeFromName(std::string_view name);  // kUndefined if there is none
 inline bool IsDType(std::int64_t number) { return number > 0 && number < kDTypeCount; }
 
-// Bits of one element; 0 for strings and undefined. Types of 2 and 4 bits are packed, the first element in the low bits.
+// Bits of one element; 0 for strings and undefined. Types of 2 and 4 bits are packed, the first element in the low
+// bits.
 int Bits(DType dtype);
 inline bool IsString(DType d) { return d == DType::kString; }
-inline bool IsSubByte(DType d) { const int b = Bits(d); return b != 0 && b < 8; }
+inline bool IsSubByte(DType d) {
+  const int b = Bits(d);
+  return b != 0 && b < 8;
+}
 bool IsFloating(DType dtype);  // every float kind, bfloat16 to double; not complex
 bool IsInteger(DType dtype);   // signed and unsigned of 2 to 64 bits; not bool
 bool IsSigned(DType dtype);    // of integers: may be negative
@@ -63,9 +67,9 @@ std::size_t ByteSize(DType dtype, std::int64_t count);
 
 template <typename T>
 struct DTypeOf;
-#define SDX_DTYPE_OF(T, d) \
-  template <>              \
-  struct DTypeOf<T> {      \
+#define SDX_DTYPE_OF(T, d)                   \
+  template <>                                \
+  struct DTypeOf<T> {                        \
     static constexpr DType value = DType::d; \
   }
 SDX_DTYPE_OF(float, kFloat);

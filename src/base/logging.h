@@ -13,18 +13,24 @@ enum class Severity { kVerbose = 0, kInfo = 1, kWarning = 2, kError = 3, kFatal 
 class Logger {
  public:
   // Receives severity, category ("sardonyx"), the logger's id, code location ("" if none) and the message.
-  using Sink = std::function<void(Severity, const char* category, const char* id, const char* location, const char* text)>;
+  using Sink =
+      std::function<void(Severity, const char* category, const char* id, const char* location, const char* text)>;
 
   Logger() = default;  // standard error, warnings and worse
-  Logger(Sink sink, std::string id, Severity threshold) : sink_(std::move(sink)), id_(std::move(id)), threshold_(threshold) {}
+  Logger(Sink sink, std::string id, Severity threshold)
+      : sink_(std::move(sink)), id_(std::move(id)), threshold_(threshold) {}
 
   bool Wants(Severity severity) const { return severity >= threshold_; }
   void Write(Severity severity, const std::string& text, const char* location = "") const;
 
   template <typename... Parts>
-  void Warn(const Parts&... parts) const { Log(Severity::kWarning, parts...); }
+  void Warn(const Parts&... parts) const {
+    Log(Severity::kWarning, parts...);
+  }
   template <typename... Parts>
-  void Info(const Parts&... parts) const { Log(Severity::kInfo, parts...); }
+  void Info(const Parts&... parts) const {
+    Log(Severity::kInfo, parts...);
+  }
   template <typename... Parts>
   void Log(Severity severity, const Parts&... parts) const {
     if (!Wants(severity)) return;

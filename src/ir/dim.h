@@ -1,7 +1,8 @@
 // ir/dim.h - one dimension of a shape before the run: a number, an expression of symbols, or unknown.
 //
-// Expressions are polynomials with integer coefficients over symbols ("batch", "seq + 1", "2*h*w"); what is no polynomial
-// (a quotient that does not divide) is a symbol named by its text ("floor(seq/2)"), so equal texts are equal values.
+// Expressions are polynomials with integer coefficients over symbols ("batch", "seq + 1", "2*h*w"); what is no
+// polynomial (a quotient that does not divide) is a symbol named by its text ("floor(seq/2)"), so equal texts are equal
+// values.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@ namespace sardonyx {
 
 class Dim {
  public:
-  Dim() = default;                                        // unknown
+  Dim() = default;                                                     // unknown
   Dim(std::int64_t number) : number_(number), kind_(Kind::kNumber) {}  // NOLINT(google-explicit-constructor)
-  static Dim Symbol(const std::string& name);             // empty name: unknown
+  static Dim Symbol(const std::string& name);                          // empty name: unknown
 
   bool known() const { return kind_ == Kind::kNumber; }
   bool symbolic() const { return kind_ == Kind::kExpression; }

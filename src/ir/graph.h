@@ -73,7 +73,7 @@ struct Node {
   std::string op_type;
   std::string overload;
   int since_version = 0;  // of the schema this node follows; 0 until ops::ResolveVersions (unknown operators keep 0)
-  std::vector<ValueId> inputs;           // kNoValue where an optional one is missing
+  std::vector<ValueId> inputs;  // kNoValue where an optional one is missing
   std::vector<ValueId> outputs;
   std::vector<ValueId> implicit_inputs;  // values of this graph that the node's subgraphs capture
   std::vector<Attribute> attributes;
@@ -104,10 +104,10 @@ struct ValueInfo {
   std::string name;
   Type type;
   std::shared_ptr<const Initializer> initializer;
-  NodeId producer = kNoNode;         // kNoNode: graph input, initializer or captured
-  std::vector<NodeId> consumers;     // once for each use, implicit ones included; graph outputs do not count
+  NodeId producer = kNoNode;      // kNoNode: graph input, initializer or captured
+  std::vector<NodeId> consumers;  // once for each use, implicit ones included; graph outputs do not count
   bool is_input = false, is_output = false;
-  bool is_captured = false;          // stands for a value of the enclosing graph
+  bool is_captured = false;                    // stands for a value of the enclosing graph
   std::optional<std::vector<Dim>> shape_data;  // elements of a small integer tensor, as far as inference knows them
   std::string doc;
   std::vector<std::pair<std::string, std::string>> metadata;
@@ -157,13 +157,14 @@ struct Graph {
   void SetInput(NodeId node, std::size_t index, ValueId value);
   // Every use of `from` reads `to` instead: in nodes, in implicit inputs (captures included). Graph outputs stay.
   void ReplaceUses(ValueId from, ValueId to);
-  // Makes `producer`'s output take the place of graph output or inner value `value`: the node that made `value` loses it.
+  // Makes `producer`'s output take the place of graph output or inner value `value`: the node that made `value` loses
+  // it.
   void MoveOutput(NodeId node, std::size_t index, ValueId value);
   // Recomputes implicit_inputs, captures and consumers of a node after its subgraphs changed.
   void RefreshCaptures(NodeId node);
   // Sorts `order` (stable). Fails with kInvalidGraph naming the nodes of a cycle.
   void SortTopologically();
-  std::size_t UseCount(ValueId value) const;  // consumers plus one if it is a graph output
+  std::size_t UseCount(ValueId value) const;                 // consumers plus one if it is a graph output
   std::int64_t OpsetVersion(std::string_view domain) const;  // 0 if not imported
 
   const Node& node(NodeId id) const { return nodes[id]; }
@@ -178,7 +179,7 @@ struct Graph {
 
 struct Function {
   std::string domain, name, overload, doc;
-  std::vector<std::string> attributes;       // without a default
+  std::vector<std::string> attributes;  // without a default
   std::vector<Attribute> attribute_defaults;
   Graph body;  // inputs and outputs in order, types unknown; opset_imports are the function's own
   std::vector<std::pair<std::string, std::string>> metadata;

@@ -15,12 +15,13 @@ namespace sardonyx {
 enum class TypeKind : std::uint8_t { kNone, kTensor, kSparseTensor, kSequence, kMap, kOptional };
 
 struct Type {
-  TypeKind kind = TypeKind::kNone;     // kNone: not known
-  DType dtype = DType::kUndefined;     // tensors: element; maps: key
-  bool has_rank = false;               // tensors: false if the rank is unknown
-  std::vector<Dim> dims;               // tensors with a rank
-  std::shared_ptr<const Type> element; // sequence, optional: element; map: value. Shared because types are copied often.
-  std::string denotation;              // TypeProto.denotation, carried through
+  TypeKind kind = TypeKind::kNone;  // kNone: not known
+  DType dtype = DType::kUndefined;  // tensors: element; maps: key
+  bool has_rank = false;            // tensors: false if the rank is unknown
+  std::vector<Dim> dims;            // tensors with a rank
+  std::shared_ptr<const Type>
+      element;             // sequence, optional: element; map: value. Shared because types are copied often.
+  std::string denotation;  // TypeProto.denotation, carried through
 
   static Type TensorOf(DType dtype);  // rank unknown
   static Type TensorOf(DType dtype, std::vector<Dim> dims);
@@ -41,7 +42,8 @@ struct Type {
 // What both say, for two statements about one value (a declared and an inferred type). Fails with kInvalidGraph, naming
 // both, where element types, kinds, ranks or numbers differ; symbols give way to numbers.
 Type Merge(const Type& declared, const Type& inferred);
-// What holds for either (the two branches of an If): differing dimensions become unknown, differing ranks an unknown rank.
+// What holds for either (the two branches of an If): differing dimensions become unknown, differing ranks an unknown
+// rank.
 Type Union(const Type& a, const Type& b);
 
 }  // namespace sardonyx

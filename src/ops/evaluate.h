@@ -1,4 +1,5 @@
-// ops/evaluate.h - one node computed on the spot: infer, prepare and run back to back. For folding, tests and late calls.
+// ops/evaluate.h - one node computed on the spot: infer, prepare and run back to back. For folding, tests and late
+// calls.
 #pragma once
 
 #include <functional>
@@ -19,10 +20,10 @@ struct EvaluateOptions {
   std::size_t max_output_bytes = SIZE_MAX;  // kInvalidArgument beyond
 };
 
-// Outputs of `node` (any version; it is upgraded on the fly) from the values of its inputs; Value() for missing ones and for
-// outputs that the node does not have. Errors name the node.
-std::vector<Value> EvaluateNode(const Graph& graph, const Node& node, const Registry& registry, std::span<const Value> inputs,
-                                const EvaluateOptions& options = {});
+// Outputs of `node` (any version; it is upgraded on the fly) from the values of its inputs; Value() for missing ones
+// and for outputs that the node does not have. Errors name the node.
+std::vector<Value> EvaluateNode(const Graph& graph, const Node& node, const Registry& registry,
+                                std::span<const Value> inputs, const EvaluateOptions& options = {});
 
 // A whole graph node by node; `inputs` in the order of graph.inputs. The reference the tests compare with.
 std::vector<Value> EvaluateGraph(const Graph& graph, const Registry& registry, std::span<const Value> inputs,

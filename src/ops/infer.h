@@ -14,14 +14,16 @@ struct InferOptions {
 };
 
 // Resolves since_version of every node from the opset imports and checks each node against its schema: known operator
-// (suggesting the closest name), input and output counts, attribute names and types, required ones. Fails with kInvalidGraph,
-// or kNotImplemented for operators of a known domain that have no schema. Subgraphs too. Calls of functions are left alone.
+// (suggesting the closest name), input and output counts, attribute names and types, required ones. Fails with
+// kInvalidGraph, or kNotImplemented for operators of a known domain that have no schema. Subgraphs too. Calls of
+// functions are left alone.
 void ResolveVersions(Graph& graph, const Registry& registry, const Model& model);
 
 // Sets the types and shape data of all values in order; subgraphs too. Unknown stays unknown.
 void Infer(Graph& graph, const Registry& registry, const InferOptions& options = {});
 
-// One node, from given knowledge of its inputs (used by the planner with numbers). The node must be in its newest spelling.
+// One node, from given knowledge of its inputs (used by the planner with numbers). The node must be in its newest
+// spelling.
 void InferNode(const Graph& graph, const Node& node, const OpDef& op, std::span<const InferContext::Known> inputs,
                std::span<InferContext::Output> outputs, const InferContext::SubgraphFn* subgraph);
 

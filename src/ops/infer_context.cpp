@@ -38,7 +38,8 @@ std::optional<std::vector<Dim>> InferContext::ShapeData(std::size_t i) const {
   if (const auto ints = ConstantInts(i)) return std::vector<Dim>(ints->begin(), ints->end());
   if (inputs_[i].shape_data != nullptr) return *inputs_[i].shape_data;
   const Type& type = inputs_[i].type;
-  if (type.is_tensor() && type.has_rank && type.rank() == 1 && type.dims[0].known() && type.dims[0].number() <= kMaxShapeData)
+  if (type.is_tensor() && type.has_rank && type.rank() == 1 && type.dims[0].known() &&
+      type.dims[0].number() <= kMaxShapeData)
     return std::vector<Dim>(static_cast<std::size_t>(type.dims[0].number()));
   return std::nullopt;
 }
@@ -57,14 +58,16 @@ void InferContext::SetShapeData(std::size_t i, std::vector<Dim> elements) {
 }
 
 std::vector<Type> InferContext::InferSubgraph(std::string_view attribute, std::span<const Type> inputs) const {
-  if (GraphAttribute(attribute) == nullptr) Fail(Code::kInvalidGraph, "attribute '", attribute, "' (a graph) is required and missing");
+  if (GraphAttribute(attribute) == nullptr)
+    Fail(Code::kInvalidGraph, "attribute '", attribute, "' (a graph) is required and missing");
   if (subgraph_ == nullptr) return std::vector<Type>(GraphAttribute(attribute)->outputs.size());
   return (*subgraph_)(attribute, inputs);
 }
 
 void InferSameAsInput(InferContext& c) {
   c.SetOutputType(0, c.InputType(0));
-  if (auto data = c.ShapeData(0); data && c.InputType(0).is_tensor() && IsInteger(c.InputDType(0))) c.SetShapeData(0, std::move(*data));
+  if (auto data = c.ShapeData(0); data && c.InputType(0).is_tensor() && IsInteger(c.InputDType(0)))
+    c.SetShapeData(0, std::move(*data));
 }
 
 std::vector<Dim> BroadcastDims(const InferContext& c, const std::vector<Dim>& a, const std::vector<Dim>& b) {
@@ -79,9 +82,11 @@ std::vector<Dim> BroadcastDims(const InferContext& c, const std::vector<Dim>& a,
       out[i] = x;
     } else if (x.known() && y.known()) {
       if (x.number() != y.number()) {
-        c.Fail(Code::kInvalidArgument, "shapes do not broadcast: ", Type::TensorOf(DType::kUndefined, a).ToText().substr(9), " and ",
-               Type::TensorOf(DType::kUndefined, b).ToText().substr(9), " differ in dimension ", static_cast<std::int64_t>(i) - static_cast<std::int64_t>(rank),
-               ": ", x.number(), " against ", y.number());
+        c.Fail(Code::kInvalidArgument,
+               "shapes do not broadcast: ", Type::TensorOf(DType::kUndefined, a).ToText().substr(9), " and ",
+               Type::TensorOf(DType::kUndefined, b).ToText().substr(9), " differ in dimension ",
+               static_cast<std::int64_t>(i) - static_cast<std::int64_t>(rank), ": ", x.number(), " against ",
+               y.number());
       }
       out[i] = x;
     } else if (SameDim(x, y)) {
@@ -109,7 +114,8 @@ void InferBroadcastBool(InferContext& c) { InferBroadcastAs(c, DType::kBool); }
 
 std::size_t AxisOf(const AttributeReader& c, std::int64_t axis, std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
-  if (axis < -r || axis >= r) c.Fail(Code::kInvalidArgument, "axis: expected a value in [", -r, ", ", r - 1, "], found ", axis);
+  if (axis < -r || axis >= r)
+    c.Fail(Code::kInvalidArgument, "axis: expected a value in [", -r, ", ", r - 1, "], found ", axis);
   return static_cast<std::size_t>(axis < 0 ? axis + r : axis);
 }
 

@@ -16,8 +16,8 @@ class InferContext : public AttributeReader {
   // What is known of an input or output.
   struct Known {
     Type type;
-    const Tensor* constant = nullptr;                // its contents, if known
-    const std::vector<Dim>* shape_data = nullptr;    // its elements as dimensions, if it is a small integer tensor
+    const Tensor* constant = nullptr;              // its contents, if known
+    const std::vector<Dim>* shape_data = nullptr;  // its elements as dimensions, if it is a small integer tensor
     bool present = false;
   };
   // Infers the output types of the subgraph in an attribute from its inputs' types.
@@ -58,9 +58,9 @@ class InferContext : public AttributeReader {
 };
 
 // Common shapes of inference.
-void InferSameAsInput(InferContext& c);         // output 0 has the type of input 0 (and its shape data)
-void InferBroadcast(InferContext& c);           // all inputs broadcast; element type of input 0
-void InferBroadcastBool(InferContext& c);       // ... element type bool
+void InferSameAsInput(InferContext& c);    // output 0 has the type of input 0 (and its shape data)
+void InferBroadcast(InferContext& c);      // all inputs broadcast; element type of input 0
+void InferBroadcastBool(InferContext& c);  // ... element type bool
 // The broadcast of two symbolic shapes; fails naming the dimensions if numbers conflict.
 std::vector<Dim> BroadcastDims(const InferContext& c, const std::vector<Dim>& a, const std::vector<Dim>& b);
 // `axis` of rank `rank` as [0, rank); fails naming the node.

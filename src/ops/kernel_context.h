@@ -21,13 +21,18 @@ struct TensorRef {
   std::size_t rank() const { return shape.size(); }
   std::int64_t dim(std::size_t i) const { return shape[i]; }
   template <typename T>
-  T* As() const { return static_cast<T*>(data); }
+  T* As() const {
+    return static_cast<T*>(data);
+  }
   template <typename T>
-  std::span<T> Span() const { return {As<T>(), static_cast<std::size_t>(count)}; }
+  std::span<T> Span() const {
+    return {As<T>(), static_cast<std::size_t>(count)};
+  }
   std::size_t byte_size() const { return ByteSize(dtype, count); }
 };
 
-// An input or output while a run is under way: a tensor (`ref`; `value` owns the bytes where they are dynamic), or another kind
+// An input or output while a run is under way: a tensor (`ref`; `value` owns the bytes where they are dynamic), or
+// another kind
 // (`value`).
 struct Slot {
   TensorRef ref;
@@ -56,7 +61,9 @@ class KernelContext {
 
   Parallel& parallel() const { return *parallel_; }
   template <typename State>
-  const State& state() const { return *static_cast<const State*>(state_); }
+  const State& state() const {
+    return *static_cast<const State*>(state_);
+  }
 
   std::size_t InputCount() const { return inputs_.size(); }
   std::size_t OutputCount() const { return outputs_.size(); }
@@ -66,11 +73,12 @@ class KernelContext {
   bool HasOutput(std::size_t i) const { return i < outputs_.size() && outputs_[i] != nullptr; }
   const TensorRef& Input(std::size_t i) const { return inputs_[i]->ref; }  // a tensor, HasInput(i)
   bool IsTensor(std::size_t i) const { return HasInput(i) && inputs_[i]->ref.present(); }
-  // Any kind. A tensor comes as a copy with its own bytes unless it already owns them (what goes into a sequence must outlive
-  // the run's memory); for kinds other than tensors nothing is copied.
+  // Any kind. A tensor comes as a copy with its own bytes unless it already owns them (what goes into a sequence must
+  // outlive the run's memory); for kinds other than tensors nothing is copied.
   Value InputValue(std::size_t i) const;
 
-  // Output i with its planned shape. Only for outputs whose shape inference could compute from the inputs' shapes and constants.
+  // Output i with its planned shape. Only for outputs whose shape inference could compute from the inputs' shapes and
+  // constants.
   const TensorRef& Output(std::size_t i) const { return outputs_[i]->ref; }
   // Output i with the shape only the kernel knows. If the plan had predicted this shape, the planned memory comes back.
   // A dtype is given where inference does not know it (kUndefined: the planned one).
@@ -84,8 +92,8 @@ class KernelContext {
   T* Scratch(std::size_t count) {
     return static_cast<T*>(host_->scratch(*this, CheckedMul(count, sizeof(T), "scratch memory")));
   }
-  // Runs a body (PrepareContext::SubgraphIndex) with its explicit inputs; captured values are bound already. `outputs` may hold
-  // tensors of an earlier call: their memory is used again where nobody else holds it.
+  // Runs a body (PrepareContext::SubgraphIndex) with its explicit inputs; captured values are bound already. `outputs`
+  // may hold tensors of an earlier call: their memory is used again where nobody else holds it.
   void RunSubgraph(std::size_t subgraph, std::span<const Value> inputs, std::span<Value> outputs) {
     host_->run_subgraph(*this, subgraph, inputs, outputs);
   }
@@ -103,7 +111,7 @@ class KernelContext {
  private:
   const KernelHost* host_;
   void* executor_;
-  std::span<Slot* const> inputs_, outputs_;
+  std::span<Slot*const> inputs_, outputs_;
   const void* state_;
   Parallel* parallel_ = nullptr;
   std::size_t step_ = 0;

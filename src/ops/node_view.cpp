@@ -9,8 +9,9 @@ const T* Get(const AttributeReader& reader, std::string_view name) {
   const AttributeValue* value = reader.node().FindAttribute(name);
   if (value == nullptr) return nullptr;
   if (const T* found = std::get_if<T>(value)) return found;
-  reader.Fail(Code::kInvalidGraph, "attribute '", name, "': expected ", AttributeTypeName(AttributeTypeOf(AttributeValue(T{}))),
-              ", found ", AttributeTypeName(AttributeTypeOf(*value)));
+  reader.Fail(Code::kInvalidGraph, "attribute '", name, "': expected ",
+              AttributeTypeName(AttributeTypeOf(AttributeValue(T{}))), ", found ",
+              AttributeTypeName(AttributeTypeOf(*value)));
 }
 
 template <typename T>
@@ -21,9 +22,7 @@ const T& Require(const AttributeReader& reader, std::string_view name) {
 
 }  // namespace
 
-std::string AttributeReader::Prefix() const {
-  return "[" + node_->op_type + "] " + Describe(*graph_, *node_) + ": ";
-}
+std::string AttributeReader::Prefix() const { return "[" + node_->op_type + "] " + Describe(*graph_, *node_) + ": "; }
 
 std::int64_t AttributeReader::Int(std::string_view name) const { return Require<std::int64_t>(*this, name); }
 std::int64_t AttributeReader::Int(std::string_view name, std::int64_t otherwise) const {
@@ -62,7 +61,8 @@ DType AttributeReader::DTypeAttribute(std::string_view name, DType otherwise) co
   const std::int64_t number = Int(name, static_cast<std::int64_t>(otherwise));
   if (number == 0) return otherwise;
   if (!IsDType(number))
-    Fail(Code::kInvalidGraph, "attribute '", name, "': expected a TensorProto.DataType in [1, ", kDTypeCount - 1, "], found ", number);
+    Fail(Code::kInvalidGraph, "attribute '", name, "': expected a TensorProto.DataType in [1, ", kDTypeCount - 1,
+         "], found ", number);
   return static_cast<DType>(number);
 }
 

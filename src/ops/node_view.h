@@ -11,8 +11,8 @@
 
 namespace sardonyx::ops {
 
-// A reader of attributes with defaults. The functions without a default fail with kInvalidGraph if the attribute is missing;
-// all fail if it has another type, naming node, attribute, the type expected and found.
+// A reader of attributes with defaults. The functions without a default fail with kInvalidGraph if the attribute is
+// missing; all fail if it has another type, naming node, attribute, the type expected and found.
 class AttributeReader {
  public:
   AttributeReader(const Graph& graph, const Node& node) : graph_(&graph), node_(&node) {}
@@ -29,7 +29,8 @@ class AttributeReader {
   std::vector<std::string> Strings(std::string_view name) const;
   const Tensor* TensorAttribute(std::string_view name) const;  // nullptr if missing
   const Graph* GraphAttribute(std::string_view name) const;
-  DType DTypeAttribute(std::string_view name, DType otherwise) const;  // an int attribute that holds a TensorProto.DataType
+  DType DTypeAttribute(std::string_view name,
+                       DType otherwise) const;  // an int attribute that holds a TensorProto.DataType
 
   const Graph& graph() const { return *graph_; }
   const Node& node() const { return *node_; }

@@ -1,8 +1,9 @@
 // ops/op_def.h - what an operator is: a row of facts plus the functions infer, prepare and (for old versions) upgrade.
 //
-// An operator family is a file with a constexpr table of rows and a function `std::span<const OpDef> FamilyOps()`; the families
-// are listed once, in SDX_OP_FAMILIES (ops/registry.h). A row has ONE semantics, the newest it names; `upgrade` rewrites a
-// node of an older version into it. What differs too much to be rewritten is a row of its own with the older versions.
+// An operator family is a file with a constexpr table of rows and a function `std::span<const OpDef> FamilyOps()`; the
+// families are listed once, in SDX_OP_FAMILIES (ops/registry.h). A row has ONE semantics, the newest it names;
+// `upgrade` rewrites a node of an older version into it. What differs too much to be rewritten is a row of its own with
+// the older versions.
 #pragma once
 
 #include <cstdint>
@@ -70,15 +71,15 @@ struct Few {
   }
 };
 
-// Sets the types (and, where they are computable, the contents) of the outputs from those of the inputs. Called with symbols
-// when the model is loaded and with numbers when a run is planned. Fails with kInvalidGraph / kInvalidArgument.
+// Sets the types (and, where they are computable, the contents) of the outputs from those of the inputs. Called with
+// symbols when the model is loaded and with numbers when a run is planned. Fails with kInvalidGraph / kInvalidArgument.
 using InferFn = void(InferContext&);
 
 // Computes the outputs. Input shapes are final; outputs with inferred shapes are allocated.
 using RunFn = void(KernelContext&);
 
-// What `prepare` makes of a node, once: the function for its element types and its constant state (attributes as the kernel
-// wants them, packed weights). Shared by all runs, so it is never changed.
+// What `prepare` makes of a node, once: the function for its element types and its constant state (attributes as the
+// kernel wants them, packed weights). Shared by all runs, so it is never changed.
 struct Prepared {
   RunFn* run = nullptr;
   std::shared_ptr<const void> state;  // shared: programs built from one model share packed weights
@@ -90,21 +91,22 @@ using UpgradeFn = void(UpgradeContext&);
 
 enum Traits : std::uint16_t {
   kNone = 0,
-  kCommutative = 1,    // the first two inputs may be swapped
-  kView = 2,           // output 0 is always the bytes of input 0 under its own shape: planned as an alias, run only if it can't be
-  kMayAlias = 4,       // output 0 may overwrite any input that has its shape and element size
-  kRandom = 8,         // differs from run to run: never folded, merged or moved
-  kElementwise = 16,   // y[i] depends on x[i] of every (broadcast) input only
-  kShapeOnly = 32,     // reads only the shape of input 0, not its bytes (Shape, Size)
-  kNoFold = 64,        // not worth folding (the result is larger than what makes it)
+  kCommutative = 1,  // the first two inputs may be swapped
+  kView =
+      2,  // output 0 is always the bytes of input 0 under its own shape: planned as an alias, run only if it can't be
+  kMayAlias = 4,      // output 0 may overwrite any input that has its shape and element size
+  kRandom = 8,        // differs from run to run: never folded, merged or moved
+  kElementwise = 16,  // y[i] depends on x[i] of every (broadcast) input only
+  kShapeOnly = 32,    // reads only the shape of input 0, not its bytes (Shape, Size)
+  kNoFold = 64,       // not worth folding (the result is larger than what makes it)
 };
 
 struct OpDef {
   std::string_view domain = "";  // "" is ai.onnx
   std::string_view name;
-  Few<int> since;                // every opset version that `upgrade` and these semantics cover
-  DTypeSet types = {};           // supported element types of input `typed_input` (of output 0 if there are no inputs);
-                                 // empty: `prepare` decides alone
+  Few<int> since;       // every opset version that `upgrade` and these semantics cover
+  DTypeSet types = {};  // supported element types of input `typed_input` (of output 0 if there are no inputs);
+                        // empty: `prepare` decides alone
   int typed_input = 0;
   InferFn* infer = nullptr;
   PrepareFn* prepare = nullptr;

@@ -23,7 +23,8 @@ std::size_t PrepareContext::SubgraphIndex(std::string_view attribute) const {
 }
 
 void PrepareContext::Unsupported(std::string_view what, DType dtype) const {
-  Fail(Code::kNotImplemented, op_type(), " version ", node().since_version, " is not implemented for ", what, " of type ", Name(dtype));
+  Fail(Code::kNotImplemented, op_type(), " version ", node().since_version, " is not implemented for ", what,
+       " of type ", Name(dtype));
 }
 void PrepareContext::Unsupported(std::string_view what) const {
   Fail(Code::kNotImplemented, op_type(), " version ", node().since_version, " is not implemented for ", what);

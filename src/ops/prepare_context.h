@@ -12,7 +12,7 @@ namespace sardonyx::ops {
 class PrepareContext : public AttributeReader {
  public:
   struct Input {
-    Type type;                        // shapes may be symbolic or unknown
+    Type type;                         // shapes may be symbolic or unknown
     const Tensor* constant = nullptr;  // contents that no run can change; valid while the program lives
     bool present = false;
   };

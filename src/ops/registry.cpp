@@ -36,7 +36,9 @@ const OpDef* Registry::Find(std::string_view domain, std::string_view name, int 
   return nullptr;
 }
 
-bool Registry::HasName(std::string_view domain, std::string_view name) const { return rows_.contains(Key(domain, name)); }
+bool Registry::HasName(std::string_view domain, std::string_view name) const {
+  return rows_.contains(Key(domain, name));
+}
 
 std::vector<const OpDef*> Registry::All() const {
   std::vector<const OpDef*> all;

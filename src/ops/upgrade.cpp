@@ -20,8 +20,8 @@ Tensor Converted(DType dtype, const std::vector<float>& values, Shape shape) {
 
 Tensor FloatTensor(DType dtype, const std::vector<float>& values, const Shape& shape) {
   Tensor out;
-  const bool done = VisitDType<float, double, Half, BFloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
-                               std::uint16_t, std::uint32_t, std::uint64_t>(
+  const bool done = VisitDType<float, double, Half, BFloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+                               std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
       dtype, [&]<typename T>() { out = Converted<T>(dtype, values, shape); });
   return done ? out : Converted<float>(DType::kFloat, values, shape);
 }
@@ -77,7 +77,8 @@ Canonical::Canonical(const Graph& graph, const Node& node, const Registry& regis
   Node& copy = upgraded_->node;
   // An upgrade may lead to another operator (Upsample to Resize): its row is the one that counts then.
   if (copy.op_type != node.op_type || copy.domain != node.domain) {
-    op_ = copy.since_version == node.since_version ? nullptr : registry.Find(copy.domain, copy.op_type, copy.since_version);
+    op_ = copy.since_version == node.since_version ? nullptr
+                                                   : registry.Find(copy.domain, copy.op_type, copy.since_version);
     if (op_ == nullptr) Fail(Code::kNotImplemented, "no upgrade from ", node.op_type, " version ", node.since_version);
   }
   copy.since_version = NewestVersion(*op_);
@@ -114,8 +115,11 @@ void Upgrade(Graph& graph, const Registry& registry) {
       for (std::size_t i = 0; i < std::max(wanted.size(), node.inputs.size()); ++i)
         graph.SetInput(id, i, i < wanted.size() ? wanted[i] : kNoValue);
       for (auto& [index, tensor] : c.constants)
-        graph.SetInput(id, index, graph.AddConstant(node.name + "_" + node.op_type + "_" + std::to_string(index), std::move(tensor)));
-      while (!graph.node(id).inputs.empty() && graph.node(id).inputs.back() == kNoValue) graph.node(id).inputs.pop_back();
+        graph.SetInput(
+            id, index,
+            graph.AddConstant(node.name + "_" + node.op_type + "_" + std::to_string(index), std::move(tensor)));
+      while (!graph.node(id).inputs.empty() && graph.node(id).inputs.back() == kNoValue)
+        graph.node(id).inputs.pop_back();
     }
     for (Graph* body : graph.node(id).Subgraphs()) Upgrade(*body, registry);
   }

@@ -15,7 +15,8 @@ class Canonical {
   Canonical(const Graph& graph, const Node& node, const Registry& registry);
   const Node& node() const { return upgraded_ ? upgraded_->node : *original_; }
   const OpDef* op() const { return op_; }  // nullptr: no row (an unknown operator or a call of a function)
-  // The constant input i where the spelling moved an attribute there, else what the graph says; nullptr if not constant.
+  // The constant input i where the spelling moved an attribute there, else what the graph says; nullptr if not
+  // constant.
   const Tensor* Constant(const Graph& graph, std::size_t i) const;
   bool HasInput(std::size_t i) const;
 

@@ -11,7 +11,8 @@ namespace sardonyx::ops {
 
 class UpgradeContext {
  public:
-  UpgradeContext(const Graph& graph, const Node& original) : graph_(&graph), node(original), version_(original.since_version) {}
+  UpgradeContext(const Graph& graph, const Node& original)
+      : graph_(&graph), node(original), version_(original.since_version) {}
 
   // The version the author's node follows.
   int version() const { return version_; }
@@ -21,8 +22,8 @@ class UpgradeContext {
 
   // Removes an attribute and returns its value, if it was there.
   std::optional<AttributeValue> Take(std::string_view name);
-  // Attribute `name` (int, ints, float, floats or tensor) becomes constant input `index` (int64 for ints, for floats the element
-  // type of input 0 if `as_input0`). Does nothing if the attribute is missing.
+  // Attribute `name` (int, ints, float, floats or tensor) becomes constant input `index` (int64 for ints, for floats
+  // the element type of input 0 if `as_input0`). Does nothing if the attribute is missing.
   void AttributeToInput(std::string_view name, std::size_t index, bool as_input0 = false);
   void SetConstantInput(std::size_t index, Tensor tensor);
   void SetAttribute(std::string_view name, AttributeValue value) { node.SetAttribute(name, std::move(value)); }

@@ -13,7 +13,8 @@ namespace sardonyx {
 class Buffer {
  public:
   // `size` bytes from `allocator`, not initialised.
-  static std::shared_ptr<Buffer> Allocate(std::size_t size, const std::shared_ptr<Allocator>& allocator = HostAllocator());
+  static std::shared_ptr<Buffer> Allocate(std::size_t size,
+                                          const std::shared_ptr<Allocator>& allocator = HostAllocator());
   // Somebody else's bytes; `owner` (may be null) is kept alive as long as the buffer.
   static std::shared_ptr<Buffer> View(void* data, std::size_t size, std::shared_ptr<const void> owner = nullptr,
                                       Device device = {});
@@ -38,7 +39,7 @@ class Buffer {
   std::size_t size_ = 0;
   Device device_;
   bool read_only_ = false;
-  std::size_t string_count_ = 0;  // strings to destroy
+  std::size_t string_count_ = 0;          // strings to destroy
   std::shared_ptr<Allocator> allocator_;  // null for views
   std::shared_ptr<const void> owner_;
 };

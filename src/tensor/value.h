@@ -39,13 +39,21 @@ class Tensor {
   const void* raw() const { return data_; }
   void* raw() { return data_; }
   template <typename T>
-  const T* data() const { return static_cast<const T*>(data_); }
+  const T* data() const {
+    return static_cast<const T*>(data_);
+  }
   template <typename T>
-  T* data() { return static_cast<T*>(data_); }
+  T* data() {
+    return static_cast<T*>(data_);
+  }
   template <typename T>
-  std::span<const T> span() const { return {data<T>(), static_cast<std::size_t>(count_)}; }
+  std::span<const T> span() const {
+    return {data<T>(), static_cast<std::size_t>(count_)};
+  }
   template <typename T>
-  std::span<T> span() { return {data<T>(), static_cast<std::size_t>(count_)}; }
+  std::span<T> span() {
+    return {data<T>(), static_cast<std::size_t>(count_)};
+  }
   const std::shared_ptr<Buffer>& buffer() const { return buffer_; }
   Device device() const { return buffer_ ? buffer_->device() : Device{}; }
   bool defined() const { return dtype_ != DType::kUndefined; }
@@ -82,7 +90,7 @@ struct SparseTensor {  // COO: values [nnz]; indices int64, [nnz] (linear, row-m
 // Contents other than tensors are shared between copies of a Value and never change once made.
 class Value {
  public:
-  Value() = default;  // nothing: a missing input, or an optional without a value
+  Value() = default;                                  // nothing: a missing input, or an optional without a value
   Value(Tensor tensor) : data_(std::move(tensor)) {}  // NOLINT(google-explicit-constructor)
   Value(Sequence sequence);                           // NOLINT(google-explicit-constructor)
   Value(Map map);                                     // NOLINT(google-explicit-constructor)

@@ -1,0 +1,157 @@
+// ops/infer.cpp - types and shapes of a whole graph, node by node in order.
+#include "ops/infer.h"
+
+#include <algorithm>
+
+#include "ops/schema.h"
+#include "ops/upgrade.h"
+
+namespace sardonyx::ops {
+namespace {
+
+class GraphInference {
+ public:
+  GraphInference(Graph& graph, const Registry& registry, const InferOptions& options, bool is_body)
+      : graph_(graph), registry_(registry), options_(options), is_body_(is_body) {}
+
+  void Run() {
+    for (const NodeId id : graph_.order) InferOne(id);
+  }
+
+ private:
+  template <typename... Parts>
+  [[noreturn]] void FailAt(const Node& node, Code code, const Parts&... parts) const {
+    Fail(code, "[", node.op_type, "] ", Describe(graph_, node), ": ", parts...);
+  }
+
+  InferContext::Known KnownOf(const Canonical& canonical, std::size_t i) const {
+    InferContext::Known known;
+    known.present = canonical.HasInput(i);
+    if (!known.present) return known;
+    known.constant = canonical.Constant(graph_, i);
+    const ValueId id = i < canonical.node().inputs.size() ? canonical.node().inputs[i] : kNoValue;
+    if (id == kNoValue) {
+      known.type = Type::TensorOf(known.constant->dtype(), known.constant->shape());
+      return known;
+    }
+    const ValueInfo& value = graph_.value(id);
+    known.type = value.type;
+    if (value.shape_data) known.shape_data = &*value.shape_data;
+    return known;
+  }
+
+  void InferOne(NodeId id) {
+    const Node& node = graph_.node(id);
+    const Canonical canonical(graph_, node, registry_);
+    CheckTypes(node);
+    if (canonical.op() == nullptr || canonical.op()->infer == nullptr) return InferBodies(id);
+    std::vector<InferContext::Known> inputs;
+    for (std::size_t i = 0; i < canonical.node().inputs.size(); ++i) inputs.push_back(KnownOf(canonical, i));
+    std::vector<InferContext::Output> outputs(node.outputs.size());
+    const InferContext::SubgraphFn subgraph = [&](std::string_view attribute, std::span<const Type> types) {
+      return InferBody(id, attribute, types);
+    };
+    InferNode(graph_, canonical.node(), *canonical.op(), inputs, outputs, &subgraph);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (node.outputs[i] != kNoValue) SetType(node, graph_.value(node.outputs[i]), std::move(outputs[i]));
+  }
+
+  // A node without a row: its bodies still get what is known of the values they capture.
+  void InferBodies(NodeId id) {
+    for (Graph* body : graph_.node(id).Subgraphs()) Descend(*body, {});
+  }
+
+  std::vector<Type> InferBody(NodeId id, std::string_view attribute, std::span<const Type> types) {
+    auto* box = std::get_if<GraphBox>(graph_.node(id).FindAttribute(attribute));
+    Graph& body = **box;
+    Descend(body, types);
+    std::vector<Type> result;
+    for (const ValueId output : body.outputs) result.push_back(body.value(output).type);
+    return result;
+  }
+
+  void Descend(Graph& body, std::span<const Type> types) {
+    for (const Capture& capture : body.captures) {
+      const ValueInfo& outer = graph_.value(capture.outer);
+      ValueInfo& inner = body.value(capture.inner);
+      inner.type = outer.type;
+      inner.shape_data = outer.shape_data;
+      if (outer.constant() != nullptr) inner.initializer = outer.initializer;
+    }
+    for (std::size_t i = 0; i < std::min(types.size(), body.inputs.size()); ++i)
+      if (!types[i].is_none()) body.value(body.inputs[i]).type = types[i];
+    GraphInference(body, registry_, options_, true).Run();
+  }
+
+  // Inside of bodies the inferred type alone counts: a loop infers its body again with wider types.
+  void SetType(const Node& node, ValueInfo& value, InferContext::Output output) {
+    value.shape_data = std::move(output.shape_data);
+    if (output.type.is_none()) return;
+    if (is_body_ || value.type.is_none()) {
+      value.type = std::move(output.type);
+      return;
+    }
+    if (value.type.kind != output.type.kind || value.type.dtype != output.type.dtype) {
+      if (value.type.kind == output.type.kind && output.type.dtype == DType::kUndefined) return;
+      FailAt(node, Code::kInvalidGraph, "output '", value.name, "' is declared as ", value.type.ToText(),
+             " and computed as ", output.type.ToText());
+    }
+    try {
+      value.type = Merge(value.type, output.type);
+    } catch (const Error& conflict) {
+      if (options_.strict) FailAt(node, Code::kInvalidGraph, "output '", value.name, "': ", conflict.what());
+      if (options_.logger != nullptr)
+        options_.logger->Warn(Describe(graph_, node), ": output '", value.name, "' is declared as ",
+                              value.type.ToText(), " and computed as ", output.type.ToText(), ", which is used");
+      value.type = std::move(output.type);
+    }
+  }
+
+  // Element types against the schema of the author's version: each allowed, and one type for each type parameter.
+  void CheckTypes(const Node& node) const {
+    if (node.since_version == 0) return;
+    const OpSchema* schema = FindSchema(node.domain, node.op_type, node.since_version);
+    if (schema == nullptr || schema->since_version != node.since_version) return;
+    std::vector<const Type*> bound(schema->type_constraints().size(), nullptr);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const FormalParam* param = schema->Input(i);
+      if (param == nullptr || node.inputs[i] == kNoValue) continue;
+      const ValueInfo& value = graph_.value(node.inputs[i]);
+      if (value.type.is_none() || (value.type.is_tensor() && value.type.dtype == DType::kUndefined)) continue;
+      if (!param->types().Contains(value.type)) {
+        FailAt(node, Code::kInvalidGraph, "input ", i, " ('", param->name(), "'): expected ", param->types().ToText(),
+               ", found ", value.type.ToText(), " ('", value.name, "')");
+      }
+      if (param->constraint < 0 || (param->option == ParamOption::kVariadic && !param->homogeneous)) continue;
+      const Type*& first = bound[static_cast<std::size_t>(param->constraint)];
+      if (first != nullptr && (first->kind != value.type.kind || first->dtype != value.type.dtype)) {
+        FailAt(node, Code::kInvalidGraph, "input ", i, " ('", param->name(),
+               "'): expected the type of the other inputs of type parameter ", param->type(), ", ", first->ToText(),
+               ", found ", value.type.ToText(), " ('", value.name, "')");
+      }
+      first = &value.type;
+    }
+  }
+
+  Graph& graph_;
+  const Registry& registry_;
+  const InferOptions& options_;
+  bool is_body_;
+};
+
+}  // namespace
+
+void InferNode(const Graph& graph, const Node& node, const OpDef& op, std::span<const InferContext::Known> inputs,
+               std::span<InferContext::Output> outputs, const InferContext::SubgraphFn* subgraph) {
+  InferContext context(graph, node, inputs, outputs, subgraph);
+  op.infer(context);
+}
+
+void Infer(Graph& graph, const Registry& registry, const InferOptions& options) {
+  for (ValueInfo& value : graph.values)
+    if (value.initializer && value.type.is_none())
+      value.type = Type::TensorOf(value.initializer->tensor.dtype(), value.initializer->tensor.shape());
+  GraphInference(graph, registry, options, false).Run();
+}
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,137 @@
+// ops/resolve.cpp - which schema each node follows, and whether the node keeps to it.
+#include <algorithm>
+
+#include "ops/infer.h"
+#include "ops/schema.h"
+
+namespace sardonyx::ops {
+namespace {
+
+class Resolver {
+ public:
+  Resolver(Graph& graph, const Registry& registry, const Model& model)
+      : graph_(graph), registry_(registry), model_(model) {}
+
+  void Run() {
+    for (const NodeId id : graph_.order) {
+      Node& node = graph_.node(id);
+      if (node.domain == "ai.onnx") node.domain = "";
+      if (model_.FindFunction(node.domain, node.op_type, node.overload) == nullptr) Resolve(node);
+      for (Graph* body : node.Subgraphs()) Resolver(*body, registry_, model_).Run();
+    }
+  }
+
+ private:
+  template <typename... Parts>
+  [[noreturn]] void FailAt(const Node& node, Code code, const Parts&... parts) const {
+    Fail(code, "[", node.op_type, "] ", Describe(graph_, node), ": ", parts...);
+  }
+
+  std::string FullName(const Node& node) const {
+    return node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
+  }
+
+  int Opset(const Node& node) const {
+    const auto version = graph_.OpsetVersion(node.domain);
+    if (version > 0) return static_cast<int>(std::min<std::int64_t>(version, kNewestVersion));
+    // Contributed domains have one version; ONNX Runtime does not insist on the import either.
+    if (node.domain != "" && node.domain.rfind("com.", 0) == 0) return 1;
+    if (!registry_.HasName(node.domain, node.op_type) && NewestOpset(node.domain) == 0) {
+      FailAt(node, Code::kInvalidGraph, "domain '", node.domain,
+             "' has no such operator, no function of the model defines ", FullName(node),
+             ", and no custom operator library adds it");
+    }
+    FailAt(node, Code::kInvalidGraph, "the model uses domain '", node.domain, "' without an opset import for it");
+  }
+
+  void Resolve(Node& node) {
+    const int opset = Opset(node);
+    const OpSchema* schema = FindSchema(node.domain, node.op_type, opset);
+    if (schema == nullptr) {
+      if (registry_.HasName(node.domain, node.op_type)) {
+        node.since_version = NewestCustom(node, opset);
+        return;
+      }
+      FailUnknown(node, opset);
+    }
+    if (schema->deprecated() && registry_.Find(node.domain, node.op_type, schema->since_version) == nullptr) {
+      FailAt(node, Code::kInvalidGraph, FullName(node), " is deprecated since opset ", schema->since_version,
+             ", and the model imports opset ", opset);
+    }
+    node.since_version = schema->since_version;
+    CheckCounts(node, *schema);
+    CheckAttributes(node, *schema);
+  }
+
+  int NewestCustom(const Node& node, int opset) const {
+    for (int version = opset; version > 0; --version)
+      if (registry_.Find(node.domain, node.op_type, version) != nullptr) return version;
+    FailAt(node, Code::kInvalidGraph, FullName(node), " has no version for opset ", opset);
+  }
+
+  [[noreturn]] void FailUnknown(const Node& node, int opset) const {
+    const auto versions = SchemaVersions(node.domain, node.op_type);
+    if (!versions.empty()) {
+      FailAt(node, Code::kInvalidGraph, FullName(node), " exists since opset ", versions.front().since_version,
+             " of its domain, and the model imports opset ", opset);
+    }
+    const std::string closest = ClosestName(node.op_type, AllOpTypes(node.domain));
+    FailAt(node, Code::kInvalidGraph, "unknown operator ", FullName(node), " (opset ", opset, ")",
+           closest.empty() ? "" : "; did you mean " + closest + "?");
+  }
+
+  void CheckCounts(const Node& node, const OpSchema& schema) const {
+    CheckCount(node, "inputs", node.inputs.size(), schema.min_inputs, schema.max_inputs);
+    CheckCount(node, "outputs", node.outputs.size(), schema.min_outputs, schema.max_outputs);
+    for (std::size_t i = 0; i < schema.inputs().size(); ++i) {
+      const FormalParam& param = schema.inputs()[i];
+      if (param.option != ParamOption::kSingle) continue;
+      if (i < node.inputs.size() && node.inputs[i] == kNoValue)
+        FailAt(node, Code::kInvalidGraph, "input ", i, " ('", param.name(), "') is required and missing");
+    }
+  }
+
+  void CheckCount(const Node& node, std::string_view what, std::size_t count, std::int32_t least,
+                  std::int32_t most) const {
+    if (count >= static_cast<std::size_t>(least) && count <= static_cast<std::size_t>(most)) return;
+    std::string range = std::to_string(least);
+    if (most == kUnlimited) range += " or more";
+    if (most != least && most != kUnlimited) range += " to " + std::to_string(most);
+    FailAt(node, Code::kInvalidGraph, "expected ", range, " ", what, ", found ", count);
+  }
+
+  void CheckAttributes(const Node& node, const OpSchema& schema) const {
+    for (const Attribute& attribute : node.attributes) {
+      const AttributeSpec* spec = schema.FindAttribute(attribute.name);
+      if (spec == nullptr) {
+        if (attribute.name.rfind("__", 0) == 0) continue;  // ours
+        std::vector<std::string> names;
+        for (const AttributeSpec& known : schema.attributes()) names.emplace_back(known.name());
+        const std::string closest = ClosestName(attribute.name, names);
+        FailAt(node, Code::kInvalidGraph, "unknown attribute '", attribute.name, "' of ", node.op_type, " version ",
+               schema.since_version, closest.empty() ? "" : "; did you mean '" + closest + "'?");
+      }
+      if (std::holds_alternative<AttributeReference>(attribute.value) || AttributeTypeOf(attribute.value) == spec->type)
+        continue;
+      FailAt(node, Code::kInvalidGraph, "attribute '", attribute.name, "': expected ", AttributeTypeName(spec->type),
+             ", found ", AttributeTypeName(AttributeTypeOf(attribute.value)));
+    }
+    for (const AttributeSpec& spec : schema.attributes()) {
+      if (spec.required && node.FindAttribute(spec.name()) == nullptr)
+        FailAt(node, Code::kInvalidGraph, "attribute '", spec.name(), "' (", AttributeTypeName(spec.type),
+               ") is required and missing");
+    }
+  }
+
+  Graph& graph_;
+  const Registry& registry_;
+  const Model& model_;
+};
+
+}  // namespace
+
+void ResolveVersions(Graph& graph, const Registry& registry, const Model& model) {
+  Resolver(graph, registry, model).Run();
+}
+
+}  // namespace sardonyx::ops
