@@ -15,7 +15,8 @@ static std::string Key(std::string_view domain, std::string_view name) {
 
 Registry::Registry() {
 #define SDX_TABLE(Family) Family##Ops(),
-  for (const std::span<const OpDef> family : {SDX_OP_FAMILIES(SDX_TABLE)}) Add(family, false);
+  const std::span<const OpDef> families[] = {{}, SDX_OP_FAMILIES(SDX_TABLE)};
+  for (const std::span<const OpDef> family : families) Add(family, false);
 #undef SDX_TABLE
 }
 

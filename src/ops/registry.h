@@ -13,8 +13,7 @@ namespace sardonyx::ops {
 
 // The operator families, one word each: X(Unary) declares UnaryOps(), the table at the end of unary.cpp.
 #define SDX_OP_FAMILIES(X) \
-  X(Binary)                \
-  X(Unary)
+  /* X(Name) one line each, sorted */
 
 #define SDX_DECLARE(Family) std::span<const OpDef> Family##Ops();
 SDX_OP_FAMILIES(SDX_DECLARE)
