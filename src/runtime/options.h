@@ -1,0 +1,66 @@
+// runtime/options.h - what the user may say when a session is created and when it runs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/logging.h"
+#include "tensor/value.h"
+
+namespace sardonyx::runtime {
+
+// ONNX Runtime's numbers.
+enum class OptimizationLevel { kDisable = 0, kBasic = 1, kExtended = 2, kLayout = 3, kAll = 99 };
+enum class ExecutionMode { kSequential = 0, kParallel = 1 };
+
+// A provider the user asked for, in order of priority, with its options.
+struct ProviderChoice {
+  std::string name;  // "CPUExecutionProvider"
+  std::vector<std::pair<std::string, std::string>> options;
+};
+
+struct SessionOptions {
+  OptimizationLevel optimization_level = OptimizationLevel::kAll;
+  ExecutionMode execution_mode = ExecutionMode::kSequential;
+  int intra_op_threads = 0;  // 0: what affinity and the cgroup allow; the calling thread counts
+  int inter_op_threads = 0;
+  bool use_environment_pool = false;  // DisablePerSessionThreads: the environment's own thread count holds
+  bool memory_pattern = true;
+  bool cpu_arena = true;
+  bool deterministic = false;
+  std::string log_id;
+  Severity log_severity = Severity::kWarning;
+  int log_verbosity = 0;
+  Logger::Sink log_sink;               // null: the environment's
+  std::string optimized_model_path;    // where the optimized model is written; "": nowhere
+  std::string profile_prefix;          // "": no profile
+  std::vector<std::pair<std::string, std::int64_t>> free_dimensions_by_denotation;
+  std::vector<std::pair<std::string, std::int64_t>> free_dimensions_by_name;
+  std::map<std::string, std::string> config;          // ONNX Runtime's config entries ("session. ...") and ours
+  std::map<std::string, Value> initializers;          // AddInitializer: replaces the model's; the caller keeps the memory
+  std::map<std::string, Value> external_initializers; // AddExternalInitializers: likewise, for external data
+  std::map<std::string, std::shared_ptr<Buffer>> external_files;  // by the model's location string
+  std::vector<ProviderChoice> providers;              // empty: CPU
+  std::vector<std::string> disabled_passes;           // optimizer passes by name
+
+  std::string Config(const std::string& key, const std::string& otherwise) const {
+    const auto found = config.find(key);
+    return found == config.end() ? otherwise : found->second;
+  }
+};
+
+struct RunOptions {
+  std::string tag;
+  Severity log_severity = Severity::kWarning;
+  int log_verbosity = 0;
+  std::atomic<bool> terminate = false;  // set by any thread: the run ends with kFail before its next step
+  bool synchronize = true;
+  std::map<std::string, std::string> config;
+};
+
+}  // namespace sardonyx::runtime
