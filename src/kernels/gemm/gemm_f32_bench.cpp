@@ -1,0 +1,92 @@
+// kernels/gemm/gemm_f32_bench.cpp - f32 GEMM as a share of the FMA ceiling, and matrix times vector as bytes per
+// second.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/tile_f32.h"
+
+namespace sardonyx::kernels {
+namespace {
+
+using std::int64_t;
+
+struct Free {
+  void operator()(void* p) const { std::free(p); }
+};
+using Floats = std::unique_ptr<float[], Free>;
+
+Floats Filled(std::size_t count) {
+  const std::size_t bytes = (count * sizeof(float) + 63) / 64 * 64 + 64;
+  Floats p(static_cast<float*>(std::aligned_alloc(64, bytes)));
+  for (std::size_t i = 0; i < count; ++i) p[i] = static_cast<float>(i % 17) * 0.125f - 1;
+  return p;
+}
+
+// FLOP/s of the tile itself on data in the first cache level: what the driver can reach at most.
+double TileCeiling(const TileF32Set& set) {
+  const Floats a = Filled(14 * 64), b = Filled(64 * 32), c = Filled(14 * 32);
+  TileF32Args t;
+  t.a0 = a.get(), t.a_row_stride = 64, t.k = 64, t.b = b.get(), t.b_stride = set.columns;
+  t.a1 = t.a0 + (set.rows + 1) / 2 * 64;
+  t.c0 = c.get(), t.c_row_stride = 32, t.columns = set.columns, t.c1 = t.c0 + (set.rows + 1) / 2 * 32;
+  t.prefetch = reinterpret_cast<const char*>(b.get());
+  t.taps = 1;
+  double best = 0;
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 200; ++i) set.wide[set.rows - 1](t);
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    best = std::max(best, 200.0 * 2 * 64 * set.rows * set.columns / time.count());
+  }
+  return best;
+}
+
+// Arguments: ISA, M, N, K, 1 if B is packed beforehand, copies of B used in turn (more than fit the caches: as in a
+// network).
+void Gemm(benchmark::State& state) {
+  const auto isa = static_cast<Isa>(state.range(0));
+  if (!Supported(isa)) return state.SkipWithError("not on this CPU");
+  const TileF32Set& set = TilesF32(isa);
+  GemmF32Args g;
+  g.m = state.range(1), g.n = state.range(2), g.k = state.range(3), g.tiles = &set;
+  const bool packed = state.range(4) != 0;
+  const int64_t copies = state.range(5);
+  const auto per_copy = packed ? static_cast<int64_t>(GemmF32PackedCount(g.k, g.n, &set)) : g.k * g.n;
+  const Floats a = Filled(static_cast<std::size_t>(g.m * g.k)), c = Filled(static_cast<std::size_t>(g.m * g.n));
+  const Floats b = Filled(static_cast<std::size_t>(per_copy * copies));
+  g.a = a.get(), g.lda = g.k, g.ldb = g.n, g.c = c.get(), g.ldc = g.n;
+  if (packed) g.packed_b = b.get();
+  const Floats scratch = Filled(GemmF32ScratchBytes(g, 1) / sizeof(float) + 16);
+  Serial serial;
+  int64_t turn = 0;
+  for (auto _ : state) {
+    (packed ? g.packed_b : g.b) = b.get() + turn * per_copy;
+    turn = (turn + 1) % copies;
+    GemmF32(g, serial, reinterpret_cast<std::byte*>(scratch.get()));
+    benchmark::ClobberMemory();
+  }
+  const double flop = 2.0 * static_cast<double>(g.m * g.n * g.k * state.iterations());
+  state.counters["flops"] = benchmark::Counter(flop, benchmark::Counter::kIsRate);
+  state.counters["share"] = benchmark::Counter(flop / TileCeiling(set), benchmark::Counter::kIsRate);
+  state.counters["B_bytes"] =
+      benchmark::Counter(4.0 * static_cast<double>(g.n * g.k * state.iterations()), benchmark::Counter::kIsRate);
+  state.SetLabel(std::string(Name(isa)));
+}
+
+void Sizes(benchmark::internal::Benchmark* bench) {
+  for (int isa = 0; isa < 3; ++isa) bench->Args({isa, 512, 512, 512, 1, 1});
+  bench->Args({0, 512, 512, 512, 0, 1})->Args({0, 128, 768, 768, 1, 40})->Args({0, 128, 3072, 768, 1, 12});
+  bench->Args({0, 128, 768, 3072, 1, 12})->Args({0, 197, 768, 768, 1, 40})->Args({0, 128, 128, 64, 0, 1});
+  bench->Args({0, 1, 4096, 4096, 1, 4})->Args({0, 1, 4096, 4096, 0, 4})->Args({0, 4, 4096, 4096, 1, 4});
+  bench->Args({0, 8, 4096, 1024, 1, 8})->Args({0, 8, 512, 256, 1, 1})->Args({0, 3136, 64, 64, 1, 1});
+}
+BENCHMARK(Gemm)->Apply(Sizes)->UseRealTime();
+
+}  // namespace
+}  // namespace sardonyx::kernels

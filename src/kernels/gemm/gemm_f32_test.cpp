@@ -1,0 +1,325 @@
+// kernels/gemm/gemm_f32_test.cpp - f32 GEMM on every ISA of this CPU against float64.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/tile_f32.h"
+
+namespace sardonyx::kernels {
+namespace {
+
+using std::int64_t;
+
+// Runs the ranges of a loop one after the other, last first, as if three threads had taken them.
+class ThreeInTurn final : public Parallel {
+ public:
+  void For(int64_t count, int64_t grain, Body body) override {
+    for (int64_t end = count; end > 0;) {
+      const int64_t begin = (end - 1) / grain * grain;
+      body(begin, end);
+      end = begin;
+    }
+  }
+  int ThreadCount() const override { return 3; }
+};
+
+std::vector<const TileF32Set*> Sets() {
+  std::vector<const TileF32Set*> sets;
+  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::baseline})
+    if (Supported(isa)) sets.push_back(&TilesF32(isa));
+  return sets;
+}
+
+std::vector<float> Random(std::size_t count, std::uint32_t seed) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(count);
+  for (float& v : values) v = normal(engine);
+  return values;
+}
+
+struct Scratch {
+  explicit Scratch(std::size_t bytes) : memory(bytes + 64) {}
+  std::byte* data() {
+    return reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 63) & ~std::uintptr_t{63});
+  }
+  std::vector<std::byte> memory;
+};
+
+double Activated(double x, const Activation& a) {
+  const auto hard = [](double v) { return std::max(0.0, std::min(1.0, v)); };
+  switch (a.kind) {
+    case ActivationKind::kNone:
+      return x;
+    case ActivationKind::kRelu:
+      return std::max(x, 0.0);
+    case ActivationKind::kClip:
+      return std::min<double>(std::max<double>(x, a.alpha), a.beta);
+    case ActivationKind::kLeakyRelu:
+      return x < 0 ? a.alpha * x : x;
+    case ActivationKind::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case ActivationKind::kTanh:
+      return std::tanh(x);
+    case ActivationKind::kGelu:
+      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    case ActivationKind::kHardSigmoid:
+      return hard(a.alpha * x + a.beta);
+    case ActivationKind::kHardSwish:
+      return x * hard(x / 6 + 0.5);
+    case ActivationKind::kSilu:
+      return x / (1 + std::exp(-x));
+  }
+  return x;
+}
+
+struct Case {
+  int64_t m, n, k;
+  bool trans_a = false, trans_b = false, packed = false;
+  bool epilogue = true;
+  ActivationKind activation = ActivationKind::kNone;
+};
+
+std::string Describe(const Case& c, const TileF32Set& set) {
+  return std::string(Name(set.isa)) + " " + std::to_string(c.m) + "x" + std::to_string(c.n) + "x" +
+         std::to_string(c.k) + (c.trans_a ? " A^T" : "") + (c.trans_b ? " B^T" : "") + (c.packed ? " packed" : "");
+}
+
+constexpr float kCanary = 12345.0f;
+
+// One product with strides wider than its rows; compares each element with float64, and the gaps with the canary.
+void Check(const Case& c, const TileF32Set& set, Parallel& parallel) {
+  SCOPED_TRACE(Describe(c, set));
+  const int64_t lda = (c.trans_a ? c.m : c.k) + 3, ldb = (c.trans_b ? c.k : c.n) + (c.n == 1 && !c.trans_b ? 0 : 5);
+  const int64_t ldc = c.n == 1 ? 1 : c.n + 2;
+  const auto a = Random(static_cast<std::size_t>((c.trans_a ? c.k : c.m) * lda + 1), 1);
+  const auto b = Random(static_cast<std::size_t>((c.trans_b ? c.n : c.k) * ldb + 1), 2);
+  const auto bias_n = Random(static_cast<std::size_t>(c.n), 3), bias_m = Random(static_cast<std::size_t>(c.m), 4);
+  const auto residual = Random(static_cast<std::size_t>(c.m * ldc + 1), 5);
+  std::vector<float> y(static_cast<std::size_t>(c.m * ldc + 1), kCanary);
+  GemmF32Args g;
+  g.m = c.m, g.n = c.n, g.k = c.k;
+  g.a = a.data(), g.lda = lda, g.trans_a = c.trans_a;
+  g.b = b.data(), g.ldb = ldb, g.trans_b = c.trans_b;
+  g.c = y.data(), g.ldc = ldc;
+  g.tiles = &set;
+  if (c.epilogue) {
+    g.epilogue = {.alpha = 0.5f,
+                  .bias_scale = 2,
+                  .bias_n = bias_n.data(),
+                  .bias_m = bias_m.data(),
+                  .bias = 0.25f,
+                  .residual = residual.data(),
+                  .residual_stride = ldc,
+                  .beta = -3,
+                  .activation = {}};
+    g.epilogue.activation = {c.activation, -0.5f, 0.75f};
+  }
+  Scratch packed(GemmF32PackedCount(c.k, c.n, &set) * sizeof(float));
+  if (c.packed) {
+    float* copy = reinterpret_cast<float*>(packed.data());
+    PackGemmF32B(c.k, c.n, b.data(), ldb, c.trans_b, copy, parallel, &set);
+    g.packed_b = copy;
+  }
+  Scratch scratch(GemmF32ScratchBytes(g, parallel.ThreadCount()));
+  GemmF32(g, parallel, scratch.data());
+  for (int64_t i = 0; i < c.m; ++i) {
+    for (int64_t j = 0; j < c.n; ++j) {
+      double sum = 0, magnitude = 0;
+      for (int64_t p = 0; p < c.k; ++p) {
+        const double term = static_cast<double>(c.trans_a ? a[p * lda + i] : a[i * lda + p]) *
+                            (c.trans_b ? b[j * ldb + p] : b[p * ldb + j]);
+        sum += term, magnitude += std::abs(term);
+      }
+      double x = sum, extra = 0;
+      if (c.epilogue) {
+        x = 0.5 * sum + 2 * (bias_n[j] + bias_m[i] + 0.25) - 3.0 * residual[i * ldc + j];
+        extra = 2 * (std::abs(bias_n[j]) + std::abs(bias_m[i]) + 0.25) + 3 * std::abs(residual[i * ldc + j]);
+      }
+      const double bound = (std::max<double>(c.k, 1) * 2 * magnitude + 8 * (extra + magnitude)) * 0x1p-24;
+      ASSERT_NEAR(y[i * ldc + j], Activated(x, g.epilogue.activation), 1.1 * bound + 1e-6) << "at " << i << ", " << j;
+    }
+    for (int64_t j = c.n; j < ldc; ++j) ASSERT_EQ(y[i * ldc + j], kCanary) << "gap written in row " << i;
+  }
+}
+
+TEST(GemmF32, EveryRowCountAndColumnEdgeOfEveryIsa) {
+  Serial serial;
+  for (const TileF32Set* set : Sets())
+    for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 29})
+      for (const int64_t n : {1, 7, 16, 17, 31, 32, 33, 65})
+        for (const bool packed : {false, true}) Check({m, n, 19, false, false, packed}, *set, serial);
+}
+
+TEST(GemmF32, TransposedOperands) {
+  Serial serial;
+  for (const TileF32Set* set : Sets())
+    for (const int64_t m : {1, 3, 5, 30})
+      for (const int64_t n : {1, 5, 32, 50})
+        for (const int64_t k : {1, 4, 33, 70})
+          for (const int flags : {1, 2, 3, 6, 7})
+            Check({m, n, k, (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0}, *set, serial);
+}
+
+TEST(GemmF32, EmptyDimensions) {
+  Serial serial;
+  for (const TileF32Set* set : Sets())
+    for (const bool packed : {false, true}) {
+      Check({0, 5, 3, false, false, packed}, *set, serial);
+      Check({5, 0, 3, false, false, packed}, *set, serial);
+      for (const int64_t m : {1, 2, 20}) Check({m, 5, 0, false, false, packed}, *set, serial);
+      Check({3, 5, 0, false, true, packed}, *set, serial);
+    }
+}
+
+TEST(GemmF32, LongSumsAndManyRowsAreCutIntoBlocks) {
+  ThreeInTurn threads;
+  for (const TileF32Set* set : Sets())
+    for (const bool packed : {false, true}) {
+      Check({3, 40, 2500, false, false, packed, true, ActivationKind::kRelu}, *set, threads);
+      Check({30, 40, 1100, false, true, packed, true, ActivationKind::kTanh}, *set, threads);
+      Check({1300, 33, 130, false, false, packed}, *set, threads);
+      Check({700, 33, 1030, false, false, packed, false}, *set, threads);
+    }
+}
+
+TEST(GemmF32, BitsDoNotDependOnThreads) {
+  Serial serial;
+  ThreeInTurn threads;
+  for (const TileF32Set* set : Sets())
+    for (const bool packed : {false, true})
+      for (const int64_t m : {1, 4, 61}) {
+        const int64_t n = 333, k = 1500;
+        const auto a = Random(static_cast<std::size_t>(m * k), 1), b = Random(static_cast<std::size_t>(k * n), 2);
+        std::vector<float> copy(GemmF32PackedCount(k, n, set) + 16);
+        float* aligned =
+            reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(copy.data()) + 63) & ~std::uintptr_t{63});
+        PackGemmF32B(k, n, b.data(), n, false, aligned, threads, set);
+        std::vector<float> y[2];
+        for (int run = 0; run < 2; ++run) {
+          y[run].resize(static_cast<std::size_t>(m * n));
+          GemmF32Args g;
+          g.m = m, g.n = n, g.k = k, g.a = a.data(), g.lda = k, g.b = b.data(), g.ldb = n, g.c = y[run].data(),
+          g.ldc = n;
+          g.packed_b = packed ? aligned : nullptr;
+          g.tiles = set;
+          Parallel& parallel = run == 0 ? static_cast<Parallel&>(serial) : threads;
+          Scratch scratch(GemmF32ScratchBytes(g, parallel.ThreadCount()));
+          GemmF32(g, parallel, scratch.data());
+        }
+        EXPECT_EQ(y[0], y[1]) << Name(set->isa) << " m = " << m;
+      }
+}
+
+TEST(GemmF32, BatchesWithStridesOffsetsAndSharedB) {
+  ThreeInTurn threads;
+  constexpr int64_t kBatch = 4, kM = 9, kN = 37, kK = 21;
+  const auto a = Random(kBatch * kM * kK, 1), b = Random(kBatch * kK * kN, 2);
+  const int64_t repeat[kBatch] = {0, kM * kK, 0, kM * kK}, reversed[kBatch] = {3 * kK * kN, 2 * kK * kN, kK * kN, 0};
+  for (const TileF32Set* set : Sets())
+    for (const int mode : {0, 1, 2}) {  // strides, offsets, shared B
+      std::vector<float> y(kBatch * kM * kN);
+      GemmF32Args g;
+      g.m = kM, g.n = kN, g.k = kK, g.a = a.data(), g.lda = kK, g.b = b.data(), g.ldb = kN, g.c = y.data(), g.ldc = kN;
+      g.batch = kBatch, g.a_batch_stride = kM * kK, g.b_batch_stride = mode == 2 ? 0 : kK * kN,
+      g.c_batch_stride = kM * kN;
+      if (mode == 1) g.a_batch_offsets = repeat, g.b_batch_offsets = reversed;
+      g.tiles = set;
+      Scratch scratch(GemmF32ScratchBytes(g, 3));
+      GemmF32(g, threads, scratch.data());
+      for (int64_t e = 0; e < kBatch; ++e)
+        for (int64_t i = 0; i < kM; ++i)
+          for (int64_t j = 0; j < kN; ++j) {
+            const float* pa = a.data() + (mode == 1 ? repeat[e] : e * kM * kK);
+            const float* pb = b.data() + (mode == 1 ? reversed[e] : mode == 2 ? 0 : e * kK * kN);
+            double sum = 0;
+            for (int64_t p = 0; p < kK; ++p) sum += static_cast<double>(pa[i * kK + p]) * pb[p * kN + j];
+            ASSERT_NEAR(y[(e * kM + i) * kN + j], sum, 1e-4) << Name(set->isa) << " mode " << mode << " element " << e;
+          }
+    }
+}
+
+TEST(GemmF32, ResidualMayBeTheResult) {
+  Serial serial;
+  for (const TileF32Set* set : Sets())
+    for (const int64_t m : {1, 2, 20}) {
+      const int64_t n = 40, k = 1100;
+      const auto a = Random(static_cast<std::size_t>(m * k), 1), b = Random(static_cast<std::size_t>(k * n), 2);
+      auto y = Random(static_cast<std::size_t>(m * n), 3);
+      const auto before = y;
+      GemmF32Args g;
+      g.m = m, g.n = n, g.k = k, g.a = a.data(), g.lda = k, g.b = b.data(), g.ldb = n, g.c = y.data(), g.ldc = n;
+      g.epilogue.residual = y.data(), g.epilogue.residual_stride = n;
+      g.tiles = set;
+      Scratch scratch(GemmF32ScratchBytes(g, 1));
+      GemmF32(g, serial, scratch.data());
+      for (int64_t i = 0; i < m * n; ++i) {
+        double sum = before[i];
+        for (int64_t p = 0; p < k; ++p) sum += static_cast<double>(a[i / n * k + p]) * b[p * n + i % n];
+        ASSERT_NEAR(y[i], sum, 2e-3) << Name(set->isa) << " element " << i;
+      }
+    }
+}
+
+// The error bounds of epilogue.h, over the range where the functions are not constant.
+TEST(Activation, ErrorsStayInTheirBounds) {
+  const struct {
+    ActivationKind kind;
+    double bound;
+  } kinds[] = {
+      {ActivationKind::kRelu, 0},           {ActivationKind::kClip, 0},         {ActivationKind::kLeakyRelu, 1e-7},
+      {ActivationKind::kSigmoid, 4e-7},     {ActivationKind::kTanh, 4e-7},      {ActivationKind::kGelu, 8e-7},
+      {ActivationKind::kHardSigmoid, 3e-7}, {ActivationKind::kHardSwish, 3e-7}, {ActivationKind::kSilu, 4e-7}};
+  std::vector<float> x;
+  for (int i = -40000; i <= 40000; ++i) x.push_back(static_cast<float>(i) * 5e-4f);
+  for (const float v : {-1e30f, -200.0f, -90.0f, -88.0f, 88.0f, 90.0f, 200.0f, 1e30f}) x.push_back(v);
+  for (const TileF32Set* set : Sets())
+    for (const auto& [kind, bound] : kinds) {
+      const Activation activation{kind, 0.2f, 0.5f};
+      std::vector<float> y = x;
+      const auto count = static_cast<int64_t>(y.size());
+      set->activate(y.data(), 1, count, count, activation);
+      double worst = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const double want = Activated(x[i], activation);
+        const bool hard = kind == ActivationKind::kHardSigmoid || kind == ActivationKind::kHardSwish;
+        const double magnitude = hard ? std::max(std::abs(x[i]), 1.0f) : std::max(std::abs(want), 0x1p-10);
+        worst = std::max(worst, std::abs(y[i] - want) / magnitude);
+      }
+      EXPECT_LE(worst, bound) << Name(set->isa) << " kind " << static_cast<int>(kind);
+    }
+}
+
+TEST(Activation, NanStaysNanAndInfinityDoesNotBecomeNan) {
+  for (const TileF32Set* set : Sets())
+    for (int kind = 0; kind <= static_cast<int>(ActivationKind::kSilu); ++kind) {
+      const Activation activation{static_cast<ActivationKind>(kind), 0.2f, 0.5f};
+      float y[2] = {std::nanf(""), std::numeric_limits<float>::infinity()};
+      set->activate(y, 1, 2, 2, activation);
+      EXPECT_TRUE(std::isnan(y[0])) << Name(set->isa) << " kind " << kind;
+      EXPECT_FALSE(std::isnan(y[1])) << Name(set->isa) << " kind " << kind;
+    }
+}
+
+TEST(GemmF32, NanSurvivesTheClampOfRelu) {
+  Serial serial;
+  for (const TileF32Set* set : Sets()) {
+    const float a[4] = {1, std::nanf(""), 1, 2}, b[2] = {1, -1};
+    float y[2];
+    GemmF32Args g;
+    g.m = 2, g.n = 1, g.k = 2, g.a = a, g.lda = 2, g.b = b, g.ldb = 1, g.c = y, g.ldc = 1;
+    g.epilogue.activation.kind = ActivationKind::kRelu;
+    g.tiles = set;
+    GemmF32(g, serial, nullptr);
+    EXPECT_TRUE(std::isnan(y[0]));
+    EXPECT_EQ(y[1], 0);
+  }
+}
+
+}  // namespace
+}  // namespace sardonyx::kernels

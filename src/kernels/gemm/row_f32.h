@@ -1,0 +1,21 @@
+// kernels/gemm/row_f32.h - declarations of the row kernels of a TileF32Set, for each ISA's own use.
+#pragma once
+
+#include "kernels/gemm/tile_f32.h"
+
+namespace sardonyx::kernels {
+
+#define SDX_DECLARE(isa)                                                                                              \
+  namespace isa {                                                                                                     \
+  void PackPanel(std::int64_t k, std::int64_t columns, const float* b, std::ptrdiff_t ldb, bool trans, float* panel); \
+  void Activate(float* c, std::int64_t rows, std::int64_t columns, std::ptrdiff_t stride,                             \
+                const Activation& activation);                                                                        \
+  void FinishRow(const float* sums, std::int64_t count, const RowEpilogue& epilogue, float* y);                       \
+  void Gemv(std::int64_t k, std::int64_t n, const float* a, std::ptrdiff_t a_stride, const float* b,                  \
+            std::ptrdiff_t ldb, float* sums);                                                                         \
+  void Dots(std::int64_t k, std::int64_t n, const float* a, const float* b, std::ptrdiff_t ldb, float* sums);         \
+  }
+SDX_FOR_EACH_ISA(SDX_DECLARE)
+#undef SDX_DECLARE
+
+}  // namespace sardonyx::kernels

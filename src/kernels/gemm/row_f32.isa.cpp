@@ -1,0 +1,138 @@
+// kernels/gemm/row_f32.isa.cpp - what surrounds the tile: packing, activations, epilogues of rows, matrix times vector.
+#include "kernels/gemm/row_f32.h"
+
+#include "kernels/simd/math_f32.h"
+#include "kernels/simd/vec_f32.h"
+
+namespace sardonyx::kernels::SDX_ISA {
+namespace {
+
+constexpr int kPanel = 2 * kLanes;
+
+template <typename F>
+void MapRows(float* c, int64_t rows, int64_t columns, ptrdiff_t stride, F f) {
+  for (int64_t r = 0; r < rows; ++r) {
+    float* row = c + r * stride;
+    for (int64_t i = 0; i < columns; i += kLanes) {
+      const Lanes lanes = FirstLanes(columns - i);
+      Store(row + i, f(Load(row + i, lanes)), lanes);
+    }
+  }
+}
+
+Vec HardSigmoid(Vec x, Vec alpha, Vec beta) { return Max(Broadcast(0.0f), Min(Broadcast(1.0f), alpha * x + beta)); }
+
+void PackTransposed(int64_t k, int64_t columns, const float* b, ptrdiff_t ldb, float* panel) {
+  const int64_t whole_k = k & ~int64_t{3}, whole_columns = columns & ~int64_t{3};
+  for (int64_t i = 0; i < whole_k; i += 4) {
+    float* out = panel + i * kPanel;
+    for (int64_t j = 0; j < whole_columns; j += 4) Transpose4x4(b + j * ldb + i, ldb, out + j, kPanel);
+    for (int64_t j = whole_columns; j < kPanel; ++j)
+      for (int64_t s = 0; s < 4; ++s) out[s * kPanel + j] = j < columns ? b[j * ldb + i + s] : 0;
+  }
+  for (int64_t i = whole_k; i < k; ++i)
+    for (int64_t j = 0; j < kPanel; ++j) panel[i * kPanel + j] = j < columns ? b[j * ldb + i] : 0;
+}
+
+// R rows of B against a: sums[r] = a . b[r]. Two chains per row hide the latency of the FMA.
+template <int R>
+void DotRows(int64_t k, const float* a, const float* b, ptrdiff_t ldb, float* sums) {
+  Vec acc[R][2];
+  for (int r = 0; r < R; ++r) acc[r][0] = acc[r][1] = Broadcast(0);
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= k; i += 2 * kLanes) {
+    const Vec a0 = Load(a + i), a1 = Load(a + i + kLanes);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      acc[r][0] += a0 * Load(b + r * ldb + i);
+      acc[r][1] += a1 * Load(b + r * ldb + i + kLanes);
+    }
+  }
+  for (; i < k; i += kLanes) {
+    const Lanes lanes = FirstLanes(k - i);
+    const Vec a0 = Load(a + i, lanes);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) acc[r][0] += a0 * Load(b + r * ldb + i, lanes);
+  }
+  for (int r = 0; r < R; ++r) sums[r] = Sum(acc[r][0] + acc[r][1]);
+}
+
+// sums[j] += R rows of B, j < n
+template <int R>
+void AddRows(int64_t n, const float* a, ptrdiff_t a_stride, const float* b, ptrdiff_t ldb, float* sums) {
+  Vec x[R];
+  for (int r = 0; r < R; ++r) x[r] = Broadcast(a[r * a_stride]);
+  for (int64_t j = 0; j < n; j += kLanes) {
+    const Lanes lanes = FirstLanes(n - j);
+    Vec y = Load(sums + j, lanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) y += x[r] * Load(b + r * ldb + j, lanes);
+    Store(sums + j, y, lanes);
+  }
+}
+
+}  // namespace
+
+void PackPanel(int64_t k, int64_t columns, const float* b, ptrdiff_t ldb, bool trans, float* panel) {
+  if (trans) return PackTransposed(k, columns, b, ldb, panel);
+  const Lanes first = FirstLanes(columns), second = FirstLanes(columns - kLanes);
+  for (int64_t i = 0; i < k; ++i) {
+    Store(panel + i * kPanel, Load(b + i * ldb, first));
+    Store(panel + i * kPanel + kLanes, Load(b + i * ldb + kLanes, second));
+  }
+}
+
+void Activate(float* c, int64_t rows, int64_t columns, ptrdiff_t stride, const Activation& activation) {
+  const Vec alpha = Broadcast(activation.alpha), beta = Broadcast(activation.beta), zero = Broadcast(0.0f);
+  const auto map = [&](auto f) { MapRows(c, rows, columns, stride, f); };
+  switch (activation.kind) {
+    case ActivationKind::kNone:
+      return;
+    case ActivationKind::kRelu:
+      return map([=](Vec x) { return Max(zero, x); });
+    case ActivationKind::kClip:
+      return map([=](Vec x) { return Min(beta, Max(alpha, x)); });
+    case ActivationKind::kLeakyRelu:
+      return map([=](Vec x) -> Vec { return x < zero ? alpha * x : x; });
+    case ActivationKind::kSigmoid:
+      return map([](Vec x) { return Sigmoid(x); });
+    case ActivationKind::kTanh:
+      return map([](Vec x) { return Tanh(x); });
+    case ActivationKind::kGelu:
+      return map([](Vec x) { return Gelu(x); });
+    case ActivationKind::kHardSigmoid:
+      return map([=](Vec x) { return HardSigmoid(x, alpha, beta); });
+    case ActivationKind::kHardSwish:
+      return map([](Vec x) -> Vec { return x * HardSigmoid(x, Broadcast(1.0f / 6), Broadcast(0.5f)); });
+    case ActivationKind::kSilu:
+      return map([](Vec x) -> Vec { return x * Sigmoid(x); });
+  }
+}
+
+void FinishRow(const float* sums, int64_t count, const RowEpilogue& e, float* y) {
+  const Vec alpha = Broadcast(e.alpha), beta = Broadcast(e.beta), scale = Broadcast(e.bias_scale);
+  const Vec bias = Broadcast(e.bias);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const Lanes lanes = FirstLanes(count - i);
+    Vec x = alpha * Load(sums + i, lanes);
+    x += scale * (e.bias_n != nullptr ? bias + Load(e.bias_n + i, lanes) : bias);
+    if (e.residual != nullptr) x += beta * Load(e.residual + i, lanes);
+    Store(y + i, x, lanes);
+  }
+  Activate(y, 1, count, count, e.activation);
+}
+
+void Gemv(int64_t k, int64_t n, const float* a, ptrdiff_t a_stride, const float* b, ptrdiff_t ldb, float* sums) {
+  for (int64_t j = 0; j < n; j += kLanes) Store(sums + j, Broadcast(0), FirstLanes(n - j));
+  int64_t i = 0;
+  for (; i + 8 <= k; i += 8) AddRows<8>(n, a + i * a_stride, a_stride, b + i * ldb, ldb, sums);
+  for (; i < k; ++i) AddRows<1>(n, a + i * a_stride, a_stride, b + i * ldb, ldb, sums);
+}
+
+void Dots(int64_t k, int64_t n, const float* a, const float* b, ptrdiff_t ldb, float* sums) {
+  int64_t j = 0;
+  for (; j + 4 <= n; j += 4) DotRows<4>(k, a, b + j * ldb, ldb, sums + j);
+  for (; j < n; ++j) DotRows<1>(k, a, b + j * ldb, ldb, sums + j);
+}
+
+}  // namespace sardonyx::kernels::SDX_ISA

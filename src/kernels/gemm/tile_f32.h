@@ -1,0 +1,106 @@
+// kernels/gemm/tile_f32.h - the f32 batch-reduce microkernel and the row kernels around it, one set per ISA.
+//
+// A tile computes R rows x nr columns: sum over taps t and i < k of A[t][row, i] * B[t][i, column], then the linear
+// part of an epilogue. GEMM uses one tap; a convolution one tap per kernel position, each an offset into the image.
+// gemm_f32.cpp and conv/ hold the loops around it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/dispatch.h"
+#include "kernels/gemm/epilogue.h"
+
+namespace sardonyx::kernels {
+
+inline constexpr std::ptrdiff_t kNoOffset = 0;
+
+// Strides in floats. The rows are two runs: rows [0, G) start at a0, c0, residual0, rows [G, R) at a1, c1, residual1
+// with G = (R + 1) / 2, so that a tile may cover parts of two image rows. One run: x1 = x0 + G * stride.
+struct TileF32Args {
+  const float* a0;
+  const float* a1;
+  std::ptrdiff_t a_row_stride;
+  std::ptrdiff_t a_k_stride = 1;
+  const std::ptrdiff_t* tap_offsets = &kNoOffset;  // [taps], added to a0 and a1
+  std::int64_t taps = 1;
+  std::int64_t k;
+  const float* b;           // [taps * k][b_stride], nr (narrow tile: nr / 2) floats of each row are read
+  std::ptrdiff_t b_stride;  // packed: nr
+  float* c0;
+  float* c1;
+  std::ptrdiff_t c_row_stride;
+  std::int64_t columns;  // how many of the columns exist: 1..nr; the others are not stored
+  // y = min(max(alpha * sum + beta * residual + bias_scale * (bias_n[column] + bias_m[row] + bias), low), high)
+  float alpha = 1;
+  float beta = 1;
+  float bias_scale = 1;
+  float bias = 0;
+  const float* residual0 = nullptr;
+  const float* residual1 = nullptr;
+  std::ptrdiff_t residual_row_stride = 0;
+  const float* bias_n = nullptr;
+  const float* bias_m = nullptr;
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+  // Every k step touches `prefetch` and moves it on by prefetch_step bytes. Nothing to fetch: any hot line, step 0.
+  const char* prefetch;
+  std::ptrdiff_t prefetch_step = 0;
+};
+
+// One row after its sums are known: y[i] = activation(alpha * sums[i] + ...), with the fields as in Epilogue.
+struct RowEpilogue {
+  float alpha = 1;
+  float beta = 1;
+  float bias_scale = 1;
+  float bias = 0;  // bias and bias_m together
+  const float* bias_n = nullptr;
+  const float* residual = nullptr;
+  Activation activation;
+};
+
+using TileF32Fn = void(const TileF32Args&);
+
+struct TileF32Set {
+  Isa isa;
+  int rows;                  // the tallest tile
+  int columns;               // nr, the width of a packed panel
+  TileF32Fn* const* wide;    // wide[r - 1]: r rows x nr columns
+  TileF32Fn* const* narrow;  // narrow[r - 1]: r rows x nr / 2 columns, for columns <= nr / 2
+
+  // panel[i * nr + j] = trans ? b[j * ldb + i] : b[i * ldb + j] for i < k, j < columns, else 0.
+  void (*pack_panel)(std::int64_t k, std::int64_t columns, const float* b, std::ptrdiff_t ldb, bool trans,
+                     float* panel);
+  // c[r * stride + i] = activation(c[r * stride + i])
+  void (*activate)(float* c, std::int64_t rows, std::int64_t columns, std::ptrdiff_t stride,
+                   const Activation& activation);
+  // y may be sums
+  void (*finish_row)(const float* sums, std::int64_t count, const RowEpilogue& epilogue, float* y);
+  // sums[j] = sum over i of a[i * a_stride] * b[i * ldb + j], j < n: B read row by row
+  void (*gemv)(std::int64_t k, std::int64_t n, const float* a, std::ptrdiff_t a_stride, const float* b,
+               std::ptrdiff_t ldb, float* sums);
+  // sums[j] = sum over i of a[i] * b[j * ldb + i], j < n: dot products
+  void (*dots)(std::int64_t k, std::int64_t n, const float* a, const float* b, std::ptrdiff_t ldb, float* sums);
+};
+
+#define SDX_DECLARE(isa)          \
+  namespace isa {                 \
+  const TileF32Set& TileSetF32(); \
+  }
+SDX_FOR_EACH_ISA(SDX_DECLARE)
+#undef SDX_DECLARE
+
+// The set of an ISA (which this CPU must support), and the best one of this CPU.
+const TileF32Set& TilesF32(Isa isa);
+const TileF32Set& BestTilesF32();
+
+// Runs the tile of `rows` rows on args, then the activation where it is more than a clamp.
+void RunTileF32(const TileF32Set& tiles, const TileF32Args& args, std::int64_t rows, const Activation& activation);
+
+// Sets low and high for the activations that are clamps.
+void SetClamp(const Activation& activation, TileF32Args* args);
+
+// True for activations that need a pass over the stored values.
+bool NeedsPass(const Activation& activation);
+
+}  // namespace sardonyx::kernels

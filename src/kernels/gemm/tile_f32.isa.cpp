@@ -1,0 +1,125 @@
+// kernels/gemm/tile_f32.isa.cpp - the register tile: 14 x 2 vectors on AVX-512, 6 x 2 on AVX2, 4 x 2 on four lanes.
+//
+// B streams from the second cache level, A is broadcast from where it lies: no packing of A, no blocking of B for the
+// first level (docs/performance.md). Accumulators, two vectors of B and one broadcast fill the registers exactly.
+#include "kernels/gemm/tile_f32.h"
+
+#include <utility>
+
+#include "kernels/gemm/row_f32.h"
+#include "kernels/simd/vec_f32.h"
+
+namespace sardonyx::kernels::SDX_ISA {
+namespace {
+
+constexpr int kRows = kLanes == 16 ? 14 : kLanes == 8 ? 6 : 4;
+constexpr int kVectors = 2;
+
+template <int R, int V>
+void Store(const TileF32Args& t, Vec (&acc)[R][V]) {
+  constexpr int kRun = (R + 1) / 2;
+  Lanes lanes[V];
+  for (int v = 0; v < V; ++v) lanes[v] = FirstLanes(t.columns - v * kLanes);
+  if (t.alpha != 1) {
+    const Vec alpha = Broadcast(t.alpha);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[r][v] *= alpha;
+  }
+  Vec bias[V];
+  for (int v = 0; v < V; ++v)
+    bias[v] = Broadcast(t.bias) + (t.bias_n != nullptr ? Load(t.bias_n + v * kLanes, lanes[v]) : Broadcast(0));
+  if (t.bias_m != nullptr) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[r][v] += Broadcast(t.bias_scale * t.bias_m[r]);
+  }
+  for (int v = 0; v < V; ++v) bias[v] *= Broadcast(t.bias_scale);
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) acc[r][v] += bias[v];
+  if (t.residual0 != nullptr) {
+    const Vec beta = Broadcast(t.beta);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const float* row =
+          r < kRun ? t.residual0 + r * t.residual_row_stride : t.residual1 + (r - kRun) * t.residual_row_stride;
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[r][v] += beta * Load(row + v * kLanes, lanes[v]);
+    }
+  }
+  const Vec low = Broadcast(t.low), high = Broadcast(t.high);
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+    float* row = r < kRun ? t.c0 + r * t.c_row_stride : t.c1 + (r - kRun) * t.c_row_stride;
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) SDX_ISA::Store(row + v * kLanes, Min(high, Max(low, acc[r][v])), lanes[v]);
+  }
+}
+
+template <int R, int V>
+void Tile(const TileF32Args& t) {
+  constexpr int kRun = (R + 1) / 2;
+  Vec acc[R][V];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) acc[r][v] = Broadcast(0);
+  const ptrdiff_t l1 = t.a_row_stride * 4, l3 = 3 * l1, l5 = 5 * l1, step = t.a_k_stride * 4, b_stride = t.b_stride;
+  const float* b = t.b;
+  const char* prefetch = t.prefetch;
+  const ptrdiff_t prefetch_step = t.prefetch_step;
+  for (int64_t tap = 0; tap < t.taps; ++tap) {
+    const char* p = reinterpret_cast<const char*>(t.a0 + t.tap_offsets[tap]);
+    const char* q = reinterpret_cast<const char*>(t.a1 + t.tap_offsets[tap]);
+#pragma GCC unroll 2
+    for (int64_t i = 0; i < t.k; ++i) {
+      Vec bv[V];
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) bv[v] = Load(b + v * kLanes);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const int s = r < kRun ? r : r - kRun;
+        const ptrdiff_t offset = s == 0   ? 0
+                                 : s == 1 ? l1
+                                 : s == 2 ? l1 * 2
+                                 : s == 3 ? l3
+                                 : s == 4 ? l1 * 4
+                                 : s == 5 ? l5
+                                          : l3 * 2;
+        const Vec x = Broadcast(*reinterpret_cast<const float*>((r < kRun ? p : q) + offset));
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) acc[r][v] += x * bv[v];
+      }
+      Prefetch(prefetch);
+      prefetch += prefetch_step;
+      p += step;
+      q += step;
+      b += b_stride;
+    }
+  }
+  Store<R, V>(t, acc);
+}
+
+template <int V, int... I>
+constexpr auto MakeTable(std::integer_sequence<int, I...>) {
+  struct Table {
+    TileF32Fn* run[sizeof...(I)];
+  };
+  return Table{{Tile<I + 1, V>...}};
+}
+
+constexpr auto kWide = MakeTable<kVectors>(std::make_integer_sequence<int, kRows>());
+constexpr auto kNarrow = MakeTable<kVectors / 2>(std::make_integer_sequence<int, kRows>());
+constexpr Isa kIsa = Isa::SDX_ISA;
+constexpr TileF32Set kSet = {kIsa,      kRows,    kVectors* kLanes, kWide.run, kNarrow.run,
+                             PackPanel, Activate, FinishRow,        Gemv,      Dots};
+
+}  // namespace
+
+const TileF32Set& TileSetF32() { return kSet; }
+
+}  // namespace sardonyx::kernels::SDX_ISA

@@ -1,0 +1,125 @@
+// kernels/simd/vec_f32.h - one vector of floats of the ISA being compiled, for the matrix kernels.
+//
+// Include only from *.isa.cpp: everything lies in namespace SDX_ISA. Vec is a compiler vector, so + - * / and
+// comparisons work on it (a * b + c becomes an FMA where the ISA has one). Lanes says which of the first lanes of a
+// vector take part.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace sardonyx::kernels::SDX_ISA {
+
+using std::int64_t;
+using std::ptrdiff_t;
+
+#if defined(__AVX512F__)
+
+using Vec = __m512;
+constexpr int kLanes = 16;
+using IntVec = int __attribute__((vector_size(64)));
+using Lanes = __mmask16;
+
+inline Lanes FirstLanes(int64_t count) {  // any count; the lanes [0, count)
+  return static_cast<Lanes>(count >= 16 ? 0xFFFF : count <= 0 ? 0 : (1u << count) - 1);
+}
+inline Vec Load(const float* p) { return _mm512_loadu_ps(p); }
+inline Vec Load(const float* p, Lanes lanes) { return _mm512_maskz_loadu_ps(lanes, p); }
+inline void Store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
+inline void Store(float* p, Vec v, Lanes lanes) { _mm512_mask_storeu_ps(p, lanes, v); }
+inline Vec Broadcast(float x) { return _mm512_set1_ps(x); }
+// The second operand wins when one is NaN. The forms with a mask of ones: g++ 12 warns inside the plain ones.
+inline Vec Max(Vec bound, Vec x) { return _mm512_maskz_max_ps(0xFFFF, bound, x); }
+inline Vec Min(Vec bound, Vec x) { return _mm512_maskz_min_ps(0xFFFF, bound, x); }
+
+#elif defined(__AVX2__)
+
+using Vec = __m256;
+constexpr int kLanes = 8;
+using IntVec = int __attribute__((vector_size(32)));
+struct Lanes {
+  int64_t count;
+};
+
+inline Lanes FirstLanes(int64_t count) { return {count}; }
+inline __m256i LaneMask(Lanes lanes) {
+  const int count = static_cast<int>(lanes.count);
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+inline Vec Load(const float* p) { return _mm256_loadu_ps(p); }
+inline Vec Load(const float* p, Lanes lanes) {
+  if (lanes.count >= kLanes) return Load(p);
+  return lanes.count <= 0 ? _mm256_setzero_ps() : _mm256_maskload_ps(p, LaneMask(lanes));
+}
+inline void Store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
+inline void Store(float* p, Vec v, Lanes lanes) {
+  if (lanes.count >= kLanes)
+    Store(p, v);
+  else if (lanes.count > 0)
+    _mm256_maskstore_ps(p, LaneMask(lanes), v);
+}
+inline Vec Broadcast(float x) { return _mm256_set1_ps(x); }
+inline Vec Max(Vec bound, Vec x) { return _mm256_max_ps(bound, x); }
+inline Vec Min(Vec bound, Vec x) { return _mm256_min_ps(bound, x); }
+
+#else
+
+using Vec = float __attribute__((vector_size(16)));
+constexpr int kLanes = 4;
+using IntVec = int __attribute__((vector_size(16)));
+struct Lanes {
+  int64_t count;
+};
+
+inline Lanes FirstLanes(int64_t count) { return {count}; }
+inline Vec Load(const float* p) {
+  Vec v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+inline Vec Load(const float* p, Lanes lanes) {
+  if (lanes.count >= kLanes) return Load(p);
+  Vec v = {};
+  for (int i = 0; i < lanes.count; ++i) v[i] = p[i];
+  return v;
+}
+inline void Store(float* p, Vec v) { std::memcpy(p, &v, sizeof v); }
+inline void Store(float* p, Vec v, Lanes lanes) {
+  if (lanes.count >= kLanes) return Store(p, v);
+  for (int i = 0; i < lanes.count; ++i) p[i] = v[i];
+}
+inline Vec Broadcast(float x) { return Vec{x, x, x, x}; }
+inline Vec Max(Vec bound, Vec x) { return x < bound ? bound : x; }
+inline Vec Min(Vec bound, Vec x) { return x > bound ? bound : x; }
+
+#endif
+
+inline float Sum(Vec v) {
+  float lanes[kLanes];
+  Store(lanes, v);
+  for (int width = kLanes / 2; width > 0; width /= 2)
+    for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  return lanes[0];
+}
+
+// Tells the cache to fetch the line of p into level 2.
+inline void Prefetch(const char* p) { __builtin_prefetch(p, 0, 2); }
+
+using Quad = float __attribute__((vector_size(16)));
+
+// dst[c * dst_stride + r] = src[r * src_stride + c] for r and c in 0..3.
+inline void Transpose4x4(const float* src, ptrdiff_t src_stride, float* dst, ptrdiff_t dst_stride) {
+  Quad r[4];
+  for (int i = 0; i < 4; ++i) std::memcpy(&r[i], src + i * src_stride, sizeof(Quad));
+  const Quad a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
+  const Quad c = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+  const Quad t[4] = {__builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7),
+                     __builtin_shufflevector(c, d, 0, 1, 4, 5), __builtin_shufflevector(c, d, 2, 3, 6, 7)};
+  for (int i = 0; i < 4; ++i) std::memcpy(dst + i * dst_stride, &t[i], sizeof(Quad));
+}
+
+}  // namespace sardonyx::kernels::SDX_ISA
