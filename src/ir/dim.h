@@ -18,7 +18,9 @@ class Dim {
  public:
   Dim() = default;                                                     // unknown
   Dim(std::int64_t number) : number_(number), kind_(Kind::kNumber) {}  // NOLINT(google-explicit-constructor)
-  static Dim Symbol(const std::string& name);                          // empty name: unknown
+  // A name, or an expression as ToText writes it ("2*seq + 1"); unknown if empty. "past-length" is one name, as is any
+  // other text that is no expression, a bare number included.
+  static Dim Symbol(const std::string& name);
 
   bool known() const { return kind_ == Kind::kNumber; }
   bool symbolic() const { return kind_ == Kind::kExpression; }
@@ -43,6 +45,9 @@ class Dim {
 
   // Terms of an expression: monomial (symbols sorted, joined by '*'; "" for the constant) and coefficient, sorted.
   using Terms = std::vector<std::pair<std::string, std::int64_t>>;
+  // Where the factor of `monomial` that begins at `begin` ends, and the symbol that a factor stands for.
+  static std::size_t FactorEnd(const std::string& monomial, std::size_t begin);
+  static std::string SymbolOf(const std::string& factor);
 
  private:
   enum class Kind : std::uint8_t { kUnknown, kNumber, kExpression };
@@ -69,9 +74,8 @@ Dim Dim::Substitute(Lookup&& values) const {
   for (const auto& [monomial, coefficient] : *terms_) {
     Dim product(coefficient);
     for (std::size_t begin = 0; begin < monomial.size();) {
-      std::size_t end = monomial.find('*', begin);
-      if (end == std::string::npos) end = monomial.size();
-      const std::string symbol = monomial.substr(begin, end - begin);
+      const std::size_t end = FactorEnd(monomial, begin);
+      const std::string symbol = SymbolOf(monomial.substr(begin, end - begin));
       const std::optional<std::int64_t> value = values(symbol);
       product = product * (value ? Dim(*value) : Symbol(symbol));
       begin = end + 1;
