@@ -10,8 +10,8 @@ namespace {
 
 constexpr const char* kCategory = "sardonyx";
 
-// "2026-01-31 12:00:00.123 UTC [W sardonyx id place] text"; further lines of the text are indented. One call of fwrite, so
-// that lines of several threads do not mix.
+// "2026-01-31 12:00:00.123 UTC [W sardonyx id place] text"; further lines of the text are indented. One call of fwrite,
+// so that lines of several threads do not mix.
 void WriteToStandardError(Severity severity, const std::string& id, const char* location, const std::string& text) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();

@@ -127,8 +127,8 @@ std::uint8_t Float8E8M0FromFloat(float value, bool saturate, E8M0Rounding roundi
   // Between 2^-127 and 2^-126 the fraction stands in the lower 22 bits of a number without a leading one.
   const bool tiny = magnitude < 0x00800000u;
   const std::uint32_t fraction = tiny ? (magnitude & 0x003fffffu) << 1 : magnitude & 0x007fffffu;
-  const bool up = rounding == E8M0Rounding::kUp ? fraction != 0
-                                                : rounding == E8M0Rounding::kNearest && fraction >= 0x00400000u;
+  const bool up =
+      rounding == E8M0Rounding::kUp ? fraction != 0 : rounding == E8M0Rounding::kNearest && fraction >= 0x00400000u;
   const std::uint32_t code = (tiny ? 0u : magnitude >> 23) + (up ? 1u : 0u);
   return static_cast<std::uint8_t>(code == 0xff && saturate ? 0xfe : code);
 }

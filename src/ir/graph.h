@@ -80,6 +80,7 @@ struct Node {
   std::string provider;  // "" until partitioned
   std::string doc;
   std::vector<std::pair<std::string, std::string>> metadata;
+  std::size_t order_hint = 0;  // for Graph: the place in `order` is at most this
 
   const AttributeValue* FindAttribute(std::string_view attribute) const;
   AttributeValue* FindAttribute(std::string_view attribute);
@@ -148,12 +149,17 @@ struct Graph {
   std::string FreshName(std::string_view prefix) const;
   void Rename(ValueId value, std::string_view name);
 
-  // Adds the node at the end of the order and links it. `node.outputs` must have no producer yet.
+  // A value that stands for one of the enclosing graph's of the same name; returns the id if there is one already.
+  ValueId AddCaptured(std::string_view name);
+  // Adds the node at the end of the order and links it. `node.outputs` must have no producer yet. What the node's
+  // subgraphs capture is looked up here by name; a name that is not known becomes captured by this graph in turn, so
+  // that subgraphs are built from the inside out. (In a main graph such a capture is an error that Verify reports.)
   NodeId AddNode(Node node);
   // Op with one output: returns the output's id. The node's name is derived from the output's.
   ValueId AddNode(std::string_view domain, std::string_view op_type, std::vector<ValueId> inputs,
                   std::vector<Attribute> attributes, Type output_type = {}, std::string_view output_name = "");
   void EraseNode(NodeId node);  // its outputs lose their producer
+  void EraseNodes(const std::vector<NodeId>& erased);  // the same, in one pass over the order
   void SetInput(NodeId node, std::size_t index, ValueId value);
   // Every use of `from` reads `to` instead: in nodes, in implicit inputs (captures included). Graph outputs stay.
   void ReplaceUses(ValueId from, ValueId to);

@@ -93,12 +93,18 @@ bool Type::operator==(const Type& other) const {
 std::string Type::ToText() const {
   const auto inner = [this] { return element ? element->ToText() : std::string("unknown"); };
   switch (kind) {
-    case TypeKind::kNone: return "unknown";
-    case TypeKind::kTensor: return TensorText(*this);
-    case TypeKind::kSparseTensor: return "sparse_tensor(" + TensorText(*this) + ")";
-    case TypeKind::kSequence: return "seq(" + inner() + ")";
-    case TypeKind::kMap: return "map(" + std::string(Name(dtype)) + ", " + inner() + ")";
-    case TypeKind::kOptional: return "optional(" + inner() + ")";
+    case TypeKind::kNone:
+      return "unknown";
+    case TypeKind::kTensor:
+      return TensorText(*this);
+    case TypeKind::kSparseTensor:
+      return "sparse_tensor(" + TensorText(*this) + ")";
+    case TypeKind::kSequence:
+      return "seq(" + inner() + ")";
+    case TypeKind::kMap:
+      return "map(" + std::string(Name(dtype)) + ", " + inner() + ")";
+    case TypeKind::kOptional:
+      return "optional(" + inner() + ")";
   }
   return "unknown";
 }

@@ -45,7 +45,8 @@ Tensor Tensor::Reshaped(Shape shape) const {
 }
 
 Tensor Tensor::Clone() const {
-  if (!device().IsHost()) Fail(Code::kNotImplemented, "expected a tensor in host memory to copy, found one on a device");
+  if (!device().IsHost())
+    Fail(Code::kNotImplemented, "expected a tensor in host memory to copy, found one on a device");
   if (!defined()) return {};
   Tensor copy(dtype_, shape_);
   if (IsString(dtype_)) {
