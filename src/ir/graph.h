@@ -158,7 +158,7 @@ struct Graph {
   // Op with one output: returns the output's id. The node's name is derived from the output's.
   ValueId AddNode(std::string_view domain, std::string_view op_type, std::vector<ValueId> inputs,
                   std::vector<Attribute> attributes, Type output_type = {}, std::string_view output_name = "");
-  void EraseNode(NodeId node);  // its outputs lose their producer
+  void EraseNode(NodeId node);                         // its outputs lose their producer
   void EraseNodes(const std::vector<NodeId>& erased);  // the same, in one pass over the order
   void SetInput(NodeId node, std::size_t index, ValueId value);
   // Every use of `from` reads `to` instead: in nodes, in implicit inputs (captures included). Graph outputs stay.
