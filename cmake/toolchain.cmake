@@ -12,7 +12,7 @@ endif()
 # -Wno-restrict: g++ 12 reports a false positive on std::string + std::string at -O2.
 add_compile_options(-Wall -Wextra $<$<COMPILE_LANGUAGE:CXX>:-Wmissing-declarations> -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-Wno-restrict -Wno-psabi)
+  add_compile_options(-Wno-restrict -Wno-psabi -Wno-missing-field-initializers)
 endif()
 if(SDX_WARNINGS_AS_ERRORS)
   add_compile_options(-Werror)

@@ -50,6 +50,7 @@ SYSTEM = [
     ("libhwy-dev", header("hwy/highway.h"), "portable SIMD, header-only use"),
     ("libprotozero-dev", header("protozero/pbf_reader.hpp"), "protobuf wire format, header-only"),
     ("libcli11-dev", header("CLI/CLI.hpp"), "command line parsing, header-only"),
+    ("zlib1g-dev", header("zlib.h"), "compressed .npz files"),
     ("nlohmann-json3-dev", header("nlohmann/json.hpp"), "JSON, header-only"),
     ("libgtest-dev", header("gtest/gtest.h"), "C++ tests"),
     ("libbenchmark-dev", header("benchmark/benchmark.h"), "kernel benchmarks"),

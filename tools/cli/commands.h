@@ -1,0 +1,38 @@
+// tools/cli/commands.h - the commands of the tool. Each function adds its command to `app` and returns nothing; the
+// command runs when CLI11 has parsed its arguments and answers through `exit_code`.
+//
+// To add one: its file with an Add function, its line here and in main.cpp.
+#ifndef SARDONYX_TOOLS_CLI_COMMANDS_H
+#define SARDONYX_TOOLS_CLI_COMMANDS_H
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "ort.h"
+
+namespace sardonyx::cli {
+
+// What every command shares.
+struct Common {
+  bool json = false;
+};
+
+void AddInfo(CLI::App& app, Common& common);
+void AddRun(CLI::App& app, Common& common);
+void AddOptimize(CLI::App& app, Common& common);
+void AddCheck(CLI::App& app, Common& common);
+void AddPrint(CLI::App& app, Common& common);
+
+// The options that several commands have.
+void AddModel(CLI::App& command, std::string& path);
+void AddJson(CLI::App& command, Common& common);
+void AddLevel(CLI::App& command, GraphOptimizationLevel& level);
+void AddDims(CLI::App& command, std::vector<std::string>& dims);
+
+// "batch=2" -> {"batch", "2"}. Throws Failure when there is no '=', naming `option`.
+std::pair<std::string, std::string> SplitPair(const std::string& text, const std::string& option);
+std::vector<std::pair<std::string, std::int64_t>> ParseDims(const std::vector<std::string>& dims);
+
+}  // namespace sardonyx::cli
+
+#endif  // SARDONYX_TOOLS_CLI_COMMANDS_H

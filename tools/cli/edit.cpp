@@ -1,0 +1,175 @@
+// tools/cli/edit.cpp - `sardonyx optimize`, `check` and `print`: commands that read a model and run nothing.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "terminal.h"
+
+namespace sardonyx::cli {
+namespace {
+
+using nlohmann::json;
+
+json Card(const ModelSource& model) {
+  return json::parse(Text([&](OrtAllocator* allocator, char** text) {
+    return Sardonyx().ModelInfoJson(model.path_or_null(), model.data_or_null(), model.bytes.size(), allocator, text);
+  }));
+}
+
+struct OptimizeArguments {
+  std::string model;
+  std::string output;
+  std::vector<std::string> dims;
+  std::string rule;
+  bool explain = false;
+  GraphOptimizationLevel level = ORT_ENABLE_ALL;
+};
+
+// What changed, operator by operator: "Erf  12 -> 0".
+std::string Changes(const json& before, const json& after) {
+  json counts = json::object();
+  for (const auto& [name, count] : before["operators"].items()) counts[name] = {count, 0};
+  for (const auto& [name, count] : after["operators"].items()) {
+    counts[name] = {counts.contains(name) ? counts[name][0] : json(0), count};
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [name, pair] : counts.items()) {
+    if (pair[0] != pair[1]) rows.push_back({name, pair[0].dump() + " -> " + pair[1].dump()});
+  }
+  return Columns(rows);
+}
+
+void Optimize(const OptimizeArguments& arguments, const Common& common) {
+  if (arguments.output.empty() && !arguments.explain) {
+    throw Failure(ORT_INVALID_ARGUMENT,
+                  "optimize: expected --output FILE (to write) or --explain (to look), found neither");
+  }
+  const ModelSource model = OpenModel(arguments.model);
+  const Handle<OrtEnv> env = MakeEnv(false);
+  const Handle<OrtSessionOptions> options = MakeOptions({.level = arguments.level, .dims = ParseDims(arguments.dims)});
+  json answer = json::object();
+  if (arguments.explain) {
+    answer["explanation"] = Text([&](OrtAllocator* allocator, char** text) {
+      return Sardonyx().ExplainRules(env.get(), model.path_or_null(), model.data_or_null(), model.bytes.size(),
+                                     options.get(), arguments.rule.empty() ? nullptr : arguments.rule.c_str(),
+                                     allocator, text);
+    });
+    if (!common.json) std::cout << answer["explanation"].get<std::string>();
+  }
+  if (!arguments.output.empty()) {
+    const std::filesystem::path output = arguments.output;
+    Check(Sardonyx().OptimizeModelToFile(env.get(), model.path_or_null(), model.data_or_null(), model.bytes.size(),
+                                         options.get(), output.c_str()));
+    const json before = Card(model);
+    const json after = Card(OpenModel(output));
+    answer.update({{"output", arguments.output},
+                   {"nodes_before", before["node_count"]},
+                   {"nodes_after", after["node_count"]},
+                   {"operators_before", before["operators"]},
+                   {"operators_after", after["operators"]}});
+    if (!common.json) {
+      std::cout << "wrote " << Styled(Style::kBold, arguments.output) << ": " << before["node_count"] << " nodes -> "
+                << after["node_count"] << "\n"
+                << Changes(before, after);
+    }
+  }
+  if (common.json) std::cout << answer.dump(2) << "\n";
+}
+
+struct CheckArguments {
+  std::string model;
+};
+
+void CheckOne(const CheckArguments& arguments, const Common& common) {
+  const ModelSource model = OpenModel(arguments.model);
+  const Handle<OrtEnv> env = MakeEnv(false);
+  Check(Sardonyx().CheckModel(env.get(), model.path_or_null(), model.data_or_null(), model.bytes.size(), nullptr));
+  if (common.json) {
+    std::cout << json{{"ok", true}, {"model", arguments.model}}.dump(2) << "\n";
+  } else {
+    std::cout << arguments.model << ": " << Styled(Style::kGreen, "ok") << "\n";
+  }
+}
+
+struct PrintArguments {
+  std::string model;
+  std::size_t max_elements = 16;
+  bool optimized = false;
+  GraphOptimizationLevel level = ORT_ENABLE_ALL;
+};
+
+void Print(const PrintArguments& arguments) {
+  const ModelSource model = OpenModel(arguments.model);
+  if (arguments.optimized) {
+    const Session session(model, {.level = arguments.level});
+    std::cout << Text([&](OrtAllocator* allocator, char** text) {
+      return Sardonyx().SessionModelText(session.get(), arguments.max_elements, allocator, text);
+    });
+    return;
+  }
+  std::cout << Text([&](OrtAllocator* allocator, char** text) {
+    return Sardonyx().PrintModelText(model.path_or_null(), model.data_or_null(), model.bytes.size(),
+                                     arguments.max_elements, allocator, text);
+  });
+}
+
+}  // namespace
+
+void AddOptimize(CLI::App& app, Common& common) {
+  CLI::App* command = app.add_subcommand("optimize", "Write the optimized model, or explain what the optimizer does");
+  command->group("Commands");
+  auto arguments = std::make_shared<OptimizeArguments>();
+  AddModel(*command, arguments->model);
+  command->add_option("-o,--output", arguments->output, "Where to write the optimized model")->option_text("FILE");
+  AddLevel(*command, arguments->level);
+  AddDims(*command, arguments->dims);
+  CLI::Option* explain = command->add_flag("--explain", arguments->explain, "Say why rules fired or did not");
+  command->add_option("--rule", arguments->rule, "Explain this rule or pass only, as in --rule fuse_gelu")
+      ->option_text("NAME")
+      ->needs(explain);
+  AddJson(*command, common);
+  command->footer(
+      "Models written with --level basic keep their opset and run in any runtime; higher levels may use\n"
+      "operators that only Sardonyx and ONNX Runtime know.\n\n"
+      "Examples:\n"
+      "  sardonyx optimize model.onnx -o faster.onnx\n"
+      "  sardonyx optimize model.onnx -o portable.onnx --level basic\n"
+      "  sardonyx optimize model.onnx --explain");
+  command->callback([arguments, &common] { Optimize(*arguments, common); });
+}
+
+void AddCheck(CLI::App& app, Common& common) {
+  CLI::App* command = app.add_subcommand("check", "Say whether a model is sound and this build can run it");
+  command->group("Commands");
+  auto arguments = std::make_shared<CheckArguments>();
+  AddModel(*command, arguments->model);
+  AddJson(*command, common);
+  command->footer(
+      "Examples:\n"
+      "  sardonyx check model.onnx\n"
+      "  sardonyx check model.onnx --json");
+  command->callback([arguments, &common] { CheckOne(*arguments, common); });
+}
+
+void AddPrint(CLI::App& app, Common& /*common*/) {
+  CLI::App* command = app.add_subcommand("print", "Print a model in ONNX's text syntax");
+  command->group("Commands");
+  auto arguments = std::make_shared<PrintArguments>();
+  AddModel(*command, arguments->model);
+  command
+      ->add_option("--max-elements", arguments->max_elements,
+                   "Shorten weights with more elements (0: print all; default: 16)")
+      ->option_text("NUMBER");
+  CLI::Option* optimized =
+      command->add_flag("--optimized", arguments->optimized, "Print the graph as a session runs it");
+  AddLevel(*command, arguments->level);
+  command->get_option("--level")->needs(optimized);
+  command->footer(
+      "Examples:\n"
+      "  sardonyx print model.onnx\n"
+      "  sardonyx print model.onnx --max-elements 0\n"
+      "  sardonyx print model.onnx --optimized --level basic");
+  command->callback([arguments] { Print(*arguments); });
+}
+
+}  // namespace sardonyx::cli

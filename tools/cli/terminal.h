@@ -1,0 +1,29 @@
+// tools/cli/terminal.h - what a person sees: colours on a terminal only, aligned columns, readable numbers.
+#ifndef SARDONYX_TOOLS_CLI_TERMINAL_H
+#define SARDONYX_TOOLS_CLI_TERMINAL_H
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sardonyx::cli {
+
+enum class Style : std::uint8_t { kBold, kDim, kRed, kGreen, kCyan };
+
+// `text` in `style` if standard output (or error) is a terminal and NO_COLOR is not set, else as it is.
+std::string Styled(Style style, std::string_view text, bool on_stderr = false);
+
+std::string Heading(std::string_view text);
+
+// Rows as columns, two spaces between; numbers are not aligned to the right.
+std::string Columns(const std::vector<std::vector<std::string>>& rows, std::string_view indent = "  ");
+
+std::string ByteText(double bytes);    // "3.2 MB"
+std::string CountText(double count);   // "25.6 million"
+std::string NumberText(double value);  // up to 6 digits, as a person writes it
+
+}  // namespace sardonyx::cli
+
+#endif  // SARDONYX_TOOLS_CLI_TERMINAL_H
