@@ -1,0 +1,60 @@
+"""Set-up says what it installs before it does, installs only what is missing, and else touches nothing."""
+import stat
+
+import pytest
+import setup
+
+
+@pytest.fixture
+def fake_apt(tmp_path, monkeypatch):
+    """An apt-get that only notes how it was called; the notes stand in the file returned."""
+    notes = tmp_path / "notes"
+    notes.touch()
+    for name in ("apt-get", "sudo", "env"):
+        path = tmp_path / name
+        path.write_text(f'#!/bin/sh\necho {name} "$@" >> {notes}\n')
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    return notes
+
+
+def rows(there):
+    return [("cmake", lambda: True, "build"), ("mold", lambda: there, "fast linker")]
+
+
+def test_nothing_is_installed_when_all_is_there(fake_apt, monkeypatch, capsys):
+    monkeypatch.setattr(setup, "SYSTEM", rows(there=True))
+    setup.install_system(dry_run=False)
+    assert fake_apt.read_text() == ""
+    assert "all system packages are there" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("user", "first"), [(0, "env DEBIAN_FRONTEND"), (1000, "sudo env DEBIAN_FRONTEND")])
+def test_only_what_is_missing_is_installed_and_named_first(fake_apt, monkeypatch, capsys, user, first):
+    monkeypatch.setattr(setup, "SYSTEM", rows(there=False))
+    monkeypatch.setattr(setup.os, "geteuid", lambda: user)
+    said = []
+    monkeypatch.setattr(setup, "say", lambda text: said.append((text, fake_apt.read_text())))
+    setup.install_system(dry_run=False)
+    assert said[0] == ("these system packages are missing and will be installed by apt-get:", "")
+    assert "mold" in capsys.readouterr().out
+    calls = fake_apt.read_text().splitlines()
+    assert all(call.startswith(first) for call in calls)
+    assert calls[-1].endswith("install --no-install-recommends mold")
+
+
+def test_without_root_and_sudo_it_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(setup, "SYSTEM", rows(there=False))
+    monkeypatch.setattr(setup.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(setup.shutil, "which", lambda name: "/usr/bin/apt-get" if name == "apt-get" else None)
+    with pytest.raises(SystemExit, match="run this once as root:\n.*apt-get install mold"):
+        setup.install_system(dry_run=False)
+
+
+def test_python_packages_are_pinned_and_onnxruntime_is_only_for_tests():
+    for files in setup.REQUIREMENTS.values():
+        for file in files:
+            for line in (setup.ROOT / "tools/python" / file).read_text().splitlines():
+                assert not line or line.startswith("#") or "==" in line, line
+    assert "onnxruntime==" not in (setup.ROOT / "tools/python/runtime.txt").read_text()
+    assert not list((setup.ROOT / ".venv").glob("lib/*/site-packages/onnxruntime*"))
