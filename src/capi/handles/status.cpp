@@ -1,0 +1,54 @@
+// capi/handles/status.cpp - OrtStatus, and the one place where exceptions become statuses.
+#include "capi/handles/status.h"
+
+#include <memory>
+#include <new>
+
+namespace sardonyx::capi {
+namespace {
+
+OrtStatus* OutOfMemoryStatus() noexcept {
+  static OrtStatus status{ORT_FAIL, "out of memory"};  // 13 bytes: std::string keeps them without the heap
+  return &status;
+}
+
+}  // namespace
+
+OrtStatusPtr MakeStatus(OrtErrorCode code, const char* message) noexcept {
+  try {
+    return std::make_unique<OrtStatus>(OrtStatus{code, message != nullptr ? message : ""}).release();
+  } catch (...) {
+    return OutOfMemoryStatus();
+  }
+}
+
+OrtStatusPtr StatusOfCurrentException() noexcept {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return MakeStatus(static_cast<OrtErrorCode>(error.code()), error.what());
+  } catch (const std::bad_alloc&) {
+    return MakeStatus(ORT_FAIL, "out of memory: the system refused an allocation");
+  } catch (const std::exception& error) {
+    return MakeStatus(ORT_RUNTIME_EXCEPTION, error.what());
+  } catch (...) {
+    return MakeStatus(ORT_RUNTIME_EXCEPTION, "an exception of an unknown type was thrown");
+  }
+}
+
+void FreeStatus(OrtStatusPtr status) noexcept {
+  if (status != OutOfMemoryStatus()) std::unique_ptr<OrtStatus> owned(status);
+}
+
+void FailNullArgument(const char* name) {
+  Fail(Code::kInvalidArgument, "argument '", name, "' is NULL; expected a pointer");
+}
+
+void ThrowIfError(OrtStatusPtr status, const char* callee) {
+  if (status == nullptr) return;
+  const Error error(static_cast<Code>(status->code), std::string(callee) + ": " + status->message);
+  FreeStatus(status);
+  throw error;
+}
+
+}  // namespace sardonyx::capi

@@ -1,0 +1,53 @@
+// capi/handles/status.h - OrtStatus, and the one place where exceptions become statuses.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "onnxruntime_c_api.h"
+
+struct OrtStatus {
+  OrtErrorCode code;
+  std::string message;
+};
+
+namespace sardonyx::capi {
+
+// Never NULL: where memory is out, a static status that ReleaseStatus leaves alone.
+OrtStatusPtr MakeStatus(OrtErrorCode code, const char* message) noexcept;
+// The status of the exception in flight; to be called in a catch block only.
+OrtStatusPtr StatusOfCurrentException() noexcept;
+void FreeStatus(OrtStatusPtr status) noexcept;
+
+// Runs the body of a C function: NULL if it returns, the status of what it throws otherwise.
+template <typename Body>
+OrtStatusPtr Guard(Body&& body) noexcept {
+  try {
+    std::forward<Body>(body)();
+    return nullptr;
+  } catch (...) {
+    return StatusOfCurrentException();
+  }
+}
+
+[[noreturn]] void FailNullArgument(const char* name);
+
+// A pointer argument that must be there; fails with kInvalidArgument naming it.
+template <typename T>
+T& Need(T* argument, const char* name) {
+  if (argument == nullptr) FailNullArgument(name);
+  return *argument;
+}
+
+// A pointer argument that may be NULL for zero elements.
+template <typename T>
+T* NeedArray(T* array, std::size_t count, const char* name) {
+  if (array == nullptr && count != 0) FailNullArgument(name);
+  return array;
+}
+
+// Takes over a status that a callback or plug-in returned: throws what it says, prefixed by who was called.
+void ThrowIfError(OrtStatusPtr status, const char* callee);
+
+}  // namespace sardonyx::capi

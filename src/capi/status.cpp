@@ -1,0 +1,19 @@
+// capi/status.cpp - the functions of OrtStatus.
+#include "capi/functions.h"
+#include "capi/handles/status.h"
+
+namespace sardonyx::capi {
+
+OrtStatus* ORT_API_CALL CreateStatus(OrtErrorCode code, const char* msg) noexcept { return MakeStatus(code, msg); }
+
+OrtErrorCode ORT_API_CALL GetErrorCode(const OrtStatus* status) noexcept {
+  return status != nullptr ? status->code : ORT_OK;
+}
+
+const char* ORT_API_CALL GetErrorMessage(const OrtStatus* status) noexcept {
+  return status != nullptr ? status->message.c_str() : "";
+}
+
+void ORT_API_CALL ReleaseStatus(OrtStatus* input) noexcept { FreeStatus(input); }
+
+}  // namespace sardonyx::capi
