@@ -4,6 +4,7 @@
 // Every function that returns OrtStatusPtr answers NULL for success; otherwise release the status with ReleaseStatus.
 // Who frees what an output parameter points to is said above the function: "release:X" call X; "free_with:allocator"
 // free with the allocator given; "borrowed" leave it alone. All Release functions accept NULL.
+// clang-format off
 #pragma once
 #ifndef SARDONYX_ONNXRUNTIME_C_API_H
 #define SARDONYX_ONNXRUNTIME_C_API_H

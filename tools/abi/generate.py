@@ -15,6 +15,9 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 API_VERSION = 31
+# Releases whose symbol version nodes we define; the last is the one we report as our version. Nodes cost nothing.
+RELEASES = """1.14.1 1.15.1 1.16.3 1.17.0 1.17.1 1.17.3 1.18.0 1.18.1 1.19.0 1.19.2 1.20.0 1.20.1 1.20.2 1.21.0 1.21.1 1.22.0 1.22.1
+1.22.2 1.23.0 1.23.1 1.23.2 1.24.1 1.24.2 1.24.3 1.24.4 1.25.0 1.25.1 1.26.0 1.27.0 1.28.0 1.29.0 1.30.0 1.31.0 1.31.1""".split()
 
 # struct, table, header, C++ namespace of the functions behind it, what it is
 TABLES = [
@@ -182,6 +185,7 @@ PROLOGUE = f"""// onnxruntime_c_api.h - the C interface of Sardonyx, binary and 
 // Every function that returns OrtStatusPtr answers NULL for success; otherwise release the status with ReleaseStatus.
 // Who frees what an output parameter points to is said above the function: "release:X" call X; "free_with:allocator"
 // free with the allocator given; "borrowed" leave it alone. All Release functions accept NULL.
+// clang-format off
 #pragma once
 #ifndef SARDONYX_ONNXRUNTIME_C_API_H
 #define SARDONYX_ONNXRUNTIME_C_API_H
@@ -299,14 +303,14 @@ def main_header():
 
 
 def part_header(file, guard, about, body):
-    return [f"// {file} - {about}", "//", GENERATED, "#pragma once", f"#ifndef {guard}", f"#define {guard}", "",
+    return [f"// {file} - {about}", "//", GENERATED, "// clang-format off", "#pragma once", f"#ifndef {guard}", f"#define {guard}", "",
             '#include "onnxruntime_c_api.h"', "", "#ifdef __cplusplus", 'extern "C" {', "#endif", "", *body,
             "#ifdef __cplusplus", "}", "#endif", "", f"#endif  // {guard}"]
 
 
 def functions_header():
     out = ["// capi/functions.h - declares the function behind every slot of every table; definitions are in the area files.",
-           "//", GENERATED, "#pragma once", "", '#include "onnxruntime_c_api.h"', '#include "onnxruntime_training_c_api.h"',
+           "//", GENERATED, "// clang-format off", "#pragma once", "", '#include "onnxruntime_c_api.h"', '#include "onnxruntime_training_c_api.h"',
            ""]
     for struct, table, _, namespace, _ in TABLES:
         scope = "sardonyx::capi" + (f"::{namespace}" if namespace else "")
@@ -319,13 +323,48 @@ def functions_header():
 
 def stub_tables():
     out = ["// capi/not_implemented.inc - a table of each kind whose slots all answer ORT_NOT_IMPLEMENTED by their name.",
-           "//", GENERATED, "// Included by api_table.cpp only.", ""]
-    for struct, table, _, _, _ in TABLES:
+           "//", GENERATED, "// Included by api_table.cpp only.", "// clang-format off", ""]
+    for struct, table, where, _, _ in TABLES:
+        if where == "training":
+            continue  # GetTrainingApi answers NULL, which clients take for "no training"
         out.append(f"constexpr {struct} kNo{struct[3:]} = {{")
         for _, name, _, _, _ in slots(table):
             out.append(f'    .{name} = NotImplemented<"{struct}::{name}">{{}},')
         out += ["};", ""]
     return out[:-1]
+
+
+def exported_names():
+    """What the library exports under the names of ONNX Runtime, and which of it every release does."""
+    declared = [row for row in rows("exported_functions.tsv")
+                if row[3] in ("onnxruntime_c_api.h", "providers/cpu/cpu_provider_factory.h")]
+    return [row[0] for row in declared], [row for row in declared if row[4] == "yes"]
+
+
+def version_script():
+    names, _ = exported_names()
+    out = ["# capi/exports.map - what libsardonyx.so exports, and the symbol versions that linked programs ask for.", "#",
+           GENERATED.replace("//", "#")]
+    out += [f"VERS_{release} {{}};" for release in RELEASES[:-1]]
+    out += [f"VERS_{RELEASES[-1]} {{", "  global:", *[f"    {name};" for name in names], "  local:", "    *;", "};",
+            "SARDONYX_1 {", "  global:", "    SardonyxGetApi;", "};"]
+    return out
+
+
+def symbol_versions():
+    out = ["// capi/symbol_versions.cpp - every exported function once more for each release that programs were linked with.",
+           "//", GENERATED, "// clang-format off", "// ELF only. A program linked with release 1.30.0 asks for OrtGetApiBase@VERS_1.30.0 and no other.",
+           '#include "onnxruntime_c_api.h"', "", 'extern "C" {', ""]
+    for release in RELEASES[:-1]:
+        for name, ret, params, _, _ in exported_names()[1]:
+            alias = f"{name}_{release.replace('.', '_')}"
+            params = "" if params == "void" else params
+            arguments = ", ".join(part.split()[-1] for part in params.split(", ")) if params else ""
+            out += [f'__asm__(".symver {alias}, "', f'        "{name}@VERS_{release}");',
+                    f"ORT_EXPORT {ret} {alias}({params}) NO_EXCEPTION;",
+                    f"{ret} {alias}({params}) NO_EXCEPTION {{ return {name}({arguments}); }}"]
+    out += ["", '}  // extern "C"']
+    return out
 
 
 def assertions():
@@ -378,6 +417,8 @@ def files():
             "the table of on-device training functions.", training),
         "src/capi/functions.h": functions_header(),
         "src/capi/not_implemented.inc": stub_tables(),
+        "src/capi/exports.map": version_script(),
+        "src/capi/symbol_versions.cpp": symbol_versions(),
     }
 
 

@@ -8,8 +8,9 @@ namespace sardonyx::capi {
 namespace {
 
 OrtStatus* OutOfMemoryStatus() noexcept {
-  static OrtStatus status{ORT_FAIL, "out of memory"};  // 13 bytes: std::string keeps them without the heap
-  return &status;
+  // Made when the first status is released, long before memory runs out; 13 bytes need no heap of their own.
+  static OrtStatus* const status = std::make_unique<OrtStatus>(OrtStatus{ORT_FAIL, "out of memory"}).release();
+  return status;
 }
 
 }  // namespace

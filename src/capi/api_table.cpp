@@ -1,0 +1,183 @@
+// capi/api_table.cpp - the tables of the C ABI: every slot answers by its name that it is not implemented, but those here.
+//
+// To add a function: its definition in an area file and its line here. The slots are frozen by tools/abi.
+//
+// Slots that return no status and are not implemented do nothing and answer NULL, "" (text), 0, false or the first
+// enumerator: SyncStream_GetHandle, HardwareDevice_*, EpDevice_*, ExternalInitializerInfo_*, GetExperimentalFunction
+// (no experimental function is known), GetTrainingApi (NULL says: no training), the Release* functions of handles that
+// nothing makes yet, and in OrtEpApi MemoryDevice_*, SyncStream_*, NodeComputeContext_NodeName and KernelDef_Get*.
+#include "capi/api_table.h"
+
+#include <cstddef>
+#include <cstdio>
+#include <type_traits>
+
+#include "capi/functions.h"
+#include "capi/handles/status.h"
+
+namespace sardonyx::capi {
+namespace {
+
+// A string literal as a template argument.
+template <std::size_t kSize>
+struct SlotName {
+  char text[kSize];
+  consteval SlotName(const char (&literal)[kSize]) {  // NOLINT(google-explicit-constructor): a literal is a name
+    for (std::size_t i = 0; i < kSize; ++i) text[i] = literal[i];
+  }
+};
+
+template <typename R, typename... Args>
+using Slot = R(ORT_API_CALL*)(Args...) noexcept;
+
+// Converts to a function of any signature that says it is not implemented.
+template <SlotName kName>
+struct NotImplemented {
+  template <typename R, typename... Args>
+  static R ORT_API_CALL Answer(Args... /*args*/) noexcept {
+    if constexpr (std::is_same_v<R, OrtStatusPtr>) {
+      char message[160];
+      std::snprintf(message, sizeof(message), "%s is not implemented in Sardonyx %s", kName.text, SDX_VERSION);
+      return MakeStatus(ORT_NOT_IMPLEMENTED, message);
+    } else if constexpr (std::is_same_v<R, const char*>) {
+      return "";
+    } else if constexpr (!std::is_void_v<R>) {
+      return R{};
+    }
+  }
+  template <typename R, typename... Args>
+  constexpr operator Slot<R, Args...>() const {  // NOLINT(google-explicit-constructor): stands for any slot
+    return &Answer<R, Args...>;
+  }
+};
+
+#include "capi/not_implemented.inc"
+
+constexpr OrtApi FilledApi() {
+  OrtApi api = kNoApi;
+  // status.cpp
+  api.CreateStatus = CreateStatus;
+  api.GetErrorCode = GetErrorCode;
+  api.GetErrorMessage = GetErrorMessage;
+  api.ReleaseStatus = ReleaseStatus;
+  // key_value_pairs.cpp
+  api.CreateKeyValuePairs = CreateKeyValuePairs;
+  api.AddKeyValuePair = AddKeyValuePair;
+  api.GetKeyValue = GetKeyValue;
+  api.GetKeyValuePairs = GetKeyValuePairs;
+  api.RemoveKeyValuePair = RemoveKeyValuePair;
+  api.ReleaseKeyValuePairs = ReleaseKeyValuePairs;
+  // memory_info.cpp
+  api.CreateMemoryInfo = CreateMemoryInfo;
+  api.CreateMemoryInfo_V2 = CreateMemoryInfo_V2;
+  api.CreateCpuMemoryInfo = CreateCpuMemoryInfo;
+  api.CompareMemoryInfo = CompareMemoryInfo;
+  api.MemoryInfoGetName = MemoryInfoGetName;
+  api.MemoryInfoGetId = MemoryInfoGetId;
+  api.MemoryInfoGetMemType = MemoryInfoGetMemType;
+  api.MemoryInfoGetType = MemoryInfoGetType;
+  api.MemoryInfoGetDeviceType = MemoryInfoGetDeviceType;
+  api.MemoryInfoGetDeviceMemType = MemoryInfoGetDeviceMemType;
+  api.MemoryInfoGetVendorId = MemoryInfoGetVendorId;
+  api.ReleaseMemoryInfo = ReleaseMemoryInfo;
+  // allocator.cpp
+  api.AllocatorAlloc = AllocatorAlloc;
+  api.AllocatorFree = AllocatorFree;
+  api.AllocatorGetInfo = AllocatorGetInfo;
+  api.AllocatorGetStats = AllocatorGetStats;
+  api.GetAllocatorWithDefaultOptions = GetAllocatorWithDefaultOptions;
+  api.CreateAllocator = CreateAllocator;
+  api.ReleaseAllocator = ReleaseAllocator;
+  // tensor.cpp
+  api.CreateTensorAsOrtValue = CreateTensorAsOrtValue;
+  api.CreateTensorWithDataAsOrtValue = CreateTensorWithDataAsOrtValue;
+  api.CreateTensorWithDataAndDeleterAsOrtValue = CreateTensorWithDataAndDeleterAsOrtValue;
+  api.IsTensor = IsTensor;
+  api.GetTensorMutableData = GetTensorMutableData;
+  api.GetTensorData = GetTensorData;
+  api.GetTensorSizeInBytes = GetTensorSizeInBytes;
+  api.TensorAt = TensorAt;
+  api.GetTensorTypeAndShape = GetTensorTypeAndShape;
+  api.GetTensorElementTypeAndShapeDataReference = GetTensorElementTypeAndShapeDataReference;
+  api.GetTypeInfo = GetTypeInfo;
+  api.GetValueType = GetValueType;
+  api.HasValue = HasValue;
+  api.GetTensorMemoryInfo = GetTensorMemoryInfo;
+  api.CopyTensors = CopyTensors;
+  api.ReleaseValue = ReleaseValue;
+  // string_tensor.cpp
+  api.FillStringTensor = FillStringTensor;
+  api.FillStringTensorElement = FillStringTensorElement;
+  api.GetResizedStringTensorElementBuffer = GetResizedStringTensorElementBuffer;
+  api.GetStringTensorDataLength = GetStringTensorDataLength;
+  api.GetStringTensorContent = GetStringTensorContent;
+  api.GetStringTensorElementLength = GetStringTensorElementLength;
+  api.GetStringTensorElement = GetStringTensorElement;
+  // container_value.cpp
+  api.CreateValue = CreateValue;
+  api.GetValue = GetValue;
+  api.GetValueCount = GetValueCount;
+  // type_info.cpp
+  api.GetOnnxTypeFromTypeInfo = GetOnnxTypeFromTypeInfo;
+  api.GetDenotationFromTypeInfo = GetDenotationFromTypeInfo;
+  api.CastTypeInfoToTensorInfo = CastTypeInfoToTensorInfo;
+  api.CastTypeInfoToMapTypeInfo = CastTypeInfoToMapTypeInfo;
+  api.CastTypeInfoToSequenceTypeInfo = CastTypeInfoToSequenceTypeInfo;
+  api.CastTypeInfoToOptionalTypeInfo = CastTypeInfoToOptionalTypeInfo;
+  api.GetMapKeyType = GetMapKeyType;
+  api.GetMapValueType = GetMapValueType;
+  api.GetSequenceElementType = GetSequenceElementType;
+  api.GetOptionalContainedTypeInfo = GetOptionalContainedTypeInfo;
+  api.CreateTensorTypeAndShapeInfo = CreateTensorTypeAndShapeInfo;
+  api.SetTensorElementType = SetTensorElementType;
+  api.SetDimensions = SetDimensions;
+  api.SetSymbolicDimensions = SetSymbolicDimensions;
+  api.GetTensorElementType = GetTensorElementType;
+  api.GetDimensionsCount = GetDimensionsCount;
+  api.GetDimensions = GetDimensions;
+  api.GetSymbolicDimensions = GetSymbolicDimensions;
+  api.GetTensorShapeElementCount = GetTensorShapeElementCount;
+  api.TensorTypeAndShape_HasShape = TensorTypeAndShape_HasShape;
+  api.ReleaseTypeInfo = ReleaseTypeInfo;
+  api.ReleaseTensorTypeAndShapeInfo = ReleaseTensorTypeAndShapeInfo;
+  api.ReleaseMapTypeInfo = ReleaseMapTypeInfo;
+  api.ReleaseSequenceTypeInfo = ReleaseSequenceTypeInfo;
+  // the other tables, below
+  api.GetModelEditorApi = GetModelEditorApi;
+  api.GetCompileApi = GetCompileApi;
+  api.GetInteropApi = GetInteropApi;
+  api.GetEpApi = GetEpApi;
+  api.GetModelPackageApi = GetModelPackageApi;
+  return api;
+}
+
+constexpr OrtApi kApi = FilledApi();
+constexpr OrtModelEditorApi kModelEditorApi = kNoModelEditorApi;
+constexpr OrtCompileApi kCompileApi = kNoCompileApi;
+constexpr OrtInteropApi kInteropApi = kNoInteropApi;
+constexpr OrtEpApi kEpApi = kNoEpApi;
+constexpr OrtModelPackageApi kModelPackageApi = kNoModelPackageApi;
+
+// One table serves every version: slots are only ever added at the end.
+const OrtApi* ORT_API_CALL GetApi(std::uint32_t version) noexcept {
+  if (version >= 1 && version <= ORT_API_VERSION) return &kApi;
+  std::fprintf(stderr, "sardonyx: API version %u was requested; this library has versions 1 to %d\n",
+               static_cast<unsigned>(version), ORT_API_VERSION);
+  return nullptr;
+}
+
+const char* ORT_API_CALL GetVersionString() noexcept { return SDX_ORT_VERSION; }
+
+constexpr OrtApiBase kApiBase = {.GetApi = GetApi, .GetVersionString = GetVersionString};
+
+}  // namespace
+
+const OrtModelEditorApi* ORT_API_CALL GetModelEditorApi() noexcept { return &kModelEditorApi; }
+const OrtCompileApi* ORT_API_CALL GetCompileApi() noexcept { return &kCompileApi; }
+const OrtInteropApi* ORT_API_CALL GetInteropApi() noexcept { return &kInteropApi; }
+const OrtEpApi* ORT_API_CALL GetEpApi() noexcept { return &kEpApi; }
+const OrtModelPackageApi* ORT_API_CALL GetModelPackageApi() noexcept { return &kModelPackageApi; }
+
+const OrtApiBase& ApiBase() { return kApiBase; }
+
+}  // namespace sardonyx::capi

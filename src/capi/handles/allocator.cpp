@@ -1,0 +1,105 @@
+// capi/handles/allocator.cpp - OrtAllocator, both ways: ours handed out, the caller's taken in.
+#include "capi/handles/allocator.h"
+
+#include <cstring>
+
+#include "base/error.h"
+#include "capi/handles/key_value_pairs.h"
+#include "capi/handles/memory_info.h"
+#include "capi/handles/status.h"
+
+namespace sardonyx::capi {
+namespace {
+
+struct OwnAllocator : OrtAllocator {
+  explicit OwnAllocator(std::shared_ptr<Allocator> inner);
+  std::shared_ptr<Allocator> allocator;  // shared: blocks in use keep it alive, as every Buffer does
+};
+
+void* ORT_API_CALL Alloc(OrtAllocator* self, std::size_t size) {
+  void* block = nullptr;
+  FreeStatus(Guard([&] { block = static_cast<OwnAllocator*>(self)->allocator->Allocate(size); }));
+  return block;
+}
+
+void ORT_API_CALL Free(OrtAllocator* self, void* block) {
+  FreeStatus(Guard([&] {
+    if (block != nullptr) static_cast<OwnAllocator*>(self)->allocator->Free(block);
+  }));
+}
+
+const OrtMemoryInfo* ORT_API_CALL Info(const OrtAllocator* self) {
+  const OrtMemoryInfo* info = &HostMemoryInfo();
+  FreeStatus(Guard([&] { info = &MemoryInfoOf(static_cast<const OwnAllocator*>(self)->allocator->device()); }));
+  return info;
+}
+
+OrtStatusPtr ORT_API_CALL GetStats(const OrtAllocator* /*self*/, OrtKeyValuePairs** out) {
+  return Guard([&] { Need(out, "out") = std::make_unique<OrtKeyValuePairs>().release(); });  // keeps no statistics
+}
+
+OwnAllocator::OwnAllocator(std::shared_ptr<Allocator> inner) : OrtAllocator{}, allocator(std::move(inner)) {
+  version = ORT_API_VERSION;
+  OrtAllocator::Alloc = capi::Alloc;
+  OrtAllocator::Free = capi::Free;
+  OrtAllocator::Info = capi::Info;
+  OrtAllocator::Reserve = capi::Alloc;
+  OrtAllocator::GetStats = capi::GetStats;
+}
+
+bool IsOurs(const OrtAllocator* handle) { return handle->Alloc == Alloc; }
+
+class UserAllocator final : public Allocator {
+ public:
+  explicit UserAllocator(OrtAllocator* handle) : handle_(handle) {
+    const OrtMemoryInfo* info = handle->Info != nullptr ? handle->Info(handle) : nullptr;
+    if (info != nullptr) device_ = info->device;
+  }
+  void* Allocate(std::size_t size) override { return size != 0 ? AllocateResult(handle_, size) : nullptr; }
+  void Free(void* data) override { handle_->Free(handle_, data); }
+  Device device() const override { return device_; }
+
+ private:
+  OrtAllocator* handle_;
+  Device device_;
+};
+
+}  // namespace
+
+OrtAllocator* DefaultAllocator() {
+  // Never destroyed: callers free blocks in their own static destructors.
+  static OwnAllocator* const allocator = std::make_unique<OwnAllocator>(HostAllocator()).release();
+  return allocator;
+}
+
+OrtAllocator* NewAllocator(std::shared_ptr<Allocator> allocator) {
+  return std::make_unique<OwnAllocator>(std::move(allocator)).release();
+}
+
+void FreeAllocator(OrtAllocator* allocator) noexcept {
+  if (allocator == nullptr || !IsOurs(allocator) || allocator == DefaultAllocator()) return;
+  std::unique_ptr<OwnAllocator> owned(static_cast<OwnAllocator*>(allocator));
+}
+
+std::shared_ptr<Allocator> FromHandle(OrtAllocator* handle) {
+  if (IsOurs(handle)) return static_cast<OwnAllocator*>(handle)->allocator;
+  if (handle->Alloc == nullptr || handle->Free == nullptr)
+    Fail(Code::kInvalidArgument, "allocator: expected functions Alloc and Free, found NULL");
+  return std::make_shared<UserAllocator>(handle);
+}
+
+void* AllocateResult(OrtAllocator* allocator, std::size_t size) {
+  void* block = Need(allocator, "allocator").Alloc(allocator, size);
+  if (block == nullptr && size != 0)
+    Fail(Code::kFail, "out of memory: the caller's allocator returned NULL for ", size, " bytes");
+  return block;
+}
+
+char* CopyText(OrtAllocator* allocator, std::string_view text) {
+  char* copy = static_cast<char*>(AllocateResult(allocator, text.size() + 1));
+  std::memcpy(copy, text.data(), text.size());
+  copy[text.size()] = '\0';
+  return copy;
+}
+
+}  // namespace sardonyx::capi

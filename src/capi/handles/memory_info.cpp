@@ -1,0 +1,48 @@
+// capi/handles/memory_info.cpp - OrtMemoryInfo: a device with the names that the C interface gives it.
+#include "capi/handles/memory_info.h"
+
+#include <deque>
+#include <memory>
+#include <mutex>
+
+namespace sardonyx::capi {
+namespace {
+
+const char* NameOf(const Device& device) {
+  switch (device.type) {
+    case DeviceType::kCpu:
+      return "Cpu";
+    case DeviceType::kGpu:
+      return "Gpu";
+    case DeviceType::kNpu:
+      return "Npu";
+    case DeviceType::kFpga:
+      return "Fpga";
+  }
+  return "";
+}
+
+}  // namespace
+
+const OrtMemoryInfo& HostMemoryInfo() {
+  // Never destroyed: callers read it in their own static destructors.
+  static const OrtMemoryInfo* const info =
+      std::make_unique<OrtMemoryInfo>(OrtMemoryInfo{"Cpu", OrtDeviceAllocator, OrtMemTypeDefault, Device{}}).release();
+  return *info;
+}
+
+const OrtMemoryInfo& MemoryInfoOf(const Device& device) {
+  if (device == Device{}) return HostMemoryInfo();
+  struct Seen {
+    std::mutex mutex;
+    std::deque<OrtMemoryInfo> infos;  // stable addresses; one entry per device ever seen
+  };
+  static Seen* const seen = std::make_unique<Seen>().release();
+  const std::lock_guard lock(seen->mutex);
+  for (const OrtMemoryInfo& info : seen->infos) {
+    if (info.device == device) return info;
+  }
+  return seen->infos.emplace_back(OrtMemoryInfo{NameOf(device), OrtDeviceAllocator, OrtMemTypeDefault, device});
+}
+
+}  // namespace sardonyx::capi

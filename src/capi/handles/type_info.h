@@ -1,0 +1,55 @@
+// capi/handles/type_info.h - OrtTypeInfo and the infos inside it, made from ir types.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/type.h"
+#include "onnxruntime_c_api.h"
+#include "tensor/value.h"
+
+// Element type and shape. A dimension that is no number is -1; its symbol, if it has one, is in `symbols`.
+struct OrtTensorTypeAndShapeInfo {
+  ONNXTensorElementDataType element_type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  bool has_shape = false;
+  std::vector<std::int64_t> dims;
+  std::vector<std::string> symbols;  // one per dimension, "" where there is none
+};
+
+struct OrtMapTypeInfo {
+  ONNXTensorElementDataType key_type;
+  sardonyx::Type value;
+};
+
+struct OrtSequenceTypeInfo {
+  sardonyx::Type element;
+};
+
+struct OrtOptionalTypeInfo {
+  sardonyx::Type contained;
+};
+
+// Exactly the info of its kind is there; casts hand out pointers to it.
+struct OrtTypeInfo {
+  ONNXType kind = ONNX_TYPE_UNKNOWN;
+  std::string denotation;
+  std::unique_ptr<OrtTensorTypeAndShapeInfo> tensor;
+  std::unique_ptr<OrtMapTypeInfo> map;
+  std::unique_ptr<OrtSequenceTypeInfo> sequence;
+  std::unique_ptr<OrtOptionalTypeInfo> optional;
+};
+
+namespace sardonyx::capi {
+
+std::unique_ptr<OrtTypeInfo> MakeTypeInfo(const Type& type);
+std::unique_ptr<OrtTensorTypeAndShapeInfo> MakeTensorInfo(const Type& type);
+std::unique_ptr<OrtTensorTypeAndShapeInfo> MakeTensorInfo(DType dtype, Dims dims);
+// The type that a value has now; of sequences the element's rank is unknown.
+Type TypeOf(const Value& value);
+ONNXType KindOf(const Value& value);
+// The inverse of MakeTypeInfo, for the model editor.
+Type FromTypeInfo(const OrtTypeInfo& info);
+
+}  // namespace sardonyx::capi

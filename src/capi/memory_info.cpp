@@ -1,0 +1,161 @@
+// capi/memory_info.cpp - the functions of OrtMemoryInfo.
+#include "capi/handles/memory_info.h"
+
+#include <memory>
+
+#include "capi/functions.h"
+#include "capi/handles/status.h"
+
+namespace sardonyx::capi {
+namespace {
+
+constexpr std::uint32_t kNvidia = 0x10de, kAmd = 0x1002, kMicrosoft = 0x1414, kIntel = 0x8086, kQualcomm = 0x5143,
+                        kHuawei = 0x19e5;
+
+// The names that CreateMemoryInfo knows, and the devices they stand for; other devices need CreateMemoryInfo_V2.
+struct KnownName {
+  const char* name;
+  DeviceType type;
+  std::uint32_t vendor;
+  MemoryKind memory = MemoryKind::kDefault;
+};
+constexpr KnownName kKnownNames[] = {
+    {"Cpu", DeviceType::kCpu, 0},
+    {"Cuda", DeviceType::kGpu, kNvidia},
+    {"CudaPinned", DeviceType::kGpu, kNvidia, MemoryKind::kHostAccessible},
+    {"Hip", DeviceType::kGpu, kAmd},
+    {"HipPinned", DeviceType::kGpu, kAmd, MemoryKind::kHostAccessible},
+    {"DML", DeviceType::kGpu, kMicrosoft},
+    {"OpenVINO_GPU", DeviceType::kGpu, kIntel},
+    {"OpenVINO_RT", DeviceType::kGpu, kIntel},
+    {"OpenVINO_RT_NPU", DeviceType::kNpu, kIntel},
+    {"Cann", DeviceType::kNpu, kHuawei},
+    {"CannPinned", DeviceType::kNpu, kHuawei, MemoryKind::kHostAccessible},
+    {"QnnHtpShared", DeviceType::kCpu, kQualcomm, MemoryKind::kHostAccessible},
+    {"WebGPU_Buffer", DeviceType::kGpu, 0},
+};
+
+Device DeviceNamed(const char* name, int id) {
+  for (const KnownName& known : kKnownNames) {
+    if (std::string_view(name) != known.name) continue;
+    Device device;
+    device.type = known.type;
+    device.vendor = known.vendor;
+    device.memory = known.memory;
+    device.id = known.type == DeviceType::kCpu ? 0 : id;
+    return device;
+  }
+  Fail(Code::kInvalidArgument, "memory info: expected a device name such as 'Cpu' or 'Cuda', found '", name,
+       "'; other devices are described with CreateMemoryInfo_V2");
+}
+
+void CheckAllocatorType(OrtAllocatorType type) {
+  if (type < OrtInvalidAllocator || type > OrtReadOnlyAllocator)
+    Fail(Code::kInvalidArgument, "memory info: expected an OrtAllocatorType from -1 to 2, found ", int{type});
+}
+
+// The C interface numbers an FPGA 2 and an NPU 3.
+DeviceType FromDeviceType(OrtMemoryInfoDeviceType type) {
+  switch (type) {
+    case OrtMemoryInfoDeviceType_CPU:
+      return DeviceType::kCpu;
+    case OrtMemoryInfoDeviceType_GPU:
+      return DeviceType::kGpu;
+    case OrtMemoryInfoDeviceType_FPGA:
+      return DeviceType::kFpga;
+    case OrtMemoryInfoDeviceType_NPU:
+      return DeviceType::kNpu;
+  }
+  Fail(Code::kInvalidArgument, "memory info: expected an OrtMemoryInfoDeviceType from 0 to 3, found ", int{type});
+}
+
+OrtMemoryInfoDeviceType ToDeviceType(DeviceType type) {
+  switch (type) {
+    case DeviceType::kCpu:
+      return OrtMemoryInfoDeviceType_CPU;
+    case DeviceType::kGpu:
+      return OrtMemoryInfoDeviceType_GPU;
+    case DeviceType::kNpu:
+      return OrtMemoryInfoDeviceType_NPU;
+    case DeviceType::kFpga:
+      return OrtMemoryInfoDeviceType_FPGA;
+  }
+  return OrtMemoryInfoDeviceType_CPU;
+}
+
+}  // namespace
+
+OrtStatusPtr ORT_API_CALL CreateMemoryInfo(const char* name, enum OrtAllocatorType type, int id,
+                                           enum OrtMemType mem_type, OrtMemoryInfo** out) noexcept {
+  return Guard([&] {
+    CheckAllocatorType(type);
+    OrtMemoryInfo info{&Need(name, "name"), type, mem_type, DeviceNamed(name, id)};
+    Need(out, "out") = std::make_unique<OrtMemoryInfo>(std::move(info)).release();
+  });
+}
+
+OrtStatusPtr ORT_API_CALL CreateMemoryInfo_V2(const char* name, enum OrtMemoryInfoDeviceType device_type,
+                                              uint32_t vendor_id, int32_t device_id, enum OrtDeviceMemoryType mem_type,
+                                              size_t alignment, enum OrtAllocatorType allocator_type,
+                                              OrtMemoryInfo** out) noexcept {
+  return Guard([&] {
+    CheckAllocatorType(allocator_type);
+    if (mem_type != OrtDeviceMemoryType_DEFAULT && mem_type != OrtDeviceMemoryType_HOST_ACCESSIBLE)
+      Fail(Code::kInvalidArgument, "memory info: expected an OrtDeviceMemoryType (0 or 5), found ", int{mem_type});
+    if ((alignment & (alignment - 1)) != 0 || alignment > UINT32_MAX)
+      Fail(Code::kInvalidArgument, "memory info: expected an alignment that is 0 or a power of two, found ", alignment);
+    Device device;
+    device.type = FromDeviceType(device_type);
+    device.vendor = vendor_id;
+    device.id = device_id;
+    device.memory = static_cast<MemoryKind>(mem_type);
+    if (alignment != 0) device.alignment = static_cast<std::uint32_t>(alignment);
+    OrtMemoryInfo info{&Need(name, "name"), allocator_type, OrtMemTypeDefault, device};
+    Need(out, "out") = std::make_unique<OrtMemoryInfo>(std::move(info)).release();
+  });
+}
+
+OrtStatusPtr ORT_API_CALL CreateCpuMemoryInfo(enum OrtAllocatorType type, enum OrtMemType mem_type,
+                                              OrtMemoryInfo** out) noexcept {
+  return Guard([&] {
+    CheckAllocatorType(type);
+    Need(out, "out") = std::make_unique<OrtMemoryInfo>(OrtMemoryInfo{"Cpu", type, mem_type, Device{}}).release();
+  });
+}
+
+OrtStatusPtr ORT_API_CALL CompareMemoryInfo(const OrtMemoryInfo* info1, const OrtMemoryInfo* info2,
+                                            int* out) noexcept {
+  return Guard([&] { Need(out, "out") = Need(info1, "info1") == Need(info2, "info2") ? 0 : -1; });
+}
+
+OrtStatusPtr ORT_API_CALL MemoryInfoGetName(const OrtMemoryInfo* ptr, const char** out) noexcept {
+  return Guard([&] { Need(out, "out") = Need(ptr, "ptr").name.c_str(); });
+}
+
+OrtStatusPtr ORT_API_CALL MemoryInfoGetId(const OrtMemoryInfo* ptr, int* out) noexcept {
+  return Guard([&] { Need(out, "out") = Need(ptr, "ptr").device.id; });
+}
+
+OrtStatusPtr ORT_API_CALL MemoryInfoGetMemType(const OrtMemoryInfo* ptr, OrtMemType* out) noexcept {
+  return Guard([&] { Need(out, "out") = Need(ptr, "ptr").mem_type; });
+}
+
+OrtStatusPtr ORT_API_CALL MemoryInfoGetType(const OrtMemoryInfo* ptr, OrtAllocatorType* out) noexcept {
+  return Guard([&] { Need(out, "out") = Need(ptr, "ptr").allocator_type; });
+}
+
+void ORT_API_CALL MemoryInfoGetDeviceType(const OrtMemoryInfo* ptr, OrtMemoryInfoDeviceType* out) noexcept {
+  if (ptr != nullptr && out != nullptr) *out = ToDeviceType(ptr->device.type);
+}
+
+OrtDeviceMemoryType ORT_API_CALL MemoryInfoGetDeviceMemType(const OrtMemoryInfo* ptr) noexcept {
+  return ptr != nullptr ? static_cast<OrtDeviceMemoryType>(ptr->device.memory) : OrtDeviceMemoryType_DEFAULT;
+}
+
+uint32_t ORT_API_CALL MemoryInfoGetVendorId(const OrtMemoryInfo* ptr) noexcept {
+  return ptr != nullptr ? ptr->device.vendor : 0;
+}
+
+void ORT_API_CALL ReleaseMemoryInfo(OrtMemoryInfo* input) noexcept { std::unique_ptr<OrtMemoryInfo> owned(input); }
+
+}  // namespace sardonyx::capi
