@@ -53,7 +53,7 @@ struct NotImplemented {
 
 #include "capi/not_implemented.inc"
 
-constexpr OrtApi FilledApi() {
+constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   OrtApi api = kNoApi;
   // status.cpp
   api.CreateStatus = CreateStatus;
@@ -142,6 +142,147 @@ constexpr OrtApi FilledApi() {
   api.ReleaseTensorTypeAndShapeInfo = ReleaseTensorTypeAndShapeInfo;
   api.ReleaseMapTypeInfo = ReleaseMapTypeInfo;
   api.ReleaseSequenceTypeInfo = ReleaseSequenceTypeInfo;
+  // env.cpp
+  api.CreateEnv = CreateEnv;
+  api.CreateEnvWithCustomLogger = CreateEnvWithCustomLogger;
+  api.CreateEnvWithGlobalThreadPools = CreateEnvWithGlobalThreadPools;
+  api.CreateEnvWithCustomLoggerAndGlobalThreadPools = CreateEnvWithCustomLoggerAndGlobalThreadPools;
+  api.CreateEnvWithOptions = CreateEnvWithOptions;
+  api.ReleaseEnv = ReleaseEnv;
+  api.UpdateEnvWithCustomLogLevel = UpdateEnvWithCustomLogLevel;
+  api.EnableTelemetryEvents = EnableTelemetryEvents;
+  api.DisableTelemetryEvents = DisableTelemetryEvents;
+  api.SetLanguageProjection = SetLanguageProjection;
+  api.CreateThreadingOptions = CreateThreadingOptions;
+  api.ReleaseThreadingOptions = ReleaseThreadingOptions;
+  api.SetGlobalIntraOpNumThreads = SetGlobalIntraOpNumThreads;
+  api.SetGlobalInterOpNumThreads = SetGlobalInterOpNumThreads;
+  api.SetGlobalSpinControl = SetGlobalSpinControl;
+  // session_options.cpp
+  api.CreateSessionOptions = CreateSessionOptions;
+  api.CloneSessionOptions = CloneSessionOptions;
+  api.ReleaseSessionOptions = ReleaseSessionOptions;
+  api.SetOptimizedModelFilePath = SetOptimizedModelFilePath;
+  api.SetSessionExecutionMode = SetSessionExecutionMode;
+  api.GetSessionExecutionMode = GetSessionExecutionMode;
+  api.DisableProfiling = DisableProfiling;
+  api.EnableMemPattern = EnableMemPattern;
+  api.DisableMemPattern = DisableMemPattern;
+  api.GetMemPatternEnabled = GetMemPatternEnabled;
+  api.EnableCpuMemArena = EnableCpuMemArena;
+  api.DisableCpuMemArena = DisableCpuMemArena;
+  api.SetSessionLogId = SetSessionLogId;
+  api.SetSessionLogVerbosityLevel = SetSessionLogVerbosityLevel;
+  api.SetSessionLogSeverityLevel = SetSessionLogSeverityLevel;
+  api.SetUserLoggingFunction = SetUserLoggingFunction;
+  api.SetSessionGraphOptimizationLevel = SetSessionGraphOptimizationLevel;
+  api.SetIntraOpNumThreads = SetIntraOpNumThreads;
+  api.SetInterOpNumThreads = SetInterOpNumThreads;
+  api.DisablePerSessionThreads = DisablePerSessionThreads;
+  api.SetDeterministicCompute = SetDeterministicCompute;
+  api.AddFreeDimensionOverride = AddFreeDimensionOverride;
+  api.AddFreeDimensionOverrideByName = AddFreeDimensionOverrideByName;
+  api.AddSessionConfigEntry = AddSessionConfigEntry;
+  api.HasSessionConfigEntry = HasSessionConfigEntry;
+  api.GetSessionConfigEntry = GetSessionConfigEntry;
+  api.GetSessionOptionsConfigEntries = GetSessionOptionsConfigEntries;
+  api.AddInitializer = AddInitializer;
+  api.AddExternalInitializers = AddExternalInitializers;
+  api.AddExternalInitializersFromFilesInMemory = AddExternalInitializersFromFilesInMemory;
+  // run_options.cpp
+  api.CreateRunOptions = CreateRunOptions;
+  api.ReleaseRunOptions = ReleaseRunOptions;
+  api.RunOptionsSetRunLogVerbosityLevel = RunOptionsSetRunLogVerbosityLevel;
+  api.RunOptionsSetRunLogSeverityLevel = RunOptionsSetRunLogSeverityLevel;
+  api.RunOptionsSetRunTag = RunOptionsSetRunTag;
+  api.RunOptionsGetRunLogVerbosityLevel = RunOptionsGetRunLogVerbosityLevel;
+  api.RunOptionsGetRunLogSeverityLevel = RunOptionsGetRunLogSeverityLevel;
+  api.RunOptionsGetRunTag = RunOptionsGetRunTag;
+  api.RunOptionsSetTerminate = RunOptionsSetTerminate;
+  api.RunOptionsUnsetTerminate = RunOptionsUnsetTerminate;
+  api.AddRunConfigEntry = AddRunConfigEntry;
+  api.GetRunConfigEntry = GetRunConfigEntry;
+  // provider_options.cpp
+  api.GetAvailableProviders = GetAvailableProviders;
+  api.ReleaseAvailableProviders = ReleaseAvailableProviders;
+  api.SessionOptionsAppendExecutionProvider = SessionOptionsAppendExecutionProvider;
+  api.SessionOptionsAppendExecutionProvider_CUDA = SessionOptionsAppendExecutionProvider_CUDA;
+  api.SessionOptionsAppendExecutionProvider_CUDA_V2 = SessionOptionsAppendExecutionProvider_CUDA_V2;
+  api.CreateCUDAProviderOptions = CreateCUDAProviderOptions;
+  api.SessionOptionsAppendExecutionProvider_TensorRT = SessionOptionsAppendExecutionProvider_TensorRT;
+  api.SessionOptionsAppendExecutionProvider_TensorRT_V2 = SessionOptionsAppendExecutionProvider_TensorRT_V2;
+  api.CreateTensorRTProviderOptions = CreateTensorRTProviderOptions;
+  api.SessionOptionsAppendExecutionProvider_ROCM = SessionOptionsAppendExecutionProvider_ROCM;
+  api.CreateROCMProviderOptions = CreateROCMProviderOptions;
+  api.SessionOptionsAppendExecutionProvider_MIGraphX = SessionOptionsAppendExecutionProvider_MIGraphX;
+  api.SessionOptionsAppendExecutionProvider_OpenVINO = SessionOptionsAppendExecutionProvider_OpenVINO;
+  api.SessionOptionsAppendExecutionProvider_OpenVINO_V2 = SessionOptionsAppendExecutionProvider_OpenVINO_V2;
+  api.SessionOptionsAppendExecutionProvider_CANN = SessionOptionsAppendExecutionProvider_CANN;
+  api.CreateCANNProviderOptions = CreateCANNProviderOptions;
+  api.SessionOptionsAppendExecutionProvider_Dnnl = SessionOptionsAppendExecutionProvider_Dnnl;
+  api.CreateDnnlProviderOptions = CreateDnnlProviderOptions;
+  api.SessionOptionsAppendExecutionProvider_VitisAI = SessionOptionsAppendExecutionProvider_VitisAI;
+  api.GetExecutionProviderApi = GetExecutionProviderApi;
+  api.SetCurrentGpuDeviceId = SetCurrentGpuDeviceId;
+  api.GetCurrentGpuDeviceId = GetCurrentGpuDeviceId;
+  api.GetBuildInfoString = GetBuildInfoString;
+  // session.cpp
+  api.CreateSession = CreateSession;
+  api.CreateSessionFromArray = CreateSessionFromArray;
+  api.CreatePrepackedWeightsContainer = CreatePrepackedWeightsContainer;
+  api.ReleasePrepackedWeightsContainer = ReleasePrepackedWeightsContainer;
+  api.CreateSessionWithPrepackedWeightsContainer = CreateSessionWithPrepackedWeightsContainer;
+  api.CreateSessionFromArrayWithPrepackedWeightsContainer = CreateSessionFromArrayWithPrepackedWeightsContainer;
+  api.ReleaseSession = ReleaseSession;
+  api.SessionGetInputCount = SessionGetInputCount;
+  api.SessionGetOutputCount = SessionGetOutputCount;
+  api.SessionGetOverridableInitializerCount = SessionGetOverridableInitializerCount;
+  api.SessionGetInputName = SessionGetInputName;
+  api.SessionGetOutputName = SessionGetOutputName;
+  api.SessionGetOverridableInitializerName = SessionGetOverridableInitializerName;
+  api.SessionGetInputTypeInfo = SessionGetInputTypeInfo;
+  api.SessionGetOutputTypeInfo = SessionGetOutputTypeInfo;
+  api.SessionGetOverridableInitializerTypeInfo = SessionGetOverridableInitializerTypeInfo;
+  api.SessionGetMemoryInfoForInputs = SessionGetMemoryInfoForInputs;
+  api.SessionGetMemoryInfoForOutputs = SessionGetMemoryInfoForOutputs;
+  // model_metadata.cpp
+  api.SessionGetModelMetadata = SessionGetModelMetadata;
+  api.ReleaseModelMetadata = ReleaseModelMetadata;
+  api.ModelMetadataGetProducerName = ModelMetadataGetProducerName;
+  api.ModelMetadataGetGraphName = ModelMetadataGetGraphName;
+  api.ModelMetadataGetDomain = ModelMetadataGetDomain;
+  api.ModelMetadataGetDescription = ModelMetadataGetDescription;
+  api.ModelMetadataGetGraphDescription = ModelMetadataGetGraphDescription;
+  api.ModelMetadataGetVersion = ModelMetadataGetVersion;
+  api.ModelMetadataLookupCustomMetadataMap = ModelMetadataLookupCustomMetadataMap;
+  api.ModelMetadataGetCustomMetadataMapKeys = ModelMetadataGetCustomMetadataMapKeys;
+  // run.cpp
+  api.Run = Run;
+  api.RunAsync = RunAsync;
+  // io_binding.cpp
+  api.CreateIoBinding = CreateIoBinding;
+  api.ReleaseIoBinding = ReleaseIoBinding;
+  api.BindInput = BindInput;
+  api.BindOutput = BindOutput;
+  api.BindOutputToDevice = BindOutputToDevice;
+  api.RunWithBinding = RunWithBinding;
+  api.GetBoundOutputNames = GetBoundOutputNames;
+  api.GetBoundOutputValues = GetBoundOutputValues;
+  api.ClearBoundInputs = ClearBoundInputs;
+  api.ClearBoundOutputs = ClearBoundOutputs;
+  api.SynchronizeBoundInputs = SynchronizeBoundInputs;
+  api.SynchronizeBoundOutputs = SynchronizeBoundOutputs;
+  // sparse_tensor.cpp
+  api.IsSparseTensor = IsSparseTensor;
+  api.CreateSparseTensorAsOrtValue = CreateSparseTensorAsOrtValue;
+  api.CreateSparseTensorWithValuesAsOrtValue = CreateSparseTensorWithValuesAsOrtValue;
+  api.FillSparseTensorCoo = FillSparseTensorCoo;
+  api.UseCooIndices = UseCooIndices;
+  api.GetSparseTensorFormat = GetSparseTensorFormat;
+  api.GetSparseTensorValuesTypeAndShape = GetSparseTensorValuesTypeAndShape;
+  api.GetSparseTensorValues = GetSparseTensorValues;
+  api.GetSparseTensorIndicesTypeShape = GetSparseTensorIndicesTypeShape;
+  api.GetSparseTensorIndices = GetSparseTensorIndices;
   // the other tables, below
   api.GetModelEditorApi = GetModelEditorApi;
   api.GetCompileApi = GetCompileApi;

@@ -1,0 +1,138 @@
+// capi/env.cpp - the functions of OrtEnv and of thread pool options.
+//
+// The process has one environment: while it lives every further CreateEnv answers the same one, whatever its arguments.
+#include "capi/env.h"
+
+#include <mutex>
+
+#include "capi/functions.h"
+#include "capi/handles/status.h"
+#include "capi/logging.h"
+#include "capi/options.h"
+
+namespace sardonyx::capi {
+namespace {
+
+struct ProcessEnvironment {
+  std::mutex mutex;
+  std::unique_ptr<OrtEnv> env;
+};
+
+// Never destroyed: callers release their environment in their own static destructors.
+ProcessEnvironment& Process() {
+  static ProcessEnvironment* const process = std::make_unique<ProcessEnvironment>().release();
+  return *process;
+}
+
+struct EnvArguments {
+  int severity;
+  const char* log_id;
+  OrtLoggingFunction function = nullptr;
+  void* parameter = nullptr;
+  const OrtThreadingOptions* threading = nullptr;
+};
+
+OrtStatusPtr HoldEnv(const EnvArguments& arguments, OrtEnv** out) noexcept {
+  return Guard([&] {
+    Need(out, "out");
+    const std::string log_id = &Need(arguments.log_id, "logid");
+    const Severity severity = ToSeverity(arguments.severity);
+    ProcessEnvironment& process = Process();
+    const std::lock_guard lock(process.mutex);
+    if (process.env == nullptr) {
+      const int pool_threads = arguments.threading != nullptr ? arguments.threading->intra_op_threads : 0;
+      Logger logger(MakeSink(arguments.function, arguments.parameter), log_id, severity);
+      auto env = std::make_unique<OrtEnv>();
+      env->environment = std::make_shared<runtime::Environment>(std::move(logger), pool_threads);
+      process.env = std::move(env);
+    }
+    ++process.env->holders;
+    *out = process.env.get();
+  });
+}
+
+}  // namespace
+
+OrtStatusPtr ORT_API_CALL CreateEnv(OrtLoggingLevel log_severity_level, const char* logid, OrtEnv** out) noexcept {
+  return HoldEnv({.severity = log_severity_level, .log_id = logid}, out);
+}
+
+OrtStatusPtr ORT_API_CALL CreateEnvWithCustomLogger(OrtLoggingFunction logging_function, void* logger_param,
+                                                    OrtLoggingLevel log_severity_level, const char* logid,
+                                                    OrtEnv** out) noexcept {
+  return HoldEnv({log_severity_level, logid, logging_function, logger_param}, out);
+}
+
+OrtStatusPtr ORT_API_CALL CreateEnvWithGlobalThreadPools(OrtLoggingLevel log_severity_level, const char* logid,
+                                                         const OrtThreadingOptions* tp_options, OrtEnv** out) noexcept {
+  return HoldEnv({.severity = log_severity_level, .log_id = logid, .threading = tp_options}, out);
+}
+
+OrtStatusPtr ORT_API_CALL CreateEnvWithCustomLoggerAndGlobalThreadPools(
+    OrtLoggingFunction logging_function, void* logger_param, OrtLoggingLevel log_severity_level, const char* logid,
+    const struct OrtThreadingOptions* tp_options, OrtEnv** out) noexcept {
+  return HoldEnv({log_severity_level, logid, logging_function, logger_param, tp_options}, out);
+}
+
+OrtStatusPtr ORT_API_CALL CreateEnvWithOptions(const OrtEnvCreationOptions* options, OrtEnv** out) noexcept {
+  constexpr std::uint32_t kFirstVersion = 24;
+  if (options == nullptr || options->version < kFirstVersion)
+    return MakeStatus(ORT_INVALID_ARGUMENT, "environment options: expected a struct of version 24 or newer");
+  return HoldEnv({options->logging_severity_level, options->log_id, options->custom_logging_function,
+                  options->custom_logging_param, options->threading_options},
+                 out);
+}
+
+void ORT_API_CALL ReleaseEnv(OrtEnv* input) noexcept {
+  if (input == nullptr) return;
+  ProcessEnvironment& process = Process();
+  std::unique_ptr<OrtEnv> last;  // destroyed after the lock is gone
+  const std::lock_guard lock(process.mutex);
+  if (input == process.env.get() && --input->holders == 0) last = std::move(process.env);
+}
+
+OrtStatusPtr ORT_API_CALL UpdateEnvWithCustomLogLevel(OrtEnv* ort_env, OrtLoggingLevel log_severity_level) noexcept {
+  return Guard([&] { Need(ort_env, "ort_env").environment->set_log_severity(ToSeverity(log_severity_level)); });
+}
+
+// There is no telemetry: nothing is ever sent, so both are already so.
+OrtStatusPtr ORT_API_CALL EnableTelemetryEvents(const OrtEnv* env) noexcept {
+  return Guard([&] { Need(env, "env"); });
+}
+
+OrtStatusPtr ORT_API_CALL DisableTelemetryEvents(const OrtEnv* env) noexcept {
+  return Guard([&] { Need(env, "env"); });
+}
+
+// The language a binding is written in matters to telemetry only.
+OrtStatusPtr ORT_API_CALL SetLanguageProjection(const OrtEnv* ort_env, OrtLanguageProjection /*projection*/) noexcept {
+  return Guard([&] { Need(ort_env, "ort_env"); });
+}
+
+OrtStatusPtr ORT_API_CALL CreateThreadingOptions(OrtThreadingOptions** out) noexcept {
+  return Guard([&] { Need(out, "out") = std::make_unique<OrtThreadingOptions>().release(); });
+}
+
+void ORT_API_CALL ReleaseThreadingOptions(OrtThreadingOptions* input) noexcept {
+  std::unique_ptr<OrtThreadingOptions> owned(input);
+}
+
+OrtStatusPtr ORT_API_CALL SetGlobalIntraOpNumThreads(OrtThreadingOptions* tp_options,
+                                                     int intra_op_num_threads) noexcept {
+  return Guard([&] { Need(tp_options, "tp_options").intra_op_threads = std::max(intra_op_num_threads, 0); });
+}
+
+OrtStatusPtr ORT_API_CALL SetGlobalInterOpNumThreads(OrtThreadingOptions* tp_options,
+                                                     int inter_op_num_threads) noexcept {
+  return Guard([&] { Need(tp_options, "tp_options").inter_op_threads = std::max(inter_op_num_threads, 0); });
+}
+
+OrtStatusPtr ORT_API_CALL SetGlobalSpinControl(OrtThreadingOptions* tp_options, int allow_spinning) noexcept {
+  return Guard([&] {
+    if (allow_spinning != 0 && allow_spinning != 1)
+      Fail(Code::kInvalidArgument, "spin control: expected 0 or 1, found ", allow_spinning);
+    Need(tp_options, "tp_options").spin = allow_spinning == 1;
+  });
+}
+
+}  // namespace sardonyx::capi

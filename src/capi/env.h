@@ -1,0 +1,12 @@
+// capi/env.h - OrtEnv: the one environment of the process, counted by who holds it.
+#pragma once
+
+#include <memory>
+
+#include "onnxruntime_c_api.h"
+#include "runtime/environment.h"
+
+struct OrtEnv {
+  std::shared_ptr<sardonyx::runtime::Environment> environment;  // sessions share it and may outlive the handle
+  int holders = 0;
+};

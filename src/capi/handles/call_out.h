@@ -1,0 +1,33 @@
+// capi/handles/call_out.h - the only way out: calls into plug-ins, custom operators and the user's callbacks.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <type_traits>
+
+#include "base/error.h"
+#include "capi/handles/status.h"
+
+namespace sardonyx::capi {
+
+// Calls `function` and returns what it does. What it throws, and a status that is an error, become an Error that names
+// `callee`; the status's code is kept.
+template <typename Function, typename... Args>
+auto CallOut(const char* callee, Function function, Args... args) {
+  using Result = std::invoke_result_t<Function, Args...>;
+  try {
+    if constexpr (std::is_same_v<Result, OrtStatusPtr>) {
+      ThrowIfError(function(args...), callee);
+    } else {
+      return function(args...);
+    }
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(Code::kEpFail, std::string(callee) + " threw: " + error.what());
+  } catch (...) {
+    throw Error(Code::kEpFail, std::string(callee) + " threw an exception of an unknown type");
+  }
+}
+
+}  // namespace sardonyx::capi

@@ -1,0 +1,154 @@
+// capi/io_binding.cpp - the functions of OrtIoBinding.
+#include <algorithm>
+#include <cstring>
+
+#include "capi/functions.h"
+#include "capi/handles/allocator.h"
+#include "capi/handles/memory_info.h"
+#include "capi/handles/value.h"
+#include "capi/options.h"
+#include "capi/session.h"
+
+namespace sardonyx::capi {
+namespace {
+
+using runtime::Session;
+
+void Bind(OrtIoBinding& binding, const char* name, const Value& value) {
+  const std::optional<std::size_t> index = binding.session->FindInput(name);
+  if (!index) binding.session->FailUnknownInput(name);
+  const auto at = std::find(binding.input_indices.begin(), binding.input_indices.end(), *index);
+  if (at != binding.input_indices.end()) {
+    binding.inputs[static_cast<std::size_t>(at - binding.input_indices.begin())] = value;
+    return;
+  }
+  binding.inputs.push_back(value);
+  binding.input_indices.push_back(*index);
+  binding.input_pointers.clear();
+  for (const Value& input : binding.inputs) binding.input_pointers.push_back(&input);
+}
+
+void BindResult(OrtIoBinding& binding, const char* name, const Value& value, bool fresh) {
+  const std::optional<std::size_t> index = binding.session->FindOutput(name);
+  if (!index) binding.session->FailUnknownOutput(name);
+  const auto at = std::find(binding.output_indices.begin(), binding.output_indices.end(), *index);
+  const auto position = static_cast<std::size_t>(at - binding.output_indices.begin());
+  if (at == binding.output_indices.end()) {
+    binding.output_indices.push_back(*index);
+    binding.outputs.emplace_back();
+    binding.fresh_outputs.push_back(fresh);
+  }
+  binding.outputs[position] = value;
+  binding.fresh_outputs[position] = fresh;
+}
+
+}  // namespace
+
+OrtStatusPtr ORT_API_CALL CreateIoBinding(OrtSession* session, OrtIoBinding** out) noexcept {
+  return Guard([&] {
+    auto binding = std::make_unique<OrtIoBinding>();
+    binding->session = Need(session, "session").session;
+    Need(out, "out") = binding.release();
+  });
+}
+
+void ORT_API_CALL ReleaseIoBinding(OrtIoBinding* input) noexcept { std::unique_ptr<OrtIoBinding> owned(input); }
+
+// The binding shares the tensor's memory and keeps it alive; a caller's own memory must live until the last run.
+OrtStatusPtr ORT_API_CALL BindInput(OrtIoBinding* binding_ptr, const char* name, const OrtValue* val_ptr) noexcept {
+  return Guard([&] {
+    Bind(Need(binding_ptr, "binding_ptr"), &Need(name, "name"), *AsValue(&Need(val_ptr, "val_ptr")));
+  });
+}
+
+OrtStatusPtr ORT_API_CALL BindOutput(OrtIoBinding* binding_ptr, const char* name, const OrtValue* val_ptr) noexcept {
+  return Guard([&] {
+    BindResult(Need(binding_ptr, "binding_ptr"), &Need(name, "name"), *AsValue(&Need(val_ptr, "val_ptr")), false);
+  });
+}
+
+// The run allocates the output; every run makes a new one, so that values got earlier keep their contents.
+OrtStatusPtr ORT_API_CALL BindOutputToDevice(OrtIoBinding* binding_ptr, const char* name,
+                                             const OrtMemoryInfo* mem_info_ptr) noexcept {
+  return Guard([&] {
+    if (Need(mem_info_ptr, "mem_info_ptr").device.type != DeviceType::kCpu)
+      Fail(Code::kInvalidArgument, "output '", &Need(name, "name"),
+           "': expected a device that the session uses ('Cpu'), found '", mem_info_ptr->name, "'");
+    BindResult(Need(binding_ptr, "binding_ptr"), &Need(name, "name"), Value(), true);
+  });
+}
+
+OrtStatusPtr ORT_API_CALL RunWithBinding(OrtSession* session, const OrtRunOptions* run_options,
+                                         const OrtIoBinding* binding_ptr) noexcept {
+  return Guard([&] {
+    Session& target = *Need(session, "session").session;
+    OrtIoBinding& binding = const_cast<OrtIoBinding&>(Need(binding_ptr, "binding_ptr"));  // a run fills its outputs
+    if (binding.session.get() != &target)
+      Fail(Code::kInvalidArgument, "binding: expected the session that it was created for, found another one");
+    for (std::size_t i = 0; i < binding.outputs.size(); ++i) {
+      if (binding.fresh_outputs[i]) binding.outputs[i] = Value();
+    }
+    target.Run(run_options != nullptr ? run_options->options : DefaultRunOptions(), binding.input_indices,
+               binding.input_pointers, binding.output_indices, binding.outputs);
+  });
+}
+
+// The names follow each other without separators; `lengths` tells where each ends.
+OrtStatusPtr ORT_API_CALL GetBoundOutputNames(const OrtIoBinding* binding_ptr, OrtAllocator* allocator, char** buffer,
+                                              size_t** lengths, size_t* count) noexcept {
+  return Guard([&] {
+    const OrtIoBinding& binding = Need(binding_ptr, "binding_ptr");
+    Need(buffer, "buffer") = nullptr;
+    Need(lengths, "lengths") = nullptr;
+    const std::size_t output_count = Need(count, "count") = binding.output_indices.size();
+    if (output_count == 0) return;
+    std::string names;
+    std::vector<std::size_t> sizes;
+    for (const std::size_t index : binding.output_indices) {
+      names += binding.session->outputs()[index].name;
+      sizes.push_back(binding.session->outputs()[index].name.size());
+    }
+    auto* size_array = static_cast<std::size_t*>(AllocateResult(allocator, sizes.size() * sizeof(std::size_t)));
+    std::memcpy(size_array, sizes.data(), sizes.size() * sizeof(std::size_t));
+    *buffer = CopyText(allocator, names);
+    *lengths = size_array;
+  });
+}
+
+OrtStatusPtr ORT_API_CALL GetBoundOutputValues(const OrtIoBinding* binding_ptr, OrtAllocator* allocator,
+                                               OrtValue*** output, size_t* output_count) noexcept {
+  return Guard([&] {
+    const OrtIoBinding& binding = Need(binding_ptr, "binding_ptr");
+    Need(output, "output") = nullptr;
+    Need(output_count, "output_count") = binding.outputs.size();
+    if (binding.outputs.empty()) return;
+    auto** values = static_cast<OrtValue**>(AllocateResult(allocator, binding.outputs.size() * sizeof(OrtValue*)));
+    for (std::size_t i = 0; i < binding.outputs.size(); ++i) values[i] = NewHandle(binding.outputs[i]);
+    *output = values;
+  });
+}
+
+void ORT_API_CALL ClearBoundInputs(OrtIoBinding* binding_ptr) noexcept {
+  if (binding_ptr == nullptr) return;
+  binding_ptr->input_indices.clear();
+  binding_ptr->inputs.clear();
+  binding_ptr->input_pointers.clear();
+}
+
+void ORT_API_CALL ClearBoundOutputs(OrtIoBinding* binding_ptr) noexcept {
+  if (binding_ptr == nullptr) return;
+  binding_ptr->output_indices.clear();
+  binding_ptr->outputs.clear();
+  binding_ptr->fresh_outputs.clear();
+}
+
+// Host memory needs no waiting.
+OrtStatusPtr ORT_API_CALL SynchronizeBoundInputs(OrtIoBinding* binding_ptr) noexcept {
+  return Guard([&] { Need(binding_ptr, "binding_ptr"); });
+}
+
+OrtStatusPtr ORT_API_CALL SynchronizeBoundOutputs(OrtIoBinding* binding_ptr) noexcept {
+  return Guard([&] { Need(binding_ptr, "binding_ptr"); });
+}
+
+}  // namespace sardonyx::capi

@@ -1,0 +1,14 @@
+// capi/logging.h - logging levels and callbacks of the C interface as those of the runtime.
+#pragma once
+
+#include "base/logging.h"
+#include "onnxruntime_c_api.h"
+
+namespace sardonyx::capi {
+
+// Fails with kInvalidArgument for what is no OrtLoggingLevel.
+Severity ToSeverity(int level);
+// A sink that calls `function(parameter, ...)`; NULL: none, messages go to standard error.
+Logger::Sink MakeSink(OrtLoggingFunction function, void* parameter);
+
+}  // namespace sardonyx::capi

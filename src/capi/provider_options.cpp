@@ -1,0 +1,144 @@
+// capi/provider_options.cpp - which execution providers there are and how one is chosen.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "capi/functions.h"
+#include "capi/handles/allocator.h"
+#include "capi/handles/status.h"
+#include "capi/options.h"
+
+namespace sardonyx::capi {
+namespace {
+
+constexpr const char* kCpu = "CPUExecutionProvider";
+constexpr const char* kProviders[] = {kCpu};
+
+[[noreturn]] void FailNoProvider(const char* name) {
+  Fail(Code::kInvalidArgument, "execution provider '", name, "' is not part of this library; it has: ", kCpu,
+       ". Other providers come as plug-in libraries");
+}
+
+OrtStatusPtr NoProvider(const char* name) noexcept {
+  return Guard([&] { FailNoProvider(name); });
+}
+
+}  // namespace
+
+OrtStatusPtr ORT_API_CALL GetAvailableProviders(char*** out_ptr, int* provider_length) noexcept {
+  return Guard([&] {
+    constexpr std::size_t kCount = std::size(kProviders);
+    OrtAllocator* allocator = DefaultAllocator();
+    Need(provider_length, "provider_length") = kCount;
+    char** names = static_cast<char**>(AllocateResult(allocator, kCount * sizeof(char*)));
+    for (std::size_t i = 0; i < kCount; ++i) names[i] = CopyText(allocator, kProviders[i]);
+    Need(out_ptr, "out_ptr") = names;
+  });
+}
+
+OrtStatusPtr ORT_API_CALL ReleaseAvailableProviders(char** ptr, int providers_length) noexcept {
+  return Guard([&] {
+    OrtAllocator* allocator = DefaultAllocator();
+    for (int i = 0; ptr != nullptr && i < providers_length; ++i) allocator->Free(allocator, ptr[i]);
+    allocator->Free(allocator, ptr);
+  });
+}
+
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider(OrtSessionOptions* options, const char* provider_name,
+                                                                const char* const* provider_options_keys,
+                                                                const char* const* provider_options_values,
+                                                                size_t num_keys) noexcept {
+  return Guard([&] {
+    runtime::SessionOptions& target = Need(options, "options").options;
+    const std::string_view name = &Need(provider_name, "provider_name");
+    if (name != "CPU" && name != kCpu) FailNoProvider(provider_name);
+    NeedArray(provider_options_keys, num_keys, "provider_options_keys");
+    NeedArray(provider_options_values, num_keys, "provider_options_values");
+    runtime::ProviderChoice choice{kCpu, {}};
+    for (std::size_t i = 0; i < num_keys; ++i)
+      choice.options.emplace_back(&Need(provider_options_keys[i], "provider_options_keys[i]"),
+                                  &Need(provider_options_values[i], "provider_options_values[i]"));
+    target.providers.push_back(std::move(choice));
+  });
+}
+
+// Providers with functions of their own, none of which is part of this library.
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CUDA(OrtSessionOptions* /*options*/,
+                                                                     const OrtCUDAProviderOptions* /*o*/) noexcept {
+  return NoProvider("CUDAExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CUDA_V2(OrtSessionOptions* /*options*/,
+                                                                        const OrtCUDAProviderOptionsV2* /*o*/) noexcept {
+  return NoProvider("CUDAExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL CreateCUDAProviderOptions(OrtCUDAProviderOptionsV2** /*out*/) noexcept {
+  return NoProvider("CUDAExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_TensorRT(OrtSessionOptions* /*options*/,
+                                                                         const OrtTensorRTProviderOptions* /*o*/) noexcept {
+  return NoProvider("TensorrtExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_TensorRT_V2(
+    OrtSessionOptions* /*options*/, const OrtTensorRTProviderOptionsV2* /*o*/) noexcept {
+  return NoProvider("TensorrtExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL CreateTensorRTProviderOptions(OrtTensorRTProviderOptionsV2** /*out*/) noexcept {
+  return NoProvider("TensorrtExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_ROCM(OrtSessionOptions* /*options*/,
+                                                                     const OrtROCMProviderOptions* /*o*/) noexcept {
+  return NoProvider("ROCMExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL CreateROCMProviderOptions(OrtROCMProviderOptions** /*out*/) noexcept {
+  return NoProvider("ROCMExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_MIGraphX(OrtSessionOptions* /*options*/,
+                                                                         const OrtMIGraphXProviderOptions* /*o*/) noexcept {
+  return NoProvider("MIGraphXExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_OpenVINO(OrtSessionOptions* /*options*/,
+                                                                         const OrtOpenVINOProviderOptions* /*o*/) noexcept {
+  return NoProvider("OpenVINOExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_OpenVINO_V2(OrtSessionOptions* /*options*/,
+                                                                            const char* const* /*keys*/,
+                                                                            const char* const* /*values*/,
+                                                                            size_t /*num_keys*/) noexcept {
+  return NoProvider("OpenVINOExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CANN(OrtSessionOptions* /*options*/,
+                                                                     const OrtCANNProviderOptions* /*o*/) noexcept {
+  return NoProvider("CANNExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL CreateCANNProviderOptions(OrtCANNProviderOptions** /*out*/) noexcept {
+  return NoProvider("CANNExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_Dnnl(OrtSessionOptions* /*options*/,
+                                                                     const OrtDnnlProviderOptions* /*o*/) noexcept {
+  return NoProvider("DnnlExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL CreateDnnlProviderOptions(OrtDnnlProviderOptions** /*out*/) noexcept {
+  return NoProvider("DnnlExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_VitisAI(OrtSessionOptions* /*options*/,
+                                                                        const char* const* /*keys*/,
+                                                                        const char* const* /*values*/,
+                                                                        size_t /*num_keys*/) noexcept {
+  return NoProvider("VitisAIExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL GetExecutionProviderApi(const char* provider_name, uint32_t /*version*/,
+                                                  const void** /*provider_api*/) noexcept {
+  return NoProvider(provider_name != nullptr ? provider_name : "NULL");
+}
+OrtStatusPtr ORT_API_CALL SetCurrentGpuDeviceId(int /*device_id*/) noexcept {
+  return NoProvider("CUDAExecutionProvider");
+}
+OrtStatusPtr ORT_API_CALL GetCurrentGpuDeviceId(int* /*device_id*/) noexcept {
+  return NoProvider("CUDAExecutionProvider");
+}
+
+const char* ORT_API_CALL GetBuildInfoString() noexcept {
+  return "Build Info: Sardonyx " SDX_VERSION ", ONNX Runtime API " SDX_ORT_VERSION;
+}
+
+}  // namespace sardonyx::capi

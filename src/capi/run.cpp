@@ -1,0 +1,148 @@
+// capi/run.cpp - runs a session on values given by name.
+//
+// In the steady state nothing here allocates or looks a name up in a map: names are compared with those of the model by
+// position first, and what a call needs lies on its stack. Only outputs that the caller did not bind become new values.
+#include <array>
+#include <cstring>
+#include <span>
+#include <thread>
+
+#include "capi/functions.h"
+#include "capi/handles/call_out.h"
+#include "capi/handles/value.h"
+#include "capi/options.h"
+#include "capi/session.h"
+
+namespace sardonyx::capi {
+namespace {
+
+using runtime::Session;
+
+// `count` elements on the stack, or on the heap where they are unusually many.
+template <typename T>
+class Scratch {
+ public:
+  explicit Scratch(std::size_t count) : many_(count > kFew ? count : 0), count_(count) {}
+  std::span<T> span() { return {count_ > kFew ? many_.data() : few_.data(), count_}; }
+  T& operator[](std::size_t i) { return span()[i]; }
+
+ private:
+  static constexpr std::size_t kFew = 16;
+  std::array<T, kFew> few_{};
+  std::vector<T> many_;
+  std::size_t count_;
+};
+
+std::size_t InputIndex(const Session& session, std::size_t position, const char* name) {
+  const std::vector<runtime::Port>& inputs = session.inputs();
+  if (position < inputs.size() && inputs[position].name == name) return position;
+  if (const std::optional<std::size_t> index = session.FindInput(name)) return *index;
+  session.FailUnknownInput(name);
+}
+
+std::size_t OutputIndex(const Session& session, std::size_t position, const char* name) {
+  const std::vector<runtime::Port>& outputs = session.outputs();
+  if (position < outputs.size() && outputs[position].name == name) return position;
+  if (const std::optional<std::size_t> index = session.FindOutput(name)) return *index;
+  session.FailUnknownOutput(name);
+}
+
+// Hands the results over: into the caller's values, or as new ones where it gave NULL. All or none.
+void StoreOutputs(std::span<Value> results, OrtValue** outputs) {
+  std::size_t made = 0;
+  Scratch<OrtValue*> fresh(results.size());
+  try {
+    for (; made < results.size(); ++made) {
+      if (outputs[made] == nullptr) fresh[made] = NewHandle(std::move(results[made]));
+    }
+  } catch (...) {
+    for (std::size_t i = 0; i < made; ++i) ReleaseValue(fresh[i]);
+    throw;
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (outputs[i] == nullptr) {
+      outputs[i] = fresh[i];
+    } else {
+      *AsValue(outputs[i]) = std::move(results[i]);
+    }
+  }
+}
+
+void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<const char* const> input_names,
+              const OrtValue* const* inputs, std::span<const char* const> output_names, OrtValue** outputs) {
+  Scratch<std::size_t> input_indices(input_names.size()), output_indices(output_names.size());
+  Scratch<const Value*> input_values(input_names.size());
+  Scratch<Value> results(output_names.size());
+  for (std::size_t i = 0; i < input_names.size(); ++i) {
+    input_indices[i] = InputIndex(session, i, &Need(input_names[i], "input_names[i]"));
+    input_values[i] = AsValue(&Need(inputs[i], "inputs[i]"));
+  }
+  for (std::size_t i = 0; i < output_names.size(); ++i) {
+    output_indices[i] = OutputIndex(session, i, &Need(output_names[i], "output_names[i]"));
+    if (outputs[i] != nullptr) results[i] = *AsValue(outputs[i]);
+  }
+  session.Run(run_options != nullptr ? run_options->options : DefaultRunOptions(), input_indices.span(),
+              input_values.span(), output_indices.span(), results.span());
+  StoreOutputs(results.span(), outputs);
+}
+
+// What a run in the background needs: its own copies of the arrays, which the caller may free at once.
+struct BackgroundRun {
+  std::shared_ptr<Session> session;
+  const OrtRunOptions* run_options;
+  std::vector<std::string> input_names, output_names;
+  std::vector<const OrtValue*> inputs;
+  OrtValue** outputs;
+  RunAsyncCallbackFn callback;
+  void* user_data;
+
+  void operator()() const {
+    std::vector<const char*> in, out;
+    const OrtStatusPtr status = Guard([&] {
+      for (const std::string& name : input_names) in.push_back(name.c_str());
+      for (const std::string& name : output_names) out.push_back(name.c_str());
+      RunNamed(*session, run_options, in, inputs.data(), out, outputs);
+    });
+    FreeStatus(Guard([&] { CallOut("the callback of RunAsync", callback, user_data, outputs, output_names.size(), status); }));
+  }
+};
+
+}  // namespace
+
+const runtime::RunOptions& DefaultRunOptions() {
+  static const runtime::RunOptions* const options = std::make_unique<runtime::RunOptions>().release();
+  return *options;
+}
+
+OrtStatusPtr ORT_API_CALL Run(OrtSession* session, const OrtRunOptions* run_options, const char* const* input_names,
+                              const OrtValue* const* inputs, size_t input_len, const char* const* output_names,
+                              size_t output_names_len, OrtValue** outputs) noexcept {
+  return Guard([&] {
+    Session& target = *Need(session, "session").session;
+    NeedArray(input_names, input_len, "input_names");
+    NeedArray(inputs, input_len, "inputs");
+    NeedArray(output_names, output_names_len, "output_names");
+    NeedArray(outputs, output_names_len, "outputs");
+    RunNamed(target, run_options, {input_names, input_len}, inputs, {output_names, output_names_len}, outputs);
+  });
+}
+
+OrtStatusPtr ORT_API_CALL RunAsync(OrtSession* session, const OrtRunOptions* run_options,
+                                   const char* const* input_names, const OrtValue* const* input, size_t input_len,
+                                   const char* const* output_names, size_t output_names_len, OrtValue** output,
+                                   RunAsyncCallbackFn run_async_callback, void* user_data) noexcept {
+  return Guard([&] {
+    BackgroundRun run{Need(session, "session").session, run_options, {}, {}, {}, output, run_async_callback, user_data};
+    if (run_async_callback == nullptr) FailNullArgument("run_async_callback");
+    NeedArray(output, output_names_len, "output");
+    NeedArray(input_names, input_len, "input_names");
+    NeedArray(output_names, output_names_len, "output_names");
+    run.inputs.assign(NeedArray(input, input_len, "input"), input + input_len);
+    for (std::size_t i = 0; i < input_len; ++i) run.input_names.emplace_back(&Need(input_names[i], "input_names[i]"));
+    for (std::size_t i = 0; i < output_names_len; ++i)
+      run.output_names.emplace_back(&Need(output_names[i], "output_names[i]"));
+    std::thread(std::move(run)).detach();
+  });
+}
+
+}  // namespace sardonyx::capi

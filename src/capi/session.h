@@ -1,0 +1,42 @@
+// capi/session.h - what the session handles hold.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "onnxruntime_c_api.h"
+#include "runtime/session.h"
+
+struct OrtSession {
+  std::shared_ptr<sardonyx::runtime::Session> session;  // shared with bindings and runs in the background
+};
+
+struct OrtModelMetadata {
+  std::string producer_name, graph_name, domain, description, graph_description;
+  std::int64_t version = 0;
+  std::vector<std::pair<std::string, std::string>> custom;
+};
+
+// Weights packed by one session and used by others. Packing is not shared yet: it holds nothing.
+struct OrtPrepackedWeightsContainer {};
+
+// Values bound to a session's inputs and outputs. Entries stand in the order they were bound.
+struct OrtIoBinding {
+  std::shared_ptr<sardonyx::runtime::Session> session;
+  std::vector<std::size_t> input_indices, output_indices;
+  std::vector<sardonyx::Value> inputs, outputs;
+  std::vector<const sardonyx::Value*> input_pointers;  // into `inputs`
+  std::vector<bool> fresh_outputs;                     // bound to a device: a new value every run
+};
+
+namespace sardonyx::capi {
+
+// Options of a session as its own copy: what the caller may free afterwards is copied.
+runtime::SessionOptions CopyOptions(const OrtSessionOptions* options);
+// The options of a run that gave none.
+const runtime::RunOptions& DefaultRunOptions();
+
+}  // namespace sardonyx::capi
