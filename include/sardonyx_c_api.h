@@ -5,8 +5,9 @@
 //
 // Conventions. NULL is success, otherwise release the status with OrtApi::ReleaseStatus. Texts are UTF-8, end in NUL,
 // are allocated with the allocator given and freed with its Free. A model is named by path or by bytes: exactly one of
-// `model_path` and `model_data` is not NULL, else ORT_INVALID_ARGUMENT; bytes are ONNX protobuf or ONNX text syntax, and
-// external data of bytes is looked for in the current folder. All functions may be called from any thread.
+// `model_path` and `model_data` is not NULL, else ORT_INVALID_ARGUMENT. It is ONNX protobuf or, if it begins with '<',
+// ONNX text syntax. Bytes whose weights are in external files need the config entry
+// "session.model_external_initializers_file_folder_path". All functions may be called from any thread.
 #ifndef SARDONYX_C_API_H
 #define SARDONYX_C_API_H
 
@@ -22,61 +23,62 @@ typedef struct SardonyxApi SardonyxApi;
 
 struct SardonyxApi {
   // The version of the library, e.g. "0.1.0". Static.
-  const char* (ORT_API_CALL *GetVersionString)(void) NO_EXCEPTION;
+  const char*(ORT_API_CALL* GetVersionString)(void)NO_EXCEPTION;
 
-  // The model in ONNX's text syntax, as onnx.parser reads it. Weights of more than `max_elements` elements are written
-  // as external data references or, when they are not in a file, shortened to `...` (such a text does not parse again);
-  // 0 writes all. Errors: what loading the model gives (ORT_NO_SUCHFILE, ORT_INVALID_PROTOBUF, ORT_INVALID_GRAPH ...).
-  OrtStatusPtr (ORT_API_CALL *PrintModelText)(const ORTCHAR_T* model_path, const void* model_data,
-                                              size_t model_data_length, size_t max_elements, OrtAllocator* allocator,
-                                              char** text) NO_EXCEPTION;
+  // The model in ONNX's text syntax, as onnx.parser reads it. Weights of more than `max_elements` elements are
+  // shortened to their type, with a comment (such a text is for reading, not for parsing); 0 writes all. Errors: what
+  // loading the model gives (ORT_NO_SUCHFILE, ORT_INVALID_PROTOBUF, ORT_INVALID_GRAPH ...).
+  OrtStatusPtr(ORT_API_CALL* PrintModelText)(const ORTCHAR_T* model_path, const void* model_data,
+                                             size_t model_data_length, size_t max_elements, OrtAllocator* allocator,
+                                             char** text) NO_EXCEPTION;
 
   // The ONNX protobuf bytes of a model in ONNX's text syntax. `text` need not end in NUL.
   // Errors: ORT_INVALID_PROTOBUF with line and column.
-  OrtStatusPtr (ORT_API_CALL *ParseModelText)(const char* text, size_t text_length, OrtAllocator* allocator,
-                                              void** model_data, size_t* model_data_length) NO_EXCEPTION;
+  OrtStatusPtr(ORT_API_CALL* ParseModelText)(const char* text, size_t text_length, OrtAllocator* allocator,
+                                             void** model_data, size_t* model_data_length) NO_EXCEPTION;
 
   // Whether the model is well formed, its types and shapes agree and this build can run it: loads it and builds a
   // session of it without running. `options` may be NULL. The status names file, node, operator and input of the first
   // defect.
-  OrtStatusPtr (ORT_API_CALL *CheckModel)(const OrtEnv* env, const ORTCHAR_T* model_path, const void* model_data,
-                                          size_t model_data_length, const OrtSessionOptions* options) NO_EXCEPTION;
+  OrtStatusPtr(ORT_API_CALL* CheckModel)(const OrtEnv* env, const ORTCHAR_T* model_path, const void* model_data,
+                                         size_t model_data_length, const OrtSessionOptions* options) NO_EXCEPTION;
 
   // A model card as a JSON object, without building a session (unknown operators are no error):
   // "ir_version", "opsets" {domain: version}, "producer_name", "producer_version", "domain", "model_version",
-  // "description", "graph_name", "inputs" and "outputs" [{"name", "type", "shape": [number, "symbol" or null], absent
-  // when the rank is unknown}], "overridable_initializers" likewise, "parameter_count", "parameter_bytes",
-  // "external_data_bytes", "node_count", "operators" {"domain.op_type" or "op_type": count}, "functions" [names],
-  // "metadata" {key: value}, "peak_activation_bytes" (an estimate for the shapes known; null when one is unknown).
-  OrtStatusPtr (ORT_API_CALL *ModelInfoJson)(const ORTCHAR_T* model_path, const void* model_data,
-                                             size_t model_data_length, OrtAllocator* allocator,
-                                             char** json) NO_EXCEPTION;
+  // "description", "graph_name", "inputs" and "outputs" [{"name", "type": element type of a tensor, else the whole type
+  // in ONNX's text syntax, "shape": [number, "symbol" or null], absent when the rank is unknown and for other types}],
+  // "overridable_initializers" likewise, "parameter_count", "parameter_bytes", "external_data_bytes", "node_count"
+  // (subgraphs included), "operators" {"domain.op_type" or "op_type": count}, "functions" [names], "metadata"
+  // {key: value}, "peak_activation_bytes" (of the values alive at once, an estimate; null unless all shapes are known).
+  OrtStatusPtr(ORT_API_CALL* ModelInfoJson)(const ORTCHAR_T* model_path, const void* model_data,
+                                            size_t model_data_length, OrtAllocator* allocator,
+                                            char** json) NO_EXCEPTION;
 
   // Loads and optimizes the model with `options` (NULL: all optimizations) and writes it to `output_path`.
-  OrtStatusPtr (ORT_API_CALL *OptimizeModelToFile)(const OrtEnv* env, const ORTCHAR_T* model_path,
-                                                   const void* model_data, size_t model_data_length,
-                                                   const OrtSessionOptions* options,
-                                                   const ORTCHAR_T* output_path) NO_EXCEPTION;
+  OrtStatusPtr(ORT_API_CALL* OptimizeModelToFile)(const OrtEnv* env, const ORTCHAR_T* model_path,
+                                                  const void* model_data, size_t model_data_length,
+                                                  const OrtSessionOptions* options,
+                                                  const ORTCHAR_T* output_path) NO_EXCEPTION;
 
   // Why optimizer rules fired or did not: one line per rule and place, for the rule or pass `rule_name` (NULL: all).
   // Errors: ORT_INVALID_ARGUMENT for a name that is neither, with the names there are.
-  OrtStatusPtr (ORT_API_CALL *ExplainRules)(const OrtEnv* env, const ORTCHAR_T* model_path, const void* model_data,
-                                            size_t model_data_length, const OrtSessionOptions* options,
-                                            const char* rule_name, OrtAllocator* allocator, char** text) NO_EXCEPTION;
+  OrtStatusPtr(ORT_API_CALL* ExplainRules)(const OrtEnv* env, const ORTCHAR_T* model_path, const void* model_data,
+                                           size_t model_data_length, const OrtSessionOptions* options,
+                                           const char* rule_name, OrtAllocator* allocator, char** text) NO_EXCEPTION;
 
   // The session's graph after optimization in ONNX's text syntax (weights shortened as PrintModelText does).
-  OrtStatusPtr (ORT_API_CALL *SessionModelText)(const OrtSession* session, size_t max_elements,
-                                                OrtAllocator* allocator, char** text) NO_EXCEPTION;
+  OrtStatusPtr(ORT_API_CALL* SessionModelText)(const OrtSession* session, size_t max_elements, OrtAllocator* allocator,
+                                               char** text) NO_EXCEPTION;
 
-  // Which provider runs which node, as a JSON array in the order of execution: [{"node", "op_type", "domain",
+  // Which provider runs which node, as a JSON array in the order of execution: [{"node", "op_type",
   // "provider", "reason": why a provider before it in the list refused, absent when none did}].
-  OrtStatusPtr (ORT_API_CALL *SessionPlacement)(const OrtSession* session, OrtAllocator* allocator,
-                                                char** json) NO_EXCEPTION;
+  OrtStatusPtr(ORT_API_CALL* SessionPlacement)(const OrtSession* session, OrtAllocator* allocator,
+                                               char** json) NO_EXCEPTION;
 
-  // What the session holds in memory as a JSON object of numbers of bytes: "weight_bytes" (copied or packed),
-  // "mapped_bytes" (views of the model's files), "arena_bytes" (held for activations by all plans and runs).
-  OrtStatusPtr (ORT_API_CALL *SessionMemoryInfo)(const OrtSession* session, OrtAllocator* allocator,
-                                                 char** json) NO_EXCEPTION;
+  // What the session's weights hold in memory as a JSON object of numbers of bytes: "weight_bytes" (copies),
+  // "mapped_bytes" (views of the model's files or of other memory that is shared).
+  OrtStatusPtr(ORT_API_CALL* SessionMemoryInfo)(const OrtSession* session, OrtAllocator* allocator,
+                                                char** json) NO_EXCEPTION;
 };
 
 // The table of `version` (1 ... SARDONYX_API_VERSION), or NULL for a version that this library does not have. Static.

@@ -1,6 +1,7 @@
 // base/logging.h - where messages go: a sink with a threshold, owned by the environment, borrowed by sessions and runs.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <sstream>
 #include <string>
@@ -19,8 +20,15 @@ class Logger {
   Logger() = default;  // standard error, warnings and worse
   Logger(Sink sink, std::string id, Severity threshold)
       : sink_(std::move(sink)), id_(std::move(id)), threshold_(threshold) {}
+  Logger(const Logger& other) : sink_(other.sink_), id_(other.id_), threshold_(other.threshold()) {}
+  Logger& operator=(const Logger& other) {
+    sink_ = other.sink_;
+    id_ = other.id_;
+    set_threshold(other.threshold());
+    return *this;
+  }
 
-  bool Wants(Severity severity) const { return severity >= threshold_; }
+  bool Wants(Severity severity) const { return severity >= threshold(); }
   void Write(Severity severity, const std::string& text, const char* location = "") const;
 
   template <typename... Parts>
@@ -40,12 +48,13 @@ class Logger {
   }
   const Sink& sink() const { return sink_; }
   const std::string& id() const { return id_; }
-  Severity threshold() const { return threshold_; }
+  Severity threshold() const { return threshold_.load(std::memory_order_relaxed); }
+  void set_threshold(Severity threshold) { threshold_.store(threshold, std::memory_order_relaxed); }
 
  private:
   Sink sink_;
   std::string id_;
-  Severity threshold_ = Severity::kWarning;
+  std::atomic<Severity> threshold_ = Severity::kWarning;  // changed while other threads log
 };
 
 }  // namespace sardonyx

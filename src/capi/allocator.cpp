@@ -45,7 +45,8 @@ OrtStatusPtr ORT_API_CALL CreateAllocator(const OrtSession* session, const OrtMe
     Need(session, "session");
     const Device& device = Need(mem_info, "mem_info").device;
     if (!device.IsHost() || device.type != DeviceType::kCpu)
-      Fail(Code::kInvalidArgument, "CreateAllocator: expected the memory info of a device that the session uses ('Cpu'), found '",
+      Fail(Code::kInvalidArgument,
+           "CreateAllocator: expected the memory info of a device that the session uses ('Cpu'), found '",
            mem_info->name, "'");
     Need(out, "out") = NewAllocator(HostAllocator());
   });

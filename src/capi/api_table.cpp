@@ -1,4 +1,5 @@
-// capi/api_table.cpp - the tables of the C ABI: every slot answers by its name that it is not implemented, but those here.
+// capi/api_table.cpp - the tables of the C ABI: every slot answers by its name that it is not implemented, but those
+// here.
 //
 // To add a function: its definition in an area file and its line here. The slots are frozen by tools/abi.
 //

@@ -28,10 +28,9 @@ Value MakeSequence(std::span<const OrtValue* const> items) {
     if (!item.is_tensor() && !item.is_map())
       Fail(Code::kInvalidArgument, "sequence: expected a tensor or a map as element ", i, ", found ", item.KindName());
     const Value& first = *AsValue(items[0]);
-    if (item.is_tensor() != first.is_tensor() ||
-        (item.is_tensor() && item.tensor().dtype() != first.tensor().dtype()))
-      Fail(Code::kInvalidArgument, "sequence: expected elements of one type, found ", first.KindName(), " and, as element ", i,
-           ", ", item.KindName());
+    if (item.is_tensor() != first.is_tensor() || (item.is_tensor() && item.tensor().dtype() != first.tensor().dtype()))
+      Fail(Code::kInvalidArgument, "sequence: expected elements of one type, found ", first.KindName(),
+           " and, as element ", i, ", ", item.KindName());
     sequence.items.push_back(item);
   }
   if (items.empty()) Fail(Code::kInvalidArgument, "sequence: expected at least one element, found none");
@@ -61,23 +60,25 @@ Tensor Gather(const Tensor& from, std::span<const std::int64_t> order) {
   }
   const std::size_t size = static_cast<std::size_t>(Bits(from.dtype()) / 8);
   for (std::size_t i = 0; i < order.size(); ++i)
-    std::memcpy(to.data<std::byte>() + i * size, from.data<std::byte>() + static_cast<std::size_t>(order[i]) * size, size);
+    std::memcpy(to.data<std::byte>() + i * size, from.data<std::byte>() + static_cast<std::size_t>(order[i]) * size,
+                size);
   return to;
 }
 
 Value MakeMap(const OrtValue* const* in, std::size_t count) {
-  if (count != 2) Fail(Code::kInvalidArgument, "map: expected two tensors, the keys and the values, found ", count, " values");
+  if (count != 2)
+    Fail(Code::kInvalidArgument, "map: expected two tensors, the keys and the values, found ", count, " values");
   const Tensor& keys = NeedTensor(in[0], "in[0]");
   const Tensor& values = NeedTensor(in[1], "in[1]");
   if (keys.shape().rank() != 1 || !(keys.shape() == values.shape()))
-    Fail(Code::kInvalidArgument, "map: expected keys and values of one shape [N], found ", ToText(keys.shape()), " and ",
-         ToText(values.shape()));
+    Fail(Code::kInvalidArgument, "map: expected keys and values of one shape [N], found ", ToText(keys.shape()),
+         " and ", ToText(values.shape()));
   if (IsSubByte(values.dtype()))
     Fail(Code::kNotImplemented, "map: values of ", Name(values.dtype()), " are not implemented in Sardonyx 0.1");
   std::vector<std::int64_t> order;
-  const bool known = VisitDType<std::int64_t, std::string, std::int32_t, std::uint64_t, std::uint32_t, std::int16_t,
-                                std::uint16_t, std::int8_t, std::uint8_t>(
-      keys.dtype(), [&]<typename Key>() { order = SortedOrder<Key>(keys); });
+  const bool known =
+      VisitDType<std::int64_t, std::string, std::int32_t, std::uint64_t, std::uint32_t, std::int16_t, std::uint16_t,
+                 std::int8_t, std::uint8_t>(keys.dtype(), [&]<typename Key>() { order = SortedOrder<Key>(keys); });
   if (!known)
     Fail(Code::kInvalidArgument, "map: expected keys of an integer type or strings, found ", Name(keys.dtype()));
   return Map{Gather(keys, order), Gather(values, order)};
@@ -116,7 +117,8 @@ OrtStatusPtr ORT_API_CALL CreateValue(const OrtValue* const* in, size_t num_valu
         *out = NewHandle(MakeMap(in, num_values));
         return;
       default:
-        Fail(Code::kInvalidArgument, "CreateValue: expected ONNX_TYPE_SEQUENCE or ONNX_TYPE_MAP, found ", int{value_type});
+        Fail(Code::kInvalidArgument, "CreateValue: expected ONNX_TYPE_SEQUENCE or ONNX_TYPE_MAP, found ",
+             int{value_type});
     }
   });
 }

@@ -56,9 +56,8 @@ void ORT_API_CALL ReleaseIoBinding(OrtIoBinding* input) noexcept { std::unique_p
 
 // The binding shares the tensor's memory and keeps it alive; a caller's own memory must live until the last run.
 OrtStatusPtr ORT_API_CALL BindInput(OrtIoBinding* binding_ptr, const char* name, const OrtValue* val_ptr) noexcept {
-  return Guard([&] {
-    Bind(Need(binding_ptr, "binding_ptr"), &Need(name, "name"), *AsValue(&Need(val_ptr, "val_ptr")));
-  });
+  return Guard(
+      [&] { Bind(Need(binding_ptr, "binding_ptr"), &Need(name, "name"), *AsValue(&Need(val_ptr, "val_ptr"))); });
 }
 
 OrtStatusPtr ORT_API_CALL BindOutput(OrtIoBinding* binding_ptr, const char* name, const OrtValue* val_ptr) noexcept {

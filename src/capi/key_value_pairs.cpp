@@ -1,10 +1,11 @@
 // capi/key_value_pairs.cpp - the functions of OrtKeyValuePairs.
 //
 // They return nothing, so a NULL or empty key is ignored, and so is what memory is out for.
+#include "capi/handles/key_value_pairs.h"
+
 #include <memory>
 
 #include "capi/functions.h"
-#include "capi/handles/key_value_pairs.h"
 #include "capi/handles/status.h"
 
 namespace sardonyx::capi {

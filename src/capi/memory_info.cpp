@@ -123,8 +123,7 @@ OrtStatusPtr ORT_API_CALL CreateCpuMemoryInfo(enum OrtAllocatorType type, enum O
   });
 }
 
-OrtStatusPtr ORT_API_CALL CompareMemoryInfo(const OrtMemoryInfo* info1, const OrtMemoryInfo* info2,
-                                            int* out) noexcept {
+OrtStatusPtr ORT_API_CALL CompareMemoryInfo(const OrtMemoryInfo* info1, const OrtMemoryInfo* info2, int* out) noexcept {
   return Guard([&] { Need(out, "out") = Need(info1, "info1") == Need(info2, "info2") ? 0 : -1; });
 }
 

@@ -67,15 +67,15 @@ OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CUDA(OrtSessionO
                                                                      const OrtCUDAProviderOptions* /*o*/) noexcept {
   return NoProvider("CUDAExecutionProvider");
 }
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CUDA_V2(OrtSessionOptions* /*options*/,
-                                                                        const OrtCUDAProviderOptionsV2* /*o*/) noexcept {
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CUDA_V2(
+    OrtSessionOptions* /*options*/, const OrtCUDAProviderOptionsV2* /*o*/) noexcept {
   return NoProvider("CUDAExecutionProvider");
 }
 OrtStatusPtr ORT_API_CALL CreateCUDAProviderOptions(OrtCUDAProviderOptionsV2** /*out*/) noexcept {
   return NoProvider("CUDAExecutionProvider");
 }
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_TensorRT(OrtSessionOptions* /*options*/,
-                                                                         const OrtTensorRTProviderOptions* /*o*/) noexcept {
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_TensorRT(
+    OrtSessionOptions* /*options*/, const OrtTensorRTProviderOptions* /*o*/) noexcept {
   return NoProvider("TensorrtExecutionProvider");
 }
 OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_TensorRT_V2(
@@ -92,12 +92,12 @@ OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_ROCM(OrtSessionO
 OrtStatusPtr ORT_API_CALL CreateROCMProviderOptions(OrtROCMProviderOptions** /*out*/) noexcept {
   return NoProvider("ROCMExecutionProvider");
 }
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_MIGraphX(OrtSessionOptions* /*options*/,
-                                                                         const OrtMIGraphXProviderOptions* /*o*/) noexcept {
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_MIGraphX(
+    OrtSessionOptions* /*options*/, const OrtMIGraphXProviderOptions* /*o*/) noexcept {
   return NoProvider("MIGraphXExecutionProvider");
 }
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_OpenVINO(OrtSessionOptions* /*options*/,
-                                                                         const OrtOpenVINOProviderOptions* /*o*/) noexcept {
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_OpenVINO(
+    OrtSessionOptions* /*options*/, const OrtOpenVINOProviderOptions* /*o*/) noexcept {
   return NoProvider("OpenVINOExecutionProvider");
 }
 OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_OpenVINO_V2(OrtSessionOptions* /*options*/,

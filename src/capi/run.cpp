@@ -103,7 +103,8 @@ struct BackgroundRun {
       for (const std::string& name : output_names) out.push_back(name.c_str());
       RunNamed(*session, run_options, in, inputs.data(), out, outputs);
     });
-    FreeStatus(Guard([&] { CallOut("the callback of RunAsync", callback, user_data, outputs, output_names.size(), status); }));
+    FreeStatus(
+        Guard([&] { CallOut("the callback of RunAsync", callback, user_data, outputs, output_names.size(), status); }));
   }
 };
 

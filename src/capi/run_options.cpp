@@ -32,7 +32,8 @@ OrtStatusPtr ORT_API_CALL RunOptionsSetRunTag(OrtRunOptions* options, const char
 
 OrtStatusPtr ORT_API_CALL RunOptionsGetRunLogVerbosityLevel(const OrtRunOptions* options,
                                                             int* log_verbosity_level) noexcept {
-  return Guard([&] { Need(log_verbosity_level, "log_verbosity_level") = Need(options, "options").options.log_verbosity; });
+  return Guard(
+      [&] { Need(log_verbosity_level, "log_verbosity_level") = Need(options, "options").options.log_verbosity; });
 }
 
 OrtStatusPtr ORT_API_CALL RunOptionsGetRunLogSeverityLevel(const OrtRunOptions* options,

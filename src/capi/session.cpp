@@ -33,9 +33,8 @@ OrtStatusPtr CountOf(const OrtSession* session, Ports ports, size_t* out) noexce
 
 OrtStatusPtr NameOf(const OrtSession* session, Ports ports, const char* what, size_t index, OrtAllocator* allocator,
                     char** value) noexcept {
-  return Guard([&] {
-    Need(value, "value") = CopyText(allocator, PortAt((NeedSession(session).*ports)(), index, what).name);
-  });
+  return Guard(
+      [&] { Need(value, "value") = CopyText(allocator, PortAt((NeedSession(session).*ports)(), index, what).name); });
 }
 
 OrtStatusPtr TypeOf(const OrtSession* session, Ports ports, const char* what, size_t index,
@@ -49,7 +48,8 @@ OrtStatusPtr TypeOf(const OrtSession* session, Ports ports, const char* what, si
 OrtStatusPtr HostInfos(const OrtSession* session, Ports ports, const OrtMemoryInfo** infos, size_t count) noexcept {
   return Guard([&] {
     const std::size_t expected = (NeedSession(session).*ports)().size();
-    if (count != expected) Fail(Code::kInvalidArgument, "memory infos: expected room for ", expected, ", found ", count);
+    if (count != expected)
+      Fail(Code::kInvalidArgument, "memory infos: expected room for ", expected, ", found ", count);
     NeedArray(infos, count, "memory_info");
     for (std::size_t i = 0; i < count; ++i) infos[i] = &HostMemoryInfo();
   });
@@ -71,7 +71,8 @@ OrtStatusPtr ORT_API_CALL CreateSession(const OrtEnv* env, const ORTCHAR_T* mode
                                         const OrtSessionOptions* options, OrtSession** out) noexcept {
   return Guard([&] {
     Need(out, "out");
-    auto session = Session::FromFile(Need(env, "env").environment, &Need(model_path, "model_path"), CopyOptions(options));
+    auto session =
+        Session::FromFile(Need(env, "env").environment, &Need(model_path, "model_path"), CopyOptions(options));
     *out = std::make_unique<OrtSession>(OrtSession{std::move(session)}).release();
   });
 }
@@ -81,7 +82,8 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromArray(const OrtEnv* env, const void* 
   return Guard([&] {
     Need(out, "out");
     const auto* data = static_cast<const std::byte*>(NeedArray(model_data, model_data_length, "model_data"));
-    auto session = Session::FromBytes(Need(env, "env").environment, {data, model_data_length}, nullptr, CopyOptions(options));
+    auto session =
+        Session::FromBytes(Need(env, "env").environment, {data, model_data_length}, nullptr, CopyOptions(options));
     *out = std::make_unique<OrtSession>(OrtSession{std::move(session)}).release();
   });
 }

@@ -35,7 +35,8 @@ void SetConfigEntry(std::map<std::string, std::string>& config, const char* key,
   if (key_length == 0 || key_length > kMaxKey)
     Fail(Code::kInvalidArgument, "config entry: expected a key of 1 to ", kMaxKey, " bytes, found ", key_length);
   if (value_length > kMaxValue)
-    Fail(Code::kInvalidArgument, "config entry '", key, "': expected a value of at most ", kMaxValue, " bytes, found ", value_length);
+    Fail(Code::kInvalidArgument, "config entry '", key, "': expected a value of at most ", kMaxValue, " bytes, found ",
+         value_length);
   config[key] = value;
 }
 
@@ -65,15 +66,14 @@ OrtStatusPtr ORT_API_CALL SetOptimizedModelFilePath(OrtSessionOptions* options,
 OrtStatusPtr ORT_API_CALL SetSessionExecutionMode(OrtSessionOptions* options, ExecutionMode execution_mode) noexcept {
   return Modify(options, [&](SessionOptions& o) {
     if (execution_mode != ORT_SEQUENTIAL && execution_mode != ORT_PARALLEL)
-      Fail(Code::kInvalidArgument, "execution mode: expected 0 (sequential) or 1 (parallel), found ", int{execution_mode});
+      Fail(Code::kInvalidArgument, "execution mode: expected 0 (sequential) or 1 (parallel), found ",
+           int{execution_mode});
     o.execution_mode = static_cast<runtime::ExecutionMode>(execution_mode);
   });
 }
 
 OrtStatusPtr ORT_API_CALL GetSessionExecutionMode(const OrtSessionOptions* options, ExecutionMode* out) noexcept {
-  return Guard([&] {
-    Need(out, "out") = static_cast<ExecutionMode>(Need(options, "options").options.execution_mode);
-  });
+  return Guard([&] { Need(out, "out") = static_cast<ExecutionMode>(Need(options, "options").options.execution_mode); });
 }
 
 // Profiling is not there yet (EnableProfiling says so), so there is nothing to switch off.
@@ -191,7 +191,8 @@ OrtStatusPtr ORT_API_CALL GetSessionConfigEntry(const OrtSessionOptions* options
     *size = found->second.size() + 1;
     if (config_value == nullptr) return;
     if (room < *size)
-      Fail(Code::kInvalidArgument, "config entry '", config_key, "': expected room for ", *size, " bytes, found ", room);
+      Fail(Code::kInvalidArgument, "config entry '", config_key, "': expected room for ", *size, " bytes, found ",
+           room);
     std::memcpy(config_value, found->second.c_str(), *size);
   });
 }

@@ -15,7 +15,8 @@ namespace {
 
 const SparseTensor& NeedSparse(const OrtValue* value) {
   const Value& v = *AsValue(&Need(value, "ort_value"));
-  if (!v.is_sparse()) Fail(Code::kInvalidArgument, "argument 'ort_value': expected a sparse tensor, found ", v.KindName());
+  if (!v.is_sparse())
+    Fail(Code::kInvalidArgument, "argument 'ort_value': expected a sparse tensor, found ", v.KindName());
   return v.sparse();
 }
 
@@ -41,7 +42,8 @@ void CheckHost(const OrtMemoryInfo* info) {
 
 ONNXTensorElementDataType ElementTypeOf(OrtSparseIndicesFormat format) {
   if (format != ORT_SPARSE_COO_INDICES)
-    Fail(Code::kInvalidArgument, "sparse tensor: expected ORT_SPARSE_COO_INDICES (0) of a COO tensor, found ", int{format});
+    Fail(Code::kInvalidArgument, "sparse tensor: expected ORT_SPARSE_COO_INDICES (0) of a COO tensor, found ",
+         int{format});
   return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
 }
 
@@ -72,13 +74,15 @@ OrtStatusPtr ORT_API_CALL CreateSparseTensorWithValuesAsOrtValue(const OrtMemory
   return Guard([&] {
     CheckHost(info);
     const DType dtype = FromElementType(type);
-    if (IsString(dtype)) Fail(Code::kInvalidArgument, "sparse tensor: expected numbers in the caller's memory, found strings");
+    if (IsString(dtype))
+      Fail(Code::kInvalidArgument, "sparse tensor: expected numbers in the caller's memory, found strings");
     SparseTensor sparse;
     sparse.dense_shape = ToShape(dense_shape, dense_shape_len, "dense_shape");
     ElementCount(sparse.dense_shape);
     const Shape shape = ToShape(values_shape, values_shape_len, "values_shape");
     const std::size_t size = ByteSize(dtype, ElementCount(shape));
-    sparse.values = Tensor(dtype, shape, Buffer::View(NeedArray(static_cast<std::byte*>(p_data), size, "p_data"), size));
+    sparse.values =
+        Tensor(dtype, shape, Buffer::View(NeedArray(static_cast<std::byte*>(p_data), size, "p_data"), size));
     sparse.indices = Tensor(DType::kInt64, Shape{0});
     Need(out, "out") = NewHandle(std::move(sparse));
   });

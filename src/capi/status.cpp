@@ -1,6 +1,7 @@
 // capi/status.cpp - the functions of OrtStatus.
-#include "capi/functions.h"
 #include "capi/handles/status.h"
+
+#include "capi/functions.h"
 
 namespace sardonyx::capi {
 

@@ -64,10 +64,12 @@ OrtStatusPtr ORT_API_CALL GetStringTensorContent(const OrtValue* value, void* s,
   return Guard([&] {
     const std::span<const std::string> strings = NeedStrings(value);
     if (offsets_len != strings.size())
-      Fail(Code::kInvalidArgument, "string tensor: expected room for ", strings.size(), " offsets, found ", offsets_len);
+      Fail(Code::kInvalidArgument, "string tensor: expected room for ", strings.size(), " offsets, found ",
+           offsets_len);
     std::size_t total = 0;
     for (const std::string& element : strings) total += element.size();
-    if (s_len < total) Fail(Code::kInvalidArgument, "string tensor: expected room for ", total, " bytes, found ", s_len);
+    if (s_len < total)
+      Fail(Code::kInvalidArgument, "string tensor: expected room for ", total, " bytes, found ", s_len);
     NeedArray(static_cast<char*>(s), total, "s");
     NeedArray(offsets, offsets_len, "offsets");
     std::size_t at = 0;

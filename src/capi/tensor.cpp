@@ -15,7 +15,8 @@ namespace {
 Shape ToShape(const std::int64_t* shape, std::size_t rank) {
   const Dims dims(NeedArray(shape, rank, "shape"), rank);
   for (const std::int64_t dim : dims) {
-    if (dim < 0) Fail(Code::kInvalidArgument, "tensor shape ", ToText(dims), ": expected no negative dimension, found ", dim);
+    if (dim < 0)
+      Fail(Code::kInvalidArgument, "tensor shape ", ToText(dims), ": expected no negative dimension, found ", dim);
   }
   return Shape(dims);
 }
@@ -25,11 +26,13 @@ Tensor ViewOf(const Device& device, void* data, std::size_t size, const std::int
               ONNXTensorElementDataType type, std::shared_ptr<const void> owner) {
   const DType dtype = FromElementType(type);
   if (IsString(dtype))
-    Fail(Code::kInvalidArgument, "expected an element type of fixed size for the caller's memory, found string; use CreateTensorAsOrtValue");
+    Fail(Code::kInvalidArgument,
+         "expected an element type of fixed size for the caller's memory, found string; use CreateTensorAsOrtValue");
   const Shape dims = ToShape(shape, rank);
   const std::size_t needed = ByteSize(dtype, ElementCount(dims));
   if (size < needed)
-    Fail(Code::kInvalidArgument, "tensor of ", Name(dtype), ToText(dims), " needs ", needed, " bytes, found a buffer of ", size);
+    Fail(Code::kInvalidArgument, "tensor of ", Name(dtype), ToText(dims), " needs ", needed,
+         " bytes, found a buffer of ", size);
   if (data == nullptr && needed != 0) FailNullArgument("p_data");
   return Tensor(dtype, dims, Buffer::View(data, size, std::move(owner), device));
 }
@@ -116,7 +119,8 @@ OrtStatusPtr ORT_API_CALL TensorAt(OrtValue* value, const int64_t* location_valu
     std::int64_t index = 0;
     for (std::size_t i = 0; i < dims.size(); ++i) {
       if (location_values[i] < 0 || location_values[i] >= dims[i])
-        Fail(Code::kInvalidArgument, "TensorAt: expected index ", i, " in [0, ", dims[i], "), found ", location_values[i]);
+        Fail(Code::kInvalidArgument, "TensorAt: expected index ", i, " in [0, ", dims[i], "), found ",
+             location_values[i]);
       index = index * dims[i] + location_values[i];
     }
     const std::size_t element_size = static_cast<std::size_t>(Bits(tensor.dtype()) / 8);

@@ -103,7 +103,8 @@ OrtStatusPtr ORT_API_CALL SetSymbolicDimensions(OrtTensorTypeAndShapeInfo* info,
     OrtTensorTypeAndShapeInfo& target = Need(info, "info");
     NeedArray(dim_params, dim_params_length, "dim_params");
     std::vector<std::string> symbols;
-    for (std::size_t i = 0; i < dim_params_length; ++i) symbols.emplace_back(dim_params[i] != nullptr ? dim_params[i] : "");
+    for (std::size_t i = 0; i < dim_params_length; ++i)
+      symbols.emplace_back(dim_params[i] != nullptr ? dim_params[i] : "");
     target.dims.resize(dim_params_length, -1);
     target.symbols = std::move(symbols);
     target.has_shape = true;

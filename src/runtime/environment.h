@@ -15,6 +15,7 @@ class Environment {
  public:
   explicit Environment(Logger logger, int pool_threads = 0);
   const Logger& logger() const { return logger_; }
+  void set_log_severity(Severity severity) { logger_.set_threshold(severity); }  // of sessions made from now on
   const ops::Registry& registry() const { return registry_; }
   // Threads for a session that asked for `threads` (0: as many as affinity and the cgroup allow).
   std::unique_ptr<Parallel> MakeParallel(int threads);

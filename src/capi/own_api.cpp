@@ -1,0 +1,126 @@
+// capi/own_api.cpp - the table of sardonyx_c_api.h: checking, printing, explaining and describing models.
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "capi/api_table.h"
+#include "capi/handles/allocator.h"
+#include "capi/handles/status.h"
+#include "capi/model_info.h"
+#include "capi/model_source.h"
+#include "capi/session.h"
+#include "ir/text.h"
+#include "model/save.h"
+
+namespace sardonyx::capi {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+TextOptions ToTextOptions(std::size_t max_elements) {
+  constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
+  return {max_elements == 0 || max_elements > static_cast<std::size_t>(kAll) ? kAll
+                                                                             : static_cast<std::int64_t>(max_elements)};
+}
+
+const char* ORT_API_CALL GetVersionString() noexcept { return SDX_VERSION; }
+
+OrtStatusPtr ORT_API_CALL PrintModelText(const ORTCHAR_T* model_path, const void* model_data, size_t model_data_length,
+                                         size_t max_elements, OrtAllocator* allocator, char** text) noexcept {
+  return Guard([&] {
+    Need(text, "text");
+    const auto model = LoadModel({model_path, model_data, model_data_length}, {});
+    *text = CopyText(allocator, ToText(*model, ToTextOptions(max_elements)));
+  });
+}
+
+OrtStatusPtr ORT_API_CALL ParseModelText(const char* text, size_t text_length, OrtAllocator* allocator,
+                                         void** model_data, size_t* model_data_length) noexcept {
+  return Guard([&] {
+    Need(model_data, "model_data");
+    const Model model = ParseModel({NeedArray(text, text_length, "text"), text_length});
+    const std::string bytes = model::SaveBytes(model);
+    Need(model_data_length, "model_data_length") = bytes.size();
+    *model_data = AllocateResult(allocator, bytes.size());
+    std::memcpy(*model_data, bytes.data(), bytes.size());
+  });
+}
+
+OrtStatusPtr ORT_API_CALL CheckModel(const OrtEnv* env, const ORTCHAR_T* model_path, const void* model_data,
+                                     size_t model_data_length, const OrtSessionOptions* options) noexcept {
+  return Guard([&] { BuildSession(env, {model_path, model_data, model_data_length}, CopyOptions(options)); });
+}
+
+OrtStatusPtr ORT_API_CALL ModelInfoJson(const ORTCHAR_T* model_path, const void* model_data, size_t model_data_length,
+                                        OrtAllocator* allocator, char** json) noexcept {
+  return Guard([&] {
+    Need(json, "json") = CopyText(allocator, ModelCard(*LoadModel({model_path, model_data, model_data_length}, {})));
+  });
+}
+
+OrtStatusPtr ORT_API_CALL OptimizeModelToFile(const OrtEnv* env, const ORTCHAR_T* model_path, const void* model_data,
+                                              size_t model_data_length, const OrtSessionOptions* options,
+                                              const ORTCHAR_T* output_path) noexcept {
+  return Guard([&] {
+    runtime::SessionOptions with_output = CopyOptions(options);
+    with_output.optimized_model_path = &Need(output_path, "output_path");
+    BuildSession(env, {model_path, model_data, model_data_length}, std::move(with_output));
+  });
+}
+
+OrtStatusPtr ORT_API_CALL ExplainRules(const OrtEnv* /*env*/, const ORTCHAR_T* /*model_path*/,
+                                       const void* /*model_data*/, size_t /*model_data_length*/,
+                                       const OrtSessionOptions* /*options*/, const char* /*rule_name*/,
+                                       OrtAllocator* /*allocator*/, char** /*text*/) noexcept {
+  return MakeStatus(ORT_NOT_IMPLEMENTED, "SardonyxApi::ExplainRules is not implemented in Sardonyx " SDX_VERSION);
+}
+
+OrtStatusPtr ORT_API_CALL SessionModelText(const OrtSession* session, size_t /*max_elements*/, OrtAllocator* allocator,
+                                           char** text) noexcept {
+  return Guard([&] { Need(text, "text") = CopyText(allocator, Need(session, "session").session->ProgramText()); });
+}
+
+OrtStatusPtr ORT_API_CALL SessionPlacement(const OrtSession* session, OrtAllocator* allocator, char** json) noexcept {
+  return Guard([&] {
+    Json rows = Json::array();
+    for (const runtime::Placement& placement : Need(session, "session").session->placement()) {
+      Json row = {{"node", placement.node}, {"op_type", placement.op_type}, {"provider", placement.provider}};
+      if (!placement.reason.empty()) row["reason"] = placement.reason;
+      rows.push_back(std::move(row));
+    }
+    Need(json, "json") = CopyText(allocator, Dump(rows));
+  });
+}
+
+OrtStatusPtr ORT_API_CALL SessionMemoryInfo(const OrtSession* session, OrtAllocator* allocator, char** json) noexcept {
+  return Guard([&] {
+    std::uint64_t copied = 0, mapped = 0;
+    for (const ValueInfo& value : Need(session, "session").session->model().graph.values) {
+      if (value.initializer == nullptr) continue;
+      const Tensor& tensor = value.initializer->tensor;
+      const bool shared = tensor.buffer() != nullptr && tensor.buffer()->read_only();
+      (shared ? mapped : copied) += tensor.byte_size();
+    }
+    Need(json, "json") = CopyText(allocator, Dump({{"weight_bytes", copied}, {"mapped_bytes", mapped}}));
+  });
+}
+
+constexpr SardonyxApi kOwnApi = {
+    .GetVersionString = GetVersionString,
+    .PrintModelText = PrintModelText,
+    .ParseModelText = ParseModelText,
+    .CheckModel = CheckModel,
+    .ModelInfoJson = ModelInfoJson,
+    .OptimizeModelToFile = OptimizeModelToFile,
+    .ExplainRules = ExplainRules,
+    .SessionModelText = SessionModelText,
+    .SessionPlacement = SessionPlacement,
+    .SessionMemoryInfo = SessionMemoryInfo,
+};
+
+}  // namespace
+
+const SardonyxApi& OwnApi() { return kOwnApi; }
+
+}  // namespace sardonyx::capi
