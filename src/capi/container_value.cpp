@@ -1,4 +1,4 @@
-// capi/container_value.cpp - makes sequences and maps and takes them apart.
+// capi/container_value.cpp - makes sequences, maps and optionals and takes them apart.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -21,6 +21,7 @@ Tensor CopyInto(const Tensor& tensor, OrtAllocator* allocator) {
   return copy;
 }
 
+// An empty sequence has no element type; it fits every sequence input.
 Value MakeSequence(std::span<const OrtValue* const> items) {
   Sequence sequence;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -33,8 +34,7 @@ Value MakeSequence(std::span<const OrtValue* const> items) {
            " and, as element ", i, ", ", item.KindName());
     sequence.items.push_back(item);
   }
-  if (items.empty()) Fail(Code::kInvalidArgument, "sequence: expected at least one element, found none");
-  if (sequence.items[0].is_tensor()) sequence.element_dtype = sequence.items[0].tensor().dtype();
+  if (!items.empty() && sequence.items[0].is_tensor()) sequence.element_dtype = sequence.items[0].tensor().dtype();
   return sequence;
 }
 
@@ -116,8 +116,12 @@ OrtStatusPtr ORT_API_CALL CreateValue(const OrtValue* const* in, size_t num_valu
       case ONNX_TYPE_MAP:
         *out = NewHandle(MakeMap(in, num_values));
         return;
+      case ONNX_TYPE_OPTIONAL:  // ours: nothing, or the value itself
+        if (num_values > 1) Fail(Code::kInvalidArgument, "optional: expected at most one value, found ", num_values);
+        *out = NewHandle(num_values == 0 ? Value() : *AsValue(&Need(in[0], "in[0]")));
+        return;
       default:
-        Fail(Code::kInvalidArgument, "CreateValue: expected ONNX_TYPE_SEQUENCE or ONNX_TYPE_MAP, found ",
+        Fail(Code::kInvalidArgument, "CreateValue: expected a sequence (2), a map (3) or an optional (6), found ",
              int{value_type});
     }
   });
