@@ -1,4 +1,4 @@
-"""`make demo` as a newcomer runs it: in .venv, where there is no ONNX Runtime, on the tree and on the user's own input."""
+"""`make demo` as a newcomer runs it: in .venv, where there is no ONNX Runtime, on the tree and on one's own input."""
 import pathlib
 import re
 import subprocess
