@@ -1,8 +1,8 @@
 // runtime/thread_pool.h - the worker threads of the process.
 //
-// A loop is a job in one of a few slots; idle workers look for jobs there and take chunks of them until none are left. The
-// caller works on its own job, so a loop makes progress without any worker. While a run is under way workers spin; a short time
-// after the last run has ended they park, so an idle session costs no CPU time.
+// A loop is a job in one of a few slots; idle workers look for jobs there and take chunks of them until none are left.
+// The caller works on its own job, so a loop makes progress without any worker. While a run is under way workers spin;
+// a short time after the last run has ended they park, so an idle session costs no CPU time.
 #pragma once
 
 #include <array>
@@ -39,6 +39,7 @@ class ThreadPool {
   struct alignas(64) JobSlot {
     std::atomic<Job*> job = nullptr;
     std::atomic<int> holders = 0;
+    std::atomic<bool> claimed = false;  // by a caller
   };
 
   void Worker();

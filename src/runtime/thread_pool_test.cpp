@@ -1,0 +1,86 @@
+// runtime/thread_pool_test.cpp - loops cover their range once, from many threads at once, and carry errors.
+#include "runtime/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <ctime>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+namespace sardonyx::runtime {
+namespace {
+
+TEST(ThreadPool, CoversEveryIndexOnceInRangesOfTheGrain) {
+  ThreadPool pool;
+  for (const std::int64_t count : {0, 1, 7, 64, 1000}) {
+    for (const std::int64_t grain : {1, 3, 64, 5000}) {
+      std::vector<std::atomic<int>> hits(static_cast<std::size_t>(count));
+      pool.For(3, count, grain, [&](std::int64_t begin, std::int64_t end) {
+        EXPECT_EQ(begin % grain, 0);
+        for (std::int64_t i = begin; i < end; ++i) hits[static_cast<std::size_t>(i)].fetch_add(1);
+      });
+      for (const auto& hit : hits) EXPECT_EQ(hit.load(), 1) << "count " << count << " grain " << grain;
+    }
+  }
+}
+
+TEST(ThreadPool, CarriesTheFirstErrorToTheCallerAndGoesOn) {
+  ThreadPool pool;
+  for (int round = 0; round < 20; ++round) {
+    EXPECT_THROW(pool.For(4, 100, 1,
+                          [](std::int64_t begin, std::int64_t end) {
+                            if (begin <= 33 && 33 < end) throw std::runtime_error("bad index");
+                          }),
+                 std::runtime_error);
+    std::atomic<std::int64_t> sum = 0;
+    pool.For(4, 100, 1, [&](std::int64_t begin, std::int64_t end) { sum += end - begin; });
+    EXPECT_EQ(sum.load(), 100);
+  }
+}
+
+TEST(ThreadPool, RunsNestedLoopsSeriallyWithoutDeadlock) {
+  ThreadPool pool;
+  std::atomic<int> total = 0;
+  pool.For(4, 16, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      pool.For(4, 16, 1, [&](std::int64_t b, std::int64_t e) { total += static_cast<int>(e - b); });
+  });
+  EXPECT_EQ(total.load(), 256);
+}
+
+TEST(ThreadPool, ServesManyCallersAtOnce) {
+  ThreadPool pool;
+  std::vector<std::thread> callers;
+  std::atomic<int> wrong = 0;
+  for (int c = 0; c < 6; ++c) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        pool.BeginRun();
+        std::atomic<std::int64_t> sum = 0;
+        pool.For(3, 50, 1, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) sum += i;
+        });
+        if (sum.load() != 49 * 50 / 2) ++wrong;
+        pool.EndRun();
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong.load(), 0);
+}
+
+TEST(ThreadPool, ParksWhenIdle) {
+  ThreadPool pool;
+  pool.For(4, 100, 1, [](std::int64_t, std::int64_t) {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const std::clock_t before = std::clock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  // Three spinning workers would burn at least one core's 200 ms; parked ones none. The bound leaves room for a slow
+  // machine.
+  EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 0.05);
+}
+
+}  // namespace
+}  // namespace sardonyx::runtime
