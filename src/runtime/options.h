@@ -36,17 +36,17 @@ struct SessionOptions {
   std::string log_id;
   Severity log_severity = Severity::kWarning;
   int log_verbosity = 0;
-  Logger::Sink log_sink;               // null: the environment's
-  std::string optimized_model_path;    // where the optimized model is written; "": nowhere
-  std::string profile_prefix;          // "": no profile
+  Logger::Sink log_sink;             // null: the environment's
+  std::string optimized_model_path;  // where the optimized model is written; "": nowhere
+  std::string profile_prefix;        // "": no profile
   std::vector<std::pair<std::string, std::int64_t>> free_dimensions_by_denotation;
   std::vector<std::pair<std::string, std::int64_t>> free_dimensions_by_name;
-  std::map<std::string, std::string> config;          // ONNX Runtime's config entries ("session. ...") and ours
-  std::map<std::string, Value> initializers;          // AddInitializer: replaces the model's; the caller keeps the memory
-  std::map<std::string, Value> external_initializers; // AddExternalInitializers: likewise, for external data
+  std::map<std::string, std::string> config;  // ONNX Runtime's config entries ("session. ...") and ours
+  std::map<std::string, Value> initializers;  // AddInitializer: replaces the model's; the caller keeps the memory
+  std::map<std::string, Value> external_initializers;  // AddExternalInitializers: likewise, for external data
   std::map<std::string, std::shared_ptr<Buffer>> external_files;  // by the model's location string
-  std::vector<ProviderChoice> providers;              // empty: CPU
-  std::vector<std::string> disabled_passes;           // optimizer passes by name
+  std::vector<ProviderChoice> providers;                          // empty: CPU
+  std::vector<std::string> disabled_passes;                       // optimizer passes by name
 
   std::string Config(const std::string& key, const std::string& otherwise) const {
     const auto found = config.find(key);

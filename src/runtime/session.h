@@ -30,16 +30,17 @@ struct Placement {
 
 class Session {
  public:
-  static std::unique_ptr<Session> FromFile(std::shared_ptr<Environment> environment, const std::string& path, SessionOptions options);
+  static std::unique_ptr<Session> FromFile(std::shared_ptr<Environment> environment, const std::string& path,
+                                           SessionOptions options);
   // `owner` keeps the bytes alive for the session's life; null: they are copied where needed.
   static std::unique_ptr<Session> FromBytes(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes,
                                             std::shared_ptr<const void> owner, SessionOptions options);
   // A model that is in memory as a graph already (the model editor, tests).
-  static std::unique_ptr<Session> FromModel(std::shared_ptr<Environment> environment, std::shared_ptr<const Model> model,
-                                            SessionOptions options);
+  static std::unique_ptr<Session> FromModel(std::shared_ptr<Environment> environment,
+                                            std::shared_ptr<const Model> model, SessionOptions options);
   ~Session();
 
-  const std::vector<Port>& inputs() const { return inputs_; }    // without initializers
+  const std::vector<Port>& inputs() const { return inputs_; }  // without initializers
   const std::vector<Port>& outputs() const { return outputs_; }
   const std::vector<Port>& overridable_initializers() const { return overridable_; }
   const Model& model() const { return *model_; }
@@ -49,7 +50,8 @@ class Session {
   // The graph that runs, after all passes, in ONNX's text syntax.
   std::string ProgramText() const;
 
-  // Index of a name among inputs() followed by overridable_initializers(), or among outputs(); nullopt if there is none.
+  // Index of a name among inputs() followed by overridable_initializers(), or among outputs(); nullopt if there is
+  // none.
   std::optional<std::size_t> FindInput(std::string_view name) const;
   std::optional<std::size_t> FindOutput(std::string_view name) const;
   // The error for a name that is none: kInvalidArgument naming it, what there is, and the closest name.
@@ -57,12 +59,12 @@ class Session {
   [[noreturn]] void FailUnknownOutput(std::string_view name) const;
 
   // Computes outputs[k] = model output output_indices[k] from inputs[j] for model input input_indices[j].
-  // A tensor already in outputs[k] receives the result in place (its type and shape must fit), Value() is filled with a new one.
-  // Fails with kInvalidArgument for a missing, unknown or double input and for a wrong element type, rank or dimension, naming
-  // input, expected and found; kFail if the run was terminated. No allocation, lock or look-up by name once shapes repeat and all
-  // outputs are bound.
-  void Run(const RunOptions& run_options, std::span<const std::size_t> input_indices, std::span<const Value* const> inputs,
-           std::span<const std::size_t> output_indices, std::span<Value> outputs);
+  // A tensor already in outputs[k] receives the result in place (its type and shape must fit), Value() is filled with a
+  // new one. Fails with kInvalidArgument for a missing, unknown or double input and for a wrong element type, rank or
+  // dimension, naming input, expected and found; kFail if the run was terminated. No allocation, lock or look-up by
+  // name once shapes repeat and all outputs are bound.
+  void Run(const RunOptions& run_options, std::span<const std::size_t> input_indices,
+           std::span<const Value* const> inputs, std::span<const std::size_t> output_indices, std::span<Value> outputs);
   // The same by name, for callers without indices.
   std::vector<Value> Run(const RunOptions& run_options, const std::vector<std::pair<std::string, Value>>& inputs,
                          const std::vector<std::string>& output_names);
@@ -70,7 +72,13 @@ class Session {
  private:
   Session() = default;
   void Build();
-  void CheckInputs(std::span<const std::size_t> indices, std::span<const Value* const> inputs) const;
+  void AddPorts(const Graph& graph);
+  void SetInputs(class RunState& state, std::span<const std::size_t> indices,
+                 std::span<const Value* const> inputs) const;
+  void CheckInput(const Port& port, const Value& value) const;
+  const Port& InputPort(std::size_t index) const {
+    return index < inputs_.size() ? inputs_[index] : overridable_[index - inputs_.size()];
+  }
 
   std::shared_ptr<Environment> environment_;
   std::shared_ptr<const Model> model_;  // shared: sessions may be built again from one model
@@ -79,6 +87,8 @@ class Session {
   std::unique_ptr<Parallel> parallel_;
   std::unique_ptr<Program> program_;
   std::vector<Port> inputs_, outputs_, overridable_;
+  std::vector<int> program_input_;  // by input index: its place among the program's inputs
+  std::vector<Value> defaults_;     // of overridable initializers
   std::vector<Placement> placement_;
 };
 

@@ -1,0 +1,32 @@
+// runtime/environment.cpp - thread counts and the environment's pool.
+#include "runtime/environment.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace sardonyx::runtime {
+namespace {
+
+class PoolParallel final : public Parallel {
+ public:
+  PoolParallel(ThreadPool& pool, int threads) : pool_(pool), threads_(threads) {}
+  void For(std::int64_t count, std::int64_t grain, Body body) override { pool_.For(threads_, count, grain, body); }
+  int ThreadCount() const override { return threads_; }
+
+ private:
+  ThreadPool& pool_;
+  int threads_;
+};
+
+}  // namespace
+
+Environment::Environment(Logger logger, int pool_threads) : logger_(std::move(logger)), pool_threads_(pool_threads) {}
+
+std::unique_ptr<Parallel> Environment::MakeParallel(int threads) {
+  if (threads <= 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (threads == 1) return std::make_unique<Serial>();
+  pool_.Grow(threads - 1);
+  return std::make_unique<PoolParallel>(pool_, threads);
+}
+
+}  // namespace sardonyx::runtime

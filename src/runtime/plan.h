@@ -1,0 +1,64 @@
+// runtime/plan.h - for one set of input shapes: every shape, every byte's place, every step.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/program.h"
+
+namespace sardonyx::runtime {
+
+struct PlannedSlot {
+  enum class Place : std::uint8_t {
+    kNone,      // not computed in this plan
+    kConstant,  // of the program, or known because of the key
+    kInput,     // the bytes of input `source`
+    kArena,     // at `offset`
+    kOutput,    // the bytes of output `source`
+    kLate,      // its shape comes with the run, or it is no plain tensor: memory of its own
+  };
+  Place place = Place::kNone;
+  DType dtype = DType::kUndefined;
+  Shape shape;
+  std::int64_t count = 0;
+  int source = -1;
+  std::size_t offset = 0;
+  Tensor known;  // contents that the key implies
+};
+
+struct PlannedStep {
+  int step = -1;
+  bool late = false;                 // infers its shapes when it runs
+  int branch = -1;                   // If: the body that runs, where the key implies the condition
+  std::shared_ptr<const Plan> body;  // its plan; shared with the body's cache
+};
+
+// How a run delivers an output.
+enum class Delivery : std::uint8_t {
+  kDirect,  // the step writes into the output's own memory
+  kCopy,    // copied at the end: an input, a constant, or the bytes of another output
+  kLate,    // from the slot's own memory, or not a tensor
+};
+
+struct Plan {
+  // The key: shapes of tensor inputs (unset: not a tensor) and the bytes of inputs whose contents matter.
+  std::vector<std::optional<Shape>> input_shapes;
+  std::vector<std::pair<int, std::string>> contents;
+
+  std::vector<PlannedSlot> slots;
+  std::vector<PlannedStep> steps;
+  std::vector<std::vector<int>> input_slots;   // by input: the slots that view its bytes
+  std::vector<std::vector<int>> output_slots;  // by output: the slots that live in its bytes (kDirect)
+  std::vector<Delivery> deliveries;            // by output
+  std::size_t arena_bytes = 0;
+
+  bool Matches(std::span<const Program::InputFact> inputs) const;
+};
+
+// The plan as text: one line for each step with its outputs' shapes and places.
+std::string PlanText(const Program& program, const Plan& plan);
+
+}  // namespace sardonyx::runtime

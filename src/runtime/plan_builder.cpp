@@ -1,0 +1,242 @@
+// runtime/plan_builder.cpp - shapes, contents and branches: the walk over the steps.
+#include "runtime/plan_builder.h"
+
+#include <algorithm>
+
+#include "ops/evaluate.h"
+
+namespace sardonyx::runtime {
+namespace {
+
+constexpr std::int64_t kMaxKnownElements = 1024;  // of values computed while planning
+constexpr std::int64_t kMaxKeyElements = 16;      // of inputs whose contents may become part of the key
+constexpr int kMaxDepth = 2000;                   // of the search for such inputs
+
+// Symbols of the model say nothing about this run.
+Type WithoutSymbols(Type type) {
+  for (Dim& dim : type.dims)
+    if (!dim.known()) dim = Dim();
+  return type;
+}
+
+bool IsStatic(const Type& type) { return type.is_tensor() && type.dtype != DType::kUndefined && type.HasStaticShape(); }
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(const Program& program, std::span<const Program::InputFact> inputs,
+                         const std::vector<int>& contents, const std::vector<bool>& futile)
+    : program_(program), inputs_(inputs), contents_(contents), futile_(futile), plan_(std::make_shared<Plan>()) {}
+
+std::shared_ptr<Plan> PlanBuilder::Build() {
+  const std::size_t slots = program_.slots().size();
+  plan_->slots.resize(slots);
+  facts_.resize(slots);
+  input_of_.assign(slots, -1);
+  for (std::size_t i = 0; i < slots; ++i) {
+    const SlotInfo& info = program_.slots()[i];
+    facts_[i].type = WithoutSymbols(info.type);
+    if (info.constant == nullptr) continue;
+    facts_[i] = {Type::TensorOf(info.constant->dtype(), info.constant->shape()), *info.constant, true};
+  }
+  AddInputs();
+  for (int step = 0; step < static_cast<int>(program_.steps().size()); ++step) PlanStep(step);
+  PlaceSlots();
+  return plan_;
+}
+
+void PlanBuilder::AddInputs() {
+  for (std::size_t i = 0; i < program_.inputs().size(); ++i) {
+    const int slot = program_.inputs()[i];
+    const Program::InputFact& given = inputs_[i];
+    input_of_[slot] = static_cast<int>(i);
+    Fact& fact = facts_[slot];
+    if (given.ref.present()) {
+      fact = {Type::TensorOf(given.ref.dtype, given.ref.shape), Value(), true};
+      plan_->input_shapes.emplace_back(Shape(given.ref.shape));
+    } else {
+      if (!given.type.is_none()) fact.type = WithoutSymbols(given.type);
+      fact.is_static = IsStatic(fact.type);
+      plan_->input_shapes.emplace_back(std::nullopt);
+      if (fact.is_static) plan_->input_shapes.back() = fact.type.StaticShape();
+    }
+    fact.known = given.known;
+  }
+  for (const int input : contents_) {
+    const ops::TensorRef& ref = inputs_[input].ref;
+    if (!ref.present() || ref.data == nullptr || ref.dtype == DType::kString) continue;
+    Tensor copy = Tensor(ref.dtype, Shape(ref.shape), Buffer::View(ref.data, ref.byte_size())).Clone();
+    plan_->contents.emplace_back(input, std::string(static_cast<const char*>(copy.raw()), copy.byte_size()));
+    facts_[program_.inputs()[input]].known = std::move(copy);
+  }
+}
+
+bool PlanBuilder::Foldable(const Step& step) const {
+  if ((step.op->traits & (ops::kRandom | ops::kNoFold)) != 0 || !step.bodies.empty()) return false;
+  for (const int slot : step.inputs)
+    if (slot != kNoSlot && !facts_[slot].known.has_value()) return false;
+  for (const int slot : step.outputs) {
+    if (slot == kNoSlot) continue;
+    const Fact& fact = facts_[slot];
+    if (!fact.is_static || ElementCount(fact.type.StaticShape()) > kMaxKnownElements) return false;
+  }
+  return true;
+}
+
+bool PlanBuilder::FoldStep(const Step& step) {
+  if (!Foldable(step)) return false;
+  std::vector<Value> inputs;
+  for (const int slot : step.inputs) inputs.push_back(slot == kNoSlot ? Value() : facts_[slot].known);
+  std::vector<Value> outputs =
+      ops::EvaluateNode(program_.graph(), program_.graph().node(step.node), program_.registry(), inputs);
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    if (step.outputs[i] == kNoSlot) continue;
+    Fact& fact = facts_[step.outputs[i]];
+    fact.known = std::move(outputs[i]);
+    if (fact.known.is_tensor()) fact.type = Type::TensorOf(fact.known.tensor().dtype(), fact.known.tensor().shape());
+  }
+  return true;
+}
+
+void PlanBuilder::InferStep(const Step& step) {
+  std::vector<ops::InferContext::Known> known(step.inputs.size());
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    if (step.inputs[i] == kNoSlot) continue;
+    const Fact& fact = facts_[step.inputs[i]];
+    known[i] = {fact.type, fact.known.is_tensor() ? &fact.known.tensor() : nullptr, nullptr, true};
+  }
+  std::vector<ops::InferContext::Output> outputs(step.outputs.size());
+  const Node& node = program_.graph().node(step.node);
+  const ops::InferContext::SubgraphFn bodies = [&](std::string_view attribute, std::span<const Type>) {
+    const auto* box = std::get_if<GraphBox>(node.FindAttribute(attribute));
+    std::vector<Type> types;
+    for (const ValueId output : (*box)->outputs) types.push_back(WithoutSymbols((*box)->value(output).type));
+    return types;
+  };
+  ops::InferNode(program_.graph(), node, *step.op, known, outputs, &bodies);
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    if (step.outputs[i] == kNoSlot) continue;
+    Fact& fact = facts_[step.outputs[i]];
+    if (!outputs[i].type.is_none()) fact.type = WithoutSymbols(std::move(outputs[i].type));
+    fact.is_static = IsStatic(fact.type) && fact.type.dtype != DType::kString;
+    // Contents that follow from shapes alone need no kernel.
+    const auto& data = outputs[i].shape_data;
+    if (!fact.is_static || !data || fact.type.dtype != DType::kInt64 || fact.type.rank() > 1) continue;
+    if (static_cast<std::int64_t>(data->size()) != ElementCount(fact.type.StaticShape())) continue;
+    if (!std::all_of(data->begin(), data->end(), [](const Dim& d) { return d.known(); })) continue;
+    Tensor tensor(DType::kInt64, fact.type.StaticShape());
+    for (std::size_t k = 0; k < data->size(); ++k) tensor.data<std::int64_t>()[k] = (*data)[k].number();
+    fact.known = std::move(tensor);
+  }
+}
+
+void PlanBuilder::PlanStep(int index) {
+  const Step& step = program_.steps()[index];
+  try {
+    PlannedStep planned{index, false, -1, nullptr};
+    if (step.is_if) {
+      PlanIf(index, planned);
+    } else {
+      InferStep(step);
+      const bool all_known = std::all_of(step.outputs.begin(), step.outputs.end(),
+                                         [&](int slot) { return slot == kNoSlot || facts_[slot].known.has_value(); });
+      if (all_known && !step.outputs.empty()) return;
+      if (FoldStep(step)) return;
+    }
+    const bool all_static = std::all_of(step.outputs.begin(), step.outputs.end(),
+                                        [&](int slot) { return slot == kNoSlot || facts_[slot].is_static; });
+    if (!all_static) {
+      planned.late = true;
+      late_steps_.push_back(index);
+      AskForContents(index);
+    }
+    plan_->steps.push_back(std::move(planned));
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    if (!text.empty() && text[0] == '[') throw;
+    throw Error(error.code(), program_.ErrorPrefix(step) + text);
+  }
+}
+
+std::vector<Program::InputFact> PlanBuilder::BodyFacts(const Step& step, std::size_t body) const {
+  std::vector<Program::InputFact> facts;
+  for (const int slot : step.captures[body]) facts.push_back({{}, facts_[slot].type, facts_[slot].known});
+  return facts;
+}
+
+void PlanBuilder::PlanIf(int index, PlannedStep& planned) {
+  const Step& step = program_.steps()[index];
+  const Value& condition = facts_[step.inputs[0]].known;
+  if (!condition.is_tensor()) return InferStep(step);
+  if (condition.tensor().count() != 1)
+    Fail(Code::kInvalidArgument, "condition: expected 1 element, found shape ", ToText(condition.tensor().shape()));
+  // Attributes are in the author's order; which body is which was settled when the program was made.
+  const Node& node = program_.graph().node(step.node);
+  const std::string_view wanted_branch = *condition.tensor().data<bool>() ? "then_branch" : "else_branch";
+  int branch = 0;
+  for (const Attribute& attribute : node.attributes) {
+    if (attribute.name == wanted_branch) break;
+    if (std::holds_alternative<GraphBox>(attribute.value)) ++branch;
+  }
+  planned.branch = branch;
+  Program& body = *step.bodies[branch];
+  std::vector<int> wanted;
+  planned.body = body.MakePlan(BodyFacts(step, branch), &wanted);
+  if (!futile_[index]) {
+    std::set<int> inputs;
+    bool reachable = true;
+    for (const int capture : wanted) reachable = reachable && CollectInputs(step.captures[branch][capture], &inputs, 0);
+    if (reachable && !inputs.empty()) wanted_.emplace_back(index, std::move(inputs));
+  }
+  AdoptBranch(step, body, planned);
+}
+
+// The outputs of the If have the shapes that the branch's plan gives its outputs.
+void PlanBuilder::AdoptBranch(const Step& step, const Program& body, const PlannedStep& planned) {
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    if (step.outputs[i] == kNoSlot) continue;
+    Fact& fact = facts_[step.outputs[i]];
+    const PlannedSlot& inner = planned.body->slots[body.outputs()[i]];
+    if (inner.place == PlannedSlot::Place::kLate || inner.place == PlannedSlot::Place::kNone) {
+      fact.type = WithoutSymbols(body.slots()[body.outputs()[i]].type);
+      fact.is_static = false;
+    } else {
+      fact.type = Type::TensorOf(inner.dtype, inner.shape);
+      fact.is_static = inner.dtype != DType::kString;
+      if (inner.known.defined()) fact.known = inner.known;
+    }
+  }
+}
+
+// A late step may be late only because the contents of small inputs are not part of the key yet.
+void PlanBuilder::AskForContents(int index) {
+  const Step& step = program_.steps()[index];
+  if (futile_[index] || (!step.bodies.empty() && !step.is_if)) return;
+  std::set<int> inputs;
+  for (const int slot : step.inputs) {
+    if (slot == kNoSlot || facts_[slot].known.has_value()) continue;
+    const Fact& fact = facts_[slot];
+    if (!fact.is_static || ElementCount(fact.type.StaticShape()) > kMaxKeyElements) continue;
+    std::set<int> found;
+    if (CollectInputs(slot, &found, 0)) inputs.insert(found.begin(), found.end());
+  }
+  if (!inputs.empty()) wanted_.emplace_back(index, std::move(inputs));
+}
+
+bool PlanBuilder::CollectInputs(int slot, std::set<int>* inputs, int depth) const {
+  const Fact& fact = facts_[slot];
+  if (fact.known.has_value()) return true;
+  if (depth > kMaxDepth || !fact.is_static || ElementCount(fact.type.StaticShape()) > kMaxKnownElements) return false;
+  if (input_of_[slot] >= 0) {
+    if (ElementCount(fact.type.StaticShape()) > kMaxKeyElements) return false;
+    inputs->insert(input_of_[slot]);
+    return true;
+  }
+  const int producer = program_.slots()[slot].producer;
+  if (producer < 0) return false;
+  const Step& step = program_.steps()[producer];
+  if ((step.op->traits & ops::kRandom) != 0 || !step.bodies.empty()) return false;
+  return std::all_of(step.inputs.begin(), step.inputs.end(),
+                     [&](int input) { return input == kNoSlot || CollectInputs(input, inputs, depth + 1); });
+}
+
+}  // namespace sardonyx::runtime

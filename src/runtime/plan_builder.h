@@ -1,0 +1,65 @@
+// runtime/plan_builder.h - makes a Plan from a Program and what is known of its inputs.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "ops/infer.h"
+#include "runtime/plan.h"
+
+namespace sardonyx::runtime {
+
+// Walks the steps once: infers shapes with numbers, computes small values that the key implies on the spot, chooses the
+// branch of an If whose condition is known, then gives every value its place.
+class PlanBuilder {
+ public:
+  // `contents`: inputs whose bytes (ref.data) belong to the key. `futile`: steps for which contents were tried in vain.
+  PlanBuilder(const Program& program, std::span<const Program::InputFact> inputs, const std::vector<int>& contents,
+              const std::vector<bool>& futile);
+  std::shared_ptr<Plan> Build();
+  // After Build: inputs whose contents would help, by the step that asked.
+  const std::vector<std::pair<int, std::set<int>>>& wanted() const { return wanted_; }
+  const std::vector<int>& late_steps() const { return late_steps_; }
+
+ private:
+  // What the walk knows of a slot.
+  struct Fact {
+    Type type;    // static when the shape is known
+    Value known;  // contents
+    bool is_static = false;
+  };
+  void AddInputs();
+  void PlanStep(int index);
+  void PlanIf(int index, PlannedStep& planned);
+  void AdoptBranch(const Step& step, const Program& body, const PlannedStep& planned);
+  bool Foldable(const Step& step) const;
+  bool FoldStep(const Step& step);
+  void InferStep(const Step& step);
+  void AskForContents(int index);
+  bool CollectInputs(int slot, std::set<int>* inputs, int depth) const;
+  std::vector<Program::InputFact> BodyFacts(const Step& step, std::size_t body) const;
+
+  void PlaceSlots();
+  int RootOf(int slot) const;
+  void LinkViews();
+  void ReuseInPlace();
+  void ChooseDeliveries();
+  void PlaceArena();
+  bool IsArenaRoot(int slot) const;
+
+  const Program& program_;
+  std::span<const Program::InputFact> inputs_;
+  const std::vector<int>& contents_;
+  const std::vector<bool>& futile_;
+  std::shared_ptr<Plan> plan_;
+  std::vector<Fact> facts_;
+  std::vector<int> input_of_;  // by slot: program input, or -1
+  std::vector<std::pair<int, std::set<int>>> wanted_;
+  std::vector<int> late_steps_;
+  std::vector<int> root_;          // by slot: the slot whose storage it shares
+  std::vector<int> first_, last_;  // by root: planned step of the first write and last read
+};
+
+}  // namespace sardonyx::runtime

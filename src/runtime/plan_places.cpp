@@ -1,0 +1,172 @@
+// runtime/plan_places.cpp - where every value of a plan lies: views, reuse in place, outputs, arena.
+#include <algorithm>
+#include <climits>
+
+#include "planner/memory.h"
+#include "runtime/plan_builder.h"
+
+namespace sardonyx::runtime {
+
+using Place = PlannedSlot::Place;
+
+int PlanBuilder::RootOf(int slot) const {
+  while (root_[slot] != slot) slot = root_[slot];
+  return slot;
+}
+
+bool PlanBuilder::IsArenaRoot(int slot) const { return plan_->slots[slot].place == Place::kArena; }
+
+void PlanBuilder::PlaceSlots() {
+  const int count = static_cast<int>(plan_->slots.size());
+  root_.resize(count);
+  first_.assign(count, INT_MAX);
+  last_.assign(count, -1);
+  for (int slot = 0; slot < count; ++slot) {
+    root_[slot] = slot;
+    PlannedSlot& planned = plan_->slots[slot];
+    const Fact& fact = facts_[slot];
+    if (fact.is_static || fact.known.is_tensor()) {
+      planned.dtype = fact.known.is_tensor() ? fact.known.tensor().dtype() : fact.type.dtype;
+      planned.shape = fact.known.is_tensor() ? fact.known.tensor().shape() : fact.type.StaticShape();
+      planned.count = ElementCount(planned.shape);
+    }
+    if (input_of_[slot] >= 0) {
+      planned.place = Place::kInput;
+      planned.source = input_of_[slot];
+    } else if (fact.known.is_tensor()) {
+      planned.place = Place::kConstant;
+    }
+    // An input's contents may be known as well: whoever asks for them needs no run.
+    if (fact.known.is_tensor() && program_.slots()[slot].constant == nullptr) planned.known = fact.known.tensor();
+  }
+  for (const PlannedStep& step : plan_->steps) {
+    for (const int slot : program_.steps()[step.step].outputs) {
+      if (slot == kNoSlot) continue;  // what the key implies is written again if the step has other outputs to make
+      plan_->slots[slot].place = facts_[slot].is_static && !step.late ? Place::kArena : Place::kLate;
+      if (step.late) plan_->slots[slot].dtype = DType::kUndefined;
+    }
+  }
+  LinkViews();
+  ReuseInPlace();
+  ChooseDeliveries();
+  PlaceArena();
+}
+
+// Views share the storage of what they view. Lifetimes are those of whole storages.
+void PlanBuilder::LinkViews() {
+  const int steps = static_cast<int>(plan_->steps.size());
+  for (int at = 0; at < steps; ++at) {
+    const PlannedStep& planned = plan_->steps[at];
+    const Step& step = program_.steps()[planned.step];
+    const bool view = (step.op->traits & ops::kView) != 0 && !step.inputs.empty() && step.inputs[0] != kNoSlot &&
+                      !step.outputs.empty() && step.outputs[0] != kNoSlot;
+    if (view && plan_->slots[step.outputs[0]].place == Place::kArena) {
+      const PlannedSlot& viewed = plan_->slots[step.inputs[0]];
+      if (viewed.place != Place::kLate && viewed.place != Place::kNone &&
+          viewed.count == plan_->slots[step.outputs[0]].count)
+        root_[step.outputs[0]] = RootOf(step.inputs[0]);
+    }
+    const auto use = [&](int slot, int until) {
+      if (slot == kNoSlot) return;
+      const int root = RootOf(slot);
+      first_[root] = std::min(first_[root], at);
+      last_[root] = std::max(last_[root], until);
+    };
+    // What a late view may look at must outlive the run: nobody knows yet how far the view travels.
+    const int until = planned.late && view ? steps : at;
+    for (const int slot : step.inputs) use(slot, until);
+    for (const auto& captures : step.captures)
+      for (const int slot : captures) use(slot, at);
+    for (const int slot : step.outputs) use(slot, at);
+  }
+  for (const int slot : program_.outputs())
+    if (slot != kNoSlot) last_[RootOf(slot)] = steps;
+}
+
+void PlanBuilder::ReuseInPlace() {
+  for (int at = 0; at < static_cast<int>(plan_->steps.size()); ++at) {
+    const PlannedStep& planned = plan_->steps[at];
+    const Step& step = program_.steps()[planned.step];
+    if ((step.op->traits & ops::kMayAlias) == 0 || planned.late || step.outputs.empty() || step.outputs[0] == kNoSlot)
+      continue;
+    const int out = step.outputs[0];
+    if (root_[out] != out || !IsArenaRoot(out)) continue;
+    for (const int in : step.inputs) {
+      if (in == kNoSlot) continue;
+      const int root = RootOf(in);
+      const PlannedSlot& from = plan_->slots[in];
+      if (!IsArenaRoot(root) || last_[root] != at || !(from.shape == plan_->slots[out].shape) ||
+          Bits(from.dtype) != Bits(plan_->slots[out].dtype))
+        continue;
+      // Another input may read the same storage, but only element for element.
+      const bool safe = std::all_of(step.inputs.begin(), step.inputs.end(), [&](int other) {
+        return other == kNoSlot || RootOf(other) != root || plan_->slots[other].shape == from.shape;
+      });
+      if (!safe) continue;
+      root_[out] = root;
+      last_[root] = std::max(last_[root], last_[out]);
+      break;
+    }
+  }
+}
+
+// An output is computed in its own memory if a step makes it and no other output shares the storage.
+void PlanBuilder::ChooseDeliveries() {
+  const auto& outputs = program_.outputs();
+  plan_->output_slots.resize(outputs.size());
+  std::vector<int> output_of(plan_->slots.size(), -1);  // by root
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const int slot = outputs[k];
+    const PlannedSlot& planned = plan_->slots[slot];
+    if (planned.place == Place::kLate || (planned.place == Place::kInput && planned.dtype == DType::kUndefined)) {
+      plan_->deliveries.push_back(Delivery::kLate);
+      continue;
+    }
+    const int root = RootOf(slot);
+    const bool direct = IsArenaRoot(root) && output_of[root] < 0 && plan_->slots[root].count == planned.count &&
+                        Bits(plan_->slots[root].dtype) == Bits(planned.dtype);
+    plan_->deliveries.push_back(direct ? Delivery::kDirect : Delivery::kCopy);
+    if (direct) output_of[root] = static_cast<int>(k);
+  }
+  for (int slot = 0; slot < static_cast<int>(plan_->slots.size()); ++slot) {
+    const int output = output_of[RootOf(slot)];
+    if (output < 0) continue;
+    plan_->slots[slot].place = Place::kOutput;
+    plan_->slots[slot].source = output;
+    plan_->output_slots[output].push_back(slot);
+  }
+}
+
+void PlanBuilder::PlaceArena() {
+  std::vector<planner::Block> blocks;
+  std::vector<int> block_of(plan_->slots.size(), -1);
+  for (int slot = 0; slot < static_cast<int>(plan_->slots.size()); ++slot) {
+    const PlannedSlot& planned = plan_->slots[slot];
+    if (root_[slot] != slot || planned.place != Place::kArena) continue;
+    block_of[slot] = static_cast<int>(blocks.size());
+    blocks.push_back({ByteSize(planned.dtype, planned.count), first_[slot], last_[slot]});
+  }
+  const planner::Placement placement = planner::PlaceBlocks(blocks);
+  plan_->arena_bytes = placement.arena_bytes;
+  plan_->input_slots.resize(program_.inputs().size());
+  for (int slot = 0; slot < static_cast<int>(plan_->slots.size()); ++slot) {
+    PlannedSlot& planned = plan_->slots[slot];
+    const int root = RootOf(slot);
+    const PlannedSlot& storage = plan_->slots[root];
+    if (block_of[root] >= 0) planned.offset = placement.offsets[block_of[root]];
+    if (root != slot && storage.place != Place::kArena && storage.place != Place::kOutput) {
+      planned.place = storage.place;  // a view of an input or a constant
+      planned.source = storage.place == Place::kConstant ? root : storage.source;
+    }
+    if (planned.place == Place::kInput) plan_->input_slots[planned.source].push_back(slot);
+  }
+  // A view that shares its input's storage has nothing to do.
+  std::erase_if(plan_->steps, [&](const PlannedStep& planned) {
+    const Step& step = program_.steps()[planned.step];
+    return (step.op->traits & ops::kView) != 0 && !planned.late && step.outputs[0] != kNoSlot &&
+           step.inputs[0] != kNoSlot && plan_->slots[step.outputs[0]].place != Place::kLate &&
+           root_[step.outputs[0]] != step.outputs[0] && RootOf(step.outputs[0]) == RootOf(step.inputs[0]);
+  });
+}
+
+}  // namespace sardonyx::runtime

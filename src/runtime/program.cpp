@@ -1,0 +1,193 @@
+// runtime/program.cpp - prepares the nodes of a graph and caches plans and run states.
+#include "runtime/program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ops/prepare_context.h"
+#include "runtime/plan_builder.h"
+#include "runtime/run_state.h"
+
+namespace sardonyx::runtime {
+
+Program::Program(Graph graph, const ops::Registry& registry, const Logger& logger)
+    : owned_(std::make_unique<Graph>(std::move(graph))), graph_(owned_.get()), registry_(&registry) {
+  Prepare(logger);
+}
+
+Program::Program(Graph* graph, const ops::Registry& registry, const Logger& logger)
+    : graph_(graph), registry_(&registry) {
+  Prepare(logger);
+}
+
+Program::~Program() {
+  for (auto& entry : states_) delete entry.load();  // NOLINT(cppcoreguidelines-owning-memory): see Lease
+}
+
+void Program::Prepare(const Logger& logger) {
+  AddSlots();
+  for (const NodeId id : graph_->order) AddStep(id, logger);
+  futile_.assign(steps_.size(), false);
+}
+
+void Program::AddSlots() {
+  slot_of_.assign(graph_->values.size(), kNoSlot);
+  const auto add = [&](ValueId id) {
+    if (id == kNoValue || slot_of_[id] != kNoSlot) return;
+    slot_of_[id] = static_cast<int>(slots_.size());
+    const ValueInfo& value = graph_->value(id);
+    SlotInfo info{id, value.type, value.constant(), -1};
+    slots_.push_back(std::move(info));
+  };
+  for (const ValueId id : graph_->inputs) {
+    add(id);
+    if (graph_->value(id).constant() == nullptr) inputs_.push_back(slot_of_[id]);
+  }
+  explicit_inputs_ = inputs_.size();
+  for (const Capture& capture : graph_->captures) {
+    add(capture.inner);
+    inputs_.push_back(slot_of_[capture.inner]);
+    slots_.back().constant = nullptr;  // comes from the enclosing run; its plan knows the contents
+  }
+  for (const NodeId id : graph_->order) {
+    const Node& node = graph_->node(id);
+    for (const ValueId input : node.inputs) add(input);
+    for (const ValueId input : node.implicit_inputs) add(input);
+    for (const ValueId output : node.outputs) add(output);
+  }
+  for (const ValueId id : graph_->outputs) {
+    add(id);
+    outputs_.push_back(slot_of_[id]);
+  }
+}
+
+std::string Program::ErrorPrefix(const Step& step) const {
+  const Node& node = graph_->node(step.node);
+  return "[" + node.op_type + "] " + Describe(*graph_, node) + ": ";
+}
+
+static void CheckElementType(const ops::PrepareContext& context) {
+  const ops::OpDef& op = context.op();
+  if (op.types.empty()) return;
+  const auto at = static_cast<std::size_t>(op.typed_input);
+  const bool from_input = context.InputCount() > 0;
+  const DType dtype = from_input ? context.InputDType(at) : context.OutputDType(0);
+  if (dtype == DType::kUndefined || op.types.Has(dtype)) return;
+  context.Unsupported(from_input ? "input " + std::to_string(at) : "output 0", dtype);
+}
+
+void Program::AddStep(NodeId id, const Logger& logger) {
+  const Node& node = graph_->node(id);
+  Step step;
+  step.node = id;
+  step.op = registry_->Find(node.domain, node.op_type, node.since_version);
+  if (step.op == nullptr) {
+    Fail(Code::kNotImplemented, "[", node.op_type, "] ", Describe(*graph_, node), ": ",
+         node.domain.empty() ? "" : node.domain + ".", node.op_type, " version ", node.since_version,
+         " is not implemented");
+  }
+  step.is_if = node.domain.empty() && node.op_type == "If";
+  std::vector<ops::PrepareContext::Input> inputs;
+  for (const ValueId input : node.inputs) {
+    step.inputs.push_back(SlotOf(input));
+    if (input == kNoValue) {
+      inputs.emplace_back();
+    } else {
+      inputs.push_back({graph_->value(input).type, graph_->value(input).constant(), true});
+    }
+  }
+  std::vector<Type> outputs;
+  for (const ValueId output : node.outputs) {
+    step.outputs.push_back(SlotOf(output));
+    outputs.push_back(output == kNoValue ? Type() : graph_->value(output).type);
+    if (output != kNoValue) slots_[SlotOf(output)].producer = static_cast<int>(steps_.size());
+  }
+  ops::PrepareContext context(*graph_, node, *step.op, inputs, outputs);
+  CheckElementType(context);
+  step.prepared = step.op->prepare(context);
+  for (Graph* body : graph_->node(id).Subgraphs()) {
+    step.bodies.push_back(
+        std::unique_ptr<Program>(new Program(body, *registry_, logger)));  // NOLINT: the constructor is private
+    std::vector<int>& captures = step.captures.emplace_back();
+    for (const Capture& capture : body->captures) captures.push_back(SlotOf(capture.outer));
+  }
+  steps_.push_back(std::move(step));
+}
+
+bool Plan::Matches(std::span<const Program::InputFact> inputs) const {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ops::TensorRef& ref = inputs[i].ref;
+    if (input_shapes[i].has_value() != ref.present()) return false;
+    if (ref.present() && !Shape::Equal(*input_shapes[i], ref.shape)) return false;
+  }
+  for (const auto& [input, bytes] : contents) {
+    if (!bytes.empty() && std::memcmp(inputs[input].ref.data, bytes.data(), bytes.size()) != 0) return false;
+  }
+  return true;
+}
+
+std::shared_ptr<const Plan> Program::FindPlan(std::span<const InputFact> inputs) {
+  const std::scoped_lock lock(mutex_);
+  for (auto it = plans_.begin(); it != plans_.end(); ++it) {
+    if (!(*it)->Matches(inputs)) continue;
+    plans_.splice(plans_.begin(), plans_, it);
+    return plans_.front();
+  }
+  // Each round learns which inputs' contents belong to the key, or that knowing them was in vain.
+  std::shared_ptr<Plan> plan;
+  std::vector<std::pair<int, std::set<int>>> asked;
+  for (;;) {
+    PlanBuilder builder(*this, inputs, content_inputs_, futile_);
+    plan = builder.Build();
+    for (const auto& [step, wanted] : asked) {
+      const auto& late = builder.late_steps();
+      if (std::find(late.begin(), late.end(), step) != late.end()) futile_[step] = true;
+    }
+    bool grew = false;
+    for (const auto& [step, wanted] : builder.wanted()) {
+      if (futile_[step]) continue;
+      for (const int input : wanted) {
+        if (std::find(content_inputs_.begin(), content_inputs_.end(), input) != content_inputs_.end()) continue;
+        content_inputs_.push_back(input);
+        grew = true;
+      }
+      asked.emplace_back(step, wanted);
+    }
+    if (!grew) break;
+  }
+  plans_.push_front(plan);
+  if (plans_.size() > kMaxPlans) plans_.pop_back();
+  return plan;
+}
+
+std::shared_ptr<const Plan> Program::MakePlan(std::span<const InputFact> inputs, std::vector<int>* wanted) {
+  static const std::vector<int> no_contents;
+  const std::vector<bool> futile(steps_.size(), false);
+  PlanBuilder builder(*this, inputs, no_contents, futile);
+  std::shared_ptr<const Plan> plan = builder.Build();
+  std::set<int> all;
+  for (const auto& entry : builder.wanted()) all.insert(entry.second.begin(), entry.second.end());
+  wanted->assign(all.begin(), all.end());
+  return plan;
+}
+
+// The atomics own what they point to; a unique_ptr can't be exchanged atomically.
+std::unique_ptr<RunState> Program::Lease() {
+  for (auto& entry : states_) {
+    if (entry.load(std::memory_order_relaxed) == nullptr) continue;
+    if (RunState* state = entry.exchange(nullptr)) return std::unique_ptr<RunState>(state);
+  }
+  return std::make_unique<RunState>(*this);
+}
+
+void Program::GiveBack(std::unique_ptr<RunState> state) {
+  for (auto& entry : states_) {
+    RunState* empty = nullptr;
+    if (entry.compare_exchange_strong(empty, state.get())) {
+      static_cast<void>(state.release());
+      return;
+    }
+  }
+}
+
+}  // namespace sardonyx::runtime

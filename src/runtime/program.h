@@ -1,0 +1,105 @@
+// runtime/program.h - a graph made ready: dense slots, prepared steps, and the cache of its plans and run states.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ops/kernel_context.h"
+#include "ops/op_def.h"
+#include "ops/registry.h"
+#include "runtime/options.h"
+
+namespace sardonyx::runtime {
+
+struct Plan;
+class RunState;
+class Program;
+
+inline constexpr int kNoSlot = -1;
+
+// A node with its kernel. Slots are indices into Program::slots.
+struct Step {
+  NodeId node = kNoNode;
+  const ops::OpDef* op = nullptr;
+  ops::Prepared prepared;
+  std::vector<int> inputs, outputs;
+  std::vector<std::unique_ptr<Program>> bodies;  // one for each subgraph attribute, in order
+  std::vector<std::vector<int>> captures;        // of each body: the slot here behind each Program::captures slot there
+  bool is_if = false;
+};
+
+// What never changes of a value.
+struct SlotInfo {
+  ValueId value = kNoValue;
+  Type type;  // as inferred when the model was loaded
+  const Tensor* constant = nullptr;
+  int producer = -1;  // step
+};
+
+// Constant but for its caches, which guard themselves. Bodies are programs of their own, whose inputs are the explicit
+// ones, then the captured ones.
+class Program {
+ public:
+  // `graph` must be in its newest spelling with types inferred; it is kept. Fails with kNotImplemented naming the node.
+  Program(Graph graph, const ops::Registry& registry, const Logger& logger);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  const Graph& graph() const { return *graph_; }
+  const ops::Registry& registry() const { return *registry_; }
+  const std::vector<SlotInfo>& slots() const { return slots_; }
+  const std::vector<Step>& steps() const { return steps_; }
+  const std::vector<int>& inputs() const { return inputs_; }  // explicit inputs, then captures
+  std::size_t explicit_inputs() const { return explicit_inputs_; }
+  const std::vector<int>& outputs() const { return outputs_; }
+  std::string ErrorPrefix(const Step& step) const;
+
+  // What is known of an input when a plan is made or looked up.
+  struct InputFact {
+    ops::TensorRef ref;  // a tensor that has arrived: shape and host bytes
+    Type type;           // else what is known of it
+    Value known;         // contents that the enclosing plan implies, whatever the run brings
+  };
+  // The plan for these inputs, made if it is new. Thread-safe.
+  std::shared_ptr<const Plan> FindPlan(std::span<const InputFact> inputs);
+  // A plan that is not cached, for facts that the caller's own plan implies. `wanted` collects inputs whose contents
+  // would make more shapes known.
+  std::shared_ptr<const Plan> MakePlan(std::span<const InputFact> inputs, std::vector<int>* wanted);
+  // A run state nobody uses; give it back when the run is over. Lock-free while as many are at hand as threads run.
+  std::unique_ptr<RunState> Lease();
+  void GiveBack(std::unique_ptr<RunState> state);
+
+ private:
+  friend class PlanBuilder;
+  Program(Graph* graph, const ops::Registry& registry, const Logger& logger);  // a body: the graph is the parent's
+  void Prepare(const Logger& logger);
+  void AddSlots();
+  void AddStep(NodeId id, const Logger& logger);
+  int SlotOf(ValueId value) const { return value == kNoValue ? kNoSlot : slot_of_[value]; }
+
+  std::unique_ptr<Graph> owned_;
+  Graph* graph_;
+  const ops::Registry* registry_;
+  std::vector<int> slot_of_;  // by ValueId
+  std::vector<SlotInfo> slots_;
+  std::vector<Step> steps_;
+  std::vector<int> inputs_, outputs_;
+  std::size_t explicit_inputs_ = 0;
+
+  static constexpr std::size_t kMaxPlans = 16;
+  static constexpr std::size_t kStates = 16;
+  std::mutex mutex_;                              // guards plans_, content_inputs_, futile_
+  std::list<std::shared_ptr<const Plan>> plans_;  // most recently used first
+  std::vector<int> content_inputs_;               // inputs whose contents are part of the key
+  std::vector<bool> futile_;                      // by step: knowing contents did not make its shapes known
+  std::array<std::atomic<RunState*>, kStates> states_ = {};
+};
+
+}  // namespace sardonyx::runtime

@@ -1,0 +1,87 @@
+// runtime/run_state.h - the memory of one run: slots, arena, kernel contexts. Leased to one run at a time.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/parallel.h"
+#include "ops/kernel_context.h"
+#include "runtime/plan.h"
+
+namespace sardonyx::runtime {
+
+// Where an output goes: into given memory (`data`), into a slot of the enclosing run (`slot`), or into a Value that is
+// filled (a tensor in it gives its memory if nobody else holds it). All null: the output is not wanted.
+struct OutputTarget {
+  void* data = nullptr;
+  DType dtype = DType::kUndefined;  // of `data`
+  Dims shape;
+  ops::Slot* slot = nullptr;
+  Value* value = nullptr;
+};
+
+class RunState {
+ public:
+  explicit RunState(Program& program);
+  RunState(const RunState&) = delete;
+  RunState& operator=(const RunState&) = delete;
+
+  // Before Execute: every input of the program. The shape's storage and the bytes must outlive the run.
+  void SetInput(std::size_t i, const ops::TensorRef& tensor);
+  void SetInput(std::size_t i, const Value& value);
+  void SetInput(std::size_t i, const ops::Slot& slot);
+
+  // Finds (or is given) the plan, runs its steps, delivers targets[k] for output k. Fails with the kernel's error, its
+  // node named, or with kFail when `options->terminate` is set.
+  void Execute(Parallel* parallel, const RunOptions* options, std::span<const OutputTarget> targets,
+               const std::shared_ptr<const Plan>& plan = nullptr);
+  const Plan* plan() const { return plan_.get(); }
+  // Room for the caller's arguments, kept so that a repeated run allocates nothing.
+  std::vector<OutputTarget>& targets() { return targets_; }
+  std::vector<char>& given_inputs() { return given_inputs_; }
+
+ private:
+  friend struct RunStateHost;
+  void Bind(std::shared_ptr<const Plan> plan);
+  void SetParallel(Parallel* parallel);
+  void PlaceInputs();
+  void PlaceOutputs(std::span<const OutputTarget> targets);
+  bool OverlapsInput(const void* data, std::size_t bytes) const;
+  void RunSteps();
+  void RunStep(const PlannedStep& planned);
+  void RunLate(const Step& step, ops::KernelContext& context);
+  bool RunLateView(const Step& step);
+  void RunIf(const Step& step, const PlannedStep& planned);
+  RunState& Child(const Step& step, std::size_t step_index, std::size_t body);
+  void RunBody(std::size_t step_index, std::size_t body, std::span<const Value> inputs,
+               std::span<const OutputTarget> targets, const std::shared_ptr<const Plan>& plan);
+  void Deliver(std::span<const OutputTarget> targets);
+  void DeliverOne(std::size_t k, const OutputTarget& target);
+  void Clean();
+
+  Program& program_;
+  std::shared_ptr<const Plan> plan_;
+  std::vector<ops::Slot> slots_;
+  std::vector<ops::Slot*> pointers_;          // of all contexts' inputs and outputs
+  std::vector<ops::KernelContext> contexts_;  // by step
+  std::vector<Program::InputFact> facts_;     // by input
+  std::vector<Value> input_values_;           // inputs that are no tensors
+  std::vector<int> late_slots_;
+  std::vector<std::vector<std::unique_ptr<RunState>>> children_;  // by step, by body
+  std::vector<std::vector<OutputTarget>> body_targets_;           // by step
+  std::vector<std::shared_ptr<Buffer>> spare_outputs_;            // of outputs not wanted, or bound over an input
+  std::vector<bool> copy_spare_;  // by output: computed in spare_outputs_, to be copied at the end
+  std::shared_ptr<Buffer> arena_, scratch_;
+  std::vector<OutputTarget> targets_;
+  std::vector<char> given_inputs_;
+  Parallel* parallel_ = nullptr;
+  const RunOptions* options_ = nullptr;
+};
+
+// A tensor as a slot shows it, and the memory of a slot whose shape comes with the run.
+ops::TensorRef RefOf(const Tensor& tensor);
+void AllocateDynamic(ops::Slot& slot, DType dtype, Dims shape);
+
+}  // namespace sardonyx::runtime

@@ -1,0 +1,270 @@
+// runtime/session.cpp - creating a session and running it.
+#include "runtime/session.h"
+
+#include "ir/text.h"
+#include "model/load.h"
+#include "runtime/build.h"
+#include "runtime/program.h"
+#include "runtime/run_state.h"
+
+namespace sardonyx::runtime {
+namespace {
+
+model::LoadOptions LoadOptionsOf(const SessionOptions& options, const Logger& logger) {
+  model::LoadOptions load;
+  load.logger = &logger;
+  load.external_files = options.external_files;
+  load.external_data_folder = options.Config("session.model_external_initializers_file_folder_path", "");
+  return load;
+}
+
+Logger LoggerOf(const Environment& environment, const SessionOptions& options) {
+  return Logger(options.log_sink ? options.log_sink : environment.logger().sink(), options.log_id,
+                options.log_severity);
+}
+
+std::vector<std::string> NamesOf(const std::vector<Port>& ports) {
+  std::vector<std::string> names;
+  for (const Port& port : ports) names.push_back(port.name);
+  return names;
+}
+
+std::string Listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < 20; ++i) text += (i ? ", '" : "'") + names[i] + "'";
+  if (names.size() > 20) text += ", ... (" + std::to_string(names.size()) + " in all)";
+  return text;
+}
+
+std::string Suggestion(std::string_view name, const std::vector<std::string>& names) {
+  const std::string closest = ClosestName(name, names);
+  return closest.empty() ? "" : "; did you mean '" + closest + "'?";
+}
+
+// Held while the pool's workers should look out for work.
+class ActiveRun {
+ public:
+  explicit ActiveRun(ThreadPool& pool) : pool_(pool) { pool_.BeginRun(); }
+  ~ActiveRun() { pool_.EndRun(); }
+  ActiveRun(const ActiveRun&) = delete;
+  ActiveRun& operator=(const ActiveRun&) = delete;
+
+ private:
+  ThreadPool& pool_;
+};
+
+// Gives the state back however the run ends.
+class LeasedState {
+ public:
+  explicit LeasedState(Program& program) : program_(program), state_(program.Lease()) {}
+  ~LeasedState() { program_.GiveBack(std::move(state_)); }
+  LeasedState(const LeasedState&) = delete;
+  LeasedState& operator=(const LeasedState&) = delete;
+  RunState& operator*() { return *state_; }
+  RunState* operator->() { return state_.get(); }
+
+ private:
+  Program& program_;
+  std::unique_ptr<RunState> state_;
+};
+
+}  // namespace
+
+Session::~Session() = default;
+
+std::unique_ptr<Session> Session::FromFile(std::shared_ptr<Environment> environment, const std::string& path,
+                                           SessionOptions options) {
+  const Logger logger = LoggerOf(*environment, options);
+  auto model = std::make_shared<Model>(model::LoadFile(path, LoadOptionsOf(options, logger)));
+  try {
+    return FromModel(std::move(environment), std::move(model), std::move(options));
+  } catch (const Error& error) {
+    throw Error(error.code(), path + ": " + error.what());
+  }
+}
+
+std::unique_ptr<Session> Session::FromBytes(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes,
+                                            std::shared_ptr<const void> owner, SessionOptions options) {
+  const Logger logger = LoggerOf(*environment, options);
+  auto model = std::make_shared<Model>(model::LoadBytes(bytes, std::move(owner), LoadOptionsOf(options, logger)));
+  return FromModel(std::move(environment), std::move(model), std::move(options));
+}
+
+std::unique_ptr<Session> Session::FromModel(std::shared_ptr<Environment> environment,
+                                            std::shared_ptr<const Model> model, SessionOptions options) {
+  std::unique_ptr<Session> session(new Session());  // NOLINT: the constructor is private
+  session->environment_ = std::move(environment);
+  session->model_ = std::move(model);
+  session->options_ = std::move(options);
+  session->Build();
+  return session;
+}
+
+void Session::Build() {
+  logger_ = LoggerOf(*environment_, options_);
+  parallel_ = environment_->MakeParallel(options_.use_environment_pool ? environment_->pool_threads()
+                                                                       : options_.intra_op_threads);
+  Graph graph = BuildGraph(*environment_, *model_, options_, logger_);
+  AddPorts(graph);
+  for (const NodeId id : graph.order) {
+    const Node& node = graph.node(id);
+    placement_.push_back({node.name, node.op_type, "CPUExecutionProvider", "", 0});
+  }
+  program_ = std::make_unique<Program>(std::move(graph), environment_->registry(), logger_);
+}
+
+void Session::AddPorts(const Graph& graph) {
+  std::vector<int> overridable_at;
+  int at = 0;
+  for (const ValueId id : graph.inputs) {
+    const ValueInfo& value = graph.value(id);
+    if (value.constant() != nullptr) continue;  // a constant that old models list among the inputs
+    if (value.initializer) {
+      overridable_.push_back({value.name, value.type});
+      defaults_.emplace_back(value.initializer->tensor);
+      overridable_at.push_back(at);
+    } else {
+      inputs_.push_back({value.name, value.type});
+      program_input_.push_back(at);
+    }
+    ++at;
+  }
+  program_input_.insert(program_input_.end(), overridable_at.begin(), overridable_at.end());
+  for (const ValueId id : graph.outputs) outputs_.push_back({graph.value(id).name, graph.value(id).type});
+}
+
+std::string Session::ProgramText() const { return ToText(program_->graph()); }
+
+std::optional<std::size_t> Session::FindInput(std::string_view name) const {
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    if (inputs_[i].name == name) return i;
+  for (std::size_t i = 0; i < overridable_.size(); ++i)
+    if (overridable_[i].name == name) return inputs_.size() + i;
+  return std::nullopt;
+}
+
+std::optional<std::size_t> Session::FindOutput(std::string_view name) const {
+  for (std::size_t i = 0; i < outputs_.size(); ++i)
+    if (outputs_[i].name == name) return i;
+  return std::nullopt;
+}
+
+void Session::FailUnknownInput(std::string_view name) const {
+  const std::vector<std::string> names = NamesOf(inputs_);
+  std::vector<std::string> all = names;
+  for (const Port& port : overridable_) all.push_back(port.name);
+  Fail(Code::kInvalidArgument, "the model has no input '", name, "'; its inputs are ", Listed(names),
+       Suggestion(name, all));
+}
+
+void Session::FailUnknownOutput(std::string_view name) const {
+  const std::vector<std::string> names = NamesOf(outputs_);
+  Fail(Code::kInvalidArgument, "the model has no output '", name, "'; its outputs are ", Listed(names),
+       Suggestion(name, names));
+}
+
+void Session::CheckInput(const Port& port, const Value& value) const {
+  const Type& type = port.type;
+  const auto fail = [&](const auto&... parts) {
+    Fail(Code::kInvalidArgument, "input '", port.name, "': expected ", type.ToText(), ", found ", parts...);
+  };
+  switch (type.kind) {
+    case TypeKind::kTensor: {
+      if (!value.is_tensor()) return fail("a ", value.KindName());
+      const Tensor& tensor = value.tensor();
+      if (tensor.dtype() != type.dtype && type.dtype != DType::kUndefined) fail("element type ", Name(tensor.dtype()));
+      if (!type.has_rank) return;
+      if (tensor.shape().rank() != type.rank())
+        fail("rank ", tensor.shape().rank(), ", shape ", ToText(tensor.shape()));
+      for (std::size_t i = 0; i < type.rank(); ++i) {
+        if (type.dims[i].known() && type.dims[i].number() != tensor.shape()[i])
+          fail("dimension ", i, " of ", tensor.shape()[i], " instead of ", type.dims[i].number(), ", shape ",
+               ToText(tensor.shape()));
+      }
+      return;
+    }
+    case TypeKind::kSequence:
+      if (!value.is_sequence()) fail("a ", value.KindName());
+      return;
+    case TypeKind::kMap:
+      if (!value.is_map()) fail("a ", value.KindName());
+      return;
+    case TypeKind::kSparseTensor:
+      if (!value.is_sparse()) fail("a ", value.KindName());
+      return;
+    case TypeKind::kOptional:
+    case TypeKind::kNone:
+      return;
+  }
+}
+
+void Session::SetInputs(RunState& state, std::span<const std::size_t> indices,
+                        std::span<const Value* const> inputs) const {
+  std::vector<char>& given = state.given_inputs();
+  given.assign(program_input_.size(), 0);
+  for (std::size_t j = 0; j < indices.size(); ++j) {
+    const Port& port = InputPort(indices[j]);
+    if (given[indices[j]]) Fail(Code::kInvalidArgument, "input '", port.name, "' is given twice");
+    given[indices[j]] = 1;
+    static const Value nothing;
+    const Value& value = inputs[j] != nullptr ? *inputs[j] : nothing;
+    CheckInput(port, value);
+    state.SetInput(static_cast<std::size_t>(program_input_[indices[j]]), value);
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i]) continue;
+    if (i >= inputs_.size()) {
+      state.SetInput(static_cast<std::size_t>(program_input_[i]), defaults_[i - inputs_.size()]);
+    } else {
+      std::vector<std::string> found;
+      for (const std::size_t index : indices) found.push_back(InputPort(index).name);
+      Fail(Code::kInvalidArgument, "input '", inputs_[i].name, "' (", inputs_[i].type.ToText(),
+           ") is missing; given are ", found.empty() ? "none" : Listed(found));
+    }
+  }
+}
+
+void Session::Run(const RunOptions& run_options, std::span<const std::size_t> input_indices,
+                  std::span<const Value* const> inputs, std::span<const std::size_t> output_indices,
+                  std::span<Value> outputs) {
+  LeasedState state(*program_);
+  SetInputs(*state, input_indices, inputs);
+  std::vector<OutputTarget>& targets = state->targets();
+  targets.assign(outputs_.size(), OutputTarget());
+  for (std::size_t k = 0; k < output_indices.size(); ++k) {
+    OutputTarget& target = targets[output_indices[k]];
+    if (target.data != nullptr || target.value != nullptr)
+      Fail(Code::kInvalidArgument, "output '", outputs_[output_indices[k]].name, "' is asked for twice");
+    if (outputs[k].is_tensor()) {
+      Tensor& tensor = outputs[k].tensor();
+      // An empty tensor has no bytes; any address marks it as given.
+      target = {tensor.raw() != nullptr ? tensor.raw() : &outputs[k], tensor.dtype(), tensor.shape(), nullptr, nullptr};
+    } else {
+      target.value = &outputs[k];
+    }
+  }
+  const ActiveRun active(environment_->pool());
+  state->Execute(parallel_.get(), &run_options, targets);
+}
+
+std::vector<Value> Session::Run(const RunOptions& run_options, const std::vector<std::pair<std::string, Value>>& inputs,
+                                const std::vector<std::string>& output_names) {
+  std::vector<std::size_t> input_indices, output_indices;
+  std::vector<const Value*> values;
+  for (const auto& [name, value] : inputs) {
+    const auto index = FindInput(name);
+    if (!index) FailUnknownInput(name);
+    input_indices.push_back(*index);
+    values.push_back(&value);
+  }
+  for (const std::string& name : output_names) {
+    const auto index = FindOutput(name);
+    if (!index) FailUnknownOutput(name);
+    output_indices.push_back(*index);
+  }
+  std::vector<Value> outputs(output_indices.size());
+  Run(run_options, input_indices, values, output_indices, outputs);
+  return outputs;
+}
+
+}  // namespace sardonyx::runtime
