@@ -16,8 +16,8 @@ void ExpectDisjoint(const std::vector<Block>& blocks, const Placement& placement
       const bool together = blocks[a].first <= blocks[b].last && blocks[b].first <= blocks[a].last;
       const bool overlap = placement.offsets[a] < placement.offsets[b] + blocks[b].bytes &&
                            placement.offsets[b] < placement.offsets[a] + blocks[a].bytes;
-      if (blocks[a].bytes != 0 && blocks[b].bytes != 0)
-        EXPECT_FALSE(together && overlap) << "blocks " << a << " and " << b;
+      EXPECT_FALSE(together && overlap && blocks[a].bytes != 0 && blocks[b].bytes != 0)
+          << "blocks " << a << " and " << b;
     }
   }
 }
