@@ -67,7 +67,7 @@ std::size_t ConvF32ScratchBytes(const ConvShape& shape, int threads, const TileF
 void ConvF32(const ConvF32Args& args, Parallel& parallel, std::byte* scratch);
 
 // The transposed convolution; w: [in_channels, out_channels / groups, kD, kH, kW], as ONNX ConvTranspose has it.
-// The same rules as above.
+// The same rules as above, but its packed weights depend on strides and dilations, too.
 std::size_t ConvTransposeF32PackedCount(const ConvShape& shape, const TileF32Set* tiles = nullptr);
 void PackConvTransposeF32Weights(const ConvShape& shape, const float* w, float* packed, Parallel& parallel,
                                  const TileF32Set* tiles = nullptr);

@@ -2,50 +2,15 @@
 // second.
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdlib>
-#include <memory>
-#include <vector>
+#include <string>
 
 #include "kernels/gemm/gemm.h"
-#include "kernels/gemm/tile_f32.h"
+#include "kernels/gemm/kernel_bench.h"
 
 namespace sardonyx::kernels {
 namespace {
 
 using std::int64_t;
-
-struct Free {
-  void operator()(void* p) const { std::free(p); }
-};
-using Floats = std::unique_ptr<float[], Free>;
-
-Floats Filled(std::size_t count) {
-  const std::size_t bytes = (count * sizeof(float) + 63) / 64 * 64 + 64;
-  Floats p(static_cast<float*>(std::aligned_alloc(64, bytes)));
-  for (std::size_t i = 0; i < count; ++i) p[i] = static_cast<float>(i % 17) * 0.125f - 1;
-  return p;
-}
-
-// FLOP/s of the tile itself on data in the first cache level: what the driver can reach at most.
-double TileCeiling(const TileF32Set& set) {
-  const Floats a = Filled(14 * 64), b = Filled(64 * 32), c = Filled(14 * 32);
-  TileF32Args t;
-  t.a0 = a.get(), t.a_row_stride = 64, t.k = 64, t.b = b.get(), t.b_stride = set.columns;
-  t.a1 = t.a0 + (set.rows + 1) / 2 * 64;
-  t.c0 = c.get(), t.c_row_stride = 32, t.columns = set.columns, t.c1 = t.c0 + (set.rows + 1) / 2 * 32;
-  t.prefetch = reinterpret_cast<const char*>(b.get());
-  t.taps = 1;
-  double best = 0;
-  for (int repeat = 0; repeat < 20; ++repeat) {
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < 200; ++i) set.wide[set.rows - 1](t);
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-    best = std::max(best, 200.0 * 2 * 64 * set.rows * set.columns / time.count());
-  }
-  return best;
-}
 
 // Arguments: ISA, M, N, K, 1 if B is packed beforehand, copies of B used in turn (more than fit the caches: as in a
 // network).
@@ -71,12 +36,10 @@ void Gemm(benchmark::State& state) {
     GemmF32(g, serial, reinterpret_cast<std::byte*>(scratch.get()));
     benchmark::ClobberMemory();
   }
-  const double flop = 2.0 * static_cast<double>(g.m * g.n * g.k * state.iterations());
-  state.counters["flops"] = benchmark::Counter(flop, benchmark::Counter::kIsRate);
-  state.counters["share"] = benchmark::Counter(flop / TileCeiling(set), benchmark::Counter::kIsRate);
+  const double flop = 2.0 * static_cast<double>(g.m * g.n * g.k);
+  SetRates(state, flop, set);
   state.counters["B_bytes"] =
       benchmark::Counter(4.0 * static_cast<double>(g.n * g.k * state.iterations()), benchmark::Counter::kIsRate);
-  state.SetLabel(std::string(Name(isa)));
 }
 
 void Sizes(benchmark::internal::Benchmark* bench) {

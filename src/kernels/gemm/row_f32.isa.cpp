@@ -135,4 +135,20 @@ void Dots(int64_t k, int64_t n, const float* a, const float* b, ptrdiff_t ldb, f
   for (; j < n; ++j) DotRows<1>(k, a, b + j * ldb, ldb, sums + j);
 }
 
+// Sixteen columns at a time: whole cache lines of src are read, and sixteen lines of dst stay open.
+void Transpose(int64_t rows, int64_t columns, const float* src, ptrdiff_t src_stride, float* dst,
+               ptrdiff_t dst_stride) {
+  const int64_t whole_rows = rows & ~int64_t{3}, whole_columns = columns & ~int64_t{3};
+  for (int64_t first = 0; first < whole_columns; first += 16) {
+    const int64_t end = first + 16 < whole_columns ? first + 16 : whole_columns;
+    for (int64_t r = 0; r < whole_rows; r += 4)
+      for (int64_t c = first; c < end; c += 4)
+        Transpose4x4(src + r * src_stride + c, src_stride, dst + c * dst_stride + r, dst_stride);
+  }
+  for (int64_t r = 0; r < whole_rows; ++r)
+    for (int64_t c = whole_columns; c < columns; ++c) dst[c * dst_stride + r] = src[r * src_stride + c];
+  for (int64_t r = whole_rows; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c) dst[c * dst_stride + r] = src[r * src_stride + c];
+}
+
 }  // namespace sardonyx::kernels::SDX_ISA

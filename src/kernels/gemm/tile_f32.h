@@ -59,6 +59,20 @@ struct RowEpilogue {
   Activation activation;
 };
 
+struct DepthwiseArgs {
+  const float* x;
+  std::ptrdiff_t pixel_stride;
+  const float* w;
+  const std::ptrdiff_t* x_offsets;
+  const std::ptrdiff_t* w_offsets;
+  std::int64_t taps;
+  std::int64_t pixels;
+  std::int64_t channels;
+  float* sums;
+  std::ptrdiff_t sums_stride;
+  bool accumulate;
+};
+
 using TileF32Fn = void(const TileF32Args&);
 
 struct TileF32Set {
@@ -81,6 +95,15 @@ struct TileF32Set {
                std::ptrdiff_t ldb, float* sums);
   // sums[j] = sum over i of a[i] * b[j * ldb + i], j < n: dot products
   void (*dots)(std::int64_t k, std::int64_t n, const float* a, const float* b, std::ptrdiff_t ldb, float* sums);
+  // dst[c * dst_stride + r] = src[r * src_stride + c], r < rows, c < columns
+  void (*transpose)(std::int64_t rows, std::int64_t columns, const float* src, std::ptrdiff_t src_stride, float* dst,
+                    std::ptrdiff_t dst_stride);
+  // sums[i] = sum over t of w[t] * x[offsets[t] + i], i < count: depthwise convolution of a plane
+  void (*weighted_sums)(const float* x, const std::ptrdiff_t* offsets, const float* w, std::int64_t taps,
+                        std::int64_t count, float* sums);
+  // sums[p * sums_stride + c] (+)= sum over t of w[w_offsets[t] + c] * x[x_offsets[t] + p * pixel_stride + c] for
+  // p < pixels, c < channels: depthwise convolution of channels-last pixels
+  void (*depthwise_pixels)(const DepthwiseArgs& args);
 };
 
 #define SDX_DECLARE(isa)          \

@@ -115,8 +115,21 @@ constexpr auto MakeTable(std::integer_sequence<int, I...>) {
 constexpr auto kWide = MakeTable<kVectors>(std::make_integer_sequence<int, kRows>());
 constexpr auto kNarrow = MakeTable<kVectors / 2>(std::make_integer_sequence<int, kRows>());
 constexpr Isa kIsa = Isa::SDX_ISA;
-constexpr TileF32Set kSet = {kIsa,      kRows,    kVectors* kLanes, kWide.run, kNarrow.run,
-                             PackPanel, Activate, FinishRow,        Gemv,      Dots};
+constexpr TileF32Set kSet = {
+    .isa = kIsa,
+    .rows = kRows,
+    .columns = kVectors * kLanes,
+    .wide = kWide.run,
+    .narrow = kNarrow.run,
+    .pack_panel = PackPanel,
+    .activate = Activate,
+    .finish_row = FinishRow,
+    .gemv = Gemv,
+    .dots = Dots,
+    .transpose = Transpose,
+    .weighted_sums = WeightedSums,
+    .depthwise_pixels = DepthwisePixels,
+};
 
 }  // namespace
 

@@ -1,0 +1,302 @@
+// kernels/conv/conv_f32.cpp - which way a convolution goes, its packed weights and its scratch.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/conv/conv.h"
+#include "kernels/conv/depthwise.h"
+#include "kernels/conv/implicit_gemm.h"
+#include "kernels/gemm/gemm.h"
+
+namespace sardonyx::kernels {
+namespace {
+
+using std::int64_t;
+using std::ptrdiff_t;
+
+enum class Way : std::uint8_t {
+  kPlanes,     // depthwise, channels first: weights as they are
+  kPixels,     // depthwise, channels last: weights [taps][C]
+  kPointwise,  // 1x1, channels first: y[M, pixels] = w[M, C] x[C, pixels]; weights as they are
+  kDense,      // implicit GEMM: weights in panels
+};
+
+const TileF32Set& Tiles(const TileF32Set* tiles) { return tiles != nullptr ? *tiles : BestTilesF32(); }
+std::size_t RoundUp64(std::size_t bytes) { return (bytes + 63) & ~std::size_t{63}; }
+std::size_t FloatBytes(int64_t count) { return RoundUp64(static_cast<std::size_t>(count) * sizeof(float)); }
+bool IsFirst(ImageLayout layout) { return layout == ImageLayout::kChannelsFirst; }
+
+// Only what packed weights may depend on.
+Way ChooseWay(const ConvShape& s) {
+  const int64_t group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups;
+  if (group_in == 1 && (group_out == 1 || (s.groups > 1 && IsFirst(s.out_layout))))
+    return IsFirst(s.out_layout) ? Way::kPlanes : Way::kPixels;
+  if (Product(s.kernel) == 1 && IsFirst(s.in_layout) && IsFirst(s.out_layout)) return Way::kPointwise;
+  return Way::kDense;
+}
+
+// Moves a trivial width out of the way (a column is a row), and makes one row of a 1x1 convolution that reads in order.
+ConvShape Normalized(const ConvShape& shape) {
+  ConvShape s = shape;
+  for (int turn = 0; turn < 2 && s.in[2] == 1 && s.out[2] == 1 && s.kernel[2] == 1 && s.pad_begin[2] == 0; ++turn)
+    for (Index3* v : {&s.in, &s.out, &s.kernel, &s.stride, &s.dilation, &s.pad_begin}) {
+      const int64_t trivial = v == &s.pad_begin ? 0 : 1;
+      *v = {trivial, (*v)[0], (*v)[1]};
+    }
+  if (Product(s.kernel) == 1 && s.in == s.out && Product(s.stride) == 1 && s.pad_begin == Index3{0, 0, 0}) {
+    s.in = s.out = {1, 1, Product(s.in)};
+    if (!IsFirst(s.in_layout) && !IsFirst(s.out_layout)) {
+      s.in[2] = s.out[2] = s.in[2] * s.batch;
+      s.batch = 1;
+    }
+  }
+  return s;
+}
+
+// How the dense way reads its input.
+struct DenseInput {
+  explicit DenseInput(const ConvShape& s) {
+    for (int i = 0; i < 3; ++i) halo.size[i] = (s.out[i] - 1) * s.stride[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
+    halo.lead = s.pad_begin;
+    halo.channels = s.in_channels;
+    in_place = !IsFirst(s.in_layout) && s.pad_begin == Index3{0, 0, 0} && halo.size[0] <= s.in[0] &&
+               halo.size[1] <= s.in[1] && halo.size[2] <= s.in[2];
+    if (in_place) halo.size = s.in;
+    // The taps of a kernel row are consecutive pixels: one long sum.
+    merged = s.groups == 1 && s.dilation[2] == 1;
+    taps = s.kernel[0] * s.kernel[1] * (merged ? 1 : s.kernel[2]);
+    k = s.in_channels / s.groups * (merged ? s.kernel[2] : 1);
+  }
+  std::size_t OffsetBytes() const { return RoundUp64(static_cast<std::size_t>(taps) * sizeof(ptrdiff_t)); }
+
+  HaloedImage halo;
+  bool in_place;
+  bool merged;
+  int64_t taps, k;
+};
+
+void SetTapOffsets(const ConvShape& s, const DenseInput& input, ptrdiff_t* offsets) {
+  const Index3 pitch = input.halo.Pitch();
+  for (int64_t d = 0; d < s.kernel[0]; ++d)
+    for (int64_t h = 0; h < s.kernel[1]; ++h)
+      for (int64_t w = 0; w < (input.merged ? 1 : s.kernel[2]); ++w)
+        *offsets++ = d * s.dilation[0] * pitch[0] + h * s.dilation[1] * pitch[1] + w * s.dilation[2] * pitch[2];
+}
+
+void RunDense(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parallel, std::byte* scratch) {
+  const ConvShape s = Normalized(args.shape);
+  const DenseInput input(s);
+  auto* offsets = reinterpret_cast<ptrdiff_t*>(scratch);
+  SetTapOffsets(s, input, offsets);
+  const Index3 pitch = input.halo.Pitch();
+  ImplicitGemm g{};
+  g.tiles = &tiles;
+  g.x_image_stride = Product(s.in) * s.in_channels;
+  g.x_image_floats = input.halo.Floats();
+  for (int i = 0; i < 3; ++i) g.x_step[i] = s.stride[i] * pitch[i];
+  g.tap_offsets = offsets;
+  g.taps = input.taps;
+  g.k = input.k;
+  g.groups = s.groups;
+  g.group_in = s.in_channels / s.groups;
+  g.group_out = s.out_channels / s.groups;
+  g.weights = args.packed_weights;
+  g.count = s.out;
+  g.out_layout = s.out_layout;
+  g.out_pixels = Product(s.out);
+  g.y_step = {s.out[1] * s.out[2], s.out[2], 1};
+  g.epilogue = &args.epilogue;
+  g.y = args.y;
+  g.residual = args.epilogue.residual;
+  if (input.in_place) {
+    g.x = args.x;
+    g.images = s.batch;
+    return RunImplicitGemm(g, parallel);
+  }
+  float* image = reinterpret_cast<float*>(scratch + input.OffsetBytes());
+  g.x = image;
+  g.images = 1;
+  const int64_t y_floats = g.out_pixels * s.out_channels;
+  for (int64_t n = 0; n < s.batch; ++n) {
+    FillHalo(tiles, input.halo, s.in, args.x + n * g.x_image_stride, s.in_layout, image, parallel);
+    g.y = args.y + n * y_floats;
+    if (g.residual != nullptr) g.residual = args.epilogue.residual + n * y_floats;
+    RunImplicitGemm(g, parallel);
+  }
+}
+
+// A strided or padded 1x1 convolution first takes the positions it reads out of x.
+bool NeedsSampling(const ConvShape& s) {
+  return s.in != s.out || Product(s.stride) != 1 || s.pad_begin != Index3{0, 0, 0};
+}
+
+void Sample(const ConvShape& s, const float* x, float* dst, Parallel& parallel) {
+  const int64_t rows = s.out[0] * s.out[1];
+  parallel.For(s.in_channels, std::max<int64_t>(1, 8192 / Product(s.out)), [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c)
+      for (int64_t row = 0; row < rows; ++row) {
+        float* out = dst + (c * rows + row) * s.out[2];
+        const int64_t d = row / s.out[1] * s.stride[0] - s.pad_begin[0];
+        const int64_t h = row % s.out[1] * s.stride[1] - s.pad_begin[1];
+        const bool inside = d >= 0 && d < s.in[0] && h >= 0 && h < s.in[1];
+        for (int64_t i = 0; i < s.out[2]; ++i) {
+          const int64_t w = i * s.stride[2] - s.pad_begin[2];
+          out[i] = inside && w >= 0 && w < s.in[2] ? x[((c * s.in[0] + d) * s.in[1] + h) * s.in[2] + w] : 0;
+        }
+      }
+  });
+}
+
+// One group of one image, or all images of an ungrouped convolution.
+GemmF32Args PointwiseGemm(const ConvF32Args& args, const TileF32Set& tiles) {
+  const ConvShape& s = args.shape;
+  const int64_t pixels = Product(s.out);
+  GemmF32Args g;
+  g.m = s.out_channels / s.groups;
+  g.n = pixels;
+  g.k = s.in_channels / s.groups;
+  g.a = args.packed_weights;
+  g.lda = g.k;
+  g.b = args.x;
+  g.ldb = pixels;
+  g.c = args.y;
+  g.ldc = pixels;
+  g.tiles = &tiles;
+  g.epilogue = args.epilogue;
+  g.epilogue.bias_m = args.epilogue.bias_n;
+  g.epilogue.bias_n = nullptr;
+  g.epilogue.residual_stride = pixels;
+  if (s.groups == 1 && !NeedsSampling(s)) {
+    g.batch = s.batch;
+    g.b_batch_stride = pixels * s.in_channels;
+    g.c_batch_stride = pixels * s.out_channels;
+    g.residual_batch_stride = g.c_batch_stride;
+  }
+  return g;
+}
+
+std::size_t SampleBytes(const ConvShape& s) {
+  return NeedsSampling(s) ? FloatBytes(Product(s.out) * s.in_channels) : 0;
+}
+
+void RunPointwise(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parallel, std::byte* scratch) {
+  const ConvShape& s = args.shape;
+  const GemmF32Args whole = PointwiseGemm(args, tiles);
+  if (whole.batch == s.batch && s.groups == 1 && !NeedsSampling(s)) return GemmF32(whole, parallel, scratch);
+  float* sampled = reinterpret_cast<float*>(scratch);
+  for (int64_t n = 0; n < s.batch; ++n) {
+    const float* x = args.x + n * Product(s.in) * s.in_channels;
+    if (NeedsSampling(s)) Sample(s, x, sampled, parallel), x = sampled;
+    for (int64_t group = 0; group < s.groups; ++group) {
+      GemmF32Args g = whole;
+      const int64_t y = (n * s.groups + group) * g.m * g.n;
+      g.a += group * g.m * g.k;
+      g.b = x + group * g.k * g.n;
+      g.c += y;
+      if (g.epilogue.residual != nullptr) g.epilogue.residual += y;
+      if (g.epilogue.bias_m != nullptr) g.epilogue.bias_m += group * g.m;
+      GemmF32(g, parallel, scratch + SampleBytes(s));
+    }
+  }
+}
+
+void PackPanels(const ConvShape& s, const float* w, float* packed, Parallel& parallel, const TileF32Set& tiles) {
+  const int64_t group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups, taps = Product(s.kernel);
+  const int64_t nr = tiles.columns, panels = CeilDivide(group_out, nr);
+  parallel.For(s.groups * panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t first = unit % panels * nr, columns = std::min(nr, group_out - first);
+      const float* src = w + (unit / panels * group_out + first) * group_in * taps;
+      float* dst = packed + unit * nr * group_in * taps;
+      for (int64_t c = 0; c < group_in; ++c)
+        for (int64_t t = 0; t < taps; ++t) {
+          float* out = dst + (t * group_in + c) * nr;
+          for (int64_t j = 0; j < columns; ++j) out[j] = src[(j * group_in + c) * taps + t];
+          std::fill(out + columns, out + nr, 0.0f);
+        }
+    }
+  });
+}
+
+// Depthwise with different layouts: x is first brought into the layout of y.
+void ChangeLayout(const ConvShape& s, const TileF32Set& tiles, const float* x, float* dst) {
+  const int64_t pixels = Product(s.in), c = s.in_channels;
+  for (int64_t n = 0; n < s.batch; ++n, x += pixels * c, dst += pixels * c) {
+    if (IsFirst(s.in_layout))
+      tiles.transpose(c, pixels, x, pixels, dst, c);
+    else
+      tiles.transpose(pixels, c, x, c, dst, pixels);
+  }
+}
+
+void RunDepthwise(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parallel, std::byte* scratch) {
+  ConvF32Args a = args;
+  if (a.shape.in_layout != a.shape.out_layout) {
+    float* copy = reinterpret_cast<float*>(scratch);
+    scratch += FloatBytes(a.shape.batch * Product(a.shape.in) * a.shape.in_channels);
+    ChangeLayout(a.shape, tiles, a.x, copy);
+    a.x = copy;
+    a.shape.in_layout = a.shape.out_layout;
+  }
+  const bool planes = IsFirst(a.shape.out_layout);
+  // A 1x1 kernel would merge the batch of channels-last images into one, which is right for pixels, too.
+  a.shape = Normalized(a.shape);
+  if (planes)
+    DepthwisePlanes(a, tiles, parallel, scratch);
+  else
+    DepthwisePixels(a, tiles, parallel);
+}
+
+}  // namespace
+
+std::size_t ConvF32PackedCount(const ConvShape& s, const TileF32Set* tiles) {
+  const int64_t taps = Product(s.kernel);
+  if (ChooseWay(s) != Way::kDense) return static_cast<std::size_t>(s.out_channels * (s.in_channels / s.groups) * taps);
+  return static_cast<std::size_t>(
+      PanelWeightFloats(Tiles(tiles), s.groups, s.in_channels / s.groups, s.out_channels / s.groups, taps));
+}
+
+void PackConvF32Weights(const ConvShape& s, const float* w, float* packed, Parallel& parallel,
+                        const TileF32Set* tiles) {
+  const int64_t taps = Product(s.kernel);
+  switch (ChooseWay(s)) {
+    case Way::kPlanes:
+    case Way::kPointwise:
+      std::memcpy(packed, w, ConvF32PackedCount(s, tiles) * sizeof(float));
+      return;
+    case Way::kPixels:
+      return Tiles(tiles).transpose(s.out_channels, taps, w, taps, packed, s.out_channels);
+    case Way::kDense:
+      return PackPanels(s, w, packed, parallel, Tiles(tiles));
+  }
+}
+
+std::size_t ConvF32ScratchBytes(const ConvShape& shape, int threads, const TileF32Set* tiles) {
+  const Way way = ChooseWay(shape);
+  if (way == Way::kDense) {
+    const DenseInput input(Normalized(shape));
+    return input.OffsetBytes() + (input.in_place ? 0 : FloatBytes(input.halo.Floats()));
+  }
+  if (way == Way::kPointwise) {
+    ConvF32Args args;
+    args.shape = shape;
+    return SampleBytes(shape) + GemmF32ScratchBytes(PointwiseGemm(args, Tiles(tiles)), threads);
+  }
+  std::size_t bytes = 0;
+  if (shape.in_layout != shape.out_layout) bytes = FloatBytes(shape.batch * Product(shape.in) * shape.in_channels);
+  return way == Way::kPlanes ? bytes + DepthwisePlanesScratchBytes(Normalized(shape), threads) : bytes;
+}
+
+void ConvF32(const ConvF32Args& args, Parallel& parallel, std::byte* scratch) {
+  const TileF32Set& tiles = Tiles(args.tiles);
+  switch (ChooseWay(args.shape)) {
+    case Way::kPlanes:
+    case Way::kPixels:
+      return RunDepthwise(args, tiles, parallel, scratch);
+    case Way::kPointwise:
+      return RunPointwise(args, tiles, parallel, scratch);
+    case Way::kDense:
+      return RunDense(args, tiles, parallel, scratch);
+  }
+}
+
+}  // namespace sardonyx::kernels

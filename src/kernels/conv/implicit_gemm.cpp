@@ -1,0 +1,281 @@
+// kernels/conv/implicit_gemm.cpp - the loops of a convolution around the f32 tile.
+//
+// Output positions are cut into strips of up to 128 pixels (part of an image row, or several short rows). A unit of
+// work is (image, group, chunk of strips whose input stays in the second cache level, panel of nr output channels).
+#include "kernels/conv/implicit_gemm.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sardonyx::kernels {
+namespace {
+
+using std::int64_t;
+
+constexpr int64_t kStripPixels = 128;
+constexpr int64_t kChunkFloats = 160 * 1024;
+constexpr int64_t kSerialWork = int64_t{1} << 19;
+constexpr int kMostColumns = 32;  // nr of the widest tile
+
+class Convolution {
+ public:
+  Convolution(const ImplicitGemm& g, int threads) : g_(g), tiles_(*g.tiles) {
+    const int64_t width = g.count[2], rows = g.count[0] * g.count[1];
+    if (width > kStripPixels / 2) {
+      segments_ = CeilDivide(width, kStripPixels);
+      strips_ = rows * segments_;
+    } else {
+      rows_per_strip_ = kStripPixels / width;
+      strips_ = CeilDivide(rows, rows_per_strip_);
+    }
+    panels_ = CeilDivide(g.group_out, tiles_.columns);
+    chunks_ = std::clamp<int64_t>(CeilDivide(g.x_image_floats, kChunkFloats), 1, strips_);
+    const int64_t others = g.images * g.groups * panels_;
+    if (threads > 1) chunks_ = std::clamp<int64_t>(CeilDivide(4 * threads, others), chunks_, strips_);
+    panel_floats_ = g.taps * g.k * tiles_.columns;
+  }
+
+  int64_t UnitCount() const { return g_.images * g_.groups * chunks_ * panels_; }
+
+  void Run(int64_t begin, int64_t end) const {
+    for (int64_t unit = begin; unit < end; ++unit) RunUnit(unit, unit + 1 < end);
+  }
+
+ private:
+  struct Unit {
+    int64_t image, group, chunk, panel;
+    const float* weights;
+  };
+  struct Strip {
+    int64_t row, rows, column, columns;  // first row and column of positions, and how many
+  };
+  // What a unit's tiles share.
+  struct Sweep {
+    TileF32Args t;
+    Activation activation;
+    const char* next;     // the next panel
+    int64_t fetchers;     // tiles that still fetch a part of it
+    int64_t fetch_bytes;  // per k step
+    int64_t tile;         // tiles so far
+    float* strip_sums;    // [pixels][nr], channels-first output only
+  };
+
+  Unit Decode(int64_t unit) const {
+    Unit u;
+    u.panel = unit % panels_;
+    unit /= panels_;
+    u.chunk = unit % chunks_;
+    unit /= chunks_;
+    u.group = unit % g_.groups;
+    u.image = unit / g_.groups;
+    u.weights = g_.weights + (u.group * panels_ + u.panel) * panel_floats_;
+    return u;
+  }
+
+  Strip StripAt(int64_t index) const {
+    const int64_t rows = g_.count[0] * g_.count[1], width = g_.count[2];
+    if (segments_ == 0) {
+      const int64_t row = index * rows_per_strip_;
+      return {row, std::min(rows_per_strip_, rows - row), 0, width};
+    }
+    const int64_t s = index % segments_, first = width * s / segments_;
+    return {index / segments_, 1, first, width * (s + 1) / segments_ - first};
+  }
+
+  int64_t InputOffset(int64_t row, int64_t column) const {
+    return row / g_.count[1] * g_.x_step[0] + row % g_.count[1] * g_.x_step[1] + column * g_.x_step[2];
+  }
+  int64_t Pixel(int64_t row, int64_t column) const {
+    return g_.y_start + row / g_.count[1] * g_.y_step[0] + row % g_.count[1] * g_.y_step[1] + column * g_.y_step[2];
+  }
+  bool ChannelsLast() const { return g_.out_layout == ImageLayout::kChannelsLast; }
+  int64_t Channels() const { return g_.groups * g_.group_out; }
+
+  void RunUnit(int64_t unit, bool has_next) const {
+    const Unit u = Decode(unit);
+    const Epilogue& e = *g_.epilogue;
+    float strip_sums[kStripPixels * kMostColumns];
+    Sweep sweep{};
+    TileF32Args& t = sweep.t;
+    t.a_row_stride = g_.x_step[2];
+    t.tap_offsets = g_.tap_offsets;
+    t.taps = g_.taps;
+    t.k = g_.k;
+    t.b = u.weights;
+    t.b_stride = tiles_.columns;
+    t.columns = std::min<int64_t>(tiles_.columns, g_.group_out - u.panel * tiles_.columns);
+    t.alpha = e.alpha;
+    t.bias_scale = e.bias_scale;
+    t.bias = e.bias;
+    if (e.bias_n != nullptr) t.bias_n = e.bias_n + u.group * g_.group_out + u.panel * tiles_.columns;
+    sweep.strip_sums = strip_sums;
+    if (ChannelsLast()) {
+      t.beta = e.beta;
+      t.c_row_stride = g_.y_step[2] * Channels();
+      t.residual_row_stride = t.c_row_stride;
+      SetClamp(e.activation, &t);
+      sweep.activation = e.activation;
+    } else {
+      t.c_row_stride = tiles_.columns;
+    }
+    const int64_t first = strips_ * u.chunk / chunks_, last = strips_ * (u.chunk + 1) / chunks_;
+    PlanPrefetch(unit, has_next, (last - first) * Product(g_.count) / strips_ / tiles_.rows, &sweep);
+    for (int64_t s = first; s < last; ++s) {
+      const Strip strip = StripAt(s);
+      RunStrip(u, strip, &sweep);
+      if (!ChannelsLast()) StoreChannelsFirst(u, strip, sweep);
+    }
+  }
+
+  void PlanPrefetch(int64_t unit, bool has_next, int64_t tiles, Sweep* sweep) const {
+    sweep->next = reinterpret_cast<const char*>(sweep->t.b);
+    if (!has_next || panels_ * g_.groups == 1) return;
+    sweep->fetchers = tiles >= 8 ? 8 : tiles >= 4 ? 4 : tiles >= 2 ? 2 : 0;
+    if (sweep->fetchers == 0) return;
+    sweep->next = reinterpret_cast<const char*>(Decode(unit + 1).weights);
+    sweep->fetch_bytes = tiles_.columns * 4 / sweep->fetchers;
+  }
+
+  void RunStrip(const Unit& u, const Strip& strip, Sweep* sweep) const {
+    const int64_t width = strip.columns;
+    int64_t pixel = 0;
+    if (2 * width <= tiles_.rows) {  // two rows to a tile
+      for (int64_t r = 0; r < strip.rows; r += 2) {
+        const bool two = r + 1 < strip.rows;
+        RunTile(u, strip.row + r, two ? strip.row + r + 1 : -1, strip.column, width, pixel, sweep);
+        pixel += two ? 2 * width : width;
+      }
+      return;
+    }
+    const int64_t parts = CeilDivide(width, tiles_.rows);
+    for (int64_t r = 0; r < strip.rows; ++r)
+      for (int64_t i = 0; i < parts; ++i) {
+        const int64_t begin = width * i / parts, count = width * (i + 1) / parts - begin;
+        RunTile(u, strip.row + r, -1, strip.column + begin, count, pixel, sweep);
+        pixel += count;
+      }
+  }
+
+  // `count` positions from (row, column) on, and as many from (second, column) on if that is not negative.
+  void RunTile(const Unit& u, int64_t row, int64_t second, int64_t column, int64_t count, int64_t pixel,
+               Sweep* sweep) const {
+    TileF32Args& t = sweep->t;
+    const int64_t rows = second >= 0 ? 2 * count : count, run = (rows + 1) / 2;
+    const float* x = g_.x + u.image * g_.x_image_stride + u.group * g_.group_in;
+    t.a0 = x + InputOffset(row, column);
+    t.a1 = second >= 0 ? x + InputOffset(second, column) : t.a0 + run * t.a_row_stride;
+    if (ChannelsLast()) {
+      const int64_t base = u.image * g_.out_pixels * Channels() + u.group * g_.group_out + u.panel * tiles_.columns;
+      const int64_t at0 = base + Pixel(row, column) * Channels();
+      const int64_t at1 = second >= 0 ? base + Pixel(second, column) * Channels() : at0 + run * t.c_row_stride;
+      t.c0 = g_.y + at0;
+      t.c1 = g_.y + at1;
+      if (g_.residual != nullptr) t.residual0 = g_.residual + at0, t.residual1 = g_.residual + at1;
+    } else {
+      t.c0 = sweep->strip_sums + pixel * tiles_.columns;
+      t.c1 = t.c0 + run * tiles_.columns;
+    }
+    const bool fetch = sweep->tile < sweep->fetchers;
+    t.prefetch_step = fetch ? sweep->fetch_bytes : 0;
+    t.prefetch =
+        fetch ? sweep->next + sweep->tile * sweep->fetch_bytes * t.taps * t.k : reinterpret_cast<const char*>(t.b);
+    ++sweep->tile;
+    RunTileF32(tiles_, t, rows, sweep->activation);
+  }
+
+  // Transposes the strip to rows of pixels, one per channel, and finishes them in y.
+  void StoreChannelsFirst(const Unit& u, const Strip& strip, const Sweep& sweep) const {
+    float planes[kStripPixels * kMostColumns];
+    const int64_t pixels = strip.rows * strip.columns;
+    tiles_.transpose(pixels, sweep.t.columns, sweep.strip_sums, tiles_.columns, planes, kStripPixels);
+    const bool whole_rows = g_.y_step[2] == 1 && (strip.rows == 1 || RowsFollow());
+    for (int64_t c = 0; c < sweep.t.columns; ++c) {
+      const int64_t channel = u.group * g_.group_out + u.panel * tiles_.columns + c;
+      const int64_t plane = (u.image * Channels() + channel) * g_.out_pixels;
+      const float* sums = planes + c * kStripPixels;
+      if (whole_rows) {
+        FinishRun(sums, pixels, plane + Pixel(strip.row, strip.column), 1);
+        continue;
+      }
+      for (int64_t r = 0; r < strip.rows; ++r)
+        FinishRun(sums + r * strip.columns, strip.columns, plane + Pixel(strip.row + r, strip.column), g_.y_step[2]);
+    }
+  }
+
+  // Rows of positions lie one after the other in y.
+  bool RowsFollow() const { return g_.y_step[1] == g_.count[2] && g_.y_step[0] == g_.count[1] * g_.y_step[1]; }
+
+  // y[at + i * step] = activation(sums[i] + beta * residual), i < count; alpha and bias are in the sums already.
+  void FinishRun(const float* sums, int64_t count, int64_t at, int64_t step) const {
+    RowEpilogue e;
+    e.beta = g_.epilogue->beta;
+    e.activation = g_.epilogue->activation;
+    if (step == 1) {
+      if (g_.residual != nullptr) e.residual = g_.residual + at;
+      tiles_.finish_row(sums, count, e, g_.y + at);
+      return;
+    }
+    float row[kStripPixels], residual[kStripPixels];
+    if (g_.residual != nullptr) {
+      for (int64_t i = 0; i < count; ++i) residual[i] = g_.residual[at + i * step];
+      e.residual = residual;
+    }
+    tiles_.finish_row(sums, count, e, row);
+    for (int64_t i = 0; i < count; ++i) g_.y[at + i * step] = row[i];
+  }
+
+  const ImplicitGemm& g_;
+  const TileF32Set& tiles_;
+  int64_t segments_ = 0;  // of a row; 0: a strip has several rows
+  int64_t rows_per_strip_ = 1;
+  int64_t strips_ = 0;
+  int64_t panels_ = 0;
+  int64_t chunks_ = 0;
+  int64_t panel_floats_ = 0;
+};
+
+}  // namespace
+
+void RunImplicitGemm(const ImplicitGemm& g, Parallel& parallel) {
+  const int64_t positions = g.images * Product(g.count);
+  if (positions == 0) return;
+  const int threads = parallel.ThreadCount();
+  const Convolution convolution(g, threads);
+  const int64_t units = convolution.UnitCount();
+  if (threads == 1 || positions * g.groups * g.group_out * g.taps * g.k < kSerialWork) return convolution.Run(0, units);
+  const int64_t grain = std::max<int64_t>(1, units / (4 * threads));
+  parallel.For(units, grain, [&](int64_t begin, int64_t end) { convolution.Run(begin, end); });
+}
+
+std::int64_t PanelWeightFloats(const TileF32Set& tiles, int64_t groups, int64_t group_in, int64_t group_out,
+                               int64_t taps) {
+  return groups * CeilDivide(group_out, tiles.columns) * tiles.columns * taps * group_in;
+}
+
+void FillHalo(const TileF32Set& tiles, const HaloedImage& halo, const Index3& in, const float* x, ImageLayout layout,
+              float* dst, Parallel& parallel) {
+  const int64_t channels = halo.channels, row_floats = halo.size[2] * channels, rows = halo.size[0] * halo.size[1];
+  const int64_t width = std::clamp<int64_t>(halo.size[2] - halo.lead[2], 0, in[2]);
+  const auto fill_row = [&](int64_t row) {
+    float* out = dst + row * row_floats;
+    const int64_t d = row / halo.size[1] - halo.lead[0], h = row % halo.size[1] - halo.lead[1];
+    if (d < 0 || d >= in[0] || h < 0 || h >= in[1] || width == 0) {
+      std::fill_n(out, row_floats, 0.0f);
+      return;
+    }
+    float* middle = out + halo.lead[2] * channels;
+    std::fill(out, middle, 0.0f);
+    std::fill(middle + width * channels, out + row_floats, 0.0f);
+    const int64_t first = (d * in[1] + h) * in[2];
+    if (layout == ImageLayout::kChannelsLast)
+      std::memcpy(middle, x + first * channels, static_cast<std::size_t>(width * channels) * sizeof(float));
+    else
+      tiles.transpose(channels, width, x + first, Product(in), middle, channels);
+  };
+  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, row_floats));
+  parallel.For(rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) fill_row(row);
+  });
+}
+
+}  // namespace sardonyx::kernels

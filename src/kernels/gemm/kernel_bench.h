@@ -1,0 +1,55 @@
+// kernels/gemm/kernel_bench.h - what the benchmarks of the matrix kernels share.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "kernels/gemm/tile_f32.h"
+
+namespace sardonyx::kernels {
+
+struct Free {
+  void operator()(void* p) const { std::free(p); }
+};
+using Floats = std::unique_ptr<float[], Free>;
+
+inline Floats Filled(std::size_t count) {
+  const std::size_t bytes = (count * sizeof(float) + 63) / 64 * 64 + 64;
+  Floats p(static_cast<float*>(std::aligned_alloc(64, bytes)));
+  for (std::size_t i = 0; i < count; ++i) p[i] = static_cast<float>(i % 17) * 0.125f - 1;
+  return p;
+}
+
+// FLOP/s of the tile itself on data in the first cache level: what the driver can reach at most.
+inline double TileCeiling(const TileF32Set& set) {
+  const Floats a = Filled(14 * 64), b = Filled(64 * 32), c = Filled(14 * 32);
+  TileF32Args t;
+  t.a0 = a.get(), t.a_row_stride = 64, t.k = 64, t.b = b.get(), t.b_stride = set.columns;
+  t.a1 = t.a0 + (set.rows + 1) / 2 * 64;
+  t.c0 = c.get(), t.c_row_stride = 32, t.columns = set.columns, t.c1 = t.c0 + (set.rows + 1) / 2 * 32;
+  t.prefetch = reinterpret_cast<const char*>(b.get());
+  t.taps = 1;
+  double best = 0;
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 200; ++i) set.wide[set.rows - 1](t);
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    best = std::max(best, 200.0 * 2 * 64 * set.rows * set.columns / time.count());
+  }
+  return best;
+}
+
+// Prints FLOP/s and the share of the ceiling, from the operations of one iteration.
+inline void SetRates(benchmark::State& state, double flop, const TileF32Set& set) {
+  const double all = flop * static_cast<double>(state.iterations());
+  state.counters["flops"] = benchmark::Counter(all, benchmark::Counter::kIsRate);
+  state.counters["share"] = benchmark::Counter(all / TileCeiling(set), benchmark::Counter::kIsRate);
+  state.SetLabel(std::string(Name(set.isa)));
+}
+
+}  // namespace sardonyx::kernels

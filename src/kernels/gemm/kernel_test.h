@@ -1,0 +1,81 @@
+// kernels/gemm/kernel_test.h - what the tests of the matrix kernels share.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "base/parallel.h"
+#include "kernels/gemm/tile_f32.h"
+
+namespace sardonyx::kernels {
+
+using std::int64_t;
+
+// Runs the ranges of a loop one after the other, last first, as if three threads had taken them.
+class ThreeInTurn final : public Parallel {
+ public:
+  void For(int64_t count, int64_t grain, Body body) override {
+    for (int64_t end = count; end > 0;) {
+      const int64_t begin = (end - 1) / grain * grain;
+      body(begin, end);
+      end = begin;
+    }
+  }
+  int ThreadCount() const override { return 3; }
+};
+
+inline std::vector<const TileF32Set*> Sets() {
+  std::vector<const TileF32Set*> sets;
+  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::baseline})
+    if (Supported(isa)) sets.push_back(&TilesF32(isa));
+  return sets;
+}
+
+inline std::vector<float> Random(std::size_t count, std::uint32_t seed) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(count);
+  for (float& v : values) v = normal(engine);
+  return values;
+}
+
+struct Scratch {
+  explicit Scratch(std::size_t bytes) : memory(bytes + 64) {}
+  std::byte* data() {
+    return reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 63) & ~std::uintptr_t{63});
+  }
+  std::vector<std::byte> memory;
+};
+
+inline double Activated(double x, const Activation& a) {
+  const auto hard = [](double v) { return std::max(0.0, std::min(1.0, v)); };
+  switch (a.kind) {
+    case ActivationKind::kNone:
+      return x;
+    case ActivationKind::kRelu:
+      return std::max(x, 0.0);
+    case ActivationKind::kClip:
+      return std::min<double>(std::max<double>(x, a.alpha), a.beta);
+    case ActivationKind::kLeakyRelu:
+      return x < 0 ? a.alpha * x : x;
+    case ActivationKind::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case ActivationKind::kTanh:
+      return std::tanh(x);
+    case ActivationKind::kGelu:
+      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    case ActivationKind::kHardSigmoid:
+      return hard(a.alpha * x + a.beta);
+    case ActivationKind::kHardSwish:
+      return x * hard(x / 6 + 0.5);
+    case ActivationKind::kSilu:
+      return x / (1 + std::exp(-x));
+  }
+  return x;
+}
+
+}  // namespace sardonyx::kernels
