@@ -103,6 +103,17 @@ TEST(GemmF32, TransposedOperands) {
             Check({m, n, k, (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0}, *set, serial);
 }
 
+TEST(GemmF32, LongRowsAndColumnsOfVectors) {
+  ThreeInTurn threads;
+  for (const TileF32Set* set : Sets()) {
+    Check({1, 2100, 40}, *set, threads);
+    Check({1, 2100, 40, true}, *set, threads);
+    Check({150, 1, 40}, *set, threads);
+    Check({150, 1, 40, false, true}, *set, threads);
+    Check({3, 2100, 40, false, true}, *set, threads);
+  }
+}
+
 TEST(GemmF32, EmptyDimensions) {
   Serial serial;
   for (const TileF32Set* set : Sets())
