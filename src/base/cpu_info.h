@@ -1,0 +1,34 @@
+// base/cpu_info.h - what this machine offers one process: units beyond the ISA levels, caches, cores.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace sardonyx {
+
+struct CpuInfo {
+  // Units that both the CPU and the operating system offer. The ISA levels are in kernels/dispatch.h.
+  bool avx_vnni = false;
+  bool avx512_vnni = false;
+  bool avx512_bf16 = false;
+  bool avx512_fp16 = false;
+  bool amx_int8 = false;  // the kernel may still ask for permission per process (ARCH_REQ_XCOMP_PERM)
+  bool amx_bf16 = false;
+
+  std::size_t l1_data_bytes = std::size_t{32} << 10;  // of one core; these defaults where the system does not tell
+  std::size_t l2_bytes = std::size_t{1} << 20;        // of one core
+  std::size_t l3_bytes = std::size_t{8} << 20;        // shared
+
+  int logical_cores = 1;  // this process may use at once: affinity, and the quota of its cgroup (v1 or v2) rounded up
+};
+
+// Found on the first call, then constant. Thread-safe.
+const CpuInfo& Cpu();
+
+// Cores granted by the text of a cgroup's cpu.max ("150000 100000" is 2, rounded up), or 0 for no limit or nonsense.
+int CoresOfCpuMax(std::string_view text);
+
+// Cores granted by cpu.cfs_quota_us and cpu.cfs_period_us of cgroup v1, or 0 for no limit (quota -1) or nonsense.
+int CoresOfCfs(std::string_view quota, std::string_view period);
+
+}  // namespace sardonyx
