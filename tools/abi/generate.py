@@ -396,7 +396,7 @@ def assertions():
         out.append(same % (f"__typeof__((({struct}*)0)->{field})", f"T_{struct}_{field}", f"type {struct}.{field}"))
     for _, name, value, _ in rows("enums.tsv"):
         out.append(f'_Static_assert((long long){name} == {value}LL, "{name}");')
-    for name, kind, type_text, _ in rows("callbacks.tsv"):
+    for name, _kind, type_text, _ in rows("callbacks.tsv"):
         match = re.fullmatch(r"(.*?) ?\(\*\)\((.*)\)", type_text)
         out.append(f"typedef {type_text} C_{name};" if not match else f"typedef {match[1]} (*C_{name})({match[2]});")
         out.append(same % (name, f"C_{name}", name))

@@ -1,0 +1,99 @@
+"""The code in the documents and in `--help` is taken from there and built and run."""
+import os
+import pathlib
+import re
+
+import documents
+import numpy as np
+import pytest
+from documents import BUILD, ROOT, blocks, run
+
+COMMANDS = ("", "info", "run", "optimize", "check", "print")
+PYTHON = ROOT / ".venv/bin/python"
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """A folder as a newcomer has it: the README's model, the tool on the path."""
+    monkeypatch.setenv("PATH", f"{BUILD / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("VCPKG_ROOT", str(tmp_path / "vcpkg"))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+    toolchain = tmp_path / "vcpkg/scripts/buildsystems/vcpkg.cmake"  # stands for vcpkg: finds nothing, breaks nothing
+    toolchain.parent.mkdir(parents=True)
+    toolchain.write_text("")
+    for block in blocks("README.md"):
+        if block.kind == "example":
+            (tmp_path / block.path).write_text(block.text)
+    return tmp_path
+
+
+def readme(language):
+    return [block for block in blocks("README.md") if block.language == language and not block.kind]
+
+
+def shell(line):
+    """Runs one line of a document. `make` is only asked whether it would: the tests run inside it."""
+    line = line.split("  #")[0]
+    if line.startswith("make "):
+        return run(["make", "-n", *line.split()[1:]], cwd=ROOT)
+    return run(["sh", "-ec", line.replace("-S . ", f"-S {ROOT} ")])
+
+
+def test_the_readmes_shell_lines_run(desk):
+    lines = [line for block in readme("sh") for line in block.text.splitlines()]
+    assert {"make demo", "make test"} <= set(lines)
+    output = "\n".join(shell(line) for line in lines)
+    assert (desk / "model.onnx").stat().st_size > 0
+    assert "MatMul" in output and "float [batch, 3]" in output
+
+
+def test_the_readmes_python_runs(desk):
+    shell("sardonyx optimize model.txt --output model.onnx")
+    first, second = readme("python")
+    assert run([PYTHON, "-c", first.text]) == "[[1. 2.]\n [2. 2.]]\n"
+    assert run([PYTHON, "-c", second.text + "import onnxruntime\nprint(onnxruntime.__name__)"]) == "sardonyx\n"
+
+
+def test_the_readmes_c_program_runs(desk):
+    shell("sardonyx optimize model.txt --output model.onnx")
+    (program,) = readme("c")
+    pathlib.Path("example.c").write_text(program.text)
+    library = BUILD / "lib"
+    run(["cc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}", "example.c", f"-L{library}", "-lsardonyx",
+         f"-Wl,-rpath,{library}", "-o", "example"])
+    assert run(["./example"]) == "1 2\n2 2\n"
+
+
+def examples(command):
+    """The lines under "Examples:", without what they are said to do."""
+    text = run(["sardonyx", *command.split(), "--help"])
+    found = [re.split(r"\s{2,}", line.strip())[0] for line in text.split("Examples:")[1].splitlines()
+             if line.startswith("  sardonyx ")]
+    assert found, f"sardonyx {command} --help shows no example"
+    return found
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_examples_of_help_run(desk, command):
+    shell("sardonyx optimize model.txt --level none --output model.onnx")
+    np.save("x.npy", np.ones((2, 3), np.float32))
+    for line in examples(command):
+        shell(line)
+
+
+def test_every_command_has_its_examples_tested(desk):
+    listed = re.search(r"Commands:\n((?:  .*\n)+)", run(["sardonyx", "--help"]))[1]
+    assert {line.split()[0] for line in listed.splitlines()} == set(COMMANDS) - {""}
+
+
+def test_links_in_the_documents_lead_somewhere():
+    for document in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text()):
+            assert target.startswith("http") or (document.parent / target).exists(), f"{document}: {target}"
+
+
+def test_an_edit_must_fit():
+    assert documents.apply_edit("a\nb\nc\n", " a\n-b\n+B\n") == "a\nB\nc\n"
+    with pytest.raises(AssertionError, match="found them 0 times"):
+        documents.apply_edit("a\nb\n", " a\n-c\n+C\n")
