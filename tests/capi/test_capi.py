@@ -1,0 +1,131 @@
+"""The C ABI from the outside: layout of the headers, exported symbols, plain C programs."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import onnx.parser
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
+LIBRARY = BUILD / "lib/libsardonyx.so"
+GENERATOR = ROOT / "tools/abi/generate.py"
+
+
+def run(*command, **options):
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
+
+
+def compiler():
+    found = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+    assert found, "expected a C compiler on the PATH"
+    return found
+
+
+def compile_asserts(folder, include):
+    source = folder / "abi_asserts.c"
+    assert run(sys.executable, GENERATOR, "--asserts", source).returncode == 0
+    return run(compiler(), "-std=gnu11", "-fsyntax-only", "-I", include, source)
+
+
+def test_generated_files_are_what_the_tables_say():
+    done = run(sys.executable, GENERATOR, "--check")
+    assert done.returncode == 0, done.stdout
+
+
+def test_headers_have_the_layout_of_the_tables(tmp_path):
+    done = compile_asserts(tmp_path, ROOT / "include")
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize(("wrong", "right"), [
+    # Two slots swapped, a parameter's type, an enumerator's value.
+    ("*SessionGetOutputCount)(", "*SessionGetInputCount)("),
+    ("(OrtSessionOptions* options, size_t intra_op_num_threads)", "(OrtSessionOptions* options, int intra_op_num_threads)"),
+    ("ORT_EP_FAIL = 12", "ORT_EP_FAIL = 11"),
+])
+def test_a_planted_fault_in_the_layout_is_found(tmp_path, wrong, right):
+    shutil.copytree(ROOT / "include", tmp_path / "include")
+    header = tmp_path / "include/onnxruntime_c_api.h"
+    text = header.read_text()
+    assert right in text
+    changed = text.replace(wrong, "@").replace(right, wrong).replace("@", right)
+    assert changed != text
+    header.write_text(changed)
+    assert compile_asserts(tmp_path, tmp_path / "include").returncode != 0
+
+
+@pytest.mark.parametrize("header", ["onnxruntime_c_api.h", "onnxruntime_ep_c_api.h", "onnxruntime_training_c_api.h",
+                                    "sardonyx_c_api.h"])
+@pytest.mark.parametrize("language", ["c99", "c++17"])
+def test_headers_compile_alone_without_warnings(header, language, tmp_path):
+    source = tmp_path / ("a.c" if language == "c99" else "a.cpp")
+    source.write_text(f'#include "{header}"\n')
+    command = compiler() if language == "c99" else (shutil.which("c++") or "g++")
+    done = run(command, f"-std={language}", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", "-I",
+               ROOT / "include", source)
+    assert done.returncode == 0, done.stderr
+
+
+def test_only_the_interface_is_exported():
+    names = {line.split()[-1] for line in run("nm", "-D", "--defined-only", LIBRARY).stdout.splitlines()
+             if line.split()[-2] != "A"}
+    plain = {name.split("@")[0] for name in names}
+    assert plain == {"OrtGetApiBase", "SardonyxGetApi"} | {
+        f"OrtSessionOptionsAppendExecutionProvider_{name}"
+        for name in ("CPU", "CUDA", "Tensorrt", "ROCM", "MIGraphX", "Dnnl")}
+    # Linked programs ask for the version node of the release they were built with.
+    for release in ("1.23.2", "1.29.0", "1.30.0", "1.31.1"):
+        assert {f"OrtGetApiBase@VERS_{release}", f"OrtGetApiBase@@VERS_{release}"} & names
+
+
+def test_a_program_linked_with_an_older_release_finds_the_library(tmp_path):
+    """As the Node and Java bindings are: by the name libonnxruntime.so.1 and the version node of their release."""
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old.c").write_text("const void* OrtGetApiBase(void) { return 0; }\n")
+    (tmp_path / "old.map").write_text("VERS_1.30.0 { global: OrtGetApiBase; local: *; };\n")
+    (tmp_path / "client.c").write_text(
+        '#include <stdio.h>\n#include "onnxruntime_c_api.h"\n'
+        "int main(void) { return puts(OrtGetApiBase()->GetVersionString()) < 0; }\n")
+    old = tmp_path / "old/libonnxruntime.so.1"
+    assert run(compiler(), "-shared", "-fPIC", "-o", old, tmp_path / "old.c", "-Wl,-soname,libonnxruntime.so.1",
+               f"-Wl,--version-script={tmp_path / 'old.map'}").returncode == 0
+    client = tmp_path / "client"
+    done = run(compiler(), "-o", client, tmp_path / "client.c", "-I", ROOT / "include", old)
+    assert done.returncode == 0, done.stderr
+    done = run(client, env=os.environ | {"LD_LIBRARY_PATH": str(BUILD / "lib")})
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"1\.31\.\d+", done.stdout.strip())
+
+
+def test_the_c_program_passes():
+    done = run(BUILD / "bin/capi_program", cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"\b\d{3,} checks, 0 failed", done.stdout)
+
+
+MODEL = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[N,4] x, float[4,N] w) => (float[N,N] y, float[N,4] z, float[N,4] s)
+{ y = MatMul(x, w)
+  z = Tanh(x)
+  s = Softmax <axis = -1> (x) }"""
+
+
+def test_a_c_client_gets_the_same_from_onnx_runtime(tmp_path):
+    import onnxruntime
+    peers = list(pathlib.Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so.1*"))
+    assert peers, "expected the C library of ONNX Runtime beside its Python module"
+    model = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(MODEL), model)
+    ours = run(BUILD / "bin/capi_run_model", LIBRARY, model, 5)
+    theirs = run(BUILD / "bin/capi_run_model", peers[0], model, 5)
+    assert ours.returncode == 0, ours.stderr
+    for our_line, their_line in zip(ours.stdout.splitlines(), theirs.stdout.splitlines(), strict=True):
+        our_head, our_numbers = our_line.split("] ")
+        their_head, their_numbers = their_line.split("] ")
+        assert our_head == their_head
+        assert [float(n) for n in our_numbers.split()] == pytest.approx([float(n) for n in their_numbers.split()],
+                                                                       rel=1e-4, abs=1e-6)
