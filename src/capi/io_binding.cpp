@@ -14,7 +14,14 @@ namespace {
 
 using runtime::Session;
 
+void CheckHost(const Value& value, const char* name) {
+  if (value.is_tensor() && !value.tensor().device().IsHost())
+    Fail(Code::kNotImplemented, "value '", name,
+         "' lies in device memory; the session's providers use host memory only");
+}
+
 void Bind(OrtIoBinding& binding, const char* name, const Value& value) {
+  CheckHost(value, name);
   const std::optional<std::size_t> index = binding.session->FindInput(name);
   if (!index) binding.session->FailUnknownInput(name);
   const auto at = std::find(binding.input_indices.begin(), binding.input_indices.end(), *index);
@@ -29,6 +36,7 @@ void Bind(OrtIoBinding& binding, const char* name, const Value& value) {
 }
 
 void BindResult(OrtIoBinding& binding, const char* name, const Value& value, bool fresh) {
+  CheckHost(value, name);
   const std::optional<std::size_t> index = binding.session->FindOutput(name);
   if (!index) binding.session->FailUnknownOutput(name);
   const auto at = std::find(binding.output_indices.begin(), binding.output_indices.end(), *index);

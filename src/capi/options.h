@@ -9,6 +9,7 @@
 
 struct OrtSessionOptions {
   sardonyx::runtime::SessionOptions options;
+  bool has_log_severity = false;  // false: the environment's
 };
 
 struct OrtRunOptions {

@@ -49,7 +49,7 @@ OrtStatusPtr ORT_API_CALL ParseModelText(const char* text, size_t text_length, O
 
 OrtStatusPtr ORT_API_CALL CheckModel(const OrtEnv* env, const ORTCHAR_T* model_path, const void* model_data,
                                      size_t model_data_length, const OrtSessionOptions* options) noexcept {
-  return Guard([&] { BuildSession(env, {model_path, model_data, model_data_length}, CopyOptions(options)); });
+  return Guard([&] { BuildSession(env, {model_path, model_data, model_data_length}, CopyOptions(env, options)); });
 }
 
 OrtStatusPtr ORT_API_CALL ModelInfoJson(const ORTCHAR_T* model_path, const void* model_data, size_t model_data_length,
@@ -63,7 +63,7 @@ OrtStatusPtr ORT_API_CALL OptimizeModelToFile(const OrtEnv* env, const ORTCHAR_T
                                               size_t model_data_length, const OrtSessionOptions* options,
                                               const ORTCHAR_T* output_path) noexcept {
   return Guard([&] {
-    runtime::SessionOptions with_output = CopyOptions(options);
+    runtime::SessionOptions with_output = CopyOptions(env, options);
     with_output.optimized_model_path = &Need(output_path, "output_path");
     BuildSession(env, {model_path, model_data, model_data_length}, std::move(with_output));
   });

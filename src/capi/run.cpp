@@ -68,6 +68,12 @@ void StoreOutputs(std::span<Value> results, OrtValue** outputs) {
   }
 }
 
+void CheckHost(const Value& value, const char* name) {
+  if (value.is_tensor() && !value.tensor().device().IsHost())
+    Fail(Code::kNotImplemented, "value '", name,
+         "' lies in device memory; the session's providers use host memory only");
+}
+
 void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<const char* const> input_names,
               const OrtValue* const* inputs, std::span<const char* const> output_names, OrtValue** outputs) {
   Scratch<std::size_t> input_indices(input_names.size()), output_indices(output_names.size());
@@ -76,10 +82,13 @@ void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<cons
   for (std::size_t i = 0; i < input_names.size(); ++i) {
     input_indices[i] = InputIndex(session, i, &Need(input_names[i], "input_names[i]"));
     input_values[i] = AsValue(&Need(inputs[i], "inputs[i]"));
+    CheckHost(*input_values[i], input_names[i]);
   }
   for (std::size_t i = 0; i < output_names.size(); ++i) {
     output_indices[i] = OutputIndex(session, i, &Need(output_names[i], "output_names[i]"));
-    if (outputs[i] != nullptr) results[i] = *AsValue(outputs[i]);
+    if (outputs[i] == nullptr) continue;
+    results[i] = *AsValue(outputs[i]);
+    CheckHost(results[i], output_names[i]);
   }
   session.Run(run_options != nullptr ? run_options->options : DefaultRunOptions(), input_indices.span(),
               input_values.span(), output_indices.span(), results.span());

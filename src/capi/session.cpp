@@ -57,8 +57,11 @@ OrtStatusPtr HostInfos(const OrtSession* session, Ports ports, const OrtMemoryIn
 
 }  // namespace
 
-runtime::SessionOptions CopyOptions(const OrtSessionOptions* options) {
+runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* options) {
+  const Logger& logger = Need(env, "env").environment->logger();
   runtime::SessionOptions copy = options != nullptr ? options->options : runtime::SessionOptions{};
+  if (options == nullptr || !options->has_log_severity) copy.log_severity = logger.threshold();
+  if (copy.log_id.empty()) copy.log_id = logger.id();
   for (auto& [name, file] : copy.external_files) {
     std::shared_ptr<Buffer> own = Buffer::Allocate(file->size());
     if (file->size() != 0) std::memcpy(own->data(), file->data(), file->size());
@@ -72,7 +75,7 @@ OrtStatusPtr ORT_API_CALL CreateSession(const OrtEnv* env, const ORTCHAR_T* mode
   return Guard([&] {
     Need(out, "out");
     auto session =
-        Session::FromFile(Need(env, "env").environment, &Need(model_path, "model_path"), CopyOptions(options));
+        Session::FromFile(Need(env, "env").environment, &Need(model_path, "model_path"), CopyOptions(env, options));
     *out = std::make_unique<OrtSession>(OrtSession{std::move(session)}).release();
   });
 }
@@ -83,7 +86,7 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromArray(const OrtEnv* env, const void* 
     Need(out, "out");
     const auto* data = static_cast<const std::byte*>(NeedArray(model_data, model_data_length, "model_data"));
     auto session =
-        Session::FromBytes(Need(env, "env").environment, {data, model_data_length}, nullptr, CopyOptions(options));
+        Session::FromBytes(Need(env, "env").environment, {data, model_data_length}, nullptr, CopyOptions(env, options));
     *out = std::make_unique<OrtSession>(OrtSession{std::move(session)}).release();
   });
 }

@@ -34,8 +34,9 @@ struct OrtIoBinding {
 
 namespace sardonyx::capi {
 
-// Options of a session as its own copy: what the caller may free afterwards is copied.
-runtime::SessionOptions CopyOptions(const OrtSessionOptions* options);
+// Options of a session as its own copy: what the caller may free afterwards is copied, what is unset is the
+// environment's.
+runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* options);
 // The options of a run that gave none.
 const runtime::RunOptions& DefaultRunOptions();
 

@@ -112,7 +112,11 @@ OrtStatusPtr ORT_API_CALL SetSessionLogVerbosityLevel(OrtSessionOptions* options
 
 OrtStatusPtr ORT_API_CALL SetSessionLogSeverityLevel(OrtSessionOptions* options,
                                                      int session_log_severity_level) noexcept {
-  return Modify(options, [&](SessionOptions& o) { o.log_severity = ToSeverity(session_log_severity_level); });
+  return Guard([&] {
+    OrtSessionOptions& target = Need(options, "options");
+    target.options.log_severity = ToSeverity(session_log_severity_level);
+    target.has_log_severity = true;
+  });
 }
 
 OrtStatusPtr ORT_API_CALL SetUserLoggingFunction(OrtSessionOptions* options, OrtLoggingFunction user_logging_function,
