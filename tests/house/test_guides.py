@@ -1,0 +1,26 @@
+"""The guides' code, built over the tree as it is: what a newcomer copies from the page works."""
+import documents
+import pytest
+from documents import ROOT, run
+
+GUIDES = {
+    # guide: what else has to be compiled because a header of it changes, how many tests there are
+    "docs/add-an-operator.md": (["src/ops/registry.cpp"], 3),
+}
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_the_guides_code_builds_and_its_tests_pass(guide, tmp_path):
+    also, tests = GUIDES[guide]
+    overlay = documents.Overlay(tmp_path, guide)
+    output = run([overlay.build(also)])
+    assert f"[  PASSED  ] {tests} test" in output
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_the_guides_code_is_laid_out_as_ours(guide):
+    for block in documents.blocks(guide):
+        if block.kind == "file":
+            formatted = run(["clang-format", f"--assume-filename={ROOT / block.path}"], input=block.text)
+            assert block.text == formatted, f"{guide}:{block.line}"
+            assert block.text.startswith(f"// {block.path.removeprefix('src/')} - ")
