@@ -144,7 +144,13 @@ class GraphInference {
 void InferNode(const Graph& graph, const Node& node, const OpDef& op, std::span<const InferContext::Known> inputs,
                std::span<InferContext::Output> outputs, const InferContext::SubgraphFn* subgraph) {
   InferContext context(graph, node, inputs, outputs, subgraph);
-  op.infer(context);
+  try {
+    op.infer(context);
+  } catch (const Error& error) {  // functions shared with kernels do not know the node
+    const std::string text = error.what();
+    if (!text.empty() && text[0] == '[') throw;
+    Fail(error.code(), "[", node.op_type, "] ", Describe(graph, node), ": ", text);
+  }
 }
 
 void Infer(Graph& graph, const Registry& registry, const InferOptions& options) {

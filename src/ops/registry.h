@@ -13,7 +13,12 @@ namespace sardonyx::ops {
 
 // The operator families, one word each: X(Unary) declares UnaryOps(), the table at the end of unary.cpp.
 #define SDX_OP_FAMILIES(X) \
-  /* X(Name) one line each, sorted */
+  X(ConcatSplit) \
+  X(Expand) \
+  X(Gather) \
+  X(Shape) \
+  X(Slice) \
+  X(Transpose)
 
 #define SDX_DECLARE(Family) std::span<const OpDef> Family##Ops();
 SDX_OP_FAMILIES(SDX_DECLARE)

@@ -1,0 +1,25 @@
+// ops/integers.h - reading small integer inputs (shapes, axes, counts, indices) whatever their width.
+#pragma once
+
+#include <cstdint>
+
+#include "base/error.h"
+#include "ops/kernel_context.h"
+
+namespace sardonyx::ops {
+
+// Element i of a tensor of numbers; floats are truncated. Fails with kNotImplemented for other element types.
+std::int64_t IntAt(const TensorRef& tensor, std::int64_t i);
+
+// All elements, appended to a shape (so that up to eight need no heap). 0-D counts as one element.
+Shape IntsOf(const TensorRef& tensor);
+
+// Index `index` of an axis of `size` elements, counted from the end if negative. Fails naming both.
+inline std::int64_t CheckedIndex(std::int64_t index, std::int64_t size) {
+  if (index < -size || index >= size) {
+    Fail(Code::kInvalidArgument, "index ", index, " is outside of [", -size, ", ", size - 1, "], the range of the axis");
+  }
+  return index < 0 ? index + size : index;
+}
+
+}  // namespace sardonyx::ops
