@@ -134,7 +134,9 @@ void InferSplit(InferContext& c) {
       if (x[axis].known()) {
         dims[axis] = EvenPart(x[axis].number(), parts, i);
       } else {
-        dims[axis] = parts == 1 ? x[axis] : c.Has("num_outputs") ? Dim() : FloorDiv(x[axis], Dim(static_cast<std::int64_t>(parts)));
+        dims[axis] = parts == 1             ? x[axis]
+                     : c.Has("num_outputs") ? Dim()
+                                            : FloorDiv(x[axis], Dim(static_cast<std::int64_t>(parts)));
       }
     } else {
       dims[axis] = Dim();

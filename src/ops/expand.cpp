@@ -25,7 +25,8 @@ void InferExpand(InferContext& c) {
   const auto target = c.ShapeData(1);
   if (!target || !c.HasRank(0)) return c.SetOutput(0, c.InputDType(0));
   std::vector<Dim> dims = BroadcastDims(c, c.InputDims(0), *target);
-  const bool scalar = c.Rank(0) == 0 || (c.Rank(0) == 1 && c.InputDims(0)[0].known() && c.InputDims(0)[0].number() == 1);
+  const bool scalar =
+      c.Rank(0) == 0 || (c.Rank(0) == 1 && c.InputDims(0)[0].known() && c.InputDims(0)[0].number() == 1);
   if (dims.size() == 1 && dims[0].known() && dims[0].number() <= 64 && scalar && IsInteger(c.InputDType(0))) {
     if (const auto value = c.ShapeData(0); value && value->size() == 1) {
       c.SetShapeData(0, std::vector<Dim>(static_cast<std::size_t>(dims[0].number()), value->front()));
@@ -87,8 +88,8 @@ void RunTile(KernelContext& c) {
   Shape shape(x.shape);
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (repeats[i] < 0) Fail(Code::kInvalidArgument, "expected repeats of at least 0, found ", ToText(repeats));
-    shape[i] = static_cast<std::int64_t>(CheckedMul(static_cast<std::size_t>(shape[i]),
-                                                    static_cast<std::size_t>(repeats[i]), "output dimension"));
+    shape[i] = static_cast<std::int64_t>(
+        CheckedMul(static_cast<std::size_t>(shape[i]), static_cast<std::size_t>(repeats[i]), "output dimension"));
   }
   const TensorRef& y = c.Output(0, shape);
   if (y.count == 0) return;
@@ -109,9 +110,9 @@ Prepared PrepareTile(PrepareContext&) { return {RunTile, nullptr}; }
 
 std::int64_t AsInt(const Tensor& t) {
   std::int64_t value = 0;
-  const bool known = t.count() == 1 && VisitDType<float, double, std::int32_t, std::int64_t>(t.dtype(), [&]<typename T>() {
-    value = static_cast<std::int64_t>(t.data<T>()[0]);
-  });
+  const bool known =
+      t.count() == 1 && VisitDType<float, double, std::int32_t, std::int64_t>(
+                            t.dtype(), [&]<typename T>() { value = static_cast<std::int64_t>(t.data<T>()[0]); });
   if (!known) Fail(Code::kInvalidArgument, "expected one number, found ", Name(t.dtype()), ToText(t.shape()));
   return value;
 }
@@ -162,7 +163,12 @@ constexpr OpDef kExpandOps[] = {
      .infer = InferExpand,
      .prepare = PrepareExpand,
      .traits = kNoFold},
-    {.name = "Tile", .since = {6, 13}, .types = kAllTypes, .infer = InferTile, .prepare = PrepareTile, .traits = kNoFold},
+    {.name = "Tile",
+     .since = {6, 13},
+     .types = kAllTypes,
+     .infer = InferTile,
+     .prepare = PrepareTile,
+     .traits = kNoFold},
     {.name = "Tile", .since = {1}, .types = kAllTypes, .infer = InferTile1, .prepare = PrepareTile1, .traits = kNoFold},
 };
 

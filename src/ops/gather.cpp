@@ -23,7 +23,8 @@ struct GatherState {
 // Calls body(begin, end) over [0, rows); on one thread for elements that share bytes.
 template <typename Storage>
 void ForRows(Parallel& parallel, std::int64_t rows, std::int64_t run, Parallel::Body body) {
-  const std::int64_t bytes = std::max<std::int64_t>(1, run * static_cast<std::int64_t>(sizeof(typename Storage::Element)));
+  const std::int64_t bytes =
+      std::max<std::int64_t>(1, run * static_cast<std::int64_t>(sizeof(typename Storage::Element)));
   const std::int64_t grain = Storage::kPacked ? rows : std::max<std::int64_t>(1, kBytesPerTask / (bytes + 8));
   parallel.For(rows, std::max<std::int64_t>(1, grain), body);
 }
@@ -212,7 +213,8 @@ void GatherNdRows(KernelContext& c, const TensorRef& y, std::size_t batch, const
       std::int64_t offset = 0;
       for (std::size_t d = 0; d < width; ++d) {
         const std::int64_t size = x.shape[batch + d];
-        offset = offset * size + CheckedIndex(indices[row * static_cast<std::int64_t>(width) + static_cast<std::int64_t>(d)], size);
+        offset = offset * size +
+                 CheckedIndex(indices[row * static_cast<std::int64_t>(width) + static_cast<std::int64_t>(d)], size);
       }
       Pick(to, row * run, from, row / rows_of_batch * block + offset * run, run);
     }
@@ -232,7 +234,8 @@ void RunGatherNd(KernelContext& c) {
   }
   Shape shape;
   for (std::size_t d = 0; d + 1 < indices.rank(); ++d) shape.Append(indices.shape[d]);
-  for (std::size_t d = batch + static_cast<std::size_t>(indices.shape.back()); d < x.rank(); ++d) shape.Append(x.shape[d]);
+  for (std::size_t d = batch + static_cast<std::size_t>(indices.shape.back()); d < x.rank(); ++d)
+    shape.Append(x.shape[d]);
   const TensorRef& y = c.Output(0, shape);
   if (y.count == 0) return;
   VisitStorage(x.dtype, [&]<typename Storage>() {

@@ -25,7 +25,8 @@ TEST(ConcatOp, JoinsAlongTheAxis) {
             (Longs{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}));
   EXPECT_EQ(EvaluateOp({"Concat", 1, {kTable, kTable}})[0].tensor().shape(), (Shape{2, 6}));
   EXPECT_NE(ErrorOfOp({"Concat", 13, {kTable, Tensor(DType::kInt64, Shape{3, 3})}, {{"axis", std::int64_t{1}}}})
-                .find("differ in dimension 1 only"), std::string::npos);
+                .find("differ in dimension 1 only"),
+            std::string::npos);
 }
 
 TEST(SplitOp, CutsEvenlyOrAsTold) {
@@ -36,7 +37,8 @@ TEST(SplitOp, CutsEvenlyOrAsTold) {
       EvaluateOp({"Split", 18, {kTable}, {{"axis", std::int64_t{1}}, {"num_outputs", std::int64_t{2}}}, 2});
   EXPECT_EQ(uneven[1].tensor().shape(), (Shape{2, 1}));
   EXPECT_EQ(EvaluateOp({"Split", 2, {kTable}, {{"split", Longs{0, 2}}}, 2})[0].tensor().shape(), (Shape{0, 3}));
-  EXPECT_NE(ErrorOfOp({"Split", 13, {kTable}, {{"axis", std::int64_t{1}}}, 2}).find("2 equal parts"), std::string::npos);
+  EXPECT_NE(ErrorOfOp({"Split", 13, {kTable}, {{"axis", std::int64_t{1}}}, 2}).find("2 equal parts"),
+            std::string::npos);
   EXPECT_NE(ErrorOfOp({"Split", 13, {kTable, Ints({1, 5})}, {}, 2}).find("with the sum 2"), std::string::npos);
 }
 
@@ -56,7 +58,8 @@ TEST(SliceOp, ClampsAsNumPy) {
 TEST(GatherOp, PicksRowsAndChecksIndices) {
   EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"Gather", 13, {kTable, Ints({-1, 0})}, {{"axis", std::int64_t{1}}}})[0]),
             (Longs{2, 0, 5, 3}));
-  EXPECT_EQ(EvaluateOp({"Gather", 13, {kTable, Tensor(DType::kInt32, Shape{0, 2})}})[0].tensor().shape(), (Shape{0, 2, 3}));
+  EXPECT_EQ(EvaluateOp({"Gather", 13, {kTable, Tensor(DType::kInt32, Shape{0, 2})}})[0].tensor().shape(),
+            (Shape{0, 2, 3}));
   EXPECT_NE(ErrorOfOp({"Gather", 13, {kTable, Ints({2})}}).find("index 2 is outside of [-2, 1]"), std::string::npos);
 }
 
@@ -74,19 +77,27 @@ TEST(GatherOp, MovesPackedElements) {
 }
 
 TEST(GatherElementsOp, PicksOnePerIndex) {
-  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"GatherElements", 13, {kTable, Tensor::Of<std::int64_t>({1, 0}, Shape{1, 2})}})[0]),
+  EXPECT_EQ(Elements<std::int64_t>(
+                EvaluateOp({"GatherElements", 13, {kTable, Tensor::Of<std::int64_t>({1, 0}, Shape{1, 2})}})[0]),
             (Longs{3, 1}));
-  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"GatherElements", 13, {kTable, Tensor::Of<std::int64_t>({2, -3}, Shape{2, 1})},
-                                               {{"axis", std::int64_t{1}}}})[0]), (Longs{2, 3}));
+  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"GatherElements",
+                                               13,
+                                               {kTable, Tensor::Of<std::int64_t>({2, -3}, Shape{2, 1})},
+                                               {{"axis", std::int64_t{1}}}})[0]),
+            (Longs{2, 3}));
   EXPECT_NE(ErrorOfOp({"GatherElements", 13, {kTable, Tensor::Of<std::int64_t>({2}, Shape{1, 1})}}).find("index 2"),
             std::string::npos);
 }
 
 TEST(GatherNdOp, PicksSlicesWithBatches) {
-  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"GatherND", 13, {kTable, Tensor::Of<std::int64_t>({1, 0, 0, -1}, Shape{2, 2})}})[0]),
+  EXPECT_EQ(Elements<std::int64_t>(
+                EvaluateOp({"GatherND", 13, {kTable, Tensor::Of<std::int64_t>({1, 0, 0, -1}, Shape{2, 2})}})[0]),
             (Longs{3, 2}));
-  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"GatherND", 13, {kTable, Tensor::Of<std::int64_t>({2, 1}, Shape{2, 1})},
-                                               {{"batch_dims", std::int64_t{1}}}})[0]), (Longs{2, 4}));
+  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"GatherND",
+                                               13,
+                                               {kTable, Tensor::Of<std::int64_t>({2, 1}, Shape{2, 1})},
+                                               {{"batch_dims", std::int64_t{1}}}})[0]),
+            (Longs{2, 4}));
   EXPECT_NE(ErrorOfOp({"GatherND", 13, {kTable, Tensor::Of<std::int64_t>({0, 0, 0}, Shape{1, 3})}}).find("at most 2"),
             std::string::npos);
 }

@@ -16,20 +16,34 @@ std::int64_t Truncated(double value) {
 
 std::int64_t IntAt(const TensorRef& tensor, std::int64_t i) {
   switch (tensor.dtype) {
-    case DType::kInt64: return tensor.As<std::int64_t>()[i];
-    case DType::kInt32: return tensor.As<std::int32_t>()[i];
-    case DType::kInt16: return tensor.As<std::int16_t>()[i];
-    case DType::kInt8: return tensor.As<std::int8_t>()[i];
-    case DType::kUInt8: return tensor.As<std::uint8_t>()[i];
-    case DType::kUInt16: return tensor.As<std::uint16_t>()[i];
-    case DType::kUInt32: return tensor.As<std::uint32_t>()[i];
-    case DType::kUInt64: return static_cast<std::int64_t>(tensor.As<std::uint64_t>()[i]);
-    case DType::kBool: return tensor.As<bool>()[i] ? 1 : 0;
-    case DType::kFloat: return Truncated(tensor.As<float>()[i]);
-    case DType::kDouble: return Truncated(tensor.As<double>()[i]);
-    case DType::kFloat16: return Truncated(static_cast<float>(tensor.As<Half>()[i]));
-    case DType::kBFloat16: return Truncated(static_cast<float>(tensor.As<BFloat16>()[i]));
-    default: Fail(Code::kNotImplemented, "expected a tensor of numbers, found ", Name(tensor.dtype));
+    case DType::kInt64:
+      return tensor.As<std::int64_t>()[i];
+    case DType::kInt32:
+      return tensor.As<std::int32_t>()[i];
+    case DType::kInt16:
+      return tensor.As<std::int16_t>()[i];
+    case DType::kInt8:
+      return tensor.As<std::int8_t>()[i];
+    case DType::kUInt8:
+      return tensor.As<std::uint8_t>()[i];
+    case DType::kUInt16:
+      return tensor.As<std::uint16_t>()[i];
+    case DType::kUInt32:
+      return tensor.As<std::uint32_t>()[i];
+    case DType::kUInt64:
+      return static_cast<std::int64_t>(tensor.As<std::uint64_t>()[i]);
+    case DType::kBool:
+      return tensor.As<bool>()[i] ? 1 : 0;
+    case DType::kFloat:
+      return Truncated(tensor.As<float>()[i]);
+    case DType::kDouble:
+      return Truncated(tensor.As<double>()[i]);
+    case DType::kFloat16:
+      return Truncated(static_cast<float>(tensor.As<Half>()[i]));
+    case DType::kBFloat16:
+      return Truncated(static_cast<float>(tensor.As<BFloat16>()[i]));
+    default:
+      Fail(Code::kNotImplemented, "expected a tensor of numbers, found ", Name(tensor.dtype));
   }
 }
 

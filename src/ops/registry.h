@@ -16,6 +16,8 @@ namespace sardonyx::ops {
   X(ConcatSplit) \
   X(Expand) \
   X(Gather) \
+  X(Pad) \
+  X(Scatter) \
   X(Shape) \
   X(Slice) \
   X(Transpose)

@@ -204,8 +204,8 @@ struct FlattenState {
 void RunFlatten(KernelContext& c) {
   const Dims x = c.Input(0).shape;
   const std::int64_t axis = c.state<FlattenState>().axis;
-  const std::size_t split = axis < 0 ? static_cast<std::size_t>(axis + static_cast<std::int64_t>(x.size()))
-                                     : static_cast<std::size_t>(axis);
+  const std::size_t split =
+      axis < 0 ? static_cast<std::size_t>(axis + static_cast<std::int64_t>(x.size())) : static_cast<std::size_t>(axis);
   const std::int64_t shape[] = {ElementCount(x, 0, split), ElementCount(x, split, x.size())};
   CopyBytes(c, c.Output(0, shape));
 }

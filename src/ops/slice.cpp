@@ -41,8 +41,8 @@ Dim CutDim(const Dim& size, const Dim& start, const Dim& end, std::int64_t step)
   if (step != 1) {
     const bool all_backwards = step == -1 && start.known() && start.number() == -1 && end.known() &&
                                end.number() <= std::numeric_limits<std::int32_t>::min();
-    const bool all = start.known() && start.number() == 0 && end.known() &&
-                     end.number() >= std::numeric_limits<std::int32_t>::max();
+    const bool all =
+        start.known() && start.number() == 0 && end.known() && end.number() >= std::numeric_limits<std::int32_t>::max();
     if (all_backwards) return size;
     return all && step > 0 ? CeilDiv(size, Dim(step)) : Dim();
   }
@@ -105,7 +105,8 @@ void InferSlice(InferContext& c) {
     const std::size_t axis = AxisOf(c, a->axes[i], x.size());
     dims[axis] = CutDim(x[axis], a->starts[i], a->ends[i], a->steps[i]);
   }
-  const bool small = x.size() == 1 && a->starts.size() == 1 && x[0].known() && a->starts[0].known() && a->ends[0].known();
+  const bool small =
+      x.size() == 1 && a->starts.size() == 1 && x[0].known() && a->starts[0].known() && a->ends[0].known();
   c.SetOutput(0, c.InputDType(0), std::move(dims));
   if (!small || !IsInteger(c.InputDType(0))) return;
   if (const auto data = c.ShapeData(0)) {

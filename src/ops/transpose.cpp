@@ -21,7 +21,8 @@ void CheckPerm(const std::vector<std::int64_t>& perm, std::size_t rank) {
     good = perm[i] >= 0 && perm[i] < static_cast<std::int64_t>(rank) && !seen[static_cast<std::size_t>(perm[i])];
     if (good) seen[static_cast<std::size_t>(perm[i])] = true;
   }
-  if (!good) Fail(Code::kInvalidGraph, "expected perm to be a permutation of ", rank, " axes, found ", ToText(Dims(perm)));
+  if (!good)
+    Fail(Code::kInvalidGraph, "expected perm to be a permutation of ", rank, " axes, found ", ToText(Dims(perm)));
 }
 
 void InferTranspose(InferContext& c) {

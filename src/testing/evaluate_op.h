@@ -12,7 +12,7 @@ namespace sardonyx::testing {
 
 struct OpCall {
   std::string_view op;
-  int version;  // a since_version of the operator
+  int version;                // a since_version of the operator
   std::vector<Value> inputs;  // Value() where an optional one is missing
   std::vector<Attribute> attributes = {};
   std::size_t outputs = 1;
@@ -29,7 +29,8 @@ std::string ErrorOfOp(OpCall call);
 template <typename T>
 std::vector<T> Elements(const Value& value) {
   const Tensor& t = value.tensor();
-  if (t.dtype() != kDTypeOf<T>) Fail(Code::kInvalidArgument, "expected ", Name(kDTypeOf<T>), ", found ", Name(t.dtype()));
+  if (t.dtype() != kDTypeOf<T>)
+    Fail(Code::kInvalidArgument, "expected ", Name(kDTypeOf<T>), ", found ", Name(t.dtype()));
   return {t.data<T>(), t.data<T>() + t.count()};
 }
 

@@ -73,13 +73,20 @@ template <typename F>
 void VisitStorage(DType dtype, F&& f) {
   if (IsString(dtype)) return f.template operator()<PlainStorage<std::string>>();
   switch (Bits(dtype)) {
-    case 2: return f.template operator()<PackedStorage<2>>();
-    case 4: return f.template operator()<PackedStorage<4>>();
-    case 8: return f.template operator()<PlainStorage<std::uint8_t>>();
-    case 16: return f.template operator()<PlainStorage<std::uint16_t>>();
-    case 32: return f.template operator()<PlainStorage<std::uint32_t>>();
-    case 64: return f.template operator()<PlainStorage<std::uint64_t>>();
-    default: return f.template operator()<PlainStorage<Bytes16>>();
+    case 2:
+      return f.template operator()<PackedStorage<2>>();
+    case 4:
+      return f.template operator()<PackedStorage<4>>();
+    case 8:
+      return f.template operator()<PlainStorage<std::uint8_t>>();
+    case 16:
+      return f.template operator()<PlainStorage<std::uint16_t>>();
+    case 32:
+      return f.template operator()<PlainStorage<std::uint32_t>>();
+    case 64:
+      return f.template operator()<PlainStorage<std::uint64_t>>();
+    default:
+      return f.template operator()<PlainStorage<Bytes16>>();
   }
 }
 

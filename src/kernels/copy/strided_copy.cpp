@@ -243,19 +243,23 @@ void StridedCopy(DType dtype, StridedLoops loops, const void* from, std::int64_t
     return;
   }
   switch (WidenElement(loops, Bits(dtype) / 8, from_offset, to_offset)) {
-    case 1: return CopyBytes<std::uint8_t>(loops, from, from_offset, to, to_offset, parallel);
-    case 2: return CopyBytes<std::uint16_t>(loops, from, from_offset, to, to_offset, parallel);
-    case 4: return CopyBytes<std::uint32_t>(loops, from, from_offset, to, to_offset, parallel);
-    case 8: return CopyBytes<std::uint64_t>(loops, from, from_offset, to, to_offset, parallel);
-    default: return CopyBytes<Bytes16>(loops, from, from_offset, to, to_offset, parallel);
+    case 1:
+      return CopyBytes<std::uint8_t>(loops, from, from_offset, to, to_offset, parallel);
+    case 2:
+      return CopyBytes<std::uint16_t>(loops, from, from_offset, to, to_offset, parallel);
+    case 4:
+      return CopyBytes<std::uint32_t>(loops, from, from_offset, to, to_offset, parallel);
+    case 8:
+      return CopyBytes<std::uint64_t>(loops, from, from_offset, to, to_offset, parallel);
+    default:
+      return CopyBytes<Bytes16>(loops, from, from_offset, to, to_offset, parallel);
   }
 }
 
 void CopyElements(DType dtype, const void* from, std::int64_t begin, void* to, std::int64_t at, std::int64_t n) {
   if (IsString(dtype) || IsSubByte(dtype)) {
-    VisitStorage(dtype, [&]<typename Storage>() {
-      StorageAt<Storage>(to).CopyRun(at, StorageAt<Storage>(from), begin, n);
-    });
+    VisitStorage(dtype,
+                 [&]<typename Storage>() { StorageAt<Storage>(to).CopyRun(at, StorageAt<Storage>(from), begin, n); });
     return;
   }
   const std::int64_t bytes = Bits(dtype) / 8;
@@ -266,9 +270,8 @@ void CopyElements(DType dtype, const void* from, std::int64_t begin, void* to, s
 }
 
 void FillElements(DType dtype, const void* value, std::int64_t index, void* to, std::int64_t at, std::int64_t n) {
-  VisitStorage(dtype, [&]<typename Storage>() {
-    StorageAt<Storage>(to).Fill(at, n, StorageAt<Storage>(value).Get(index));
-  });
+  VisitStorage(dtype,
+               [&]<typename Storage>() { StorageAt<Storage>(to).Fill(at, n, StorageAt<Storage>(value).Get(index)); });
 }
 
 void CopyAll(DType dtype, const void* from, void* to, std::int64_t count, Parallel& parallel) {

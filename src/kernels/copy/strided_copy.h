@@ -1,5 +1,5 @@
-// kernels/copy/strided_copy.h - moving a box of elements between two strided layouts: the one loop under Transpose, Slice,
-// Concat, Split, Expand, Tile, Pad and DepthToSpace.
+// kernels/copy/strided_copy.h - moving a box of elements between two strided layouts: the one loop under Transpose,
+// Slice, Concat, Split, Expand, Tile, Pad and DepthToSpace.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace sardonyx::kernels {
 
-// The loops of a copy, outermost first. Strides are in elements; `from` may be 0 (repeat) or negative (reverse), and the
-// destinations of all iterations must differ. Best in the order of the destination's memory.
+// The loops of a copy, outermost first. Strides are in elements; `from` may be 0 (repeat) or negative (reverse), and
+// the destinations of all iterations must differ. Best in the order of the destination's memory.
 struct StridedLoops {
   static constexpr int kMaxRank = 64;
   int rank = 0;
@@ -22,8 +22,8 @@ struct StridedLoops {
   bool Add(std::int64_t size, std::int64_t from, std::int64_t to);
 };
 
-// to[to_offset + i·to_strides] = from[from_offset + i·from_strides] for every i in the box. Source and destination do not
-// overlap. Elements of any type; those under a byte and strings are moved on one thread.
+// to[to_offset + i·to_strides] = from[from_offset + i·from_strides] for every i in the box. Source and destination do
+// not overlap. Elements of any type; those under a byte and strings are moved on one thread.
 void StridedCopy(DType dtype, StridedLoops loops, const void* from, std::int64_t from_offset, void* to,
                  std::int64_t to_offset, Parallel& parallel);
 
