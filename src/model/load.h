@@ -1,4 +1,8 @@
 // model/load.h - ModelProto bytes or files to ir::Model.
+//
+// What ONNX models may say and a Model does not keep: quantization annotations, device configurations and shardings,
+// denotations of single dimensions, documentation of attributes, checksums of external data. Training information is
+// left out with a warning.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +22,22 @@ struct LoadOptions {
   std::map<std::string, std::shared_ptr<Buffer>> external_files;
   std::string external_data_folder;  // overrides the model's own folder; required for bytes with external data
   std::size_t max_model_bytes = std::size_t{1} << 31;  // of the protobuf itself (ONNX's limit)
+  std::int64_t newest_opset = 0;                       // of ai.onnx, to warn of newer ones; 0: no warning
 };
 
 // Maps the file; weights are views of the mapping where their offset is aligned for their type, else copies.
-// Errors: kNoSuchFile, kInvalidProtobuf (byte offset, message and field), kInvalidGraph (node and value), kNotImplemented.
+// Errors: kNoSuchFile, kInvalidProtobuf (byte offset, message and field), kInvalidGraph (node and value),
+// kNotImplemented. Initializers that are also inputs are defaults of these (kInputDefault), up to IR version 3
+// constants and no inputs. Nodes may come in any order. The model passes ir/verify.h.
 Model LoadFile(const std::string& path, const LoadOptions& options = {});
 // `owner` keeps the bytes alive; if null, the bytes are copied where the model needs them.
 Model LoadBytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const LoadOptions& options = {});
-// One TensorProto (a .pb file of the ONNX tests).
-Tensor LoadTensor(std::span<const std::byte> bytes);
+
+// One TensorProto (a .pb file of the ONNX tests); the bytes are copied. `name` receives the tensor's name.
+Tensor LoadTensor(std::span<const std::byte> bytes, std::string* name = nullptr);
+// One SequenceProto, MapProto or OptionalProto; an optional without a value is Value().
+Value LoadSequence(std::span<const std::byte> bytes, std::string* name = nullptr);
+Value LoadMap(std::span<const std::byte> bytes, std::string* name = nullptr);
+Value LoadOptional(std::span<const std::byte> bytes, std::string* name = nullptr);
 
 }  // namespace sardonyx::model

@@ -8,12 +8,12 @@
 namespace sardonyx::model {
 
 struct SaveOptions {
-  std::string external_data_file;           // file name beside the model; "": everything inline
+  std::string external_data_file;  // file name beside the model; "": everything inline
   std::size_t external_data_min_bytes = 1024;
 };
 
-// Writes to a temporary file beside `path`, then renames it. Fails with kFail naming path and the system's reason, and with
-// kInvalidArgument if the protobuf would exceed 2 GB (use external data).
+// Writes to a temporary file beside `path`, then renames it. Fails with kFail naming path and the system's reason, and
+// with kInvalidArgument if the protobuf would exceed 2 GB (use external data).
 void SaveFile(const Model& model, const std::string& path, const SaveOptions& options = {});
 std::string SaveBytes(const Model& model);
 

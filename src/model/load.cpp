@@ -1,0 +1,183 @@
+// model/load.cpp - ModelProto to Model.
+#include "model/load.h"
+
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/mapped_file.h"
+#include "ir/verify.h"
+#include "model/graph_reader.h"
+#include "model/not_a_model.h"
+#include "model/onnx_fields.h"
+
+namespace sardonyx::model {
+namespace {
+
+std::string_view Chars(std::span<const std::byte> bytes) {
+  return {static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size()};
+}
+
+class ModelReader {
+ public:
+  ModelReader(LoadContext& context, std::string_view bytes) : context_(context), root_(bytes, context.source) {}
+
+  Model Read() {
+    ReadHead();
+    CheckVersions();
+    for (Message m = root_; m.Next();) {
+      if (m.tag() != ModelField::kFunctions) continue;
+      const Message function =
+          m.Sub("functions", static_cast<std::int64_t>(model_.functions.size()), {FunctionField::kName});
+      model_.functions.push_back(GraphReader(context_).ReadFunction(function));
+    }
+    model_.graph = ReadMainGraph();
+    CheckFunctions();
+    root_.InContext([&] { Verify(model_.graph); });
+    for (const Function& function : model_.functions) root_.InContext([&] { Verify(function.body); });
+    return std::move(model_);
+  }
+
+ private:
+  void ReadHead() {
+    for (Message m = root_; m.Next();) {
+      switch (m.tag()) {
+        case ModelField::kIrVersion:
+          model_.ir_version = m.Int();
+          break;
+        case ModelField::kProducerName:
+          model_.producer_name = m.Text();
+          break;
+        case ModelField::kProducerVersion:
+          model_.producer_version = m.Text();
+          break;
+        case ModelField::kDomain:
+          model_.domain = m.Text();
+          break;
+        case ModelField::kModelVersion:
+          model_.model_version = m.Int();
+          break;
+        case ModelField::kDoc:
+          model_.doc = m.Text();
+          break;
+        case ModelField::kOpsetImport:
+          AddOpsetImport(model_.opset_imports, ReadOpsetImport(m.Sub("opset_import")), m);
+          break;
+        case ModelField::kMetadata:
+          model_.metadata.push_back(ReadEntry(m.Sub("metadata_props")));
+          break;
+        case ModelField::kTrainingInfo:
+          Warn("training information is left out");
+          break;
+        case ModelField::kGraph:
+          ++graph_count_;
+          break;
+        default:
+          break;
+      }
+    }
+    if (graph_count_ != 1)
+      root_.Fail(Code::kInvalidProtobuf, "expected an ONNX model with one graph, found ", graph_count_, " graphs");
+  }
+
+  void CheckVersions() {
+    if (model_.ir_version < 1)
+      root_.Fail(Code::kInvalidGraph, "expected an ir_version of at least 1, found ", model_.ir_version);
+    if (model_.ir_version > kNewestIrVersion)
+      Warn("its IR version ", model_.ir_version, " is newer than ", kNewestIrVersion,
+           ", the newest that is known here");
+    if (model_.opset_imports.empty() && model_.ir_version >= 3)
+      root_.Fail(Code::kInvalidGraph, "expected an opset import in a model of IR version ", model_.ir_version,
+                 ", found none");
+    if (model_.opset_imports.empty()) model_.opset_imports.push_back({"", 1});
+    for (const OpsetImport& import : model_.opset_imports)
+      if (import.domain.empty() && context_.options.newest_opset != 0 && import.version > context_.options.newest_opset)
+        Warn("its opset ", import.version, " is newer than ", context_.options.newest_opset,
+             ", the newest that is known here");
+    context_.ir_version = model_.ir_version;
+    context_.opset_imports = model_.opset_imports;
+  }
+
+  Graph ReadMainGraph() {
+    Message m = root_;
+    while (m.Next() && m.tag() != ModelField::kGraph) {
+    }
+    const Message graph = m.Sub("graph");
+    return GraphReader(context_).ReadGraph(graph);
+  }
+
+  void CheckFunctions() const {
+    std::set<std::tuple<std::string, std::string, std::string>> known;
+    for (const Function& f : model_.functions)
+      if (!known.emplace(f.domain, f.name, f.overload).second)
+        root_.Fail(Code::kInvalidGraph, "expected each function once, found '", f.domain, ".", f.name,
+                   f.overload.empty() ? "" : ":", f.overload, "' twice");
+    std::set<const Function*> done;
+    for (const Function& f : model_.functions) {
+      std::vector<const Function*> callers;
+      CheckCalls(f, callers, done);
+    }
+  }
+
+  // Fails if `function` calls itself, directly or not: it could never be inlined.
+  void CheckCalls(const Function& function, std::vector<const Function*>& callers,
+                  std::set<const Function*>& done) const {
+    if (done.count(&function) != 0) return;
+    for (std::size_t i = 0; i < callers.size(); ++i)
+      if (callers[i] == &function)
+        root_.Fail(Code::kInvalidGraph, "expected functions that do not call themselves, found '", function.domain, ".",
+                   function.name, "' calling itself through ", callers.size() - i - 1, " others");
+    callers.push_back(&function);
+    CheckCallsIn(function.body, callers, done);
+    callers.pop_back();
+    done.insert(&function);
+  }
+
+  void CheckCallsIn(const Graph& graph, std::vector<const Function*>& callers, std::set<const Function*>& done) const {
+    for (const Node& node : graph.nodes) {
+      if (const Function* called = model_.FindFunction(node.domain, node.op_type, node.overload))
+        CheckCalls(*called, callers, done);
+      for (const Graph* body : node.Subgraphs()) CheckCallsIn(*body, callers, done);
+    }
+  }
+
+  template <typename... Parts>
+  void Warn(const Parts&... parts) const {
+    if (context_.options.logger) context_.options.logger->Warn(context_.source.name, ": ", parts...);
+  }
+
+  LoadContext& context_;
+  Message root_;
+  Model model_;
+  int graph_count_ = 0;
+};
+
+Model Load(LoadContext& context, std::span<const std::byte> bytes) {
+  if (bytes.size() > context.options.max_model_bytes)
+    Fail(Code::kInvalidProtobuf, context.source.name, ": expected a model of at most ", context.options.max_model_bytes,
+         " bytes (larger weights belong into external data), found ", bytes.size());
+  const std::string_view chars = Chars(bytes);
+  if (const std::string why = WhyNotAModel(chars); !why.empty())
+    Fail(Code::kInvalidProtobuf, context.source.name, " is not an ONNX model: it ", why);
+  context.source.begin = chars.data();
+  return ModelReader(context, chars).Read();
+}
+
+}  // namespace
+
+Model LoadFile(const std::string& path, const LoadOptions& options) {
+  const std::shared_ptr<const MappedFile> file = MappedFile::Open(path);
+  ExternalFiles files(options, path);
+  LoadContext context{options, files, {path, nullptr}, file, file.get(), 0, {}};
+  Model model = Load(context, file->bytes());
+  model.path = path;
+  return model;
+}
+
+Model LoadBytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const LoadOptions& options) {
+  ExternalFiles files(options, "");
+  LoadContext context{options, files, {"the model", nullptr}, std::move(owner), nullptr, 0, {}};
+  return Load(context, bytes);
+}
+
+}  // namespace sardonyx::model

@@ -1,0 +1,132 @@
+// model/type_reader.cpp - TypeProto to Type.
+#include "model/type_reader.h"
+
+#include <utility>
+
+#include "model/onnx_fields.h"
+
+namespace sardonyx::model {
+namespace {
+
+// A negative number, as old converters write it, and an empty name mean that the dimension is not known.
+Dim ReadDim(Message message) {
+  Dim dim;
+  while (message.Next()) {
+    if (message.tag() == TypeField::kDimValue) {
+      const std::int64_t number = message.Int();
+      dim = number < 0 ? Dim() : Dim(number);
+    } else if (message.tag() == TypeField::kDimParam) {
+      dim = Dim::Symbol(message.Text());
+    }
+  }
+  return dim;
+}
+
+std::vector<Dim> ReadShape(Message message) {
+  std::vector<Dim> dims;
+  while (message.Next()) {
+    if (message.tag() == TypeField::kDim)
+      dims.push_back(ReadDim(message.Sub("dim", static_cast<std::int64_t>(dims.size()))));
+  }
+  return dims;
+}
+
+Type ReadTensorType(Message message, TypeKind kind) {
+  Type type;
+  std::int64_t element = 0;
+  while (message.Next()) {
+    if (message.tag() == TypeField::kElemType) element = message.Int();
+    if (message.tag() == TypeField::kShape) {
+      type.dims = ReadShape(message.Sub("shape"));
+      type.has_rank = true;
+    }
+  }
+  if (element == 0) return {};
+  type.kind = kind;
+  type.dtype = ReadDType(element, message);
+  return type;
+}
+
+Type ReadElementOf(Message message, TypeKind kind) {
+  Type type, element;
+  type.kind = kind;
+  while (message.Next()) {
+    if (message.tag() == TypeField::kElemType) element = ReadType(message.Sub("elem_type"));
+  }
+  type.element = std::make_shared<const Type>(std::move(element));
+  return type;
+}
+
+Type ReadMapType(Message message) {
+  Type type, value;
+  type.kind = TypeKind::kMap;
+  while (message.Next()) {
+    if (message.tag() == TypeField::kKeyType) type.dtype = ReadDType(message.Int(), message);
+    if (message.tag() == TypeField::kValueType) value = ReadType(message.Sub("value_type"));
+  }
+  if (!IsInteger(type.dtype) && !IsString(type.dtype))
+    message.Fail(Code::kInvalidGraph, "expected a map with keys of integers or strings, found ", Name(type.dtype));
+  type.element = std::make_shared<const Type>(std::move(value));
+  return type;
+}
+
+}  // namespace
+
+Type ReadType(Message message) {
+  Type type;
+  std::string denotation;
+  while (message.Next()) {
+    switch (message.tag()) {
+      case TypeField::kTensor:
+        type = ReadTensorType(message.Sub("tensor_type"), TypeKind::kTensor);
+        break;
+      case TypeField::kSparseTensor:
+        type = ReadTensorType(message.Sub("sparse_tensor_type"), TypeKind::kSparseTensor);
+        break;
+      case TypeField::kSequence:
+        type = ReadElementOf(message.Sub("sequence_type"), TypeKind::kSequence);
+        break;
+      case TypeField::kOptional:
+        type = ReadElementOf(message.Sub("optional_type"), TypeKind::kOptional);
+        break;
+      case TypeField::kMap:
+        type = ReadMapType(message.Sub("map_type"));
+        break;
+      case TypeField::kOpaque:
+        message.Fail(Code::kNotImplemented,
+                     "opaque types are not implemented; expected a tensor, sequence, map or optional");
+      case TypeField::kDenotation:
+        denotation = message.Text();
+        break;
+      default:
+        break;
+    }
+  }
+  if (!type.is_none()) type.denotation = std::move(denotation);
+  return type;
+}
+
+NamedType ReadValueInfo(Message message) {
+  NamedType info;
+  while (message.Next()) {
+    switch (message.tag()) {
+      case ValueInfoField::kName:
+        info.name = message.Text();
+        break;
+      case ValueInfoField::kDoc:
+        info.doc = message.Text();
+        break;
+      case ValueInfoField::kType:
+        info.type = ReadType(message.Sub("type"));
+        break;
+      case ValueInfoField::kMetadata:
+        info.metadata.push_back(ReadEntry(message.Sub("metadata_props")));
+        break;
+      default:
+        break;
+    }
+  }
+  return info;
+}
+
+}  // namespace sardonyx::model

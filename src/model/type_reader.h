@@ -1,0 +1,23 @@
+// model/type_reader.h - TypeProto and ValueInfoProto.
+#pragma once
+
+#include <string>
+
+#include "ir/type.h"
+#include "model/tensor_reader.h"
+#include "model/wire.h"
+
+namespace sardonyx::model {
+
+// A type without contents, or a tensor whose element type is left open, is Type{}. Denotations of dimensions are
+// dropped. Fails with kNotImplemented for opaque types.
+Type ReadType(Message message);
+
+struct NamedType {
+  std::string name, doc;
+  Type type;
+  Metadata metadata;
+};
+NamedType ReadValueInfo(Message message);
+
+}  // namespace sardonyx::model
