@@ -70,7 +70,7 @@ struct SardonyxApi {
   OrtStatusPtr(ORT_API_CALL* SessionModelText)(const OrtSession* session, size_t max_elements, OrtAllocator* allocator,
                                                char** text) NO_EXCEPTION;
 
-  // Which provider runs which node, as a JSON array in the order of execution: [{"node", "op_type",
+  // Which provider runs which node, as a JSON array in the order of execution: [{"node", "domain", "op_type",
   // "provider", "reason": why a provider before it in the list refused, absent when none did}].
   OrtStatusPtr(ORT_API_CALL* SessionPlacement)(const OrtSession* session, OrtAllocator* allocator,
                                                char** json) NO_EXCEPTION;

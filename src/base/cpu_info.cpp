@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -34,6 +35,10 @@ void FindUnits(CpuInfo* info) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   const std::uint64_t states = EnabledStates();
   const bool avx = (states & 0x6) == 0x6, avx512 = (states & 0xE6) == 0xE6, amx = (states & 0x60000) == 0x60000;
+  if (__get_cpuid(0, &a, &b, &c, &d) == 0) return;
+  std::memcpy(info->vendor, &b, 4);
+  std::memcpy(info->vendor + 4, &d, 4);
+  std::memcpy(info->vendor + 8, &c, 4);
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return;
   const bool avx512f = avx512 && (b & (1u << 16)) != 0;
   info->avx512_vnni = avx512f && (c & (1u << 11)) != 0;

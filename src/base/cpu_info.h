@@ -7,6 +7,8 @@
 namespace sardonyx {
 
 struct CpuInfo {
+  char vendor[13] = "";  // as CPUID says: "GenuineIntel", "AuthenticAMD"; "" where there is none
+
   // Units that both the CPU and the operating system offer. The ISA levels are in kernels/dispatch.h.
   bool avx_vnni = false;
   bool avx512_vnni = false;

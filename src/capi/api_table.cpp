@@ -4,7 +4,7 @@
 // To add a function: its definition in an area file and its line here. The slots are frozen by tools/abi.
 //
 // Slots that return no status and are not implemented do nothing and answer NULL, "" (text), 0, false or the first
-// enumerator: SyncStream_GetHandle, HardwareDevice_*, EpDevice_*, ExternalInitializerInfo_*, GetExperimentalFunction
+// enumerator: SyncStream_GetHandle, ExternalInitializerInfo_*, GetExperimentalFunction
 // (no experimental function is known), GetTrainingApi (NULL says: no training), the Release* functions of handles that
 // nothing makes yet, and in OrtEpApi MemoryDevice_*, SyncStream_*, NodeComputeContext_NodeName and KernelDef_Get*.
 #include "capi/api_table.h"
@@ -284,6 +284,33 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.GetSparseTensorValues = GetSparseTensorValues;
   api.GetSparseTensorIndicesTypeShape = GetSparseTensorIndicesTypeShape;
   api.GetSparseTensorIndices = GetSparseTensorIndices;
+  // ep_device.cpp
+  api.GetEpDevices = GetEpDevices;
+  api.GetNumHardwareDevices = GetNumHardwareDevices;
+  api.GetHardwareDevices = GetHardwareDevices;
+  api.HardwareDevice_Type = HardwareDevice_Type;
+  api.HardwareDevice_VendorId = HardwareDevice_VendorId;
+  api.HardwareDevice_Vendor = HardwareDevice_Vendor;
+  api.HardwareDevice_DeviceId = HardwareDevice_DeviceId;
+  api.HardwareDevice_Metadata = HardwareDevice_Metadata;
+  api.EpDevice_EpName = EpDevice_EpName;
+  api.EpDevice_EpVendor = EpDevice_EpVendor;
+  api.EpDevice_EpMetadata = EpDevice_EpMetadata;
+  api.EpDevice_EpOptions = EpDevice_EpOptions;
+  api.EpDevice_Device = EpDevice_Device;
+  api.EpDevice_MemoryInfo = EpDevice_MemoryInfo;
+  api.SessionGetEpDeviceForInputs = SessionGetEpDeviceForInputs;
+  api.SessionGetEpDeviceForOutputs = SessionGetEpDeviceForOutputs;
+  api.SessionOptionsAppendExecutionProvider_V2 = SessionOptionsAppendExecutionProvider_V2;
+  api.SessionOptionsSetEpSelectionPolicy = SessionOptionsSetEpSelectionPolicy;
+  api.GetSharedAllocator = GetSharedAllocator;
+  // assignment.cpp
+  api.Session_GetEpGraphAssignmentInfo = Session_GetEpGraphAssignmentInfo;
+  api.EpAssignedSubgraph_GetEpName = EpAssignedSubgraph_GetEpName;
+  api.EpAssignedSubgraph_GetNodes = EpAssignedSubgraph_GetNodes;
+  api.EpAssignedNode_GetName = EpAssignedNode_GetName;
+  api.EpAssignedNode_GetDomain = EpAssignedNode_GetDomain;
+  api.EpAssignedNode_GetOperatorType = EpAssignedNode_GetOperatorType;
   // the other tables, below
   api.GetModelEditorApi = GetModelEditorApi;
   api.GetCompileApi = GetCompileApi;

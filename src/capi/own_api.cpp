@@ -85,7 +85,10 @@ OrtStatusPtr ORT_API_CALL SessionPlacement(const OrtSession* session, OrtAllocat
   return Guard([&] {
     Json rows = Json::array();
     for (const runtime::Placement& placement : Need(session, "session").session->placement()) {
-      Json row = {{"node", placement.node}, {"op_type", placement.op_type}, {"provider", placement.provider}};
+      Json row = {{"node", placement.node},
+                  {"domain", placement.domain},
+                  {"op_type", placement.op_type},
+                  {"provider", placement.provider}};
       if (!placement.reason.empty()) row["reason"] = placement.reason;
       rows.push_back(std::move(row));
     }

@@ -76,7 +76,7 @@ OrtStatusPtr ORT_API_CALL CreateSession(const OrtEnv* env, const ORTCHAR_T* mode
     Need(out, "out");
     auto session =
         Session::FromFile(Need(env, "env").environment, &Need(model_path, "model_path"), CopyOptions(env, options));
-    *out = std::make_unique<OrtSession>(OrtSession{std::move(session)}).release();
+    *out = std::make_unique<OrtSession>(std::move(session)).release();
   });
 }
 
@@ -87,7 +87,7 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromArray(const OrtEnv* env, const void* 
     const auto* data = static_cast<const std::byte*>(NeedArray(model_data, model_data_length, "model_data"));
     auto session =
         Session::FromBytes(Need(env, "env").environment, {data, model_data_length}, nullptr, CopyOptions(env, options));
-    *out = std::make_unique<OrtSession>(OrtSession{std::move(session)}).release();
+    *out = std::make_unique<OrtSession>(std::move(session)).release();
   });
 }
 

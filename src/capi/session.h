@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,8 +12,27 @@
 #include "onnxruntime_c_api.h"
 #include "runtime/session.h"
 
+struct OrtEpAssignedNode {
+  std::string name, domain, op_type;
+};
+
+// The nodes that one provider runs, in their order.
+struct OrtEpAssignedSubgraph {
+  std::string ep_name;
+  std::deque<OrtEpAssignedNode> nodes;
+  std::vector<const OrtEpAssignedNode*> node_pointers;
+};
+
 struct OrtSession {
+  explicit OrtSession(std::shared_ptr<sardonyx::runtime::Session> s) : session(std::move(s)) {}
+
+  struct Assignment {
+    std::deque<OrtEpAssignedSubgraph> subgraphs;
+    std::vector<const OrtEpAssignedSubgraph*> subgraph_pointers;
+  };
   std::shared_ptr<sardonyx::runtime::Session> session;  // shared with bindings and runs in the background
+  mutable std::once_flag assignment_made;
+  mutable Assignment assignment;
 };
 
 struct OrtModelMetadata {

@@ -108,7 +108,7 @@ void Session::Build() {
   AddPorts(graph);
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
-    placement_.push_back({node.name, node.op_type, "CPUExecutionProvider", "", 0});
+    placement_.push_back({node.name, node.op_type, "CPUExecutionProvider", "", 0, node.domain});
   }
   program_ = std::make_unique<Program>(std::move(graph), environment_->registry(), logger_);
 }

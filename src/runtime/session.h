@@ -26,6 +26,7 @@ struct Port {
 struct Placement {
   std::string node, op_type, provider, reason;
   std::int64_t bytes_copied = 0;
+  std::string domain;  // of the operator; "" is ai.onnx
 };
 
 class Session {
