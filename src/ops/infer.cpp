@@ -17,6 +17,7 @@ class GraphInference {
   void Run() {
     for (const NodeId id : graph_.order) InferOne(id);
   }
+  void RunOne(NodeId id) { InferOne(id); }
 
  private:
   template <typename... Parts>
@@ -151,6 +152,10 @@ void InferNode(const Graph& graph, const Node& node, const OpDef& op, std::span<
     if (!text.empty() && text[0] == '[') throw;
     Fail(error.code(), "[", node.op_type, "] ", Describe(graph, node), ": ", text);
   }
+}
+
+void InferAt(Graph& graph, NodeId node, const Registry& registry, const InferOptions& options) {
+  GraphInference(graph, registry, options, false).RunOne(node);
 }
 
 void Infer(Graph& graph, const Registry& registry, const InferOptions& options) {

@@ -22,6 +22,9 @@ void ResolveVersions(Graph& graph, const Registry& registry, const Model& model)
 // Sets the types and shape data of all values in order; subgraphs too. Unknown stays unknown.
 void Infer(Graph& graph, const Registry& registry, const InferOptions& options = {});
 
+// One node of the graph, after its inputs' types are known.
+void InferAt(Graph& graph, NodeId node, const Registry& registry, const InferOptions& options = {});
+
 // One node, from given knowledge of its inputs (used by the planner with numbers). The node must be in its newest
 // spelling.
 void InferNode(const Graph& graph, const Node& node, const OpDef& op, std::span<const InferContext::Known> inputs,

@@ -1,8 +1,14 @@
 // runtime/build.cpp - the stages between a loaded model and a program; each line is one folder's face.
 #include "runtime/build.h"
 
+#include <algorithm>
+
+#include "model/save.h"
 #include "ops/infer.h"
+#include "ops/schema.h"
 #include "ops/upgrade.h"
+#include "optimizer/pipeline.h"
+#include "planner/inline_functions.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -49,6 +55,40 @@ void OverrideDimensions(Graph& graph, const SessionOptions& options) {
   }
 }
 
+optimizer::OptimizeOptions OptimizerOptions(const SessionOptions& options, const Logger& logger) {
+  optimizer::OptimizeOptions optimize;
+  optimize.level = static_cast<optimizer::Level>(options.optimization_level);
+  optimize.disabled_passes = options.disabled_passes;
+  optimize.logger = &logger;
+  optimize.explain = options.explain_pass;
+  optimize.explanation = options.explanation;
+  return optimize;
+}
+
+// The graph as a model of its own: functions are inlined, and a graph in the newest spelling imports the newest opsets.
+void Save(const Graph& graph, const Model& model, bool newest, const SessionOptions& options) {
+  Model saved = model;
+  saved.graph = graph;
+  saved.functions.clear();
+  std::vector<OpsetImport> imports = graph.opset_imports;
+  const auto add = [&](const std::string& domain) {
+    for (const OpsetImport& import : imports)
+      if (import.domain == domain || (domain.empty() && import.domain == "ai.onnx")) return;
+    imports.push_back({domain, std::max(1, ops::NewestOpset(domain))});
+  };
+  for (const NodeId id : graph.order) add(graph.node(id).domain);
+  if (newest)
+    for (OpsetImport& import : imports)
+      import.version = std::max<std::int64_t>(import.version, ops::NewestOpset(import.domain));
+  saved.opset_imports = imports;
+  saved.graph.opset_imports = imports;
+  model::SaveOptions save;
+  save.external_data_file = options.Config("session.optimized_model_external_initializers_file_name", "");
+  const std::string least = options.Config("session.optimized_model_external_initializers_min_size_in_bytes", "");
+  if (!least.empty()) save.external_data_min_bytes = std::stoull(least);
+  model::SaveFile(saved, options.optimized_model_path, save);
+}
+
 }  // namespace
 
 Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options, const Logger& logger) {
@@ -58,8 +98,16 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   ReplaceInitializers(graph, options.external_initializers, true);
   OverrideDimensions(graph, options);
   ops::ResolveVersions(graph, registry, model);
+  planner::InlineFunctions(graph, model, registry);
   ops::Infer(graph, registry, {.logger = &logger});
+  const auto optimize = OptimizerOptions(options, logger);
+  optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);
+  const bool save = !options.optimized_model_path.empty();
+  const bool newest = options.optimization_level > OptimizationLevel::kBasic;
+  if (save && !newest) Save(graph, model, false, options);
   ops::Upgrade(graph, registry);
+  optimizer::Optimize(graph, optimizer::Stage::kAfterUpgrade, registry, optimize);
+  if (save && newest) Save(graph, model, true, options);
   return graph;
 }
 

@@ -1,0 +1,31 @@
+// optimizer/pass.h - what a pass is: rules, or a function where rules are not enough.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "base/logging.h"
+#include "base/parallel.h"
+#include "optimizer/rule.h"
+
+namespace sardonyx::optimizer {
+
+enum class Level { kDisable = 0, kBasic = 1, kExtended = 2, kLayout = 3, kAll = 99 };  // ONNX Runtime's numbers
+
+struct PassContext {
+  const ops::Registry& registry;
+  const Logger* logger = nullptr;
+  std::size_t max_fold_bytes = std::size_t{64}
+                               << 20;  // a folded value may not be larger unless it is smaller than its inputs
+  Parallel* parallel = nullptr;        // for folding
+};
+
+struct Pass {
+  std::string_view name;  // for the log, --explain and disabled_passes
+  Level level = Level::kBasic;
+  std::span<const Rule> rules = {};
+  bool (*run)(Graph&, PassContext&) = nullptr;  // true if it changed the graph
+};
+
+}  // namespace sardonyx::optimizer

@@ -1,0 +1,15 @@
+// optimizer/passes.h - every pass, one line each; pipeline.cpp gives their order.
+#pragma once
+
+#include "optimizer/pass.h"
+
+namespace sardonyx::optimizer {
+
+extern const Pass kFoldConstants;
+extern const Pass kEliminateIdentity;
+extern const Pass kEliminateDeadNodes;
+extern const Pass kFuseConvBatchNorm;
+extern const Pass kFuseGelu;
+extern const Pass kFuseLayerNorm;
+
+}  // namespace sardonyx::optimizer

@@ -1,0 +1,129 @@
+// optimizer/passes/fold_constants.cpp - computes what depends on constants only, and what follows from known shapes.
+//
+// One walk in order: a node's types are inferred again once its inputs are folded, so a folded target shape makes the
+// shapes behind it known. A result larger than its inputs is kept only below a bound (PassContext::max_fold_bytes).
+#include <algorithm>
+
+#include "ops/evaluate.h"
+#include "ops/infer.h"
+#include "optimizer/passes.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+class Folder {
+ public:
+  Folder(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
+
+  bool Run() {
+    for (const NodeId id : std::vector<NodeId>(graph_.order)) {
+      ops::InferAt(graph_, id, context_.registry, {.logger = context_.logger});
+      if (FoldShapeData(id) || FoldNode(id)) {
+        changed_ = true;
+        continue;
+      }
+      bool body_changed = false;
+      for (Graph* body : graph_.node(id).Subgraphs()) body_changed |= Folder(*body, context_).Run();
+      if (body_changed) graph_.RefreshCaptures(id);
+      changed_ |= body_changed;
+    }
+    return changed_;
+  }
+
+ private:
+  // The value's users read a constant; what the user asked for by name keeps its node.
+  bool Replace(NodeId id, std::vector<Value> results) {
+    const Node& node = graph_.node(id);
+    bool any_output = false;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const ValueId output = node.outputs[i];
+      if (output == kNoValue) continue;
+      if (graph_.value(output).is_output) {
+        any_output = true;
+        continue;
+      }
+      if (graph_.UseCount(output) == 0 || !results[i].is_tensor()) continue;
+      graph_.ReplaceUses(output, graph_.AddConstant(graph_.value(output).name, std::move(results[i].tensor())));
+    }
+    if (!any_output) graph_.EraseNode(id);
+    return true;
+  }
+
+  // Shape of a value whose shape is known, and arithmetic on it.
+  bool FoldShapeData(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (node.outputs.size() != 1 || node.outputs[0] == kNoValue || node.op_type == "Constant") return false;
+    const ValueInfo& value = graph_.value(node.outputs[0]);
+    if (!value.shape_data || value.is_output || value.type.dtype != DType::kInt64 || !value.type.HasStaticShape())
+      return false;
+    const auto& data = *value.shape_data;
+    if (!std::all_of(data.begin(), data.end(), [](const Dim& d) { return d.known(); })) return false;
+    Tensor tensor(DType::kInt64, value.type.StaticShape());
+    if (tensor.count() != static_cast<std::int64_t>(data.size())) return false;
+    for (std::size_t i = 0; i < data.size(); ++i) tensor.data<std::int64_t>()[i] = data[i].number();
+    std::vector<Value> results;
+    results.emplace_back(std::move(tensor));
+    return Replace(id, std::move(results));
+  }
+
+  bool IsFoldable(const Node& node) const {
+    const ops::OpDef* op = context_.registry.Find(node.domain, node.op_type, node.since_version);
+    if (op == nullptr || (op->traits & (ops::kRandom | ops::kNoFold)) != 0 || !node.Subgraphs().empty()) return false;
+    const bool constant = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return input == kNoValue || graph_.value(input).constant() != nullptr;
+    });
+    if (!constant) return false;
+    const bool only_for_user = std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
+      return output == kNoValue || graph_.value(output).is_output || graph_.UseCount(output) == 0;
+    });
+    if (only_for_user) return false;
+    return std::all_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ValueId output) { return output == kNoValue || IsSmall(node, output); });
+  }
+
+  bool IsSmall(const Node& node, ValueId output) const {
+    const Type& type = graph_.value(output).type;
+    if (type.kind != TypeKind::kTensor && type.kind != TypeKind::kNone) return false;
+    if (!type.is_tensor() || type.dtype == DType::kUndefined || !type.HasStaticShape())
+      return true;  // found out when it is computed
+    std::size_t inputs = 0;
+    for (const ValueId input : node.inputs)
+      if (input != kNoValue) inputs += graph_.value(input).constant()->byte_size();
+    const std::size_t bytes = ByteSize(type.dtype, ElementCount(type.StaticShape()));
+    return bytes <= std::max(inputs, context_.max_fold_bytes);
+  }
+
+  bool FoldNode(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (!IsFoldable(node)) return false;
+    std::vector<Value> inputs;
+    for (const ValueId input : node.inputs)
+      inputs.push_back(input == kNoValue ? Value() : Value(*graph_.value(input).constant()));
+    ops::EvaluateOptions options;
+    options.parallel = context_.parallel;
+    options.max_output_bytes = std::max<std::size_t>(context_.max_fold_bytes, std::size_t{1} << 31);
+    std::vector<Value> results;
+    try {
+      results = ops::EvaluateNode(graph_, node, context_.registry, inputs, options);
+    } catch (const Error& error) {
+      // Not folding is always right: the node says the same when it runs, if it runs.
+      if (context_.logger != nullptr) context_.logger->Info("not folded: ", error.what());
+      return false;
+    }
+    const bool tensors =
+        std::all_of(results.begin(), results.end(), [](const Value& v) { return !v.has_value() || v.is_tensor(); });
+    return tensors && Replace(id, std::move(results));
+  }
+
+  Graph& graph_;
+  PassContext& context_;
+  bool changed_ = false;
+};
+
+bool FoldConstants(Graph& graph, PassContext& context) { return Folder(graph, context).Run(); }
+
+}  // namespace
+
+constinit const Pass kFoldConstants = {.name = "fold_constants", .level = Level::kBasic, .run = FoldConstants};
+
+}  // namespace sardonyx::optimizer

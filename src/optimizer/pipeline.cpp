@@ -1,0 +1,91 @@
+// optimizer/pipeline.cpp - the order of the passes, and the loop that runs them.
+#include "optimizer/pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "ir/verify.h"
+#include "optimizer/passes.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+// Constants first: what is constant decides what the other passes see. Dead nodes last: every pass leaves some.
+constexpr const Pass* kBeforeUpgrade[] = {
+    &kFoldConstants,
+    &kEliminateIdentity,
+    &kFuseConvBatchNorm,
+    &kEliminateDeadNodes,
+};
+
+// Upgrading turns attributes into constants and may leave foldable nodes behind.
+constexpr const Pass* kAfterUpgrade[] = {
+    &kFuseGelu,
+    &kFuseLayerNorm,
+    &kEliminateDeadNodes,
+};
+
+std::span<const Pass* const> PassesOf(Stage stage) {
+  if (stage == Stage::kBeforeUpgrade) return kBeforeUpgrade;
+  return kAfterUpgrade;
+}
+
+void CheckName(const std::string& name) {
+  if (name.empty()) return;
+  std::vector<std::string> names;
+  for (const PassInfo& info : AllPasses()) names.emplace_back(info.name);
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  const std::string closest = ClosestName(name, names);
+  Fail(Code::kInvalidArgument, "there is no optimizer pass '", name, "'",
+       closest.empty() ? "" : "; did you mean '" + closest + "'?");
+}
+
+int RewriteLimit() {
+  const char* text = std::getenv("SDX_STOP_AFTER");
+  return text == nullptr ? -1 : std::atoi(text);
+}
+
+bool RunPass(const Pass& pass, Graph& graph, PassContext& context, const OptimizeOptions& options) {
+  bool changed = pass.run != nullptr && pass.run(graph, context);
+  if (!pass.rules.empty()) {
+    std::vector<std::string>* explain = options.explain == pass.name ? options.explanation : nullptr;
+    changed |= ApplyRules(pass.rules, graph, context.registry, RewriteLimit(), explain) > 0;
+  }
+  return changed;
+}
+
+}  // namespace
+
+std::vector<PassInfo> AllPasses() {
+  std::vector<PassInfo> all;
+  for (const Stage stage : {Stage::kBeforeUpgrade, Stage::kAfterUpgrade}) {
+    for (const Pass* pass : PassesOf(stage)) {
+      const bool known =
+          std::any_of(all.begin(), all.end(), [&](const PassInfo& info) { return info.name == pass->name; });
+      if (!known) all.push_back({pass->name, pass->level});
+    }
+  }
+  return all;
+}
+
+void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const OptimizeOptions& options) {
+  for (const std::string& name : options.disabled_passes) CheckName(name);
+  CheckName(options.explain);
+  PassContext context{registry, options.logger, options.max_fold_bytes, options.parallel};
+  for (const Pass* pass : PassesOf(stage)) {
+    if (pass->level > options.level) continue;
+    const auto& disabled = options.disabled_passes;
+    if (std::find(disabled.begin(), disabled.end(), pass->name) != disabled.end()) continue;
+    const auto start = std::chrono::steady_clock::now();
+    const bool changed = RunPass(*pass, graph, context, options);
+    if (changed) Verify(graph);
+    if (options.logger != nullptr) {
+      const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+      options.logger->Info("pass ", pass->name, changed ? ": changed the graph, " : ": no change, ", graph.order.size(),
+                           " nodes, ", time.count(), " ms");
+    }
+  }
+}
+
+}  // namespace sardonyx::optimizer

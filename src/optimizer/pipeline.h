@@ -1,0 +1,36 @@
+// optimizer/pipeline.h - runs the passes of a level in their order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "optimizer/pass.h"
+
+namespace sardonyx::optimizer {
+
+// Basic passes run before partitioning, in the author's opset; the others after the upgrade to the newest spelling.
+enum class Stage { kBeforeUpgrade, kAfterUpgrade };
+
+struct OptimizeOptions {
+  Level level = Level::kAll;
+  std::vector<std::string> disabled_passes;
+  const Logger* logger = nullptr;
+  Parallel* parallel = nullptr;
+  std::size_t max_fold_bytes = std::size_t{64} << 20;
+  std::string explain;  // the name of a pass whose decisions go to `explanation`
+  std::vector<std::string>* explanation = nullptr;
+};
+
+// Every pass is verified after it ran. Environment variable SDX_STOP_AFTER=n stops after n rewrites of rules, so that a
+// wrong one is found by bisection. Fails with kInvalidArgument if a disabled or explained pass does not exist (naming
+// the closest).
+void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const OptimizeOptions& options);
+
+struct PassInfo {
+  std::string_view name;
+  Level level;
+};
+std::vector<PassInfo> AllPasses();
+
+}  // namespace sardonyx::optimizer

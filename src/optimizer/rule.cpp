@@ -1,0 +1,246 @@
+// optimizer/rule.cpp - finds where rules apply and replaces what they match.
+#include "optimizer/rule.h"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+
+#include "ops/infer.h"
+#include "ops/schema.h"
+#include "optimizer/matcher.h"
+
+namespace sardonyx::optimizer {
+
+struct ParsedRule {
+  const Rule* rule;
+  Term match, replace;
+};
+
+// Builds a replacement into the graph, and takes it out again if it does not fit.
+class Rewriter {
+ public:
+  Rewriter(Graph& graph, const ops::Registry& registry, Match& match)
+      : graph_(graph), registry_(registry), match_(match) {}
+
+  // True if the replacement has an operator for every node and the type of the root.
+  bool Run(const Term& replace, std::string* reason) {
+    const Node root = graph_.node(match_.root());
+    const ValueId old_output = root.outputs[0];
+    const ValueId new_output = Build(replace);
+    if (new_output == kNoValue || !TypesAgree(old_output, new_output)) {
+      *reason = missing_.empty() ? "the replacement has another type" : missing_;
+      for (auto it = added_.rbegin(); it != added_.rend(); ++it) graph_.EraseNode(*it);
+      return false;
+    }
+    Connect(root, old_output, new_output);
+    return true;
+  }
+  const std::vector<NodeId>& added() const { return added_; }
+
+ private:
+  ValueId Build(const Term& term) {
+    switch (term.kind) {
+      case Term::Kind::kCapture:
+        return match_.value(term.name);
+      case Term::Kind::kNumber:
+        return Number(term.number);
+      case Term::Kind::kNode:
+        return BuildNode(term);
+      case Term::Kind::kAny:
+        return kNoValue;
+    }
+    return kNoValue;
+  }
+
+  // A constant of the root's element type.
+  ValueId Number(double number) {
+    const DType dtype = graph_.value(graph_.node(match_.root()).outputs[0]).type.dtype;
+    Tensor tensor(dtype, Shape{});
+    VisitDType<float, double, Half, BFloat16, std::int32_t, std::int64_t>(dtype, [&]<typename T>() {
+      if constexpr (std::is_arithmetic_v<T>) {
+        *tensor.data<T>() = static_cast<T>(number);
+      } else {
+        *tensor.data<T>() = T(static_cast<float>(number));
+      }
+    });
+    return graph_.AddConstant("constant", std::move(tensor));
+  }
+
+  ValueId BuildNode(const Term& term) {
+    const ops::OpSchema* schema = ops::FindSchema(term.domain, term.name);
+    const int version = schema != nullptr ? schema->since_version : 1;
+    if (registry_.Find(term.domain, term.name, version) == nullptr) {
+      missing_ = "there is no operator " + term.name + " version " + std::to_string(version);
+      return kNoValue;
+    }
+    Node node;
+    node.domain = term.domain;
+    node.op_type = term.name;
+    node.since_version = version;
+    node.provider = graph_.node(match_.root()).provider;
+    for (const Term& argument : term.arguments) {
+      const ValueId input = Build(argument);
+      if (input == kNoValue && !argument.optional) return kNoValue;
+      node.inputs.push_back(input);
+    }
+    while (!node.inputs.empty() && node.inputs.back() == kNoValue) node.inputs.pop_back();
+    for (const Term::TermAttribute& attribute : term.attributes) {
+      const AttributeValue* captured =
+          attribute.capture.empty() ? &attribute.value : match_.attribute(attribute.capture);
+      if (captured != nullptr) node.SetAttribute(attribute.name, *captured);
+    }
+    const ValueId root_output = graph_.node(match_.root()).outputs[0];
+    node.name = graph_.node(match_.root()).name;
+    node.outputs = {graph_.AddValue(graph_.FreshName(graph_.value(root_output).name))};
+    const ValueId output = node.outputs[0];
+    const NodeId id = graph_.AddNode(std::move(node));
+    added_.push_back(id);
+    ops::InferAt(graph_, id, registry_);
+    return output;
+  }
+
+  bool TypesAgree(ValueId old_output, ValueId new_output) const {
+    const Type& a = graph_.value(old_output).type;
+    const Type& b = graph_.value(new_output).type;
+    if (a.kind != b.kind || a.dtype != b.dtype) return false;
+    if (!a.has_rank || !b.has_rank) return true;
+    if (a.rank() != b.rank()) return false;
+    for (std::size_t i = 0; i < a.rank(); ++i)
+      if (a.dims[i].known() && b.dims[i].known() && a.dims[i].number() != b.dims[i].number()) return false;
+    return true;
+  }
+
+  // The new value takes the old one's place and, if a node makes it, its name.
+  void Connect(const Node& root, ValueId old_output, ValueId new_output) {
+    const NodeId producer = graph_.value(new_output).producer;
+    const bool fresh = std::find(added_.begin(), added_.end(), producer) != added_.end();
+    const Type new_type = graph_.value(new_output).type;
+    graph_.EraseNode(root.id);
+    if (fresh) {
+      graph_.MoveOutput(producer, 0, old_output);
+    } else {
+      graph_.ReplaceUses(old_output, new_output);
+      if (graph_.value(old_output).is_output) {
+        Node identity;
+        identity.op_type = "Identity";
+        identity.name = root.name;
+        identity.since_version = ops::FindSchema("", "Identity")->since_version;
+        identity.inputs = {new_output};
+        identity.outputs = {old_output};
+        identity.provider = root.provider;
+        added_.push_back(graph_.AddNode(std::move(identity)));
+      }
+    }
+    if (!graph_.value(old_output).type.has_rank) graph_.value(old_output).type = new_type;
+    for (const NodeId id : match_.nodes_) {
+      if (id == root.id || graph_.node(id).erased) continue;
+      const ValueId output = graph_.node(id).outputs[0];
+      if (graph_.UseCount(output) == 0) graph_.EraseNode(id);
+    }
+  }
+
+  Graph& graph_;
+  const ops::Registry& registry_;
+  Match& match_;
+  std::vector<NodeId> added_;
+  std::string missing_;
+};
+
+namespace {
+
+std::string RootKey(const std::string& domain, const std::string& op_type) { return domain + '\n' + op_type; }
+
+class Engine {
+ public:
+  Engine(std::span<const Rule> rules, Graph& graph, const ops::Registry& registry, int limit,
+         std::vector<std::string>* explain)
+      : graph_(graph), registry_(registry), limit_(limit), explain_(explain) {
+    parsed_.reserve(rules.size());
+    for (const Rule& rule : rules) parsed_.push_back({&rule, ParseTerm(rule.match.text), ParseTerm(rule.replace.text)});
+    for (const ParsedRule& rule : parsed_) by_root_[RootKey(rule.match.domain, rule.match.name)].push_back(&rule);
+  }
+
+  int Run() {
+    std::deque<NodeId> work(graph_.order.begin(), graph_.order.end());
+    while (!work.empty() && (limit_ < 0 || fired_ < limit_)) {
+      const NodeId id = work.front();
+      work.pop_front();
+      if (graph_.node(id).erased) continue;
+      TryRules(id, work);
+    }
+    if (fired_ > 0) graph_.SortTopologically();
+    for (const NodeId id : std::vector<NodeId>(graph_.order)) {
+      for (Graph* body : graph_.node(id).Subgraphs()) {
+        Engine inner(*this, *body);
+        const int count = inner.Run();
+        fired_ += count;
+        if (count > 0) graph_.RefreshCaptures(id);
+      }
+    }
+    return fired_;
+  }
+
+ private:
+  Engine(const Engine& outer, Graph& body)
+      : graph_(body),
+        registry_(outer.registry_),
+        limit_(outer.limit_ < 0 ? -1 : outer.limit_ - outer.fired_),
+        explain_(outer.explain_),
+        parsed_(outer.parsed_) {
+    for (const ParsedRule& rule : parsed_) by_root_[RootKey(rule.match.domain, rule.match.name)].push_back(&rule);
+  }
+
+  void TryRules(NodeId id, std::deque<NodeId>& work) {
+    const auto found = by_root_.find(RootKey(graph_.node(id).domain, graph_.node(id).op_type));
+    if (found == by_root_.end()) return;
+    for (const ParsedRule* rule : found->second) {
+      Matcher matcher(graph_, registry_, explain_ != nullptr);
+      std::optional<Match> match = matcher.Try(rule->match, id);
+      std::string reason = matcher.reason();
+      if (match && rule->rule->when != nullptr && !rule->rule->when(*match)) {
+        match.reset();
+        reason = "its condition does not hold";
+      }
+      const std::string where = explain_ != nullptr ? Describe(graph_, graph_.node(id)) : std::string();
+      if (match) {
+        Rewriter rewriter(graph_, registry_, *match);
+        if (rewriter.Run(rule->replace, &reason)) {
+          ++fired_;
+          if (explain_ != nullptr) explain_->push_back(where + ": '" + std::string(rule->rule->name) + "' fired");
+          Revisit(rewriter.added(), work);
+          return;
+        }
+      }
+      if (explain_ != nullptr)
+        explain_->push_back(where + ": '" + std::string(rule->rule->name) + "' did not fire: " + reason);
+    }
+  }
+
+  // What was built, and what reads it, may now match something else.
+  void Revisit(const std::vector<NodeId>& added, std::deque<NodeId>& work) {
+    for (const NodeId id : added) {
+      if (graph_.node(id).erased) continue;
+      work.push_back(id);
+      for (const ValueId output : graph_.node(id).outputs)
+        if (output != kNoValue)
+          work.insert(work.end(), graph_.value(output).consumers.begin(), graph_.value(output).consumers.end());
+    }
+  }
+
+  Graph& graph_;
+  const ops::Registry& registry_;
+  int limit_;
+  std::vector<std::string>* explain_;
+  std::vector<ParsedRule> parsed_;
+  std::unordered_map<std::string, std::vector<const ParsedRule*>> by_root_;
+  int fired_ = 0;
+};
+
+}  // namespace
+
+int ApplyRules(std::span<const Rule> rules, Graph& graph, const ops::Registry& registry, int limit,
+               std::vector<std::string>* explain) {
+  return Engine(rules, graph, registry, limit, explain).Run();
+}
+
+}  // namespace sardonyx::optimizer

@@ -1,0 +1,174 @@
+// planner/inline_functions.cpp - copies function bodies into the graph that calls them.
+#include "planner/inline_functions.h"
+
+#include <map>
+#include <optional>
+
+#include "ops/infer.h"
+#include "ops/schema.h"
+
+namespace sardonyx::planner {
+namespace {
+
+using AttributeMap = std::map<std::string, const AttributeValue*, std::less<>>;
+
+class Inliner {
+ public:
+  Inliner(const Model& model, const ops::Registry& registry, const InlineLimits& limits)
+      : model_(model), registry_(registry), limits_(limits) {}
+
+  void Run(Graph& graph, int depth) {
+    bool changed = false;
+    for (const NodeId id : std::vector<NodeId>(graph.order)) {
+      for (Graph* body : graph.node(id).Subgraphs()) Run(*body, depth);
+      if (!graph.node(id).Subgraphs().empty()) graph.RefreshCaptures(id);
+      if (!graph.node(id).provider.empty()) continue;
+      std::optional<Function> standard;
+      const Function* function = FunctionOf(graph, graph.node(id), standard);
+      if (function == nullptr) continue;
+      if (depth >= limits_.depth) {
+        Fail(Code::kInvalidGraph, "[", graph.node(id).op_type, "] ", Describe(graph, graph.node(id)),
+             ": function calls are nested deeper than ", limits_.depth, "; does '", function->name, "' call itself?");
+      }
+      Expand(graph, id, *function, depth);
+      changed = true;
+    }
+    if (changed) graph.SortTopologically();
+  }
+
+ private:
+  const Function* FunctionOf(const Graph& graph, const Node& node, std::optional<Function>& standard) const {
+    if (const Function* local = model_.FindFunction(node.domain, node.op_type, node.overload)) return local;
+    if (node.since_version == 0 || registry_.Find(node.domain, node.op_type, node.since_version) != nullptr)
+      return nullptr;
+    const ops::OpSchema* schema = ops::FindSchema(node.domain, node.op_type, node.since_version);
+    if (schema == nullptr || !schema->has_function_body()) return nullptr;
+    const auto opset = graph.OpsetVersion("");
+    standard = ops::FunctionBody(
+        *schema, opset > 0 && opset < ops::kNewestVersion ? static_cast<int>(opset) : ops::kNewestVersion);
+    return standard ? &*standard : nullptr;
+  }
+
+  static AttributeMap AttributesOf(const Node& call, const Function& function) {
+    AttributeMap map;
+    for (const Attribute& attribute : function.attribute_defaults) map[attribute.name] = &attribute.value;
+    for (const Attribute& attribute : call.attributes) map[attribute.name] = &attribute.value;
+    return map;
+  }
+
+  // References take the call's value; one the call does not give falls away, so that the operator's default holds.
+  static void Substitute(std::vector<Attribute>& attributes, const AttributeMap& given) {
+    std::vector<Attribute> kept;
+    for (Attribute& attribute : attributes) {
+      if (const auto* reference = std::get_if<AttributeReference>(&attribute.value)) {
+        const auto found = given.find(reference->name);
+        if (found != given.end()) kept.push_back({attribute.name, *found->second});
+        continue;
+      }
+      if (auto* box = std::get_if<GraphBox>(&attribute.value)) SubstituteIn(**box, given);
+      kept.push_back(std::move(attribute));
+    }
+    attributes = std::move(kept);
+  }
+  static void SubstituteIn(Graph& graph, const AttributeMap& given) {
+    for (const NodeId id : graph.order) Substitute(graph.node(id).attributes, given);
+  }
+
+  // Names that bodies capture must follow the renaming of the function's values.
+  static void RenameCaptures(Graph& body, const std::map<std::string, std::string>& renamed) {
+    for (ValueId id = 0; id < body.values.size(); ++id) {
+      if (!body.value(id).is_captured) continue;
+      if (const auto found = renamed.find(body.value(id).name);
+          found != renamed.end() && found->second != found->first) {
+        if (const auto clash = body.Find(found->second); clash) body.Rename(*clash, body.FreshName(found->second));
+        body.Rename(id, found->second);
+      }
+    }
+    for (const NodeId node : body.order)
+      for (Graph* inner : body.node(node).Subgraphs()) RenameCaptures(*inner, renamed);
+  }
+
+  void Expand(Graph& graph, NodeId call_id, const Function& function, int depth) {
+    const Node call = graph.node(call_id);
+    Graph body = function.body;
+    SubstituteIn(body, AttributesOf(call, function));
+    ops::ResolveVersions(body, registry_, model_);
+    Run(body, depth + 1);
+    expanded_ += body.order.size();
+    if (expanded_ > limits_.nodes) {
+      Fail(Code::kInvalidGraph, "[", call.op_type, "] ", Describe(graph, call), ": functions expand to more than ",
+           limits_.nodes, " nodes");
+    }
+    if (call.inputs.size() > body.inputs.size() || call.outputs.size() > body.outputs.size()) {
+      Fail(Code::kInvalidGraph, "[", call.op_type, "] ", Describe(graph, call), ": function '", function.name,
+           "' takes ", body.inputs.size(), " inputs and gives ", body.outputs.size(), " outputs, found ",
+           call.inputs.size(), " and ", call.outputs.size());
+    }
+    graph.EraseNode(call_id);
+    Paste(graph, call, body);
+  }
+
+  static void Paste(Graph& graph, const Node& call, const Graph& body) {
+    const std::string prefix = call.name.empty() ? call.op_type : call.name;
+    std::vector<ValueId> mapped(body.values.size(), kNoValue);
+    std::vector<bool> placed(body.values.size(), false);
+    std::map<std::string, std::string> renamed;
+    for (std::size_t i = 0; i < body.inputs.size(); ++i) {
+      mapped[body.inputs[i]] = i < call.inputs.size() ? call.inputs[i] : kNoValue;
+      placed[body.inputs[i]] = true;
+    }
+    std::vector<std::pair<ValueId, ValueId>> copies;  // outputs that are an input, or the same value twice
+    for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+      if (call.outputs[i] == kNoValue) continue;
+      if (placed[body.outputs[i]]) {
+        copies.emplace_back(mapped[body.outputs[i]], call.outputs[i]);
+        continue;
+      }
+      mapped[body.outputs[i]] = call.outputs[i];
+      placed[body.outputs[i]] = true;
+    }
+    const auto place = [&](ValueId id) {
+      if (id == kNoValue) return kNoValue;
+      if (!placed[id]) {
+        const ValueInfo& info = body.value(id);
+        mapped[id] = graph.AddValue(graph.FreshName(prefix + "/" + info.name), info.type);
+        if (info.initializer) graph.SetInitializer(mapped[id], info.initializer);
+        placed[id] = true;
+      }
+      if (mapped[id] != kNoValue) renamed[body.value(id).name] = graph.value(mapped[id]).name;
+      return mapped[id];
+    };
+    for (const NodeId id : body.order) {
+      Node node = body.node(id);
+      for (ValueId& input : node.inputs) input = place(input);
+      for (ValueId& output : node.outputs) output = place(output);
+      for (const ValueId captured : body.node(id).implicit_inputs) place(captured);
+      for (Graph* inner : node.Subgraphs()) RenameCaptures(*inner, renamed);
+      while (!node.inputs.empty() && node.inputs.back() == kNoValue) node.inputs.pop_back();
+      node.name = node.name.empty() ? prefix : prefix + "/" + node.name;
+      graph.AddNode(std::move(node));
+    }
+    for (const auto& [from, to] : copies) {
+      Node identity;
+      identity.name = prefix;
+      identity.op_type = "Identity";
+      identity.since_version = ops::FindSchema("", "Identity")->since_version;
+      identity.inputs = {from};
+      identity.outputs = {to};
+      graph.AddNode(std::move(identity));
+    }
+  }
+
+  const Model& model_;
+  const ops::Registry& registry_;
+  const InlineLimits& limits_;
+  std::size_t expanded_ = 0;
+};
+
+}  // namespace
+
+void InlineFunctions(Graph& graph, const Model& model, const ops::Registry& registry, const InlineLimits& limits) {
+  Inliner(model, registry, limits).Run(graph, 0);
+}
+
+}  // namespace sardonyx::planner

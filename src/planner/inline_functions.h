@@ -1,0 +1,20 @@
+// planner/inline_functions.h - calls of functions become their bodies.
+#pragma once
+
+#include "ir/graph.h"
+#include "ops/registry.h"
+
+namespace sardonyx::planner {
+
+struct InlineLimits {
+  int depth = 64;                 // of calls inside of functions; a function that calls itself ends here
+  std::size_t nodes = 1'000'000;  // of the expanded graph
+};
+
+// Replaces each call of one of the model's functions, and each ONNX function operator without a kernel in `registry`,
+// by the nodes of its body; calls that a provider claims (node.provider set) stay. Versions are resolved before: every
+// new node has its since_version, whatever opsets its function imports. Fails with kInvalidGraph naming the call where
+// the limits are exceeded.
+void InlineFunctions(Graph& graph, const Model& model, const ops::Registry& registry, const InlineLimits& limits = {});
+
+}  // namespace sardonyx::planner
