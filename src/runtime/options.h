@@ -47,6 +47,8 @@ struct SessionOptions {
   std::map<std::string, std::shared_ptr<Buffer>> external_files;  // by the model's location string
   std::vector<ProviderChoice> providers;                          // empty: CPU
   std::vector<std::string> disabled_passes;                       // optimizer passes by name
+  std::string explain_pass;                         // a pass whose decisions are appended to `explanation`
+  std::vector<std::string>* explanation = nullptr;  // used only while the session is created
 
   std::string Config(const std::string& key, const std::string& otherwise) const {
     const auto found = config.find(key);
