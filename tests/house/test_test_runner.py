@@ -40,3 +40,9 @@ def test_an_exit_code_without_a_failed_case_is_a_failure(tmp_path):
     binary = program(tmp_path, f"cp {tmp_path}/canned.xml ${{1#--gtest_output=xml:}}; exit 3")
     outcomes = [case.outcome for case in run_tests.run_gtest(binary, jobs=1)]
     assert outcomes == ["passed", "skipped", "passed", "failed"]
+
+
+def test_continuous_integration_runs_the_readmes_command():
+    root = run_tests.ROOT
+    assert (root / ".ci/run").read_text().rstrip().endswith("&& exec make test")
+    assert "make test" in (root / "README.md").read_text().split("## Two commands")[1].split("```")[1]

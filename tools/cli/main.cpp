@@ -71,10 +71,14 @@ int Main(int argc, char** argv) {
     return Report(failure, common.json);
   } catch (const std::bad_alloc&) {
     return Report(Failure(ORT_FAIL, "this machine has not enough memory for that"), common.json);
+  } catch (const std::exception& error) {
+    return Report(Failure(ORT_FAIL, std::string("a defect of this tool, please report it: ") + error.what()),
+                  common.json);
   }
 }
 
 }  // namespace
 }  // namespace sardonyx::cli
 
+// NOLINTNEXTLINE(bugprone-exception-escape): without memory even to say so, ending is all that is left.
 int main(int argc, char** argv) { return sardonyx::cli::Main(argc, argv); }
