@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "ir/graph.h"
 
@@ -13,8 +14,11 @@ struct SaveOptions {
 };
 
 // Writes to a temporary file beside `path`, then renames it. Fails with kFail naming path and the system's reason, and
-// with kInvalidArgument if the protobuf would exceed 2 GB (use external data).
+// with kInvalidArgument if the protobuf would exceed 2 GB (use external data). Weights of an external file begin at
+// multiples of 64 bytes, those of a mebibyte or more at multiples of 4,096. A model without an IR version gets 10.
 void SaveFile(const Model& model, const std::string& path, const SaveOptions& options = {});
 std::string SaveBytes(const Model& model);
+// One TensorProto, as the .pb files of the ONNX tests.
+std::string SaveTensor(const Tensor& tensor, std::string_view name);
 
 }  // namespace sardonyx::model

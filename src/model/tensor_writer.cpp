@@ -1,0 +1,74 @@
+// model/tensor_writer.cpp - TensorProto and SparseTensorProto.
+#include "base/error.h"
+#include "model/graph_writer.h"
+#include "model/onnx_fields.h"
+
+namespace sardonyx::model {
+namespace {
+
+void WriteHead(Writer& tensor, const Tensor& from, std::string_view name) {
+  for (const std::int64_t dim : from.shape()) tensor.add_int64(TensorField::kDims, dim);
+  tensor.add_int32(TensorField::kDataType, static_cast<std::int32_t>(from.dtype()));
+  WriteText(tensor, TensorField::kName, name);
+}
+
+std::string_view BytesOf(const Tensor& tensor) { return {static_cast<const char*>(tensor.raw()), tensor.byte_size()}; }
+
+}  // namespace
+
+void GraphWriter::CheckRoom(std::size_t more) const {
+  constexpr std::size_t kMost = (std::size_t{1} << 31) - (1 << 20);  // a mebibyte is left for what follows the weights
+  if (out_.size() + more > kMost)
+    Fail(Code::kInvalidArgument, "expected a model of less than 2 GB, found more than ", out_.size() + more,
+         " bytes; save its weights as external data");
+}
+
+void GraphWriter::WriteData(Writer& tensor, const Tensor& from) {
+  if (!from.device().IsHost()) Fail(Code::kInvalidArgument, "expected a tensor in host memory, found one on a device");
+  if (!IsString(from.dtype())) {
+    CheckRoom(from.byte_size());
+    tensor.add_bytes(TensorField::kRawData, BytesOf(from).data(), from.byte_size());
+    return;
+  }
+  for (const std::string& s : from.span<std::string>()) {
+    CheckRoom(s.size());
+    tensor.add_bytes(TensorField::kStringData, s);
+  }
+}
+
+void GraphWriter::WriteTensor(Writer tensor, const Tensor& from, std::string_view name) {
+  WriteHead(tensor, from, name);
+  WriteData(tensor, from);
+}
+
+void GraphWriter::WriteSparse(Writer sparse, const SparseTensor& from, std::string_view name) {
+  WriteTensor(Writer(sparse, SparseTensorField::kValues), from.values, name);
+  WriteTensor(Writer(sparse, SparseTensorField::kIndices), from.indices, "");
+  for (const std::int64_t dim : from.dense_shape) sparse.add_int64(SparseTensorField::kDims, dim);
+}
+
+void GraphWriter::WriteInitializer(Writer& graph, const ValueInfo& value) {
+  const Initializer& initializer = *value.initializer;
+  if (initializer.sparse) {
+    WriteSparse(Writer(graph, GraphField::kSparseInitializer), *initializer.sparse, value.name);
+    return;
+  }
+  const Tensor& from = initializer.tensor;
+  Writer tensor(graph, GraphField::kInitializer);
+  WriteHead(tensor, from, value.name);
+  if (!value.is_input) {  // else they are written there
+    WriteText(tensor, TensorField::kDoc, value.doc);
+    WriteEntries(tensor, TensorField::kMetadata, value.metadata);
+  }
+  if (sink_ == nullptr || IsString(from.dtype()) || from.byte_size() < sink_->min_bytes || !from.device().IsHost()) {
+    WriteData(tensor, from);
+    return;
+  }
+  const std::pair<const char*, std::string> entries[] = {{"location", sink_->location},
+                                                         {"offset", std::to_string(sink_->Append(BytesOf(from)))},
+                                                         {"length", std::to_string(from.byte_size())}};
+  WriteEntries(tensor, TensorField::kExternalData, entries);
+  tensor.add_int32(TensorField::kDataLocation, 1);
+}
+
+}  // namespace sardonyx::model
