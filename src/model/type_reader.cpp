@@ -8,7 +8,8 @@
 namespace sardonyx::model {
 namespace {
 
-// A negative number, as old converters write it, and an empty name mean that the dimension is not known.
+// A negative number or the name "?", as some converters write them, and an empty name mean that the dimension is not
+// known.
 Dim ReadDim(Message message) {
   Dim dim;
   while (message.Next()) {
@@ -16,7 +17,8 @@ Dim ReadDim(Message message) {
       const std::int64_t number = message.Int();
       dim = number < 0 ? Dim() : Dim(number);
     } else if (message.tag() == TypeField::kDimParam) {
-      dim = Dim::Symbol(message.Text());
+      const std::string name = message.Text();
+      dim = name == "?" ? Dim() : Dim::Symbol(name);
     }
   }
   return dim;
