@@ -17,13 +17,13 @@ void AddJson(CLI::App& command, Common& common) {
 }
 
 void AddLevel(CLI::App& command, GraphOptimizationLevel& level) {
-  static const std::map<std::string, GraphOptimizationLevel> kLevels = {{"none", ORT_DISABLE_ALL},
-                                                                        {"basic", ORT_ENABLE_BASIC},
-                                                                        {"extended", ORT_ENABLE_EXTENDED},
-                                                                        {"layout", ORT_ENABLE_LAYOUT},
-                                                                        {"all", ORT_ENABLE_ALL}};
+  static const std::map<std::string, GraphOptimizationLevel> levels = {{"none", ORT_DISABLE_ALL},
+                                                                       {"basic", ORT_ENABLE_BASIC},
+                                                                       {"extended", ORT_ENABLE_EXTENDED},
+                                                                       {"layout", ORT_ENABLE_LAYOUT},
+                                                                       {"all", ORT_ENABLE_ALL}};
   command.add_option("--level", level, "How far to optimize: none, basic, extended, layout or all (default: all)")
-      ->transform(CLI::CheckedTransformer(kLevels, CLI::ignore_case))
+      ->transform(CLI::CheckedTransformer(levels, CLI::ignore_case))
       ->option_text("LEVEL");
 }
 
