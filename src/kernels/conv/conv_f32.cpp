@@ -1,6 +1,5 @@
 // kernels/conv/conv_f32.cpp - which way a convolution goes, its packed weights and its scratch.
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/conv/conv.h"
 #include "kernels/conv/depthwise.h"
@@ -24,6 +23,13 @@ const TileF32Set& Tiles(const TileF32Set* tiles) { return tiles != nullptr ? *ti
 std::size_t RoundUp64(std::size_t bytes) { return (bytes + 63) & ~std::size_t{63}; }
 std::size_t FloatBytes(int64_t count) { return RoundUp64(static_cast<std::size_t>(count) * sizeof(float)); }
 bool IsFirst(ImageLayout layout) { return layout == ImageLayout::kChannelsFirst; }
+
+// Floats from one output channel's weights to the next in the pointwise way; 4 KB apart they would share a set of the
+// cache.
+int64_t PointwiseRow(const ConvShape& s) {
+  const int64_t k = s.in_channels / s.groups;
+  return k % 1024 == 0 ? k + 16 : k;
+}
 
 // Only what packed weights may depend on.
 Way ChooseWay(const ConvShape& s) {
@@ -58,7 +64,10 @@ struct DenseInput {
     for (int i = 0; i < 3; ++i) halo.size[i] = (s.out[i] - 1) * s.stride[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
     halo.lead = s.pad_begin;
     halo.channels = s.in_channels;
-    in_place = !IsFirst(s.in_layout) && s.pad_begin == Index3{0, 0, 0} && halo.size[0] <= s.in[0] &&
+    // Positions 4 KB apart would fall into one set of the first cache level: 1x1 kernels then read from padded pixels.
+    const bool alias = Product(s.kernel) == 1 && s.in_channels * s.stride[2] % 1024 == 0 && s.out[2] >= 8;
+    halo.pixel = s.in_channels + (alias ? 16 : 0);
+    in_place = !alias && !IsFirst(s.in_layout) && s.pad_begin == Index3{0, 0, 0} && halo.size[0] <= s.in[0] &&
                halo.size[1] <= s.in[1] && halo.size[2] <= s.in[2];
     if (in_place) halo.size = s.in;
     // The taps of a kernel row are consecutive pixels: one long sum.
@@ -155,7 +164,7 @@ GemmF32Args PointwiseGemm(const ConvF32Args& args, const TileF32Set& tiles) {
   g.n = pixels;
   g.k = s.in_channels / s.groups;
   g.a = args.packed_weights;
-  g.lda = g.k;
+  g.lda = PointwiseRow(s);
   g.b = args.x;
   g.ldb = pixels;
   g.c = args.y;
@@ -189,7 +198,7 @@ void RunPointwise(const ConvF32Args& args, const TileF32Set& tiles, Parallel& pa
     for (int64_t group = 0; group < s.groups; ++group) {
       GemmF32Args g = whole;
       const int64_t y = (n * s.groups + group) * g.m * g.n;
-      g.a += group * g.m * g.k;
+      g.a += group * g.m * g.lda;
       g.b = x + group * g.k * g.n;
       g.c += y;
       if (g.epilogue.residual != nullptr) g.epilogue.residual += y;
@@ -250,6 +259,7 @@ void RunDepthwise(const ConvF32Args& args, const TileF32Set& tiles, Parallel& pa
 
 std::size_t ConvF32PackedCount(const ConvShape& s, const TileF32Set* tiles) {
   const int64_t taps = Product(s.kernel);
+  if (ChooseWay(s) == Way::kPointwise) return static_cast<std::size_t>(s.out_channels * PointwiseRow(s));
   if (ChooseWay(s) != Way::kDense) return static_cast<std::size_t>(s.out_channels * (s.in_channels / s.groups) * taps);
   return static_cast<std::size_t>(
       PanelWeightFloats(Tiles(tiles), s.groups, s.in_channels / s.groups, s.out_channels / s.groups, taps));
@@ -260,9 +270,13 @@ void PackConvF32Weights(const ConvShape& s, const float* w, float* packed, Paral
   const int64_t taps = Product(s.kernel);
   switch (ChooseWay(s)) {
     case Way::kPlanes:
-    case Way::kPointwise:
-      std::memcpy(packed, w, ConvF32PackedCount(s, tiles) * sizeof(float));
+      std::copy_n(w, ConvF32PackedCount(s, tiles), packed);
       return;
+    case Way::kPointwise: {
+      const int64_t k = s.in_channels / s.groups;
+      for (int64_t o = 0; o < s.out_channels; ++o) std::copy_n(w + o * k, k, packed + o * PointwiseRow(s));
+      return;
+    }
     case Way::kPixels:
       return Tiles(tiles).transpose(s.out_channels, taps, w, taps, packed, s.out_channels);
     case Way::kDense:

@@ -40,6 +40,7 @@ int64_t FirstInput(const ConvShape& s, int dim, int64_t tap) {
 HaloedImage Halo(const ConvShape& s) {
   HaloedImage halo;
   halo.channels = s.in_channels;
+  halo.pixel = s.in_channels;
   for (int i = 0; i < 3; ++i) {
     int64_t low = 0, high = 0;
     for (int64_t tap = 0; tap < s.kernel[i]; ++tap) {

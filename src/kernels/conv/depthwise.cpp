@@ -1,8 +1,8 @@
 // kernels/conv/depthwise.cpp - the loops of depthwise convolutions.
 //
 // Planes: a thread copies a plane into a haloed buffer, split by stride phase ([phase][position]), so that every tap
-// reads consecutive floats whatever the stride, and whole blocks of rows are one long vector. Pixels: borders are cut
-// out of the list of taps, so the image is read where it lies.
+// reads consecutive floats whatever the stride. Pixels: borders are cut out of the list of taps, so the image is read
+// where it lies.
 #include "kernels/conv/depthwise.h"
 
 #include <algorithm>
@@ -14,7 +14,6 @@ using std::int64_t;
 using std::ptrdiff_t;
 
 constexpr int64_t kSerialWork = int64_t{1} << 17;
-constexpr int64_t kSumsFloats = 4096;  // of a block of rows, on the stack
 
 std::size_t RoundUp64(std::size_t bytes) { return (bytes + 63) & ~std::size_t{63}; }
 
@@ -38,24 +37,53 @@ struct SplitPlane {
   Index3 lead;
 };
 
-void Fill(const SplitPlane& plane, const Index3& in, const float* x, float* dst) {
-  std::fill_n(dst, plane.Floats(), 0.0f);
-  const auto end = [&](int i) { return std::min(in[i], plane.size[i] * plane.stride[i] - plane.lead[i]); };
-  for (int64_t d = 0; d < end(0); ++d)
-    for (int64_t h = 0; h < end(1); ++h) {
-      const float* row = x + (d * in[1] + h) * in[2];
-      if (plane.stride[2] == 1) {
-        std::copy_n(row, std::max<int64_t>(0, end(2)),
-                    dst + plane.At({d + plane.lead[0], h + plane.lead[1], plane.lead[2]}));
-        continue;
-      }
-      for (int64_t phase = 0; phase < plane.stride[2]; ++phase) {
-        const int64_t first = ((phase - plane.lead[2]) % plane.stride[2] + plane.stride[2]) % plane.stride[2];
-        if (first >= end(2)) continue;
-        float* out = dst + plane.At({d + plane.lead[0], h + plane.lead[1], first + plane.lead[2]});
-        for (int64_t w = first; w < end(2); w += plane.stride[2]) *out++ = row[w];
-      }
+// A position that walks along one dimension of the haloed plane: phase and index within the phase, without divisions.
+struct PhaseWalk {
+  PhaseWalk(int64_t position, int64_t stride_)
+      : stride(stride_), phase(position % stride_), index(position / stride_) {}
+  void Next() {
+    if (++phase == stride) phase = 0, ++index;
+  }
+  int64_t stride, phase, index;
+};
+
+void FillRow(const TileF32Set& tiles, const SplitPlane& plane, const float* row, int64_t width, float* out) {
+  const int64_t stride = plane.stride[2];
+  PhaseWalk at(plane.lead[2], stride);
+  const auto next = [&] {
+    float* p = out + at.phase * Product(plane.size) + at.index;
+    at.Next();
+    return p;
+  };
+  if (stride == 1) {
+    std::copy_n(row, width, next());
+  } else if (stride == 2) {
+    float *even = next(), *odd = next();
+    tiles.split_pairs(row, width / 2, even, odd);
+    if (width % 2 != 0) even[width / 2] = row[width - 1];
+  } else {
+    for (int64_t first = 0; first < std::min(stride, width); ++first) {
+      float* p = next();
+      for (int64_t w = first; w < width; w += stride) *p++ = row[w];
     }
+  }
+}
+
+// Copies a plane into its buffer, whose border is zero already.
+void Fill(const TileF32Set& tiles, const SplitPlane& plane, const Index3& in, const float* x, float* dst) {
+  Index3 end;
+  for (int i = 0; i < 3; ++i)
+    end[i] = std::max<int64_t>(0, std::min(in[i], plane.size[i] * plane.stride[i] - plane.lead[i]));
+  const int64_t floats = Product(plane.size);
+  PhaseWalk depth(plane.lead[0], plane.stride[0]);
+  for (int64_t d = 0; d < end[0]; ++d, depth.Next()) {
+    PhaseWalk height(plane.lead[1], plane.stride[1]);
+    for (int64_t h = 0; h < end[1]; ++h, height.Next()) {
+      const int64_t phase = (depth.phase * plane.stride[1] + height.phase) * plane.stride[2];
+      const int64_t at = phase * floats + (depth.index * plane.size[1] + height.index) * plane.size[2];
+      FillRow(tiles, plane, x + (d * in[1] + h) * in[2], end[2], dst + at);
+    }
+  }
 }
 
 void SetTapOffsets(const ConvShape& s, const SplitPlane& plane, ptrdiff_t* offsets) {
@@ -74,46 +102,37 @@ struct PlaneTask {
   // Output channel o of image n from its haloed input.
   void Run(const float* x, int64_t n, int64_t o) const {
     const ConvShape& s = args.shape;
-    const int64_t taps = Product(s.kernel), out_plane = (n * s.out_channels + o) * Product(s.out);
-    const float* w = args.packed_weights + o * taps;
-    RowEpilogue e = Finish(o);
-    float sums[kSumsFloats];
-    const int64_t rows_per_block = std::max<int64_t>(1, kSumsFloats / plane.size[2]);
-    for (int64_t d = 0; d < s.out[0]; ++d)
-      for (int64_t h0 = 0; h0 < s.out[1]; h0 += rows_per_block) {
-        const int64_t rows = std::min(rows_per_block, s.out[1] - h0);
-        for (int64_t w0 = 0; w0 < s.out[2]; w0 += kSumsFloats) {  // more than one pass only for very long rows
-          const int64_t columns = std::min(kSumsFloats, s.out[2] - w0);
-          const int64_t start = (d * plane.size[1] + h0) * plane.size[2] + w0;
-          tiles.weighted_sums(x + start, offsets, w, taps, (rows - 1) * plane.size[2] + columns, sums);
-          for (int64_t r = 0; r < rows; ++r) {
-            const int64_t at = out_plane + (d * s.out[1] + h0 + r) * s.out[2] + w0;
-            if (args.epilogue.residual != nullptr) e.residual = args.epilogue.residual + at;
-            tiles.finish_row(sums + r * plane.size[2], columns, e, args.y + at);
-          }
-        }
-      }
-  }
-
-  RowEpilogue Finish(int64_t channel) const {
     const Epilogue& e = args.epilogue;
-    RowEpilogue row;
-    row.alpha = e.alpha;
-    row.beta = e.beta;
-    row.bias_scale = e.bias_scale;
-    row.bias = e.bias + (e.bias_n != nullptr ? e.bias_n[channel] : 0);
-    row.activation = e.activation;
-    return row;
+    const int64_t taps = Product(s.kernel), slice = s.out[1] * s.out[2];
+    TileF32Args clamp;
+    SetClamp(e.activation, &clamp);
+    PlaneArgs p;
+    p.x_row_stride = plane.size[2];
+    p.offsets = offsets, p.w = args.packed_weights + o * taps, p.taps = taps;
+    p.rows = s.out[1], p.columns = s.out[2], p.y_row_stride = s.out[2];
+    p.alpha = e.alpha, p.beta = e.beta, p.low = clamp.low, p.high = clamp.high;
+    p.bias = e.bias_scale * (e.bias + (e.bias_n != nullptr ? e.bias_n[o] : 0));
+    for (int64_t d = 0; d < s.out[0]; ++d) {
+      const int64_t at = ((n * s.out_channels + o) * s.out[0] + d) * slice;
+      p.x = x + d * plane.size[1] * plane.size[2];
+      p.y = args.y + at;
+      p.residual = e.residual != nullptr ? e.residual + at : nullptr;
+      tiles.depthwise_plane(p);
+      if (NeedsPass(e.activation)) tiles.activate(p.y, 1, slice, slice, e.activation);
+    }
   }
 };
+
+std::size_t SlotBytes(const SplitPlane& plane) {
+  return RoundUp64(static_cast<std::size_t>(plane.Floats() + kPlaneSlack) * sizeof(float));
+}
 
 }  // namespace
 
 std::size_t DepthwisePlanesScratchBytes(const ConvShape& shape, int threads) {
   const SplitPlane plane(shape);
-  const std::size_t slot = RoundUp64(static_cast<std::size_t>(plane.Floats()) * sizeof(float));
   return RoundUp64(static_cast<std::size_t>(Product(shape.kernel)) * sizeof(ptrdiff_t)) +
-         slot * static_cast<std::size_t>(std::max(threads, 1));
+         SlotBytes(plane) * static_cast<std::size_t>(std::max(threads, 1));
 }
 
 void DepthwisePlanes(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parallel, std::byte* scratch) {
@@ -123,7 +142,7 @@ void DepthwisePlanes(const ConvF32Args& args, const TileF32Set& tiles, Parallel&
   const int64_t taps = Product(s.kernel);
   SetTapOffsets(s, plane, offsets);
   std::byte* slots = scratch + RoundUp64(static_cast<std::size_t>(taps) * sizeof(ptrdiff_t));
-  const std::size_t slot_bytes = RoundUp64(static_cast<std::size_t>(plane.Floats()) * sizeof(float));
+  const std::size_t slot_bytes = SlotBytes(plane);
   const PlaneTask task{args, tiles, plane, offsets};
   const int64_t planes = s.batch * s.in_channels, multiplier = s.out_channels / s.groups, in_plane = Product(s.in);
   const bool small = planes * multiplier * Product(s.out) * taps < kSerialWork;
@@ -131,8 +150,9 @@ void DepthwisePlanes(const ConvF32Args& args, const TileF32Set& tiles, Parallel&
   const auto run = [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       auto* buffer = reinterpret_cast<float*>(slots + static_cast<std::size_t>(part) * slot_bytes);
+      std::fill_n(buffer, slot_bytes / sizeof(float), 0.0f);
       for (int64_t p = planes * part / parts; p < planes * (part + 1) / parts; ++p) {
-        Fill(plane, s.in, args.x + p * in_plane, buffer);
+        Fill(tiles, plane, s.in, args.x + p * in_plane, buffer);
         const int64_t n = p / s.in_channels, c = p % s.in_channels;
         for (int64_t i = 0; i < multiplier; ++i) task.Run(buffer, n, c * multiplier + i);
       }
@@ -145,8 +165,8 @@ void DepthwisePlanes(const ConvF32Args& args, const TileF32Set& tiles, Parallel&
 namespace {
 
 constexpr int64_t kTapsAtOnce = 64;
-constexpr int64_t kPixels = 8;
-constexpr int64_t kChannels = 128;
+constexpr int64_t kSumsFloats = 2048;
+constexpr int64_t kChannels = 256;
 
 // Taps of one dimension that fall into the image at output position o.
 struct TapRange {
@@ -166,14 +186,16 @@ class PixelTask {
   // Output row `row` = (n * D + d) * H + h.
   void RunRow(int64_t row) const {
     const TapRange depth(s_, 0, row / s_.out[1] % s_.out[0]), height(s_, 1, row % s_.out[1]);
-    int64_t w = 0;
-    while (w < s_.out[2]) {
+    const int64_t most = std::max<int64_t>(1, kSumsFloats / std::min(kChannels, s_.out_channels));
+    for (int64_t w = 0; w < s_.out[2];) {
       const TapRange width(s_, 2, w);
-      int64_t end = w + 1;
-      const bool inside = width.first == 0 && width.last == s_.kernel[2];
-      while (inside && end < s_.out[2] && end - w < kPixels && TapRange(s_, 2, end).last == s_.kernel[2]) ++end;
-      RunPixels(row, depth, height, width, w, end - w);
-      w = end;
+      int64_t pixels = 1;
+      if (width.first == 0 && width.last == s_.kernel[2]) {  // inside: as many as still see all taps
+        const int64_t reach = s_.in[2] - 1 - width.input - (s_.kernel[2] - 1) * s_.dilation[2];
+        pixels = std::min({most, s_.out[2] - w, reach / s_.stride[2] + 1});
+      }
+      RunPixels(row, depth, height, width, w, pixels);
+      w += pixels;
     }
   }
 
@@ -181,7 +203,7 @@ class PixelTask {
   void RunPixels(int64_t row, const TapRange& depth, const TapRange& height, const TapRange& width, int64_t w,
                  int64_t pixels) const {
     const int64_t channels = s_.out_channels, image = row / (s_.out[0] * s_.out[1]);
-    float sums[kPixels * kChannels];
+    float sums[kSumsFloats];
     ptrdiff_t x_offsets[kTapsAtOnce], w_offsets[kTapsAtOnce];
     for (int64_t c = 0; c < channels; c += kChannels) {
       DepthwiseArgs a;
@@ -191,7 +213,7 @@ class PixelTask {
       a.x_offsets = x_offsets, a.w_offsets = w_offsets;
       a.pixels = pixels;
       a.channels = std::min(kChannels, channels - c);
-      a.sums = sums, a.sums_stride = kChannels;
+      a.sums = sums, a.sums_stride = a.channels;
       a.accumulate = false;
       a.taps = 0;
       const auto flush = [&] {
@@ -221,7 +243,7 @@ class PixelTask {
     for (int64_t p = 0; p < pixels; ++p) {
       const int64_t pixel = at + p * s_.out_channels;
       if (e.residual != nullptr) r.residual = e.residual + pixel;
-      tiles_.finish_row(sums + p * kChannels, channels, r, args_.y + pixel);
+      tiles_.finish_row(sums + p * channels, channels, r, args_.y + pixel);
     }
   }
 

@@ -5,17 +5,43 @@
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
 
-template <int V>
-void SumBlock(const float* x, const ptrdiff_t* offsets, const float* w, int64_t taps, float* sums) {
-  Vec acc[V];
-  for (int v = 0; v < V; ++v) acc[v] = Broadcast(0);
-  for (int64_t t = 0; t < taps; ++t) {
-    const Vec weight = Broadcast(w[t]);
-    const float* p = x + offsets[t];
-#pragma GCC unroll 8
-    for (int v = 0; v < V; ++v) acc[v] += weight * Load(p + v * kLanes);
+// R rows x V vectors of a plane, from (row, column) on. Loads may read past the columns, stores do not.
+template <int R, int V>
+void PlaneBlock(const PlaneArgs& d, int64_t row, int64_t column) {
+  const float* x = d.x + row * d.x_row_stride + column;
+  Vec acc[R][V];
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) acc[r][v] = Broadcast(0);
+  for (int64_t t = 0; t < d.taps; ++t) {
+    const Vec weight = Broadcast(d.w[t]);
+    const float* p = x + d.offsets[t];
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) acc[r][v] += weight * Load(p + r * d.x_row_stride + v * kLanes);
   }
-  for (int v = 0; v < V; ++v) Store(sums + v * kLanes, acc[v]);
+  const Vec alpha = Broadcast(d.alpha), bias = Broadcast(d.bias), beta = Broadcast(d.beta);
+  const Vec low = Broadcast(d.low), high = Broadcast(d.high);
+  const ptrdiff_t at = row * d.y_row_stride + column;
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) {
+      const Lanes lanes = FirstLanes(d.columns - column - v * kLanes);
+      const ptrdiff_t to = at + r * d.y_row_stride + v * kLanes;
+      Vec y = alpha * acc[r][v] + bias;
+      if (d.residual != nullptr) y += beta * Load(d.residual + to, lanes);
+      Store(d.y + to, Min(high, Max(low, y)), lanes);
+    }
+}
+
+template <int R>
+void PlaneRows(const PlaneArgs& d, int64_t row) {
+  int64_t column = 0;
+  for (; column + kLanes < d.columns; column += 2 * kLanes) PlaneBlock<R, 2>(d, row, column);
+  if (column < d.columns) PlaneBlock<R, 1>(d, row, column);
 }
 
 // P pixels x V vectors of channels, of which `lanes` of the last exist.
@@ -50,16 +76,23 @@ void PixelBlock(const DepthwiseArgs& d, int64_t pixel, int64_t channel) {
 
 }  // namespace
 
-void WeightedSums(const float* x, const ptrdiff_t* offsets, const float* w, int64_t taps, int64_t count, float* sums) {
-  constexpr int kBlock = 6 * kLanes;
+void DepthwisePlane(const PlaneArgs& d) {
+  int64_t row = 0;
+  for (; row + 4 <= d.rows; row += 4) PlaneRows<4>(d, row);
+  for (; row < d.rows; ++row) PlaneRows<1>(d, row);
+}
+
+void SplitPairs(const float* src, int64_t pairs, float* even, float* odd) {
   int64_t i = 0;
-  for (; i + kBlock <= count; i += kBlock) SumBlock<6>(x + i, offsets, w, taps, sums + i);
-  for (; i + kLanes <= count; i += kLanes) SumBlock<1>(x + i, offsets, w, taps, sums + i);
-  if (i == count) return;
-  const Lanes lanes = FirstLanes(count - i);
-  Vec acc = Broadcast(0);
-  for (int64_t t = 0; t < taps; ++t) acc += Broadcast(w[t]) * Load(x + i + offsets[t], lanes);
-  Store(sums + i, acc, lanes);
+  for (; i + 4 <= pairs; i += 4) {
+    Quad a, b;
+    std::memcpy(&a, src + 2 * i, sizeof a);
+    std::memcpy(&b, src + 2 * i + 4, sizeof b);
+    const Quad e = __builtin_shufflevector(a, b, 0, 2, 4, 6), o = __builtin_shufflevector(a, b, 1, 3, 5, 7);
+    std::memcpy(even + i, &e, sizeof e);
+    std::memcpy(odd + i, &o, sizeof o);
+  }
+  for (; i < pairs; ++i) even[i] = src[2 * i], odd[i] = src[2 * i + 1];
 }
 
 void DepthwisePixels(const DepthwiseArgs& d) {

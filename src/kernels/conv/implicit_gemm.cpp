@@ -5,7 +5,6 @@
 #include "kernels/conv/implicit_gemm.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace sardonyx::kernels {
 namespace {
@@ -254,7 +253,7 @@ std::int64_t PanelWeightFloats(const TileF32Set& tiles, int64_t groups, int64_t 
 
 void FillHalo(const TileF32Set& tiles, const HaloedImage& halo, const Index3& in, const float* x, ImageLayout layout,
               float* dst, Parallel& parallel) {
-  const int64_t channels = halo.channels, row_floats = halo.size[2] * channels, rows = halo.size[0] * halo.size[1];
+  const int64_t channels = halo.channels, row_floats = halo.size[2] * halo.pixel, rows = halo.size[0] * halo.size[1];
   const int64_t width = std::clamp<int64_t>(halo.size[2] - halo.lead[2], 0, in[2]);
   const auto fill_row = [&](int64_t row) {
     float* out = dst + row * row_floats;
@@ -263,14 +262,17 @@ void FillHalo(const TileF32Set& tiles, const HaloedImage& halo, const Index3& in
       std::fill_n(out, row_floats, 0.0f);
       return;
     }
-    float* middle = out + halo.lead[2] * channels;
+    float* middle = out + halo.lead[2] * halo.pixel;
     std::fill(out, middle, 0.0f);
-    std::fill(middle + width * channels, out + row_floats, 0.0f);
+    std::fill(middle + width * halo.pixel, out + row_floats, 0.0f);
     const int64_t first = (d * in[1] + h) * in[2];
-    if (layout == ImageLayout::kChannelsLast)
-      std::memcpy(middle, x + first * channels, static_cast<std::size_t>(width * channels) * sizeof(float));
-    else
-      tiles.transpose(channels, width, x + first, Product(in), middle, channels);
+    if (layout == ImageLayout::kChannelsFirst) {
+      tiles.transpose(channels, width, x + first, Product(in), middle, halo.pixel);
+    } else if (halo.pixel == channels) {
+      std::copy_n(x + first * channels, width * channels, middle);
+    } else {
+      for (int64_t w = 0; w < width; ++w) std::copy_n(x + (first + w) * channels, channels, middle + w * halo.pixel);
+    }
   };
   const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, row_floats));
   parallel.For(rows, grain, [&](int64_t begin, int64_t end) {

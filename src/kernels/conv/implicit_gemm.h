@@ -17,13 +17,14 @@ using Index3 = std::array<std::int64_t, 3>;  // (depth, height, width)
 inline std::int64_t Product(const Index3& v) { return v[0] * v[1] * v[2]; }
 inline std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// A channels-last image [size][channels] with a border of zeros: the original begins at `lead`.
+// A channels-last image [size][pixel], pixel >= channels floats, with a border of zeros: the original begins at `lead`.
 struct HaloedImage {
   Index3 size;
   Index3 lead;
   std::int64_t channels;
-  std::int64_t Floats() const { return Product(size) * channels; }
-  Index3 Pitch() const { return {size[1] * size[2] * channels, size[2] * channels, channels}; }  // floats
+  std::int64_t pixel;
+  std::int64_t Floats() const { return Product(size) * pixel; }
+  Index3 Pitch() const { return {size[1] * size[2] * pixel, size[2] * pixel, pixel}; }  // floats
 };
 
 // Copies one image of extent `in` into its halo, transposing it if it is channels-first; what does not fit is cut off.

@@ -15,8 +15,12 @@ using std::int64_t;
 constexpr int64_t kMaxBlockK = 1024;               // longer sums are cut into equal blocks of at most this
 constexpr int64_t kChunkBytes = 640 * 1024;        // of A, per chunk of rows
 constexpr int64_t kSerialWork = int64_t{1} << 19;  // below this many multiplications threads cost more than they give
-constexpr int64_t kGemvColumns = 1024;             // columns of B that one pass of the matrix-vector path covers
-constexpr int64_t kDotRows = 4;  // at most so many rows of A go through dot products when B is transposed
+constexpr int64_t kAliasFloats = 1024;  // rows of A this far apart (4 KB) fall into one set of the first cache level
+constexpr int64_t kAliasPadding = 16;
+constexpr int64_t kAliasRows = 8;  // copying such an A pays from this size of the product on
+constexpr int64_t kAliasColumns = 128;
+constexpr int64_t kGemvColumns = 1024;  // columns of B that one pass of the matrix-vector path covers
+constexpr int64_t kDotRows = 4;         // at most so many rows of A go through dot products when B is transposed
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -37,6 +41,7 @@ struct Plan {
   int64_t panels = 0;
   int64_t chunks = 1;
   int64_t slot_floats = 0;  // scratch of one thread in kPanel
+  bool pad_a = false;       // A is first copied to rows of k + kAliasPadding floats
 };
 
 const TileF32Set& Tiles(const TileF32Set* tiles) { return tiles != nullptr ? *tiles : BestTilesF32(); }
@@ -92,6 +97,8 @@ Plan MakePlan(const GemmF32Args& g, int threads) {
                                       std::max(plan.chunks, most_chunks));
   }
   if (plan.mode == BMode::kPanel) plan.slot_floats = plan.block_k * tiles.columns;
+  plan.pad_a = plan.path == Path::kTiles && !g.trans_a && g.batch == 1 && g.lda % kAliasFloats == 0 && g.k > 0 &&
+               g.m >= kAliasRows && g.n >= kAliasColumns;
   return plan;
 }
 
@@ -217,7 +224,25 @@ class TileLoop {
   int64_t panel_floats_;
 };
 
-void RunTiles(const GemmF32Args& g, const Plan& plan, Parallel& parallel, std::byte* scratch) {
+std::size_t PaddedABytes(const GemmF32Args& g, const Plan& plan) {
+  return plan.pad_a ? static_cast<std::size_t>(g.m * (g.k + kAliasPadding) + 15) / 16 * 64 : 0;
+}
+
+// Copies A to rows that do not alias, and lets g read the copy.
+void PadA(GemmF32Args* g, float* copy, Parallel& parallel) {
+  const int64_t stride = g->k + kAliasPadding, grain = std::max<int64_t>(1, 16384 / g->k);
+  parallel.For(g->m, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) std::copy_n(g->a + row * g->lda, g->k, copy + row * stride);
+  });
+  g->a = copy;
+  g->lda = stride;
+}
+
+void RunTiles(GemmF32Args g, const Plan& plan, Parallel& parallel, std::byte* scratch) {
+  if (plan.pad_a) {
+    PadA(&g, reinterpret_cast<float*>(scratch), parallel);
+    scratch += PaddedABytes(g, plan);
+  }
   const float* packed = g.packed_b;
   if (plan.mode == BMode::kWhole) {
     float* copy = reinterpret_cast<float*>(scratch);
@@ -341,9 +366,12 @@ void PackGemmF32B(int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_
 std::size_t GemmF32ScratchBytes(const GemmF32Args& args, int threads) {
   const GemmF32Args g = Collapse(args);
   const Plan plan = MakePlan(g, threads);
-  if (plan.path != Path::kTiles || plan.mode == BMode::kPacked) return 0;
-  if (plan.mode == BMode::kWhole) return GemmF32PackedCount(g.k, g.n, g.tiles) * sizeof(float);
-  return static_cast<std::size_t>(plan.slot_floats) * sizeof(float) * static_cast<std::size_t>(std::max(1, threads));
+  if (plan.path != Path::kTiles) return 0;
+  const std::size_t a = PaddedABytes(g, plan);
+  if (plan.mode == BMode::kPacked) return a;
+  if (plan.mode == BMode::kWhole) return a + GemmF32PackedCount(g.k, g.n, g.tiles) * sizeof(float);
+  return a +
+         static_cast<std::size_t>(plan.slot_floats) * sizeof(float) * static_cast<std::size_t>(std::max(1, threads));
 }
 
 void GemmF32(const GemmF32Args& args, Parallel& parallel, std::byte* scratch) {

@@ -32,7 +32,8 @@ constexpr float kCanary = 12345.0f;
 // One product with strides wider than its rows; compares each element with float64, and the gaps with the canary.
 void Check(const Case& c, const TileF32Set& set, Parallel& parallel) {
   SCOPED_TRACE(Describe(c, set));
-  const int64_t lda = (c.trans_a ? c.m : c.k) + 3, ldb = (c.trans_b ? c.k : c.n) + (c.n == 1 && !c.trans_b ? 0 : 5);
+  const int64_t lda = (c.trans_a ? c.m : c.k) + (c.k % 1024 == 0 ? 0 : 3),
+                ldb = (c.trans_b ? c.k : c.n) + (c.n == 1 && !c.trans_b ? 0 : 5);
   const int64_t ldc = c.n == 1 ? 1 : c.n + 2;
   const auto a = Random(static_cast<std::size_t>((c.trans_a ? c.k : c.m) * lda + 1), 1);
   const auto b = Random(static_cast<std::size_t>((c.trans_b ? c.n : c.k) * ldb + 1), 2);
@@ -133,6 +134,7 @@ TEST(GemmF32, LongSumsAndManyRowsAreCutIntoBlocks) {
       Check({30, 40, 1100, false, true, packed, true, ActivationKind::kTanh}, *set, threads);
       Check({1300, 33, 130, false, false, packed}, *set, threads);
       Check({700, 33, 1030, false, false, packed, false}, *set, threads);
+      Check({17, 130, 1024, false, false, packed}, *set, threads);  // rows of A that alias in the cache are copied
     }
 }
 

@@ -16,8 +16,8 @@ namespace sardonyx::kernels {
   void Dots(std::int64_t k, std::int64_t n, const float* a, const float* b, std::ptrdiff_t ldb, float* sums);         \
   void Transpose(std::int64_t rows, std::int64_t columns, const float* src, std::ptrdiff_t src_stride, float* dst,    \
                  std::ptrdiff_t dst_stride);                                                                          \
-  void WeightedSums(const float* x, const std::ptrdiff_t* offsets, const float* w, std::int64_t taps,                 \
-                    std::int64_t count, float* sums);                                                                 \
+  void DepthwisePlane(const PlaneArgs& args);                                                                         \
+  void SplitPairs(const float* src, std::int64_t pairs, float* even, float* odd);                                     \
   void DepthwisePixels(const DepthwiseArgs& args);                                                                    \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)

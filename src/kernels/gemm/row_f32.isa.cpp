@@ -112,14 +112,20 @@ void Activate(float* c, int64_t rows, int64_t columns, ptrdiff_t stride, const A
 void FinishRow(const float* sums, int64_t count, const RowEpilogue& e, float* y) {
   const Vec alpha = Broadcast(e.alpha), beta = Broadcast(e.beta), scale = Broadcast(e.bias_scale);
   const Vec bias = Broadcast(e.bias);
+  // Clamps are applied on the way, the other activations in a second pass.
+  const ActivationKind kind = e.activation.kind;
+  const bool clip = kind == ActivationKind::kClip;
+  const float infinity = __builtin_inff();
+  const Vec low = Broadcast(clip ? e.activation.alpha : kind == ActivationKind::kRelu ? 0.0f : -infinity);
+  const Vec high = Broadcast(clip ? e.activation.beta : infinity);
   for (int64_t i = 0; i < count; i += kLanes) {
     const Lanes lanes = FirstLanes(count - i);
     Vec x = alpha * Load(sums + i, lanes);
     x += scale * (e.bias_n != nullptr ? bias + Load(e.bias_n + i, lanes) : bias);
     if (e.residual != nullptr) x += beta * Load(e.residual + i, lanes);
-    Store(y + i, x, lanes);
+    Store(y + i, Min(high, Max(low, x)), lanes);
   }
-  Activate(y, 1, count, count, e.activation);
+  if (!clip && kind != ActivationKind::kRelu) Activate(y, 1, count, count, e.activation);
 }
 
 void Gemv(int64_t k, int64_t n, const float* a, ptrdiff_t a_stride, const float* b, ptrdiff_t ldb, float* sums) {

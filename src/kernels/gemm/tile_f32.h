@@ -59,6 +59,23 @@ struct RowEpilogue {
   Activation activation;
 };
 
+// y[r, i] = min(max(alpha * (sum over t of w[t] * x[offsets[t] + r * x_row_stride + i]) + bias + beta * residual[r, i],
+// low), high) for r < rows, i < columns. x must be readable for kPlaneSlack floats beyond the last position.
+inline constexpr std::int64_t kPlaneSlack = 64;
+struct PlaneArgs {
+  const float* x;
+  std::ptrdiff_t x_row_stride;
+  const std::ptrdiff_t* offsets;
+  const float* w;
+  std::int64_t taps;
+  std::int64_t rows;
+  std::int64_t columns;
+  float* y;
+  const float* residual;  // like y, or null
+  std::ptrdiff_t y_row_stride;
+  float alpha, beta, bias, low, high;
+};
+
 struct DepthwiseArgs {
   const float* x;
   std::ptrdiff_t pixel_stride;
@@ -98,9 +115,10 @@ struct TileF32Set {
   // dst[c * dst_stride + r] = src[r * src_stride + c], r < rows, c < columns
   void (*transpose)(std::int64_t rows, std::int64_t columns, const float* src, std::ptrdiff_t src_stride, float* dst,
                     std::ptrdiff_t dst_stride);
-  // sums[i] = sum over t of w[t] * x[offsets[t] + i], i < count: depthwise convolution of a plane
-  void (*weighted_sums)(const float* x, const std::ptrdiff_t* offsets, const float* w, std::int64_t taps,
-                        std::int64_t count, float* sums);
+  // Depthwise convolution of a plane, see PlaneArgs.
+  void (*depthwise_plane)(const PlaneArgs& args);
+  // even[i] = src[2 * i], odd[i] = src[2 * i + 1], i < pairs
+  void (*split_pairs)(const float* src, std::int64_t pairs, float* even, float* odd);
   // sums[p * sums_stride + c] (+)= sum over t of w[w_offsets[t] + c] * x[x_offsets[t] + p * pixel_stride + c] for
   // p < pixels, c < channels: depthwise convolution of channels-last pixels
   void (*depthwise_pixels)(const DepthwiseArgs& args);

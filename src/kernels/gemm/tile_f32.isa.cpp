@@ -127,7 +127,8 @@ constexpr TileF32Set kSet = {
     .gemv = Gemv,
     .dots = Dots,
     .transpose = Transpose,
-    .weighted_sums = WeightedSums,
+    .depthwise_plane = DepthwisePlane,
+    .split_pairs = SplitPairs,
     .depthwise_pixels = DepthwisePixels,
 };
 
