@@ -107,6 +107,11 @@ def test_the_c_program_passes():
     assert re.search(r"\b\d{3,} checks, 0 failed", done.stdout)
 
 
+def test_the_cpp_program_passes():
+    done = run(BUILD / "bin/capi_program_cpp", cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 MODEL = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[N,4] x, float[4,N] w) => (float[N,N] y, float[N,4] z, float[N,4] s)
 { y = MatMul(x, w)
