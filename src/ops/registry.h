@@ -13,6 +13,7 @@ namespace sardonyx::ops {
 
 // The operator families, one word each: X(Unary) declares UnaryOps(), the table at the end of unary.cpp.
 #define SDX_OP_FAMILIES(X) \
+  X(Binary) \
   X(ConcatSplit) \
   X(Expand) \
   X(Gather) \
@@ -20,7 +21,9 @@ namespace sardonyx::ops {
   X(Scatter) \
   X(Shape) \
   X(Slice) \
-  X(Transpose)
+  X(Transpose) \
+  X(Unary) \
+  X(UnaryTest)
 
 #define SDX_DECLARE(Family) std::span<const OpDef> Family##Ops();
 SDX_OP_FAMILIES(SDX_DECLARE)

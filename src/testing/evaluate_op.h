@@ -31,7 +31,7 @@ std::vector<T> Elements(const Value& value) {
   const Tensor& t = value.tensor();
   if (t.dtype() != kDTypeOf<T>)
     Fail(Code::kInvalidArgument, "expected ", Name(kDTypeOf<T>), ", found ", Name(t.dtype()));
-  return {t.data<T>(), t.data<T>() + t.count()};
+  return std::vector<T>(t.data<T>(), t.data<T>() + t.count());
 }
 
 // 1-D tensors.

@@ -1,0 +1,135 @@
+// kernels/elementwise/unary_test.cpp - every vector form this CPU can run against the double form, over all floats sparsely.
+#include "kernels/elementwise/unary.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace sardonyx::kernels {
+namespace {
+
+struct Case {
+  UnaryKind kind;
+  double ulps;          // of the result
+  bool product = false;  // the error may also be ulps of 2^-24 max(1, |x|)
+  float a = 0, b = 0;
+};
+
+constexpr Case kCases[] = {
+    {UnaryKind::kAbs, 0},
+    {UnaryKind::kCeil, 0},
+    {UnaryKind::kFloor, 0},
+    {UnaryKind::kNeg, 0},
+    {UnaryKind::kRound, 0},
+    {UnaryKind::kRelu, 0},
+    {UnaryKind::kSign, 0},
+    {UnaryKind::kReciprocal, 0.5},
+    {UnaryKind::kSqrt, 0.5},
+    {UnaryKind::kClip, 0, false, -1.5f, 2.5f},
+    {UnaryKind::kLeakyRelu, 0.5, false, 0.25f},
+    {UnaryKind::kLinear, 1, true, 2.0f, 1.0f},
+    {UnaryKind::kShrink, 0.5, false, 0.25f, 0.5f},
+    {UnaryKind::kThresholdedRelu, 0, false, 1.5f},
+    {UnaryKind::kHardSigmoid, 1, true, 0.25f, 0.5f},
+    {UnaryKind::kHardSwish, 2, true},
+    {UnaryKind::kSoftsign, 1.5},
+    {UnaryKind::kExp, 1.5},
+    {UnaryKind::kLog, 1.5},
+    {UnaryKind::kSin, 2},
+    {UnaryKind::kCos, 2},
+    {UnaryKind::kTanh, 3},
+    {UnaryKind::kErf, 3},
+    {UnaryKind::kSigmoid, 3, false, 1.0f},
+    {UnaryKind::kElu, 3, false, 1.5f},
+    {UnaryKind::kCelu, 4, false, 2.0f},
+    {UnaryKind::kSelu, 4, false, 1.6732632f, 1.050701f},
+    {UnaryKind::kSoftplus, 4, true},
+    {UnaryKind::kMish, 4, true},
+    {UnaryKind::kGelu, 4, true},
+    {UnaryKind::kGeluTanh, 4, true},
+    {UnaryKind::kSwish, 4, true, 1.0f},
+};
+
+// Floats of every sign and exponent, 64 mantissas each, the special ones, and a dense stretch around zero.
+std::vector<float> Inputs() {
+  std::vector<float> x;
+  for (std::uint32_t top = 0; top < 512; ++top)
+    for (std::uint32_t i = 0; i < 64; ++i) x.push_back(std::bit_cast<float>(top << 23 | (i * 0x1f35bu & 0x7fffffu)));
+  for (int i = -24000; i <= 24000; ++i) x.push_back(static_cast<float>(i) / 1000);
+  for (const float special : {88.72f, 88.73f, -103.9f, -87.4f, 0.625f, 1.0f, 12000.5f, 3.4e38f}) x.push_back(special);
+  return x;
+}
+
+double UlpOf(double value) {
+  const double size = std::max(std::abs(value), 0x1p-126);
+  return std::ldexp(1.0, std::max(std::ilogb(size), -126) - 23);
+}
+
+TEST(UnaryF32, EveryVariantIsWithinItsBoundOfTheDoubleForm) {
+  const std::vector<float> x = Inputs();
+  const std::vector<double> wide(x.begin(), x.end());
+  std::vector<float> y(x.size());
+  std::vector<double> want(x.size());
+  for (const auto& [isa, find] : UnaryF32Variants()) {
+    if (!Supported(isa)) continue;
+    for (const Case& c : kCases) {
+      UnaryF32Fn* const run = find(c.kind);
+      ASSERT_NE(run, nullptr) << static_cast<int>(c.kind);
+      run(x.data(), y.data(), x.size(), c.a, c.b);
+      UnaryF64(c.kind)(wide.data(), want.data(), x.size(), c.a, c.b);
+      double worst = 0;
+      std::size_t at = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        if (std::isnan(want[i]) || std::isinf(static_cast<float>(want[i]))) {
+          const auto narrow = static_cast<float>(want[i]);
+          // A product near the largest float may overflow one step early or late.
+          const bool same = std::isnan(narrow) ? std::isnan(y[i]) : y[i] == narrow || std::abs(y[i]) > 3.4e38f;
+          if (!same) worst = 1e9, at = i;
+          continue;
+        }
+        double unit = UlpOf(want[i]);
+        if (c.product) unit = std::max(unit, 0x1p-24 * std::max(1.0, std::abs(wide[i])));
+        const double error = std::abs(y[i] - want[i]) / unit;
+        if (!(error <= worst)) worst = error, at = i;
+      }
+      EXPECT_LE(worst, c.ulps) << Name(isa) << " kind " << static_cast<int>(c.kind) << " x = " << x[at] << ": " << y[at]
+                               << ", expected " << want[at];
+    }
+  }
+}
+
+TEST(UnaryF32, EveryLengthWritesItsElementsOnlyAndInPlace) {
+  for (const auto& [isa, find] : UnaryF32Variants()) {
+    if (!Supported(isa)) continue;
+    for (std::size_t n = 0; n <= 70; ++n) {
+      std::vector<float> x(n + 1, -2.0f);
+      x[n] = 7.0f;
+      find(UnaryKind::kAbs)(x.data(), x.data(), n, 0, 0);
+      for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(x[i], 2.0f) << Name(isa) << " n=" << n;
+      EXPECT_EQ(x[n], 7.0f) << Name(isa) << " n=" << n;
+    }
+  }
+}
+
+TEST(UnaryF32, EveryKindHasAFloatAndADoubleForm) {
+  for (int kind = 0; kind < static_cast<int>(UnaryKind::kCount); ++kind) {
+    EXPECT_NE(UnaryF32(static_cast<UnaryKind>(kind)), nullptr) << kind;
+    EXPECT_NE(UnaryF64(static_cast<UnaryKind>(kind)), nullptr) << kind;
+  }
+}
+
+// Flags that make Highway choose narrower vectors than the ISA has would cost half the speed without a sign.
+TEST(UnaryF32, VectorsHaveTheWidthOfTheirIsa) {
+  for (const auto& [isa, bytes] : VectorBytesVariants()) {
+    if (!Supported(isa)) continue;
+    const std::size_t width = isa == Isa::avx512 ? 64 : (isa == Isa::avx2 ? 32 : 16);
+    EXPECT_LE(bytes(), width) << Name(isa);
+    EXPECT_TRUE(bytes() == width || isa == Isa::baseline) << Name(isa) << ": " << bytes();
+  }
+}
+
+}  // namespace
+}  // namespace sardonyx::kernels

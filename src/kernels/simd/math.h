@@ -1,0 +1,161 @@
+// kernels/simd/math.h - float functions on Highway vectors, for *.isa.cpp files only: everything lies in the ISA's namespace.
+//
+// Errors in units in the last place of the result, tested over all exponents in elementwise/unary_test.cpp: Exp, Log 1.5;
+// Expm1, Log1pOfUnit, Sin, Cos 2; Tanh, Sigmoid, Erf 3. NaN stays NaN, infinities and denormal results are right.
+// The polynomials are weighted minimax fits (Lawson's algorithm on 4,000 Chebyshev nodes, relative error below 2^-27).
+#pragma once
+
+#include <hwy/highway.h>
+#include <math.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sardonyx::kernels::SDX_ISA {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using FloatTag = hn::ScalableTag<float>;
+using Floats = hn::Vec<FloatTag>;
+using Int32Tag = hn::RebindToSigned<FloatTag>;
+using Int32s = hn::Vec<Int32Tag>;
+
+inline Floats Splat(float x) { return hn::Set(FloatTag(), x); }
+
+// c[0] + x c[1] + ... by Horner's rule.
+template <std::size_t kCount>
+inline Floats Polynomial(Floats x, const float (&c)[kCount]) {
+  Floats sum = Splat(c[kCount - 1]);
+  for (std::size_t i = kCount - 1; i-- > 0;) sum = hn::MulAdd(sum, x, Splat(c[i]));
+  return sum;
+}
+
+// 2^n for n in [-126, 127].
+inline Floats PowerOfTwo(Int32s n) {
+  const Int32Tag di;
+  return hn::BitCast(FloatTag(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(di, 127))));
+}
+
+// e^x = 2^n (1 + tail), tail = e^r - 1 with |r| <= ln(2) / 2, for x clamped to [-104, 89] (0 and infinity beyond).
+struct ExpParts {
+  Floats tail;
+  Int32s n;
+};
+inline ExpParts SplitExp(Floats x) {
+  constexpr float kCoefficients[] = {0.49999994f, 0.166665152f, 0.041668456f, 0.00836941879f, 0.00138131448f};
+  const Floats in = hn::Max(hn::Min(x, Splat(89.0f)), Splat(-104.0f));
+  const Floats n = hn::Round(hn::Mul(in, Splat(1.44269504f)));
+  const Floats r = hn::NegMulAdd(n, Splat(3.194618329871446e-05f), hn::NegMulAdd(n, Splat(0.693115234375f), in));
+  const Floats tail = hn::MulAdd(hn::Mul(r, r), Polynomial(r, kCoefficients), r);
+  return {tail, hn::ConvertTo(Int32Tag(), n)};
+}
+
+inline Floats Exp(Floats x) {
+  const ExpParts e = SplitExp(x);
+  const Int32s half = hn::ShiftRight<1>(e.n);  // in two steps, so that denormal results are rounded once, at the end
+  const Floats y = hn::Mul(hn::Mul(hn::Add(e.tail, Splat(1.0f)), PowerOfTwo(half)), PowerOfTwo(hn::Sub(e.n, half)));
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+// e^x - 1 for x <= 88.
+inline Floats Expm1(Floats x) {
+  const ExpParts e = SplitExp(hn::Max(x, Splat(-40.0f)));
+  const Floats scale = PowerOfTwo(e.n);
+  const Floats y = hn::MulAdd(scale, e.tail, hn::Sub(scale, Splat(1.0f)));
+  return hn::IfThenElse(hn::Or(hn::IsNaN(x), hn::Eq(x, Splat(0.0f))), x, y);
+}
+
+// ln(x) for finite positive normal x; `exponent` is added to the binary exponent of x.
+inline Floats LogOfNormal(Floats x, Floats exponent) {
+  constexpr float kCoefficients[] = {0.333333313f, -0.250008196f, 0.200012267f, -0.166233569f,
+                                     0.142017573f, -0.131601825f, 0.127615765f, -0.0763449669f};
+  const Int32Tag di;
+  const FloatTag d;
+  const Int32s bits = hn::BitCast(di, x);
+  const Int32s e = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(di, 0x3f3504f3)));  // the mantissa lies in [sqrt(1/2), sqrt(2))
+  const Floats f = hn::Sub(hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(e))), Splat(1.0f));
+  const Floats n = hn::Add(hn::ConvertTo(d, e), exponent);
+  const Floats f2 = hn::Mul(f, f);
+  Floats y = hn::Mul(hn::Mul(f, f2), Polynomial(f, kCoefficients));
+  y = hn::MulAdd(n, Splat(3.194618329871446e-05f), y);
+  y = hn::NegMulAdd(f2, Splat(0.5f), y);
+  return hn::MulAdd(n, Splat(0.693115234375f), hn::Add(f, y));
+}
+
+inline Floats Log(Floats x) {
+  const auto denormal = hn::Lt(x, Splat(1.17549435e-38f));
+  const Floats scaled = hn::IfThenElse(denormal, hn::Mul(x, Splat(8388608.0f)), x);
+  Floats y = LogOfNormal(scaled, hn::IfThenElseZero(denormal, Splat(-23.0f)));
+  y = hn::IfThenElse(hn::Eq(x, Splat(HUGE_VALF)), x, y);
+  y = hn::IfThenElse(hn::Eq(x, Splat(0.0f)), Splat(-HUGE_VALF), y);
+  y = hn::IfThenElse(hn::Lt(x, Splat(0.0f)), Splat(NAN), y);
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+// ln(1 + t) for t in [0, 1] (the e^-|x| of softplus).
+inline Floats Log1pOfUnit(Floats t) {
+  const Floats u = hn::Add(t, Splat(1.0f));
+  const Floats lost = hn::Sub(t, hn::Sub(u, Splat(1.0f)));  // what 1 + t rounded away
+  return hn::Add(LogOfNormal(u, Splat(0.0f)), hn::Div(lost, u));
+}
+
+// 1 / (1 + e^-x), written with e^-|x| so that it never overflows and keeps small results.
+inline Floats Sigmoid(Floats x) {
+  const Floats e = Exp(hn::Neg(hn::Abs(x)));
+  const Floats top = hn::IfThenElse(hn::Lt(x, Splat(0.0f)), e, Splat(1.0f));
+  return hn::Div(top, hn::Add(e, Splat(1.0f)));
+}
+
+inline Floats Tanh(Floats x) {
+  constexpr float kCoefficients[] = {-0.333332807f, 0.133314416f, -0.0537397154f, 0.0206390861f, -0.00570498686f};
+  const Floats size = hn::Abs(x);
+  const Floats x2 = hn::Mul(x, x);
+  const Floats small = hn::MulAdd(hn::Mul(x, x2), Polynomial(x2, kCoefficients), x);
+  const Floats e = Exp(hn::Add(size, size));
+  const Floats large = hn::Sub(Splat(1.0f), hn::Div(Splat(2.0f), hn::Add(e, Splat(1.0f))));
+  return hn::IfThenElse(hn::Lt(size, Splat(0.625f)), small, hn::CopySign(large, x));
+}
+
+// erfc(t) for t >= 0.98, from a fit of -ln(erfc) on [0.98, 5]; 0 beyond 5 (erfc(5) is 1.5e-12).
+inline Floats ErfcTail(Floats t) {
+  constexpr float kCoefficients[] = {1.08382301e-05f, 1.12871373f,   0.63479048f,      0.106874757f,
+                                     -0.0243218672f,  0.00390738295f, -0.000387466454f, 1.76129324e-05f};
+  const Floats e = Exp(hn::Neg(Polynomial(hn::Min(t, Splat(5.0f)), kCoefficients)));
+  return hn::IfThenElseZero(hn::Le(t, Splat(5.0f)), e);
+}
+// erf(x) for |x| <= 1.
+inline Floats ErfNearZero(Floats x) {
+  constexpr float kCoefficients[] = {1.12837911f,   -0.37612626f,     0.112835854f,    -0.026853811f,
+                                     0.00518832775f, -0.000801019371f, 7.85386073e-05f};
+  return hn::Mul(x, Polynomial(hn::Mul(x, x), kCoefficients));
+}
+inline Floats Erf(Floats x) {
+  const Floats size = hn::Abs(x);
+  const Floats large = hn::CopySign(hn::Sub(Splat(1.0f), ErfcTail(size)), x);
+  const Floats y = hn::IfThenElse(hn::Lt(size, Splat(1.0f)), ErfNearZero(x), large);
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+// Sine (`shift` 0) or cosine (`shift` 1) for |x| <= kTrigLimit: x minus the nearest multiple n of pi/2, which is subtracted in four
+// parts of 11 bits (n fits into 13, so every product is exact).
+inline constexpr float kTrigLimit = 12000.0f;
+inline Floats SinShifted(Floats x, int shift) {
+  constexpr float kSin[] = {-0.166666672f, 0.00833332911f, -0.000198392328f, 2.71736667e-06f};
+  constexpr float kCos[] = {0.0416666679f, -0.00138888834f, 2.47993721e-05f, -2.71986266e-07f};
+  const Int32Tag di;
+  const FloatTag d;
+  const Floats n = hn::Round(hn::Mul(x, Splat(0.636619772f)));
+  Floats r = hn::NegMulAdd(n, Splat(1.5703125f), x);
+  r = hn::NegMulAdd(n, Splat(0.0004837512969970703f), r);
+  r = hn::NegMulAdd(n, Splat(7.549533620476723e-08f), r);
+  r = hn::NegMulAdd(n, Splat(2.5633440682570896e-12f), r);
+  const Int32s quadrant = hn::Add(hn::ConvertTo(di, n), hn::Set(di, shift));
+  const Floats r2 = hn::Mul(r, r);
+  const Floats sine = hn::MulAdd(hn::Mul(r, r2), Polynomial(r2, kSin), r);
+  const Floats cosine = hn::MulAdd(hn::Mul(r2, r2), Polynomial(r2, kCos), hn::NegMulAdd(r2, Splat(0.5f), Splat(1.0f)));
+  const auto odd = hn::Eq(hn::And(quadrant, hn::Set(di, 1)), hn::Set(di, 1));
+  const Floats y = hn::IfThenElse(hn::RebindMask(d, odd), cosine, sine);
+  const Int32s sign = hn::ShiftLeft<30>(hn::And(quadrant, hn::Set(di, 2)));
+  return hn::Xor(y, hn::BitCast(d, sign));
+}
+
+}  // namespace sardonyx::kernels::SDX_ISA

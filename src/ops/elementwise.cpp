@@ -1,0 +1,90 @@
+// ops/elementwise.cpp - functions on tensors of any float type, and the contents of small integer tensors.
+#include "ops/elementwise.h"
+
+#include <algorithm>
+
+namespace sardonyx::ops {
+
+using kernels::UnaryKind;
+
+static std::int64_t GrainOf(UnaryKind kind) {
+  switch (kind) {
+    case UnaryKind::kAbs:
+    case UnaryKind::kCeil:
+    case UnaryKind::kClip:
+    case UnaryKind::kFloor:
+    case UnaryKind::kHardSigmoid:
+    case UnaryKind::kHardSwish:
+    case UnaryKind::kLeakyRelu:
+    case UnaryKind::kLinear:
+    case UnaryKind::kNeg:
+    case UnaryKind::kReciprocal:
+    case UnaryKind::kRelu:
+    case UnaryKind::kRound:
+    case UnaryKind::kShrink:
+    case UnaryKind::kSign:
+    case UnaryKind::kSqrt:
+    case UnaryKind::kThresholdedRelu:
+      return kGrain;
+    default:
+      return kHeavyGrain;
+  }
+}
+
+FloatMap FloatMap::Of(UnaryKind kind, DType dtype, double a, double b) {
+  FloatMap map = {.dtype = dtype, .a = a, .b = b, .grain = GrainOf(kind)};
+  if (dtype == DType::kDouble) {
+    map.f64 = kernels::UnaryF64(kind);
+    return map;
+  }
+  map.f32 = kernels::UnaryF32(kind);
+  if (dtype != DType::kFloat) {
+    map.load = kernels::ToFloats(dtype);
+    map.store = kernels::FromFloats(dtype);
+  }
+  return map;
+}
+
+void FloatMap::Run(const void* x, void* y, std::int64_t begin, std::int64_t end) const {
+  const auto n = static_cast<std::size_t>(end - begin);
+  const auto fa = static_cast<float>(a), fb = static_cast<float>(b);
+  if (f64 != nullptr) return f64(static_cast<const double*>(x) + begin, static_cast<double*>(y) + begin, n, a, b);
+  if (load == nullptr) return f32(static_cast<const float*>(x) + begin, static_cast<float*>(y) + begin, n, fa, fb);
+  alignas(64) float block[kFloatBlock];
+  for (std::int64_t i = begin; i < end; i += kFloatBlock) {
+    const std::size_t count = std::min(kFloatBlock, static_cast<std::size_t>(end - i));
+    load(x, i, count, block);
+    f32(block, block, count, fa, fb);
+    store(block, count, y, i);
+  }
+}
+
+void RunFloatMap(KernelContext& c) {
+  const auto& map = c.state<FloatMap>();
+  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  c.parallel().For(x.count, map.grain,
+                   [&](std::int64_t begin, std::int64_t end) { map.Run(x.data, y.data, begin, end); });
+}
+
+Prepared PrepareFloatMap(PrepareContext& c, UnaryKind kind, double a, double b) {
+  const DType dtype = c.InputDType(0);
+  if (!IsFloating(dtype)) c.Unsupported("input 0", dtype);
+  return WithState(RunFloatMap, FloatMap::Of(kind, dtype, a, b));
+}
+
+void InferSameType(InferContext& c) { c.SetOutputType(0, c.InputType(0)); }
+
+void InferShapeDataOf(InferContext& c, Dim (*combine)(const Dim& a, const Dim& b)) {
+  const DType dtype = c.InputDType(0);
+  if (dtype != DType::kInt64 && dtype != DType::kInt32) return;
+  if (!c.HasRank(0) || !c.HasRank(1) || c.Rank(0) > 1 || c.Rank(1) > 1) return;
+  const auto a = c.ShapeData(0), b = c.ShapeData(1);
+  if (!a || !b || a->empty() || b->empty()) return;
+  const std::size_t n = a->size() == 1 ? b->size() : a->size();
+  if (b->size() != 1 && b->size() != n) return;
+  std::vector<Dim> out(n);
+  for (std::size_t i = 0; i < n; ++i) out[i] = combine((*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i]);
+  c.SetShapeData(0, std::move(out));
+}
+
+}  // namespace sardonyx::ops
