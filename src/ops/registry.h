@@ -15,10 +15,14 @@ namespace sardonyx::ops {
 #define SDX_OP_FAMILIES(X) \
   X(Binary) \
   X(ConcatSplit) \
+  X(ControlFlow) \
   X(Expand) \
   X(Gather) \
+  X(Optional) \
   X(Pad) \
+  X(Scan) \
   X(Scatter) \
+  X(Sequence) \
   X(Shape) \
   X(Slice) \
   X(Transpose) \
