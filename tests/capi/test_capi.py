@@ -44,7 +44,7 @@ def test_headers_have_the_layout_of_the_tables(tmp_path):
 @pytest.mark.parametrize(("wrong", "right"), [
     # Two slots swapped, a parameter's type, an enumerator's value.
     ("*SessionGetOutputCount)(", "*SessionGetInputCount)("),
-    ("(OrtSessionOptions* options, size_t intra_op_num_threads)", "(OrtSessionOptions* options, int intra_op_num_threads)"),
+    ("*IsTensor)(const OrtValue* value, size_t* out)", "*IsTensor)(const OrtValue* value, int* out)"),
     ("ORT_EP_FAIL = 12", "ORT_EP_FAIL = 11"),
 ])
 def test_a_planted_fault_in_the_layout_is_found(tmp_path, wrong, right):
