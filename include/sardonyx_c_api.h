@@ -60,8 +60,8 @@ struct SardonyxApi {
                                                   const OrtSessionOptions* options,
                                                   const ORTCHAR_T* output_path) NO_EXCEPTION;
 
-  // Why optimizer rules fired or did not: one line per rule and place, for the rule or pass `rule_name` (NULL: all).
-  // Errors: ORT_INVALID_ARGUMENT for a name that is neither, with the names there are.
+  // Why optimizer rules fired or did not: one line per rule and place, for the rules of the pass `rule_name` (NULL: of
+  // all passes). Errors: ORT_INVALID_ARGUMENT for a name that is no pass, with the closest.
   OrtStatusPtr(ORT_API_CALL* ExplainRules)(const OrtEnv* env, const ORTCHAR_T* model_path, const void* model_data,
                                            size_t model_data_length, const OrtSessionOptions* options,
                                            const char* rule_name, OrtAllocator* allocator, char** text) NO_EXCEPTION;

@@ -27,5 +27,7 @@ namespace sardonyx::capi {
 
 // Checks what every config entry must be: a key of 1 to 1024 bytes, a value of at most 8192.
 void SetConfigEntry(std::map<std::string, std::string>& config, const char* key, const char* value);
+// Adds the passes that the config entry "optimization.disable_specified_optimizers" names to disabled_passes.
+void DisablePasses(sardonyx::runtime::SessionOptions& options);
 
 }  // namespace sardonyx::capi

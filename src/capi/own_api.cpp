@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capi/api_table.h"
+#include "capi/env.h"
 #include "capi/handles/allocator.h"
 #include "capi/handles/status.h"
 #include "capi/model_info.h"
@@ -10,6 +11,8 @@
 #include "capi/session.h"
 #include "ir/text.h"
 #include "model/save.h"
+#include "optimizer/pipeline.h"
+#include "runtime/build.h"
 
 namespace sardonyx::capi {
 namespace {
@@ -69,16 +72,43 @@ OrtStatusPtr ORT_API_CALL OptimizeModelToFile(const OrtEnv* env, const ORTCHAR_T
   });
 }
 
-OrtStatusPtr ORT_API_CALL ExplainRules(const OrtEnv* /*env*/, const ORTCHAR_T* /*model_path*/,
-                                       const void* /*model_data*/, size_t /*model_data_length*/,
-                                       const OrtSessionOptions* /*options*/, const char* /*rule_name*/,
-                                       OrtAllocator* /*allocator*/, char** /*text*/) noexcept {
-  return MakeStatus(ORT_NOT_IMPLEMENTED, "SardonyxApi::ExplainRules is not implemented in Sardonyx " SDX_VERSION);
+// The optimizer explains one pass at a time, so each pass asked for is a build of its own.
+std::string Explain(const OrtEnv* env, const ModelSource& source, const OrtSessionOptions* options,
+                    const char* rule_name) {
+  runtime::SessionOptions explained = CopyOptions(env, options);
+  const std::shared_ptr<const Model> model = LoadModel(source, explained);
+  std::vector<std::string> passes;
+  if (rule_name != nullptr) {
+    passes.emplace_back(rule_name);
+  } else {
+    for (const optimizer::PassInfo& pass : optimizer::AllPasses()) passes.emplace_back(pass.name);
+  }
+  std::string text;
+  for (const std::string& pass : passes) {
+    std::vector<std::string> lines;
+    explained.explain_pass = pass;
+    explained.explanation = &lines;
+    runtime::BuildGraph(*env->environment, *model, explained, env->environment->logger());
+    for (const std::string& line : lines) text += line + "\n";
+  }
+  return text;
 }
 
-OrtStatusPtr ORT_API_CALL SessionModelText(const OrtSession* session, size_t /*max_elements*/, OrtAllocator* allocator,
+OrtStatusPtr ORT_API_CALL ExplainRules(const OrtEnv* env, const ORTCHAR_T* model_path, const void* model_data,
+                                       size_t model_data_length, const OrtSessionOptions* options,
+                                       const char* rule_name, OrtAllocator* allocator, char** text) noexcept {
+  return Guard([&] {
+    Need(text, "text");
+    *text = CopyText(allocator, Explain(env, {model_path, model_data, model_data_length}, options, rule_name));
+  });
+}
+
+OrtStatusPtr ORT_API_CALL SessionModelText(const OrtSession* session, size_t max_elements, OrtAllocator* allocator,
                                            char** text) noexcept {
-  return Guard([&] { Need(text, "text") = CopyText(allocator, Need(session, "session").session->ProgramText()); });
+  return Guard([&] {
+    Need(text, "text") =
+        CopyText(allocator, Need(session, "session").session->ProgramText(ToTextOptions(max_elements).max_elements));
+  });
 }
 
 OrtStatusPtr ORT_API_CALL SessionPlacement(const OrtSession* session, OrtAllocator* allocator, char** json) noexcept {

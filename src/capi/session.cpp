@@ -62,6 +62,7 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
   runtime::SessionOptions copy = options != nullptr ? options->options : runtime::SessionOptions{};
   if (options == nullptr || !options->has_log_severity) copy.log_severity = logger.threshold();
   if (copy.log_id.empty()) copy.log_id = logger.id();
+  DisablePasses(copy);
   for (auto& [name, file] : copy.external_files) {
     std::shared_ptr<Buffer> own = Buffer::Allocate(file->size());
     if (file->size() != 0) std::memcpy(own->data(), file->data(), file->size());

@@ -240,6 +240,7 @@ TEST(Attributes, HaveTheTypeNumbersOfOnnx) {
 
 TEST(ClosestName, SuggestsOnlyWhatIsClose) {
   EXPECT_EQ(ClosestName("input_id", {"attention_mask", "input_ids"}), "input_ids");
+  EXPECT_EQ(ClosestName("Rleu", {"Add", "Relu", "Elu"}), "Relu");  // a swap is one slip
   EXPECT_EQ(ClosestName("x", {"attention_mask", "input_ids"}), "");
   EXPECT_EQ(ClosestName("", {}), "");
 }

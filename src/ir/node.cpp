@@ -1,6 +1,8 @@
 // ir/node.cpp - graphs as values, attributes, and how nodes are spoken of.
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "ir/graph.h"
@@ -89,26 +91,36 @@ std::string Describe(const Graph& graph, const Node& node) {
   return text + ")";
 }
 
+namespace {
+
+// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), previous(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::swap(before, previous);
+    std::swap(previous, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
 std::string ClosestName(std::string_view name, const std::vector<std::string>& candidates) {
   std::size_t best = std::max<std::size_t>(1, name.size() / 3) + 1;
   std::string closest;
-  std::vector<std::size_t> row;
   for (const std::string& candidate : candidates) {
     const std::size_t longer = std::max(name.size(), candidate.size());
     if (longer - std::min(name.size(), candidate.size()) >= best) continue;
-    row.resize(candidate.size() + 1);
-    for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
-    for (std::size_t i = 0; i < name.size(); ++i) {
-      std::size_t diagonal = row[0];
-      row[0] = i + 1;
-      for (std::size_t j = 0; j < candidate.size(); ++j) {
-        const std::size_t replaced = diagonal + (name[i] == candidate[j] ? 0 : 1);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-      }
-    }
-    if (row.back() >= best) continue;
-    best = row.back();
+    const std::size_t distance = EditDistance(name, candidate);
+    if (distance >= best) continue;
+    best = distance;
     closest = candidate;
   }
   return closest;

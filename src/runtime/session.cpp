@@ -133,7 +133,9 @@ void Session::AddPorts(const Graph& graph) {
   for (const ValueId id : graph.outputs) outputs_.push_back({graph.value(id).name, graph.value(id).type});
 }
 
-std::string Session::ProgramText() const { return ToText(program_->graph()); }
+std::string Session::ProgramText(std::int64_t max_elements) const {
+  return ToText(program_->graph(), {.max_elements = max_elements});
+}
 
 std::optional<std::size_t> Session::FindInput(std::string_view name) const {
   for (std::size_t i = 0; i < inputs_.size(); ++i)

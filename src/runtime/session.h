@@ -49,7 +49,7 @@ class Session {
   const Logger& logger() const { return logger_; }
   const std::vector<Placement>& placement() const { return placement_; }
   // The graph that runs, after all passes, in ONNX's text syntax.
-  std::string ProgramText() const;
+  std::string ProgramText(std::int64_t max_elements = 1 << 20) const;
 
   // Index of a name among inputs() followed by overridable_initializers(), or among outputs(); nullopt if there is
   // none.
