@@ -1,0 +1,64 @@
+// bindings/python/src/api.h - the two C tables, statuses as exceptions, handles that free themselves.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "onnxruntime_c_api.h"
+#include "sardonyx_c_api.h"
+
+namespace sardonyx::python {
+
+inline const OrtApi& Ort() {
+  static const OrtApi& api = *OrtGetApiBase()->GetApi(ORT_API_VERSION);
+  return api;
+}
+inline const SardonyxApi& Own() {
+  static const SardonyxApi& api = *SardonyxGetApi(SARDONYX_API_VERSION);
+  return api;
+}
+
+// A status that was not OK; becomes the Python exception of its code (exceptions.cpp).
+class StatusError : public std::runtime_error {
+ public:
+  StatusError(OrtErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  OrtErrorCode code() const { return code_; }
+
+ private:
+  OrtErrorCode code_;
+};
+
+inline void Check(OrtStatusPtr status) {
+  if (status == nullptr) return;
+  const StatusError error(Ort().GetErrorCode(status), Ort().GetErrorMessage(status));
+  Ort().ReleaseStatus(status);
+  throw error;
+}
+
+#define SDX_HANDLE(Name)                                                            \
+  struct Name##Deleter {                                                            \
+    void operator()(Ort##Name* handle) const noexcept { Ort().Release##Name(handle); } \
+  };                                                                                \
+  using Name##Ptr = std::unique_ptr<Ort##Name, Name##Deleter>
+SDX_HANDLE(Env);
+SDX_HANDLE(Session);
+SDX_HANDLE(SessionOptions);
+SDX_HANDLE(RunOptions);
+SDX_HANDLE(Value);
+SDX_HANDLE(TypeInfo);
+SDX_HANDLE(TensorTypeAndShapeInfo);
+SDX_HANDLE(ModelMetadata);
+SDX_HANDLE(MemoryInfo);
+SDX_HANDLE(IoBinding);
+#undef SDX_HANDLE
+
+// The process-wide environment; made on first use, kept until the process ends.
+OrtEnv* Environment();
+// The memory info of host tensors.
+const OrtMemoryInfo* HostMemory();
+OrtAllocator* DefaultAllocator();
+// Takes over a text that the default allocator made.
+std::string TakeText(char* text);
+
+}  // namespace sardonyx::python

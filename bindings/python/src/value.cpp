@@ -1,0 +1,307 @@
+// bindings/python/src/value.cpp - tensors, strings, sequences, maps and optionals, both ways.
+#include "value.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace sardonyx::python {
+namespace {
+
+nb::module_ Numpy() { return nb::module_::import_("numpy"); }
+
+bool IsArray(nb::handle object) {
+  static PyObject* const type = nb::object(Numpy().attr("ndarray")).release().ptr();
+  return PyObject_IsInstance(object.ptr(), type) == 1;
+}
+
+int BitsOf(int element_type) {
+  switch (element_type) {
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4:
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4:
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT4E2M1:
+      return 4;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT2:
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT2:
+      return 2;
+    default:
+      return 8;  // or more
+  }
+}
+
+// "tensor(float)" -> 1; 0 if the text is no tensor type.
+int ElementTypeFromText(std::string_view text) {
+  constexpr std::string_view kPrefix = "tensor(";
+  const auto begin = text.find(kPrefix);
+  if (begin != 0) return 0;
+  const std::string_view name = text.substr(kPrefix.size(), text.find(')') - kPrefix.size());
+  for (int i = 1; i < 27; ++i)
+    if (name == ElementTypeName(i)) return i;
+  return 0;
+}
+
+// The text between the outer parentheses: "seq(tensor(float))" -> "tensor(float)".
+std::string Inner(const std::string& text) {
+  const auto begin = text.find('('), end = text.rfind(')');
+  return begin == std::string::npos || end == std::string::npos ? "" : text.substr(begin + 1, end - begin - 1);
+}
+
+bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+
+std::vector<std::int64_t> ShapeOf(nb::handle array) {
+  std::vector<std::int64_t> shape;
+  for (const nb::handle dim : nb::tuple(array.attr("shape"))) shape.push_back(nb::cast<std::int64_t>(dim));
+  return shape;
+}
+
+void* AddressOf(nb::handle array) {
+  Py_buffer view;
+  // The buffer interface knows no ml_dtypes: those come here as unsigned integers.
+  if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_C_CONTIGUOUS) != 0) throw nb::python_error();
+  void* data = view.buf;
+  PyBuffer_Release(&view);  // the array keeps its memory
+  return data;
+}
+
+ValuePtr StringTensor(nb::handle array) {
+  const std::vector<std::int64_t> shape = ShapeOf(array);
+  OrtValue* value = nullptr;
+  Check(Ort().CreateTensorAsOrtValue(DefaultAllocator(), shape.data(), shape.size(), ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, &value));
+  ValuePtr owned(value);
+  std::vector<std::string> texts;
+  for (const nb::handle item : nb::list(array.attr("ravel")().attr("tolist")())) {
+    if (PyBytes_Check(item.ptr())) {
+      texts.emplace_back(PyBytes_AS_STRING(item.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(item.ptr())));
+    } else {
+      texts.push_back(nb::cast<std::string>(nb::str(item)));
+    }
+  }
+  std::vector<const char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(text.c_str());
+  Check(Ort().FillStringTensor(value, pointers.data(), pointers.size()));
+  return owned;
+}
+
+// Elements of 2 or 4 bits come one in a byte and go packed, the first in the low bits.
+ValuePtr PackedTensor(nb::handle array, int element_type) {
+  const std::vector<std::int64_t> shape = ShapeOf(array);
+  const nb::object bytes = Numpy().attr("ascontiguousarray")(array).attr("view")("uint8");
+  const auto count = nb::cast<std::size_t>(bytes.attr("size"));
+  const auto* from = static_cast<const std::uint8_t*>(AddressOf(bytes));
+  OrtValue* value = nullptr;
+  Check(Ort().CreateTensorAsOrtValue(DefaultAllocator(), shape.data(), shape.size(), static_cast<ONNXTensorElementDataType>(element_type), &value));
+  ValuePtr owned(value);
+  void* data = nullptr;
+  Check(Ort().GetTensorMutableData(value, &data));
+  auto* to = static_cast<std::uint8_t*>(data);
+  const int bits = BitsOf(element_type);
+  const std::size_t each = 8 / static_cast<std::size_t>(bits);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i % each == 0) to[i / each] = 0;
+    const unsigned element = from[i] & ((1u << bits) - 1);
+    to[i / each] = static_cast<std::uint8_t>(to[i / each] | (element << (bits * (i % each))));
+  }
+  return owned;
+}
+
+HeldValue FromArray(nb::object array) {
+  int element_type = ElementTypeOf(array.attr("dtype"));
+  if (element_type == 0) {
+    const std::string kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
+    if (kind == "U" || kind == "S" || kind == "O" || kind == "T") return {StringTensor(array), nb::none()};
+    if (!nb::cast<bool>(array.attr("dtype").attr("isnative"))) {
+      array = array.attr("astype")(array.attr("dtype").attr("newbyteorder")("="));
+      element_type = ElementTypeOf(array.attr("dtype"));
+    }
+  }
+  if (element_type == 0)
+    throw StatusError(ORT_INVALID_ARGUMENT, "no ONNX element type for a NumPy array of dtype " + nb::cast<std::string>(nb::str(array.attr("dtype"))));
+  if (element_type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return {StringTensor(array), nb::none()};
+  if (BitsOf(element_type) < 8) return {PackedTensor(array, element_type), nb::none()};
+  return TensorFromArray(array, element_type);
+}
+
+HeldValue FromList(nb::handle object, const std::string& type) {
+  const std::string inner = Inner(type);
+  std::vector<HeldValue> items;
+  std::vector<const OrtValue*> values;
+  for (const nb::handle item : nb::list(object)) {
+    items.push_back(FromPython(item, inner));
+    values.push_back(items.back().value.get());
+  }
+  OrtValue* made = nullptr;
+  Check(Ort().CreateValue(values.data(), values.size(), ONNX_TYPE_SEQUENCE, &made));
+  return {ValuePtr(made), nb::none()};
+}
+
+HeldValue FromDict(nb::handle object, const std::string& type) {
+  const std::string inner = Inner(type);
+  const auto comma = inner.find(',');
+  const std::string key = inner.substr(0, comma), value = comma == std::string::npos ? "" : inner.substr(inner.find_first_not_of(' ', comma + 1));
+  const nb::dict dict = nb::borrow<nb::dict>(object);
+  const nb::object keys = Numpy().attr("array")(dict.keys(), key == "string" ? nb::object(nb::str("object")) : nb::object(nb::str("int64")));
+  const int element = ElementTypeFromText(value);
+  const nb::object values = element > 0 ? Numpy().attr("array")(dict.values(), NumpyDType(element)) : Numpy().attr("array")(dict.values());
+  HeldValue held[2] = {FromArray(keys), FromArray(values)};
+  const OrtValue* parts[2] = {held[0].value.get(), held[1].value.get()};
+  OrtValue* made = nullptr;
+  Check(Ort().CreateValue(parts, 2, ONNX_TYPE_MAP, &made));
+  return {ValuePtr(made), nb::none()};
+}
+
+nb::object StringArray(const OrtValue* value, const std::vector<std::int64_t>& shape) {
+  std::size_t total = 0, count = 1;
+  for (const std::int64_t dim : shape) count *= static_cast<std::size_t>(dim);
+  Check(Ort().GetStringTensorDataLength(value, &total));
+  std::string bytes(total, '\0');
+  std::vector<std::size_t> offsets(count);
+  if (count != 0) Check(Ort().GetStringTensorContent(value, bytes.data(), total, offsets.data(), count));
+  nb::list texts;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t end = i + 1 < count ? offsets[i + 1] : total;
+    PyObject* text = PyUnicode_DecodeUTF8(bytes.data() + offsets[i], static_cast<Py_ssize_t>(end - offsets[i]), "surrogateescape");
+    if (text == nullptr) throw nb::python_error();
+    texts.append(nb::steal(text));
+  }
+  nb::object array = Numpy().attr("empty")(nb::int_(count), "object");
+  for (std::size_t i = 0; i < count; ++i) array[i] = texts[i];
+  nb::list dims;
+  for (const std::int64_t dim : shape) dims.append(nb::int_(dim));
+  return array.attr("reshape")(nb::tuple(dims));
+}
+
+nb::object UnpackedArray(const std::uint8_t* from, int element_type, const std::vector<std::int64_t>& shape) {
+  std::size_t count = 1;
+  nb::list dims;
+  for (const std::int64_t dim : shape) {
+    count *= static_cast<std::size_t>(dim);
+    dims.append(nb::int_(dim));
+  }
+  nb::object array = Numpy().attr("empty")(nb::int_(count), "uint8");
+  auto* to = static_cast<std::uint8_t*>(AddressOf(array));
+  const int bits = BitsOf(element_type);
+  const std::size_t each = 8 / static_cast<std::size_t>(bits);
+  const bool is_signed = element_type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4 || element_type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT2;
+  for (std::size_t i = 0; i < count; ++i) {
+    unsigned element = (static_cast<unsigned>(from[i / each]) >> (static_cast<std::size_t>(bits) * (i % each))) & ((1u << bits) - 1);
+    if (is_signed && (element >> (bits - 1)) != 0) element |= 0xffu << bits;  // ml_dtypes sign-extends to the byte
+    to[i] = static_cast<std::uint8_t>(element);
+  }
+  return array.attr("view")(NumpyDType(element_type)).attr("reshape")(nb::tuple(dims));
+}
+
+nanobind::dlpack::dtype CarrierType(int element_type, bool* view) {
+  using Code = nb::dlpack::dtype_code;
+  const auto make = [](Code code, int bits) { return nb::dlpack::dtype{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits), 1}; };
+  *view = false;
+  switch (element_type) {
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT: return make(Code::Float, 32);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE: return make(Code::Float, 64);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16: return make(Code::Float, 16);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8: return make(Code::UInt, 8);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8: return make(Code::Int, 8);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16: return make(Code::UInt, 16);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16: return make(Code::Int, 16);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32: return make(Code::Int, 32);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64: return make(Code::Int, 64);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32: return make(Code::UInt, 32);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64: return make(Code::UInt, 64);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL: return make(Code::Bool, 8);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64: return make(Code::Complex, 64);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128: return make(Code::Complex, 128);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16: *view = true; return make(Code::UInt, 16);
+    default: *view = true; return make(Code::UInt, 8);
+  }
+}
+
+nb::object TensorToPython(ValuePtr value) {
+  OrtTensorTypeAndShapeInfo* info = nullptr;
+  Check(Ort().GetTensorTypeAndShape(value.get(), &info));
+  const TensorTypeAndShapeInfoPtr owned(info);
+  ONNXTensorElementDataType type{};
+  std::size_t rank = 0;
+  Check(Ort().GetTensorElementType(info, &type));
+  Check(Ort().GetDimensionsCount(info, &rank));
+  std::vector<std::int64_t> shape(rank);
+  Check(Ort().GetDimensions(info, shape.data(), rank));
+  if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return StringArray(value.get(), shape);
+  void* data = nullptr;
+  Check(Ort().GetTensorMutableData(value.get(), &data));
+  if (BitsOf(type) < 8) return UnpackedArray(static_cast<const std::uint8_t*>(data), type, shape);
+  const nb::capsule owner(value.release(), [](void* held) noexcept { Ort().ReleaseValue(static_cast<OrtValue*>(held)); });
+  const std::vector<std::size_t> dims(shape.begin(), shape.end());
+  bool view = false;
+  const auto carrier = CarrierType(type, &view);
+  static char nothing;  // an empty tensor has no address, and NumPy wants one
+  nb::ndarray<nb::numpy> array(data != nullptr ? data : &nothing, dims.size(), dims.data(), owner, nullptr, carrier);
+  nb::object object = nb::cast(array, nb::rv_policy::reference);
+  return view ? object.attr("view")(NumpyDType(type)) : object;
+}
+
+ValuePtr Element(const OrtValue* value, int index) {
+  OrtValue* item = nullptr;
+  Check(Ort().GetValue(value, index, DefaultAllocator(), &item));
+  return ValuePtr(item);
+}
+
+}  // namespace
+
+HeldValue TensorFromArray(nb::handle given, int element_type) {
+  nb::object array = nb::borrow(given);
+  const std::vector<std::int64_t> shape = ShapeOf(array);
+  if (!nb::cast<bool>(array.attr("flags").attr("c_contiguous"))) array = Numpy().attr("ascontiguousarray")(array).attr("reshape")(given.attr("shape"));
+  const auto item_size = nb::cast<std::size_t>(array.attr("itemsize"));
+  nb::object plain = array;
+  if (nb::cast<std::string>(array.attr("dtype").attr("kind")) == "V" || element_type >= ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16)
+    plain = array.attr("view")(item_size == 2 ? "uint16" : "uint8");
+  void* data = AddressOf(plain);
+  OrtValue* value = nullptr;
+  Check(Ort().CreateTensorWithDataAsOrtValue(HostMemory(), data, nb::cast<std::size_t>(array.attr("nbytes")), shape.data(), shape.size(),
+                                             static_cast<ONNXTensorElementDataType>(element_type), &value));
+  return {ValuePtr(value), plain};
+}
+
+HeldValue FromPython(nb::handle object, const std::string& type) {
+  if (StartsWith(type, "optional(")) {
+    if (object.is_none()) return {nullptr, nb::none()};
+    return FromPython(object, Inner(type));
+  }
+  if (IsArray(object)) return FromArray(nb::borrow(object));
+  if (StartsWith(type, "seq(") && (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()))) return FromList(object, type);
+  if (PyDict_Check(object.ptr())) return FromDict(object, type);
+  if (object.is_none()) throw StatusError(ORT_INVALID_ARGUMENT, "expected a value of type " + type + ", found None");
+  const int element = ElementTypeFromText(type);
+  if (element == 0 && PyList_Check(object.ptr())) return FromList(object, type);
+  const nb::object dtype = element > 0 ? NumpyDType(element) : nb::object(nb::none());
+  return FromArray(Numpy().attr("asarray")(object, dtype));
+}
+
+nb::object ToPython(ValuePtr value) {
+  if (!value) return nb::none();
+  int present = 1;
+  ONNXType type = ONNX_TYPE_UNKNOWN;
+  Check(Ort().GetValueType(value.get(), &type));
+  Check(Ort().HasValue(value.get(), &present));
+  if (present == 0 || type == ONNX_TYPE_UNKNOWN) return nb::none();
+  if (type == ONNX_TYPE_TENSOR) return TensorToPython(std::move(value));
+  std::size_t count = 0;
+  if (type == ONNX_TYPE_SEQUENCE) {
+    Check(Ort().GetValueCount(value.get(), &count));
+    nb::list items;
+    for (std::size_t i = 0; i < count; ++i) items.append(ToPython(Element(value.get(), static_cast<int>(i))));
+    return items;
+  }
+  if (type == ONNX_TYPE_MAP) {
+    const nb::list keys = nb::list(ToPython(Element(value.get(), 0)).attr("tolist")());
+    const nb::list values = nb::list(ToPython(Element(value.get(), 1)).attr("tolist")());
+    nb::dict map;
+    for (std::size_t i = 0; i < nb::len(keys); ++i) map[keys[i]] = values[i];
+    return map;
+  }
+  throw StatusError(ORT_NOT_IMPLEMENTED, "values of ONNX type " + std::to_string(static_cast<int>(type)) + " have no NumPy form");
+}
+
+}  // namespace sardonyx::python
