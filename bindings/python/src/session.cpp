@@ -1,0 +1,196 @@
+// bindings/python/src/session.cpp - the session as Python sees it: names once, runs with the GIL released.
+#include "session.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <utility>
+
+namespace sardonyx::python {
+namespace {
+
+std::string TypeText(const OrtTypeInfo* info);
+
+std::string TensorText(const OrtTypeInfo* info, const char* kind) {
+  const OrtTensorTypeAndShapeInfo* tensor = nullptr;
+  Check(Ort().CastTypeInfoToTensorInfo(info, &tensor));
+  ONNXTensorElementDataType type{};
+  if (tensor != nullptr) Check(Ort().GetTensorElementType(tensor, &type));
+  return std::string(kind) + "(" + ElementTypeName(type) + ")";
+}
+
+std::string TypeText(const OrtTypeInfo* info) {
+  ONNXType kind = ONNX_TYPE_UNKNOWN;
+  Check(Ort().GetOnnxTypeFromTypeInfo(info, &kind));
+  OrtTypeInfo* inner = nullptr;
+  switch (kind) {
+    case ONNX_TYPE_TENSOR:
+      return TensorText(info, "tensor");
+    case ONNX_TYPE_SPARSETENSOR:
+      return TensorText(info, "sparse_tensor");
+    case ONNX_TYPE_SEQUENCE: {
+      const OrtSequenceTypeInfo* sequence = nullptr;
+      Check(Ort().CastTypeInfoToSequenceTypeInfo(info, &sequence));
+      Check(Ort().GetSequenceElementType(sequence, &inner));
+      return "seq(" + TypeText(TypeInfoPtr(inner).get()) + ")";
+    }
+    case ONNX_TYPE_OPTIONAL: {
+      const OrtOptionalTypeInfo* optional = nullptr;
+      Check(Ort().CastTypeInfoToOptionalTypeInfo(info, &optional));
+      Check(Ort().GetOptionalContainedTypeInfo(optional, &inner));
+      return "optional(" + TypeText(TypeInfoPtr(inner).get()) + ")";
+    }
+    case ONNX_TYPE_MAP: {
+      const OrtMapTypeInfo* map = nullptr;
+      ONNXTensorElementDataType key{};
+      Check(Ort().CastTypeInfoToMapTypeInfo(info, &map));
+      Check(Ort().GetMapKeyType(map, &key));
+      Check(Ort().GetMapValueType(map, &inner));
+      return std::string("map(") + ElementTypeName(key) + "," + TypeText(TypeInfoPtr(inner).get()) + ")";
+    }
+    default:
+      return "unknown";
+  }
+}
+
+// Numbers, names of symbolic dimensions, None for unknown ones; an empty list where there is no tensor or no rank.
+nb::object ShapeOf(const OrtTypeInfo* info) {
+  nb::list shape;
+  const OrtTensorTypeAndShapeInfo* tensor = nullptr;
+  Check(Ort().CastTypeInfoToTensorInfo(info, &tensor));
+  if (tensor == nullptr) return shape;
+  std::size_t rank = 0;
+  Check(Ort().GetDimensionsCount(tensor, &rank));
+  std::vector<std::int64_t> dims(rank);
+  std::vector<const char*> names(rank);
+  Check(Ort().GetDimensions(tensor, dims.data(), rank));
+  Check(Ort().GetSymbolicDimensions(tensor, names.data(), rank));
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (dims[i] >= 0) {
+      shape.append(nb::int_(dims[i]));
+    } else if (names[i] != nullptr && *names[i] != '\0') {
+      shape.append(nb::str(names[i]));
+    } else {
+      shape.append(nb::none());
+    }
+  }
+  return shape;
+}
+
+using CountFn = OrtStatusPtr(ORT_API_CALL*)(const OrtSession*, std::size_t*);
+using NameFn = OrtStatusPtr(ORT_API_CALL*)(const OrtSession*, std::size_t, OrtAllocator*, char**);
+using InfoFn = OrtStatusPtr(ORT_API_CALL*)(const OrtSession*, std::size_t, OrtTypeInfo**);
+
+std::vector<NodeArg> Ports(const OrtSession* session, CountFn count_of, NameFn name_of, InfoFn info_of) {
+  std::size_t count = 0;
+  Check(count_of(session, &count));
+  std::vector<NodeArg> ports;
+  for (std::size_t i = 0; i < count; ++i) {
+    char* name = nullptr;
+    Check(name_of(session, i, DefaultAllocator(), &name));
+    NodeArg port;
+    port.name = TakeText(name);
+    OrtTypeInfo* info = nullptr;
+    Check(info_of(session, i, &info));
+    const TypeInfoPtr owned(info);
+    port.type = TypeText(info);
+    port.shape = ShapeOf(info);
+    ports.push_back(std::move(port));
+  }
+  return ports;
+}
+
+}  // namespace
+
+Session::Session(const nb::object& model, const SessionOptions& options) {
+  OrtSession* made = nullptr;
+  if (nb::isinstance<nb::bytes>(model)) {
+    const auto bytes = nb::borrow<nb::bytes>(model);
+    const nb::gil_scoped_release release;
+    Check(Ort().CreateSessionFromArray(Environment(), bytes.data(), bytes.size(), options.get(), &made));
+  } else {
+    const std::string path = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(model));
+    const nb::gil_scoped_release release;
+    Check(Ort().CreateSession(Environment(), path.c_str(), options.get(), &made));
+  }
+  session_.reset(made);
+  inputs_ = Ports(made, Ort().SessionGetInputCount, Ort().SessionGetInputName, Ort().SessionGetInputTypeInfo);
+  outputs_ = Ports(made, Ort().SessionGetOutputCount, Ort().SessionGetOutputName, Ort().SessionGetOutputTypeInfo);
+  overridable_ = Ports(made, Ort().SessionGetOverridableInitializerCount, Ort().SessionGetOverridableInitializerName,
+                       Ort().SessionGetOverridableInitializerTypeInfo);
+}
+
+OrtSession* Session::get() const {
+  if (!session_) throw StatusError(ORT_FAIL, "the session is closed");
+  return session_.get();
+}
+
+const std::string& Session::TypeOfInput(const std::string& name) const {
+  static const std::string unknown;
+  for (const auto* ports : {&inputs_, &overridable_})
+    for (const NodeArg& port : *ports)
+      if (port.name == name) return port.type;
+  return unknown;
+}
+
+std::vector<nb::object> Session::Run(const std::vector<std::string>& output_names, const nb::dict& feed, OrtRunOptions* options) const {
+  std::vector<HeldValue> held;
+  std::vector<std::string> names;
+  for (const auto& [key, item] : feed) {
+    names.push_back(nb::cast<std::string>(key));
+    held.push_back(ConvertInput(names.back(), item));
+  }
+  std::vector<const char*> input_names, wanted;
+  std::vector<const OrtValue*> values;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    input_names.push_back(names[i].c_str());
+    values.push_back(held[i].value.get());
+  }
+  for (const std::string& name : output_names) wanted.push_back(name.c_str());
+  std::vector<OrtValue*> made(wanted.size(), nullptr);
+  {
+    const nb::gil_scoped_release release;
+    Check(Ort().Run(get(), options, input_names.data(), values.data(), values.size(), wanted.data(), wanted.size(), made.data()));
+  }
+  std::vector<ValuePtr> owned;
+  for (OrtValue* value : made) owned.emplace_back(value);
+  std::vector<nb::object> results;
+  for (ValuePtr& value : owned) results.push_back(ToPython(std::move(value)));
+  return results;
+}
+
+// Errors of a conversion name the input.
+HeldValue Session::ConvertInput(const std::string& name, nb::handle item) const {
+  if (nb::isinstance<PyValue>(item)) {
+    const auto& value = nb::cast<const PyValue&>(item);
+    return {Borrow(value), nb::borrow(item)};
+  }
+  try {
+    return FromPython(item, TypeOfInput(name));
+  } catch (const StatusError& error) {
+    throw StatusError(error.code(), "input '" + name + "': " + error.what());
+  }
+}
+
+std::vector<PyValue> Session::RunWithValues(const std::vector<std::string>& output_names, const nb::dict& feed, OrtRunOptions* options) const {
+  std::vector<std::string> names;
+  std::vector<const char*> input_names, wanted;
+  std::vector<const OrtValue*> values;
+  for (const auto& [key, item] : feed) {
+    names.push_back(nb::cast<std::string>(key));
+    values.push_back(nb::cast<const PyValue&>(item).get());
+  }
+  for (const std::string& name : names) input_names.push_back(name.c_str());
+  for (const std::string& name : output_names) wanted.push_back(name.c_str());
+  std::vector<OrtValue*> made(wanted.size(), nullptr);
+  {
+    const nb::gil_scoped_release release;
+    Check(Ort().Run(get(), options, input_names.data(), values.data(), values.size(), wanted.data(), wanted.size(), made.data()));
+  }
+  std::vector<PyValue> results;
+  for (OrtValue* value : made) results.emplace_back(ValuePtr(value), nb::none());
+  return results;
+}
+
+}  // namespace sardonyx::python
