@@ -36,10 +36,10 @@ inline void Check(OrtStatusPtr status) {
   throw error;
 }
 
-#define SDX_HANDLE(Name)                                                            \
-  struct Name##Deleter {                                                            \
+#define SDX_HANDLE(Name)                                                               \
+  struct Name##Deleter {                                                               \
     void operator()(Ort##Name* handle) const noexcept { Ort().Release##Name(handle); } \
-  };                                                                                \
+  };                                                                                   \
   using Name##Ptr = std::unique_ptr<Ort##Name, Name##Deleter>
 SDX_HANDLE(Env);
 SDX_HANDLE(Session);

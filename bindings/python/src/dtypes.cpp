@@ -7,8 +7,8 @@ namespace sardonyx::python {
 namespace {
 
 struct Row {
-  const char* onnx;    // as in "tensor(float)"
-  const char* numpy;   // nullptr: object array
+  const char* onnx;   // as in "tensor(float)"
+  const char* numpy;  // nullptr: object array
   bool from_ml_dtypes;
 };
 
@@ -56,7 +56,8 @@ const Tables& Get() {
     const nb::module_ ml_dtypes = nb::module_::import_("ml_dtypes");
     nb::dict numbers;
     for (std::size_t i = 1; i < kRows.size(); ++i) {
-      const nb::object dtype = numpy.attr("dtype")(kRows[i].from_ml_dtypes ? nb::object(ml_dtypes.attr(kRows[i].numpy)) : nb::object(nb::str(kRows[i].numpy)));
+      const nb::object dtype = numpy.attr("dtype")(kRows[i].from_ml_dtypes ? nb::object(ml_dtypes.attr(kRows[i].numpy))
+                                                                           : nb::object(nb::str(kRows[i].numpy)));
       numbers[dtype] = nb::int_(i);
       made.dtypes[i] = nb::object(dtype).release().ptr();
     }
@@ -69,7 +70,8 @@ const Tables& Get() {
 }  // namespace
 
 const char* ElementTypeName(int type) {
-  return type >= 0 && static_cast<std::size_t>(type) < kRows.size() ? kRows[static_cast<std::size_t>(type)].onnx : "undefined";
+  return type >= 0 && static_cast<std::size_t>(type) < kRows.size() ? kRows[static_cast<std::size_t>(type)].onnx
+                                                                    : "undefined";
 }
 
 nb::object NumpyDType(int element_type) {

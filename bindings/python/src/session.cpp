@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include "interrupt.h"
+
 namespace sardonyx::python {
 namespace {
 
@@ -103,16 +105,16 @@ std::vector<NodeArg> Ports(const OrtSession* session, CountFn count_of, NameFn n
 
 }  // namespace
 
-Session::Session(const nb::object& model, const SessionOptions& options) {
+Session::Session(const nb::object& model, OrtSessionOptions* options) {
   OrtSession* made = nullptr;
   if (nb::isinstance<nb::bytes>(model)) {
     const auto bytes = nb::borrow<nb::bytes>(model);
     const nb::gil_scoped_release release;
-    Check(Ort().CreateSessionFromArray(Environment(), bytes.data(), bytes.size(), options.get(), &made));
+    Check(Ort().CreateSessionFromArray(Environment(), bytes.data(), bytes.size(), options, &made));
   } else {
     const std::string path = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(model));
     const nb::gil_scoped_release release;
-    Check(Ort().CreateSession(Environment(), path.c_str(), options.get(), &made));
+    Check(Ort().CreateSession(Environment(), path.c_str(), options, &made));
   }
   session_.reset(made);
   inputs_ = Ports(made, Ort().SessionGetInputCount, Ort().SessionGetInputName, Ort().SessionGetInputTypeInfo);
@@ -134,62 +136,71 @@ const std::string& Session::TypeOfInput(const std::string& name) const {
   return unknown;
 }
 
-std::vector<nb::object> Session::Run(const std::vector<std::string>& output_names, const nb::dict& feed, OrtRunOptions* options) const {
-  std::vector<HeldValue> held;
-  std::vector<std::string> names;
-  for (const auto& [key, item] : feed) {
-    names.push_back(nb::cast<std::string>(key));
-    held.push_back(ConvertInput(names.back(), item));
-  }
-  std::vector<const char*> input_names, wanted;
-  std::vector<const OrtValue*> values;
-  for (std::size_t i = 0; i < held.size(); ++i) {
-    input_names.push_back(names[i].c_str());
-    values.push_back(held[i].value.get());
-  }
+// Ctrl-C on the main thread sets the run's terminate flag; Python raises KeyboardInterrupt when the run is back.
+std::vector<OrtValue*> Session::Call(const std::vector<std::string>& input_names,
+                                     const std::vector<const OrtValue*>& values,
+                                     const std::vector<std::string>& output_names, OrtRunOptions* options) const {
+  std::vector<const char*> names, wanted;
+  for (const std::string& name : input_names) names.push_back(name.c_str());
   for (const std::string& name : output_names) wanted.push_back(name.c_str());
   std::vector<OrtValue*> made(wanted.size(), nullptr);
+  OrtSession* session = get();
+  RunOptionsPtr own;
+  if (options == nullptr) {
+    Check(Ort().CreateRunOptions(&options));
+    own.reset(options);
+  }
+  OrtStatusPtr status = nullptr;
   {
+    const InterruptGuard guard(options);
     const nb::gil_scoped_release release;
-    Check(Ort().Run(get(), options, input_names.data(), values.data(), values.size(), wanted.data(), wanted.size(), made.data()));
+    status = Ort().Run(session, options, names.data(), values.data(), values.size(), wanted.data(), wanted.size(),
+                       made.data());
+  }
+  if (PyErr_CheckSignals() != 0) {
+    if (status != nullptr) Ort().ReleaseStatus(status);
+    for (OrtValue* value : made) Ort().ReleaseValue(value);
+    throw nb::python_error();
+  }
+  Check(status);
+  return made;
+}
+
+nb::list Session::Run(const std::vector<std::string>& output_names, const nb::dict& feed,
+                      OrtRunOptions* options) const {
+  std::vector<HeldValue> held;
+  std::vector<std::string> names;
+  std::vector<const OrtValue*> values;
+  for (const auto& [key, item] : feed) {
+    names.push_back(nb::cast<std::string>(key));
+    if (nb::isinstance<PyValue>(item)) {
+      values.push_back(nb::cast<const PyValue&>(item).get());
+      continue;
+    }
+    try {
+      held.push_back(FromPython(item, TypeOfInput(names.back())));
+    } catch (const StatusError& error) {
+      throw StatusError(error.code(), "input '" + names.back() + "': " + error.what());
+    }
+    values.push_back(held.back().value.get());
   }
   std::vector<ValuePtr> owned;
-  for (OrtValue* value : made) owned.emplace_back(value);
-  std::vector<nb::object> results;
-  for (ValuePtr& value : owned) results.push_back(ToPython(std::move(value)));
+  for (OrtValue* value : Call(names, values, output_names, options)) owned.emplace_back(value);
+  nb::list results;
+  for (ValuePtr& value : owned) results.append(ToPython(std::move(value)));
   return results;
 }
 
-// Errors of a conversion name the input.
-HeldValue Session::ConvertInput(const std::string& name, nb::handle item) const {
-  if (nb::isinstance<PyValue>(item)) {
-    const auto& value = nb::cast<const PyValue&>(item);
-    return {Borrow(value), nb::borrow(item)};
-  }
-  try {
-    return FromPython(item, TypeOfInput(name));
-  } catch (const StatusError& error) {
-    throw StatusError(error.code(), "input '" + name + "': " + error.what());
-  }
-}
-
-std::vector<PyValue> Session::RunWithValues(const std::vector<std::string>& output_names, const nb::dict& feed, OrtRunOptions* options) const {
+std::vector<PyValue> Session::RunWithValues(const std::vector<std::string>& output_names, const nb::dict& feed,
+                                            OrtRunOptions* options) const {
   std::vector<std::string> names;
-  std::vector<const char*> input_names, wanted;
   std::vector<const OrtValue*> values;
   for (const auto& [key, item] : feed) {
     names.push_back(nb::cast<std::string>(key));
     values.push_back(nb::cast<const PyValue&>(item).get());
   }
-  for (const std::string& name : names) input_names.push_back(name.c_str());
-  for (const std::string& name : output_names) wanted.push_back(name.c_str());
-  std::vector<OrtValue*> made(wanted.size(), nullptr);
-  {
-    const nb::gil_scoped_release release;
-    Check(Ort().Run(get(), options, input_names.data(), values.data(), values.size(), wanted.data(), wanted.size(), made.data()));
-  }
   std::vector<PyValue> results;
-  for (OrtValue* value : made) results.emplace_back(ValuePtr(value), nb::none());
+  for (OrtValue* value : Call(names, values, output_names, options)) results.emplace_back(ValuePtr(value), nb::none());
   return results;
 }
 

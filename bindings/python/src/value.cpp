@@ -69,7 +69,8 @@ void* AddressOf(nb::handle array) {
 ValuePtr StringTensor(nb::handle array) {
   const std::vector<std::int64_t> shape = ShapeOf(array);
   OrtValue* value = nullptr;
-  Check(Ort().CreateTensorAsOrtValue(DefaultAllocator(), shape.data(), shape.size(), ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, &value));
+  Check(Ort().CreateTensorAsOrtValue(DefaultAllocator(), shape.data(), shape.size(),
+                                     ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, &value));
   ValuePtr owned(value);
   std::vector<std::string> texts;
   for (const nb::handle item : nb::list(array.attr("ravel")().attr("tolist")())) {
@@ -92,7 +93,8 @@ ValuePtr PackedTensor(nb::handle array, int element_type) {
   const auto count = nb::cast<std::size_t>(bytes.attr("size"));
   const auto* from = static_cast<const std::uint8_t*>(AddressOf(bytes));
   OrtValue* value = nullptr;
-  Check(Ort().CreateTensorAsOrtValue(DefaultAllocator(), shape.data(), shape.size(), static_cast<ONNXTensorElementDataType>(element_type), &value));
+  Check(Ort().CreateTensorAsOrtValue(DefaultAllocator(), shape.data(), shape.size(),
+                                     static_cast<ONNXTensorElementDataType>(element_type), &value));
   ValuePtr owned(value);
   void* data = nullptr;
   Check(Ort().GetTensorMutableData(value, &data));
@@ -118,7 +120,8 @@ HeldValue FromArray(nb::object array) {
     }
   }
   if (element_type == 0)
-    throw StatusError(ORT_INVALID_ARGUMENT, "no ONNX element type for a NumPy array of dtype " + nb::cast<std::string>(nb::str(array.attr("dtype"))));
+    throw StatusError(ORT_INVALID_ARGUMENT, "no ONNX element type for a NumPy array of dtype " +
+                                                nb::cast<std::string>(nb::str(array.attr("dtype"))));
   if (element_type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return {StringTensor(array), nb::none()};
   if (BitsOf(element_type) < 8) return {PackedTensor(array, element_type), nb::none()};
   return TensorFromArray(array, element_type);
@@ -140,11 +143,14 @@ HeldValue FromList(nb::handle object, const std::string& type) {
 HeldValue FromDict(nb::handle object, const std::string& type) {
   const std::string inner = Inner(type);
   const auto comma = inner.find(',');
-  const std::string key = inner.substr(0, comma), value = comma == std::string::npos ? "" : inner.substr(inner.find_first_not_of(' ', comma + 1));
+  const std::string key = inner.substr(0, comma),
+                    value = comma == std::string::npos ? "" : inner.substr(inner.find_first_not_of(' ', comma + 1));
   const nb::dict dict = nb::borrow<nb::dict>(object);
-  const nb::object keys = Numpy().attr("array")(dict.keys(), key == "string" ? nb::object(nb::str("object")) : nb::object(nb::str("int64")));
+  const nb::object keys = Numpy().attr("array")(
+      dict.keys(), key == "string" ? nb::object(nb::str("object")) : nb::object(nb::str("int64")));
   const int element = ElementTypeFromText(value);
-  const nb::object values = element > 0 ? Numpy().attr("array")(dict.values(), NumpyDType(element)) : Numpy().attr("array")(dict.values());
+  const nb::object values =
+      element > 0 ? Numpy().attr("array")(dict.values(), NumpyDType(element)) : Numpy().attr("array")(dict.values());
   HeldValue held[2] = {FromArray(keys), FromArray(values)};
   const OrtValue* parts[2] = {held[0].value.get(), held[1].value.get()};
   OrtValue* made = nullptr;
@@ -162,7 +168,8 @@ nb::object StringArray(const OrtValue* value, const std::vector<std::int64_t>& s
   nb::list texts;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t end = i + 1 < count ? offsets[i + 1] : total;
-    PyObject* text = PyUnicode_DecodeUTF8(bytes.data() + offsets[i], static_cast<Py_ssize_t>(end - offsets[i]), "surrogateescape");
+    PyObject* text =
+        PyUnicode_DecodeUTF8(bytes.data() + offsets[i], static_cast<Py_ssize_t>(end - offsets[i]), "surrogateescape");
     if (text == nullptr) throw nb::python_error();
     texts.append(nb::steal(text));
   }
@@ -184,9 +191,11 @@ nb::object UnpackedArray(const std::uint8_t* from, int element_type, const std::
   auto* to = static_cast<std::uint8_t*>(AddressOf(array));
   const int bits = BitsOf(element_type);
   const std::size_t each = 8 / static_cast<std::size_t>(bits);
-  const bool is_signed = element_type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4 || element_type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT2;
+  const bool is_signed =
+      element_type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4 || element_type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT2;
   for (std::size_t i = 0; i < count; ++i) {
-    unsigned element = (static_cast<unsigned>(from[i / each]) >> (static_cast<std::size_t>(bits) * (i % each))) & ((1u << bits) - 1);
+    unsigned element =
+        (static_cast<unsigned>(from[i / each]) >> (static_cast<std::size_t>(bits) * (i % each))) & ((1u << bits) - 1);
     if (is_signed && (element >> (bits - 1)) != 0) element |= 0xffu << bits;  // ml_dtypes sign-extends to the byte
     to[i] = static_cast<std::uint8_t>(element);
   }
@@ -195,25 +204,45 @@ nb::object UnpackedArray(const std::uint8_t* from, int element_type, const std::
 
 nanobind::dlpack::dtype CarrierType(int element_type, bool* view) {
   using Code = nb::dlpack::dtype_code;
-  const auto make = [](Code code, int bits) { return nb::dlpack::dtype{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits), 1}; };
+  const auto make = [](Code code, int bits) {
+    return nb::dlpack::dtype{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits), 1};
+  };
   *view = false;
   switch (element_type) {
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT: return make(Code::Float, 32);
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE: return make(Code::Float, 64);
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16: return make(Code::Float, 16);
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8: return make(Code::UInt, 8);
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8: return make(Code::Int, 8);
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16: return make(Code::UInt, 16);
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16: return make(Code::Int, 16);
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32: return make(Code::Int, 32);
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64: return make(Code::Int, 64);
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32: return make(Code::UInt, 32);
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64: return make(Code::UInt, 64);
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL: return make(Code::Bool, 8);
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64: return make(Code::Complex, 64);
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128: return make(Code::Complex, 128);
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16: *view = true; return make(Code::UInt, 16);
-    default: *view = true; return make(Code::UInt, 8);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT:
+      return make(Code::Float, 32);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE:
+      return make(Code::Float, 64);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16:
+      return make(Code::Float, 16);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8:
+      return make(Code::UInt, 8);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8:
+      return make(Code::Int, 8);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16:
+      return make(Code::UInt, 16);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16:
+      return make(Code::Int, 16);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32:
+      return make(Code::Int, 32);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64:
+      return make(Code::Int, 64);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32:
+      return make(Code::UInt, 32);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64:
+      return make(Code::UInt, 64);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL:
+      return make(Code::Bool, 8);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64:
+      return make(Code::Complex, 64);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128:
+      return make(Code::Complex, 128);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16:
+      *view = true;
+      return make(Code::UInt, 16);
+    default:
+      *view = true;
+      return make(Code::UInt, 8);
   }
 }
 
@@ -231,7 +260,8 @@ nb::object TensorToPython(ValuePtr value) {
   void* data = nullptr;
   Check(Ort().GetTensorMutableData(value.get(), &data));
   if (BitsOf(type) < 8) return UnpackedArray(static_cast<const std::uint8_t*>(data), type, shape);
-  const nb::capsule owner(value.release(), [](void* held) noexcept { Ort().ReleaseValue(static_cast<OrtValue*>(held)); });
+  const nb::capsule owner(value.release(),
+                          [](void* held) noexcept { Ort().ReleaseValue(static_cast<OrtValue*>(held)); });
   const std::vector<std::size_t> dims(shape.begin(), shape.end());
   bool view = false;
   const auto carrier = CarrierType(type, &view);
@@ -247,19 +277,33 @@ ValuePtr Element(const OrtValue* value, int index) {
   return ValuePtr(item);
 }
 
+nb::object StringsOf(const OrtValue* value) {
+  OrtTensorTypeAndShapeInfo* info = nullptr;
+  Check(Ort().GetTensorTypeAndShape(value, &info));
+  const TensorTypeAndShapeInfoPtr owned(info);
+  std::size_t rank = 0;
+  Check(Ort().GetDimensionsCount(info, &rank));
+  std::vector<std::int64_t> shape(rank);
+  Check(Ort().GetDimensions(info, shape.data(), rank));
+  return StringArray(value, shape);
+}
+
 }  // namespace
 
 HeldValue TensorFromArray(nb::handle given, int element_type) {
   nb::object array = nb::borrow(given);
   const std::vector<std::int64_t> shape = ShapeOf(array);
-  if (!nb::cast<bool>(array.attr("flags").attr("c_contiguous"))) array = Numpy().attr("ascontiguousarray")(array).attr("reshape")(given.attr("shape"));
+  if (!nb::cast<bool>(array.attr("flags").attr("c_contiguous")))
+    array = Numpy().attr("ascontiguousarray")(array).attr("reshape")(given.attr("shape"));
   const auto item_size = nb::cast<std::size_t>(array.attr("itemsize"));
   nb::object plain = array;
-  if (nb::cast<std::string>(array.attr("dtype").attr("kind")) == "V" || element_type >= ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16)
+  if (nb::cast<std::string>(array.attr("dtype").attr("kind")) == "V" ||
+      element_type >= ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16)
     plain = array.attr("view")(item_size == 2 ? "uint16" : "uint8");
   void* data = AddressOf(plain);
   OrtValue* value = nullptr;
-  Check(Ort().CreateTensorWithDataAsOrtValue(HostMemory(), data, nb::cast<std::size_t>(array.attr("nbytes")), shape.data(), shape.size(),
+  Check(Ort().CreateTensorWithDataAsOrtValue(HostMemory(), data, nb::cast<std::size_t>(array.attr("nbytes")),
+                                             shape.data(), shape.size(),
                                              static_cast<ONNXTensorElementDataType>(element_type), &value));
   return {ValuePtr(value), plain};
 }
@@ -270,7 +314,8 @@ HeldValue FromPython(nb::handle object, const std::string& type) {
     return FromPython(object, Inner(type));
   }
   if (IsArray(object)) return FromArray(nb::borrow(object));
-  if (StartsWith(type, "seq(") && (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()))) return FromList(object, type);
+  if (StartsWith(type, "seq(") && (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())))
+    return FromList(object, type);
   if (PyDict_Check(object.ptr())) return FromDict(object, type);
   if (object.is_none()) throw StatusError(ORT_INVALID_ARGUMENT, "expected a value of type " + type + ", found None");
   const int element = ElementTypeFromText(type);
@@ -281,27 +326,35 @@ HeldValue FromPython(nb::handle object, const std::string& type) {
 
 nb::object ToPython(ValuePtr value) {
   if (!value) return nb::none();
-  int present = 1;
   ONNXType type = ONNX_TYPE_UNKNOWN;
   Check(Ort().GetValueType(value.get(), &type));
-  Check(Ort().HasValue(value.get(), &present));
-  if (present == 0 || type == ONNX_TYPE_UNKNOWN) return nb::none();
   if (type == ONNX_TYPE_TENSOR) return TensorToPython(std::move(value));
+  return ToPythonCopy(value.get());
+}
+
+nb::object ToPythonCopy(const OrtValue* value) {
+  int present = 1;
+  ONNXType type = ONNX_TYPE_UNKNOWN;
+  Check(Ort().GetValueType(value, &type));
+  Check(Ort().HasValue(value, &present));
+  if (present == 0 || type == ONNX_TYPE_UNKNOWN) return nb::none();
+  if (type == ONNX_TYPE_TENSOR) return StringsOf(value);
   std::size_t count = 0;
   if (type == ONNX_TYPE_SEQUENCE) {
-    Check(Ort().GetValueCount(value.get(), &count));
+    Check(Ort().GetValueCount(value, &count));
     nb::list items;
-    for (std::size_t i = 0; i < count; ++i) items.append(ToPython(Element(value.get(), static_cast<int>(i))));
+    for (std::size_t i = 0; i < count; ++i) items.append(ToPython(Element(value, static_cast<int>(i))));
     return items;
   }
   if (type == ONNX_TYPE_MAP) {
-    const nb::list keys = nb::list(ToPython(Element(value.get(), 0)).attr("tolist")());
-    const nb::list values = nb::list(ToPython(Element(value.get(), 1)).attr("tolist")());
+    const nb::list keys = nb::list(ToPython(Element(value, 0)).attr("tolist")());
+    const nb::list values = nb::list(ToPython(Element(value, 1)).attr("tolist")());
     nb::dict map;
     for (std::size_t i = 0; i < nb::len(keys); ++i) map[keys[i]] = values[i];
     return map;
   }
-  throw StatusError(ORT_NOT_IMPLEMENTED, "values of ONNX type " + std::to_string(static_cast<int>(type)) + " have no NumPy form");
+  throw StatusError(ORT_NOT_IMPLEMENTED,
+                    "values of ONNX type " + std::to_string(static_cast<int>(type)) + " have no NumPy form");
 }
 
 }  // namespace sardonyx::python

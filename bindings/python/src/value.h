@@ -18,13 +18,16 @@ struct HeldValue {
 };
 
 // The value for an input of ONNX type `type` ("tensor(float)", "seq(tensor(int64))", "map(string,tensor(float))",
-// "optional(...)"; "" if not known). NumPy arrays that are contiguous and of a native byte order are not copied. ml_dtypes arrays of
-// less than a byte are packed. Lists and scalars become arrays of the type wanted.
+// "optional(...)"; "" if not known). NumPy arrays that are contiguous and of a native byte order are not copied.
+// ml_dtypes arrays of less than a byte are packed. Lists and scalars become arrays of the type wanted.
 HeldValue FromPython(nb::handle object, const std::string& type);
 
-// NumPy arrays share the value's memory and keep it alive; strings become object arrays, sequences lists, maps dicts, an empty
-// optional None.
+// NumPy arrays share the value's memory and keep it alive; strings become object arrays, sequences lists, maps dicts,
+// an empty optional None.
 nb::object ToPython(ValuePtr value);
+
+// The same for a value that stays where it is: its contents are copied.
+nb::object ToPythonCopy(const OrtValue* value);
 
 // ONNX's element type numbers and names: 1 and "float" for ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT.
 const char* ElementTypeName(int type);

@@ -1,0 +1,1 @@
+"""Modules that other packages import from onnxruntime.capi."""

@@ -1,0 +1,2 @@
+"""As onnxruntime.capi._pybind_state: everything the extension has."""
+from sardonyx.capi.onnxruntime_pybind11_state import *  # noqa: F403

@@ -1,0 +1,161 @@
+// bindings/python/src/bind_value.cpp - OrtValue and IoBinding.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "options.h"
+#include "session.h"
+
+namespace sardonyx::python {
+namespace {
+
+ONNXType KindOf(const PyValue& value) {
+  ONNXType type = ONNX_TYPE_UNKNOWN;
+  Check(Ort().GetValueType(value.get(), &type));
+  return type;
+}
+
+TensorTypeAndShapeInfoPtr InfoOf(const PyValue& value) {
+  OrtTensorTypeAndShapeInfo* info = nullptr;
+  Check(Ort().GetTensorTypeAndShape(value.get(), &info));
+  return TensorTypeAndShapeInfoPtr(info);
+}
+
+int ElementType(const PyValue& value) {
+  ONNXTensorElementDataType type{};
+  Check(Ort().GetTensorElementType(InfoOf(value).get(), &type));
+  return type;
+}
+
+std::vector<std::int64_t> Shape(const PyValue& value) {
+  const TensorTypeAndShapeInfoPtr info = InfoOf(value);
+  std::size_t rank = 0;
+  Check(Ort().GetDimensionsCount(info.get(), &rank));
+  std::vector<std::int64_t> shape(rank);
+  Check(Ort().GetDimensions(info.get(), shape.data(), rank));
+  return shape;
+}
+
+std::uintptr_t DataPointer(const PyValue& value) {
+  void* data = nullptr;
+  Check(Ort().GetTensorMutableData(value.get(), &data));
+  return reinterpret_cast<std::uintptr_t>(data);
+}
+
+std::size_t SizeInBytes(const PyValue& value) {
+  std::size_t size = 0;
+  Check(Ort().GetTensorSizeInBytes(value.get(), &size));
+  return size;
+}
+
+// A NumPy array of its own memory for `value`, which stays with Python.
+nb::object CopyToNumpy(const nb::object& self) {
+  const auto& value = nb::cast<const PyValue&>(self);
+  if (KindOf(value) == ONNX_TYPE_TENSOR && ElementType(value) != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+    const std::vector<std::int64_t> shape = Shape(value);
+    const auto type = static_cast<ONNXTensorElementDataType>(ElementType(value));
+    OrtValue* view = nullptr;
+    Check(Ort().CreateTensorWithDataAsOrtValue(HostMemory(), reinterpret_cast<void*>(DataPointer(value)),
+                                               SizeInBytes(value), shape.data(), shape.size(), type, &view));
+    return ToPython(ValuePtr(view)).attr("copy")();
+  }
+  return ToPythonCopy(value.get());
+}
+
+}  // namespace
+
+void AddValues(nb::module_& module) {
+  nb::class_<PyValue>(module, "ValueHandle")
+      .def_static("from_numpy",
+                  [](const nb::object& array) {
+                    HeldValue held = FromPython(array, "");
+                    return PyValue(std::move(held.value), held.memory);
+                  })
+      .def_static("from_array_with_type",
+                  [](const nb::object& array, int type) {
+                    HeldValue held = TensorFromArray(array, type);
+                    return PyValue(std::move(held.value), held.memory);
+                  })
+      .def_static("from_python",
+                  [](const nb::object& object, const std::string& type) {
+                    HeldValue held = FromPython(object, type);
+                    return PyValue(std::move(held.value), held.memory);
+                  })
+      .def_static("empty",
+                  [](const std::vector<std::int64_t>& shape, int type) {
+                    OrtValue* made = nullptr;
+                    Check(Ort().CreateTensorAsOrtValue(DefaultAllocator(), shape.data(), shape.size(),
+                                                       static_cast<ONNXTensorElementDataType>(type), &made));
+                    return PyValue(ValuePtr(made), nb::none());
+                  })
+      .def("numpy", &CopyToNumpy)
+      .def("kind", [](const PyValue& value) { return static_cast<int>(KindOf(value)); })
+      .def("element_type", &ElementType)
+      .def("shape", &Shape)
+      .def("data_ptr", &DataPointer)
+      .def("size_in_bytes", &SizeInBytes)
+      .def("has_value", [](const PyValue& value) {
+        int present = 0;
+        Check(Ort().HasValue(value.get(), &present));
+        return present != 0;
+      });
+  module.def("element_type_name", [](int type) { return std::string(ElementTypeName(type)); });
+  module.def("numpy_dtype", &NumpyDType);
+  module.def("element_type_of", [](const nb::object& dtype) { return ElementTypeOf(dtype); });
+}
+
+// Keeps what is bound alive as long as the binding.
+class Binding {
+ public:
+  explicit Binding(const Session& session) {
+    OrtIoBinding* made = nullptr;
+    Check(Ort().CreateIoBinding(session.get(), &made));
+    binding_.reset(made);
+  }
+  OrtIoBinding* get() const { return binding_.get(); }
+  void Keep(const std::string& name, nb::object value) { kept_[nb::str(name.c_str())] = std::move(value); }
+  void Clear() { kept_.clear(); }
+
+ private:
+  IoBindingPtr binding_;
+  nb::dict kept_;
+};
+
+void AddBinding(nb::module_& module) {
+  nb::class_<Binding>(module, "BindingHandle")
+      .def("__init__", [](Binding* at, const Session& session) { new (at) Binding(session); })
+      .def("bind_input",
+           [](Binding& b, const std::string& name, const nb::object& value) {
+             Check(Ort().BindInput(b.get(), name.c_str(), nb::cast<const PyValue&>(value).get()));
+             b.Keep("in:" + name, value);
+           })
+      .def("bind_output",
+           [](Binding& b, const std::string& name, const nb::object& value) {
+             Check(Ort().BindOutput(b.get(), name.c_str(), nb::cast<const PyValue&>(value).get()));
+             b.Keep("out:" + name, value);
+           })
+      .def("bind_output_to_host",
+           [](Binding& b, const std::string& name) {
+             Check(Ort().BindOutputToDevice(b.get(), name.c_str(), HostMemory()));
+           })
+      .def("clear_inputs", [](Binding& b) { Ort().ClearBoundInputs(b.get()); })
+      .def("clear_outputs", [](Binding& b) { Ort().ClearBoundOutputs(b.get()); })
+      .def(
+          "run",
+          [](Binding& b, const Session& session, const PyRunOptions* options) {
+            OrtSession* handle = session.get();
+            const nb::gil_scoped_release release;
+            Check(Ort().RunWithBinding(handle, options != nullptr ? options->get() : nullptr, b.get()));
+          },
+          nb::arg("session"), nb::arg("options").none())
+      .def("outputs", [](Binding& b) {
+        OrtValue** values = nullptr;
+        std::size_t count = 0;
+        Check(Ort().GetBoundOutputValues(b.get(), DefaultAllocator(), &values, &count));
+        std::vector<PyValue> results;
+        for (std::size_t i = 0; i < count; ++i) results.emplace_back(ValuePtr(values[i]), nb::none());
+        if (values != nullptr) Check(Ort().AllocatorFree(DefaultAllocator(), values));
+        return results;
+      });
+}
+
+}  // namespace sardonyx::python

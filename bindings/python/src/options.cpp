@@ -1,0 +1,127 @@
+// bindings/python/src/options.cpp - SessionOptions and RunOptions: setters of the C interface, and what was set, for
+// reading back.
+#include "options.h"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+
+#include <map>
+
+namespace sardonyx::python {
+
+PySessionOptions::PySessionOptions() {
+  OrtSessionOptions* made = nullptr;
+  Check(Ort().CreateSessionOptions(&made));
+  options_.reset(made);
+}
+
+PyRunOptions::PyRunOptions() {
+  OrtRunOptions* made = nullptr;
+  Check(Ort().CreateRunOptions(&made));
+  options_.reset(made);
+}
+
+void AddSessionOptions(nb::module_& module) {
+  // The names and defaults are ONNX Runtime's; the properties live in sardonyx/options.py, which calls these.
+  nb::class_<PySessionOptions>(module, "SessionOptionsHandle")
+      .def(nb::init<>())
+      .def("set_execution_mode",
+           [](PySessionOptions& o, int mode) {
+             Check(Ort().SetSessionExecutionMode(o.get(), static_cast<ExecutionMode>(mode)));
+           })
+      .def("set_graph_optimization_level",
+           [](PySessionOptions& o, int level) {
+             Check(Ort().SetSessionGraphOptimizationLevel(o.get(), static_cast<GraphOptimizationLevel>(level)));
+           })
+      .def("set_intra_op_num_threads",
+           [](PySessionOptions& o, int count) { Check(Ort().SetIntraOpNumThreads(o.get(), count)); })
+      .def("set_inter_op_num_threads",
+           [](PySessionOptions& o, int count) { Check(Ort().SetInterOpNumThreads(o.get(), count)); })
+      .def("set_log_severity_level",
+           [](PySessionOptions& o, int level) { Check(Ort().SetSessionLogSeverityLevel(o.get(), level)); })
+      .def("set_log_verbosity_level",
+           [](PySessionOptions& o, int level) { Check(Ort().SetSessionLogVerbosityLevel(o.get(), level)); })
+      .def("set_logid",
+           [](PySessionOptions& o, const std::string& id) { Check(Ort().SetSessionLogId(o.get(), id.c_str())); })
+      .def("set_optimized_model_filepath",
+           [](PySessionOptions& o, const std::string& path) {
+             Check(Ort().SetOptimizedModelFilePath(o.get(), path.c_str()));
+           })
+      .def("set_enable_mem_pattern",
+           [](PySessionOptions& o, bool on) {
+             Check(on ? Ort().EnableMemPattern(o.get()) : Ort().DisableMemPattern(o.get()));
+           })
+      .def("set_enable_cpu_mem_arena",
+           [](PySessionOptions& o, bool on) {
+             Check(on ? Ort().EnableCpuMemArena(o.get()) : Ort().DisableCpuMemArena(o.get()));
+           })
+      .def("set_enable_profiling",
+           [](PySessionOptions& o, bool on, const std::string& prefix) {
+             Check(on ? Ort().EnableProfiling(o.get(), prefix.c_str()) : Ort().DisableProfiling(o.get()));
+           })
+      .def("set_use_deterministic_compute",
+           [](PySessionOptions& o, bool on) { Check(Ort().SetDeterministicCompute(o.get(), on)); })
+      .def("add_session_config_entry",
+           [](PySessionOptions& o, const std::string& key, const std::string& value) {
+             Check(Ort().AddSessionConfigEntry(o.get(), key.c_str(), value.c_str()));
+           })
+      .def("add_free_dimension_override_by_name",
+           [](PySessionOptions& o, const std::string& name, std::int64_t size) {
+             Check(Ort().AddFreeDimensionOverrideByName(o.get(), name.c_str(), size));
+           })
+      .def("add_free_dimension_override_by_denotation",
+           [](PySessionOptions& o, const std::string& name, std::int64_t size) {
+             Check(Ort().AddFreeDimensionOverride(o.get(), name.c_str(), size));
+           })
+      .def("add_initializer",
+           [](PySessionOptions& o, const std::string& name, const nb::object& value) {
+             o.Keep(value);
+             Check(Ort().AddInitializer(o.get(), name.c_str(), nb::cast<const PyValue&>(value).get()));
+           })
+      .def("add_external_initializers",
+           [](PySessionOptions& o, const nb::list& names, const nb::list& values) {
+             std::vector<std::string> texts;
+             std::vector<const char*> pointers;
+             std::vector<const OrtValue*> tensors;
+             for (const nb::handle name : names) texts.push_back(nb::cast<std::string>(name));
+             for (const std::string& text : texts) pointers.push_back(text.c_str());
+             for (const nb::handle value : values) {
+               o.Keep(nb::borrow(value));
+               tensors.push_back(nb::cast<const PyValue&>(value).get());
+             }
+             Check(Ort().AddExternalInitializers(o.get(), pointers.data(), tensors.data(), pointers.size()));
+           })
+      .def("append_provider",
+           [](PySessionOptions& o, const std::string& name, const std::map<std::string, std::string>& entries) {
+             std::vector<const char*> keys, values;
+             for (const auto& [key, value] : entries) {
+               keys.push_back(key.c_str());
+               values.push_back(value.c_str());
+             }
+             Check(Ort().SessionOptionsAppendExecutionProvider(o.get(), name.c_str(), keys.data(), values.data(),
+                                                               keys.size()));
+           })
+      .def("register_custom_ops_library", [](PySessionOptions& o, const std::string& path) {
+        Check(Ort().RegisterCustomOpsLibrary_V2(o.get(), path.c_str()));
+      });
+}
+
+void AddRunOptions(nb::module_& module) {
+  nb::class_<PyRunOptions>(module, "RunOptionsHandle")
+      .def(nb::init<>())
+      .def("set_log_severity_level",
+           [](PyRunOptions& o, int level) { Check(Ort().RunOptionsSetRunLogSeverityLevel(o.get(), level)); })
+      .def("set_log_verbosity_level",
+           [](PyRunOptions& o, int level) { Check(Ort().RunOptionsSetRunLogVerbosityLevel(o.get(), level)); })
+      .def("set_tag",
+           [](PyRunOptions& o, const std::string& tag) { Check(Ort().RunOptionsSetRunTag(o.get(), tag.c_str())); })
+      .def("set_terminate",
+           [](PyRunOptions& o, bool on) {
+             Check(on ? Ort().RunOptionsSetTerminate(o.get()) : Ort().RunOptionsUnsetTerminate(o.get()));
+           })
+      .def("add_run_config_entry", [](PyRunOptions& o, const std::string& key, const std::string& value) {
+        Check(Ort().AddRunConfigEntry(o.get(), key.c_str(), value.c_str()));
+      });
+}
+
+}  // namespace sardonyx::python

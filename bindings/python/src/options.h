@@ -1,0 +1,31 @@
+// bindings/python/src/options.h - handles of the options of sessions and runs.
+#pragma once
+
+#include <vector>
+
+#include "session.h"
+
+namespace sardonyx::python {
+
+class PySessionOptions {
+ public:
+  PySessionOptions();
+  OrtSessionOptions* get() const { return options_.get(); }
+  // Values given to the options must live as long as the sessions made from them.
+  void Keep(nb::object value) { kept_.push_back(std::move(value)); }
+
+ private:
+  SessionOptionsPtr options_;
+  std::vector<nb::object> kept_;
+};
+
+class PyRunOptions {
+ public:
+  PyRunOptions();
+  OrtRunOptions* get() const { return options_.get(); }
+
+ private:
+  RunOptionsPtr options_;
+};
+
+}  // namespace sardonyx::python

@@ -1,0 +1,62 @@
+// bindings/python/src/session.h - sessions, options and values as Python sees them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api.h"
+#include "value.h"
+
+namespace sardonyx::python {
+
+struct NodeArg {
+  std::string name, type;
+  nb::object shape;
+};
+
+// An OrtValue that Python holds, with the object whose memory it uses.
+class PyValue {
+ public:
+  PyValue(ValuePtr value, nb::object memory) : value_(std::move(value)), memory_(std::move(memory)) {}
+  OrtValue* get() const { return value_.get(); }
+  const nb::object& memory() const { return memory_; }
+
+ private:
+  ValuePtr value_;
+  nb::object memory_;
+};
+
+class Session {
+ public:
+  // `model`: bytes, or a path (str, bytes-like path objects through os.fsdecode).
+  Session(const nb::object& model, OrtSessionOptions* options);
+  OrtSession* get() const;  // fails once closed
+  void Close() { session_.reset(); }
+  const std::vector<NodeArg>& inputs() const { return inputs_; }
+  const std::vector<NodeArg>& outputs() const { return outputs_; }
+  const std::vector<NodeArg>& overridable_initializers() const { return overridable_; }
+
+  // Outputs in the order of `output_names`. The feed's values may be anything FromPython takes, or PyValue.
+  nb::list Run(const std::vector<std::string>& output_names, const nb::dict& feed, OrtRunOptions* options) const;
+  std::vector<PyValue> RunWithValues(const std::vector<std::string>& output_names, const nb::dict& feed,
+                                     OrtRunOptions* options) const;
+
+ private:
+  const std::string& TypeOfInput(const std::string& name) const;
+  std::vector<OrtValue*> Call(const std::vector<std::string>& input_names, const std::vector<const OrtValue*>& values,
+                              const std::vector<std::string>& output_names, OrtRunOptions* options) const;
+
+  SessionPtr session_;
+  std::vector<NodeArg> inputs_, outputs_, overridable_;
+};
+
+void AddSessionOptions(nb::module_& module);
+void AddRunOptions(nb::module_& module);
+void AddValues(nb::module_& module);
+void AddBinding(nb::module_& module);
+void AddExceptions(nb::module_& module);
+
+}  // namespace sardonyx::python
