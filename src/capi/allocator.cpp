@@ -9,7 +9,10 @@
 namespace sardonyx::capi {
 
 OrtStatusPtr ORT_API_CALL AllocatorAlloc(OrtAllocator* ort_allocator, size_t size, void** out) noexcept {
-  return Guard([&] { Need(out, "out") = AllocateResult(ort_allocator, size); });
+  return Guard([&] {
+    auto& result = Need(out, "out");
+    result = AllocateResult(ort_allocator, size);
+  });
 }
 
 OrtStatusPtr ORT_API_CALL AllocatorFree(OrtAllocator* ort_allocator, void* p) noexcept {
@@ -29,7 +32,8 @@ OrtStatusPtr ORT_API_CALL AllocatorGetStats(const OrtAllocator* ort_allocator, O
     if (allocator.version >= kFirstVersionWithStats && allocator.GetStats != nullptr) {
       status = allocator.GetStats(ort_allocator, out);
     } else {
-      Need(out, "out") = std::make_unique<OrtKeyValuePairs>().release();
+      auto& result = Need(out, "out");
+      result = std::make_unique<OrtKeyValuePairs>().release();
     }
   });
   return failure != nullptr ? failure : status;
@@ -48,7 +52,8 @@ OrtStatusPtr ORT_API_CALL CreateAllocator(const OrtSession* session, const OrtMe
       Fail(Code::kInvalidArgument,
            "CreateAllocator: expected the memory info of a device that the session uses ('Cpu'), found '",
            mem_info->name, "'");
-    Need(out, "out") = NewAllocator(HostAllocator());
+    auto& result = Need(out, "out");
+    result = NewAllocator(HostAllocator());
   });
 }
 

@@ -136,7 +136,10 @@ OrtStatusPtr ORT_API_CALL GetValueCount(const OrtValue* value, size_t* out) noex
 }
 
 OrtStatusPtr ORT_API_CALL GetValue(const OrtValue* value, int index, OrtAllocator* allocator, OrtValue** out) noexcept {
-  return Guard([&] { Need(out, "out") = NewHandle(ElementOf(*AsValue(&Need(value, "value")), index, allocator)); });
+  return Guard([&] {
+    auto& result = Need(out, "out");
+    result = NewHandle(ElementOf(*AsValue(&Need(value, "value")), index, allocator));
+  });
 }
 
 }  // namespace sardonyx::capi

@@ -110,7 +110,10 @@ OrtStatusPtr ORT_API_CALL SetLanguageProjection(const OrtEnv* ort_env, OrtLangua
 }
 
 OrtStatusPtr ORT_API_CALL CreateThreadingOptions(OrtThreadingOptions** out) noexcept {
-  return Guard([&] { Need(out, "out") = std::make_unique<OrtThreadingOptions>().release(); });
+  return Guard([&] {
+    auto& result = Need(out, "out");
+    result = std::make_unique<OrtThreadingOptions>().release();
+  });
 }
 
 void ORT_API_CALL ReleaseThreadingOptions(OrtThreadingOptions* input) noexcept {

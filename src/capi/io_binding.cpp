@@ -56,7 +56,8 @@ OrtStatusPtr ORT_API_CALL CreateIoBinding(OrtSession* session, OrtIoBinding** ou
   return Guard([&] {
     auto binding = std::make_unique<OrtIoBinding>();
     binding->session = Need(session, "session").session;
-    Need(out, "out") = binding.release();
+    auto& result = Need(out, "out");
+    result = binding.release();
   });
 }
 

@@ -90,7 +90,8 @@ OrtStatusPtr ORT_API_CALL CreateMemoryInfo(const char* name, enum OrtAllocatorTy
   return Guard([&] {
     CheckAllocatorType(type);
     OrtMemoryInfo info{&Need(name, "name"), type, mem_type, DeviceNamed(name, id)};
-    Need(out, "out") = std::make_unique<OrtMemoryInfo>(std::move(info)).release();
+    auto& result = Need(out, "out");
+    result = std::make_unique<OrtMemoryInfo>(std::move(info)).release();
   });
 }
 
@@ -111,7 +112,8 @@ OrtStatusPtr ORT_API_CALL CreateMemoryInfo_V2(const char* name, enum OrtMemoryIn
     device.memory = static_cast<MemoryKind>(mem_type);
     if (alignment != 0) device.alignment = static_cast<std::uint32_t>(alignment);
     OrtMemoryInfo info{&Need(name, "name"), allocator_type, OrtMemTypeDefault, device};
-    Need(out, "out") = std::make_unique<OrtMemoryInfo>(std::move(info)).release();
+    auto& result = Need(out, "out");
+    result = std::make_unique<OrtMemoryInfo>(std::move(info)).release();
   });
 }
 
@@ -119,7 +121,8 @@ OrtStatusPtr ORT_API_CALL CreateCpuMemoryInfo(enum OrtAllocatorType type, enum O
                                               OrtMemoryInfo** out) noexcept {
   return Guard([&] {
     CheckAllocatorType(type);
-    Need(out, "out") = std::make_unique<OrtMemoryInfo>(OrtMemoryInfo{"Cpu", type, mem_type, Device{}}).release();
+    auto& result = Need(out, "out");
+    result = std::make_unique<OrtMemoryInfo>(OrtMemoryInfo{"Cpu", type, mem_type, Device{}}).release();
   });
 }
 

@@ -12,7 +12,8 @@ using Text = std::string OrtModelMetadata::*;
 OrtStatusPtr CopyField(const OrtModelMetadata* metadata, Text field, OrtAllocator* allocator, char** value) noexcept {
   return Guard([&] {
     const std::string& text = Need(metadata, "model_metadata").*field;
-    Need(value, "value") = CopyText(allocator, text);
+    auto& result = Need(value, "value");
+    result = CopyText(allocator, text);
   });
 }
 
@@ -29,7 +30,8 @@ OrtStatusPtr ORT_API_CALL SessionGetModelMetadata(const OrtSession* session, Ort
     metadata->graph_description = model.graph.doc;
     metadata->version = model.model_version;
     metadata->custom = model.metadata;
-    Need(out, "out") = metadata.release();
+    auto& result = Need(out, "out");
+    result = metadata.release();
   });
 }
 

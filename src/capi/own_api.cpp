@@ -58,7 +58,8 @@ OrtStatusPtr ORT_API_CALL CheckModel(const OrtEnv* env, const ORTCHAR_T* model_p
 OrtStatusPtr ORT_API_CALL ModelInfoJson(const ORTCHAR_T* model_path, const void* model_data, size_t model_data_length,
                                         OrtAllocator* allocator, char** json) noexcept {
   return Guard([&] {
-    Need(json, "json") = CopyText(allocator, ModelCard(*LoadModel({model_path, model_data, model_data_length}, {})));
+    auto& result = Need(json, "json");
+    result = CopyText(allocator, ModelCard(*LoadModel({model_path, model_data, model_data_length}, {})));
   });
 }
 
@@ -106,7 +107,8 @@ OrtStatusPtr ORT_API_CALL ExplainRules(const OrtEnv* env, const ORTCHAR_T* model
 OrtStatusPtr ORT_API_CALL SessionModelText(const OrtSession* session, size_t max_elements, OrtAllocator* allocator,
                                            char** text) noexcept {
   return Guard([&] {
-    Need(text, "text") =
+    auto& result = Need(text, "text");
+    result =
         CopyText(allocator, Need(session, "session").session->ProgramText(ToTextOptions(max_elements).max_elements));
   });
 }
@@ -122,7 +124,8 @@ OrtStatusPtr ORT_API_CALL SessionPlacement(const OrtSession* session, OrtAllocat
       if (!placement.reason.empty()) row["reason"] = placement.reason;
       rows.push_back(std::move(row));
     }
-    Need(json, "json") = CopyText(allocator, Dump(rows));
+    auto& result = Need(json, "json");
+    result = CopyText(allocator, Dump(rows));
   });
 }
 
@@ -135,7 +138,8 @@ OrtStatusPtr ORT_API_CALL SessionMemoryInfo(const OrtSession* session, OrtAlloca
       const bool shared = tensor.buffer() != nullptr && tensor.buffer()->read_only();
       (shared ? mapped : copied) += tensor.byte_size();
     }
-    Need(json, "json") = CopyText(allocator, Dump({{"weight_bytes", copied}, {"mapped_bytes", mapped}}));
+    auto& result = Need(json, "json");
+    result = CopyText(allocator, Dump({{"weight_bytes", copied}, {"mapped_bytes", mapped}}));
   });
 }
 

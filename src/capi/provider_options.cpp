@@ -29,6 +29,7 @@ OrtStatusPtr ORT_API_CALL GetAvailableProviders(char*** out_ptr, int* provider_l
   return Guard([&] {
     constexpr std::size_t kCount = std::size(kProviders);
     OrtAllocator* allocator = DefaultAllocator();
+    Need(out_ptr, "out_ptr");
     Need(provider_length, "provider_length") = kCount;
     char** names = static_cast<char**>(AllocateResult(allocator, kCount * sizeof(char*)));
     for (std::size_t i = 0; i < kCount; ++i) names[i] = CopyText(allocator, kProviders[i]);

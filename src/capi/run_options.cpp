@@ -9,7 +9,10 @@
 namespace sardonyx::capi {
 
 OrtStatusPtr ORT_API_CALL CreateRunOptions(OrtRunOptions** out) noexcept {
-  return Guard([&] { Need(out, "out") = std::make_unique<OrtRunOptions>().release(); });
+  return Guard([&] {
+    auto& result = Need(out, "out");
+    result = std::make_unique<OrtRunOptions>().release();
+  });
 }
 
 void ORT_API_CALL ReleaseRunOptions(OrtRunOptions* input) noexcept { std::unique_ptr<OrtRunOptions> owned(input); }

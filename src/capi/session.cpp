@@ -33,15 +33,18 @@ OrtStatusPtr CountOf(const OrtSession* session, Ports ports, size_t* out) noexce
 
 OrtStatusPtr NameOf(const OrtSession* session, Ports ports, const char* what, size_t index, OrtAllocator* allocator,
                     char** value) noexcept {
-  return Guard(
-      [&] { Need(value, "value") = CopyText(allocator, PortAt((NeedSession(session).*ports)(), index, what).name); });
+  return Guard([&] {
+    auto& result = Need(value, "value");
+    result = CopyText(allocator, PortAt((NeedSession(session).*ports)(), index, what).name);
+  });
 }
 
 OrtStatusPtr TypeOf(const OrtSession* session, Ports ports, const char* what, size_t index,
                     OrtTypeInfo** type_info) noexcept {
   return Guard([&] {
     const Port& port = PortAt((NeedSession(session).*ports)(), index, what);
-    Need(type_info, "type_info") = MakeTypeInfo(port.type).release();
+    auto& result = Need(type_info, "type_info");
+    result = MakeTypeInfo(port.type).release();
   });
 }
 
@@ -93,7 +96,10 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromArray(const OrtEnv* env, const void* 
 }
 
 OrtStatusPtr ORT_API_CALL CreatePrepackedWeightsContainer(OrtPrepackedWeightsContainer** out) noexcept {
-  return Guard([&] { Need(out, "out") = std::make_unique<OrtPrepackedWeightsContainer>().release(); });
+  return Guard([&] {
+    auto& result = Need(out, "out");
+    result = std::make_unique<OrtPrepackedWeightsContainer>().release();
+  });
 }
 
 void ORT_API_CALL ReleasePrepackedWeightsContainer(OrtPrepackedWeightsContainer* input) noexcept {

@@ -41,14 +41,18 @@ void SetConfigEntry(std::map<std::string, std::string>& config, const char* key,
 }
 
 OrtStatusPtr ORT_API_CALL CreateSessionOptions(OrtSessionOptions** options) noexcept {
-  return Guard([&] { Need(options, "options") = std::make_unique<OrtSessionOptions>().release(); });
+  return Guard([&] {
+    auto& result = Need(options, "options");
+    result = std::make_unique<OrtSessionOptions>().release();
+  });
 }
 
 OrtStatusPtr ORT_API_CALL CloneSessionOptions(const OrtSessionOptions* in_options,
                                               OrtSessionOptions** out_options) noexcept {
   return Guard([&] {
     const OrtSessionOptions& from = Need(in_options, "in_options");
-    Need(out_options, "out_options") = std::make_unique<OrtSessionOptions>(from).release();
+    auto& result = Need(out_options, "out_options");
+    result = std::make_unique<OrtSessionOptions>(from).release();
   });
 }
 
@@ -206,7 +210,8 @@ OrtStatusPtr ORT_API_CALL GetSessionOptionsConfigEntries(const OrtSessionOptions
   return Guard([&] {
     const auto& config = Need(options, "options").options.config;
     OrtKeyValuePairs::Entries entries(config.begin(), config.end());
-    Need(out, "out") = std::make_unique<OrtKeyValuePairs>(std::move(entries)).release();
+    auto& result = Need(out, "out");
+    result = std::make_unique<OrtKeyValuePairs>(std::move(entries)).release();
   });
 }
 

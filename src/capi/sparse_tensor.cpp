@@ -62,7 +62,8 @@ OrtStatusPtr ORT_API_CALL CreateSparseTensorAsOrtValue(OrtAllocator* allocator, 
     ElementCount(sparse.dense_shape);
     sparse.values = Tensor(FromElementType(type), Shape{0}, FromHandle(&Need(allocator, "allocator")));
     sparse.indices = Tensor(DType::kInt64, Shape{0});
-    Need(out, "out") = NewHandle(std::move(sparse));
+    auto& result = Need(out, "out");
+    result = NewHandle(std::move(sparse));
   });
 }
 
@@ -84,7 +85,8 @@ OrtStatusPtr ORT_API_CALL CreateSparseTensorWithValuesAsOrtValue(const OrtMemory
     sparse.values =
         Tensor(dtype, shape, Buffer::View(NeedArray(static_cast<std::byte*>(p_data), size, "p_data"), size));
     sparse.indices = Tensor(DType::kInt64, Shape{0});
-    Need(out, "out") = NewHandle(std::move(sparse));
+    auto& result = Need(out, "out");
+    result = NewHandle(std::move(sparse));
   });
 }
 
@@ -130,7 +132,8 @@ OrtStatusPtr ORT_API_CALL GetSparseTensorValuesTypeAndShape(const OrtValue* ort_
                                                             OrtTensorTypeAndShapeInfo** out) noexcept {
   return Guard([&] {
     const Tensor& values = NeedSparse(ort_value).values;
-    Need(out, "out") = MakeTensorInfo(values.dtype(), values.shape()).release();
+    auto& result = Need(out, "out");
+    result = MakeTensorInfo(values.dtype(), values.shape()).release();
   });
 }
 
@@ -149,7 +152,8 @@ OrtStatusPtr ORT_API_CALL GetSparseTensorIndicesTypeShape(const OrtValue* ort_va
   return Guard([&] {
     auto info = MakeTensorInfo(DType::kInt64, NeedSparse(ort_value).indices.shape());
     info->element_type = ElementTypeOf(indices_format);
-    Need(out, "out") = info.release();
+    auto& result = Need(out, "out");
+    result = info.release();
   });
 }
 

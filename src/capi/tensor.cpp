@@ -66,7 +66,8 @@ OrtStatusPtr ORT_API_CALL CreateTensorWithDataAsOrtValue(const OrtMemoryInfo* in
                                                          ONNXTensorElementDataType type, OrtValue** out) noexcept {
   return Guard([&] {
     const Device& device = Need(info, "info").device;
-    Need(out, "out") = NewHandle(ViewOf(device, p_data, p_data_len, shape, shape_len, type, nullptr));
+    auto& result = Need(out, "out");
+    result = NewHandle(ViewOf(device, p_data, p_data_len, shape, shape_len, type, nullptr));
   });
 }
 
@@ -132,10 +133,12 @@ OrtStatusPtr ORT_API_CALL GetTensorTypeAndShape(const OrtValue* value, OrtTensor
   return Guard([&] {
     const Value& v = *AsValue(&Need(value, "value"));
     if (v.is_sparse()) {
-      Need(out, "out") = MakeTensorInfo(v.sparse().values.dtype(), v.sparse().dense_shape).release();
+      auto& result = Need(out, "out");
+      result = MakeTensorInfo(v.sparse().values.dtype(), v.sparse().dense_shape).release();
     } else {
       const Tensor& tensor = NeedTensor(value);
-      Need(out, "out") = MakeTensorInfo(tensor.dtype(), tensor.shape()).release();
+      auto& result = Need(out, "out");
+      result = MakeTensorInfo(tensor.dtype(), tensor.shape()).release();
     }
   });
 }
@@ -156,7 +159,8 @@ OrtStatusPtr ORT_API_CALL GetTensorElementTypeAndShapeDataReference(const OrtVal
 OrtStatusPtr ORT_API_CALL GetTypeInfo(const OrtValue* value, OrtTypeInfo** out) noexcept {
   return Guard([&] {
     const Value& v = *AsValue(&Need(value, "value"));
-    Need(out, "out") = v.has_value() ? MakeTypeInfo(TypeOf(v)).release() : nullptr;
+    auto& result = Need(out, "out");
+    result = v.has_value() ? MakeTypeInfo(TypeOf(v)).release() : nullptr;
   });
 }
 

@@ -50,7 +50,8 @@ OrtStatusPtr ORT_API_CALL GetMapKeyType(const OrtMapTypeInfo* map_type_info,
 OrtStatusPtr ORT_API_CALL GetMapValueType(const OrtMapTypeInfo* map_type_info, OrtTypeInfo** type_info) noexcept {
   return Guard([&] {
     const Type& value = Need(map_type_info, "map_type_info").value;
-    Need(type_info, "type_info") = MakeTypeInfo(value).release();
+    auto& result = Need(type_info, "type_info");
+    result = MakeTypeInfo(value).release();
   });
 }
 
@@ -58,7 +59,8 @@ OrtStatusPtr ORT_API_CALL GetSequenceElementType(const OrtSequenceTypeInfo* sequ
                                                  OrtTypeInfo** type_info) noexcept {
   return Guard([&] {
     const Type& element = Need(sequence_type_info, "sequence_type_info").element;
-    Need(type_info, "type_info") = MakeTypeInfo(element).release();
+    auto& result = Need(type_info, "type_info");
+    result = MakeTypeInfo(element).release();
   });
 }
 
@@ -66,12 +68,16 @@ OrtStatusPtr ORT_API_CALL GetOptionalContainedTypeInfo(const OrtOptionalTypeInfo
                                                        OrtTypeInfo** out) noexcept {
   return Guard([&] {
     const Type& contained = Need(optional_type_info, "optional_type_info").contained;
-    Need(out, "out") = MakeTypeInfo(contained).release();
+    auto& result = Need(out, "out");
+    result = MakeTypeInfo(contained).release();
   });
 }
 
 OrtStatusPtr ORT_API_CALL CreateTensorTypeAndShapeInfo(OrtTensorTypeAndShapeInfo** out) noexcept {
-  return Guard([&] { Need(out, "out") = std::make_unique<OrtTensorTypeAndShapeInfo>().release(); });
+  return Guard([&] {
+    auto& result = Need(out, "out");
+    result = std::make_unique<OrtTensorTypeAndShapeInfo>().release();
+  });
 }
 
 OrtStatusPtr ORT_API_CALL SetTensorElementType(OrtTensorTypeAndShapeInfo* info,

@@ -106,6 +106,9 @@ static void TestStatus(void) {
   ort->ReleaseStatus(status);
   ort->ReleaseStatus(NULL);
   FAILS(ort->CreateSessionOptions(NULL), ORT_INVALID_ARGUMENT, "options|NULL");
+  FAILS(ort->CreateRunOptions(NULL), ORT_INVALID_ARGUMENT, "out|NULL");
+  FAILS(ort->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, NULL), ORT_INVALID_ARGUMENT, "out|NULL");
+  FAILS(ort->SessionGetInputCount(NULL, NULL), ORT_INVALID_ARGUMENT, "NULL");
 }
 
 static void TestAllocator(void) {

@@ -35,7 +35,10 @@ const OrtMemoryInfo* ORT_API_CALL Info(const OrtAllocator* self) {
 }
 
 OrtStatusPtr ORT_API_CALL GetStats(const OrtAllocator* /*self*/, OrtKeyValuePairs** out) {
-  return Guard([&] { Need(out, "out") = std::make_unique<OrtKeyValuePairs>().release(); });  // keeps no statistics
+  return Guard([&] {
+    auto& result = Need(out, "out");
+    result = std::make_unique<OrtKeyValuePairs>().release();
+  });  // keeps no statistics
 }
 
 OwnAllocator::OwnAllocator(std::shared_ptr<Allocator> inner) : OrtAllocator{}, allocator(std::move(inner)) {

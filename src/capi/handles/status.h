@@ -33,7 +33,8 @@ OrtStatusPtr Guard(Body&& body) noexcept {
 
 [[noreturn]] void FailNullArgument(const char* name);
 
-// A pointer argument that must be there; fails with kInvalidArgument naming it.
+// A pointer argument that must be there; fails with kInvalidArgument naming it. Ask before making what goes there: in
+// `Need(out, "out") = Make()` C++ calls Make first, and what it made is lost if `out` is NULL.
 template <typename T>
 T& Need(T* argument, const char* name) {
   if (argument == nullptr) FailNullArgument(name);
