@@ -37,8 +37,8 @@ void Convolution(benchmark::State& state) {
     benchmark::ClobberMemory();
   }
   const int64_t positions = transposed ? size * size : out * out;
-  const double flop =
-      2.0 * static_cast<double>(s.in_channels / s.groups * s.out_channels * kernel * kernel * positions);
+  const int64_t per_position = s.in_channels / s.groups * s.out_channels * kernel * kernel;
+  const double flop = 2.0 * static_cast<double>(per_position * positions);
   SetRates(state, flop, BestTilesF32());
 }
 

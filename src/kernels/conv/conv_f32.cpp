@@ -126,7 +126,7 @@ void RunDense(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parall
   g.images = 1;
   const int64_t y_floats = g.out_pixels * s.out_channels;
   for (int64_t n = 0; n < s.batch; ++n) {
-    FillHalo(tiles, input.halo, s.in, args.x + n * g.x_image_stride, s.in_layout, image, parallel);
+    FillHalo(tiles, input.halo, {args.x + n * g.x_image_stride, s.in, s.in_layout}, image, parallel);
     g.y = args.y + n * y_floats;
     if (g.residual != nullptr) g.residual = args.epilogue.residual + n * y_floats;
     RunImplicitGemm(g, parallel);

@@ -160,7 +160,7 @@ void ConvTransposeF32(const ConvF32Args& args, Parallel& parallel, std::byte* sc
   g.out_pixels = Product(s.out);
   g.epilogue = &args.epilogue;
   for (int64_t n = 0; n < s.batch; ++n) {
-    FillHalo(tiles, halo, s.in, args.x + n * Product(s.in) * s.in_channels, s.in_layout, image, parallel);
+    FillHalo(tiles, halo, {args.x + n * Product(s.in) * s.in_channels, s.in, s.in_layout}, image, parallel);
     g.y = args.y + n * g.out_pixels * s.out_channels;
     g.residual =
         args.epilogue.residual != nullptr ? args.epilogue.residual + n * g.out_pixels * s.out_channels : nullptr;

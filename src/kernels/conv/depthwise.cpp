@@ -261,7 +261,7 @@ void DepthwisePixels(const ConvF32Args& args, const TileF32Set& tiles, Parallel&
   const auto run = [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) task.RunRow(row);
   };
-  const int threads = parallel.ThreadCount();
+  const int64_t threads = parallel.ThreadCount();
   if (threads == 1 || work < kSerialWork) return run(0, rows);
   parallel.For(rows, std::max<int64_t>(1, rows / (4 * threads)), run);
 }

@@ -11,24 +11,24 @@ void PlaneBlock(const PlaneArgs& d, int64_t row, int64_t column) {
   const float* x = d.x + row * d.x_row_stride + column;
   Vec acc[R][V];
 #pragma GCC unroll 4
-  for (int r = 0; r < R; ++r)
+  for (ptrdiff_t r = 0; r < R; ++r)
 #pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) acc[r][v] = Broadcast(0);
+    for (ptrdiff_t v = 0; v < V; ++v) acc[r][v] = Broadcast(0);
   for (int64_t t = 0; t < d.taps; ++t) {
     const Vec weight = Broadcast(d.w[t]);
     const float* p = x + d.offsets[t];
 #pragma GCC unroll 4
-    for (int r = 0; r < R; ++r)
+    for (ptrdiff_t r = 0; r < R; ++r)
 #pragma GCC unroll 2
-      for (int v = 0; v < V; ++v) acc[r][v] += weight * Load(p + r * d.x_row_stride + v * kLanes);
+      for (ptrdiff_t v = 0; v < V; ++v) acc[r][v] += weight * Load(p + r * d.x_row_stride + v * kLanes);
   }
   const Vec alpha = Broadcast(d.alpha), bias = Broadcast(d.bias), beta = Broadcast(d.beta);
   const Vec low = Broadcast(d.low), high = Broadcast(d.high);
   const ptrdiff_t at = row * d.y_row_stride + column;
 #pragma GCC unroll 4
-  for (int r = 0; r < R; ++r)
+  for (ptrdiff_t r = 0; r < R; ++r)
 #pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) {
+    for (ptrdiff_t v = 0; v < V; ++v) {
       const Lanes lanes = FirstLanes(d.columns - column - v * kLanes);
       const ptrdiff_t to = at + r * d.y_row_stride + v * kLanes;
       Vec y = alpha * acc[r][v] + bias;
@@ -51,27 +51,27 @@ void PixelBlock(const DepthwiseArgs& d, int64_t pixel, int64_t channel) {
   const float* w = d.w + channel;
   float* sums = d.sums + pixel * d.sums_stride + channel;
   Lanes lanes[V];
-  for (int v = 0; v < V; ++v) lanes[v] = FirstLanes(d.channels - channel - v * kLanes);
+  for (ptrdiff_t v = 0; v < V; ++v) lanes[v] = FirstLanes(d.channels - channel - v * kLanes);
   Vec acc[P][V];
 #pragma GCC unroll 8
-  for (int p = 0; p < P; ++p)
+  for (ptrdiff_t p = 0; p < P; ++p)
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v)
+    for (ptrdiff_t v = 0; v < V; ++v)
       acc[p][v] = d.accumulate ? Load(sums + p * d.sums_stride + v * kLanes, lanes[v]) : Broadcast(0);
   for (int64_t t = 0; t < d.taps; ++t) {
     const float* px = x + d.x_offsets[t];
     Vec weight[V];
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) weight[v] = Load(w + d.w_offsets[t] + v * kLanes, lanes[v]);
+    for (ptrdiff_t v = 0; v < V; ++v) weight[v] = Load(w + d.w_offsets[t] + v * kLanes, lanes[v]);
 #pragma GCC unroll 8
-    for (int p = 0; p < P; ++p)
+    for (ptrdiff_t p = 0; p < P; ++p)
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) acc[p][v] += weight[v] * Load(px + p * d.pixel_stride + v * kLanes, lanes[v]);
+      for (ptrdiff_t v = 0; v < V; ++v) acc[p][v] += weight[v] * Load(px + p * d.pixel_stride + v * kLanes, lanes[v]);
   }
 #pragma GCC unroll 8
-  for (int p = 0; p < P; ++p)
+  for (ptrdiff_t p = 0; p < P; ++p)
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) Store(sums + p * d.sums_stride + v * kLanes, acc[p][v], lanes[v]);
+    for (ptrdiff_t v = 0; v < V; ++v) Store(sums + p * d.sums_stride + v * kLanes, acc[p][v], lanes[v]);
 }
 
 }  // namespace

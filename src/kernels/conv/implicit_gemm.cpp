@@ -12,13 +12,13 @@ namespace {
 using std::int64_t;
 
 constexpr int64_t kStripPixels = 128;
-constexpr int64_t kChunkFloats = 160 * 1024;
+constexpr int64_t kChunkFloats = int64_t{160} << 10;
 constexpr int64_t kSerialWork = int64_t{1} << 19;
-constexpr int kMostColumns = 32;  // nr of the widest tile
+constexpr int64_t kMostColumns = 32;  // nr of the widest tile
 
 class Convolution {
  public:
-  Convolution(const ImplicitGemm& g, int threads) : g_(g), tiles_(*g.tiles) {
+  Convolution(const ImplicitGemm& g, int64_t threads) : g_(g), tiles_(*g.tiles) {
     const int64_t width = g.count[2], rows = g.count[0] * g.count[1];
     if (width > kStripPixels / 2) {
       segments_ = CeilDivide(width, kStripPixels);
@@ -47,6 +47,12 @@ class Convolution {
   };
   struct Strip {
     int64_t row, rows, column, columns;  // first row and column of positions, and how many
+  };
+  // The positions of a tile: `count` from (row, column) on, and as many from (second, column) on if that is not
+  // negative.
+  struct Positions {
+    int64_t row, second, column, count;
+    int64_t pixel;  // of the strip, where they begin
   };
   // What a unit's tiles share.
   struct Sweep {
@@ -141,7 +147,7 @@ class Convolution {
     if (2 * width <= tiles_.rows) {  // two rows to a tile
       for (int64_t r = 0; r < strip.rows; r += 2) {
         const bool two = r + 1 < strip.rows;
-        RunTile(u, strip.row + r, two ? strip.row + r + 1 : -1, strip.column, width, pixel, sweep);
+        RunTile(u, {strip.row + r, two ? strip.row + r + 1 : -1, strip.column, width, pixel}, sweep);
         pixel += two ? 2 * width : width;
       }
       return;
@@ -150,14 +156,13 @@ class Convolution {
     for (int64_t r = 0; r < strip.rows; ++r)
       for (int64_t i = 0; i < parts; ++i) {
         const int64_t begin = width * i / parts, count = width * (i + 1) / parts - begin;
-        RunTile(u, strip.row + r, -1, strip.column + begin, count, pixel, sweep);
+        RunTile(u, {strip.row + r, -1, strip.column + begin, count, pixel}, sweep);
         pixel += count;
       }
   }
 
-  // `count` positions from (row, column) on, and as many from (second, column) on if that is not negative.
-  void RunTile(const Unit& u, int64_t row, int64_t second, int64_t column, int64_t count, int64_t pixel,
-               Sweep* sweep) const {
+  void RunTile(const Unit& u, const Positions& at, Sweep* sweep) const {
+    const auto [row, second, column, count, pixel] = at;
     TileF32Args& t = sweep->t;
     const int64_t rows = second >= 0 ? 2 * count : count, run = (rows + 1) / 2;
     const float* x = g_.x + u.image * g_.x_image_stride + u.group * g_.group_in;
@@ -238,7 +243,7 @@ class Convolution {
 void RunImplicitGemm(const ImplicitGemm& g, Parallel& parallel) {
   const int64_t positions = g.images * Product(g.count);
   if (positions == 0) return;
-  const int threads = parallel.ThreadCount();
+  const int64_t threads = parallel.ThreadCount();
   const Convolution convolution(g, threads);
   const int64_t units = convolution.UnitCount();
   if (threads == 1 || positions * g.groups * g.group_out * g.taps * g.k < kSerialWork) return convolution.Run(0, units);
@@ -251,8 +256,10 @@ std::int64_t PanelWeightFloats(const TileF32Set& tiles, int64_t groups, int64_t 
   return groups * CeilDivide(group_out, tiles.columns) * tiles.columns * taps * group_in;
 }
 
-void FillHalo(const TileF32Set& tiles, const HaloedImage& halo, const Index3& in, const float* x, ImageLayout layout,
-              float* dst, Parallel& parallel) {
+void FillHalo(const TileF32Set& tiles, const HaloedImage& halo, const SourceImage& image, float* dst,
+              Parallel& parallel) {
+  const Index3& in = image.size;
+  const float* x = image.data;
   const int64_t channels = halo.channels, row_floats = halo.size[2] * halo.pixel, rows = halo.size[0] * halo.size[1];
   const int64_t width = std::clamp<int64_t>(halo.size[2] - halo.lead[2], 0, in[2]);
   const auto fill_row = [&](int64_t row) {
@@ -266,7 +273,7 @@ void FillHalo(const TileF32Set& tiles, const HaloedImage& halo, const Index3& in
     std::fill(out, middle, 0.0f);
     std::fill(middle + width * halo.pixel, out + row_floats, 0.0f);
     const int64_t first = (d * in[1] + h) * in[2];
-    if (layout == ImageLayout::kChannelsFirst) {
+    if (image.layout == ImageLayout::kChannelsFirst) {
       tiles.transpose(channels, width, x + first, Product(in), middle, halo.pixel);
     } else if (halo.pixel == channels) {
       std::copy_n(x + first * channels, width * channels, middle);

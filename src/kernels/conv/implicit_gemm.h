@@ -27,9 +27,15 @@ struct HaloedImage {
   Index3 Pitch() const { return {size[1] * size[2] * pixel, size[2] * pixel, pixel}; }  // floats
 };
 
-// Copies one image of extent `in` into its halo, transposing it if it is channels-first; what does not fit is cut off.
-void FillHalo(const TileF32Set& tiles, const HaloedImage& halo, const Index3& in, const float* x, ImageLayout layout,
-              float* dst, Parallel& parallel);
+struct SourceImage {
+  const float* data;
+  Index3 size;
+  ImageLayout layout;
+};
+
+// Copies an image into its halo, transposing it if it is channels-first; what does not fit is cut off.
+void FillHalo(const TileF32Set& tiles, const HaloedImage& halo, const SourceImage& image, float* dst,
+              Parallel& parallel);
 
 // A grid of output positions computed from one image per `images`, with the same taps everywhere.
 struct ImplicitGemm {

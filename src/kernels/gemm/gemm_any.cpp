@@ -15,7 +15,7 @@ namespace {
 using std::int64_t;
 
 constexpr int64_t kSerialWork = int64_t{1} << 17;
-constexpr int64_t kMostSums = 12 * 32;  // of a tile
+constexpr int64_t kMostSums = int64_t{12} * 32;  // of a tile
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -47,7 +47,7 @@ class Loop {
  public:
   using U = TileType<T>;
 
-  Loop(const GemmAnyArgs<T>& g, int threads) : g_(g), tile_(Tile<T>(g.isa)) {
+  Loop(const GemmAnyArgs<T>& g, int64_t threads) : g_(g), tile_(Tile<T>(g.isa)) {
     panels_ = CeilDiv(g.n, tile_.columns);
     if (threads > 1)
       chunks_ = std::clamp<int64_t>(CeilDiv(4 * threads, std::max<int64_t>(1, g.batch * panels_)), 1,
@@ -69,7 +69,7 @@ class Loop {
         const auto* a = reinterpret_cast<const U*>(
             g_.a + (g_.a_batch_offsets != nullptr ? g_.a_batch_offsets[item] : item * g_.a_batch_stride));
         const int64_t row_stride = g_.trans_a ? 1 : g_.lda, k_stride = g_.trans_a ? g_.lda : 1;
-        tile_.run(count, a + row * row_stride, row_stride, k_stride, g_.k, panel, sums);
+        tile_.run({count, a + row * row_stride, row_stride, k_stride, g_.k, panel, sums});
         for (int64_t r = 0; r < count; ++r) Finish(sums + r * tile_.columns, item, row + r, column, columns);
       }
     }
@@ -117,7 +117,7 @@ std::size_t GemmAnyScratchBytes(const GemmAnyArgs<T>& args, int threads) {
 
 template <typename T>
 void GemmAny(const GemmAnyArgs<T>& g, Parallel& parallel, std::byte* scratch) {
-  const int threads = parallel.ThreadCount();
+  const int64_t threads = parallel.ThreadCount();
   const Loop<T> loop(g, threads);
   const int64_t units = loop.UnitCount();
   const std::size_t slot = SlotBytes(loop);

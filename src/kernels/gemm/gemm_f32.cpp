@@ -12,9 +12,9 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t kMaxBlockK = 1024;               // longer sums are cut into equal blocks of at most this
-constexpr int64_t kChunkBytes = 640 * 1024;        // of A, per chunk of rows
-constexpr int64_t kSerialWork = int64_t{1} << 19;  // below this many multiplications threads cost more than they give
+constexpr int64_t kMaxBlockK = 1024;                 // longer sums are cut into equal blocks of at most this
+constexpr int64_t kChunkBytes = int64_t{640} << 10;  // of A, per chunk of rows
+constexpr int64_t kSerialWork = int64_t{1} << 19;    // below this many multiplications threads cost more than they give
 constexpr int64_t kAliasFloats = 1024;  // rows of A this far apart (4 KB) fall into one set of the first cache level
 constexpr int64_t kAliasPadding = 16;
 constexpr int64_t kAliasRows = 8;  // copying such an A pays from this size of the product on
@@ -80,7 +80,7 @@ Path ChoosePath(const GemmF32Args& g) {
   return g.m <= kDotRows && g.trans_b && contiguous_a ? Path::kDots : Path::kTiles;
 }
 
-Plan MakePlan(const GemmF32Args& g, int threads) {
+Plan MakePlan(const GemmF32Args& g, int64_t threads) {
   const TileF32Set& tiles = Tiles(g.tiles);
   Plan plan;
   plan.path = ChoosePath(g);
@@ -251,7 +251,7 @@ void RunTiles(GemmF32Args g, const Plan& plan, Parallel& parallel, std::byte* sc
   }
   const TileLoop loop(g, plan, packed);
   const int64_t units = loop.UnitCount();
-  const int threads = parallel.ThreadCount();
+  const int64_t threads = parallel.ThreadCount();
   float* slots = reinterpret_cast<float*>(scratch);
   if (threads == 1 || Work(g) < kSerialWork) return loop.Run(0, units, slots);
   if (plan.mode != BMode::kPanel) {
@@ -288,7 +288,7 @@ void ForColumns(const GemmF32Args& g, int64_t extent, int64_t columns, Parallel&
       body(u / blocks, first, std::min(columns, extent - first));
     }
   };
-  const int threads = parallel.ThreadCount();
+  const int64_t threads = parallel.ThreadCount();
   if (threads == 1 || Work(g) < kSerialWork) return run(0, units);
   parallel.For(units, std::max<int64_t>(1, units / (4 * threads)), run);
 }
@@ -296,7 +296,7 @@ void ForColumns(const GemmF32Args& g, int64_t extent, int64_t columns, Parallel&
 // M = 1, B row-major: eight rows of B at a time are added into sums that stay in the first cache level.
 void RunGemv(const GemmF32Args& g, Parallel& parallel) {
   const TileF32Set& tiles = Tiles(g.tiles);
-  const int64_t share = CeilDiv(g.n, parallel.ThreadCount() * 2);
+  const int64_t share = CeilDiv(g.n, 2 * int64_t{parallel.ThreadCount()});
   const int64_t columns = std::clamp<int64_t>((share + 63) & ~int64_t{63}, 64, kGemvColumns);
   ForColumns(g, g.n, columns, parallel, [&](int64_t item, int64_t first, int64_t count) {
     float sums[kGemvColumns];
@@ -349,6 +349,7 @@ std::size_t GemmF32PackedCount(int64_t k, int64_t n, const TileF32Set* tiles) {
   return static_cast<std::size_t>(CeilDiv(n, columns) * columns * k);
 }
 
+// NOLINTNEXTLINE(readability-function-size): the parameters of BLAS
 void PackGemmF32B(int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_b, float* packed, Parallel& parallel,
                   const TileF32Set* tiles) {
   const TileF32Set& t = Tiles(tiles);

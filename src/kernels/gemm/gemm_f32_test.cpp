@@ -79,7 +79,8 @@ void Check(const Case& c, const TileF32Set& set, Parallel& parallel) {
         x = 0.5 * sum + 2 * (bias_n[j] + bias_m[i] + 0.25) - 3.0 * residual[i * ldc + j];
         extra = 2 * (std::abs(bias_n[j]) + std::abs(bias_m[i]) + 0.25) + 3 * std::abs(residual[i * ldc + j]);
       }
-      const double bound = (std::max<double>(c.k, 1) * 2 * magnitude + 8 * (extra + magnitude)) * 0x1p-24;
+      const double bound =
+          (static_cast<double>(std::max<int64_t>(c.k, 1)) * 2 * magnitude + 8 * (extra + magnitude)) * 0x1p-24;
       ASSERT_NEAR(y[i * ldc + j], Activated(x, g.epilogue.activation), 1.1 * bound + 1e-6) << "at " << i << ", " << j;
     }
     for (int64_t j = c.n; j < ldc; ++j) ASSERT_EQ(y[i * ldc + j], kCanary) << "gap written in row " << i;
@@ -146,9 +147,8 @@ TEST(GemmF32, BitsDoNotDependOnThreads) {
       for (const int64_t m : {1, 4, 61}) {
         const int64_t n = 333, k = 1500;
         const auto a = Random(static_cast<std::size_t>(m * k), 1), b = Random(static_cast<std::size_t>(k * n), 2);
-        std::vector<float> copy(GemmF32PackedCount(k, n, set) + 16);
-        float* aligned =
-            reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(copy.data()) + 63) & ~std::uintptr_t{63});
+        Scratch copy(GemmF32PackedCount(k, n, set) * sizeof(float));
+        float* aligned = reinterpret_cast<float*>(copy.data());
         PackGemmF32B(k, n, b.data(), n, false, aligned, threads, set);
         std::vector<float> y[2];
         for (int run = 0; run < 2; ++run) {

@@ -18,7 +18,7 @@ using std::int64_t;
 using std::uint32_t;
 
 constexpr int64_t kSerialWork = int64_t{1} << 21;
-constexpr int64_t kChunkBytes = 512 * 1024;  // of A' per chunk of rows
+constexpr int64_t kChunkBytes = int64_t{512} << 10;  // of A' per chunk of rows
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 std::size_t RoundUp64(int64_t bytes) { return (static_cast<std::size_t>(bytes) + 63) & ~std::size_t{63}; }
@@ -56,7 +56,7 @@ struct Layout {
   std::size_t a, a_zero, row_terms, b_zero, b, total;
 };
 
-constexpr int kMostColumns = 32;
+constexpr int64_t kMostColumns = 32;
 
 void PackPanel(const GemmInt8Args& g, const TileInt8Set& t, int64_t first, std::byte* panel, uint32_t* sums) {
   const int64_t group = t.bytes ? 4 : 2, columns = std::min<int64_t>(t.columns, g.n - first);
@@ -131,7 +131,8 @@ void RunOne(const GemmInt8Args& g, std::byte* scratch, Parallel& parallel) {
   const int64_t panels = PanelCount(t, g.n), panel_bytes = PanelBytes(t, g.k);
   int64_t chunks = std::max<int64_t>(1, CeilDiv(g.m * layout.row_bytes, kChunkBytes));
   const int64_t most = CeilDiv(g.m, t.rows);
-  if (threads.ThreadCount() > 1) chunks = std::max(chunks, CeilDiv(4 * threads.ThreadCount(), panels));
+  const int64_t ranges = int64_t{4} * threads.ThreadCount();
+  if (threads.ThreadCount() > 1) chunks = std::max(chunks, CeilDiv(ranges, panels));
   chunks = std::min(chunks, most);
   const auto* b_sums = reinterpret_cast<const uint32_t*>(packed + panels * panel_bytes);
   const auto run = [&](int64_t begin, int64_t end) {
@@ -159,7 +160,7 @@ void RunOne(const GemmInt8Args& g, std::byte* scratch, Parallel& parallel) {
   };
   const int64_t units = panels * chunks;
   if (threads.ThreadCount() == 1) return run(0, units);
-  threads.For(units, std::max<int64_t>(1, units / (4 * threads.ThreadCount())), run);
+  threads.For(units, std::max<int64_t>(1, units / ranges), run);
 }
 
 // A batch that shares B and whose A and C follow each other is one product.
@@ -174,7 +175,7 @@ GemmInt8Args Collapse(const GemmInt8Args& args) {
   return g;
 }
 
-bool ItemsInParallel(const GemmInt8Args& g, int threads) { return threads > 1 && g.batch >= threads; }
+bool ItemsInParallel(const GemmInt8Args& g, int64_t threads) { return threads > 1 && g.batch >= threads; }
 
 GemmInt8Args Item(const GemmInt8Args& g, int64_t i) {
   GemmInt8Args one = g;
@@ -216,6 +217,7 @@ std::size_t GemmInt8PackedBytes(int64_t k, int64_t n, const TileInt8Set* tiles) 
   return static_cast<std::size_t>(PanelCount(t, n) * (PanelBytes(t, k) + t.columns * 4));
 }
 
+// NOLINTNEXTLINE(readability-function-size): the parameters of BLAS
 void PackGemmInt8B(int64_t k, int64_t n, const void* b, int64_t ldb, bool b_signed, void* packed, Parallel& parallel,
                    const TileInt8Set* tiles) {
   GemmInt8Args g;
@@ -232,7 +234,7 @@ std::size_t GemmInt8ScratchBytes(const GemmInt8Args& args, int threads) {
 void GemmInt8(const GemmInt8Args& args, Parallel& parallel, std::byte* scratch) {
   const GemmInt8Args g = Collapse(args);
   if (g.m == 0 || g.n == 0) return;
-  const int threads = parallel.ThreadCount();
+  const int64_t threads = parallel.ThreadCount();
   if (!ItemsInParallel(g, threads)) {
     for (int64_t i = 0; i < g.batch; ++i) RunOne(Item(g, i), scratch, parallel);
     return;

@@ -27,11 +27,11 @@ inline Floats Filled(std::size_t count) {
 
 // FLOP/s of the tile itself on data in the first cache level: what the driver can reach at most.
 inline double TileCeiling(const TileF32Set& set) {
-  const Floats a = Filled(14 * 64), b = Filled(64 * 32), c = Filled(14 * 32);
+  const Floats a = Filled(896), b = Filled(2048), c = Filled(448);
   TileF32Args t;
   t.a0 = a.get(), t.a_row_stride = 64, t.k = 64, t.b = b.get(), t.b_stride = set.columns;
-  t.a1 = t.a0 + (set.rows + 1) / 2 * 64;
-  t.c0 = c.get(), t.c_row_stride = 32, t.columns = set.columns, t.c1 = t.c0 + (set.rows + 1) / 2 * 32;
+  t.a1 = t.a0 + (set.rows + 1) / 2 * t.a_row_stride;
+  t.c0 = c.get(), t.c_row_stride = 32, t.columns = set.columns, t.c1 = t.c0 + (set.rows + 1) / 2 * t.c_row_stride;
   t.prefetch = reinterpret_cast<const char*>(b.get());
   t.taps = 1;
   double best = 0;
@@ -39,7 +39,7 @@ inline double TileCeiling(const TileF32Set& set) {
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < 200; ++i) set.wide[set.rows - 1](t);
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-    best = std::max(best, 200.0 * 2 * 64 * set.rows * set.columns / time.count());
+    best = std::max(best, 200.0 * 2 * 64 * static_cast<double>(set.rows * set.columns) / time.count());
   }
   return best;
 }

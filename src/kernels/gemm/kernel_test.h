@@ -43,12 +43,14 @@ inline std::vector<float> Random(std::size_t count, std::uint32_t seed) {
   return values;
 }
 
+// Memory aligned to 64 bytes, as kernels want it.
 struct Scratch {
-  explicit Scratch(std::size_t bytes) : memory(bytes + 64) {}
-  std::byte* data() {
-    return reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 63) & ~std::uintptr_t{63});
-  }
-  std::vector<std::byte> memory;
+  explicit Scratch(std::size_t bytes) : memory(bytes / sizeof(Line) + 1) {}
+  std::byte* data() { return memory[0].bytes; }
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::vector<Line> memory;
 };
 
 inline double Activated(double x, const Activation& a) {

@@ -7,7 +7,7 @@
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
 
-constexpr int kPanel = 2 * kLanes;
+constexpr ptrdiff_t kPanel = 2 * kLanes;
 
 template <typename F>
 void MapRows(float* c, int64_t rows, int64_t columns, ptrdiff_t stride, F f) {
@@ -38,12 +38,12 @@ void PackTransposed(int64_t k, int64_t columns, const float* b, ptrdiff_t ldb, f
 template <int R>
 void DotRows(int64_t k, const float* a, const float* b, ptrdiff_t ldb, float* sums) {
   Vec acc[R][2];
-  for (int r = 0; r < R; ++r) acc[r][0] = acc[r][1] = Broadcast(0);
+  for (ptrdiff_t r = 0; r < R; ++r) acc[r][0] = acc[r][1] = Broadcast(0);
   int64_t i = 0;
   for (; i + 2 * kLanes <= k; i += 2 * kLanes) {
     const Vec a0 = Load(a + i), a1 = Load(a + i + kLanes);
 #pragma GCC unroll 4
-    for (int r = 0; r < R; ++r) {
+    for (ptrdiff_t r = 0; r < R; ++r) {
       acc[r][0] += a0 * Load(b + r * ldb + i);
       acc[r][1] += a1 * Load(b + r * ldb + i + kLanes);
     }
@@ -52,21 +52,21 @@ void DotRows(int64_t k, const float* a, const float* b, ptrdiff_t ldb, float* su
     const Lanes lanes = FirstLanes(k - i);
     const Vec a0 = Load(a + i, lanes);
 #pragma GCC unroll 4
-    for (int r = 0; r < R; ++r) acc[r][0] += a0 * Load(b + r * ldb + i, lanes);
+    for (ptrdiff_t r = 0; r < R; ++r) acc[r][0] += a0 * Load(b + r * ldb + i, lanes);
   }
-  for (int r = 0; r < R; ++r) sums[r] = Sum(acc[r][0] + acc[r][1]);
+  for (ptrdiff_t r = 0; r < R; ++r) sums[r] = Sum(acc[r][0] + acc[r][1]);
 }
 
 // sums[j] += R rows of B, j < n
 template <int R>
 void AddRows(int64_t n, const float* a, ptrdiff_t a_stride, const float* b, ptrdiff_t ldb, float* sums) {
   Vec x[R];
-  for (int r = 0; r < R; ++r) x[r] = Broadcast(a[r * a_stride]);
+  for (ptrdiff_t r = 0; r < R; ++r) x[r] = Broadcast(a[r * a_stride]);
   for (int64_t j = 0; j < n; j += kLanes) {
     const Lanes lanes = FirstLanes(n - j);
     Vec y = Load(sums + j, lanes);
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) y += x[r] * Load(b + r * ldb + j, lanes);
+    for (ptrdiff_t r = 0; r < R; ++r) y += x[r] * Load(b + r * ldb + j, lanes);
     Store(sums + j, y, lanes);
   }
 }
@@ -128,6 +128,7 @@ void FinishRow(const float* sums, int64_t count, const RowEpilogue& e, float* y)
   if (!clip && kind != ActivationKind::kRelu) Activate(y, 1, count, count, e.activation);
 }
 
+// NOLINTNEXTLINE(readability-function-size): the parameters of BLAS
 void Gemv(int64_t k, int64_t n, const float* a, ptrdiff_t a_stride, const float* b, ptrdiff_t ldb, float* sums) {
   for (int64_t j = 0; j < n; j += kLanes) Store(sums + j, Broadcast(0), FirstLanes(n - j));
   int64_t i = 0;

@@ -8,13 +8,23 @@
 
 namespace sardonyx::kernels {
 
+// sums[r * nr + j] for r < rows; strides of A in elements; rows of the panel are nr apart.
+template <typename T>
+struct TileAnyArgs {
+  std::int64_t rows;  // 1..the tallest tile
+  const T* a;
+  std::ptrdiff_t row_stride;
+  std::ptrdiff_t k_stride;
+  std::int64_t k;
+  const T* panel;
+  T* sums;
+};
+
 template <typename T>
 struct TileAny {
-  int rows;     // tall[...] has this many rows
-  int columns;  // nr
-  // sums[r * columns + j] for r < count (1..rows); strides of A in elements; panel rows are `columns` apart.
-  void (*run)(std::int64_t count, const T* a, std::ptrdiff_t row_stride, std::ptrdiff_t k_stride, std::int64_t k,
-              const T* panel, T* sums);
+  std::int64_t rows;     // the tallest tile
+  std::int64_t columns;  // nr
+  void (*run)(TileAnyArgs<T> args);
 };
 
 // Signed integers use the unsigned ones: the bits of sums and products are the same.

@@ -8,46 +8,42 @@ namespace {
 
 constexpr int kRows = kLanes == 16 ? 12 : 4;
 
+// The first R rows; the rest is left for the next call.
 template <typename T, int R>
-void Tile(const T* a, ptrdiff_t row_stride, ptrdiff_t k_stride, int64_t k, const T* panel, T* sums) {
+void Tile(TileAnyArgs<T>* t) {
   using Type = typename VecOf<T>::Type;
-  constexpr int kCount = VecOf<T>::kCount;
+  constexpr ptrdiff_t kCount = VecOf<T>::kCount;
   Type acc[R][2];
 #pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) acc[r][0] = acc[r][1] = Type{};
-  for (int64_t i = 0; i < k; ++i) {
+  for (ptrdiff_t r = 0; r < R; ++r) acc[r][0] = acc[r][1] = Type{};
+  const T *a = t->a, *panel = t->panel;
+  const ptrdiff_t row_stride = t->row_stride;
+  for (int64_t i = 0; i < t->k; ++i) {
     const Type b0 = LoadAny(panel), b1 = LoadAny(panel + kCount);
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
+    for (ptrdiff_t r = 0; r < R; ++r) {
       const T x = a[r * row_stride];
       acc[r][0] += x * b0;
       acc[r][1] += x * b1;
     }
-    a += k_stride;
+    a += t->k_stride;
     panel += 2 * kCount;
   }
 #pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) std::memcpy(sums + r * 2 * kCount, acc[r], sizeof acc[r]);
+  for (ptrdiff_t r = 0; r < R; ++r) std::memcpy(t->sums + r * 2 * kCount, acc[r], sizeof acc[r]);
+  t->rows -= R;
+  t->a += R * row_stride;
+  t->sums += R * 2 * kCount;
 }
 
 template <typename T>
-void Run(int64_t count, const T* a, ptrdiff_t row_stride, ptrdiff_t k_stride, int64_t k, const T* panel, T* sums) {
-  constexpr int kColumns = 2 * VecOf<T>::kCount;
-  const auto step = [&](auto rows) {
-    a += rows * row_stride;
-    sums += rows * kColumns;
-    count -= rows;
-  };
-  while (count > 0) {
-    if (count >= kRows)
-      Tile<T, kRows>(a, row_stride, k_stride, k, panel, sums), step(kRows);
-    else if (count >= 4)
-      Tile<T, 4>(a, row_stride, k_stride, k, panel, sums), step(4);
-    else if (count >= 2)
-      Tile<T, 2>(a, row_stride, k_stride, k, panel, sums), step(2);
-    else
-      Tile<T, 1>(a, row_stride, k_stride, k, panel, sums), step(1);
-  }
+void Run(TileAnyArgs<T> t) {
+  while (t.rows >= kRows) Tile<T, kRows>(&t);
+  if constexpr (kRows > 8)
+    if (t.rows >= 8) Tile<T, 8>(&t);
+  if (t.rows >= 4) Tile<T, 4>(&t);
+  if (t.rows >= 2) Tile<T, 2>(&t);
+  if (t.rows >= 1) Tile<T, 1>(&t);
 }
 
 template <typename T>

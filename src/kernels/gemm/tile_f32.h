@@ -94,8 +94,8 @@ using TileF32Fn = void(const TileF32Args&);
 
 struct TileF32Set {
   Isa isa;
-  int rows;                  // the tallest tile
-  int columns;               // nr, the width of a packed panel
+  std::int64_t rows;         // the tallest tile
+  std::int64_t columns;      // nr, the width of a packed panel
   TileF32Fn* const* wide;    // wide[r - 1]: r rows x nr columns
   TileF32Fn* const* narrow;  // narrow[r - 1]: r rows x nr / 2 columns, for columns <= nr / 2
 

@@ -17,57 +17,57 @@ constexpr int kVectors = 2;
 
 template <int R, int V>
 void Store(const TileF32Args& t, Vec (&acc)[R][V]) {
-  constexpr int kRun = (R + 1) / 2;
+  constexpr ptrdiff_t kRun = (R + 1) / 2;
   Lanes lanes[V];
-  for (int v = 0; v < V; ++v) lanes[v] = FirstLanes(t.columns - v * kLanes);
+  for (ptrdiff_t v = 0; v < V; ++v) lanes[v] = FirstLanes(t.columns - v * kLanes);
   if (t.alpha != 1) {
     const Vec alpha = Broadcast(t.alpha);
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
+    for (ptrdiff_t r = 0; r < R; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) acc[r][v] *= alpha;
+      for (ptrdiff_t v = 0; v < V; ++v) acc[r][v] *= alpha;
   }
   Vec bias[V];
-  for (int v = 0; v < V; ++v)
+  for (ptrdiff_t v = 0; v < V; ++v)
     bias[v] = Broadcast(t.bias) + (t.bias_n != nullptr ? Load(t.bias_n + v * kLanes, lanes[v]) : Broadcast(0));
   if (t.bias_m != nullptr) {
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
+    for (ptrdiff_t r = 0; r < R; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) acc[r][v] += Broadcast(t.bias_scale * t.bias_m[r]);
+      for (ptrdiff_t v = 0; v < V; ++v) acc[r][v] += Broadcast(t.bias_scale * t.bias_m[r]);
   }
-  for (int v = 0; v < V; ++v) bias[v] *= Broadcast(t.bias_scale);
+  for (ptrdiff_t v = 0; v < V; ++v) bias[v] *= Broadcast(t.bias_scale);
 #pragma GCC unroll 16
-  for (int r = 0; r < R; ++r)
+  for (ptrdiff_t r = 0; r < R; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) acc[r][v] += bias[v];
+    for (ptrdiff_t v = 0; v < V; ++v) acc[r][v] += bias[v];
   if (t.residual0 != nullptr) {
     const Vec beta = Broadcast(t.beta);
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
+    for (ptrdiff_t r = 0; r < R; ++r) {
       const float* row =
           r < kRun ? t.residual0 + r * t.residual_row_stride : t.residual1 + (r - kRun) * t.residual_row_stride;
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) acc[r][v] += beta * Load(row + v * kLanes, lanes[v]);
+      for (ptrdiff_t v = 0; v < V; ++v) acc[r][v] += beta * Load(row + v * kLanes, lanes[v]);
     }
   }
   const Vec low = Broadcast(t.low), high = Broadcast(t.high);
 #pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) {
+  for (ptrdiff_t r = 0; r < R; ++r) {
     float* row = r < kRun ? t.c0 + r * t.c_row_stride : t.c1 + (r - kRun) * t.c_row_stride;
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) SDX_ISA::Store(row + v * kLanes, Min(high, Max(low, acc[r][v])), lanes[v]);
+    for (ptrdiff_t v = 0; v < V; ++v) SDX_ISA::Store(row + v * kLanes, Min(high, Max(low, acc[r][v])), lanes[v]);
   }
 }
 
 template <int R, int V>
 void Tile(const TileF32Args& t) {
-  constexpr int kRun = (R + 1) / 2;
+  constexpr ptrdiff_t kRun = (R + 1) / 2;
   Vec acc[R][V];
 #pragma GCC unroll 16
-  for (int r = 0; r < R; ++r)
+  for (ptrdiff_t r = 0; r < R; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) acc[r][v] = Broadcast(0);
+    for (ptrdiff_t v = 0; v < V; ++v) acc[r][v] = Broadcast(0);
   const ptrdiff_t l1 = t.a_row_stride * 4, l3 = 3 * l1, l5 = 5 * l1, step = t.a_k_stride * 4, b_stride = t.b_stride;
   const float* b = t.b;
   const char* prefetch = t.prefetch;
@@ -79,10 +79,10 @@ void Tile(const TileF32Args& t) {
     for (int64_t i = 0; i < t.k; ++i) {
       Vec bv[V];
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) bv[v] = Load(b + v * kLanes);
+      for (ptrdiff_t v = 0; v < V; ++v) bv[v] = Load(b + v * kLanes);
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) {
-        const int s = r < kRun ? r : r - kRun;
+      for (ptrdiff_t r = 0; r < R; ++r) {
+        const ptrdiff_t s = r < kRun ? r : r - kRun;
         const ptrdiff_t offset = s == 0   ? 0
                                  : s == 1 ? l1
                                  : s == 2 ? l1 * 2
@@ -92,7 +92,7 @@ void Tile(const TileF32Args& t) {
                                           : l3 * 2;
         const Vec x = Broadcast(*reinterpret_cast<const float*>((r < kRun ? p : q) + offset));
 #pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) acc[r][v] += x * bv[v];
+        for (ptrdiff_t v = 0; v < V; ++v) acc[r][v] += x * bv[v];
       }
       Prefetch(prefetch);
       prefetch += prefetch_step;

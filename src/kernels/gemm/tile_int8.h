@@ -32,8 +32,8 @@ using TileInt8Fn = void(const TileInt8Args&);
 struct TileInt8Set {
   Isa isa;
   bool bytes;               // groups of four bytes, else of two 16-bit values
-  int rows;                 // the tallest tile
-  int columns;              // nr
+  std::int64_t rows;        // the tallest tile
+  std::int64_t columns;     // nr
   TileInt8Fn* const* tile;  // tile[r - 1]: r rows x nr columns
   // Writes k_groups groups of one row of A' and returns its sum.
   std::uint32_t (*pack_row)(const std::uint8_t* a, std::int64_t k, bool is_signed, std::byte* out);

@@ -7,7 +7,7 @@ namespace sardonyx::kernels::SDX_ISA {
 
 template <typename T>
 struct VecOf {
-  static constexpr int kCount = 4 * kLanes / static_cast<int>(sizeof(T));
+  static constexpr ptrdiff_t kCount = 4 * kLanes / static_cast<ptrdiff_t>(sizeof(T));
   using Type __attribute__((vector_size(4 * kLanes))) = T;
 };
 

@@ -20,7 +20,7 @@ using std::ptrdiff_t;
 #if defined(__AVX512F__)
 
 using Vec = __m512;
-constexpr int kLanes = 16;
+constexpr ptrdiff_t kLanes = 16;
 using IntVec = int __attribute__((vector_size(64)));
 using Lanes = __mmask16;
 
@@ -39,7 +39,7 @@ inline Vec Min(Vec bound, Vec x) { return _mm512_maskz_min_ps(0xFFFF, bound, x);
 #elif defined(__AVX2__)
 
 using Vec = __m256;
-constexpr int kLanes = 8;
+constexpr ptrdiff_t kLanes = 8;
 using IntVec = int __attribute__((vector_size(32)));
 struct Lanes {
   int64_t count;
@@ -69,7 +69,7 @@ inline Vec Min(Vec bound, Vec x) { return _mm256_min_ps(bound, x); }
 #else
 
 using Vec = float __attribute__((vector_size(16)));
-constexpr int kLanes = 4;
+constexpr ptrdiff_t kLanes = 4;
 using IntVec = int __attribute__((vector_size(16)));
 struct Lanes {
   int64_t count;
@@ -101,8 +101,8 @@ inline Vec Min(Vec bound, Vec x) { return x > bound ? bound : x; }
 inline float Sum(Vec v) {
   float lanes[kLanes];
   Store(lanes, v);
-  for (int width = kLanes / 2; width > 0; width /= 2)
-    for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  for (ptrdiff_t width = kLanes / 2; width > 0; width /= 2)
+    for (ptrdiff_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
   return lanes[0];
 }
 
