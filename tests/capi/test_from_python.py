@@ -57,6 +57,11 @@ def api():
     return Api()
 
 
+def add_file(api, options, file):
+    names, buffers = (ctypes.c_char_p * 1)(b"w.bin"), (POINTER * 1)(file.ctypes.data)
+    api.AddExternalInitializersFromFilesInMemory(options, names, buffers, (ctypes.c_size_t * 1)(file.nbytes), 1)
+
+
 def run_on_zeros(api, session):
     info, value, result, data = out(), out(), (POINTER * 1)(), out()
     zeros = np.zeros(3, np.float32)
@@ -75,8 +80,7 @@ def test_external_files_in_memory_are_copied_when_the_session_is_made(api):
     api.CreateSessionOptions(ctypes.byref(options))
     with pytest.raises(RuntimeError, match="w.bin"):
         api.CreateSessionFromArray(env, model, len(model), options, ctypes.byref(session))
-    api.AddExternalInitializersFromFilesInMemory(options, (ctypes.c_char_p * 1)(b"w.bin"), (POINTER * 1)(file.ctypes.data),
-                                                 (ctypes.c_size_t * 1)(file.nbytes), 1)
+    add_file(api, options, file)
     api.CreateSessionFromArray(env, model, len(model), options, ctypes.byref(session))
     file[:] = -1
     assert run_on_zeros(api, session) == [1, 2, 3]
@@ -88,7 +92,6 @@ def test_external_data_beyond_the_file_is_an_error_that_names_it(api):
     file = np.zeros(4, np.float32)
     api.CreateEnv(2, b"test", ctypes.byref(env))
     api.CreateSessionOptions(ctypes.byref(options))
-    api.AddExternalInitializersFromFilesInMemory(options, (ctypes.c_char_p * 1)(b"w.bin"), (POINTER * 1)(file.ctypes.data),
-                                                 (ctypes.c_size_t * 1)(file.nbytes), 1)
+    add_file(api, options, file)
     with pytest.raises(RuntimeError, match=r"'w'.*w\.bin"):
         api.CreateSessionFromArray(env, model, len(model), options, ctypes.byref(session))

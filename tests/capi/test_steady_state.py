@@ -21,13 +21,18 @@ CASES = {
 ATTEMPTS = 4  # where other processes take the cores, a worker may time out and park: the quietest attempt counts
 
 
+def measure(name):
+    command = [BUILD / "bin/capi_steady_state", PATHS[name], *CASES[name]]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_hundred_runs_cost_no_allocation_and_no_futex_call(name):
     costs = []
     for _ in range(ATTEMPTS):
-        done = subprocess.run([BUILD / "bin/capi_steady_state", PATHS[name], *CASES[name]], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        costs.append(json.loads(done.stdout))
+        costs.append(measure(name))
         for way in ("run", "binding"):
             assert costs[-1][way]["allocations"] == 0, costs
         if all(costs[-1][way]["futex_calls"] == 0 for way in ("run", "binding")):
@@ -35,10 +40,6 @@ def test_a_hundred_runs_cost_no_allocation_and_no_futex_call(name):
     pytest.fail(f"futex calls in every attempt: {costs}")
 
 
-
 def test_the_counters_count():
     """The program checks its counters itself; and a session cannot be made without allocations."""
-    done = subprocess.run([BUILD / "bin/capi_steady_state", PATHS["silero_16k"], *CASES["silero_16k"]],
-                          capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["cold"]["allocations"] > 100
+    assert measure("silero_16k")["cold"]["allocations"] > 100
