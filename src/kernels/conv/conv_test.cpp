@@ -154,7 +154,8 @@ void Check(const Case& c, bool transposed) {
               value = 0.5 * value + 2.0 * bias[channel] - residual[i];
               extra = 2 * std::abs(bias[channel]) + std::abs(residual[i]);
             }
-            const double terms = static_cast<double>(taps * (s.in_channels / s.groups));
+            const int64_t per_sum = taps * (s.in_channels / s.groups);
+            const auto terms = static_cast<double>(per_sum);
             const double bound = (2 * terms * want.magnitude[i] + 8 * (extra + want.magnitude[i])) * 0x1p-24 + 4e-7;
             ASSERT_NEAR(y[At(out, s.out_channels, pixels, n, channel, i % pixels)], Activated(value, e.activation),
                         bound)

@@ -33,7 +33,7 @@ void Tile(TileAnyArgs<T>* t) {
   for (ptrdiff_t r = 0; r < R; ++r) std::memcpy(t->sums + r * 2 * kCount, acc[r], sizeof acc[r]);
   t->rows -= R;
   t->a += R * row_stride;
-  t->sums += R * 2 * kCount;
+  t->sums += 2 * kCount * R;
 }
 
 template <typename T>
