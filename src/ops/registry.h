@@ -14,12 +14,17 @@ namespace sardonyx::ops {
 // The operator families, one word each: X(Unary) declares UnaryOps(), the table at the end of unary.cpp.
 #define SDX_OP_FAMILIES(X) \
   X(Binary) \
+  X(Cast) \
+  X(Clip) \
   X(ConcatSplit) \
+  X(Constant) \
   X(ControlFlow) \
   X(Expand) \
   X(Gather) \
+  X(Identity) \
   X(Optional) \
   X(Pad) \
+  X(Pow) \
   X(Scan) \
   X(Scatter) \
   X(Sequence) \
@@ -27,7 +32,9 @@ namespace sardonyx::ops {
   X(Slice) \
   X(Transpose) \
   X(Unary) \
-  X(UnaryTest)
+  X(UnaryTest) \
+  X(Variadic) \
+  X(Where)
 
 #define SDX_DECLARE(Family) std::span<const OpDef> Family##Ops();
 SDX_OP_FAMILIES(SDX_DECLARE)

@@ -173,6 +173,8 @@ UnaryF64Fn* UnaryF64(UnaryKind kind) {
       return MapDouble<[](D x) { return std::ceil(x); }>;
     case UnaryKind::kClip:
       return Map<[](D x, D low, D high) { return AtMost(AtLeast(x, low), high); }>;
+    case UnaryKind::kCube:
+      return MapDouble<[](D x) { return x * x * x; }>;
     case UnaryKind::kErf:
       return MapDouble<[](D x) { return std::erf(x); }>;
     case UnaryKind::kExp:
@@ -185,6 +187,8 @@ UnaryF64Fn* UnaryF64(UnaryKind kind) {
       return MapDouble<[](D x) { return std::log(x); }>;
     case UnaryKind::kNeg:
       return MapDouble<[](D x) { return -x; }>;
+    case UnaryKind::kPowHalf:
+      return MapDouble<[](D x) { return std::pow(x, 0.5); }>;
     case UnaryKind::kReciprocal:
       return MapDouble<[](D x) { return 1 / x; }>;
     case UnaryKind::kRound:
@@ -193,6 +197,8 @@ UnaryF64Fn* UnaryF64(UnaryKind kind) {
       return MapDouble<Sign>;
     case UnaryKind::kSqrt:
       return MapDouble<[](D x) { return std::sqrt(x); }>;
+    case UnaryKind::kSquare:
+      return MapDouble<[](D x) { return x * x; }>;
     default:
       return TrigF64(kind);
   }

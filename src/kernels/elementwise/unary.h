@@ -25,6 +25,7 @@ enum class UnaryKind : std::uint8_t {
   kClip,  // to [a, b]; b where a > b
   kCos,
   kCosh,
+  kCube,
   kElu,  // alpha a
   kErf,
   kExp,
@@ -38,6 +39,7 @@ enum class UnaryKind : std::uint8_t {
   kLog,
   kMish,
   kNeg,
+  kPowHalf,  // x^0.5: the square root, but +0 of -0 and infinity of -infinity
   kReciprocal,
   kRelu,
   kRound,  // halves to even
@@ -50,6 +52,7 @@ enum class UnaryKind : std::uint8_t {
   kSoftplus,
   kSoftsign,
   kSqrt,
+  kSquare,
   kSwish,  // x * sigmoid(a x)
   kTan,
   kTanh,

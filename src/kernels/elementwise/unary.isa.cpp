@@ -21,6 +21,11 @@ V Neg(V x, V, V) { return hn::Neg(x); }
 V Reciprocal(V x, V, V) { return hn::Div(One(), x); }
 V Round(V x, V, V) { return hn::Round(x); }
 V Sqrt(V x, V, V) { return hn::Sqrt(x); }
+V Square(V x, V, V) { return hn::Mul(x, x); }
+V Cube(V x, V, V) { return hn::Mul(hn::Mul(x, x), x); }
+V PowHalf(V x, V, V) {
+  return hn::IfThenElse(hn::Eq(x, Splat(-HUGE_VALF)), Splat(HUGE_VALF), hn::Sqrt(hn::Add(x, Zero())));
+}
 V Relu(V x, V, V) { return KeepNan(x, hn::Max(x, Zero())); }
 V Clip(V x, V low, V high) { return KeepNan(x, hn::Min(hn::Max(x, low), high)); }
 V Linear(V x, V a, V b) { return hn::MulAdd(a, x, b); }
@@ -145,17 +150,20 @@ UnaryF32Fn* FindUnaryF32(UnaryKind kind) {
     case UnaryKind::kCeil: return Map<Ceil>;
     case UnaryKind::kClip: return Map<Clip>;
     case UnaryKind::kCos: return Map<Trig<1>>;
+    case UnaryKind::kCube: return Map<Cube>;
     case UnaryKind::kErf: return Map<ErfOf>;
     case UnaryKind::kExp: return Map<ExpOf>;
     case UnaryKind::kFloor: return Map<Floor>;
     case UnaryKind::kLinear: return Map<Linear>;
     case UnaryKind::kLog: return Map<LogOf>;
     case UnaryKind::kNeg: return Map<Neg>;
+    case UnaryKind::kPowHalf: return Map<PowHalf>;
     case UnaryKind::kReciprocal: return Map<Reciprocal>;
     case UnaryKind::kRound: return Map<Round>;
     case UnaryKind::kSign: return Map<Sign>;
     case UnaryKind::kSin: return Map<Trig<0>>;
     case UnaryKind::kSqrt: return Map<Sqrt>;
+    case UnaryKind::kSquare: return Map<Square>;
     default: return ActivationOf(kind);
   }
 }

@@ -1,0 +1,26 @@
+// ops/copy_elements.h - the elements of a tensor, strings included, from one place to another.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "base/dtype.h"
+#include "base/parallel.h"
+
+namespace sardonyx::ops {
+
+// `count` elements from `from` to `to`, which hold the same type; nothing if they are the same place.
+inline void CopyElements(DType dtype, const void* from, void* to, std::int64_t count, Parallel& parallel) {
+  if (from == to || count == 0) return;
+  if (IsString(dtype)) {
+    std::copy_n(static_cast<const std::string*>(from), count, static_cast<std::string*>(to));
+    return;
+  }
+  constexpr std::int64_t kBytes = 1 << 18;  // a thread's least share
+  parallel.For(static_cast<std::int64_t>(ByteSize(dtype, count)), kBytes, [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, static_cast<std::size_t>(end - begin));
+  });
+}
+
+}  // namespace sardonyx::ops
