@@ -141,7 +141,7 @@ float Float4ToFloat(std::uint8_t bits) {
 std::uint8_t Float4FromFloat(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & ~kSignBit;
-  if (magnitude > kInfinity) return 0x7;
+  if (magnitude > kInfinity) return bits & kSignBit ? 0x0 : 0x8;  // there is no NaN: -0 and 0, as in ml_dtypes
   const std::uint32_t sign = (bits & kSignBit) >> 28;
   const std::uint32_t code = magnitude == kInfinity ? kFloat4Format.largest : Encode(magnitude, kFloat4Format);
   return static_cast<std::uint8_t>(sign | (code > kFloat4Format.largest ? kFloat4Format.largest : code));

@@ -29,7 +29,7 @@ constexpr Case kCases[] = {
     {UnaryKind::kReciprocal, 0.5},
     {UnaryKind::kSqrt, 0.5},
     {UnaryKind::kSquare, 0.5},
-    {UnaryKind::kCube, 1},
+    {UnaryKind::kCube, 1.5},
     {UnaryKind::kPowHalf, 0.5},
     {UnaryKind::kClip, 0, false, -1.5f, 2.5f},
     {UnaryKind::kLeakyRelu, 0.5, false, 0.25f},
