@@ -58,7 +58,7 @@ using Float8E5M2FNUZ = Float8<Float8Kind::kE5M2FNUZ>;
 using Float8E8M0 = Float8<Float8Kind::kE8M0>;
 
 // float4e2m1: the four low bits of `bits`; values 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives. Saturates;
-// NaN becomes 6, as ONNX's Cast says.
+// NaN becomes -0 and -NaN 0 (there is no NaN), as in the cases of the ONNX suite.
 float Float4ToFloat(std::uint8_t bits);
 std::uint8_t Float4FromFloat(float value);
 
