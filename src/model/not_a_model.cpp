@@ -27,7 +27,7 @@ constexpr Signature kSignatures[] = {
 
 bool IsText(char c) {
   const auto byte = static_cast<unsigned char>(c);
-  return byte >= 0x80 || (byte >= 0x20 && byte != 0x7f) || c == '\n' || c == '\r' || c == '\t';
+  return (byte >= 0x20 && byte < 0x7f) || c == '\n' || c == '\r' || c == '\t';
 }
 
 }  // namespace
@@ -38,6 +38,8 @@ std::string WhyNotAModel(std::string_view bytes) {
     if (bytes.size() >= s.at && bytes.substr(s.at, s.bytes.size()) == s.bytes) return std::string(s.what);
   // A model starts with a few small numbers: no text does.
   constexpr std::size_t kEnough = 64, kShown = 40;
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (bytes.substr(0, kByteOrderMark.size()) == kByteOrderMark) bytes.remove_prefix(kByteOrderMark.size());
   const std::string_view start = bytes.substr(0, kEnough);
   if (!std::all_of(start.begin(), start.end(), IsText)) return "";
   const std::string_view line = start.substr(0, std::min(start.find_first_of("\r\n"), kShown));

@@ -226,7 +226,7 @@ class Decoder {
   template <typename Word>
   Tensor Varints(const std::vector<std::string_view>& pieces, const char* where) const {
     std::size_t found = 0;
-    for (const std::string_view piece : pieces) found += CountVarints(piece, message_);
+    for (const std::string_view piece : pieces) found += CountVarints(piece, message_, where);
     if (found != size_ / sizeof(Word)) FailSize(size_ / sizeof(Word), "numbers", found, where);
     Tensor tensor(dtype_, shape_);
     Word* to = tensor.data<Word>();

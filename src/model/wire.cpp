@@ -130,7 +130,7 @@ std::string_view Message::Packed(pbf_wire_type element) {
 
 void Message::AppendInts(std::vector<std::int64_t>& to) {
   const std::string_view packed = PackedVarints();
-  CountVarints(packed, *this);
+  CountVarints(packed, *this, "field " + std::to_string(tag_));
   ForEachVarint(packed, [&](std::uint64_t v) { to.push_back(static_cast<std::int64_t>(v)); });
 }
 
@@ -141,7 +141,7 @@ void Message::AppendFloats(std::vector<float>& to) {
   if (!packed.empty()) std::memcpy(to.data() + before, packed.data(), packed.size());
 }
 
-std::size_t CountVarints(std::string_view packed, const Message& message) {
+std::size_t CountVarints(std::string_view packed, const Message& message, std::string_view where) {
   std::size_t count = 0, length = 0;
   for (const char c : packed) {
     ++length;
@@ -149,12 +149,11 @@ std::size_t CountVarints(std::string_view packed, const Message& message) {
       ++count;
       length = 0;
     } else if (length == protozero::max_varint_length) {
-      message.Fail(Code::kInvalidProtobuf, "expected varints of at most 10 bytes, found a longer one in field ",
-                   message.tag());
+      message.Fail(Code::kInvalidProtobuf, "expected varints of at most 10 bytes, found a longer one in ", where);
     }
   }
   if (length != 0)
-    message.Fail(Code::kInvalidProtobuf, "expected whole varints, found the last one cut off in field ", message.tag());
+    message.Fail(Code::kInvalidProtobuf, "expected whole varints, found the last one cut off in ", where);
   return count;
 }
 

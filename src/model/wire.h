@@ -60,13 +60,14 @@ class Message {
   [[noreturn]] void Fail(Code code, const Parts&... parts) const {
     sardonyx::Fail(code, Prefix(), parts...);
   }
-  // f(), with file and path before the message of any Error that it throws.
+  // f(), with file and path before the message of any Error that it throws. An invalid argument there is what the model
+  // says, so it becomes kInvalidGraph here.
   template <typename F>
   auto InContext(F&& f) const -> decltype(f()) {
     try {
       return f();
     } catch (const Error& error) {
-      Fail(error.code(), error.what());
+      Fail(error.code() == Code::kInvalidArgument ? Code::kInvalidGraph : error.code(), error.what());
     }
   }
 
@@ -91,8 +92,9 @@ class Message {
   bool pending_ = false;   // the current field is not read yet
 };
 
-// The elements in wire form `packed`; varints must have been counted, which also checks them.
-std::size_t CountVarints(std::string_view packed, const Message& message);
+// The elements in wire form `packed`, from the field that errors call `where`; varints must have been counted, which
+// also checks them.
+std::size_t CountVarints(std::string_view packed, const Message& message, std::string_view where);
 template <typename F>
 void ForEachVarint(std::string_view packed, F&& f) {
   const char* at = packed.data();
