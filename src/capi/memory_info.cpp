@@ -9,8 +9,7 @@
 namespace sardonyx::capi {
 namespace {
 
-constexpr std::uint32_t kNvidia = 0x10de, kAmd = 0x1002, kMicrosoft = 0x1414, kIntel = 0x8086, kQualcomm = 0x5143,
-                        kHuawei = 0x19e5;
+constexpr std::uint32_t kNvidia = 0x10de, kAmd = 0x1002, kMicrosoft = 0x1414, kIntel = 0x8086, kQualcomm = 0x5143;
 
 // The names that CreateMemoryInfo knows, and the devices they stand for; other devices need CreateMemoryInfo_V2.
 struct KnownName {
@@ -27,12 +26,12 @@ constexpr KnownName kKnownNames[] = {
     {"HipPinned", DeviceType::kGpu, kAmd, MemoryKind::kHostAccessible},
     {"DML", DeviceType::kGpu, kMicrosoft},
     {"OpenVINO_GPU", DeviceType::kGpu, kIntel},
-    {"OpenVINO_RT", DeviceType::kGpu, kIntel},
     {"OpenVINO_RT_NPU", DeviceType::kNpu, kIntel},
-    {"Cann", DeviceType::kNpu, kHuawei},
-    {"CannPinned", DeviceType::kNpu, kHuawei, MemoryKind::kHostAccessible},
     {"QnnHtpShared", DeviceType::kCpu, kQualcomm, MemoryKind::kHostAccessible},
     {"WebGPU_Buffer", DeviceType::kGpu, 0},
+    {"WebGPU_Buf", DeviceType::kGpu, 0},  // as the Node binding spells it
+    {"WebNN_Tensor", DeviceType::kGpu, 0},
+    {"WebNN_Ten", DeviceType::kGpu, 0},
 };
 
 Device DeviceNamed(const char* name, int id) {
