@@ -25,6 +25,7 @@ namespace sardonyx::ops {
   X(Optional) \
   X(Pad) \
   X(Pow) \
+  X(Resize) \
   X(Scan) \
   X(Scatter) \
   X(Sequence) \

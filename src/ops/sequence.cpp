@@ -55,7 +55,7 @@ void InferSequenceConstruct(InferContext& c) {
     const Type& type = c.InputType(i);
     element = type.is_none() || element.is_none() ? Type::TensorOf(element.dtype) : Union(element, type);
   }
-  c.SetOutputType(0, Type::SequenceOf(std::move(element)));
+  if (!element.is_none()) c.SetOutputType(0, Type::SequenceOf(std::move(element)));
 }
 
 void RunSequenceConstruct(KernelContext& c) {
@@ -68,8 +68,9 @@ void RunSequenceConstruct(KernelContext& c) {
 void InferSequenceInsert(InferContext& c) {
   Type element = ElementOf(c.InputType(0));
   const Type& added = c.InputType(1);
-  if (element.is_none() || added.is_none()) {
-    element = added.is_none() ? Type{} : Type::TensorOf(added.dtype);
+  const bool known = !added.is_none() && added.dtype != DType::kUndefined;
+  if (element.is_none() || element.dtype == DType::kUndefined || !known) {
+    element = known ? Type::TensorOf(added.dtype) : Type{};
   } else if (element.kind == added.kind && element.dtype == added.dtype) {
     element = Union(element, added);
   } else {
