@@ -69,17 +69,20 @@ Prepared PrepareIf(PrepareContext& c) {
 
 // ---- Loop
 
-constexpr std::size_t kFirstCarried = 2;  // input of the node and of the body: after trip count (iteration) and condition
+constexpr std::size_t kFirstCarried =
+    2;  // input of the node and of the body: after trip count (iteration) and condition
 
 // Carried values may change from iteration to iteration: their types are widened until the body agrees.
 std::vector<Type> LoopTypes(InferContext& c, std::vector<Type>& carried) {
   constexpr int kRounds = 6;
   for (int round = 0;; ++round) {
-    std::vector<Type> inputs = {Type::TensorOf(DType::kInt64, std::vector<Dim>{}), Type::TensorOf(DType::kBool, std::vector<Dim>{})};
+    std::vector<Type> inputs = {Type::TensorOf(DType::kInt64, std::vector<Dim>{}),
+                                Type::TensorOf(DType::kBool, std::vector<Dim>{})};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
     std::vector<Type> outputs = c.InferSubgraph("body", inputs);
     if (outputs.size() < carried.size() + 1) {
-      c.Fail(Code::kInvalidGraph, "expected a body with at least ", carried.size() + 1, " outputs, found ", outputs.size());
+      c.Fail(Code::kInvalidGraph, "expected a body with at least ", carried.size() + 1, " outputs, found ",
+             outputs.size());
     }
     bool same = true;
     for (std::size_t i = 0; i < carried.size(); ++i) {
@@ -133,7 +136,8 @@ void RunLoop(KernelContext& c) {
   const std::size_t results = state.output_types.size() - 1;
   std::int64_t trips = std::numeric_limits<std::int64_t>::max();
   if (c.HasInput(0)) {
-    if (c.Input(0).count != 1) Fail(Code::kInvalidArgument, "expected one trip count, found shape ", ToText(c.Input(0).shape));
+    if (c.Input(0).count != 1)
+      Fail(Code::kInvalidArgument, "expected one trip count, found shape ", ToText(c.Input(0).shape));
     trips = IntAt(c.Input(0), 0);
   }
   bool go_on = !c.HasInput(1) || Condition(c.Input(1));

@@ -1,10 +1,10 @@
 // ops/resize.cpp - Resize (10 and later) and Upsample.
 //
 // Nearest copies elements by index tables; linear and cubic resize one axis after the other in float or double.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <algorithm>
 
 #include "kernels/copy/storage.h"
 #include "kernels/resize/resample.h"
@@ -54,14 +54,13 @@ ResizeMode ReadMode(const AttributeReader& c) {
 
 ResizeState ReadResize(const AttributeReader& c) {
   using RC = ResizeCoordinates;
-  static constexpr std::pair<std::string_view, RC> kCoordinates[] = {
-      {"half_pixel", RC::kHalfPixel},
-      {"half_pixel_symmetric", RC::kHalfPixelSymmetric},
-      {"pytorch_half_pixel", RC::kPytorchHalfPixel},
-      {"align_corners", RC::kAlignCorners},
-      {"asymmetric", RC::kAsymmetric},
-      {"tf_half_pixel_for_nn", RC::kTfHalfPixelForNn},
-      {"tf_crop_and_resize", RC::kTfCropAndResize}};
+  static constexpr std::pair<std::string_view, RC> kCoordinates[] = {{"half_pixel", RC::kHalfPixel},
+                                                                     {"half_pixel_symmetric", RC::kHalfPixelSymmetric},
+                                                                     {"pytorch_half_pixel", RC::kPytorchHalfPixel},
+                                                                     {"align_corners", RC::kAlignCorners},
+                                                                     {"asymmetric", RC::kAsymmetric},
+                                                                     {"tf_half_pixel_for_nn", RC::kTfHalfPixelForNn},
+                                                                     {"tf_crop_and_resize", RC::kTfCropAndResize}};
   static constexpr std::pair<std::string_view, ResizeNearest> kNearest[] = {
       {"round_prefer_floor", ResizeNearest::kRoundPreferFloor},
       {"round_prefer_ceil", ResizeNearest::kRoundPreferCeil},
@@ -220,7 +219,8 @@ void ReadAxes(KernelContext& c, const ResizeState& state, ResizeAxis (&axes)[kMa
   const TensorRef& roi = c.Input(1);
   const auto at = [&](std::size_t i) {
     float value = 0;
-    VisitDType<float, double, Half, BFloat16>(roi.dtype, [&]<typename T>() { value = static_cast<float>(roi.As<T>()[i]); });
+    VisitDType<float, double, Half, BFloat16>(roi.dtype,
+                                              [&]<typename T>() { value = static_cast<float>(roi.As<T>()[i]); });
     return value;
   };
   for (std::size_t i = 0; i < count; ++i) {
@@ -365,8 +365,8 @@ class Resampler {
       const bool to_output = direct && i + 1 == count_;
       C* to = to_output ? y_.template As<C>() : from == buffers_[0] ? buffers_[1] : buffers_[0];
       const kernels::Taps<C> taps = FillTaps(axis);
-      kernels::ResampleAxis<C>(taps, from, ElementCount(shape, 0, axis), ElementCount(shape, axis + 1, shape.size()), to,
-                               c_.parallel());
+      kernels::ResampleAxis<C>(taps, from, ElementCount(shape, 0, axis), ElementCount(shape, axis + 1, shape.size()),
+                               to, c_.parallel());
       shape[axis] = axes_[axis].out;
       from = to;
     }
@@ -477,9 +477,8 @@ void RunResize(KernelContext& c) {
   if (y.count == 0) return;
   if (x.count == 0) Fail(Code::kInvalidArgument, "cannot make ", ToText(shape), " of an empty input ", ToText(x.shape));
   if (x.rank() == 0) {
-    kernels::VisitStorage(x.dtype, [&]<typename S>() {
-      kernels::StorageAt<S>(y.data).Set(0, kernels::StorageAt<S>(x.data).Get(0));
-    });
+    kernels::VisitStorage(
+        x.dtype, [&]<typename S>() { kernels::StorageAt<S>(y.data).Set(0, kernels::StorageAt<S>(x.data).Get(0)); });
   } else if (state.options.mode == ResizeMode::kNearest) {
     RunNearest(c, y, axes, state.options);
   } else if (NeedsDouble(x.dtype)) {
@@ -512,7 +511,8 @@ void UpgradeUpsample(UpgradeContext& c) {
     c.Take("width_scale");
     c.SetConstantInput(1, Tensor::Vector<float>(scales));
   } else if (c.version() == 7) {
-    if (const auto scales = c.Take("scales")) c.SetConstantInput(1, Tensor::Vector<float>(std::get<std::vector<float>>(*scales)));
+    if (const auto scales = c.Take("scales"))
+      c.SetConstantInput(1, Tensor::Vector<float>(std::get<std::vector<float>>(*scales)));
   }
 }
 

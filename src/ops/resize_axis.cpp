@@ -18,15 +18,20 @@ double CubicWeight(double x, double a) {
 float ResizeAxis::Coordinate(std::int64_t position, ResizeCoordinates mode) const {
   const auto x = static_cast<float>(position), size = static_cast<float>(in), width = scale * size;
   switch (mode) {
-    case ResizeCoordinates::kHalfPixel: return (x + 0.5f) / scale - 0.5f;
+    case ResizeCoordinates::kHalfPixel:
+      return (x + 0.5f) / scale - 0.5f;
     case ResizeCoordinates::kHalfPixelSymmetric: {
       const float adjustment = static_cast<float>(out) / width;
       return size / 2 * (1 - adjustment) + (x + 0.5f) / scale - 0.5f;
     }
-    case ResizeCoordinates::kPytorchHalfPixel: return out > 1 ? (x + 0.5f) / scale - 0.5f : 0;
-    case ResizeCoordinates::kAlignCorners: return out == 1 || width == 1 ? 0 : x * (size - 1) / (width - 1);
-    case ResizeCoordinates::kAsymmetric: return x / scale;
-    case ResizeCoordinates::kTfHalfPixelForNn: return (x + 0.5f) / scale;
+    case ResizeCoordinates::kPytorchHalfPixel:
+      return out > 1 ? (x + 0.5f) / scale - 0.5f : 0;
+    case ResizeCoordinates::kAlignCorners:
+      return out == 1 || width == 1 ? 0 : x * (size - 1) / (width - 1);
+    case ResizeCoordinates::kAsymmetric:
+      return x / scale;
+    case ResizeCoordinates::kTfHalfPixelForNn:
+      return (x + 0.5f) / scale;
     case ResizeCoordinates::kTfCropAndResize:
       if (out > 1) return roi_start * (size - 1) + x * (roi_end - roi_start) * (size - 1) / (width - 1);
       return 0.5f * (roi_start + roi_end) * (size - 1);
@@ -43,11 +48,21 @@ bool ResizeAxis::Outside(std::int64_t x, ResizeCoordinates mode) const {
 std::int64_t ResizeAxis::NearestIndex(std::int64_t x, const ResizeOptions& options) const {
   float at = Coordinate(x, options.coordinates);
   switch (options.nearest) {
-    case ResizeNearest::kRoundPreferFloor: at = std::ceil(at - 0.5f); break;
-    case ResizeNearest::kRoundPreferCeil: at = std::floor(at + 0.5f); break;
-    case ResizeNearest::kFloor: at = std::floor(at); break;
-    case ResizeNearest::kCeil: at = std::ceil(at); break;
-    case ResizeNearest::kSimple: at = scale < 1 ? std::ceil(at) : std::floor(at); break;
+    case ResizeNearest::kRoundPreferFloor:
+      at = std::ceil(at - 0.5f);
+      break;
+    case ResizeNearest::kRoundPreferCeil:
+      at = std::floor(at + 0.5f);
+      break;
+    case ResizeNearest::kFloor:
+      at = std::floor(at);
+      break;
+    case ResizeNearest::kCeil:
+      at = std::ceil(at);
+      break;
+    case ResizeNearest::kSimple:
+      at = scale < 1 ? std::ceil(at) : std::floor(at);
+      break;
   }
   return static_cast<std::int64_t>(std::clamp(at, 0.0f, static_cast<float>(in - 1)));
 }

@@ -7,7 +7,13 @@ namespace sardonyx::ops {
 
 enum class ResizeMode { kNearest, kLinear, kCubic };
 enum class ResizeCoordinates {
-  kHalfPixel, kHalfPixelSymmetric, kPytorchHalfPixel, kAlignCorners, kAsymmetric, kTfHalfPixelForNn, kTfCropAndResize
+  kHalfPixel,
+  kHalfPixelSymmetric,
+  kPytorchHalfPixel,
+  kAlignCorners,
+  kAsymmetric,
+  kTfHalfPixelForNn,
+  kTfCropAndResize
 };
 // kSimple is what Upsample and Resize 10 do: floor, but ceil where the axis shrinks.
 enum class ResizeNearest { kRoundPreferFloor, kRoundPreferCeil, kFloor, kCeil, kSimple };
@@ -24,7 +30,7 @@ struct ResizeOptions {
 
 struct ResizeAxis {
   std::int64_t in = 1, out = 1;
-  float scale = 1;                    // of the coordinates
+  float scale = 1;                   // of the coordinates
   float roi_start = 0, roi_end = 1;  // of kTfCropAndResize
 
   // The place in the input, in elements, of output element `x`.

@@ -45,9 +45,9 @@ ScanState ReadScan(const AttributeReader& c, std::size_t first_input) {
   const std::int64_t scans = c.Int("num_scan_inputs");
   if (scans < 1 || static_cast<std::size_t>(scans) > inputs || body->inputs.size() != inputs ||
       body->outputs.size() + static_cast<std::size_t>(scans) < inputs) {
-    c.Fail(Code::kInvalidGraph, "expected num_scan_inputs (", scans, ") of at most ", inputs, " inputs and a body with ", inputs,
-           " inputs and its state variables as first outputs, found ", body->inputs.size(), " inputs and ",
-           body->outputs.size(), " outputs");
+    c.Fail(Code::kInvalidGraph, "expected num_scan_inputs (", scans, ") of at most ", inputs,
+           " inputs and a body with ", inputs, " inputs and its state variables as first outputs, found ",
+           body->inputs.size(), " inputs and ", body->outputs.size(), " outputs");
   }
   ScanState state;
   state.scans = static_cast<std::size_t>(scans);
@@ -155,7 +155,8 @@ Tensor SliceAt(const Tensor& x, std::int64_t i) {
   const Shape shape{Dims(x.shape()).subspan(1)};
   const std::int64_t count = ElementCount(shape);
   if (!IsString(x.dtype()) && !IsSubByte(x.dtype()) && x.buffer() != nullptr) {
-    const auto base = static_cast<std::size_t>(static_cast<const char*>(x.raw()) - static_cast<const char*>(x.buffer()->data()));
+    const auto base =
+        static_cast<std::size_t>(static_cast<const char*>(x.raw()) - static_cast<const char*>(x.buffer()->data()));
     return Tensor(x.dtype(), shape, x.buffer(), base + static_cast<std::size_t>(i) * ByteSize(x.dtype(), count));
   }
   Tensor y(x.dtype(), shape);
@@ -183,7 +184,8 @@ void ScanSteps(KernelContext& c, const ScanState& state, std::span<Value> states
 // The common size of dimension `axis` of the scan inputs.
 void CheckLength(std::int64_t size, std::int64_t& length, std::size_t index) {
   if (length >= 0 && size != length) {
-    Fail(Code::kInvalidArgument, "expected scan inputs of one length, found ", length, " and ", size, " (scan input ", index, ")");
+    Fail(Code::kInvalidArgument, "expected scan inputs of one length, found ", length, " and ", size, " (scan input ",
+         index, ")");
   }
   length = size;
 }
@@ -205,7 +207,8 @@ void RunScan(KernelContext& c) {
   for (std::size_t i = 0; i < state.states; ++i)
     if (c.HasOutput(i)) c.SetOutput(i, std::move(states[i]));
   for (std::size_t i = 0; i < state.outputs; ++i) {
-    collected[i].Write(c, state.states + i, state.output_axes[i], state.output_reversed[i], state.output_types[state.states + i]);
+    collected[i].Write(c, state.states + i, state.output_axes[i], state.output_reversed[i],
+                       state.output_types[state.states + i]);
   }
 }
 
@@ -217,16 +220,19 @@ void RunScan8(KernelContext& c) {
     inputs[i] = c.InputValue(i + 1).tensor();
     const Shape& shape = inputs[i].shape();
     if (shape.rank() < (i < state.states ? 1u : 2u)) {
-      Fail(Code::kInvalidArgument, "expected a batch dimension (and that of the scan) of input ", i + 1, ", found ", ToText(shape));
+      Fail(Code::kInvalidArgument, "expected a batch dimension (and that of the scan) of input ", i + 1, ", found ",
+           ToText(shape));
     }
-    if (batches >= 0 && shape[0] != batches) Fail(Code::kInvalidArgument, "expected batches of ", batches, ", found ", shape[0]);
+    if (batches >= 0 && shape[0] != batches)
+      Fail(Code::kInvalidArgument, "expected batches of ", batches, ", found ", shape[0]);
     batches = shape[0];
     if (i >= state.states) CheckLength(shape[1], length, i - state.states);
   }
   std::vector<ScanOutput> all(state.states + state.outputs);
   for (std::int64_t b = 0; b < batches; ++b) {
     const std::int64_t steps = c.HasInput(0) ? IntAt(c.Input(0), b) : length;
-    if (steps < 0 || steps > length) Fail(Code::kInvalidArgument, "sequence length ", steps, " is outside of [0, ", length, "]");
+    if (steps < 0 || steps > length)
+      Fail(Code::kInvalidArgument, "sequence length ", steps, " is outside of [0, ", length, "]");
     std::vector<Value> states(state.states);
     std::vector<Tensor> scans(state.scans);
     for (std::size_t i = 0; i < state.states; ++i) states[i] = SliceAt(inputs[i], b);

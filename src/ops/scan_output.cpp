@@ -60,7 +60,8 @@ Tensor ScanOutput::Stacked() const {
   return Tensor(stack_.dtype(), WithLeading(count_, shape_), stack_.buffer());
 }
 
-void ScanOutput::Write(KernelContext& c, std::size_t index, std::int64_t axis, bool reversed, const Type& element) const {
+void ScanOutput::Write(KernelContext& c, std::size_t index, std::int64_t axis, bool reversed,
+                       const Type& element) const {
   if (!c.HasOutput(index)) return;
   Shape one = shape_;
   DType dtype = stack_.dtype();

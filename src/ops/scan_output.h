@@ -16,8 +16,8 @@ class ScanOutput {
   std::int64_t count() const { return count_; }
   // The stack [count, shape...]; not defined() if nothing was appended.
   Tensor Stacked() const;
-  // Writes output `index` of the node: stacked along `axis`, last iteration first if `reversed`. `element` is the declared
-  // type of one tensor, for when there is none: unknown dimensions are 0 then.
+  // Writes output `index` of the node: stacked along `axis`, last iteration first if `reversed`. `element` is the
+  // declared type of one tensor, for when there is none: unknown dimensions are 0 then.
   void Write(KernelContext& c, std::size_t index, std::int64_t axis, bool reversed, const Type& element) const;
 
  private:

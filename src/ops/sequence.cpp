@@ -17,13 +17,15 @@ Type ElementOf(const Type& type) {
 // Kept alive by the caller, so that `items` may be read.
 Value SequenceInput(KernelContext& c, std::size_t i) {
   Value value = c.HasInput(i) ? c.InputValue(i) : Value();
-  if (!value.is_sequence()) Fail(Code::kInvalidArgument, "input ", i, ": expected a sequence, found ", value.KindName());
+  if (!value.is_sequence())
+    Fail(Code::kInvalidArgument, "input ", i, ": expected a sequence, found ", value.KindName());
   return value;
 }
 
 DType ElementDType(const Value& value) { return value.is_tensor() ? value.tensor().dtype() : DType::kUndefined; }
 
-// The position in input `i` within [-size, size) or, where one more is allowed, [-size, size]; `missing` if it is not there.
+// The position in input `i` within [-size, size) or, where one more is allowed, [-size, size]; `missing` if it is not
+// there.
 std::size_t Position(KernelContext& c, std::size_t i, std::size_t size, bool one_more, std::int64_t missing) {
   const auto n = static_cast<std::int64_t>(size);
   const std::int64_t position = c.HasInput(i) ? IntAt(c.Input(i), 0) : missing;
@@ -156,7 +158,8 @@ void RunSequenceMap(KernelContext& c) {
   for (std::size_t k = 0; k < results.size(); ++k) results[k].element_dtype = state.dtypes[k];
   for (std::size_t i = 0; i < n; ++i) {
     c.CheckCancelled();
-    for (std::size_t k = 0; k < given.size(); ++k) inputs[k] = given[k].is_sequence() ? given[k].sequence().items[i] : given[k];
+    for (std::size_t k = 0; k < given.size(); ++k)
+      inputs[k] = given[k].is_sequence() ? given[k].sequence().items[i] : given[k];
     std::vector<Value> outputs(results.size());
     c.RunSubgraph(state.body, inputs, outputs);
     for (std::size_t k = 0; k < results.size(); ++k) {
@@ -266,10 +269,12 @@ std::vector<std::int64_t> PartSizes(KernelContext& c, std::int64_t size) {
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < c.Input(1).count; ++i) {
       sizes.push_back(IntAt(c.Input(1), i));
-      if (sizes.back() < 0 || sizes.back() > size) Fail(Code::kInvalidArgument, "split size ", sizes.back(), " is outside of [0, ", size, "]");
+      if (sizes.back() < 0 || sizes.back() > size)
+        Fail(Code::kInvalidArgument, "split size ", sizes.back(), " is outside of [0, ", size, "]");
       sum += sizes.back();
     }
-    if (sum != size) Fail(Code::kInvalidArgument, "expected split sizes with the sum ", size, ", found ", ToText(Dims(sizes)));
+    if (sum != size)
+      Fail(Code::kInvalidArgument, "expected split sizes with the sum ", size, ", found ", ToText(Dims(sizes)));
     return sizes;
   }
   const std::int64_t part = c.HasInput(1) ? IntAt(c.Input(1), 0) : 1;
@@ -313,9 +318,15 @@ Prepared Stateless(PrepareContext&) {
 }
 
 constexpr OpDef kSequenceOps[] = {
-    {.name = "ConcatFromSequence", .since = {11}, .infer = InferConcatFromSequence, .prepare = PrepareConcatFromSequence},
+    {.name = "ConcatFromSequence",
+     .since = {11},
+     .infer = InferConcatFromSequence,
+     .prepare = PrepareConcatFromSequence},
     {.name = "SequenceAt", .since = {11}, .infer = InferSequenceAt, .prepare = Stateless<RunSequenceAt>},
-    {.name = "SequenceConstruct", .since = {11}, .infer = InferSequenceConstruct, .prepare = Stateless<RunSequenceConstruct>},
+    {.name = "SequenceConstruct",
+     .since = {11},
+     .infer = InferSequenceConstruct,
+     .prepare = Stateless<RunSequenceConstruct>},
     {.name = "SequenceEmpty", .since = {11}, .infer = InferSequenceEmpty, .prepare = PrepareSequenceEmpty},
     {.name = "SequenceErase", .since = {11}, .infer = InferSameSequence, .prepare = Stateless<RunSequenceErase>},
     {.name = "SequenceInsert", .since = {11}, .infer = InferSequenceInsert, .prepare = Stateless<RunSequenceInsert>},
