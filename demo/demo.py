@@ -80,7 +80,7 @@ def read(text):
 
 
 def show_times():
-    heading(f"Time per inference (Sardonyx {sardonyx.__version__}, {sardonyx.get_device()})")
+    heading(f"Time per inference (Sardonyx {sardonyx.sardonyx_version}, {sardonyx.get_device()})")
     for name, seconds in stand_in.inference_times.items():
         runs = f"{len(seconds)} run{'s' if len(seconds) != 1 else ''}"
         print(f"  {name:<40} {1000 * statistics.median(seconds):8.2f} ms  ({runs}, median)")

@@ -75,7 +75,8 @@ class Overlay:
     def compile(self, path):
         database = json.loads((BUILD / "compile_commands.json").read_text())
         source = self.folder / path if (self.folder / path).exists() else ROOT / path
-        sibling = next(entry for entry in database if is_like(entry["file"], ROOT / path))
+        alike = [entry for entry in database if is_like(entry["file"], ROOT / path)]
+        sibling = min(alike, key=lambda entry: pathlib.Path(entry["file"]).parent != (ROOT / path).parent)
         command = shlex.split(sibling["command"].replace(sibling["file"], str(source)))
         target = self.folder / (path.replace("/", "_") + ".o")
         command[command.index("-o") + 1] = str(target)
@@ -86,12 +87,12 @@ class Overlay:
 
 
 def is_like(file, path):
-    """Whether `file` is compiled as `path` would be: itself, or a source of the same folder, both tests or neither."""
+    """Whether `file` is compiled as `path` would be: itself, or for a new one a source of src, a test as it is."""
     file = pathlib.Path(file)
-    if (ROOT / path).exists():
+    if path.exists():
         return file == path
     both = [name.endswith("_test.cpp") for name in (file.name, path.name)]
-    return file.parent == path.parent and both[0] == both[1] and ".isa." not in file.name
+    return file.is_relative_to(ROOT / "src") and both[0] == both[1] and ".isa." not in file.name
 
 
 def run(command, **options):

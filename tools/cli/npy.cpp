@@ -158,7 +158,8 @@ HostTensor ParseNpy(std::string_view bytes) {
   }
   const bool swap = descr.starts_with('>');
   if (swap) descr[0] = '<';
-  if (descr == "|V1" || descr == "<f1") descr = "|u1";  // how NumPy saves the types of ml_dtypes: bits without a name
+  // How NumPy saves the types of ml_dtypes: bits without a name.
+  if (descr == "|V1" || descr == "<V1" || descr == "<f1") descr = "|u1";
   if (descr == "|V2" || descr == "<V2") descr = "<u2";
   const ElementType* type = FindNpyType(descr);
   if (!type) Bad("its element type '" + descr + "' has no counterpart in ONNX (objects must be saved as strings)");
