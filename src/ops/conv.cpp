@@ -1,0 +1,162 @@
+// ops/conv.cpp - Conv and com.microsoft FusedConv: f32 on the convolution kernels, f16 and bf16 through f32, f64 by columns.
+#include <algorithm>
+
+#include "kernels/gemm/gemm_any.h"
+#include "ops/conv_attributes.h"
+#include "ops/im2col.h"
+#include "ops/operands.h"
+#include "ops/registry.h"
+
+namespace sardonyx::ops {
+namespace {
+
+constexpr std::size_t kX = 0, kW = 1, kB = 2, kZ = 3;
+
+void InferConv(InferContext& c) {
+  const ConvState state = ReadConv(c, c.InputType(kX), c.InputType(kW));
+  if (!c.HasRank(kX)) return c.SetOutput(0, c.InputDType(kX));
+  c.SetOutput(0, c.InputDType(kX), ConvOutputDims(c, state, c.InputType(kX), c.InputType(kW)));
+}
+
+// y = bias[channel], or 0: the convolution over nothing.
+template <typename T>
+void FillWithBias(const T* bias, Dims y_shape, T* y) {
+  const std::int64_t pixels = ElementCount(y_shape, 2, y_shape.size());
+  for (std::int64_t i = 0; i < y_shape[0] * y_shape[1]; ++i) {
+    std::fill_n(y + i * pixels, pixels, bias != nullptr ? bias[i % y_shape[1]] : T(0));
+  }
+}
+
+struct Sizes {
+  Window3 window;
+  kernels::ConvShape shape;
+};
+
+Sizes MakeSizes(KernelContext& c, const ConvState& state) {
+  const Dims x = c.Input(kX).shape, w = state.packed.defined() ? Dims(state.weights) : c.Input(kW).shape;
+  CheckConvShapes(state.window, state.group, x, w, false);
+  if (c.HasInput(kB) && c.Input(kB).count != w[0]) {
+    Fail(Code::kInvalidArgument, "expected a bias of ", w[0], " values, found ", ToText(c.Input(kB).shape));
+  }
+  const Window3 window = MakeWindow(state.window, x, c.Output(0).shape, w.subspan(2));
+  return {window, MakeConvShape(window, x[0], x[1], w[0], state.group)};
+}
+
+void RunFloat(KernelContext& c) {
+  const auto& state = c.state<ConvState>();
+  const Sizes sizes = MakeSizes(c, state);
+  Operands io(c, DType::kFloat, state.packed.defined() ? 1u << kW : 0);
+  const std::size_t scratch_bytes =
+      c.Input(kX).count == 0 ? 0 : kernels::ConvF32ScratchBytes(sizes.shape, c.parallel().ThreadCount());
+  const std::size_t scratch = io.Add(scratch_bytes);
+  const std::size_t packed = io.Add<float>(
+      state.packed.defined() || c.Output(0).count == 0 ? 0 : kernels::ConvF32PackedCount(sizes.shape));
+  io.Begin();
+  if (c.Output(0).count == 0) return;
+  if (c.Input(kX).count == 0) {
+    FillWithBias(io.In<float>(kB), c.Output(0).shape, io.Out<float>(0));
+    return io.End();
+  }
+  kernels::ConvF32Args args;
+  args.shape = sizes.shape;
+  args.x = io.In<float>(kX);
+  args.packed_weights = state.packed.defined() ? state.packed.data<float>() : io.At<float>(packed);
+  if (!state.packed.defined()) {
+    kernels::PackConvF32Weights(sizes.shape, io.In<float>(kW), io.At<float>(packed), c.parallel());
+  }
+  args.y = io.Out<float>(0);
+  args.epilogue.bias_n = io.In<float>(kB);
+  args.epilogue.residual = io.In<float>(kZ);
+  args.epilogue.activation = state.activation;
+  kernels::ConvF32(args, c.parallel(), scratch_bytes == 0 ? nullptr : io.At(scratch));
+  io.End();
+}
+
+void RunDouble(KernelContext& c) {
+  const auto& state = c.state<ConvState>();
+  const auto [window, shape] = MakeSizes(c, state);
+  const std::int64_t taps = window.kernel[0] * window.kernel[1] * window.kernel[2];
+  const std::int64_t in_pixels = window.in[0] * window.in[1] * window.in[2];
+  const std::int64_t pixels = window.out[0] * window.out[1] * window.out[2];
+  const std::int64_t group_in = shape.in_channels / shape.groups, group_out = shape.out_channels / shape.groups;
+  if (c.Output(0).count == 0) return;
+  const double* bias = c.HasInput(kB) ? c.Input(kB).As<double>() : nullptr;
+  double* y = c.Output(0).As<double>();
+  kernels::GemmAnyArgs<double> args;
+  args.m = group_out, args.n = pixels, args.k = group_in * taps;
+  args.lda = args.k, args.ldb = pixels, args.ldc = pixels;
+  args.beta = bias != nullptr ? 1 : 0;
+  args.c0_row_stride = 1;
+  args.c0 = bias;
+  ScratchLayout layout;
+  const std::size_t cols_at = layout.Add<double>(
+      CheckedMul(static_cast<std::size_t>(args.k), static_cast<std::size_t>(pixels), "convolution columns"));
+  const std::size_t gemm_bytes = kernels::GemmAnyScratchBytes(args, c.parallel().ThreadCount());
+  const std::size_t gemm_at = layout.Add(gemm_bytes);
+  std::byte* block = c.Scratch(layout.bytes());
+  double* cols = static_cast<double*>(static_cast<void*>(block + cols_at));
+  for (std::int64_t i = 0; i < shape.batch * shape.groups; ++i) {
+    const std::int64_t group = i % shape.groups;
+    Im2Col(window, c.Input(kX).As<double>() + i * group_in * in_pixels, group_in, 0.0, cols, c.parallel());
+    args.a = c.Input(kW).As<double>() + group * group_out * args.k;
+    args.b = cols;
+    args.c = y + i * group_out * pixels;
+    args.c0 = bias != nullptr ? bias + group * group_out : nullptr;
+    kernels::GemmAny(args, c.parallel(), gemm_bytes == 0 ? nullptr : block + gemm_at);
+  }
+}
+
+void PackWeights(PrepareContext& c, ConvState& state) {
+  const Tensor* w = c.Constant(kW);
+  if (w == nullptr || w->count() == 0 || w->shape().rank() < 3 || w->shape().rank() > 5) return;
+  Serial serial;
+  Shape unknown = w->shape();  // in the place of x and y: only kernel, channels and groups matter
+  for (std::int64_t& dim : unknown) dim = 1;
+  const Window3 window = MakeWindow(state.window, unknown, unknown, Dims(w->shape()).subspan(2));
+  const auto& dims = w->shape();
+  if (dims[0] % state.group != 0) {
+    c.Fail(Code::kInvalidArgument, "expected output channels that group ", state.group, " divides, found weights ",
+           ToText(dims));
+  }
+  const kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state.group);
+  Tensor floats = *w;
+  if (w->dtype() != DType::kFloat) {
+    floats = Tensor(DType::kFloat, w->shape());
+    Convert(w->dtype(), w->raw(), DType::kFloat, floats.raw(), w->count(), serial);
+  }
+  state.packed = Tensor(DType::kFloat, Shape{static_cast<std::int64_t>(kernels::ConvF32PackedCount(shape))});
+  kernels::PackConvF32Weights(shape, floats.data<float>(), state.packed.data<float>(), serial);
+  state.weights = w->shape();
+  c.MarkPacked(kW);
+}
+
+Prepared PrepareConv(PrepareContext& c) {
+  ConvState state = ReadConv(c, c.InputType(kX), c.InputType(kW));
+  const std::vector<float> params = c.Floats("activation_params");
+  state.activation = MakeActivation(c, c.String("activation", ""), params.empty() ? 0.01f : params[0],
+                                    params.size() < 2 ? 0.5f : params[1]);
+  if (c.InputDType(kX) == DType::kDouble) {
+    if (state.activation.kind != kernels::ActivationKind::kNone || c.HasInput(kZ)) {
+      c.Unsupported("an activation or a sum fused into a convolution of", DType::kDouble);
+    }
+    return WithState(RunDouble, std::move(state));
+  }
+  PackWeights(c, state);
+  return WithState(RunFloat, std::move(state));
+}
+
+constexpr OpDef kConvOps[] = {
+    {.name = "Conv", .since = {1, 11, 22}, .types = kIeeeFloats, .infer = InferConv, .prepare = PrepareConv},
+    {.domain = "com.microsoft",
+     .name = "FusedConv",
+     .since = {1},
+     .types = kIeeeFloats,
+     .infer = InferConv,
+     .prepare = PrepareConv},
+};
+
+}  // namespace
+
+std::span<const OpDef> ConvOps() { return kConvOps; }
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,36 @@
+// ops/conv_attributes.h - what the convolutions share: their state, checks, and sizes for the kernels.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/conv/conv.h"
+#include "ops/kernel_context.h"
+#include "ops/window.h"
+
+namespace sardonyx::ops {
+
+struct ConvState {
+  WindowAttributes window;
+  std::vector<std::int64_t> output_padding;  // ConvTranspose
+  bool has_output_shape = false;
+  std::int64_t group = 1;
+  Tensor packed;  // undefined if the weights are no constant
+  Shape weights;  // their shape, if packed
+  kernels::Activation activation;
+};
+
+// Reads window and group and checks them against the types of X and W (inputs `x`, `w`) as far as they are known.
+ConvState ReadConv(const AttributeReader& c, const Type& x, const Type& w);
+// Output dims of a convolution (not transposed); empty if a rank is unknown.
+std::vector<Dim> ConvOutputDims(const AttributeReader& c, const ConvState& state, const Type& x, const Type& w);
+// Fails unless x [N, C, ...] and w [M, C / group, ...] go together (the numbers of a run).
+void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x, Dims w, bool transposed);
+
+kernels::ConvShape MakeConvShape(const Window3& w, std::int64_t batch, std::int64_t in_channels,
+                                 std::int64_t out_channels, std::int64_t group);
+
+// The attributes of FusedConv and FusedGemm: `name` is the ONNX operator's name, alpha and beta its parameters.
+// Fails with kNotImplemented for one we do not fuse.
+kernels::Activation MakeActivation(const AttributeReader& c, const std::string& name, float alpha, float beta);
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,132 @@
+// ops/matmul.cpp - MatMul and com.microsoft FusedMatMul on the GEMM family; constant B is packed once for floats.
+#include <cstdint>
+
+#include "ops/matmul_shape.h"
+#include "ops/operands.h"
+#include "ops/prepare_context.h"
+#include "ops/product.h"
+#include "ops/registry.h"
+
+namespace sardonyx::ops {
+namespace {
+
+constexpr DTypeSet kMatMulTypes =
+    kIeeeFloats | DTypeSet{DType::kInt32, DType::kInt64, DType::kUInt32, DType::kUInt64};
+
+struct MatMulState {
+  MatMulFlags flags;
+  float alpha = 1;
+  Tensor packed;  // undefined if B is no constant
+  Shape b;        // the shape of B, if packed
+  std::int64_t packed_count = 0;  // floats of one packed matrix
+};
+
+MatMulFlags ReadFlags(const AttributeReader& c) {
+  return {c.Flag("transA"), c.Flag("transB"), c.Flag("transBatchA"), c.Flag("transBatchB")};
+}
+
+void InferMatMul(InferContext& c) {
+  if (!c.HasRank(0) || !c.HasRank(1)) return c.SetOutput(0, c.InputDType(0));
+  c.SetOutput(0, c.InputDType(0), MatMulDims(c, c.InputDims(0), c.InputDims(1), ReadFlags(c)));
+}
+
+template <typename T>
+void RunMatMul(KernelContext& c) {
+  const auto& state = c.state<MatMulState>();
+  const MatMulFlags& f = state.flags;
+  const MatMulOperand a = ViewOperand(c.Input(0).shape, false, f.trans_a, f.trans_batch_a);
+  const bool is_packed = state.packed.defined();
+  const MatMulOperand b =
+      ViewOperand(is_packed ? Dims(state.b) : c.Input(1).shape, true, f.trans_b, f.trans_batch_b);
+  Shape batch;
+  Product<T> p;
+  p.batch = MatMulBatch(a, b, &batch);
+  if (c.Output(0).count == 0) return;
+  p.m = a.outer(false), p.n = b.outer(true), p.k = a.inner(false);
+  p.lda = a.ld, p.trans_a = a.trans;
+  p.ldb = b.ld, p.trans_b = b.trans;
+  p.ldc = p.n, p.c_batch_stride = p.m * p.n;
+  p.alpha = static_cast<T>(state.alpha);
+  Operands io(c, kDTypeOf<T>, is_packed ? 2 : 0);
+  const std::int64_t b_unit = is_packed ? state.packed_count : b.unit;
+  const bool regular = RegularBatch(a, p.batch, a.unit, &p.a_batch_stride) &
+                       RegularBatch(b, p.batch, b_unit, &p.b_batch_stride);
+  const std::size_t offsets = io.Add<std::int64_t>(regular ? 0 : 2 * static_cast<std::size_t>(p.batch));
+  if (is_packed) p.packed_b = state.packed.data<float>();
+  static const std::int64_t kGiven = 0;
+  if (!regular) p.a_batch_offsets = p.b_batch_offsets = &kGiven;
+  const std::size_t bytes = ProductScratch(p, c.parallel().ThreadCount());
+  const std::size_t scratch = io.Add(bytes);
+  io.Begin();
+  if (!regular) {
+    std::int64_t* table = io.At<std::int64_t>(offsets);
+    BatchOffsets(a, batch, a.unit, table);
+    BatchOffsets(b, batch, b_unit, table + p.batch);
+    p.a_batch_offsets = table;
+    p.b_batch_offsets = table + p.batch;
+  }
+  p.a = io.In<T>(0);
+  p.b = is_packed ? nullptr : io.In<T>(1);
+  p.c = io.Out<T>(0);
+  RunProduct(p, c.parallel(), bytes == 0 ? nullptr : io.At(scratch));
+  io.End();
+}
+
+void PackB(PrepareContext& c, MatMulState& state) {
+  const Tensor* tensor = c.Constant(1);
+  if (tensor == nullptr || tensor->count() == 0 || tensor->shape().rank() == 0) return;
+  Serial serial;
+  const MatMulOperand b = ViewOperand(tensor->shape(), true, state.flags.trans_b, state.flags.trans_batch_b);
+  Tensor floats = *tensor;
+  if (tensor->dtype() != DType::kFloat) {
+    floats = Tensor(DType::kFloat, tensor->shape());
+    Convert(tensor->dtype(), tensor->raw(), DType::kFloat, floats.raw(), tensor->count(), serial);
+  }
+  const std::int64_t k = b.inner(true), n = b.outer(true);
+  state.packed_count = static_cast<std::int64_t>((kernels::GemmF32PackedCount(k, n) + 15) / 16 * 16);
+  state.packed = Tensor(DType::kFloat, Shape{b.batch_count, state.packed_count});
+  for (std::int64_t i = 0; i < b.batch_count; ++i) {
+    kernels::PackGemmF32B(k, n, floats.data<float>() + i * b.unit, b.ld, b.trans,
+                          state.packed.data<float>() + i * state.packed_count, serial);
+  }
+  state.b = tensor->shape();
+  c.MarkPacked(1);
+}
+
+Prepared PrepareMatMul(PrepareContext& c) {
+  MatMulState state;
+  state.flags = ReadFlags(c);
+  state.alpha = c.Float("alpha", 1);
+  switch (c.InputDType(0)) {
+    case DType::kDouble: return WithState(RunMatMul<double>, std::move(state));
+    case DType::kInt32: return WithState(RunMatMul<std::int32_t>, std::move(state));
+    case DType::kInt64: return WithState(RunMatMul<std::int64_t>, std::move(state));
+    case DType::kUInt32: return WithState(RunMatMul<std::uint32_t>, std::move(state));
+    case DType::kUInt64: return WithState(RunMatMul<std::uint64_t>, std::move(state));
+    default: break;
+  }
+  PackB(c, state);
+  return WithState(RunMatMul<float>, std::move(state));
+}
+
+constexpr OpDef kMatMulOps[] = {
+    {.name = "MatMul", .since = {1, 9, 13}, .types = kMatMulTypes, .infer = InferMatMul, .prepare = PrepareMatMul},
+    {.domain = "com.microsoft",
+     .name = "FusedMatMul",
+     .since = {1},
+     .types = kIeeeFloats,
+     .infer = InferMatMul,
+     .prepare = PrepareMatMul},
+    {.domain = "com.microsoft",
+     .name = "TransposeMatMul",
+     .since = {1},
+     .types = kIeeeFloats,
+     .infer = InferMatMul,
+     .prepare = PrepareMatMul},
+};
+
+}  // namespace
+
+std::span<const OpDef> MatMulOps() { return kMatMulOps; }
+
+}  // namespace sardonyx::ops
