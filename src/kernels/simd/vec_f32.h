@@ -35,6 +35,10 @@ inline Vec Broadcast(float x) { return _mm512_set1_ps(x); }
 // The second operand wins when one is NaN. The forms with a mask of ones: g++ 12 warns inside the plain ones.
 inline Vec Max(Vec bound, Vec x) { return _mm512_maskz_max_ps(0xFFFF, bound, x); }
 inline Vec Min(Vec bound, Vec x) { return _mm512_maskz_min_ps(0xFFFF, bound, x); }
+inline Vec Sqrt(Vec x) { return _mm512_maskz_sqrt_ps(0xFFFF, x); }
+inline Vec Evens(Vec a, Vec b) {  // the elements 0, 2, 4, ... of a followed by b
+  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+}
 
 #elif defined(__AVX2__)
 
@@ -65,6 +69,8 @@ inline void Store(float* p, Vec v, Lanes lanes) {
 inline Vec Broadcast(float x) { return _mm256_set1_ps(x); }
 inline Vec Max(Vec bound, Vec x) { return _mm256_max_ps(bound, x); }
 inline Vec Min(Vec bound, Vec x) { return _mm256_min_ps(bound, x); }
+inline Vec Sqrt(Vec x) { return _mm256_sqrt_ps(x); }
+inline Vec Evens(Vec a, Vec b) { return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14); }
 
 #else
 
@@ -95,6 +101,11 @@ inline void Store(float* p, Vec v, Lanes lanes) {
 inline Vec Broadcast(float x) { return Vec{x, x, x, x}; }
 inline Vec Max(Vec bound, Vec x) { return x < bound ? bound : x; }
 inline Vec Min(Vec bound, Vec x) { return x > bound ? bound : x; }
+inline Vec Sqrt(Vec x) {
+  for (int i = 0; i < kLanes; ++i) x[i] = __builtin_sqrtf(x[i]);
+  return x;
+}
+inline Vec Evens(Vec a, Vec b) { return __builtin_shufflevector(a, b, 0, 2, 4, 6); }
 
 #endif
 

@@ -1,0 +1,93 @@
+// kernels/pool/pool_f32.cpp - pooling of planes: which rows make which output row, and who computes them.
+#include "kernels/pool/pool_f32.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace sardonyx::kernels {
+namespace {
+
+constexpr Variant<PoolRowFn> kMaxVariants[] = SDX_VARIANTS(MaxPoolRow);
+constexpr Variant<PoolRowFn> kAverageVariants[] = SDX_VARIANTS(AveragePoolRow);
+constexpr std::int64_t kSlack = 64;     // floats that vectors may read beyond a row
+constexpr std::int64_t kMaxJobs = 128;  // pieces of work, each with its own memory
+
+std::int64_t BufferSize(const PoolShape& p) {
+  const std::int64_t reach = (p.out[2] - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
+  return (std::max(reach, p.pad_begin[2] + p.in[2]) + 2 * kSlack) / 16 * 16;
+}
+std::int64_t JobBytes(const PoolShape& p) {
+  const std::int64_t pointers = p.kernel[0] * p.kernel[1] * static_cast<std::int64_t>(sizeof(float*));
+  return BufferSize(p) * static_cast<std::int64_t>(sizeof(float)) + (pointers + 63) / 64 * 64;
+}
+std::int64_t DivisorBytes(const PoolShape& p) { return (p.out[2] * 4 + 63) / 64 * 64; }
+
+// The rows of x that the window of output row (od, oh) covers, into `rows`; returns how many.
+std::int64_t FindRows(const PoolShape& p, const float* x, std::int64_t od, std::int64_t oh, const float** rows) {
+  std::int64_t count = 0;
+  for (std::int64_t kd = 0; kd < p.kernel[0]; ++kd) {
+    const std::int64_t d = od * p.stride[0] - p.pad_begin[0] + kd * p.dilation[0];
+    if (d < 0 || d >= p.in[0]) continue;
+    for (std::int64_t kh = 0; kh < p.kernel[1]; ++kh) {
+      const std::int64_t h = oh * p.stride[1] - p.pad_begin[1] + kh * p.dilation[1];
+      if (h >= 0 && h < p.in[1]) rows[count++] = x + (d * p.in[1] + h) * p.in[2];
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+std::int64_t PoolTaps(const PoolShape& p, int axis, std::int64_t out) {
+  std::int64_t count = 0;
+  const std::int64_t low = p.count_include_pad ? -p.pad_begin[axis] : 0;
+  const std::int64_t high = p.in[axis] + (p.count_include_pad ? p.pad_end[axis] : 0);
+  for (std::int64_t k = 0; k < p.kernel[axis]; ++k) {
+    const std::int64_t at = out * p.stride[axis] - p.pad_begin[axis] + k * p.dilation[axis];
+    count += at >= low && at < high;
+  }
+  return count;
+}
+
+std::size_t PoolF32ScratchBytes(const PoolShape& p, std::int64_t planes) {
+  const std::int64_t jobs = std::min(planes * p.out[0] * p.out[1], kMaxJobs);
+  return static_cast<std::size_t>(jobs * JobBytes(p) + DivisorBytes(p));
+}
+
+void PoolF32(const PoolShape& p, std::int64_t planes, const float* x, float* y, Parallel& parallel, std::byte* scratch,
+             const Isa* isa) {
+  PoolRowFn* run = Best(p.average ? kAverageVariants : kMaxVariants);
+  for (const auto& variant : p.average ? kAverageVariants : kMaxVariants) {
+    if (isa != nullptr && variant.isa == *isa) run = variant.run;
+  }
+  float* divisors = reinterpret_cast<float*>(scratch);
+  if (p.average) {
+    for (std::int64_t i = 0; i < p.out[2]; ++i) divisors[i] = static_cast<float>(PoolTaps(p, 2, i));
+  }
+  const std::int64_t plane_rows = p.out[0] * p.out[1], total = planes * plane_rows;
+  const std::int64_t jobs = std::min(total, kMaxJobs);
+  const std::int64_t in_plane = p.in[0] * p.in[1] * p.in[2];
+  const std::int64_t job_work = (total / std::max<std::int64_t>(jobs, 1) + 1) * p.in[2] * p.kernel[1] * p.kernel[0];
+  parallel.For(jobs, std::max<std::int64_t>(1, 16384 / (job_work + 1)), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t job = begin; job < end; ++job) {
+      std::byte* memory = scratch + DivisorBytes(p) + job * JobBytes(p);
+      PoolRow row;
+      row.buffer_size = BufferSize(p);
+      row.buffer = reinterpret_cast<float*>(memory);
+      const float** rows = reinterpret_cast<const float**>(memory + row.buffer_size * 4);
+      row.rows = rows;
+      row.width = p.in[2], row.out_width = p.out[2], row.kernel = p.kernel[2], row.stride = p.stride[2];
+      row.dilation = p.dilation[2], row.pad = p.pad_begin[2];
+      row.divisors = divisors;
+      for (std::int64_t i = total * job / jobs; i < total * (job + 1) / jobs; ++i) {
+        const std::int64_t od = i % plane_rows / p.out[1], oh = i % p.out[1];
+        row.row_count = FindRows(p, x + i / plane_rows * in_plane, od, oh, rows);
+        if (p.average) row.row_divisor = static_cast<float>(PoolTaps(p, 0, od) * PoolTaps(p, 1, oh));
+        row.y = y + i * p.out[2];
+        run(row);
+      }
+    }
+  });
+}
+
+}  // namespace sardonyx::kernels

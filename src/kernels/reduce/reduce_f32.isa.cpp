@@ -1,0 +1,161 @@
+// kernels/reduce/reduce_f32.isa.cpp - reductions of f32 rows and columns, one source for every ISA.
+#include "kernels/reduce/reduce_f32.h"
+#include "kernels/simd/math_f32.h"
+#include "kernels/simd/vec_f32.h"
+
+namespace sardonyx::kernels::SDX_ISA {
+namespace {
+
+constexpr int64_t kBlock = 2048;
+constexpr int kChains = 4;
+constexpr float kInfinity = __builtin_inff();
+
+// Each kind: its start, one step for a vector, one for a scalar, and how two partial results join.
+struct SumOf {
+  static constexpr float kStart = 0;
+  static Vec Step(Vec acc, Vec x) { return acc + x; }
+  static float Step(float acc, float x) { return acc + x; }
+  static Vec Join(Vec a, Vec b) { return a + b; }
+  static double Join(double a, double b) { return a + b; }
+};
+struct SumAbsOf : SumOf {
+  static Vec Step(Vec acc, Vec x) { return acc + Abs(x); }
+  static float Step(float acc, float x) { return acc + __builtin_fabsf(x); }
+};
+struct SumSquareOf : SumOf {
+  static Vec Step(Vec acc, Vec x) { return acc + x * x; }
+  static float Step(float acc, float x) { return acc + x * x; }
+};
+struct ProdOf {
+  static constexpr float kStart = 1;
+  static Vec Step(Vec acc, Vec x) { return acc * x; }
+  static float Step(float acc, float x) { return acc * x; }
+  static Vec Join(Vec a, Vec b) { return a * b; }
+  static double Join(double a, double b) { return a * b; }
+};
+struct MaxOf {  // a NaN, once in, stays
+  static constexpr float kStart = -kInfinity;
+  static Vec Step(Vec acc, Vec x) { return (x > acc) | (x != x) ? x : acc; }
+  static float Step(float acc, float x) { return x > acc || x != x ? x : acc; }
+  static Vec Join(Vec a, Vec b) { return Step(a, b); }
+  static double Join(double a, double b) { return b > a || b != b ? b : a; }
+};
+struct MinOf {
+  static constexpr float kStart = kInfinity;
+  static Vec Step(Vec acc, Vec x) { return (x < acc) | (x != x) ? x : acc; }
+  static float Step(float acc, float x) { return x < acc || x != x ? x : acc; }
+  static Vec Join(Vec a, Vec b) { return Step(a, b); }
+  static double Join(double a, double b) { return b < a || b != b ? b : a; }
+};
+
+template <typename Op>
+double JoinLanes(Vec v) {
+  float lanes[kLanes];
+  Store(lanes, v);
+  double result = static_cast<double>(lanes[0]);
+  for (int i = 1; i < kLanes; ++i) result = Op::Join(result, static_cast<double>(lanes[i]));
+  return result;
+}
+
+// `load` makes the vector (or the scalar) at an index, so that e^x and deviations run through the same loop.
+template <typename Op, typename LoadVec, typename LoadOne>
+double Fold(int64_t n, LoadVec load, LoadOne load_one) {
+  double total = static_cast<double>(Op::kStart);
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t end = begin + kBlock < n ? begin + kBlock : n;
+    int64_t i = begin;
+    if (end - i >= kLanes) {
+      Vec acc[kChains];
+      for (Vec& a : acc) a = Broadcast(Op::kStart);
+      for (; i + kChains * kLanes <= end; i += kChains * kLanes) {
+        for (int chain = 0; chain < kChains; ++chain) acc[chain] = Op::Step(acc[chain], load(i + chain * kLanes));
+      }
+      for (; i + kLanes <= end; i += kLanes) acc[0] = Op::Step(acc[0], load(i));
+      total = Op::Join(total, JoinLanes<Op>(Op::Join(Op::Join(acc[0], acc[1]), Op::Join(acc[2], acc[3]))));
+    }
+    float rest = Op::kStart;
+    for (; i < end; ++i) rest = Op::Step(rest, load_one(i));
+    total = Op::Join(total, static_cast<double>(rest));
+  }
+  return total;
+}
+
+template <typename Op>
+double RowOf(const float* x, int64_t n) {
+  return Fold<Op>(n, [x](int64_t i) { return Load(x + i); }, [x](int64_t i) { return x[i]; });
+}
+
+// V vectors of columns over all rows; blocks of 128 rows are joined so that float sums stay short.
+template <typename Op, int V>
+void ColumnBlock(const float* x, int64_t n, int64_t stride, float* acc, int64_t columns) {
+  Lanes lanes[V];
+  Vec total[V];
+  for (int v = 0; v < V; ++v) {
+    lanes[v] = FirstLanes(columns - v * kLanes);
+    total[v] = Load(acc + v * kLanes, lanes[v]);
+  }
+  constexpr int64_t kRows = 128;
+  for (int64_t begin = 0; begin < n; begin += kRows) {
+    const int64_t end = begin + kRows < n ? begin + kRows : n;
+    Vec sum[V];
+    for (int v = 0; v < V; ++v) sum[v] = Broadcast(Op::kStart);
+    for (int64_t row = begin; row < end; ++row) {
+      const float* p = x + row * stride;
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) sum[v] = Op::Step(sum[v], Load(p + v * kLanes, lanes[v]));
+    }
+    for (int v = 0; v < V; ++v) total[v] = Op::Join(total[v], sum[v]);
+  }
+  for (int v = 0; v < V; ++v) Store(acc + v * kLanes, total[v], lanes[v]);
+}
+
+template <typename Op>
+void ColumnsOf(const float* x, int64_t n, int64_t stride, int64_t columns, float* acc) {
+  int64_t at = 0;
+  for (; at + 3 * kLanes < columns; at += 4 * kLanes) ColumnBlock<Op, 4>(x + at, n, stride, acc + at, columns - at);
+  for (; at < columns; at += kLanes) ColumnBlock<Op, 1>(x + at, n, stride, acc + at, columns - at);
+}
+
+}  // namespace
+
+double ReduceRow(ReduceKind kind, const float* x, int64_t n) {
+  switch (kind) {
+    case ReduceKind::kSum: return RowOf<SumOf>(x, n);
+    case ReduceKind::kSumAbs: return RowOf<SumAbsOf>(x, n);
+    case ReduceKind::kSumSquare: return RowOf<SumSquareOf>(x, n);
+    case ReduceKind::kProd: return RowOf<ProdOf>(x, n);
+    case ReduceKind::kMax: return RowOf<MaxOf>(x, n);
+    case ReduceKind::kMin: return RowOf<MinOf>(x, n);
+  }
+  return 0;
+}
+
+void ReduceColumns(ReduceKind kind, const float* x, int64_t n, int64_t stride, int64_t columns, float* acc) {
+  switch (kind) {
+    case ReduceKind::kSum: return ColumnsOf<SumOf>(x, n, stride, columns, acc);
+    case ReduceKind::kSumAbs: return ColumnsOf<SumAbsOf>(x, n, stride, columns, acc);
+    case ReduceKind::kSumSquare: return ColumnsOf<SumSquareOf>(x, n, stride, columns, acc);
+    case ReduceKind::kProd: return ColumnsOf<ProdOf>(x, n, stride, columns, acc);
+    case ReduceKind::kMax: return ColumnsOf<MaxOf>(x, n, stride, columns, acc);
+    case ReduceKind::kMin: return ColumnsOf<MinOf>(x, n, stride, columns, acc);
+  }
+}
+
+double SumExp(const float* x, int64_t n, float max) {
+  const Vec shift = Broadcast(max);
+  const auto vec = [=](int64_t i) { return Exp(Load(x + i) - shift); };
+  const auto one = [=](int64_t i) {
+    float lanes[kLanes];
+    Store(lanes, Exp(Broadcast(x[i]) - shift));
+    return lanes[0];
+  };
+  return Fold<SumOf>(n, vec, one);
+}
+
+double SumSquaredDeviations(const float* x, int64_t n, float mean) {
+  const Vec shift = Broadcast(mean);
+  const auto vec = [=](int64_t i) { return Load(x + i) - shift; };
+  return Fold<SumSquareOf>(n, vec, [=](int64_t i) { return x[i] - mean; });
+}
+
+}  // namespace sardonyx::kernels::SDX_ISA
