@@ -1,0 +1,48 @@
+// ops/reduce_plan.cpp - merging the axes of a reduction.
+#include "ops/reduce_plan.h"
+
+#include "base/error.h"
+
+namespace sardonyx::ops {
+
+ReducePlan MakeReducePlan(Dims shape, const std::array<bool, ReducePlan::kMaxGroups>& is_reduced) {
+  if (shape.size() > ReducePlan::kMaxGroups) {
+    Fail(Code::kNotImplemented, "a reduction of rank ", shape.size(), ", at most ", ReducePlan::kMaxGroups);
+  }
+  struct Merged {
+    std::int64_t size, stride;
+    bool reduced;
+  };
+  std::array<Merged, ReducePlan::kMaxGroups> groups;  // from the last axis
+  std::size_t count = 0;
+  std::int64_t stride = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] != 1) {
+      if (count > 0 && groups[count - 1].reduced == is_reduced[i]) {
+        groups[count - 1].size *= shape[i];
+      } else {
+        groups[count++] = {shape[i], stride, is_reduced[i]};
+      }
+    }
+    stride *= shape[i];
+  }
+  ReducePlan plan;
+  std::size_t at = 0;
+  if (at < count && !groups[at].reduced) plan.inner = groups[at++].size;
+  if (at < count && groups[at].reduced) plan.n = groups[at++].size;
+  plan.reduced_total = plan.n;
+  for (std::size_t i = count; i-- > at;) {
+    const Merged& g = groups[i];
+    if (g.reduced) {
+      plan.reduced[plan.reduced_count++] = {g.size, g.stride};
+      plan.repeats *= g.size;
+      plan.reduced_total *= g.size;
+    } else {
+      plan.kept[plan.kept_count++] = {g.size, g.stride};
+      plan.outer *= g.size;
+    }
+  }
+  return plan;
+}
+
+}  // namespace sardonyx::ops
