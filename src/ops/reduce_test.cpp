@@ -88,7 +88,7 @@ TEST(Reduce, ReducesIntegersHalvesAndBools) {
   const Tensor ints = Tensor::Of<std::int64_t>({5, -2, 4}, Shape{3});
   EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"ReduceMean", 18, {ints}})[0]), (std::vector<std::int64_t>{2}));
   EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"ReduceL1", 18, {ints}})[0]), (std::vector<std::int64_t>{11}));
-  EXPECT_EQ(Elements<bool>(EvaluateOp({"ReduceMax", 20, {Tensor::Of<bool>({false, true}, Shape{2})}})[0])[0], true);
+  EXPECT_TRUE(*EvaluateOp({"ReduceMax", 20, {Tensor::Of<bool>({false, true}, Shape{2})}})[0].tensor().data<bool>());
   const Tensor halves = Tensor::Of<Half>({Half(1.5f), Half(2.5f)}, Shape{2});
   EXPECT_EQ(Elements<Half>(EvaluateOp({"ReduceSum", 13, {halves}})[0])[0], Half(4.0f));
   const Tensor doubles = Tensor::Of<double>({3, 4}, Shape{2});

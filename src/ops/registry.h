@@ -13,30 +13,40 @@ namespace sardonyx::ops {
 
 // The operator families, one word each: X(Unary) declares UnaryOps(), the table at the end of unary.cpp.
 #define SDX_OP_FAMILIES(X) \
-  X(Binary)      \
-  X(Cast)        \
-  X(Clip)        \
-  X(ConcatSplit) \
-  X(Constant)    \
-  X(ControlFlow) \
-  X(Expand)      \
-  X(Gather)      \
-  X(Identity)    \
-  X(Optional)    \
-  X(Pad)         \
-  X(Pow)         \
-  X(Reduce)      \
-  X(Resize)      \
-  X(Scan)        \
-  X(Scatter)     \
-  X(Sequence)    \
-  X(Shape)       \
-  X(Slice)       \
-  X(Softmax)     \
-  X(Transpose)   \
-  X(Unary)       \
-  X(UnaryTest)   \
-  X(Variadic)    \
+  X(BatchNorm)     \
+  X(Binary)        \
+  X(Cast)          \
+  X(Clip)          \
+  X(ConcatSplit)   \
+  X(Constant)      \
+  X(ControlFlow)   \
+  X(Conv)          \
+  X(ConvTranspose) \
+  X(Expand)        \
+  X(Gather)        \
+  X(Gemm)          \
+  X(GlobalPool)    \
+  X(Identity)      \
+  X(InstanceNorm)  \
+  X(LayerNorm)     \
+  X(MatMul)        \
+  X(Optional)      \
+  X(Pad)           \
+  X(Pool)          \
+  X(Pow)           \
+  X(Recurrent)     \
+  X(Reduce)        \
+  X(Resize)        \
+  X(Scan)          \
+  X(Scatter)       \
+  X(Sequence)      \
+  X(Shape)         \
+  X(Slice)         \
+  X(Softmax)       \
+  X(Transpose)     \
+  X(Unary)         \
+  X(UnaryTest)     \
+  X(Variadic)      \
   X(Where)
 
 #define SDX_DECLARE(Family) std::span<const OpDef> Family##Ops();

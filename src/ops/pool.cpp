@@ -1,0 +1,215 @@
+// ops/pool.cpp - MaxPool, AveragePool and LpPool: float by rows, other types and indices window by window.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/pool/pool_f32.h"
+#include "ops/infer_context.h"
+#include "ops/operands.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
+#include "ops/upgrade_context.h"
+#include "ops/window.h"
+
+namespace sardonyx::ops {
+namespace {
+
+enum class PoolKind : std::uint8_t { kMax, kAverage, kLp };
+
+struct PoolState {
+  PoolKind kind = PoolKind::kMax;
+  WindowAttributes window;
+  bool count_include_pad = false;
+  bool column_major = false;  // storage_order of the indices
+  double p = 2;
+};
+
+PoolState ReadPool(const AttributeReader& c, const Type& x) {
+  PoolState state;
+  state.kind = c.op_type() == "MaxPool" ? PoolKind::kMax : c.op_type() == "AveragePool" ? PoolKind::kAverage : PoolKind::kLp;
+  state.window = ReadWindow(c);
+  state.count_include_pad = c.Flag("count_include_pad");
+  state.column_major = c.Flag("storage_order");
+  state.p = static_cast<double>(c.Int("p", 2));
+  if (state.window.kernel.empty()) c.Fail(Code::kInvalidGraph, "expected an attribute kernel_shape, found none");
+  if (state.p <= 0) c.Fail(Code::kInvalidArgument, "expected p above 0, found ", state.p);
+  if (!x.has_rank) return state;
+  if (x.rank() < 3 || x.rank() > 5) {
+    c.Fail(x.rank() < 3 ? Code::kInvalidArgument : Code::kNotImplemented,
+           "expected an input of 1 to 3 spatial dimensions ([N, C, ...]), found ", x.ToText());
+  }
+  CheckWindowRank(c, state.window, x.rank() - 2);
+  return state;
+}
+
+void InferPool(InferContext& c) {
+  const Type& x = c.InputType(0);
+  const PoolState state = ReadPool(c, x);
+  if (!c.HasRank(0)) {
+    c.SetOutput(0, c.InputDType(0));
+    if (c.HasOutput(1)) c.SetOutput(1, DType::kInt64);
+    return;
+  }
+  std::vector<Dim> dims = {x.dims[0], x.dims[1]};
+  for (std::size_t i = 0; i + 2 < x.rank(); ++i) {
+    dims.push_back(WindowOutput(c, state.window, i, x.dims[2 + i], Dim(state.window.kernel[i])));
+  }
+  if (c.HasOutput(1)) c.SetOutput(1, DType::kInt64, dims);
+  c.SetOutput(0, c.InputDType(0), std::move(dims));
+}
+
+kernels::PoolShape MakePoolShape(KernelContext& c, const PoolState& state) {
+  const Dims x = c.Input(0).shape;
+  if (x.size() != state.window.kernel.size() + 2) {
+    Fail(Code::kInvalidArgument, "expected an input of rank ", state.window.kernel.size() + 2, ", found ", ToText(x));
+  }
+  const Window3 w = MakeWindow(state.window, x, c.Output(0).shape, Dims(state.window.kernel));
+  kernels::PoolShape p;
+  p.in = w.in, p.out = w.out, p.kernel = w.kernel, p.stride = w.stride, p.dilation = w.dilation;
+  p.pad_begin = w.pad_begin, p.pad_end = w.pad_end;
+  p.average = state.kind == PoolKind::kAverage;
+  p.count_include_pad = state.count_include_pad;
+  return p;
+}
+
+void RunFloat(KernelContext& c) {
+  const kernels::PoolShape shape = MakePoolShape(c, c.state<PoolState>());
+  if (c.Output(0).count == 0) return;
+  const std::int64_t planes = c.Input(0).dim(0) * c.Input(0).dim(1);
+  Operands io(c, DType::kFloat);
+  const std::size_t scratch = io.Add(kernels::PoolF32ScratchBytes(shape, planes));
+  io.Begin();
+  kernels::PoolF32(shape, planes, io.In<float>(0), io.Out<float>(0), c.parallel(), io.At(scratch));
+  io.End();
+}
+
+// Calls step(offset in the plane) for every element of the window of output (od, oh, ow) that lies in the input.
+template <typename Step>
+void ForEachTap(const kernels::PoolShape& p, std::int64_t od, std::int64_t oh, std::int64_t ow, Step step) {
+  for (std::int64_t kd = 0; kd < p.kernel[0]; ++kd) {
+    const std::int64_t d = od * p.stride[0] - p.pad_begin[0] + kd * p.dilation[0];
+    if (d < 0 || d >= p.in[0]) continue;
+    for (std::int64_t kh = 0; kh < p.kernel[1]; ++kh) {
+      const std::int64_t h = oh * p.stride[1] - p.pad_begin[1] + kh * p.dilation[1];
+      if (h < 0 || h >= p.in[1]) continue;
+      for (std::int64_t kw = 0; kw < p.kernel[2]; ++kw) {
+        const std::int64_t w = ow * p.stride[2] - p.pad_begin[2] + kw * p.dilation[2];
+        if (w >= 0 && w < p.in[2]) step((d * p.in[1] + h) * p.in[2] + w);
+      }
+    }
+  }
+}
+
+template <typename T>
+T MaxOf(const kernels::PoolShape& p, const T* x, std::int64_t od, std::int64_t oh, std::int64_t ow, std::int64_t* at) {
+  T best = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  *at = -1;
+  ForEachTap(p, od, oh, ow, [&](std::int64_t i) {
+    if (*at < 0 || x[i] > best || x[i] != x[i]) best = x[i], *at = i;
+  });
+  return best;
+}
+
+template <typename T>
+T AverageOf(const kernels::PoolShape& p, const T* x, std::int64_t od, std::int64_t oh, std::int64_t ow) {
+  T sum = 0;
+  ForEachTap(p, od, oh, ow, [&](std::int64_t i) { sum += x[i]; });
+  return sum / static_cast<T>(PoolTaps(p, 0, od) * PoolTaps(p, 1, oh) * PoolTaps(p, 2, ow));
+}
+
+template <typename T>
+T NormOf(const kernels::PoolShape& p, const T* x, std::int64_t od, std::int64_t oh, std::int64_t ow, double power) {
+  double sum = 0;
+  ForEachTap(p, od, oh, ow, [&](std::int64_t i) {
+    const double v = std::abs(static_cast<double>(x[i]));
+    sum += power == 1 ? v : power == 2 ? v * v : std::pow(v, power);
+  });
+  return static_cast<T>(power == 1 ? sum : power == 2 ? std::sqrt(sum) : std::pow(sum, 1 / power));
+}
+
+// The position of a maximum in the whole tensor; column-major: within its plane the first spatial axis runs fastest.
+std::int64_t IndexOf(const kernels::PoolShape& p, std::int64_t plane, std::int64_t at, bool column_major) {
+  const std::int64_t size = p.in[0] * p.in[1] * p.in[2];
+  if (at < 0) return -1;
+  if (!column_major) return plane * size + at;
+  const std::int64_t w = at % p.in[2], h = at / p.in[2] % p.in[1], d = at / (p.in[1] * p.in[2]);
+  return plane * size + d + p.in[0] * (h + p.in[1] * w);
+}
+
+template <typename T>
+void RunWindows(KernelContext& c) {
+  const auto& state = c.state<PoolState>();
+  const kernels::PoolShape p = MakePoolShape(c, state);
+  if (c.Output(0).count == 0) return;
+  Operands io(c, kDTypeOf<T>, 0, 2);
+  io.Begin();
+  std::int64_t* indices = c.HasOutput(1) ? c.Output(1).As<std::int64_t>() : nullptr;
+  const std::int64_t outputs = p.out[0] * p.out[1] * p.out[2], inputs = p.in[0] * p.in[1] * p.in[2];
+  const T* x = io.In<T>(0);
+  T* y = io.Out<T>(0);
+  c.parallel().For(c.Output(0).count, 1024, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t plane = i / outputs, out = i % outputs;
+      const std::int64_t od = out / (p.out[1] * p.out[2]), oh = out / p.out[2] % p.out[1], ow = out % p.out[2];
+      const T* from = x + plane * inputs;
+      if (state.kind == PoolKind::kMax) {
+        std::int64_t at = 0;
+        y[i] = MaxOf(p, from, od, oh, ow, &at);
+        if (indices != nullptr) indices[i] = IndexOf(p, plane, at, state.column_major);
+      } else if constexpr (std::is_floating_point_v<T>) {
+        y[i] = state.kind == PoolKind::kAverage ? AverageOf(p, from, od, oh, ow) : NormOf(p, from, od, oh, ow, state.p);
+      }
+    }
+  });
+  io.End();
+}
+
+Prepared PreparePool(PrepareContext& c) {
+  PoolState state = ReadPool(c, c.InputType(0));
+  switch (c.InputDType(0)) {
+    case DType::kDouble: return WithState(RunWindows<double>, std::move(state));
+    case DType::kInt8: return WithState(RunWindows<std::int8_t>, std::move(state));
+    case DType::kUInt8: return WithState(RunWindows<std::uint8_t>, std::move(state));
+    default: break;
+  }
+  const bool windows = c.HasOutput(1) || state.kind == PoolKind::kLp;
+  return WithState(windows ? RunWindows<float> : RunFloat, std::move(state));
+}
+
+// Version 1 of LpPool has p as a float of default 2.
+void UpgradeLpPool(UpgradeContext& c) {
+  if (c.version() != 1) return;
+  const auto p = c.Take("p");
+  if (!p || !std::holds_alternative<float>(*p)) return;
+  const float value = std::get<float>(*p);
+  if (value != std::floor(value)) {
+    c.attributes().Fail(Code::kNotImplemented, "a power p that is no integer: ", value);
+  }
+  c.SetAttribute("p", static_cast<std::int64_t>(value));
+}
+
+constexpr OpDef kPoolOps[] = {
+    {.name = "AveragePool",
+     .since = {1, 7, 10, 11, 19, 22},
+     .types = kIeeeFloats,
+     .infer = InferPool,
+     .prepare = PreparePool},
+    {.name = "LpPool",
+     .since = {1, 2, 11, 18, 22},
+     .types = kIeeeFloats,
+     .infer = InferPool,
+     .prepare = PreparePool,
+     .upgrade = UpgradeLpPool},
+    {.name = "MaxPool",
+     .since = {1, 8, 10, 11, 12, 22},
+     .types = kIeeeFloats | DTypeSet{DType::kInt8, DType::kUInt8},
+     .infer = InferPool,
+     .prepare = PreparePool},
+};
+
+}  // namespace
+
+std::span<const OpDef> PoolOps() { return kPoolOps; }
+
+}  // namespace sardonyx::ops
