@@ -25,6 +25,8 @@ namespace sardonyx::ops {
   X(Conv)            \
   X(ConvTranspose)   \
   X(Cumulative)      \
+  X(Det)             \
+  X(Einsum)          \
   X(Expand)          \
   X(Gather)          \
   X(Gemm)            \
@@ -32,6 +34,7 @@ namespace sardonyx::ops {
   X(Identity)        \
   X(InstanceNorm)    \
   X(LayerNorm)       \
+  X(Loss)            \
   X(MatMul)          \
   X(MaxUnpool)       \
   X(Optional)        \
@@ -51,6 +54,7 @@ namespace sardonyx::ops {
   X(Slice)           \
   X(Softmax)         \
   X(TopK)            \
+  X(Training)        \
   X(Transpose)       \
   X(Unary)           \
   X(UnaryTest)       \
