@@ -45,7 +45,7 @@ void Count(const Graph& graph, Totals& totals) {
     for (const Graph* subgraph : node.Subgraphs()) Count(*subgraph, totals);
   }
   for (const ValueInfo& value : graph.values) {
-    if (value.initializer == nullptr) continue;
+    if (value.initializer == nullptr || value.is_captured) continue;
     const Tensor& tensor = value.initializer->tensor;
     totals.parameters += tensor.count();
     totals.parameter_bytes += tensor.byte_size();

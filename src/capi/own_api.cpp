@@ -129,17 +129,28 @@ OrtStatusPtr ORT_API_CALL SessionPlacement(const OrtSession* session, OrtAllocat
   });
 }
 
+struct WeightBytes {
+  std::uint64_t copied = 0, mapped = 0;
+};
+
+void AddWeights(const Graph& graph, WeightBytes& bytes) {
+  for (const ValueInfo& value : graph.values) {
+    if (value.initializer == nullptr || value.is_captured) continue;
+    const Tensor& tensor = value.initializer->tensor;
+    const bool shared = tensor.buffer() != nullptr && tensor.buffer()->read_only();
+    (shared ? bytes.mapped : bytes.copied) += tensor.byte_size();
+  }
+  for (const NodeId id : graph.order) {
+    for (const Graph* body : graph.node(id).Subgraphs()) AddWeights(*body, bytes);
+  }
+}
+
 OrtStatusPtr ORT_API_CALL SessionMemoryInfo(const OrtSession* session, OrtAllocator* allocator, char** json) noexcept {
   return Guard([&] {
-    std::uint64_t copied = 0, mapped = 0;
-    for (const ValueInfo& value : Need(session, "session").session->model().graph.values) {
-      if (value.initializer == nullptr) continue;
-      const Tensor& tensor = value.initializer->tensor;
-      const bool shared = tensor.buffer() != nullptr && tensor.buffer()->read_only();
-      (shared ? mapped : copied) += tensor.byte_size();
-    }
     auto& result = Need(json, "json");
-    result = CopyText(allocator, Dump({{"weight_bytes", copied}, {"mapped_bytes", mapped}}));
+    WeightBytes bytes;
+    AddWeights(Need(session, "session").session->model().graph, bytes);
+    result = CopyText(allocator, Dump({{"weight_bytes", bytes.copied}, {"mapped_bytes", bytes.mapped}}));
   });
 }
 

@@ -163,12 +163,12 @@ def table_text(header):
     return out
 
 
-def wrap(lines):
+def wrap(lines, is_text):
     """Breaks lines beyond 120 columns at commas and blanks."""
     out = []
     for line in lines:
         indent = len(line) - len(line.lstrip())
-        lead = "  // " if line.lstrip().startswith("//") else " " * (indent + 4)
+        lead = "" if is_text else "  // " if line.lstrip().startswith("//") else " " * (indent + 4)
         while len(line) > 120:
             cut = max(line.rfind(", ", 0, 119) + 1, 0)
             if cut < 40:
@@ -408,6 +408,25 @@ def assertions():
     return out
 
 
+def coverage():
+    """docs/c_abi.md: which slots do their work. api_table.cpp is where that is decided."""
+    filled = set(re.findall(r"\bapi\.(\w+) =", (ROOT / "src/capi/api_table.cpp").read_text()))
+    out = ["# The C interface: what is there", "",
+           "Written by `tools/abi/generate.py` from `src/capi/api_table.cpp`; do not edit.", "",
+           f"`OrtGetApiBase()->GetApi(1 ... {API_VERSION})` answers one table, whose slots are those of ONNX Runtime "
+           f"{RELEASES[-1]}. A slot that is not done yet answers `ORT_NOT_IMPLEMENTED` with its name."]
+    for struct, table, where, _, about in TABLES:
+        names = [name for _, name, *_ in slots(table)]
+        done = [name for name in names if name in filled and struct == "OrtApi"]
+        out += ["", f"## {struct}", "", f"{about} {len(done)} of {len(names)} functions are there."]
+        if where == "training":
+            out[-1] += " `GetTrainingApi` answers NULL, as in every build of ONNX Runtime without training."
+        for title, list_of_names in (("There", done), ("Not there", [name for name in names if name not in done])):
+            if done and list_of_names:
+                out += ["", f"{title}: " + ", ".join(f"`{name}`" for name in list_of_names) + "."]
+    return out
+
+
 def files():
     ep_body = [*struct_text(True), *table_text("ep")]
     training = table_text("training")
@@ -422,6 +441,7 @@ def files():
         "src/capi/functions.h": functions_header(),
         "src/capi/not_implemented.inc": stub_tables(),
         "src/capi/exports.map": version_script(),
+        "docs/c_abi.md": coverage(),
         "src/capi/symbol_versions.cpp": symbol_versions(),
     }
 
@@ -436,7 +456,7 @@ def main():
     stale = []
     for name, lines in files().items():
         lines = [part for line in lines for part in line.split("\n")]
-        text = "\n".join(line.rstrip() for line in wrap(lines)).rstrip() + "\n"
+        text = "\n".join(line.rstrip() for line in wrap(lines, name.endswith(".md"))).rstrip() + "\n"
         path = ROOT / name
         if check:
             if not path.exists() or path.read_text() != text:
