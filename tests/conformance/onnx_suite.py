@@ -1,0 +1,109 @@
+"""The official suite (onnx.backend.test) on Sardonyx, case by case.
+
+usage: onnx_suite.py [--update] [--verbose] [NAME_PART ...]
+
+Prints each case that does not pass. --update writes not_passing.txt: the cases that are not implemented yet, with the reason.
+A case that fails otherwise never goes there.
+"""
+import collections
+import pathlib
+import re
+import sys
+import unittest
+
+import onnx
+import onnx.backend.base
+import onnx.backend.test.runner
+
+import sardonyx
+
+LIST = pathlib.Path(__file__).with_name("not_passing.txt")
+# NOT_IMPLEMENTED must say which operator, in which version, and for which type or variant.
+NAMED = re.compile(r"NOT_IMPLEMENTED : .*\[\w+\] .*: .*version \d+ .*is not implemented")
+
+_options = sardonyx.SessionOptions()
+_options.intra_op_num_threads = 1
+_options.log_severity_level = 3
+
+
+class Prepared(onnx.backend.base.BackendRep):
+    def __init__(self, model):
+        self.session = sardonyx.InferenceSession(model.SerializeToString(), _options)
+        self.names = [value.name for value in model.graph.input]
+
+    def run(self, inputs, **_kwargs):
+        # The suite gives inputs in the order of the graph, without those that have an initializer.
+        required = {port.name for port in self.session.get_inputs()}
+        names = [name for name in self.names if name in required] if len(inputs) < len(self.names) else self.names
+        return self.session.run(None, dict(zip(names, inputs, strict=False)))
+
+
+class SardonyxBackend(onnx.backend.base.Backend):
+    @classmethod
+    def supports_device(cls, device):
+        return device == "CPU"
+
+    @classmethod
+    def is_compatible(cls, model, device="CPU", **kwargs):  # noqa: ARG003  (every model is)
+        return True
+
+    @classmethod
+    def prepare(cls, model, device="CPU", **kwargs):  # noqa: ARG003
+        return Prepared(model)
+
+
+def cases():
+    """{name: a function that runs the case or raises}"""
+    runner = onnx.backend.test.runner.Runner(SardonyxBackend, __name__)
+    found = {}
+    for category, suite in runner.test_cases.items():
+        for name in unittest.defaultTestLoader.getTestCaseNames(suite):
+            if name.endswith("_cpu"):
+                found[f"{category.removeprefix('OnnxBackend').removesuffix('Test')}/{name.removesuffix('_cpu')}"] = (suite, name)
+    return found
+
+
+def run(suite, name):
+    """("passed" | "not implemented" | "failed", reason)"""
+    try:
+        getattr(suite(name), name)()
+    except unittest.SkipTest as skip:
+        return "failed", f"skipped: {skip}"
+    except sardonyx.NotImplemented as error:
+        return ("not implemented" if NAMED.search(str(error)) else "failed"), str(error)
+    except BaseException as error:  # noqa: BLE001  (whatever it is, the case failed)
+        return "failed", f"{type(error).__name__}: {error}"
+    return "passed", ""
+
+
+def expected():
+    """{name: reason} of the cases that are known not to be implemented."""
+    lines = LIST.read_text().splitlines() if LIST.exists() else []
+    return dict(line.split("\t", 1) for line in lines if line and not line.startswith("#"))
+
+
+def short(reason):
+    return " ".join(reason.split())[:300]
+
+
+def main(arguments):
+    update, parts = "--update" in arguments, [a for a in arguments if not a.startswith("--")]
+    counts, missing = collections.Counter(), {}
+    for name, case in cases().items():
+        if parts and not any(part in name for part in parts):
+            continue
+        outcome, reason = run(*case)
+        counts[outcome] += 1
+        if outcome == "not implemented":
+            missing[name] = short(reason)
+        if outcome == "failed" or (outcome != "passed" and "--verbose" in arguments):
+            print(f"{outcome}\t{name}\t{short(reason)}", flush=True)
+    print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['not implemented']} not implemented")
+    if update and not parts:
+        head = "# Cases of onnx.backend.test that need an operator, version or type that is not implemented. This file only shrinks.\n"
+        LIST.write_text(head + "".join(f"{name}\t{missing[name]}\n" for name in sorted(missing)))
+    return counts["failed"] != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
