@@ -81,8 +81,8 @@ void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<cons
   Scratch<Value> results(output_names.size());
   for (std::size_t i = 0; i < input_names.size(); ++i) {
     input_indices[i] = InputIndex(session, i, &Need(input_names[i], "input_names[i]"));
-    input_values[i] = AsValue(&Need(inputs[i], "inputs[i]"));
-    CheckHost(*input_values[i], input_names[i]);
+    input_values[i] = inputs[i] != nullptr ? AsValue(inputs[i]) : nullptr;  // nothing: for an input of optional type
+    if (input_values[i] != nullptr) CheckHost(*input_values[i], input_names[i]);
   }
   for (std::size_t i = 0; i < output_names.size(); ++i) {
     output_indices[i] = OutputIndex(session, i, &Need(output_names[i], "output_names[i]"));

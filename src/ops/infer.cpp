@@ -108,6 +108,12 @@ class GraphInference {
     }
   }
 
+  static bool IsKnown(const Type& type) {
+    if (type.is_none()) return false;
+    if (type.kind == TypeKind::kTensor || type.kind == TypeKind::kSparseTensor) return type.dtype != DType::kUndefined;
+    return type.element != nullptr && IsKnown(*type.element);
+  }
+
   // Element types against the schema of the author's version: each allowed, and one type for each type parameter.
   void CheckTypes(const Node& node) const {
     if (node.since_version == 0) return;
@@ -118,8 +124,10 @@ class GraphInference {
       const FormalParam* param = schema->Input(i);
       if (param == nullptr || node.inputs[i] == kNoValue) continue;
       const ValueInfo& value = graph_.value(node.inputs[i]);
-      if (value.type.is_none() || (value.type.is_tensor() && value.type.dtype == DType::kUndefined)) continue;
-      if (!param->types().Contains(value.type)) {
+      if (!IsKnown(value.type)) continue;
+      // The content of an optional may stand where its element is wanted: ONNX Runtime unwraps it, and exporters rely on that.
+      const bool unwrapped = value.type.kind == TypeKind::kOptional && param->types().Contains(*value.type.element);
+      if (!param->types().Contains(value.type) && !unwrapped) {
         FailAt(node, Code::kInvalidGraph, "input ", i, " ('", param->name(), "'): expected ", param->types().ToText(),
                ", found ", value.type.ToText(), " ('", value.name, "')");
       }

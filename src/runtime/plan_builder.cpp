@@ -19,6 +19,11 @@ Type WithoutSymbols(Type type) {
   return type;
 }
 
+Type WithoutShape(const Type& type) {
+  if (!type.is_tensor()) return WithoutSymbols(type);
+  return Type::TensorOf(type.dtype);
+}
+
 bool IsStatic(const Type& type) { return type.is_tensor() && type.dtype != DType::kUndefined && type.HasStaticShape(); }
 
 }  // namespace
@@ -34,7 +39,8 @@ std::shared_ptr<Plan> PlanBuilder::Build() {
   input_of_.assign(slots, -1);
   for (std::size_t i = 0; i < slots; ++i) {
     const SlotInfo& info = program_.slots()[i];
-    facts_[i].type = WithoutSymbols(info.type);
+    // A declared shape is a claim; a plan rests on what inference says for this run's inputs.
+    facts_[i].type = info.producer >= 0 ? WithoutShape(info.type) : WithoutSymbols(info.type);
     if (info.constant == nullptr) continue;
     facts_[i] = {Type::TensorOf(info.constant->dtype(), info.constant->shape()), *info.constant, true};
   }

@@ -39,6 +39,15 @@ void AllocateDynamic(Slot& slot, DType dtype, Dims shape) {
   ShowTensor(slot);
 }
 
+static void CopyTensor(const TensorRef& from, void* to) {
+  if (from.count == 0) return;
+  if (IsString(from.dtype)) {
+    std::copy_n(from.As<std::string>(), from.count, static_cast<std::string*>(to));
+  } else {
+    std::memcpy(to, from.data, from.byte_size());
+  }
+}
+
 // What a kernel asks its executor for.
 struct RunStateHost {
   static RunState& Self(ops::KernelContext& c) { return *static_cast<RunState*>(c.executor()); }
@@ -56,8 +65,17 @@ struct RunStateHost {
   }
   static void SetOutput(ops::KernelContext& c, std::size_t i, Value value) {
     Slot& slot = *c.outputs()[i];
-    slot.value = std::move(value);
-    ShowTensor(slot);
+    RunState& self = Self(c);
+    const Place place = self.plan_->slots[self.program_.steps()[c.step()].outputs[i]].place;
+    if (place == Place::kLate) {
+      slot.value = std::move(value);
+      return ShowTensor(slot);
+    }
+    // Planned memory has readers that know its address: the contents move in.
+    if (!value.is_tensor() || value.tensor().dtype() != slot.ref.dtype || !Shape::Equal(value.tensor().shape(), slot.ref.shape)) {
+      Fail(Code::kFail, "output ", i, ": planned as ", Name(slot.ref.dtype), ToText(slot.ref.shape), ", computed as ", value.KindName());
+    }
+    CopyTensor(RefOf(value.tensor()), slot.ref.data);
   }
   static void RunSubgraph(ops::KernelContext& c, std::size_t body, std::span<const Value> inputs,
                           std::span<Value> outputs) {
@@ -377,15 +395,6 @@ void RunState::RunIf(const Step& step, const PlannedStep& planned) {
     }
   }
   RunBody(static_cast<std::size_t>(planned.step), static_cast<std::size_t>(branch), {}, targets, planned.body);
-}
-
-static void CopyTensor(const TensorRef& from, void* to) {
-  if (from.count == 0) return;
-  if (IsString(from.dtype)) {
-    std::copy_n(from.As<std::string>(), from.count, static_cast<std::string*>(to));
-  } else {
-    std::memcpy(to, from.data, from.byte_size());
-  }
 }
 
 void RunState::Deliver(std::span<const OutputTarget> targets) {

@@ -170,6 +170,7 @@ void Session::CheckInput(const Port& port, const Value& value) const {
   const auto fail = [&](const auto&... parts) {
     Fail(Code::kInvalidArgument, "input '", port.name, "': expected ", type.ToText(), ", found ", parts...);
   };
+  if (!value.has_value() && type.kind != TypeKind::kOptional) return fail("nothing (NULL)");
   switch (type.kind) {
     case TypeKind::kTensor: {
       if (!value.is_tensor()) return fail("a ", value.KindName());
