@@ -275,7 +275,7 @@ void Printer::PrintSignature(const Graph& graph, bool types) {
 void Printer::PrintInner(const Graph& graph) {
   std::vector<Item> items;
   for (const ValueInfo& value : graph.values) {
-    if (!value.initializer || (value.is_input && HasDefaultHere(value))) continue;
+    if (!value.initializer || value.is_captured || (value.is_input && HasDefaultHere(value))) continue;
     const Tensor& tensor = value.initializer->tensor;
     Item& item = items.emplace_back();
     item.text = TensorTypeText(tensor) + " " + NameText(value.name);

@@ -44,7 +44,7 @@ void GraphWriter::WriteGraph(Writer graph, const Graph& from, bool is_main) {
 
 void GraphWriter::WriteInitializers(Writer& graph, const Graph& from) {
   for (const ValueInfo& value : from.values)
-    if (value.initializer) WriteInitializer(graph, value);
+    if (value.initializer && !value.is_captured) WriteInitializer(graph, value);
 }
 
 void GraphWriter::WriteFunction(Writer function, const Function& from) {

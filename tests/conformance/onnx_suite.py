@@ -52,9 +52,21 @@ class SardonyxBackend(onnx.backend.base.Backend):
         return Prepared(model)
 
 
+class Runner(onnx.backend.test.runner.Runner):
+    @classmethod
+    def assert_similar_outputs(cls, ref_outputs, outputs, rtol, atol, model_dir=None):
+        """The suite's comparison, which fails on sequences of scalars: their items are compared as outputs are."""
+        assert len(ref_outputs) == len(outputs), f"{len(outputs)} outputs instead of {len(ref_outputs)}"
+        for want, got in zip(ref_outputs, outputs, strict=True):
+            if isinstance(got, list) and isinstance(want, list):
+                cls.assert_similar_outputs(want, got, rtol, atol, model_dir)
+            else:
+                super().assert_similar_outputs([want], [got], rtol, atol, model_dir)
+
+
 def cases():
     """{name: a function that runs the case or raises}"""
-    runner = onnx.backend.test.runner.Runner(SardonyxBackend, __name__)
+    runner = Runner(SardonyxBackend, __name__)
     found = {}
     for category, suite in runner.test_cases.items():
         for name in unittest.defaultTestLoader.getTestCaseNames(suite):

@@ -8,6 +8,10 @@ import numpy as np
 from sardonyx import _core
 from sardonyx.options import RunOptions, SessionOptions
 
+# ONNX's TensorProto.DataType and the C interface number the three newest types differently.
+_FROM_ONNX = {24: 26, 25: 24, 26: 25}
+_TO_ONNX = {ours: onnx for onnx, ours in _FROM_ONNX.items()}
+
 _TENSOR, _SEQUENCE, _MAP, _SPARSE = 1, 2, 3, 5  # ONNXType
 
 
@@ -257,6 +261,16 @@ class OrtDevice:
         return 0
 
 
+def _element_type(given):
+    """The C interface's number for a TensorProto.DataType number or a dtype."""
+    if isinstance(given, int):
+        return _FROM_ONNX.get(given, given)
+    number = _core.element_type_of(np.dtype(given))
+    if number == 0:
+        raise ValueError(f"no ONNX element type for {given!r}")
+    return number
+
+
 def _require_host(device_type):
     if device_type not in ("cpu", "CPU"):
         raise NotImplementedError(f"device '{device_type}' is not implemented in Sardonyx; there is 'cpu'")
@@ -278,15 +292,12 @@ class OrtValue:
     @classmethod
     def ortvalue_from_numpy_with_onnx_type(cls, data, /, onnx_element_type):
         """The array's bytes as elements of an ONNX type that NumPy lacks (bfloat16 in uint16, float8 in uint8 ...)."""
-        return cls(_core.ValueHandle.from_array_with_type(np.asarray(data), int(onnx_element_type)), data)
+        return cls(_core.ValueHandle.from_array_with_type(np.asarray(data), _element_type(onnx_element_type)), data)
 
     @classmethod
     def ortvalue_from_shape_and_type(cls, shape, element_type, /, device_type="cpu", device_id=0, vendor_id=-1):  # noqa: ARG003
         _require_host(device_type)
-        number = element_type if isinstance(element_type, int) else _core.element_type_of(np.dtype(element_type))
-        if number == 0:
-            raise ValueError(f"no ONNX element type for {element_type!r}")
-        return cls(_core.ValueHandle.empty(list(shape), number))
+        return cls(_core.ValueHandle.empty(list(shape), _element_type(element_type)))
 
     def numpy(self):
         """A copy as NumPy array (list, dict for sequences and maps)."""
@@ -300,12 +311,14 @@ class OrtValue:
         return self._handle.shape()
 
     def element_type(self):
-        return self._handle.element_type()
+        """The number of ONNX's TensorProto.DataType."""
+        number = self._handle.element_type()
+        return _TO_ONNX.get(number, number)
 
     def data_type(self):
         kind = self._handle.kind()
         if kind == _TENSOR:
-            return f"tensor({_core.element_type_name(self.element_type())})"
+            return f"tensor({_core.element_type_name(self._handle.element_type())})"
         return {_SEQUENCE: "seq", _MAP: "map", _SPARSE: "sparse_tensor"}.get(kind, "unknown")
 
     def data_ptr(self):
@@ -403,7 +416,7 @@ def _value_at(element_type, shape, buffer_ptr):
     import ctypes
     import math
 
-    number = element_type if isinstance(element_type, int) else _core.element_type_of(np.dtype(element_type))
+    number = _element_type(element_type)
     dtype = np.dtype(_core.numpy_dtype(number))
     count = math.prod(shape)
     memory = (ctypes.c_uint8 * (count * dtype.itemsize)).from_address(buffer_ptr)

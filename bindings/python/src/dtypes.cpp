@@ -38,9 +38,9 @@ constexpr std::array<Row, 27> kRows = {{
     {"uint4", "uint4", true},
     {"int4", "int4", true},
     {"float4e2m1", "float4_e2m1fn", true},
-    {"float8e8m0", "float8_e8m0fnu", true},
     {"uint2", "uint2", true},
     {"int2", "int2", true},
+    {"float8e8m0", "float8_e8m0fnu", true},
 }};
 
 // Made once; kept for the life of the process, as the module is.
