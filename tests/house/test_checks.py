@@ -119,6 +119,16 @@ def test_isa_symbols_allow_highway_targets_that_no_two_isas_share(tmp_path):
     assert "hwy::N_AVX2 is compiled for both avx2 and avx512" in check_isa_symbols.check(isas)[0]
 
 
+def test_isa_symbols_know_which_functions_of_highway_are_constants(monkeypatch):
+    constants = ["hwy::detail::Relations<float>::Unsigned hwy::SignMask<float>()",
+                 "hwy::SizeTag<hwy::detail::Relations<float>::is_float?(512) : (1024)> hwy::IsFloatTag<float>()"]
+    work = ["void hwy::CopyBytes<8ul>(void const*, void*)", "hwy::Abort(char const*, int, char const*, ...)"]
+    monkeypatch.setattr(check_isa_symbols, "defined", lambda objects: [("x.o", name) for name in objects])
+    assert check_isa_symbols.check({"avx2": constants}) == []
+    assert len(check_isa_symbols.check({"avx2": work})) == len(work)
+    assert check_isa_symbols.highway_target("_ZN3hwy6N_AVX26detail21FixConversionOverflow") == "N_AVX2"
+
+
 # ---- static initialisers ----
 
 
