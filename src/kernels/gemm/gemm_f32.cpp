@@ -20,6 +20,7 @@ constexpr int64_t kAliasPadding = 16;
 constexpr int64_t kAliasRows = 8;  // copying such an A pays from this size of the product on
 constexpr int64_t kAliasColumns = 128;
 constexpr int64_t kGemvColumns = 1024;  // columns of B that one pass of the matrix-vector path covers
+constexpr int64_t kDotLength = 64;      // shorter sums of several rows are faster on tiles
 constexpr int64_t kDotRows = 4;         // at most so many rows of A go through dot products when B is transposed
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -77,7 +78,8 @@ Path ChoosePath(const GemmF32Args& g) {
   if (g.n == 1 && contiguous_b && unit_c && !g.trans_a) return Path::kColumn;
   if (g.m == 1 && !g.trans_b) return Path::kGemv;
   const bool contiguous_a = !g.trans_a || (g.m == 1 && g.lda == 1);
-  return g.m <= kDotRows && g.trans_b && contiguous_a ? Path::kDots : Path::kTiles;
+  const bool few_rows = g.m == 1 || (g.m <= kDotRows && g.k >= kDotLength);
+  return few_rows && g.trans_b && contiguous_a ? Path::kDots : Path::kTiles;
 }
 
 Plan MakePlan(const GemmF32Args& g, int64_t threads) {

@@ -100,7 +100,7 @@ TEST(GemmF32, TransposedOperands) {
   for (const TileF32Set* set : Sets())
     for (const int64_t m : {1, 3, 5, 30})
       for (const int64_t n : {1, 5, 32, 50})
-        for (const int64_t k : {1, 4, 33, 70})
+        for (const int64_t k : {1, 4, 33, 70, 96})
           for (const int flags : {1, 2, 3, 6, 7})
             Check({m, n, k, (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0}, *set, serial);
 }

@@ -34,27 +34,31 @@ void PackTransposed(int64_t k, int64_t columns, const float* b, ptrdiff_t ldb, f
     for (int64_t j = 0; j < kPanel; ++j) panel[i * kPanel + j] = j < columns ? b[j * ldb + i] : 0;
 }
 
-// R rows of B against a: sums[r] = a . b[r]. Two chains per row hide the latency of the FMA.
-template <int R>
-void DotRows(int64_t k, const float* a, const float* b, ptrdiff_t ldb, float* sums) {
-  Vec acc[R][2];
-  for (ptrdiff_t r = 0; r < R; ++r) acc[r][0] = acc[r][1] = Broadcast(0);
+// Rows of B against a: sums[r] = a . b[r] for r < rows <= 4; the rows from `rows` on repeat the last. Two chains per
+// row hide the latency of the FMA.
+void DotRows(int64_t k, int64_t rows, const float* a, const float* b, ptrdiff_t ldb, float* sums) {
+  const float* row[4];
+  for (ptrdiff_t r = 0; r < 4; ++r) row[r] = b + (r < rows ? r : rows - 1) * ldb;
+  Vec acc[4][2];
+#pragma GCC unroll 4
+  for (ptrdiff_t r = 0; r < 4; ++r) acc[r][0] = acc[r][1] = Broadcast(0);
   int64_t i = 0;
   for (; i + 2 * kLanes <= k; i += 2 * kLanes) {
     const Vec a0 = Load(a + i), a1 = Load(a + i + kLanes);
 #pragma GCC unroll 4
-    for (ptrdiff_t r = 0; r < R; ++r) {
-      acc[r][0] += a0 * Load(b + r * ldb + i);
-      acc[r][1] += a1 * Load(b + r * ldb + i + kLanes);
+    for (ptrdiff_t r = 0; r < 4; ++r) {
+      acc[r][0] += a0 * Load(row[r] + i);
+      acc[r][1] += a1 * Load(row[r] + i + kLanes);
     }
   }
   for (; i < k; i += kLanes) {
     const Lanes lanes = FirstLanes(k - i);
     const Vec a0 = Load(a + i, lanes);
 #pragma GCC unroll 4
-    for (ptrdiff_t r = 0; r < R; ++r) acc[r][0] += a0 * Load(b + r * ldb + i, lanes);
+    for (ptrdiff_t r = 0; r < 4; ++r) acc[r][0] += a0 * Load(row[r] + i, lanes);
   }
-  for (ptrdiff_t r = 0; r < R; ++r) sums[r] = Sum(acc[r][0] + acc[r][1]);
+  const Quad all = SumLanes(acc[0][0] + acc[0][1], acc[1][0] + acc[1][1], acc[2][0] + acc[2][1], acc[3][0] + acc[3][1]);
+  std::memcpy(sums, &all, static_cast<std::size_t>(rows) * sizeof(float));
 }
 
 // sums[j] += R rows of B, j < n
@@ -137,9 +141,7 @@ void Gemv(int64_t k, int64_t n, const float* a, ptrdiff_t a_stride, const float*
 }
 
 void Dots(int64_t k, int64_t n, const float* a, const float* b, ptrdiff_t ldb, float* sums) {
-  int64_t j = 0;
-  for (; j + 4 <= n; j += 4) DotRows<4>(k, a, b + j * ldb, ldb, sums + j);
-  for (; j < n; ++j) DotRows<1>(k, a, b + j * ldb, ldb, sums + j);
+  for (int64_t j = 0; j < n; j += 4) DotRows(k, n - j < 4 ? n - j : 4, a, b + j * ldb, ldb, sums + j);
 }
 
 // Sixteen columns at a time: whole cache lines of src are read, and sixteen lines of dst stay open.

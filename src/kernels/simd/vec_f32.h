@@ -16,6 +16,7 @@ namespace sardonyx::kernels::SDX_ISA {
 
 using std::int64_t;
 using std::ptrdiff_t;
+using Quad = float __attribute__((vector_size(16)));
 
 #if defined(__AVX512F__)
 
@@ -38,6 +39,11 @@ inline Vec Min(Vec bound, Vec x) { return _mm512_maskz_min_ps(0xFFFF, bound, x);
 inline Vec Sqrt(Vec x) { return _mm512_maskz_sqrt_ps(0xFFFF, x); }
 inline Vec Evens(Vec a, Vec b) {  // the elements 0, 2, 4, ... of a followed by b
   return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+}
+// The sum of the quarters of a vector.
+inline Quad FoldToQuad(Vec v) {
+  return (__builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7)) +
+         (__builtin_shufflevector(v, v, 8, 9, 10, 11) + __builtin_shufflevector(v, v, 12, 13, 14, 15));
 }
 
 #elif defined(__AVX2__)
@@ -71,6 +77,9 @@ inline Vec Max(Vec bound, Vec x) { return _mm256_max_ps(bound, x); }
 inline Vec Min(Vec bound, Vec x) { return _mm256_min_ps(bound, x); }
 inline Vec Sqrt(Vec x) { return _mm256_sqrt_ps(x); }
 inline Vec Evens(Vec a, Vec b) { return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14); }
+inline Quad FoldToQuad(Vec v) {
+  return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+}
 
 #else
 
@@ -106,31 +115,40 @@ inline Vec Sqrt(Vec x) {
   return x;
 }
 inline Vec Evens(Vec a, Vec b) { return __builtin_shufflevector(a, b, 0, 2, 4, 6); }
+inline Quad FoldToQuad(Vec v) { return v; }
 
 #endif
 
 inline float Sum(Vec v) {
-  float lanes[kLanes];
-  Store(lanes, v);
-  for (ptrdiff_t width = kLanes / 2; width > 0; width /= 2)
-    for (ptrdiff_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
-  return lanes[0];
+  const Quad q = FoldToQuad(v);
+  return (q[0] + q[2]) + (q[1] + q[3]);
+}
+
+inline void Transpose(Quad (&r)[4]) {
+  const Quad a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
+  const Quad c = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+  r[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+  r[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+  r[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
+  r[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+}
+
+// The sums of the lanes of four vectors.
+inline Quad SumLanes(Vec a, Vec b, Vec c, Vec d) {
+  Quad r[4] = {FoldToQuad(a), FoldToQuad(b), FoldToQuad(c), FoldToQuad(d)};
+  Transpose(r);
+  return (r[0] + r[1]) + (r[2] + r[3]);
 }
 
 // Tells the cache to fetch the line of p into level 2.
 inline void Prefetch(const char* p) { __builtin_prefetch(p, 0, 2); }
 
-using Quad = float __attribute__((vector_size(16)));
-
 // dst[c * dst_stride + r] = src[r * src_stride + c] for r and c in 0..3.
 inline void Transpose4x4(const float* src, ptrdiff_t src_stride, float* dst, ptrdiff_t dst_stride) {
   Quad r[4];
-  for (int i = 0; i < 4; ++i) std::memcpy(&r[i], src + i * src_stride, sizeof(Quad));
-  const Quad a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
-  const Quad c = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-  const Quad t[4] = {__builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7),
-                     __builtin_shufflevector(c, d, 0, 1, 4, 5), __builtin_shufflevector(c, d, 2, 3, 6, 7)};
-  for (int i = 0; i < 4; ++i) std::memcpy(dst + i * dst_stride, &t[i], sizeof(Quad));
+  for (ptrdiff_t i = 0; i < 4; ++i) std::memcpy(&r[i], src + i * src_stride, sizeof(Quad));
+  Transpose(r);
+  for (ptrdiff_t i = 0; i < 4; ++i) std::memcpy(dst + i * dst_stride, &r[i], sizeof(Quad));
 }
 
 }  // namespace sardonyx::kernels::SDX_ISA
