@@ -57,7 +57,7 @@ std::int64_t GetInteger(const Tensor& tensor, std::int64_t index) {
   std::int64_t value = 0;
   const bool known = VisitDType<bool, std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t,
                                 std::int32_t, std::uint64_t, std::int64_t>(
-      tensor.dtype(), [&]<typename T>() { value = static_cast<std::int64_t>(tensor.data<T>()[index]); });
+      tensor.dtype(), [&]<typename T>() { value = std::int64_t{1} * tensor.data<T>()[index]; });
   if (!known) FailType(tensor);
   return value;
 }
