@@ -21,7 +21,7 @@ constexpr Label kNodeLabel = {NodeField::kName, NodeField::kOpType};
 constexpr Label kValueLabel = {ValueInfoField::kName};
 constexpr Label kTensorLabel = {TensorField::kName};
 
-std::string StandardDomain(std::string domain) { return domain == "ai.onnx" ? std::string() : domain; }
+std::string StandardDomain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
 }  // namespace
 
