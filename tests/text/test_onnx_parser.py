@@ -23,7 +23,8 @@ TEXTS = {
 lines # no comment", metadata_props: ["k": "v", "": ""]> g () => () {}''',
     "types": HEADER + '''"main/graph" (float[batch,"seq + 1",?,3] x, float[] any, float scalar,
         int64[2] default = {1, -2}, seq(float[2]) s, map(string, float[]) m, optional(seq(float[])) o,
-        sparse_tensor(float[2,2]) sp, float "float") => (float[N] y) <float[N] t, float[K,2] "a b"> { t = Neg(x) "a b" = Abs(t) y = Exp("a b") }''',
+        sparse_tensor(float[2,2]) sp, float "float") => (float[N] y)
+        <float[N] t, float[K,2] "a b"> { t = Neg(x) "a b" = Abs(t) y = Exp("a b") }''',
     "numbers": HEADER + "g () => () <" + ", ".join(f'{t}[2] "w/{t}" = {{1, 0}}' for t in NUMBER_TYPES) + "> {}",
     "tensors": HEADER + r'''g () => () <string[2] s = {"a\"b\\c", "größe
 new line"}, complex64[1] c = {1, -2.5}, complex128[1] c2 = {1, 2}, int4[3] i4 = {33, 3}, uint4[2] u4 = {255},
