@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include "kernels/recurrent/cell_f32.h"
 #include "ops/recurrent_activation.h"
 
 namespace sardonyx::ops {
@@ -23,6 +25,17 @@ struct CellStep {
   bool input_forget = false;           // LSTM: f = 1 - i
 };
 
+// True if the vector kernels do this step: f sigmoid, the others tanh, nothing clipped.
+template <typename T>
+bool IsPlain(const CellStep<T>& s, std::size_t activations) {
+  if (!std::is_same_v<T, float> || s.clip > 0 || s.peephole != nullptr || s.input_forget) return false;
+  for (std::size_t i = 0; i < activations; ++i) {
+    const RecurrentFunction usual = i == 0 ? RecurrentFunction::kSigmoid : RecurrentFunction::kTanh;
+    if (s.activations[i].function != usual) return false;
+  }
+  return true;
+}
+
 template <typename T>
 void RnnStep(const CellStep<T>& s) {
   for (std::int64_t i = 0; i < s.hidden; ++i) s.h[i] = s.gates[i] + s.recurrent[i];
@@ -33,6 +46,9 @@ void RnnStep(const CellStep<T>& s) {
 template <typename T>
 void LstmStep(const CellStep<T>& s) {
   const std::int64_t n = s.hidden;
+  if constexpr (std::is_same_v<T, float>) {
+    if (IsPlain(s, 3)) return kernels::CellF32().lstm(n, s.gates, s.recurrent, s.c, s.h);
+  }
   T *in = s.gates, *out = in + n, *forget = out + n, *cell = forget + n, *state = s.recurrent;
   for (std::int64_t i = 0; i < 4 * n; ++i) s.gates[i] += s.recurrent[i];
   if (s.peephole != nullptr) {
@@ -58,6 +74,9 @@ void LstmStep(const CellStep<T>& s) {
 template <typename T>
 void GruGates(const CellStep<T>& s) {
   const std::int64_t n = s.hidden;
+  if constexpr (std::is_same_v<T, float>) {
+    if (IsPlain(s, 2)) return kernels::CellF32().gru_gates(n, s.gates, s.recurrent, s.h, s.reset_hidden);
+  }
   for (std::int64_t i = 0; i < 2 * n; ++i) s.gates[i] += s.recurrent[i];
   ActivateRow(s.activations[0], s.clip, s.gates, 2 * n);
   for (std::int64_t i = 0; s.reset_hidden != nullptr && i < n; ++i) s.reset_hidden[i] = s.gates[n + i] * s.h[i];
@@ -67,6 +86,11 @@ void GruGates(const CellStep<T>& s) {
 template <typename T>
 void GruState(const CellStep<T>& s, bool linear_before_reset) {
   const std::int64_t n = s.hidden;
+  if constexpr (std::is_same_v<T, float>) {
+    if (IsPlain(s, 2)) {
+      return kernels::CellF32().gru_state(n, s.gates, s.recurrent + 2 * n, s.recurrent_bias, linear_before_reset, s.h);
+    }
+  }
   T *update = s.gates, *reset = s.gates + n, *candidate = s.gates + 2 * n;
   const T* product = s.recurrent + 2 * n;
   for (std::int64_t i = 0; i < n; ++i) {
