@@ -19,8 +19,14 @@ constexpr bool kStoredAs = std::is_same_v<T, float> ? !std::is_integral_v<Stored
 
 constexpr std::size_t kMaxOperands = EinsumEquation::kMaxOperands;
 
+std::string ReadEquation(const AttributeReader& c) {
+  std::string text = c.String("equation");
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  return text;
+}
+
 void InferEinsum(InferContext& c) {
-  const std::string& text = c.String("equation");
+  const std::string text = ReadEquation(c);
   std::vector<std::size_t> ranks;
   for (std::size_t i = 0; i < c.InputCount(); ++i) {
     if (!c.HasRank(i)) return c.SetOutput(0, c.InputDType(0));
@@ -261,7 +267,7 @@ void RunEinsum(KernelContext& c) {
 }
 
 Prepared PrepareEinsum(PrepareContext& c) {
-  EinsumState state = {c.String("equation")};
+  EinsumState state = {ReadEquation(c)};
   switch (c.InputDType(0)) {
     case DType::kFloat:
     case DType::kFloat16:

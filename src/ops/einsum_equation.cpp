@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <vector>
 
 #include "base/error.h"
 
@@ -63,15 +62,11 @@ void EinsumTerm::Append(int label) {
 bool EinsumTerm::Has(int label) const { return std::find(labels.begin(), labels.begin() + rank, label) != labels.begin() + rank; }
 
 EinsumEquation ParseEinsum(std::string_view text, std::span<const std::size_t> ranks) {
-  std::string packed;
-  for (const char c : text) {
-    if (c != ' ') packed.push_back(c);
-  }
-  const std::size_t arrow = packed.find("->");
-  const std::string_view all = packed, left = all.substr(0, arrow);
+  const std::size_t arrow = text.find("->");
+  const std::string_view left = text.substr(0, arrow);
   EinsumEquation e;
   int ellipsis = 0;
-  for (std::size_t begin = 0;; ) {
+  for (std::size_t begin = 0;;) {
     const std::size_t comma = std::min(left.find(',', begin), left.size());
     if (e.count == ranks.size() || e.count == EinsumEquation::kMaxOperands) {
       Fail(ranks.size() > EinsumEquation::kMaxOperands ? Code::kNotImplemented : Code::kInvalidArgument,
@@ -93,8 +88,8 @@ EinsumEquation ParseEinsum(std::string_view text, std::span<const std::size_t> r
     Fail(Code::kInvalidArgument, "expected an equation of ", ranks.size(), " operands, found '", text, "'");
   }
   int found = -1;
-  e.output = arrow == std::string::npos ? ImpliedOutput(e, ellipsis)
-                                        : ParseTerm(text, all.substr(arrow + 2), ellipsis, 0, &found);
+  e.output = arrow == std::string_view::npos ? ImpliedOutput(e, ellipsis)
+                                        : ParseTerm(text, text.substr(arrow + 2), ellipsis, 0, &found);
   for (std::size_t i = 0; i < e.output.rank; ++i) {
     bool known = false;
     for (std::size_t k = 0; k < e.count; ++k) known |= e.operands[k].Has(e.output.labels[i]);

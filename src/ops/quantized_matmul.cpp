@@ -28,6 +28,27 @@ void InferQLinear(InferContext& c) {
   c.SetOutput(0, dtype, MatMulDims(c, c.InputDims(0), c.InputDims(3)));
 }
 
+// Constant B of rank 2, packed once (its zero points stay inputs); undefined if B is none.
+struct QuantizedState {
+  Tensor packed;
+  Shape b;
+  bool b_signed = false;
+};
+
+QuantizedState PackB(PrepareContext& c, std::size_t input) {
+  QuantizedState state;
+  const Tensor* b = c.Constant(input);
+  if (b == nullptr || b->shape().rank() != 2 || b->count() == 0 || !kInt8s.Has(b->dtype())) return state;
+  Serial serial;
+  const std::int64_t k = b->shape()[0], n = b->shape()[1];
+  state.b = b->shape();
+  state.b_signed = b->dtype() == DType::kInt8;
+  state.packed = Tensor(DType::kUInt8, Shape{static_cast<std::int64_t>(kernels::GemmInt8PackedBytes(k, n))});
+  kernels::PackGemmInt8B(k, n, b->raw(), n, state.b_signed, state.packed.raw(), serial);
+  c.MarkPacked(input);
+  return state;
+}
+
 // The product of 8-bit inputs `a` and `b` with zero points (inputs too) of one value, one a row or column, or one a row or
 // column of every matrix.
 struct Int8Product {
@@ -41,15 +62,18 @@ struct Int8Product {
 bool HasMany(const KernelContext& c, std::size_t zero) { return c.HasInput(zero) && c.Input(zero).count > 1; }
 
 Int8Product MakeInt8Product(KernelContext& c, std::size_t a, std::size_t a_zero, std::size_t b, std::size_t b_zero) {
+  const auto& state = c.state<QuantizedState>();
+  const bool packed = state.packed.defined();
   Int8Product p;
   p.a = ViewOperand(c.Input(a).shape, false);
-  p.b = ViewOperand(c.Input(b).shape, true);
+  p.b = ViewOperand(packed ? Dims(state.b) : c.Input(b).shape, true);
   p.batch_count = MatMulBatch(p.a, p.b, &p.batch);
   kernels::GemmInt8Args& g = p.args;
   g.m = p.a.rows, g.n = p.b.cols, g.k = p.a.cols;
   g.lda = p.a.ld, g.ldb = p.b.ld, g.ldc = g.n;
   g.a_signed = c.Input(a).dtype == DType::kInt8;
-  g.b_signed = c.Input(b).dtype == DType::kInt8;
+  g.b_signed = packed ? state.b_signed : c.Input(b).dtype == DType::kInt8;
+  if (packed) g.packed_b = state.packed.raw();
   g.a_zero = c.HasInput(a_zero) ? c.Input(a_zero).data : nullptr;
   g.b_zero = c.HasInput(b_zero) ? c.Input(b_zero).data : nullptr;
   g.a_zero_per_row = HasMany(c, a_zero);
@@ -82,7 +106,7 @@ void RunInt8Product(KernelContext& c, Int8Product& p, const void* a, const void*
   for (std::int64_t i = 0; i < p.batch_count; ++i) {
     kernels::GemmInt8Args g = p.args;
     g.a = a_bytes + a_at[i] * p.a.unit;
-    g.b = b_bytes + b_at[i] * p.b.unit;
+    if (g.packed_b == nullptr) g.b = b_bytes + b_at[i] * p.b.unit;
     g.c = y + i * g.m * g.n;
     if (a_zero != nullptr) g.a_zero = a_zero + a_at[i] * p.a_zero_stride;
     if (b_zero != nullptr) g.b_zero = b_zero + b_at[i] * p.b_zero_stride;
@@ -115,10 +139,6 @@ Y Quantize(double value, double zero) {
   const double high = static_cast<double>(std::numeric_limits<Y>::max());
   return static_cast<Y>(rounded >= low ? std::min(rounded, high) : low);
 }
-
-struct QLinearState {
-  bool float8 = false;
-};
 
 void RunQLinear(KernelContext& c) {
   Int8Product p = MakeInt8Product(c, 0, 2, 3, 5);
@@ -185,12 +205,12 @@ void RunQLinearFloat8(KernelContext& c) {
 
 Prepared PrepareInteger(PrepareContext& c) {
   if (!kInt8s.Has(c.InputDType(1))) c.Unsupported("input B of", c.InputDType(1));
-  return {RunInteger, nullptr};
+  return WithState(RunInteger, PackB(c, 1));
 }
 
 Prepared PrepareQLinear(PrepareContext& c) {
   const bool a = kInt8s.Has(c.InputDType(0)), b = kInt8s.Has(c.InputDType(3)), y = kInt8s.Has(c.OutputDType(0));
-  if (a && b && y) return {RunQLinear, nullptr};
+  if (a && b && y) return WithState(RunQLinear, PackB(c, 3));
   if (a || b || y) c.Unsupported("float8 together with 8-bit integers");
   return {RunQLinearFloat8, nullptr};
 }
