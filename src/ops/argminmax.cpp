@@ -21,8 +21,10 @@ void InferArg(InferContext& c) {
   if (dims[axis].known() && dims[axis].number() == 0) {
     c.Fail(Code::kInvalidArgument, "expected an axis ", axis, " that is not empty, found ", c.InputType(0).ToText());
   }
-  if (c.Flag("keepdims", true)) dims[axis] = Dim(1);
-  else dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  if (c.Flag("keepdims", true))
+    dims[axis] = Dim(1);
+  else
+    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
   c.SetOutput(0, DType::kInt64, std::move(dims));
 }
 

@@ -1,4 +1,5 @@
-// ops/attention.cpp - Attention: softmax(Q K^T * scale + bias) V by heads, with caches, grouped heads, masks and windows.
+// ops/attention.cpp - Attention: softmax(Q K^T * scale + bias) V by heads, with caches, grouped heads, masks and
+// windows.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,8 +16,8 @@ namespace {
 
 constexpr std::size_t kQ = 0, kK = 1, kV = 2, kMask = 3, kPastK = 4, kPastV = 5, kLengths = 6;
 constexpr std::size_t kY = 0, kPresentK = 1, kPresentV = 2, kScores = 3;
-constexpr std::int64_t kTile = 64;      // query rows of one piece of work
-constexpr std::int64_t kMaxJobs = 32;   // pieces with memory of their own
+constexpr std::int64_t kTile = 64;     // query rows of one piece of work
+constexpr std::int64_t kMaxJobs = 32;  // pieces with memory of their own
 
 struct AttentionState {
   std::int64_t q_heads = 0, kv_heads = 0;  // 0: from 4-D inputs
@@ -53,10 +54,12 @@ struct HeadDims {
 HeadDims ViewHeads(const InferContext& c, std::size_t i, std::int64_t heads) {
   const std::vector<Dim>& d = c.InputDims(i);
   if (d.size() == 4) return {d[0], d[1], d[2], d[3]};
-  if (d.size() != 3) c.Fail(Code::kInvalidArgument, "expected input ", i, " of rank 3 or 4, found ", c.InputType(i).ToText());
+  if (d.size() != 3)
+    c.Fail(Code::kInvalidArgument, "expected input ", i, " of rank 3 or 4, found ", c.InputType(i).ToText());
   if (heads < 1) c.Fail(Code::kInvalidArgument, "expected q_num_heads and kv_num_heads for inputs of rank 3");
   if (d[2].known() && d[2].number() % heads != 0) {
-    c.Fail(Code::kInvalidArgument, "expected a hidden size that ", heads, " heads divide, found ", c.InputType(i).ToText());
+    c.Fail(Code::kInvalidArgument, "expected a hidden size that ", heads, " heads divide, found ",
+           c.InputType(i).ToText());
   }
   return {d[0], Dim(heads), d[1], FloorDiv(d[2], Dim(heads))};
 }
@@ -72,7 +75,8 @@ void InferAttention(InferContext& c) {
   }
   const HeadDims q = ViewHeads(c, kQ, s.q_heads), k = ViewHeads(c, kK, s.kv_heads), v = ViewHeads(c, kV, s.kv_heads);
   if (q.size.known() && k.size.known() && q.size.number() != k.size.number()) {
-    c.Fail(Code::kInvalidArgument, "expected heads of one size, found ", q.size.number(), " (Q) and ", k.size.number(), " (K)");
+    c.Fail(Code::kInvalidArgument, "expected heads of one size, found ", q.size.number(), " (Q) and ", k.size.number(),
+           " (K)");
   }
   if (q.heads.known() && k.heads.known() && (k.heads.number() == 0 || q.heads.number() % k.heads.number() != 0)) {
     c.Fail(Code::kInvalidArgument, "expected query heads that the key heads divide, found ", q.heads.number(), " and ",
@@ -80,8 +84,10 @@ void InferAttention(InferContext& c) {
   }
   Dim total = k.sequence;
   if (c.HasInput(kPastK)) total = total + c.InputDims(kPastK)[2];
-  if (c.Rank(kQ) == 4) c.SetOutput(kY, t1, {q.batch, q.heads, q.sequence, v.size});
-  else c.SetOutput(kY, t1, {q.batch, q.sequence, q.heads * v.size});
+  if (c.Rank(kQ) == 4)
+    c.SetOutput(kY, t1, {q.batch, q.heads, q.sequence, v.size});
+  else
+    c.SetOutput(kY, t1, {q.batch, q.sequence, q.heads * v.size});
   if (c.HasOutput(kPresentK)) c.SetOutput(kPresentK, t1, {k.batch, k.heads, total, k.size});
   if (c.HasOutput(kPresentV)) c.SetOutput(kPresentV, t2, {v.batch, v.heads, total, v.size});
   if (c.HasOutput(kScores)) c.SetOutput(kScores, t1, {q.batch, q.heads, q.sequence, total});
@@ -128,7 +134,8 @@ void SoftmaxRows(double* x, std::int64_t rows, std::int64_t n) {
 template <typename T>
 class Runner {
  public:
-  Runner(KernelContext& c, const AttentionState& state) : c_(c), state_(state), io_(c, kDTypeOf<T>, (1u << kMask) | (1u << kLengths)) {
+  Runner(KernelContext& c, const AttentionState& state)
+      : c_(c), state_(state), io_(c, kDTypeOf<T>, (1u << kMask) | (1u << kLengths)) {
     q_ = MakeHeads(c.Input(kQ).shape, state.q_heads);
     k_ = MakeHeads(c.Input(kK).shape, state.kv_heads);
     v_ = MakeHeads(c.Input(kV).shape, state.kv_heads);
@@ -140,11 +147,14 @@ class Runner {
     // Keys and values as one piece of memory where a cache is given or asked for.
     gather_k_ = c.HasInput(kPastK) || c.HasOutput(kPresentK);
     gather_v_ = c.HasInput(kPastV) || c.HasOutput(kPresentV);
-    const auto count = [](const Heads& h, std::int64_t n) { return static_cast<std::size_t>(h.batch * h.heads * n * h.size); };
+    const auto count = [](const Heads& h, std::int64_t n) {
+      return static_cast<std::size_t>(h.batch * h.heads * n * h.size);
+    };
     k_at_ = io_.template Add<T>(gather_k_ && !c.HasOutput(kPresentK) ? count(k_, total_) : 0);
     v_at_ = io_.template Add<T>(gather_v_ && !c.HasOutput(kPresentV) ? count(v_, total_) : 0);
     const bool mask_is_t = c.HasInput(kMask) && c.Input(kMask).dtype == kDTypeOf<T>;
-    mask_at_ = io_.template Add<T>(c.HasInput(kMask) && !mask_is_t ? static_cast<std::size_t>(c.Input(kMask).count) : 0);
+    mask_at_ =
+        io_.template Add<T>(c.HasInput(kMask) && !mask_is_t ? static_cast<std::size_t>(c.Input(kMask).count) : 0);
     tiles_ = (q_.sequence + kTile - 1) / kTile;
     pieces_ = q_.batch * q_.heads * tiles_;
     jobs_ = std::min(pieces_, kMaxJobs);
@@ -184,7 +194,8 @@ class Runner {
     }
     if (c_.HasInput(kPastK)) {
       const Dims pk = c_.Input(kPastK).shape, pv = c_.Input(kPastV).shape;
-      const std::int64_t want_k[] = {k_.batch, k_.heads, past_, k_.size}, want_v[] = {v_.batch, v_.heads, past_, v_.size};
+      const std::int64_t want_k[] = {k_.batch, k_.heads, past_, k_.size},
+                         want_v[] = {v_.batch, v_.heads, past_, v_.size};
       if (!Shape::Equal(pk, want_k) || !Shape::Equal(pv, want_v)) {
         Fail(Code::kInvalidArgument, "expected caches of ", ToText(want_k), " and ", ToText(want_v), ", found ",
              ToText(pk), " and ", ToText(pv));
@@ -240,7 +251,8 @@ class Runner {
     for (std::size_t i = 0; i < mask.rank(); ++i) {  // from the last axis
       const std::int64_t mine = mask.shape[mask.rank() - 1 - i], want = sizes[3 - i];
       if (mine != 1 && mine != want && !(i == 0 && mine < want)) {
-        Fail(Code::kInvalidArgument, "expected a mask that broadcasts to ", ToText(sizes), ", found ", ToText(mask.shape));
+        Fail(Code::kInvalidArgument, "expected a mask that broadcasts to ", ToText(sizes), ", found ",
+             ToText(mask.shape));
       }
       mask_stride_[3 - i] = mine == 1 ? 0 : step;
       step *= mine;

@@ -143,7 +143,8 @@ void RunBatchNorm(KernelContext& c) {
     mean = io.At<T>(mean_at);
     var = io.At<T>(var_at);
   }
-  for (std::int64_t i = 0; i < s.channels; ++i) factor[i] = scale[i] / std::sqrt(var[i] + static_cast<T>(state.epsilon));
+  for (std::int64_t i = 0; i < s.channels; ++i)
+    factor[i] = scale[i] / std::sqrt(var[i] + static_cast<T>(state.epsilon));
   if (c.Output(0).count != 0) Normalize(c.parallel(), s, x, mean, factor, io.In<T>(kBias), io.Out<T>(0));
   io.End();
 }
@@ -157,7 +158,8 @@ Prepared PrepareBatchNorm(PrepareContext& c) {
   return WithState(c.InputDType(kX) == DType::kDouble ? RunBatchNorm<double> : RunBatchNorm<float>, state);
 }
 
-// Versions below 14 train if they are asked for the statistics (is_test = 0); spatial = 0 asks for one statistic an element.
+// Versions below 14 train if they are asked for the statistics (is_test = 0); spatial = 0 asks for one statistic an
+// element.
 void UpgradeBatchNorm(UpgradeContext& c) {
   if (c.version() >= 14) return;
   c.Take("consumed_inputs");

@@ -1,4 +1,5 @@
-// ops/conv.cpp - Conv and com.microsoft FusedConv: f32 on the convolution kernels, f16 and bf16 through f32, f64 by columns.
+// ops/conv.cpp - Conv and com.microsoft FusedConv: f32 on the convolution kernels, f16 and bf16 through f32, f64 by
+// columns.
 #include <algorithm>
 
 #include "kernels/gemm/gemm_any.h"
@@ -49,8 +50,8 @@ void RunFloat(KernelContext& c) {
   const std::size_t scratch_bytes =
       c.Input(kX).count == 0 ? 0 : kernels::ConvF32ScratchBytes(sizes.shape, c.parallel().ThreadCount());
   const std::size_t scratch = io.Add(scratch_bytes);
-  const std::size_t packed = io.Add<float>(
-      state.packed.defined() || c.Output(0).count == 0 ? 0 : kernels::ConvF32PackedCount(sizes.shape));
+  const std::size_t packed =
+      io.Add<float>(state.packed.defined() || c.Output(0).count == 0 ? 0 : kernels::ConvF32PackedCount(sizes.shape));
   io.Begin();
   if (c.Output(0).count == 0) return;
   if (c.Input(kX).count == 0) {

@@ -49,8 +49,8 @@ std::vector<Dim> ConvOutputDims(const AttributeReader& c, const ConvState& state
 
 void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x, Dims w, bool transposed) {
   const auto fail = [&](const char* expected) {
-    Fail(Code::kInvalidArgument, "expected ", expected, " (group ", group, "), found input ", ToText(x), " and weights ",
-         ToText(w));
+    Fail(Code::kInvalidArgument, "expected ", expected, " (group ", group, "), found input ", ToText(x),
+         " and weights ", ToText(w));
   };
   if (x.size() != w.size() || x.size() < 3) fail("input and weights of the same rank, at least 3");
   const std::int64_t channels = transposed ? w[0] : w[1] * group;
@@ -83,9 +83,15 @@ kernels::Activation MakeActivation(const AttributeReader& c, const std::string& 
     const char* name;
     Kind kind;
   };
-  static constexpr Row kRows[] = {{"", Kind::kNone},           {"Relu", Kind::kRelu},           {"Clip", Kind::kClip},
-                                  {"Sigmoid", Kind::kSigmoid}, {"LeakyRelu", Kind::kLeakyRelu}, {"Tanh", Kind::kTanh},
-                                  {"Gelu", Kind::kGelu},       {"HardSwish", Kind::kHardSwish}, {"Silu", Kind::kSilu},
+  static constexpr Row kRows[] = {{"", Kind::kNone},
+                                  {"Relu", Kind::kRelu},
+                                  {"Clip", Kind::kClip},
+                                  {"Sigmoid", Kind::kSigmoid},
+                                  {"LeakyRelu", Kind::kLeakyRelu},
+                                  {"Tanh", Kind::kTanh},
+                                  {"Gelu", Kind::kGelu},
+                                  {"HardSwish", Kind::kHardSwish},
+                                  {"Silu", Kind::kSilu},
                                   {"HardSigmoid", Kind::kHardSigmoid}};
   for (const Row& row : kRows) {
     if (name == row.name) return {row.kind, alpha, beta};

@@ -32,7 +32,8 @@ Tensor AsDouble(const Tensor& t) {
 }
 
 // Every form in float must agree with the double form, which is a different algorithm.
-void ExpectSameInDouble(std::string_view op, const Tensor& x, const Tensor& w, const std::vector<Attribute>& attributes) {
+void ExpectSameInDouble(std::string_view op, const Tensor& x, const Tensor& w,
+                        const std::vector<Attribute>& attributes) {
   const Value f = EvaluateOp({op, 22, {x, w}, attributes})[0];
   const Value d = EvaluateOp({op, 22, {AsDouble(x), AsDouble(w)}, attributes})[0];
   ASSERT_EQ(f.tensor().shape(), d.tensor().shape());
@@ -64,8 +65,8 @@ TEST(ConvTranspose, AgreesWithItsDoubleForm) {
 TEST(Conv, OfAnEmptyBatchIsEmptyAndOfNoChannelsTheBias) {
   EXPECT_EQ(EvaluateOp({"Conv", 22, {Tensor(DType::kFloat, {0, 2, 3}), Filled({4, 2, 1}, 1)}})[0].tensor().shape(),
             (Shape{0, 4, 3}));
-  const Value y = EvaluateOp({"Conv", 22, {Tensor(DType::kFloat, {1, 0, 2}), Tensor(DType::kFloat, {1, 0, 1}),
-                                           testing::Floats({5})}})[0];
+  const Value y = EvaluateOp(
+      {"Conv", 22, {Tensor(DType::kFloat, {1, 0, 2}), Tensor(DType::kFloat, {1, 0, 1}), testing::Floats({5})}})[0];
   EXPECT_EQ(Elements<float>(y), (std::vector<float>{5, 5}));
 }
 
@@ -77,14 +78,16 @@ TEST(Conv, RefusesChannelsThatDoNotFit) {
 TEST(FusedConv, AddsAndActivates) {
   const Tensor z = Tensor::Of<float>({-10, 1}, Shape{1, 1, 2});
   const std::vector<Attribute> relu = {{"activation", std::string("Relu")}};
-  const Value y = EvaluateOp({"FusedConv", 1, {Filled({1, 1, 2}, 2), Filled({1, 1, 1}, 3), Value(), z}, relu, 1,
-                              "com.microsoft"})[0];
+  const Value y = EvaluateOp(
+      {"FusedConv", 1, {Filled({1, 1, 2}, 2), Filled({1, 1, 1}, 3), Value(), z}, relu, 1, "com.microsoft"})[0];
   EXPECT_EQ(Elements<float>(y), (std::vector<float>{0, 7}));
 }
 
 TEST(ConvInteger, PadsWithTheZeroPoint) {
-  const Tensor x = Tensor::Of<std::uint8_t>({3, 4}, Shape{1, 1, 2}), w = Tensor::Of<std::uint8_t>({1, 1, 1}, Shape{1, 1, 3});
-  const Value y = EvaluateOp({"ConvInteger", 10, {x, w, Tensor::Scalar<std::uint8_t>(2)}, {{"pads", IntList{1, 1}}}})[0];
+  const Tensor x = Tensor::Of<std::uint8_t>({3, 4}, Shape{1, 1, 2}),
+               w = Tensor::Of<std::uint8_t>({1, 1, 1}, Shape{1, 1, 3});
+  const Value y =
+      EvaluateOp({"ConvInteger", 10, {x, w, Tensor::Scalar<std::uint8_t>(2)}, {{"pads", IntList{1, 1}}}})[0];
   EXPECT_EQ(Elements<std::int32_t>(y), (std::vector<std::int32_t>{3, 3}));
 }
 
@@ -122,7 +125,8 @@ TEST(PoolF32, EveryIsaGivesTheSameMaximum) {
     for (std::int64_t row = 0; row < 3; ++row) {
       for (std::int64_t column = 0; column < 35; ++column) {
         float want = -INFINITY;
-        for (std::int64_t h = std::max<std::int64_t>(0, 2 * row - 1); h <= std::min<std::int64_t>(4, 2 * row + 1); ++h) {
+        for (std::int64_t h = std::max<std::int64_t>(0, 2 * row - 1); h <= std::min<std::int64_t>(4, 2 * row + 1);
+             ++h) {
           for (std::int64_t w = std::max<std::int64_t>(0, 2 * column - 1); w <= 2 * column + 1; ++w) {
             const float v = x[h * 70 + w];
             want = v > want || v != v ? v : want;

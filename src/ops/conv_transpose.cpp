@@ -14,7 +14,8 @@ constexpr std::size_t kX = 0, kW = 1, kB = 2;
 
 std::vector<std::int64_t> ReadOutputShape(const AttributeReader& c, std::size_t rank) {
   std::vector<std::int64_t> shape = c.Ints("output_shape");
-  if (shape.size() == rank && rank > 2) shape.erase(shape.begin(), shape.begin() + 2);  // some exporters give N and C, too
+  if (shape.size() == rank && rank > 2)
+    shape.erase(shape.begin(), shape.begin() + 2);  // some exporters give N and C, too
   if (!shape.empty() && shape.size() + 2 != rank) {
     c.Fail(Code::kInvalidArgument, "expected ", rank - 2, " values of output_shape, found ", ToText(Dims(shape)));
   }

@@ -75,12 +75,18 @@ void RunCumulative(KernelContext& c) {
 Prepared PrepareCumulative(PrepareContext& c) {
   const CumulativeState state = {c.Flag("exclusive"), c.Flag("reverse"), c.op_type() == "CumProd"};
   switch (c.InputDType(0)) {
-    case DType::kDouble: return WithState(RunCumulative<double>, state);
-    case DType::kInt32: return WithState(RunCumulative<std::int32_t>, state);
-    case DType::kInt64: return WithState(RunCumulative<std::int64_t>, state);
-    case DType::kUInt32: return WithState(RunCumulative<std::uint32_t>, state);
-    case DType::kUInt64: return WithState(RunCumulative<std::uint64_t>, state);
-    default: return WithState(RunCumulative<float>, state);
+    case DType::kDouble:
+      return WithState(RunCumulative<double>, state);
+    case DType::kInt32:
+      return WithState(RunCumulative<std::int32_t>, state);
+    case DType::kInt64:
+      return WithState(RunCumulative<std::int64_t>, state);
+    case DType::kUInt32:
+      return WithState(RunCumulative<std::uint32_t>, state);
+    case DType::kUInt64:
+      return WithState(RunCumulative<std::uint64_t>, state);
+    default:
+      return WithState(RunCumulative<float>, state);
   }
 }
 

@@ -63,7 +63,8 @@ class Runner {
     Check(kMask, x[0] * state.offset_groups * taps_ * pixels_);
     Check(kB, w[0]);
     if (channels_ % state.offset_groups != 0) {
-      Fail(Code::kInvalidArgument, "expected channels that offset_group ", state.offset_groups, " divides, found ", channels_);
+      Fail(Code::kInvalidArgument, "expected channels that offset_group ", state.offset_groups, " divides, found ",
+           channels_);
     }
     product_.m = outputs_, product_.n = pixels_, product_.k = w[1] * taps_;
     product_.lda = product_.k, product_.ldb = pixels_, product_.ldc = pixels_;

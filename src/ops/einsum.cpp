@@ -14,8 +14,8 @@ namespace {
 
 // Whether tensors of `Stored` are summed in T.
 template <typename T, typename Stored>
-constexpr bool kStoredAs = std::is_same_v<T, float> ? !std::is_integral_v<Stored>
-                                                    : std::is_integral_v<T> && std::is_integral_v<Stored>;
+constexpr bool kStoredAs =
+    std::is_same_v<T, float> ? !std::is_integral_v<Stored> : std::is_integral_v<T> && std::is_integral_v<Stored>;
 
 constexpr std::size_t kMaxOperands = EinsumEquation::kMaxOperands;
 
@@ -40,8 +40,8 @@ void InferEinsum(InferContext& c) {
       const Dim& mine = c.InputDims(i)[axis];
       const bool one = mine.known() && mine.number() == 1;
       if (size.known() && size.number() != 1 && mine.known() && !one && mine.number() != size.number()) {
-        c.Fail(Code::kInvalidArgument, "expected one size for each label of '", text, "', found ", size.number(), " and ",
-               mine.number());
+        c.Fail(Code::kInvalidArgument, "expected one size for each label of '", text, "', found ", size.number(),
+               " and ", mine.number());
       }
       if (size.unknown() || (size.known() && size.number() == 1) || (mine.known() && !one)) size = mine;
     }
@@ -93,7 +93,8 @@ class Runner {
         std::int64_t& size = sizes_[e.operands[i].labels[axis]];
         const std::int64_t mine = c.Input(i).dim(axis);
         if (size != 1 && mine != 1 && mine != size) {
-          Fail(Code::kInvalidArgument, "expected one size for each label, found ", size, " and ", mine, " in operand ", i);
+          Fail(Code::kInvalidArgument, "expected one size for each label, found ", size, " and ", mine, " in operand ",
+               i);
         }
         if (mine != 1) size = mine;
       }
@@ -188,15 +189,18 @@ class Runner {
     return to;
   }
 
-  // a x b summed over what neither the output nor operands from `next` on have. What only one of them has is summed, too:
-  // the other repeats its elements over it (stride 0).
+  // a x b summed over what neither the output nor operands from `next` on have. What only one of them has is summed,
+  // too: the other repeats its elements over it (stride 0).
   View Contract(Bump& memory, const View& a, const View& b, std::size_t next) {
     Labels batch, rows, columns, inner;
     for (int label = 0; label < EinsumEquation::kLabels; ++label) {
       if (!a.has[label] && !b.has[label]) continue;
-      if (!Kept(label, next)) Append(inner, label);
-      else if (a.has[label] && b.has[label]) Append(batch, label);
-      else Append(a.has[label] ? rows : columns, label);
+      if (!Kept(label, next))
+        Append(inner, label);
+      else if (a.has[label] && b.has[label])
+        Append(batch, label);
+      else
+        Append(a.has[label] ? rows : columns, label);
     }
     const auto joined = [&](const Labels& first, const Labels& second) {
       Labels all = batch;
@@ -271,12 +275,18 @@ Prepared PrepareEinsum(PrepareContext& c) {
   switch (c.InputDType(0)) {
     case DType::kFloat:
     case DType::kFloat16:
-    case DType::kBFloat16: return WithState(RunEinsum<float>, std::move(state));
-    case DType::kDouble: return WithState(RunEinsum<double>, std::move(state));
-    case DType::kInt64: return WithState(RunEinsum<std::int64_t>, std::move(state));
-    case DType::kUInt64: return WithState(RunEinsum<std::uint64_t>, std::move(state));
-    case DType::kUInt32: return WithState(RunEinsum<std::uint32_t>, std::move(state));
-    default: return WithState(RunEinsum<std::int32_t>, std::move(state));
+    case DType::kBFloat16:
+      return WithState(RunEinsum<float>, std::move(state));
+    case DType::kDouble:
+      return WithState(RunEinsum<double>, std::move(state));
+    case DType::kInt64:
+      return WithState(RunEinsum<std::int64_t>, std::move(state));
+    case DType::kUInt64:
+      return WithState(RunEinsum<std::uint64_t>, std::move(state));
+    case DType::kUInt32:
+      return WithState(RunEinsum<std::uint32_t>, std::move(state));
+    default:
+      return WithState(RunEinsum<std::int32_t>, std::move(state));
   }
 }
 

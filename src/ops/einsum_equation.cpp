@@ -24,7 +24,8 @@ EinsumTerm ParseTerm(std::string_view text, std::string_view term, int ellipsis,
       continue;
     }
     if (term.substr(i, 3) != "..." || *found >= 0) {
-      Fail(Code::kInvalidArgument, "expected letters and at most one '...' in '", term, "' of the equation '", text, "'");
+      Fail(Code::kInvalidArgument, "expected letters and at most one '...' in '", term, "' of the equation '", text,
+           "'");
     }
     if (ellipsis < 0 && rank < letters) {
       Fail(Code::kInvalidArgument, "expected an operand of rank ", letters, " or more for '", term, "', found ", rank);
@@ -59,7 +60,9 @@ void EinsumTerm::Append(int label) {
   labels[rank++] = static_cast<std::uint8_t>(label);
 }
 
-bool EinsumTerm::Has(int label) const { return std::find(labels.begin(), labels.begin() + rank, label) != labels.begin() + rank; }
+bool EinsumTerm::Has(int label) const {
+  return std::find(labels.begin(), labels.begin() + rank, label) != labels.begin() + rank;
+}
 
 EinsumEquation ParseEinsum(std::string_view text, std::span<const std::size_t> ranks) {
   const std::size_t arrow = text.find("->");
@@ -76,8 +79,8 @@ EinsumEquation ParseEinsum(std::string_view text, std::span<const std::size_t> r
     EinsumTerm& term = e.operands[e.count];
     term = ParseTerm(text, left.substr(begin, comma - begin), -1, ranks[e.count], &found);
     if (term.rank != ranks[e.count]) {
-      Fail(Code::kInvalidArgument, "expected an operand of rank ", term.rank, " for '", left.substr(begin, comma - begin),
-           "', found ", ranks[e.count]);
+      Fail(Code::kInvalidArgument, "expected an operand of rank ", term.rank, " for '",
+           left.substr(begin, comma - begin), "', found ", ranks[e.count]);
     }
     ellipsis = std::max(ellipsis, found);
     ++e.count;
@@ -89,7 +92,7 @@ EinsumEquation ParseEinsum(std::string_view text, std::span<const std::size_t> r
   }
   int found = -1;
   e.output = arrow == std::string_view::npos ? ImpliedOutput(e, ellipsis)
-                                        : ParseTerm(text, text.substr(arrow + 2), ellipsis, 0, &found);
+                                             : ParseTerm(text, text.substr(arrow + 2), ellipsis, 0, &found);
   for (std::size_t i = 0; i < e.output.rank; ++i) {
     bool known = false;
     for (std::size_t k = 0; k < e.count; ++k) known |= e.operands[k].Has(e.output.labels[i]);

@@ -28,7 +28,8 @@ struct EinsumEquation {
   EinsumTerm output;
 };
 
-// Reads `text` without spaces ("ij,jk->ik", "...i,...i") for operands of the given ranks. Fails with kInvalidArgument, naming the place.
+// Reads `text` without spaces ("ij,jk->ik", "...i,...i") for operands of the given ranks. Fails with kInvalidArgument,
+// naming the place.
 EinsumEquation ParseEinsum(std::string_view text, std::span<const std::size_t> ranks);
 
 }  // namespace sardonyx::ops

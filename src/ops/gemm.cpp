@@ -17,7 +17,7 @@ struct GemmState {
   bool trans_a = false, trans_b = false;
   float alpha = 1, beta = 1;
   kernels::Activation activation;
-  Tensor packed;  // undefined if B is no constant
+  Tensor packed;              // undefined if B is no constant
   std::int64_t k = 0, n = 0;  // of packed B
 };
 
@@ -170,12 +170,18 @@ Prepared PrepareGemm(PrepareContext& c) {
     }
   }
   switch (dtype) {
-    case DType::kDouble: return WithState(RunAny<double>, std::move(state));
-    case DType::kInt32: return WithState(RunAny<std::int32_t>, std::move(state));
-    case DType::kInt64: return WithState(RunAny<std::int64_t>, std::move(state));
-    case DType::kUInt32: return WithState(RunAny<std::uint32_t>, std::move(state));
-    case DType::kUInt64: return WithState(RunAny<std::uint64_t>, std::move(state));
-    default: break;
+    case DType::kDouble:
+      return WithState(RunAny<double>, std::move(state));
+    case DType::kInt32:
+      return WithState(RunAny<std::int32_t>, std::move(state));
+    case DType::kInt64:
+      return WithState(RunAny<std::int64_t>, std::move(state));
+    case DType::kUInt32:
+      return WithState(RunAny<std::uint32_t>, std::move(state));
+    case DType::kUInt64:
+      return WithState(RunAny<std::uint64_t>, std::move(state));
+    default:
+      break;
   }
   PackB(c, state);
   return WithState(RunFloat, std::move(state));

@@ -84,7 +84,11 @@ void UpgradeGlobalLp(UpgradeContext& c) {
 }
 
 constexpr OpDef kGlobalPoolOps[] = {
-    {.name = "GlobalAveragePool", .since = {1, 22}, .types = kIeeeFloats, .infer = InferGlobal, .prepare = PrepareGlobal},
+    {.name = "GlobalAveragePool",
+     .since = {1, 22},
+     .types = kIeeeFloats,
+     .infer = InferGlobal,
+     .prepare = PrepareGlobal},
     {.name = "GlobalLpPool",
      .since = {1, 2, 22},
      .types = kIeeeFloats,

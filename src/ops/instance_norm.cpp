@@ -1,4 +1,5 @@
-// ops/instance_norm.cpp - InstanceNormalization, GroupNormalization, MeanVarianceNormalization, LpNormalization and LRN.
+// ops/instance_norm.cpp - InstanceNormalization, GroupNormalization, MeanVarianceNormalization, LpNormalization and
+// LRN.
 #include <algorithm>
 #include <cmath>
 
@@ -124,7 +125,8 @@ void RunAxesNorm(KernelContext& c) {
       if (state.p == 0) scale = std::sqrt(scale / count) + 1e-9;
       if (state.p == 2) scale = std::sqrt(scale);
       if (scale == 0) scale = 1;  // nothing but zeros stays that
-      for_each([&](std::int64_t at) { io.Out<T>(0)[at] = static_cast<T>((static_cast<double>(x[at]) - mean) / scale); });
+      for_each(
+          [&](std::int64_t at) { io.Out<T>(0)[at] = static_cast<T>((static_cast<double>(x[at]) - mean) / scale); });
     }
   });
   io.End();
@@ -153,10 +155,12 @@ void LrnPlain(const LrnState& s, const T* x, std::int64_t channels, std::int64_t
   for (std::int64_t i = 0; i < pixels; ++i) {
     for (std::int64_t channel = 0; channel < channels; ++channel) {
       double sum = 0;
-      for (std::int64_t k = std::max<std::int64_t>(0, channel - before); k <= std::min(channels - 1, channel + after); ++k) {
+      for (std::int64_t k = std::max<std::int64_t>(0, channel - before); k <= std::min(channels - 1, channel + after);
+           ++k) {
         sum += static_cast<double>(x[k * pixels + i]) * static_cast<double>(x[k * pixels + i]);
       }
-      const double base = static_cast<double>(s.bias) + static_cast<double>(s.alpha) / static_cast<double>(s.size) * sum;
+      const double base =
+          static_cast<double>(s.bias) + static_cast<double>(s.alpha) / static_cast<double>(s.size) * sum;
       const std::int64_t at = channel * pixels + i;
       y[at] = static_cast<T>(static_cast<double>(x[at]) / std::pow(base, static_cast<double>(s.beta)));
     }

@@ -18,8 +18,8 @@ constexpr std::size_t kAbsent = 99;  // no such input or output
 struct Form {
   std::string_view name;
   bool rms;
-  std::size_t skip, scale, bias, sum_bias;   // inputs
-  std::size_t mean, inverse, sum;            // outputs
+  std::size_t skip, scale, bias, sum_bias;  // inputs
+  std::size_t mean, inverse, sum;           // outputs
 };
 constexpr Form kForms[] = {
     {"LayerNormalization", false, kAbsent, 1, 2, kAbsent, 1, 2, kAbsent},
@@ -134,14 +134,17 @@ void RunLayerNorm(KernelContext& c) {
   const std::int64_t n = ElementCount(x_shape, axis, x_shape.size()), rows = c.Input(0).count / n;
   Operands io(c, kDTypeOf<T>);
   const auto has = [&](std::size_t i) { return i != kAbsent && c.HasInput(i); };
-  const auto expanded = [&](std::size_t i) { return has(i) && c.Input(i).count != n ? static_cast<std::size_t>(n) : 0; };
+  const auto expanded = [&](std::size_t i) {
+    return has(i) && c.Input(i).count != n ? static_cast<std::size_t>(n) : 0;
+  };
   const std::size_t scale_at = io.Add<T>(expanded(form.scale)), bias_at = io.Add<T>(expanded(form.bias));
   const bool sums_out = form.sum != kAbsent && c.HasOutput(form.sum);
   io.Begin();
   const Dims dims = x_shape.subspan(axis);
-  const T* scale = !has(form.scale) ? nullptr
-                                    : Expand(io.In<T>(form.scale), c.Input(form.scale).shape, dims, n, io.At<T>(scale_at));
-  const T* bias = !has(form.bias) ? nullptr : Expand(io.In<T>(form.bias), c.Input(form.bias).shape, dims, n, io.At<T>(bias_at));
+  const T* scale =
+      !has(form.scale) ? nullptr : Expand(io.In<T>(form.scale), c.Input(form.scale).shape, dims, n, io.At<T>(scale_at));
+  const T* bias =
+      !has(form.bias) ? nullptr : Expand(io.In<T>(form.bias), c.Input(form.bias).shape, dims, n, io.At<T>(bias_at));
   const T* skip = has(form.skip) ? io.In<T>(form.skip) : nullptr;
   if (skip != nullptr && (c.Input(form.skip).count % n != 0 || c.Input(0).count % c.Input(form.skip).count != 0)) {
     Fail(Code::kInvalidArgument, "expected a skip that broadcasts to ", ToText(x_shape), ", found ",

@@ -37,13 +37,17 @@ void InferLoss(InferContext& c) {
   if (c.HasRank(0) && c.Rank(0) < 2) {
     c.Fail(Code::kInvalidArgument, "expected an input [N, C, ...], found ", c.InputType(0).ToText());
   }
-  if (state.reduction != LossReduction::kNone) c.SetOutput(0, c.InputDType(0), {});
-  else if (c.HasRank(1)) c.SetOutput(0, c.InputDType(0), c.InputDims(1));
-  else c.SetOutput(0, c.InputDType(0));
+  if (state.reduction != LossReduction::kNone)
+    c.SetOutput(0, c.InputDType(0), {});
+  else if (c.HasRank(1))
+    c.SetOutput(0, c.InputDType(0), c.InputDims(1));
+  else
+    c.SetOutput(0, c.InputDType(0));
   if (c.HasOutput(1)) c.SetOutputType(1, c.InputType(0));
 }
 
-void LogSoftmax(const float* x, std::int64_t n, std::int64_t classes, std::int64_t pixels, float* y, Parallel& parallel) {
+void LogSoftmax(const float* x, std::int64_t n, std::int64_t classes, std::int64_t pixels, float* y,
+                Parallel& parallel) {
   kernels::SoftmaxF32(x, n, classes, pixels, true, y, parallel);
 }
 void LogSoftmax(const double* x, std::int64_t n, std::int64_t classes, std::int64_t pixels, double* y, Parallel&) {
@@ -107,7 +111,11 @@ constexpr OpDef kLossOps[] = {
      .types = kIeeeFloats,
      .infer = InferLoss,
      .prepare = PrepareLoss},
-    {.name = "SoftmaxCrossEntropyLoss", .since = {12, 13}, .types = kIeeeFloats, .infer = InferLoss, .prepare = PrepareLoss},
+    {.name = "SoftmaxCrossEntropyLoss",
+     .since = {12, 13},
+     .types = kIeeeFloats,
+     .infer = InferLoss,
+     .prepare = PrepareLoss},
 };
 
 }  // namespace

@@ -10,14 +10,13 @@
 namespace sardonyx::ops {
 namespace {
 
-constexpr DTypeSet kMatMulTypes =
-    kIeeeFloats | DTypeSet{DType::kInt32, DType::kInt64, DType::kUInt32, DType::kUInt64};
+constexpr DTypeSet kMatMulTypes = kIeeeFloats | DTypeSet{DType::kInt32, DType::kInt64, DType::kUInt32, DType::kUInt64};
 
 struct MatMulState {
   MatMulFlags flags;
   float alpha = 1;
-  Tensor packed;  // undefined if B is no constant
-  Shape b;        // the shape of B, if packed
+  Tensor packed;                  // undefined if B is no constant
+  Shape b;                        // the shape of B, if packed
   std::int64_t packed_count = 0;  // floats of one packed matrix
 };
 
@@ -36,8 +35,7 @@ void RunMatMul(KernelContext& c) {
   const MatMulFlags& f = state.flags;
   const MatMulOperand a = ViewOperand(c.Input(0).shape, false, f.trans_a, f.trans_batch_a);
   const bool is_packed = state.packed.defined();
-  const MatMulOperand b =
-      ViewOperand(is_packed ? Dims(state.b) : c.Input(1).shape, true, f.trans_b, f.trans_batch_b);
+  const MatMulOperand b = ViewOperand(is_packed ? Dims(state.b) : c.Input(1).shape, true, f.trans_b, f.trans_batch_b);
   Shape batch;
   Product<T> p;
   p.batch = MatMulBatch(a, b, &batch);
@@ -49,8 +47,8 @@ void RunMatMul(KernelContext& c) {
   p.alpha = static_cast<T>(state.alpha);
   Operands io(c, kDTypeOf<T>, is_packed ? 2 : 0);
   const std::int64_t b_unit = is_packed ? state.packed_count : b.unit;
-  const bool regular = RegularBatch(a, p.batch, a.unit, &p.a_batch_stride) &
-                       RegularBatch(b, p.batch, b_unit, &p.b_batch_stride);
+  const bool regular =
+      RegularBatch(a, p.batch, a.unit, &p.a_batch_stride) & RegularBatch(b, p.batch, b_unit, &p.b_batch_stride);
   const std::size_t offsets = io.Add<std::int64_t>(regular ? 0 : 2 * static_cast<std::size_t>(p.batch));
   if (is_packed) p.packed_b = state.packed.data<float>();
   static const std::int64_t kGiven = 0;
@@ -98,12 +96,18 @@ Prepared PrepareMatMul(PrepareContext& c) {
   state.flags = ReadFlags(c);
   state.alpha = c.Float("alpha", 1);
   switch (c.InputDType(0)) {
-    case DType::kDouble: return WithState(RunMatMul<double>, std::move(state));
-    case DType::kInt32: return WithState(RunMatMul<std::int32_t>, std::move(state));
-    case DType::kInt64: return WithState(RunMatMul<std::int64_t>, std::move(state));
-    case DType::kUInt32: return WithState(RunMatMul<std::uint32_t>, std::move(state));
-    case DType::kUInt64: return WithState(RunMatMul<std::uint64_t>, std::move(state));
-    default: break;
+    case DType::kDouble:
+      return WithState(RunMatMul<double>, std::move(state));
+    case DType::kInt32:
+      return WithState(RunMatMul<std::int32_t>, std::move(state));
+    case DType::kInt64:
+      return WithState(RunMatMul<std::int64_t>, std::move(state));
+    case DType::kUInt32:
+      return WithState(RunMatMul<std::uint32_t>, std::move(state));
+    case DType::kUInt64:
+      return WithState(RunMatMul<std::uint64_t>, std::move(state));
+    default:
+      break;
   }
   PackB(c, state);
   return WithState(RunMatMul<float>, std::move(state));

@@ -9,8 +9,8 @@
 
 namespace sardonyx::ops {
 
-// Flags of com.microsoft FusedMatMul; all false for MatMul. trans: the last two axes are swapped; trans_batch: the matrix's
-// first axis stands before the batch axes, [M, batch..., K] instead of [batch..., M, K].
+// Flags of com.microsoft FusedMatMul; all false for MatMul. trans: the last two axes are swapped; trans_batch: the
+// matrix's first axis stands before the batch axes, [M, batch..., K] instead of [batch..., M, K].
 struct MatMulFlags {
   bool trans_a = false, trans_b = false, trans_batch_a = false, trans_batch_b = false;
 };

@@ -33,7 +33,8 @@ TEST(MatMul, BroadcastsTheBatchOfBothSides) {
 }
 
 TEST(MatMul, OfNothingIsZero) {
-  const Value y = EvaluateOp({"MatMul", 13, {Tensor(DType::kFloat, Shape{2, 0}), Tensor(DType::kFloat, Shape{0, 1})}})[0];
+  const Value y =
+      EvaluateOp({"MatMul", 13, {Tensor(DType::kFloat, Shape{2, 0}), Tensor(DType::kFloat, Shape{0, 1})}})[0];
   EXPECT_EQ(Elements<float>(y), (std::vector<float>{0, 0}));
   EXPECT_EQ(EvaluateOp({"MatMul", 13, {Tensor(DType::kFloat, Shape{0, 2}), kA}})[0].tensor().count(), 0);
 }

@@ -29,7 +29,8 @@ void InferUnpool(InferContext& c) {
   }
   if (!c.HasRank(0)) return c.SetOutput(0, c.InputDType(0));
   if (c.Rank(0) != w.kernel.size() + 2) {
-    c.Fail(Code::kInvalidArgument, "expected an input of rank ", w.kernel.size() + 2, ", found ", c.InputType(0).ToText());
+    c.Fail(Code::kInvalidArgument, "expected an input of rank ", w.kernel.size() + 2, ", found ",
+           c.InputType(0).ToText());
   }
   CheckWindowRank(c, w, c.Rank(0) - 2);
   std::vector<Dim> dims = c.InputDims(0);
@@ -68,14 +69,18 @@ void RunUnpool(KernelContext& c) {
   if (c.HasInput(2)) outer = Shape(Dims(c.Input(2).As<std::int64_t>(), static_cast<std::size_t>(c.Input(2).count)));
   bool fits = outer.rank() == inner.rank();
   for (std::size_t i = 0; fits && i < inner.rank(); ++i) fits = outer[i] >= inner[i];
-  if (!fits) Fail(Code::kInvalidArgument, "expected an output_shape of at least ", ToText(inner), ", found ", ToText(outer));
+  if (!fits)
+    Fail(Code::kInvalidArgument, "expected an output_shape of at least ", ToText(inner), ", found ", ToText(outer));
   const TensorRef& y = c.Output(0, outer);
   std::memset(y.data, 0, y.byte_size());
   const auto at = indices.Span<const std::int64_t>();
   switch (Bits(x.dtype)) {
-    case 16: return Scatter(x.As<std::uint16_t>(), at, inner, outer, y.As<std::uint16_t>());
-    case 32: return Scatter(x.As<std::uint32_t>(), at, inner, outer, y.As<std::uint32_t>());
-    default: return Scatter(x.As<std::uint64_t>(), at, inner, outer, y.As<std::uint64_t>());
+    case 16:
+      return Scatter(x.As<std::uint16_t>(), at, inner, outer, y.As<std::uint16_t>());
+    case 32:
+      return Scatter(x.As<std::uint32_t>(), at, inner, outer, y.As<std::uint32_t>());
+    default:
+      return Scatter(x.As<std::uint64_t>(), at, inner, outer, y.As<std::uint64_t>());
   }
 }
 

@@ -36,10 +36,13 @@ TEST(LayerNorm, RootMeanSquareForms) {
   const Tensor x = Tensor::Of<float>({3, 4}, Shape{1, 2});
   const double s = std::sqrt(12.5);
   ExpectNear(EvaluateOp({"RMSNormalization", 23, {x, Floats({1, 2})}, {{"epsilon", 0.0f}}})[0], {3 / s, 8 / s});
-  const std::vector<Value> y = EvaluateOp({"SkipSimplifiedLayerNormalization", 1,
-                                           {Tensor::Of<float>({1, 1}, Shape{1, 2}), Tensor::Of<float>({2, 3}, Shape{1, 2}),
-                                            Floats({1, 1})},
-                                           {{"epsilon", 0.0f}}, 4, "com.microsoft"});
+  const std::vector<Value> y =
+      EvaluateOp({"SkipSimplifiedLayerNormalization",
+                  1,
+                  {Tensor::Of<float>({1, 1}, Shape{1, 2}), Tensor::Of<float>({2, 3}, Shape{1, 2}), Floats({1, 1})},
+                  {{"epsilon", 0.0f}},
+                  4,
+                  "com.microsoft"});
   ExpectNear(y[0], {3 / s, 4 / s});
   ExpectNear(y[3], {3, 4});
 }
@@ -52,8 +55,11 @@ TEST(BatchNorm, UsesAndUpdatesRunningStatistics) {
   const Tensor x = Tensor::Of<float>({1, 3, 10, 30}, Shape{1, 2, 2});
   const std::vector<Value> inputs = {x, Floats({1, 2}), Floats({0, 1}), Floats({0, 10}), Floats({1, 4})};
   ExpectNear(EvaluateOp({"BatchNormalization", 15, inputs, {{"epsilon", 0.0f}}})[0], {1, 3, 1, 21});
-  const std::vector<Value> y = EvaluateOp(
-      {"BatchNormalization", 15, inputs, {{"epsilon", 0.0f}, {"training_mode", std::int64_t{1}}, {"momentum", 0.5f}}, 3});
+  const std::vector<Value> y = EvaluateOp({"BatchNormalization",
+                                           15,
+                                           inputs,
+                                           {{"epsilon", 0.0f}, {"training_mode", std::int64_t{1}}, {"momentum", 0.5f}},
+                                           3});
   ExpectNear(y[0], {-1, 1, -1, 3});
   ExpectNear(y[1], {1, 15});
   ExpectNear(y[2], {1, 52});
@@ -77,7 +83,8 @@ TEST(Lrn, SumsNeighbouringChannels) {
   for (const float beta : {0.75f, 0.5f}) {
     const std::vector<Attribute> attributes = {{"size", std::int64_t{3}}, {"alpha", 3.0f}, {"beta", beta}};
     const double b = static_cast<double>(beta);
-    ExpectNear(EvaluateOp({"LRN", 13, {x}, attributes})[0], {std::pow(6, -b), 2 * std::pow(15, -b), 3 * std::pow(14, -b)});
+    ExpectNear(EvaluateOp({"LRN", 13, {x}, attributes})[0],
+               {std::pow(6, -b), 2 * std::pow(15, -b), 3 * std::pow(14, -b)});
   }
 }
 

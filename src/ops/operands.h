@@ -1,7 +1,8 @@
-// ops/operands.h - inputs and outputs as float or double in memory, whatever type the tensors store; and scratch layout.
+// ops/operands.h - inputs and outputs as float or double in memory, whatever type the tensors store; and scratch
+// layout.
 //
-// A kernel that computes in float takes float tensors as they are; float16 and bfloat16 are converted to float copies in
-// scratch before and rounded once after.
+// A kernel that computes in float takes float tensors as they are; float16 and bfloat16 are converted to float copies
+// in scratch before and rounded once after.
 #pragma once
 
 #include <array>
@@ -33,8 +34,8 @@ class ScratchLayout {
   std::size_t bytes_ = 0;
 };
 
-// The tensors of a kernel as arrays of one compute type. Use: Add the arrays the kernel wants for itself, Begin (converts
-// the inputs), compute, End (converts the outputs).
+// The tensors of a kernel as arrays of one compute type. Use: Add the arrays the kernel wants for itself, Begin
+// (converts the inputs), compute, End (converts the outputs).
 class Operands {
  public:
   static constexpr std::size_t kMax = 12;
@@ -44,17 +45,25 @@ class Operands {
   Operands(KernelContext& c, DType compute, std::uint32_t skip_inputs = 0, std::uint32_t skip_outputs = 0);
 
   template <typename T = std::byte>
-  std::size_t Add(std::size_t count) { return layout_.Add<T>(count); }
+  std::size_t Add(std::size_t count) {
+    return layout_.Add<T>(count);
+  }
   void Begin();
   void End();
 
   // nullptr where it is missing.
   template <typename T>
-  const T* In(std::size_t i) const { return i < kMax ? static_cast<const T*>(in_[i]) : nullptr; }
+  const T* In(std::size_t i) const {
+    return i < kMax ? static_cast<const T*>(in_[i]) : nullptr;
+  }
   template <typename T>
-  T* Out(std::size_t i) const { return i < kMax ? static_cast<T*>(out_[i]) : nullptr; }
+  T* Out(std::size_t i) const {
+    return i < kMax ? static_cast<T*>(out_[i]) : nullptr;
+  }
   template <typename T = std::byte>
-  T* At(std::size_t offset) const { return static_cast<T*>(static_cast<void*>(block_ + offset)); }
+  T* At(std::size_t offset) const {
+    return static_cast<T*>(static_cast<void*>(block_ + offset));
+  }
 
  private:
   KernelContext& c_;
@@ -63,12 +72,11 @@ class Operands {
   std::byte* block_ = nullptr;
   std::array<void*, kMax> in_ = {};
   std::array<void*, kMax> out_ = {};
-  std::array<std::size_t, kMax> in_offset_ = {};   // + 1; 0: used in place
+  std::array<std::size_t, kMax> in_offset_ = {};  // + 1; 0: used in place
   std::array<std::size_t, kMax> out_offset_ = {};
 };
 
 // The type a kernel computes in: double for double, float for every other.
 inline DType ComputeType(DType dtype) { return dtype == DType::kDouble ? DType::kDouble : DType::kFloat; }
-
 
 }  // namespace sardonyx::ops

@@ -27,7 +27,9 @@ struct PoolState {
 
 PoolState ReadPool(const AttributeReader& c, const Type& x) {
   PoolState state;
-  state.kind = c.op_type() == "MaxPool" ? PoolKind::kMax : c.op_type() == "AveragePool" ? PoolKind::kAverage : PoolKind::kLp;
+  state.kind = c.op_type() == "MaxPool"       ? PoolKind::kMax
+               : c.op_type() == "AveragePool" ? PoolKind::kAverage
+                                              : PoolKind::kLp;
   state.window = ReadWindow(c);
   state.count_include_pad = c.Flag("count_include_pad");
   state.column_major = c.Flag("storage_order");
@@ -168,10 +170,14 @@ void RunWindows(KernelContext& c) {
 Prepared PreparePool(PrepareContext& c) {
   PoolState state = ReadPool(c, c.InputType(0));
   switch (c.InputDType(0)) {
-    case DType::kDouble: return WithState(RunWindows<double>, std::move(state));
-    case DType::kInt8: return WithState(RunWindows<std::int8_t>, std::move(state));
-    case DType::kUInt8: return WithState(RunWindows<std::uint8_t>, std::move(state));
-    default: break;
+    case DType::kDouble:
+      return WithState(RunWindows<double>, std::move(state));
+    case DType::kInt8:
+      return WithState(RunWindows<std::int8_t>, std::move(state));
+    case DType::kUInt8:
+      return WithState(RunWindows<std::uint8_t>, std::move(state));
+    default:
+      break;
   }
   const bool windows = c.HasOutput(1) || state.kind == PoolKind::kLp;
   return WithState(windows ? RunWindows<float> : RunFloat, std::move(state));

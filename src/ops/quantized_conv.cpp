@@ -129,7 +129,8 @@ void RunQLinear(KernelContext& c) {
   const TensorRef& y = c.Output(0);
   if (y.count == 0) return;
   if (c.Input(4).count != 1 && c.Input(4).count != y.dim(1)) {
-    Fail(Code::kInvalidArgument, "expected 1 or ", y.dim(1), " scales of the weights, found ", ToText(c.Input(4).shape));
+    Fail(Code::kInvalidArgument, "expected 1 or ", y.dim(1), " scales of the weights, found ",
+         ToText(c.Input(4).shape));
   }
   ScratchLayout layout;
   const std::size_t columns = layout.Add(conv.ColumnBytes()), gemm = layout.Add(conv.GemmBytes());
@@ -137,12 +138,18 @@ void RunQLinear(KernelContext& c) {
   std::byte* block = c.Scratch(layout.bytes());
   auto* sums = static_cast<std::int32_t*>(static_cast<void*>(block + sums_at));
   conv.Run(block + columns, block + gemm, sums);
-  if (y.dtype == DType::kInt8) Requantize<std::int8_t>(c, sums, conv.pixels());
-  else Requantize<std::uint8_t>(c, sums, conv.pixels());
+  if (y.dtype == DType::kInt8)
+    Requantize<std::int8_t>(c, sums, conv.pixels());
+  else
+    Requantize<std::uint8_t>(c, sums, conv.pixels());
 }
 
-Prepared PrepareInteger(PrepareContext& c) { return WithState(RunInteger, ReadConv(c, c.InputType(0), c.InputType(1))); }
-Prepared PrepareQLinear(PrepareContext& c) { return WithState(RunQLinear, ReadConv(c, c.InputType(0), c.InputType(3))); }
+Prepared PrepareInteger(PrepareContext& c) {
+  return WithState(RunInteger, ReadConv(c, c.InputType(0), c.InputType(1)));
+}
+Prepared PrepareQLinear(PrepareContext& c) {
+  return WithState(RunQLinear, ReadConv(c, c.InputType(0), c.InputType(3)));
+}
 
 constexpr OpDef kQuantizedConvOps[] = {
     {.name = "ConvInteger", .since = {10}, .types = kInt8s, .infer = InferInteger, .prepare = PrepareInteger},

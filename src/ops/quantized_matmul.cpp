@@ -14,8 +14,8 @@ namespace sardonyx::ops {
 namespace {
 
 constexpr DTypeSet kInt8s = {DType::kInt8, DType::kUInt8};
-constexpr DTypeSet kQuantized = kInt8s | DTypeSet{DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2,
-                                                  DType::kFloat8E5M2FNUZ};
+constexpr DTypeSet kQuantized =
+    kInt8s | DTypeSet{DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2, DType::kFloat8E5M2FNUZ};
 
 void InferInteger(InferContext& c) {
   if (!c.HasRank(0) || !c.HasRank(1)) return c.SetOutput(0, DType::kInt32);
@@ -49,8 +49,8 @@ QuantizedState PackB(PrepareContext& c, std::size_t input) {
   return state;
 }
 
-// The product of 8-bit inputs `a` and `b` with zero points (inputs too) of one value, one a row or column, or one a row or
-// column of every matrix.
+// The product of 8-bit inputs `a` and `b` with zero points (inputs too) of one value, one a row or column, or one a row
+// or column of every matrix.
 struct Int8Product {
   kernels::GemmInt8Args args;
   MatMulOperand a, b;
@@ -158,7 +158,8 @@ void RunQLinear(KernelContext& c) {
     const double zero = static_cast<double>(*c.Input(7).As<Y>());
     c.parallel().For(y.count, 4096, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        const double scale = static_cast<double>(a.At(i / p.args.n % p.args.m)) * static_cast<double>(b.At(i % p.args.n));
+        const double scale =
+            static_cast<double>(a.At(i / p.args.n % p.args.m)) * static_cast<double>(b.At(i % p.args.n));
         y.As<Y>()[i] = Quantize<Y>(static_cast<double>(sums[i]) * scale / static_cast<double>(y_scale), zero);
       }
     });

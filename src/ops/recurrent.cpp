@@ -81,26 +81,32 @@ void InferRecurrent(InferContext& c) {
   }
   if (c.Has("hidden_size")) hidden = Dim(c.Int("hidden_size"));
   if (c.HasRank(kR)) {
-    if (c.InputDims(kR)[2].known() && hidden.known()) CheckDim(c, "the last size of R", c.InputDims(kR)[2], hidden.number());
+    if (c.InputDims(kR)[2].known() && hidden.known())
+      CheckDim(c, "the last size of R", c.InputDims(kR)[2], hidden.number());
     if (!c.InputDims(kR)[2].unknown()) hidden = c.InputDims(kR)[2];
     CheckDim(c, "the first size of R (the directions)", c.InputDims(kR)[0], s.directions);
-    if (hidden.known()) CheckDim(c, "the second size of R (gates * hidden)", c.InputDims(kR)[1], s.gates * hidden.number());
+    if (hidden.known())
+      CheckDim(c, "the second size of R (gates * hidden)", c.InputDims(kR)[1], s.gates * hidden.number());
   }
   if (c.HasRank(kW)) {
     CheckDim(c, "the first size of W (the directions)", c.InputDims(kW)[0], s.directions);
-    if (hidden.known()) CheckDim(c, "the second size of W (gates * hidden)", c.InputDims(kW)[1], s.gates * hidden.number());
-    if (c.HasRank(kX) && c.InputDims(kX)[2].known()) CheckDim(c, "the input size of W", c.InputDims(kW)[2], c.InputDims(kX)[2].number());
+    if (hidden.known())
+      CheckDim(c, "the second size of W (gates * hidden)", c.InputDims(kW)[1], s.gates * hidden.number());
+    if (c.HasRank(kX) && c.InputDims(kX)[2].known())
+      CheckDim(c, "the input size of W", c.InputDims(kW)[2], c.InputDims(kX)[2].number());
   }
   const Dim directions(s.directions);
   const DType dtype = c.InputDType(kX);
   if (c.HasOutput(0)) {
-    c.SetOutput(0, dtype, s.batch_first ? std::vector<Dim>{batch, seq, directions, hidden}
-                                        : std::vector<Dim>{seq, directions, batch, hidden});
+    c.SetOutput(0, dtype,
+                s.batch_first ? std::vector<Dim>{batch, seq, directions, hidden}
+                              : std::vector<Dim>{seq, directions, batch, hidden});
   }
   for (const std::size_t i : {1u, 2u}) {
     if (!c.HasOutput(i)) continue;
-    c.SetOutput(i, dtype, s.batch_first ? std::vector<Dim>{batch, directions, hidden}
-                                        : std::vector<Dim>{directions, batch, hidden});
+    c.SetOutput(
+        i, dtype,
+        s.batch_first ? std::vector<Dim>{batch, directions, hidden} : std::vector<Dim>{directions, batch, hidden});
   }
 }
 
@@ -158,9 +164,13 @@ template <typename T>
 class Runner {
  public:
   Runner(KernelContext& c, const RecurrentState& state)
-      : c_(c), state_(state), s_(MakeSizes(c, state)),
+      : c_(c),
+        state_(state),
+        s_(MakeSizes(c, state)),
         io_(c, kDTypeOf<T>, (1u << kLens) | (state.packed.defined() ? (1u << kW) | (1u << kR) : 0)) {
-    const auto count = [](std::int64_t a, std::int64_t b) { return CheckedMul(std::size_t(a), std::size_t(b), "gates"); };
+    const auto count = [](std::int64_t a, std::int64_t b) {
+      return CheckedMul(std::size_t(a), std::size_t(b), "gates");
+    };
     const std::int64_t all = s_.gates * s_.hidden;
     input_gates_at_ = io_.template Add<T>(count(CheckedMul(std::size_t(s_.seq), std::size_t(s_.batch), "gates"), all));
     recurrent_at_ = io_.template Add<T>(count(s_.batch, all));
@@ -202,15 +212,19 @@ class Runner {
     Product<T> p;
     p.m = s_.batch, p.n = state_.FirstGates() * s_.hidden, p.k = s_.hidden;
     p.lda = s_.hidden, p.ldb = s_.hidden, p.trans_b = true, p.ldc = s_.gates * s_.hidden;
-    if (state_.packed.defined()) SetPacked(p, Packed(d) + state_.packed_w);
-    else if (io_.template In<T>(kR)) p.b = io_.template In<T>(kR) + d * s_.gates * s_.hidden * s_.hidden;
+    if (state_.packed.defined())
+      SetPacked(p, Packed(d) + state_.packed_w);
+    else if (io_.template In<T>(kR))
+      p.b = io_.template In<T>(kR) + d * s_.gates * s_.hidden * s_.hidden;
     return p;
   }
   Product<T> HiddenProduct(std::int64_t d) const {  // (r * h) R^T of the hidden gate
     Product<T> p = RecurrentProduct(d);
     p.n = s_.hidden;
-    if (state_.packed.defined()) SetPacked(p, Packed(d) + state_.packed_w + state_.packed_r);
-    else if (p.b != nullptr) p.b += 2 * s_.hidden * s_.hidden;
+    if (state_.packed.defined())
+      SetPacked(p, Packed(d) + state_.packed_w + state_.packed_r);
+    else if (p.b != nullptr)
+      p.b += 2 * s_.hidden * s_.hidden;
     return p;
   }
 
@@ -222,8 +236,10 @@ class Runner {
     for (std::int64_t b = 0; b < s_.batch; ++b) {
       T* to = state + b * s_.hidden;
       const T* from = io_.template In<T>(input);
-      if (c_.HasInput(input)) std::copy_n(from + StateRow(d, b), s_.hidden, to);
-      else std::fill_n(to, s_.hidden, T(0));
+      if (c_.HasInput(input))
+        std::copy_n(from + StateRow(d, b), s_.hidden, to);
+      else
+        std::fill_n(to, s_.hidden, T(0));
     }
   }
   void StoreState(std::size_t output, std::int64_t d, const T* state) const {
@@ -309,9 +325,12 @@ class Runner {
         RunProduct(hidden, parallel, gemm());
       }
       ForEachRow(reverse, step, cell, [&](const CellStep<T>& s, std::int64_t time, std::int64_t b) {
-        if (state_.cell == CellKind::kLstm) LstmStep(s);
-        else if (state_.cell == CellKind::kRnn) RnnStep(s);
-        else FinishGru(s);
+        if (state_.cell == CellKind::kLstm)
+          LstmStep(s);
+        else if (state_.cell == CellKind::kRnn)
+          RnnStep(s);
+        else
+          FinishGru(s);
         StoreOutput(d, time, b, s.h);
       });
     }
@@ -364,9 +383,11 @@ void PackWeights(PrepareContext& c, RecurrentState& s) {
   s.packed_r = Rounded(kernels::GemmF32PackedCount(s.hidden, first));
   s.packed_h = s.TwoProducts() ? Rounded(kernels::GemmF32PackedCount(s.hidden, s.hidden)) : 0;
   Tensor wf(DType::kFloat, w->shape()), rf(DType::kFloat, r->shape());
-  if (w->dtype() == DType::kFloat) wf = *w, rf = *r;
-  else Convert(w->dtype(), w->raw(), DType::kFloat, wf.raw(), w->count(), serial),
-       Convert(r->dtype(), r->raw(), DType::kFloat, rf.raw(), r->count(), serial);
+  if (w->dtype() == DType::kFloat)
+    wf = *w, rf = *r;
+  else
+    Convert(w->dtype(), w->raw(), DType::kFloat, wf.raw(), w->count(), serial),
+        Convert(r->dtype(), r->raw(), DType::kFloat, rf.raw(), r->count(), serial);
   s.packed = Tensor(DType::kFloat, Shape{s.directions, s.PackedEach()});
   for (std::int64_t d = 0; d < s.directions; ++d) {
     float* to = s.packed.data<float>() + d * s.PackedEach();

@@ -43,17 +43,28 @@ template <typename T>
 T Apply(const RecurrentActivation& a, T x) {
   const T alpha = static_cast<T>(a.alpha), beta = static_cast<T>(a.beta);
   switch (a.function) {
-    case RecurrentFunction::kSigmoid: return 1 / (1 + std::exp(-x));
-    case RecurrentFunction::kTanh: return std::tanh(x);
-    case RecurrentFunction::kRelu: return x < 0 ? T(0) : x;
-    case RecurrentFunction::kAffine: return alpha * x + beta;
-    case RecurrentFunction::kLeakyRelu: return x < 0 ? alpha * x : x;
-    case RecurrentFunction::kThresholdedRelu: return x > alpha ? x : T(0);
-    case RecurrentFunction::kScaledTanh: return alpha * std::tanh(beta * x);
-    case RecurrentFunction::kHardSigmoid: return std::max(T(0), std::min(T(1), alpha * x + beta));
-    case RecurrentFunction::kElu: return x < 0 ? alpha * std::expm1(x) : x;
-    case RecurrentFunction::kSoftsign: return x / (1 + std::abs(x));
-    case RecurrentFunction::kSoftplus: return std::max(x, T(0)) + std::log1p(std::exp(-std::abs(x)));
+    case RecurrentFunction::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case RecurrentFunction::kTanh:
+      return std::tanh(x);
+    case RecurrentFunction::kRelu:
+      return x < 0 ? T(0) : x;
+    case RecurrentFunction::kAffine:
+      return alpha * x + beta;
+    case RecurrentFunction::kLeakyRelu:
+      return x < 0 ? alpha * x : x;
+    case RecurrentFunction::kThresholdedRelu:
+      return x > alpha ? x : T(0);
+    case RecurrentFunction::kScaledTanh:
+      return alpha * std::tanh(beta * x);
+    case RecurrentFunction::kHardSigmoid:
+      return std::max(T(0), std::min(T(1), alpha * x + beta));
+    case RecurrentFunction::kElu:
+      return x < 0 ? alpha * std::expm1(x) : x;
+    case RecurrentFunction::kSoftsign:
+      return x / (1 + std::abs(x));
+    case RecurrentFunction::kSoftplus:
+      return std::max(x, T(0)) + std::log1p(std::exp(-std::abs(x)));
   }
   return x;
 }

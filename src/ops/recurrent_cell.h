@@ -17,12 +17,12 @@ struct CellStep {
   float clip = 0;
   T* gates = nullptr;
   T* recurrent = nullptr;
-  T* h = nullptr;                      // [hidden], the old state on entry
-  T* c = nullptr;                      // LSTM
-  const T* peephole = nullptr;         // LSTM: [3 * hidden] of i, o, f, or null
-  const T* recurrent_bias = nullptr;   // GRU, linear before reset: Rb of the hidden gate, or null
-  T* reset_hidden = nullptr;           // GRU: [hidden], r * h for the second product
-  bool input_forget = false;           // LSTM: f = 1 - i
+  T* h = nullptr;                     // [hidden], the old state on entry
+  T* c = nullptr;                     // LSTM
+  const T* peephole = nullptr;        // LSTM: [3 * hidden] of i, o, f, or null
+  const T* recurrent_bias = nullptr;  // GRU, linear before reset: Rb of the hidden gate, or null
+  T* reset_hidden = nullptr;          // GRU: [hidden], r * h for the second product
+  bool input_forget = false;          // LSTM: f = 1 - i
 };
 
 // True if the vector kernels do this step: f sigmoid, the others tanh, nothing clipped.

@@ -24,11 +24,16 @@ struct Name {
   std::string_view name;
   Reduction reduction;
 };
-constexpr Name kNames[] = {{"ReduceSum", Reduction::kSum},         {"ReduceMean", Reduction::kMean},
-                           {"ReduceMax", Reduction::kMax},         {"ReduceMin", Reduction::kMin},
-                           {"ReduceProd", Reduction::kProd},       {"ReduceL1", Reduction::kL1},
-                           {"ReduceL2", Reduction::kL2},           {"ReduceLogSum", Reduction::kLogSum},
-                           {"ReduceSumSquare", Reduction::kSumSquare}, {"ReduceLogSumExp", Reduction::kLogSumExp}};
+constexpr Name kNames[] = {{"ReduceSum", Reduction::kSum},
+                           {"ReduceMean", Reduction::kMean},
+                           {"ReduceMax", Reduction::kMax},
+                           {"ReduceMin", Reduction::kMin},
+                           {"ReduceProd", Reduction::kProd},
+                           {"ReduceL1", Reduction::kL1},
+                           {"ReduceL2", Reduction::kL2},
+                           {"ReduceLogSum", Reduction::kLogSum},
+                           {"ReduceSumSquare", Reduction::kSumSquare},
+                           {"ReduceLogSumExp", Reduction::kLogSumExp}};
 
 struct ReduceState {
   Reduction reduction = Reduction::kSum;
@@ -64,11 +69,20 @@ void InferShapeData(InferContext& c, Reduction reduction) {
   for (std::size_t i = 1; i < data->size(); ++i) {
     const Dim& next = (*data)[i];
     switch (reduction) {
-      case Reduction::kSum: result = result + next; break;
-      case Reduction::kProd: result = result * next; break;
-      case Reduction::kMax: result = Max(result, next); break;
-      case Reduction::kMin: result = Min(result, next); break;
-      default: return;
+      case Reduction::kSum:
+        result = result + next;
+        break;
+      case Reduction::kProd:
+        result = result * next;
+        break;
+      case Reduction::kMax:
+        result = Max(result, next);
+        break;
+      case Reduction::kMin:
+        result = Min(result, next);
+        break;
+      default:
+        return;
     }
   }
   c.SetShapeData(0, {result});
@@ -90,8 +104,10 @@ void InferReduce(InferContext& c) {
   const Flags reduced = MarkAxes(*axes, c.Rank(0), state.noop_with_empty_axes);
   std::vector<Dim> dims;
   for (std::size_t i = 0; i < c.Rank(0); ++i) {
-    if (!reduced[i]) dims.push_back(c.InputDims(0)[i]);
-    else if (state.keepdims) dims.push_back(Dim(1));
+    if (!reduced[i])
+      dims.push_back(c.InputDims(0)[i]);
+    else if (state.keepdims)
+      dims.push_back(Dim(1));
   }
   c.SetOutput(0, dtype, std::move(dims));
   if (c.Rank(0) == 1 && reduced[0]) InferShapeData(c, state.reduction);
@@ -106,8 +122,10 @@ ReducePlan Begin(KernelContext& c) {
   const Flags reduced = MarkAxes(axes, shape.size(), state.noop_with_empty_axes);
   Shape out;
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (!reduced[i]) out.Append(shape[i]);
-    else if (state.keepdims) out.Append(1);
+    if (!reduced[i])
+      out.Append(shape[i]);
+    else if (state.keepdims)
+      out.Append(1);
   }
   c.Output(0, out);
   return MakeReducePlan(shape, reduced);
@@ -115,31 +133,45 @@ ReducePlan Begin(KernelContext& c) {
 
 ReduceKind KindOf(Reduction reduction) {
   switch (reduction) {
-    case Reduction::kMax: return ReduceKind::kMax;
-    case Reduction::kMin: return ReduceKind::kMin;
-    case Reduction::kProd: return ReduceKind::kProd;
-    case Reduction::kL1: return ReduceKind::kSumAbs;
+    case Reduction::kMax:
+      return ReduceKind::kMax;
+    case Reduction::kMin:
+      return ReduceKind::kMin;
+    case Reduction::kProd:
+      return ReduceKind::kProd;
+    case Reduction::kL1:
+      return ReduceKind::kSumAbs;
     case Reduction::kL2:
-    case Reduction::kSumSquare: return ReduceKind::kSumSquare;
-    default: return ReduceKind::kSum;
+    case Reduction::kSumSquare:
+      return ReduceKind::kSumSquare;
+    default:
+      return ReduceKind::kSum;
   }
 }
 
 double Join(ReduceKind kind, double a, double b) {
   switch (kind) {
-    case ReduceKind::kMax: return b > a || b != b ? b : a;
-    case ReduceKind::kMin: return b < a || b != b ? b : a;
-    case ReduceKind::kProd: return a * b;
-    default: return a + b;
+    case ReduceKind::kMax:
+      return b > a || b != b ? b : a;
+    case ReduceKind::kMin:
+      return b < a || b != b ? b : a;
+    case ReduceKind::kProd:
+      return a * b;
+    default:
+      return a + b;
   }
 }
 
 double Finish(Reduction reduction, double value, std::int64_t count) {
   switch (reduction) {
-    case Reduction::kMean: return value / static_cast<double>(count);
-    case Reduction::kL2: return std::sqrt(value);
-    case Reduction::kLogSum: return std::log(value);
-    default: return value;
+    case Reduction::kMean:
+      return value / static_cast<double>(count);
+    case Reduction::kL2:
+      return std::sqrt(value);
+    case Reduction::kLogSum:
+      return std::log(value);
+    default:
+      return value;
   }
 }
 
@@ -191,20 +223,21 @@ void ReduceColumns(KernelContext& c, const ReducePlan& p, Reduction reduction, c
   const std::int64_t tiles = (p.inner + kTile - 1) / kTile;
   const std::int64_t work = std::max<std::int64_t>(1, p.reduced_total * std::min(kTile, p.inner));
   const bool finish = reduction == Reduction::kMean || reduction == Reduction::kL2 || reduction == Reduction::kLogSum;
-  c.parallel().For(p.outer * tiles, std::max<std::int64_t>(1, kGrain / work), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t at = i % tiles * kTile, columns = std::min(kTile, p.inner - at);
-      const float* base = x + p.KeptOffset(i / tiles) + at;
-      float* to = y + i / tiles * p.inner + at;
-      std::fill_n(to, columns, kernels::ReduceIdentity(kind));
-      for (std::int64_t r = 0; r < p.repeats; ++r) {
-        kernel.columns(kind, base + p.ReducedOffset(r), p.n, p.inner, columns, to);
-      }
-      for (std::int64_t k = 0; finish && k < columns; ++k) {
-        to[k] = static_cast<float>(Finish(reduction, static_cast<double>(to[k]), p.reduced_total));
-      }
-    }
-  });
+  c.parallel().For(p.outer * tiles, std::max<std::int64_t>(1, kGrain / work),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t i = begin; i < end; ++i) {
+                       const std::int64_t at = i % tiles * kTile, columns = std::min(kTile, p.inner - at);
+                       const float* base = x + p.KeptOffset(i / tiles) + at;
+                       float* to = y + i / tiles * p.inner + at;
+                       std::fill_n(to, columns, kernels::ReduceIdentity(kind));
+                       for (std::int64_t r = 0; r < p.repeats; ++r) {
+                         kernel.columns(kind, base + p.ReducedOffset(r), p.n, p.inner, columns, to);
+                       }
+                       for (std::int64_t k = 0; finish && k < columns; ++k) {
+                         to[k] = static_cast<float>(Finish(reduction, static_cast<double>(to[k]), p.reduced_total));
+                       }
+                     }
+                   });
 }
 
 // One reduction of elements of T, one after the other: what its accumulator is, a step, and the result.
@@ -215,8 +248,7 @@ struct Scalar {
                                     kReduction == Reduction::kLogSumExp;
   static constexpr bool kExtreme = kReduction == Reduction::kMax || kReduction == Reduction::kMin;
   // Integers sum and multiply modulo 2^64 and are cut to their width at the end.
-  using Accumulator =
-      std::conditional_t<kExtreme, T, std::conditional_t<kInDouble, double, std::uint64_t>>;
+  using Accumulator = std::conditional_t<kExtreme, T, std::conditional_t<kInDouble, double, std::uint64_t>>;
 
   static Accumulator Start() {
     using Limits = std::numeric_limits<T>;
@@ -295,14 +327,22 @@ void ReduceAny(KernelContext& c, const ReducePlan& p, Reduction reduction, const
   if (reduction == Reduction::kMin) return ReduceScalars<T, Reduction::kMin>(c, p, x, y);
   if constexpr (sizeof(T) >= 4) {
     switch (reduction) {
-      case Reduction::kSum: return ReduceScalars<T, Reduction::kSum>(c, p, x, y);
-      case Reduction::kMean: return ReduceScalars<T, Reduction::kMean>(c, p, x, y);
-      case Reduction::kProd: return ReduceScalars<T, Reduction::kProd>(c, p, x, y);
-      case Reduction::kL1: return ReduceScalars<T, Reduction::kL1>(c, p, x, y);
-      case Reduction::kL2: return ReduceScalars<T, Reduction::kL2>(c, p, x, y);
-      case Reduction::kLogSum: return ReduceScalars<T, Reduction::kLogSum>(c, p, x, y);
-      case Reduction::kLogSumExp: return ReduceScalars<T, Reduction::kLogSumExp>(c, p, x, y);
-      default: return ReduceScalars<T, Reduction::kSumSquare>(c, p, x, y);
+      case Reduction::kSum:
+        return ReduceScalars<T, Reduction::kSum>(c, p, x, y);
+      case Reduction::kMean:
+        return ReduceScalars<T, Reduction::kMean>(c, p, x, y);
+      case Reduction::kProd:
+        return ReduceScalars<T, Reduction::kProd>(c, p, x, y);
+      case Reduction::kL1:
+        return ReduceScalars<T, Reduction::kL1>(c, p, x, y);
+      case Reduction::kL2:
+        return ReduceScalars<T, Reduction::kL2>(c, p, x, y);
+      case Reduction::kLogSum:
+        return ReduceScalars<T, Reduction::kLogSum>(c, p, x, y);
+      case Reduction::kLogSumExp:
+        return ReduceScalars<T, Reduction::kLogSumExp>(c, p, x, y);
+      default:
+        return ReduceScalars<T, Reduction::kSumSquare>(c, p, x, y);
     }
   }
 }
@@ -320,8 +360,8 @@ void RunFloat(KernelContext& c) {
   if (c.Output(0).count == 0) return;
   Operands io(c, DType::kFloat, 2);
   const bool rows = plan.inner == 1 && plan.n > 0;
-  const std::size_t partial = io.Add<double>(
-      rows ? static_cast<std::size_t>(plan.outer * plan.repeats * ((plan.n + kPiece - 1) / kPiece)) : 0);
+  const std::size_t partial =
+      io.Add<double>(rows ? static_cast<std::size_t>(plan.outer * plan.repeats * ((plan.n + kPiece - 1) / kPiece)) : 0);
   io.Begin();
   const float* x = io.In<float>(0);
   float* y = io.Out<float>(0);
@@ -341,11 +381,16 @@ Prepared PrepareReduce(PrepareContext& c) {
   const ReduceState state = ReadReduce(c);
   const bool extreme = state.reduction == Reduction::kMax || state.reduction == Reduction::kMin;
   switch (c.InputDType(0)) {
-    case DType::kDouble: return WithState(RunAny<double>, state);
-    case DType::kInt32: return WithState(RunAny<std::int32_t>, state);
-    case DType::kInt64: return WithState(RunAny<std::int64_t>, state);
-    case DType::kUInt32: return WithState(RunAny<std::uint32_t>, state);
-    case DType::kUInt64: return WithState(RunAny<std::uint64_t>, state);
+    case DType::kDouble:
+      return WithState(RunAny<double>, state);
+    case DType::kInt32:
+      return WithState(RunAny<std::int32_t>, state);
+    case DType::kInt64:
+      return WithState(RunAny<std::int64_t>, state);
+    case DType::kUInt32:
+      return WithState(RunAny<std::uint32_t>, state);
+    case DType::kUInt64:
+      return WithState(RunAny<std::uint64_t>, state);
     case DType::kInt8:
       if (extreme) return WithState(RunAny<std::int8_t>, state);
       break;
@@ -355,7 +400,8 @@ Prepared PrepareReduce(PrepareContext& c) {
     case DType::kBool:
       if (extreme) return WithState(RunAny<bool>, state);
       break;
-    default: return WithState(RunFloat, state);
+    default:
+      return WithState(RunFloat, state);
   }
   c.Unsupported("input of", c.InputDType(0));
 }
@@ -365,8 +411,7 @@ void UpgradeReduce(UpgradeContext& c) {
   if (c.version() < axes_since) c.AttributeToInput("axes", 1);
 }
 
-constexpr DTypeSet kReduceTypes =
-    kIeeeFloats | DTypeSet{DType::kInt32, DType::kInt64, DType::kUInt32, DType::kUInt64};
+constexpr DTypeSet kReduceTypes = kIeeeFloats | DTypeSet{DType::kInt32, DType::kInt64, DType::kUInt32, DType::kUInt64};
 constexpr DTypeSet kExtremeTypes = kReduceTypes | DTypeSet{DType::kInt8, DType::kUInt8, DType::kBool};
 
 constexpr OpDef Row(std::string_view name, Few<int> since, DTypeSet types = kReduceTypes) {

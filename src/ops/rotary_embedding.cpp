@@ -39,7 +39,8 @@ Sizes MakeSizes(Dims x, const RotaryState& state, std::int64_t rotated_by_cache)
   std::int64_t heads = state.heads;
   if (heads == 0 && rotated_by_cache > 0) heads = x[2] / rotated_by_cache;  // com.microsoft: from the cache's width
   if (heads < 1 || x[2] % heads != 0) {
-    Fail(Code::kInvalidArgument, "expected num_heads that divides the hidden size of ", ToText(x), ", found ", state.heads);
+    Fail(Code::kInvalidArgument, "expected num_heads that divides the hidden size of ", ToText(x), ", found ",
+         state.heads);
   }
   return {x[0], x[1], heads, x[2] / heads, x[1] * x[2], x[2], x[2] / heads};
 }
@@ -69,7 +70,8 @@ void RunRotary(KernelContext& c) {
   const bool by_position = c.HasInput(in.positions);
   const std::int64_t cache_rows = c.Input(in.cos).count / half;
   if (!by_position && cache_rows != s.batch * s.sequence) {
-    Fail(Code::kInvalidArgument, "expected caches [", s.batch, ", ", s.sequence, ", ", half, "], found ", ToText(cache));
+    Fail(Code::kInvalidArgument, "expected caches [", s.batch, ", ", s.sequence, ", ", half, "], found ",
+         ToText(cache));
   }
   const std::int64_t positions = by_position ? c.Input(in.positions).count : 0;
   if (by_position && positions != 1 && positions != s.batch * s.sequence) {
@@ -78,23 +80,25 @@ void RunRotary(KernelContext& c) {
   }
   Operands io(c, DType::kFloat, 1u << in.positions);
   io.Begin();
-  c.parallel().For(s.batch * s.sequence, std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, s.heads * s.size)), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      std::int64_t row = i;
-      if (by_position) {
-        const std::int64_t* ids = c.Input(in.positions).As<std::int64_t>();
-        row = positions == 1 && s.batch * s.sequence != 1 ? ids[0] + i % s.sequence : ids[i];
-        if (row < 0 || row >= cache_rows) {
-          Fail(Code::kInvalidArgument, "expected position_ids in [0, ", cache_rows, "), found ", row, " at ", i);
+  c.parallel().For(
+      s.batch * s.sequence, std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, s.heads * s.size)),
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          std::int64_t row = i;
+          if (by_position) {
+            const std::int64_t* ids = c.Input(in.positions).As<std::int64_t>();
+            row = positions == 1 && s.batch * s.sequence != 1 ? ids[0] + i % s.sequence : ids[i];
+            if (row < 0 || row >= cache_rows) {
+              Fail(Code::kInvalidArgument, "expected position_ids in [0, ", cache_rows, "), found ", row, " at ", i);
+            }
+          }
+          for (std::int64_t h = 0; h < s.heads; ++h) {
+            const std::int64_t at = i / s.sequence * s.batch_stride + i % s.sequence * s.row_stride + h * s.head_stride;
+            Rotate(io.In<float>(0) + at, io.In<float>(in.cos) + row * half, io.In<float>(in.sin) + row * half, half,
+                   s.size, state.interleaved, io.Out<float>(0) + at);
+          }
         }
-      }
-      for (std::int64_t h = 0; h < s.heads; ++h) {
-        const std::int64_t at = i / s.sequence * s.batch_stride + i % s.sequence * s.row_stride + h * s.head_stride;
-        Rotate(io.In<float>(0) + at, io.In<float>(in.cos) + row * half, io.In<float>(in.sin) + row * half, half, s.size,
-               state.interleaved, io.Out<float>(0) + at);
-      }
-    }
-  });
+      });
   io.End();
 }
 

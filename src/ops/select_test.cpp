@@ -33,7 +33,8 @@ TEST(TopK, PrefersTheFirstOfEqualElements) {
   EXPECT_EQ(Elements<std::int64_t>(y[1]), (Longs{1, 2, 0}));
   std::vector<float> many(1000);
   for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<float>(i * 7919 % 1000);
-  const auto few = EvaluateOp({"TopK", 24, {Tensor::Vector<float>(many), Ints({3})}, {{"largest", std::int64_t{0}}}, 2});
+  const auto few =
+      EvaluateOp({"TopK", 24, {Tensor::Vector<float>(many), Ints({3})}, {{"largest", std::int64_t{0}}}, 2});
   EXPECT_EQ(Elements<float>(few[0]), (std::vector<float>{0, 1, 2}));
   const auto old = EvaluateOp({"TopK", 1, {Floats({2, 7})}, {{"k", std::int64_t{1}}}, 2});
   EXPECT_EQ(Elements<float>(old[0]), (std::vector<float>{7}));
@@ -61,7 +62,8 @@ TEST(Einsum, ContractsDiagonalsSumsAndChains) {
   EXPECT_EQ(Einsum("ij, jk, kl -> il", {m, m, m}), (std::vector<float>{37, 54, 81, 118}));
   EXPECT_EQ(Einsum("...i,...i->...", {m, m}), (std::vector<float>{5, 25}));
   EXPECT_EQ(Einsum("i,j->ij", {Floats({1, 2}), Floats({3, 4})}), (std::vector<float>{3, 4, 6, 8}));
-  EXPECT_NE(ErrorOfOp({"Einsum", 12, {m, m}, {{"equation", std::string("ij->ij")}}}).find("2 operands"), std::string::npos);
+  EXPECT_NE(ErrorOfOp({"Einsum", 12, {m, m}, {{"equation", std::string("ij->ij")}}}).find("2 operands"),
+            std::string::npos);
 }
 
 TEST(Det, ExchangesRows) {
@@ -80,8 +82,8 @@ TEST(Loss, IgnoresAndWeights) {
 }
 
 TEST(Training, MomentumStartsWithTheWholeGradient) {
-  const std::vector<Value> inputs = {Tensor::Scalar<float>(0.5f), Tensor::Scalar<std::int64_t>(0), Floats({1}), Floats({2}),
-                                     Floats({4})};
+  const std::vector<Value> inputs = {Tensor::Scalar<float>(0.5f), Tensor::Scalar<std::int64_t>(0), Floats({1}),
+                                     Floats({2}), Floats({4})};
   const std::vector<Attribute> attributes = {
       {"norm_coefficient", 0.0f}, {"alpha", 0.5f}, {"beta", 0.1f}, {"mode", std::string("standard")}};
   const auto y = EvaluateOp({"Momentum", 1, inputs, attributes, 2, "ai.onnx.preview.training"});

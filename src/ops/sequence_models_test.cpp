@@ -37,7 +37,11 @@ TEST(Recurrent, AgreesWithItsDoubleForm) {
       {"LSTM", 4, 3, {{"input_forget", std::int64_t{1}}, {"clip", 0.3f}}},
       {"GRU", 3, 2, {}},
       {"GRU", 3, 2, {{"linear_before_reset", std::int64_t{1}}}},
-      {"RNN", 1, 2, {{"activations", std::vector<std::string>{"LeakyRelu", "Tanh"}}, {"activation_alpha", std::vector<float>{0.1f}}}},
+      {"RNN",
+       1,
+       2,
+       {{"activations", std::vector<std::string>{"LeakyRelu", "Tanh"}},
+        {"activation_alpha", std::vector<float>{0.1f}}}},
   };
   for (const Case& test : cases) {
     std::vector<Attribute> attributes = test.attributes;
@@ -64,17 +68,22 @@ TEST(Recurrent, AgreesWithItsDoubleForm) {
 TEST(Recurrent, LeavesPaddingZeroAndKeepsTheLastState) {
   const Tensor lengths = Tensor::Of<std::int32_t>({1}, Shape{1});
   const Tensor one = Tensor::Of<float>({1}, Shape{1, 1, 1});
-  const auto y = EvaluateOp({"RNN", 14,
+  const auto y = EvaluateOp({"RNN",
+                             14,
                              {Tensor::Of<float>({0.5f, 9}, Shape{2, 1, 1}), one, one, Value(), lengths},
-                             {{"hidden_size", std::int64_t{1}}}, 2});
+                             {{"hidden_size", std::int64_t{1}}},
+                             2});
   EXPECT_FLOAT_EQ(Elements<float>(y[0])[0], std::tanh(0.5f));
   EXPECT_EQ(Elements<float>(y[0])[1], 0);
   EXPECT_FLOAT_EQ(Elements<float>(y[1])[0], std::tanh(0.5f));
 }
 
 TEST(Recurrent, RefusesWeightsOfAnotherSize) {
-  const std::string error =
-      ErrorOfOp({"LSTM", 14, {Wave({1, 1, 3}, 1), Wave({1, 16, 3}, 1), Wave({1, 12, 4}, 1)}, {{"hidden_size", std::int64_t{4}}}, 3});
+  const std::string error = ErrorOfOp({"LSTM",
+                                       14,
+                                       {Wave({1, 1, 3}, 1), Wave({1, 16, 3}, 1), Wave({1, 12, 4}, 1)},
+                                       {{"hidden_size", std::int64_t{4}}},
+                                       3});
   EXPECT_NE(error.find("16"), std::string::npos) << error;
 }
 
@@ -97,13 +106,15 @@ TEST(Attention, GivesAFullyMaskedRowZeros) {
 }
 
 TEST(Attention, RefusesHeadsThatDoNotDivide) {
-  EXPECT_NE(ErrorOfOp({"Attention", 23, {Wave({1, 3, 2, 4}, 1), Wave({1, 2, 2, 4}, 1), Wave({1, 2, 2, 4}, 1)}}).find("3"),
-            std::string::npos);
+  EXPECT_NE(
+      ErrorOfOp({"Attention", 23, {Wave({1, 3, 2, 4}, 1), Wave({1, 2, 2, 4}, 1), Wave({1, 2, 2, 4}, 1)}}).find("3"),
+      std::string::npos);
 }
 
 TEST(RotaryEmbedding, RefusesPositionsBeyondTheCache) {
   const Tensor cache = Wave({2, 2}, 1), at = Tensor::Of<std::int64_t>({2}, Shape{1, 1});
-  EXPECT_NE(ErrorOfOp({"RotaryEmbedding", 23, {Wave({1, 1, 1, 4}, 1), cache, cache, at}}).find("[0, 2)"), std::string::npos);
+  EXPECT_NE(ErrorOfOp({"RotaryEmbedding", 23, {Wave({1, 1, 1, 4}, 1), cache, cache, at}}).find("[0, 2)"),
+            std::string::npos);
 }
 
 }  // namespace

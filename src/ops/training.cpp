@@ -23,7 +23,9 @@ struct OptimizerState {
 OptimizerState ReadOptimizer(const AttributeReader& c) {
   OptimizerState s;
   const auto number = [&](const char* name, float otherwise) { return static_cast<double>(c.Float(name, otherwise)); };
-  s.kind = c.op_type() == "Adam" ? Optimizer::kAdam : c.op_type() == "Adagrad" ? Optimizer::kAdagrad : Optimizer::kMomentum;
+  s.kind = c.op_type() == "Adam"      ? Optimizer::kAdam
+           : c.op_type() == "Adagrad" ? Optimizer::kAdagrad
+                                      : Optimizer::kMomentum;
   s.norm = number("norm_coefficient", 0);
   s.norm_post = number("norm_coefficient_post", 0);
   s.epsilon = number("epsilon", 1e-6f);
@@ -105,7 +107,8 @@ void RunOptimizer(KernelContext& c) {
   const auto& s = c.state<OptimizerState>();
   const TensorRef& r = c.Input(0);
   if (r.count != 1 || c.Input(1).count != 1) {
-    Fail(Code::kInvalidArgument, "expected scalars R and T, found ", ToText(r.shape), " and ", ToText(c.Input(1).shape));
+    Fail(Code::kInvalidArgument, "expected scalars R and T, found ", ToText(r.shape), " and ",
+         ToText(c.Input(1).shape));
   }
   const double rate = r.dtype == DType::kFloat ? static_cast<double>(*r.As<float>()) : *r.As<double>();
   const double t = static_cast<double>(*c.Input(1).As<std::int64_t>());
@@ -115,8 +118,8 @@ void RunOptimizer(KernelContext& c) {
     for (std::size_t k = 1; k < 2 + s.Accumulators(); ++k) {
       const TensorRef& other = c.Input(2 + k * n + i);
       if (other.dtype != x.dtype || other.count != x.count) {
-        Fail(Code::kInvalidArgument, "expected input ", 2 + k * n + i, " of ", Name(x.dtype), ToText(x.shape), ", found ",
-             Name(other.dtype), ToText(other.shape));
+        Fail(Code::kInvalidArgument, "expected input ", 2 + k * n + i, " of ", Name(x.dtype), ToText(x.shape),
+             ", found ", Name(other.dtype), ToText(other.shape));
       }
     }
     VisitDType<float, double>(x.dtype, [&]<typename T>() { StepAll<T>(c, s, n, i, rate, t); });

@@ -56,7 +56,8 @@ void CheckWindowRank(const AttributeReader& c, const WindowAttributes& w, std::s
   check("pads", w.pads.size(), 2 * spatial_rank);
 }
 
-Dim WindowOutput(const AttributeReader& c, const WindowAttributes& w, std::size_t axis, const Dim& in, const Dim& kernel) {
+Dim WindowOutput(const AttributeReader& c, const WindowAttributes& w, std::size_t axis, const Dim& in,
+                 const Dim& kernel) {
   const std::int64_t stride = w.stride(axis);
   if (w.auto_pad == AutoPad::kSameUpper || w.auto_pad == AutoPad::kSameLower) return CeilDiv(in, stride);
   const Dim reach = Dim(w.dilation(axis)) * (kernel - Dim(1)) + Dim(1);
@@ -87,8 +88,8 @@ Window3 MakeWindow(const WindowAttributes& w, Dims x, Dims y, Dims kernel) {
     window.pad_begin[at] = w.pad_begin(i);
     window.pad_end[at] = w.pad_end(i);
     if (w.auto_pad == AutoPad::kSameUpper || w.auto_pad == AutoPad::kSameLower) {
-      const std::int64_t need = std::max<std::int64_t>(
-          0, (y[2 + i] - 1) * w.stride(i) + (kernel[i] - 1) * w.dilation(i) + 1 - x[2 + i]);
+      const std::int64_t need =
+          std::max<std::int64_t>(0, (y[2 + i] - 1) * w.stride(i) + (kernel[i] - 1) * w.dilation(i) + 1 - x[2 + i]);
       window.pad_begin[at] = w.auto_pad == AutoPad::kSameUpper ? need / 2 : need - need / 2;
       window.pad_end[at] = need - window.pad_begin[at];
     }

@@ -32,7 +32,8 @@ void CheckWindowRank(const AttributeReader& c, const WindowAttributes& w, std::s
 
 // The output size of one axis of a convolution or pool (ceil_mode included); unknown where it cannot be told.
 // Fails if numbers give an output below 0.
-Dim WindowOutput(const AttributeReader& c, const WindowAttributes& w, std::size_t axis, const Dim& in, const Dim& kernel);
+Dim WindowOutput(const AttributeReader& c, const WindowAttributes& w, std::size_t axis, const Dim& in,
+                 const Dim& kernel);
 
 // The numbers of one run, depth-height-width: missing leading dimensions have size 1.
 struct Window3 {

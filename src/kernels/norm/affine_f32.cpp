@@ -9,8 +9,7 @@ struct Row {
   AffineF32Set set;
 };
 #define SDX_ROW(name) \
-  {Isa::name,         \
-   {name::AffineScalar, name::AffineColumns, name::AffineRow, name::AddRows, name::LrnThreeQuarters}},
+  {Isa::name, {name::AffineScalar, name::AffineColumns, name::AffineRow, name::AddRows, name::LrnThreeQuarters}},
 constexpr Row kRows[] = {SDX_FOR_EACH_ISA(SDX_ROW)};
 #undef SDX_ROW
 

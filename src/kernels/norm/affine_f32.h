@@ -13,7 +13,8 @@ struct AffineF32Set {
   // y[i] = (x[i] - mean[i]) * scale[i] + bias[i].
   void (*columns)(const float* x, std::int64_t n, const float* mean, const float* scale, const float* bias, float* y);
   // y[i] = (x[i] - mean) * factor * scale[i] + bias[i]; scale and bias may be null.
-  void (*row)(const float* x, std::int64_t n, float mean, float factor, const float* scale, const float* bias, float* y);
+  void (*row)(const float* x, std::int64_t n, float mean, float factor, const float* scale, const float* bias,
+              float* y);
   // sum[i] = a[i] + b[i] + c[i]; c may be null.
   void (*add)(const float* a, const float* b, const float* c, std::int64_t n, float* sum);
   // Local response normalisation over channels of `pixels` columns `stride` apart:
@@ -22,16 +23,16 @@ struct AffineF32Set {
               std::int64_t after, float factor, float bias, float* y);
 };
 
-#define SDX_DECLARE(isa)                                                                                            \
-  namespace isa {                                                                                                   \
-  void AffineScalar(const float* x, std::int64_t n, float mean, float scale, float bias, float* y);                 \
-  void AffineColumns(const float* x, std::int64_t n, const float* mean, const float* scale, const float* bias,      \
-                     float* y);                                                                                     \
-  void AffineRow(const float* x, std::int64_t n, float mean, float factor, const float* scale, const float* bias,   \
-                 float* y);                                                                                         \
-  void AddRows(const float* a, const float* b, const float* c, std::int64_t n, float* sum);                         \
-  void LrnThreeQuarters(const float* x, std::int64_t channels, std::int64_t stride, std::int64_t pixels,            \
-                        std::int64_t before, std::int64_t after, float factor, float bias, float* y);               \
+#define SDX_DECLARE(isa)                                                                                          \
+  namespace isa {                                                                                                 \
+  void AffineScalar(const float* x, std::int64_t n, float mean, float scale, float bias, float* y);               \
+  void AffineColumns(const float* x, std::int64_t n, const float* mean, const float* scale, const float* bias,    \
+                     float* y);                                                                                   \
+  void AffineRow(const float* x, std::int64_t n, float mean, float factor, const float* scale, const float* bias, \
+                 float* y);                                                                                       \
+  void AddRows(const float* a, const float* b, const float* c, std::int64_t n, float* sum);                       \
+  void LrnThreeQuarters(const float* x, std::int64_t channels, std::int64_t stride, std::int64_t pixels,          \
+                        std::int64_t before, std::int64_t after, float factor, float bias, float* y);             \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE

@@ -1,5 +1,6 @@
 // kernels/norm/affine_f32.isa.cpp - scaling and shifting of rows, one source for every ISA.
 #include "kernels/norm/affine_f32.h"
+
 #include "kernels/simd/vec_f32.h"
 
 namespace sardonyx::kernels::SDX_ISA {

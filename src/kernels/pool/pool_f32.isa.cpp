@@ -1,5 +1,6 @@
 // kernels/pool/pool_f32.isa.cpp - one output row of a pool, one source for every ISA.
 #include "kernels/pool/pool_f32.h"
+
 #include "kernels/simd/vec_f32.h"
 
 namespace sardonyx::kernels::SDX_ISA {

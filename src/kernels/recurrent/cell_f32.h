@@ -19,11 +19,11 @@ struct CellF32Set {
   void (*gru_state)(std::int64_t n, const float* gates, const float* product, const float* bias, bool reset, float* h);
 };
 
-#define SDX_DECLARE(isa)                                                                                              \
-  namespace isa {                                                                                                     \
-  void LstmCell(std::int64_t n, const float* gates, const float* recurrent, float* c, float* h);                      \
-  void GruGates(std::int64_t n, float* gates, const float* recurrent, const float* h, float* reset_hidden);           \
-  void GruState(std::int64_t n, const float* gates, const float* product, const float* bias, bool reset, float* h);   \
+#define SDX_DECLARE(isa)                                                                                            \
+  namespace isa {                                                                                                   \
+  void LstmCell(std::int64_t n, const float* gates, const float* recurrent, float* c, float* h);                    \
+  void GruGates(std::int64_t n, float* gates, const float* recurrent, const float* h, float* reset_hidden);         \
+  void GruState(std::int64_t n, const float* gates, const float* product, const float* bias, bool reset, float* h); \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE

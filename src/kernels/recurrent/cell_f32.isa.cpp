@@ -1,5 +1,6 @@
 // kernels/recurrent/cell_f32.isa.cpp - LSTM and GRU steps, one source for every ISA.
 #include "kernels/recurrent/cell_f32.h"
+
 #include "kernels/simd/math_f32.h"
 #include "kernels/simd/vec_f32.h"
 
@@ -23,9 +24,8 @@ void LstmCell(int64_t n, const float* gates, const float* recurrent, float* c, f
 }
 
 void GruGates(int64_t n, float* gates, const float* recurrent, const float* h, float* reset_hidden) {
-  ForEachVector(2 * n, [=](int64_t i, Lanes l) {
-    Store(gates + i, Sigmoid(Load(gates + i, l) + Load(recurrent + i, l)), l);
-  });
+  ForEachVector(2 * n,
+                [=](int64_t i, Lanes l) { Store(gates + i, Sigmoid(Load(gates + i, l) + Load(recurrent + i, l)), l); });
   if (reset_hidden == nullptr) return;
   ForEachVector(n, [=](int64_t i, Lanes l) { Store(reset_hidden + i, Load(gates + n + i, l) * Load(h + i, l), l); });
 }

@@ -37,7 +37,8 @@ TEST(CellF32, GruMatchesFloat64) {
   for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::baseline}) {
     if (!Supported(isa)) continue;
     for (std::int64_t n = 1; n <= 40; ++n) {
-      const std::vector<float> inputs = Wave(3 * n, 0.7f), recurrent = Wave(3 * n, 1.3f), old = Wave(n, 0.2f), bias = Wave(n, 2);
+      const std::vector<float> inputs = Wave(3 * n, 0.7f), recurrent = Wave(3 * n, 1.3f), old = Wave(n, 0.2f),
+                               bias = Wave(n, 2);
       std::vector<float> gates = inputs, h = old, reset_hidden(n);
       CellF32(isa).gru_gates(n, gates.data(), recurrent.data(), h.data(), reset_hidden.data());
       CellF32(isa).gru_state(n, gates.data(), recurrent.data() + 2 * n, bias.data(), true, h.data());
@@ -46,8 +47,10 @@ TEST(CellF32, GruMatchesFloat64) {
         const double r = Sigmoid(static_cast<double>(inputs[n + i] + recurrent[n + i]));
         const double part = static_cast<double>(recurrent[2 * n + i]) + static_cast<double>(bias[i]);
         const double candidate = std::tanh(static_cast<double>(inputs[2 * n + i]) + r * part);
-        EXPECT_NEAR(static_cast<double>(reset_hidden[i]), r * static_cast<double>(old[i]), 3e-6) << Name(isa) << ' ' << n;
-        EXPECT_NEAR(static_cast<double>(h[i]), (1 - z) * candidate + z * static_cast<double>(old[i]), 5e-6) << Name(isa);
+        EXPECT_NEAR(static_cast<double>(reset_hidden[i]), r * static_cast<double>(old[i]), 3e-6)
+            << Name(isa) << ' ' << n;
+        EXPECT_NEAR(static_cast<double>(h[i]), (1 - z) * candidate + z * static_cast<double>(old[i]), 5e-6)
+            << Name(isa);
       }
     }
   }

@@ -10,8 +10,7 @@ struct Row {
   Isa isa;
   ReduceF32Set set;
 };
-#define SDX_ROW(name) \
-  {Isa::name, {name::ReduceRow, name::ReduceColumns, name::SumExp, name::SumSquaredDeviations}},
+#define SDX_ROW(name) {Isa::name, {name::ReduceRow, name::ReduceColumns, name::SumExp, name::SumSquaredDeviations}},
 constexpr Row kRows[] = {SDX_FOR_EACH_ISA(SDX_ROW)};
 #undef SDX_ROW
 
@@ -37,10 +36,14 @@ const ReduceF32Set& ReduceF32() {
 float ReduceIdentity(ReduceKind kind) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   switch (kind) {
-    case ReduceKind::kProd: return 1;
-    case ReduceKind::kMax: return -kInfinity;
-    case ReduceKind::kMin: return kInfinity;
-    default: return 0;
+    case ReduceKind::kProd:
+      return 1;
+    case ReduceKind::kMax:
+      return -kInfinity;
+    case ReduceKind::kMin:
+      return kInfinity;
+    default:
+      return 0;
   }
 }
 

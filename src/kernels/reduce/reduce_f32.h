@@ -1,7 +1,7 @@
 // kernels/reduce/reduce_f32.h - sums, extremes and products of f32 rows and columns.
 //
-// Sums: chains of at most 32 float additions per lane within a block of 2,048 elements, blocks added in double; error of a
-// row's sum at most 40 * 2^-24 * sum |x|, tested in reduce_f32_test.cpp. A NaN in the input makes every kind NaN.
+// Sums: chains of at most 32 float additions per lane within a block of 2,048 elements, blocks added in double; error
+// of a row's sum at most 40 * 2^-24 * sum |x|, tested in ops/reduce_test.cpp. A NaN in the input makes every kind NaN.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,20 @@ struct ReduceF32Set {
   // The reduction of x [n]; the identity (0, 1, -inf, +inf) for n = 0.
   double (*row)(ReduceKind kind, const float* x, std::int64_t n);
   // acc [columns] = the reduction of acc and of the n rows of x, `stride` apart. Callers start with the identity.
-  void (*columns)(ReduceKind kind, const float* x, std::int64_t n, std::int64_t stride, std::int64_t columns, float* acc);
+  void (*columns)(ReduceKind kind, const float* x, std::int64_t n, std::int64_t stride, std::int64_t columns,
+                  float* acc);
   // The sum of e^(x[i] - max), and of (x[i] - mean)^2.
   double (*sum_exp)(const float* x, std::int64_t n, float max);
   double (*sum_squared_deviations)(const float* x, std::int64_t n, float mean);
 };
 
-#define SDX_DECLARE(isa)                                                                                            \
-  namespace isa {                                                                                                   \
-  double ReduceRow(ReduceKind kind, const float* x, std::int64_t n);                                                \
-  void ReduceColumns(ReduceKind kind, const float* x, std::int64_t n, std::int64_t stride, std::int64_t columns,    \
-                     float* acc);                                                                                   \
-  double SumExp(const float* x, std::int64_t n, float max);                                                         \
-  double SumSquaredDeviations(const float* x, std::int64_t n, float mean);                                          \
+#define SDX_DECLARE(isa)                                                                                         \
+  namespace isa {                                                                                                \
+  double ReduceRow(ReduceKind kind, const float* x, std::int64_t n);                                             \
+  void ReduceColumns(ReduceKind kind, const float* x, std::int64_t n, std::int64_t stride, std::int64_t columns, \
+                     float* acc);                                                                                \
+  double SumExp(const float* x, std::int64_t n, float max);                                                      \
+  double SumSquaredDeviations(const float* x, std::int64_t n, float mean);                                       \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE

@@ -1,5 +1,6 @@
 // kernels/reduce/reduce_f32.isa.cpp - reductions of f32 rows and columns, one source for every ISA.
 #include "kernels/reduce/reduce_f32.h"
+
 #include "kernels/simd/math_f32.h"
 #include "kernels/simd/vec_f32.h"
 
@@ -82,7 +83,8 @@ double Fold(int64_t n, LoadVec load, LoadOne load_one) {
 
 template <typename Op>
 double RowOf(const float* x, int64_t n) {
-  return Fold<Op>(n, [x](int64_t i) { return Load(x + i); }, [x](int64_t i) { return x[i]; });
+  return Fold<Op>(
+      n, [x](int64_t i) { return Load(x + i); }, [x](int64_t i) { return x[i]; });
 }
 
 // V vectors of columns over all rows; blocks of 128 rows are joined so that float sums stay short.
@@ -120,24 +122,36 @@ void ColumnsOf(const float* x, int64_t n, int64_t stride, int64_t columns, float
 
 double ReduceRow(ReduceKind kind, const float* x, int64_t n) {
   switch (kind) {
-    case ReduceKind::kSum: return RowOf<SumOf>(x, n);
-    case ReduceKind::kSumAbs: return RowOf<SumAbsOf>(x, n);
-    case ReduceKind::kSumSquare: return RowOf<SumSquareOf>(x, n);
-    case ReduceKind::kProd: return RowOf<ProdOf>(x, n);
-    case ReduceKind::kMax: return RowOf<MaxOf>(x, n);
-    case ReduceKind::kMin: return RowOf<MinOf>(x, n);
+    case ReduceKind::kSum:
+      return RowOf<SumOf>(x, n);
+    case ReduceKind::kSumAbs:
+      return RowOf<SumAbsOf>(x, n);
+    case ReduceKind::kSumSquare:
+      return RowOf<SumSquareOf>(x, n);
+    case ReduceKind::kProd:
+      return RowOf<ProdOf>(x, n);
+    case ReduceKind::kMax:
+      return RowOf<MaxOf>(x, n);
+    case ReduceKind::kMin:
+      return RowOf<MinOf>(x, n);
   }
   return 0;
 }
 
 void ReduceColumns(ReduceKind kind, const float* x, int64_t n, int64_t stride, int64_t columns, float* acc) {
   switch (kind) {
-    case ReduceKind::kSum: return ColumnsOf<SumOf>(x, n, stride, columns, acc);
-    case ReduceKind::kSumAbs: return ColumnsOf<SumAbsOf>(x, n, stride, columns, acc);
-    case ReduceKind::kSumSquare: return ColumnsOf<SumSquareOf>(x, n, stride, columns, acc);
-    case ReduceKind::kProd: return ColumnsOf<ProdOf>(x, n, stride, columns, acc);
-    case ReduceKind::kMax: return ColumnsOf<MaxOf>(x, n, stride, columns, acc);
-    case ReduceKind::kMin: return ColumnsOf<MinOf>(x, n, stride, columns, acc);
+    case ReduceKind::kSum:
+      return ColumnsOf<SumOf>(x, n, stride, columns, acc);
+    case ReduceKind::kSumAbs:
+      return ColumnsOf<SumAbsOf>(x, n, stride, columns, acc);
+    case ReduceKind::kSumSquare:
+      return ColumnsOf<SumSquareOf>(x, n, stride, columns, acc);
+    case ReduceKind::kProd:
+      return ColumnsOf<ProdOf>(x, n, stride, columns, acc);
+    case ReduceKind::kMax:
+      return ColumnsOf<MaxOf>(x, n, stride, columns, acc);
+    case ReduceKind::kMin:
+      return ColumnsOf<MinOf>(x, n, stride, columns, acc);
   }
 }
 

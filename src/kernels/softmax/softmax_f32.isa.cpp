@@ -1,7 +1,8 @@
 // kernels/softmax/softmax_f32.isa.cpp - softmax of rows and columns, one source for every ISA.
+#include "kernels/softmax/softmax_f32.h"
+
 #include "kernels/simd/math_f32.h"
 #include "kernels/simd/vec_f32.h"
-#include "kernels/softmax/softmax_f32.h"
 
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
@@ -25,7 +26,8 @@ float RowMax(const float* x, int64_t n) {
   float lanes[kLanes];
   Store(lanes, max);
   float result = lanes[0];
-  for (int lane = 1; lane < kLanes; ++lane) result = lanes[lane] > result || lanes[lane] != lanes[lane] ? lanes[lane] : result;
+  for (int lane = 1; lane < kLanes; ++lane)
+    result = lanes[lane] > result || lanes[lane] != lanes[lane] ? lanes[lane] : result;
   for (; i < n; ++i) result = x[i] > result || x[i] != x[i] ? x[i] : result;
   return result;
 }
@@ -102,9 +104,7 @@ void SoftmaxRow(const float* x, int64_t n, bool log, float* y) {
   if (log) {
     const double sum = Exponentials<false>(x, n, max, y);
     const Vec shift = Broadcast(max), log_sum = Broadcast(static_cast<float>(__builtin_log(sum)));
-    return ForEachVector(n, [&](int64_t i, Lanes lanes) {
-      Store(y + i, Load(x + i, lanes) - shift - log_sum, lanes);
-    });
+    return ForEachVector(n, [&](int64_t i, Lanes lanes) { Store(y + i, Load(x + i, lanes) - shift - log_sum, lanes); });
   }
   const Vec scale = Broadcast(static_cast<float>(1.0 / Exponentials<true>(x, n, max, y)));
   ForEachVector(n, [&](int64_t i, Lanes lanes) { Store(y + i, Load(y + i, lanes) * scale, lanes); });
