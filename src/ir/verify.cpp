@@ -44,8 +44,8 @@ class Verifier {
              found ? "two" : "one that is not registered");
       Expect(value.is_input == listed[id], "value '", value.name, "': expected is_input to say whether it is an input");
       const bool made = value.producer != kNoNode;
-      Expect(made + value.is_input + value.is_captured <= 1 && !(made && value.initializer),
-             "value '", value.name, "': expected one origin, found more (input, node, initializer, outer graph)");
+      Expect(made + value.is_input + value.is_captured <= 1 && !(made && value.initializer), "value '", value.name,
+             "': expected one origin, found more (input, node, initializer, outer graph)");
       if (!made) continue;
       Expect(value.producer < graph_.nodes.size() && !graph_.nodes[value.producer].erased, "value '", value.name,
              "': expected a producer in the graph, found node ", value.producer);
