@@ -110,6 +110,20 @@ TEST(Constant, EyeLikePutsOnesOnAnyDiagonal) {
   EXPECT_NE(message.find("expected a 2-D tensor"), std::string::npos) << message;
 }
 
+TEST(BiasGelu, AddsTheBiasOfTheLastDimensionFirst) {
+  const Tensor x = Tensor::Of<float>({0, 1, 2, -3}, Shape{2, 2}), bias = Floats({1, -1});
+  const Tensor sum = Tensor::Of<float>({1, 0, 3, -4}, Shape{2, 2});
+  const auto call = [](std::string_view op, std::vector<Value> inputs) {
+    return Elements<float>(EvaluateOp({.op = op, .version = 1, .inputs = std::move(inputs), .domain = "com.microsoft"})[0]);
+  };
+  EXPECT_EQ(call("BiasGelu", {x, bias}), Elements<float>(EvaluateOp({"Gelu", 20, {sum}})[0]));
+  const auto fast = Elements<float>(EvaluateOp({"Gelu", 20, {sum}, {{"approximate", std::string("tanh")}}})[0]);
+  EXPECT_EQ(call("FastGelu", {x, bias}), fast);
+  EXPECT_EQ(call("FastGelu", {sum}), fast);
+  const std::string message = ErrorOfOp({.op = "BiasGelu", .version = 1, .inputs = {x, Floats({1})}, .domain = "com.microsoft"});
+  EXPECT_NE(message.find("expected the last dimension of float[2,2]"), std::string::npos) << message;
+}
+
 TEST(Identity, HandsOnTensorsAndSequences) {
   EXPECT_EQ(Elements<float>(EvaluateOp({"Identity", 25, {Floats({1, 2})}})[0]), (std::vector<float>{1, 2}));
   const Value sequence = Sequence{DType::kFloat, {Value(Floats({1}))}};

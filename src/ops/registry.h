@@ -16,6 +16,7 @@ namespace sardonyx::ops {
   X(ArgMinMax) \
   X(Attention) \
   X(BatchNorm) \
+  X(BiasGelu) \
   X(Binary) \
   X(Cast) \
   X(Clip) \
@@ -27,6 +28,7 @@ namespace sardonyx::ops {
   X(Cumulative) \
   X(DeformConv) \
   X(Det) \
+  X(Dropout) \
   X(Einsum) \
   X(Expand) \
   X(Gather) \
@@ -42,8 +44,10 @@ namespace sardonyx::ops {
   X(Pad) \
   X(Pool) \
   X(Pow) \
+  X(Quantize) \
   X(QuantizedConv) \
   X(QuantizedMatMul) \
+  X(Random) \
   X(Recurrent) \
   X(Reduce) \
   X(Resize) \
