@@ -20,7 +20,7 @@ from PIL import Image, ImageDraw, ImageFont
 from rapidocr import RapidOCR
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FILES = ("README.md", "Makefile", "CMakeLists.txt", "src/base/error.h", "src/capi/functions.h", "tools/setup.py",
+FILES = ("README.md", "Makefile", "CMakeLists.txt", "src/base/error.h", "src/model/load.cpp", "tools/setup.py",
          "tools/check_static_init.sh", "vcpkg.json", "docs/architecture.svg", "build/release/bin/sardonyx",
          "build/release/compile_commands.json", "build/release/lib/libsardonyx.so")
 TEXT = """Sardonyx runs ONNX models.

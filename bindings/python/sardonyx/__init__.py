@@ -28,6 +28,8 @@ from sardonyx.inference import (
     OrtDevice,
     OrtValue,
     SparseTensor,
+    disable_telemetry_events,
+    enable_telemetry_events,
     get_all_providers,
     get_available_providers,
     get_build_info,
@@ -47,7 +49,8 @@ __all__ = [
     "EPFail", "EngineError", "ExecutionMode", "ExecutionOrder", "Fail", "GraphOptimizationLevel", "IOBinding", "InferenceSession",
     "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "ModelLoadCanceled", "ModelLoaded", "ModelMetadata",
     "ModelRequiresCompilation", "NoModel", "NoSuchFile", "NodeArg", "NotFound", "NotImplemented", "OrtDevice", "OrtValue",
-    "RunOptions", "RuntimeException", "SessionOptions", "SparseTensor", "get_all_providers", "get_available_providers",
+    "RunOptions", "RuntimeException", "SessionOptions", "SparseTensor", "disable_telemetry_events",
+    "enable_telemetry_events", "get_all_providers", "get_available_providers",
     "get_build_info", "get_device", "get_version_string", "sardonyx_version", "set_default_logger_severity",
     "set_default_logger_verbosity", "set_seed",
 ]

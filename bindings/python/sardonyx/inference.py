@@ -47,6 +47,14 @@ def set_default_logger_verbosity(verbosity):  # noqa: ARG001  (the verbose level
     """Accepted for compatibility: the verbose level has one grade."""
 
 
+def disable_telemetry_events():
+    """Accepted for compatibility: there is no telemetry."""
+
+
+def enable_telemetry_events():
+    """Accepted for compatibility: there is no telemetry."""
+
+
 def set_seed(seed):
     """Seeds Python's own choices; operators without a seed attribute draw from the system's entropy."""
     random.seed(seed)
