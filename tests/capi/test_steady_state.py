@@ -18,28 +18,27 @@ CASES = {
     "silero_16k": ["input=1x576", "state=2x1x128", "sr=@16000"],
     "light_resnet50": ["gpu_0/data_0=1x3x224x224"],
 }
-ATTEMPTS = 4  # where other processes take the cores, a worker may time out and park: the quietest attempt counts
 
 
-def measure(name):
-    command = [BUILD / "bin/capi_steady_state", PATHS[name], *CASES[name]]
+def measure(name, threads):
+    command = [BUILD / "bin/capi_steady_state", PATHS[name], str(threads), *CASES[name]]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    cost = json.loads(done.stdout)
+    assert cost["cold"]["allocations"] > 100, "creating a session allocates; the counter counts nothing"
+    return cost["run"], cost["binding"]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_hundred_runs_cost_no_allocation_and_no_futex_call(name):
-    costs = []
-    for _ in range(ATTEMPTS):
-        costs.append(measure(name))
-        for way in ("run", "binding"):
-            assert costs[-1][way]["allocations"] == 0, costs
-        if all(costs[-1][way]["futex_calls"] == 0 for way in ("run", "binding")):
-            return
-    pytest.fail(f"futex calls in every attempt: {costs}")
+def test_a_hundred_runs_on_one_thread_cost_no_allocation_and_no_futex_call(name):
+    for cost in measure(name, 1):
+        assert cost == {"allocations": 0, "futex_calls": 0}
 
 
-def test_the_counters_count():
-    """The program checks its counters itself; and a session cannot be made without allocations."""
-    assert measure("silero_16k")["cold"]["allocations"] > 100
+@pytest.mark.parametrize("name", CASES)
+def test_a_hundred_runs_on_all_threads_cost_no_allocation(name):
+    """A worker that finds no work for a while parks by a futex call, which happens where others use the machine."""
+    quiet = os.getloadavg()[0] < 0.5
+    for cost in measure(name, 0):
+        assert cost["allocations"] == 0
+        assert cost["futex_calls"] == 0 or not quiet
