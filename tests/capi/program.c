@@ -458,6 +458,22 @@ static void TestOwnTable(OrtSession* session) {
   CHECK(text != NULL && strstr(text, "Add") != NULL);
   allocator->Free(allocator, text);
   text = NULL;
+  const char* gelu =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "g (float[4] x) => (float[4] y) <float half = {0.5}, float one = {1.0}, float root = {1.4142135}>\n"
+      "{ a = Div(x, root) b = Erf(a) c = Add(b, one) d = Mul(x, c) y = Mul(d, half) }";
+  OK(own->ExplainRules(env, NULL, gelu, strlen(gelu), NULL, "fuse_gelu", allocator, &text));
+  CHECK(text != NULL && strlen(text) > 10);
+  allocator->Free(allocator, text);
+  text = NULL;
+  FAILS(own->ExplainRules(env, NULL, gelu, strlen(gelu), NULL, "fuse_gellu", allocator, &text), ORT_INVALID_ARGUMENT,
+        "fuse_gellu|fuse_gelu");
+  OrtSession* fused = SessionOf(gelu, NULL);
+  OK(own->SessionModelText(fused, 100, allocator, &text));
+  CHECK(text != NULL && strstr(text, "Gelu(x)") != NULL && strstr(text, "Erf") == NULL);
+  allocator->Free(allocator, text);
+  ort->ReleaseSession(fused);
+  text = NULL;
   OK(own->SessionMemoryInfo(session, allocator, &text));
   CHECK(text != NULL && strstr(text, "weight_bytes") != NULL);
   allocator->Free(allocator, text);
