@@ -55,7 +55,8 @@ void InferBiasGelu(InferContext& c) {
   c.SetOutputType(0, c.InputType(0));
   if (!c.HasInput(1) || !c.HasRank(0) || !c.HasRank(1)) return;
   const auto &x = c.InputDims(0), &bias = c.InputDims(1);
-  const bool fits = bias.size() == 1 && !x.empty() && (!bias[0].known() || !x.back().known() || bias[0].number() == x.back().number());
+  const bool fits = bias.size() == 1 && !x.empty() &&
+                    (!bias[0].known() || !x.back().known() || bias[0].number() == x.back().number());
   if (!fits)
     c.Fail(Code::kInvalidArgument, "input 'bias': expected the last dimension of ", c.InputType(0).ToText(), ", found ",
            c.InputType(1).ToText());

@@ -20,18 +20,19 @@ using kernels::BinaryKind;
 // How a node computes: `loops` on the elements themselves, or, where load is set, on blocks of floats.
 struct BinaryMap {
   kernels::BinaryLoops loops;
-  std::size_t in_size = 0, out_size = 0;      // bytes of an element
+  std::size_t in_size = 0, out_size = 0;  // bytes of an element
   kernels::ToFloatsFn* load = nullptr;
-  kernels::FromFloatsFn* store = nullptr;     // null with load: the result is a bool
+  kernels::FromFloatsFn* store = nullptr;  // null with load: the result is a bool
   LegacyAxis axis;
   std::int64_t grain = kGrain;
-  bool swap = false;                          // f(y, x): Greater is Less the other way round
+  bool swap = false;  // f(y, x): Greater is Less the other way round
 };
 
 // One run of a BinaryMap: pointers at its first elements.
 class BinaryRunner {
  public:
-  BinaryRunner(const BinaryMap& map, const BroadcastPlan& plan, const TensorRef& x, const TensorRef& y, const TensorRef& z)
+  BinaryRunner(const BinaryMap& map, const BroadcastPlan& plan, const TensorRef& x, const TensorRef& y,
+               const TensorRef& z)
       : map_(map), x_(x), y_(y), z_(z), repeats_x_(plan.repeats(0)), repeats_y_(plan.repeats(1)) {
     fn_ = repeats_y_ ? map.loops.repeated_y : (repeats_x_ ? map.loops.repeated_x : map.loops.both);
   }
@@ -39,13 +40,16 @@ class BinaryRunner {
   void Run(const BroadcastRun& r) const {
     if (map_.load != nullptr) return RunBlocks(r);
     const auto n = static_cast<std::size_t>(r.count);
-    const std::size_t done = fn_(At(x_, r.in[0]), At(y_, r.in[1]), z_.As<std::byte>() + r.out * Signed(map_.out_size), n);
+    const std::size_t done =
+        fn_(At(x_, r.in[0]), At(y_, r.in[1]), z_.As<std::byte>() + r.out * Signed(map_.out_size), n);
     if (done != n) FailDivision(r, done);
   }
 
  private:
   static std::int64_t Signed(std::size_t size) { return static_cast<std::int64_t>(size); }
-  const std::byte* At(const TensorRef& t, std::int64_t i) const { return t.As<const std::byte>() + i * Signed(map_.in_size); }
+  const std::byte* At(const TensorRef& t, std::int64_t i) const {
+    return t.As<const std::byte>() + i * Signed(map_.in_size);
+  }
 
   void RunBlocks(const BroadcastRun& r) const {
     alignas(64) float x[kFloatBlock], y[kFloatBlock], z[kFloatBlock];

@@ -27,12 +27,14 @@ Tensor Ramp(Shape shape) {
 float At(const Tensor& t, const std::vector<std::int64_t>& at) {
   std::int64_t flat = 0;
   const std::size_t skip = at.size() - t.shape().rank();
-  for (std::size_t i = 0; i < t.shape().rank(); ++i) flat = flat * t.shape()[i] + (t.shape()[i] == 1 ? 0 : at[skip + i]);
+  for (std::size_t i = 0; i < t.shape().rank(); ++i)
+    flat = flat * t.shape()[i] + (t.shape()[i] == 1 ? 0 : at[skip + i]);
   return t.data<float>()[flat];
 }
 
 TEST(Binary, EveryPairOfShapesBroadcastsAsNumPyDoes) {
-  const Shape shapes[] = {{}, {1}, {5}, {4, 5}, {4, 1}, {1, 5}, {3, 1, 5}, {3, 4, 1}, {2, 1, 4, 1}, {2, 3, 4, 5}, {2, 1, 1, 5}};
+  const Shape shapes[] = {{},        {1},       {5},          {4, 5},       {4, 1},      {1, 5},
+                          {3, 1, 5}, {3, 4, 1}, {2, 1, 4, 1}, {2, 3, 4, 5}, {2, 1, 1, 5}};
   for (const Shape& a : shapes) {
     for (const Shape& b : shapes) {
       const Tensor x = Ramp(a), y = Ramp(b);
@@ -118,7 +120,8 @@ TEST(Binary, IntegerDivisionTruncatesAndWraps) {
 }
 
 TEST(Binary, ShiftsBeyondTheWidthGiveZero) {
-  const Tensor x = Tensor::Of<std::uint8_t>({255, 255, 255}, Shape{3}), y = Tensor::Of<std::uint8_t>({1, 8, 200}, Shape{3});
+  const Tensor x = Tensor::Of<std::uint8_t>({255, 255, 255}, Shape{3}),
+               y = Tensor::Of<std::uint8_t>({1, 8, 200}, Shape{3});
   EXPECT_EQ(Elements<std::uint8_t>(EvaluateOp({"BitShift", 11, {x, y}, {{"direction", std::string("LEFT")}}})[0]),
             (std::vector<std::uint8_t>{254, 0, 0}));
   const std::string message = ErrorOfOp({"BitShift", 11, {x, y}, {{"direction", std::string("UP")}}});
@@ -130,7 +133,8 @@ TEST(Binary, ComparisonsWithNanAreFalse) {
   EXPECT_EQ(Elements<bool>(EvaluateOp({"Equal", 19, {x, y}})[0]), (std::vector<bool>{true, false, false}));
   EXPECT_EQ(Elements<bool>(EvaluateOp({"Greater", 13, {x, y}})[0]), (std::vector<bool>{false, false, true}));
   EXPECT_EQ(Elements<bool>(EvaluateOp({"GreaterOrEqual", 16, {x, y}})[0]), (std::vector<bool>{true, false, true}));
-  EXPECT_EQ(Elements<bool>(EvaluateOp({"LessOrEqual", 16, {x, Floats({2})}})[0]), (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(Elements<bool>(EvaluateOp({"LessOrEqual", 16, {x, Floats({2})}})[0]),
+            (std::vector<bool>{true, false, false}));
 }
 
 TEST(Binary, OldVersionsAlignTheSecondInputAtAnAxis) {

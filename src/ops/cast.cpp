@@ -1,6 +1,7 @@
 // ops/cast.cpp - Cast and CastLike between all element types, through blocks of floats, doubles or int64.
 //
-// The way is chosen so that every result is rounded once: integers among themselves as int64; doubles as double; all else as float.
+// The way is chosen so that every result is rounded once: integers among themselves as int64; doubles as double; all
+// else as float.
 #include <algorithm>
 #include <cstring>
 
@@ -123,7 +124,8 @@ Prepared PrepareCastTo(PrepareContext& c, DType to) {
   } else if (round_mode == "nearest") {
     rules.e8m0 = Rounding8::kNearest;
   } else if (round_mode != "up") {
-    c.Fail(Code::kInvalidArgument, "attribute 'round_mode': expected 'up', 'down' or 'nearest', found '", round_mode, "'");
+    c.Fail(Code::kInvalidArgument, "attribute 'round_mode': expected 'up', 'down' or 'nearest', found '", round_mode,
+           "'");
   }
   if (cast.from == to) return {.run = RunSameType, .state = nullptr};
   if (IsString(cast.from) || IsString(to)) return PrepareStrings(c, cast, rules);
@@ -155,7 +157,8 @@ void InferCastTo(InferContext& c, DType to) {
 }
 void InferCast(InferContext& c) {
   const DType to = c.DTypeAttribute("to", DType::kUndefined);
-  if (to == DType::kUndefined) c.Fail(Code::kInvalidGraph, "attribute 'to': expected an element type, found 0 (undefined)");
+  if (to == DType::kUndefined)
+    c.Fail(Code::kInvalidGraph, "attribute 'to': expected an element type, found 0 (undefined)");
   InferCastTo(c, to);
 }
 void InferCastLike(InferContext& c) { InferCastTo(c, c.InputDType(1)); }
@@ -164,10 +167,12 @@ void InferCastLike(InferContext& c) { InferCastTo(c, c.InputDType(1)); }
 void UpgradeCast(UpgradeContext& c) {
   if (c.version() != 1) return;
   std::string name = c.attributes().String("to");
-  std::transform(name.begin(), name.end(), name.begin(), [](char ch) { return ch >= 'A' && ch <= 'Z' ? static_cast<char>(ch + 32) : ch; });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char ch) { return ch >= 'A' && ch <= 'Z' ? static_cast<char>(ch + 32) : ch; });
   const DType to = DTypeFromName(name);
   if (to == DType::kUndefined)
-    c.attributes().Fail(Code::kInvalidGraph, "attribute 'to': expected the name of an element type, found '", name, "'");
+    c.attributes().Fail(Code::kInvalidGraph, "attribute 'to': expected the name of an element type, found '", name,
+                        "'");
   c.SetAttribute("to", static_cast<std::int64_t>(to));
 }
 

@@ -18,7 +18,9 @@ using testing::Ints;
 
 Attribute To(DType dtype) { return {"to", static_cast<std::int64_t>(dtype)}; }
 Value CastTo(Value x, DType to) { return EvaluateOp({"Cast", 28, {std::move(x)}, {To(to)}})[0]; }
-Tensor Texts(std::initializer_list<std::string> texts) { return Tensor::Of<std::string>(texts, Shape{static_cast<std::int64_t>(texts.size())}); }
+Tensor Texts(std::initializer_list<std::string> texts) {
+  return Tensor::Of<std::string>(texts, Shape{static_cast<std::int64_t>(texts.size())});
+}
 
 // 1, 0 and 1 have a form in every type.
 TEST(Cast, EveryPairOfTypesKeepsZeroAndOne) {
@@ -38,14 +40,17 @@ TEST(Cast, EveryPairOfTypesKeepsZeroAndOne) {
 TEST(Cast, TextIsThatOfOnnxRuntime) {
   const Tensor x = Floats({1.5f, -0.0f, 1e10f, 1e-7f, 0.1f, INFINITY, -INFINITY, NAN, 123456789.0f, 16777216});
   EXPECT_EQ(Elements<std::string>(CastTo(x, DType::kString)),
-            (std::vector<std::string>{"1.5", "-0", "1e+10", "1e-07", "0.1", "INF", "-INF", "NaN", "1.2345679e+08", "16777216"}));
+            (std::vector<std::string>{"1.5", "-0", "1e+10", "1e-07", "0.1", "INF", "-INF", "NaN", "1.2345679e+08",
+                                      "16777216"}));
   EXPECT_EQ(Elements<std::string>(CastTo(Tensor::Of<bool>({true, false}, Shape{2}), DType::kString)),
             (std::vector<std::string>{"1", "0"}));
-  EXPECT_EQ(Elements<std::string>(CastTo(Tensor::Scalar<std::uint64_t>(1ull << 63), DType::kString))[0], "9223372036854775808");
+  EXPECT_EQ(Elements<std::string>(CastTo(Tensor::Scalar<std::uint64_t>(1ull << 63), DType::kString))[0],
+            "9223372036854775808");
 }
 
 TEST(Cast, TextReadsAsNumbers) {
-  const auto floats = Elements<float>(CastTo(Texts({" 1.5", "-INF", "+inf", "nan", "1e-5", "1e999", "-1e-999"}), DType::kFloat));
+  const auto floats =
+      Elements<float>(CastTo(Texts({" 1.5", "-INF", "+inf", "nan", "1e-5", "1e999", "-1e-999"}), DType::kFloat));
   EXPECT_EQ(floats[0], 1.5f);
   EXPECT_EQ(floats[1], -INFINITY);
   EXPECT_EQ(floats[2], INFINITY);
@@ -61,7 +66,8 @@ TEST(Cast, TextReadsAsNumbers) {
 }
 
 TEST(Cast, IntegersKeepTheirLowBits) {
-  EXPECT_EQ(Elements<std::int8_t>(CastTo(Ints({200, -129, 1 << 20}), DType::kInt8)), (std::vector<std::int8_t>{-56, 127, 0}));
+  EXPECT_EQ(Elements<std::int8_t>(CastTo(Ints({200, -129, 1 << 20}), DType::kInt8)),
+            (std::vector<std::int8_t>{-56, 127, 0}));
   EXPECT_EQ(Elements<bool>(CastTo(Ints({0, 256, -1}), DType::kBool)), (std::vector<bool>{false, true, true}));
 }
 
@@ -78,7 +84,8 @@ TEST(Cast, SaturateDecidesWhatFloat8CannotHold) {
 
 TEST(Cast, VersionOneNamesItsType) {
   EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"Cast", 1, {Floats({1.9f})}, {{"to", std::string("INT64")}}})[0])[0], 1);
-  const std::string message = ErrorOfOp({"Cast", 28, {Floats({1})}, {To(DType::kFloat8E8M0), {"round_mode", std::string("odd")}}});
+  const std::string message =
+      ErrorOfOp({"Cast", 28, {Floats({1})}, {To(DType::kFloat8E8M0), {"round_mode", std::string("odd")}}});
   EXPECT_NE(message.find("expected 'up', 'down' or 'nearest', found 'odd'"), std::string::npos) << message;
 }
 
@@ -89,7 +96,8 @@ TEST(Cast, EmptyTensorsAndPackedTypesOfOddLengthWork) {
 }
 
 TEST(BitCast, KeepsBitsAndChecksTheWidth) {
-  EXPECT_EQ(Elements<std::int32_t>(EvaluateOp({"BitCast", 26, {Floats({1.0f})}, {To(DType::kInt32)}})[0])[0], 0x3f800000);
+  EXPECT_EQ(Elements<std::int32_t>(EvaluateOp({"BitCast", 26, {Floats({1.0f})}, {To(DType::kInt32)}})[0])[0],
+            0x3f800000);
   const std::string message = ErrorOfOp({"BitCast", 26, {Floats({1.0f})}, {To(DType::kInt64)}});
   EXPECT_NE(message.find("expected a type of 32 bits"), std::string::npos) << message;
 }

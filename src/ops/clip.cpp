@@ -14,7 +14,8 @@ T BoundOf(KernelContext& c, std::size_t i, T otherwise) {
   if (!c.HasInput(i)) return otherwise;
   const TensorRef& bound = c.Input(i);
   if (bound.count != 1)
-    Fail(Code::kInvalidArgument, "input '", i == 1 ? "min" : "max", "': expected one element, found shape ", ToText(bound.shape));
+    Fail(Code::kInvalidArgument, "input '", i == 1 ? "min" : "max", "': expected one element, found shape ",
+         ToText(bound.shape));
   return *bound.As<const T>();
 }
 
@@ -62,8 +63,8 @@ Prepared PrepareClip(PrepareContext& c) {
              Name(c.InputDType(i)));
   if (IsFloating(dtype)) return WithState(RunClipFloats, FloatMap::Of(kernels::UnaryKind::kClip, dtype));
   Prepared prepared;
-  VisitDType<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
-      dtype, [&]<typename T>() { prepared.run = RunClipInts<T>; });
+  VisitDType<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
+             std::uint64_t>(dtype, [&]<typename T>() { prepared.run = RunClipInts<T>; });
   if (prepared.run == nullptr) c.Unsupported("input 0", dtype);
   return prepared;
 }

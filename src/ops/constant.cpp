@@ -27,10 +27,12 @@ Tensor Dense(const AttributeReader& c, const SparseTensor& sparse) {
     if (linear) {
       at = index[i];
     } else {
-      for (std::size_t d = 0; d < rank; ++d) at = at * dense.shape()[d] + index[i * static_cast<std::int64_t>(rank) + static_cast<std::int64_t>(d)];
+      for (std::size_t d = 0; d < rank; ++d)
+        at = at * dense.shape()[d] + index[i * static_cast<std::int64_t>(rank) + static_cast<std::int64_t>(d)];
     }
     if (at < 0 || at >= dense.count())
-      c.Fail(Code::kInvalidArgument, "attribute 'sparse_value': expected indices in [0, ", dense.count() - 1, "], found ", at);
+      c.Fail(Code::kInvalidArgument, "attribute 'sparse_value': expected indices in [0, ", dense.count() - 1,
+             "], found ", at);
     std::memcpy(static_cast<char*>(dense.raw()) + static_cast<std::size_t>(at) * size,
                 static_cast<const char*>(sparse.values.raw()) + static_cast<std::size_t>(i) * size, size);
   }
@@ -55,8 +57,9 @@ Tensor TensorOf(const AttributeReader& c, std::string_view name) {
 Tensor ConstantTensor(const AttributeReader& c) {
   for (const Attribute& attribute : c.node().attributes)
     if (Tensor t = TensorOf(c, attribute.name); t.defined()) return t;
-  c.Fail(Code::kInvalidGraph,
-         "expected one of the attributes value, sparse_value, value_float(s), value_int(s), value_string(s), found none");
+  c.Fail(
+      Code::kInvalidGraph,
+      "expected one of the attributes value, sparse_value, value_float(s), value_int(s), value_string(s), found none");
 }
 
 // The contents of a small integer tensor of rank 0 or 1.
@@ -88,7 +91,8 @@ Tensor FillValue(const AttributeReader& c) {
   const Tensor* value = c.TensorAttribute("value");
   if (value == nullptr) return Tensor::Scalar(0.0f);
   if (value->count() != 1)
-    c.Fail(Code::kInvalidArgument, "attribute 'value': expected a tensor of one element, found ", ToText(value->shape()));
+    c.Fail(Code::kInvalidArgument, "attribute 'value': expected a tensor of one element, found ",
+           ToText(value->shape()));
   return *value;
 }
 
@@ -111,7 +115,8 @@ template <typename T>
 void FillWith(const TensorRef& y, const void* value, Parallel& parallel) {
   T element;
   std::memcpy(&element, value, sizeof(T));
-  parallel.For(y.count, 1 << 16, [&](std::int64_t begin, std::int64_t end) { std::fill(y.As<T>() + begin, y.As<T>() + end, element); });
+  parallel.For(y.count, 1 << 16,
+               [&](std::int64_t begin, std::int64_t end) { std::fill(y.As<T>() + begin, y.As<T>() + end, element); });
 }
 
 // A packed type: the value in every place of a byte.
@@ -159,14 +164,13 @@ Prepared PrepareConstantOfShape(PrepareContext& c) { return WithState(RunConstan
 void InferEyeLike(InferContext& c) {
   const DType dtype = c.DTypeAttribute("dtype", c.InputDType(0));
   if (!c.HasRank(0)) return c.SetOutput(0, dtype);
-  if (c.Rank(0) != 2)
-    c.Fail(Code::kInvalidArgument, "input 0: expected a 2-D tensor, found ", c.InputType(0).ToText());
+  if (c.Rank(0) != 2) c.Fail(Code::kInvalidArgument, "input 0: expected a 2-D tensor, found ", c.InputType(0).ToText());
   c.SetOutput(0, dtype, c.InputDims(0));
 }
 
 struct Eye {
   std::int64_t k;
-  std::size_t size;        // bytes of an element
+  std::size_t size;  // bytes of an element
   std::uint8_t one[8];
 };
 
@@ -186,12 +190,13 @@ Prepared PrepareEyeLike(PrepareContext& c) {
   const DType dtype = c.DTypeAttribute("dtype", c.InputDType(0));
   // Beyond any dimension nothing is left, so far values need not be exact.
   Eye eye = {.k = std::clamp<std::int64_t>(c.Int("k", 0), INT32_MIN, INT32_MAX), .size = 0, .one = {}};
-  const bool known = VisitDType<float, double, Half, BFloat16, bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
-                                std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(dtype, [&]<typename T>() {
-    const T one = static_cast<T>(1.0f);
-    eye.size = sizeof(T);
-    std::memcpy(eye.one, &one, sizeof(T));
-  });
+  const bool known =
+      VisitDType<float, double, Half, BFloat16, bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+                 std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(dtype, [&]<typename T>() {
+        const T one = static_cast<T>(1.0f);
+        eye.size = sizeof(T);
+        std::memcpy(eye.one, &one, sizeof(T));
+      });
   if (!known) c.Unsupported("the output", dtype);
   return WithState(RunEyeLike, eye);
 }

@@ -19,7 +19,8 @@ inline void CopyElements(DType dtype, const void* from, void* to, std::int64_t c
   }
   constexpr std::int64_t kBytes = 1 << 18;  // a thread's least share
   parallel.For(static_cast<std::int64_t>(ByteSize(dtype, count)), kBytes, [&](std::int64_t begin, std::int64_t end) {
-    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, static_cast<std::size_t>(end - begin));
+    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
+                static_cast<std::size_t>(end - begin));
   });
 }
 

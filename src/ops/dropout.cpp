@@ -1,4 +1,5 @@
-// ops/dropout.cpp - Dropout: the identity in inference; in training elements become 0 with probability `ratio`, the others grow.
+// ops/dropout.cpp - Dropout: the identity in inference; in training elements become 0 with probability `ratio`, the
+// others grow.
 #include <algorithm>
 
 #include "ops/copy_elements.h"
@@ -38,9 +39,11 @@ void Drop(KernelContext& c, RandomStream& stream, double ratio, Load&& load, Sto
 double RatioOf(KernelContext& c, const Dropping& d) {
   if (!c.HasInput(1)) return 0.5;
   float ratio = 0;
-  if (c.Input(1).count != 1) Fail(Code::kInvalidArgument, "input 'ratio': expected one element, found shape ", ToText(c.Input(1).shape));
+  if (c.Input(1).count != 1)
+    Fail(Code::kInvalidArgument, "input 'ratio': expected one element, found shape ", ToText(c.Input(1).shape));
   d.load_ratio(c.Input(1).data, 0, 1, &ratio);
-  if (!(ratio >= 0 && ratio < 1)) Fail(Code::kInvalidArgument, "input 'ratio': expected a value in [0, 1), found ", ratio);
+  if (!(ratio >= 0 && ratio < 1))
+    Fail(Code::kInvalidArgument, "input 'ratio': expected a value in [0, 1), found ", ratio);
   return ratio;
 }
 
@@ -54,14 +57,15 @@ void RunDropout(KernelContext& c) {
     return CopyElements(x.dtype, x.data, y.data, x.count, c.parallel());
   }
   RandomStream stream = d.seed->NextRun();
-  if (x.dtype == DType::kDouble) return Drop<double>(c, stream, ratio, kernels::ToDoubles(x.dtype), kernels::FromDoubles(x.dtype));
+  if (x.dtype == DType::kDouble)
+    return Drop<double>(c, stream, ratio, kernels::ToDoubles(x.dtype), kernels::FromDoubles(x.dtype));
   Drop<float>(c, stream, ratio, d.load, d.store);
 }
 
 Prepared PrepareDropout(PrepareContext& c) {
   const DType dtype = c.InputDType(0);
-  const Dropping d = {RandomSeed::Of(c), kernels::ToFloats(dtype), kernels::ToFloats(c.HasInput(1) ? c.InputDType(1) : DType::kFloat),
-                      kernels::FromFloats(dtype)};
+  const Dropping d = {RandomSeed::Of(c), kernels::ToFloats(dtype),
+                      kernels::ToFloats(c.HasInput(1) ? c.InputDType(1) : DType::kFloat), kernels::FromFloats(dtype)};
   return WithState(RunDropout, d);
 }
 
@@ -71,13 +75,14 @@ void InferDropout(InferContext& c) {
   c.SetOutput(1, DType::kBool);
 }
 
-// Before opset 12 the ratio was an attribute and only versions 1 and 6 could train (is_test = 0, their default); before 10 the
-// mask had the type of the data.
+// Before opset 12 the ratio was an attribute and only versions 1 and 6 could train (is_test = 0, their default); before
+// 10 the mask had the type of the data.
 void UpgradeDropout(UpgradeContext& c) {
   c.Take("consumed_inputs");
   if (c.version() >= 12) return;
   if (c.version() < 10 && c.attributes().HasOutput(1))
-    c.attributes().Fail(Code::kNotImplemented, "output 'mask' of Dropout version ", c.version(), " is not implemented: expected opset 10 or newer");
+    c.attributes().Fail(Code::kNotImplemented, "output 'mask' of Dropout version ", c.version(),
+                        " is not implemented: expected opset 10 or newer");
   const bool training = c.version() < 7 && !c.attributes().Flag("is_test");
   const float ratio = c.attributes().Float("ratio", 0.5f);
   c.Take("is_test");
@@ -87,8 +92,8 @@ void UpgradeDropout(UpgradeContext& c) {
   c.SetConstantInput(2, Tensor::Scalar(true));
 }
 
-constexpr DTypeSet kTypes = kIeeeFloats | DTypeSet{DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2,
-                                                   DType::kFloat8E5M2FNUZ};
+constexpr DTypeSet kTypes =
+    kIeeeFloats | DTypeSet{DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2, DType::kFloat8E5M2FNUZ};
 
 // The optimizer removes the ones that do not train.
 constexpr OpDef kDropoutOps[] = {

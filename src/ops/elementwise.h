@@ -1,5 +1,5 @@
-// ops/elementwise.h - what the elementwise families share: functions on tensors of any float type, grain sizes, contents of
-// small integer tensors.
+// ops/elementwise.h - what the elementwise families share: functions on tensors of any float type, grain sizes,
+// contents of small integer tensors.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace sardonyx::ops {
 
-// Elements that one thread should get at least: of cheap and of transcendental functions. Multiples of 8 (packed types).
+// Elements that one thread should get at least: of cheap and of transcendental functions. Multiples of 8 (packed
+// types).
 inline constexpr std::int64_t kGrain = 16384;
 inline constexpr std::int64_t kHeavyGrain = 2048;
 // Elements that are converted to float at a time, on the stack.
@@ -23,7 +24,7 @@ struct FloatMap {
   DType dtype = DType::kUndefined;
   kernels::UnaryF32Fn* f32 = nullptr;
   kernels::UnaryF64Fn* f64 = nullptr;
-  kernels::ToFloatsFn* load = nullptr;      // types other than float and double
+  kernels::ToFloatsFn* load = nullptr;  // types other than float and double
   kernels::FromFloatsFn* store = nullptr;
   double a = 0, b = 0;
   std::int64_t grain = kGrain;

@@ -15,7 +15,9 @@ using testing::EvaluateOp;
 using testing::Floats;
 using testing::Ints;
 
-Tensor Flags(std::initializer_list<bool> flags) { return Tensor::Of<bool>(flags, Shape{static_cast<std::int64_t>(flags.size())}); }
+Tensor Flags(std::initializer_list<bool> flags) {
+  return Tensor::Of<bool>(flags, Shape{static_cast<std::int64_t>(flags.size())});
+}
 
 TEST(Pow, MixedTypesAndSpecialExponentsAgreeWithPow) {
   const Tensor x = Floats({0.0f, -0.0f, 2.5f, -3.0f, INFINITY, -INFINITY});
@@ -29,7 +31,8 @@ TEST(Pow, MixedTypesAndSpecialExponentsAgreeWithPow) {
   }
   EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"Pow", 15, {Ints({3, -2, 7}), Ints({39, 63, 0})}})[0]),
             (std::vector<std::int64_t>{4052555153018976267, std::numeric_limits<std::int64_t>::min(), 1}));
-  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"Pow", 15, {Ints({4, 9}), Floats({0.5f})}})[0]), (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"Pow", 15, {Ints({4, 9}), Floats({0.5f})}})[0]),
+            (std::vector<std::int64_t>{2, 3}));
   const std::string message = ErrorOfOp({"Pow", 15, {Ints({0}), Ints({-1})}});
   EXPECT_NE(message.find("for a base of 0, found -1"), std::string::npos) << message;
 }
@@ -39,7 +42,8 @@ TEST(Where, BroadcastsAllThreeAndStringsToo) {
   EXPECT_EQ(Elements<float>(EvaluateOp({"Where", 16, {condition, Floats({1, 2, 3}), Tensor::Scalar(9.0f)}})[0]),
             (std::vector<float>{1, 2, 3, 9, 9, 9}));
   const Tensor a = Tensor::Of<std::string>({"a", "b"}, Shape{2}), b = Tensor::Of<std::string>({"c"}, Shape{1});
-  EXPECT_EQ(Elements<std::string>(EvaluateOp({"Where", 16, {Flags({false, true}), a, b}})[0]), (std::vector<std::string>{"c", "b"}));
+  EXPECT_EQ(Elements<std::string>(EvaluateOp({"Where", 16, {Flags({false, true}), a, b}})[0]),
+            (std::vector<std::string>{"c", "b"}));
   const std::string message = ErrorOfOp({"Where", 16, {condition, Floats({1, 2, 3}), Floats({1, 2})}});
   EXPECT_NE(message.find("do not broadcast"), std::string::npos) << message;
 }
@@ -52,15 +56,18 @@ TEST(Clip, MissingBoundsNanAndCrossedBounds) {
   EXPECT_TRUE(std::isnan(y[3]));
   EXPECT_EQ(Elements<float>(EvaluateOp({"Clip", 13, {Floats({-5, 5}), Tensor::Scalar(3.0f), Tensor::Scalar(1.0f)}})[0]),
             (std::vector<float>{1, 1}));
-  EXPECT_EQ(Elements<float>(EvaluateOp({"Clip", 6, {Floats({-5, 5})}, {{"min", -1.0f}, {"max", 2.0f}}})[0]), (std::vector<float>{-1, 2}));
+  EXPECT_EQ(Elements<float>(EvaluateOp({"Clip", 6, {Floats({-5, 5})}, {{"min", -1.0f}, {"max", 2.0f}}})[0]),
+            (std::vector<float>{-1, 2}));
   const Tensor i = Tensor::Of<std::uint8_t>({1, 200}, Shape{2});
-  EXPECT_EQ(Elements<std::uint8_t>(EvaluateOp({"Clip", 13, {i, Tensor::Scalar<std::uint8_t>(5)}})[0]), (std::vector<std::uint8_t>{5, 200}));
+  EXPECT_EQ(Elements<std::uint8_t>(EvaluateOp({"Clip", 13, {i, Tensor::Scalar<std::uint8_t>(5)}})[0]),
+            (std::vector<std::uint8_t>{5, 200}));
   const std::string message = ErrorOfOp({"Clip", 13, {x, Floats({1, 2})}});
   EXPECT_NE(message.find("input 'min': expected one element, found shape [2]"), std::string::npos) << message;
 }
 
 TEST(Variadic, ThreeInputsOfDifferentShapesAndNan) {
-  const Tensor a = Tensor::Of<float>({1, 2, 3, 4, 5, 6}, Shape{2, 3}), b = Floats({10, 20, 30}), c = Tensor::Scalar(3.0f);
+  const Tensor a = Tensor::Of<float>({1, 2, 3, 4, 5, 6}, Shape{2, 3}), b = Floats({10, 20, 30}),
+               c = Tensor::Scalar(3.0f);
   EXPECT_EQ(Elements<float>(EvaluateOp({"Sum", 13, {a, b, c}})[0]), (std::vector<float>{14, 25, 36, 17, 28, 39}));
   EXPECT_EQ(Elements<float>(EvaluateOp({"Max", 13, {a, c}})[0]), (std::vector<float>{3, 3, 3, 4, 5, 6}));
   EXPECT_EQ(Elements<float>(EvaluateOp({"Mean", 13, {b, Floats({20, 40, 60})}})[0]), (std::vector<float>{15, 30, 45}));
@@ -78,8 +85,10 @@ TEST(Constant, EveryKindOfAttributeMakesItsTensor) {
     return EvaluateOp({"Constant", 25, {}, {{std::string(name), std::move(value)}}})[0];
   };
   EXPECT_EQ(Elements<float>(make("value_float", 1.5f)), std::vector<float>{1.5f});
-  EXPECT_EQ(Elements<std::int64_t>(make("value_ints", std::vector<std::int64_t>{1, 2})), (std::vector<std::int64_t>{1, 2}));
-  EXPECT_EQ(Elements<std::string>(make("value_strings", std::vector<std::string>{"a", "b"})), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(Elements<std::int64_t>(make("value_ints", std::vector<std::int64_t>{1, 2})),
+            (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(Elements<std::string>(make("value_strings", std::vector<std::string>{"a", "b"})),
+            (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(make("value_string", std::string("x")).tensor().shape().rank(), 0u);
   SparseTensor sparse{Shape{2, 2}, Floats({7, 8}), Ints({1, 2})};
   EXPECT_EQ(Elements<float>(make("sparse_value", sparse)), (std::vector<float>{0, 7, 8, 0}));
@@ -105,7 +114,8 @@ TEST(Constant, EyeLikePutsOnesOnAnyDiagonal) {
   const Tensor x(DType::kInt32, Shape{2, 3});
   EXPECT_EQ(Elements<float>(EvaluateOp({"EyeLike", 22, {x}, {{"dtype", std::int64_t{1}}, {"k", std::int64_t{1}}}})[0]),
             (std::vector<float>{0, 1, 0, 0, 0, 1}));
-  EXPECT_EQ(Elements<std::int32_t>(EvaluateOp({"EyeLike", 22, {x}, {{"k", std::int64_t{-9}}}})[0]), std::vector<std::int32_t>(6));
+  EXPECT_EQ(Elements<std::int32_t>(EvaluateOp({"EyeLike", 22, {x}, {{"k", std::int64_t{-9}}}})[0]),
+            std::vector<std::int32_t>(6));
   const std::string message = ErrorOfOp({"EyeLike", 22, {Floats({1})}});
   EXPECT_NE(message.find("expected a 2-D tensor"), std::string::npos) << message;
 }
@@ -114,13 +124,15 @@ TEST(BiasGelu, AddsTheBiasOfTheLastDimensionFirst) {
   const Tensor x = Tensor::Of<float>({0, 1, 2, -3}, Shape{2, 2}), bias = Floats({1, -1});
   const Tensor sum = Tensor::Of<float>({1, 0, 3, -4}, Shape{2, 2});
   const auto call = [](std::string_view op, std::vector<Value> inputs) {
-    return Elements<float>(EvaluateOp({.op = op, .version = 1, .inputs = std::move(inputs), .domain = "com.microsoft"})[0]);
+    return Elements<float>(
+        EvaluateOp({.op = op, .version = 1, .inputs = std::move(inputs), .domain = "com.microsoft"})[0]);
   };
   EXPECT_EQ(call("BiasGelu", {x, bias}), Elements<float>(EvaluateOp({"Gelu", 20, {sum}})[0]));
   const auto fast = Elements<float>(EvaluateOp({"Gelu", 20, {sum}, {{"approximate", std::string("tanh")}}})[0]);
   EXPECT_EQ(call("FastGelu", {x, bias}), fast);
   EXPECT_EQ(call("FastGelu", {sum}), fast);
-  const std::string message = ErrorOfOp({.op = "BiasGelu", .version = 1, .inputs = {x, Floats({1})}, .domain = "com.microsoft"});
+  const std::string message =
+      ErrorOfOp({.op = "BiasGelu", .version = 1, .inputs = {x, Floats({1})}, .domain = "com.microsoft"});
   EXPECT_NE(message.find("expected the last dimension of float[2,2]"), std::string::npos) << message;
 }
 

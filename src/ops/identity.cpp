@@ -18,8 +18,8 @@ Prepared PrepareIdentity(PrepareContext&) { return {.run = RunIdentity, .state =
 void InferBitCast(InferContext& c) {
   const DType from = c.InputDType(0), to = c.DTypeAttribute("to", DType::kUndefined);
   if (from != DType::kUndefined && Bits(from) != Bits(to))
-    c.Fail(Code::kInvalidArgument, "attribute 'to': expected a type of ", Bits(from), " bits as ", Name(from), " has, found ",
-           Name(to), " of ", Bits(to));
+    c.Fail(Code::kInvalidArgument, "attribute 'to': expected a type of ", Bits(from), " bits as ", Name(from),
+           " has, found ", Name(to), " of ", Bits(to));
   if (c.HasRank(0)) return c.SetOutput(0, to, c.InputDims(0));
   c.SetOutput(0, to);
 }

@@ -9,8 +9,8 @@ std::size_t Trailing(std::int64_t axis, std::size_t a_rank, std::size_t b_rank) 
   const auto a = static_cast<std::int64_t>(a_rank), b = static_cast<std::int64_t>(b_rank);
   const std::int64_t first = axis < 0 ? axis + a : axis;
   if (first < 0 || first + b > a)
-    Fail(Code::kInvalidArgument, "attribute 'axis': expected a second input that fits into rank ", a, " from axis ", axis,
-         " on, found one of rank ", b);
+    Fail(Code::kInvalidArgument, "attribute 'axis': expected a second input that fits into rank ", a, " from axis ",
+         axis, " on, found one of rank ", b);
   return static_cast<std::size_t>(a - first - b);
 }
 
@@ -56,14 +56,15 @@ void InferPRelu(InferContext& c) {
   for (std::size_t i = 0; same && i < x.size(); ++i)
     same = !both[i].known() || !x[i].known() || both[i].number() == x[i].number();
   if (!same)
-    c.Fail(Code::kInvalidArgument, "input 'slope': expected a shape that broadcasts to ", c.InputType(0).ToText(), ", found ",
-           c.InputType(1).ToText());
+    c.Fail(Code::kInvalidArgument, "input 'slope': expected a shape that broadcasts to ", c.InputType(0).ToText(),
+           ", found ", c.InputType(1).ToText());
 }
 
 void UpgradePRelu(UpgradeContext& c) {
   c.Take("consumed_inputs");
   const Type* slope = c.InputType(1);
-  if (c.version() < 7 && slope != nullptr && slope->has_rank && slope->rank() == 1) c.SetAttribute("axis", std::int64_t{1});
+  if (c.version() < 7 && slope != nullptr && slope->has_rank && slope->rank() == 1)
+    c.SetAttribute("axis", std::int64_t{1});
 }
 
 }  // namespace sardonyx::ops

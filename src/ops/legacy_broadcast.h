@@ -1,4 +1,5 @@
-// ops/legacy_broadcast.h - the broadcasting of opsets 1 and 6: the second input's dimensions begin at an axis of the first's.
+// ops/legacy_broadcast.h - the broadcasting of opsets 1 and 6: the second input's dimensions begin at an axis of the
+// first's.
 //
 // It stays an attribute `axis` of the node: no newer spelling of the operators can say it without a second node.
 #pragma once
@@ -17,8 +18,8 @@ struct LegacyAxis {
   std::int64_t axis = 0;
 
   static LegacyAxis Of(const AttributeReader& c);
-  // b's shape with ones appended so that it aligns with a shape of rank `rank` at its end; b itself if the attribute is absent.
-  // Fails with kInvalidArgument if b does not fit behind the axis.
+  // b's shape with ones appended so that it aligns with a shape of rank `rank` at its end; b itself if the attribute is
+  // absent. Fails with kInvalidArgument if b does not fit behind the axis.
   Shape Align(std::size_t rank, Dims b) const;
 };
 

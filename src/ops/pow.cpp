@@ -1,7 +1,8 @@
 // ops/pow.cpp - Pow with a base and an exponent of different types.
 //
-// Float bases: in float, or in double where the exponent's type holds more than a float does. Integer bases: exactly, wrapping, with integer
-// exponents, else in double. An exponent that is one of a few numbers for all elements needs no pow at all.
+// Float bases: in float, or in double where the exponent's type holds more than a float does. Integer bases: exactly,
+// wrapping, with integer exponents, else in double. An exponent that is one of a few numbers for all elements needs no
+// pow at all.
 #include <algorithm>
 #include <cmath>
 
@@ -124,11 +125,13 @@ void RunPowOrKind(KernelContext& c) {
   if (IsFloating(powers.base) && y.count == 1 && Shape::Equal(c.Input(0).shape, c.Output(0).shape)) {
     double exponent = 0;
     Reader<double>(y, true).Read(0, 1, &exponent);
-    if (exponent == 1) return CopyElements(powers.base, c.Input(0).data, c.Output(0).data, c.Output(0).count, c.parallel());
+    if (exponent == 1)
+      return CopyElements(powers.base, c.Input(0).data, c.Output(0).data, c.Output(0).count, c.parallel());
     if (const auto kind = KindFor(exponent); kind != kernels::UnaryKind::kCount) {
       const FloatMap map = FloatMap::Of(kind, powers.base);
       const TensorRef &x = c.Input(0), &z = c.Output(0);
-      c.parallel().For(x.count, kGrain, [&](std::int64_t begin, std::int64_t end) { map.Run(x.data, z.data, begin, end); });
+      c.parallel().For(x.count, kGrain,
+                       [&](std::int64_t begin, std::int64_t end) { map.Run(x.data, z.data, begin, end); });
       return;
     }
   }

@@ -19,7 +19,10 @@ using kernels::ToFloatsFn;
 class Parameters {
  public:
   Parameters(ToFloatsFn* load_scale, ToFloatsFn* load_zero, KernelContext& c)
-      : load_scale_(load_scale), load_zero_(load_zero), scales_(c.Input(1)), zeros_(c.HasInput(2) ? &c.Input(2) : nullptr) {}
+      : load_scale_(load_scale),
+        load_zero_(load_zero),
+        scales_(c.Input(1)),
+        zeros_(c.HasInput(2) ? &c.Input(2) : nullptr) {}
   // Of the run's elements from `at` on, n of them.
   void Read(const ScaleRun& r, std::int64_t at, std::size_t n, float* scale, float* zero) const {
     const std::int64_t first = r.repeated ? r.scale : r.scale + at;
@@ -59,10 +62,10 @@ struct Quantizer {
   ToFloatsFn *load = nullptr, *load_scale = nullptr, *load_zero = nullptr;
   kernels::QuantizeFn *repeated = nullptr, *each = nullptr;  // integers; packed ones as floats
   float low = 0, high = 0;
-  FromFloatsFn* store = nullptr;          // packed integers, and float types
-  bool adds_zero = false;                 // float types with a zero point other than 0: float4
-  std::size_t size = 0;                   // bytes of an element that needs no store
-  FromFloatsFn* round_quotient = nullptr; // the division is to be in this type
+  FromFloatsFn* store = nullptr;           // packed integers, and float types
+  bool adds_zero = false;                  // float types with a zero point other than 0: float4
+  std::size_t size = 0;                    // bytes of an element that needs no store
+  FromFloatsFn* round_quotient = nullptr;  // the division is to be in this type
   ToFloatsFn* unround_quotient = nullptr;
 };
 
@@ -75,7 +78,8 @@ void DivideNarrow(const Quantizer& q, float* x, float* scale, bool repeated, std
   std::fill_n(scale, repeated ? 1 : n, 1.0f);
 }
 
-void QuantizeRun(const Quantizer& q, const Parameters& parameters, const ScaleRun& r, const TensorRef& x, const TensorRef& y) {
+void QuantizeRun(const Quantizer& q, const Parameters& parameters, const ScaleRun& r, const TensorRef& x,
+                 const TensorRef& y) {
   alignas(64) float in[kFloatBlock], scale[kFloatBlock], zero[kFloatBlock];
   for (std::int64_t i = 0; i < r.count; i += kFloatBlock) {
     const std::size_t n = std::min(kFloatBlock, static_cast<std::size_t>(r.count - i));
@@ -102,13 +106,14 @@ void QuantizeRun(const Quantizer& q, const Parameters& parameters, const ScaleRu
 }
 
 // int32 over int32: exact in double, as ONNX's reference divides.
-void QuantizeIntRun(const Quantizer& q, const Parameters& parameters, const ScaleRun& r, const TensorRef& x, const TensorRef& scales,
-                    const TensorRef& y) {
+void QuantizeIntRun(const Quantizer& q, const Parameters& parameters, const ScaleRun& r, const TensorRef& x,
+                    const TensorRef& scales, const TensorRef& y) {
   for (std::int64_t i = 0; i < r.count; ++i) {
     float scale = 0, zero = 0;
     parameters.Read(r, i, 1, &scale, &zero);
     const std::int32_t divisor = scales.As<const std::int32_t>()[r.repeated ? r.scale : r.scale + i];
-    const double quotient = std::nearbyint(static_cast<double>(x.As<const std::int32_t>()[r.begin + i]) / divisor) + zero;
+    const double quotient =
+        std::nearbyint(static_cast<double>(x.As<const std::int32_t>()[r.begin + i]) / divisor) + zero;
     const auto whole = static_cast<float>(quotient >= q.low ? std::min<double>(quotient, q.high) : q.low);
     q.store(&whole, 1, y.data, r.begin + i);
   }
@@ -133,7 +138,8 @@ DType QuantizedType(const AttributeReader& c, DType zero_point) {
   const DType asked = c.DTypeAttribute("output_dtype", DType::kUndefined);
   if (zero_point == DType::kUndefined) return asked == DType::kUndefined ? DType::kUInt8 : asked;
   if (asked != DType::kUndefined && asked != zero_point)
-    c.Fail(Code::kInvalidGraph, "attribute 'output_dtype': expected the zero point's type ", Name(zero_point), ", found ", Name(asked));
+    c.Fail(Code::kInvalidGraph, "attribute 'output_dtype': expected the zero point's type ", Name(zero_point),
+           ", found ", Name(asked));
   return zero_point;
 }
 
@@ -185,7 +191,8 @@ struct Dequantizer {
   FromFloatsFn* store = nullptr;  // outputs other than float
 };
 
-void DequantizeRun(const Dequantizer& q, const Parameters& parameters, const ScaleRun& r, const TensorRef& x, const TensorRef& y) {
+void DequantizeRun(const Dequantizer& q, const Parameters& parameters, const ScaleRun& r, const TensorRef& x,
+                   const TensorRef& y) {
   alignas(64) float block[kFloatBlock], scale[kFloatBlock], zero[kFloatBlock];
   const kernels::QuantizeTable& table = kernels::Quantization();
   kernels::DequantizeFn* const dequantize = r.repeated ? table.repeated_dequantize : table.dequantize;
@@ -271,8 +278,8 @@ void InferDynamicQuantize(InferContext& c) {
 }
 
 constexpr DTypeSet kQuantizable = {DType::kFloat, DType::kFloat16, DType::kBFloat16, DType::kInt32};
-constexpr DTypeSet kQuantized = kSubBytes | kFloat8s | DTypeSet{DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16,
-                                                               DType::kInt32};
+constexpr DTypeSet kQuantized =
+    kSubBytes | kFloat8s | DTypeSet{DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16, DType::kInt32};
 
 constexpr OpDef kQuantizeOps[] = {
     {.name = "DequantizeLinear",

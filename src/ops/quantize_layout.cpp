@@ -15,8 +15,8 @@ QuantizeLayout::QuantizeLayout(Dims x, Dims scale, std::int64_t axis, std::int64
   inner_ = ElementCount(x, at + 1, x.size());
   if (block_size == 0) {
     if (scale.size() != 1 || scale[0] != axis_size_)
-      Fail(Code::kInvalidArgument, "scale: expected one element or the shape [", axis_size_, "] (axis ", at, " of ", ToText(x),
-           "), found ", ToText(scale));
+      Fail(Code::kInvalidArgument, "scale: expected one element or the shape [", axis_size_, "] (axis ", at, " of ",
+           ToText(x), "), found ", ToText(scale));
     return;
   }
   block_ = block_size;
@@ -24,8 +24,8 @@ QuantizeLayout::QuantizeLayout(Dims x, Dims scale, std::int64_t axis, std::int64
   bool fits = scale.size() == x.size() && blocks_ == axis_size_ / block_ + (axis_size_ % block_ != 0);
   for (std::size_t i = 0; fits && i < x.size(); ++i) fits = i == at || scale[i] == x[i];
   if (!fits)
-    Fail(Code::kInvalidArgument, "scale: expected the shape ", ToText(x), " with blocks of ", block_, " along axis ", at,
-         ", found ", ToText(scale));
+    Fail(Code::kInvalidArgument, "scale: expected the shape ", ToText(x), " with blocks of ", block_, " along axis ",
+         at, ", found ", ToText(scale));
 }
 
 ScaleRun QuantizeLayout::RunAt(std::int64_t begin, std::int64_t end) const {

@@ -16,8 +16,8 @@ struct ScaleRun {
 
 class QuantizeLayout {
  public:
-  // x [..., D, ...] with D at `axis`, which only counts for scales of more than one element; block_size 0: not blocked. Fails with
-  // kInvalidArgument, naming both shapes, if the scales do not fit.
+  // x [..., D, ...] with D at `axis`, which only counts for scales of more than one element; block_size 0: not blocked.
+  // Fails with kInvalidArgument, naming both shapes, if the scales do not fit.
   QuantizeLayout(Dims x, Dims scale, std::int64_t axis, std::int64_t block_size);
   // Calls `run` for the elements [begin, end), in order.
   void ForRange(std::int64_t begin, std::int64_t end, FunctionRef<void(const ScaleRun&)> run) const;

@@ -1,9 +1,10 @@
 // ops/quantize_test.cpp - granularities, rounding, packed types and errors of the quantization operators.
+#include "kernels/elementwise/quantize.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "kernels/elementwise/quantize.h"
 #include "testing/evaluate_op.h"
 
 namespace sardonyx::ops {
@@ -18,8 +19,9 @@ Attribute Int(std::string name, std::int64_t value) { return {std::move(name), v
 
 TEST(Quantize, HalvesGoToEvenAndValuesSaturate) {
   const Tensor x = Floats({1, 3, 5, -1, 1000, -1000, INFINITY, -INFINITY}), scale = Tensor::Scalar(2.0f);
-  EXPECT_EQ(Elements<std::uint8_t>(EvaluateOp({"QuantizeLinear", 25, {x, scale, Tensor::Scalar<std::uint8_t>(128)}})[0]),
-            (std::vector<std::uint8_t>{128, 130, 130, 128, 255, 0, 255, 0}));
+  EXPECT_EQ(
+      Elements<std::uint8_t>(EvaluateOp({"QuantizeLinear", 25, {x, scale, Tensor::Scalar<std::uint8_t>(128)}})[0]),
+      (std::vector<std::uint8_t>{128, 130, 130, 128, 255, 0, 255, 0}));
   EXPECT_EQ(Elements<std::int8_t>(EvaluateOp({"QuantizeLinear", 25, {x, scale, Tensor::Scalar<std::int8_t>(0)}})[0]),
             (std::vector<std::int8_t>{0, 2, 2, 0, 127, -128, 127, -128}));
 }
@@ -57,7 +59,8 @@ TEST(Quantize, PerAxisAndBlockedUseTheScaleOfEachElement) {
         scale.data<float>()[i] = 0.5f * static_cast<float>(i + 1);
         zero.data<std::int8_t>()[i] = static_cast<std::int8_t>(i);
       }
-      const Value y = EvaluateOp({"DequantizeLinear", 25, {x, scale, zero}, {Int("axis", axis), Int("block_size", block)}})[0];
+      const Value y =
+          EvaluateOp({"DequantizeLinear", 25, {x, scale, zero}, {Int("axis", axis), Int("block_size", block)}})[0];
       for (std::int64_t i = 0; i < 30; ++i) {
         std::int64_t index[] = {i / 15, i / 5 % 3, i % 5};
         std::int64_t p = index[at];
@@ -68,7 +71,8 @@ TEST(Quantize, PerAxisAndBlockedUseTheScaleOfEachElement) {
         const float want = static_cast<float>(i - 10 - p) * 0.5f * static_cast<float>(p + 1);
         ASSERT_EQ(y.tensor().data<float>()[i], want) << "axis " << axis << " block " << block << " element " << i;
       }
-      const Value back = EvaluateOp({"QuantizeLinear", 25, {y, scale, zero}, {Int("axis", axis), Int("block_size", block)}})[0];
+      const Value back =
+          EvaluateOp({"QuantizeLinear", 25, {y, scale, zero}, {Int("axis", axis), Int("block_size", block)}})[0];
       EXPECT_EQ(Elements<std::int8_t>(back), Elements<std::int8_t>(x)) << "axis " << axis << " block " << block;
     }
   }
@@ -76,8 +80,10 @@ TEST(Quantize, PerAxisAndBlockedUseTheScaleOfEachElement) {
 
 TEST(Quantize, PackedTypesOfOddLengthGoThereAndBack) {
   const Tensor x = Floats({-8, -3, 0, 4, 7, 100, -100});
-  for (const DType dtype : {DType::kInt4, DType::kUInt4, DType::kInt2, DType::kUInt2, DType::kFloat4E2M1, DType::kFloat8E4M3FN}) {
-    const Value q = EvaluateOp({"QuantizeLinear", 25, {x, Tensor::Scalar(1.0f)}, {Int("output_dtype", static_cast<int>(dtype))}})[0];
+  for (const DType dtype :
+       {DType::kInt4, DType::kUInt4, DType::kInt2, DType::kUInt2, DType::kFloat4E2M1, DType::kFloat8E4M3FN}) {
+    const Value q = EvaluateOp(
+        {"QuantizeLinear", 25, {x, Tensor::Scalar(1.0f)}, {Int("output_dtype", static_cast<int>(dtype))}})[0];
     EXPECT_EQ(q.tensor().dtype(), dtype);
     const auto y = Elements<float>(EvaluateOp({"DequantizeLinear", 25, {q, Tensor::Scalar(1.0f)}})[0]);
     EXPECT_EQ(y[2], 0) << Name(dtype);
@@ -95,29 +101,39 @@ TEST(Quantize, PackedTypesOfOddLengthGoThereAndBack) {
 
 TEST(Quantize, HalfScalesDivideInHalf) {
   const Tensor x = Tensor::Of<Half>({Half(100.3f)}, Shape{1}), scale = Tensor::Scalar(Half(0.7f));
-  const auto y = Elements<std::uint8_t>(EvaluateOp({"QuantizeLinear", 25, {x, scale, Tensor::Scalar<std::uint8_t>(0)}})[0]);
+  const auto y =
+      Elements<std::uint8_t>(EvaluateOp({"QuantizeLinear", 25, {x, scale, Tensor::Scalar<std::uint8_t>(0)}})[0]);
   const float quotient = static_cast<float>(Half(static_cast<float>(Half(100.3f)) / static_cast<float>(Half(0.7f))));
   EXPECT_EQ(y[0], static_cast<std::uint8_t>(std::nearbyint(quotient)));
 }
 
 TEST(Quantize, DynamicRangeIncludesZeroAndConstantsWork) {
-  const auto y = EvaluateOp({.op = "DynamicQuantizeLinear", .version = 11, .inputs = {Floats({0, 2, -3, -2.5f, 1.34f, 0.5f})}, .outputs = 3});
+  const auto y = EvaluateOp(
+      {.op = "DynamicQuantizeLinear", .version = 11, .inputs = {Floats({0, 2, -3, -2.5f, 1.34f, 0.5f})}, .outputs = 3});
   EXPECT_EQ(Elements<std::uint8_t>(y[0]), (std::vector<std::uint8_t>{153, 255, 0, 26, 221, 179}));
   EXPECT_FLOAT_EQ(Elements<float>(y[1])[0], 5.0f / 255);
   EXPECT_EQ(Elements<std::uint8_t>(y[2])[0], 153);
-  const auto zero = EvaluateOp({.op = "DynamicQuantizeLinear", .version = 11, .inputs = {Floats({0, 0})}, .outputs = 3});
+  const auto zero =
+      EvaluateOp({.op = "DynamicQuantizeLinear", .version = 11, .inputs = {Floats({0, 0})}, .outputs = 3});
   EXPECT_EQ(Elements<std::uint8_t>(zero[0]), (std::vector<std::uint8_t>{0, 0}));
-  EXPECT_EQ(EvaluateOp({.op = "DynamicQuantizeLinear", .version = 11, .inputs = {Tensor(DType::kFloat, Shape{0})}, .outputs = 3})[0]
-                .tensor().count(), 0);
+  EXPECT_EQ(
+      EvaluateOp(
+          {.op = "DynamicQuantizeLinear", .version = 11, .inputs = {Tensor(DType::kFloat, Shape{0})}, .outputs = 3})[0]
+          .tensor()
+          .count(),
+      0);
 }
 
 TEST(Quantize, ScalesThatDoNotFitAreNamed) {
   const Tensor x(DType::kInt8, Shape{2, 3});
   const std::string axis = ErrorOfOp({"DequantizeLinear", 25, {x, Floats({1, 2})}});
-  EXPECT_NE(axis.find("expected one element or the shape [3] (axis 1 of [2, 3]), found [2]"), std::string::npos) << axis;
+  EXPECT_NE(axis.find("expected one element or the shape [3] (axis 1 of [2, 3]), found [2]"), std::string::npos)
+      << axis;
   const std::string block = ErrorOfOp({"DequantizeLinear", 25, {x, Floats({1, 2})}, {Int("block_size", 2)}});
   EXPECT_NE(block.find("with blocks of 2 along axis 1"), std::string::npos) << block;
-  const std::string type = ErrorOfOp({"QuantizeLinear", 25, {Floats({1}), Tensor::Scalar(1.0f), Tensor::Scalar<std::int8_t>(0)},
+  const std::string type = ErrorOfOp({"QuantizeLinear",
+                                      25,
+                                      {Floats({1}), Tensor::Scalar(1.0f), Tensor::Scalar<std::int8_t>(0)},
                                       {Int("output_dtype", 2)}});
   EXPECT_NE(type.find("expected the zero point's type int8, found uint8"), std::string::npos) << type;
 }

@@ -112,7 +112,8 @@ void CumulativeWeights(const float* logits, std::int64_t classes, double* sums) 
     sums[k] = sum;
   }
   if (!(sum > 0) || std::isinf(sum))
-    Fail(Code::kInvalidArgument, "expected log-probabilities with a finite, positive sum in every row, found a sum of ", sum);
+    Fail(Code::kInvalidArgument, "expected log-probabilities with a finite, positive sum in every row, found a sum of ",
+         sum);
 }
 
 void RunMultinomial(KernelContext& c) {
@@ -142,7 +143,8 @@ void RunMultinomial(KernelContext& c) {
 Prepared PrepareMultinomial(PrepareContext& c) {
   const DType to = c.OutputDType(0);
   if (to != DType::kInt32 && to != DType::kInt64) c.Unsupported("output", to);
-  return WithState(RunMultinomial, Draws{RandomSeed::Of(c), kernels::ToFloats(c.InputDType(0)), c.Int("sample_size", 1)});
+  return WithState(RunMultinomial,
+                   Draws{RandomSeed::Of(c), kernels::ToFloats(c.InputDType(0)), c.Int("sample_size", 1)});
 }
 void InferMultinomial(InferContext& c) {
   const std::int64_t count = c.Int("sample_size", 1);

@@ -31,7 +31,8 @@ std::shared_ptr<const RandomSeed> RandomSeed::Of(const AttributeReader& c) {
   const float seed = c.Float("seed");
   // A whole number is that seed; any other float is told apart by its bits.
   const bool whole = seed >= 0 && seed < 4294967296.0f && std::floor(seed) == seed;
-  return std::make_shared<const RandomSeed>(whole ? static_cast<std::uint32_t>(seed) : std::bit_cast<std::uint32_t>(seed));
+  return std::make_shared<const RandomSeed>(whole ? static_cast<std::uint32_t>(seed)
+                                                  : std::bit_cast<std::uint32_t>(seed));
 }
 
 RandomStream RandomSeed::NextRun() const {

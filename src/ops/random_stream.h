@@ -10,14 +10,15 @@
 
 namespace sardonyx::ops {
 
-// Mersenne Twister 19937, read as NumPy's RandomState reads it, so that a node with a seed gives ONNX's reference numbers in its
-// first run. Every further run of the node gives others.
+// Mersenne Twister 19937, read as NumPy's RandomState reads it, so that a node with a seed gives ONNX's reference
+// numbers in its first run. Every further run of the node gives others.
 class RandomStream {
  public:
   explicit RandomStream(std::uint32_t seed) : engine_(seed) {}
   // In [0, 1), 53 bits.
   double Uniform() {
-    const std::uint32_t high = static_cast<std::uint32_t>(engine_()) >> 5, low = static_cast<std::uint32_t>(engine_()) >> 6;
+    const std::uint32_t high = static_cast<std::uint32_t>(engine_()) >> 5,
+                        low = static_cast<std::uint32_t>(engine_()) >> 6;
     return (high * 67108864.0 + low) / 9007199254740992.0;
   }
   // Mean 0, deviation 1 (Marsaglia's polar method, two at a time).

@@ -25,26 +25,28 @@ TEST(Random, ASeedGivesTheNumbersOfTheReference) {
 }
 
 TEST(Random, NumbersHaveTheirMeanAndRange) {
-  const auto x = Elements<float>(EvaluateOp({"RandomUniform", 22, {}, {Dims2(100, 100), {"low", -2.0f}, {"high", 4.0f}}})[0]);
+  const auto x =
+      Elements<float>(EvaluateOp({"RandomUniform", 22, {}, {Dims2(100, 100), {"low", -2.0f}, {"high", 4.0f}}})[0]);
   double sum = 0;
   for (const float v : x) {
     sum += v;
     ASSERT_TRUE(v >= -2 && v < 4);
   }
   EXPECT_NEAR(sum / 10000, 1, 6 / std::sqrt(12.0) / 100 * 6);  // six deviations of the mean
-  const auto y = Elements<float>(
-      EvaluateOp({"RandomNormalLike", 22, {Tensor(DType::kFloat, Shape{100, 100})}, {{"mean", 5.0f}, {"scale", 2.0f}}})[0]);
+  const auto y = Elements<float>(EvaluateOp(
+      {"RandomNormalLike", 22, {Tensor(DType::kFloat, Shape{100, 100})}, {{"mean", 5.0f}, {"scale", 2.0f}}})[0]);
   sum = 0;
   for (const float v : y) sum += v;
   EXPECT_NEAR(sum / 10000, 5, 2.0 / 100 * 6);
 }
 
 TEST(Random, BernoulliAndMultinomialFollowTheirProbabilities) {
-  const auto coins = Elements<bool>(EvaluateOp(
-      {"Bernoulli", 22, {Floats({0, 1, 0, 1})}, {{"dtype", static_cast<std::int64_t>(DType::kBool)}}})[0]);
+  const auto coins = Elements<bool>(
+      EvaluateOp({"Bernoulli", 22, {Floats({0, 1, 0, 1})}, {{"dtype", static_cast<std::int64_t>(DType::kBool)}}})[0]);
   EXPECT_EQ(coins, (std::vector<bool>{false, true, false, true}));
   const Tensor logits = Tensor::Of<float>({-INFINITY, 0, 3, -INFINITY}, Shape{2, 2});
-  const auto drawn = Elements<std::int32_t>(EvaluateOp({"Multinomial", 22, {logits}, {{"sample_size", std::int64_t{3}}}})[0]);
+  const auto drawn =
+      Elements<std::int32_t>(EvaluateOp({"Multinomial", 22, {logits}, {{"sample_size", std::int64_t{3}}}})[0]);
   EXPECT_EQ(drawn, (std::vector<std::int32_t>{1, 1, 1, 0, 0, 0}));
   const std::string message = ErrorOfOp({"Multinomial", 22, {Floats({1})}});
   EXPECT_NE(message.find("expected shape [batch, classes]"), std::string::npos) << message;
@@ -63,7 +65,8 @@ TEST(Dropout, IsTheIdentityUnlessItTrains) {
 TEST(Dropout, TrainingScalesWhatItKeeps) {
   Tensor x(DType::kFloat, Shape{10000});
   std::fill_n(x.data<float>(), 10000, 3.0f);
-  const auto y = EvaluateOp({.op = "Dropout", .version = 22, .inputs = {x, Tensor::Scalar(0.25f), Tensor::Scalar(true)}, .outputs = 2});
+  const auto y = EvaluateOp(
+      {.op = "Dropout", .version = 22, .inputs = {x, Tensor::Scalar(0.25f), Tensor::Scalar(true)}, .outputs = 2});
   int kept = 0;
   for (int i = 0; i < 10000; ++i) {
     const bool mask = y[1].tensor().data<bool>()[i];

@@ -33,8 +33,9 @@ T RealOf(const std::string& text) {
   // from_chars does not say on which side: the exponent does, or the first digit if there is none.
   const std::size_t exponent = rest.find_first_of("eE");
   const bool negative = rest[0] == '-';
-  const bool tiny = exponent != std::string_view::npos ? rest.substr(exponent + 1, 1) == "-"
-                                                       : rest.substr(negative ? 1 : 0, 1) == "0" || rest[negative ? 1 : 0] == '.';
+  const bool tiny = exponent != std::string_view::npos
+                        ? rest.substr(exponent + 1, 1) == "-"
+                        : rest.substr(negative ? 1 : 0, 1) == "0" || rest[negative ? 1 : 0] == '.';
   const T size = tiny ? T(0) : std::numeric_limits<T>::infinity();
   return negative ? -size : size;
 }
@@ -47,9 +48,11 @@ T WholeOf(const std::string& text) {
   const char* const begin = rest.data() + (negative ? 1 : 0);
   const auto [end, error] = std::from_chars(begin, rest.data() + rest.size(), value);
   if (error == std::errc() && end == rest.data() + rest.size()) return negative ? static_cast<T>(0 - value) : value;
-  const double real = error == std::errc::result_out_of_range ? std::numeric_limits<double>::infinity() : RealOf<double>(text);
+  const double real =
+      error == std::errc::result_out_of_range ? std::numeric_limits<double>::infinity() : RealOf<double>(text);
   if (!(real >= -0x1p63 && real < (std::is_unsigned_v<T> ? 0x1p64 : 0x1p63)))
-    Fail(Code::kInvalidArgument, "expected a number that fits into 64 bits, found the string \"", text.substr(0, 100), "\"");
+    Fail(Code::kInvalidArgument, "expected a number that fits into 64 bits, found the string \"", text.substr(0, 100),
+         "\"");
   return real < 0 ? static_cast<T>(static_cast<std::int64_t>(real)) : static_cast<T>(real);
 }
 

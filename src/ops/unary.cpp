@@ -38,9 +38,7 @@ Prepared PrepareHardSigmoid(PrepareContext& c) {
 Prepared PrepareLeakyRelu(PrepareContext& c) {
   return PrepareFloatMap(c, UnaryKind::kLeakyRelu, c.Float("alpha", 0.01f));
 }
-Prepared PrepareQuickGelu(PrepareContext& c) {
-  return PrepareFloatMap(c, UnaryKind::kSwish, c.Float("alpha", 1.702f));
-}
+Prepared PrepareQuickGelu(PrepareContext& c) { return PrepareFloatMap(c, UnaryKind::kSwish, c.Float("alpha", 1.702f)); }
 Prepared PrepareSelu(PrepareContext& c) {
   return PrepareFloatMap(c, UnaryKind::kSelu, c.Float("alpha", 1.67326319217681884765625f),
                          c.Float("gamma", 1.05070102214813232421875f));

@@ -58,9 +58,8 @@ IntFn* IntFnOf(UnaryKind kind) {
 void RunIntMap(KernelContext& c) {
   const auto& map = c.state<IntMap>();
   const TensorRef &x = c.Input(0), &y = c.Output(0);
-  c.parallel().For(x.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    map.run(x.data, y.data, begin, end, map.a, map.b);
-  });
+  c.parallel().For(x.count, kGrain,
+                   [&](std::int64_t begin, std::int64_t end) { map.run(x.data, y.data, begin, end, map.a, map.b); });
 }
 
 // Any type by its bytes: ~x.
@@ -136,20 +135,30 @@ void InferTest(InferContext& c) {
   c.SetOutput(0, DType::kBool);
 }
 
-constexpr DTypeSet kTested = kIeeeFloats | DTypeSet{DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2,
-                                                    DType::kFloat8E5M2FNUZ};
+constexpr DTypeSet kTested =
+    kIeeeFloats | DTypeSet{DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2, DType::kFloat8E5M2FNUZ};
 
 constexpr OpDef kUnaryTestOps[] = {
-    {.name = "IsInf", .since = {10, 20}, .types = kTested, .infer = InferTest, .prepare = PrepareIsInf, .traits = kElementwise},
-    {.name = "IsNaN", .since = {9, 13, 20}, .types = kTested, .infer = InferTest, .prepare = PrepareIsNaN, .traits = kElementwise},
+    {.name = "IsInf",
+     .since = {10, 20},
+     .types = kTested,
+     .infer = InferTest,
+     .prepare = PrepareIsInf,
+     .traits = kElementwise},
+    {.name = "IsNaN",
+     .since = {9, 13, 20},
+     .types = kTested,
+     .infer = InferTest,
+     .prepare = PrepareIsNaN,
+     .traits = kElementwise},
 };
 
 }  // namespace
 
 Prepared PrepareUnaryInts(PrepareContext& c, UnaryKind kind, float a, float b) {
   IntFn* run = nullptr;
-  VisitDType<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
-      c.InputDType(0), [&]<typename T>() { run = IntFnOf<T>(kind); });
+  VisitDType<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
+             std::uint64_t>(c.InputDType(0), [&]<typename T>() { run = IntFnOf<T>(kind); });
   if (run == nullptr) c.Unsupported("input 0", c.InputDType(0));
   return WithState(RunIntMap, IntMap{run, a, b});
 }

@@ -1,4 +1,5 @@
-// ops/unary_test.cpp - types, special values and errors of the unary operators (the functions: kernels/elementwise/unary_test.cpp).
+// ops/unary_test.cpp - types, special values and errors of the unary operators (the functions:
+// kernels/elementwise/unary_test.cpp).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +24,8 @@ TEST(Unary, EveryRowRunsOnEveryTypeItLists) {
         if (!op.types.Has(dtype)) continue;
         Tensor x(dtype, Shape{3});
         std::fill_n(static_cast<std::uint8_t*>(x.raw()), x.byte_size(), std::uint8_t{0});
-        const auto y = EvaluateOp({.op = op.name, .version = op.since.items[op.since.size - 1], .inputs = {x}, .domain = op.domain});
+        const auto y = EvaluateOp(
+            {.op = op.name, .version = op.since.items[op.since.size - 1], .inputs = {x}, .domain = op.domain});
         EXPECT_EQ(y[0].tensor().count(), 3) << op.name << " " << Name(dtype);
       }
     }
@@ -42,7 +44,8 @@ TEST(Unary, ActivationsReadTheirAttributesAndVersionDefaults) {
   EXPECT_EQ(selu22[0], 1.05070102214813232421875f);
   EXPECT_EQ(Elements<float>(EvaluateOp({"LeakyRelu", 16, {Floats({-2, 2})}, {{"alpha", 0.5f}}})[0]),
             (std::vector<float>{-1, 2}));
-  EXPECT_EQ(Elements<float>(EvaluateOp({"HardSigmoid", 22, {Floats({-9, 0, 9})}})[0]), (std::vector<float>{0, 0.5f, 1}));
+  EXPECT_EQ(Elements<float>(EvaluateOp({"HardSigmoid", 22, {Floats({-9, 0, 9})}})[0]),
+            (std::vector<float>{0, 0.5f, 1}));
 }
 
 TEST(Unary, HalvesAreComputedInFloatAndRoundedOnce) {
@@ -59,7 +62,8 @@ TEST(Unary, IntegersWrapAtTheSmallestOne) {
   EXPECT_EQ(Elements<std::int32_t>(EvaluateOp({"Neg", 13, {x}})[0]), (std::vector<std::int32_t>{kMin, 3, 0, -5}));
   EXPECT_EQ(Elements<std::int32_t>(EvaluateOp({"Sign", 13, {x}})[0]), (std::vector<std::int32_t>{-1, -1, 0, 1}));
   EXPECT_EQ(Elements<std::int32_t>(EvaluateOp({"Relu", 14, {x}})[0]), (std::vector<std::int32_t>{0, 0, 0, 5}));
-  EXPECT_EQ(Elements<std::int32_t>(EvaluateOp({"BitwiseNot", 18, {x}})[0]), (std::vector<std::int32_t>{~kMin, 2, -1, -6}));
+  EXPECT_EQ(Elements<std::int32_t>(EvaluateOp({"BitwiseNot", 18, {x}})[0]),
+            (std::vector<std::int32_t>{~kMin, 2, -1, -6}));
   EXPECT_EQ(Elements<std::int32_t>(EvaluateOp({"Shrink", 9, {x}, {{"bias", 1.0f}, {"lambd", 4.0f}}})[0]),
             (std::vector<std::int32_t>{kMin + 1, 0, 0, 4}));
 }

@@ -14,12 +14,12 @@ namespace {
 
 using kernels::BinaryKind;
 
-// Elements of the output are made block by block in a buffer, input after input in their order; so an output that overwrites
-// an input, whichever it is, never destroys what is still to be read.
+// Elements of the output are made block by block in a buffer, input after input in their order; so an output that
+// overwrites an input, whichever it is, never destroys what is still to be read.
 struct Fold {
   kernels::BinaryLoops loops;
-  std::size_t size = 0;                    // bytes of an element of the buffer
-  kernels::ToFloatsFn* load = nullptr;     // types other than float, double and integers: the buffer holds floats
+  std::size_t size = 0;                 // bytes of an element of the buffer
+  kernels::ToFloatsFn* load = nullptr;  // types other than float, double and integers: the buffer holds floats
   kernels::FromFloatsFn* store = nullptr;
   DType dtype = DType::kUndefined;
   bool mean = false;
@@ -97,7 +97,8 @@ Prepared PrepareFold(PrepareContext& c, BinaryKind kind, bool mean = false) {
   fold.mean = mean;
   for (std::size_t i = 1; i < c.InputCount(); ++i)
     if (c.InputDType(i) != DType::kUndefined && c.InputDType(i) != fold.dtype)
-      c.Fail(Code::kInvalidGraph, "input ", i, ": expected type ", Name(fold.dtype), " as input 0 has, found ", Name(c.InputDType(i)));
+      c.Fail(Code::kInvalidGraph, "input ", i, ": expected type ", Name(fold.dtype), " as input 0 has, found ",
+             Name(c.InputDType(i)));
   fold.loops = kernels::Binary(kind, fold.dtype);
   fold.size = static_cast<std::size_t>(Bits(fold.dtype) / 8);
   if (fold.loops.both == nullptr && IsFloating(fold.dtype)) {

@@ -7,7 +7,8 @@ namespace sardonyx::ops {
 namespace {
 
 template <typename T>
-void Select(const bool* condition, const T* x, std::int64_t step_x, const T* y, std::int64_t step_y, T* z, std::int64_t n) {
+void Select(const bool* condition, const T* x, std::int64_t step_x, const T* y, std::int64_t step_y, T* z,
+            std::int64_t n) {
   if (step_x == 1 && step_y == 1) {
     for (std::int64_t i = 0; i < n; ++i) z[i] = condition[i] ? x[i] : y[i];
   } else {

@@ -1,5 +1,5 @@
-// kernels/elementwise/binary.cpp - the dispatch, and the kinds that have no vector instruction: division and remainder of integers,
-// shifts, powers.
+// kernels/elementwise/binary.cpp - the dispatch, and the kinds that have no vector instruction: division and remainder
+// of integers, shifts, powers.
 #include "kernels/elementwise/binary.h"
 
 #include <cmath>
@@ -110,8 +110,8 @@ BinaryLoops Loops() {
 template <typename F, bool kDivides>
 BinaryLoops OfInts(DType dtype) {
   BinaryLoops loops;
-  VisitDType<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
-      dtype, [&]<typename T>() { loops = Loops<F, T, kDivides>(); });
+  VisitDType<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
+             std::uint64_t>(dtype, [&]<typename T>() { loops = Loops<F, T, kDivides>(); });
   return loops;
 }
 template <typename F>

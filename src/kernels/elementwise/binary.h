@@ -1,4 +1,5 @@
-// kernels/elementwise/binary.h - z[i] = f(x[i], y[i]) on contiguous elements, either side possibly one repeated element.
+// kernels/elementwise/binary.h - z[i] = f(x[i], y[i]) on contiguous elements, either side possibly one repeated
+// element.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,8 @@ enum class BinaryKind : std::uint8_t {
   kLessOrEqual,
 };
 
-// Integers wrap. Returns n, or the index of the first element that has no result (an integer division by zero); the elements
-// behind it are not written then. z may be x or y where it has their element size.
+// Integers wrap. Returns n, or the index of the first element that has no result (an integer division by zero); the
+// elements behind it are not written then. z may be x or y where it has their element size.
 using BinaryFn = std::size_t(const void* x, const void* y, void* z, std::size_t n);
 
 // One loop for each kind of operands; a repeated one is read at its first element only.
@@ -49,8 +50,8 @@ BinaryLoops Binary(BinaryKind kind, DType dtype);
 using FindBinaryFn = BinaryLoops(BinaryKind kind, DType dtype);
 std::span<const Variant<FindBinaryFn>> BinaryVariants();
 
-#define SDX_DECLARE(isa) \
-  namespace isa {        \
+#define SDX_DECLARE(isa)   \
+  namespace isa {          \
   FindBinaryFn FindBinary; \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)

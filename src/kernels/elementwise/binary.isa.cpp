@@ -11,57 +11,83 @@ using U8 = std::uint8_t;
 // Arithmetic on the unsigned type of the same size: wraps, and is the same for signed and unsigned elements.
 struct Add {
   template <typename T>
-  static T Of(T x, T y) { return static_cast<T>(x + y); }
+  static T Of(T x, T y) {
+    return static_cast<T>(x + y);
+  }
 };
 struct Sub {
   template <typename T>
-  static T Of(T x, T y) { return static_cast<T>(x - y); }
+  static T Of(T x, T y) {
+    return static_cast<T>(x - y);
+  }
 };
 struct Mul {
   static std::uint16_t Of(std::uint16_t x, std::uint16_t y) { return static_cast<std::uint16_t>(1u * x * y); }
   template <typename T>
-  static T Of(T x, T y) { return static_cast<T>(x * y); }
+  static T Of(T x, T y) {
+    return static_cast<T>(x * y);
+  }
 };
 struct Div {
   template <typename T>
-  static T Of(T x, T y) { return x / y; }
+  static T Of(T x, T y) {
+    return x / y;
+  }
 };
 // x if x is NaN or the smaller one, else y, which is NaN if y is: `!(x >= y)` would lose a NaN of y.
 struct Min {
   template <typename T>
-  static T Of(T x, T y) { return x < y || x != x ? x : y; }
+  static T Of(T x, T y) {
+    return x < y || x != x ? x : y;
+  }
 };
 struct Max {
   template <typename T>
-  static T Of(T x, T y) { return x > y || x != x ? x : y; }
+  static T Of(T x, T y) {
+    return x > y || x != x ? x : y;
+  }
 };
 struct PRelu {
   template <typename T>
-  static T Of(T x, T y) { return x < 0 ? x * y : x; }
+  static T Of(T x, T y) {
+    return x < 0 ? x * y : x;
+  }
 };
 struct And {
   template <typename T>
-  static T Of(T x, T y) { return x & y; }
+  static T Of(T x, T y) {
+    return x & y;
+  }
 };
 struct Or {
   template <typename T>
-  static T Of(T x, T y) { return x | y; }
+  static T Of(T x, T y) {
+    return x | y;
+  }
 };
 struct Xor {
   template <typename T>
-  static T Of(T x, T y) { return x ^ y; }
+  static T Of(T x, T y) {
+    return x ^ y;
+  }
 };
 struct Equal {
   template <typename T>
-  static U8 Of(T x, T y) { return x == y; }
+  static U8 Of(T x, T y) {
+    return x == y;
+  }
 };
 struct Less {
   template <typename T>
-  static U8 Of(T x, T y) { return x < y; }
+  static U8 Of(T x, T y) {
+    return x < y;
+  }
 };
 struct LessOrEqual {
   template <typename T>
-  static U8 Of(T x, T y) { return x <= y; }
+  static U8 Of(T x, T y) {
+    return x <= y;
+  }
 };
 
 template <typename F, typename T>
@@ -114,38 +140,59 @@ BinaryLoops Symmetric() {
 template <typename F>
 BinaryLoops SymmetricBySize(DType dtype) {
   switch (Bits(dtype)) {
-    case 8: return Symmetric<F, std::uint8_t>();
-    case 16: return Symmetric<F, std::uint16_t>();
-    case 32: return Symmetric<F, std::uint32_t>();
-    case 64: return Symmetric<F, std::uint64_t>();
-    default: return {};
+    case 8:
+      return Symmetric<F, std::uint8_t>();
+    case 16:
+      return Symmetric<F, std::uint16_t>();
+    case 32:
+      return Symmetric<F, std::uint32_t>();
+    case 64:
+      return Symmetric<F, std::uint64_t>();
+    default:
+      return {};
   }
 }
 BinaryLoops SubBySize(DType dtype) {
   switch (Bits(dtype)) {
-    case 8: return Loops<Sub, std::uint8_t>();
-    case 16: return Loops<Sub, std::uint16_t>();
-    case 32: return Loops<Sub, std::uint32_t>();
-    case 64: return Loops<Sub, std::uint64_t>();
-    default: return {};
+    case 8:
+      return Loops<Sub, std::uint8_t>();
+    case 16:
+      return Loops<Sub, std::uint16_t>();
+    case 32:
+      return Loops<Sub, std::uint32_t>();
+    case 64:
+      return Loops<Sub, std::uint64_t>();
+    default:
+      return {};
   }
 }
 
 template <template <typename, typename> class Make, typename F>
 BinaryLoops ByType(DType dtype) {
   switch (dtype) {
-    case DType::kFloat: return Make<F, float>::Get();
-    case DType::kDouble: return Make<F, double>::Get();
-    case DType::kInt8: return Make<F, std::int8_t>::Get();
-    case DType::kInt16: return Make<F, std::int16_t>::Get();
-    case DType::kInt32: return Make<F, std::int32_t>::Get();
-    case DType::kInt64: return Make<F, std::int64_t>::Get();
+    case DType::kFloat:
+      return Make<F, float>::Get();
+    case DType::kDouble:
+      return Make<F, double>::Get();
+    case DType::kInt8:
+      return Make<F, std::int8_t>::Get();
+    case DType::kInt16:
+      return Make<F, std::int16_t>::Get();
+    case DType::kInt32:
+      return Make<F, std::int32_t>::Get();
+    case DType::kInt64:
+      return Make<F, std::int64_t>::Get();
     case DType::kBool:
-    case DType::kUInt8: return Make<F, std::uint8_t>::Get();
-    case DType::kUInt16: return Make<F, std::uint16_t>::Get();
-    case DType::kUInt32: return Make<F, std::uint32_t>::Get();
-    case DType::kUInt64: return Make<F, std::uint64_t>::Get();
-    default: return {};
+    case DType::kUInt8:
+      return Make<F, std::uint8_t>::Get();
+    case DType::kUInt16:
+      return Make<F, std::uint16_t>::Get();
+    case DType::kUInt32:
+      return Make<F, std::uint32_t>::Get();
+    case DType::kUInt64:
+      return Make<F, std::uint64_t>::Get();
+    default:
+      return {};
   }
 }
 template <typename F, typename T>
@@ -160,26 +207,41 @@ struct MakeSymmetric {
 template <typename T>
 BinaryLoops OfFloat(BinaryKind kind) {
   switch (kind) {
-    case BinaryKind::kAdd: return Symmetric<Add, T>();
-    case BinaryKind::kSub: return Loops<Sub, T>();
-    case BinaryKind::kMul: return Symmetric<Mul, T>();
-    case BinaryKind::kDiv: return Loops<Div, T>();
-    case BinaryKind::kPRelu: return Loops<PRelu, T>();
-    case BinaryKind::kEqual: return Symmetric<Equal, T>();
-    default: return {};
+    case BinaryKind::kAdd:
+      return Symmetric<Add, T>();
+    case BinaryKind::kSub:
+      return Loops<Sub, T>();
+    case BinaryKind::kMul:
+      return Symmetric<Mul, T>();
+    case BinaryKind::kDiv:
+      return Loops<Div, T>();
+    case BinaryKind::kPRelu:
+      return Loops<PRelu, T>();
+    case BinaryKind::kEqual:
+      return Symmetric<Equal, T>();
+    default:
+      return {};
   }
 }
 
 BinaryLoops OfInt(BinaryKind kind, DType dtype) {
   switch (kind) {
-    case BinaryKind::kAdd: return SymmetricBySize<Add>(dtype);
-    case BinaryKind::kSub: return SubBySize(dtype);
-    case BinaryKind::kMul: return SymmetricBySize<Mul>(dtype);
-    case BinaryKind::kAnd: return SymmetricBySize<And>(dtype);
-    case BinaryKind::kOr: return SymmetricBySize<Or>(dtype);
-    case BinaryKind::kXor: return SymmetricBySize<Xor>(dtype);
-    case BinaryKind::kEqual: return SymmetricBySize<Equal>(dtype);
-    default: return {};
+    case BinaryKind::kAdd:
+      return SymmetricBySize<Add>(dtype);
+    case BinaryKind::kSub:
+      return SubBySize(dtype);
+    case BinaryKind::kMul:
+      return SymmetricBySize<Mul>(dtype);
+    case BinaryKind::kAnd:
+      return SymmetricBySize<And>(dtype);
+    case BinaryKind::kOr:
+      return SymmetricBySize<Or>(dtype);
+    case BinaryKind::kXor:
+      return SymmetricBySize<Xor>(dtype);
+    case BinaryKind::kEqual:
+      return SymmetricBySize<Equal>(dtype);
+    default:
+      return {};
   }
 }
 
@@ -187,11 +249,16 @@ BinaryLoops OfInt(BinaryKind kind, DType dtype) {
 
 BinaryLoops FindBinary(BinaryKind kind, DType dtype) {
   switch (kind) {
-    case BinaryKind::kMin: return ByType<MakeSymmetric, Min>(dtype);
-    case BinaryKind::kMax: return ByType<MakeSymmetric, Max>(dtype);
-    case BinaryKind::kLess: return ByType<MakeLoops, Less>(dtype);
-    case BinaryKind::kLessOrEqual: return ByType<MakeLoops, LessOrEqual>(dtype);
-    default: break;
+    case BinaryKind::kMin:
+      return ByType<MakeSymmetric, Min>(dtype);
+    case BinaryKind::kMax:
+      return ByType<MakeSymmetric, Max>(dtype);
+    case BinaryKind::kLess:
+      return ByType<MakeLoops, Less>(dtype);
+    case BinaryKind::kLessOrEqual:
+      return ByType<MakeLoops, LessOrEqual>(dtype);
+    default:
+      break;
   }
   if (dtype == DType::kFloat) return OfFloat<float>(kind);
   if (dtype == DType::kDouble) return OfFloat<double>(kind);

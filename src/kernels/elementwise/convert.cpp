@@ -46,8 +46,8 @@ std::uint64_t TruncateU64(double x) {
   return static_cast<std::uint64_t>(Truncate64(x));
 }
 
-// The float nearest to zero's side of x with its last bit set where x has no float: rounding it again to a narrower type gives
-// what rounding x once would.
+// The float nearest to zero's side of x with its last bit set where x has no float: rounding it again to a narrower
+// type gives what rounding x once would.
 float RoundToOdd(double x) {
   const float f = static_cast<float>(x);
   if (static_cast<double>(f) == x || x != x) return f;
@@ -75,7 +75,8 @@ std::uint8_t ToE8M0(float x, bool saturate, Rounding8 rounding) {
   if (bits == 0) return saturate ? 0x00 : 0xff;
   std::uint32_t exponent = bits >> 23, fraction = bits & 0x7fffffu;
   if (exponent == 0) {  // below 2^-126: 2^-127 is 0x400000
-    const bool up = rounding == Rounding8::kUp ? fraction > 0x400000u : rounding == Rounding8::kNearest && fraction >= 0x600000u;
+    const bool up =
+        rounding == Rounding8::kUp ? fraction > 0x400000u : rounding == Rounding8::kNearest && fraction >= 0x600000u;
     if (fraction < 0x400000u && !saturate) return 0xff;
     return up ? 1 : 0;
   }
@@ -92,12 +93,14 @@ void FloatsToE8M0(const float* x, std::size_t n, void* y, std::int64_t begin) {
 
 template <int kBits, bool kSigned, typename Y>
 void PackedToAny(const void* x, std::int64_t begin, std::size_t n, Y* y) {
-  for (std::size_t i = 0; i < n; ++i) y[i] = static_cast<Y>(GetInt<kBits, kSigned>(x, begin + static_cast<std::int64_t>(i)));
+  for (std::size_t i = 0; i < n; ++i)
+    y[i] = static_cast<Y>(GetInt<kBits, kSigned>(x, begin + static_cast<std::int64_t>(i)));
 }
 template <int kBits, typename X>
 void AnyToPacked(const X* x, std::size_t n, void* y, std::int64_t begin) {
   for (std::size_t i = 0; i < n; ++i)
-    SetPacked<kBits>(y, begin + static_cast<std::int64_t>(i), static_cast<unsigned>(Truncate32(static_cast<double>(x[i]))));
+    SetPacked<kBits>(y, begin + static_cast<std::int64_t>(i),
+                     static_cast<unsigned>(Truncate32(static_cast<double>(x[i]))));
 }
 template <int kBits>
 void IntsToPacked(const std::int64_t* x, std::size_t n, void* y, std::int64_t begin) {

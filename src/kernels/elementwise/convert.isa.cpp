@@ -1,9 +1,9 @@
 // kernels/elementwise/convert.isa.cpp - conversions of whole blocks between the common types; compiled once per ISA.
+#include "kernels/elementwise/convert.h"
+
 #include <hwy/highway.h>
 
 #include <cstring>
-
-#include "kernels/elementwise/convert.h"
 
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
@@ -33,7 +33,8 @@ float HalfBitsToFloat(U16 h) {
 
 U16 FloatToHalfBits(float x) {
   const U32 bits = Bits<U32>(x), magnitude = bits & 0x7fffffffu;
-  // Normal results: the exponent is moved, and what is cut off rounds to even. Denormal ones: adding 0.5 lets the adder do it.
+  // Normal results: the exponent is moved, and what is cut off rounds to even. Denormal ones: adding 0.5 lets the adder
+  // do it.
   const U32 normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1)) >> 13;
   const U32 denormal = Bits<U32>(Bits<float>(magnitude) + 0.5f) - 0x3f000000u;
   U32 half = magnitude < 0x38800000u ? denormal : normal;
@@ -134,70 +135,110 @@ void Narrow(const std::int64_t* x, std::size_t n, void* to, std::int64_t begin) 
 
 ToFloatsFn* ToFloatsOf(DType from) {
   switch (from) {
-    case DType::kFloat: return Widen<float, float>;
-    case DType::kDouble: return Widen<double, float>;
-    case DType::kFloat16: return HalvesToFloats;
-    case DType::kBFloat16: return BFloatsToFloats;
-    case DType::kInt8: return Widen<std::int8_t, float>;
+    case DType::kFloat:
+      return Widen<float, float>;
+    case DType::kDouble:
+      return Widen<double, float>;
+    case DType::kFloat16:
+      return HalvesToFloats;
+    case DType::kBFloat16:
+      return BFloatsToFloats;
+    case DType::kInt8:
+      return Widen<std::int8_t, float>;
     case DType::kBool:
-    case DType::kUInt8: return Widen<std::uint8_t, float>;
-    case DType::kInt16: return Widen<std::int16_t, float>;
-    case DType::kUInt16: return Widen<std::uint16_t, float>;
-    case DType::kInt32: return Widen<std::int32_t, float>;
-    case DType::kUInt32: return Widen<std::uint32_t, float>;
-    case DType::kInt64: return Widen<std::int64_t, float>;
-    case DType::kUInt64: return Widen<std::uint64_t, float>;
-    default: return nullptr;
+    case DType::kUInt8:
+      return Widen<std::uint8_t, float>;
+    case DType::kInt16:
+      return Widen<std::int16_t, float>;
+    case DType::kUInt16:
+      return Widen<std::uint16_t, float>;
+    case DType::kInt32:
+      return Widen<std::int32_t, float>;
+    case DType::kUInt32:
+      return Widen<std::uint32_t, float>;
+    case DType::kInt64:
+      return Widen<std::int64_t, float>;
+    case DType::kUInt64:
+      return Widen<std::uint64_t, float>;
+    default:
+      return nullptr;
   }
 }
 
 FromFloatsFn* FromFloatsOf(DType to) {
   switch (to) {
-    case DType::kFloat: return [](const float* x, std::size_t n, void* y, std::int64_t begin) {
-      if (n > 0) std::memcpy(static_cast<float*>(y) + begin, x, n * sizeof(float));
-    };
-    case DType::kDouble: return FloatsToDoubles;
-    case DType::kFloat16: return FloatsToHalves;
-    case DType::kBFloat16: return FloatsToBFloats;
-    case DType::kBool: return ToBools<float>;
-    case DType::kInt8: return FromFloats32<std::int8_t>;
-    case DType::kUInt8: return FromFloats32<std::uint8_t>;
-    case DType::kInt16: return FromFloats32<std::int16_t>;
-    case DType::kUInt16: return FromFloats32<std::uint16_t>;
-    case DType::kInt32: return FromFloats32<std::int32_t>;
-    case DType::kUInt32: return FromFloats64<std::uint32_t>;
-    case DType::kInt64: return FromFloats64<std::int64_t>;
-    default: return nullptr;
+    case DType::kFloat:
+      return [](const float* x, std::size_t n, void* y, std::int64_t begin) {
+        if (n > 0) std::memcpy(static_cast<float*>(y) + begin, x, n * sizeof(float));
+      };
+    case DType::kDouble:
+      return FloatsToDoubles;
+    case DType::kFloat16:
+      return FloatsToHalves;
+    case DType::kBFloat16:
+      return FloatsToBFloats;
+    case DType::kBool:
+      return ToBools<float>;
+    case DType::kInt8:
+      return FromFloats32<std::int8_t>;
+    case DType::kUInt8:
+      return FromFloats32<std::uint8_t>;
+    case DType::kInt16:
+      return FromFloats32<std::int16_t>;
+    case DType::kUInt16:
+      return FromFloats32<std::uint16_t>;
+    case DType::kInt32:
+      return FromFloats32<std::int32_t>;
+    case DType::kUInt32:
+      return FromFloats64<std::uint32_t>;
+    case DType::kInt64:
+      return FromFloats64<std::int64_t>;
+    default:
+      return nullptr;
   }
 }
 
 ToIntsFn* ToIntsOf(DType from) {
   switch (from) {
-    case DType::kInt8: return Widen<std::int8_t, std::int64_t>;
+    case DType::kInt8:
+      return Widen<std::int8_t, std::int64_t>;
     case DType::kBool:
-    case DType::kUInt8: return Widen<std::uint8_t, std::int64_t>;
-    case DType::kInt16: return Widen<std::int16_t, std::int64_t>;
-    case DType::kUInt16: return Widen<std::uint16_t, std::int64_t>;
-    case DType::kInt32: return Widen<std::int32_t, std::int64_t>;
-    case DType::kUInt32: return Widen<std::uint32_t, std::int64_t>;
+    case DType::kUInt8:
+      return Widen<std::uint8_t, std::int64_t>;
+    case DType::kInt16:
+      return Widen<std::int16_t, std::int64_t>;
+    case DType::kUInt16:
+      return Widen<std::uint16_t, std::int64_t>;
+    case DType::kInt32:
+      return Widen<std::int32_t, std::int64_t>;
+    case DType::kUInt32:
+      return Widen<std::uint32_t, std::int64_t>;
     case DType::kInt64:
-    case DType::kUInt64: return Widen<std::int64_t, std::int64_t>;
-    default: return nullptr;
+    case DType::kUInt64:
+      return Widen<std::int64_t, std::int64_t>;
+    default:
+      return nullptr;
   }
 }
 
 FromIntsFn* FromIntsOf(DType to) {
   switch (to) {
-    case DType::kBool: return ToBools<std::int64_t>;
+    case DType::kBool:
+      return ToBools<std::int64_t>;
     case DType::kInt8:
-    case DType::kUInt8: return Narrow<std::uint8_t>;
+    case DType::kUInt8:
+      return Narrow<std::uint8_t>;
     case DType::kInt16:
-    case DType::kUInt16: return Narrow<std::uint16_t>;
+    case DType::kUInt16:
+      return Narrow<std::uint16_t>;
     case DType::kInt32:
-    case DType::kUInt32: return Narrow<std::uint32_t>;
+    case DType::kUInt32:
+      return Narrow<std::uint32_t>;
     case DType::kInt64:
-    case DType::kUInt64: return Narrow<std::uint64_t>;
-    default: return nullptr;
+    case DType::kUInt64:
+      return Narrow<std::uint64_t>;
+    default:
+      return nullptr;
   }
 }
 

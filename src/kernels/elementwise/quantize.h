@@ -10,9 +10,11 @@
 
 namespace sardonyx::kernels {
 
-// y[i] = min(max(round(x[i] / scale[i]) + zero[i], low), high), halves to even, NaN to low; y of the type that the function was
-// found for. zero holds whole numbers of y's type. With kRepeated functions scale[0] and zero[0] hold for all elements.
-using QuantizeFn = void(const float* x, const float* scale, const float* zero, float low, float high, std::size_t n, void* y);
+// y[i] = min(max(round(x[i] / scale[i]) + zero[i], low), high), halves to even, NaN to low; y of the type that the
+// function was found for. zero holds whole numbers of y's type. With kRepeated functions scale[0] and zero[0] hold for
+// all elements.
+using QuantizeFn = void(const float* x, const float* scale, const float* zero, float low, float high, std::size_t n,
+                        void* y);
 // y[i] = (x[i] - zero[i]) * scale[i]; y may be x.
 using DequantizeFn = void(const float* x, const float* scale, const float* zero, std::size_t n, float* y);
 
@@ -29,9 +31,9 @@ const QuantizeTable& Quantization();  // of the best ISA
 using QuantizeTableFn = QuantizeTable();
 std::span<const Variant<QuantizeTableFn>> QuantizeVariants();
 
-#define SDX_DECLARE(isa)            \
-  namespace isa {                   \
-  QuantizeTableFn QuantizeKernels;  \
+#define SDX_DECLARE(isa)           \
+  namespace isa {                  \
+  QuantizeTableFn QuantizeKernels; \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE

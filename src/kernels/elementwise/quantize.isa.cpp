@@ -7,7 +7,8 @@ namespace {
 // What float additions round to a whole number, halves to even, for |x| < 2^22.
 constexpr float kRounder = 12582912.0f;
 
-// The bounds are whole numbers, so clamping before rounding gives what clamping after it would, and the sum is always exact.
+// The bounds are whole numbers, so clamping before rounding gives what clamping after it would, and the sum is always
+// exact.
 template <typename T>
 T QuantizeOne(float x, float scale, float zero, float low, float high) {
   const float quotient = x / scale;
@@ -37,12 +38,18 @@ void Each(const float* x, const float* scale, const float* zero, float low, floa
 
 QuantizeFn* Find(DType to, bool repeated) {
   switch (to) {
-    case DType::kInt8: return repeated ? Repeated<std::int8_t> : Each<std::int8_t>;
-    case DType::kUInt8: return repeated ? Repeated<std::uint8_t> : Each<std::uint8_t>;
-    case DType::kInt16: return repeated ? Repeated<std::int16_t> : Each<std::int16_t>;
-    case DType::kUInt16: return repeated ? Repeated<std::uint16_t> : Each<std::uint16_t>;
-    case DType::kFloat: return repeated ? Repeated<float> : Each<float>;
-    default: return nullptr;
+    case DType::kInt8:
+      return repeated ? Repeated<std::int8_t> : Each<std::int8_t>;
+    case DType::kUInt8:
+      return repeated ? Repeated<std::uint8_t> : Each<std::uint8_t>;
+    case DType::kInt16:
+      return repeated ? Repeated<std::int16_t> : Each<std::int16_t>;
+    case DType::kUInt16:
+      return repeated ? Repeated<std::uint16_t> : Each<std::uint16_t>;
+    case DType::kFloat:
+      return repeated ? Repeated<float> : Each<float>;
+    default:
+      return nullptr;
   }
 }
 

@@ -1,4 +1,5 @@
-// kernels/elementwise/unary.cpp - the double form of every kind, the scalar float form of the rare ones, and the dispatch.
+// kernels/elementwise/unary.cpp - the double form of every kind, the scalar float form of the rare ones, and the
+// dispatch.
 #include "kernels/elementwise/unary.h"
 
 #include <cmath>
@@ -23,9 +24,7 @@ double Sigmoid(double x) {
 }
 double HardSigmoid(double x, double a, double b) { return AtMost(AtLeast(a * x + b, 0.0), 1.0); }
 double Gelu(double x) { return x / 2 * std::erfc(-x / std::numbers::sqrt2); }
-double GeluTanh(double x) {
-  return x * Sigmoid(2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x));
-}
+double GeluTanh(double x) { return x * Sigmoid(2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)); }
 double Mish(double x) {
   if (x > 40) return x;
   const double e = std::exp(x), top = e * (e + 2);

@@ -30,8 +30,8 @@ enum class UnaryKind : std::uint8_t {
   kErf,
   kExp,
   kFloor,
-  kGelu,      // x / 2 * (1 + erf(x / sqrt(2)))
-  kGeluTanh,  // x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
+  kGelu,         // x / 2 * (1 + erf(x / sqrt(2)))
+  kGeluTanh,     // x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
   kHardSigmoid,  // max(0, min(1, a x + b))
   kHardSwish,
   kLeakyRelu,  // alpha a
@@ -42,9 +42,9 @@ enum class UnaryKind : std::uint8_t {
   kPowHalf,  // x^0.5: the square root, but +0 of -0 and infinity of -infinity
   kReciprocal,
   kRelu,
-  kRound,  // halves to even
-  kSelu,   // alpha a, gamma b
-  kShrink,  // bias a, lambd b
+  kRound,    // halves to even
+  kSelu,     // alpha a, gamma b
+  kShrink,   // bias a, lambd b
   kSigmoid,  // 1 / (1 + e^(-a x)); a is 1 for ONNX's
   kSign,
   kSin,
@@ -75,8 +75,8 @@ std::span<const Variant<FindUnaryF32Fn>> UnaryF32Variants();
 using VectorBytesFn = std::size_t();
 std::span<const Variant<VectorBytesFn>> VectorBytesVariants();
 
-#define SDX_DECLARE(isa) \
-  namespace isa {        \
+#define SDX_DECLARE(isa)       \
+  namespace isa {              \
   FindUnaryF32Fn FindUnaryF32; \
   VectorBytesFn VectorBytes;   \
   }

@@ -1,7 +1,8 @@
 // kernels/elementwise/unary.isa.cpp - the float kinds on vectors; compiled once per ISA.
+#include "kernels/elementwise/unary.h"
+
 #include <cstring>
 
-#include "kernels/elementwise/unary.h"
 #include "kernels/simd/math.h"
 
 namespace sardonyx::kernels::SDX_ISA {
@@ -62,9 +63,7 @@ V Negative(V x) { return hn::Min(x, Zero()); }  // what an exponential of the ne
 V Elu(V x, V a, V) { return hn::IfThenElse(hn::Lt(x, Zero()), hn::Mul(a, Expm1(Negative(x))), x); }
 V Selu(V x, V a, V gamma) { return hn::Mul(gamma, Elu(x, a, a)); }
 V Celu(V x, V a, V) { return hn::IfThenElse(hn::Lt(x, Zero()), hn::Mul(a, Expm1(hn::Div(x, a))), x); }
-V Softplus(V x, V, V) {
-  return KeepNan(x, hn::Add(hn::Max(x, Zero()), Log1pOfUnit(Exp(hn::Neg(hn::Abs(x))))));
-}
+V Softplus(V x, V, V) { return KeepNan(x, hn::Add(hn::Max(x, Zero()), Log1pOfUnit(Exp(hn::Neg(hn::Abs(x)))))); }
 
 // x tanh(ln(1 + e^x)) = x (e^2 + 2e) / (e^2 + 2e + 2); the quotient is 1 from x = 20.
 V Mish(V x, V, V) {
@@ -121,24 +120,42 @@ void Map(const float* x, float* y, std::size_t n, float a, float b) {
 
 constexpr UnaryF32Fn* ActivationOf(UnaryKind kind) {
   switch (kind) {
-    case UnaryKind::kCelu: return Map<Celu>;
-    case UnaryKind::kElu: return Map<Elu>;
-    case UnaryKind::kGelu: return Map<Gelu>;
-    case UnaryKind::kGeluTanh: return Map<GeluTanh>;
-    case UnaryKind::kHardSigmoid: return Map<HardSigmoid>;
-    case UnaryKind::kHardSwish: return Map<HardSwish>;
-    case UnaryKind::kLeakyRelu: return Map<LeakyRelu>;
-    case UnaryKind::kMish: return Map<Mish>;
-    case UnaryKind::kRelu: return Map<Relu>;
-    case UnaryKind::kSelu: return Map<Selu>;
-    case UnaryKind::kShrink: return Map<Shrink>;
-    case UnaryKind::kSigmoid: return Map<SigmoidOf>;
-    case UnaryKind::kSoftplus: return Map<Softplus>;
-    case UnaryKind::kSoftsign: return Map<Softsign>;
-    case UnaryKind::kSwish: return Map<Swish>;
-    case UnaryKind::kTanh: return Map<TanhOf>;
-    case UnaryKind::kThresholdedRelu: return Map<ThresholdedRelu>;
-    default: return nullptr;
+    case UnaryKind::kCelu:
+      return Map<Celu>;
+    case UnaryKind::kElu:
+      return Map<Elu>;
+    case UnaryKind::kGelu:
+      return Map<Gelu>;
+    case UnaryKind::kGeluTanh:
+      return Map<GeluTanh>;
+    case UnaryKind::kHardSigmoid:
+      return Map<HardSigmoid>;
+    case UnaryKind::kHardSwish:
+      return Map<HardSwish>;
+    case UnaryKind::kLeakyRelu:
+      return Map<LeakyRelu>;
+    case UnaryKind::kMish:
+      return Map<Mish>;
+    case UnaryKind::kRelu:
+      return Map<Relu>;
+    case UnaryKind::kSelu:
+      return Map<Selu>;
+    case UnaryKind::kShrink:
+      return Map<Shrink>;
+    case UnaryKind::kSigmoid:
+      return Map<SigmoidOf>;
+    case UnaryKind::kSoftplus:
+      return Map<Softplus>;
+    case UnaryKind::kSoftsign:
+      return Map<Softsign>;
+    case UnaryKind::kSwish:
+      return Map<Swish>;
+    case UnaryKind::kTanh:
+      return Map<TanhOf>;
+    case UnaryKind::kThresholdedRelu:
+      return Map<ThresholdedRelu>;
+    default:
+      return nullptr;
   }
 }
 
@@ -146,25 +163,44 @@ constexpr UnaryF32Fn* ActivationOf(UnaryKind kind) {
 
 UnaryF32Fn* FindUnaryF32(UnaryKind kind) {
   switch (kind) {
-    case UnaryKind::kAbs: return Map<Abs>;
-    case UnaryKind::kCeil: return Map<Ceil>;
-    case UnaryKind::kClip: return Map<Clip>;
-    case UnaryKind::kCos: return Map<Trig<1>>;
-    case UnaryKind::kCube: return Map<Cube>;
-    case UnaryKind::kErf: return Map<ErfOf>;
-    case UnaryKind::kExp: return Map<ExpOf>;
-    case UnaryKind::kFloor: return Map<Floor>;
-    case UnaryKind::kLinear: return Map<Linear>;
-    case UnaryKind::kLog: return Map<LogOf>;
-    case UnaryKind::kNeg: return Map<Neg>;
-    case UnaryKind::kPowHalf: return Map<PowHalf>;
-    case UnaryKind::kReciprocal: return Map<Reciprocal>;
-    case UnaryKind::kRound: return Map<Round>;
-    case UnaryKind::kSign: return Map<Sign>;
-    case UnaryKind::kSin: return Map<Trig<0>>;
-    case UnaryKind::kSqrt: return Map<Sqrt>;
-    case UnaryKind::kSquare: return Map<Square>;
-    default: return ActivationOf(kind);
+    case UnaryKind::kAbs:
+      return Map<Abs>;
+    case UnaryKind::kCeil:
+      return Map<Ceil>;
+    case UnaryKind::kClip:
+      return Map<Clip>;
+    case UnaryKind::kCos:
+      return Map<Trig<1>>;
+    case UnaryKind::kCube:
+      return Map<Cube>;
+    case UnaryKind::kErf:
+      return Map<ErfOf>;
+    case UnaryKind::kExp:
+      return Map<ExpOf>;
+    case UnaryKind::kFloor:
+      return Map<Floor>;
+    case UnaryKind::kLinear:
+      return Map<Linear>;
+    case UnaryKind::kLog:
+      return Map<LogOf>;
+    case UnaryKind::kNeg:
+      return Map<Neg>;
+    case UnaryKind::kPowHalf:
+      return Map<PowHalf>;
+    case UnaryKind::kReciprocal:
+      return Map<Reciprocal>;
+    case UnaryKind::kRound:
+      return Map<Round>;
+    case UnaryKind::kSign:
+      return Map<Sign>;
+    case UnaryKind::kSin:
+      return Map<Trig<0>>;
+    case UnaryKind::kSqrt:
+      return Map<Sqrt>;
+    case UnaryKind::kSquare:
+      return Map<Square>;
+    default:
+      return ActivationOf(kind);
   }
 }
 

@@ -1,4 +1,5 @@
-// kernels/elementwise/unary_test.cpp - every vector form this CPU can run against the double form, over all floats sparsely.
+// kernels/elementwise/unary_test.cpp - every vector form this CPU can run against the double form, over all floats
+// sparsely.
 #include "kernels/elementwise/unary.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ namespace {
 
 struct Case {
   UnaryKind kind;
-  double ulps;          // of the result
+  double ulps;           // of the result
   bool product = false;  // the error may also be ulps of 2^-24 max(1, |x|)
   float a = 0, b = 0;
 };

@@ -1,8 +1,10 @@
-// kernels/simd/math.h - float functions on Highway vectors, for *.isa.cpp files only: everything lies in the ISA's namespace.
+// kernels/simd/math.h - float functions on Highway vectors, for *.isa.cpp files only: everything lies in the ISA's
+// namespace.
 //
-// Errors in units in the last place of the result, tested over all exponents in elementwise/unary_test.cpp: Exp, Log 1.5;
-// Expm1, Log1pOfUnit, Sin, Cos 2; Tanh, Sigmoid, Erf 3. NaN stays NaN, infinities and denormal results are right.
-// The polynomials are weighted minimax fits (Lawson's algorithm on 4,000 Chebyshev nodes, relative error below 2^-27).
+// Errors in units in the last place of the result, tested over all exponents in elementwise/unary_test.cpp: Exp,
+// Log 1.5; Expm1, Log1pOfUnit, Sin, Cos 2; Tanh, Sigmoid, Erf 3. NaN stays NaN, infinities and denormal results are
+// right. The polynomials are weighted minimax fits (Lawson's algorithm on 4,000 Chebyshev nodes, relative error below
+// 2^-27).
 #pragma once
 
 #include <hwy/highway.h>
@@ -71,7 +73,8 @@ inline Floats LogOfNormal(Floats x, Floats exponent) {
   const Int32Tag di;
   const FloatTag d;
   const Int32s bits = hn::BitCast(di, x);
-  const Int32s e = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(di, 0x3f3504f3)));  // the mantissa lies in [sqrt(1/2), sqrt(2))
+  const Int32s e =
+      hn::ShiftRight<23>(hn::Sub(bits, hn::Set(di, 0x3f3504f3)));  // the mantissa lies in [sqrt(1/2), sqrt(2))
   const Floats f = hn::Sub(hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(e))), Splat(1.0f));
   const Floats n = hn::Add(hn::ConvertTo(d, e), exponent);
   const Floats f2 = hn::Mul(f, f);
@@ -117,14 +120,14 @@ inline Floats Tanh(Floats x) {
 
 // erfc(t) for t >= 0.98, from a fit of -ln(erfc) on [0.98, 5]; 0 beyond 5 (erfc(5) is 1.5e-12).
 inline Floats ErfcTail(Floats t) {
-  constexpr float kCoefficients[] = {1.08382301e-05f, 1.12871373f,   0.63479048f,      0.106874757f,
+  constexpr float kCoefficients[] = {1.08382301e-05f, 1.12871373f,    0.63479048f,      0.106874757f,
                                      -0.0243218672f,  0.00390738295f, -0.000387466454f, 1.76129324e-05f};
   const Floats e = Exp(hn::Neg(Polynomial(hn::Min(t, Splat(5.0f)), kCoefficients)));
   return hn::IfThenElseZero(hn::Le(t, Splat(5.0f)), e);
 }
 // erf(x) for |x| <= 1.
 inline Floats ErfNearZero(Floats x) {
-  constexpr float kCoefficients[] = {1.12837911f,   -0.37612626f,     0.112835854f,    -0.026853811f,
+  constexpr float kCoefficients[] = {1.12837911f,    -0.37612626f,     0.112835854f,   -0.026853811f,
                                      0.00518832775f, -0.000801019371f, 7.85386073e-05f};
   return hn::Mul(x, Polynomial(hn::Mul(x, x), kCoefficients));
 }
@@ -135,8 +138,8 @@ inline Floats Erf(Floats x) {
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
-// Sine (`shift` 0) or cosine (`shift` 1) for |x| <= kTrigLimit: x minus the nearest multiple n of pi/2, which is subtracted in four
-// parts of 11 bits (n fits into 13, so every product is exact).
+// Sine (`shift` 0) or cosine (`shift` 1) for |x| <= kTrigLimit: x minus the nearest multiple n of pi/2, which is
+// subtracted in four parts of 11 bits (n fits into 13, so every product is exact).
 inline constexpr float kTrigLimit = 12000.0f;
 inline Floats SinShifted(Floats x, int shift) {
   constexpr float kSin[] = {-0.166666672f, 0.00833332911f, -0.000198392328f, 2.71736667e-06f};
