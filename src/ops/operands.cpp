@@ -1,62 +1,42 @@
 // ops/operands.cpp - conversion of a kernel's tensors to the type it computes in.
 #include "ops/operands.h"
 
-#include <cmath>
-#include <limits>
-#include <type_traits>
+#include "kernels/elementwise/convert.h"
 
 namespace sardonyx::ops {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 15;
+constexpr std::int64_t kGrain = 1 << 14;  // a multiple of 8, as packed types ask
 
-template <typename From, typename To>
-To ConvertOne(From value) {
-  if constexpr (std::is_arithmetic_v<From> && std::is_arithmetic_v<To>) {
-    if constexpr (std::is_same_v<To, bool>) {
-      return value != From(0);
-    } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
-      const From rounded = std::nearbyint(value);
-      if (!(rounded >= static_cast<From>(std::numeric_limits<To>::min()))) return std::numeric_limits<To>::min();
-      if (rounded >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
-      return static_cast<To>(rounded);
-    } else {
-      return static_cast<To>(value);
-    }
-  } else if constexpr (std::is_arithmetic_v<From>) {
-    return To(static_cast<float>(value));
-  } else {
-    return ConvertOne<float, To>(static_cast<float>(value));
-  }
-}
-
-template <typename From, typename To>
-void ConvertSpan(const void* src, void* dst, std::int64_t count, Parallel& parallel) {
-  const From* from = static_cast<const From*>(src);
-  To* to = static_cast<To*>(dst);
+// Blocks of T from one type to another; false if `to` or `from` has no conversion.
+template <typename T, typename ToFn, typename FromFn>
+bool ConvertWith(ToFn* read, FromFn* write, const void* src, void* dst, std::int64_t count, Parallel& parallel) {
+  if (read == nullptr && write == nullptr) return false;
   parallel.For(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) to[i] = ConvertOne<From, To>(from[i]);
+    const auto n = static_cast<std::size_t>(end - begin);
+    if (read != nullptr)
+      read(src, begin, n, static_cast<T*>(dst) + begin);
+    else
+      write(static_cast<const T*>(src) + begin, n, dst, begin);
   });
-}
-
-template <typename F>
-bool VisitNumber(DType dtype, F&& f) {
-  return VisitDType<float, double, Half, BFloat16, std::int32_t, std::int64_t, std::uint8_t, std::int8_t, std::uint16_t,
-                    std::int16_t, std::uint32_t, std::uint64_t, bool, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2,
-                    Float8E5M2FNUZ, Float8E8M0>(dtype, f);
+  return true;
 }
 
 }  // namespace
 
 void Convert(DType from, const void* src, DType to, void* dst, std::int64_t count, Parallel& parallel) {
+  using kernels::FromDoublesFn, kernels::FromFloatsFn, kernels::ToDoublesFn, kernels::ToFloatsFn;
   bool done = false;
-  VisitDType<float, double>(to, [&]<typename To>() {
-    done = VisitNumber(from, [&]<typename From>() { ConvertSpan<From, To>(src, dst, count, parallel); });
-  });
-  if (done) return;
-  VisitDType<float, double>(from, [&]<typename From>() {
-    done = VisitNumber(to, [&]<typename To>() { ConvertSpan<From, To>(src, dst, count, parallel); });
-  });
+  if (to == DType::kFloat) {
+    done = ConvertWith<float>(kernels::ToFloats(from), static_cast<FromFloatsFn*>(nullptr), src, dst, count, parallel);
+  } else if (to == DType::kDouble) {
+    done =
+        ConvertWith<double>(kernels::ToDoubles(from), static_cast<FromDoublesFn*>(nullptr), src, dst, count, parallel);
+  } else if (from == DType::kFloat) {
+    done = ConvertWith<float>(static_cast<ToFloatsFn*>(nullptr), kernels::FromFloats(to), src, dst, count, parallel);
+  } else if (from == DType::kDouble) {
+    done = ConvertWith<double>(static_cast<ToDoublesFn*>(nullptr), kernels::FromDoubles(to), src, dst, count, parallel);
+  }
   if (!done) Fail(Code::kNotImplemented, "conversion from ", Name(from), " to ", Name(to), " in a computing kernel");
 }
 

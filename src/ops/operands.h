@@ -14,8 +14,8 @@
 
 namespace sardonyx::ops {
 
-// dst[i] = src[i]; numbers and bool of every type to float or double, and back (integers round to nearest even).
-// Fails with kNotImplemented for types that hold no numbers. Splits the work over `parallel`.
+// dst[i] = src[i]: any number type to float or double, float or double to the float types (rounded once, ties to even;
+// 8-bit types saturate). Fails with kNotImplemented for types that hold no numbers. Splits the work over `parallel`.
 void Convert(DType from, const void* src, DType to, void* dst, std::int64_t count, Parallel& parallel);
 
 // Several arrays in one block of memory, each 64-byte aligned: add all, then take bytes() once.
