@@ -18,6 +18,7 @@ namespace sardonyx::ops {
   X(BatchNorm) \
   X(BiasGelu) \
   X(Binary) \
+  X(Blocks) \
   X(Cast) \
   X(Clip) \
   X(ConcatSplit) \
@@ -27,6 +28,7 @@ namespace sardonyx::ops {
   X(ConvTranspose) \
   X(Cumulative) \
   X(DeformConv) \
+  X(DepthSpace) \
   X(Det) \
   X(Dropout) \
   X(Einsum) \
@@ -34,12 +36,15 @@ namespace sardonyx::ops {
   X(Gather) \
   X(Gemm) \
   X(GlobalPool) \
+  X(GridSample) \
   X(Identity) \
   X(InstanceNorm) \
   X(LayerNorm) \
   X(Loss) \
   X(MatMul) \
   X(MaxUnpool) \
+  X(MlFeatures) \
+  X(MlTree) \
   X(Optional) \
   X(Pad) \
   X(Pool) \
@@ -50,19 +55,25 @@ namespace sardonyx::ops {
   X(Random) \
   X(Recurrent) \
   X(Reduce) \
+  X(Region) \
   X(Resize) \
   X(RotaryEmbedding) \
   X(Scan) \
   X(Scatter) \
+  X(Select) \
   X(Sequence) \
   X(Shape) \
+  X(Signal) \
   X(Slice) \
   X(Softmax) \
+  X(Text) \
+  X(TfIdf) \
   X(TopK) \
   X(Training) \
   X(Transpose) \
   X(Unary) \
   X(UnaryTest) \
+  X(Unique) \
   X(Variadic) \
   X(Where)
 

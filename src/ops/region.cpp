@@ -1,0 +1,323 @@
+// ops/region.cpp - NonMaxSuppression, RoiAlign, MaxRoiPool: boxes in images.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "kernels/elementwise/convert.h"
+#include "ops/infer_context.h"
+#include "ops/integers.h"
+#include "ops/kernel_context.h"
+#include "ops/op_def.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
+#include "ops/upgrade_context.h"
+
+namespace sardonyx::ops {
+namespace {
+
+// ---- NonMaxSuppression
+
+struct NmsState {
+  bool center_point;
+};
+
+struct Box {
+  float y1, x1, y2, x2;
+  float area() const { return (y2 - y1) * (x2 - x1); }
+};
+
+Box ReadBox(const float* b, bool center_point) {
+  if (center_point) return {b[1] - b[3] / 2, b[0] - b[2] / 2, b[1] + b[3] / 2, b[0] + b[2] / 2};
+  return {std::min(b[0], b[2]), std::min(b[1], b[3]), std::max(b[0], b[2]), std::max(b[1], b[3])};
+}
+
+bool Overlap(const Box& a, const Box& b, float threshold) {
+  const float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1), width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
+  if (height <= 0 || width <= 0 || a.area() <= 0 || b.area() <= 0) return false;
+  const float common = height * width;
+  return common / (a.area() + b.area() - common) > threshold;
+}
+
+void InferNms(InferContext& c) { c.SetOutput(0, DType::kInt64, {Dim(), Dim(3)}); }
+
+float Threshold(KernelContext& c, std::size_t i, float otherwise) {
+  return c.HasInput(i) && c.Input(i).count > 0 ? *c.Input(i).As<float>() : otherwise;
+}
+
+void RunNms(KernelContext& c) {
+  const TensorRef& boxes = c.Input(0);
+  const TensorRef& scores = c.Input(1);
+  if (boxes.rank() != 3 || scores.rank() != 3 || boxes.shape[2] != 4 || boxes.shape[0] != scores.shape[0] ||
+      boxes.shape[1] != scores.shape[2]) {
+    Fail(Code::kInvalidArgument, "expected boxes [B, N, 4] and scores [B, classes, N], found ", ToText(boxes.shape),
+         " and ", ToText(scores.shape));
+  }
+  const std::int64_t batches = boxes.shape[0], n = boxes.shape[1], classes = scores.shape[1];
+  const std::int64_t most = c.HasInput(2) && c.Input(2).count > 0 ? IntAt(c.Input(2), 0) : 0;
+  const float iou = Threshold(c, 3, 0), least = Threshold(c, 4, -std::numeric_limits<float>::infinity());
+  if (iou < 0 || iou > 1) Fail(Code::kInvalidArgument, "expected an iou_threshold in [0, 1], found ", iou);
+  const bool center_point = c.state<NmsState>().center_point;
+  std::vector<std::int64_t> selected, order, chosen;
+  for (std::int64_t b = 0; b < batches; ++b) {
+    for (std::int64_t k = 0; k < classes && most > 0; ++k) {
+      const float* score = scores.As<float>() + (b * classes + k) * n;
+      const float* box = boxes.As<float>() + b * n * 4;
+      order.clear();
+      chosen.clear();
+      for (std::int64_t i = 0; i < n; ++i)
+        if (score[i] > least) order.push_back(i);
+      std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) { return score[i] > score[j]; });
+      for (const std::int64_t i : order) {
+        if (static_cast<std::int64_t>(chosen.size()) >= most) break;
+        const Box candidate = ReadBox(box + i * 4, center_point);
+        const bool free = std::none_of(chosen.begin(), chosen.end(), [&](std::int64_t j) {
+          return Overlap(candidate, ReadBox(box + j * 4, center_point), iou);
+        });
+        if (!free) continue;
+        chosen.push_back(i);
+        selected.insert(selected.end(), {b, k, i});
+      }
+    }
+  }
+  const std::int64_t shape[] = {static_cast<std::int64_t>(selected.size()) / 3, 3};
+  std::copy(selected.begin(), selected.end(), c.Output(0, shape).As<std::int64_t>());
+}
+
+Prepared PrepareNms(PrepareContext& c) { return WithState(RunNms, NmsState{c.Flag("center_point_box")}); }
+
+// ---- RoiAlign
+
+struct RoiAlignState {
+  bool maximum, half_pixel;
+  std::int64_t height, width, sampling;
+  float scale;
+};
+
+RoiAlignState ReadRoiAlign(const AttributeReader& c) {
+  const std::string mode = c.String("mode", "avg"),
+                    transform = c.String("coordinate_transformation_mode", "half_pixel");
+  if (mode != "avg" && mode != "max")
+    c.Fail(Code::kInvalidGraph, "attribute 'mode': expected avg or max, found '", mode, "'");
+  if (transform != "half_pixel" && transform != "output_half_pixel") {
+    c.Fail(Code::kInvalidGraph,
+           "attribute 'coordinate_transformation_mode': expected half_pixel or output_half_pixel, found '", transform,
+           "'");
+  }
+  RoiAlignState state{mode == "max",
+                      transform == "half_pixel",
+                      c.Int("output_height", 1),
+                      c.Int("output_width", 1),
+                      c.Int("sampling_ratio", 0),
+                      c.Float("spatial_scale", 1)};
+  if (state.height < 1 || state.width < 1) {
+    c.Fail(Code::kInvalidGraph, "expected an output of at least 1 x 1, found ", state.height, " x ", state.width);
+  }
+  return state;
+}
+
+void InferRoiAlign(InferContext& c) {
+  const RoiAlignState state = ReadRoiAlign(c);
+  const Dim channels = c.HasRank(0) && c.Rank(0) == 4 ? c.InputDims(0)[1] : Dim();
+  const Dim rois = c.HasRank(1) && c.Rank(1) == 2 ? c.InputDims(1)[0] : Dim();
+  c.SetOutput(0, c.InputDType(0), {rois, channels, Dim(state.height), Dim(state.width)});
+}
+
+// Four pixels and their weights for a sample at (y, x); all weights 0 outside of the image.
+struct Sample {
+  std::int64_t at[4] = {};
+  double weight[4] = {};
+};
+
+Sample SampleAt(double y, double x, std::int64_t height, std::int64_t width) {
+  Sample s;
+  if (y < -1 || y > static_cast<double>(height) || x < -1 || x > static_cast<double>(width)) return s;
+  const auto corner = [](double& v, std::int64_t size, std::int64_t& low) {
+    v = std::max(v, 0.0);
+    low = static_cast<std::int64_t>(v);
+    if (low >= size - 1) {
+      low = size - 1;
+      v = static_cast<double>(low);
+      return low;
+    }
+    return low + 1;
+  };
+  std::int64_t y0, x0;
+  const std::int64_t y1 = corner(y, height, y0), x1 = corner(x, width, x0);
+  const double ly = y - static_cast<double>(y0), lx = x - static_cast<double>(x0);
+  const std::int64_t at[] = {y0 * width + x0, y0 * width + x1, y1 * width + x0, y1 * width + x1};
+  const double weight[] = {(1 - ly) * (1 - lx), (1 - ly) * lx, ly * (1 - lx), ly * lx};
+  std::copy(at, at + 4, s.at);
+  std::copy(weight, weight + 4, s.weight);
+  return s;
+}
+
+double Real(double value) { return value; }
+double Real(Half value) { return static_cast<double>(static_cast<float>(value)); }
+double Real(BFloat16 value) { return static_cast<double>(static_cast<float>(value)); }
+
+// One region of interest of one channel: y [height, width].
+template <typename T>
+void AlignRegion(const RoiAlignState& state, const T* plane, std::int64_t height, std::int64_t width,
+                 const double (&roi)[4], T* y) {
+  const double offset = state.half_pixel ? 0.5 : 0.0;
+  const double x0 = roi[0] * state.scale - offset, y0 = roi[1] * state.scale - offset;
+  double w = roi[2] * state.scale - offset - x0, h = roi[3] * state.scale - offset - y0;
+  if (!state.half_pixel) {  // a region has at least one pixel
+    w = std::max(w, 1.0);
+    h = std::max(h, 1.0);
+  }
+  const double bin_h = h / static_cast<double>(state.height), bin_w = w / static_cast<double>(state.width);
+  const auto samples = [&](double bin) {
+    return std::max<std::int64_t>(
+        0, state.sampling > 0 ? state.sampling : static_cast<std::int64_t>(std::ceil(std::min(bin, 1e6))));
+  };
+  const std::int64_t rows = samples(bin_h), columns = samples(bin_w);
+  for (std::int64_t i = 0; i < state.height * state.width; ++i) {
+    const auto py = static_cast<double>(i / state.width), px = static_cast<double>(i % state.width);
+    double sum = 0, most = -std::numeric_limits<double>::infinity();
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t k = 0; k < columns; ++k) {
+        const Sample s =
+            SampleAt(y0 + (py + (static_cast<double>(r) + 0.5) / static_cast<double>(rows)) * bin_h,
+                     x0 + (px + (static_cast<double>(k) + 0.5) / static_cast<double>(columns)) * bin_w, height, width);
+        for (int t = 0; t < 4; ++t) {
+          const double value = s.weight[t] * Real(plane[s.at[t]]);
+          sum += value;
+          most = std::max(most, value);
+        }
+      }
+    }
+    const std::int64_t count = rows * columns;
+    const double result = count == 0 ? 0 : state.maximum ? most : sum / static_cast<double>(count);
+    if constexpr (std::is_same_v<T, double>) {
+      y[i] = result;
+    } else {
+      y[i] = static_cast<T>(static_cast<float>(result));
+    }
+  }
+}
+
+void RunRoiAlign(KernelContext& c) {
+  const TensorRef& x = c.Input(0);
+  const TensorRef& rois = c.Input(1);
+  const RoiAlignState& state = c.state<RoiAlignState>();
+  if (x.rank() != 4 || rois.rank() != 2 || rois.shape[1] != 4 || c.Input(2).count != rois.shape[0]) {
+    Fail(Code::kInvalidArgument, "expected X [N, C, H, W], rois [R, 4] and batch_indices [R], found ", ToText(x.shape),
+         ", ", ToText(rois.shape), " and ", ToText(c.Input(2).shape));
+  }
+  const std::int64_t channels = x.shape[1], height = x.shape[2], width = x.shape[3], regions = rois.shape[0];
+  const std::int64_t shape[] = {regions, channels, state.height, state.width};
+  const TensorRef& y = c.Output(0, shape);
+  c.parallel().For(regions, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      const std::int64_t batch = CheckedIndex(IntAt(c.Input(2), r), x.shape[0]);
+      double roi[4];
+      kernels::ToDoubles(rois.dtype)(rois.data, r * 4, 4, roi);
+      VisitDType<float, double, Half, BFloat16>(x.dtype, [&]<typename T>() {
+        for (std::int64_t k = 0; k < channels; ++k) {
+          AlignRegion(state, x.As<T>() + (batch * channels + k) * height * width, height, width, roi,
+                      y.As<T>() + (r * channels + k) * state.height * state.width);
+        }
+      });
+    }
+  });
+}
+
+Prepared PrepareRoiAlign(PrepareContext& c) { return WithState(RunRoiAlign, ReadRoiAlign(c)); }
+
+void UpgradeRoiAlign(UpgradeContext& c) {
+  if (c.version() < 16) c.SetAttribute("coordinate_transformation_mode", std::string("output_half_pixel"));
+}
+
+// ---- MaxRoiPool
+
+struct RoiPoolState {
+  std::int64_t height, width;
+  float scale;
+};
+
+RoiPoolState ReadRoiPool(const AttributeReader& c) {
+  const std::vector<std::int64_t> shape = c.Ints("pooled_shape");
+  if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1) {
+    c.Fail(Code::kInvalidGraph, "attribute 'pooled_shape': expected two positive numbers, found ", ToText(Dims(shape)));
+  }
+  return {shape[0], shape[1], c.Float("spatial_scale", 1)};
+}
+
+void InferRoiPool(InferContext& c) {
+  const RoiPoolState state = ReadRoiPool(c);
+  const Dim channels = c.HasRank(0) && c.Rank(0) == 4 ? c.InputDims(0)[1] : Dim();
+  const Dim rois = c.HasRank(1) && c.Rank(1) == 2 ? c.InputDims(1)[0] : Dim();
+  c.SetOutput(0, c.InputDType(0), {rois, channels, Dim(state.height), Dim(state.width)});
+}
+
+// The pixels [first, last) of bin `i` along an axis of `size` pixels.
+std::pair<std::int64_t, std::int64_t> Bin(std::int64_t start, std::int64_t length, std::int64_t bins, std::int64_t i,
+                                          std::int64_t size) {
+  const double bin = static_cast<double>(length) / static_cast<double>(bins);
+  const auto first = static_cast<std::int64_t>(std::floor(static_cast<double>(i) * bin)) + start;
+  const auto last = static_cast<std::int64_t>(std::ceil(static_cast<double>(i + 1) * bin)) + start;
+  return {std::clamp<std::int64_t>(first, 0, size), std::clamp<std::int64_t>(last, 0, size)};
+}
+
+void RunRoiPool(KernelContext& c) {
+  const TensorRef& x = c.Input(0);
+  const TensorRef& rois = c.Input(1);
+  const RoiPoolState& state = c.state<RoiPoolState>();
+  if (x.rank() != 4 || rois.rank() != 2 || rois.shape[1] != 5) {
+    Fail(Code::kInvalidArgument, "expected X [N, C, H, W] and rois [R, 5], found ", ToText(x.shape), " and ",
+         ToText(rois.shape));
+  }
+  const std::int64_t channels = x.shape[1], height = x.shape[2], width = x.shape[3];
+  const std::int64_t shape[] = {rois.shape[0], channels, state.height, state.width};
+  const TensorRef& y = c.Output(0, shape);
+  for (std::int64_t r = 0; r < rois.shape[0]; ++r) {
+    double roi[5];
+    kernels::ToDoubles(rois.dtype)(rois.data, r * 5, 5, roi);
+    std::int64_t edge[4];
+    for (int i = 0; i < 4; ++i)
+      edge[i] = static_cast<std::int64_t>(std::round(std::clamp(roi[i + 1] * state.scale, -1e9, 1e9)));
+    const std::int64_t batch = CheckedIndex(static_cast<std::int64_t>(std::clamp(roi[0], -1e9, 1e9)), x.shape[0]);
+    const std::int64_t w = std::max<std::int64_t>(1, edge[2] - edge[0] + 1),
+                       h = std::max<std::int64_t>(1, edge[3] - edge[1] + 1);
+    for (std::int64_t i = 0; i < channels * state.height * state.width; ++i) {
+      const std::int64_t channel = i / (state.height * state.width), row = i / state.width % state.height,
+                         column = i % state.width;
+      const auto [y0, y1] = Bin(edge[1], h, state.height, row, height);
+      const auto [x0, x1] = Bin(edge[0], w, state.width, column, width);
+      double most = y0 < y1 && x0 < x1 ? -std::numeric_limits<double>::infinity() : 0;
+      for (std::int64_t py = y0; py < y1; ++py) {
+        for (std::int64_t px = x0; px < x1; ++px) {
+          double value;
+          kernels::ToDoubles(x.dtype)(x.data, ((batch * channels + channel) * height + py) * width + px, 1, &value);
+          most = std::max(most, value);
+        }
+      }
+      kernels::FromDoubles(y.dtype)(&most, 1, y.data, r * channels * state.height * state.width + i);
+    }
+  }
+}
+
+Prepared PrepareRoiPool(PrepareContext& c) { return WithState(RunRoiPool, ReadRoiPool(c)); }
+
+constexpr OpDef kRegionOps[] = {
+    {.name = "MaxRoiPool", .since = {1, 22}, .types = kIeeeFloats, .infer = InferRoiPool, .prepare = PrepareRoiPool},
+    {.name = "NonMaxSuppression",
+     .since = {10, 11},
+     .types = {DType::kFloat},
+     .infer = InferNms,
+     .prepare = PrepareNms},
+    {.name = "RoiAlign",
+     .since = {10, 16, 22},
+     .types = kIeeeFloats,
+     .infer = InferRoiAlign,
+     .prepare = PrepareRoiAlign,
+     .upgrade = UpgradeRoiAlign},
+};
+
+}  // namespace
+
+std::span<const OpDef> RegionOps() { return kRegionOps; }
+
+}  // namespace sardonyx::ops
