@@ -60,7 +60,7 @@ namespace sardonyx::ops {
   X(RotaryEmbedding) \
   X(Scan) \
   X(Scatter) \
-  X(Select) \
+  X(Selection) \
   X(Sequence) \
   X(Shape) \
   X(Signal) \

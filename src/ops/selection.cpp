@@ -1,4 +1,4 @@
-// ops/select.cpp - Compress, NonZero, OneHot, Range, ReverseSequence, Trilu: parts of a tensor chosen by position or
+// ops/selection.cpp - Compress, NonZero, OneHot, Range, ReverseSequence, Trilu: parts of a tensor chosen by position or
 // value.
 #include <cmath>
 #include <optional>
@@ -323,7 +323,7 @@ void RunOneHot(KernelContext& c) {
 
 Prepared PrepareOneHot(PrepareContext& c) { return WithState(RunOneHot, OneHotState{c.Int("axis", -1)}); }
 
-constexpr OpDef kSelectOps[] = {
+constexpr OpDef kSelectionOps[] = {
     {.name = "Compress", .since = {9, 11, 28}, .types = kAllTypes, .infer = InferCompress, .prepare = PrepareCompress},
     {.name = "NonZero", .since = {9, 13}, .types = kAllTypes, .infer = InferNonZero, .prepare = Stateless<RunNonZero>},
     {.name = "OneHot", .since = {9, 11, 28}, .infer = InferOneHot, .prepare = PrepareOneHot},
@@ -343,6 +343,6 @@ constexpr OpDef kSelectOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> SelectOps() { return kSelectOps; }
+std::span<const OpDef> SelectionOps() { return kSelectionOps; }
 
 }  // namespace sardonyx::ops
