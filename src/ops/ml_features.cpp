@@ -1,4 +1,5 @@
-// ops/ml_features.cpp - ai.onnx.ml: ArrayFeatureExtractor, Binarizer, LabelEncoder, Scaler, Normalizer.
+// ops/ml_features.cpp - ai.onnx.ml: ArrayFeatureExtractor, Binarizer, FeatureVectorizer, Imputer, LabelEncoder,
+// Normalizer, Scaler.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -154,6 +155,84 @@ Prepared PrepareNormalizer(PrepareContext& c) {
   c.Fail(Code::kInvalidGraph, "attribute 'norm': expected MAX, L1 or L2, found '", norm, "'");
 }
 
+// ---- Imputer: one value takes the place of NaN or of a given number
+
+struct ImputerState {
+  std::vector<double> imputed;  // one, or one per feature
+  double replaced;
+};
+
+void RunImputer(KernelContext& c) {
+  const TensorRef& x = c.Input(0);
+  const ImputerState& state = c.state<ImputerState>();
+  const std::int64_t width = x.rank() == 0 ? 1 : x.shape.back();
+  if (state.imputed.size() != 1 && static_cast<std::int64_t>(state.imputed.size()) != width) {
+    Fail(Code::kInvalidArgument, "expected 1 or ", width, " imputed values, found ", state.imputed.size());
+  }
+  const TensorRef& y = c.Output(0, x.shape);
+  for (std::int64_t i = 0; i < x.count; ++i) {
+    double value = NumberAt(x, i);
+    if (value == state.replaced || (std::isnan(value) && std::isnan(state.replaced))) {
+      value = state.imputed[state.imputed.size() == 1 ? 0 : static_cast<std::size_t>(i % width)];
+      kernels::FromDoubles(y.dtype)(&value, 1, y.data, i);
+    } else {
+      kernels::CopyElements(x.dtype, x.data, i, y.data, i, 1);
+    }
+  }
+}
+
+Prepared PrepareImputer(PrepareContext& c) {
+  ImputerState state;
+  if (IsInteger(c.InputDType(0))) {
+    for (const std::int64_t v : c.Ints("imputed_value_int64s")) state.imputed.push_back(static_cast<double>(v));
+    state.replaced = static_cast<double>(c.Int("replaced_value_int64", 0));
+  } else {
+    for (const float v : c.Floats("imputed_value_floats")) state.imputed.push_back(static_cast<double>(v));
+    state.replaced = static_cast<double>(c.Float("replaced_value_float", 0));
+  }
+  if (state.imputed.empty()) c.Fail(Code::kInvalidGraph, "expected imputed values of the input's type, found none");
+  return WithState(RunImputer, std::move(state));
+}
+
+// ---- FeatureVectorizer: the inputs side by side, as floats
+
+void InferVectorizer(InferContext& c) {
+  Dim rows, columns(0);
+  for (std::size_t i = 0; i < c.InputCount(); ++i) {
+    const bool ranked = c.HasRank(i) && c.Rank(i) >= 1;
+    columns = ranked ? columns + c.InputDims(i).back() : Dim();
+    if (ranked) rows = c.Rank(i) == 1 ? Dim(1) : c.InputDims(i)[0];
+  }
+  c.SetOutput(0, DType::kFloat, {rows, columns});
+}
+
+void RunVectorizer(KernelContext& c) {
+  const auto rows_of = [&](std::size_t i) { return c.Input(i).rank() < 2 ? 1 : c.Input(i).shape[0]; };
+  const std::int64_t rows = rows_of(0);
+  std::int64_t columns = 0;
+  for (std::size_t i = 0; i < c.InputCount(); ++i) {
+    if (rows_of(i) != rows || c.Input(i).rank() > 2) {
+      Fail(Code::kInvalidArgument, "expected inputs of ", rows, " rows, found ", ToText(c.Input(i).shape), " in input ",
+           i);
+    }
+    columns += rows == 0 ? 0 : c.Input(i).count / rows;
+  }
+  const std::int64_t shape[] = {rows, columns};
+  const TensorRef& y = c.Output(0, shape);
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < c.InputCount() && rows > 0; ++i) {
+    const TensorRef& x = c.Input(i);
+    const std::int64_t width = x.count / rows;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      kernels::ToFloats(x.dtype)(x.data, row * width, static_cast<std::size_t>(width),
+                                 y.As<float>() + row * columns + at);
+    }
+    at += width;
+  }
+}
+
+Prepared PrepareVectorizer(PrepareContext&) { return {RunVectorizer, nullptr}; }
+
 // ---- LabelEncoder
 
 // The numbers or strings of keys or values: `prefix`_tensor, _strings, _int64s or _floats.
@@ -264,6 +343,18 @@ constexpr OpDef kMlFeaturesOps[] = {
      .types = kFourNumbers,
      .infer = InferSameAsInput,
      .prepare = PrepareBinarizer},
+    {.domain = kMl,
+     .name = "FeatureVectorizer",
+     .since = {1},
+     .types = kFourNumbers,
+     .infer = InferVectorizer,
+     .prepare = PrepareVectorizer},
+    {.domain = kMl,
+     .name = "Imputer",
+     .since = {1},
+     .types = kFourNumbers,
+     .infer = InferSameAsInput,
+     .prepare = PrepareImputer},
     {.domain = kMl, .name = "LabelEncoder", .since = {1, 2, 4}, .infer = InferEncoder, .prepare = PrepareEncoder},
     {.domain = kMl,
      .name = "Normalizer",

@@ -32,6 +32,15 @@ TEST(MlFeatures, ExtractScaleAndNormalize) {
   EXPECT_NE(MlError("Normalizer", 1, {kRows}, {{"norm", Text("L3")}}).find("found 'L3'"), Text::npos);
 }
 
+TEST(MlFeatures, ImputeAndJoin) {
+  const Tensor x = Tensor::Of<std::int64_t>({1, 0, 0, 4}, Shape{2, 2});
+  EXPECT_EQ(Elements<std::int64_t>(Ml("Imputer", 1, {x}, {{"imputed_value_int64s", Longs{7, 8}}})[0]),
+            (Longs{1, 8, 7, 4}));
+  EXPECT_NE(MlError("Imputer", 1, {x}).find("expected imputed values"), Text::npos);
+  EXPECT_EQ(Elements<float>(Ml("FeatureVectorizer", 1, {x, kRows})[0]), (Reals{1, 0, 1, -2, 0, 4, 3, 4}));
+  EXPECT_NE(MlError("FeatureVectorizer", 1, {x, Floats({1})}).find("inputs of 2 rows"), Text::npos);
+}
+
 TEST(MlLabelEncoder, MapsWithDefaults) {
   const Tensor words = Tensor::Of<std::string>({"a", "x"}, Shape{2});
   const std::vector<Attribute> attributes = {{"keys_strings", Words{"a", "b"}}, {"values_int64s", Longs{7, 8}}};
