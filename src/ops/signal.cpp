@@ -242,6 +242,7 @@ void InferStft(InferContext& c) {
     batch = c.InputDims(0)[0];
     if (step && *step > 0 && !length.unknown()) frames = FloorDiv(c.InputDims(0)[1] - length, Dim(*step)) + Dim(1);
   }
+  if (frames.known() && frames.number() < 1) frames = Dim();  // the kernel says what is wrong
   c.SetOutput(0, c.InputDType(0), {batch, frames, c.Flag("onesided", true) ? OneSided(length) : length, Dim(2)});
 }
 
