@@ -2,7 +2,8 @@
 #include "runtime/environment.h"
 
 #include <algorithm>
-#include <thread>
+
+#include "base/cpu_info.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -23,7 +24,7 @@ class PoolParallel final : public Parallel {
 Environment::Environment(Logger logger, int pool_threads) : logger_(std::move(logger)), pool_threads_(pool_threads) {}
 
 std::unique_ptr<Parallel> Environment::MakeParallel(int threads) {
-  if (threads <= 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (threads <= 0) threads = std::max(1, Cpu().logical_cores);
   if (threads == 1) return std::make_unique<Serial>();
   pool_.Grow(threads - 1);
   return std::make_unique<PoolParallel>(pool_, threads);

@@ -3,6 +3,7 @@
 
 #include "ir/text.h"
 #include "model/load.h"
+#include "ops/schema.h"
 #include "runtime/build.h"
 #include "runtime/program.h"
 #include "runtime/run_state.h"
@@ -13,6 +14,7 @@ namespace {
 model::LoadOptions LoadOptionsOf(const SessionOptions& options, const Logger& logger) {
   model::LoadOptions load;
   load.logger = &logger;
+  load.newest_opset = ops::NewestOpset("");
   load.external_files = options.external_files;
   load.external_data_folder = options.Config("session.model_external_initializers_file_folder_path", "");
   return load;
