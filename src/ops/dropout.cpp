@@ -11,10 +11,13 @@
 namespace sardonyx::ops {
 namespace {
 
+constexpr const char* kMaskLikeData = "__mask_like_data";
+
 struct Dropping {
   std::shared_ptr<const RandomSeed> seed;
   kernels::ToFloatsFn *load, *load_ratio;
   kernels::FromFloatsFn* store;
+  bool mask_like_data;  // as before opset 10; all ones then, because those versions are upgraded for inference only
 };
 
 // In double for double data, else in float.
@@ -47,13 +50,25 @@ double RatioOf(KernelContext& c, const Dropping& d) {
   return ratio;
 }
 
+void FillMask(KernelContext& c, const Dropping& d) {
+  const TensorRef& mask = c.Output(1);
+  if (!d.mask_like_data) {
+    std::fill_n(mask.As<bool>(), mask.count, true);
+    return;
+  }
+  float ones[kFloatBlock];
+  std::fill_n(ones, kFloatBlock, 1.0f);
+  for (std::int64_t i = 0; i < mask.count; i += kFloatBlock)
+    d.store(ones, std::min(kFloatBlock, static_cast<std::size_t>(mask.count - i)), mask.data, i);
+}
+
 void RunDropout(KernelContext& c) {
   const auto& d = c.state<Dropping>();
   const TensorRef &x = c.Input(0), &y = c.Output(0);
   const bool training = c.HasInput(2) && c.Input(2).count == 1 && *c.Input(2).As<const bool>();
   const double ratio = training ? RatioOf(c, d) : 0;
   if (ratio == 0) {
-    if (c.HasOutput(1)) std::fill_n(c.Output(1).As<bool>(), x.count, true);
+    if (c.HasOutput(1)) FillMask(c, d);
     return CopyElements(x.dtype, x.data, y.data, x.count, c.parallel());
   }
   RandomStream stream = d.seed->NextRun();
@@ -65,14 +80,16 @@ void RunDropout(KernelContext& c) {
 Prepared PrepareDropout(PrepareContext& c) {
   const DType dtype = c.InputDType(0);
   const Dropping d = {RandomSeed::Of(c), kernels::ToFloats(dtype),
-                      kernels::ToFloats(c.HasInput(1) ? c.InputDType(1) : DType::kFloat), kernels::FromFloats(dtype)};
+                      kernels::ToFloats(c.HasInput(1) ? c.InputDType(1) : DType::kFloat), kernels::FromFloats(dtype),
+                      c.Has(kMaskLikeData)};
   return WithState(RunDropout, d);
 }
 
 void InferDropout(InferContext& c) {
   c.SetOutputType(0, c.InputType(0));
-  if (c.HasRank(0)) return c.SetOutput(1, DType::kBool, c.InputDims(0));
-  c.SetOutput(1, DType::kBool);
+  const DType mask = c.Has(kMaskLikeData) ? c.InputDType(0) : DType::kBool;
+  if (c.HasRank(0)) return c.SetOutput(1, mask, c.InputDims(0));
+  c.SetOutput(1, mask);
 }
 
 // Before opset 12 the ratio was an attribute and only versions 1 and 6 could train (is_test = 0, their default); before
@@ -80,10 +97,13 @@ void InferDropout(InferContext& c) {
 void UpgradeDropout(UpgradeContext& c) {
   c.Take("consumed_inputs");
   if (c.version() >= 12) return;
-  if (c.version() < 10 && c.attributes().HasOutput(1))
-    c.attributes().Fail(Code::kNotImplemented, "output 'mask' of Dropout version ", c.version(),
-                        " is not implemented: expected opset 10 or newer");
   const bool training = c.version() < 7 && !c.attributes().Flag("is_test");
+  if (c.version() < 10 && c.attributes().HasOutput(1)) {
+    if (training)
+      c.attributes().Fail(Code::kNotImplemented, "Dropout version ", c.version(),
+                          " is not implemented for training with output 'mask'");
+    c.SetAttribute(kMaskLikeData, std::int64_t{1});
+  }
   const float ratio = c.attributes().Float("ratio", 0.5f);
   c.Take("is_test");
   c.Take("ratio");

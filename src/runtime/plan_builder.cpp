@@ -185,6 +185,13 @@ void PlanBuilder::PlanIf(int index, PlannedStep& planned) {
   }
   planned.branch = branch;
   Program& body = *step.bodies[branch];
+  // A plan for the branch rests on the shapes of what it captures; where they come with the run, the branch plans
+  // itself then.
+  const bool ready = std::all_of(step.captures[branch].begin(), step.captures[branch].end(), [&](int slot) {
+    const Fact& fact = facts_[slot];
+    return fact.is_static || fact.known.has_value() || !(fact.type.is_tensor() || fact.type.is_none());
+  });
+  if (!ready) return ForgetOutputs(step, body);
   std::vector<int> wanted;
   planned.body = body.MakePlan(BodyFacts(step, branch), &wanted);
   if (!futile_[index]) {
@@ -194,6 +201,14 @@ void PlanBuilder::PlanIf(int index, PlannedStep& planned) {
     if (reachable && !inputs.empty()) wanted_.emplace_back(index, std::move(inputs));
   }
   AdoptBranch(step, body, planned);
+}
+
+void PlanBuilder::ForgetOutputs(const Step& step, const Program& body) {
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    if (step.outputs[i] == kNoSlot) continue;
+    facts_[step.outputs[i]].type = WithoutShape(body.slots()[body.outputs()[i]].type);
+    facts_[step.outputs[i]].is_static = false;
+  }
 }
 
 // The outputs of the If have the shapes that the branch's plan gives its outputs.

@@ -34,6 +34,7 @@ class PlanBuilder {
   void PlanStep(int index);
   void PlanIf(int index, PlannedStep& planned);
   void AdoptBranch(const Step& step, const Program& body, const PlannedStep& planned);
+  void ForgetOutputs(const Step& step, const Program& body);
   bool Foldable(const Step& step) const;
   bool FoldStep(const Step& step);
   void InferStep(const Step& step);

@@ -11,6 +11,7 @@ import re
 import sys
 import unittest
 
+import numpy as np
 import onnx
 import onnx.backend.base
 import onnx.backend.test.runner
@@ -53,9 +54,15 @@ class SardonyxBackend(onnx.backend.base.Backend):
 
 
 class Runner(onnx.backend.test.runner.Runner):
+    full_name = ""  # of the case that runs
+
     @classmethod
     def assert_similar_outputs(cls, ref_outputs, outputs, rtol, atol, model_dir=None):
         """The suite's comparison, which fails on sequences of scalars: their items are compared as outputs are."""
+        if RANDOM in cls.full_name:
+            assert_random_bits(ref_outputs, outputs)
+            return
+        atol = NOISE.get(cls.full_name, atol)
         assert len(ref_outputs) == len(outputs), f"{len(outputs)} outputs instead of {len(ref_outputs)}"
         for want, got in zip(ref_outputs, outputs, strict=True):
             if isinstance(got, list) and isinstance(want, list):
@@ -64,19 +71,42 @@ class Runner(onnx.backend.test.runner.Runner):
                 super().assert_similar_outputs([want], [got], rtol, atol, model_dir)
 
 
+# Cases whose reference data can't be met to the digit; what is asked of them instead, and why. ONNX Runtime fails the DFT ones, too.
+RANDOM = "test_bernoulli"  # drawn from a generator that the standard does not name: type and shape are compared, and that all are 0 or 1
+NOISE = {  # atol; the exact result is 0 and the reference holds float32 rounding noise of 1.9e-7, above the suite's atol of 1e-7
+    "NodeModel/test_dft_inverse": 1e-6,
+    "NodeModel/test_dft_inverse_opset19": 1e-6,
+    # Attention spelled out in float16: each of its operators rounds once, and two steps of float16 are 1.04e-3.
+    "NodeModel/test_attention_4d_causal_fp16_expanded": 5e-4,
+}
+
+
+def assert_random_bits(ref_outputs, outputs):
+    for want, got in zip(ref_outputs, outputs, strict=True):
+        assert got.dtype == want.dtype, f"{got.dtype} instead of {want.dtype}"
+        assert got.shape == want.shape, f"{got.shape} instead of {want.shape}"
+        assert set(np.unique(got.astype(np.float64))) <= {0.0, 1.0}, "a Bernoulli draw is 0 or 1"
+
+
+def category(suite):
+    return suite.__name__.removeprefix("OnnxBackend").removesuffix("Test")
+
+
 def cases():
     """{name: a function that runs the case or raises}"""
     runner = Runner(SardonyxBackend, __name__)
     found = {}
-    for category, suite in runner.test_cases.items():
+    for suite in runner.test_cases.values():
         for name in unittest.defaultTestLoader.getTestCaseNames(suite):
             if name.endswith("_cpu"):
-                found[f"{category.removeprefix('OnnxBackend').removesuffix('Test')}/{name.removesuffix('_cpu')}"] = (suite, name)
+                found[f"{category(suite)}/{name.removesuffix('_cpu')}"] = (suite, name)
     return found
 
 
 def run(suite, name):
     """("passed" | "not implemented" | "failed", reason)"""
+    full = f"{category(suite)}/{name.removesuffix('_cpu')}"
+    Runner.full_name = full
     try:
         getattr(suite(name), name)()
     except unittest.SkipTest as skip:
