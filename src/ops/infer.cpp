@@ -125,7 +125,8 @@ class GraphInference {
       if (param == nullptr || node.inputs[i] == kNoValue) continue;
       const ValueInfo& value = graph_.value(node.inputs[i]);
       if (!IsKnown(value.type)) continue;
-      // The content of an optional may stand where its element is wanted: ONNX Runtime unwraps it, and exporters rely on that.
+      // The content of an optional may stand where its element is wanted: ONNX Runtime unwraps it, and exporters rely
+      // on that.
       const bool unwrapped = value.type.kind == TypeKind::kOptional && param->types().Contains(*value.type.element);
       if (!param->types().Contains(value.type) && !unwrapped) {
         FailAt(node, Code::kInvalidGraph, "input ", i, " ('", param->name(), "'): expected ", param->types().ToText(),

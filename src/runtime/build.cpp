@@ -89,10 +89,23 @@ void Save(const Graph& graph, const Model& model, bool newest, const SessionOpti
   model::SaveFile(saved, options.optimized_model_path, save);
 }
 
+// Options that say more than this build does are never dropped in silence.
+void WarnOfOptions(const SessionOptions& options, const Logger& logger) {
+  if (!options.free_dimensions_by_denotation.empty()) {
+    logger.Warn("free dimension overrides by denotation ('", options.free_dimensions_by_denotation[0].first,
+                "') have no effect: denotations of dimensions are not kept; override by name instead");
+  }
+  if (options.execution_mode == ExecutionMode::kParallel)
+    logger.Warn(
+        "execution mode ORT_PARALLEL is not implemented: nodes run one after another, each on all threads of the "
+        "session");
+}
+
 }  // namespace
 
 Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options, const Logger& logger) {
   const ops::Registry& registry = environment.registry();
+  WarnOfOptions(options, logger);
   Graph graph = model.graph;
   ReplaceInitializers(graph, options.initializers, false);
   ReplaceInitializers(graph, options.external_initializers, true);

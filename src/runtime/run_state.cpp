@@ -72,8 +72,10 @@ struct RunStateHost {
       return ShowTensor(slot);
     }
     // Planned memory has readers that know its address: the contents move in.
-    if (!value.is_tensor() || value.tensor().dtype() != slot.ref.dtype || !Shape::Equal(value.tensor().shape(), slot.ref.shape)) {
-      Fail(Code::kFail, "output ", i, ": planned as ", Name(slot.ref.dtype), ToText(slot.ref.shape), ", computed as ", value.KindName());
+    if (!value.is_tensor() || value.tensor().dtype() != slot.ref.dtype ||
+        !Shape::Equal(value.tensor().shape(), slot.ref.shape)) {
+      Fail(Code::kFail, "output ", i, ": planned as ", Name(slot.ref.dtype), ToText(slot.ref.shape), ", computed as ",
+           value.KindName());
     }
     CopyTensor(RefOf(value.tensor()), slot.ref.data);
   }

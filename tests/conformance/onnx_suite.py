@@ -71,9 +71,13 @@ class Runner(onnx.backend.test.runner.Runner):
                 super().assert_similar_outputs([want], [got], rtol, atol, model_dir)
 
 
-# Cases whose reference data can't be met to the digit; what is asked of them instead, and why. ONNX Runtime fails the DFT ones, too.
-RANDOM = "test_bernoulli"  # drawn from a generator that the standard does not name: type and shape are compared, and that all are 0 or 1
-NOISE = {  # atol; the exact result is 0 and the reference holds float32 rounding noise of 1.9e-7, above the suite's atol of 1e-7
+# Cases whose reference data can't be met to the digit; what is asked of them instead, and why.
+#
+# Drawn from a generator that the standard does not name: type and shape are compared, and that all are 0 or 1.
+RANDOM = "test_bernoulli"
+NOISE = {  # case: atol
+    # The exact result is 0 and the reference holds float32 rounding noise of 1.9e-7, above the suite's atol of 1e-7.
+    # ONNX Runtime fails these, too.
     "NodeModel/test_dft_inverse": 1e-6,
     "NodeModel/test_dft_inverse_opset19": 1e-6,
     # Attention spelled out in float16: each of its operators rounds once, and two steps of float16 are 1.04e-3.
@@ -142,7 +146,7 @@ def main(arguments):
             print(f"{outcome}\t{name}\t{short(reason)}", flush=True)
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['not implemented']} not implemented")
     if update and not parts:
-        head = "# Cases of onnx.backend.test that need an operator, version or type that is not implemented. This file only shrinks.\n"
+        head = "# Cases of onnx.backend.test that need what is not implemented yet. This file only shrinks.\n"
         LIST.write_text(head + "".join(f"{name}\t{missing[name]}\n" for name in sorted(missing)))
     return counts["failed"] != 0
 

@@ -1,4 +1,4 @@
-"""Every case of the official suite passes, or stands in not_passing.txt and says which operator, version and type is missing."""
+"""Every case of the official suite passes, or stands in not_passing.txt and says which operator is missing."""
 import onnx_suite
 import pytest
 
