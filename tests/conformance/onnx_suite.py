@@ -2,8 +2,9 @@
 
 usage: onnx_suite.py [--update] [--verbose] [NAME_PART ...]
 
-Prints each case that does not pass. --update writes not_passing.txt: the cases that are not implemented yet, with the reason.
-A case that fails otherwise never goes there.
+Prints each case that does not pass. --update writes not_passing.txt: the cases that are not implemented yet, with the
+reason; a case that fails otherwise never goes there.
+
 """
 import collections
 import pathlib
@@ -15,7 +16,6 @@ import numpy as np
 import onnx
 import onnx.backend.base
 import onnx.backend.test.runner
-
 import sardonyx
 
 LIST = pathlib.Path(__file__).with_name("not_passing.txt")
