@@ -4,6 +4,7 @@
     session = sardonyx.InferenceSession("model.onnx")
     outputs = session.run(None, {"x": np.zeros((1, 3), np.float32)})
 """
+from sardonyx import missing as _missing
 from sardonyx._core import (
     EngineError,
     EPFail,
@@ -54,3 +55,7 @@ __all__ = [
     "get_build_info", "get_device", "get_version_string", "sardonyx_version", "set_default_logger_severity",
     "set_default_logger_verbosity", "set_seed",
 ]
+
+
+def __getattr__(name):
+    _missing.refuse("sardonyx", name, _missing.PACKAGE)

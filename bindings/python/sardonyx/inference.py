@@ -2,10 +2,11 @@
 import json
 import os
 import random
+import warnings
 
 import numpy as np
 
-from sardonyx import _core
+from sardonyx import _core, missing
 from sardonyx.options import RunOptions, SessionOptions
 
 # ONNX's TensorProto.DataType and the C interface number the three newest types differently.
@@ -92,6 +93,19 @@ def _normalized_providers(providers, provider_options):
     return result
 
 
+def _with_what_is_there(providers):
+    """Leaves out providers of another build with one warning, where the CPU is asked for beside them."""
+    available = get_available_providers()
+    absent = [name for name, _ in providers if name not in available]
+    if not absent:
+        return providers
+    text = f"expected providers among {available}, found {', '.join(repr(name) for name in absent)}"
+    if all(name != "CPUExecutionProvider" for name, _ in providers):
+        raise _core.InvalidArgument(f"{text}; add 'CPUExecutionProvider' to run on the CPU where they are missing")
+    warnings.warn(f"{text}; their nodes run on the others", UserWarning, stacklevel=4)
+    return [entry for entry in providers if entry[0] in available]
+
+
 class InferenceSession:
     """A model ready to run. Any number of threads may call `run` at once.
 
@@ -102,22 +116,28 @@ class InferenceSession:
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
         if not isinstance(path_or_bytes, (str, bytes, os.PathLike)):
             raise TypeError(f"Unable to load from type '{type(path_or_bytes)}'")
-        if "disabled_optimizers" in kwargs:
-            raise NotImplementedError("InferenceSession(disabled_optimizers=...) is not implemented in Sardonyx")
         self._model = path_or_bytes
         self._model_path = None if isinstance(path_or_bytes, bytes) else os.fspath(path_or_bytes)
         self._sess_options = sess_options if sess_options is not None else SessionOptions()
+        self._disabled = list(kwargs.pop("disabled_optimizers", None) or [])
+        for name in kwargs:
+            missing.warn_not_honoured(f"InferenceSession({name}=...)")
         self._chosen = _normalized_providers(providers, provider_options)
         self._fallback = True
         self._create()
 
     def _create(self):
         options = self._sess_options
+        self._chosen = _with_what_is_there(self._chosen)
         wanted = [(name, values) for name, values in self._chosen if name != "CPUExecutionProvider" or values]
-        if wanted:
+        if wanted or self._disabled:
             options = options._copy()
-            for name, values in wanted:
-                options.add_provider(name, values)
+        for name, values in wanted:
+            options.add_provider(name, values)
+        if self._disabled:
+            key = "optimization.disable_specified_optimizers"
+            before = [options.get_session_config_entry(key)] if options.has_session_config_entry(key) else []
+            options.add_session_config_entry(key, ";".join([*before, *self._disabled]))
         self._session = _core.Session(self._model, options._handle)
         self._inputs = self._session.inputs
         self._outputs = self._session.outputs
@@ -200,26 +220,14 @@ class InferenceSession:
     def run_with_iobinding(self, iobinding, run_options=None):
         iobinding._handle.run(self._session, run_options._handle if run_options is not None else None)
 
-    def end_profiling(self):
-        raise NotImplementedError("InferenceSession.end_profiling is not implemented in Sardonyx")
-
-    def get_profiling_start_time_ns(self):
-        raise NotImplementedError("InferenceSession.get_profiling_start_time_ns is not implemented in Sardonyx")
-
-    def run_with_ortvaluevector(self, *_args, **_kwargs):
-        raise NotImplementedError("InferenceSession.run_with_ortvaluevector is not implemented in Sardonyx")
-
-    def get_tuning_results(self):
-        raise NotImplementedError("InferenceSession.get_tuning_results is not implemented in Sardonyx")
-
-    def set_tuning_results(self, *_args, **_kwargs):
-        raise NotImplementedError("InferenceSession.set_tuning_results is not implemented in Sardonyx")
-
     def disable_fallback(self):
         self._fallback = False
 
     def enable_fallback(self):
         self._fallback = True
+
+    def __getattr__(self, name):
+        missing.refuse("InferenceSession", name, missing.SESSION)
 
     # ---- life ----
     def close(self):
@@ -233,13 +241,14 @@ class InferenceSession:
         self.close()
 
     def __getstate__(self):
-        return {"model": self._model, "options": self._sess_options, "chosen": self._chosen}
+        return {"model": self._model, "options": self._sess_options, "chosen": self._chosen, "disabled": self._disabled}
 
     def __setstate__(self, state):
         self._model = state["model"]
         self._model_path = None if isinstance(self._model, bytes) else os.fspath(self._model)
         self._sess_options = state["options"]
         self._chosen = state["chosen"]
+        self._disabled = state["disabled"]
         self._fallback = True
         self._create()
 
@@ -360,9 +369,10 @@ class OrtValue:
         ctypes.memmove(self.data_ptr(), array.ctypes.data, array.nbytes)
 
     def __getattr__(self, name):
-        if name in ("as_sparse_tensor", "ort_value_from_sparse_tensor", "from_dlpack", "__dlpack__", "__dlpack_device__"):
-            raise NotImplementedError(f"OrtValue.{name} is not implemented in Sardonyx")
-        raise AttributeError(f"OrtValue has no attribute '{name}'")
+        missing.refuse("OrtValue", name, missing.VALUE)
+
+    def __reduce__(self):
+        return OrtValue.ortvalue_from_numpy, (self.numpy(),)
 
 
 class SparseTensor:

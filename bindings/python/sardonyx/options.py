@@ -2,7 +2,7 @@
 import enum
 import os
 
-from sardonyx import _core
+from sardonyx import _core, missing
 
 
 class GraphOptimizationLevel(enum.IntEnum):
@@ -37,8 +37,36 @@ def _option(name, default, doc):
     return property(get, set_, doc=doc)
 
 
-class SessionOptions:
+def _without_effect(name, default, doc):
+    """A property of ONNX Runtime's that changes nothing here: another value than the default logs a warning."""
+
+    def get(self):
+        return self._values.get(name, default)
+
+    def set_(self, value):
+        if value != default:
+            missing.warn_not_honoured(f"{type(self).__name__}.{name} = {value!r}")
+        self._values[name] = value
+
+    return property(get, set_, doc=doc)
+
+
+class _Closed:
+    """No attribute springs into being by being set: a misspelt option is an error."""
+
+    def __setattr__(self, name, value):
+        if not name.startswith("_") and not isinstance(getattr(type(self), name, None), property):
+            missing.refuse(type(self).__name__, name, self._peer_only)
+        object.__setattr__(self, name, value)
+
+    def __getattr__(self, name):
+        missing.refuse(type(self).__name__, name, type(self)._peer_only)
+
+
+class SessionOptions(_Closed):
     """What a session is created with. Options can be shared by sessions and changed between them."""
+
+    _peer_only = missing.SESSION_OPTIONS
 
     execution_mode = _option("execution_mode", ExecutionMode.ORT_SEQUENTIAL, "ORT_SEQUENTIAL or ORT_PARALLEL")
     graph_optimization_level = _option("graph_optimization_level", GraphOptimizationLevel.ORT_ENABLE_ALL,
@@ -51,13 +79,15 @@ class SessionOptions:
     enable_mem_pattern = _option("enable_mem_pattern", True, "plan memory for known shapes")
     enable_cpu_mem_arena = _option("enable_cpu_mem_arena", True, "keep memory between runs")
     use_deterministic_compute = _option("use_deterministic_compute", False, "the same bits on every run")
+    use_per_session_threads = _option("use_per_session_threads", True, "False: the session uses the process's threads")
+    enable_mem_reuse = _without_effect("enable_mem_reuse", True, "results of a run share memory; always so")
+    execution_order = _without_effect("execution_order", ExecutionOrder.DEFAULT, "the order of nodes; ours is fixed")
 
     def __init__(self):
         self._handle = _core.SessionOptionsHandle()
         self._values = {}
         self._config = {}
         self._calls = []  # (method, arguments) to repeat when unpickled
-        self.execution_order = ExecutionOrder.DEFAULT
 
     @property
     def optimized_model_filepath(self):
@@ -71,12 +101,13 @@ class SessionOptions:
 
     @property
     def enable_profiling(self):
-        """write a profile of every run"""
+        """write a profile of every run; not done here: a warning says so"""
         return self._values.get("enable_profiling", False)
 
     @enable_profiling.setter
     def enable_profiling(self, on):
-        self._handle.set_enable_profiling(on, self.profile_file_prefix)
+        if on and not self.enable_profiling:
+            missing.warn_not_honoured("SessionOptions.enable_profiling", "no profile is written")
         self._values["enable_profiling"] = on
 
     @property
@@ -86,11 +117,11 @@ class SessionOptions:
     @profile_file_prefix.setter
     def profile_file_prefix(self, prefix):
         self._values["profile_file_prefix"] = prefix
-        if self.enable_profiling:
-            self._handle.set_enable_profiling(True, prefix)
 
     def add_session_config_entry(self, key, value):
         self._handle.add_session_config_entry(key, value)
+        if key not in missing.HONOURED_KEYS and key not in self._config:
+            missing.warn_not_honoured(f"the session configuration '{key}'")
         self._config[key] = value
 
     def get_session_config_entry(self, key):
@@ -109,10 +140,10 @@ class SessionOptions:
 
     def add_initializer(self, name, ortvalue):
         """`ortvalue` takes the place of the model's initializer; its memory is used, not copied."""
-        self._call("add_initializer", name, _handle_of(ortvalue))
+        self._call("add_initializer", name, ortvalue)
 
     def add_external_initializers(self, names, ortvalues):
-        self._call("add_external_initializers", list(names), [_handle_of(value) for value in ortvalues])
+        self._call("add_external_initializers", list(names), list(ortvalues))
 
     def register_custom_ops_library(self, path):
         self._call("register_custom_ops_library", os.fsdecode(path))
@@ -121,24 +152,22 @@ class SessionOptions:
         self._call("append_provider", name, {str(key): str(value) for key, value in (options or {}).items()})
 
     def _call(self, method, *arguments):
-        getattr(self._handle, method)(*arguments)
+        getattr(self._handle, method)(*map(_handle_of, arguments))
         self._calls.append((method, arguments))
 
-    def __getattr__(self, name):
-        if name in _PEER_ONLY_SESSION_OPTIONS:
-            raise NotImplementedError(f"SessionOptions.{name} is not implemented in Sardonyx")
-        raise AttributeError(f"SessionOptions has no attribute '{name}'")
-
     def __getstate__(self):
-        return {"values": self._values, "config": self._config, "calls": self._calls, "order": self.execution_order}
+        return {"values": self._values, "config": self._config, "calls": self._calls}
 
     def __setstate__(self, state):
         self.__init__()
-        self.execution_order = state["order"]
         for name, value in state["values"].items():
-            setattr(self, name, value)
+            setter = getattr(self._handle, f"set_{name}", None)
+            if setter is not None and name != "enable_profiling":
+                setter(os.fsdecode(value) if name == "optimized_model_filepath" else value)
+            self._values[name] = value
         for key, value in state["config"].items():
-            self.add_session_config_entry(key, value)
+            self._handle.add_session_config_entry(key, value)
+            self._config[key] = value
         for method, arguments in state["calls"]:
             self._call(method, *arguments)
 
@@ -149,26 +178,21 @@ class SessionOptions:
         return copy
 
 
-_PEER_ONLY_SESSION_OPTIONS = {
-    "add_external_initializers_from_files_in_memory", "add_provider_for_devices", "set_load_cancellation_flag",
-    "set_provider_selection_policy", "set_provider_selection_policy_delegate", "has_providers", "enable_mem_reuse",
-}
-
-
-class RunOptions:
+class RunOptions(_Closed):
     """What one run does differently. `terminate = True`, from any thread, ends the run it was given to."""
+
+    _peer_only = missing.RUN_OPTIONS
 
     log_severity_level = _option("log_severity_level", -1, "0 verbose ... 4 fatal")
     log_verbosity_level = _option("log_verbosity_level", 0, "how much the verbose level says")
     logid = _option("tag", "", "a name that stands in the run's messages")
     terminate = _option("terminate", False, "end the run before its next node")
+    only_execute_path_to_fetches = _without_effect("only_execute_path_to_fetches", False, "leave out other nodes")
 
     def __init__(self):
         self._handle = _core.RunOptionsHandle()
         self._values = {}
         self._config = {}
-        self.only_execute_path_to_fetches = False
-        self.training_mode = False
 
     def add_run_config_entry(self, key, value):
         self._handle.add_run_config_entry(key, value)
@@ -179,11 +203,9 @@ class RunOptions:
             raise RuntimeError(f"RunOptions does not have configuration with key: {key}")
         return self._config[key]
 
-    def __getattr__(self, name):
-        if name in ("add_active_adapter", "set_sync_stream"):
-            raise NotImplementedError(f"RunOptions.{name} is not implemented in Sardonyx")
-        raise AttributeError(f"RunOptions has no attribute '{name}'")
 
-
-def _handle_of(ortvalue):
-    return ortvalue if isinstance(ortvalue, _core.ValueHandle) else ortvalue._handle
+def _handle_of(argument):
+    """What the extension takes: an OrtValue's handle, also within a list."""
+    if isinstance(argument, list):
+        return [_handle_of(item) for item in argument]
+    return getattr(argument, "_handle", argument)

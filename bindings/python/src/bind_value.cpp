@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "interrupt.h"
 #include "options.h"
 #include "session.h"
 
@@ -113,7 +114,28 @@ class Binding {
   }
   OrtIoBinding* get() const { return binding_.get(); }
   void Keep(const std::string& name, nb::object value) { kept_[nb::str(name.c_str())] = std::move(value); }
-  void Clear() { kept_.clear(); }
+
+  // As Session's runs, Ctrl-C ends it.
+  void Run(const Session& session, OrtRunOptions* options) {
+    const std::shared_ptr<OrtSession> held = session.Hold();
+    RunOptionsPtr own;
+    if (options == nullptr) {
+      Check(Ort().CreateRunOptions(&options));
+      own.reset(options);
+    }
+    OrtStatusPtr status = nullptr;
+    {
+      const InterruptGuard guard(options);
+      const nb::gil_scoped_release release;
+      status = Ort().RunWithBinding(held.get(), options, binding_.get());
+    }
+    if (PyErr_CheckSignals() != 0) {
+      if (status != nullptr) Ort().ReleaseStatus(status);
+      if (!own) Check(Ort().RunOptionsUnsetTerminate(options));
+      throw nb::python_error();
+    }
+    Check(status);
+  }
 
  private:
   IoBindingPtr binding_;
@@ -142,9 +164,7 @@ void AddBinding(nb::module_& module) {
       .def(
           "run",
           [](Binding& b, const Session& session, const PyRunOptions* options) {
-            OrtSession* handle = session.get();
-            const nb::gil_scoped_release release;
-            Check(Ort().RunWithBinding(handle, options != nullptr ? options->get() : nullptr, b.get()));
+            b.Run(session, options != nullptr ? options->get() : nullptr);
           },
           nb::arg("session"), nb::arg("options").none())
       .def("outputs", [](Binding& b) {

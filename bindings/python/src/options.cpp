@@ -61,6 +61,10 @@ void AddSessionOptions(nb::module_& module) {
            })
       .def("set_use_deterministic_compute",
            [](PySessionOptions& o, bool on) { Check(Ort().SetDeterministicCompute(o.get(), on)); })
+      .def("set_use_per_session_threads",
+           [](PySessionOptions& o, bool on) {
+             if (!on) Check(Ort().DisablePerSessionThreads(o.get()));
+           })
       .def("add_session_config_entry",
            [](PySessionOptions& o, const std::string& key, const std::string& value) {
              Check(Ort().AddSessionConfigEntry(o.get(), key.c_str(), value.c_str()));

@@ -116,16 +116,16 @@ Session::Session(const nb::object& model, OrtSessionOptions* options) {
     const nb::gil_scoped_release release;
     Check(Ort().CreateSession(Environment(), path.c_str(), options, &made));
   }
-  session_.reset(made);
+  session_ = SessionPtr(made);
   inputs_ = Ports(made, Ort().SessionGetInputCount, Ort().SessionGetInputName, Ort().SessionGetInputTypeInfo);
   outputs_ = Ports(made, Ort().SessionGetOutputCount, Ort().SessionGetOutputName, Ort().SessionGetOutputTypeInfo);
   overridable_ = Ports(made, Ort().SessionGetOverridableInitializerCount, Ort().SessionGetOverridableInitializerName,
                        Ort().SessionGetOverridableInitializerTypeInfo);
 }
 
-OrtSession* Session::get() const {
+std::shared_ptr<OrtSession> Session::Hold() const {
   if (!session_) throw StatusError(ORT_FAIL, "the session is closed");
-  return session_.get();
+  return session_;
 }
 
 const std::string& Session::TypeOfInput(const std::string& name) const {
@@ -144,7 +144,7 @@ std::vector<OrtValue*> Session::Call(const std::vector<std::string>& input_names
   for (const std::string& name : input_names) names.push_back(name.c_str());
   for (const std::string& name : output_names) wanted.push_back(name.c_str());
   std::vector<OrtValue*> made(wanted.size(), nullptr);
-  OrtSession* session = get();
+  const std::shared_ptr<OrtSession> session = Hold();
   RunOptionsPtr own;
   if (options == nullptr) {
     Check(Ort().CreateRunOptions(&options));
@@ -154,10 +154,11 @@ std::vector<OrtValue*> Session::Call(const std::vector<std::string>& input_names
   {
     const InterruptGuard guard(options);
     const nb::gil_scoped_release release;
-    status = Ort().Run(session, options, names.data(), values.data(), values.size(), wanted.data(), wanted.size(),
+    status = Ort().Run(session.get(), options, names.data(), values.data(), values.size(), wanted.data(), wanted.size(),
                        made.data());
   }
   if (PyErr_CheckSignals() != 0) {
+    if (!own) Check(Ort().RunOptionsUnsetTerminate(options));  // the caller's options serve the next run
     if (status != nullptr) Ort().ReleaseStatus(status);
     for (OrtValue* value : made) Ort().ReleaseValue(value);
     throw nb::python_error();

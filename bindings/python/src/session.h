@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,7 +34,8 @@ class Session {
  public:
   // `model`: bytes, or a path (str, bytes-like path objects through os.fsdecode).
   Session(const nb::object& model, OrtSessionOptions* options);
-  OrtSession* get() const;  // fails once closed
+  OrtSession* get() const { return Hold().get(); }
+  std::shared_ptr<OrtSession> Hold() const;  // a run keeps its session; fails once closed
   void Close() { session_.reset(); }
   const std::vector<NodeArg>& inputs() const { return inputs_; }
   const std::vector<NodeArg>& outputs() const { return outputs_; }
@@ -49,7 +51,7 @@ class Session {
   std::vector<OrtValue*> Call(const std::vector<std::string>& input_names, const std::vector<const OrtValue*>& values,
                               const std::vector<std::string>& output_names, OrtRunOptions* options) const;
 
-  SessionPtr session_;
+  std::shared_ptr<OrtSession> session_;
   std::vector<NodeArg> inputs_, outputs_, overridable_;
 };
 

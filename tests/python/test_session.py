@@ -1,0 +1,183 @@
+"""Sessions of the Python package: loading, what they say of themselves, runs and their errors, beside ONNX Runtime."""
+import os
+import threading
+
+import numpy as np
+import onnx.parser
+import onnxruntime
+import pytest
+
+import sardonyx
+from sardonyx.capi import onnxruntime_pybind11_state as state
+
+AFFINE = """
+<ir_version: 8, opset_import: ["" : 17], producer_name: "tests", domain: "d", model_version: 7, doc_string: "about",
+ metadata_props: ["key" : "value", "schlüssel" : "wert"]>
+g (float[N, 3] x, float[3] w = {1, 2, 3}) => (float[N, 3] y, int64[2] s) {
+  y = Mul (x, w)
+  s = Shape (y)
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def model():
+    return onnx.parser.parse_model(AFFINE).SerializeToString()
+
+
+@pytest.fixture
+def session(model):
+    return sardonyx.InferenceSession(model)
+
+
+@pytest.fixture(scope="module")
+def peer(model):
+    return onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+@pytest.mark.parametrize("name", ["m.onnx", "模型 é.onnx"])
+@pytest.mark.parametrize("form", [str, os.fsencode, lambda path: path], ids=["str", "bytes path", "pathlib"])
+def test_loads_from_paths(model, tmp_path, name, form):
+    path = tmp_path / name
+    path.write_bytes(model)
+    if form is os.fsencode:
+        with pytest.raises(sardonyx.InvalidProtobuf):
+            sardonyx.InferenceSession(form(path))  # bytes are a model, not a path
+        return
+    y, s = sardonyx.InferenceSession(form(path)).run(None, {"x": X})
+    assert np.array_equal(y, X * [1, 2, 3]) and s.tolist() == [2, 3]
+
+
+def test_describes_itself_as_onnxruntime_does(session, peer):
+    for get in ("get_inputs", "get_outputs", "get_overridable_initializers"):
+        ours, theirs = getattr(session, get)(), getattr(peer, get)()
+        assert [(p.name, p.type, p.shape) for p in ours] == [(p.name, p.type, p.shape) for p in theirs]
+    ours, theirs = session.get_modelmeta(), peer.get_modelmeta()
+    for field in ("producer_name", "graph_name", "domain", "description", "graph_description", "version",
+                  "custom_metadata_map"):
+        assert getattr(ours, field) == getattr(theirs, field), field
+    assert session.get_providers() == peer.get_providers() == ["CPUExecutionProvider"]
+    assert session.get_provider_options() == {"CPUExecutionProvider": {}}
+    assert str(session.get_inputs()[0]) == str(peer.get_inputs()[0])
+
+
+@pytest.mark.parametrize("names", [None, [], ["y"], ["s", "y"]])
+def test_outputs_in_the_order_asked(session, peer, names):
+    ours, theirs = session.run(names, {"x": X}), peer.run(names, {"x": X})
+    assert len(ours) == len(theirs)
+    for a, b in zip(ours, theirs):
+        assert a.dtype == b.dtype and np.array_equal(a, b)
+
+
+def test_overrides_a_default_input(session):
+    w = np.float32([10, 20, 30])
+    assert np.array_equal(session.run(["y"], {"x": X, "w": w})[0], X * w)
+
+
+@pytest.mark.parametrize("feed, kind, words", [
+    ({}, "ValueError", ["x"]),
+    ({"x": X, "z": X}, "InvalidArgument", ["z"]),
+    ({"x": X.astype(np.float64)}, "InvalidArgument", ["x", "double", "float"]),
+    ({"x": X[0]}, "InvalidArgument", ["x"]),
+    ({"x": X[:, :2]}, "InvalidArgument", ["x", "2", "3"]),
+])
+def test_wrong_feeds_have_the_peers_exceptions(session, peer, feed, kind, words):
+    with pytest.raises(Exception) as theirs:  # noqa: B017, PT011  (which one is what is tested)
+        peer.run(None, feed)
+    with pytest.raises(Exception) as ours:  # noqa: B017, PT011
+        session.run(None, feed)
+    assert type(ours.value).__name__ == type(theirs.value).__name__ == kind
+    assert all(word in str(ours.value) for word in words), str(ours.value)
+
+
+def test_unknown_output_is_named(session):
+    with pytest.raises(sardonyx.InvalidArgument, match="nothere"):
+        session.run(["nothere"], {"x": X})
+
+
+def test_exceptions_have_the_peers_names():
+    from onnxruntime.capi import onnxruntime_pybind11_state as theirs
+
+    for name in ("Fail", "InvalidArgument", "NoSuchFile", "NoModel", "EngineError", "RuntimeException",
+                 "InvalidProtobuf", "ModelLoaded", "NotImplemented", "InvalidGraph", "EPFail"):
+        assert getattr(state, name) is getattr(sardonyx, name)
+        assert getattr(state, name).__name__ == getattr(theirs, name).__name__
+        assert issubclass(getattr(state, name), Exception)
+
+
+def test_load_errors(tmp_path):
+    with pytest.raises(sardonyx.NoSuchFile, match="absent.onnx"):
+        sardonyx.InferenceSession(tmp_path / "absent.onnx")
+    with pytest.raises(sardonyx.InvalidProtobuf):
+        sardonyx.InferenceSession(b"\xff" * 40)
+    with pytest.raises(TypeError, match="int"):
+        sardonyx.InferenceSession(3)
+
+
+def test_providers(model):
+    with pytest.warns(UserWarning, match="CUDAExecutionProvider") as caught:
+        session = sardonyx.InferenceSession(model, providers=["CUDAExecutionProvider", "CPUExecutionProvider"])
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert session.get_providers() == ["CPUExecutionProvider"]
+    assert session.run(["s"], {"x": X})[0].tolist() == [2, 3]
+    with pytest.raises(sardonyx.InvalidArgument, match="CUDAExecutionProvider"):
+        sardonyx.InferenceSession(model, providers=[("CUDAExecutionProvider", {"device_id": 0})])
+    with pytest.raises(ValueError, match="same length"):
+        sardonyx.InferenceSession(model, providers=["CPUExecutionProvider"], provider_options=[{}, {}])
+    with pytest.raises(ValueError, match="strings or"):
+        sardonyx.InferenceSession(model, providers=[3])
+    assert sardonyx.get_available_providers()[-1] == "CPUExecutionProvider" and sardonyx.get_device() == "CPU"
+
+
+def test_placement_names_every_node(session):
+    assert {row["op_type"] for row in session.placement()} >= {"Mul"}
+
+
+def test_run_async(session):
+    done, got = threading.Event(), []
+
+    def callback(outputs, user_data, error):
+        got.append((outputs, user_data, error))
+        done.set()
+
+    session.run_async(["y"], {"x": X}, callback, "mine")
+    assert done.wait(30)
+    outputs, user_data, error = got[0]
+    assert np.array_equal(outputs[0], X * [1, 2, 3]) and user_data == "mine" and error == ""
+
+
+def test_members_of_the_peer_that_are_missing_say_so(session):
+    for owner, ours, theirs in ((session, sardonyx.InferenceSession, onnxruntime.InferenceSession),
+                                (sardonyx.SessionOptions(), sardonyx.SessionOptions, onnxruntime.SessionOptions),
+                                (sardonyx.RunOptions(), sardonyx.RunOptions, onnxruntime.RunOptions),
+                                (sardonyx.OrtValue.ortvalue_from_numpy(X), sardonyx.OrtValue, onnxruntime.OrtValue),
+                                (session.io_binding(), sardonyx.IOBinding, onnxruntime.IOBinding)):
+        for name in (n for n in dir(theirs) if not n.startswith("_") and not hasattr(ours, n)):
+            with pytest.raises(NotImplementedError, match=f"{ours.__name__}.{name} is not implemented"):
+                getattr(owner, name)
+        with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+            owner.nonsense  # noqa: B018
+    modules = {"capi", "contextlib", "onnxruntime_validation", "import_capi_exception", "package_name", "version",
+               "cuda_version", "SessionIOBinding"}
+    for name in (n for n in dir(onnxruntime) if not n.startswith("_") and n not in modules):
+        if name not in dir(sardonyx):
+            with pytest.raises(NotImplementedError, match=name):
+                getattr(sardonyx, name)
+            assert not hasattr(sardonyx, name)
+
+
+def test_disabled_optimizers(tmp_path):
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[3] x) => (float[3] y) { a = Identity (x)  y = Neg (a) }""").SerializeToString()
+
+    def operators(**arguments):
+        options = sardonyx.SessionOptions()
+        options.optimized_model_filepath = tmp_path / "out.onnx"
+        sardonyx.InferenceSession(model, options, **arguments)
+        return [node.op_type for node in onnx.load(tmp_path / "out.onnx").graph.node]
+
+    assert operators() == ["Neg"]
+    assert operators(disabled_optimizers=["EliminateIdentity"]) == ["Identity", "Neg"]
