@@ -2,6 +2,7 @@
 #include "base/mapped_file.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -15,7 +16,10 @@ namespace {
 
 class MappedFiles : public testing::Test {
  protected:
-  MappedFiles() : folder_(std::filesystem::path(testing::TempDir()) / "sardonyx_mapped_file_größe") {
+  // The process id keeps test runs at the same time apart.
+  MappedFiles()
+      : folder_(std::filesystem::path(testing::TempDir()) /
+                ("sardonyx_mapped_file_größe_" + std::to_string(getpid()))) {
     std::filesystem::create_directories(folder_);
   }
   ~MappedFiles() override { std::filesystem::remove_all(folder_); }
