@@ -63,7 +63,12 @@ void AddExceptions(nb::module_& module) {
                                                "MODEL_REQUIRES_COMPILATION",
                                                "NOT_FOUND"};
       if (code < std::size(kCodes)) name = kCodes[code];
-      PyErr_SetString(type, ("[Sardonyx] : " + std::to_string(code) + " : " + name + " : " + error.what()).c_str());
+      // Names from a broken model need not be UTF-8.
+      const std::string text = ("[Sardonyx] : " + std::to_string(code) + " : " + name + " : " + error.what());
+      PyObject* message = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+      if (message == nullptr) return;
+      PyErr_SetObject(type, message);
+      Py_DECREF(message);
     }
   });
 }
