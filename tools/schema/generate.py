@@ -197,8 +197,6 @@ def array(name, kind, items):
 
 
 def write_table(table, versions, path):
-    for domain in DOMAINS:  # before the pool is written
-        table.pool.at(domain)
     pool = "\n".join("  " + quote(text)[:-1] + '\\0"' for text in table.pool.order)
     out = header("schema_table.inc", "operator schemas as tables of offsets; read by schema.cpp.")
     assert table.pool.size < 65536
