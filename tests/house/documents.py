@@ -68,8 +68,8 @@ class Overlay:
         objects = [self.compile(path) for path in sources]
         libraries = [BUILD / "lib" / f"lib{name}.a" for name in ("sdx_testing", "sdx_capi", "sdx_core")]
         program = self.folder / "document_tests"
-        run(["c++", *objects, *(path for path in libraries if path.exists()), "-lgtest", "-lgtest_main", "-lpthread", "-lre2",
-             "-ldl", "-o", program])
+        run(["c++", *objects, *(path for path in libraries if path.exists()), "-lgtest", "-lgtest_main", "-lpthread",
+             "-lre2", "-ldl", "-o", program])
         return program
 
     def compile(self, path):
