@@ -28,22 +28,22 @@ TEST(Rule, TriesBothOrdersOfCommutativeOperands) {
 }
 
 TEST(Rule, KeepsTheOrderOfOtherOperands) {
-  constexpr Rule rule = {.name = "difference", .match = "Sub(x, 1)", .replace = "Relu(x)"};
-  EXPECT_EQ(Fires(rule, "g (float[2] x) => (float[2] y) <float one = {1}> { y = Sub(x, one) }"), 1);
-  EXPECT_EQ(Fires(rule, "g (float[2] x) => (float[2] y) <float one = {1}> { y = Sub(one, x) }"), 0);
+  constexpr Rule kRule = {.name = "difference", .match = "Sub(x, 1)", .replace = "Relu(x)"};
+  EXPECT_EQ(Fires(kRule, "g (float[2] x) => (float[2] y) <float one = {1}> { y = Sub(x, one) }"), 1);
+  EXPECT_EQ(Fires(kRule, "g (float[2] x) => (float[2] y) <float one = {1}> { y = Sub(one, x) }"), 0);
 }
 
 TEST(Rule, CapturesOfOneNameMustAgree) {
-  constexpr Rule rule = {.name = "square", .match = "Mul(Abs(x), Abs(x))", .replace = "Mul(x, x)"};
-  EXPECT_EQ(Fires(rule, "g (float[2] x) => (float[2] y) { a = Abs(x) b = Abs(x) y = Mul(a, b) }"), 1);
-  EXPECT_EQ(Fires(rule, "g (float[2] x, float[2] z) => (float[2] y) { a = Abs(x) b = Abs(z) y = Mul(a, b) }"), 0);
+  constexpr Rule kRule = {.name = "square", .match = "Mul(Abs(x), Abs(x))", .replace = "Mul(x, x)"};
+  EXPECT_EQ(Fires(kRule, "g (float[2] x) => (float[2] y) { a = Abs(x) b = Abs(x) y = Mul(a, b) }"), 1);
+  EXPECT_EQ(Fires(kRule, "g (float[2] x, float[2] z) => (float[2] y) { a = Abs(x) b = Abs(z) y = Mul(a, b) }"), 0);
 }
 
 TEST(Rule, EqualConstantsAreOneCapture) {
-  constexpr Rule rule = {.name = "twice", .match = "Add(Mul(x, c), c)", .replace = "Mul(x, c)"};
+  constexpr Rule kRule = {.name = "twice", .match = "Add(Mul(x, c), c)", .replace = "Mul(x, c)"};
   const std::string head = "g (float[2] x) => (float[2] y) <float[2] c = {2, 3}, float[2] d = ";
-  EXPECT_EQ(Fires(rule, head + "{2, 3}> { a = Mul(x, c) y = Add(a, d) }"), 1);
-  EXPECT_EQ(Fires(rule, head + "{2, 4}> { a = Mul(x, c) y = Add(a, d) }"), 0);
+  EXPECT_EQ(Fires(kRule, head + "{2, 3}> { a = Mul(x, c) y = Add(a, d) }"), 1);
+  EXPECT_EQ(Fires(kRule, head + "{2, 4}> { a = Mul(x, c) y = Add(a, d) }"), 0);
 }
 
 TEST(Rule, ConstantsMatchWithinTheTolerance) {
@@ -53,17 +53,17 @@ TEST(Rule, ConstantsMatchWithinTheTolerance) {
 }
 
 TEST(Rule, AttributesHaveTheirDefaults) {
-  constexpr Rule rule = {.name = "last", .match = "Softmax(x; axis=-1)", .replace = "Relu(x)"};
-  EXPECT_EQ(Fires(rule, "g (float[2,2] x) => (float[2,2] y) { y = Softmax(x) }"), 1);
-  EXPECT_EQ(Fires(rule, "g (float[2,2] x) => (float[2,2] y) { y = Softmax<axis = -1>(x) }"), 1);
-  EXPECT_EQ(Fires(rule, "g (float[2,2] x) => (float[2,2] y) { y = Softmax<axis = 0>(x) }"), 0);
+  constexpr Rule kRule = {.name = "last", .match = "Softmax(x; axis=-1)", .replace = "Relu(x)"};
+  EXPECT_EQ(Fires(kRule, "g (float[2,2] x) => (float[2,2] y) { y = Softmax(x) }"), 1);
+  EXPECT_EQ(Fires(kRule, "g (float[2,2] x) => (float[2,2] y) { y = Softmax<axis = -1>(x) }"), 1);
+  EXPECT_EQ(Fires(kRule, "g (float[2,2] x) => (float[2,2] y) { y = Softmax<axis = 0>(x) }"), 0);
 }
 
 TEST(Rule, HandsCapturedAttributesOn) {
-  constexpr Rule rule = {.name = "elu", .match = "LeakyRelu(x; alpha=$a)", .replace = "Elu(x; alpha=$a)"};
+  constexpr Rule kRule = {.name = "elu", .match = "LeakyRelu(x; alpha=$a)", .replace = "Elu(x; alpha=$a)"};
   const ops::Registry registry;
   Graph graph = PreparedGraph("g (float[2] x) => (float[2] y) { y = LeakyRelu<alpha = 0.5>(x) }", registry);
-  EXPECT_EQ(ApplyRules({&rule, 1}, graph, registry), 1);
+  EXPECT_EQ(ApplyRules({&kRule, 1}, graph, registry), 1);
   EXPECT_EQ(ToText(graph), "g (float[2] x) => (float[2] y) {\n  y = Elu <alpha = 0.5> (x)\n}\n");
 }
 
@@ -87,21 +87,21 @@ TEST(Rule, ExplainsWhyItDidNotFire) {
 }
 
 TEST(Rule, AReplacementOfAnotherTypeIsTakenBack) {
-  constexpr Rule rule = {.name = "cast", .match = "Abs(x)", .replace = "Cast(x; to=7)"};
+  constexpr Rule kRule = {.name = "cast", .match = "Abs(x)", .replace = "Cast(x; to=7)"};
   std::vector<std::string> explain;
   const ops::Registry registry;
   Graph graph = PreparedGraph("g (float[2] x) => (float[2] y) { y = Abs(x) }", registry);
-  EXPECT_EQ(ApplyRules({&rule, 1}, graph, registry, -1, &explain), 0);
+  EXPECT_EQ(ApplyRules({&kRule, 1}, graph, registry, -1, &explain), 0);
   EXPECT_EQ(ToText(graph), "g (float[2] x) => (float[2] y) {\n  y = Abs(x)\n}\n");
   ASSERT_EQ(explain.size(), 1u);
   EXPECT_NE(explain[0].find("the replacement has another type"), std::string::npos) << explain[0];
 }
 
 TEST(Rule, StopsAtTheLimit) {
-  constexpr Rule rule = {.name = "abs", .match = "Abs(x)", .replace = "Relu(x)"};
+  constexpr Rule kRule = {.name = "abs", .match = "Abs(x)", .replace = "Relu(x)"};
   const ops::Registry registry;
   Graph graph = PreparedGraph("g (float[2] x) => (float[2] y) { a = Abs(x) b = Abs(a) y = Abs(b) }", registry);
-  EXPECT_EQ(ApplyRules({&rule, 1}, graph, registry, 2), 2);
+  EXPECT_EQ(ApplyRules({&kRule, 1}, graph, registry, 2), 2);
   EXPECT_EQ(ToText(graph), "g (float[2] x) => (float[2] y) {\n  a = Relu(x)\n  b = Relu(a)\n  y = Abs(b)\n}\n");
 }
 
