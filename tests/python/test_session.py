@@ -6,7 +6,6 @@ import numpy as np
 import onnx.parser
 import onnxruntime
 import pytest
-
 import sardonyx
 from sardonyx.capi import onnxruntime_pybind11_state as state
 

@@ -47,9 +47,11 @@ __version__ = get_version_string()
 from sardonyx.inference import sardonyx_version  # noqa: E402
 
 __all__ = [
-    "EPFail", "EngineError", "ExecutionMode", "ExecutionOrder", "Fail", "GraphOptimizationLevel", "IOBinding", "InferenceSession",
+    "EPFail", "EngineError", "ExecutionMode", "ExecutionOrder", "Fail", "GraphOptimizationLevel", "IOBinding",
+    "InferenceSession",
     "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "ModelLoadCanceled", "ModelLoaded", "ModelMetadata",
-    "ModelRequiresCompilation", "NoModel", "NoSuchFile", "NodeArg", "NotFound", "NotImplemented", "OrtDevice", "OrtValue",
+    "ModelRequiresCompilation", "NoModel", "NoSuchFile", "NodeArg", "NotFound", "NotImplemented", "OrtDevice",
+    "OrtValue",
     "RunOptions", "RuntimeException", "SessionOptions", "SparseTensor", "disable_telemetry_events",
     "enable_telemetry_events", "get_all_providers", "get_available_providers",
     "get_build_info", "get_device", "get_version_string", "sardonyx_version", "set_default_logger_severity",

@@ -109,8 +109,9 @@ def _with_what_is_there(providers):
 class InferenceSession:
     """A model ready to run. Any number of threads may call `run` at once.
 
-    `path_or_bytes`: a file name (str or path object) or the bytes of a model. Errors are the exceptions of this package (NoSuchFile,
-    InvalidProtobuf, InvalidGraph, NotImplemented ...), each naming file, node and what was expected and found.
+    `path_or_bytes`: a file name (str or path object) or the bytes of a model. Errors are the exceptions of this package
+    (NoSuchFile, InvalidProtobuf, InvalidGraph, NotImplemented ...); each names file and node and says what was expected
+    and what was found.
     """
 
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
@@ -174,7 +175,7 @@ class InferenceSession:
         self._create()
 
     def placement(self):
-        """Which provider runs which node: a list of dicts with node, op_type, provider and, if another refused, reason."""
+        """Which provider runs which node: dicts with node, op_type, provider and, if another refused, reason."""
         return json.loads(self._session.placement())
 
     # ---- runs ----
@@ -186,7 +187,8 @@ class InferenceSession:
     def run(self, output_names, input_feed, run_options=None):
         """The outputs named (None: all) as a list of NumPy arrays; sequences as lists, maps as dicts.
 
-        `input_feed`: {input name: array or OrtValue}. Contiguous arrays are used in place. The GIL is released; Ctrl-C ends the run.
+        `input_feed`: {input name: array or OrtValue}. Contiguous arrays are used in place. The GIL is
+        released; Ctrl-C ends the run.
         """
         self._validate_input(input_feed.keys())
         feed = {name: value._handle if isinstance(value, OrtValue) else value for name, value in input_feed.items()}
@@ -442,4 +444,7 @@ def _value_at(element_type, shape, buffer_ptr):
     return _core.ValueHandle.from_array_with_type(array, number)
 
 
-__all__ = ["IOBinding", "InferenceSession", "ModelMetadata", "OrtDevice", "OrtValue", "RunOptions", "SessionOptions", "SparseTensor"]
+__all__ = [
+    "IOBinding", "InferenceSession", "ModelMetadata", "OrtDevice", "OrtValue", "RunOptions", "SessionOptions",
+    "SparseTensor",
+]

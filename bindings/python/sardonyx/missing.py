@@ -1,10 +1,10 @@
-"""What ONNX Runtime's package has and this one lacks: a use says so by name, and one warning where it changes nothing."""
+"""What ONNX Runtime's package has and this one lacks: a use says so by name, or one warning does."""
 import logging
 
 logger = logging.getLogger("sardonyx")
 
 
-class MissingMember(NotImplementedError, AttributeError):
+class MissingMember(NotImplementedError, AttributeError):  # noqa: N818  (what it is, not that it is one)
     """NotImplementedError for who calls; an AttributeError too, so that hasattr() and `try: from ... import` work."""
 
 
@@ -21,7 +21,8 @@ def warn_not_honoured(what, consequence="it is accepted and changes nothing"):
 
 SESSION = {
     "create_ortvalue_from_shape_and_type", "end_profiling", "get_input_epdevices", "get_input_memory_infos",
-    "get_output_memory_infos", "get_profiling_start_time_ns", "get_provider_graph_assignment_info", "get_tuning_results",
+    "get_output_memory_infos", "get_profiling_start_time_ns", "get_provider_graph_assignment_info",
+    "get_tuning_results",
     "release_captured_graph", "run_with_ortvaluevector", "set_ep_dynamic_options", "set_tuning_results",
 }
 SESSION_OPTIONS = {

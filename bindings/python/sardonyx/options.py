@@ -71,7 +71,7 @@ class SessionOptions(_Closed):
     execution_mode = _option("execution_mode", ExecutionMode.ORT_SEQUENTIAL, "ORT_SEQUENTIAL or ORT_PARALLEL")
     graph_optimization_level = _option("graph_optimization_level", GraphOptimizationLevel.ORT_ENABLE_ALL,
                                        "how much the graph is optimized")
-    intra_op_num_threads = _option("intra_op_num_threads", 0, "threads of one run, the caller included; 0: all cores allowed")
+    intra_op_num_threads = _option("intra_op_num_threads", 0, "threads of one run, the caller included; 0: all cores")
     inter_op_num_threads = _option("inter_op_num_threads", 0, "threads for operators that do not depend on each other")
     log_severity_level = _option("log_severity_level", -1, "0 verbose, 1 info, 2 warning, 3 error, 4 fatal")
     log_verbosity_level = _option("log_verbosity_level", 0, "how much the verbose level says")
