@@ -8,7 +8,11 @@ namespace sardonyx::optimizer {
 extern const Pass kFoldConstants;
 extern const Pass kEliminateIdentity;
 extern const Pass kEliminateDeadNodes;
+extern const Pass kFuseActivations;
+extern const Pass kFuseConvActivation;
 extern const Pass kFuseConvBatchNorm;
+extern const Pass kFuseConvScale;
+extern const Pass kFusePad;
 extern const Pass kFuseGelu;
 extern const Pass kFuseLayerNorm;
 

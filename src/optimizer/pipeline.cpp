@@ -16,6 +16,7 @@ constexpr const Pass* kBeforeUpgrade[] = {
     &kFoldConstants,
     &kEliminateIdentity,
     &kFuseConvBatchNorm,
+    &kFuseConvScale,
     &kEliminateDeadNodes,
 };
 
@@ -23,6 +24,9 @@ constexpr const Pass* kBeforeUpgrade[] = {
 constexpr const Pass* kAfterUpgrade[] = {
     &kFuseGelu,
     &kFuseLayerNorm,
+    &kFusePad,
+    &kFuseActivations,
+    &kFuseConvActivation,
     &kEliminateDeadNodes,
 };
 

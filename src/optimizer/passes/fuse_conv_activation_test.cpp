@@ -1,0 +1,71 @@
+// optimizer/passes/fuse_conv_activation_test.cpp - Conv with sum and activation becomes FusedConv; near misses stay.
+#include "ops/upgrade.h"
+#include "optimizer/passes.h"
+#include "testing/prepared_graph.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+using ::sardonyx::testing::ExpectSameValues;
+using ::sardonyx::testing::PreparedGraph;
+
+constexpr const char* kConstants =
+    "<float[2,2,1,1] w = {1, -2, 3, 4}, float[2] b = {0.5, -0.5}, float low = {-1}, float six = {6}, "
+    "float[1,2,1,1] row = {1, 2}>";
+
+std::string Fused(std::string_view body, std::string_view outputs = "float[1,2,2,2] y", std::string* text = nullptr) {
+  const ops::Registry registry;
+  Graph graph = PreparedGraph("g (float[1,2,2,2] x, float[1,2,2,2] z) => (" + std::string(outputs) + ") " + kConstants +
+                                  " {" + std::string(body) + "}",
+                              registry);
+  ops::Upgrade(graph, registry);
+  const Graph before = graph;
+  PassContext context{registry};
+  kFuseConvActivation.run(graph, context);
+  ops::Infer(graph, registry);
+  ExpectSameValues(graph, before, registry,
+                   {Tensor::Of<float>({1, -2, 3, 4, 5, 6, -7, 8}, Shape{1, 2, 2, 2}),
+                    Tensor::Of<float>({-9, 8, -7, 6, -5, 4, -3, 2}, Shape{1, 2, 2, 2})});
+  if (text != nullptr) *text = ToText(graph);
+  std::string names;
+  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
+  return names;
+}
+
+TEST(FuseConvActivation, MakesOneNodeOfConvSumAndRelu) {
+  std::string text;
+  EXPECT_EQ(Fused("c = Conv(x, w, b) s = Add(z, c) y = Relu(s)", "float[1,2,2,2] y", &text), "FusedConv");
+  EXPECT_NE(text.find("y = com.microsoft.FusedConv <activation = \"Relu\"> (x, w, b, z)"), std::string::npos) << text;
+}
+
+TEST(FuseConvActivation, KnowsEveryActivationOfTheKernels) {
+  for (const char* activation :
+       {"Relu(c)", "Sigmoid(c)", "Tanh(c)", "HardSwish(c)", "HardSigmoid(c)", "HardSigmoid<alpha = 0.3, beta = 0.4>(c)",
+        "LeakyRelu(c)", "LeakyRelu<alpha = 0.3>(c)", "Clip(c, low, six)", "Clip(c, low)", "Clip(c)", "Swish(c)",
+        "Gelu(c)", "com.microsoft.QuickGelu<alpha = 1.0>(c)", "com.microsoft.Gelu(c)"}) {
+    EXPECT_EQ(Fused(std::string("c = Conv(x, w) y = ") + activation), "FusedConv") << activation;
+  }
+}
+
+TEST(FuseConvActivation, TakesASummandThatIsMadeLater) {
+  EXPECT_EQ(Fused("c = Conv(x, w, b) d = Abs(z) y = Add(c, d)"), "Abs FusedConv");
+}
+
+TEST(FuseConvActivation, FusesOneOfTwoConvsThatAreAdded) {
+  EXPECT_EQ(Fused("c = Conv(x, w, b) d = Conv(z, w) s = Add(c, d) y = Relu(s)"), "Conv FusedConv");
+}
+
+TEST(FuseConvActivation, LeavesBroadcastSumsAndOtherActivationsAlone) {
+  EXPECT_EQ(Fused("c = Conv(x, w) y = Add(c, row)"), "Conv Add");
+  EXPECT_EQ(Fused("c = Conv(x, w) y = Elu(c)"), "Conv Elu");
+  EXPECT_EQ(Fused("c = Conv(x, w) y = com.microsoft.QuickGelu(c)"), "Conv QuickGelu");
+  EXPECT_EQ(Fused("c = Conv(x, w) y = Clip(c, six, low)"), "Conv Clip");
+  EXPECT_EQ(Fused("c = Conv(x, w) y = Add(c, c)"), "Conv Add");
+}
+
+TEST(FuseConvActivation, LeavesAConvWithAnotherReaderAlone) {
+  EXPECT_EQ(Fused("c = Conv(x, w) y = Relu(c)", "float[1,2,2,2] y, float[1,2,2,2] c"), "Conv Relu");
+}
+
+}  // namespace
+}  // namespace sardonyx::optimizer

@@ -1,0 +1,58 @@
+// optimizer/passes/fuse_pad_test.cpp - Pad goes into the reader where both fill with the same value.
+#include "ops/upgrade.h"
+#include "optimizer/passes.h"
+#include "testing/prepared_graph.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+using ::sardonyx::testing::ExpectSameValues;
+using ::sardonyx::testing::PreparedGraph;
+
+std::string Fused(std::string_view body, int opset = 18) {
+  const ops::Registry registry;
+  Model model;
+  model.graph = ParseGraph(
+      "g (float[1,1,3,3] x) => (float[1,1,m,n] y) "
+      "<float[1,1,2,2] w = {1, 2, 3, 4}, int64[8] image = {0, 0, 1, 0, 0, 0, 0, 1}, "
+      "int64[4] pads = {1, 0, 0, 1}, int64[2] axes = {2, -1}, float one = {1}, "
+      "float[1] least = {-inf}, int64[8] channels = {0, 1, 0, 0, 0, 0, 0, 0}> {" +
+      std::string(body) + "}");
+  model.graph.opset_imports = {{"", opset}};
+  ops::ResolveVersions(model.graph, registry, model);
+  ops::Infer(model.graph, registry);
+  Graph graph = std::move(model.graph);
+  ops::Upgrade(graph, registry);
+  const Graph before = graph;
+  PassContext context{registry};
+  kFusePad.run(graph, context);
+  ExpectSameValues(graph, before, registry, {Tensor::Of<float>({-1, -2, 3, 4, 5, -6, -7, 8, 9}, Shape{1, 1, 3, 3})});
+  std::string names;
+  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
+  return names;
+}
+
+TEST(FusePad, GoesIntoAConv) {
+  EXPECT_EQ(Fused("p = Pad(x, image) y = Conv(p, w)"), "Conv");
+  EXPECT_EQ(Fused("p = Pad(x, pads, , axes) y = Conv<pads = [0, 1, 1, 0]>(p, w)"), "Conv");
+  EXPECT_EQ(Fused("p = Pad(x, image) y = Conv<auto_pad = \"VALID\">(p, w)"), "Conv");
+  EXPECT_EQ(Fused("p = Pad<pads = [0, 0, 1, 1, 0, 0, 0, 1]>(x) y = Conv(p, w)", 10), "Conv");
+}
+
+TEST(FusePad, GoesIntoPools) {
+  EXPECT_EQ(Fused("p = Pad(x, image, least) y = MaxPool<kernel_shape = [2, 2]>(p)"), "MaxPool");
+  EXPECT_EQ(Fused("p = Pad(x, image) y = AveragePool<kernel_shape = [2, 2]>(p)"), "AveragePool");
+}
+
+TEST(FusePad, LeavesOtherValuesModesAndAxesAlone) {
+  EXPECT_EQ(Fused("p = Pad(x, image, one) y = Conv(p, w)"), "Pad Conv");
+  EXPECT_EQ(Fused("p = Pad<mode = \"reflect\">(x, image) y = Conv(p, w)"), "Pad Conv");
+  EXPECT_EQ(Fused("p = Pad(x, image) y = MaxPool<kernel_shape = [2, 2]>(p)"), "Pad MaxPool");
+  EXPECT_EQ(Fused("p = Pad(x, image) y = Conv<auto_pad = \"SAME_UPPER\">(p, w)"), "Pad Conv");
+  EXPECT_EQ(Fused("p = Pad(x, image) y = AveragePool<kernel_shape = [2, 2], pads = [1, 1, 1, 1]>(p)"),
+            "Pad AveragePool");
+  EXPECT_EQ(Fused("p = Pad(x, image) y = AveragePool<kernel_shape = [1, 1]>(p)"), "Pad AveragePool");
+}
+
+}  // namespace
+}  // namespace sardonyx::optimizer
