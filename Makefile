@@ -6,10 +6,10 @@ BUILD := build/release
 CONFIGURE := cmake -S . -G Ninja
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lint demo clean format
+.PHONY: help setup build test test-zoo bench lint demo clean format
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
 setup:  ## install what is missing: system packages, .venv, .venv-test (says what first)
 	@$(PYTHON) tools/setup.py
@@ -20,6 +20,14 @@ build: setup  ## build library, command line tool, Python package and tests into
 
 test: build  ## build and run all tests; the last line counts passed, failed, skipped
 	@.venv-test/bin/python tools/run_tests.py $(TESTFLAGS)
+
+test-zoo: build  ## all models of ../shared/zoo against ONNX Runtime (7.7 GB of weights); MODELS='names families globs'
+	@set -f; .venv-test/bin/python tests/zoo/run_zoo.py $(MODELS) $(TESTFLAGS)
+
+bench: setup  ## compare speed with ONNX Runtime; MODELS='names families globs' or all, THREADS='1 2'
+	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
+	@ninja -C $(BUILD) sardonyx_python peak
+	@set -f; .venv-test/bin/python -W ignore benchmarks/bench.py $(MODELS) $(if $(THREADS),--threads $(THREADS)) $(BENCHFLAGS)
 
 lint: setup  ## check format, layers and symbols; clang-tidy on changed files; ruff
 	@.venv-test/bin/python tools/lint.py

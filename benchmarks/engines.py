@@ -1,0 +1,169 @@
+"""benchmarks/engines.py - one process that runs one model on Sardonyx and ONNX Runtime in turns; answers in JSON.
+
+usage: engines.py JOB.json; the job is {"path", "feeds" (a folder of .npz, or "model": {...}), "threads", "seconds"}.
+
+Both engines get the same cores, threads and inputs, another input on every run. They take turns: a turn waits until the
+other's idle workers have stopped spinning, runs once untimed and then a few times; a pair of neighbouring turns gives
+one ratio, so that a machine whose speed drifts does not favour one of them.
+"""
+import gc
+import json
+import os
+import statistics
+import sys
+import time
+
+import numpy as np
+
+ENGINES = ("sardonyx", "onnxruntime")
+SETTLED = 0.02  # share of a core that an idle process may use
+TURN_SECONDS = 0.03
+
+
+def open_session(engine, path, threads, level=None):
+    """With the engine's defaults but the number of threads (and no messages below errors)."""
+    options = engine.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    if level:
+        options.graph_optimization_level = getattr(engine.GraphOptimizationLevel, level)
+    return engine.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def settle(limit=0.3):
+    """Returns when the worker threads of this process have gone to sleep."""
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < limit:
+        used, start = time.process_time(), time.perf_counter()
+        time.sleep(0.004)
+        if time.process_time() - used < SETTLED * (time.perf_counter() - start):
+            return
+
+
+def others_use(since=None):
+    """The share of our cores that other processes used since an earlier call, and the state for the next call."""
+    cores = os.sched_getaffinity(0)
+    busy = 0
+    with open("/proc/stat") as file:
+        for line in file:
+            name, *ticks = line.split()
+            if name[3:].isdigit() and name.startswith("cpu") and int(name[3:]) in cores:
+                numbers = [int(tick) for tick in ticks]
+                busy += sum(numbers[:3]) + sum(numbers[5:8])
+    now = (time.perf_counter(), busy / os.sysconf("SC_CLK_TCK"), time.process_time())
+    if since is None:
+        return 0.0, now
+    elapsed = (now[0] - since[0]) * len(cores)
+    foreign = (now[1] - since[1]) - (now[2] - since[2])
+    return min(1.0, max(0.0, foreign / elapsed)), now
+
+
+class Comparison:
+    def __init__(self, path, feeds, threads, seconds):
+        self.path, self.feeds, self.threads, self.seconds = path, feeds, threads, seconds
+        self.modules = {name: __import__(name) for name in ENGINES}
+        self.next = dict.fromkeys(ENGINES, 0)
+
+    def starts(self, least=3, most=7):
+        """Seconds of session creation with the first run, each in a fresh session; the engines in turns."""
+        times = {name: [] for name in ENGINES}
+        create = {name: [] for name in ENGINES}
+        begin = time.perf_counter()
+        for count in range(most):
+            if count >= least and time.perf_counter() - begin > self.seconds:
+                break
+            for name in ENGINES if count % 2 == 0 else ENGINES[::-1]:
+                gc.collect()
+                settle()
+                start = time.perf_counter()
+                session = open_session(self.modules[name], self.path, self.threads)
+                created = time.perf_counter()
+                session.run(None, self.feeds[count % len(self.feeds)])
+                times[name].append(time.perf_counter() - start)
+                create[name].append(created - start)
+                del session
+        return times, create
+
+    def turn(self, name, count):
+        """Seconds of `count` runs, each with another input; one untimed run before them."""
+        session, times = self.sessions[name], []
+        settle()
+        for index in range(count + 1):
+            feed = self.feeds[self.next[name] % len(self.feeds)]
+            self.next[name] += 1
+            start = time.perf_counter()
+            session.run(None, feed)
+            if index:
+                times.append(time.perf_counter() - start)
+        return times
+
+    def latencies(self):
+        """(all run times, one ratio ONNX Runtime / Sardonyx per pair of turns) of sessions that are warm."""
+        self.sessions = {name: open_session(self.modules[name], self.path, self.threads) for name in ENGINES}
+        for name in ENGINES:
+            self.turn(name, 1)
+        slowest = max(statistics.median(self.turn(name, 2)) for name in ENGINES)
+        count = min(200, max(1, int(TURN_SECONDS / slowest)))
+        times, ratios = {name: [] for name in ENGINES}, []
+        begin = time.perf_counter()
+        while len(ratios) < 5 or (time.perf_counter() - begin < self.seconds and len(ratios) < 60):
+            if len(ratios) >= 3 and time.perf_counter() - begin > 4 * self.seconds:
+                break
+            pair = {}
+            for name in ENGINES if len(ratios) % 2 == 0 else ENGINES[::-1]:
+                measured = self.turn(name, count)
+                pair[name] = statistics.median(measured)
+                times[name] += measured
+            ratios.append(pair["onnxruntime"] / pair["sardonyx"])
+        return times, ratios
+
+    def outputs(self):
+        """Per input: the outputs of both, by name."""
+        names = [output.name for output in self.sessions["onnxruntime"].get_outputs()]
+        for feed in self.feeds:
+            yield [dict(zip(names, self.sessions[engine].run(None, feed), strict=True)) for engine in ENGINES]
+
+
+def quartiles(values):
+    return [float(value) for value in np.percentile(values, (25, 50, 75))]
+
+
+def measure(path, feeds, threads, seconds, starts=True):
+    """Everything this process finds out about one model, as a dictionary for JSON."""
+    import compare_values
+
+    _, usage = others_use()
+    comparison = Comparison(path, feeds, threads, seconds)
+    result = {}
+    if starts:
+        times, create = comparison.starts()
+        result["start_ms"] = {name: 1e3 * statistics.median(times[name]) for name in ENGINES}
+        result["create_ms"] = {name: 1e3 * statistics.median(create[name]) for name in ENGINES}
+    times, ratios = comparison.latencies()
+    result["latency_ms"] = {name: 1e3 * statistics.median(times[name]) for name in ENGINES}
+    result["p95_ms"] = {name: 1e3 * float(np.percentile(times[name], 95)) for name in ENGINES}
+    result["speed"] = quartiles(ratios)
+    result["pairs"], result["runs"] = len(ratios), len(times["sardonyx"])
+    result["others"], _ = others_use(usage)
+    total = compare_values.Difference()
+    for ours, theirs in comparison.outputs():
+        for name, difference in compare_values.compare_outputs(ours, theirs).items():
+            if difference.problem:
+                difference.problem = f"'{name}': {difference.problem}"
+            total.join(difference)
+    result["error"], result["problem"], result["unmatched"] = total.error, total.problem, total.unmatched
+    return result
+
+
+def main():
+    import models
+
+    job = json.loads(sys.argv[1])
+    os.sched_setaffinity(0, job["cores"])
+    model = models.find(job["model"])
+    print(json.dumps(measure(model.path(), model.feeds(job["inputs"]), job["threads"], job["seconds"],
+                             job.get("starts", True))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""benchmarks/peak_memory.py - what one model costs one engine at its peak, over what importing the engine costs.
+
+usage: peak_memory.py JOB.json. Linux: VmHWM of /proc/self/status, in a process of its own.
+"""
+import importlib
+import json
+import os
+import sys
+
+import engines
+import models
+
+RUNS = 3
+
+
+def status(field):
+    """Kilobytes of a field of /proc/self/status."""
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(field + ":"))
+
+
+def peak_kilobytes(engine, path, feeds, threads):
+    """Most memory over the state before the session: session creation and the first runs."""
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # sets VmHWM back to what is used now
+    before = status("VmHWM")
+    session = engines.open_session(engine, path, threads)
+    for feed in feeds[:RUNS]:
+        session.run(None, feed)
+    return status("VmHWM") - before
+
+
+def main():
+    job = json.loads(sys.argv[1])
+    os.sched_setaffinity(0, job["cores"])
+    engine = importlib.import_module(job["engine"])
+    model = models.find(job["model"])
+    path, feeds = model.path(), model.feeds(RUNS)
+    engine.SessionOptions()
+    print(json.dumps({"peak_kb": peak_kilobytes(engine, path, feeds, job["threads"])}))
+
+
+if __name__ == "__main__":
+    main()
