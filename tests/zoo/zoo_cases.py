@@ -1,0 +1,73 @@
+"""tests/zoo/zoo_cases.py - what a test of a model of the zoo is: levels, sizes, comparison, tolerances.
+
+Tolerances stand in tolerances.tsv, one row per model that amplifies rounding; all others keep 1e-4. rounding.py
+measures them.
+"""
+import dataclasses
+import functools
+import math
+import pathlib
+
+import compare_values
+
+LEVELS = ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_ALL")
+DEFAULT = 1e-4
+TOLERANCES = pathlib.Path(__file__).with_name("tolerances.tsv")
+# Outputs that are tables of detections (box, score, class, masks): compared as sets. Others are known by their names.
+TABLES = {"yolov8n_seg_nms": "output0"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Tolerance:
+    error: float = DEFAULT
+    unmatched: int = 0  # detections that may be in one set only
+    reason: str = ""
+
+
+@functools.cache
+def tolerances():
+    rows = {}
+    for line in TOLERANCES.read_text().splitlines() if TOLERANCES.exists() else ():
+        if line and not line.startswith("#"):
+            name, error, unmatched, reason = line.split("\t")
+            rows[name] = Tolerance(float(error), int(unmatched), reason)
+    return rows
+
+
+def tolerance(name):
+    return tolerances().get(name, Tolerance())
+
+
+def round_up(value):
+    """To two digits, upwards."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / unit) * unit:.1e}")
+
+
+def write_tolerances(measured, seeds):
+    """Renews the rows of the measured models."""
+    lines = [line for line in TOLERANCES.read_text().splitlines() if line.split("\t")[0] not in measured]
+    for name, row in measured.items():
+        if row["error"] > DEFAULT / 10 or row["unmatched"]:
+            error = max(DEFAULT, round_up(row["error"]))
+            lines.append(f"{name}\t{error:.1e}\t{row['unmatched']}\tONNX Runtime with and without optimizations "
+                         f"differs by {row['error']:.2e} ({row['where']}; {seeds} seeds)")
+    comments = [line for line in lines if line.startswith("#")]
+    TOLERANCES.write_text("\n".join(comments + sorted(line for line in lines if not line.startswith("#"))) + "\n")
+
+
+def open_session(engine, path, level, threads=2):
+    options = engine.SessionOptions()
+    options.graph_optimization_level = getattr(engine.GraphOptimizationLevel, level)
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    return engine.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def run(session, feed):
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, feed), strict=True))
+
+
+def compare(name, got, want):
+    return compare_values.compare_outputs(got, want, TABLES.get(name))
