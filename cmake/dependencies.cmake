@@ -1,4 +1,4 @@
-# Third-party libraries of the core: header-only but for RE2, found where Debian, vcpkg or Conan put them.
+# Third-party libraries of the core: header-only but for RE2, found where tools/setup.py, vcpkg or Conan put them.
 #
 # sdx_header_library(<name> <header>): an interface target sdx::<name> with the folder that holds <header>.
 function(sdx_header_library name header)
@@ -14,10 +14,24 @@ sdx_header_library(protozero protozero/pbf_reader.hpp)
 sdx_header_library(cli11 CLI/CLI.hpp)
 sdx_header_library(json nlohmann/json.hpp)
 
-# Regular expressions (RegexFullMatch): the one dependency that is linked.
+# Regular expressions: the one dependency that is linked. From its sources it becomes part of our library, for Debian's
+# libre2.a cannot: it is not position independent and has a thread variable that only a program may have. Debian's sources
+# lack the generated tables (Unicode, Perl classes); these three objects of libre2.a are data alone, which any library can
+# take, and the linker takes nothing else of it.
+set(SDX_RE2_SOURCE "${PROJECT_SOURCE_DIR}/third_party/re2" CACHE PATH "RE2's sources, of the version of libre2.a")
 find_path(SDX_re2_INCLUDE re2/re2.h REQUIRED)
-find_library(SDX_re2_LIBRARY re2 REQUIRED)
-add_library(sdx_re2 INTERFACE)
-target_include_directories(sdx_re2 SYSTEM INTERFACE ${SDX_re2_INCLUDE})
-target_link_libraries(sdx_re2 INTERFACE ${SDX_re2_LIBRARY})
+find_library(SDX_re2_ARCHIVE libre2.a)
+if(SDX_re2_ARCHIVE AND EXISTS ${SDX_RE2_SOURCE}/re2/re2.cc)
+  file(GLOB SDX_RE2_FILES ${SDX_RE2_SOURCE}/re2/*.cc ${SDX_RE2_SOURCE}/util/rune.cc ${SDX_RE2_SOURCE}/util/strutil.cc)
+  add_library(sdx_re2 STATIC ${SDX_RE2_FILES})
+  target_include_directories(sdx_re2 SYSTEM PUBLIC ${SDX_RE2_SOURCE})
+  target_compile_options(sdx_re2 PRIVATE -w)
+  target_link_libraries(sdx_re2 PUBLIC Threads::Threads INTERFACE ${SDX_re2_ARCHIVE})
+else()
+  find_library(SDX_re2_LIBRARY re2 REQUIRED)
+  message(NOTICE "RE2 is linked as it is installed (${SDX_re2_LIBRARY}); where it is a shared library, ours will need it")
+  add_library(sdx_re2 INTERFACE)
+  target_include_directories(sdx_re2 SYSTEM INTERFACE ${SDX_re2_INCLUDE})
+  target_link_libraries(sdx_re2 INTERFACE ${SDX_re2_LIBRARY})
+endif()
 add_library(sdx::re2 ALIAS sdx_re2)

@@ -2,8 +2,9 @@
 """Installs what is missing to build and test Sardonyx, and says what before it does.
 
 System packages come from apt-get (with sudo unless root), Python packages from pip into two local virtual environments:
-`.venv` (build and demo) and `.venv-test` (tests). Nothing is installed, and no root is needed, when all is there.
-To add a system package: one row in SYSTEM. To add a Python package: one pinned line in tools/python/*.txt.
+`.venv` (build and demo) and `.venv-test` (tests), sources that have to be part of our library from apt-get into
+third_party/. Nothing is installed, and no root is needed, when all is there. To add a system package: one row in
+SYSTEM. To add sources: one row in SOURCES. To add a Python package: one pinned line in tools/python/*.txt.
 
 usage: tools/setup.py [--no-tests] [--dry-run]
 """
@@ -11,10 +12,13 @@ import argparse
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+
+import source_package
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PYTHON_MIN = (3, 11)
@@ -62,12 +66,32 @@ SYSTEM = [
 ]
 
 
+# Source package, its version and the SHA-256 of its archive, the files of it that are wanted, what it is for.
+SOURCES = [
+    ("re2", "20220601+dfsg-1", "3bc61251da3b0b97be40a8a127818c517c62516e4eda11fc901d29496663df54",
+     re.compile(r"(LICENSE|(re2|util)/[a-z0-9_-]+\.(cc|h))$").match, "regular expressions as a part of our library"),
+]
+
+
 def say(text):
     print(f"setup: {text}", flush=True)
 
 
 def run(*args, **kwargs):
     subprocess.run([str(a) for a in args], check=True, **kwargs)
+
+
+def fetch_sources(dry_run):
+    for name, version, sha256, wanted, why in SOURCES:
+        target = ROOT / "third_party" / name
+        if (target / "LICENSE").exists():
+            continue
+        say(f"the sources of {name} {version} ({why}) will be fetched by apt-get into third_party/{name}")
+        try:
+            if not dry_run:
+                source_package.fetch(name, version, sha256, wanted, target)
+        except source_package.Unavailable as reason:
+            say(f"they are not to be had here ({reason}); the library will need {name} as it is installed")
 
 
 def install_system(dry_run):
@@ -129,9 +153,12 @@ def main():
         sys.exit(f"setup: expected Python {wanted} or newer, found {found} ({sys.executable})")
     try:
         install_system(options.dry_run)
+        fetch_sources(options.dry_run)
         for name in REQUIREMENTS:
             if not (options.no_tests and name == ".venv-test"):
                 install_python(name, options.dry_run)
+    except ValueError as error:
+        sys.exit(f"setup: {error}")
     except subprocess.CalledProcessError as error:
         sys.exit(f"setup: this command failed with exit code {error.returncode}: {' '.join(map(str, error.cmd))}")
 

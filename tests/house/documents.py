@@ -66,10 +66,10 @@ class Overlay:
         """Compiles the changed sources and those in `also`, links them in front of the libraries; the test binary."""
         sources = [path for path in (*self.changed, *also) if path.endswith(".cpp")]
         objects = [self.compile(path) for path in sources]
-        libraries = [BUILD / "lib" / f"lib{name}.a" for name in ("sdx_testing", "sdx_capi", "sdx_core")]
+        libraries = [BUILD / "lib" / f"lib{name}.a" for name in ("sdx_testing", "sdx_capi", "sdx_core", "sdx_re2")]
         program = self.folder / "document_tests"
-        run(["c++", *objects, *(path for path in libraries if path.exists()), "-lgtest", "-lgtest_main", "-lpthread",
-             "-lre2", "-ldl", "-o", program])
+        run(["c++", *objects, *(path for path in libraries if path.exists()), "-lgtest",
+             "-lgtest_main", "-lpthread", "-l:libre2.a", "-ldl", "-o", program])
         return program
 
     def compile(self, path):
