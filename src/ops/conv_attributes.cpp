@@ -92,6 +92,8 @@ kernels::Activation MakeActivation(const AttributeReader& c, const std::string& 
                                   {"Gelu", Kind::kGelu},
                                   {"HardSwish", Kind::kHardSwish},
                                   {"Silu", Kind::kSilu},
+                                  {"GeluTanh", Kind::kGeluTanh},
+                                  {"QuickGelu", Kind::kQuickGelu},
                                   {"HardSigmoid", Kind::kHardSigmoid}};
   for (const Row& row : kRows) {
     if (name == row.name) return {row.kind, alpha, beta};

@@ -19,10 +19,13 @@ enum class ActivationKind : std::uint8_t {
   kHardSigmoid,  // max(0, min(1, alpha * x + beta))
   kHardSwish,    // x * max(0, min(1, x / 6 + 1/2))
   kSilu,         // x * sigmoid(x)
+  kGeluTanh,     // x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
+  kQuickGelu,    // x * sigmoid(alpha * x)
 };
 
-// NaN stays NaN in every kind. Errors, tested in gemm_f32_test.cpp: sigmoid, silu and tanh 4e-7, gelu 8e-7 relative to
-// max(|y|, 2^-10); hard sigmoid and hard swish 3e-7 * max(|x|, 1) (their terms cancel); the others one rounding.
+// NaN stays NaN in every kind. Errors, tested in gemm_f32_test.cpp: sigmoid, silu, quick gelu and tanh 4e-7, both
+// gelus 8e-7 (tanh form 1.2e-6) relative to max(|y|, 2^-10); hard sigmoid and hard swish 3e-7 * max(|x|, 1) (their
+// terms cancel); the others one rounding.
 struct Activation {
   ActivationKind kind = ActivationKind::kNone;
   float alpha = 0;

@@ -116,6 +116,54 @@ TEST(GemmF32, LongRowsAndColumnsOfVectors) {
   }
 }
 
+TEST(GemmF32, ShortSums) {
+  ThreeInTurn threads;
+  for (const TileF32Set* set : Sets())
+    for (const int64_t k : {1, 2, 3, 4, 5, 6, 7, 8, 9})
+      for (const int64_t m : {7, 8, 9, 45})
+        for (const int64_t n : {9, 16, 17, 70})
+          for (const int flags : {0, 1, 2, 3, 4, 7})
+            Check({m, n, k, (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0, flags != 4}, *set, threads);
+}
+
+TEST(GemmF32, FewColumnsBeyondWholePanels) {
+  ThreeInTurn threads;
+  for (const TileF32Set* set : Sets())
+    for (const int64_t rest : {1, 2, 3, 4})
+      for (const int64_t panels : {0, 2})
+        for (const int64_t m : {1, 2, 6, 70})
+          for (const int64_t k : {64, 81, 2500})
+            for (const int flags : {0, 1, 2, 3, 4, 5, 6})
+              if (k < 2000 || flags == 0 || flags == 4)
+                Check({m, panels * set->columns + rest, k, (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0}, *set,
+                      threads);
+}
+
+TEST(GemmF32, OneRowAgainstManyPanels) {
+  ThreeInTurn threads;
+  for (const TileF32Set* set : Sets())
+    for (const int64_t panels : {1, 2, 3, 4, 5, 9})
+      for (const bool trans_a : {false, true}) {
+        Check({1, panels * set->columns, 70, trans_a, false, true}, *set, threads);
+        Check({1, panels * set->columns - 5, 1500, trans_a, true, true}, *set, threads);
+      }
+}
+
+TEST(Transpose, EveryEdgeOfEveryIsa) {
+  for (const TileF32Set* set : Sets())
+    for (const int64_t rows : {1, 3, 4, 8, 15, 16, 17, 33})
+      for (const int64_t columns : {1, 4, 7, 8, 16, 31, 32, 40}) {
+        const int64_t from_stride = columns + 3, to_stride = rows + 2;
+        const auto from = Random(static_cast<std::size_t>(rows * from_stride), 1);
+        std::vector<float> to(static_cast<std::size_t>(columns * to_stride), kCanary);
+        set->transpose(rows, columns, from.data(), from_stride, to.data(), to_stride);
+        for (int64_t c = 0; c < columns; ++c)
+          for (int64_t r = 0; r < to_stride; ++r)
+            ASSERT_EQ(to[c * to_stride + r], r < rows ? from[r * from_stride + c] : kCanary)
+                << Name(set->isa) << " " << rows << "x" << columns << " at " << r << ", " << c;
+      }
+}
+
 TEST(GemmF32, EmptyDimensions) {
   Serial serial;
   for (const TileF32Set* set : Sets())
@@ -224,7 +272,8 @@ TEST(Activation, ErrorsStayInTheirBounds) {
   } kinds[] = {
       {ActivationKind::kRelu, 0},           {ActivationKind::kClip, 0},         {ActivationKind::kLeakyRelu, 1e-7},
       {ActivationKind::kSigmoid, 4e-7},     {ActivationKind::kTanh, 4e-7},      {ActivationKind::kGelu, 8e-7},
-      {ActivationKind::kHardSigmoid, 3e-7}, {ActivationKind::kHardSwish, 3e-7}, {ActivationKind::kSilu, 4e-7}};
+      {ActivationKind::kHardSigmoid, 3e-7}, {ActivationKind::kHardSwish, 3e-7}, {ActivationKind::kSilu, 4e-7},
+      {ActivationKind::kGeluTanh, 1.2e-6},  {ActivationKind::kQuickGelu, 4e-7}};
   std::vector<float> x;
   for (int i = -40000; i <= 40000; ++i) x.push_back(static_cast<float>(i) * 5e-4f);
   for (const float v : {-1e30f, -200.0f, -90.0f, -88.0f, 88.0f, 90.0f, 200.0f, 1e30f}) x.push_back(v);
@@ -247,7 +296,7 @@ TEST(Activation, ErrorsStayInTheirBounds) {
 
 TEST(Activation, NanStaysNanAndInfinityDoesNotBecomeNan) {
   for (const TileF32Set* set : Sets())
-    for (int kind = 0; kind <= static_cast<int>(ActivationKind::kSilu); ++kind) {
+    for (int kind = 0; kind <= static_cast<int>(ActivationKind::kQuickGelu); ++kind) {
       const Activation activation{static_cast<ActivationKind>(kind), 0.2f, 0.5f};
       float y[2] = {std::nanf(""), std::numeric_limits<float>::infinity()};
       set->activate(y, 1, 2, 2, activation);

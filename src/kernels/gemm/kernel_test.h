@@ -76,6 +76,10 @@ inline double Activated(double x, const Activation& a) {
       return x * hard(x / 6 + 0.5);
     case ActivationKind::kSilu:
       return x / (1 + std::exp(-x));
+    case ActivationKind::kGeluTanh:
+      return x / (1 + std::exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)));
+    case ActivationKind::kQuickGelu:
+      return x / (1 + std::exp(-double{a.alpha} * x));
   }
   return x;
 }

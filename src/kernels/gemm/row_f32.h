@@ -16,6 +16,11 @@ namespace sardonyx::kernels {
   void Dots(std::int64_t k, std::int64_t n, const float* a, const float* b, std::ptrdiff_t ldb, float* sums);         \
   void Transpose(std::int64_t rows, std::int64_t columns, const float* src, std::ptrdiff_t src_stride, float* dst,    \
                  std::ptrdiff_t dst_stride);                                                                          \
+  void RowPanels(std::int64_t k, std::int64_t panels, const float* a, std::ptrdiff_t a_stride, const float* b,        \
+                 float* sums);                                                                                        \
+  void ColumnsOf(std::int64_t k, std::int64_t rows, std::int64_t columns, const float* a, std::ptrdiff_t lda,         \
+                 const float* b, std::ptrdiff_t ldb, float* sums);                                                    \
+  void Thin(const ThinArgs& args);                                                                                    \
   void DepthwisePlane(const PlaneArgs& args);                                                                         \
   void SplitPairs(const float* src, std::int64_t pairs, float* even, float* odd);                                     \
   void DepthwisePixels(const DepthwiseArgs& args);                                                                    \

@@ -23,12 +23,12 @@ void MapRows(float* c, int64_t rows, int64_t columns, ptrdiff_t stride, F f) {
 Vec HardSigmoid(Vec x, Vec alpha, Vec beta) { return Max(Broadcast(0.0f), Min(Broadcast(1.0f), alpha * x + beta)); }
 
 void PackTransposed(int64_t k, int64_t columns, const float* b, ptrdiff_t ldb, float* panel) {
-  const int64_t whole_k = k & ~int64_t{3}, whole_columns = columns & ~int64_t{3};
-  for (int64_t i = 0; i < whole_k; i += 4) {
+  const int64_t whole_k = k - k % kLanes, whole_columns = columns - columns % kLanes;
+  for (int64_t i = 0; i < whole_k; i += kLanes) {
     float* out = panel + i * kPanel;
-    for (int64_t j = 0; j < whole_columns; j += 4) Transpose4x4(b + j * ldb + i, ldb, out + j, kPanel);
+    for (int64_t j = 0; j < whole_columns; j += kLanes) TransposeBlock(b + j * ldb + i, ldb, out + j, kPanel);
     for (int64_t j = whole_columns; j < kPanel; ++j)
-      for (int64_t s = 0; s < 4; ++s) out[s * kPanel + j] = j < columns ? b[j * ldb + i + s] : 0;
+      for (int64_t s = 0; s < kLanes; ++s) out[s * kPanel + j] = j < columns ? b[j * ldb + i + s] : 0;
   }
   for (int64_t i = whole_k; i < k; ++i)
     for (int64_t j = 0; j < kPanel; ++j) panel[i * kPanel + j] = j < columns ? b[j * ldb + i] : 0;
@@ -66,7 +66,18 @@ template <int R>
 void AddRows(int64_t n, const float* a, ptrdiff_t a_stride, const float* b, ptrdiff_t ldb, float* sums) {
   Vec x[R];
   for (ptrdiff_t r = 0; r < R; ++r) x[r] = Broadcast(a[r * a_stride]);
-  for (int64_t j = 0; j < n; j += kLanes) {
+  int64_t j = 0;
+  for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
+    Vec y0 = Load(sums + j), y1 = Load(sums + j + kLanes);
+#pragma GCC unroll 8
+    for (ptrdiff_t r = 0; r < R; ++r) {
+      y0 += x[r] * Load(b + r * ldb + j);
+      y1 += x[r] * Load(b + r * ldb + j + kLanes);
+    }
+    Store(sums + j, y0);
+    Store(sums + j + kLanes, y1);
+  }
+  for (; j < n; j += kLanes) {
     const Lanes lanes = FirstLanes(n - j);
     Vec y = Load(sums + j, lanes);
 #pragma GCC unroll 8
@@ -110,6 +121,10 @@ void Activate(float* c, int64_t rows, int64_t columns, ptrdiff_t stride, const A
       return map([](Vec x) -> Vec { return x * HardSigmoid(x, Broadcast(1.0f / 6), Broadcast(0.5f)); });
     case ActivationKind::kSilu:
       return map([](Vec x) -> Vec { return x * Sigmoid(x); });
+    case ActivationKind::kGeluTanh:
+      return map([](Vec x) { return GeluTanh(x); });
+    case ActivationKind::kQuickGelu:
+      return map([=](Vec x) -> Vec { return x * Sigmoid(alpha * x); });
   }
 }
 
@@ -147,12 +162,12 @@ void Dots(int64_t k, int64_t n, const float* a, const float* b, ptrdiff_t ldb, f
 // Sixteen columns at a time: whole cache lines of src are read, and sixteen lines of dst stay open.
 void Transpose(int64_t rows, int64_t columns, const float* src, ptrdiff_t src_stride, float* dst,
                ptrdiff_t dst_stride) {
-  const int64_t whole_rows = rows & ~int64_t{3}, whole_columns = columns & ~int64_t{3};
+  const int64_t whole_rows = rows - rows % kLanes, whole_columns = columns - columns % kLanes;
   for (int64_t first = 0; first < whole_columns; first += 16) {
     const int64_t end = first + 16 < whole_columns ? first + 16 : whole_columns;
-    for (int64_t r = 0; r < whole_rows; r += 4)
-      for (int64_t c = first; c < end; c += 4)
-        Transpose4x4(src + r * src_stride + c, src_stride, dst + c * dst_stride + r, dst_stride);
+    for (int64_t r = 0; r < whole_rows; r += kLanes)
+      for (int64_t c = first; c < end; c += kLanes)
+        TransposeBlock(src + r * src_stride + c, src_stride, dst + c * dst_stride + r, dst_stride);
   }
   for (int64_t r = 0; r < whole_rows; ++r)
     for (int64_t c = whole_columns; c < columns; ++c) dst[c * dst_stride + r] = src[r * src_stride + c];

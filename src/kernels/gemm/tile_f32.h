@@ -90,9 +90,26 @@ struct DepthwiseArgs {
   bool accumulate;
 };
 
+// c[r * ldc + j] = sum over i < k of a[r * row_stride + i * k_stride] * B[i, j] for r < rows, j < columns; b: packed
+// panels [columns / nr, rounded up][k][nr].
+struct ThinArgs {
+  std::int64_t k;  // 1..TileF32Set::thin_k
+  std::int64_t rows;
+  std::int64_t columns;
+  const float* a;
+  std::ptrdiff_t row_stride;
+  std::ptrdiff_t k_stride;
+  const float* b;
+  float* c;
+  std::ptrdiff_t ldc;
+};
+
 using TileF32Fn = void(const TileF32Args&);
 
 struct TileF32Set {
+  static constexpr std::int64_t kMaxColumns = 3;  // of columns_of
+  static constexpr std::int64_t kRowPanels = 4;   // of row_panels
+
   Isa isa;
   std::int64_t rows;         // the tallest tile
   std::int64_t columns;      // nr, the width of a packed panel
@@ -112,6 +129,14 @@ struct TileF32Set {
                std::ptrdiff_t ldb, float* sums);
   // sums[j] = sum over i of a[i] * b[j * ldb + i], j < n: dot products
   void (*dots)(std::int64_t k, std::int64_t n, const float* a, const float* b, std::ptrdiff_t ldb, float* sums);
+  // sums[p * nr + j] = sum over i of a[i * a_stride] * b[p][i][j] for p < panels <= kRowPanels; b: packed panels
+  void (*row_panels)(std::int64_t k, std::int64_t panels, const float* a, std::ptrdiff_t a_stride, const float* b,
+                     float* sums);
+  // sums[r * columns + j] = sum over i of a[r * lda + i] * b[j * ldb + i], r < rows, j < columns <= kMaxColumns
+  void (*columns_of)(std::int64_t k, std::int64_t rows, std::int64_t columns, const float* a, std::ptrdiff_t lda,
+                     const float* b, std::ptrdiff_t ldb, float* sums);
+  void (*thin)(const ThinArgs& args);
+  std::int64_t thin_k;  // the longest sum that `thin` takes
   // dst[c * dst_stride + r] = src[r * src_stride + c], r < rows, c < columns
   void (*transpose)(std::int64_t rows, std::int64_t columns, const float* src, std::ptrdiff_t src_stride, float* dst,
                     std::ptrdiff_t dst_stride);

@@ -15,9 +15,26 @@ namespace {
 constexpr int kRows = kLanes == 16 ? 14 : kLanes == 8 ? 6 : 4;
 constexpr int kVectors = 2;
 
+// True if the sums are the result, in whole vectors.
+template <int V>
+bool IsPlain(const TileF32Args& t) {
+  constexpr float kInfinity = __builtin_inff();
+  return t.columns == V * kLanes && t.alpha == 1 && t.bias == 0 && t.bias_n == nullptr && t.bias_m == nullptr &&
+         t.residual0 == nullptr && t.low == -kInfinity && t.high == kInfinity;
+}
+
 template <int R, int V>
 void Store(const TileF32Args& t, Vec (&acc)[R][V]) {
   constexpr ptrdiff_t kRun = (R + 1) / 2;
+  if (IsPlain<V>(t)) {
+#pragma GCC unroll 16
+    for (ptrdiff_t r = 0; r < R; ++r) {
+      float* row = r < kRun ? t.c0 + r * t.c_row_stride : t.c1 + (r - kRun) * t.c_row_stride;
+#pragma GCC unroll 4
+      for (ptrdiff_t v = 0; v < V; ++v) SDX_ISA::Store(row + v * kLanes, acc[r][v]);
+    }
+    return;
+  }
   Lanes lanes[V];
   for (ptrdiff_t v = 0; v < V; ++v) lanes[v] = FirstLanes(t.columns - v * kLanes);
   if (t.alpha != 1) {
@@ -126,6 +143,10 @@ constexpr TileF32Set kSet = {
     .finish_row = FinishRow,
     .gemv = Gemv,
     .dots = Dots,
+    .row_panels = RowPanels,
+    .columns_of = ColumnsOf,
+    .thin = Thin,
+    .thin_k = 8,
     .transpose = Transpose,
     .depthwise_plane = DepthwisePlane,
     .split_pairs = SplitPairs,

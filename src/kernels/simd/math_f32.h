@@ -70,4 +70,7 @@ inline Vec Gelu(Vec x) {
   return x * (x < Broadcast(0.0f) ? tail : one - tail);
 }
 
+// The GELU of the tanh form: (1 + tanh z) / 2 is sigmoid(2 z).
+inline Vec GeluTanh(Vec x) { return x * Sigmoid(x * (Broadcast(1.5957691216f) + Broadcast(0.0713548163f) * x * x)); }
+
 }  // namespace sardonyx::kernels::SDX_ISA

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -142,6 +143,33 @@ inline Quad SumLanes(Vec a, Vec b, Vec c, Vec d) {
 
 // Tells the cache to fetch the line of p into level 2.
 inline void Prefetch(const char* p) { __builtin_prefetch(p, 0, 2); }
+
+// Swaps the off-diagonal blocks of size D in every pair of rows that lie D apart: one step of a transposition.
+template <ptrdiff_t D, ptrdiff_t... I>
+inline void SwapBlocks(Vec& low, Vec& high, std::integer_sequence<ptrdiff_t, I...>) {
+  const Vec a = low, b = high;
+  low = __builtin_shufflevector(a, b, ((I & D) == 0 ? I : kLanes + I - D)...);
+  high = __builtin_shufflevector(a, b, ((I & D) == 0 ? I + D : kLanes + I)...);
+}
+template <ptrdiff_t D>
+inline void SwapBlocks(Vec (&r)[kLanes]) {
+  if constexpr (D < kLanes) {
+#pragma GCC unroll 16
+    for (ptrdiff_t i = 0; i < kLanes; ++i)
+      if ((i & D) == 0) SwapBlocks<D>(r[i], r[i + D], std::make_integer_sequence<ptrdiff_t, kLanes>());
+    SwapBlocks<2 * D>(r);
+  }
+}
+
+// dst[c * dst_stride + r] = src[r * src_stride + c] for r and c < kLanes.
+inline void TransposeBlock(const float* src, ptrdiff_t src_stride, float* dst, ptrdiff_t dst_stride) {
+  Vec r[kLanes];
+#pragma GCC unroll 16
+  for (ptrdiff_t i = 0; i < kLanes; ++i) r[i] = Load(src + i * src_stride);
+  SwapBlocks<1>(r);
+#pragma GCC unroll 16
+  for (ptrdiff_t i = 0; i < kLanes; ++i) Store(dst + i * dst_stride, r[i]);
+}
 
 // dst[c * dst_stride + r] = src[r * src_stride + c] for r and c in 0..3.
 inline void Transpose4x4(const float* src, ptrdiff_t src_stride, float* dst, ptrdiff_t dst_stride) {

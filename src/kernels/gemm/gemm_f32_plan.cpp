@@ -1,0 +1,98 @@
+// kernels/gemm/gemm_f32_plan.cpp - what is decided from the shape of an f32 product: path, cache blocks, scratch.
+#include "kernels/gemm/gemm_f32_plan.h"
+
+#include <algorithm>
+
+namespace sardonyx::kernels::gemm_f32 {
+namespace {
+
+constexpr int64_t kMaxBlockK = 1024;                 // longer sums are cut into equal blocks of at most this
+constexpr int64_t kChunkBytes = int64_t{640} << 10;  // of A, per chunk of rows
+constexpr int64_t kSerialWork = int64_t{1} << 19;    // below this many multiplications threads cost more than they give
+constexpr int64_t kAliasFloats = 1024;  // rows of A this far apart (4 KB) fall into one set of the first cache level
+constexpr int64_t kAliasRows = 8;       // copying such an A pays from this size of the product on
+constexpr int64_t kAliasColumns = 128;
+constexpr int64_t kDotLength = 64;  // shorter sums of several rows are faster on tiles
+constexpr int64_t kThinRows = 8;    // with fewer rows packing B for the thin path costs more than it gives
+
+Path ChoosePath(const GemmF32Args& g, const TileF32Set& tiles) {
+  if (g.m == 0 || g.n == 0 || g.batch == 0) return Path::kNothing;
+  const bool packed = g.packed_b != nullptr;
+  const bool one_b = packed || (g.b_batch_stride == 0 && g.b_batch_offsets == nullptr) || g.batch == 1;
+  if (g.k > 0 && g.k <= tiles.thin_k && g.m >= kThinRows && g.n > tiles.columns / 2 && one_b) return Path::kThin;
+  if (packed) return g.m == 1 ? Path::kPackedRow : Path::kTiles;
+  const bool contiguous_b = g.trans_b || g.ldb == 1;
+  const bool unit_c = g.ldc == 1 && (g.epilogue.residual == nullptr || g.epilogue.residual_stride <= 1);
+  if (g.n == 1 && contiguous_b && unit_c && !g.trans_a) return Path::kColumn;
+  if (g.m == 1 && !g.trans_b) return Path::kGemv;
+  const bool contiguous_a = !g.trans_a || (g.m == 1 && g.lda == 1);
+  const bool few_rows = g.m == 1 || (g.m <= kDotRows && g.k >= kDotLength);
+  return few_rows && g.trans_b && contiguous_a ? Path::kDots : Path::kTiles;
+}
+
+}  // namespace
+
+int64_t FewColumns(int64_t k, int64_t n, const TileF32Set& tiles) {
+  const int64_t rest = n % tiles.columns;
+  return k >= kDotLength && rest <= TileF32Set::kMaxColumns ? rest : 0;
+}
+
+GemmF32Args Collapse(const GemmF32Args& args) {
+  GemmF32Args g = args;
+  const Epilogue& e = g.epilogue;
+  const bool one_b = g.b_batch_stride == 0 && g.b_batch_offsets == nullptr;
+  const bool rows_follow =
+      !g.trans_a && g.a_batch_offsets == nullptr && g.a_batch_stride == g.m * g.lda && g.c_batch_stride == g.m * g.ldc;
+  const bool residual_follows = e.residual == nullptr || (g.residual_batch_stride == g.m * e.residual_stride) ||
+                                (g.residual_batch_stride == 0 && e.residual_stride == 0);
+  if (g.batch > 1 && one_b && rows_follow && residual_follows && e.bias_m == nullptr) {
+    g.m *= g.batch;
+    g.batch = 1;
+  }
+  return g;
+}
+
+Plan MakePlan(const GemmF32Args& g, int64_t threads) {
+  const TileF32Set& tiles = Tiles(g.tiles);
+  Plan plan;
+  plan.path = ChoosePath(g, tiles);
+  plan.blocks_k = std::max<int64_t>(1, CeilDiv(g.k, kMaxBlockK));
+  plan.block_k = CeilDiv(g.k, plan.blocks_k);
+  plan.panels = CeilDiv(g.n, tiles.columns);
+  const int64_t most_rows = std::max<int64_t>(tiles.rows, kChunkBytes / 4 / std::max<int64_t>(1, plan.block_k));
+  plan.chunks = std::max<int64_t>(1, CeilDiv(g.m, most_rows));
+  if (g.packed_b == nullptr) {
+    const bool whole = plan.path == Path::kThin || (plan.chunks > 1 && g.batch == 1);
+    plan.mode = whole ? BMode::kWhole : BMode::kPanel;
+  }
+  const int64_t units = g.batch * plan.panels * plan.chunks;
+  if (threads > 1 && units < 4 * threads) {
+    const int64_t most_chunks = CeilDiv(g.m, 2 * tiles.rows);
+    plan.chunks = std::clamp<int64_t>(CeilDiv(4 * threads, g.batch * plan.panels), plan.chunks,
+                                      std::max(plan.chunks, most_chunks));
+  }
+  if (plan.mode == BMode::kPanel)
+    plan.slot_floats = std::max(plan.block_k * tiles.columns, (FewColumns(g.k, g.n, tiles) * g.k + 15) / 16 * 16);
+  plan.pad_a = plan.path == Path::kTiles && !g.trans_a && g.batch == 1 && g.lda % kAliasFloats == 0 && g.k > 0 &&
+               g.m >= kAliasRows && g.n >= kAliasColumns;
+  return plan;
+}
+
+bool PaysThreads(const GemmF32Args& g) {
+  return g.batch * std::max<int64_t>(g.m, 4) * g.n * std::max<int64_t>(g.k, 1) >= kSerialWork;
+}
+
+std::size_t PaddedABytes(const GemmF32Args& g, const Plan& plan) {
+  return plan.pad_a ? static_cast<std::size_t>(g.m * (g.k + kAliasPadding) + 15) / 16 * 64 : 0;
+}
+
+std::size_t ScratchBytes(const GemmF32Args& g, const Plan& plan, int threads) {
+  if (plan.path != Path::kTiles && plan.path != Path::kThin) return 0;
+  const std::size_t a = PaddedABytes(g, plan);
+  if (plan.mode == BMode::kPacked) return a;
+  if (plan.mode == BMode::kWhole) return a + GemmF32PackedCount(g.k, g.n, g.tiles) * sizeof(float);
+  return a +
+         static_cast<std::size_t>(plan.slot_floats) * sizeof(float) * static_cast<std::size_t>(std::max(1, threads));
+}
+
+}  // namespace sardonyx::kernels::gemm_f32

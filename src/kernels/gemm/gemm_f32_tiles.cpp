@@ -1,0 +1,207 @@
+// kernels/gemm/gemm_f32_tiles.cpp - the loops around the f32 tile: cache blocks, panels, threads.
+//
+// C is cut into units: (element of the batch) x (chunk of rows whose A stays in the second cache level) x (panel of nr
+// columns). A thread takes consecutive units, so each panel of B is read by one core; K is cut by the shape alone.
+#include <algorithm>
+
+#include "kernels/gemm/gemm_f32_plan.h"
+
+namespace sardonyx::kernels::gemm_f32 {
+namespace {
+
+// One product (or batch) on tiles.
+class TileLoop {
+ public:
+  TileLoop(const GemmF32Args& g, const Plan& plan, const float* packed)
+      : g_(g),
+        plan_(plan),
+        tiles_(Tiles(g.tiles)),
+        packed_(packed),
+        panel_floats_(g.k * tiles_.columns),
+        few_columns_(FewColumns(g.k, g.n, tiles_)) {}
+
+  int64_t UnitCount() const { return g_.batch * plan_.chunks * plan_.panels; }
+
+  // slot: scratch for one packed panel, only used in kPanel.
+  void Run(int64_t begin, int64_t end, float* slot) const {
+    for (int64_t block = 0; block < plan_.blocks_k; ++block)
+      for (int64_t unit = begin; unit < end; ++unit) RunUnit(unit, end, block, slot);
+  }
+
+ private:
+  struct Unit {
+    int64_t item, chunk, panel;
+  };
+  Unit Decode(int64_t unit) const {
+    const int64_t panel = unit % plan_.panels, rest = unit / plan_.panels;
+    return {rest / plan_.chunks, rest % plan_.chunks, panel};
+  }
+  int64_t BlockStart(int64_t block) const { return g_.k * block / plan_.blocks_k; }
+
+  // Where the panel's rows of this K block are in packed B.
+  const float* PackedPanel(int64_t item, int64_t panel, int64_t block) const {
+    const int64_t copy = plan_.mode == BMode::kPacked ? BOffset(g_, item) : 0;
+    return packed_ + copy + panel * panel_floats_ + BlockStart(block) * tiles_.columns;
+  }
+
+  void SetB(const Unit& u, int64_t block, float* slot, TileF32Args* t) const {
+    t->b_stride = tiles_.columns;
+    if (plan_.mode != BMode::kPanel) {
+      t->b = PackedPanel(u.item, u.panel, block);
+      return;
+    }
+    const int64_t k0 = BlockStart(block), j0 = u.panel * tiles_.columns;
+    const float* b = g_.b + BOffset(g_, u.item) + (g_.trans_b ? j0 * g_.ldb + k0 : k0 * g_.ldb + j0);
+    if (!g_.trans_b && g_.m <= tiles_.rows && t->columns == tiles_.columns) {
+      t->b = b;
+      t->b_stride = g_.ldb;
+      return;
+    }
+    tiles_.pack_panel(t->k, t->columns, b, g_.ldb, g_.trans_b, slot);
+    t->b = slot;
+  }
+
+  // The first block of K adds the epilogue's terms, later ones add to C, the last one clamps and activates.
+  void SetEpilogue(const Unit& u, int64_t block, int64_t row, TileF32Args* t) const {
+    const Epilogue& e = g_.epilogue;
+    const int64_t column = u.panel * tiles_.columns;
+    t->c0 = g_.c + u.item * g_.c_batch_stride + row * g_.ldc + column;
+    if (block > 0) {
+      t->residual0 = t->c0;
+    } else {
+      t->bias_m = e.bias_m != nullptr ? e.bias_m + row : nullptr;
+      if (e.residual != nullptr)
+        t->residual0 = e.residual + u.item * g_.residual_batch_stride + row * e.residual_stride + column;
+    }
+  }
+
+  void RunUnit(int64_t unit, int64_t end, int64_t block, float* slot) const {
+    const Unit u = Decode(unit);
+    if (few_columns_ > 0 && u.panel + 1 == plan_.panels) return block == 0 ? RunFewColumns(u, slot) : void();
+    const Epilogue& e = g_.epilogue;
+    TileF32Args t;
+    t.k = BlockStart(block + 1) - BlockStart(block);
+    t.columns = std::min<int64_t>(tiles_.columns, g_.n - u.panel * tiles_.columns);
+    SetB(u, block, slot, &t);
+    t.a_row_stride = g_.trans_a ? 1 : g_.lda;
+    t.a_k_stride = g_.trans_a ? g_.lda : 1;
+    t.c_row_stride = g_.ldc;
+    t.alpha = e.alpha;
+    t.residual_row_stride = block > 0 ? g_.ldc : e.residual_stride;
+    if (block == 0) {
+      t.beta = e.beta;
+      t.bias_scale = e.bias_scale;
+      t.bias = e.bias;
+      t.bias_n = e.bias_n != nullptr ? e.bias_n + u.panel * tiles_.columns : nullptr;
+    }
+    const bool last = block + 1 == plan_.blocks_k;
+    if (last) SetClamp(e.activation, &t);
+    RunRows(u, block, NextPanel(unit, end, block), last ? e.activation : Activation{}, &t);
+  }
+
+  // The last panel where it has so few columns that each is a dot product with the rows of A.
+  void RunFewColumns(const Unit& u, float* slot) const {
+    const int64_t first = u.panel * tiles_.columns;
+    const float* b = packed_ + (plan_.mode == BMode::kPacked ? BOffset(g_, u.item) : 0) + u.panel * panel_floats_;
+    int64_t ldb = g_.k;
+    if (plan_.mode == BMode::kPanel) {
+      const float* from = g_.b + BOffset(g_, u.item) + first * (g_.trans_b ? g_.ldb : 1);
+      if (!g_.trans_b) tiles_.transpose(g_.k, few_columns_, from, g_.ldb, slot, g_.k);
+      b = g_.trans_b ? from : slot;
+      ldb = g_.trans_b ? g_.ldb : g_.k;
+    }
+    const float* a = g_.a + AOffset(g_, u.item);
+    const int64_t end = g_.m * (u.chunk + 1) / plan_.chunks;
+    constexpr int64_t kRows = 64;
+    for (int64_t row = g_.m * u.chunk / plan_.chunks; row < end; row += kRows) {
+      const int64_t rows = std::min(kRows, end - row);
+      float sums[kRows * TileF32Set::kMaxColumns];
+      if (g_.trans_a) {
+        float column[kRows];
+        for (int64_t j = 0; j < few_columns_; ++j) {
+          tiles_.gemv(g_.k, rows, b + j * ldb, 1, a + row, g_.lda, column);
+          for (int64_t r = 0; r < rows; ++r) sums[r * few_columns_ + j] = column[r];
+        }
+      } else {
+        tiles_.columns_of(g_.k, rows, few_columns_, a + row * g_.lda, g_.lda, b, ldb, sums);
+      }
+      FinishColumns(g_, u.item, row, rows, first, few_columns_, sums);
+    }
+  }
+
+  // The panel that will be read after this one, or null if it is the same or not known.
+  const float* NextPanel(int64_t unit, int64_t end, int64_t block) const {
+    if (plan_.mode == BMode::kPanel || unit + 1 >= end) return nullptr;
+    const Unit next = Decode(unit + 1);
+    return PackedPanel(next.item, next.panel, block);
+  }
+
+  void RunRows(const Unit& u, int64_t block, const float* next, const Activation& activation, TileF32Args* t) const {
+    const int64_t row0 = g_.m * u.chunk / plan_.chunks, rows = g_.m * (u.chunk + 1) / plan_.chunks - row0;
+    const int64_t parts = CeilDiv(rows, tiles_.rows);
+    const float* a = g_.a + AOffset(g_, u.item) + BlockStart(block) * t->a_k_stride;
+    // While the first tiles run, they fetch the next panel into the second cache level, evenly spread.
+    const int64_t fetchers = next == nullptr ? 0 : parts >= 8 ? 8 : parts >= 4 ? 4 : parts >= 2 ? 2 : 0;
+    const int64_t fetch_step = fetchers == 0 ? 0 : tiles_.columns * 4 / fetchers;
+    for (int64_t i = 0; i < parts; ++i) {
+      const int64_t row = row0 + rows * i / parts, count = row0 + rows * (i + 1) / parts - row, run = (count + 1) / 2;
+      t->a0 = a + row * t->a_row_stride;
+      t->a1 = t->a0 + run * t->a_row_stride;
+      SetEpilogue(u, block, row, t);
+      t->c1 = t->c0 + run * t->c_row_stride;
+      t->residual1 = t->residual0 != nullptr ? t->residual0 + run * t->residual_row_stride : nullptr;
+      const bool fetch = i < fetchers;
+      t->prefetch_step = fetch ? fetch_step : 0;
+      t->prefetch =
+          fetch ? reinterpret_cast<const char*>(next) + i * fetch_step * t->k : reinterpret_cast<const char*>(t->b);
+      RunTileF32(tiles_, *t, count, activation);
+    }
+  }
+
+  const GemmF32Args& g_;
+  const Plan& plan_;
+  const TileF32Set& tiles_;
+  const float* packed_;
+  int64_t panel_floats_;
+  int64_t few_columns_;
+};
+
+// Copies A to rows that do not alias, and lets g read the copy.
+void PadA(GemmF32Args* g, float* copy, Parallel& parallel) {
+  const int64_t stride = g->k + kAliasPadding, grain = std::max<int64_t>(1, 16384 / g->k);
+  parallel.For(g->m, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) std::copy_n(g->a + row * g->lda, g->k, copy + row * stride);
+  });
+  g->a = copy;
+  g->lda = stride;
+}
+
+}  // namespace
+
+void RunTiles(GemmF32Args g, const Plan& plan, Parallel& parallel, std::byte* scratch) {
+  if (plan.pad_a) {
+    PadA(&g, reinterpret_cast<float*>(scratch), parallel);
+    scratch += PaddedABytes(g, plan);
+  }
+  const float* packed = g.packed_b;
+  if (plan.mode == BMode::kWhole) {
+    float* copy = reinterpret_cast<float*>(scratch);
+    PackGemmF32B(g.k, g.n, g.b, g.ldb, g.trans_b, copy, parallel, g.tiles);
+    packed = copy;
+  }
+  const TileLoop loop(g, plan, packed);
+  const int64_t units = loop.UnitCount();
+  const int64_t threads = parallel.ThreadCount();
+  float* slots = reinterpret_cast<float*>(scratch);
+  if (threads == 1 || !PaysThreads(g)) return loop.Run(0, units, slots);
+  if (plan.mode != BMode::kPanel) {
+    const int64_t grain = std::max<int64_t>(1, units / (4 * threads));
+    return parallel.For(units, grain, [&](int64_t begin, int64_t end) { loop.Run(begin, end, nullptr); });
+  }
+  parallel.For(threads, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s)
+      loop.Run(units * s / threads, units * (s + 1) / threads, slots + s * plan.slot_floats);
+  });
+}
+
+}  // namespace sardonyx::kernels::gemm_f32

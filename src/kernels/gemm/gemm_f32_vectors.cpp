@@ -1,0 +1,185 @@
+// kernels/gemm/gemm_f32_vectors.cpp - f32 products where one side is a vector, or K is a few: no tiles, one pass over
+// memory.
+#include <algorithm>
+
+#include "kernels/gemm/gemm_f32_plan.h"
+
+namespace sardonyx::kernels::gemm_f32 {
+namespace {
+
+constexpr int64_t kGemvColumns = 4096;             // columns of B that one pass of the matrix-vector path covers
+constexpr int64_t kThinBytes = int64_t{16} << 10;  // of packed B that the thin path keeps in the first cache level
+
+// Splits batch x columns over the threads in blocks of `columns` and calls body(item, first column, count).
+template <typename F>
+void ForColumns(const GemmF32Args& g, int64_t extent, int64_t columns, Parallel& parallel, F body) {
+  const int64_t blocks = CeilDiv(extent, columns), units = g.batch * blocks;
+  const auto run = [&](int64_t begin, int64_t end) {
+    for (int64_t u = begin; u < end; ++u) {
+      const int64_t first = u % blocks * columns;
+      body(u / blocks, first, std::min(columns, extent - first));
+    }
+  };
+  const int64_t threads = parallel.ThreadCount();
+  if (threads == 1 || !PaysThreads(g)) return run(0, units);
+  parallel.For(units, std::max<int64_t>(1, units / (4 * threads)), run);
+}
+
+// M = 1, B row-major: eight rows of B at a time are added into sums that stay in the first cache level.
+void RunGemv(const GemmF32Args& g, Parallel& parallel) {
+  const TileF32Set& tiles = Tiles(g.tiles);
+  const int64_t threads = parallel.ThreadCount(), share = CeilDiv(g.n, threads == 1 ? 1 : 2 * threads);
+  const int64_t columns = std::clamp<int64_t>((share + 63) & ~int64_t{63}, 64, kGemvColumns);
+  ForColumns(g, g.n, columns, parallel, [&](int64_t item, int64_t first, int64_t count) {
+    float sums[kGemvColumns];
+    tiles.gemv(g.k, count, g.a + AOffset(g, item), g.trans_a ? g.lda : 1, g.b + BOffset(g, item) + first, g.ldb, sums);
+    tiles.finish_row(sums, count, RowOf(g, item, 0, first), g.c + item * g.c_batch_stride + first);
+  });
+}
+
+// Few rows of A, B stored by columns: dot products; the rows of A share each group of columns while it is cached.
+void RunDots(const GemmF32Args& g, Parallel& parallel) {
+  const TileF32Set& tiles = Tiles(g.tiles);
+  constexpr int64_t kColumns = 16;
+  ForColumns(g, g.n, kColumns, parallel, [&](int64_t item, int64_t first, int64_t count) {
+    float sums[kDotRows][kColumns];
+    for (int64_t j = 0; j < count; j += 4)
+      for (int64_t row = 0; row < g.m; ++row)
+        tiles.dots(g.k, std::min<int64_t>(4, count - j), g.a + AOffset(g, item) + row * g.lda,
+                   g.b + BOffset(g, item) + (first + j) * g.ldb, g.ldb, sums[row] + j);
+    for (int64_t row = 0; row < g.m; ++row)
+      tiles.finish_row(sums[row], count, RowOf(g, item, row, first),
+                       g.c + item * g.c_batch_stride + row * g.ldc + first);
+  });
+}
+
+// N = 1: C is a column of dot products of the rows of A.
+void RunColumn(const GemmF32Args& g, Parallel& parallel) {
+  const TileF32Set& tiles = Tiles(g.tiles);
+  constexpr int64_t kRows = 64;
+  ForColumns(g, g.m, kRows, parallel, [&](int64_t item, int64_t first, int64_t count) {
+    float sums[kRows];
+    tiles.dots(g.k, count, g.b + BOffset(g, item), g.a + AOffset(g, item) + first * g.lda, g.lda, sums);
+    FinishColumns(g, item, first, count, 0, 1, sums);
+  });
+}
+
+// M = 1, packed B: groups of panels are read side by side, so that several sums run at once and memory sees several
+// streams.
+void RunPackedRow(const GemmF32Args& g, const Plan& plan, Parallel& parallel) {
+  const TileF32Set& tiles = Tiles(g.tiles);
+  const int64_t few = FewColumns(g.k, g.n, tiles), panels = plan.panels - (few > 0 ? 1 : 0);
+  constexpr int64_t kPanels = TileF32Set::kRowPanels, kMaxWidth = 64;
+  const int64_t groups = CeilDiv(panels, kPanels), a_stride = g.trans_a ? g.lda : 1;
+  ForColumns(g, groups + (few > 0 ? 1 : 0), 1, parallel, [&](int64_t item, int64_t group, int64_t) {
+    const float *a = g.a + AOffset(g, item), *b = g.packed_b + BOffset(g, item);
+    float sums[kPanels * kMaxWidth];
+    int64_t first = group * kPanels * tiles.columns, count = few;
+    if (group == groups) {
+      first = panels * tiles.columns;
+      b += first * g.k;
+      for (int64_t j = 0; j < few; ++j) tiles.gemv(g.k, 1, a, a_stride, b + j * g.k, 1, sums + j);
+    } else {
+      const int64_t here = std::min(kPanels, panels - group * kPanels);
+      count = std::min(here * tiles.columns, g.n - first);
+      tiles.row_panels(g.k, here, a, a_stride, b + first * g.k, sums);
+    }
+    tiles.finish_row(sums, count, RowOf(g, item, 0, first), g.c + item * g.c_batch_stride + first);
+  });
+}
+
+bool IsPlain(const Epilogue& e) {
+  return e.alpha == 1 && e.bias == 0 && e.bias_n == nullptr && e.bias_m == nullptr && e.residual == nullptr &&
+         e.activation.kind == ActivationKind::kNone;
+}
+
+}  // namespace
+
+RowEpilogue RowOf(const GemmF32Args& g, int64_t item, int64_t row, int64_t column) {
+  const Epilogue& e = g.epilogue;
+  RowEpilogue r;
+  r.alpha = e.alpha;
+  r.beta = e.beta;
+  r.bias_scale = e.bias_scale;
+  r.bias = e.bias + (e.bias_m != nullptr ? e.bias_m[row] : 0);
+  r.bias_n = e.bias_n != nullptr ? e.bias_n + column : nullptr;
+  if (e.residual != nullptr)
+    r.residual = e.residual + item * g.residual_batch_stride + row * e.residual_stride + column;
+  r.activation = e.activation;
+  return r;
+}
+
+void FinishColumns(const GemmF32Args& g, int64_t item, int64_t first, int64_t rows, int64_t column, int64_t columns,
+                   const float* sums) {
+  const TileF32Set& tiles = Tiles(g.tiles);
+  const Epilogue& e = g.epilogue;
+  float* c = g.c + item * g.c_batch_stride + first * g.ldc + column;
+  if (columns > 1 || g.ldc != 1 || (e.residual != nullptr && e.residual_stride != 1)) {
+    for (int64_t r = 0; r < rows; ++r)
+      tiles.finish_row(sums + r * columns, columns, RowOf(g, item, first + r, column), c + r * g.ldc);
+    return;
+  }
+  // C is one column without gaps: a row of a transposed product, whose bias_n is our bias_m.
+  RowEpilogue r = RowOf(g, item, first, column);
+  r.bias = e.bias + (e.bias_n != nullptr ? e.bias_n[column] : 0);
+  r.bias_n = e.bias_m != nullptr ? e.bias_m + first : nullptr;
+  tiles.finish_row(sums, rows, r, c);
+}
+
+// K of a few: a block of rows against as much of B as the first cache level holds. C is written row by row.
+void RunThin(const GemmF32Args& g, const Plan& plan, Parallel& parallel, std::byte* scratch) {
+  const TileF32Set& tiles = Tiles(g.tiles);
+  const float* packed = g.packed_b;
+  if (plan.mode == BMode::kWhole) {
+    float* copy = reinterpret_cast<float*>(scratch);
+    PackGemmF32B(g.k, g.n, g.b, g.ldb, g.trans_b, copy, parallel, g.tiles);
+    packed = copy;
+  }
+  const int64_t width = std::max<int64_t>(1, kThinBytes / 4 / (g.k * tiles.columns)) * tiles.columns;
+  const int64_t blocks = CeilDiv(g.n, width), rows_per_unit = 32, row_units = CeilDiv(g.m, rows_per_unit);
+  const int64_t units = g.batch * blocks * row_units;
+  const bool plain = IsPlain(g.epilogue);
+  const auto run = [&](int64_t begin, int64_t end) {
+    for (int64_t u = begin; u < end; ++u) {
+      const int64_t first = u % blocks * width, count = std::min(width, g.n - first), item = u / blocks / row_units;
+      const int64_t row0 = u / blocks % row_units * rows_per_unit, rows = std::min(rows_per_unit, g.m - row0);
+      const int64_t row_stride = g.trans_a ? 1 : g.lda, k_stride = g.trans_a ? g.lda : 1;
+      const float* b = packed + (plan.mode == BMode::kPacked ? BOffset(g, item) : 0) + first * g.k;
+      float* c = g.c + item * g.c_batch_stride + row0 * g.ldc + first;
+      const float* a = g.a + AOffset(g, item) + row0 * row_stride;
+      if (g.epilogue.residual == nullptr) {
+        tiles.thin({g.k, rows, count, a, row_stride, k_stride, b, c, g.ldc});
+        for (int64_t r = 0; r < rows && !plain; ++r)
+          tiles.finish_row(c + r * g.ldc, count, RowOf(g, item, row0 + r, first), c + r * g.ldc);
+        continue;
+      }
+      for (int64_t r = 0; r < rows; ++r) {  // the residual may be C itself: sums must not lie there
+        float sums[kThinBytes / 4];
+        tiles.thin({g.k, 1, count, a + r * row_stride, row_stride, k_stride, b, sums, 0});
+        tiles.finish_row(sums, count, RowOf(g, item, row0 + r, first), c + r * g.ldc);
+      }
+    }
+  };
+  const int64_t threads = parallel.ThreadCount();
+  if (threads == 1 || !PaysThreads(g)) return run(0, units);
+  parallel.For(units, std::max<int64_t>(1, units / (8 * threads)), run);
+}
+
+void RunVectors(const GemmF32Args& g, const Plan& plan, Parallel& parallel) {
+  switch (plan.path) {
+    case Path::kGemv:
+      return RunGemv(g, parallel);
+    case Path::kPackedRow:
+      return RunPackedRow(g, plan, parallel);
+    case Path::kDots:
+      return RunDots(g, parallel);
+    case Path::kColumn:
+      return RunColumn(g, parallel);
+    case Path::kNothing:
+    case Path::kThin:
+    case Path::kTiles:
+      return;
+  }
+}
+
+}  // namespace sardonyx::kernels::gemm_f32
