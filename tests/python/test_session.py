@@ -148,26 +148,6 @@ def test_run_async(session):
     assert np.array_equal(outputs[0], X * [1, 2, 3]) and user_data == "mine" and error == ""
 
 
-def test_members_of_the_peer_that_are_missing_say_so(session):
-    for owner, ours, theirs in ((session, sardonyx.InferenceSession, onnxruntime.InferenceSession),
-                                (sardonyx.SessionOptions(), sardonyx.SessionOptions, onnxruntime.SessionOptions),
-                                (sardonyx.RunOptions(), sardonyx.RunOptions, onnxruntime.RunOptions),
-                                (sardonyx.OrtValue.ortvalue_from_numpy(X), sardonyx.OrtValue, onnxruntime.OrtValue),
-                                (session.io_binding(), sardonyx.IOBinding, onnxruntime.IOBinding)):
-        for name in (n for n in dir(theirs) if not n.startswith("_") and not hasattr(ours, n)):
-            with pytest.raises(NotImplementedError, match=f"{ours.__name__}.{name} is not implemented"):
-                getattr(owner, name)
-        with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-            owner.nonsense  # noqa: B018
-    modules = {"capi", "contextlib", "onnxruntime_validation", "import_capi_exception", "package_name", "version",
-               "cuda_version", "SessionIOBinding"}
-    for name in (n for n in dir(onnxruntime) if not n.startswith("_") and n not in modules):
-        if name not in dir(sardonyx):
-            with pytest.raises(NotImplementedError, match=name):
-                getattr(sardonyx, name)
-            assert not hasattr(sardonyx, name)
-
-
 def test_disabled_optimizers(tmp_path):
     model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
         g (float[3] x) => (float[3] y) { a = Identity (x)  y = Neg (a) }""").SerializeToString()

@@ -22,13 +22,30 @@ from sardonyx._core import (
     NotImplemented,  # noqa: A004  (the peer's name)
     RuntimeException,
 )
+from sardonyx.devices import OrtDevice, OrtEpDevice, OrtHardwareDevice, OrtMemoryInfo, get_ep_devices
+from sardonyx.enumerations import (
+    ExecutionMode,
+    ExecutionOrder,
+    GraphOptimizationLevel,
+    OrtAllocatorType,
+    OrtCompileApiFlags,
+    OrtDeviceMemoryType,
+    OrtDeviceVendorId,
+    OrtExecutionProviderDevicePolicy,
+    OrtHardwareDeviceType,
+    OrtMemoryInfoDeviceType,
+    OrtMemType,
+    OrtSparseFormat,
+)
 from sardonyx.inference import (
     InferenceSession,
     IOBinding,
     ModelMetadata,
-    OrtDevice,
-    OrtValue,
-    SparseTensor,
+    OrtEpAssignedNode,
+    OrtEpAssignedSubgraph,
+)
+from sardonyx.options import RunOptions, SessionOptions
+from sardonyx.process import (
     disable_telemetry_events,
     enable_telemetry_events,
     get_all_providers,
@@ -36,26 +53,32 @@ from sardonyx.inference import (
     get_build_info,
     get_device,
     get_version_string,
+    has_collective_ops,
+    preload_dlls,
+    print_debug_info,
+    sardonyx_version,
     set_default_logger_severity,
     set_default_logger_verbosity,
+    set_global_thread_pool_sizes,
     set_seed,
 )
-from sardonyx.options import ExecutionMode, ExecutionOrder, GraphOptimizationLevel, RunOptions, SessionOptions
+from sardonyx.values import OrtValue, SparseTensor, copy_tensors
 
 # Packages parse this to learn which ONNX Runtime they talk to; our own version is sardonyx_version.
 __version__ = get_version_string()
-from sardonyx.inference import sardonyx_version  # noqa: E402
 
 __all__ = [
     "EPFail", "EngineError", "ExecutionMode", "ExecutionOrder", "Fail", "GraphOptimizationLevel", "IOBinding",
-    "InferenceSession",
-    "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "ModelLoadCanceled", "ModelLoaded", "ModelMetadata",
-    "ModelRequiresCompilation", "NoModel", "NoSuchFile", "NodeArg", "NotFound", "NotImplemented", "OrtDevice",
-    "OrtValue",
-    "RunOptions", "RuntimeException", "SessionOptions", "SparseTensor", "disable_telemetry_events",
-    "enable_telemetry_events", "get_all_providers", "get_available_providers",
-    "get_build_info", "get_device", "get_version_string", "sardonyx_version", "set_default_logger_severity",
-    "set_default_logger_verbosity", "set_seed",
+    "InferenceSession", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "ModelLoadCanceled", "ModelLoaded",
+    "ModelMetadata", "ModelRequiresCompilation", "NoModel", "NoSuchFile", "NodeArg", "NotFound", "NotImplemented",
+    "OrtAllocatorType", "OrtCompileApiFlags", "OrtDevice", "OrtDeviceMemoryType", "OrtDeviceVendorId",
+    "OrtEpAssignedNode", "OrtEpAssignedSubgraph", "OrtEpDevice", "OrtExecutionProviderDevicePolicy",
+    "OrtHardwareDevice", "OrtHardwareDeviceType", "OrtMemType", "OrtMemoryInfo", "OrtMemoryInfoDeviceType",
+    "OrtSparseFormat", "OrtValue", "RunOptions", "RuntimeException", "SessionOptions", "SparseTensor", "copy_tensors",
+    "disable_telemetry_events", "enable_telemetry_events", "get_all_providers", "get_available_providers",
+    "get_build_info", "get_device", "get_ep_devices", "get_version_string", "has_collective_ops", "preload_dlls",
+    "print_debug_info", "sardonyx_version", "set_default_logger_severity", "set_default_logger_verbosity",
+    "set_global_thread_pool_sizes", "set_seed",
 ]
 
 

@@ -1,75 +1,49 @@
-"""InferenceSession, OrtValue and IOBinding, as onnxruntime has them, over the C interface."""
+"""InferenceSession and IOBinding, as onnxruntime has them, over the C interface."""
 import json
 import os
-import random
+import threading
 import warnings
 
-import numpy as np
-
 from sardonyx import _core, missing
+from sardonyx.devices import OrtEpDevice, OrtMemoryInfo, require_host
 from sardonyx.options import RunOptions, SessionOptions
-
-# ONNX's TensorProto.DataType and the C interface number the three newest types differently.
-_FROM_ONNX = {24: 26, 25: 24, 26: 25}
-_TO_ONNX = {ours: onnx for onnx, ours in _FROM_ONNX.items()}
-
-_TENSOR, _SEQUENCE, _MAP, _SPARSE = 1, 2, 3, 5  # ONNXType
-
-
-def get_available_providers():
-    return _core.available_providers()
-
-
-def get_all_providers():
-    return get_available_providers()
-
-
-def get_device():
-    return "CPU"
-
-
-def get_version_string():
-    """The version of ONNX Runtime whose interface this is."""
-    return _core.version_string()
-
-
-def get_build_info():
-    return _core.build_info()
-
-
-sardonyx_version = _core.own_version_string()
-
-
-def set_default_logger_severity(severity):
-    _core.set_log_level(severity)
-
-
-def set_default_logger_verbosity(verbosity):  # noqa: ARG001  (the verbose level has one grade)
-    """Accepted for compatibility: the verbose level has one grade."""
-
-
-def disable_telemetry_events():
-    """Accepted for compatibility: there is no telemetry."""
-
-
-def enable_telemetry_events():
-    """Accepted for compatibility: there is no telemetry."""
-
-
-def set_seed(seed):
-    """Seeds Python's own choices; operators without a seed attribute draw from the system's entropy."""
-    random.seed(seed)
+from sardonyx.process import get_available_providers
+from sardonyx.values import OrtValue, OrtValueVector, tensor_at
 
 
 class ModelMetadata:
+    """What a model says of itself."""
+
+    producer_name = property(lambda self: self._values["producer_name"])
+    graph_name = property(lambda self: self._values["graph_name"])
+    domain = property(lambda self: self._values["domain"])
+    description = property(lambda self: self._values["description"])
+    graph_description = property(lambda self: self._values["graph_description"])
+    version = property(lambda self: self._values["version"])
+    custom_metadata_map = property(lambda self: self._values["custom_metadata_map"])
+
     def __init__(self, values):
-        self.producer_name = values["producer_name"]
-        self.graph_name = values["graph_name"]
-        self.domain = values["domain"]
-        self.description = values["description"]
-        self.graph_description = values["graph_description"]
-        self.version = values["version"]
-        self.custom_metadata_map = values["custom_metadata_map"]
+        self._values = values
+
+
+class OrtEpAssignedNode:
+    """A node of the graph that runs, and the operator it is."""
+
+    def __init__(self, name, domain, op_type):
+        self.name = name
+        self.domain = domain
+        self.op_type = op_type
+
+
+class OrtEpAssignedSubgraph:
+    """The nodes that one provider runs."""
+
+    def __init__(self, ep_name, nodes):
+        self.ep_name = ep_name
+        self._nodes = nodes
+
+    def get_nodes(self):
+        return self._nodes
 
 
 def _normalized_providers(providers, provider_options):
@@ -174,6 +148,24 @@ class InferenceSession:
         self._chosen = _normalized_providers(providers, provider_options)
         self._create()
 
+    def get_input_memory_infos(self):
+        return [OrtMemoryInfo._from_core(values) for values in _core.input_memory(self._session)]
+
+    def get_output_memory_infos(self):
+        return [OrtMemoryInfo._from_core(values) for values in _core.output_memory(self._session)]
+
+    def get_input_epdevices(self):
+        """For each input the device of a provider that its memory belongs to; None for the host's own memory."""
+        return [handle and OrtEpDevice(handle) for handle in _core.input_devices(self._session)]
+
+    def get_provider_graph_assignment_info(self):
+        """The nodes of each provider, in the order of execution."""
+        nodes = {}
+        for row in self.placement():
+            node = OrtEpAssignedNode(row["node"], row["domain"], row["op_type"])
+            nodes.setdefault(row["provider"], []).append(node)
+        return [OrtEpAssignedSubgraph(*item) for item in nodes.items()]
+
     def placement(self):
         """Which provider runs which node: dicts with node, op_type, provider and, if another refused, reason."""
         return json.loads(self._session.placement())
@@ -205,8 +197,6 @@ class InferenceSession:
 
     def run_async(self, output_names, input_feed, callback, user_data, run_options=None):
         """`run` on another thread, which calls callback(outputs, user_data, error text) at its end."""
-        import threading
-
         def work():
             try:
                 outputs, error = self.run(output_names, input_feed, run_options), ""
@@ -220,7 +210,26 @@ class InferenceSession:
         return IOBinding(self)
 
     def run_with_iobinding(self, iobinding, run_options=None):
+        if iobinding._session is not self:
+            raise ValueError("IOBinding must be used with the session that created it.")
         iobinding._handle.run(self._session, run_options._handle if run_options is not None else None)
+
+    def run_with_ortvaluevector(self, run_options, feed_names, feeds, fetch_names, fetches, fetch_devices):  # noqa: ARG002
+        """As `run_with_ort_values`; the results are appended to `fetches`."""
+        fetches.extend(self.run_with_ort_values(fetch_names, dict(zip(feed_names, feeds, strict=True)), run_options))
+
+    def create_ortvalue_from_shape_and_type(self, shape, element_type, device_type, device_id=0, vendor_id=-1):
+        return OrtValue.ortvalue_from_shape_and_type(shape, element_type, device_type, device_id, vendor_id)
+
+    def get_tuning_results(self):
+        """None: kernels are chosen by their sizes, not by trying."""
+        return []
+
+    def set_tuning_results(self, results, *, error_on_invalid=False):
+        if results and error_on_invalid:
+            raise RuntimeError(f"expected no tuning results, for no provider of this build is tuned, found {results!r}")
+        if results:
+            missing.warn_not_honoured("InferenceSession.set_tuning_results")
 
     def disable_fallback(self):
         self._fallback = False
@@ -255,133 +264,6 @@ class InferenceSession:
         self._create()
 
 
-class OrtDevice:
-    """Where memory lies. This build knows the host only."""
-
-    def __init__(self, device_type="cpu", device_id=0):
-        self._type, self._id = device_type, device_id
-
-    @staticmethod
-    def make(ort_device_name, device_id, vendor_id=-1):  # noqa: ARG004  (the host has no vendor)
-        if ort_device_name != "cpu":
-            raise NotImplementedError(f"device '{ort_device_name}' is not implemented in Sardonyx; there is 'cpu'")
-        return OrtDevice(ort_device_name, device_id)
-
-    def device_type(self):
-        return self._type
-
-    def device_id(self):
-        return self._id
-
-    def device_vendor_id(self):
-        return 0
-
-    def device_mem_type(self):
-        return 0
-
-
-def _element_type(given):
-    """The C interface's number for a TensorProto.DataType number or a dtype."""
-    if isinstance(given, int):
-        return _FROM_ONNX.get(given, given)
-    number = _core.element_type_of(np.dtype(given))
-    if number == 0:
-        raise ValueError(f"no ONNX element type for {given!r}")
-    return number
-
-
-def _require_host(device_type):
-    if device_type not in ("cpu", "CPU"):
-        raise NotImplementedError(f"device '{device_type}' is not implemented in Sardonyx; there is 'cpu'")
-
-
-class OrtValue:
-    """A tensor, sequence or map that stays in the runtime's form between runs."""
-
-    def __init__(self, handle, numpy_obj=None):
-        self._handle = handle
-        self._numpy_obj = numpy_obj
-
-    @classmethod
-    def ortvalue_from_numpy(cls, numpy_obj, /, device_type="cpu", device_id=0):  # noqa: ARG003
-        """Uses the array's memory if it is contiguous."""
-        _require_host(device_type)
-        return cls(_core.ValueHandle.from_numpy(np.asarray(numpy_obj)), numpy_obj)
-
-    @classmethod
-    def ortvalue_from_numpy_with_onnx_type(cls, data, /, onnx_element_type):
-        """The array's bytes as elements of an ONNX type that NumPy lacks (bfloat16 in uint16, float8 in uint8 ...)."""
-        return cls(_core.ValueHandle.from_array_with_type(np.asarray(data), _element_type(onnx_element_type)), data)
-
-    @classmethod
-    def ortvalue_from_shape_and_type(cls, shape, element_type, /, device_type="cpu", device_id=0, vendor_id=-1):  # noqa: ARG003
-        _require_host(device_type)
-        return cls(_core.ValueHandle.empty(list(shape), _element_type(element_type)))
-
-    def numpy(self):
-        """A copy as NumPy array (list, dict for sequences and maps)."""
-        return self._handle.numpy()
-
-    def __array__(self, dtype=None, copy=None):  # noqa: ARG002
-        array = self.numpy()
-        return array if dtype is None else array.astype(dtype)
-
-    def shape(self):
-        return self._handle.shape()
-
-    def element_type(self):
-        """The number of ONNX's TensorProto.DataType."""
-        number = self._handle.element_type()
-        return _TO_ONNX.get(number, number)
-
-    def data_type(self):
-        kind = self._handle.kind()
-        if kind == _TENSOR:
-            return f"tensor({_core.element_type_name(self._handle.element_type())})"
-        return {_SEQUENCE: "seq", _MAP: "map", _SPARSE: "sparse_tensor"}.get(kind, "unknown")
-
-    def data_ptr(self):
-        return self._handle.data_ptr()
-
-    def tensor_size_in_bytes(self):
-        return self._handle.size_in_bytes()
-
-    def device_name(self):
-        return "cpu"
-
-    def has_value(self):
-        return self._handle.has_value()
-
-    def is_tensor(self):
-        return self._handle.kind() == _TENSOR
-
-    def is_sparse_tensor(self):
-        return self._handle.kind() == _SPARSE
-
-    def is_tensor_sequence(self):
-        return self._handle.kind() == _SEQUENCE
-
-    def update_inplace(self, np_arr):
-        """Writes the array's elements into this tensor's memory. The size must agree."""
-        array = np.ascontiguousarray(np_arr)
-        if array.nbytes != self.tensor_size_in_bytes():
-            raise ValueError(f"expected {self.tensor_size_in_bytes()} bytes, found {array.nbytes}")
-        import ctypes
-
-        ctypes.memmove(self.data_ptr(), array.ctypes.data, array.nbytes)
-
-    def __getattr__(self, name):
-        missing.refuse("OrtValue", name, missing.VALUE)
-
-    def __reduce__(self):
-        return OrtValue.ortvalue_from_numpy, (self.numpy(),)
-
-
-class SparseTensor:
-    def __init__(self, *_args, **_kwargs):
-        raise NotImplementedError("SparseTensor is not implemented in Sardonyx")
-
-
 class IOBinding:
     """Inputs and outputs that stay bound between runs."""
 
@@ -396,15 +278,15 @@ class IOBinding:
         self._handle.bind_input(name, ortvalue._handle)
 
     def bind_input(self, name, device_type, device_id, element_type, shape, buffer_ptr):  # noqa: ARG002
-        _require_host(device_type)
-        self._handle.bind_input(name, _value_at(element_type, shape, buffer_ptr))
+        require_host(device_type)
+        self._handle.bind_input(name, tensor_at(element_type, shape, buffer_ptr))
 
     def bind_output(self, name, device_type="cpu", device_id=0, element_type=None, shape=None, buffer_ptr=None):  # noqa: ARG002
-        _require_host(device_type)
+        require_host(device_type)
         if buffer_ptr is None:
             self._handle.bind_output_to_host(name)
         else:
-            self._handle.bind_output(name, _value_at(element_type, shape, buffer_ptr))
+            self._handle.bind_output(name, tensor_at(element_type, shape, buffer_ptr))
 
     def bind_ortvalue_output(self, name, ortvalue):
         self._handle.bind_output(name, ortvalue._handle)
@@ -419,7 +301,7 @@ class IOBinding:
         return [OrtValue(value) for value in self._handle.outputs()]
 
     def get_outputs_as_ortvaluevector(self):
-        return self.get_outputs()
+        return OrtValueVector(self.get_outputs())
 
     def copy_outputs_to_cpu(self):
         return [value.numpy() for value in self.get_outputs()]
@@ -430,21 +312,11 @@ class IOBinding:
     def clear_binding_outputs(self):
         self._handle.clear_outputs()
 
-
-def _value_at(element_type, shape, buffer_ptr):
-    """A tensor over the caller's memory, which must outlive it."""
-    import ctypes
-    import math
-
-    number = _element_type(element_type)
-    dtype = np.dtype(_core.numpy_dtype(number))
-    count = math.prod(shape)
-    memory = (ctypes.c_uint8 * (count * dtype.itemsize)).from_address(buffer_ptr)
-    array = np.frombuffer(memory, dtype=np.uint8).view(dtype).reshape(shape)
-    return _core.ValueHandle.from_array_with_type(array, number)
+    def __getattr__(self, name):
+        missing.refuse("IOBinding", name, missing.BINDING)
 
 
 __all__ = [
-    "IOBinding", "InferenceSession", "ModelMetadata", "OrtDevice", "OrtValue", "RunOptions", "SessionOptions",
-    "SparseTensor",
+    "IOBinding", "InferenceSession", "ModelMetadata", "OrtEpAssignedNode", "OrtEpAssignedSubgraph", "RunOptions",
+    "SessionOptions",
 ]

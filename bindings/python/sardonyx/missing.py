@@ -19,31 +19,36 @@ def warn_not_honoured(what, consequence="it is accepted and changes nothing"):
     logger.warning("%s is not honoured by Sardonyx: %s", what, consequence)
 
 
-SESSION = {
-    "create_ortvalue_from_shape_and_type", "end_profiling", "get_input_epdevices", "get_input_memory_infos",
-    "get_output_memory_infos", "get_profiling_start_time_ns", "get_provider_graph_assignment_info",
-    "get_tuning_results",
-    "release_captured_graph", "run_with_ortvaluevector", "set_ep_dynamic_options", "set_tuning_results",
-}
+SESSION = {"end_profiling", "get_profiling_start_time_ns", "release_captured_graph", "set_ep_dynamic_options"}
 SESSION_OPTIONS = {
-    "add_external_initializers_from_files_in_memory", "add_provider_for_devices", "clear_ep_context_data_read_func",
-    "has_providers", "set_ep_context_data_read_func", "set_load_cancellation_flag", "set_provider_selection_policy",
+    "clear_ep_context_data_read_func", "set_ep_context_data_read_func", "set_load_cancellation_flag",
     "set_provider_selection_policy_delegate",
 }
 RUN_OPTIONS = {"add_active_adapter", "set_sync_stream"}
-VALUE = {"as_sparse_tensor", "from_dlpack", "ort_value_from_sparse_tensor", "__dlpack__", "__dlpack_device__"}
+VALUE = set()
+SPARSE = {"as_blocksparse_view", "as_csrc_view", "sparse_csr_from_numpy", "to_cuda"}
+BINDING = set()
 PACKAGE = {
-    "AdapterFormat", "LoraAdapter", "ModelCompiler", "OrtAllocatorType", "OrtArenaCfg", "OrtCompileApiFlags",
-    "OrtDeviceMemoryType", "OrtDeviceVendorId", "OrtEpAssignedNode", "OrtEpAssignedSubgraph", "OrtEpContextData",
-    "OrtEpContextDataBuffer", "OrtEpDevice", "OrtExecutionProviderDevicePolicy", "OrtExternalInitializerInfo",
-    "OrtHardwareDevice", "OrtHardwareDeviceType", "OrtMemType", "OrtMemoryInfo", "OrtMemoryInfoDeviceType",
-    "OrtSparseFormat", "OrtSyncStream", "copy_tensors", "create_and_register_allocator",
-    "create_and_register_allocator_v2", "get_ep_devices", "has_collective_ops", "preload_dlls", "print_debug_info",
-    "register_execution_provider_library", "set_global_thread_pool_sizes", "unregister_execution_provider_library",
+    "AdapterFormat", "LoraAdapter", "ModelCompiler", "OrtArenaCfg", "OrtEpContextData", "OrtEpContextDataBuffer",
+    "OrtExternalInitializerInfo", "OrtSyncStream", "SessionIOBinding", "create_and_register_allocator",
+    "create_and_register_allocator_v2", "register_execution_provider_library", "unregister_execution_provider_library",
+}
+# What ONNX Runtime's extension module has besides, which programs reach through onnxruntime.capi.
+EXTENSION = PACKAGE | {
+    "ArenaExtendStrategy", "DeviceReset", "SessionObjectInitializer",
+    "OrtCompiledModelCompatibility", "OrtDeviceEpIncompatibilityReason", "SparseBlockSparseView", "SparseCsrView",
+    "get_all_operator_schema", "get_all_opkernel_def", "get_compatibility_info_from_model",
+    "get_compatibility_info_from_model_bytes", "get_default_session_options",
+    "get_hardware_device_ep_incompatibility_details", "get_hardware_devices", "get_model_compatibility_for_ep_devices",
+    "get_registered_ep_kernel_defs", "get_session_initializer", "is_dlpack_uint8_tensor",
+    "quantize_matmul_2bits", "quantize_matmul_4bits", "quantize_matmul_8bits", "quantize_matmul_bnb4",
+    "quantize_qdq_matmul_2bits", "quantize_qdq_matmul_4bits",
 }
 # The session configuration that the C interface reads.
 HONOURED_KEYS = {
     "optimization.disable_specified_optimizers", "session.model_external_initializers_file_folder_path",
     "session.optimized_model_external_initializers_file_name",
     "session.optimized_model_external_initializers_min_size_in_bytes",
+    "session.record_ep_graph_assignment_info",  # the assignment is always there
 }
+HONOURED_RUN_KEYS = set()

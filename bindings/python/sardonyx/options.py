@@ -1,27 +1,8 @@
 """SessionOptions and RunOptions, with ONNX Runtime's names and defaults."""
-import enum
 import os
 
 from sardonyx import _core, missing
-
-
-class GraphOptimizationLevel(enum.IntEnum):
-    ORT_DISABLE_ALL = 0
-    ORT_ENABLE_BASIC = 1
-    ORT_ENABLE_EXTENDED = 2
-    ORT_ENABLE_LAYOUT = 3
-    ORT_ENABLE_ALL = 99
-
-
-class ExecutionMode(enum.IntEnum):
-    ORT_SEQUENTIAL = 0
-    ORT_PARALLEL = 1
-
-
-class ExecutionOrder(enum.IntEnum):
-    DEFAULT = 0
-    PRIORITY_BASED = 1
-    MEMORY_EFFICIENT = 2
+from sardonyx.enumerations import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 
 
 def _option(name, default, doc):
@@ -145,6 +126,30 @@ class SessionOptions(_Closed):
     def add_external_initializers(self, names, ortvalues):
         self._call("add_external_initializers", list(names), list(ortvalues))
 
+    def add_external_initializers_from_files_in_memory(self, names, buffers, lengths):
+        """The contents of a model's external data files, by the names that the model has for them."""
+        if not len(names) == len(buffers) == len(lengths):
+            raise ValueError(f"expected as many names, buffers and lengths, found {len(names)}, {len(buffers)} and "
+                             f"{len(lengths)}")
+        for name, buffer, length in zip(names, buffers, lengths):
+            if memoryview(buffer).nbytes < length:
+                raise ValueError(f"external data file '{name}': expected {length} bytes, found "
+                                 f"{memoryview(buffer).nbytes}")
+        contents = [bytes(memoryview(buffer).cast("B")[:length]) for buffer, length in zip(buffers, lengths)]
+        self._call("add_external_initializers_from_files_in_memory", [os.fsdecode(name) for name in names], contents)
+
+    def add_provider_for_devices(self, devices, options=None):
+        """The provider that the devices (see get_ep_devices) belong to; all have to be of the same."""
+        self._call("add_provider_for_devices", list(devices), {str(k): str(v) for k, v in (options or {}).items()})
+
+    def set_provider_selection_policy(self, policy):
+        """How providers are chosen where none is asked for: an OrtExecutionProviderDevicePolicy."""
+        self._call("set_provider_selection_policy", int(policy))
+
+    def has_providers(self):
+        """Whether a provider was added."""
+        return any(method in ("append_provider", "add_provider_for_devices") for method, _ in self._calls)
+
     def register_custom_ops_library(self, path):
         self._call("register_custom_ops_library", os.fsdecode(path))
 
@@ -196,6 +201,8 @@ class RunOptions(_Closed):
 
     def add_run_config_entry(self, key, value):
         self._handle.add_run_config_entry(key, value)
+        if key not in missing.HONOURED_RUN_KEYS and key not in self._config:
+            missing.warn_not_honoured(f"the run configuration '{key}'")
         self._config[key] = value
 
     def get_run_config_entry(self, key):

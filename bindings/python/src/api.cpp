@@ -3,14 +3,46 @@
 
 namespace sardonyx::python {
 
-OrtEnv* Environment() {
-  // Never released: sessions may outlive the module, and the order of destruction at exit is not ours.
-  static OrtEnv* const env = [] {
-    OrtEnv* made = nullptr;
+namespace {
+
+// What the environment is made with. The GIL is held wherever these are touched.
+struct GlobalThreads {
+  int intra_op = -1, inter_op = -1;  // -1: not set
+  bool used = false;
+} global_threads;
+
+OrtEnv* MakeEnvironment() {
+  OrtEnv* made = nullptr;
+  global_threads.used = true;
+  if (global_threads.intra_op < 0) {
     Check(Ort().CreateEnv(ORT_LOGGING_LEVEL_WARNING, "Default", &made));
     return made;
-  }();
+  }
+  OrtThreadingOptions* options = nullptr;
+  Check(Ort().CreateThreadingOptions(&options));
+  const ThreadingOptionsPtr owned(options);
+  Check(Ort().SetGlobalIntraOpNumThreads(options, global_threads.intra_op));
+  Check(Ort().SetGlobalInterOpNumThreads(options, global_threads.inter_op));
+  Check(Ort().CreateEnvWithGlobalThreadPools(ORT_LOGGING_LEVEL_WARNING, "Default", options, &made));
+  return made;
+}
+
+}  // namespace
+
+OrtEnv* Environment() {
+  // Never released: sessions may outlive the module, and the order of destruction at exit is not ours.
+  static OrtEnv* const env = MakeEnvironment();
   return env;
+}
+
+void SetGlobalThreads(int intra_op, int inter_op) {
+  if (intra_op < 0 || inter_op < 0)
+    throw StatusError(ORT_INVALID_ARGUMENT, "expected numbers of threads of 0 or more, found " +
+                                                std::to_string(intra_op) + " and " + std::to_string(inter_op));
+  if (global_threads.used)
+    throw StatusError(ORT_FAIL, "set_global_thread_pool_sizes: expected a call before the first session is made");
+  global_threads.intra_op = intra_op;
+  global_threads.inter_op = inter_op;
 }
 
 const OrtMemoryInfo* HostMemory() {

@@ -51,10 +51,13 @@ SDX_HANDLE(TensorTypeAndShapeInfo);
 SDX_HANDLE(ModelMetadata);
 SDX_HANDLE(MemoryInfo);
 SDX_HANDLE(IoBinding);
+SDX_HANDLE(ThreadingOptions);
 #undef SDX_HANDLE
 
 // The process-wide environment; made on first use, kept until the process ends.
 OrtEnv* Environment();
+// Sizes of the pools that sessions share, 0: as many as there are cores. Throws once the environment is made.
+void SetGlobalThreads(int intra_op, int inter_op);
 // The memory info of host tensors.
 const OrtMemoryInfo* HostMemory();
 OrtAllocator* DefaultAllocator();

@@ -48,24 +48,34 @@ std::size_t SizeInBytes(const PyValue& value) {
   return size;
 }
 
-// A NumPy array of its own memory for `value`, which stays with Python.
-nb::object CopyToNumpy(const nb::object& self) {
+// A NumPy array over the memory of `self`, which it keeps alive; what NumPy cannot look at is copied.
+nb::object ToNumpy(const nb::object& self) {
   const auto& value = nb::cast<const PyValue&>(self);
-  if (KindOf(value) == ONNX_TYPE_TENSOR && ElementType(value) != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
-    const std::vector<std::int64_t> shape = Shape(value);
-    const auto type = static_cast<ONNXTensorElementDataType>(ElementType(value));
-    OrtValue* view = nullptr;
-    Check(Ort().CreateTensorWithDataAsOrtValue(HostMemory(), reinterpret_cast<void*>(DataPointer(value)),
-                                               SizeInBytes(value), shape.data(), shape.size(), type, &view));
-    return ToPython(ValuePtr(view)).attr("copy")();
-  }
-  return ToPythonCopy(value.get());
+  if (KindOf(value) != ONNX_TYPE_TENSOR || ElementType(value) == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
+    return ToPythonCopy(value.get());
+  return TensorView(value.get(), self);
+}
+
+std::string TypeTextOf(const PyValue& value) {
+  OrtTypeInfo* info = nullptr;
+  Check(Ort().GetTypeInfo(value.get(), &info));
+  return TypeText(TypeInfoPtr(info).get());
+}
+
+void CopyTensors(const std::vector<const PyValue*>& from, const std::vector<const PyValue*>& to) {
+  std::vector<const OrtValue*> sources;
+  std::vector<OrtValue*> targets;
+  for (const PyValue* value : from) sources.push_back(value->get());
+  for (const PyValue* value : to) targets.push_back(value->get());
+  Check(Ort().CopyTensors(Environment(), sources.data(), targets.data(), nullptr, sources.size()));
 }
 
 }  // namespace
 
 void AddValues(nb::module_& module) {
-  nb::class_<PyValue>(module, "ValueHandle")
+  nb::class_<PyValue> handle(module, "ValueHandle");
+  AddSparse(handle);
+  handle
       .def_static("from_numpy",
                   [](const nb::object& array) {
                     HeldValue held = FromPython(array, "");
@@ -88,7 +98,8 @@ void AddValues(nb::module_& module) {
                                                        static_cast<ONNXTensorElementDataType>(type), &made));
                     return PyValue(ValuePtr(made), nb::none());
                   })
-      .def("numpy", &CopyToNumpy)
+      .def("numpy", &ToNumpy)
+      .def("type_text", &TypeTextOf)
       .def("kind", [](const PyValue& value) { return static_cast<int>(KindOf(value)); })
       .def("element_type", &ElementType)
       .def("shape", &Shape)
@@ -99,7 +110,7 @@ void AddValues(nb::module_& module) {
         Check(Ort().HasValue(value.get(), &present));
         return present != 0;
       });
-  module.def("element_type_name", [](int type) { return std::string(ElementTypeName(type)); });
+  module.def("copy_tensors", &CopyTensors);
   module.def("numpy_dtype", &NumpyDType);
   module.def("element_type_of", [](const nb::object& dtype) { return ElementTypeOf(dtype); });
 }
@@ -107,12 +118,13 @@ void AddValues(nb::module_& module) {
 // Keeps what is bound alive as long as the binding.
 class Binding {
  public:
-  explicit Binding(const Session& session) {
+  explicit Binding(nb::object session) : session_(std::move(session)) {
     OrtIoBinding* made = nullptr;
-    Check(Ort().CreateIoBinding(session.get(), &made));
+    Check(Ort().CreateIoBinding(nb::cast<const Session&>(session_).get(), &made));
     binding_.reset(made);
   }
   OrtIoBinding* get() const { return binding_.get(); }
+  std::string Spelling(nb::handle name) const { return nb::cast<const Session&>(session_).Spelling(name); }
   void Keep(const std::string& name, nb::object value) { kept_[nb::str(name.c_str())] = std::move(value); }
 
   // As Session's runs, Ctrl-C ends it.
@@ -138,26 +150,29 @@ class Binding {
   }
 
  private:
+  nb::object session_;
   IoBindingPtr binding_;
   nb::dict kept_;
 };
 
 void AddBinding(nb::module_& module) {
   nb::class_<Binding>(module, "BindingHandle")
-      .def("__init__", [](Binding* at, const Session& session) { new (at) Binding(session); })
+      .def("__init__", [](Binding* at, const nb::object& session) { new (at) Binding(session); })
       .def("bind_input",
-           [](Binding& b, const std::string& name, const nb::object& value) {
+           [](Binding& b, const nb::str& shown, const nb::object& value) {
+             const std::string name = b.Spelling(shown);
              Check(Ort().BindInput(b.get(), name.c_str(), nb::cast<const PyValue&>(value).get()));
-             b.Keep("in:" + name, value);
+             b.Keep("in:" + nb::cast<std::string>(shown), value);
            })
       .def("bind_output",
-           [](Binding& b, const std::string& name, const nb::object& value) {
+           [](Binding& b, const nb::str& shown, const nb::object& value) {
+             const std::string name = b.Spelling(shown);
              Check(Ort().BindOutput(b.get(), name.c_str(), nb::cast<const PyValue&>(value).get()));
-             b.Keep("out:" + name, value);
+             b.Keep("out:" + nb::cast<std::string>(shown), value);
            })
       .def("bind_output_to_host",
-           [](Binding& b, const std::string& name) {
-             Check(Ort().BindOutputToDevice(b.get(), name.c_str(), HostMemory()));
+           [](Binding& b, const nb::str& shown) {
+             Check(Ort().BindOutputToDevice(b.get(), b.Spelling(shown).c_str(), HostMemory()));
            })
       .def("clear_inputs", [](Binding& b) { Ort().ClearBoundInputs(b.get()); })
       .def("clear_outputs", [](Binding& b) { Ort().ClearBoundOutputs(b.get()); })

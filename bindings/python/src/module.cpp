@@ -20,7 +20,7 @@ nb::object Metadata(const Session& session) {
   const auto text = [&](const char* key, auto getter) {
     char* value = nullptr;
     Check(getter(made, DefaultAllocator(), &value));
-    result[key] = TakeText(value);
+    result[key] = Shown(TakeText(value));
   };
   text("producer_name", Ort().ModelMetadataGetProducerName);
   text("graph_name", Ort().ModelMetadataGetGraphName);
@@ -36,7 +36,7 @@ nb::object Metadata(const Session& session) {
   for (std::int64_t i = 0; i < count; ++i) {
     char* value = nullptr;
     Check(Ort().ModelMetadataLookupCustomMetadataMap(made, DefaultAllocator(), keys[i], &value));
-    custom[nb::str(keys[i])] = value != nullptr ? TakeText(value) : std::string();
+    custom[Shown(keys[i])] = Shown(value != nullptr ? TakeText(value) : std::string());
     Check(Ort().AllocatorFree(DefaultAllocator(), keys[i]));
   }
   if (keys != nullptr) Check(Ort().AllocatorFree(DefaultAllocator(), keys));
@@ -55,12 +55,12 @@ std::vector<std::string> AvailableProviders() {
 
 void AddSession(nb::module_& module) {
   nb::class_<NodeArg>(module, "NodeArg")
-      .def_ro("name", &NodeArg::name)
+      .def_prop_ro("name", [](const NodeArg& arg) { return Shown(arg.name); })
       .def_ro("type", &NodeArg::type)
       .def_ro("shape", &NodeArg::shape)
       .def("__str__", [](const NodeArg& arg) {
-        return "NodeArg(name='" + arg.name + "', type='" + arg.type +
-               "', shape=" + nb::cast<std::string>(nb::str(arg.shape)) + ")";
+        return Shown("NodeArg(name='" + arg.name + "', type='" + arg.type +
+                     "', shape=" + nb::cast<std::string>(nb::str(arg.shape)) + ")");
       });
   nb::class_<Session>(module, "Session")
       .def("__init__", [](Session* at, const nb::object& model,
@@ -72,18 +72,20 @@ void AddSession(nb::module_& module) {
       .def("metadata", &Metadata)
       .def(
           "run",
-          [](const Session& s, const std::vector<std::string>& names, const nb::dict& feed,
-             const PyRunOptions* options) { return s.Run(names, feed, Optional(options)); },
+          [](const Session& s, const nb::list& names, const nb::dict& feed, const PyRunOptions* options) {
+            return s.Run(names, feed, Optional(options));
+          },
           nb::arg("names"), nb::arg("feed"), nb::arg("options").none())
       .def(
           "run_with_values",
-          [](const Session& s, const std::vector<std::string>& names, const nb::dict& feed,
-             const PyRunOptions* options) { return s.RunWithValues(names, feed, Optional(options)); },
+          [](const Session& s, const nb::list& names, const nb::dict& feed, const PyRunOptions* options) {
+            return s.RunWithValues(names, feed, Optional(options));
+          },
           nb::arg("names"), nb::arg("feed"), nb::arg("options").none())
       .def("placement", [](const Session& s) {
         char* json = nullptr;
         Check(Own().SessionPlacement(s.get(), DefaultAllocator(), &json));
-        return TakeText(json);
+        return Shown(TakeText(json));
       });
 }
 
@@ -99,10 +101,12 @@ NB_MODULE(_core, module) {
   AddValues(module);
   AddBinding(module);
   AddSession(module);
+  AddDevices(module);
   module.def("available_providers", &AvailableProviders);
   module.def("version_string", [] { return std::string(OrtGetApiBase()->GetVersionString()); });
   module.def("own_version_string", [] { return std::string(Own().GetVersionString()); });
   module.def("build_info", [] { return std::string(Ort().GetBuildInfoString()); });
+  module.def("set_global_thread_pool_sizes", &SetGlobalThreads);
   module.def("set_log_level", [](int level) {
     Check(Ort().UpdateEnvWithCustomLogLevel(Environment(), static_cast<OrtLoggingLevel>(level)));
   });

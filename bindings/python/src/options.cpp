@@ -4,6 +4,7 @@
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <map>
 
@@ -20,6 +21,26 @@ PyRunOptions::PyRunOptions() {
   Check(Ort().CreateRunOptions(&made));
   options_.reset(made);
 }
+
+namespace {
+
+// The buffers must live until a session is made of the options, so the options keep them.
+void AddFilesInMemory(PySessionOptions& options, const std::vector<std::string>& names, const nb::list& buffers) {
+  std::vector<const char*> files;
+  std::vector<char*> starts;
+  std::vector<std::size_t> sizes;
+  for (const nb::handle buffer : buffers) {
+    options.Keep(nb::borrow(buffer));
+    const auto bytes = nb::cast<nb::bytes>(buffer);
+    starts.push_back(const_cast<char*>(static_cast<const char*>(bytes.data())));
+    sizes.push_back(bytes.size());
+  }
+  for (const std::string& name : names) files.push_back(name.c_str());
+  Check(Ort().AddExternalInitializersFromFilesInMemory(options.get(), files.data(), starts.data(), sizes.data(),
+                                                       files.size()));
+}
+
+}  // namespace
 
 void AddSessionOptions(nb::module_& module) {
   // The names and defaults are ONNX Runtime's; the properties live in sardonyx/options.py, which calls these.
@@ -104,6 +125,25 @@ void AddSessionOptions(nb::module_& module) {
              }
              Check(Ort().SessionOptionsAppendExecutionProvider(o.get(), name.c_str(), keys.data(), values.data(),
                                                                keys.size()));
+           })
+      .def("add_external_initializers_from_files_in_memory", &AddFilesInMemory)
+      .def("add_provider_for_devices",
+           [](PySessionOptions& o, const std::vector<const PyEpDevice*>& devices,
+              const std::map<std::string, std::string>& entries) {
+             std::vector<const OrtEpDevice*> handles;
+             std::vector<const char*> keys, values;
+             for (const PyEpDevice* device : devices) handles.push_back(device->device);
+             for (const auto& [key, value] : entries) {
+               keys.push_back(key.c_str());
+               values.push_back(value.c_str());
+             }
+             Check(Ort().SessionOptionsAppendExecutionProvider_V2(
+                 o.get(), Environment(), handles.data(), handles.size(), keys.data(), values.data(), keys.size()));
+           })
+      .def("set_provider_selection_policy",
+           [](PySessionOptions& o, int policy) {
+             Check(Ort().SessionOptionsSetEpSelectionPolicy(o.get(),
+                                                            static_cast<OrtExecutionProviderDevicePolicy>(policy)));
            })
       .def("register_custom_ops_library", [](PySessionOptions& o, const std::string& path) {
         Check(Ort().RegisterCustomOpsLibrary_V2(o.get(), path.c_str()));

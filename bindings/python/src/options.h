@@ -19,6 +19,11 @@ class PySessionOptions {
   std::vector<nb::object> kept_;
 };
 
+// Owned by the environment, which stays.
+struct PyEpDevice {
+  const OrtEpDevice* device;
+};
+
 class PyRunOptions {
  public:
   PyRunOptions();

@@ -12,8 +12,6 @@
 namespace sardonyx::python {
 namespace {
 
-std::string TypeText(const OrtTypeInfo* info);
-
 std::string TensorText(const OrtTypeInfo* info, const char* kind) {
   const OrtTensorTypeAndShapeInfo* tensor = nullptr;
   Check(Ort().CastTypeInfoToTensorInfo(info, &tensor));
@@ -21,6 +19,8 @@ std::string TensorText(const OrtTypeInfo* info, const char* kind) {
   if (tensor != nullptr) Check(Ort().GetTensorElementType(tensor, &type));
   return std::string(kind) + "(" + ElementTypeName(type) + ")";
 }
+
+}  // namespace
 
 std::string TypeText(const OrtTypeInfo* info) {
   ONNXType kind = ONNX_TYPE_UNKNOWN;
@@ -56,6 +56,8 @@ std::string TypeText(const OrtTypeInfo* info) {
   }
 }
 
+namespace {
+
 // Numbers, names of symbolic dimensions, None for unknown ones; an empty list where there is no tensor or no rank.
 nb::object ShapeOf(const OrtTypeInfo* info) {
   nb::list shape;
@@ -72,7 +74,7 @@ nb::object ShapeOf(const OrtTypeInfo* info) {
     if (dims[i] >= 0) {
       shape.append(nb::int_(dims[i]));
     } else if (names[i] != nullptr && *names[i] != '\0') {
-      shape.append(nb::str(names[i]));
+      shape.append(Shown(names[i]));
     } else {
       shape.append(nb::none());
     }
@@ -121,6 +123,20 @@ Session::Session(const nb::object& model, OrtSessionOptions* options) {
   outputs_ = Ports(made, Ort().SessionGetOutputCount, Ort().SessionGetOutputName, Ort().SessionGetOutputTypeInfo);
   overridable_ = Ports(made, Ort().SessionGetOverridableInitializerCount, Ort().SessionGetOverridableInitializerName,
                        Ort().SessionGetOverridableInitializerTypeInfo);
+  for (const auto* ports : {&inputs_, &outputs_, &overridable_}) NoteBroken(*ports);
+}
+
+void Session::NoteBroken(const std::vector<NodeArg>& ports) {
+  for (const NodeArg& port : ports)
+    if (std::string shown = nb::cast<std::string>(Shown(port.name)); shown != port.name)
+      broken_names_.emplace_back(std::move(shown), port.name);
+}
+
+std::string Session::Spelling(const nb::handle& name) const {
+  auto given = nb::cast<std::string>(name);
+  for (const auto& [shown, spelt] : broken_names_)
+    if (shown == given) return spelt;
+  return given;
 }
 
 std::shared_ptr<OrtSession> Session::Hold() const {
@@ -138,11 +154,13 @@ const std::string& Session::TypeOfInput(const std::string& name) const {
 
 // Ctrl-C on the main thread sets the run's terminate flag; Python raises KeyboardInterrupt when the run is back.
 std::vector<OrtValue*> Session::Call(const std::vector<std::string>& input_names,
-                                     const std::vector<const OrtValue*>& values,
-                                     const std::vector<std::string>& output_names, OrtRunOptions* options) const {
+                                     const std::vector<const OrtValue*>& values, const nb::list& output_names,
+                                     OrtRunOptions* options) const {
   std::vector<const char*> names, wanted;
+  std::vector<std::string> outputs;
+  for (const nb::handle name : output_names) outputs.push_back(Spelling(name));
   for (const std::string& name : input_names) names.push_back(name.c_str());
-  for (const std::string& name : output_names) wanted.push_back(name.c_str());
+  for (const std::string& name : outputs) wanted.push_back(name.c_str());
   std::vector<OrtValue*> made(wanted.size(), nullptr);
   const std::shared_ptr<OrtSession> session = Hold();
   RunOptionsPtr own;
@@ -167,13 +185,12 @@ std::vector<OrtValue*> Session::Call(const std::vector<std::string>& input_names
   return made;
 }
 
-nb::list Session::Run(const std::vector<std::string>& output_names, const nb::dict& feed,
-                      OrtRunOptions* options) const {
+nb::list Session::Run(const nb::list& output_names, const nb::dict& feed, OrtRunOptions* options) const {
   std::vector<HeldValue> held;
   std::vector<std::string> names;
   std::vector<const OrtValue*> values;
   for (const auto& [key, item] : feed) {
-    names.push_back(nb::cast<std::string>(key));
+    names.push_back(Spelling(key));
     if (nb::isinstance<PyValue>(item)) {
       values.push_back(nb::cast<const PyValue&>(item).get());
       continue;
@@ -192,12 +209,12 @@ nb::list Session::Run(const std::vector<std::string>& output_names, const nb::di
   return results;
 }
 
-std::vector<PyValue> Session::RunWithValues(const std::vector<std::string>& output_names, const nb::dict& feed,
+std::vector<PyValue> Session::RunWithValues(const nb::list& output_names, const nb::dict& feed,
                                             OrtRunOptions* options) const {
   std::vector<std::string> names;
   std::vector<const OrtValue*> values;
   for (const auto& [key, item] : feed) {
-    names.push_back(nb::cast<std::string>(key));
+    names.push_back(Spelling(key));
     values.push_back(nb::cast<const PyValue&>(item).get());
   }
   std::vector<PyValue> results;

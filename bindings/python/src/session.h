@@ -13,6 +13,9 @@
 
 namespace sardonyx::python {
 
+// "tensor(float)", "seq(map(string,tensor(int64)))" ...
+std::string TypeText(const OrtTypeInfo* info);
+
 struct NodeArg {
   std::string name, type;
   nb::object shape;
@@ -35,6 +38,8 @@ class Session {
   // `model`: bytes, or a path (str, bytes-like path objects through os.fsdecode).
   Session(const nb::object& model, OrtSessionOptions* options);
   OrtSession* get() const { return Hold().get(); }
+  // The model's own spelling of a name that Python shows; other than that only where it is no UTF-8.
+  std::string Spelling(const nb::handle& name) const;
   std::shared_ptr<OrtSession> Hold() const;  // a run keeps its session; fails once closed
   void Close() { session_.reset(); }
   const std::vector<NodeArg>& inputs() const { return inputs_; }
@@ -42,22 +47,25 @@ class Session {
   const std::vector<NodeArg>& overridable_initializers() const { return overridable_; }
 
   // Outputs in the order of `output_names`. The feed's values may be anything FromPython takes, or PyValue.
-  nb::list Run(const std::vector<std::string>& output_names, const nb::dict& feed, OrtRunOptions* options) const;
-  std::vector<PyValue> RunWithValues(const std::vector<std::string>& output_names, const nb::dict& feed,
-                                     OrtRunOptions* options) const;
+  nb::list Run(const nb::list& output_names, const nb::dict& feed, OrtRunOptions* options) const;
+  std::vector<PyValue> RunWithValues(const nb::list& output_names, const nb::dict& feed, OrtRunOptions* options) const;
 
  private:
   const std::string& TypeOfInput(const std::string& name) const;
+  void NoteBroken(const std::vector<NodeArg>& ports);
   std::vector<OrtValue*> Call(const std::vector<std::string>& input_names, const std::vector<const OrtValue*>& values,
-                              const std::vector<std::string>& output_names, OrtRunOptions* options) const;
+                              const nb::list& output_names, OrtRunOptions* options) const;
 
   std::shared_ptr<OrtSession> session_;
   std::vector<NodeArg> inputs_, outputs_, overridable_;
+  std::vector<std::pair<std::string, std::string>> broken_names_;  // as shown, as spelt
 };
 
 void AddSessionOptions(nb::module_& module);
 void AddRunOptions(nb::module_& module);
 void AddValues(nb::module_& module);
+void AddSparse(nb::class_<PyValue>& handle);
+void AddDevices(nb::module_& module);
 void AddBinding(nb::module_& module);
 void AddExceptions(nb::module_& module);
 

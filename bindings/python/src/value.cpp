@@ -246,46 +246,33 @@ nanobind::dlpack::dtype CarrierType(int element_type, bool* view) {
   }
 }
 
-nb::object TensorToPython(ValuePtr value) {
+TensorTypeAndShapeInfoPtr InfoOf(const OrtValue* value) {
   OrtTensorTypeAndShapeInfo* info = nullptr;
-  Check(Ort().GetTensorTypeAndShape(value.get(), &info));
-  const TensorTypeAndShapeInfoPtr owned(info);
-  ONNXTensorElementDataType type{};
+  Check(Ort().GetTensorTypeAndShape(value, &info));
+  return TensorTypeAndShapeInfoPtr(info);
+}
+
+std::vector<std::int64_t> DimsOf(const OrtTensorTypeAndShapeInfo* info) {
   std::size_t rank = 0;
-  Check(Ort().GetTensorElementType(info, &type));
   Check(Ort().GetDimensionsCount(info, &rank));
   std::vector<std::int64_t> shape(rank);
   Check(Ort().GetDimensions(info, shape.data(), rank));
-  if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return StringArray(value.get(), shape);
-  void* data = nullptr;
-  Check(Ort().GetTensorMutableData(value.get(), &data));
-  if (BitsOf(type) < 8) return UnpackedArray(static_cast<const std::uint8_t*>(data), type, shape);
-  const nb::capsule owner(value.release(),
-                          [](void* held) noexcept { Ort().ReleaseValue(static_cast<OrtValue*>(held)); });
-  const std::vector<std::size_t> dims(shape.begin(), shape.end());
-  bool view = false;
-  const auto carrier = CarrierType(type, &view);
-  static char nothing;  // an empty tensor has no address, and NumPy wants one
-  nb::ndarray<nb::numpy> array(data != nullptr ? data : &nothing, dims.size(), dims.data(), owner, nullptr, carrier);
-  nb::object object = nb::cast(array, nb::rv_policy::reference);
-  return view ? object.attr("view")(NumpyDType(type)) : object;
+  return shape;
+}
+
+nb::object TensorToPython(ValuePtr value) {
+  ONNXTensorElementDataType type{};
+  Check(Ort().GetTensorElementType(InfoOf(value.get()).get(), &type));
+  if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return StringArray(value.get(), DimsOf(InfoOf(value.get()).get()));
+  const OrtValue* held = value.get();
+  const nb::capsule owner(value.release(), [](void* p) noexcept { Ort().ReleaseValue(static_cast<OrtValue*>(p)); });
+  return TensorView(held, owner);
 }
 
 ValuePtr Element(const OrtValue* value, int index) {
   OrtValue* item = nullptr;
   Check(Ort().GetValue(value, index, DefaultAllocator(), &item));
   return ValuePtr(item);
-}
-
-nb::object StringsOf(const OrtValue* value) {
-  OrtTensorTypeAndShapeInfo* info = nullptr;
-  Check(Ort().GetTensorTypeAndShape(value, &info));
-  const TensorTypeAndShapeInfoPtr owned(info);
-  std::size_t rank = 0;
-  Check(Ort().GetDimensionsCount(info, &rank));
-  std::vector<std::int64_t> shape(rank);
-  Check(Ort().GetDimensions(info, shape.data(), rank));
-  return StringArray(value, shape);
 }
 
 }  // namespace
@@ -324,6 +311,30 @@ HeldValue FromPython(nb::handle object, const std::string& type) {
   return FromArray(Numpy().attr("asarray")(object, dtype));
 }
 
+nb::object Shown(std::string_view text) {
+  PyObject* made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
+}
+
+nb::object TensorView(const OrtValue* value, const nb::object& owner) {
+  const TensorTypeAndShapeInfoPtr info = InfoOf(value);
+  ONNXTensorElementDataType type{};
+  Check(Ort().GetTensorElementType(info.get(), &type));
+  const std::vector<std::int64_t> shape = DimsOf(info.get());
+  const void* from = nullptr;
+  Check(Ort().GetTensorData(value, &from));
+  if (BitsOf(type) < 8) return UnpackedArray(static_cast<const std::uint8_t*>(from), type, shape);
+  auto* data = const_cast<void*>(from);
+  const std::vector<std::size_t> dims(shape.begin(), shape.end());
+  bool view = false;
+  const auto carrier = CarrierType(type, &view);
+  static char nothing;  // an empty tensor has no address, and NumPy wants one
+  nb::ndarray<nb::numpy> array(data != nullptr ? data : &nothing, dims.size(), dims.data(), owner, nullptr, carrier);
+  nb::object object = nb::cast(array, nb::rv_policy::reference);
+  return view ? object.attr("view")(NumpyDType(type)) : object;
+}
+
 nb::object ToPython(ValuePtr value) {
   if (!value) return nb::none();
   ONNXType type = ONNX_TYPE_UNKNOWN;
@@ -338,7 +349,7 @@ nb::object ToPythonCopy(const OrtValue* value) {
   Check(Ort().GetValueType(value, &type));
   Check(Ort().HasValue(value, &present));
   if (present == 0 || type == ONNX_TYPE_UNKNOWN) return nb::none();
-  if (type == ONNX_TYPE_TENSOR) return StringsOf(value);
+  if (type == ONNX_TYPE_TENSOR) return StringArray(value, DimsOf(InfoOf(value).get()));
   std::size_t count = 0;
   if (type == ONNX_TYPE_SEQUENCE) {
     Check(Ort().GetValueCount(value, &count));

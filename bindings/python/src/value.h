@@ -4,12 +4,16 @@
 #include <nanobind/nanobind.h>
 
 #include <string>
+#include <string_view>
 
 #include "api.h"
 
 namespace sardonyx::python {
 
 namespace nb = nanobind;
+
+// A text of a model as Python shows it: bytes that are no UTF-8 appear as \\xff.
+nb::object Shown(std::string_view text);
 
 // An OrtValue with the Python object whose memory it uses, if any.
 struct HeldValue {
@@ -26,7 +30,10 @@ HeldValue FromPython(nb::handle object, const std::string& type);
 // an empty optional None.
 nb::object ToPython(ValuePtr value);
 
-// The same for a value that stays where it is: its contents are copied.
+// A NumPy array over a tensor's memory that keeps `owner` alive; a copy for types of less than a byte.
+nb::object TensorView(const OrtValue* value, const nb::object& owner);
+
+// What ToPython makes, of a value that stays where it is and is no tensor of numbers: its contents are copied.
 nb::object ToPythonCopy(const OrtValue* value);
 
 // ONNX's element type numbers and names: 1 and "float" for ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT.

@@ -1,2 +1,19 @@
 """As onnxruntime.capi.onnxruntime_inference_collection."""
-from sardonyx.inference import *  # noqa: F403
+from sardonyx import (
+    InferenceSession,
+    IOBinding,
+    OrtDevice,
+    OrtDeviceVendorId,
+    OrtValue,
+    SparseTensor,
+    copy_tensors,
+    missing,
+)
+
+__all__ = [
+    "IOBinding", "InferenceSession", "OrtDevice", "OrtDeviceVendorId", "OrtValue", "SparseTensor", "copy_tensors",
+]
+
+
+def __getattr__(name):
+    missing.refuse("onnxruntime_inference_collection", name, missing.PACKAGE)

@@ -1,18 +1,11 @@
 """The exceptions and classes under the names that programs import from onnxruntime.capi.onnxruntime_pybind11_state."""
-from sardonyx._core import *  # noqa: F403
-from sardonyx._core import (  # noqa: F401
-    EngineError,
-    EPFail,
-    Fail,
-    InvalidArgument,
-    InvalidGraph,
-    InvalidProtobuf,
-    ModelLoaded,
-    NodeArg,
-    NoModel,
-    NoSuchFile,
-    NotImplemented,  # noqa: A004
-    RuntimeException,
-)
-from sardonyx.inference import OrtDevice, OrtValue, get_available_providers, get_device  # noqa: F401
-from sardonyx.options import ExecutionMode, ExecutionOrder, GraphOptimizationLevel, RunOptions, SessionOptions  # noqa: F401
+import sardonyx
+from sardonyx import *  # noqa: F403
+from sardonyx import missing
+from sardonyx.values import OrtValueVector, SparseCooView  # noqa: F401
+
+__all__ = [*sardonyx.__all__, "OrtValueVector", "SparseCooView"]
+
+
+def __getattr__(name):
+    missing.refuse("onnxruntime_pybind11_state", name, missing.EXTENSION)

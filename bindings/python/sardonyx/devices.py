@@ -1,0 +1,101 @@
+"""Devices and memory: where values lie, and what providers find on this machine."""
+from sardonyx import _core, missing
+from sardonyx.enumerations import (
+    OrtAllocatorType,
+    OrtDeviceMemoryType,
+    OrtHardwareDeviceType,
+    OrtMemoryInfoDeviceType,
+    OrtMemType,
+)
+
+_HOST = ("cpu", "CPU", "Cpu")
+
+
+def require_host(device_type):
+    if device_type not in _HOST:
+        raise missing.MissingMember(f"device '{device_type}' is not implemented in Sardonyx; there is 'cpu'")
+
+
+class OrtDevice:
+    """Where memory lies. This build has the host's only."""
+
+    def __init__(self, device_type=0, device_id=0):
+        self._type, self._id = device_type, device_id
+
+    @staticmethod
+    def make(ort_device_name, device_id, vendor_id=-1):  # noqa: ARG004  (the host has no vendor)
+        require_host(ort_device_name)
+        return OrtDevice(0, device_id)
+
+    def device_type(self):
+        """0: the host."""
+        return self._type
+
+    def device_id(self):
+        return self._id
+
+    def device_vendor_id(self):
+        return 0
+
+    def device_mem_type(self):
+        return 0
+
+
+class OrtMemoryInfo:
+    """A kind of memory, by name, allocator and device."""
+
+    def __init__(self, name, allocator_type, device_id, mem_type, *, device_type=OrtMemoryInfoDeviceType.CPU,
+                 device_vendor_id=0, device_mem_type=OrtDeviceMemoryType.DEFAULT):
+        self.name = name
+        self.allocator_type = OrtAllocatorType(allocator_type)
+        self.device_id = device_id
+        self.mem_type = OrtMemType(mem_type)
+        self.device_type = OrtMemoryInfoDeviceType(device_type)
+        self.device_vendor_id = device_vendor_id
+        self.device_mem_type = OrtDeviceMemoryType(device_mem_type)
+
+    @staticmethod
+    def create_v2(name, device_type, vendor_id, device_id, device_mem_type, alignment, allocator_type):  # noqa: ARG004
+        """`alignment`: what an allocator has to keep to; the one here keeps to 64 bytes always."""
+        return OrtMemoryInfo(name, allocator_type, device_id, OrtMemType.DEFAULT, device_type=device_type,
+                             device_vendor_id=vendor_id, device_mem_type=device_mem_type)
+
+    @classmethod
+    def _from_core(cls, values):
+        return None if values is None else cls(**values)
+
+
+class OrtHardwareDevice:
+    """A device of this machine."""
+
+    def __init__(self, values):
+        self.type = OrtHardwareDeviceType(values["type"])
+        self.vendor = values["vendor"]
+        self.vendor_id = values["vendor_id"]
+        self.device_id = values["device_id"]
+        self.metadata = values["metadata"]
+
+
+class OrtEpDevice:
+    """A provider together with a device that it runs on (see SessionOptions.add_provider_for_devices)."""
+
+    def __init__(self, handle):
+        self._handle = handle
+        values = handle.describe()
+        self.ep_name = values["ep_name"]
+        self.ep_vendor = values["ep_vendor"]
+        self.ep_metadata = values["ep_metadata"]
+        self.ep_options = values["ep_options"]
+        self.device = OrtHardwareDevice(values["device"])
+
+    def memory_info(self, mem_type):
+        """The device's memory of this OrtDeviceMemoryType; None where the provider uses the host's."""
+        return OrtMemoryInfo._from_core(self._handle.memory_info(int(mem_type)))
+
+    def create_sync_stream(self, options=None):  # noqa: ARG002
+        missing.refuse("OrtEpDevice", "create_sync_stream", {"create_sync_stream"})
+
+
+def get_ep_devices():
+    """What the providers of this build find on this machine."""
+    return [OrtEpDevice(handle) for handle in _core.ep_devices()]

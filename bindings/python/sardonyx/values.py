@@ -1,0 +1,251 @@
+"""OrtValue and SparseTensor: values that stay in the runtime's form between runs."""
+import ctypes
+import math
+import warnings
+
+import numpy as np
+
+from sardonyx import _core, missing
+from sardonyx.devices import require_host
+from sardonyx.enumerations import OrtSparseFormat
+
+# ONNX's TensorProto.DataType and the C interface number the three newest types differently.
+_FROM_ONNX = {24: 26, 25: 24, 26: 25}
+_TO_ONNX = {ours: onnx for onnx, ours in _FROM_ONNX.items()}
+
+_TENSOR, _SEQUENCE, _MAP, _SPARSE = 1, 2, 3, 5  # ONNXType
+_DLPACK_HOST = (1, 0)
+
+
+def element_type_of(given):
+    """The C interface's number for a TensorProto.DataType number or a dtype."""
+    if isinstance(given, int):
+        return _FROM_ONNX.get(given, given)
+    number = _core.element_type_of(np.dtype(given))
+    if number == 0:
+        raise ValueError(f"no ONNX element type for {given!r}")
+    return number
+
+
+def tensor_at(element_type, shape, address):
+    """A tensor over the caller's memory, which must outlive it."""
+    number = element_type_of(element_type)
+    dtype = np.dtype(_core.numpy_dtype(number))
+    memory = (ctypes.c_uint8 * (math.prod(shape) * dtype.itemsize)).from_address(address)
+    array = np.frombuffer(memory, dtype=np.uint8).view(dtype).reshape(shape)
+    return _core.ValueHandle.from_array_with_type(array, number)
+
+
+class _Capsule:
+    """A DLPack capsule of older libraries, as what NumPy takes."""
+
+    def __init__(self, capsule):
+        self._capsule = capsule
+
+    def __dlpack__(self, **_):
+        return self._capsule
+
+    def __dlpack_device__(self):
+        return _DLPACK_HOST
+
+
+class OrtValue:
+    """A tensor, sequence or map that stays in the runtime's form between runs."""
+
+    def __init__(self, handle, numpy_obj=None):
+        self._handle = handle
+        self._numpy_obj = numpy_obj
+
+    @classmethod
+    def ortvalue_from_numpy(cls, numpy_obj, /, device_type="cpu", device_id=0, vendor_id=-1):  # noqa: ARG003
+        """Uses the array's memory if it is contiguous."""
+        require_host(device_type)
+        return cls(_core.ValueHandle.from_numpy(np.asarray(numpy_obj)), numpy_obj)
+
+    @classmethod
+    def ortvalue_from_numpy_with_onnx_type(cls, data, /, onnx_element_type):
+        """The array's bytes as elements of an ONNX type that NumPy lacks (bfloat16 in uint16, float8 in uint8 ...)."""
+        return cls(_core.ValueHandle.from_array_with_type(np.asarray(data), element_type_of(onnx_element_type)), data)
+
+    @classmethod
+    def ortvalue_from_shape_and_type(cls, shape, element_type, device_type="cpu", device_id=0, vendor_id=-1,
+                                     memory_info=None):
+        if memory_info is not None:
+            if (device_type, device_id, vendor_id) != ("cpu", 0, -1):
+                warnings.warn("device_type, device_id, and vendor_id are ignored when memory_info is provided.",
+                              stacklevel=2)
+            device_type = "cpu" if memory_info.device_type == 0 else memory_info.device_type.name.lower()
+        require_host(device_type)
+        return cls(_core.ValueHandle.empty(list(shape), element_type_of(element_type)))
+
+    @classmethod
+    def ort_value_from_sparse_tensor(cls, sparse_tensor):
+        """Shares the sparse tensor's memory."""
+        return cls(sparse_tensor._handle)
+
+    @classmethod
+    def from_dlpack(cls, data, /):
+        """Shares the memory of what implements __dlpack__ (PyTorch, JAX, NumPy ...), or of a DLPack capsule."""
+        source = data if hasattr(data, "__dlpack__") else _Capsule(data)
+        if not hasattr(data, "__dlpack__") and type(data).__name__ != "PyCapsule":
+            raise TypeError(f"expected an object with __dlpack__ or a DLPack capsule, found '{type(data).__name__}'")
+        array = np.from_dlpack(source)
+        name = getattr(getattr(data, "dtype", None), "name", str(getattr(data, "dtype", "")))
+        if array.dtype == np.uint8 and name in ("bool", "bool_", "torch.bool"):  # as older versions of DLPack carry it
+            array = array.view(bool)
+        return cls.ortvalue_from_numpy(array)
+
+    def as_sparse_tensor(self):
+        if not self.is_sparse_tensor():
+            raise _core.InvalidArgument(f"expected a sparse tensor, found {self.data_type()}")
+        return SparseTensor(self._handle)
+
+    def numpy(self):
+        """A NumPy array over this tensor's memory; a copy for strings and types of less than a byte, and a list or
+        dict for sequences and maps.
+        """
+        return self._handle.numpy()
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"expected dtype {array.dtype} where copy is False, found {dtype}")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __dlpack__(self, *, stream=None):  # noqa: ARG002  (the host has no streams)
+        return self.numpy().__dlpack__()
+
+    def __dlpack_device__(self):
+        return _DLPACK_HOST
+
+    def shape(self):
+        return self._handle.shape()
+
+    def element_type(self):
+        """The number of ONNX's TensorProto.DataType."""
+        number = self._handle.element_type()
+        return _TO_ONNX.get(number, number)
+
+    def data_type(self):
+        """As in NodeArg.type: "tensor(float)", "seq(tensor(int64))" ..."""
+        return self._handle.type_text()
+
+    def data_ptr(self):
+        return self._handle.data_ptr()
+
+    def tensor_size_in_bytes(self):
+        return self._handle.size_in_bytes()
+
+    def device_name(self):
+        return "cpu"
+
+    def has_value(self):
+        return self._handle.has_value()
+
+    def is_tensor(self):
+        return self._handle.kind() == _TENSOR
+
+    def is_sparse_tensor(self):
+        return self._handle.kind() == _SPARSE
+
+    def is_tensor_sequence(self):
+        return self._handle.kind() == _SEQUENCE
+
+    def update_inplace(self, data):
+        """Writes the elements of an array or of another OrtValue into this tensor's memory. The sizes must agree."""
+        if isinstance(data, OrtValue):
+            return copy_tensors([data], [self])
+        if not isinstance(data, np.ndarray):
+            raise TypeError("data must be a numpy.ndarray or an OrtValue.")
+        array = np.ascontiguousarray(data)
+        if _core.element_type_of(array.dtype) == self._handle.element_type() and list(array.shape) == self.shape():
+            return copy_tensors([OrtValue.ortvalue_from_numpy(array)], [self])
+        if array.dtype == object or array.nbytes != self.tensor_size_in_bytes():
+            raise RuntimeError(f"The input size of numpy arrays does not match the size of the OrtValue: expected "
+                               f"{self.tensor_size_in_bytes()} bytes ({self.data_type()} {self.shape()}), found "
+                               f"{array.nbytes} ({array.dtype} {list(array.shape)})")
+        ctypes.memmove(self.data_ptr(), array.ctypes.data, array.nbytes)
+        return None
+
+    def __getattr__(self, name):
+        missing.refuse("OrtValue", name, missing.VALUE)
+
+    def __reduce__(self):
+        return OrtValue.ortvalue_from_numpy, (self.numpy(),)
+
+
+class OrtValueVector(list):
+    """A list of OrtValues, under the name and with the methods of ONNX Runtime's."""
+
+    def push_back(self, value):
+        self.append(value)
+
+    def reserve(self, count):
+        """Lists grow by themselves."""
+
+    def shrink_to_fit(self):
+        """Lists shrink by themselves."""
+
+
+class SparseCooView:
+    def __init__(self, handle):
+        self._handle = handle
+
+    def indices(self):
+        """[count] positions in the dense tensor, or [count, 2] coordinates, as the tensor was made with."""
+        return self._handle.sparse_indices()
+
+
+class SparseTensor:
+    """The values of a tensor that are not zero, and where they stand: in coordinates (COO)."""
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    @classmethod
+    def sparse_coo_from_numpy(cls, dense_shape, values, coo_indices, ort_device):
+        """`values` [count]; `coo_indices` [count] or [count, 2]. Their memory is used, not copied."""
+        require_host("cpu" if ort_device.device_type() == 0 else str(ort_device.device_type()))
+        values, indices = np.ascontiguousarray(values), np.ascontiguousarray(coo_indices, np.int64)
+        if values.ndim != 1:
+            raise ValueError(f"expected values of one dimension, found shape {list(values.shape)}")
+        number = element_type_of(values.dtype)
+        return cls(_core.ValueHandle.sparse_coo([int(d) for d in dense_shape], values, number, indices))
+
+    @classmethod
+    def sparse_csr_from_numpy(cls, dense_shape, values, inner_indices, outer_indices, ort_device):  # noqa: ARG003
+        missing.refuse("SparseTensor", "sparse_csr_from_numpy", missing.SPARSE)
+
+    def as_coo_view(self):
+        if self.format() != OrtSparseFormat.ORT_SPARSE_COO:
+            raise RuntimeError(f"expected a sparse tensor of coordinates, found {self.format().name}")
+        return SparseCooView(self._handle)
+
+    def values(self):
+        return self._handle.sparse_values()
+
+    def format(self):
+        return OrtSparseFormat(self._handle.sparse_format())
+
+    def dense_shape(self):
+        return self._handle.shape()
+
+    def data_type(self):
+        return self._handle.type_text()
+
+    def device_name(self):
+        return "cpu"
+
+    def __getattr__(self, name):
+        missing.refuse("SparseTensor", name, missing.SPARSE)
+
+
+def copy_tensors(src, dst, stream=None):
+    """Copies each tensor of `src` into the memory of the one of `dst` at its place; shapes and types must agree."""
+    if stream is not None:
+        missing.refuse("sardonyx", "copy_tensors(stream=...)", {"copy_tensors(stream=...)"})
+    if len(src) != len(dst):
+        raise ValueError(f"expected as many tensors to copy to as from, found {len(dst)} and {len(src)}")
+    _core.copy_tensors([value._handle for value in src], [value._handle for value in dst])

@@ -1,0 +1,108 @@
+// bindings/python/src/bind_devices.cpp - devices of providers, memory of a session's inputs and outputs, placement.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "options.h"
+
+namespace sardonyx::python {
+namespace {
+
+nb::dict Pairs(const OrtKeyValuePairs* pairs) {
+  nb::dict result;
+  if (pairs == nullptr) return result;
+  const char* const* keys = nullptr;
+  const char* const* values = nullptr;
+  std::size_t count = 0;
+  Ort().GetKeyValuePairs(pairs, &keys, &values, &count);
+  for (std::size_t i = 0; i < count; ++i) result[Shown(keys[i])] = Shown(values[i]);
+  return result;
+}
+
+// The arguments of sardonyx.OrtMemoryInfo; None for NULL.
+nb::object Memory(const OrtMemoryInfo* info) {
+  if (info == nullptr) return nb::none();
+  const char* name = nullptr;
+  OrtAllocatorType allocator{};
+  OrtMemType memory{};
+  OrtMemoryInfoDeviceType device{};
+  int id = 0;
+  Check(Ort().MemoryInfoGetName(info, &name));
+  Check(Ort().MemoryInfoGetType(info, &allocator));
+  Check(Ort().MemoryInfoGetMemType(info, &memory));
+  Check(Ort().MemoryInfoGetId(info, &id));
+  Ort().MemoryInfoGetDeviceType(info, &device);
+  nb::dict result;
+  result["name"] = name;
+  result["allocator_type"] = static_cast<int>(allocator);
+  result["device_id"] = id;
+  result["mem_type"] = static_cast<int>(memory);
+  result["device_type"] = static_cast<int>(device);
+  result["device_vendor_id"] = Ort().MemoryInfoGetVendorId(info);
+  result["device_mem_type"] = static_cast<int>(Ort().MemoryInfoGetDeviceMemType(info));
+  return result;
+}
+
+nb::dict Describe(const PyEpDevice& handle) {
+  const OrtHardwareDevice* hardware = Ort().EpDevice_Device(handle.device);
+  nb::dict device, result;
+  device["type"] = static_cast<int>(Ort().HardwareDevice_Type(hardware));
+  device["vendor"] = Shown(Ort().HardwareDevice_Vendor(hardware));
+  device["vendor_id"] = Ort().HardwareDevice_VendorId(hardware);
+  device["device_id"] = Ort().HardwareDevice_DeviceId(hardware);
+  device["metadata"] = Pairs(Ort().HardwareDevice_Metadata(hardware));
+  result["ep_name"] = Shown(Ort().EpDevice_EpName(handle.device));
+  result["ep_vendor"] = Shown(Ort().EpDevice_EpVendor(handle.device));
+  result["ep_metadata"] = Pairs(Ort().EpDevice_EpMetadata(handle.device));
+  result["ep_options"] = Pairs(Ort().EpDevice_EpOptions(handle.device));
+  result["device"] = device;
+  return result;
+}
+
+std::vector<PyEpDevice> EpDevices() {
+  const OrtEpDevice* const* devices = nullptr;
+  std::size_t count = 0;
+  Check(Ort().GetEpDevices(Environment(), &devices, &count));
+  std::vector<PyEpDevice> result;
+  for (std::size_t i = 0; i < count; ++i) result.push_back({devices[i]});
+  return result;
+}
+
+using MemoryFn = OrtStatusPtr(ORT_API_CALL*)(const OrtSession*, const OrtMemoryInfo**, std::size_t);
+
+nb::list MemoryOf(const Session& session, MemoryFn memory_of, std::size_t count) {
+  std::vector<const OrtMemoryInfo*> infos(count, nullptr);
+  Check(memory_of(session.get(), infos.data(), count));
+  nb::list result;
+  for (const OrtMemoryInfo* info : infos) result.append(Memory(info));
+  return result;
+}
+
+// None where an input's memory belongs to no device of a provider.
+nb::list InputDevices(const Session& session) {
+  std::vector<const OrtEpDevice*> devices(session.inputs().size(), nullptr);
+  Check(Ort().SessionGetEpDeviceForInputs(session.get(), devices.data(), devices.size()));
+  nb::list result;
+  for (const OrtEpDevice* device : devices)
+    result.append(device != nullptr ? nb::cast(PyEpDevice{device}) : nb::object(nb::none()));
+  return result;
+}
+
+}  // namespace
+
+void AddDevices(nb::module_& module) {
+  nb::class_<PyEpDevice>(module, "EpDeviceHandle")
+      .def("describe", &Describe)
+      .def("memory_info", [](const PyEpDevice& handle, int type) {
+        return Memory(Ort().EpDevice_MemoryInfo(handle.device, static_cast<OrtDeviceMemoryType>(type)));
+      });
+  module.def("ep_devices", &EpDevices);
+  module.def("input_devices", &InputDevices);
+  module.def("input_memory", [](const Session& session) {
+    return MemoryOf(session, Ort().SessionGetMemoryInfoForInputs, session.inputs().size());
+  });
+  module.def("output_memory", [](const Session& session) {
+    return MemoryOf(session, Ort().SessionGetMemoryInfoForOutputs, session.outputs().size());
+  });
+}
+
+}  // namespace sardonyx::python

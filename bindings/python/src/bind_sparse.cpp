@@ -1,0 +1,84 @@
+// bindings/python/src/bind_sparse.cpp - sparse tensors of coordinates (COO), as methods of the value handle.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "session.h"
+
+namespace sardonyx::python {
+namespace {
+
+void* AddressOf(const nb::object& array) {
+  return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(array.attr("ctypes").attr("data")));
+}
+
+// Over the memory of the arrays, which the value keeps alive.
+PyValue SparseCoo(const std::vector<std::int64_t>& dense_shape, const nb::object& values, int type,
+                  const nb::object& indices) {
+  const auto element = static_cast<ONNXTensorElementDataType>(type);
+  if (element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
+    throw StatusError(ORT_NOT_IMPLEMENTED,
+                      "sparse tensors of strings are not implemented in Sardonyx's Python package");
+  const auto count = nb::cast<std::int64_t>(values.attr("size"));
+  OrtValue* made = nullptr;
+  Check(Ort().CreateSparseTensorWithValuesAsOrtValue(HostMemory(), AddressOf(values), dense_shape.data(),
+                                                     dense_shape.size(), &count, 1, element, &made));
+  ValuePtr owned(made);
+  Check(Ort().UseCooIndices(made, static_cast<std::int64_t*>(AddressOf(indices)),
+                            nb::cast<std::size_t>(indices.attr("size"))));
+  return PyValue(std::move(owned), nb::make_tuple(values, indices));
+}
+
+// A view of `data` that keeps `self` alive.
+nb::object View(const void* data, const OrtTensorTypeAndShapeInfo* info, const nb::object& self) {
+  std::size_t rank = 0, size = 0;
+  ONNXTensorElementDataType type{};
+  Check(Ort().GetDimensionsCount(info, &rank));
+  Check(Ort().GetTensorElementType(info, &type));
+  Check(Ort().GetTensorShapeElementCount(info, &size));
+  std::vector<std::int64_t> shape(rank);
+  Check(Ort().GetDimensions(info, shape.data(), rank));
+  const nb::object dtype = NumpyDType(type);
+  OrtValue* view = nullptr;
+  Check(Ort().CreateTensorWithDataAsOrtValue(HostMemory(), const_cast<void*>(data),
+                                             size * nb::cast<std::size_t>(dtype.attr("itemsize")), shape.data(), rank,
+                                             type, &view));
+  return TensorView(ValuePtr(view).get(), self);
+}
+
+nb::object Values(const nb::object& self) {
+  const OrtValue* value = nb::cast<const PyValue&>(self).get();
+  OrtTensorTypeAndShapeInfo* info = nullptr;
+  Check(Ort().GetSparseTensorValuesTypeAndShape(value, &info));
+  const TensorTypeAndShapeInfoPtr owned(info);
+  const void* data = nullptr;
+  Check(Ort().GetSparseTensorValues(value, &data));
+  return View(data, info, self);
+}
+
+nb::object Indices(const nb::object& self) {
+  const OrtValue* value = nb::cast<const PyValue&>(self).get();
+  OrtTensorTypeAndShapeInfo* info = nullptr;
+  Check(Ort().GetSparseTensorIndicesTypeShape(value, ORT_SPARSE_COO_INDICES, &info));
+  const TensorTypeAndShapeInfoPtr owned(info);
+  const void* data = nullptr;
+  std::size_t count = 0;
+  Check(Ort().GetSparseTensorIndices(value, ORT_SPARSE_COO_INDICES, &count, &data));
+  return View(data, info, self);
+}
+
+int Format(const PyValue& value) {
+  OrtSparseFormat format{};
+  Check(Ort().GetSparseTensorFormat(value.get(), &format));
+  return format;
+}
+
+}  // namespace
+
+void AddSparse(nb::class_<PyValue>& handle) {
+  handle.def_static("sparse_coo", &SparseCoo)
+      .def("sparse_values", &Values)
+      .def("sparse_indices", &Indices)
+      .def("sparse_format", &Format);
+}
+
+}  // namespace sardonyx::python
