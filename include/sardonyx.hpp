@@ -1,292 +1,185 @@
-// sardonyx.hpp - a thin C++17 layer over the two C tables: owners instead of Release calls, exceptions instead of
-// statuses.
+// sardonyx.hpp - a small C++20 layer over the two C tables: owners instead of Release calls, exceptions instead of
+// statuses, views instead of copies.
 //
 //   sdx::Session session("model.onnx");
 //   std::vector<float> pixels(3 * 224 * 224);
 //   auto outputs = session.Run({{"x", sdx::Value::View(pixels, {1, 3, 224, 224})}});
 //   for (float score : outputs[0].Data<float>()) std::cout << score << '\n';
 //
-// Everything is inline and uses nothing but onnxruntime_c_api.h and sardonyx_c_api.h. Objects move but do not copy.
+// Everything is inline and uses nothing but onnxruntime_c_api.h and sardonyx_c_api.h; what is not wrapped is reached
+// through handle(). Objects move but do not copy. Any number of threads may run one Session at once; every other object
+// belongs to one thread at a time. examples/cpp shows a program with its CMake file.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <memory>
-#include <stdexcept>
+#include <filesystem>
+#include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "onnxruntime_c_api.h"
-#include "sardonyx_c_api.h"
+#include "sardonyx_value.hpp"
 
 namespace sdx {
 
-// What a status says: its code, and its message as what().
-class Error : public std::runtime_error {
- public:
-  Error(OrtErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
-  OrtErrorCode code() const { return code_; }
-
- private:
-  OrtErrorCode code_;
-};
-
-inline const OrtApi& Api() {
-  static const OrtApi* const api = OrtGetApiBase()->GetApi(ORT_API_VERSION);
-  if (api == nullptr) throw Error(ORT_FAIL, "the library is older than the header onnxruntime_c_api.h");
-  return *api;
-}
-
-inline const SardonyxApi& OwnApi() {
-  static const SardonyxApi* const api = SardonyxGetApi(SARDONYX_API_VERSION);
-  if (api == nullptr) throw Error(ORT_FAIL, "the library is older than the header sardonyx_c_api.h");
-  return *api;
-}
-
-// Throws what the status says, if it is an error.
-inline void Check(OrtStatusPtr status) {
-  if (status == nullptr) return;
-  const Error error(Api().GetErrorCode(status), Api().GetErrorMessage(status));
-  Api().ReleaseStatus(status);
-  throw error;
-}
-
-inline OrtAllocator* DefaultAllocator() {
-  OrtAllocator* allocator = nullptr;
-  Check(Api().GetAllocatorWithDefaultOptions(&allocator));
-  return allocator;
-}
-
-// A text that the library allocated, as a string.
-inline std::string TakeText(char* text) {
-  std::string copy = text != nullptr ? text : "";
-  DefaultAllocator()->Free(DefaultAllocator(), text);
-  return copy;
-}
-
-// The element type of a C++ type; types that C++ lacks (float16 ...) are given as an ONNXTensorElementDataType.
-template <typename T>
-constexpr ONNXTensorElementDataType kElementType = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
-template <>
-inline constexpr ONNXTensorElementDataType kElementType<float> = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
-template <>
-inline constexpr ONNXTensorElementDataType kElementType<double> = ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
-template <>
-inline constexpr ONNXTensorElementDataType kElementType<std::int8_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8;
-template <>
-inline constexpr ONNXTensorElementDataType kElementType<std::uint8_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
-template <>
-inline constexpr ONNXTensorElementDataType kElementType<std::int16_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16;
-template <>
-inline constexpr ONNXTensorElementDataType kElementType<std::uint16_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16;
-template <>
-inline constexpr ONNXTensorElementDataType kElementType<std::int32_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
-template <>
-inline constexpr ONNXTensorElementDataType kElementType<std::uint32_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32;
-template <>
-inline constexpr ONNXTensorElementDataType kElementType<std::int64_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
-template <>
-inline constexpr ONNXTensorElementDataType kElementType<std::uint64_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64;
-template <>
-inline constexpr ONNXTensorElementDataType kElementType<bool> = ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
-
-using Shape = std::vector<std::int64_t>;
-
-// A contiguous range of elements.
-template <typename T>
-struct Range {
-  T* data;
-  std::size_t size;
-  T* begin() const { return data; }
-  T* end() const { return data + size; }
-  T& operator[](std::size_t i) const { return data[i]; }
-};
-
-namespace detail {
-
-struct Releaser {
-  void operator()(OrtEnv* handle) const { Api().ReleaseEnv(handle); }
-  void operator()(OrtSession* handle) const { Api().ReleaseSession(handle); }
-  void operator()(OrtSessionOptions* handle) const { Api().ReleaseSessionOptions(handle); }
-  void operator()(OrtRunOptions* handle) const { Api().ReleaseRunOptions(handle); }
-  void operator()(OrtValue* handle) const { Api().ReleaseValue(handle); }
-  void operator()(OrtMemoryInfo* handle) const { Api().ReleaseMemoryInfo(handle); }
-  void operator()(OrtTypeInfo* handle) const { Api().ReleaseTypeInfo(handle); }
-  void operator()(OrtTensorTypeAndShapeInfo* handle) const { Api().ReleaseTensorTypeAndShapeInfo(handle); }
-};
-template <typename T>
-using Owner = std::unique_ptr<T, Releaser>;
-
-// What `create(&handle)` makes.
-template <typename T, typename Create>
-Owner<T> Make(Create&& create) {
-  T* handle = nullptr;
-  Check(create(&handle));
-  return Owner<T>(handle);
-}
-
-inline Shape ShapeOf(const OrtTensorTypeAndShapeInfo* info) {
-  std::size_t rank = 0;
-  Check(Api().GetDimensionsCount(info, &rank));
-  Shape shape(rank);
-  Check(Api().GetDimensions(info, shape.data(), rank));
-  return shape;
-}
-
-}  // namespace detail
-
-// A tensor (or another value) with its memory.
-class Value {
- public:
-  explicit Value(OrtValue* handle) : handle_(handle) {}
-
-  // A tensor of zeros.
-  template <typename T>
-  static Value Make(const Shape& shape) {
-    Value value(detail::Make<OrtValue>([&](OrtValue** out) {
-                  return Api().CreateTensorAsOrtValue(DefaultAllocator(), shape.data(), shape.size(), kElementType<T>,
-                                                      out);
-                }).release());
-    for (T& element : value.Data<T>()) element = T{};
-    return value;
-  }
-  // A tensor over the caller's elements, which must live as long as the value. Throws if they are too few.
-  template <typename T>
-  static Value View(T* data, std::size_t count, const Shape& shape) {
-    static_assert(kElementType<T> != ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED, "no element type for this C++ type");
-    const auto info = detail::Make<OrtMemoryInfo>(
-        [](OrtMemoryInfo** out) { return Api().CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, out); });
-    return Value(detail::Make<OrtValue>([&](OrtValue** out) {
-                   return Api().CreateTensorWithDataAsOrtValue(info.get(), data, count * sizeof(T), shape.data(),
-                                                               shape.size(), kElementType<T>, out);
-                 }).release());
-  }
-  template <typename T>
-  static Value View(std::vector<T>& elements, const Shape& shape) {
-    return View(elements.data(), elements.size(), shape);
-  }
-  static Value Strings(const std::vector<std::string>& texts, const Shape& shape) {
-    Value value(detail::Make<OrtValue>([&](OrtValue** out) {
-                  return Api().CreateTensorAsOrtValue(DefaultAllocator(), shape.data(), shape.size(),
-                                                      ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, out);
-                }).release());
-    std::vector<const char*> pointers;
-    for (const std::string& text : texts) pointers.push_back(text.c_str());
-    Check(Api().FillStringTensor(value.handle(), pointers.data(), pointers.size()));
-    return value;
-  }
-
-  sdx::Shape Shape() const { return detail::ShapeOf(Info().get()); }
-  ONNXTensorElementDataType ElementType() const {
-    ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
-    Check(Api().GetTensorElementType(Info().get(), &type));
-    return type;
-  }
-  // The elements; throws if they are not of type T.
-  template <typename T>
-  Range<T> Data() const {
-    if (ElementType() != kElementType<T>)
-      throw Error(ORT_INVALID_ARGUMENT, "expected elements of type " + std::to_string(kElementType<T>) +
-                                            ", found type " + std::to_string(ElementType()));
-    void* data = nullptr;
-    std::size_t count = 0;
-    Check(Api().GetTensorMutableData(handle_.get(), &data));
-    Check(Api().GetTensorShapeElementCount(Info().get(), &count));
-    return {static_cast<T*>(data), count};
-  }
-  std::vector<std::string> Texts() const {
-    std::size_t count = 0;
-    Check(Api().GetTensorShapeElementCount(Info().get(), &count));
-    std::vector<std::string> texts(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      std::size_t length = 0;
-      Check(Api().GetStringTensorElementLength(handle_.get(), i, &length));
-      texts[i].resize(length);
-      Check(Api().GetStringTensorElement(handle_.get(), length, i, texts[i].data()));
-    }
-    return texts;
-  }
-  OrtValue* handle() const { return handle_.get(); }
-
- private:
-  detail::Owner<OrtTensorTypeAndShapeInfo> Info() const {
-    return detail::Make<OrtTensorTypeAndShapeInfo>(
-        [&](OrtTensorTypeAndShapeInfo** out) { return Api().GetTensorTypeAndShape(handle_.get(), out); });
-  }
-  detail::Owner<OrtValue> handle_;
-};
+// ---- Options
 
 class SessionOptions {
  public:
   SessionOptions()
       : handle_(
             detail::Make<OrtSessionOptions>([](OrtSessionOptions** out) { return Api().CreateSessionOptions(out); })) {}
-  SessionOptions& Threads(int count) {  // 0: as many as the machine grants
-    Check(Api().SetIntraOpNumThreads(handle(), count));
-    return *this;
-  }
+  // Threads of one run, the caller included; 0: as many as the machine grants.
+  SessionOptions& Threads(int count) { return Set(Api().SetIntraOpNumThreads(handle(), count)); }
   SessionOptions& OptimizationLevel(GraphOptimizationLevel level) {
-    Check(Api().SetSessionGraphOptimizationLevel(handle(), level));
-    return *this;
+    return Set(Api().SetSessionGraphOptimizationLevel(handle(), level));
   }
+  // Where the optimized model is written when the session is made.
+  SessionOptions& OptimizedModel(const std::filesystem::path& path) {
+    return Set(Api().SetOptimizedModelFilePath(handle(), path.c_str()));
+  }
+  // The size of a dimension that the model leaves open, by its symbol.
+  SessionOptions& Dimension(const std::string& symbol, std::int64_t size) {
+    return Set(Api().AddFreeDimensionOverrideByName(handle(), symbol.c_str(), size));
+  }
+  // One of ONNX Runtime's "session. ..." keys.
   SessionOptions& Config(const std::string& key, const std::string& value) {
-    Check(Api().AddSessionConfigEntry(handle(), key.c_str(), value.c_str()));
-    return *this;
+    return Set(Api().AddSessionConfigEntry(handle(), key.c_str(), value.c_str()));
   }
+  // A provider by name, before those added after it. Throws INVALID_ARGUMENT for one that this build lacks.
+  SessionOptions& Provider(const std::string& name, const std::map<std::string, std::string>& options = {}) {
+    std::vector<const char*> keys, values;
+    for (const auto& [key, value] : options) {
+      keys.push_back(key.c_str());
+      values.push_back(value.c_str());
+    }
+    return Set(
+        Api().SessionOptionsAppendExecutionProvider(handle(), name.c_str(), keys.data(), values.data(), keys.size()));
+  }
+  SessionOptions& LogLevel(OrtLoggingLevel level) { return Set(Api().SetSessionLogSeverityLevel(handle(), level)); }
   OrtSessionOptions* handle() const { return handle_.get(); }
 
  private:
+  SessionOptions& Set(OrtStatusPtr status) {
+    Check(status);
+    return *this;
+  }
   detail::Owner<OrtSessionOptions> handle_;
 };
+
+class RunOptions {
+ public:
+  RunOptions()
+      : handle_(detail::Make<OrtRunOptions>([](OrtRunOptions** out) { return Api().CreateRunOptions(out); })) {}
+  // Ends the run that these options were given to, from any thread: it throws an Error.
+  void Terminate() { Check(Api().RunOptionsSetTerminate(handle())); }
+  void Reset() { Check(Api().RunOptionsUnsetTerminate(handle())); }
+  RunOptions& Config(const std::string& key, const std::string& value) {
+    Check(Api().AddRunConfigEntry(handle(), key.c_str(), value.c_str()));
+    return *this;
+  }
+  OrtRunOptions* handle() const { return handle_.get(); }
+
+ private:
+  detail::Owner<OrtRunOptions> handle_;
+};
+
+// ---- Sessions
 
 // An input or output: unknown dimensions are -1; `symbols` names those that have a name.
 struct Port {
   std::string name;
+  ONNXType kind = ONNX_TYPE_UNKNOWN;
   ONNXTensorElementDataType element_type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;  // of tensors
   sdx::Shape shape;
   std::vector<std::string> symbols;
 };
 
+// What a model says of itself.
+struct Metadata {
+  std::string producer, graph, domain, description;
+  std::int64_t version = 0;
+  std::map<std::string, std::string> custom;
+};
+
+using Feeds = std::vector<std::pair<std::string, const Value&>>;
+
 // A model ready to run. Any number of threads may run one session at once.
 class Session {
  public:
-  explicit Session(const std::basic_string<ORTCHAR_T>& path, const SessionOptions& options = {}) : env_(MakeEnv()) {
+  explicit Session(const std::filesystem::path& path, const SessionOptions& options = {}) : env_(detail::MakeEnv()) {
     handle_ = detail::Make<OrtSession>(
         [&](OrtSession** out) { return Api().CreateSession(env_.get(), path.c_str(), options.handle(), out); });
     Describe();
   }
   // From the bytes of a model, which are not needed afterwards.
-  Session(const void* bytes, std::size_t size, const SessionOptions& options = {}) : env_(MakeEnv()) {
-    handle_ = detail::Make<OrtSession>(
-        [&](OrtSession** out) { return Api().CreateSessionFromArray(env_.get(), bytes, size, options.handle(), out); });
+  explicit Session(std::span<const std::byte> bytes, const SessionOptions& options = {}) : env_(detail::MakeEnv()) {
+    handle_ = detail::Make<OrtSession>([&](OrtSession** out) {
+      return Api().CreateSessionFromArray(env_.get(), bytes.data(), bytes.size(), options.handle(), out);
+    });
     Describe();
   }
+  Session(const void* bytes, std::size_t size, const SessionOptions& options = {})
+      : Session(std::span(static_cast<const std::byte*>(bytes), size), options) {}
 
   const std::vector<Port>& Inputs() const { return inputs_; }
   const std::vector<Port>& Outputs() const { return outputs_; }
+  // Inputs that have a default.
+  const std::vector<Port>& OverridableInitializers() const { return overridable_; }
+
+  sdx::Metadata Metadata() const {
+    const auto held = detail::Make<OrtModelMetadata>(
+        [&](OrtModelMetadata** out) { return Api().SessionGetModelMetadata(handle(), out); });
+    const auto text = [&](auto getter) {
+      char* value = nullptr;
+      Check(getter(held.get(), DefaultAllocator(), &value));
+      return TakeText(value);
+    };
+    sdx::Metadata result{.producer = text(Api().ModelMetadataGetProducerName),
+                         .graph = text(Api().ModelMetadataGetGraphName),
+                         .domain = text(Api().ModelMetadataGetDomain),
+                         .description = text(Api().ModelMetadataGetDescription),
+                         .version = 0,
+                         .custom = {}};
+    Check(Api().ModelMetadataGetVersion(held.get(), &result.version));
+    char** keys = nullptr;
+    std::int64_t count = 0;
+    Check(Api().ModelMetadataGetCustomMetadataMapKeys(held.get(), DefaultAllocator(), &keys, &count));
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::string key = TakeText(keys[i]);
+      char* value = nullptr;
+      Check(Api().ModelMetadataLookupCustomMetadataMap(held.get(), DefaultAllocator(), key.c_str(), &value));
+      result.custom[key] = TakeText(value);
+    }
+    if (keys != nullptr) DefaultAllocator()->Free(DefaultAllocator(), keys);
+    return result;
+  }
 
   // All outputs in the model's order, or those named, in that order.
-  std::vector<Value> Run(const std::vector<std::pair<std::string, const Value&>>& inputs,
-                         const std::vector<std::string>& outputs = {}, const OrtRunOptions* options = nullptr) {
-    std::vector<const char*> in, out;
-    std::vector<const OrtValue*> values;
-    for (const auto& [name, value] : inputs) {
-      in.push_back(name.c_str());
-      values.push_back(value.handle());
-    }
-    if (outputs.empty()) {
-      for (const Port& port : outputs_) out.push_back(port.name.c_str());
-    } else {
-      for (const std::string& name : outputs) out.push_back(name.c_str());
-    }
-    std::vector<OrtValue*> results(out.size());
-    Check(Api().Run(handle(), options, in.data(), values.data(), in.size(), out.data(), out.size(), results.data()));
+  std::vector<Value> Run(const Feeds& inputs, const std::vector<std::string>& outputs = {},
+                         const RunOptions* options = nullptr) const {
+    const std::vector<std::string>& wanted = outputs.empty() ? output_names_ : outputs;
+    std::vector<OrtValue*> results(wanted.size(), nullptr);
+    Call(inputs, wanted, results, options);
     std::vector<Value> owned;
+    owned.reserve(results.size());
     for (OrtValue* result : results) owned.emplace_back(result);
     return owned;
   }
+  // Writes the outputs named into tensors of the caller's (Value::View of any memory): nothing is allocated for them.
+  void RunInto(const Feeds& inputs, const Feeds& outputs, const RunOptions* options = nullptr) const {
+    std::vector<std::string> names;
+    std::vector<OrtValue*> values;
+    for (const auto& [name, value] : outputs) {
+      names.push_back(name);
+      values.push_back(value.handle());
+    }
+    Call(inputs, names, values, options);
+  }
+
   // Which provider runs which node, as JSON; and the graph that runs, as text.
   std::string Placement() const {
     char* text = nullptr;
@@ -301,77 +194,136 @@ class Session {
   OrtSession* handle() const { return handle_.get(); }
 
  private:
-  static detail::Owner<OrtEnv> MakeEnv() {
-    return detail::Make<OrtEnv>(
-        [](OrtEnv** out) { return Api().CreateEnv(ORT_LOGGING_LEVEL_WARNING, "sardonyx", out); });
+  void Call(const Feeds& inputs, const std::vector<std::string>& outputs, std::span<OrtValue*> results,
+            const RunOptions* options) const {
+    std::vector<const char*> names;
+    std::vector<const OrtValue*> values;
+    for (const auto& [name, value] : inputs) {
+      names.push_back(name.c_str());
+      values.push_back(value.handle());
+    }
+    const auto wanted = detail::Pointers(outputs);
+    Check(Api().Run(handle(), options != nullptr ? options->handle() : nullptr, names.data(), values.data(),
+                    names.size(), wanted.data(), wanted.size(), results.data()));
   }
-  void Describe() {
+
+  template <typename CountFn, typename NameFn, typename TypeFn>
+  std::vector<Port> Ports(CountFn count_of, NameFn name_of, TypeFn type_of) const {
     std::size_t count = 0;
-    Check(Api().SessionGetInputCount(handle(), &count));
+    Check(count_of(handle(), &count));
+    std::vector<Port> ports;
     for (std::size_t i = 0; i < count; ++i) {
       char* name = nullptr;
-      Check(Api().SessionGetInputName(handle(), i, DefaultAllocator(), &name));
-      inputs_.push_back(PortOf(TakeText(name), detail::Make<OrtTypeInfo>([&](OrtTypeInfo** out) {
-                                 return Api().SessionGetInputTypeInfo(handle(), i, out);
-                               })));
+      Check(name_of(handle(), i, DefaultAllocator(), &name));
+      Port port;
+      port.name = TakeText(name);
+      Describe(port, detail::Make<OrtTypeInfo>([&](OrtTypeInfo** out) { return type_of(handle(), i, out); }).get());
+      ports.push_back(std::move(port));
     }
-    Check(Api().SessionGetOutputCount(handle(), &count));
-    for (std::size_t i = 0; i < count; ++i) {
-      char* name = nullptr;
-      Check(Api().SessionGetOutputName(handle(), i, DefaultAllocator(), &name));
-      outputs_.push_back(PortOf(TakeText(name), detail::Make<OrtTypeInfo>([&](OrtTypeInfo** out) {
-                                  return Api().SessionGetOutputTypeInfo(handle(), i, out);
-                                })));
-    }
+    return ports;
   }
-  static Port PortOf(std::string name, const detail::Owner<OrtTypeInfo>& type) {
-    Port port;
-    port.name = std::move(name);
+  static void Describe(Port& port, const OrtTypeInfo* type) {
+    Check(Api().GetOnnxTypeFromTypeInfo(type, &port.kind));
     const OrtTensorTypeAndShapeInfo* info = nullptr;
-    Check(Api().CastTypeInfoToTensorInfo(type.get(), &info));
-    if (info == nullptr) return port;
+    Check(Api().CastTypeInfoToTensorInfo(type, &info));
+    if (info == nullptr) return;
     Check(Api().GetTensorElementType(info, &port.element_type));
     port.shape = detail::ShapeOf(info);
     std::vector<const char*> symbols(port.shape.size());
     Check(Api().GetSymbolicDimensions(info, symbols.data(), symbols.size()));
     port.symbols.assign(symbols.begin(), symbols.end());
-    return port;
+  }
+  void Describe() {
+    inputs_ = Ports(Api().SessionGetInputCount, Api().SessionGetInputName, Api().SessionGetInputTypeInfo);
+    outputs_ = Ports(Api().SessionGetOutputCount, Api().SessionGetOutputName, Api().SessionGetOutputTypeInfo);
+    overridable_ = Ports(Api().SessionGetOverridableInitializerCount, Api().SessionGetOverridableInitializerName,
+                         Api().SessionGetOverridableInitializerTypeInfo);
+    for (const Port& port : outputs_) output_names_.push_back(port.name);
   }
 
   detail::Owner<OrtEnv> env_;
   detail::Owner<OrtSession> handle_;
-  std::vector<Port> inputs_, outputs_;
+  std::vector<Port> inputs_, outputs_, overridable_;
+  std::vector<std::string> output_names_;
 };
 
+// Inputs and outputs that stay bound from run to run: the fastest way to run a model again and again. The session and
+// the values must live as long as the binding.
+class Binding {
+ public:
+  explicit Binding(const Session& session)
+      : session_(session.handle()),
+        handle_(detail::Make<OrtIoBinding>([&](OrtIoBinding** out) { return Api().CreateIoBinding(session_, out); })) {}
+  Binding& Input(const std::string& name, const Value& value) {
+    return Set(Api().BindInput(handle(), name.c_str(), value.handle()));
+  }
+  Binding& Output(const std::string& name, const Value& value) {
+    return Set(Api().BindOutput(handle(), name.c_str(), value.handle()));
+  }
+  // An output whose shape is not known beforehand: every run makes a new tensor (see Outputs).
+  Binding& Output(const std::string& name) {
+    return Set(Api().BindOutputToDevice(handle(), name.c_str(), detail::HostMemory().get()));
+  }
+  void Run(const RunOptions* options = nullptr) {
+    Check(Api().RunWithBinding(session_, options != nullptr ? options->handle() : nullptr, handle()));
+  }
+  // The outputs of the last run, in the order they were bound.
+  std::vector<Value> Outputs() const {
+    OrtValue** values = nullptr;
+    std::size_t count = 0;
+    Check(Api().GetBoundOutputValues(handle(), DefaultAllocator(), &values, &count));
+    std::vector<Value> owned;
+    for (std::size_t i = 0; i < count; ++i) owned.emplace_back(values[i]);
+    if (values != nullptr) DefaultAllocator()->Free(DefaultAllocator(), values);
+    return owned;
+  }
+  OrtIoBinding* handle() const { return handle_.get(); }
+
+ private:
+  Binding& Set(OrtStatusPtr status) {
+    Check(status);
+    return *this;
+  }
+  OrtSession* session_;
+  detail::Owner<OrtIoBinding> handle_;
+};
+
+// ---- Models without a session
+
 // Throws an Error that names file, node, operator and input of the first defect of a model.
-inline void CheckModel(const std::basic_string<ORTCHAR_T>& path, const SessionOptions& options = {}) {
-  const auto env =
-      detail::Make<OrtEnv>([](OrtEnv** out) { return Api().CreateEnv(ORT_LOGGING_LEVEL_WARNING, "sardonyx", out); });
-  Check(OwnApi().CheckModel(env.get(), path.c_str(), nullptr, 0, options.handle()));
+inline void CheckModel(const std::filesystem::path& path, const SessionOptions& options = {}) {
+  Check(OwnApi().CheckModel(detail::MakeEnv().get(), path.c_str(), nullptr, 0, options.handle()));
 }
 
 // The model in ONNX's text syntax; weights of more elements than that are shortened.
-inline std::string PrintModel(const std::basic_string<ORTCHAR_T>& path, std::size_t max_elements = 64) {
+inline std::string PrintModel(const std::filesystem::path& path, std::size_t max_elements = 64) {
   char* text = nullptr;
   Check(OwnApi().PrintModelText(path.c_str(), nullptr, 0, max_elements, DefaultAllocator(), &text));
   return TakeText(text);
 }
 
 // The model card that SardonyxApi::ModelInfoJson describes.
-inline std::string ModelInfo(const std::basic_string<ORTCHAR_T>& path) {
+inline std::string ModelInfo(const std::filesystem::path& path) {
   char* text = nullptr;
   Check(OwnApi().ModelInfoJson(path.c_str(), nullptr, 0, DefaultAllocator(), &text));
   return TakeText(text);
 }
 
 // The ONNX protobuf bytes of a model written in ONNX's text syntax.
-inline std::string ParseModel(const std::string& text) {
+inline std::string ParseModel(std::string_view text) {
   void* bytes = nullptr;
   std::size_t size = 0;
   Check(OwnApi().ParseModelText(text.data(), text.size(), DefaultAllocator(), &bytes, &size));
   std::string copy(static_cast<const char*>(bytes), size);
   DefaultAllocator()->Free(DefaultAllocator(), bytes);
   return copy;
+}
+
+// Writes the model as a session with these options would run it.
+inline void OptimizeModel(const std::filesystem::path& path, const std::filesystem::path& output,
+                          const SessionOptions& options = {}) {
+  Check(OwnApi().OptimizeModelToFile(detail::MakeEnv().get(), path.c_str(), nullptr, 0, options.handle(),
+                                     output.c_str()));
 }
 
 }  // namespace sdx

@@ -54,6 +54,7 @@ SYSTEM = [
     ("libhwy-dev", header("hwy/highway.h"), "portable SIMD, header-only use"),
     ("libprotozero-dev", header("protozero/pbf_reader.hpp"), "protobuf wire format, header-only"),
     ("libre2-dev", header("re2/re2.h"), "regular expressions in linear time"),
+    ("pkg-config", command("pkg-config"), "tests of the installed library"),
     ("libcli11-dev", header("CLI/CLI.hpp"), "command line parsing, header-only"),
     ("zlib1g-dev", header("zlib.h"), "compressed .npz files"),
     ("nlohmann-json3-dev", header("nlohmann/json.hpp"), "JSON, header-only"),

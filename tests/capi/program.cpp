@@ -33,6 +33,63 @@ void TestRun() {
   Expect(session.Text().find("Add") != std::string::npos, "the session prints its graph");
 }
 
+void TestBoundOutputs() {
+  const std::string bytes = sdx::ParseModel(
+      "<ir_version: 8, opset_import: [\"\" : 17], producer_name: \"maker\", metadata_props: [\"k\" : \"v\"]>\n"
+      "g (float[N] x) => (float[N] y, float[M] z) { y = Neg(x) z = Relu(x) }");
+  sdx::Session moved(std::as_bytes(std::span(bytes)));
+  const sdx::Session session = std::move(moved);
+  Expect(session.Metadata().producer == "maker" && session.Metadata().custom.at("k") == "v", "the metadata is read");
+
+  const std::vector<float> x = {-1, 2, 3};
+  std::vector<float> y(3);
+  const sdx::Value in = sdx::Value::View(x, {3});
+  Expect(in.Data<float>().data() == x.data(), "a view is no copy");
+  session.RunInto({{"x", in}}, {{"y", sdx::Value::View(y, {3})}});
+  Expect(y == std::vector<float>({1, -2, -3}), "an output is written into the caller's memory");
+
+  std::vector<float> bound(3);
+  sdx::Binding binding(session);
+  const sdx::Value out = sdx::Value::View(bound, {3});
+  binding.Input("x", in).Output("y", out).Output("z");
+  binding.Run();
+  binding.Run();
+  Expect(bound == y, "a bound output is written by every run");
+  Expect(binding.Outputs().size() == 2 && binding.Outputs()[1].Data<float>()[2] == 3, "an unbound shape is made");
+
+  sdx::RunOptions stopped;
+  stopped.Terminate();
+  try {
+    session.Run({{"x", in}}, {}, &stopped);
+    Expect(false, "a run that is to end ends");
+  } catch (const sdx::Error& error) {
+    Expect(std::strstr(error.what(), "terminate") != nullptr, "it says why");
+  }
+  stopped.Reset();
+  Expect(session.Run({{"x", in}}, {"z"}, &stopped).size() == 1, "options serve again after a reset");
+}
+
+void TestOptions() {
+  const std::string bytes = sdx::ParseModel(
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "g (float[N] x, seq(float[N]) s) => (float[N] y, seq(float[N]) t) { y = Neg(x) t = SequenceInsert(s, x) }");
+  const sdx::Session session(bytes.data(), bytes.size(),
+                             std::move(sdx::SessionOptions().Dimension("N", 2).Provider("CPUExecutionProvider")));
+  Expect(session.Inputs()[0].shape == sdx::Shape{2}, "an open dimension gets the size given");
+  Expect(session.Inputs()[1].kind == ONNX_TYPE_SEQUENCE, "a sequence says that it is one");
+  Expect(!sdx::AvailableProviders().empty() && !sdx::Version().empty(), "the library says what it is");
+  try {
+    sdx::SessionOptions().Provider("NoSuchProvider");
+    Expect(false, "an unknown provider is an error");
+  } catch (const sdx::Error& error) {
+    Expect(std::strstr(error.what(), "NoSuchProvider") != nullptr && std::strstr(error.what(), "CPU") != nullptr,
+           "the error names it and those there are");
+  }
+  static_assert(!std::is_copy_constructible_v<sdx::Session> && std::is_nothrow_move_constructible_v<sdx::Session>);
+  static_assert(!std::is_copy_constructible_v<sdx::Value> && std::is_nothrow_move_constructible_v<sdx::Value>);
+  static_assert(!std::is_copy_constructible_v<sdx::SessionOptions> && !std::is_copy_constructible_v<sdx::Binding>);
+}
+
 void TestErrors() {
   try {
     sdx::Session session("no/such/file.onnx");
@@ -46,7 +103,9 @@ void TestErrors() {
     value.Data<std::int64_t>();
     Expect(false, "reading floats as integers is an error");
   } catch (const sdx::Error& error) {
-    Expect(error.code() == ORT_INVALID_ARGUMENT, "a wrong element type is an invalid argument");
+    Expect(error.code() == ORT_INVALID_ARGUMENT &&
+               std::strstr(error.what(), "expected elements of type int64, found float") != nullptr,
+           "a wrong element type is an invalid argument");
   }
   Expect(value.Data<float>()[1] == 0, "new tensors are zero");
 }
@@ -61,6 +120,8 @@ void TestStrings() {
 int main() {
   try {
     TestRun();
+    TestBoundOutputs();
+    TestOptions();
     TestErrors();
     TestStrings();
   } catch (const std::exception& error) {

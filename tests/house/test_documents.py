@@ -65,6 +65,19 @@ def test_the_readmes_c_program_runs(desk):
     assert run(["./example"]) == "1 2\n2 2\n"
 
 
+def test_the_readmes_cpp_program_runs(desk):
+    shell("sardonyx optimize model.txt --output model.onnx")
+    (program,) = readme("cpp")
+    pathlib.Path("example.cpp").write_text(program.text)
+    run(["cmake", "--install", BUILD, "--prefix", desk / "installed"])
+    (file,) = desk.glob("installed/lib*/**/sardonyx.pc")
+    flags = run(["env", f"PKG_CONFIG_PATH={file.parent}", "pkg-config", "--cflags", "--libs", "sardonyx"]).split()
+    run(["g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "example.cpp", *flags,
+         f"-Wl,-rpath,{file.parents[1]}", "-o", "example"])
+    assert run(["./example"]) == "1\n2\n2\n2\n"
+    assert "find_package(Sardonyx" in readme("cmake")[0].text  # tried by tests/install
+
+
 def examples(command):
     """The lines under "Examples:", without what they are said to do."""
     text = run(["sardonyx", *command.split(), "--help"])
