@@ -14,7 +14,7 @@ using std::ptrdiff_t;
 
 enum class Way : std::uint8_t {
   kPlanes,     // depthwise, channels first: weights as they are
-  kPixels,     // depthwise, channels last: weights [taps][C]
+  kPixels,     // depthwise, channels last: weights [channel blocks][taps][lanes]
   kPointwise,  // 1x1, channels first: y[M, pixels] = w[M, C] x[C, pixels]; weights as they are
   kDense,      // implicit GEMM: weights in panels
 };
@@ -34,8 +34,7 @@ int64_t PointwiseRow(const ConvShape& s) {
 // Only what packed weights may depend on.
 Way ChooseWay(const ConvShape& s) {
   const int64_t group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups;
-  if (group_in == 1 && (group_out == 1 || (s.groups > 1 && IsFirst(s.out_layout))))
-    return IsFirst(s.out_layout) ? Way::kPlanes : Way::kPixels;
+  if (group_in == 1 && (group_out == 1 || s.groups > 1)) return IsFirst(s.out_layout) ? Way::kPlanes : Way::kPixels;
   if (Product(s.kernel) == 1 && IsFirst(s.in_layout) && IsFirst(s.out_layout)) return Way::kPointwise;
   return Way::kDense;
 }
@@ -252,7 +251,7 @@ void RunDepthwise(const ConvF32Args& args, const TileF32Set& tiles, Parallel& pa
   if (planes)
     DepthwisePlanes(a, tiles, parallel, scratch);
   else
-    DepthwisePixels(a, tiles, parallel);
+    DepthwisePixels(a, tiles, parallel, scratch);
 }
 
 }  // namespace
@@ -260,14 +259,14 @@ void RunDepthwise(const ConvF32Args& args, const TileF32Set& tiles, Parallel& pa
 std::size_t ConvF32PackedCount(const ConvShape& s, const TileF32Set* tiles) {
   const int64_t taps = Product(s.kernel);
   if (ChooseWay(s) == Way::kPointwise) return static_cast<std::size_t>(s.out_channels * PointwiseRow(s));
-  if (ChooseWay(s) != Way::kDense) return static_cast<std::size_t>(s.out_channels * (s.in_channels / s.groups) * taps);
+  if (ChooseWay(s) == Way::kPixels) return DepthwisePixelsPackedCount(s, Tiles(tiles));
+  if (ChooseWay(s) == Way::kPlanes) return static_cast<std::size_t>(s.out_channels * (s.in_channels / s.groups) * taps);
   return static_cast<std::size_t>(
       PanelWeightFloats(Tiles(tiles), s.groups, s.in_channels / s.groups, s.out_channels / s.groups, taps));
 }
 
 void PackConvF32Weights(const ConvShape& s, const float* w, float* packed, Parallel& parallel,
                         const TileF32Set* tiles) {
-  const int64_t taps = Product(s.kernel);
   switch (ChooseWay(s)) {
     case Way::kPlanes:
       std::copy_n(w, ConvF32PackedCount(s, tiles), packed);
@@ -278,7 +277,7 @@ void PackConvF32Weights(const ConvShape& s, const float* w, float* packed, Paral
       return;
     }
     case Way::kPixels:
-      return Tiles(tiles).transpose(s.out_channels, taps, w, taps, packed, s.out_channels);
+      return PackDepthwisePixels(s, w, packed, Tiles(tiles));
     case Way::kDense:
       return PackPanels(s, w, packed, parallel, Tiles(tiles));
   }
@@ -297,7 +296,8 @@ std::size_t ConvF32ScratchBytes(const ConvShape& shape, int threads, const TileF
   }
   std::size_t bytes = 0;
   if (shape.in_layout != shape.out_layout) bytes = FloatBytes(shape.batch * Product(shape.in) * shape.in_channels);
-  return way == Way::kPlanes ? bytes + DepthwisePlanesScratchBytes(Normalized(shape), threads) : bytes;
+  return bytes + (way == Way::kPlanes ? DepthwisePlanesScratchBytes(Normalized(shape), threads)
+                                      : DepthwisePixelsScratchBytes(shape));
 }
 
 void ConvF32(const ConvF32Args& args, Parallel& parallel, std::byte* scratch) {

@@ -1,8 +1,7 @@
-// kernels/conv/depthwise.cpp - the loops of depthwise convolutions.
+// kernels/conv/depthwise.cpp - the loops of depthwise convolutions of channels-first planes.
 //
-// Planes: a thread copies a plane into a haloed buffer, split by stride phase ([phase][position]), so that every tap
-// reads consecutive floats whatever the stride. Pixels: borders are cut out of the list of taps, so the image is read
-// where it lies.
+// A thread copies a plane into a haloed buffer, split by stride phase ([phase][position]), so that every tap reads
+// consecutive floats whatever the stride.
 #include "kernels/conv/depthwise.h"
 
 #include <algorithm>
@@ -160,110 +159,6 @@ void DepthwisePlanes(const ConvF32Args& args, const TileF32Set& tiles, Parallel&
   };
   if (parts == 1) return run(0, 1);
   parallel.For(parts, 1, run);
-}
-
-namespace {
-
-constexpr int64_t kTapsAtOnce = 64;
-constexpr int64_t kSumsFloats = 2048;
-constexpr int64_t kChannels = 256;
-
-// Taps of one dimension that fall into the image at output position o.
-struct TapRange {
-  TapRange(const ConvShape& s, int dim, int64_t o) {
-    const int64_t start = o * s.stride[dim] - s.pad_begin[dim];
-    first = start < 0 ? CeilDivide(-start, s.dilation[dim]) : 0;
-    last = start >= s.in[dim] ? 0 : std::min(s.kernel[dim], (s.in[dim] - 1 - start) / s.dilation[dim] + 1);
-    input = start;
-  }
-  int64_t first, last, input;  // taps [first, last), the (maybe negative) input position of tap 0
-};
-
-class PixelTask {
- public:
-  PixelTask(const ConvF32Args& args, const TileF32Set& tiles) : args_(args), s_(args.shape), tiles_(tiles) {}
-
-  // Output row `row` = (n * D + d) * H + h.
-  void RunRow(int64_t row) const {
-    const TapRange depth(s_, 0, row / s_.out[1] % s_.out[0]), height(s_, 1, row % s_.out[1]);
-    const int64_t most = std::max<int64_t>(1, kSumsFloats / std::min(kChannels, s_.out_channels));
-    for (int64_t w = 0; w < s_.out[2];) {
-      const TapRange width(s_, 2, w);
-      int64_t pixels = 1;
-      if (width.first == 0 && width.last == s_.kernel[2]) {  // inside: as many as still see all taps
-        const int64_t reach = s_.in[2] - 1 - width.input - (s_.kernel[2] - 1) * s_.dilation[2];
-        pixels = std::min({most, s_.out[2] - w, reach / s_.stride[2] + 1});
-      }
-      RunPixels(row, depth, height, width, w, pixels);
-      w += pixels;
-    }
-  }
-
- private:
-  void RunPixels(int64_t row, const TapRange& depth, const TapRange& height, const TapRange& width, int64_t w,
-                 int64_t pixels) const {
-    const int64_t channels = s_.out_channels, image = row / (s_.out[0] * s_.out[1]);
-    float sums[kSumsFloats];
-    ptrdiff_t x_offsets[kTapsAtOnce], w_offsets[kTapsAtOnce];
-    for (int64_t c = 0; c < channels; c += kChannels) {
-      DepthwiseArgs a;
-      a.x = args_.x + image * Product(s_.in) * channels + c;
-      a.pixel_stride = s_.stride[2] * channels;
-      a.w = args_.packed_weights + c;
-      a.x_offsets = x_offsets, a.w_offsets = w_offsets;
-      a.pixels = pixels;
-      a.channels = std::min(kChannels, channels - c);
-      a.sums = sums, a.sums_stride = a.channels;
-      a.accumulate = false;
-      a.taps = 0;
-      const auto flush = [&] {
-        tiles_.depthwise_pixels(a);
-        a.taps = 0;
-        a.accumulate = true;
-      };
-      for (int64_t kd = depth.first; kd < depth.last; ++kd)
-        for (int64_t kh = height.first; kh < height.last; ++kh)
-          for (int64_t kw = width.first; kw < width.last; ++kw) {
-            if (a.taps == kTapsAtOnce) flush();
-            const int64_t d = depth.input + kd * s_.dilation[0], h = height.input + kh * s_.dilation[1];
-            x_offsets[a.taps] = ((d * s_.in[1] + h) * s_.in[2] + width.input + kw * s_.dilation[2]) * channels;
-            w_offsets[a.taps++] = ((kd * s_.kernel[1] + kh) * s_.kernel[2] + kw) * channels;
-          }
-      flush();
-      StorePixels(sums, (row * s_.out[2] + w) * channels + c, pixels, c, a.channels);
-    }
-  }
-
-  void StorePixels(const float* sums, int64_t at, int64_t pixels, int64_t channel, int64_t channels) const {
-    const Epilogue& e = args_.epilogue;
-    RowEpilogue r;
-    r.alpha = e.alpha, r.beta = e.beta, r.bias_scale = e.bias_scale, r.bias = e.bias;
-    r.bias_n = e.bias_n != nullptr ? e.bias_n + channel : nullptr;
-    r.activation = e.activation;
-    for (int64_t p = 0; p < pixels; ++p) {
-      const int64_t pixel = at + p * s_.out_channels;
-      if (e.residual != nullptr) r.residual = e.residual + pixel;
-      tiles_.finish_row(sums + p * channels, channels, r, args_.y + pixel);
-    }
-  }
-
-  const ConvF32Args& args_;
-  const ConvShape& s_;
-  const TileF32Set& tiles_;
-};
-
-}  // namespace
-
-void DepthwisePixels(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parallel) {
-  const ConvShape& s = args.shape;
-  const int64_t rows = s.batch * s.out[0] * s.out[1], work = rows * s.out[2] * s.out_channels * Product(s.kernel);
-  const PixelTask task(args, tiles);
-  const auto run = [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) task.RunRow(row);
-  };
-  const int64_t threads = parallel.ThreadCount();
-  if (threads == 1 || work < kSerialWork) return run(0, rows);
-  parallel.For(rows, std::max<int64_t>(1, rows / (4 * threads)), run);
 }
 
 }  // namespace sardonyx::kernels

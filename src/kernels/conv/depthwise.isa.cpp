@@ -1,4 +1,4 @@
-// kernels/conv/depthwise.isa.cpp - depthwise convolution: planes (channels first) and pixels (channels last).
+// kernels/conv/depthwise.isa.cpp - depthwise convolution of channels-first planes.
 #include "kernels/gemm/row_f32.h"
 #include "kernels/simd/vec_f32.h"
 
@@ -44,36 +44,6 @@ void PlaneRows(const PlaneArgs& d, int64_t row) {
   if (column < d.columns) PlaneBlock<R, 1>(d, row, column);
 }
 
-// P pixels x V vectors of channels, of which `lanes` of the last exist.
-template <int P, int V>
-void PixelBlock(const DepthwiseArgs& d, int64_t pixel, int64_t channel) {
-  const float* x = d.x + pixel * d.pixel_stride + channel;
-  const float* w = d.w + channel;
-  float* sums = d.sums + pixel * d.sums_stride + channel;
-  Lanes lanes[V];
-  for (ptrdiff_t v = 0; v < V; ++v) lanes[v] = FirstLanes(d.channels - channel - v * kLanes);
-  Vec acc[P][V];
-#pragma GCC unroll 8
-  for (ptrdiff_t p = 0; p < P; ++p)
-#pragma GCC unroll 4
-    for (ptrdiff_t v = 0; v < V; ++v)
-      acc[p][v] = d.accumulate ? Load(sums + p * d.sums_stride + v * kLanes, lanes[v]) : Broadcast(0);
-  for (int64_t t = 0; t < d.taps; ++t) {
-    const float* px = x + d.x_offsets[t];
-    Vec weight[V];
-#pragma GCC unroll 4
-    for (ptrdiff_t v = 0; v < V; ++v) weight[v] = Load(w + d.w_offsets[t] + v * kLanes, lanes[v]);
-#pragma GCC unroll 8
-    for (ptrdiff_t p = 0; p < P; ++p)
-#pragma GCC unroll 4
-      for (ptrdiff_t v = 0; v < V; ++v) acc[p][v] += weight[v] * Load(px + p * d.pixel_stride + v * kLanes, lanes[v]);
-  }
-#pragma GCC unroll 8
-  for (ptrdiff_t p = 0; p < P; ++p)
-#pragma GCC unroll 4
-    for (ptrdiff_t v = 0; v < V; ++v) Store(sums + p * d.sums_stride + v * kLanes, acc[p][v], lanes[v]);
-}
-
 }  // namespace
 
 void DepthwisePlane(const PlaneArgs& d) {
@@ -93,14 +63,6 @@ void SplitPairs(const float* src, int64_t pairs, float* even, float* odd) {
     std::memcpy(odd + i, &o, sizeof o);
   }
   for (; i < pairs; ++i) even[i] = src[2 * i], odd[i] = src[2 * i + 1];
-}
-
-void DepthwisePixels(const DepthwiseArgs& d) {
-  for (int64_t c = 0; c < d.channels; c += 2 * kLanes) {
-    int64_t p = 0;
-    for (; p + 4 <= d.pixels; p += 4) PixelBlock<4, 2>(d, p, c);
-    for (; p < d.pixels; ++p) PixelBlock<1, 2>(d, p, c);
-  }
 }
 
 }  // namespace sardonyx::kernels::SDX_ISA

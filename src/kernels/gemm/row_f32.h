@@ -23,7 +23,6 @@ namespace sardonyx::kernels {
   void Thin(const ThinArgs& args);                                                                                    \
   void DepthwisePlane(const PlaneArgs& args);                                                                         \
   void SplitPairs(const float* src, std::int64_t pairs, float* even, float* odd);                                     \
-  void DepthwisePixels(const DepthwiseArgs& args);                                                                    \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE

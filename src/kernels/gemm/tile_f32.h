@@ -76,20 +76,6 @@ struct PlaneArgs {
   float alpha, beta, bias, low, high;
 };
 
-struct DepthwiseArgs {
-  const float* x;
-  std::ptrdiff_t pixel_stride;
-  const float* w;
-  const std::ptrdiff_t* x_offsets;
-  const std::ptrdiff_t* w_offsets;
-  std::int64_t taps;
-  std::int64_t pixels;
-  std::int64_t channels;
-  float* sums;
-  std::ptrdiff_t sums_stride;
-  bool accumulate;
-};
-
 // c[r * ldc + j] = sum over i < k of a[r * row_stride + i * k_stride] * B[i, j] for r < rows, j < columns; b: packed
 // panels [columns / nr, rounded up][k][nr].
 struct ThinArgs {
@@ -144,9 +130,6 @@ struct TileF32Set {
   void (*depthwise_plane)(const PlaneArgs& args);
   // even[i] = src[2 * i], odd[i] = src[2 * i + 1], i < pairs
   void (*split_pairs)(const float* src, std::int64_t pairs, float* even, float* odd);
-  // sums[p * sums_stride + c] (+)= sum over t of w[w_offsets[t] + c] * x[x_offsets[t] + p * pixel_stride + c] for
-  // p < pixels, c < channels: depthwise convolution of channels-last pixels
-  void (*depthwise_pixels)(const DepthwiseArgs& args);
 };
 
 #define SDX_DECLARE(isa)          \

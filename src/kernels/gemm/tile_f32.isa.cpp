@@ -150,7 +150,6 @@ constexpr TileF32Set kSet = {
     .transpose = Transpose,
     .depthwise_plane = DepthwisePlane,
     .split_pairs = SplitPairs,
-    .depthwise_pixels = DepthwisePixels,
 };
 
 }  // namespace
