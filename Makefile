@@ -6,7 +6,7 @@ BUILD := build/release
 CONFIGURE := cmake -S . -G Ninja
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-zoo bench lint demo clean format
+.PHONY: help setup build test test-zoo bench wheel lint demo clean format
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -28,6 +28,9 @@ bench: setup  ## compare speed with ONNX Runtime; MODELS='names families globs' 
 	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
 	@ninja -C $(BUILD) sardonyx_python peak
 	@set -f; .venv-test/bin/python -W ignore benchmarks/bench.py $(MODELS) $(if $(THREADS),--threads $(THREADS)) $(BENCHFLAGS)
+
+wheel: build  ## make a Python wheel in build/dist
+	@$(PYTHON) tools/wheel.py
 
 lint: setup  ## check format, layers and symbols; clang-tidy on changed files; ruff
 	@.venv-test/bin/python tools/lint.py

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Makes a wheel of the built Python package: the package, the library, stripped, and what a wheel says of itself.
+
+It is for the Python that the package was built for, and for every Linux whose C and C++ libraries are as new as the
+newest symbols that ours use; what they need of the system is checked. The same tree gives the same bytes.
+
+usage: tools/wheel.py [--build FOLDER] [--output FOLDER]
+"""
+import argparse
+import base64
+import hashlib
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DEPENDENCIES = ["numpy>=1.26", "ml_dtypes>=0.5"]  # ml_dtypes 0.5 is the first with types of 2 bits and float4
+RUN_TIME = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s|ld-linux[-a-z0-9_]*|libpthread|libdl|librt|libsardonyx)\.so")
+# The glibc of the first release of a distribution with this libstdc++ (GCC 10, 11, 12, 13, 14).
+GLIBC_OF_GLIBCXX = {(3, 4, 28): (2, 31), (3, 4, 29): (2, 34), (3, 4, 30): (2, 35), (3, 4, 31): (2, 38),
+                    (3, 4, 32): (2, 38), (3, 4, 33): (2, 39)}
+
+# What of others is compiled into our libraries, and where its licence lies (patterns from the root of the file system).
+LICENCES = {
+    "LICENSE": [ROOT / "LICENSE"],
+    "LICENSE.re2": [ROOT / "third_party/re2/LICENSE", "/usr/share/doc/libre2-dev/copyright"],
+    "LICENSE.highway": ["/usr/share/doc/libhwy-dev/copyright"],
+    "LICENSE.protozero": ["/usr/share/doc/libprotozero-dev/copyright"],
+    "LICENSE.nlohmann-json": ["/usr/share/doc/nlohmann-json3-dev/copyright"],
+    "LICENSE.nanobind": [ROOT / ".venv/lib/python*/site-packages/nanobind-*.dist-info/licenses/LICENSE"],
+}
+
+
+def run(*command):
+    return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
+
+
+def newest(text, prefix):
+    """The newest version of symbols with `prefix` that a library asks for, as numbers."""
+    asked = text.split("Version needs section")[-1]
+    return max((tuple(map(int, found.split("."))) for found in re.findall(rf"\b{prefix}_(\d[.\d]*)", asked)),
+               default=(0,))
+
+
+def platform_tag(libraries):
+    """manylinux_<glibc>_<machine>, by the newest symbols in use; an error where one needs more than the run time."""
+    glibc = (2, 17)
+    for library in libraries:
+        foreign = [name for name in re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", library))
+                   if not RUN_TIME.match(name)]
+        if foreign:
+            sys.exit(f"wheel: {library.name} needs {', '.join(foreign)}, which not every system has")
+        versions = run("readelf", "-V", library)
+        glibc = max(glibc, newest(versions, "GLIBC"))
+        cpp = newest(versions, "GLIBCXX")
+        glibc = max([glibc, *(needed for has, needed in GLIBC_OF_GLIBCXX.items() if has <= cpp)])
+        if cpp > max(GLIBC_OF_GLIBCXX):
+            sys.exit(f"wheel: {library.name} needs GLIBCXX_{'.'.join(map(str, cpp))}: add its row to GLIBC_OF_GLIBCXX")
+    return f"manylinux_{glibc[0]}_{glibc[1]}_{run('uname', '-m').strip()}"
+
+
+def python_tag(module):
+    found = re.search(r"\.cpython-(\d)(\d+)", module.name)
+    if not found:
+        sys.exit(f"wheel: expected a module for one CPython in {module.name}")
+    return f"cp{found[1]}{found[2]}", f"{found[1]}.{found[2]}"
+
+
+def licences():
+    """(name, text) of each; an error where one is not to be found, for a wheel must carry them."""
+    for name, places in LICENCES.items():
+        found = [match for place in places for match in sorted(pathlib.Path("/").glob(str(place).lstrip("/")))]
+        if not found:
+            sys.exit(f"wheel: expected {name} in {' or '.join(map(str, places))}")
+        yield name, found[0].read_bytes()
+
+
+def metadata(version, python):
+    lines = ["Metadata-Version: 2.4", "Name: sardonyx", f"Version: {version}",
+             "Summary: Runs ONNX models, with ONNX Runtime's Python interface",
+             "Keywords: onnx,inference,machine-learning", "License-Expression: Apache-2.0",
+             *(f"License-File: {name}" for name in LICENCES), f"Requires-Python: >={python}",
+             *(f"Requires-Dist: {requirement}" for requirement in DEPENDENCIES),
+             "Classifier: Operating System :: POSIX :: Linux", "Classifier: Programming Language :: Python :: 3",
+             "Classifier: Topic :: Scientific/Engineering :: Artificial Intelligence", "Classifier: Typing :: Typed",
+             "Description-Content-Type: text/markdown", "", (ROOT / "README.md").read_text()]
+    return "\n".join(lines)
+
+
+def pack(path, files):
+    """A zip archive in which times and order depend on nothing."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, data in files:
+            entry = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
+            entry.external_attr = (0o755 if ".so" in name else 0o644) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+
+
+def record(files, name):
+    rows = [f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}"
+            for path, data in files]
+    return "\n".join([*rows, f"{name},,", ""]).encode()
+
+
+def build_wheel(build, output):
+    """Writes the wheel of the tree built in `build` into the folder `output`; its path."""
+    cache = (build / "CMakeCache.txt").read_text()
+    version = re.search(r"CMAKE_PROJECT_VERSION:STATIC=(.*)", cache)[1]
+    with tempfile.TemporaryDirectory() as folder:
+        stage = pathlib.Path(folder)
+        run("cmake", "--install", build, "--component", "wheel", "--prefix", stage, "--strip")
+        (module,) = (stage / "sardonyx").glob("_core*.so")
+        tag, python = python_tag(module)
+        platform = platform_tag(sorted((stage / "sardonyx").glob("*.so")))
+        about = f"sardonyx-{version}.dist-info"
+        files = [(path.relative_to(stage).as_posix(), path.read_bytes())
+                 for path in sorted(stage.rglob("*")) if path.is_file()]
+        files += [(f"{about}/METADATA", metadata(version, python).encode()),
+                  (f"{about}/WHEEL", f"Wheel-Version: 1.0\nGenerator: sardonyx tools/wheel.py\n"
+                                     f"Root-Is-Purelib: false\nTag: {tag}-{tag}-{platform}\n".encode()),
+                  *((f"{about}/licenses/{name}", text) for name, text in licences())]
+        files.append((f"{about}/RECORD", record(files, f"{about}/RECORD")))
+    output.mkdir(parents=True, exist_ok=True)
+    path = output / f"sardonyx-{version}-{tag}-{tag}-{platform}.whl"
+    pack(path, files)
+    return path
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="the built tree")
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build/dist", help="where the wheel goes")
+    options = parser.parse_args()
+    if not (options.build / "CMakeCache.txt").exists():
+        sys.exit(f"wheel: {options.build} is no built tree; run `make build` first")
+    path = build_wheel(options.build, options.output)
+    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+
+
+if __name__ == "__main__":
+    main()
