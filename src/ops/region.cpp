@@ -1,10 +1,10 @@
-// ops/region.cpp - NonMaxSuppression, RoiAlign, MaxRoiPool: boxes in images.
+// ops/region.cpp - RoiAlign, MaxRoiPool: regions of images.
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "kernels/elementwise/convert.h"
+#include "kernels/region/roi_align.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
 #include "ops/kernel_context.h"
@@ -15,76 +15,6 @@
 
 namespace sardonyx::ops {
 namespace {
-
-// ---- NonMaxSuppression
-
-struct NmsState {
-  bool center_point;
-};
-
-struct Box {
-  float y1, x1, y2, x2;
-  float area() const { return (y2 - y1) * (x2 - x1); }
-};
-
-Box ReadBox(const float* b, bool center_point) {
-  if (center_point) return {b[1] - b[3] / 2, b[0] - b[2] / 2, b[1] + b[3] / 2, b[0] + b[2] / 2};
-  return {std::min(b[0], b[2]), std::min(b[1], b[3]), std::max(b[0], b[2]), std::max(b[1], b[3])};
-}
-
-bool Overlap(const Box& a, const Box& b, float threshold) {
-  const float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1), width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
-  if (height <= 0 || width <= 0 || a.area() <= 0 || b.area() <= 0) return false;
-  const float common = height * width;
-  return common / (a.area() + b.area() - common) > threshold;
-}
-
-void InferNms(InferContext& c) { c.SetOutput(0, DType::kInt64, {Dim(), Dim(3)}); }
-
-float Threshold(KernelContext& c, std::size_t i, float otherwise) {
-  return c.HasInput(i) && c.Input(i).count > 0 ? *c.Input(i).As<float>() : otherwise;
-}
-
-void RunNms(KernelContext& c) {
-  const TensorRef& boxes = c.Input(0);
-  const TensorRef& scores = c.Input(1);
-  if (boxes.rank() != 3 || scores.rank() != 3 || boxes.shape[2] != 4 || boxes.shape[0] != scores.shape[0] ||
-      boxes.shape[1] != scores.shape[2]) {
-    Fail(Code::kInvalidArgument, "expected boxes [B, N, 4] and scores [B, classes, N], found ", ToText(boxes.shape),
-         " and ", ToText(scores.shape));
-  }
-  const std::int64_t batches = boxes.shape[0], n = boxes.shape[1], classes = scores.shape[1];
-  const std::int64_t most = c.HasInput(2) && c.Input(2).count > 0 ? IntAt(c.Input(2), 0) : 0;
-  const float iou = Threshold(c, 3, 0), least = Threshold(c, 4, -std::numeric_limits<float>::infinity());
-  if (iou < 0 || iou > 1) Fail(Code::kInvalidArgument, "expected an iou_threshold in [0, 1], found ", iou);
-  const bool center_point = c.state<NmsState>().center_point;
-  std::vector<std::int64_t> selected, order, chosen;
-  for (std::int64_t b = 0; b < batches; ++b) {
-    for (std::int64_t k = 0; k < classes && most > 0; ++k) {
-      const float* score = scores.As<float>() + (b * classes + k) * n;
-      const float* box = boxes.As<float>() + b * n * 4;
-      order.clear();
-      chosen.clear();
-      for (std::int64_t i = 0; i < n; ++i)
-        if (score[i] > least) order.push_back(i);
-      std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) { return score[i] > score[j]; });
-      for (const std::int64_t i : order) {
-        if (static_cast<std::int64_t>(chosen.size()) >= most) break;
-        const Box candidate = ReadBox(box + i * 4, center_point);
-        const bool free = std::none_of(chosen.begin(), chosen.end(), [&](std::int64_t j) {
-          return Overlap(candidate, ReadBox(box + j * 4, center_point), iou);
-        });
-        if (!free) continue;
-        chosen.push_back(i);
-        selected.insert(selected.end(), {b, k, i});
-      }
-    }
-  }
-  const std::int64_t shape[] = {static_cast<std::int64_t>(selected.size()) / 3, 3};
-  std::copy(selected.begin(), selected.end(), c.Output(0, shape).As<std::int64_t>());
-}
-
-Prepared PrepareNms(PrepareContext& c) { return WithState(RunNms, NmsState{c.Flag("center_point_box")}); }
 
 // ---- RoiAlign
 
@@ -156,13 +86,16 @@ double Real(double value) { return value; }
 double Real(Half value) { return static_cast<double>(static_cast<float>(value)); }
 double Real(BFloat16 value) { return static_cast<double>(static_cast<float>(value)); }
 
-// One region of interest of one channel: y [height, width].
-template <typename T>
-void AlignRegion(const RoiAlignState& state, const T* plane, std::int64_t height, std::int64_t width,
-                 const double (&roi)[4], T* y) {
+// A region in pixels of the input, and how many samples each of its bins has per axis.
+struct Region {
+  double y, x, bin_h, bin_w;
+  std::int64_t rows, columns;
+};
+
+Region RegionOf(const RoiAlignState& state, const double (&roi)[4]) {
   const double offset = state.half_pixel ? 0.5 : 0.0;
-  const double x0 = roi[0] * state.scale - offset, y0 = roi[1] * state.scale - offset;
-  double w = roi[2] * state.scale - offset - x0, h = roi[3] * state.scale - offset - y0;
+  const double x = roi[0] * state.scale - offset, y = roi[1] * state.scale - offset;
+  double w = roi[2] * state.scale - offset - x, h = roi[3] * state.scale - offset - y;
   if (!state.half_pixel) {  // a region has at least one pixel
     w = std::max(w, 1.0);
     h = std::max(h, 1.0);
@@ -172,15 +105,24 @@ void AlignRegion(const RoiAlignState& state, const T* plane, std::int64_t height
     return std::max<std::int64_t>(
         0, state.sampling > 0 ? state.sampling : static_cast<std::int64_t>(std::ceil(std::min(bin, 1e6))));
   };
-  const std::int64_t rows = samples(bin_h), columns = samples(bin_w);
+  return {y, x, bin_h, bin_w, samples(bin_h), samples(bin_w)};
+}
+
+// One region of one channel, sample by sample: y [height, width].
+template <typename T>
+void AlignRegion(const RoiAlignState& state, const T* plane, std::int64_t height, std::int64_t width,
+                 const Region& region, T* y) {
+  const std::int64_t count = region.rows * region.columns;
   for (std::int64_t i = 0; i < state.height * state.width; ++i) {
     const auto py = static_cast<double>(i / state.width), px = static_cast<double>(i % state.width);
     double sum = 0, most = -std::numeric_limits<double>::infinity();
-    for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t k = 0; k < columns; ++k) {
-        const Sample s =
-            SampleAt(y0 + (py + (static_cast<double>(r) + 0.5) / static_cast<double>(rows)) * bin_h,
-                     x0 + (px + (static_cast<double>(k) + 0.5) / static_cast<double>(columns)) * bin_w, height, width);
+    for (std::int64_t r = 0; r < region.rows; ++r) {
+      const double at_y =
+          region.y + (py + (static_cast<double>(r) + 0.5) / static_cast<double>(region.rows)) * region.bin_h;
+      for (std::int64_t k = 0; k < region.columns; ++k) {
+        const double at_x =
+            region.x + (px + (static_cast<double>(k) + 0.5) / static_cast<double>(region.columns)) * region.bin_w;
+        const Sample s = SampleAt(at_y, at_x, height, width);
         for (int t = 0; t < 4; ++t) {
           const double value = s.weight[t] * Real(plane[s.at[t]]);
           sum += value;
@@ -188,7 +130,6 @@ void AlignRegion(const RoiAlignState& state, const T* plane, std::int64_t height
         }
       }
     }
-    const std::int64_t count = rows * columns;
     const double result = count == 0 ? 0 : state.maximum ? most : sum / static_cast<double>(count);
     if constexpr (std::is_same_v<T, double>) {
       y[i] = result;
@@ -196,6 +137,45 @@ void AlignRegion(const RoiAlignState& state, const T* plane, std::int64_t height
       y[i] = static_cast<T>(static_cast<float>(result));
     }
   }
+}
+
+Region ReadRegion(KernelContext& c, std::int64_t r, std::int64_t& batch) {
+  batch = CheckedIndex(IntAt(c.Input(2), r), c.Input(0).shape[0]);
+  double roi[4];
+  kernels::ToDoubles(c.Input(1).dtype)(c.Input(1).data, r * 4, 4, roi);
+  return RegionOf(c.state<RoiAlignState>(), roi);
+}
+
+// Averages in f32: the weights of a region once, for all its channels.
+void AlignAverages(KernelContext& c, const TensorRef& y) {
+  const TensorRef& x = c.Input(0);
+  const RoiAlignState& state = c.state<RoiAlignState>();
+  const std::int64_t channels = x.shape[1], height = x.shape[2], width = x.shape[3], regions = y.shape[0];
+  const std::int64_t row_bytes = kernels::AlignAxisBytes(state.height, height);
+  const std::int64_t column_bytes = kernels::AlignAxisBytes(state.width, width);
+  const std::int64_t bytes = row_bytes + column_bytes + (width * 4 + 63) / 64 * 64;
+  const std::int64_t jobs = std::min<std::int64_t>(regions, 16);
+  std::byte* scratch =
+      c.Scratch(CheckedMul(static_cast<std::size_t>(bytes), static_cast<std::size_t>(jobs), "scratch"));
+  kernels::AlignPlaneFn* const align = kernels::AlignPlaneFunction();
+  c.parallel().For(jobs, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t job = begin; job < end; ++job) {
+      std::byte* memory = scratch + job * bytes;
+      const kernels::AlignAxis rows = kernels::MakeAlignAxis(state.height, height, memory);
+      const kernels::AlignAxis columns = kernels::MakeAlignAxis(state.width, width, memory + row_bytes);
+      float* line = reinterpret_cast<float*>(memory + row_bytes + column_bytes);
+      for (std::int64_t r = regions * job / jobs; r < regions * (job + 1) / jobs; ++r) {
+        std::int64_t batch;
+        const Region region = ReadRegion(c, r, batch);
+        kernels::FillAlignAxis(region.y, region.bin_h, region.rows, rows);
+        kernels::FillAlignAxis(region.x, region.bin_w, region.columns, columns);
+        for (std::int64_t k = 0; k < channels; ++k) {
+          align(rows, columns, x.As<float>() + (batch * channels + k) * height * width, line,
+                y.As<float>() + (r * channels + k) * state.height * state.width);
+        }
+      }
+    }
+  });
 }
 
 void RunRoiAlign(KernelContext& c) {
@@ -209,14 +189,14 @@ void RunRoiAlign(KernelContext& c) {
   const std::int64_t channels = x.shape[1], height = x.shape[2], width = x.shape[3], regions = rois.shape[0];
   const std::int64_t shape[] = {regions, channels, state.height, state.width};
   const TensorRef& y = c.Output(0, shape);
+  if (x.count > 0 && y.count > 0 && x.dtype == DType::kFloat && !state.maximum) return AlignAverages(c, y);
   c.parallel().For(regions, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
-      const std::int64_t batch = CheckedIndex(IntAt(c.Input(2), r), x.shape[0]);
-      double roi[4];
-      kernels::ToDoubles(rois.dtype)(rois.data, r * 4, 4, roi);
+      std::int64_t batch;
+      const Region region = ReadRegion(c, r, batch);
       VisitDType<float, double, Half, BFloat16>(x.dtype, [&]<typename T>() {
         for (std::int64_t k = 0; k < channels; ++k) {
-          AlignRegion(state, x.As<T>() + (batch * channels + k) * height * width, height, width, roi,
+          AlignRegion(state, x.As<T>() + (batch * channels + k) * height * width, height, width, region,
                       y.As<T>() + (r * channels + k) * state.height * state.width);
         }
       });
@@ -303,11 +283,6 @@ Prepared PrepareRoiPool(PrepareContext& c) { return WithState(RunRoiPool, ReadRo
 
 constexpr OpDef kRegionOps[] = {
     {.name = "MaxRoiPool", .since = {1, 22}, .types = kIeeeFloats, .infer = InferRoiPool, .prepare = PrepareRoiPool},
-    {.name = "NonMaxSuppression",
-     .since = {10, 11},
-     .types = {DType::kFloat},
-     .infer = InferNms,
-     .prepare = PrepareNms},
     {.name = "RoiAlign",
      .since = {10, 16, 22},
      .types = kIeeeFloats,

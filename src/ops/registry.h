@@ -45,6 +45,7 @@ namespace sardonyx::ops {
   X(MaxUnpool)             \
   X(MlFeatures)            \
   X(MlTree)                \
+  X(NonMaxSuppression)     \
   X(Optional)              \
   X(Pad)                   \
   X(Pool)                  \

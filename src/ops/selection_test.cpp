@@ -92,6 +92,8 @@ TEST(RegionOps, KeepTheBestBoxes) {
   EXPECT_EQ(EvaluateOp({"NonMaxSuppression", 11, {boxes, scores}})[0].tensor().shape(), (Shape{0, 3}));
   EXPECT_NE(ErrorOfOp({"NonMaxSuppression", 11, {boxes, scores, Ints({5}), Floats({2})}}).find("in [0, 1], found 2"),
             Text::npos);
+  EXPECT_NE(ErrorOfOp({"NonMaxSuppression", 11, {boxes, scores, Ints({5}), Floats({NAN})}}).find("in [0, 1]"),
+            Text::npos);
   const Tensor image = Tensor::Of<float>({1, 2, 3, 4}, Shape{1, 1, 2, 2});
   const Tensor roi = Tensor::Of<float>({0, 0, 2, 2}, Shape{1, 4});
   EXPECT_EQ(Elements<float>(EvaluateOp({"RoiAlign", 16, {image, roi, Ints({0})}})[0]), (Reals{2.5}));
