@@ -1,6 +1,6 @@
 """benchmarks/engines.py - one process that runs one model on Sardonyx and ONNX Runtime in turns; answers in JSON.
 
-usage: engines.py JOB.json; the job is {"path", "feeds" (a folder of .npz, or "model": {...}), "threads", "seconds"}.
+usage: engines.py JOB; the job is JSON: {"model", "cores", "threads", "inputs" (how many), "seconds", "starts"}.
 
 Both engines get the same cores, threads and inputs, another input on every run. They take turns: a turn waits until the
 other's idle workers have stopped spinning, runs once untimed and then a few times; a pair of neighbouring turns gives
@@ -128,7 +128,7 @@ def quartiles(values):
     return [float(value) for value in np.percentile(values, (25, 50, 75))]
 
 
-def measure(path, feeds, threads, seconds, starts=True):
+def measure(path, feeds, threads, seconds, starts=True, table=None):
     """Everything this process finds out about one model, as a dictionary for JSON."""
     import compare_values
 
@@ -147,7 +147,7 @@ def measure(path, feeds, threads, seconds, starts=True):
     result["others"], _ = others_use(usage)
     total = compare_values.Difference()
     for ours, theirs in comparison.outputs():
-        for name, difference in compare_values.compare_outputs(ours, theirs).items():
+        for name, difference in compare_values.compare_outputs(ours, theirs, table).items():
             if difference.problem:
                 difference.problem = f"'{name}': {difference.problem}"
             total.join(difference)
@@ -162,7 +162,7 @@ def main():
     os.sched_setaffinity(0, job["cores"])
     model = models.find(job["model"])
     print(json.dumps(measure(model.path(), model.feeds(job["inputs"]), job["threads"], job["seconds"],
-                             job.get("starts", True))))
+                             job.get("starts", True), models.model_zoo.TABLES.get(model.name))))
 
 
 if __name__ == "__main__":

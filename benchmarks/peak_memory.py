@@ -1,7 +1,10 @@
 """benchmarks/peak_memory.py - what one model costs one engine at its peak, over what importing the engine costs.
 
-usage: peak_memory.py JOB.json. Linux: VmHWM of /proc/self/status, in a process of its own.
+usage: peak_memory.py JOB; the job is JSON: {"model", "cores", "threads", "engine"}.
+
+Linux: VmHWM of /proc/self/status, in a process of its own.
 """
+import ctypes
 import importlib
 import json
 import os
@@ -37,6 +40,7 @@ def main():
     model = models.find(job["model"])
     path, feeds = model.path(), model.feeds(RUNS)
     engine.SessionOptions()
+    ctypes.CDLL(None).malloc_trim(0)  # what making the inputs left in the heap would hide later allocations
     print(json.dumps({"peak_kb": peak_kilobytes(engine, path, feeds, job["threads"])}))
 
 

@@ -9,12 +9,11 @@ import math
 import pathlib
 
 import compare_values
+import model_zoo
 
 LEVELS = ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_ALL")
 DEFAULT = 1e-4
 TOLERANCES = pathlib.Path(__file__).with_name("tolerances.tsv")
-# Outputs that are tables of detections (box, score, class, masks): compared as sets. Others are known by their names.
-TABLES = {"yolov8n_seg_nms": "output0"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,4 +69,4 @@ def run(session, feed):
 
 
 def compare(name, got, want):
-    return compare_values.compare_outputs(got, want, TABLES.get(name))
+    return compare_values.compare_outputs(got, want, model_zoo.TABLES.get(name))
