@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Matrix products against ONNX Runtime, interleaved in one process, with the share of the machine's FMA ceiling.
 
-usage: PYTHONPATH=build/release/python .venv-test/bin/python benchmarks/matmul.py [--threads 1 2] [--only TEXT] [--rounds 7]
+usage: PYTHONPATH=build/release/python .venv-test/bin/python benchmarks/matmul.py [--threads 1 2] [--only TEXT]
 
 Needs `ninja -C build/release peak`. Each row is one model of one node; both engines run it in turns (a short pause
 between, so that the spinning workers of one do not disturb the other), and the median of the turns counts. To add a
 product: one row of `cases`.
 """
+
 import argparse
 import pathlib
 import statistics
@@ -14,14 +15,12 @@ import subprocess
 import time
 
 import numpy as np
-import onnx
 import onnxruntime
+import sardonyx
 from onnx import TensorProto, helper, numpy_helper
 
-import sardonyx
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# ONNX Runtime's workers spin for up to 2^20 pauses after a run: a turn of ours that begins sooner shares a core with them.
+# ONNX Runtime's workers spin for up to 2^20 pauses after a run: a turn of ours that begins sooner shares a core.
 PAUSE_SECONDS = 0.06
 DTYPES = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "float64": TensorProto.DOUBLE}
 
@@ -48,7 +47,8 @@ class Product:
         self.flop = 2.0 * batch * m * n * k
         flags = ("T" if trans_a else "") + "," + ("T" if trans_b else "")
         self.name = f"{op} {'x'.join(map(str, a))} * {'x'.join(map(str, b))}"
-        self.name += f" ({flags})" * (op == "Gemm") + (" const" if constant else " input") + f" {dtype}" * (dtype != "float32")
+        self.name += f" ({flags})" * (op == "Gemm") + (" const" if constant else " input")
+        self.name += f" {dtype}" * (dtype != "float32")
 
     def model(self, rng):
         a = rng.standard_normal(self.a).astype(self.dtype)

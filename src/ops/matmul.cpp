@@ -1,6 +1,12 @@
-// ops/matmul.cpp - MatMul and com.microsoft FusedMatMul on the GEMM family; constant B is packed once for floats.
+// ops/matmul.cpp - MatMul and its fused forms on the GEMM family; constant B is packed once for floats.
+//
+// com.microsoft FusedMatMul scales and transposes: Y = alpha * A' * B'. ai.sardonyx FusedMatMul adds to that, for
+// products of any rank, what FusedGemm has for matrices: Y = activation(alpha * A' * B' + bias + residual), bias [N] or
+// missing, residual of Y's shape or missing; activation, activation_alpha, activation_beta as in FusedGemm.
+#include <algorithm>
 #include <cstdint>
 
+#include "ops/conv_attributes.h"
 #include "ops/matmul_shape.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -15,6 +21,7 @@ constexpr DTypeSet kMatMulTypes = kIeeeFloats | DTypeSet{DType::kInt32, DType::k
 struct MatMulState {
   MatMulFlags flags;
   float alpha = 1;
+  kernels::Activation activation;
   Tensor packed;                  // undefined if B is no constant
   Shape b;                        // the shape of B, if packed
   std::int64_t packed_count = 0;  // floats of one packed matrix
@@ -27,6 +34,32 @@ MatMulFlags ReadFlags(const AttributeReader& c) {
 void InferMatMul(InferContext& c) {
   if (!c.HasRank(0) || !c.HasRank(1)) return c.SetOutput(0, c.InputDType(0));
   c.SetOutput(0, c.InputDType(0), MatMulDims(c, c.InputDims(0), c.InputDims(1), ReadFlags(c)));
+}
+
+constexpr std::size_t kBias = 2, kResidual = 3;  // inputs of ai.sardonyx FusedMatMul
+
+void InferProduct(InferContext& c) {
+  if (!c.HasRank(0) || !c.HasRank(1)) return c.SetOutput(0, c.InputDType(0));
+  std::vector<Dim> dims = MatMulDims(c, c.InputDims(0), c.InputDims(1), ReadFlags(c));
+  if (c.HasInput(kBias) && c.HasRank(kBias)) {
+    const auto& bias = c.InputDims(kBias);
+    if (bias.empty() || dims.empty() ||
+        (bias.back().known() && dims.back().known() && bias.back().number() != dims.back().number()))
+      c.Fail(Code::kInvalidArgument, "input 'bias': expected the last dimension of ",
+             Type::TensorOf(c.InputDType(0), dims).ToText(), ", found ", c.InputType(kBias).ToText());
+  }
+  c.SetOutput(0, c.InputDType(0), std::move(dims));
+}
+
+// The inputs beyond A and B; fails unless they have the sizes of the product.
+void CheckAddends(KernelContext& c, std::int64_t n) {
+  if (c.HasInput(kBias) && c.Input(kBias).count != n) {
+    Fail(Code::kInvalidArgument, "expected a bias of ", n, " elements, found ", ToText(c.Input(kBias).shape));
+  }
+  if (c.HasInput(kResidual) && !std::ranges::equal(c.Input(kResidual).shape, c.Output(0).shape)) {
+    Fail(Code::kInvalidArgument, "expected a residual of shape ", ToText(c.Output(0).shape), ", found ",
+         ToText(c.Input(kResidual).shape));
+  }
 }
 
 template <typename T>
@@ -45,6 +78,8 @@ void RunMatMul(KernelContext& c) {
   p.ldb = b.ld, p.trans_b = b.trans;
   p.ldc = p.n, p.c_batch_stride = p.m * p.n;
   p.alpha = static_cast<T>(state.alpha);
+  p.activation = state.activation;
+  CheckAddends(c, p.n);
   Operands io(c, kDTypeOf<T>, is_packed ? 2 : 0);
   const std::int64_t b_unit = is_packed ? state.packed_count : b.unit;
   const bool regular =
@@ -52,7 +87,9 @@ void RunMatMul(KernelContext& c) {
   const std::size_t offsets = io.Add<std::int64_t>(regular ? 0 : 2 * static_cast<std::size_t>(p.batch));
   if (is_packed) p.packed_b = state.packed.data<float>();
   static const std::int64_t kGiven = 0;
+  static const float kResidualGiven = 0;
   if (!regular) p.a_batch_offsets = p.b_batch_offsets = &kGiven;
+  if (c.HasInput(kResidual)) p.residual = &kResidualGiven;
   const std::size_t bytes = ProductScratch(p, c.parallel().ThreadCount());
   const std::size_t scratch = io.Add(bytes);
   io.Begin();
@@ -66,6 +103,8 @@ void RunMatMul(KernelContext& c) {
   p.a = io.In<T>(0);
   p.b = is_packed ? nullptr : io.In<T>(1);
   p.c = io.Out<T>(0);
+  p.bias = io.In<float>(kBias);
+  p.residual = io.In<float>(kResidual);
   RunProduct(p, c.parallel(), bytes == 0 ? nullptr : io.At(scratch));
   io.End();
 }
@@ -109,6 +148,8 @@ Prepared PrepareMatMul(PrepareContext& c) {
     default:
       break;
   }
+  state.activation = MakeActivation(c, c.String("activation", ""), c.Float("activation_alpha", 0.01f),
+                                    c.Float("activation_beta", 0.5f));
   PackB(c, state);
   return WithState(RunMatMul<float>, std::move(state));
 }
@@ -120,6 +161,12 @@ constexpr OpDef kMatMulOps[] = {
      .since = {1},
      .types = kIeeeFloats,
      .infer = InferMatMul,
+     .prepare = PrepareMatMul},
+    {.domain = "ai.sardonyx",
+     .name = "FusedMatMul",
+     .since = {1},
+     .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
+     .infer = InferProduct,
      .prepare = PrepareMatMul},
     {.domain = "com.microsoft",
      .name = "TransposeMatMul",

@@ -59,6 +59,25 @@ TEST(FusedMatMul, TransposesAndScales) {
   EXPECT_EQ(Elements<float>(y)[0], 34);
 }
 
+Value BiasedProduct(const Tensor& bias, const Tensor& residual) {
+  const std::vector<Attribute> attributes = {{"activation", std::string("Relu")}, {"alpha", 2.0f}};
+  return EvaluateOp({"FusedMatMul", 1, {kA, kB, bias, residual}, attributes, 1, "ai.sardonyx"})[0];
+}
+
+TEST(FusedMatMul, AddsBiasAndResidualBeforeTheActivation) {
+  const Tensor residual = Tensor::Of<float>({-100, 1, 2, 3}, Shape{2, 2});
+  EXPECT_EQ(Elements<float>(BiasedProduct(Floats({1, -1}), residual)), (std::vector<float>{0, 10, 23, 24}));
+}
+
+TEST(FusedMatMul, RefusesABiasOrResidualOfAnotherSize) {
+  const auto error = [](const Tensor& bias, const Tensor& residual) {
+    return ErrorOfOp({"FusedMatMul", 1, {kA, kB, bias, residual}, {}, 1, "ai.sardonyx"});
+  };
+  const Tensor residual(DType::kFloat, Shape{2, 2});
+  EXPECT_NE(error(Floats({1, 2, 3}), residual).find("bias"), std::string::npos);
+  EXPECT_NE(error(Floats({1, 2}), Tensor(DType::kFloat, Shape{1, 2})).find("residual"), std::string::npos);
+}
+
 std::vector<float> Gemm(Tensor c, float beta) {
   return Elements<float>(EvaluateOp({"Gemm", 13, {kA, kB, std::move(c)}, {{"beta", beta}, {"alpha", 0.5f}}})[0]);
 }

@@ -25,7 +25,10 @@ struct Product {
   std::int64_t batch = 1, a_batch_stride = 0, b_batch_stride = 0, c_batch_stride = 0;
   const std::int64_t* a_batch_offsets = nullptr;
   const std::int64_t* b_batch_offsets = nullptr;
-  const float* packed_b = nullptr;  // float only
+  const float* packed_b = nullptr;  // float only, as what follows
+  const float* bias = nullptr;      // [N], added to every row
+  const float* residual = nullptr;  // like C, added; or null. Not with `accumulate`
+  kernels::Activation activation;
 };
 
 inline kernels::GemmF32Args GemmArgs(const Product<float>& p) {
@@ -38,8 +41,10 @@ inline kernels::GemmF32Args GemmArgs(const Product<float>& p) {
   g.batch = p.batch;
   g.a_batch_stride = p.a_batch_stride, g.b_batch_stride = p.b_batch_stride, g.c_batch_stride = p.c_batch_stride;
   g.a_batch_offsets = p.a_batch_offsets, g.b_batch_offsets = p.b_batch_offsets;
-  if (p.accumulate) {
-    g.epilogue.residual = p.c;
+  g.epilogue.bias_n = p.bias;
+  g.epilogue.activation = p.activation;
+  if (p.accumulate || p.residual != nullptr) {
+    g.epilogue.residual = p.accumulate ? p.c : p.residual;
     g.epilogue.residual_stride = p.ldc;
     g.residual_batch_stride = p.c_batch_stride;
   }

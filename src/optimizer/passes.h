@@ -15,5 +15,8 @@ extern const Pass kFuseConvScale;
 extern const Pass kFusePad;
 extern const Pass kFuseGelu;
 extern const Pass kFuseLayerNorm;
+extern const Pass kFuseMatMulAdd;
+extern const Pass kFuseMatMulTranspose;
+extern const Pass kFuseProductEpilogue;
 
 }  // namespace sardonyx::optimizer

@@ -1,0 +1,140 @@
+// optimizer/passes/fuse_matmul_transpose.cpp - a Transpose of the last two axes and a constant factor before a MatMul,
+// and a constant factor behind it, become attributes of com.microsoft FusedMatMul.
+#include <cmath>
+#include <numeric>
+
+#include "ops/schema.h"
+#include "optimizer/fused_activation.h"
+#include "optimizer/passes.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+bool IsMatMul(const Graph& graph, const Node& node) {
+  const bool plain = node.domain.empty() && node.op_type == "MatMul";
+  const bool fused = node.domain == "com.microsoft" && node.op_type == "FusedMatMul";
+  const DType dtype = graph.value(node.outputs[0]).type.dtype;
+  return (plain || fused) && (dtype == DType::kFloat || dtype == DType::kFloat16 || dtype == DType::kBFloat16);
+}
+
+std::int64_t Flag(const Node& node, std::string_view name) {
+  const AttributeValue* value = node.FindAttribute(name);
+  return value != nullptr && std::holds_alternative<std::int64_t>(*value) ? std::get<std::int64_t>(*value) : 0;
+}
+
+float Alpha(const Node& node) {
+  const AttributeValue* value = node.FindAttribute("alpha");
+  return value != nullptr && std::holds_alternative<float>(*value) ? std::get<float>(*value) : 1.0f;
+}
+
+Node& MakeFused(Graph& graph, NodeId id) {
+  Node& node = graph.node(id);
+  node.domain = "com.microsoft";
+  node.op_type = "FusedMatMul";
+  node.since_version = ops::FindSchema(node.domain, node.op_type)->since_version;
+  return node;
+}
+
+// Swaps the last two axes and no others.
+bool SwapsLastAxes(const Graph& graph, const Node& transpose) {
+  const Type& type = graph.value(transpose.inputs[0]).type;
+  if (!type.has_rank || type.rank() < 2) return false;
+  std::vector<std::int64_t> want(type.rank());
+  std::iota(want.begin(), want.end(), 0);
+  std::swap(want[want.size() - 1], want[want.size() - 2]);
+  const AttributeValue* perm = transpose.FindAttribute("perm");
+  if (perm == nullptr) return type.rank() == 2;
+  return std::holds_alternative<std::vector<std::int64_t>>(*perm) && std::get<std::vector<std::int64_t>>(*perm) == want;
+}
+
+// Takes the node that makes operand `i` into the product if it is a transposition that only the product reads.
+bool FuseTranspose(Graph& graph, NodeId id, std::size_t i) {
+  const Node& node = graph.node(id);
+  const ValueId operand = node.inputs[i];
+  const NodeId producer = graph.value(operand).producer;
+  if (producer == kNoNode || OnlyReader(graph, operand) == nullptr) return false;
+  const Node& made = graph.node(producer);
+  if (!made.domain.empty() || made.op_type != "Transpose" || made.provider != node.provider) return false;
+  if (!SwapsLastAxes(graph, made) || Flag(node, i == 0 ? "transBatchA" : "transBatchB") != 0) return false;
+  const char* flag = i == 0 ? "transA" : "transB";
+  const ValueId source = made.inputs[0];
+  graph.SetInput(id, i, source);
+  graph.EraseNode(producer);
+  Node& fused = MakeFused(graph, id);
+  fused.SetAttribute(flag, 1 - Flag(fused, flag));
+  return true;
+}
+
+struct Scaling {
+  float factor;
+  ValueId scaled;  // the other operand
+};
+
+// Mul by a constant scalar (either operand) or Div by one, in the product's precision.
+std::optional<Scaling> ScalingOf(const Graph& graph, const Node& node) {
+  if (!node.domain.empty() || node.inputs.size() != 2) return std::nullopt;
+  const bool mul = node.op_type == "Mul";
+  if (!mul && node.op_type != "Div") return std::nullopt;
+  for (const std::size_t i : {1u, 0u}) {
+    if (i == 0 && !mul) continue;
+    const auto factor = ScalarConstant(graph, node.inputs[i]);
+    const Type &constant = graph.value(node.inputs[i]).type, &other = graph.value(node.inputs[1 - i]).type;
+    if (!factor || !std::isfinite(*factor) || *factor == 0 || !other.has_rank || constant.rank() > other.rank())
+      continue;
+    return Scaling{mul ? *factor : 1 / *factor, node.inputs[1 - i]};
+  }
+  return std::nullopt;
+}
+
+bool FuseScaleBefore(Graph& graph, NodeId id, std::size_t i) {
+  const Node& node = graph.node(id);
+  const ValueId operand = node.inputs[i];
+  const NodeId producer = graph.value(operand).producer;
+  if (producer == kNoNode || OnlyReader(graph, operand) == nullptr) return false;
+  if (graph.node(producer).provider != node.provider) return false;
+  const auto scaling = ScalingOf(graph, graph.node(producer));
+  if (!scaling) return false;
+  graph.SetInput(id, i, scaling->scaled);
+  graph.EraseNode(producer);
+  Node& fused = MakeFused(graph, id);
+  fused.SetAttribute("alpha", Alpha(fused) * scaling->factor);
+  return true;
+}
+
+bool FuseScaleBehind(Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Node* reader = OnlyReader(graph, node.outputs[0]);
+  if (reader == nullptr || reader->provider != node.provider) return false;
+  const auto scaling = ScalingOf(graph, *reader);
+  if (!scaling || scaling->scaled != node.outputs[0]) return false;
+  const NodeId reader_id = reader->id;
+  Node& fused = MakeFused(graph, id);
+  fused.SetAttribute("alpha", Alpha(fused) * scaling->factor);
+  Absorb(graph, id, reader_id);
+  return true;
+}
+
+bool FuseIn(Graph& graph) {
+  bool changed = false;
+  for (const NodeId id : std::vector<NodeId>(graph.order)) {
+    if (graph.node(id).erased) continue;
+    bool body_changed = false;
+    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body);
+    if (body_changed) graph.RefreshCaptures(id);
+    changed |= body_changed;
+    if (!IsMatMul(graph, graph.node(id))) continue;
+    for (const std::size_t i : {0u, 1u})
+      while (FuseTranspose(graph, id, i) || FuseScaleBefore(graph, id, i)) changed = true;
+    while (FuseScaleBehind(graph, id)) changed = true;
+  }
+  return changed;
+}
+
+bool FuseMatMulTranspose(Graph& graph, PassContext& /*context*/) { return FuseIn(graph); }
+
+}  // namespace
+
+constinit const Pass kFuseMatMulTranspose = {
+    .name = "fuse_matmul_transpose", .level = Level::kExtended, .run = FuseMatMulTranspose};
+
+}  // namespace sardonyx::optimizer
