@@ -13,8 +13,9 @@ namespace {
 bool IsMatMul(const Graph& graph, const Node& node) {
   const bool plain = node.domain.empty() && node.op_type == "MatMul";
   const bool fused = node.domain == "com.microsoft" && node.op_type == "FusedMatMul";
+  if (!plain && !fused) return false;
   const DType dtype = graph.value(node.outputs[0]).type.dtype;
-  return (plain || fused) && (dtype == DType::kFloat || dtype == DType::kFloat16 || dtype == DType::kBFloat16);
+  return dtype == DType::kFloat || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
 
 std::int64_t Flag(const Node& node, std::string_view name) {
