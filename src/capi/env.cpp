@@ -9,6 +9,7 @@
 #include "capi/handles/status.h"
 #include "capi/logging.h"
 #include "capi/options.h"
+#include "capi/providers.h"
 
 namespace sardonyx::capi {
 namespace {
@@ -43,7 +44,7 @@ OrtStatusPtr HoldEnv(const EnvArguments& arguments, OrtEnv** out) noexcept {
       const int pool_threads = arguments.threading != nullptr ? arguments.threading->intra_op_threads : 0;
       Logger logger(MakeSink(arguments.function, arguments.parameter), log_id, severity);
       auto env = std::make_unique<OrtEnv>();
-      env->environment = std::make_shared<runtime::Environment>(std::move(logger), pool_threads);
+      env->environment = std::make_shared<runtime::Environment>(std::move(logger), ProviderFactories(), pool_threads);
       process.env = std::move(env);
     }
     ++process.env->holders;

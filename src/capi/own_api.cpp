@@ -89,7 +89,9 @@ std::string Explain(const OrtEnv* env, const ModelSource& source, const OrtSessi
     std::vector<std::string> lines;
     explained.explain_pass = pass;
     explained.explanation = &lines;
-    runtime::BuildGraph(*env->environment, *model, explained, env->environment->logger());
+    const Logger& logger = env->environment->logger();
+    providers::ProviderSet set = runtime::MakeProviders(*env->environment, explained, logger);
+    runtime::BuildGraph(*env->environment, *model, explained, set, logger);
     for (const std::string& line : lines) text += line + "\n";
   }
   return text;
@@ -122,6 +124,7 @@ OrtStatusPtr ORT_API_CALL SessionPlacement(const OrtSession* session, OrtAllocat
                   {"op_type", placement.op_type},
                   {"provider", placement.provider}};
       if (!placement.reason.empty()) row["reason"] = placement.reason;
+      if (placement.bytes_copied != 0) row["bytes_copied"] = placement.bytes_copied;
       rows.push_back(std::move(row));
     }
     auto& result = Need(json, "json");

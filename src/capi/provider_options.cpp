@@ -7,16 +7,28 @@
 #include "capi/handles/allocator.h"
 #include "capi/handles/status.h"
 #include "capi/options.h"
+#include "capi/providers.h"
 
 namespace sardonyx::capi {
 namespace {
 
-constexpr const char* kCpu = "CPUExecutionProvider";
-constexpr const char* kProviders[] = {kCpu};
-
 [[noreturn]] void FailNoProvider(const char* name) {
-  Fail(Code::kInvalidArgument, "execution provider '", name, "' is not part of this library; it has: ", kCpu,
-       ". Other providers come as plug-in libraries");
+  std::string listed;
+  std::vector<std::string> names;
+  for (const providers::ProviderFactory& factory : ProviderFactories()) {
+    listed += (listed.empty() ? "" : ", ") + factory.name;
+    names.push_back(factory.name);
+  }
+  const std::string closest = ClosestName(name, names);
+  Fail(Code::kInvalidArgument, "execution provider '", name, "' is not part of this library; it has: ", listed,
+       closest.empty() ? "" : "; did you mean '" + closest + "'?", ". Other providers come as plug-in libraries");
+}
+
+// ONNX Runtime's short names leave out the ending.
+const providers::ProviderFactory* FindProvider(std::string_view name) {
+  for (const providers::ProviderFactory& factory : ProviderFactories())
+    if (factory.name == name || factory.name == std::string(name) + "ExecutionProvider") return &factory;
+  return nullptr;
 }
 
 OrtStatusPtr NoProvider(const char* name) noexcept {
@@ -27,12 +39,13 @@ OrtStatusPtr NoProvider(const char* name) noexcept {
 
 OrtStatusPtr ORT_API_CALL GetAvailableProviders(char*** out_ptr, int* provider_length) noexcept {
   return Guard([&] {
-    constexpr std::size_t kCount = std::size(kProviders);
+    const std::vector<providers::ProviderFactory>& factories = ProviderFactories();
+    const std::size_t count = factories.size();
     OrtAllocator* allocator = DefaultAllocator();
     Need(out_ptr, "out_ptr");
-    Need(provider_length, "provider_length") = kCount;
-    char** names = static_cast<char**>(AllocateResult(allocator, kCount * sizeof(char*)));
-    for (std::size_t i = 0; i < kCount; ++i) names[i] = CopyText(allocator, kProviders[i]);
+    Need(provider_length, "provider_length") = static_cast<int>(count);
+    char** names = static_cast<char**>(AllocateResult(allocator, count * sizeof(char*)));
+    for (std::size_t i = 0; i < count; ++i) names[i] = CopyText(allocator, factories[i].name);
     Need(out_ptr, "out_ptr") = names;
   });
 }
@@ -52,10 +65,11 @@ OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider(OrtSessionOption
   return Guard([&] {
     runtime::SessionOptions& target = Need(options, "options").options;
     const std::string_view name = &Need(provider_name, "provider_name");
-    if (name != "CPU" && name != kCpu) FailNoProvider(provider_name);
+    const providers::ProviderFactory* factory = FindProvider(name);
+    if (factory == nullptr) FailNoProvider(provider_name);
     NeedArray(provider_options_keys, num_keys, "provider_options_keys");
     NeedArray(provider_options_values, num_keys, "provider_options_values");
-    runtime::ProviderChoice choice{kCpu, {}};
+    runtime::ProviderChoice choice{factory->name, {}};
     for (std::size_t i = 0; i < num_keys; ++i)
       choice.options.emplace_back(&Need(provider_options_keys[i], "provider_options_keys[i]"),
                                   &Need(provider_options_values[i], "provider_options_values[i]"));

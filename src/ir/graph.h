@@ -77,7 +77,8 @@ struct Node {
   std::vector<ValueId> outputs;
   std::vector<ValueId> implicit_inputs;  // values of this graph that the node's subgraphs capture
   std::vector<Attribute> attributes;
-  std::string provider;  // "" until partitioned
+  std::string provider;       // "" until partitioned
+  std::string provider_note;  // why other providers did not take it
   std::string doc;
   std::vector<std::pair<std::string, std::string>> metadata;
   std::size_t order_hint = 0;  // for Graph: the place in `order` is at most this
@@ -110,6 +111,7 @@ struct ValueInfo {
   bool is_input = false, is_output = false;
   bool is_captured = false;                    // stands for a value of the enclosing graph
   std::optional<std::vector<Dim>> shape_data;  // elements of a small integer tensor, as far as inference knows them
+  Device device;                               // where it lies in a run (planner/place_copies.h)
   std::string doc;
   std::vector<std::pair<std::string, std::string>> metadata;
 

@@ -102,6 +102,7 @@ class KernelContext {
 
   // For the executor.
   void set_parallel(Parallel* parallel) { parallel_ = parallel; }
+  void set_state(const void* state) { state_ = state; }  // for kernels that wrap another one
   void* executor() const { return executor_; }
   std::span<Slot* const> inputs() const { return inputs_; }
   std::span<Slot* const> outputs() const { return outputs_; }

@@ -9,6 +9,8 @@
 #include "ops/upgrade.h"
 #include "optimizer/pipeline.h"
 #include "planner/inline_functions.h"
+#include "planner/partition.h"
+#include "planner/place_copies.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -101,9 +103,46 @@ void WarnOfOptions(const SessionOptions& options, const Logger& logger) {
         "session");
 }
 
+bool CpuFallbackDisabled(const SessionOptions& options) {
+  return options.Config("session.disable_cpu_ep_fallback", "0") == "1";
+}
+
 }  // namespace
 
-Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options, const Logger& logger) {
+providers::ProviderSet MakeProviders(const Environment& environment, const SessionOptions& options,
+                                     const Logger& logger) {
+  providers::ProviderSet set;
+  const bool names_cpu = std::any_of(options.providers.begin(), options.providers.end(),
+                                     [](const ProviderChoice& choice) { return choice.name == providers::kCpuName; });
+  const bool may_fall_back = names_cpu && !CpuFallbackDisabled(options);
+  for (const ProviderChoice& choice : options.providers) {
+    if (set.Find(choice.name) != nullptr) continue;
+    try {
+      const providers::ProviderFactory* factory = environment.FindFactory(choice.name);
+      if (factory == nullptr) {
+        std::vector<std::string> names;
+        std::string listed;
+        for (const providers::ProviderFactory& known : environment.factories()) {
+          names.push_back(known.name);
+          listed += (listed.empty() ? "'" : ", '") + known.name + "'";
+        }
+        const std::string closest = ClosestName(choice.name, names);
+        Fail(Code::kInvalidArgument, "there is no execution provider '", choice.name, "'; available: ", listed,
+             closest.empty() ? "" : "; did you mean '" + closest + "'?");
+      }
+      set.providers.push_back(factory->create(choice.options, logger));
+    } catch (const Error& error) {
+      if (!may_fall_back) throw;
+      logger.Warn("provider '", choice.name, "' is not used, its nodes run on the next ones: ", error.what());
+    }
+  }
+  const providers::ProviderFactory* cpu = environment.FindFactory(providers::kCpuName);
+  if (set.Find("") == nullptr && cpu != nullptr) set.providers.push_back(cpu->create({}, logger));
+  return set;
+}
+
+Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options,
+                 providers::ProviderSet& set, const Logger& logger) {
   const ops::Registry& registry = environment.registry();
   WarnOfOptions(options, logger);
   Graph graph = model.graph;
@@ -111,6 +150,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   ReplaceInitializers(graph, options.external_initializers, true);
   OverrideDimensions(graph, options);
   ops::ResolveVersions(graph, registry, model);
+  planner::ClaimFunctionCalls(graph, registry, set);
   planner::InlineFunctions(graph, model, registry);
   ops::Infer(graph, registry, {.logger = &logger});
   const auto optimize = OptimizerOptions(options, logger);
@@ -118,9 +158,14 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   const bool save = !options.optimized_model_path.empty();
   const bool newest = options.optimization_level > OptimizationLevel::kBasic;
   if (save && !newest) Save(graph, model, false, options);
+  planner::Partition(graph, registry, set);
   ops::Upgrade(graph, registry);
+  planner::HideClaimed(graph);
   optimizer::Optimize(graph, optimizer::Stage::kAfterUpgrade, registry, optimize);
+  planner::ShowClaimed(graph);
   if (save && newest) Save(graph, model, true, options);
+  planner::AssignRest(graph, registry, set, !CpuFallbackDisabled(options));
+  planner::PlaceCopies(graph, set);
   return graph;
 }
 

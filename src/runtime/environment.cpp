@@ -21,7 +21,14 @@ class PoolParallel final : public Parallel {
 
 }  // namespace
 
-Environment::Environment(Logger logger, int pool_threads) : logger_(std::move(logger)), pool_threads_(pool_threads) {}
+Environment::Environment(Logger logger, std::vector<providers::ProviderFactory> factories, int pool_threads)
+    : logger_(std::move(logger)), factories_(std::move(factories)), pool_threads_(pool_threads) {}
+
+const providers::ProviderFactory* Environment::FindFactory(std::string_view name) const {
+  for (const providers::ProviderFactory& factory : factories_)
+    if (factory.name == name) return &factory;
+  return nullptr;
+}
 
 std::unique_ptr<Parallel> Environment::MakeParallel(int threads) {
   if (threads <= 0) threads = std::max(1, Cpu().logical_cores);

@@ -25,6 +25,7 @@ struct PlannedSlot {
   Shape shape;
   std::int64_t count = 0;
   int source = -1;
+  int memory = 0;  // of Program::memories()
   std::size_t offset = 0;
   Tensor known;  // contents that the key implies
 };
@@ -53,7 +54,7 @@ struct Plan {
   std::vector<std::vector<int>> input_slots;   // by input: the slots that view its bytes
   std::vector<std::vector<int>> output_slots;  // by output: the slots that live in its bytes (kDirect)
   std::vector<Delivery> deliveries;            // by output
-  std::size_t arena_bytes = 0;
+  std::vector<std::size_t> arena_bytes;        // by memory
 
   bool Matches(std::span<const Program::InputFact> inputs) const;
 };

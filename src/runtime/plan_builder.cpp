@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/evaluate.h"
+#include "runtime/foreign_steps.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -42,6 +43,10 @@ std::shared_ptr<Plan> PlanBuilder::Build() {
     // A declared shape is a claim; a plan rests on what inference says for this run's inputs.
     facts_[i].type = info.producer >= 0 ? WithoutShape(info.type) : WithoutSymbols(info.type);
     if (info.constant == nullptr) continue;
+    if (!OnHost(static_cast<int>(i))) {  // contents that the host cannot read
+      facts_[i] = {Type::TensorOf(info.constant->dtype(), info.constant->shape()), Value(), true};
+      continue;
+    }
     facts_[i] = {Type::TensorOf(info.constant->dtype(), info.constant->shape()), *info.constant, true};
   }
   AddInputs();
@@ -77,7 +82,7 @@ void PlanBuilder::AddInputs() {
 }
 
 bool PlanBuilder::Foldable(const Step& step) const {
-  if ((step.op->traits & (ops::kRandom | ops::kNoFold)) != 0 || !step.bodies.empty()) return false;
+  if (!step.on_cpu || (step.op->traits & (ops::kRandom | ops::kNoFold)) != 0 || !step.bodies.empty()) return false;
   for (const int slot : step.inputs)
     if (slot != kNoSlot && !facts_[slot].known.has_value()) return false;
   for (const int slot : step.outputs) {
@@ -103,6 +108,16 @@ bool PlanBuilder::FoldStep(const Step& step) {
   return true;
 }
 
+// A body's own run plans its shapes; a fused group has no run but its kernel's.
+std::vector<Type> PlanBuilder::BodyTypes(const Step& step, std::string_view attribute,
+                                         std::span<const Type> inputs) const {
+  const auto* box = std::get_if<GraphBox>(program_.graph().node(step.node).FindAttribute(attribute));
+  if (step.op == &FusedGroup()) return InferGroup(**box, program_.registry(), inputs);
+  std::vector<Type> types;
+  for (const ValueId output : (*box)->outputs) types.push_back(WithoutSymbols((*box)->value(output).type));
+  return types;
+}
+
 void PlanBuilder::InferStep(const Step& step) {
   std::vector<ops::InferContext::Known> known(step.inputs.size());
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
@@ -112,11 +127,8 @@ void PlanBuilder::InferStep(const Step& step) {
   }
   std::vector<ops::InferContext::Output> outputs(step.outputs.size());
   const Node& node = program_.graph().node(step.node);
-  const ops::InferContext::SubgraphFn bodies = [&](std::string_view attribute, std::span<const Type>) {
-    const auto* box = std::get_if<GraphBox>(node.FindAttribute(attribute));
-    std::vector<Type> types;
-    for (const ValueId output : (*box)->outputs) types.push_back(WithoutSymbols((*box)->value(output).type));
-    return types;
+  const ops::InferContext::SubgraphFn bodies = [&](std::string_view attribute, std::span<const Type> types) {
+    return BodyTypes(step, attribute, types);
   };
   ops::InferNode(program_.graph(), node, *step.op, known, outputs, &bodies);
   for (std::size_t i = 0; i < step.outputs.size(); ++i) {
@@ -126,7 +138,9 @@ void PlanBuilder::InferStep(const Step& step) {
     fact.is_static = IsStatic(fact.type) && fact.type.dtype != DType::kString;
     // Contents that follow from shapes alone need no kernel.
     const auto& data = outputs[i].shape_data;
-    if (!fact.is_static || !data || fact.type.dtype != DType::kInt64 || fact.type.rank() > 1) continue;
+    if (!fact.is_static || !data || !OnHost(step.outputs[i]) || fact.type.dtype != DType::kInt64 ||
+        fact.type.rank() > 1)
+      continue;
     if (static_cast<std::int64_t>(data->size()) != ElementCount(fact.type.StaticShape())) continue;
     if (!std::all_of(data->begin(), data->end(), [](const Dim& d) { return d.known(); })) continue;
     Tensor tensor(DType::kInt64, fact.type.StaticShape());
@@ -255,7 +269,7 @@ bool PlanBuilder::CollectInputs(int slot, std::set<int>* inputs, int depth) cons
   const int producer = program_.slots()[slot].producer;
   if (producer < 0) return false;
   const Step& step = program_.steps()[producer];
-  if ((step.op->traits & ops::kRandom) != 0 || !step.bodies.empty()) return false;
+  if (!step.on_cpu || (step.op->traits & ops::kRandom) != 0 || !step.bodies.empty()) return false;
   return std::all_of(step.inputs.begin(), step.inputs.end(),
                      [&](int input) { return input == kNoSlot || CollectInputs(input, inputs, depth + 1); });
 }

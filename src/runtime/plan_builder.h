@@ -35,6 +35,8 @@ class PlanBuilder {
   void PlanIf(int index, PlannedStep& planned);
   void AdoptBranch(const Step& step, const Program& body, const PlannedStep& planned);
   void ForgetOutputs(const Step& step, const Program& body);
+  std::vector<Type> BodyTypes(const Step& step, std::string_view attribute, std::span<const Type> inputs) const;
+  bool OnHost(int slot) const { return program_.slots()[slot].memory == 0; }
   bool Foldable(const Step& step) const;
   bool FoldStep(const Step& step);
   void InferStep(const Step& step);
@@ -48,6 +50,7 @@ class PlanBuilder {
   void ReuseInPlace();
   void ChooseDeliveries();
   void PlaceArena();
+  void PlaceMemory(int memory);
   bool IsArenaRoot(int slot) const;
 
   const Program& program_;

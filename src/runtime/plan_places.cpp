@@ -24,6 +24,7 @@ void PlanBuilder::PlaceSlots() {
   for (int slot = 0; slot < count; ++slot) {
     root_[slot] = slot;
     PlannedSlot& planned = plan_->slots[slot];
+    planned.memory = program_.slots()[slot].memory;
     const Fact& fact = facts_[slot];
     if (fact.is_static || fact.known.is_tensor()) {
       planned.dtype = fact.known.is_tensor() ? fact.known.tensor().dtype() : fact.type.dtype;
@@ -33,7 +34,7 @@ void PlanBuilder::PlaceSlots() {
     if (input_of_[slot] >= 0) {
       planned.place = Place::kInput;
       planned.source = input_of_[slot];
-    } else if (fact.known.is_tensor()) {
+    } else if (fact.known.is_tensor() || (program_.slots()[slot].constant != nullptr && !OnHost(slot))) {
       planned.place = Place::kConstant;
     }
     // An input's contents may be known as well: whoever asks for them needs no run.
@@ -63,7 +64,7 @@ void PlanBuilder::LinkViews() {
     if (view && plan_->slots[step.outputs[0]].place == Place::kArena) {
       const PlannedSlot& viewed = plan_->slots[step.inputs[0]];
       if (viewed.place != Place::kLate && viewed.place != Place::kNone &&
-          viewed.count == plan_->slots[step.outputs[0]].count)
+          viewed.count == plan_->slots[step.outputs[0]].count && viewed.memory == plan_->slots[step.outputs[0]].memory)
         root_[step.outputs[0]] = RootOf(step.inputs[0]);
     }
     const auto use = [&](int slot, int until) {
@@ -87,7 +88,8 @@ void PlanBuilder::ReuseInPlace() {
   for (int at = 0; at < static_cast<int>(plan_->steps.size()); ++at) {
     const PlannedStep& planned = plan_->steps[at];
     const Step& step = program_.steps()[planned.step];
-    if ((step.op->traits & ops::kMayAlias) == 0 || planned.late || step.outputs.empty() || step.outputs[0] == kNoSlot)
+    if ((step.op->traits & ops::kMayAlias) == 0 || !step.on_cpu || planned.late || step.outputs.empty() ||
+        step.outputs[0] == kNoSlot)
       continue;
     const int out = step.outputs[0];
     if (root_[out] != out || !IsArenaRoot(out)) continue;
@@ -137,23 +139,29 @@ void PlanBuilder::ChooseDeliveries() {
   }
 }
 
-void PlanBuilder::PlaceArena() {
+// Offsets of the storages in one memory's arena.
+void PlanBuilder::PlaceMemory(int memory) {
   std::vector<planner::Block> blocks;
-  std::vector<int> block_of(plan_->slots.size(), -1);
+  std::vector<int> block_slots;
   for (int slot = 0; slot < static_cast<int>(plan_->slots.size()); ++slot) {
     const PlannedSlot& planned = plan_->slots[slot];
-    if (root_[slot] != slot || planned.place != Place::kArena) continue;
-    block_of[slot] = static_cast<int>(blocks.size());
+    if (root_[slot] != slot || planned.place != Place::kArena || planned.memory != memory) continue;
+    block_slots.push_back(slot);
     blocks.push_back({ByteSize(planned.dtype, planned.count), first_[slot], last_[slot]});
   }
   const planner::Placement placement = planner::PlaceBlocks(blocks);
-  plan_->arena_bytes = placement.arena_bytes;
+  plan_->arena_bytes.push_back(placement.arena_bytes);
+  for (std::size_t i = 0; i < block_slots.size(); ++i) plan_->slots[block_slots[i]].offset = placement.offsets[i];
+}
+
+void PlanBuilder::PlaceArena() {
+  for (std::size_t memory = 0; memory < program_.memories().size(); ++memory) PlaceMemory(static_cast<int>(memory));
   plan_->input_slots.resize(program_.inputs().size());
   for (int slot = 0; slot < static_cast<int>(plan_->slots.size()); ++slot) {
     PlannedSlot& planned = plan_->slots[slot];
     const int root = RootOf(slot);
     const PlannedSlot& storage = plan_->slots[root];
-    if (block_of[root] >= 0) planned.offset = placement.offsets[block_of[root]];
+    if (storage.place == Place::kArena) planned.offset = storage.offset;
     if (root != slot && storage.place != Place::kArena && storage.place != Place::kOutput) {
       planned.place = storage.place;  // a view of an input or a constant
       planned.source = storage.place == Place::kConstant ? root : storage.source;

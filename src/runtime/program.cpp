@@ -5,29 +5,42 @@
 #include <cstring>
 
 #include "ops/prepare_context.h"
+#include "runtime/foreign_steps.h"
 #include "runtime/plan_builder.h"
 #include "runtime/run_state.h"
 
 namespace sardonyx::runtime {
 
-Program::Program(Graph graph, const ops::Registry& registry, const Logger& logger)
-    : owned_(std::make_unique<Graph>(std::move(graph))), graph_(owned_.get()), registry_(&registry) {
-  Prepare(logger);
+Program::Program(Graph graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers)
+    : owned_(std::make_unique<Graph>(std::move(graph))),
+      graph_(owned_.get()),
+      registry_(&registry),
+      providers_(std::move(providers)) {
+  Prepare();
 }
 
-Program::Program(Graph* graph, const ops::Registry& registry, const Logger& logger)
-    : graph_(graph), registry_(&registry) {
-  Prepare(logger);
+Program::Program(Graph* graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers)
+    : graph_(graph), registry_(&registry), providers_(std::move(providers)) {
+  Prepare();
 }
 
 Program::~Program() {
   for (auto& entry : states_) delete entry.load();  // NOLINT(cppcoreguidelines-owning-memory): see Lease
 }
 
-void Program::Prepare(const Logger& logger) {
+void Program::Prepare() {
+  memories_.push_back(HostAllocator());
+  for (const auto& provider : providers_->providers)
+    if (!provider->device().IsHost()) memories_.push_back(provider->allocator());
   AddSlots();
-  for (const NodeId id : graph_->order) AddStep(id, logger);
+  for (const NodeId id : graph_->order) AddStep(id);
   futile_.assign(steps_.size(), false);
+}
+
+int Program::MemoryOf(const Device& device) const {
+  for (std::size_t i = 1; i < memories_.size(); ++i)
+    if (memories_[i]->device() == device) return static_cast<int>(i);
+  return 0;
 }
 
 void Program::AddSlots() {
@@ -36,7 +49,7 @@ void Program::AddSlots() {
     if (id == kNoValue || slot_of_[id] != kNoSlot) return;
     slot_of_[id] = static_cast<int>(slots_.size());
     const ValueInfo& value = graph_->value(id);
-    SlotInfo info{id, value.type, value.constant(), -1};
+    SlotInfo info{id, value.type, value.constant(), -1, MemoryOf(value.device)};
     slots_.push_back(std::move(info));
   };
   for (const ValueId id : graph_->inputs) {
@@ -66,30 +79,48 @@ std::string Program::ErrorPrefix(const Step& step) const {
   return "[" + node.op_type + "] " + Describe(*graph_, node) + ": ";
 }
 
-static void CheckElementType(const ops::PrepareContext& context) {
-  const ops::OpDef& op = context.op();
-  if (op.types.empty()) return;
-  const auto at = static_cast<std::size_t>(op.typed_input);
-  const bool from_input = context.InputCount() > 0;
-  const DType dtype = from_input ? context.InputDType(at) : context.OutputDType(0);
-  if (dtype == DType::kUndefined || op.types.Has(dtype)) return;
-  context.Unsupported(from_input ? "input " + std::to_string(at) : "output 0", dtype);
-}
-
-void Program::AddStep(NodeId id, const Logger& logger) {
+void Program::AddStep(NodeId id) {
   const Node& node = graph_->node(id);
   Step step;
   step.node = id;
-  step.op = registry_->Find(node.domain, node.op_type, node.since_version);
-  if (step.op == nullptr) {
-    Fail(Code::kNotImplemented, "[", node.op_type, "] ", Describe(*graph_, node), ": ",
-         node.domain.empty() ? "" : node.domain + ".", node.op_type, " version ", node.since_version,
-         " is not implemented");
+  step.on_cpu = node.provider == providers::kCpuName;
+  step.is_if = step.on_cpu && node.domain.empty() && node.op_type == "If";
+  for (const ValueId input : node.inputs) step.inputs.push_back(SlotOf(input));
+  for (const ValueId output : node.outputs) {
+    step.outputs.push_back(SlotOf(output));
+    if (output != kNoValue) slots_[SlotOf(output)].producer = static_cast<int>(steps_.size());
   }
-  step.is_if = node.domain.empty() && node.op_type == "If";
+  PrepareStep(node, step);
+  if (step.on_cpu) {
+    for (Graph* body : graph_->node(id).Subgraphs()) {
+      step.bodies.push_back(
+          std::unique_ptr<Program>(new Program(body, *registry_, providers_)));  // NOLINT: the constructor is private
+      std::vector<int>& captures = step.captures.emplace_back();
+      for (const Capture& capture : body->captures) captures.push_back(SlotOf(capture.outer));
+    }
+  }
+  steps_.push_back(std::move(step));
+}
+
+void Program::PrepareStep(const Node& node, Step& step) {
+  providers::Provider* provider = providers_->Find(node.provider);
+  if (provider == nullptr)
+    Fail(Code::kFail, Describe(*graph_, node), ": expected a provider of this session, found '", node.provider, "'");
+  if (const auto compiled = providers_->compiled.find(node.op_type);
+      compiled != providers_->compiled.end() && node.domain == provider->name()) {
+    step.op = &FusedGroup();
+    step.prepared = compiled->second;
+    return;
+  }
+  if (IsCopy(node)) {
+    step.op = &DeviceCopy();
+    step.prepared = PrepareCopy(*provider, *graph_, node);
+    return;
+  }
+  step.op = registry_->Find(node.domain, node.op_type, node.since_version);
+  if (step.op == nullptr) step.op = &ForeignOperator();
   std::vector<ops::PrepareContext::Input> inputs;
   for (const ValueId input : node.inputs) {
-    step.inputs.push_back(SlotOf(input));
     if (input == kNoValue) {
       inputs.emplace_back();
     } else {
@@ -97,21 +128,9 @@ void Program::AddStep(NodeId id, const Logger& logger) {
     }
   }
   std::vector<Type> outputs;
-  for (const ValueId output : node.outputs) {
-    step.outputs.push_back(SlotOf(output));
-    outputs.push_back(output == kNoValue ? Type() : graph_->value(output).type);
-    if (output != kNoValue) slots_[SlotOf(output)].producer = static_cast<int>(steps_.size());
-  }
+  for (const ValueId output : node.outputs) outputs.push_back(output == kNoValue ? Type() : graph_->value(output).type);
   ops::PrepareContext context(*graph_, node, *step.op, inputs, outputs);
-  CheckElementType(context);
-  step.prepared = step.op->prepare(context);
-  for (Graph* body : graph_->node(id).Subgraphs()) {
-    step.bodies.push_back(
-        std::unique_ptr<Program>(new Program(body, *registry_, logger)));  // NOLINT: the constructor is private
-    std::vector<int>& captures = step.captures.emplace_back();
-    for (const Capture& capture : body->captures) captures.push_back(SlotOf(capture.outer));
-  }
-  steps_.push_back(std::move(step));
+  step.prepared = provider->Prepare(context);
 }
 
 bool Plan::Matches(std::span<const Program::InputFact> inputs) const {

@@ -13,6 +13,7 @@
 #include "ops/kernel_context.h"
 #include "ops/op_def.h"
 #include "ops/registry.h"
+#include "providers/provider.h"
 #include "runtime/options.h"
 
 namespace sardonyx::runtime {
@@ -32,6 +33,7 @@ struct Step {
   std::vector<std::unique_ptr<Program>> bodies;  // one for each subgraph attribute, in order
   std::vector<std::vector<int>> captures;        // of each body: the slot here behind each Program::captures slot there
   bool is_if = false;
+  bool on_cpu = true;  // else another provider's kernel: never computed while planning, writes nothing in place
 };
 
 // What never changes of a value.
@@ -40,14 +42,16 @@ struct SlotInfo {
   Type type;  // as inferred when the model was loaded
   const Tensor* constant = nullptr;
   int producer = -1;  // step
+  int memory = 0;     // index into Program::memories(): where its bytes lie
 };
 
 // Constant but for its caches, which guard themselves. Bodies are programs of their own, whose inputs are the explicit
 // ones, then the captured ones.
 class Program {
  public:
-  // `graph` must be in its newest spelling with types inferred; it is kept. Fails with kNotImplemented naming the node.
-  Program(Graph graph, const ops::Registry& registry, const Logger& logger);
+  // `graph` must be in its newest spelling with types inferred, every node with its provider; it is kept. Fails with
+  // kNotImplemented naming the node.
+  Program(Graph graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -55,6 +59,8 @@ class Program {
   const Graph& graph() const { return *graph_; }
   const ops::Registry& registry() const { return *registry_; }
   const std::vector<SlotInfo>& slots() const { return slots_; }
+  // Where values lie: the host first, then the memory of each provider with a device of its own.
+  const std::vector<std::shared_ptr<Allocator>>& memories() const { return memories_; }
   const std::vector<Step>& steps() const { return steps_; }
   const std::vector<int>& inputs() const { return inputs_; }  // explicit inputs, then captures
   std::size_t explicit_inputs() const { return explicit_inputs_; }
@@ -78,15 +84,20 @@ class Program {
 
  private:
   friend class PlanBuilder;
-  Program(Graph* graph, const ops::Registry& registry, const Logger& logger);  // a body: the graph is the parent's
-  void Prepare(const Logger& logger);
+  Program(Graph* graph, const ops::Registry& registry,
+          std::shared_ptr<const providers::ProviderSet> providers);  // a body: the graph is the parent's
+  void Prepare();
   void AddSlots();
-  void AddStep(NodeId id, const Logger& logger);
+  void AddStep(NodeId id);
+  void PrepareStep(const Node& node, Step& step);
+  int MemoryOf(const Device& device) const;
   int SlotOf(ValueId value) const { return value == kNoValue ? kNoSlot : slot_of_[value]; }
 
   std::unique_ptr<Graph> owned_;
   Graph* graph_;
   const ops::Registry* registry_;
+  std::shared_ptr<const providers::ProviderSet> providers_;  // shared with the programs of bodies; kernels live in it
+  std::vector<std::shared_ptr<Allocator>> memories_;
   std::vector<int> slot_of_;  // by ValueId
   std::vector<SlotInfo> slots_;
   std::vector<Step> steps_;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ops/infer.h"
+#include "runtime/foreign_steps.h"
 
 namespace sardonyx::runtime {
 
@@ -25,7 +26,7 @@ static void ShowTensor(Slot& slot) {
 }
 
 // The memory a slot keeps from run to run serves again while nobody else holds it.
-void AllocateDynamic(Slot& slot, DType dtype, Dims shape) {
+void AllocateDynamic(Slot& slot, DType dtype, Dims shape, const std::shared_ptr<Allocator>& allocator) {
   slot.value = Value();
   const std::int64_t count = ElementCount(shape);
   if (IsString(dtype)) {
@@ -34,7 +35,7 @@ void AllocateDynamic(Slot& slot, DType dtype, Dims shape) {
   }
   const std::size_t bytes = ByteSize(dtype, count);
   if (!slot.retained || slot.retained.use_count() != 1 || slot.retained->size() < bytes)
-    slot.retained = Buffer::Allocate(std::max<std::size_t>(bytes, 1));
+    slot.retained = Buffer::Allocate(std::max<std::size_t>(bytes, 1), allocator);
   slot.value = Tensor(dtype, Shape(shape), slot.retained);
   ShowTensor(slot);
 }
@@ -60,7 +61,7 @@ struct RunStateHost {
       dtype = slot.ref.present() ? slot.ref.dtype : self.program_.slots()[step.outputs[i]].type.dtype;
     }
     if (slot.ref.present() && slot.ref.dtype == dtype && Shape::Equal(slot.ref.shape, shape)) return slot.ref;
-    AllocateDynamic(slot, dtype, shape);
+    AllocateDynamic(slot, dtype, shape, self.AllocatorOf(self.program_.steps()[c.step()].outputs[i]));
     return slot.ref;
   }
   static void SetOutput(ops::KernelContext& c, std::size_t i, Value value) {
@@ -149,9 +150,13 @@ void RunState::SetInput(std::size_t i, const Slot& slot) {
 void RunState::Bind(std::shared_ptr<const Plan> plan) {
   plan_ = std::move(plan);
   late_slots_.clear();
-  if (plan_->arena_bytes != 0 && (!arena_ || arena_->size() < plan_->arena_bytes)) {
-    arena_.reset();
-    arena_ = Buffer::Allocate(plan_->arena_bytes);
+  arenas_.resize(program_.memories().size());
+  for (std::size_t memory = 0; memory < arenas_.size(); ++memory) {
+    const std::size_t bytes = plan_->arena_bytes[memory];
+    std::shared_ptr<Buffer>& arena = arenas_[memory];
+    if (bytes == 0 || (arena && arena->size() >= bytes)) continue;
+    arena.reset();
+    arena = Buffer::Allocate(bytes, program_.memories()[memory]);
   }
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const PlannedSlot& planned = plan_->slots[i];
@@ -167,7 +172,8 @@ void RunState::Bind(std::shared_ptr<const Plan> plan) {
         break;
       }
       case Place::kArena:
-        if (arena_) slot.ref.data = static_cast<std::byte*>(arena_->data()) + planned.offset;
+        if (const auto& arena = arenas_[planned.memory])
+          slot.ref.data = static_cast<std::byte*>(arena->data()) + planned.offset;
         break;
       case Place::kLate:
       case Place::kNone:
@@ -302,6 +308,7 @@ bool RunState::RunLateView(const Step& step) {
   if ((step.op->traits & ops::kView) == 0 || step.inputs[0] == kNoSlot || step.outputs[0] == kNoSlot) return false;
   const Slot& in = slots_[step.inputs[0]];
   Slot& out = slots_[step.outputs[0]];
+  if (program_.slots()[step.inputs[0]].memory != program_.slots()[step.outputs[0]].memory) return false;
   if (!in.ref.present() || !out.ref.present() || in.ref.count != out.ref.count || in.ref.dtype != out.ref.dtype)
     return false;
   out.ref.data = in.ref.data;
@@ -321,15 +328,18 @@ void RunState::RunLate(const Step& step, ops::KernelContext& context) {
       continue;
     }
     known[i].type = Type::TensorOf(slot.ref.dtype, slot.ref.shape);
-    if (slot.ref.count <= 64 && slot.ref.data != nullptr && !IsString(slot.ref.dtype)) {
+    const bool on_host = program_.slots()[step.inputs[i]].memory == 0;
+    if (on_host && slot.ref.count <= 64 && slot.ref.data != nullptr && !IsString(slot.ref.dtype)) {
       contents[i] = Tensor(slot.ref.dtype, Shape(slot.ref.shape), Buffer::View(slot.ref.data, slot.ref.byte_size()));
       known[i].constant = &contents[i];
     }
   }
   std::vector<ops::InferContext::Output> outputs(step.outputs.size());
   const Node& node = program_.graph().node(step.node);
-  const ops::InferContext::SubgraphFn bodies = [&](std::string_view attribute, std::span<const Type>) {
-    return std::vector<Type>((*std::get_if<GraphBox>(node.FindAttribute(attribute)))->outputs.size());
+  const ops::InferContext::SubgraphFn bodies = [&](std::string_view attribute, std::span<const Type> types) {
+    const Graph& body = **std::get_if<GraphBox>(node.FindAttribute(attribute));
+    if (step.op == &FusedGroup()) return InferGroup(body, program_.registry(), types);
+    return std::vector<Type>(body.outputs.size());
   };
   ops::InferNode(program_.graph(), node, *step.op, known, outputs, &bodies);
   const bool view = (step.op->traits & ops::kView) != 0;
@@ -343,7 +353,7 @@ void RunState::RunLate(const Step& step, ops::KernelContext& context) {
       slot.ref = {type.dtype, nullptr, slot.shape, ElementCount(slot.shape)};
       if (RunLateView(step)) return;
     }
-    AllocateDynamic(slot, type.dtype, type.StaticShape());
+    AllocateDynamic(slot, type.dtype, type.StaticShape(), AllocatorOf(step.outputs[i]));
   }
   step.prepared.run(context);
 }

@@ -51,6 +51,9 @@ class RunState {
   bool OverlapsInput(const void* data, std::size_t bytes) const;
   void RunSteps();
   void RunStep(const PlannedStep& planned);
+  const std::shared_ptr<Allocator>& AllocatorOf(int slot) const {
+    return program_.memories()[program_.slots()[slot].memory];
+  }
   void RunLate(const Step& step, ops::KernelContext& context);
   bool RunLateView(const Step& step);
   void RunIf(const Step& step, const PlannedStep& planned);
@@ -72,8 +75,9 @@ class RunState {
   std::vector<std::vector<std::unique_ptr<RunState>>> children_;  // by step, by body
   std::vector<std::vector<OutputTarget>> body_targets_;           // by step
   std::vector<std::shared_ptr<Buffer>> spare_outputs_;            // of outputs not wanted, or bound over an input
-  std::vector<bool> copy_spare_;  // by output: computed in spare_outputs_, to be copied at the end
-  std::shared_ptr<Buffer> arena_, scratch_;
+  std::vector<bool> copy_spare_;                 // by output: computed in spare_outputs_, to be copied at the end
+  std::vector<std::shared_ptr<Buffer>> arenas_;  // by memory
+  std::shared_ptr<Buffer> scratch_;
   std::vector<OutputTarget> targets_;
   std::vector<char> given_inputs_;
   Parallel* parallel_ = nullptr;
@@ -82,6 +86,7 @@ class RunState {
 
 // A tensor as a slot shows it, and the memory of a slot whose shape comes with the run.
 ops::TensorRef RefOf(const Tensor& tensor);
-void AllocateDynamic(ops::Slot& slot, DType dtype, Dims shape);
+void AllocateDynamic(ops::Slot& slot, DType dtype, Dims shape,
+                     const std::shared_ptr<Allocator>& allocator = HostAllocator());
 
 }  // namespace sardonyx::runtime

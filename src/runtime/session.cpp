@@ -4,6 +4,7 @@
 #include "ir/text.h"
 #include "model/load.h"
 #include "ops/schema.h"
+#include "planner/place_copies.h"
 #include "runtime/build.h"
 #include "runtime/program.h"
 #include "runtime/run_state.h"
@@ -106,13 +107,27 @@ void Session::Build() {
   logger_ = LoggerOf(*environment_, options_);
   parallel_ = environment_->MakeParallel(options_.use_environment_pool ? environment_->pool_threads()
                                                                        : options_.intra_op_threads);
-  Graph graph = BuildGraph(*environment_, *model_, options_, logger_);
+  auto providers = std::make_shared<providers::ProviderSet>(MakeProviders(*environment_, options_, logger_));
+  Graph graph = BuildGraph(*environment_, *model_, options_, *providers, logger_);
   AddPorts(graph);
+  AddPlacement(graph);
+  program_ = std::make_unique<Program>(std::move(graph), environment_->registry(), std::move(providers));
+}
+
+void Session::AddPlacement(const Graph& graph) {
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
-    placement_.push_back({node.name, node.op_type, "CPUExecutionProvider", "", 0, node.domain});
+    std::int64_t bytes = 0;
+    if (node.domain == planner::kCopyDomain &&
+        (node.op_type == planner::kCopyFromHost || node.op_type == planner::kCopyToHost)) {
+      const Type& type = graph.value(node.inputs[0]).type;
+      bytes = type.HasStaticShape() ? static_cast<std::int64_t>(ByteSize(type.dtype, ElementCount(type.StaticShape())))
+                                    : -1;
+    }
+    placement_.push_back({node.name, node.op_type, node.provider, node.provider_note, bytes, node.domain});
+    if (node.provider == providers::kCpuName)
+      for (const Graph* body : node.Subgraphs()) AddPlacement(*body);
   }
-  program_ = std::make_unique<Program>(std::move(graph), environment_->registry(), logger_);
 }
 
 void Session::AddPorts(const Graph& graph) {

@@ -22,11 +22,12 @@ struct Port {
   Type type;
 };
 
-// One row of Session::placement().
+// One row of Session::placement(): a node that runs, bodies of control flow included.
 struct Placement {
-  std::string node, op_type, provider, reason;
-  std::int64_t bytes_copied = 0;
-  std::string domain;  // of the operator; "" is ai.onnx
+  std::string node, op_type, provider;
+  std::string reason;             // why providers asked before did not take it; "" if none was
+  std::int64_t bytes_copied = 0;  // by a copy between devices; -1 if its size comes with the run
+  std::string domain;             // of the operator; "" is ai.onnx
 };
 
 class Session {
@@ -74,6 +75,7 @@ class Session {
   Session() = default;
   void Build();
   void AddPorts(const Graph& graph);
+  void AddPlacement(const Graph& graph);
   void SetInputs(class RunState& state, std::span<const std::size_t> indices,
                  std::span<const Value* const> inputs) const;
   void CheckInput(const Port& port, const Value& value) const;

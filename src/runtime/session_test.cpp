@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "ir/text.h"
+#include "providers/cpu/cpu_provider.h"
 #include "testing/evaluate_op.h"
 #include "testing/random_tensor.h"
 #include "testing/tolerance.h"
@@ -22,7 +23,7 @@ using ::sardonyx::testing::RandomTensors;
 using ::sardonyx::testing::SameBits;
 
 const std::shared_ptr<Environment>& SharedEnvironment() {
-  static const auto environment = std::make_shared<Environment>(Logger());
+  static const auto environment = std::make_shared<Environment>(Logger(), std::vector{providers::CpuProvider()});
   return environment;
 }
 

@@ -10,6 +10,7 @@
 #include "model/load.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
+#include "providers/cpu/cpu_provider.h"
 #include "runtime/session.h"
 
 namespace sardonyx::testing {
@@ -99,7 +100,7 @@ std::string Compare(const Value& got, const Value& want) {
 }
 
 std::vector<Value> RunSession(const Model& model, std::vector<Value> inputs) {
-  auto environment = std::make_shared<runtime::Environment>(Logger());
+  auto environment = std::make_shared<runtime::Environment>(Logger(), std::vector{providers::CpuProvider()});
   runtime::SessionOptions options;
   options.intra_op_threads = 1;
   const auto session = runtime::Session::FromModel(environment, std::make_shared<Model>(model), options);

@@ -1,0 +1,279 @@
+// planner/partition.cpp - asks providers for claims, checks them, and writes them into the graph.
+#include "planner/partition.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+
+namespace sardonyx::planner {
+namespace {
+
+using providers::Claims;
+using providers::GraphView;
+using providers::Group;
+using providers::Provider;
+using providers::ProviderSet;
+
+constexpr std::string_view kHidden = "ai.sardonyx.claimed:";
+
+bool IsCpu(const Provider& provider) { return provider.name() == providers::kCpuName; }
+
+template <typename... Parts>
+[[noreturn]] void FailClaim(const Provider& provider, const Parts&... parts) {
+  Fail(Code::kEpFail, "provider '", provider.name(), "': ", parts...);
+}
+
+void AddNote(Node& node, const Provider& provider, const std::string& reason) {
+  if (!node.provider_note.empty()) node.provider_note += "; ";
+  node.provider_note += std::string(provider.name()) + ": " + reason;
+}
+
+// Each claimed node was offered, and only once.
+void CheckClaims(const GraphView& view, const Claims& claims, const Provider& provider) {
+  std::set<NodeId> open(view.nodes.begin(), view.nodes.end());
+  for (const Group& group : claims.groups) {
+    if (group.nodes.empty()) FailClaim(provider, "expected nodes in each claimed group, found an empty one");
+    for (const NodeId id : group.nodes) {
+      if (id >= view.graph.nodes.size()) FailClaim(provider, "claimed node ", id, ", which the graph does not have");
+      const Node& node = view.graph.node(id);
+      if (open.erase(id) == 0)
+        FailClaim(provider, "claimed ", Describe(view.graph, node), ", which was not offered or is claimed twice");
+      if (!group.fused && !IsCpu(provider) && !node.Subgraphs().empty()) {
+        FailClaim(provider, "claimed ", Describe(view.graph, node),
+                  " alone; control flow is run by the executor, or inside of a fused group");
+      }
+    }
+  }
+}
+
+// A path that leaves the group and comes back would make the fused node wait for itself.
+void CheckConvex(const Graph& graph, const std::set<NodeId>& group, const Provider& provider) {
+  std::map<NodeId, NodeId> left_at;  // nodes outside that depend on the group: the first one of the path
+  for (const NodeId id : graph.order) {
+    const Node& node = graph.node(id);
+    const bool inside = group.count(id) != 0;
+    for (const std::vector<ValueId>* list : {&node.inputs, &node.implicit_inputs}) {
+      for (const ValueId input : *list) {
+        const NodeId producer = input == kNoValue ? kNoNode : graph.value(input).producer;
+        if (producer == kNoNode) continue;
+        const auto left = left_at.find(producer);
+        if (inside && left != left_at.end()) {
+          FailClaim(provider, "a claimed group is left at ", Describe(graph, graph.node(left->second)),
+                    " and entered again at ", Describe(graph, node), "; expected no path out and back in");
+        }
+        if (inside || left_at.count(id) != 0) continue;
+        if (group.count(producer) != 0) left_at[id] = id;
+        if (left != left_at.end()) left_at[id] = left->second;
+      }
+    }
+  }
+}
+
+// Makes the graph of a group: values that come from outside become inputs, constants come along.
+class BodyBuilder {
+ public:
+  BodyBuilder(const Graph& graph, const std::set<NodeId>& group) : graph_(graph), group_(group) {
+    body_.opset_imports = graph.opset_imports;
+  }
+
+  void Build() {
+    for (const NodeId id : graph_.order)
+      if (group_.count(id) != 0) FindOutside(graph_.node(id));
+    for (const NodeId id : graph_.order)
+      if (group_.count(id) != 0) AddNode(graph_.node(id));
+    for (const NodeId id : graph_.order) {
+      if (group_.count(id) == 0) continue;
+      for (const ValueId output : graph_.node(id).outputs)
+        if (output != kNoValue && IsUsedOutside(output)) outputs_.push_back(output);
+    }
+    for (const ValueId output : outputs_) body_.AddOutput(mapped_.at(output));
+  }
+
+  Graph& body() { return body_; }
+  const std::vector<ValueId>& inputs() const { return inputs_; }
+  const std::vector<ValueId>& outputs() const { return outputs_; }
+
+ private:
+  void FindOutside(const Node& node) {
+    for (const std::vector<ValueId>* list : {&node.inputs, &node.implicit_inputs}) {
+      for (const ValueId input : *list) {
+        if (input == kNoValue || mapped_.count(input) != 0) continue;
+        const ValueInfo& value = graph_.value(input);
+        if (value.producer != kNoNode && group_.count(value.producer) != 0) continue;
+        if (value.constant() != nullptr) {
+          mapped_[input] = body_.AddValue(value.name, value.type);
+          body_.SetInitializer(mapped_[input], value.initializer);
+        } else {
+          mapped_[input] = body_.AddInput(value.name, value.type);
+          inputs_.push_back(input);
+        }
+      }
+    }
+  }
+
+  void AddNode(const Node& node) {
+    Node copy = node;
+    for (ValueId& input : copy.inputs)
+      if (input != kNoValue) input = mapped_.at(input);
+    for (ValueId& output : copy.outputs) {
+      if (output == kNoValue) continue;
+      const ValueInfo& value = graph_.value(output);
+      mapped_[output] = body_.AddValue(value.name, value.type);
+      output = mapped_[output];
+    }
+    body_.AddNode(std::move(copy));
+  }
+
+  bool IsUsedOutside(ValueId id) const {
+    const ValueInfo& value = graph_.value(id);
+    return value.is_output || std::any_of(value.consumers.begin(), value.consumers.end(),
+                                          [&](NodeId consumer) { return group_.count(consumer) == 0; });
+  }
+
+  const Graph& graph_;
+  const std::set<NodeId>& group_;
+  Graph body_;
+  std::map<ValueId, ValueId> mapped_;
+  std::vector<ValueId> inputs_, outputs_;
+};
+
+class Partitioner {
+ public:
+  Partitioner(const ops::Registry& registry, ProviderSet& set) : registry_(registry), set_(set) {}
+
+  void Run(Graph& graph) {
+    for (const NodeId id : std::vector<NodeId>(graph.order)) {
+      for (Graph* body : graph.node(id).Subgraphs()) Run(*body);
+      if (!graph.node(id).Subgraphs().empty()) graph.RefreshCaptures(id);
+    }
+    std::set<NodeId> taken;
+    for (const auto& provider : set_.providers) {
+      GraphView view{graph, registry_, {}};
+      for (const NodeId id : graph.order) {
+        const std::string& owner = graph.node(id).provider;
+        if (taken.count(id) == 0 && (owner.empty() || owner == provider->name())) view.nodes.push_back(id);
+      }
+      if (view.nodes.empty()) return;
+      Apply(graph, view, *provider, taken);
+    }
+  }
+
+ private:
+  void Apply(Graph& graph, const GraphView& view, Provider& provider, std::set<NodeId>& taken) {
+    const Claims claims = provider.Claim(view);
+    CheckClaims(view, claims, provider);
+    for (const providers::Refusal& refusal : claims.refusals)
+      if (refusal.node < graph.nodes.size()) AddNote(graph.node(refusal.node), provider, refusal.reason);
+    bool fused = false;
+    for (const Group& group : claims.groups) {
+      if (group.fused) {
+        taken.insert(Fuse(graph, {group.nodes.begin(), group.nodes.end()}, provider));
+        fused = true;
+        continue;
+      }
+      for (const NodeId id : group.nodes) {
+        taken.insert(id);
+        if (!IsCpu(provider)) graph.node(id).provider = provider.name();
+      }
+    }
+    if (fused) graph.SortTopologically();
+  }
+
+  NodeId Fuse(Graph& graph, const std::set<NodeId>& group, Provider& provider) {
+    CheckConvex(graph, group, provider);
+    BodyBuilder builder(graph, group);
+    builder.Build();
+    Node node;
+    node.op_type = std::string(provider.name()) + "_" + std::to_string(set_.compiled.size());
+    node.name = node.op_type;
+    node.domain = provider.name();
+    node.provider = provider.name();
+    node.provider_note = std::to_string(group.size()) + " nodes compiled into one";
+    node.since_version = 1;
+    node.inputs = builder.inputs();
+    node.outputs = builder.outputs();
+    set_.compiled[node.op_type] = provider.Compile(builder.body());
+    node.attributes.push_back({"body", GraphBox(std::move(builder.body()))});
+    graph.EraseNodes({group.begin(), group.end()});
+    return graph.AddNode(std::move(node));
+  }
+
+  const ops::Registry& registry_;
+  ProviderSet& set_;
+};
+
+template <typename Visit>
+void ForEachNode(Graph& graph, const Visit& visit) {
+  for (const NodeId id : graph.order) {
+    visit(graph, graph.node(id));
+    for (Graph* body : graph.node(id).Subgraphs()) ForEachNode(*body, visit);
+  }
+}
+
+}  // namespace
+
+void ClaimFunctionCalls(Graph& graph, const ops::Registry& registry, const ProviderSet& set) {
+  if (set.providers.size() < 2) return;
+  for (const NodeId id : graph.order)
+    for (Graph* body : graph.node(id).Subgraphs()) ClaimFunctionCalls(*body, registry, set);
+  for (const auto& provider : set.providers) {
+    if (IsCpu(*provider)) continue;
+    GraphView view{graph, registry, {}};
+    for (const NodeId id : graph.order)
+      if (graph.node(id).provider.empty()) view.nodes.push_back(id);
+    const Claims claims = provider->Claim(view);
+    CheckClaims(view, claims, *provider);
+    for (const Group& group : claims.groups) {
+      for (const NodeId id : group.nodes) {
+        Node& node = graph.node(id);
+        if (registry.Find(node.domain, node.op_type, node.since_version) == nullptr) node.provider = provider->name();
+      }
+    }
+  }
+}
+
+void Partition(Graph& graph, const ops::Registry& registry, ProviderSet& set) {
+  if (set.providers.size() > 1) Partitioner(registry, set).Run(graph);
+}
+
+void HideClaimed(Graph& graph) {
+  ForEachNode(graph, [](Graph&, Node& node) {
+    if (!node.provider.empty()) node.domain = std::string(kHidden) + node.domain;
+  });
+}
+
+void ShowClaimed(Graph& graph) {
+  ForEachNode(graph, [](Graph&, Node& node) {
+    if (node.domain.rfind(kHidden, 0) == 0) node.domain.erase(0, kHidden.size());
+  });
+}
+
+void AssignRest(Graph& graph, const ops::Registry& registry, const ProviderSet& set, bool allow_cpu) {
+  Provider* cpu = set.Find("");
+  for (const NodeId id : graph.order) {
+    const bool foreign = !graph.node(id).provider.empty();
+    if (foreign) continue;  // bodies of a fused node are the provider's own
+    for (Graph* body : graph.node(id).Subgraphs()) AssignRest(*body, registry, set, allow_cpu);
+  }
+  GraphView view{graph, registry, {}};
+  for (const NodeId id : graph.order)
+    if (graph.node(id).provider.empty()) view.nodes.push_back(id);
+  if (view.nodes.empty()) return;
+  if (cpu == nullptr || !allow_cpu) {
+    const Node& node = graph.node(view.nodes.front());
+    Fail(Code::kEpFail, "[", node.op_type, "] ", Describe(graph, node),
+         ": no requested provider runs it, and the CPU may not (session.disable_cpu_ep_fallback)",
+         node.provider_note.empty() ? "" : "; " + node.provider_note);
+  }
+  const Claims claims = cpu->Claim(view);
+  if (!claims.refusals.empty()) {
+    const Node& node = graph.node(claims.refusals.front().node);
+    Fail(Code::kNotImplemented, "[", node.op_type, "] ", Describe(graph, node), ": ", claims.refusals.front().reason,
+         node.provider_note.empty() ? "" : "; " + node.provider_note);
+  }
+  for (const NodeId id : view.nodes) graph.node(id).provider = cpu->name();
+}
+
+}  // namespace sardonyx::planner

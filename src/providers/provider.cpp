@@ -1,0 +1,24 @@
+// providers/provider.cpp - what a provider without fusion or memory of its own need not write.
+#include "providers/provider.h"
+
+#include "base/error.h"
+
+namespace sardonyx::providers {
+
+ops::Prepared Provider::Compile(const Graph& /*body*/) {
+  Fail(Code::kNotImplemented, "provider '", name(), "' does not compile groups of nodes");
+}
+
+void Provider::CopyBytes(const void* /*from*/, Device /*from_device*/, void* /*to*/, Device /*to_device*/,
+                         std::size_t /*bytes*/) {
+  Fail(Code::kNotImplemented, "provider '", name(), "' has no memory of its own to copy from or to");
+}
+
+Provider* ProviderSet::Find(std::string_view name) const {
+  if (name.empty()) name = kCpuName;
+  for (const auto& provider : providers)
+    if (provider->name() == name) return provider.get();
+  return nullptr;
+}
+
+}  // namespace sardonyx::providers

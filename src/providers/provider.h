@@ -1,0 +1,95 @@
+// providers/provider.h - what runs nodes: which ones it takes and why not, its kernels, its memory, its copies.
+//
+// To add a provider: a folder with a class of this interface and a ProviderFactory for the environment. The planner
+// asks each provider in the user's order (planner/partition.h); what nobody takes ends at the CPU (providers/cpu).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/logging.h"
+#include "ir/graph.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
+#include "tensor/allocator.h"
+
+namespace sardonyx::providers {
+
+inline constexpr std::string_view kCpuName = "CPUExecutionProvider";
+
+// One graph (the model's, or the body of a control-flow node) as a provider sees it. Nodes are in the opset that the
+// author wrote; functions may still be calls, and DequantizeLinear of weights still stands.
+struct GraphView {
+  const Graph& graph;
+  const ops::Registry& registry;
+  std::vector<NodeId> nodes;  // that no provider asked earlier took, in topological order
+};
+
+// Nodes that the provider takes.
+struct Group {
+  std::vector<NodeId> nodes;
+  bool fused = false;  // compiled into one node (Compile); else each node has a kernel of its own (Prepare)
+};
+
+struct Refusal {
+  NodeId node = kNoNode;
+  std::string reason;  // "takes only float, found int64"
+};
+
+struct Claims {
+  std::vector<Group> groups;
+  std::vector<Refusal> refusals;
+};
+
+class Provider {
+ public:
+  virtual ~Provider() = default;
+  virtual std::string_view name() const = 0;
+
+  // Which nodes it runs. Called for every graph, innermost bodies first; function calls are offered before they are
+  // inlined, and again with all other nodes. A node in no group and without a refusal was not looked at.
+  virtual Claims Claim(const GraphView& view) = 0;
+
+  // The kernel of a node that was claimed alone, seen in its newest spelling.
+  virtual ops::Prepared Prepare(ops::PrepareContext& context) = 0;
+
+  // The kernel of a fused group: `body` has the group's inputs and outputs in the order of the fused node's, constants
+  // as initializers. Fails with kNotImplemented unless the provider fuses.
+  virtual ops::Prepared Compile(const Graph& body);
+
+  // Where its kernels' inputs and outputs lie: memory of this allocator's device, but for those that stay on the host
+  // (the target shape of a Reshape ...).
+  virtual const std::shared_ptr<Allocator>& allocator() const { return HostAllocator(); }
+  virtual bool InputOnHost(const Node& /*node*/, std::size_t /*input*/) const { return false; }
+  virtual bool OutputOnHost(const Node& /*node*/, std::size_t /*output*/) const { return false; }
+
+  // Copies `bytes` between its device and the host, in either direction. Fails with kNotImplemented unless it has a
+  // device of its own.
+  virtual void CopyBytes(const void* from, Device from_device, void* to, Device to_device, std::size_t bytes);
+
+  Device device() const { return allocator()->device(); }
+};
+
+using ProviderOptions = std::vector<std::pair<std::string, std::string>>;
+
+// How an environment makes a provider for a session. `create` fails with kEpFail or kInvalidArgument naming what is
+// missing (a driver, a library, a device) or which option is wrong.
+struct ProviderFactory {
+  std::string name;
+  std::function<std::shared_ptr<Provider>(const ProviderOptions&, const Logger&)> create;
+};
+
+// The providers of a session in order of priority (the CPU where the user put it, else last), and what they compiled.
+struct ProviderSet {
+  std::vector<std::shared_ptr<Provider>> providers;
+  std::unordered_map<std::string, ops::Prepared> compiled;  // fused groups by op_type of their node
+
+  Provider* Find(std::string_view name) const;  // "" is the CPU; nullptr if there is none
+};
+
+}  // namespace sardonyx::providers
