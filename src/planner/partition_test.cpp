@@ -8,9 +8,8 @@
 #include "ir/text.h"
 #include "ops/kernel_context.h"
 #include "providers/connected_groups.h"
-#include "providers/cpu/cpu_provider.h"
-#include "runtime/session.h"
 #include "testing/device_provider.h"
+#include "testing/environment.h"
 #include "testing/random_tensor.h"
 #include "testing/selective_provider.h"
 #include "testing/tolerance.h"
@@ -18,7 +17,6 @@
 namespace sardonyx {
 namespace {
 
-using runtime::Environment;
 using runtime::Placement;
 using runtime::ProviderChoice;
 using runtime::Session;
@@ -28,17 +26,11 @@ using testing::kSelectiveName;
 
 constexpr const char* kCpu = "CPUExecutionProvider";
 
-const std::shared_ptr<Environment>& TestEnvironment() {
-  static const auto environment = std::make_shared<Environment>(
-      Logger(), std::vector{providers::CpuProvider(), testing::SelectiveProvider(), testing::DeviceProvider()});
-  return environment;
-}
-
 std::unique_ptr<Session> MakeSession(const char* text, std::vector<ProviderChoice> choices,
                                      SessionOptions options = {}) {
   auto model = std::make_shared<Model>(ParseModel(text));
   options.providers = std::move(choices);
-  return Session::FromModel(TestEnvironment(), std::move(model), std::move(options));
+  return Session::FromModel(testing::TestEnvironment(), std::move(model), std::move(options));
 }
 
 std::vector<Value> RunWith(Session& session, const Shape& shape) {
@@ -212,11 +204,8 @@ Twice (a) => (b) { b = Add(a, a) })";
       }};
     }
   };
-  const auto environment = std::make_shared<Environment>(
-      Logger(), std::vector{providers::CpuProvider(),
-                            providers::ProviderFactory{"WholeExecutionProvider", [](const auto&, const auto&) {
-                                                         return std::make_shared<Whole>();
-                                                       }}});
+  const auto environment = testing::EnvironmentWith({providers::ProviderFactory{
+      "WholeExecutionProvider", [](const auto&, const auto&) { return std::make_shared<Whole>(); }}});
   SessionOptions options;
   options.providers = {{"WholeExecutionProvider", {}}};
   const auto session = Session::FromModel(environment, std::make_shared<Model>(ParseModel(text)), options);
@@ -285,11 +274,8 @@ class Confused final : public providers::Provider {
 };
 
 std::string ErrorOfClaims(const std::vector<providers::Group>& groups) {
-  const auto environment = std::make_shared<Environment>(
-      Logger(), std::vector{providers::CpuProvider(),
-                            providers::ProviderFactory{"ConfusedExecutionProvider", [&](const auto&, const auto&) {
-                                                         return std::make_shared<Confused>(groups);
-                                                       }}});
+  const auto environment = testing::EnvironmentWith({providers::ProviderFactory{
+      "ConfusedExecutionProvider", [&](const auto&, const auto&) { return std::make_shared<Confused>(groups); }}});
   SessionOptions options;
   options.providers = {{"ConfusedExecutionProvider", {}}};
   options.optimization_level = runtime::OptimizationLevel::kDisable;

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "ir/text.h"
-#include "providers/cpu/cpu_provider.h"
+#include "testing/environment.h"
 #include "testing/evaluate_op.h"
 #include "testing/random_tensor.h"
 #include "testing/tolerance.h"
@@ -22,14 +22,9 @@ using ::sardonyx::testing::Floats;
 using ::sardonyx::testing::RandomTensors;
 using ::sardonyx::testing::SameBits;
 
-const std::shared_ptr<Environment>& SharedEnvironment() {
-  static const auto environment = std::make_shared<Environment>(Logger(), std::vector{providers::CpuProvider()});
-  return environment;
-}
-
 std::unique_ptr<Session> Make(const std::string& graph, SessionOptions options = {}) {
   auto model = std::make_shared<Model>(ParseModel("<ir_version: 10, opset_import: [\"\": 21]>\n" + graph));
-  return Session::FromModel(SharedEnvironment(), std::move(model), std::move(options));
+  return Session::FromModel(testing::TestEnvironment(), std::move(model), std::move(options));
 }
 
 using Inputs = std::vector<std::pair<std::string, Value>>;
@@ -238,7 +233,7 @@ TEST(Session, AnOptimizedModelComputesTheSameWhenLoadedAgain) {
     options.optimization_level = level;
     options.optimized_model_path = path.string();
     const Value optimized = Compute(*Make(graph, std::move(options)), inputs)[0];
-    const auto loaded = Session::FromFile(SharedEnvironment(), path.string(), {});
+    const auto loaded = Session::FromFile(testing::TestEnvironment(), path.string(), {});
     EXPECT_TRUE(AllClose(optimized, plain));
     EXPECT_TRUE(AllClose(Compute(*loaded, inputs)[0], plain));
     EXPECT_LT(loaded->model().graph.order.size(), 7u);
