@@ -56,6 +56,7 @@ SYSTEM = [
     ("libre2-dev", header("re2/re2.h"), "regular expressions in linear time"),
     ("pkg-config", command("pkg-config"), "tests of the installed library"),
     ("libcli11-dev", header("CLI/CLI.hpp"), "command line parsing, header-only"),
+    ("libstb-dev", header("stb/stb_image.h"), "images as inputs of the tool, header-only use"),
     ("zlib1g-dev", header("zlib.h"), "compressed .npz files"),
     ("nlohmann-json3-dev", header("nlohmann/json.hpp"), "JSON, header-only"),
     ("libgtest-dev", header("gtest/gtest.h"), "C++ tests"),

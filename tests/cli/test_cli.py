@@ -166,7 +166,7 @@ def test_times_are_counted(linear):
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (["--input", "y=3"], "the model has no input 'y'; its inputs are 'x'"),
-    (["--input", "x=abc"], "expected a number, or a file that ends in .npy, .npz or .pb, found 'abc'"),
+    (["--input", "x=abc"], "expected a number, a file that ends in .npy, .npz or .pb, or an image, found 'abc'"),
     (["--input", "x=missing.npy"], "cannot read 'missing.npy'"),
     (["--input", "x=double.npy"], "expected elements of type float, found double in 'double.npy'"),
     (["--input", "x=wide.npy"], "expected float [batch, 3], found shape 2x4 in 'wide.npy'"),

@@ -7,8 +7,9 @@ import documents
 import numpy as np
 import pytest
 from documents import BUILD, ROOT, blocks, run
+from PIL import Image
 
-COMMANDS = ("", "info", "run", "optimize", "check", "print")
+COMMANDS = ("", "info", "run", "bench", "optimize", "check", "print")
 PYTHON = ROOT / ".venv/bin/python"
 
 
@@ -91,6 +92,10 @@ def examples(command):
 def test_the_examples_of_help_run(desk, command):
     shell("sardonyx optimize model.txt --level none --output model.onnx")
     np.save("x.npy", np.ones((2, 3), np.float32))
+    Image.fromarray(np.zeros((8, 8, 3), np.uint8)).save("photo.png")
+    pathlib.Path("image.txt").write_text("""<ir_version: 10, opset_import: ["" : 21]>
+        image (float[1, 3, 4, 4] x) => (float[1, 3, 4, 4] y) { y = Relu(x) }""")
+    shell("sardonyx optimize image.txt --output image.onnx")
     for line in examples(command):
         shell(line)
 

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "inputs.h"
 #include "ort.h"
 
 namespace sardonyx::cli {
@@ -19,6 +20,7 @@ struct Common {
 
 void AddInfo(CLI::App& app, Common& common);
 void AddRun(CLI::App& app, Common& common);
+void AddBench(CLI::App& app, Common& common);
 void AddOptimize(CLI::App& app, Common& common);
 void AddCheck(CLI::App& app, Common& common);
 void AddPrint(CLI::App& app, Common& common);
@@ -28,6 +30,11 @@ void AddModel(CLI::App& command, std::string& path);
 void AddJson(CLI::App& command, Common& common);
 void AddLevel(CLI::App& command, GraphOptimizationLevel& level);
 void AddDims(CLI::App& command, std::vector<std::string>& dims);
+void AddInputs(CLI::App& command, InputArguments& inputs);
+void AddImage(CLI::App& command, ImageSettings& image);
+
+// A session of the model, with a progress line where loading takes long.
+Session Load(const std::string& path, const SessionSettings& settings);
 
 // "batch=2" -> {"batch", "2"}. Throws Failure when there is no '=', naming `option`.
 std::pair<std::string, std::string> SplitPair(const std::string& text, const std::string& option);

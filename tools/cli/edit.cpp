@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "progress.h"
 #include "terminal.h"
 
 namespace sardonyx::cli {
@@ -58,8 +59,10 @@ void Optimize(const OptimizeArguments& arguments, const Common& common) {
   }
   if (!arguments.output.empty()) {
     const std::filesystem::path output = arguments.output;
+    auto progress = std::make_unique<Progress>("optimizing " + arguments.model);
     Check(Sardonyx().OptimizeModelToFile(env.get(), model.path_or_null(), model.data_or_null(), model.bytes.size(),
                                          options.get(), output.c_str()));
+    progress.reset();
     const json before = Card(model);
     const json after = Card(OpenModel(output));
     answer.update({{"output", arguments.output},
@@ -83,7 +86,10 @@ struct CheckArguments {
 void CheckOne(const CheckArguments& arguments, const Common& common) {
   const ModelSource model = OpenModel(arguments.model);
   const Handle<OrtEnv> env = MakeEnv(false);
-  Check(Sardonyx().CheckModel(env.get(), model.path_or_null(), model.data_or_null(), model.bytes.size(), nullptr));
+  {
+    const Progress progress("checking " + arguments.model);
+    Check(Sardonyx().CheckModel(env.get(), model.path_or_null(), model.data_or_null(), model.bytes.size(), nullptr));
+  }
   if (common.json) {
     std::cout << json{{"ok", true}, {"model", arguments.model}}.dump(2) << "\n";
   } else {

@@ -37,7 +37,7 @@ double ParseNumber(const std::string& text, const std::string& option) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
-    Invalid(option + ": expected a number, or a file that ends in .npy, .npz or .pb, found '" + text + "'");
+    Invalid(option + ": expected a number, a file that ends in .npy, .npz or .pb, or an image, found '" + text + "'");
   }
   return value;
 }
@@ -67,8 +67,24 @@ struct Wishes {
   std::map<std::string, std::vector<std::int64_t>> shapes;
 };
 
+// An image goes to the input named, else to the only one that may be an image.
+void AddImage(Wishes& wishes, std::string name, const std::string& file, const std::vector<ValueDescription>& wanted,
+              const ImageSettings& settings) {
+  if (name.empty()) {
+    if (wanted.size() != 1)
+      Invalid("--input: expected NAME=" + file + ", for the model has " + std::to_string(wanted.size()) +
+              " inputs: " + Names(wanted));
+    name = wanted[0].name;
+  }
+  const ValueDescription& value = *std::ranges::find(wanted, name, &ValueDescription::name);
+  if (value.kind != ONNX_TYPE_TENSOR) Invalid("input '" + name + "': expected a tensor for the image '" + file + "'");
+  wishes.tensors[name] = ImageTensor(file, value, settings);
+  wishes.sources[name] = file;
+}
+
 void AddFile(Wishes& wishes, const std::string& name, const std::string& file,
-             const std::vector<ValueDescription>& wanted) {
+             const std::vector<ValueDescription>& wanted, const ImageSettings& image) {
+  if (IsImageFile(file)) return AddImage(wishes, name, file, wanted, image);
   std::vector<HostTensor> tensors = ReadTensors(file);
   if (!name.empty()) {
     auto found = std::ranges::find(tensors, name, &HostTensor::name);
@@ -93,13 +109,13 @@ Wishes ParseWishes(const std::vector<ValueDescription>& wanted, const InputArgum
   Wishes wishes;
   for (const std::string& text : arguments.values) {
     if (text.find('=') == std::string::npos || std::filesystem::exists(text)) {
-      AddFile(wishes, "", text, wanted);
+      AddFile(wishes, "", text, wanted, arguments.image);
       continue;
     }
     const auto [name, value] = SplitPair(text, "--input");
     CheckName(name, wanted, "--input");
-    if (IsTensorFile(value)) {
-      AddFile(wishes, name, value, wanted);
+    if (IsTensorFile(value) || IsImageFile(value)) {
+      AddFile(wishes, name, value, wanted, arguments.image);
     } else {
       wishes.numbers[name] = ParseNumber(value, "--input " + name);
       wishes.sources[name] = value;

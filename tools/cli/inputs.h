@@ -7,16 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "image.h"
 #include "ort.h"
 
 namespace sardonyx::cli {
 
 struct InputArguments {
-  std::vector<std::string> values;  // NAME=FILE, NAME=NUMBER, or FILE with names
+  std::vector<std::string> values;  // NAME=FILE, NAME=NUMBER, or FILE with names; FILE may be an image
   std::vector<std::string> dims;    // NAME=NUMBER
   std::vector<std::string> shapes;  // NAME=2x3x4
   std::string range;                // LOW,HIGH of random numbers
   std::uint64_t seed = 0;
+  ImageSettings image;
 };
 
 struct Input {

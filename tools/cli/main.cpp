@@ -17,6 +17,7 @@ constexpr const char* kFooter =
     "  sardonyx info model.onnx                          what is in the model\n"
     "  sardonyx run model.onnx                           run it once on random inputs\n"
     "  sardonyx run model.onnx --input x=x.npy -o y.npz  run it on a NumPy array, keep the outputs\n"
+    "  sardonyx bench model.onnx                         how fast it is, and what memory it takes\n"
     "  sardonyx optimize model.onnx -o faster.onnx       write the optimized model\n"
     "\n"
     "Each command explains itself: sardonyx run --help\n"
@@ -59,6 +60,7 @@ int Main(int argc, char** argv) {
   Common common;
   AddInfo(app, common);
   AddRun(app, common);
+  AddBench(app, common);
   AddOptimize(app, common);
   AddCheck(app, common);
   AddPrint(app, common);

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "commands.h"
+#include "progress.h"
 
 namespace sardonyx::cli {
 
@@ -32,6 +33,68 @@ void AddDims(CLI::App& command, std::vector<std::string>& dims) {
       ->option_text("NAME=NUMBER")
       ->expected(1)
       ->take_all();
+}
+
+void AddInputs(CLI::App& command, InputArguments& inputs) {
+  command
+      .add_option("-i,--input", inputs.values,
+                  "An input: NAME=FILE (.npy, .npz, .pb or an image), NAME=NUMBER to fill it, or a FILE that says the "
+                  "names itself (may be repeated; inputs left out are random)")
+      ->option_text("NAME=VALUE")
+      ->expected(1)
+      ->take_all();
+  AddDims(command, inputs.dims);
+  command.add_option("--shape", inputs.shapes, "The shape of an input, as in --shape x=1x3x224x224 (may be repeated)")
+      ->option_text("NAME=SHAPE")
+      ->expected(1)
+      ->take_all();
+  command.add_option("--range", inputs.range, "Random numbers from LOW to HIGH (default: -1,1; integers 0,7)")
+      ->option_text("LOW,HIGH");
+  command.add_option("--seed", inputs.seed, "Another seed gives other random numbers (default: 0)")
+      ->option_text("NUMBER");
+}
+
+void AddImage(CLI::App& command, ImageSettings& image) {
+  const char* group = "Images (PNG, JPEG, BMP ...): element = (pixel * scale - mean) / std";
+  command
+      .add_option("--layout", image.layout,
+                  "Order of the input's dimensions: nchw, nhwc, chw, hwc or hw (default: by where the channels stand)")
+      ->check(CLI::IsMember({"auto", "nchw", "nhwc", "chw", "hwc", "hw"}))
+      ->option_text("LAYOUT")
+      ->group(group);
+  command.add_option("--size", image.size, "Height and width where the model leaves them open (default: the image's)")
+      ->option_text("HxW")
+      ->group(group);
+  command
+      .add_option("--fit", image.fit,
+                  "Make it the model's size by stretch, crop (the middle) or pad (black border) (default: stretch)")
+      ->check(CLI::IsMember({"stretch", "crop", "pad"}))
+      ->option_text("HOW")
+      ->group(group);
+  command.add_option("--channels", image.channels, "Order of the colours: rgb or bgr (default: rgb)")
+      ->check(CLI::IsMember({"rgb", "bgr"}))
+      ->option_text("ORDER")
+      ->group(group);
+  command.add_option("--scale", image.scale, "Factor of the pixels 0 ... 255 (default: 1/255; integers 1)")
+      ->option_text("NUMBER")
+      ->group(group);
+  command.add_option("--mean", image.mean, "Subtract this, one number or one for each channel (default: 0)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->option_text("R,G,B")
+      ->group(group);
+  command.add_option("--std", image.deviation, "Then divide by this, one number or one for each channel (default: 1)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->option_text("R,G,B")
+      ->group(group)
+      ->check(CLI::Validator(
+          [](std::string& text) { return text == "0" ? std::string("a standard deviation cannot be 0") : ""; }, ""));
+}
+
+Session Load(const std::string& path, const SessionSettings& settings) {
+  const Progress progress("loading " + path);
+  return Session(OpenModel(path), settings);
 }
 
 std::pair<std::string, std::string> SplitPair(const std::string& text, const std::string& option) {

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "inputs.h"
+#include "progress.h"
 #include "tensor_file.h"
 #include "terminal.h"
 
@@ -147,7 +148,10 @@ std::vector<HostTensor> RunAll(const Session& session, const RunArguments& argum
   for (const Input& input : inputs) values.push_back(ToValue(input.tensor));
   const std::vector<std::string> names = WantedOutputs(session, arguments.names);
   std::vector<Handle<OrtValue>> results;
-  for (int i = 0; i < arguments.warmup + arguments.repeat; ++i) {
+  Progress progress("running");
+  const int count = arguments.warmup + arguments.repeat;
+  for (int i = 0; i < count; ++i) {
+    if (count > 1) progress.Done(static_cast<double>(i) / count);
     const auto start = std::chrono::steady_clock::now();
     results = session.Run(values, names);
     if (i >= arguments.warmup) times.run_ms.push_back(MillisecondsSince(start));
@@ -199,8 +203,7 @@ void PrintJson(const RunArguments& arguments, const std::vector<Input>& inputs, 
 
 void RunModel(RunArguments& arguments, const Common& common) {
   const auto start = std::chrono::steady_clock::now();
-  const ModelSource model = OpenModel(arguments.model);
-  const Session session(model, arguments.session);
+  const Session session = Load(arguments.model, arguments.session);
   Times times{.load_ms = MillisecondsSince(start)};
   std::vector<std::string> assumed;
   const std::vector<Input> inputs = MakeInputs(session.inputs(), arguments.inputs, assumed);
@@ -212,25 +215,6 @@ void RunModel(RunArguments& arguments, const Common& common) {
   for (const auto& path : written) std::cout << "wrote " << Styled(Style::kBold, path.string()) << "\n";
 }
 
-void AddInputs(CLI::App& command, InputArguments& inputs) {
-  command
-      .add_option("-i,--input", inputs.values,
-                  "An input: NAME=FILE (.npy, .npz, .pb), NAME=NUMBER to fill it, or a FILE that says the names "
-                  "itself (may be repeated; inputs left out are random)")
-      ->option_text("NAME=VALUE")
-      ->expected(1)
-      ->take_all();
-  AddDims(command, inputs.dims);
-  command.add_option("--shape", inputs.shapes, "The shape of an input, as in --shape x=1x3x224x224 (may be repeated)")
-      ->option_text("NAME=SHAPE")
-      ->expected(1)
-      ->take_all();
-  command.add_option("--range", inputs.range, "Random numbers from LOW to HIGH (default: -1,1; integers 0,7)")
-      ->option_text("LOW,HIGH");
-  command.add_option("--seed", inputs.seed, "Another seed gives other random numbers (default: 0)")
-      ->option_text("NUMBER");
-}
-
 }  // namespace
 
 void AddRun(CLI::App& app, Common& common) {
@@ -239,6 +223,7 @@ void AddRun(CLI::App& app, Common& common) {
   auto arguments = std::make_shared<RunArguments>();
   AddModel(*command, arguments->model);
   AddInputs(*command, arguments->inputs);
+  AddImage(*command, arguments->inputs.image);
   command
       ->add_option("-o,--output", arguments->output,
                    "Keep the outputs: all in FILE.npz, one in FILE.npy or FILE.pb, or NAME.npy each in a folder")
@@ -264,7 +249,8 @@ void AddRun(CLI::App& app, Common& common) {
       "  sardonyx run model.onnx\n"
       "  sardonyx run model.onnx --dim batch=2 --seed 7\n"
       "  sardonyx run model.onnx --input x=x.npy --output y.npz\n"
-      "  sardonyx run model.onnx --input x=0.5 --repeat 20 --warmup 3 --json");
+      "  sardonyx run model.onnx --input x=0.5 --repeat 20 --warmup 3 --json\n"
+      "  sardonyx run image.onnx --input photo.png --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225");
   command->callback([arguments, &common] { RunModel(*arguments, common); });
 }
 

@@ -48,6 +48,11 @@ std::string Styled(Style style, std::string_view text, bool on_stderr) {
   return std::string("\033[") + kCodes[static_cast<std::size_t>(style)] + "m" + std::string(text) + "\033[0m";
 }
 
+bool IsLiveTerminal() {
+  const char* terminal = std::getenv("TERM");
+  return IsTerminal(true) && !(terminal && std::string_view(terminal) == "dumb");
+}
+
 std::string Heading(std::string_view text) { return Styled(Style::kBold, text) + "\n"; }
 
 std::string Columns(const std::vector<std::vector<std::string>>& rows, std::string_view indent) {

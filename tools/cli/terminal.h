@@ -15,6 +15,9 @@ enum class Style : std::uint8_t { kBold, kDim, kRed, kGreen, kCyan };
 // `text` in `style` if standard output (or error) is a terminal and NO_COLOR is not set, else as it is.
 std::string Styled(Style style, std::string_view text, bool on_stderr = false);
 
+// Whether standard error is a terminal on which a line may be painted over.
+bool IsLiveTerminal();
+
 std::string Heading(std::string_view text);
 
 // Rows as columns, two spaces between; numbers are not aligned to the right.
