@@ -1,0 +1,241 @@
+// kernels/tree/forest.isa.cpp - walks and bits of decision forests, one source for every ISA.
+#include "kernels/tree/forest.h"
+
+#include "kernels/simd/vec_f32.h"
+#include "kernels/simd/vec_i32.h"
+
+namespace sardonyx::kernels::SDX_ISA {
+namespace {
+
+constexpr int64_t kVectors = kForestRows / kLanes;  // of a block
+constexpr int kWalks = 8;                           // in flight: enough to hide the latency of a step
+
+// Floats in their order as integers: -0 is 0, NaN is treated by the caller.
+inline UintVec KeysOf(Vec x) {
+  const UintVec bits = (UintVec)(x + Broadcast(0));
+  return bits ^ ((UintVec)((IntVec)bits >> 31) & BroadcastInt(0x7fffffff));
+}
+
+inline IntVec LoadKeys(const int32_t* p) { return (IntVec)LoadInt(p); }
+
+// Bits of the rows whose key is above `above`: all of them or those of `keep`.
+inline UintVec Keep(UintVec bits, IntVec keys, const ForestTest& test) {
+#if defined(__AVX512F__)
+  const __mmask16 out = _mm512_cmpgt_epi32_mask((__m512i)keys, _mm512_set1_epi32(test.above));
+  return (UintVec)_mm512_mask_and_epi32((__m512i)bits, out, (__m512i)bits,
+                                        _mm512_set1_epi32(static_cast<int>(test.keep)));
+#else
+  const UintVec out = (UintVec)(keys > (IntVec)BroadcastInt(static_cast<uint32_t>(test.above)));
+  return bits & ~(out & BroadcastInt(~test.keep));
+#endif
+}
+inline UintVec KeepInterval(UintVec bits, IntVec keys, const ForestTest& test) {
+#if defined(__AVX512F__)
+  const __mmask16 above = _mm512_cmpgt_epi32_mask((__m512i)keys, _mm512_set1_epi32(test.above));
+  const __mmask16 out = _mm512_mask_cmple_epi32_mask(above, (__m512i)keys, _mm512_set1_epi32(test.up_to));
+  return (UintVec)_mm512_mask_and_epi32((__m512i)bits, out, (__m512i)bits,
+                                        _mm512_set1_epi32(static_cast<int>(test.keep)));
+#else
+  const UintVec out = (UintVec)(keys > (IntVec)BroadcastInt(static_cast<uint32_t>(test.above))) &
+                      ~(UintVec)(keys > (IntVec)BroadcastInt(static_cast<uint32_t>(test.up_to)));
+  return bits & ~(out & BroadcastInt(~test.keep));
+#endif
+}
+
+// The bits of one word for kCount vectors of rows.
+template <int kCount>
+inline void WordBits(const ForestTest* tests, const ForestWord& word, const int32_t* keys, UintVec (&bits)[kCount]) {
+  for (UintVec& b : bits) b = BroadcastInt(~0u);
+  const ForestTest* test = tests + word.first;
+  for (const ForestTest* end = test + word.count; test != end; ++test) {
+    for (int i = 0; i < kCount; ++i) bits[i] = Keep(bits[i], LoadKeys(keys + test->column + i * kLanes), *test);
+  }
+  for (const ForestTest* end = test + word.intervals; test != end; ++test) {
+    for (int i = 0; i < kCount; ++i) bits[i] = KeepInterval(bits[i], LoadKeys(keys + test->column + i * kLanes), *test);
+  }
+}
+
+// Slots, relative to the tree's first, of the first bits: those of the word, or `others` where it has none.
+inline UintVec FirstBit(UintVec bits, uint32_t word, UintVec others) {
+#if defined(__AVX512F__)
+  const __mmask16 some = _mm512_test_epi32_mask((__m512i)bits, (__m512i)bits);
+  const __m512i first =
+      _mm512_add_epi32(_mm512_lzcnt_epi32((__m512i)bits), _mm512_set1_epi32(static_cast<int>(word * 32)));
+  return (UintVec)_mm512_mask_mov_epi32((__m512i)others, some, first);
+#else
+  for (int i = 0; i < kLanes; ++i) {
+    if (bits[i] != 0) others[i] = word * 32 + static_cast<uint32_t>(__builtin_clz(bits[i]));
+  }
+  return others;
+#endif
+}
+
+// The values of slots, which are relative to `values` and below 32 * words.
+inline Vec ValuesOf(const float* values, int words, UintVec slots) {
+#if defined(__AVX512F__)
+  if (words == 1) {
+    return _mm512_permutex2var_ps(_mm512_loadu_ps(values), (__m512i)slots, _mm512_loadu_ps(values + 16));
+  }
+  // The form with a mask of ones: g++ 12 warns inside the plain one.
+  return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), 0xFFFF, (__m512i)slots, values, 4);
+#else
+  (void)words;
+  Vec v;
+  for (int i = 0; i < kLanes; ++i) v[i] = values[slots[i]];
+  return v;
+#endif
+}
+
+// The slots of kCount vectors of rows in a tree with words, relative to its first.
+template <int kCount>
+inline void BitSlots(const ForestView& f, const ForestTree& tree, const int32_t* keys, UintVec (&slots)[kCount]) {
+  for (UintVec& s : slots) s = UintVec{};
+  for (int w = tree.words; w-- > 0;) {
+    UintVec bits[kCount];
+    WordBits<kCount>(f.tests, f.words[tree.first_word + w], keys, bits);
+    for (int i = 0; i < kCount; ++i) slots[i] = FirstBit(bits[i], static_cast<uint32_t>(w), slots[i]);
+  }
+}
+
+// Walks `count` (at most kWalks) pairs of a tree and a row of keys to their slots.
+inline void Walk(const ForestNode* nodes, const int32_t* const* rows, int32_t* at, int depth) {
+  for (; depth > 0; --depth) {
+    for (int i = 0; i < kWalks; ++i) {
+      const ForestNode& node = nodes[at[i]];
+      at[i] = node.next[rows[i][node.column] > node.key ? 1 : 0];
+    }
+  }
+  for (int i = 0; i < kWalks; ++i) at[i] = nodes[at[i]].key;
+}
+
+// Eight rows of one tree at a time.
+void WalkTree(const ForestView& f, const ForestTree& tree, const int32_t* keys, int64_t rows, int32_t* slots) {
+  for (int64_t r = 0; r < rows; r += kWalks) {
+    const int32_t* from[kWalks];
+    int32_t at[kWalks];
+    for (int i = 0; i < kWalks; ++i) {
+      from[i] = keys + (r + i < kForestRows ? r + i : 0);
+      at[i] = tree.root;
+    }
+    Walk(f.nodes, from, at, tree.depth);
+    for (int i = 0; i < kWalks && r + i < kForestRows; ++i) slots[r + i] = at[i];
+  }
+}
+
+// One row in eight trees at a time.
+void WalkRow(const ForestView& f, int64_t begin, int64_t end, const int32_t* keys, int32_t* slots) {
+  for (int64_t t = begin; t < end; t += kWalks) {
+    const int32_t* from[kWalks];
+    int32_t at[kWalks];
+    int depth = 0;
+    for (int i = 0; i < kWalks; ++i) {
+      const ForestTree& tree = f.trees[t + i < end ? t + i : begin];
+      from[i] = keys;
+      at[i] = tree.root;
+      if (tree.depth > depth) depth = tree.depth;
+    }
+    Walk(f.nodes, from, at, depth);
+    for (int i = 0; i < kWalks && t + i < end; ++i) slots[(t + i - begin) * kForestRows] = at[i];
+  }
+}
+
+constexpr int64_t kFewRows = 2;  // up to here walks of single rows are faster than bits of a whole vector
+
+template <int kCount>
+void AddBitTree(const ForestView& f, const ForestTree& tree, const int32_t* keys, float* sums) {
+  UintVec slots[kCount];
+  BitSlots<kCount>(f, tree, keys, slots);
+  for (int i = 0; i < kCount; ++i) {
+    Store(sums + i * kLanes, Load(sums + i * kLanes) + ValuesOf(f.values + tree.first_slot, tree.words, slots[i]));
+  }
+}
+
+template <int kCount>
+void StoreBitSlots(const ForestView& f, const ForestTree& tree, const int32_t* keys, int32_t* to) {
+  UintVec slots[kCount];
+  BitSlots<kCount>(f, tree, keys, slots);
+  const UintVec first = BroadcastInt(static_cast<uint32_t>(tree.first_slot));
+  for (int i = 0; i < kCount; ++i) StoreInt(to + i * kLanes, slots[i] + first, FirstLanes(kLanes));
+}
+
+// Calls step<vectors>(offset) until the vectors cover `rows`: four or two at a time, so that a test is loaded once.
+template <typename Step>
+inline void ForVectors(int64_t rows, Step step) {
+  constexpr int kAtOnce = kVectors < 4 ? static_cast<int>(kVectors) : 4;
+  for (int64_t r = 0; r < rows; r += kAtOnce * kLanes) {
+    if (rows - r <= kLanes) {
+      step.template operator()<1>(r);
+    } else {
+      step.template operator()<kAtOnce>(r);
+    }
+  }
+}
+
+}  // namespace
+
+void ForestKeys(const ForestView& forest, const float* x, int64_t stride, int64_t rows, int32_t* keys) {
+  for (int64_t c = 0; c < forest.column_count; ++c, keys += kForestRows) {
+    const float* from = x + forest.columns[c].feature;
+    const IntVec nan = (IntVec)BroadcastInt(forest.columns[c].nan_is_high ? 0x7fffffffu : 0x80000000u);
+    float column[kForestRows];
+    for (int64_t r = 0; r < kForestRows; ++r) column[r] = r < rows ? from[r * stride] : 0;
+    for (int64_t i = 0; i < kForestRows; i += kLanes) {
+      const Vec v = Load(column + i);
+      const IntVec is_nan = v != v;
+      StoreInt(keys + i, (KeysOf(v) & ~(UintVec)is_nan) | (UintVec)(nan & is_nan), FirstLanes(kLanes));
+    }
+  }
+}
+
+void ForestSlots(const ForestView& f, int64_t begin, int64_t end, const int32_t* keys, int64_t rows, int32_t* slots) {
+  if (rows <= kFewRows) {
+    for (int64_t r = 0; r < rows; ++r) WalkRow(f, begin, end, keys + r, slots + r);
+    return;
+  }
+  for (int64_t t = begin; t < end; ++t, slots += kForestRows) {
+    const ForestTree& tree = f.trees[t];
+    if (tree.words == 0) {
+      WalkTree(f, tree, keys, rows, slots);
+      continue;
+    }
+    ForVectors(rows, [&]<int kCount>(int64_t r) { StoreBitSlots<kCount>(f, tree, keys + r, slots + r); });
+  }
+}
+
+void ForestAddValues(const ForestView& f, int64_t begin, int64_t end, const int32_t* keys, int64_t rows, float* sums) {
+  constexpr int64_t kTrees = 64;  // slots of so many trees lie on the stack
+  int32_t slots[kTrees * kForestRows];
+  if (rows <= kFewRows) {
+    for (int64_t t = begin; t < end; t += kTrees) {
+      const int64_t count = end - t < kTrees ? end - t : kTrees;
+      ForestSlots(f, t, t + count, keys, rows, slots);
+      for (int64_t i = 0; i < count; ++i)
+        for (int64_t r = 0; r < rows; ++r)
+          sums[f.trees[t + i].target * kForestRows + r] += f.values[slots[i * kForestRows + r]];
+    }
+    return;
+  }
+  for (int64_t t = begin; t < end; ++t) {
+    const ForestTree& tree = f.trees[t];
+    float* to = sums + tree.target * kForestRows;
+    if (tree.words == 0) {
+      WalkTree(f, tree, keys, rows, slots);
+      for (int64_t r = 0; r < rows; ++r) to[r] += f.values[slots[r]];
+      continue;
+    }
+    ForVectors(rows, [&]<int kCount>(int64_t r) { AddBitTree<kCount>(f, tree, keys + r, to + r); });
+  }
+}
+
+void ForestAddRows(const float* weights, int64_t width, const int32_t* slots, int64_t trees, int64_t rows,
+                   float* sums) {
+  for (int64_t t = 0; t < trees; ++t, slots += kForestRows) {
+    for (int64_t r = 0; r < rows; ++r) {
+      const float* from = weights + slots[r] * width;
+      float* to = sums + r * width;
+      for (int64_t k = 0; k < width; ++k) to[k] += from[k];
+    }
+  }
+}
+
+}  // namespace sardonyx::kernels::SDX_ISA
