@@ -1,4 +1,4 @@
-// ops/ml_test.cpp - the operators of ai.onnx.ml.
+// ops/ml_test.cpp - features of ai.onnx.ml: extracting, scaling, imputing, encoding labels.
 #include <gtest/gtest.h>
 
 #include "testing/evaluate_op.h"
@@ -49,24 +49,6 @@ TEST(MlLabelEncoder, MapsWithDefaults) {
             (Words{"b", "_Unused"}));
   EXPECT_NE(MlError("LabelEncoder", 4, {Ints({1})}, attributes)
                 .find("expected keys of the input's type, int64, found string"),
-            Text::npos);
-}
-
-TEST(MlTree, SumsTheLeavesOfAllTrees) {
-  const std::vector<Attribute> attributes = {
-      {"nodes_treeids", Longs{0, 0, 0}},      {"nodes_nodeids", Longs{0, 1, 2}},
-      {"nodes_featureids", Longs{1, 0, 0}},   {"nodes_modes", Words{"BRANCH_LT", "LEAF", "LEAF"}},
-      {"nodes_values", Reals{0, 0, 0}},       {"nodes_truenodeids", Longs{1, 0, 0}},
-      {"nodes_falsenodeids", Longs{2, 0, 0}}, {"target_treeids", Longs{0, 0}},
-      {"target_nodeids", Longs{1, 2}},        {"target_ids", Longs{0, 0}},
-      {"target_weights", Reals{10, 20}},      {"base_values", Reals{0.5f}},
-      {"n_targets", std::int64_t{1}}};
-  EXPECT_EQ(Elements<float>(Ml("TreeEnsembleRegressor", 3, {kRows}, attributes)[0]), (Reals{10.5, 20.5}));
-  std::vector<Attribute> wrong = attributes;
-  wrong[5].value = Longs{9, 0, 0};
-  EXPECT_NE(MlError("TreeEnsembleRegressor", 3, {kRows}, wrong).find("tree 0 has no node 9"), Text::npos);
-  EXPECT_NE(MlError("TreeEnsembleRegressor", 3, {Tensor(DType::kFloat, Shape{2, 1})}, attributes)
-                .find("feature 1 is outside"),
             Text::npos);
 }
 

@@ -52,6 +52,18 @@ std::vector<std::string> AttributeReader::Strings(std::string_view name) const {
   const auto* found = Get<std::vector<std::string>>(*this, name);
   return found ? *found : std::vector<std::string>{};
 }
+std::span<const std::int64_t> AttributeReader::IntsView(std::string_view name) const {
+  const auto* found = Get<std::vector<std::int64_t>>(*this, name);
+  return found ? std::span(*found) : std::span<const std::int64_t>{};
+}
+std::span<const float> AttributeReader::FloatsView(std::string_view name) const {
+  const auto* found = Get<std::vector<float>>(*this, name);
+  return found ? std::span(*found) : std::span<const float>{};
+}
+std::span<const std::string> AttributeReader::StringsView(std::string_view name) const {
+  const auto* found = Get<std::vector<std::string>>(*this, name);
+  return found ? std::span(*found) : std::span<const std::string>{};
+}
 const Tensor* AttributeReader::TensorAttribute(std::string_view name) const { return Get<Tensor>(*this, name); }
 const Graph* AttributeReader::GraphAttribute(std::string_view name) const {
   const GraphBox* box = Get<GraphBox>(*this, name);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,10 @@ class AttributeReader {
   std::vector<std::int64_t> Ints(std::string_view name) const;  // empty if missing
   std::vector<float> Floats(std::string_view name) const;
   std::vector<std::string> Strings(std::string_view name) const;
+  // The same without a copy, for long lists; valid while the node is unchanged.
+  std::span<const std::int64_t> IntsView(std::string_view name) const;
+  std::span<const float> FloatsView(std::string_view name) const;
+  std::span<const std::string> StringsView(std::string_view name) const;
   const Tensor* TensorAttribute(std::string_view name) const;  // nullptr if missing
   const Graph* GraphAttribute(std::string_view name) const;
   DType DTypeAttribute(std::string_view name,

@@ -43,7 +43,11 @@ namespace sardonyx::ops {
   X(Loss)                  \
   X(MatMul)                \
   X(MaxUnpool)             \
+  X(MlCategories)          \
   X(MlFeatures)            \
+  X(MlLinear)              \
+  X(MlMaps)                \
+  X(MlSvm)                 \
   X(MlTree)                \
   X(NonMaxSuppression)     \
   X(Optional)              \
@@ -69,6 +73,7 @@ namespace sardonyx::ops {
   X(Softmax)               \
   X(Text)                  \
   X(TfIdf)                 \
+  X(Tokenizer)             \
   X(TopK)                  \
   X(Training)              \
   X(Transpose)             \
