@@ -4,6 +4,7 @@
 
 #include "ops/conv_attributes.h"
 #include "ops/operands.h"
+#include "ops/packed_matrix.h"
 #include "ops/product.h"
 #include "ops/registry.h"
 #include "ops/upgrade_context.h"
@@ -17,7 +18,7 @@ struct GemmState {
   bool trans_a = false, trans_b = false;
   float alpha = 1, beta = 1;
   kernels::Activation activation;
-  Tensor packed;              // undefined if B is no constant
+  PackedMatrix packed;
   std::int64_t k = 0, n = 0;  // of packed B
 };
 
@@ -87,7 +88,7 @@ void RunFloat(KernelContext& c) {
   args.ldc = s.n;
   args.epilogue.alpha = state.alpha;
   args.epilogue.activation = state.activation;
-  if (state.packed.defined()) args.packed_b = state.packed.data<float>();
+  state.packed.GiveTo(args);
   static const float kGiven = 0;
   const bool full = addend.present && addend.row_stride != 0 && addend.column_stride != 0;
   if (full) args.epilogue.residual = &kGiven;
@@ -139,17 +140,9 @@ void RunAny(KernelContext& c) {
 void PackB(PrepareContext& c, GemmState& state) {
   const Tensor* b = c.Constant(1);
   if (b == nullptr || b->count() == 0 || b->shape().rank() != 2) return;
-  Serial serial;
-  Tensor floats = *b;
-  if (b->dtype() != DType::kFloat) {
-    floats = Tensor(DType::kFloat, b->shape());
-    Convert(b->dtype(), b->raw(), DType::kFloat, floats.raw(), b->count(), serial);
-  }
   state.k = b->shape()[state.trans_b ? 1 : 0];
   state.n = b->shape()[state.trans_b ? 0 : 1];
-  state.packed = Tensor(DType::kFloat, Shape{static_cast<std::int64_t>(kernels::GemmF32PackedCount(state.k, state.n))});
-  kernels::PackGemmF32B(state.k, state.n, floats.data<float>(), b->shape()[1], state.trans_b,
-                        state.packed.data<float>(), serial);
+  state.packed = PackMatrix(*b, {state.k, state.n, b->shape()[1], state.trans_b});
   c.MarkPacked(1);
 }
 

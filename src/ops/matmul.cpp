@@ -9,6 +9,7 @@
 #include "ops/conv_attributes.h"
 #include "ops/matmul_shape.h"
 #include "ops/operands.h"
+#include "ops/packed_matrix.h"
 #include "ops/prepare_context.h"
 #include "ops/product.h"
 #include "ops/registry.h"
@@ -22,9 +23,8 @@ struct MatMulState {
   MatMulFlags flags;
   float alpha = 1;
   kernels::Activation activation;
-  Tensor packed;                  // undefined if B is no constant
-  Shape b;                        // the shape of B, if packed
-  std::int64_t packed_count = 0;  // floats of one packed matrix
+  PackedMatrix packed;
+  Shape b;  // the shape of B, if packed
 };
 
 MatMulFlags ReadFlags(const AttributeReader& c) {
@@ -81,11 +81,11 @@ void RunMatMul(KernelContext& c) {
   p.activation = state.activation;
   CheckAddends(c, p.n);
   Operands io(c, kDTypeOf<T>, is_packed ? 2 : 0);
-  const std::int64_t b_unit = is_packed ? state.packed_count : b.unit;
+  const std::int64_t b_unit = is_packed ? state.packed.count : b.unit;
   const bool regular =
       RegularBatch(a, p.batch, a.unit, &p.a_batch_stride) & RegularBatch(b, p.batch, b_unit, &p.b_batch_stride);
   const std::size_t offsets = io.Add<std::int64_t>(regular ? 0 : 2 * static_cast<std::size_t>(p.batch));
-  if (is_packed) p.packed_b = state.packed.data<float>();
+  state.packed.GiveTo(p);
   static const std::int64_t kGiven = 0;
   static const float kResidualGiven = 0;
   if (!regular) p.a_batch_offsets = p.b_batch_offsets = &kGiven;
@@ -112,20 +112,8 @@ void RunMatMul(KernelContext& c) {
 void PackB(PrepareContext& c, MatMulState& state) {
   const Tensor* tensor = c.Constant(1);
   if (tensor == nullptr || tensor->count() == 0 || tensor->shape().rank() == 0) return;
-  Serial serial;
   const MatMulOperand b = ViewOperand(tensor->shape(), true, state.flags.trans_b, state.flags.trans_batch_b);
-  Tensor floats = *tensor;
-  if (tensor->dtype() != DType::kFloat) {
-    floats = Tensor(DType::kFloat, tensor->shape());
-    Convert(tensor->dtype(), tensor->raw(), DType::kFloat, floats.raw(), tensor->count(), serial);
-  }
-  const std::int64_t k = b.inner(true), n = b.outer(true);
-  state.packed_count = static_cast<std::int64_t>((kernels::GemmF32PackedCount(k, n) + 15) / 16 * 16);
-  state.packed = Tensor(DType::kFloat, Shape{b.batch_count, state.packed_count});
-  for (std::int64_t i = 0; i < b.batch_count; ++i) {
-    kernels::PackGemmF32B(k, n, floats.data<float>() + i * b.unit, b.ld, b.trans,
-                          state.packed.data<float>() + i * state.packed_count, serial);
-  }
+  state.packed = PackMatrix(*tensor, {b.inner(true), b.outer(true), b.ld, b.trans, b.batch_count, b.unit});
   state.b = tensor->shape();
   c.MarkPacked(1);
 }

@@ -26,6 +26,8 @@ struct Product {
   const std::int64_t* a_batch_offsets = nullptr;
   const std::int64_t* b_batch_offsets = nullptr;
   const float* packed_b = nullptr;  // float only, as what follows
+  const std::uint16_t* packed_half = nullptr;
+  kernels::HalfKind half_kind = kernels::HalfKind::kFloat16;
   const float* bias = nullptr;      // [N], added to every row
   const float* residual = nullptr;  // like C, added; or null. Not with `accumulate`
   kernels::Activation activation;
@@ -36,6 +38,7 @@ inline kernels::GemmF32Args GemmArgs(const Product<float>& p) {
   g.m = p.m, g.n = p.n, g.k = p.k;
   g.a = p.a, g.lda = p.lda, g.trans_a = p.trans_a;
   g.b = p.b, g.ldb = p.ldb, g.trans_b = p.trans_b, g.packed_b = p.packed_b;
+  g.packed_half = p.packed_half, g.half_kind = p.half_kind;
   g.c = p.c, g.ldc = p.ldc;
   g.epilogue.alpha = p.alpha;
   g.batch = p.batch;

@@ -1,5 +1,6 @@
 // ops/recurrent.cpp - RNN, GRU and LSTM: one product for the inputs of all steps, then a small one for each step.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "ops/infer_context.h"
@@ -172,29 +173,72 @@ class Runner {
       return CheckedMul(std::size_t(a), std::size_t(b), "gates");
     };
     const std::int64_t all = s_.gates * s_.hidden;
-    input_gates_at_ = io_.template Add<T>(count(CheckedMul(std::size_t(s_.seq), std::size_t(s_.batch), "gates"), all));
-    recurrent_at_ = io_.template Add<T>(count(s_.batch, all));
-    h_at_ = io_.template Add<T>(count(s_.batch, s_.hidden));
-    c_at_ = io_.template Add<T>(count(s_.batch, s_.hidden));
-    reset_at_ = io_.template Add<T>(count(s_.batch, s_.hidden));
+    const std::size_t rows = CheckedMul(std::size_t(s_.seq), std::size_t(s_.batch), "gates");
+    both_at_once_ = BothAtOnce();
+    for (Offsets& at : at_) {
+      at.input_gates = io_.template Add<T>(count(rows, all));
+      at.recurrent = io_.template Add<T>(count(s_.batch, all));
+      for (std::size_t* state_at : {&at.h, &at.c, &at.reset})
+        *state_at = io_.template Add<T>(count(s_.batch, s_.hidden));
+      if (!both_at_once_) break;
+    }
     bias_at_ = io_.template Add<T>(static_cast<std::size_t>(all));
     const int threads = c.parallel().ThreadCount();
     std::size_t bytes = ProductScratch(InputProduct(0), threads);
     bytes = std::max(bytes, ProductScratch(RecurrentProduct(0), threads));
     if (state.TwoProducts()) bytes = std::max(bytes, ProductScratch(HiddenProduct(0), threads));
-    gemm_bytes_ = bytes;
-    gemm_at_ = io_.Add(bytes);
+    gemm_bytes_ = (bytes + 63) / 64 * 64;
+    gemm_at_ = io_.Add(gemm_bytes_ * (both_at_once_ ? 2 : 1));
     io_.Begin();
   }
 
   void Run() {
     if (c_.HasInput(kLens) && c_.HasOutput(0)) std::fill_n(io_.template Out<T>(0), c_.Output(0).count, T(0));
-    for (std::int64_t d = 0; d < state_.directions; ++d) RunDirection(d);
+    Serial serial;
+    if (both_at_once_) {
+      for (std::int64_t d = 0; d < 2; ++d) MultiplyInputs(d, MemoryOf(d));
+      c_.parallel().For(2, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t d = begin; d < end; ++d) RunSteps(d, MemoryOf(d), serial);
+      });
+      return io_.End();
+    }
+    const bool small = StepWork() < kSerialWork;
+    for (std::int64_t d = 0; d < state_.directions; ++d) {
+      MultiplyInputs(d, MemoryOf(0));
+      RunSteps(d, MemoryOf(0), small ? static_cast<Parallel&>(serial) : c_.parallel());
+    }
     io_.End();
   }
 
  private:
-  std::byte* gemm() { return gemm_bytes_ == 0 ? nullptr : io_.At(gemm_at_); }
+  static constexpr std::int64_t kSerialWork = std::int64_t{1} << 19;  // multiplications that do not pay threads
+  static constexpr int kFewThreads = 4;
+
+  struct Offsets {
+    std::size_t input_gates, recurrent, h, c, reset;
+  };
+  // What one direction computes in.
+  struct Memory {
+    T *input_gates, *recurrent, *h, *c, *reset;
+    std::byte* gemm;
+  };
+  Memory MemoryOf(std::int64_t slot) const {
+    const Offsets& at = at_[slot];
+    std::byte* gemm = gemm_bytes_ == 0 ? nullptr : io_.At(gemm_at_) + static_cast<std::size_t>(slot) * gemm_bytes_;
+    return {io_.template At<T>(at.input_gates), io_.template At<T>(at.recurrent), io_.template At<T>(at.h),
+            io_.template At<T>(at.c),           io_.template At<T>(at.reset),     gemm};
+  }
+
+  std::int64_t StepWork() const { return s_.batch * s_.gates * s_.hidden * s_.hidden; }
+
+  // Two directions on two threads need no thread to wait at each step. With many threads and large products the steps
+  // themselves are split instead.
+  bool BothAtOnce() const {
+    const int threads = c_.parallel().ThreadCount();
+    return state_.directions == 2 && threads > 1 && s_.seq > 1 && StepWork() >= kSerialWork / s_.seq &&
+           (threads <= kFewThreads || StepWork() < kSerialWork);
+  }
+
   const float* Packed(std::int64_t d) const {
     return state_.packed.defined() ? state_.packed.data<float>() + d * state_.PackedEach() : nullptr;
   }
@@ -283,14 +327,14 @@ class Runner {
     return reverse ? length - 1 - step : step;
   }
 
-  void SetRow(CellStep<T>& step, std::int64_t time, std::int64_t b) {
+  void SetRow(CellStep<T>& step, const Memory& memory, std::int64_t time, std::int64_t b) {
     const std::int64_t all = s_.gates * s_.hidden;
     const std::int64_t row = state_.batch_first ? b * s_.seq + time : time * s_.batch + b;
-    step.gates = io_.template At<T>(input_gates_at_) + row * all;
-    step.recurrent = io_.template At<T>(recurrent_at_) + b * all;
-    step.h = io_.template At<T>(h_at_) + b * s_.hidden;
-    step.c = io_.template At<T>(c_at_) + b * s_.hidden;
-    step.reset_hidden = state_.TwoProducts() ? io_.template At<T>(reset_at_) + b * s_.hidden : nullptr;
+    step.gates = memory.input_gates + row * all;
+    step.recurrent = memory.recurrent + b * all;
+    step.h = memory.h + b * s_.hidden;
+    step.c = memory.c + b * s_.hidden;
+    step.reset_hidden = state_.TwoProducts() ? memory.reset + b * s_.hidden : nullptr;
   }
 
   void StoreOutput(std::int64_t d, std::int64_t time, std::int64_t b, const T* h) {
@@ -300,31 +344,33 @@ class Runner {
     std::copy_n(h, s_.hidden, io_.template Out<T>(0) + row * s_.hidden);
   }
 
-  void RunDirection(std::int64_t d) {
-    const bool reverse = d == 1 || state_.reverse;
+  // The gates of all steps as far as they come from X: one product.
+  void MultiplyInputs(std::int64_t d, const Memory& memory) {
     Serial serial;
-    const bool small = s_.batch * s_.gates * s_.hidden * s_.hidden < (1 << 19);
-    Parallel& parallel = small ? static_cast<Parallel&>(serial) : c_.parallel();
     Product<T> inputs = InputProduct(d);
-    inputs.c = io_.template At<T>(input_gates_at_);
-    const bool small_input = inputs.m * inputs.n * inputs.k < (1 << 19);
-    AddBias(inputs, SumBiases(d), small_input ? static_cast<Parallel&>(serial) : c_.parallel(), gemm());
-    LoadState(kH, d, io_.template At<T>(h_at_));
-    if (state_.cell == CellKind::kLstm) LoadState(kC, d, io_.template At<T>(c_at_));
+    inputs.c = memory.input_gates;
+    const bool small = inputs.m * inputs.n * inputs.k < kSerialWork;
+    AddBias(inputs, SumBiases(d), small ? static_cast<Parallel&>(serial) : c_.parallel(), memory.gemm);
+  }
+
+  void RunSteps(std::int64_t d, const Memory& memory, Parallel& parallel) {
+    const bool reverse = d == 1 || state_.reverse;
+    LoadState(kH, d, memory.h);
+    if (state_.cell == CellKind::kLstm) LoadState(kC, d, memory.c);
     Product<T> recurrent = RecurrentProduct(d), hidden = HiddenProduct(d);
-    recurrent.a = io_.template At<T>(h_at_);
-    recurrent.c = io_.template At<T>(recurrent_at_);
-    hidden.a = io_.template At<T>(reset_at_);
+    recurrent.a = memory.h;
+    recurrent.c = memory.recurrent;
+    hidden.a = memory.reset;
     hidden.c = recurrent.c + 2 * s_.hidden;
-    if (state_.TwoProducts()) std::fill_n(io_.template At<T>(reset_at_), s_.batch * s_.hidden, T(0));
+    if (state_.TwoProducts()) std::fill_n(memory.reset, s_.batch * s_.hidden, T(0));
     CellStep<T> cell = MakeStep(d);
     for (std::int64_t step = 0; step < s_.seq; ++step) {
-      RunProduct(recurrent, parallel, gemm());
+      RunProduct(recurrent, parallel, memory.gemm);
       if (state_.TwoProducts()) {
-        ForEachRow(reverse, step, cell, [](const CellStep<T>& s, std::int64_t, std::int64_t) { GruGates(s); });
-        RunProduct(hidden, parallel, gemm());
+        ForEachRow(reverse, step, cell, memory, [](const CellStep<T>& s, std::int64_t, std::int64_t) { GruGates(s); });
+        RunProduct(hidden, parallel, memory.gemm);
       }
-      ForEachRow(reverse, step, cell, [&](const CellStep<T>& s, std::int64_t time, std::int64_t b) {
+      ForEachRow(reverse, step, cell, memory, [&](const CellStep<T>& s, std::int64_t time, std::int64_t b) {
         if (state_.cell == CellKind::kLstm)
           LstmStep(s);
         else if (state_.cell == CellKind::kRnn)
@@ -334,8 +380,8 @@ class Runner {
         StoreOutput(d, time, b, s.h);
       });
     }
-    StoreState(1, d, io_.template At<T>(h_at_));
-    if (state_.cell == CellKind::kLstm) StoreState(2, d, io_.template At<T>(c_at_));
+    StoreState(1, d, memory.h);
+    if (state_.cell == CellKind::kLstm) StoreState(2, d, memory.c);
   }
 
   void FinishGru(const CellStep<T>& s) {
@@ -344,11 +390,11 @@ class Runner {
   }
 
   template <typename Step>
-  void ForEachRow(bool reverse, std::int64_t step, CellStep<T>& cell, Step run) {
+  void ForEachRow(bool reverse, std::int64_t step, CellStep<T>& cell, const Memory& memory, Step run) {
     for (std::int64_t b = 0; b < s_.batch; ++b) {
       const std::int64_t time = TimeOf(reverse, step, b);
       if (time < 0) continue;
-      SetRow(cell, time, b);
+      SetRow(cell, memory, time, b);
       run(cell, time, b);
     }
   }
@@ -357,7 +403,9 @@ class Runner {
   const RecurrentState& state_;
   Sizes s_;
   Operands io_;
-  std::size_t input_gates_at_, recurrent_at_, h_at_, c_at_, reset_at_, bias_at_, gemm_at_, gemm_bytes_;
+  bool both_at_once_ = false;
+  std::array<Offsets, 2> at_ = {};
+  std::size_t bias_at_, gemm_at_, gemm_bytes_;
 };
 
 template <typename T>

@@ -11,6 +11,7 @@
 
 #include "base/parallel.h"
 #include "kernels/gemm/epilogue.h"
+#include "kernels/gemm/half_kind.h"
 
 namespace sardonyx::kernels {
 
@@ -30,6 +31,9 @@ struct GemmF32Args {
   std::int64_t ldb = 0;
   bool trans_b = false;
   const float* packed_b = nullptr;  // from PackGemmF32B with the same n, k, tiles; batch element i: see b_batch_stride
+
+  const std::uint16_t* packed_half = nullptr;  // instead of packed_b: from PackGemmHalfB; strides count its elements
+  HalfKind half_kind = HalfKind::kFloat16;
 
   float* c = nullptr;  // [M, N], row stride ldc >= N; overlaps neither A nor B
   std::int64_t ldc = 0;
@@ -56,8 +60,13 @@ std::size_t GemmF32PackedCount(std::int64_t k, std::int64_t n, const TileF32Set*
 void PackGemmF32B(std::int64_t k, std::int64_t n, const float* b, std::int64_t ldb, bool trans_b, float* packed,
                   Parallel& parallel, const TileF32Set* tiles = nullptr);
 
+// The same for B in 16 bits: the elements stay as they are.
+std::size_t GemmHalfPackedCount(std::int64_t k, std::int64_t n, const TileF32Set* tiles = nullptr);
+void PackGemmHalfB(std::int64_t k, std::int64_t n, const std::uint16_t* b, std::int64_t ldb, bool trans_b,
+                   std::uint16_t* packed, Parallel& parallel, const TileF32Set* tiles = nullptr);
+
 // Bytes of scratch that GemmF32 needs for these sizes and flags with up to `threads` threads; the pointers may still be
-// null, but whether packed_b, residual and offsets are given must be told by any non-null value. Often 0.
+// null, but whether packed_b, packed_half, residual and offsets are given must be told by any non-null value. Often 0.
 std::size_t GemmF32ScratchBytes(const GemmF32Args& args, int threads);
 
 // Runs the product(s). scratch: GemmF32ScratchBytes(args, parallel.ThreadCount()) bytes, 64-byte aligned, or null if 0.

@@ -36,6 +36,31 @@ void PackGemmF32B(int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_
   });
 }
 
+std::size_t GemmHalfPackedCount(int64_t k, int64_t n, const TileF32Set* tiles) {
+  const int64_t columns = gemm_f32::Tiles(tiles).columns;
+  return static_cast<std::size_t>(gemm_f32::CeilDiv(n, columns) * columns * k);
+}
+
+// NOLINTNEXTLINE(readability-function-size): the parameters of BLAS
+void PackGemmHalfB(int64_t k, int64_t n, const std::uint16_t* b, int64_t ldb, bool trans_b, std::uint16_t* packed,
+                   Parallel& parallel, const TileF32Set* tiles) {
+  const int64_t columns = gemm_f32::Tiles(tiles).columns, panels = gemm_f32::CeilDiv(n, columns);
+  const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 16) / std::max<int64_t>(1, k * columns));
+  parallel.For(panels, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      const int64_t first = p * columns, here = std::min(columns, n - first);
+      std::uint16_t* to = packed + first * k;
+      if (here < columns) std::fill_n(to, columns * k, std::uint16_t{0});
+      if (!trans_b) {
+        for (int64_t i = 0; i < k; ++i) std::copy_n(b + i * ldb + first, here, to + i * columns);
+        continue;
+      }
+      for (int64_t j = 0; j < here; ++j)
+        for (int64_t i = 0; i < k; ++i) to[i * columns + j] = b[(first + j) * ldb + i];
+    }
+  });
+}
+
 std::size_t GemmF32ScratchBytes(const GemmF32Args& args, int threads) {
   const GemmF32Args g = gemm_f32::Collapse(args);
   return gemm_f32::ScratchBytes(g, gemm_f32::MakePlan(g, threads), threads);

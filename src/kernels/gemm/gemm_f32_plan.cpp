@@ -17,6 +17,7 @@ constexpr int64_t kThinRows = 8;    // with fewer rows packing B for the thin pa
 
 Path ChoosePath(const GemmF32Args& g, const TileF32Set& tiles) {
   if (g.m == 0 || g.n == 0 || g.batch == 0) return Path::kNothing;
+  if (g.packed_half != nullptr) return g.m == 1 ? Path::kPackedRow : Path::kTiles;
   const bool packed = g.packed_b != nullptr;
   const bool one_b = packed || (g.b_batch_stride == 0 && g.b_batch_offsets == nullptr) || g.batch == 1;
   if (g.k > 0 && g.k <= tiles.thin_k && g.m >= kThinRows && g.n > tiles.columns / 2 && one_b) return Path::kThin;
@@ -61,7 +62,10 @@ Plan MakePlan(const GemmF32Args& g, int64_t threads) {
   plan.panels = CeilDiv(g.n, tiles.columns);
   const int64_t most_rows = std::max<int64_t>(tiles.rows, kChunkBytes / 4 / std::max<int64_t>(1, plan.block_k));
   plan.chunks = std::max<int64_t>(1, CeilDiv(g.m, most_rows));
-  if (g.packed_b == nullptr) {
+  if (g.packed_half != nullptr) {
+    plan.mode = BMode::kHalf;
+    plan.slot_floats = plan.block_k * tiles.columns;
+  } else if (g.packed_b == nullptr) {
     const bool whole = plan.path == Path::kThin || (plan.chunks > 1 && g.batch == 1);
     plan.mode = whole ? BMode::kWhole : BMode::kPanel;
   }

@@ -13,6 +13,7 @@ using std::int64_t;
 enum class BMode : std::uint8_t {
   kPacked,  // by the caller
   kWhole,   // packed into scratch first
+  kHalf,    // by the caller, in 16 bits: each unit widens its panel
   kPanel,   // each unit packs its panel; with few rows it reads full panels of row-major B where they lie
 };
 
@@ -34,7 +35,7 @@ struct Plan {
   int64_t block_k = 0;
   int64_t panels = 0;
   int64_t chunks = 1;
-  int64_t slot_floats = 0;  // scratch of one thread in kPanel
+  int64_t slot_floats = 0;  // scratch of one thread in kPanel and kHalf
   bool pad_a = false;       // A is first copied to rows of k + kAliasPadding floats
 };
 

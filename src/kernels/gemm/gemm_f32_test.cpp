@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "base/small_float.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/kernel_test.h"
 
@@ -147,6 +149,85 @@ TEST(GemmF32, OneRowAgainstManyPanels) {
         Check({1, panels * set->columns, 70, trans_a, false, true}, *set, threads);
         Check({1, panels * set->columns - 5, 1500, trans_a, true, true}, *set, threads);
       }
+}
+
+// Numbers of 16 bits and what they are as floats, every exponent and sign.
+struct HalfMatrix {
+  std::vector<std::uint16_t> bits;
+  std::vector<float> values;
+};
+HalfMatrix RandomHalfs(std::size_t count, HalfKind kind) {
+  HalfMatrix m;
+  m.values = Random(count, 7);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i % 11 == 0) m.values[i] *= 1e-7f;  // denormal as float16
+    if (kind == HalfKind::kFloat16) {
+      const Half half(m.values[i]);
+      m.bits.push_back(std::bit_cast<std::uint16_t>(half));
+      m.values[i] = static_cast<float>(half);
+    } else {
+      const BFloat16 half(m.values[i]);
+      m.bits.push_back(std::bit_cast<std::uint16_t>(half));
+      m.values[i] = static_cast<float>(half);
+    }
+  }
+  return m;
+}
+
+void CheckHalf(int64_t m, int64_t n, int64_t k, bool trans_b, HalfKind kind, const TileF32Set& set) {
+  SCOPED_TRACE(Describe({m, n, k, false, trans_b}, set));
+  ThreeInTurn threads;
+  const auto a = Random(static_cast<std::size_t>(m * k), 1);
+  const HalfMatrix b = RandomHalfs(static_cast<std::size_t>(n * k), kind);
+  Scratch packed(GemmHalfPackedCount(k, n, &set) * 2 + 64);
+  auto* copy = reinterpret_cast<std::uint16_t*>(packed.data());
+  PackGemmHalfB(k, n, b.bits.data(), trans_b ? k : n, trans_b, copy, threads, &set);
+  std::vector<float> y(static_cast<std::size_t>(m * n));
+  GemmF32Args g;
+  g.m = m, g.n = n, g.k = k, g.a = a.data(), g.lda = k, g.c = y.data(), g.ldc = n, g.tiles = &set;
+  g.packed_half = copy, g.half_kind = kind;
+  Scratch scratch(GemmF32ScratchBytes(g, 3));
+  GemmF32(g, threads, scratch.data());
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = 0, magnitude = 0;
+      for (int64_t p = 0; p < k; ++p) {
+        const double term = static_cast<double>(a[i * k + p]) * b.values[trans_b ? j * k + p : p * n + j];
+        sum += term, magnitude += std::abs(term);
+      }
+      ASSERT_NEAR(y[i * n + j], sum, static_cast<double>(k) * 2 * magnitude * 0x1p-24 + 1e-30) << i << ", " << j;
+    }
+}
+
+TEST(GemmF32, PackedInSixteenBits) {
+  for (const TileF32Set* set : Sets())
+    for (const HalfKind kind : {HalfKind::kFloat16, HalfKind::kBFloat16})
+      for (const bool trans_b : {false, true}) {
+        for (const int64_t m : {1, 2, 20})
+          for (const int64_t n : {1, 31, 65, 300}) CheckHalf(m, n, 70, trans_b, kind, *set);
+        CheckHalf(1, 40, 1500, trans_b, kind, *set);
+        CheckHalf(15, 40, 1500, trans_b, kind, *set);
+      }
+}
+
+TEST(Widen, EveryFloat16AndBFloat16) {
+  std::vector<std::uint16_t> all(65536);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
+  for (const TileF32Set* set : Sets()) {
+    std::vector<float> wide(all.size());
+    set->widen(HalfKind::kFloat16, 65536, all.data(), wide.data());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const float want = static_cast<float>(std::bit_cast<Half>(all[i]));
+      if (std::isnan(want)) {
+        ASSERT_TRUE(std::isnan(wide[i])) << i;
+      } else {
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(wide[i]), std::bit_cast<std::uint32_t>(want)) << Name(set->isa) << i;
+      }
+    }
+    set->widen(HalfKind::kBFloat16, 65536, all.data(), wide.data());
+    for (std::size_t i = 0; i < all.size(); ++i)
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(wide[i]), static_cast<std::uint32_t>(i) << 16) << Name(set->isa);
+  }
 }
 
 TEST(Transpose, EveryEdgeOfEveryIsa) {

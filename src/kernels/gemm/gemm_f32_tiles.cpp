@@ -18,7 +18,7 @@ class TileLoop {
         tiles_(Tiles(g.tiles)),
         packed_(packed),
         panel_floats_(g.k * tiles_.columns),
-        few_columns_(FewColumns(g.k, g.n, tiles_)) {}
+        few_columns_(plan.mode == BMode::kHalf ? 0 : FewColumns(g.k, g.n, tiles_)) {}
 
   int64_t UnitCount() const { return g_.batch * plan_.chunks * plan_.panels; }
 
@@ -44,8 +44,17 @@ class TileLoop {
     return packed_ + copy + panel * panel_floats_ + BlockStart(block) * tiles_.columns;
   }
 
+  const std::uint16_t* HalfPanel(int64_t item, int64_t panel, int64_t block) const {
+    return g_.packed_half + BOffset(g_, item) + panel * panel_floats_ + BlockStart(block) * tiles_.columns;
+  }
+
   void SetB(const Unit& u, int64_t block, float* slot, TileF32Args* t) const {
     t->b_stride = tiles_.columns;
+    if (plan_.mode == BMode::kHalf) {
+      tiles_.widen(g_.half_kind, t->k * tiles_.columns, HalfPanel(u.item, u.panel, block), slot);
+      t->b = slot;
+      return;
+    }
     if (plan_.mode != BMode::kPanel) {
       t->b = PackedPanel(u.item, u.panel, block);
       return;
@@ -130,19 +139,20 @@ class TileLoop {
   }
 
   // The panel that will be read after this one, or null if it is the same or not known.
-  const float* NextPanel(int64_t unit, int64_t end, int64_t block) const {
+  const char* NextPanel(int64_t unit, int64_t end, int64_t block) const {
     if (plan_.mode == BMode::kPanel || unit + 1 >= end) return nullptr;
     const Unit next = Decode(unit + 1);
-    return PackedPanel(next.item, next.panel, block);
+    if (plan_.mode == BMode::kHalf) return reinterpret_cast<const char*>(HalfPanel(next.item, next.panel, block));
+    return reinterpret_cast<const char*>(PackedPanel(next.item, next.panel, block));
   }
 
-  void RunRows(const Unit& u, int64_t block, const float* next, const Activation& activation, TileF32Args* t) const {
+  void RunRows(const Unit& u, int64_t block, const char* next, const Activation& activation, TileF32Args* t) const {
     const int64_t row0 = g_.m * u.chunk / plan_.chunks, rows = g_.m * (u.chunk + 1) / plan_.chunks - row0;
     const int64_t parts = CeilDiv(rows, tiles_.rows);
     const float* a = g_.a + AOffset(g_, u.item) + BlockStart(block) * t->a_k_stride;
     // While the first tiles run, they fetch the next panel into the second cache level, evenly spread.
     const int64_t fetchers = next == nullptr ? 0 : parts >= 8 ? 8 : parts >= 4 ? 4 : parts >= 2 ? 2 : 0;
-    const int64_t fetch_step = fetchers == 0 ? 0 : tiles_.columns * 4 / fetchers;
+    const int64_t fetch_step = fetchers == 0 ? 0 : tiles_.columns * (plan_.mode == BMode::kHalf ? 2 : 4) / fetchers;
     for (int64_t i = 0; i < parts; ++i) {
       const int64_t row = row0 + rows * i / parts, count = row0 + rows * (i + 1) / parts - row, run = (count + 1) / 2;
       t->a0 = a + row * t->a_row_stride;
@@ -152,8 +162,7 @@ class TileLoop {
       t->residual1 = t->residual0 != nullptr ? t->residual0 + run * t->residual_row_stride : nullptr;
       const bool fetch = i < fetchers;
       t->prefetch_step = fetch ? fetch_step : 0;
-      t->prefetch =
-          fetch ? reinterpret_cast<const char*>(next) + i * fetch_step * t->k : reinterpret_cast<const char*>(t->b);
+      t->prefetch = fetch ? next + i * fetch_step * t->k : reinterpret_cast<const char*>(t->b);
       RunTileF32(tiles_, *t, count, activation);
     }
   }
@@ -194,7 +203,7 @@ void RunTiles(GemmF32Args g, const Plan& plan, Parallel& parallel, std::byte* sc
   const int64_t threads = parallel.ThreadCount();
   float* slots = reinterpret_cast<float*>(scratch);
   if (threads == 1 || !PaysThreads(g)) return loop.Run(0, units, slots);
-  if (plan.mode != BMode::kPanel) {
+  if (plan.slot_floats == 0) {
     const int64_t grain = std::max<int64_t>(1, units / (4 * threads));
     return parallel.For(units, grain, [&](int64_t begin, int64_t end) { loop.Run(begin, end, nullptr); });
   }

@@ -68,21 +68,22 @@ void RunColumn(const GemmF32Args& g, Parallel& parallel) {
 // streams.
 void RunPackedRow(const GemmF32Args& g, const Plan& plan, Parallel& parallel) {
   const TileF32Set& tiles = Tiles(g.tiles);
-  const int64_t few = FewColumns(g.k, g.n, tiles), panels = plan.panels - (few > 0 ? 1 : 0);
+  const int64_t few = plan.mode == BMode::kHalf ? 0 : FewColumns(g.k, g.n, tiles);
+  const int64_t panels = plan.panels - (few > 0 ? 1 : 0);
   constexpr int64_t kPanels = TileF32Set::kRowPanels, kMaxWidth = 64;
   const int64_t groups = CeilDiv(panels, kPanels), a_stride = g.trans_a ? g.lda : 1;
   ForColumns(g, groups + (few > 0 ? 1 : 0), 1, parallel, [&](int64_t item, int64_t group, int64_t) {
-    const float *a = g.a + AOffset(g, item), *b = g.packed_b + BOffset(g, item);
+    const float* a = g.a + AOffset(g, item);
     float sums[kPanels * kMaxWidth];
-    int64_t first = group * kPanels * tiles.columns, count = few;
+    const int64_t here = std::min(kPanels, panels - group * kPanels);
+    const int64_t first = std::min(group * kPanels, panels) * tiles.columns, at = BOffset(g, item) + first * g.k;
+    const int64_t count = group == groups ? few : std::min(here * tiles.columns, g.n - first);
     if (group == groups) {
-      first = panels * tiles.columns;
-      b += first * g.k;
-      for (int64_t j = 0; j < few; ++j) tiles.gemv(g.k, 1, a, a_stride, b + j * g.k, 1, sums + j);
+      for (int64_t j = 0; j < few; ++j) tiles.gemv(g.k, 1, a, a_stride, g.packed_b + at + j * g.k, 1, sums + j);
+    } else if (plan.mode == BMode::kHalf) {
+      tiles.row_panels_half(g.half_kind, g.k, here, a, a_stride, g.packed_half + at, sums);
     } else {
-      const int64_t here = std::min(kPanels, panels - group * kPanels);
-      count = std::min(here * tiles.columns, g.n - first);
-      tiles.row_panels(g.k, here, a, a_stride, b + first * g.k, sums);
+      tiles.row_panels(g.k, here, a, a_stride, g.packed_b + at, sums);
     }
     tiles.finish_row(sums, count, RowOf(g, item, 0, first), g.c + item * g.c_batch_stride + first);
   });

@@ -18,6 +18,9 @@ namespace sardonyx::kernels {
                  std::ptrdiff_t dst_stride);                                                                          \
   void RowPanels(std::int64_t k, std::int64_t panels, const float* a, std::ptrdiff_t a_stride, const float* b,        \
                  float* sums);                                                                                        \
+  void RowPanelsHalf(HalfKind kind, std::int64_t k, std::int64_t panels, const float* a, std::ptrdiff_t a_stride,     \
+                     const std::uint16_t* b, float* sums);                                                            \
+  void Widen(HalfKind kind, std::int64_t count, const std::uint16_t* src, float* dst);                                \
   void ColumnsOf(std::int64_t k, std::int64_t rows, std::int64_t columns, const float* a, std::ptrdiff_t lda,         \
                  const float* b, std::ptrdiff_t ldb, float* sums);                                                    \
   void Thin(const ThinArgs& args);                                                                                    \

@@ -10,6 +10,7 @@
 
 #include "kernels/dispatch.h"
 #include "kernels/gemm/epilogue.h"
+#include "kernels/gemm/half_kind.h"
 
 namespace sardonyx::kernels {
 
@@ -118,6 +119,11 @@ struct TileF32Set {
   // sums[p * nr + j] = sum over i of a[i * a_stride] * b[p][i][j] for p < panels <= kRowPanels; b: packed panels
   void (*row_panels)(std::int64_t k, std::int64_t panels, const float* a, std::ptrdiff_t a_stride, const float* b,
                      float* sums);
+  // The same from panels in 16 bits.
+  void (*row_panels_half)(HalfKind kind, std::int64_t k, std::int64_t panels, const float* a, std::ptrdiff_t a_stride,
+                          const std::uint16_t* b, float* sums);
+  // dst[i] = src[i] as float; count is a multiple of nr
+  void (*widen)(HalfKind kind, std::int64_t count, const std::uint16_t* src, float* dst);
   // sums[r * columns + j] = sum over i of a[r * lda + i] * b[j * ldb + i], r < rows, j < columns <= kMaxColumns
   void (*columns_of)(std::int64_t k, std::int64_t rows, std::int64_t columns, const float* a, std::ptrdiff_t lda,
                      const float* b, std::ptrdiff_t ldb, float* sums);

@@ -7,9 +7,22 @@ namespace {
 
 constexpr ptrdiff_t kPanel = 2 * kLanes;
 
+struct FloatPanels {
+  using Element = float;
+  static Vec LoadVec(const float* p) { return Load(p); }
+};
+struct Float16Panels {
+  using Element = std::uint16_t;
+  static Vec LoadVec(const std::uint16_t* p) { return LoadFloat16(p); }
+};
+struct BFloat16Panels {
+  using Element = std::uint16_t;
+  static Vec LoadVec(const std::uint16_t* p) { return LoadBFloat16(p); }
+};
+
 // P panels side by side: 2 P independent sums hide the latency of the FMA, and memory sees P streams.
-template <int P>
-void PanelRow(int64_t k, const float* a, ptrdiff_t a_stride, const float* b, float* sums) {
+template <typename Panels, int P>
+void PanelRow(int64_t k, const float* a, ptrdiff_t a_stride, const typename Panels::Element* b, float* sums) {
   const ptrdiff_t panel = k * kPanel;
   Vec acc[P][2];
 #pragma GCC unroll 4
@@ -19,8 +32,8 @@ void PanelRow(int64_t k, const float* a, ptrdiff_t a_stride, const float* b, flo
     const Vec x = Broadcast(a[i * a_stride]);
 #pragma GCC unroll 4
     for (ptrdiff_t p = 0; p < P; ++p) {
-      acc[p][0] += x * Load(b + p * panel);
-      acc[p][1] += x * Load(b + p * panel + kLanes);
+      acc[p][0] += x * Panels::LoadVec(b + p * panel);
+      acc[p][1] += x * Panels::LoadVec(b + p * panel + kLanes);
     }
     b += kPanel;
   }
@@ -28,6 +41,29 @@ void PanelRow(int64_t k, const float* a, ptrdiff_t a_stride, const float* b, flo
   for (ptrdiff_t p = 0; p < P; ++p) {
     Store(sums + p * kPanel, acc[p][0]);
     Store(sums + p * kPanel + kLanes, acc[p][1]);
+  }
+}
+
+template <typename Panels>
+void PanelRows(int64_t k, int64_t panels, const float* a, ptrdiff_t a_stride, const typename Panels::Element* b,
+               float* sums) {
+  switch (panels) {
+    case 1:
+      return PanelRow<Panels, 1>(k, a, a_stride, b, sums);
+    case 2:
+      return PanelRow<Panels, 2>(k, a, a_stride, b, sums);
+    case 3:
+      return PanelRow<Panels, 3>(k, a, a_stride, b, sums);
+    default:
+      return PanelRow<Panels, 4>(k, a, a_stride, b, sums);
+  }
+}
+
+template <typename Panels>
+void WidenAll(int64_t count, const std::uint16_t* src, float* dst) {
+  for (int64_t i = 0; i < count; i += kPanel) {
+    Store(dst + i, Panels::LoadVec(src + i));
+    Store(dst + i + kLanes, Panels::LoadVec(src + i + kLanes));
   }
 }
 
@@ -116,16 +152,19 @@ void ThinOf(const ThinArgs& t) {
 }  // namespace
 
 void RowPanels(int64_t k, int64_t panels, const float* a, ptrdiff_t a_stride, const float* b, float* sums) {
-  switch (panels) {
-    case 1:
-      return PanelRow<1>(k, a, a_stride, b, sums);
-    case 2:
-      return PanelRow<2>(k, a, a_stride, b, sums);
-    case 3:
-      return PanelRow<3>(k, a, a_stride, b, sums);
-    default:
-      return PanelRow<4>(k, a, a_stride, b, sums);
-  }
+  PanelRows<FloatPanels>(k, panels, a, a_stride, b, sums);
+}
+
+// NOLINTNEXTLINE(readability-function-size): the parameters of BLAS
+void RowPanelsHalf(HalfKind kind, int64_t k, int64_t panels, const float* a, ptrdiff_t a_stride, const std::uint16_t* b,
+                   float* sums) {
+  if (kind == HalfKind::kFloat16) return PanelRows<Float16Panels>(k, panels, a, a_stride, b, sums);
+  PanelRows<BFloat16Panels>(k, panels, a, a_stride, b, sums);
+}
+
+void Widen(HalfKind kind, int64_t count, const std::uint16_t* src, float* dst) {
+  if (kind == HalfKind::kFloat16) return WidenAll<Float16Panels>(count, src, dst);
+  WidenAll<BFloat16Panels>(count, src, dst);
 }
 
 // NOLINTNEXTLINE(readability-function-size): the parameters of BLAS

@@ -120,6 +120,47 @@ inline Quad FoldToQuad(Vec v) { return v; }
 
 #endif
 
+// kLanes numbers of 16 bits as floats: bfloat16 is the upper half of a float.
+inline Vec LoadBFloat16(const std::uint16_t* p) {
+#if defined(__AVX512F__)
+  const __m512i wide = _mm512_maskz_cvtepu16_epi32(0xFFFF, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xFFFF, wide, 16));
+#elif defined(__AVX2__)
+  const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+#else
+  IntVec bits;
+  for (int i = 0; i < kLanes; ++i) bits[i] = static_cast<int>(static_cast<std::uint32_t>(p[i]) << 16);
+  Vec v;
+  std::memcpy(&v, &bits, sizeof v);
+  return v;
+#endif
+}
+inline Vec LoadFloat16(const std::uint16_t* p) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_cvtph_ps(0xFFFF, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+#elif defined(__AVX2__)
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+#else
+  // Exponent and fraction moved to their places and scaled by 2^112: right for denormals, too. Infinity and NaN have
+  // the largest exponent of both formats.
+  Vec v;
+  for (int i = 0; i < kLanes; ++i) {
+    const std::uint32_t half = p[i], magnitude = (half & 0x7FFFu) << 13;
+    float x;
+    std::memcpy(&x, &magnitude, sizeof x);
+    x *= 0x1p112f;
+    std::uint32_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    if ((half & 0x7C00u) == 0x7C00u) bits = 0x7F800000u | (half & 0x3FFu) << 13;
+    bits |= (half & 0x8000u) << 16;
+    std::memcpy(&x, &bits, sizeof x);
+    v[i] = x;
+  }
+  return v;
+#endif
+}
+
 inline float Sum(Vec v) {
   const Quad q = FoldToQuad(v);
   return (q[0] + q[2]) + (q[1] + q[3]);
