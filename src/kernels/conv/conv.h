@@ -3,7 +3,7 @@
 // Inside, everything is channels-last (implicit GEMM on the tiles of kernels/gemm, depthwise as its own loop); the NCHW
 // layouts are packed and unpacked at the edges. Nothing allocates or throws; bits do not depend on the thread count.
 // Error per output: at most T * 2^-24 * sum |x||w| with T = kernel taps * input channels per group, tested in
-// conv_test.cpp.
+// conv_test.cpp; that of the Winograd algorithms: winograd.h.
 #pragma once
 
 #include <array>
@@ -20,6 +20,13 @@ struct TileF32Set;  // kernels/gemm/tile_f32.h
 enum class ImageLayout : std::uint8_t {
   kChannelsFirst,  // [N, C, D, H, W]
   kChannelsLast,   // [N, D, H, W, C]
+};
+
+// How a convolution is computed where there is a choice; packed weights are made for one.
+enum class ConvAlgorithm : std::uint8_t {
+  kDirect,
+  kWinograd2,  // F(2x2, 3x3): 2.25 times fewer multiplications, 1.8 times the weights
+  kWinograd4,  // F(4x4, 3x3): 4 times fewer multiplications, 4 times the weights
 };
 
 // Sizes of one convolution. Spatial arrays are (depth, height, width); missing dimensions have size 1, kernel 1, stride
@@ -40,6 +47,7 @@ struct ConvShape {
   std::array<std::int64_t, 3> pad_begin = {0, 0, 0};
   ImageLayout in_layout = ImageLayout::kChannelsFirst;
   ImageLayout out_layout = ImageLayout::kChannelsFirst;
+  ConvAlgorithm algorithm = ConvAlgorithm::kDirect;  // from ChooseConvF32Algorithm; ConvTranspose: unused
 };
 
 struct ConvF32Args {
@@ -51,8 +59,12 @@ struct ConvF32Args {
   const TileF32Set* tiles = nullptr;      // null: the best of this CPU; tests name others
 };
 
-// Floats of packed weights. The packed form depends on channels, groups, kernel and the two layouts (and the ISA),
-// never on batch, image sizes, strides, dilations or pads: weights are packed once when only these are known.
+// The best algorithm for what is known when weights are packed: sizes of `in`, `out` and batch that are not known are
+// 0. All of them compute any sizes; a guess costs time only.
+ConvAlgorithm ChooseConvF32Algorithm(const ConvShape& shape);
+
+// Floats of packed weights. The packed form depends on channels, groups, kernel, the two layouts and the algorithm (and
+// the ISA), never on batch, image sizes, strides, dilations or pads: weights are packed once when only these are known.
 std::size_t ConvF32PackedCount(const ConvShape& shape, const TileF32Set* tiles = nullptr);
 
 // w: [out_channels, in_channels / groups, kD, kH, kW], as ONNX Conv has it.

@@ -4,6 +4,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/conv/depthwise.h"
 #include "kernels/conv/implicit_gemm.h"
+#include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm.h"
 
 namespace sardonyx::kernels {
@@ -16,6 +17,7 @@ enum class Way : std::uint8_t {
   kPlanes,     // depthwise, channels first: weights as they are
   kPixels,     // depthwise, channels last: weights [channel blocks][taps][lanes]
   kPointwise,  // 1x1, channels first: y[M, pixels] = w[M, C] x[C, pixels]; weights as they are
+  kWinograd,   // 3x3 kernels whose weights were packed so
   kDense,      // implicit GEMM: weights in panels
 };
 
@@ -33,6 +35,7 @@ int64_t PointwiseRow(const ConvShape& s) {
 
 // Only what packed weights may depend on.
 Way ChooseWay(const ConvShape& s) {
+  if (s.algorithm != ConvAlgorithm::kDirect) return Way::kWinograd;
   const int64_t group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups;
   if (group_in == 1 && (group_out == 1 || s.groups > 1)) return IsFirst(s.out_layout) ? Way::kPlanes : Way::kPixels;
   if (Product(s.kernel) == 1 && IsFirst(s.in_layout) && IsFirst(s.out_layout)) return Way::kPointwise;
@@ -256,9 +259,30 @@ void RunDepthwise(const ConvF32Args& args, const TileF32Set& tiles, Parallel& pa
 
 }  // namespace
 
+// The model: multiplications of the image at a share of the ceiling, plus the weights, which come from memory at about
+// 1/11 float per FMA time of two cores. Per pair of channels: 9 multiplications a pixel, 16 or 36 a tile. Large weights
+// whose images may be small stay as they are: Winograd would hold 1.8 or 4 times their memory for nothing.
+ConvAlgorithm ChooseConvF32Algorithm(const ConvShape& s) {
+  const int64_t channels = std::min(s.in_channels, s.out_channels);
+  if (!WinogradFits(s) || channels < 8) return ConvAlgorithm::kDirect;
+  if (s.out[1] == 0 || s.out[2] == 0) {
+    const int64_t pairs = s.in_channels * s.out_channels;
+    if (pairs <= 128 * 128) return ConvAlgorithm::kWinograd4;
+    return pairs <= 256 * 256 ? ConvAlgorithm::kWinograd2 : ConvAlgorithm::kDirect;
+  }
+  const auto cost = [&](int64_t m, double multiplications, double efficiency) {
+    const int64_t tiles = CeilDivide(s.out[1], m) * CeilDivide(s.out[2], m) * std::max<int64_t>(1, s.batch);
+    return 2 * multiplications * static_cast<double>(tiles) / efficiency + 44 * multiplications;
+  };
+  const double direct = cost(1, 9, 0.95), two = cost(2, 16, 0.75), four = cost(4, 36, 0.7);
+  if (std::min(two, four) > 0.9 * direct) return ConvAlgorithm::kDirect;
+  return four < 0.9 * two ? ConvAlgorithm::kWinograd4 : ConvAlgorithm::kWinograd2;
+}
+
 std::size_t ConvF32PackedCount(const ConvShape& s, const TileF32Set* tiles) {
   const int64_t taps = Product(s.kernel);
   if (ChooseWay(s) == Way::kPointwise) return static_cast<std::size_t>(s.out_channels * PointwiseRow(s));
+  if (ChooseWay(s) == Way::kWinograd) return WinogradPackedCount(s, Tiles(tiles));
   if (ChooseWay(s) == Way::kPixels) return DepthwisePixelsPackedCount(s, Tiles(tiles));
   if (ChooseWay(s) == Way::kPlanes) return static_cast<std::size_t>(s.out_channels * (s.in_channels / s.groups) * taps);
   return static_cast<std::size_t>(
@@ -278,6 +302,8 @@ void PackConvF32Weights(const ConvShape& s, const float* w, float* packed, Paral
     }
     case Way::kPixels:
       return PackDepthwisePixels(s, w, packed, Tiles(tiles));
+    case Way::kWinograd:
+      return PackWinograd(s, w, packed, parallel, Tiles(tiles));
     case Way::kDense:
       return PackPanels(s, w, packed, parallel, Tiles(tiles));
   }
@@ -285,6 +311,7 @@ void PackConvF32Weights(const ConvShape& s, const float* w, float* packed, Paral
 
 std::size_t ConvF32ScratchBytes(const ConvShape& shape, int threads, const TileF32Set* tiles) {
   const Way way = ChooseWay(shape);
+  if (way == Way::kWinograd) return WinogradScratchBytes(shape, threads, Tiles(tiles));
   if (way == Way::kDense) {
     const DenseInput input(Normalized(shape));
     return input.OffsetBytes() + (input.in_place ? 0 : FloatBytes(input.halo.Floats()));
@@ -308,6 +335,8 @@ void ConvF32(const ConvF32Args& args, Parallel& parallel, std::byte* scratch) {
       return RunDepthwise(args, tiles, parallel, scratch);
     case Way::kPointwise:
       return RunPointwise(args, tiles, parallel, scratch);
+    case Way::kWinograd:
+      return Winograd(args, tiles, parallel, scratch);
     case Way::kDense:
       return RunDense(args, tiles, parallel, scratch);
   }

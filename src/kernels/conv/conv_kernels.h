@@ -57,19 +57,48 @@ struct DepthwiseRunArgs {
 };
 using DepthwiseRunFn = void(const DepthwiseRunArgs& args);
 
+// The input transform of a row of Winograd tiles: v[p * v_plane + tile * v_row + c] for the positions p of a
+// transformed tile. Tile t reads from (row, column + t * M) on; positions of x outside its rows and columns read as 0.
+struct WinogradInArgs {
+  const float* x;  // channel 0 of the first position of the image
+  std::int64_t in_rows, in_columns;
+  std::ptrdiff_t x_row_stride, x_pixel_stride;  // floats
+  std::int64_t row, column;                     // may be negative
+  std::int64_t tiles, channels;
+  float* v;
+  std::ptrdiff_t v_plane, v_row;
+};
+using WinogradInFn = void(const WinogradInArgs& args);
+
+// The output transform of a row of tiles: `rows` x `columns` outputs of `channels` channels.
+struct WinogradOutArgs {
+  const float* m;  // [positions of a tile][tiles][channels], whole vectors
+  std::ptrdiff_t m_plane, m_row;
+  std::int64_t tiles, rows, columns, channels;
+  float* y;
+  std::ptrdiff_t y_row_stride, y_pixel_stride;
+  LinearEpilogue epilogue;
+};
+using WinogradOutFn = void(const WinogradOutArgs& args);
+
 struct ConvKernels {
   Isa isa;
   std::int64_t lanes;  // floats of a vector: the channel blocks of depthwise weights
   // For 3, 5 or 7 kernel columns and a column step of 1 or 2; null for others.
   DepthwiseBandFn* (*depthwise_band)(std::int64_t kernel_columns, std::int64_t column_step);
   DepthwiseRunFn* depthwise_run;
+  // Winograd with 2 x 2 and 4 x 4 outputs a tile.
+  WinogradInFn *winograd_in2, *winograd_in4;
+  WinogradOutFn *winograd_out2, *winograd_out4;
 };
 
-#define SDX_DECLARE(isa)                                                                      \
-  namespace isa {                                                                             \
-  const ConvKernels& ConvKernelSet();                                                         \
+#define SDX_DECLARE(isa)                                                                    \
+  namespace isa {                                                                           \
+  const ConvKernels& ConvKernelSet();                                                       \
   DepthwiseBandFn* DepthwiseBandFor(std::int64_t kernel_columns, std::int64_t column_step); \
-  DepthwiseRunFn DepthwiseRun;                                                                \
+  DepthwiseRunFn DepthwiseRun;                                                              \
+  WinogradInFn WinogradIn2, WinogradIn4;                                                    \
+  WinogradOutFn WinogradOut2, WinogradOut4;                                                 \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE

@@ -11,6 +11,10 @@ constexpr ConvKernels kSet = {
     .lanes = kLanes,
     .depthwise_band = DepthwiseBandFor,
     .depthwise_run = DepthwiseRun,
+    .winograd_in2 = WinogradIn2,
+    .winograd_in4 = WinogradIn4,
+    .winograd_out2 = WinogradOut2,
+    .winograd_out4 = WinogradOut4,
 };
 
 }  // namespace

@@ -62,8 +62,7 @@ struct Reads {
   // The first one lies in `column`, of in_columns.
   void Mask(int64_t column, int64_t in_columns, Lanes channels) {
     if (!kMasked) return;
-    for (int j = 0; j < kCount; ++j)
-      lanes[j] = column + j >= 0 && column + j < in_columns ? channels : FirstLanes(0);
+    for (int j = 0; j < kCount; ++j) lanes[j] = column + j >= 0 && column + j < in_columns ? channels : FirstLanes(0);
   }
   void Read(const float* x, ptrdiff_t pixel_stride) {
 #pragma GCC unroll 16
@@ -132,7 +131,7 @@ void Rows(const DepthwiseBandArgs& d, int64_t column, int64_t c) {
   for (; row + kMost <= d.rows; row += kMost) Block<K, S, kMost, kMasked, kSquare>(d, row, column, c);
   switch (d.rows - row) {
     case 3:
-      return Block<K, S, kMost == 4 ? 3 : 1, kMasked, kSquare>(d, row, column, c);
+      return Block < K, S, kMost == 4 ? 3 : 1, kMasked, kSquare > (d, row, column, c);
     case 2:
       return Block<K, S, 2, kMasked, kSquare>(d, row, column, c);
     case 1:
