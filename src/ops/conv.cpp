@@ -45,7 +45,8 @@ Sizes MakeSizes(KernelContext& c, const ConvState& state) {
 
 void RunFloat(KernelContext& c) {
   const auto& state = c.state<ConvState>();
-  const Sizes sizes = MakeSizes(c, state);
+  Sizes sizes = MakeSizes(c, state);
+  sizes.shape.algorithm = state.algorithm;
   Operands io(c, DType::kFloat, state.packed.defined() ? 1u << kW : 0);
   const std::size_t scratch_bytes =
       c.Input(kX).count == 0 ? 0 : kernels::ConvF32ScratchBytes(sizes.shape, c.parallel().ThreadCount());
@@ -107,6 +108,17 @@ void RunDouble(KernelContext& c) {
   }
 }
 
+// The best algorithm for the images of `y` [N, M, ...] as far as they are known.
+kernels::ConvAlgorithm ChooseAlgorithm(kernels::ConvShape shape, const std::vector<Dim>& y) {
+  const auto size = [&](std::size_t i) { return y[i].known() ? y[i].number() : 0; };
+  shape.batch = y.empty() ? 0 : size(0);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t axis = y.size() + i - 3;
+    shape.out[i] = y.empty() ? 0 : axis >= 2 ? size(axis) : 1;
+  }
+  return kernels::ChooseConvF32Algorithm(shape);
+}
+
 void PackWeights(PrepareContext& c, ConvState& state) {
   const Tensor* w = c.Constant(kW);
   if (w == nullptr || w->count() == 0 || w->shape().rank() < 3 || w->shape().rank() > 5) return;
@@ -119,7 +131,9 @@ void PackWeights(PrepareContext& c, ConvState& state) {
     c.Fail(Code::kInvalidArgument, "expected output channels that group ", state.group, " divides, found weights ",
            ToText(dims));
   }
-  const kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state.group);
+  kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state.group);
+  state.algorithm = ChooseAlgorithm(shape, ConvOutputDims(c, state, c.InputType(kX), c.InputType(kW)));
+  shape.algorithm = state.algorithm;
   Tensor floats = *w;
   if (w->dtype() != DType::kFloat) {
     floats = Tensor(DType::kFloat, w->shape());

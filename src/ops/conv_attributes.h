@@ -16,6 +16,7 @@ struct ConvState {
   std::int64_t group = 1;
   Tensor packed;  // undefined if the weights are no constant
   Shape weights;  // their shape, if packed
+  kernels::ConvAlgorithm algorithm = kernels::ConvAlgorithm::kDirect;  // what they are packed for
   kernels::Activation activation;
 };
 

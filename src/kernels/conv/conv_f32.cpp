@@ -259,20 +259,18 @@ void RunDepthwise(const ConvF32Args& args, const TileF32Set& tiles, Parallel& pa
 
 }  // namespace
 
-// The model: multiplications of the image at a share of the ceiling, plus the weights, which come from memory at about
-// 1/11 float per FMA time of two cores. Per pair of channels: 9 multiplications a pixel, 16 or 36 a tile. Large weights
-// whose images may be small stay as they are: Winograd would hold 1.8 or 4 times their memory for nothing.
+// The model: multiplications of the image at a share of the ceiling, plus the weights, which come from memory at a
+// float in the time of 29 operations (two cores). Per pair of channels: 9 multiplications a pixel, 16 or 36 a tile.
+// Where sizes are not known, F(2, 3) is never much slower than the direct sum, and weights up to 2 MB may be F(4, 3).
 ConvAlgorithm ChooseConvF32Algorithm(const ConvShape& s) {
-  const int64_t channels = std::min(s.in_channels, s.out_channels);
-  if (!WinogradFits(s) || channels < 8) return ConvAlgorithm::kDirect;
+  if (!WinogradFits(s) || s.out[0] != 1 || std::min(s.in_channels, s.out_channels) < 8) return ConvAlgorithm::kDirect;
   if (s.out[1] == 0 || s.out[2] == 0) {
     const int64_t pairs = s.in_channels * s.out_channels;
-    if (pairs <= 128 * 128) return ConvAlgorithm::kWinograd4;
-    return pairs <= 256 * 256 ? ConvAlgorithm::kWinograd2 : ConvAlgorithm::kDirect;
+    return pairs <= 128 * 128 ? ConvAlgorithm::kWinograd4 : ConvAlgorithm::kWinograd2;
   }
   const auto cost = [&](int64_t m, double multiplications, double efficiency) {
     const int64_t tiles = CeilDivide(s.out[1], m) * CeilDivide(s.out[2], m) * std::max<int64_t>(1, s.batch);
-    return 2 * multiplications * static_cast<double>(tiles) / efficiency + 44 * multiplications;
+    return multiplications * (2 * static_cast<double>(tiles) / efficiency + 29);
   };
   const double direct = cost(1, 9, 0.95), two = cost(2, 16, 0.75), four = cost(4, 36, 0.7);
   if (std::min(two, four) > 0.9 * direct) return ConvAlgorithm::kDirect;

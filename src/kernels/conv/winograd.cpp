@@ -2,8 +2,8 @@
 //
 // A block of image tiles is transformed for all channels into V [position][tile][channel], which stays in the second
 // cache level; then, panel by panel of output channels, every position is a product with its weights, and the output
-// transform finishes the panel. Threads take blocks. Where weights are many and image tiles few, V of the whole image
-// is made first and threads take panels, so that each weight is read once.
+// transform finishes the panel. Threads take blocks. Where image tiles are too few for that, V of the whole image is made
+// first and threads take panels.
 #include "kernels/conv/winograd.h"
 
 #include <algorithm>
@@ -17,8 +17,6 @@ namespace {
 using std::int64_t;
 
 constexpr int64_t kBlockFloats = int64_t{128} << 10;    // of V that shall stay in the second cache level
-constexpr int64_t kSharedWeights = int64_t{768} << 10;  // floats of weights from which on threads take panels
-constexpr int64_t kSharedFloats = int64_t{512} << 10;   // of V, at most, for that
 constexpr int64_t kPlaneGap = 48;                       // floats, so that planes do not share sets of the cache
 
 std::size_t FloatBytes(int64_t count) {
@@ -37,9 +35,7 @@ struct Plan {
     v_row = CeilDivide(s.in_channels, 16) * 16 + (s.in_channels % 256 == 0 ? 16 : 0);
     const int64_t fit = kBlockFloats / (positions * v_row) / tiles.rows;
     block = std::min(image_tiles, std::clamp<int64_t>(fit, 1, 4) * tiles.rows);
-    const int64_t weights = positions * s.in_channels * s.out_channels;
-    const bool many = weights > kSharedWeights && image_tiles * positions * v_row <= kSharedFloats;
-    by_panels = threads > 1 && panels >= threads && s.batch == 1 && (many || image_tiles < threads * tiles.rows);
+    by_panels = threads > 1 && panels >= threads && s.batch == 1 && image_tiles < threads * tiles.rows;
     blocks = CeilDivide(image_tiles, block);
     if (threads > 1 && !by_panels && s.batch == 1 && blocks < 4 * threads)
       blocks = std::min(CeilDivide(blocks, threads) * threads, image_tiles);

@@ -12,7 +12,7 @@
 
 namespace sardonyx::kernels {
 
-// True if the shape may be computed so, as far as it does not depend on sizes of images.
+// True if the shape may be computed so, as far as it does not depend on sizes of images; these are of two dimensions.
 bool WinogradFits(const ConvShape& shape);
 
 // Packed: [panels of nr output channels][positions of a tile][in_channels][nr].

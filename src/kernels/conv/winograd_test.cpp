@@ -219,7 +219,7 @@ TEST(Winograd, IsChosenWhereItPays) {
   EXPECT_EQ(choice(512, 512, 7), ConvAlgorithm::kDirect);
   EXPECT_EQ(choice(3, 64, 56), ConvAlgorithm::kDirect);
   EXPECT_EQ(choice(64, 64, 0), ConvAlgorithm::kWinograd4);
-  EXPECT_EQ(choice(1024, 512, 0), ConvAlgorithm::kDirect);
+  EXPECT_EQ(choice(1024, 512, 0), ConvAlgorithm::kWinograd2);
   EXPECT_EQ(choice(64, 64, 56, {.stride = {1, 2, 2}}), ConvAlgorithm::kDirect);
   EXPECT_EQ(choice(64, 64, 56, {.dilation = {1, 2, 2}}), ConvAlgorithm::kDirect);
 }
