@@ -13,6 +13,8 @@ namespace {
 using std::int64_t;
 using std::ptrdiff_t;
 
+constexpr int64_t kMergedChannels = 32;  // input channels of a merged group, at most
+
 enum class Way : std::uint8_t {
   kPlanes,     // depthwise, channels first: weights as they are
   kPixels,     // depthwise, channels last: weights [channel blocks][taps][lanes]
@@ -20,6 +22,8 @@ enum class Way : std::uint8_t {
   kWinograd,   // 3x3 kernels whose weights were packed so
   kDense,      // implicit GEMM: weights in panels
 };
+
+constexpr float kGiven[1] = {};  // in the place of an operand when only sizes count
 
 const TileF32Set& Tiles(const TileF32Set* tiles) { return tiles != nullptr ? *tiles : BestTilesF32(); }
 std::size_t RoundUp64(std::size_t bytes) { return (bytes + 63) & ~std::size_t{63}; }
@@ -60,6 +64,16 @@ ConvShape Normalized(const ConvShape& shape) {
   return s;
 }
 
+// Groups too narrow for a tile are taken together, with zeros for the weights between them: as many multiplications in
+// fewer and longer sums. s: of the dense way.
+ConvShape MergedGroups(const ConvShape& s, const TileF32Set& tiles) {
+  ConvShape merged = s;
+  while (merged.groups % 2 == 0 && s.groups > 1 && 4 * s.out_channels <= tiles.columns * merged.groups &&
+         s.in_channels <= kMergedChannels * merged.groups / 2)
+    merged.groups /= 2;
+  return merged;
+}
+
 // How the dense way reads its input.
 struct DenseInput {
   explicit DenseInput(const ConvShape& s) {
@@ -93,8 +107,33 @@ void SetTapOffsets(const ConvShape& s, const DenseInput& input, ptrdiff_t* offse
         *offsets++ = d * s.dilation[0] * pitch[0] + h * s.dilation[1] * pitch[1] + w * s.dilation[2] * pitch[2];
 }
 
+// A product of a few rows: 1x1 kernels on nearly nothing, as in squeeze-and-excitation. s: normalized.
+constexpr int64_t kThinRows = 8;
+constexpr int64_t kThinSerialWork = int64_t{1} << 17;
+bool IsThin(const ConvShape& s) {
+  return Product(s.kernel) == 1 && s.groups == 1 && s.batch == 1 && s.in == s.out && s.in[2] <= kThinRows &&
+         s.in[0] * s.in[1] == 1 && s.pad_begin == Index3{0, 0, 0} && !IsFirst(s.in_layout) && !IsFirst(s.out_layout);
+}
+
+GemmF32Args ThinGemm(const ConvF32Args& args, const ConvShape& s, const TileF32Set& tiles) {
+  GemmF32Args g;
+  g.m = s.in[2], g.n = s.out_channels, g.k = s.in_channels;
+  g.a = args.x, g.lda = s.in_channels;
+  g.packed_b = args.packed_weights;
+  g.c = args.y, g.ldc = s.out_channels;
+  g.tiles = &tiles;
+  g.epilogue = args.epilogue;
+  g.epilogue.residual_stride = s.out_channels;
+  return g;
+}
+
 void RunDense(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parallel, std::byte* scratch) {
-  const ConvShape s = Normalized(args.shape);
+  const ConvShape s = MergedGroups(Normalized(args.shape), tiles);
+  if (IsThin(s)) {
+    Serial serial;  // as one loop over the weights, faster than other threads wake up
+    const bool small = s.in_channels * s.out_channels < kThinSerialWork;
+    return GemmF32(ThinGemm(args, s, tiles), small ? static_cast<Parallel&>(serial) : parallel, scratch);
+  }
   const DenseInput input(s);
   auto* offsets = reinterpret_cast<ptrdiff_t*>(scratch);
   SetTapOffsets(s, input, offsets);
@@ -106,6 +145,8 @@ void RunDense(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parall
   for (int i = 0; i < 3; ++i) g.x_step[i] = s.stride[i] * pitch[i];
   g.tap_offsets = offsets;
   g.taps = input.taps;
+  g.grid = {{s.kernel[0], s.kernel[1], input.merged ? 1 : s.kernel[2]}, s.in, s.pad_begin, s.stride, s.dilation};
+  if (input.merged) g.grid.in[2] = INT64_MAX, g.grid.lead[2] = 0;  // a tap is a row of them: always there
   g.k = input.k;
   g.groups = s.groups;
   g.group_in = s.in_channels / s.groups;
@@ -212,18 +253,21 @@ void RunPointwise(const ConvF32Args& args, const TileF32Set& tiles, Parallel& pa
 
 void PackPanels(const ConvShape& s, const float* w, float* packed, Parallel& parallel, const TileF32Set& tiles) {
   const int64_t group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups, taps = Product(s.kernel);
-  const int64_t nr = tiles.columns, panels = CeilDivide(group_out, nr);
-  parallel.For(s.groups * panels, 1, [&](int64_t begin, int64_t end) {
+  const ConvShape merged = MergedGroups(s, tiles);
+  const int64_t merged_in = s.in_channels / merged.groups, merged_out = s.out_channels / merged.groups;
+  const int64_t nr = tiles.columns, panels = CeilDivide(merged_out, nr), panel_floats = nr * merged_in * taps;
+  parallel.For(merged.groups * panels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t first = unit % panels * nr, columns = std::min(nr, group_out - first);
-      const float* src = w + (unit / panels * group_out + first) * group_in * taps;
-      float* dst = packed + unit * nr * group_in * taps;
-      for (int64_t c = 0; c < group_in; ++c)
-        for (int64_t t = 0; t < taps; ++t) {
-          float* out = dst + (t * group_in + c) * nr;
-          for (int64_t j = 0; j < columns; ++j) out[j] = src[(j * group_in + c) * taps + t];
-          std::fill(out + columns, out + nr, 0.0f);
-        }
+      const int64_t first = unit % panels * nr, columns = std::min(nr, merged_out - first);
+      float* dst = packed + unit * panel_floats;
+      if (columns < nr || merged.groups != s.groups) std::fill_n(dst, panel_floats, 0.0f);
+      for (int64_t j = 0; j < columns; ++j) {
+        const int64_t channel = unit / panels * merged_out + first + j;
+        const int64_t start = (first + j) / group_out * group_in;  // of the channel's own group in the merged one
+        const float* src = w + channel * group_in * taps;
+        for (int64_t c = 0; c < group_in; ++c)
+          for (int64_t t = 0; t < taps; ++t) dst[(t * merged_in + start + c) * nr + j] = src[c * taps + t];
+      }
     }
   });
 }
@@ -283,8 +327,9 @@ std::size_t ConvF32PackedCount(const ConvShape& s, const TileF32Set* tiles) {
   if (ChooseWay(s) == Way::kWinograd) return WinogradPackedCount(s, Tiles(tiles));
   if (ChooseWay(s) == Way::kPixels) return DepthwisePixelsPackedCount(s, Tiles(tiles));
   if (ChooseWay(s) == Way::kPlanes) return static_cast<std::size_t>(s.out_channels * (s.in_channels / s.groups) * taps);
+  const int64_t groups = MergedGroups(s, Tiles(tiles)).groups;
   return static_cast<std::size_t>(
-      PanelWeightFloats(Tiles(tiles), s.groups, s.in_channels / s.groups, s.out_channels / s.groups, taps));
+      PanelWeightFloats(Tiles(tiles), groups, s.in_channels / groups, s.out_channels / groups, taps));
 }
 
 void PackConvF32Weights(const ConvShape& s, const float* w, float* packed, Parallel& parallel,
@@ -311,7 +356,13 @@ std::size_t ConvF32ScratchBytes(const ConvShape& shape, int threads, const TileF
   const Way way = ChooseWay(shape);
   if (way == Way::kWinograd) return WinogradScratchBytes(shape, threads, Tiles(tiles));
   if (way == Way::kDense) {
-    const DenseInput input(Normalized(shape));
+    const ConvShape s = MergedGroups(Normalized(shape), Tiles(tiles));
+    if (IsThin(s)) {
+      ConvF32Args args;
+      args.packed_weights = kGiven;
+      return GemmF32ScratchBytes(ThinGemm(args, s, Tiles(tiles)), threads);
+    }
+    const DenseInput input(s);
     return input.OffsetBytes() + (input.in_place ? 0 : FloatBytes(input.halo.Floats()));
   }
   if (way == Way::kPointwise) {

@@ -15,6 +15,10 @@ constexpr int64_t kStripPixels = 128;
 constexpr int64_t kChunkFloats = int64_t{160} << 10;
 constexpr int64_t kSerialWork = int64_t{1} << 19;
 constexpr int64_t kMostColumns = 32;  // nr of the widest tile
+constexpr int64_t kMostRows = 16;
+constexpr int64_t kMostCuts = 8;
+constexpr int64_t kShortSum = 512;  // k steps of a tile below which finding out what it reads costs too much
+constexpr int64_t kDetour = 16;     // k steps that a tile's own sums cost
 
 class Convolution {
  public:
@@ -32,6 +36,7 @@ class Convolution {
     const int64_t others = g.images * g.groups * panels_;
     if (threads > 1) chunks_ = std::clamp<int64_t>(CeilDivide(4 * threads, others), chunks_, strips_);
     panel_floats_ = g.taps * g.k * tiles_.columns;
+    PlanCuts();
   }
 
   int64_t UnitCount() const { return g_.images * g_.groups * chunks_ * panels_; }
@@ -64,6 +69,19 @@ class Convolution {
     int64_t tile;         // tiles so far
     float* strip_sums;    // [pixels][nr], channels-first output only
   };
+
+  // The taps [first, last) of one dimension that may read inside the image for positions [position, position + count).
+  struct TapRange {
+    int64_t first, last;
+  };
+  TapRange Range(int dim, int64_t position, int64_t count) const {
+    const TapGrid& grid = g_.grid;
+    const int64_t low = position * grid.stride[dim] - grid.lead[dim], dilation = grid.dilation[dim];
+    const int64_t high = low + (count - 1) * grid.stride[dim];
+    const int64_t first = high >= 0 ? 0 : CeilDivide(-high, dilation);
+    const int64_t last = low >= grid.in[dim] ? 0 : std::min(grid.kernel[dim], (grid.in[dim] - 1 - low) / dilation + 1);
+    return {std::min(first, last), last};
+  }
 
   Unit Decode(int64_t unit) const {
     Unit u;
@@ -152,13 +170,32 @@ class Convolution {
       }
       return;
     }
-    const int64_t parts = CeilDivide(width, tiles_.rows);
     for (int64_t r = 0; r < strip.rows; ++r)
-      for (int64_t i = 0; i < parts; ++i) {
-        const int64_t begin = width * i / parts, count = width * (i + 1) / parts - begin;
-        RunTile(u, {strip.row + r, -1, strip.column + begin, count, pixel}, sweep);
-        pixel += count;
+      for (int64_t cut = 0; cut < cut_count_; ++cut) {
+        const int64_t from = std::max(cuts_[cut], strip.column), to = std::min(cuts_[cut + 1], strip.column + width);
+        const int64_t parts = from < to ? CeilDivide(to - from, tiles_.rows) : 0;
+        for (int64_t i = 0; i < parts; ++i) {
+          const int64_t begin = (to - from) * i / parts, count = (to - from) * (i + 1) / parts - begin;
+          RunTile(u, {strip.row + r, -1, from + begin, count, pixel}, sweep);
+          pixel += count;
+        }
       }
+  }
+
+  // Where tiles shall end because other taps read inside the image from there on: rows of positions are cut there if
+  // the pieces are not too short for tiles.
+  void PlanCuts() {
+    const int64_t width = g_.count[2], shortest = std::max<int64_t>(2, tiles_.rows / 3);
+    if (g_.grid.kernel[0] != 0 && g_.grid.kernel[2] > 1) {
+      TapRange range = Range(2, 0, 1);
+      for (int64_t column = shortest; column + shortest <= width && cut_count_ < kMostCuts; ++column) {
+        const TapRange here = Range(2, column, 1);
+        if (here.first == range.first && here.last == range.last) continue;
+        range = here;
+        if (column - cuts_[cut_count_ - 1] >= shortest) cuts_[cut_count_++] = column;
+      }
+    }
+    cuts_[cut_count_] = width;
   }
 
   void RunTile(const Unit& u, const Positions& at, Sweep* sweep) const {
@@ -181,10 +218,78 @@ class Convolution {
     }
     const bool fetch = sweep->tile < sweep->fetchers;
     t.prefetch_step = fetch ? sweep->fetch_bytes : 0;
-    t.prefetch =
-        fetch ? sweep->next + sweep->tile * sweep->fetch_bytes * t.taps * t.k : reinterpret_cast<const char*>(t.b);
+    t.prefetch = fetch ? sweep->next + sweep->tile * sweep->fetch_bytes * g_.taps * t.k
+                       : reinterpret_cast<const char*>(u.weights);
     ++sweep->tile;
-    RunTileF32(tiles_, t, rows, sweep->activation);
+    RunTaps(u, at, rows, sweep);
+  }
+
+  // The tile over the taps that read something. They are runs of consecutive ones, as tiles want them: several runs are
+  // summed on the side.
+  void RunTaps(const Unit& u, const Positions& at, int64_t rows, Sweep* sweep) const {
+    TileF32Args& t = sweep->t;
+    const auto set = [&](int64_t first, int64_t count) {
+      t.tap_offsets = g_.tap_offsets + first;
+      t.taps = count;
+      t.b = u.weights + first * t.k * tiles_.columns;
+    };
+    const Index3& kernel = g_.grid.kernel;
+    set(0, g_.taps);
+    if (kernel[0] == 0 || g_.taps == 1 || g_.taps * t.k < kShortSum)
+      return RunTileF32(tiles_, t, rows, sweep->activation);
+    const int64_t height = g_.count[1], last_row = at.second >= 0 ? at.second : at.row;
+    const bool one_depth = at.row / height == last_row / height;
+    const TapRange all = {0, kernel[0]}, depth = one_depth ? Range(0, at.row / height, 1) : all;
+    const TapRange rows_of = one_depth ? Range(1, at.row % height, last_row - at.row + 1) : TapRange{0, kernel[1]};
+    const TapRange columns = Range(2, at.column, at.count);
+    const int64_t depths = depth.last - depth.first, heights = rows_of.last - rows_of.first;
+    const int64_t widths = columns.last - columns.first;
+    const auto tap = [&](int64_t d, int64_t h) { return (d * kernel[1] + h) * kernel[2] + columns.first; };
+    if (depths * heights * widths == 0) {
+      set(0, 0);
+      return RunTileF32(tiles_, t, rows, sweep->activation);
+    }
+    if (widths == kernel[2] || heights == 1) {
+      if (heights == kernel[1] || depths == 1) {
+        set(tap(depth.first, rows_of.first), ((depths - 1) * kernel[1] + heights - 1) * kernel[2] + widths);
+        return RunTileF32(tiles_, t, rows, sweep->activation);
+      }
+    }
+    const int64_t left_out = (depths == 1 ? heights * kernel[2] : g_.taps) - depths * heights * widths;
+    if (left_out * t.k < kDetour * depths * heights) {
+      if (depths == 1) set(tap(depth.first, rows_of.first) - columns.first, heights * kernel[2]);
+      return RunTileF32(tiles_, t, rows, sweep->activation);
+    }
+    SumRuns(t, rows, sweep, depths * heights,
+            [&](int64_t run) { set(tap(depth.first + run / heights, rows_of.first + run % heights), widths); });
+  }
+
+  // set_run(i) chooses the taps of run i of `runs`.
+  template <typename SetRun>
+  void SumRuns(TileF32Args& t, int64_t rows, Sweep* sweep, int64_t runs, SetRun set_run) const {
+    float sums[kMostRows * kMostColumns];
+    const TileF32Args whole = t;
+    const int64_t half = (rows + 1) / 2;
+    t.alpha = 1, t.bias = 0, t.bias_n = nullptr, t.beta = 1;
+    SetClamp({}, &t);
+    t.c0 = sums, t.c1 = sums + half * kMostColumns, t.c_row_stride = kMostColumns;
+    for (int64_t run = 0; run < runs; ++run) {
+      set_run(run);
+      t.residual0 = run == 0 ? nullptr : t.c0, t.residual1 = run == 0 ? nullptr : t.c1;
+      t.residual_row_stride = kMostColumns;
+      RunTileF32(tiles_, t, rows, {});
+      t.prefetch_step = 0;
+    }
+    t = whole;
+    RowEpilogue e;
+    e.alpha = t.alpha, e.beta = t.beta, e.bias_scale = t.bias_scale, e.bias = t.bias, e.bias_n = t.bias_n;
+    e.activation = ChannelsLast() ? sweep->activation : Activation{};
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t in_run = r < half ? r : r - half;
+      const float* residual = r < half ? t.residual0 : t.residual1;
+      e.residual = residual != nullptr ? residual + in_run * t.residual_row_stride : nullptr;
+      tiles_.finish_row(sums + r * kMostColumns, t.columns, e, (r < half ? t.c0 : t.c1) + in_run * t.c_row_stride);
+    }
   }
 
   // Transposes the strip to rows of pixels, one per channel, and finishes them in y.
@@ -236,6 +341,8 @@ class Convolution {
   int64_t panels_ = 0;
   int64_t chunks_ = 0;
   int64_t panel_floats_ = 0;
+  int64_t cut_count_ = 1;  // pieces of a row of positions: [cuts_[i], cuts_[i + 1])
+  int64_t cuts_[kMostCuts + 1] = {};
 };
 
 }  // namespace

@@ -37,6 +37,13 @@ struct SourceImage {
 void FillHalo(const TileF32Set& tiles, const HaloedImage& halo, const SourceImage& image, float* dst,
               Parallel& parallel);
 
+// Where the taps of a grid read, so that those that read only padding can be left out; kernel[0] = 0: not known.
+struct TapGrid {
+  Index3 kernel = {0, 0, 0};  // taps = their product, the last running fastest
+  Index3 in, lead;            // of the image, its pads
+  Index3 stride, dilation;
+};
+
 // A grid of output positions computed from one image per `images`, with the same taps everywhere.
 struct ImplicitGemm {
   const TileF32Set* tiles;
@@ -47,6 +54,7 @@ struct ImplicitGemm {
   Index3 x_step;                      // floats from a position to the next
   const std::ptrdiff_t* tap_offsets;  // [taps] floats
   std::int64_t taps;
+  TapGrid grid;
   std::int64_t k;  // consecutive floats per tap
   std::int64_t groups;
   std::int64_t group_in;  // channels of a group

@@ -2,8 +2,8 @@
 //
 // A block of image tiles is transformed for all channels into V [position][tile][channel], which stays in the second
 // cache level; then, panel by panel of output channels, every position is a product with its weights, and the output
-// transform finishes the panel. Threads take blocks. Where image tiles are too few for that, V of the whole image is made
-// first and threads take panels.
+// transform finishes the panel. Threads take blocks. Where image tiles are too few for that, V of the whole image is
+// made first and threads take panels.
 #include "kernels/conv/winograd.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t kBlockFloats = int64_t{128} << 10;    // of V that shall stay in the second cache level
-constexpr int64_t kPlaneGap = 48;                       // floats, so that planes do not share sets of the cache
+constexpr int64_t kBlockFloats = int64_t{128} << 10;  // of V that shall stay in the second cache level
+constexpr int64_t kPlaneGap = 48;                     // floats, so that planes do not share sets of the cache
 
 std::size_t FloatBytes(int64_t count) {
   return (static_cast<std::size_t>(count) * sizeof(float) + 63) & ~std::size_t{63};
