@@ -13,6 +13,7 @@ namespace {
 using std::int64_t;
 using std::ptrdiff_t;
 
+constexpr int64_t kMostColumns = 32;     // nr of the widest tile
 constexpr int64_t kMergedChannels = 32;  // input channels of a merged group, at most
 
 enum class Way : std::uint8_t {
@@ -261,13 +262,13 @@ void PackPanels(const ConvShape& s, const float* w, float* packed, Parallel& par
       const int64_t first = unit % panels * nr, columns = std::min(nr, merged_out - first);
       float* dst = packed + unit * panel_floats;
       if (columns < nr || merged.groups != s.groups) std::fill_n(dst, panel_floats, 0.0f);
-      for (int64_t j = 0; j < columns; ++j) {
-        const int64_t channel = unit / panels * merged_out + first + j;
-        const int64_t start = (first + j) / group_out * group_in;  // of the channel's own group in the merged one
-        const float* src = w + channel * group_in * taps;
-        for (int64_t c = 0; c < group_in; ++c)
-          for (int64_t t = 0; t < taps; ++t) dst[(t * merged_in + start + c) * nr + j] = src[c * taps + t];
-      }
+      const float* src = w + (unit / panels * merged_out + first) * group_in * taps;
+      int64_t starts[kMostColumns];  // where the own group of a channel begins in the merged one
+      for (int64_t j = 0; j < columns; ++j) starts[j] = (first + j) / group_out * group_in;
+      for (int64_t c = 0; c < group_in; ++c)
+        for (int64_t t = 0; t < taps; ++t)
+          for (int64_t j = 0; j < columns; ++j)
+            dst[(t * merged_in + starts[j] + c) * nr + j] = src[(j * group_in + c) * taps + t];
     }
   });
 }

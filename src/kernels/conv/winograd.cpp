@@ -245,15 +245,26 @@ constexpr double kFa = 1 / (2 * kA2 * (kA2 - kB2)), kFb = 1 / (2 * kB2 * (kB2 - 
 constexpr double kG4[6][3] = {{1 / (kA2 * kB2), 0, 0},  {kFa, kFa* kA, kFa* kA2},  {kFa, -kFa* kA, kFa* kA2},
                               {kFb, kFb* kB, kFb* kB2}, {kFb, -kFb* kB, kFb* kB2}, {0, 0, 1}};
 
-// u[position * plane] = the transform of one 3x3 kernel.
+constexpr int64_t kMostColumns = 32;  // nr of the widest tile
+
+// The 3x3 kernels of a panel's output channels for one input channel, element by element.
+using Kernels = double[9][kMostColumns];
+
+// u[position * plane + j] = the transforms of the kernels j < nr. Columns are inner: they are vectors, and each line of
+// u is written at once.
 template <int kSpan>
-void TransformKernel(const double (&g)[kSpan][3], const float* w, float* u, int64_t plane) {
+void TransformKernels(const double (&g)[kSpan][3], const Kernels& w, int64_t nr, float* u, int64_t plane) {
   for (int r = 0; r < kSpan; ++r) {
-    double row[3];
+    double row[3][kMostColumns];
     for (int x = 0; x < 3; ++x)
-      row[x] = g[r][0] * double{w[x]} + g[r][1] * double{w[3 + x]} + g[r][2] * double{w[6 + x]};
-    for (int c = 0; c < kSpan; ++c)
-      u[(r * kSpan + c) * plane] = static_cast<float>(row[0] * g[c][0] + row[1] * g[c][1] + row[2] * g[c][2]);
+      for (int64_t j = 0; j < kMostColumns; ++j)
+        row[x][j] = g[r][0] * w[x][j] + g[r][1] * w[3 + x][j] + g[r][2] * w[6 + x][j];
+    for (int c = 0; c < kSpan; ++c) {
+      float out[kMostColumns];
+      for (int64_t j = 0; j < kMostColumns; ++j)
+        out[j] = static_cast<float>(row[0][j] * g[c][0] + row[1][j] * g[c][1] + row[2][j] * g[c][2]);
+      std::copy_n(out, nr, u + (r * kSpan + c) * plane);
+    }
   }
 }
 
@@ -274,16 +285,17 @@ void PackWinograd(const ConvShape& s, const float* w, float* packed, Parallel& p
     for (int64_t panel = begin; panel < end; ++panel) {
       float* u = packed + panel * positions * plane;
       const int64_t columns = std::min(nr, s.out_channels - panel * nr);
-      if (columns < nr) std::fill_n(u, positions * plane, 0.0f);
-      for (int64_t c = 0; c < channels; ++c)
+      Kernels kernels = {};
+      for (int64_t c = 0; c < channels; ++c, u += nr) {
         for (int64_t j = 0; j < columns; ++j) {
           const float* kernel = w + ((panel * nr + j) * channels + c) * 9;
-          float* to = u + c * nr + j;
-          if (positions == 36)
-            TransformKernel(kG4, kernel, to, plane);
-          else
-            TransformKernel(kG2, kernel, to, plane);
+          for (int64_t k = 0; k < 9; ++k) kernels[k][j] = double{kernel[k]};
         }
+        if (positions == 36)
+          TransformKernels(kG4, kernels, nr, u, plane);
+        else
+          TransformKernels(kG2, kernels, nr, u, plane);
+      }
     }
   });
 }
