@@ -56,8 +56,7 @@ std::shared_ptr<const MappedFile> MappedFile::Open(const std::string& path) {
     FailWithReason("cannot be mapped", path, EFBIG);
   }
 
-  struct Made : MappedFile {};  // make_shared cannot reach the private constructor
-  const auto file = std::make_shared<Made>();
+  const std::shared_ptr<MappedFile> file(new MappedFile(), Deleter());  // the deleter's type tells Behind what it is
   file->path_ = path;
   const auto size = static_cast<std::size_t>(facts.st_size);
   if (size != 0) {
@@ -67,6 +66,10 @@ std::shared_ptr<const MappedFile> MappedFile::Open(const std::string& path) {
     file->size_ = size;
   }
   return file;
+}
+
+const MappedFile* MappedFile::Behind(const std::shared_ptr<const void>& owner) {
+  return std::get_deleter<Deleter>(owner) != nullptr ? static_cast<const MappedFile*>(owner.get()) : nullptr;
 }
 
 MappedFile::~MappedFile() {

@@ -15,6 +15,8 @@ class MappedFile {
   // or kFail (permission, system limits), each naming the path and the system's reason. An empty file maps to no bytes.
   // The file must not be truncated while it is mapped.
   static std::shared_ptr<const MappedFile> Open(const std::string& path);
+  // The mapped file that keeps some bytes alive, or nullptr if `owner` is something else.
+  static const MappedFile* Behind(const std::shared_ptr<const void>& owner);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -25,6 +27,9 @@ class MappedFile {
   void Release(std::size_t offset, std::size_t size) const;
 
  private:
+  struct Deleter {
+    void operator()(const MappedFile* file) const { delete file; }  // NOLINT(cppcoreguidelines-owning-memory)
+  };
   MappedFile() = default;
   std::string path_;
   const std::byte* data_ = nullptr;

@@ -161,7 +161,10 @@ class Printer {
   void PrintAttribute(const Attribute& attribute);
   void PrintTensor(const Tensor& tensor);
   void PrintFunction(const Function& function);
-  bool IsTooLarge(const Tensor& tensor) const { return tensor.count() > options_.max_elements; }
+  bool IsTooLarge(const Tensor& tensor) const {
+    return tensor.count() > options_.max_elements ||
+           (tensor.raw() == nullptr && tensor.byte_size() != 0);  // bytes given back
+  }
   // Whether the default of an input fits behind its type: float[3] x = {1, 2, 3}, but not float[N] x.
   bool HasDefaultHere(const ValueInfo& value) const {
     return value.initializer && value.type.HasStaticShape() && !IsTooLarge(value.initializer->tensor) &&

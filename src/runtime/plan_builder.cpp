@@ -5,6 +5,7 @@
 
 #include "ops/evaluate.h"
 #include "runtime/foreign_steps.h"
+#include "runtime/weight_memory.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -43,7 +44,7 @@ std::shared_ptr<Plan> PlanBuilder::Build() {
     // A declared shape is a claim; a plan rests on what inference says for this run's inputs.
     facts_[i].type = info.producer >= 0 ? WithoutShape(info.type) : WithoutSymbols(info.type);
     if (info.constant == nullptr) continue;
-    if (!OnHost(static_cast<int>(i))) {  // contents that the host cannot read
+    if (!OnHost(static_cast<int>(i)) || !HasData(*info.constant)) {  // contents that nobody can read here
       facts_[i] = {Type::TensorOf(info.constant->dtype(), info.constant->shape()), Value(), true};
       continue;
     }

@@ -34,7 +34,7 @@ void PlanBuilder::PlaceSlots() {
     if (input_of_[slot] >= 0) {
       planned.place = Place::kInput;
       planned.source = input_of_[slot];
-    } else if (fact.known.is_tensor() || (program_.slots()[slot].constant != nullptr && !OnHost(slot))) {
+    } else if (fact.known.is_tensor() || program_.slots()[slot].constant != nullptr) {
       planned.place = Place::kConstant;
     }
     // An input's contents may be known as well: whoever asks for them needs no run.

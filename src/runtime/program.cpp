@@ -8,6 +8,7 @@
 #include "runtime/foreign_steps.h"
 #include "runtime/plan_builder.h"
 #include "runtime/run_state.h"
+#include "runtime/weight_memory.h"
 
 namespace sardonyx::runtime {
 
@@ -35,6 +36,7 @@ void Program::Prepare() {
   AddSlots();
   for (const NodeId id : graph_->order) AddStep(id);
   futile_.assign(steps_.size(), false);
+  packed_reads_.clear();
 }
 
 int Program::MemoryOf(const Device& device) const {
@@ -131,6 +133,27 @@ void Program::PrepareStep(const Node& node, Step& step) {
   for (const ValueId output : node.outputs) outputs.push_back(output == kNoValue ? Type() : graph_->value(output).type);
   ops::PrepareContext context(*graph_, node, *step.op, inputs, outputs);
   step.prepared = provider->Prepare(context);
+  ReleasePacked(node, context);
+}
+
+// A kernel's packed copy takes the place of the weight. The pages of a mapped file leave memory at once (another reader
+// gets them back by reading); memory of our own is given back when the last reader has packed it.
+void Program::ReleasePacked(const Node& node, const ops::PrepareContext& context) {
+  constexpr std::size_t kWorthReleasing = 4096;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == kNoValue || !context.IsPacked(i)) continue;
+    const ValueInfo& value = graph_->value(node.inputs[i]);
+    const Tensor* constant = value.constant();
+    if (constant == nullptr || constant->byte_size() < kWorthReleasing || constant->buffer() == nullptr) continue;
+    ReleasePages(*constant);
+    if (IsMapped(*constant) || value.is_captured || value.is_input) continue;
+    if (++packed_reads_[node.inputs[i]] < graph_->UseCount(node.inputs[i])) continue;
+    auto released = std::make_shared<Initializer>(*value.initializer);
+    released->tensor = WithoutData(*constant);
+    released->sparse.reset();
+    graph_->SetInitializer(node.inputs[i], std::move(released));
+    slots_[SlotOf(node.inputs[i])].constant = graph_->value(node.inputs[i]).constant();
+  }
 }
 
 bool Plan::Matches(std::span<const Program::InputFact> inputs) const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/graph.h"
@@ -90,6 +91,7 @@ class Program {
   void AddSlots();
   void AddStep(NodeId id);
   void PrepareStep(const Node& node, Step& step);
+  void ReleasePacked(const Node& node, const ops::PrepareContext& context);
   int MemoryOf(const Device& device) const;
   int SlotOf(ValueId value) const { return value == kNoValue ? kNoSlot : slot_of_[value]; }
 
@@ -98,7 +100,8 @@ class Program {
   const ops::Registry* registry_;
   std::shared_ptr<const providers::ProviderSet> providers_;  // shared with the programs of bodies; kernels live in it
   std::vector<std::shared_ptr<Allocator>> memories_;
-  std::vector<int> slot_of_;  // by ValueId
+  std::vector<int> slot_of_;                               // by ValueId
+  std::unordered_map<ValueId, std::size_t> packed_reads_;  // of constants: readers that packed them, while preparing
   std::vector<SlotInfo> slots_;
   std::vector<Step> steps_;
   std::vector<int> inputs_, outputs_;

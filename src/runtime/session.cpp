@@ -8,6 +8,7 @@
 #include "runtime/build.h"
 #include "runtime/program.h"
 #include "runtime/run_state.h"
+#include "runtime/weight_memory.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -80,7 +81,8 @@ std::unique_ptr<Session> Session::FromFile(std::shared_ptr<Environment> environm
   const Logger logger = LoggerOf(*environment, options);
   auto model = std::make_shared<Model>(model::LoadFile(path, LoadOptionsOf(options, logger)));
   try {
-    return FromModel(std::move(environment), std::move(model), std::move(options));
+    Model* own = model.get();
+    return Make(std::move(environment), std::move(model), own, std::move(options));
   } catch (const Error& error) {
     throw Error(error.code(), path + ": " + error.what());
   }
@@ -90,20 +92,27 @@ std::unique_ptr<Session> Session::FromBytes(std::shared_ptr<Environment> environ
                                             std::shared_ptr<const void> owner, SessionOptions options) {
   const Logger logger = LoggerOf(*environment, options);
   auto model = std::make_shared<Model>(model::LoadBytes(bytes, std::move(owner), LoadOptionsOf(options, logger)));
-  return FromModel(std::move(environment), std::move(model), std::move(options));
+  Model* own = model.get();
+  return Make(std::move(environment), std::move(model), own, std::move(options));
 }
 
 std::unique_ptr<Session> Session::FromModel(std::shared_ptr<Environment> environment,
                                             std::shared_ptr<const Model> model, SessionOptions options) {
+  return Make(std::move(environment), std::move(model), nullptr, std::move(options));
+}
+
+std::unique_ptr<Session> Session::Make(std::shared_ptr<Environment> environment, std::shared_ptr<const Model> model,
+                                       Model* own, SessionOptions options) {
   std::unique_ptr<Session> session(new Session());  // NOLINT: the constructor is private
   session->environment_ = std::move(environment);
   session->model_ = std::move(model);
   session->options_ = std::move(options);
-  session->Build();
+  session->Build(own);
   return session;
 }
 
-void Session::Build() {
+// `own`: the model, if nobody else holds it.
+void Session::Build(Model* own) {
   logger_ = LoggerOf(*environment_, options_);
   parallel_ = environment_->MakeParallel(options_.use_environment_pool ? environment_->pool_threads()
                                                                        : options_.intra_op_threads);
@@ -111,6 +120,11 @@ void Session::Build() {
   Graph graph = BuildGraph(*environment_, *model_, options_, *providers, logger_);
   AddPorts(graph);
   AddPlacement(graph);
+  // The program has the weights now; what its kernels pack is then gone.
+  if (own != nullptr) {
+    DropWeights(own->graph);
+    for (Function& function : own->functions) DropWeights(function.body);
+  }
   program_ = std::make_unique<Program>(std::move(graph), environment_->registry(), std::move(providers));
 }
 

@@ -73,7 +73,9 @@ class Session {
 
  private:
   Session() = default;
-  void Build();
+  static std::unique_ptr<Session> Make(std::shared_ptr<Environment> environment, std::shared_ptr<const Model> model,
+                                       Model* own, SessionOptions options);
+  void Build(Model* own);
   void AddPorts(const Graph& graph);
   void AddPlacement(const Graph& graph);
   void SetInputs(class RunState& state, std::span<const std::size_t> indices,

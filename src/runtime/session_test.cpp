@@ -8,6 +8,10 @@
 #include <thread>
 
 #include "ir/text.h"
+#include "model/save.h"
+#include "runtime/build.h"
+#include "runtime/program.h"
+#include "runtime/weight_memory.h"
 #include "testing/environment.h"
 #include "testing/evaluate_op.h"
 #include "testing/random_tensor.h"
@@ -239,6 +243,61 @@ TEST(Session, AnOptimizedModelComputesTheSameWhenLoadedAgain) {
     EXPECT_LT(loaded->model().graph.order.size(), 7u);
     std::filesystem::remove(path);
   }
+}
+
+// MatMul packs w and v; Gather reads v, too.
+Model ModelWithWeights() {
+  Model model;
+  model.ir_version = 8;
+  model.opset_imports = {{"", 13}};
+  model.graph.opset_imports = model.opset_imports;
+  model.graph.name = "weights";
+  RandomTensors random(3);
+  Graph& graph = model.graph;
+  const Type type = Type::TensorOf(DType::kFloat);
+  const ValueId x = graph.AddInput("x", Type::TensorOf(DType::kFloat, Shape{3, 64}));
+  const ValueId w = graph.AddConstant("w", random.Uniform(DType::kFloat, Shape{64, 64}));
+  const ValueId v = graph.AddConstant("v", random.Uniform(DType::kFloat, Shape{64, 64}));
+  const ValueId row = graph.AddInput("row", Type::TensorOf(DType::kInt64, Shape{1}));
+  const ValueId h = graph.AddNode("", "MatMul", {x, w}, {}, type);
+  const ValueId r = graph.AddNode("", "MatMul", {h, v}, {}, type);
+  const ValueId gathered = graph.AddNode("", "Gather", {v, row}, {}, type);
+  graph.AddOutput(graph.AddNode("", "Add", {r, gathered}, {}, type, "y"));
+  return model;
+}
+
+TEST(Session, APackedWeightIsGoneUnlessSomebodyElseReadsIt) {
+  const auto& environment = testing::TestEnvironment();
+  auto set = std::make_shared<providers::ProviderSet>(MakeProviders(*environment, {}, Logger()));
+  Graph graph = BuildGraph(*environment, ModelWithWeights(), {}, *set, Logger());
+  const Program program(std::move(graph), environment->registry(), set);
+  int gone = 0, there = 0;
+  for (const SlotInfo& slot : program.slots()) {
+    if (slot.constant == nullptr || slot.constant->byte_size() < 4096) continue;
+    const std::string& name = program.graph().value(slot.value).name;
+    EXPECT_EQ(HasData(*slot.constant), name != "w") << name;
+    ++(HasData(*slot.constant) ? there : gone);
+  }
+  EXPECT_EQ(gone, 1);
+  EXPECT_EQ(there, 1);
+}
+
+TEST(Session, WeightsOfAFileFromMemoryAndOfASharedModelGiveTheSameResults) {
+  const Model model = ModelWithWeights();
+  const auto path = std::filesystem::path(::testing::TempDir()) / "sdx_weights_test.onnx";
+  model::SaveFile(model, path.string(), {});
+  RandomTensors random(4);
+  const Inputs inputs = {{"x", random.Uniform(DType::kFloat, Shape{3, 64})},
+                         {"row", Tensor::Of<std::int64_t>({5}, Shape{1})}};
+  const auto shared = std::make_shared<Model>(model);
+  const auto first = Session::FromModel(testing::TestEnvironment(), shared, {});
+  const auto second = Session::FromModel(testing::TestEnvironment(), shared, {});
+  const auto loaded = Session::FromFile(testing::TestEnvironment(), path.string(), {});
+  const Value want = Compute(*first, inputs)[0];
+  EXPECT_TRUE(AllClose(Compute(*second, inputs)[0], want));
+  EXPECT_TRUE(AllClose(Compute(*loaded, inputs)[0], want));
+  EXPECT_NE(loaded->ProgramText().find("MatMul"), std::string::npos);
+  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -1,0 +1,49 @@
+// runtime/weight_memory.cpp - mapped pages, and tensors without bytes.
+#include "runtime/weight_memory.h"
+
+#include "base/mapped_file.h"
+
+namespace sardonyx::runtime {
+namespace {
+
+const MappedFile* FileOf(const Tensor& tensor) {
+  return tensor.buffer() ? MappedFile::Behind(tensor.buffer()->owner()) : nullptr;
+}
+
+}  // namespace
+
+Tensor WithoutData(const Tensor& tensor) {
+  return Tensor(tensor.dtype(), tensor.shape(), Buffer::View(nullptr, tensor.byte_size()));
+}
+
+bool IsMapped(const Tensor& tensor) { return FileOf(tensor) != nullptr; }
+
+void ReleasePages(const Tensor& tensor) {
+  const MappedFile* file = FileOf(tensor);
+  if (file == nullptr) return;
+  const auto* begin = static_cast<const std::byte*>(tensor.raw());
+  file->Release(static_cast<std::size_t>(begin - file->bytes().data()), tensor.byte_size());
+}
+
+void DropWeights(Graph& graph) {
+  constexpr std::size_t kWorthDropping = 4096;
+  const auto heavy = [](const Tensor& tensor) {
+    return tensor.byte_size() >= kWorthDropping && !IsString(tensor.dtype()) && !IsMapped(tensor);
+  };
+  for (ValueInfo& value : graph.values) {
+    if (!value.initializer || !heavy(value.initializer->tensor)) continue;
+    auto dropped = std::make_shared<Initializer>(*value.initializer);
+    dropped->tensor = WithoutData(dropped->tensor);
+    dropped->sparse.reset();
+    value.initializer = std::move(dropped);
+  }
+  for (const NodeId id : graph.order) {
+    for (Attribute& attribute : graph.node(id).attributes) {
+      auto* tensor = std::get_if<Tensor>(&attribute.value);
+      if (tensor != nullptr && heavy(*tensor)) *tensor = WithoutData(*tensor);
+    }
+    for (Graph* body : graph.node(id).Subgraphs()) DropWeights(*body);
+  }
+}
+
+}  // namespace sardonyx::runtime

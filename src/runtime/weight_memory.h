@@ -1,0 +1,19 @@
+// runtime/weight_memory.h - giving back the memory of weights that nobody reads any more.
+#pragma once
+
+#include "ir/graph.h"
+
+namespace sardonyx::runtime {
+
+// A tensor of this type and shape whose bytes are gone: raw() is null.
+Tensor WithoutData(const Tensor& tensor);
+inline bool HasData(const Tensor& tensor) { return tensor.raw() != nullptr || tensor.byte_size() == 0; }
+
+// Whether the bytes lie in a mapped file: then ReleasePages lets their pages leave memory until somebody reads them.
+bool IsMapped(const Tensor& tensor);
+void ReleasePages(const Tensor& tensor);
+
+// Takes the bytes out of all large constants of the graph and its bodies that are not mapped.
+void DropWeights(Graph& graph);
+
+}  // namespace sardonyx::runtime
