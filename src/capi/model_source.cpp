@@ -9,6 +9,7 @@
 #include "capi/handles/status.h"
 #include "ir/text.h"
 #include "model/load.h"
+#include "model/open_model_file.h"
 
 namespace sardonyx::capi {
 namespace {
@@ -33,7 +34,7 @@ std::shared_ptr<const Model> Parse(std::span<const std::byte> bytes) {
 // The model if it is written as text, else null.
 std::shared_ptr<const Model> ParseIfText(const ModelSource& source) {
   if (source.path == nullptr) return IsText(Bytes(source)) ? Parse(Bytes(source)) : nullptr;
-  const std::shared_ptr<const MappedFile> file = MappedFile::Open(source.path);
+  const std::shared_ptr<const MappedFile> file = model::OpenModelFile(source.path);
   if (!IsText(file->bytes())) return nullptr;
   try {
     return Parse(file->bytes());

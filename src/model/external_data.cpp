@@ -48,7 +48,9 @@ std::string ExternalFiles::Resolve(const std::string& location) const {
   CheckLocation(location);
   if (options_.external_data_folder.empty() && model_path_.empty())
     Fail(Code::kNoSuchFile, "external data '", location,
-         "' cannot be found for a model given as bytes: give its folder or the file's bytes");
+         "' cannot be found for a model given as bytes: give its folder (config entry "
+         "'session.model_external_initializers_file_folder_path') or the file's bytes "
+         "(AddExternalInitializersFromFilesInMemory)");
   const fs::path model = FromUtf8(model_path_);
   const fs::path folder = !options_.external_data_folder.empty() ? FromUtf8(options_.external_data_folder)
                           : model.has_parent_path()              ? model.parent_path()
@@ -57,7 +59,8 @@ std::string ExternalFiles::Resolve(const std::string& location) const {
   const fs::path file = fs::canonical(folder / FromUtf8(location), error);
   if (error)
     Fail(error == std::errc::no_such_file_or_directory ? Code::kNoSuchFile : Code::kFail, "external data file '",
-         ToUtf8(folder / FromUtf8(location)), "': ", error.message());
+         ToUtf8(folder / FromUtf8(location)), "': ", error.message(),
+         "; it holds weights, and belongs where the model expects it, beside the model's file");
   const fs::path home = fs::canonical(folder, error);
   if (!error && IsInside(file, home)) return ToUtf8(file);
   const fs::path blobs = model_path_.empty() ? fs::path() : fs::canonical(model, error).parent_path();

@@ -9,6 +9,7 @@
 #include "ir/verify.h"
 #include "model/graph_reader.h"
 #include "model/not_a_model.h"
+#include "model/open_model_file.h"
 #include "model/onnx_fields.h"
 
 namespace sardonyx::model {
@@ -166,7 +167,7 @@ Model Load(LoadContext& context, std::span<const std::byte> bytes) {
 }  // namespace
 
 Model LoadFile(const std::string& path, const LoadOptions& options) {
-  const std::shared_ptr<const MappedFile> file = MappedFile::Open(path);
+  const std::shared_ptr<const MappedFile> file = OpenModelFile(path);
   ExternalFiles files(options, path);
   LoadContext context{options, files, {path, nullptr}, file, file.get(), 0, {}};
   Model model = Load(context, file->bytes());

@@ -22,6 +22,13 @@ constexpr Signature kSignatures[] = {
      "\x7f"
      "ELF",
      "is a program or library"},
+    {0, "\x93NUMPY", "is a NumPy array; arrays are inputs of a model"},
+    {0, "\x80\x02", "is a Python pickle; export the model to ONNX first"},
+    {0, "\x80\x03", "is a Python pickle; export the model to ONNX first"},
+    {0, "\x80\x04", "is a Python pickle; export the model to ONNX first"},
+    {0, "\x80\x05", "is a Python pickle; export the model to ONNX first"},
+    {0, "\x89PNG", "is an image; images are inputs of a model"},
+    {0, "\xff\xd8\xff", "is an image; images are inputs of a model"},
     {0, "\x1f\x8b", "is compressed with gzip; decompress it first"},
 };
 

@@ -64,7 +64,8 @@ auto Message::Guard(F&& read) -> decltype(read()) {
   try {
     return read();
   } catch (const protozero::end_of_buffer_exception&) {
-    FailAtByte("expected more bytes, found the end of the message");
+    FailAtByte(depth_ == 0 ? "expected more bytes, found the end of the data, which may be cut short"
+                           : "expected more bytes, found the end of the message");
   } catch (const protozero::varint_too_long_exception&) {
     FailAtByte("expected a varint of at most 10 bytes, found a longer one");
   } catch (const protozero::invalid_tag_exception&) {

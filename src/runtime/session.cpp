@@ -212,7 +212,7 @@ void Session::CheckInput(const Port& port, const Value& value) const {
         fail("rank ", tensor.shape().rank(), ", shape ", ToText(tensor.shape()));
       for (std::size_t i = 0; i < type.rank(); ++i) {
         if (type.dims[i].known() && type.dims[i].number() != tensor.shape()[i])
-          fail("dimension ", i, " of ", tensor.shape()[i], " instead of ", type.dims[i].number(), ", shape ",
+          fail(tensor.shape()[i], " instead of ", type.dims[i].number(), " in dimension ", i, ", shape ",
                ToText(tensor.shape()));
       }
       return;

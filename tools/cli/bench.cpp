@@ -23,6 +23,7 @@ struct BenchArguments {
   std::string model;
   InputArguments inputs;
   GraphOptimizationLevel level = ORT_ENABLE_ALL;
+  std::vector<std::string> providers;
   std::vector<int> threads;
   int callers = 1;
   double seconds = 3;
@@ -107,7 +108,8 @@ Measurement Measure(const BenchArguments& arguments, int threads, std::vector<In
   Measurement result{.threads = threads};
   const MemoryWatch watch;
   const Clock::time_point start = Clock::now();
-  const Session session = Load(arguments.model, {.level = arguments.level, .threads = threads});
+  const Session session =
+      Load(arguments.model, {.level = arguments.level, .threads = threads, .providers = arguments.providers});
   result.create_ms = MillisecondsSince(start);
   if (inputs.empty()) inputs = MakeInputs(session.inputs(), arguments.inputs, assumed);
   std::vector<Handle<OrtValue>> values;
@@ -147,7 +149,11 @@ json ToJson(const Measurement& m) {
 
 std::string Milliseconds(double value) {
   char text[32];
-  std::snprintf(text, sizeof(text), value < 10 ? "%.3f ms" : value < 100 ? "%.2f ms" : "%.1f ms", value);
+  if (value < 0.1) {
+    std::snprintf(text, sizeof(text), "%.2f us", value * 1000);
+  } else {
+    std::snprintf(text, sizeof(text), value < 10 ? "%.3f ms" : value < 100 ? "%.2f ms" : "%.1f ms", value);
+  }
   return text;
 }
 
@@ -231,6 +237,7 @@ void AddBench(CLI::App& app, Common& common) {
   command->add_option("--callers", arguments->callers, "Run so many at once on one session (default: 1)")
       ->check(CLI::Range(1, 1024))
       ->option_text("NUMBER");
+  AddProviders(*command, arguments->providers);
   AddLevel(*command, arguments->level);
   AddInputs(*command, arguments->inputs);
   AddImage(*command, arguments->inputs.image);

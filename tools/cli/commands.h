@@ -29,6 +29,7 @@ void AddPrint(CLI::App& app, Common& common);
 void AddModel(CLI::App& command, std::string& path);
 void AddJson(CLI::App& command, Common& common);
 void AddLevel(CLI::App& command, GraphOptimizationLevel& level);
+void AddProviders(CLI::App& command, std::vector<std::string>& providers);
 void AddDims(CLI::App& command, std::vector<std::string>& dims);
 void AddInputs(CLI::App& command, InputArguments& inputs);
 void AddImage(CLI::App& command, ImageSettings& image);

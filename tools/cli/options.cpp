@@ -28,6 +28,15 @@ void AddLevel(CLI::App& command, GraphOptimizationLevel& level) {
       ->option_text("LEVEL");
 }
 
+void AddProviders(CLI::App& command, std::vector<std::string>& providers) {
+  command
+      .add_option("--provider", providers,
+                  "Run on this execution provider where it can, else on the CPU (may be repeated)")
+      ->option_text("NAME")
+      ->expected(1)
+      ->take_all();
+}
+
 void AddDims(CLI::App& command, std::vector<std::string>& dims) {
   command.add_option("--dim", dims, "The value of a named dimension, as in --dim batch=2 (may be repeated)")
       ->option_text("NAME=NUMBER")

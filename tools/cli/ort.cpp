@@ -1,6 +1,7 @@
 // tools/cli/ort.cpp - sessions, values and texts over the two C tables.
 #include "ort.h"
 
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -130,20 +131,27 @@ std::string Text(const std::function<OrtStatus*(OrtAllocator*, char**)>& call) {
 }
 
 std::string ReadFile(const std::filesystem::path& path) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream bytes;
-  if (!file || std::filesystem::is_directory(path)) {
-    throw Failure(ORT_NO_SUCHFILE, "cannot read '" + path.string() + "': there is no such file");
+  if (!file && errno != ENOENT && errno != ENOTDIR && errno != 0) {
+    throw Failure(ORT_FAIL, "cannot read '" + path.string() + "': " + std::strerror(errno));
   }
+  if (!file) throw Failure(ORT_NO_SUCHFILE, "cannot read '" + path.string() + "': there is no such file");
+  if (std::filesystem::is_directory(path)) {
+    throw Failure(ORT_INVALID_ARGUMENT, "cannot read '" + path.string() + "': expected a file, found a folder");
+  }
+  std::ostringstream bytes;
   bytes << file.rdbuf();
   return std::move(bytes).str();
 }
 
 void WriteFile(const std::filesystem::path& path, std::string_view bytes) {
+  errno = 0;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   file.close();
-  if (!file) throw Failure(ORT_FAIL, "cannot write '" + path.string() + "': " + std::strerror(errno));
+  if (!file)
+    throw Failure(ORT_FAIL, "cannot write '" + path.string() + "': " + std::strerror(errno != 0 ? errno : EIO));
 }
 
 ModelSource OpenModel(const std::filesystem::path& path) {
@@ -172,6 +180,9 @@ Handle<OrtSessionOptions> MakeOptions(const SessionSettings& settings) {
   Handle<OrtSessionOptions> owned(options, Ort().ReleaseSessionOptions);
   Check(Ort().SetSessionGraphOptimizationLevel(options, settings.level));
   Check(Ort().SetIntraOpNumThreads(options, settings.threads));
+  for (const std::string& provider : settings.providers) {
+    Check(Ort().SessionOptionsAppendExecutionProvider(options, provider.c_str(), nullptr, nullptr, 0));
+  }
   for (const auto& [name, value] : settings.dims) {
     Check(Ort().AddFreeDimensionOverrideByName(options, name.c_str(), value));
   }

@@ -59,6 +59,7 @@ struct SessionSettings {
   GraphOptimizationLevel level = ORT_ENABLE_ALL;
   int threads = 0;  // 0: as many as there are cores
   bool verbose = false;
+  std::vector<std::string> providers;                      // before the CPU, in this order
   std::vector<std::pair<std::string, std::int64_t>> dims;  // values of named dimensions
 };
 

@@ -241,6 +241,7 @@ void AddRun(CLI::App& app, Common& common) {
   command->add_option("--threads", arguments->session.threads, "Threads to compute with (default: one per core)")
       ->option_text("NUMBER")
       ->check(CLI::Range(0, 4096));
+  AddProviders(*command, arguments->session.providers);
   AddLevel(*command, arguments->session.level);
   command->add_flag("--verbose", arguments->session.verbose, "Show the log of loading and running");
   AddJson(*command, common);

@@ -127,6 +127,20 @@ HeldValue FromArray(nb::object array) {
   return TensorFromArray(array, element_type);
 }
 
+// Converting silently would hide a mistake; the error says how to do it.
+void CheckType(nb::handle dtype, int wanted) {
+  const int found = ElementTypeOf(dtype);
+  if (wanted == 0 || found == wanted || wanted == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return;
+  const std::string name = nb::cast<std::string>(nb::str(dtype));
+  if (found == 0 && !nb::cast<bool>(dtype.attr("isnative"))) return;  // becomes native, and is looked at again
+  throw StatusError(ORT_INVALID_ARGUMENT, std::string("expected elements of type ") + ElementTypeName(wanted) +
+                                              ", found " +
+                                              (found != 0 ? ElementTypeName(found) : "an array of dtype " + name) +
+                                              ": convert the array with "
+                                              ".astype('" +
+                                              nb::cast<std::string>(nb::str(NumpyDType(wanted))) + "')");
+}
+
 HeldValue FromList(nb::handle object, const std::string& type) {
   const std::string inner = Inner(type);
   std::vector<HeldValue> items;
@@ -300,7 +314,10 @@ HeldValue FromPython(nb::handle object, const std::string& type) {
     if (object.is_none()) return {nullptr, nb::none()};
     return FromPython(object, Inner(type));
   }
-  if (IsArray(object)) return FromArray(nb::borrow(object));
+  if (IsArray(object)) {
+    CheckType(object.attr("dtype"), ElementTypeFromText(type));
+    return FromArray(nb::borrow(object));
+  }
   if (StartsWith(type, "seq(") && (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())))
     return FromList(object, type);
   if (PyDict_Check(object.ptr())) return FromDict(object, type);
