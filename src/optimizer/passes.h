@@ -18,5 +18,6 @@ extern const Pass kFuseLayerNorm;
 extern const Pass kFuseMatMulAdd;
 extern const Pass kFuseMatMulTranspose;
 extern const Pass kFuseProductEpilogue;
+extern const Pass kWidenHalf;
 
 }  // namespace sardonyx::optimizer

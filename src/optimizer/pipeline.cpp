@@ -18,6 +18,7 @@ constexpr const Pass* kBeforeUpgrade[] = {
 
 // Upgrading turns attributes into constants and may leave foldable nodes behind.
 constexpr const Pass* kAfterUpgrade[] = {
+    &kWidenHalf,  // first: what follows is written for float
     &kFuseGelu,
     &kFuseLayerNorm,
     &kFusePad,

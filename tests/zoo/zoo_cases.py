@@ -47,7 +47,7 @@ def write_tolerances(measured, seeds):
     """Renews the rows of the measured models."""
     lines = [line for line in TOLERANCES.read_text().splitlines() if line.split("\t")[0] not in measured]
     for name, row in measured.items():
-        if row["error"] > DEFAULT / 10 or row["unmatched"]:
+        if row["error"] > DEFAULT or row["unmatched"]:
             error = max(DEFAULT, round_up(row["error"]))
             lines.append(f"{name}\t{error:.1e}\t{row['unmatched']}\tONNX Runtime with and without optimizations "
                          f"differs by {row['error']:.2e} ({row['where']}; {seeds} seeds)")
