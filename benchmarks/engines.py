@@ -145,13 +145,13 @@ def measure(path, feeds, threads, seconds, starts=True, table=None):
     result["speed"] = quartiles(ratios)
     result["pairs"], result["runs"] = len(ratios), len(times["sardonyx"])
     result["others"], _ = others_use(usage)
-    total = compare_values.Difference()
+    result |= {"error": 0.0, "problem": "", "unmatched": 0}
     for ours, theirs in comparison.outputs():
-        for name, difference in compare_values.compare_outputs(ours, theirs, table).items():
-            if difference.problem:
-                difference.problem = f"'{name}': {difference.problem}"
-            total.join(difference)
-    result["error"], result["problem"], result["unmatched"] = total.error, total.problem, total.unmatched
+        for name, found in compare_values.compare_outputs(ours, theirs, table).items():
+            result["error"] = max(result["error"], found.error)
+            result["unmatched"] = max(result["unmatched"], found.unmatched)
+            if found.problem:
+                result["problem"] = f"'{name}': {found.problem}"
     return result
 
 

@@ -13,12 +13,20 @@ FAR = 0.1  # rows of two sets that differ by more are no pair
 
 @dataclasses.dataclass
 class Difference:
-    error: float = 0.0
+    distance: float = 0.0  # the largest difference
+    largest: float = 0.0  # finite value of what was expected
     problem: str = ""
     unmatched: int = 0  # rows of a set that have no partner
 
+    @property
+    def error(self):
+        """Relative to the largest value; the distance itself where all values are zero."""
+        return self.distance / (self.largest or 1.0)
+
     def join(self, other):
-        self.error = max(self.error, other.error)
+        """Of parts of one output, whose largest value counts for all of them."""
+        self.distance = max(self.distance, other.distance)
+        self.largest = max(self.largest, other.largest)
         self.problem = self.problem or other.problem
         self.unmatched += other.unmatched
         return self
@@ -69,7 +77,7 @@ def compare_arrays(got, want):
             return Difference(problem=f"{what} stands in {test(got).sum()} places, expected {test(want).sum()} others")
     if not finite.any():
         return Difference()
-    return Difference(float(np.abs(got[finite] - want[finite]).max()) / scale(want))
+    return Difference(float(np.abs(got[finite] - want[finite]).max()), float(np.abs(want[finite]).max()))
 
 
 def is_float(dtype):
@@ -77,7 +85,7 @@ def is_float(dtype):
 
 
 def scale(values):
-    """The largest finite value, 1 where all are zero (then the error is the difference itself)."""
+    """The largest finite value, 1 where all are zero."""
     finite = np.abs(values[np.isfinite(values)])
     return float(finite.max()) if finite.size and finite.max() > 0 else 1.0
 
@@ -144,4 +152,4 @@ def match(cost):
             taken_got.add(i)
             taken_want.add(j)
             worst, pairs = max(worst, float(cost[i, j])), pairs + 1
-    return Difference(worst, unmatched=cost.shape[0] + cost.shape[1] - 2 * pairs)
+    return Difference(worst, 1.0, unmatched=cost.shape[0] + cost.shape[1] - 2 * pairs)
