@@ -134,11 +134,15 @@ def test_runs_with_values_and_bindings():
     fetches = []
     session.run_with_ortvaluevector(None, ["x"], [value], ["y"], fetches, [HOST])
     assert np.array_equal(fetches[0].numpy(), -X)
-    binding, out = session.io_binding(), np.empty_like(X)
-    binding.bind_input("x", "cpu", 0, np.float32, X.shape, X.ctypes.data)
+    binding, out, given = session.io_binding(), np.empty_like(X), X.copy()
+    binding.bind_input("x", "cpu", 0, np.float32, given.shape, given.ctypes.data)
     binding.bind_output("y", "cpu", 0, np.float32, out.shape, out.ctypes.data)
     session.run_with_iobinding(binding)
     assert np.array_equal(out, -X)
+    copies = binding.copy_outputs_to_cpu()
+    given[0, 0] = 50
+    session.run_with_iobinding(binding)
+    assert out[0, 0] == -50 and binding.get_outputs()[0].numpy()[0, 0] == -50 and copies[0][0, 0] == -X[0, 0]
     with pytest.raises(ValueError, match="session that created it"):
         sardonyx.InferenceSession(MODEL).run_with_iobinding(binding)
     (part,) = session.get_provider_graph_assignment_info()

@@ -304,7 +304,8 @@ class IOBinding:
         return OrtValueVector(self.get_outputs())
 
     def copy_outputs_to_cpu(self):
-        return [value.numpy() for value in self.get_outputs()]
+        """Copies that later runs leave alone; get_outputs() gives the values themselves."""
+        return [value.numpy().copy() if value.is_tensor() else value.numpy() for value in self.get_outputs()]
 
     def clear_binding_inputs(self):
         self._handle.clear_inputs()
