@@ -85,11 +85,12 @@ ConvShape Shape(const ConvLayer& l, ImageLayout layout) {
 
 int64_t Volume(const std::array<int64_t, 3>& v) { return v[0] * v[1] * v[2]; }
 
-// Arguments: index of the layer, 0 NCHW / 1 NHWC, threads.
+// Arguments: index of the layer, 0 NCHW / 1 NHWC / 2 NCHW to NHWC, threads.
 void Convolution(benchmark::State& state) {
   const ConvLayer& layer = kConvLayers[state.range(0)];
   const bool transposed = layer.transposed;
   ConvShape s = Shape(layer, state.range(1) == 0 ? ImageLayout::kChannelsFirst : ImageLayout::kChannelsLast);
+  if (state.range(1) == 2) s.out_layout = ImageLayout::kChannelsLast;
   if (!transposed) s.algorithm = ChooseConvF32Algorithm(s);
   if (const char* name = std::getenv("SDX_ALG")) s.algorithm = static_cast<ConvAlgorithm>(name[0] - '0');
   Serial serial;
@@ -131,7 +132,7 @@ void Convolution(benchmark::State& state) {
 
 void Layers(benchmark::internal::Benchmark* bench) {
   for (std::size_t i = 0; i < std::size(kConvLayers); ++i)
-    for (const int64_t layout : {0, 1})
+    for (const int64_t layout : {0, 1, 2})
       for (const int64_t threads : {1, 2}) bench->Args({static_cast<int64_t>(i), layout, threads});
 }
 BENCHMARK(Convolution)->Apply(Layers)->UseRealTime();
