@@ -89,7 +89,7 @@ def node_time(data, x, threads, runs):
 
 def kernel_times(path, threads):
     times = {}
-    for row in csv.reader(open(path)):
+    for row in csv.reader(pathlib.Path(path).read_text().splitlines()):
         parts = row[0].split("/")
         if parts[0] == "Convolution" and parts[2] == "1" and int(parts[3]) == threads:
             times[int(parts[1])] = float(row[2]) / 1e3

@@ -122,8 +122,8 @@ void Convolution(benchmark::State& state) {
     best = std::min(best, time.count());
   }
   const double positions = static_cast<double>(transposed ? Volume(s.in) : Volume(s.out));
-  const double flop =
-      2.0 * positions * static_cast<double>(s.in_channels / s.groups * s.out_channels * Volume(s.kernel));
+  const int64_t per_position = s.in_channels / s.groups * s.out_channels * Volume(s.kernel);
+  const double flop = 2.0 * positions * static_cast<double>(per_position);
   SetRates(state, flop / threads, BestTilesF32());
   state.counters["best_us"] = best * 1e6;
   state.counters["best_share"] = flop / threads / best / TileCeiling(BestTilesF32());

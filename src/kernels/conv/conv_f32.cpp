@@ -311,7 +311,7 @@ ConvAlgorithm ChooseConvF32Algorithm(const ConvShape& s) {
   if (!WinogradFits(s) || s.out[0] != 1 || std::min(s.in_channels, s.out_channels) < 8) return ConvAlgorithm::kDirect;
   if (s.out[1] == 0 || s.out[2] == 0) {
     const int64_t pairs = s.in_channels * s.out_channels;
-    return pairs <= 128 * 128 ? ConvAlgorithm::kWinograd4 : ConvAlgorithm::kWinograd2;
+    return pairs <= int64_t{128} * 128 ? ConvAlgorithm::kWinograd4 : ConvAlgorithm::kWinograd2;
   }
   const auto cost = [&](int64_t m, double multiplications, double efficiency) {
     const int64_t tiles = CeilDivide(s.out[1], m) * CeilDivide(s.out[2], m) * std::max<int64_t>(1, s.batch);

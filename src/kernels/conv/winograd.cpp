@@ -37,7 +37,7 @@ struct Plan {
     block = std::min(image_tiles, std::clamp<int64_t>(fit, 1, 4) * tiles.rows);
     by_panels = threads > 1 && panels >= threads && s.batch == 1 && image_tiles < threads * tiles.rows;
     blocks = CeilDivide(image_tiles, block);
-    if (threads > 1 && !by_panels && s.batch == 1 && blocks < 4 * threads)
+    if (threads > 1 && !by_panels && s.batch == 1 && blocks < int64_t{4} * threads)
       blocks = std::min(CeilDivide(blocks, threads) * threads, image_tiles);
     v_tiles = by_panels ? image_tiles : CeilDivide(image_tiles, blocks);
     v_plane = v_tiles * v_row + kPlaneGap;
@@ -59,6 +59,11 @@ struct Plan {
   int64_t run_pixels;  // of an image row of outputs that a block may hold
   bool by_panels, to_last, to_first;
   std::size_t image, shared, slot;  // bytes: the image channels-last, V of an image, what a thread has for itself
+};
+
+// Tiles [begin, end) of an image.
+struct TileSpan {
+  int64_t image, begin, end;
 };
 
 class WinogradTask {
@@ -91,12 +96,11 @@ class WinogradTask {
     });
   }
 
-  // Outputs of the tiles [begin, end), whose V begins at v, of one panel. `own`: what the thread has for M and rows of
+  // Outputs of the tiles of a span, whose V begins at v, of one panel. `own`: what the thread has for M and rows of
   // outputs. last: nothing follows in the weights that would be worth fetching.
-  void Panel(int64_t image, int64_t begin, int64_t end, const float* v, int64_t panel, bool last,
-             std::byte* own) const {
+  void Panel(const TileSpan& span, const float* v, int64_t panel, bool last, std::byte* own) const {
     auto* m = reinterpret_cast<float*>(own);
-    const int64_t count = end - begin, columns = std::min(p_.nr, s_.out_channels - panel * p_.nr);
+    const int64_t count = span.end - span.begin, columns = Columns(panel);
     const int64_t chunk = s_.in_channels * p_.nr, parts = CeilDivide(count, tiles_.rows);
     const int64_t fetchers = parts >= 8 ? 8 : parts >= 4 ? 4 : parts >= 2 ? 2 : 1;
     const bool narrow = columns * 2 <= p_.nr;
@@ -124,9 +128,9 @@ class WinogradTask {
         (narrow ? tiles_.narrow : tiles_.wide)[rows - 1](t);
       }
     }
-    ForRuns(begin, end, [&](int64_t tile, int64_t tiles) {
-      Finish(image, tile, tiles, m + (tile - begin) * p_.nr, panel, columns,
-             own + FloatBytes(p_.positions * p_.m_plane));
+    std::byte* rows = own + FloatBytes(p_.positions * p_.m_plane);
+    ForRuns(span.begin, span.end, [&](int64_t tile, int64_t tiles) {
+      Finish({span.image, tile, tile + tiles}, m + (tile - span.begin) * p_.nr, panel, rows);
     });
   }
 
@@ -141,8 +145,11 @@ class WinogradTask {
     }
   }
 
-  void Finish(int64_t image, int64_t tile, int64_t tiles, const float* m, int64_t panel, int64_t columns,
-              std::byte* rows) const {
+  int64_t Columns(int64_t panel) const { return std::min(p_.nr, s_.out_channels - panel * p_.nr); }
+
+  // The output transform of a run of tiles of one row. rows: where channels-first outputs are turned.
+  void Finish(const TileSpan& span, const float* m, int64_t panel, std::byte* rows) const {
+    const int64_t tile = span.begin, tiles = span.end - span.begin, image = span.image, columns = Columns(panel);
     const int64_t row = tile / p_.tile_columns * p_.m, column = tile % p_.tile_columns * p_.m;
     const int64_t channel = panel * p_.nr, pixel = row * s_.out[2] + column;
     WinogradOutArgs out;
@@ -195,20 +202,27 @@ class WinogradTask {
   LinearEpilogue linear_;
 };
 
-// Threads take blocks of the images [first, last), whose data is channels-last at x.
-void RunBlocks(const WinogradTask& task, const Plan& p, const float* x, int64_t image_floats, int64_t first,
-               int64_t last, Parallel& parallel, std::byte* slots) {
-  const int64_t units = (last - first) * p.blocks, parts = std::min<int64_t>(parallel.ThreadCount(), units);
+// Channels-last images [first, last); x: that of `first`.
+struct Images {
+  const float* x;
+  int64_t floats;  // of an image
+  int64_t first, last;
+};
+
+// Threads take blocks.
+void RunBlocks(const WinogradTask& task, const Plan& p, const Images& images, Parallel& parallel, std::byte* slots) {
+  const int64_t units = (images.last - images.first) * p.blocks;
+  const int64_t parts = std::min<int64_t>(parallel.ThreadCount(), units);
   const auto run = [&](int64_t part_begin, int64_t part_end) {
     for (int64_t part = part_begin; part < part_end; ++part) {
       std::byte* own = slots + static_cast<std::size_t>(part) * p.slot;
       auto* v = reinterpret_cast<float*>(own + p.slot - FloatBytes(p.positions * p.v_plane));
       for (int64_t unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
         const int64_t image = unit / p.blocks, block = unit % p.blocks;
-        const int64_t begin = p.image_tiles * block / p.blocks, end = p.image_tiles * (block + 1) / p.blocks;
-        task.Transform(x + image * image_floats, begin, end, begin, v);
-        for (int64_t panel = 0; panel < p.panels; ++panel)
-          task.Panel(first + image, begin, end, v, panel, panel + 1 == p.panels, own);
+        const TileSpan span = {images.first + image, p.image_tiles * block / p.blocks,
+                               p.image_tiles * (block + 1) / p.blocks};
+        task.Transform(images.x + image * images.floats, span.begin, span.end, span.begin, v);
+        for (int64_t panel = 0; panel < p.panels; ++panel) task.Panel(span, v, panel, panel + 1 == p.panels, own);
       }
     }
   };
@@ -221,7 +235,7 @@ void RunPanels(const WinogradTask& task, const Plan& p, const float* x, int64_t 
                std::byte* shared) {
   auto* v = reinterpret_cast<float*>(shared);
   std::byte* slots = shared + p.shared;
-  parallel.For(p.image_tiles, std::max<int64_t>(1, p.image_tiles / (2 * parallel.ThreadCount())),
+  parallel.For(p.image_tiles, std::max<int64_t>(1, p.image_tiles / (int64_t{2} * parallel.ThreadCount())),
                [&](int64_t begin, int64_t end) { task.Transform(x, begin, end, 0, v); });
   const int64_t parts = std::min<int64_t>(parallel.ThreadCount(), p.panels);
   parallel.For(parts, 1, [&](int64_t part_begin, int64_t part_end) {
@@ -231,7 +245,7 @@ void RunPanels(const WinogradTask& task, const Plan& p, const float* x, int64_t 
         for (int64_t begin = 0; begin < p.image_tiles; begin += p.m_tiles) {
           const int64_t end = std::min(begin + p.m_tiles, p.image_tiles);
           const bool last = panel + 1 == end_panel || end < p.image_tiles;
-          task.Panel(image, begin, end, v + begin * p.v_row, panel, last,
+          task.Panel({image, begin, end}, v + begin * p.v_row, panel, last,
                      slots + static_cast<std::size_t>(part) * p.slot);
         }
     }
@@ -311,7 +325,7 @@ void Winograd(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parall
   const WinogradTask task(args, plan, tiles);
   const int64_t image_floats = Product(s.in) * s.in_channels;
   if (!plan.to_last && !plan.by_panels)
-    return RunBlocks(task, plan, args.x, image_floats, 0, s.batch, parallel, scratch);
+    return RunBlocks(task, plan, {args.x, image_floats, 0, s.batch}, parallel, scratch);
   auto* last = reinterpret_cast<float*>(scratch);
   const HaloedImage halo{s.in, {0, 0, 0}, s.in_channels, s.in_channels};
   for (int64_t n = 0; n < s.batch; ++n) {
@@ -323,7 +337,7 @@ void Winograd(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parall
     if (plan.by_panels)
       RunPanels(task, plan, x, n, parallel, scratch + plan.image);
     else
-      RunBlocks(task, plan, x, image_floats, n, n + 1, parallel, scratch + plan.image);
+      RunBlocks(task, plan, {x, image_floats, n, n + 1}, parallel, scratch + plan.image);
   }
 }
 

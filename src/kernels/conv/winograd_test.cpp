@@ -172,7 +172,8 @@ TEST(Winograd, BadlyScaledChannelsKeepTheBound) {
 // The header says how the error compares with a direct sum on usual data; beside it stands what is measured.
 TEST(Winograd, UsualDataLosesLittleAgainstTheDirectSum) {
   ConvShape s = Shape({"", 1, 128, 32, 1, {1, 14, 14}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}, false);
-  const auto x = Random(128 * 196, 1), w = Random(32 * 128 * 9, 2), residual = Random(32 * 196, 3);
+  constexpr std::size_t kPixels = 196, kIn = 128, kOut = 32;
+  const auto x = Random(kIn * kPixels, 1), w = Random(kOut * kIn * 9, 2), residual = Random(kOut * kPixels, 3);
   const Sums want = Reference(s, false, x, w);
   Serial serial;
   for (const TileF32Set* set : Sets()) {
@@ -192,14 +193,15 @@ TEST(Winograd, UsualDataLosesLittleAgainstTheDirectSum) {
 TEST(Winograd, BitsDoNotDependOnThreads) {
   Serial serial;
   ThreeInTurn threads;
-  const auto w = Random(40 * 70 * 9, 2);
+  constexpr std::size_t kIn = 40, kOut = 70;
+  const auto w = Random(kIn * kOut * 9, 2);
   for (const int64_t size : {40, 9})
     for (const ConvAlgorithm algorithm : {ConvAlgorithm::kWinograd2, ConvAlgorithm::kWinograd4}) {
       ConvShape s =
           Shape({"", 1, 40, 70, 1, {1, size, size}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}, false);
       s.algorithm = algorithm;
       const auto pixels = static_cast<std::size_t>(size * size);
-      const auto x = Random(40 * pixels, 1), residual = Random(70 * pixels, 3);
+      const auto x = Random(kIn * pixels, 1), residual = Random(kOut * pixels, 3);
       for (const TileF32Set* set : Sets())
         EXPECT_EQ(Convolve(s, false, x, w, residual, {}, Extras::kAll, *set, serial),
                   Convolve(s, false, x, w, residual, {}, Extras::kAll, *set, threads));
