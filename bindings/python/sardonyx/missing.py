@@ -46,7 +46,8 @@ EXTENSION = PACKAGE | {
 }
 # The session configuration that the C interface reads.
 HONOURED_KEYS = {
-    "optimization.disable_specified_optimizers", "session.model_external_initializers_file_folder_path",
+    "optimization.disable_specified_optimizers", "session.disable_cpu_ep_fallback",
+    "session.model_external_initializers_file_folder_path",
     "session.optimized_model_external_initializers_file_name",
     "session.optimized_model_external_initializers_min_size_in_bytes",
     "session.record_ep_graph_assignment_info",  # the assignment is always there
