@@ -2,8 +2,10 @@
 //
 // In the steady state nothing here allocates or looks a name up in a map: names are compared with those of the model by
 // position first, and what a call needs lies on its stack. Only outputs that the caller did not bind become new values.
-#include <array>
+#include <cstddef>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <span>
 #include <thread>
 
@@ -18,17 +20,31 @@ namespace {
 
 using runtime::Session;
 
-// `count` elements on the stack, or on the heap where they are unusually many.
+// `count` elements on the stack, or on the heap where they are more than any model we know of has (a decoder of 100
+// layers has two caches each).
 template <typename T>
 class Scratch {
  public:
-  explicit Scratch(std::size_t count) : many_(count > kFew ? count : 0), count_(count) {}
-  std::span<T> span() { return {count_ > kFew ? many_.data() : few_.data(), count_}; }
+  explicit Scratch(std::size_t count) : count_(count) {
+    if (count > kFew) {
+      many_.resize(count);
+    } else {
+      std::uninitialized_value_construct_n(few(), count);
+    }
+  }
+  ~Scratch() {
+    if (count_ <= kFew) std::destroy_n(few(), count_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::span<T> span() { return {count_ > kFew ? many_.data() : few(), count_}; }
   T& operator[](std::size_t i) { return span()[i]; }
 
  private:
-  static constexpr std::size_t kFew = 16;
-  std::array<T, kFew> few_{};
+  static constexpr std::size_t kFew = 256;
+  T* few() { return std::launder(reinterpret_cast<T*>(bytes_)); }
+
+  alignas(T) std::byte bytes_[kFew * sizeof(T)];
   std::vector<T> many_;
   std::size_t count_;
 };
