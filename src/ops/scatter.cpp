@@ -161,31 +161,24 @@ Prepared PrepareTensorScatter(PrepareContext& c) {
   return WithState(RunTensorScatter, CacheState{c.Int("axis", -2), mode == "circular"});
 }
 
+// Not kMayAlias: the output might take the place of the updates, which are read after the data has been copied.
 constexpr OpDef kScatterOps[] = {
-    {.name = "Scatter",
-     .since = {9, 11},
-     .types = kAllTypes,
-     .infer = InferScatter,
-     .prepare = PrepareScatterElements,
-     .traits = kMayAlias},
+    {.name = "Scatter", .since = {9, 11}, .types = kAllTypes, .infer = InferScatter, .prepare = PrepareScatterElements},
     {.name = "ScatterElements",
      .since = {11, 13, 16, 18},
      .types = kAllTypes,
      .infer = InferScatter,
-     .prepare = PrepareScatterElements,
-     .traits = kMayAlias},
+     .prepare = PrepareScatterElements},
     {.name = "ScatterND",
      .since = {11, 13, 16, 18},
      .types = kAllTypes,
      .infer = InferScatter,
-     .prepare = PrepareScatterNd,
-     .traits = kMayAlias},
+     .prepare = PrepareScatterNd},
     {.name = "TensorScatter",
      .since = {24},
      .types = kAllTypes,
      .infer = InferScatter,
-     .prepare = PrepareTensorScatter,
-     .traits = kMayAlias},
+     .prepare = PrepareTensorScatter},
 };
 
 }  // namespace

@@ -113,6 +113,19 @@ TEST(Session, AnOutputBoundOverTheInput) {
   EXPECT_EQ(Elements<float>(want), (std::vector<float>{10, 14, 14, 20}));
 }
 
+TEST(Session, ScatteredUpdatesAreNotOverwrittenByTheData) {
+  for (const std::string node : {"ScatterND(data, at, u)", "ScatterElements(data, wide, u)"}) {
+    const auto session = Make(R"(g (float[1,2] x) => (float[1,2] y)
+<float[1,2] data = {0, 0}, int64[1,1] at = {0}, int64[1,2] wide = {0, 0}> {
+  u = Neg(x)
+  s = )" + node + R"(
+  y = Abs(s)
+})");
+    const Tensor x = Tensor::Of<float>({1, -2}, Shape{1, 2});
+    EXPECT_EQ(Elements<float>(Compute(*session, {{"x", x}})[0]), (std::vector<float>{1, 2})) << node;
+  }
+}
+
 TEST(Session, OutputsThatAreInputsOrConstants) {
   const auto session =
       Make("g (float[2] x) => (float[2] y, float[2] x, float[2] c) <float[2] c = {3, 4}> { y = Neg(x) }");
