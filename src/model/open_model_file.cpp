@@ -37,7 +37,7 @@ std::string Suggestion(const fs::path& folder, const fs::path& path) {
 std::string WhyMissing(const fs::path& path) {
   std::error_code error;
   const fs::path here = fs::current_path(error);
-  const std::string where = path.is_absolute() || error ? "" : " (the current folder is '" + ToUtf8(here) + "')";
+  std::string where = path.is_absolute() || error ? "" : " (the current folder is '" + ToUtf8(here) + "')";
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   if (fs::is_directory(folder, error)) return where + Suggestion(folder, path);
   fs::path step;
