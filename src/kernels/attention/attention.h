@@ -1,0 +1,82 @@
+// kernels/attention/attention.h - f32 attention: y = softmax(cap(scale * q k^T) + bias, masked) v, one head at a time.
+//
+// The matrix of scores is never stored: blocks of queries meet blocks of keys while their scores lie in the first cache
+// level, with a running maximum and sum (Milakov and Gimelshein 2018; Dao et al. 2022). Few queries (decoders) read
+// keys and values where they lie, once. Nothing allocates or throws. The bits of y do not depend on the number of
+// threads. Error of y: (size + keys) * 2^-23 * max |v| and the rounding of the scores, tested in attention_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/parallel.h"
+
+namespace sardonyx::kernels {
+
+struct TileF32Set;        // kernels/gemm/tile_f32.h
+struct AttentionRowsSet;  // kernels/attention/attention_rows.h
+
+// Element (batch b, head h, row s, i) of a tensor lies at b * batch + h * head + s * row + i.
+struct HeadStrides {
+  std::int64_t batch = 0;
+  std::int64_t head = 0;
+  std::int64_t row = 0;
+};
+
+// What is added to the scores: element (batch, head, query, key) at data + batch * .. + head * .. + query * .. + key.
+struct ScoreBias {
+  const float* data = nullptr;
+  std::int64_t batch = 0;
+  std::int64_t head = 0;
+  std::int64_t query = 0;
+};
+
+// Which scores are stored where somebody asks for them.
+enum class ScoreStage : std::uint8_t { kRaw, kCapped, kBiased, kSoftmax };
+
+struct AttentionF32Args {
+  std::int64_t batch = 0;
+  std::int64_t heads = 0;     // of the queries
+  std::int64_t kv_heads = 0;  // divides heads; query head h reads key head h / (heads / kv_heads)
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;
+  std::int64_t size = 0;        // of a query and of a key
+  std::int64_t value_size = 0;  // of a value and of a row of y
+
+  const float* q = nullptr;
+  const float* k = nullptr;
+  const float* v = nullptr;
+  float* y = nullptr;  // overlaps none of the inputs
+  HeadStrides q_strides, k_strides, v_strides, y_strides;
+
+  float scale = 1;
+  float cap = 0;  // 0: none; else scores become cap * tanh(score / cap)
+  ScoreBias bias[2];
+
+  // Query i of batch b stands at p = i + position + positions[b] (null: 0) and sees the keys j with
+  // firsts[b] <= j < counts[b] (null: 0 and `keys`), j <= p if causal, j >= p - left and j <= p + right where these are
+  // not negative. A query that sees nothing gives zeros.
+  std::int64_t position = 0;
+  const std::int64_t* positions = nullptr;
+  const std::int64_t* firsts = nullptr;
+  const std::int64_t* counts = nullptr;
+  bool causal = false;
+  std::int64_t left = -1;
+  std::int64_t right = -1;
+
+  const float* sinks = nullptr;  // [heads] or null: e^sink joins the sum of each row's exponentials
+
+  float* scores = nullptr;  // null, or [batch, heads, queries, keys]: the scores at `stage`
+  ScoreStage stage = ScoreStage::kSoftmax;
+
+  const TileF32Set* tiles = nullptr;  // null: the best of this CPU; tests name others
+  const AttentionRowsSet* rows = nullptr;
+};
+
+// Bytes of scratch for up to `threads` threads; the pointers may still be null.
+std::size_t AttentionF32ScratchBytes(const AttentionF32Args& args, int threads);
+
+// scratch: AttentionF32ScratchBytes(args, parallel.ThreadCount()) bytes, 64-byte aligned.
+void AttentionF32(const AttentionF32Args& args, Parallel& parallel, std::byte* scratch);
+
+}  // namespace sardonyx::kernels
