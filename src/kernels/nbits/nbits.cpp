@@ -1,0 +1,222 @@
+// kernels/nbits/nbits.cpp - packing of weights of few bits, and the loops around their panels.
+//
+// Bytes for activations (where allowed and the CPU has VNNI), or floats for at most kNBitsRowsF32 rows: the panels are
+// streamed once per group of rows. More rows of floats: blocks of two panels become floats for the f32 tile.
+#include "kernels/nbits/nbits.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/cpu_info.h"
+#include "kernels/gemm/tile_f32.h"
+#include "kernels/nbits/nbits_tile.h"
+
+namespace sardonyx::kernels {
+namespace {
+
+using std::int64_t;
+
+constexpr int64_t kSerialWork = 1 << 18;  // multiplications below which threads cost more than they give
+constexpr int64_t kWideK = 1024;          // about as many rows of widened weights at a time
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
+
+const NBitsSet& SetOf(const NBitsSet* set) { return set != nullptr ? *set : BestNBits(); }
+
+int64_t GroupsOf(const NBitsShape& s) { return s.block * s.bits / 32; }
+int64_t BlockBytes(const NBitsShape& s, int64_t lanes) { return (1 + (s.has_zeros ? 1 : 0) + GroupsOf(s)) * 4 * lanes; }
+int64_t PanelBytes(const NBitsShape& s, int64_t lanes) { return s.blocks() * BlockBytes(s, lanes); }
+
+// A group of a column: 32 / bits weights that follow each other, spread over the bytes of a word.
+std::uint32_t GroupWord(const std::uint8_t* q, int bits) {
+  std::uint32_t word = 0;
+  const int count = 32 / bits;
+  for (int i = 0; i < count; ++i) {
+    const std::uint32_t value = (q[i * bits / 8] >> (i * bits % 8)) & ((1u << bits) - 1);
+    word |= value << (8 * (i % 4) + bits * (i / 4));
+  }
+  return word;
+}
+
+struct Plan {
+  bool int8 = false;
+  bool widen = false;
+  int64_t panels = 0;
+  int64_t threads = 1;
+  int64_t a_row_bytes = 0;     // of a row of bytes
+  int64_t prepared_bytes = 0;  // rows of bytes, scales and sums
+  int64_t wide_blocks = 0;     // blocks of K that are widened at a time
+  int64_t slot_floats = 0;     // widened weights of one thread
+};
+
+Plan MakePlan(const NBitsArgs& g, int threads) {
+  const NBitsSet& set = SetOf(g.set);
+  Plan p;
+  p.panels = CeilDiv(g.shape.n, set.lanes);
+  p.int8 = g.int8_activations && set.has_int8 && Cpu().avx512_vnni;
+  p.widen = !p.int8 && g.m > kNBitsRowsF32;
+  p.threads = g.m * g.shape.n * g.shape.k < kSerialWork ? 1 : std::max(1, threads);
+  const int64_t blocks = g.shape.blocks();
+  // Loads of whole vectors may read past the last block.
+  p.a_row_bytes = RoundUp(blocks * g.shape.block * (p.int8 ? 1 : 4), 64) + 64;
+  if (!p.widen) p.prepared_bytes = RoundUp(g.m * (p.a_row_bytes + 8 * blocks), 64);
+  if (p.widen) {
+    p.wide_blocks = std::clamp<int64_t>(kWideK / g.shape.block, 1, std::max<int64_t>(1, blocks));
+    p.slot_floats = p.wide_blocks * g.shape.block * 2 * set.lanes;
+  }
+  return p;
+}
+
+class Product {
+ public:
+  Product(const NBitsArgs& g, const Plan& plan, std::byte* scratch)
+      : g_(g), plan_(plan), set_(SetOf(g.set)), blocks_(g.shape.blocks()), scratch_(scratch) {
+    a_ = scratch;
+    scales_ = reinterpret_cast<float*>(scratch + g.m * plan.a_row_bytes);
+    sums_ = scales_ + g.m * blocks_;
+  }
+
+  void Run(Parallel& parallel) {
+    if (!plan_.widen) {
+      ForRange(parallel, g_.m, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, g_.shape.k)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t m = begin; m < end; ++m) PrepareRow(m);
+               });
+      const int64_t grain = std::max<int64_t>(1, plan_.panels / (4 * plan_.threads));
+      return ForRange(parallel, plan_.panels, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t panel = begin; panel < end; ++panel) RunPanel(panel);
+      });
+    }
+    const int64_t pairs = CeilDiv(plan_.panels, 2), slots = std::min(pairs, plan_.threads);
+    ForRange(parallel, slots, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t s = begin; s < end; ++s) {
+        float* wide = reinterpret_cast<float*>(scratch_) + s * plan_.slot_floats;
+        for (int64_t pair = pairs * s / slots; pair < pairs * (s + 1) / slots; ++pair) RunWide(pair, wide);
+      }
+    });
+  }
+
+ private:
+  template <typename F>
+  void ForRange(Parallel& parallel, int64_t count, int64_t grain, F body) {
+    plan_.threads == 1 ? body(int64_t{0}, count) : parallel.For(count, grain, body);
+  }
+
+  void PrepareRow(int64_t m) {
+    const float* a = g_.a + m * g_.lda;
+    std::byte* row = a_ + m * plan_.a_row_bytes;
+    if (plan_.int8) {
+      set_.round_row(a, g_.shape.k, g_.shape.block, reinterpret_cast<std::int8_t*>(row), scales_ + m * blocks_,
+                     sums_ + m * blocks_);
+      return;
+    }
+    std::memcpy(row, a, static_cast<std::size_t>(g_.shape.k) * sizeof(float));
+    std::memset(row + g_.shape.k * 4, 0, static_cast<std::size_t>(blocks_ * g_.shape.block - g_.shape.k) * 4);
+    if (g_.shape.has_zeros) set_.sum_row(a, g_.shape.k, g_.shape.block, sums_ + m * blocks_);
+  }
+
+  void RunPanel(int64_t panel) const {
+    const int index = NBitsIndex(g_.shape.bits);
+    NBitsTileArgs t;
+    t.panel = g_.packed + panel * PanelBytes(g_.shape, set_.lanes);
+    t.blocks = blocks_, t.groups = GroupsOf(g_.shape), t.has_offsets = g_.shape.has_zeros;
+    t.a_row_bytes = plan_.a_row_bytes, t.a_block_stride = blocks_;
+    t.y_stride = g_.ldy;
+    t.columns = std::min(set_.lanes, g_.shape.n - panel * set_.lanes);
+    t.bias = g_.bias != nullptr ? g_.bias + panel * set_.lanes : nullptr;
+    const int64_t most = plan_.int8 ? kNBitsRowsInt8 : kNBitsRowsF32;
+    const int64_t parts = CeilDiv(g_.m, most);
+    for (int64_t i = 0; i < parts; ++i) {
+      const int64_t m = g_.m * i / parts, rows = g_.m * (i + 1) / parts - m;
+      t.a = a_ + m * plan_.a_row_bytes;
+      t.a_scales = scales_ + m * blocks_, t.a_sums = sums_ + m * blocks_;
+      t.y = g_.y + m * g_.ldy + panel * set_.lanes;
+      (plan_.int8 ? set_.int8[index][rows - 1] : set_.f32[index][rows - 1])(t);
+    }
+  }
+
+  void RunWide(int64_t pair, float* wide) const {
+    const TileF32Set& tiles = g_.tiles != nullptr ? *g_.tiles : BestTilesF32();
+    const int64_t nr = 2 * set_.lanes, column = pair * nr, groups = GroupsOf(g_.shape);
+    for (int64_t block = 0; block < blocks_; block += plan_.wide_blocks) {
+      const int64_t count = std::min(plan_.wide_blocks, blocks_ - block), k0 = block * g_.shape.block;
+      for (int64_t side = 0; side < 2; ++side) {
+        const int64_t panel = std::min(2 * pair + side, plan_.panels - 1);
+        set_.widen[NBitsIndex(g_.shape.bits)](
+            g_.packed + panel * PanelBytes(g_.shape, set_.lanes) + block * BlockBytes(g_.shape, set_.lanes), count,
+            groups, g_.shape.has_zeros, wide + side * set_.lanes, nr);
+      }
+      TileF32Args t;
+      t.k = std::min(count * g_.shape.block, g_.shape.k - k0);
+      t.a_row_stride = g_.lda, t.b = wide, t.b_stride = nr;
+      t.c_row_stride = t.residual_row_stride = g_.ldy;
+      t.columns = std::min(nr, g_.shape.n - column);
+      t.prefetch = reinterpret_cast<const char*>(wide);
+      if (block == 0 && g_.bias != nullptr) t.bias_n = g_.bias + column;
+      const int64_t parts = CeilDiv(g_.m, tiles.rows);
+      for (int64_t i = 0; i < parts; ++i) {
+        const int64_t m = g_.m * i / parts, rows = g_.m * (i + 1) / parts - m, half = (rows + 1) / 2;
+        t.a0 = g_.a + m * g_.lda + k0, t.a1 = t.a0 + half * g_.lda;
+        t.c0 = g_.y + m * g_.ldy + column, t.c1 = t.c0 + half * g_.ldy;
+        if (block > 0) t.residual0 = t.c0, t.residual1 = t.c1;
+        RunTileF32(tiles, t, rows, {});
+      }
+    }
+  }
+
+  const NBitsArgs& g_;
+  const Plan& plan_;
+  const NBitsSet& set_;
+  int64_t blocks_;
+  std::byte *scratch_, *a_;
+  float *scales_, *sums_;
+};
+
+}  // namespace
+
+std::size_t NBitsPackedBytes(const NBitsShape& shape, const NBitsSet* set) {
+  const int64_t lanes = SetOf(set).lanes;
+  return static_cast<std::size_t>(CeilDiv(shape.n, lanes) * PanelBytes(shape, lanes));
+}
+
+void PackNBits(const NBitsShape& shape, const NBitsWeights& weights, std::byte* packed, Parallel& parallel,
+               const NBitsSet* set) {
+  const int64_t lanes = SetOf(set).lanes, blocks = shape.blocks(), groups = GroupsOf(shape);
+  const int64_t blob = shape.block * shape.bits / 8;
+  const auto middle = static_cast<float>(1 << (shape.bits - 1));
+  parallel.For(CeilDiv(shape.n, lanes), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      std::byte* to = packed + panel * PanelBytes(shape, lanes);
+      for (int64_t i = 0; i < blocks; ++i, to += BlockBytes(shape, lanes)) {
+        auto* floats = reinterpret_cast<float*>(to);
+        auto* words = reinterpret_cast<std::uint32_t*>(to) + (shape.has_zeros ? 2 : 1) * lanes;
+        for (int64_t lane = 0; lane < lanes; ++lane) {
+          const int64_t n = panel * lanes + lane;
+          const bool there = n < shape.n;
+          floats[lane] = there ? weights.scales[n * blocks + i] : 0;
+          if (shape.has_zeros) {
+            floats[lanes + lane] =
+                there ? (weights.zeros[n * blocks + i] - middle) * weights.scales[n * blocks + i] : 0;
+          }
+          for (int64_t g = 0; g < groups; ++g) {
+            words[g * lanes + lane] = there ? GroupWord(weights.q + (n * blocks + i) * blob + g * 4, shape.bits) : 0;
+          }
+        }
+      }
+    }
+  });
+}
+
+std::size_t NBitsScratchBytes(const NBitsArgs& args, int threads) {
+  const Plan plan = MakePlan(args, threads);
+  return static_cast<std::size_t>(plan.prepared_bytes + plan.threads * plan.slot_floats * 4);
+}
+
+void MultiplyNBits(const NBitsArgs& args, Parallel& parallel, std::byte* scratch) {
+  if (args.m == 0 || args.shape.n == 0) return;
+  const Plan plan = MakePlan(args, parallel.ThreadCount());
+  Product(args, plan, scratch).Run(parallel);
+}
+
+}  // namespace sardonyx::kernels

@@ -1,0 +1,158 @@
+// kernels/nbits/nbits_test.cpp - products with packed weights against float64, on every ISA this machine has.
+#include "kernels/nbits/nbits.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/cpu_info.h"
+#include "kernels/gemm/kernel_test.h"
+#include "kernels/nbits/nbits_tile.h"
+
+namespace sardonyx::kernels {
+namespace {
+
+struct Problem {
+  NBitsShape shape;
+  std::vector<std::uint8_t> q;
+  std::vector<float> scales, zeros, a, bias;
+  std::vector<double> weights;  // [n, k]
+
+  Problem(NBitsShape s, int64_t m, std::uint32_t seed) : shape(s) {
+    std::mt19937 engine(seed);
+    const int64_t blocks = s.blocks(), blob = s.block * s.bits / 8;
+    q.resize(static_cast<std::size_t>(s.n * blocks * blob));
+    for (std::uint8_t& byte : q) byte = static_cast<std::uint8_t>(engine());
+    scales = Random(static_cast<std::size_t>(s.n * blocks), seed + 1);
+    zeros.assign(scales.size(), static_cast<float>(1 << (s.bits - 1)));
+    if (s.has_zeros) {
+      for (float& zero : zeros) zero = static_cast<float>(engine() % (1u << s.bits));
+    }
+    a = Random(static_cast<std::size_t>(m * s.k), seed + 2);
+    bias = Random(static_cast<std::size_t>(s.n), seed + 3);
+    for (int64_t n = 0; n < s.n; ++n) {
+      for (int64_t k = 0; k < s.k; ++k) {
+        const auto i = static_cast<std::size_t>(n * blocks + k / s.block);
+        const int64_t bit = k * s.bits;
+        const int value = (q[static_cast<std::size_t>(n * blocks * blob + bit / 8)] >> (bit % 8)) & ((1 << s.bits) - 1);
+        weights.push_back((value - static_cast<double>(zeros[i])) * static_cast<double>(scales[i]));
+      }
+    }
+  }
+};
+
+// The largest error, relative to the sum of |a w| of each element.
+double ErrorOf(const Problem& p, int64_t m, bool int8, const NBitsSet& set, const TileF32Set& tiles, Parallel& parallel,
+               std::vector<float>* y) {
+  Scratch packed(NBitsPackedBytes(p.shape, &set));
+  PackNBits(p.shape, {p.q.data(), p.scales.data(), p.zeros.data()}, packed.data(), parallel, &set);
+  y->assign(static_cast<std::size_t>(m * p.shape.n), -99);
+  NBitsArgs g;
+  g.shape = p.shape, g.packed = packed.data(), g.m = m, g.a = p.a.data(), g.lda = p.shape.k, g.y = y->data();
+  g.ldy = p.shape.n, g.bias = p.bias.data(), g.int8_activations = int8, g.set = &set, g.tiles = &tiles;
+  Scratch scratch(NBitsScratchBytes(g, parallel.ThreadCount()));
+  MultiplyNBits(g, parallel, scratch.data());
+  double worst = 0;
+  for (int64_t r = 0; r < m; ++r) {
+    for (int64_t n = 0; n < p.shape.n; ++n) {
+      double sum = static_cast<double>(p.bias[static_cast<std::size_t>(n)]), size = std::abs(sum);
+      for (int64_t k = 0; k < p.shape.k; ++k) {
+        const double term = static_cast<double>(p.a[static_cast<std::size_t>(r * p.shape.k + k)]) *
+                            p.weights[static_cast<std::size_t>(n * p.shape.k + k)];
+        sum += term;
+        size += std::abs(term);
+      }
+      const double got = static_cast<double>((*y)[static_cast<std::size_t>(r * p.shape.n + n)]);
+      worst = std::max(worst, std::abs(got - sum) / size);
+    }
+  }
+  return worst;
+}
+
+template <typename F>
+void ForEachIsa(F f) {
+  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::baseline}) {
+    if (Supported(isa)) f(NBitsOf(isa), TilesF32(isa));
+  }
+}
+
+TEST(NBits, MatchesFloat64ForAllBitsBlocksAndEdges) {
+  for (const int bits : {2, 4, 8}) {
+    for (const int64_t block : {16, 32, 128}) {
+      for (const bool zeros : {false, true}) {
+        for (const int64_t m : {1, 4, 5, 29}) {
+          const Problem p({.n = 37, .k = 200, .block = block, .bits = bits, .has_zeros = zeros}, m, 11);
+          ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
+            Serial serial;
+            std::vector<float> y;
+            EXPECT_LT(ErrorOf(p, m, false, set, tiles, serial, &y), 1e-6)
+                << Name(set.isa) << " bits " << bits << " block " << block << " rows " << m;
+          });
+        }
+      }
+    }
+  }
+}
+
+TEST(NBits, RoundsActivationsToBytesWhereAllowed) {
+  for (const int bits : {2, 4, 8}) {
+    for (const bool zeros : {false, true}) {
+      for (const int64_t m : {1, 7, 19}) {
+        const Problem p({.n = 20, .k = 300, .block = 32, .bits = bits, .has_zeros = zeros}, m, 4);
+        ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
+          Serial serial;
+          std::vector<float> y;
+          // Each element of a is off by at most 1/254 of its block's largest.
+          EXPECT_LT(ErrorOf(p, m, true, set, tiles, serial, &y), 4e-3) << Name(set.isa) << " bits " << bits;
+        });
+      }
+    }
+  }
+}
+
+TEST(NBits, WidensLongRowsInPieces) {
+  const Problem p({.n = 33, .k = 2500, .block = 64, .bits = 4, .has_zeros = true}, 17, 6);
+  ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
+    Serial serial;
+    std::vector<float> y;
+    EXPECT_LT(ErrorOf(p, 17, false, set, tiles, serial, &y), 1e-6) << Name(set.isa);
+  });
+}
+
+TEST(NBits, HasTheSameBitsForAnyNumberOfThreads) {
+  for (const bool int8 : {false, true}) {
+    for (const int64_t m : {1, 12}) {
+      const Problem p({.n = 700, .k = 640, .block = 32, .bits = 4}, m, 9);
+      ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
+        Serial serial;
+        ThreeInTurn three;
+        std::vector<float> once, again;
+        ErrorOf(p, m, int8, set, tiles, serial, &once);
+        ErrorOf(p, m, int8, set, tiles, three, &again);
+        EXPECT_EQ(once, again) << Name(set.isa);
+      });
+    }
+  }
+}
+
+TEST(NBits, KeepsZerosAndNanOfActivations) {
+  Problem p({.n = 18, .k = 64, .block = 32, .bits = 4}, 2, 9);
+  std::fill_n(p.a.begin(), 64, 0.0f);
+  ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
+    Serial serial;
+    std::vector<float> y;
+    ErrorOf(p, 2, true, set, tiles, serial, &y);
+    for (std::size_t n = 0; n < 18; ++n) EXPECT_EQ(y[n], p.bias[n]) << Name(set.isa);
+  });
+  p.a[3] = std::nanf("");
+  ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
+    Serial serial;
+    std::vector<float> y;
+    ErrorOf(p, 2, true, set, tiles, serial, &y);
+    EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[17])) << Name(set.isa);
+    EXPECT_FALSE(std::isnan(y[18])) << Name(set.isa);
+  });
+}
+
+}  // namespace
+}  // namespace sardonyx::kernels

@@ -1,0 +1,62 @@
+// kernels/nbits/nbits_tile.h - rows of activations times a panel of packed weights, one set per ISA.
+//
+// A panel holds `lanes` columns. For each block of K: [lanes] scales; [lanes] offsets (zero - 2^(bits-1)) * scale if
+// there are zero points; then groups [lanes] of 32 bits. A group holds 32 / bits weights of its column: weight 4 i + j
+// has the bits from bits * i of byte j, so that one shift and one mask give four bytes of neighbours.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/dispatch.h"
+
+namespace sardonyx::kernels {
+
+inline constexpr int kNBitsRowsInt8 = 8;  // rows of one call
+inline constexpr int kNBitsRowsF32 = 4;
+
+struct NBitsTileArgs {
+  const std::byte* panel = nullptr;
+  std::int64_t blocks = 0;
+  std::int64_t groups = 0;  // of a block
+  bool has_offsets = false;
+  const std::byte* a = nullptr;  // int8: [rows][a_row_bytes] bytes, blocks * groups * 32 / bits of them; f32: floats
+  std::ptrdiff_t a_row_bytes = 0;
+  const float* a_scales = nullptr;  // int8: [rows][a_block_stride]
+  const float* a_sums = nullptr;    // of each block of a (int8: of its bytes), [rows][a_block_stride]
+  std::ptrdiff_t a_block_stride = 0;
+  float* y = nullptr;
+  std::ptrdiff_t y_stride = 0;
+  std::int64_t columns = 0;     // 1..lanes
+  const float* bias = nullptr;  // [columns] or null
+};
+using NBitsTileFn = void(const NBitsTileArgs&);
+
+struct NBitsSet {
+  Isa isa;
+  std::int64_t lanes;
+  bool has_int8;
+  NBitsTileFn* int8[3][kNBitsRowsInt8];  // by bits (2, 4, 8) and rows - 1
+  NBitsTileFn* f32[3][kNBitsRowsF32];
+  // dst[k * dst_stride + column] = the weights of blocks [0, blocks) as floats
+  void (*widen[3])(const std::byte* panel, std::int64_t blocks, std::int64_t groups, bool has_offsets, float* dst,
+                   std::ptrdiff_t dst_stride);
+  // A row as blocks of bytes with scales max|a| / 127, and the sums of the bytes; zeros behind k.
+  void (*round_row)(const float* a, std::int64_t k, std::int64_t block, std::int8_t* out, float* scales, float* sums);
+  // The sums of the blocks of a row.
+  void (*sum_row)(const float* a, std::int64_t k, std::int64_t block, float* sums);
+};
+
+inline int NBitsIndex(int bits) { return bits == 2 ? 0 : bits == 4 ? 1 : 2; }
+
+#define SDX_DECLARE(isa)           \
+  namespace isa {                  \
+  const NBitsSet& NBitsSetOfIsa(); \
+  }
+SDX_FOR_EACH_ISA(SDX_DECLARE)
+#undef SDX_DECLARE
+
+const NBitsSet& NBitsOf(Isa isa);
+const NBitsSet& BestNBits();
+
+}  // namespace sardonyx::kernels

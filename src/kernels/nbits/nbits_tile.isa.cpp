@@ -1,0 +1,200 @@
+// kernels/nbits/nbits_tile.isa.cpp - weights of 2, 4 and 8 bits unpacked in registers, times bytes or floats.
+#include "kernels/nbits/nbits_tile.h"
+
+#include <utility>
+
+#include "kernels/simd/exp2_f32.h"
+#include "kernels/simd/math_f32.h"
+#include "kernels/simd/vec_i32.h"
+
+namespace sardonyx::kernels::SDX_ISA {
+namespace {
+
+constexpr ptrdiff_t kVectorBytes = 4 * kLanes;
+
+template <int kBits>
+constexpr float kMiddle = 1 << (kBits - 1);
+
+inline Vec LoadFloats(const std::byte* p) { return Load(reinterpret_cast<const float*>(p)); }
+
+// Walks over the blocks of a panel.
+struct Block {
+  Vec scale, offset;
+  const std::byte* groups;
+};
+inline Block ReadBlock(const std::byte** p, bool has_offsets, int64_t groups) {
+  Block b;
+  b.scale = LoadFloats(*p);
+  *p += kVectorBytes;
+  b.offset = Broadcast(0);
+  if (has_offsets) {
+    b.offset = LoadFloats(*p);
+    *p += kVectorBytes;
+  }
+  b.groups = *p;
+  *p += groups * kVectorBytes;
+  return b;
+}
+
+template <int R>
+void StoreRows(const NBitsTileArgs& t, const Vec (&sum)[R]) {
+  const Lanes lanes = FirstLanes(t.columns);
+  const Vec bias = t.bias != nullptr ? Load(t.bias, lanes) : Broadcast(0);
+#pragma GCC unroll 8
+  for (ptrdiff_t r = 0; r < R; ++r) Store(t.y + r * t.y_stride, sum[r] + bias, lanes);
+}
+
+// Sums of bytes are exact; each block's becomes a float, scaled.
+template <int kBits, int R>
+void TileInt8(const NBitsTileArgs& t) {
+  constexpr std::uint32_t kMask = kBits == 2 ? 0x03030303 : kBits == 4 ? 0x0F0F0F0F : 0xFFFFFFFF;
+  constexpr int kParts = 8 / kBits;
+  Vec sum[R];
+#pragma GCC unroll 8
+  for (ptrdiff_t r = 0; r < R; ++r) sum[r] = Broadcast(0);
+  const std::byte *p = t.panel, *a = t.a;
+  const UintVec mask = BroadcastInt(kMask);
+  for (int64_t i = 0; i < t.blocks; ++i) {
+    const Block b = ReadBlock(&p, t.has_offsets, t.groups);
+    UintVec acc[R];
+#pragma GCC unroll 8
+    for (ptrdiff_t r = 0; r < R; ++r) acc[r] = UintVec{};
+    for (int64_t g = 0; g < t.groups; ++g) {
+      const UintVec packed = LoadInt(b.groups + g * kVectorBytes);
+#pragma GCC unroll 4
+      for (int part = 0; part < kParts; ++part) {
+        const UintVec w = kBits == 8 ? packed : (packed >> (kBits * part)) & mask;
+#pragma GCC unroll 8
+        for (ptrdiff_t r = 0; r < R; ++r) {
+          std::uint32_t four;
+          std::memcpy(&four, a + r * t.a_row_bytes + 4 * part, 4);
+          acc[r] = DotBytes(acc[r], w, BroadcastInt(four));
+        }
+      }
+      a += 4 * kParts;
+    }
+#pragma GCC unroll 8
+    for (ptrdiff_t r = 0; r < R; ++r) {
+      const float a_sum = t.a_sums[r * t.a_block_stride + i], a_scale = t.a_scales[r * t.a_block_stride + i];
+      const Vec dot = __builtin_convertvector((IntVec)acc[r], Vec) - Broadcast(kMiddle<kBits> * a_sum);
+      sum[r] += b.scale * (Broadcast(a_scale) * dot);
+      if (t.has_offsets) sum[r] -= b.offset * Broadcast(a_scale * a_sum);
+    }
+  }
+  StoreRows<R>(t, sum);
+}
+
+// Weight `part`, `byte` of each lane, minus the middle of the range.
+template <int kBits>
+inline Vec Unpack(UintVec packed, int shift) {
+  const UintVec w = (packed >> shift) & BroadcastInt((1u << kBits) - 1);
+  return __builtin_convertvector((IntVec)w, Vec) - Broadcast(kMiddle<kBits>);
+}
+
+template <int kBits, int R>
+void TileF32(const NBitsTileArgs& t) {
+  constexpr int kParts = 8 / kBits;
+  Vec sum[R];
+#pragma GCC unroll 4
+  for (ptrdiff_t r = 0; r < R; ++r) sum[r] = Broadcast(0);
+  const std::byte* p = t.panel;
+  const float* a = reinterpret_cast<const float*>(t.a);
+  const ptrdiff_t row = t.a_row_bytes / 4;
+  for (int64_t i = 0; i < t.blocks; ++i) {
+    const Block b = ReadBlock(&p, t.has_offsets, t.groups);
+    Vec acc[R][2];
+#pragma GCC unroll 4
+    for (ptrdiff_t r = 0; r < R; ++r) acc[r][0] = acc[r][1] = Broadcast(0);
+    for (int64_t g = 0; g < t.groups; ++g) {
+      const UintVec packed = LoadInt(b.groups + g * kVectorBytes);
+#pragma GCC unroll 4
+      for (int part = 0; part < kParts; ++part)
+#pragma GCC unroll 4
+        for (int byte = 0; byte < 4; ++byte) {
+          const Vec w = Unpack<kBits>(packed, 8 * byte + kBits * part);
+#pragma GCC unroll 4
+          for (ptrdiff_t r = 0; r < R; ++r) acc[r][byte & 1] += Broadcast(a[r * row + 4 * part + byte]) * w;
+        }
+      a += 4 * kParts;
+    }
+#pragma GCC unroll 4
+    for (ptrdiff_t r = 0; r < R; ++r) {
+      sum[r] += b.scale * (acc[r][0] + acc[r][1]);
+      if (t.has_offsets) sum[r] -= b.offset * Broadcast(t.a_sums[r * t.a_block_stride + i]);
+    }
+  }
+  StoreRows<R>(t, sum);
+}
+
+template <int kBits>
+void Widen(const std::byte* panel, int64_t blocks, int64_t groups, bool has_offsets, float* dst, ptrdiff_t dst_stride) {
+  constexpr int kParts = 8 / kBits;
+  for (int64_t i = 0; i < blocks; ++i) {
+    const Block b = ReadBlock(&panel, has_offsets, groups);
+    for (int64_t g = 0; g < groups; ++g) {
+      const UintVec packed = LoadInt(b.groups + g * kVectorBytes);
+#pragma GCC unroll 4
+      for (int part = 0; part < kParts; ++part)
+#pragma GCC unroll 4
+        for (int byte = 0; byte < 4; ++byte) {
+          Store(dst, b.scale * Unpack<kBits>(packed, 8 * byte + kBits * part) - b.offset);
+          dst += dst_stride;
+        }
+    }
+  }
+}
+
+float MaxLane(Vec v) {
+  float lanes[kLanes];
+  Store(lanes, v);
+  float max = lanes[0];
+  for (int i = 1; i < kLanes; ++i) max = lanes[i] > max ? lanes[i] : max;
+  return max;
+}
+
+void RoundRow(const float* a, int64_t k, int64_t block, std::int8_t* out, float* scales, float* sums) {
+  using Bytes __attribute__((vector_size(kLanes))) = std::int8_t;
+  for (int64_t begin = 0; begin < k; begin += block, ++scales, ++sums) {
+    Vec max = Broadcast(0);
+    for (int64_t i = begin; i < begin + block; i += kLanes) max = Max(max, Abs(Load(a + i, FirstLanes(k - i))));
+    const float largest = MaxLane(max), factor = largest == 0 ? 0 : 127 / largest;
+    Vec sum = Broadcast(0);
+    for (int64_t i = begin; i < begin + block; i += kLanes) {
+      const Vec q = RoundToInteger(Load(a + i, FirstLanes(k - i)) * Broadcast(factor));
+      sum += q;
+      const Bytes bytes = __builtin_convertvector(__builtin_convertvector(q, IntVec), Bytes);
+      std::memcpy(out + i, &bytes, sizeof bytes);
+    }
+    *scales = largest / 127;
+    *sums = Sum(sum);
+  }
+}
+
+void SumRow(const float* a, int64_t k, int64_t block, float* sums) {
+  for (int64_t begin = 0; begin < k; begin += block) {
+    Vec sum = Broadcast(0);
+    for (int64_t i = begin; i < begin + block; i += kLanes) sum += Load(a + i, FirstLanes(k - i));
+    *sums++ = Sum(sum);
+  }
+}
+
+template <int... I, int... J>
+constexpr NBitsSet MakeSet(std::integer_sequence<int, I...>, std::integer_sequence<int, J...>) {
+  return {.isa = Isa::SDX_ISA,
+          .lanes = kLanes,
+          .has_int8 = kMayHaveVnni,
+          .int8 = {{TileInt8<2, I + 1>...}, {TileInt8<4, I + 1>...}, {TileInt8<8, I + 1>...}},
+          .f32 = {{TileF32<2, J + 1>...}, {TileF32<4, J + 1>...}, {TileF32<8, J + 1>...}},
+          .widen = {Widen<2>, Widen<4>, Widen<8>},
+          .round_row = RoundRow,
+          .sum_row = SumRow};
+}
+
+constexpr NBitsSet kSet =
+    MakeSet(std::make_integer_sequence<int, kNBitsRowsInt8>(), std::make_integer_sequence<int, kNBitsRowsF32>());
+
+}  // namespace
+
+const NBitsSet& NBitsSetOfIsa() { return kSet; }
+
+}  // namespace sardonyx::kernels::SDX_ISA
