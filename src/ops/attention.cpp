@@ -4,29 +4,17 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/softmax/softmax_f32.h"
+#include "ops/attention_state.h"
+#include "ops/cached_attention.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
-#include "ops/product.h"
 #include "ops/registry.h"
 
 namespace sardonyx::ops {
 namespace {
 
-constexpr std::size_t kQ = 0, kK = 1, kV = 2, kMask = 3, kPastK = 4, kPastV = 5, kLengths = 6;
-constexpr std::size_t kY = 0, kPresentK = 1, kPresentV = 2, kScores = 3;
-constexpr std::int64_t kTile = 64;     // query rows of one piece of work
-constexpr std::int64_t kMaxJobs = 32;  // pieces with memory of their own
-
-struct AttentionState {
-  std::int64_t q_heads = 0, kv_heads = 0;  // 0: from 4-D inputs
-  double scale = 0;                        // 0: 1 / sqrt(head size)
-  double softcap = 0;
-  bool causal = false;
-  std::int64_t left = -1, right = -1;  // window
-  std::int64_t scores_mode = 0;
-};
+using namespace attention;  // NOLINT(google-build-using-namespace): names of inputs and outputs
 
 AttentionState ReadAttention(const AttributeReader& c) {
   AttentionState s;
@@ -93,273 +81,160 @@ void InferAttention(InferContext& c) {
   if (c.HasOutput(kScores)) c.SetOutput(kScores, t1, {q.batch, q.heads, q.sequence, total});
 }
 
-// A tensor as [batch, heads, sequence, size] with strides of its own.
-struct Heads {
-  std::int64_t batch = 1, heads = 1, sequence = 0, size = 1;
-  std::int64_t batch_stride = 0, head_stride = 0, row_stride = 0;
-  std::int64_t Offset(std::int64_t b, std::int64_t h) const { return b * batch_stride + h * head_stride; }
-};
-
-Heads MakeHeads(Dims d, std::int64_t heads) {
-  Heads v;
-  v.batch = d[0];
-  if (d.size() == 4) {
-    v.heads = d[1], v.sequence = d[2], v.size = d[3];
-    v.batch_stride = d[1] * d[2] * d[3], v.head_stride = d[2] * d[3], v.row_stride = d[3];
-  } else {
-    v.heads = heads, v.sequence = d[1], v.size = d[2] / heads;
-    v.batch_stride = d[1] * d[2], v.head_stride = v.size, v.row_stride = d[2];
-  }
-  return v;
-}
-Heads Contiguous(Heads v, std::int64_t sequence) {
-  v.sequence = sequence;
-  v.row_stride = v.size, v.head_stride = sequence * v.size, v.batch_stride = v.heads * v.head_stride;
-  return v;
+Heads ViewOf(Dims d, std::int64_t heads) {
+  if (d.size() == 4) return BlocksOfHeads(d[0], d[1], d[2], d[3]);
+  return RowsOfHeads(d[0], d[1], heads, d[2] / heads, d[2]);
 }
 
-void SoftmaxRows(float* x, std::int64_t rows, std::int64_t n) {
-  Serial serial;
-  kernels::SoftmaxF32(x, rows, n, 1, false, x, serial);
-}
-void SoftmaxRows(double* x, std::int64_t rows, std::int64_t n) {
-  for (std::int64_t r = 0; r < rows; ++r, x += n) {
-    const double max = *std::max_element(x, x + n);
-    double sum = 0;
-    for (std::int64_t i = 0; i < n; ++i) sum += x[i] = std::exp(x[i] - max);
-    for (std::int64_t i = 0; i < n; ++i) x[i] /= sum;
-  }
-}
-
-template <typename T>
+// Attention of floats (and of 16-bit floats, converted).
 class Runner {
  public:
-  Runner(KernelContext& c, const AttentionState& state)
-      : c_(c), state_(state), io_(c, kDTypeOf<T>, (1u << kMask) | (1u << kLengths)) {
-    q_ = MakeHeads(c.Input(kQ).shape, state.q_heads);
-    k_ = MakeHeads(c.Input(kK).shape, state.kv_heads);
-    v_ = MakeHeads(c.Input(kV).shape, state.kv_heads);
-    y_ = MakeHeads(c.Output(kY).shape, q_.heads);
-    past_ = c.HasInput(kPastK) ? c.Input(kPastK).dim(2) : 0;
-    total_ = past_ + k_.sequence;
-    Check();
-    scale_ = state.scale != 0 ? state.scale : 1 / std::sqrt(static_cast<double>(q_.size));
-    // Keys and values as one piece of memory where a cache is given or asked for.
-    gather_k_ = c.HasInput(kPastK) || c.HasOutput(kPresentK);
-    gather_v_ = c.HasInput(kPastV) || c.HasOutput(kPresentV);
-    const auto count = [](const Heads& h, std::int64_t n) {
-      return static_cast<std::size_t>(h.batch * h.heads * n * h.size);
-    };
-    k_at_ = io_.template Add<T>(gather_k_ && !c.HasOutput(kPresentK) ? count(k_, total_) : 0);
-    v_at_ = io_.template Add<T>(gather_v_ && !c.HasOutput(kPresentV) ? count(v_, total_) : 0);
-    const bool mask_is_t = c.HasInput(kMask) && c.Input(kMask).dtype == kDTypeOf<T>;
-    mask_at_ =
-        io_.template Add<T>(c.HasInput(kMask) && !mask_is_t ? static_cast<std::size_t>(c.Input(kMask).count) : 0);
-    tiles_ = (q_.sequence + kTile - 1) / kTile;
-    pieces_ = q_.batch * q_.heads * tiles_;
-    jobs_ = std::min(pieces_, kMaxJobs);
-    const std::int64_t rows = std::min(kTile, q_.sequence);
-    job_scores_ = (rows * total_ * 2 + 15) / 16 * 16;  // scores, then their bias
-    scores_at_ = io_.template Add<T>(static_cast<std::size_t>(jobs_ * job_scores_));
-    for (const std::int64_t m : {rows, q_.sequence % kTile}) {
-      if (m == 0) continue;
-      gemm_bytes_ = std::max({gemm_bytes_, ProductScratch(ScoreProduct(m), 1), ProductScratch(ValueProduct(m), 1)});
-    }
-    gemm_bytes_ = (gemm_bytes_ + 63) / 64 * 64;
-    gemm_at_ = io_.Add(static_cast<std::size_t>(jobs_) * gemm_bytes_);
+  explicit Runner(KernelContext& c)
+      : c_(c), state_(c.state<AttentionState>()), io_(c, DType::kFloat, 1u << kMask | 1u << kLengths) {
+    run_.q = ViewOf(c.Input(kQ).shape, state_.q_heads);
+    run_.k = ViewOf(c.Input(kK).shape, state_.kv_heads);
+    run_.v = ViewOf(c.Input(kV).shape, state_.kv_heads);
+    run_.y = ViewOf(c.Output(kY).shape, run_.q.heads);
+    ReadPast();
+    SetArguments();
+    run_.Plan(io_, c.parallel().ThreadCount());
+    if (c.HasInput(kMask)) PlanMask();
+    lengths_at_ = io_.Add<std::int64_t>(c.HasInput(kLengths) ? 2 * static_cast<std::size_t>(run_.q.batch) : 0);
     io_.Begin();
   }
 
   void Run() {
-    k_data_ = Gather(kK, kPastK, kPresentK, gather_k_, k_at_, &k_);
-    v_data_ = Gather(kV, kPastV, kPresentV, gather_v_, v_at_, &v_);
-    PrepareMask();
-    c_.parallel().For(jobs_, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t job = begin; job < end; ++job) {
-        for (std::int64_t i = pieces_ * job / jobs_; i < pieces_ * (job + 1) / jobs_; ++i) RunPiece(job, i);
-      }
-    });
+    SetLengths();
+    if (c_.HasInput(kMask)) SetMask();
+    if (c_.HasOutput(kScores)) {
+      run_.args.scores = io_.Out<float>(kScores);
+      run_.args.stage = static_cast<kernels::ScoreStage>(state_.scores_mode);
+    }
+    AttentionData d;
+    d.q = io_.In<float>(kQ), d.k = io_.In<float>(kK), d.v = io_.In<float>(kV);
+    d.past_k = io_.In<float>(kPastK), d.past_v = io_.In<float>(kPastV);
+    d.present_k = io_.Out<float>(kPresentK), d.present_v = io_.Out<float>(kPresentV);
+    d.y = io_.Out<float>(kY);
+    run_.Run(io_, d, c_.parallel());
     io_.End();
   }
 
  private:
-  void Check() const {
-    const bool heads = k_.heads > 0 && q_.heads % k_.heads == 0 && k_.heads == v_.heads;
-    if (!heads || q_.size != k_.size || k_.sequence != v_.sequence || q_.batch != k_.batch || k_.batch != v_.batch) {
-      Fail(Code::kInvalidArgument, "expected Q, K and V of one batch, with heads that go together, found ",
-           ToText(c_.Input(kQ).shape), ", ", ToText(c_.Input(kK).shape), " and ", ToText(c_.Input(kV).shape));
-    }
+  void ReadPast() {
     if (c_.HasInput(kPastK) != c_.HasInput(kPastV)) {
       Fail(Code::kInvalidArgument, "expected past_key and past_value together, found only one");
     }
     if (c_.HasInput(kPastK)) {
       const Dims pk = c_.Input(kPastK).shape, pv = c_.Input(kPastV).shape;
-      const std::int64_t want_k[] = {k_.batch, k_.heads, past_, k_.size},
-                         want_v[] = {v_.batch, v_.heads, past_, v_.size};
+      run_.past = pk.size() == 4 ? pk[2] : 0;
+      const std::int64_t want_k[] = {run_.k.batch, run_.k.heads, run_.past, run_.k.size},
+                         want_v[] = {run_.v.batch, run_.v.heads, run_.past, run_.v.size};
       if (!Shape::Equal(pk, want_k) || !Shape::Equal(pv, want_v)) {
         Fail(Code::kInvalidArgument, "expected caches of ", ToText(want_k), " and ", ToText(want_v), ", found ",
              ToText(pk), " and ", ToText(pv));
       }
     }
-    if (c_.HasInput(kLengths) && c_.Input(kLengths).count != q_.batch) {
-      Fail(Code::kInvalidArgument, "expected ", q_.batch, " lengths, found ", ToText(c_.Input(kLengths).shape));
+    run_.past_rows = run_.past;
+    run_.cache_rows = run_.past + run_.k.sequence;
+    run_.gather_k = c_.HasInput(kPastK) || c_.HasOutput(kPresentK);
+    run_.gather_v = c_.HasInput(kPastV) || c_.HasOutput(kPresentV);
+    run_.present_k = c_.HasOutput(kPresentK), run_.present_v = c_.HasOutput(kPresentV);
+  }
+
+  void SetArguments() {
+    kernels::AttentionF32Args& a = run_.args;
+    a.scale = static_cast<float>(state_.scale != 0 ? state_.scale : 1 / std::sqrt(static_cast<double>(run_.q.size)));
+    a.cap = static_cast<float>(std::max(0.0, state_.softcap));
+    a.causal = state_.causal;
+    a.left = state_.left, a.right = state_.right;
+    if (c_.HasInput(kPastK)) a.position = run_.past;
+  }
+
+  // Lengths end the keys; without a past they also say where the queries stand.
+  void SetLengths() {
+    if (!c_.HasInput(kLengths)) return;
+    if (c_.Input(kLengths).count != run_.q.batch) {
+      Fail(Code::kInvalidArgument, "expected ", run_.q.batch, " lengths, found ", ToText(c_.Input(kLengths).shape));
     }
+    auto* memory = io_.At<std::int64_t>(lengths_at_);
+    for (std::int64_t b = 0; b < run_.q.batch; ++b) {
+      const std::int64_t length = c_.Input(kLengths).As<const std::int64_t>()[b];
+      memory[b] = std::clamp<std::int64_t>(length, 0, run_.args.keys);
+      memory[run_.q.batch + b] = length - run_.q.sequence;
+    }
+    run_.args.counts = memory;
+    if (!c_.HasInput(kPastK)) run_.args.positions = memory + run_.q.batch;
   }
 
-  Product<T> ScoreProduct(std::int64_t rows) const {
-    Product<T> p;
-    p.m = rows, p.n = total_, p.k = q_.size;
-    p.lda = q_.row_stride, p.ldb = gather_k_ ? k_.size : k_.row_stride, p.trans_b = true, p.ldc = total_;
-    p.alpha = static_cast<T>(scale_);
-    return p;
-  }
-  Product<T> ValueProduct(std::int64_t rows) const {
-    Product<T> p;
-    p.m = rows, p.n = v_.size, p.k = total_;
-    p.lda = total_, p.ldb = gather_v_ ? v_.size : v_.row_stride, p.ldc = y_.row_stride;
-    return p;
-  }
-
-  const T* Gather(std::size_t in, std::size_t past, std::size_t present, bool gather, std::size_t at, Heads* view) {
-    const T* from = io_.template In<T>(in);
-    if (!gather) return from;
-    T* to = c_.HasOutput(present) ? io_.template Out<T>(present) : io_.template At<T>(at);
-    const Heads source = *view;
-    *view = Contiguous(source, total_);
-    const std::int64_t size = source.size;
-    c_.parallel().For(source.batch * source.heads, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        T* head = to + i * total_ * size;
-        const T* old = c_.HasInput(past) ? io_.template In<T>(past) + i * past_ * size : nullptr;
-        if (old != nullptr && old != head) std::copy_n(old, past_ * size, head);
-        const T* rows = from + source.Offset(i / source.heads, i % source.heads);
-        for (std::int64_t r = 0; r < source.sequence; ++r) {
-          std::copy_n(rows + r * source.row_stride, size, head + (past_ + r) * size);
-        }
-      }
-    });
-    return to;
-  }
-
-  void PrepareMask() {
-    if (!c_.HasInput(kMask)) return;
+  // How the mask broadcasts to [batch, heads, queries, keys]; only a short or repeated last axis is copied.
+  void PlanMask() {
     const TensorRef& mask = c_.Input(kMask);
-    const std::int64_t sizes[] = {q_.batch, q_.heads, q_.sequence, total_};
+    const std::int64_t keys = run_.args.keys;
+    const std::int64_t sizes[] = {run_.q.batch, run_.q.heads, run_.q.sequence, keys};
     if (mask.rank() > 4) Fail(Code::kInvalidArgument, "expected a mask of rank 4 at most, found ", ToText(mask.shape));
     mask_last_ = mask.rank() == 0 ? 1 : mask.shape.back();
-    std::int64_t step = 1;
+    mask_rows_ = mask_last_ == 0 ? 0 : mask.count / mask_last_;
+    std::int64_t step = keys;
     for (std::size_t i = 0; i < mask.rank(); ++i) {  // from the last axis
       const std::int64_t mine = mask.shape[mask.rank() - 1 - i], want = sizes[3 - i];
       if (mine != 1 && mine != want && !(i == 0 && mine < want)) {
         Fail(Code::kInvalidArgument, "expected a mask that broadcasts to ", ToText(sizes), ", found ",
              ToText(mask.shape));
       }
+      if (i == 0) continue;
       mask_stride_[3 - i] = mine == 1 ? 0 : step;
       step *= mine;
     }
-    if (mask.dtype == kDTypeOf<T>) {
-      mask_ = mask.As<T>();
-      return;
-    }
-    T* to = io_.template At<T>(mask_at_);
-    mask_ = to;
-    if (mask.dtype == DType::kBool) {
-      for (std::int64_t i = 0; i < mask.count; ++i) to[i] = mask.As<bool>()[i] ? T(0) : -kInfinity;
-    } else {
-      Convert(mask.dtype, mask.data, kDTypeOf<T>, to, mask.count, c_.parallel());
-    }
+    if (mask.dtype == DType::kFloat && mask_last_ == keys) return;
+    mask_at_ = io_.Add<float>(static_cast<std::size_t>(std::max(mask.count, mask_rows_ * keys)));
+    wide_at_ = io_.Add<float>(static_cast<std::size_t>(mask_last_ == keys ? 0 : mask.count));
+    copies_mask_ = true;
   }
 
-  // The bias of one row of scores; false if it masks every key.
-  bool RowBias(std::int64_t b, std::int64_t h, std::int64_t row, T* bias) const {
-    std::fill_n(bias, total_, T(0));
-    if (mask_ != nullptr) {
-      const T* from = mask_ + b * mask_stride_[0] + h * mask_stride_[1] + row * mask_stride_[2];
-      // A last axis of 1 broadcasts; a shorter one leaves the rest masked.
-      const std::int64_t last = mask_stride_[3] == 0 ? total_ : std::min(mask_last_, total_);
-      for (std::int64_t j = 0; j < total_; ++j) bias[j] = j < last ? from[j * mask_stride_[3]] : -kInfinity;
+  void SetMask() {
+    const TensorRef& mask = c_.Input(kMask);
+    const float* data = mask.As<const float>();
+    if (copies_mask_) {
+      const std::int64_t keys = run_.args.keys;
+      float* to = io_.At<float>(mask_last_ == keys ? mask_at_ : wide_at_);
+      if (mask.dtype == DType::kBool) {
+        for (std::int64_t i = 0; i < mask.count; ++i) to[i] = mask.As<const bool>()[i] ? 0.0f : -kInfinity;
+      } else {
+        Convert(mask.dtype, mask.data, DType::kFloat, to, mask.count, c_.parallel());
+      }
+      data = mask_last_ == keys ? to : SpreadMask(to, keys);
     }
-    const std::int64_t length = c_.HasInput(kLengths) ? c_.Input(kLengths).As<std::int64_t>()[b] : total_;
-    const std::int64_t offset = c_.HasInput(kPastK) ? past_ : c_.HasInput(kLengths) ? length - q_.sequence : 0;
-    const std::int64_t at = row + offset;
-    std::int64_t first = 0, end = std::min(length, total_);
-    if (state_.causal) end = std::min(end, at + 1);
-    if (state_.right >= 0) end = std::min(end, at + state_.right + 1);
-    if (state_.left >= 0) first = std::max<std::int64_t>(0, at - state_.left);
-    end = std::max<std::int64_t>(end, 0);
-    first = std::min(first, total_);
-    std::fill_n(bias, first, -kInfinity);
-    if (end < total_) std::fill_n(bias + end, total_ - end, -kInfinity);
-    return std::any_of(bias, bias + total_, [](T v) { return !(v == -kInfinity); });
+    run_.args.bias[0] = {data, mask_stride_[0], mask_stride_[1], mask_stride_[2]};
   }
 
-  void Expose(std::int64_t mode, std::int64_t piece_row, const T* scores, std::int64_t rows) {
-    if (mode != state_.scores_mode || !c_.HasOutput(kScores)) return;
-    std::copy_n(scores, rows * total_, io_.template Out<T>(kScores) + piece_row * total_);
+  // Rows of one element are repeated, shorter rows hide the keys behind them.
+  const float* SpreadMask(const float* from, std::int64_t keys) {
+    float* to = io_.At<float>(mask_at_);
+    for (std::int64_t r = 0; r < mask_rows_; ++r) {
+      for (std::int64_t j = 0; j < keys; ++j) {
+        const bool there = mask_last_ == 1 || j < mask_last_;
+        to[r * keys + j] = there ? from[r * mask_last_ + (mask_last_ == 1 ? 0 : j)] : -kInfinity;
+      }
+    }
+    return to;
   }
 
-  void RunPiece(std::int64_t job, std::int64_t piece) {
-    const std::int64_t head = piece / tiles_, row = piece % tiles_ * kTile, rows = std::min(kTile, q_.sequence - row);
-    const std::int64_t b = head / q_.heads, h = head % q_.heads, kv = h / (q_.heads / k_.heads);
-    const std::int64_t piece_row = head * q_.sequence + row;
-    Serial serial;
-    T* scores = io_.template At<T>(scores_at_) + job * job_scores_;
-    T* bias = scores + rows * total_;
-    std::byte* gemm = gemm_bytes_ == 0 ? nullptr : io_.At(gemm_at_ + static_cast<std::size_t>(job) * gemm_bytes_);
-    Product<T> p = ScoreProduct(rows);
-    p.a = io_.template In<T>(kQ) + q_.Offset(b, h) + row * q_.row_stride;
-    p.b = k_data_ + k_.Offset(b, kv);
-    p.c = scores;
-    RunProduct(p, serial, gemm);
-    Expose(0, piece_row, scores, rows);
-    if (state_.softcap > 0) {
-      const T cap = static_cast<T>(state_.softcap);
-      for (std::int64_t i = 0; i < rows * total_; ++i) scores[i] = cap * std::tanh(scores[i] / cap);
-    }
-    Expose(1, piece_row, scores, rows);
-    bool visible[kTile];
-    for (std::int64_t r = 0; r < rows; ++r) {
-      T* to = scores + r * total_;
-      visible[r] = RowBias(b, h, row + r, bias + r * total_);
-      for (std::int64_t j = 0; j < total_; ++j) to[j] += bias[r * total_ + j];
-    }
-    Expose(2, piece_row, scores, rows);
-    if (total_ > 0) SoftmaxRows(scores, rows, total_);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      if (!visible[r]) std::fill_n(scores + r * total_, total_, T(0));
-    }
-    Expose(3, piece_row, scores, rows);
-    p = ValueProduct(rows);
-    p.a = scores;
-    p.b = v_data_ + v_.Offset(b, kv);
-    p.c = io_.template Out<T>(kY) + y_.Offset(b, h) + row * y_.row_stride;
-    RunProduct(p, serial, gemm);
-  }
-
-  static constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  static constexpr float kInfinity = std::numeric_limits<float>::infinity();
   KernelContext& c_;
   const AttentionState& state_;
   Operands io_;
-  Heads q_, k_, v_, y_;
-  std::int64_t past_ = 0, total_ = 0, tiles_ = 0, pieces_ = 0, jobs_ = 0, job_scores_ = 0;
-  double scale_ = 1;
-  bool gather_k_ = false, gather_v_ = false;
-  std::size_t k_at_ = 0, v_at_ = 0, mask_at_ = 0, scores_at_ = 0, gemm_at_ = 0, gemm_bytes_ = 0;
-  const T* k_data_ = nullptr;
-  const T* v_data_ = nullptr;
-  const T* mask_ = nullptr;
-  std::int64_t mask_last_ = 0;
-  std::int64_t mask_stride_[4] = {0, 0, 0, 0};
+  CachedAttention run_;
+  std::int64_t mask_last_ = 0, mask_rows_ = 0;
+  std::int64_t mask_stride_[3] = {0, 0, 0};
+  bool copies_mask_ = false;
+  std::size_t mask_at_ = 0, wide_at_ = 0, lengths_at_ = 0;
 };
 
-template <typename T>
-void RunAttention(KernelContext& c) {
-  Runner<T>(c, c.state<AttentionState>()).Run();
-}
+void RunAttention(KernelContext& c) { Runner(c).Run(); }
 
 Prepared PrepareAttention(PrepareContext& c) {
   const AttentionState state = ReadAttention(c);
-  return WithState(c.InputDType(kQ) == DType::kDouble ? RunAttention<double> : RunAttention<float>, state);
+  return WithState(c.InputDType(kQ) == DType::kDouble ? RunAttentionF64 : RunAttention, state);
 }
 
 constexpr OpDef kAttentionOps[] = {

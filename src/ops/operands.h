@@ -38,7 +38,7 @@ class ScratchLayout {
 // (converts the inputs), compute, End (converts the outputs).
 class Operands {
  public:
-  static constexpr std::size_t kMax = 12;
+  static constexpr std::size_t kMax = 16;
 
   // Inputs and outputs that are there, as `compute` (kFloat or kDouble). Bits of `skip_inputs` name inputs left alone
   // (indices, masks of other types), those of `skip_outputs` outputs.

@@ -20,6 +20,7 @@ namespace sardonyx::ops {
   X(Binary)                \
   X(Blocks)                \
   X(Cast)                  \
+  X(CausalConv)            \
   X(Clip)                  \
   X(ConcatSplit)           \
   X(Constant)              \
@@ -32,16 +33,21 @@ namespace sardonyx::ops {
   X(Det)                   \
   X(Dropout)               \
   X(Einsum)                \
+  X(EmbedLayerNorm)        \
   X(Expand)                \
   X(Gather)                \
+  X(GatherBlockQuantized)  \
   X(Gemm)                  \
   X(GlobalPool)            \
   X(GridSample)            \
+  X(GroupQueryAttention)   \
   X(Identity)              \
   X(InstanceNorm)          \
   X(LayerNorm)             \
+  X(LinearAttention)       \
   X(Loss)                  \
   X(MatMul)                \
+  X(MatMulNBits)           \
   X(MaxUnpool)             \
   X(MlCategories)          \
   X(MlFeatures)            \
@@ -49,11 +55,13 @@ namespace sardonyx::ops {
   X(MlMaps)                \
   X(MlSvm)                 \
   X(MlTree)                \
+  X(MultiHeadAttention)    \
   X(NonMaxSuppression)     \
   X(Optional)              \
   X(Pad)                   \
   X(Pool)                  \
   X(Pow)                   \
+  X(ProjectedAttention)    \
   X(Quantize)              \
   X(QuantizedConv)         \
   X(QuantizedMatMul)       \
