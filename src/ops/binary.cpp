@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ops/broadcast.h"
+#include "ops/dim_facts.h"
 #include "ops/elementwise.h"
 #include "ops/legacy_broadcast.h"
 #include "ops/registry.h"
@@ -182,6 +183,19 @@ void InferMod(InferContext& c) {
 void InferSame(InferContext& c) { InferLegacyBroadcast(c, c.InputDType(0)); }
 void InferBool(InferContext& c) { InferLegacyBroadcast(c, DType::kBool); }
 
+// 0 or 1 where that does not depend on the sizes of symbols: exporters compare shapes with -1.
+Dim DimEqual(const Dim& a, const Dim& b) {
+  if (SameDim(a, b)) return 1;
+  if (a.known() && b.known()) return 0;
+  const bool differ =
+      (a.known() && a.number() < 0 && NeverNegative(b)) || (b.known() && b.number() < 0 && NeverNegative(a));
+  return differ ? Dim(0) : Dim();
+}
+void InferEqual(InferContext& c) {
+  InferBool(c);
+  InferShapeDataOf(c, DimEqual);
+}
+
 constexpr std::uint16_t kTraits = kMayAlias | kElementwise;
 constexpr DTypeSet kBools = {DType::kBool};
 
@@ -204,7 +218,7 @@ constexpr OpDef kBinaryOps[] = {
     Row("BitwiseOr", {18}, kIntegers, InferSame, Arithmetic<BinaryKind::kOr>, true),
     Row("BitwiseXor", {18}, kIntegers, InferSame, Arithmetic<BinaryKind::kXor>, true),
     Row("Div", {1, 6, 7, 13, 14}, kNumbers, InferArithmetic<DimDiv>, Arithmetic<BinaryKind::kDiv>),
-    Row("Equal", {1, 7, 11, 13, 19}, kNumbers | kBools | DTypeSet{DType::kString}, InferBool, PrepareEqual, true),
+    Row("Equal", {1, 7, 11, 13, 19}, kNumbers | kBools | DTypeSet{DType::kString}, InferEqual, PrepareEqual, true),
     Row("Greater", {1, 7, 9, 13}, kNumbers, InferBool, Comparison<BinaryKind::kLess, true>),
     Row("GreaterOrEqual", {12, 16}, kNumbers, InferBool, Comparison<BinaryKind::kLessOrEqual, true>),
     Row("Less", {1, 7, 9, 13}, kNumbers, InferBool, Comparison<BinaryKind::kLess>),

@@ -1,6 +1,8 @@
 // ops/infer_context.cpp - what inference functions share.
 #include "ops/infer_context.h"
 
+#include "ops/dim_facts.h"
+
 namespace sardonyx::ops {
 namespace {
 
@@ -95,6 +97,8 @@ std::vector<Dim> BroadcastDims(const InferContext& c, const std::vector<Dim>& a,
       out[i] = x;  // the symbol must be 1 or this number
     } else if (y.known() && y.number() > 1) {
       out[i] = y;
+    } else {
+      out[i] = BoundedBroadcast(x, y);
     }
   }
   return out;

@@ -1,4 +1,5 @@
 // ops/shape.cpp - Shape, Size, Reshape, Flatten, Squeeze, Unsqueeze: operators that only look at or change a shape.
+#include <algorithm>
 #include <optional>
 
 #include "kernels/copy/strided_copy.h"
@@ -128,6 +129,8 @@ std::vector<Dim> ReshapedDims(const InferContext& c, const std::vector<Dim>& tar
   std::vector<Dim> dims;
   std::optional<std::size_t> open;
   int open_count = 0;
+  // Dimensions on both sides cancel before anything is multiplied: (past + seq) * 12 / (past + seq) is 12.
+  std::vector<Dim> left = c.HasRank(0) ? c.InputDims(0) : std::vector<Dim>();
   Dim rest(1);
   for (std::size_t i = 0; i < target.size(); ++i) {
     Dim d = target[i];
@@ -139,15 +142,17 @@ std::vector<Dim> ReshapedDims(const InferContext& c, const std::vector<Dim>& tar
     if (d.unknown()) {
       open = i;
       ++open_count;
+    } else if (const auto same = std::find_if(left.begin(), left.end(), [&](const Dim& e) { return SameDim(d, e); });
+               same != left.end() && !(d.known() && d.number() == 0)) {
+      left.erase(same);
     } else {
       rest = rest * d;
     }
     dims.push_back(d);
   }
   if (open_count == 1 && c.HasRank(0)) {
-    // Dimensions on both sides cancel even where one of them is unknown to us only by value.
     Dim count(1);
-    for (const Dim& d : c.InputDims(0)) count = count * d;
+    for (const Dim& d : left) count = count * d;
     if (!count.unknown() && !(rest.known() && rest.number() == 0)) dims[*open] = FloorDiv(count, rest);
   }
   return dims;

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "kernels/copy/strided_copy.h"
+#include "ops/dim_facts.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
 #include "ops/kernel_context.h"
@@ -50,6 +51,7 @@ Dim CutDim(const Dim& size, const Dim& start, const Dim& end, std::int64_t step)
     if (SameDim(size, end)) return size;
     if (end.known() && end.number() >= std::numeric_limits<std::int32_t>::max()) return size;
     if (end.known() && end.number() < 0) return Max(size + end, Dim(0));
+    if (end.symbolic() && NeverNegative(end)) return Min(end, size);
     return Dim();
   }
   const bool to_end = (end.known() && end.number() >= std::numeric_limits<std::int32_t>::max()) || SameDim(size, end);

@@ -1,4 +1,4 @@
-// ops/variadic.cpp - Max, Mean, Min, Sum of any number of inputs that broadcast.
+// ops/variadic.cpp - Max, Mean, Min, Sum of any number of inputs that broadcast, and the row of FusedElementwise.
 #include <algorithm>
 #include <cstring>
 
@@ -6,6 +6,7 @@
 #include "ops/broadcast.h"
 #include "ops/copy_elements.h"
 #include "ops/elementwise.h"
+#include "ops/fused_elementwise.h"
 #include "ops/registry.h"
 #include "ops/upgrade_context.h"
 
@@ -153,6 +154,13 @@ constexpr OpDef kVariadicOps[] = {
      .infer = InferBroadcast,
      .prepare = PrepareSum,
      .upgrade = DropConsumed,
+     .traits = kTraits},
+    {.domain = "ai.sardonyx",
+     .name = "FusedElementwise",
+     .since = {1},
+     .types = {DType::kFloat},
+     .infer = InferBroadcast,
+     .prepare = PrepareFusedElementwise,
      .traits = kTraits},
 };
 

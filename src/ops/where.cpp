@@ -63,20 +63,31 @@ Prepared PrepareWhere(PrepareContext& c) {
   }
 }
 
-// The elements of a small integer result where the condition is constant.
+// The elements of the condition, 0 or 1, as far as they are known.
+std::optional<std::vector<Dim>> KnownCondition(const InferContext& c) {
+  const Tensor* constant = c.Constant(0);
+  if (constant == nullptr) return c.Rank(0) <= 1 ? c.ShapeData(0) : std::nullopt;
+  if (constant->dtype() != DType::kBool || constant->shape().rank() > 1) return std::nullopt;
+  const auto elements = constant->span<bool>();
+  return std::vector<Dim>(elements.begin(), elements.end());
+}
+
+// The elements of a small integer result.
 void InferContents(InferContext& c) {
-  const Tensor* condition = c.Constant(0);
+  const auto condition = KnownCondition(c);
   const auto x = c.ShapeData(1), y = c.ShapeData(2);
-  if (condition == nullptr || condition->dtype() != DType::kBool || condition->shape().rank() > 1 || !x || !y) return;
+  if (!condition || !x || !y) return;
   if (c.InputDType(1) != DType::kInt64 && c.InputDType(1) != DType::kInt32) return;
   if (!c.HasRank(1) || !c.HasRank(2) || c.Rank(1) > 1 || c.Rank(2) > 1) return;
-  const auto m = static_cast<std::size_t>(condition->count());
+  const std::size_t m = condition->size();
   const std::size_t n = std::max({m, x->size(), y->size()});
   for (const std::size_t size : {m, x->size(), y->size()})
     if (size != 1 && size != n) return;
   std::vector<Dim> out(n);
   for (std::size_t i = 0; i < n; ++i) {
-    const auto& from = condition->data<bool>()[m == 1 ? 0 : i] ? *x : *y;
+    const Dim& chosen = (*condition)[m == 1 ? 0 : i];
+    if (!chosen.known()) continue;
+    const auto& from = chosen.number() != 0 ? *x : *y;
     out[i] = from[from.size() == 1 ? 0 : i];
   }
   c.SetShapeData(0, std::move(out));

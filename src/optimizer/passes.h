@@ -6,18 +6,27 @@
 namespace sardonyx::optimizer {
 
 extern const Pass kFoldConstants;
+extern const Pass kFoldShapes;
+extern const Pass kEliminateCommonSubexpressions;
 extern const Pass kEliminateIdentity;
 extern const Pass kEliminateDeadNodes;
 extern const Pass kFuseActivations;
 extern const Pass kFuseConvActivation;
+extern const Pass kMergeViews;
+extern const Pass kMoveViews;
+extern const Pass kSimplifyNodes;
+extern const Pass kFuseAttention;
 extern const Pass kFuseConvBatchNorm;
 extern const Pass kFuseConvScale;
 extern const Pass kFusePad;
+extern const Pass kFuseElementwise;
 extern const Pass kFuseGelu;
 extern const Pass kFuseLayerNorm;
 extern const Pass kFuseMatMulAdd;
 extern const Pass kFuseMatMulTranspose;
 extern const Pass kFuseProductEpilogue;
+extern const Pass kFuseRotaryEmbedding;
+extern const Pass kFuseSkipLayerNorm;
 extern const Pass kWidenHalf;
 
 }  // namespace sardonyx::optimizer

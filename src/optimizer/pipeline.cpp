@@ -19,14 +19,31 @@ constexpr const Pass* kBeforeUpgrade[] = {
 // Upgrading turns attributes into constants and may leave foldable nodes behind.
 constexpr const Pass* kAfterUpgrade[] = {
     &kWidenHalf,  // first: what follows is written for float
+    // Clean-ups that the fusions rely on: one node for one value, shapes known, views short.
+    &kEliminateCommonSubexpressions,
+    &kFoldShapes,
+    &kSimplifyNodes,
+    &kMergeViews,
+    &kMoveViews,
+    &kMergeViews,
+    &kEliminateCommonSubexpressions,
+    &kEliminateDeadNodes,
     &kFuseGelu,
     &kFuseLayerNorm,
+    &kFuseRotaryEmbedding,
+    &kFuseAttention,
+    // What the fusions leave: views around new nodes, masks that are constant or equal.
+    &kMergeViews,
+    &kFoldConstants,
+    &kEliminateCommonSubexpressions,
     &kFusePad,
     &kFuseActivations,
     &kFuseConvActivation,
     &kFuseMatMulTranspose,
     &kFuseMatMulAdd,
     &kFuseProductEpilogue,  // behind what wants a sum or an activation for itself
+    &kFuseSkipLayerNorm,    // the sums that no product took
+    &kFuseElementwise,      // and whatever else is left between larger nodes
     &kEliminateDeadNodes,
 };
 

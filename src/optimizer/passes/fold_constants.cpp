@@ -11,6 +11,9 @@
 namespace sardonyx::optimizer {
 namespace {
 
+// Of what only repeats or fills (kNoFold), so that what is computed from it can be folded.
+constexpr std::size_t kFillBytes = std::size_t{256} << 10;
+
 class Folder {
  public:
   Folder(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
@@ -68,7 +71,7 @@ class Folder {
 
   bool IsFoldable(const Node& node) const {
     const ops::OpDef* op = context_.registry.Find(node.domain, node.op_type, node.since_version);
-    if (op == nullptr || (op->traits & (ops::kRandom | ops::kNoFold)) != 0 || !node.Subgraphs().empty()) return false;
+    if (op == nullptr || (op->traits & ops::kRandom) != 0 || !node.Subgraphs().empty()) return false;
     const bool constant = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
       return input == kNoValue || graph_.value(input).constant() != nullptr;
     });
@@ -77,20 +80,21 @@ class Folder {
       return output == kNoValue || graph_.value(output).is_output || graph_.UseCount(output) == 0;
     });
     if (only_for_user) return false;
+    const std::size_t limit = (op->traits & ops::kNoFold) != 0 ? kFillBytes : context_.max_fold_bytes;
     return std::all_of(node.outputs.begin(), node.outputs.end(),
-                       [&](ValueId output) { return output == kNoValue || IsSmall(node, output); });
+                       [&](ValueId output) { return output == kNoValue || IsSmall(node, output, limit); });
   }
 
-  bool IsSmall(const Node& node, ValueId output) const {
+  bool IsSmall(const Node& node, ValueId output, std::size_t limit) const {
     const Type& type = graph_.value(output).type;
     if (type.kind != TypeKind::kTensor && type.kind != TypeKind::kNone) return false;
     if (!type.is_tensor() || type.dtype == DType::kUndefined || !type.HasStaticShape())
-      return true;  // found out when it is computed
+      return limit == context_.max_fold_bytes;  // found out when it is computed
     std::size_t inputs = 0;
     for (const ValueId input : node.inputs)
       if (input != kNoValue) inputs += graph_.value(input).constant()->byte_size();
     const std::size_t bytes = ByteSize(type.dtype, ElementCount(type.StaticShape()));
-    return bytes <= std::max(inputs, context_.max_fold_bytes);
+    return bytes <= std::max(inputs, limit);
   }
 
   bool FoldNode(NodeId id) {

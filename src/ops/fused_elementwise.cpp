@@ -1,0 +1,327 @@
+// ops/fused_elementwise.cpp - ai.sardonyx.FusedElementwise: several elementwise nodes run block by block.
+//
+// inputs   float tensors that broadcast to the output
+// steps    one function for each step: "Mul", "Sigmoid" ...
+// operands two for each step: input i, or the result of step j as -1 - j; functions of one float ignore the second
+// parameters two floats for each step (alpha, beta ...)
+//
+// The output is the last step's result; every step's result has the output's shape, once all inputs are broadcast. A
+// block of each result stays in the first cache level. The functions are those of the single operators, so the bits are
+// theirs, too. To add a function: a row in kFunctions. The operator's own row is in variadic.cpp.
+#include "ops/fused_elementwise.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/unary.h"
+#include "ops/kernel_context.h"
+#include "ops/prepare_context.h"
+
+namespace sardonyx::ops {
+namespace {
+
+using kernels::BinaryKind;
+using kernels::UnaryKind;
+
+constexpr std::int64_t kBlock = 512;   // elements of a block
+constexpr std::int64_t kGrain = 8192;  // elements that are worth a thread
+constexpr std::size_t kMaxAxes = 8;    // after joining neighbours
+constexpr int kMaxResults = 16;        // blocks that are alive at once: 32 KiB, mostly far fewer
+
+struct Function {
+  std::string_view name, domain, op_type;
+  bool binary;
+  UnaryKind unary;
+  BinaryKind kind;
+  std::string_view attribute_a = "", attribute_b = "";
+  float a = 0, b = 0;  // defaults
+};
+
+constexpr Function Unary(std::string_view name, UnaryKind kind, float a = 0) {
+  return {name, "", name, false, kind, BinaryKind::kAdd, "", "", a, 0};
+}
+constexpr Function Binary(std::string_view name, BinaryKind kind) {
+  return {name, "", name, true, UnaryKind::kAbs, kind};
+}
+
+constexpr Function kFunctions[] = {
+    Unary("Abs", UnaryKind::kAbs),
+    Unary("Ceil", UnaryKind::kCeil),
+    Unary("Cos", UnaryKind::kCos),
+    Unary("Erf", UnaryKind::kErf),
+    Unary("Exp", UnaryKind::kExp),
+    Unary("Floor", UnaryKind::kFloor),
+    Unary("HardSwish", UnaryKind::kHardSwish),
+    Unary("Log", UnaryKind::kLog),
+    Unary("Mish", UnaryKind::kMish),
+    Unary("Neg", UnaryKind::kNeg),
+    Unary("Reciprocal", UnaryKind::kReciprocal),
+    Unary("Relu", UnaryKind::kRelu),
+    Unary("Round", UnaryKind::kRound),
+    Unary("Sigmoid", UnaryKind::kSigmoid, 1),
+    Unary("Sign", UnaryKind::kSign),
+    Unary("Sin", UnaryKind::kSin),
+    Unary("Softplus", UnaryKind::kSoftplus),
+    Unary("Softsign", UnaryKind::kSoftsign),
+    Unary("Sqrt", UnaryKind::kSqrt),
+    Unary("Tanh", UnaryKind::kTanh),
+    {"Elu", "", "Elu", false, UnaryKind::kElu, BinaryKind::kAdd, "alpha", "", 1, 0},
+    {"HardSigmoid", "", "HardSigmoid", false, UnaryKind::kHardSigmoid, BinaryKind::kAdd, "alpha", "beta", 0.2f, 0.5f},
+    {"LeakyRelu", "", "LeakyRelu", false, UnaryKind::kLeakyRelu, BinaryKind::kAdd, "alpha", "", 0.01f, 0},
+    {"Swish", "", "Swish", false, UnaryKind::kSwish, BinaryKind::kAdd, "alpha", "", 1, 0},
+    {"QuickGelu", "com.microsoft", "QuickGelu", false, UnaryKind::kSwish, BinaryKind::kAdd, "alpha", "", 1.702f, 0},
+    // Chosen by TapeStepOf from what a node says besides its name.
+    {"Gelu", "-", "", false, UnaryKind::kGelu, BinaryKind::kAdd},
+    {"GeluTanh", "-", "", false, UnaryKind::kGeluTanh, BinaryKind::kAdd},
+    {"Clip", "-", "", false, UnaryKind::kClip, BinaryKind::kAdd},
+    {"Square", "-", "", false, UnaryKind::kSquare, BinaryKind::kAdd},
+    {"Cube", "-", "", false, UnaryKind::kCube, BinaryKind::kAdd},
+    Binary("Add", BinaryKind::kAdd),
+    Binary("Sub", BinaryKind::kSub),
+    Binary("Mul", BinaryKind::kMul),
+    Binary("Div", BinaryKind::kDiv),
+    Binary("Max", BinaryKind::kMax),
+    Binary("Min", BinaryKind::kMin),
+};
+
+const Function* FindFunction(std::string_view name) {
+  for (const Function& function : kFunctions)
+    if (function.name == name) return &function;
+  return nullptr;
+}
+
+std::optional<float> ConstantFloat(const Graph& graph, const Node& node, std::size_t i, float otherwise) {
+  if (i >= node.inputs.size() || node.inputs[i] == kNoValue) return otherwise;
+  const Tensor* t = graph.value(node.inputs[i]).constant();
+  if (t == nullptr || t->dtype() != DType::kFloat || t->count() != 1) return std::nullopt;
+  return *t->data<float>();
+}
+
+float AttributeOr(const Node& node, std::string_view name, float otherwise) {
+  const AttributeValue* value = name.empty() ? nullptr : node.FindAttribute(name);
+  return value != nullptr && std::holds_alternative<float>(*value) ? std::get<float>(*value) : otherwise;
+}
+
+}  // namespace
+
+std::optional<TapeStep> TapeStepOf(const Graph& graph, const Node& node) {
+  for (const Function& function : kFunctions) {
+    if (function.op_type != node.op_type || function.domain != node.domain) continue;
+    if (node.inputs.size() != (function.binary ? 2u : 1u)) return std::nullopt;
+    return TapeStep{function.name, function.binary, AttributeOr(node, function.attribute_a, function.a),
+                    AttributeOr(node, function.attribute_b, function.b)};
+  }
+  if (!node.domain.empty()) return std::nullopt;
+  if (node.op_type == "Gelu") {
+    const AttributeValue* form = node.FindAttribute("approximate");
+    const auto* text = form != nullptr ? std::get_if<std::string>(form) : nullptr;
+    return TapeStep{text != nullptr && *text == "tanh" ? "GeluTanh" : "Gelu"};
+  }
+  if (node.op_type == "Clip") {
+    constexpr float kMax = std::numeric_limits<float>::max();
+    const auto low = ConstantFloat(graph, node, 1, -kMax), high = ConstantFloat(graph, node, 2, kMax);
+    if (low && high) return TapeStep{"Clip", false, *low, *high};
+  }
+  if (node.op_type == "Pow") {
+    const auto exponent = node.inputs.size() == 2 ? ConstantFloat(graph, node, 1, 0) : std::nullopt;
+    if (exponent && *exponent == 2) return TapeStep{"Square"};
+    if (exponent && *exponent == 3) return TapeStep{"Cube"};
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// Where a step finds an operand and leaves its result.
+struct Operand {
+  int input = -1;  // else a block
+  int block = -1;
+};
+struct Step {
+  kernels::UnaryF32Fn* unary = nullptr;  // null: binary
+  kernels::BinaryLoops loops;
+  float a = 0, b = 0;
+  Operand x, y;
+  int block = -1;  // -1: the output
+};
+struct Tape {
+  std::vector<Step> steps;
+  std::size_t inputs = 0;
+};
+
+// The output's axes, neighbours joined where all inputs go on alike, innermost first.
+struct Walk {
+  std::size_t rank = 0;
+  std::array<std::int64_t, kMaxAxes> sizes = {};
+  std::array<std::array<std::int64_t, kMaxTapeInputs>, kMaxAxes> strides = {};
+};
+
+Walk PlanWalk(KernelContext& c, std::size_t inputs, Dims out) {
+  Walk walk;
+  std::array<std::int64_t, kMaxTapeInputs> step;
+  step.fill(1);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::int64_t size = out[out.size() - 1 - i];
+    std::array<std::int64_t, kMaxTapeInputs> stride = {};
+    bool joins = walk.rank > 0;
+    for (std::size_t k = 0; k < inputs; ++k) {
+      const Dims shape = c.Input(k).shape;
+      const std::int64_t mine = i < shape.size() ? shape[shape.size() - 1 - i] : 1;
+      if (mine != 1 && mine != size) {
+        Fail(Code::kInvalidArgument, "expected inputs that broadcast to ", ToText(out), ", found ", ToText(shape));
+      }
+      stride[k] = mine == 1 ? 0 : step[k];
+      step[k] *= mine;
+      joins = joins && stride[k] == walk.strides[walk.rank - 1][k] * walk.sizes[walk.rank - 1];
+    }
+    if (size == 1) continue;
+    if (joins) {
+      walk.sizes[walk.rank - 1] *= size;
+      continue;
+    }
+    if (walk.rank == kMaxAxes) Fail(Code::kNotImplemented, "shapes with more than ", kMaxAxes, " separate axes");
+    walk.sizes[walk.rank] = size;
+    walk.strides[walk.rank++] = stride;
+  }
+  if (walk.rank == 0) {
+    walk.sizes[0] = 1;
+    walk.rank = 1;
+  }
+  return walk;
+}
+
+class TapeRunner {
+ public:
+  TapeRunner(KernelContext& c, const Tape& tape) : tape_(tape), walk_(PlanWalk(c, tape.inputs, c.Output(0).shape)) {
+    for (std::size_t k = 0; k < tape.inputs; ++k) inputs_[k] = c.Input(k).As<const float>();
+    output_ = c.Output(0).As<float>();
+  }
+
+  void Run(std::int64_t begin, std::int64_t end) const {
+    while (begin < end) {
+      std::int64_t rest = begin;
+      std::array<std::int64_t, kMaxTapeInputs> at = {};
+      for (std::size_t axis = 0; axis < walk_.rank; ++axis) {
+        const std::int64_t index = rest % walk_.sizes[axis];
+        rest /= walk_.sizes[axis];
+        for (std::size_t k = 0; k < tape_.inputs; ++k) at[k] += index * walk_.strides[axis][k];
+      }
+      const std::int64_t row_end = std::min(end, begin - begin % walk_.sizes[0] + walk_.sizes[0]);
+      for (; begin < row_end; begin += kBlock) {
+        const std::int64_t n = std::min(kBlock, row_end - begin);
+        RunBlock(at, output_ + begin, static_cast<std::size_t>(n));
+        for (std::size_t k = 0; k < tape_.inputs; ++k) at[k] += n * walk_.strides[0][k];
+      }
+      begin = row_end;
+    }
+  }
+
+ private:
+  void RunBlock(const std::array<std::int64_t, kMaxTapeInputs>& at, float* y, std::size_t n) const {
+    alignas(64) float blocks[kMaxResults][kBlock];
+    const auto find = [&](const Operand& operand) -> const float* {
+      if (operand.block >= 0) return blocks[operand.block];
+      return inputs_[static_cast<std::size_t>(operand.input)] + at[static_cast<std::size_t>(operand.input)];
+    };
+    const auto repeats = [&](const Operand& operand) {
+      return operand.block < 0 && walk_.strides[0][static_cast<std::size_t>(operand.input)] == 0;
+    };
+    for (const Step& step : tape_.steps) {
+      float* to = step.block < 0 ? y : blocks[step.block];
+      const float* x = find(step.x);
+      const bool repeats_x = repeats(step.x);
+      if (step.unary != nullptr) {
+        step.unary(x, to, repeats_x ? 1 : n, step.a, step.b);
+        if (repeats_x) std::fill_n(to + 1, n - 1, *to);
+        continue;
+      }
+      const bool repeats_y = repeats(step.y);
+      if (repeats_x && repeats_y) {
+        step.loops.both(x, find(step.y), to, 1);
+        std::fill_n(to + 1, n - 1, *to);
+        continue;
+      }
+      const auto loop = repeats_y ? step.loops.repeated_y : (repeats_x ? step.loops.repeated_x : step.loops.both);
+      loop(x, find(step.y), to, n);
+    }
+  }
+
+  const Tape& tape_;
+  Walk walk_;
+  std::array<const float*, kMaxTapeInputs> inputs_ = {};
+  float* output_ = nullptr;
+};
+
+void RunTape(KernelContext& c) {
+  const std::int64_t count = c.Output(0).count;
+  if (count == 0) return;
+  const TapeRunner runner(c, c.state<Tape>());
+  c.parallel().For(count, kGrain, [&](std::int64_t begin, std::int64_t end) { runner.Run(begin, end); });
+}
+
+// Gives every result a block that is free by then.
+void PlaceResults(const PrepareContext& c, const std::vector<std::int64_t>& operands, Tape* tape) {
+  const std::size_t count = tape->steps.size();
+  std::vector<std::size_t> last(count, 0);
+  const auto source = [&](std::int64_t operand) { return static_cast<std::size_t>(-1 - operand); };
+  for (std::size_t i = 0; i < count; ++i)
+    for (const std::size_t side : {0u, 1u})
+      if (const std::int64_t operand = operands[2 * i + side]; operand < 0) last[source(operand)] = i;
+  std::array<std::size_t, kMaxResults> free_from = {};  // the step behind which a block is free
+  for (std::size_t i = 0; i < count; ++i) {
+    Step& step = tape->steps[i];
+    const auto place = [&](std::int64_t operand) {
+      return operand < 0 ? Operand{-1, tape->steps[source(operand)].block} : Operand{static_cast<int>(operand), -1};
+    };
+    step.x = place(operands[2 * i]);
+    step.y = place(operands[2 * i + 1]);
+    if (i + 1 == count) break;
+    for (int block = 0; block < kMaxResults && step.block < 0; ++block) {
+      if (free_from[static_cast<std::size_t>(block)] > i) continue;
+      step.block = block;
+      free_from[static_cast<std::size_t>(block)] = last[i];  // its last reader may overwrite it: all are elementwise
+    }
+    if (step.block < 0) c.Unsupported("more than " + std::to_string(kMaxResults) + " results at once in");
+  }
+}
+
+}  // namespace
+
+Prepared PrepareFusedElementwise(PrepareContext& c) {
+  const std::vector<std::string> names = c.Strings("steps");
+  const std::vector<std::int64_t> operands = c.Ints("operands");
+  const std::vector<float> parameters = c.Floats("parameters");
+  if (names.empty() || operands.size() != 2 * names.size() || parameters.size() != 2 * names.size()) {
+    c.Fail(Code::kInvalidArgument, "expected steps with two operands and two parameters each, found ", names.size(),
+           ", ", operands.size(), " and ", parameters.size());
+  }
+  if (c.InputCount() > kMaxTapeInputs) c.Unsupported("more than " + std::to_string(kMaxTapeInputs) + " inputs of");
+  Tape tape;
+  tape.inputs = c.InputCount();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Function* function = FindFunction(names[i]);
+    if (function == nullptr) c.Fail(Code::kNotImplemented, "step ", i, ": there is no function '", names[i], "'");
+    for (const std::size_t side : {0u, 1u}) {
+      const std::int64_t operand = operands[2 * i + side];
+      if (operand >= static_cast<std::int64_t>(tape.inputs) || -1 - operand >= static_cast<std::int64_t>(i)) {
+        c.Fail(Code::kInvalidArgument, "step ", i, ": expected an input or an earlier step, found operand ", operand);
+      }
+    }
+    Step step;
+    if (function->binary) {
+      step.loops = kernels::Binary(function->kind, DType::kFloat);
+    } else {
+      step.unary = kernels::UnaryF32(function->unary);
+    }
+    step.a = parameters[2 * i];
+    step.b = parameters[2 * i + 1];
+    tape.steps.push_back(step);
+  }
+  PlaceResults(c, operands, &tape);
+  return WithState(RunTape, std::move(tape));
+}
+
+}  // namespace sardonyx::ops

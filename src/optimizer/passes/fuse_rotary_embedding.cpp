@@ -1,0 +1,157 @@
+// optimizer/passes/fuse_rotary_embedding.cpp - x * cos + rotate_half(x) * sin becomes one RotaryEmbedding node.
+//
+// rotate_half(x) is Concat(-second half, first half) over the last axis; cos and sin are those of angles that are the
+// same in both halves, Concat(f, f), so that the operator reads one half of them. Where x is a projection's result
+// [batch, row, head * size] that was only rearranged to [batch, head, row, size], the node reads that.
+#include <algorithm>
+
+#include "optimizer/axis_view.h"
+#include "optimizer/passes.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+class RotaryFuser {
+ public:
+  RotaryFuser(Graph& graph, const ops::Registry& registry) : graph_(graph), registry_(registry) {}
+
+  bool Run() {
+    bool changed = false;
+    for (const NodeId id : std::vector<NodeId>(graph_.order))
+      if (!graph_.node(id).erased) changed |= Try(id);
+    return changed;
+  }
+
+ private:
+  struct Rotation {
+    ValueId x = kNoValue, cos = kNoValue, sin = kNoValue;  // cos and sin of [batch, row, size]
+    std::int64_t half = 0;
+  };
+  const Type& TypeOf(ValueId value) const { return graph_.value(value).type; }
+
+  bool IsLastAxis(const Node& node, std::size_t rank) const {
+    const std::int64_t axis = IntAttribute(node, "axis", 0);
+    return axis == -1 || axis + 1 == static_cast<std::int64_t>(rank);
+  }
+
+  // The value whose first (second) half over the last axis this is.
+  ValueId HalfOf(ValueId value, std::int64_t half, bool second) const {
+    if (const Node* slice = ProducerOf(graph_, value, "Slice")) {
+      const auto only = [&](std::size_t i, std::int64_t otherwise) {
+        if (i >= slice->inputs.size() || slice->inputs[i] == kNoValue) return std::optional(otherwise);
+        const auto list = IntsOf(graph_, slice->inputs[i]);
+        return list && list->size() == 1 ? std::optional(list->front()) : std::nullopt;
+      };
+      const auto rank = static_cast<std::int64_t>(TypeOf(slice->inputs[0]).rank());
+      const auto begin = only(1, 0), end = only(2, 0), axis = only(3, rank == 1 ? 0 : rank), step = only(4, 1);
+      if (!begin || !end || !axis || !step || *step != 1 || (*axis != -1 && *axis != rank - 1)) return kNoValue;
+      const bool fits = second ? *begin == half && *end >= 2 * half : *begin == 0 && *end == half;
+      return fits ? slice->inputs[0] : kNoValue;
+    }
+    const Node* split = ProducerOf(graph_, value, "Split");
+    if (split == nullptr || split->outputs.size() != 2 || split->outputs[second ? 1 : 0] != value) return kNoValue;
+    const Type& first = TypeOf(split->outputs[0]);
+    const bool even =
+        first.has_rank && first.rank() > 0 && SameDim(first.dims.back(), Dim(half)) && IsLastAxis(*split, first.rank());
+    return even ? split->inputs[0] : kNoValue;
+  }
+
+  // rotate_half(x): x.
+  ValueId RotatedHalves(ValueId value, std::int64_t half) const {
+    const Node* concat = ProducerOf(graph_, value, "Concat");
+    if (concat == nullptr || concat->inputs.size() != 2 || !IsLastAxis(*concat, TypeOf(value).rank())) return kNoValue;
+    const Node* negated = ProducerOf(graph_, concat->inputs[0], "Neg");
+    if (negated == nullptr) return kNoValue;
+    const ValueId x = HalfOf(negated->inputs[0], half, true);
+    return x != kNoValue && HalfOf(concat->inputs[1], half, false) == x ? x : kNoValue;
+  }
+
+  // Cos (Sin) of angles of equal halves as [batch, row, size], seen as [batch, 1, row, size]; a factor may follow it.
+  ValueId Angles(ValueId value, std::string_view function, const Type& x) const {
+    auto view = AxisView::Trace(graph_, value);
+    if (!view || view->rank() != 4 || !view->axis(1).empty()) return kNoValue;
+    view->Regroup({{0}, {2}, {3}});
+    const auto plan = view->MakePlan();
+    if (!plan || plan->nodes() != 0 || TypeOf(view->source()).dtype != x.dtype) return kNoValue;
+    const std::vector<Dim> sizes = view->Sizes();
+    if (!SameDim(sizes[0], x.dims[0]) || !SameDim(sizes[1], x.dims[2]) || !SameDim(sizes[2], x.dims[3]))
+      return kNoValue;
+    ValueId angle = view->source();
+    if (const Node* factor = ProducerOf(graph_, angle, "Mul")) {
+      for (const std::size_t i : {0u, 1u})
+        if (ScalarOf(graph_, factor->inputs[1 - i])) angle = factor->inputs[i];
+    }
+    if (const Node* cast = ProducerOf(graph_, angle, "Cast")) angle = cast->inputs[0];
+    const Node* node = ProducerOf(graph_, angle, function);
+    const Node* concat = node == nullptr ? nullptr : ProducerOf(graph_, node->inputs[0], "Concat");
+    const bool equal = concat != nullptr && concat->inputs.size() == 2 && concat->inputs[0] == concat->inputs[1] &&
+                       IsLastAxis(*concat, TypeOf(node->inputs[0]).rank());
+    return equal ? view->source() : kNoValue;
+  }
+
+  bool MatchSum(const Node& sum, Rotation* r) const {
+    const Type& y = TypeOf(sum.outputs[0]);
+    if (!y.has_rank || y.rank() != 4 || !y.dims[3].known() || y.dims[3].number() % 2 != 0) return false;
+    r->half = y.dims[3].number() / 2;
+    for (const std::size_t i : {0u, 1u}) {
+      const Node *plain = ProducerOf(graph_, sum.inputs[i], "Mul"),
+                 *turned = ProducerOf(graph_, sum.inputs[1 - i], "Mul");
+      if (plain == nullptr || turned == nullptr) continue;
+      for (const std::size_t j : {0u, 1u}) {
+        const ValueId x = RotatedHalves(turned->inputs[j], r->half);
+        const auto at = std::find(plain->inputs.begin(), plain->inputs.end(), x);
+        if (x == kNoValue || at == plain->inputs.end() || TypeOf(x).rank() != 4) continue;
+        r->x = x;
+        r->cos = Angles(plain->inputs[at == plain->inputs.begin() ? 1 : 0], "Cos", TypeOf(x));
+        r->sin = Angles(turned->inputs[1 - j], "Sin", TypeOf(x));
+        if (r->cos != kNoValue && r->sin != kNoValue) return true;
+      }
+    }
+    return false;
+  }
+
+  bool Try(NodeId id) {
+    const Node& sum = graph_.node(id);
+    Rotation r;
+    if (!sum.domain.empty() || sum.op_type != "Add" || !HasOperator(registry_, "", "RotaryEmbedding")) return false;
+    if (!MatchSum(sum, &r)) return false;
+    const ValueId old = sum.outputs[0];
+    const Type x = TypeOf(r.x);
+    const DType dtype = x.dtype;
+    if (dtype != DType::kFloat && dtype != DType::kFloat16 && dtype != DType::kBFloat16) return false;
+    Rewrite rewrite(graph_, registry_, id);
+    const auto first_half = [&](ValueId angles) {
+      return rewrite.Add("Slice", {angles, rewrite.Ints({0}), rewrite.Ints({r.half}), rewrite.Ints({2})});
+    };
+    const ValueId cos = first_half(r.cos), sin = first_half(r.sin);
+    auto flat = AxisView::Trace(graph_, r.x);
+    if (flat) flat->Regroup({{0}, {2}, {1, 3}});
+    const auto plan = flat ? flat->MakePlan() : std::nullopt;
+    if (!plan || plan->transposes() != 0 || !x.dims[1].known()) {
+      rewrite.Replace(old, rewrite.Add("RotaryEmbedding", {r.x, cos, sin}));
+      return true;
+    }
+    const ValueId y =
+        rewrite.Add("RotaryEmbedding", {flat->Build(rewrite, *plan), cos, sin}, {{"num_heads", x.dims[1].number()}});
+    auto heads = AxisView::Of(graph_, y);
+    heads->Reshape({x.dims[0], x.dims[2], x.dims[1], x.dims[3]});
+    heads->Regroup({{0}, {2}, {1}, {3}});
+    const auto back = heads->MakePlan();
+    rewrite.Replace(old, back ? heads->Build(rewrite, *back) : rewrite.Add("RotaryEmbedding", {r.x, cos, sin}));
+    return true;
+  }
+
+  Graph& graph_;
+  const ops::Registry& registry_;
+};
+
+bool FuseRotaryEmbedding(Graph& graph, PassContext& context) {
+  return ForEachGraph(graph, [&](Graph& each) { return RotaryFuser(each, context.registry).Run(); });
+}
+
+}  // namespace
+
+constinit const Pass kFuseRotaryEmbedding = {
+    .name = "fuse_rotary_embedding", .level = Level::kExtended, .run = FuseRotaryEmbedding};
+
+}  // namespace sardonyx::optimizer

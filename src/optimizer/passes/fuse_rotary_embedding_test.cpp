@@ -1,0 +1,67 @@
+// optimizer/passes/fuse_rotary_embedding_test.cpp - rotary embeddings as Llama's exporters write them.
+#include "optimizer/passes.h"
+#include "testing/prepared_graph.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+using ::sardonyx::testing::ExpectSameValues;
+using ::sardonyx::testing::PreparedGraph;
+
+Tensor Numbers(const Shape& shape) {
+  Tensor t(DType::kFloat, shape);
+  for (std::int64_t i = 0; i < t.count(); ++i) t.data<float>()[i] = static_cast<float>(i * 29 % 17 - 8) / 4.0f;
+  return t;
+}
+
+std::string Fused(const std::string& rotation, const std::string& angles = "c = Concat<axis = -1>(f, f)") {
+  const ops::Registry registry;
+  Graph graph = PreparedGraph(
+      "g (float[b,s,12] x, float[b,s,2] f) => (float[b,3,s,4] y) <int64[4] heads = {0, 0, 3, 4}, int64[1] one = {1},"
+      " int64[1] zero = {0}, int64[1] two = {2}, int64[1] end = {9223372036854775807}, int64[1] last = {3}, int64[2] "
+      "halves = {2, 2}> {" +
+          angles +
+          " co = Cos(c) si = Sin(c) cos = Unsqueeze(co, one) sin = Unsqueeze(si, one)\n"
+          " x4 = Reshape(x, heads) q = Transpose<perm = [0, 2, 1, 3]>(x4) " +
+          rotation + "}",
+      registry);
+  const Graph before = graph;
+  PassContext context{registry};
+  kFuseRotaryEmbedding.run(graph, context);
+  kEliminateDeadNodes.run(graph, context);
+  for (const std::int64_t rows : {5, 1})
+    ExpectSameValues(graph, before, registry, {Numbers(Shape{2, rows, 12}), Numbers(Shape{2, rows, 2})});
+  std::string names;
+  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
+  return names;
+}
+
+constexpr const char* kBySlices =
+    "l = Slice(q, zero, two, last) h = Slice(q, two, end, last) n = Neg(h) r = Concat<axis = -1>(n, l)\n";
+constexpr const char* kWant = "Concat Cos Sin Slice Slice RotaryEmbedding Reshape Transpose";
+
+TEST(FuseRotaryEmbedding, TakesSlicesAndSplit) {
+  EXPECT_EQ(Fused(std::string(kBySlices) + "a = Mul(q, cos) t = Mul(r, sin) y = Add(a, t)"), kWant);
+  EXPECT_EQ(Fused(std::string(kBySlices) + "a = Mul(cos, q) t = Mul(sin, r) y = Add(t, a)"), kWant);
+  EXPECT_EQ(Fused("l, h = Split<axis = -1>(q, halves) n = Neg(h) r = Concat<axis = 3>(n, l)\n"
+                  "a = Mul(q, cos) t = Mul(r, sin) y = Add(a, t)"),
+            kWant);
+}
+
+TEST(FuseRotaryEmbedding, LeavesWhatIsNoRotation) {
+  const std::string tail = "a = Mul(q, cos) t = Mul(r, sin) y = Add(a, t)";
+  EXPECT_EQ(
+      Fused("l = Slice(q, zero, two, last) h = Slice(q, two, end, last) n = Neg(l) r = Concat<axis = -1>(n, h)\n" +
+            tail)
+          .find("Rotary"),
+      std::string::npos)
+      << "the halves stay in their order";
+  EXPECT_EQ(Fused(std::string(kBySlices) + tail, "n2 = Neg(f) c = Concat<axis = -1>(f, n2)").find("Rotary"),
+            std::string::npos)
+      << "the halves have different angles";
+  EXPECT_EQ(Fused(std::string(kBySlices) + "a = Mul(q, sin) t = Mul(r, cos) y = Add(a, t)").find("Rotary"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace sardonyx::optimizer

@@ -1,0 +1,77 @@
+// optimizer/passes/merge_views.cpp - chains of Reshape, Flatten, Squeeze, Unsqueeze and Transpose become the shortest
+// chain that does the same.
+//
+// A chain is followed with symbolic sizes (optimizer/axis_view.h) and written anew as at most
+// Reshape-Transpose-Reshape. It is replaced if fewer elements move, or as many in fewer nodes.
+#include <algorithm>
+
+#include "optimizer/axis_view.h"
+#include "optimizer/passes.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+// Nodes of the chain that nobody needs once its end is made otherwise, and how many of them move elements.
+struct Cost {
+  int nodes = 0, transposes = 0;
+};
+Cost CostOf(const Graph& graph, const std::vector<NodeId>& path) {
+  Cost cost;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const Node& node = graph.node(path[i]);
+    if (i > 0 && graph.UseCount(node.outputs[0]) > 1) break;
+    ++cost.nodes;
+    cost.transposes += node.op_type == "Transpose" ? 1 : 0;
+  }
+  return cost;
+}
+
+// Not the end of a chain: whatever reads it is a view that is looked at itself.
+bool OnlyViewsRead(const Graph& graph, ValueId value) {
+  const ValueInfo& info = graph.value(value);
+  return !info.is_output && !info.consumers.empty() &&
+         std::all_of(info.consumers.begin(), info.consumers.end(), [&](NodeId id) {
+           const Node& reader = graph.node(id);
+           return IsViewNode(reader) && reader.inputs[0] == value;
+         });
+}
+
+bool MergeChain(Graph& graph, const ops::Registry& registry, NodeId id) {
+  const Node& node = graph.node(id);
+  const ValueId end = node.outputs[0];
+  if (OnlyViewsRead(graph, end)) return false;
+  std::vector<NodeId> path;
+  bool open = false;
+  const auto view = AxisView::Trace(graph, end, {.path = &path, .open = &open});
+  if (!view || path.empty()) return false;
+  const auto plan = view->MakePlan(open);
+  if (!plan) return false;
+  const Cost cost = CostOf(graph, path);
+  const bool better =
+      plan->transposes() < cost.transposes || (plan->transposes() == cost.transposes && plan->nodes() < cost.nodes);
+  if (!better) return false;
+  const ValueInfo& source = graph.value(view->source());
+  // An output that would only rename an input or another output stays a node.
+  if (plan->nodes() == 0 && graph.value(end).is_output && (source.producer == kNoNode || source.is_output))
+    return false;
+  Rewrite rewrite(graph, registry, id);
+  rewrite.Replace(end, view->Build(rewrite, *plan));
+  return true;
+}
+
+bool MergeViews(Graph& graph, PassContext& context) {
+  return ForEachGraph(graph, [&](Graph& each) {
+    bool changed = false;
+    for (const NodeId id : std::vector<NodeId>(each.order)) {
+      if (each.node(id).erased || !IsViewNode(each.node(id))) continue;
+      changed |= MergeChain(each, context.registry, id);
+    }
+    return changed;
+  });
+}
+
+}  // namespace
+
+constinit const Pass kMergeViews = {.name = "merge_views", .level = Level::kBasic, .run = MergeViews};
+
+}  // namespace sardonyx::optimizer
