@@ -44,7 +44,8 @@ void RunCausalConv(KernelContext& c) {
     Fail(Code::kInvalidArgument, "expected a bias [", x[1], "], found ", ToText(c.Input(kBias).shape));
   }
   Operands io(c, DType::kFloat);
-  const std::int64_t rows = x[0] * x[1], jobs = std::min<std::int64_t>(rows, 4 * c.parallel().ThreadCount());
+  const std::int64_t rows = x[0] * x[1],
+                     jobs = std::min<std::int64_t>(rows, std::int64_t{4} * c.parallel().ThreadCount());
   const std::size_t padded_at = io.Add<float>(static_cast<std::size_t>(jobs * (carried + length)));
   io.Begin();
   const bool silu = c.state<State>().silu;

@@ -115,7 +115,8 @@ void RunEmbed(KernelContext& c) {
   constexpr std::uint32_t kRaw = 1u << kIds | 1u << kSegments | 1u << kWords | 1u << kPositions | 1u << kSegmentTable |
                                  1u << kMask | 1u << kPositionIds;
   Operands io(c, DType::kFloat, kRaw, 1u << kMaskIndex);
-  const std::int64_t jobs = std::max<std::int64_t>(1, std::min<std::int64_t>(rows, 4 * c.parallel().ThreadCount()));
+  const std::int64_t jobs =
+      std::max<std::int64_t>(1, std::min<std::int64_t>(rows, std::int64_t{4} * c.parallel().ThreadCount()));
   const std::size_t at = io.Add<float>(static_cast<std::size_t>(jobs * 3 * hidden));
   io.Begin();
   const float epsilon = c.state<State>().epsilon;

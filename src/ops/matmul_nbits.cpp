@@ -126,9 +126,9 @@ std::size_t PackedBytes(const State& s) {
 std::size_t ScaleCount(const State& s) { return static_cast<std::size_t>(s.shape.n * s.shape.blocks()); }
 std::size_t WideCount(const State& s) { return s.by_index ? static_cast<std::size_t>(s.shape.n * s.shape.k) : 0; }
 
-// scales and zeros: ScaleCount floats each; wide: WideCount; packed: PackedBytes.
-void Pack(const State& s, const Parts& p, float* scales, float* zeros, float* wide, std::byte* packed,
-          Parallel& parallel) {
+// scales: twice ScaleCount floats; wide: WideCount; packed: PackedBytes.
+void Pack(const State& s, const Parts& p, float* scales, float* wide, std::byte* packed, Parallel& parallel) {
+  float* zeros = scales + ScaleCount(s);
   CheckCounts(s.shape, p);
   WidenScales(s.shape, p, scales, zeros, parallel);
   if (s.by_index) {
@@ -155,7 +155,7 @@ void RunMatMulNBits(KernelContext& c) {
   args.lda = gemm.lda = gemm.k = s.shape.k;
   args.ldy = gemm.ldc = gemm.n = s.shape.n;
   args.int8_activations = s.int8;
-  static const float kGiven = 0;
+  static constexpr float kGiven = 0;
   gemm.packed_b = &kGiven;
   const int threads = c.parallel().ThreadCount();
   const std::size_t scratch_at =
@@ -170,7 +170,7 @@ void RunMatMulNBits(KernelContext& c) {
     if (c.HasInput(kZeros)) p.zeros = PartOf(c.Input(kZeros));
     if (c.HasInput(kGroupIndex)) p.index = PartOf(c.Input(kGroupIndex));
     float* scales = io.At<float>(scales_at);
-    Pack(s, p, scales, scales + ScaleCount(s), io.At<float>(wide_at), io.At(packed_at), c.parallel());
+    Pack(s, p, scales, io.At<float>(wide_at), io.At(packed_at), c.parallel());
   }
   if (s.by_index) {
     gemm.a = io.In<float>(kA), gemm.c = io.Out<float>(0);
@@ -197,8 +197,7 @@ Prepared PrepareMatMulNBits(PrepareContext& c) {
     std::vector<float> scales(2 * ScaleCount(s)), wide(WideCount(s));
     s.packed = Tensor(DType::kUInt8, Shape{static_cast<std::int64_t>(PackedBytes(s))});
     Serial serial;
-    Pack(s, p, scales.data(), scales.data() + ScaleCount(s), wide.data(), static_cast<std::byte*>(s.packed.raw()),
-         serial);
+    Pack(s, p, scales.data(), wide.data(), static_cast<std::byte*>(s.packed.raw()), serial);
     for (const std::size_t i : {kB, kScales, kZeros, kGroupIndex})
       if (c.HasInput(i)) c.MarkPacked(i);
   }

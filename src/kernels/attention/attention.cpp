@@ -135,8 +135,9 @@ class Attention {
     return a_.scores == nullptr ? nullptr : a_.scores + ((b * a_.heads + at.head) * a_.queries + at.query) * a_.keys;
   }
 
-  // Scores of one row against keys [k0, k0 + count) of the block become the weights of its values.
-  void Weigh(int64_t b, RowAt at, int64_t k0, int64_t count, RowState* state, float* x, float* keep) const {
+  // Scores of one row against keys [k0, k0 + count) of the block become the weights of its values. Returns what the
+  // sums of earlier blocks are to be multiplied with.
+  float Weigh(int64_t b, RowAt at, int64_t k0, int64_t count, RowState* state, float* x) const {
     const Range seen = Visible(b, at.query);
     ScoreRow row;
     row.x = x;
@@ -159,7 +160,7 @@ class Attention {
     if (out != nullptr && a_.stage >= ScoreStage::kBiased) std::copy_n(x, count, out + k0);
     rows_.exponentials(&row);
     *state = {row.top, row.sum};
-    *keep = row.keep;
+    return row.keep;
   }
 
   void Finish(int64_t b, RowAt at, const RowState& state, const float* sums) const {
@@ -212,9 +213,8 @@ class Attention {
     RowState states[kFewQueries];
     for (int64_t r = 0; r < unit_rows_; ++r) {
       const RowAt at = At(group, r);
-      float keep;
       states[r] = block == 0 ? FirstState(at.head) : RowState{-kInfinity, 0};
-      Weigh(b, at, k0, count, &states[r], scores + r * score_stride_, &keep);
+      Weigh(b, at, k0, count, &states[r], scores + r * score_stride_);
       std::fill_n(sums + r * value_stride_, a_.value_size, 0.0f);
     }
     for (int64_t j = seen.first; j < seen.end; j += kStep) {
@@ -346,10 +346,10 @@ class Attention {
       RunTileF32(tiles_, t, rows, {});
     }
     for (int64_t r = 0; r < rows; ++r) {
-      float keep;
       const RowAt at = At(m.group, m.row0 + begin + r);
       float* sums = m.sums + (begin + r) * value_stride_;
-      Weigh(m.b, at, k0 + first, seen.end - first, &m.states[begin + r], m.scores + r * score_stride_ + first, &keep);
+      const float keep =
+          Weigh(m.b, at, k0 + first, seen.end - first, &m.states[begin + r], m.scores + r * score_stride_ + first);
       if (keep != 1) rows_.scale(sums, a_.value_size, keep, sums);
     }
     t.k = seen.end - first;
