@@ -1,5 +1,5 @@
 // ops/ml_features.cpp - ai.onnx.ml: ArrayFeatureExtractor, Binarizer, FeatureVectorizer, Imputer, LabelEncoder,
-// Normalizer, Scaler.
+// Normalizer, Scaler; and the row of com.microsoft.CDist.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,6 +10,7 @@
 #include "ops/infer_context.h"
 #include "ops/integers.h"
 #include "ops/kernel_context.h"
+#include "ops/ml_distance.h"
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
@@ -67,57 +68,90 @@ void RunExtractor(KernelContext& c) {
 
 Prepared PrepareExtractor(PrepareContext&) { return {RunExtractor, nullptr}; }
 
-// ---- Binarizer
+// ---- Binarizer, Scaler, Normalizer, Imputer: rows of numbers of one type T
+
+constexpr std::int64_t kGrain = 16384;  // elements that are worth a thread
+
+// body(begin, end) over rows of `width` elements.
+template <typename Body>
+void ForRows(KernelContext& c, std::int64_t rows, std::int64_t width, Body body) {
+  c.parallel().For(rows, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, width)), body);
+}
+
+// One per feature, or the same for all.
+std::vector<float> PerFeature(const std::vector<float>& values, std::int64_t width) {
+  return values.size() == 1 ? std::vector<float>(static_cast<std::size_t>(width), values[0]) : values;
+}
+
+std::int64_t WidthOf(const TensorRef& x) { return x.rank() == 0 ? 1 : x.shape.back(); }
+std::int64_t RowsIn(const TensorRef& x) { return WidthOf(x) == 0 ? 0 : x.count / WidthOf(x); }
+
+// make<T>() with the type of input 0.
+template <typename Make>
+Prepared ForNumbers(const PrepareContext& c, Make make) {
+  Prepared prepared;
+  VisitDType<float, double, std::int64_t, std::int32_t>(
+      c.InputDType(0), [&]<typename T>() { prepared = make.template operator()<T>(); });
+  return prepared;
+}
 
 struct BinarizerState {
   float threshold;
 };
 
+template <typename T>
 void RunBinarizer(KernelContext& c) {
   const TensorRef& x = c.Input(0);
-  const TensorRef& y = c.Output(0, x.shape);
+  const T* from = x.As<T>();
+  T* to = c.Output(0, x.shape).As<T>();
   const auto threshold = static_cast<double>(c.state<BinarizerState>().threshold);
-  for (std::int64_t i = 0; i < x.count; ++i) {
-    const double value = NumberAt(x, i) > threshold ? 1 : 0;
-    kernels::FromDoubles(y.dtype)(&value, 1, y.data, i);
-  }
+  ForRows(c, x.count, 1, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) to[i] = static_cast<double>(from[i]) > threshold ? T{1} : T{0};
+  });
 }
 
 Prepared PrepareBinarizer(PrepareContext& c) {
-  return WithState(RunBinarizer, BinarizerState{c.Float("threshold", 0)});
+  BinarizerState state{c.Float("threshold", 0)};
+  return ForNumbers(c, [&]<typename T>() { return WithState(RunBinarizer<T>, state); });
 }
 
 // ---- Scaler: (x - offset) * scale, one of each or one per feature (the last dimension)
 
 struct ScalerState {
-  std::vector<float> offset, scale;
+  std::vector<float> offset, scale;  // both of one length: 1 or that of the features
 };
 
+template <typename T>
 void RunScaler(KernelContext& c) {
   const TensorRef& x = c.Input(0);
   const ScalerState& state = c.state<ScalerState>();
-  const std::int64_t width = x.rank() == 0 ? 1 : x.shape.back();
-  const auto fits = [&](const std::vector<float>& v) {
-    return v.size() == 1 || static_cast<std::int64_t>(v.size()) == width;
-  };
-  if (!fits(state.offset) || !fits(state.scale)) {
-    Fail(Code::kInvalidArgument, "expected 1 or ", width, " offsets and scales, found ", state.offset.size(), " and ",
-         state.scale.size());
-  }
-  const TensorRef& y = c.Output(0, x.shape);
-  for (std::int64_t i = 0; i < x.count; ++i) {
-    const auto k = static_cast<std::size_t>(i % width);
-    const double offset = state.offset[state.offset.size() == 1 ? 0 : k],
-                 scale = state.scale[state.scale.size() == 1 ? 0 : k];
-    y.As<float>()[i] = static_cast<float>((NumberAt(x, i) - offset) * scale);
-  }
+  const std::int64_t width = WidthOf(x), count = static_cast<std::int64_t>(state.offset.size());
+  if (count != 1 && count != width)
+    Fail(Code::kInvalidArgument, "expected 1 or ", width, " offsets and scales, found ", count);
+  const T* from = x.As<T>();
+  float* to = c.Output(0, x.shape).As<float>();
+  const float *offset = state.offset.data(), *scale = state.scale.data();
+  ForRows(c, RowsIn(x), width, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t at = begin * width; count != 1 && at < end * width; at += width)
+      for (std::int64_t k = 0; k < width; ++k) to[at + k] = (static_cast<float>(from[at + k]) - offset[k]) * scale[k];
+    for (std::int64_t i = begin * width; count == 1 && i < end * width; ++i)
+      to[i] = (static_cast<float>(from[i]) - offset[0]) * scale[0];
+  });
 }
 
 Prepared PrepareScaler(PrepareContext& c) {
   ScalerState state{c.Floats("offset"), c.Floats("scale")};
   if (state.offset.empty()) state.offset = {0};
   if (state.scale.empty()) state.scale = {1};
-  return WithState(RunScaler, std::move(state));
+  const std::size_t count = std::max(state.offset.size(), state.scale.size());
+  if (std::min(state.offset.size(), state.scale.size()) != count &&
+      std::min(state.offset.size(), state.scale.size()) != 1) {
+    c.Fail(Code::kInvalidGraph, "expected as many values in 'scale' as in 'offset', or one, found ", state.scale.size(),
+           " and ", state.offset.size());
+  }
+  state.offset = PerFeature(state.offset, static_cast<std::int64_t>(count));
+  state.scale = PerFeature(state.scale, static_cast<std::int64_t>(count));
+  return ForNumbers(c, [&]<typename T>() { return WithState(RunScaler<T>, state); });
 }
 
 // ---- Normalizer: each row of [N, C] or [C] divided by its norm
@@ -127,32 +161,50 @@ struct NormalizerState {
   Norm norm;
 };
 
+// Eight sums side by side: the compiler makes vectors of them, and their rounding errors stay small.
+template <typename T, typename Term>
+float SumOfTerms(const T* x, std::int64_t n, Term term) {
+  constexpr std::int64_t kParts = 8;
+  float parts[kParts] = {};
+  std::int64_t i = 0;
+  for (; i + kParts <= n; i += kParts)
+    for (std::int64_t k = 0; k < kParts; ++k) parts[k] += term(static_cast<float>(x[i + k]));
+  for (; i < n; ++i) parts[0] += term(static_cast<float>(x[i]));
+  return ((parts[0] + parts[4]) + (parts[1] + parts[5])) + ((parts[2] + parts[6]) + (parts[3] + parts[7]));
+}
+
+template <typename T>
+float NormOf(Norm norm, const T* x, std::int64_t n) {
+  if (norm == Norm::kL1) return SumOfTerms(x, n, [](float v) { return std::abs(v); });
+  if (norm == Norm::kL2) return std::sqrt(SumOfTerms(x, n, [](float v) { return v * v; }));
+  float most = n == 0 ? 0 : static_cast<float>(x[0]);
+  for (std::int64_t k = 1; k < n; ++k) most = std::max(most, static_cast<float>(x[k]));
+  return most;
+}
+
+template <typename T>
 void RunNormalizer(KernelContext& c) {
   const TensorRef& x = c.Input(0);
-  const TensorRef& y = c.Output(0, x.shape);
+  const T* from = x.As<T>();
+  float* to = c.Output(0, x.shape).As<float>();
   const Norm norm = c.state<NormalizerState>().norm;
-  const std::int64_t width = x.rank() == 0 ? 1 : x.shape.back();
-  for (std::int64_t row = 0; row < (width == 0 ? 0 : x.count / width); ++row) {
-    double sum = 0, most = 0;
-    for (std::int64_t k = 0; k < width; ++k) {
-      const double value = NumberAt(x, row * width + k);
-      sum += norm == Norm::kL1 ? std::abs(value) : value * value;
-      most = k == 0 ? value : std::max(most, value);
+  const std::int64_t width = WidthOf(x);
+  ForRows(c, RowsIn(x), width, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const T* in = from + row * width;
+      const float divisor = NormOf(norm, in, width);
+      for (std::int64_t k = 0; k < width; ++k)
+        to[row * width + k] = divisor == 0 ? static_cast<float>(in[k]) : static_cast<float>(in[k]) / divisor;
     }
-    double divisor = norm == Norm::kMax ? most : norm == Norm::kL1 ? sum : std::sqrt(sum);
-    if (divisor == 0) divisor = 1;
-    for (std::int64_t k = 0; k < width; ++k) {
-      y.As<float>()[row * width + k] = static_cast<float>(NumberAt(x, row * width + k) / divisor);
-    }
-  }
+  });
 }
 
 Prepared PrepareNormalizer(PrepareContext& c) {
   const std::string norm = c.String("norm", "MAX");
-  if (norm == "MAX") return WithState(RunNormalizer, NormalizerState{Norm::kMax});
-  if (norm == "L1") return WithState(RunNormalizer, NormalizerState{Norm::kL1});
-  if (norm == "L2") return WithState(RunNormalizer, NormalizerState{Norm::kL2});
-  c.Fail(Code::kInvalidGraph, "attribute 'norm': expected MAX, L1 or L2, found '", norm, "'");
+  if (norm != "MAX" && norm != "L1" && norm != "L2")
+    c.Fail(Code::kInvalidGraph, "attribute 'norm': expected MAX, L1 or L2, found '", norm, "'");
+  NormalizerState state{norm == "MAX" ? Norm::kMax : norm == "L1" ? Norm::kL1 : Norm::kL2};
+  return ForNumbers(c, [&]<typename T>() { return WithState(RunNormalizer<T>, state); });
 }
 
 // ---- Imputer: one value takes the place of NaN or of a given number
@@ -162,23 +214,28 @@ struct ImputerState {
   double replaced;
 };
 
+template <typename T>
 void RunImputer(KernelContext& c) {
   const TensorRef& x = c.Input(0);
   const ImputerState& state = c.state<ImputerState>();
-  const std::int64_t width = x.rank() == 0 ? 1 : x.shape.back();
+  const std::int64_t width = WidthOf(x);
   if (state.imputed.size() != 1 && static_cast<std::int64_t>(state.imputed.size()) != width) {
     Fail(Code::kInvalidArgument, "expected 1 or ", width, " imputed values, found ", state.imputed.size());
   }
-  const TensorRef& y = c.Output(0, x.shape);
-  for (std::int64_t i = 0; i < x.count; ++i) {
-    double value = NumberAt(x, i);
-    if (value == state.replaced || (std::isnan(value) && std::isnan(state.replaced))) {
-      value = state.imputed[state.imputed.size() == 1 ? 0 : static_cast<std::size_t>(i % width)];
-      kernels::FromDoubles(y.dtype)(&value, 1, y.data, i);
-    } else {
-      kernels::CopyElements(x.dtype, x.data, i, y.data, i, 1);
+  const T* from = x.As<T>();
+  T* to = c.Output(0, x.shape).As<T>();
+  const double replaced = state.replaced;
+  const bool nan = std::isnan(replaced), same = state.imputed.size() == 1;
+  ForRows(c, RowsIn(x), width, [&, from, to](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      for (std::int64_t k = 0; k < width; ++k) {
+        const T value = from[row * width + k];
+        const auto number = static_cast<double>(value);
+        const bool gone = nan ? number != number : number == replaced;
+        to[row * width + k] = gone ? static_cast<T>(state.imputed[same ? 0 : static_cast<std::size_t>(k)]) : value;
+      }
     }
-  }
+  });
 }
 
 Prepared PrepareImputer(PrepareContext& c) {
@@ -191,7 +248,7 @@ Prepared PrepareImputer(PrepareContext& c) {
     state.replaced = static_cast<double>(c.Float("replaced_value_float", 0));
   }
   if (state.imputed.empty()) c.Fail(Code::kInvalidGraph, "expected imputed values of the input's type, found none");
-  return WithState(RunImputer, std::move(state));
+  return ForNumbers(c, [&]<typename T>() { return WithState(RunImputer<T>, state); });
 }
 
 // ---- FeatureVectorizer: the inputs side by side, as floats
@@ -332,6 +389,12 @@ void RunEncoder(KernelContext& c) {
 Prepared PrepareEncoder(PrepareContext& c) { return WithState(RunEncoder, ReadEncoder(c, c.InputDType(0))); }
 
 constexpr OpDef kMlFeaturesOps[] = {
+    {.domain = "com.microsoft",
+     .name = "CDist",
+     .since = {1},
+     .types = {DType::kFloat, DType::kDouble},
+     .infer = InferDistance,
+     .prepare = PrepareDistance},
     {.domain = kMl,
      .name = "ArrayFeatureExtractor",
      .since = {1},

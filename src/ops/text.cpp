@@ -170,6 +170,7 @@ void RunStringNormalizer(KernelContext& c) {
     Fail(Code::kInvalidArgument, "expected an input [C] or [1, C], found shape ", ToText(x.shape));
   }
   std::vector<std::string> kept;
+  kept.reserve(static_cast<std::size_t>(x.count));
   for (const std::string& text : x.Span<std::string>()) {
     if (!state.stop_words.empty() && state.stop_words.contains(state.case_sensitive ? text : ToLower(text))) continue;
     kept.push_back(state.change == CaseChange::kLower   ? ToLower(text)

@@ -1,5 +1,6 @@
 // ops/tfidf.cpp - TfIdfVectorizer: counts of known n-grams in rows of words or numbers.
-#include <map>
+#include <algorithm>
+#include <unordered_map>
 
 #include "ops/infer_context.h"
 #include "ops/integers.h"
@@ -11,22 +12,35 @@
 namespace sardonyx::ops {
 namespace {
 
-// The n-grams as a tree: a node for each prefix, with the place of its count in the output if it is one of the pool.
-template <typename Item>
+constexpr std::int32_t kNone = -1;
+constexpr std::int64_t kGrain = 4096;  // items that are worth a thread
+
+// The n-grams as a tree over the numbers of the pool's items: a node for each prefix, with the place of its count in
+// the output if it is one of the pool.
 struct Trie {
   struct Node {
-    std::map<Item, std::size_t> next;
-    std::int64_t column = -1;
+    std::int64_t column = kNone;
     float weight = 1;
   };
-  std::vector<Node> nodes = std::vector<Node>(1);
+  std::vector<Node> nodes;
+  std::vector<std::int32_t> first;                       // the node of each item alone
+  std::unordered_map<std::uint64_t, std::int32_t> next;  // by node and item
+
+  static std::uint64_t Key(std::int32_t node, std::int32_t item) {
+    return static_cast<std::uint64_t>(node) << 32 | static_cast<std::uint32_t>(item);
+  }
+  std::int32_t Next(std::int32_t node, std::int32_t item) const {
+    const auto found = next.find(Key(node, item));
+    return found == next.end() ? kNone : found->second;
+  }
 };
 
 struct TfIdfState {
   bool strings, counts, weighted;  // counts: TF and TFIDF; weighted: IDF and TFIDF
   std::int64_t shortest, longest, skip, columns;
-  Trie<std::string> words;
-  Trie<std::int64_t> numbers;
+  std::unordered_map<std::string, std::int32_t> words;  // the number of each item of the pool
+  std::unordered_map<std::int64_t, std::int32_t> numbers;
+  Trie trie;
 };
 
 std::int64_t ColumnCount(const AttributeReader& c) {
@@ -44,11 +58,27 @@ void InferTfIdf(InferContext& c) {
   c.SetOutput(0, DType::kFloat, std::move(dims));
 }
 
-template <typename Item>
-Trie<Item> BuildTrie(const PrepareContext& c, const std::vector<Item>& pool) {
+// The node of the n-gram items[0 .. n), made if it is new.
+std::int32_t AddGram(Trie& trie, const std::int32_t* items, std::size_t n) {
+  const auto make = [&](std::int32_t& place) {
+    if (place == kNone) {
+      place = static_cast<std::int32_t>(trie.nodes.size());
+      trie.nodes.emplace_back();
+    }
+    return place;
+  };
+  std::int32_t node = make(trie.first[items[0]]);
+  for (std::size_t i = 1; i < n; ++i)
+    node = make(trie.next.try_emplace(Trie::Key(node, items[i]), kNone).first->second);
+  return node;
+}
+
+// `pool`: the numbers of the pool's items.
+Trie BuildTrie(const PrepareContext& c, const std::vector<std::int32_t>& pool, std::size_t items) {
   const std::vector<std::int64_t> starts = c.Ints("ngram_counts"), columns = c.Ints("ngram_indexes");
   const std::vector<float> weights = c.Floats("weights");
-  Trie<Item> trie;
+  Trie trie;
+  trie.first.assign(items, kNone);
   std::size_t gram = 0;
   for (std::size_t n = 1; n <= starts.size(); ++n) {
     const auto size = static_cast<std::int64_t>(pool.size());
@@ -62,38 +92,46 @@ Trie<Item> BuildTrie(const PrepareContext& c, const std::vector<Item>& pool) {
         c.Fail(Code::kInvalidGraph, "expected an index (and a weight) for each n-gram, found ", columns.size(), " and ",
                weights.size());
       }
-      std::size_t node = 0;
-      for (std::size_t i = 0; i < n; ++i) {
-        const auto found = trie.nodes[node].next.emplace(pool[static_cast<std::size_t>(at) + i], trie.nodes.size());
-        node = found.first->second;
-        if (found.second) trie.nodes.emplace_back();
-      }
-      trie.nodes[node].column = columns[gram];
-      if (!weights.empty()) trie.nodes[node].weight = weights[gram];
+      Trie::Node& node = trie.nodes[AddGram(trie, pool.data() + at, n)];
+      node.column = columns[gram];
+      if (!weights.empty()) node.weight = weights[gram];
     }
   }
   return trie;
 }
 
-template <typename Item, typename Read>
-void CountRow(const TfIdfState& state, const Trie<Item>& trie, std::int64_t width, Read&& read, float* y) {
-  const auto count = [&](const typename Trie<Item>::Node& node) {
+// `items`: the numbers of a row's items, kNone for those that are not in the pool.
+void CountRow(const TfIdfState& state, const std::int32_t* items, std::int64_t width, float* y) {
+  const Trie& trie = state.trie;
+  const auto count = [&](const Trie::Node& node) {
     float& cell = y[node.column];
     const float weight = state.weighted ? node.weight : 1;
     cell = state.counts ? cell + weight : weight;
   };
   for (std::int64_t step = 1; step <= state.skip + 1; ++step) {
     for (std::int64_t begin = 0; begin < width; ++begin) {
-      std::size_t node = 0;
-      for (std::int64_t n = 1; n <= state.longest; ++n) {
-        const std::int64_t at = begin + (n - 1) * step;
-        if (at >= width) break;
-        const auto next = trie.nodes[node].next.find(read(at));
-        if (next == trie.nodes[node].next.end()) break;
-        node = next->second;
+      std::int32_t node = items[begin] == kNone ? kNone : trie.first[items[begin]];
+      for (std::int64_t n = 1; node != kNone; ++n) {
         // A single item has no gaps: it counts once.
         if (n >= state.shortest && trie.nodes[node].column >= 0 && (n > 1 || step == 1)) count(trie.nodes[node]);
+        const std::int64_t at = begin + n * step;
+        if (n >= state.longest || at >= width || items[at] == kNone) break;
+        node = trie.Next(node, items[at]);
       }
+    }
+  }
+}
+
+void NumberRow(const TfIdfState& state, const TensorRef& x, std::int64_t begin, std::int64_t width,
+               std::int32_t* items) {
+  for (std::int64_t i = 0; i < width; ++i) {
+    items[i] = kNone;
+    if (state.strings) {
+      const auto found = state.words.find(x.As<std::string>()[begin + i]);
+      if (found != state.words.end()) items[i] = found->second;
+    } else {
+      const auto found = state.numbers.find(IntAt(x, begin + i));
+      if (found != state.numbers.end()) items[i] = found->second;
     }
   }
 }
@@ -105,20 +143,28 @@ void RunTfIdf(KernelContext& c) {
     Fail(Code::kInvalidArgument, "expected an input [C] or [N, C], found shape ", ToText(x.shape));
   Shape shape(x.shape);
   shape[shape.size() - 1] = state.columns;
-  const TensorRef& y = c.Output(0, shape);
-  std::fill_n(y.As<float>(), y.count, 0.0f);
+  float* y = c.Output(0, shape).As<float>();
   const std::int64_t rows = x.rank() == 2 ? x.shape[0] : 1, width = x.shape.back();
-  for (std::int64_t row = 0; row < rows; ++row) {
-    float* out = y.As<float>() + row * state.columns;
-    if (state.strings) {
-      const std::string* words = x.As<std::string>() + row * width;
-      CountRow(
-          state, state.words, width, [&](std::int64_t i) -> const std::string& { return words[i]; }, out);
-    } else {
-      CountRow(
-          state, state.numbers, width, [&](std::int64_t i) { return IntAt(x, row * width + i); }, out);
+  std::int32_t* items = x.count == 0 ? nullptr : c.Scratch<std::int32_t>(static_cast<std::size_t>(x.count));
+  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, width + state.columns / 8));
+  c.parallel().For(rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      float* out = y + row * state.columns;
+      std::fill_n(out, state.columns, 0.0f);
+      NumberRow(state, x, row * width, width, items + row * width);
+      CountRow(state, items + row * width, width, out);
     }
-  }
+  });
+}
+
+// The number of each element of the pool; equal elements have one number.
+template <typename Item, typename Map>
+std::vector<std::int32_t> NumberPool(std::span<const Item> pool, Map& numbers) {
+  std::vector<std::int32_t> items;
+  items.reserve(pool.size());
+  for (const Item& item : pool)
+    items.push_back(numbers.try_emplace(item, static_cast<std::int32_t>(numbers.size())).first->second);
+  return items;
 }
 
 Prepared PrepareTfIdf(PrepareContext& c) {
@@ -134,11 +180,9 @@ Prepared PrepareTfIdf(PrepareContext& c) {
   state.longest = c.Int("max_gram_length");
   state.skip = c.Int("max_skip_count");
   state.columns = ColumnCount(c);
-  if (state.strings) {
-    state.words = BuildTrie(c, c.Strings("pool_strings"));
-  } else {
-    state.numbers = BuildTrie(c, c.Ints("pool_int64s"));
-  }
+  const std::vector<std::int32_t> pool = state.strings ? NumberPool(c.StringsView("pool_strings"), state.words)
+                                                       : NumberPool(c.IntsView("pool_int64s"), state.numbers);
+  state.trie = BuildTrie(c, pool, state.words.size() + state.numbers.size());
   return WithState(RunTfIdf, std::move(state));
 }
 

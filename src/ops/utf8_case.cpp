@@ -43,12 +43,19 @@ bool Continues(std::string_view text, std::size_t i) {
 }
 
 // Only letters of one to three bytes have another case here; other bytes are copied.
+// `first` is the ASCII letter from which on 26 change by 32.
 template <typename Map>
-std::string MapCase(std::string_view text, Map&& map) {
+std::string MapCase(std::string_view text, char first, Map&& map) {
   std::string result;
   result.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x80) {
+      const bool changes = static_cast<unsigned>(byte - static_cast<unsigned char>(first)) < 26;
+      result += static_cast<char>(changes ? byte ^ 0x20 : byte);
+      ++i;
+      continue;
+    }
     const auto bits = [&](std::size_t at) {
       return static_cast<std::uint32_t>(static_cast<unsigned char>(text[at]) & 0x3F);
     };
@@ -82,7 +89,7 @@ std::string MapCase(std::string_view text, Map&& map) {
 
 }  // namespace
 
-std::string ToUpper(std::string_view text) { return MapCase(text, Upper); }
-std::string ToLower(std::string_view text) { return MapCase(text, Lower); }
+std::string ToUpper(std::string_view text) { return MapCase(text, 'a', Upper); }
+std::string ToLower(std::string_view text) { return MapCase(text, 'A', Lower); }
 
 }  // namespace sardonyx::ops
