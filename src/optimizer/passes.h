@@ -18,6 +18,7 @@ extern const Pass kSimplifyNodes;
 extern const Pass kFuseAttention;
 extern const Pass kFuseConvBatchNorm;
 extern const Pass kFuseConvScale;
+extern const Pass kFuseDistance;
 extern const Pass kFusePad;
 extern const Pass kFuseElementwise;
 extern const Pass kFuseGelu;

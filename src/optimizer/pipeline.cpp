@@ -28,6 +28,7 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kMergeViews,
     &kEliminateCommonSubexpressions,
     &kEliminateDeadNodes,
+    &kFuseDistance,  // a whole loop
     &kFuseGelu,
     &kFuseLayerNorm,
     &kFuseRotaryEmbedding,
