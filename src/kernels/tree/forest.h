@@ -25,8 +25,8 @@ constexpr int kMaxWords = 4;
 // next[key of the column > this key]. A leaf leads to itself; its key is its slot.
 struct ForestNode {
   std::int32_t key;
-  std::int32_t column;  // times kForestRows
-  std::int32_t next[2];
+  std::int32_t column;   // times kForestRows
+  std::int32_t next[2];  // in bytes from the first node
 };
 // Keeps only the bits of `keep` in the rows whose key is in (above, up_to].
 struct ForestTest {
@@ -40,7 +40,7 @@ struct ForestWord {
   std::int32_t first, count, intervals;
 };
 struct ForestTree {
-  std::int32_t root, depth;        // of the walk
+  std::int32_t root, depth;        // of the walk; the root in bytes
   std::int32_t first_word, words;  // no words: too many leaves
   std::int32_t first_slot, slots;  // the leaves in the order of the bits; a shared leaf may have several
   std::int32_t target;             // of sums with one target per tree

@@ -45,12 +45,15 @@ inline UintVec KeepInterval(UintVec bits, IntVec keys, const ForestTest& test) {
 // The bits of one word for kCount vectors of rows.
 template <int kCount>
 inline void WordBits(const ForestTest* tests, const ForestWord& word, const int32_t* keys, UintVec (&bits)[kCount]) {
-  for (UintVec& b : bits) b = BroadcastInt(~0u);
+#pragma GCC unroll 4
+  for (int i = 0; i < kCount; ++i) bits[i] = BroadcastInt(~0u);
   const ForestTest* test = tests + word.first;
   for (const ForestTest* end = test + word.count; test != end; ++test) {
+#pragma GCC unroll 4
     for (int i = 0; i < kCount; ++i) bits[i] = Keep(bits[i], LoadKeys(keys + test->column + i * kLanes), *test);
   }
   for (const ForestTest* end = test + word.intervals; test != end; ++test) {
+#pragma GCC unroll 4
     for (int i = 0; i < kCount; ++i) bits[i] = KeepInterval(bits[i], LoadKeys(keys + test->column + i * kLanes), *test);
   }
 }
@@ -89,53 +92,70 @@ inline Vec ValuesOf(const float* values, int words, UintVec slots) {
 // The slots of kCount vectors of rows in a tree with words, relative to its first.
 template <int kCount>
 inline void BitSlots(const ForestView& f, const ForestTree& tree, const int32_t* keys, UintVec (&slots)[kCount]) {
-  for (UintVec& s : slots) s = UintVec{};
+#pragma GCC unroll 4
+  for (int i = 0; i < kCount; ++i) slots[i] = UintVec{};
   for (int w = tree.words; w-- > 0;) {
     UintVec bits[kCount];
     WordBits<kCount>(f.tests, f.words[tree.first_word + w], keys, bits);
+#pragma GCC unroll 4
     for (int i = 0; i < kCount; ++i) slots[i] = FirstBit(bits[i], static_cast<uint32_t>(w), slots[i]);
   }
 }
 
-// Walks `count` (at most kWalks) pairs of a tree and a row of keys to their slots.
-inline void Walk(const ForestNode* nodes, const int32_t* const* rows, int32_t* at, int depth) {
-  for (; depth > 0; --depth) {
-    for (int i = 0; i < kWalks; ++i) {
-      const ForestNode& node = nodes[at[i]];
-      at[i] = node.next[rows[i][node.column] > node.key ? 1 : 0];
+inline const ForestNode& NodeAt(const ForestNode* nodes, int32_t at) {
+  return *reinterpret_cast<const ForestNode*>(reinterpret_cast<const char*>(nodes) + at);
+}
+
+// Takes kWalks walks, at nodes `at`, to their slots. Walk i reads keys[column + i * kStride].
+template <int kStride>
+inline void Walk(const ForestNode* nodes, const int32_t* keys, int32_t (&at)[kWalks], int depth) {
+  constexpr int kSteps = 4;  // between two looks whether all have arrived
+  while (depth > 0) {
+    for (int step = depth < kSteps ? depth : kSteps; step > 0; --step) {
+#pragma GCC unroll 8
+      for (int i = 0; i < kWalks; ++i) {
+        const ForestNode& node = NodeAt(nodes, at[i]);
+        at[i] = node.next[keys[node.column + i * kStride] > node.key ? 1 : 0];
+      }
     }
+    depth -= kSteps;
+    if (depth <= 0) break;
+    int32_t moving = 0;
+#pragma GCC unroll 8
+    for (int i = 0; i < kWalks; ++i) moving |= at[i] ^ NodeAt(nodes, at[i]).next[0];
+    if (moving == 0) break;
   }
-  for (int i = 0; i < kWalks; ++i) at[i] = nodes[at[i]].key;
+#pragma GCC unroll 8
+  for (int i = 0; i < kWalks; ++i) at[i] = NodeAt(nodes, at[i]).key;
 }
 
 // Eight rows of one tree at a time.
 void WalkTree(const ForestView& f, const ForestTree& tree, const int32_t* keys, int64_t rows, int32_t* slots) {
   for (int64_t r = 0; r < rows; r += kWalks) {
-    const int32_t* from[kWalks];
     int32_t at[kWalks];
-    for (int i = 0; i < kWalks; ++i) {
-      from[i] = keys + (r + i < kForestRows ? r + i : 0);
-      at[i] = tree.root;
-    }
-    Walk(f.nodes, from, at, tree.depth);
-    for (int i = 0; i < kWalks && r + i < kForestRows; ++i) slots[r + i] = at[i];
+#pragma GCC unroll 8
+    for (int i = 0; i < kWalks; ++i) at[i] = tree.root;
+    Walk<1>(f.nodes, keys + r, at, tree.depth);
+#pragma GCC unroll 8
+    for (int i = 0; i < kWalks; ++i) slots[r + i] = at[i];
   }
 }
 
 // One row in eight trees at a time.
 void WalkRow(const ForestView& f, int64_t begin, int64_t end, const int32_t* keys, int32_t* slots) {
   for (int64_t t = begin; t < end; t += kWalks) {
-    const int32_t* from[kWalks];
     int32_t at[kWalks];
     int depth = 0;
+#pragma GCC unroll 8
     for (int i = 0; i < kWalks; ++i) {
       const ForestTree& tree = f.trees[t + i < end ? t + i : begin];
-      from[i] = keys;
       at[i] = tree.root;
       if (tree.depth > depth) depth = tree.depth;
     }
-    Walk(f.nodes, from, at, depth);
-    for (int i = 0; i < kWalks && t + i < end; ++i) slots[(t + i - begin) * kForestRows] = at[i];
+    Walk<0>(f.nodes, keys, at, depth);
+#pragma GCC unroll 8
+    for (int i = 0; i < kWalks; ++i)
+      if (t + i < end) slots[(t + i - begin) * kForestRows] = at[i];
   }
 }
 
@@ -145,6 +165,7 @@ template <int kCount>
 void AddBitTree(const ForestView& f, const ForestTree& tree, const int32_t* keys, float* sums) {
   UintVec slots[kCount];
   BitSlots<kCount>(f, tree, keys, slots);
+#pragma GCC unroll 4
   for (int i = 0; i < kCount; ++i) {
     Store(sums + i * kLanes, Load(sums + i * kLanes) + ValuesOf(f.values + tree.first_slot, tree.words, slots[i]));
   }
@@ -155,6 +176,7 @@ void StoreBitSlots(const ForestView& f, const ForestTree& tree, const int32_t* k
   UintVec slots[kCount];
   BitSlots<kCount>(f, tree, keys, slots);
   const UintVec first = BroadcastInt(static_cast<uint32_t>(tree.first_slot));
+#pragma GCC unroll 4
   for (int i = 0; i < kCount; ++i) StoreInt(to + i * kLanes, slots[i] + first, FirstLanes(kLanes));
 }
 

@@ -304,12 +304,16 @@ class ForestBuilder {
   }
 
   void Finish() {
-    constexpr auto kRows = static_cast<std::int32_t>(kForestRows);
+    constexpr auto kRows = static_cast<std::int32_t>(kForestRows),
+                   kSize = static_cast<std::int32_t>(sizeof(ForestNode));
+    if (nodes_.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() / kSize))
+      Fail(Code::kNotImplemented, "tree ensembles of ", nodes_.size(), " nodes are not implemented");
+    for (ForestTree& tree : forest_.trees_) tree.root *= kSize;
     forest_.nodes_.reserve(nodes_.size());
     for (const RawNode& n : nodes_) {
       forest_.nodes_.push_back({n.leaf ? static_cast<std::int32_t>(n.key) : Final(n.column, n.key),
                                 n.column * kRows,
-                                {n.next[0], n.next[1]}});
+                                {n.next[0] * kSize, n.next[1] * kSize}});
     }
     for (std::size_t i = 0; i < raw_tests_.size(); ++i) {
       forest_.tests_[i].above = Final(raw_tests_[i].column, raw_tests_[i].above);
