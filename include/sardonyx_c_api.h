@@ -79,6 +79,14 @@ struct SardonyxApi {
   // "mapped_bytes" (views of the model's files or of other memory that is shared).
   OrtStatusPtr(ORT_API_CALL* SessionMemoryInfo)(const OrtSession* session, OrtAllocator* allocator,
                                                 char** json) NO_EXCEPTION;
+
+  // The contents of a map, or of element `index` of a sequence of maps, without a copy: `count` keys, ascending, and
+  // the value of each. The pointers are valid, and what they point to is constant, while `value` lives; maps that share
+  // their keys give the same `keys`. Keys or values that are strings have no address of their own: their pointer is not
+  // for reading (OrtApi::GetValue copies them). Errors: ORT_INVALID_ARGUMENT for other values and places.
+  OrtStatusPtr(ORT_API_CALL* MapContents)(const OrtValue* value, size_t index, ONNXTensorElementDataType* key_type,
+                                          const void** keys, ONNXTensorElementDataType* value_type,
+                                          const void** values, size_t* count) NO_EXCEPTION;
 };
 
 // The table of `version` (1 ... SARDONYX_API_VERSION), or NULL for a version that this library does not have. Static.

@@ -5,7 +5,9 @@
 #include "capi/api_table.h"
 #include "capi/env.h"
 #include "capi/handles/allocator.h"
+#include "capi/handles/element_type.h"
 #include "capi/handles/status.h"
+#include "capi/handles/value.h"
 #include "capi/model_info.h"
 #include "capi/model_source.h"
 #include "capi/session.h"
@@ -157,6 +159,27 @@ OrtStatusPtr ORT_API_CALL SessionMemoryInfo(const OrtSession* session, OrtAlloca
   });
 }
 
+OrtStatusPtr ORT_API_CALL MapContents(const OrtValue* value, size_t index, ONNXTensorElementDataType* key_type,
+                                      const void** keys, ONNXTensorElementDataType* value_type, const void** values,
+                                      size_t* count) noexcept {
+  return Guard([&] {
+    const Value* v = AsValue(&Need(value, "value"));
+    if (v->is_sequence()) {
+      const std::vector<Value>& items = v->sequence().items;
+      if (index >= items.size())
+        Fail(Code::kInvalidArgument, "sequence: expected an index in [0, ", items.size(), "), found ", index);
+      v = &items[index];
+    }
+    if (!v->is_map())
+      Fail(Code::kInvalidArgument, "argument 'value': expected a map or a sequence of maps, found ", v->KindName());
+    Need(key_type, "key_type") = ToElementType(v->map().keys.dtype());
+    Need(keys, "keys") = v->map().keys.raw();
+    Need(value_type, "value_type") = ToElementType(v->map().values.dtype());
+    Need(values, "values") = v->map().values.raw();
+    Need(count, "count") = static_cast<std::size_t>(v->map().keys.count());
+  });
+}
+
 constexpr SardonyxApi kOwnApi = {
     .GetVersionString = GetVersionString,
     .PrintModelText = PrintModelText,
@@ -168,6 +191,7 @@ constexpr SardonyxApi kOwnApi = {
     .SessionModelText = SessionModelText,
     .SessionPlacement = SessionPlacement,
     .SessionMemoryInfo = SessionMemoryInfo,
+    .MapContents = MapContents,
 };
 
 }  // namespace

@@ -414,6 +414,18 @@ static void TestContainers(void) {
   size_t size = 0;
   OK(ort->GetTensorSizeInBytes(keys, &size));
   CHECK(size == 2 * sizeof(int64_t) && sorted[0] == -1 && sorted[1] == 7); /* ascending, each once */
+  ONNXTensorElementDataType key_type, value_type;
+  const void *all_keys = NULL, *all_values = NULL;
+  OK(own->MapContents(map, 0, &key_type, &all_keys, &value_type, &all_values, &size));
+  CHECK(key_type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64 && value_type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
+  CHECK(size == 2 && ((const int64_t*)all_keys)[1] == 7 && ((const float*)all_values)[0] == 4);
+  OK(ort->CreateValue((const OrtValue* const*)&map, 1, ONNX_TYPE_SEQUENCE, &sequence));
+  OK(own->MapContents(sequence, 0, &key_type, &all_keys, &value_type, &all_values, &size));
+  FAILS(own->MapContents(sequence, 1, &key_type, &all_keys, &value_type, &all_values, &size), ORT_INVALID_ARGUMENT,
+        "expected an index in [0, 1), found 1");
+  FAILS(own->MapContents(keys, 0, &key_type, &all_keys, &value_type, &all_values, &size), ORT_INVALID_ARGUMENT,
+        "expected a map or a sequence of maps");
+  ort->ReleaseValue(sequence);
   ort->ReleaseValue(keys);
   ort->ReleaseValue(map);
   ort->ReleaseValue(pair[0]);

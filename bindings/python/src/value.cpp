@@ -72,16 +72,17 @@ ValuePtr StringTensor(nb::handle array) {
   Check(Ort().CreateTensorAsOrtValue(DefaultAllocator(), shape.data(), shape.size(),
                                      ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, &value));
   ValuePtr owned(value);
-  std::vector<std::string> texts;
-  for (const nb::handle item : nb::list(array.attr("ravel")().attr("tolist")())) {
-    if (PyBytes_Check(item.ptr())) {
-      texts.emplace_back(PyBytes_AS_STRING(item.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(item.ptr())));
-    } else {
-      texts.push_back(nb::cast<std::string>(nb::str(item)));
-    }
+  const nb::list items(array.attr("ravel")().attr("tolist")());
+  std::vector<const char*> pointers;  // into the objects
+  std::vector<nb::object> made;
+  pointers.reserve(nb::len(items));
+  for (const nb::handle item : items) {
+    PyObject* text = item.ptr();
+    if (!PyBytes_Check(text) && !PyUnicode_Check(text)) text = made.emplace_back(nb::str(item)).ptr();
+    const char* pointer = PyBytes_Check(text) ? PyBytes_AS_STRING(text) : PyUnicode_AsUTF8AndSize(text, nullptr);
+    if (pointer == nullptr) throw nb::python_error();
+    pointers.push_back(pointer);
   }
-  std::vector<const char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(text.c_str());
   Check(Ort().FillStringTensor(value, pointers.data(), pointers.size()));
   return owned;
 }
@@ -289,6 +290,66 @@ ValuePtr Element(const OrtValue* value, int index) {
   return ValuePtr(item);
 }
 
+// Whether `type` is one that NumberAt reads.
+bool IsMapNumber(ONNXTensorElementDataType type) {
+  return type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64 || type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT ||
+         type == ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
+}
+
+// A number of a map's keys or values.
+nb::object NumberAt(ONNXTensorElementDataType type, const void* data, std::size_t i) {
+  PyObject* const number = type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64
+                               ? PyLong_FromLongLong(static_cast<const std::int64_t*>(data)[i])
+                           : type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT
+                               ? PyFloat_FromDouble(static_cast<double>(static_cast<const float*>(data)[i]))
+                               : PyFloat_FromDouble(static_cast<const double*>(data)[i]);
+  if (number == nullptr) throw nb::python_error();
+  return nb::steal(number);
+}
+
+// Maps as dicts. What the maps of a sequence share, the keys, is made once.
+class MapReader {
+ public:
+  // `value` is a map, or a sequence with a map at `index`.
+  nb::object Read(const OrtValue* value, std::size_t index, bool in_sequence) {
+    const void *keys = nullptr, *values = nullptr;
+    std::size_t count = 0;
+    ONNXTensorElementDataType key_type{}, value_type{};
+    Check(Own().MapContents(value, index, &key_type, &keys, &value_type, &values, &count));
+    if (keys == nullptr || keys != keys_ || count != key_objects_.size()) {
+      key_objects_ = Objects(value, index, in_sequence, 0, key_type, keys, count);
+      keys_ = keys;
+    }
+    std::vector<nb::object> slow;
+    if (!IsMapNumber(value_type)) slow = Objects(value, index, in_sequence, 1, value_type, values, count);
+    nb::object map = nb::steal(PyDict_New());
+    if (!map.is_valid()) throw nb::python_error();
+    for (std::size_t i = 0; i < count; ++i) {
+      const nb::object item = slow.empty() ? NumberAt(value_type, values, i) : slow[i];
+      if (PyDict_SetItem(map.ptr(), key_objects_[i].ptr(), item.ptr()) != 0) throw nb::python_error();
+    }
+    return map;
+  }
+
+ private:
+  static std::vector<nb::object> Objects(const OrtValue* value, std::size_t index, bool in_sequence, int part,
+                                         ONNXTensorElementDataType type, const void* data, std::size_t count) {
+    std::vector<nb::object> objects;
+    objects.reserve(count);
+    if (IsMapNumber(type)) {
+      for (std::size_t i = 0; i < count; ++i) objects.push_back(NumberAt(type, data, i));
+      return objects;
+    }
+    const ValuePtr map = in_sequence ? Element(value, static_cast<int>(index)) : nullptr;
+    const nb::list items(ToPython(Element(in_sequence ? map.get() : value, part)).attr("tolist")());
+    for (const nb::handle item : items) objects.push_back(nb::borrow(item));
+    return objects;
+  }
+
+  const void* keys_ = nullptr;  // of the map before
+  std::vector<nb::object> key_objects_;
+};
+
 }  // namespace
 
 HeldValue TensorFromArray(nb::handle given, int element_type) {
@@ -371,16 +432,14 @@ nb::object ToPythonCopy(const OrtValue* value) {
   if (type == ONNX_TYPE_SEQUENCE) {
     Check(Ort().GetValueCount(value, &count));
     nb::list items;
-    for (std::size_t i = 0; i < count; ++i) items.append(ToPython(Element(value, static_cast<int>(i))));
+    MapReader maps;
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool map = i > 0 && PyDict_Check(nb::object(items[0]).ptr());  // a sequence has elements of one type
+      items.append(map ? maps.Read(value, i, true) : ToPython(Element(value, static_cast<int>(i))));
+    }
     return items;
   }
-  if (type == ONNX_TYPE_MAP) {
-    const nb::list keys = nb::list(ToPython(Element(value, 0)).attr("tolist")());
-    const nb::list values = nb::list(ToPython(Element(value, 1)).attr("tolist")());
-    nb::dict map;
-    for (std::size_t i = 0; i < nb::len(keys); ++i) map[keys[i]] = values[i];
-    return map;
-  }
+  if (type == ONNX_TYPE_MAP) return MapReader().Read(value, 0, false);
   throw StatusError(ORT_NOT_IMPLEMENTED,
                     "values of ONNX type " + std::to_string(static_cast<int>(type)) + " have no NumPy form");
 }
