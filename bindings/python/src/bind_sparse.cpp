@@ -8,6 +8,7 @@ namespace sardonyx::python {
 namespace {
 
 void* AddressOf(const nb::object& array) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): NumPy gives addresses as numbers
   return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(array.attr("ctypes").attr("data")));
 }
 
