@@ -4,8 +4,9 @@
 usage: rounding.py [MODEL ...] [--seeds N] [--write]
 
 For every size and seed, ONNX Runtime runs with all its optimizations and with none. Both compute the same model; what
-they differ by is rounding, so no engine can be asked to be nearer than that. --write renews the rows of tolerances.tsv
-whose difference is above 1e-4, what a model has to keep without a row; nothing of ours is run here.
+they differ by is rounding, so no engine can be asked to be nearer than that. A tolerance is twice the largest
+difference found (see MARGIN in zoo_cases.py). --write renews the rows of tolerances.tsv of models for which that is
+more than the 1e-4 that all others keep; nothing of ours is run here.
 """
 import argparse
 import json
