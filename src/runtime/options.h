@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/logging.h"
+#include "ir/graph.h"
 #include "tensor/value.h"
 
 namespace sardonyx::runtime {
@@ -56,12 +57,20 @@ struct SessionOptions {
   }
 };
 
+// Told the time of every step of a run, those of bodies included (their steps come before the step that holds them).
+class StepObserver {
+ public:
+  virtual ~StepObserver() = default;
+  virtual void OnStep(const Graph& graph, const Node& node, std::int64_t nanoseconds) = 0;
+};
+
 struct RunOptions {
   std::string tag;
   Severity log_severity = Severity::kWarning;
   int log_verbosity = 0;
   std::atomic<bool> terminate = false;  // set by any thread: the run ends with kFail before its next step
   bool synchronize = true;
+  StepObserver* observer = nullptr;  // for measurements; called by the thread that runs
   std::map<std::string, std::string> config;
 };
 

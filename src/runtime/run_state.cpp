@@ -2,6 +2,7 @@
 #include "runtime/run_state.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "ops/infer.h"
@@ -283,7 +284,15 @@ void RunState::RunSteps() {
   for (const PlannedStep& planned : plan_->steps) {
     if (options_ != nullptr && options_->terminate.load(std::memory_order_relaxed))
       Fail(Code::kFail, "the run was terminated: RunOptions' terminate flag is set");
-    RunStep(planned);
+    if (options_ != nullptr && options_->observer != nullptr) {
+      const auto start = std::chrono::steady_clock::now();
+      RunStep(planned);
+      const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - start;
+      options_->observer->OnStep(program_.graph(), program_.graph().node(program_.steps()[planned.step].node),
+                                 time.count());
+    } else {
+      RunStep(planned);
+    }
   }
 }
 
