@@ -154,7 +154,7 @@ Prepared PrepareBatchNorm(PrepareContext& c) {
   state.epsilon = static_cast<double>(c.Float("epsilon", 1e-5f));
   state.momentum = static_cast<double>(c.Float("momentum", 0.9f));
   state.training = c.Flag("training_mode");
-  state.per_element = c.Flag("_per_element");
+  state.per_element = c.Flag("__per_element");
   return WithState(c.InputDType(kX) == DType::kDouble ? RunBatchNorm<double> : RunBatchNorm<float>, state);
 }
 
@@ -164,7 +164,7 @@ void UpgradeBatchNorm(UpgradeContext& c) {
   if (c.version() >= 14) return;
   c.Take("consumed_inputs");
   const auto spatial = c.Take("spatial");
-  if (spatial && std::get<std::int64_t>(*spatial) == 0) c.SetAttribute("_per_element", std::int64_t{1});
+  if (spatial && std::get<std::int64_t>(*spatial) == 0) c.SetAttribute("__per_element", std::int64_t{1});
   const auto is_test = c.Take("is_test");
   const bool test = is_test && std::get<std::int64_t>(*is_test) != 0;
   bool statistics = false;

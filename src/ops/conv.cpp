@@ -1,5 +1,5 @@
-// ops/conv.cpp - Conv and com.microsoft FusedConv: f32 on the convolution kernels, f16 and bf16 through f32, f64 by
-// columns.
+// ops/conv.cpp - Conv and FusedConv, channels first and last: f32 on the convolution kernels, f16 and bf16 through f32,
+// f64 by columns.
 #include <algorithm>
 
 #include "kernels/gemm/gemm_any.h"
@@ -14,18 +14,11 @@ namespace {
 constexpr std::size_t kX = 0, kW = 1, kB = 2, kZ = 3;
 
 void InferConv(InferContext& c) {
-  const ConvState state = ReadConv(c, c.InputType(kX), c.InputType(kW));
+  const ImageLayouts layouts = ImageLayouts::Of(c);
+  const Type x = ToChannelsFirst(c.InputType(kX), layouts.input_last);
+  const ConvState state = ReadConv(c, x, c.InputType(kW));
   if (!c.HasRank(kX)) return c.SetOutput(0, c.InputDType(kX));
-  c.SetOutput(0, c.InputDType(kX), ConvOutputDims(c, state, c.InputType(kX), c.InputType(kW)));
-}
-
-// y = bias[channel], or 0: the convolution over nothing.
-template <typename T>
-void FillWithBias(const T* bias, Dims y_shape, T* y) {
-  const std::int64_t pixels = ElementCount(y_shape, 2, y_shape.size());
-  for (std::int64_t i = 0; i < y_shape[0] * y_shape[1]; ++i) {
-    std::fill_n(y + i * pixels, pixels, bias != nullptr ? bias[i % y_shape[1]] : T(0));
-  }
+  c.SetOutput(0, x.dtype, FromChannelsFirst(ConvOutputDims(c, state, x, c.InputType(kW)), layouts.output_last));
 }
 
 struct Sizes {
@@ -34,13 +27,15 @@ struct Sizes {
 };
 
 Sizes MakeSizes(KernelContext& c, const ConvState& state) {
-  const Dims x = c.Input(kX).shape, w = state.packed.defined() ? Dims(state.weights) : c.Input(kW).shape;
+  const Shape x = ToChannelsFirst(c.Input(kX).shape, state.layouts.input_last);
+  const Shape y = ToChannelsFirst(c.Output(0).shape, state.layouts.output_last);
+  const Dims w = state.packed.defined() ? Dims(state.weights) : c.Input(kW).shape;
   CheckConvShapes(state.window, state.group, x, w, false);
   if (c.HasInput(kB) && c.Input(kB).count != w[0]) {
     Fail(Code::kInvalidArgument, "expected a bias of ", w[0], " values, found ", ToText(c.Input(kB).shape));
   }
-  const Window3 window = MakeWindow(state.window, x, c.Output(0).shape, w.subspan(2));
-  return {window, MakeConvShape(window, x[0], x[1], w[0], state.group)};
+  const Window3 window = MakeWindow(state.window, x, y, w.subspan(2));
+  return {window, MakeConvShape(window, x[0], x[1], w[0], state)};
 }
 
 void RunFloat(KernelContext& c) {
@@ -56,7 +51,8 @@ void RunFloat(KernelContext& c) {
   io.Begin();
   if (c.Output(0).count == 0) return;
   if (c.Input(kX).count == 0) {
-    FillWithBias(io.In<float>(kB), c.Output(0).shape, io.Out<float>(0));
+    const bool last = state.layouts.output_last;
+    FillWithBias(io.In<float>(kB), ToChannelsFirst(c.Output(0).shape, last), last, io.Out<float>(0));
     return io.End();
   }
   kernels::ConvF32Args args;
@@ -131,8 +127,9 @@ void PackWeights(PrepareContext& c, ConvState& state) {
     c.Fail(Code::kInvalidArgument, "expected output channels that group ", state.group, " divides, found weights ",
            ToText(dims));
   }
-  kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state.group);
-  state.algorithm = ChooseAlgorithm(shape, ConvOutputDims(c, state, c.InputType(kX), c.InputType(kW)));
+  kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state);
+  const Type x = ToChannelsFirst(c.InputType(kX), state.layouts.input_last);
+  state.algorithm = ChooseAlgorithm(shape, ConvOutputDims(c, state, x, c.InputType(kW)));
   shape.algorithm = state.algorithm;
   Tensor floats = *w;
   if (w->dtype() != DType::kFloat) {
@@ -146,11 +143,13 @@ void PackWeights(PrepareContext& c, ConvState& state) {
 }
 
 Prepared PrepareConv(PrepareContext& c) {
-  ConvState state = ReadConv(c, c.InputType(kX), c.InputType(kW));
+  const Type x = ToChannelsFirst(c.InputType(kX), ImageLayouts::Of(c).input_last);
+  ConvState state = ReadConv(c, x, c.InputType(kW));
   const std::vector<float> params = c.Floats("activation_params");
   state.activation = MakeActivation(c, c.String("activation", ""), params.empty() ? 0.01f : params[0],
                                     params.size() < 2 ? 0.5f : params[1]);
   if (c.InputDType(kX) == DType::kDouble) {
+    if (IsChannelsLast(c)) c.Unsupported("channels-last images of", DType::kDouble);
     if (state.activation.kind != kernels::ActivationKind::kNone || c.HasInput(kZ)) {
       c.Unsupported("an activation or a sum fused into a convolution of", DType::kDouble);
     }
@@ -160,14 +159,17 @@ Prepared PrepareConv(PrepareContext& c) {
   return WithState(RunFloat, std::move(state));
 }
 
+constexpr OpDef Row(std::string_view domain, std::string_view name, Few<int> since, DTypeSet types) {
+  return {.domain = domain, .name = name, .since = since, .types = types, .infer = InferConv, .prepare = PrepareConv};
+}
+
+constexpr DTypeSet kKernelFloats = {DType::kFloat, DType::kFloat16, DType::kBFloat16};
+
 constexpr OpDef kConvOps[] = {
-    {.name = "Conv", .since = {1, 11, 22}, .types = kIeeeFloats, .infer = InferConv, .prepare = PrepareConv},
-    {.domain = "com.microsoft",
-     .name = "FusedConv",
-     .since = {1},
-     .types = kIeeeFloats,
-     .infer = InferConv,
-     .prepare = PrepareConv},
+    Row("", "Conv", {1, 11, 22}, kIeeeFloats),
+    Row("com.microsoft", "FusedConv", {1}, kIeeeFloats),
+    Row(kChannelsLastDomain, "Conv", {1}, kKernelFloats),
+    Row(kChannelsLastDomain, "FusedConv", {1}, kKernelFloats),
 };
 
 }  // namespace

@@ -7,6 +7,7 @@ namespace sardonyx::ops {
 
 ConvState ReadConv(const AttributeReader& c, const Type& x, const Type& w) {
   ConvState state;
+  state.layouts = ImageLayouts::Of(c);
   state.window = ReadWindow(c);
   state.group = c.Int("group", 1);
   if (state.group < 1) c.Fail(Code::kInvalidArgument, "expected group of at least 1, found ", state.group);
@@ -62,18 +63,20 @@ void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x,
 }
 
 kernels::ConvShape MakeConvShape(const Window3& w, std::int64_t batch, std::int64_t in_channels,
-                                 std::int64_t out_channels, std::int64_t group) {
+                                 std::int64_t out_channels, const ConvState& state) {
   kernels::ConvShape shape;
   shape.batch = batch;
   shape.in_channels = in_channels;
   shape.out_channels = out_channels;
-  shape.groups = group;
+  shape.groups = state.group;
   shape.in = w.in;
   shape.out = w.out;
   shape.kernel = w.kernel;
   shape.stride = w.stride;
   shape.dilation = w.dilation;
   shape.pad_begin = w.pad_begin;
+  shape.in_layout = ImageLayouts::Kernel(state.layouts.input_last);
+  shape.out_layout = ImageLayouts::Kernel(state.layouts.output_last);
   return shape;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/conv/conv.h"
+#include "ops/channels_last.h"
 #include "ops/kernel_context.h"
 #include "ops/window.h"
 
@@ -18,9 +19,19 @@ struct ConvState {
   Shape weights;  // their shape, if packed
   kernels::ConvAlgorithm algorithm = kernels::ConvAlgorithm::kDirect;  // what they are packed for
   kernels::Activation activation;
+  ImageLayouts layouts;
 };
 
-// Reads window and group and checks them against the types of X and W (inputs `x`, `w`) as far as they are known.
+// y = bias[channel], or 0: the convolution over nothing. `shape` is y's, channels first.
+template <typename T>
+void FillWithBias(const T* bias, Dims shape, bool channels_last, T* y) {
+  const std::int64_t channels = shape[1], pixels = ElementCount(shape, 2, shape.size());
+  for (std::int64_t i = 0; i < shape[0] * channels * pixels; ++i)
+    y[i] = bias != nullptr ? bias[channels_last ? i % channels : i / pixels % channels] : T(0);
+}
+
+// Reads layouts, window and group and checks them against the types of X (channels first) and W as far as they are
+// known.
 ConvState ReadConv(const AttributeReader& c, const Type& x, const Type& w);
 // Output dims of a convolution (not transposed); empty if a rank is unknown.
 std::vector<Dim> ConvOutputDims(const AttributeReader& c, const ConvState& state, const Type& x, const Type& w);
@@ -28,7 +39,7 @@ std::vector<Dim> ConvOutputDims(const AttributeReader& c, const ConvState& state
 void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x, Dims w, bool transposed);
 
 kernels::ConvShape MakeConvShape(const Window3& w, std::int64_t batch, std::int64_t in_channels,
-                                 std::int64_t out_channels, std::int64_t group);
+                                 std::int64_t out_channels, const ConvState& state);
 
 // The attributes of FusedConv and FusedGemm: `name` is the ONNX operator's name, alpha and beta its parameters.
 // Fails with kNotImplemented for one we do not fuse.

@@ -1,4 +1,5 @@
-// ops/conv_transpose.cpp - ConvTranspose: f32 on the convolution kernels, f16 and bf16 through f32, f64 by columns.
+// ops/conv_transpose.cpp - ConvTranspose, channels first and last: f32 on the convolution kernels, f16 and bf16 through
+// f32, f64 by columns.
 #include <algorithm>
 
 #include "kernels/gemm/gemm_any.h"
@@ -34,7 +35,7 @@ ConvState ReadTranspose(const AttributeReader& c, const Type& x, const Type& w) 
 }
 
 void InferTranspose(InferContext& c) {
-  const Type &x = c.InputType(kX), &w = c.InputType(kW);
+  const Type x = ToChannelsFirst(c.InputType(kX), ImageLayouts::Of(c).input_last), &w = c.InputType(kW);
   const ConvState state = ReadTranspose(c, x, w);
   if (!c.HasRank(kX)) return c.SetOutput(0, c.InputDType(kX));
   std::vector<Dim> dims(x.rank());
@@ -66,7 +67,7 @@ void InferTranspose(InferContext& c) {
              dims[2 + i].number());
     }
   }
-  c.SetOutput(0, c.InputDType(kX), std::move(dims));
+  c.SetOutput(0, c.InputDType(kX), FromChannelsFirst(std::move(dims), state.layouts.output_last));
 }
 
 // Where output_shape or SAME decides, the pads are what is left over.
@@ -93,22 +94,16 @@ struct Sizes {
 };
 
 Sizes MakeSizes(KernelContext& c, const ConvState& state) {
-  const Dims x = c.Input(kX).shape, w = state.packed.defined() ? Dims(state.weights) : c.Input(kW).shape;
+  const Shape x = ToChannelsFirst(c.Input(kX).shape, state.layouts.input_last);
+  const Shape y = ToChannelsFirst(c.Output(0).shape, state.layouts.output_last);
+  const Dims w = state.packed.defined() ? Dims(state.weights) : c.Input(kW).shape;
   CheckConvShapes(state.window, state.group, x, w, true);
   if (c.HasInput(kB) && c.Input(kB).count != w[1] * state.group) {
     Fail(Code::kInvalidArgument, "expected a bias of ", w[1] * state.group, " values, found ",
          ToText(c.Input(kB).shape));
   }
-  const Window3 window = MakeTransposedWindow(state, x, c.Output(0).shape, w.subspan(2));
-  return {window, MakeConvShape(window, x[0], x[1], w[1] * state.group, state.group)};
-}
-
-template <typename T>
-void FillWithBias(const T* bias, Dims y_shape, T* y) {
-  const std::int64_t pixels = ElementCount(y_shape, 2, y_shape.size());
-  for (std::int64_t i = 0; i < y_shape[0] * y_shape[1]; ++i) {
-    std::fill_n(y + i * pixels, pixels, bias != nullptr ? bias[i % y_shape[1]] : T(0));
-  }
+  const Window3 window = MakeTransposedWindow(state, x, y, w.subspan(2));
+  return {window, MakeConvShape(window, x[0], x[1], w[1] * state.group, state)};
 }
 
 void RunFloat(KernelContext& c) {
@@ -124,7 +119,8 @@ void RunFloat(KernelContext& c) {
   io.Begin();
   if (c.Output(0).count == 0) return;
   if (empty) {
-    FillWithBias(io.In<float>(kB), c.Output(0).shape, io.Out<float>(0));
+    const bool last = state.layouts.output_last;
+    FillWithBias(io.In<float>(kB), ToChannelsFirst(c.Output(0).shape, last), last, io.Out<float>(0));
     return io.End();
   }
   kernels::ConvF32Args args;
@@ -149,7 +145,7 @@ void RunDouble(KernelContext& c) {
   const std::int64_t group_in = shape.in_channels / shape.groups, group_out = shape.out_channels / shape.groups;
   if (c.Output(0).count == 0) return;
   double* y = c.Output(0).As<double>();
-  FillWithBias<double>(c.HasInput(kB) ? c.Input(kB).As<double>() : nullptr, c.Output(0).shape, y);
+  FillWithBias<double>(c.HasInput(kB) ? c.Input(kB).As<double>() : nullptr, c.Output(0).shape, false, y);
   if (c.Input(kX).count == 0) return;
   kernels::GemmAnyArgs<double> args;
   args.m = group_out * taps, args.n = pixels, args.k = group_in;
@@ -184,7 +180,7 @@ void PackWeights(PrepareContext& c, ConvState& state) {
   WindowAttributes attributes = state.window;
   attributes.auto_pad = AutoPad::kNotSet;
   const Window3 window = MakeWindow(attributes, unknown, unknown, Dims(dims).subspan(2));
-  const kernels::ConvShape shape = MakeConvShape(window, 1, dims[0], dims[1] * state.group, state.group);
+  const kernels::ConvShape shape = MakeConvShape(window, 1, dims[0], dims[1] * state.group, state);
   Tensor floats = *w;
   if (w->dtype() != DType::kFloat) {
     floats = Tensor(DType::kFloat, w->shape());
@@ -197,7 +193,8 @@ void PackWeights(PrepareContext& c, ConvState& state) {
 }
 
 Prepared PrepareTranspose(PrepareContext& c) {
-  ConvState state = ReadTranspose(c, c.InputType(kX), c.InputType(kW));
+  const Type x = ToChannelsFirst(c.InputType(kX), ImageLayouts::Of(c).input_last);
+  ConvState state = ReadTranspose(c, x, c.InputType(kW));
   if (c.InputDType(kX) == DType::kDouble) return WithState(RunDouble, std::move(state));
   PackWeights(c, state);
   return WithState(RunFloat, std::move(state));
@@ -207,6 +204,12 @@ constexpr OpDef kConvTransposeOps[] = {
     {.name = "ConvTranspose",
      .since = {1, 11, 22},
      .types = kIeeeFloats,
+     .infer = InferTranspose,
+     .prepare = PrepareTranspose},
+    {.domain = kChannelsLastDomain,
+     .name = "ConvTranspose",
+     .since = {1},
+     .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
      .infer = InferTranspose,
      .prepare = PrepareTranspose},
 };

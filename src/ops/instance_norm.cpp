@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "kernels/norm/affine_f32.h"
+#include "kernels/norm/group_norm_last_f32.h"
 #include "kernels/reduce/reduce_f32.h"
+#include "ops/channels_last.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -41,22 +43,46 @@ void Affine(const double* x, std::int64_t n, double mean, double scale, double b
   for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * scale + bias;
 }
 
+// How many groups the channels make, after checking that scale and bias fit.
+std::int64_t CheckedGroups(KernelContext& c, std::int64_t channels) {
+  const std::int64_t groups = c.state<GroupState>().groups == 0 ? channels : c.state<GroupState>().groups;
+  if (channels % groups != 0) {
+    Fail(Code::kInvalidArgument, "expected channels that ", groups, " groups divide, found ", ToText(c.Input(0).shape));
+  }
+  for (const std::size_t i : {1u, 2u}) {
+    if (c.Input(i).count != channels && c.Input(i).count != groups) {
+      Fail(Code::kInvalidArgument, "expected ", channels, " values as input ", i, ", found ", ToText(c.Input(i).shape));
+    }
+  }
+  return groups;
+}
+
+void RunGroupNormLast(KernelContext& c) {
+  const Dims shape = c.Input(0).shape;
+  if (c.Input(0).count == 0) return;
+  if (shape.size() < 3) Fail(Code::kInvalidArgument, "expected an input [N, ..., C], found ", ToText(shape));
+  kernels::GroupNormLastArgs args;
+  args.batch = shape[0], args.channels = shape[shape.size() - 1];
+  args.pixels = ElementCount(shape, 1, shape.size() - 1);
+  args.groups = CheckedGroups(c, args.channels);
+  args.epsilon = c.state<GroupState>().epsilon;
+  args.per_group = c.Input(1).count != args.channels;
+  Operands io(c, DType::kFloat);
+  const std::size_t scratch = io.Add(kernels::GroupNormLastScratchBytes(args));
+  io.Begin();
+  args.x = io.In<float>(0), args.scale = io.In<float>(1), args.bias = io.In<float>(2), args.y = io.Out<float>(0);
+  kernels::GroupNormLastF32(args, c.parallel(), io.At(scratch));
+  io.End();
+}
+
 template <typename T>
 void RunGroupNorm(KernelContext& c) {
   const auto& state = c.state<GroupState>();
   const Dims shape = c.Input(0).shape;
   if (c.Input(0).count == 0) return;
   if (shape.size() < 2) Fail(Code::kInvalidArgument, "expected an input [N, C, ...], found ", ToText(shape));
-  const std::int64_t channels = shape[1], groups = state.groups == 0 ? channels : state.groups;
-  if (channels % groups != 0) {
-    Fail(Code::kInvalidArgument, "expected channels that ", groups, " groups divide, found ", ToText(shape));
-  }
+  const std::int64_t channels = shape[1], groups = CheckedGroups(c, channels);
   const std::int64_t each = channels / groups, pixels = ElementCount(shape, 2, shape.size());
-  for (const std::size_t i : {1u, 2u}) {
-    if (c.Input(i).count != channels && c.Input(i).count != groups) {
-      Fail(Code::kInvalidArgument, "expected ", channels, " values as input ", i, ", found ", ToText(c.Input(i).shape));
-    }
-  }
   Operands io(c, kDTypeOf<T>);
   io.Begin();
   // Version 18 has one scale and bias a group.
@@ -86,6 +112,7 @@ Prepared PrepareGroupNorm(PrepareContext& c) {
     state.groups = c.Int("num_groups");
     if (state.groups < 1) c.Fail(Code::kInvalidArgument, "expected num_groups of at least 1, found ", state.groups);
   }
+  if (IsChannelsLast(c)) return WithState(RunGroupNormLast, state);
   return WithState(c.InputDType(0) == DType::kDouble ? RunGroupNorm<double> : RunGroupNorm<float>, state);
 }
 
@@ -209,7 +236,18 @@ Prepared PrepareLrn(PrepareContext& c) {
 
 void TakeConsumedInputs(UpgradeContext& c) { c.Take("consumed_inputs"); }
 
+constexpr OpDef LastRow(std::string_view name) {
+  return {.domain = kChannelsLastDomain,
+          .name = name,
+          .since = {1},
+          .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
+          .infer = InferSameAsInput,
+          .prepare = PrepareGroupNorm};
+}
+
 constexpr OpDef kInstanceNormOps[] = {
+    LastRow("GroupNormalization"),
+    LastRow("InstanceNormalization"),
     {.name = "GroupNormalization",
      .since = {18, 21},
      .types = kIeeeFloats,

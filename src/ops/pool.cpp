@@ -5,6 +5,8 @@
 #include <type_traits>
 
 #include "kernels/pool/pool_f32.h"
+#include "kernels/pool/pool_last_f32.h"
+#include "ops/channels_last.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -23,6 +25,7 @@ struct PoolState {
   bool count_include_pad = false;
   bool column_major = false;  // storage_order of the indices
   double p = 2;
+  bool channels_last = false;
 };
 
 PoolState ReadPool(const AttributeReader& c, const Type& x) {
@@ -30,6 +33,7 @@ PoolState ReadPool(const AttributeReader& c, const Type& x) {
   state.kind = c.op_type() == "MaxPool"       ? PoolKind::kMax
                : c.op_type() == "AveragePool" ? PoolKind::kAverage
                                               : PoolKind::kLp;
+  state.channels_last = IsChannelsLast(c);
   state.window = ReadWindow(c);
   state.count_include_pad = c.Flag("count_include_pad");
   state.column_major = c.Flag("storage_order");
@@ -46,7 +50,8 @@ PoolState ReadPool(const AttributeReader& c, const Type& x) {
 }
 
 void InferPool(InferContext& c) {
-  const Type& x = c.InputType(0);
+  const bool last = IsChannelsLast(c);
+  const Type x = ToChannelsFirst(c.InputType(0), last);
   const PoolState state = ReadPool(c, x);
   if (!c.HasRank(0)) {
     c.SetOutput(0, c.InputDType(0));
@@ -58,15 +63,16 @@ void InferPool(InferContext& c) {
     dims.push_back(WindowOutput(c, state.window, i, x.dims[2 + i], Dim(state.window.kernel[i])));
   }
   if (c.HasOutput(1)) c.SetOutput(1, DType::kInt64, dims);
-  c.SetOutput(0, c.InputDType(0), std::move(dims));
+  c.SetOutput(0, c.InputDType(0), FromChannelsFirst(std::move(dims), last));
 }
 
 kernels::PoolShape MakePoolShape(KernelContext& c, const PoolState& state) {
-  const Dims x = c.Input(0).shape;
+  const Shape x = ToChannelsFirst(c.Input(0).shape, state.channels_last);
+  const Shape y = ToChannelsFirst(c.Output(0).shape, state.channels_last);
   if (x.size() != state.window.kernel.size() + 2) {
     Fail(Code::kInvalidArgument, "expected an input of rank ", state.window.kernel.size() + 2, ", found ", ToText(x));
   }
-  const Window3 w = MakeWindow(state.window, x, c.Output(0).shape, Dims(state.window.kernel));
+  const Window3 w = MakeWindow(state.window, x, y, Dims(state.window.kernel));
   kernels::PoolShape p;
   p.in = w.in, p.out = w.out, p.kernel = w.kernel, p.stride = w.stride, p.dilation = w.dilation;
   p.pad_begin = w.pad_begin, p.pad_end = w.pad_end;
@@ -83,6 +89,16 @@ void RunFloat(KernelContext& c) {
   const std::size_t scratch = io.Add(kernels::PoolF32ScratchBytes(shape, planes));
   io.Begin();
   kernels::PoolF32(shape, planes, io.In<float>(0), io.Out<float>(0), c.parallel(), io.At(scratch));
+  io.End();
+}
+
+void RunLast(KernelContext& c) {
+  const kernels::PoolShape shape = MakePoolShape(c, c.state<PoolState>());
+  if (c.Output(0).count == 0) return;
+  const Dims x = c.Input(0).shape;
+  Operands io(c, DType::kFloat);
+  io.Begin();
+  kernels::PoolLastF32(shape, x[0], x[x.size() - 1], io.In<float>(0), io.Out<float>(0), c.parallel());
   io.End();
 }
 
@@ -168,7 +184,11 @@ void RunWindows(KernelContext& c) {
 }
 
 Prepared PreparePool(PrepareContext& c) {
-  PoolState state = ReadPool(c, c.InputType(0));
+  PoolState state = ReadPool(c, ToChannelsFirst(c.InputType(0), IsChannelsLast(c)));
+  if (state.channels_last) {
+    if (c.HasOutput(1)) c.Unsupported("indices of channels-last images");
+    return WithState(RunLast, std::move(state));
+  }
   switch (c.InputDType(0)) {
     case DType::kDouble:
       return WithState(RunWindows<double>, std::move(state));
@@ -195,7 +215,18 @@ void UpgradeLpPool(UpgradeContext& c) {
   c.SetAttribute("p", static_cast<std::int64_t>(value));
 }
 
+constexpr OpDef LastRow(std::string_view name) {
+  return {.domain = kChannelsLastDomain,
+          .name = name,
+          .since = {1},
+          .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
+          .infer = InferPool,
+          .prepare = PreparePool};
+}
+
 constexpr OpDef kPoolOps[] = {
+    LastRow("AveragePool"),
+    LastRow("MaxPool"),
     {.name = "AveragePool",
      .since = {1, 7, 10, 11, 19, 22},
      .types = kIeeeFloats,

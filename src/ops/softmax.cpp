@@ -20,7 +20,7 @@ struct SoftmaxState {
 };
 
 SoftmaxState ReadSoftmax(const AttributeReader& c) {
-  return {c.Int("axis", -1), c.Flag("_flatten"), c.op_type() == "LogSoftmax"};
+  return {c.Int("axis", -1), c.Flag("__flatten"), c.op_type() == "LogSoftmax"};
 }
 
 void InferSoftmax(InferContext& c) {
@@ -115,7 +115,11 @@ Prepared PrepareHardmax(PrepareContext& c) {
 void UpgradeSoftmax(UpgradeContext& c) {
   if (c.version() >= 13) return;
   if (c.attributes().Int("axis", 1) == 1) c.SetAttribute("axis", std::int64_t{1});  // the old default
-  c.SetAttribute("_flatten", std::int64_t{1});
+  // On the last axis both mean the same.
+  const Type* x = c.InputType(0);
+  const std::int64_t axis = c.attributes().Int("axis", 1);
+  if (axis == -1 || (x != nullptr && x->has_rank && axis + 1 == static_cast<std::int64_t>(x->rank()))) return;
+  c.SetAttribute("__flatten", std::int64_t{1});
 }
 
 constexpr OpDef Row(std::string_view name, PrepareFn* prepare, std::uint16_t traits) {

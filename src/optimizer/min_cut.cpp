@@ -43,8 +43,7 @@ bool MinCut::PushOnce() {
   while (node != kSink) {
     int& e = at_[static_cast<std::size_t>(node)];
     const auto leads_on = [&](const Edge& edge) {
-      return edge.rest > 0 &&
-             level_[static_cast<std::size_t>(edge.to)] == level_[static_cast<std::size_t>(node)] + 1;
+      return edge.rest > 0 && level_[static_cast<std::size_t>(edge.to)] == level_[static_cast<std::size_t>(node)] + 1;
     };
     while (e != kNone && !leads_on(edges_[static_cast<std::size_t>(e)])) e = edges_[static_cast<std::size_t>(e)].next;
     if (e != kNone) {

@@ -10,6 +10,7 @@ extern const Pass kFoldShapes;
 extern const Pass kEliminateCommonSubexpressions;
 extern const Pass kEliminateIdentity;
 extern const Pass kEliminateDeadNodes;
+extern const Pass kChangeLayout;
 extern const Pass kFuseActivations;
 extern const Pass kFuseConvActivation;
 extern const Pass kMergeViews;

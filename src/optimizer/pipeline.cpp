@@ -13,7 +13,11 @@ namespace {
 
 // Constants first: what is constant decides what the other passes see. Dead nodes last: every pass leaves some.
 constexpr const Pass* kBeforeUpgrade[] = {
-    &kFoldConstants, &kEliminateIdentity, &kFuseConvBatchNorm, &kFuseConvScale, &kEliminateDeadNodes,
+    &kFoldConstants,
+    &kEliminateIdentity,
+    &kFuseConvBatchNorm,
+    &kFuseConvScale,
+    &kEliminateDeadNodes,
 };
 
 // Upgrading turns attributes into constants and may leave foldable nodes behind.
@@ -44,6 +48,8 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kFuseMatMulAdd,
     &kFuseProductEpilogue,  // behind what wants a sum or an activation for itself
     &kFuseSkipLayerNorm,    // the sums that no product took
+    &kChangeLayout,         // before elementwise operators are joined: it looks at each of them
+    &kEliminateIdentity,    // transpositions that the layout made superfluous
     &kFuseElementwise,      // and whatever else is left between larger nodes
     &kEliminateDeadNodes,
 };
