@@ -35,6 +35,8 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kFuseDistance,  // a whole loop
     &kFuseGelu,
     &kFuseLayerNorm,
+    &kFuseGroupNorm,
+    &kSplitBatchNorm,
     &kFuseRotaryEmbedding,
     &kFuseAttention,
     // What the fusions leave: views around new nodes, masks that are constant or equal.

@@ -180,7 +180,6 @@ class LayoutRewriter {
   ValueId AddConversion(ValueId from, const Type& first, const Type& result, bool to_first) {
     Node like;
     like.name = graph_.value(from).name;
-    if (graph_.value(from).producer != kNoNode) like.provider = graph_.node(graph_.value(from).producer).provider;
     const std::vector<std::int64_t> shape = ViewShape(first, to_first);
     if (!shape.empty()) {
       const ValueId target = graph_.AddConstant("shape_of_view", Tensor::Vector<std::int64_t>(shape));

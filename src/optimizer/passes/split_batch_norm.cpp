@@ -1,0 +1,86 @@
+// optimizer/passes/split_batch_norm.cpp - a BatchNormalization that no convolution took in becomes a product and a sum,
+// which other passes know how to join with their neighbours.
+#include <cmath>
+
+#include "ops/schema.h"
+#include "optimizer/conv_weights.h"
+#include "optimizer/passes.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+bool IsInference(const Graph& graph, const Node& norm) {
+  for (std::size_t i = 1; i < norm.outputs.size(); ++i)
+    if (norm.outputs[i] != kNoValue && graph.UseCount(norm.outputs[i]) != 0) return false;
+  for (const char* flag : {"training_mode", "__per_element"})
+    if (const AttributeValue* value = norm.FindAttribute(flag))
+      if (!std::holds_alternative<std::int64_t>(*value) || std::get<std::int64_t>(*value) != 0) return false;
+  for (std::size_t i = 1; i < 5; ++i)
+    if (graph.value(norm.inputs[i]).constant() == nullptr) return false;
+  return true;
+}
+
+ValueId AddStep(Graph& graph, const Node& like, std::string_view op_type, ValueId a, ValueId b, const Type& type) {
+  Node node;
+  node.op_type = op_type;
+  node.since_version = ops::FindSchema("", op_type)->since_version;
+  node.name = graph.FreshName(like.name + "_" + std::string(op_type));
+  node.provider = like.provider;
+  node.inputs = {a, b};
+  node.outputs = {graph.AddValue(graph.FreshName(graph.value(like.outputs[0]).name), type)};
+  const ValueId output = node.outputs[0];
+  graph.AddNode(std::move(node));
+  return output;
+}
+
+// y = (x - mean) * f + shift with f = scale / sqrt(variance + epsilon), as x * f + (shift - mean * f).
+bool Split(Graph& graph, NodeId id) {
+  const Node norm = graph.node(id);
+  const Type type = graph.value(norm.inputs[0]).type;
+  if (!type.is_tensor() || !type.has_rank || type.rank() < 2 || !IsInference(graph, norm)) return false;
+  std::vector<double> parameters[4];
+  for (std::size_t i = 0; i < 4; ++i) {
+    parameters[i] = FloatsOf(*graph.value(norm.inputs[i + 1]).constant());
+    if (parameters[i].size() != parameters[0].size()) return false;
+  }
+  auto& [scale, shift, mean, variance] = parameters;
+  const AttributeValue* given = norm.FindAttribute("epsilon");
+  const double epsilon = given != nullptr && std::holds_alternative<float>(*given) ? std::get<float>(*given) : 1e-5f;
+  for (std::size_t c = 0; c < scale.size(); ++c) {
+    scale[c] /= std::sqrt(variance[c] + epsilon);
+    shift[c] -= mean[c] * scale[c];
+    if (!std::isfinite(scale[c]) || !std::isfinite(shift[c])) return false;
+  }
+  Shape shape;
+  shape.Append(static_cast<std::int64_t>(scale.size()));
+  for (std::size_t i = 2; i < type.rank(); ++i) shape.Append(1);
+  const ValueId factor = graph.AddConstant(norm.name + "_factor", TensorOfFloats(type.dtype, shape, scale));
+  const ValueId summand = graph.AddConstant(norm.name + "_summand", TensorOfFloats(type.dtype, shape, shift));
+  graph.EraseNode(id);
+  const ValueId product = AddStep(graph, norm, "Mul", norm.inputs[0], factor, type);
+  const ValueId sum = AddStep(graph, norm, "Add", product, summand, type);
+  graph.MoveOutput(graph.value(sum).producer, 0, norm.outputs[0]);
+  return true;
+}
+
+bool SplitIn(Graph& graph) {
+  bool changed = false, split = false;
+  for (const NodeId id : std::vector<NodeId>(graph.order)) {
+    bool body_changed = false;
+    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= SplitIn(*body);
+    if (body_changed) graph.RefreshCaptures(id);
+    changed |= body_changed;
+    const Node& node = graph.node(id);
+    if (node.op_type == "BatchNormalization" && node.domain.empty()) split |= Split(graph, id);
+  }
+  if (split) graph.SortTopologically();
+  return changed || split;
+}
+
+bool SplitBatchNorm(Graph& graph, PassContext& /*context*/) { return SplitIn(graph); }
+
+}  // namespace
+
+constinit const Pass kSplitBatchNorm = {.name = "split_batch_norm", .level = Level::kExtended, .run = SplitBatchNorm};
+
+}  // namespace sardonyx::optimizer
