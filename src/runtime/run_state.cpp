@@ -114,6 +114,7 @@ RunState::RunState(Program& program) : program_(program) {
   copy_spare_.resize(program.outputs().size());
   children_.resize(program.steps().size());
   body_targets_.resize(program.steps().size());
+  late_shapes_.resize(program.steps().size());
   std::size_t total = 0;
   for (const Step& step : program.steps()) total += step.inputs.size() + step.outputs.size();
   pointers_.reserve(total);  // contexts keep spans of it
@@ -325,7 +326,13 @@ bool RunState::RunLateView(const Step& step) {
   return true;
 }
 
-void RunState::RunLate(const Step& step, ops::KernelContext& context) {
+bool RunState::MayReadContents(const Step& step, std::size_t input) const {
+  const TensorRef& ref = slots_[step.inputs[input]].ref;
+  return program_.slots()[step.inputs[input]].memory == 0 && ref.count <= LateShapes::kMaxContents &&
+         ref.data != nullptr && !IsString(ref.dtype);
+}
+
+void RunState::InferLate(const Step& step, const ops::KernelContext& context, LateShapes& shapes) const {
   std::vector<ops::InferContext::Known> known(step.inputs.size());
   std::vector<Tensor> contents(step.inputs.size());
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
@@ -337,8 +344,7 @@ void RunState::RunLate(const Step& step, ops::KernelContext& context) {
       continue;
     }
     known[i].type = Type::TensorOf(slot.ref.dtype, slot.ref.shape);
-    const bool on_host = program_.slots()[step.inputs[i]].memory == 0;
-    if (on_host && slot.ref.count <= 64 && slot.ref.data != nullptr && !IsString(slot.ref.dtype)) {
+    if (MayReadContents(step, i)) {
       contents[i] = Tensor(slot.ref.dtype, Shape(slot.ref.shape), Buffer::View(slot.ref.data, slot.ref.byte_size()));
       known[i].constant = &contents[i];
     }
@@ -351,18 +357,32 @@ void RunState::RunLate(const Step& step, ops::KernelContext& context) {
     return std::vector<Type>(body.outputs.size());
   };
   ops::InferNode(program_.graph(), node, *step.op, known, outputs, &bodies);
+  shapes.Keep(outputs);
+}
+
+void RunState::RunLate(const Step& step, ops::KernelContext& context) {
+  LateShapes& shapes = late_shapes_[context.step()];
+  shapes.Begin();
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    if (step.inputs[i] == kNoSlot || !slots_[step.inputs[i]].ref.present()) {
+      shapes.AddMissing(context.HasInput(i));
+    } else {
+      shapes.Add(slots_[step.inputs[i]].ref, MayReadContents(step, i));
+    }
+  }
+  if (!shapes.Same()) InferLate(step, context, shapes);
   const bool view = (step.op->traits & ops::kView) != 0;
   for (std::size_t i = 0; i < step.outputs.size(); ++i) {
     if (step.outputs[i] == kNoSlot) continue;
     Slot& slot = slots_[step.outputs[i]];
-    const Type& type = outputs[i].type;
-    if (!type.is_tensor() || type.dtype == DType::kUndefined || !type.HasStaticShape()) continue;
+    const LateShapes::Output& inferred = shapes.outputs()[i];
+    if (!inferred.known) continue;
     if (view && i == 0) {
-      slot.shape = type.StaticShape();
-      slot.ref = {type.dtype, nullptr, slot.shape, ElementCount(slot.shape)};
+      slot.shape = inferred.shape;
+      slot.ref = {inferred.dtype, nullptr, slot.shape, ElementCount(slot.shape)};
       if (RunLateView(step)) return;
     }
-    AllocateDynamic(slot, type.dtype, type.StaticShape(), AllocatorOf(step.outputs[i]));
+    AllocateDynamic(slot, inferred.dtype, inferred.shape, AllocatorOf(step.outputs[i]));
   }
   step.prepared.run(context);
 }

@@ -8,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "ops/kernel_context.h"
+#include "runtime/late_shapes.h"
 #include "runtime/plan.h"
 
 namespace sardonyx::runtime {
@@ -56,6 +57,8 @@ class RunState {
   }
   void RunLate(const Step& step, ops::KernelContext& context);
   bool RunLateView(const Step& step);
+  bool MayReadContents(const Step& step, std::size_t input) const;
+  void InferLate(const Step& step, const ops::KernelContext& context, LateShapes& shapes) const;
   void RunIf(const Step& step, const PlannedStep& planned);
   RunState& Child(const Step& step, std::size_t step_index, std::size_t body);
   void RunBody(std::size_t step_index, std::size_t body, std::span<const Value> inputs,
@@ -72,6 +75,7 @@ class RunState {
   std::vector<Program::InputFact> facts_;     // by input
   std::vector<Value> input_values_;           // inputs that are no tensors
   std::vector<int> late_slots_;
+  std::vector<LateShapes> late_shapes_;                           // by step
   std::vector<std::vector<std::unique_ptr<RunState>>> children_;  // by step, by body
   std::vector<std::vector<OutputTarget>> body_targets_;           // by step
   std::vector<std::shared_ptr<Buffer>> spare_outputs_;            // of outputs not wanted, or bound over an input

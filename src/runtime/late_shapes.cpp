@@ -1,0 +1,32 @@
+// runtime/late_shapes.cpp - inputs as a list of numbers, and the types that follow from them.
+#include "runtime/late_shapes.h"
+
+#include <cstring>
+
+namespace sardonyx::runtime {
+
+void LateShapes::Add(const ops::TensorRef& tensor, bool with_contents) {
+  next_.push_back(static_cast<std::int64_t>(tensor.dtype));
+  next_.push_back(static_cast<std::int64_t>(tensor.shape.size()));
+  next_.insert(next_.end(), tensor.shape.begin(), tensor.shape.end());
+  next_.push_back(with_contents ? 1 : 0);
+  if (!with_contents) return;
+  const std::size_t bytes = tensor.byte_size(), at = next_.size();
+  next_.resize(at + (bytes + 7) / 8, 0);
+  std::memcpy(next_.data() + at, tensor.data, bytes);
+}
+
+void LateShapes::Keep(std::span<const ops::InferContext::Output> inferred) {
+  outputs_.assign(inferred.size(), Output());
+  for (std::size_t i = 0; i < inferred.size(); ++i) {
+    const Type& type = inferred[i].type;
+    outputs_[i].known = type.is_tensor() && type.dtype != DType::kUndefined && type.HasStaticShape();
+    if (!outputs_[i].known) continue;
+    outputs_[i].dtype = type.dtype;
+    outputs_[i].shape = type.StaticShape();
+  }
+  last_.swap(next_);
+  valid_ = true;
+}
+
+}  // namespace sardonyx::runtime

@@ -1,0 +1,42 @@
+// runtime/late_shapes.h - what a step that infers its shapes while it runs inferred the last time.
+//
+// Inference sees element types, shapes and the contents of small inputs. Where they are what they were, so are the
+// outputs' types: a repeated run infers and allocates nothing.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ops/infer_context.h"
+#include "ops/kernel_context.h"
+
+namespace sardonyx::runtime {
+
+class LateShapes {
+ public:
+  static constexpr std::int64_t kMaxContents = 64;  // elements of an input whose contents inference may look at
+
+  struct Output {
+    bool known = false;
+    DType dtype = DType::kUndefined;
+    Shape shape;
+  };
+
+  // The inputs of this call, one after the other.
+  void Begin() { next_.clear(); }
+  void AddMissing(bool present) { next_.push_back(present ? -2 : -1); }
+  void Add(const ops::TensorRef& tensor, bool with_contents);
+
+  // True if they are those of the last call that ended in Keep.
+  bool Same() const { return valid_ && next_ == last_; }
+  void Keep(std::span<const ops::InferContext::Output> inferred);
+  std::span<const Output> outputs() const { return outputs_; }
+
+ private:
+  bool valid_ = false;
+  std::vector<std::int64_t> next_, last_;
+  std::vector<Output> outputs_;
+};
+
+}  // namespace sardonyx::runtime

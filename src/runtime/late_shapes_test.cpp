@@ -1,0 +1,75 @@
+// runtime/late_shapes_test.cpp - what counts as the same call, and models whose shapes come with the data.
+#include "runtime/late_shapes.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "runtime/session.h"
+#include "testing/environment.h"
+
+namespace sardonyx::runtime {
+namespace {
+
+ops::TensorRef RefTo(std::vector<std::int64_t>& data, const Shape& shape) {
+  return {DType::kInt64, data.data(), shape, ElementCount(shape)};
+}
+
+bool Same(LateShapes& shapes, const ops::TensorRef& ref, bool contents) {
+  shapes.Begin();
+  shapes.Add(ref, contents);
+  return shapes.Same();
+}
+
+TEST(LateShapes, AreTheSameForEqualShapesAndContents) {
+  std::vector<std::int64_t> a = {1, 2}, b = {1, 3};
+  const Shape shape{2}, other{1, 2};
+  LateShapes shapes;
+  EXPECT_FALSE(Same(shapes, RefTo(a, shape), true));
+  const ops::InferContext::Output inferred[] = {{Type::TensorOf(DType::kFloat, Dims(other)), std::nullopt}, {}};
+  shapes.Keep(inferred);
+  EXPECT_TRUE(Same(shapes, RefTo(a, shape), true));
+  EXPECT_TRUE(shapes.outputs()[0].known);
+  EXPECT_EQ(shapes.outputs()[0].shape, other);
+  EXPECT_FALSE(shapes.outputs()[1].known);
+  EXPECT_FALSE(Same(shapes, RefTo(b, shape), true));
+  EXPECT_FALSE(Same(shapes, RefTo(a, other), true));
+  EXPECT_FALSE(Same(shapes, RefTo(a, shape), false));
+  shapes.Begin();
+  shapes.AddMissing(true);
+  EXPECT_FALSE(shapes.Same());
+}
+
+// The elements of x at the places where m is not zero, as a column, behind a slice that the count bounds.
+TEST(LateShapes, FollowTheDataFromRunToRun) {
+  auto model = std::make_shared<Model>();
+  model->opset_imports = {{"", 18}};
+  model->graph = ParseGraph(R"(g (float[n] x, float[n] m) => (float[k,1] y, float[j] z)
+<int64[1] zero = {0}, int64[1] one = {1}, int64[2] column = {-1, 1}> {
+  p = NonZero(m)
+  q = Squeeze(p, zero)
+  v = Gather(x, q)
+  y = Reshape(v, column)
+  s = Shape(v)
+  h = Sub(s, one)
+  z = Slice(v, zero, h)
+})");
+  model->graph.opset_imports = model->opset_imports;
+  const auto session = Session::FromModel(testing::TestEnvironment(), model, {});
+  const std::vector<std::vector<float>> masks = {{1, 0, 1, 1}, {1, 0, 1, 1}, {0, 1, 1, 1}, {0, 0, 0, 1}, {1, 1, 1, 1}};
+  const Tensor x = Tensor::Of<float>({5, 6, 7, 8}, Shape{4});
+  for (const std::vector<float>& mask : masks) {
+    std::vector<float> want;
+    for (std::size_t i = 0; i < 4; ++i)
+      if (mask[i] != 0) want.push_back(x.data<float>()[i]);
+    const std::vector<Value> got =
+        session->Run(RunOptions(), {{"x", x}, {"m", Tensor::Vector<float>(std::span<const float>(mask))}}, {"y", "z"});
+    const auto y = got[0].tensor().span<float>(), z = got[1].tensor().span<float>();
+    EXPECT_EQ(got[0].tensor().shape(), (Shape{static_cast<std::int64_t>(want.size()), 1}));
+    EXPECT_EQ(std::vector<float>(y.begin(), y.end()), want);
+    want.pop_back();
+    EXPECT_EQ(std::vector<float>(z.begin(), z.end()), want);
+  }
+}
+
+}  // namespace
+}  // namespace sardonyx::runtime
