@@ -15,6 +15,7 @@ namespace {
 struct ScatterState {
   std::int64_t axis;
   CombineFn* combine;
+  bool overwrites = false;  // no reduction
 };
 
 void CopyData(KernelContext& c, const TensorRef& y) {
@@ -32,29 +33,68 @@ CombineFn* ReadReduction(PrepareContext& c) {
 
 // ---- ScatterElements
 
-// Writes the updates of [begin, end) of the loops before the axis: these write to different places.
-void ScatterOuter(KernelContext& c, const TensorRef& y, std::size_t axis, std::int64_t begin, std::int64_t end) {
-  const TensorRef& indices = c.Input(1);
-  const TensorRef& updates = c.Input(2);
-  CombineFn* combine = c.state<ScatterState>().combine;
-  const std::size_t rank = y.rank(), last = rank - 1;
-  const std::int64_t n = indices.shape[last];
-  const std::int64_t rows = ElementCount(indices.shape, axis, rank) / n;
-  const std::int64_t stride = ElementCount(y.shape, axis + 1, rank), size = y.shape[axis];
-  for (std::int64_t row = begin * rows; row < end * rows; ++row) {
-    std::int64_t base = 0, rest = row, step = y.shape[last];
-    for (std::size_t d = last; d-- > 0;) {
-      if (d != axis) base += rest % indices.shape[d] * step;
-      rest /= indices.shape[d];
-      step *= y.shape[d];
-    }
-    for (std::int64_t j = 0; j < n; ++j) {
-      const std::int64_t at = row * n + j;
-      const std::int64_t k = CheckedIndex(IntAt(indices, at), size);
-      combine(y.dtype, updates.data, at, y.data, base + k * stride + (axis == last ? 0 : j), 1);
+// The updates of one thread: rows of the last axis, those of one row along the axis after each other. What differs
+// outside of the axis is written to different places, so threads share the loops before and after it.
+class ElementScatter {
+ public:
+  ElementScatter(KernelContext& c, const TensorRef& y, std::size_t axis)
+      : c_(c), y_(y), indices_(c.Input(1)), axis_(axis), last_(y.rank() - 1) {
+    row_ = indices_.shape[last_];
+    along_ = axis == last_ ? 1 : indices_.shape[axis];
+    after_ = axis == last_ ? 1 : ElementCount(indices_.shape, axis + 1, last_);
+    stride_ = ElementCount(y.shape, axis + 1, y.rank());
+  }
+
+  // Pieces that may run at the same time.
+  std::int64_t Pieces() const { return ElementCount(indices_.shape, 0, axis_) * after_; }
+  std::int64_t PieceSize() const { return along_ * row_; }
+
+  void Run(std::int64_t begin, std::int64_t end) const {
+    const bool plain = c_.state<ScatterState>().overwrites && y_.dtype == DType::kFloat && axis_ != last_;
+    for (std::int64_t piece = begin; piece < end; ++piece) {
+      for (std::int64_t k = 0; k < along_; ++k) {
+        const std::int64_t row = (piece / after_ * along_ + k) * after_ + piece % after_;
+        if (plain) {
+          CopyRow(row);
+        } else {
+          CombineRow(row);
+        }
+      }
     }
   }
-}
+
+ private:
+  // Where row `row` of the indices begins in y, at place 0 of the axis.
+  std::int64_t Base(std::int64_t row) const {
+    std::int64_t base = 0, step = y_.shape[last_];
+    for (std::size_t d = last_; d-- > 0;) {
+      if (d != axis_) base += row % indices_.shape[d] * step;
+      row /= indices_.shape[d];
+      step *= y_.shape[d];
+    }
+    return base;
+  }
+  void CombineRow(std::int64_t row) const {
+    const std::int64_t base = Base(row);
+    for (std::int64_t j = 0; j < row_; ++j) {
+      const std::int64_t k = CheckedIndex(IntAt(indices_, row * row_ + j), y_.shape[axis_]);
+      c_.state<ScatterState>().combine(y_.dtype, c_.Input(2).data, row * row_ + j, y_.data,
+                                       base + k * stride_ + (axis_ == last_ ? 0 : j), 1);
+    }
+  }
+  void CopyRow(std::int64_t row) const {
+    const float* from = c_.Input(2).As<const float>() + row * row_;
+    float* to = y_.As<float>() + Base(row);
+    for (std::int64_t j = 0; j < row_; ++j)
+      to[CheckedIndex(IntAt(indices_, row * row_ + j), y_.shape[axis_]) * stride_ + j] = from[j];
+  }
+
+  KernelContext& c_;
+  const TensorRef& y_;
+  const TensorRef& indices_;
+  std::size_t axis_, last_;
+  std::int64_t row_, along_, after_, stride_;
+};
 
 void RunScatterElements(KernelContext& c) {
   const TensorRef& x = c.Input(0);
@@ -70,13 +110,15 @@ void RunScatterElements(KernelContext& c) {
   const TensorRef& y = c.Output(0, x.shape);
   CopyData(c, y);
   if (indices.count == 0) return;
-  const std::int64_t outer = ElementCount(indices.shape, 0, axis);
-  const std::int64_t grain = IsSubByte(x.dtype) ? outer : std::max<std::int64_t>(1, 4096 * outer / indices.count);
-  c.parallel().For(outer, grain, [&](std::int64_t begin, std::int64_t end) { ScatterOuter(c, y, axis, begin, end); });
+  const ElementScatter scatter(c, y, axis);
+  const std::int64_t pieces = scatter.Pieces();
+  const std::int64_t grain = IsSubByte(x.dtype) ? pieces : std::max<std::int64_t>(1, 4096 / scatter.PieceSize());
+  c.parallel().For(pieces, grain, [&](std::int64_t begin, std::int64_t end) { scatter.Run(begin, end); });
 }
 
 Prepared PrepareScatterElements(PrepareContext& c) {
-  return WithState(RunScatterElements, ScatterState{c.Int("axis", 0), ReadReduction(c)});
+  return WithState(RunScatterElements,
+                   ScatterState{c.Int("axis", 0), ReadReduction(c), c.String("reduction", "none") == "none"});
 }
 
 // ---- ScatterND

@@ -29,6 +29,31 @@ TEST(ScatterElementsOp, WritesAndReduces) {
             std::string::npos);
 }
 
+// Every axis against plain loops, for a type that is copied and one that is combined element by element.
+TEST(ScatterElementsOp, WritesAlongEveryAxis) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const Shape data{3, 4, 5}, taken{2, 3, 4};
+    Tensor x(DType::kFloat, data), at(DType::kInt64, taken), u(DType::kFloat, taken), x64(DType::kInt64, data),
+        u64(DType::kInt64, taken);
+    for (std::int64_t i = 0; i < x.count(); ++i)
+      x.data<float>()[i] = static_cast<float>(x64.data<std::int64_t>()[i] = i);
+    for (std::int64_t i = 0; i < at.count(); ++i) {
+      at.data<std::int64_t>()[i] = i * 7 % data[axis] - (i % 2) * data[axis];
+      u.data<float>()[i] = static_cast<float>(u64.data<std::int64_t>()[i] = 100 + i);
+    }
+    Reals want = Elements<float>(x);
+    for (std::int64_t i = 0; i < at.count(); ++i) {
+      std::int64_t place[] = {i / 12, i / 4 % 3, i % 4};
+      place[axis] = (at.data<std::int64_t>()[i] + data[axis]) % data[axis];
+      want[static_cast<std::size_t>((place[0] * 4 + place[1]) * 5 + place[2])] = u.data<float>()[i];
+    }
+    const std::vector<Attribute> attributes = {{"axis", static_cast<std::int64_t>(axis)}};
+    EXPECT_EQ(Elements<float>(EvaluateOp({"ScatterElements", 18, {x, at, u}, attributes})[0]), want) << axis;
+    const auto longs = Elements<std::int64_t>(EvaluateOp({"ScatterElements", 18, {x64, at, u64}, attributes})[0]);
+    EXPECT_EQ(Reals(longs.begin(), longs.end()), want) << axis;
+  }
+}
+
 TEST(ScatterElementsOp, MaxKeepsNanAndIntegersWrap) {
   const Tensor x = Floats({1, NAN});
   const Tensor y = Floats({NAN, 3});
