@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/session.h"
+#include "testing/environment.h"
 #include "testing/random_tensor.h"
 
 namespace sardonyx::testing {
@@ -83,7 +84,7 @@ Tensor RandomInput(RandomTensors& random, const runtime::Port& port, const StepT
 void PrintStepTimes(const std::string& model, const StepTimesOptions& options, std::ostream& out) {
   runtime::SessionOptions session_options;
   session_options.intra_op_threads = options.threads;
-  const auto environment = std::make_shared<runtime::Environment>(Logger());
+  const auto environment = TestEnvironment();
   const auto session = runtime::Session::FromFile(environment, model, session_options);
   RandomTensors random;
   std::vector<std::pair<std::string, Value>> inputs;
