@@ -15,8 +15,8 @@ struct ConvState {
   std::vector<std::int64_t> output_padding;  // ConvTranspose
   bool has_output_shape = false;
   std::int64_t group = 1;
-  Tensor packed;  // undefined if the weights are no constant
-  Shape weights;  // their shape, if packed
+  Tensor packed;                                                       // undefined if the weights are no constant
+  Shape weights;                                                       // their shape, if packed
   kernels::ConvAlgorithm algorithm = kernels::ConvAlgorithm::kDirect;  // what they are packed for
   kernels::Activation activation;
   ImageLayouts layouts;

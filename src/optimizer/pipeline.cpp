@@ -13,11 +13,7 @@ namespace {
 
 // Constants first: what is constant decides what the other passes see. Dead nodes last: every pass leaves some.
 constexpr const Pass* kBeforeUpgrade[] = {
-    &kFoldConstants,
-    &kEliminateIdentity,
-    &kFuseConvBatchNorm,
-    &kFuseConvScale,
-    &kEliminateDeadNodes,
+    &kFoldConstants, &kEliminateIdentity, &kFuseConvBatchNorm, &kFuseConvScale, &kEliminateDeadNodes,
 };
 
 // Upgrading turns attributes into constants and may leave foldable nodes behind.
