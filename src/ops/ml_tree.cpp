@@ -20,7 +20,7 @@ struct TreeState {
   bool one_of_two, weights_positive;
   ClassLabels labels;  // of classifiers
 
-  explicit TreeState(TreeModel model)
+  explicit TreeState(const TreeModel& model)
       : scorer(model),
         base(model.base),
         post(model.post),
@@ -65,17 +65,17 @@ void InferTree(InferContext& c) {
   c.SetOutput(0, c.op_type() == "TreeEnsemble" ? c.InputDType(0) : DType::kFloat, {rows, Dim(c.Int("n_targets", 1))});
 }
 
-Prepared WithTrees(RunFn* run, TreeModel model) { return {run, std::make_shared<const TreeState>(std::move(model))}; }
+Prepared WithTrees(RunFn* run, const TreeModel& model) { return {run, std::make_shared<const TreeState>(model)}; }
 
 Prepared PrepareEnsemble(PrepareContext& c) {
-  TreeModel model = ReadTreeEnsemble(c, c.InputDType(0));
+  const TreeModel model = ReadTreeEnsemble(c, c.InputDType(0));
   switch (c.InputDType(0)) {
     case DType::kDouble:
-      return WithTrees(RunRegressor<double>, std::move(model));
+      return WithTrees(RunRegressor<double>, model);
     case DType::kFloat16:
-      return WithTrees(RunRegressor<Half>, std::move(model));
+      return WithTrees(RunRegressor<Half>, model);
     default:
-      return WithTrees(RunRegressor<float>, std::move(model));
+      return WithTrees(RunRegressor<float>, model);
   }
 }
 

@@ -27,7 +27,7 @@ struct TreeScorer::Block {
   float* rows;
 };
 
-TreeScorer::TreeScorer(TreeModel model)
+TreeScorer::TreeScorer(const TreeModel& model)
     : forest_(kernels::Forest::Build(model.source)), targets_(model.targets), aggregate_(model.aggregate) {
   ChooseForm(model);
 }
@@ -244,7 +244,8 @@ void TreeScorer::Score(KernelContext& c, const TensorRef& x, std::int64_t rows, 
   const std::int64_t cycles = blocks * forest_.Cycles(std::min(rows, kBlock));
   const std::size_t bytes =
       static_cast<std::size_t>(blocks) * (BlockBytes(x.dtype, width) + static_cast<std::size_t>(groups()) * SumBytes());
-  if (threads > 1 && blocks < 2 * threads && groups() > 1 && cycles > 2 * kWorthAThread && bytes <= kRoom) {
+  if (threads > 1 && blocks < std::int64_t{2} * threads && groups() > 1 && cycles > 2 * kWorthAThread &&
+      bytes <= kRoom) {
     ScoreByTrees(c, x, rows, width, finish);
   } else {
     ScoreByRows(c, x, rows, width, finish);

@@ -15,7 +15,7 @@ namespace sardonyx::ops {
 // number of rows.
 class TreeScorer {
  public:
-  explicit TreeScorer(TreeModel model);
+  explicit TreeScorer(const TreeModel& model);
 
   // Calls finish(row, scores [targets], seen [targets]) for every row of x [N, F], on any thread; `scores` may be
   // changed. seen[k] is 0 if no leaf had a weight for target k: then the score is 0. Averages are divided.

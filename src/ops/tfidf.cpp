@@ -168,7 +168,7 @@ std::vector<std::int32_t> NumberPool(std::span<const Item> pool, Map& numbers) {
 }
 
 Prepared PrepareTfIdf(PrepareContext& c) {
-  const std::string mode = c.String("mode");
+  const std::string& mode = c.String("mode");
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF") {
     c.Fail(Code::kInvalidGraph, "attribute 'mode': expected TF, IDF or TFIDF, found '", mode, "'");
   }

@@ -51,8 +51,9 @@ struct Decision {
   Key above = 0;
   std::int32_t out = 0, in = 0;  // children
   std::int32_t column = 0;
-  std::vector<Key> bounds;       // of the intervals (b0, b1], (b2, b3] ...
-  std::int32_t nan_column = -1;  // intervals: NaN leads in, too
+  std::vector<Key> bounds;                 // of the intervals (b0, b1], (b2, b3] ...
+  std::int32_t nan_column = -1;            // intervals: NaN leads in, too
+  std::int32_t out_node = 0, in_node = 0;  // of the walk
 };
 
 constexpr std::int32_t kNone = -1;
@@ -244,8 +245,8 @@ class ForestBuilder {
   }
 
   void Close(std::int32_t at) {
-    const Decision d = Decide(source_.splits[at]);
-    const std::int32_t out = Entry(d.out), in = Entry(d.in);
+    Decision d = Decide(source_.splits[at]);
+    const std::int32_t out = d.out_node = Entry(d.out), in = d.in_node = Entry(d.in);
     height_[at] = 1 + std::max(Height(d.out), Height(d.in));
     open_[at] = false;
     if (!d.intervals) {
@@ -253,7 +254,7 @@ class ForestBuilder {
       return;
     }
     std::int32_t steps = 0;
-    entry_[at] = Search(d, 0, d.bounds.size(), out, in, 1, steps);
+    entry_[at] = Search(d, 0, d.bounds.size(), 1, steps);
     if (d.nan_column != kNone) {
       nodes_.push_back({kNeverYet, d.nan_column, {entry_[at], in}, false});
       entry_[at] = static_cast<std::int32_t>(nodes_.size()) - 1;
@@ -263,13 +264,12 @@ class ForestBuilder {
   }
 
   // A search tree over the bounds [begin, end): between an even one and the next lies an interval.
-  std::int32_t Search(const Decision& d, std::size_t begin, std::size_t end, std::int32_t out, std::int32_t in,
-                      std::int32_t depth, std::int32_t& steps) {
-    if (begin == end) return begin % 2 == 0 ? out : in;
+  std::int32_t Search(const Decision& d, std::size_t begin, std::size_t end, std::int32_t depth, std::int32_t& steps) {
+    if (begin == end) return begin % 2 == 0 ? d.out_node : d.in_node;
     steps = std::max(steps, depth);
     const std::size_t middle = (begin + end) / 2;
-    const std::int32_t low = Search(d, begin, middle, out, in, depth + 1, steps);
-    const std::int32_t high = Search(d, middle + 1, end, out, in, depth + 1, steps);
+    const std::int32_t low = Search(d, begin, middle, depth + 1, steps);
+    const std::int32_t high = Search(d, middle + 1, end, depth + 1, steps);
     nodes_.push_back({d.bounds[middle], d.column, {low, high}, false});
     return static_cast<std::int32_t>(nodes_.size()) - 1;
   }
