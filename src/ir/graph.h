@@ -112,6 +112,7 @@ struct ValueInfo {
   bool is_captured = false;                    // stands for a value of the enclosing graph
   std::optional<std::vector<Dim>> shape_data;  // elements of a small integer tensor, as far as inference knows them
   Device device;                               // where it lies in a run (planner/place_copies.h)
+  std::vector<std::string> dim_denotations;    // of a tensor's dimensions ("DATA_BATCH", ""); empty if there are none
   std::string doc;
   std::vector<std::pair<std::string, std::string>> metadata;
 

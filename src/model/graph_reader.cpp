@@ -82,6 +82,7 @@ void GraphReader::ReadHead(const Message& message) {
     ValueInfo& value = graph_.values.back();
     value.doc = std::move(info.doc);
     value.metadata = std::move(info.metadata);
+    value.dim_denotations = std::move(info.dim_denotations);
   });
 }
 
@@ -157,6 +158,7 @@ void GraphReader::ReadTypes(const Message& message, std::uint32_t value_info_fie
     if (value.type.is_none()) value.type = std::move(info.type);
     if (value.doc.empty()) value.doc = std::move(info.doc);
     if (value.metadata.empty()) value.metadata = std::move(info.metadata);
+    if (value.dim_denotations.empty()) value.dim_denotations = std::move(info.dim_denotations);
   });
 }
 
@@ -170,6 +172,7 @@ void GraphReader::ReadOutputs(const Message& message) {
     if (!info.type.is_none() && (value.type.is_none() || !declared_elsewhere)) value.type = std::move(info.type);
     if (!info.doc.empty()) value.doc = std::move(info.doc);
     if (!info.metadata.empty()) value.metadata = std::move(info.metadata);
+    if (!info.dim_denotations.empty()) value.dim_denotations = std::move(info.dim_denotations);
   });
 }
 

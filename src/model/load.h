@@ -1,7 +1,7 @@
 // model/load.h - ModelProto bytes or files to ir::Model.
 //
 // What ONNX models may say and a Model does not keep: quantization annotations, device configurations and shardings,
-// denotations of single dimensions, documentation of attributes, checksums of external data. Training information is
+// documentation of attributes, checksums of external data. Training information is
 // left out with a warning.
 #pragma once
 

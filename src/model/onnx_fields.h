@@ -152,7 +152,7 @@ struct TypeField {
     kOptional = 9,
   };
   enum Inner : std::uint32_t { kElemType = 1, kShape = 2, kKeyType = 1, kValueType = 2 };
-  enum Dimension : std::uint32_t { kDim = 1, kDimValue = 1, kDimParam = 2 };
+  enum Dimension : std::uint32_t { kDim = 1, kDimValue = 1, kDimParam = 2, kDimDenotation = 3 };
 };
 
 struct EntryField {  // StringStringEntryProto, OperatorSetIdProto

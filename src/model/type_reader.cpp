@@ -72,6 +72,29 @@ Type ReadMapType(Message message) {
   return type;
 }
 
+// The denotations of a TypeProto's dimensions, if it is a tensor's.
+std::vector<std::string> ReadDimDenotations(Message type) {
+  std::vector<std::string> denotations;
+  bool any = false;
+  const auto read_dim = [&](Message dim) {
+    std::string& denotation = denotations.emplace_back();
+    while (dim.Next())
+      if (dim.tag() == TypeField::kDimDenotation) denotation = dim.Text();
+    any = any || !denotation.empty();
+  };
+  while (type.Next()) {
+    if (type.tag() != TypeField::kTensor) continue;
+    Message tensor = type.Sub("tensor_type");
+    while (tensor.Next()) {
+      if (tensor.tag() != TypeField::kShape) continue;
+      Message shape = tensor.Sub("shape");
+      while (shape.Next())
+        if (shape.tag() == TypeField::kDim) read_dim(shape.Sub("dim", static_cast<std::int64_t>(denotations.size())));
+    }
+  }
+  return any ? denotations : std::vector<std::string>();
+}
+
 }  // namespace
 
 Type ReadType(Message message) {
@@ -118,9 +141,11 @@ NamedType ReadValueInfo(Message message) {
       case ValueInfoField::kDoc:
         info.doc = message.Text();
         break;
-      case ValueInfoField::kType:
-        info.type = ReadType(message.Sub("type"));
-        break;
+      case ValueInfoField::kType: {
+        const Message type = message.Sub("type");
+        info.type = ReadType(type);
+        info.dim_denotations = ReadDimDenotations(type);
+      } break;
       case ValueInfoField::kMetadata:
         info.metadata.push_back(ReadEntry(message.Sub("metadata_props")));
         break;

@@ -9,14 +9,15 @@
 
 namespace sardonyx::model {
 
-// A type without contents, or a tensor whose element type is left open, is Type{}. Denotations of dimensions are
-// dropped. Fails with kNotImplemented for opaque types.
+// A type without contents, or a tensor whose element type is left open, is Type{}. Fails with kNotImplemented for
+// opaque types.
 Type ReadType(Message message);
 
 struct NamedType {
   std::string name, doc;
   Type type;
   Metadata metadata;
+  std::vector<std::string> dim_denotations;  // of a tensor, one for each dimension; empty if none has any
 };
 NamedType ReadValueInfo(Message message);
 

@@ -20,11 +20,18 @@ void WriteDim(Writer& dim, const Dim& from) {
   if (from.symbolic()) dim.add_string(TypeField::kDimParam, from.ToText());
 }
 
-void WriteTensorType(Writer& tensor, const Type& from) {
+using Denotations = std::vector<std::string>;
+
+void WriteTensorType(Writer& tensor, const Type& from, const Denotations& denotations) {
   tensor.add_int32(TypeField::kElemType, static_cast<std::int32_t>(from.dtype));
   if (!from.has_rank) return;
   WriteMessage(tensor, TypeField::kShape, [&](Writer& shape) {
-    for (const Dim& d : from.dims) WriteMessage(shape, TypeField::kDim, [&](Writer& dim) { WriteDim(dim, d); });
+    for (std::size_t i = 0; i < from.dims.size(); ++i) {
+      WriteMessage(shape, TypeField::kDim, [&](Writer& dim) {
+        WriteDim(dim, from.dims[i]);
+        if (i < denotations.size()) WriteText(dim, TypeField::kDimDenotation, denotations[i]);
+      });
+    }
   });
 }
 
@@ -46,10 +53,11 @@ std::uint32_t FieldOf(TypeKind kind) {
   return 0;
 }
 
-void WriteContents(Writer& type, const Type& from) {
+void WriteContents(Writer& type, const Type& from, const Denotations& denotations) {
   if (from.is_none()) return;
   WriteMessage(type, FieldOf(from.kind), [&](Writer& inner) {
-    if (from.kind == TypeKind::kTensor || from.kind == TypeKind::kSparseTensor) return WriteTensorType(inner, from);
+    if (from.kind == TypeKind::kTensor || from.kind == TypeKind::kSparseTensor)
+      return WriteTensorType(inner, from, denotations);
     const bool map = from.kind == TypeKind::kMap;
     if (map) inner.add_int32(TypeField::kKeyType, static_cast<std::int32_t>(from.dtype));
     if (from.element) WriteType(inner, map ? TypeField::kValueType : TypeField::kElemType, *from.element);
@@ -60,12 +68,15 @@ void WriteContents(Writer& type, const Type& from) {
 }  // namespace
 
 void WriteType(Writer& parent, std::uint32_t tag, const Type& from) {
-  WriteMessage(parent, tag, [&](Writer& type) { WriteContents(type, from); });
+  WriteMessage(parent, tag, [&](Writer& type) { WriteContents(type, from, {}); });
 }
 
 void WriteValueInfo(Writer info, const ValueInfo& from) {
   info.add_string(ValueInfoField::kName, from.name);
-  if (!from.type.is_none()) WriteType(info, ValueInfoField::kType, from.type);
+  if (!from.type.is_none()) {
+    WriteMessage(info, ValueInfoField::kType,
+                 [&](Writer& type) { WriteContents(type, from.type, from.dim_denotations); });
+  }
   WriteText(info, ValueInfoField::kDoc, from.doc);
   WriteEntries(info, ValueInfoField::kMetadata, from.metadata);
 }

@@ -43,15 +43,40 @@ void ReplaceInitializers(Graph& graph, const std::map<std::string, Value>& repla
   }
 }
 
-void OverrideDimensions(Graph& graph, const SessionOptions& options) {
-  for (const auto& [name, number] : options.free_dimensions_by_name)
-    if (number < 0) Fail(Code::kInvalidArgument, "free dimension '", name, "': expected 0 or more, found ", number);
+// A dimension by its name (all of this name) or by its denotation ("DATA_BATCH"), as ONNX Runtime overrides them: only
+// what is free, and only of inputs.
+void OverrideDimensions(Graph& graph, const SessionOptions& options, const Logger& logger) {
+  const auto check = [](const char* what, const std::string& name, std::int64_t number) {
+    if (number < 0)
+      Fail(Code::kInvalidArgument, "free dimension ", what, name, "': expected 0 or more, found ", number);
+  };
+  for (const auto& [name, number] : options.free_dimensions_by_name) check("'", name, number);
+  std::map<std::string, std::int64_t> by_name(options.free_dimensions_by_name.begin(),
+                                              options.free_dimensions_by_name.end());
+  for (const auto& [denotation, number] : options.free_dimensions_by_denotation) {
+    check("of denotation '", denotation, number);
+    bool found = false;
+    for (const ValueId id : graph.inputs) {
+      ValueInfo& value = graph.value(id);
+      for (std::size_t i = 0; i < std::min(value.type.dims.size(), value.dim_denotations.size()); ++i) {
+        if (value.dim_denotations[i] != denotation) continue;
+        found = true;
+        Dim& dim = value.type.dims[i];
+        if (dim.known() && dim.number() != number) {
+          Fail(Code::kInvalidArgument, "input '", value.name, "': dimension ", i, " ('", denotation, "') is ",
+               dim.number(), ", the override says ", number);
+        }
+        if (dim.symbolic()) by_name.emplace(dim.ToText(), number);  // every dimension of this name is the same number
+        dim = Dim(number);
+      }
+    }
+    if (!found) logger.Warn("free dimension override: no input has a dimension of denotation '", denotation, "'");
+  }
   for (const ValueId id : graph.inputs) {
     for (Dim& dim : graph.value(id).type.dims) {
       dim = dim.Substitute([&](const std::string& symbol) -> std::optional<std::int64_t> {
-        for (const auto& [name, number] : options.free_dimensions_by_name)
-          if (name == symbol) return number;
-        return std::nullopt;
+        const auto found = by_name.find(symbol);
+        return found == by_name.end() ? std::nullopt : std::optional(found->second);
       });
     }
   }
@@ -93,10 +118,6 @@ void Save(const Graph& graph, const Model& model, bool newest, const SessionOpti
 
 // Options that say more than this build does are never dropped in silence.
 void WarnOfOptions(const SessionOptions& options, const Logger& logger) {
-  if (!options.free_dimensions_by_denotation.empty()) {
-    logger.Warn("free dimension overrides by denotation ('", options.free_dimensions_by_denotation[0].first,
-                "') have no effect: denotations of dimensions are not kept; override by name instead");
-  }
   if (options.execution_mode == ExecutionMode::kParallel)
     logger.Warn(
         "execution mode ORT_PARALLEL is not implemented: nodes run one after another, each on all threads of the "
@@ -148,7 +169,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   Graph graph = model.graph;
   ReplaceInitializers(graph, options.initializers, false);
   ReplaceInitializers(graph, options.external_initializers, true);
-  OverrideDimensions(graph, options);
+  OverrideDimensions(graph, options, logger);
   ops::ResolveVersions(graph, registry, model);
   planner::ClaimFunctionCalls(graph, registry, set);
   planner::InlineFunctions(graph, model, registry);
