@@ -21,7 +21,7 @@ namespace {
   }
   const std::string closest = ClosestName(name, names);
   Fail(Code::kInvalidArgument, "execution provider '", name, "' is not part of this library; it has: ", listed,
-       closest.empty() ? "" : "; did you mean '" + closest + "'?", ". Other providers come as plug-in libraries");
+       closest.empty() ? "" : "; did you mean '" + closest + "'?", "; others come as plug-in libraries");
 }
 
 // ONNX Runtime's short names leave out the ending.
