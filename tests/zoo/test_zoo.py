@@ -30,19 +30,13 @@ SELECTION = {
     "vision-transformer": ["fastvit_t8", "mobilevitv2_050"],
 }
 MODELS = [name for names in SELECTION.values() for name in names]
-# Operators of com.microsoft that may still be missing: these models run right, or name the operator that is not there.
-MAY_LACK_OPERATORS = {"bert_base_fused", "llama_135m_genai_int4"}
 
 needs_zoo = pytest.mark.skipif(not model_zoo.present(), reason=model_zoo.why_absent())
 
 
-def is_missing_operator(row):
-    return row["model"] in MAY_LACK_OPERATORS and "NOT_IMPLEMENTED" in row["problem"]
-
-
 def assert_good(rows):
     problems = [f"{row['model']}, {row['level']}, {row['isa']}, {row['size']}, '{row['output']}': {row['problem']}"
-                for row in rows if row["problem"] and not is_missing_operator(row)]
+                for row in rows if row["problem"]]
     assert not problems, "\n".join(problems)
     assert rows
 
