@@ -65,7 +65,9 @@ def test_a_session_works_after_fork():
 
 
 def test_ctrl_c_ends_a_long_run():
-    process = subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, text=True)
+    # Background jobs of a shell ignore the signal; the interpreter must start with its default.
+    process = subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, text=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     assert process.stdout.readline() == "running\n"
     threading.Event().wait(0.3)
     process.send_signal(signal.SIGINT)

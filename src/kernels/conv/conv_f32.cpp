@@ -111,7 +111,10 @@ void SetTapOffsets(const ConvShape& s, const DenseInput& input, ptrdiff_t* offse
 // A product of a few rows: 1x1 kernels on nearly nothing, as in squeeze-and-excitation. s: normalized.
 constexpr int64_t kThinRows = 8;
 constexpr int64_t kThinSerialWork = int64_t{1} << 17;
-bool IsThin(const ConvShape& s) {
+bool IsThin(const ConvShape& s, const TileF32Set& tiles) {
+  // The product keeps a last panel of few columns in another form (PackGemmF32B) than the convolution's weights have.
+  const int64_t rest = s.out_channels % tiles.columns;
+  if (rest != 0 && rest <= TileF32Set::kMaxColumns) return false;
   return Product(s.kernel) == 1 && s.groups == 1 && s.batch == 1 && s.in == s.out && s.in[2] <= kThinRows &&
          s.in[0] * s.in[1] == 1 && s.pad_begin == Index3{0, 0, 0} && !IsFirst(s.in_layout) && !IsFirst(s.out_layout);
 }
@@ -130,7 +133,7 @@ GemmF32Args ThinGemm(const ConvF32Args& args, const ConvShape& s, const TileF32S
 
 void RunDense(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parallel, std::byte* scratch) {
   const ConvShape s = MergedGroups(Normalized(args.shape), tiles);
-  if (IsThin(s)) {
+  if (IsThin(s, tiles)) {
     Serial serial;  // as one loop over the weights, faster than other threads wake up
     const bool small = s.in_channels * s.out_channels < kThinSerialWork;
     return GemmF32(ThinGemm(args, s, tiles), small ? static_cast<Parallel&>(serial) : parallel, scratch);
@@ -358,7 +361,7 @@ std::size_t ConvF32ScratchBytes(const ConvShape& shape, int threads, const TileF
   if (way == Way::kWinograd) return WinogradScratchBytes(shape, threads, Tiles(tiles));
   if (way == Way::kDense) {
     const ConvShape s = MergedGroups(Normalized(shape), Tiles(tiles));
-    if (IsThin(s)) {
+    if (IsThin(s, Tiles(tiles))) {
       ConvF32Args args;
       args.packed_weights = kGiven;
       return GemmF32ScratchBytes(ThinGemm(args, s, Tiles(tiles)), threads);

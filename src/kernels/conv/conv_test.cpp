@@ -64,6 +64,8 @@ constexpr Case kCases[] = {
     {"pointwise, many channels, strided", 1, 512, 5, 1, {1, 3, 17}, {1, 1, 1}, {1, 1, 2}},
     {"pointwise on one pixel", 1, 70, 45, 1, {1, 1, 1}, {1, 1, 1}},
     {"pointwise on few pixels", 3, 40, 33, 1, {1, 1, 2}, {1, 1, 1}},
+    {"pointwise to one channel on few pixels", 1, 128, 1, 1, {1, 1, 3}, {1, 1, 1}},
+    {"pointwise, a panel and two columns, on few pixels", 1, 128, 34, 1, {1, 1, 3}, {1, 1, 1}},
     {"pointwise, groups", 2, 12, 8, 4, {1, 5, 5}, {1, 1, 1}},
     {"3x3", 2, 17, 33, 1, {1, 9, 15}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
     {"3x3 at 7x7", 1, 16, 48, 1, {1, 7, 7}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
