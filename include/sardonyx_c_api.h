@@ -85,8 +85,8 @@ struct SardonyxApi {
   // their keys give the same `keys`. Keys or values that are strings have no address of their own: their pointer is not
   // for reading (OrtApi::GetValue copies them). Errors: ORT_INVALID_ARGUMENT for other values and places.
   OrtStatusPtr(ORT_API_CALL* MapContents)(const OrtValue* value, size_t index, ONNXTensorElementDataType* key_type,
-                                          const void** keys, ONNXTensorElementDataType* value_type,
-                                          const void** values, size_t* count) NO_EXCEPTION;
+                                          const void** keys, ONNXTensorElementDataType* value_type, const void** values,
+                                          size_t* count) NO_EXCEPTION;
 };
 
 // The table of `version` (1 ... SARDONYX_API_VERSION), or NULL for a version that this library does not have. Static.

@@ -9,8 +9,8 @@
 #include "ir/verify.h"
 #include "model/graph_reader.h"
 #include "model/not_a_model.h"
-#include "model/open_model_file.h"
 #include "model/onnx_fields.h"
+#include "model/open_model_file.h"
 
 namespace sardonyx::model {
 namespace {
