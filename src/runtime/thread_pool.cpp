@@ -7,6 +7,8 @@
 #include <chrono>
 #include <new>
 
+#include "base/thread_place.h"
+
 namespace sardonyx::runtime {
 namespace {
 
@@ -37,6 +39,7 @@ struct ThreadPool::Job {
   std::int64_t blocks;  // of `grain` each
   std::int64_t chunk;   // blocks taken at once
   int max_helpers;
+  int core;  // of the caller; helpers keep off it
   std::atomic<std::int64_t> next = 0;
   std::atomic<int> helpers = 0;
   std::atomic<bool> failed = false;
@@ -119,7 +122,8 @@ void ThreadPool::For(int threads, std::int64_t count, std::int64_t grain, Parall
   }
   if (mine == nullptr) return body(0, count);  // more loops at once than slots: the workers are busy anyway
   // Four chunks a thread even out unequal speed; which thread takes which never changes a result.
-  Job job{body, count, grain, blocks, std::max<std::int64_t>(1, blocks / (std::int64_t{4} * (helpers + 1))), helpers};
+  Job job{body,    count,        grain, blocks, std::max<std::int64_t>(1, blocks / (std::int64_t{4} * (helpers + 1))),
+          helpers, CurrentCore()};
   mine->job.store(&job);
   Wake();
   job.Work();
@@ -135,7 +139,7 @@ void ThreadPool::For(int threads, std::int64_t count, std::int64_t grain, Parall
   if (job.failed) std::rethrow_exception(job.error);
 }
 
-bool ThreadPool::TakeAnyJob() {
+bool ThreadPool::TakeAnyJob(ThreadPlace& place) {
   for (JobSlot& slot : slots_) {
     if (slot.job.load(std::memory_order_relaxed) == nullptr) continue;
     // Holding the slot first and reading the job after it keeps the job alive: its owner clears the slot, then waits
@@ -145,6 +149,7 @@ bool ThreadPool::TakeAnyJob() {
     bool worked = false;
     if (job != nullptr && job->next.load(std::memory_order_relaxed) < job->blocks &&
         job->helpers.fetch_add(1) < job->max_helpers) {
+      if (job->core >= 0 && CurrentCore() == job->core) place.KeepOff(job->core);
       job->Work();
       worked = true;
     }
@@ -155,9 +160,10 @@ bool ThreadPool::TakeAnyJob() {
 }
 
 void ThreadPool::Worker() {
+  ThreadPlace place;
   Clock::time_point idle_since = Clock::now();
   for (int spins = 0; !stop_.load(std::memory_order_relaxed); ++spins) {
-    if (TakeAnyJob()) {
+    if (TakeAnyJob(place)) {
       idle_since = Clock::now();
       continue;
     }
@@ -170,7 +176,7 @@ void ThreadPool::Worker() {
     }
     const std::uint32_t seen = epoch_.load();
     parked_.fetch_add(1);
-    if (!TakeAnyJob() && !stop_.load()) epoch_.wait(seen);
+    if (!TakeAnyJob(place) && !stop_.load()) epoch_.wait(seen);
     parked_.fetch_sub(1);
     idle_since = Clock::now();
   }

@@ -2,7 +2,8 @@
 //
 // A loop is a job in one of a few slots; idle workers look for jobs there and take chunks of them until none are left.
 // The caller works on its own job, so a loop makes progress without any worker. While a run is under way workers spin;
-// a short time after the last run has ended they park, so an idle session costs no CPU time.
+// a short time after the last run has ended they park, so an idle session costs no CPU time. A worker that finds itself
+// on the core of the caller leaves it (base/thread_place.h).
 #pragma once
 
 #include <array>
@@ -14,6 +15,10 @@
 #include <vector>
 
 #include "base/parallel.h"
+
+namespace sardonyx {
+class ThreadPlace;
+}
 
 namespace sardonyx::runtime {
 
@@ -43,7 +48,7 @@ class ThreadPool {
   };
 
   void Worker();
-  bool TakeAnyJob();
+  bool TakeAnyJob(ThreadPlace& place);
   void Wake();
   void RestartAfterFork();
 

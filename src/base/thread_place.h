@@ -1,0 +1,32 @@
+// base/thread_place.h - which core a thread runs on, and keeping a helper off the core of the thread that it helps.
+//
+// A waking thread is often put on the core of the one that woke it; there the two take turns, and the helper is worth
+// nothing until the system balances its cores again, milliseconds later.
+#pragma once
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+namespace sardonyx {
+
+// The core that the calling thread runs on at this moment; -1 where the system doesn't say.
+int CurrentCore() noexcept;
+
+// Of one thread: made and used by that thread.
+class ThreadPlace {
+ public:
+  ThreadPlace() noexcept;
+  // From now on this thread runs on any of its cores but `core`; on any of them where `core` is the only one or
+  // negative. A system call only where `core` is another one than last time.
+  void KeepOff(int core) noexcept;
+
+ private:
+  int avoided_ = -1;
+#if defined(__linux__)
+  cpu_set_t allowed_;
+  bool known_ = false;
+#endif
+};
+
+}  // namespace sardonyx
