@@ -14,6 +14,15 @@ namespace {
 // Of what only repeats or fills (kNoFold), so that what is computed from it can be folded.
 constexpr std::size_t kFillBytes = std::size_t{256} << 10;
 
+// Of a filled weight: it is packed once, as one from a file would be, instead of on every run.
+constexpr std::size_t kFilledWeightBytes = std::size_t{1} << 30;
+
+// Operators that bring a constant second operand into their own form once, if it is one.
+bool PacksWeights(const Node& node) {
+  static constexpr std::string_view kPacking[] = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+  return std::find(std::begin(kPacking), std::end(kPacking), node.op_type) != std::end(kPacking);
+}
+
 class Folder {
  public:
   Folder(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
@@ -80,9 +89,22 @@ class Folder {
       return output == kNoValue || graph_.value(output).is_output || graph_.UseCount(output) == 0;
     });
     if (only_for_user) return false;
-    const std::size_t limit = (op->traits & ops::kNoFold) != 0 ? kFillBytes : context_.max_fold_bytes;
+    std::size_t limit = context_.max_fold_bytes;
+    if ((op->traits & ops::kNoFold) != 0) limit = IsWeight(node) ? kFilledWeightBytes : kFillBytes;
     return std::all_of(node.outputs.begin(), node.outputs.end(),
                        [&](ValueId output) { return output == kNoValue || IsSmall(node, output, limit); });
+  }
+
+  // Whether a product will keep the result in its own form, instead of what is computed here.
+  bool IsWeight(const Node& node) const {
+    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
+      if (output == kNoValue) return false;
+      const std::vector<NodeId>& users = graph_.value(output).consumers;
+      return std::any_of(users.begin(), users.end(), [&](NodeId user) {
+        const Node& product = graph_.node(user);
+        return PacksWeights(product) && product.inputs.size() > 1 && product.inputs[1] == output;
+      });
+    });
   }
 
   bool IsSmall(const Node& node, ValueId output, std::size_t limit) const {

@@ -58,5 +58,25 @@ TEST(FoldConstants, LeavesUnknownShapesAndRandomNumbersAlone) {
   }
 }
 
+TEST(FoldConstants, FillsLargeWeightsOfProductsButNothingElseThatIsLarge) {
+  const ops::Registry registry;
+  for (const auto& [consumer, folds] : {std::pair("MatMul(x, w)", true), std::pair("Add(x, w)", false)}) {
+    Graph graph = PreparedGraph(std::string("g (float[512,512] x) => (float[512,512] y) { s = "
+                                            "Constant<value_ints = [512, 512]>() w = ConstantOfShape<value = float "
+                                            "{0.5}>(s) y = ") +
+                                    consumer + " }",
+                                registry);
+    RunPass(graph, registry);
+    EXPECT_EQ(graph.order.size(), folds ? 1u : 2u) << ToText(graph);
+  }
+  // A declared size that no machine has is left to the run, which refuses it.
+  Graph graph = PreparedGraph(
+      "g (float[1,70000000] x) => (float[1,70000000] y) { s = Constant<value_ints = [70000000, 70000000]>() w = "
+      "ConstantOfShape<value = float {0.5}>(s) y = MatMul(x, w) }",
+      registry);
+  RunPass(graph, registry);
+  EXPECT_EQ(graph.order.size(), 2u) << ToText(graph);
+}
+
 }  // namespace
 }  // namespace sardonyx::optimizer
