@@ -196,7 +196,7 @@ class Projected {
     const std::int64_t step = c_.Input(in_.weight_scale).count > 1 ? 1 : 0;
     c_.parallel().For(rows_, std::max<std::int64_t>(1, 8192 / n), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t r = begin; r < end; ++r) {
-        const std::int32_t* sums = int8_.c + r * n;
+        const std::int32_t* sums = static_cast<const std::int32_t*>(int8_.c) + r * n;
         float* y = gemm_.c + r * n;
         for (std::int64_t i = 0; i < n; ++i) {
           y[i] = static_cast<float>(sums[i]) * (x_scale * scales[i * step]) + (bias != nullptr ? bias[i] : 0);

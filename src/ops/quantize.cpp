@@ -242,28 +242,12 @@ void InferDequantize(InferContext& c) {
 // ---- DynamicQuantizeLinear
 
 void RunDynamicQuantize(KernelContext& c) {
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
-  const kernels::QuantizeTable& table = kernels::Quantization();
-  constexpr std::int64_t kPart = 1 << 16;
-  const std::int64_t parts = (x.count + kPart - 1) / kPart;
-  float* ranges = c.Scratch<float>(static_cast<std::size_t>(2 * std::max<std::int64_t>(parts, 1)));
-  c.parallel().For(parts, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t p = begin; p < end; ++p) {
-      const std::int64_t first = p * kPart, count = std::min(kPart, x.count - first);
-      table.range(x.As<const float>() + first, static_cast<std::size_t>(count), &ranges[2 * p], &ranges[2 * p + 1]);
-    }
-  });
-  float low = 0, high = 0;
-  for (std::int64_t p = 0; p < parts; ++p) low = std::min(low, ranges[2 * p]), high = std::max(high, ranges[2 * p + 1]);
-  const float scale = high == low ? 1.0f : (high - low) / 255.0f;
-  const float zero = std::nearbyint(std::min(std::max(-low / scale, 0.0f), 255.0f));
-  if (c.HasOutput(1)) *c.Output(1).As<float>() = scale;
-  if (c.HasOutput(2)) *c.Output(2).As<std::uint8_t>() = static_cast<std::uint8_t>(zero);
-  kernels::QuantizeFn* const quantize = table.quantize(DType::kUInt8, true);
-  c.parallel().For(x.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    quantize(x.As<const float>() + begin, &scale, &zero, 0.0f, 255.0f, static_cast<std::size_t>(end - begin),
-             y.As<std::uint8_t>() + begin);
-  });
+  const TensorRef& x = c.Input(0);
+  float* ranges = c.Scratch<float>(std::max<std::size_t>(2, kernels::DynamicRangeFloats(x.count)));
+  const kernels::DynamicScale scale =
+      kernels::QuantizeDynamically(x.As<const float>(), x.count, c.Output(0).As<std::uint8_t>(), ranges, c.parallel());
+  if (c.HasOutput(1)) *c.Output(1).As<float>() = scale.scale;
+  if (c.HasOutput(2)) *c.Output(2).As<std::uint8_t>() = scale.zero;
 }
 Prepared PrepareDynamicQuantize(PrepareContext&) { return {.run = RunDynamicQuantize, .state = nullptr}; }
 

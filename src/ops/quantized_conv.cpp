@@ -1,11 +1,9 @@
-// ops/quantized_conv.cpp - ConvInteger and QLinearConv: columns of 8-bit pixels times 8-bit weights, exact sums.
+// ops/quantized_conv.cpp - ConvInteger and QLinearConv, channels first and last, on the 8-bit convolution kernels.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "kernels/gemm/gemm_int8.h"
+#include "kernels/conv/conv_int8.h"
 #include "ops/conv_attributes.h"
-#include "ops/im2col.h"
 #include "ops/operands.h"
 #include "ops/registry.h"
 
@@ -14,146 +12,226 @@ namespace {
 
 constexpr DTypeSet kInt8s = {DType::kInt8, DType::kUInt8};
 
-// Where an operator of the family has its inputs.
+// Where an operator of the family has its inputs; QLinearConv, too: x_scale 1, w_scale 4, y_scale 6, y_zero 7, bias 8.
 struct Inputs {
   std::size_t x, w, x_zero, w_zero;
 };
 constexpr Inputs kInteger = {0, 1, 2, 3};
 constexpr Inputs kQLinear = {0, 3, 2, 5};
+constexpr std::size_t kXScale = 1, kWScale = 4, kYScale = 6, kYZero = 7, kBias = 8;
 
-void InferInteger(InferContext& c) {
-  const ConvState state = ReadConv(c, c.InputType(0), c.InputType(1));
-  if (!c.HasRank(0)) return c.SetOutput(0, DType::kInt32);
-  c.SetOutput(0, DType::kInt32, ConvOutputDims(c, state, c.InputType(0), c.InputType(1)));
+// The domain of channels-last operators, or com.microsoft's own attribute.
+ImageLayouts LayoutsOf(const AttributeReader& c) {
+  if (c.node().domain == "com.microsoft") return {c.Flag("channels_last"), c.Flag("channels_last")};
+  return ImageLayouts::Of(c);
 }
 
-void InferQLinear(InferContext& c) {
-  const ConvState state = ReadConv(c, c.InputType(0), c.InputType(3));
-  if (!c.HasRank(0)) return c.SetOutput(0, c.InputDType(7));
-  c.SetOutput(0, c.InputDType(7), ConvOutputDims(c, state, c.InputType(0), c.InputType(3)));
+ConvState Read(const AttributeReader& c, const Type& x, const Type& w) {
+  ConvState state = ReadConv(c, x, w);
+  state.layouts = LayoutsOf(c);
+  return state;
 }
 
-// One convolution: for every image and group columns [C / group * taps, pixels], then sums [M / group, pixels].
+void Infer(InferContext& c, const Inputs& in, DType result) {
+  const ImageLayouts layouts = LayoutsOf(c);
+  const Type x = ToChannelsFirst(c.InputType(in.x), layouts.input_last);
+  const ConvState state = Read(c, x, c.InputType(in.w));
+  if (!c.HasRank(in.x)) return c.SetOutput(0, result);
+  c.SetOutput(0, result, FromChannelsFirst(ConvOutputDims(c, state, x, c.InputType(in.w)), layouts.output_last));
+}
+void InferInteger(InferContext& c) { Infer(c, kInteger, DType::kInt32); }
+void InferQLinear(InferContext& c) { Infer(c, kQLinear, c.InputDType(kYZero)); }
+
+bool IsSignedInput(const KernelContext& c, std::size_t i) { return c.Input(i).dtype == DType::kInt8; }
+
+// The one value of a zero point, 0 if there is none.
+int ZeroOf(const KernelContext& c, std::size_t i, const char* of) {
+  if (!c.HasInput(i)) return 0;
+  if (c.Input(i).count != 1) {
+    Fail(Code::kInvalidArgument, "expected one zero point of the ", of, ", found ", ToText(c.Input(i).shape));
+  }
+  return IsSignedInput(c, i) ? *c.Input(i).As<std::int8_t>() : *c.Input(i).As<std::uint8_t>();
+}
+
+// The sizes of a run, and where its weights are packed.
 class IntegerConv {
  public:
-  IntegerConv(KernelContext& c, const ConvState& state, const Inputs& in) : c_(c), in_(in), group_(state.group) {
-    const Dims x = c.Input(in.x).shape, w = c.Input(in.w).shape;
-    CheckConvShapes(state.window, state.group, x, w, false);
-    window_ = MakeWindow(state.window, x, c.Output(0).shape, w.subspan(2));
-    batch_ = x[0];
-    channels_ = w[1];
-    outputs_ = w[0] / state.group;
-    taps_ = ElementCount(w, 2, w.size());
-    pixels_ = ElementCount(c.Output(0).shape, 2, c.Output(0).rank());
-    in_pixels_ = ElementCount(x, 2, x.size());
+  IntegerConv(KernelContext& c, const Inputs& in) : c_(c), in_(in), state_(c.state<ConvState>()) {
+    const Shape x = ToChannelsFirst(c.Input(in.x).shape, state_.layouts.input_last);
+    const Shape y = ToChannelsFirst(c.Output(0).shape, state_.layouts.output_last);
+    const Dims w = state_.packed.defined() ? Dims(state_.weights) : c.Input(in.w).shape;
+    CheckConvShapes(state_.window, state_.group, x, w, false);
+    const Window3 window = MakeWindow(state_.window, x, y, w.subspan(2));
+    args_.shape = MakeConvShape(window, x[0], x[1], w[0], state_);
+    args_.x = c.Input(in.x).data;
+    args_.x_signed = IsSignedInput(c, in.x);
+    args_.x_zero = ZeroOf(c, in.x_zero, "input");
+    args_.y = c.Output(0).data;
     const std::int64_t zeros = c.HasInput(in.w_zero) ? c.Input(in.w_zero).count : 1;
     if (zeros != 1 && zeros != w[0]) {
       Fail(Code::kInvalidArgument, "expected 1 or ", w[0], " zero points of the weights, found ", zeros);
     }
-    if (c.HasInput(in.x_zero) && c.Input(in.x_zero).count != 1) {
-      Fail(Code::kInvalidArgument, "expected one zero point of the input, found ", ToText(c.Input(in.x_zero).shape));
+    if (Computes()) {
+      scratch_ = layout_.Add(kernels::ConvInt8ScratchBytes(args_));
+      if (!state_.packed.defined()) packed_ = layout_.Add(kernels::ConvInt8PackedBytes(args_.shape));
     }
-    args_.m = outputs_, args_.n = pixels_, args_.k = channels_ * taps_;
-    args_.lda = args_.k, args_.ldb = pixels_, args_.ldc = pixels_;
-    args_.a_signed = c.Input(in.w).dtype == DType::kInt8;
-    args_.b_signed = c.Input(in.x).dtype == DType::kInt8;
-    args_.a_zero_per_row = zeros > 1;
-    args_.a_zero = c.HasInput(in.w_zero) ? c.Input(in.w_zero).data : nullptr;
-    args_.b_zero = c.HasInput(in.x_zero) ? c.Input(in.x_zero).data : nullptr;
   }
 
-  std::size_t ColumnBytes() const {
-    return CheckedMul(static_cast<std::size_t>(args_.k), static_cast<std::size_t>(pixels_), "convolution columns");
-  }
-  std::size_t GemmBytes() const { return kernels::GemmInt8ScratchBytes(args_, c_.parallel().ThreadCount()); }
-  std::int64_t pixels() const { return pixels_; }
+  // False if there is nothing to sum.
+  bool Computes() const { return c_.Output(0).count > 0 && c_.Input(in_.x).count > 0; }
+  kernels::ConvInt8Args& args() { return args_; }
+  ScratchLayout& layout() { return layout_; }
+  std::byte* Begin() { return block_ = c_.Scratch(layout_.bytes()); }
 
-  void Run(std::byte* columns, std::byte* gemm, std::int32_t* y) {
-    const auto* x = c_.Input(in_.x).As<std::uint8_t>();
-    const auto* w = c_.Input(in_.w).As<std::uint8_t>();
-    const auto* w_zero = static_cast<const std::uint8_t*>(args_.a_zero);
-    auto* cols = static_cast<std::uint8_t*>(static_cast<void*>(columns));
-    const std::uint8_t outside = args_.b_zero != nullptr ? *static_cast<const std::uint8_t*>(args_.b_zero) : 0;
-    for (std::int64_t i = 0; i < batch_ * group_; ++i) {
-      Im2Col(window_, x + i * channels_ * in_pixels_, channels_, outside, cols, c_.parallel());
-      args_.a = w + i % group_ * outputs_ * args_.k;
-      args_.b = cols;
-      args_.c = y + i * outputs_ * pixels_;
-      if (args_.a_zero_per_row) args_.a_zero = w_zero + i % group_ * outputs_;
-      kernels::GemmInt8(args_, c_.parallel(), gemm);
+  void Run() {
+    if (state_.packed.defined()) {
+      args_.packed_weights = static_cast<const std::byte*>(state_.packed.raw());
+    } else {
+      kernels::ConvInt8Weights weights;
+      weights.w = c_.Input(in_.w).data;
+      weights.w_signed = IsSignedInput(c_, in_.w);
+      if (c_.HasInput(in_.w_zero)) {
+        weights.zeros = c_.Input(in_.w_zero).data;
+        weights.zero_count = c_.Input(in_.w_zero).count;
+      }
+      kernels::PackConvInt8Weights(args_.shape, weights, block_ + packed_, c_.parallel());
+      args_.packed_weights = block_ + packed_;
     }
+    kernels::ConvInt8(args_, c_.parallel(), block_ + scratch_);
   }
 
  private:
   KernelContext& c_;
   Inputs in_;
-  std::int64_t group_, batch_, channels_, outputs_, taps_, pixels_, in_pixels_;
-  Window3 window_;
-  kernels::GemmInt8Args args_;
+  const ConvState& state_;
+  kernels::ConvInt8Args args_;
+  ScratchLayout layout_;
+  std::size_t scratch_ = 0, packed_ = 0;
+  std::byte* block_ = nullptr;
 };
 
 void RunInteger(KernelContext& c) {
-  IntegerConv conv(c, c.state<ConvState>(), kInteger);
-  if (c.Output(0).count == 0) return;
-  ScratchLayout layout;
-  const std::size_t columns = layout.Add(conv.ColumnBytes()), gemm = layout.Add(conv.GemmBytes());
-  std::byte* block = c.Scratch(layout.bytes());
-  conv.Run(block + columns, block + gemm, c.Output(0).As<std::int32_t>());
+  IntegerConv conv(c, kInteger);
+  const TensorRef& y = c.Output(0);
+  if (!conv.Computes()) {
+    std::fill_n(y.As<std::int32_t>(), y.count, 0);
+    return;
+  }
+  conv.Begin();
+  conv.Run();
 }
 
-template <typename Y>
-void Requantize(KernelContext& c, const std::int32_t* sums, std::int64_t pixels) {
-  const TensorRef &y = c.Output(0), &w_scale = c.Input(4);
-  const double x_scale = static_cast<double>(*c.Input(1).As<float>());
-  const double y_scale = static_cast<double>(*c.Input(6).As<float>());
-  const double zero = static_cast<double>(*c.Input(7).As<Y>());
-  const std::int32_t* bias = c.HasInput(8) ? c.Input(8).As<std::int32_t>() : nullptr;
-  const std::int64_t channels = y.dim(1);
-  c.parallel().For(y.dim(0) * channels, 4, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t plane = begin; plane < end; ++plane) {
-      const std::int64_t channel = plane % channels;
-      const double w = static_cast<double>(w_scale.As<float>()[w_scale.count == 1 ? 0 : channel]);
-      const double scale = x_scale * w / y_scale;
-      for (std::int64_t i = plane * pixels; i < (plane + 1) * pixels; ++i) {
-        const double sum = static_cast<double>(sums[i]) + (bias != nullptr ? static_cast<double>(bias[channel]) : 0);
-        const double value = std::nearbyint(sum * scale) + zero;
-        y.As<Y>()[i] = static_cast<Y>(std::max(static_cast<double>(std::numeric_limits<Y>::min()),
-                                               std::min(static_cast<double>(std::numeric_limits<Y>::max()), value)));
-      }
-    }
-  });
+// What sums become: y = round(sum * scale[channel]) + zero, as ONNX Runtime computes it in float.
+void SetScales(KernelContext& c, std::int64_t channels, float* scales) {
+  const TensorRef& w_scale = c.Input(kWScale);
+  const float x_scale = *c.Input(kXScale).As<float>(), y_scale = *c.Input(kYScale).As<float>();
+  for (std::int64_t m = 0; m < channels; ++m)
+    scales[m] = x_scale * w_scale.As<float>()[w_scale.count == 1 ? 0 : m] / y_scale;
+}
+
+// The convolution over no channels.
+void FillWithQuantizedBias(const kernels::ConvInt8Args& a, const TensorRef& y) {
+  const std::int64_t channels = a.shape.out_channels, pixels = a.shape.out[0] * a.shape.out[1] * a.shape.out[2];
+  const int low = kernels::LowestByte(a.y_signed), high = kernels::HighestByte(a.y_signed);
+  for (std::int64_t i = 0; i < y.count; ++i) {
+    const bool last = a.shape.out_layout == kernels::ImageLayout::kChannelsLast;
+    const std::int64_t m = last ? i % channels : i / pixels % channels;
+    const float value = a.bias != nullptr ? static_cast<float>(a.bias[m]) * a.scales[m] : 0.0f;
+    const float inside =
+        std::fmin(std::fmax(value, static_cast<float>(low - a.y_zero)), static_cast<float>(high - a.y_zero));
+    y.As<std::uint8_t>()[i] = static_cast<std::uint8_t>(static_cast<int>(std::nearbyint(inside)) + a.y_zero);
+  }
 }
 
 void RunQLinear(KernelContext& c) {
-  IntegerConv conv(c, c.state<ConvState>(), kQLinear);
+  IntegerConv conv(c, kQLinear);
   const TensorRef& y = c.Output(0);
   if (y.count == 0) return;
-  if (c.Input(4).count != 1 && c.Input(4).count != y.dim(1)) {
-    Fail(Code::kInvalidArgument, "expected 1 or ", y.dim(1), " scales of the weights, found ",
-         ToText(c.Input(4).shape));
+  kernels::ConvInt8Args& args = conv.args();
+  const std::int64_t channels = args.shape.out_channels;
+  if (c.Input(kWScale).count != 1 && c.Input(kWScale).count != channels) {
+    Fail(Code::kInvalidArgument, "expected 1 or ", channels, " scales of the weights, found ",
+         ToText(c.Input(kWScale).shape));
   }
-  ScratchLayout layout;
-  const std::size_t columns = layout.Add(conv.ColumnBytes()), gemm = layout.Add(conv.GemmBytes());
-  const std::size_t sums_at = layout.Add<std::int32_t>(static_cast<std::size_t>(y.count));
-  std::byte* block = c.Scratch(layout.bytes());
-  auto* sums = static_cast<std::int32_t*>(static_cast<void*>(block + sums_at));
-  conv.Run(block + columns, block + gemm, sums);
-  if (y.dtype == DType::kInt8)
-    Requantize<std::int8_t>(c, sums, conv.pixels());
-  else
-    Requantize<std::uint8_t>(c, sums, conv.pixels());
+  if (c.HasInput(kBias) && c.Input(kBias).count != channels) {
+    Fail(Code::kInvalidArgument, "expected a bias of ", channels, " values, found ", ToText(c.Input(kBias).shape));
+  }
+  const std::size_t scales_at = conv.layout().Add<float>(static_cast<std::size_t>(channels));
+  auto* scales = static_cast<float*>(static_cast<void*>(conv.Begin() + scales_at));
+  SetScales(c, channels, scales);
+  args.result = kernels::Int8Result::kBytes;
+  args.scales = scales;
+  args.y_zero = ZeroOf(c, kYZero, "output");
+  args.y_signed = y.dtype == DType::kInt8;
+  if (c.HasInput(kBias)) args.bias = c.Input(kBias).As<std::int32_t>();
+  if (!conv.Computes()) return FillWithQuantizedBias(args, y);
+  conv.Run();
 }
 
-Prepared PrepareInteger(PrepareContext& c) {
-  return WithState(RunInteger, ReadConv(c, c.InputType(0), c.InputType(1)));
+// Packs constant weights whose zero points are constant, too.
+void PackWeights(PrepareContext& c, const Inputs& in, ConvState& state) {
+  const Tensor* w = c.Constant(in.w);
+  if (w == nullptr || w->count() == 0 || w->shape().rank() < 3 || w->shape().rank() > 5) return;
+  const Shape& dims = w->shape();
+  if (dims[0] % state.group != 0) {
+    c.Fail(Code::kInvalidArgument, "expected output channels that group ", state.group, " divides, found weights ",
+           ToText(dims));
+  }
+  kernels::ConvInt8Weights weights;
+  weights.w = w->raw();
+  weights.w_signed = w->dtype() == DType::kInt8;
+  if (c.HasInput(in.w_zero)) {
+    const Tensor* zeros = c.Constant(in.w_zero);
+    if (zeros == nullptr || zeros->dtype() != w->dtype()) return;
+    if (zeros->count() != 1 && zeros->count() != dims[0]) return;
+    weights.zeros = zeros->raw();
+    weights.zero_count = zeros->count();
+  }
+  Shape unknown = dims;  // in the place of x and y, whose sizes do not matter
+  for (std::int64_t& dim : unknown) dim = 1;
+  const Window3 window = MakeWindow(state.window, unknown, unknown, Dims(dims).subspan(2));
+  const kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state);
+  Serial serial;
+  state.packed = Tensor(DType::kUInt8, Shape{static_cast<std::int64_t>(kernels::ConvInt8PackedBytes(shape))});
+  kernels::PackConvInt8Weights(shape, weights, static_cast<std::byte*>(state.packed.raw()), serial);
+  state.weights = dims;
+  c.MarkPacked(in.w);
 }
+
+Prepared Prepare(PrepareContext& c, const Inputs& in, RunFn* run) {
+  const ImageLayouts layouts = LayoutsOf(c);
+  ConvState state = Read(c, ToChannelsFirst(c.InputType(in.x), layouts.input_last), c.InputType(in.w));
+  if (!kInt8s.Has(c.InputDType(in.w))) c.Unsupported("weights of", c.InputDType(in.w));
+  const auto same = [&](std::size_t zero, std::size_t as, const char* what) {
+    if (c.HasInput(zero) && c.InputDType(zero) != c.InputDType(as))
+      c.Fail(Code::kInvalidGraph, "zero point of the ", what, ": expected type ", Name(c.InputDType(as)), ", found ",
+             Name(c.InputDType(zero)));
+  };
+  same(in.x_zero, in.x, "input");
+  same(in.w_zero, in.w, "weights");
+  PackWeights(c, in, state);
+  return WithState(run, std::move(state));
+}
+Prepared PrepareInteger(PrepareContext& c) { return Prepare(c, kInteger, RunInteger); }
 Prepared PrepareQLinear(PrepareContext& c) {
-  return WithState(RunQLinear, ReadConv(c, c.InputType(0), c.InputType(3)));
+  if (!kInt8s.Has(c.InputDType(kYZero))) c.Unsupported("output of", c.InputDType(kYZero));
+  return Prepare(c, kQLinear, RunQLinear);
+}
+
+constexpr OpDef QLinearRow(std::string_view domain, int since) {
+  return {.domain = domain,
+          .name = "QLinearConv",
+          .since = {since},
+          .types = kInt8s,
+          .infer = InferQLinear,
+          .prepare = PrepareQLinear};
 }
 
 constexpr OpDef kQuantizedConvOps[] = {
     {.name = "ConvInteger", .since = {10}, .types = kInt8s, .infer = InferInteger, .prepare = PrepareInteger},
-    {.name = "QLinearConv", .since = {10}, .types = kInt8s, .infer = InferQLinear, .prepare = PrepareQLinear},
+    QLinearRow("", 10),
+    QLinearRow("com.microsoft", 1),
+    QLinearRow(kChannelsLastDomain, 1),
 };
 
 }  // namespace

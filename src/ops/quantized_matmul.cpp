@@ -1,19 +1,16 @@
-// ops/quantized_matmul.cpp - MatMulInteger and QLinearMatMul: exact 8-bit products, float8 through float.
+// ops/quantized_matmul.cpp - MatMulInteger and QLinearMatMul: exact 8-bit products, float8 through float; and the rows
+// of com.microsoft's forms (quantized_gemm.cpp).
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
-#include "kernels/gemm/gemm_int8.h"
-#include "ops/matmul_shape.h"
+#include "ops/int8_product.h"
 #include "ops/operands.h"
-#include "ops/prepare_context.h"
 #include "ops/product.h"
+#include "ops/quantized_gemm.h"
 #include "ops/registry.h"
 
 namespace sardonyx::ops {
 namespace {
 
-constexpr DTypeSet kInt8s = {DType::kInt8, DType::kUInt8};
 constexpr DTypeSet kQuantized =
     kInt8s | DTypeSet{DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2, DType::kFloat8E5M2FNUZ};
 
@@ -28,143 +25,55 @@ void InferQLinear(InferContext& c) {
   c.SetOutput(0, dtype, MatMulDims(c, c.InputDims(0), c.InputDims(3)));
 }
 
-// Constant B of rank 2, packed once (its zero points stay inputs); undefined if B is none.
-struct QuantizedState {
-  Tensor packed;
-  Shape b;
-  bool b_signed = false;
-};
-
-QuantizedState PackB(PrepareContext& c, std::size_t input) {
-  QuantizedState state;
-  const Tensor* b = c.Constant(input);
-  if (b == nullptr || b->shape().rank() != 2 || b->count() == 0 || !kInt8s.Has(b->dtype())) return state;
-  Serial serial;
-  const std::int64_t k = b->shape()[0], n = b->shape()[1];
-  state.b = b->shape();
-  state.b_signed = b->dtype() == DType::kInt8;
-  state.packed = Tensor(DType::kUInt8, Shape{static_cast<std::int64_t>(kernels::GemmInt8PackedBytes(k, n))});
-  kernels::PackGemmInt8B(k, n, b->raw(), n, state.b_signed, state.packed.raw(), serial);
-  c.MarkPacked(input);
-  return state;
-}
-
-// The product of 8-bit inputs `a` and `b` with zero points (inputs too) of one value, one a row or column, or one a row
-// or column of every matrix.
-struct Int8Product {
-  kernels::GemmInt8Args args;
-  MatMulOperand a, b;
-  Shape batch;
-  std::int64_t batch_count = 1;
-  std::int64_t a_zero_stride = 0, b_zero_stride = 0;  // between matrices
-};
-
-bool HasMany(const KernelContext& c, std::size_t zero) { return c.HasInput(zero) && c.Input(zero).count > 1; }
-
-Int8Product MakeInt8Product(KernelContext& c, std::size_t a, std::size_t a_zero, std::size_t b, std::size_t b_zero) {
-  const auto& state = c.state<QuantizedState>();
-  const bool packed = state.packed.defined();
-  Int8Product p;
-  p.a = ViewOperand(c.Input(a).shape, false);
-  p.b = ViewOperand(packed ? Dims(state.b) : c.Input(b).shape, true);
-  p.batch_count = MatMulBatch(p.a, p.b, &p.batch);
-  kernels::GemmInt8Args& g = p.args;
-  g.m = p.a.rows, g.n = p.b.cols, g.k = p.a.cols;
-  g.lda = p.a.ld, g.ldb = p.b.ld, g.ldc = g.n;
-  g.a_signed = c.Input(a).dtype == DType::kInt8;
-  g.b_signed = packed ? state.b_signed : c.Input(b).dtype == DType::kInt8;
-  if (packed) g.packed_b = state.packed.raw();
-  g.a_zero = c.HasInput(a_zero) ? c.Input(a_zero).data : nullptr;
-  g.b_zero = c.HasInput(b_zero) ? c.Input(b_zero).data : nullptr;
-  g.a_zero_per_row = HasMany(c, a_zero);
-  g.b_zero_per_column = HasMany(c, b_zero);
-  const auto check = [&](std::size_t zero, std::int64_t each, std::int64_t matrices, std::int64_t* stride) {
-    if (!HasMany(c, zero)) return;
-    const std::int64_t count = c.Input(zero).count;
-    if (count == each) return;
-    if (count != each * matrices) {
-      Fail(Code::kInvalidArgument, "expected 1, ", each, " or ", each * matrices, " zero points as input ", zero,
-           ", found ", ToText(c.Input(zero).shape));
-    }
-    *stride = each;
-  };
-  check(a_zero, g.m, p.a.batch_count, &p.a_zero_stride);
-  check(b_zero, g.n, p.b.batch_count, &p.b_zero_stride);
-  return p;
-}
-
-// Runs the matrices one after the other (the GEMM itself uses the threads).
-void RunInt8Product(KernelContext& c, Int8Product& p, const void* a, const void* b, std::int32_t* y,
-                    std::int64_t* offsets, std::byte* scratch) {
-  std::int64_t *a_at = offsets, *b_at = offsets + p.batch_count;
-  BatchOffsets(p.a, p.batch, 1, a_at);
-  BatchOffsets(p.b, p.batch, 1, b_at);
-  const auto* a_bytes = static_cast<const std::uint8_t*>(a);
-  const auto* b_bytes = static_cast<const std::uint8_t*>(b);
-  const auto* a_zero = static_cast<const std::uint8_t*>(p.args.a_zero);
-  const auto* b_zero = static_cast<const std::uint8_t*>(p.args.b_zero);
-  for (std::int64_t i = 0; i < p.batch_count; ++i) {
-    kernels::GemmInt8Args g = p.args;
-    g.a = a_bytes + a_at[i] * p.a.unit;
-    if (g.packed_b == nullptr) g.b = b_bytes + b_at[i] * p.b.unit;
-    g.c = y + i * g.m * g.n;
-    if (a_zero != nullptr) g.a_zero = a_zero + a_at[i] * p.a_zero_stride;
-    if (b_zero != nullptr) g.b_zero = b_zero + b_at[i] * p.b_zero_stride;
-    kernels::GemmInt8(g, c.parallel(), scratch);
-  }
-}
-
 void RunInteger(KernelContext& c) {
-  Int8Product p = MakeInt8Product(c, 0, 2, 1, 3);
+  Int8Product p(c, {0, 2, 1, 3}, c.state<PackedInt8>(), c.Input(0).shape, c.Input(0).dtype == DType::kInt8, true);
   if (c.Output(0).count == 0) return;
+  p.args.a = c.Input(0).data;
+  p.args.c = c.Output(0).data;
   ScratchLayout layout;
-  const std::size_t offsets = layout.Add<std::int64_t>(2 * static_cast<std::size_t>(p.batch_count));
+  const std::size_t offsets = layout.Add<std::int64_t>(p.OffsetCount());
   const std::size_t gemm = layout.Add(kernels::GemmInt8ScratchBytes(p.args, c.parallel().ThreadCount()));
   std::byte* block = c.Scratch(layout.bytes());
-  RunInt8Product(c, p, c.Input(0).data, c.Input(1).data, c.Output(0).As<std::int32_t>(),
-                 static_cast<std::int64_t*>(static_cast<void*>(block + offsets)), block + gemm);
+  p.Run(c, static_cast<std::int64_t*>(static_cast<void*>(block + offsets)), block + gemm);
 }
 
-// Scales come as one value or one a row (of A) or column (of B, Y).
+// Scales come as one value or one a row (of A) or column (of B, Y), of every matrix.
 struct Scales {
   const float* data;
   std::int64_t count;
   float At(std::int64_t i) const { return data[count == 1 ? 0 : i % count]; }
 };
 
-template <typename Y>
-Y Quantize(double value, double zero) {
-  const double rounded = std::nearbyint(value) + zero;
-  const double low = static_cast<double>(std::numeric_limits<Y>::min());
-  const double high = static_cast<double>(std::numeric_limits<Y>::max());
-  return static_cast<Y>(rounded >= low ? std::min(rounded, high) : low);
-}
-
+// In float, as ONNX Runtime does: a_scale * b_scale / y_scale.
 void RunQLinear(KernelContext& c) {
-  Int8Product p = MakeInt8Product(c, 0, 2, 3, 5);
+  const bool one_scale = c.Input(1).count == 1;
+  Int8Product p(c, {0, 2, 3, 5}, c.state<PackedInt8>(), c.Input(0).shape, c.Input(0).dtype == DType::kInt8, one_scale);
   const TensorRef& y = c.Output(0);
+  const std::int64_t a_stride = MatrixStride(c, 1, p.args.m, p.a_matrices());
+  const std::int64_t b_stride = MatrixStride(c, 4, p.args.n, p.b_matrices());
   if (y.count == 0) return;
+  p.args.a = c.Input(0).data;
+  p.args.c = y.data;
+  p.args.result = kernels::Int8Result::kBytes;
+  p.args.scale_per_column = true;
+  p.args.c_signed = y.dtype == DType::kInt8;
+  p.args.c_zero = p.args.c_signed ? *c.Input(7).As<std::int8_t>() : *c.Input(7).As<std::uint8_t>();
   constexpr std::uint32_t kNoFloats = ~((1u << 1) | (1u << 4) | (1u << 6));  // only the scales are floats
   Operands io(c, DType::kFloat, kNoFloats, 1);
-  const std::size_t offsets = io.Add<std::int64_t>(2 * static_cast<std::size_t>(p.batch_count));
-  const std::size_t sums_at = io.Add<std::int32_t>(static_cast<std::size_t>(y.count));
+  const std::size_t offsets = io.Add<std::int64_t>(p.OffsetCount());
+  const std::size_t scales_at = io.Add<float>(static_cast<std::size_t>(p.args.n));
   const std::size_t gemm = io.Add(kernels::GemmInt8ScratchBytes(p.args, c.parallel().ThreadCount()));
   io.Begin();
-  std::int32_t* sums = io.At<std::int32_t>(sums_at);
-  RunInt8Product(c, p, c.Input(0).data, c.Input(3).data, sums, io.At<std::int64_t>(offsets), io.At(gemm));
-  const Scales a{io.In<float>(1), c.Input(1).count}, b{io.In<float>(4), c.Input(4).count};
   const float y_scale = *io.In<float>(6);
-  const auto quantize = [&]<typename Y>() {
-    const double zero = static_cast<double>(*c.Input(7).As<Y>());
-    c.parallel().For(y.count, 4096, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const double scale =
-            static_cast<double>(a.At(i / p.args.n % p.args.m)) * static_cast<double>(b.At(i % p.args.n));
-        y.As<Y>()[i] = Quantize<Y>(static_cast<double>(sums[i]) * scale / static_cast<double>(y_scale), zero);
-      }
-    });
-  };
-  VisitDType<std::int8_t, std::uint8_t>(y.dtype, quantize);
+  float* scales = io.At<float>(scales_at);
+  p.Run(c, io.At<std::int64_t>(offsets), io.At(gemm),
+        [&](kernels::GemmInt8Args& g, std::int64_t a_index, std::int64_t b_index) {
+          const Scales b{io.In<float>(4) + b_index * b_stride, std::min(c.Input(4).count, g.n)};
+          const float a_scale = one_scale ? *io.In<float>(1) : 1.0f;
+          for (std::int64_t j = 0; j < g.n; ++j) scales[j] = a_scale * b.At(j) / y_scale;
+          g.scales = scales;
+          if (!one_scale) g.row_scales = io.In<float>(1) + a_index * a_stride;
+        });
 }
 
 // float8: dequantized to float, multiplied, quantized (saturating).
@@ -206,12 +115,12 @@ void RunQLinearFloat8(KernelContext& c) {
 
 Prepared PrepareInteger(PrepareContext& c) {
   if (!kInt8s.Has(c.InputDType(1))) c.Unsupported("input B of", c.InputDType(1));
-  return WithState(RunInteger, PackB(c, 1));
+  return WithState(RunInteger, PackInt8B(c, 1));
 }
 
 Prepared PrepareQLinear(PrepareContext& c) {
   const bool a = kInt8s.Has(c.InputDType(0)), b = kInt8s.Has(c.InputDType(3)), y = kInt8s.Has(c.OutputDType(0));
-  if (a && b && y) return WithState(RunQLinear, PackB(c, 3));
+  if (a && b && y) return WithState(RunQLinear, PackInt8B(c, 3));
   if (a || b || y) c.Unsupported("float8 together with 8-bit integers");
   return {RunQLinearFloat8, nullptr};
 }
@@ -219,6 +128,24 @@ Prepared PrepareQLinear(PrepareContext& c) {
 constexpr OpDef kQuantizedMatMulOps[] = {
     {.name = "MatMulInteger", .since = {10}, .types = kInt8s, .infer = InferInteger, .prepare = PrepareInteger},
     {.name = "QLinearMatMul", .since = {10, 21}, .types = kQuantized, .infer = InferQLinear, .prepare = PrepareQLinear},
+    {.domain = "com.microsoft",
+     .name = "DynamicQuantizeMatMul",
+     .since = {1},
+     .types = {DType::kFloat},
+     .infer = InferDynamicQuantizeMatMul,
+     .prepare = PrepareDynamicQuantizeMatMul},
+    {.domain = "com.microsoft",
+     .name = "MatMulIntegerToFloat",
+     .since = {1},
+     .types = kInt8s,
+     .infer = InferMatMulIntegerToFloat,
+     .prepare = PrepareMatMulIntegerToFloat},
+    {.domain = "com.microsoft",
+     .name = "QGemm",
+     .since = {1},
+     .types = kInt8s,
+     .infer = InferQGemm,
+     .prepare = PrepareQGemm},
 };
 
 }  // namespace

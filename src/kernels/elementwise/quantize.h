@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/dtype.h"
+#include "base/parallel.h"
 #include "kernels/dispatch.h"
 
 namespace sardonyx::kernels {
@@ -30,6 +31,16 @@ const QuantizeTable& Quantization();  // of the best ISA
 
 using QuantizeTableFn = QuantizeTable();
 std::span<const Variant<QuantizeTableFn>> QuantizeVariants();
+
+// What DynamicQuantizeLinear finds: y = round(x / scale) + zero over the range of x and 0.
+struct DynamicScale {
+  float scale;
+  std::uint8_t zero;
+};
+// ranges: DynamicRangeFloats(count) floats of scratch.
+std::size_t DynamicRangeFloats(std::int64_t count);
+DynamicScale QuantizeDynamically(const float* x, std::int64_t count, std::uint8_t* y, float* ranges,
+                                 Parallel& parallel);
 
 #define SDX_DECLARE(isa)           \
   namespace isa {                  \

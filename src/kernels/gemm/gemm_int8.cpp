@@ -23,14 +23,9 @@ constexpr int64_t kChunkBytes = int64_t{512} << 10;  // of A' per chunk of rows
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 std::size_t RoundUp64(int64_t bytes) { return (static_cast<std::size_t>(bytes) + 63) & ~std::size_t{63}; }
 
-const TileInt8Set& Tiles(const TileInt8Set* tiles) {
-  if (tiles != nullptr) return *tiles;
-  int count = 0;
-  return *TilesInt8(&count)[0];
-}
+const TileInt8Set& Tiles(const TileInt8Set* tiles) { return tiles != nullptr ? *tiles : BestTilesInt8(); }
 
-int64_t GroupCount(const TileInt8Set& t, int64_t k) { return CeilDiv(k, t.bytes ? 4 : 2); }
-int64_t PanelBytes(const TileInt8Set& t, int64_t k) { return GroupCount(t, k) * t.columns * 4; }
+int64_t PanelBytes(const TileInt8Set& t, int64_t k) { return t.GroupCount(k) * t.columns * 4; }
 int64_t PanelCount(const TileInt8Set& t, int64_t n) { return CeilDiv(n, t.columns); }
 
 // A value of a u8 or s8 array, as a number.
@@ -38,22 +33,27 @@ int ValueAt(const void* p, int64_t i, bool is_signed) {
   return is_signed ? static_cast<const std::int8_t*>(p)[i] : static_cast<const std::uint8_t*>(p)[i];
 }
 
-int AShift(const TileInt8Set& t, bool a_signed) { return t.bytes && a_signed ? 128 : 0; }
-int BShift(const TileInt8Set& t, bool b_signed) { return t.bytes && !b_signed ? 128 : 0; }
+// A's values can be multiplied where they lie.
+bool IsInPlace(const GemmInt8Args& g, const TileInt8Set& t) {
+  return t.AShift(g.a_signed) == 0 && t.bytes && g.k % t.GroupValues() == 0;
+}
 
-// Scratch of one product: rows of A', per-row and per-column terms, packed B.
+// Scratch of one product: rows of A', terms of rows and columns, packed B.
 struct Layout {
   Layout(const GemmInt8Args& g, const TileInt8Set& t) {
-    row_bytes = GroupCount(t, g.k) * 4;
+    const std::size_t columns = RoundUp64(PanelCount(t, g.n) * t.columns * 4), rows = RoundUp64(g.m * 4);
+    row_bytes = IsInPlace(g, t) ? g.lda : t.GroupCount(g.k) * 4;
     a = 0;
-    a_zero = a + RoundUp64(g.m * row_bytes);
-    row_terms = a_zero + RoundUp64(g.m * 4);
-    b_zero = row_terms + RoundUp64(g.m * 4);
-    b = b_zero + RoundUp64(PanelCount(t, g.n) * t.columns * 4);
+    a_zero = a + (IsInPlace(g, t) ? 0 : RoundUp64(g.m * row_bytes));
+    row_terms = a_zero + rows;
+    b_zero = row_terms + rows;
+    column_terms = b_zero + columns;
+    scales = column_terms + columns;
+    b = scales + columns;
     total = b + (g.packed_b == nullptr ? GemmInt8PackedBytes(g.k, g.n, &t) : 0);
   }
   int64_t row_bytes;
-  std::size_t a, a_zero, row_terms, b_zero, b, total;
+  std::size_t a, a_zero, row_terms, b_zero, column_terms, scales, b, total;
 };
 
 constexpr int64_t kMostColumns = 32;
@@ -62,7 +62,7 @@ void PackPanel(const GemmInt8Args& g, const TileInt8Set& t, int64_t first, std::
   const int64_t group = t.bytes ? 4 : 2, columns = std::min<int64_t>(t.columns, g.n - first);
   const auto* b = static_cast<const std::uint8_t*>(g.b) + first;
   // What becomes 0 in B', for rows beyond K and columns beyond N.
-  const auto neutral = static_cast<std::uint8_t>(BShift(t, g.b_signed));
+  const auto neutral = static_cast<std::uint8_t>(t.BShift(g.b_signed));
   std::uint8_t edge[4][kMostColumns];
   std::memset(edge, neutral, sizeof edge);
   std::fill_n(sums, t.columns, 0u);
@@ -92,75 +92,156 @@ void PackB(const GemmInt8Args& g, const TileInt8Set& t, std::byte* packed, Paral
                });
 }
 
-// A' and the terms of its rows and of the columns. Returns whether any column has a zero point.
-bool Prepare(const GemmInt8Args& g, const TileInt8Set& t, const Layout& layout, std::byte* scratch,
-             Parallel& parallel) {
-  auto* a_zero = reinterpret_cast<uint32_t*>(scratch + layout.a_zero);
-  auto* row_terms = reinterpret_cast<uint32_t*>(scratch + layout.row_terms);
-  auto* b_zero = reinterpret_cast<uint32_t*>(scratch + layout.b_zero);
-  const auto* a = static_cast<const std::uint8_t*>(g.a);
-  parallel.For(g.m, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, g.k)), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      const uint32_t sum = t.pack_row(a + r * g.lda, g.k, g.a_signed, scratch + layout.a + r * layout.row_bytes);
-      const int zero = g.a_zero == nullptr ? 0 : ValueAt(g.a_zero, g.a_zero_per_row ? r : 0, g.a_signed);
-      a_zero[r] = static_cast<uint32_t>(zero + AShift(t, g.a_signed));
-      row_terms[r] = sum - static_cast<uint32_t>(g.k) * a_zero[r];
+class Product {
+ public:
+  Product(const GemmInt8Args& g, const TileInt8Set& t, std::byte* scratch, Parallel& parallel)
+      : g_(g), t_(t), layout_(g, t), scratch_(scratch) {
+    const auto* packed = static_cast<const std::byte*>(g.packed_b);
+    if (packed == nullptr) {
+      PackB(g, t, scratch + layout_.b, parallel);
+      packed = scratch + layout_.b;
     }
-  });
-  bool any = false;
-  for (int64_t j = 0; j < g.n; ++j) {
-    const int zero = g.b_zero == nullptr ? 0 : ValueAt(g.b_zero, g.b_zero_per_column ? j : 0, g.b_signed);
-    b_zero[j] = static_cast<uint32_t>(zero - BShift(t, g.b_signed));
-    any = any || b_zero[j] != 0;
+    panels_ = PanelCount(t, g.n);
+    panel_bytes_ = PanelBytes(t, g.k);
+    packed_ = packed;
+    b_sums_ = reinterpret_cast<const uint32_t*>(packed + panels_ * panel_bytes_);
+    PrepareColumns();
+    PrepareRows(parallel);
+    chunks_ = std::max<int64_t>(1, CeilDiv(g.m * layout_.row_bytes, kChunkBytes));
+    if (parallel.ThreadCount() > 1) chunks_ = std::max(chunks_, CeilDiv(Ranges(parallel), panels_));
+    chunks_ = std::min(chunks_, CeilDiv(g.m, t.rows));
   }
-  return any;
-}
+
+  void Run(Parallel& parallel) const {
+    const int64_t units = panels_ * chunks_;
+    if (parallel.ThreadCount() == 1) return RunUnits(0, units);
+    parallel.For(units, std::max<int64_t>(1, units / Ranges(parallel)),
+                 [&](int64_t begin, int64_t end) { RunUnits(begin, end); });
+  }
+
+ private:
+  static int64_t Ranges(const Parallel& parallel) { return int64_t{4} * parallel.ThreadCount(); }
+  bool ZeroPerRow() const { return g_.a_zero != nullptr && g_.a_zero_per_row; }
+  uint32_t AZero(int64_t row) const {
+    const int zero = g_.a_zero == nullptr ? 0 : ValueAt(g_.a_zero, g_.a_zero_per_row ? row : 0, g_.a_signed);
+    return static_cast<uint32_t>(zero + t_.AShift(g_.a_signed));
+  }
+  uint32_t* At(std::size_t offset) const { return reinterpret_cast<uint32_t*>(scratch_ + offset); }
+
+  // The terms of columns: bias, zero points and scales.
+  void PrepareColumns() {
+    uint32_t *b_zero = At(layout_.b_zero), *terms = At(layout_.column_terms);
+    const uint32_t a_zero = ZeroPerRow() ? 0 : AZero(0);
+    any_b_zero_ = false;
+    for (int64_t j = 0; j < g_.n; ++j) {
+      const int zero = g_.b_zero == nullptr ? 0 : ValueAt(g_.b_zero, g_.b_zero_per_column ? j : 0, g_.b_signed);
+      b_zero[j] = static_cast<uint32_t>(zero - t_.BShift(g_.b_signed));
+      any_b_zero_ = any_b_zero_ || b_zero[j] != 0;
+      terms[j] = (g_.bias != nullptr ? static_cast<uint32_t>(g_.bias[j]) : 0) - a_zero * b_sums_[j];
+    }
+    scales_ = g_.scales;
+    if (g_.result != Int8Result::kSums && !g_.scale_per_column) {
+      float* scales = reinterpret_cast<float*>(scratch_ + layout_.scales);
+      std::fill_n(scales, g_.n, *g_.scales);
+      scales_ = scales;
+    }
+  }
+
+  // A' and the terms of its rows.
+  void PrepareRows(Parallel& parallel) {
+    const bool in_place = IsInPlace(g_, t_);
+    a_ = in_place ? static_cast<const std::byte*>(g_.a) : scratch_ + layout_.a;
+    if (in_place && !any_b_zero_ && !ZeroPerRow()) return;
+    const auto* a = static_cast<const std::uint8_t*>(g_.a);
+    uint32_t *a_zero = At(layout_.a_zero), *row_terms = At(layout_.row_terms);
+    parallel.For(g_.m, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, g_.k)), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        uint32_t sum = 0;
+        if (in_place) {
+          sum = t_.sum_row(a_ + r * layout_.row_bytes, g_.k);
+        } else if (g_.k > 0) {
+          std::byte* row = scratch_ + layout_.a + r * layout_.row_bytes;
+          std::memset(row + layout_.row_bytes - 4, 0, 4);
+          sum = t_.pack_row(a + r * g_.lda, g_.k, g_.a_signed, row);
+        }
+        a_zero[r] = AZero(r);
+        row_terms[r] = sum - static_cast<uint32_t>(g_.k) * a_zero[r];
+      }
+    });
+  }
+
+  // What all tiles share.
+  TileInt8Args Start() const {
+    static constexpr std::ptrdiff_t kNoOffset = 0;
+    TileInt8Args a{};
+    a.a_row_bytes = layout_.row_bytes;
+    a.tap_offsets = &kNoOffset;
+    a.taps = 1;
+    a.k_groups = t_.GroupCount(g_.k);
+    a.result = g_.result;
+    a.c_row_stride = g_.ldc;
+    a.low = static_cast<float>(LowestByte(g_.c_signed) - g_.c_zero);
+    a.high = static_cast<float>(HighestByte(g_.c_signed) - g_.c_zero);
+    a.zero = static_cast<uint32_t>(g_.c_zero);
+    return a;
+  }
+
+  void RunUnits(int64_t begin, int64_t end) const {
+    TileInt8Args a = Start();
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t chunk = unit / panels_, panel = unit % panels_, column = panel * t_.columns;
+      const int64_t row0 = g_.m * chunk / chunks_, rows = g_.m * (chunk + 1) / chunks_ - row0;
+      const int64_t parts = CeilDiv(rows, t_.rows);
+      a.b = packed_ + panel * panel_bytes_;
+      a.columns = std::min<int64_t>(t_.columns, g_.n - column);
+      a.column_terms = At(layout_.column_terms) + column;
+      a.b_sums = b_sums_ + column;
+      a.b_zero = any_b_zero_ ? At(layout_.b_zero) + column : nullptr;
+      a.scales = scales_ != nullptr ? scales_ + column : nullptr;
+      a.bias = g_.float_bias != nullptr ? g_.float_bias + column : nullptr;
+      // The first tiles fetch the next panel, each a part of every group.
+      const int64_t fetchers = unit + 1 == end || panels_ == 1 ? 0 : parts >= 8 ? 8 : parts >= 4 ? 4 : parts / 2 * 2;
+      const auto* next = reinterpret_cast<const char*>(packed_ + (unit + 1) % panels_ * panel_bytes_);
+      for (int64_t i = 0; i < parts; ++i) {
+        const int64_t row = row0 + rows * i / parts, count = row0 + rows * (i + 1) / parts - row;
+        const bool fetch = i < fetchers;
+        a.prefetch_step = fetch ? t_.columns * 4 / fetchers : 0;
+        a.prefetch = fetch ? next + i * a.prefetch_step * a.k_groups : reinterpret_cast<const char*>(a.b);
+        RunTile(row, column, count, &a);
+      }
+    }
+  }
+
+  void RunTile(int64_t row, int64_t column, int64_t count, TileInt8Args* a) const {
+    const int64_t half = (count + 1) / 2, size = g_.result == Int8Result::kBytes ? 1 : 4;
+    a->a0 = a_ + row * layout_.row_bytes;
+    a->a1 = a->a0 + half * layout_.row_bytes;
+    a->c0 = static_cast<std::byte*>(g_.c) + (row * g_.ldc + column) * size;
+    a->c1 = static_cast<std::byte*>(a->c0) + half * g_.ldc * size;
+    a->a_zero = ZeroPerRow() ? At(layout_.a_zero) + row : nullptr;
+    a->row_terms0 = At(layout_.row_terms) + row;
+    a->row_terms1 = a->row_terms0 + half;
+    a->row_scales = g_.row_scales != nullptr ? g_.row_scales + row : nullptr;
+    t_.Run(*a, count);
+  }
+
+  const GemmInt8Args& g_;
+  const TileInt8Set& t_;
+  Layout layout_;
+  std::byte* scratch_;
+  const std::byte* a_ = nullptr;
+  const std::byte* packed_;
+  const uint32_t* b_sums_;
+  const float* scales_ = nullptr;
+  int64_t panels_, panel_bytes_, chunks_;
+  bool any_b_zero_ = false;
+};
 
 void RunOne(const GemmInt8Args& g, std::byte* scratch, Parallel& parallel) {
-  const TileInt8Set& t = Tiles(g.tiles);
-  const Layout layout(g, t);
   const bool small = std::max<int64_t>(g.m, 4) * g.n * g.k < kSerialWork;
   Serial serial;
   Parallel& threads = small ? serial : parallel;
-  const bool any_zero = Prepare(g, t, layout, scratch, threads);
-  const auto* packed = static_cast<const std::byte*>(g.packed_b);
-  if (packed == nullptr) {
-    PackB(g, t, scratch + layout.b, threads);
-    packed = scratch + layout.b;
-  }
-  const int64_t panels = PanelCount(t, g.n), panel_bytes = PanelBytes(t, g.k);
-  int64_t chunks = std::max<int64_t>(1, CeilDiv(g.m * layout.row_bytes, kChunkBytes));
-  const int64_t most = CeilDiv(g.m, t.rows);
-  const int64_t ranges = int64_t{4} * threads.ThreadCount();
-  if (threads.ThreadCount() > 1) chunks = std::max(chunks, CeilDiv(ranges, panels));
-  chunks = std::min(chunks, most);
-  const auto* b_sums = reinterpret_cast<const uint32_t*>(packed + panels * panel_bytes);
-  const auto run = [&](int64_t begin, int64_t end) {
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t chunk = unit / panels, panel = unit % panels, column = panel * t.columns;
-      const int64_t row0 = g.m * chunk / chunks, rows = g.m * (chunk + 1) / chunks - row0,
-                    parts = CeilDiv(rows, t.rows);
-      for (int64_t i = 0; i < parts; ++i) {
-        const int64_t row = row0 + rows * i / parts, count = row0 + rows * (i + 1) / parts - row;
-        TileInt8Args a;
-        a.a = scratch + layout.a + row * layout.row_bytes;
-        a.a_row_bytes = layout.row_bytes;
-        a.k_groups = GroupCount(t, g.k);
-        a.b = packed + panel * panel_bytes;
-        a.c = g.c + row * g.ldc + column;
-        a.c_row_stride = g.ldc;
-        a.columns = std::min<int64_t>(t.columns, g.n - column);
-        a.a_zero = reinterpret_cast<const uint32_t*>(scratch + layout.a_zero) + row;
-        a.row_terms = reinterpret_cast<const uint32_t*>(scratch + layout.row_terms) + row;
-        a.b_sums = b_sums + column;
-        a.b_zero = any_zero ? reinterpret_cast<const uint32_t*>(scratch + layout.b_zero) + column : nullptr;
-        t.tile[count - 1](a);
-      }
-    }
-  };
-  const int64_t units = panels * chunks;
-  if (threads.ThreadCount() == 1) return run(0, units);
-  threads.For(units, std::max<int64_t>(1, units / ranges), run);
+  Product(g, Tiles(g.tiles), scratch, threads).Run(threads);
 }
 
 // A batch that shares B and whose A and C follow each other is one product.
@@ -168,7 +249,7 @@ GemmInt8Args Collapse(const GemmInt8Args& args) {
   GemmInt8Args g = args;
   if (g.batch > 1 && g.b_batch_stride == 0 && g.b_batch_offsets == nullptr && g.a_batch_offsets == nullptr &&
       g.a_batch_stride == g.m * g.lda && g.c_batch_stride == g.m * g.ldc &&
-      !(g.a_zero != nullptr && g.a_zero_per_row)) {
+      !(g.a_zero != nullptr && g.a_zero_per_row) && g.row_scales == nullptr) {
     g.m *= g.batch;
     g.batch = 1;
   }
@@ -186,7 +267,7 @@ GemmInt8Args Item(const GemmInt8Args& g, int64_t i) {
     one.packed_b = static_cast<const std::byte*>(g.packed_b) + b;
   else
     one.b = static_cast<const std::byte*>(g.b) + b;
-  one.c = g.c + i * g.c_batch_stride;
+  one.c = static_cast<std::byte*>(g.c) + i * g.c_batch_stride * (g.result == Int8Result::kBytes ? 1 : 4);
   return one;
 }
 
@@ -210,6 +291,11 @@ const TileInt8Set* const* TilesInt8(int* count) {
   }();
   *count = found.count;
   return found.sets;
+}
+
+const TileInt8Set& BestTilesInt8() {
+  int count = 0;
+  return *TilesInt8(&count)[0];
 }
 
 std::size_t GemmInt8PackedBytes(int64_t k, int64_t n, const TileInt8Set* tiles) {

@@ -1,13 +1,14 @@
-// kernels/gemm/gemm_int8.h - 8-bit matrix products with exact 32-bit sums: MatMulInteger and what QLinearMatMul needs.
+// kernels/gemm/gemm_int8.h - 8-bit matrix products with exact 32-bit sums, given as they are, as bytes or as floats.
 //
-// C[m, n] = sum over k of (A[m, k] - a_zero[m]) * (B[k, n] - b_zero[n]), modulo 2^32, exact on every ISA: no saturating
-// 16-bit sums anywhere. Nothing allocates or throws.
+// sum[m, n] = bias[n] + sum over k of (A[m, k] - a_zero[m]) * (B[k, n] - b_zero[n]), modulo 2^32, exact on every ISA:
+// no saturating 16-bit sums anywhere. C is made of the sums as int8_result.h says. Nothing allocates or throws.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "base/parallel.h"
+#include "kernels/gemm/int8_result.h"
 
 namespace sardonyx::kernels {
 
@@ -32,10 +33,20 @@ struct GemmInt8Args {
   bool b_zero_per_column = false;
   const void* packed_b = nullptr;  // from PackGemmInt8B; holds b_signed, not the zero points
 
-  std::int32_t* c = nullptr;  // [M, N], row stride ldc
-  std::int64_t ldc = 0;
+  const std::int32_t* bias = nullptr;  // [N]; null: 0
 
-  // As in GemmF32Args; offsets of packed B count bytes (multiples of GemmInt8PackedBytes).
+  Int8Result result = Int8Result::kSums;
+  void* c = nullptr;  // [M, N] of the result's type, row stride ldc
+  std::int64_t ldc = 0;
+  const float* scales = nullptr;  // one value, or [N] if scale_per_column; not for kSums
+  bool scale_per_column = false;
+  const float* row_scales = nullptr;  // [M], multiplied with the scale; null: 1
+  const float* float_bias = nullptr;  // [N], kFloats; null: 0
+  int c_zero = 0;                     // kBytes
+  bool c_signed = false;
+
+  // As in GemmF32Args, of elements (every matrix with the same zero points, scales and biases); offsets of packed B
+  // count bytes (multiples of GemmInt8PackedBytes).
   std::int64_t batch = 1;
   std::int64_t a_batch_stride = 0;
   std::int64_t b_batch_stride = 0;

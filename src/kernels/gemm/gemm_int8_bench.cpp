@@ -22,7 +22,7 @@ void GemmBytes(benchmark::State& state) {
   const Floats a = Filled(static_cast<std::size_t>(g.m * g.k)), c = Filled(static_cast<std::size_t>(g.m * g.n));
   const Floats b = Filled(static_cast<std::size_t>(g.n * g.k)),
                packed = Filled(GemmInt8PackedBytes(g.k, g.n, &set) / 4);
-  g.a = a.get(), g.lda = g.k, g.b = b.get(), g.ldb = g.n, g.c = reinterpret_cast<std::int32_t*>(c.get()), g.ldc = g.n;
+  g.a = a.get(), g.lda = g.k, g.b = b.get(), g.ldb = g.n, g.c = c.get(), g.ldc = g.n;
   Serial serial;
   PackGemmInt8B(g.k, g.n, g.b, g.ldb, g.b_signed, packed.get(), serial, &set);
   if (state.range(4) != 0) g.packed_b = packed.get();

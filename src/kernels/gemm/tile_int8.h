@@ -2,43 +2,78 @@
 //
 // Values travel in groups of 32 bits: four bytes (u8 of A times s8 of B, VNNI) or two 16-bit values. So A' = A +
 // a_shift and B' = B - b_shift are what is multiplied, the shifts being 128 where VNNI wants the other signedness and
-// else 0. A' lies in rows of k_groups groups, B' in panels [N / nr][k_groups][nr] of groups; both are zero beyond K.
+// else 0. B' lies in panels [N / nr][k_groups][nr] of groups and is zero beyond K; what A' has there does not matter,
+// but it is read.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "kernels/dispatch.h"
+#include "kernels/gemm/int8_result.h"
 
 namespace sardonyx::kernels {
 
 struct TileInt8Args {
-  const std::byte* a;
+  // The first (rows + 1) / 2 rows of A' begin at a0, the others at a1; each sum runs over `taps` runs of k_groups.
+  const std::byte* a0;
+  const std::byte* a1;
   std::ptrdiff_t a_row_bytes;
+  const std::ptrdiff_t* tap_offsets;  // [taps] bytes
+  std::int64_t taps;
   std::int64_t k_groups;
-  const std::byte* b;  // one panel, 64-byte aligned
-  std::int32_t* c;
-  std::ptrdiff_t c_row_stride;
+  const std::byte* b;    // one panel, 64-byte aligned
+  const char* prefetch;  // a valid address, moved by prefetch_step with every group
+  std::ptrdiff_t prefetch_step;
   std::int64_t columns;  // 1..nr
-  // c = sum - a_zero[row] * b_sums[column] - row_terms[row] * b_zero[column]; b_zero null: no last term
+  // sum + column_terms[column] - a_zero[row] * b_sums[column] - row_terms[row] * b_zero[column]; null: no such term.
+  // row_terms like rows of A'.
+  const std::uint32_t* column_terms;
   const std::uint32_t* a_zero;
-  const std::uint32_t* row_terms;
   const std::uint32_t* b_sums;
+  const std::uint32_t* row_terms0;
+  const std::uint32_t* row_terms1;
   const std::uint32_t* b_zero;
+  // What becomes of it (int8_result.h): the rows of c like those of A'.
+  Int8Result result;
+  void* c0;
+  void* c1;
+  std::ptrdiff_t c_row_stride;  // elements
+  const float* scales;          // [columns]
+  const float* row_scales;      // [rows]; null: 1
+  const float* bias;            // [columns]; null: 0; kFloats only
+  float low, high;              // kBytes: bounds before zero is added
+  std::uint32_t zero;
 };
 
 using TileInt8Fn = void(const TileInt8Args&);
 
 struct TileInt8Set {
   Isa isa;
-  bool bytes;               // groups of four bytes, else of two 16-bit values
-  std::int64_t rows;        // the tallest tile
-  std::int64_t columns;     // nr
-  TileInt8Fn* const* tile;  // tile[r - 1]: r rows x nr columns
-  // Writes k_groups groups of one row of A' and returns its sum.
+  bool bytes;                 // groups of four bytes, else of two 16-bit values
+  std::int64_t rows;          // the tallest tile
+  std::int64_t columns;       // nr
+  TileInt8Fn* const* wide;    // wide[r - 1]: r rows x nr columns
+  TileInt8Fn* const* narrow;  // r rows x the first nr / 2 columns of a panel
+  // Writes k values of A' and returns their sum.
   std::uint32_t (*pack_row)(const std::uint8_t* a, std::int64_t k, bool is_signed, std::byte* out);
+  // The sum of k values of A'.
+  std::uint32_t (*sum_row)(const std::byte* a, std::int64_t k);
   // Writes nr groups of B' from 4 (or 2) rows of nr values each, and adds the values to sums[nr].
   void (*pack_group)(const std::uint8_t* const* rows, bool is_signed, std::byte* out, std::uint32_t* sums);
+  // dst[c * dst_stride + r] = src[r * src_stride + c]
+  void (*transpose)(std::int64_t rows, std::int64_t columns, const std::uint8_t* src, std::ptrdiff_t src_stride,
+                    std::uint8_t* dst, std::ptrdiff_t dst_stride);
+
+  std::int64_t GroupValues() const { return bytes ? 4 : 2; }
+  std::int64_t ValueBytes() const { return bytes ? 1 : 2; }
+  std::int64_t GroupCount(std::int64_t k) const { return (k + GroupValues() - 1) / GroupValues(); }
+  // What is added to values of A, and taken from those of B.
+  int AShift(bool a_signed) const { return bytes && a_signed ? 128 : 0; }
+  int BShift(bool b_signed) const { return bytes && !b_signed ? 128 : 0; }
+  void Run(const TileInt8Args& t, std::int64_t rows_of_tile) const {
+    (2 * t.columns <= columns ? narrow : wide)[rows_of_tile - 1](t);
+  }
 };
 
 #define SDX_DECLARE(isa)             \
@@ -51,5 +86,6 @@ SDX_FOR_EACH_ISA(SDX_DECLARE)
 
 // The sets this CPU can run, best first; `count` receives how many (at most 4).
 const TileInt8Set* const* TilesInt8(int* count);
+const TileInt8Set& BestTilesInt8();
 
 }  // namespace sardonyx::kernels

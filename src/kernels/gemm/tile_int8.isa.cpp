@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/simd/vec_i32.h"
+#include "kernels/simd/vec_u8.h"
 
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
@@ -44,39 +45,126 @@ struct Bytes {
   static UintVec AddValues(UintVec sum, UintVec v) { return DotBytes(sum, v, BroadcastInt(0x01010101)); }
 };
 
-template <typename Kind, int R>
-void Tile(const TileInt8Args& t) {
-  UintVec acc[R][2];
-#pragma GCC unroll 16
-  for (ptrdiff_t r = 0; r < R; ++r) acc[r][0] = acc[r][1] = UintVec{};
-  const std::byte *a = t.a, *b = t.b;
-  const ptrdiff_t row = t.a_row_bytes, half = (R + 1) / 2 * row;
+// Row r of an array whose first half of the rows begins at `first` and the others at `second`.
+template <int R, typename T>
+T* RowAt(T* first, T* second, ptrdiff_t stride, ptrdiff_t r) {
+  constexpr ptrdiff_t kRun = (R + 1) / 2;
+  return r < kRun ? first + r * stride : second + (r - kRun) * stride;
+}
+
+// The terms that differ from row to row.
+template <int R, int V>
+void AddRowTerms(const TileInt8Args& t, UintVec (&acc)[R][V]) {
 #pragma GCC unroll 2
-  for (int64_t g = 0; g < t.k_groups; ++g) {
-    const UintVec b0 = LoadInt(b), b1 = LoadInt(b + 4 * kLanes);
-    const std::byte* second = a + half;
-#pragma GCC unroll 16
-    for (ptrdiff_t r = 0; r < R; ++r) {
-      std::uint32_t group;
-      std::memcpy(&group, r < (R + 1) / 2 ? a + r * row : second + (r - (R + 1) / 2) * row, 4);
-      const UintVec x = BroadcastInt(group);
-      acc[r][0] = Kind::Dot(acc[r][0], x, b0);
-      acc[r][1] = Kind::Dot(acc[r][1], x, b1);
-    }
-    a += 4;
-    b += 8 * kLanes;
-  }
-  for (ptrdiff_t v = 0; v < 2; ++v) {
+  for (ptrdiff_t v = 0; v < V; ++v) {
     const Lanes lanes = FirstLanes(t.columns - v * kLanes);
-    const UintVec sums = LoadInt(t.b_sums + v * kLanes, lanes);
-    const UintVec zero = t.b_zero != nullptr ? LoadInt(t.b_zero + v * kLanes, lanes) : UintVec{};
+    if (t.a_zero != nullptr) {
+      const UintVec sums = LoadInt(t.b_sums + v * kLanes, lanes);
 #pragma GCC unroll 16
-    for (ptrdiff_t r = 0; r < R; ++r) {
-      UintVec y = (v == 0 ? acc[r][0] : acc[r][1]) - BroadcastInt(t.a_zero[r]) * sums;
-      if (t.b_zero != nullptr) y -= BroadcastInt(t.row_terms[r]) * zero;
-      StoreInt(t.c + r * t.c_row_stride + v * kLanes, y, lanes);
+      for (ptrdiff_t r = 0; r < R; ++r) acc[r][v] -= BroadcastInt(t.a_zero[r]) * sums;
+    }
+    if (t.b_zero != nullptr) {
+      const UintVec zero = LoadInt(t.b_zero + v * kLanes, lanes);
+#pragma GCC unroll 16
+      for (ptrdiff_t r = 0; r < R; ++r) acc[r][v] -= BroadcastInt(*RowAt<R>(t.row_terms0, t.row_terms1, 1, r)) * zero;
     }
   }
+}
+
+template <int R, int V>
+void StoreSums(const TileInt8Args& t, const UintVec (&acc)[R][V]) {
+  auto *c0 = static_cast<std::int32_t*>(t.c0), *c1 = static_cast<std::int32_t*>(t.c1);
+#pragma GCC unroll 2
+  for (ptrdiff_t v = 0; v < V; ++v) {
+    const Lanes lanes = FirstLanes(t.columns - v * kLanes);
+#pragma GCC unroll 16
+    for (ptrdiff_t r = 0; r < R; ++r) StoreInt(RowAt<R>(c0, c1, t.c_row_stride, r) + v * kLanes, acc[r][v], lanes);
+  }
+}
+
+template <int R, int V>
+void StoreFloats(const TileInt8Args& t, const UintVec (&acc)[R][V]) {
+  auto *c0 = static_cast<float*>(t.c0), *c1 = static_cast<float*>(t.c1);
+#pragma GCC unroll 2
+  for (ptrdiff_t v = 0; v < V; ++v) {
+    const Lanes lanes = FirstLanes(t.columns - v * kLanes);
+    const Vec scale = Load(t.scales + v * kLanes, lanes);
+    const Vec bias = t.bias != nullptr ? Load(t.bias + v * kLanes, lanes) : Broadcast(0);
+#pragma GCC unroll 16
+    for (ptrdiff_t r = 0; r < R; ++r) {
+      const Vec of_row = t.row_scales != nullptr ? scale * Broadcast(t.row_scales[r]) : scale;
+      const Vec y = ToFloat(acc[r][v]) * of_row + bias;
+      Store(RowAt<R>(c0, c1, t.c_row_stride, r) + v * kLanes, y, lanes);
+    }
+  }
+}
+
+template <int R, int V>
+void StoreBytes(const TileInt8Args& t, const UintVec (&acc)[R][V]) {
+  auto *c0 = static_cast<std::uint8_t*>(t.c0), *c1 = static_cast<std::uint8_t*>(t.c1);
+  const ByteBounds bounds(t.low, t.high, t.zero);
+#pragma GCC unroll 2
+  for (ptrdiff_t v = 0; v < V; ++v) {
+    const ptrdiff_t count = t.columns - v * kLanes;
+    const Vec scale = Load(t.scales + v * kLanes, FirstLanes(count));
+#pragma GCC unroll 16
+    for (ptrdiff_t r = 0; r < R; ++r) {
+      const Vec of_row = t.row_scales != nullptr ? scale * Broadcast(t.row_scales[r]) : scale;
+      StoreAsBytes(RowAt<R>(c0, c1, t.c_row_stride, r) + v * kLanes, bounds.Quantize(ToFloat(acc[r][v]) * of_row),
+                   count);
+    }
+  }
+}
+
+template <typename Kind, int R, int V>
+void Tile(const TileInt8Args& t) {
+  constexpr ptrdiff_t kRun = (R + 1) / 2;
+  UintVec acc[R][V];
+#pragma GCC unroll 2
+  for (ptrdiff_t v = 0; v < V; ++v) {
+    const UintVec start = t.column_terms != nullptr
+                              ? LoadInt(t.column_terms + v * kLanes, FirstLanes(t.columns - v * kLanes))
+                              : UintVec{};
+#pragma GCC unroll 16
+    for (ptrdiff_t r = 0; r < R; ++r) acc[r][v] = start;
+  }
+  const ptrdiff_t l1 = t.a_row_bytes, l3 = 3 * l1, l5 = 5 * l1, prefetch_step = t.prefetch_step;
+  const std::byte* b = t.b;
+  const char* prefetch = t.prefetch;
+  for (int64_t tap = 0; tap < t.taps; ++tap) {
+    const std::byte *p = t.a0 + t.tap_offsets[tap], *q = t.a1 + t.tap_offsets[tap];
+#pragma GCC unroll 2
+    for (int64_t g = 0; g < t.k_groups; ++g) {
+      UintVec bv[V];
+#pragma GCC unroll 2
+      for (ptrdiff_t v = 0; v < V; ++v) bv[v] = LoadInt(b + v * kVectorBytes);
+#pragma GCC unroll 16
+      for (ptrdiff_t r = 0; r < R; ++r) {
+        const ptrdiff_t s = r < kRun ? r : r - kRun;
+        const ptrdiff_t offset = s == 0   ? 0
+                                 : s == 1 ? l1
+                                 : s == 2 ? l1 * 2
+                                 : s == 3 ? l3
+                                 : s == 4 ? l1 * 4
+                                 : s == 5 ? l5
+                                          : l3 * 2;
+        std::uint32_t group;
+        std::memcpy(&group, (r < kRun ? p : q) + offset, 4);
+        const UintVec x = BroadcastInt(group);
+#pragma GCC unroll 2
+        for (ptrdiff_t v = 0; v < V; ++v) acc[r][v] = Kind::Dot(acc[r][v], x, bv[v]);
+      }
+      Prefetch(prefetch);
+      prefetch += prefetch_step;
+      p += 4;
+      q += 4;
+      b += 2 * kVectorBytes;
+    }
+  }
+  if (t.a_zero != nullptr || t.b_zero != nullptr) AddRowTerms(t, acc);
+  if (t.result == Int8Result::kBytes) return StoreBytes(t, acc);
+  if (t.result == Int8Result::kFloats) return StoreFloats(t, acc);
+  StoreSums(t, acc);
 }
 
 template <typename Kind>
@@ -97,7 +185,20 @@ std::uint32_t PackRow(const std::uint8_t* a, int64_t k, bool is_signed, std::byt
     values[i] = Kind::Convert(a[i], is_signed);
     sum += static_cast<std::uint32_t>(values[i]);
   }
-  for (; i % Kind::kGroup != 0; ++i) values[i] = 0;
+  return sum;
+}
+
+template <typename Kind>
+std::uint32_t SumRow(const std::byte* a, int64_t k) {
+  using Value = typename Kind::Value;
+  constexpr ptrdiff_t kCount = kVectorBytes / static_cast<ptrdiff_t>(sizeof(Value));
+  const auto* values = reinterpret_cast<const Value*>(a);
+  UintVec sums = {};
+  int64_t i = 0;
+  for (; i + kCount <= k; i += kCount) sums = Kind::AddValues(sums, LoadInt(values + i));
+  std::uint32_t sum = 0;
+  for (ptrdiff_t lane = 0; lane < kLanes; ++lane) sum += sums[lane];
+  for (; i < k; ++i) sum += static_cast<std::uint32_t>(values[i]);
   return sum;
 }
 
@@ -121,19 +222,63 @@ void PackGroup(const std::uint8_t* const* rows, bool is_signed, std::byte* out, 
   std::memcpy(out, groups, sizeof groups);
 }
 
-template <typename Kind, int... I>
+using Bytes16 = std::uint8_t __attribute__((vector_size(16)));
+
+// One of four equal steps that together transpose 16 x 16 bytes.
+void Interleave(const Bytes16 (&from)[16], Bytes16 (&to)[16]) {
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) {
+    to[2 * i] = __builtin_shufflevector(from[i], from[i + 8], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    to[2 * i + 1] =
+        __builtin_shufflevector(from[i], from[i + 8], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  }
+}
+
+void TransposeBytes(int64_t rows, int64_t columns, const std::uint8_t* src, ptrdiff_t src_stride, std::uint8_t* dst,
+                    ptrdiff_t dst_stride) {
+  const auto single = [&](int64_t row0, int64_t row1, int64_t column0, int64_t column1) {
+    for (int64_t c = column0; c < column1; ++c)
+      for (int64_t r = row0; r < row1; ++r) dst[c * dst_stride + r] = src[r * src_stride + c];
+  };
+  const int64_t whole_rows = rows - rows % 16, whole_columns = columns - columns % 16;
+  for (int64_t r = 0; r < whole_rows; r += 16)
+    for (int64_t c = 0; c < whole_columns; c += 16) {
+      Bytes16 a[16], b[16];
+#pragma GCC unroll 16
+      for (int i = 0; i < 16; ++i) std::memcpy(&a[i], src + (r + i) * src_stride + c, 16);
+      Interleave(a, b);
+      Interleave(b, a);
+      Interleave(a, b);
+      Interleave(b, a);
+#pragma GCC unroll 16
+      for (int i = 0; i < 16; ++i) std::memcpy(dst + (c + i) * dst_stride + r, &a[i], 16);
+    }
+  single(0, whole_rows, whole_columns, columns);
+  single(whole_rows, rows, 0, columns);
+}
+
+template <typename Kind, int V, int... I>
 constexpr auto MakeTable(std::integer_sequence<int, I...>) {
   struct Table {
     TileInt8Fn* run[sizeof...(I)];
   };
-  return Table{{Tile<Kind, I + 1>...}};
+  return Table{{Tile<Kind, I + 1, V>...}};
 }
 
 template <typename Kind>
 struct Sets {
-  static constexpr auto kTable = MakeTable<Kind>(std::make_integer_sequence<int, kRows>());
-  static constexpr TileInt8Set kSet = {Isa::SDX_ISA, Kind::kGroup == 4, kRows,          2 * kLanes,
-                                       kTable.run,   PackRow<Kind>,     PackGroup<Kind>};
+  static constexpr auto kWide = MakeTable<Kind, 2>(std::make_integer_sequence<int, kRows>());
+  static constexpr auto kNarrow = MakeTable<Kind, 1>(std::make_integer_sequence<int, kRows>());
+  static constexpr TileInt8Set kSet = {.isa = Isa::SDX_ISA,
+                                       .bytes = Kind::kGroup == 4,
+                                       .rows = kRows,
+                                       .columns = 2 * kLanes,
+                                       .wide = kWide.run,
+                                       .narrow = kNarrow.run,
+                                       .pack_row = PackRow<Kind>,
+                                       .sum_row = SumRow<Kind>,
+                                       .pack_group = PackGroup<Kind>,
+                                       .transpose = TransposeBytes};
 };
 
 }  // namespace

@@ -1,0 +1,408 @@
+// kernels/conv/conv_int8.cpp - how an 8-bit convolution reads its image, its packed weights and its scratch.
+//
+// With A' = x + s, B' = w - t (tile_int8.h), za = x_zero + s and zb = w_zero - t, a sum over a window of K values is
+//   sum (x - x_zero)(w - w_zero) = sum A' B' - za * sum B' - zb * (sum A' - K * za)
+// where the first correction belongs to the channel and the second one, which is rare, to channel and pixel.
+#include "kernels/conv/conv_int8.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/conv/conv_int8_loops.h"
+#include "kernels/conv/depthwise_int8.h"
+
+namespace sardonyx::kernels {
+namespace {
+
+using std::int64_t;
+using std::ptrdiff_t;
+using std::uint32_t;
+
+constexpr int64_t kMostColumns = 32;      // nr of the widest tile
+constexpr int64_t kMergedChannels = 256;  // input channels of a merged group, at most
+constexpr std::size_t kOverRead = 64;     // bytes that a group may lie beyond the image
+constexpr int64_t kPackBlock = 256;       // values of a channel packed at a time; whole groups
+constexpr int64_t kFillBlock = 64;        // pixels and channels transposed at a time
+
+const TileInt8Set& Tiles(const TileInt8Set* tiles) { return tiles != nullptr ? *tiles : BestTilesInt8(); }
+std::size_t RoundUp64(std::size_t bytes) { return (bytes + 63) & ~std::size_t{63}; }
+bool IsFirst(ImageLayout layout) { return layout == ImageLayout::kChannelsFirst; }
+
+bool IsDepthwise(const ConvShape& s) { return s.in_channels == s.groups && s.out_channels == s.groups && s.groups > 1; }
+
+// Groups too narrow for a tile are taken together: as many multiplications in fewer and longer sums.
+ConvShape MergedGroups(const ConvShape& s, const TileInt8Set& tiles) {
+  ConvShape merged = s;
+  while (s.groups > 1 && merged.groups % 2 == 0 && 2 * s.out_channels <= tiles.columns * merged.groups &&
+         2 * s.in_channels <= kMergedChannels * merged.groups)
+    merged.groups /= 2;
+  return merged;
+}
+
+// A 1x1 convolution that reads in order has its pixels in one row, of all images if the layouts allow it.
+ConvShape OneRow(const ConvShape& shape) {
+  ConvShape s = shape;
+  if (Product(s.kernel) != 1 || s.in != s.out || Product(s.stride) != 1 || s.pad_begin != Index3{0, 0, 0}) return s;
+  s.in = s.out = {1, 1, Product(s.in)};
+  if (!IsFirst(s.in_layout) && !IsFirst(s.out_layout)) {
+    s.in[2] = s.out[2] = s.in[2] * s.batch;
+    s.batch = 1;
+  }
+  return s;
+}
+
+// ---- Weights: [header][zb of each channel][sum B' of each channel][panels]
+
+struct Header {
+  uint32_t any_zero;  // 1 if a zb is not 0
+};
+
+struct PackedLayout {
+  PackedLayout(const ConvShape& shape, const TileInt8Set& t) {
+    const ConvShape s = MergedGroups(shape, t);
+    group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups;
+    const std::size_t terms = RoundUp64(static_cast<std::size_t>(s.out_channels) * 4);
+    zeros = 64;
+    sums = zeros + terms;
+    panels = sums + terms;
+    const int64_t taps = Product(s.kernel);
+    depthwise = IsDepthwise(shape);
+    if (depthwise) {
+      total = panels + DepthwiseInt8PackedBytes(s.out_channels, taps);
+      return;
+    }
+    merged_taps = s.groups == 1 && s.dilation[2] == 1;
+    runs = merged_taps ? s.kernel[0] * s.kernel[1] : taps;
+    k = merged_taps ? s.kernel[2] * group_in : group_in;
+    panel_count = CeilDivide(group_out, t.columns);
+    panel_bytes = runs * t.GroupCount(k) * t.columns * 4;
+    total = panels + static_cast<std::size_t>(s.groups * panel_count * panel_bytes);
+  }
+  std::size_t zeros, sums, panels, total;
+  bool depthwise;
+  bool merged_taps = false;  // the taps of a kernel row are one long sum
+  int64_t group_in, group_out;
+  int64_t runs = 0, k = 0;  // sums of a window: how many and how long
+  int64_t panel_count = 0, panel_bytes = 0;
+};
+
+const uint32_t* Terms(const std::byte* packed, std::size_t at) {
+  return reinterpret_cast<const uint32_t*>(packed + at);
+}
+
+int ValueAt(const void* p, int64_t i, bool is_signed) {
+  return is_signed ? static_cast<const std::int8_t*>(p)[i] : static_cast<const std::uint8_t*>(p)[i];
+}
+
+class WeightPacker {
+ public:
+  WeightPacker(const ConvShape& shape, const ConvInt8Weights& weights, std::byte* packed, const TileInt8Set& t)
+      : s_(shape), w_(weights), packed_(packed), t_(t), layout_(shape, t), taps_(Product(shape.kernel)) {}
+
+  void PackZeros() {
+    Header header = {0};
+    auto* zeros = reinterpret_cast<uint32_t*>(packed_ + layout_.zeros);
+    for (int64_t m = 0; m < s_.out_channels; ++m) {
+      const int zero = w_.zero_count == 0 ? 0 : ValueAt(w_.zeros, w_.zero_count == 1 ? 0 : m, w_.w_signed);
+      zeros[m] = static_cast<uint32_t>(zero - t_.BShift(w_.w_signed));
+      if (zeros[m] != 0) header.any_zero = 1;
+    }
+    std::memcpy(packed_, &header, sizeof header);
+  }
+
+  // Panel `unit` of all groups.
+  void PackPanel(int64_t unit) const {
+    const int64_t nr = t_.columns,
+                  first = unit / layout_.panel_count * layout_.group_out + unit % layout_.panel_count * nr;
+    const int64_t columns = std::min(nr, (unit / layout_.panel_count + 1) * layout_.group_out - first);
+    std::byte* out = packed_ + layout_.panels + unit * layout_.panel_bytes;
+    uint32_t sums[kMostColumns] = {};
+    std::uint8_t values[kMostColumns * kPackBlock], rows[kPackBlock * kMostColumns];
+    for (int64_t run = 0; run < layout_.runs; ++run)
+      for (int64_t k = 0; k < layout_.k; k += kPackBlock) {
+        const int64_t count = std::min(kPackBlock, layout_.k - k);
+        const int64_t whole = t_.GroupCount(count) * t_.GroupValues();
+        if (columns < nr || count < whole) std::memset(values, t_.BShift(w_.w_signed), sizeof values);
+        for (int64_t j = 0; j < columns; ++j) Gather(first + j, run, k, count, values + j * kPackBlock);
+        t_.transpose(nr, whole, values, kPackBlock, rows, nr);
+        for (int64_t i = 0; i < whole; i += t_.GroupValues(), out += nr * 4) {
+          const std::uint8_t* starts[4];
+          for (int64_t r = 0; r < t_.GroupValues(); ++r) starts[r] = rows + (i + r) * nr;
+          t_.pack_group(starts, w_.w_signed, out, sums);
+        }
+      }
+    std::memcpy(packed_ + layout_.sums + first * 4, sums, static_cast<std::size_t>(columns) * 4);
+  }
+
+  void PackDepthwise() {
+    auto* sums = reinterpret_cast<uint32_t*>(packed_ + layout_.sums);
+    auto* out = reinterpret_cast<std::int16_t*>(packed_ + layout_.panels);
+    const auto* zeros = Terms(packed_, layout_.zeros);
+    std::memset(out, 0, DepthwiseInt8PackedBytes(s_.out_channels, taps_));
+    for (int64_t m = 0; m < s_.out_channels; ++m) {
+      const int zero = static_cast<int>(zeros[m]) + t_.BShift(w_.w_signed);
+      int sum = 0;
+      for (int64_t tap = 0; tap < taps_; ++tap) {
+        const int value = ValueAt(w_.w, m * taps_ + tap, w_.w_signed) - zero;
+        out[DepthwiseInt8Index(taps_, tap, m)] = static_cast<std::int16_t>(value);
+        sum += value;
+      }
+      sums[m] = static_cast<uint32_t>(sum);
+    }
+  }
+
+  const PackedLayout& layout() const { return layout_; }
+
+ private:
+  // Values [k, k + count) of a run of channel m; its zero point, which counts as nothing, where it does not read.
+  void Gather(int64_t m, int64_t run, int64_t k, int64_t count, std::uint8_t* to) const {
+    const int64_t group_in = s_.in_channels / s_.groups, group_out = s_.out_channels / s_.groups;
+    const auto* w = static_cast<const std::uint8_t*>(w_.w) + m * group_in * taps_;
+    // The channels of the merged group that are this one's.
+    const int64_t own = (m / group_out * group_in) % layout_.group_in;
+    const auto* zeros = static_cast<const std::uint8_t*>(w_.zeros);
+    const std::uint8_t nothing = w_.zero_count == 0 ? std::uint8_t{0} : zeros[w_.zero_count == 1 ? 0 : m];
+    const int64_t end = k + count;
+    while (k < end) {
+      const int64_t tap = layout_.merged_taps ? run * s_.kernel[2] + k / layout_.group_in : run;
+      const int64_t c = k % layout_.group_in, stop = c + std::min(layout_.group_in - c, end - k);
+      for (int64_t i = c; i < stop; ++i) *to++ = i >= own && i < own + group_in ? w[(i - own) * taps_ + tap] : nothing;
+      k += stop - c;
+    }
+  }
+
+  const ConvShape& s_;
+  const ConvInt8Weights& w_;
+  std::byte* packed_;
+  const TileInt8Set& t_;
+  PackedLayout layout_;
+  int64_t taps_;
+};
+
+// ---- Images
+
+// How a convolution reads its input: in place, or from a copy as A' with a border of x_zero.
+struct Input {
+  Input(const ConvInt8Args& args, const ConvShape& s, const PackedLayout& packed, const TileInt8Set& t) {
+    for (int i = 0; i < 3; ++i) size[i] = (s.out[i] - 1) * s.stride[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
+    lead = s.pad_begin;
+    in_place = t.bytes && !args.x_signed && !IsFirst(s.in_layout) && s.pad_begin == Index3{0, 0, 0} &&
+               size[0] <= s.in[0] && size[1] <= s.in[1] && size[2] <= s.in[2] &&
+               (packed.depthwise || packed.k % t.GroupValues() == 0);
+    if (in_place) size = s.in;
+    channels = s.in_channels;
+    value_bytes = t.ValueBytes();
+  }
+  Index3 Pitch() const {  // bytes
+    const int64_t pixel = channels * value_bytes;
+    return {size[1] * size[2] * pixel, size[2] * pixel, pixel};
+  }
+  std::size_t Bytes() const {
+    return in_place ? 0 : RoundUp64(static_cast<std::size_t>(Product(size) * channels * value_bytes) + kOverRead);
+  }
+
+  Index3 size, lead;
+  bool in_place;
+  int64_t channels, value_bytes;
+};
+
+class ImageFiller {
+ public:
+  ImageFiller(const ConvInt8Args& args, const ConvShape& s, const Input& input, const TileInt8Set& t)
+      : args_(args), s_(s), input_(input), t_(t), shift_(t.AShift(args.x_signed)) {}
+
+  void Run(const std::uint8_t* x, std::byte* image, Parallel& parallel) const {
+    const int64_t rows = input_.size[0] * input_.size[1];
+    const int64_t row_bytes = input_.size[2] * input_.channels * input_.value_bytes;
+    parallel.For(rows, std::max<int64_t>(1, 32768 / row_bytes), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) FillRow(x, row, image + row * row_bytes);
+    });
+  }
+
+ private:
+  void FillRow(const std::uint8_t* x, int64_t row, std::byte* out) const {
+    const int64_t c = input_.channels, pixel = c * input_.value_bytes;
+    const int64_t d = row / input_.size[1] - input_.lead[0], h = row % input_.size[1] - input_.lead[1];
+    const int64_t width = std::clamp<int64_t>(input_.size[2] - input_.lead[2], 0, s_.in[2]);
+    if (d < 0 || d >= s_.in[0] || h < 0 || h >= s_.in[1] || width == 0) return Pad(out, input_.size[2] * c);
+    const int64_t lead = input_.lead[2], first = (d * s_.in[1] + h) * s_.in[2];
+    Pad(out, lead * c);
+    Pad(out + (lead + width) * pixel, (input_.size[2] - lead - width) * c);
+    if (IsFirst(s_.in_layout)) return FillFirst(x + first, width, out + lead * pixel);
+    t_.pack_row(x + first * c, width * c, args_.x_signed, out + lead * pixel);
+  }
+
+  void Pad(std::byte* out, int64_t values) const {
+    const int value = args_.x_zero + shift_;
+    if (t_.bytes) {
+      std::memset(out, value, static_cast<std::size_t>(values));
+    } else {
+      std::fill_n(reinterpret_cast<std::int16_t*>(out), values, static_cast<std::int16_t>(value));
+    }
+  }
+
+  // A row of a channels-first image: blocks are transposed as they are, then become A'.
+  void FillFirst(const std::uint8_t* x, int64_t width, std::byte* out) const {
+    const int64_t c = input_.channels, plane = Product(s_.in);
+    if (t_.bytes && !args_.x_signed) return t_.transpose(c, width, x, plane, reinterpret_cast<std::uint8_t*>(out), c);
+    std::uint8_t block[kFillBlock * kFillBlock];
+    for (int64_t w = 0; w < width; w += kFillBlock)
+      for (int64_t first = 0; first < c; first += kFillBlock) {
+        const int64_t pixels = std::min(kFillBlock, width - w), count = std::min(kFillBlock, c - first);
+        t_.transpose(count, pixels, x + first * plane + w, plane, block, kFillBlock);
+        for (int64_t p = 0; p < pixels; ++p)
+          t_.pack_row(block + p * kFillBlock, count, args_.x_signed, out + ((w + p) * c + first) * input_.value_bytes);
+      }
+  }
+
+  const ConvInt8Args& args_;
+  const ConvShape& s_;
+  const Input& input_;
+  const TileInt8Set& t_;
+  int shift_;
+};
+
+// ---- Runs
+
+struct ScratchLayout {
+  ScratchLayout(const ConvShape& s, const PackedLayout& packed, const Input& input) {
+    const auto words = [](int64_t count) { return RoundUp64(static_cast<std::size_t>(count) * 4); };
+    offsets = 0;
+    terms = offsets + 2 * words(Product(s.kernel));
+    row_terms = terms + words(s.out_channels);
+    image = row_terms + (packed.depthwise ? 0 : words(s.groups * Product(s.out)));
+    loops = image + input.Bytes();
+  }
+  std::size_t offsets, terms, row_terms, image, loops;
+};
+
+// Where the runs of a window begin.
+void SetOffsets(const ConvShape& s, const PackedLayout& packed, const Index3& pitch, ptrdiff_t* offsets) {
+  for (int64_t d = 0; d < s.kernel[0]; ++d)
+    for (int64_t h = 0; h < s.kernel[1]; ++h)
+      for (int64_t w = 0; w < (packed.merged_taps ? 1 : s.kernel[2]); ++w)
+        *offsets++ = d * s.dilation[0] * pitch[0] + h * s.dilation[1] * pitch[1] + w * s.dilation[2] * pitch[2];
+}
+
+class Runner {
+ public:
+  Runner(const ConvInt8Args& args, const ConvShape& normalized, const TileInt8Set& t, std::byte* scratch)
+      : args_(args),
+        s_(IsDepthwise(normalized) ? normalized : MergedGroups(normalized, t)),
+        t_(t),
+        packed_(normalized, t),
+        input_(args, s_, packed_, t),
+        layout_(s_, packed_, input_),
+        scratch_(scratch) {}
+
+  std::size_t ScratchBytes() const { return layout_.loops; }
+
+  void Run(Parallel& parallel) {
+    Header header;
+    std::memcpy(&header, args_.packed_weights, sizeof header);
+    auto* offsets = reinterpret_cast<ptrdiff_t*>(scratch_ + layout_.offsets);
+    SetOffsets(s_, packed_, input_.Pitch(), offsets);
+    auto* terms = reinterpret_cast<uint32_t*>(scratch_ + layout_.terms);
+    const auto* sums = Terms(args_.packed_weights, packed_.sums);
+    const auto a_zero = static_cast<uint32_t>(args_.x_zero + t_.AShift(args_.x_signed));
+    for (int64_t m = 0; m < s_.out_channels; ++m)
+      terms[m] = (args_.bias != nullptr ? static_cast<uint32_t>(args_.bias[m]) : 0) - a_zero * sums[m];
+    IntegerConvolution g = Describe(offsets, terms);
+    const auto* x = static_cast<const std::uint8_t*>(args_.x);
+    const int64_t y_image = g.out_pixels * s_.out_channels * (g.result == Int8Result::kBytes ? 1 : 4);
+    for (int64_t n = 0; n < s_.batch; ++n, x += Product(s_.in) * s_.in_channels) {
+      if (input_.in_place) {
+        g.x = reinterpret_cast<const std::byte*>(x);
+      } else {
+        ImageFiller(args_, s_, input_, t_).Run(x, scratch_ + layout_.image, parallel);
+        g.x = scratch_ + layout_.image;
+      }
+      g.y = static_cast<std::byte*>(args_.y) + n * y_image;
+      if (packed_.depthwise) {
+        RunDepthwiseInt8(g, parallel);
+        continue;
+      }
+      if (header.any_zero != 0) g.row_terms = SumRows(g, a_zero, parallel);
+      RunIntegerConvolution(g, parallel);
+    }
+  }
+
+ private:
+  IntegerConvolution Describe(const ptrdiff_t* offsets, const uint32_t* terms) const {
+    IntegerConvolution g{};
+    g.tiles = &t_;
+    const Index3 pitch = input_.Pitch();
+    g.x_bytes = Product(input_.size) * pitch[2];
+    for (int i = 0; i < 3; ++i) g.x_step[i] = s_.stride[i] * pitch[i];
+    g.run_offsets = offsets;
+    g.runs = packed_.depthwise ? Product(s_.kernel) : packed_.runs;
+    g.k = packed_.depthwise ? 1 : packed_.k;
+    g.groups = s_.groups;
+    g.group_in_bytes = packed_.group_in * t_.ValueBytes();
+    g.group_out = packed_.depthwise ? 1 : packed_.group_out;
+    g.panels = args_.packed_weights + packed_.panels;
+    g.zeros = Terms(args_.packed_weights, packed_.zeros);
+    g.terms = terms;
+    g.count = s_.out;
+    g.out_layout = s_.out_layout;
+    g.out_pixels = Product(s_.out);
+    g.result = args_.result;
+    g.scales = args_.scales;
+    g.y_zero = args_.y_zero;
+    g.y_signed = args_.y_signed;
+    return g;
+  }
+
+  // sum A' - K * za of every group and position.
+  const uint32_t* SumRows(const IntegerConvolution& g, uint32_t a_zero, Parallel& parallel) const {
+    auto* terms = reinterpret_cast<uint32_t*>(scratch_ + layout_.row_terms);
+    const int64_t rows = s_.out[0] * s_.out[1], width = s_.out[2];
+    parallel.For(s_.groups * rows, std::max<int64_t>(1, 32768 / (width * g.runs * g.k)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i)
+                     for (int64_t w = 0; w < width; ++w) {
+                       const std::byte* x = g.x + i / rows * g.group_in_bytes + g.InputOffset(i % rows, w);
+                       uint32_t sum = 0;
+                       for (int64_t run = 0; run < g.runs; ++run) sum += t_.sum_row(x + g.run_offsets[run], g.k);
+                       terms[i * width + w] = sum - static_cast<uint32_t>(g.runs * g.k) * a_zero;
+                     }
+                 });
+    return terms;
+  }
+
+  const ConvInt8Args& args_;
+  ConvShape s_;
+  const TileInt8Set& t_;
+  PackedLayout packed_;
+  Input input_;
+  ScratchLayout layout_;
+  std::byte* scratch_;
+};
+
+}  // namespace
+
+std::size_t ConvInt8PackedBytes(const ConvShape& shape, const TileInt8Set* tiles) {
+  return PackedLayout(OneRow(shape), Tiles(tiles)).total;
+}
+
+void PackConvInt8Weights(const ConvShape& shape, const ConvInt8Weights& weights, std::byte* packed, Parallel& parallel,
+                         const TileInt8Set* tiles) {
+  const ConvShape s = OneRow(shape);
+  WeightPacker packer(s, weights, packed, Tiles(tiles));
+  packer.PackZeros();
+  if (packer.layout().depthwise) return packer.PackDepthwise();
+  const int64_t groups = s.out_channels / packer.layout().group_out;
+  parallel.For(groups * packer.layout().panel_count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) packer.PackPanel(unit);
+  });
+}
+
+std::size_t ConvInt8ScratchBytes(const ConvInt8Args& args) {
+  return Runner(args, OneRow(args.shape), Tiles(args.tiles), nullptr).ScratchBytes();
+}
+
+void ConvInt8(const ConvInt8Args& args, Parallel& parallel, std::byte* scratch) {
+  Runner(args, OneRow(args.shape), Tiles(args.tiles), scratch).Run(parallel);
+}
+
+}  // namespace sardonyx::kernels

@@ -1,0 +1,215 @@
+// kernels/conv/conv_int8_loops.cpp - the loops of an 8-bit convolution around the integer tile.
+//
+// Output positions are cut into strips of up to 128 pixels (part of an image row, or several short rows). A unit of
+// work is (group, chunk of strips whose input stays in the second cache level, panel of nr output channels).
+#include "kernels/conv/conv_int8_loops.h"
+
+#include <algorithm>
+
+#include "kernels/gemm/tile_f32.h"
+
+namespace sardonyx::kernels {
+namespace {
+
+using std::int64_t;
+
+constexpr int64_t kStripPixels = 128;
+constexpr int64_t kChunkBytes = int64_t{384} << 10;
+constexpr int64_t kSerialWork = int64_t{1} << 20;
+constexpr int64_t kMostColumns = 32;  // nr of the widest tile
+
+class Loops {
+ public:
+  Loops(const IntegerConvolution& g, int64_t threads) : g_(g), tiles_(*g.tiles) {
+    const int64_t width = g.count[2], rows = g.count[0] * g.count[1];
+    if (width > kStripPixels / 2) {
+      segments_ = CeilDivide(width, kStripPixels);
+      strips_ = rows * segments_;
+    } else {
+      rows_per_strip_ = kStripPixels / width;
+      strips_ = CeilDivide(rows, rows_per_strip_);
+    }
+    panels_ = CeilDivide(g.group_out, tiles_.columns);
+    const int64_t wanted = threads > 1 ? CeilDivide(4 * threads, g.groups * panels_) : 1;
+    while (strips_ < wanted && rows_per_strip_ > 1) {
+      rows_per_strip_ = (rows_per_strip_ + 1) / 2;
+      strips_ = CeilDivide(rows, rows_per_strip_);
+    }
+    chunks_ = std::min(std::max(CeilDivide(g.x_bytes, kChunkBytes), wanted), strips_);
+    panel_bytes_ = g.runs * tiles_.GroupCount(g.k) * tiles_.columns * 4;
+  }
+
+  int64_t UnitCount() const { return g_.groups * chunks_ * panels_; }
+
+  void Run(int64_t begin, int64_t end) const {
+    for (int64_t unit = begin; unit < end; ++unit) RunUnit(unit, unit + 1 < end);
+  }
+
+ private:
+  struct Unit {
+    int64_t group, chunk, panel;
+    const std::byte* panel_data;
+  };
+  struct Strip {
+    int64_t row, rows, column, columns;  // first row and column of positions, and how many
+  };
+  // The positions of a tile: `count` from (row, column) on, and as many from (second, column) on if that is not
+  // negative.
+  struct Positions {
+    int64_t row, second, column, count;
+    int64_t pixel;  // of the strip, where they begin
+  };
+  // What a unit's tiles share.
+  struct Sweep {
+    TileInt8Args t;
+    int64_t channel;      // the first of the panel
+    const char* next;     // the next panel
+    int64_t fetchers;     // tiles that fetch a part of it
+    int64_t fetch_bytes;  // per group
+    int64_t tile;         // tiles so far
+    std::byte* strip;     // [pixels][nr] of the result's type, channels-first output only
+  };
+
+  Unit Decode(int64_t unit) const {
+    Unit u;
+    u.panel = unit % panels_;
+    unit /= panels_;
+    u.chunk = unit % chunks_;
+    u.group = unit / chunks_;
+    u.panel_data = g_.panels + (u.group * panels_ + u.panel) * panel_bytes_;
+    return u;
+  }
+
+  Strip StripAt(int64_t index) const {
+    const int64_t rows = g_.count[0] * g_.count[1], width = g_.count[2];
+    if (segments_ == 0) {
+      const int64_t row = index * rows_per_strip_;
+      return {row, std::min(rows_per_strip_, rows - row), 0, width};
+    }
+    const int64_t s = index % segments_, first = width * s / segments_;
+    return {index / segments_, 1, first, width * (s + 1) / segments_ - first};
+  }
+
+  bool ChannelsLast() const { return g_.out_layout == ImageLayout::kChannelsLast; }
+
+  void RunUnit(int64_t unit, bool has_next) const {
+    const Unit u = Decode(unit);
+    alignas(64) std::byte strip[kStripPixels * kMostColumns * 4];
+    Sweep sweep{};
+    TileInt8Args& t = sweep.t;
+    sweep.channel = u.group * g_.group_out + u.panel * tiles_.columns;
+    sweep.strip = strip;
+    t.a_row_bytes = g_.x_step[2];
+    t.tap_offsets = g_.run_offsets;
+    t.taps = g_.runs;
+    t.k_groups = tiles_.GroupCount(g_.k);
+    t.b = u.panel_data;
+    t.columns = std::min<int64_t>(tiles_.columns, g_.group_out - u.panel * tiles_.columns);
+    t.column_terms = g_.terms + sweep.channel;
+    t.b_zero = g_.row_terms != nullptr ? g_.zeros + sweep.channel : nullptr;
+    t.result = g_.result;
+    t.c_row_stride = ChannelsLast() ? g_.Channels() : kMostColumns;
+    t.scales = g_.scales != nullptr ? g_.scales + sweep.channel : nullptr;
+    t.low = g_.Low(), t.high = g_.High(), t.zero = static_cast<std::uint32_t>(g_.y_zero);
+    const int64_t first = strips_ * u.chunk / chunks_, last = strips_ * (u.chunk + 1) / chunks_;
+    PlanPrefetch(unit, has_next, (last - first) * Product(g_.count) / strips_ / tiles_.rows, &sweep);
+    for (int64_t s = first; s < last; ++s) {
+      const Strip at = StripAt(s);
+      RunStrip(u, at, &sweep);
+      if (!ChannelsLast()) StoreChannelsFirst(at, sweep);
+    }
+  }
+
+  void PlanPrefetch(int64_t unit, bool has_next, int64_t tiles, Sweep* sweep) const {
+    sweep->next = reinterpret_cast<const char*>(sweep->t.b);
+    if (!has_next || panels_ * g_.groups == 1) return;
+    sweep->fetchers = tiles >= 8 ? 8 : tiles >= 4 ? 4 : tiles >= 2 ? 2 : 0;
+    if (sweep->fetchers == 0) return;
+    sweep->next = reinterpret_cast<const char*>(Decode(unit + 1).panel_data);
+    sweep->fetch_bytes = tiles_.columns * 4 / sweep->fetchers;
+  }
+
+  void RunStrip(const Unit& u, const Strip& strip, Sweep* sweep) const {
+    const int64_t width = strip.columns;
+    int64_t pixel = 0;
+    if (2 * width <= tiles_.rows) {  // two rows to a tile
+      for (int64_t r = 0; r < strip.rows; r += 2) {
+        const bool two = r + 1 < strip.rows;
+        RunTile(u, {strip.row + r, two ? strip.row + r + 1 : -1, strip.column, width, pixel}, sweep);
+        pixel += two ? 2 * width : width;
+      }
+      return;
+    }
+    const int64_t parts = CeilDivide(width, tiles_.rows);
+    for (int64_t r = 0; r < strip.rows; ++r)
+      for (int64_t i = 0; i < parts; ++i) {
+        const int64_t begin = width * i / parts, count = width * (i + 1) / parts - begin;
+        RunTile(u, {strip.row + r, -1, strip.column + begin, count, pixel}, sweep);
+        pixel += count;
+      }
+  }
+
+  void RunTile(const Unit& u, const Positions& at, Sweep* sweep) const {
+    const auto [row, second, column, count, pixel] = at;
+    TileInt8Args& t = sweep->t;
+    const int64_t rows = second >= 0 ? 2 * count : count, run = (rows + 1) / 2, size = g_.ResultBytes();
+    const std::byte* x = g_.x + u.group * g_.group_in_bytes;
+    t.a0 = x + g_.InputOffset(row, column);
+    t.a1 = second >= 0 ? x + g_.InputOffset(second, column) : t.a0 + run * t.a_row_bytes;
+    if (g_.row_terms != nullptr) {
+      const std::uint32_t* terms = g_.row_terms + u.group * g_.out_pixels + column;
+      t.row_terms0 = terms + row * g_.count[2];
+      t.row_terms1 = second >= 0 ? terms + second * g_.count[2] : t.row_terms0 + run;
+    }
+    const int64_t at0 =
+        ChannelsLast() ? (row * g_.count[2] + column) * g_.Channels() + sweep->channel : pixel * kMostColumns;
+    auto* base = ChannelsLast() ? static_cast<std::byte*>(g_.y) : sweep->strip;
+    t.c0 = base + at0 * size;
+    // Rows of positions follow each other in y and in the strip alike.
+    t.c1 = base + (at0 + (second >= 0 && ChannelsLast() ? g_.count[2] : run) * t.c_row_stride) * size;
+    const bool fetch = sweep->tile < sweep->fetchers;
+    t.prefetch_step = fetch ? sweep->fetch_bytes : 0;
+    t.prefetch = fetch ? sweep->next + sweep->tile * sweep->fetch_bytes * g_.runs * t.k_groups
+                       : reinterpret_cast<const char*>(t.b);
+    ++sweep->tile;
+    tiles_.Run(t, rows);
+  }
+
+  // Transposes the strip to rows of pixels, one per channel.
+  void StoreChannelsFirst(const Strip& strip, const Sweep& sweep) const {
+    const int64_t pixels = strip.rows * strip.columns, size = g_.ResultBytes();
+    std::byte* y =
+        static_cast<std::byte*>(g_.y) + (sweep.channel * g_.out_pixels + strip.row * g_.count[2] + strip.column) * size;
+    if (size == 1) {
+      tiles_.transpose(pixels, sweep.t.columns, reinterpret_cast<const std::uint8_t*>(sweep.strip), kMostColumns,
+                       reinterpret_cast<std::uint8_t*>(y), g_.out_pixels);
+    } else {  // moves bits, whatever they mean
+      BestTilesF32().transpose(pixels, sweep.t.columns, reinterpret_cast<const float*>(sweep.strip), kMostColumns,
+                               reinterpret_cast<float*>(y), g_.out_pixels);
+    }
+  }
+
+  const IntegerConvolution& g_;
+  const TileInt8Set& tiles_;
+  int64_t segments_ = 0;  // of a row; 0: a strip has several rows
+  int64_t rows_per_strip_ = 1;
+  int64_t strips_ = 0;
+  int64_t panels_ = 0;
+  int64_t chunks_ = 0;
+  int64_t panel_bytes_ = 0;
+};
+
+}  // namespace
+
+void RunIntegerConvolution(const IntegerConvolution& g, Parallel& parallel) {
+  const int64_t positions = Product(g.count), threads = parallel.ThreadCount();
+  if (positions == 0) return;
+  const bool small = positions * g.Channels() * g.runs * g.k < kSerialWork;
+  const Loops loops(g, small ? 1 : threads);
+  const int64_t units = loops.UnitCount();
+  if (threads == 1 || small) return loops.Run(0, units);
+  parallel.For(units, std::max<int64_t>(1, units / (4 * threads)),
+               [&](int64_t begin, int64_t end) { loops.Run(begin, end); });
+}
+
+}  // namespace sardonyx::kernels

@@ -1,0 +1,201 @@
+// kernels/conv/conv_int8_test.cpp - 8-bit convolutions on every variant of this CPU: equal to 64-bit sums, bit for bit.
+#include "kernels/conv/conv_int8.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+
+#include "kernels/conv/conv_test.h"
+#include "kernels/gemm/tile_int8.h"
+
+namespace sardonyx::kernels {
+namespace {
+
+// What varies besides the sizes.
+struct Kinds {
+  bool x_signed = false, w_signed = true;
+  int x_zero = 0;
+  int w_zeros = 0;  // 0 none, 1 one, 2 one a channel
+  Int8Result result = Int8Result::kBytes;
+  bool y_signed = false, bias = true;
+  ImageLayout in_layout = kLast, out_layout = kLast;
+};
+
+// Extreme values are frequent: 255 * 127 four times is what saturating instructions get wrong.
+std::vector<std::uint8_t> RandomBytes(int64_t count, std::uint32_t seed) {
+  std::mt19937 engine(seed);
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(count));  // exact: sanitizers see reads beyond
+  for (std::uint8_t& b : bytes) {
+    const std::uint32_t r = engine();
+    const std::uint8_t extremes[] = {0, 0x7F, 0x80, 0xFF};
+    b = (r & 0x300) != 0 ? extremes[r & 3] : static_cast<std::uint8_t>(r >> 16);
+  }
+  return bytes;
+}
+
+int Value(std::uint8_t byte, bool is_signed) { return is_signed ? static_cast<std::int8_t>(byte) : byte; }
+
+struct Data {
+  std::vector<std::uint8_t> x, w, zeros;  // channels first
+  std::vector<std::int32_t> bias;
+  std::vector<float> scales;
+};
+
+Data MakeData(const ConvShape& s, const Kinds& kinds) {
+  Data d;
+  d.x = RandomBytes(s.batch * s.in_channels * Volume(s.in), 1);
+  d.w = RandomBytes(s.out_channels * (s.in_channels / s.groups) * Volume(s.kernel), 2);
+  d.zeros = RandomBytes(kinds.w_zeros == 2 ? s.out_channels : kinds.w_zeros, 3);
+  std::mt19937 engine(4);
+  for (int64_t m = 0; m < s.out_channels; ++m) {
+    d.bias.push_back(static_cast<std::int32_t>(engine()) >> 14);
+    d.scales.push_back(1e-4f * static_cast<float>(1 + engine() % 100));
+  }
+  return d;
+}
+
+// Channels first; as 64-bit sums.
+std::vector<int64_t> ReferenceSums(const ConvShape& s, const Kinds& kinds, const Data& d) {
+  const int64_t pixels = Volume(s.out), taps = Volume(s.kernel), ci = s.in_channels / s.groups;
+  const int64_t co = s.out_channels / s.groups;
+  std::vector<int64_t> sums(static_cast<std::size_t>(s.batch * s.out_channels * pixels));
+  for (int64_t i = 0; i < static_cast<int64_t>(sums.size()); ++i) {
+    const int64_t n = i / pixels / s.out_channels, m = i / pixels % s.out_channels, p = i % pixels;
+    const Index3 out = {p / (s.out[1] * s.out[2]), p / s.out[2] % s.out[1], p % s.out[2]};
+    const int w_zero = d.zeros.empty() ? 0 : Value(d.zeros[d.zeros.size() == 1 ? 0 : m], kinds.w_signed);
+    int64_t sum = kinds.bias ? d.bias[m] : 0;
+    for (int64_t t = 0; t < taps; ++t) {
+      const Index3 tap = {t / (s.kernel[1] * s.kernel[2]), t / s.kernel[2] % s.kernel[1], t % s.kernel[2]};
+      Index3 in;
+      bool inside = true;
+      for (int a = 0; a < 3; ++a) {
+        in[a] = out[a] * s.stride[a] + tap[a] * s.dilation[a] - s.pad_begin[a];
+        inside = inside && in[a] >= 0 && in[a] < s.in[a];
+      }
+      if (!inside) continue;
+      const int64_t pixel = (in[0] * s.in[1] + in[1]) * s.in[2] + in[2];
+      for (int64_t c = 0; c < ci; ++c) {
+        const int x = Value(d.x[At(kFirst, s.in_channels, Volume(s.in), n, m / co * ci + c, pixel)], kinds.x_signed);
+        sum += static_cast<int64_t>(x - kinds.x_zero) * (Value(d.w[(m * ci + c) * taps + t], kinds.w_signed) - w_zero);
+      }
+    }
+    sums[i] = sum;
+  }
+  return sums;
+}
+
+// NOLINTNEXTLINE(readability-function-size): everything that varies between runs
+void CheckSet(const Case& c, const Kinds& kinds, const ConvShape& s, const Data& d, const std::vector<int64_t>& sums,
+              const TileInt8Set& set, Parallel& parallel) {
+  SCOPED_TRACE(std::string(c.name) + " " + std::string(Name(set.isa)) + (set.bytes ? " VNNI" : "") +
+               (kinds.x_signed ? " s8" : " u8") + (kinds.w_signed ? " s8" : " u8") + " zeros " +
+               std::to_string(kinds.x_zero) + "/" + std::to_string(kinds.w_zeros));
+  std::vector<std::uint8_t> x(d.x.size());
+  for (int64_t n = 0; n < s.batch; ++n)
+    for (int64_t i = 0; i < s.in_channels; ++i)
+      for (int64_t p = 0; p < Volume(s.in); ++p)
+        x[At(s.in_layout, s.in_channels, Volume(s.in), n, i, p)] =
+            d.x[At(kFirst, s.in_channels, Volume(s.in), n, i, p)];
+  const std::size_t size = kinds.result == Int8Result::kBytes ? 1 : 4;
+  std::vector<std::uint8_t> y(sums.size() * size + 1, 77);
+  ConvInt8Args args;
+  args.shape = s, args.x = x.data(), args.x_signed = kinds.x_signed, args.x_zero = kinds.x_zero;
+  args.bias = kinds.bias ? d.bias.data() : nullptr;
+  args.result = kinds.result, args.y = y.data(), args.scales = d.scales.data();
+  args.y_signed = kinds.y_signed, args.y_zero = kinds.y_signed ? -3 : 11;
+  args.tiles = &set;
+  Scratch packed(ConvInt8PackedBytes(s, &set)), scratch(ConvInt8ScratchBytes(args));
+  const ConvInt8Weights weights = {d.w.data(), kinds.w_signed, d.zeros.data(), static_cast<int64_t>(d.zeros.size())};
+  PackConvInt8Weights(s, weights, packed.data(), parallel, &set);
+  args.packed_weights = packed.data();
+  ConvInt8(args, parallel, scratch.data());
+  const int low = LowestByte(kinds.y_signed), high = HighestByte(kinds.y_signed);
+  for (int64_t n = 0; n < s.batch; ++n)
+    for (int64_t m = 0; m < s.out_channels; ++m)
+      for (int64_t p = 0; p < Volume(s.out); ++p) {
+        const int64_t at = At(s.out_layout, s.out_channels, Volume(s.out), n, m, p);
+        const auto sum = static_cast<std::int32_t>(sums[At(kFirst, s.out_channels, Volume(s.out), n, m, p)]);
+        const float scaled = static_cast<float>(sum) * d.scales[m];
+        if (kinds.result == Int8Result::kSums) {
+          ASSERT_EQ(reinterpret_cast<const std::int32_t*>(y.data())[at], sum) << n << ", " << m << ", " << p;
+        } else if (kinds.result == Int8Result::kFloats) {
+          ASSERT_EQ(reinterpret_cast<const float*>(y.data())[at], scaled) << n << ", " << m << ", " << p;
+        } else {
+          const int want = std::clamp(static_cast<int>(std::nearbyint(scaled)) + args.y_zero, low, high);
+          ASSERT_EQ(Value(y[at], kinds.y_signed), want) << n << ", " << m << ", " << p;
+        }
+      }
+  ASSERT_EQ(y.back(), 77);
+}
+
+// On every variant of this CPU.
+void Check(const Case& c, const Kinds& kinds, Parallel& parallel) {
+  ConvShape s = Shape(c, false);
+  s.in_layout = kinds.in_layout, s.out_layout = kinds.out_layout;
+  const Data d = MakeData(s, kinds);
+  const std::vector<int64_t> sums = ReferenceSums(s, kinds, d);
+  int count = 0;
+  const TileInt8Set* const* sets = TilesInt8(&count);
+  ASSERT_GT(count, 0);
+  for (int i = 0; i < count; ++i) CheckSet(c, kinds, s, d, sums, *sets[i], parallel);
+}
+
+const Case kCases[] = {
+    {"1x1", 2, 8, 40, 1, {1, 5, 7}, {1, 1, 1}},
+    {"1x1 of odd channels", 1, 17, 33, 1, {1, 4, 5}, {1, 1, 1}},
+    {"1x1 strided", 2, 12, 16, 1, {1, 7, 9}, {1, 1, 1}, {1, 2, 2}},
+    {"3x3", 1, 8, 20, 1, {1, 7, 16}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+    {"3x3 of 7x7", 1, 16, 33, 1, {1, 7, 7}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+    {"3x3 strided", 2, 5, 17, 1, {1, 9, 31}, {1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 0, 1}},
+    {"3x3 dilated", 1, 6, 9, 1, {1, 9, 10}, {1, 3, 3}, {1, 1, 1}, {1, 2, 3}, {0, 2, 3}, {0, 2, 3}},
+    {"stem", 1, 3, 24, 1, {1, 20, 23}, {1, 7, 7}, {1, 2, 2}, {1, 1, 1}, {0, 3, 3}, {0, 3, 3}},
+    {"one channel", 1, 1, 1, 1, {1, 6, 150}, {1, 3, 3}},
+    {"1-D", 2, 10, 7, 1, {1, 1, 40}, {1, 1, 5}, {1, 1, 3}, {1, 1, 1}, {0, 0, 2}, {0, 0, 2}},
+    {"3-D", 1, 3, 5, 1, {4, 5, 6}, {2, 3, 2}, {1, 2, 1}, {1, 1, 1}, {1, 0, 1}, {0, 1, 0}},
+    {"groups", 1, 12, 18, 3, {1, 5, 8}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+    {"merged groups", 1, 32, 16, 8, {1, 5, 8}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+    {"wide groups", 1, 80, 96, 2, {1, 3, 8}, {1, 1, 1}},
+    {"depthwise", 2, 17, 17, 17, {1, 9, 13}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+    {"depthwise strided", 1, 67, 67, 67, {1, 9, 70}, {1, 5, 5}, {1, 2, 1}, {1, 1, 1}, {0, 2, 2}, {0, 2, 2}},
+    {"depthwise with two a group", 1, 6, 12, 6, {1, 6, 7}, {1, 3, 3}},
+    {"long sums", 1, 300, 3, 1, {1, 3, 4}, {1, 2, 2}},
+};
+
+TEST(ConvInt8, EverySizeAndLayout) {
+  ThreeInTurn threads;
+  for (const Case& c : kCases)
+    for (int layouts = 0; layouts < 4; ++layouts) {
+      Kinds kinds;
+      kinds.x_zero = 130;
+      kinds.in_layout = (layouts & 1) != 0 ? kFirst : kLast;
+      kinds.out_layout = (layouts & 2) != 0 ? kFirst : kLast;
+      kinds.result = (layouts & 1) != 0 ? Int8Result::kSums : Int8Result::kBytes;
+      Check(c, kinds, threads);
+    }
+}
+
+TEST(ConvInt8, EveryKindOfValueAndZeroPoint) {
+  Serial serial;
+  for (const Case& c : kCases)
+    for (int flags = 0; flags < 8; ++flags)
+      for (int w_zeros = 0; w_zeros < 3; ++w_zeros) {
+        Kinds kinds;
+        kinds.x_signed = (flags & 1) != 0, kinds.w_signed = (flags & 2) != 0, kinds.y_signed = (flags & 4) != 0;
+        kinds.x_zero = (flags & 1) != 0 ? -128 : 255;
+        kinds.w_zeros = w_zeros;
+        kinds.bias = w_zeros != 1;
+        kinds.result = w_zeros == 0 ? Int8Result::kFloats : Int8Result::kBytes;
+        Check(c, kinds, serial);
+      }
+}
+
+TEST(ConvInt8, ManyPixelsOnManyThreads) {
+  ThreeInTurn threads;
+  Check({"many", 1, 32, 64, 1, {1, 40, 65}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}, {}, threads);
+  Check({"many 1x1", 3, 64, 40, 1, {1, 20, 20}, {1, 1, 1}}, {}, threads);
+}
+
+}  // namespace
+}  // namespace sardonyx::kernels

@@ -1,0 +1,49 @@
+// kernels/conv/depthwise_int8.h - the depthwise form of 8-bit convolutions: its weights, and the loop over a run of
+// positions of one ISA.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/conv/conv_int8_loops.h"
+#include "kernels/dispatch.h"
+
+namespace sardonyx::kernels {
+
+// Weights are w - w_zero in 16 bits: [channel blocks][taps][kDepthwiseLanes].
+inline constexpr std::int64_t kDepthwiseLanes = 16;
+inline std::size_t DepthwiseInt8PackedBytes(std::int64_t channels, std::int64_t taps) {
+  return static_cast<std::size_t>(CeilDivide(channels, kDepthwiseLanes) * kDepthwiseLanes * taps) * 2;
+}
+inline std::int64_t DepthwiseInt8Index(std::int64_t taps, std::int64_t tap, std::int64_t channel) {
+  return (channel / kDepthwiseLanes * taps + tap) * kDepthwiseLanes + channel % kDepthwiseLanes;
+}
+
+struct DepthwiseInt8Args {
+  const std::byte* x;  // what offset 0 means for the first position, channel 0
+  std::ptrdiff_t x_step;
+  const std::ptrdiff_t* offsets;  // [taps] bytes
+  std::int64_t taps;
+  const std::int16_t* w;
+  std::int64_t pixels, channels;
+  const std::uint32_t* terms;  // [channels]
+  Int8Result result;
+  const float* scales;
+  float low, high;
+  std::uint32_t zero;
+  std::byte* y;           // channels of a position lie in a row
+  std::ptrdiff_t y_step;  // elements of the result's type from a position to the next
+};
+using DepthwiseInt8Fn = void(const DepthwiseInt8Args& args);
+
+#define SDX_DECLARE(isa)                                  \
+  namespace isa {                                         \
+  DepthwiseInt8Fn DepthwiseInt8Bytes, DepthwiseInt8Words; \
+  }
+SDX_FOR_EACH_ISA(SDX_DECLARE)
+#undef SDX_DECLARE
+
+// g: of groups of one channel, its panels as above; runs are taps.
+void RunDepthwiseInt8(const IntegerConvolution& g, Parallel& parallel);
+
+}  // namespace sardonyx::kernels
