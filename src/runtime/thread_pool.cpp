@@ -37,7 +37,6 @@ struct ThreadPool::Job {
   std::int64_t count;
   std::int64_t grain;
   std::int64_t blocks;  // of `grain` each
-  std::int64_t chunk;   // blocks taken at once
   int max_helpers;
   int core;  // of the caller; helpers keep off it
   std::atomic<std::int64_t> next = 0;
@@ -47,16 +46,25 @@ struct ThreadPool::Job {
 
   void Work() {
     inside_loop = true;
-    for (;;) {
-      const std::int64_t first = next.fetch_add(chunk, std::memory_order_relaxed);
-      if (first >= blocks || failed.load(std::memory_order_relaxed)) break;
+    for (std::int64_t first = next.load(std::memory_order_relaxed); !failed.load(std::memory_order_relaxed);) {
+      if (first >= blocks) break;
+      const std::int64_t chunk = Chunk(blocks - first);
+      if (!next.compare_exchange_weak(first, first + chunk, std::memory_order_relaxed)) continue;
       try {
         body(first * grain, std::min((first + chunk) * grain, count));
       } catch (...) {
         if (!failed.exchange(true)) error = std::current_exception();
       }
+      first = next.load(std::memory_order_relaxed);
     }
     inside_loop = false;
+  }
+
+  // How many of the blocks left are taken at once: fewer and fewer, so that all threads end at the same time whatever
+  // their speed (guided self-scheduling; Polychronopoulos and Kuck 1987). Which thread takes which never changes a
+  // result.
+  std::int64_t Chunk(std::int64_t left) const {
+    return std::max<std::int64_t>(1, left / (std::int64_t{2} * (max_helpers + 1)));
   }
 };
 
@@ -121,9 +129,7 @@ void ThreadPool::For(int threads, std::int64_t count, std::int64_t grain, Parall
     }
   }
   if (mine == nullptr) return body(0, count);  // more loops at once than slots: the workers are busy anyway
-  // Four chunks a thread even out unequal speed; which thread takes which never changes a result.
-  Job job{body,    count,        grain, blocks, std::max<std::int64_t>(1, blocks / (std::int64_t{4} * (helpers + 1))),
-          helpers, CurrentCore()};
+  Job job{body, count, grain, blocks, helpers, CurrentCore()};
   mine->job.store(&job);
   Wake();
   job.Work();

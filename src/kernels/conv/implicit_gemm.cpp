@@ -12,6 +12,8 @@ namespace {
 using std::int64_t;
 
 constexpr int64_t kStripPixels = 128;
+constexpr int64_t kLeastPixels = 28;  // of a strip, where smaller ones would help the threads
+constexpr int64_t kUnitsPerThread = 8;
 constexpr int64_t kChunkFloats = int64_t{160} << 10;
 constexpr int64_t kSerialWork = int64_t{1} << 19;
 constexpr int64_t kMostColumns = 32;  // nr of the widest tile
@@ -24,17 +26,21 @@ class Convolution {
  public:
   Convolution(const ImplicitGemm& g, int64_t threads) : g_(g), tiles_(*g.tiles) {
     const int64_t width = g.count[2], rows = g.count[0] * g.count[1];
+    panels_ = CeilDivide(g.group_out, tiles_.columns);
+    // What the threads share is cut into enough units that none waits long for the last one.
+    const int64_t others = g.images * g.groups * panels_;
+    const int64_t least_chunks = threads > 1 ? CeilDivide(kUnitsPerThread * threads, others) : 1;
     if (width > kStripPixels / 2) {
       segments_ = CeilDivide(width, kStripPixels);
       strips_ = rows * segments_;
     } else {
-      rows_per_strip_ = kStripPixels / width;
+      const int64_t together = 2 * width <= tiles_.rows ? 2 : 1;  // rows of a tile
+      const int64_t share = CeilDivide(rows, least_chunks * together) * together;
+      rows_per_strip_ = std::min(kStripPixels / width, std::max(share, CeilDivide(kLeastPixels, width)));
       strips_ = CeilDivide(rows, rows_per_strip_);
     }
-    panels_ = CeilDivide(g.group_out, tiles_.columns);
     chunks_ = std::clamp<int64_t>(CeilDivide(g.x_image_floats, kChunkFloats), 1, strips_);
-    const int64_t others = g.images * g.groups * panels_;
-    if (threads > 1) chunks_ = std::clamp<int64_t>(CeilDivide(4 * threads, others), chunks_, strips_);
+    chunks_ = std::clamp<int64_t>(least_chunks, chunks_, strips_);
     panel_floats_ = g.taps * g.k * tiles_.columns;
     PlanCuts();
   }
@@ -186,7 +192,7 @@ class Convolution {
   // the pieces are not too short for tiles.
   void PlanCuts() {
     const int64_t width = g_.count[2], shortest = std::max<int64_t>(2, tiles_.rows / 3);
-    if (g_.grid.kernel[0] != 0 && g_.grid.kernel[2] > 1) {
+    if (g_.grid.kernel[0] != 0 && g_.grid.kernel[2] > 1 && g_.taps * g_.k >= kShortSum) {
       TapRange range = Range(2, 0, 1);
       for (int64_t column = shortest; column + shortest <= width && cut_count_ < kMostCuts; ++column) {
         const TapRange here = Range(2, column, 1);
@@ -354,8 +360,7 @@ void RunImplicitGemm(const ImplicitGemm& g, Parallel& parallel) {
   const Convolution convolution(g, threads);
   const int64_t units = convolution.UnitCount();
   if (threads == 1 || positions * g.groups * g.group_out * g.taps * g.k < kSerialWork) return convolution.Run(0, units);
-  const int64_t grain = std::max<int64_t>(1, units / (4 * threads));
-  parallel.For(units, grain, [&](int64_t begin, int64_t end) { convolution.Run(begin, end); });
+  parallel.For(units, 1, [&](int64_t begin, int64_t end) { convolution.Run(begin, end); });
 }
 
 std::int64_t PanelWeightFloats(const TileF32Set& tiles, int64_t groups, int64_t group_in, int64_t group_out,

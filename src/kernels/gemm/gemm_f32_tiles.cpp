@@ -204,8 +204,7 @@ void RunTiles(GemmF32Args g, const Plan& plan, Parallel& parallel, std::byte* sc
   float* slots = reinterpret_cast<float*>(scratch);
   if (threads == 1 || !PaysThreads(g)) return loop.Run(0, units, slots);
   if (plan.slot_floats == 0) {
-    const int64_t grain = std::max<int64_t>(1, units / (4 * threads));
-    return parallel.For(units, grain, [&](int64_t begin, int64_t end) { loop.Run(begin, end, nullptr); });
+    return parallel.For(units, 1, [&](int64_t begin, int64_t end) { loop.Run(begin, end, nullptr); });
   }
   parallel.For(threads, 1, [&](int64_t begin, int64_t end) {
     for (int64_t s = begin; s < end; ++s)

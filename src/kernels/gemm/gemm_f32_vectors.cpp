@@ -22,7 +22,7 @@ void ForColumns(const GemmF32Args& g, int64_t extent, int64_t columns, Parallel&
   };
   const int64_t threads = parallel.ThreadCount();
   if (threads == 1 || !PaysThreads(g)) return run(0, units);
-  parallel.For(units, std::max<int64_t>(1, units / (4 * threads)), run);
+  parallel.For(units, std::max<int64_t>(1, units / (16 * threads)), run);
 }
 
 // M = 1, B row-major: eight rows of B at a time are added into sums that stay in the first cache level.
@@ -163,7 +163,7 @@ void RunThin(const GemmF32Args& g, const Plan& plan, Parallel& parallel, std::by
   };
   const int64_t threads = parallel.ThreadCount();
   if (threads == 1 || !PaysThreads(g)) return run(0, units);
-  parallel.For(units, std::max<int64_t>(1, units / (8 * threads)), run);
+  parallel.For(units, std::max<int64_t>(1, units / (16 * threads)), run);
 }
 
 void RunVectors(const GemmF32Args& g, const Plan& plan, Parallel& parallel) {
