@@ -88,7 +88,7 @@ void RunFloat(KernelContext& c) {
   args.ldc = s.n;
   args.epilogue.alpha = state.alpha;
   args.epilogue.activation = state.activation;
-  state.packed.GiveTo(args);
+  state.packed.GiveTo<float>(args);
   static const float kGiven = 0;
   const bool full = addend.present && addend.row_stride != 0 && addend.column_stride != 0;
   if (full) args.epilogue.residual = &kGiven;
@@ -124,7 +124,9 @@ void RunAny(KernelContext& c) {
   kernels::GemmAnyArgs<T> args;
   args.m = s.m, args.n = s.n, args.k = s.k;
   args.a = c.Input(0).As<T>(), args.lda = s.lda, args.trans_a = state.trans_a;
-  args.b = c.Input(1).As<T>(), args.ldb = s.ldb, args.trans_b = state.trans_b;
+  state.packed.GiveTo<T>(args);
+  if (!state.packed.defined()) args.b = c.Input(1).As<T>();
+  args.ldb = s.ldb, args.trans_b = state.trans_b;
   args.c = c.Output(0).As<T>(), args.ldc = s.n;
   args.alpha = static_cast<T>(state.alpha);
   if (addend.present) {
@@ -162,6 +164,7 @@ Prepared PrepareGemm(PrepareContext& c) {
       c.Unsupported("an alpha or beta that is no number of the type for", dtype);
     }
   }
+  PackB(c, state);
   switch (dtype) {
     case DType::kDouble:
       return WithState(RunAny<double>, std::move(state));
@@ -176,7 +179,6 @@ Prepared PrepareGemm(PrepareContext& c) {
     default:
       break;
   }
-  PackB(c, state);
   return WithState(RunFloat, std::move(state));
 }
 

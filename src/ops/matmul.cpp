@@ -85,7 +85,7 @@ void RunMatMul(KernelContext& c) {
   const bool regular =
       RegularBatch(a, p.batch, a.unit, &p.a_batch_stride) & RegularBatch(b, p.batch, b_unit, &p.b_batch_stride);
   const std::size_t offsets = io.Add<std::int64_t>(regular ? 0 : 2 * static_cast<std::size_t>(p.batch));
-  state.packed.GiveTo(p);
+  state.packed.GiveTo<T>(p);
   static const std::int64_t kGiven = 0;
   static const float kResidualGiven = 0;
   if (!regular) p.a_batch_offsets = p.b_batch_offsets = &kGiven;
@@ -122,6 +122,7 @@ Prepared PrepareMatMul(PrepareContext& c) {
   MatMulState state;
   state.flags = ReadFlags(c);
   state.alpha = c.Float("alpha", 1);
+  PackB(c, state);
   switch (c.InputDType(0)) {
     case DType::kDouble:
       return WithState(RunMatMul<double>, std::move(state));
@@ -138,7 +139,6 @@ Prepared PrepareMatMul(PrepareContext& c) {
   }
   state.activation = MakeActivation(c, c.String("activation", ""), c.Float("activation_alpha", 0.01f),
                                     c.Float("activation_beta", 0.5f));
-  PackB(c, state);
   return WithState(RunMatMul<float>, std::move(state));
 }
 

@@ -1,24 +1,48 @@
 // ops/packed_matrix.cpp - a constant right operand of products, packed once.
 #include "ops/packed_matrix.h"
 
+#include "kernels/gemm/gemm_any.h"
+
 namespace sardonyx::ops {
+namespace {
+
+template <typename T>
+std::size_t PackedCount(const MatrixLayout& l) {
+  if constexpr (std::is_same_v<T, float>) {
+    return kernels::GemmF32PackedCount(l.k, l.n);
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return kernels::GemmAnyPackedCount<T>(l.k, l.n);
+  } else {
+    return kernels::GemmHalfPackedCount(l.k, l.n);
+  }
+}
+
+template <typename T>
+void PackOne(const MatrixLayout& l, const T* from, T* to) {
+  Serial serial;
+  if constexpr (std::is_same_v<T, float>) {
+    kernels::PackGemmF32B(l.k, l.n, from, l.ld, l.trans, to, serial);
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    kernels::PackGemmAnyB(l.k, l.n, from, l.ld, l.trans, to);
+  } else {
+    const void* bits = from;
+    void* packed = to;
+    kernels::PackGemmHalfB(l.k, l.n, static_cast<const std::uint16_t*>(bits), l.ld, l.trans,
+                           static_cast<std::uint16_t*>(packed), serial);
+  }
+}
+
+}  // namespace
 
 PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& l) {
-  Serial serial;
-  const bool is_float = b.dtype() == DType::kFloat;
-  const std::size_t count = is_float ? kernels::GemmF32PackedCount(l.k, l.n) : kernels::GemmHalfPackedCount(l.k, l.n);
   PackedMatrix packed;
-  packed.count = static_cast<std::int64_t>((count + 31) / 32 * 32);  // whole cache lines
-  packed.data = Tensor(b.dtype(), Shape{l.batch, packed.count});
-  for (std::int64_t i = 0; i < l.batch; ++i) {
-    const std::int64_t from = i * l.unit, to = i * packed.count;
-    if (is_float) {
-      kernels::PackGemmF32B(l.k, l.n, b.data<float>() + from, l.ld, l.trans, packed.data.data<float>() + to, serial);
-    } else {
-      kernels::PackGemmHalfB(l.k, l.n, static_cast<const std::uint16_t*>(b.raw()) + from, l.ld, l.trans,
-                             static_cast<std::uint16_t*>(packed.data.raw()) + to, serial);
-    }
-  }
+  VisitDType<float, Half, BFloat16, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>(
+      b.dtype(), [&]<typename T>() {
+        packed.count = static_cast<std::int64_t>((PackedCount<T>(l) + 31) / 32 * 32);  // whole cache lines
+        packed.data = Tensor(b.dtype(), Shape{l.batch, packed.count});
+        for (std::int64_t i = 0; i < l.batch; ++i)
+          PackOne<T>(l, b.data<T>() + i * l.unit, packed.data.data<T>() + i * packed.count);
+      });
   return packed;
 }
 

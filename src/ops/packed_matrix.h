@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/gemm/gemm.h"
 #include "tensor/value.h"
@@ -9,20 +10,22 @@
 namespace sardonyx::ops {
 
 struct PackedMatrix {
-  Tensor data;             // float, or the 16-bit type of the original; undefined if B is no constant
+  Tensor data;             // of B's type; undefined if B is no constant
   std::int64_t count = 0;  // elements of one packed matrix: the stride of a batch
 
   bool defined() const { return data.defined(); }
-  // Sets packed_b or packed_half of Args: GemmF32Args or Product<float>.
-  template <typename Args>
+  // Sets packed_b or packed_half of Args, the arguments of a product that computes in T: float also for 16-bit types.
+  template <typename T, typename Args>
   void GiveTo(Args& args) const {
     if (!defined()) return;
-    if (data.dtype() == DType::kFloat) {
-      args.packed_b = data.data<float>();
+    if (data.dtype() == kDTypeOf<T>) {
+      args.packed_b = data.data<T>();
       return;
     }
-    args.packed_half = static_cast<const std::uint16_t*>(data.raw());
-    args.half_kind = data.dtype() == DType::kBFloat16 ? kernels::HalfKind::kBFloat16 : kernels::HalfKind::kFloat16;
+    if constexpr (std::is_same_v<T, float>) {
+      args.packed_half = static_cast<const std::uint16_t*>(data.raw());
+      args.half_kind = data.dtype() == DType::kBFloat16 ? kernels::HalfKind::kBFloat16 : kernels::HalfKind::kFloat16;
+    }
   }
 };
 
@@ -33,7 +36,7 @@ struct MatrixLayout {
   std::int64_t batch = 1, unit = 0;
 };
 
-// Packs a tensor of float, float16 or bfloat16; the 16-bit types keep their size.
+// Packs a tensor of any type that products take; float16 and bfloat16 keep their size.
 PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& layout);
 
 }  // namespace sardonyx::ops

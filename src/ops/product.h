@@ -25,7 +25,8 @@ struct Product {
   std::int64_t batch = 1, a_batch_stride = 0, b_batch_stride = 0, c_batch_stride = 0;
   const std::int64_t* a_batch_offsets = nullptr;
   const std::int64_t* b_batch_offsets = nullptr;
-  const float* packed_b = nullptr;  // float only, as what follows
+  const T* packed_b = nullptr;
+  // What follows: float only.
   const std::uint16_t* packed_half = nullptr;
   kernels::HalfKind half_kind = kernels::HalfKind::kFloat16;
   const float* bias = nullptr;      // [N], added to every row
@@ -59,7 +60,7 @@ kernels::GemmAnyArgs<T> GemmArgs(const Product<T>& p) {
   kernels::GemmAnyArgs<T> g;
   g.m = p.m, g.n = p.n, g.k = p.k;
   g.a = p.a, g.lda = p.lda, g.trans_a = p.trans_a;
-  g.b = p.b, g.ldb = p.ldb, g.trans_b = p.trans_b;
+  g.b = p.b, g.ldb = p.ldb, g.trans_b = p.trans_b, g.packed_b = p.packed_b;
   g.c = p.c, g.ldc = p.ldc;
   g.alpha = p.alpha;
   g.batch = p.batch;

@@ -1,8 +1,8 @@
 // kernels/gemm/gemm_any.h - matrix products of the element types that are rarely fast paths: f64, i32, i64, u32, u64.
 //
-// C[M, N] = alpha * A[M, K] * B[K, N] + beta * C0, integers modulo 2^32 or 2^64. Plain cache-blocked loops, vectorised
-// per ISA; f64 has a register tile. Nothing allocates or throws; bits do not depend on the thread count. Error of f64:
-// at most K * 2^-53 * sum |A||B| per element, tested in gemm_any_test.cpp.
+// C[M, N] = alpha * A[M, K] * B[K, N] + beta * C0, integers modulo 2^32 or 2^64. Register tiles per ISA over panels of
+// B that are packed on the way or beforehand. Nothing allocates or throws; bits do not depend on the thread count.
+// Error of f64: at most K * 2^-53 * sum |A||B| per element, tested in gemm_any_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,8 @@ struct GemmAnyArgs {
   const T* b = nullptr;  // [K, N], trans_b: [N, K]
   std::int64_t ldb = 0;
   bool trans_b = false;
-  T* c = nullptr;  // [M, N]
+  const T* packed_b = nullptr;  // instead of b: from PackGemmAnyB with the same n, k, isa; strides count its elements
+  T* c = nullptr;               // [M, N]
   std::int64_t ldc = 0;
   T alpha = 1;
   T beta = 0;             // used only with c0
@@ -41,6 +42,13 @@ struct GemmAnyArgs {
   const std::int64_t* b_batch_offsets = nullptr;
   const Isa* isa = nullptr;  // null: the best of this CPU; tests name others
 };
+
+// Elements of packed B, and B [K, N] (trans_b: [N, K]) packed into `packed`: for one that is used again and again.
+template <typename T>
+std::size_t GemmAnyPackedCount(std::int64_t k, std::int64_t n, const Isa* isa = nullptr);
+template <typename T>
+void PackGemmAnyB(std::int64_t k, std::int64_t n, const T* b, std::int64_t ldb, bool trans_b, T* packed,
+                  const Isa* isa = nullptr);
 
 template <typename T>
 std::size_t GemmAnyScratchBytes(const GemmAnyArgs<T>& args, int threads);

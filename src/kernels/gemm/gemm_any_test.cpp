@@ -37,13 +37,15 @@ struct Case {
   bool trans_a = false, trans_b = false;
   int addend = 0;  // 0 none, 1 matrix, 2 row, 3 column
   int64_t batch = 1;
+  bool packed = false;
 };
 
 template <typename T>
 void Check(const Case& c, Isa isa, Parallel& parallel) {
   SCOPED_TRACE(std::string(Name(isa)) + " " + std::to_string(c.m) + "x" + std::to_string(c.n) + "x" +
                std::to_string(c.k));
-  const int64_t lda = (c.trans_a ? c.m : c.k) + 1, ldb = (c.trans_b ? c.k : c.n) + 2, ldc = c.n + 1;
+  const int64_t lda = (c.trans_a ? c.m : c.k) + (c.k % 512 == 0 ? 0 : 1), ldb = (c.trans_b ? c.k : c.n) + 2,
+                ldc = c.n + 1;
   const int64_t a_item = (c.trans_a ? c.k : c.m) * lda, b_item = (c.trans_b ? c.n : c.k) * ldb;
   const auto a = RandomOf<T>(c.batch * a_item, 1), b = RandomOf<T>(c.batch * b_item, 2), c0 = RandomOf<T>(c.m * c.n, 3);
   std::vector<T> y(static_cast<std::size_t>(c.batch * c.m * ldc + 1), T{9});
@@ -54,6 +56,13 @@ void Check(const Case& c, Isa isa, Parallel& parallel) {
   if (c.addend != 0) {
     g.alpha = T{3}, g.beta = T{2}, g.c0 = c0.data();
     g.c0_row_stride = c.addend == 1 ? c.n : c.addend == 3 ? 1 : 0, g.c0_column_stride = c.addend == 3 ? 0 : 1;
+  }
+  const auto packed_each = static_cast<int64_t>(GemmAnyPackedCount<T>(c.k, c.n, &isa));
+  std::vector<T> packed(static_cast<std::size_t>(c.packed ? c.batch * packed_each + 1 : 0));
+  if (c.packed) {
+    for (int64_t e = 0; e < c.batch; ++e)
+      PackGemmAnyB(c.k, c.n, b.data() + e * b_item, ldb, c.trans_b, packed.data() + e * packed_each, &isa);
+    g.packed_b = packed.data(), g.b = nullptr, g.b_batch_stride = packed_each;
   }
   Scratch scratch(GemmAnyScratchBytes(g, parallel.ThreadCount()));
   GemmAny(g, parallel, scratch.data());
@@ -91,9 +100,11 @@ TYPED_TEST(GemmAnyTest, EdgesTransposesAddendsAndBatches) {
     if (!Supported(isa)) continue;
     for (const int64_t m : {0, 1, 2, 3, 4, 5, 6, 11, 12, 13, 31})
       for (const int64_t n : {0, 1, 3, 16, 17, 33}) Check<TypeParam>({m, n, 9}, isa, serial);
-    for (int flags = 0; flags < 4; ++flags)
+    for (int flags = 0; flags < 8; ++flags)
       for (int addend = 0; addend < 4; ++addend)
-        Check<TypeParam>({7, 21, 30, (flags & 1) != 0, (flags & 2) != 0, addend, 3}, isa, threads);
+        Check<TypeParam>({7, 21, 30, (flags & 1) != 0, (flags & 2) != 0, addend, 3, (flags & 4) != 0}, isa, threads);
+    // Rows of A that alias in the cache are copied.
+    for (const bool packed : {false, true}) Check<TypeParam>({9, 70, 1024, false, false, 0, 1, packed}, isa, threads);
     Check<TypeParam>({3, 5, 0, false, false, 1}, isa, serial);
     Check<TypeParam>({150, 40, 60, false, true, 1}, isa, threads);
   }
