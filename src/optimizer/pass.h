@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -19,6 +20,9 @@ struct PassContext {
   std::size_t max_fold_bytes = std::size_t{64}
                                << 20;  // a folded value may not be larger unless it is smaller than its inputs
   Parallel* parallel = nullptr;        // for folding
+  // Transpositions of constants from this size on that only matrix products read stay for fuse_matmul_transpose: the
+  // product packs the constant where it lies, and no second copy is made of an embedding that is also the last weight.
+  std::size_t min_kept_transpose_bytes = SIZE_MAX;
 };
 
 struct Pass {

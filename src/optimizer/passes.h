@@ -28,6 +28,7 @@ extern const Pass kFuseGelu;
 extern const Pass kFuseLayerNorm;
 extern const Pass kFuseMatMulAdd;
 extern const Pass kFuseMatMulTranspose;
+extern const Pass kFuseProductBatchNorm;
 extern const Pass kFuseProductEpilogue;
 extern const Pass kFuseRotaryEmbedding;
 extern const Pass kFuseSkipLayerNorm;

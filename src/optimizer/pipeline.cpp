@@ -32,9 +32,11 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kFuseGelu,
     &kFuseLayerNorm,
     &kFuseGroupNorm,
+    &kFuseProductBatchNorm,
     &kSplitBatchNorm,
     &kFuseRotaryEmbedding,
     &kFuseAttention,
+    &kFuseMatMulTranspose,  // what is left of constant transpositions is folded
     // What the fusions leave: views around new nodes, masks that are constant or equal.
     &kMergeViews,
     &kFoldConstants,
@@ -51,6 +53,8 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kFuseElementwise,      // and whatever else is left between larger nodes
     &kEliminateDeadNodes,
 };
+
+constexpr std::size_t kKeptTransposeBytes = std::size_t{32} << 20;
 
 std::span<const Pass* const> PassesOf(Stage stage) {
   if (stage == Stage::kBeforeUpgrade) return kBeforeUpgrade;
@@ -99,10 +103,14 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
   for (const std::string& name : options.disabled_passes) CheckName(name);
   CheckName(options.explain);
   PassContext context{registry, options.logger, options.max_fold_bytes, options.parallel};
-  for (const Pass* pass : PassesOf(stage)) {
-    if (pass->level > options.level) continue;
+  const auto runs = [&](const Pass& pass) {
     const auto& disabled = options.disabled_passes;
-    if (std::find(disabled.begin(), disabled.end(), pass->name) != disabled.end()) continue;
+    return pass.level <= options.level && std::find(disabled.begin(), disabled.end(), pass.name) == disabled.end();
+  };
+  if (stage == Stage::kBeforeUpgrade && runs(kFuseMatMulTranspose))
+    context.min_kept_transpose_bytes = kKeptTransposeBytes;
+  for (const Pass* pass : PassesOf(stage)) {
+    if (!runs(*pass)) continue;
     const auto start = std::chrono::steady_clock::now();
     const bool changed = RunPass(*pass, graph, context, options);
     if (changed) Verify(graph);

@@ -88,11 +88,26 @@ class Folder {
     const bool only_for_user = std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
       return output == kNoValue || graph_.value(output).is_output || graph_.UseCount(output) == 0;
     });
-    if (only_for_user) return false;
+    if (only_for_user || IsLeftToProducts(node)) return false;
     std::size_t limit = context_.max_fold_bytes;
     if ((op->traits & ops::kNoFold) != 0) limit = IsWeight(node) ? kFilledWeightBytes : kFillBytes;
     return std::all_of(node.outputs.begin(), node.outputs.end(),
                        [&](ValueId output) { return output == kNoValue || IsSmall(node, output, limit); });
+  }
+
+  // See PassContext::min_kept_transpose_bytes.
+  bool IsLeftToProducts(const Node& node) const {
+    if (!node.domain.empty() || node.op_type != "Transpose") return false;
+    const ValueInfo& transposed = graph_.value(node.outputs[0]);
+    if (graph_.value(node.inputs[0]).constant()->byte_size() < context_.min_kept_transpose_bytes) return false;
+    if (graph_.value(node.inputs[0]).type.rank() != 2 || transposed.is_output || transposed.consumers.size() != 1)
+      return false;
+    const Node& reader = graph_.node(transposed.consumers[0]);
+    return reader.domain.empty() && reader.op_type == "MatMul" && reader.inputs[1] == node.outputs[0] &&
+           IsFloatKind(transposed.type.dtype);
+  }
+  static bool IsFloatKind(DType dtype) {
+    return dtype == DType::kFloat || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
   }
 
   // Whether a product will keep the result in its own form, instead of what is computed here.

@@ -78,5 +78,21 @@ TEST(FoldConstants, FillsLargeWeightsOfProductsButNothingElseThatIsLarge) {
   EXPECT_EQ(graph.order.size(), 2u) << ToText(graph);
 }
 
+TEST(FoldConstants, LeavesLargeTranspositionsToTheProductThatReadsThem) {
+  const ops::Registry registry;
+  const auto folds = [&](const char* body, std::size_t bytes) {
+    Graph graph = PreparedGraph(
+        "g (float[3,2] x) => (float[3,4] y) <float[4,2] w = {1, 2, 3, 4, 5, 6, 7, 8}> {\n" + std::string(body) + "}",
+        registry);
+    PassContext context{registry};
+    context.min_kept_transpose_bytes = bytes;
+    return kFoldConstants.run(graph, context);
+  };
+  const char* product = "  t = Transpose<perm = [1, 0]>(w)\n  y = MatMul(x, t)\n";
+  EXPECT_FALSE(folds(product, 32));
+  EXPECT_TRUE(folds(product, 33));
+  EXPECT_TRUE(folds("  t = Transpose<perm = [1, 0]>(w)\n  n = Neg(t)\n  y = MatMul(x, n)\n", 32));
+}
+
 }  // namespace
 }  // namespace sardonyx::optimizer
