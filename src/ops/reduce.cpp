@@ -178,6 +178,32 @@ double Finish(Reduction reduction, double value, std::int64_t count) {
 constexpr std::int64_t kPiece = 1 << 16;  // elements of a row that one piece of work takes
 constexpr std::int64_t kGrain = 1 << 14;  // elements worth a thread
 
+bool NeedsFinish(Reduction reduction) {
+  return reduction == Reduction::kMean || reduction == Reduction::kL2 || reduction == Reduction::kLogSum;
+}
+
+// Rows that lie one after the other, each with an output of its own, and none so long that threads should share it.
+bool IsPlain(const ReducePlan& p) {
+  return p.repeats == 1 && p.n > 0 && p.n <= kPiece &&
+         (p.kept_count == 0 || (p.kept_count == 1 && p.kept[0].stride == p.n));
+}
+
+void ReducePlainRows(KernelContext& c, const ReducePlan& p, Reduction reduction, const float* x, float* y) {
+  const kernels::ReduceF32Set& kernel = kernels::ReduceF32();
+  const ReduceKind kind = KindOf(reduction);
+  const bool finish = NeedsFinish(reduction);
+  c.parallel().For(p.outer, std::max<std::int64_t>(1, kGrain / p.n), [&](std::int64_t begin, std::int64_t end) {
+    if (p.n < kernels::kShortRow) {
+      kernel.short_rows(kind, x + begin * p.n, end - begin, p.n, y + begin);
+      for (std::int64_t o = begin; finish && o < end; ++o)
+        y[o] = static_cast<float>(Finish(reduction, static_cast<double>(y[o]), p.n));
+      return;
+    }
+    for (std::int64_t o = begin; o < end; ++o)
+      y[o] = static_cast<float>(Finish(reduction, kernel.row(kind, x + o * p.n, p.n), p.n));
+  });
+}
+
 // Rows: every piece of every row on its own, joined in order, so that threads do not change the bits.
 void ReduceRows(KernelContext& c, const ReducePlan& p, Reduction reduction, const float* x, float* y, double* partial) {
   const kernels::ReduceF32Set& kernel = kernels::ReduceF32();
@@ -222,7 +248,7 @@ void ReduceColumns(KernelContext& c, const ReducePlan& p, Reduction reduction, c
   constexpr std::int64_t kTile = 256;
   const std::int64_t tiles = (p.inner + kTile - 1) / kTile;
   const std::int64_t work = std::max<std::int64_t>(1, p.reduced_total * std::min(kTile, p.inner));
-  const bool finish = reduction == Reduction::kMean || reduction == Reduction::kL2 || reduction == Reduction::kLogSum;
+  const bool finish = NeedsFinish(reduction);
   c.parallel().For(p.outer * tiles, std::max<std::int64_t>(1, kGrain / work),
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t i = begin; i < end; ++i) {
@@ -360,8 +386,9 @@ void RunFloat(KernelContext& c) {
   if (c.Output(0).count == 0) return;
   Operands io(c, DType::kFloat, 2);
   const bool rows = plan.inner == 1 && plan.n > 0;
-  const std::size_t partial =
-      io.Add<double>(rows ? static_cast<std::size_t>(plan.outer * plan.repeats * ((plan.n + kPiece - 1) / kPiece)) : 0);
+  const std::size_t partial = io.Add<double>(
+      rows && !IsPlain(plan) ? static_cast<std::size_t>(plan.outer * plan.repeats * ((plan.n + kPiece - 1) / kPiece))
+                             : 0);
   io.Begin();
   const float* x = io.In<float>(0);
   float* y = io.Out<float>(0);
@@ -371,6 +398,8 @@ void RunFloat(KernelContext& c) {
     ReduceColumns(c, plan, reduction, x, y);
   } else if (reduction == Reduction::kLogSumExp) {
     LogSumExpRows(c, plan, x, y);
+  } else if (IsPlain(plan)) {
+    ReducePlainRows(c, plan, reduction, x, y);
   } else {
     ReduceRows(c, plan, reduction, x, y, io.At<double>(partial));
   }

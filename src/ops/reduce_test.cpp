@@ -119,6 +119,16 @@ TEST(ReduceF32, EveryVariantMatchesTheFloat64Sum) {
       EXPECT_NEAR(set.sum_squared_deviations(x.data(), n, 1), squares, 42 * 0x1p-24 * squares) << n;
       EXPECT_NEAR(set.sum_exp(x.data(), n, 5), exponentials, 2e-6 * exponentials) << n;
     }
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 15})
+      for (const auto kind : {kernels::ReduceKind::kSum, kernels::ReduceKind::kSumAbs, kernels::ReduceKind::kSumSquare,
+                              kernels::ReduceKind::kProd, kernels::ReduceKind::kMax, kernels::ReduceKind::kMin}) {
+        std::vector<float> short_rows(19);
+        set.short_rows(kind, x.data(), 19, n, short_rows.data());
+        for (std::int64_t r = 0; r < 19; ++r) {
+          const double want = set.row(kind, x.data() + r * n, n);
+          EXPECT_NEAR(short_rows[static_cast<std::size_t>(r)], want, 16 * 0x1p-24 * (100 + std::abs(want))) << n;
+        }
+      }
     for (const std::int64_t columns : {1, 15, 16, 17, 63, 64, 65, 130}) {
       std::vector<float> acc(static_cast<std::size_t>(columns), 0.0f);
       set.columns(kernels::ReduceKind::kSum, x.data(), 500, columns, columns, acc.data());

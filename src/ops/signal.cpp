@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 #include <optional>
+#include <span>
 
 #include "kernels/elementwise/convert.h"
 #include "kernels/fft/fft.h"
@@ -157,20 +158,31 @@ struct Line {
   std::int64_t begin, stride, count, components;
 };
 
-void LoadLine(const TensorRef& x, const Line& line, std::vector<Complex>& data) {
-  const auto n = static_cast<std::int64_t>(data.size());
-  for (std::int64_t i = 0; i < n; ++i) {
-    double re = 0, im = 0;
-    if (i < line.count) {
-      re = NumberAt(x, line.begin + i * line.stride);
-      if (line.components == 2) im = NumberAt(x, line.begin + i * line.stride + 1);
+// The elements of a line as complex numbers, and zeros behind them.
+void LoadLine(const TensorRef& x, const Line& line, std::span<Complex> data) {
+  const auto n = static_cast<std::int64_t>(data.size()), given = std::min(line.count, n);
+  double* parts = kernels::Parts(data.data());
+  kernels::ToDoublesFn* const read = kernels::ToDoubles(x.dtype);
+  std::fill(data.begin() + given, data.end(), Complex());
+  if (line.stride == line.components) {
+    // Real numbers are first read into the upper half, where spreading them overwrites none that is still needed.
+    double* to = line.components == 2 ? parts : parts + given;
+    read(x.data, line.begin, static_cast<std::size_t>(given * line.components), to);
+    for (std::int64_t i = 0; i < given && line.components == 1; ++i) {
+      const double re = to[i];
+      parts[2 * i] = re;
+      parts[2 * i + 1] = 0;
     }
-    data[static_cast<std::size_t>(i)] = {re, im};
+    return;
+  }
+  for (std::int64_t i = 0; i < given; ++i) {
+    parts[2 * i + 1] = 0;
+    read(x.data, line.begin + i * line.stride, static_cast<std::size_t>(line.components), parts + 2 * i);
   }
 }
 
 // The half that a spectrum of real numbers leaves out.
-void Mirror(std::vector<Complex>& data) {
+void Mirror(std::span<Complex> data) {
   const std::size_t n = data.size();
   data[0] = data[0].real();
   for (std::size_t k = n / 2 + 1; k < n; ++k) data[k] = std::conj(data[n - k]);
@@ -196,19 +208,22 @@ void RunDft(KernelContext& c) {
   shape[shape.size() - 1] = out_parts;
   const TensorRef& y = c.Output(0, shape);
   const std::int64_t outer = ElementCount(x.shape, 0, axis), inner = ElementCount(x.shape, axis + 1, x.rank() - 1);
+  const kernels::Fft fft(n);
+  kernels::FromDoublesFn* const write = kernels::FromDoubles(y.dtype);
   c.parallel().For(outer * inner, std::max<std::int64_t>(1, 4096 / n), [&](std::int64_t begin, std::int64_t end) {
-    kernels::Fft fft(n);
-    std::vector<Complex> data(static_cast<std::size_t>(n));
+    std::vector<Complex> data(static_cast<std::size_t>(n)), work(static_cast<std::size_t>(fft.work_count()));
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t o = i / inner, in = i % inner;
+      const std::int64_t o = i / inner, in = i % inner, to = (o * kept * inner + in) * out_parts;
       LoadLine(x, {(o * size * inner + in) * parts, inner * parts, size, parts}, data);
       if (to_real) Mirror(data);
-      fft.Transform(data.data(), inverse);
-      for (std::int64_t k = 0; k < kept; ++k) {
-        const std::int64_t at = ((o * kept + k) * inner + in) * out_parts;
-        Store(y, at, data[static_cast<std::size_t>(k)].real());
-        if (out_parts == 2) Store(y, at + 1, data[static_cast<std::size_t>(k)].imag());
+      fft.Transform(data.data(), inverse, work.data());
+      const double* found = kernels::Parts(data.data());
+      if (inner == 1 && out_parts == 2) {
+        write(found, static_cast<std::size_t>(2 * kept), y.data, to);
+        continue;
       }
+      for (std::int64_t k = 0; k < kept; ++k)
+        write(found + 2 * k, static_cast<std::size_t>(out_parts), y.data, to + k * inner * out_parts);
     }
   });
 }
@@ -246,6 +261,86 @@ void InferStft(InferContext& c) {
   c.SetOutput(0, c.InputDType(0), {batch, frames, c.Flag("onesided", true) ? OneSided(length) : length, Dim(2)});
 }
 
+// Frames of a signal and where their spectra go.
+struct Frames {
+  const TensorRef &x, &y;
+  std::int64_t count, of_batch;  // frames
+  std::int64_t kept;             // numbers of a spectrum
+  std::int64_t size, step, n, parts;
+
+  Line LineOf(std::int64_t frame) const {
+    return {(frame / of_batch * size + frame % of_batch * step) * parts, parts, n, parts};
+  }
+};
+
+class FrameTransform {
+ public:
+  FrameTransform(const Frames& frames, const kernels::Fft& fft, std::span<const double> window)
+      : f_(frames),
+        fft_(fft),
+        window_(window),
+        data_(static_cast<std::size_t>(f_.n)),
+        out_(data_),
+        work_(static_cast<std::size_t>(fft.work_count())) {}
+
+  void One(std::int64_t frame) {
+    LoadLine(f_.x, f_.LineOf(frame), data_);
+    for (std::size_t t = 0; t < window_.size(); ++t) data_[t] *= window_[t];
+    fft_.Transform(data_.data(), false, work_.data());
+    Write(frame, data_);
+  }
+
+  // Two real frames are the parts of one complex one: the spectrum of a real frame is its own mirror image.
+  void Two(std::int64_t frame) {
+    double* parts = kernels::Parts(data_.data());
+    const bool both = frame + 1 < f_.count;
+    LoadLine(f_.x, f_.LineOf(frame), data_);
+    if (both) {
+      double* second = kernels::Parts(out_.data());
+      kernels::ToDoubles(f_.x.dtype)(f_.x.data, f_.LineOf(frame + 1).begin, data_.size(), second);
+      for (std::size_t t = 0; t < data_.size(); ++t) parts[2 * t + 1] = second[t];
+      if (!OfOneSize()) {
+        One(frame);
+        return One(frame + 1);
+      }
+    }
+    for (std::size_t t = 0; t < window_.size(); ++t) data_[t] *= window_[t];
+    fft_.Transform(data_.data(), false, work_.data());
+    const std::size_t n = data_.size();
+    for (std::size_t k = 0; k < n; ++k) out_[k] = 0.5 * (data_[k] + std::conj(data_[k == 0 ? 0 : n - k]));
+    Write(frame, out_);
+    if (!both) return;
+    for (std::size_t k = 0; k < n; ++k) {
+      const Complex odd = 0.5 * (data_[k] - std::conj(data_[k == 0 ? 0 : n - k]));
+      out_[k] = {odd.imag(), -odd.real()};
+    }
+    Write(frame + 1, out_);
+  }
+
+ private:
+  // Rounding a loud frame, an infinity or a NaN must not be seen in a quiet neighbour.
+  bool OfOneSize() const {
+    double first = 0, second = 0, probe = 0;
+    for (const Complex& x : data_) {
+      first = std::max(first, std::abs(x.real()));
+      second = std::max(second, std::abs(x.imag()));
+      probe += 0 * x.real() + 0 * x.imag();
+    }
+    constexpr double kMost = 1 << 20;
+    return probe == 0 && first <= kMost * second && second <= kMost * first && first > 0;
+  }
+
+  void Write(std::int64_t frame, std::vector<Complex>& spectrum) {
+    kernels::FromDoubles(f_.y.dtype)(kernels::Parts(spectrum.data()), static_cast<std::size_t>(2 * f_.kept), f_.y.data,
+                                     frame * f_.kept * 2);
+  }
+
+  const Frames& f_;
+  const kernels::Fft& fft_;
+  std::span<const double> window_;
+  std::vector<Complex> data_, out_, work_;
+};
+
 void RunStft(KernelContext& c) {
   const TensorRef& x = c.Input(0);
   const std::int64_t step = Scalar(c, 1, "frame_step");
@@ -266,18 +361,19 @@ void RunStft(KernelContext& c) {
   const std::int64_t frames = (size - n) / step + 1, kept = c.state<StftState>().one_sided ? n / 2 + 1 : n;
   const std::int64_t shape[] = {batches, frames, kept, 2};
   const TensorRef& y = c.Output(0, shape);
-  c.parallel().For(batches * frames, std::max<std::int64_t>(1, 4096 / n), [&](std::int64_t begin, std::int64_t end) {
-    kernels::Fft fft(n);
-    std::vector<Complex> data(static_cast<std::size_t>(n));
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t b = i / frames, frame = i % frames;
-      LoadLine(x, {(b * size + frame * step) * parts, parts, n, parts}, data);
-      for (std::int64_t t = 0; t < n && windowed; ++t) data[static_cast<std::size_t>(t)] *= NumberAt(c.Input(2), t);
-      fft.Transform(data.data(), false);
-      for (std::int64_t k = 0; k < kept; ++k) {
-        Store(y, (i * kept + k) * 2, data[static_cast<std::size_t>(k)].real());
-        Store(y, (i * kept + k) * 2 + 1, data[static_cast<std::size_t>(k)].imag());
-      }
+  const Frames all{x, y, batches * frames, frames, kept, size, step, n, parts};
+  std::vector<double> window(static_cast<std::size_t>(windowed ? n : 0));
+  if (windowed) kernels::ToDoubles(c.Input(2).dtype)(c.Input(2).data, 0, window.size(), window.data());
+  const kernels::Fft fft(n);
+  const std::int64_t at_once = parts == 1 && x.dtype != DType::kDouble ? 2 : 1,
+                     units = (all.count + at_once - 1) / at_once;
+  c.parallel().For(units, std::max<std::int64_t>(1, 4096 / n), [&](std::int64_t begin, std::int64_t end) {
+    FrameTransform transform(all, fft, window);
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      if (at_once == 1)
+        transform.One(unit);
+      else
+        transform.Two(unit * 2);
     }
   });
 }

@@ -28,7 +28,11 @@ Fft::Fft(std::int64_t length) : length_(length), padded_(length) {
     padded_ = 1;
     while (padded_ < 2 * length - 1) padded_ *= 2;
   }
-  for (std::int64_t k = 0; k < padded_ / 2; ++k) roots_.push_back(Root(k, padded_));
+  for (std::int64_t half = 4; half < padded_; half *= 2)
+    for (std::int64_t k = 0; k < half; ++k) roots_.push_back(Root(k, 2 * half));
+  reversed_.assign(static_cast<std::size_t>(padded_), 0);
+  for (std::size_t i = 1; i < reversed_.size(); ++i)
+    reversed_[i] = reversed_[i / 2] / 2 + (i % 2 == 0 ? 0 : static_cast<std::uint32_t>(padded_ / 2));
   if (padded_ == length_) return;
   // k t = (k^2 + t^2 - (k - t)^2) / 2 makes the sum a convolution with the chirp exp(-pi i k^2 / n).
   std::int64_t square = 0;  // k^2 modulo 2 n
@@ -43,50 +47,60 @@ Fft::Fft(std::int64_t length) : length_(length), padded_(length) {
     if (k > 0) filter_[static_cast<std::size_t>(padded_ - k)] = filter_[at];
   }
   RadixTwo(filter_.data());
-  work_.resize(static_cast<std::size_t>(padded_));
 }
 
-void Fft::Transform(Complex* data, bool inverse) {
+void Fft::Transform(Complex* data, bool inverse, Complex* work) const {
   const auto n = static_cast<double>(length_);
   if (inverse)
     for (std::int64_t i = 0; i < length_; ++i) data[i] = std::conj(data[i]);
   if (padded_ == length_) {
     RadixTwo(data);
   } else {
-    Bluestein(data);
+    Bluestein(data, work);
   }
   if (inverse)
     for (std::int64_t i = 0; i < length_; ++i) data[i] = std::conj(data[i]) / n;
 }
 
 void Fft::RadixTwo(Complex* data) const {
-  for (std::int64_t i = 1, j = 0; i < padded_; ++i) {  // j is i with its bits reversed
-    std::int64_t bit = padded_ >> 1;
-    for (; j & bit; bit >>= 1) j ^= bit;
-    j ^= bit;
-    if (i < j) std::swap(data[i], data[j]);
+  for (std::size_t i = 1; i < reversed_.size(); ++i)
+    if (i < reversed_[i]) std::swap(data[i], data[reversed_[i]]);
+  if (padded_ == 2) {
+    const Complex a = data[0];
+    data[0] = a + data[1];
+    data[1] = a - data[1];
   }
-  for (std::int64_t half = 1; half < padded_; half *= 2) {
-    const std::int64_t step = padded_ / (2 * half);
+  // The first two passes in one: their roots are 1 and -i.
+  for (std::int64_t i = 0; i + 4 <= padded_; i += 4) {
+    const Complex a = data[i] + data[i + 1], b = data[i] - data[i + 1];
+    const Complex c = data[i + 2] + data[i + 3], d = data[i + 2] - data[i + 3], turned = {d.imag(), -d.real()};
+    data[i] = a + c;
+    data[i + 1] = b + turned;
+    data[i + 2] = a - c;
+    data[i + 3] = b - turned;
+  }
+  const Complex* roots = roots_.data();
+  for (std::int64_t half = 4; half < padded_; roots += half, half *= 2) {
     for (std::int64_t begin = 0; begin < padded_; begin += 2 * half) {
+      Complex *low = data + begin, *high = low + half;
       for (std::int64_t k = 0; k < half; ++k) {
-        const Complex odd = Times(data[begin + half + k], roots_[static_cast<std::size_t>(k * step)]);
-        data[begin + half + k] = data[begin + k] - odd;
-        data[begin + k] += odd;
+        const Complex odd = Times(high[k], roots[k]), even = low[k];
+        high[k] = even - odd;
+        low[k] = even + odd;
       }
     }
   }
 }
 
-void Fft::Bluestein(Complex* data) {
-  const auto n = static_cast<std::size_t>(length_);
-  for (std::size_t k = 0; k < n; ++k) work_[k] = Times(data[k], chirp_[k]);
-  std::fill(work_.begin() + static_cast<std::ptrdiff_t>(n), work_.end(), Complex());
-  RadixTwo(work_.data());
-  for (std::size_t k = 0; k < work_.size(); ++k) work_[k] = std::conj(Times(work_[k], filter_[k]));
-  RadixTwo(work_.data());
+void Fft::Bluestein(Complex* data, Complex* work) const {
+  for (std::int64_t k = 0; k < length_; ++k) work[k] = Times(data[k], chirp_[static_cast<std::size_t>(k)]);
+  std::fill(work + length_, work + padded_, Complex());
+  RadixTwo(work);
+  for (std::int64_t k = 0; k < padded_; ++k) work[k] = std::conj(Times(work[k], filter_[static_cast<std::size_t>(k)]));
+  RadixTwo(work);
   const auto size = static_cast<double>(padded_);
-  for (std::size_t k = 0; k < n; ++k) data[k] = Times(std::conj(work_[k]) / size, chirp_[k]);
+  for (std::int64_t k = 0; k < length_; ++k)
+    data[k] = Times(std::conj(work[k]) / size, chirp_[static_cast<std::size_t>(k)]);
 }
 
 }  // namespace sardonyx::kernels

@@ -10,7 +10,8 @@ struct Row {
   Isa isa;
   ReduceF32Set set;
 };
-#define SDX_ROW(name) {Isa::name, {name::ReduceRow, name::ReduceColumns, name::SumExp, name::SumSquaredDeviations}},
+#define SDX_ROW(name) \
+  {Isa::name, {name::ReduceRow, name::ReduceShortRows, name::ReduceColumns, name::SumExp, name::SumSquaredDeviations}},
 constexpr Row kRows[] = {SDX_FOR_EACH_ISA(SDX_ROW)};
 #undef SDX_ROW
 

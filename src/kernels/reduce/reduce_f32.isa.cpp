@@ -87,6 +87,25 @@ double RowOf(const float* x, int64_t n) {
       n, [x](int64_t i) { return Load(x + i); }, [x](int64_t i) { return x[i]; });
 }
 
+// N: the length of the rows, or 0 for any.
+template <typename Op, int N>
+void ShortRows(const float* x, int64_t rows, int64_t length, float* y) {
+  const int64_t n = N == 0 ? length : N;
+  for (int64_t r = 0; r < rows; ++r, x += n) {
+    float acc = Op::kStart;
+    for (int64_t i = 0; i < n; ++i) acc = Op::Step(acc, x[i]);
+    y[r] = acc;
+  }
+}
+
+template <typename Op>
+void ShortRowsOf(const float* x, int64_t rows, int64_t n, float* y) {
+  if (n == 2) return ShortRows<Op, 2>(x, rows, n, y);
+  if (n == 3) return ShortRows<Op, 3>(x, rows, n, y);
+  if (n == 4) return ShortRows<Op, 4>(x, rows, n, y);
+  ShortRows<Op, 0>(x, rows, n, y);
+}
+
 // V vectors of columns over all rows; blocks of 128 rows are joined so that float sums stay short.
 template <typename Op, int V>
 void ColumnBlock(const float* x, int64_t n, int64_t stride, float* acc, int64_t columns) {
@@ -136,6 +155,23 @@ double ReduceRow(ReduceKind kind, const float* x, int64_t n) {
       return RowOf<MinOf>(x, n);
   }
   return 0;
+}
+
+void ReduceShortRows(ReduceKind kind, const float* x, int64_t rows, int64_t n, float* y) {
+  switch (kind) {
+    case ReduceKind::kSum:
+      return ShortRowsOf<SumOf>(x, rows, n, y);
+    case ReduceKind::kSumAbs:
+      return ShortRowsOf<SumAbsOf>(x, rows, n, y);
+    case ReduceKind::kSumSquare:
+      return ShortRowsOf<SumSquareOf>(x, rows, n, y);
+    case ReduceKind::kProd:
+      return ShortRowsOf<ProdOf>(x, rows, n, y);
+    case ReduceKind::kMax:
+      return ShortRowsOf<MaxOf>(x, rows, n, y);
+    case ReduceKind::kMin:
+      return ShortRowsOf<MinOf>(x, rows, n, y);
+  }
 }
 
 void ReduceColumns(ReduceKind kind, const float* x, int64_t n, int64_t stride, int64_t columns, float* acc) {
