@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/copy/storage.h"
+#include "kernels/gemm/tile_f32.h"
 
 namespace sardonyx::kernels {
 namespace {
@@ -129,10 +130,23 @@ void CopyRows(const StridedLoops& l, const T* from, T* to, Parallel& parallel) {
   });
 }
 
+// Elements of four bytes at their own alignment move as floats do.
+template <typename T>
+bool IsFloatLike(const T* from, const T* to) {
+  const auto places = reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to);
+  return sizeof(T) == sizeof(float) && places % alignof(float) == 0;
+}
+
 // to[i * to_step + j] = from[i + j * from_step] for i < rows, j < columns, by square tiles held in registers and L1.
 template <typename T>
 void TransposeTiles(const T* from, std::int64_t from_step, T* to, std::int64_t to_step, std::int64_t rows,
                     std::int64_t columns) {
+  if (IsFloatLike(from, to)) {
+    const void* source = from;
+    void* target = to;
+    return BestTilesF32().transpose(columns, rows, static_cast<const float*>(source), from_step,
+                                    static_cast<float*>(target), to_step);
+  }
   constexpr std::int64_t kTile = sizeof(T) >= 8 ? 8 : 16;
   T tile[kTile * kTile];
   for (std::int64_t j = 0; j < columns; j += kTile) {
@@ -152,9 +166,9 @@ void TransposeTiles(const T* from, std::int64_t from_step, T* to, std::int64_t t
 }
 
 // The loop that is contiguous in the source, if the innermost one is contiguous in the destination only; else -1.
-int TransposedLoop(const StridedLoops& l) {
-  const int inner = l.rank - 1;
-  if (l.to[inner] != 1 || l.from[inner] == 1 || l.from[inner] == 0 || l.size[inner] < 4) return -1;
+int TransposedLoop(const StridedLoops& l, std::size_t bytes) {
+  const int inner = l.rank - 1, shortest = bytes == sizeof(float) ? 2 : 4;
+  if (l.to[inner] != 1 || l.from[inner] == 1 || l.from[inner] == 0 || l.size[inner] < shortest) return -1;
   for (int d = 0; d < inner; ++d)
     if (l.from[d] == 1 && l.size[d] >= 4) return d;
   return -1;
@@ -195,7 +209,7 @@ void CopyBytes(const StridedLoops& l, const void* from, std::int64_t from_offset
                Parallel& parallel) {
   const auto* source = static_cast<const Loose<T>*>(from) + from_offset;
   auto* target = static_cast<Loose<T>*>(to) + to_offset;
-  if (const int swapped = TransposedLoop(l); swapped >= 0) {
+  if (const int swapped = TransposedLoop(l, sizeof(T)); swapped >= 0) {
     CopyTransposed(l, swapped, source, target, parallel);
   } else {
     CopyRows(l, source, target, parallel);

@@ -230,18 +230,26 @@ TEST(Widen, EveryFloat16AndBFloat16) {
   }
 }
 
+std::vector<std::pair<int64_t, int64_t>> TransposeSizes() {
+  std::vector<std::pair<int64_t, int64_t>> sizes;
+  for (const int64_t rows : {1, 2, 3, 4, 5, 8, 15, 16, 17, 33})
+    for (const int64_t columns : {1, 3, 4, 7, 8, 16, 31, 32, 40}) sizes.emplace_back(rows, columns);
+  return sizes;
+}
+
 TEST(Transpose, EveryEdgeOfEveryIsa) {
   for (const TileF32Set* set : Sets())
-    for (const int64_t rows : {1, 3, 4, 8, 15, 16, 17, 33})
-      for (const int64_t columns : {1, 4, 7, 8, 16, 31, 32, 40}) {
-        const int64_t from_stride = columns + 3, to_stride = rows + 2;
+    for (const int64_t gap : {0, 2})
+      for (const auto& [rows, columns] : TransposeSizes()) {
+        const int64_t from_stride = columns + 3, to_stride = rows + gap;
         const auto from = Random(static_cast<std::size_t>(rows * from_stride), 1);
-        std::vector<float> to(static_cast<std::size_t>(columns * to_stride), kCanary);
+        std::vector<float> to(static_cast<std::size_t>(columns * to_stride + 1), kCanary);
         set->transpose(rows, columns, from.data(), from_stride, to.data(), to_stride);
         for (int64_t c = 0; c < columns; ++c)
           for (int64_t r = 0; r < to_stride; ++r)
             ASSERT_EQ(to[c * to_stride + r], r < rows ? from[r * from_stride + c] : kCanary)
                 << Name(set->isa) << " " << rows << "x" << columns << " at " << r << ", " << c;
+        ASSERT_EQ(to.back(), kCanary);
       }
 }
 

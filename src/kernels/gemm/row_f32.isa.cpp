@@ -61,6 +61,20 @@ void DotRows(int64_t k, int64_t rows, const float* a, const float* b, ptrdiff_t 
   std::memcpy(sums, &all, static_cast<std::size_t>(rows) * sizeof(float));
 }
 
+// A transposition of so few rows that the result is one stream: dst[c * R + r] = src[r * src_stride + c].
+template <int R>
+void InterleaveRows(int64_t columns, const float* src, ptrdiff_t src_stride, float* dst) {
+  int64_t c = 0;
+  for (; c + kLanes <= columns; c += kLanes) {
+    Vec v[R];
+#pragma GCC unroll 4
+    for (ptrdiff_t r = 0; r < R; ++r) v[r] = Load(src + r * src_stride + c);
+    Interleave(v, dst + c * R);
+  }
+  for (; c < columns; ++c)
+    for (ptrdiff_t r = 0; r < R; ++r) dst[c * R + r] = src[r * src_stride + c];
+}
+
 // sums[j] += R rows of B, j < n
 template <int R>
 void AddRows(int64_t n, const float* a, ptrdiff_t a_stride, const float* b, ptrdiff_t ldb, float* sums) {
@@ -162,6 +176,11 @@ void Dots(int64_t k, int64_t n, const float* a, const float* b, ptrdiff_t ldb, f
 // Sixteen columns at a time: whole cache lines of src are read, and sixteen lines of dst stay open.
 void Transpose(int64_t rows, int64_t columns, const float* src, ptrdiff_t src_stride, float* dst,
                ptrdiff_t dst_stride) {
+  if (rows == dst_stride && rows >= 2 && rows <= 4) {
+    if (rows == 2) return InterleaveRows<2>(columns, src, src_stride, dst);
+    if (rows == 3) return InterleaveRows<3>(columns, src, src_stride, dst);
+    return InterleaveRows<4>(columns, src, src_stride, dst);
+  }
   const int64_t whole_rows = rows - rows % kLanes, whole_columns = columns - columns % kLanes;
   for (int64_t first = 0; first < whole_columns; first += 16) {
     const int64_t end = first + 16 < whole_columns ? first + 16 : whole_columns;
@@ -169,10 +188,9 @@ void Transpose(int64_t rows, int64_t columns, const float* src, ptrdiff_t src_st
       for (int64_t c = first; c < end; c += kLanes)
         TransposeBlock(src + r * src_stride + c, src_stride, dst + c * dst_stride + r, dst_stride);
   }
-  for (int64_t r = 0; r < whole_rows; ++r)
-    for (int64_t c = whole_columns; c < columns; ++c) dst[c * dst_stride + r] = src[r * src_stride + c];
-  for (int64_t r = whole_rows; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c) dst[c * dst_stride + r] = src[r * src_stride + c];
+  TransposeRest(whole_rows, columns - whole_columns, src + whole_columns, src_stride, dst + whole_columns * dst_stride,
+                dst_stride);
+  TransposeRest(rows - whole_rows, columns, src + whole_rows * src_stride, src_stride, dst + whole_rows, dst_stride);
 }
 
 }  // namespace sardonyx::kernels::SDX_ISA

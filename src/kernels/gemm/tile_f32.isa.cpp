@@ -15,76 +15,79 @@ namespace {
 constexpr int kRows = kLanes == 16 ? 14 : kLanes == 8 ? 6 : 4;
 constexpr int kVectors = 2;
 
-// True if the sums are the result, in whole vectors.
-template <int V>
-bool IsPlain(const TileF32Args& t) {
-  constexpr float kInfinity = __builtin_inff();
-  return t.columns == V * kLanes && t.alpha == 1 && t.bias == 0 && t.bias_n == nullptr && t.bias_m == nullptr &&
-         t.residual0 == nullptr && t.low == -kInfinity && t.high == kInfinity;
+// Short sums start from the bias: adding it later would cost as much as a step. Long ones would lose accuracy to a
+// large bias.
+constexpr int64_t kShortSum = 64;
+bool StartsFromBias(const TileF32Args& t) { return t.alpha == 1 && t.taps * t.k <= kShortSum; }
+
+Vec BiasOf(const TileF32Args& t, ptrdiff_t v) {
+  Vec bias = Broadcast(t.bias);
+  if (t.bias_n != nullptr) bias += Load(t.bias_n + v * kLanes, FirstLanes(t.columns - v * kLanes));
+  return bias * Broadcast(t.bias_scale);
 }
 
-template <int R, int V>
-void Store(const TileF32Args& t, Vec (&acc)[R][V]) {
-  constexpr ptrdiff_t kRun = (R + 1) / 2;
-  if (IsPlain<V>(t)) {
-#pragma GCC unroll 16
-    for (ptrdiff_t r = 0; r < R; ++r) {
-      float* row = r < kRun ? t.c0 + r * t.c_row_stride : t.c1 + (r - kRun) * t.c_row_stride;
-#pragma GCC unroll 4
-      for (ptrdiff_t v = 0; v < V; ++v) SDX_ISA::Store(row + v * kLanes, acc[r][v]);
-    }
-    return;
-  }
-  Lanes lanes[V];
-  for (ptrdiff_t v = 0; v < V; ++v) lanes[v] = FirstLanes(t.columns - v * kLanes);
-  if (t.alpha != 1) {
-    const Vec alpha = Broadcast(t.alpha);
-#pragma GCC unroll 16
-    for (ptrdiff_t r = 0; r < R; ++r)
-#pragma GCC unroll 4
-      for (ptrdiff_t v = 0; v < V; ++v) acc[r][v] *= alpha;
-  }
-  Vec bias[V];
-  for (ptrdiff_t v = 0; v < V; ++v)
-    bias[v] = Broadcast(t.bias) + (t.bias_n != nullptr ? Load(t.bias_n + v * kLanes, lanes[v]) : Broadcast(0));
-  if (t.bias_m != nullptr) {
-#pragma GCC unroll 16
-    for (ptrdiff_t r = 0; r < R; ++r)
-#pragma GCC unroll 4
-      for (ptrdiff_t v = 0; v < V; ++v) acc[r][v] += Broadcast(t.bias_scale * t.bias_m[r]);
-  }
-  for (ptrdiff_t v = 0; v < V; ++v) bias[v] *= Broadcast(t.bias_scale);
+// Calls f(row, v) for every vector of the tile.
+template <int R, int V, typename F>
+inline __attribute__((always_inline)) void ForEach(F f) {
 #pragma GCC unroll 16
   for (ptrdiff_t r = 0; r < R; ++r)
 #pragma GCC unroll 4
-    for (ptrdiff_t v = 0; v < V; ++v) acc[r][v] += bias[v];
+    for (ptrdiff_t v = 0; v < V; ++v) f(r, v);
+}
+
+// What is rare is left out as a whole: every operation on a tile costs as much as a step of a short sum.
+template <int R, int V>
+inline __attribute__((always_inline)) void Store(const TileF32Args& t, Vec (&acc)[R][V]) {
+  constexpr ptrdiff_t kRun = (R + 1) / 2;
+  const auto place = [](float* p, float* q, ptrdiff_t stride, ptrdiff_t r) {
+    return r < kRun ? p + r * stride : q + (r - kRun) * stride;
+  };
+  const auto residual = [&](ptrdiff_t r) {
+    return r < kRun ? t.residual0 + r * t.residual_row_stride : t.residual1 + (r - kRun) * t.residual_row_stride;
+  };
+  if (t.alpha != 1) {
+    const Vec alpha = Broadcast(t.alpha);
+    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) { acc[r][v] *= alpha; });
+  }
+  if (!StartsFromBias(t) && (t.bias_n != nullptr || t.bias != 0)) {
+    Vec bias[V];
+    for (ptrdiff_t v = 0; v < V; ++v) bias[v] = BiasOf(t, v);
+    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) { acc[r][v] += bias[v]; });
+  }
+  if (t.bias_m != nullptr)
+    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) { acc[r][v] += Broadcast(t.bias_scale * t.bias_m[r]); });
+  const bool whole = t.columns == V * kLanes;
+  Lanes lanes[V];
+  for (ptrdiff_t v = 0; v < V; ++v) lanes[v] = FirstLanes(t.columns - v * kLanes);
   if (t.residual0 != nullptr) {
     const Vec beta = Broadcast(t.beta);
-#pragma GCC unroll 16
-    for (ptrdiff_t r = 0; r < R; ++r) {
-      const float* row =
-          r < kRun ? t.residual0 + r * t.residual_row_stride : t.residual1 + (r - kRun) * t.residual_row_stride;
-#pragma GCC unroll 4
-      for (ptrdiff_t v = 0; v < V; ++v) acc[r][v] += beta * Load(row + v * kLanes, lanes[v]);
-    }
+    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) { acc[r][v] += beta * Load(residual(r) + v * kLanes, lanes[v]); });
   }
-  const Vec low = Broadcast(t.low), high = Broadcast(t.high);
-#pragma GCC unroll 16
-  for (ptrdiff_t r = 0; r < R; ++r) {
-    float* row = r < kRun ? t.c0 + r * t.c_row_stride : t.c1 + (r - kRun) * t.c_row_stride;
-#pragma GCC unroll 4
-    for (ptrdiff_t v = 0; v < V; ++v) SDX_ISA::Store(row + v * kLanes, Min(high, Max(low, acc[r][v])), lanes[v]);
+  if (t.low > -__builtin_inff()) {
+    const Vec low = Broadcast(t.low);
+    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) { acc[r][v] = Max(low, acc[r][v]); });
+  }
+  if (t.high < __builtin_inff()) {
+    const Vec high = Broadcast(t.high);
+    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) { acc[r][v] = Min(high, acc[r][v]); });
+  }
+  if (whole) {
+    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) {
+      SDX_ISA::Store(place(t.c0, t.c1, t.c_row_stride, r) + v * kLanes, acc[r][v]);
+    });
+  } else {
+    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) {
+      SDX_ISA::Store(place(t.c0, t.c1, t.c_row_stride, r) + v * kLanes, acc[r][v], lanes[v]);
+    });
   }
 }
 
 template <int R, int V>
 void Tile(const TileF32Args& t) {
   constexpr ptrdiff_t kRun = (R + 1) / 2;
-  Vec acc[R][V];
-#pragma GCC unroll 16
-  for (ptrdiff_t r = 0; r < R; ++r)
-#pragma GCC unroll 4
-    for (ptrdiff_t v = 0; v < V; ++v) acc[r][v] = Broadcast(0);
+  Vec acc[R][V], start[V];
+  for (ptrdiff_t v = 0; v < V; ++v) start[v] = StartsFromBias(t) ? BiasOf(t, v) : Broadcast(0);
+  ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) { acc[r][v] = start[v]; });
   const ptrdiff_t l1 = t.a_row_stride * 4, l3 = 3 * l1, l5 = 5 * l1, step = t.a_k_stride * 4, b_stride = t.b_stride;
   const float* b = t.b;
   const char* prefetch = t.prefetch;

@@ -212,12 +212,67 @@ inline void TransposeBlock(const float* src, ptrdiff_t src_stride, float* dst, p
   for (ptrdiff_t i = 0; i < kLanes; ++i) Store(dst + i * dst_stride, r[i]);
 }
 
+// R rows of kLanes to kLanes runs of R, one after the other: dst[c * R + r] = v[r][c]. `Index` counts the floats of the
+// vector of dst that begins at kFirst.
+template <ptrdiff_t R, ptrdiff_t S, ptrdiff_t kFirst, ptrdiff_t... Index>
+inline Vec InterleaveOne(Vec made, const Vec (&v)[R], std::integer_sequence<ptrdiff_t, Index...> all) {
+  if constexpr (S == R) {
+    return made;
+  } else {
+    made = __builtin_shufflevector(
+        made, v[S],
+        ((kFirst + Index) % R == S ? kLanes + (kFirst + Index) / R : (S == 1 ? (kFirst + Index) / R : Index))...);
+    return InterleaveOne<R, S + 1, kFirst>(made, v, all);
+  }
+}
+template <ptrdiff_t R, ptrdiff_t... J>
+inline void Interleave(const Vec (&v)[R], float* dst, std::integer_sequence<ptrdiff_t, J...>) {
+  (Store(dst + J * kLanes, InterleaveOne<R, 1, J * kLanes>(v[0], v, std::make_integer_sequence<ptrdiff_t, kLanes>())),
+   ...);
+}
+template <ptrdiff_t R>
+inline void Interleave(const Vec (&v)[R], float* dst) {
+  Interleave(v, dst, std::make_integer_sequence<ptrdiff_t, R>());
+}
+
 // dst[c * dst_stride + r] = src[r * src_stride + c] for r and c in 0..3.
 inline void Transpose4x4(const float* src, ptrdiff_t src_stride, float* dst, ptrdiff_t dst_stride) {
   Quad r[4];
   for (ptrdiff_t i = 0; i < 4; ++i) std::memcpy(&r[i], src + i * src_stride, sizeof(Quad));
   Transpose(r);
   for (ptrdiff_t i = 0; i < 4; ++i) std::memcpy(dst + i * dst_stride, &r[i], sizeof(Quad));
+}
+
+// dst[c * dst_stride + r] = src[r * src_stride + c], r < rows, c < columns: what is left beside whole blocks.
+// NOLINTNEXTLINE(readability-function-size): a matrix and where it goes
+inline void TransposeRest(int64_t rows, int64_t columns, const float* src, ptrdiff_t src_stride, float* dst,
+                          ptrdiff_t dst_stride) {
+#if defined(__AVX512F__)
+  for (int64_t r = 0; r < rows; r += kLanes) {
+    const Lanes high = FirstLanes(rows - r);
+    for (int64_t c = 0; c < columns; c += kLanes) {
+      const Lanes wide = FirstLanes(columns - c);
+      Vec v[kLanes];
+#pragma GCC unroll 16
+      for (ptrdiff_t i = 0; i < kLanes; ++i)
+        v[i] = Load(src + (r + i < rows ? r + i : rows - 1) * src_stride + c, wide);
+      SwapBlocks<1>(v);
+#pragma GCC unroll 16
+      for (ptrdiff_t i = 0; i < kLanes; ++i)
+        if (c + i < columns) Store(dst + (c + i) * dst_stride + r, v[i], high);
+    }
+  }
+#else
+  const int64_t whole_rows = rows - rows % 4, whole_columns = columns - columns % 4;
+  for (int64_t r = 0; r < whole_rows; r += 4) {
+    for (int64_t c = 0; c < whole_columns; c += 4)
+      Transpose4x4(src + r * src_stride + c, src_stride, dst + c * dst_stride + r, dst_stride);
+    for (int64_t c = whole_columns; c < columns; ++c)
+      for (int64_t i = r; i < r + 4; ++i) dst[c * dst_stride + i] = src[i * src_stride + c];
+  }
+  for (int64_t r = whole_rows; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c) dst[c * dst_stride + r] = src[r * src_stride + c];
+#endif
 }
 
 }  // namespace sardonyx::kernels::SDX_ISA
