@@ -7,6 +7,7 @@
 
 #include "kernels/copy/storage.h"
 #include "kernels/gemm/tile_f32.h"
+#include "kernels/gemm/tile_int8.h"
 
 namespace sardonyx::kernels {
 namespace {
@@ -146,6 +147,10 @@ void TransposeTiles(const T* from, std::int64_t from_step, T* to, std::int64_t t
     void* target = to;
     return BestTilesF32().transpose(columns, rows, static_cast<const float*>(source), from_step,
                                     static_cast<float*>(target), to_step);
+  }
+  if constexpr (sizeof(T) == 1) {
+    return BestTilesInt8().transpose(columns, rows, reinterpret_cast<const std::uint8_t*>(from), from_step,
+                                     reinterpret_cast<std::uint8_t*>(to), to_step);
   }
   constexpr std::int64_t kTile = sizeof(T) >= 8 ? 8 : 16;
   T tile[kTile * kTile];

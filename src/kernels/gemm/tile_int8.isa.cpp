@@ -54,7 +54,7 @@ T* RowAt(T* first, T* second, ptrdiff_t stride, ptrdiff_t r) {
 
 // The terms that differ from row to row.
 template <int R, int V>
-void AddRowTerms(const TileInt8Args& t, UintVec (&acc)[R][V]) {
+[[gnu::always_inline]] inline void AddRowTerms(const TileInt8Args& t, UintVec (&acc)[R][V]) {
 #pragma GCC unroll 2
   for (ptrdiff_t v = 0; v < V; ++v) {
     const Lanes lanes = FirstLanes(t.columns - v * kLanes);
@@ -72,7 +72,7 @@ void AddRowTerms(const TileInt8Args& t, UintVec (&acc)[R][V]) {
 }
 
 template <int R, int V>
-void StoreSums(const TileInt8Args& t, const UintVec (&acc)[R][V]) {
+[[gnu::always_inline]] inline void StoreSums(const TileInt8Args& t, const UintVec (&acc)[R][V]) {
   auto *c0 = static_cast<std::int32_t*>(t.c0), *c1 = static_cast<std::int32_t*>(t.c1);
 #pragma GCC unroll 2
   for (ptrdiff_t v = 0; v < V; ++v) {
@@ -83,7 +83,7 @@ void StoreSums(const TileInt8Args& t, const UintVec (&acc)[R][V]) {
 }
 
 template <int R, int V>
-void StoreFloats(const TileInt8Args& t, const UintVec (&acc)[R][V]) {
+[[gnu::always_inline]] inline void StoreFloats(const TileInt8Args& t, const UintVec (&acc)[R][V]) {
   auto *c0 = static_cast<float*>(t.c0), *c1 = static_cast<float*>(t.c1);
 #pragma GCC unroll 2
   for (ptrdiff_t v = 0; v < V; ++v) {
@@ -100,8 +100,19 @@ void StoreFloats(const TileInt8Args& t, const UintVec (&acc)[R][V]) {
 }
 
 template <int R, int V>
-void StoreBytes(const TileInt8Args& t, const UintVec (&acc)[R][V]) {
+[[gnu::always_inline]] inline void StoreBytes(const TileInt8Args& t, const UintVec (&acc)[R][V]) {
   auto *c0 = static_cast<std::uint8_t*>(t.c0), *c1 = static_cast<std::uint8_t*>(t.c1);
+  if constexpr (V == 2) {
+    if (t.columns == V * kLanes && t.row_scales == nullptr) {
+      const RowPacker packer(t.low, t.high, t.zero, Load(t.scales), Load(t.scales + kLanes));
+#pragma GCC unroll 8
+      for (ptrdiff_t r = 0; r < R; r += 2) {
+        const ptrdiff_t other = r + 1 < R ? r + 1 : r;
+        packer.Store(acc[r], RowAt<R>(c0, c1, t.c_row_stride, r), acc[other], RowAt<R>(c0, c1, t.c_row_stride, other));
+      }
+      return;
+    }
+  }
   const ByteBounds bounds(t.low, t.high, t.zero);
 #pragma GCC unroll 2
   for (ptrdiff_t v = 0; v < V; ++v) {

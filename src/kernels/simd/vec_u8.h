@@ -49,4 +49,62 @@ inline void StoreAsBytes(std::uint8_t* to, UintVec values, ptrdiff_t count) {
 #endif
 }
 
+// Two rows of two vectors of sums to bytes at once: saturating packs do what bounds do one vector at a time.
+#if defined(__AVX512F__)
+
+class RowPacker {
+ public:
+  // As ByteBounds. Signed bytes are packed as unsigned ones 128 higher.
+  RowPacker(float low, float high, std::uint32_t zero, Vec scale0, Vec scale1)
+      : high_(Broadcast(high)), scale0_(scale0), scale1_(scale1) {
+    const bool is_signed = low + static_cast<float>(static_cast<std::int32_t>(zero)) < 0;
+    zero_ = _mm512_set1_epi16(static_cast<short>(static_cast<std::int32_t>(zero) + (is_signed ? 128 : 0)));
+    flip_ = _mm512_set1_epi8(is_signed ? -128 : 0);
+  }
+  void Store(const UintVec (&a)[2], std::uint8_t* to_a, const UintVec (&b)[2], std::uint8_t* to_b) const {
+    const __m512i in_lanes = _mm512_xor_si512(_mm512_packus_epi16(Pack(a), Pack(b)), flip_);
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i rows = _mm512_maskz_permutexvar_epi32(0xFFFF, order, in_lanes);
+    const auto high = __builtin_shufflevector((Longs)rows, (Longs)rows, 4, 5, 6, 7);
+    const auto low = __builtin_shufflevector((Longs)rows, (Longs)rows, 0, 1, 2, 3);
+    std::memcpy(to_a, &low, sizeof low);
+    std::memcpy(to_b, &high, sizeof high);
+  }
+
+ private:
+  using Longs __attribute__((vector_size(64))) = long long;
+  // Only the upper bound is needed: conversions give the least integer for what is out of range.
+  __m512i Round(UintVec sums, Vec scale) const {
+    return _mm512_maskz_cvtps_epi32(0xFFFF, Min(high_, ToFloat(sums) * scale));
+  }
+  __m512i Pack(const UintVec (&row)[2]) const {
+    return _mm512_adds_epi16(_mm512_packs_epi32(Round(row[0], scale0_), Round(row[1], scale1_)), zero_);
+  }
+
+  Vec high_, scale0_, scale1_;
+  __m512i zero_, flip_;
+};
+
+#else
+
+class RowPacker {
+ public:
+  RowPacker(float low, float high, std::uint32_t zero, Vec scale0, Vec scale1)
+      : bounds_(low, high, zero), scale0_(scale0), scale1_(scale1) {}
+  void Store(const UintVec (&a)[2], std::uint8_t* to_a, const UintVec (&b)[2], std::uint8_t* to_b) const {
+    StoreRow(a, to_a);
+    StoreRow(b, to_b);
+  }
+
+ private:
+  void StoreRow(const UintVec (&row)[2], std::uint8_t* to) const {
+    StoreAsBytes(to, bounds_.Quantize(ToFloat(row[0]) * scale0_), kLanes);
+    StoreAsBytes(to + kLanes, bounds_.Quantize(ToFloat(row[1]) * scale1_), kLanes);
+  }
+  ByteBounds bounds_;
+  Vec scale0_, scale1_;
+};
+
+#endif
+
 }  // namespace sardonyx::kernels::SDX_ISA
