@@ -91,6 +91,24 @@ TEST(ConvInteger, PadsWithTheZeroPoint) {
   EXPECT_EQ(Elements<std::int32_t>(y), (std::vector<std::int32_t>{3, 3}));
 }
 
+TEST(Pool, OfChannelsLastBytesIsThatOfPlanes) {
+  Tensor planes(DType::kInt8, Shape{2, 3, 5, 4}), pixels(DType::kInt8, Shape{2, 5, 4, 3});
+  for (std::int64_t i = 0; i < 120; ++i) {
+    const auto value = static_cast<std::int8_t>(i * 37 % 256 - 128);
+    planes.data<std::int8_t>()[i] = value;
+    pixels.data<std::int8_t>()[i / 60 * 60 + i % 20 * 3 + i / 20 % 3] = value;
+  }
+  const std::vector<Attribute> attributes = {
+      {"kernel_shape", IntList{3, 2}}, {"strides", IntList{2, 1}}, {"pads", IntList{1, 1, 1, 0}}};
+  const Value first = EvaluateOp({"MaxPool", 22, {planes}, attributes})[0];
+  const Value last = EvaluateOp({"MaxPool", 1, {pixels}, attributes, 1, "com.ms.internal.nhwc"})[0];
+  ASSERT_EQ(first.tensor().shape(), (Shape{2, 3, 3, 4}));
+  ASSERT_EQ(last.tensor().shape(), (Shape{2, 3, 4, 3}));
+  for (std::int64_t i = 0; i < 72; ++i)
+    EXPECT_EQ(first.tensor().data<std::int8_t>()[i],
+              last.tensor().data<std::int8_t>()[i / 36 * 36 + i % 12 * 3 + i / 12 % 3]);
+}
+
 TEST(Pool, EveryVariantMatchesTheWindowForm) {
   const Tensor x = Counting({1, 2, 9, 37});
   for (const IntList& stride : {IntList{1, 1}, IntList{2, 2}, IntList{1, 3}}) {

@@ -6,6 +6,7 @@
 
 #include "kernels/pool/pool_f32.h"
 #include "kernels/pool/pool_last_f32.h"
+#include "kernels/pool/pool_last_int8.h"
 #include "ops/channels_last.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
@@ -102,6 +103,14 @@ void RunLast(KernelContext& c) {
   io.End();
 }
 
+void RunLastBytes(KernelContext& c) {
+  const kernels::PoolShape shape = MakePoolShape(c, c.state<PoolState>());
+  if (c.Output(0).count == 0) return;
+  const TensorRef& x = c.Input(0);
+  kernels::MaxPoolLastInt8(shape, x.dim(0), x.dim(x.rank() - 1), x.dtype == DType::kInt8, x.data, c.Output(0).data,
+                           c.parallel());
+}
+
 // Calls step(offset in the plane) for every element of the window of output (od, oh, ow) that lies in the input.
 template <typename Step>
 void ForEachTap(const kernels::PoolShape& p, std::int64_t od, std::int64_t oh, std::int64_t ow, Step step) {
@@ -187,7 +196,7 @@ Prepared PreparePool(PrepareContext& c) {
   PoolState state = ReadPool(c, ToChannelsFirst(c.InputType(0), IsChannelsLast(c)));
   if (state.channels_last) {
     if (c.HasOutput(1)) c.Unsupported("indices of channels-last images");
-    return WithState(RunLast, std::move(state));
+    return WithState(IsFloating(c.InputDType(0)) ? RunLast : RunLastBytes, std::move(state));
   }
   switch (c.InputDType(0)) {
     case DType::kDouble:
@@ -215,18 +224,20 @@ void UpgradeLpPool(UpgradeContext& c) {
   c.SetAttribute("p", static_cast<std::int64_t>(value));
 }
 
-constexpr OpDef LastRow(std::string_view name) {
+constexpr DTypeSet kKernelFloats = {DType::kFloat, DType::kFloat16, DType::kBFloat16};
+
+constexpr OpDef LastRow(std::string_view name, DTypeSet types) {
   return {.domain = kChannelsLastDomain,
           .name = name,
           .since = {1},
-          .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
+          .types = types,
           .infer = InferPool,
           .prepare = PreparePool};
 }
 
 constexpr OpDef kPoolOps[] = {
-    LastRow("AveragePool"),
-    LastRow("MaxPool"),
+    LastRow("AveragePool", kKernelFloats),
+    LastRow("MaxPool", kKernelFloats | DTypeSet{DType::kInt8, DType::kUInt8}),
     {.name = "AveragePool",
      .since = {1, 7, 10, 11, 19, 22},
      .types = kIeeeFloats,
