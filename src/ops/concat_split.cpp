@@ -5,6 +5,7 @@
 #include "ops/kernel_context.h"
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
+#include "ops/quantized_operators.h"
 #include "ops/registry.h"
 #include "ops/upgrade_context.h"
 
@@ -212,6 +213,13 @@ constexpr OpDef kConcatSplitOps[] = {
      .infer = InferSplit,
      .prepare = PrepareSplit,
      .upgrade = UpgradeSplit},
+    {.domain = "com.microsoft",
+     .name = "QLinearConcat",
+     .since = {1},
+     .types = kQuantized8,
+     .typed_input = kQLinearConcatFirst,
+     .infer = InferQLinearConcat,
+     .prepare = PrepareQLinearConcat},
 };
 
 }  // namespace

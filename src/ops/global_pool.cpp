@@ -6,6 +6,7 @@
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
+#include "ops/quantized_operators.h"
 #include "ops/registry.h"
 #include "ops/upgrade_context.h"
 
@@ -96,6 +97,12 @@ constexpr OpDef kGlobalPoolOps[] = {
      .prepare = PrepareGlobal,
      .upgrade = UpgradeGlobalLp},
     {.name = "GlobalMaxPool", .since = {1, 22}, .types = kIeeeFloats, .infer = InferGlobal, .prepare = PrepareGlobal},
+    {.domain = "com.microsoft",
+     .name = "QLinearGlobalAveragePool",
+     .since = {1},
+     .types = kQuantized8,
+     .infer = InferQLinearGlobalMean,
+     .prepare = PrepareQLinearGlobalMean},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// ops/quantize.cpp - QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear, of ai.onnx and com.microsoft.
+// ops/quantize.cpp - QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear, of ai.onnx and com.microsoft; the rows
+// of 8-bit elementwise operators (quantized_elementwise.cpp).
 #include "kernels/elementwise/quantize.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "ops/elementwise.h"
 #include "ops/quantize_layout.h"
+#include "ops/quantized_operators.h"
 #include "ops/registry.h"
 
 namespace sardonyx::ops {
@@ -293,6 +295,41 @@ constexpr OpDef kQuantizeOps[] = {
      .types = kQuantizable,
      .infer = InferQuantize,
      .prepare = PrepareQuantize},
+    {.domain = "ai.sardonyx",
+     .name = "Lookup8",
+     .since = {1},
+     .types = kQuantized8,
+     .infer = InferLookup8,
+     .prepare = PrepareLookup8,
+     .traits = kMayAlias},
+    {.domain = "com.microsoft",
+     .name = "QLinearAdd",
+     .since = {1},
+     .types = kQuantized8,
+     .infer = InferQLinearBinary,
+     .prepare = PrepareQLinearAdd,
+     .traits = kMayAlias | kElementwise},
+    {.domain = "com.microsoft",
+     .name = "QLinearLeakyRelu",
+     .since = {1},
+     .types = kQuantized8,
+     .infer = InferSameType,
+     .prepare = PrepareQLinearLeakyRelu,
+     .traits = kMayAlias | kElementwise},
+    {.domain = "com.microsoft",
+     .name = "QLinearMul",
+     .since = {1},
+     .types = kQuantized8,
+     .infer = InferQLinearBinary,
+     .prepare = PrepareQLinearMul,
+     .traits = kMayAlias | kElementwise},
+    {.domain = "com.microsoft",
+     .name = "QLinearSigmoid",
+     .since = {1},
+     .types = kQuantized8,
+     .infer = InferSameType,
+     .prepare = PrepareQLinearSigmoid,
+     .traits = kMayAlias | kElementwise},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
+#include "ops/quantized_operators.h"
 #include "ops/reduce_plan.h"
 #include "ops/registry.h"
 #include "ops/upgrade_context.h"
@@ -463,6 +464,12 @@ constexpr OpDef kReduceOps[] = {
     Row("ReduceProd", {1, 11, 13, 18}),
     Row("ReduceSum", {1, 11, 13}),
     Row("ReduceSumSquare", {1, 11, 13, 18}),
+    {.domain = "com.microsoft",
+     .name = "QLinearReduceMean",
+     .since = {1},
+     .types = kQuantized8,
+     .infer = InferQLinearMean,
+     .prepare = PrepareQLinearMean},
 };
 
 }  // namespace

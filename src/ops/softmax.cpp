@@ -7,6 +7,7 @@
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
+#include "ops/quantized_operators.h"
 #include "ops/registry.h"
 #include "ops/upgrade_context.h"
 
@@ -136,6 +137,12 @@ constexpr OpDef kSoftmaxOps[] = {
     Row("Hardmax", PrepareHardmax, kNone),
     Row("LogSoftmax", PrepareSoftmax, kNone),
     Row("Softmax", PrepareSoftmax, kNone),
+    {.domain = "com.microsoft",
+     .name = "QLinearSoftmax",
+     .since = {1},
+     .types = kQuantized8,
+     .infer = InferSameAsInput,
+     .prepare = PrepareQLinearSoftmax},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // ops/where.cpp - Where: elements of X or Y by a condition, all three broadcasting.
 #include "ops/broadcast.h"
 #include "ops/elementwise.h"
+#include "ops/quantized_operators.h"
 #include "ops/registry.h"
 
 namespace sardonyx::ops {
@@ -108,6 +109,13 @@ constexpr OpDef kWhereOps[] = {
      .infer = InferWhere,
      .prepare = PrepareWhere,
      .traits = kMayAlias | kElementwise},
+    {.domain = "com.microsoft",
+     .name = "QLinearWhere",
+     .since = {1},
+     .types = kQuantized8,
+     .typed_input = 1,
+     .infer = InferQLinearWhere,
+     .prepare = PrepareQLinearWhere},
 };
 
 }  // namespace

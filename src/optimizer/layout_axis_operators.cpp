@@ -57,6 +57,7 @@ void ChangeElementwise(const LayoutChange& c) {
 template <std::int64_t kDefault>
 bool DescribeAxis(const Graph& graph, const Node& node, NodeLayout& layout) {
   if (!DescribeMain(graph, node, layout) || node.FindAttribute("__flatten") != nullptr) return false;
+  if (IntAttribute(node, "opset", 13) < 13) return false;  // QLinearSoftmax: everything from the axis on
   const std::size_t rank = InputType(graph, node, 0).rank();
   Ints axis = {IntAttribute(node, "axis", kDefault)};
   return NormalizeAxes(axis, rank);
@@ -88,6 +89,41 @@ bool DescribeConcat(const Graph& graph, const Node& node, NodeLayout& layout) {
     layout.inputs[i] = 0;
   }
   return true;
+}
+
+// Scale and zero point of the result, then three inputs for each tensor.
+bool DescribeQLinearConcat(const Graph& graph, const Node& node, NodeLayout& layout) {
+  const Type& y = OutputType(graph, node);
+  Ints axis = {IntAttribute(node, "axis", 1)};
+  if (!IsImage(y) || !NormalizeAxes(axis, y.rank())) return false;
+  StayFirst(node, layout);
+  layout.variables.resize(1);
+  layout.outputs[0] = 0;
+  for (std::size_t i = 2; i < node.inputs.size(); i += 3) {
+    if (InputType(graph, node, i).rank() != y.rank()) return false;
+    layout.inputs[i] = 0;
+  }
+  return true;
+}
+
+void ChangeQLinearConcat(const LayoutChange& c) {
+  Ints axis = {IntAttribute(c.node(), "axis", 1)};
+  NormalizeAxes(axis, c.output_types[0].rank());
+  c.node().SetAttribute("axis", AxisToLast(axis[0], c.output_types[0].rank()));
+}
+
+// One scale, or a scale for each index of an axis; blocks lie along an axis of the scales, too.
+bool DescribeQuantization(const Graph& graph, const Node& node, NodeLayout& layout) {
+  if (IntAttribute(node, "block_size", 0) != 0 || !DescribeMain(graph, node, layout)) return false;
+  const Type& scale = InputType(graph, node, 1);
+  if (!scale.HasStaticShape() || scale.rank() > 1) return false;
+  Ints axis = {IntAttribute(node, "axis", 1)};
+  return scale.rank() == 0 || scale.dims[0] == Dim(1) || NormalizeAxes(axis, InputType(graph, node, 0).rank());
+}
+
+void ChangeQuantization(const LayoutChange& c) {
+  const Type& scale = c.input_types[1];
+  if (scale.rank() == 1 && scale.dims[0] != Dim(1)) ChangeAxis<1>(c);
 }
 
 bool DescribeSplit(const Graph& graph, const Node& node, NodeLayout& layout) {
@@ -172,6 +208,22 @@ bool DescribeReduce(const Graph& graph, const Node& node, NodeLayout& layout) {
 
 void ChangeReduce(const LayoutChange& c) {
   if (HasInput(c.node(), 1)) MapAxesInput(c, 1, Rank(c));
+}
+
+// The axes are an attribute.
+bool DescribeQLinearReduceMean(const Graph& graph, const Node& node, NodeLayout& layout) {
+  const AttributeValue* given = node.FindAttribute("axes");
+  if (given == nullptr || !IsImage(InputType(graph, node, 0))) return false;
+  Ints axes = std::get<Ints>(*given);
+  return !axes.empty() && NormalizeAxes(axes, InputType(graph, node, 0).rank()) &&
+         DescribeReduced(graph, node, layout, axes);
+}
+
+void ChangeQLinearReduceMean(const LayoutChange& c) {
+  Ints axes = std::get<Ints>(*c.node().FindAttribute("axes"));
+  NormalizeAxes(axes, Rank(c));
+  for (std::int64_t& axis : axes) axis = AxisToLast(axis, Rank(c));
+  c.node().SetAttribute("axes", axes);
 }
 
 bool DescribeArg(const Graph& graph, const Node& node, NodeLayout& layout) {
@@ -331,11 +383,13 @@ constexpr LayoutOperator kOperators[] = {
     {"", "ArgMax", DescribeArg, ChangeAxis<0>},
     {"", "ArgMin", DescribeArg, ChangeAxis<0>},
     {"", "Concat", DescribeConcat, ChangeAxis<1>},
+    {"", "DequantizeLinear", DescribeQuantization, ChangeQuantization},
     {"", "Expand", DescribeSized, ChangeSized},
     {"", "Gather", DescribeGather, ChangeAxis<0>},
     {"", "Hardmax", DescribeSoftmax, ChangeAxis<-1>},
     {"", "LogSoftmax", DescribeSoftmax, ChangeAxis<-1>},
     {"", "Pad", DescribePad, ChangePad},
+    {"", "QuantizeLinear", DescribeQuantization, ChangeQuantization},
     {"", "ReduceL1", DescribeReduce, ChangeReduce},
     {"", "ReduceL2", DescribeReduce, ChangeReduce},
     {"", "ReduceLogSum", DescribeReduce, ChangeReduce},
@@ -355,6 +409,10 @@ constexpr LayoutOperator kOperators[] = {
     {"", "Tile", DescribeSized, ChangeSized},
     {"", "Transpose", DescribeTranspose, ChangeTranspose},
     {"", "Upsample", DescribeUpsample, ChangeSized},
+    {"ai.sardonyx", "Lookup8", DescribeMain, nullptr},
+    {"com.microsoft", "QLinearConcat", DescribeQLinearConcat, ChangeQLinearConcat},
+    {"com.microsoft", "QLinearReduceMean", DescribeQLinearReduceMean, ChangeQLinearReduceMean},
+    {"com.microsoft", "QLinearSoftmax", DescribeSoftmax, ChangeAxis<-1>},
 };
 
 constexpr LayoutOperator kElementwiseOperator = {"", "", DescribeElementwise, ChangeElementwise};

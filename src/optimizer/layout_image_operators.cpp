@@ -23,19 +23,23 @@ void MoveDomain(const LayoutChange& c) {
 
 // ---- Convolutions
 
-bool IsDepthwise(const Graph& graph, const Node& node) {
-  const Type& w = InputType(graph, node, 1);
+bool IsDepthwise(const Graph& graph, const Node& node, std::size_t weights) {
+  const Type& w = InputType(graph, node, weights);
   return IsImage(w) && w.dims[1] == Dim(1) && IntAttribute(node, "group", 1) > 1;
+}
+
+bool IsQuantizedImage(const Type& type) {
+  return IsImage(type) && type.rank() <= 5 && (type.dtype == DType::kInt8 || type.dtype == DType::kUInt8);
 }
 
 // The kernels read and write either layout; the one that is not channels last costs them most of a transposition. A
 // depthwise convolution has one layout.
-bool DescribeConv(const Graph& graph, const Node& node, NodeLayout& layout) {
+bool DescribeConvOf(const Graph& graph, const Node& node, std::size_t weights, NodeLayout& layout) {
   const Type &x = InputType(graph, node, 0), &y = OutputType(graph, node);
-  if (!IsFloatImage(x) || !IsImage(y) || x.rank() != y.rank()) return false;
+  if (!IsImage(x) || !IsImage(y) || x.rank() != y.rank()) return false;
   const double in_cost = MovingCost(x), out_cost = MovingCost(y);
   FollowMain(node, layout);
-  if (IsDepthwise(graph, node)) {
+  if (IsDepthwise(graph, node, weights)) {
     layout.variables[0].first_cost = 0.5 * (in_cost + out_cost);
   } else {
     layout.variables.resize(2);
@@ -43,8 +47,17 @@ bool DescribeConv(const Graph& graph, const Node& node, NodeLayout& layout) {
     layout.variables[0].first_cost = in_cost;
     layout.variables[1].first_cost = out_cost;
   }
+  return true;
+}
+
+bool DescribeConv(const Graph& graph, const Node& node, NodeLayout& layout) {
+  if (!IsFloatImage(InputType(graph, node, 0)) || !DescribeConvOf(graph, node, 1, layout)) return false;
   if (HasInput(node, 3)) layout.inputs[3] = layout.outputs[0];
   return true;
+}
+
+bool DescribeQLinearConv(const Graph& graph, const Node& node, NodeLayout& layout) {
+  return IsQuantizedImage(InputType(graph, node, 0)) && DescribeConvOf(graph, node, 3, layout);
 }
 
 void ChangeConv(const LayoutChange& c) {
@@ -85,6 +98,8 @@ void ChangeGlobalPool(const LayoutChange& c) {
   SetInts(c, 1, "axes_last", axes);
 }
 
+void ChangeQLinearGlobalPool(const LayoutChange& c) { c.node().SetAttribute("channels_last", std::int64_t{1}); }
+
 // ---- Others
 
 bool DescribeFloatImage(const Graph& graph, const Node& node, NodeLayout& layout) {
@@ -103,7 +118,9 @@ constexpr LayoutOperator kOperators[] = {
     {"", "InstanceNormalization", DescribeFloatImage, MoveDomain},
     {"", "MaxPool", DescribePool, MoveDomain},
     {"", "SpaceToDepth", DescribeMain, MoveDomain},
+    {"", "QLinearConv", DescribeQLinearConv, ChangeConv},
     {"com.microsoft", "FusedConv", DescribeConv, ChangeConv},
+    {"com.microsoft", "QLinearGlobalAveragePool", DescribeMain, ChangeQLinearGlobalPool},
 };
 
 }  // namespace

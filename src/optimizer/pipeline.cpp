@@ -7,7 +7,7 @@
 
 #include "ir/verify.h"
 #include "optimizer/passes.h"
-#include "optimizer/unused_constants.h"
+#include "optimizer/quantization_passes.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -20,6 +20,14 @@ constexpr const Pass* kBeforeUpgrade[] = {
 // Upgrading turns attributes into constants and may leave foldable nodes behind.
 constexpr const Pass* kAfterUpgrade[] = {
     &kWidenHalf,  // first: what follows is written for float
+    // Integers where the model says so; what stays of quantized constants becomes float then.
+    &kEliminateCommonSubexpressions,
+    &kMoveQuantization,
+    &kFuseQuantizedProduct,
+    &kFuseLookup,  // before the operators of two tensors: what depends on one is a table
+    &kFuseQuantizedOperator,
+    &kFuseDynamicQuantization,
+    &kFoldConstants,
     // Clean-ups that the fusions rely on: one node for one value, shapes known, views short.
     &kEliminateCommonSubexpressions,
     &kFoldShapes,
@@ -110,14 +118,13 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
   };
   if (stage == Stage::kBeforeUpgrade && runs(kFuseMatMulTranspose))
     context.min_kept_transpose_bytes = kKeptTransposeBytes;
+  const bool makes_integers = stage == Stage::kBeforeUpgrade && options.level >= Level::kExtended;
   for (const Pass* pass : PassesOf(stage)) {
     if (!runs(*pass)) continue;
+    if (pass == &kFoldConstants && makes_integers) pass = &kFoldUnquantizedConstants;
     const auto start = std::chrono::steady_clock::now();
     const bool changed = RunPass(*pass, graph, context, options);
-    if (changed) {
-      DropUnusedConstants(graph);
-      Verify(graph);
-    }
+    if (changed) Verify(graph);
     if (options.logger != nullptr) {
       const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
       options.logger->Info("pass ", pass->name, changed ? ": changed the graph, " : ": no change, ", graph.order.size(),

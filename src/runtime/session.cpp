@@ -1,7 +1,6 @@
 // runtime/session.cpp - creating a session and running it.
 #include "runtime/session.h"
 
-#include "base/free_memory.h"
 #include "ir/text.h"
 #include "model/load.h"
 #include "ops/schema.h"
@@ -13,9 +12,6 @@
 
 namespace sardonyx::runtime {
 namespace {
-
-// What folding and packing leave in the heap before it is given back: below, asking costs more than it gives.
-constexpr std::size_t kWorthReturning = std::size_t{16} << 20;
 
 model::LoadOptions LoadOptionsOf(const SessionOptions& options, const Logger& logger) {
   model::LoadOptions load;
@@ -129,9 +125,7 @@ void Session::Build(Model* own) {
     DropWeights(own->graph);
     for (Function& function : own->functions) DropWeights(function.body);
   }
-  ReturnFreeMemory(kWorthReturning);
   program_ = std::make_unique<Program>(std::move(graph), environment_->registry(), std::move(providers));
-  ReturnFreeMemory(kWorthReturning);
 }
 
 void Session::AddPlacement(const Graph& graph) {

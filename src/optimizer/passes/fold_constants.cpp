@@ -7,7 +7,8 @@
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "optimizer/passes.h"
-#include "optimizer/unused_constants.h"
+#include "optimizer/quantization.h"
+#include "optimizer/quantization_passes.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -26,7 +27,8 @@ bool PacksWeights(const Node& node) {
 
 class Folder {
  public:
-  Folder(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
+  Folder(Graph& graph, PassContext& context, bool keep_quantized)
+      : graph_(graph), context_(context), keep_quantized_(keep_quantized) {}
 
   bool Run() {
     for (const NodeId id : std::vector<NodeId>(graph_.order)) {
@@ -36,7 +38,7 @@ class Folder {
         continue;
       }
       bool body_changed = false;
-      for (Graph* body : graph_.node(id).Subgraphs()) body_changed |= Folder(*body, context_).Run();
+      for (Graph* body : graph_.node(id).Subgraphs()) body_changed |= Folder(*body, context_, keep_quantized_).Run();
       if (body_changed) graph_.RefreshCaptures(id);
       changed_ |= body_changed;
     }
@@ -58,11 +60,7 @@ class Folder {
       if (graph_.UseCount(output) == 0 || !results[i].is_tensor()) continue;
       graph_.ReplaceUses(output, graph_.AddConstant(graph_.value(output).name, std::move(results[i].tensor())));
     }
-    if (any_output) return true;
-    const std::vector<ValueId> inputs = node.inputs;
-    graph_.EraseNode(id);
-    for (const ValueId input : inputs)
-      if (input != kNoValue) DropIfUnused(graph_, input);
+    if (!any_output) graph_.EraseNode(id);
     return true;
   }
 
@@ -86,6 +84,7 @@ class Folder {
   bool IsFoldable(const Node& node) const {
     const ops::OpDef* op = context_.registry.Find(node.domain, node.op_type, node.since_version);
     if (op == nullptr || (op->traits & ops::kRandom) != 0 || !node.Subgraphs().empty()) return false;
+    if (keep_quantized_ && IsDequantize(node) && MayFeedIntegers(graph_, node.outputs[0])) return false;
     const bool constant = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
       return input == kNoValue || graph_.value(input).constant() != nullptr;
     });
@@ -163,13 +162,17 @@ class Folder {
 
   Graph& graph_;
   PassContext& context_;
+  bool keep_quantized_;
   bool changed_ = false;
 };
 
-bool FoldConstants(Graph& graph, PassContext& context) { return Folder(graph, context).Run(); }
+bool FoldConstants(Graph& graph, PassContext& context) { return Folder(graph, context, false).Run(); }
+bool FoldUnquantized(Graph& graph, PassContext& context) { return Folder(graph, context, true).Run(); }
 
 }  // namespace
 
 constinit const Pass kFoldConstants = {.name = "fold_constants", .level = Level::kBasic, .run = FoldConstants};
+constinit const Pass kFoldUnquantizedConstants = {
+    .name = "fold_constants", .level = Level::kBasic, .run = FoldUnquantized};
 
 }  // namespace sardonyx::optimizer

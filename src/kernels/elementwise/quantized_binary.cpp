@@ -1,0 +1,15 @@
+// kernels/elementwise/quantized_binary.cpp - the dispatch of the 8-bit elementwise loops.
+#include "kernels/elementwise/quantized_binary.h"
+
+namespace sardonyx::kernels {
+
+static constexpr Variant<QuantizedTableFn> kVariants[] = SDX_VARIANTS(QuantizedKernels8);
+
+std::span<const Variant<QuantizedTableFn>> QuantizedVariants() { return kVariants; }
+
+const QuantizedTable& Quantized8() {
+  static const QuantizedTable best = Best(kVariants)();
+  return best;
+}
+
+}  // namespace sardonyx::kernels

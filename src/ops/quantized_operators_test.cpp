@@ -1,0 +1,289 @@
+// ops/quantized_operators_test.cpp - the 8-bit operators of com.microsoft against sums in double, all kernel variants,
+// and their errors.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/elementwise/quantized_binary.h"
+#include "kernels/reduce/sum8.h"
+#include "testing/evaluate_op.h"
+
+namespace sardonyx::ops {
+namespace {
+
+using testing::Elements;
+using testing::ErrorOfOp;
+using testing::EvaluateOp;
+
+template <typename T>
+Tensor Bytes(Shape shape, std::uint32_t seed) {
+  Tensor tensor(kDTypeOf<T>, shape);
+  for (std::int64_t i = 0; i < tensor.count(); ++i) {
+    seed = seed * 1664525 + 1013904223;
+    tensor.data<T>()[i] = static_cast<T>(seed >> 24);
+  }
+  return tensor;
+}
+
+template <typename T>
+int Quantized(double value, int zero) {
+  const double whole = std::nearbyint(value) + zero;
+  return static_cast<int>(std::fmin(std::fmax(whole, std::numeric_limits<T>::min()), std::numeric_limits<T>::max()));
+}
+
+// At most one quantum apart, where a rounding of the scales decides.
+template <typename T>
+void ExpectClose(const Value& got, const std::vector<double>& want, double scale, int zero) {
+  const auto elements = Elements<T>(got);
+  ASSERT_EQ(elements.size(), want.size());
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double exact = want[i] / scale;
+    const bool tie = std::abs(std::abs(exact - std::floor(exact)) - 0.5) < 1e-3;
+    EXPECT_NEAR(elements[i], Quantized<T>(exact, zero), tie ? 1 : 0) << "element " << i;
+  }
+}
+
+struct Scaled {
+  Tensor data;
+  float scale;
+  int zero;
+};
+
+template <typename T>
+std::vector<Value> Inputs(std::initializer_list<Scaled> tensors, float scale, int zero) {
+  std::vector<Value> inputs;
+  for (const Scaled& t : tensors) {
+    inputs.emplace_back(t.data);
+    inputs.emplace_back(Tensor::Scalar(t.scale));
+    inputs.emplace_back(Tensor::Scalar(static_cast<T>(t.zero)));
+  }
+  inputs.emplace_back(Tensor::Scalar(scale));
+  inputs.emplace_back(Tensor::Scalar(static_cast<T>(zero)));
+  return inputs;
+}
+
+std::vector<Value> Compute8(std::string_view op, std::vector<Value> inputs, std::vector<Attribute> attributes = {}) {
+  return EvaluateOp({.op = op, .version = 1, .inputs = inputs, .attributes = attributes, .domain = "com.microsoft"});
+}
+
+template <typename T>
+void CheckBinary(Shape shape_a, Shape shape_b) {
+  const Tensor a = Bytes<T>(shape_a, 1), b = Bytes<T>(shape_b, 2);
+  const int za = 7, zb = -3 + (std::is_signed_v<T> ? 0 : 100), zy = 5;
+  for (const bool product : {false, true}) {
+    const float scale = product ? 1.7f : 0.09f;
+    const auto y =
+        Compute8(product ? "QLinearMul" : "QLinearAdd", Inputs<T>({{a, 0.03f, za}, {b, 0.05f, zb}}, scale, zy));
+    std::vector<double> want;
+    for (std::int64_t i = 0; i < std::max(a.count(), b.count()); ++i) {
+      const double p = (a.data<T>()[i % a.count()] - za) * static_cast<double>(0.03f);
+      const double q = (b.data<T>()[i % b.count()] - zb) * static_cast<double>(0.05f);
+      want.push_back(product ? p * q : p + q);
+    }
+    ExpectClose<T>(y[0], want, static_cast<double>(scale), zy);
+  }
+}
+
+TEST(QLinearBinary, AddsAndMultipliesWithBroadcasting) {
+  for (const std::int64_t n : {0, 1, 15, 16, 17, 63, 64, 65, 1000}) {
+    CheckBinary<std::uint8_t>(Shape{3, n}, Shape{3, n});
+    CheckBinary<std::int8_t>(Shape{3, n}, Shape{3, n});
+    if (n == 0) continue;
+    CheckBinary<std::uint8_t>(Shape{3, n}, Shape{n});
+    CheckBinary<std::int8_t>(Shape{n}, Shape{3, n});
+    CheckBinary<std::uint8_t>(Shape{3, n}, Shape{});
+    CheckBinary<std::int8_t>(Shape{1}, Shape{3, n});
+  }
+}
+
+TEST(QLinearBinary, RefusesScalesOfAnAxisAndTwoTypes) {
+  std::vector<Value> inputs = Inputs<std::uint8_t>(
+      {{Bytes<std::uint8_t>(Shape{2, 3}, 1), 1, 0}, {Bytes<std::uint8_t>(Shape{2, 3}, 2), 1, 0}}, 1, 0);
+  inputs[1] = testing::Floats({1, 2, 3});
+  EXPECT_NE(ErrorOfOp({.op = "QLinearAdd", .version = 1, .inputs = inputs, .domain = "com.microsoft"})
+                .find("expected one scale, found shape [3]"),
+            std::string::npos);
+}
+
+TEST(QLinearBinary, VariantsAgree) {
+  const Tensor a = Bytes<std::uint8_t>(Shape{301}, 5), b = Bytes<std::uint8_t>(Shape{301}, 6);
+  for (const auto kind : {kernels::QuantizedKind::kAdd, kernels::QuantizedKind::kMul}) {
+    for (const bool is_signed : {false, true}) {
+      std::vector<std::uint8_t> first;
+      for (const auto& [isa, table] : kernels::QuantizedVariants()) {
+        if (!kernels::Supported(isa)) continue;
+        std::vector<std::uint8_t> y(301);
+        table().binary(kind, is_signed, false)(a.raw(), b.raw(), {0.25f, 0.5f, 3, 4, 5}, y.size(), y.data());
+        if (first.empty()) first = y;
+        EXPECT_EQ(y, first) << kernels::Name(isa);
+      }
+    }
+  }
+}
+
+TEST(Lookup8, TakesEveryByteFromTheTable) {
+  Tensor table(DType::kInt8, Shape{256});
+  for (int i = 0; i < 256; ++i) table.data<std::int8_t>()[i] = static_cast<std::int8_t>(127 - i);
+  for (const std::int64_t n : {0, 1, 7, 8, 9, 70, 300}) {
+    const Tensor x = Bytes<std::uint8_t>(Shape{n}, 3);
+    const auto y = Elements<std::int8_t>(
+        EvaluateOp({.op = "Lookup8", .version = 1, .inputs = {x, table}, .domain = "ai.sardonyx"})[0]);
+    for (std::int64_t i = 0; i < n; ++i)
+      EXPECT_EQ(y[static_cast<std::size_t>(i)], static_cast<std::int8_t>(127 - x.data<std::uint8_t>()[i]));
+  }
+  EXPECT_NE(ErrorOfOp({.op = "Lookup8",
+                       .version = 1,
+                       .inputs = {Bytes<std::uint8_t>(Shape{2}, 1), Bytes<std::uint8_t>(Shape{2}, 1)},
+                       .domain = "ai.sardonyx"})
+                .find("expected 256 elements, found 2"),
+            std::string::npos);
+}
+
+TEST(QLinearFunctions, AreTheFloatOnesRounded) {
+  const Tensor x = Bytes<std::int8_t>(Shape{5, 60}, 4);
+  std::vector<double> sigmoid, leaky;
+  for (std::int64_t i = 0; i < x.count(); ++i) {
+    const double value = (x.data<std::int8_t>()[i] - 3) * static_cast<double>(0.04f);
+    sigmoid.push_back(1 / (1 + std::exp(-value)));
+    leaky.push_back(value < 0 ? value * static_cast<double>(0.3f) : value);
+  }
+  ExpectClose<std::int8_t>(Compute8("QLinearSigmoid", Inputs<std::int8_t>({{x, 0.04f, 3}}, 0.004f, -120))[0], sigmoid,
+                           static_cast<double>(0.004f), -120);
+  ExpectClose<std::int8_t>(
+      Compute8("QLinearLeakyRelu", Inputs<std::int8_t>({{x, 0.04f, 3}}, 0.05f, 1), {{"alpha", 0.3f}})[0], leaky,
+      static_cast<double>(0.05f), 1);
+}
+
+// x [a, b, c]: the means of its rows, columns and planes.
+template <typename T>
+void CheckMean(Shape shape, std::vector<std::int64_t> axes, bool keeps) {
+  const Tensor x = Bytes<T>(shape, 9);
+  std::vector<double> sums;
+  std::int64_t total = 1;
+  Shape kept;
+  std::vector<bool> reduced(shape.rank(), false);
+  for (const std::int64_t axis : axes) reduced[static_cast<std::size_t>(axis)] = true;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    if (reduced[d]) total *= shape[d];
+    if (!reduced[d]) kept.Append(shape[d]);
+    if (reduced[d] && keeps) kept.Append(1);
+  }
+  sums.resize(static_cast<std::size_t>(x.count() / total));
+  for (std::int64_t i = 0; i < x.count(); ++i) {
+    std::int64_t rest = i, at = 0, step = 1;
+    for (std::size_t d = shape.rank(); d-- > 0;) {
+      if (!reduced[d]) at += rest % shape[d] * step, step *= shape[d];
+      rest /= shape[d];
+    }
+    sums[static_cast<std::size_t>(at)] += (x.data<T>()[i] - 2) * static_cast<double>(0.1f);
+  }
+  for (double& sum : sums) sum /= static_cast<double>(total);
+  const auto y = Compute8("QLinearReduceMean", Inputs<T>({{x, 0.1f, 2}}, 0.03f, 9),
+                          {{"axes", axes}, {"keepdims", std::int64_t{keeps}}});
+  EXPECT_EQ(y[0].tensor().shape(), kept);
+  ExpectClose<T>(y[0], sums, static_cast<double>(0.03f), 9);
+}
+
+TEST(QLinearMeans, ReduceAnyAxes) {
+  for (const bool keeps : {false, true}) {
+    for (const auto& axes : std::vector<std::vector<std::int64_t>>{{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {0, 1, 2}}) {
+      CheckMean<std::uint8_t>(Shape{3, 5, 70}, axes, keeps);
+      CheckMean<std::int8_t>(Shape{4, 70, 3}, axes, keeps);
+      CheckMean<std::uint8_t>(Shape{1, 3, 1100}, axes, keeps);
+    }
+  }
+}
+
+TEST(QLinearMeans, PoolEitherLayout) {
+  const Tensor x = Bytes<std::uint8_t>(Shape{2, 3, 5, 7}, 11);
+  const auto first = Compute8("QLinearGlobalAveragePool", Inputs<std::uint8_t>({{x, 0.1f, 2}}, 0.1f, 9));
+  EXPECT_EQ(first[0].tensor().shape(), (Shape{2, 3, 1, 1}));
+  const auto last = Compute8("QLinearGlobalAveragePool", Inputs<std::uint8_t>({{x, 0.1f, 2}}, 0.1f, 9),
+                             {{"channels_last", std::int64_t{1}}});
+  EXPECT_EQ(last[0].tensor().shape(), (Shape{2, 1, 1, 7}));
+  double sum = 0;
+  for (int i = 0; i < 35; ++i) sum += x.data<std::uint8_t>()[i];
+  EXPECT_NEAR(Elements<std::uint8_t>(first[0])[0], Quantized<std::uint8_t>(sum / 35 - 2, 9), 1);
+  sum = 0;
+  for (int i = 0; i < 15; ++i) sum += x.data<std::uint8_t>()[105 + 7 * i + 6];
+  EXPECT_NEAR(Elements<std::uint8_t>(last[0])[13], Quantized<std::uint8_t>(sum / 15 - 2, 9), 1);
+}
+
+TEST(QLinearSoftmax, NormalizesRowsColumnsAndAllFromAnAxisOn) {
+  const Tensor x = Bytes<std::uint8_t>(Shape{2, 3, 4}, 13);
+  const auto check = [&](std::int64_t axis, std::int64_t opset, std::int64_t n, std::int64_t inner) {
+    const auto y = Compute8("QLinearSoftmax", Inputs<std::uint8_t>({{x, 0.02f, 2}}, 1.0f / 256, 0),
+                            {{"axis", axis}, {"opset", opset}});
+    std::vector<double> want(24);
+    for (std::int64_t i = 0; i < 24; ++i) {
+      double sum = 0;
+      const std::int64_t base = i / (n * inner) * n * inner + i % inner;
+      for (std::int64_t k = 0; k < n; ++k)
+        sum += std::exp((x.data<std::uint8_t>()[base + k * inner] - x.data<std::uint8_t>()[i]) * 0.02);
+      want[static_cast<std::size_t>(i)] = 1 / sum;
+    }
+    ExpectClose<std::uint8_t>(y[0], want, 1.0 / 256, 0);
+  };
+  check(-1, 13, 4, 1);
+  check(1, 13, 3, 4);
+  check(0, 13, 2, 12);
+  check(1, 11, 12, 1);
+}
+
+TEST(QLinearConcat, BringsTensorsToOneScale) {
+  const Tensor a = Bytes<std::uint8_t>(Shape{2, 3}, 1), b = Bytes<std::uint8_t>(Shape{2, 20}, 2);
+  const auto zero = [](int z) { return Tensor::Scalar(static_cast<std::uint8_t>(z)); };
+  const auto y =
+      Compute8("QLinearConcat",
+               {Tensor::Scalar(0.1f), zero(9), a, Tensor::Scalar(0.1f), zero(9), b, Tensor::Scalar(0.05f), zero(3)},
+               {{"axis", std::int64_t{-1}}});
+  std::vector<double> want;
+  for (int row = 0; row < 2; ++row) {
+    for (int i = 0; i < 3; ++i) want.push_back((a.data<std::uint8_t>()[3 * row + i] - 9) * static_cast<double>(0.1f));
+    for (int i = 0; i < 20; ++i)
+      want.push_back((b.data<std::uint8_t>()[20 * row + i] - 3) * static_cast<double>(0.05f));
+  }
+  ExpectClose<std::uint8_t>(y[0], want, static_cast<double>(0.1f), 9);
+  EXPECT_NE(ErrorOfOp({.op = "QLinearConcat",
+                       .version = 1,
+                       .inputs = {Tensor::Scalar(0.1f), zero(9), a, Tensor::Scalar(0.1f), zero(9), b,
+                                  Tensor::Scalar(0.05f), zero(3)},
+                       .attributes = {{"axis", std::int64_t{0}}},
+                       .domain = "com.microsoft"})
+                .find("expected inputs that differ in dimension 0 only"),
+            std::string::npos);
+}
+
+TEST(QLinearWhere, ChoosesWithBroadcasting) {
+  const Tensor a = Bytes<std::int8_t>(Shape{2, 5}, 1), b = Bytes<std::int8_t>(Shape{5}, 2);
+  std::vector<Value> inputs = {Tensor::Of<bool>({true, false}, Shape{2, 1})};
+  for (Value& input : Inputs<std::int8_t>({{a, 0.1f, 9}, {b, 0.05f, -3}}, 0.07f, 1)) inputs.push_back(input);
+  std::vector<double> want;
+  for (int i = 0; i < 5; ++i) want.push_back((a.data<std::int8_t>()[i] - 9) * static_cast<double>(0.1f));
+  for (int i = 0; i < 5; ++i) want.push_back((b.data<std::int8_t>()[i] + 3) * static_cast<double>(0.05f));
+  ExpectClose<std::int8_t>(Compute8("QLinearWhere", inputs)[0], want, static_cast<double>(0.07f), 1);
+}
+
+TEST(Sum8, EveryVariantIsExact) {
+  const Tensor x = Bytes<std::uint8_t>(Shape{40, 70}, 17);
+  for (const auto& [isa, sum] : kernels::Sum8Variants()) {
+    if (!kernels::Supported(isa)) continue;
+    for (const std::int64_t columns : {1, 3, 16, 65, 70}) {
+      std::vector<std::int32_t> acc(70, 5), row(1, 5);
+      sum(x.data<std::uint8_t>(), true, 40, 70, columns, acc.data());
+      for (std::int64_t k = 0; k < columns; ++k) {
+        std::int32_t want = 5;
+        for (int i = 0; i < 40; ++i) want += static_cast<std::int8_t>(x.data<std::uint8_t>()[70 * i + k]);
+        EXPECT_EQ(acc[static_cast<std::size_t>(k)], want) << kernels::Name(isa);
+      }
+      sum(x.data<std::uint8_t>(), false, columns, 1, 1, row.data());
+      std::int32_t want = 5;
+      for (std::int64_t i = 0; i < columns; ++i) want += x.data<std::uint8_t>()[i];
+      EXPECT_EQ(row[0], want) << kernels::Name(isa);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sardonyx::ops

@@ -1,0 +1,205 @@
+// ops/quantized_reduce.cpp - 8-bit means and Softmax of com.microsoft: QLinearGlobalAveragePool, QLinearReduceMean,
+// QLinearSoftmax.
+//
+// Their rows are in global_pool.cpp, reduce.cpp and softmax.cpp. Inputs are X, its scale and zero point, those of the
+// result. Sums are exact; Softmax computes rows in float.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernels/elementwise/quantize.h"
+#include "kernels/reduce/sum8.h"
+#include "kernels/softmax/softmax_f32.h"
+#include "ops/elementwise.h"
+#include "ops/quantized_operators.h"
+#include "ops/quantized_scale.h"
+#include "ops/reduce_plan.h"
+
+namespace sardonyx::ops {
+namespace {
+
+// ---- Means
+
+constexpr std::int64_t kColumns = 512;  // of one task
+
+struct MeanState {
+  std::vector<std::int64_t> axes;
+  bool keeps = true;
+  bool channels_last = false;  // of QLinearGlobalAveragePool
+};
+
+using Reduced = std::array<bool, ReducePlan::kMaxGroups>;
+
+class MeanRunner {
+ public:
+  MeanRunner(KernelContext& c, const ReducePlan& plan)
+      : plan_(plan), x_(c.Input(0)), y_(c.Output(0)), from_(ReadScale(c, 1, 2)), to_(ReadScale(c, 3, 4)) {}
+
+  // Outputs [first, first + columns) of outer index `outer`, at most kColumns.
+  void Run(std::int64_t outer, std::int64_t first, std::int64_t columns) const {
+    const bool is_signed = x_.dtype == DType::kInt8;
+    kernels::Sum8Fn* const sum8 = kernels::Sum8Function();
+    double sums[kColumns] = {};
+    for (std::int64_t r = 0; r < plan_.repeats; ++r) {
+      const std::uint8_t* x = x_.As<const std::uint8_t>() + plan_.KeptOffset(outer) + plan_.ReducedOffset(r) + first;
+      for (std::int64_t row = 0; row < plan_.n; row += kernels::kSum8MaxRows) {
+        std::int32_t part[kColumns] = {};
+        sum8(x + row * plan_.inner, is_signed, std::min(kernels::kSum8MaxRows, plan_.n - row), plan_.inner, columns,
+             part);
+        for (std::int64_t k = 0; k < columns; ++k) sums[k] += part[k];
+      }
+    }
+    float means[kColumns];
+    const auto total = static_cast<double>(plan_.reduced_total);
+    for (std::int64_t k = 0; k < columns; ++k)
+      means[k] = static_cast<float>((sums[k] / total - static_cast<double>(from_.zero)) * from_.scale);
+    const float low = is_signed ? -128.0f : 0.0f;
+    kernels::Quantization().quantize(x_.dtype, true)(means, &to_.scale, &to_.zero, low, low + 255,
+                                                     static_cast<std::size_t>(columns),
+                                                     y_.As<std::uint8_t>() + outer * plan_.inner + first);
+  }
+
+ private:
+  const ReducePlan& plan_;
+  const TensorRef &x_, &y_;
+  QuantizedScale from_, to_;
+};
+
+void RunMean(KernelContext& c) {
+  const auto& state = c.state<MeanState>();
+  const TensorRef& x = c.Input(0);
+  if (c.Output(0).count == 0) return;
+  Reduced reduced = {};
+  for (const std::int64_t axis : state.axes) reduced[NormalizeAxis(axis, x.rank())] = true;
+  if (state.axes.empty()) std::fill_n(reduced.begin(), std::min(x.rank(), reduced.size()), true);
+  const ReducePlan plan = MakeReducePlan(x.shape, reduced);
+  if (x.count == 0) Fail(Code::kInvalidArgument, "expected elements for every mean, found shape ", ToText(x.shape));
+  const MeanRunner runner(c, plan);
+  const std::int64_t blocks = (plan.inner + kColumns - 1) / kColumns;
+  const std::int64_t work = plan.reduced_total * std::min(plan.inner, kColumns);
+  c.parallel().For(plan.outer * blocks, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(work, 1)),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t i = begin; i < end; ++i) {
+                       const std::int64_t first = i % blocks * kColumns;
+                       runner.Run(i / blocks, first, std::min(kColumns, plan.inner - first));
+                     }
+                   });
+}
+
+}  // namespace
+
+void InferQLinearMean(InferContext& c) {
+  if (!c.HasRank(0)) return c.SetOutput(0, c.InputDType(0));
+  Reduced reduced = {};
+  const std::vector<std::int64_t> axes = c.Ints("axes");
+  for (const std::int64_t axis : axes) reduced[AxisOf(c, axis, c.Rank(0))] = true;
+  if (axes.empty()) reduced.fill(true);
+  std::vector<Dim> dims;
+  for (std::size_t i = 0; i < c.Rank(0); ++i) {
+    if (!reduced[i]) dims.push_back(c.InputDims(0)[i]);
+    if (reduced[i] && c.Flag("keepdims", true)) dims.emplace_back(1);
+  }
+  c.SetOutput(0, c.InputDType(0), std::move(dims));
+}
+
+Prepared PrepareQLinearMean(PrepareContext& c) {
+  return WithState(RunMean, MeanState{c.Ints("axes"), c.Flag("keepdims", true)});
+}
+
+// [N, C, spatial...], or with channels_last [N, spatial..., C].
+void InferQLinearGlobalMean(InferContext& c) {
+  if (!c.HasRank(0)) return c.SetOutput(0, c.InputDType(0));
+  if (c.Rank(0) < 3) c.Fail(Code::kInvalidArgument, "expected an input [N, C, ...], found ", c.InputType(0).ToText());
+  std::vector<Dim> dims(c.Rank(0), Dim(1));
+  const std::size_t channels = c.Flag("channels_last") ? c.Rank(0) - 1 : 1;
+  dims[0] = c.InputDims(0)[0];
+  dims[channels] = c.InputDims(0)[channels];
+  c.SetOutput(0, c.InputDType(0), std::move(dims));
+}
+
+Prepared PrepareQLinearGlobalMean(PrepareContext& c) {
+  const Type& x = c.InputType(0);
+  if (!x.has_rank) c.Unsupported("an input of unknown rank of");
+  MeanState state;
+  const auto rank = static_cast<std::int64_t>(x.rank());
+  const std::int64_t channels = c.Flag("channels_last") ? rank - 1 : 1;
+  for (std::int64_t axis = 1; axis < rank; ++axis)
+    if (axis != channels) state.axes.push_back(axis);
+  return WithState(RunMean, std::move(state));
+}
+
+// ---- Softmax
+
+namespace {
+
+constexpr std::int64_t kRow = 2048;  // elements of a row that are kept on the stack
+
+struct SoftmaxState {
+  std::int64_t axis = -1;
+  bool flatten = false;  // opset below 13: everything from `axis` on is one row
+};
+
+struct SoftmaxShape {
+  std::int64_t outer = 1, n = 1, inner = 1;
+};
+
+SoftmaxShape SplitAt(const SoftmaxState& state, Dims shape) {
+  SoftmaxShape s;
+  if (shape.empty()) return s;
+  const std::size_t axis = NormalizeAxis(state.axis, shape.size());
+  s.outer = ElementCount(shape, 0, axis);
+  s.n = state.flatten ? ElementCount(shape, axis, shape.size()) : shape[axis];
+  s.inner = state.flatten ? 1 : ElementCount(shape, axis + 1, shape.size());
+  return s;
+}
+
+// To float and back, a part of the tensor at a time.
+struct SoftmaxConversion {
+  DType dtype;
+  QuantizedScale from, to;
+
+  void Load(const TensorRef& x, std::int64_t at, std::size_t n, float* values) const {
+    kernels::ToFloats(dtype)(x.data, at, n, values);
+    kernels::Quantization().repeated_dequantize(values, &from.scale, &from.zero, n, values);
+  }
+  void Store(const float* values, std::size_t n, const TensorRef& y, std::int64_t at) const {
+    const float low = dtype == DType::kInt8 ? -128.0f : 0.0f;
+    kernels::Quantization().quantize(dtype, true)(values, &to.scale, &to.zero, low, low + 255, n,
+                                                  y.As<std::uint8_t>() + at);
+  }
+};
+
+void RunSoftmax(KernelContext& c) {
+  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  if (y.count == 0) return;
+  const SoftmaxShape s = SplitAt(c.state<SoftmaxState>(), x.shape);
+  const SoftmaxConversion conversion{x.dtype, ReadScale(c, 1, 2), ReadScale(c, 3, 4)};
+  if (s.inner == 1 && s.n <= kRow) {
+    kernels::SoftmaxRowFn* const softmax = kernels::Best(kernels::SoftmaxRowVariants());
+    c.parallel().For(s.outer, std::max<std::int64_t>(1, kHeavyGrain / s.n), [&](std::int64_t begin, std::int64_t end) {
+      alignas(64) float row[kRow];
+      for (std::int64_t i = begin; i < end; ++i) {
+        conversion.Load(x, i * s.n, static_cast<std::size_t>(s.n), row);
+        softmax(row, s.n, false, row);
+        conversion.Store(row, static_cast<std::size_t>(s.n), y, i * s.n);
+      }
+    });
+    return;
+  }
+  float* values = c.Scratch<float>(static_cast<std::size_t>(x.count));
+  c.parallel().For(x.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    conversion.Load(x, begin, static_cast<std::size_t>(end - begin), values + begin);
+  });
+  kernels::SoftmaxF32(values, s.outer, s.n, s.inner, false, values, c.parallel());
+  c.parallel().For(x.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    conversion.Store(values + begin, static_cast<std::size_t>(end - begin), y, begin);
+  });
+}
+
+}  // namespace
+
+Prepared PrepareQLinearSoftmax(PrepareContext& c) {
+  return WithState(RunSoftmax, SoftmaxState{c.Int("axis", -1), c.Int("opset") < 13});
+}
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,28 @@
+// ops/quantized_scale.h - scale and zero point of a whole tensor, as kernels of quantized operators read them.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/kernel_context.h"
+
+namespace sardonyx::ops {
+
+struct QuantizedScale {
+  float scale = 1, zero = 0;
+};
+
+// From inputs `scale` (float) and `zero` (int8 or uint8, 0 if it is missing), one element each.
+inline QuantizedScale ReadScale(KernelContext& c, std::size_t scale, std::size_t zero) {
+  if (c.Input(scale).count != 1)
+    Fail(Code::kInvalidArgument, "input ", scale, ": expected one scale, found shape ", ToText(c.Input(scale).shape));
+  QuantizedScale read{*c.Input(scale).As<float>(), 0};
+  if (!c.HasInput(zero)) return read;
+  const TensorRef& point = c.Input(zero);
+  if (point.count != 1)
+    Fail(Code::kInvalidArgument, "input ", zero, ": expected one zero point, found shape ", ToText(point.shape));
+  read.zero = point.dtype == DType::kInt8 ? static_cast<float>(*point.As<std::int8_t>())
+                                          : static_cast<float>(*point.As<std::uint8_t>());
+  return read;
+}
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,18 @@
+// optimizer/quantization_passes.h - the passes that make integer operators of Quantize- and DequantizeLinear around
+// float ones, in the order in which they run (pipeline.cpp).
+#pragma once
+
+#include "optimizer/pass.h"
+
+namespace sardonyx::optimizer {
+
+// fold_constants, but for dequantized constants that an integer operator may take: until the passes below have run.
+extern const Pass kFoldUnquantizedConstants;
+
+extern const Pass kMoveQuantization;
+extern const Pass kFuseQuantizedProduct;
+extern const Pass kFuseLookup;
+extern const Pass kFuseQuantizedOperator;
+extern const Pass kFuseDynamicQuantization;
+
+}  // namespace sardonyx::optimizer
