@@ -81,14 +81,14 @@ struct DenseInput {
     for (int i = 0; i < 3; ++i) halo.size[i] = (s.out[i] - 1) * s.stride[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
     halo.lead = s.pad_begin;
     halo.channels = s.in_channels;
-    // Positions 4 KB apart would fall into one set of the first cache level: 1x1 kernels then read from padded pixels.
-    const bool alias = Product(s.kernel) == 1 && s.in_channels * s.stride[2] % 1024 == 0 && s.out[2] >= 8;
+    // Positions 4 KB apart would fall into one set of the first cache level: kernels then read from padded pixels.
+    const bool alias = s.in_channels * s.stride[2] % 1024 == 0 && s.out[2] >= 8;
     halo.pixel = s.in_channels + (alias ? 16 : 0);
     in_place = !alias && !IsFirst(s.in_layout) && s.pad_begin == Index3{0, 0, 0} && halo.size[0] <= s.in[0] &&
                halo.size[1] <= s.in[1] && halo.size[2] <= s.in[2];
     if (in_place) halo.size = s.in;
     // The taps of a kernel row are consecutive pixels: one long sum.
-    merged = s.groups == 1 && s.dilation[2] == 1;
+    merged = s.groups == 1 && s.dilation[2] == 1 && !alias;
     taps = s.kernel[0] * s.kernel[1] * (merged ? 1 : s.kernel[2]);
     k = s.in_channels / s.groups * (merged ? s.kernel[2] : 1);
   }
