@@ -59,14 +59,14 @@ struct Header {
 
 struct PackedLayout {
   PackedLayout(const ConvShape& shape, const TileInt8Set& t) {
-    const ConvShape s = MergedGroups(shape, t);
+    depthwise = IsDepthwise(shape);
+    const ConvShape s = depthwise ? shape : MergedGroups(shape, t);
     group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups;
     const std::size_t terms = RoundUp64(static_cast<std::size_t>(s.out_channels) * 4);
     zeros = 64;
     sums = zeros + terms;
     panels = sums + terms;
     const int64_t taps = Product(s.kernel);
-    depthwise = IsDepthwise(shape);
     if (depthwise) {
       total = panels + DepthwiseInt8PackedBytes(s.out_channels, taps);
       return;
