@@ -3,10 +3,11 @@
 
 usage: rounding.py [MODEL ...] [--seeds N] [--write]
 
-For every size and seed, ONNX Runtime runs with all its optimizations and with none. Both compute the same model; what
-they differ by is rounding, so no engine can be asked to be nearer than that. A tolerance is twice the largest
-difference found (see MARGIN in zoo_cases.py). --write renews the rows of tolerances.tsv of models for which that is
-more than the 1e-4 that all others keep; nothing of ours is run here.
+For every size and seed, ONNX Runtime runs the model with all its optimizations and with none, and, where products of
+4-bit weights may round their activations to 8 bits (accuracy_level), with float activations. All compute the same
+model; what they differ by is rounding, so no engine can be asked to be nearer than that. The tolerance is the largest
+difference between the first run and one of the others. --write renews the rows of tolerances.tsv of models for which
+that is more than the 1e-4 that all others keep; nothing of ours is run here.
 """
 import argparse
 import json
@@ -19,35 +20,63 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/zoo")]
 import model_zoo  # noqa: E402
 import zoo_cases  # noqa: E402
 
-LEVELS = ("ORT_ENABLE_ALL", "ORT_DISABLE_ALL")
+def float_activations(path):
+    """The model at `path` without accuracy_level, as a file beside it; None where no product has one."""
+    import onnx
+
+    model = onnx.load(str(path), load_external_data=False)
+    products = [node for node in model.graph.node if any(it.name == "accuracy_level" for it in node.attribute)]
+    if not products:
+        return None
+    for node in products:
+        kept = [it for it in node.attribute if it.name != "accuracy_level"]
+        del node.attribute[:]
+        node.attribute.extend(kept)
+    changed = path.with_name(f"{path.stem}.float_activations.onnx")
+    onnx.save(model, str(changed))
+    return changed
+
+
+def open_sessions(name):
+    """(how it differs, session); the first is ONNX Runtime with its defaults."""
+    import onnxruntime
+
+    path = model_zoo.path(name)
+    yield "defaults", zoo_cases.open_session(onnxruntime, path, "ORT_ENABLE_ALL")
+    yield "without optimizations", zoo_cases.open_session(onnxruntime, path, "ORT_DISABLE_ALL")
+    changed = float_activations(path)
+    if changed is not None:
+        try:
+            yield "with float activations", zoo_cases.open_session(onnxruntime, changed, "ORT_ENABLE_ALL")
+        finally:
+            changed.unlink()
 
 
 def measure(name, seeds):
-    """Largest difference between the two levels, over sizes, seeds and outputs, and where."""
-    import onnxruntime
-
-    sessions = [zoo_cases.open_session(onnxruntime, model_zoo.path(name), level) for level in LEVELS]
-    shapes = {port.name: port.shape for port in sessions[0].get_inputs()}
+    """Largest difference to the first session, over sizes, seeds and outputs, and where."""
+    (_, first), *others = open_sessions(name)
+    shapes = {port.name: port.shape for port in first.get_inputs()}
     worst = {"error": 0.0, "where": "", "unmatched": 0, "problem": ""}
     for size in model_zoo.sizes(name):
         for seed in range(seeds):
             feed = model_zoo.inputs(name, size, shapes, seed)
-            outputs = [zoo_cases.run(session, feed) for session in sessions]
-            for output, found in zoo_cases.compare(name, *outputs).items():
-                where = f"'{output}', {size.name}, seed {seed}"
-                if seed == 0:  # the tests' own; others saturate scores, and who of equal ones stays is arbitrary
-                    worst["unmatched"] = max(worst["unmatched"], found.unmatched)
-                if found.problem:
-                    worst["problem"] = f"{where}: {found.problem}"
-                if found.error > worst["error"]:
-                    worst |= {"error": found.error, "where": where}
+            wanted = zoo_cases.run(first, feed)
+            for how, session in others:
+                for output, found in zoo_cases.compare(name, zoo_cases.run(session, feed), wanted).items():
+                    where = f"{how}, '{output}', {size.name}, seed {seed}"
+                    if seed == 0:  # the tests' own; others saturate scores, and who of equal ones stays is arbitrary
+                        worst["unmatched"] = max(worst["unmatched"], found.unmatched)
+                    if found.problem:
+                        worst["problem"] = f"{where}: {found.problem}"
+                    if found.error > worst["error"]:
+                        worst |= {"error": found.error, "where": where}
     return worst
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*")
-    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--seeds", type=int, default=16)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
