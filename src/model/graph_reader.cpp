@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/limits.h"
 #include "model/onnx_fields.h"
 #include "model/type_reader.h"
 
@@ -184,6 +185,7 @@ void GraphReader::AddOutput(const Message& message, const std::string& name) {
 void GraphReader::ReadNodes(const Message& message, std::uint32_t node_field) {
   ForEachField(message, node_field, [&](Message& fields, std::int64_t index) {
     const Message node = fields.Sub("node", index, kNodeLabel);
+    CheckTime();
     Node read = ReadNode(node);
     node.InContext([&] { graph_.AddNode(std::move(read)); });
   });

@@ -44,6 +44,17 @@ TEST(LoadErrors, NamesWhatIsNotAModel) {
               "found 2 graphs");
 }
 
+// Found by fuzzing: a model whose fourth byte begins the name of another format is a model.
+TEST(LoadErrors, AProducerMayBeCalledLikeAFormat) {
+  const std::string model = ModelProto(GraphProto(Simple()));
+  const std::string producer = Fields([](Writer& w) {
+    w.add_int64(ModelField::kIrVersion, 10);
+    w.add_string(ModelField::kProducerName, "TFL3 to ONNX");
+  });
+  ASSERT_EQ(producer.substr(4, 4), "TFL3");
+  EXPECT_EQ(LoadError(producer + model), "");
+}
+
 TEST(LoadErrors, NamesFileAndByteOfACutModel) {
   const TemporaryFolder folder;
   const std::string whole = ModelProto(GraphProto(Simple()));

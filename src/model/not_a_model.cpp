@@ -41,8 +41,11 @@ bool IsText(char c) {
 
 std::string WhyNotAModel(std::string_view bytes) {
   if (bytes.empty()) return "is empty";
-  for (const Signature& s : kSignatures)
-    if (bytes.size() >= s.at && bytes.substr(s.at, s.bytes.size()) == s.bytes) return std::string(s.what);
+  for (const Signature& s : kSignatures) {
+    if (bytes.size() < s.at || bytes.substr(s.at, s.bytes.size()) != s.bytes) continue;
+    // Flatbuffers begin with the offset of their root, which is small. A model may have such text there: its producer.
+    if (s.at == 0 || bytes[3] == '\0') return std::string(s.what);
+  }
   // A model starts with a few small numbers: no text does.
   constexpr std::size_t kEnough = 64, kShown = 40;
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";

@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "base/limits.h"
 #include "ops/infer.h"
 #include "ops/kernel_context.h"
 #include "ops/prepare_context.h"
@@ -178,7 +179,7 @@ class Evaluation {
     Self(c).scratch_ = Buffer::Allocate(bytes == 0 ? 1 : bytes);
     return Self(c).scratch_->data();
   }
-  static void CheckCancelled(KernelContext&) {}
+  static void CheckCancelled(KernelContext&) { CheckTime(); }
 
   const Graph& graph_;
   const Node& original_;
@@ -216,6 +217,7 @@ std::vector<Value> EvaluateGraph(const Graph& graph, const Registry& registry, s
   EvaluateOptions inner = options;
   inner.captured = get;
   for (const NodeId id : graph.order) {
+    CheckTime();
     const Node& node = graph.node(id);
     std::vector<Value> arguments;
     for (const ValueId input : node.inputs) arguments.push_back(get(input));

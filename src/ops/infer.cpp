@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
 #include "ops/schema.h"
 #include "ops/upgrade.h"
 
@@ -15,7 +16,10 @@ class GraphInference {
       : graph_(graph), registry_(registry), options_(options), is_body_(is_body) {}
 
   void Run() {
-    for (const NodeId id : graph_.order) InferOne(id);
+    for (const NodeId id : graph_.order) {
+      CheckTime();
+      InferOne(id);
+    }
   }
   void RunOne(NodeId id) { InferOne(id); }
 

@@ -1,6 +1,7 @@
 // ops/resolve.cpp - which schema each node follows, and whether the node keeps to it.
 #include <algorithm>
 
+#include "base/limits.h"
 #include "ops/infer.h"
 #include "ops/schema.h"
 
@@ -14,6 +15,7 @@ class Resolver {
 
   void Run() {
     for (const NodeId id : graph_.order) {
+      CheckTime();
       Node& node = graph_.node(id);
       if (node.domain == "ai.onnx") node.domain = "";
       if (model_.FindFunction(node.domain, node.op_type, node.overload) == nullptr) Resolve(node);

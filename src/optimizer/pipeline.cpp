@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "base/limits.h"
 #include "ir/verify.h"
 #include "optimizer/passes.h"
 #include "optimizer/quantization_passes.h"
@@ -122,6 +123,7 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
   for (const Pass* pass : PassesOf(stage)) {
     if (!runs(*pass)) continue;
     if (pass == &kFoldConstants && makes_integers) pass = &kFoldUnquantizedConstants;
+    CheckTime();
     const auto start = std::chrono::steady_clock::now();
     const bool changed = RunPass(*pass, graph, context, options);
     if (changed) Verify(graph);

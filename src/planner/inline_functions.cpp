@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "base/limits.h"
 #include "ops/infer.h"
 #include "ops/schema.h"
 
@@ -20,6 +21,7 @@ class Inliner {
   void Run(Graph& graph, int depth) {
     bool changed = false;
     for (const NodeId id : std::vector<NodeId>(graph.order)) {
+      CheckTime();
       for (Graph* body : graph.node(id).Subgraphs()) Run(*body, depth);
       if (!graph.node(id).Subgraphs().empty()) graph.RefreshCaptures(id);
       if (!graph.node(id).provider.empty()) continue;
@@ -94,7 +96,7 @@ class Inliner {
     SubstituteIn(body, AttributesOf(call, function));
     ops::ResolveVersions(body, registry_, model_);
     Run(body, depth + 1);
-    expanded_ += body.order.size();
+    expanded_ += 1 + body.order.size();  // a call of an empty function is work, too
     if (expanded_ > limits_.nodes) {
       Fail(Code::kInvalidGraph, "[", call.op_type, "] ", Describe(graph, call), ": functions expand to more than ",
            limits_.nodes, " nodes");

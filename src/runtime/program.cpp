@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/limits.h"
 #include "ops/prepare_context.h"
 #include "runtime/foreign_steps.h"
 #include "runtime/plan_builder.h"
@@ -34,7 +35,10 @@ void Program::Prepare() {
   for (const auto& provider : providers_->providers)
     if (!provider->device().IsHost()) memories_.push_back(provider->allocator());
   AddSlots();
-  for (const NodeId id : graph_->order) AddStep(id);
+  for (const NodeId id : graph_->order) {
+    CheckTime();
+    AddStep(id);
+  }
   futile_.assign(steps_.size(), false);
   packed_reads_.clear();
 }

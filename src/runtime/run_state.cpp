@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/limits.h"
 #include "ops/infer.h"
 #include "runtime/foreign_steps.h"
 
@@ -99,6 +100,7 @@ struct RunStateHost {
     const RunOptions* options = Self(c).options_;
     if (options != nullptr && options->terminate.load(std::memory_order_relaxed))
       Fail(Code::kFail, "the run was terminated: RunOptions' terminate flag is set");
+    CheckTime();
   }
 };
 
@@ -187,6 +189,17 @@ void RunState::Bind(std::shared_ptr<const Plan> plan) {
         break;  // each run
     }
   }
+}
+
+std::size_t RunState::HeldBytes() const {
+  std::size_t held = scratch_ ? scratch_->size() : 0;
+  const auto add = [&](const std::shared_ptr<Buffer>& buffer) { held += buffer ? buffer->size() : 0; };
+  for (const auto& arena : arenas_) add(arena);
+  for (const auto& output : spare_outputs_) add(output);
+  for (const Slot& slot : slots_) add(slot.retained);
+  for (const auto& bodies : children_)
+    for (const auto& body : bodies) held += body ? body->HeldBytes() : 0;
+  return held;
 }
 
 void RunState::SetParallel(Parallel* parallel) {
@@ -285,6 +298,7 @@ void RunState::RunSteps() {
   for (const PlannedStep& planned : plan_->steps) {
     if (options_ != nullptr && options_->terminate.load(std::memory_order_relaxed))
       Fail(Code::kFail, "the run was terminated: RunOptions' terminate flag is set");
+    CheckTime();
     if (options_ != nullptr && options_->observer != nullptr) {
       const auto start = std::chrono::steady_clock::now();
       RunStep(planned);

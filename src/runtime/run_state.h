@@ -39,6 +39,8 @@ class RunState {
   void Execute(Parallel* parallel, const RunOptions* options, std::span<const OutputTarget> targets,
                const std::shared_ptr<const Plan>& plan = nullptr);
   const Plan* plan() const { return plan_.get(); }
+  // Of memory kept from earlier runs, bodies included.
+  std::size_t HeldBytes() const;
   // Room for the caller's arguments, kept so that a repeated run allocates nothing.
   std::vector<OutputTarget>& targets() { return targets_; }
   std::vector<char>& given_inputs() { return given_inputs_; }

@@ -79,6 +79,7 @@ Session::~Session() = default;
 std::unique_ptr<Session> Session::FromFile(std::shared_ptr<Environment> environment, const std::string& path,
                                            SessionOptions options) {
   const Logger logger = LoggerOf(*environment, options);
+  const LimitScope scope(LoadLimits(options.config));
   auto model = std::make_shared<Model>(model::LoadFile(path, LoadOptionsOf(options, logger)));
   try {
     Model* own = model.get();
@@ -91,6 +92,7 @@ std::unique_ptr<Session> Session::FromFile(std::shared_ptr<Environment> environm
 std::unique_ptr<Session> Session::FromBytes(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes,
                                             std::shared_ptr<const void> owner, SessionOptions options) {
   const Logger logger = LoggerOf(*environment, options);
+  const LimitScope scope(LoadLimits(options.config));
   auto model = std::make_shared<Model>(model::LoadBytes(bytes, std::move(owner), LoadOptionsOf(options, logger)));
   Model* own = model.get();
   return Make(std::move(environment), std::move(model), own, std::move(options));
@@ -98,6 +100,7 @@ std::unique_ptr<Session> Session::FromBytes(std::shared_ptr<Environment> environ
 
 std::unique_ptr<Session> Session::FromModel(std::shared_ptr<Environment> environment,
                                             std::shared_ptr<const Model> model, SessionOptions options) {
+  const LimitScope scope(LoadLimits(options.config));
   return Make(std::move(environment), std::move(model), nullptr, std::move(options));
 }
 
@@ -114,6 +117,7 @@ std::unique_ptr<Session> Session::Make(std::shared_ptr<Environment> environment,
 // `own`: the model, if nobody else holds it.
 void Session::Build(Model* own) {
   logger_ = LoggerOf(*environment_, options_);
+  run_limits_ = RunLimits(options_.config);
   parallel_ = environment_->MakeParallel(options_.use_environment_pool ? environment_->pool_threads()
                                                                        : options_.intra_op_threads);
   auto providers = std::make_shared<providers::ProviderSet>(MakeProviders(*environment_, options_, logger_));
@@ -261,7 +265,18 @@ void Session::SetInputs(RunState& state, std::span<const std::size_t> indices,
 void Session::Run(const RunOptions& run_options, std::span<const std::size_t> input_indices,
                   std::span<const Value* const> inputs, std::span<const std::size_t> output_indices,
                   std::span<Value> outputs) {
+  const Limits limits = run_options.config.empty() ? run_limits_ : RunLimits(run_limits_, run_options.config);
+  if (!limits.any()) return RunUnlimited(run_options, input_indices, inputs, output_indices, outputs, nullptr);
+  LimitScope scope(limits);
+  RunUnlimited(run_options, input_indices, inputs, output_indices, outputs, &scope);
+}
+
+// `scope`: the run's, which is charged for what the leased state holds already; null if there is no limit.
+void Session::RunUnlimited(const RunOptions& run_options, std::span<const std::size_t> input_indices,
+                           std::span<const Value* const> inputs, std::span<const std::size_t> output_indices,
+                           std::span<Value> outputs, LimitScope* scope) {
   LeasedState state(*program_);
+  if (scope != nullptr) scope->Charge(state->HeldBytes());
   SetInputs(*state, input_indices, inputs);
   std::vector<OutputTarget>& targets = state->targets();
   targets.assign(outputs_.size(), OutputTarget());

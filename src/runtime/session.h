@@ -11,6 +11,7 @@
 #include "ir/graph.h"
 #include "runtime/environment.h"
 #include "runtime/options.h"
+#include "runtime/session_limits.h"
 
 namespace sardonyx::runtime {
 
@@ -63,8 +64,8 @@ class Session {
   // Computes outputs[k] = model output output_indices[k] from inputs[j] for model input input_indices[j].
   // A tensor already in outputs[k] receives the result in place (its type and shape must fit), Value() is filled with a
   // new one. Fails with kInvalidArgument for a missing, unknown or double input and for a wrong element type, rank or
-  // dimension, naming input, expected and found; kFail if the run was terminated. No allocation, lock or look-up by
-  // name once shapes repeat and all outputs are bound.
+  // dimension, naming input, expected and found; kFail if the run was terminated or exceeds its limits. No allocation,
+  // lock or look-up by name once shapes repeat and all outputs are bound.
   void Run(const RunOptions& run_options, std::span<const std::size_t> input_indices,
            std::span<const Value* const> inputs, std::span<const std::size_t> output_indices, std::span<Value> outputs);
   // The same by name, for callers without indices.
@@ -73,6 +74,9 @@ class Session {
 
  private:
   Session() = default;
+  void RunUnlimited(const RunOptions& run_options, std::span<const std::size_t> input_indices,
+                    std::span<const Value* const> inputs, std::span<const std::size_t> output_indices,
+                    std::span<Value> outputs, LimitScope* scope);
   static std::unique_ptr<Session> Make(std::shared_ptr<Environment> environment, std::shared_ptr<const Model> model,
                                        Model* own, SessionOptions options);
   void Build(Model* own);
@@ -88,6 +92,7 @@ class Session {
   std::shared_ptr<Environment> environment_;
   std::shared_ptr<const Model> model_;  // shared: sessions may be built again from one model
   SessionOptions options_;
+  Limits run_limits_;
   Logger logger_;
   std::unique_ptr<Parallel> parallel_;
   std::unique_ptr<Program> program_;

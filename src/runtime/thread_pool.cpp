@@ -7,6 +7,7 @@
 #include <chrono>
 #include <new>
 
+#include "base/limits.h"
 #include "base/thread_place.h"
 
 namespace sardonyx::runtime {
@@ -51,6 +52,7 @@ struct ThreadPool::Job {
       const std::int64_t chunk = Chunk(blocks - first);
       if (!next.compare_exchange_weak(first, first + chunk, std::memory_order_relaxed)) continue;
       try {
+        CheckTime();  // of the caller: workers have no limits of their own
         body(first * grain, std::min((first + chunk) * grain, count));
       } catch (...) {
         if (!failed.exchange(true)) error = std::current_exception();

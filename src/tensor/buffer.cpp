@@ -5,11 +5,13 @@
 #include <string>
 #include <utility>
 
+#include "base/limits.h"
 #include "base/shape.h"
 
 namespace sardonyx {
 std::shared_ptr<Buffer> Buffer::Allocate(std::size_t size, const std::shared_ptr<Allocator>& allocator) {
   struct Constructible : Buffer {};  // make_shared cannot reach the private constructor
+  ChargeMemory(size);
   auto buffer = std::make_shared<Constructible>();
   buffer->device_ = allocator->device();
   buffer->data_ = allocator->Allocate(size);
@@ -44,7 +46,10 @@ std::shared_ptr<Buffer> Buffer::Strings(std::size_t count) {
 
 Buffer::~Buffer() {
   if (string_count_ != 0) std::destroy_n(static_cast<std::string*>(data_), string_count_);
-  if (allocator_ && data_ != nullptr) allocator_->Free(data_);
+  if (allocator_ && data_ != nullptr) {
+    allocator_->Free(data_);
+    ReturnMemory(size_);
+  }
 }
 
 }  // namespace sardonyx

@@ -4,6 +4,7 @@
 // shapes behind it known. A result larger than its inputs is kept only below a bound (PassContext::max_fold_bytes).
 #include <algorithm>
 
+#include "base/limits.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "optimizer/passes.h"
@@ -32,6 +33,7 @@ class Folder {
 
   bool Run() {
     for (const NodeId id : std::vector<NodeId>(graph_.order)) {
+      CheckTime();
       ops::InferAt(graph_, id, context_.registry, {.logger = context_.logger});
       if (FoldShapeData(id) || FoldNode(id)) {
         changed_ = true;
