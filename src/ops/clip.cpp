@@ -69,6 +69,15 @@ Prepared PrepareClip(PrepareContext& c) {
   return prepared;
 }
 
+void InferClip(InferContext& c) {
+  for (const std::size_t i : {1, 2}) {
+    if (!c.HasInput(i) || !c.InputType(i).HasStaticShape() || ElementCount(c.InputType(i).StaticShape()) == 1) continue;
+    c.Fail(Code::kInvalidArgument, "input '", i == 1 ? "min" : "max", "': expected one element, found shape ",
+           ToText(c.InputType(i).StaticShape()));
+  }
+  InferSameType(c);
+}
+
 void UpgradeClip(UpgradeContext& c) {
   c.Take("consumed_inputs");
   if (c.version() >= 11) return;
@@ -80,7 +89,7 @@ constexpr OpDef kClipOps[] = {
     {.name = "Clip",
      .since = {1, 6, 11, 12, 13},
      .types = kNumbers,
-     .infer = InferSameType,
+     .infer = InferClip,
      .prepare = PrepareClip,
      .upgrade = UpgradeClip,
      .traits = kMayAlias | kElementwise},

@@ -2,6 +2,7 @@
 // f64 by columns.
 #include <algorithm>
 
+#include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_any.h"
 #include "ops/conv_attributes.h"
 #include "ops/im2col.h"
@@ -38,21 +39,40 @@ Sizes MakeSizes(KernelContext& c, const ConvState& state) {
   return {window, MakeConvShape(window, x[0], x[1], w[0], state)};
 }
 
+// An image without pixels that the pads make one of: every sum is 0, and what follows the sums still has to be done.
+kernels::GemmF32Args WithoutImage(const KernelContext& c, const ConvState& state) {
+  const bool last = state.layouts.output_last;
+  const Shape y = ToChannelsFirst(c.Output(0).shape, last);
+  const std::int64_t pixels = ElementCount(y, 2, y.rank());
+  kernels::GemmF32Args g;
+  g.batch = y[0];
+  g.m = last ? pixels : y[1];
+  g.n = last ? y[1] : pixels;
+  g.ldc = g.epilogue.residual_stride = g.n;
+  g.c_batch_stride = g.residual_batch_stride = g.m * g.n;
+  g.epilogue.activation = state.activation;
+  return g;
+}
+
 void RunFloat(KernelContext& c) {
   const auto& state = c.state<ConvState>();
   Sizes sizes = MakeSizes(c, state);
   sizes.shape.algorithm = state.algorithm;
   Operands io(c, DType::kFloat, state.packed.defined() ? 1u << kW : 0);
-  const std::size_t scratch_bytes =
-      c.Input(kX).count == 0 ? 0 : kernels::ConvF32ScratchBytes(sizes.shape, c.parallel().ThreadCount());
+  kernels::GemmF32Args without_image = WithoutImage(c, state);
+  const std::size_t scratch_bytes = c.Input(kX).count == 0
+                                        ? kernels::GemmF32ScratchBytes(without_image, c.parallel().ThreadCount())
+                                        : kernels::ConvF32ScratchBytes(sizes.shape, c.parallel().ThreadCount());
   const std::size_t scratch = io.Add(scratch_bytes);
   const std::size_t packed =
       io.Add<float>(state.packed.defined() || c.Output(0).count == 0 ? 0 : kernels::ConvF32PackedCount(sizes.shape));
   io.Begin();
   if (c.Output(0).count == 0) return;
   if (c.Input(kX).count == 0) {
-    const bool last = state.layouts.output_last;
-    FillWithBias(io.In<float>(kB), ToChannelsFirst(c.Output(0).shape, last), last, io.Out<float>(0));
+    without_image.c = io.Out<float>(0);
+    (state.layouts.output_last ? without_image.epilogue.bias_n : without_image.epilogue.bias_m) = io.In<float>(kB);
+    without_image.epilogue.residual = io.In<float>(kZ);
+    kernels::GemmF32(without_image, c.parallel(), scratch_bytes == 0 ? nullptr : io.At(scratch));
     return io.End();
   }
   kernels::ConvF32Args args;

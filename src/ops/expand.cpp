@@ -74,7 +74,14 @@ void InferTile(InferContext& c) {
     c.Fail(Code::kInvalidArgument, "expected one repeat per dimension of ", c.InputType(0).ToText(), ", found ",
            repeats->size());
   }
-  for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = repeats ? dims[i] * (*repeats)[i] : Dim();
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (repeats && (*repeats)[i].known() && (*repeats)[i].number() < 0) {
+      std::string text;
+      for (const Dim& repeat : *repeats) text += (text.empty() ? "[" : ", ") + repeat.ToText();
+      c.Fail(Code::kInvalidArgument, "expected repeats of at least 0, found ", text, "]");
+    }
+    dims[i] = repeats ? dims[i] * (*repeats)[i] : Dim();
+  }
   c.SetOutput(0, c.InputDType(0), std::move(dims));
 }
 

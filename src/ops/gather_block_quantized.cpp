@@ -69,6 +69,10 @@ class Table {
     block_ = s.block > 0 ? s.block : std::max<std::int64_t>(1, shape_[quantize_axis_]);
     inner_ = ElementCount(shape_, quantize_axis_ + 1, shape_.size());
     blocks_ = (shape_[quantize_axis_] + block_ - 1) / block_;
+    if (blocks_ == 0) {
+      Fail(Code::kInvalidArgument, "expected data with elements along quantize_axis ", s.quantize_axis,
+           ", found shape ", ToText(data_.shape));
+    }
     CheckScales();
     if (c.HasInput(kZeros)) {
       zeros_ = c.Input(kZeros);

@@ -35,7 +35,8 @@ State ReadState(const AttributeReader& c) {
   State s;
   s.heads = c.Int("num_heads");
   s.kv_heads = c.Int("kv_num_heads");
-  if (s.heads < 1 || s.kv_heads < 1 || s.heads % s.kv_heads != 0) {
+  constexpr std::int64_t kMostHeads = 1 << 20;
+  if (s.heads < 1 || s.kv_heads < 1 || s.heads > kMostHeads || s.heads % s.kv_heads != 0) {
     c.Fail(Code::kInvalidArgument, "expected num_heads that kv_num_heads divides, found ", s.heads, " and ",
            s.kv_heads);
   }
@@ -96,7 +97,7 @@ Sizes ReadSizes(KernelContext& c, const State& s) {
   n.size = q[2] / heads;
   n.stored = s.cache_bits == 4 ? (n.size + 1) / 2 : n.size;
   n.keys = c.Input(kTotal).count == 1 ? c.Input(kTotal).As<const std::int32_t>()[0] : -1;
-  n.past_rows = c.HasInput(kPastK) ? c.Input(kPastK).dim(2) : 0;
+  n.past_rows = c.HasInput(kPastK) && c.Input(kPastK).rank() == 4 ? c.Input(kPastK).dim(2) : 0;
   n.rows = std::max(n.past_rows, n.keys);
   if (q[2] % heads != 0 || n.keys < 0 || c.Input(kLengths).count != n.batch) {
     Fail(Code::kInvalidArgument, "expected a query of ", heads, " heads, ", n.batch,
@@ -108,6 +109,12 @@ Sizes ReadSizes(KernelContext& c, const State& s) {
     if (!c.HasInput(kV) || !Shape::Equal(c.Input(kK).shape, want) || !Shape::Equal(c.Input(kV).shape, want)) {
       Fail(Code::kInvalidArgument, "expected key and value ", ToText(want), ", found ", ToText(c.Input(kK).shape),
            " and ", c.HasInput(kV) ? ToText(c.Input(kV).shape) : "none");
+    }
+  }
+  for (const std::size_t i : {kQNorm, kKNorm}) {
+    if (c.HasInput(i) && c.Input(i).count != n.size) {
+      Fail(Code::kInvalidArgument, "expected q_norm_weight and k_norm_weight [", n.size, "], found ",
+           ToText(c.Input(i).shape));
     }
   }
   if (c.HasInput(kPastK) != c.HasInput(kPastV)) {

@@ -15,6 +15,8 @@ std::int64_t Truncated(double value) {
 }  // namespace
 
 std::int64_t IntAt(const TensorRef& tensor, std::int64_t i) {
+  if (i < 0 || i >= tensor.count)
+    Fail(Code::kInvalidArgument, "expected at least ", i + 1, " numbers, found shape ", ToText(tensor.shape));
   switch (tensor.dtype) {
     case DType::kInt64:
       return tensor.As<std::int64_t>()[i];

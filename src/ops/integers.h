@@ -8,7 +8,8 @@
 
 namespace sardonyx::ops {
 
-// Element i of a tensor of numbers; floats are truncated. Fails with kNotImplemented for other element types.
+// Element i of a tensor of numbers; floats are truncated. Fails with kInvalidArgument where there is no such element
+// and with kNotImplemented for other element types.
 std::int64_t IntAt(const TensorRef& tensor, std::int64_t i);
 
 // All elements, appended to a shape (so that up to eight need no heap). 0-D counts as one element.

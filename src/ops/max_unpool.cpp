@@ -18,6 +18,7 @@ Dim UnpooledSize(const WindowAttributes& w, std::size_t axis, const Dim& in) {
 WindowAttributes ReadUnpool(const AttributeReader& c) {
   WindowAttributes w = ReadWindow(c);
   if (w.kernel.empty()) c.Fail(Code::kInvalidGraph, "expected an attribute kernel_shape, found none");
+  CheckWindowRank(c, w, w.kernel.size());
   return w;
 }
 
@@ -72,7 +73,7 @@ void RunUnpool(KernelContext& c) {
   if (!fits)
     Fail(Code::kInvalidArgument, "expected an output_shape of at least ", ToText(inner), ", found ", ToText(outer));
   const TensorRef& y = c.Output(0, outer);
-  std::memset(y.data, 0, y.byte_size());
+  if (y.count != 0) std::memset(y.data, 0, y.byte_size());
   const auto at = indices.Span<const std::int64_t>();
   switch (Bits(x.dtype)) {
     case 16:

@@ -9,6 +9,7 @@
 #include "ops/attention_mask.h"
 #include "ops/cached_attention.h"
 #include "ops/infer_context.h"
+#include "ops/integers.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
 
@@ -163,7 +164,7 @@ class MultiHead {
   // [batch / beams, beams, rows of the caches]: the beam whose cache has the key.
   void ReadBeams() {
     const TensorRef& table = c_.Input(in_.indirection);
-    const std::int64_t beams = c_.HasInput(in_.beams) ? c_.Input(in_.beams).As<const std::int32_t>()[0]
+    const std::int64_t beams = c_.HasInput(in_.beams) ? IntAt(c_.Input(in_.beams), 0)
                                : table.rank() == 3    ? table.dim(1)
                                                       : 1;
     if (table.rank() != 3 || beams < 1 || run_.q.batch % beams != 0 || table.count < run_.q.batch * run_.cache_rows) {
@@ -235,7 +236,7 @@ class MultiHead {
       Fail(Code::kInvalidArgument, "expected past_key and past_value together, found only one");
     }
     if (c_.HasInput(in_.past_k)) {
-      run_.past_rows = c_.Input(in_.past_k).dim(2);
+      run_.past_rows = c_.Input(in_.past_k).rank() == 4 ? c_.Input(in_.past_k).dim(2) : 0;
       const std::int64_t k[] = {run_.k.batch, run_.k.heads, run_.past_rows, run_.k.size},
                          v[] = {run_.v.batch, run_.v.heads, run_.past_rows, run_.v.size};
       if (!Shape::Equal(c_.Input(in_.past_k).shape, k) || !Shape::Equal(c_.Input(in_.past_v).shape, v)) {
@@ -246,7 +247,7 @@ class MultiHead {
     run_.past = run_.past_rows;
     run_.cache_rows = run_.past_rows + run_.k.sequence;
     if (c_.HasInput(in_.past)) {  // the caches are as long as they will ever be
-      run_.past = c_.Input(in_.past).As<std::int32_t>()[0];
+      run_.past = IntAt(c_.Input(in_.past), 0);
       run_.cache_rows = run_.past_rows;
       if (run_.past < 0 || run_.past + run_.k.sequence > run_.past_rows) {
         Fail(Code::kInvalidArgument, "expected past_sequence_length in [0, ", run_.past_rows - run_.k.sequence,

@@ -91,7 +91,7 @@ void ReadAxes(KernelContext& c, Axis (&axes)[kMaxRank]) {
     const std::size_t at = chosen ? NormalizeAxis(IntAt(c.Input(3), i), x.size()) : static_cast<std::size_t>(i);
     const std::int64_t before = IntAt(pads, i), after = IntAt(pads, n + i);
     constexpr std::int64_t kMost = std::int64_t{1} << 48;
-    if (std::max({before, after, -before, -after}) > kMost || x[at] + before + after < 0) {
+    if (std::max(before, after) > kMost || std::min(before, after) < -kMost || x[at] + before + after < 0) {
       Fail(Code::kInvalidArgument, "pads ", before, " and ", after, " do not fit dimension ", at, " of ", ToText(x));
     }
     Axis& a = axes[at];

@@ -8,6 +8,7 @@
 #include "ops/attention_mask.h"
 #include "ops/cached_attention.h"
 #include "ops/infer_context.h"
+#include "ops/integers.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
 
@@ -232,7 +233,7 @@ class Projected {
     run_.past = run_.past_rows;
     run_.cache_rows = run_.past_rows + run_.k.sequence;
     if (c_.HasInput(in_.past_length) && c_.HasInput(in_.past)) {
-      run_.past = c_.Input(in_.past_length).As<std::int32_t>()[0];
+      run_.past = IntAt(c_.Input(in_.past_length), 0);
       run_.cache_rows = run_.past_rows;
       if (run_.past < 0 || run_.past + run_.k.sequence > run_.past_rows) {
         Fail(Code::kInvalidArgument, "expected past_sequence_length in [0, ", run_.past_rows - run_.k.sequence,

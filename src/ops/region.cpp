@@ -40,6 +40,11 @@ RoiAlignState ReadRoiAlign(const AttributeReader& c) {
                       c.Int("output_width", 1),
                       c.Int("sampling_ratio", 0),
                       c.Float("spatial_scale", 1)};
+  constexpr std::int64_t kMostSamples = 1 << 20;
+  if (state.sampling > kMostSamples) {
+    c.Fail(Code::kInvalidGraph, "attribute 'sampling_ratio': expected at most ", kMostSamples, ", found ",
+           state.sampling);
+  }
   if (state.height < 1 || state.width < 1) {
     c.Fail(Code::kInvalidGraph, "expected an output of at least 1 x 1, found ", state.height, " x ", state.width);
   }
@@ -61,7 +66,8 @@ struct Sample {
 
 Sample SampleAt(double y, double x, std::int64_t height, std::int64_t width) {
   Sample s;
-  if (y < -1 || y > static_cast<double>(height) || x < -1 || x > static_cast<double>(width)) return s;
+  const bool inside = y >= -1 && y <= static_cast<double>(height) && x >= -1 && x <= static_cast<double>(width);
+  if (!inside) return s;  // NaN is nowhere
   const auto corner = [](double& v, std::int64_t size, std::int64_t& low) {
     v = std::max(v, 0.0);
     low = static_cast<std::int64_t>(v);
@@ -256,8 +262,12 @@ void RunRoiPool(KernelContext& c) {
     double roi[5];
     kernels::ToDoubles(rois.dtype)(rois.data, r * 5, 5, roi);
     std::int64_t edge[4];
-    for (int i = 0; i < 4; ++i)
-      edge[i] = static_cast<std::int64_t>(std::round(std::clamp(roi[i + 1] * state.scale, -1e9, 1e9)));
+    for (int i = 0; i < 4; ++i) {
+      const double at = roi[i + 1] * static_cast<double>(state.scale);
+      edge[i] = std::isnan(at) ? 0 : static_cast<std::int64_t>(std::round(std::clamp(at, -1e9, 1e9)));
+    }
+    if (std::isnan(roi[0]))
+      Fail(Code::kInvalidArgument, "expected the number of a batch for region ", r, ", found NaN");
     const std::int64_t batch = CheckedIndex(static_cast<std::int64_t>(std::clamp(roi[0], -1e9, 1e9)), x.shape[0]);
     const std::int64_t w = std::max<std::int64_t>(1, edge[2] - edge[0] + 1),
                        h = std::max<std::int64_t>(1, edge[3] - edge[1] + 1);

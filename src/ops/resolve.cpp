@@ -63,12 +63,24 @@ class Resolver {
     node.since_version = schema->since_version;
     CheckCounts(node, *schema);
     CheckAttributes(node, *schema);
+    NameRequiredOutputs(node, *schema);
+  }
+
+  // Only an optional output may be without a name. One that the author does not name is computed all the same, so that
+  // no kernel has to ask for what it always makes.
+  void NameRequiredOutputs(Node& node, const OpSchema& schema) {
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const FormalParam* param = schema.Output(i);
+      if (node.outputs[i] != kNoValue || param == nullptr || param->option == ParamOption::kOptional) continue;
+      node.outputs[i] = graph_.AddValue("");
+      graph_.value(node.outputs[i]).producer = node.id;
+    }
   }
 
   int NewestCustom(const Node& node, int opset) const {
     for (int version = opset; version > 0; --version)
       if (registry_.Find(node.domain, node.op_type, version) != nullptr) return version;
-    FailAt(node, Code::kInvalidGraph, FullName(node), " has no version for opset ", opset);
+    FailUnknown(node, opset);
   }
 
   [[noreturn]] void FailUnknown(const Node& node, int opset) const {

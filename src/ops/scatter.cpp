@@ -183,7 +183,7 @@ void RunTensorScatter(KernelContext& c) {
   }
   for (std::int64_t b = 0; b < batches; ++b) {
     const std::int64_t begin = c.HasInput(2) ? IntAt(c.Input(2), b) : 0;
-    if (begin < 0 || (!state.circular && begin + added > length)) {
+    if (begin < 0 || (!state.circular && begin > length - added)) {
       Fail(Code::kInvalidArgument, "write index ", begin, " of batch ", b, " is outside of [0, ", length - added, "]");
     }
     const std::int64_t at = length == 0 ? 0 : begin % length, first = std::min(added, length - at);

@@ -171,6 +171,17 @@ std::int64_t RangeCount(T start, T limit, T delta) {
   }
 }
 
+// start + i * delta. Integers wrap: the sum fits where it is an element, the product need not.
+template <typename T>
+T RangeElement(T start, T delta, std::int64_t i) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(start) +
+                          static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(delta));
+  } else {
+    return start + static_cast<T>(i) * delta;
+  }
+}
+
 void InferRange(InferContext& c) {
   const DType dtype = c.InputDType(0);
   const bool small = dtype == DType::kInt32 || dtype == DType::kInt64;
@@ -182,7 +193,8 @@ void InferRange(InferContext& c) {
     const std::int64_t n = RangeCount(start.number(), limit.number(), delta.number());
     c.SetOutput(0, dtype, {Dim(n)});
     std::vector<Dim> elements;
-    for (std::int64_t i = 0; i < n && n <= 64; ++i) elements.emplace_back(start.number() + i * delta.number());
+    for (std::int64_t i = 0; i < n && n <= 64; ++i)
+      elements.emplace_back(RangeElement(start.number(), delta.number(), i));
     if (n <= 64) c.SetShapeData(0, std::move(elements));
     return;
   }
@@ -190,7 +202,10 @@ void InferRange(InferContext& c) {
     return c.SetOutput(0, dtype, {limit});
   }
   Dim n;
-  if (c.Constant(0) != nullptr && c.Constant(1) != nullptr && c.Constant(2) != nullptr) {
+  const auto is_number = [&](std::size_t i) {
+    return c.Constant(i) != nullptr && c.Constant(i)->count() == 1 && c.Constant(i)->dtype() == dtype;
+  };
+  if (is_number(0) && is_number(1) && is_number(2)) {
     VisitDType<float, double, std::int16_t>(dtype, [&]<typename T>() {
       n = RangeCount(*c.Constant(0)->data<T>(), *c.Constant(1)->data<T>(), *c.Constant(2)->data<T>());
     });
@@ -209,7 +224,7 @@ void FillRange(KernelContext& c) {
   const C start = number(0), limit = number(1), delta = number(2);
   const std::int64_t shape[] = {RangeCount(start, limit, delta)};
   T* y = c.Output(0, shape).template As<T>();
-  for (std::int64_t i = 0; i < shape[0]; ++i) y[i] = static_cast<T>(start + static_cast<C>(i) * delta);
+  for (std::int64_t i = 0; i < shape[0]; ++i) y[i] = static_cast<T>(RangeElement(start, delta, i));
 }
 
 Prepared PrepareRange(PrepareContext& c) {

@@ -111,7 +111,7 @@ void InferSlice(InferContext& c) {
       x.size() == 1 && a->starts.size() == 1 && x[0].known() && a->starts[0].known() && a->ends[0].known();
   c.SetOutput(0, c.InputDType(0), std::move(dims));
   if (!small || !IsInteger(c.InputDType(0))) return;
-  if (const auto data = c.ShapeData(0)) {
+  if (const auto data = c.ShapeData(0); data && static_cast<std::int64_t>(data->size()) == x[0].number()) {
     const Cut cut = CutAxis(a->starts[0].number(), a->ends[0].number(), a->steps[0], x[0].number());
     std::vector<Dim> elements;
     for (std::int64_t i = 0; i < cut.count; ++i) {

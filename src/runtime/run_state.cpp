@@ -134,7 +134,15 @@ RunState::RunState(Program& program) : program_(program) {
   }
 }
 
+// A kernel is made for the element types known when the model was loaded; another one would be read as what it is not.
+static void CheckElementType(const Type& expected, const TensorRef& found, std::size_t input) {
+  if (!expected.is_tensor() || expected.dtype == DType::kUndefined || expected.dtype == found.dtype) return;
+  Fail(Code::kInvalidArgument, "input ", input, ": expected elements of type ", Name(expected.dtype), ", found ",
+       Name(found.dtype));
+}
+
 void RunState::SetInput(std::size_t i, const TensorRef& tensor) {
+  CheckElementType(program_.slots()[program_.inputs()[i]].type, tensor, i);
   facts_[i].ref = tensor;
   input_values_[i] = Value();
 }
@@ -381,6 +389,7 @@ void RunState::RunLate(const Step& step, ops::KernelContext& context) {
     if (step.inputs[i] == kNoSlot || !slots_[step.inputs[i]].ref.present()) {
       shapes.AddMissing(context.HasInput(i));
     } else {
+      CheckElementType(program_.slots()[step.inputs[i]].type, slots_[step.inputs[i]].ref, i);
       shapes.Add(slots_[step.inputs[i]].ref, MayReadContents(step, i));
     }
   }

@@ -1,6 +1,8 @@
 // runtime/session.cpp - creating a session and running it.
 #include "runtime/session.h"
 
+#include <algorithm>
+
 #include "ir/text.h"
 #include "model/load.h"
 #include "ops/schema.h"
@@ -43,6 +45,28 @@ std::string Listed(const std::vector<std::string>& names) {
 std::string Suggestion(std::string_view name, const std::vector<std::string>& names) {
   const std::string closest = ClosestName(name, names);
   return closest.empty() ? "" : "; did you mean '" + closest + "'?";
+}
+
+// Whether kind and element types of `value` are what `type` says; shapes aside.
+bool HasType(const Value& value, const Type& type) {
+  const auto fits = [](DType found, DType wanted) { return wanted == DType::kUndefined || found == wanted; };
+  switch (type.kind) {
+    case TypeKind::kTensor:
+      return value.is_tensor() && fits(value.tensor().dtype(), type.dtype);
+    case TypeKind::kSequence:
+      return value.is_sequence() && std::all_of(value.sequence().items.begin(), value.sequence().items.end(),
+                                                [&](const Value& item) { return HasType(item, *type.element); });
+    case TypeKind::kMap:
+      return value.is_map() && fits(value.map().keys.dtype(), type.dtype) &&
+             fits(value.map().values.dtype(), type.element->dtype);
+    case TypeKind::kSparseTensor:
+      return value.is_sparse() && fits(value.sparse().values.dtype(), type.dtype);
+    case TypeKind::kOptional:
+      return !value.has_value() || HasType(value, *type.element);
+    case TypeKind::kNone:
+      return true;
+  }
+  return true;
 }
 
 // Held while the pool's workers should look out for work.
@@ -222,15 +246,20 @@ void Session::CheckInput(const Port& port, const Value& value) const {
       return;
     }
     case TypeKind::kSequence:
-      if (!value.is_sequence()) fail("a ", value.KindName());
+      if (!value.is_sequence()) return fail("a ", value.KindName());
+      for (const Value& item : value.sequence().items)
+        if (!HasType(item, *type.element)) fail("an element of type ", item.KindName());
       return;
     case TypeKind::kMap:
-      if (!value.is_map()) fail("a ", value.KindName());
+      if (!HasType(value, type)) fail("a ", value.KindName());
       return;
     case TypeKind::kSparseTensor:
-      if (!value.is_sparse()) fail("a ", value.KindName());
+      if (!value.is_sparse()) return fail("a ", value.KindName());
+      if (!HasType(value, type)) fail("elements of type ", Name(value.sparse().values.dtype()));
       return;
     case TypeKind::kOptional:
+      if (value.has_value() && !HasType(value, *type.element)) fail("a ", value.KindName());
+      return;
     case TypeKind::kNone:
       return;
   }

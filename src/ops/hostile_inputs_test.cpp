@@ -1,0 +1,171 @@
+// ops/hostile_inputs_test.cpp - numbers that a run brings and that nobody should believe. Most were found by fuzzing.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "ir/text.h"
+#include "testing/environment.h"
+#include "testing/evaluate_op.h"
+#include "testing/tolerance.h"
+
+namespace sardonyx::ops {
+namespace {
+
+using testing::ErrorOfOp;
+using testing::Floats;
+using testing::Ints;
+using testing::OpCall;
+
+Tensor NoInts() { return Tensor(DType::kInt64, Shape{0}); }
+Tensor Ones(const Shape& shape) {
+  Tensor ones(DType::kFloat, shape);
+  std::fill_n(ones.data<float>(), ones.count(), 1.0f);
+  return ones;
+}
+
+void ExpectError(const OpCall& call, const std::string& part) {
+  const std::string found = ErrorOfOp(call);
+  EXPECT_NE(found.find(part), std::string::npos) << "expected: " << part << "\nfound: " << found;
+}
+
+TEST(HostileInputs, ANumberThatIsNotThere) {
+  ExpectError({"Trilu", 14, {Ones(Shape{2, 2}), NoInts()}}, "expected at least 1 numbers, found shape [0]");
+  ExpectError({"SequenceAt", 11, {Sequence{DType::kFloat, {Value(Floats({1}))}}, NoInts()}},
+              "expected at least 1 numbers, found shape [0]");
+  for (std::size_t missing = 0; missing < 3; ++missing) {
+    std::vector<Value> inputs = {Tensor::Scalar<float>(0), Tensor::Scalar<float>(2), Tensor::Scalar<float>(1)};
+    inputs[missing] = Tensor(DType::kFloat, Shape{0});
+    ExpectError({"Range", 11, inputs}, "expected one number in input " + std::to_string(missing) + ", found shape [0]");
+  }
+}
+
+TEST(HostileInputs, RegionsThatAreNoNumbers) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  for (const char* mode : {"max", "avg"}) {
+    for (const float bad : {nan, inf, -inf}) {
+      const Tensor rois = Tensor::Of<float>({bad, bad, 2, 2, 0, 0, bad, bad}, Shape{2, 4});
+      const auto y = testing::EvaluateOp({"RoiAlign",
+                                          16,
+                                          {Ones(Shape{1, 1, 3, 3}), rois, Ints({0, 0})},
+                                          {{"mode", std::string(mode)}, {"sampling_ratio", std::int64_t{2}}}});
+      EXPECT_EQ(y[0].tensor().count(), 2);
+    }
+  }
+  ExpectError({"MaxRoiPool",
+               1,
+               {Ones(Shape{1, 1, 3, 3}), Tensor::Of<float>({nan, 0, 0, 1, 1}, Shape{1, 5})},
+               {{"pooled_shape", std::vector<std::int64_t>{1, 1}}}},
+              "expected the number of a batch for region 0, found NaN");
+  const auto y =
+      testing::EvaluateOp({"MaxRoiPool",
+                           1,
+                           {Ones(Shape{1, 1, 3, 3}), Tensor::Of<float>({0, nan, nan, inf, -inf}, Shape{1, 5})},
+                           {{"pooled_shape", std::vector<std::int64_t>{1, 1}}}});
+  EXPECT_EQ(y[0].tensor().count(), 1);
+  ExpectError({"RoiAlign",
+               16,
+               {Ones(Shape{1, 1, 3, 3}), Ones(Shape{1, 4}), Ints({0})},
+               {{"sampling_ratio", std::numeric_limits<std::int64_t>::max()}}},
+              "attribute 'sampling_ratio': expected at most");
+}
+
+TEST(HostileInputs, PlacesBeyondAllNumbers) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  ExpectError(
+      {"TensorScatter", 24, {Ones(Shape{1, 4, 2}), Ones(Shape{1, 2, 2}), Ints({kMost})}, {{"axis", std::int64_t{1}}}},
+      "write index 9223372036854775807 of batch 0 is outside of [0, 2]");
+  ExpectError({"Pad", 13, {Ones(Shape{2}), Ints({std::numeric_limits<std::int64_t>::min(), 0})}},
+              "do not fit dimension 0");
+  const auto wide = testing::EvaluateOp(
+      {"Range",
+       11,
+       {Tensor::Scalar<std::int64_t>(-kMost), Tensor::Scalar<std::int64_t>(kMost), Tensor::Scalar(kMost / 2 + 1)}});
+  EXPECT_EQ(testing::Elements<std::int64_t>(wide[0]),
+            (std::vector<std::int64_t>{-kMost, -kMost / 2, 1, kMost / 2 + 2}));
+}
+
+TEST(HostileInputs, WeightsOfNormsThatAreTooShort) {
+  const std::vector<Attribute> attributes = {{"num_heads", std::int64_t{1}}, {"kv_num_heads", std::int64_t{1}}};
+  const Tensor rows = Ones(Shape{1, 1, 8});
+  const Value none;
+  ExpectError({.op = "GroupQueryAttention",
+               .version = 1,
+               .inputs = {rows, rows, rows, none, none, Tensor::Of<std::int32_t>({0}, Shape{1}),
+                          Tensor::Of<std::int32_t>({1}, Shape{1}), none, none, none, none, none, none, none,
+                          Ones(Shape{2}), Ones(Shape{2})},
+               .attributes = attributes,
+               .outputs = 3,
+               .domain = "com.microsoft"},
+              "expected q_norm_weight and k_norm_weight [8], found [2]");
+}
+
+TEST(HostileInputs, BlocksOfNothing) {
+  ExpectError({.op = "GatherBlockQuantized",
+               .version = 1,
+               .inputs = {Tensor(DType::kUInt4, Shape{0, 16}), Ints({0}), Tensor(DType::kFloat, Shape{0, 16}),
+                          Tensor(DType::kUInt4, Shape{0, 16})},
+               .attributes = {{"quantize_axis", std::int64_t{0}}, {"block_size", std::int64_t{16}}},
+               .domain = "com.microsoft"},
+              "expected data with elements along quantize_axis 0, found shape [0, 16]");
+}
+
+// The pads alone make the image: its sums are 0, and the activation behind them still counts.
+TEST(HostileInputs, AnImageWithoutPixelsHasItsActivation) {
+  const auto run = [](const std::string& layout, runtime::OptimizationLevel level) {
+    auto model = std::make_shared<Model>(ParseModel(
+        R"(<ir_version: 10, opset_import: ["" : 21]> g (float[1, 2, 0, 3] x) => (float[a, b, c, d] y)
+           <float[3, 2, 3, 3] w = {)" +
+        layout + R"(}, float[3] b = {-1, -2, 0.5}> {
+             s = Conv <pads = [2, 2, 2, 2]> (x, w, b)
+             y = Relu(s)
+           })"));
+    runtime::SessionOptions options;
+    options.optimization_level = level;
+    const auto session = runtime::Session::FromModel(testing::TestEnvironment(), std::move(model), std::move(options));
+    return session->Run({}, {{"x", Tensor(DType::kFloat, Shape{1, 2, 0, 3})}}, {"y"})[0];
+  };
+  std::string weights = "1";
+  for (int i = 1; i < 54; ++i) weights += ", " + std::to_string(i % 5);
+  const Value want = run(weights, runtime::OptimizationLevel::kDisable);
+  EXPECT_EQ(want.tensor().data<float>()[0], 0.0f);
+  EXPECT_EQ(want.tensor().data<float>()[want.tensor().count() - 1], 0.5f);
+  EXPECT_TRUE(testing::AllClose(run(weights, runtime::OptimizationLevel::kAll), want));
+}
+
+TEST(HostileInputs, ARequiredOutputWithoutAName) {
+  auto model = std::make_shared<Model>(ParseModel(R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[4] x, int64[1] k) => (int64[n] i, float[m] c) {
+      "", i = TopK(x, k)
+      "", c = Split <num_outputs = 2> (x)
+    })"));
+  for (const auto level : {runtime::OptimizationLevel::kDisable, runtime::OptimizationLevel::kAll}) {
+    runtime::SessionOptions options;
+    options.optimization_level = level;
+    const auto session = runtime::Session::FromModel(testing::TestEnvironment(), model, std::move(options));
+    const auto results = session->Run({}, {{"x", Floats({1, 4, 3, 2})}, {"k", Ints({1})}}, {"i", "c"});
+    EXPECT_EQ(testing::Elements<std::int64_t>(results[0]), std::vector<std::int64_t>{1});
+    EXPECT_EQ(testing::Elements<float>(results[1]), (std::vector<float>{3, 2}));
+  }
+}
+
+TEST(HostileInputs, ASequenceOfAnotherType) {
+  auto model = std::make_shared<Model>(ParseModel(R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (seq(float[n]) s, int64 p) => (float[n] y) {
+      e = SequenceAt(s, p)
+      y = Relu(e)
+    })"));
+  const auto session = runtime::Session::FromModel(testing::TestEnvironment(), model, {});
+  const Value wrong = Sequence{DType::kInt8, {Value(Tensor(DType::kInt8, Shape{4}))}};
+  try {
+    session->Run({}, {{"s", wrong}, {"p", Tensor::Scalar<std::int64_t>(0)}}, {"y"});
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_NE(
+        std::string(error.what()).find("input 's': expected seq(float[n]), found an element of type tensor(int8)"),
+        std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace sardonyx::ops
