@@ -9,6 +9,7 @@ model; what they differ by is rounding, so no engine can be asked to be nearer t
 difference between the first run and one of the others. --write renews the rows of tolerances.tsv of models for which
 that is more than the 1e-4 that all others keep; nothing of ours is run here.
 """
+
 import argparse
 import json
 import pathlib
@@ -19,6 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/zoo")]
 import model_zoo  # noqa: E402
 import zoo_cases  # noqa: E402
+
 
 def float_activations(path):
     """The model at `path` without accuracy_level, as a file beside it; None where no product has one."""
