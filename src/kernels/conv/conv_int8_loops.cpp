@@ -14,6 +14,8 @@ namespace {
 using std::int64_t;
 
 constexpr int64_t kStripPixels = 128;
+constexpr int64_t kLeastPixels = 28;  // of a strip, where smaller ones would help the threads
+constexpr int64_t kUnitsPerThread = 8;
 constexpr int64_t kChunkBytes = int64_t{384} << 10;
 constexpr int64_t kSerialWork = int64_t{1} << 20;
 constexpr int64_t kMostColumns = 32;  // nr of the widest tile
@@ -22,17 +24,17 @@ class Loops {
  public:
   Loops(const IntegerConvolution& g, int64_t threads) : g_(g), tiles_(*g.tiles) {
     const int64_t width = g.count[2], rows = g.count[0] * g.count[1];
+    panels_ = CeilDivide(g.group_out, tiles_.columns);
+    // What the threads share is cut into enough units that none waits long for the last one.
+    const int64_t wanted = threads > 1 ? CeilDivide(kUnitsPerThread * threads, g.groups * panels_) : 1;
     if (width > kStripPixels / 2) {
       segments_ = CeilDivide(width, kStripPixels);
       strips_ = rows * segments_;
+      while (strips_ < wanted && width / segments_ >= 2 * kLeastPixels) strips_ = rows * ++segments_;
     } else {
-      rows_per_strip_ = kStripPixels / width;
-      strips_ = CeilDivide(rows, rows_per_strip_);
-    }
-    panels_ = CeilDivide(g.group_out, tiles_.columns);
-    const int64_t wanted = threads > 1 ? CeilDivide(4 * threads, g.groups * panels_) : 1;
-    while (strips_ < wanted && rows_per_strip_ > 1) {
-      rows_per_strip_ = (rows_per_strip_ + 1) / 2;
+      const int64_t together = 2 * width <= tiles_.rows ? 2 : 1;  // rows of a tile
+      const int64_t share = CeilDivide(rows, wanted * together) * together;
+      rows_per_strip_ = std::min(kStripPixels / width, std::max(share, CeilDivide(kLeastPixels, width)));
       strips_ = CeilDivide(rows, rows_per_strip_);
     }
     chunks_ = std::min(std::max(CeilDivide(g.x_bytes, kChunkBytes), wanted), strips_);
@@ -208,8 +210,7 @@ void RunIntegerConvolution(const IntegerConvolution& g, Parallel& parallel) {
   const Loops loops(g, small ? 1 : threads);
   const int64_t units = loops.UnitCount();
   if (threads == 1 || small) return loops.Run(0, units);
-  parallel.For(units, std::max<int64_t>(1, units / (4 * threads)),
-               [&](int64_t begin, int64_t end) { loops.Run(begin, end); });
+  parallel.For(units, 1, [&](int64_t begin, int64_t end) { loops.Run(begin, end); });
 }
 
 }  // namespace sardonyx::kernels

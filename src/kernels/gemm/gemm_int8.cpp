@@ -115,12 +115,12 @@ class Product {
   void Run(Parallel& parallel) const {
     const int64_t units = panels_ * chunks_;
     if (parallel.ThreadCount() == 1) return RunUnits(0, units);
-    parallel.For(units, std::max<int64_t>(1, units / Ranges(parallel)),
-                 [&](int64_t begin, int64_t end) { RunUnits(begin, end); });
+    parallel.For(units, 1, [&](int64_t begin, int64_t end) { RunUnits(begin, end); });
   }
 
  private:
-  static int64_t Ranges(const Parallel& parallel) { return int64_t{4} * parallel.ThreadCount(); }
+  // Units enough that no thread waits long for the last one.
+  static int64_t Ranges(const Parallel& parallel) { return int64_t{8} * parallel.ThreadCount(); }
   bool ZeroPerRow() const { return g_.a_zero != nullptr && g_.a_zero_per_row; }
   uint32_t AZero(int64_t row) const {
     const int zero = g_.a_zero == nullptr ? 0 : ValueAt(g_.a_zero, g_.a_zero_per_row ? row : 0, g_.a_signed);
