@@ -7,6 +7,7 @@
 
 #include "kernels/elementwise/quantized_binary.h"
 #include "kernels/reduce/sum8.h"
+#include "kernels/softmax/softmax_u8.h"
 #include "testing/evaluate_op.h"
 
 namespace sardonyx::ops {
@@ -229,6 +230,34 @@ TEST(QLinearSoftmax, NormalizesRowsColumnsAndAllFromAnAxisOn) {
   check(1, 13, 3, 4);
   check(0, 13, 2, 12);
   check(1, 11, 12, 1);
+}
+
+TEST(QLinearSoftmax, EveryVariantAndLengthAgreesWithDouble) {
+  for (const auto& [isa, softmax] : kernels::SoftmaxBytesVariants()) {
+    if (!kernels::Supported(isa)) continue;
+    for (const bool is_signed : {false, true}) {
+      for (const std::int64_t n : {1, 3, 4, 15, 16, 17, 100, 2047, 2048, 2049, 5000}) {
+        const Tensor x = Bytes<std::uint8_t>(Shape{n}, 21);
+        const float y_scale = 1.0f / static_cast<float>(8 * n);
+        std::vector<std::uint8_t> y(static_cast<std::size_t>(n));
+        softmax(x.data<std::uint8_t>(), n, {is_signed, 0.01f, y_scale, 7}, y.data());
+        const auto value = [&](std::int64_t i) {
+          const std::uint8_t byte = x.data<std::uint8_t>()[i];
+          return (is_signed ? static_cast<std::int8_t>(byte) : int{byte}) * static_cast<double>(0.01f);
+        };
+        double sum = 0;
+        for (std::int64_t i = 0; i < n; ++i) sum += std::exp(value(i));
+        for (std::int64_t i = 0; i < n; ++i) {
+          const double exact = std::exp(value(i)) / sum / static_cast<double>(y_scale);
+          const int want = is_signed ? Quantized<std::int8_t>(exact, 7) : Quantized<std::uint8_t>(exact, 7);
+          const bool tie = std::abs(exact - std::floor(exact) - 0.5) < 1e-3;
+          const std::uint8_t byte = y[static_cast<std::size_t>(i)];
+          EXPECT_NEAR(is_signed ? static_cast<std::int8_t>(byte) : int{byte}, want, tie ? 1 : 0)
+              << kernels::Name(isa) << ", element " << i << " of " << n;
+        }
+      }
+    }
+  }
 }
 
 TEST(QLinearConcat, BringsTensorsToOneScale) {

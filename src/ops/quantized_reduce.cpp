@@ -10,6 +10,7 @@
 #include "kernels/elementwise/quantize.h"
 #include "kernels/reduce/sum8.h"
 #include "kernels/softmax/softmax_f32.h"
+#include "kernels/softmax/softmax_u8.h"
 #include "ops/elementwise.h"
 #include "ops/quantized_operators.h"
 #include "ops/quantized_scale.h"
@@ -132,8 +133,6 @@ Prepared PrepareQLinearGlobalMean(PrepareContext& c) {
 
 namespace {
 
-constexpr std::int64_t kRow = 2048;  // elements of a row that are kept on the stack
-
 struct SoftmaxState {
   std::int64_t axis = -1;
   bool flatten = false;  // opset below 13: everything from `axis` on is one row
@@ -174,15 +173,13 @@ void RunSoftmax(KernelContext& c) {
   if (y.count == 0) return;
   const SoftmaxShape s = SplitAt(c.state<SoftmaxState>(), x.shape);
   const SoftmaxConversion conversion{x.dtype, ReadScale(c, 1, 2), ReadScale(c, 3, 4)};
-  if (s.inner == 1 && s.n <= kRow) {
-    kernels::SoftmaxRowFn* const softmax = kernels::Best(kernels::SoftmaxRowVariants());
+  if (s.inner == 1) {
+    const kernels::SoftmaxBytesArgs args{x.dtype == DType::kInt8, conversion.from.scale, conversion.to.scale,
+                                         static_cast<int>(conversion.to.zero)};
+    kernels::SoftmaxBytesFn* const softmax = kernels::SoftmaxBytesFunction();
     c.parallel().For(s.outer, std::max<std::int64_t>(1, kHeavyGrain / s.n), [&](std::int64_t begin, std::int64_t end) {
-      alignas(64) float row[kRow];
-      for (std::int64_t i = begin; i < end; ++i) {
-        conversion.Load(x, i * s.n, static_cast<std::size_t>(s.n), row);
-        softmax(row, s.n, false, row);
-        conversion.Store(row, static_cast<std::size_t>(s.n), y, i * s.n);
-      }
+      for (std::int64_t i = begin; i < end; ++i)
+        softmax(x.As<const std::uint8_t>() + i * s.n, s.n, args, y.As<std::uint8_t>() + i * s.n);
     });
     return;
   }

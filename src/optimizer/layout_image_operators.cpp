@@ -71,7 +71,8 @@ void ChangeConv(const LayoutChange& c) {
 // ---- Pools
 
 bool DescribePool(const Graph& graph, const Node& node, NodeLayout& layout) {
-  if (!IsFloatImage(InputType(graph, node, 0)) || !DescribeMain(graph, node, layout)) return false;
+  const bool bytes = node.op_type == "MaxPool" && IsQuantizedImage(InputType(graph, node, 0));
+  if ((!bytes && !IsFloatImage(InputType(graph, node, 0))) || !DescribeMain(graph, node, layout)) return false;
   if (node.outputs.size() > 1 && node.outputs[1] != kNoValue) return false;  // indices count channels first
   layout.variables[0].first_cost = 0.5 * MovingCost(InputType(graph, node, 0));
   return true;

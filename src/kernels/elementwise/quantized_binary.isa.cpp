@@ -1,65 +1,62 @@
-// kernels/elementwise/quantized_binary.isa.cpp - 8-bit loops that compilers turn into vectors; compiled once per ISA.
+// kernels/elementwise/quantized_binary.isa.cpp - sums and products of bytes in float vectors; tables of 256 bytes.
 #include "kernels/elementwise/quantized_binary.h"
+
+#include "kernels/simd/bytes_f32.h"
 
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
 
-// What float additions round to a whole number, halves to even, for |x| < 2^22.
-constexpr float kRounder = 12582912.0f;
+template <bool kSigned, QuantizedKind kKind>
+class Combination {
+ public:
+  explicit Combination(const QuantizedBinaryArgs& args)
+      : bounds_((kSigned ? -128.0f : 0.0f) - args.y_zero, (kSigned ? 127.0f : 255.0f) - args.y_zero,
+                static_cast<std::uint32_t>(static_cast<std::int32_t>(args.y_zero))),
+        a_scale_(Broadcast(args.a_scale)),
+        b_scale_(Broadcast(args.b_scale)) {}
 
-template <typename T>
-constexpr float kLow = sizeof(T) == 1 && static_cast<T>(-1) < static_cast<T>(0) ? -128.0f : 0.0f;
-
-// Clamping before rounding gives what clamping after it would: the bounds are whole numbers.
-template <typename T>
-T Store(float value, float zero) {
-  const float low = kLow<T> - zero, high = kLow<T> + 255.0f - zero;
-  const float above = value >= low ? value : low;  // NaN, too
-  const float inside = above <= high ? above : high;
-  const float whole = (inside + kRounder) - kRounder;
-  return static_cast<T>(static_cast<std::int32_t>(whole + zero));
-}
-
-template <typename T>
-float Load(T x, float zero) {
-  return static_cast<float>(static_cast<std::int32_t>(x)) - zero;
-}
-
-template <typename T, QuantizedKind kKind>
-T Combine(float a, float b, const QuantizedBinaryArgs& args) {
-  if constexpr (kKind == QuantizedKind::kAdd) return Store<T>(a * args.a_scale + b * args.b_scale, args.y_zero);
-  return Store<T>(a * b * args.a_scale, args.y_zero);
-}
-
-template <typename T, QuantizedKind kKind, bool kRepeatsB>
-void Run(const void* from_a, const void* from_b, const QuantizedBinaryArgs& given, std::size_t n, void* to) {
-  const T *a = static_cast<const T*>(from_a), *b = static_cast<const T*>(from_b);
-  T* y = static_cast<T*>(to);
-  const QuantizedBinaryArgs args = given;
-  if constexpr (kRepeatsB) {
-    const float second = Load(*b, args.b_zero);
-#pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) y[i] = Combine<T, kKind>(Load(a[i], args.a_zero), second, args);
-  } else {
-#pragma omp simd
-    for (std::size_t i = 0; i < n; ++i)
-      y[i] = Combine<T, kKind>(Load(a[i], args.a_zero), Load(b[i], args.b_zero), args);
+  UintVec operator()(Vec a, Vec b) const {
+    if constexpr (kKind == QuantizedKind::kAdd) return bounds_.Quantize(a * a_scale_ + b * b_scale_);
+    return bounds_.Quantize(a * b * a_scale_);
   }
+
+ private:
+  ByteBounds bounds_;
+  Vec a_scale_, b_scale_;
+};
+
+template <bool kSigned, QuantizedKind kKind, bool kRepeatsB>
+void Run(const void* from_a, const void* from_b, const QuantizedBinaryArgs& args, std::size_t n, void* to) {
+  const auto *a = static_cast<const std::uint8_t*>(from_a), *b = static_cast<const std::uint8_t*>(from_b);
+  auto* y = static_cast<std::uint8_t*>(to);
+  const Combination<kSigned, kKind> combine(args);
+  const Vec a_zero = Broadcast(args.a_zero), b_zero = Broadcast(args.b_zero);
+  const auto one = kSigned ? static_cast<float>(static_cast<std::int8_t>(*b)) : static_cast<float>(*b);
+  const Vec second = Broadcast(one - args.b_zero);
+  const auto count = static_cast<ptrdiff_t>(n);
+  ptrdiff_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const Vec of_b = kRepeatsB ? second : BytesAsFloats<kSigned>(b + i) - b_zero;
+    StoreAsBytes(y + i, combine(BytesAsFloats<kSigned>(a + i) - a_zero, of_b), kLanes);
+  }
+  if (i == count) return;
+  const Vec of_b = kRepeatsB ? second : BytesAsFloats<kSigned>(b + i, count - i) - b_zero;
+  StoreAsBytes(y + i, combine(BytesAsFloats<kSigned>(a + i, count - i) - a_zero, of_b), count - i);
 }
 
-template <typename T, QuantizedKind kKind>
+template <bool kSigned, QuantizedKind kKind>
 QuantizedBinaryFn* FindKind(bool repeats_b) {
-  return repeats_b ? Run<T, kKind, true> : Run<T, kKind, false>;
+  return repeats_b ? Run<kSigned, kKind, true> : Run<kSigned, kKind, false>;
 }
 
-template <typename T>
+template <bool kSigned>
 QuantizedBinaryFn* FindType(QuantizedKind kind, bool repeats_b) {
-  return kind == QuantizedKind::kAdd ? FindKind<T, QuantizedKind::kAdd>(repeats_b)
-                                     : FindKind<T, QuantizedKind::kMul>(repeats_b);
+  return kind == QuantizedKind::kAdd ? FindKind<kSigned, QuantizedKind::kAdd>(repeats_b)
+                                     : FindKind<kSigned, QuantizedKind::kMul>(repeats_b);
 }
 
 QuantizedBinaryFn* Find(QuantizedKind kind, bool is_signed, bool repeats_b) {
-  return is_signed ? FindType<std::int8_t>(kind, repeats_b) : FindType<std::uint8_t>(kind, repeats_b);
+  return is_signed ? FindType<true>(kind, repeats_b) : FindType<false>(kind, repeats_b);
 }
 
 // Eight at a time: loads, lookups and stores overlap.
@@ -73,8 +70,13 @@ void Lookup(const std::uint8_t* x, const std::uint8_t* table, std::size_t n, std
   for (; i < n; ++i) y[i] = table[x[i]];
 }
 
+void LookupInVectors(const std::uint8_t* x, const std::uint8_t* table, std::size_t n, std::uint8_t* y) {
+  const std::size_t done = LookupVectors(x, table, n, y);
+  Lookup(x + done, table, n - done, y + done);
+}
+
 }  // namespace
 
-QuantizedTable QuantizedKernels8() { return {Find, Lookup}; }
+QuantizedTable QuantizedKernels8() { return {Find, HasByteTables() ? LookupInVectors : Lookup}; }
 
 }  // namespace sardonyx::kernels::SDX_ISA

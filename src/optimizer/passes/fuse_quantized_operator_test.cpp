@@ -32,9 +32,9 @@ TEST(FuseQuantizedOperator, MakesSumsAndProductsInEitherOrder) {
 TEST(FuseQuantizedOperator, MakesTheOthers) {
   EXPECT_EQ(Fused("m = Concat<axis = -1>(xd, vd)", 0).Operators(), std::string(kTwo) + "QLinearConcat");
   EXPECT_EQ(Fused("m = Where(which, xd, vd)", 0).Operators(), std::string(kTwo) + "QLinearWhere");
-  EXPECT_EQ(Fused("m = Softmax(xd)", 0).Operators(), "QuantizeLinear QLinearSoftmax");
-  EXPECT_EQ(Fused("m = Softmax<axis = 1>(xd)", 0).Operators(), "QuantizeLinear QLinearSoftmax");
-  EXPECT_EQ(Fused("m = Softmax<axis = 1>(xd)", 0, "uint8[p,q,r] y", 11).Operators(), "QuantizeLinear QLinearSoftmax");
+  EXPECT_EQ(Fused("m = Softmax(xd)").Operators(), "QuantizeLinear QLinearSoftmax");
+  EXPECT_EQ(Fused("m = Softmax<axis = 1>(xd)").Operators(), "QuantizeLinear QLinearSoftmax");
+  EXPECT_EQ(Fused("m = Softmax<axis = 1>(xd)", 1, "uint8[p,q,r] y", 11).Operators(), "QuantizeLinear QLinearSoftmax");
   EXPECT_EQ(Fused("m = GlobalAveragePool(xd)").Operators(), "QuantizeLinear QLinearGlobalAveragePool");
   EXPECT_EQ(Fused("m = ReduceMean(xd, last)").Operators(), "QuantizeLinear QLinearReduceMean");
   EXPECT_EQ(Fused("m = ReduceMean<keepdims = 0>(xd, outer)", 1, "uint8[p] y").Operators(),

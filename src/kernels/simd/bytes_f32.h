@@ -1,0 +1,60 @@
+// kernels/simd/bytes_f32.h - bytes as vectors of floats, and tables of 256 bytes. Include only from *.isa.cpp.
+#pragma once
+
+#include "kernels/simd/vec_u8.h"
+
+namespace sardonyx::kernels::SDX_ISA {
+
+// kLanes signed or unsigned bytes as floats.
+template <bool kSigned>
+Vec BytesAsFloats(const std::uint8_t* from) {
+#if defined(__AVX512F__)
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  const __m512i wide = kSigned ? _mm512_maskz_cvtepi8_epi32(0xFFFF, bytes) : _mm512_maskz_cvtepu8_epi32(0xFFFF, bytes);
+  return _mm512_maskz_cvtepi32_ps(0xFFFF, wide);
+#elif defined(__AVX2__)
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+  return _mm256_cvtepi32_ps(kSigned ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes));
+#else
+  Vec values = {};
+  for (ptrdiff_t i = 0; i < kLanes; ++i)
+    values[i] = kSigned ? static_cast<float>(static_cast<std::int8_t>(from[i])) : static_cast<float>(from[i]);
+  return values;
+#endif
+}
+
+// The first `count` of them, the others 0.
+template <bool kSigned>
+Vec BytesAsFloats(const std::uint8_t* from, ptrdiff_t count) {
+  if (count >= kLanes) return BytesAsFloats<kSigned>(from);
+  std::uint8_t block[kLanes] = {};
+  for (ptrdiff_t i = 0; i < count; ++i) block[i] = from[i];
+  return BytesAsFloats<kSigned>(block);
+}
+
+// True if the CPU looks up 64 bytes of a table of 256 at once; how many of `n` elements were done, whole vectors only.
+#if defined(__AVX512F__)
+
+inline bool HasByteTables() { return __builtin_cpu_supports("avx512vbmi") != 0; }
+
+__attribute__((target("avx512vbmi"))) inline std::size_t LookupVectors(const std::uint8_t* x, const std::uint8_t* table,
+                                                                       std::size_t n, std::uint8_t* y) {
+  const __m512i t0 = _mm512_loadu_si512(table), t1 = _mm512_loadu_si512(table + 64);
+  const __m512i t2 = _mm512_loadu_si512(table + 128), t3 = _mm512_loadu_si512(table + 192);
+  std::size_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    const __m512i at = _mm512_loadu_si512(x + i);
+    const __m512i low = _mm512_permutex2var_epi8(t0, at, t1), high = _mm512_permutex2var_epi8(t2, at, t3);
+    _mm512_storeu_si512(y + i, _mm512_mask_blend_epi8(_mm512_movepi8_mask(at), low, high));
+  }
+  return i;
+}
+
+#else
+
+inline bool HasByteTables() { return false; }
+inline std::size_t LookupVectors(const std::uint8_t*, const std::uint8_t*, std::size_t, std::uint8_t*) { return 0; }
+
+#endif
+
+}  // namespace sardonyx::kernels::SDX_ISA
