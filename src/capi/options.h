@@ -27,7 +27,8 @@ namespace sardonyx::capi {
 
 // Checks what every config entry must be: a key of 1 to 1024 bytes, a value of at most 8192.
 void SetConfigEntry(std::map<std::string, std::string>& config, const char* key, const char* value);
-// Adds the passes that the config entry "optimization.disable_specified_optimizers" names to disabled_passes.
+// Adds the passes that the config entries "optimization.disable_specified_optimizers" and "session.disable_quant_qdq"
+// switch off to disabled_passes.
 void DisablePasses(sardonyx::runtime::SessionOptions& options);
 
 }  // namespace sardonyx::capi

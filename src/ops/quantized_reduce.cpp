@@ -177,7 +177,7 @@ void RunSoftmax(KernelContext& c) {
     const kernels::SoftmaxBytesArgs args{x.dtype == DType::kInt8, conversion.from.scale, conversion.to.scale,
                                          static_cast<int>(conversion.to.zero)};
     kernels::SoftmaxBytesFn* const softmax = kernels::SoftmaxBytesFunction();
-    c.parallel().For(s.outer, std::max<std::int64_t>(1, kHeavyGrain / s.n), [&](std::int64_t begin, std::int64_t end) {
+    c.parallel().For(s.outer, std::max<std::int64_t>(1, kGrain / s.n), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i)
         softmax(x.As<const std::uint8_t>() + i * s.n, s.n, args, y.As<std::uint8_t>() + i * s.n);
     });

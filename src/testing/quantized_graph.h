@@ -63,7 +63,7 @@ struct PassedGraph {
               std::int64_t opset = 21, float range = 3) {
     Model model;
     model.graph = ParseGraph(text);
-    model.graph.opset_imports = {{"", opset}, {"com.microsoft", 1}};
+    model.graph.opset_imports = {{"", opset}, {"com.microsoft", 1}, {"ai.sardonyx", 1}};
     ops::ResolveVersions(model.graph, registry, model);
     ops::Infer(model.graph, registry);
     ops::Upgrade(model.graph, registry);

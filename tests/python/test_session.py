@@ -162,3 +162,24 @@ def test_disabled_optimizers(tmp_path):
 
     assert operators() == ["Neg"]
     assert operators(disabled_optimizers=["EliminateIdentity"]) == ["Identity", "Neg"]
+
+
+@pytest.mark.parametrize("switch", [None, "session.disable_quant_qdq", "QDQSelectorActionTransformer",
+                                    "fuse_quantized_product"])
+def test_integer_operators_of_quantized_graphs_can_be_switched_off(tmp_path, switch):
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+        g (uint8[2,3] x) => (uint8[2,2] y) <float s = {0.02}, uint8 z = {7}, int8[3,2] w = {1,2,3,4,5,6}> {
+          f = DequantizeLinear (x, s, z)  v = DequantizeLinear (w, s)  p = MatMul (f, v)  y = QuantizeLinear (p, s, z)
+        }""").SerializeToString()
+    options = sardonyx.SessionOptions()
+    options.optimized_model_filepath = tmp_path / "out.onnx"
+    if switch is not None and switch.startswith("session."):
+        options.add_session_config_entry(switch, "1")
+    elif switch is not None:
+        options.add_session_config_entry("optimization.disable_specified_optimizers", switch)
+    session = sardonyx.InferenceSession(model, options)
+    operators = {node.op_type for node in onnx.load(tmp_path / "out.onnx").graph.node}
+    assert ("QLinearMatMul" in operators) == (switch is None)
+    x = np.array([[0, 100, 200], [7, 8, 9]], np.uint8)
+    peer = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    assert np.abs(session.run(None, {"x": x})[0].astype(int) - peer.run(None, {"x": x})[0]).max() <= 1

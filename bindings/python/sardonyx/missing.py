@@ -47,6 +47,7 @@ EXTENSION = PACKAGE | {
 # The session configuration that the C interface reads.
 HONOURED_KEYS = {
     "optimization.disable_specified_optimizers", "session.disable_cpu_ep_fallback",
+    "session.disable_quant_qdq",
     "session.model_external_initializers_file_folder_path",
     "session.optimized_model_external_initializers_file_name",
     "session.optimized_model_external_initializers_min_size_in_bytes",
