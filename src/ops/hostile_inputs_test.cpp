@@ -69,6 +69,16 @@ TEST(HostileInputs, RegionsThatAreNoNumbers) {
               "attribute 'sampling_ratio': expected at most");
 }
 
+TEST(HostileInputs, RegionsOfAnImageWithoutPixels) {
+  for (const char* mode : {"max", "avg"}) {
+    const auto y = testing::EvaluateOp({"RoiAlign",
+                                        16,
+                                        {Ones(Shape{1, 1, 0, 3}), Ones(Shape{1, 4}), Ints({0})},
+                                        {{"mode", std::string(mode)}, {"sampling_ratio", std::int64_t{2}}}});
+    EXPECT_EQ(testing::Elements<float>(y[0]), std::vector<float>{0});
+  }
+}
+
 TEST(HostileInputs, PlacesBeyondAllNumbers) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   ExpectError(
@@ -130,6 +140,31 @@ TEST(HostileInputs, AnImageWithoutPixelsHasItsActivation) {
   EXPECT_EQ(want.tensor().data<float>()[0], 0.0f);
   EXPECT_EQ(want.tensor().data<float>()[want.tensor().count() - 1], 0.5f);
   EXPECT_TRUE(testing::AllClose(run(weights, runtime::OptimizationLevel::kAll), want));
+}
+
+// No pixels in, none out, and more than one thread to plan for.
+TEST(HostileInputs, NeitherImageHasPixels) {
+  auto model = std::make_shared<Model>(ParseModel(R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[1, 2, 0, 3] x, float[2, 2, 1, 1] w) => (float[a, b, c, d] y) { y = Conv(x, w) })"));
+  runtime::SessionOptions options;
+  options.intra_op_threads = 4;
+  const auto session = runtime::Session::FromModel(testing::TestEnvironment(), std::move(model), std::move(options));
+  const Tensor x(DType::kFloat, Shape{1, 2, 0, 3});
+  const auto y = session->Run({}, {{"x", x}, {"w", Ones(Shape{2, 2, 1, 1})}}, {"y"});
+  EXPECT_EQ(y[0].tensor().shape(), (Shape{1, 2, 0, 3}));
+}
+
+TEST(HostileInputs, AVariadicInputWithoutAName) {
+  auto model = std::make_shared<Model>(ParseModel(R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[4] x) => (float[n] y) { [join] y = Concat <axis = 0> ("", x) })"));
+  try {
+    runtime::Session::FromModel(testing::TestEnvironment(), std::move(model), {});
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("node 'join' (Concat): input 0 ('inputs') is required and missing"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(HostileInputs, ARequiredOutputWithoutAName) {

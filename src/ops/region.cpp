@@ -1,6 +1,7 @@
 // ops/region.cpp - RoiAlign, MaxRoiPool: regions of images.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "kernels/elementwise/convert.h"
@@ -195,7 +196,12 @@ void RunRoiAlign(KernelContext& c) {
   const std::int64_t channels = x.shape[1], height = x.shape[2], width = x.shape[3], regions = rois.shape[0];
   const std::int64_t shape[] = {regions, channels, state.height, state.width};
   const TensorRef& y = c.Output(0, shape);
-  if (x.count > 0 && y.count > 0 && x.dtype == DType::kFloat && !state.maximum) return AlignAverages(c, y);
+  if (y.count == 0) return;
+  if (x.count == 0) {  // an image without pixels is 0 everywhere
+    std::memset(y.data, 0, y.byte_size());
+    return;
+  }
+  if (x.dtype == DType::kFloat && !state.maximum) return AlignAverages(c, y);
   c.parallel().For(regions, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
       std::int64_t batch;

@@ -97,11 +97,10 @@ class Resolver {
   void CheckCounts(const Node& node, const OpSchema& schema) const {
     CheckCount(node, "inputs", node.inputs.size(), schema.min_inputs, schema.max_inputs);
     CheckCount(node, "outputs", node.outputs.size(), schema.min_outputs, schema.max_outputs);
-    for (std::size_t i = 0; i < schema.inputs().size(); ++i) {
-      const FormalParam& param = schema.inputs()[i];
-      if (param.option != ParamOption::kSingle) continue;
-      if (i < node.inputs.size() && node.inputs[i] == kNoValue)
-        FailAt(node, Code::kInvalidGraph, "input ", i, " ('", param.name(), "') is required and missing");
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const FormalParam* param = schema.Input(i);
+      if (node.inputs[i] != kNoValue || param == nullptr || param->option == ParamOption::kOptional) continue;
+      FailAt(node, Code::kInvalidGraph, "input ", i, " ('", param->name(), "') is required and missing");
     }
   }
 

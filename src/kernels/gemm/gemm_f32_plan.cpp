@@ -70,7 +70,7 @@ Plan MakePlan(const GemmF32Args& g, int64_t threads) {
     plan.mode = whole ? BMode::kWhole : BMode::kPanel;
   }
   const int64_t units = g.batch * plan.panels * plan.chunks;
-  if (threads > 1 && units < 4 * threads) {
+  if (threads > 1 && units > 0 && units < 4 * threads) {
     const int64_t most_chunks = CeilDiv(g.m, 2 * tiles.rows);
     plan.chunks = std::clamp<int64_t>(CeilDiv(4 * threads, g.batch * plan.panels), plan.chunks,
                                       std::max(plan.chunks, most_chunks));
