@@ -1,11 +1,46 @@
 // base/thread_place.cpp - affinity masks, where the system has them.
 #include "base/thread_place.h"
 
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+#endif
+
 namespace sardonyx {
 
 #if defined(__linux__)
 
+namespace {
+
+// struct sched_attr of the kernel's interface, in its first version; the C library of today's systems has none.
+struct SchedulingAttributes {
+  std::uint32_t size = sizeof(SchedulingAttributes);
+  std::uint32_t policy = 0;
+  std::uint64_t flags = 0;
+  std::int32_t nice = 0;
+  std::uint32_t priority = 0;
+  std::uint64_t runtime = 0;  // of an ordinary thread: the length of a slice in ns, at least 100 us
+  std::uint64_t deadline = 0;
+  std::uint64_t period = 0;
+};
+static_assert(sizeof(SchedulingAttributes) == 48);
+
+constexpr std::uint64_t kShortSlice = 500'000;
+
+}  // namespace
+
 int CurrentCore() noexcept { return sched_getcpu(); }
+
+void AskForShortSlices() noexcept {
+  SchedulingAttributes attributes;
+  if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
+  if (attributes.policy != SCHED_OTHER) return;
+  attributes.size = sizeof attributes;
+  attributes.runtime = kShortSlice;
+  syscall(SYS_sched_setattr, 0, &attributes, 0);  // refused: as before
+}
 
 ThreadPlace::ThreadPlace() noexcept {
   CPU_ZERO(&allowed_);
@@ -24,6 +59,7 @@ void ThreadPlace::KeepOff(int core) noexcept {
 #else
 
 int CurrentCore() noexcept { return -1; }
+void AskForShortSlices() noexcept {}
 ThreadPlace::ThreadPlace() noexcept = default;
 void ThreadPlace::KeepOff(int core) noexcept { avoided_ = core; }
 

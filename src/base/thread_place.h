@@ -13,6 +13,11 @@ namespace sardonyx {
 // The core that the calling thread runs on at this moment; -1 where the system doesn't say.
 int CurrentCore() noexcept;
 
+// Asks the system to let the calling thread run soon when it wakes, for shorter periods in exchange; its share of the
+// core stays the same. A helper that waits until a stranger's time is over comes too late. Linux 6.12 and later; no
+// effect elsewhere, or for threads with a real-time policy.
+void AskForShortSlices() noexcept;
+
 // Of one thread: made and used by that thread.
 class ThreadPlace {
  public:

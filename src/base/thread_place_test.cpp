@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#if defined(__linux__)
+#include <sys/resource.h>
+#endif
+
 #include <thread>
 
 namespace sardonyx {
@@ -49,6 +53,15 @@ TEST(ThreadPlace, StaysWhereThereIsOneCoreOnly) {
     place.KeepOff(core);
     const cpu_set_t now = Mask();
     EXPECT_TRUE(CPU_EQUAL(&now, &one));
+  }).join();
+}
+
+TEST(ThreadPlace, ShortSlicesLeavePolicyAndPriorityAlone) {
+  std::thread([] {
+    const int policy = sched_getscheduler(0), nice_before = getpriority(PRIO_PROCESS, 0);
+    AskForShortSlices();
+    EXPECT_EQ(sched_getscheduler(0), policy);
+    EXPECT_EQ(getpriority(PRIO_PROCESS, 0), nice_before);
   }).join();
 }
 #endif

@@ -168,6 +168,7 @@ bool ThreadPool::TakeAnyJob(ThreadPlace& place) {
 }
 
 void ThreadPool::Worker() {
+  AskForShortSlices();
   ThreadPlace place;
   Clock::time_point idle_since = Clock::now();
   for (int spins = 0; !stop_.load(std::memory_order_relaxed); ++spins) {
