@@ -88,4 +88,9 @@ void MappedFile::Release(std::size_t offset, std::size_t size) const {
   static_cast<void>(madvise(const_cast<std::byte*>(data_) + begin, end - begin, MADV_DONTNEED));
 }
 
+void MappedFile::ReleaseBehind(const std::shared_ptr<const void>& owner, const void* data, std::size_t size) {
+  if (const MappedFile* file = Behind(owner))
+    file->Release(static_cast<std::size_t>(static_cast<const std::byte*>(data) - file->data_), size);
+}
+
 }  // namespace sardonyx

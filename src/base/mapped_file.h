@@ -25,6 +25,8 @@ class MappedFile {
   const std::string& path() const { return path_; }
   // Tells the system that the pages inside [offset, offset + size) will not be read again soon (they stay valid).
   void Release(std::size_t offset, std::size_t size) const;
+  // The same for bytes that `owner` keeps alive; nothing where that is no mapped file.
+  static void ReleaseBehind(const std::shared_ptr<const void>& owner, const void* data, std::size_t size);
 
  private:
   struct Deleter {

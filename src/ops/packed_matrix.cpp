@@ -1,6 +1,9 @@
 // ops/packed_matrix.cpp - a constant right operand of products, packed once.
 #include "ops/packed_matrix.h"
 
+#include <algorithm>
+
+#include "base/mapped_file.h"
 #include "kernels/gemm/gemm_any.h"
 
 namespace sardonyx::ops {
@@ -32,6 +35,22 @@ void PackOne(const MatrixLayout& l, const T* from, T* to) {
   }
 }
 
+// A large matrix of a mapped file that is stored by columns is packed piece by piece, and the pages of each piece are
+// given back: what is in memory at once is one copy.
+constexpr std::int64_t kPieceBytes = std::int64_t{8} << 20;
+constexpr std::int64_t kPanels = 32;  // a multiple of every panel's width
+
+void PackPieces(const MatrixLayout& l, const Tensor& b, const float* from, float* to) {
+  const std::int64_t row = l.ld * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t step = std::max<std::int64_t>(1, kPieceBytes / row / kPanels) * kPanels;
+  for (std::int64_t column = 0; column < l.n; column += step) {
+    MatrixLayout piece = l;
+    piece.n = std::min(step, l.n - column);
+    PackOne<float>(piece, from + column * l.ld, to + column * l.k);
+    MappedFile::ReleaseBehind(b.buffer()->owner(), from + column * l.ld, static_cast<std::size_t>(piece.n * row));
+  }
+}
+
 }  // namespace
 
 PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& l) {
@@ -40,8 +59,17 @@ PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& l) {
       b.dtype(), [&]<typename T>() {
         packed.count = static_cast<std::int64_t>((PackedCount<T>(l) + 31) / 32 * 32);  // whole cache lines
         packed.data = Tensor(b.dtype(), Shape{l.batch, packed.count});
-        for (std::int64_t i = 0; i < l.batch; ++i)
-          PackOne<T>(l, b.data<T>() + i * l.unit, packed.data.data<T>() + i * packed.count);
+        for (std::int64_t i = 0; i < l.batch; ++i) {
+          const T* from = b.data<T>() + i * l.unit;
+          T* to = packed.data.data<T>() + i * packed.count;
+          if constexpr (std::is_same_v<T, float>) {
+            if (l.trans && b.buffer() != nullptr && MappedFile::Behind(b.buffer()->owner()) != nullptr) {
+              PackPieces(l, b, from, to);
+              continue;
+            }
+          }
+          PackOne<T>(l, from, to);
+        }
       });
   return packed;
 }

@@ -9,6 +9,7 @@
 #include "ir/verify.h"
 #include "optimizer/passes.h"
 #include "optimizer/quantization_passes.h"
+#include "optimizer/unused_constants.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -126,7 +127,10 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
     CheckTime();
     const auto start = std::chrono::steady_clock::now();
     const bool changed = RunPass(*pass, graph, context, options);
-    if (changed) Verify(graph);
+    if (changed) {
+      DropUnusedConstants(graph);
+      Verify(graph);
+    }
     if (options.logger != nullptr) {
       const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
       options.logger->Info("pass ", pass->name, changed ? ": changed the graph, " : ": no change, ", graph.order.size(),

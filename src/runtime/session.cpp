@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/free_memory.h"
 #include "ir/text.h"
 #include "model/load.h"
 #include "ops/schema.h"
@@ -14,6 +15,9 @@
 
 namespace sardonyx::runtime {
 namespace {
+
+// What folding and packing leave in the heap before it is given back: below, asking costs more than it gives.
+constexpr std::size_t kWorthReturning = std::size_t{16} << 20;
 
 model::LoadOptions LoadOptionsOf(const SessionOptions& options, const Logger& logger) {
   model::LoadOptions load;
@@ -153,7 +157,9 @@ void Session::Build(Model* own) {
     DropWeights(own->graph);
     for (Function& function : own->functions) DropWeights(function.body);
   }
+  ReturnFreeMemory(kWorthReturning);
   program_ = std::make_unique<Program>(std::move(graph), environment_->registry(), std::move(providers));
+  ReturnFreeMemory(kWorthReturning);
 }
 
 void Session::AddPlacement(const Graph& graph) {

@@ -19,10 +19,7 @@ Tensor WithoutData(const Tensor& tensor) {
 bool IsMapped(const Tensor& tensor) { return FileOf(tensor) != nullptr; }
 
 void ReleasePages(const Tensor& tensor) {
-  const MappedFile* file = FileOf(tensor);
-  if (file == nullptr) return;
-  const auto* begin = static_cast<const std::byte*>(tensor.raw());
-  file->Release(static_cast<std::size_t>(begin - file->bytes().data()), tensor.byte_size());
+  if (tensor.buffer()) MappedFile::ReleaseBehind(tensor.buffer()->owner(), tensor.raw(), tensor.byte_size());
 }
 
 void DropWeights(Graph& graph) {

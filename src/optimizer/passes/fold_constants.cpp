@@ -10,6 +10,7 @@
 #include "optimizer/passes.h"
 #include "optimizer/quantization.h"
 #include "optimizer/quantization_passes.h"
+#include "optimizer/unused_constants.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -62,7 +63,11 @@ class Folder {
       if (graph_.UseCount(output) == 0 || !results[i].is_tensor()) continue;
       graph_.ReplaceUses(output, graph_.AddConstant(graph_.value(output).name, std::move(results[i].tensor())));
     }
-    if (!any_output) graph_.EraseNode(id);
+    if (any_output) return true;
+    const std::vector<ValueId> inputs = node.inputs;
+    graph_.EraseNode(id);
+    for (const ValueId input : inputs)
+      if (input != kNoValue) DropIfUnused(graph_, input);
     return true;
   }
 

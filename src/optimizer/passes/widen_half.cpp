@@ -11,6 +11,7 @@
 #include "ops/evaluate.h"
 #include "ops/schema.h"
 #include "optimizer/passes.h"
+#include "optimizer/unused_constants.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -186,6 +187,7 @@ class Widener {
       auto initializer = std::make_shared<Initializer>();
       initializer->tensor = std::move(results[0].tensor());
       graph_.SetInitializer(wide, std::move(initializer));
+      DropIfUnused(graph_, half);
     }
     return wide_[half] = wide;
   }

@@ -1,0 +1,12 @@
+// base/free_memory.h - giving freed memory of the heap back to the system.
+#pragma once
+
+#include <cstddef>
+
+namespace sardonyx {
+
+// Gives back what the allocator keeps of freed memory, if it is at least `worth` bytes. Work that frees large blocks
+// between ones that stay leaves holes that only this closes. Does nothing where the C library has no such call.
+void ReturnFreeMemory(std::size_t worth);
+
+}  // namespace sardonyx
