@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 
 #include "base/limits.h"
@@ -118,8 +119,7 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
     const auto& disabled = options.disabled_passes;
     return pass.level <= options.level && std::find(disabled.begin(), disabled.end(), pass.name) == disabled.end();
   };
-  if (stage == Stage::kBeforeUpgrade && runs(kFuseMatMulTranspose))
-    context.min_kept_transpose_bytes = kKeptTransposeBytes;
+  if (runs(kFuseMatMulTranspose)) context.min_kept_transpose_bytes = kKeptTransposeBytes;
   const bool makes_integers = stage == Stage::kBeforeUpgrade && options.level >= Level::kExtended;
   for (const Pass* pass : PassesOf(stage)) {
     if (!runs(*pass)) continue;
@@ -127,6 +127,7 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
     CheckTime();
     const auto start = std::chrono::steady_clock::now();
     const bool changed = RunPass(*pass, graph, context, options);
+    if (pass == &kFuseMatMulTranspose) context.min_kept_transpose_bytes = SIZE_MAX;  // what it left is folded
     if (changed) {
       DropUnusedConstants(graph);
       Verify(graph);
