@@ -232,28 +232,44 @@ TEST(QLinearSoftmax, NormalizesRowsColumnsAndAllFromAnAxisOn) {
   check(1, 11, 12, 1);
 }
 
+// Column `column` of x [n, stride] against its softmax in double.
+void CheckSoftmax(const Tensor& x, const std::vector<std::uint8_t>& y, std::int64_t n, std::int64_t stride,
+                  std::int64_t column, const kernels::SoftmaxBytesArgs& args) {
+  const auto value = [&](std::int64_t i) {
+    const std::uint8_t byte = x.data<std::uint8_t>()[i * stride + column];
+    return (args.is_signed ? static_cast<std::int8_t>(byte) : int{byte}) * static_cast<double>(args.x_scale);
+  };
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += std::exp(value(i));
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double exact = std::exp(value(i)) / sum / static_cast<double>(args.y_scale);
+    const int want =
+        args.is_signed ? Quantized<std::int8_t>(exact, args.y_zero) : Quantized<std::uint8_t>(exact, args.y_zero);
+    const bool tie = std::abs(exact - std::floor(exact) - 0.5) < 1e-3;
+    const std::uint8_t byte = y[static_cast<std::size_t>(i * stride + column)];
+    EXPECT_NEAR(args.is_signed ? static_cast<std::int8_t>(byte) : int{byte}, want, tie ? 1 : 0)
+        << "element " << i << " of " << n << ", column " << column << " of " << stride;
+  }
+}
+
 TEST(QLinearSoftmax, EveryVariantAndLengthAgreesWithDouble) {
-  for (const auto& [isa, softmax] : kernels::SoftmaxBytesVariants()) {
-    if (!kernels::Supported(isa)) continue;
-    for (const bool is_signed : {false, true}) {
-      for (const std::int64_t n : {1, 3, 4, 15, 16, 17, 100, 2047, 2048, 2049, 5000}) {
+  for (const bool is_signed : {false, true}) {
+    for (const std::int64_t n : {1, 3, 4, 15, 16, 17, 100, 130, 2047, 2048, 2049, 5000}) {
+      const kernels::SoftmaxBytesArgs args{is_signed, 0.01f, 1.0f / static_cast<float>(8 * n), 7};
+      for (const auto& [isa, softmax] : kernels::SoftmaxBytesVariants()) {
+        if (!kernels::Supported(isa)) continue;
         const Tensor x = Bytes<std::uint8_t>(Shape{n}, 21);
-        const float y_scale = 1.0f / static_cast<float>(8 * n);
         std::vector<std::uint8_t> y(static_cast<std::size_t>(n));
-        softmax(x.data<std::uint8_t>(), n, {is_signed, 0.01f, y_scale, 7}, y.data());
-        const auto value = [&](std::int64_t i) {
-          const std::uint8_t byte = x.data<std::uint8_t>()[i];
-          return (is_signed ? static_cast<std::int8_t>(byte) : int{byte}) * static_cast<double>(0.01f);
-        };
-        double sum = 0;
-        for (std::int64_t i = 0; i < n; ++i) sum += std::exp(value(i));
-        for (std::int64_t i = 0; i < n; ++i) {
-          const double exact = std::exp(value(i)) / sum / static_cast<double>(y_scale);
-          const int want = is_signed ? Quantized<std::int8_t>(exact, 7) : Quantized<std::uint8_t>(exact, 7);
-          const bool tie = std::abs(exact - std::floor(exact) - 0.5) < 1e-3;
-          const std::uint8_t byte = y[static_cast<std::size_t>(i)];
-          EXPECT_NEAR(is_signed ? static_cast<std::int8_t>(byte) : int{byte}, want, tie ? 1 : 0)
-              << kernels::Name(isa) << ", element " << i << " of " << n;
+        softmax(x.data<std::uint8_t>(), n, args, y.data());
+        CheckSoftmax(x, y, n, 1, 0, args);
+      }
+      for (const auto& [isa, softmax] : kernels::SoftmaxBytesColumnsVariants()) {
+        if (!kernels::Supported(isa) || n > 2047) continue;
+        for (const std::int64_t columns : {1, 4, 19, 35}) {
+          const Tensor x = Bytes<std::uint8_t>(Shape{n, columns}, 22);
+          std::vector<std::uint8_t> y(static_cast<std::size_t>(n * columns));
+          softmax(x.data<std::uint8_t>(), n, columns, columns, args, y.data());
+          for (std::int64_t k = 0; k < columns; ++k) CheckSoftmax(x, y, n, columns, k, args);
         }
       }
     }

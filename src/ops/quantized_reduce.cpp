@@ -2,14 +2,13 @@
 // QLinearSoftmax.
 //
 // Their rows are in global_pool.cpp, reduce.cpp and softmax.cpp. Inputs are X, its scale and zero point, those of the
-// result. Sums are exact; Softmax computes rows in float.
+// result. Sums are exact.
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "kernels/elementwise/quantize.h"
 #include "kernels/reduce/sum8.h"
-#include "kernels/softmax/softmax_f32.h"
 #include "kernels/softmax/softmax_u8.h"
 #include "ops/elementwise.h"
 #include "ops/quantized_operators.h"
@@ -133,6 +132,8 @@ Prepared PrepareQLinearGlobalMean(PrepareContext& c) {
 
 namespace {
 
+constexpr std::int64_t kSoftmaxColumns = 256;  // of one task
+
 struct SoftmaxState {
   std::int64_t axis = -1;
   bool flatten = false;  // opset below 13: everything from `axis` on is one row
@@ -152,44 +153,29 @@ SoftmaxShape SplitAt(const SoftmaxState& state, Dims shape) {
   return s;
 }
 
-// To float and back, a part of the tensor at a time.
-struct SoftmaxConversion {
-  DType dtype;
-  QuantizedScale from, to;
-
-  void Load(const TensorRef& x, std::int64_t at, std::size_t n, float* values) const {
-    kernels::ToFloats(dtype)(x.data, at, n, values);
-    kernels::Quantization().repeated_dequantize(values, &from.scale, &from.zero, n, values);
-  }
-  void Store(const float* values, std::size_t n, const TensorRef& y, std::int64_t at) const {
-    const float low = dtype == DType::kInt8 ? -128.0f : 0.0f;
-    kernels::Quantization().quantize(dtype, true)(values, &to.scale, &to.zero, low, low + 255, n,
-                                                  y.As<std::uint8_t>() + at);
-  }
-};
-
 void RunSoftmax(KernelContext& c) {
   const TensorRef &x = c.Input(0), &y = c.Output(0);
   if (y.count == 0) return;
   const SoftmaxShape s = SplitAt(c.state<SoftmaxState>(), x.shape);
-  const SoftmaxConversion conversion{x.dtype, ReadScale(c, 1, 2), ReadScale(c, 3, 4)};
+  const QuantizedScale from = ReadScale(c, 1, 2), to = ReadScale(c, 3, 4);
+  const kernels::SoftmaxBytesArgs args{x.dtype == DType::kInt8, from.scale, to.scale, static_cast<int>(to.zero)};
+  const auto* source = x.As<const std::uint8_t>();
+  auto* target = y.As<std::uint8_t>();
   if (s.inner == 1) {
-    const kernels::SoftmaxBytesArgs args{x.dtype == DType::kInt8, conversion.from.scale, conversion.to.scale,
-                                         static_cast<int>(conversion.to.zero)};
     kernels::SoftmaxBytesFn* const softmax = kernels::SoftmaxBytesFunction();
     c.parallel().For(s.outer, std::max<std::int64_t>(1, kGrain / s.n), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
-        softmax(x.As<const std::uint8_t>() + i * s.n, s.n, args, y.As<std::uint8_t>() + i * s.n);
+      for (std::int64_t i = begin; i < end; ++i) softmax(source + i * s.n, s.n, args, target + i * s.n);
     });
     return;
   }
-  float* values = c.Scratch<float>(static_cast<std::size_t>(x.count));
-  c.parallel().For(x.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    conversion.Load(x, begin, static_cast<std::size_t>(end - begin), values + begin);
-  });
-  kernels::SoftmaxF32(values, s.outer, s.n, s.inner, false, values, c.parallel());
-  c.parallel().For(x.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    conversion.Store(values + begin, static_cast<std::size_t>(end - begin), y, begin);
+  kernels::SoftmaxBytesColumnsFn* const softmax = kernels::SoftmaxBytesColumnsFunction();
+  const std::int64_t blocks = (s.inner + kSoftmaxColumns - 1) / kSoftmaxColumns;
+  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / (s.n * std::min(s.inner, kSoftmaxColumns)));
+  c.parallel().For(s.outer * blocks, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t first = i % blocks * kSoftmaxColumns, at = i / blocks * s.n * s.inner + first;
+      softmax(source + at, s.n, s.inner, std::min(kSoftmaxColumns, s.inner - first), args, target + at);
+    }
   });
 }
 

@@ -1,18 +1,30 @@
-// kernels/reduce/sum8.isa.cpp - 8-bit sums in 32 bits, as loops that compilers turn into vectors.
+// kernels/reduce/sum8.isa.cpp - 8-bit sums: rows in float vectors, columns as loops that compilers turn into vectors.
 #include "kernels/reduce/sum8.h"
+
+#include "kernels/simd/bytes_f32.h"
 
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
 
-template <typename T>
-void Sum(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, std::int32_t* acc) {
-  if (columns == 1 && stride == 1) {
-    std::int32_t sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (std::int64_t i = 0; i < rows; ++i) sum += x[i];
-    *acc += sum;
-    return;
+// Contiguous bytes; floats hold the sums of 2^16 of them in each lane exactly.
+template <bool kSigned>
+std::int32_t SumRow(const std::uint8_t* x, std::int64_t n) {
+  std::int32_t total = 0;
+  std::int64_t i = 0;
+  while (i + kLanes <= n) {
+    const std::int64_t end = n - i < (kLanes << 16) ? n : i + (kLanes << 16);
+    Vec sum = Broadcast(0);
+    for (; i + kLanes <= end; i += kLanes) sum += BytesAsFloats<kSigned>(x + i);
+    float lanes[kLanes];
+    Store(lanes, sum);
+    for (const float lane : lanes) total += static_cast<std::int32_t>(lane);
   }
+  for (; i < n; ++i) total += kSigned ? static_cast<std::int8_t>(x[i]) : x[i];
+  return total;
+}
+
+template <typename T>
+void SumColumns(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, std::int32_t* acc) {
   for (std::int64_t i = 0; i < rows; ++i) {
     const T* row = x + i * stride;
 #pragma omp simd
@@ -24,8 +36,13 @@ void Sum(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t column
 
 void Sum8(const std::uint8_t* x, bool is_signed, std::int64_t rows, std::int64_t stride, std::int64_t columns,
           std::int32_t* acc) {
-  if (is_signed) return Sum(static_cast<const std::int8_t*>(static_cast<const void*>(x)), rows, stride, columns, acc);
-  Sum(x, rows, stride, columns, acc);
+  if (columns == 1 && stride == 1) {
+    *acc += is_signed ? SumRow<true>(x, rows) : SumRow<false>(x, rows);
+  } else if (is_signed) {
+    SumColumns(static_cast<const std::int8_t*>(static_cast<const void*>(x)), rows, stride, columns, acc);
+  } else {
+    SumColumns(x, rows, stride, columns, acc);
+  }
 }
 
 }  // namespace sardonyx::kernels::SDX_ISA

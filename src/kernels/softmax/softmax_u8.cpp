@@ -12,4 +12,13 @@ SoftmaxBytesFn* SoftmaxBytesFunction() {
   return best;
 }
 
+static constexpr Variant<SoftmaxBytesColumnsFn> kColumnsVariants[] = SDX_VARIANTS(SoftmaxBytesColumns);
+
+std::span<const Variant<SoftmaxBytesColumnsFn>> SoftmaxBytesColumnsVariants() { return kColumnsVariants; }
+
+SoftmaxBytesColumnsFn* SoftmaxBytesColumnsFunction() {
+  static SoftmaxBytesColumnsFn* const best = Best(kColumnsVariants);
+  return best;
+}
+
 }  // namespace sardonyx::kernels

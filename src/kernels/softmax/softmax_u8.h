@@ -1,4 +1,4 @@
-// kernels/softmax/softmax_u8.h - softmax of rows of quantized bytes.
+// kernels/softmax/softmax_u8.h - softmax of rows and columns of quantized bytes.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,16 @@ using SoftmaxBytesFn = void(const std::uint8_t* x, std::int64_t n, const Softmax
 SoftmaxBytesFn* SoftmaxBytesFunction();  // of the best ISA
 std::span<const Variant<SoftmaxBytesFn>> SoftmaxBytesVariants();
 
-#define SDX_DECLARE(isa)       \
-  namespace isa {              \
-  SoftmaxBytesFn SoftmaxBytes; \
+// The same for columns [0, columns) of x [n, columns] with rows `stride` apart; y likewise.
+using SoftmaxBytesColumnsFn = void(const std::uint8_t* x, std::int64_t n, std::int64_t stride, std::int64_t columns,
+                                   const SoftmaxBytesArgs& args, std::uint8_t* y);
+SoftmaxBytesColumnsFn* SoftmaxBytesColumnsFunction();
+std::span<const Variant<SoftmaxBytesColumnsFn>> SoftmaxBytesColumnsVariants();
+
+#define SDX_DECLARE(isa)                     \
+  namespace isa {                            \
+  SoftmaxBytesFn SoftmaxBytes;               \
+  SoftmaxBytesColumnsFn SoftmaxBytesColumns; \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE
