@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/elementwise/quantized_binary.h"
 #include "ops/elementwise.h"
 #include "ops/quantize_layout.h"
 #include "ops/quantized_operators.h"
@@ -190,12 +191,18 @@ void InferQuantize(InferContext& c) {
 struct Dequantizer {
   std::int64_t axis = 1, block_size = 0;
   ToFloatsFn *load = nullptr, *load_scale = nullptr;
-  FromFloatsFn* store = nullptr;  // outputs other than float
+  FromFloatsFn* store = nullptr;            // outputs other than float
+  kernels::Dequantize8Fn* bytes = nullptr;  // from 8-bit integers to float
 };
 
 void DequantizeRun(const Dequantizer& q, const Parameters& parameters, const ScaleRun& r, const TensorRef& x,
                    const TensorRef& y) {
   alignas(64) float block[kFloatBlock], scale[kFloatBlock], zero[kFloatBlock];
+  if (r.repeated && q.bytes != nullptr) {
+    parameters.Read(r, 0, 1, scale, zero);
+    return q.bytes(x.As<const std::uint8_t>() + r.begin, *scale, *zero, static_cast<std::size_t>(r.count),
+                   y.As<float>() + r.begin);
+  }
   const kernels::QuantizeTable& table = kernels::Quantization();
   kernels::DequantizeFn* const dequantize = r.repeated ? table.repeated_dequantize : table.dequantize;
   for (std::int64_t i = 0; i < r.count; i += kFloatBlock) {
@@ -232,6 +239,8 @@ Prepared PrepareDequantize(PrepareContext& c) {
   if (!IsFloating(c.InputDType(1))) c.Unsupported("input 'x_scale'", c.InputDType(1));
   if (!kIeeeFloats.Has(to)) c.Unsupported("output", to);
   if (to != DType::kFloat) q.store = kernels::FromFloats(to);
+  if (to == DType::kFloat && from == DType::kInt8) q.bytes = kernels::Quantized8().dequantize_signed;
+  if (to == DType::kFloat && from == DType::kUInt8) q.bytes = kernels::Quantized8().dequantize_unsigned;
   return WithState(RunDequantize, q);
 }
 

@@ -2,6 +2,7 @@
 // together, each element through a table of the 256 results of its requantization.
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "kernels/elementwise/quantize.h"
 #include "kernels/elementwise/quantized_binary.h"
@@ -67,34 +68,51 @@ struct ConcatState {
   std::int64_t axis = 0;
 };
 
+// A tensor's part of every row of the result: `run` elements from `at` on.
+struct Part {
+  const std::uint8_t* source = nullptr;
+  std::int64_t run = 0, at = 0;
+  bool same = false;  // the scale and the zero point are the result's
+  Table table = {};
+};
+
+void CopyRows(std::span<const Part> parts, std::int64_t row, std::int64_t begin, std::int64_t end, std::uint8_t* y) {
+  kernels::Lookup8Fn* const lookup = kernels::Quantized8().lookup;
+  for (std::int64_t k = begin; k < end; ++k) {
+    for (const Part& part : parts) {
+      const std::uint8_t* source = part.source + k * part.run;
+      std::uint8_t* target = y + k * row + part.at;
+      if (part.same) {
+        std::copy_n(source, part.run, target);
+      } else {
+        lookup(source, part.table.data(), static_cast<std::size_t>(part.run), target);
+      }
+    }
+  }
+}
+
 void RunConcat(KernelContext& c) {
   const TensorRef& y = c.Output(0);
   if (y.count == 0) return;
   const QuantizedScale to = ReadScale(c, 0, 1);
   const std::size_t axis = NormalizeAxis(c.state<ConcatState>().axis, y.rank());
   const std::int64_t outer = ElementCount(y.shape, 0, axis), inner = ElementCount(y.shape, axis + 1, y.rank());
-  kernels::Lookup8Fn* const lookup = kernels::Quantized8().lookup;
+  const std::size_t count = (c.InputCount() - kFirst) / kStep;
+  Part* parts = c.Scratch<Part>(count);
   std::int64_t at = 0;
-  for (std::size_t i = kFirst; i < c.InputCount(); i += kStep) {
+  for (std::size_t p = 0; p < count; ++p) {
+    const std::size_t i = kFirst + kStep * p;
     const TensorRef& x = c.Input(i);
     const QuantizedScale from = ReadScale(c, i + 1, i + 2);
-    const bool same = from.scale == to.scale && from.zero == to.zero;
-    const Table table = RequantizationTable(x.dtype, from, to);
-    const std::int64_t run = x.shape[axis] * inner, row = y.shape[axis] * inner;
-    c.parallel().For(outer, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(run, 1)),
-                     [&](std::int64_t begin, std::int64_t end) {
-                       for (std::int64_t k = begin; k < end; ++k) {
-                         const std::uint8_t* source = x.As<const std::uint8_t>() + k * run;
-                         std::uint8_t* target = y.As<std::uint8_t>() + k * row + at;
-                         if (same) {
-                           std::copy_n(source, run, target);
-                         } else {
-                           lookup(source, table.data(), static_cast<std::size_t>(run), target);
-                         }
-                       }
-                     });
+    const std::int64_t run = x.shape[axis] * inner;
+    parts[p] = {x.As<const std::uint8_t>(), run, at, from.scale == to.scale && from.zero == to.zero};
+    if (!parts[p].same) parts[p].table = RequantizationTable(x.dtype, from, to);
     at += run;
   }
+  const std::int64_t row = y.shape[axis] * inner;
+  c.parallel().For(outer, std::max<std::int64_t>(1, kGrain / row), [&](std::int64_t begin, std::int64_t end) {
+    CopyRows({parts, count}, row, begin, end, y.As<std::uint8_t>());
+  });
 }
 
 }  // namespace

@@ -123,6 +123,23 @@ TEST(QLinearBinary, VariantsAgree) {
   }
 }
 
+TEST(Dequantize8, EveryVariantAndLengthIsExact) {
+  const Tensor x = Bytes<std::uint8_t>(Shape{301}, 23);
+  for (const auto& [isa, table] : kernels::QuantizedVariants()) {
+    if (!kernels::Supported(isa)) continue;
+    for (const std::size_t n : {1u, 3u, 4u, 15u, 16u, 17u, 301u}) {
+      std::vector<float> plain(n), of_signed(n);
+      table().dequantize_unsigned(x.data<std::uint8_t>(), 0.3f, 7, n, plain.data());
+      table().dequantize_signed(x.data<std::uint8_t>(), 0.3f, 7, n, of_signed.data());
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::uint8_t byte = x.data<std::uint8_t>()[i];
+        EXPECT_EQ(plain[i], static_cast<float>(byte - 7) * 0.3f) << kernels::Name(isa);
+        EXPECT_EQ(of_signed[i], static_cast<float>(static_cast<std::int8_t>(byte) - 7) * 0.3f) << kernels::Name(isa);
+      }
+    }
+  }
+}
+
 TEST(Lookup8, TakesEveryByteFromTheTable) {
   Tensor table(DType::kInt8, Shape{256});
   for (int i = 0; i < 256; ++i) table.data<std::int8_t>()[i] = static_cast<std::int8_t>(127 - i);

@@ -1,4 +1,5 @@
-// kernels/elementwise/quantized_binary.h - sums and products of 8-bit quantized elements, and tables of 256 results.
+// kernels/elementwise/quantized_binary.h - sums and products of 8-bit quantized elements, tables of 256
+// results, and bytes as floats.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +27,14 @@ using QuantizedBinaryFn = void(const void* a, const void* b, const QuantizedBina
 // y[i] = table[x[i]], x as unsigned bytes; y may be x.
 using Lookup8Fn = void(const std::uint8_t* x, const std::uint8_t* table, std::size_t n, std::uint8_t* y);
 
+// y[i] = (x[i] - zero) * scale, x of int8 or uint8.
+using Dequantize8Fn = void(const std::uint8_t* x, float scale, float zero, std::size_t n, float* y);
+
 struct QuantizedTable {
   // Elements int8 or uint8; with `repeats_b` b is one element. y may be a or b.
   QuantizedBinaryFn* (*binary)(QuantizedKind kind, bool is_signed, bool repeats_b);
   Lookup8Fn* lookup;
+  Dequantize8Fn *dequantize_signed, *dequantize_unsigned;
 };
 const QuantizedTable& Quantized8();  // of the best ISA
 

@@ -75,8 +75,19 @@ void LookupInVectors(const std::uint8_t* x, const std::uint8_t* table, std::size
   Lookup(x + done, table, n - done, y + done);
 }
 
+template <bool kSigned>
+void Dequantize(const std::uint8_t* x, float scale, float zero, std::size_t n, float* y) {
+  const Vec factor = Broadcast(scale), shift = Broadcast(zero);
+  const auto count = static_cast<ptrdiff_t>(n);
+  ptrdiff_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) Store(y + i, (BytesAsFloats<kSigned>(x + i) - shift) * factor);
+  if (i < count) Store(y + i, (BytesAsFloats<kSigned>(x + i, count - i) - shift) * factor, FirstLanes(count - i));
+}
+
 }  // namespace
 
-QuantizedTable QuantizedKernels8() { return {Find, HasByteTables() ? LookupInVectors : Lookup}; }
+QuantizedTable QuantizedKernels8() {
+  return {Find, HasByteTables() ? LookupInVectors : Lookup, Dequantize<true>, Dequantize<false>};
+}
 
 }  // namespace sardonyx::kernels::SDX_ISA
