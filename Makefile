@@ -6,7 +6,7 @@ BUILD := build/release
 CONFIGURE := cmake -S . -G Ninja
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-zoo bench wheel lint demo clean format
+.PHONY: help setup build test test-zoo fuzz bench wheel lint demo clean format
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -23,6 +23,9 @@ test: build  ## build and run all tests; the last line counts passed, failed, sk
 
 test-zoo: build  ## all models of ../shared/zoo against ONNX Runtime (7.7 GB of weights); MODELS='names families globs'
 	@set -f; .venv-test/bin/python tests/zoo/run_zoo.py $(MODELS) $(TESTFLAGS)
+
+fuzz: setup  ## fuzz with sanitizers; SECONDS=3600 or RUNS=200000 for each target, TARGETS='load text optimizer model'
+	@.venv-test/bin/python tools/fuzz.py $(if $(SECONDS),--seconds $(SECONDS)) $(if $(RUNS),--runs $(RUNS)) $(TARGETS)
 
 bench: setup  ## compare speed with ONNX Runtime; MODELS='names families globs' or all, THREADS='1 2'
 	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE

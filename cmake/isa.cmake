@@ -3,15 +3,10 @@
 # The flags are chosen for Highway: plain -mavx2 or -mavx512f make it select 16-byte vectors (see docs/architecture.md).
 set(SDX_ISA_LIST baseline)
 set(SDX_ISA_FLAGS_baseline "")
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT SDX_FUZZ)  # tests/fuzz/one_isa.h says why
   set(SDX_ISA_LIST baseline avx2 avx512)
   set(SDX_ISA_FLAGS_avx2 -march=x86-64-v3 -maes -mpclmul)
   set(SDX_ISA_FLAGS_avx512 -march=x86-64-v4 -maes -mpclmul)
-endif()
-
-set(SDX_FUZZ_ISA baseline)
-if("avx2" IN_LIST SDX_ISA_LIST)
-  set(SDX_FUZZ_ISA avx2)
 endif()
 
 function(sdx_isa_sources target)
@@ -21,10 +16,6 @@ function(sdx_isa_sources target)
     target_link_libraries(${target}_${isa} PRIVATE sdx::hwy)
     target_compile_options(${target}_${isa} PRIVATE ${SDX_ISA_FLAGS_${isa}} -ffp-contract=fast
                            -fopenmp-simd -fno-trapping-math -fno-math-errno)
-    # Fuzzing runs one ISA (SDX_FUZZ_ISA, see tests/fuzz); compiling the others with sanitizers would take minutes.
-    if(SDX_FUZZ AND NOT isa STREQUAL SDX_FUZZ_ISA)
-      target_compile_options(${target}_${isa} PRIVATE -O0 -fno-sanitize=all)
-    endif()
     target_compile_definitions(${target}_${isa} PRIVATE SDX_ISA=${isa})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${isa}>)
   endforeach()

@@ -24,4 +24,6 @@ if(SDX_SANITIZE)
 endif()
 if(SDX_FUZZ)  # every object reports the edges it takes; only the fuzz targets link the fuzzer itself
   add_compile_options(-fsanitize=fuzzer-no-link)
+  include_directories(${PROJECT_SOURCE_DIR}/src)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${PROJECT_SOURCE_DIR}/tests/fuzz/one_isa.h>")
 endif()

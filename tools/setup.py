@@ -40,6 +40,14 @@ def venv_module():
     return subprocess.run([sys.executable, "-c", "import ensurepip, venv"], capture_output=True).returncode == 0
 
 
+def clang_runtimes():
+    """Whether the clang++ that is found has libFuzzer; its sanitizers come in the same package."""
+    if not (clang := shutil.which("clang++")):
+        return False
+    folder = subprocess.run([clang, "-print-resource-dir"], capture_output=True, text=True).stdout.strip()
+    return bool(folder) and any(pathlib.Path(folder).rglob("libclang_rt.fuzzer*"))
+
+
 def python_headers():
     return (pathlib.Path(sysconfig.get_path("include")) / "Python.h").exists()
 
@@ -61,6 +69,8 @@ SYSTEM = [
     ("nlohmann-json3-dev", header("nlohmann/json.hpp"), "JSON, header-only"),
     ("libgtest-dev", header("gtest/gtest.h"), "C++ tests"),
     ("libbenchmark-dev", header("benchmark/benchmark.h"), "kernel benchmarks"),
+    ("clang", command("clang++"), "make fuzz"),
+    ("libclang-rt-dev", clang_runtimes, "make fuzz: clang's fuzzer and sanitizers"),
     ("clang-format", command("clang-format"), "make lint"),
     ("clang-tidy", command("clang-tidy"), "make lint"),
     ("python3-venv", venv_module, "virtual environments"),

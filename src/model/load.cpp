@@ -128,6 +128,10 @@ class ModelReader {
       if (callers[i] == &function)
         root_.Fail(Code::kInvalidGraph, "expected functions that do not call themselves, found '", function.domain, ".",
                    function.name, "' calling itself through ", callers.size() - i - 1, " others");
+    constexpr std::size_t kMostCalls = 1000;  // each is a frame on the stack, here and wherever graphs are walked
+    if (callers.size() >= kMostCalls)
+      root_.Fail(Code::kInvalidGraph, "expected functions that call each other at most ", kMostCalls,
+                 " deep, found more at '", function.domain, ".", function.name, "'");
     callers.push_back(&function);
     CheckCallsIn(function.body, callers, done);
     callers.pop_back();

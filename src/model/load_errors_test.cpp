@@ -143,6 +143,19 @@ TEST(LoadErrors, NamesFunctionsThatAreThereTwiceOrCallThemselves) {
               "functions[0] 'G'.node[0] (Neg): expected 'x' to be");
 }
 
+TEST(LoadErrors, LimitsHowDeepFunctionsCallEachOther) {
+  const auto chain = [](int length) {
+    std::vector<std::string> functions = {FunctionProto("F0", {"a"}, {"b"}, {NodeProto("Neg", {"a"}, {"b"})})};
+    for (int i = 1; i < length; ++i)
+      functions.insert(functions.begin(),
+                       FunctionProto("F" + std::to_string(i), {"a"}, {"b"},
+                                     {NodeProto("F" + std::to_string(i - 1), {"a"}, {"b"}, {}, "", "my")}));
+    return ModelProto(GraphProto(Simple()), 10, functions);
+  };
+  EXPECT_EQ(LoadError(chain(1000)), "");
+  ExpectError(chain(1001), "expected functions that call each other at most 1000 deep, found more at 'my.F0'");
+}
+
 TEST(LoadErrors, LimitsNestingAndSize) {
   std::string graph = GraphProto({.nodes = {NodeProto("Neg", {"x"}, {"o"})}, .outputs = {Floats("o", {})}});
   for (int i = 0; i < 20; ++i)

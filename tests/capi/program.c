@@ -359,6 +359,46 @@ static void TestOptions(void) {
   ort->ReleaseValue(input);
 }
 
+/* Memory and time end in an error, of one run or of the load. */
+static void TestLimits(void) {
+  const char* const text =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\ng (int64[1] n) => (float[m] y) { y = ConstantOfShape(n) }";
+  const char* const loop =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\ng (int64 n, float x) => (float y) { y = Loop(n, \"\", x) "
+      "<body = b (int64 i, bool c, float a) => (bool d, float z) { d = Identity(c) z = Neg(a) }> }";
+  int64_t few = 10, many = 100000, trips = INT64_MAX;
+  float zero = 0;
+  const int64_t shape[1] = {1};
+  const char *n_name = "n", *y_name = "y", *names[2] = {"n", "x"};
+  OrtSessionOptions* options = NULL;
+  OK(ort->CreateSessionOptions(&options));
+  OK(ort->AddSessionConfigEntry(options, "sardonyx.max_run_memory", "100000"));
+  OK(ort->AddSessionConfigEntry(options, "sardonyx.run_timeout_ms", "50"));
+  OrtSession *session = SessionOf(text, options), *endless = SessionOf(loop, options);
+  OrtValue* numbers[2] = {Tensor(&few, sizeof(few), shape, 1, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64),
+                          Tensor(&many, sizeof(many), shape, 1, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64)};
+  OrtValue* inputs[2] = {Tensor(&trips, sizeof(trips), shape, 0, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64),
+                         Floats(&zero, shape, 0)};
+  OrtValue* output = NULL;
+  if (session != NULL && endless != NULL) {
+    OK(ort->Run(session, NULL, &n_name, (const OrtValue* const*)&numbers[0], 1, &y_name, 1, &output));
+    ort->ReleaseValue(output);
+    output = NULL;
+    FAILS(ort->Run(session, NULL, &n_name, (const OrtValue* const*)&numbers[1], 1, &y_name, 1, &output), ORT_FAIL,
+          "100000|sardonyx.max_run_memory|400000");
+    FAILS(ort->Run(endless, NULL, names, (const OrtValue* const*)inputs, 2, &y_name, 1, &output), ORT_FAIL,
+          "50|sardonyx.run_timeout_ms");
+    CHECK(output == NULL);
+  }
+  for (int i = 0; i < 2; ++i) {
+    ort->ReleaseValue(numbers[i]);
+    ort->ReleaseValue(inputs[i]);
+  }
+  ort->ReleaseSession(session);
+  ort->ReleaseSession(endless);
+  ort->ReleaseSessionOptions(options);
+}
+
 static void TestStrings(void) {
   OrtSession* session = SessionOf(
       "<ir_version: 8, opset_import: [\"\" : 17]>\ng (string[2] x) => (string[2] y) { y = Identity(x) }", NULL);
@@ -511,6 +551,7 @@ int main(void) {
     TestOwnTable(session);
   }
   TestOptions();
+  TestLimits();
   TestStrings();
   TestContainers();
   TestBadModels();

@@ -161,7 +161,7 @@ void GraphGrower::AddConv() {
   }
   for (std::int64_t& pad : pads) pad = Small(0, 2);
   const bool transposed = bytes_.Below(4) == 0;
-  const std::int64_t group = bytes_.Bool() ? 1 : channels;
+  const std::int64_t group = bytes_.Bool() || channels == 0 ? 1 : channels;
   const std::int64_t filters = group == 1 ? Small(1, 6) : channels * Small(1, 2);
   Shape weights = transposed ? Shape{channels, filters / group} : Shape{filters, channels / group};
   for (const std::int64_t size : kernel) weights.Append(size);

@@ -52,5 +52,7 @@ HONOURED_KEYS = {
     "session.optimized_model_external_initializers_file_name",
     "session.optimized_model_external_initializers_min_size_in_bytes",
     "session.record_ep_graph_assignment_info",  # the assignment is always there
+    "sardonyx.load_timeout_ms", "sardonyx.max_load_memory",
+    "sardonyx.max_run_memory", "sardonyx.run_timeout_ms",
 }
-HONOURED_RUN_KEYS = set()
+HONOURED_RUN_KEYS = {"sardonyx.max_run_memory", "sardonyx.run_timeout_ms"}

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Builds the fuzz targets of tests/fuzz with clang's address and undefined-behaviour sanitizers, and runs them.
+
+Each target begins with the files of tests/fuzz/regressions/TARGET (what once failed), the seeds that
+tests/fuzz/make_seeds.py makes, and what earlier runs found new. An input that fails is kept in build/fuzz/findings.
+To add a target: tests/fuzz/fuzz_NAME.cpp and its row in TARGETS.
+
+usage: tools/fuzz.py [--seconds N | --runs N] [--jobs N] [TARGET ...]
+"""
+import argparse
+import dataclasses
+import os
+import re
+import subprocess
+import sys
+
+import checks
+
+ROOT = checks.ROOT
+BUILD = ROOT / "build/fuzz"
+CONFIGURE = ("-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++", "-DSDX_FUZZ=ON",
+             "-DSDX_SANITIZE=address,undefined", "-DSDX_BUILD_PYTHON=OFF", "-DSDX_BUILD_TESTS=OFF",
+             "-DSDX_WARNINGS_AS_ERRORS=OFF")
+# For hangs and memory without end; a slow input of a busy machine must not look like one.
+LIMITS = ("-timeout=120", "-rss_limit_mb=4096", "-print_final_stats=1")
+OPTIONS = {"ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=0"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    max_bytes: int
+    brief_runs: int  # of continuous integration, seeds included
+
+
+TARGETS = {
+    "load": Target(6000, 20_000),
+    "text": Target(5000, 10_000),
+    "optimizer": Target(256, 600),
+    "model": Target(6000, 3_000),
+}
+
+
+@dataclasses.dataclass
+class Result:
+    target: str
+    code: int
+    executions: int
+    edges: int
+    all_edges: int
+    output: str
+
+    def ran_percent(self):
+        found = re.search(r"^reach: .* ([\d.]+) % began a run", self.output, re.M)
+        return float(found[1]) if found else 0
+
+    def summary(self):
+        reach = re.search(r"^reach: (.*)$", self.output, re.M)
+        return (f"{self.target:<10}{self.executions:>10} executions  {self.edges} of {self.all_edges} edges"
+                + (f"  ({reach[1]})" if reach else "") + ("" if self.code == 0 else f"  FAILED, exit code {self.code}"))
+
+
+def build(targets):
+    """Findings of the build; none if it worked."""
+    return checks.configure("build/fuzz", *CONFIGURE) or checks.ninja("build/fuzz", *(f"fuzz_{t}" for t in targets))
+
+
+def make_seeds():
+    done = BUILD / "seeds/done"
+    if done.exists():
+        return []
+    failed = checks.findings(sys.executable, "-W", "ignore", ROOT / "tests/fuzz/make_seeds.py", BUILD / "seeds")
+    if not failed:
+        done.touch()
+    return failed
+
+
+def corpora(target):
+    folders = [BUILD / "corpus" / target, ROOT / "tests/fuzz/regressions" / target, BUILD / "seeds" / target]
+    folders[0].mkdir(parents=True, exist_ok=True)
+    return [folder for folder in folders if folder.is_dir()]
+
+
+def start(target, *flags, folders=None):
+    (BUILD / "findings").mkdir(exist_ok=True)
+    command = [BUILD / f"bin/fuzz_{target}", *LIMITS, f"-max_len={TARGETS[target].max_bytes}",
+               f"-artifact_prefix={BUILD}/findings/{target}-", *flags, *(folders or corpora(target))]
+    return subprocess.Popen([str(part) for part in command], env=os.environ | OPTIONS, cwd=ROOT, text=True,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="replace")
+
+
+def finish(target, process):
+    output = process.communicate()[1]
+
+    def last(pattern):
+        found = re.findall(pattern, output)
+        return int(found[-1]) if found else 0
+
+    return Result(target, process.returncode, last(r"stat::number_of_executed_units: (\d+)"), last(r"cov: (\d+)"),
+                  last(r"\((\d+) inline 8-bit counters\)"), output)
+
+
+def brief(target):
+    """A short run that is the same every time: the regressions, the seeds and some thousand inputs made from them."""
+    folders = [folder for folder in corpora(target) if "corpus" not in folder.parts]
+    return finish(target, start(target, f"-runs={TARGETS[target].brief_runs}", "-seed=1", folders=folders))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=int, default=0, help="how long each target runs")
+    parser.add_argument("--runs", type=int, default=0, help="how many inputs each target runs")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="targets at a time")
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)}; all without one")
+    options = parser.parse_args()
+    targets = options.targets or list(TARGETS)
+    if unknown := set(targets) - set(TARGETS):
+        parser.error(f"there is no target {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}")
+    if failed := build(targets) or make_seeds():
+        sys.exit("\n".join(failed[-40:]))
+    flags = [f"-max_total_time={options.seconds or (0 if options.runs else 3600)}"]
+    if options.runs:
+        flags.append(f"-runs={options.runs}")
+    bad = 0
+    for at in range(0, len(targets), max(1, options.jobs)):
+        running = [(target, start(target, *flags)) for target in targets[at:at + max(1, options.jobs)]]
+        for target, process in running:
+            result = finish(target, process)
+            print(result.summary(), flush=True)
+            if result.code:
+                bad += 1
+                print(result.output[-4000:], flush=True)
+    sys.exit(bool(bad))
+
+
+if __name__ == "__main__":
+    main()
