@@ -13,6 +13,12 @@ template <typename F>
 void MapRows(float* c, int64_t rows, int64_t columns, ptrdiff_t stride, F f) {
   for (int64_t r = 0; r < rows; ++r) {
     float* row = c + r * stride;
+    if (columns == 2 * kLanes) {  // a row of a tile
+      const Vec low = f(Load(row)), high = f(Load(row + kLanes));
+      Store(row, low);
+      Store(row + kLanes, high);
+      continue;
+    }
     for (int64_t i = 0; i < columns; i += kLanes) {
       const Lanes lanes = FirstLanes(columns - i);
       Store(row + i, f(Load(row + i, lanes)), lanes);

@@ -4,6 +4,7 @@
 // float64 on 4,000 Chebyshev points); the fit errors are below 4e-8, the rest is rounding. NaN stays NaN.
 #pragma once
 
+#include "kernels/simd/exp2_f32.h"
 #include "kernels/simd/vec_f32.h"
 
 namespace sardonyx::kernels::SDX_ISA {
@@ -82,10 +83,11 @@ inline Vec Tanh(Vec x) {
   return a < Broadcast(0.625f) ? small : x < Broadcast(0.0f) ? -large : large;
 }
 
-// x * P(X < x) of the standard normal distribution. With u = 1 / (1 + 0.35 |x|), P(X < -|x|) = e^(-x^2 / 2) u p(u).
+// x * P(X < x) of the standard normal distribution: max(x, 0) - |x| P(X < -|x|). With u = 1 / (1 + 0.35 |x|),
+// P(X < -|x|) = e^(-x^2 / 2) u p(u). Beyond 40 nothing of it is left.
 inline Vec Gelu(Vec x) {
-  const Vec one = Broadcast(1.0f), a = Abs(x);
-  const Vec u = ReciprocalFromOne(one + Broadcast(0.35f) * a);
+  const Vec a = Min(Broadcast(40.0f), Abs(x));
+  const Vec u = ReciprocalFromOne(Broadcast(1.0f) + Broadcast(0.35f) * a);
   Vec p = Broadcast(-0.029146139f);
   p = p * u + Broadcast(0.14397271f);
   p = p * u + Broadcast(-0.25571632f);
@@ -95,8 +97,8 @@ inline Vec Gelu(Vec x) {
   p = p * u + Broadcast(0.11983270f);
   p = p * u + Broadcast(0.13986190f);
   p = p * u + Broadcast(0.13962141f);
-  const Vec tail = Exp(Broadcast(-0.5f) * x * x) * u * p;
-  return x * (x < Broadcast(0.0f) ? tail : one - tail);
+  const Vec tail = Exp2OfNegative(Broadcast(-0.72134752f) * a * a) * (u * p);
+  return Max(Broadcast(0.0f), x) - a * tail;
 }
 
 // The GELU of the tanh form: (1 + tanh z) / 2 is sigmoid(2 z).
