@@ -4,6 +4,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/elementwise/quantize.h"
+#include "kernels/elementwise/quantized_binary.h"
 #include "kernels/pool/pool_f32.h"
 #include "kernels/pool/pool_last_f32.h"
 #include "kernels/pool/pool_last_int8.h"
@@ -11,6 +13,8 @@
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
+#include "ops/quantized_operators.h"
+#include "ops/quantized_scale.h"
 #include "ops/registry.h"
 #include "ops/upgrade_context.h"
 #include "ops/window.h"
@@ -29,12 +33,15 @@ struct PoolState {
   bool channels_last = false;
 };
 
+// The domain of channels-last operators, or QLinearAveragePool's own attribute.
+bool IsLast(const AttributeReader& c) { return IsChannelsLast(c) || c.Flag("channels_last"); }
+
 PoolState ReadPool(const AttributeReader& c, const Type& x) {
   PoolState state;
-  state.kind = c.op_type() == "MaxPool"       ? PoolKind::kMax
-               : c.op_type() == "AveragePool" ? PoolKind::kAverage
-                                              : PoolKind::kLp;
-  state.channels_last = IsChannelsLast(c);
+  state.kind = c.op_type() == "MaxPool"               ? PoolKind::kMax
+               : c.op_type().ends_with("AveragePool") ? PoolKind::kAverage
+                                                      : PoolKind::kLp;
+  state.channels_last = IsLast(c);
   state.window = ReadWindow(c);
   state.count_include_pad = c.Flag("count_include_pad");
   state.column_major = c.Flag("storage_order");
@@ -51,7 +58,7 @@ PoolState ReadPool(const AttributeReader& c, const Type& x) {
 }
 
 void InferPool(InferContext& c) {
-  const bool last = IsChannelsLast(c);
+  const bool last = IsLast(c);
   const Type x = ToChannelsFirst(c.InputType(0), last);
   const PoolState state = ReadPool(c, x);
   if (!c.HasRank(0)) {
@@ -109,6 +116,41 @@ void RunLastBytes(KernelContext& c) {
   const TensorRef& x = c.Input(0);
   kernels::MaxPoolLastInt8(shape, x.dim(0), x.dim(x.rank() - 1), x.dtype == DType::kInt8, x.data, c.Output(0).data,
                            c.parallel());
+}
+
+// QLinearAveragePool: X, its scale and zero point, those of the result. The mean of a window is computed in float.
+void RunQuantized(KernelContext& c) {
+  const auto& state = c.state<PoolState>();
+  const kernels::PoolShape shape = MakePoolShape(c, state);
+  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  if (y.count == 0) return;
+  const QuantizedScale from = ReadScale(c, 1, 2), to = ReadScale(c, 3, 4);
+  const std::int64_t planes = state.channels_last ? 0 : x.dim(0) * x.dim(1);
+  ScratchLayout layout;
+  const std::size_t in_at = layout.Add<float>(static_cast<std::size_t>(x.count));
+  const std::size_t out_at = layout.Add<float>(static_cast<std::size_t>(y.count));
+  const std::size_t pool_at = layout.Add(planes == 0 ? 0 : kernels::PoolF32ScratchBytes(shape, planes));
+  std::byte* block = c.Scratch(layout.bytes());
+  auto* in = static_cast<float*>(static_cast<void*>(block + in_at));
+  auto* out = static_cast<float*>(static_cast<void*>(block + out_at));
+  const bool is_signed = x.dtype == DType::kInt8;
+  const kernels::QuantizedTable& bytes = kernels::Quantized8();
+  constexpr std::int64_t kElements = 16384;  // that are worth a thread
+  c.parallel().For(x.count, kElements, [&](std::int64_t begin, std::int64_t end) {
+    (is_signed ? bytes.dequantize_signed : bytes.dequantize_unsigned)(
+        x.As<const std::uint8_t>() + begin, from.scale, from.zero, static_cast<std::size_t>(end - begin), in + begin);
+  });
+  if (state.channels_last) {
+    kernels::PoolLastF32(shape, x.dim(0), x.dim(x.rank() - 1), in, out, c.parallel());
+  } else {
+    kernels::PoolF32(shape, planes, in, out, c.parallel(), block + pool_at);
+  }
+  const float low = is_signed ? -128.0f : 0.0f;
+  kernels::QuantizeFn* const quantize = kernels::Quantization().quantize(x.dtype, true);
+  c.parallel().For(y.count, kElements, [&](std::int64_t begin, std::int64_t end) {
+    quantize(out + begin, &to.scale, &to.zero, low, low + 255, static_cast<std::size_t>(end - begin),
+             y.As<std::uint8_t>() + begin);
+  });
 }
 
 // Calls step(offset in the plane) for every element of the window of output (od, oh, ow) that lies in the input.
@@ -192,8 +234,12 @@ void RunWindows(KernelContext& c) {
   io.End();
 }
 
+Prepared PrepareQuantizedPool(PrepareContext& c) {
+  return WithState(RunQuantized, ReadPool(c, ToChannelsFirst(c.InputType(0), IsLast(c))));
+}
+
 Prepared PreparePool(PrepareContext& c) {
-  PoolState state = ReadPool(c, ToChannelsFirst(c.InputType(0), IsChannelsLast(c)));
+  PoolState state = ReadPool(c, ToChannelsFirst(c.InputType(0), IsLast(c)));
   if (state.channels_last) {
     if (c.HasOutput(1)) c.Unsupported("indices of channels-last images");
     return WithState(IsFloating(c.InputDType(0)) ? RunLast : RunLastBytes, std::move(state));
@@ -254,6 +300,12 @@ constexpr OpDef kPoolOps[] = {
      .types = kIeeeFloats | DTypeSet{DType::kInt8, DType::kUInt8},
      .infer = InferPool,
      .prepare = PreparePool},
+    {.domain = "com.microsoft",
+     .name = "QLinearAveragePool",
+     .since = {1},
+     .types = kQuantized8,
+     .infer = InferPool,
+     .prepare = PrepareQuantizedPool},
 };
 
 }  // namespace

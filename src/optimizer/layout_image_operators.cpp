@@ -99,7 +99,7 @@ void ChangeGlobalPool(const LayoutChange& c) {
   SetInts(c, 1, "axes_last", axes);
 }
 
-void ChangeQLinearGlobalPool(const LayoutChange& c) { c.node().SetAttribute("channels_last", std::int64_t{1}); }
+void SetChannelsLast(const LayoutChange& c) { c.node().SetAttribute("channels_last", std::int64_t{1}); }
 
 // ---- Others
 
@@ -121,7 +121,8 @@ constexpr LayoutOperator kOperators[] = {
     {"", "SpaceToDepth", DescribeMain, MoveDomain},
     {"", "QLinearConv", DescribeQLinearConv, ChangeConv},
     {"com.microsoft", "FusedConv", DescribeConv, ChangeConv},
-    {"com.microsoft", "QLinearGlobalAveragePool", DescribeMain, ChangeQLinearGlobalPool},
+    {"com.microsoft", "QLinearAveragePool", DescribeMain, SetChannelsLast},
+    {"com.microsoft", "QLinearGlobalAveragePool", DescribeMain, SetChannelsLast},
 };
 
 }  // namespace

@@ -44,6 +44,8 @@ std::string Chain(std::string_view between) { return "last.QLinearConv " + std::
 TEST(ChangeLayoutQuantized, OperatorsOfBytesFollow) {
   EXPECT_EQ(Between("b = com.microsoft.QLinearAdd(a, s, z, a, t, k, s, z)"), Chain("QLinearAdd"));
   EXPECT_EQ(Between("b = MaxPool<kernel_shape = [2, 2]>(a)"), Chain("last.MaxPool"));
+  EXPECT_EQ(Between("b = com.microsoft.QLinearAveragePool<kernel_shape = [2, 2]>(a, s, z, t, k)"),
+            Chain("QLinearAveragePool"));
   EXPECT_EQ(Between("b = ai.sardonyx.Lookup8(a, table)"), Chain("Lookup8"));
   EXPECT_EQ(Between("b = com.microsoft.QLinearSigmoid(a, s, z, t, k)"), Chain("QLinearSigmoid"));
   EXPECT_EQ(Between("f = DequantizeLinear(a, s, z) g = Tanh(f) b = QuantizeLinear(g, t, k)"),

@@ -1,6 +1,6 @@
 // optimizer/passes/fuse_quantized_operator.cpp - operators between DequantizeLinear and QuantizeLinear become ONNX
-// Runtime's 8-bit ones: QLinearAdd, QLinearMul, QLinearSoftmax, QLinearGlobalAveragePool, QLinearReduceMean,
-// QLinearConcat, QLinearWhere.
+// Runtime's 8-bit ones: QLinearAdd, QLinearMul, QLinearSoftmax, QLinearAveragePool, QLinearGlobalAveragePool,
+// QLinearReduceMean, QLinearConcat, QLinearWhere.
 //
 // To add one: its row in kOperators and a function that says how its node looks.
 #include <algorithm>
@@ -77,6 +77,17 @@ std::optional<Replacement> GlobalAveragePool(const Candidate& c) {
   return r;
 }
 
+std::optional<Replacement> AveragePool(const Candidate& c) {
+  const std::vector<Attribute>& attributes = c.node().attributes;
+  const bool known = std::all_of(attributes.begin(), attributes.end(), [](const Attribute& attribute) {
+    return attribute.name != "dilations";  // which the 8-bit operator does not have
+  });
+  if (!known) return std::nullopt;
+  auto r = Unary(c);
+  if (r) r->attributes = attributes;
+  return r;
+}
+
 std::optional<Replacement> ReduceMean(const Candidate& c) {
   const auto axes = c.node().inputs.size() > 1 ? IntsOf(c.graph, c.node().inputs[1]) : std::nullopt;
   if (!axes || axes->empty()) return std::nullopt;
@@ -111,13 +122,10 @@ struct Operator {
 };
 
 constexpr Operator kOperators[] = {
-    {"Add", "QLinearAdd", Binary},
-    {"Concat", "QLinearConcat", Concat},
-    {"GlobalAveragePool", "QLinearGlobalAveragePool", GlobalAveragePool},
-    {"Mul", "QLinearMul", Binary},
-    {"ReduceMean", "QLinearReduceMean", ReduceMean},
-    {"Softmax", "QLinearSoftmax", Softmax},
-    {"Where", "QLinearWhere", Where},
+    {"Add", "QLinearAdd", Binary},          {"AveragePool", "QLinearAveragePool", AveragePool},
+    {"Concat", "QLinearConcat", Concat},    {"GlobalAveragePool", "QLinearGlobalAveragePool", GlobalAveragePool},
+    {"Mul", "QLinearMul", Binary},          {"ReduceMean", "QLinearReduceMean", ReduceMean},
+    {"Softmax", "QLinearSoftmax", Softmax}, {"Where", "QLinearWhere", Where},
 };
 
 bool Fuse(Graph& graph, const ops::Registry& registry, NodeId id) {

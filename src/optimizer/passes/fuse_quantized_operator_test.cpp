@@ -35,6 +35,12 @@ TEST(FuseQuantizedOperator, MakesTheOthers) {
   EXPECT_EQ(Fused("m = Softmax(xd)").Operators(), "QuantizeLinear QLinearSoftmax");
   EXPECT_EQ(Fused("m = Softmax<axis = 1>(xd)").Operators(), "QuantizeLinear QLinearSoftmax");
   EXPECT_EQ(Fused("m = Softmax<axis = 1>(xd)", 1, "uint8[p,q,r] y", 11).Operators(), "QuantizeLinear QLinearSoftmax");
+  for (const char* attributes :
+       {"kernel_shape = [2], strides = [2]", "kernel_shape = [3], pads = [1, 1]",
+        "kernel_shape = [3], pads = [1, 1], count_include_pad = 1", "kernel_shape = [5], strides = [2], ceil_mode = 1",
+        "kernel_shape = [2], auto_pad = \"SAME_UPPER\""})
+    EXPECT_EQ(Fused(std::string("m = AveragePool<") + attributes + ">(xd)").Operators(),
+              "QuantizeLinear QLinearAveragePool");
   EXPECT_EQ(Fused("m = GlobalAveragePool(xd)").Operators(), "QuantizeLinear QLinearGlobalAveragePool");
   EXPECT_EQ(Fused("m = ReduceMean(xd, last)").Operators(), "QuantizeLinear QLinearReduceMean");
   EXPECT_EQ(Fused("m = ReduceMean<keepdims = 0>(xd, outer)", 1, "uint8[p] y").Operators(),
@@ -47,6 +53,8 @@ TEST(FuseQuantizedOperator, LeavesWhatIsNotQuantizedThroughoutAlone) {
             "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear Sub QuantizeLinear");
   EXPECT_EQ(Fused("m = Add(xd, vd)", 0, "uint8[p,q,r] y, float[p,q,r] m").Operators(),
             "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear Add QuantizeLinear");
+  EXPECT_EQ(Fused("m = AveragePool<kernel_shape = [2], dilations = [2]>(xd)").Operators(),
+            "QuantizeLinear DequantizeLinear AveragePool QuantizeLinear");
   // int8 and uint8
   EXPECT_EQ(Fused("wq = QuantizeLinear(v, t, n) wd = DequantizeLinear(wq, t, n) m = Add(xd, wd)").Operators(),
             "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear Add QuantizeLinear");
