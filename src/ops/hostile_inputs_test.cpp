@@ -94,6 +94,36 @@ TEST(HostileInputs, PlacesBeyondAllNumbers) {
             (std::vector<std::int64_t>{-kMost, -kMost / 2, 1, kMost / 2 + 2}));
 }
 
+// A tensor without elements costs nothing, whatever its other dimensions are: loops over them must not take years.
+TEST(HostileInputs, EmptyTensorsOfAnySize) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
+  const Tensor empty(DType::kFloat, Shape{2, kHuge, 0});
+  EXPECT_EQ(testing::EvaluateOp({"ReverseSequence",
+                                 10,
+                                 {empty, Ints({1, 2})},
+                                 {{"batch_axis", std::int64_t{0}}, {"time_axis", std::int64_t{1}}}})[0]
+                .tensor()
+                .count(),
+            0);
+  EXPECT_EQ(testing::EvaluateOp({"TensorScatter", 24, {empty, empty}, {{"axis", std::int64_t{1}}}})[0].tensor().count(),
+            0);
+  EXPECT_EQ(testing::EvaluateOp(
+                {"Compress", 11, {empty, Tensor::Of<bool>({true, false}, Shape{2})}, {{"axis", std::int64_t{1}}}})[0]
+                .tensor()
+                .count(),
+            0);
+  ExpectError({"SplitToSequence", 11, {empty}, {{"axis", std::int64_t{1}}}}, "expected fewer than 16777216 parts");
+  const std::vector<Attribute> skips = {{"mode", std::string("TF")},
+                                        {"min_gram_length", std::int64_t{1}},
+                                        {"max_gram_length", std::int64_t{2}},
+                                        {"max_skip_count", std::numeric_limits<std::int64_t>::max()},
+                                        {"ngram_counts", std::vector<std::int64_t>{0, 1}},
+                                        {"ngram_indexes", std::vector<std::int64_t>{0, 1}},
+                                        {"pool_int64s", std::vector<std::int64_t>{1, 1, 2}}};
+  EXPECT_EQ(testing::Elements<float>(testing::EvaluateOp({"TfIdfVectorizer", 9, {Ints({1, 5, 2})}, skips})[0]),
+            (std::vector<float>{1, 1}));
+}
+
 TEST(HostileInputs, WeightsOfNormsThatAreTooShort) {
   const std::vector<Attribute> attributes = {{"num_heads", std::int64_t{1}}, {"kv_num_heads", std::int64_t{1}}};
   const Tensor rows = Ones(Shape{1, 1, 8});

@@ -176,6 +176,7 @@ void RunTensorScatter(KernelContext& c) {
   }
   const TensorRef& y = c.Output(0, cache.shape);
   CopyData(c, y);
+  if (update.count == 0) return;
   const std::int64_t batches = cache.shape[0], length = cache.shape[axis], added = update.shape[axis];
   const std::int64_t rows = ElementCount(cache.shape, 1, axis), run = ElementCount(cache.shape, axis + 1, cache.rank());
   if (c.HasInput(2) && c.Input(2).count != batches) {

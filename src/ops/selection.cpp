@@ -96,6 +96,7 @@ void RunCompress(KernelContext& c) {
     shape = Shape{kept};
   }
   const TensorRef& y = c.Output(0, shape);
+  if (y.count == 0) return;
   const std::int64_t inner = state.axis ? ElementCount(x.shape, axis + 1, x.rank()) : 1;
   const std::int64_t outer = state.axis ? ElementCount(x.shape, 0, axis) : 1;
   std::int64_t at = 0;
@@ -267,6 +268,7 @@ void RunReverseSequence(KernelContext& c) {
     Fail(Code::kInvalidArgument, "expected ", batches, " sequence lengths, found ", lengths.count);
   const std::int64_t run = ElementCount(x.shape, 2, x.rank());
   const TensorRef& y = c.Output(0, x.shape);
+  if (y.count == 0) return;  // the other dimensions may be any number
   for (std::int64_t b = 0; b < batches; ++b) {
     const std::int64_t length = IntAt(lengths, b);
     if (length < 0 || length > times) {

@@ -211,7 +211,7 @@ void RunConcatFromSequence(KernelContext& c) {
   std::int64_t size = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Shape& x = items[i].tensor().shape();
-    bool fits = x.rank() == first.rank();
+    bool fits = x.rank() == first.rank() && items[i].tensor().dtype() == items[0].tensor().dtype();
     for (std::size_t d = 0; fits && d < x.rank(); ++d) fits = x[d] == first[d] || (d == axis && !state.new_axis);
     if (!fits) {
       Fail(Code::kInvalidArgument, "expected tensors that can be joined along axis ", axis, ", found shapes ",
@@ -279,6 +279,10 @@ std::vector<std::int64_t> PartSizes(KernelContext& c, std::int64_t size) {
   }
   const std::int64_t part = c.HasInput(1) ? IntAt(c.Input(1), 0) : 1;
   if (part < 1) Fail(Code::kInvalidArgument, "expected a split size of at least 1, found ", part);
+  constexpr std::int64_t kMostParts = 1 << 24;  // an empty tensor may have any size along the axis
+  if (size / part >= kMostParts)
+    Fail(Code::kInvalidArgument, "expected fewer than ", kMostParts, " parts, found ", size, " elements in parts of ",
+         part);
   for (std::int64_t at = 0; at < size; at += part) sizes.push_back(std::min(part, size - at));
   return sizes;
 }

@@ -1,5 +1,6 @@
 // ops/tfidf.cpp - TfIdfVectorizer: counts of known n-grams in rows of words or numbers.
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "ops/infer_context.h"
@@ -46,6 +47,8 @@ struct TfIdfState {
 std::int64_t ColumnCount(const AttributeReader& c) {
   std::int64_t most = -1;
   for (const std::int64_t i : c.Ints("ngram_indexes")) most = std::max(most, i);
+  if (most == std::numeric_limits<std::int64_t>::max())
+    c.Fail(Code::kInvalidGraph, "attribute 'ngram_indexes': expected indices below ", most, ", found ", most);
   return most + 1;
 }
 
@@ -108,7 +111,8 @@ void CountRow(const TfIdfState& state, const std::int32_t* items, std::int64_t w
     const float weight = state.weighted ? node.weight : 1;
     cell = state.counts ? cell + weight : weight;
   };
-  for (std::int64_t step = 1; step <= state.skip + 1; ++step) {
+  const std::int64_t last_step = std::clamp<std::int64_t>(state.skip, 0, width) + 1;  // wider gaps reach nothing
+  for (std::int64_t step = 1; step <= last_step; ++step) {
     for (std::int64_t begin = 0; begin < width; ++begin) {
       std::int32_t node = items[begin] == kNone ? kNone : trie.first[items[begin]];
       for (std::int64_t n = 1; node != kNone; ++n) {
