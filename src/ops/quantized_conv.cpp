@@ -1,4 +1,7 @@
 // ops/quantized_conv.cpp - ConvInteger and QLinearConv, channels first and last, on the 8-bit convolution kernels.
+//
+// ai.sardonyx QLinearConvAdd is QLinearConv on channels-last images and com.microsoft QLinearAdd of its result and Z,
+// in one: inputs 9 to 13 are Z, Z_scale, Z_zero_point, C_scale and C_zero_point.
 #include <algorithm>
 #include <cmath>
 
@@ -19,10 +22,13 @@ struct Inputs {
 constexpr Inputs kInteger = {0, 1, 2, 3};
 constexpr Inputs kQLinear = {0, 3, 2, 5};
 constexpr std::size_t kXScale = 1, kWScale = 4, kYScale = 6, kYZero = 7, kBias = 8;
+constexpr std::size_t kZ = 9, kZScale = 10, kZZero = 11, kSumScale = 12, kSumZero = 13;
+constexpr std::string_view kOwnDomain = "ai.sardonyx";
 
 // The domain of channels-last operators, or com.microsoft's own attribute.
 ImageLayouts LayoutsOf(const AttributeReader& c) {
   if (c.node().domain == "com.microsoft") return {c.Flag("channels_last"), c.Flag("channels_last")};
+  if (c.node().domain == kOwnDomain) return {true, true};
   return ImageLayouts::Of(c);
 }
 
@@ -129,7 +135,26 @@ void SetScales(KernelContext& c, std::int64_t channels, float* scales) {
     scales[m] = x_scale * w_scale.As<float>()[w_scale.count == 1 ? 0 : m] / y_scale;
 }
 
-// The convolution over no channels.
+// What QLinearConvAdd adds.
+kernels::Int8Sum SumOf(KernelContext& c, const TensorRef& y) {
+  const TensorRef& z = c.Input(kZ);
+  if (!std::equal(z.shape.begin(), z.shape.end(), y.shape.begin(), y.shape.end())) {
+    Fail(Code::kInvalidArgument, "expected an input Z of the shape ", ToText(y.shape), ", found ", ToText(z.shape));
+  }
+  for (const std::size_t i : {kZScale, kSumScale})
+    if (c.Input(i).count != 1)
+      Fail(Code::kInvalidArgument, "expected one scale as input ", i, ", found ", ToText(c.Input(i).shape));
+  const float y_scale = *c.Input(kSumScale).As<float>();
+  kernels::Int8Sum sum;
+  sum.z = z.data;
+  sum.z_zero = static_cast<float>(ZeroOf(c, kZZero, "summand"));
+  sum.scale = *c.Input(kYScale).As<float>() / y_scale;
+  sum.z_scale = *c.Input(kZScale).As<float>() / y_scale;
+  sum.zero = ZeroOf(c, kSumZero, "sum");
+  return sum;
+}
+
+// The convolution over no channels or of nothing but padding.
 void FillWithQuantizedBias(const kernels::ConvInt8Args& a, const TensorRef& y) {
   const std::int64_t channels = a.shape.out_channels, pixels = a.shape.out[0] * a.shape.out[1] * a.shape.out[2];
   const int low = kernels::LowestByte(a.y_signed), high = kernels::HighestByte(a.y_signed);
@@ -137,9 +162,18 @@ void FillWithQuantizedBias(const kernels::ConvInt8Args& a, const TensorRef& y) {
     const bool last = a.shape.out_layout == kernels::ImageLayout::kChannelsLast;
     const std::int64_t m = last ? i % channels : i / pixels % channels;
     const float value = a.bias != nullptr ? static_cast<float>(a.bias[m]) * a.scales[m] : 0.0f;
-    const float inside =
-        std::fmin(std::fmax(value, static_cast<float>(low - a.y_zero)), static_cast<float>(high - a.y_zero));
-    y.As<std::uint8_t>()[i] = static_cast<std::uint8_t>(static_cast<int>(std::nearbyint(inside)) + a.y_zero);
+    const auto whole = [&](float x, int zero) {
+      return std::nearbyint(std::fmin(std::fmax(x, static_cast<float>(low - zero)), static_cast<float>(high - zero)));
+    };
+    float result = whole(value, a.y_zero);
+    int zero = a.y_zero;
+    if (a.sum.z != nullptr) {
+      const float z =
+          a.y_signed ? static_cast<const std::int8_t*>(a.sum.z)[i] : static_cast<const std::uint8_t*>(a.sum.z)[i];
+      zero = a.sum.zero;
+      result = whole(result * a.sum.scale + (z - a.sum.z_zero) * a.sum.z_scale, zero);
+    }
+    y.As<std::uint8_t>()[i] = static_cast<std::uint8_t>(static_cast<int>(result) + zero);
   }
 }
 
@@ -164,6 +198,11 @@ void RunQLinear(KernelContext& c) {
   args.y_zero = ZeroOf(c, kYZero, "output");
   args.y_signed = y.dtype == DType::kInt8;
   if (c.HasInput(kBias)) args.bias = c.Input(kBias).As<std::int32_t>();
+  if (c.HasInput(kZ)) {
+    args.sum = SumOf(c, y);
+    if (!kernels::ConvInt8Adds(args.shape))
+      Fail(Code::kNotImplemented, "a sum with a depthwise convolution of ", channels, " channels");
+  }
   if (!conv.Computes()) return FillWithQuantizedBias(args, y);
   conv.Run();
 }
@@ -214,13 +253,18 @@ Prepared Prepare(PrepareContext& c, const Inputs& in, RunFn* run) {
 }
 Prepared PrepareInteger(PrepareContext& c) { return Prepare(c, kInteger, RunInteger); }
 Prepared PrepareQLinear(PrepareContext& c) {
-  if (!kInt8s.Has(c.InputDType(kYZero))) c.Unsupported("output of", c.InputDType(kYZero));
+  const DType y = c.InputDType(kYZero);
+  if (!kInt8s.Has(y)) c.Unsupported("output of", y);
+  for (const std::size_t i : {kZ, kZZero, kSumZero})
+    if (c.HasInput(i) && c.InputDType(i) != y)
+      c.Fail(Code::kInvalidGraph, "input ", i, ": expected type ", Name(y), " as the convolution's result has, found ",
+             Name(c.InputDType(i)));
   return Prepare(c, kQLinear, RunQLinear);
 }
 
-constexpr OpDef QLinearRow(std::string_view domain, int since) {
+constexpr OpDef QLinearRow(std::string_view domain, int since, std::string_view name = "QLinearConv") {
   return {.domain = domain,
-          .name = "QLinearConv",
+          .name = name,
           .since = {since},
           .types = kInt8s,
           .infer = InferQLinear,
@@ -232,6 +276,7 @@ constexpr OpDef kQuantizedConvOps[] = {
     QLinearRow("", 10),
     QLinearRow("com.microsoft", 1),
     QLinearRow(kChannelsLastDomain, 1),
+    QLinearRow(kOwnDomain, 1, "QLinearConvAdd"),
 };
 
 }  // namespace

@@ -54,6 +54,37 @@ TEST(QLinearConv, IsTheSameInEveryLayout) {
   EXPECT_EQ(Convolved("com.microsoft", false, {}), first);
 }
 
+// QLinearConvAdd of x [1, 4, 5, C] and the two operators that it stands for.
+TEST(QLinearConvAdd, IsTheConvolutionAndTheSum) {
+  for (const std::int64_t channels : {0, 3}) {
+    const Tensor x = Counting<std::uint8_t>(Shape{1, 4, 5, channels}, 7, 13),
+                 z = Counting<std::uint8_t>(Shape{1, 4, 5, 2}, 3, 29);
+    const Tensor scale = Tensor::Scalar(40.0f), zero = Tensor::Scalar<std::uint8_t>(128);
+    const Tensor z_scale = Tensor::Scalar(23.0f), z_zero = Tensor::Scalar<std::uint8_t>(5);
+    const Tensor y_scale = Tensor::Scalar(61.0f), y_zero = Tensor::Scalar<std::uint8_t>(99);
+    std::vector<Value> inputs = {x,
+                                 Tensor::Scalar(0.5f),
+                                 Tensor::Scalar<std::uint8_t>(100),
+                                 Counting<std::int8_t>(Shape{2, channels, 3, 3}, -60, 5),
+                                 testing::Floats({0.25f, 0.125f}),
+                                 Tensor::Of<std::int8_t>({0, 3}, Shape{2}),
+                                 scale,
+                                 zero,
+                                 Tensor::Of<std::int32_t>({1000, -2000}, Shape{2})};
+    const std::vector<Attribute> pads = {{"pads", IntList{1, 1, 1, 1}}};
+    const Value conv = EvaluateOp({"QLinearConv", 1, inputs, pads, 1, "com.ms.internal.nhwc"})[0];
+    const Value want = EvaluateOp(
+        {"QLinearAdd", 1, {conv, scale, zero, z, z_scale, z_zero, y_scale, y_zero}, {}, 1, "com.microsoft"})[0];
+    for (const Tensor& t : {z, z_scale, z_zero, y_scale, y_zero}) inputs.emplace_back(t);
+    EXPECT_EQ(Elements<std::uint8_t>(EvaluateOp({"QLinearConvAdd", 1, inputs, pads, 1, "ai.sardonyx"})[0]),
+              Elements<std::uint8_t>(want));
+    inputs[9] = Counting<std::uint8_t>(Shape{1, 4, 5, 1}, 0, 1);
+    EXPECT_NE(
+        ErrorOfOp({"QLinearConvAdd", 1, inputs, pads, 1, "ai.sardonyx"}).find("input Z of the shape [1, 4, 5, 2]"),
+        std::string::npos);
+  }
+}
+
 Value OnePixel(const Tensor& x, const Tensor& w, const Tensor& y_zero, float scale) {
   return EvaluateOp({"QLinearConv",
                      10,

@@ -22,6 +22,7 @@ extern const Pass kFuseConvScale;
 extern const Pass kFuseDistance;
 extern const Pass kFuseGroupNorm;
 extern const Pass kFusePad;
+extern const Pass kFuseConvQuantizedSum;
 extern const Pass kFuseElementwise;
 extern const Pass kSplitBatchNorm;
 extern const Pass kFuseGelu;

@@ -58,11 +58,12 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kFuseConvActivation,
     &kFuseMatMulTranspose,
     &kFuseMatMulAdd,
-    &kFuseProductEpilogue,  // behind what wants a sum or an activation for itself
-    &kFuseSkipLayerNorm,    // the sums that no product took
-    &kChangeLayout,         // before elementwise operators are joined: it looks at each of them
-    &kEliminateIdentity,    // transpositions that the layout made superfluous
-    &kFuseElementwise,      // and whatever else is left between larger nodes
+    &kFuseProductEpilogue,   // behind what wants a sum or an activation for itself
+    &kFuseSkipLayerNorm,     // the sums that no product took
+    &kChangeLayout,          // before elementwise operators are joined: it looks at each of them
+    &kEliminateIdentity,     // transpositions that the layout made superfluous
+    &kFuseConvQuantizedSum,  // of convolutions that the layout moved
+    &kFuseElementwise,       // and whatever else is left between larger nodes
     &kEliminateDeadNodes,
 };
 

@@ -318,6 +318,7 @@ class Runner {
         g.x = scratch_ + layout_.image;
       }
       g.y = static_cast<std::byte*>(args_.y) + n * y_image;
+      if (g.sum.z != nullptr) g.sum.z = static_cast<const std::byte*>(args_.sum.z) + n * y_image;
       if (packed_.depthwise) {
         RunDepthwiseInt8(g, parallel);
         continue;
@@ -350,6 +351,7 @@ class Runner {
     g.scales = args_.scales;
     g.y_zero = args_.y_zero;
     g.y_signed = args_.y_signed;
+    g.sum = args_.sum;
     return g;
   }
 
@@ -396,6 +398,8 @@ void PackConvInt8Weights(const ConvShape& shape, const ConvInt8Weights& weights,
     for (int64_t unit = begin; unit < end; ++unit) packer.PackPanel(unit);
   });
 }
+
+bool ConvInt8Adds(const ConvShape& shape) { return !IsFirst(shape.out_layout) && !IsDepthwise(shape); }
 
 std::size_t ConvInt8ScratchBytes(const ConvInt8Args& args) {
   return Runner(args, OneRow(args.shape), Tiles(args.tiles), nullptr).ScratchBytes();

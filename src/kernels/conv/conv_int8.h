@@ -28,6 +28,7 @@ struct ConvInt8Args {
   const float* scales = nullptr;  // [out_channels]; not for kSums
   int y_zero = 0;                 // kBytes
   bool y_signed = false;
+  Int8Sum sum;                         // kBytes, channels-last outputs and no depthwise convolutions (ConvInt8Adds)
   const TileInt8Set* tiles = nullptr;  // null: the best of this CPU; tests name others
 };
 
@@ -45,6 +46,9 @@ struct ConvInt8Weights {
 std::size_t ConvInt8PackedBytes(const ConvShape& shape, const TileInt8Set* tiles = nullptr);
 void PackConvInt8Weights(const ConvShape& shape, const ConvInt8Weights& weights, std::byte* packed, Parallel& parallel,
                          const TileInt8Set* tiles = nullptr);
+
+// True if a convolution of these channels, groups and layouts can add a value.
+bool ConvInt8Adds(const ConvShape& shape);
 
 std::size_t ConvInt8ScratchBytes(const ConvInt8Args& args);  // of shape, x_signed and tiles alone
 // scratch: ConvInt8ScratchBytes(args) bytes, 64-byte aligned.

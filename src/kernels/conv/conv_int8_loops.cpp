@@ -113,6 +113,7 @@ class Loops {
     t.c_row_stride = ChannelsLast() ? g_.Channels() : kMostColumns;
     t.scales = g_.scales != nullptr ? g_.scales + sweep.channel : nullptr;
     t.low = g_.Low(), t.high = g_.High(), t.zero = static_cast<std::uint32_t>(g_.y_zero);
+    t.sum = &g_.sum;
     const int64_t first = strips_ * u.chunk / chunks_, last = strips_ * (u.chunk + 1) / chunks_;
     PlanPrefetch(unit, has_next, (last - first) * Product(g_.count) / strips_ / tiles_.rows, &sweep);
     for (int64_t s = first; s < last; ++s) {
@@ -167,6 +168,10 @@ class Loops {
         ChannelsLast() ? (row * g_.count[2] + column) * g_.Channels() + sweep->channel : pixel * kMostColumns;
     auto* base = ChannelsLast() ? static_cast<std::byte*>(g_.y) : sweep->strip;
     t.c0 = base + at0 * size;
+    if (g_.sum.z != nullptr) {
+      t.z0 = static_cast<const std::uint8_t*>(g_.sum.z) + at0;
+      t.z1 = t.z0 + (second >= 0 ? g_.count[2] : run) * t.c_row_stride;
+    }
     // Rows of positions follow each other in y and in the strip alike.
     t.c1 = base + (at0 + (second >= 0 && ChannelsLast() ? g_.count[2] : run) * t.c_row_stride) * size;
     const bool fetch = sweep->tile < sweep->fetchers;

@@ -34,6 +34,7 @@ struct IntegerConvolution {
   const float* scales;  // [channels]
   int y_zero;
   bool y_signed;
+  Int8Sum sum;  // z like y, or null
 
   std::int64_t Channels() const { return groups * group_out; }
   std::int64_t ResultBytes() const { return result == Int8Result::kBytes ? 1 : 4; }

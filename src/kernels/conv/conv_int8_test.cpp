@@ -21,6 +21,7 @@ struct Kinds {
   Int8Result result = Int8Result::kBytes;
   bool y_signed = false, bias = true;
   ImageLayout in_layout = kLast, out_layout = kLast;
+  bool sum = false;  // with a value like the result
 };
 
 // Extreme values are frequent: 255 * 127 four times is what saturating instructions get wrong.
@@ -106,6 +107,8 @@ void CheckSet(const Case& c, const Kinds& kinds, const ConvShape& s, const Data&
   args.result = kinds.result, args.y = y.data(), args.scales = d.scales.data();
   args.y_signed = kinds.y_signed, args.y_zero = kinds.y_signed ? -3 : 11;
   args.tiles = &set;
+  const auto z = RandomBytes(static_cast<int64_t>(sums.size()), 5);
+  if (kinds.sum) args.sum = {z.data(), 17.0f, 0.7f, 0.45f, kinds.y_signed ? 20 : 90};
   Scratch packed(ConvInt8PackedBytes(s, &set)), scratch(ConvInt8ScratchBytes(args));
   const ConvInt8Weights weights = {d.w.data(), kinds.w_signed, d.zeros.data(), static_cast<int64_t>(d.zeros.size())};
   PackConvInt8Weights(s, weights, packed.data(), parallel, &set);
@@ -124,6 +127,12 @@ void CheckSet(const Case& c, const Kinds& kinds, const ConvShape& s, const Data&
           ASSERT_EQ(reinterpret_cast<const float*>(y.data())[at], scaled) << n << ", " << m << ", " << p;
         } else {
           const int want = std::clamp(static_cast<int>(std::nearbyint(scaled)) + args.y_zero, low, high);
+          if (kinds.sum) {  // the order of float operations is free: a half may go either way
+            const double added = (want - args.y_zero) * 0.7f + (Value(z[at], kinds.y_signed) - 17.0) * 0.45f;
+            const double exact = std::clamp<double>(added + args.sum.zero, low, high);
+            ASSERT_NEAR(Value(y[at], kinds.y_signed), exact, 0.5001) << n << ", " << m << ", " << p;
+            continue;
+          }
           ASSERT_EQ(Value(y[at], kinds.y_signed), want) << n << ", " << m << ", " << p;
         }
       }
@@ -190,6 +199,18 @@ TEST(ConvInt8, EveryKindOfValueAndZeroPoint) {
         kinds.result = w_zeros == 0 ? Int8Result::kFloats : Int8Result::kBytes;
         Check(c, kinds, serial);
       }
+}
+
+TEST(ConvInt8, AddsAValueOfTheResultsShape) {
+  ThreeInTurn threads;
+  for (const Case& c : kCases)
+    for (const bool is_signed : {false, true}) {
+      Kinds kinds;
+      kinds.sum = true, kinds.y_signed = is_signed, kinds.w_zeros = is_signed ? 1 : 0;
+      ConvShape shape = Shape(c, false);
+      shape.out_layout = kLast;
+      if (ConvInt8Adds(shape)) Check(c, kinds, threads);
+    }
 }
 
 TEST(ConvInt8, ManyPixelsOnManyThreads) {

@@ -44,6 +44,10 @@ struct TileInt8Args {
   const float* bias;            // [columns]; null: 0; kFloats only
   float low, high;              // kBytes: bounds before zero is added
   std::uint32_t zero;
+  // kBytes: what is added, rows like those of c; z0 null: nothing. Scales and zero points are those of sum.
+  const std::uint8_t* z0;
+  const std::uint8_t* z1;
+  const Int8Sum* sum;
 };
 
 using TileInt8Fn = void(const TileInt8Args&);

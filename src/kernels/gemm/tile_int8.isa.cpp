@@ -99,18 +99,62 @@ template <int R, int V>
   }
 }
 
+// Whole rows of two vectors; value(r, v) is what becomes a byte.
+template <int R, typename Value>
+[[gnu::always_inline]] inline void PackRows(const TileInt8Args& t, const RowPacker& packer, Value value) {
+  auto *c0 = static_cast<std::uint8_t*>(t.c0), *c1 = static_cast<std::uint8_t*>(t.c1);
+#pragma GCC unroll 8
+  for (ptrdiff_t r = 0; r < R; r += 2) {
+    const ptrdiff_t other = r + 1 < R ? r + 1 : r;
+    packer.Store({value(r, 0), value(r, 1)}, RowAt<R>(c0, c1, t.c_row_stride, r), {value(other, 0), value(other, 1)},
+                 RowAt<R>(c0, c1, t.c_row_stride, other));
+  }
+}
+
+// Bytes plus those of z.
+template <int R, int V>
+[[gnu::noinline]] void StoreByteSums(const TileInt8Args& t, const UintVec (&acc)[R][V]) {
+  auto *c0 = static_cast<std::uint8_t*>(t.c0), *c1 = static_cast<std::uint8_t*>(t.c1);
+  const Int8Sum& sum = *t.sum;
+  const float lowest = t.low + static_cast<float>(static_cast<std::int32_t>(t.zero));
+  const float zero = static_cast<float>(sum.zero), low = lowest - zero, high = lowest + 255 - zero;
+  const auto zero_bits = static_cast<std::uint32_t>(sum.zero);
+  const ByteBounds bounds(t.low, t.high, t.zero);
+  const ByteReader reader(lowest < 0, sum.z_zero);
+  const Vec q_scale = Broadcast(sum.scale), z_scale = Broadcast(sum.z_scale);
+  const auto add = [&](UintVec sums, Vec scale, Vec z) {
+    const Vec q = bounds.Round(ToFloat(sums) * scale);
+    return q * q_scale + z * z_scale;
+  };
+  if constexpr (V == 2) {
+    if (t.columns == V * kLanes) {
+      const Vec scales[2] = {Load(t.scales), Load(t.scales + kLanes)};
+      return PackRows<R>(t, RowPacker(low, high, zero_bits), [&](ptrdiff_t r, ptrdiff_t v) {
+        return add(acc[r][v], scales[v], reader.Load(RowAt<R>(t.z0, t.z1, t.c_row_stride, r) + v * kLanes));
+      });
+    }
+  }
+  const ByteBounds last(low, high, zero_bits);
+  for (ptrdiff_t v = 0; v < V; ++v) {
+    const ptrdiff_t count = t.columns - v * kLanes;
+    if (count <= 0) return;
+    const Vec scale = Load(t.scales + v * kLanes, FirstLanes(count));
+    for (ptrdiff_t r = 0; r < R; ++r) {
+      const Vec z = reader.LoadFirst(RowAt<R>(t.z0, t.z1, t.c_row_stride, r) + v * kLanes, count);
+      StoreAsBytes(RowAt<R>(c0, c1, t.c_row_stride, r) + v * kLanes, last.Quantize(add(acc[r][v], scale, z)), count);
+    }
+  }
+}
+
 template <int R, int V>
 [[gnu::always_inline]] inline void StoreBytes(const TileInt8Args& t, const UintVec (&acc)[R][V]) {
   auto *c0 = static_cast<std::uint8_t*>(t.c0), *c1 = static_cast<std::uint8_t*>(t.c1);
   if constexpr (V == 2) {
     if (t.columns == V * kLanes && t.row_scales == nullptr) {
-      const RowPacker packer(t.low, t.high, t.zero, Load(t.scales), Load(t.scales + kLanes));
-#pragma GCC unroll 8
-      for (ptrdiff_t r = 0; r < R; r += 2) {
-        const ptrdiff_t other = r + 1 < R ? r + 1 : r;
-        packer.Store(acc[r], RowAt<R>(c0, c1, t.c_row_stride, r), acc[other], RowAt<R>(c0, c1, t.c_row_stride, other));
-      }
-      return;
+      const Vec scale0 = Load(t.scales), scale1 = Load(t.scales + kLanes);
+      return PackRows<R>(t, RowPacker(t.low, t.high, t.zero), [&](ptrdiff_t r, ptrdiff_t v) {
+        return v == 0 ? ToFloat(acc[r][0]) * scale0 : ToFloat(acc[r][V - 1]) * scale1;
+      });
     }
   }
   const ByteBounds bounds(t.low, t.high, t.zero);
@@ -173,7 +217,14 @@ void Tile(const TileInt8Args& t) {
     }
   }
   if (t.a_zero != nullptr || t.b_zero != nullptr) AddRowTerms(t, acc);
-  if (t.result == Int8Result::kBytes) return StoreBytes(t, acc);
+  if (t.result == Int8Result::kBytes) {
+    if (t.z0 == nullptr) return StoreBytes(t, acc);
+    UintVec copy[R][V];  // so that the accumulators themselves need no memory
+#pragma GCC unroll 16
+    for (ptrdiff_t r = 0; r < R; ++r)
+      for (ptrdiff_t v = 0; v < V; ++v) copy[r][v] = acc[r][v];
+    return StoreByteSums(t, copy);
+  }
   if (t.result == Int8Result::kFloats) return StoreFloats(t, acc);
   StoreSums(t, acc);
 }

@@ -20,6 +20,11 @@ class ByteBounds {
     const Vec inside = Min(high_, Max(low_, x));
     return (UintVec)(inside + Broadcast(kRounder)) + zero_;
   }
+  // The whole number within bounds, as a float without the zero point.
+  Vec Round(Vec x) const {
+    Vec sum = Min(high_, Max(low_, x)) + Broadcast(kRounder);
+    return sum - Broadcast(kRounder);
+  }
 
  private:
   // What float additions round to a whole number, halves to even, for |x| < 2^22: it stands in the low bits of the sum.
@@ -49,19 +54,46 @@ inline void StoreAsBytes(std::uint8_t* to, UintVec values, ptrdiff_t count) {
 #endif
 }
 
-// Two rows of two vectors of sums to bytes at once: saturating packs do what bounds do one vector at a time.
+// kLanes bytes as floats less a zero point; signed bytes are read as unsigned ones 128 higher.
+class ByteReader {
+ public:
+  ByteReader(bool is_signed, float zero)
+      : flip_(is_signed ? 0x80 : 0), zero_(Broadcast(is_signed ? zero + 128 : zero)) {}
+  Vec Load(const std::uint8_t* p) const {
+#if defined(__AVX512F__)
+    const __m128i bytes = _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)), _mm_set1_epi8(flip_));
+    return ToFloat((UintVec)_mm512_maskz_cvtepu8_epi32(0xFFFF, bytes)) - zero_;
+#else
+    using Narrow __attribute__((vector_size(kLanes))) = std::uint8_t;
+    Narrow bytes;
+    std::memcpy(&bytes, p, sizeof bytes);
+    bytes ^= static_cast<std::uint8_t>(flip_);
+    return __builtin_convertvector(__builtin_convertvector(bytes, UintVec), Vec) - zero_;
+#endif
+  }
+  Vec LoadFirst(const std::uint8_t* p, ptrdiff_t count) const {
+    std::uint8_t bytes[kLanes] = {};
+    for (ptrdiff_t i = 0; i < count && i < kLanes; ++i) bytes[i] = p[i];
+    return Load(bytes);
+  }
+
+ private:
+  char flip_;
+  Vec zero_;
+};
+
+// Two rows of two vectors of floats to bytes at once: saturating packs do what bounds do one vector at a time.
 #if defined(__AVX512F__)
 
 class RowPacker {
  public:
   // As ByteBounds. Signed bytes are packed as unsigned ones 128 higher.
-  RowPacker(float low, float high, std::uint32_t zero, Vec scale0, Vec scale1)
-      : high_(Broadcast(high)), scale0_(scale0), scale1_(scale1) {
+  RowPacker(float low, float high, std::uint32_t zero) : high_(Broadcast(high)) {
     const bool is_signed = low + static_cast<float>(static_cast<std::int32_t>(zero)) < 0;
     zero_ = _mm512_set1_epi16(static_cast<short>(static_cast<std::int32_t>(zero) + (is_signed ? 128 : 0)));
     flip_ = _mm512_set1_epi8(is_signed ? -128 : 0);
   }
-  void Store(const UintVec (&a)[2], std::uint8_t* to_a, const UintVec (&b)[2], std::uint8_t* to_b) const {
+  void Store(const Vec (&a)[2], std::uint8_t* to_a, const Vec (&b)[2], std::uint8_t* to_b) const {
     const __m512i in_lanes = _mm512_xor_si512(_mm512_packus_epi16(Pack(a), Pack(b)), flip_);
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const __m512i rows = _mm512_maskz_permutexvar_epi32(0xFFFF, order, in_lanes);
@@ -74,14 +106,12 @@ class RowPacker {
  private:
   using Longs __attribute__((vector_size(64))) = long long;
   // Only the upper bound is needed: conversions give the least integer for what is out of range.
-  __m512i Round(UintVec sums, Vec scale) const {
-    return _mm512_maskz_cvtps_epi32(0xFFFF, Min(high_, ToFloat(sums) * scale));
-  }
-  __m512i Pack(const UintVec (&row)[2]) const {
-    return _mm512_adds_epi16(_mm512_packs_epi32(Round(row[0], scale0_), Round(row[1], scale1_)), zero_);
+  __m512i Round(Vec x) const { return _mm512_maskz_cvtps_epi32(0xFFFF, Min(high_, x)); }
+  __m512i Pack(const Vec (&row)[2]) const {
+    return _mm512_adds_epi16(_mm512_packs_epi32(Round(row[0]), Round(row[1])), zero_);
   }
 
-  Vec high_, scale0_, scale1_;
+  Vec high_;
   __m512i zero_, flip_;
 };
 
@@ -89,20 +119,18 @@ class RowPacker {
 
 class RowPacker {
  public:
-  RowPacker(float low, float high, std::uint32_t zero, Vec scale0, Vec scale1)
-      : bounds_(low, high, zero), scale0_(scale0), scale1_(scale1) {}
-  void Store(const UintVec (&a)[2], std::uint8_t* to_a, const UintVec (&b)[2], std::uint8_t* to_b) const {
+  RowPacker(float low, float high, std::uint32_t zero) : bounds_(low, high, zero) {}
+  void Store(const Vec (&a)[2], std::uint8_t* to_a, const Vec (&b)[2], std::uint8_t* to_b) const {
     StoreRow(a, to_a);
     StoreRow(b, to_b);
   }
 
  private:
-  void StoreRow(const UintVec (&row)[2], std::uint8_t* to) const {
-    StoreAsBytes(to, bounds_.Quantize(ToFloat(row[0]) * scale0_), kLanes);
-    StoreAsBytes(to + kLanes, bounds_.Quantize(ToFloat(row[1]) * scale1_), kLanes);
+  void StoreRow(const Vec (&row)[2], std::uint8_t* to) const {
+    StoreAsBytes(to, bounds_.Quantize(row[0]), kLanes);
+    StoreAsBytes(to + kLanes, bounds_.Quantize(row[1]), kLanes);
   }
   ByteBounds bounds_;
-  Vec scale0_, scale1_;
 };
 
 #endif
