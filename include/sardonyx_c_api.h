@@ -71,7 +71,8 @@ struct SardonyxApi {
                                                char** text) NO_EXCEPTION;
 
   // Which provider runs which node, as a JSON array in the order of execution: [{"node", "domain", "op_type",
-  // "provider", "reason": why a provider before it in the list refused, absent when none did}].
+  // "provider", "reason": why providers before it in the list did not take it or are missing, "" when none was asked
+  // before; "bytes_copied": of a copy between devices, else 0; null where the size comes with the run}].
   OrtStatusPtr(ORT_API_CALL* SessionPlacement)(const OrtSession* session, OrtAllocator* allocator,
                                                char** json) NO_EXCEPTION;
 
@@ -87,6 +88,38 @@ struct SardonyxApi {
   OrtStatusPtr(ORT_API_CALL* MapContents)(const OrtValue* value, size_t index, ONNXTensorElementDataType* key_type,
                                           const void** keys, ONNXTensorElementDataType* value_type, const void** values,
                                           size_t* count) NO_EXCEPTION;
+
+  // The plan of the session's last run as a JSON array: the model's graph, then each body of control flow that ran,
+  // {"graph": "" or the body's name, "memories": [{"device", "arena_bytes"}], "steps" in their order [{"node",
+  // "domain", "op_type", "provider", "inputs" and "outputs": names, "runs": false if there was nothing to do, "late":
+  // shapes come with the run}], "buffers": pieces of the arenas [{"values": that lie there in turn, "memory", "offset",
+  // "bytes", "first_step", "last_step": the number of steps if a run delivers it}], "values" [{"name", "place": arena,
+  // output, input, constant, late or none, "type", "shape", "bytes"}]}. Empty before the first run.
+  OrtStatusPtr(ORT_API_CALL* SessionPlan)(const OrtSession* session, OrtAllocator* allocator, char** json) NO_EXCEPTION;
+
+  // Runs the session and looks at every value that its nodes make: a JSON object {"values" in their order [{"value",
+  // "node", "op_type", "graph": the body that it is in, or "", "type", "shape", "turns": how often it was made,
+  // "count": elements in all, and for numbers on the host "nan_count", "infinity_count" and "min", "max", "mean", "std"
+  // of the finite elements, null without any}], "first_nan", "first_infinity": the node that made the first one from
+  // inputs without {"node", "op_type", "value", "graph", "turn"}, or null}. Values that optimization took away are
+  // there at level 0 (SetSessionGraphOptimizationLevel) only. `run_options` may be NULL.
+  OrtStatusPtr(ORT_API_CALL* RunCheckValues)(OrtSession* session, const OrtRunOptions* run_options,
+                                             const char* const* input_names, const OrtValue* const* inputs,
+                                             size_t input_len, OrtAllocator* allocator, char** json) NO_EXCEPTION;
+
+  // OrtApi::SessionOptionsAppendExecutionProvider, but whether there is such a provider is asked when a session is
+  // created: it is the error then (ORT_INVALID_ARGUMENT), or one warning if CPUExecutionProvider is in the list, too,
+  // and session.disable_cpu_ep_fallback is not set. `missing` not NULL: the caller knows that the provider cannot be
+  // had and why, and has told the user; where the CPU may stand in for it there is no warning any more.
+  OrtStatusPtr(ORT_API_CALL* AppendProvider)(OrtSessionOptions* options, const char* provider_name,
+                                             const char* const* provider_options_keys,
+                                             const char* const* provider_options_values, size_t num_keys,
+                                             const char* missing) NO_EXCEPTION;
+
+  // The session's providers in their order as a JSON object: {"providers": names, "missing" [{"provider", "reason"}]:
+  // those that were asked for and are not there}.
+  OrtStatusPtr(ORT_API_CALL* SessionProviders)(const OrtSession* session, OrtAllocator* allocator,
+                                               char** json) NO_EXCEPTION;
 };
 
 // The table of `version` (1 ... SARDONYX_API_VERSION), or NULL for a version that this library does not have. Static.

@@ -166,7 +166,6 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.SetOptimizedModelFilePath = SetOptimizedModelFilePath;
   api.SetSessionExecutionMode = SetSessionExecutionMode;
   api.GetSessionExecutionMode = GetSessionExecutionMode;
-  api.DisableProfiling = DisableProfiling;
   api.EnableMemPattern = EnableMemPattern;
   api.DisableMemPattern = DisableMemPattern;
   api.GetMemPatternEnabled = GetMemPatternEnabled;
@@ -190,6 +189,13 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.AddInitializer = AddInitializer;
   api.AddExternalInitializers = AddExternalInitializers;
   api.AddExternalInitializersFromFilesInMemory = AddExternalInitializersFromFilesInMemory;
+  // profile.cpp
+  api.EnableProfiling = EnableProfiling;
+  api.DisableProfiling = DisableProfiling;
+  api.SessionEndProfiling = SessionEndProfiling;
+  api.SessionGetProfilingStartTimeNs = SessionGetProfilingStartTimeNs;
+  api.RunOptionsEnableProfiling = RunOptionsEnableProfiling;
+  api.RunOptionsDisableProfiling = RunOptionsDisableProfiling;
   // run_options.cpp
   api.CreateRunOptions = CreateRunOptions;
   api.ReleaseRunOptions = ReleaseRunOptions;

@@ -96,8 +96,8 @@ OrtStatusPtr ORT_API_CALL RunWithBinding(OrtSession* session, const OrtRunOption
     for (std::size_t i = 0; i < binding.outputs.size(); ++i) {
       if (binding.fresh_outputs[i]) binding.outputs[i] = Value();
     }
-    target.Run(run_options != nullptr ? run_options->options : DefaultRunOptions(), binding.input_indices,
-               binding.input_pointers, binding.output_indices, binding.outputs);
+    RunWith(target, run_options, binding.input_indices, binding.input_pointers, binding.output_indices,
+            binding.outputs);
   });
 }
 

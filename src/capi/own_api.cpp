@@ -10,7 +10,10 @@
 #include "capi/handles/value.h"
 #include "capi/model_info.h"
 #include "capi/model_source.h"
+#include "capi/options.h"
+#include "capi/own_functions.h"
 #include "capi/session.h"
+#include "capi/session_reports.h"
 #include "ir/text.h"
 #include "model/save.h"
 #include "optimizer/pipeline.h"
@@ -119,18 +122,42 @@ OrtStatusPtr ORT_API_CALL SessionModelText(const OrtSession* session, size_t max
 
 OrtStatusPtr ORT_API_CALL SessionPlacement(const OrtSession* session, OrtAllocator* allocator, char** json) noexcept {
   return Guard([&] {
-    Json rows = Json::array();
-    for (const runtime::Placement& placement : Need(session, "session").session->placement()) {
-      Json row = {{"node", placement.node},
-                  {"domain", placement.domain},
-                  {"op_type", placement.op_type},
-                  {"provider", placement.provider}};
-      if (!placement.reason.empty()) row["reason"] = placement.reason;
-      if (placement.bytes_copied != 0) row["bytes_copied"] = placement.bytes_copied;
-      rows.push_back(std::move(row));
-    }
     auto& result = Need(json, "json");
-    result = CopyText(allocator, Dump(rows));
+    result = CopyText(allocator, PlacementJson(*Need(session, "session").session));
+  });
+}
+
+OrtStatusPtr ORT_API_CALL SessionProviders(const OrtSession* session, OrtAllocator* allocator, char** json) noexcept {
+  return Guard([&] {
+    auto& result = Need(json, "json");
+    result = CopyText(allocator, ProvidersJson(*Need(session, "session").session));
+  });
+}
+
+OrtStatusPtr ORT_API_CALL SessionPlan(const OrtSession* session, OrtAllocator* allocator, char** json) noexcept {
+  return Guard([&] {
+    auto& result = Need(json, "json");
+    result = CopyText(allocator, PlanJson(*Need(session, "session").session));
+  });
+}
+
+OrtStatusPtr ORT_API_CALL RunCheckValues(OrtSession* session, const OrtRunOptions* run_options,
+                                         const char* const* input_names, const OrtValue* const* inputs,
+                                         size_t input_len, OrtAllocator* allocator, char** json) noexcept {
+  return Guard([&] {
+    auto& result = Need(json, "json");
+    runtime::Session& target = *Need(session, "session").session;
+    NeedArray(input_names, input_len, "input_names");
+    NeedArray(inputs, input_len, "inputs");
+    std::vector<std::pair<std::string, Value>> values;
+    for (std::size_t i = 0; i < input_len; ++i)
+      values.emplace_back(&Need(input_names[i], "input_names[i]"),
+                          inputs[i] != nullptr ? *AsValue(inputs[i]) : Value());
+    std::vector<std::string> outputs;
+    for (const runtime::Port& port : target.outputs()) outputs.push_back(port.name);
+    runtime::ValueCheck check(target.program());
+    target.Run(run_options != nullptr ? run_options->options : DefaultRunOptions(), values, outputs, &check);
+    result = CopyText(allocator, ValuesJson(check));
   });
 }
 
@@ -192,6 +219,10 @@ constexpr SardonyxApi kOwnApi = {
     .SessionPlacement = SessionPlacement,
     .SessionMemoryInfo = SessionMemoryInfo,
     .MapContents = MapContents,
+    .SessionPlan = SessionPlan,
+    .RunCheckValues = RunCheckValues,
+    .AppendProvider = AppendProvider,
+    .SessionProviders = SessionProviders,
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "capi/handles/allocator.h"
 #include "capi/handles/status.h"
 #include "capi/options.h"
+#include "capi/own_functions.h"
 #include "capi/providers.h"
 
 namespace sardonyx::capi {
@@ -35,7 +36,32 @@ OrtStatusPtr NoProvider(const char* name) noexcept {
   return Guard([&] { FailNoProvider(name); });
 }
 
+runtime::ProviderChoice ChoiceOf(const std::string& name, const char* const* keys, const char* const* values,
+                                 std::size_t count) {
+  NeedArray(keys, count, "provider_options_keys");
+  NeedArray(values, count, "provider_options_values");
+  runtime::ProviderChoice choice{name, {}};
+  for (std::size_t i = 0; i < count; ++i)
+    choice.options.emplace_back(&Need(keys[i], "provider_options_keys[i]"),
+                                &Need(values[i], "provider_options_values[i]"));
+  return choice;
+}
+
 }  // namespace
+
+OrtStatusPtr ORT_API_CALL AppendProvider(OrtSessionOptions* options, const char* provider_name,
+                                         const char* const* provider_options_keys,
+                                         const char* const* provider_options_values, size_t num_keys,
+                                         const char* missing) noexcept {
+  return Guard([&] {
+    runtime::SessionOptions& target = Need(options, "options").options;
+    const providers::ProviderFactory* factory = FindProvider(&Need(provider_name, "provider_name"));
+    runtime::ProviderChoice choice = ChoiceOf(factory != nullptr ? factory->name : provider_name, provider_options_keys,
+                                              provider_options_values, num_keys);
+    if (missing != nullptr) choice.missing = missing;
+    target.providers.push_back(std::move(choice));
+  });
+}
 
 OrtStatusPtr ORT_API_CALL GetAvailableProviders(char*** out_ptr, int* provider_length) noexcept {
   return Guard([&] {
@@ -67,13 +93,7 @@ OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider(OrtSessionOption
     const std::string_view name = &Need(provider_name, "provider_name");
     const providers::ProviderFactory* factory = FindProvider(name);
     if (factory == nullptr) FailNoProvider(provider_name);
-    NeedArray(provider_options_keys, num_keys, "provider_options_keys");
-    NeedArray(provider_options_values, num_keys, "provider_options_values");
-    runtime::ProviderChoice choice{factory->name, {}};
-    for (std::size_t i = 0; i < num_keys; ++i)
-      choice.options.emplace_back(&Need(provider_options_keys[i], "provider_options_keys[i]"),
-                                  &Need(provider_options_values[i], "provider_options_values[i]"));
-    target.providers.push_back(std::move(choice));
+    target.providers.push_back(ChoiceOf(factory->name, provider_options_keys, provider_options_values, num_keys));
   });
 }
 

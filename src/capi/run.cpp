@@ -13,6 +13,7 @@
 #include "capi/handles/call_out.h"
 #include "capi/handles/value.h"
 #include "capi/options.h"
+#include "capi/profile.h"
 #include "capi/session.h"
 
 namespace sardonyx::capi {
@@ -56,11 +57,10 @@ std::size_t InputIndex(const Session& session, std::size_t position, const char*
   session.FailUnknownInput(name);
 }
 
-std::size_t OutputIndex(const Session& session, std::size_t position, const char* name) {
+std::optional<std::size_t> OutputIndex(const Session& session, std::size_t position, const char* name) {
   const std::vector<runtime::Port>& outputs = session.outputs();
   if (position < outputs.size() && outputs[position].name == name) return position;
-  if (const std::optional<std::size_t> index = session.FindOutput(name)) return *index;
-  session.FailUnknownOutput(name);
+  return session.FindOutput(name);
 }
 
 // Hands the results over: into the caller's values, or as new ones where it gave NULL. All or none.
@@ -101,13 +101,19 @@ void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<cons
     if (input_values[i] != nullptr) CheckHost(*input_values[i], input_names[i]);
   }
   for (std::size_t i = 0; i < output_names.size(); ++i) {
-    output_indices[i] = OutputIndex(session, i, &Need(output_names[i], "output_names[i]"));
+    const auto index = OutputIndex(session, i, &Need(output_names[i], "output_names[i]"));
+    if (!index) {  // a value inside of the model
+      std::vector<std::string> names;
+      for (const char* name : output_names) names.emplace_back(&Need(name, "output_names[i]"));
+      const std::shared_ptr<Session> variant = session.WithValues(std::move(names));
+      return RunNamed(*variant, run_options, input_names, inputs, output_names, outputs);
+    }
+    output_indices[i] = *index;
     if (outputs[i] == nullptr) continue;
     results[i] = *AsValue(outputs[i]);
     CheckHost(results[i], output_names[i]);
   }
-  session.Run(run_options != nullptr ? run_options->options : DefaultRunOptions(), input_indices.span(),
-              input_values.span(), output_indices.span(), results.span());
+  RunWith(session, run_options, input_indices.span(), input_values.span(), output_indices.span(), results.span());
   StoreOutputs(results.span(), outputs);
 }
 
@@ -138,6 +144,13 @@ struct BackgroundRun {
 const runtime::RunOptions& DefaultRunOptions() {
   static const runtime::RunOptions* const options = std::make_unique<runtime::RunOptions>().release();
   return *options;
+}
+
+void RunWith(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
+             std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results) {
+  const runtime::RunOptions& run_options = options != nullptr ? options->options : DefaultRunOptions();
+  if (!run_options.profile_prefix.empty()) return RunProfiled(session, run_options, inputs, values, outputs, results);
+  session.Run(run_options, inputs, values, outputs, results);
 }
 
 OrtStatusPtr ORT_API_CALL Run(OrtSession* session, const OrtRunOptions* run_options, const char* const* input_names,

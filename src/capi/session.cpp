@@ -10,6 +10,18 @@
 #include "capi/handles/status.h"
 #include "capi/handles/type_info.h"
 #include "capi/options.h"
+#include "capi/profile.h"
+
+OrtSession::~OrtSession() {
+  if (!session->tracing()) return;
+  sardonyx::capi::FreeStatus(sardonyx::capi::Guard([&] {
+    try {
+      sardonyx::capi::EndProfile(*session);
+    } catch (const sardonyx::Error& error) {  // nobody is left to tell but the log
+      session->logger().Warn(error.what());
+    }
+  }));
+}
 
 namespace sardonyx::capi {
 namespace {
@@ -66,6 +78,7 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
   if (options == nullptr || !options->has_log_severity) copy.log_severity = logger.threshold();
   if (copy.log_id.empty()) copy.log_id = logger.id();
   DisablePasses(copy);
+  if (!copy.profile_prefix.empty()) CheckProfilePrefix(copy.profile_prefix);
   for (auto& [name, file] : copy.external_files) {
     std::shared_ptr<Buffer> own = Buffer::Allocate(file->size());
     if (file->size() != 0) std::memcpy(own->data(), file->data(), file->size());

@@ -25,6 +25,9 @@ struct OrtEpAssignedSubgraph {
 
 struct OrtSession {
   explicit OrtSession(std::shared_ptr<sardonyx::runtime::Session> s) : session(std::move(s)) {}
+  ~OrtSession();  // writes a profile that was not ended
+  OrtSession(const OrtSession&) = delete;
+  OrtSession& operator=(const OrtSession&) = delete;
 
   struct Assignment {
     std::deque<OrtEpAssignedSubgraph> subgraphs;
@@ -60,5 +63,8 @@ namespace sardonyx::capi {
 runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* options);
 // The options of a run that gave none.
 const runtime::RunOptions& DefaultRunOptions();
+// Runs as the options say: with a profile of this run, or as it is.
+void RunWith(runtime::Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
+             std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results);
 
 }  // namespace sardonyx::capi

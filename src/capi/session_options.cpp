@@ -80,11 +80,6 @@ OrtStatusPtr ORT_API_CALL GetSessionExecutionMode(const OrtSessionOptions* optio
   return Guard([&] { Need(out, "out") = static_cast<ExecutionMode>(Need(options, "options").options.execution_mode); });
 }
 
-// Profiling is not there yet (EnableProfiling says so), so there is nothing to switch off.
-OrtStatusPtr ORT_API_CALL DisableProfiling(OrtSessionOptions* options) noexcept {
-  return Modify(options, [](SessionOptions& o) { o.profile_prefix.clear(); });
-}
-
 OrtStatusPtr ORT_API_CALL EnableMemPattern(OrtSessionOptions* options) noexcept {
   return Modify(options, [](SessionOptions& o) { o.memory_pattern = true; });
 }

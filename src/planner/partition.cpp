@@ -157,10 +157,21 @@ class Partitioner {
       }
       if (view.nodes.empty()) return;
       Apply(graph, view, *provider, taken);
+      CheckKept(graph, view, *provider, taken);
     }
   }
 
  private:
+  // A call that is claimed is not inlined, so its provider has to stay with what it said.
+  static void CheckKept(const Graph& graph, const GraphView& view, const Provider& provider,
+                        const std::set<NodeId>& taken) {
+    for (const NodeId id : view.nodes) {
+      const Node& node = graph.node(id);
+      if (!node.erased && node.provider == provider.name() && taken.count(id) == 0)
+        FailClaim(provider, "claimed ", Describe(graph, node), " twice and refused it when asked once more");
+    }
+  }
+
   void Apply(Graph& graph, const GraphView& view, Provider& provider, std::set<NodeId>& taken) {
     const Claims claims = provider.Claim(view);
     CheckClaims(view, claims, provider);
@@ -232,6 +243,38 @@ void ClaimFunctionCalls(Graph& graph, const ops::Registry& registry, const Provi
       }
     }
   }
+}
+
+bool ReleaseRefusedCalls(Graph& graph, const ops::Registry& registry, const ProviderSet& set) {
+  bool released = false;
+  bool any = false;
+  for (const NodeId id : graph.order) {
+    any = any || !graph.node(id).provider.empty();
+    for (Graph* body : graph.node(id).Subgraphs()) released = ReleaseRefusedCalls(*body, registry, set) || released;
+  }
+  std::set<NodeId> taken;  // by the providers asked so far, as Partition will find
+  for (const auto& provider : set.providers) {
+    if (!any) break;
+    GraphView view{graph, registry, {}};
+    for (const NodeId id : graph.order) {
+      const std::string& owner = graph.node(id).provider;
+      if (taken.count(id) == 0 && (owner.empty() || owner == provider->name())) view.nodes.push_back(id);
+    }
+    const Claims claims = provider->Claim(view);
+    CheckClaims(view, claims, *provider);
+    for (const Group& group : claims.groups) taken.insert(group.nodes.begin(), group.nodes.end());
+    for (const NodeId id : view.nodes) {
+      Node& node = graph.node(id);
+      if (node.provider != provider->name() || taken.count(id) != 0) continue;
+      const auto refusal = std::find_if(claims.refusals.begin(), claims.refusals.end(),
+                                        [&](const providers::Refusal& r) { return r.node == id; });
+      AddNote(node, *provider,
+              refusal != claims.refusals.end() ? refusal->reason : "refused the call when asked again");
+      node.provider.clear();
+      released = true;
+    }
+  }
+  return released;
 }
 
 void Partition(Graph& graph, const ops::Registry& registry, ProviderSet& set) {

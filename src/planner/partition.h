@@ -10,6 +10,10 @@ namespace sardonyx::planner {
 // Offers calls of the model's functions to the providers: the calls they claim get node.provider and are not inlined.
 void ClaimFunctionCalls(Graph& graph, const ops::Registry& registry, const providers::ProviderSet& set);
 
+// Asks the providers again for the calls that they claimed: a call that its provider refuses now has no provider any
+// more, and a note says so. True if there is one; it is to be inlined then.
+bool ReleaseRefusedCalls(Graph& graph, const ops::Registry& registry, const providers::ProviderSet& set);
+
 // Asks the providers in their order, for each graph from the innermost body out. A node claimed alone gets
 // node.provider; a fused group becomes one node (domain: the provider's name, op_type: unique in the session, attribute
 // "body": the group as a graph), compiled into set.compiled. Nodes of the CPU keep an empty provider, so that the

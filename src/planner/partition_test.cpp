@@ -216,6 +216,62 @@ Twice (a) => (b) { b = Add(a, a) })";
   EXPECT_TRUE(testing::AllClose(RunWith(*session, Shape{3, 4})[0], RunWith(*inlined, Shape{3, 4})[0]));
 }
 
+// Claims calls of Twice when it is asked for the first `times` times, and refuses them from then on.
+class Fickle final : public providers::Provider {
+ public:
+  explicit Fickle(int times) : times_(times) {}
+  std::string_view name() const override { return "FickleExecutionProvider"; }
+  providers::Claims Claim(const providers::GraphView& view) override {
+    providers::Claims claims;
+    bool asked = false;
+    for (const NodeId id : view.nodes) {
+      if (view.graph.node(id).op_type != "Twice") continue;
+      asked = true;
+      if (times_ > 0) {
+        claims.groups.push_back({{id}, false});
+      } else {
+        claims.refusals.push_back({id, "float[N, 4] is too wide"});
+      }
+    }
+    if (asked) --times_;
+    return claims;
+  }
+  ops::Prepared Prepare(ops::PrepareContext&) override { Fail(Code::kFail, "it refused the call"); }
+
+ private:
+  int times_;
+};
+
+std::unique_ptr<Session> FickleSession(const char* text, int times) {
+  const auto environment = testing::EnvironmentWith({providers::ProviderFactory{
+      "FickleExecutionProvider", [times](const auto&, const auto&) { return std::make_shared<Fickle>(times); }}});
+  SessionOptions options;
+  options.providers = {{"FickleExecutionProvider", {}}};
+  return Session::FromModel(environment, std::make_shared<Model>(ParseModel(text)), options);
+}
+
+constexpr const char* kCallInBody = R"(
+<ir_version: 8, opset_import: ["" : 13, "my" : 1]>
+g (float[N, 4] x) => (float[N, 4] y) <int64 count = {2}, bool go = {1}> {
+  h = my.Twice(x)
+  y = Loop(count, go, h) <body = body (int64 i, bool in, float[N, 4] v) => (bool out, float[N, 4] r) {
+    out = Identity(in)
+    r = my.Twice(v)
+  }>
+}
+<domain: "my", opset_import: ["" : 13]>
+Twice (a) => (b) { b = Add(a, a) })";
+
+TEST(Partition, ACallThatItsProviderRefusesWhenAskedAgainIsInlined) {
+  // Two graphs with a call each: claimed twice, once in each; then both are refused.
+  const auto session = FickleSession(kCallInBody, 2);
+  EXPECT_EQ(CountOf(*session, "Twice"), 0);
+  EXPECT_EQ(CountOf(*session, "Add"), 2);
+  for (const Placement& row : session->placement()) EXPECT_EQ(row.provider, kCpu) << row.op_type;
+  const auto inlined = MakeSession(kCallInBody, {});
+  EXPECT_TRUE(testing::AllClose(RunWith(*session, Shape{3, 4})[0], RunWith(*inlined, Shape{3, 4})[0]));
+}
+
 // Runs `make` and returns the error's text; empty if there is none.
 template <typename Make>
 std::string ErrorOf(const Make& make) {
@@ -258,6 +314,17 @@ TEST(Partition, WithoutFallbackTheFirstNodeOnTheCpuIsTheError) {
   const std::string error = ErrorOf([&] { MakeSession(kChain, {{kSelectiveName, {}}}, options); });
   EXPECT_NE(error.find("[Tanh]"), std::string::npos) << error;
   EXPECT_NE(error.find("operator Tanh is not on its list"), std::string::npos) << error;
+}
+
+TEST(Partition, AProviderThatTakesBackWhatItClaimedTwiceIsTheError) {
+  constexpr const char* text = R"(
+<ir_version: 8, opset_import: ["" : 13, "my" : 1]>
+g (float[N, 4] x) => (float[N, 4] y) { y = my.Twice(x) }
+<domain: "my", opset_import: ["" : 13]>
+Twice (a) => (b) { b = Add(a, a) })";
+  const std::string error = ErrorOf([&] { FickleSession(text, 2); });
+  EXPECT_NE(error.find("FickleExecutionProvider"), std::string::npos) << error;
+  EXPECT_NE(error.find("Twice"), std::string::npos) << error;
 }
 
 // A provider whose claims contradict themselves.

@@ -84,9 +84,16 @@ struct ProviderFactory {
   std::function<std::shared_ptr<Provider>(const ProviderOptions&, const Logger&)> create;
 };
 
+// A provider that the user asked for and that is not there, and why.
+struct MissingProvider {
+  std::string name, reason;
+  std::size_t before = 0;  // of ProviderSet::providers: the one that stands in its place
+};
+
 // The providers of a session in order of priority (the CPU where the user put it, else last), and what they compiled.
 struct ProviderSet {
   std::vector<std::shared_ptr<Provider>> providers;
+  std::vector<MissingProvider> missing;
   std::unordered_map<std::string, ops::Prepared> compiled;  // fused groups by op_type of their node
 
   Provider* Find(std::string_view name) const;  // "" is the CPU; nullptr if there is none

@@ -11,6 +11,7 @@
 #include "planner/inline_functions.h"
 #include "planner/partition.h"
 #include "planner/place_copies.h"
+#include "runtime/config_keys.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -116,8 +117,20 @@ void Save(const Graph& graph, const Model& model, bool newest, const SessionOpti
   model::SaveFile(saved, options.optimized_model_path, save);
 }
 
+// Makes values outputs of the graph, which no pass may take away; those that are not there yet stay in `names`.
+void KeepValues(Graph& graph, std::vector<std::string>& names) {
+  std::erase_if(names, [&](const std::string& name) {
+    const auto id = graph.Find(name);
+    if (!id) return false;
+    if (!graph.value(*id).is_output) graph.AddOutput(*id);
+    return true;
+  });
+}
+
 // Options that say more than this build does are never dropped in silence.
 void WarnOfOptions(const SessionOptions& options, const Logger& logger) {
+  for (const auto& entry : options.config)
+    if (!IsHonouredKey(entry.first)) WarnOfKey(logger, "session", entry.first, HonouredKeys());
   if (options.execution_mode == ExecutionMode::kParallel)
     logger.Warn(
         "execution mode ORT_PARALLEL is not implemented: nodes run one after another, each on all threads of the "
@@ -138,6 +151,10 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
   const bool may_fall_back = names_cpu && !CpuFallbackDisabled(options);
   for (const ProviderChoice& choice : options.providers) {
     if (set.Find(choice.name) != nullptr) continue;
+    if (!choice.missing.empty() && may_fall_back) {
+      set.missing.push_back({choice.name, choice.missing, set.providers.size()});
+      continue;
+    }
     try {
       const providers::ProviderFactory* factory = environment.FindFactory(choice.name);
       if (factory == nullptr) {
@@ -154,6 +171,7 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
       set.providers.push_back(factory->create(choice.options, logger));
     } catch (const Error& error) {
       if (!may_fall_back) throw;
+      set.missing.push_back({choice.name, error.what(), set.providers.size()});
       logger.Warn("provider '", choice.name, "' is not used, its nodes run on the next ones: ", error.what());
     }
   }
@@ -170,12 +188,22 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   ReplaceInitializers(graph, options.initializers, false);
   ReplaceInitializers(graph, options.external_initializers, true);
   OverrideDimensions(graph, options, logger);
+  std::vector<std::string> kept = options.kept_values;
+  KeepValues(graph, kept);
   ops::ResolveVersions(graph, registry, model);
   planner::ClaimFunctionCalls(graph, registry, set);
   planner::InlineFunctions(graph, model, registry);
+  KeepValues(graph, kept);  // of functions' bodies
+  if (!kept.empty()) Fail(Code::kInvalidArgument, "the model's graph has no value '", kept.front(), "'");
   ops::Infer(graph, registry, {.logger = &logger});
   const auto optimize = OptimizerOptions(options, logger);
   optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);
+  // A provider may refuse now a call of a function that it took before its inputs' types were known.
+  while (planner::ReleaseRefusedCalls(graph, registry, set)) {
+    planner::InlineFunctions(graph, model, registry);
+    ops::Infer(graph, registry, {.logger = &logger});
+    optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);
+  }
   const bool save = !options.optimized_model_path.empty();
   const bool newest = options.optimization_level > OptimizationLevel::kBasic;
   if (save && !newest) Save(graph, model, false, options);

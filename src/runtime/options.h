@@ -23,6 +23,7 @@ enum class ExecutionMode { kSequential = 0, kParallel = 1 };
 struct ProviderChoice {
   std::string name;  // "CPUExecutionProvider"
   std::vector<std::pair<std::string, std::string>> options;
+  std::string missing = {};  // why the caller found that it cannot be had, and told the user: placement names it, too
 };
 
 struct SessionOptions {
@@ -50,18 +51,12 @@ struct SessionOptions {
   std::vector<std::string> disabled_passes;                       // optimizer passes by name
   std::string explain_pass;                         // a pass whose decisions are appended to `explanation`
   std::vector<std::string>* explanation = nullptr;  // used only while the session is created
+  std::vector<std::string> kept_values;  // of the model's graph: outputs besides the model's, whatever passes would do
 
   std::string Config(const std::string& key, const std::string& otherwise) const {
     const auto found = config.find(key);
     return found == config.end() ? otherwise : found->second;
   }
-};
-
-// Told the time of every step of a run, those of bodies included (their steps come before the step that holds them).
-class StepObserver {
- public:
-  virtual ~StepObserver() = default;
-  virtual void OnStep(const Graph& graph, const Node& node, std::int64_t nanoseconds) = 0;
 };
 
 struct RunOptions {
@@ -70,7 +65,7 @@ struct RunOptions {
   int log_verbosity = 0;
   std::atomic<bool> terminate = false;  // set by any thread: the run ends with kFail before its next step
   bool synchronize = true;
-  StepObserver* observer = nullptr;  // for measurements; called by the thread that runs
+  std::string profile_prefix;  // "": no profile of this run
   std::map<std::string, std::string> config;
 };
 

@@ -37,6 +37,15 @@ struct PlannedStep {
   std::shared_ptr<const Plan> body;  // its plan; shared with the body's cache
 };
 
+// Bytes of an arena that values take in turn: those of `slot` and of its views, from the step that writes them first to
+// the last that reads them (of Program::steps(); after the last of them for what the run delivers).
+struct PlannedBuffer {
+  int slot = -1;
+  int memory = 0;  // of Program::memories()
+  std::size_t offset = 0, bytes = 0;
+  int first = 0, last = 0;
+};
+
 // How a run delivers an output.
 enum class Delivery : std::uint8_t {
   kDirect,  // the step writes into the output's own memory
@@ -55,11 +64,9 @@ struct Plan {
   std::vector<std::vector<int>> output_slots;  // by output: the slots that live in its bytes (kDirect)
   std::vector<Delivery> deliveries;            // by output
   std::vector<std::size_t> arena_bytes;        // by memory
+  std::vector<PlannedBuffer> buffers;          // of all arenas
 
   bool Matches(std::span<const Program::InputFact> inputs) const;
 };
-
-// The plan as text: one line for each step with its outputs' shapes and places.
-std::string PlanText(const Program& program, const Plan& plan);
 
 }  // namespace sardonyx::runtime

@@ -151,7 +151,16 @@ void PlanBuilder::PlaceMemory(int memory) {
   }
   const planner::Placement placement = planner::PlaceBlocks(blocks);
   plan_->arena_bytes.push_back(placement.arena_bytes);
-  for (std::size_t i = 0; i < block_slots.size(); ++i) plan_->slots[block_slots[i]].offset = placement.offsets[i];
+  const auto step_at = [&](int at) {
+    return at < static_cast<int>(plan_->steps.size()) ? plan_->steps[at].step
+                                                      : static_cast<int>(program_.steps().size());
+  };
+  for (std::size_t i = 0; i < block_slots.size(); ++i) {
+    plan_->slots[block_slots[i]].offset = placement.offsets[i];
+    if (blocks[i].bytes == 0) continue;
+    plan_->buffers.push_back({block_slots[i], memory, placement.offsets[i], blocks[i].bytes, step_at(blocks[i].first),
+                              step_at(blocks[i].last)});
+  }
 }
 
 void PlanBuilder::PlaceArena() {

@@ -18,26 +18,35 @@ Program::Program(Graph graph, const ops::Registry& registry, std::shared_ptr<con
       graph_(owned_.get()),
       registry_(&registry),
       providers_(std::move(providers)) {
-  Prepare();
+  Prepare(nullptr);
 }
 
-Program::Program(Graph* graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers)
+Program::Program(Graph graph, const Program& base)
+    : owned_(std::make_unique<Graph>(std::move(graph))),
+      graph_(owned_.get()),
+      registry_(base.registry_),
+      providers_(base.providers_) {
+  Prepare(&base);
+}
+
+Program::Program(Graph* graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers,
+                 const Program* base)
     : graph_(graph), registry_(&registry), providers_(std::move(providers)) {
-  Prepare();
+  Prepare(base);
 }
 
 Program::~Program() {
   for (auto& entry : states_) delete entry.load();  // NOLINT(cppcoreguidelines-owning-memory): see Lease
 }
 
-void Program::Prepare() {
+void Program::Prepare(const Program* base) {
   memories_.push_back(HostAllocator());
   for (const auto& provider : providers_->providers)
     if (!provider->device().IsHost()) memories_.push_back(provider->allocator());
   AddSlots();
   for (const NodeId id : graph_->order) {
     CheckTime();
-    AddStep(id);
+    AddStep(id, base != nullptr ? &base->steps_[steps_.size()] : nullptr);
   }
   futile_.assign(steps_.size(), false);
   packed_reads_.clear();
@@ -85,7 +94,7 @@ std::string Program::ErrorPrefix(const Step& step) const {
   return "[" + node.op_type + "] " + Describe(*graph_, node) + ": ";
 }
 
-void Program::AddStep(NodeId id) {
+void Program::AddStep(NodeId id, const Step* base) {
   const Node& node = graph_->node(id);
   Step step;
   step.node = id;
@@ -96,11 +105,17 @@ void Program::AddStep(NodeId id) {
     step.outputs.push_back(SlotOf(output));
     if (output != kNoValue) slots_[SlotOf(output)].producer = static_cast<int>(steps_.size());
   }
-  PrepareStep(node, step);
+  if (base == nullptr) {
+    PrepareStep(node, step);
+  } else {
+    step.op = base->op;
+    step.prepared = base->prepared;
+  }
   if (step.on_cpu) {
     for (Graph* body : graph_->node(id).Subgraphs()) {
-      step.bodies.push_back(
-          std::unique_ptr<Program>(new Program(body, *registry_, providers_)));  // NOLINT: the constructor is private
+      const Program* base_body = base != nullptr ? base->bodies[step.bodies.size()].get() : nullptr;
+      // NOLINTNEXTLINE: the constructor is private
+      step.bodies.push_back(std::unique_ptr<Program>(new Program(body, *registry_, providers_, base_body)));
       std::vector<int>& captures = step.captures.emplace_back();
       for (const Capture& capture : body->captures) captures.push_back(SlotOf(capture.outer));
     }
@@ -204,6 +219,11 @@ std::shared_ptr<const Plan> Program::FindPlan(std::span<const InputFact> inputs)
   plans_.push_front(plan);
   if (plans_.size() > kMaxPlans) plans_.pop_back();
   return plan;
+}
+
+std::shared_ptr<const Plan> Program::LastPlan() {
+  const std::scoped_lock lock(mutex_);
+  return plans_.empty() ? nullptr : plans_.front();
 }
 
 std::shared_ptr<const Plan> Program::MakePlan(std::span<const InputFact> inputs, std::vector<int>* wanted) {

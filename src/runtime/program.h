@@ -53,6 +53,8 @@ class Program {
   // `graph` must be in its newest spelling with types inferred, every node with its provider; it is kept. Fails with
   // kNotImplemented naming the node.
   Program(Graph graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers);
+  // The program `base`, whose kernels are shared, with more outputs: `graph` is a copy of its graph that names them.
+  Program(Graph graph, const Program& base);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -76,6 +78,7 @@ class Program {
   };
   // The plan for these inputs, made if it is new. Thread-safe.
   std::shared_ptr<const Plan> FindPlan(std::span<const InputFact> inputs);
+  std::shared_ptr<const Plan> LastPlan();  // that FindPlan gave; null before the first. Thread-safe.
   // A plan that is not cached, for facts that the caller's own plan implies. `wanted` collects inputs whose contents
   // would make more shapes known.
   std::shared_ptr<const Plan> MakePlan(std::span<const InputFact> inputs, std::vector<int>* wanted);
@@ -85,11 +88,11 @@ class Program {
 
  private:
   friend class PlanBuilder;
-  Program(Graph* graph, const ops::Registry& registry,
-          std::shared_ptr<const providers::ProviderSet> providers);  // a body: the graph is the parent's
-  void Prepare();
+  Program(Graph* graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers,
+          const Program* base);  // a body: the graph is the parent's
+  void Prepare(const Program* base);
   void AddSlots();
-  void AddStep(NodeId id);
+  void AddStep(NodeId id, const Step* base);
   void PrepareStep(const Node& node, Step& step);
   void ReleasePacked(const Node& node, const ops::PrepareContext& context);
   int MemoryOf(const Device& device) const;

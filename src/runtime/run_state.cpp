@@ -2,12 +2,12 @@
 #include "runtime/run_state.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "base/limits.h"
 #include "ops/infer.h"
 #include "runtime/foreign_steps.h"
+#include "runtime/trace.h"
 
 namespace sardonyx::runtime {
 
@@ -96,12 +96,7 @@ struct RunStateHost {
     }
     return scratch->data();
   }
-  static void CheckCancelled(ops::KernelContext& c) {
-    const RunOptions* options = Self(c).options_;
-    if (options != nullptr && options->terminate.load(std::memory_order_relaxed))
-      Fail(Code::kFail, "the run was terminated: RunOptions' terminate flag is set");
-    CheckTime();
-  }
+  static void CheckCancelled(ops::KernelContext& c) { Self(c).CheckTerminated(); }
 };
 
 static constexpr ops::KernelHost kHost = {RunStateHost::AllocateOutput, RunStateHost::SetOutput,
@@ -216,10 +211,11 @@ void RunState::SetParallel(Parallel* parallel) {
   for (ops::KernelContext& context : contexts_) context.set_parallel(parallel);
 }
 
-void RunState::Execute(Parallel* parallel, const RunOptions* options, std::span<const OutputTarget> targets,
-                       const std::shared_ptr<const Plan>& plan) {
+void RunState::Execute(Parallel* parallel, const RunOptions* options, StepObserver* observer,
+                       std::span<const OutputTarget> targets, const std::shared_ptr<const Plan>& plan) {
   SetParallel(parallel);
   options_ = options;
+  observer_ = observer;
   if (plan) {
     if (plan_ != plan) Bind(plan);
   } else if (!plan_ || !plan_->Matches(facts_)) {
@@ -302,21 +298,37 @@ void RunState::PlaceOutputs(std::span<const OutputTarget> targets) {
   }
 }
 
+void RunState::CheckTerminated() const {
+  if (options_ != nullptr && options_->terminate.load(std::memory_order_relaxed))
+    Fail(Code::kFail, "the run was terminated: RunOptions' terminate flag is set");
+  CheckTime();
+}
+
 void RunState::RunSteps() {
+  if (observer_ != nullptr) return RunObservedSteps();
   for (const PlannedStep& planned : plan_->steps) {
-    if (options_ != nullptr && options_->terminate.load(std::memory_order_relaxed))
-      Fail(Code::kFail, "the run was terminated: RunOptions' terminate flag is set");
-    CheckTime();
-    if (options_ != nullptr && options_->observer != nullptr) {
-      const auto start = std::chrono::steady_clock::now();
-      RunStep(planned);
-      const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - start;
-      options_->observer->OnStep(program_.graph(), program_.graph().node(program_.steps()[planned.step].node),
-                                 time.count());
-    } else {
-      RunStep(planned);
-    }
+    CheckTerminated();
+    RunStep(planned);
   }
+}
+
+// Steps that the plan leaves out are told of, too: who looks inside sees every node.
+void RunState::RunObservedSteps() {
+  const auto tell = [&](int step, bool ran, std::int64_t start) {
+    const ops::KernelContext& context = contexts_[step];
+    const std::int64_t end = ran ? NowNanoseconds() : start;
+    observer_->OnStep({program_, step, plan_, ran, start, end, context.inputs(), context.outputs()});
+  };
+  int next = 0;
+  for (const PlannedStep& planned : plan_->steps) {
+    CheckTerminated();
+    for (; next < planned.step; ++next) tell(next, false, NowNanoseconds());
+    const std::int64_t start = NowNanoseconds();
+    RunStep(planned);
+    tell(planned.step, true, start);
+    next = planned.step + 1;
+  }
+  for (; next < static_cast<int>(contexts_.size()); ++next) tell(next, false, NowNanoseconds());
 }
 
 void RunState::RunStep(const PlannedStep& planned) {
@@ -428,7 +440,7 @@ void RunState::RunBody(std::size_t step_index, std::size_t body, std::span<const
   for (std::size_t i = 0; i < inputs.size(); ++i) child.SetInput(i, inputs[i]);
   for (std::size_t i = 0; i < step.captures[body].size(); ++i)
     child.SetInput(inputs.size() + i, slots_[step.captures[body][i]]);
-  child.Execute(parallel_, options_, targets, plan);
+  child.Execute(parallel_, options_, observer_, targets, plan);
 }
 
 void RunState::RunIf(const Step& step, const PlannedStep& planned) {

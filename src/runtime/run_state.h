@@ -10,6 +10,7 @@
 #include "ops/kernel_context.h"
 #include "runtime/late_shapes.h"
 #include "runtime/plan.h"
+#include "runtime/step_observer.h"
 
 namespace sardonyx::runtime {
 
@@ -35,9 +36,9 @@ class RunState {
   void SetInput(std::size_t i, const ops::Slot& slot);
 
   // Finds (or is given) the plan, runs its steps, delivers targets[k] for output k. Fails with the kernel's error, its
-  // node named, or with kFail when `options->terminate` is set.
-  void Execute(Parallel* parallel, const RunOptions* options, std::span<const OutputTarget> targets,
-               const std::shared_ptr<const Plan>& plan = nullptr);
+  // node named, or with kFail when `options->terminate` is set. `observer`, if there is one, is told of every step.
+  void Execute(Parallel* parallel, const RunOptions* options, StepObserver* observer,
+               std::span<const OutputTarget> targets, const std::shared_ptr<const Plan>& plan = nullptr);
   const Plan* plan() const { return plan_.get(); }
   // Of memory kept from earlier runs, bodies included.
   std::size_t HeldBytes() const;
@@ -53,6 +54,8 @@ class RunState {
   void PlaceOutputs(std::span<const OutputTarget> targets);
   bool OverlapsInput(const void* data, std::size_t bytes) const;
   void RunSteps();
+  void RunObservedSteps();
+  void CheckTerminated() const;
   void RunStep(const PlannedStep& planned);
   const std::shared_ptr<Allocator>& AllocatorOf(int slot) const {
     return program_.memories()[program_.slots()[slot].memory];
@@ -88,6 +91,7 @@ class RunState {
   std::vector<char> given_inputs_;
   Parallel* parallel_ = nullptr;
   const RunOptions* options_ = nullptr;
+  StepObserver* observer_ = nullptr;
 };
 
 // A tensor as a slot shows it, and the memory of a slot whose shape comes with the run.

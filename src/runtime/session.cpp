@@ -9,6 +9,7 @@
 #include "ops/schema.h"
 #include "planner/place_copies.h"
 #include "runtime/build.h"
+#include "runtime/config_keys.h"
 #include "runtime/program.h"
 #include "runtime/run_state.h"
 #include "runtime/weight_memory.h"
@@ -31,6 +32,10 @@ model::LoadOptions LoadOptionsOf(const SessionOptions& options, const Logger& lo
 Logger LoggerOf(const Environment& environment, const SessionOptions& options) {
   return Logger(options.log_sink ? options.log_sink : environment.logger().sink(), options.log_id,
                 options.log_severity);
+}
+
+std::shared_ptr<Trace> MakeTrace(const SessionOptions& options) {
+  return options.profile_prefix.empty() ? nullptr : std::make_shared<Trace>();
 }
 
 std::vector<std::string> NamesOf(const std::vector<Port>& ports) {
@@ -100,6 +105,35 @@ class LeasedState {
   std::unique_ptr<RunState> state_;
 };
 
+// Told of each step what all of them are told.
+class Observers final : public StepObserver {
+ public:
+  Observers(StepObserver& first, StepObserver& second) : first_(first), second_(second) {}
+  void OnStep(const ObservedStep& step) override {
+    first_.OnStep(step);
+    second_.OnStep(step);
+  }
+  Parallel* Threads(Parallel* parallel) override { return second_.Threads(first_.Threads(parallel)); }
+
+ private:
+  StepObserver& first_;
+  StepObserver& second_;
+};
+
+// Why none of the providers that the user put before a node's own runs it: those that are not there, then the others.
+std::string ReasonOf(const Node& node, const providers::ProviderSet& set) {
+  std::string reason;
+  for (const providers::MissingProvider& missing : set.missing) {
+    const bool before =
+        missing.before == 0 ||
+        std::none_of(set.providers.begin(), set.providers.begin() + static_cast<std::ptrdiff_t>(missing.before),
+                     [&](const auto& p) { return p->name() == node.provider; });
+    if (before) reason += (reason.empty() ? "" : "; ") + missing.name + ": " + missing.reason;
+  }
+  if (!reason.empty() && !node.provider_note.empty()) reason += "; ";
+  return reason + node.provider_note;
+}
+
 }  // namespace
 
 Session::~Session() = default;
@@ -108,10 +142,11 @@ std::unique_ptr<Session> Session::FromFile(std::shared_ptr<Environment> environm
                                            SessionOptions options) {
   const Logger logger = LoggerOf(*environment, options);
   const LimitScope scope(LoadLimits(options.config));
+  auto trace = MakeTrace(options);
   auto model = std::make_shared<Model>(model::LoadFile(path, LoadOptionsOf(options, logger)));
   try {
     Model* own = model.get();
-    return Make(std::move(environment), std::move(model), own, std::move(options));
+    return Make(std::move(environment), std::move(model), own, std::move(options), std::move(trace));
   } catch (const Error& error) {
     throw Error(error.code(), path + ": " + error.what());
   }
@@ -121,20 +156,31 @@ std::unique_ptr<Session> Session::FromBytes(std::shared_ptr<Environment> environ
                                             std::shared_ptr<const void> owner, SessionOptions options) {
   const Logger logger = LoggerOf(*environment, options);
   const LimitScope scope(LoadLimits(options.config));
-  auto model = std::make_shared<Model>(model::LoadBytes(bytes, std::move(owner), LoadOptionsOf(options, logger)));
+  auto trace = MakeTrace(options);
+  if (owner == nullptr && options.Config("session.use_ort_model_bytes_directly", "0") == "1")
+    owner = std::shared_ptr<const void>(bytes.data(), [](const void*) {});  // the caller's, who promised
+  auto model = std::make_shared<Model>(model::LoadBytes(bytes, owner, LoadOptionsOf(options, logger)));
   Model* own = model.get();
-  return Make(std::move(environment), std::move(model), own, std::move(options));
+  auto session = Make(std::move(environment), std::move(model), own, std::move(options), std::move(trace));
+  if (owner != nullptr) {
+    session->bytes_ = bytes;
+    session->bytes_owner_ = std::move(owner);
+  }
+  return session;
 }
 
 std::unique_ptr<Session> Session::FromModel(std::shared_ptr<Environment> environment,
                                             std::shared_ptr<const Model> model, SessionOptions options) {
   const LimitScope scope(LoadLimits(options.config));
-  return Make(std::move(environment), std::move(model), nullptr, std::move(options));
+  auto trace = MakeTrace(options);
+  return Make(std::move(environment), std::move(model), nullptr, std::move(options), std::move(trace));
 }
 
 std::unique_ptr<Session> Session::Make(std::shared_ptr<Environment> environment, std::shared_ptr<const Model> model,
-                                       Model* own, SessionOptions options) {
+                                       Model* own, SessionOptions options, std::shared_ptr<Trace> trace) {
   std::unique_ptr<Session> session(new Session());  // NOLINT: the constructor is private
+  session->trace_ = std::move(trace);
+  if (session->trace_) session->trace_->loaded_ns = NowNanoseconds();
   session->environment_ = std::move(environment);
   session->model_ = std::move(model);
   session->options_ = std::move(options);
@@ -151,18 +197,21 @@ void Session::Build(Model* own) {
   auto providers = std::make_shared<providers::ProviderSet>(MakeProviders(*environment_, options_, logger_));
   Graph graph = BuildGraph(*environment_, *model_, options_, *providers, logger_);
   AddPorts(graph);
-  AddPlacement(graph);
+  AddPlacement(graph, *providers);
   // The program has the weights now; what its kernels pack is then gone.
   if (own != nullptr) {
-    DropWeights(own->graph);
-    for (Function& function : own->functions) DropWeights(function.body);
+    weights_dropped_ = DropWeights(own->graph);
+    for (Function& function : own->functions) weights_dropped_ = DropWeights(function.body) || weights_dropped_;
   }
   ReturnFreeMemory(kWorthReturning);
-  program_ = std::make_unique<Program>(std::move(graph), environment_->registry(), std::move(providers));
+  providers_ = std::move(providers);
+  program_ = std::make_shared<Program>(std::move(graph), environment_->registry(), providers_);
   ReturnFreeMemory(kWorthReturning);
+  if (trace_) trace_->ready_ns = NowNanoseconds();
+  tracing_ = trace_ != nullptr;
 }
 
-void Session::AddPlacement(const Graph& graph) {
+void Session::AddPlacement(const Graph& graph, const providers::ProviderSet& set) {
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
     std::int64_t bytes = 0;
@@ -172,9 +221,9 @@ void Session::AddPlacement(const Graph& graph) {
       bytes = type.HasStaticShape() ? static_cast<std::int64_t>(ByteSize(type.dtype, ElementCount(type.StaticShape())))
                                     : -1;
     }
-    placement_.push_back({node.name, node.op_type, node.provider, node.provider_note, bytes, node.domain});
+    placement_.push_back({node.name, node.op_type, node.provider, ReasonOf(node, set), bytes, node.domain});
     if (node.provider == providers::kCpuName)
-      for (const Graph* body : node.Subgraphs()) AddPlacement(*body);
+      for (const Graph* body : node.Subgraphs()) AddPlacement(*body, set);
   }
 }
 
@@ -196,6 +245,14 @@ void Session::AddPorts(const Graph& graph) {
   }
   program_input_.insert(program_input_.end(), overridable_at.begin(), overridable_at.end());
   for (const ValueId id : graph.outputs) outputs_.push_back({graph.value(id).name, graph.value(id).type});
+}
+
+void Session::WarnOfRunKeys(const RunOptions& run_options) {
+  for (const auto& entry : run_options.config) {
+    if (IsHonouredRunKey(entry.first)) continue;
+    const std::scoped_lock lock(warned_mutex_);
+    if (warned_run_keys_.insert(entry.first).second) WarnOfKey(logger_, "run", entry.first, {});
+  }
 }
 
 std::string Session::ProgramText(std::int64_t max_elements) const {
@@ -297,19 +354,42 @@ void Session::SetInputs(RunState& state, std::span<const std::size_t> indices,
   }
 }
 
+// The run's own recorder joins the session's profile however the run ends.
+void Session::ExecuteTraced(RunState& state, const RunOptions& run_options, StepObserver* observer) {
+  const std::shared_ptr<Trace> trace = trace_;
+  auto run = std::make_unique<TraceRun>(trace->Room());
+  run->Begin(*program_);
+  run->keeps = program_;
+  struct Ending {
+    Trace& trace;
+    std::unique_ptr<TraceRun>& run;
+    ~Ending() {
+      run->End();
+      trace.Add(std::move(run));
+    }
+  } ending{*trace, run};
+  if (observer == nullptr) {
+    state.Execute(run->Threads(parallel_.get()), &run_options, run.get(), state.targets());
+  } else {
+    Observers both(*observer, *run);
+    state.Execute(both.Threads(parallel_.get()), &run_options, &both, state.targets());
+  }
+}
+
 void Session::Run(const RunOptions& run_options, std::span<const std::size_t> input_indices,
                   std::span<const Value* const> inputs, std::span<const std::size_t> output_indices,
-                  std::span<Value> outputs) {
+                  std::span<Value> outputs, StepObserver* observer) {
+  if (!run_options.config.empty()) WarnOfRunKeys(run_options);
   const Limits limits = run_options.config.empty() ? run_limits_ : RunLimits(run_limits_, run_options.config);
-  if (!limits.any()) return RunUnlimited(run_options, input_indices, inputs, output_indices, outputs, nullptr);
+  if (!limits.any()) return RunWithin(run_options, input_indices, inputs, output_indices, outputs, observer, nullptr);
   LimitScope scope(limits);
-  RunUnlimited(run_options, input_indices, inputs, output_indices, outputs, &scope);
+  RunWithin(run_options, input_indices, inputs, output_indices, outputs, observer, &scope);
 }
 
 // `scope`: the run's, which is charged for what the leased state holds already; null if there is no limit.
-void Session::RunUnlimited(const RunOptions& run_options, std::span<const std::size_t> input_indices,
-                           std::span<const Value* const> inputs, std::span<const std::size_t> output_indices,
-                           std::span<Value> outputs, LimitScope* scope) {
+void Session::RunWithin(const RunOptions& run_options, std::span<const std::size_t> input_indices,
+                        std::span<const Value* const> inputs, std::span<const std::size_t> output_indices,
+                        std::span<Value> outputs, StepObserver* observer, LimitScope* scope) {
   LeasedState state(*program_);
   if (scope != nullptr) scope->Charge(state->HeldBytes());
   SetInputs(*state, input_indices, inputs);
@@ -328,11 +408,13 @@ void Session::RunUnlimited(const RunOptions& run_options, std::span<const std::s
     }
   }
   const ActiveRun active(environment_->pool());
-  state->Execute(parallel_.get(), &run_options, targets);
+  if (tracing()) return ExecuteTraced(*state, run_options, observer);
+  Parallel* threads = observer == nullptr ? parallel_.get() : observer->Threads(parallel_.get());
+  state->Execute(threads, &run_options, observer, targets);
 }
 
 std::vector<Value> Session::Run(const RunOptions& run_options, const std::vector<std::pair<std::string, Value>>& inputs,
-                                const std::vector<std::string>& output_names) {
+                                const std::vector<std::string>& output_names, StepObserver* observer) {
   std::vector<std::size_t> input_indices, output_indices;
   std::vector<const Value*> values;
   for (const auto& [name, value] : inputs) {
@@ -347,7 +429,7 @@ std::vector<Value> Session::Run(const RunOptions& run_options, const std::vector
     output_indices.push_back(*index);
   }
   std::vector<Value> outputs(output_indices.size());
-  Run(run_options, input_indices, values, output_indices, outputs);
+  Run(run_options, input_indices, values, output_indices, outputs, observer);
   return outputs;
 }
 

@@ -1,9 +1,12 @@
 // runtime/session.h - a model ready to run. Any number of threads may run one session at once.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,10 +15,10 @@
 #include "runtime/environment.h"
 #include "runtime/options.h"
 #include "runtime/session_limits.h"
+#include "runtime/step_observer.h"
+#include "runtime/trace.h"
 
 namespace sardonyx::runtime {
-
-class Program;
 
 // An input or output of the model as the user sees it.
 struct Port {
@@ -35,7 +38,8 @@ class Session {
  public:
   static std::unique_ptr<Session> FromFile(std::shared_ptr<Environment> environment, const std::string& path,
                                            SessionOptions options);
-  // `owner` keeps the bytes alive for the session's life; null: they are copied where needed.
+  // `owner` keeps the bytes alive for the session's life; null: they are copied where needed, unless the options say
+  // that they stay where they are (session.use_ort_model_bytes_directly).
   static std::unique_ptr<Session> FromBytes(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes,
                                             std::shared_ptr<const void> owner, SessionOptions options);
   // A model that is in memory as a graph already (the model editor, tests).
@@ -50,6 +54,7 @@ class Session {
   const SessionOptions& options() const { return options_; }
   const Logger& logger() const { return logger_; }
   const std::vector<Placement>& placement() const { return placement_; }
+  const providers::ProviderSet& providers() const { return *providers_; }
   // The graph that runs, after all passes, in ONNX's text syntax.
   std::string ProgramText(std::int64_t max_elements = 1 << 20) const;
 
@@ -65,26 +70,47 @@ class Session {
   // A tensor already in outputs[k] receives the result in place (its type and shape must fit), Value() is filled with a
   // new one. Fails with kInvalidArgument for a missing, unknown or double input and for a wrong element type, rank or
   // dimension, naming input, expected and found; kFail if the run was terminated or exceeds its limits. No allocation,
-  // lock or look-up by name once shapes repeat and all outputs are bound.
+  // lock or look-up by name once shapes repeat and all outputs are bound. `observer`, if there is one, is told of every
+  // step.
   void Run(const RunOptions& run_options, std::span<const std::size_t> input_indices,
-           std::span<const Value* const> inputs, std::span<const std::size_t> output_indices, std::span<Value> outputs);
+           std::span<const Value* const> inputs, std::span<const std::size_t> output_indices, std::span<Value> outputs,
+           StepObserver* observer = nullptr);
   // The same by name, for callers without indices.
   std::vector<Value> Run(const RunOptions& run_options, const std::vector<std::pair<std::string, Value>>& inputs,
-                         const std::vector<std::string>& output_names);
+                         const std::vector<std::string>& output_names, StepObserver* observer = nullptr);
+
+  // A session of the same model that has these values of its graph as outputs, too: outputs() ends with those of
+  // `names` that are none here. Kept for later calls with the same names, a few at most. A value that passes took away
+  // costs a second session, whose other results may differ in the last bits, for it is optimized less. Thread-safe.
+  // Fails with kInvalidArgument for a name that is no value of the model's graph, naming the closest.
+  std::shared_ptr<Session> WithValues(std::vector<std::string> names);
+
+  // The profile of this session's runs since it was created; null unless SessionOptions::profile_prefix asks for it.
+  // EndTrace stops it and gives it once: runs that begin afterwards are not in it.
+  const std::shared_ptr<Trace>& trace() const { return trace_; }
+  std::shared_ptr<Trace> EndTrace() { return tracing_.exchange(false) ? trace_ : nullptr; }
+  bool tracing() const { return tracing_.load(std::memory_order_relaxed); }
+  Program& program() const { return *program_; }
+  Parallel& parallel() const { return *parallel_; }  // the threads of its runs
 
  private:
   Session() = default;
-  void RunUnlimited(const RunOptions& run_options, std::span<const std::size_t> input_indices,
-                    std::span<const Value* const> inputs, std::span<const std::size_t> output_indices,
-                    std::span<Value> outputs, LimitScope* scope);
+  void RunWithin(const RunOptions& run_options, std::span<const std::size_t> input_indices,
+                 std::span<const Value* const> inputs, std::span<const std::size_t> output_indices,
+                 std::span<Value> outputs, StepObserver* observer, LimitScope* scope);
   static std::unique_ptr<Session> Make(std::shared_ptr<Environment> environment, std::shared_ptr<const Model> model,
-                                       Model* own, SessionOptions options);
+                                       Model* own, SessionOptions options, std::shared_ptr<Trace> trace);
   void Build(Model* own);
   void AddPorts(const Graph& graph);
-  void AddPlacement(const Graph& graph);
+  void AddPlacement(const Graph& graph, const providers::ProviderSet& set);
+  void WarnOfRunKeys(const RunOptions& run_options);
   void SetInputs(class RunState& state, std::span<const std::size_t> indices,
                  std::span<const Value* const> inputs) const;
   void CheckInput(const Port& port, const Value& value) const;
+  std::shared_ptr<Session> MakeVariant(const std::vector<std::string>& names);
+  std::shared_ptr<Session> Derive(const std::vector<std::string>& names) const;
+  [[noreturn]] void FailUnknownValue(const std::string& name) const;
+  void ExecuteTraced(class RunState& state, const RunOptions& run_options, StepObserver* observer);
   const Port& InputPort(std::size_t index) const {
     return index < inputs_.size() ? inputs_[index] : overridable_[index - inputs_.size()];
   }
@@ -95,11 +121,28 @@ class Session {
   Limits run_limits_;
   Logger logger_;
   std::unique_ptr<Parallel> parallel_;
-  std::unique_ptr<Program> program_;
+  std::shared_ptr<Program> program_;  // shared with the recorded runs of a variant that is gone
   std::vector<Port> inputs_, outputs_, overridable_;
   std::vector<int> program_input_;  // by input index: its place among the program's inputs
   std::vector<Value> defaults_;     // of overridable initializers
   std::vector<Placement> placement_;
+  std::shared_ptr<const providers::ProviderSet> providers_;  // shared with the program
+  std::shared_ptr<Trace> trace_;  // shared with runs that end after the session's profile did
+  std::atomic<bool> tracing_ = false;
+
+  std::mutex warned_mutex_;
+  std::set<std::string> warned_run_keys_;
+
+  static constexpr std::size_t kMaxVariants = 4;
+  struct Variant {
+    std::vector<std::string> names;
+    std::shared_ptr<Session> session;  // shared with the runs that are under way
+  };
+  std::mutex variants_mutex_;
+  std::vector<Variant> variants_;     // most recently used last
+  bool weights_dropped_ = false;      // the model cannot be built again as it is
+  std::span<const std::byte> bytes_;  // that the caller keeps
+  std::shared_ptr<const void> bytes_owner_;
 };
 
 }  // namespace sardonyx::runtime

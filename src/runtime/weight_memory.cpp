@@ -22,7 +22,8 @@ void ReleasePages(const Tensor& tensor) {
   if (tensor.buffer()) MappedFile::ReleaseBehind(tensor.buffer()->owner(), tensor.raw(), tensor.byte_size());
 }
 
-void DropWeights(Graph& graph) {
+bool DropWeights(Graph& graph) {
+  bool any = false;
   constexpr std::size_t kWorthDropping = 4096;
   const auto heavy = [](const Tensor& tensor) {
     return tensor.byte_size() >= kWorthDropping && !IsString(tensor.dtype()) && !IsMapped(tensor);
@@ -33,14 +34,18 @@ void DropWeights(Graph& graph) {
     dropped->tensor = WithoutData(dropped->tensor);
     dropped->sparse.reset();
     value.initializer = std::move(dropped);
+    any = true;
   }
   for (const NodeId id : graph.order) {
     for (Attribute& attribute : graph.node(id).attributes) {
       auto* tensor = std::get_if<Tensor>(&attribute.value);
-      if (tensor != nullptr && heavy(*tensor)) *tensor = WithoutData(*tensor);
+      if (tensor == nullptr || !heavy(*tensor)) continue;
+      *tensor = WithoutData(*tensor);
+      any = true;
     }
-    for (Graph* body : graph.node(id).Subgraphs()) DropWeights(*body);
+    for (Graph* body : graph.node(id).Subgraphs()) any = DropWeights(*body) || any;
   }
+  return any;
 }
 
 }  // namespace sardonyx::runtime

@@ -13,7 +13,7 @@ inline bool HasData(const Tensor& tensor) { return tensor.raw() != nullptr || te
 bool IsMapped(const Tensor& tensor);
 void ReleasePages(const Tensor& tensor);
 
-// Takes the bytes out of all large constants of the graph and its bodies that are not mapped.
-void DropWeights(Graph& graph);
+// Takes the bytes out of all large constants of the graph and its bodies that are not mapped; whether there were any.
+bool DropWeights(Graph& graph);
 
 }  // namespace sardonyx::runtime

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <vector>
 
+#include "runtime/program.h"
 #include "runtime/session.h"
 #include "testing/environment.h"
 #include "testing/random_tensor.h"
@@ -25,8 +26,11 @@ struct Times {
 
 class Collector : public runtime::StepObserver {
  public:
-  void OnStep(const Graph& graph, const Node& node, std::int64_t nanoseconds) override {
-    const double ms = static_cast<double>(nanoseconds) * 1e-6;
+  void OnStep(const runtime::ObservedStep& step) override {
+    if (!step.ran) return;
+    const Graph& graph = step.program.graph();
+    const Node& node = graph.node(step.program.steps()[step.step].node);
+    const double ms = static_cast<double>(step.end_ns - step.start_ns) * 1e-6;
     const std::string type = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
     Add(by_type_[type], ms);
     std::string label = type + " " + node.name + " ";
@@ -95,10 +99,9 @@ void PrintStepTimes(const std::string& model, const StepTimesOptions& options, s
   Collector collector;
   runtime::RunOptions run;
   for (int i = 0; i < 2; ++i) session->Run(run, inputs, outputs);
-  run.observer = &collector;
   for (int i = 0; i < options.runs; ++i) {
     collector.NextRun();
-    session->Run(run, inputs, outputs);
+    session->Run(run, inputs, outputs, &collector);
   }
   collector.Print(out, options.nodes);
 }

@@ -531,6 +531,96 @@ static void TestOwnTable(OrtSession* session) {
   allocator->Free(allocator, text);
 }
 
+/* Values inside of a model by name, statistics of all, the plan, a profile: off until asked for. */
+static void TestSeeingInside(void) {
+  const char* chain =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "g (float[N] x) => (float[N] y) { a = Identity(x) b = Log(a) c = Identity(b) y = Neg(c) }";
+  OrtSessionOptions* options = NULL;
+  OK(ort->CreateSessionOptions(&options));
+  OK(ort->EnableProfiling(options, "capi_program_profile"));
+  OrtSession* session = SessionOf(chain, options);
+  if (session == NULL) return;
+  float x[2] = {1, -1}, *c = NULL;
+  const int64_t shape[1] = {2};
+  OrtValue *input = Floats(x, shape, 1), *output = NULL;
+  const char *in = "x", *inner = "c", *missing = "d";
+  char* text = NULL;
+  if (OK(ort->Run(session, NULL, &in, (const OrtValue* const*)&input, 1, &inner, 1, &output))) {
+    OK(ort->GetTensorMutableData(output, (void**)&c));
+    CHECK(c[0] == 0 && isnan(c[1]));
+  }
+  ort->ReleaseValue(output);
+  output = NULL;
+  FAILS(ort->Run(session, NULL, &in, (const OrtValue* const*)&input, 1, &missing, 1, &output), ORT_INVALID_ARGUMENT,
+        "'d'|'y'");
+  CHECK(output == NULL);
+  OK(own->RunCheckValues(session, NULL, &in, (const OrtValue* const*)&input, 1, allocator, &text));
+  CHECK(text != NULL && strstr(text, "\"first_nan\":{\"node\":") != NULL);
+  CHECK(text != NULL && strstr(text, "\"first_infinity\":null") != NULL);
+  allocator->Free(allocator, text);
+  OK(own->SessionPlan(session, allocator, &text));
+  CHECK(text != NULL && strstr(text, "\"steps\":[{") != NULL);
+  allocator->Free(allocator, text);
+  uint64_t start = 0;
+  OK(ort->SessionGetProfilingStartTimeNs(session, &start));
+  CHECK(start > 1700000000000000000u);
+  OK(ort->SessionEndProfiling(session, allocator, &text));
+  FILE* file = text != NULL ? fopen(text, "r") : NULL;
+  char begin[16] = {0};
+  CHECK(file != NULL && fread(begin, 1, sizeof(begin) - 1, file) > 4 && begin[0] == '[');
+  if (file != NULL) fclose(file);
+  if (text != NULL) remove(text);
+  allocator->Free(allocator, text);
+  OK(ort->SessionEndProfiling(session, allocator, &text));
+  CHECK(text != NULL && text[0] == '\0');
+  allocator->Free(allocator, text);
+  ort->ReleaseValue(input);
+  ort->ReleaseSession(session);
+  ort->ReleaseSessionOptions(options);
+}
+
+/* Counts messages that have the word that `parameter` points to. */
+struct Heard {
+  const char* word;
+  int times;
+};
+static void ORT_API_CALL Listen(void* parameter, OrtLoggingLevel severity, const char* category, const char* id,
+                                const char* location, const char* message) {
+  struct Heard* heard = parameter;
+  (void)severity, (void)category, (void)id, (void)location;
+  heard->times += strstr(message, heard->word) != NULL;
+}
+
+static void TestWhatIsNotHonoured(void) {
+  struct Heard key = {"session.nonsense", 0}, provider = {"NoSuchExecutionProvider", 0};
+  OrtSessionOptions* options = NULL;
+  OK(ort->CreateSessionOptions(&options));
+  OK(ort->AddSessionConfigEntry(options, "session.nonsense", "1"));
+  OK(ort->SetUserLoggingFunction(options, Listen, &key));
+  ort->ReleaseSession(SessionOf(kAffine, options));
+  CHECK(key.times == 1);
+  OK(ort->SetUserLoggingFunction(options, Listen, &provider));
+  OK(own->AppendProvider(options, "NoSuchExecutionProvider", NULL, NULL, 0, NULL));
+  OK(own->AppendProvider(options, "CPUExecutionProvider", NULL, NULL, 0, NULL));
+  OrtSession* session = SessionOf(kAffine, options);
+  CHECK(session != NULL && provider.times == 1);
+  char* text = NULL;
+  OK(own->SessionProviders(session, allocator, &text));
+  CHECK(text != NULL && strstr(text, "{\"providers\":[\"CPUExecutionProvider\"],\"missing\":[{\"provider\":") != NULL);
+  allocator->Free(allocator, text);
+  ort->ReleaseSession(session);
+  OK(ort->AddSessionConfigEntry(options, "session.disable_cpu_ep_fallback", "1"));
+  session = NULL;
+  void* bytes = NULL;
+  size_t size = 0;
+  OK(own->ParseModelText(kAffine, strlen(kAffine), allocator, &bytes, &size));
+  FAILS(ort->CreateSessionFromArray(env, bytes, size, options, &session), ORT_INVALID_ARGUMENT,
+        "NoSuchExecutionProvider");
+  allocator->Free(allocator, bytes);
+  ort->ReleaseSessionOptions(options);
+}
+
 int main(void) {
   ort = OrtGetApiBase()->GetApi(ORT_API_VERSION);
   own = SardonyxGetApi(SARDONYX_API_VERSION);
@@ -555,6 +645,8 @@ int main(void) {
   TestStrings();
   TestContainers();
   TestBadModels();
+  TestSeeingInside();
+  TestWhatIsNotHonoured();
   ort->ReleaseEnv(env); /* the session keeps what it needs */
   ort->ReleaseSession(session);
   ort->ReleaseMemoryInfo(host);

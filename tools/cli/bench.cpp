@@ -23,7 +23,7 @@ struct BenchArguments {
   std::string model;
   InputArguments inputs;
   GraphOptimizationLevel level = ORT_ENABLE_ALL;
-  std::vector<std::string> providers;
+  SessionSettings session;  // its providers
   std::vector<int> threads;
   int callers = 1;
   double seconds = 3;
@@ -108,8 +108,10 @@ Measurement Measure(const BenchArguments& arguments, int threads, std::vector<In
   Measurement result{.threads = threads};
   const MemoryWatch watch;
   const Clock::time_point start = Clock::now();
-  const Session session =
-      Load(arguments.model, {.level = arguments.level, .threads = threads, .providers = arguments.providers});
+  const Session session = Load(arguments.model, {.level = arguments.level,
+                                                 .threads = threads,
+                                                 .providers = arguments.session.providers,
+                                                 .provider_options = arguments.session.provider_options});
   result.create_ms = MillisecondsSince(start);
   if (inputs.empty()) inputs = MakeInputs(session.inputs(), arguments.inputs, assumed);
   std::vector<Handle<OrtValue>> values;
@@ -237,7 +239,7 @@ void AddBench(CLI::App& app, Common& common) {
   command->add_option("--callers", arguments->callers, "Run so many at once on one session (default: 1)")
       ->check(CLI::Range(1, 1024))
       ->option_text("NUMBER");
-  AddProviders(*command, arguments->providers);
+  AddProviders(*command, arguments->session);
   AddLevel(*command, arguments->level);
   AddInputs(*command, arguments->inputs);
   AddImage(*command, arguments->inputs.image);

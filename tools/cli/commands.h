@@ -24,12 +24,16 @@ void AddBench(CLI::App& app, Common& common);
 void AddOptimize(CLI::App& app, Common& common);
 void AddCheck(CLI::App& app, Common& common);
 void AddPrint(CLI::App& app, Common& common);
+void AddProfile(CLI::App& app, Common& common);
+void AddPlan(CLI::App& app, Common& common);
+void AddExplainPlacement(CLI::App& app, Common& common);
 
 // The options that several commands have.
 void AddModel(CLI::App& command, std::string& path);
 void AddJson(CLI::App& command, Common& common);
 void AddLevel(CLI::App& command, GraphOptimizationLevel& level);
-void AddProviders(CLI::App& command, std::vector<std::string>& providers);
+void AddSession(CLI::App& command, SessionSettings& session);  // threads, level, providers, configuration, log
+void AddProviders(CLI::App& command, SessionSettings& session);
 void AddDims(CLI::App& command, std::vector<std::string>& dims);
 void AddInputs(CLI::App& command, InputArguments& inputs);
 void AddImage(CLI::App& command, ImageSettings& image);

@@ -19,6 +19,7 @@ constexpr const char* kFooter =
     "  sardonyx run model.onnx --input x=x.npy -o y.npz  run it on a NumPy array, keep the outputs\n"
     "  sardonyx bench model.onnx                         how fast it is, and what memory it takes\n"
     "  sardonyx optimize model.onnx -o faster.onnx       write the optimized model\n"
+    "  sardonyx profile model.onnx --html profile.html   where the time goes, as tables and as a page\n"
     "\n"
     "Each command explains itself: sardonyx run --help\n"
     "Exit codes: 0 all went well; 1 the model or its inputs are at fault; 2 the command line is;\n"
@@ -64,6 +65,9 @@ int Main(int argc, char** argv) {
   AddOptimize(app, common);
   AddCheck(app, common);
   AddPrint(app, common);
+  AddProfile(app, common);
+  AddPlan(app, common);
+  AddExplainPlacement(app, common);
   try {
     app.parse(argc, argv);
     return 0;

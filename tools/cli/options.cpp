@@ -28,13 +28,36 @@ void AddLevel(CLI::App& command, GraphOptimizationLevel& level) {
       ->option_text("LEVEL");
 }
 
-void AddProviders(CLI::App& command, std::vector<std::string>& providers) {
+void AddProviders(CLI::App& command, SessionSettings& session) {
   command
-      .add_option("--provider", providers,
-                  "Run on this execution provider where it can, else on the CPU (may be repeated)")
+      .add_option("--provider", session.providers,
+                  "Run on this execution provider where it can, else on the next one (may be repeated; with "
+                  "CPUExecutionProvider among them, one that is missing is a warning)")
       ->option_text("NAME")
       ->expected(1)
       ->take_all();
+  command
+      .add_option("--provider-option", session.provider_options,
+                  "An option of a provider, as in --provider-option NAME:KEY=VALUE (may be repeated)")
+      ->option_text("NAME:KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+}
+
+void AddSession(CLI::App& command, SessionSettings& session) {
+  command.add_option("--threads", session.threads, "Threads to compute with (default: one per core)")
+      ->option_text("NUMBER")
+      ->check(CLI::Range(0, 4096));
+  AddProviders(command, session);
+  AddLevel(command, session.level);
+  command
+      .add_option("--config", session.config,
+                  "A configuration entry of the session, as in --config session.disable_cpu_ep_fallback=1 (may be "
+                  "repeated)")
+      ->option_text("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+  command.add_flag("--verbose", session.verbose, "Show the log of loading and running");
 }
 
 void AddDims(CLI::App& command, std::vector<std::string>& dims) {

@@ -1,6 +1,7 @@
 // tools/cli/ort.cpp - sessions, values and texts over the two C tables.
 #include "ort.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -70,6 +71,35 @@ HostTensor CopyTensor(const std::string& name, const OrtValue& value) {
     tensor.strings.push_back(std::move(text));
   }
   return tensor;
+}
+
+std::pair<std::string, std::string> SplitEntry(const std::string& text, const std::string& option) {
+  const std::size_t at = text.find('=');
+  if (at == std::string::npos || at == 0)
+    throw Failure(ORT_INVALID_ARGUMENT, option + ": expected KEY=VALUE, found '" + text + "'");
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+void AppendProviders(OrtSessionOptions* options, const SessionSettings& settings) {
+  std::vector<std::vector<std::pair<std::string, std::string>>> entries(settings.providers.size());
+  for (const std::string& text : settings.provider_options) {
+    const std::string name = text.substr(0, text.find(':'));
+    const auto found = std::find(settings.providers.begin(), settings.providers.end(), name);
+    if (name.size() == text.size() || found == settings.providers.end())
+      throw Failure(ORT_INVALID_ARGUMENT,
+                    "--provider-option: expected NAME:KEY=VALUE for a --provider, found '" + text + "'");
+    entries[static_cast<std::size_t>(found - settings.providers.begin())].push_back(
+        SplitEntry(text.substr(name.size() + 1), "--provider-option"));
+  }
+  for (std::size_t i = 0; i < settings.providers.size(); ++i) {
+    std::vector<const char*> keys, values;
+    for (const auto& [key, value] : entries[i]) {
+      keys.push_back(key.c_str());
+      values.push_back(value.c_str());
+    }
+    Check(Sardonyx().AppendProvider(options, settings.providers[i].c_str(), keys.data(), values.data(), keys.size(),
+                                    nullptr));
+  }
 }
 
 bool IsText(const std::filesystem::path& path) { return path.extension() == ".txt" || path.extension() == ".onnxtxt"; }
@@ -180,9 +210,12 @@ Handle<OrtSessionOptions> MakeOptions(const SessionSettings& settings) {
   Handle<OrtSessionOptions> owned(options, Ort().ReleaseSessionOptions);
   Check(Ort().SetSessionGraphOptimizationLevel(options, settings.level));
   Check(Ort().SetIntraOpNumThreads(options, settings.threads));
-  for (const std::string& provider : settings.providers) {
-    Check(Ort().SessionOptionsAppendExecutionProvider(options, provider.c_str(), nullptr, nullptr, 0));
+  AppendProviders(options, settings);
+  for (const std::string& entry : settings.config) {
+    const auto [key, value] = SplitEntry(entry, "--config");
+    Check(Ort().AddSessionConfigEntry(options, key.c_str(), value.c_str()));
   }
+  if (!settings.profile_prefix.empty()) Check(Ort().EnableProfiling(options, settings.profile_prefix.c_str()));
   for (const auto& [name, value] : settings.dims) {
     Check(Ort().AddFreeDimensionOverrideByName(options, name.c_str(), value));
   }
@@ -238,6 +271,11 @@ std::vector<Handle<OrtValue>> Session::Run(const std::vector<Handle<OrtValue>>& 
   std::vector<Handle<OrtValue>> owned;
   for (OrtValue* value : results) owned.emplace_back(value, Ort().ReleaseValue);
   return owned;
+}
+
+std::string Session::EndProfiling() {
+  return Text(
+      [&](OrtAllocator* allocator, char** out) { return Ort().SessionEndProfiling(session_.get(), allocator, out); });
 }
 
 Handle<OrtValue> ToValue(const HostTensor& tensor) {

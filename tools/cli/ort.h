@@ -59,7 +59,10 @@ struct SessionSettings {
   GraphOptimizationLevel level = ORT_ENABLE_ALL;
   int threads = 0;  // 0: as many as there are cores
   bool verbose = false;
-  std::vector<std::string> providers;                      // before the CPU, in this order
+  std::vector<std::string> providers;                      // in this order; the CPU comes last unless it is among them
+  std::vector<std::string> provider_options;               // NAME:KEY=VALUE
+  std::vector<std::string> config;                         // KEY=VALUE
+  std::string profile_prefix;                              // "": no profile
   std::vector<std::pair<std::string, std::int64_t>> dims;  // values of named dimensions
 };
 
@@ -85,11 +88,12 @@ class Session {
 
   const std::vector<ValueDescription>& inputs() const { return inputs_; }
   const std::vector<ValueDescription>& outputs() const { return outputs_; }
-  const OrtSession* get() const { return session_.get(); }
+  OrtSession* get() const { return session_.get(); }
 
   // Runs once; `inputs` must outlive the call. Results belong to the caller.
   std::vector<Handle<OrtValue>> Run(const std::vector<Handle<OrtValue>>& inputs,
                                     const std::vector<std::string>& output_names) const;
+  std::string EndProfiling();  // the file's name
 
  private:
   Handle<OrtEnv> env_;

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "check_values.h"
 #include "commands.h"
 #include "inputs.h"
 #include "progress.h"
@@ -24,6 +25,7 @@ struct RunArguments {
   SessionSettings session;
   int repeat = 1;
   int warmup = 0;
+  bool check_values = false;
 };
 
 constexpr std::size_t kShownElements = 5;
@@ -201,7 +203,20 @@ void PrintJson(const RunArguments& arguments, const std::vector<Input>& inputs, 
   std::cout << answer.dump(2, ' ', false, json::error_handler_t::replace) << "\n";
 }
 
+// Exit code 0 whatever is found: the answer is the table.
+void CheckModel(RunArguments& arguments, const Common& common) {
+  const Session session = Load(arguments.model, arguments.session);
+  std::vector<std::string> assumed;
+  const std::vector<Input> inputs = MakeInputs(session.inputs(), arguments.inputs, assumed);
+  const json found = CheckValues(session, inputs);
+  if (!common.json) return PrintValues(found);
+  json answer = {{"model", arguments.model}};
+  answer.update(found);
+  std::cout << answer.dump(2, ' ', false, json::error_handler_t::replace) << "\n";
+}
+
 void RunModel(RunArguments& arguments, const Common& common) {
+  if (arguments.check_values) return CheckModel(arguments, common);
   const auto start = std::chrono::steady_clock::now();
   const Session session = Load(arguments.model, arguments.session);
   Times times{.load_ms = MillisecondsSince(start)};
@@ -228,7 +243,9 @@ void AddRun(CLI::App& app, Common& common) {
       ->add_option("-o,--output", arguments->output,
                    "Keep the outputs: all in FILE.npz, one in FILE.npy or FILE.pb, or NAME.npy each in a folder")
       ->option_text("PATH");
-  command->add_option("--only", arguments->names, "Compute only this output (may be repeated)")
+  command
+      ->add_option("--only", arguments->names,
+                   "Compute only this output, or this value inside of the model (may be repeated)")
       ->option_text("NAME")
       ->expected(1)
       ->take_all();
@@ -238,12 +255,10 @@ void AddRun(CLI::App& app, Common& common) {
   command->add_option("--warmup", arguments->warmup, "Run this often before, without measuring (default: 0)")
       ->option_text("NUMBER")
       ->check(CLI::Range(0, 1000000));
-  command->add_option("--threads", arguments->session.threads, "Threads to compute with (default: one per core)")
-      ->option_text("NUMBER")
-      ->check(CLI::Range(0, 4096));
-  AddProviders(*command, arguments->session.providers);
-  AddLevel(*command, arguments->session.level);
-  command->add_flag("--verbose", arguments->session.verbose, "Show the log of loading and running");
+  command->add_flag("--check-values", arguments->check_values,
+                    "Instead of the outputs, show statistics of every value and name the node that made the first NaN "
+                    "and the first infinity (without optimization unless --level is given)");
+  AddSession(*command, arguments->session);
   AddJson(*command, common);
   command->footer(
       "Examples:\n"
@@ -251,8 +266,14 @@ void AddRun(CLI::App& app, Common& common) {
       "  sardonyx run model.onnx --dim batch=2 --seed 7\n"
       "  sardonyx run model.onnx --input x=x.npy --output y.npz\n"
       "  sardonyx run model.onnx --input x=0.5 --repeat 20 --warmup 3 --json\n"
+      "  sardonyx run model.onnx --only product --output inner.npy\n"
+      "  sardonyx run model.onnx --check-values\n"
       "  sardonyx run image.onnx --input photo.png --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225");
-  command->callback([arguments, &common] { RunModel(*arguments, common); });
+  command->callback([arguments, &common, command] {
+    if (arguments->check_values && command->get_option("--level")->count() == 0)
+      arguments->session.level = ORT_DISABLE_ALL;
+    RunModel(*arguments, common);
+  });
 }
 
 }  // namespace sardonyx::cli

@@ -67,17 +67,20 @@ def _normalized_providers(providers, provider_options):
     return result
 
 
-def _with_what_is_there(providers):
-    """Leaves out providers of another build with one warning, where the CPU is asked for beside them."""
+def _missing(providers, may_fall_back):
+    """{name: reason} of providers that are not there. One warning tells of them where the CPU is asked for beside them
+    and may stand in; else they are the error."""
     available = get_available_providers()
     absent = [name for name, _ in providers if name not in available]
     if not absent:
-        return providers
+        return {}
     text = f"expected providers among {available}, found {', '.join(repr(name) for name in absent)}"
     if all(name != "CPUExecutionProvider" for name, _ in providers):
         raise _core.InvalidArgument(f"{text}; add 'CPUExecutionProvider' to run on the CPU where they are missing")
+    if not may_fall_back:
+        raise _core.InvalidArgument(f"{text}; session.disable_cpu_ep_fallback is set")
     warnings.warn(f"{text}; their nodes run on the others", UserWarning, stacklevel=4)
-    return [entry for entry in providers if entry[0] in available]
+    return {name: f"expected one of {available}" for name in absent}
 
 
 class InferenceSession:
@@ -103,12 +106,18 @@ class InferenceSession:
 
     def _create(self):
         options = self._sess_options
-        self._chosen = _with_what_is_there(self._chosen)
-        wanted = [(name, values) for name, values in self._chosen if name != "CPUExecutionProvider" or values]
-        if wanted or self._disabled:
+        key = "session.disable_cpu_ep_fallback"
+        strict = options.has_session_config_entry(key) and options.get_session_config_entry(key) == "1"
+        absent = _missing(self._chosen, not strict)
+        wanted = any(name != "CPUExecutionProvider" or values for name, values in self._chosen)
+        from_bytes = isinstance(self._model, bytes)
+        if wanted or self._disabled or from_bytes:
             options = options._copy()
-        for name, values in wanted:
-            options.add_provider(name, values)
+        if from_bytes:  # they live as long as the session: weights need no copy, and values can be asked for later
+            options._handle.add_session_config_entry("session.use_ort_model_bytes_directly", "1")
+        for name, values in self._chosen if wanted else []:
+            entries = {str(key): str(value) for key, value in values.items()}
+            options._handle.append_provider_or_missing(name, entries, absent.get(name, ""))
         if self._disabled:
             key = "optimization.disable_specified_optimizers"
             before = [options.get_session_config_entry(key)] if options.has_session_config_entry(key) else []
@@ -137,8 +146,8 @@ class InferenceSession:
         return self._sess_options
 
     def get_providers(self):
-        names = [name for name, _ in self._chosen]
-        return names if "CPUExecutionProvider" in names else [*names, "CPUExecutionProvider"]
+        """Those that are there, in their order; what is missing stands in the reasons of placement()."""
+        return json.loads(self._session.providers())["providers"]
 
     def get_provider_options(self):
         options = {name: {str(k): str(v) for k, v in values.items()} for name, values in self._chosen}
@@ -167,7 +176,9 @@ class InferenceSession:
         return [OrtEpAssignedSubgraph(*item) for item in nodes.items()]
 
     def placement(self):
-        """Which provider runs which node: dicts with node, op_type, provider and, if another refused, reason."""
+        """Which provider runs which node, in the order of execution: dicts with node, domain, op_type, provider, reason
+        (why providers before it in the list did not take it or are missing; "" when none was asked before) and
+        bytes_copied (by a copy between devices, else 0; None where the size comes with the run)."""
         return json.loads(self._session.placement())
 
     # ---- runs ----
@@ -178,6 +189,10 @@ class InferenceSession:
 
     def run(self, output_names, input_feed, run_options=None):
         """The outputs named (None: all) as a list of NumPy arrays; sequences as lists, maps as dicts.
+
+        Any value of the model's graph may be asked for by its name. One that optimization took away is computed by a
+        second session that is made then and kept for the next call: it costs what creating a session costs, and its
+        results may differ from the first one's in the last bits.
 
         `input_feed`: {input name: array or OrtValue}. Contiguous arrays are used in place. The GIL is
         released; Ctrl-C ends the run.
@@ -230,6 +245,40 @@ class InferenceSession:
             raise RuntimeError(f"expected no tuning results, for no provider of this build is tuned, found {results!r}")
         if results:
             missing.warn_not_honoured("InferenceSession.set_tuning_results")
+
+    # ---- seeing inside ----
+    def end_profiling(self):
+        """Writes the profile that SessionOptions.enable_profiling asked for; the file's name, "" if there is none.
+
+        The file is a trace that https://ui.perfetto.dev, chrome://tracing and readers of ONNX Runtime's profiles open.
+        A session that is closed before writes it, too.
+        """
+        return self._session.end_profiling()
+
+    def get_profiling_start_time_ns(self):
+        """When the profile began, in nanoseconds since 1970; 0 for a session without one."""
+        return self._session.profiling_start_time_ns()
+
+    def check_values(self, input_feed, run_options=None):
+        """Runs once and looks at every value: {"values": rows in the order of execution, "first_nan",
+        "first_infinity"}.
+
+        A row has value, node, op_type, graph (the body of control flow), type, shape, turns, count, nan_count,
+        infinity_count, and min, max, mean, std of the finite elements. `first_nan` and `first_infinity` are the node
+        that made one from inputs without, or None. With graph_optimization_level ORT_DISABLE_ALL every node of the
+        model's author is there.
+        """
+        self._validate_input(input_feed.keys())
+        feed = {name: value._handle if isinstance(value, OrtValue) else value for name, value in input_feed.items()}
+        return json.loads(self._session.check_values(feed, run_options._handle if run_options is not None else None))
+
+    def memory_plan(self):
+        """The plan of the last run: for the graph and each body its steps, arenas, buffers and the values' places.
+
+        A buffer has values, memory, offset, bytes, first_step and last_step (as many as there are steps: a run delivers
+        it). Empty before the first run.
+        """
+        return json.loads(self._session.plan())
 
     def disable_fallback(self):
         self._fallback = False

@@ -19,7 +19,7 @@ def warn_not_honoured(what, consequence="it is accepted and changes nothing"):
     logger.warning("%s is not honoured by Sardonyx: %s", what, consequence)
 
 
-SESSION = {"end_profiling", "get_profiling_start_time_ns", "release_captured_graph", "set_ep_dynamic_options"}
+SESSION = {"release_captured_graph", "set_ep_dynamic_options"}
 SESSION_OPTIONS = {
     "clear_ep_context_data_read_func", "set_ep_context_data_read_func", "set_load_cancellation_flag",
     "set_provider_selection_policy_delegate",
@@ -44,15 +44,3 @@ EXTENSION = PACKAGE | {
     "quantize_matmul_2bits", "quantize_matmul_4bits", "quantize_matmul_8bits", "quantize_matmul_bnb4",
     "quantize_qdq_matmul_2bits", "quantize_qdq_matmul_4bits",
 }
-# The session configuration that the C interface reads.
-HONOURED_KEYS = {
-    "optimization.disable_specified_optimizers", "session.disable_cpu_ep_fallback",
-    "session.disable_quant_qdq",
-    "session.model_external_initializers_file_folder_path",
-    "session.optimized_model_external_initializers_file_name",
-    "session.optimized_model_external_initializers_min_size_in_bytes",
-    "session.record_ep_graph_assignment_info",  # the assignment is always there
-    "sardonyx.load_timeout_ms", "sardonyx.max_load_memory",
-    "sardonyx.max_run_memory", "sardonyx.run_timeout_ms",
-}
-HONOURED_RUN_KEYS = {"sardonyx.max_run_memory", "sardonyx.run_timeout_ms"}

@@ -82,27 +82,26 @@ class SessionOptions(_Closed):
 
     @property
     def enable_profiling(self):
-        """write a profile of every run; not done here: a warning says so"""
+        """write a profile of the session's runs: a trace for Perfetto, see InferenceSession.end_profiling"""
         return self._values.get("enable_profiling", False)
 
     @enable_profiling.setter
     def enable_profiling(self, on):
-        if on and not self.enable_profiling:
-            missing.warn_not_honoured("SessionOptions.enable_profiling", "no profile is written")
-        self._values["enable_profiling"] = on
+        self._values["enable_profiling"] = bool(on)
+        self._handle.set_enable_profiling(self.enable_profiling, self.profile_file_prefix)
 
     @property
     def profile_file_prefix(self):
+        """how the profile's file name begins, folder included; time and ".json" follow"""
         return self._values.get("profile_file_prefix", "onnxruntime_profile_")
 
     @profile_file_prefix.setter
     def profile_file_prefix(self, prefix):
-        self._values["profile_file_prefix"] = prefix
+        self._values["profile_file_prefix"] = os.fsdecode(prefix)
+        self._handle.set_enable_profiling(self.enable_profiling, self.profile_file_prefix)
 
     def add_session_config_entry(self, key, value):
         self._handle.add_session_config_entry(key, value)
-        if key not in missing.HONOURED_KEYS and key not in self._config:
-            missing.warn_not_honoured(f"the session configuration '{key}'")
         self._config[key] = value
 
     def get_session_config_entry(self, key):
@@ -167,7 +166,9 @@ class SessionOptions(_Closed):
         self.__init__()
         for name, value in state["values"].items():
             setter = getattr(self._handle, f"set_{name}", None)
-            if setter is not None and name != "enable_profiling":
+            if name in ("enable_profiling", "profile_file_prefix"):
+                setattr(self, name, value)
+            elif setter is not None:
                 setter(os.fsdecode(value) if name == "optimized_model_filepath" else value)
             self._values[name] = value
         for key, value in state["config"].items():
@@ -199,10 +200,15 @@ class RunOptions(_Closed):
         self._values = {}
         self._config = {}
 
+    def enable_profiling(self, profile_file_prefix="onnxruntime_profile_"):
+        """Each run with these options writes a profile of its own (as the C interface's RunOptionsEnableProfiling)."""
+        self._handle.set_enable_profiling(True, os.fsdecode(profile_file_prefix))
+
+    def disable_profiling(self):
+        self._handle.set_enable_profiling(False, "")
+
     def add_run_config_entry(self, key, value):
         self._handle.add_run_config_entry(key, value)
-        if key not in missing.HONOURED_RUN_KEYS and key not in self._config:
-            missing.warn_not_honoured(f"the run configuration '{key}'")
         self._config[key] = value
 
     def get_run_config_entry(self, key):

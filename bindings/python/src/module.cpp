@@ -82,6 +82,36 @@ void AddSession(nb::module_& module) {
             return s.RunWithValues(names, feed, Optional(options));
           },
           nb::arg("names"), nb::arg("feed"), nb::arg("options").none())
+      .def(
+          "check_values",
+          [](const Session& s, const nb::dict& feed, const PyRunOptions* options) {
+            return Shown(s.CheckValues(feed, Optional(options)));
+          },
+          nb::arg("feed"), nb::arg("options").none())
+      .def("providers",
+           [](const Session& s) {
+             char* json = nullptr;
+             Check(Own().SessionProviders(s.get(), DefaultAllocator(), &json));
+             return Shown(TakeText(json));
+           })
+      .def("plan",
+           [](const Session& s) {
+             char* json = nullptr;
+             Check(Own().SessionPlan(s.get(), DefaultAllocator(), &json));
+             return Shown(TakeText(json));
+           })
+      .def("end_profiling",
+           [](const Session& s) {
+             char* file = nullptr;
+             Check(Ort().SessionEndProfiling(s.get(), DefaultAllocator(), &file));
+             return nb::module_::import_("os").attr("fsdecode")(nb::bytes(TakeText(file).c_str()));
+           })
+      .def("profiling_start_time_ns",
+           [](const Session& s) {
+             std::uint64_t time = 0;
+             Check(Ort().SessionGetProfilingStartTimeNs(s.get(), &time));
+             return time;
+           })
       .def("placement", [](const Session& s) {
         char* json = nullptr;
         Check(Own().SessionPlacement(s.get(), DefaultAllocator(), &json));

@@ -126,6 +126,17 @@ void AddSessionOptions(nb::module_& module) {
              Check(Ort().SessionOptionsAppendExecutionProvider(o.get(), name.c_str(), keys.data(), values.data(),
                                                                keys.size()));
            })
+      .def("append_provider_or_missing",
+           [](PySessionOptions& o, const std::string& name, const std::map<std::string, std::string>& entries,
+              const std::string& missing) {
+             std::vector<const char*> keys, values;
+             for (const auto& [key, value] : entries) {
+               keys.push_back(key.c_str());
+               values.push_back(value.c_str());
+             }
+             Check(Own().AppendProvider(o.get(), name.c_str(), keys.data(), values.data(), keys.size(),
+                                        missing.empty() ? nullptr : missing.c_str()));
+           })
       .def("add_external_initializers_from_files_in_memory", &AddFilesInMemory)
       .def("add_provider_for_devices",
            [](PySessionOptions& o, const std::vector<const PyEpDevice*>& devices,
@@ -162,6 +173,11 @@ void AddRunOptions(nb::module_& module) {
       .def("set_terminate",
            [](PyRunOptions& o, bool on) {
              Check(on ? Ort().RunOptionsSetTerminate(o.get()) : Ort().RunOptionsUnsetTerminate(o.get()));
+           })
+      .def("set_enable_profiling",
+           [](PyRunOptions& o, bool on, const std::string& prefix) {
+             Check(on ? Ort().RunOptionsEnableProfiling(o.get(), prefix.c_str())
+                      : Ort().RunOptionsDisableProfiling(o.get()));
            })
       .def("add_run_config_entry", [](PyRunOptions& o, const std::string& key, const std::string& value) {
         Check(Ort().AddRunConfigEntry(o.get(), key.c_str(), value.c_str()));

@@ -185,10 +185,8 @@ std::vector<OrtValue*> Session::Call(const std::vector<std::string>& input_names
   return made;
 }
 
-nb::list Session::Run(const nb::list& output_names, const nb::dict& feed, OrtRunOptions* options) const {
-  std::vector<HeldValue> held;
-  std::vector<std::string> names;
-  std::vector<const OrtValue*> values;
+void Session::Take(const nb::dict& feed, std::vector<HeldValue>& held, std::vector<std::string>& names,
+                   std::vector<const OrtValue*>& values) const {
   for (const auto& [key, item] : feed) {
     names.push_back(Spelling(key));
     if (nb::isinstance<PyValue>(item)) {
@@ -202,11 +200,37 @@ nb::list Session::Run(const nb::list& output_names, const nb::dict& feed, OrtRun
     }
     values.push_back(held.back().value.get());
   }
+}
+
+nb::list Session::Run(const nb::list& output_names, const nb::dict& feed, OrtRunOptions* options) const {
+  std::vector<HeldValue> held;
+  std::vector<std::string> names;
+  std::vector<const OrtValue*> values;
+  Take(feed, held, names, values);
   std::vector<ValuePtr> owned;
   for (OrtValue* value : Call(names, values, output_names, options)) owned.emplace_back(value);
   nb::list results;
   for (ValuePtr& value : owned) results.append(ToPython(std::move(value)));
   return results;
+}
+
+std::string Session::CheckValues(const nb::dict& feed, OrtRunOptions* options) const {
+  std::vector<HeldValue> held;
+  std::vector<std::string> names;
+  std::vector<const OrtValue*> values;
+  Take(feed, held, names, values);
+  std::vector<const char*> pointers;
+  for (const std::string& name : names) pointers.push_back(name.c_str());
+  const std::shared_ptr<OrtSession> session = Hold();
+  char* json = nullptr;
+  OrtStatusPtr status = nullptr;
+  {
+    const nb::gil_scoped_release release;
+    status = Own().RunCheckValues(session.get(), options, pointers.data(), values.data(), values.size(),
+                                  DefaultAllocator(), &json);
+  }
+  Check(status);
+  return TakeText(json);
 }
 
 std::vector<PyValue> Session::RunWithValues(const nb::list& output_names, const nb::dict& feed,

@@ -48,11 +48,15 @@ class Session {
 
   // Outputs in the order of `output_names`. The feed's values may be anything FromPython takes, or PyValue.
   nb::list Run(const nb::list& output_names, const nb::dict& feed, OrtRunOptions* options) const;
+  std::string CheckValues(const nb::dict& feed, OrtRunOptions* options) const;  // JSON
   std::vector<PyValue> RunWithValues(const nb::list& output_names, const nb::dict& feed, OrtRunOptions* options) const;
 
  private:
   const std::string& TypeOfInput(const std::string& name) const;
   void NoteBroken(const std::vector<NodeArg>& ports);
+  // The feed's names and values; `held` owns those that were made for it.
+  void Take(const nb::dict& feed, std::vector<HeldValue>& held, std::vector<std::string>& names,
+            std::vector<const OrtValue*>& values) const;
   std::vector<OrtValue*> Call(const std::vector<std::string>& input_names, const std::vector<const OrtValue*>& values,
                               const nb::list& output_names, OrtRunOptions* options) const;
 

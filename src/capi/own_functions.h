@@ -1,0 +1,13 @@
+// capi/own_functions.h - functions of sardonyx_c_api.h that stand in the file of their area.
+#pragma once
+
+#include "sardonyx_c_api.h"
+
+namespace sardonyx::capi {
+
+OrtStatusPtr ORT_API_CALL AppendProvider(OrtSessionOptions* options, const char* provider_name,
+                                         const char* const* provider_options_keys,
+                                         const char* const* provider_options_values, size_t num_keys,
+                                         const char* missing) noexcept;
+
+}  // namespace sardonyx::capi

@@ -1,0 +1,50 @@
+// capi/profile_events.h - a recorded run as events of a trace.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_map>
+
+#include "ops/cost.h"
+#include "ops/machine_ceiling.h"
+#include "runtime/session.h"
+#include "runtime/trace.h"
+
+namespace sardonyx::capi {
+
+// Turns runs of one session into events, in the order of time within a run.
+class ProfileEvents {
+ public:
+  using Json = nlohmann::ordered_json;
+  using Sink = std::function<void(const Json&)>;
+
+  // Times are told from `zero_ns` on, in microseconds.
+  ProfileEvents(const ops::MachineCeiling& ceiling, std::int64_t zero_ns, Sink sink)
+      : ceiling_(ceiling), zero_ns_(zero_ns), sink_(std::move(sink)) {}
+
+  void AddMachine();
+  void AddSession(const char* name, std::int64_t start_ns, std::int64_t end_ns, std::int32_t thread, Json arguments);
+  void AddRun(const runtime::TraceRun& run);
+
+ private:
+  struct Tensors {
+    std::vector<ops::TensorRef> inputs, outputs;
+  };
+  Json Event(const char* category, const std::string& name, std::int32_t thread, std::int64_t start_ns,
+             std::int64_t end_ns) const;
+  void AddNode(const runtime::TraceRun& run, std::size_t index);
+  void AddThreads(const runtime::TraceRun& run, const runtime::TraceEvent& event, const std::string& name);
+  void AddMemory(const runtime::TraceRun& run, const runtime::TraceEvent& event);
+  void AddCost(const runtime::TraceEvent& event, const Tensors& tensors, std::int64_t self_ns, Json& arguments) const;
+  const std::string& PathOf(const runtime::Program& program);
+  void FindPaths(const runtime::Program& program, const std::string& path);
+
+  const ops::MachineCeiling& ceiling_;
+  std::int64_t zero_ns_;
+  Sink sink_;
+  const runtime::Program* main_ = nullptr;
+  std::unordered_map<const runtime::Program*, std::string> paths_;  // of bodies: "loop.body", "" for the model's graph
+};
+
+}  // namespace sardonyx::capi

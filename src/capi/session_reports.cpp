@@ -1,0 +1,191 @@
+// capi/session_reports.cpp - placement, plan and values as JSON.
+#include "capi/session_reports.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "runtime/plan.h"
+#include "runtime/program.h"
+
+namespace sardonyx::capi {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using runtime::Plan;
+using runtime::PlannedSlot;
+using runtime::Program;
+using runtime::Step;
+
+std::string Dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::vector<std::int64_t> Numbers(Dims dims) { return {dims.begin(), dims.end()}; }
+
+Json NamesOf(const Graph& graph, const std::vector<ValueId>& ids) {
+  Json names = Json::array();
+  for (const ValueId id : ids) names.push_back(id == kNoValue ? std::string() : graph.value(id).name);
+  return names;
+}
+
+const char* NameOf(PlannedSlot::Place place) {
+  switch (place) {
+    case PlannedSlot::Place::kNone:
+      return "none";
+    case PlannedSlot::Place::kConstant:
+      return "constant";
+    case PlannedSlot::Place::kInput:
+      return "input";
+    case PlannedSlot::Place::kArena:
+      return "arena";
+    case PlannedSlot::Place::kOutput:
+      return "output";
+    case PlannedSlot::Place::kLate:
+      return "late";
+  }
+  return "";
+}
+
+Json StepsOf(const Program& program, const Plan& plan) {
+  std::vector<char> runs(program.steps().size(), 0), late(program.steps().size(), 0);
+  for (const auto& planned : plan.steps) {
+    runs[static_cast<std::size_t>(planned.step)] = 1;
+    late[static_cast<std::size_t>(planned.step)] = planned.late ? 1 : 0;
+  }
+  Json steps = Json::array();
+  for (std::size_t s = 0; s < program.steps().size(); ++s) {
+    const Node& node = program.graph().node(program.steps()[s].node);
+    steps.push_back({{"node", node.name},
+                     {"domain", node.domain},
+                     {"op_type", node.op_type},
+                     {"provider", node.provider},
+                     {"inputs", NamesOf(program.graph(), node.inputs)},
+                     {"outputs", NamesOf(program.graph(), node.outputs)},
+                     {"runs", runs[s] != 0},
+                     {"late", late[s] != 0}});
+  }
+  return steps;
+}
+
+// Values that lie in a buffer: the one that it was made for, and those that view it or were written over it.
+Json BuffersOf(const Program& program, const Plan& plan) {
+  Json buffers = Json::array();
+  for (const runtime::PlannedBuffer& buffer : plan.buffers) {
+    Json values = Json::array();
+    for (std::size_t slot = 0; slot < plan.slots.size(); ++slot) {
+      const PlannedSlot& planned = plan.slots[slot];
+      const int producer = program.slots()[slot].producer;
+      if (planned.place == PlannedSlot::Place::kArena && planned.memory == buffer.memory &&
+          planned.offset == buffer.offset && buffer.first <= producer && producer <= buffer.last)
+        values.push_back(program.graph().value(program.slots()[slot].value).name);
+    }
+    buffers.push_back({{"values", std::move(values)},
+                       {"memory", buffer.memory},
+                       {"offset", buffer.offset},
+                       {"bytes", buffer.bytes},
+                       {"first_step", buffer.first},
+                       {"last_step", buffer.last}});
+  }
+  return buffers;
+}
+
+Json ValuesOf(const Program& program, const Plan& plan) {
+  Json values = Json::array();
+  for (std::size_t slot = 0; slot < plan.slots.size(); ++slot) {
+    const PlannedSlot& planned = plan.slots[slot];
+    Json value = {{"name", program.graph().value(program.slots()[slot].value).name}, {"place", NameOf(planned.place)}};
+    if (planned.dtype != DType::kUndefined) {
+      value["type"] = std::string(Name(planned.dtype));
+      value["shape"] = Numbers(planned.shape);
+      value["bytes"] = IsString(planned.dtype) ? 0 : ByteSize(planned.dtype, planned.count);
+    }
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+void AddPlan(Program& program, const std::string& path, const std::shared_ptr<const Plan>& plan, Json& plans) {
+  if (!plan) return;
+  Json memories = Json::array();
+  for (std::size_t m = 0; m < plan->arena_bytes.size(); ++m)
+    memories.push_back({{"device", program.memories()[m]->device().IsHost() ? "host" : "device"},
+                        {"arena_bytes", plan->arena_bytes[m]}});
+  plans.push_back({{"graph", path},
+                   {"memories", std::move(memories)},
+                   {"steps", StepsOf(program, *plan)},
+                   {"buffers", BuffersOf(program, *plan)},
+                   {"values", ValuesOf(program, *plan)}});
+  for (std::size_t s = 0; s < program.steps().size(); ++s) {
+    const Step& step = program.steps()[s];
+    const Node& node = program.graph().node(step.node);
+    for (std::size_t b = 0; b < step.bodies.size(); ++b) {
+      std::shared_ptr<const Plan> body = step.bodies[b]->LastPlan();
+      for (const auto& planned : plan->steps)
+        if (planned.step == static_cast<int>(s) && planned.branch == static_cast<int>(b) && planned.body)
+          body = planned.body;
+      const std::string name = node.name.empty() ? node.op_type + "_" + std::to_string(s) : node.name;
+      AddPlan(*step.bodies[b], (path.empty() ? "" : path + "/") + name + "." + step.bodies[b]->graph().name, body,
+              plans);
+    }
+  }
+}
+
+Json MakerJson(const runtime::FirstMaker& maker) {
+  if (!maker.found) return nullptr;
+  return {{"node", maker.node},
+          {"op_type", maker.op_type},
+          {"value", maker.value},
+          {"graph", maker.graph},
+          {"turn", maker.turn}};
+}
+
+}  // namespace
+
+std::string PlacementJson(const runtime::Session& session) {
+  Json rows = Json::array();
+  for (const runtime::Placement& placement : session.placement()) {
+    rows.push_back({{"node", placement.node},
+                    {"domain", placement.domain},
+                    {"op_type", placement.op_type},
+                    {"provider", placement.provider},
+                    {"reason", placement.reason},
+                    {"bytes_copied", placement.bytes_copied < 0 ? Json() : Json(placement.bytes_copied)}});
+  }
+  return Dump(rows);
+}
+
+std::string ProvidersJson(const runtime::Session& session) {
+  Json providers = Json::array(), missing = Json::array();
+  for (const auto& provider : session.providers().providers) providers.push_back(std::string(provider->name()));
+  for (const auto& provider : session.providers().missing)
+    missing.push_back({{"provider", provider.name}, {"reason", provider.reason}});
+  return Dump({{"providers", std::move(providers)}, {"missing", std::move(missing)}});
+}
+
+std::string PlanJson(const runtime::Session& session) {
+  Json plans = Json::array();
+  AddPlan(session.program(), "", session.program().LastPlan(), plans);
+  return Dump(plans);
+}
+
+std::string ValuesJson(const runtime::ValueCheck& check) {
+  Json rows = Json::array();
+  for (const runtime::ValueStatistics& value : check.values()) {
+    Json row = {{"value", value.value}, {"node", value.node},  {"op_type", value.op_type},
+                {"graph", value.graph}, {"type", value.type},  {"shape", Numbers(value.shape)},
+                {"turns", value.turns}, {"count", value.count}};
+    if (value.readable) {
+      row["nan_count"] = value.nan_count;
+      row["infinity_count"] = value.infinity_count;
+      const bool any = value.finite_count != 0;
+      row["min"] = any ? Json(value.lowest) : Json();
+      row["max"] = any ? Json(value.highest) : Json();
+      row["mean"] = any ? Json(value.mean) : Json();
+      row["std"] = any ? Json(value.deviation) : Json();
+    }
+    rows.push_back(std::move(row));
+  }
+  return Dump({{"values", std::move(rows)},
+               {"first_nan", MakerJson(check.first_nan())},
+               {"first_infinity", MakerJson(check.first_infinity())}});
+}
+
+}  // namespace sardonyx::capi

@@ -1,0 +1,17 @@
+// capi/session_reports.h - what a session is and does as JSON: placement, plan of memory, statistics of values.
+#pragma once
+
+#include <string>
+
+#include "runtime/session.h"
+#include "runtime/value_check.h"
+
+namespace sardonyx::capi {
+
+// The texts that SardonyxApi::SessionPlacement, SessionProviders, SessionPlan and RunCheckValues describe.
+std::string PlacementJson(const runtime::Session& session);
+std::string ProvidersJson(const runtime::Session& session);
+std::string PlanJson(const runtime::Session& session);
+std::string ValuesJson(const runtime::ValueCheck& check);
+
+}  // namespace sardonyx::capi

@@ -1,0 +1,31 @@
+// kernels/ceiling/ceiling.h - loops that do nothing but what a core can do most of: what profiles measure nodes
+// against.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/dispatch.h"
+
+namespace sardonyx::kernels {
+
+struct CeilingSet {
+  // `rounds` of independent multiply-adds in registers, MultiplyAddsPerRound() each; the result depends on all.
+  float (*multiply_adds)(std::int64_t rounds, float seed);
+  std::int64_t (*multiply_adds_per_round)();
+  // y[i] = x[i] + 1 over n floats: one stream read, one written.
+  void (*stream)(const float* x, std::int64_t n, float* y);
+};
+
+#define SDX_DECLARE(isa)                                 \
+  namespace isa {                                        \
+  float MultiplyAdds(std::int64_t rounds, float seed);   \
+  std::int64_t MultiplyAddsPerRound();                   \
+  void Stream(const float* x, std::int64_t n, float* y); \
+  }
+SDX_FOR_EACH_ISA(SDX_DECLARE)
+#undef SDX_DECLARE
+
+const CeilingSet& Ceiling();
+const CeilingSet& Ceiling(Isa isa);
+
+}  // namespace sardonyx::kernels

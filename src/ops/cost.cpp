@@ -1,0 +1,263 @@
+// ops/cost.cpp - one formula for each family of operators; to add one: its function and its rows in kFormulas.
+#include "ops/cost.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace sardonyx::ops {
+namespace {
+
+// What a formula reads: the node and its tensors, with 0 for what is not there.
+struct Facts {
+  const Node& node;
+  std::span<const TensorRef> inputs, outputs;
+
+  const TensorRef& In(std::size_t i) const {
+    static const TensorRef none;
+    return i < inputs.size() ? inputs[i] : none;
+  }
+  const TensorRef& Out(std::size_t i) const {
+    static const TensorRef none;
+    return i < outputs.size() ? outputs[i] : none;
+  }
+  double CountIn(std::size_t i) const { return In(i).present() ? static_cast<double>(In(i).count) : 0; }
+  double CountOut(std::size_t i) const { return Out(i).present() ? static_cast<double>(Out(i).count) : 0; }
+  // Dimension `at` of a tensor, counted from the end where negative; 1 where there is none.
+  static double Dim(const TensorRef& tensor, int at) {
+    const int rank = static_cast<int>(tensor.rank());
+    if (at < 0) at += rank;
+    return at >= 0 && at < rank ? static_cast<double>(tensor.dim(static_cast<std::size_t>(at))) : 1;
+  }
+  bool Flag(std::string_view name) const {
+    const auto* value = node.FindAttribute(name);
+    const auto* number = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
+    return number != nullptr && *number != 0;
+  }
+};
+
+double Product(const Facts& f) { return 2 * f.CountOut(0) * Facts::Dim(f.In(0), f.Flag("transA") ? -2 : -1); }
+
+double PerFilter(const TensorRef& weights) {
+  return weights.present() && weights.rank() > 0 && weights.dim(0) > 0
+             ? static_cast<double>(weights.count) / static_cast<double>(weights.dim(0))
+             : 0;
+}
+double Convolution(const Facts& f) { return 2 * f.CountOut(0) * PerFilter(f.In(1)); }
+double QuantizedConvolution(const Facts& f) { return 2 * f.CountOut(0) * PerFilter(f.In(3)); }
+double TransposedConvolution(const Facts& f) { return 2 * f.CountIn(0) * PerFilter(f.In(1)); }
+
+// Two products over all keys: queries by keys, then weights by values.
+double OverKeys(const Facts& f, double keys) { return 4 * keys * f.CountOut(0); }
+double Keys(const Facts& f, std::size_t key) {
+  if (f.Out(1).present() && f.Out(1).rank() == 4) return Facts::Dim(f.Out(1), 2);  // with those of earlier steps
+  const TensorRef& tensor = f.In(key).present() ? f.In(key) : f.In(0);
+  return Facts::Dim(tensor, tensor.rank() == 4 ? 2 : 1);
+}
+double Attention(const Facts& f) { return OverKeys(f, Keys(f, 1)); }
+double ProjectedAttention(const Facts& f) {
+  const double keys = f.Out(1).present() && f.Out(1).rank() == 5 ? Facts::Dim(f.Out(1), 3) : Facts::Dim(f.In(0), 1);
+  return 2 * f.CountIn(0) * Facts::Dim(f.In(1), 1) + OverKeys(f, keys);
+}
+
+double Recurrent(const Facts& f) {
+  return 2 * Facts::Dim(f.In(0), 0) * Facts::Dim(f.In(0), 1) * (f.CountIn(1) + f.CountIn(2));
+}
+
+double Pooling(const Facts& f) {
+  double window = 1;
+  const auto* value = f.node.FindAttribute("kernel_shape");
+  if (const auto* shape = value != nullptr ? std::get_if<std::vector<std::int64_t>>(value) : nullptr)
+    for (const std::int64_t size : *shape) window *= static_cast<double>(size);
+  return window * f.CountOut(0);
+}
+
+// All indices of all operands run through each other; with more than two operands an upper bound.
+double Contraction(const Facts& f) {
+  const auto* value = f.node.FindAttribute("equation");
+  const auto* equation = value != nullptr ? std::get_if<std::string>(value) : nullptr;
+  if (equation == nullptr) return 0;
+  std::map<char, double> sizes;
+  std::size_t operand = 0;
+  int at = 0;
+  for (const char c : equation->substr(0, equation->find("->"))) {
+    if (c == ',') {
+      ++operand;
+      at = 0;
+    } else if (c == '.') {
+      return 2 * f.CountOut(0);  // an ellipsis: what is summed is not told by letters alone
+    } else if (c != ' ') {
+      sizes[c] = std::max(sizes[c], Facts::Dim(f.In(operand), at++));
+    }
+  }
+  double all = 2;
+  for (const auto& entry : sizes) all *= entry.second;
+  return all;
+}
+
+double EachStep(const Facts& f) {
+  const auto* value = f.node.FindAttribute("steps");
+  const auto* steps = value != nullptr ? std::get_if<std::vector<std::string>>(value) : nullptr;
+  return f.CountOut(0) * static_cast<double>(steps != nullptr ? steps->size() : 1);
+}
+double EachInput(const Facts& f) { return f.CountIn(0); }
+double EachOutput(const Facts& f) { return f.CountOut(0); }
+double TwiceEach(const Facts& f) { return 2 * f.CountOut(0); }
+double Softmax(const Facts& f) { return 5 * f.CountOut(0); }       // maximum, difference, e^x, sum, quotient
+double Normalization(const Facts& f) { return 8 * f.CountIn(0); }  // mean, variance, scale and shift
+double Nothing(const Facts& /*f*/) { return 0; }
+
+struct Formula {
+  std::string_view op_type;
+  double (*operations)(const Facts&);
+};
+constexpr Formula kFormulas[] = {
+    {"MatMul", Product},
+    {"FusedMatMul", Product},
+    {"TransposeMatMul", Product},
+    {"MatMulInteger", Product},
+    {"MatMulIntegerToFloat", Product},
+    {"DynamicQuantizeMatMul", Product},
+    {"QLinearMatMul", Product},
+    {"MatMulNBits", Product},
+    {"Gemm", Product},
+    {"FusedGemm", Product},
+    {"QGemm", Product},
+    {"CDist", Product},
+    {"Conv", Convolution},
+    {"FusedConv", Convolution},
+    {"NhwcConv", Convolution},
+    {"NhwcFusedConv", Convolution},
+    {"ConvInteger", Convolution},
+    {"DeformConv", Convolution},
+    {"QLinearConv", QuantizedConvolution},
+    {"ConvTranspose", TransposedConvolution},
+    {"Einsum", Contraction},
+    {"MultiHeadAttention", Attention},
+    {"DecoderMaskedMultiHeadAttention", Attention},
+    {"GroupQueryAttention", Attention},
+    {"QAttention", ProjectedAttention},
+    {"RNN", Recurrent},
+    {"GRU", Recurrent},
+    {"LSTM", Recurrent},
+    {"MaxPool", Pooling},
+    {"AveragePool", Pooling},
+    {"LpPool", Pooling},
+    {"GlobalAveragePool", EachInput},
+    {"GlobalMaxPool", EachInput},
+    {"GlobalLpPool", EachInput},
+    {"ArgMax", EachInput},
+    {"ArgMin", EachInput},
+    {"CumSum", EachInput},
+    {"TopK", EachInput},
+    {"FusedElementwise", EachStep},
+    {"BatchNormalization", TwiceEach},
+    {"QuantizeLinear", TwiceEach},
+    {"DequantizeLinear", TwiceEach},
+    {"DynamicQuantizeLinear", TwiceEach},
+    {"RotaryEmbedding", TwiceEach},
+    {"Resize", TwiceEach},
+    {"Upsample", TwiceEach},
+    {"Softmax", Softmax},
+    {"LogSoftmax", Softmax},
+    {"Sum", EachOutput},
+    {"Mean", EachOutput},
+};
+
+// Operators that compute nothing: they move elements, or tell of shapes.
+constexpr std::string_view kMoving[] = {"Transpose",
+                                        "Concat",
+                                        "Split",
+                                        "Slice",
+                                        "Reshape",
+                                        "Squeeze",
+                                        "Unsqueeze",
+                                        "Flatten",
+                                        "Identity",
+                                        "Expand",
+                                        "Tile",
+                                        "Pad",
+                                        "Gather",
+                                        "GatherElements",
+                                        "GatherND",
+                                        "Scatter",
+                                        "ScatterND",
+                                        "ScatterElements",
+                                        "DepthToSpace",
+                                        "SpaceToDepth",
+                                        "Shape",
+                                        "Size",
+                                        "Constant",
+                                        "ConstantOfShape",
+                                        "Cast",
+                                        "CastLike",
+                                        "Where",
+                                        "Trilu",
+                                        "ReverseSequence",
+                                        "Compress",
+                                        "Range",
+                                        "EyeLike",
+                                        "OneHot",
+                                        "NonZero",
+                                        "MemcpyFromHost",
+                                        "MemcpyToHost",
+                                        "Dropout",
+                                        "SequenceConstruct",
+                                        "SequenceAt",
+                                        "SequenceInsert",
+                                        "SequenceEmpty",
+                                        "SequenceErase",
+                                        "SequenceLength",
+                                        "Optional",
+                                        "OptionalGetElement",
+                                        "OptionalHasElement",
+                                        "ConcatFromSequence",
+                                        "SplitToSequence",
+                                        "Unique",
+                                        "BitCast",
+                                        "TensorScatter"};
+
+bool EndsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+std::optional<double> OperationsOf(const Facts& facts, const OpDef* op) {
+  const std::string_view name = facts.node.op_type;
+  if (name == "Attention") return facts.node.domain.empty() ? Attention(facts) : ProjectedAttention(facts);
+  for (const Formula& formula : kFormulas)
+    if (formula.op_type == name) return formula.operations(facts);
+  if (std::find(std::begin(kMoving), std::end(kMoving), name) != std::end(kMoving)) return Nothing(facts);
+  if (name.substr(0, 6) == "Reduce") return EachInput(facts);
+  if (EndsWith(name, "Normalization")) return Normalization(facts);
+  if (op != nullptr && (op->traits & kElementwise) != 0) return EachOutput(facts);
+  return std::nullopt;
+}
+
+double Bytes(const TensorRef& tensor) {
+  return tensor.present() && !IsString(tensor.dtype) ? static_cast<double>(tensor.byte_size()) : 0;
+}
+
+// Reads only what it picks from its first input.
+bool Picks(std::string_view name) {
+  constexpr std::string_view kPicking[] = {"Gather", "GatherElements", "GatherND", "Slice", "Compress"};
+  return std::find(std::begin(kPicking), std::end(kPicking), name) != std::end(kPicking);
+}
+
+}  // namespace
+
+Cost CostOf(const Node& node, const OpDef* op, std::span<const TensorRef> inputs, std::span<const TensorRef> outputs) {
+  Cost cost;
+  const Facts facts{node, inputs, outputs};
+  if (!node.Subgraphs().empty()) return cost;  // its body's nodes are counted
+  cost.operations = OperationsOf(facts, op);
+  for (const TensorRef& output : outputs) cost.bytes += Bytes(output);
+  const bool shape_only = op != nullptr && (op->traits & kShapeOnly) != 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (i == 0 && shape_only) continue;
+    cost.bytes += i == 0 && Picks(node.op_type) ? std::min(Bytes(inputs[i]), Bytes(facts.Out(0))) : Bytes(inputs[i]);
+  }
+  return cost;
+}
+
+}  // namespace sardonyx::ops

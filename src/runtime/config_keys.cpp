@@ -1,0 +1,47 @@
+// runtime/config_keys.cpp - the lists.
+#include "runtime/config_keys.h"
+
+#include <algorithm>
+
+#include "ir/graph.h"
+
+namespace sardonyx::runtime {
+namespace {
+
+constexpr std::string_view kSessionKeys[] = {
+    "sardonyx.load_timeout_ms",
+    "sardonyx.max_load_memory",
+    "sardonyx.max_run_memory",
+    "sardonyx.run_timeout_ms",
+    "optimization.disable_specified_optimizers",
+    "session.disable_cpu_ep_fallback",
+    "session.disable_quant_qdq",
+    "session.model_external_initializers_file_folder_path",
+    "session.optimized_model_external_initializers_file_name",
+    "session.optimized_model_external_initializers_min_size_in_bytes",
+    "session.record_ep_graph_assignment_info",  // the assignment is always there
+    "session.use_ort_model_bytes_directly",
+};
+constexpr std::string_view kRunKeys[] = {"sardonyx.max_run_memory", "sardonyx.run_timeout_ms"};
+
+}  // namespace
+
+std::span<const std::string_view> HonouredKeys() { return kSessionKeys; }
+
+bool IsHonouredKey(std::string_view key) {
+  return std::find(std::begin(kSessionKeys), std::end(kSessionKeys), key) != std::end(kSessionKeys);
+}
+
+bool IsHonouredRunKey(std::string_view key) {
+  return std::find(std::begin(kRunKeys), std::end(kRunKeys), key) != std::end(kRunKeys);
+}
+
+void WarnOfKey(const Logger& logger, std::string_view what, const std::string& key,
+               std::span<const std::string_view> honoured) {
+  const std::string closest = ClosestName(key, {honoured.begin(), honoured.end()});
+  logger.Warn("the ", what, " configuration '", key,
+              "' is not honoured by Sardonyx: it is accepted and changes nothing",
+              closest.empty() ? "" : "; did you mean '" + closest + "'?");
+}
+
+}  // namespace sardonyx::runtime

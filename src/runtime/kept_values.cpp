@@ -1,0 +1,117 @@
+// runtime/kept_values.cpp - values inside of a model as outputs: sessions beside the session.
+//
+// The model is built again with the values asked for as outputs, so that no pass takes them away. Where the model's
+// weights are gone (they were the session's own, and its kernels have packed them), or where only a pass gave the value
+// its name, the program that runs is copied with its kernels: then the value must still be there.
+#include <algorithm>
+
+#include "runtime/program.h"
+#include "runtime/session.h"
+#include "runtime/weight_memory.h"
+
+namespace sardonyx::runtime {
+namespace {
+
+bool IsInModel(const Model& model, const std::string& name) { return model.graph.Find(name).has_value(); }
+
+bool HasBody(const Graph& graph, const std::string& name) {
+  for (const NodeId id : graph.order)
+    for (const Graph* body : graph.node(id).Subgraphs())
+      if (body->Find(name) || HasBody(*body, name)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::shared_ptr<Session> Session::WithValues(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::erase_if(names, [&](const std::string& name) { return FindOutput(name).has_value(); });
+  const std::scoped_lock lock(variants_mutex_);
+  const auto found =
+      std::find_if(variants_.begin(), variants_.end(), [&](const Variant& variant) { return variant.names == names; });
+  if (found != variants_.end()) {
+    std::rotate(found, found + 1, variants_.end());
+  } else {
+    Variant made{names, MakeVariant(names)};
+    made.session->trace_ = trace_;  // its runs belong to this session's profile
+    if (variants_.size() == kMaxVariants) variants_.erase(variants_.begin());
+    variants_.push_back(std::move(made));
+  }
+  variants_.back().session->tracing_ = tracing();
+  return variants_.back().session;
+}
+
+std::shared_ptr<Session> Session::MakeVariant(const std::vector<std::string>& names) {
+  const bool all_in_model =
+      std::all_of(names.begin(), names.end(), [&](const auto& n) { return IsInModel(*model_, n); });
+  const bool rebuilds = !weights_dropped_ || !bytes_.empty() || !model_->path.empty();
+  if (!all_in_model || !rebuilds)
+    if (std::shared_ptr<Session> derived = Derive(names)) return derived;
+  if (!rebuilds) {
+    for (const std::string& name : names)
+      if (!IsInModel(*model_, name)) FailUnknownValue(name);
+    Fail(Code::kFail, "value '", names.front(), "' was optimized away, and the model cannot be built again with it: ",
+         "the session was made from bytes that it does not have any more. Keep them and set the config entry ",
+         "'session.use_ort_model_bytes_directly' to 1, or create the session from a file");
+  }
+  SessionOptions options = options_;
+  options.kept_values = names;
+  options.optimized_model_path.clear();
+  options.profile_prefix.clear();
+  options.explain_pass.clear();
+  options.explanation = nullptr;
+  options.log_severity = std::max(options.log_severity, Severity::kError);  // what there was to say has been said
+  try {
+    if (!weights_dropped_) return FromModel(environment_, model_, std::move(options));
+    if (!bytes_.empty()) return FromBytes(environment_, bytes_, bytes_owner_, std::move(options));
+    return FromFile(environment_, model_->path, std::move(options));
+  } catch (const Error& error) {
+    if (error.code() == Code::kInvalidArgument && !all_in_model)
+      for (const std::string& name : names)
+        if (!IsInModel(*model_, name)) FailUnknownValue(name);
+    throw;
+  }
+}
+
+// Null where a value is not in the graph that runs, lies on a device, or is a weight whose bytes are gone.
+std::shared_ptr<Session> Session::Derive(const std::vector<std::string>& names) const {
+  Graph graph = program_->graph();
+  for (const std::string& name : names) {
+    const auto id = graph.Find(name);
+    if (!id || !graph.value(*id).device.IsHost()) return nullptr;
+    const ValueInfo& value = graph.value(*id);
+    if (value.producer == kNoNode && !value.is_input && !value.initializer) return nullptr;  // a name that is left over
+    const Tensor* constant = value.constant();
+    if (constant != nullptr && !HasData(*constant)) return nullptr;
+    if (!value.is_output) graph.AddOutput(*id);
+  }
+  std::shared_ptr<Session> session(new Session());  // NOLINT: the constructor is private
+  session->environment_ = environment_;
+  session->model_ = model_;
+  session->options_ = options_;
+  session->run_limits_ = run_limits_;
+  session->logger_ = logger_;
+  session->providers_ = providers_;
+  session->parallel_ = environment_->MakeParallel(options_.use_environment_pool ? environment_->pool_threads()
+                                                                                : options_.intra_op_threads);
+  session->AddPorts(graph);
+  session->program_ = std::make_shared<Program>(std::move(graph), *program_);
+  return session;
+}
+
+void Session::FailUnknownValue(const std::string& name) const {
+  if (HasBody(model_->graph, name))
+    Fail(Code::kInvalidArgument, "value '", name,
+         "' is made in a body of control flow, once in every turn; run with a check of values to see it");
+  std::vector<std::string> names;
+  for (const ValueInfo& value : model_->graph.values)
+    if (value.producer != kNoNode || value.is_input || value.initializer) names.push_back(value.name);
+  std::string outputs;
+  for (std::size_t i = 0; i < outputs_.size() && i < 20; ++i) outputs += (i ? ", '" : "'") + outputs_[i].name + "'";
+  const std::string closest = ClosestName(name, names);
+  Fail(Code::kInvalidArgument, "the model has no output '", name, "', and no value of this name; its outputs are ",
+       outputs, closest.empty() ? "" : "; did you mean '" + closest + "'?");
+}
+
+}  // namespace sardonyx::runtime

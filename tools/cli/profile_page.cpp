@@ -1,0 +1,203 @@
+// tools/cli/profile_page.cpp - the parts of the page: pictures as SVG, tables that a click sorts.
+#include "profile_page.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "graph_picture.h"
+#include "terminal.h"
+
+namespace sardonyx::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kStyle = R"(
+body { font: 14px/1.45 system-ui, sans-serif; margin: 2em; color: #222; background: #fff; }
+h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
+table { border-collapse: collapse; } td, th { padding: 3px 10px; text-align: left; border-bottom: 1px solid #e4e4e4; }
+th { cursor: pointer; background: #f4f4f4; position: sticky; top: 0; } td.n { text-align: right; white-space: nowrap; }
+.scroll { overflow: auto; max-height: 80vh; border: 1px solid #ddd; }
+svg text { font: 11px system-ui, sans-serif; } svg.graph text { text-anchor: middle; }
+svg.graph rect { stroke: #888; stroke-width: .7; } path.edges { fill: none; stroke: #99a; stroke-width: 1; }
+.bar { display: inline-block; height: 10px; background: #e2553d; vertical-align: middle; }
+.note { color: #666; }
+)";
+
+constexpr const char* kScript = R"(
+for (const head of document.querySelectorAll('th')) head.onclick = () => {
+  const table = head.closest('table'), at = [...head.parentNode.children].indexOf(head);
+  const down = head.dataset.down = head.dataset.down === '1' ? '' : '1';
+  const key = row => { const cell = row.children[at]; return cell.dataset.v === undefined ? cell.textContent : +cell.dataset.v; };
+  const rows = [...table.tBodies[0].rows].sort((a, b) => { const x = key(a), y = key(b); return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1); });
+  table.tBodies[0].append(...rows);
+};
+)";
+
+std::string Number(double value, const char* format) {
+  char text[48];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
+
+// A cell with a number: shown as `text`, sorted by `value`.
+std::string Cell(double value, const std::string& text) {
+  return "<td class=\"n\" data-v=\"" + Number(value, "%.9g") + "\">" + text + "</td>";
+}
+std::string Cell(const std::string& text) { return "<td>" + EscapeHtml(text) + "</td>"; }
+
+std::string Rate(double amount, double milliseconds, const char* unit) {
+  if (amount <= 0 || milliseconds <= 0) return "";
+  return Number(amount / milliseconds / 1e6, "%.1f") + unit;
+}
+
+std::string NumbersOf(const ProfileRow& row, double total) {
+  const double share = total > 0 ? row.milliseconds / total : 0;
+  return Cell(row.milliseconds, Number(row.milliseconds, "%.3f")) +
+         Cell(share, Number(100 * share, "%.1f") +
+                         " % <span class=\"bar\" style=\"width:" + Number(80 * share, "%.0f") + "px\"></span>") +
+         Cell(row.flops / std::max(row.milliseconds, 1e-9), Rate(row.flops, row.milliseconds, "")) +
+         Cell(row.bytes / std::max(row.milliseconds, 1e-9), Rate(row.bytes, row.milliseconds, "")) +
+         Cell(row.ceiling_share, row.ceiling_share > 0 ? Number(100 * row.ceiling_share, "%.0f") + " %" : "") +
+         Cell(static_cast<double>(row.threads), std::to_string(row.threads));
+}
+
+constexpr const char* kNumberHeads =
+    "<th>ms</th><th>of the time</th><th>GFLOP/s</th><th>GB/s</th><th>of the ceiling</th><th>threads</th>";
+
+std::string OperatorTable(const ProfileReport& report) {
+  std::string html = "<h2>By operator</h2>\n<div class=\"scroll\"><table><thead><tr><th>operator</th><th>nodes</th>" +
+                     std::string(kNumberHeads) + "</tr></thead><tbody>\n";
+  for (const ProfileRow& row : report.operators) {
+    html += "<tr>" + Cell(row.op_type) + Cell(static_cast<double>(row.nodes), std::to_string(row.nodes)) +
+            NumbersOf(row, report.nodes_milliseconds) + "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+std::string NodeTable(const ProfileReport& report) {
+  std::string html =
+      "<h2>By node</h2>\n<div class=\"scroll\"><table><thead><tr><th>step</th><th>node</th><th>operator</th>"
+      "<th>in</th><th>result</th><th>turns</th>" +
+      std::string(kNumberHeads) + "</tr></thead><tbody>\n";
+  for (const ProfileRow& row : report.nodes) {
+    html += "<tr>" + Cell(row.step, std::to_string(row.step)) + Cell(row.node) + Cell(row.op_type) + Cell(row.graph) +
+            Cell(row.shape) + Cell(static_cast<double>(row.turns), std::to_string(row.turns)) +
+            NumbersOf(row, report.nodes_milliseconds) + "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+// The graph of a plan; nodes are hot by their share of the longest node's time.
+std::string Picture(const json& plan, const ProfileReport& report) {
+  const std::string path = plan.value("graph", "");
+  std::map<int, const ProfileRow*> rows;
+  double longest = 1e-12;
+  for (const ProfileRow& row : report.nodes) {
+    longest = std::max(longest, row.milliseconds);
+    if (row.graph == path) rows[row.step] = &row;
+  }
+  std::vector<PictureNode> nodes;
+  std::map<std::string, int> makers;
+  const json& steps = plan["steps"];
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    const json& step = steps[s];
+    PictureNode node{.label = step.value("op_type", ""),
+                     .title = step.value("op_type", "") + "\n" + step.value("node", "")};
+    if (const auto found = rows.find(static_cast<int>(s)); found != rows.end()) {
+      const ProfileRow& row = *found->second;
+      node.heat = std::sqrt(row.milliseconds / longest);
+      node.title += "\n" + row.shape + "\n" + Number(row.milliseconds, "%.3f") + " ms, " +
+                    Number(100 * row.milliseconds / std::max(report.nodes_milliseconds, 1e-12), "%.1f") + " %";
+      if (row.milliseconds > 0) node.label += " " + Number(row.milliseconds, "%.2g") + " ms";
+    }
+    for (const json& input : step["inputs"]) {
+      const auto maker = makers.find(input.get<std::string>());
+      if (maker != makers.end())
+        nodes[static_cast<std::size_t>(maker->second)].successors.push_back(static_cast<int>(s));
+    }
+    for (const json& output : step["outputs"])
+      if (!output.get<std::string>().empty()) makers[output.get<std::string>()] = static_cast<int>(s);
+    nodes.push_back(std::move(node));
+  }
+  return "<h2>" + (path.empty() ? std::string("Graph") : "Body " + EscapeHtml(path)) + "</h2>\n<div class=\"scroll\">" +
+         GraphPicture(nodes) + "</div>\n";
+}
+
+constexpr double kChartWidth = 960, kChartHeight = 240;
+
+std::string ChartBegin() {
+  return "<svg class=\"chart\" xmlns=\"http://www.w3.org/2000/svg\" width=\"1000\" height=\"280\" viewBox=\"-10 -10 "
+         "1000 280\">"
+         "<path d=\"M0 0V240H960\" fill=\"none\" stroke=\"#888\"/>";
+}
+
+// Bytes of activations that are alive after each step.
+std::string MemoryChart(const ProfileReport& report) {
+  double peak = 0;
+  for (const auto& entry : report.memory) peak = std::max(peak, entry.second);
+  if (peak <= 0) return "";
+  const double step = kChartWidth / static_cast<double>(report.memory.size());
+  std::string path = "M0 " + Number(kChartHeight, "%.0f");
+  for (const auto& [at, bytes] : report.memory) {
+    path += "L" + Number(at * step, "%.1f") + " " + Number(kChartHeight * (1 - bytes / peak), "%.1f") + "h" +
+            Number(step, "%.2f");
+  }
+  return "<h2>Memory over time</h2>\n<p class=\"note\">Activations that are alive after each step; at the peak " +
+         ByteText(peak) + ".</p>\n" + ChartBegin() + "<path d=\"" + path + "V" + Number(kChartHeight, "%.0f") +
+         "Z\" fill=\"#7aa6d8\"/><text x=\"4\" y=\"10\">" + ByteText(peak) + "</text><text x=\"900\" y=\"258\">step " +
+         std::to_string(report.memory.size() - 1) + "</text></svg>\n";
+}
+
+// Each buffer as a box: from its first to its last step, from its offset on.
+std::string MemoryMap(const json& plan) {
+  const auto steps = static_cast<double>(plan["steps"].size());
+  std::string html;
+  for (std::size_t memory = 0; memory < plan["memories"].size(); ++memory) {
+    const double arena = plan["memories"][memory].value("arena_bytes", 0.0);
+    if (arena <= 0) continue;
+    html += "<h2>Map of the arena</h2>\n<p class=\"note\">" + ByteText(arena) + " on the " +
+            plan["memories"][memory].value("device", "") +
+            ": each box is a buffer, from left to right by steps, from top to bottom by offset.</p>\n" + ChartBegin();
+    int at = 0;
+    for (const json& buffer : plan["buffers"]) {
+      if (buffer.value("memory", std::size_t{0}) != memory) continue;
+      const double first = buffer.value("first_step", 0.0), last = buffer.value("last_step", 0.0);
+      std::string names;
+      for (const json& name : buffer["values"]) names += (names.empty() ? "" : ", ") + name.get<std::string>();
+      html += "<g><title>" + EscapeHtml(names) + "\n" + ByteText(buffer.value("bytes", 0.0)) + " at " +
+              std::to_string(buffer.value("offset", std::int64_t{0})) + ", steps " + Number(first, "%.0f") + " to " +
+              Number(last, "%.0f") + "</title><rect x=\"" + Number(kChartWidth * first / steps, "%.2f") + "\" y=\"" +
+              Number(kChartHeight * buffer.value("offset", 0.0) / arena, "%.2f") + "\" width=\"" +
+              Number(kChartWidth * (last + 1 - first) / steps, "%.2f") + "\" height=\"" +
+              Number(std::max(0.5, kChartHeight * buffer.value("bytes", 0.0) / arena), "%.2f") + "\" fill=\"hsl(" +
+              std::to_string(at++ * 47 % 360) + " 55% 70%)\" stroke=\"#fff\" stroke-width=\".4\"/></g>\n";
+    }
+    html += "</svg>\n";
+  }
+  return html;
+}
+
+}  // namespace
+
+std::string ProfilePage(const std::string& model, const ProfileReport& report, const json& plans) {
+  std::string html = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Profile of " +
+                     EscapeHtml(model) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" +
+                     EscapeHtml(model) + "</h1>\n<p>" + Number(report.milliseconds, "%.3f") + " ms a run (median of " +
+                     std::to_string(report.runs) + "), of it " + Number(report.nodes_milliseconds, "%.3f") +
+                     " ms in nodes, on " + std::to_string(report.threads) + " threads. The machine can do " +
+                     Number(report.flops_per_second / 1e9, "%.0f") + " GFLOP/s and move " +
+                     Number(report.bytes_per_second / 1e9, "%.1f") +
+                     " GB/s; \"of the ceiling\" is the time that a perfect kernel would need, as a share of the time "
+                     "taken.</p>\n";
+  html += OperatorTable(report);
+  for (const json& plan : plans) html += Picture(plan, report);
+  html += MemoryChart(report);
+  if (!plans.empty()) html += MemoryMap(plans[0]);
+  html += NodeTable(report);
+  return html + "<script>" + kScript + "</script>\n</body></html>\n";
+}
+
+}  // namespace sardonyx::cli
