@@ -2,13 +2,15 @@
 """Runs all tests of a built tree and ends with one line: `N passed, N failed, N skipped`.
 
 Stages: the tree's checks, the C++ tests (then those of the kernels again under each lower ISA), the thread pool under
-the thread sanitizer, the loader under the address and undefined-behaviour sanitizers, the Python tests. Each failure
-and each skip is printed with its reason. Where ../shared is there, a skip is a failure of the whole.
+the thread sanitizer, the loader under the address and undefined-behaviour sanitizers, a short run of the fuzz targets,
+the Python tests. Each failure and each skip is printed with its reason. Where ../shared is there, a skip is a failure
+of the whole.
 To add a stage: a function that yields Case objects, and its row in STAGES.
 
 usage: tools/run_tests.py [--only STAGE]... [--jobs N]
 """
 import argparse
+import concurrent.futures
 import dataclasses
 import os
 import pathlib
@@ -20,6 +22,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 import checks
+import fuzz
 
 ROOT = checks.ROOT
 BUILD = ROOT / "build/release"
@@ -120,6 +123,16 @@ def stage_sanitizers(options):
     yield from sanitized("loader_tests", "address,undefined", options.jobs)
 
 
+def stage_fuzz(options):
+    if failed := fuzz.build(fuzz.BRIEF) or fuzz.make_seeds():
+        yield Case("fuzz: build", "failed", "\n".join(failed[-60:]))
+        return
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for result in pool.map(fuzz.brief, fuzz.BRIEF):
+            yield Case(f"fuzz: {result.target}", "failed" if result.code else "passed",
+                       f"{result.summary()}\n{result.output[-6000:]}" if result.code else "")
+
+
 def stage_python(options):
     folders = [folder for folder in PYTHON_TESTS if (ROOT / folder).is_dir()]
     variables = os.environ | {"PYTHONPATH": str(BUILD / "python"), "SDX_BUILD": str(BUILD)}
@@ -141,6 +154,7 @@ STAGES = {
     "cpp": stage_cpp,
     "isa": stage_isa,
     "sanitizers": stage_sanitizers,
+    "fuzz": stage_fuzz,
     "python": stage_python,
 }
 
