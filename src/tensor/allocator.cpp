@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/large_pages.h"
 
 namespace sardonyx {
 namespace {
@@ -17,12 +16,10 @@ class Host final : public Allocator {
   void* Allocate(std::size_t size) override {
     if (size == 0) return nullptr;
     void* data = nullptr;
-    const bool large = size >= kLargePage;
     if (size <= std::numeric_limits<std::size_t>::max() - kAlignment) {
-      data = std::aligned_alloc(large ? kLargePage : kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment);
+      data = std::aligned_alloc(kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment);
     }
     if (data == nullptr) Fail(Code::kFail, "out of memory: expected ", size, " bytes, found fewer");
-    if (large) PreferLargePages(data, size);
     return data;
   }
   void Free(void* data) override { std::free(data); }
