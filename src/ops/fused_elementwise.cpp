@@ -1,9 +1,11 @@
 // ops/fused_elementwise.cpp - ai.sardonyx.FusedElementwise: several elementwise nodes run block by block.
 //
-// inputs   float tensors that broadcast to the output
+// inputs   float tensors that broadcast to the output, or 8-bit ones, which are dequantized as they are read
 // steps    one function for each step: "Mul", "Sigmoid" ...
 // operands two for each step: input i, or the result of step j as -1 - j; functions of one float ignore the second
 // parameters two floats for each step (alpha, beta ...)
+// input_scales, input_zeros  of each input, where any is of 8 bits
+// to, output_scale, output_zero  where the result is quantized: its element type, scale and zero point
 //
 // The output is the last step's result; every step's result has the output's shape, once all inputs are broadcast. A
 // block of each result stays in the first cache level. The functions are those of the single operators, so the bits are
@@ -16,7 +18,10 @@
 #include <limits>
 
 #include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/quantize.h"
+#include "kernels/elementwise/quantized_binary.h"
 #include "kernels/elementwise/unary.h"
+#include "ops/infer_context.h"
 #include "ops/kernel_context.h"
 #include "ops/prepare_context.h"
 
@@ -87,6 +92,25 @@ constexpr Function kFunctions[] = {
     Binary("Min", BinaryKind::kMin),
 };
 
+// What QuantizeLinear and DequantizeLinear make of x, with scale a and zero point b.
+template <typename T>
+void Quantize(const float* x, float* y, std::size_t n, float a, float b) {
+  constexpr float kLow = std::numeric_limits<T>::min(), kHigh = std::numeric_limits<T>::max();
+  std::uint8_t bytes[kBlock];
+  const kernels::QuantizedTable& table = kernels::Quantized8();
+  kernels::QuantizeFn* const quantize = kernels::Quantization().quantize(kDTypeOf<T>, true);
+  for (std::size_t i = 0; i < n; i += sizeof bytes) {
+    const std::size_t count = std::min(n - i, sizeof bytes);
+    quantize(x + i, &a, &b, kLow, kHigh, count, bytes);
+    (std::is_signed_v<T> ? table.dequantize_signed : table.dequantize_unsigned)(bytes, a, b, count, y + i);
+  }
+}
+
+kernels::UnaryF32Fn* QuantizingFunction(std::string_view name) {
+  if (name == "QuantizeInt8") return Quantize<std::int8_t>;
+  return name == "QuantizeUInt8" ? Quantize<std::uint8_t> : nullptr;
+}
+
 const Function* FindFunction(std::string_view name) {
   for (const Function& function : kFunctions)
     if (function.name == name) return &function;
@@ -150,6 +174,9 @@ struct Step {
 struct Tape {
   std::vector<Step> steps;
   std::size_t inputs = 0;
+  std::vector<float> input_scales, input_zeros;  // empty if all inputs are floats
+  DType to = DType::kFloat;
+  float output_scale = 1, output_zero = 0;
 };
 
 // The output's axes, neighbours joined where all inputs go on alike, innermost first.
@@ -196,8 +223,20 @@ Walk PlanWalk(KernelContext& c, std::size_t inputs, Dims out) {
 class TapeRunner {
  public:
   TapeRunner(KernelContext& c, const Tape& tape) : tape_(tape), walk_(PlanWalk(c, tape.inputs, c.Output(0).shape)) {
-    for (std::size_t k = 0; k < tape.inputs; ++k) inputs_[k] = c.Input(k).As<const float>();
-    output_ = c.Output(0).As<float>();
+    for (std::size_t k = 0; k < tape.inputs; ++k) {
+      const TensorRef& x = c.Input(k);
+      if (x.dtype == DType::kFloat) {
+        inputs_[k] = x.As<const float>();
+      } else {
+        bytes_[k] = x.As<const std::uint8_t>();
+        is_signed_[k] = x.dtype == DType::kInt8;
+      }
+    }
+    if (tape.to == DType::kFloat) {
+      output_ = c.Output(0).As<float>();
+    } else {
+      output_bytes_ = c.Output(0).As<std::uint8_t>();
+    }
   }
 
   void Run(std::int64_t begin, std::int64_t end) const {
@@ -212,7 +251,11 @@ class TapeRunner {
       const std::int64_t row_end = std::min(end, begin - begin % walk_.sizes[0] + walk_.sizes[0]);
       for (; begin < row_end; begin += kBlock) {
         const std::int64_t n = std::min(kBlock, row_end - begin);
-        RunBlock(at, output_ + begin, static_cast<std::size_t>(n));
+        if (output_bytes_ == nullptr) {
+          RunBlock(at, output_ + begin, static_cast<std::size_t>(n));
+        } else {
+          RunQuantized(at, output_bytes_ + begin, static_cast<std::size_t>(n));
+        }
         for (std::size_t k = 0; k < tape_.inputs; ++k) at[k] += n * walk_.strides[0][k];
       }
       begin = row_end;
@@ -220,11 +263,33 @@ class TapeRunner {
   }
 
  private:
-  void RunBlock(const std::array<std::int64_t, kMaxTapeInputs>& at, float* y, std::size_t n) const {
-    alignas(64) float blocks[kMaxResults][kBlock];
+  using Places = std::array<std::int64_t, kMaxTapeInputs>;
+
+  void RunQuantized(const Places& at, std::uint8_t* y, std::size_t n) const {
+    alignas(64) float block[kBlock];
+    RunBlock(at, block, n);
+    const float low = tape_.to == DType::kInt8 ? -128.0f : 0.0f;
+    kernels::Quantization().quantize(tape_.to, true)(block, &tape_.output_scale, &tape_.output_zero, low, low + 255, n,
+                                                     y);
+  }
+
+  // The bytes of the 8-bit inputs as floats; one where an input is repeated.
+  void Load(const Places& at, std::size_t n, float (*loaded)[kBlock]) const {
+    const kernels::QuantizedTable& table = kernels::Quantized8();
+    for (std::size_t k = 0; k < tape_.inputs; ++k) {
+      if (bytes_[k] == nullptr) continue;
+      (is_signed_[k] ? table.dequantize_signed : table.dequantize_unsigned)(
+          bytes_[k] + at[k], tape_.input_scales[k], tape_.input_zeros[k], walk_.strides[0][k] == 0 ? 1 : n, loaded[k]);
+    }
+  }
+
+  void RunBlock(const Places& at, float* y, std::size_t n) const {
+    alignas(64) float blocks[kMaxResults][kBlock], loaded[kMaxTapeInputs][kBlock];
+    Load(at, n, loaded);
     const auto find = [&](const Operand& operand) -> const float* {
       if (operand.block >= 0) return blocks[operand.block];
-      return inputs_[static_cast<std::size_t>(operand.input)] + at[static_cast<std::size_t>(operand.input)];
+      const auto k = static_cast<std::size_t>(operand.input);
+      return bytes_[k] != nullptr ? loaded[k] : inputs_[k] + at[k];
     };
     const auto repeats = [&](const Operand& operand) {
       return operand.block < 0 && walk_.strides[0][static_cast<std::size_t>(operand.input)] == 0;
@@ -252,7 +317,10 @@ class TapeRunner {
   const Tape& tape_;
   Walk walk_;
   std::array<const float*, kMaxTapeInputs> inputs_ = {};
+  std::array<const std::uint8_t*, kMaxTapeInputs> bytes_ = {};  // of 8-bit inputs
+  std::array<bool, kMaxTapeInputs> is_signed_ = {};
   float* output_ = nullptr;
+  std::uint8_t* output_bytes_ = nullptr;
 };
 
 void RunTape(KernelContext& c) {
@@ -290,6 +358,35 @@ void PlaceResults(const PrepareContext& c, const std::vector<std::int64_t>& oper
 
 }  // namespace
 
+// Scales and zero points of 8-bit inputs and of the result.
+static void ReadQuantization(const PrepareContext& c, Tape* tape) {
+  tape->input_scales = c.Floats("input_scales");
+  tape->input_zeros = c.Floats("input_zeros");
+  for (std::size_t k = 0; k < tape->inputs; ++k) {
+    const DType dtype = c.InputDType(k);
+    if (dtype == DType::kFloat) continue;
+    if (dtype != DType::kInt8 && dtype != DType::kUInt8) c.Unsupported("input " + std::to_string(k) + " of", dtype);
+    if (tape->input_scales.size() != tape->inputs || tape->input_zeros.size() != tape->inputs)
+      c.Fail(Code::kInvalidArgument, "expected ", tape->inputs, " input_scales and input_zeros, found ",
+             tape->input_scales.size(), " and ", tape->input_zeros.size());
+  }
+  tape->to = c.DTypeAttribute("to", DType::kFloat);
+  if (tape->to != DType::kFloat && tape->to != DType::kInt8 && tape->to != DType::kUInt8)
+    c.Unsupported("output of", tape->to);
+  tape->output_scale = c.Float("output_scale", 1);
+  tape->output_zero = c.Float("output_zero", 0);
+}
+
+void InferFusedElementwise(InferContext& c) {
+  const DType to = c.DTypeAttribute("to", DType::kFloat);
+  std::vector<Dim> dims;
+  for (std::size_t i = 0; i < c.InputCount(); ++i) {
+    if (!c.HasRank(i)) return c.SetOutput(0, to);
+    dims = i == 0 ? c.InputDims(0) : BroadcastDims(c, dims, c.InputDims(i));
+  }
+  c.SetOutput(0, to, std::move(dims));
+}
+
 Prepared PrepareFusedElementwise(PrepareContext& c) {
   const std::vector<std::string> names = c.Strings("steps");
   const std::vector<std::int64_t> operands = c.Ints("operands");
@@ -301,9 +398,12 @@ Prepared PrepareFusedElementwise(PrepareContext& c) {
   if (c.InputCount() > kMaxTapeInputs) c.Unsupported("more than " + std::to_string(kMaxTapeInputs) + " inputs of");
   Tape tape;
   tape.inputs = c.InputCount();
+  ReadQuantization(c, &tape);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Function* function = FindFunction(names[i]);
-    if (function == nullptr) c.Fail(Code::kNotImplemented, "step ", i, ": there is no function '", names[i], "'");
+    kernels::UnaryF32Fn* const quantizing = QuantizingFunction(names[i]);
+    if (function == nullptr && quantizing == nullptr)
+      c.Fail(Code::kNotImplemented, "step ", i, ": there is no function '", names[i], "'");
     for (const std::size_t side : {0u, 1u}) {
       const std::int64_t operand = operands[2 * i + side];
       if (operand >= static_cast<std::int64_t>(tape.inputs) || -1 - operand >= static_cast<std::int64_t>(i)) {
@@ -311,7 +411,9 @@ Prepared PrepareFusedElementwise(PrepareContext& c) {
       }
     }
     Step step;
-    if (function->binary) {
+    if (quantizing != nullptr) {
+      step.unary = quantizing;
+    } else if (function->binary) {
       step.loops = kernels::Binary(function->kind, DType::kFloat);
     } else {
       step.unary = kernels::UnaryF32(function->unary);

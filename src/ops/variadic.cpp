@@ -158,8 +158,8 @@ constexpr OpDef kVariadicOps[] = {
     {.domain = "ai.sardonyx",
      .name = "FusedElementwise",
      .since = {1},
-     .types = {DType::kFloat},
-     .infer = InferBroadcast,
+     .types = {DType::kFloat, DType::kInt8, DType::kUInt8},
+     .infer = InferFusedElementwise,
      .prepare = PrepareFusedElementwise,
      .traits = kTraits},
 };

@@ -2,12 +2,15 @@
 //
 // A group has one result that others read; every value inside has that result's shape, so that nothing is computed more
 // often than before. Walking up from the outputs, a node joins the group of its readers if they are all of one group.
+//
+// A group may end with QuantizeLinear and have quantized values inside; what DequantizeLinear makes of an 8-bit tensor
+// for it is read from that tensor.
 #include <algorithm>
 #include <unordered_map>
 
 #include "ops/fused_elementwise.h"
 #include "optimizer/passes.h"
-#include "optimizer/rewrite.h"
+#include "optimizer/quantization.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -36,7 +39,34 @@ class ElementwiseFuser {
                                               [](const Dim& d, const Dim& e) { return SameDim(d, e); });
   }
 
+  // What QuantizeLinear makes, of one scale, for a DequantizeLinear alone: the two are one step of a tape.
+  std::optional<QuantizedValue> Requantized(const Node& node) const {
+    if (!IsDequantize(node)) return std::nullopt;
+    const auto x = DequantizedFrom(graph_, node.outputs[0]);
+    if (!x || SoleReader(graph_, x->data) != node.id) return std::nullopt;
+    const auto y = x->IsPerTensor8() ? QuantizedBy(graph_, graph_.value(x->data).producer) : std::nullopt;
+    const bool together = y && y->SameAs(*x) && graph_.node(y->node).provider == node.provider;
+    return together && graph_.value(graph_.node(y->node).inputs[0]).type.has_rank ? y : std::nullopt;
+  }
+  bool IsQuantization(const Node& node) const {
+    if (!IsQuantize(node)) return false;
+    const auto y = QuantizedBy(graph_, node.id);
+    return y && y->IsPerTensor8() && graph_.value(node.inputs[0]).type.has_rank;
+  }
+
+  std::optional<ops::TapeStep> StepOf(const Node& node) const {
+    if (const auto y = Requantized(node))
+      return ops::TapeStep{y->dtype == DType::kInt8 ? "QuantizeInt8" : "QuantizeUInt8", false,
+                           static_cast<float>(y->scale_value), static_cast<float>(y->zero_value)};
+    return ops::TapeStepOf(graph_, node);
+  }
+  // Operand i of the node's step.
+  ValueId OperandOf(const Node& node, std::size_t i) const {
+    return Requantized(node) ? graph_.node(graph_.value(node.inputs[0]).producer).inputs[0] : node.inputs[i];
+  }
+
   bool IsCandidate(const Node& node) const {
+    if (Requantized(node)) return graph_.value(node.outputs[0]).type.has_rank;
     if (node.outputs.size() != 1 || node.inputs.empty() || !node.implicit_inputs.empty()) return false;
     const Type& y = graph_.value(node.outputs[0]).type;
     if (!y.is_tensor() || !y.has_rank || y.dtype != DType::kFloat || !ops::TapeStepOf(graph_, node)) return false;
@@ -49,14 +79,20 @@ class ElementwiseFuser {
   // Into the group of its readers, or as the result of a new one.
   void Place(NodeId id) {
     const Node& node = graph_.node(id);
-    if (!IsCandidate(node)) return;
+    const bool quantizes = IsQuantization(node);
+    if (!quantizes && !IsCandidate(node)) return;
     const ValueInfo& y = graph_.value(node.outputs[0]);
     NodeId group = kNoNode;
     bool one = !y.is_output && !y.consumers.empty();
     for (const NodeId reader : y.consumers) {
       const auto found = group_of_.find(reader);
       one = one && found != group_of_.end() && (group == kNoNode || group == found->second);
+      one = one && (!quantizes || Requantized(graph_.node(reader)));
       if (one) group = found->second;
+    }
+    if (one && quantizes) {  // part of its readers' steps
+      group_of_[id] = group;
+      return;
     }
     if (one) {
       const Node& result = graph_.node(group);
@@ -73,7 +109,10 @@ class ElementwiseFuser {
     members_[id] = {id};
   }
 
-  std::size_t OperandCount(const Node& node) const { return ops::TapeStepOf(graph_, node)->binary ? 2 : 1; }
+  std::size_t OperandCount(const Node& node) const {
+    const auto step = StepOf(node);
+    return step && step->binary ? 2 : 1;
+  }
 
   // Inputs of the group from outside if `node` joins: an upper bound, counted without looking for equal ones.
   std::size_t InputsWith(const std::vector<NodeId>& members, const Node& node) const {
@@ -82,32 +121,65 @@ class ElementwiseFuser {
     return count - members.size();
   }
 
-  bool Fuse(NodeId result, std::vector<NodeId> members) {
-    std::reverse(members.begin(), members.end());  // they joined against the order of computation
-    std::unordered_map<ValueId, std::int64_t> operand_of;
+  // The tape's lists, as its attributes.
+  struct Tape {
     std::vector<ValueId> inputs;
     std::vector<std::string> steps;
     std::vector<std::int64_t> operands;
     std::vector<float> parameters;
-    for (const NodeId member : members) {
-      const Node& node = graph_.node(member);
-      const ops::TapeStep step = *ops::TapeStepOf(graph_, node);
-      std::int64_t found[2] = {0, 0};
-      for (std::size_t i = 0; i < (step.binary ? 2u : 1u); ++i) {
-        const auto [at, fresh] = operand_of.try_emplace(node.inputs[i], static_cast<std::int64_t>(inputs.size()));
-        if (fresh) inputs.push_back(node.inputs[i]);
-        found[i] = at->second;
-      }
-      operands.insert(operands.end(), {found[0], step.binary ? found[1] : found[0]});
-      parameters.insert(parameters.end(), {step.a, step.b});
-      operand_of[node.outputs[0]] = -1 - static_cast<std::int64_t>(steps.size());
-      steps.emplace_back(step.name);
+    std::unordered_map<ValueId, std::int64_t> operand_of;
+  };
+
+  void AddStep(const Node& node, Tape& tape) const {
+    const ops::TapeStep step = *StepOf(node);
+    std::int64_t found[2] = {0, 0};
+    for (std::size_t i = 0; i < (step.binary ? 2u : 1u); ++i) {
+      const ValueId operand = OperandOf(node, i);
+      const auto [at, fresh] = tape.operand_of.try_emplace(operand, static_cast<std::int64_t>(tape.inputs.size()));
+      if (fresh) tape.inputs.push_back(operand);
+      found[i] = at->second;
     }
-    if (inputs.size() > ops::kMaxTapeInputs) return false;
+    tape.operands.insert(tape.operands.end(), {found[0], step.binary ? found[1] : found[0]});
+    tape.parameters.insert(tape.parameters.end(), {step.a, step.b});
+    tape.operand_of[node.outputs[0]] = -1 - static_cast<std::int64_t>(tape.steps.size());
+    tape.steps.emplace_back(step.name);
+  }
+
+  // Reads 8-bit tensors themselves where the inputs are what DequantizeLinear makes of them.
+  std::vector<Attribute> ReadIntegers(std::vector<ValueId>& inputs, const std::string& provider) const {
+    std::vector<float> scales(inputs.size(), 1), zeros(inputs.size(), 0);
+    bool any = false;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto q = DequantizedFrom(graph_, inputs[i]);
+      if (!q || !q->IsPerTensor8() || graph_.node(q->node).provider != provider) continue;
+      inputs[i] = q->data;
+      scales[i] = static_cast<float>(q->scale_value);
+      zeros[i] = static_cast<float>(q->zero_value);
+      any = true;
+    }
+    if (!any) return {};
+    return {{"input_scales", scales}, {"input_zeros", zeros}};
+  }
+
+  bool Fuse(NodeId result, std::vector<NodeId> members) {
+    std::reverse(members.begin(), members.end());  // they joined against the order of computation
+    const bool quantizes = IsQuantization(graph_.node(result));
+    if (quantizes) members.pop_back();
+    Tape tape;
+    for (const NodeId member : members) AddStep(graph_.node(member), tape);
+    if (tape.inputs.size() > ops::kMaxTapeInputs) return false;
+    std::vector<Attribute> attributes = ReadIntegers(tape.inputs, graph_.node(result).provider);
+    attributes.insert(attributes.end(),
+                      {{"steps", tape.steps}, {"operands", tape.operands}, {"parameters", tape.parameters}});
+    if (quantizes) {
+      const QuantizedValue y = *QuantizedBy(graph_, result);
+      attributes.push_back({"to", static_cast<std::int64_t>(y.dtype)});
+      attributes.push_back({"output_scale", static_cast<float>(y.scale_value)});
+      attributes.push_back({"output_zero", static_cast<float>(y.zero_value)});
+    }
     Rewrite rewrite(graph_, registry_, result);
     const ValueId old = graph_.node(result).outputs[0];
-    const ValueId y = rewrite.Add("ai.sardonyx", "FusedElementwise", inputs,
-                                  {{"steps", steps}, {"operands", operands}, {"parameters", parameters}});
+    const ValueId y = rewrite.Add("ai.sardonyx", "FusedElementwise", tape.inputs, std::move(attributes));
     rewrite.Replace(old, y);
     return true;
   }
