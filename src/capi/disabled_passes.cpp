@@ -27,11 +27,12 @@ constexpr Alias kAliases[] = {
     {"QDQSelectorActionTransformer", "fuse_lookup"},
     {"QDQSelectorActionTransformer", "fuse_quantized_operator"},
     {"QDQSelectorActionTransformer", "fuse_quantized_product"},
+    {"ReluQuantFusion", "quantize_activations"},
 };
 
 // What makes integer operators of Quantize- and DequantizeLinear nodes.
 constexpr std::string_view kQuantizationPasses[] = {"fuse_lookup", "fuse_quantized_operator", "fuse_quantized_product",
-                                                    "move_quantization"};
+                                                    "move_quantization", "quantize_activations"};
 
 bool Names(std::string_view name, const Alias& alias) {
   const bool has_level = name.size() == alias.theirs.size() + 2 && name[alias.theirs.size()] == 'L';

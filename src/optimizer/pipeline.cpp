@@ -25,6 +25,7 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kWidenHalf,  // first: what follows is written for float
     // Integers where the model says so; what stays of quantized constants becomes float then.
     &kEliminateCommonSubexpressions,
+    &kQuantizeActivations,
     &kMoveQuantization,
     &kFuseQuantizedProduct,
     &kFuseLookup,  // before the operators of two tensors: what depends on one is a table

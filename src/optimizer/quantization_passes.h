@@ -9,6 +9,7 @@ namespace sardonyx::optimizer {
 // fold_constants, but for dequantized constants that an integer operator may take: until the passes below have run.
 extern const Pass kFoldUnquantizedConstants;
 
+extern const Pass kQuantizeActivations;
 extern const Pass kMoveQuantization;
 extern const Pass kFuseQuantizedProduct;
 extern const Pass kFuseLookup;

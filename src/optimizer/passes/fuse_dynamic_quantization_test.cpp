@@ -21,25 +21,18 @@ PassedGraph Fused(std::string_view body, std::string_view outputs = "float[2,3] 
 
 constexpr const char* kQuantized = "q, qs, qz = DynamicQuantizeLinear(x) ";
 
-bool HasFused() { return HasOperator(ops::Registry(), "com.microsoft", "MatMulIntegerToFloat"); }
-
 TEST(FuseDynamicQuantization, MakesOneNodeOfProductScaleAndBias) {
-  if (!HasFused()) GTEST_SKIP() << "no such operator yet";
   for (const char* scales : {"Mul(qs, s)", "Mul(s, qs)", "Mul(qs, columns)", "Mul(columns, qs)"}) {
     for (const char* sum : {"y = Add(m, bias)", "y = Add(bias, m)", "y = Identity(m)"}) {
       const PassedGraph g =
           Fused(std::string(kQuantized) + "p = MatMulInteger(q, w, qz, z) f = Cast<to = 1>(p) ss = " + scales +
                 " m = Mul(f, ss) " + sum);
-      const std::string want = HasOperator(g.registry, "com.microsoft", "DynamicQuantizeMatMul")
-                                   ? "DynamicQuantizeMatMul"
-                                   : "DynamicQuantizeLinear MatMulIntegerToFloat";
-      EXPECT_EQ(g.Operators().substr(0, want.size()), want) << g.Text();
+      EXPECT_TRUE(g.Operators().starts_with("DynamicQuantizeMatMul")) << g.Text();
     }
   }
 }
 
 TEST(FuseDynamicQuantization, SharesWhatIsQuantizedOnce) {
-  if (!HasFused()) GTEST_SKIP() << "no such operator yet";
   const PassedGraph g = Fused(std::string(kQuantized) +
                                   "p = MatMulInteger(q, w, qz, zs) f = Cast<to = 1>(p) ss = Mul(qs, columns) "
                                   "y = Mul(ss, f) o = MatMulInteger(q, w, qz) e = Cast<to = 1>(o) tt = Mul(qs, s) "

@@ -116,12 +116,29 @@ class QuantizationMover {
       return DequantizeOutputs(id, joined[0], left);
     }
     const auto q = node.inputs.empty() ? std::nullopt : DequantizedFrom(graph_, node.inputs[0]);
+    if (q && q->axis && q->Is8Bit()) return MoveDownTransposed(id, *q);
     if (!q || !q->IsPerTensor8() || graph_.node(q->node).provider != node.provider) return;
     if (!MoverOf(node, q->dtype) || !IsMovablePad(node)) return;
     const ValueId left = node.inputs[0];
     SetPadElement(id, *q);
     graph_.SetInput(id, 0, q->data);
     DequantizeOutputs(id, *q, {left});
+  }
+
+  // Weights with a scale for each index of an axis: the axis is where the Transpose puts it.
+  void MoveDownTransposed(NodeId id, const QuantizedValue& q) {
+    const Node& node = graph_.node(id);
+    if (!node.domain.empty() || node.op_type != "Transpose" || graph_.node(q.node).provider != node.provider) return;
+    const std::size_t rank = graph_.value(q.data).type.rank();
+    const AttributeValue* given = node.FindAttribute("perm");
+    const auto* perm = given != nullptr ? std::get_if<std::vector<std::int64_t>>(given) : nullptr;
+    if (graph_.value(q.data).constant() == nullptr || (perm != nullptr && perm->size() != rank)) return;
+    std::int64_t axis = static_cast<std::int64_t>(rank - 1 - *q.axis);
+    for (std::size_t i = 0; perm != nullptr && i < rank; ++i)
+      if ((*perm)[i] == static_cast<std::int64_t>(*q.axis)) axis = static_cast<std::int64_t>(i);
+    const ValueId left = node.inputs[0];
+    graph_.SetInput(id, 0, q.data);
+    DequantizeOutputs(id, q, {left}, {{"axis", axis}});
   }
 
   // The integers have the shape of the floats.
@@ -139,7 +156,8 @@ class QuantizationMover {
   }
 
   // The node makes integers now; a DequantizeLinear behind each makes what the node made.
-  void DequantizeOutputs(NodeId id, const Quantization& q, const std::vector<ValueId>& left) {
+  void DequantizeOutputs(NodeId id, const Quantization& q, const std::vector<ValueId>& left,
+                         const std::vector<Attribute>& attributes = {}) {
     for (std::size_t i = 0; i < graph_.node(id).outputs.size(); ++i) {
       const ValueId output = graph_.node(id).outputs[i];
       if (output == kNoValue) continue;
@@ -148,7 +166,7 @@ class QuantizationMover {
       const ValueId integers = graph_.AddValue(graph_.FreshName(graph_.value(output).name + "_quantized"), type);
       graph_.MoveOutput(id, i, integers);
       Rewrite rewrite(graph_, registry_, id);
-      const ValueId floats = rewrite.Add("DequantizeLinear", {integers, q.scale, q.zero});
+      const ValueId floats = rewrite.Add("DequantizeLinear", {integers, q.scale, q.zero}, attributes);
       graph_.MoveOutput(graph_.value(floats).producer, 0, output);
     }
     Rewrite rewrite(graph_, registry_, id);

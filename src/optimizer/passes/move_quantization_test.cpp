@@ -76,6 +76,24 @@ TEST(MoveQuantization, ChoosesBetweenAConstantAndIntegers) {
   }
 }
 
+TEST(MoveQuantization, ScalesOfTransposedWeightsKeepTheirAxis) {
+  const std::string text =
+      "g (float[2,3] x) => (float[2,4] y) <int8[4,3] w = {1,2,3,4,5,6,7,8,9,10,11,-12}, "
+      "float[4] rows = {0.1, 0.2, 0.3, 0.4}, float[3] columns = {0.1, 0.2, 0.3}> {"
+      "d = DequantizeLinear<axis = AXIS>(w, SCALES) t = Transpose PERM(d) y = MatMul(x, t)}";
+  for (const char* perm : {"", "<perm = [1, 0]>"}) {
+    for (const bool rows : {false, true}) {
+      std::string given = text;
+      given.replace(given.find("AXIS"), 4, rows ? "0" : "-1");
+      given.replace(given.find("SCALES"), 6, rows ? "rows" : "columns");
+      given.replace(given.find(" PERM"), 5, perm);
+      const PassedGraph g(given, {&kMoveQuantization});
+      EXPECT_EQ(g.Operators(), "Transpose DequantizeLinear MatMul");
+      EXPECT_NE(g.Text().find(rows ? "axis = 1" : "axis = 0"), std::string::npos) << g.Text();
+    }
+  }
+}
+
 TEST(MoveQuantization, TakesShapesFromIntegers) {
   EXPECT_EQ(Moved(std::string(kIn) + "y = Shape(xd)", "int64[3] y").Operators(), "QuantizeLinear Shape");
 }
