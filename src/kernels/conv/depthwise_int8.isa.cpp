@@ -8,21 +8,38 @@ namespace {
 
 constexpr ptrdiff_t kPixels = 4;
 
-// kLanes values of A' or weights as 32-bit integers, the first `count` of them if that is less.
-template <typename T>
-UintVec Widen(const T* p, ptrdiff_t count) {
-  using Narrow __attribute__((vector_size(kLanes * sizeof(T)))) = T;
-  Narrow v = {};
-  if (count >= kLanes) {
-    std::memcpy(&v, p, sizeof v);
-  } else {
-    for (ptrdiff_t i = 0; i < count; ++i) v[i] = p[i];
-  }
+// kLanes values of A' or weights as 32-bit integers. What compilers make of a conversion of bytes to a vector four
+// times as wide is one element at a time, so that one is written out.
+inline UintVec Widen(const std::int16_t* p) {
+  using Narrow __attribute__((vector_size(kLanes * sizeof(std::int16_t)))) = std::int16_t;
+  Narrow v;
+  std::memcpy(&v, p, sizeof v);
   return (UintVec) __builtin_convertvector(v, IntVec);
 }
 
+inline UintVec Widen(const std::uint8_t* p) {
+#if defined(__AVX512F__)
+  return (UintVec)_mm512_maskz_cvtepu8_epi32(0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+#elif defined(__AVX2__)
+  return (UintVec)_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+#else
+  UintVec v;
+  for (ptrdiff_t i = 0; i < kLanes; ++i) v[i] = p[i];
+  return v;
+#endif
+}
+
+// The first `count` of them, the others 0.
+template <typename T>
+UintVec Widen(const T* p, ptrdiff_t count) {
+  if (count >= kLanes) return Widen(p);
+  T block[kLanes] = {};
+  std::memcpy(block, p, static_cast<std::size_t>(count) * sizeof(T));
+  return Widen(block);
+}
+
 // P positions of `count` (up to kLanes) channels.
-template <typename Value, ptrdiff_t P>
+template <typename Value, ptrdiff_t P, bool kWhole>
 void Positions(const DepthwiseInt8Args& a, const std::byte* x, ptrdiff_t channel, ptrdiff_t count, ptrdiff_t pixel) {
   const Lanes lanes = FirstLanes(count);
   UintVec sums[P];
@@ -30,10 +47,10 @@ void Positions(const DepthwiseInt8Args& a, const std::byte* x, ptrdiff_t channel
   for (ptrdiff_t p = 0; p < P; ++p) sums[p] = start;
   const std::int16_t* w = a.w + channel / kDepthwiseLanes * a.taps * kDepthwiseLanes + channel % kDepthwiseLanes;
   for (int64_t t = 0; t < a.taps; ++t) {
-    const UintVec weights = Widen(w + t * kDepthwiseLanes, kLanes);
+    const UintVec weights = Widen(w + t * kDepthwiseLanes);
     const std::byte* from = x + a.offsets[t] + channel * static_cast<ptrdiff_t>(sizeof(Value));
     for (ptrdiff_t p = 0; p < P; ++p)
-      sums[p] += Widen(reinterpret_cast<const Value*>(from + p * a.x_step), count) * weights;
+      sums[p] += Widen(reinterpret_cast<const Value*>(from + p * a.x_step), kWhole ? kLanes : count) * weights;
   }
   const ByteBounds bounds(a.low, a.high, a.zero);
   const Vec scale = a.scales != nullptr ? Load(a.scales + channel, lanes) : Broadcast(0);
@@ -49,14 +66,19 @@ void Positions(const DepthwiseInt8Args& a, const std::byte* x, ptrdiff_t channel
   }
 }
 
+template <typename Value, bool kWhole>
+void Channels(const DepthwiseInt8Args& a, ptrdiff_t channel, ptrdiff_t count) {
+  int64_t p = 0;
+  for (; p + kPixels <= a.pixels; p += kPixels)
+    Positions<Value, kPixels, kWhole>(a, a.x + p * a.x_step, channel, count, p);
+  for (; p < a.pixels; ++p) Positions<Value, 1, kWhole>(a, a.x + p * a.x_step, channel, count, p);
+}
+
 template <typename Value>
 void Run(const DepthwiseInt8Args& a) {
-  for (int64_t c = 0; c < a.channels; c += kLanes) {
-    const ptrdiff_t count = a.channels - c;
-    int64_t p = 0;
-    for (; p + kPixels <= a.pixels; p += kPixels) Positions<Value, kPixels>(a, a.x + p * a.x_step, c, count, p);
-    for (; p < a.pixels; ++p) Positions<Value, 1>(a, a.x + p * a.x_step, c, count, p);
-  }
+  int64_t c = 0;
+  for (; c + kLanes <= a.channels; c += kLanes) Channels<Value, true>(a, c, kLanes);
+  if (c < a.channels) Channels<Value, false>(a, c, a.channels - c);
 }
 
 }  // namespace
