@@ -64,7 +64,8 @@ std::vector<Value> Inputs(std::initializer_list<Scaled> tensors, float scale, in
   return inputs;
 }
 
-std::vector<Value> Compute8(std::string_view op, std::vector<Value> inputs, std::vector<Attribute> attributes = {}) {
+std::vector<Value> Compute8(std::string_view op, const std::vector<Value>& inputs,
+                            const std::vector<Attribute>& attributes = {}) {
   return EvaluateOp({.op = op, .version = 1, .inputs = inputs, .attributes = attributes, .domain = "com.microsoft"});
 }
 
@@ -336,7 +337,7 @@ TEST(Sum8, EveryVariantIsExact) {
       sum(x.data<std::uint8_t>(), true, 40, 70, columns, acc.data());
       for (std::int64_t k = 0; k < columns; ++k) {
         std::int32_t want = 5;
-        for (int i = 0; i < 40; ++i) want += static_cast<std::int8_t>(x.data<std::uint8_t>()[70 * i + k]);
+        for (std::int64_t i = 0; i < 40; ++i) want += static_cast<std::int8_t>(x.data<std::uint8_t>()[70 * i + k]);
         EXPECT_EQ(acc[static_cast<std::size_t>(k)], want) << kernels::Name(isa);
       }
       sum(x.data<std::uint8_t>(), false, columns, 1, 1, row.data());

@@ -22,7 +22,7 @@ bool HasPlainScale(const Tensor* scale) {
 std::int64_t FirstElement(const Tensor& tensor) {
   std::int64_t first = 0;
   VisitDType<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t>(
-      tensor.dtype(), [&]<typename T>() { first = static_cast<std::int64_t>(*tensor.data<T>()); });
+      tensor.dtype(), [&]<typename T>() { first = std::int32_t{*tensor.data<T>()}; });
   return first;
 }
 
