@@ -31,9 +31,8 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kFuseLookup,  // before the operators of two tensors: what depends on one is a table
     &kFuseQuantizedOperator,
     &kFuseDynamicQuantization,
-    &kFoldConstants,
+    &kFoldQuantizedConstants,
     // Clean-ups that the fusions rely on: one node for one value, shapes known, views short.
-    &kEliminateCommonSubexpressions,
     &kFoldShapes,
     &kSimplifyNodes,
     &kMergeViews,

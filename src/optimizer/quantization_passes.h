@@ -16,4 +16,7 @@ extern const Pass kFuseLookup;
 extern const Pass kFuseQuantizedOperator;
 extern const Pass kFuseDynamicQuantization;
 
+// fold_constants again, for dequantized constants that no integer operator took.
+extern const Pass kFoldQuantizedConstants;
+
 }  // namespace sardonyx::optimizer

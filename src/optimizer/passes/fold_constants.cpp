@@ -174,6 +174,16 @@ class Folder {
 };
 
 bool FoldConstants(Graph& graph, PassContext& context) { return Folder(graph, context, false).Run(); }
+bool HasDequantization(const Graph& graph) {
+  return std::any_of(graph.order.begin(), graph.order.end(), [&](NodeId id) {
+    const std::vector<const Graph*> bodies = graph.node(id).Subgraphs();
+    return IsDequantize(graph.node(id)) ||
+           std::any_of(bodies.begin(), bodies.end(), [](const Graph* body) { return HasDequantization(*body); });
+  });
+}
+bool FoldQuantized(Graph& graph, PassContext& context) {
+  return HasDequantization(graph) && Folder(graph, context, false).Run();
+}
 bool FoldUnquantized(Graph& graph, PassContext& context) { return Folder(graph, context, true).Run(); }
 
 }  // namespace
@@ -181,5 +191,6 @@ bool FoldUnquantized(Graph& graph, PassContext& context) { return Folder(graph, 
 constinit const Pass kFoldConstants = {.name = "fold_constants", .level = Level::kBasic, .run = FoldConstants};
 constinit const Pass kFoldUnquantizedConstants = {
     .name = "fold_constants", .level = Level::kBasic, .run = FoldUnquantized};
+constinit const Pass kFoldQuantizedConstants = {.name = "fold_constants", .level = Level::kBasic, .run = FoldQuantized};
 
 }  // namespace sardonyx::optimizer
