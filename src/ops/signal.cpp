@@ -191,7 +191,7 @@ void Mirror(std::span<Complex> data) {
 
 void RunDft(KernelContext& c) {
   const TensorRef& x = c.Input(0);
-  const auto [inverse, one_sided] = c.state<DftState>();
+  const bool inverse = c.state<DftState>().inverse, one_sided = c.state<DftState>().one_sided;
   const std::int64_t parts = x.rank() == 0 ? 0 : x.shape.back();
   const std::size_t axis = NormalizeAxis(c.HasInput(2) ? Scalar(c, 2, "axis") : -2, x.rank());
   if (x.rank() < 2 || (parts != 1 && parts != 2) || axis + 1 == x.rank()) {
