@@ -381,17 +381,10 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
                   std::span<Value> outputs, StepObserver* observer) {
   if (!run_options.config.empty()) WarnOfRunKeys(run_options);
   const Limits limits = run_options.config.empty() ? run_limits_ : RunLimits(run_limits_, run_options.config);
-  if (!limits.any()) return RunWithin(run_options, input_indices, inputs, output_indices, outputs, observer, nullptr);
-  LimitScope scope(limits);
-  RunWithin(run_options, input_indices, inputs, output_indices, outputs, observer, &scope);
-}
-
-// `scope`: the run's, which is charged for what the leased state holds already; null if there is no limit.
-void Session::RunWithin(const RunOptions& run_options, std::span<const std::size_t> input_indices,
-                        std::span<const Value* const> inputs, std::span<const std::size_t> output_indices,
-                        std::span<Value> outputs, StepObserver* observer, LimitScope* scope) {
+  std::optional<LimitScope> scope;
+  if (limits.any()) scope.emplace(limits);
   LeasedState state(*program_);
-  if (scope != nullptr) scope->Charge(state->HeldBytes());
+  if (scope) scope->Charge(state->HeldBytes());  // the leased state's memory is the run's
   SetInputs(*state, input_indices, inputs);
   std::vector<OutputTarget>& targets = state->targets();
   targets.assign(outputs_.size(), OutputTarget());

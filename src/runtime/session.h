@@ -95,9 +95,6 @@ class Session {
 
  private:
   Session() = default;
-  void RunWithin(const RunOptions& run_options, std::span<const std::size_t> input_indices,
-                 std::span<const Value* const> inputs, std::span<const std::size_t> output_indices,
-                 std::span<Value> outputs, StepObserver* observer, LimitScope* scope);
   static std::unique_ptr<Session> Make(std::shared_ptr<Environment> environment, std::shared_ptr<const Model> model,
                                        Model* own, SessionOptions options, std::shared_ptr<Trace> trace);
   void Build(Model* own);

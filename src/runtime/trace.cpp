@@ -44,15 +44,15 @@ class TraceRun::CountedParallel final : public Parallel {
   }
   int ThreadCount() const override { return inner_->ThreadCount(); }
 
-  // Moves what was noted since the last call to `shares`; the number of threads.
-  std::uint32_t Take(std::vector<ThreadShare>& shares) {
+  // Moves what was noted since the last call to `taken`; the number of threads.
+  std::uint32_t Take(std::vector<ThreadShare>& taken) {
     std::uint32_t count = 0;
     for (Entry& entry : entries_) {
-      const std::int32_t thread = entry.thread.load(std::memory_order_relaxed);
-      if (thread == 0) break;
+      const std::int32_t owner = entry.thread.load(std::memory_order_relaxed);
+      if (owner == 0) break;
       if (entry.share.busy_ns == 0) continue;
-      entry.share.thread = thread;
-      shares.push_back(entry.share);
+      entry.share.thread = owner;
+      taken.push_back(entry.share);
       entry.share = {};
       ++count;
     }
