@@ -213,6 +213,24 @@ TEST(HostileInputs, ARequiredOutputWithoutAName) {
   }
 }
 
+// The branches differ, and nobody knows which it will be: the kernel behind them can't be chosen.
+TEST(HostileInputs, AnElementTypeThatIsNotKnown) {
+  auto model = std::make_shared<Model>(ParseModel(R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (bool c, float[4] x) => (float[n] z) {
+      y = If(c) <then_branch = t () => (a) { a = Cast <to = 11> (x) }, else_branch = e () => (b) { b = Cast <to = 7> (x) }>
+      z = Not(y)
+    })"));
+  try {
+    const auto session = runtime::Session::FromModel(testing::TestEnvironment(), std::move(model), {});
+    session->Run({}, {{"c", Tensor::Scalar<bool>(true)}, {"x", Floats({1, 2, 3, 4})}}, {"z"});
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("(Not, output 'z'): input 0: expected an element type that is known"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(HostileInputs, ASequenceOfAnotherType) {
   auto model = std::make_shared<Model>(ParseModel(R"(<ir_version: 10, opset_import: ["" : 21]>
     g (seq(float[n]) s, int64 p) => (float[n] y) {

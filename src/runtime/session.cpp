@@ -78,6 +78,13 @@ bool HasType(const Value& value, const Type& type) {
   return true;
 }
 
+// Whether a type says what its elements are.
+bool IsWhole(const Type& type) {
+  if (type.is_none()) return false;
+  if (type.kind == TypeKind::kTensor || type.kind == TypeKind::kSparseTensor) return type.dtype != DType::kUndefined;
+  return type.element != nullptr && IsWhole(*type.element);
+}
+
 // Held while the pool's workers should look out for work.
 class ActiveRun {
  public:
@@ -238,6 +245,10 @@ void Session::AddPorts(const Graph& graph) {
       defaults_.emplace_back(value.initializer->tensor);
       overridable_at.push_back(at);
     } else {
+      // Kernels are chosen by element types, so what the caller will give has to be known.
+      if (!IsWhole(value.type))
+        Fail(Code::kInvalidGraph, "input '", value.name, "': expected a type with its element type, found ",
+             value.type.is_none() ? "none" : value.type.ToText());
       inputs_.push_back({value.name, value.type});
       program_input_.push_back(at);
     }

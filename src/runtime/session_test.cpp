@@ -313,5 +313,17 @@ TEST(Session, WeightsOfAFileFromMemoryAndOfASharedModelGiveTheSameResults) {
   std::filesystem::remove(path);
 }
 
+TEST(Session, AnInputWithoutATypeIsAnError) {
+  auto model = std::make_shared<Model>(ParseModel(R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (bool[2] x) => (bool[2] y) { y = Not(x) })"));
+  model->graph.value(model->graph.inputs[0]).type = Type();
+  try {
+    Session::FromModel(testing::TestEnvironment(), std::move(model), {});
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "input 'x': expected a type with its element type, found none");
+  }
+}
+
 }  // namespace
 }  // namespace sardonyx::runtime

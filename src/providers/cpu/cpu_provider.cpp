@@ -6,13 +6,25 @@
 namespace sardonyx::providers {
 namespace {
 
+// A kernel made for some element types must not meet others; those that move elements of any type look at each run.
+void CheckUnknownType(const ops::PrepareContext& context, std::size_t input) {
+  const ops::DTypeSet& types = context.op().types;
+  const bool any = types.Has(DType::kString) && types.Has(DType::kFloat) && types.Has(DType::kComplex64);
+  if (any || !context.HasInput(input)) return;
+  const Type& type = context.InputType(input);
+  if (!type.is_none() && !type.is_tensor()) return;
+  context.Fail(Code::kInvalidGraph, "input ", input,
+               ": expected an element type that is known when the model is loaded, found none");
+}
+
 void CheckElementType(const ops::PrepareContext& context) {
   const ops::OpDef& op = context.op();
   if (op.types.empty()) return;
   const auto at = static_cast<std::size_t>(op.typed_input);
   const bool from_input = context.InputCount() > 0;
   const DType dtype = from_input ? context.InputDType(at) : context.OutputDType(0);
-  if (dtype == DType::kUndefined || op.types.Has(dtype)) return;
+  if (op.types.Has(dtype)) return;
+  if (dtype == DType::kUndefined) return CheckUnknownType(context, at);
   context.Unsupported(from_input ? "input " + std::to_string(at) : "output 0", dtype);
 }
 
