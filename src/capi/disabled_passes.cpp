@@ -9,25 +9,69 @@
 namespace sardonyx::capi {
 namespace {
 
-// ONNX Runtime's transformers that one of our passes stands for; its names may end in a level ("GeluFusionL2").
+// ONNX Runtime's transformers and the passes that do their work here, a row for each pair. Its names may end in a level
+// ("GeluFusionL2"). Several of its names may stand for one pass, which is then off as a whole.
 struct Alias {
   std::string_view theirs, ours;
 };
 constexpr Alias kAliases[] = {
+    {"BiasGeluFusion", "fuse_product_epilogue"},
+    {"BiasSkipLayerNormFusion", "fuse_skip_layer_norm"},
+    {"AttentionFusion", "fuse_attention"},
+    {"CastChainElimination", "eliminate_casts"},
+    {"CastElimination", "eliminate_casts"},
+    {"CommonSubexpressionElimination", "eliminate_common_subexpressions"},
     {"ConstantFolding", "fold_constants"},
+    {"ConvActivationFusion", "fuse_conv_activation"},
+    {"ConvAddActivationFusion", "fuse_conv_activation"},
+    {"ConvAddFusion", "fuse_conv_scale"},
     {"ConvBNFusion", "fuse_conv_batch_norm"},
     {"ConvBnFusion", "fuse_conv_batch_norm"},
+    {"ConvMulFusion", "fuse_conv_scale"},
+    {"DivMulFusion", "simplify_nodes"},
     {"DynamicQuantizeMatMulFusion", "fuse_dynamic_quantization"},
-    {"EliminateDropout", "eliminate_identity"},
+    {"EliminateDropout", "eliminate_dropout"},
     {"EliminateIdentity", "eliminate_identity"},
+    {"EliminateSlice", "simplify_slices"},
+    {"EmbedLayerNormFusion", "fuse_embed_layer_norm"},
+    {"ExpandElimination", "simplify_nodes"},
+    {"FastGeluFusion", "fuse_gelu"},
+    {"FuseReluClip", "fuse_relu_clip"},
+    {"GatherSliceToSplitFusion", "simplify_slices"},
+    {"GatherToSliceFusion", "simplify_slices"},
+    {"GatherToSplitFusion", "simplify_slices"},
+    {"GeluApproximation", "approximate_gelu"},
     {"GeluFusion", "fuse_gelu"},
+    {"GemmActivationFusion", "fuse_product_epilogue"},
+    {"GemmSumFusion", "simplify_nodes"},
+    {"GemmTransposeFusion", "fuse_matmul_transpose"},
+    {"GroupQueryAttentionFusion", "fuse_attention"},
     {"LayerNormFusion", "fuse_layer_norm"},
+    {"MatMulActivationFusion", "fuse_product_epilogue"},
+    {"MatMulAddFusion", "fuse_matmul_add"},
+    {"MatMulAddFusion", "fuse_product_epilogue"},
     {"MatMulIntegerToFloatFusion", "fuse_dynamic_quantization"},
+    {"MatMulScaleFusion", "fuse_matmul_transpose"},
+    {"MatMul_BatchNormalization_Fusion", "fuse_product_batch_norm"},
+    {"MatmulTransposeFusion", "fuse_matmul_transpose"},
+    {"NchwcTransformer", "change_layout"},
+    {"NhwcTransformer", "change_layout"},
+    {"NoopElimination", "simplify_nodes"},
+    {"NotWhereFusion", "simplify_nodes"},
+    {"Pad_Fusion", "fuse_pad"},
+    {"PreShapeNodeElimination", "eliminate_casts"},
     {"QDQPropagationTransformer", "move_quantization"},
-    {"QDQSelectorActionTransformer", "fuse_lookup"},
     {"QDQSelectorActionTransformer", "fuse_quantized_operator"},
     {"QDQSelectorActionTransformer", "fuse_quantized_product"},
+    {"QDQSelectorActionTransformer", "fuse_lookup"},
+    {"QuickGeluFusion", "fuse_gelu"},
     {"ReluQuantFusion", "quantize_activations"},
+    {"ReshapeFusion", "fold_shapes"},
+    {"SimplifiedLayerNormFusion", "fuse_layer_norm"},
+    {"SkipLayerNormFusion", "fuse_skip_layer_norm"},
+    {"TransposeOptimizer", "merge_views"},
+    {"TransposeOptimizer", "move_views"},
+    {"UnsqueezeElimination", "merge_views"},
 };
 
 // What makes integer operators of Quantize- and DequantizeLinear nodes.

@@ -78,27 +78,19 @@ OrtStatusPtr ORT_API_CALL OptimizeModelToFile(const OrtEnv* env, const ORTCHAR_T
   });
 }
 
-// The optimizer explains one pass at a time, so each pass asked for is a build of its own.
+// What a pass (all of them without a name) did, and why it left nodes alone: a line each.
 std::string Explain(const OrtEnv* env, const ModelSource& source, const OrtSessionOptions* options,
-                    const char* rule_name) {
+                    const char* pass_name) {
   runtime::SessionOptions explained = CopyOptions(env, options);
   const std::shared_ptr<const Model> model = LoadModel(source, explained);
-  std::vector<std::string> passes;
-  if (rule_name != nullptr) {
-    passes.emplace_back(rule_name);
-  } else {
-    for (const optimizer::PassInfo& pass : optimizer::AllPasses()) passes.emplace_back(pass.name);
-  }
+  std::vector<std::string> lines;
+  explained.explain_pass = pass_name != nullptr ? pass_name : "*";
+  explained.explanation = &lines;
+  const Logger& logger = env->environment->logger();
+  providers::ProviderSet set = runtime::MakeProviders(*env->environment, explained, logger);
+  runtime::BuildGraph(*env->environment, *model, explained, set, logger);
   std::string text;
-  for (const std::string& pass : passes) {
-    std::vector<std::string> lines;
-    explained.explain_pass = pass;
-    explained.explanation = &lines;
-    const Logger& logger = env->environment->logger();
-    providers::ProviderSet set = runtime::MakeProviders(*env->environment, explained, logger);
-    runtime::BuildGraph(*env->environment, *model, explained, set, logger);
-    for (const std::string& line : lines) text += line + "\n";
-  }
+  for (const std::string& line : lines) text += line + "\n";
   return text;
 }
 

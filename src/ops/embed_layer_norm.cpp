@@ -48,9 +48,12 @@ class Table {
   }
   std::int64_t size() const { return table_.dim(1); }
   const float* Row(std::int64_t row, float* memory) const {
-    if (row < 0 || row >= table_.dim(0)) {
-      Fail(Code::kInvalidArgument, "expected indices of ", name_, " in [0, ", table_.dim(0), "), found ", row);
+    // Indices may count from the end, as those of the Gather nodes that this operator takes the place of.
+    if (row < -table_.dim(0) || row >= table_.dim(0)) {
+      Fail(Code::kInvalidArgument, "expected indices of ", name_, " in [", -table_.dim(0), ", ", table_.dim(0),
+           "), found ", row);
     }
+    if (row < 0) row += table_.dim(0);
     const std::int64_t begin = row * size();
     if (table_.dtype == DType::kFloat) return table_.As<const float>() + begin;
     read_(table_.data, begin, static_cast<std::size_t>(size()), memory);

@@ -1,6 +1,10 @@
 // ops/upgrade.cpp - old spellings to new ones, on the fly (Canonical) and for good (Upgrade).
 #include "ops/upgrade.h"
 
+#include <algorithm>
+
+#include "ops/schema.h"
+
 namespace sardonyx::ops {
 namespace {
 
@@ -69,6 +73,32 @@ void UpgradeContext::AttributeToInput(std::string_view name, std::size_t index, 
   }
 }
 
+namespace {
+
+// What has no equality (tensors, graphs) counts as the same: an upgrade that changes it also moves or renames it.
+template <typename... T>
+bool SameAs(const AttributeValue& a, const AttributeValue& b) {
+  return ((!std::holds_alternative<T>(a) || std::get<T>(a) == std::get<T>(b)) && ...);
+}
+bool SameValue(const AttributeValue& a, const AttributeValue& b) {
+  return a.index() == b.index() && SameAs<float, std::int64_t, std::string, std::vector<float>,
+                                          std::vector<std::int64_t>, std::vector<std::string>>(a, b);
+}
+
+}  // namespace
+
+bool IsNewestSpelling(const Graph& graph, const Node& node, const Registry& registry) {
+  const Canonical canonical(graph, node, registry);
+  if (!canonical.upgraded_) return true;
+  const Node& newest = canonical.upgraded_->node;
+  return canonical.upgraded_->constants.empty() && newest.op_type == node.op_type && newest.domain == node.domain &&
+         newest.inputs == node.inputs && newest.attributes.size() == node.attributes.size() &&
+         std::all_of(newest.attributes.begin(), newest.attributes.end(), [&](const Attribute& attribute) {
+           const AttributeValue* was = node.FindAttribute(attribute.name);
+           return was != nullptr && SameValue(*was, attribute.value);
+         });
+}
+
 Canonical::Canonical(const Graph& graph, const Node& node, const Registry& registry)
     : original_(&node), op_(registry.Find(node.domain, node.op_type, node.since_version)) {
   if (op_ == nullptr || op_->upgrade == nullptr || node.since_version == NewestVersion(*op_)) return;
@@ -123,6 +153,8 @@ void Upgrade(Graph& graph, const Registry& registry) {
     }
     for (Graph* body : graph.node(id).Subgraphs()) Upgrade(*body, registry);
   }
+  for (OpsetImport& import : graph.opset_imports)
+    import.version = std::max<std::int64_t>(import.version, NewestOpset(import.domain));
 }
 
 }  // namespace sardonyx::ops

@@ -22,12 +22,17 @@ class Canonical {
 
  private:
   friend void Upgrade(Graph& graph, const Registry& registry);
+  friend bool IsNewestSpelling(const Graph& graph, const Node& node, const Registry& registry);
   const Node* original_;
   const OpDef* op_ = nullptr;
   std::unique_ptr<UpgradeContext> upgraded_;
 };
 
-// Rewrites every node (of subgraphs, too) into its newest spelling; constants become initializers.
+// True if the node reads as the newest version would write it, so that patterns may be compared with it as it stands.
+bool IsNewestSpelling(const Graph& graph, const Node& node, const Registry& registry);
+
+// Rewrites every node (of subgraphs, too) into its newest spelling; constants become initializers. The graph then
+// imports the newest opset of every domain that we know.
 void Upgrade(Graph& graph, const Registry& registry);
 
 }  // namespace sardonyx::ops

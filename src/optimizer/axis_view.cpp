@@ -62,7 +62,7 @@ std::optional<std::vector<std::int64_t>> ReshapeTarget(const std::vector<Dim>& f
 bool IsViewNode(const Node& node) {
   if (!node.domain.empty() || node.outputs.size() != 1) return false;
   return node.op_type == "Reshape" || node.op_type == "Transpose" || node.op_type == "Squeeze" ||
-         node.op_type == "Unsqueeze" || node.op_type == "Flatten" || node.op_type == "Identity";
+         node.op_type == "Unsqueeze" || node.op_type == "Flatten";
 }
 
 std::optional<AxisView> AxisView::Of(const Graph& graph, ValueId value) {
@@ -118,6 +118,7 @@ std::optional<AxisView> AxisView::Trace(const Graph& graph, ValueId value, const
     if (tracing.path != nullptr) tracing.path->push_back(chain[i].node);
     const Node& node = graph.node(chain[i].node);
     if (tracing.open == nullptr || node.op_type != "Reshape") continue;
+    if (node.inputs.size() < 2) continue;  // before opset 5 the shape is an attribute
     const ValueInfo& target = graph.value(node.inputs[1]);
     const auto numbers = IntsOf(graph, node.inputs[1]);
     if (numbers) *tracing.open |= std::find(numbers->begin(), numbers->end(), -1) != numbers->end();
@@ -150,7 +151,6 @@ AxisView::Place AxisView::PlaceOf(int piece) const {
 }
 
 bool AxisView::Apply(const Graph& graph, const Node& node) {
-  if (node.op_type == "Identity") return true;
   if (node.op_type == "Transpose") return Permute(node);
   const Type& type = graph.value(node.outputs[0]).type;
   return type.is_tensor() && type.has_rank && Reshape(type.dims);

@@ -92,7 +92,7 @@ class AxisView {
   std::vector<Axis> axes_;
 };
 
-// True for Reshape, Flatten, Squeeze, Unsqueeze, Transpose, Identity.
+// True for Reshape, Flatten, Squeeze, Unsqueeze, Transpose. (An Identity is eliminate_identity's business.)
 bool IsViewNode(const Node& node);
 
 }  // namespace sardonyx::optimizer

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "ops/schema.h"
+#include "ops/upgrade.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -108,6 +109,8 @@ std::optional<Match> Matcher::Try(const Term& pattern, NodeId node) {
 bool Matcher::MatchNode(const Term& term, const Node& node, Match& match) {
   if (node.op_type != term.name || node.domain != term.domain)
     return No(match, "expected ", term.name, ", found ", Describe(graph_, node));
+  if (!ops::IsNewestSpelling(graph_, node, registry_))
+    return No(match, Describe(graph_, node), " is spelled as in version ", node.since_version);
   if (node.provider != graph_.node(match.root_).provider)
     return No(match, Describe(graph_, node), " runs on another provider");
   if (node.inputs.size() > term.arguments.size())

@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <sstream>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/logging.h"
 #include "base/parallel.h"
@@ -23,6 +26,31 @@ struct PassContext {
   // Transpositions of constants from this size on that only matrix products read stay for fuse_matmul_transpose: the
   // product packs the constant where it lies, and no second copy is made of an embedding that is also the last weight.
   std::size_t min_kept_transpose_bytes = SIZE_MAX;
+  bool approximate_gelu = false;                    // Gelu may become its tanh form
+  std::vector<std::string>* explanation = nullptr;  // of this pass, if anybody asked
+
+  // Says why a node that the pass looked at stays as it is; false, so that a condition can end in it.
+  template <typename... Parts>
+  bool No(const Graph& graph, NodeId node, const Parts&... parts) const {
+    Say(graph, node, "not changed: ", parts...);
+    return false;
+  }
+  // Says what became of a node; true.
+  template <typename... Parts>
+  bool Yes(const Graph& graph, NodeId node, const Parts&... parts) const {
+    Say(graph, node, parts...);
+    return true;
+  }
+
+ private:
+  template <typename... Parts>
+  void Say(const Graph& graph, NodeId node, const Parts&... parts) const {
+    if (explanation == nullptr) return;
+    std::ostringstream text;
+    text << Describe(graph, graph.node(node)) << ": ";
+    (text << ... << parts);
+    explanation->push_back(text.str());
+  }
 };
 
 struct Pass {

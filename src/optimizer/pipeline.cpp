@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 
 #include "base/limits.h"
 #include "ir/verify.h"
@@ -15,9 +16,13 @@
 namespace sardonyx::optimizer {
 namespace {
 
-// Constants first: what is constant decides what the other passes see. Dead nodes last: every pass leaves some.
+// Constants first: what is constant decides what the other passes see. Then the clean-ups, in the author's opset, so
+// that every provider and models saved at the basic level have them. Dead nodes last: every pass leaves some.
 constexpr const Pass* kBeforeUpgrade[] = {
-    &kFoldConstants, &kEliminateIdentity, &kFuseConvBatchNorm, &kFuseConvScale, &kEliminateDeadNodes,
+    &kFoldConstants,      &kEliminateIdentity, &kEliminateDropout,  &kEliminateCommonSubexpressions,
+    &kFoldShapes,         &kEliminateCasts,    &kSimplifyNodes,     &kFuseReluClip,
+    &kSimplifySlices,     &kMergeViews,        &kFuseConvBatchNorm, &kFuseConvScale,
+    &kEliminateDeadNodes,
 };
 
 // Upgrading turns attributes into constants and may leave foldable nodes behind.
@@ -34,7 +39,11 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kFoldQuantizedConstants,
     // Clean-ups that the fusions rely on: one node for one value, shapes known, views short.
     &kFoldShapes,
+    &kEliminateCasts,
     &kSimplifyNodes,
+    &kFuseReluClip,
+    &kReplaceDivisions,
+    &kSimplifySlices,
     &kMergeViews,
     &kMoveViews,
     &kMergeViews,
@@ -42,7 +51,9 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kEliminateDeadNodes,
     &kFuseDistance,  // a whole loop
     &kFuseGelu,
+    &kApproximateGelu,
     &kFuseLayerNorm,
+    &kFuseEmbedLayerNorm,
     &kFuseGroupNorm,
     &kFuseProductBatchNorm,
     &kSplitBatchNorm,
@@ -89,11 +100,50 @@ int RewriteLimit() {
   return text == nullptr ? -1 : std::atoi(text);
 }
 
+// How many nodes of each operator there are, those of bodies included.
+using Census = std::map<std::string, std::ptrdiff_t>;
+void Count(const Graph& graph, Census& census) {
+  for (const NodeId id : graph.order) {
+    const Node& node = graph.node(id);
+    ++census[node.domain.empty() ? node.op_type : node.domain + '.' + node.op_type];
+    for (const Graph* body : node.Subgraphs()) Count(*body, census);
+  }
+}
+
+// "MatMul 24 -> 0, Attention 0 -> 12"
+std::string Changes(const Census& before, const Census& after) {
+  Census all = before;
+  all.insert(after.begin(), after.end());
+  std::string text;
+  for (const auto& [name, unused] : all) {
+    const auto was = before.find(name), is = after.find(name);
+    const std::ptrdiff_t from = was == before.end() ? 0 : was->second, to = is == after.end() ? 0 : is->second;
+    if (from == to) continue;
+    text += (text.empty() ? "" : ", ") + name + ' ' + std::to_string(from) + " -> " + std::to_string(to);
+  }
+  return text.empty() ? "the same operators, connected otherwise" : text;
+}
+
+// Says what it did to the log, and why it left nodes alone to who asked for an explanation.
 bool RunPass(const Pass& pass, Graph& graph, PassContext& context, const OptimizeOptions& options) {
+  const bool explains = options.explanation != nullptr && (options.explain == pass.name || options.explain == "*");
+  const bool tells = explains || (options.logger != nullptr && options.logger->Wants(Severity::kInfo));
+  std::vector<std::string> lines;
+  context.explanation = explains ? &lines : nullptr;
+  Census before, after;
+  if (tells) Count(graph, before);
+  const auto start = std::chrono::steady_clock::now();
   bool changed = pass.run != nullptr && pass.run(graph, context);
-  if (!pass.rules.empty()) {
-    std::vector<std::string>* explain = options.explain == pass.name ? options.explanation : nullptr;
-    changed |= ApplyRules(pass.rules, graph, context.registry, RewriteLimit(), explain) > 0;
+  if (!pass.rules.empty())
+    changed |= ApplyRules(pass.rules, graph, context.registry, RewriteLimit(), context.explanation) > 0;
+  const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+  if (!tells) return changed;
+  if (changed) Count(graph, after);
+  const std::string what = changed ? Changes(before, after) : "no change";
+  if (options.logger != nullptr) options.logger->Info("pass ", pass.name, ": ", what, " (", time.count(), " ms)");
+  if (explains) {
+    for (const std::string& line : lines) options.explanation->push_back(std::string(pass.name) + ": " + line);
+    options.explanation->push_back(std::string(pass.name) + ": " + what);
   }
   return changed;
 }
@@ -114,8 +164,9 @@ std::vector<PassInfo> AllPasses() {
 
 void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const OptimizeOptions& options) {
   for (const std::string& name : options.disabled_passes) CheckName(name);
-  CheckName(options.explain);
+  if (options.explain != "*") CheckName(options.explain);
   PassContext context{registry, options.logger, options.max_fold_bytes, options.parallel};
+  context.approximate_gelu = options.approximate_gelu;
   const auto runs = [&](const Pass& pass) {
     const auto& disabled = options.disabled_passes;
     return pass.level <= options.level && std::find(disabled.begin(), disabled.end(), pass.name) == disabled.end();
@@ -126,18 +177,11 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
     if (!runs(*pass)) continue;
     if (pass == &kFoldConstants && makes_integers) pass = &kFoldUnquantizedConstants;
     CheckTime();
-    const auto start = std::chrono::steady_clock::now();
     const bool changed = RunPass(*pass, graph, context, options);
     if (pass == &kFuseMatMulTranspose) context.min_kept_transpose_bytes = SIZE_MAX;  // what it left is folded
-    if (changed) {
-      DropUnusedConstants(graph);
-      Verify(graph);
-    }
-    if (options.logger != nullptr) {
-      const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-      options.logger->Info("pass ", pass->name, changed ? ": changed the graph, " : ": no change, ", graph.order.size(),
-                           " nodes, ", time.count(), " ms");
-    }
+    if (!changed) continue;
+    DropUnusedConstants(graph);
+    Verify(graph);
   }
 }
 

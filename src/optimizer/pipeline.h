@@ -18,7 +18,8 @@ struct OptimizeOptions {
   const Logger* logger = nullptr;
   Parallel* parallel = nullptr;
   std::size_t max_fold_bytes = std::size_t{64} << 20;
-  std::string explain;  // the name of a pass whose decisions go to `explanation`
+  bool approximate_gelu = false;  // Gelu may become its tanh form (pass approximate_gelu)
+  std::string explain;            // the name of a pass whose decisions go to `explanation`; "*": all passes
   std::vector<std::string>* explanation = nullptr;
 };
 

@@ -13,7 +13,7 @@ Rewrite::Rewrite(Graph& graph, const ops::Registry& registry, NodeId origin)
 
 ValueId Rewrite::Add(std::string_view domain, std::string_view op_type, std::vector<ValueId> inputs,
                      std::vector<Attribute> attributes) {
-  const ops::OpSchema* schema = ops::FindSchema(domain, op_type);
+  const ops::OpSchema* schema = SchemaFor(graph_, domain, op_type);
   Node node;
   node.domain = domain;
   node.op_type = op_type;
@@ -76,7 +76,7 @@ void Rewrite::Replace(ValueId old, ValueId by) {
     Node identity;
     identity.op_type = "Identity";
     identity.name = name_;
-    identity.since_version = ops::FindSchema("", "Identity")->since_version;
+    identity.since_version = SchemaFor(graph_, "", "Identity")->since_version;
     identity.inputs = {by};
     identity.outputs = {old};
     identity.provider = provider_;
@@ -101,6 +101,37 @@ void Rewrite::DropUnused(ValueId value) {
     work.insert(work.end(), node.inputs.begin(), node.inputs.end());
     graph_.EraseNode(producer);
   }
+}
+
+const ops::OpSchema* SchemaFor(const Graph& graph, std::string_view domain, std::string_view op_type) {
+  const std::int64_t opset = graph.OpsetVersion(domain);
+  return opset > 0 ? ops::FindSchema(domain, op_type, static_cast<int>(opset)) : ops::FindSchema(domain, op_type);
+}
+
+bool SameDims(const Type& a, const Type& b) {
+  return a.is_tensor() && b.is_tensor() && a.has_rank && b.has_rank &&
+         std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(), SameDim);
+}
+
+bool TakeOut(Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const ValueId input = node.inputs[0], output = node.outputs[0];
+  if (!graph.value(output).is_output) {
+    graph.ReplaceUses(output, input);
+    graph.EraseNode(id);
+    return true;
+  }
+  const ValueInfo& source = graph.value(input);
+  if (source.producer == kNoNode || source.is_output) return false;
+  const NodeId producer = source.producer;
+  const auto& made = graph.node(producer).outputs;
+  const auto index = static_cast<std::size_t>(std::find(made.begin(), made.end(), input) - made.begin());
+  const Type type = source.type;
+  graph.EraseNode(id);
+  graph.MoveOutput(producer, index, output);
+  graph.ReplaceUses(input, output);
+  if (graph.value(output).type.is_none()) graph.value(output).type = type;
+  return true;
 }
 
 bool HasOperator(const ops::Registry& registry, std::string_view domain, std::string_view op_type) {

@@ -7,6 +7,7 @@
 
 #include "ir/graph.h"
 #include "ops/registry.h"
+#include "ops/schema.h"
 
 namespace sardonyx::optimizer {
 
@@ -15,7 +16,8 @@ class Rewrite {
   // New nodes get the name and the provider of `origin`.
   Rewrite(Graph& graph, const ops::Registry& registry, NodeId origin);
 
-  // A node in its newest spelling with one output, whose type is inferred; trailing missing inputs are dropped.
+  // A node in the graph's spelling (SchemaFor) with one output, whose type is inferred; trailing missing inputs are
+  // dropped.
   ValueId Add(std::string_view domain, std::string_view op_type, std::vector<ValueId> inputs,
               std::vector<Attribute> attributes = {});
   ValueId Add(std::string_view op_type, std::vector<ValueId> inputs, std::vector<Attribute> attributes = {}) {
@@ -39,6 +41,16 @@ class Rewrite {
   const ops::Registry& registry_;
   std::string name_, provider_;
 };
+
+// How the graph spells an operator: by the opset that it imports (the newest of all once the graph is upgraded), or the
+// newest there is if it does not import the domain. nullptr: it has no such operator.
+const ops::OpSchema* SchemaFor(const Graph& graph, std::string_view domain, std::string_view op_type);
+
+// Tensors of known rank whose dimensions are the same for all that is known of them.
+bool SameDims(const Type& a, const Type& b);
+
+// Takes a node out whose output 0 is its input 0; false where both ends have a name that the user knows.
+bool TakeOut(Graph& graph, NodeId node);
 
 // True if the registry has the newest version of the operator.
 bool HasOperator(const ops::Registry& registry, std::string_view domain, std::string_view op_type);
@@ -67,6 +79,17 @@ bool ForEachGraph(Graph& graph, Edit&& edit) {
   if (!edit(graph)) return changed;
   graph.SortTopologically();
   return true;
+}
+
+// Calls `edit(graph, node)` for every node of every graph, bodies first; true if any call returned true.
+template <typename Edit>
+bool ForEachNode(Graph& graph, Edit&& edit) {
+  return ForEachGraph(graph, [&](Graph& each) {
+    bool changed = false;
+    for (const NodeId id : std::vector<NodeId>(each.order))
+      if (!each.node(id).erased) changed |= edit(each, id);
+    return changed;
+  });
 }
 
 }  // namespace sardonyx::optimizer

@@ -8,6 +8,7 @@
 #include "ops/infer.h"
 #include "ops/schema.h"
 #include "optimizer/matcher.h"
+#include "optimizer/rewrite.h"
 
 namespace sardonyx::optimizer {
 
@@ -67,7 +68,7 @@ class Rewriter {
   }
 
   ValueId BuildNode(const Term& term) {
-    const ops::OpSchema* schema = ops::FindSchema(term.domain, term.name);
+    const ops::OpSchema* schema = SchemaFor(graph_, term.domain, term.name);
     const int version = schema != nullptr ? schema->since_version : 1;
     if (registry_.Find(term.domain, term.name, version) == nullptr) {
       missing_ = "there is no operator " + term.name + " version " + std::to_string(version);
@@ -87,8 +88,10 @@ class Rewriter {
     for (const Term::TermAttribute& attribute : term.attributes) {
       const AttributeValue* captured =
           attribute.capture.empty() ? &attribute.value : match_.attribute(attribute.capture);
-      if (captured != nullptr) node.SetAttribute(attribute.name, *captured);
+      const bool given = captured != nullptr && !std::holds_alternative<std::monostate>(*captured);
+      if (given) node.SetAttribute(attribute.name, *captured);
     }
+    if (schema != nullptr && !IsOf(*schema, node)) return kNoValue;
     const ValueId root_output = graph_.node(match_.root()).outputs[0];
     node.name = graph_.node(match_.root()).name;
     node.outputs = {graph_.AddValue(graph_.FreshName(graph_.value(root_output).name))};
@@ -97,6 +100,20 @@ class Rewriter {
     added_.push_back(id);
     ops::InferAt(graph_, id, registry_);
     return output;
+  }
+
+  // Before the upgrade the graph's opset may be one that writes the operator otherwise, or for fewer types.
+  bool IsOf(const ops::OpSchema& schema, const Node& node) {
+    bool fits = static_cast<std::int64_t>(node.inputs.size()) <= schema.max_inputs;
+    for (std::size_t i = 0; fits && i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == kNoValue) continue;
+      const Type& type = graph_.value(node.inputs[i]).type;
+      fits = type.is_none() || (type.is_tensor() && type.dtype == DType::kUndefined) ||
+             schema.Input(i)->types().Contains(type);
+    }
+    for (const Attribute& attribute : node.attributes) fits = fits && schema.FindAttribute(attribute.name) != nullptr;
+    if (!fits) missing_ = node.op_type + " version " + std::to_string(schema.since_version) + " cannot express it";
+    return fits;
   }
 
   bool TypesAgree(ValueId old_output, ValueId new_output) const {
@@ -124,7 +141,7 @@ class Rewriter {
         Node identity;
         identity.op_type = "Identity";
         identity.name = root.name;
-        identity.since_version = ops::FindSchema("", "Identity")->since_version;
+        identity.since_version = SchemaFor(graph_, "", "Identity")->since_version;
         identity.inputs = {new_output};
         identity.outputs = {old_output};
         identity.provider = root.provider;

@@ -154,7 +154,9 @@ class Inliner {
       Node identity;
       identity.name = prefix;
       identity.op_type = "Identity";
-      identity.since_version = ops::FindSchema("", "Identity")->since_version;
+      const auto opset = graph.OpsetVersion("");
+      identity.since_version =
+          ops::FindSchema("", "Identity", opset > 0 ? static_cast<int>(opset) : ops::kNewestVersion)->since_version;
       identity.inputs = {from};
       identity.outputs = {to};
       graph.AddNode(std::move(identity));

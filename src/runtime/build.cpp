@@ -2,6 +2,7 @@
 #include "runtime/build.h"
 
 #include <algorithm>
+#include <map>
 
 #include "model/save.h"
 #include "ops/infer.h"
@@ -88,26 +89,57 @@ optimizer::OptimizeOptions OptimizerOptions(const SessionOptions& options, const
   optimize.level = static_cast<optimizer::Level>(options.optimization_level);
   optimize.disabled_passes = options.disabled_passes;
   optimize.logger = &logger;
+  optimize.approximate_gelu = options.Config("optimization.enable_gelu_approximation", "0") == "1";
   optimize.explain = options.explain_pass;
   optimize.explanation = options.explanation;
   return optimize;
 }
 
-// The graph as a model of its own: functions are inlined, and a graph in the newest spelling imports the newest opsets.
-void Save(const Graph& graph, const Model& model, bool newest, const SessionOptions& options) {
+// True if every node is of the version that the graph's imports mean; those of inlined functions may not be.
+bool FollowsImports(const Graph& graph) {
+  return std::all_of(graph.order.begin(), graph.order.end(), [&](NodeId id) {
+    const Node& node = graph.node(id);
+    const std::int64_t opset = graph.OpsetVersion(node.domain);
+    const ops::OpSchema* schema =
+        ops::FindSchema(node.domain, node.op_type, opset > 0 ? static_cast<int>(opset) : ops::kNewestVersion);
+    if (schema != nullptr && schema->since_version != node.since_version) return false;
+    const auto bodies = node.Subgraphs();
+    return std::all_of(bodies.begin(), bodies.end(), [](const Graph* body) { return FollowsImports(*body); });
+  });
+}
+
+// The newest version of any node of each domain.
+void CollectVersions(const Graph& graph, std::map<std::string, std::int64_t>& versions) {
+  for (const NodeId id : graph.order) {
+    const Node& node = graph.node(id);
+    std::int64_t& version = versions[node.domain];
+    version = std::max<std::int64_t>({version, node.since_version, 1});
+    for (const Graph* body : node.Subgraphs()) CollectVersions(*body, versions);
+  }
+}
+
+// The graph as a model of its own, functions inlined. A model imports one opset of each domain: the author's, or, if
+// the nodes are in their newest spelling, the oldest in which that is the newest there is (so that most runtimes read
+// it). Nodes that follow different opsets, as those of functions may, are raised first.
+void Save(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,
+          const SessionOptions& options) {
   Model saved = model;
   saved.graph = graph;
   saved.functions.clear();
-  std::vector<OpsetImport> imports = graph.opset_imports;
-  const auto add = [&](const std::string& domain) {
-    for (const OpsetImport& import : imports)
-      if (import.domain == domain || (domain.empty() && import.domain == "ai.onnx")) return;
-    imports.push_back({domain, std::max(1, ops::NewestOpset(domain))});
-  };
-  for (const NodeId id : graph.order) add(graph.node(id).domain);
-  if (newest)
-    for (OpsetImport& import : imports)
-      import.version = std::max<std::int64_t>(import.version, ops::NewestOpset(import.domain));
+  if (!newest && !FollowsImports(graph)) {
+    ops::Upgrade(saved.graph, registry);
+    newest = true;
+  }
+  std::map<std::string, std::int64_t> versions;
+  CollectVersions(saved.graph, versions);
+  std::vector<OpsetImport> imports = model.opset_imports;
+  for (OpsetImport& import : imports) {
+    const auto used = versions.find(import.domain == "ai.onnx" ? "" : import.domain);
+    if (used == versions.end()) continue;
+    if (newest) import.version = std::max(import.version, used->second);
+    versions.erase(used);
+  }
+  for (const auto& [domain, version] : versions) imports.push_back({domain, version});
   saved.opset_imports = imports;
   saved.graph.opset_imports = imports;
   model::SaveOptions save;
@@ -206,13 +238,13 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   }
   const bool save = !options.optimized_model_path.empty();
   const bool newest = options.optimization_level > OptimizationLevel::kBasic;
-  if (save && !newest) Save(graph, model, false, options);
+  if (save && !newest) Save(graph, model, false, registry, options);
   planner::Partition(graph, registry, set);
   ops::Upgrade(graph, registry);
   planner::HideClaimed(graph);
   optimizer::Optimize(graph, optimizer::Stage::kAfterUpgrade, registry, optimize);
   planner::ShowClaimed(graph);
-  if (save && newest) Save(graph, model, true, options);
+  if (save && newest) Save(graph, model, true, registry, options);
   planner::AssignRest(graph, registry, set, !CpuFallbackDisabled(options));
   planner::PlaceCopies(graph, set);
   return graph;

@@ -201,6 +201,17 @@ def test_optimize_writes_a_model_that_computes_the_same(linear, here):
     assert want == got
 
 
+def test_optimize_explains_what_passes_did_and_why_not(linear):
+    text = sardonyx("optimize", linear, "--explain", "--rule", "fuse_product_epilogue").stdout
+    assert all(line.startswith("fuse_product_epilogue: ") for line in text.splitlines())
+    assert "not changed: its result is an output" in text and "fuse_product_epilogue: no change" in text
+    everything = sardonyx("optimize", linear, "--explain").stdout
+    for name in ("fold_constants", "eliminate_dead_nodes", "fuse_attention"):
+        assert f"{name}: " in everything
+    wrong = sardonyx("optimize", linear, "--explain", "--rule", "fuse_gelo", expect=1)
+    assert "did you mean 'fuse_gelu'?" in wrong.stderr
+
+
 def test_optimize_wants_to_know_what_for(linear):
     assert "expected --output FILE (to write) or --explain (to look)" in sardonyx("optimize", linear, expect=1).stderr
 

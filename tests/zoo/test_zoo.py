@@ -9,6 +9,7 @@ import re
 import compare_values
 import model_zoo
 import numpy as np
+import optimized_models
 import pytest
 import run_zoo
 import zoo_cases
@@ -52,6 +53,12 @@ def test_outputs_are_those_of_onnx_runtime(name):
 @pytest.mark.parametrize("family", SELECTION)
 def test_lower_instruction_sets_give_the_same(family, isa):
     assert_good(run_zoo.check(SELECTION[family][0], isa, ["ORT_ENABLE_ALL"], first_size_only=True))
+
+
+@needs_zoo
+@pytest.mark.parametrize("name", ["keyword_stft", "mobilenet_v3_large", "minilm_l6", "sk_knn"])
+def test_optimized_models_are_valid_small_and_compute_the_same(name):
+    assert not optimized_models.verdict(optimized_models.run_one(name, ["nodes", "saved", "values"]))
 
 
 @needs_zoo

@@ -19,7 +19,6 @@ namespace {
 using std::int64_t;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kLog2E = 1.44269504f;
 constexpr int64_t kChunkRows = 448;       // rows of one unit: their results stay in the second cache level
 constexpr int64_t kSerialWork = 1 << 17;  // multiplications below which threads cost more than they give
 constexpr int64_t kMaxTileRows = 16;
@@ -123,7 +122,7 @@ class Attention {
   }
 
   RowState FirstState(int64_t head) const {
-    return a_.sinks != nullptr ? RowState{a_.sinks[head] * kLog2E, 1} : RowState{-kInfinity, 0};
+    return a_.sinks != nullptr ? RowState{a_.sinks[head], 1} : RowState{-kInfinity, 0};
   }
 
   void CopyQuery(int64_t b, RowAt at, float* to) const {
@@ -170,7 +169,7 @@ class Attention {
     float* out = ScoresOf(b, at);
     if (out == nullptr || a_.stage != ScoreStage::kSoftmax) return;
     for (int64_t j = 0; j < a_.keys; ++j) {
-      out[j] = state.sum == 0 ? 0 : std::exp2(out[j] * kLog2E - (state.top == -kInfinity ? 0 : state.top)) * factor;
+      out[j] = state.sum == 0 ? 0 : std::exp(out[j] - (state.top == -kInfinity ? 0 : state.top)) * factor;
     }
   }
 
@@ -257,7 +256,7 @@ class Attention {
         for (int64_t i = 0; i < blocks_; ++i) top = std::max(top, part(i)[0]);
         float* sums = all + 16;
         for (int64_t i = 0; i < blocks_; ++i) {
-          const float factor = part(i)[0] == top ? 1 : part(i)[0] == -kInfinity ? 0 : std::exp2(part(i)[0] - top);
+          const float factor = part(i)[0] == top ? 1 : part(i)[0] == -kInfinity ? 0 : rows_.ratio(part(i)[0], top);
           sum += part(i)[1] * factor;
           const float* from = part(i) + 16;
           for (int64_t c = 0; c < a_.value_size; ++c) sums[c] = from[c] * factor + (i == 0 ? 0 : sums[c]);

@@ -17,11 +17,12 @@ struct ScoreRow {
   std::int64_t first = 0;  // visible are [first, end); the others become -inf, then 0
   std::int64_t end = 0;
   const float* bias[2] = {nullptr, nullptr};  // [count], added
-  float top = 0;                              // before the first block: -inf, or a sink times log2(e)
-  float sum = 0;                              // of the exponentials 2^(x log2(e) - top); with a sink 1
+  float top = 0;                              // before the first block: -inf, or a sink
+  float sum = 0;                              // of the exponentials e^(x - top); with a sink 1
   float keep = 1;                             // what earlier blocks' results are multiplied with
 };
 
+inline constexpr float kFarScore = 10000;        // from here on differences of scores are taken before the factor
 inline constexpr std::int64_t kKeyBlock = 512;   // keys of one block
 inline constexpr std::int64_t kFewQueries = 16;  // at most so many rows take the path without packing
 inline constexpr std::int64_t kRowGroup = 4;     // rows of one call of few_scores and few_values
@@ -44,8 +45,10 @@ struct AttentionRowsSet {
   void (*cap)(float* x, std::int64_t count, float cap);
   // Adds the biases, masks, and raises `top`; sets `keep`. x stays scores.
   void (*bias)(ScoreRow* row);
-  // x = 2^(x log2(e) - top), masked ones 0; the sum is updated.
+  // x = e^(x - top), masked ones 0; the sum is updated.
   void (*exponentials)(ScoreRow* row);
+  // e^(a - b) for two values of `top`, neither infinite, rounded as `exponentials` rounds them
+  float (*ratio)(float a, float b);
   // y[i] = x[i] * factor, i < n; y may be x
   void (*scale)(const float* x, std::int64_t n, float factor, float* y);
   // y[r][j] = q[r] . kv[j]

@@ -11,6 +11,21 @@ namespace {
 constexpr float kInfinity = __builtin_inff();
 constexpr float kLog2E = 1.44269504f;
 
+// Beside scores as far away as a mask of -1e30, x log2(e) - top log2(e) is the rounding of the products and no
+// difference; nearer ones are more exact that way, as the first product is not rounded.
+bool IsFar(float top) { return top > kFarScore || top < -kFarScore; }
+
+// volatile: rounded by itself, so that all that is measured from `top` is so from the same place.
+float InLog2(float top) {
+  volatile float rounded = top * kLog2E;
+  return rounded;
+}
+
+// e^(a - b) for two tops.
+float Ratio(float a, float b) {
+  return __builtin_exp2f(IsFar(a) || IsFar(b) ? (a - b) * kLog2E : InLog2(a) - InLog2(b));
+}
+
 float MaxLane(Vec v) {
   float lanes[kLanes];
   Store(lanes, v);
@@ -52,25 +67,33 @@ void Bias(ScoreRow* row) {
       max0 = Max(max0, s);
     }
   }
-  const float block = MaxLane(Max(max0, max1)) * kLog2E;
+  const float block = MaxLane(Max(max0, max1));
   const float top = block > row->top ? block : row->top;
-  row->keep = row->top == top ? 1 : row->top == -kInfinity ? 0 : __builtin_exp2f(row->top - top);
+  row->keep = row->top == top ? 1 : row->top == -kInfinity ? 0 : Ratio(row->top, top);
   row->top = top;
 }
 
-void Exponentials(ScoreRow* row) {
+template <bool kFar>
+void ExponentialsFrom(ScoreRow* row, float from) {
   float* x = row->x;
   const int64_t padded = RoundToPairs(row->count);
-  const Vec top = Broadcast(row->top == -kInfinity ? 0 : row->top), log2e = Broadcast(kLog2E);
+  const Vec top = Broadcast(from), log2e = Broadcast(kLog2E);
+  const auto exponent = [&](Vec score) { return kFar ? (score - top) * log2e : score * log2e - top; };
   Vec sum0 = Broadcast(0), sum1 = sum0;
   for (int64_t i = 0; i < padded; i += 2 * kLanes) {
-    const Vec a = Exp2OfNegative(Load(x + i) * log2e - top), b = Exp2OfNegative(Load(x + i + kLanes) * log2e - top);
+    const Vec a = Exp2OfNegative(exponent(Load(x + i))), b = Exp2OfNegative(exponent(Load(x + i + kLanes)));
     Store(x + i, a);
     Store(x + i + kLanes, b);
     sum0 += a;
     sum1 += b;
   }
   row->sum = row->sum * row->keep + Sum(sum0 + sum1);
+}
+
+void Exponentials(ScoreRow* row) {
+  const float top = row->top == -kInfinity ? 0 : row->top;
+  if (IsFar(top)) return ExponentialsFrom<true>(row, top);
+  ExponentialsFrom<false>(row, InLog2(top));
 }
 
 void Scale(const float* x, int64_t n, float factor, float* y) {
@@ -208,6 +231,7 @@ constexpr AttentionRowsSet kSet = {
     .cap = Cap,
     .bias = Bias,
     .exponentials = Exponentials,
+    .ratio = Ratio,
     .scale = Scale,
     .few_scores = FewScores,
     .few_values = FewValues,

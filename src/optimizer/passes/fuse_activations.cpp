@@ -1,27 +1,11 @@
 // optimizer/passes/fuse_activations.cpp - activations that exporters spell out become one node: Swish (SiLU),
-// HardSwish, HardSigmoid, Mish; and Relu beside Clip becomes one Clip.
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
+// HardSwish, HardSigmoid, Mish.
 #include "optimizer/passes.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
 bool IsFloat(Match& m) { return IsFloating(m.type("x").dtype); }
-
-// Relu(Clip(x, low, high)): the bound below is at least 0 already.
-bool IsNonNegative(Match& m) {
-  const auto low = m.scalar("low");
-  return IsFloat(m) && low.has_value() && *low >= 0;
-}
-
-// Clip(Relu(x), low, high): no bound below that matters.
-bool IsNonPositive(Match& m) {
-  const auto low = m.scalar("low");
-  return IsFloat(m) && low.has_value() && *low <= 0;
-}
 
 constexpr Rule kRules[] = {
     {.name = "SiLU", .match = "Mul(x, Sigmoid(x))", .replace = "Swish(x)", .when = IsFloat},
@@ -54,14 +38,6 @@ constexpr Rule kRules[] = {
      .replace = "HardSigmoid(x; alpha=0.16666667, beta=0.5)",
      .when = IsFloat},
     {.name = "Mish", .match = "Mul(x, Tanh(Softplus(x)))", .replace = "Mish(x)", .when = IsFloat},
-    {.name = "Relu after Clip",
-     .match = "Relu(Clip(x, low, ?high))",
-     .replace = "Clip(x, low, ?high)",
-     .when = IsNonNegative},
-    {.name = "Clip after Relu",
-     .match = "Clip(Relu(x), low, ?high)",
-     .replace = "Clip(x, 0, ?high)",
-     .when = IsNonPositive},
 };
 
 }  // namespace

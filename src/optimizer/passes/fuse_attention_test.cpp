@@ -40,17 +40,16 @@ std::string Fused(const std::string& text, const std::vector<std::vector<Shape>>
 }
 
 // Projections [b, s, 6] of two heads of three elements; `scores` makes `p` from MatMul's `a`.
-std::string Bert(const std::string& scores, const std::string& mask = "",
-                 const std::string& product = "MatMul(qs, kt)") {
+std::string Bert(const std::string& scores, const std::string& mask = "", const std::string& product = "MatMul(q, kt)",
+                 const std::string& before = "") {
   return "g (float[b,s,6] x0, float[b,t,6] x1, float[b,t,6] x2" + mask +
          ") => (float[b,s,6] y)\n"
          "<int64[4] heads = {0, 0, 2, 3}, int64[3] whole = {0, 0, 6}, float scale = {0.57735}, float minus = {-1e9},\n"
          " float zero = {0}, float[1] two = {2}> {\n"
          "q0 = Reshape(x0, heads) q = Transpose<perm = [0, 2, 1, 3]>(q0)\n"
          "k0 = Reshape(x1, heads) kt = Transpose<perm = [0, 2, 3, 1]>(k0)\n"
-         "v0 = Reshape(x2, heads) v = Transpose<perm = [0, 2, 1, 3]>(v0)\n"
-         "qs = Identity(q) a = " +
-         product + "\n" + scores +
+         "v0 = Reshape(x2, heads) v = Transpose<perm = [0, 2, 1, 3]>(v0)\n" +
+         before + " a = " + product + "\n" + scores +
          "\n o = MatMul(p, v) o1 = Transpose<perm = [0, 2, 1, 3]>(o) y = Reshape(o1, whole) }";
 }
 const std::vector<std::vector<Shape>> kSizes = {{Shape{2, 5, 6}, Shape{2, 7, 6}, Shape{2, 7, 6}},
@@ -70,14 +69,17 @@ TEST(FuseAttention, ReadsProjectionsWhereTheyLie) {
   EXPECT_EQ(Fused(Bert("p0 = Softmax(a) n = IsNaN(p0) p = Where(n, zero, p0)"), kSizes), "Attention");
 }
 
+// A mask that the caller gives may be -infinity throughout a row, for which Softmax gives NaN.
+const std::string kGuarded = "ReduceMax IsInf Where Attention";
+
 TEST(FuseAttention, TakesMasks) {
   const auto runs = With(Shape{2, 1, 1, 7}, Shape{1, 1, 1, 1});
-  EXPECT_EQ(Fused(Bert("c = Mul(a, scale) d = Add(c, m) p = Softmax(d)", ", float[b,1,1,t] m"), runs), "Attention");
-  EXPECT_EQ(Fused(Bert("d = Add(m, a) p = Softmax(d)", ", float[b,1,1,t] m"), runs), "Attention");
-  EXPECT_EQ(Fused(Bert("c = Add(a, m) d = Mul(c, two) p = Softmax(d)", ", float[b,1,1,t] m"), runs), "Mul Attention")
+  EXPECT_EQ(Fused(Bert("c = Mul(a, scale) d = Add(c, m) p = Softmax(d)", ", float[b,1,1,t] m"), runs), kGuarded);
+  EXPECT_EQ(Fused(Bert("d = Add(m, a) p = Softmax(d)", ", float[b,1,1,t] m"), runs), kGuarded);
+  EXPECT_EQ(Fused(Bert("c = Add(a, m) d = Mul(c, two) p = Softmax(d)", ", float[b,1,1,t] m"), runs), "Mul " + kGuarded)
       << "a scale behind the mask";
   EXPECT_EQ(Fused(Bert("c = Add(a, m) d = Add(c, m) p = Softmax(d)", ", float[s,t] m"), With(Shape{5, 7}, Shape{1, 1})),
-            "Add Attention");
+            "Add " + kGuarded);
   EXPECT_EQ(Fused(Bert("e = Greater(m, zero) c = Where(e, a, minus) p = Softmax(c)", ", float[b,1,s,t] m"),
                   With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1})),
             "Greater Where Attention");
@@ -87,9 +89,7 @@ TEST(FuseAttention, TakesMasks) {
 }
 
 TEST(FuseAttention, TakesTheScaleFromQueriesAndKeys) {
-  const std::string scaled = "MatMul(q2, k2)";
-  std::string text = Bert("p = Softmax(a)", "", scaled);
-  text.replace(text.find("qs = Identity(q)"), 16, "q2 = Mul(scale, q) k2 = Div(kt, two)");
+  const std::string text = Bert("p = Softmax(a)", "", "MatMul(q2, k2)", "q2 = Mul(scale, q) k2 = Div(kt, two)");
   EXPECT_EQ(Fused(text, kSizes), "Attention");
 }
 
@@ -97,10 +97,9 @@ TEST(FuseAttention, LeavesWhatCannotBeExpressed) {
   const std::string all = "Reshape Transpose Reshape Transpose Reshape Transpose ";
   EXPECT_EQ(Fused(Bert("p = Softmax<axis = 2>(a)"), kSizes), all + "MatMul Softmax MatMul Transpose Reshape");
   EXPECT_EQ(Fused(Bert("c = Mul(a, a) p = Softmax(c)"), kSizes), all + "MatMul Mul Softmax MatMul Transpose Reshape");
-  EXPECT_EQ(
-      Fused(Bert("e = Greater(m, zero) c = Where(e, a, two) p = Softmax(c)", ", float[b,1,s,t] m"),
-            With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1})),
-      "Reshape Transpose Reshape Transpose Greater Reshape Transpose MatMul Where Softmax MatMul Transpose Reshape")
+  EXPECT_EQ(Fused(Bert("e = Greater(m, zero) c = Where(e, a, two) p = Softmax(c)", ", float[b,1,s,t] m"),
+                  With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1})),
+            all + "MatMul Greater Where Softmax MatMul Transpose Reshape")
       << "a fill that does not mask";
 }
 
@@ -123,7 +122,17 @@ TEST(FuseAttention, JoinsBatchAndHeads) {
             "a = MatMul(q, k) a4 = Reshape(a, f) b4 = Add(a4, m) b3 = Reshape(b4, g3) p = Softmax(b3)\n"
             "o = MatMul(p, v) o4 = Reshape(o, u) o1 = Transpose<perm = [0, 2, 1, 3]>(o4) y = Reshape(o1, w) }",
             {{Shape{2, 5, 6}, Shape{2, 7, 6}, Shape{2, 7, 6}, Shape{2, 1, 5, 7}}}),
-      "Attention");
+      kGuarded);
+}
+
+// What is masked is set to 0 behind Softmax once more, so that rows without keys are zeros (as DeBERTa writes it).
+TEST(FuseAttention, TakesProbabilitiesThatTheMaskSetsToZero) {
+  const auto runs = With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1});
+  const std::string head = "e = Greater(m, zero) n = Not(e) c = Where(n, minus, a) p0 = Softmax(c) ";
+  const std::string mask = ", float[b,1,s,t] m";
+  EXPECT_EQ(Fused(Bert(head + "p = Where(n, zero, p0)", mask), runs), "Greater Not Where Attention");
+  const std::string other = Fused(Bert(head + "p = Where(e, zero, p0)", mask), runs);
+  EXPECT_NE(other.find("Softmax"), std::string::npos) << other;
 }
 
 TEST(FuseAttention, TakesCaches) {

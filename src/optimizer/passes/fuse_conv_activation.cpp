@@ -1,8 +1,9 @@
 // optimizer/passes/fuse_conv_activation.cpp - Conv, a sum with a value of its shape and an activation become one
 // com.microsoft FusedConv: activation(conv(X, W) + B + Z), ONNX Runtime's operator and semantics.
 #include "ops/schema.h"
-#include "optimizer/fused_activation.h"
+#include "optimizer/epilogue.h"
 #include "optimizer/passes.h"
+#include "optimizer/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -14,37 +15,31 @@ void MakeFused(Node& conv) {
 }
 
 // conv + z, both of one shape: z becomes the Conv's fourth input.
-bool FuseSum(Graph& graph, NodeId conv_id) {
-  const Node& conv = graph.node(conv_id);
-  const ValueId made = conv.outputs[0];
-  const Node* sum = OnlyReader(graph, made);
-  if (sum == nullptr || !sum->domain.empty() || sum->op_type != "Add" || sum->provider != conv.provider) return false;
-  const ValueId other = sum->inputs[sum->inputs[0] == made ? 1 : 0];
-  if (other == made || !SameShape(graph.value(made).type, graph.value(other).type)) return false;
-  const NodeId sum_id = sum->id;
-  Node& node = graph.node(conv_id);
-  while (node.inputs.size() < 3) graph.SetInput(conv_id, node.inputs.size(), kNoValue);
-  graph.SetInput(conv_id, 3, other);
-  MakeFused(node);
-  Absorb(graph, conv_id, sum_id);
-  return true;
+bool FuseSum(Graph& graph, const PassContext& context, NodeId conv_id) {
+  const auto summand = SummandBehind(graph, context, conv_id);
+  if (!summand) return false;
+  const Type &y = graph.value(graph.node(conv_id).outputs[0]).type, &z = graph.value(summand->other).type;
+  if (y.dtype != z.dtype || !SameDims(y, z))
+    return context.No(graph, summand->sum, "expected summands of one shape, found ", y.ToText(), " and ", z.ToText());
+  while (graph.node(conv_id).inputs.size() < 3) graph.SetInput(conv_id, graph.node(conv_id).inputs.size(), kNoValue);
+  graph.SetInput(conv_id, 3, summand->other);
+  MakeFused(graph.node(conv_id));
+  Absorb(graph, conv_id, summand->sum);
+  return context.Yes(graph, conv_id, "adds the summand");
 }
 
-bool FuseActivation(Graph& graph, NodeId conv_id) {
-  const Node& conv = graph.node(conv_id);
-  const Node* reader = OnlyReader(graph, conv.outputs[0]);
-  if (reader == nullptr || reader->provider != conv.provider) return false;
-  if (reader->inputs.empty() || reader->inputs[0] != conv.outputs[0]) return false;
-  const auto activation = ActivationOf(graph, *reader);
-  if (!activation || activation->bias != kNoValue) return false;
-  const NodeId reader_id = reader->id;
+bool FuseActivation(Graph& graph, const PassContext& context, NodeId conv_id) {
+  const auto behind = FindActivationBehind(graph, context, conv_id);
+  if (!behind) return false;
+  const FusedActivation& activation = behind->activation;
+  if (activation.bias != kNoValue) return context.No(graph, conv_id, "the activation adds a bias of its own");
   Node& node = graph.node(conv_id);
-  node.SetAttribute("activation", activation->name);
-  if (activation->alpha)
-    node.SetAttribute("activation_params", std::vector<float>{*activation->alpha, activation->beta.value_or(0.0f)});
+  node.SetAttribute("activation", activation.name);
+  if (activation.alpha)
+    node.SetAttribute("activation_params", std::vector<float>{*activation.alpha, activation.beta.value_or(0.0f)});
   MakeFused(node);
-  Absorb(graph, conv_id, reader_id);
-  return true;
+  Absorb(graph, conv_id, behind->node);
+  return context.Yes(graph, conv_id, "applies ", activation.name);
 }
 
 bool Fuses(const Graph& graph, const Node& node) {
@@ -57,23 +52,13 @@ bool Fuses(const Graph& graph, const Node& node) {
   return dtype != DType::kDouble && schema->Input(0)->types().Contains(dtype);
 }
 
-bool FuseIn(Graph& graph) {
-  bool changed = false, summed = false;
-  for (const NodeId id : std::vector<NodeId>(graph.order)) {
-    if (graph.node(id).erased) continue;
-    bool body_changed = false;
-    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body);
-    if (body_changed) graph.RefreshCaptures(id);
-    changed |= body_changed;
-    if (!Fuses(graph, graph.node(id))) continue;
-    if (graph.node(id).inputs.size() < 4) summed |= FuseSum(graph, id);
-    changed |= FuseActivation(graph, id);
-  }
-  if (summed) graph.SortTopologically();  // the summand may be made behind the Conv
-  return changed || summed;
+bool FuseConvActivation(Graph& graph, PassContext& context) {
+  return ForEachNode(graph, [&](Graph& each, NodeId id) {
+    if (!Fuses(each, each.node(id))) return false;
+    const bool summed = each.node(id).inputs.size() < 4 && FuseSum(each, context, id);
+    return FuseActivation(each, context, id) || summed;
+  });
 }
-
-bool FuseConvActivation(Graph& graph, PassContext& /*context*/) { return FuseIn(graph); }
 
 }  // namespace
 

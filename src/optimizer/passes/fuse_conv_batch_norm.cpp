@@ -7,6 +7,7 @@
 
 #include "optimizer/conv_weights.h"
 #include "optimizer/passes.h"
+#include "optimizer/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -25,15 +26,17 @@ bool IsInference(const Graph& graph, const Node& norm) {
   return true;
 }
 
-bool Fuse(Graph& graph, NodeId norm_id) {
+bool Fuse(Graph& graph, const PassContext& context, NodeId norm_id) {
   const Node& norm = graph.node(norm_id);
   const NodeId conv_id = FoldableConv(graph, norm.inputs[0]);
-  if (conv_id == kNoNode || graph.node(conv_id).provider != norm.provider || !IsInference(graph, norm)) return false;
+  if (conv_id == kNoNode || graph.node(conv_id).provider != norm.provider)
+    return context.No(graph, norm_id, "expected a Conv with constant weights before it that nobody else reads");
+  if (!IsInference(graph, norm)) return context.No(graph, norm_id, "expected constant parameters and no training");
   const auto channels = static_cast<std::size_t>(ConvOutputChannels(graph, graph.node(conv_id)));
   std::vector<double> parameters[4];
   for (std::size_t i = 0; i < 4; ++i) {
     parameters[i] = FloatsOf(*graph.value(norm.inputs[i + 1]).constant());
-    if (parameters[i].size() != channels) return false;
+    if (parameters[i].size() != channels) return context.No(graph, norm_id, "expected ", channels, " parameters");
   }
   const auto& [scale, shift, mean, variance] = parameters;
   const AttributeValue* given = norm.FindAttribute("epsilon");
@@ -46,21 +49,13 @@ bool Fuse(Graph& graph, NodeId norm_id) {
   return FoldIntoConv(graph, conv_id, factor, summand, norm_id);
 }
 
-bool FuseIn(Graph& graph) {
-  bool changed = false;
-  for (const NodeId id : std::vector<NodeId>(graph.order)) {
-    bool body_changed = false;
-    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body);
-    if (body_changed) graph.RefreshCaptures(id);
-    changed |= body_changed;
-    if (graph.node(id).domain.empty() && graph.node(id).op_type == "BatchNormalization" &&
-        graph.node(id).inputs.size() >= 5)
-      changed |= Fuse(graph, id);
-  }
-  return changed;
+bool FuseConvBatchNorm(Graph& graph, PassContext& context) {
+  return ForEachNode(graph, [&](Graph& each, NodeId id) {
+    const Node& node = each.node(id);
+    return node.domain.empty() && node.op_type == "BatchNormalization" && node.inputs.size() >= 5 &&
+           Fuse(each, context, id);
+  });
 }
-
-bool FuseConvBatchNorm(Graph& graph, PassContext& /*context*/) { return FuseIn(graph); }
 
 }  // namespace
 

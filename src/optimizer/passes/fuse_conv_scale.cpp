@@ -2,6 +2,7 @@
 // into its weights and bias.
 #include "optimizer/conv_weights.h"
 #include "optimizer/passes.h"
+#include "optimizer/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -49,22 +50,14 @@ bool Fuse(Graph& graph, NodeId id) {
   return false;
 }
 
-bool FuseIn(Graph& graph) {
-  bool changed = false;
-  for (const NodeId id : std::vector<NodeId>(graph.order)) {
-    bool body_changed = false;
-    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body);
-    if (body_changed) graph.RefreshCaptures(id);
-    changed |= body_changed;
-    const Node& node = graph.node(id);
+bool FuseConvScale(Graph& graph, PassContext& /*context*/) {
+  return ForEachNode(graph, [](Graph& each, NodeId id) {
+    const Node& node = each.node(id);
     const bool linear =
         node.op_type == "Mul" || node.op_type == "Div" || node.op_type == "Add" || node.op_type == "Sub";
-    if (linear && node.domain.empty() && node.inputs.size() == 2) changed |= Fuse(graph, id);
-  }
-  return changed;
+    return linear && node.domain.empty() && node.inputs.size() == 2 && Fuse(each, id);
+  });
 }
-
-bool FuseConvScale(Graph& graph, PassContext& /*context*/) { return FuseIn(graph); }
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 
 #include "ops/schema.h"
 #include "optimizer/passes.h"
+#include "optimizer/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -106,21 +107,9 @@ bool Fuse(Graph& graph, NodeId scan_id) {
   return true;
 }
 
-bool FuseIn(Graph& graph) {
-  bool changed = false;
-  for (const NodeId id : std::vector<NodeId>(graph.order)) {
-    if (graph.node(id).erased) continue;
-    bool body_changed = false;
-    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body);
-    if (body_changed) graph.RefreshCaptures(id);
-    changed |= body_changed;
-    if (IsOp(graph.node(id), "Scan")) changed |= Fuse(graph, id);
-  }
-  if (changed) graph.SortTopologically();
-  return changed;
+bool FuseDistance(Graph& graph, PassContext& /*context*/) {
+  return ForEachNode(graph, [](Graph& each, NodeId id) { return IsOp(each.node(id), "Scan") && Fuse(each, id); });
 }
-
-bool FuseDistance(Graph& graph, PassContext& /*context*/) { return FuseIn(graph); }
 
 }  // namespace
 

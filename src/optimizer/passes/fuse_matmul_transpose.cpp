@@ -4,8 +4,9 @@
 #include <numeric>
 
 #include "ops/schema.h"
-#include "optimizer/fused_activation.h"
+#include "optimizer/epilogue.h"
 #include "optimizer/passes.h"
+#include "optimizer/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -115,23 +116,16 @@ bool FuseScaleBehind(Graph& graph, NodeId id) {
   return true;
 }
 
-bool FuseIn(Graph& graph) {
-  bool changed = false;
-  for (const NodeId id : std::vector<NodeId>(graph.order)) {
-    if (graph.node(id).erased) continue;
-    bool body_changed = false;
-    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body);
-    if (body_changed) graph.RefreshCaptures(id);
-    changed |= body_changed;
-    if (!IsMatMul(graph, graph.node(id))) continue;
+bool FuseMatMulTranspose(Graph& graph, PassContext& /*context*/) {
+  return ForEachNode(graph, [](Graph& each, NodeId id) {
+    bool changed = false;
+    if (!IsMatMul(each, each.node(id))) return false;
     for (const std::size_t i : {0u, 1u})
-      while (FuseTranspose(graph, id, i) || FuseScaleBefore(graph, id, i)) changed = true;
-    while (FuseScaleBehind(graph, id)) changed = true;
-  }
-  return changed;
+      while (FuseTranspose(each, id, i) || FuseScaleBefore(each, id, i)) changed = true;
+    while (FuseScaleBehind(each, id)) changed = true;
+    return changed;
+  });
 }
-
-bool FuseMatMulTranspose(Graph& graph, PassContext& /*context*/) { return FuseIn(graph); }
 
 }  // namespace
 

@@ -3,16 +3,12 @@
 #include <limits>
 
 #include "optimizer/passes.h"
+#include "optimizer/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
-
-std::int64_t IntAttribute(const Node& node, std::string_view name, std::int64_t otherwise) {
-  const AttributeValue* value = node.FindAttribute(name);
-  return value != nullptr && std::holds_alternative<std::int64_t>(*value) ? std::get<std::int64_t>(*value) : otherwise;
-}
 
 Ints IntsAttribute(const Node& node, std::string_view name) {
   const AttributeValue* value = node.FindAttribute(name);
@@ -90,7 +86,7 @@ bool PadsAlike(const Node& reader, double value, const Ints& own, const Ints& ad
   return value == 0 && (none || IntAttribute(reader, "count_include_pad", 0) != 0);
 }
 
-bool Fuse(Graph& graph, NodeId id) {
+bool Fuse(Graph& graph, const PassContext& context, NodeId id) {
   Node& reader = graph.node(id);
   const NodeId pad_id = graph.value(reader.inputs[0]).producer;
   if (pad_id == kNoNode) return false;
@@ -98,10 +94,11 @@ bool Fuse(Graph& graph, NodeId id) {
   if (!pad.domain.empty() || pad.op_type != "Pad" || pad.provider != reader.provider) return false;
   const auto added = SpatialPads(graph, pad);
   const auto value = PadValue(graph, pad);
-  if (!added || !value) return false;
+  if (!added || !value) return context.No(graph, pad_id, "it does not add a constant around the image");
   Ints own = IntsAttribute(reader, "pads");
   if (own.empty()) own.assign(added->size(), 0);
-  if (own.size() != added->size() || !PadsAlike(reader, *value, own, *added)) return false;
+  if (own.size() != added->size() || !PadsAlike(reader, *value, own, *added))
+    return context.No(graph, pad_id, Describe(graph, reader), " would pad with something else");
   for (std::size_t i = 0; i < own.size(); ++i) own[i] += (*added)[i];
   reader.SetAttribute("pads", own);
   reader.RemoveAttribute("auto_pad");
@@ -112,21 +109,13 @@ bool Fuse(Graph& graph, NodeId id) {
   return true;
 }
 
-bool FuseIn(Graph& graph) {
-  bool changed = false;
-  for (const NodeId id : std::vector<NodeId>(graph.order)) {
-    bool body_changed = false;
-    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body);
-    if (body_changed) graph.RefreshCaptures(id);
-    changed |= body_changed;
-    const Node& node = graph.node(id);
+bool FusePad(Graph& graph, PassContext& context) {
+  return ForEachNode(graph, [&](Graph& each, NodeId id) {
+    const Node& node = each.node(id);
     const bool reads = node.op_type == "Conv" || node.op_type == "MaxPool" || node.op_type == "AveragePool";
-    if (reads && node.domain.empty()) changed |= Fuse(graph, id);
-  }
-  return changed;
+    return reads && node.domain.empty() && Fuse(each, context, id);
+  });
 }
-
-bool FusePad(Graph& graph, PassContext& /*context*/) { return FuseIn(graph); }
 
 }  // namespace
 

@@ -5,9 +5,9 @@
 // (SkipLayerNormalization, attention).
 #include <algorithm>
 
-#include "ops/schema.h"
-#include "optimizer/fused_activation.h"
+#include "optimizer/epilogue.h"
 #include "optimizer/passes.h"
+#include "optimizer/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -50,20 +50,18 @@ void AddInput(Graph& graph, NodeId id, std::size_t index, ValueId value) {
 }
 
 // Add(product, other): `other` becomes bias or residual.
-bool FuseSum(Graph& graph, NodeId id) {
+bool FuseSum(Graph& graph, const PassContext& context, NodeId id) {
   const Node& node = graph.node(id);
-  const ValueId made = node.outputs[0];
-  const Node* sum = OnlyReader(graph, made);
-  if (sum == nullptr || !sum->domain.empty() || sum->op_type != "Add" || sum->provider != node.provider) return false;
-  const ValueId other = sum->inputs[sum->inputs[0] == made ? 1 : 0];
-  const Type &y = graph.value(made).type, &addend = graph.value(other).type;
-  if (other == made || !y.has_rank || y.rank() < 2) return false;
+  const auto summand = SummandBehind(graph, context, id);
+  if (!summand) return false;
+  const Type &y = graph.value(node.outputs[0]).type, &addend = graph.value(summand->other).type;
+  if (!y.has_rank || y.rank() < 2) return context.No(graph, id, "expected a result of rank 2 or more");
   const bool bias = !HasInput(node, kBias) && IsBias(addend, y);
-  if (!bias && (HasInput(node, kResidual) || !SameShape(addend, y))) return false;
-  const NodeId sum_id = sum->id;
-  AddInput(graph, id, bias ? kBias : kResidual, other);
-  Absorb(graph, id, sum_id);
-  return true;
+  if (!bias && (HasInput(node, kResidual) || addend.dtype != y.dtype || !SameDims(addend, y)))
+    return context.No(graph, summand->sum, addend.ToText(), " is neither a bias nor of the shape ", y.ToText());
+  AddInput(graph, id, bias ? kBias : kResidual, summand->other);
+  Absorb(graph, id, summand->sum);
+  return context.Yes(graph, id, bias ? "adds the bias" : "adds the residual");
 }
 
 // The place for the bias of BiasGelu or FastGelu is free, and it fits.
@@ -72,44 +70,32 @@ bool TakesBias(const Graph& graph, const Node& node, ValueId bias) {
   return IsMatMul(node) && !HasInput(node, kBias) && y.has_rank && y.rank() >= 2 && IsBias(graph.value(bias).type, y);
 }
 
-bool FuseActivation(Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  const Node* reader = OnlyReader(graph, node.outputs[0]);
-  if (reader == nullptr || reader->provider != node.provider) return false;
-  if (reader->inputs.empty() || reader->inputs[0] != node.outputs[0]) return false;
-  const auto activation = ActivationOf(graph, *reader);
-  if (!activation || (activation->bias != kNoValue && !TakesBias(graph, node, activation->bias))) return false;
-  const NodeId reader_id = reader->id;
+bool FuseActivation(Graph& graph, const PassContext& context, NodeId id) {
+  const auto behind = FindActivationBehind(graph, context, id);
+  if (!behind) return false;
+  const FusedActivation& activation = behind->activation;
+  if (activation.bias != kNoValue && !TakesBias(graph, graph.node(id), activation.bias))
+    return context.No(graph, id, "the bias of ", activation.name, " has no place in it");
   Node& product = graph.node(id);
-  product.SetAttribute("activation", activation->name);
-  if (activation->alpha) product.SetAttribute("activation_alpha", *activation->alpha);
-  if (activation->beta) product.SetAttribute("activation_beta", *activation->beta);
+  product.SetAttribute("activation", activation.name);
+  if (activation.alpha) product.SetAttribute("activation_alpha", *activation.alpha);
+  if (activation.beta) product.SetAttribute("activation_beta", *activation.beta);
   product.domain = IsGemm(product) ? "com.microsoft" : "ai.sardonyx";
   product.op_type = product.domain == "com.microsoft" ? "FusedGemm" : "FusedMatMul";
   product.since_version = 1;
-  if (activation->bias != kNoValue) AddInput(graph, id, kBias, activation->bias);
-  Absorb(graph, id, reader_id);
-  return true;
+  if (activation.bias != kNoValue) AddInput(graph, id, kBias, activation.bias);
+  Absorb(graph, id, behind->node);
+  return context.Yes(graph, id, "applies ", activation.name);
 }
 
-bool FuseIn(Graph& graph) {
-  bool changed = false, summed = false;
-  for (const NodeId id : std::vector<NodeId>(graph.order)) {
-    if (graph.node(id).erased) continue;
-    bool body_changed = false;
-    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body);
-    if (body_changed) graph.RefreshCaptures(id);
-    changed |= body_changed;
-    if (!TakesEpilogues(graph, graph.node(id))) continue;
-    if (IsMatMul(graph.node(id)))
-      while (FuseSum(graph, id)) summed = true;
-    changed |= FuseActivation(graph, id);
-  }
-  if (summed) graph.SortTopologically();  // a summand may be made behind the product
-  return changed || summed;
+bool FuseProductEpilogue(Graph& graph, PassContext& context) {
+  return ForEachNode(graph, [&](Graph& each, NodeId id) {
+    if (!TakesEpilogues(each, each.node(id))) return false;
+    bool summed = false;
+    while (IsMatMul(each.node(id)) && FuseSum(each, context, id)) summed = true;
+    return FuseActivation(each, context, id) || summed;
+  });
 }
-
-bool FuseProductEpilogue(Graph& graph, PassContext& /*context*/) { return FuseIn(graph); }
 
 }  // namespace
 

@@ -13,13 +13,39 @@ namespace {
 
 class RotaryFuser {
  public:
-  RotaryFuser(Graph& graph, const ops::Registry& registry) : graph_(graph), registry_(registry) {}
+  RotaryFuser(Graph& graph, const PassContext& context) : graph_(graph), context_(context) {}
 
-  bool Run() {
-    bool changed = false;
-    for (const NodeId id : std::vector<NodeId>(graph_.order))
-      if (!graph_.node(id).erased) changed |= Try(id);
-    return changed;
+  bool Try(NodeId id) {
+    const Node& sum = graph_.node(id);
+    Rotation r;
+    if (!sum.domain.empty() || sum.op_type != "Add" || !HasOperator(context_.registry, "", "RotaryEmbedding"))
+      return false;
+    if (!MatchSum(sum, &r)) return false;  // most sums are something else
+    const ValueId old = sum.outputs[0];
+    const Type x = TypeOf(r.x);
+    const DType dtype = x.dtype;
+    if (dtype != DType::kFloat && dtype != DType::kFloat16 && dtype != DType::kBFloat16)
+      return context_.No(graph_, id, "expected float, float16 or bfloat16, found ", Name(dtype));
+    Rewrite rewrite(graph_, context_.registry, id);
+    const auto first_half = [&](ValueId angles) {
+      return rewrite.Add("Slice", {angles, rewrite.Ints({0}), rewrite.Ints({r.half}), rewrite.Ints({2})});
+    };
+    const ValueId cos = first_half(r.cos), sin = first_half(r.sin);
+    auto flat = AxisView::Trace(graph_, r.x);
+    if (flat) flat->Regroup({{0}, {2}, {1, 3}});
+    const auto plan = flat ? flat->MakePlan() : std::nullopt;
+    if (!plan || plan->transposes() != 0 || !x.dims[1].known()) {
+      rewrite.Replace(old, rewrite.Add("RotaryEmbedding", {r.x, cos, sin}));
+      return true;
+    }
+    const ValueId y =
+        rewrite.Add("RotaryEmbedding", {flat->Build(rewrite, *plan), cos, sin}, {{"num_heads", x.dims[1].number()}});
+    auto heads = AxisView::Of(graph_, y);
+    heads->Reshape({x.dims[0], x.dims[2], x.dims[1], x.dims[3]});
+    heads->Regroup({{0}, {2}, {1}, {3}});
+    const auto back = heads->MakePlan();
+    rewrite.Replace(old, back ? heads->Build(rewrite, *back) : rewrite.Add("RotaryEmbedding", {r.x, cos, sin}));
+    return true;
   }
 
  private:
@@ -110,43 +136,12 @@ class RotaryFuser {
     return false;
   }
 
-  bool Try(NodeId id) {
-    const Node& sum = graph_.node(id);
-    Rotation r;
-    if (!sum.domain.empty() || sum.op_type != "Add" || !HasOperator(registry_, "", "RotaryEmbedding")) return false;
-    if (!MatchSum(sum, &r)) return false;
-    const ValueId old = sum.outputs[0];
-    const Type x = TypeOf(r.x);
-    const DType dtype = x.dtype;
-    if (dtype != DType::kFloat && dtype != DType::kFloat16 && dtype != DType::kBFloat16) return false;
-    Rewrite rewrite(graph_, registry_, id);
-    const auto first_half = [&](ValueId angles) {
-      return rewrite.Add("Slice", {angles, rewrite.Ints({0}), rewrite.Ints({r.half}), rewrite.Ints({2})});
-    };
-    const ValueId cos = first_half(r.cos), sin = first_half(r.sin);
-    auto flat = AxisView::Trace(graph_, r.x);
-    if (flat) flat->Regroup({{0}, {2}, {1, 3}});
-    const auto plan = flat ? flat->MakePlan() : std::nullopt;
-    if (!plan || plan->transposes() != 0 || !x.dims[1].known()) {
-      rewrite.Replace(old, rewrite.Add("RotaryEmbedding", {r.x, cos, sin}));
-      return true;
-    }
-    const ValueId y =
-        rewrite.Add("RotaryEmbedding", {flat->Build(rewrite, *plan), cos, sin}, {{"num_heads", x.dims[1].number()}});
-    auto heads = AxisView::Of(graph_, y);
-    heads->Reshape({x.dims[0], x.dims[2], x.dims[1], x.dims[3]});
-    heads->Regroup({{0}, {2}, {1}, {3}});
-    const auto back = heads->MakePlan();
-    rewrite.Replace(old, back ? heads->Build(rewrite, *back) : rewrite.Add("RotaryEmbedding", {r.x, cos, sin}));
-    return true;
-  }
-
   Graph& graph_;
-  const ops::Registry& registry_;
+  const PassContext& context_;
 };
 
 bool FuseRotaryEmbedding(Graph& graph, PassContext& context) {
-  return ForEachGraph(graph, [&](Graph& each) { return RotaryFuser(each, context.registry).Run(); });
+  return ForEachNode(graph, [&](Graph& each, NodeId id) { return RotaryFuser(each, context).Try(id); });
 }
 
 }  // namespace

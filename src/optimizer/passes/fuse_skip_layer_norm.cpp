@@ -13,22 +13,49 @@ namespace {
 
 class SkipFuser {
  public:
-  SkipFuser(Graph& graph, const ops::Registry& registry) : graph_(graph), registry_(registry) {}
+  SkipFuser(Graph& graph, const PassContext& context) : graph_(graph), context_(context) {}
 
-  bool Run() {
-    bool changed = false;
-    for (const NodeId id : std::vector<NodeId>(graph_.order))
-      if (!graph_.node(id).erased) changed |= Try(id);
-    return changed;
+  bool Try(NodeId id) {
+    bool rms = false;
+    if (!IsPlainNorm(graph_.node(id), &rms)) return false;
+    const Node norm = graph_.node(id);
+    const ValueId sum = norm.inputs[0];
+    const Node* add = ProducerOf(graph_, sum, "Add");
+    const char* name = rms ? "SkipSimplifiedLayerNormalization" : "SkipLayerNormalization";
+    if (add == nullptr || add->provider != norm.provider || !HasOperator(context_.registry, "com.microsoft", name))
+      return context_.No(graph_, id, "expected a sum before it");
+    ValueId x = add->inputs[0], skip = add->inputs[1], bias = kNoValue;
+    if (!SameShape(x, sum) || !SameShape(skip, sum) || x == skip)
+      return context_.No(graph_, id, "expected two summands of the shape of ", TypeOf(sum).ToText(), ", found ",
+                         TypeOf(x).ToText(), " and ", TypeOf(skip).ToText());
+    if (!TakeBias(&x, &bias)) TakeBias(&skip, &bias);
+    // A sum that is an output of the graph keeps its own node.
+    if (graph_.value(sum).is_output) return context_.No(graph_, id, "the sum is an output of the graph");
+    const NodeId add_id = add->id;
+    Rewrite rewrite(graph_, context_.registry, id);
+    std::vector<ValueId> inputs = {x, skip, norm.inputs[1]};
+    if (!rms) inputs.push_back(norm.inputs.size() > 2 ? norm.inputs[2] : kNoValue);
+    inputs.push_back(bias);
+    const AttributeValue* epsilon = norm.FindAttribute("epsilon");
+    const ValueId y = rewrite.Add("com.microsoft", name, std::move(inputs),
+                                  {{"epsilon", epsilon != nullptr ? *epsilon : AttributeValue(1e-5f)}});
+    const NodeId fused = graph_.value(y).producer;
+    rewrite.Replace(norm.outputs[0], y);
+    if (graph_.UseCount(sum) != 0) {
+      graph_.EraseNode(add_id);
+      graph_.MoveOutput(fused, 3, sum);
+    } else {
+      rewrite.DropUnused(sum);
+    }
+    return true;
   }
 
  private:
   const Type& TypeOf(ValueId value) const { return graph_.value(value).type; }
-  bool SameShape(ValueId a, ValueId b) const {
-    const Type &x = TypeOf(a), &y = TypeOf(b);
-    return x.has_rank && y.has_rank && x.rank() == y.rank() &&
-           std::equal(x.dims.begin(), x.dims.end(), y.dims.begin(),
-                      [](const Dim& d, const Dim& e) { return SameDim(d, e); });
+  bool SameShape(ValueId a, ValueId b) const { return SameDims(TypeOf(a), TypeOf(b)); }
+  // A vector that is no result of a node, so that it cannot depend on the sum.
+  bool IsParameter(ValueId value, const Dim& size) const {
+    return IsVector(value, size) && graph_.value(value).producer == kNoNode;
   }
   bool IsVector(ValueId value, const Dim& size) const {
     const Type& type = TypeOf(value);
@@ -47,41 +74,8 @@ class SkipFuser {
       if (node.outputs[i] != kNoValue && graph_.UseCount(node.outputs[i]) != 0) return false;
     for (std::size_t i = 1; i < node.inputs.size(); ++i)
       if (node.inputs[i] != kNoValue &&
-          (!IsVector(node.inputs[i], x.dims[2]) || TypeOf(node.inputs[i]).dtype != x.dtype))
+          (!IsParameter(node.inputs[i], x.dims[2]) || TypeOf(node.inputs[i]).dtype != x.dtype))
         return false;
-    return true;
-  }
-
-  bool Try(NodeId id) {
-    bool rms = false;
-    if (!IsPlainNorm(graph_.node(id), &rms)) return false;
-    const Node norm = graph_.node(id);
-    const ValueId sum = norm.inputs[0];
-    const Node* add = ProducerOf(graph_, sum, "Add");
-    const char* name = rms ? "SkipSimplifiedLayerNormalization" : "SkipLayerNormalization";
-    if (add == nullptr || add->provider != norm.provider || !HasOperator(registry_, "com.microsoft", name))
-      return false;
-    ValueId x = add->inputs[0], skip = add->inputs[1], bias = kNoValue;
-    if (!SameShape(x, sum) || !SameShape(skip, sum) || x == skip) return false;
-    if (!TakeBias(&x, &bias)) TakeBias(&skip, &bias);
-    // A sum that is an output of the graph keeps its own node.
-    if (graph_.value(sum).is_output) return false;
-    const NodeId add_id = add->id;
-    Rewrite rewrite(graph_, registry_, id);
-    std::vector<ValueId> inputs = {x, skip, norm.inputs[1]};
-    if (!rms) inputs.push_back(norm.inputs.size() > 2 ? norm.inputs[2] : kNoValue);
-    inputs.push_back(bias);
-    const AttributeValue* epsilon = norm.FindAttribute("epsilon");
-    const ValueId y = rewrite.Add("com.microsoft", name, std::move(inputs),
-                                  {{"epsilon", epsilon != nullptr ? *epsilon : AttributeValue(1e-5f)}});
-    const NodeId fused = graph_.value(y).producer;
-    rewrite.Replace(norm.outputs[0], y);
-    if (graph_.UseCount(sum) != 0) {
-      graph_.EraseNode(add_id);
-      graph_.MoveOutput(fused, 3, sum);
-    } else {
-      rewrite.DropUnused(sum);
-    }
     return true;
   }
 
@@ -101,11 +95,11 @@ class SkipFuser {
   }
 
   Graph& graph_;
-  const ops::Registry& registry_;
+  const PassContext& context_;
 };
 
 bool FuseSkipLayerNorm(Graph& graph, PassContext& context) {
-  return ForEachGraph(graph, [&](Graph& each) { return SkipFuser(each, context.registry).Run(); });
+  return ForEachNode(graph, [&](Graph& each, NodeId id) { return SkipFuser(each, context).Try(id); });
 }
 
 }  // namespace

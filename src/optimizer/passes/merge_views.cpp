@@ -61,6 +61,8 @@ bool MergeChain(Graph& graph, const ops::Registry& registry, NodeId id) {
 
 bool MergeViews(Graph& graph, PassContext& context) {
   return ForEachGraph(graph, [&](Graph& each) {
+    const ops::OpSchema* reshape = SchemaFor(each, "", "Reshape");
+    if (reshape == nullptr || reshape->max_inputs < 2) return false;  // before opset 5 the shape is an attribute
     bool changed = false;
     for (const NodeId id : std::vector<NodeId>(each.order)) {
       if (each.node(id).erased || !IsViewNode(each.node(id))) continue;

@@ -9,6 +9,7 @@
 
 #include "optimizer/axis_view.h"
 #include "optimizer/passes.h"
+#include "optimizer/selection.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -18,14 +19,6 @@ struct Projection {
   ValueId x = kNoValue, weight = kNoValue, bias = kNoValue, y = kNoValue;
   bool transposed = false;  // weight [n, k]
   NodeId product = kNoNode;
-};
-
-// Elements [begin, begin + count) of an axis.
-struct Selection {
-  ValueId from = kNoValue;
-  std::size_t axis = 0;
-  std::int64_t begin = 0, count = 0;
-  bool drops_axis = false;
 };
 
 class ViewMover {
@@ -195,70 +188,12 @@ class ViewMover {
 
   // ---- Selections to before the views that they read
 
-  std::optional<Selection> SelectionOf(const Node& node, std::size_t output) const {
-    if (!node.domain.empty() || node.inputs.empty() || node.inputs[0] == kNoValue) return std::nullopt;
-    const Type& type = TypeOf(node.inputs[0]);
-    if (!type.is_tensor() || !type.has_rank || type.rank() == 0) return std::nullopt;
-    const auto rank = static_cast<std::int64_t>(type.rank());
-    Selection s{.from = node.inputs[0]};
-    std::int64_t axis = IntAttribute(node, "axis", 0);
-    if (node.op_type == "Gather") {
-      const auto index = IntsOf(graph_, node.inputs[1]);
-      if (!index || index->size() != 1 || TypeOf(node.inputs[1]).rank() != 0) return std::nullopt;
-      s.begin = index->front();
-      s.count = 1;
-      s.drops_axis = true;
-    } else if (node.op_type == "Split") {
-      if (!TakeSplit(node, output, &s)) return std::nullopt;
-    } else if (node.op_type != "Slice" || !TakeSlice(node, &s, &axis)) {
-      return std::nullopt;
-    }
-    if (axis < 0) axis += rank;
-    if (axis < 0 || axis >= rank) return std::nullopt;
-    s.axis = static_cast<std::size_t>(axis);
-    const Dim& size = type.dims[s.axis];
-    if (!size.known()) return std::nullopt;
-    if (s.begin < 0) s.begin += size.number();
-    if (node.op_type == "Slice") s.count = std::min(s.count, size.number()) - s.begin;  // count was the end
-    if (s.begin < 0 || s.count < 1 || s.begin + s.count > size.number()) return std::nullopt;
-    return s;
-  }
-  bool TakeSplit(const Node& node, std::size_t output, Selection* s) const {
-    for (std::size_t i = 0; i <= output; ++i) {
-      if (i >= node.outputs.size() || node.outputs[i] == kNoValue) return false;
-      const Type& part = TypeOf(node.outputs[i]);
-      std::int64_t axis = IntAttribute(node, "axis", 0);
-      if (axis < 0) axis += static_cast<std::int64_t>(part.rank());
-      if (!part.has_rank || axis < 0 || axis >= static_cast<std::int64_t>(part.rank())) return false;
-      const Dim& size = part.dims[static_cast<std::size_t>(axis)];
-      if (!size.known()) return false;
-      s->begin += s->count;
-      s->count = size.number();
-    }
-    return true;
-  }
-  // Leaves the end in `count`.
-  bool TakeSlice(const Node& node, Selection* s, std::int64_t* axis) const {
-    const auto only = [&](std::size_t i) -> std::optional<std::int64_t> {
-      if (i >= node.inputs.size() || node.inputs[i] == kNoValue) return std::nullopt;
-      const auto list = IntsOf(graph_, node.inputs[i]);
-      return list && list->size() == 1 ? std::optional(list->front()) : std::nullopt;
-    };
-    const auto begin = only(1), end = only(2), along = only(3), step = only(4);
-    const bool has_step = node.inputs.size() > 4 && node.inputs[4] != kNoValue;
-    if (!begin || !end || !along || (has_step && (!step || *step != 1)) || *end < 0) return false;
-    s->begin = *begin;
-    s->count = *end;
-    *axis = *along;
-    return true;
-  }
-
   bool TrySelect(NodeId id) {
     bool changed = false;
     for (std::size_t i = 0; i < graph_.node(id).outputs.size() && !graph_.node(id).erased; ++i) {
       const ValueId output = graph_.node(id).outputs[i];
       if (output == kNoValue || graph_.UseCount(output) == 0 || graph_.value(output).is_output) continue;
-      const auto selection = SelectionOf(graph_.node(id), i);
+      const auto selection = SelectionOf(graph_, graph_.node(id), i);
       if (!selection) return changed;
       changed |= MoveSelection(id, output, *selection);
     }
@@ -329,7 +264,7 @@ class ViewMover {
       if (node.inputs[0] != y) return false;
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
         if (node.outputs[i] == kNoValue || graph_.UseCount(node.outputs[i]) == 0) continue;
-        const auto s = SelectionOf(node, i);
+        const auto s = SelectionOf(graph_, node, i);
         if (!s || s->axis + 1 != TypeOf(y).rank() || graph_.value(node.outputs[i]).is_output) return false;
         parts.push_back({node.outputs[i], s->begin, s->count});
         columns += s->count;

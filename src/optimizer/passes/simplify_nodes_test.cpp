@@ -20,7 +20,9 @@ std::string Simplified(const std::string& body) {
       registry);
   const Graph before = graph;
   PassContext context{registry};
-  ApplyRules(kSimplifyNodes.rules, graph, registry);
+  for (const Pass* pass : {&kEliminateCasts, &kSimplifyNodes, &kReplaceDivisions})
+    ApplyRules(pass->rules, graph, registry);
+  kSimplifySlices.run(graph, context);
   kEliminateDeadNodes.run(graph, context);
   ExpectSameValues(graph, before, registry, {Tensor::Of<float>({1, -2, 7, 0.3f, 5, -6}, Shape{2, 3})});
   std::string names;
@@ -49,12 +51,6 @@ TEST(SimplifyNodes, JoinsCasts) {
   EXPECT_EQ(Simplified("a = Cast<to = 11>(x) b = Cast<to = 1>(a) y = Neg(b)"), "Neg");
   EXPECT_EQ(Simplified("a = Cast<to = 11>(x) b = Cast<to = 7>(a) c = Cast<to = 1>(b) y = Neg(c)"), "Cast Cast Neg");
   EXPECT_EQ(Simplified("a = Cast<to = 10>(x) b = Cast<to = 1>(a) y = Neg(b)"), "Cast Cast Neg") << "half is narrower";
-}
-TEST(SimplifyNodes, JoinsReluAndClip) {
-  EXPECT_EQ(Simplified("a = Relu(x) b = Clip(a, low, high) y = Neg(b)"), "Clip Neg");
-  EXPECT_EQ(Simplified("a = Relu(x) b = Clip(a, one, high) y = Neg(b)"), "Relu Clip Neg");
-  EXPECT_EQ(Simplified("a = Clip(x, one, high) b = Relu(a) y = Neg(b)"), "Clip Neg");
-  EXPECT_EQ(Simplified("a = Clip(x, low, high) b = Relu(a) y = Neg(b)"), "Clip Relu Neg");
 }
 TEST(SimplifyNodes, DividesByPowersOfTwoAsProducts) {
   EXPECT_EQ(Simplified("a = Div(x, four) y = Neg(a)"), "Reciprocal Mul Neg");

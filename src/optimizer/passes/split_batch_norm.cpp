@@ -5,6 +5,7 @@
 #include "ops/schema.h"
 #include "optimizer/conv_weights.h"
 #include "optimizer/passes.h"
+#include "optimizer/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -63,21 +64,12 @@ bool Split(Graph& graph, NodeId id) {
   return true;
 }
 
-bool SplitIn(Graph& graph) {
-  bool changed = false, split = false;
-  for (const NodeId id : std::vector<NodeId>(graph.order)) {
-    bool body_changed = false;
-    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= SplitIn(*body);
-    if (body_changed) graph.RefreshCaptures(id);
-    changed |= body_changed;
-    const Node& node = graph.node(id);
-    if (node.op_type == "BatchNormalization" && node.domain.empty()) split |= Split(graph, id);
-  }
-  if (split) graph.SortTopologically();
-  return changed || split;
+bool SplitBatchNorm(Graph& graph, PassContext& /*context*/) {
+  return ForEachNode(graph, [](Graph& each, NodeId id) {
+    const Node& node = each.node(id);
+    return node.op_type == "BatchNormalization" && node.domain.empty() && Split(each, id);
+  });
 }
-
-bool SplitBatchNorm(Graph& graph, PassContext& /*context*/) { return SplitIn(graph); }
 
 }  // namespace
 

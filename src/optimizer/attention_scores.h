@@ -1,0 +1,44 @@
+// optimizer/attention_scores.h - the way of attention scores: from the product of queries and keys up to Softmax, and
+// from Softmax to the product with the values.
+#pragma once
+
+#include <vector>
+
+#include "optimizer/pass.h"
+
+namespace sardonyx::optimizer {
+
+// One step between the product of queries and keys and Softmax.
+struct ScoreStep {
+  enum class Kind { kScale, kAdd, kFill };
+  Kind kind = Kind::kScale;
+  double factor = 1;           // kScale
+  ValueId operand = kNoValue;  // kAdd: the summand; kFill: the condition under which the score stays
+  ValueId fill = kNoValue;     // kFill
+  bool keep_if_true = true;
+  bool zeroed = false;    // kFill: what is filled becomes 0 behind Softmax once more, also where nothing else is left
+  std::vector<Dim> dims;  // of the scores there
+};
+
+struct Scores {
+  NodeId product = kNoNode;      // queries times keys
+  std::vector<ScoreStep> steps;  // from Softmax up
+  ValueId target = kNoValue;     // the shape to which a Reshape on the way brings the scores, if one does ...
+  std::vector<Dim> target_dims;  // ... which is this
+};
+
+// Where the probabilities go.
+struct Probabilities {
+  ValueId value = kNoValue;      // as the product with the values reads them
+  NodeId product = kNoNode;      // with the values
+  bool guarded = false;          // a row of NaN becomes zeros on the way
+  ValueId condition = kNoValue;  // Where(condition, 0, p) on the way, or with the branches exchanged
+  bool kept_if_true = false;
+};
+
+// Both say in the explanation why there are none. A `Softmax` over the last axis of scores of rank 3 or 4.
+std::optional<Probabilities> FindProbabilities(const Graph& graph, const PassContext& context, NodeId softmax);
+std::optional<Scores> FindScores(const Graph& graph, const PassContext& context, NodeId softmax,
+                                 const Probabilities& probabilities);
+
+}  // namespace sardonyx::optimizer

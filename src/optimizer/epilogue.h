@@ -1,0 +1,23 @@
+// optimizer/epilogue.h - the sum or activation behind a product or convolution that the node can do itself.
+#pragma once
+
+#include "optimizer/fused_activation.h"
+#include "optimizer/pass.h"
+
+namespace sardonyx::optimizer {
+
+// Add(result of the node, other), if nothing else reads the result.
+struct Summand {
+  NodeId sum = kNoNode;
+  ValueId other = kNoValue;
+};
+std::optional<Summand> SummandBehind(const Graph& graph, const PassContext& context, NodeId node);
+
+// The activation that is all that reads the node's result.
+struct ActivationBehind {
+  NodeId node = kNoNode;
+  FusedActivation activation;
+};
+std::optional<ActivationBehind> FindActivationBehind(const Graph& graph, const PassContext& context, NodeId node);
+
+}  // namespace sardonyx::optimizer

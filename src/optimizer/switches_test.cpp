@@ -1,0 +1,220 @@
+// optimizer/switches_test.cpp - every pass does something by itself and nothing when it is switched off; levels; what
+// an explanation says.
+#include <map>
+
+#include "testing/pass_test.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+using ::sardonyx::testing::GraphOf;
+using ::sardonyx::testing::Operators;
+using ::sardonyx::testing::RunPipeline;
+
+// A graph that the pass alone changes, in the newest opset.
+const std::map<std::string, std::string> kExamples = {
+    {"approximate_gelu", "g (float[2] x) => (float[2] y) { y = Gelu(x) }"},
+    {"change_layout",
+     "g (float[1,32,32,32] x) => (float[1,32,30,30] y) <int64[4] s = {32, 32, 3, 3}> {"
+     "w = ConstantOfShape<value = float {0.01}>(s) a = Conv<pads = [1, 1, 1, 1]>(x, w) y = Conv(a, w) }"},
+    {"eliminate_casts", "g (float[2] x) => (float[2] y) { a = Cast<to = 11>(x) b = Cast<to = 1>(a) y = Neg(b) }"},
+    {"eliminate_common_subexpressions", "g (float[2] x) => (float[2] y) { a = Neg(x) b = Neg(x) y = Add(a, b) }"},
+    {"eliminate_dead_nodes", "g (float[2] x) => (float[2] y) { a = Neg(x) y = Abs(x) }"},
+    {"eliminate_dropout", "g (float[2] x) => (float[2] y) { a = Dropout(x) y = Neg(a) }"},
+    {"eliminate_identity", "g (float[2] x) => (float[2] y) { a = Identity(x) y = Neg(a) }"},
+    {"fold_constants", "g (float[2] x) => (float[2] y) <float a = {1}> { b = Neg(a) y = Add(x, b) }"},
+    {"fold_shapes",
+     "g (float[b,6] x) => (float[b,2,3] y) <int64[2] tail = {2, 3}> {"
+     "s = Shape<start = 0, end = 1>(x) t = Concat<axis = 0>(s, tail) y = Reshape(x, t) }"},
+    {"fuse_activations", "g (float[2] x) => (float[2] y) { s = Sigmoid(x) y = Mul(x, s) }"},
+    {"fuse_attention",
+     "g (float[1,2,3,4] q, float[1,2,4,5] k, float[1,2,5,4] v) => (float[1,2,3,4] y) {"
+     "a = MatMul(q, k) p = Softmax(a) y = MatMul(p, v) }"},
+    {"fuse_conv_activation",
+     "g (float[1,1,3,3] x, float[1,1,2,2] w) => (float[1,1,2,2] y) { a = Conv(x, w) y = Relu(a) }"},
+    {"fuse_conv_batch_norm",
+     "g (float[1,1,3,3] x) => (float[1,1,3,3] y) <float[1,1,1,1] w = {2}, float[1] s = {1}, float[1] b = {3},"
+     " float[1] m = {4}, float[1] v = {5}> { a = Conv(x, w) y = BatchNormalization(a, s, b, m, v) }"},
+    {"fuse_conv_quantized_sum",
+     "g (uint8[1,2,3,2] x, uint8[1,2,3,2] v) => (uint8[1,2,3,2] y) <float s = {0.03}, float t = {0.05}, uint8 z = "
+     "{120},"
+     " int8 none = {0}, float[2] ws = {0.02, 0.01}, int8[2,2,1,1] w = {100, -50, 7, 127}, int32[2] b = {300, -400}> {"
+     "c = com.ms.internal.nhwc.QLinearConv(x, s, z, w, ws, none, t, z, b)"
+     " y = com.microsoft.QLinearAdd(c, t, z, v, s, z, s, z) }"},
+    {"fuse_conv_scale",
+     "g (float[1,1,3,3] x) => (float[1,1,3,3] y) <float[1,1,1,1] w = {2}, float[1,1,1] s = {3}> {"
+     "a = Conv(x, w) y = Mul(a, s) }"},
+    {"fuse_distance",
+     "g (float[N,3] a, float[M,3] b) => (float[M,N] y) { same, y = Scan <num_scan_inputs = 1, body = each"
+     " (float[N,3] s, float[3] p) => (float[N,3] kept, float[N] out) <int64[1] axes = {1}> { kept = Identity(s)"
+     " d = Sub(s, p) out = ReduceSumSquare <keepdims = 0> (d, axes) }> (a, b) }"},
+    {"fuse_dynamic_quantization",
+     "g (float[2,4] x) => (float[2,3] y) <int8[4,3] w = {1,2,-3,4,50,60,70,-80,90,100,11,-128}, float s = {0.02},"
+     " int8 z = {0}> { q, qs, qz = DynamicQuantizeLinear(x) p = MatMulInteger(q, w, qz, z) f = Cast<to = 1>(p)"
+     " ss = Mul(qs, s) y = Mul(f, ss) }"},
+    {"fuse_elementwise", "g (float[2] x) => (float[2] y) { a = Neg(x) y = Exp(a) }"},
+    {"fuse_embed_layer_norm",
+     "g (int32[b,s] i, int32[b,s] j) => (float[b,s,2] y) <float[3,2] t = {1,2,3,4,5,6}, float[2] one = {1, 2}> {"
+     "e = Gather(t, i) f = Gather(t, j) a = Add(e, f) y = LayerNormalization(a, one, one) }"},
+    {"fuse_gelu", "g (float[2] x) => (float[2] y) <float k = {1.702}> { m = Mul(x, k) s = Sigmoid(m) y = Mul(x, s) }"},
+    {"fuse_group_norm",
+     "g (float[2,4,3,5] x) => (float[2,4,3,5] y) <int64[3] groups = {0, 2, -1}, float[2] ones = {1, 1},"
+     " float[2] zeros = {0, 0}, int64[4] back = {2, 4, 3, 5}> {"
+     "a = Reshape(x, groups) b = InstanceNormalization(a, ones, zeros) y = Reshape(b, back) }"},
+    {"fuse_layer_norm",
+     "g (float[2,2] x) => (float[2,2] y) <float eps = {1e-5}, float two = {2}, int64[1] last = {-1}> {"
+     "m = ReduceMean(x, last) d = Sub(x, m) s = Pow(d, two) v = ReduceMean(s, last) e = Add(v, eps) r = Sqrt(e)"
+     " y = Div(d, r) }"},
+    {"fuse_lookup",
+     "g (float[2,4] x) => (uint8[2,4] y) <float s = {0.03}, uint8 z = {120}> { xq = QuantizeLinear(x, s, z)"
+     " xd = DequantizeLinear(xq, s, z) m = Sigmoid(xd) y = QuantizeLinear(m, s, z) }"},
+    {"fuse_matmul_add", "g (float[2,2] x, float[2] c) => (float[2,2] y) { a = MatMul(x, x) y = Add(a, c) }"},
+    {"fuse_matmul_transpose",
+     "g (float[2,3] x) => (float[2,2] y) { t = Transpose<perm = [1, 0]>(x) y = MatMul(x, t) }"},
+    {"fuse_pad",
+     "g (float[1,1,2,2] x, float[1,1,3,3] w) => (float[1,1,2,2] y) <int64[8] p = {0, 0, 1, 1, 0, 0, 1, 1}> {"
+     "a = Pad(x, p) y = Conv(a, w) }"},
+    {"fuse_product_batch_norm",
+     "g (float[3,2] x) => (float[3,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] s = {2, 3}> {"
+     " c = MatMul(x, w) y = BatchNormalization(c, s, s, s, s) }"},
+    {"fuse_product_epilogue", "g (float[2,2] x) => (float[2,2] y) { a = MatMul(x, x) y = Relu(a) }"},
+    {"fuse_quantized_operator",
+     "g (float[2,4] x, float[2,4] v) => (uint8[2,4] y) <float s = {0.03}, uint8 z = {120}> {"
+     "xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) vq = QuantizeLinear(v, s, z)"
+     " vd = DequantizeLinear(vq, s, z) m = Add(xd, vd) y = QuantizeLinear(m, s, z) }"},
+    {"fuse_quantized_product",
+     "g (float[1,2,3,3] x) => (float[1,1,3,3] y) <float s = {0.03}, uint8 z = {120}, int8[1,2,1,1] w = {1, -2},"
+     " float[1] ws = {0.01}, int8[1] wz = {0}> { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)"
+     " wd = DequantizeLinear<axis = 0>(w, ws, wz) c = Conv(xd, wd) yq = QuantizeLinear(c, s, z)"
+     " y = DequantizeLinear(yq, s, z) }"},
+    {"fuse_relu_clip", "g (float[2] x) => (float[2] y) { a = Relu(x) y = Relu(a) }"},
+    {"fuse_rotary_embedding",
+     "g (float[b,3,s,4] q, float[b,s,2] f) => (float[b,3,s,4] y) <int64[1] one = {1}, int64[2] halves = {2, 2}> {"
+     "c = Concat<axis = -1>(f, f) co = Cos(c) si = Sin(c) cos = Unsqueeze(co, one) sin = Unsqueeze(si, one)"
+     " l, h = Split<axis = -1>(q, halves) n = Neg(h) r = Concat<axis = 3>(n, l)"
+     " a = Mul(q, cos) t = Mul(r, sin) y = Add(a, t) }"},
+    {"fuse_skip_layer_norm",
+     "g (float[1,2,3] x, float[1,2,3] z) => (float[1,2,3] y) <float[3] s = {1, 2, 3}> {"
+     "a = Add(x, z) y = LayerNormalization(a, s, s) }"},
+    {"merge_views",
+     "g (float[2,3] x) => (float[2,3] y) { t = Transpose<perm = [1, 0]>(x) u = Transpose<perm = [1, 0]>(t) y = Neg(u) "
+     "}"},
+    {"move_quantization",
+     "g (float[2,4] x) => (uint8[4,2] y) <float s = {0.03}, uint8 z = {120}> { xq = QuantizeLinear(x, s, z)"
+     " xd = DequantizeLinear(xq, s, z) m = Transpose<perm = [1, 0]>(xd) y = QuantizeLinear(m, s, z) }"},
+    {"move_views",
+     "g (float[b,s,2] x) => (float[b,s,2] y) <float[2,2] w = {1, 2, 3, 4}> {"
+     "t = Transpose<perm = [1, 0, 2]>(x) a = MatMul(t, w) y = Transpose<perm = [1, 0, 2]>(a) }"},
+    {"quantize_activations",
+     "g (float[2] x) => (uint8[2] y) <float s = {0.03}, uint8 z = {0}> {"
+     "a = Neg(x) r = Relu(a) y = QuantizeLinear(r, s, z) }"},
+    {"replace_divisions", "g (float[2] x) => (float[2] y) <float four = {4}> { y = Div(x, four) }"},
+    {"simplify_nodes", "g (float[2] x) => (float[2] y) <float zero = {0}> { a = Add(x, zero) y = Neg(a) }"},
+    {"simplify_slices",
+     "g (float[2] x) => (float[2] y) <int64[1] from = {0}, int64[1] to = {9}> { a = Slice(x, from, to) y = Neg(a) }"},
+    {"split_batch_norm",
+     "g (float[1,1,3] x) => (float[1,1,3] y) <float[1] s = {2}> { y = BatchNormalization(x, s, s, s, s) }"},
+    {"widen_half", "g (float16[2] x) => (float16[2] y) { a = Mul(x, x) b = Abs(a) y = Neg(b) }"},
+};
+
+// The graph's text after all passes but the named ones.
+std::string TextWithout(const std::string& text, const std::vector<std::string>& disabled) {
+  const ops::Registry registry;
+  Graph graph = GraphOf(text, registry);
+  OptimizeOptions options;
+  options.disabled_passes = disabled;
+  options.approximate_gelu = true;
+  RunPipeline(graph, registry, options);
+  return ToText(graph);
+}
+
+TEST(Switches, EachPassWorksAloneAndCanBeSwitchedOff) {
+  std::vector<std::string> all;
+  for (const PassInfo& info : AllPasses()) all.emplace_back(info.name);
+  for (const std::string& name : all) {
+    const auto example = kExamples.find(name);
+    ASSERT_NE(example, kExamples.end()) << "no example for pass " << name;
+    std::vector<std::string> others = all;
+    std::erase(others, name);
+    const std::string nothing = TextWithout(example->second, all);
+    EXPECT_NE(TextWithout(example->second, others), nothing) << name << " does nothing alone";
+  }
+}
+
+TEST(Switches, SwitchedOffMeansThatNoOtherPassDoesIt) {
+  const auto operators = [](const std::string& text, const std::string& disabled) {
+    const ops::Registry registry;
+    Graph graph = GraphOf(text, registry);
+    OptimizeOptions options;
+    options.disabled_passes = {disabled};
+    RunPipeline(graph, registry, options);
+    return Operators(graph);
+  };
+  // Passes that clean up after others see these nodes, too.
+  for (const auto& [pass, kept] : std::map<std::string, std::string>{{"eliminate_identity", "Identity"},
+                                                                     {"eliminate_dropout", "Dropout"},
+                                                                     {"eliminate_casts", "Cast"},
+                                                                     {"fuse_attention", "Softmax"},
+                                                                     {"merge_views", "Transpose"},
+                                                                     {"simplify_slices", "Slice"},
+                                                                     {"split_batch_norm", "BatchNormalization"}}) {
+    EXPECT_NE(operators(kExamples.at(pass), pass).find(kept), std::string::npos) << pass;
+    EXPECT_EQ(operators(kExamples.at(pass), "").find(kept), std::string::npos) << pass;
+  }
+}
+
+TEST(Switches, DisableLeavesTheAuthorsNodes) {
+  const ops::Registry registry;
+  for (const auto& [name, text] : kExamples) {
+    if (name == "widen_half") continue;  // float16 is computed in float at every level
+    Graph graph = GraphOf(text, registry);
+    const std::string before = Operators(graph);
+    OptimizeOptions options;
+    options.level = Level::kDisable;
+    RunPipeline(graph, registry, options);
+    EXPECT_EQ(Operators(graph), before) << name;
+  }
+}
+
+TEST(Switches, RefusesNamesThatAreNoPass) {
+  try {
+    TextWithout(kExamples.at("fuse_gelu"), {"fuse_gelo"});
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kInvalidArgument);
+    EXPECT_NE(std::string(error.what()).find("'fuse_gelo'; did you mean 'fuse_gelu'?"), std::string::npos)
+        << error.what();
+  }
+}
+
+// The lines that begin with the name of the pass.
+std::string Explained(const std::string& text, const std::string& pass) {
+  const ops::Registry registry;
+  Graph graph = GraphOf(text, registry);
+  std::vector<std::string> lines;
+  OptimizeOptions options;
+  options.explain = pass;
+  options.explanation = &lines;
+  RunPipeline(graph, registry, options);
+  std::string joined;
+  for (const std::string& line : lines) joined += line + "\n";
+  return joined;
+}
+
+TEST(Switches, ExplainsWhatAPassDidAndWhyNot) {
+  EXPECT_EQ(Explained(kExamples.at("fuse_gelu"), "fuse_gelu").substr(0, 10), "fuse_gelu:");
+  const std::string fused = Explained(kExamples.at("fuse_attention"), "fuse_attention");
+  EXPECT_NE(fused.find("became Attention"), std::string::npos) << fused;
+  EXPECT_NE(fused.find("fuse_attention: Attention 0 -> 1, MatMul 2 -> 0, Softmax 1 -> 0"), std::string::npos) << fused;
+  const std::string left = Explained(
+      "g (float[1,2,3,4] q, float[1,2,4,5] k, float[1,2,5,4] v) => (float[1,2,3,4] y, float[1,2,3,5] p) {"
+      "a = MatMul(q, k) p = Softmax(a) y = MatMul(p, v) }",
+      "*");
+  EXPECT_NE(left.find("fuse_attention: node #1 (Softmax, output 'p'): not changed: the probabilities are an output"),
+            std::string::npos)
+      << left;
+  EXPECT_NE(left.find("fuse_attention: no change"), std::string::npos) << left;
+}
+
+}  // namespace
+}  // namespace sardonyx::optimizer

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""tests/zoo/optimized_models.py - what the optimizer leaves of each model of the zoo, beside ONNX Runtime.
+
+usage: optimized_models.py [MODEL ...] [--operators] [--write]
+
+For each model: nodes of the saved model at the extended level (bodies of functions and subgraphs included), ours and
+ONNX Runtime's; whether our saved models of the levels disable, basic and extended are valid, import one opset per
+domain and load again (also in ONNX Runtime where it knows all operators); the largest difference between the results
+with optimizations off, basic and all. --operators says which operators differ; --write renews the table in
+docs/optimizer.md. Needs ../shared/zoo and, for the weights, the folder of SDX_ZOO (tools/model_zoo.py).
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/zoo")]
+import model_zoo  # noqa: E402
+import zoo_cases  # noqa: E402
+
+BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
+DOCUMENT = ROOT / "docs/optimizer.md"
+BEGIN, END = "<!-- zoo: begin -->", "<!-- zoo: end -->"
+EXCEPTIONS = ROOT / "tests/zoo/node_exceptions.tsv"
+LEVELS = {"disable": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED"}
+KNOWN_TO_ALL = ("", "ai.onnx", "ai.onnx.ml", "com.microsoft")
+
+
+def nodes_of(graph):
+    """The nodes of a graph and of everything inside it."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for body in [attribute.g, *attribute.graphs]:
+                yield from nodes_of(body)
+
+
+def all_nodes(model):
+    yield from nodes_of(model.graph)
+    for function in model.functions:
+        yield from nodes_of(function)
+
+
+def operators(model):
+    return dict(collections.Counter(f"{node.domain}.{node.op_type}".lstrip(".") for node in all_nodes(model)))
+
+
+def without_constants(model):
+    """The operators of a model but Constant, which is an initializer when a graph runs."""
+    return {name: number for name, number in operators(model).items() if name != "Constant"}
+
+
+def save(engine, name, level, folder):
+    """Saves the optimized model with its weights beside it; answers the model without them, and where it lies."""
+    import onnx
+
+    options = engine.SessionOptions()
+    options.graph_optimization_level = getattr(engine.GraphOptimizationLevel, level)
+    options.log_severity_level = 3
+    path = pathlib.Path(folder) / f"{engine.__name__}_{level}.onnx"
+    options.optimized_model_filepath = str(path)
+    options.add_session_config_entry("session.optimized_model_external_initializers_file_name", path.stem + ".data")
+    options.add_session_config_entry("session.optimized_model_external_initializers_min_size_in_bytes", "1024")
+    engine.InferenceSession(str(model_zoo.path(name)), options, providers=["CPUExecutionProvider"])
+    return onnx.load(str(path), load_external_data=False), path
+
+
+def problems_of(model, path):
+    """What is wrong with a saved model, in words."""
+    import onnx
+    import onnxruntime
+    import sardonyx
+
+    found = []
+    domains = collections.Counter("" if o.domain == "ai.onnx" else o.domain for o in model.opset_import)
+    found += [f"{count} opsets of '{domain}'" for domain, count in domains.items() if count > 1]
+    used = {node.domain for node in all_nodes(model)}
+    try:
+        onnx.checker.check_model(str(path))
+    except onnx.checker.ValidationError as error:
+        found.append(f"onnx.checker: {str(error).splitlines()[0]}")
+    for engine in [sardonyx, onnxruntime] if used <= set(KNOWN_TO_ALL) else [sardonyx]:
+        options = engine.SessionOptions()
+        options.log_severity_level = 3
+        try:
+            engine.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # whatever it is, it is the answer
+            found.append(f"{engine.__name__}: {str(error).splitlines()[0][:300]}")
+    return found
+
+
+def largest_difference(name):
+    """Between our own results with optimizations off, basic and all, over the sizes; and where."""
+    import sardonyx
+
+    path = model_zoo.path(name)
+    sessions = {level: zoo_cases.open_session(sardonyx, path, level) for level in zoo_cases.LEVELS}
+    shapes = {port.name: port.shape for port in sessions[zoo_cases.LEVELS[0]].get_inputs()}
+    worst = {"error": 0.0, "where": "", "problem": ""}
+    for size in model_zoo.sizes(name):
+        feed = model_zoo.inputs(name, size, shapes)
+        outputs = {level: zoo_cases.run(session, feed) for level, session in sessions.items()}
+        want = outputs[zoo_cases.LEVELS[0]]
+        for level in zoo_cases.LEVELS[1:]:
+            for output, found in zoo_cases.compare(name, outputs[level], want).items():
+                where = f"'{output}', {size.name}, {level}"
+                if found.problem:
+                    worst["problem"] = f"{where}: {found.problem}"
+                if found.error > worst["error"]:
+                    worst |= {"error": found.error, "where": where}
+    return worst
+
+
+def examine(name, what):
+    """What one model's row says."""
+    import onnx
+    import onnxruntime
+    import sardonyx
+
+    onnxruntime.set_default_logger_severity(3)
+    row = {"model": name, "problems": []}
+    with tempfile.TemporaryDirectory(dir=model_zoo.FOLDER) as folder:
+        if "nodes" in what:
+            row["author"] = operators(onnx.load(str(model_zoo.path(name)), load_external_data=False))
+            row["theirs"] = operators(save(onnxruntime, name, LEVELS["extended"], folder)[0])
+            row["ours"] = operators(save(sardonyx, name, LEVELS["extended"], folder)[0])
+        if "saved" in what:
+            author = onnx.load(str(model_zoo.path(name)), load_external_data=False)
+            for level, constant in LEVELS.items():
+                model, path = save(sardonyx, name, constant, folder)
+                kept = author.functions or without_constants(model) == without_constants(author)
+                row["problems"] += [] if kept or level != "disable" else ["disable: not the author's nodes"]
+                row["problems"] += [f"{level}: {text}" for text in problems_of(model, path)]
+    if "values" in what:
+        row |= {"difference": largest_difference(name), "tolerance": zoo_cases.tolerance(name).error}
+    return row
+
+
+def exceptions():
+    lines = EXCEPTIONS.read_text().splitlines() if EXCEPTIONS.exists() else []
+    return dict(line.split("\t") for line in lines if line and not line.startswith("#"))
+
+
+def count(counter):
+    return sum(counter.values())
+
+
+def differing(row):
+    names = sorted({*row["theirs"], *row["ours"]})
+    pairs = ((name, row["ours"].get(name, 0), row["theirs"].get(name, 0)) for name in names)
+    return ", ".join(f"{name} {ours}/{theirs}" for name, ours, theirs in pairs if ours != theirs)
+
+
+def table(rows):
+    why = exceptions()
+    lines = ["| model | author's nodes | ONNX Runtime | Sardonyx | largest difference off/basic/all | tolerance |",
+             "|---|---:|---:|---:|---:|---:|"]
+    notes = []
+    for row in rows:
+        ours, theirs = count(row["ours"]), count(row["theirs"])
+        mark = " *" if ours > theirs else ""
+        if mark:
+            notes.append(f"`{row['model']}`: {why.get(row['model'], 'NOT EXPLAINED')}")
+        lines.append(f"| {row['model']} | {count(row['author'])} | {theirs} | {ours}{mark} | "
+                     f"{row['difference']['error']:.1e} | {row['tolerance']:.1e} |")
+    return "\n".join(lines + ([""] + [f"- {note}" for note in notes] if notes else []))
+
+
+def write(rows):
+    text = DOCUMENT.read_text()
+    begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+    DOCUMENT.write_text(f"{text[:begin]}\n{table(rows)}\n{text[end:]}")
+
+
+def run_one(name, what):
+    command = [sys.executable, "-W", "ignore", __file__, "--one", name, "--what", *what]
+    path = os.pathsep.join([str(BUILD / "python"), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path})
+    if done.returncode:
+        return {"model": name, "problems": [f"exit code {done.returncode}: {done.stderr.strip()[-1000:]}"]}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def verdict(row):
+    """What is not as it should be."""
+    found = list(row["problems"])
+    if "ours" in row and count(row["ours"]) > count(row["theirs"]) and row["model"] not in exceptions():
+        found.append("more nodes than ONNX Runtime's")
+    if "difference" in row:
+        if row["difference"]["problem"]:
+            found.append(row["difference"]["problem"])
+        if row["difference"]["error"] > row["tolerance"]:
+            found.append(f"levels differ by {row['difference']['error']:.1e}: {row['difference']['where']}")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--what", nargs="+", default=["nodes", "saved", "values"])
+    parser.add_argument("--operators", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(examine(options.one, options.what)))
+        return
+    rows, wrong = [], 0
+    for name in model_zoo.select(options.models or ["all"]):
+        row = run_one(name, options.what)
+        rows.append(row)
+        found = verdict(row)
+        wrong += bool(found)
+        counts = f"{count(row['ours']):>6} {count(row['theirs']):>6}" if "ours" in row else ""
+        error = f"{row['difference']['error']:.1e}" if "difference" in row else ""
+        print(f"{name:<40}{counts} {error} {'; '.join(found)}", flush=True)
+        if options.operators and "ours" in row:
+            print(f"    {differing(row)}", flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(rows))
+    if options.write:
+        write(rows)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
