@@ -14,6 +14,7 @@ constexpr std::string_view kSessionKeys[] = {
     "sardonyx.max_run_memory",
     "sardonyx.run_timeout_ms",
     "optimization.disable_specified_optimizers",
+    "optimization.enable_gelu_approximation",
     "session.disable_cpu_ep_fallback",
     "session.disable_quant_qdq",
     "session.model_external_initializers_file_folder_path",
