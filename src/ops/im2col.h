@@ -11,7 +11,9 @@ namespace sardonyx::ops {
 // cols [channels * kD * kH * kW, oD * oH * oW] of x [channels, D, H, W]; `outside` where a patch reaches out of x.
 template <typename T>
 void Im2Col(const Window3& w, const T* x, std::int64_t channels, T outside, T* cols, Parallel& parallel) {
-  const auto& [in, out, kernel, stride, dilation, pad, pad_end] = w;
+  // No structured binding: clang 14 lets no lambda capture one.
+  const auto &in = w.in, &out = w.out, &kernel = w.kernel, &stride = w.stride, &dilation = w.dilation,
+             &pad = w.pad_begin;
   const std::int64_t taps = kernel[0] * kernel[1] * kernel[2];
   parallel.For(channels * taps, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
@@ -39,7 +41,9 @@ void Im2Col(const Window3& w, const T* x, std::int64_t channels, T outside, T* c
 // convolution has it: `in` is the size the columns have, `out` that of y.
 template <typename T>
 void Col2Im(const Window3& w, const T* cols, std::int64_t channels, T* y, Parallel& parallel) {
-  const auto& [in, out, kernel, stride, dilation, pad, pad_end] = w;
+  // No structured binding: clang 14 lets no lambda capture one.
+  const auto &in = w.in, &out = w.out, &kernel = w.kernel, &stride = w.stride, &dilation = w.dilation,
+             &pad = w.pad_begin;
   const std::int64_t taps = kernel[0] * kernel[1] * kernel[2], pixels = in[0] * in[1] * in[2];
   parallel.For(channels, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin * taps; row < end * taps; ++row) {
