@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "model/save.h"
 #include "ops/infer.h"
@@ -118,6 +119,16 @@ void CollectVersions(const Graph& graph, std::map<std::string, std::int64_t>& ve
   }
 }
 
+// Nodes that passes made have the name of what they replace; runtimes refuse models with a name twice.
+void MakeNamesUnique(Graph& graph, std::set<std::string>& names) {
+  for (const NodeId id : graph.order) {
+    Node& node = graph.node(id);
+    const std::string name = node.name;
+    for (int i = 1; !name.empty() && !names.insert(node.name).second; ++i) node.name = name + "_" + std::to_string(i);
+    for (Graph* body : node.Subgraphs()) MakeNamesUnique(*body, names);
+  }
+}
+
 // The graph as a model of its own, functions inlined. A model imports one opset of each domain: the author's, or, if
 // the nodes are in their newest spelling, the oldest in which that is the newest there is (so that most runtimes read
 // it). Nodes that follow different opsets, as those of functions may, are raised first.
@@ -130,6 +141,8 @@ void Save(const Graph& graph, const Model& model, bool newest, const ops::Regist
     ops::Upgrade(saved.graph, registry);
     newest = true;
   }
+  std::set<std::string> names;
+  MakeNamesUnique(saved.graph, names);
   std::map<std::string, std::int64_t> versions;
   CollectVersions(saved.graph, versions);
   std::vector<OpsetImport> imports = model.opset_imports;
