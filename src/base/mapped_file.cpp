@@ -7,8 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <system_error>
 
 #include "base/error.h"
@@ -33,12 +36,42 @@ class Descriptor {
   int number_;
 };
 
+// Device and inode name a file as long as somebody holds it open or mapped; size and time say whether it was written.
+using FileIdentity = std::array<std::int64_t, 6>;
+
+FileIdentity IdentityOf(const struct stat& facts) {
+  return {static_cast<std::int64_t>(facts.st_dev),          static_cast<std::int64_t>(facts.st_ino),
+          static_cast<std::int64_t>(facts.st_size),         static_cast<std::int64_t>(facts.st_mtim.tv_sec),
+          static_cast<std::int64_t>(facts.st_mtim.tv_nsec), static_cast<std::int64_t>(facts.st_ctim.tv_nsec)};
+}
+
 }  // namespace
 
-std::shared_ptr<const MappedFile> MappedFile::Open(const std::string& path) {
-  if (path.find('\0') != std::string::npos) {
-    Fail(Code::kInvalidArgument, "expected a path without NUL characters, found '", path, "'");
+class MappedFile::Mapping {
+ public:
+  Mapping(const std::byte* data, std::size_t size) : bytes_(data, size) {}
+  ~Mapping() {
+    if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+  // The mappings of the process, by file. Never destroyed: files in static objects may outlive it.
+  struct Known {
+    std::mutex mutex;
+    std::map<FileIdentity, std::weak_ptr<const Mapping>> mappings;
+  };
+  static Known& All() {
+    static Known* const known = std::make_unique<Known>().release();
+    return *known;
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+std::shared_ptr<const MappedFile::Mapping> MappedFile::Map(const std::string& path) {
   int number = -1;
   do {  // not blocking: opening a pipe must fail below, not wait for a writer
     number = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -55,42 +88,55 @@ std::shared_ptr<const MappedFile> MappedFile::Open(const std::string& path) {
   if (static_cast<std::uintmax_t>(facts.st_size) > std::numeric_limits<std::size_t>::max()) {
     FailWithReason("cannot be mapped", path, EFBIG);
   }
+  const auto size = static_cast<std::size_t>(facts.st_size);
+  if (size == 0) return std::make_shared<const Mapping>(nullptr, 0);
 
+  Mapping::Known& known = Mapping::All();
+  const std::scoped_lock lock(known.mutex);
+  std::weak_ptr<const Mapping>& entry = known.mappings[IdentityOf(facts)];
+  if (std::shared_ptr<const Mapping> mapping = entry.lock()) return mapping;
+  void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, number, 0);
+  if (data == MAP_FAILED) FailWithReason("cannot be mapped", path, errno);
+  const auto mapping = std::make_shared<const Mapping>(static_cast<const std::byte*>(data), size);
+  entry = mapping;
+  std::erase_if(known.mappings, [](const auto& other) { return other.second.expired(); });
+  return mapping;
+}
+
+std::shared_ptr<const MappedFile> MappedFile::Open(const std::string& path) {
+  if (path.find('\0') != std::string::npos) {
+    Fail(Code::kInvalidArgument, "expected a path without NUL characters, found '", path, "'");
+  }
   const std::shared_ptr<MappedFile> file(new MappedFile(), Deleter());  // the deleter's type tells Behind what it is
   file->path_ = path;
-  const auto size = static_cast<std::size_t>(facts.st_size);
-  if (size != 0) {
-    void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, number, 0);
-    if (data == MAP_FAILED) FailWithReason("cannot be mapped", path, errno);
-    file->data_ = static_cast<const std::byte*>(data);
-    file->size_ = size;
-  }
+  file->mapping_ = Map(path);
   return file;
 }
+
+MappedFile::~MappedFile() = default;
+
+std::span<const std::byte> MappedFile::bytes() const { return mapping_->bytes(); }
 
 const MappedFile* MappedFile::Behind(const std::shared_ptr<const void>& owner) {
   return std::get_deleter<Deleter>(owner) != nullptr ? static_cast<const MappedFile*>(owner.get()) : nullptr;
 }
 
-MappedFile::~MappedFile() {
-  if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
-}
-
 void MappedFile::Release(std::size_t offset, std::size_t size) const {
-  if (offset >= size_) return;
-  size = std::min(size, size_ - offset);
+  const std::span<const std::byte> all = bytes();
+  if (offset >= all.size()) return;
+  size = std::min(size, all.size() - offset);
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t begin = (offset + page - 1) / page * page;
   std::size_t end = offset + size;
-  if (end != size_) end = end / page * page;
+  if (end != all.size()) end = end / page * page;
   if (begin >= end) return;
   // A hint: if the system refuses, the pages stay, and nothing is lost but memory.
-  static_cast<void>(madvise(const_cast<std::byte*>(data_) + begin, end - begin, MADV_DONTNEED));
+  static_cast<void>(madvise(const_cast<std::byte*>(all.data()) + begin, end - begin, MADV_DONTNEED));
 }
 
 void MappedFile::ReleaseBehind(const std::shared_ptr<const void>& owner, const void* data, std::size_t size) {
   if (const MappedFile* file = Behind(owner))
-    file->Release(static_cast<std::size_t>(static_cast<const std::byte*>(data) - file->data_), size);
+    file->Release(static_cast<std::size_t>(static_cast<const std::byte*>(data) - file->bytes().data()), size);
 }
 
 }  // namespace sardonyx

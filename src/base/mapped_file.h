@@ -13,7 +13,8 @@ class MappedFile {
  public:
   // Maps the whole regular file `path` (UTF-8). Fails with kNoSuchFile (missing), kInvalidArgument (a folder, a device)
   // or kFail (permission, system limits), each naming the path and the system's reason. An empty file maps to no bytes.
-  // The file must not be truncated while it is mapped.
+  // A file that is mapped already, and has not changed since, is not mapped again. It must not be truncated while it is
+  // mapped.
   static std::shared_ptr<const MappedFile> Open(const std::string& path);
   // The mapped file that keeps some bytes alive, or nullptr if `owner` is something else.
   static const MappedFile* Behind(const std::shared_ptr<const void>& owner);
@@ -21,7 +22,7 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  std::span<const std::byte> bytes() const;
   const std::string& path() const { return path_; }
   // Tells the system that the pages inside [offset, offset + size) will not be read again soon (they stay valid).
   void Release(std::size_t offset, std::size_t size) const;
@@ -32,10 +33,11 @@ class MappedFile {
   struct Deleter {
     void operator()(const MappedFile* file) const { delete file; }  // NOLINT(cppcoreguidelines-owning-memory)
   };
+  class Mapping;  // shared by all that opened the same file
   MappedFile() = default;
+  static std::shared_ptr<const Mapping> Map(const std::string& path);
   std::string path_;
-  const std::byte* data_ = nullptr;
-  std::size_t size_ = 0;
+  std::shared_ptr<const Mapping> mapping_;
 };
 
 }  // namespace sardonyx

@@ -8,6 +8,7 @@
 #include "ops/im2col.h"
 #include "ops/operands.h"
 #include "ops/registry.h"
+#include "tensor/shared_bytes.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -156,8 +157,9 @@ void PackWeights(PrepareContext& c, ConvState& state) {
     floats = Tensor(DType::kFloat, w->shape());
     Convert(w->dtype(), w->raw(), DType::kFloat, floats.raw(), w->count(), serial);
   }
-  state.packed = Tensor(DType::kFloat, Shape{static_cast<std::int64_t>(kernels::ConvF32PackedCount(shape))});
+  state.packed = ZeroedToShare(DType::kFloat, Shape{static_cast<std::int64_t>(kernels::ConvF32PackedCount(shape))});
   kernels::PackConvF32Weights(shape, floats.data<float>(), state.packed.data<float>(), serial);
+  state.packed = Shared(std::move(state.packed));
   state.weights = w->shape();
   c.MarkPacked(kW);
 }

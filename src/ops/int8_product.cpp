@@ -2,6 +2,7 @@
 #include "ops/int8_product.h"
 
 #include "kernels/gemm/tile_int8.h"
+#include "tensor/shared_bytes.h"
 
 namespace sardonyx::ops {
 
@@ -19,8 +20,9 @@ PackedInt8 PackInt8B(PrepareContext& c, std::size_t input, bool transposed) {
   }
   state.b = Shape{k, n};
   state.is_signed = b->dtype() == DType::kInt8;
-  state.packed = Tensor(DType::kUInt8, Shape{static_cast<std::int64_t>(kernels::GemmInt8PackedBytes(k, n))});
+  state.packed = ZeroedToShare(DType::kUInt8, Shape{static_cast<std::int64_t>(kernels::GemmInt8PackedBytes(k, n))});
   kernels::PackGemmInt8B(k, n, rows.raw(), n, state.is_signed, state.packed.raw(), serial);
+  state.packed = Shared(std::move(state.packed));
   c.MarkPacked(input);
   return state;
 }

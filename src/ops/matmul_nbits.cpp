@@ -10,6 +10,7 @@
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "tensor/shared_bytes.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -195,9 +196,10 @@ Prepared PrepareMatMulNBits(PrepareContext& c) {
     const Parts p{PartOf(c.Constant(kB)), PartOf(c.Constant(kScales)), PartOf(c.Constant(kZeros)),
                   PartOf(c.Constant(kGroupIndex))};
     std::vector<float> scales(2 * ScaleCount(s)), wide(WideCount(s));
-    s.packed = Tensor(DType::kUInt8, Shape{static_cast<std::int64_t>(PackedBytes(s))});
+    s.packed = ZeroedToShare(DType::kUInt8, Shape{static_cast<std::int64_t>(PackedBytes(s))});
     Serial serial;
     Pack(s, p, scales.data(), wide.data(), static_cast<std::byte*>(s.packed.raw()), serial);
+    s.packed = Shared(std::move(s.packed));
     for (const std::size_t i : {kB, kScales, kZeros, kGroupIndex})
       if (c.HasInput(i)) c.MarkPacked(i);
   }

@@ -2,6 +2,7 @@
 #include "ops/ml_product.h"
 
 #include "kernels/gemm/gemm.h"
+#include "tensor/shared_bytes.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -18,8 +19,9 @@ kernels::GemmF32Args Arguments(std::int64_t m, std::int64_t n, std::int64_t k, c
 
 ConstantProduct::ConstantProduct(std::span<const float> coefficients, std::int64_t n, std::int64_t k) : n_(n), k_(k) {
   Serial serial;
-  packed_ = Tensor(DType::kFloat, Shape{static_cast<std::int64_t>(kernels::GemmF32PackedCount(k, n))});
+  packed_ = ZeroedToShare(DType::kFloat, Shape{static_cast<std::int64_t>(kernels::GemmF32PackedCount(k, n))});
   kernels::PackGemmF32B(k, n, coefficients.data(), k, true, packed_.data<float>(), serial);
+  packed_ = Shared(std::move(packed_));
 }
 
 std::size_t ConstantProduct::ScratchBytes(std::int64_t m, Parallel& parallel) const {

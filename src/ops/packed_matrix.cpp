@@ -5,6 +5,7 @@
 
 #include "base/mapped_file.h"
 #include "kernels/gemm/gemm_any.h"
+#include "tensor/shared_bytes.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -58,7 +59,7 @@ PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& l) {
   VisitDType<float, Half, BFloat16, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>(
       b.dtype(), [&]<typename T>() {
         packed.count = static_cast<std::int64_t>((PackedCount<T>(l) + 31) / 32 * 32);  // whole cache lines
-        packed.data = Tensor(b.dtype(), Shape{l.batch, packed.count});
+        packed.data = ZeroedToShare(b.dtype(), Shape{l.batch, packed.count});
         for (std::int64_t i = 0; i < l.batch; ++i) {
           const T* from = b.data<T>() + i * l.unit;
           T* to = packed.data.data<T>() + i * packed.count;
@@ -71,6 +72,7 @@ PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& l) {
           PackOne<T>(l, from, to);
         }
       });
+  packed.data = Shared(std::move(packed.data));
   return packed;
 }
 

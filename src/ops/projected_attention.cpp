@@ -11,6 +11,7 @@
 #include "ops/integers.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "tensor/shared_bytes.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -271,9 +272,11 @@ void PackWeights(PrepareContext& c, State* state) {
     state->inner = weights->shape()[0], state->columns = weights->shape()[1];
     state->weights_signed = weights->dtype() == DType::kInt8;
     const std::size_t bytes = kernels::GemmInt8PackedBytes(state->inner, state->columns);
-    state->packed = Tensor(DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)});
-    return kernels::PackGemmInt8B(state->inner, state->columns, weights->raw(), state->columns, state->weights_signed,
-                                  state->packed.raw(), serial);
+    state->packed = ZeroedToShare(DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)});
+    kernels::PackGemmInt8B(state->inner, state->columns, weights->raw(), state->columns, state->weights_signed,
+                           state->packed.raw(), serial);
+    state->packed = Shared(std::move(state->packed));
+    return;
   }
   Tensor floats = *weights;
   if (weights->dtype() != DType::kFloat) {
@@ -282,9 +285,10 @@ void PackWeights(PrepareContext& c, State* state) {
   }
   state->inner = weights->shape()[0], state->columns = weights->shape()[1];
   const auto count = static_cast<std::int64_t>(kernels::GemmF32PackedCount(state->inner, state->columns));
-  state->packed = Tensor(DType::kFloat, Shape{count});
+  state->packed = ZeroedToShare(DType::kFloat, Shape{count});
   kernels::PackGemmF32B(state->inner, state->columns, floats.data<float>(), state->columns, false,
                         state->packed.data<float>(), serial);
+  state->packed = Shared(std::move(state->packed));
 }
 
 Prepared PrepareProjected(PrepareContext& c) {

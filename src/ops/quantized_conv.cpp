@@ -9,6 +9,7 @@
 #include "ops/conv_attributes.h"
 #include "ops/operands.h"
 #include "ops/registry.h"
+#include "tensor/shared_bytes.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -231,8 +232,9 @@ void PackWeights(PrepareContext& c, const Inputs& in, ConvState& state) {
   const Window3 window = MakeWindow(state.window, unknown, unknown, Dims(dims).subspan(2));
   const kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state);
   Serial serial;
-  state.packed = Tensor(DType::kUInt8, Shape{static_cast<std::int64_t>(kernels::ConvInt8PackedBytes(shape))});
+  state.packed = ZeroedToShare(DType::kUInt8, Shape{static_cast<std::int64_t>(kernels::ConvInt8PackedBytes(shape))});
   kernels::PackConvInt8Weights(shape, weights, static_cast<std::byte*>(state.packed.raw()), serial);
+  state.packed = Shared(std::move(state.packed));
   state.weights = dims;
   c.MarkPacked(in.w);
 }

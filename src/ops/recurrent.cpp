@@ -10,6 +10,7 @@
 #include "ops/recurrent_cell.h"
 #include "ops/registry.h"
 #include "ops/upgrade_context.h"
+#include "tensor/shared_bytes.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -436,7 +437,7 @@ void PackWeights(PrepareContext& c, RecurrentState& s) {
   else
     Convert(w->dtype(), w->raw(), DType::kFloat, wf.raw(), w->count(), serial),
         Convert(r->dtype(), r->raw(), DType::kFloat, rf.raw(), r->count(), serial);
-  s.packed = Tensor(DType::kFloat, Shape{s.directions, s.PackedEach()});
+  s.packed = ZeroedToShare(DType::kFloat, Shape{s.directions, s.PackedEach()});
   for (std::int64_t d = 0; d < s.directions; ++d) {
     float* to = s.packed.data<float>() + d * s.PackedEach();
     const float* rd = rf.data<float>() + d * all * s.hidden;
@@ -447,6 +448,7 @@ void PackWeights(PrepareContext& c, RecurrentState& s) {
                             serial);
     }
   }
+  s.packed = Shared(std::move(s.packed));
   c.MarkPacked(kW);
   c.MarkPacked(kR);
 }

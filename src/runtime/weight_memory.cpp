@@ -2,6 +2,7 @@
 #include "runtime/weight_memory.h"
 
 #include "base/mapped_file.h"
+#include "tensor/shared_bytes.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -20,6 +21,20 @@ bool IsMapped(const Tensor& tensor) { return FileOf(tensor) != nullptr; }
 
 void ReleasePages(const Tensor& tensor) {
   if (tensor.buffer()) MappedFile::ReleaseBehind(tensor.buffer()->owner(), tensor.raw(), tensor.byte_size());
+}
+
+void ShareConstants(Graph& graph, const std::set<const Buffer*>& callers) {
+  for (std::size_t id = 0; id < graph.values.size(); ++id) {
+    const std::shared_ptr<const Initializer> old = graph.values[id].initializer;
+    if (!old || !HasData(old->tensor) || callers.count(old->tensor.buffer().get()) != 0) continue;
+    Tensor shared = Shared(old->tensor);
+    if (shared.raw() == old->tensor.raw()) continue;
+    auto replaced = std::make_shared<Initializer>(*old);
+    replaced->tensor = std::move(shared);
+    graph.values[id].initializer = std::move(replaced);
+  }
+  for (const NodeId id : graph.order)
+    for (Graph* body : graph.node(id).Subgraphs()) ShareConstants(*body, callers);
 }
 
 bool DropWeights(Graph& graph) {

@@ -1,6 +1,8 @@
 // runtime/weight_memory.h - giving back the memory of weights that nobody reads any more.
 #pragma once
 
+#include <set>
+
 #include "ir/graph.h"
 
 namespace sardonyx::runtime {
@@ -12,6 +14,10 @@ inline bool HasData(const Tensor& tensor) { return tensor.raw() != nullptr || te
 // Whether the bytes lie in a mapped file: then ReleasePages lets their pages leave memory until somebody reads them.
 bool IsMapped(const Tensor& tensor);
 void ReleasePages(const Tensor& tensor);
+
+// Puts bytes that other sessions hold as well (tensor/shared_bytes.h) in the place of the graph's own: of its constants
+// and those of its bodies, but for the buffers in `callers`, which somebody else may write.
+void ShareConstants(Graph& graph, const std::set<const Buffer*>& callers);
 
 // Takes the bytes out of all large constants of the graph and its bodies that are not mapped; whether there were any.
 bool DropWeights(Graph& graph);

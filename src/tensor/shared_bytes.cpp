@@ -1,0 +1,88 @@
+// tensor/shared_bytes.cpp - finds equal bytes by a few samples, then compares all of them.
+#include "tensor/shared_bytes.h"
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace sardonyx {
+namespace {
+
+constexpr std::size_t kWorthSharing = 1024;  // bytes
+constexpr std::size_t kSamples = 64;
+// Of equal samples; more than one happens only where somebody wants it to. The search must stay short all the same.
+constexpr std::size_t kMaxCandidates = 8;
+
+// Of the size and of `kSamples` words spread over the bytes. No more than a hint.
+std::uint64_t Fingerprint(const std::byte* data, std::size_t size) {
+  constexpr std::uint64_t kPrime = 0x9E3779B97F4A7C15u;
+  std::uint64_t sum = size * kPrime;
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data + (size - sizeof word) / kSamples * i, sizeof word);
+    sum = (sum ^ word) * kPrime;
+    sum ^= sum >> 29;
+  }
+  return sum;
+}
+
+class Store {
+ public:
+  std::vector<std::shared_ptr<Buffer>> Candidates(std::uint64_t key) {
+    std::vector<std::shared_ptr<Buffer>> found;
+    const std::scoped_lock lock(mutex_);
+    const auto [begin, end] = entries_.equal_range(key);
+    for (auto it = begin; it != end && found.size() < kMaxCandidates; ++it)
+      if (std::shared_ptr<Buffer> buffer = it->second.lock()) found.push_back(std::move(buffer));
+    return found;
+  }
+
+  void Add(std::uint64_t key, const std::shared_ptr<Buffer>& buffer) {
+    const std::scoped_lock lock(mutex_);
+    if (entries_.size() >= sweep_at_) {
+      std::erase_if(entries_, [](const auto& entry) { return entry.second.expired(); });
+      sweep_at_ = 2 * entries_.size() + kFirstSweep;
+    }
+    entries_.emplace(key, buffer);
+  }
+
+ private:
+  static constexpr std::size_t kFirstSweep = 256;
+  std::mutex mutex_;
+  std::unordered_multimap<std::uint64_t, std::weak_ptr<Buffer>> entries_;  // who holds the bytes decides how long
+  std::size_t sweep_at_ = kFirstSweep;
+};
+
+// Never destroyed: sessions in static objects may outlive this file's own.
+Store& TheStore() {
+  static Store* const store = std::make_unique<Store>().release();
+  return *store;
+}
+
+}  // namespace
+
+Tensor Shared(Tensor own) {
+  const std::shared_ptr<Buffer>& buffer = own.buffer();
+  if (!buffer || buffer->owner() || buffer->read_only() || !buffer->device().IsHost() || IsString(own.dtype()) ||
+      own.raw() != buffer->data() || own.byte_size() != buffer->size() || own.byte_size() < kWorthSharing)
+    return own;
+  const auto* data = static_cast<const std::byte*>(own.raw());
+  const std::uint64_t key = Fingerprint(data, own.byte_size());
+  for (const std::shared_ptr<Buffer>& other : TheStore().Candidates(key)) {
+    if (other == buffer) return own;
+    if (other->size() == buffer->size() && std::memcmp(other->data(), data, buffer->size()) == 0)
+      return Tensor(own.dtype(), own.shape(), other);
+  }
+  TheStore().Add(key, buffer);
+  return own;
+}
+
+Tensor ZeroedToShare(DType dtype, Shape shape) {
+  Tensor tensor(dtype, std::move(shape));
+  if (tensor.byte_size() != 0) std::memset(tensor.raw(), 0, tensor.byte_size());
+  return tensor;
+}
+
+}  // namespace sardonyx
