@@ -6,7 +6,7 @@ BUILD := build/release
 CONFIGURE := cmake -S . -G Ninja
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-zoo fuzz bench wheel lint demo clean format
+.PHONY: help setup build test test-zoo fuzz bench soak load wheel lint demo clean format
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -31,6 +31,12 @@ bench: setup  ## compare speed with ONNX Runtime; MODELS='names families globs' 
 	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
 	@ninja -C $(BUILD) sardonyx_python peak
 	@set -f; .venv-test/bin/python -W ignore benchmarks/bench.py $(MODELS) $(if $(THREADS),--threads $(THREADS)) $(BENCHFLAGS)
+
+soak: build  ## mix models, shapes, threads, cancels, bad inputs and session churn; MINUTES=30
+	@PYTHONPATH=$(BUILD)/python .venv-test/bin/python -W ignore tests/soak/soak.py --minutes $(or $(MINUTES),30)
+
+load: build  ## measure threads and memory under load beside ONNX Runtime; FIGURES='throughput spaced idle ...'
+	@PYTHONPATH=$(BUILD)/python .venv-test/bin/python -W ignore benchmarks/load.py $(FIGURES)
 
 wheel: build  ## make a Python wheel in build/dist
 	@$(PYTHON) tools/wheel.py

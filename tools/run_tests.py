@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs all tests of a built tree and ends with one line: `N passed, N failed, N skipped`.
 
-Stages: the tree's checks, the C++ tests (then those of the kernels again under each lower ISA), the thread pool under
-the thread sanitizer, the loader under the address and undefined-behaviour sanitizers, a short run of the fuzz targets,
-the Python tests. Each failure and each skip is printed with its reason. Where ../shared is there, a skip is a failure
-of the whole.
+Stages: the tree's checks, the C++ tests (then those of the kernels again under each lower ISA), the thread pool and
+sessions under the thread sanitizer, the loader under the address and undefined-behaviour sanitizers, a short run of the
+fuzz targets, the Python tests, two minutes of soaking. Each failure and each skip is printed with its reason. Where
+../shared is there, a skip is a failure of the whole.
 To add a stage: a function that yields Case objects, and its row in STAGES.
 
 usage: tools/run_tests.py [--only STAGE]... [--jobs N]
@@ -101,9 +101,14 @@ def stage_isa(options):
         yield from run_gtest(binary, options.jobs, f"{isa}: ", test_filter, {"SDX_MAX_ISA": isa})
 
 
-def sanitized(target, sanitizers, jobs):
+def plain_core():
+    """The library of the release build, for what a sanitizer need not see."""
+    return next(BUILD.rglob("libsdx_core.a"))
+
+
+def sanitized(target, sanitizers, jobs, *settings):
     folder = f"build/{sanitizers.replace(',', '-')}"
-    failed = checks.configure(folder, f"-DSDX_SANITIZE={sanitizers}") or checks.ninja(folder, target)
+    failed = checks.configure(folder, f"-DSDX_SANITIZE={sanitizers}", *settings) or checks.ninja(folder, target)
     if failed:
         yield Case(f"{sanitizers}: {target}", "failed", "\n".join(failed))
     else:
@@ -120,6 +125,7 @@ def fixed_addresses():
 
 def stage_sanitizers(options):
     yield from sanitized("thread_tests", "thread", 1)
+    yield from sanitized("session_tests", "thread", 1, f"-DSDX_PLAIN_CORE={plain_core()}")
     yield from sanitized("loader_tests", "address,undefined", options.jobs)
 
 
@@ -131,6 +137,15 @@ def stage_fuzz(options):
         for result in pool.map(fuzz.brief, fuzz.BRIEF):
             yield Case(f"fuzz: {result.target}", "failed" if result.code else "passed",
                        f"{result.summary()}\n{result.output[-6000:]}" if result.code else "")
+
+
+def stage_soak(_):
+    """Two minutes of tests/soak/soak.py; `make soak` runs it for thirty."""
+    command = [sys.executable, "-W", "ignore", "tests/soak/soak.py", "--minutes", "2"]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(BUILD / "python")},
+                          capture_output=True, text=True)
+    yield Case("soak for two minutes", "failed" if done.returncode else "passed",
+               (done.stdout[-2000:] + done.stderr[-4000:]).strip())
 
 
 def stage_python(options):
@@ -156,6 +171,7 @@ STAGES = {
     "sanitizers": stage_sanitizers,
     "fuzz": stage_fuzz,
     "python": stage_python,
+    "soak": stage_soak,
 }
 
 

@@ -1,0 +1,183 @@
+// runtime/load_test.cpp - sessions under load: many threads, many sessions, shapes, cancels, errors, trims, all at
+// once.
+//
+// Written for the thread sanitizer, which runs it with the runtime instrumented; the bits are checked as well.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <random>
+#include <thread>
+
+#include "ir/text.h"
+#include "model/save.h"
+#include "runtime/session.h"
+#include "testing/environment.h"
+#include "testing/random_tensor.h"
+#include "testing/tolerance.h"
+
+namespace sardonyx::runtime {
+namespace {
+
+using ::sardonyx::testing::RandomTensors;
+using ::sardonyx::testing::SameBits;
+
+// Branches, a product with constant weights, a loop, and a look-up that fails for a wrong index.
+std::string Model() {
+  std::string weights;
+  for (int i = 0; i < 32 * 32; ++i) weights += (i == 0 ? "" : ", ") + std::to_string(i % 7 - 3);
+  return R"(<ir_version: 10, opset_import: ["" : 21]>
+load (float[N,32] x, int64[K] rows, int64 trips) => (float[K,32] y, float[N,32] z)
+<float[32,32] w = {)" +
+         weights + R"(}, float[32,32] v = {)" + weights + R"(}> {
+  a = MatMul(x, w)
+  b = MatMul(x, v)
+  c = Relu(a)
+  d = Tanh(b)
+  s = Add(c, d)
+  z = Loop<body = step (int64 i, bool go, float[N,32] in) => (bool more, float[N,32] out) {
+    more = Identity(go)
+    out = Cos(in)
+  }>(trips, , s)
+  y = Gather<axis = 0>(z, rows)
+})";
+}
+
+std::string Bytes() { return model::SaveBytes(ParseModel(Model())); }
+
+std::unique_ptr<Session> Open(const std::string& bytes, SessionOptions options = {}) {
+  return Session::FromBytes(testing::TestEnvironment(), std::as_bytes(std::span(bytes)), nullptr, std::move(options));
+}
+
+SessionOptions Threads(int intra, ExecutionMode mode = ExecutionMode::kSequential) {
+  SessionOptions options;
+  options.intra_op_threads = intra;
+  options.inter_op_threads = 3;
+  options.execution_mode = mode;
+  return options;
+}
+
+struct Case {
+  Tensor x, rows, y, z;
+};
+
+// For every number of rows of x its inputs and what one thread computes from them.
+std::vector<Case> Cases(Session& session) {
+  RandomTensors random(11);
+  std::vector<Case> cases;
+  for (const std::int64_t n : {1, 2, 7, 40, 129}) {
+    Case c{random.Uniform(DType::kFloat, Shape{n, 32}), Tensor::Of<std::int64_t>({0, n - 1, n / 2}, Shape{3}), {}, {}};
+    const auto found = session.Run(
+        RunOptions(), {{"x", c.x}, {"rows", c.rows}, {"trips", Tensor::Scalar<std::int64_t>(3)}}, {"y", "z"});
+    c.y = found[0].tensor(), c.z = found[1].tensor();
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+void ExpectRun(Session& session, const Case& c) {
+  const auto found =
+      session.Run(RunOptions(), {{"x", c.x}, {"rows", c.rows}, {"trips", Tensor::Scalar<std::int64_t>(3)}}, {"y", "z"});
+  EXPECT_TRUE(SameBits(found[0].tensor(), c.y));
+  EXPECT_TRUE(SameBits(found[1].tensor(), c.z));
+}
+
+void ExpectBadIndex(Session& session, const Case& c) {
+  const Tensor bad = Tensor::Of<std::int64_t>({0, 1 << 20}, Shape{2});
+  try {
+    session.Run(RunOptions(), {{"x", c.x}, {"rows", bad}, {"trips", Tensor::Scalar<std::int64_t>(1)}}, {"y"});
+    ADD_FAILURE() << "a row that is not there was found";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("[Gather]"), std::string::npos) << error.what();
+  }
+}
+
+void AtOnce(int count, const std::function<void(int)>& work) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) threads.emplace_back(work, i);
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Load, ManyThreadsRunDifferentShapesOnOneSession) {
+  const std::string bytes = Bytes();
+  const std::vector<Case> cases = Cases(*Open(bytes, Threads(1)));
+  for (const ExecutionMode mode : {ExecutionMode::kSequential, ExecutionMode::kParallel}) {
+    const auto session = Open(bytes, Threads(3, mode));
+    AtOnce(6, [&](int thread) {
+      for (int round = 0; round < 30; ++round) ExpectRun(*session, cases[static_cast<std::size_t>(thread + round) % 5]);
+    });
+  }
+}
+
+TEST(Load, ErrorsOfSomeRunsLeaveTheOthersAlone) {
+  const std::string bytes = Bytes();
+  const std::vector<Case> cases = Cases(*Open(bytes, Threads(1)));
+  const auto session = Open(bytes, Threads(2, ExecutionMode::kParallel));
+  AtOnce(4, [&](int thread) {
+    for (int round = 0; round < 30; ++round) {
+      const Case& c = cases[static_cast<std::size_t>(round) % 5];
+      thread % 2 == 0 ? ExpectRun(*session, c) : ExpectBadIndex(*session, c);
+    }
+  });
+}
+
+TEST(Load, SessionsComeAndGoWhileOthersRun) {
+  const std::string bytes = Bytes();
+  const std::vector<Case> cases = Cases(*Open(bytes, Threads(1)));
+  const auto session = Open(bytes, Threads(2));
+  AtOnce(4, [&](int thread) {
+    for (int round = 0; round < 10; ++round) {
+      const Case& c = cases[static_cast<std::size_t>(thread + round) % 5];
+      ExpectRun(*session, c);
+      SessionOptions options =
+          Threads(1 + round % 3, round % 2 == 0 ? ExecutionMode::kParallel : ExecutionMode::kSequential);
+      if (round % 4 == 3) options.config["session.intra_op.allow_spinning"] = "0";  // a pool of its own
+      ExpectRun(*Open(bytes, options), c);
+    }
+  });
+}
+
+TEST(Load, TrimsWhileOthersRun) {
+  const std::string bytes = Bytes();
+  const std::vector<Case> cases = Cases(*Open(bytes, Threads(1)));
+  const auto session = Open(bytes, Threads(2, ExecutionMode::kParallel));
+  AtOnce(4, [&](int thread) {
+    for (int round = 0; round < 30; ++round) {
+      if (thread == 0) session->Trim();
+      ExpectRun(*session, cases[static_cast<std::size_t>(thread + round) % 5]);
+    }
+  });
+}
+
+TEST(Load, CancelledRunsEndAndTheNextOnesDoNot) {
+  const std::string bytes = Bytes();
+  const std::vector<Case> cases = Cases(*Open(bytes, Threads(1)));
+  const auto session = Open(bytes, Threads(2));
+  const Tensor endless = Tensor::Scalar(std::int64_t{1} << 60);
+  AtOnce(3, [&](int thread) {
+    for (int round = 0; round < 5; ++round) {
+      const Case& c = cases[static_cast<std::size_t>(thread + round) % 5];
+      RunOptions options;
+      std::thread canceller([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        options.terminate = true;
+      });
+      EXPECT_THROW(session->Run(options, {{"x", c.x}, {"rows", c.rows}, {"trips", endless}}, {"y"}), Error);
+      canceller.join();
+      ExpectRun(*session, c);
+    }
+  });
+}
+
+TEST(Load, ManySessionsOfOneModelRunAtOnce) {
+  const std::string bytes = Bytes();
+  const std::vector<Case> cases = Cases(*Open(bytes, Threads(1)));
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (int i = 0; i < 5; ++i) sessions.push_back(Open(bytes, Threads(1 + i)));
+  AtOnce(5, [&](int thread) {
+    for (int round = 0; round < 20; ++round) ExpectRun(*sessions[static_cast<std::size_t>(thread)], cases[3]);
+  });
+}
+
+}  // namespace
+}  // namespace sardonyx::runtime
