@@ -191,6 +191,8 @@ class Session {
     Check(OwnApi().SessionModelText(handle(), max_elements, DefaultAllocator(), &text));
     return TakeText(text);
   }
+  // Gives back what is kept for later runs: plans of shapes, memory of runs that are over.
+  void Trim() { Check(OwnApi().SessionTrim(handle())); }
   OrtSession* handle() const { return handle_.get(); }
 
  private:

@@ -120,6 +120,10 @@ struct SardonyxApi {
   // those that were asked for and are not there}.
   OrtStatusPtr(ORT_API_CALL* SessionProviders)(const OrtSession* session, OrtAllocator* allocator,
                                                char** json) NO_EXCEPTION;
+
+  // Gives back what the session keeps for later runs: plans of shapes, and memory of runs that are over. The next run
+  // of each shape is slower. Runs that are under way go on.
+  OrtStatusPtr(ORT_API_CALL* SessionTrim)(OrtSession* session) NO_EXCEPTION;
 };
 
 // The table of `version` (1 ... SARDONYX_API_VERSION), or NULL for a version that this library does not have. Static.

@@ -132,11 +132,7 @@ CpuInfo Find() {
   CpuInfo info;
   FindUnits(&info);
   FindCaches(&info);
-  int cores = AffinityCores();
-  if (cores <= 0) cores = static_cast<int>(std::thread::hardware_concurrency());
-  const int quota = CgroupCores();
-  if (quota > 0) cores = std::min(cores, quota);
-  info.logical_cores = std::max(cores, 1);
+  info.logical_cores = AvailableCores();
   return info;
 }
 
@@ -152,6 +148,14 @@ int CoresOfCpuMax(std::string_view text) {
   const std::size_t space = text.find(' ');
   if (space == std::string_view::npos) return 0;
   return CoresOfCfs(text.substr(0, space), text.substr(space + 1));
+}
+
+int AvailableCores() {
+  int cores = AffinityCores();
+  if (cores <= 0) cores = static_cast<int>(std::thread::hardware_concurrency());
+  const int quota = CgroupCores();
+  if (quota > 0) cores = std::min(cores, quota);
+  return std::max(cores, 1);
 }
 
 const CpuInfo& Cpu() {

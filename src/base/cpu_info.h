@@ -27,6 +27,10 @@ struct CpuInfo {
 // Found on the first call, then constant. Thread-safe.
 const CpuInfo& Cpu();
 
+// Cores that the calling thread may use at this moment (its affinity mask and the quota of its cgroup, rounded up);
+// unlike Cpu().logical_cores not what they were when somebody asked first.
+int AvailableCores();
+
 // Cores granted by the text of a cgroup's cpu.max ("150000 100000" is 2, rounded up), or 0 for no limit or nonsense.
 int CoresOfCpuMax(std::string_view text);
 

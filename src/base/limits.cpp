@@ -37,6 +37,8 @@ void LimitScope::Return(std::size_t bytes) {
   if (outer_ != nullptr) outer_->Return(bytes);
 }
 
+bool IsLimited() { return current_scope != nullptr; }
+
 void CheckTime() {
   if (current_scope != nullptr) current_scope->CheckTime();
 }

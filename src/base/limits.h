@@ -43,6 +43,8 @@ class LimitScope {
   std::size_t held_;
 };
 
+// Whether a scope holds for this thread.
+bool IsLimited();
 // Fails with the scope's timeout code when its time is over. Between nodes, iterations and chunks of work.
 void CheckTime();
 // Fails with kFail, before anything is allocated, where `bytes` more are over the limit of this thread's scope.

@@ -42,6 +42,16 @@ void AskForShortSlices() noexcept {
   syscall(SYS_sched_setattr, 0, &attributes, 0);  // refused: as before
 }
 
+bool StayOnCores(std::span<const int> cores) noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores) {
+    if (core < 0 || core >= CPU_SETSIZE) return false;
+    CPU_SET(core, &set);
+  }
+  return sched_setaffinity(0, sizeof set, &set) == 0;
+}
+
 ThreadPlace::ThreadPlace() noexcept {
   CPU_ZERO(&allowed_);
   known_ = sched_getaffinity(0, sizeof allowed_, &allowed_) == 0;
@@ -60,6 +70,7 @@ void ThreadPlace::KeepOff(int core) noexcept {
 
 int CurrentCore() noexcept { return -1; }
 void AskForShortSlices() noexcept {}
+bool StayOnCores(std::span<const int> /*cores*/) noexcept { return false; }
 ThreadPlace::ThreadPlace() noexcept = default;
 void ThreadPlace::KeepOff(int core) noexcept { avoided_ = core; }
 

@@ -8,6 +8,8 @@
 #include <sched.h>
 #endif
 
+#include <span>
+
 namespace sardonyx {
 
 // The core that the calling thread runs on at this moment; -1 where the system doesn't say.
@@ -17,6 +19,9 @@ int CurrentCore() noexcept;
 // core stays the same. A helper that waits until a stranger's time is over comes too late. Linux 6.12 and later; no
 // effect elsewhere, or for threads with a real-time policy.
 void AskForShortSlices() noexcept;
+
+// Keeps the calling thread on these cores; false if the system refuses (there is no such core, or no such function).
+bool StayOnCores(std::span<const int> cores) noexcept;
 
 // Of one thread: made and used by that thread.
 class ThreadPlace {

@@ -159,6 +159,13 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.SetGlobalIntraOpNumThreads = SetGlobalIntraOpNumThreads;
   api.SetGlobalInterOpNumThreads = SetGlobalInterOpNumThreads;
   api.SetGlobalSpinControl = SetGlobalSpinControl;
+  api.SessionOptionsSetCustomCreateThreadFn = SessionOptionsSetCustomCreateThreadFn;
+  api.SessionOptionsSetCustomThreadCreationOptions = SessionOptionsSetCustomThreadCreationOptions;
+  api.SessionOptionsSetCustomJoinThreadFn = SessionOptionsSetCustomJoinThreadFn;
+  api.SetGlobalCustomCreateThreadFn = SetGlobalCustomCreateThreadFn;
+  api.SetGlobalCustomThreadCreationOptions = SetGlobalCustomThreadCreationOptions;
+  api.SetGlobalCustomJoinThreadFn = SetGlobalCustomJoinThreadFn;
+  api.SetGlobalIntraOpThreadAffinity = SetGlobalIntraOpThreadAffinity;
   // session_options.cpp
   api.CreateSessionOptions = CreateSessionOptions;
   api.CloneSessionOptions = CloneSessionOptions;

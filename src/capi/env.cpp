@@ -41,10 +41,18 @@ OrtStatusPtr HoldEnv(const EnvArguments& arguments, OrtEnv** out) noexcept {
     ProcessEnvironment& process = Process();
     const std::lock_guard lock(process.mutex);
     if (process.env == nullptr) {
-      const int pool_threads = arguments.threading != nullptr ? arguments.threading->intra_op_threads : 0;
+      runtime::PoolThreads threads;
+      runtime::ThreadPoolOptions pool;
+      if (const OrtThreadingOptions* given = arguments.threading; given != nullptr) {
+        threads = {given->intra_op_threads, given->inter_op_threads};
+        pool.spin = given->spin;
+        pool.cores = given->cores;
+        SetThreadMaker(given->threads, pool);
+      }
       Logger logger(MakeSink(arguments.function, arguments.parameter), log_id, severity);
       auto env = std::make_unique<OrtEnv>();
-      env->environment = std::make_shared<runtime::Environment>(std::move(logger), ProviderFactories(), pool_threads);
+      env->environment =
+          std::make_shared<runtime::Environment>(std::move(logger), ProviderFactories(), threads, std::move(pool));
       process.env = std::move(env);
     }
     ++process.env->holders;

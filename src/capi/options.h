@@ -3,12 +3,25 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "onnxruntime_c_api.h"
 #include "runtime/options.h"
 
+namespace sardonyx::capi {
+
+// Functions of the caller that make worker threads; both are set or none.
+struct CustomThreads {
+  OrtCustomCreateThreadFn create = nullptr;
+  void* options = nullptr;
+  OrtCustomJoinThreadFn join = nullptr;
+};
+
+}  // namespace sardonyx::capi
+
 struct OrtSessionOptions {
   sardonyx::runtime::SessionOptions options;
+  sardonyx::capi::CustomThreads threads;
   bool has_log_severity = false;  // false: the environment's
 };
 
@@ -21,12 +34,16 @@ struct OrtThreadingOptions {
   int intra_op_threads = 0;
   int inter_op_threads = 0;
   bool spin = true;
+  sardonyx::capi::CustomThreads threads;
+  std::vector<std::vector<int>> cores;  // by worker; empty: anywhere
 };
 
 namespace sardonyx::capi {
 
 // Checks what every config entry must be: a key of 1 to 1024 bytes, a value of at most 8192.
 void SetConfigEntry(std::map<std::string, std::string>& config, const char* key, const char* value);
+// Has the pool's threads made by the caller's functions, if there are any; fails with kInvalidArgument for one alone.
+void SetThreadMaker(const CustomThreads& custom, sardonyx::runtime::ThreadPoolOptions& pool);
 // Adds the passes that the config entries "optimization.disable_specified_optimizers" and "session.disable_quant_qdq"
 // switch off to disabled_passes.
 void DisablePasses(sardonyx::runtime::SessionOptions& options);

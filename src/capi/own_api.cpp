@@ -199,6 +199,10 @@ OrtStatusPtr ORT_API_CALL MapContents(const OrtValue* value, size_t index, ONNXT
   });
 }
 
+OrtStatusPtr ORT_API_CALL SessionTrim(OrtSession* session) noexcept {
+  return Guard([&] { Need(session, "session").session->Trim(); });
+}
+
 constexpr SardonyxApi kOwnApi = {
     .GetVersionString = GetVersionString,
     .PrintModelText = PrintModelText,
@@ -215,6 +219,7 @@ constexpr SardonyxApi kOwnApi = {
     .RunCheckValues = RunCheckValues,
     .AppendProvider = AppendProvider,
     .SessionProviders = SessionProviders,
+    .SessionTrim = SessionTrim,
 };
 
 }  // namespace

@@ -79,6 +79,7 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
   if (copy.log_id.empty()) copy.log_id = logger.id();
   DisablePasses(copy);
   if (!copy.profile_prefix.empty()) CheckProfilePrefix(copy.profile_prefix);
+  if (options != nullptr) SetThreadMaker(options->threads, copy.thread_pool);
   for (auto& [name, file] : copy.external_files) {
     std::shared_ptr<Buffer> own = Buffer::Allocate(file->size());
     if (file->size() != 0) std::memcpy(own->data(), file->data(), file->size());

@@ -176,10 +176,6 @@ void KeepValues(Graph& graph, std::vector<std::string>& names) {
 void WarnOfOptions(const SessionOptions& options, const Logger& logger) {
   for (const auto& entry : options.config)
     if (!IsHonouredKey(entry.first)) WarnOfKey(logger, "session", entry.first, HonouredKeys());
-  if (options.execution_mode == ExecutionMode::kParallel)
-    logger.Warn(
-        "execution mode ORT_PARALLEL is not implemented: nodes run one after another, each on all threads of the "
-        "session");
 }
 
 bool CpuFallbackDisabled(const SessionOptions& options) {
@@ -228,7 +224,6 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
 Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options,
                  providers::ProviderSet& set, const Logger& logger) {
   const ops::Registry& registry = environment.registry();
-  WarnOfOptions(options, logger);
   Graph graph = model.graph;
   ReplaceInitializers(graph, options.initializers, false);
   ReplaceInitializers(graph, options.external_initializers, true);

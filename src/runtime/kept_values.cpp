@@ -7,6 +7,7 @@
 
 #include "runtime/program.h"
 #include "runtime/session.h"
+#include "runtime/session_threads.h"
 #include "runtime/weight_memory.h"
 
 namespace sardonyx::runtime {
@@ -93,10 +94,10 @@ std::shared_ptr<Session> Session::Derive(const std::vector<std::string>& names) 
   session->run_limits_ = run_limits_;
   session->logger_ = logger_;
   session->providers_ = providers_;
-  session->parallel_ = environment_->MakeParallel(options_.use_environment_pool ? environment_->pool_threads()
-                                                                                : options_.intra_op_threads);
+  session->threads_ = threads_;
   session->AddPorts(graph);
   session->program_ = std::make_shared<Program>(std::move(graph), *program_);
+  if (threads_->branches() > 1) session->program_->RunBranchesOn(threads_->pool(), threads_->branches());
   return session;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/logging.h"
 #include "ir/graph.h"
+#include "runtime/thread_pool.h"
 #include "tensor/value.h"
 
 namespace sardonyx::runtime {
@@ -32,6 +33,7 @@ struct SessionOptions {
   int intra_op_threads = 0;  // 0: what affinity and the cgroup allow; the calling thread counts
   int inter_op_threads = 0;
   bool use_environment_pool = false;  // DisablePerSessionThreads: the environment's own thread count holds
+  ThreadPoolOptions thread_pool;      // threads made by the caller's functions
   bool memory_pattern = true;
   bool cpu_arena = true;
   bool deterministic = false;

@@ -46,6 +46,11 @@ struct PlannedBuffer {
   int first = 0, last = 0;
 };
 
+// Planned steps [begin, end), one after another.
+struct StepRange {
+  int begin = 0, end = 0;
+};
+
 // How a run delivers an output.
 enum class Delivery : std::uint8_t {
   kDirect,  // the step writes into the output's own memory
@@ -60,6 +65,9 @@ struct Plan {
 
   std::vector<PlannedSlot> slots;
   std::vector<PlannedStep> steps;
+  // In parallel mode: stages that run one after another, each of tasks that run at once; none: all steps in their
+  // order.
+  std::vector<std::vector<StepRange>> stages;
   std::vector<std::vector<int>> input_slots;   // by input: the slots that view its bytes
   std::vector<std::vector<int>> output_slots;  // by output: the slots that live in its bytes (kDirect)
   std::vector<Delivery> deliveries;            // by output

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ops/infer.h"
+#include "planner/memory.h"
 #include "runtime/plan.h"
 
 namespace sardonyx::runtime {
@@ -44,6 +45,12 @@ class PlanBuilder {
   bool CollectInputs(int slot, std::set<int>* inputs, int depth) const;
   std::vector<Program::InputFact> BodyFacts(const Step& step, std::size_t body) const;
 
+  std::int64_t WorkOf(const PlannedStep& planned) const;
+  void OrderStages();
+  const StepRange* TaskOf(int first, int last) const;
+  void ExtendLifetimes();
+  planner::Placement PlaceByTask(std::span<const planner::Block> blocks) const;
+
   void PlaceSlots();
   int RootOf(int slot) const;
   void LinkViews();
@@ -62,8 +69,9 @@ class PlanBuilder {
   std::vector<int> input_of_;  // by slot: program input, or -1
   std::vector<std::pair<int, std::set<int>>> wanted_;
   std::vector<int> late_steps_;
-  std::vector<int> root_;          // by slot: the slot whose storage it shares
-  std::vector<int> first_, last_;  // by root: planned step of the first write and last read
+  std::vector<int> root_;                // by slot: the slot whose storage it shares
+  std::vector<int> first_, last_;        // by root: planned step of the first write and last read
+  std::vector<int> stage_of_, task_of_;  // by planned step, if the plan has stages
 };
 
 }  // namespace sardonyx::runtime

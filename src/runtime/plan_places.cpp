@@ -47,8 +47,11 @@ void PlanBuilder::PlaceSlots() {
       if (step.late) plan_->slots[slot].dtype = DType::kUndefined;
     }
   }
+  if (program_.branch_threads() > 1) OrderStages();
   LinkViews();
+  ExtendLifetimes();
   ReuseInPlace();
+  ExtendLifetimes();  // a storage that another one joined may have left its task
   ChooseDeliveries();
   PlaceArena();
 }
@@ -149,7 +152,7 @@ void PlanBuilder::PlaceMemory(int memory) {
     block_slots.push_back(slot);
     blocks.push_back({ByteSize(planned.dtype, planned.count), first_[slot], last_[slot]});
   }
-  const planner::Placement placement = planner::PlaceBlocks(blocks);
+  const planner::Placement placement = plan_->stages.empty() ? planner::PlaceBlocks(blocks) : PlaceByTask(blocks);
   plan_->arena_bytes.push_back(placement.arena_bytes);
   const auto step_at = [&](int at) {
     return at < static_cast<int>(plan_->steps.size()) ? plan_->steps[at].step

@@ -237,6 +237,23 @@ std::shared_ptr<const Plan> Program::MakePlan(std::span<const InputFact> inputs,
   return plan;
 }
 
+void Program::RunBranchesOn(ThreadPool& pool, int threads) {
+  branch_pool_ = &pool;
+  branch_threads_ = threads;
+  for (const Step& step : steps_)
+    for (const auto& body : step.bodies) body->RunBranchesOn(pool, threads);
+}
+
+void Program::Trim() {
+  {
+    const std::scoped_lock lock(mutex_);
+    plans_.clear();
+  }
+  for (auto& entry : states_) const std::unique_ptr<RunState> idle(entry.exchange(nullptr));
+  for (const Step& step : steps_)
+    for (const auto& body : step.bodies) body->Trim();
+}
+
 // The atomics own what they point to; a unique_ptr can't be exchanged atomically.
 std::unique_ptr<RunState> Program::Lease() {
   for (auto& entry : states_) {

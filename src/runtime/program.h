@@ -5,11 +5,11 @@
 #include <atomic>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/fork_mutex.h"
 #include "ir/graph.h"
 #include "ops/kernel_context.h"
 #include "ops/op_def.h"
@@ -21,6 +21,7 @@ namespace sardonyx::runtime {
 
 struct Plan;
 class RunState;
+class ThreadPool;
 class Program;
 
 inline constexpr int kNoSlot = -1;
@@ -85,6 +86,13 @@ class Program {
   // A run state nobody uses; give it back when the run is over. Lock-free while as many are at hand as threads run.
   std::unique_ptr<RunState> Lease();
   void GiveBack(std::unique_ptr<RunState> state);
+  // Parallel mode: independent branches of this program and its bodies run on up to `threads` threads of the pool.
+  // Before the first plan.
+  void RunBranchesOn(ThreadPool& pool, int threads);
+  ThreadPool* branch_pool() const { return branch_pool_; }
+  int branch_threads() const { return branch_threads_; }
+  // Drops the plans, and the memory of run states that no run uses. Thread-safe.
+  void Trim();
 
  private:
   friend class PlanBuilder;
@@ -112,11 +120,13 @@ class Program {
 
   static constexpr std::size_t kMaxPlans = 16;
   static constexpr std::size_t kStates = 16;
-  std::mutex mutex_;                              // guards plans_, content_inputs_, futile_
+  ForkMutex mutex_;                               // guards plans_, content_inputs_, futile_
   std::list<std::shared_ptr<const Plan>> plans_;  // most recently used first
   std::vector<int> content_inputs_;               // inputs whose contents are part of the key
   std::vector<bool> futile_;                      // by step: knowing contents did not make its shapes known
   std::array<std::atomic<RunState*>, kStates> states_ = {};
+  ThreadPool* branch_pool_ = nullptr;
+  int branch_threads_ = 1;
 };
 
 }  // namespace sardonyx::runtime

@@ -89,7 +89,11 @@ struct RunStateHost {
     Self(c).RunBody(c.step(), body, inputs, targets, nullptr);
   }
   static void* Scratch(ops::KernelContext& c, std::size_t bytes) {
-    std::shared_ptr<Buffer>& scratch = Self(c).scratch_;
+    RunState& self = Self(c);
+    std::shared_ptr<Buffer>& scratch = self.scratch_[self.lanes_[c.step()]];
+    std::size_t most = self.window_scratch_.load(std::memory_order_relaxed);
+    while (most < bytes && !self.window_scratch_.compare_exchange_weak(most, bytes, std::memory_order_relaxed)) {
+    }
     if (!scratch || scratch->size() < bytes) {
       scratch.reset();
       scratch = Buffer::Allocate(std::max<std::size_t>(bytes, 64));
@@ -156,6 +160,7 @@ void RunState::SetInput(std::size_t i, const Slot& slot) {
 
 void RunState::Bind(std::shared_ptr<const Plan> plan) {
   plan_ = std::move(plan);
+  SetLanes();
   late_slots_.clear();
   arenas_.resize(program_.memories().size());
   for (std::size_t memory = 0; memory < arenas_.size(); ++memory) {
@@ -195,9 +200,10 @@ void RunState::Bind(std::shared_ptr<const Plan> plan) {
 }
 
 std::size_t RunState::HeldBytes() const {
-  std::size_t held = scratch_ ? scratch_->size() : 0;
+  std::size_t held = 0;
   const auto add = [&](const std::shared_ptr<Buffer>& buffer) { held += buffer ? buffer->size() : 0; };
   for (const auto& arena : arenas_) add(arena);
+  for (const auto& scratch : scratch_) add(scratch);
   for (const auto& output : spare_outputs_) add(output);
   for (const Slot& slot : slots_) add(slot.retained);
   for (const auto& bodies : children_)
@@ -229,6 +235,7 @@ void RunState::Execute(Parallel* parallel, const RunOptions* options, StepObserv
   PlaceOutputs(targets);
   RunSteps();
   Deliver(targets);
+  CountUse();
 }
 
 void RunState::PlaceInputs() {
@@ -306,6 +313,8 @@ void RunState::CheckTerminated() const {
 
 void RunState::RunSteps() {
   if (observer_ != nullptr) return RunObservedSteps();
+  // A limit is that of one thread: the tasks of a stage come one after another.
+  if (!plan_->stages.empty() && !IsLimited()) return RunStages();
   for (const PlannedStep& planned : plan_->steps) {
     CheckTerminated();
     RunStep(planned);
@@ -319,16 +328,21 @@ void RunState::RunObservedSteps() {
     const std::int64_t end = ran ? NowNanoseconds() : start;
     observer_->OnStep({program_, step, plan_, ran, start, end, context.inputs(), context.outputs()});
   };
+  std::vector<bool> runs(contexts_.size(), false);
+  for (const PlannedStep& planned : plan_->steps) runs[static_cast<std::size_t>(planned.step)] = true;
   int next = 0;
-  for (const PlannedStep& planned : plan_->steps) {
+  const auto tell_idle = [&](int end) {
+    for (; next < end; ++next)
+      if (!runs[static_cast<std::size_t>(next)]) tell(next, false, NowNanoseconds());
+  };
+  for (const PlannedStep& planned : plan_->steps) {  // in parallel mode not in the program's order
     CheckTerminated();
-    for (; next < planned.step; ++next) tell(next, false, NowNanoseconds());
+    tell_idle(planned.step);
     const std::int64_t start = NowNanoseconds();
     RunStep(planned);
     tell(planned.step, true, start);
-    next = planned.step + 1;
   }
-  for (; next < static_cast<int>(contexts_.size()); ++next) tell(next, false, NowNanoseconds());
+  tell_idle(static_cast<int>(contexts_.size()));
 }
 
 void RunState::RunStep(const PlannedStep& planned) {

@@ -1,6 +1,7 @@
 // runtime/run_state.h - the memory of one run: slots, arena, kernel contexts. Leased to one run at a time.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,6 +43,8 @@ class RunState {
   const Plan* plan() const { return plan_.get(); }
   // Of memory kept from earlier runs, bodies included.
   std::size_t HeldBytes() const;
+  // Gives back what is kept for the next run. Between runs.
+  void ReleaseMemory();
   // Room for the caller's arguments, kept so that a repeated run allocates nothing.
   std::vector<OutputTarget>& targets() { return targets_; }
   std::vector<char>& given_inputs() { return given_inputs_; }
@@ -68,6 +71,11 @@ class RunState {
   RunState& Child(const Step& step, std::size_t step_index, std::size_t body);
   void RunBody(std::size_t step_index, std::size_t body, std::span<const Value> inputs,
                std::span<const OutputTarget> targets, const std::shared_ptr<const Plan>& plan);
+  void RunStages();
+  void RunRange(const StepRange& range);
+  void SetLanes();
+  void CheckTerminated() const;
+  void CountUse();
   void Deliver(std::span<const OutputTarget> targets);
   void DeliverOne(std::size_t k, const OutputTarget& target);
   void Clean();
@@ -84,9 +92,13 @@ class RunState {
   std::vector<std::vector<std::unique_ptr<RunState>>> children_;  // by step, by body
   std::vector<std::vector<OutputTarget>> body_targets_;           // by step
   std::vector<std::shared_ptr<Buffer>> spare_outputs_;            // of outputs not wanted, or bound over an input
-  std::vector<bool> copy_spare_;                 // by output: computed in spare_outputs_, to be copied at the end
-  std::vector<std::shared_ptr<Buffer>> arenas_;  // by memory
-  std::shared_ptr<Buffer> scratch_;
+  std::vector<bool> copy_spare_;                  // by output: computed in spare_outputs_, to be copied at the end
+  std::vector<std::shared_ptr<Buffer>> arenas_;   // by memory
+  std::vector<std::shared_ptr<Buffer>> scratch_;  // by lane: steps that may run at once have different ones
+  std::vector<std::uint8_t> lanes_;               // by step
+  int window_ = 0, window_runs_ = 0;              // of runs whose needs are looked at together
+  std::size_t window_need_ = 0;                   // the largest of the window, in arenas and late slots
+  std::atomic<std::size_t> window_scratch_ = 0;   // likewise, of one step
   std::vector<OutputTarget> targets_;
   std::vector<char> given_inputs_;
   Parallel* parallel_ = nullptr;

@@ -12,6 +12,7 @@
 #include "runtime/config_keys.h"
 #include "runtime/program.h"
 #include "runtime/run_state.h"
+#include "runtime/session_threads.h"
 #include "runtime/weight_memory.h"
 
 namespace sardonyx::runtime {
@@ -83,6 +84,25 @@ bool IsWhole(const Type& type) {
   if (type.is_none()) return false;
   if (type.kind == TypeKind::kTensor || type.kind == TypeKind::kSparseTensor) return type.dtype != DType::kUndefined;
   return type.element != nullptr && IsWhole(*type.element);
+}
+
+// Of the tensors that the options hand to the session: the caller may write to them.
+std::set<const Buffer*> CallersBuffers(const SessionOptions& options) {
+  std::set<const Buffer*> buffers;
+  for (const auto* given : {&options.initializers, &options.external_initializers})
+    for (const auto& [name, value] : *given)
+      if (value.is_tensor()) buffers.insert(value.tensor().buffer().get());
+  return buffers;
+}
+
+// ONNX Runtime's list of the devices whose arenas shrink when the run is over; we have the host's.
+bool ShrinksArenas(const RunOptions& options) {
+  constexpr const char* kKey = "memory.enable_memory_arena_shrinkage";
+  const auto found = options.config.find(kKey);
+  if (found == options.config.end() || found->second.empty()) return false;
+  if (found->second != "cpu:0")
+    Fail(Code::kInvalidArgument, "run config entry '", kKey, "': expected 'cpu:0', found '", found->second, "'");
+  return true;
 }
 
 // Held while the pool's workers should look out for work.
@@ -199,8 +219,7 @@ std::unique_ptr<Session> Session::Make(std::shared_ptr<Environment> environment,
 void Session::Build(Model* own) {
   logger_ = LoggerOf(*environment_, options_);
   run_limits_ = RunLimits(options_.config);
-  parallel_ = environment_->MakeParallel(options_.use_environment_pool ? environment_->pool_threads()
-                                                                       : options_.intra_op_threads);
+  threads_ = std::make_unique<SessionThreads>(*environment_, options_);
   auto providers = std::make_shared<providers::ProviderSet>(MakeProviders(*environment_, options_, logger_));
   Graph graph = BuildGraph(*environment_, *model_, options_, *providers, logger_);
   AddPorts(graph);
@@ -211,8 +230,10 @@ void Session::Build(Model* own) {
     for (Function& function : own->functions) weights_dropped_ = DropWeights(function.body) || weights_dropped_;
   }
   ReturnFreeMemory(kWorthReturning);
+  ShareConstants(graph, CallersBuffers(options_));
   providers_ = std::move(providers);
   program_ = std::make_shared<Program>(std::move(graph), environment_->registry(), providers_);
+  if (threads_->branches() > 1) program_->RunBranchesOn(threads_->pool(), threads_->branches());
   ReturnFreeMemory(kWorthReturning);
   if (trace_) trace_->ready_ns = NowNanoseconds();
   tracing_ = trace_ != nullptr;
@@ -380,10 +401,10 @@ void Session::ExecuteTraced(RunState& state, const RunOptions& run_options, Step
     }
   } ending{*trace, run};
   if (observer == nullptr) {
-    state.Execute(run->Threads(parallel_.get()), &run_options, run.get(), state.targets());
+    state.Execute(run->Threads(&parallel()), &run_options, run.get(), state.targets());
   } else {
     Observers both(*observer, *run);
-    state.Execute(both.Threads(parallel_.get()), &run_options, &both, state.targets());
+    state.Execute(both.Threads(&parallel()), &run_options, &both, state.targets());
   }
 }
 
@@ -411,10 +432,25 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
       target.value = &outputs[k];
     }
   }
-  const ActiveRun active(environment_->pool());
-  if (tracing()) return ExecuteTraced(*state, run_options, observer);
-  Parallel* threads = observer == nullptr ? parallel_.get() : observer->Threads(parallel_.get());
-  state->Execute(threads, &run_options, observer, targets);
+  const ActiveRun active(threads_->pool());
+  const bool shrink = !run_options.config.empty() && ShrinksArenas(run_options);
+  if (tracing()) {
+    ExecuteTraced(*state, run_options, observer);
+  } else {
+    Parallel* threads = observer == nullptr ? &parallel() : observer->Threads(&parallel());
+    state->Execute(threads, &run_options, observer, targets);
+  }
+  if (shrink) {
+    state->ReleaseMemory();
+    ReturnFreeMemory(0);
+  }
+}
+
+Parallel& Session::parallel() const { return threads_->parallel(); }
+
+void Session::Trim() {
+  program_->Trim();
+  ReturnFreeMemory(0);
 }
 
 std::vector<Value> Session::Run(const RunOptions& run_options, const std::vector<std::pair<std::string, Value>>& inputs,

@@ -20,6 +20,8 @@
 
 namespace sardonyx::runtime {
 
+class SessionThreads;
+
 // An input or output of the model as the user sees it.
 struct Port {
   std::string name;
@@ -91,7 +93,11 @@ class Session {
   std::shared_ptr<Trace> EndTrace() { return tracing_.exchange(false) ? trace_ : nullptr; }
   bool tracing() const { return tracing_.load(std::memory_order_relaxed); }
   Program& program() const { return *program_; }
-  Parallel& parallel() const { return *parallel_; }  // the threads of its runs
+  Parallel& parallel() const;  // the threads of its runs
+
+  // Gives back what the session keeps for later runs: plans, and memory of runs that are over. The next run of each
+  // shape is slower. Thread-safe; runs that are under way go on.
+  void Trim();
 
  private:
   Session() = default;
@@ -117,8 +123,8 @@ class Session {
   SessionOptions options_;
   Limits run_limits_;
   Logger logger_;
-  std::unique_ptr<Parallel> parallel_;
-  std::shared_ptr<Program> program_;  // shared with the recorded runs of a variant that is gone
+  std::shared_ptr<SessionThreads> threads_;  // shared with variants
+  std::shared_ptr<Program> program_;         // shared with the recorded runs of a variant that is gone
   std::vector<Port> inputs_, outputs_, overridable_;
   std::vector<int> program_input_;  // by input index: its place among the program's inputs
   std::vector<Value> defaults_;     // of overridable initializers

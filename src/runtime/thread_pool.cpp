@@ -1,12 +1,11 @@
 // runtime/thread_pool.cpp - job slots, workers that spin briefly and then park.
 #include "runtime/thread_pool.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <new>
 
+#include "base/fork_count.h"
 #include "base/limits.h"
 #include "base/thread_place.h"
 
@@ -39,14 +38,15 @@ struct ThreadPool::Job {
   std::int64_t grain;
   std::int64_t blocks;  // of `grain` each
   int max_helpers;
-  int core;  // of the caller; helpers keep off it
+  int core;             // of the caller; helpers keep off it
+  bool is_loop = true;  // else tasks, which may have loops of their own
   std::atomic<std::int64_t> next = 0;
   std::atomic<int> helpers = 0;
   std::atomic<bool> failed = false;
   std::exception_ptr error = nullptr;  // of the body that set `failed`
 
   void Work() {
-    inside_loop = true;
+    inside_loop = is_loop;
     for (std::int64_t first = next.load(std::memory_order_relaxed); !failed.load(std::memory_order_relaxed);) {
       if (first >= blocks) break;
       const std::int64_t chunk = Chunk(blocks - first);
@@ -66,16 +66,19 @@ struct ThreadPool::Job {
   // their speed (guided self-scheduling; Polychronopoulos and Kuck 1987). Which thread takes which never changes a
   // result.
   std::int64_t Chunk(std::int64_t left) const {
-    return std::max<std::int64_t>(1, left / (std::int64_t{2} * (max_helpers + 1)));
+    return is_loop ? std::max<std::int64_t>(1, left / (std::int64_t{2} * (max_helpers + 1))) : 1;
   }
 };
+
+ThreadPool::ThreadPool(ThreadPoolOptions options) : fork_count_(ForkCount()), options_(std::move(options)) {}
 
 ThreadPool::~ThreadPool() {
   stop_ = true;
   epoch_.fetch_add(1);
   epoch_.notify_all();
-  if (process_.load() == getpid() || threads_.empty()) {
+  if (fork_count_.load() == ForkCount()) {
     for (std::thread& thread : threads_) thread.join();
+    for (const void* handle : handles_) options_.join(handle);
   } else {
     RestartAfterFork();
   }
@@ -85,9 +88,10 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::RestartAfterFork() {
   static_assert(sizeof(threads_) == sizeof(std::vector<std::thread>));
   new (&threads_) std::vector<std::thread>();
+  handles_.clear();
   worker_count_ = 0;
+  next_worker_ = 0;
   parked_ = 0;
-  active_runs_ = 0;
   for (JobSlot& slot : slots_) {
     slot.job = nullptr;
     slot.holders = 0;
@@ -97,12 +101,27 @@ void ThreadPool::RestartAfterFork() {
 
 void ThreadPool::Grow(int workers) {
   const std::scoped_lock lock(mutex_);
-  if (process_.load() != getpid()) {
-    if (!threads_.empty()) RestartAfterFork();
-    process_ = getpid();
+  if (fork_count_.load() != ForkCount()) {
+    RestartAfterFork();
+    fork_count_ = ForkCount();
   }
-  while (static_cast<int>(threads_.size()) < workers) threads_.emplace_back([this] { Worker(); });
-  worker_count_ = static_cast<int>(threads_.size());
+  while (worker_count_.load() < workers) {
+    StartWorker();
+    worker_count_.fetch_add(1);
+  }
+}
+
+void ThreadPool::StartWorker() {
+  if (options_.make) {
+    handles_.push_back(options_.make(&ThreadPool::Work, this));
+  } else {
+    threads_.emplace_back(&ThreadPool::Work, this);
+  }
+}
+
+void ThreadPool::Work(void* pool) {
+  auto* self = static_cast<ThreadPool*>(pool);
+  self->Worker(self->next_worker_.fetch_add(1));
 }
 
 void ThreadPool::BeginRun() { active_runs_.fetch_add(1, std::memory_order_relaxed); }
@@ -113,6 +132,31 @@ void ThreadPool::Wake() {
   if (parked_.load() > 0) epoch_.notify_all();
 }
 
+ThreadPool::JobSlot* ThreadPool::Claim() {
+  for (JobSlot& slot : slots_)
+    if (!slot.claimed.load(std::memory_order_relaxed) && !slot.claimed.exchange(true)) return &slot;
+  return nullptr;
+}
+
+// The caller's part: works, then waits for those that still do.
+void ThreadPool::Run(JobSlot& slot, Job& job) {
+  slot.job.store(&job);
+  Wake();
+  job.Work();
+  slot.job.store(nullptr);
+  for (int spins = 0; slot.holders.load() != 0; ++spins) {
+    if (!job.is_loop && TakeAnyJob(nullptr, true)) {
+      spins = 0;
+    } else if (spins < 4096) {
+      Pause();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  slot.claimed.store(false);
+  if (job.failed) std::rethrow_exception(job.error);
+}
+
 void ThreadPool::For(int threads, std::int64_t count, std::int64_t grain, Parallel::Body body) {
   if (count <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
@@ -120,34 +164,32 @@ void ThreadPool::For(int threads, std::int64_t count, std::int64_t grain, Parall
   const int helpers = static_cast<int>(std::min<std::int64_t>(threads, blocks)) - 1;
   if (helpers <= 0 || inside_loop) return body(0, count);
   if (worker_count_.load(std::memory_order_relaxed) < threads - 1 ||
-      process_.load(std::memory_order_relaxed) != getpid())
+      fork_count_.load(std::memory_order_relaxed) != ForkCount())
     Grow(threads - 1);
-
-  JobSlot* mine = nullptr;
-  for (JobSlot& slot : slots_) {
-    if (!slot.claimed.load(std::memory_order_relaxed) && !slot.claimed.exchange(true)) {
-      mine = &slot;
-      break;
-    }
-  }
+  JobSlot* mine = Claim();
   if (mine == nullptr) return body(0, count);  // more loops at once than slots: the workers are busy anyway
   Job job{body, count, grain, blocks, helpers, CurrentCore()};
-  mine->job.store(&job);
-  Wake();
-  job.Work();
-  mine->job.store(nullptr);
-  for (int spins = 0; mine->holders.load() != 0; ++spins) {
-    if (spins < 4096) {
-      Pause();
-    } else {
-      std::this_thread::yield();
-    }
-  }
-  mine->claimed.store(false);
-  if (job.failed) std::rethrow_exception(job.error);
+  Run(*mine, job);
 }
 
-bool ThreadPool::TakeAnyJob(ThreadPlace& place) {
+void ThreadPool::ForTasks(int threads, std::int64_t count, Parallel::Body body) {
+  const int helpers = static_cast<int>(std::min<std::int64_t>(threads, count)) - 1;
+  JobSlot* mine = nullptr;
+  if (helpers > 0 && !inside_loop) {
+    if (worker_count_.load(std::memory_order_relaxed) < threads - 1 ||
+        fork_count_.load(std::memory_order_relaxed) != ForkCount())
+      Grow(threads - 1);
+    mine = Claim();
+  }
+  if (mine == nullptr) {
+    for (std::int64_t i = 0; i < count; ++i) body(i, i + 1);
+    return;
+  }
+  Job job{body, count, 1, count, helpers, CurrentCore(), false};
+  Run(*mine, job);
+}
+
+bool ThreadPool::TakeAnyJob(ThreadPlace* place, bool loops_only) {
   for (JobSlot& slot : slots_) {
     if (slot.job.load(std::memory_order_relaxed) == nullptr) continue;
     // Holding the slot first and reading the job after it keeps the job alive: its owner clears the slot, then waits
@@ -155,9 +197,10 @@ bool ThreadPool::TakeAnyJob(ThreadPlace& place) {
     slot.holders.fetch_add(1);
     Job* job = slot.job.load();
     bool worked = false;
-    if (job != nullptr && job->next.load(std::memory_order_relaxed) < job->blocks &&
+    if (job != nullptr && (job->is_loop || !loops_only) && job->next.load(std::memory_order_relaxed) < job->blocks &&
+        job->helpers.load(std::memory_order_relaxed) < job->max_helpers &&
         job->helpers.fetch_add(1) < job->max_helpers) {
-      if (job->core >= 0 && CurrentCore() == job->core) place.KeepOff(job->core);
+      if (place != nullptr && job->core >= 0 && CurrentCore() == job->core) place->KeepOff(job->core);
       job->Work();
       worked = true;
     }
@@ -167,25 +210,27 @@ bool ThreadPool::TakeAnyJob(ThreadPlace& place) {
   return false;
 }
 
-void ThreadPool::Worker() {
+void ThreadPool::Worker(int index) {
   AskForShortSlices();
+  if (!options_.cores.empty()) StayOnCores(options_.cores[static_cast<std::size_t>(index) % options_.cores.size()]);
   ThreadPlace place;
   Clock::time_point idle_since = Clock::now();
   for (int spins = 0; !stop_.load(std::memory_order_relaxed); ++spins) {
-    if (TakeAnyJob(place)) {
+    if (TakeAnyJob(&place)) {
       idle_since = Clock::now();
       continue;
     }
     Pause();
-    if (spins % 32 != 0) continue;
-    const auto limit = active_runs_.load(std::memory_order_relaxed) > 0 ? kSpinDuringRun : kSpinAfterRun;
-    if (Clock::now() - idle_since < limit) {
+    if (spins % 32 != 0 && options_.spin) continue;
+    const bool running = active_runs_.load(std::memory_order_relaxed) > 0;
+    const auto limit = running ? kSpinDuringRun : kSpinAfterRun;
+    if (options_.spin && (running || options_.spin_after_run) && Clock::now() - idle_since < limit) {
       if (spins % 1024 == 0) std::this_thread::yield();
       continue;
     }
     const std::uint32_t seen = epoch_.load();
     parked_.fetch_add(1);
-    if (!TakeAnyJob(place) && !stop_.load()) epoch_.wait(seen);
+    if (!TakeAnyJob(&place) && !stop_.load()) epoch_.wait(seen);
     parked_.fetch_sub(1);
     idle_since = Clock::now();
   }

@@ -10,10 +10,11 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <mutex>
+#include <functional>
 #include <thread>
 #include <vector>
 
+#include "base/fork_mutex.h"
 #include "base/parallel.h"
 
 namespace sardonyx {
@@ -22,9 +23,20 @@ class ThreadPlace;
 
 namespace sardonyx::runtime {
 
+// How the workers of a pool are made and how they wait.
+struct ThreadPoolOptions {
+  bool spin = true;            // look out for work for a while before parking
+  bool spin_after_run = true;  // false: park as soon as no run is under way
+  // Where worker i may run: cores[i % size]; none: anywhere.
+  std::vector<std::vector<int>> cores;
+  // Threads by the caller's functions: `make` runs work(pool) on a thread of its own and answers a handle for `join`.
+  std::function<const void*(void (*work)(void*), void* pool)> make;
+  std::function<void(const void*)> join;
+};
+
 class ThreadPool {
  public:
-  ThreadPool() = default;
+  explicit ThreadPool(ThreadPoolOptions options = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -33,6 +45,9 @@ class ThreadPool {
   void Grow(int workers);
   // Parallel::For with at most `threads` threads, the caller included.
   void For(int threads, std::int64_t count, std::int64_t grain, Parallel::Body body);
+  // Calls body(i, i + 1) for every i of [0, count) on at most `threads` threads, the caller included. Unlike the body
+  // of a loop, a task may use For and ForTasks itself: who waits for the last tasks helps with their loops meanwhile.
+  void ForTasks(int threads, std::int64_t count, Parallel::Body body);
   // Between these calls workers spin for jobs instead of parking.
   void BeginRun();
   void EndRun();
@@ -47,8 +62,12 @@ class ThreadPool {
     std::atomic<bool> claimed = false;  // by a caller
   };
 
-  void Worker();
-  bool TakeAnyJob(ThreadPlace& place);
+  static void Work(void* pool);
+  void StartWorker();
+  void Worker(int index);
+  JobSlot* Claim();
+  void Run(JobSlot& slot, Job& job);
+  bool TakeAnyJob(ThreadPlace* place, bool loops_only = false);
   void Wake();
   void RestartAfterFork();
 
@@ -58,9 +77,12 @@ class ThreadPool {
   std::atomic<int> active_runs_ = 0;
   std::atomic<bool> stop_ = false;
   std::atomic<int> worker_count_ = 0;
-  std::atomic<int> process_ = 0;  // of the worker threads: after a fork they are gone
-  std::mutex mutex_;              // guards threads_
+  std::atomic<std::uint32_t> fork_count_;  // of the worker threads: after a fork they are gone
+  std::atomic<int> next_worker_ = 0;
+  ForkMutex mutex_;  // guards threads_ and handles_
   std::vector<std::thread> threads_;
+  std::vector<const void*> handles_;  // of threads made by options_.make
+  const ThreadPoolOptions options_;
 };
 
 }  // namespace sardonyx::runtime

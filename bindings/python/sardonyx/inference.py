@@ -290,6 +290,10 @@ class InferenceSession:
         missing.refuse("InferenceSession", name, missing.SESSION)
 
     # ---- life ----
+    def trim(self):
+        """Gives back what is kept for later runs: plans of shapes, memory of runs that are over."""
+        self._session.trim()
+
     def close(self):
         """Frees the model now instead of when the last reference goes."""
         self._session.close()

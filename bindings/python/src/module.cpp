@@ -112,6 +112,11 @@ void AddSession(nb::module_& module) {
              Check(Ort().SessionGetProfilingStartTimeNs(s.get(), &time));
              return time;
            })
+      .def("trim",
+           [](const Session& s) {
+             const nb::gil_scoped_release release;
+             Check(Own().SessionTrim(s.get()));
+           })
       .def("placement", [](const Session& s) {
         char* json = nullptr;
         Check(Own().SessionPlacement(s.get(), DefaultAllocator(), &json));

@@ -1,0 +1,108 @@
+// runtime/session_threads.cpp - reads the options that concern threads.
+#include "runtime/session_threads.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "base/cpu_info.h"
+
+namespace sardonyx::runtime {
+namespace {
+
+class PoolParallel final : public Parallel {
+ public:
+  PoolParallel(ThreadPool& pool, int threads) : pool_(pool), threads_(threads) {}
+  void For(std::int64_t count, std::int64_t grain, Body body) override { pool_.For(threads_, count, grain, body); }
+  int ThreadCount() const override { return threads_; }
+
+ private:
+  ThreadPool& pool_;
+  int threads_;
+};
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+[[noreturn]] void FailAffinities(const std::string& text) {
+  Fail(Code::kInvalidArgument, "thread affinities: expected processors from 1 on as in \"1,2;3-5\", found '", text,
+       "'");
+}
+
+int ProcessorOf(std::string_view digits, const std::string& text) {
+  constexpr int kMaxProcessor = 1 << 16;
+  int number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size() || number < 1 || number > kMaxProcessor)
+    FailAffinities(text);
+  return number - 1;
+}
+
+bool IsOn(const SessionOptions& options, const char* key, bool otherwise) {
+  const std::string value = options.Config(key, otherwise ? "1" : "0");
+  if (value != "0" && value != "1")
+    Fail(Code::kInvalidArgument, "config entry '", key, "': expected 0 or 1, found '", value, "'");
+  return value == "1";
+}
+
+ThreadPoolOptions PoolOptions(const SessionOptions& options, int threads) {
+  ThreadPoolOptions pool = options.thread_pool;
+  pool.spin =
+      IsOn(options, "session.intra_op.allow_spinning", true) &&
+      (options.execution_mode == ExecutionMode::kSequential || IsOn(options, "session.inter_op.allow_spinning", true));
+  pool.spin_after_run = !IsOn(options, "session.force_spinning_stop", false);
+  const std::string affinities = options.Config("session.intra_op_thread_affinities", "");
+  if (affinities.empty()) return pool;
+  pool.cores = ParseAffinities(affinities);
+  if (pool.cores.size() + 1 != static_cast<std::size_t>(threads)) {
+    Fail(Code::kInvalidArgument, "config entry 'session.intra_op_thread_affinities': expected ", threads - 1,
+         " groups of processors, one less than intra-op threads, found ", pool.cores.size());
+  }
+  return pool;
+}
+
+}  // namespace
+
+std::vector<std::vector<int>> ParseAffinities(const std::string& text) {
+  std::vector<std::vector<int>> cores;
+  for (const std::string_view group : Split(text, ';')) {
+    std::vector<int>& of_thread = cores.emplace_back();
+    for (const std::string_view part : Split(group, ',')) {
+      const std::vector<std::string_view> ends = Split(part, '-');
+      if (ends.size() > 2) FailAffinities(text);
+      const int first = ProcessorOf(ends.front(), text), last = ProcessorOf(ends.back(), text);
+      if (last < first) FailAffinities(text);
+      for (int core = first; core <= last; ++core) of_thread.push_back(core);
+    }
+  }
+  return cores;
+}
+
+SessionThreads::SessionThreads(Environment& environment, const SessionOptions& options) : pool_(&environment.pool()) {
+  const auto count = [](int wanted) { return wanted > 0 ? wanted : AvailableCores(); };
+  const bool shared = options.use_environment_pool;
+  const int threads = count(shared ? environment.pool_threads().intra_op : options.intra_op_threads);
+  if (options.execution_mode == ExecutionMode::kParallel)
+    branches_ = count(shared ? environment.pool_threads().inter_op : options.inter_op_threads);
+  const ThreadPoolOptions wanted = shared ? ThreadPoolOptions{} : PoolOptions(options, threads);
+  const int workers = std::max(threads, branches_) - 1;
+  if (!wanted.spin || !wanted.spin_after_run || !wanted.cores.empty() || wanted.make) {
+    own_ = std::make_unique<ThreadPool>(wanted);
+    pool_ = own_.get();
+  }
+  if (workers > 0) pool_->Grow(workers);
+  if (threads == 1) {
+    parallel_ = std::make_unique<Serial>();
+  } else {
+    parallel_ = std::make_unique<PoolParallel>(*pool_, threads);
+  }
+}
+
+}  // namespace sardonyx::runtime

@@ -1,0 +1,240 @@
+"""Threads and memory of sessions: options, counts, idle time, cancelled runs, shared weights, trimming."""
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import onnx.helper
+import onnx.numpy_helper
+import onnx.parser
+import pytest
+import sardonyx
+
+WIDE = onnx.parser.parse_model("""
+<ir_version: 10, opset_import: ["" : 21]>
+wide (float[N,N] x) => (float[N,N] y) {
+  a = MatMul(x, x)
+  b = Tanh(x)
+  c = Softmax(x)
+  ab = Add(a, b)
+  y = Add(ab, c)
+}""").SerializeToString()
+X = np.random.default_rng(0).standard_normal((300, 300), np.float32)
+
+
+def run_child(code, **environment):
+    """Runs Python code in a process of its own; its last line as JSON."""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=os.environ | environment,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def session(model=WIDE, mode="ORT_SEQUENTIAL", intra=2, inter=2, **config):
+    options = sardonyx.SessionOptions()
+    options.intra_op_num_threads = intra
+    options.inter_op_num_threads = inter
+    options.execution_mode = getattr(sardonyx.ExecutionMode, mode)
+    for key, value in config.items():
+        options.add_session_config_entry(key.replace("__", "."), value)
+    return sardonyx.InferenceSession(model, options)
+
+
+def test_any_number_of_threads_and_either_mode_give_the_same_bits():
+    want = session(intra=1).run(None, {"x": X})[0]
+    for intra in (2, 3, 2 * (os.cpu_count() or 1) + 1):
+        for mode in ("ORT_SEQUENTIAL", "ORT_PARALLEL"):
+            for _ in range(3):
+                np.testing.assert_array_equal(session(mode=mode, intra=intra, inter=4).run(None, {"x": X})[0], want)
+
+
+def test_parallel_mode_warns_of_nothing(capfd):
+    session(mode="ORT_PARALLEL").run(None, {"x": X})
+    assert "ORT_PARALLEL" not in capfd.readouterr().err
+
+
+THREADS = """
+import json, os, sys, numpy as np, onnx.parser, sardonyx
+cores = sorted(os.sched_getaffinity(0))
+os.sched_setaffinity(0, cores[:COUNT])
+model = onnx.parser.parse_model('<ir_version: 10, opset_import: ["" : 21]> g (float[N,N] x) => (float[N,N] y) '
+                                '{ y = MatMul(x, x) }').SerializeToString()
+before = len(os.listdir("/proc/self/task"))
+options = sardonyx.SessionOptions()
+options.intra_op_num_threads = INTRA
+session = sardonyx.InferenceSession(model, options)
+session.run(None, {"x": np.ones((400, 400), np.float32)})
+print(json.dumps(len(os.listdir("/proc/self/task")) - before + 1))
+"""
+
+
+def threads_of(count, intra):
+    return run_child(THREADS.replace("COUNT", str(count)).replace("INTRA", str(intra)))
+
+
+def test_the_default_count_follows_affinity_and_a_number_is_obeyed():
+    cores = len(os.sched_getaffinity(0))
+    assert threads_of(1, 0) == 1
+    assert threads_of(cores, 0) <= cores  # a cgroup may allow fewer
+    assert threads_of(1, 5) == 5
+    assert threads_of(cores, cores + 3) == cores + 3
+
+
+def test_affinities_are_obeyed_and_wrong_ones_are_errors():
+    core = min(os.sched_getaffinity(0)) + 1  # processors count from 1
+    made = session(intra=3, **{"session__intra_op_thread_affinities": f"{core};{core}-{core}"})
+    np.testing.assert_array_equal(made.run(None, {"x": X})[0], session(intra=1).run(None, {"x": X})[0])
+    for text in ("0;1", "a;1", "1;2-1", "1", "1;;2"):
+        with pytest.raises(sardonyx.InvalidArgument, match="affinities"):
+            session(intra=3, **{"session__intra_op_thread_affinities": text})
+
+
+def test_spinning_is_switched_off_and_wrong_switches_are_errors():
+    quiet = session(**{"session__intra_op__allow_spinning": "0"})
+    np.testing.assert_array_equal(quiet.run(None, {"x": X})[0], session().run(None, {"x": X})[0])
+    with pytest.raises(sardonyx.InvalidArgument, match="allow_spinning.*expected 0 or 1, found 'yes'"):
+        session(**{"session__intra_op__allow_spinning": "yes"})
+
+
+def test_idle_sessions_use_no_processor_time():
+    held = [session(intra=4), session(mode="ORT_PARALLEL"), session(**{"session__force_spinning_stop": "1"})]
+    for each in held:
+        each.run(None, {"x": X})
+    time.sleep(0.3)
+    before = time.process_time()
+    time.sleep(0.5)
+    assert time.process_time() - before < 0.02
+
+
+ENDLESS = onnx.parser.parse_model("""
+<ir_version: 10, opset_import: ["" : 21]>
+endless (int64 trips, float[4] x) => (float[4] y) {
+  y = Loop <body = step (int64 i, bool go, float[4] a) => (bool go_on, float[4] b) { go_on = Identity(go) b = Cos(a) }>
+      (trips, , x)
+}""").SerializeToString()
+
+
+@pytest.mark.parametrize("mode", ["ORT_SEQUENTIAL", "ORT_PARALLEL"])
+def test_a_cancelled_run_returns_at_once_and_the_next_one_runs(mode):
+    endless, delays = session(ENDLESS, mode), []
+    for _ in range(5):
+        options, ended = sardonyx.RunOptions(), []
+
+        def work(options=options, ended=ended):
+            with pytest.raises(sardonyx.Fail, match="terminate"):
+                endless.run(None, {"trips": np.int64(2**60), "x": np.ones(4, np.float32)}, options)
+            ended.append(time.perf_counter())
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        time.sleep(0.02)
+        asked = time.perf_counter()
+        options.terminate = True
+        thread.join()
+        delays.append(ended[0] - asked)
+    assert min(delays) < 0.010, delays  # the others may have waited for a core
+    assert endless.run(None, {"trips": np.int64(1), "x": np.zeros(4, np.float32)})[0].tolist() == [1, 1, 1, 1]
+
+
+def test_a_session_works_after_fork_in_parent_and_child():
+    ours = session(mode="ORT_PARALLEL", intra=3, inter=3)
+    want = ours.run(None, {"x": X})[0]
+    child = os.fork()
+    if child == 0:
+        try:
+            same = all(np.array_equal(ours.run(None, {"x": X})[0], want) for _ in range(5))
+            same = same and np.array_equal(ours.run(None, {"x": X[:77, :77]})[0].shape, (77, 77))
+            os._exit(0 if same else 1)
+        except BaseException:
+            os._exit(2)
+    np.testing.assert_array_equal(ours.run(None, {"x": X})[0], want)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+SHARED = """
+import json, os, sys, numpy as np, sardonyx
+def resident():
+    for line in open("/proc/self/smaps_rollup"):
+        if line.startswith("Rss:"):
+            return int(line.split()[1]) / 1024
+options = sardonyx.SessionOptions()
+options.intra_op_num_threads = 1
+x, held, sizes = np.ones((1, 1024), np.float32), [], []
+for path in json.loads(os.environ["MODELS"]):
+    held.append(sardonyx.InferenceSession(path, options))
+    sizes.append((resident(), float(held[-1].run(None, {"x": x})[0][0, 0])))
+print(json.dumps(sizes))
+"""
+
+
+def dense_model(path, first):
+    """Products with three constant matrices of 4 MB, in the file itself."""
+    nodes, weights, name = [], [], "x"
+    for layer in range(3):
+        w = np.full((1024, 1024), 2.0**-10, np.float32)
+        w[0, 0] = first
+        weights.append(onnx.numpy_helper.from_array(w, f"w{layer}"))
+        nodes.append(onnx.helper.make_node("MatMul", [name, f"w{layer}"], [f"h{layer}"]))
+        name = f"h{layer}"
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(nodes, "dense", [value("x", 1, ["N", 1024])], [value(name, 1, ["N", 1024])], weights)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10), path)
+
+
+def test_sessions_of_one_file_hold_its_weights_once(tmp_path):
+    dense_model(tmp_path / "a.onnx", 1)
+    sizes = run_child(SHARED, MODELS=json.dumps([str(tmp_path / "a.onnx")] * 8))
+    assert sizes[7][0] - sizes[0][0] < 6, f"one matrix is 4 MB: {sizes}"
+    assert len({value for _, value in sizes}) == 1
+
+
+def test_a_file_that_changed_gives_its_new_weights(tmp_path):
+    path = tmp_path / "a.onnx"
+    dense_model(path, 1)
+    x, before = np.eye(1, 1024, dtype=np.float32), sardonyx.InferenceSession(str(path))
+    first = before.run(None, {"x": x})[0]
+    dense_model(path.with_suffix(".new"), 9)
+    os.replace(path.with_suffix(".new"), path)
+    second = sardonyx.InferenceSession(str(path)).run(None, {"x": x})[0]
+    np.testing.assert_array_equal(before.run(None, {"x": x})[0], first)
+    assert second[0, 0] > 100 * first[0, 0]
+
+
+SHRINKING = """
+import json, numpy as np, onnx.parser, sardonyx
+def resident():
+    for line in open("/proc/self/smaps_rollup"):
+        if line.startswith("Rss:"):
+            return int(line.split()[1]) / 1024
+model = onnx.parser.parse_model('<ir_version: 10, opset_import: ["" : 21]> g (float[N,M] x) => (float y) '
+    '{ a = Exp(x) b = Relu(a) y = ReduceMean<keepdims = 0>(b) }').SerializeToString()
+session = sardonyx.InferenceSession(model)
+small = np.ones((8, 8), np.float32)
+session.run(None, {"x": small})
+sizes = [resident()]
+large = np.ones((2000, 2000), np.float32)
+RUNS
+sizes.append(resident())
+print(json.dumps(sizes))
+"""
+
+
+@pytest.mark.parametrize("runs", [
+    'session.run(None, {"x": large}); [session.run(None, {"x": small}) for _ in range(200)]; del large',
+    'session.run(None, {"x": large}); del large; session.trim(); session.run(None, {"x": small})',
+    'o = sardonyx.RunOptions(); o.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0"); '
+    'session.run(None, {"x": large}, o); del large',
+])
+def test_memory_of_a_large_shape_goes_when_shapes_are_small_again(runs):
+    before, after = run_child(SHRINKING.replace("RUNS", runs))
+    assert after - before < 4, f"the large shape's values take 16 MB each: {before} MB, then {after} MB"
+
+
+def test_a_device_without_an_arena_is_refused():
+    options = sardonyx.RunOptions()
+    options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "gpu:0")
+    with pytest.raises(sardonyx.InvalidArgument, match="expected 'cpu:0', found 'gpu:0'"):
+        session().run(None, {"x": X}, options)
