@@ -29,7 +29,8 @@ std::unique_ptr<Session> Make(const std::string& graph, ExecutionMode mode, int 
 
 // Up to `count` values of [256, 256] made of one another at random; all that nobody reads are outputs.
 std::string RandomGraph(std::mt19937& random, int count, std::vector<std::string>* outputs) {
-  static const char* const one[] = {"Relu", "Tanh", "Neg", "Sigmoid", "Transpose<perm = [1, 0]>"};
+  static const char* const one[] = {"Relu",    "Tanh",    "Neg", "Sigmoid", "Transpose<perm = [1, 0]>",
+                                    "Flatten", "Identity"};
   static const char* const two[] = {"Add", "Sub", "Max", "MatMul"};
   std::string body;
   std::vector<bool> read(static_cast<std::size_t>(count) + 1, false);
@@ -42,7 +43,7 @@ std::string RandomGraph(std::mt19937& random, int count, std::vector<std::string
     body += "  v" + std::to_string(i) + " = ";
     const std::string first = pick(random() % 3 == 0 ? std::min(i, 2) : i);
     if (random() % 2 == 0) {
-      body += std::string(one[random() % 5]) + "(" + first + ")\n";
+      body += std::string(one[random() % 7]) + "(" + first + ")\n";
     } else {
       body += std::string(two[random() % 4]) + "(" + first + ", " + pick(i) + ")\n";
     }

@@ -57,6 +57,7 @@ class PlanBuilder {
   void ReuseInPlace();
   void ChooseDeliveries();
   void PlaceArena();
+  void EraseViews();
   void PlaceMemory(int memory);
   bool IsArenaRoot(int slot) const;
 

@@ -180,13 +180,22 @@ void PlanBuilder::PlaceArena() {
     }
     if (planned.place == Place::kInput) plan_->input_slots[planned.source].push_back(slot);
   }
-  // A view that shares its input's storage has nothing to do.
-  std::erase_if(plan_->steps, [&](const PlannedStep& planned) {
+  EraseViews();
+}
+
+// A view that shares its input's storage has nothing to do.
+void PlanBuilder::EraseViews() {
+  const auto idle = [&](const PlannedStep& planned) {
     const Step& step = program_.steps()[planned.step];
     return (step.op->traits & ops::kView) != 0 && !planned.late && step.outputs[0] != kNoSlot &&
            step.inputs[0] != kNoSlot && plan_->slots[step.outputs[0]].place != Place::kLate &&
            root_[step.outputs[0]] != step.outputs[0] && RootOf(step.outputs[0]) == RootOf(step.inputs[0]);
-  });
+  };
+  std::vector<int> kept_before(1, 0);  // by step: how many of those before it stay
+  for (const PlannedStep& planned : plan_->steps) kept_before.push_back(kept_before.back() + (idle(planned) ? 0 : 1));
+  std::erase_if(plan_->steps, idle);
+  for (auto& stage : plan_->stages)
+    for (StepRange& task : stage) task = {kept_before[task.begin], kept_before[task.end]};
 }
 
 }  // namespace sardonyx::runtime
