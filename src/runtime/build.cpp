@@ -224,6 +224,7 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
 Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options,
                  providers::ProviderSet& set, const Logger& logger) {
   const ops::Registry& registry = environment.registry();
+  WarnOfOptions(options, logger);
   Graph graph = model.graph;
   ReplaceInitializers(graph, options.initializers, false);
   ReplaceInitializers(graph, options.external_initializers, true);

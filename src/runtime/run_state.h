@@ -74,7 +74,6 @@ class RunState {
   void RunStages();
   void RunRange(const StepRange& range);
   void SetLanes();
-  void CheckTerminated() const;
   void CountUse();
   void Deliver(std::span<const OutputTarget> targets);
   void DeliverOne(std::size_t k, const OutputTarget& target);
