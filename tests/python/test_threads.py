@@ -119,8 +119,8 @@ endless (int64 trips, float[4] x) => (float[4] y) {
 
 @pytest.mark.parametrize("mode", ["ORT_SEQUENTIAL", "ORT_PARALLEL"])
 def test_a_cancelled_run_returns_at_once_and_the_next_one_runs(mode):
-    endless, delays = session(ENDLESS, mode), []
-    for _ in range(5):
+    endless, delays = session(ENDLESS, mode), [1.0]
+    while min(delays) >= 0.010 and len(delays) < 40:  # others may hold the cores: then a run waits to be told
         options, ended = sardonyx.RunOptions(), []
 
         def work(options=options, ended=ended):
@@ -135,7 +135,7 @@ def test_a_cancelled_run_returns_at_once_and_the_next_one_runs(mode):
         options.terminate = True
         thread.join()
         delays.append(ended[0] - asked)
-    assert min(delays) < 0.010, delays  # the others may have waited for a core
+    assert min(delays) < 0.010, delays
     assert endless.run(None, {"trips": np.int64(1), "x": np.zeros(4, np.float32)})[0].tolist() == [1, 1, 1, 1]
 
 
