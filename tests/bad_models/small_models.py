@@ -112,7 +112,7 @@ ROWS = {
     "EmbedLayerNormalization of an unknown word": (
         "g (int32[1, 1] i, float[2, 4] w, float[2, 4] p, float[4] s) => (float[a, b, c] y) "
         '{ [it] y, m = com.microsoft.EmbedLayerNormalization(i, "", w, p, "", s, s) }', ARGUMENT,
-        ["it", "EmbedLayerNormalization", "word_embedding", "[0, 2)", "found 2"],
+        ["it", "EmbedLayerNormalization", "word_embedding", "[-2, 2)", "found 2"],
         run(i=np.array([[2]], np.int32), w=np.ones((2, 4), F32), p=np.ones((2, 4), F32), s=np.ones(4, F32))),
     "GroupQueryAttention longer than its cache": (
         "g (float[1, 1, 8] q, float[1, 1, 8] k, float[1, 1, 4, 8] c, int32[1] l, int32[1] t) => (float[a, b, d] y) "
