@@ -229,7 +229,6 @@ void Session::Build(Model* own) {
     weights_dropped_ = DropWeights(own->graph);
     for (Function& function : own->functions) weights_dropped_ = DropWeights(function.body) || weights_dropped_;
   }
-  ReturnFreeMemory(kWorthReturning);
   ShareConstants(graph, CallersBuffers(options_));
   providers_ = std::move(providers);
   program_ = std::make_shared<Program>(std::move(graph), environment_->registry(), providers_);
