@@ -3,7 +3,7 @@
 
 Stages: the tree's checks, the C++ tests (then those of the kernels again under each lower ISA), the thread pool under
 the thread sanitizer, the loader under the address and undefined-behaviour sanitizers, a short run of the
-fuzz targets, the Python tests, two minutes of soaking. Each failure and each skip is printed with its reason. Where
+fuzz targets, the Python tests. Each failure and each skip is printed with its reason. Where
 ../shared is there, a skip is a failure of the whole.
 To add a stage: a function that yields Case objects, and its row in STAGES.
 
@@ -133,15 +133,6 @@ def stage_fuzz(options):
                        f"{result.summary()}\n{result.output[-6000:]}" if result.code else "")
 
 
-def stage_soak(_):
-    """Two minutes of tests/soak/soak.py; `make soak` runs it for thirty."""
-    command = [sys.executable, "-W", "ignore", "tests/soak/soak.py", "--minutes", "2"]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(BUILD / "python")},
-                          capture_output=True, text=True)
-    yield Case("soak for two minutes", "failed" if done.returncode else "passed",
-               (done.stdout[-2000:] + done.stderr[-4000:]).strip())
-
-
 def stage_python(options):
     folders = [folder for folder in PYTHON_TESTS if (ROOT / folder).is_dir()]
     variables = os.environ | {"PYTHONPATH": str(BUILD / "python"), "SDX_BUILD": str(BUILD)}
@@ -165,7 +156,6 @@ STAGES = {
     "sanitizers": stage_sanitizers,
     "fuzz": stage_fuzz,
     "python": stage_python,
-    "soak": stage_soak,
 }
 
 
