@@ -18,7 +18,7 @@ namespace {
 // Of what only repeats or fills (kNoFold), so that what is computed from it can be folded.
 constexpr std::size_t kFillBytes = std::size_t{256} << 10;
 
-// Of a filled weight: it is packed once, as one from a file would be, instead of on every run.
+// Of all filled weights of a graph together: each is packed once, as one from a file would be, instead of on every run.
 constexpr std::size_t kFilledWeightBytes = std::size_t{1} << 30;
 
 // Operators that bring a constant second operand into their own form once, if it is one.
@@ -29,8 +29,12 @@ bool PacksWeights(const Node& node) {
 
 class Folder {
  public:
-  Folder(Graph& graph, PassContext& context, bool keep_quantized)
-      : graph_(graph), context_(context), keep_quantized_(keep_quantized) {}
+  // filled: bytes of the weights that an outer graph filled so far; null for the outermost.
+  Folder(Graph& graph, PassContext& context, bool keep_quantized, std::size_t* filled = nullptr)
+      : graph_(graph),
+        context_(context),
+        keep_quantized_(keep_quantized),
+        filled_(filled != nullptr ? filled : &own_filled_) {}
 
   bool Run() {
     for (const NodeId id : std::vector<NodeId>(graph_.order)) {
@@ -41,7 +45,8 @@ class Folder {
         continue;
       }
       bool body_changed = false;
-      for (Graph* body : graph_.node(id).Subgraphs()) body_changed |= Folder(*body, context_, keep_quantized_).Run();
+      for (Graph* body : graph_.node(id).Subgraphs())
+        body_changed |= Folder(*body, context_, keep_quantized_, filled_).Run();
       if (body_changed) graph_.RefreshCaptures(id);
       changed_ |= body_changed;
     }
@@ -101,7 +106,8 @@ class Folder {
     });
     if (only_for_user || IsLeftToProducts(node)) return false;
     std::size_t limit = context_.max_fold_bytes;
-    if ((op->traits & ops::kNoFold) != 0) limit = IsWeight(node) ? kFilledWeightBytes : kFillBytes;
+    if ((op->traits & ops::kNoFold) != 0)
+      limit = IsWeight(node) ? kFilledWeightBytes - std::min(kFilledWeightBytes, *filled_) : kFillBytes;
     return std::all_of(node.outputs.begin(), node.outputs.end(),
                        [&](ValueId output) { return output == kNoValue || IsSmall(node, output, limit); });
   }
@@ -164,12 +170,18 @@ class Folder {
     }
     const bool tensors =
         std::all_of(results.begin(), results.end(), [](const Value& v) { return !v.has_value() || v.is_tensor(); });
-    return tensors && Replace(id, std::move(results));
+    if (!tensors) return false;
+    const ops::OpDef* op = context_.registry.Find(node.domain, node.op_type, node.since_version);
+    if ((op->traits & ops::kNoFold) != 0 && IsWeight(node))
+      for (const Value& result : results) *filled_ += result.has_value() ? result.tensor().byte_size() : 0;
+    return Replace(id, std::move(results));
   }
 
   Graph& graph_;
   PassContext& context_;
   bool keep_quantized_;
+  std::size_t own_filled_ = 0;
+  std::size_t* filled_;
   bool changed_ = false;
 };
 

@@ -69,6 +69,15 @@ TEST(FoldConstants, FillsLargeWeightsOfProductsButNothingElseThatIsLarge) {
     RunPass(graph, registry);
     EXPECT_EQ(graph.order.size(), folds ? 1u : 2u) << ToText(graph);
   }
+  // Together they stay below 1 GiB: of three weights of 400 MB, two are filled.
+  Graph many = PreparedGraph(
+      "g (float[1,10000] x) => (float[1,10000] y) { s = Constant<value_ints = [10000, 10000]>() a = "
+      "ConstantOfShape<value = float {0.5}>(s) b = ConstantOfShape<value = float {0.25}>(s) c = ConstantOfShape<value "
+      "= "
+      "float {0.125}>(s) p = MatMul(x, a) q = MatMul(p, b) y = MatMul(q, c) }",
+      registry);
+  RunPass(many, registry);
+  EXPECT_EQ(many.order.size(), 4u) << ToText(many);
   // A declared size that no machine has is left to the run, which refuses it.
   Graph graph = PreparedGraph(
       "g (float[1,70000000] x) => (float[1,70000000] y) { s = Constant<value_ints = [70000000, 70000000]>() w = "
