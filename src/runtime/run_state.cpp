@@ -1,12 +1,12 @@
-// runtime/run_state.cpp - one run: bind the plan, run its steps, deliver the outputs.
+// runtime/run_state.cpp - one run: bind the plan and run its steps.
+//
+// Its other parts: late steps (run_late.cpp), outputs (run_outputs.cpp), branches (run_stages.cpp), memory between runs
+// (run_memory.cpp).
 #include "runtime/run_state.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/limits.h"
-#include "ops/infer.h"
-#include "runtime/foreign_steps.h"
 #include "runtime/trace.h"
 
 namespace sardonyx::runtime {
@@ -17,38 +17,6 @@ using ops::TensorRef;
 
 TensorRef RefOf(const Tensor& tensor) {
   return {tensor.dtype(), const_cast<void*>(tensor.raw()), tensor.shape(), tensor.count()};
-}
-
-static void ShowTensor(Slot& slot) {
-  slot.ref = {};
-  if (!slot.value.is_tensor()) return;
-  const Tensor& t = slot.value.tensor();
-  slot.shape = t.shape();
-  slot.ref = {t.dtype(), const_cast<void*>(t.raw()), slot.shape, t.count()};
-}
-
-// The memory a slot keeps from run to run serves again while nobody else holds it.
-void AllocateDynamic(Slot& slot, DType dtype, Dims shape, const std::shared_ptr<Allocator>& allocator) {
-  slot.value = Value();
-  const std::int64_t count = ElementCount(shape);
-  if (IsString(dtype)) {
-    slot.value = Tensor(dtype, Shape(shape));
-    return ShowTensor(slot);
-  }
-  const std::size_t bytes = ByteSize(dtype, count);
-  if (!slot.retained || slot.retained.use_count() != 1 || slot.retained->size() < bytes)
-    slot.retained = Buffer::Allocate(std::max<std::size_t>(bytes, 1), allocator);
-  slot.value = Tensor(dtype, Shape(shape), slot.retained);
-  ShowTensor(slot);
-}
-
-static void CopyTensor(const TensorRef& from, void* to) {
-  if (from.count == 0) return;
-  if (IsString(from.dtype)) {
-    std::copy_n(from.As<std::string>(), from.count, static_cast<std::string*>(to));
-  } else {
-    std::memcpy(to, from.data, from.byte_size());
-  }
 }
 
 // What a kernel asks its executor for.
@@ -131,13 +99,6 @@ RunState::RunState(Program& program) : program_(program) {
     const auto outputs = add(step.outputs);
     contexts_.emplace_back(kHost, this, inputs, outputs, step.prepared.state.get()).set_step(i);
   }
-}
-
-// A kernel is made for the element types known when the model was loaded; another one would be read as what it is not.
-static void CheckElementType(const Type& expected, const TensorRef& found, std::size_t input) {
-  if (!expected.is_tensor() || expected.dtype == DType::kUndefined || expected.dtype == found.dtype) return;
-  Fail(Code::kInvalidArgument, "input ", input, ": expected elements of type ", Name(expected.dtype), ", found ",
-       Name(found.dtype));
 }
 
 void RunState::SetInput(std::size_t i, const TensorRef& tensor) {
@@ -249,62 +210,6 @@ void RunState::PlaceInputs() {
   }
 }
 
-bool RunState::OverlapsInput(const void* data, std::size_t bytes) const {
-  const auto* begin = static_cast<const std::byte*>(data);
-  return std::any_of(facts_.begin(), facts_.end(), [&](const Program::InputFact& fact) {
-    const auto* other = static_cast<const std::byte*>(fact.ref.data);
-    return fact.ref.present() && other != nullptr && begin < other + fact.ref.byte_size() && other < begin + bytes;
-  });
-}
-
-static void CheckTarget(const std::string& name, const OutputTarget& target, DType dtype, Dims shape) {
-  if (target.dtype == dtype && Shape::Equal(target.shape, shape)) return;
-  Fail(Code::kInvalidArgument, "output '", name, "': the tensor given for it is ", Name(target.dtype),
-       ToText(target.shape), ", and the model computes ", Name(dtype), ToText(shape));
-}
-
-// Memory for a result of this type in the target; null if it has none of its own.
-static void* TargetMemory(const OutputTarget& target, DType dtype, Dims shape) {
-  if (target.data != nullptr) return target.data;
-  if (target.slot != nullptr) {
-    AllocateDynamic(*target.slot, dtype, shape);
-    return target.slot->ref.data;
-  }
-  if (target.value == nullptr) return nullptr;
-  const std::size_t bytes = ByteSize(dtype, ElementCount(shape));
-  if (!IsString(dtype) && target.value->is_tensor()) {
-    const std::shared_ptr<Buffer> buffer = target.value->tensor().buffer();
-    if (buffer && buffer.use_count() == 2 && !buffer->read_only() && buffer->size() >= bytes) {  // the Value's and ours
-      *target.value = Tensor(dtype, Shape(shape), buffer);
-      return target.value->tensor().raw();
-    }
-  }
-  *target.value = Tensor(dtype, Shape(shape));
-  return target.value->tensor().raw();
-}
-
-void RunState::PlaceOutputs(std::span<const OutputTarget> targets) {
-  for (std::size_t k = 0; k < plan_->deliveries.size(); ++k) {
-    copy_spare_[k] = false;
-    if (plan_->deliveries[k] != Delivery::kDirect) continue;
-    const int slot = program_.outputs()[k];
-    const PlannedSlot& planned = plan_->slots[slot];
-    const OutputTarget& target = targets[k];
-    if (target.data != nullptr)
-      CheckTarget(program_.graph().value(program_.graph().outputs[k]).name, target, planned.dtype, planned.shape);
-    const std::size_t bytes = ByteSize(planned.dtype, planned.count);
-    const bool spare = target.data != nullptr && OverlapsInput(target.data, bytes);
-    void* data = spare ? nullptr : TargetMemory(target, planned.dtype, planned.shape);
-    if (data == nullptr) {
-      std::shared_ptr<Buffer>& buffer = spare_outputs_[k];
-      if (!buffer || buffer->size() < bytes) buffer = Buffer::Allocate(std::max<std::size_t>(bytes, 1));
-      data = buffer->data();
-      copy_spare_[k] = spare;
-    }
-    for (const int output_slot : plan_->output_slots[k]) slots_[output_slot].ref.data = data;
-  }
-}
-
 void RunState::CheckTerminated() const {
   if (options_ != nullptr && options_->terminate.load(std::memory_order_relaxed))
     Fail(Code::kFail, "the run was terminated: RunOptions' terminate flag is set");
@@ -362,80 +267,6 @@ void RunState::RunStep(const PlannedStep& planned) {
   }
 }
 
-bool RunState::RunLateView(const Step& step) {
-  if ((step.op->traits & ops::kView) == 0 || step.inputs[0] == kNoSlot || step.outputs[0] == kNoSlot) return false;
-  const Slot& in = slots_[step.inputs[0]];
-  Slot& out = slots_[step.outputs[0]];
-  if (program_.slots()[step.inputs[0]].memory != program_.slots()[step.outputs[0]].memory) return false;
-  if (!in.ref.present() || !out.ref.present() || in.ref.count != out.ref.count || in.ref.dtype != out.ref.dtype)
-    return false;
-  out.ref.data = in.ref.data;
-  if (in.value.is_tensor()) out.value = in.value;  // keeps the bytes alive
-  return true;
-}
-
-bool RunState::MayReadContents(const Step& step, std::size_t input) const {
-  const TensorRef& ref = slots_[step.inputs[input]].ref;
-  return program_.slots()[step.inputs[input]].memory == 0 && ref.count <= LateShapes::kMaxContents &&
-         ref.data != nullptr && !IsString(ref.dtype);
-}
-
-void RunState::InferLate(const Step& step, const ops::KernelContext& context, LateShapes& shapes) const {
-  std::vector<ops::InferContext::Known> known(step.inputs.size());
-  std::vector<Tensor> contents(step.inputs.size());
-  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    if (step.inputs[i] == kNoSlot) continue;
-    const Slot& slot = slots_[step.inputs[i]];
-    known[i].present = context.HasInput(i) || !program_.slots()[step.inputs[i]].type.is_tensor();
-    if (!slot.ref.present()) {
-      known[i].type = program_.slots()[step.inputs[i]].type;
-      continue;
-    }
-    known[i].type = Type::TensorOf(slot.ref.dtype, slot.ref.shape);
-    if (MayReadContents(step, i)) {
-      contents[i] = Tensor(slot.ref.dtype, Shape(slot.ref.shape), Buffer::View(slot.ref.data, slot.ref.byte_size()));
-      known[i].constant = &contents[i];
-    }
-  }
-  std::vector<ops::InferContext::Output> outputs(step.outputs.size());
-  const Node& node = program_.graph().node(step.node);
-  const ops::InferContext::SubgraphFn bodies = [&](std::string_view attribute, std::span<const Type> types) {
-    const Graph& body = **std::get_if<GraphBox>(node.FindAttribute(attribute));
-    if (step.op == &FusedGroup()) return InferGroup(body, program_.registry(), types);
-    return std::vector<Type>(body.outputs.size());
-  };
-  ops::InferNode(program_.graph(), node, *step.op, known, outputs, &bodies);
-  shapes.Keep(outputs);
-}
-
-void RunState::RunLate(const Step& step, ops::KernelContext& context) {
-  LateShapes& shapes = late_shapes_[context.step()];
-  shapes.Begin();
-  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    if (step.inputs[i] == kNoSlot || !slots_[step.inputs[i]].ref.present()) {
-      shapes.AddMissing(context.HasInput(i));
-    } else {
-      CheckElementType(program_.slots()[step.inputs[i]].type, slots_[step.inputs[i]].ref, i);
-      shapes.Add(slots_[step.inputs[i]].ref, MayReadContents(step, i));
-    }
-  }
-  if (!shapes.Same()) InferLate(step, context, shapes);
-  const bool view = (step.op->traits & ops::kView) != 0;
-  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
-    if (step.outputs[i] == kNoSlot) continue;
-    Slot& slot = slots_[step.outputs[i]];
-    const LateShapes::Output& inferred = shapes.outputs()[i];
-    if (!inferred.known) continue;
-    if (view && i == 0) {
-      slot.shape = inferred.shape;
-      slot.ref = {inferred.dtype, nullptr, slot.shape, ElementCount(slot.shape)};
-      if (RunLateView(step)) return;
-    }
-    AllocateDynamic(slot, inferred.dtype, inferred.shape, AllocatorOf(step.outputs[i]));
-  }
-  step.prepared.run(context);
-}
-
 RunState& RunState::Child(const Step& step, std::size_t step_index, std::size_t body) {
   auto& children = children_[step_index];
   if (children.empty()) children.resize(step.bodies.size());
@@ -485,42 +316,6 @@ void RunState::RunIf(const Step& step, const PlannedStep& planned) {
     }
   }
   RunBody(static_cast<std::size_t>(planned.step), static_cast<std::size_t>(branch), {}, targets, planned.body);
-}
-
-void RunState::Deliver(std::span<const OutputTarget> targets) {
-  for (std::size_t k = 0; k < targets.size(); ++k) DeliverOne(k, targets[k]);
-}
-
-void RunState::DeliverOne(std::size_t k, const OutputTarget& target) {
-  if (target.data == nullptr && target.slot == nullptr && target.value == nullptr) return;
-  Slot& slot = slots_[program_.outputs()[k]];
-  if (plan_->deliveries[k] == Delivery::kDirect) {
-    if (copy_spare_[k]) CopyTensor(slot.ref, target.data);
-    return;
-  }
-  const std::string& name = program_.graph().value(program_.graph().outputs[k]).name;
-  if (!slot.ref.present()) {  // a sequence, a map, or an optional without a value
-    if (target.data != nullptr)
-      Fail(Code::kInvalidArgument, "output '", name, "': a tensor is given for it, and the model computes a ",
-           slot.value.KindName());
-    if (target.value != nullptr) *target.value = slot.value;
-    if (target.slot != nullptr) {
-      target.slot->value = slot.value;
-      target.slot->ref = {};
-    }
-    return;
-  }
-  if (target.data != nullptr) CheckTarget(name, target, slot.ref.dtype, slot.ref.shape);
-  // What a late step made is the run's own: it is handed over. Its memory is replaced in the next run.
-  const bool own = plan_->deliveries[k] == Delivery::kLate && slot.value.is_tensor() &&
-                   slot.value.tensor().raw() == slot.ref.data && slot.value.tensor().shape() == Shape(slot.ref.shape) &&
-                   slot.value.tensor().buffer().use_count() <= 2;
-  if (own && target.data == nullptr && target.value != nullptr) {
-    *target.value = slot.value;
-    slot.retained.reset();
-    return;
-  }
-  CopyTensor(slot.ref, TargetMemory(target, slot.ref.dtype, slot.ref.shape));
 }
 
 void RunState::Clean() {

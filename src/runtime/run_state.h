@@ -107,6 +107,10 @@ class RunState {
 
 // A tensor as a slot shows it, and the memory of a slot whose shape comes with the run.
 ops::TensorRef RefOf(const Tensor& tensor);
+void ShowTensor(ops::Slot& slot);
+void CopyTensor(const ops::TensorRef& from, void* to);
+// A kernel is made for the element types known when the model was loaded; another one would be read as what it is not.
+void CheckElementType(const Type& expected, const ops::TensorRef& found, std::size_t input);
 void AllocateDynamic(ops::Slot& slot, DType dtype, Dims shape,
                      const std::shared_ptr<Allocator>& allocator = HostAllocator());
 

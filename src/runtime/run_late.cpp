@@ -1,0 +1,114 @@
+// runtime/run_late.cpp - steps whose shapes come with the run: inferred, given memory, and run.
+#include "ops/infer.h"
+#include "runtime/foreign_steps.h"
+#include "runtime/run_state.h"
+
+namespace sardonyx::runtime {
+
+using ops::Slot;
+using ops::TensorRef;
+
+void ShowTensor(Slot& slot) {
+  slot.ref = {};
+  if (!slot.value.is_tensor()) return;
+  const Tensor& t = slot.value.tensor();
+  slot.shape = t.shape();
+  slot.ref = {t.dtype(), const_cast<void*>(t.raw()), slot.shape, t.count()};
+}
+
+// The memory a slot keeps from run to run serves again while nobody else holds it.
+void AllocateDynamic(Slot& slot, DType dtype, Dims shape, const std::shared_ptr<Allocator>& allocator) {
+  slot.value = Value();
+  const std::int64_t count = ElementCount(shape);
+  if (IsString(dtype)) {
+    slot.value = Tensor(dtype, Shape(shape));
+    return ShowTensor(slot);
+  }
+  const std::size_t bytes = ByteSize(dtype, count);
+  if (!slot.retained || slot.retained.use_count() != 1 || slot.retained->size() < bytes)
+    slot.retained = Buffer::Allocate(std::max<std::size_t>(bytes, 1), allocator);
+  slot.value = Tensor(dtype, Shape(shape), slot.retained);
+  ShowTensor(slot);
+}
+
+void CheckElementType(const Type& expected, const TensorRef& found, std::size_t input) {
+  if (!expected.is_tensor() || expected.dtype == DType::kUndefined || expected.dtype == found.dtype) return;
+  Fail(Code::kInvalidArgument, "input ", input, ": expected elements of type ", Name(expected.dtype), ", found ",
+       Name(found.dtype));
+}
+
+bool RunState::RunLateView(const Step& step) {
+  if ((step.op->traits & ops::kView) == 0 || step.inputs[0] == kNoSlot || step.outputs[0] == kNoSlot) return false;
+  const Slot& in = slots_[step.inputs[0]];
+  Slot& out = slots_[step.outputs[0]];
+  if (program_.slots()[step.inputs[0]].memory != program_.slots()[step.outputs[0]].memory) return false;
+  if (!in.ref.present() || !out.ref.present() || in.ref.count != out.ref.count || in.ref.dtype != out.ref.dtype)
+    return false;
+  out.ref.data = in.ref.data;
+  if (in.value.is_tensor()) out.value = in.value;  // keeps the bytes alive
+  return true;
+}
+
+bool RunState::MayReadContents(const Step& step, std::size_t input) const {
+  const TensorRef& ref = slots_[step.inputs[input]].ref;
+  return program_.slots()[step.inputs[input]].memory == 0 && ref.count <= LateShapes::kMaxContents &&
+         ref.data != nullptr && !IsString(ref.dtype);
+}
+
+void RunState::InferLate(const Step& step, const ops::KernelContext& context, LateShapes& shapes) const {
+  std::vector<ops::InferContext::Known> known(step.inputs.size());
+  std::vector<Tensor> contents(step.inputs.size());
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    if (step.inputs[i] == kNoSlot) continue;
+    const Slot& slot = slots_[step.inputs[i]];
+    known[i].present = context.HasInput(i) || !program_.slots()[step.inputs[i]].type.is_tensor();
+    if (!slot.ref.present()) {
+      known[i].type = program_.slots()[step.inputs[i]].type;
+      continue;
+    }
+    known[i].type = Type::TensorOf(slot.ref.dtype, slot.ref.shape);
+    if (MayReadContents(step, i)) {
+      contents[i] = Tensor(slot.ref.dtype, Shape(slot.ref.shape), Buffer::View(slot.ref.data, slot.ref.byte_size()));
+      known[i].constant = &contents[i];
+    }
+  }
+  std::vector<ops::InferContext::Output> outputs(step.outputs.size());
+  const Node& node = program_.graph().node(step.node);
+  const ops::InferContext::SubgraphFn bodies = [&](std::string_view attribute, std::span<const Type> types) {
+    const Graph& body = **std::get_if<GraphBox>(node.FindAttribute(attribute));
+    if (step.op == &FusedGroup()) return InferGroup(body, program_.registry(), types);
+    return std::vector<Type>(body.outputs.size());
+  };
+  ops::InferNode(program_.graph(), node, *step.op, known, outputs, &bodies);
+  shapes.Keep(outputs);
+}
+
+void RunState::RunLate(const Step& step, ops::KernelContext& context) {
+  LateShapes& shapes = late_shapes_[context.step()];
+  shapes.Begin();
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    if (step.inputs[i] == kNoSlot || !slots_[step.inputs[i]].ref.present()) {
+      shapes.AddMissing(context.HasInput(i));
+    } else {
+      CheckElementType(program_.slots()[step.inputs[i]].type, slots_[step.inputs[i]].ref, i);
+      shapes.Add(slots_[step.inputs[i]].ref, MayReadContents(step, i));
+    }
+  }
+  if (!shapes.Same()) InferLate(step, context, shapes);
+  const bool view = (step.op->traits & ops::kView) != 0;
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    if (step.outputs[i] == kNoSlot) continue;
+    Slot& slot = slots_[step.outputs[i]];
+    const LateShapes::Output& inferred = shapes.outputs()[i];
+    if (!inferred.known) continue;
+    if (view && i == 0) {
+      slot.shape = inferred.shape;
+      slot.ref = {inferred.dtype, nullptr, slot.shape, ElementCount(slot.shape)};
+      if (RunLateView(step)) return;
+    }
+    AllocateDynamic(slot, inferred.dtype, inferred.shape, AllocatorOf(step.outputs[i]));
+  }
+  step.prepared.run(context);
+}
+
+}  // namespace sardonyx::runtime

@@ -1,0 +1,113 @@
+// runtime/run_outputs.cpp - where the outputs of a run go: memory of the caller, of an enclosing run, or our own.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/run_state.h"
+
+namespace sardonyx::runtime {
+
+using ops::Slot;
+using ops::TensorRef;
+
+void CopyTensor(const TensorRef& from, void* to) {
+  if (from.count == 0) return;
+  if (IsString(from.dtype)) {
+    std::copy_n(from.As<std::string>(), from.count, static_cast<std::string*>(to));
+  } else {
+    std::memcpy(to, from.data, from.byte_size());
+  }
+}
+
+bool RunState::OverlapsInput(const void* data, std::size_t bytes) const {
+  const auto* begin = static_cast<const std::byte*>(data);
+  return std::any_of(facts_.begin(), facts_.end(), [&](const Program::InputFact& fact) {
+    const auto* other = static_cast<const std::byte*>(fact.ref.data);
+    return fact.ref.present() && other != nullptr && begin < other + fact.ref.byte_size() && other < begin + bytes;
+  });
+}
+
+static void CheckTarget(const std::string& name, const OutputTarget& target, DType dtype, Dims shape) {
+  if (target.dtype == dtype && Shape::Equal(target.shape, shape)) return;
+  Fail(Code::kInvalidArgument, "output '", name, "': the tensor given for it is ", Name(target.dtype),
+       ToText(target.shape), ", and the model computes ", Name(dtype), ToText(shape));
+}
+
+// Memory for a result of this type in the target; null if it has none of its own.
+static void* TargetMemory(const OutputTarget& target, DType dtype, Dims shape) {
+  if (target.data != nullptr) return target.data;
+  if (target.slot != nullptr) {
+    AllocateDynamic(*target.slot, dtype, shape);
+    return target.slot->ref.data;
+  }
+  if (target.value == nullptr) return nullptr;
+  const std::size_t bytes = ByteSize(dtype, ElementCount(shape));
+  if (!IsString(dtype) && target.value->is_tensor()) {
+    const std::shared_ptr<Buffer> buffer = target.value->tensor().buffer();
+    if (buffer && buffer.use_count() == 2 && !buffer->read_only() && buffer->size() >= bytes) {  // the Value's and ours
+      *target.value = Tensor(dtype, Shape(shape), buffer);
+      return target.value->tensor().raw();
+    }
+  }
+  *target.value = Tensor(dtype, Shape(shape));
+  return target.value->tensor().raw();
+}
+
+void RunState::PlaceOutputs(std::span<const OutputTarget> targets) {
+  for (std::size_t k = 0; k < plan_->deliveries.size(); ++k) {
+    copy_spare_[k] = false;
+    if (plan_->deliveries[k] != Delivery::kDirect) continue;
+    const int slot = program_.outputs()[k];
+    const PlannedSlot& planned = plan_->slots[slot];
+    const OutputTarget& target = targets[k];
+    if (target.data != nullptr)
+      CheckTarget(program_.graph().value(program_.graph().outputs[k]).name, target, planned.dtype, planned.shape);
+    const std::size_t bytes = ByteSize(planned.dtype, planned.count);
+    const bool spare = target.data != nullptr && OverlapsInput(target.data, bytes);
+    void* data = spare ? nullptr : TargetMemory(target, planned.dtype, planned.shape);
+    if (data == nullptr) {
+      std::shared_ptr<Buffer>& buffer = spare_outputs_[k];
+      if (!buffer || buffer->size() < bytes) buffer = Buffer::Allocate(std::max<std::size_t>(bytes, 1));
+      data = buffer->data();
+      copy_spare_[k] = spare;
+    }
+    for (const int output_slot : plan_->output_slots[k]) slots_[output_slot].ref.data = data;
+  }
+}
+
+void RunState::Deliver(std::span<const OutputTarget> targets) {
+  for (std::size_t k = 0; k < targets.size(); ++k) DeliverOne(k, targets[k]);
+}
+
+void RunState::DeliverOne(std::size_t k, const OutputTarget& target) {
+  if (target.data == nullptr && target.slot == nullptr && target.value == nullptr) return;
+  Slot& slot = slots_[program_.outputs()[k]];
+  if (plan_->deliveries[k] == Delivery::kDirect) {
+    if (copy_spare_[k]) CopyTensor(slot.ref, target.data);
+    return;
+  }
+  const std::string& name = program_.graph().value(program_.graph().outputs[k]).name;
+  if (!slot.ref.present()) {  // a sequence, a map, or an optional without a value
+    if (target.data != nullptr)
+      Fail(Code::kInvalidArgument, "output '", name, "': a tensor is given for it, and the model computes a ",
+           slot.value.KindName());
+    if (target.value != nullptr) *target.value = slot.value;
+    if (target.slot != nullptr) {
+      target.slot->value = slot.value;
+      target.slot->ref = {};
+    }
+    return;
+  }
+  if (target.data != nullptr) CheckTarget(name, target, slot.ref.dtype, slot.ref.shape);
+  // What a late step made is the run's own: it is handed over. Its memory is replaced in the next run.
+  const bool own = plan_->deliveries[k] == Delivery::kLate && slot.value.is_tensor() &&
+                   slot.value.tensor().raw() == slot.ref.data && slot.value.tensor().shape() == Shape(slot.ref.shape) &&
+                   slot.value.tensor().buffer().use_count() <= 2;
+  if (own && target.data == nullptr && target.value != nullptr) {
+    *target.value = slot.value;
+    slot.retained.reset();
+    return;
+  }
+  CopyTensor(slot.ref, TargetMemory(target, slot.ref.dtype, slot.ref.shape));
+}
+
+}  // namespace sardonyx::runtime
