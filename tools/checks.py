@@ -2,6 +2,7 @@
 
 To add one: a function that returns findings, and its row in ALL.
 """
+import itertools
 import os
 import pathlib
 import subprocess
@@ -17,6 +18,23 @@ def findings(*command):
     done = subprocess.run([str(part) for part in command], cwd=ROOT, capture_output=True, text=True)
     lines = (done.stdout + done.stderr).strip().splitlines()
     return (lines or [f"{command[0]} failed with exit code {done.returncode}"]) if done.returncode else []
+
+
+def git(*arguments):
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.split() if done.returncode == 0 else []
+
+
+def sources():
+    files = git("ls-files", "--cached", "--others", "--exclude-standard") or [
+        path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file()]
+    return [file for file in files if (ROOT / file).exists() and not file.startswith(("build/", ".venv"))]
+
+
+def generated(file):
+    """Whether the file says at its top that a script made it: the script answers for its form."""
+    with open(ROOT / file, encoding="utf-8") as text:
+        return any("enerated by" in line for line in itertools.islice(text, 5))
 
 
 def ninja(folder, *targets):
@@ -54,7 +72,22 @@ def static_init(folder="build/release"):
     return failed or findings(TOOLS / "check_static_init.sh", *libraries)
 
 
+def file_lengths():
+    """Files of one subject are short. What a script generates may be as long as it likes."""
+    found = []
+    for file in sources():
+        if file.startswith("third_party/") or not file.endswith((".h", ".hpp", ".c", ".cpp", ".py")) or generated(file):
+            continue
+        most = 1000 if file.startswith("tests/") or file.endswith("_test.cpp") else 500
+        with open(ROOT / file, encoding="utf-8") as text:
+            lines = sum(1 for _ in text)
+        if lines > most:
+            found.append(f"{file}: expected at most {most} lines, found {lines}: split it by subject")
+    return found
+
+
 ALL = {
+    "length of files": file_lengths,
     "layers": layers,
     "symbols of ISA objects": isa_symbols,
     "no static initialisers": static_init,

@@ -8,7 +8,6 @@ usage: tools/lint.py [--fix] [--base COMMIT] [--all]
 import argparse
 import collections
 import concurrent.futures
-import itertools
 import json
 import os
 import pathlib
@@ -22,37 +21,20 @@ ROOT = checks.ROOT
 CPP = (".h", ".hpp", ".c", ".cpp")
 
 
-def git(*arguments):
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
-    return done.stdout.split() if done.returncode == 0 else []
-
-
-def sources():
-    files = git("ls-files", "--cached", "--others", "--exclude-standard") or [
-        path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file()]
-    return [file for file in files if (ROOT / file).exists() and not file.startswith(("build/", ".venv"))]
-
-
 def changed(base):
     """Files that differ from `base`, or without one from where this branch left main."""
     if not base:
-        on_main = git("rev-parse", "HEAD") == git("rev-parse", "--verify", "-q", "main")
-        base = "HEAD~1" if on_main else (git("merge-base", "HEAD", "main") or ["HEAD~1"])[0]
-    return set(git("diff", "--name-only", base)) | set(git("ls-files", "--others", "--exclude-standard"))
+        on_main = checks.git("rev-parse", "HEAD") == checks.git("rev-parse", "--verify", "-q", "main")
+        base = "HEAD~1" if on_main else (checks.git("merge-base", "HEAD", "main") or ["HEAD~1"])[0]
+    return set(checks.git("diff", "--name-only", base)) | set(checks.git("ls-files", "--others", "--exclude-standard"))
 
 
 def clang_format(files, fix):
-    files = [file for file in files if file.endswith(CPP) and not generated(file)]
+    files = [file for file in files if file.endswith(CPP) and not checks.generated(file)]
     mode = ["-i"] if fix else ["--dry-run", "-Werror"]
     found = checks.findings("clang-format", *mode, *files) if files else []
     places = collections.Counter(line.split(":")[0] for line in found if "[-Wclang-format-violations]" in line)
     return [f"{file}: {count} places (make format)" for file, count in places.items()] or found
-
-
-def generated(file):
-    """Whether the file says at its top that a script made it: the script answers for its form."""
-    with open(ROOT / file, encoding="utf-8") as text:
-        return any("enerated by" in line for line in itertools.islice(text, 5))
 
 
 def clang_tidy(files):
@@ -94,7 +76,7 @@ def main():
     parser.add_argument("--all", action="store_true", help="clang-tidy on all files (slow)")
     options = parser.parse_args()
 
-    files = sources()
+    files = checks.sources()
     tidied = files if options.all else changed(options.base)
     steps = {
         "clang-format": lambda: clang_format(files, options.fix),
