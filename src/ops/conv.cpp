@@ -139,7 +139,6 @@ kernels::ConvAlgorithm ChooseAlgorithm(kernels::ConvShape shape, const std::vect
 void PackWeights(PrepareContext& c, ConvState& state) {
   const Tensor* w = c.Constant(kW);
   if (w == nullptr || w->count() == 0 || w->shape().rank() < 3 || w->shape().rank() > 5) return;
-  Serial serial;
   Shape unknown = w->shape();  // in the place of x and y: only kernel, channels and groups matter
   for (std::int64_t& dim : unknown) dim = 1;
   const Window3 window = MakeWindow(state.window, unknown, unknown, Dims(w->shape()).subspan(2));
@@ -155,10 +154,10 @@ void PackWeights(PrepareContext& c, ConvState& state) {
   Tensor floats = *w;
   if (w->dtype() != DType::kFloat) {
     floats = Tensor(DType::kFloat, w->shape());
-    Convert(w->dtype(), w->raw(), DType::kFloat, floats.raw(), w->count(), serial);
+    Convert(w->dtype(), w->raw(), DType::kFloat, floats.raw(), w->count(), c.parallel());
   }
   state.packed = ZeroedToShare(DType::kFloat, Shape{static_cast<std::int64_t>(kernels::ConvF32PackedCount(shape))});
-  kernels::PackConvF32Weights(shape, floats.data<float>(), state.packed.data<float>(), serial);
+  kernels::PackConvF32Weights(shape, floats.data<float>(), state.packed.data<float>(), c.parallel());
   state.packed = Shared(std::move(state.packed));
   state.weights = w->shape();
   c.MarkPacked(kW);

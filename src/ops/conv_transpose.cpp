@@ -170,7 +170,6 @@ void RunDouble(KernelContext& c) {
 void PackWeights(PrepareContext& c, ConvState& state) {
   const Tensor* w = c.Constant(kW);
   if (w == nullptr || w->count() == 0 || w->shape().rank() < 3 || w->shape().rank() > 5) return;
-  Serial serial;
   const auto& dims = w->shape();
   if (dims[0] % state.group != 0) {
     c.Fail(Code::kInvalidArgument, "expected input channels that group ", state.group, " divides, found weights ",
@@ -185,11 +184,11 @@ void PackWeights(PrepareContext& c, ConvState& state) {
   Tensor floats = *w;
   if (w->dtype() != DType::kFloat) {
     floats = Tensor(DType::kFloat, w->shape());
-    Convert(w->dtype(), w->raw(), DType::kFloat, floats.raw(), w->count(), serial);
+    Convert(w->dtype(), w->raw(), DType::kFloat, floats.raw(), w->count(), c.parallel());
   }
   state.packed =
       ZeroedToShare(DType::kFloat, Shape{static_cast<std::int64_t>(kernels::ConvTransposeF32PackedCount(shape))});
-  kernels::PackConvTransposeF32Weights(shape, floats.data<float>(), state.packed.data<float>(), serial);
+  kernels::PackConvTransposeF32Weights(shape, floats.data<float>(), state.packed.data<float>(), c.parallel());
   state.packed = Shared(std::move(state.packed));
   state.weights = w->shape();
   c.MarkPacked(kW);

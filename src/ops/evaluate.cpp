@@ -110,7 +110,7 @@ class Evaluation {
   Prepared PrepareNode(const Node& node, const OpDef& op) {
     std::vector<Type> types;
     for (const auto& output : outputs_) types.push_back(output.type);
-    PrepareContext context(graph_, node, op, prepare_inputs_, types);
+    PrepareContext context(graph_, node, op, prepare_inputs_, types, serial_);
     return op.prepare(context);
   }
 

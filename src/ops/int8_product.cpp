@@ -10,7 +10,6 @@ PackedInt8 PackInt8B(PrepareContext& c, std::size_t input, bool transposed) {
   PackedInt8 state;
   const Tensor* b = c.Constant(input);
   if (b == nullptr || b->shape().rank() != 2 || b->count() == 0 || !kInt8s.Has(b->dtype())) return state;
-  Serial serial;
   const std::int64_t k = b->shape()[transposed ? 1 : 0], n = b->shape()[transposed ? 0 : 1];
   Tensor rows = *b;
   if (transposed) {
@@ -21,7 +20,7 @@ PackedInt8 PackInt8B(PrepareContext& c, std::size_t input, bool transposed) {
   state.b = Shape{k, n};
   state.is_signed = b->dtype() == DType::kInt8;
   state.packed = ZeroedToShare(DType::kUInt8, Shape{static_cast<std::int64_t>(kernels::GemmInt8PackedBytes(k, n))});
-  kernels::PackGemmInt8B(k, n, rows.raw(), n, state.is_signed, state.packed.raw(), serial);
+  kernels::PackGemmInt8B(k, n, rows.raw(), n, state.is_signed, state.packed.raw(), c.parallel());
   state.packed = Shared(std::move(state.packed));
   c.MarkPacked(input);
   return state;

@@ -197,8 +197,7 @@ Prepared PrepareMatMulNBits(PrepareContext& c) {
                   PartOf(c.Constant(kGroupIndex))};
     std::vector<float> scales(2 * ScaleCount(s)), wide(WideCount(s));
     s.packed = ZeroedToShare(DType::kUInt8, Shape{static_cast<std::int64_t>(PackedBytes(s))});
-    Serial serial;
-    Pack(s, p, scales.data(), wide.data(), static_cast<std::byte*>(s.packed.raw()), serial);
+    Pack(s, p, scales.data(), wide.data(), static_cast<std::byte*>(s.packed.raw()), c.parallel());
     s.packed = Shared(std::move(s.packed));
     for (const std::size_t i : {kB, kScales, kZeros, kGroupIndex})
       if (c.HasInput(i)) c.MarkPacked(i);

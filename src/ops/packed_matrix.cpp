@@ -22,17 +22,16 @@ std::size_t PackedCount(const MatrixLayout& l) {
 }
 
 template <typename T>
-void PackOne(const MatrixLayout& l, const T* from, T* to) {
-  Serial serial;
+void PackOne(const MatrixLayout& l, const T* from, T* to, Parallel& parallel) {
   if constexpr (std::is_same_v<T, float>) {
-    kernels::PackGemmF32B(l.k, l.n, from, l.ld, l.trans, to, serial);
+    kernels::PackGemmF32B(l.k, l.n, from, l.ld, l.trans, to, parallel);
   } else if constexpr (std::is_arithmetic_v<T>) {
     kernels::PackGemmAnyB(l.k, l.n, from, l.ld, l.trans, to);
   } else {
     const void* bits = from;
     void* packed = to;
     kernels::PackGemmHalfB(l.k, l.n, static_cast<const std::uint16_t*>(bits), l.ld, l.trans,
-                           static_cast<std::uint16_t*>(packed), serial);
+                           static_cast<std::uint16_t*>(packed), parallel);
   }
 }
 
@@ -41,20 +40,20 @@ void PackOne(const MatrixLayout& l, const T* from, T* to) {
 constexpr std::int64_t kPieceBytes = std::int64_t{8} << 20;
 constexpr std::int64_t kPanels = 32;  // a multiple of every panel's width
 
-void PackPieces(const MatrixLayout& l, const Tensor& b, const float* from, float* to) {
+void PackPieces(const MatrixLayout& l, const Tensor& b, const float* from, float* to, Parallel& parallel) {
   const std::int64_t row = l.ld * static_cast<std::int64_t>(sizeof(float));
   const std::int64_t step = std::max<std::int64_t>(1, kPieceBytes / row / kPanels) * kPanels;
   for (std::int64_t column = 0; column < l.n; column += step) {
     MatrixLayout piece = l;
     piece.n = std::min(step, l.n - column);
-    PackOne<float>(piece, from + column * l.ld, to + column * l.k);
+    PackOne<float>(piece, from + column * l.ld, to + column * l.k, parallel);
     MappedFile::ReleaseBehind(b.buffer()->owner(), from + column * l.ld, static_cast<std::size_t>(piece.n * row));
   }
 }
 
 }  // namespace
 
-PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& l) {
+PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& l, Parallel& parallel) {
   PackedMatrix packed;
   VisitDType<float, Half, BFloat16, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>(
       b.dtype(), [&]<typename T>() {
@@ -65,11 +64,11 @@ PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& l) {
           T* to = packed.data.data<T>() + i * packed.count;
           if constexpr (std::is_same_v<T, float>) {
             if (l.trans && b.buffer() != nullptr && MappedFile::Behind(b.buffer()->owner()) != nullptr) {
-              PackPieces(l, b, from, to);
+              PackPieces(l, b, from, to, parallel);
               continue;
             }
           }
-          PackOne<T>(l, from, to);
+          PackOne<T>(l, from, to, parallel);
         }
       });
   packed.data = Shared(std::move(packed.data));

@@ -37,6 +37,6 @@ struct MatrixLayout {
 };
 
 // Packs a tensor of any type that products take; float16 and bfloat16 keep their size.
-PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& layout);
+PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& layout, Parallel& parallel);
 
 }  // namespace sardonyx::ops

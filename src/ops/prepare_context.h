@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/parallel.h"
 #include "ops/node_view.h"
 #include "ops/op_def.h"
 
@@ -17,8 +18,13 @@ class PrepareContext : public AttributeReader {
     bool present = false;
   };
   PrepareContext(const Graph& graph, const Node& node, const OpDef& op, std::span<const Input> inputs,
-                 std::span<const Type> outputs)
-      : AttributeReader(graph, node), op_(&op), inputs_(inputs), outputs_(outputs), packed_(inputs.size(), false) {}
+                 std::span<const Type> outputs, Parallel& parallel)
+      : AttributeReader(graph, node),
+        op_(&op),
+        inputs_(inputs),
+        outputs_(outputs),
+        parallel_(&parallel),
+        packed_(inputs.size(), false) {}
 
   const OpDef& op() const { return *op_; }
   bool HasInput(std::size_t i) const { return i < inputs_.size() && inputs_[i].present; }
@@ -27,6 +33,7 @@ class PrepareContext : public AttributeReader {
   const Type& OutputType(std::size_t i) const;
   DType OutputDType(std::size_t i) const { return OutputType(i).dtype; }
   const Tensor* Constant(std::size_t i) const { return HasInput(i) ? inputs_[i].constant : nullptr; }
+  Parallel& parallel() const { return *parallel_; }  // for packing weights
   // The kernel has its own copy of constant input i and will not read it: its memory may be released.
   void MarkPacked(std::size_t i) { packed_[i] = true; }
   bool IsPacked(std::size_t i) const { return packed_[i]; }
@@ -40,6 +47,7 @@ class PrepareContext : public AttributeReader {
   const OpDef* op_;
   std::span<const Input> inputs_;
   std::span<const Type> outputs_;
+  Parallel* parallel_;
   std::vector<bool> packed_;
 };
 

@@ -266,7 +266,6 @@ void RunProjected(KernelContext& c) { Projected(c).Run(); }
 void PackWeights(PrepareContext& c, State* state) {
   const Tensor* weights = c.Constant(kWeights);
   if (weights == nullptr || weights->shape().rank() != 2 || weights->count() == 0) return;
-  Serial serial;
   c.MarkPacked(kWeights);
   if (state->quantized) {
     state->inner = weights->shape()[0], state->columns = weights->shape()[1];
@@ -274,20 +273,20 @@ void PackWeights(PrepareContext& c, State* state) {
     const std::size_t bytes = kernels::GemmInt8PackedBytes(state->inner, state->columns);
     state->packed = ZeroedToShare(DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)});
     kernels::PackGemmInt8B(state->inner, state->columns, weights->raw(), state->columns, state->weights_signed,
-                           state->packed.raw(), serial);
+                           state->packed.raw(), c.parallel());
     state->packed = Shared(std::move(state->packed));
     return;
   }
   Tensor floats = *weights;
   if (weights->dtype() != DType::kFloat) {
     floats = Tensor(DType::kFloat, weights->shape());
-    Convert(weights->dtype(), weights->raw(), DType::kFloat, floats.raw(), weights->count(), serial);
+    Convert(weights->dtype(), weights->raw(), DType::kFloat, floats.raw(), weights->count(), c.parallel());
   }
   state->inner = weights->shape()[0], state->columns = weights->shape()[1];
   const auto count = static_cast<std::int64_t>(kernels::GemmF32PackedCount(state->inner, state->columns));
   state->packed = ZeroedToShare(DType::kFloat, Shape{count});
   kernels::PackGemmF32B(state->inner, state->columns, floats.data<float>(), state->columns, false,
-                        state->packed.data<float>(), serial);
+                        state->packed.data<float>(), c.parallel());
   state->packed = Shared(std::move(state->packed));
 }
 

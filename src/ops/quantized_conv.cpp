@@ -231,9 +231,8 @@ void PackWeights(PrepareContext& c, const Inputs& in, ConvState& state) {
   for (std::int64_t& dim : unknown) dim = 1;
   const Window3 window = MakeWindow(state.window, unknown, unknown, Dims(dims).subspan(2));
   const kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state);
-  Serial serial;
   state.packed = ZeroedToShare(DType::kUInt8, Shape{static_cast<std::int64_t>(kernels::ConvInt8PackedBytes(shape))});
-  kernels::PackConvInt8Weights(shape, weights, static_cast<std::byte*>(state.packed.raw()), serial);
+  kernels::PackConvInt8Weights(shape, weights, static_cast<std::byte*>(state.packed.raw()), c.parallel());
   state.packed = Shared(std::move(state.packed));
   state.weights = dims;
   c.MarkPacked(in.w);

@@ -419,7 +419,6 @@ std::int64_t Rounded(std::size_t floats) { return static_cast<std::int64_t>((flo
 void PackWeights(PrepareContext& c, RecurrentState& s) {
   const Tensor *w = c.Constant(kW), *r = c.Constant(kR);
   if (w == nullptr || r == nullptr || w->shape().rank() != 3 || r->shape().rank() != 3) return;
-  Serial serial;
   s.hidden = r->shape()[2];
   s.input = w->shape()[2];
   if (w->count() == 0 || r->count() == 0) return;
@@ -435,17 +434,17 @@ void PackWeights(PrepareContext& c, RecurrentState& s) {
   if (w->dtype() == DType::kFloat)
     wf = *w, rf = *r;
   else
-    Convert(w->dtype(), w->raw(), DType::kFloat, wf.raw(), w->count(), serial),
-        Convert(r->dtype(), r->raw(), DType::kFloat, rf.raw(), r->count(), serial);
+    Convert(w->dtype(), w->raw(), DType::kFloat, wf.raw(), w->count(), c.parallel()),
+        Convert(r->dtype(), r->raw(), DType::kFloat, rf.raw(), r->count(), c.parallel());
   s.packed = ZeroedToShare(DType::kFloat, Shape{s.directions, s.PackedEach()});
   for (std::int64_t d = 0; d < s.directions; ++d) {
     float* to = s.packed.data<float>() + d * s.PackedEach();
     const float* rd = rf.data<float>() + d * all * s.hidden;
-    kernels::PackGemmF32B(s.input, all, wf.data<float>() + d * all * s.input, s.input, true, to, serial);
-    kernels::PackGemmF32B(s.hidden, first, rd, s.hidden, true, to + s.packed_w, serial);
+    kernels::PackGemmF32B(s.input, all, wf.data<float>() + d * all * s.input, s.input, true, to, c.parallel());
+    kernels::PackGemmF32B(s.hidden, first, rd, s.hidden, true, to + s.packed_w, c.parallel());
     if (s.TwoProducts()) {
       kernels::PackGemmF32B(s.hidden, s.hidden, rd + first * s.hidden, s.hidden, true, to + s.packed_w + s.packed_r,
-                            serial);
+                            c.parallel());
     }
   }
   s.packed = Shared(std::move(s.packed));

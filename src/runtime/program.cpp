@@ -13,12 +13,13 @@
 
 namespace sardonyx::runtime {
 
-Program::Program(Graph graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers)
+Program::Program(Graph graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers,
+                 Parallel& parallel)
     : owned_(std::make_unique<Graph>(std::move(graph))),
       graph_(owned_.get()),
       registry_(&registry),
       providers_(std::move(providers)) {
-  Prepare(nullptr);
+  Prepare(nullptr, parallel);
 }
 
 Program::Program(Graph graph, const Program& base)
@@ -26,27 +27,28 @@ Program::Program(Graph graph, const Program& base)
       graph_(owned_.get()),
       registry_(base.registry_),
       providers_(base.providers_) {
-  Prepare(&base);
+  Serial serial;
+  Prepare(&base, serial);
 }
 
 Program::Program(Graph* graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers,
-                 const Program* base)
+                 const Program* base, Parallel& parallel)
     : graph_(graph), registry_(&registry), providers_(std::move(providers)) {
-  Prepare(base);
+  Prepare(base, parallel);
 }
 
 Program::~Program() {
   for (auto& entry : states_) delete entry.load();  // NOLINT(cppcoreguidelines-owning-memory): see Lease
 }
 
-void Program::Prepare(const Program* base) {
+void Program::Prepare(const Program* base, Parallel& parallel) {
   memories_.push_back(HostAllocator());
   for (const auto& provider : providers_->providers)
     if (!provider->device().IsHost()) memories_.push_back(provider->allocator());
   AddSlots();
   for (const NodeId id : graph_->order) {
     CheckTime();
-    AddStep(id, base != nullptr ? &base->steps_[steps_.size()] : nullptr);
+    AddStep(id, base != nullptr ? &base->steps_[steps_.size()] : nullptr, parallel);
   }
   futile_.assign(steps_.size(), false);
   packed_reads_.clear();
@@ -94,7 +96,7 @@ std::string Program::ErrorPrefix(const Step& step) const {
   return "[" + node.op_type + "] " + Describe(*graph_, node) + ": ";
 }
 
-void Program::AddStep(NodeId id, const Step* base) {
+void Program::AddStep(NodeId id, const Step* base, Parallel& parallel) {
   const Node& node = graph_->node(id);
   Step step;
   step.node = id;
@@ -106,7 +108,7 @@ void Program::AddStep(NodeId id, const Step* base) {
     if (output != kNoValue) slots_[SlotOf(output)].producer = static_cast<int>(steps_.size());
   }
   if (base == nullptr) {
-    PrepareStep(node, step);
+    PrepareStep(node, step, parallel);
   } else {
     step.op = base->op;
     step.prepared = base->prepared;
@@ -115,7 +117,7 @@ void Program::AddStep(NodeId id, const Step* base) {
     for (Graph* body : graph_->node(id).Subgraphs()) {
       const Program* base_body = base != nullptr ? base->bodies[step.bodies.size()].get() : nullptr;
       // NOLINTNEXTLINE: the constructor is private
-      step.bodies.push_back(std::unique_ptr<Program>(new Program(body, *registry_, providers_, base_body)));
+      step.bodies.push_back(std::unique_ptr<Program>(new Program(body, *registry_, providers_, base_body, parallel)));
       std::vector<int>& captures = step.captures.emplace_back();
       for (const Capture& capture : body->captures) captures.push_back(SlotOf(capture.outer));
     }
@@ -123,7 +125,7 @@ void Program::AddStep(NodeId id, const Step* base) {
   steps_.push_back(std::move(step));
 }
 
-void Program::PrepareStep(const Node& node, Step& step) {
+void Program::PrepareStep(const Node& node, Step& step, Parallel& parallel) {
   providers::Provider* provider = providers_->Find(node.provider);
   if (provider == nullptr)
     Fail(Code::kFail, Describe(*graph_, node), ": expected a provider of this session, found '", node.provider, "'");
@@ -150,7 +152,7 @@ void Program::PrepareStep(const Node& node, Step& step) {
   }
   std::vector<Type> outputs;
   for (const ValueId output : node.outputs) outputs.push_back(output == kNoValue ? Type() : graph_->value(output).type);
-  ops::PrepareContext context(*graph_, node, *step.op, inputs, outputs);
+  ops::PrepareContext context(*graph_, node, *step.op, inputs, outputs, parallel);
   step.prepared = provider->Prepare(context);
   ReleasePacked(node, context);
 }

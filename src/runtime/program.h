@@ -53,7 +53,8 @@ class Program {
  public:
   // `graph` must be in its newest spelling with types inferred, every node with its provider; it is kept. Fails with
   // kNotImplemented naming the node.
-  Program(Graph graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers);
+  Program(Graph graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers,
+          Parallel& parallel);
   // The program `base`, whose kernels are shared, with more outputs: `graph` is a copy of its graph that names them.
   Program(Graph graph, const Program& base);
   ~Program();
@@ -97,11 +98,11 @@ class Program {
  private:
   friend class PlanBuilder;
   Program(Graph* graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers,
-          const Program* base);  // a body: the graph is the parent's
-  void Prepare(const Program* base);
+          const Program* base, Parallel& parallel);  // a body: the graph is the parent's
+  void Prepare(const Program* base, Parallel& parallel);
   void AddSlots();
-  void AddStep(NodeId id, const Step* base);
-  void PrepareStep(const Node& node, Step& step);
+  void AddStep(NodeId id, const Step* base, Parallel& parallel);
+  void PrepareStep(const Node& node, Step& step, Parallel& parallel);
   void ReleasePacked(const Node& node, const ops::PrepareContext& context);
   int MemoryOf(const Device& device) const;
   int SlotOf(ValueId value) const { return value == kNoValue ? kNoSlot : slot_of_[value]; }

@@ -231,7 +231,10 @@ void Session::Build(Model* own) {
   }
   ShareConstants(graph, CallersBuffers(options_));
   providers_ = std::move(providers);
-  program_ = std::make_shared<Program>(std::move(graph), environment_->registry(), providers_);
+  {
+    const ActiveRun active(threads_->pool());  // packing is a run, too
+    program_ = std::make_shared<Program>(std::move(graph), environment_->registry(), providers_, threads_->parallel());
+  }
   if (threads_->branches() > 1) program_->RunBranchesOn(threads_->pool(), threads_->branches());
   ReturnFreeMemory(kWorthReturning);
   if (trace_) trace_->ready_ns = NowNanoseconds();

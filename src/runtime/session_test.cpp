@@ -283,7 +283,8 @@ TEST(Session, APackedWeightIsGoneUnlessSomebodyElseReadsIt) {
   const auto& environment = testing::TestEnvironment();
   auto set = std::make_shared<providers::ProviderSet>(MakeProviders(*environment, {}, Logger()));
   Graph graph = BuildGraph(*environment, ModelWithWeights(), {}, *set, Logger());
-  const Program program(std::move(graph), environment->registry(), set);
+  Serial serial;
+  const Program program(std::move(graph), environment->registry(), set, serial);
   int gone = 0, there = 0;
   for (const SlotInfo& slot : program.slots()) {
     if (slot.constant == nullptr || slot.constant->byte_size() < 4096) continue;

@@ -1,6 +1,8 @@
 // tensor/shared_bytes.cpp - finds equal bytes by a few samples, then compares all of them.
 #include "tensor/shared_bytes.h"
 
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -55,6 +57,29 @@ class Store {
   std::size_t sweep_at_ = kFirstSweep;
 };
 
+// Memory of zeros. Large blocks come from the system as zeros, so that their pages are first touched by who fills them.
+class Zeros final : public Allocator {
+ public:
+  void* Allocate(std::size_t size) override {
+    if (size == 0) return nullptr;
+    void* whole = size <= SIZE_MAX - kAlignment ? std::calloc(1, size + kAlignment) : nullptr;
+    if (whole == nullptr) Fail(Code::kFail, "out of memory: expected ", size, " bytes, found fewer");
+    auto* data = static_cast<std::byte*>(whole) + kAlignment - reinterpret_cast<std::uintptr_t>(whole) % kAlignment;
+    std::memcpy(data - sizeof whole, &whole, sizeof whole);
+    return data;
+  }
+  void Free(void* data) override {
+    if (data == nullptr) return;
+    void* whole = nullptr;
+    std::memcpy(&whole, static_cast<std::byte*>(data) - sizeof whole, sizeof whole);
+    std::free(whole);
+  }
+  Device device() const override { return {}; }
+
+ private:
+  static constexpr std::size_t kAlignment = 64;
+};
+
 // Never destroyed: sessions in static objects may outlive this file's own.
 Store& TheStore() {
   static Store* const store = std::make_unique<Store>().release();
@@ -80,9 +105,8 @@ Tensor Shared(Tensor own) {
 }
 
 Tensor ZeroedToShare(DType dtype, Shape shape) {
-  Tensor tensor(dtype, std::move(shape));
-  if (tensor.byte_size() != 0) std::memset(tensor.raw(), 0, tensor.byte_size());
-  return tensor;
+  // Buffers hold it as long as they live.
+  return Tensor(dtype, std::move(shape), std::make_shared<Zeros>());
 }
 
 }  // namespace sardonyx

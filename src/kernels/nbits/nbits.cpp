@@ -28,15 +28,36 @@ int64_t GroupsOf(const NBitsShape& s) { return s.block * s.bits / 32; }
 int64_t BlockBytes(const NBitsShape& s, int64_t lanes) { return (1 + (s.has_zeros ? 1 : 0) + GroupsOf(s)) * 4 * lanes; }
 int64_t PanelBytes(const NBitsShape& s, int64_t lanes) { return s.blocks() * BlockBytes(s, lanes); }
 
-// A group of a column: 32 / bits weights that follow each other, spread over the bytes of a word.
-std::uint32_t GroupWord(const std::uint8_t* q, int bits) {
-  std::uint32_t word = 0;
-  const int count = 32 / bits;
-  for (int i = 0; i < count; ++i) {
-    const std::uint32_t value = (q[i * bits / 8] >> (i * bits % 8)) & ((1u << bits) - 1);
-    word |= value << (8 * (i % 4) + bits * (i / 4));
+// A group of a column: 32 / bits weights that follow each other from the low bits of `q`, spread over the bytes of a
+// word: weight 4 i + j goes to the bits from bits * i of byte j.
+template <int kBits>
+std::uint32_t GroupWord(std::uint32_t q) {
+  if constexpr (kBits == 4) {
+    const auto bytes = [](std::uint32_t four) {  // of four weights in 16 bits
+      four = (four | four << 8) & 0x00FF00FFu;
+      return (four | four << 4) & 0x0F0F0F0Fu;
+    };
+    return bytes(q & 0xFFFFu) | bytes(q >> 16) << 4;
+  } else if constexpr (kBits == 2) {  // i and j change places: pairs of weights, then pairs of pairs
+    std::uint32_t swap = (q ^ q >> 6) & 0x00CC00CCu;
+    q ^= swap ^ swap << 6;
+    swap = (q ^ q >> 12) & 0x0000F0F0u;
+    return q ^ swap ^ swap << 12;
+  } else {
+    return q;
   }
-  return word;
+}
+
+// The groups of one block of a column, to every `lanes`th word.
+template <int kBits>
+void SpreadBlock(const std::uint8_t* q, int64_t groups, int64_t lanes, std::uint32_t* words) {
+  for (int64_t g = 0; g < groups; ++g) {
+    const std::uint8_t* four = q + g * 4;
+    const std::uint32_t low_first = static_cast<std::uint32_t>(four[0]) | static_cast<std::uint32_t>(four[1]) << 8 |
+                                    static_cast<std::uint32_t>(four[2]) << 16 |
+                                    static_cast<std::uint32_t>(four[3]) << 24;
+    words[g * lanes] = GroupWord<kBits>(low_first);
+  }
 }
 
 struct Plan {
@@ -184,6 +205,7 @@ void PackNBits(const NBitsShape& shape, const NBitsWeights& weights, std::byte* 
                const NBitsSet* set) {
   const int64_t lanes = SetOf(set).lanes, blocks = shape.blocks(), groups = GroupsOf(shape);
   const int64_t blob = shape.block * shape.bits / 8;
+  const auto spread = shape.bits == 2 ? SpreadBlock<2> : shape.bits == 4 ? SpreadBlock<4> : SpreadBlock<8>;
   const auto middle = static_cast<float>(1 << (shape.bits - 1));
   parallel.For(CeilDiv(shape.n, lanes), 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
@@ -199,8 +221,10 @@ void PackNBits(const NBitsShape& shape, const NBitsWeights& weights, std::byte* 
             floats[lanes + lane] =
                 there ? (weights.zeros[n * blocks + i] - middle) * weights.scales[n * blocks + i] : 0;
           }
-          for (int64_t g = 0; g < groups; ++g) {
-            words[g * lanes + lane] = there ? GroupWord(weights.q + (n * blocks + i) * blob + g * 4, shape.bits) : 0;
+          if (there) {
+            spread(weights.q + (n * blocks + i) * blob, groups, lanes, words + lane);
+          } else {
+            for (int64_t g = 0; g < groups; ++g) words[g * lanes + lane] = 0;
           }
         }
       }
