@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "ops/infer.h"
+#include "ops/own_domain.h"
 #include "ops/schema.h"
 
 namespace sardonyx::ops {
@@ -18,6 +19,10 @@ class Resolver {
       CheckTime();
       Node& node = graph_.node(id);
       if (node.domain == "ai.onnx") node.domain = "";
+      if (node.domain == kOwnDomain) {
+        CheckOwnOpset(node);
+        FromOwnDomain(node);
+      }
       if (model_.FindFunction(node.domain, node.op_type, node.overload) == nullptr) Resolve(node);
       for (Graph* body : node.Subgraphs()) Resolver(*body, registry_, model_).Run();
     }
@@ -31,6 +36,14 @@ class Resolver {
 
   std::string FullName(const Node& node) const {
     return node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
+  }
+
+  void CheckOwnOpset(const Node& node) const {
+    const std::int64_t version = graph_.OpsetVersion(kOwnDomain);
+    if (version <= kOwnOpset) return;
+    FailAt(node, Code::kInvalidGraph, "the model imports version ", version, " of domain '", kOwnDomain,
+           "', this library knows versions up to ", kOwnOpset,
+           ": the model was saved by a newer Sardonyx; optimize the original model again, or update");
   }
 
   int Opset(const Node& node) const {

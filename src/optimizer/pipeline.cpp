@@ -73,6 +73,7 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kFuseSkipLayerNorm,     // the sums that no product took
     &kChangeLayout,          // before elementwise operators are joined: it looks at each of them
     &kEliminateIdentity,     // transpositions that the layout made superfluous
+    &kMergeViews,            // its Reshapes with those behind them
     &kFuseConvQuantizedSum,  // of convolutions that the layout moved
     &kFuseElementwise,       // and whatever else is left between larger nodes
     &kEliminateDeadNodes,

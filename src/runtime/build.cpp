@@ -3,17 +3,15 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
-#include "model/save.h"
 #include "ops/infer.h"
-#include "ops/schema.h"
 #include "ops/upgrade.h"
 #include "optimizer/pipeline.h"
 #include "planner/inline_functions.h"
 #include "planner/partition.h"
 #include "planner/place_copies.h"
 #include "runtime/config_keys.h"
+#include "runtime/save_graph.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -94,72 +92,6 @@ optimizer::OptimizeOptions OptimizerOptions(const SessionOptions& options, const
   optimize.explain = options.explain_pass;
   optimize.explanation = options.explanation;
   return optimize;
-}
-
-// True if every node is of the version that the graph's imports mean; those of inlined functions may not be.
-bool FollowsImports(const Graph& graph) {
-  return std::all_of(graph.order.begin(), graph.order.end(), [&](NodeId id) {
-    const Node& node = graph.node(id);
-    const std::int64_t opset = graph.OpsetVersion(node.domain);
-    const ops::OpSchema* schema =
-        ops::FindSchema(node.domain, node.op_type, opset > 0 ? static_cast<int>(opset) : ops::kNewestVersion);
-    if (schema != nullptr && schema->since_version != node.since_version) return false;
-    const auto bodies = node.Subgraphs();
-    return std::all_of(bodies.begin(), bodies.end(), [](const Graph* body) { return FollowsImports(*body); });
-  });
-}
-
-// The newest version of any node of each domain.
-void CollectVersions(const Graph& graph, std::map<std::string, std::int64_t>& versions) {
-  for (const NodeId id : graph.order) {
-    const Node& node = graph.node(id);
-    std::int64_t& version = versions[node.domain];
-    version = std::max<std::int64_t>({version, node.since_version, 1});
-    for (const Graph* body : node.Subgraphs()) CollectVersions(*body, versions);
-  }
-}
-
-// Nodes that passes made have the name of what they replace; runtimes refuse models with a name twice.
-void MakeNamesUnique(Graph& graph, std::set<std::string>& names) {
-  for (const NodeId id : graph.order) {
-    Node& node = graph.node(id);
-    const std::string name = node.name;
-    for (int i = 1; !name.empty() && !names.insert(node.name).second; ++i) node.name = name + "_" + std::to_string(i);
-    for (Graph* body : node.Subgraphs()) MakeNamesUnique(*body, names);
-  }
-}
-
-// The graph as a model of its own, functions inlined. A model imports one opset of each domain: the author's, or, if
-// the nodes are in their newest spelling, the oldest in which that is the newest there is (so that most runtimes read
-// it). Nodes that follow different opsets, as those of functions may, are raised first.
-void Save(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,
-          const SessionOptions& options) {
-  Model saved = model;
-  saved.graph = graph;
-  saved.functions.clear();
-  if (!newest && !FollowsImports(graph)) {
-    ops::Upgrade(saved.graph, registry);
-    newest = true;
-  }
-  std::set<std::string> names;
-  MakeNamesUnique(saved.graph, names);
-  std::map<std::string, std::int64_t> versions;
-  CollectVersions(saved.graph, versions);
-  std::vector<OpsetImport> imports = model.opset_imports;
-  for (OpsetImport& import : imports) {
-    const auto used = versions.find(import.domain == "ai.onnx" ? "" : import.domain);
-    if (used == versions.end()) continue;
-    if (newest) import.version = std::max(import.version, used->second);
-    versions.erase(used);
-  }
-  for (const auto& [domain, version] : versions) imports.push_back({domain, version});
-  saved.opset_imports = imports;
-  saved.graph.opset_imports = imports;
-  model::SaveOptions save;
-  save.external_data_file = options.Config("session.optimized_model_external_initializers_file_name", "");
-  const std::string least = options.Config("session.optimized_model_external_initializers_min_size_in_bytes", "");
-  if (!least.empty()) save.external_data_min_bytes = std::stoull(least);
-  model::SaveFile(saved, options.optimized_model_path, save);
 }
 
 // Makes values outputs of the graph, which no pass may take away; those that are not there yet stay in `names`.
@@ -247,13 +179,13 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   }
   const bool save = !options.optimized_model_path.empty();
   const bool newest = options.optimization_level > OptimizationLevel::kBasic;
-  if (save && !newest) Save(graph, model, false, registry, options);
+  if (save && !newest) SaveGraph(graph, model, false, registry, options);
   planner::Partition(graph, registry, set);
   ops::Upgrade(graph, registry);
   planner::HideClaimed(graph);
   optimizer::Optimize(graph, optimizer::Stage::kAfterUpgrade, registry, optimize);
   planner::ShowClaimed(graph);
-  if (save && newest) Save(graph, model, true, registry, options);
+  if (save && newest) SaveGraph(graph, model, true, registry, options);
   planner::AssignRest(graph, registry, set, !CpuFallbackDisabled(options));
   planner::PlaceCopies(graph, set);
   return graph;

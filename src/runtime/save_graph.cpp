@@ -1,0 +1,146 @@
+// runtime/save_graph.cpp - opsets, domains and names of the models that sessions save.
+#include "runtime/save_graph.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "model/save.h"
+#include "ops/own_domain.h"
+#include "ops/schema.h"
+#include "ops/upgrade.h"
+
+namespace sardonyx::runtime {
+namespace {
+
+// Of inline weights, below the 2 GB that a protobuf holds.
+constexpr std::size_t kMostInlineBytes = std::size_t{3} << 29;
+
+// True if every node is of the version that the graph's imports mean; those of inlined functions may not be.
+bool FollowsImports(const Graph& graph) {
+  return std::all_of(graph.order.begin(), graph.order.end(), [&](NodeId id) {
+    const Node& node = graph.node(id);
+    const std::int64_t opset = graph.OpsetVersion(node.domain);
+    const ops::OpSchema* schema =
+        ops::FindSchema(node.domain, node.op_type, opset > 0 ? static_cast<int>(opset) : ops::kNewestVersion);
+    if (schema != nullptr && schema->since_version != node.since_version) return false;
+    const auto bodies = node.Subgraphs();
+    return std::all_of(bodies.begin(), bodies.end(), [](const Graph* body) { return FollowsImports(*body); });
+  });
+}
+
+bool Accepts(const ops::FormalParam* param, const Graph& graph, ValueId value) {
+  if (param == nullptr) return false;
+  if (value == kNoValue) return param->option == ops::ParamOption::kOptional;
+  const Type& type = graph.value(value).type;
+  const bool unknown = type.is_none() || (type.is_tensor() && type.dtype == DType::kUndefined);
+  return !unknown && param->types().Contains(type);
+}
+
+// The schema has everything that the node says.
+bool Expresses(const ops::OpSchema& schema, const Graph& graph, const Node& node) {
+  const auto inputs = static_cast<std::int64_t>(node.inputs.size());
+  const auto outputs = static_cast<std::int64_t>(node.outputs.size());
+  if (schema.deprecated() || inputs < schema.min_inputs || inputs > schema.max_inputs) return false;
+  if (outputs < schema.min_outputs || outputs > schema.max_outputs) return false;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    if (!Accepts(schema.Input(i), graph, node.inputs[i])) return false;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    if (node.outputs[i] != kNoValue && !Accepts(schema.Output(i), graph, node.outputs[i])) return false;
+  return std::all_of(node.attributes.begin(), node.attributes.end(), [&](const Attribute& attribute) {
+    const ops::AttributeSpec* spec = schema.FindAttribute(attribute.name);
+    return spec != nullptr && AttributeTypeOf(attribute.value) == spec->type;
+  });
+}
+
+// The oldest version in which a node of the newest spelling means the same as it stands, as in all between.
+int OldestVersion(Graph& graph, NodeId id, const ops::Registry& registry) {
+  Node& node = graph.node(id);
+  const int newest = node.since_version;
+  const ops::OpDef* op = registry.Find(node.domain, node.op_type, newest);
+  const auto versions = ops::SchemaVersions(node.domain, node.op_type);
+  int oldest = newest;
+  for (std::size_t i = versions.size(); op != nullptr && i-- > 0;) {
+    const ops::OpSchema& schema = versions[i];
+    if (schema.since_version >= newest) continue;
+    if (registry.Find(node.domain, node.op_type, schema.since_version) != op || !Expresses(schema, graph, node)) break;
+    node.since_version = schema.since_version;
+    const bool same = ops::IsNewestSpelling(graph, node, registry);
+    node.since_version = newest;
+    if (!same) break;
+    oldest = schema.since_version;
+  }
+  return oldest;
+}
+
+// Per domain the opset that its nodes need at least; bodies included.
+void CollectVersions(Graph& graph, bool newest, const ops::Registry& registry,
+                     std::map<std::string, std::int64_t>& versions) {
+  for (const NodeId id : graph.order) {
+    const Node& node = graph.node(id);
+    const int needed = newest ? OldestVersion(graph, id, registry) : node.since_version;
+    std::int64_t& version = versions[node.domain];
+    version = std::max<std::int64_t>({version, needed, 1});
+    for (Graph* body : graph.node(id).Subgraphs()) CollectVersions(*body, newest, registry, versions);
+  }
+}
+
+// Nodes that passes made have the name of what they replace; runtimes refuse models with a name twice.
+void MakeNamesUnique(Graph& graph, std::set<std::string>& names) {
+  for (const NodeId id : graph.order) {
+    Node& node = graph.node(id);
+    const std::string name = node.name;
+    for (int i = 1; !name.empty() && !names.insert(node.name).second; ++i) node.name = name + "_" + std::to_string(i);
+    for (Graph* body : node.Subgraphs()) MakeNamesUnique(*body, names);
+  }
+}
+
+std::size_t WeightBytes(const Graph& graph) {
+  std::size_t bytes = 0;
+  for (const ValueInfo& value : graph.values)
+    if (const Tensor* constant = value.constant(); constant != nullptr && !IsString(constant->dtype()))
+      bytes += constant->byte_size();
+  return bytes;
+}
+
+model::SaveOptions FileOptions(const Graph& graph, const SessionOptions& options) {
+  model::SaveOptions save;
+  save.external_data_file = options.Config("session.optimized_model_external_initializers_file_name", "");
+  const std::string least = options.Config("session.optimized_model_external_initializers_min_size_in_bytes", "");
+  if (!least.empty()) save.external_data_min_bytes = std::stoull(least);
+  if (save.external_data_file.empty() && WeightBytes(graph) > kMostInlineBytes)
+    save.external_data_file = std::filesystem::path(options.optimized_model_path).filename().string() + ".data";
+  return save;
+}
+
+}  // namespace
+
+void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,
+               const SessionOptions& options) {
+  Model saved = model;
+  saved.graph = graph;
+  saved.functions.clear();
+  if (!newest && !FollowsImports(graph)) {
+    ops::Upgrade(saved.graph, registry);
+    newest = true;
+  }
+  std::set<std::string> names;
+  MakeNamesUnique(saved.graph, names);
+  ops::ToOwnDomain(saved.graph);
+  std::map<std::string, std::int64_t> versions;
+  CollectVersions(saved.graph, newest, registry, versions);
+  std::vector<OpsetImport> imports = model.opset_imports;
+  for (OpsetImport& import : imports) {
+    const auto used = versions.find(import.domain == "ai.onnx" ? "" : import.domain);
+    if (used == versions.end()) continue;
+    if (newest) import.version = std::max(import.version, used->second);
+    versions.erase(used);
+  }
+  for (const auto& [domain, version] : versions) imports.push_back({domain, version});
+  saved.opset_imports = imports;
+  saved.graph.opset_imports = imports;
+  model::SaveFile(saved, options.optimized_model_path, FileOptions(saved.graph, options));
+}
+
+}  // namespace sardonyx::runtime

@@ -1,0 +1,89 @@
+// runtime/save_graph_test.cpp - saved models: opsets, domains, names; and that they are read again.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "ir/text.h"
+#include "model/load.h"
+#include "runtime/session.h"
+#include "testing/environment.h"
+#include "testing/evaluate_op.h"
+
+namespace sardonyx::runtime {
+namespace {
+
+using ::sardonyx::testing::Elements;
+using ::sardonyx::testing::Floats;
+
+std::unique_ptr<Session> Open(Model model, SessionOptions options = {}) {
+  return Session::FromModel(testing::TestEnvironment(), std::make_shared<Model>(std::move(model)), std::move(options));
+}
+
+// What a session of the level saves.
+Model Saved(const std::string& text, OptimizationLevel level) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / ("sdx_save_graph_test.onnx");
+  SessionOptions options;
+  options.optimization_level = level;
+  options.optimized_model_path = path.string();
+  Open(ParseModel(text), options);
+  Model model = model::LoadFile(path.string());
+  std::filesystem::remove(path);
+  return model;
+}
+
+const Node& OnlyNode(const Model& model) {
+  EXPECT_EQ(model.graph.order.size(), 1u) << ToText(model);
+  return model.graph.node(model.graph.order[0]);
+}
+
+std::string Product(const std::string& activation) {
+  return "<ir_version: 8, opset_import: [\"\": 17]> g (float[2,2] x) => (float[2,2] y)"
+         "<float[2,2] w = {1, -2, 3, -4}, float[2] b = {-1, 9}> { p = Gemm(x, w, b) y = " +
+         activation + "(p) }";
+}
+
+TEST(SaveGraph, ActivationsThatOnnxRuntimeLacksAreInOurDomain) {
+  for (const auto& [activation, domain] : {std::pair("Relu", "com.microsoft"), std::pair("HardSwish", "ai.sardonyx"),
+                                           std::pair("Tanh", "com.microsoft")}) {
+    Model model = Saved(Product(activation), OptimizationLevel::kExtended);
+    EXPECT_EQ(OnlyNode(model).domain, domain) << activation;
+    EXPECT_EQ(OnlyNode(model).op_type, "FusedGemm");
+    EXPECT_EQ(model.graph.OpsetVersion(domain), 1) << activation;
+    const std::vector<std::pair<std::string, Value>> inputs = {{"x", Tensor::Of<float>({1, 2, -3, 4}, Shape{2, 2})}};
+    const auto want = Open(ParseModel(Product(activation)))->Run(RunOptions(), inputs, std::vector<std::string>{"y"});
+    const auto got = Open(std::move(model))->Run(RunOptions(), inputs, std::vector<std::string>{"y"});
+    EXPECT_EQ(Elements<float>(got[0]), Elements<float>(want[0])) << activation;
+  }
+}
+
+TEST(SaveGraph, KeepsTheAuthorsOpsetWhereItSaysTheSame) {
+  const auto opset = [](const std::string& nodes, OptimizationLevel level) {
+    const std::string text =
+        "<ir_version: 8, opset_import: [\"\": 13]> g (float[2,3] x) => (float[3,2] y) { " + nodes + " }";
+    return Saved(text, level).graph.OpsetVersion("");
+  };
+  const std::string transpose = "y = Transpose<perm = [1, 0]>(x)";  // version 25 adds element types
+  EXPECT_EQ(opset(transpose, OptimizationLevel::kExtended), 13);
+  EXPECT_EQ(opset(transpose, OptimizationLevel::kBasic), 13);
+  // ReduceMean has its axes as an input since version 18, whose spelling the extended level uses.
+  const std::string mean = "m = ReduceMean<axes = [1]>(x) s = Sub(x, m) y = Transpose<perm = [1, 0]>(s)";
+  EXPECT_EQ(opset(mean, OptimizationLevel::kExtended), 18);
+  EXPECT_EQ(opset(mean, OptimizationLevel::kBasic), 13);
+}
+
+TEST(SaveGraph, RefusesTheDomainOfANewerVersion) {
+  const std::string text =
+      "<ir_version: 8, opset_import: [\"\": 17, \"ai.sardonyx\": 2]>"
+      "g (float[2,2] x) => (float[2,2] y) { y = ai.sardonyx.FusedMatMul(x, x) }";
+  try {
+    Open(ParseModel(text));
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kInvalidGraph);
+    for (const char* part : {"version 2 of domain 'ai.sardonyx'", "up to 1", "newer Sardonyx"})
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace sardonyx::runtime

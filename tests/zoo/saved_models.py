@@ -1,0 +1,223 @@
+"""tests/zoo/saved_models.py - what is wrong with the models that sessions save, level by level; and which nodes of the
+author's graph do not run without optimizations.
+
+A saved model must be valid, import one opset per domain, keep the author's metadata, load again with the same bits and
+without anything left to optimize, and run in ONNX Runtime where that has all its operators.
+"""
+import collections
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/zoo")]
+import check_model  # noqa: E402
+import model_zoo  # noqa: E402
+import zoo_cases  # noqa: E402
+
+LEVELS = {"disable": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED",
+          "all": "ORT_ENABLE_ALL"}
+STANDARD = ("", "ai.onnx", "ai.onnx.ml")
+KNOWN_TO_ALL = (*STANDARD, "com.microsoft")
+# com.ms.internal.nhwc: operators on images whose channels are the last axis (docs/saved-models.md), at the level all.
+DOCUMENTED = {"all": (*KNOWN_TO_ALL, "ai.sardonyx", "com.ms.internal.nhwc")}
+
+
+def nodes_of(graph):
+    """The nodes of a graph and of everything inside it."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for body in [attribute.g, *attribute.graphs]:
+                yield from nodes_of(body)
+
+
+def all_nodes(model):
+    yield from nodes_of(model.graph)
+    for function in model.functions:
+        yield from nodes_of(function)
+
+
+def operators(model):
+    return dict(collections.Counter(f"{node.domain}.{node.op_type}".lstrip(".") for node in all_nodes(model)))
+
+
+def options_of(engine, level, path=None):
+    """The options of a session; with `path`, of one that saves its graph there and the weights beside it."""
+    options = engine.SessionOptions()
+    options.graph_optimization_level = getattr(engine.GraphOptimizationLevel, level)
+    options.intra_op_num_threads = 2
+    options.log_severity_level = 3
+    if path:
+        options.optimized_model_filepath = str(path)
+        options.add_session_config_entry("session.optimized_model_external_initializers_file_name", path.stem + ".data")
+        options.add_session_config_entry("session.optimized_model_external_initializers_min_size_in_bytes", "1024")
+    return options
+
+
+def save(engine, source, level, folder):
+    """A session that saved its graph, the model without its weights, and where it lies."""
+    import onnx
+
+    path = pathlib.Path(folder) / f"{engine.__name__}_{level}_{pathlib.Path(source).stem}.onnx"
+    session = engine.InferenceSession(str(source), options_of(engine, level, path), providers=["CPUExecutionProvider"])
+    return session, onnx.load(str(path), load_external_data=False), path
+
+
+def import_problems(model, author):
+    domains = collections.Counter("" if it.domain == "ai.onnx" else it.domain for it in model.opset_import)
+    yield from (f"{count} opsets of '{domain}'" for domain, count in domains.items() if count > 1)
+    theirs = {"" if it.domain == "ai.onnx" else it.domain: it.version for it in author.opset_import}
+    for it in model.opset_import:
+        if it.version < theirs.get("" if it.domain == "ai.onnx" else it.domain, 0):
+            yield f"opset {it.version} of '{it.domain}' is older than the author's"
+    missing = {node.domain for node in all_nodes(model)} - {it.domain for it in model.opset_import} - {""}
+    yield from (f"no opset of '{domain}' is imported" for domain in missing)
+
+
+def format_problems(model, path, author, level):
+    import onnx
+
+    yield from import_problems(model, author)
+    used = {node.domain for node in all_nodes(model)}
+    yield from (f"operators of '{domain}'" for domain in used - set(DOCUMENTED.get(level, DOCUMENTED["all"][:-1])))
+    try:
+        onnx.checker.check_model(str(path), full_check=used <= set(STANDARD))
+    except Exception as error:  # ValidationError, InferenceError, and whatever the checker dies of
+        yield f"onnx.checker: {str(error).strip().splitlines()[0][:300]}"
+    names = [node.name for node in all_nodes(model) if node.name]
+    yield from (f"{count} nodes '{name}'" for name, count in collections.Counter(names).items() if count > 1)
+    metadata = [{it.key: it.value for it in each.metadata_props} for each in (model, author)]
+    if metadata[0] != metadata[1] or model.producer_name != author.producer_name:
+        yield "other metadata than the author's"
+    for kind in ("input", "output"):
+        ports = [[port.name for port in getattr(each.graph, kind)] for each in (model, author)]
+        if kind == "input":  # inputs with defaults may be left out where opsets allow it
+            ports[1] = [name for name in ports[1] if name in ports[0] or name not in {
+                it.name for it in author.graph.initializer}]
+        if ports[0] != ports[1]:
+            yield f"other {kind}s than the author's"
+
+
+def value_problems(name, model, path, level, feed, want):
+    """`want`: what the session that saved the model computes."""
+    import onnxruntime
+
+    used = {node.domain for node in all_nodes(model)}
+    if not used <= set(KNOWN_TO_ALL):
+        return
+    try:
+        session = onnxruntime.InferenceSession(str(path), options_of(onnxruntime, "ORT_ENABLE_ALL"),
+                                               providers=["CPUExecutionProvider"])
+        theirs = zoo_cases.run(session, feed)
+    except Exception as error:  # whatever it is, it is the answer
+        yield f"ONNX Runtime: {str(error).splitlines()[0][:300]}"
+        return
+    for output, found in zoo_cases.compare(name, want, theirs).items():
+        row = check_model.judged(name, level, "", output, found)
+        if row["problem"]:
+            yield f"ONNX Runtime, '{output}': {row['problem']}"
+
+
+def again_problems(model, path, level, folder, feed, want):
+    import sardonyx
+
+    try:
+        session, second, second_path = save(sardonyx, path, LEVELS[level], folder)
+        got = zoo_cases.run(session, feed)
+    except Exception as error:
+        yield f"does not load again: {str(error).splitlines()[0][:300]}"
+        return
+    yield from (f"loaded again, '{name}' has other bits" for name in want if not check_model.same_bits(got[name],
+                                                                                                       want[name]))
+    before, after = operators(model), operators(second)
+    changes = [f"{op} {before.get(op, 0)} -> {after.get(op, 0)}" for op in sorted({*before, *after})
+               if before.get(op, 0) != after.get(op, 0)]
+    if changes:
+        yield f"optimized again: {', '.join(changes)}"
+    remove(second_path)
+
+
+def remove(path):
+    path.unlink()
+    path.with_suffix(".data").unlink(missing_ok=True)
+
+
+def problems(name, folder):
+    """What is wrong with the saved models of a model of the zoo, in words."""
+    import onnx
+    import sardonyx
+
+    source = model_zoo.path(name)
+    author = onnx.load(str(source), load_external_data=False)
+    found, feed = [], None
+    for level, constant in LEVELS.items():
+        try:
+            session, model, path = save(sardonyx, source, constant, folder)
+        except Exception as error:
+            found.append(f"{level}: {str(error).splitlines()[0][:300]}")
+            continue
+        feed = feed or model_zoo.inputs(name)
+        want = zoo_cases.run(session, feed)
+        del session
+        for text in [*format_problems(model, path, author, level),
+                     *value_problems(name, model, path, level, feed, want),
+                     *again_problems(model, path, level, folder, feed, want)]:
+            found.append(f"{level}: {text}")
+        remove(path)
+    return found
+
+
+# ---- Without optimizations every node of the author runs
+
+
+def expected_nodes(graph, functions):
+    """How often each operator stands in a graph without its bodies, calls of functions replaced by their nodes."""
+    found = collections.Counter()
+    for node in graph.node:
+        called = functions.get((node.domain, node.op_type, getattr(node, "overload", "")))
+        if called is not None:
+            found += expected_nodes(called, functions)
+        elif node.op_type != "Constant" or node.domain not in STANDARD:
+            found[node.op_type] += 1
+    return found
+
+
+def bodies_of(graph):
+    for node in graph.node:
+        for attribute in node.attribute:
+            for body in [attribute.g, *attribute.graphs]:
+                if body.node:
+                    yield body
+                    yield from bodies_of(body)
+
+
+def missing_nodes(name, folder):
+    """What of the author's graph a profile of a run without optimizations does not show, in words."""
+    import onnx
+    import sardonyx
+
+    source = model_zoo.path(name)
+    author = onnx.load(str(source), load_external_data=False)
+    options = options_of(sardonyx, LEVELS["disable"])
+    options.enable_profiling = True
+    options.profile_file_prefix = str(pathlib.Path(folder) / "profile")
+    session = sardonyx.InferenceSession(str(source), options, providers=["CPUExecutionProvider"])
+    session.run(None, model_zoo.inputs(name))
+    events = json.loads(pathlib.Path(session.end_profiling()).read_text())
+    shown = [event["args"] for event in events if event.get("cat") == "Node"]
+    functions = {(it.domain, it.name, getattr(it, "overload", "")): it for it in author.functions}
+    ran = collections.Counter(row["op_name"] for row in shown)
+    found = [f"{count} {op}, ran {ran[op]}" for op, count in expected_nodes(author.graph, functions).items()
+             if ran[op] < count]
+    by_output = {output for row in shown for output in row["outputs"] if output}
+    plain = [node for node in author.graph.node if (node.domain, node.op_type) not in
+             {(domain, op) for domain, op, _ in functions} and node.op_type != "Constant"]
+    found += [f"'{node.name}' ({node.op_type})" for node in plain
+              if not any(output in by_output for output in node.output if output)]
+    for body in bodies_of(author.graph):  # a branch that was not taken, or a loop without iterations, shows nothing
+        nodes = [node for node in body.node if node.op_type != "Constant"]
+        absent = [node for node in nodes if not any(output in by_output for output in node.output if output)]
+        if absent and len(absent) < len(nodes):
+            found.append(f"'{absent[0].name}' ({absent[0].op_type}) of body '{body.name}'")
+    return found
