@@ -11,7 +11,7 @@
 namespace sardonyx::optimizer {
 namespace {
 
-constexpr std::size_t kSmallBytes = 4096;  // constants up to this size are compared by contents
+constexpr std::size_t kSmallBytes = 4096;  // constants and attributes up to this size are compared by contents
 
 void Append(std::string& key, const void* bytes, std::size_t count) {
   key.append(static_cast<const char*>(bytes), count);
@@ -25,7 +25,15 @@ void AppendText(std::string& key, std::string_view text) {
   key += text;
 }
 
-// False for what is not compared: graphs, types, lists of tensors.
+template <typename T>
+bool AppendList(std::string& key, const std::vector<T>& list) {
+  if (list.size() > kSmallBytes / sizeof(T)) return false;
+  AppendNumber(key, list.size());
+  Append(key, list.data(), list.size() * sizeof(T));
+  return true;
+}
+
+// False for what is not compared: graphs, types, lists of tensors, whatever is large.
 bool AppendAttribute(std::string& key, const Attribute& attribute) {
   AppendText(key, attribute.name);
   AppendNumber(key, attribute.value.index());
@@ -34,13 +42,12 @@ bool AppendAttribute(std::string& key, const Attribute& attribute) {
   } else if (const auto* integer = std::get_if<std::int64_t>(&attribute.value)) {
     AppendNumber(key, *integer);
   } else if (const auto* text = std::get_if<std::string>(&attribute.value)) {
+    if (text->size() > kSmallBytes) return false;
     AppendText(key, *text);
   } else if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&attribute.value)) {
-    AppendNumber(key, integers->size());
-    for (const std::int64_t i : *integers) AppendNumber(key, i);
+    return AppendList(key, *integers);
   } else if (const auto* reals = std::get_if<std::vector<float>>(&attribute.value)) {
-    AppendNumber(key, reals->size());
-    for (const float f : *reals) AppendNumber(key, f);
+    return AppendList(key, *reals);
   } else if (const auto* tensor = std::get_if<Tensor>(&attribute.value)) {
     if (IsString(tensor->dtype()) || tensor->byte_size() > kSmallBytes) return false;
     AppendNumber(key, tensor->dtype());
