@@ -8,6 +8,8 @@ import pathlib
 import subprocess
 import sys
 
+import steps
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOOLS = ROOT / "tools"
 ISAS = ("avx2", "avx512")  # what the portable objects must never be replaced by
@@ -38,7 +40,12 @@ def generated(file):
 
 
 def ninja(folder, *targets):
-    return findings("ninja", "-C", folder, "--quiet", *targets)
+    """Builds the targets and says now and then how far it is. Of a failed build: the command and what it printed."""
+    command = ["ninja", "-C", folder, *targets]
+    shown = " ".join(pathlib.Path(target).name for target in targets[:4]) + (" ..." if len(targets) > 4 else "")
+    done = steps.run(command, f"building {shown} in {folder}", cwd=ROOT)
+    lines = [line for line in done.output.splitlines() if not line.startswith(("[", "ninja: Entering"))]
+    return [f"command: {steps.typed(command)}", *lines] if done.code else []
 
 
 def configure(folder, *options):

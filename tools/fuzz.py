@@ -8,6 +8,7 @@ To add a target: tests/fuzz/fuzz_NAME.cpp and its row in TARGETS.
 usage: tools/fuzz.py [--seconds N | --runs N] [--jobs N] [TARGET ...]
 """
 import argparse
+import concurrent.futures
 import dataclasses
 import os
 import re
@@ -15,6 +16,7 @@ import subprocess
 import sys
 
 import checks
+import steps
 
 ROOT = checks.ROOT
 BUILD = ROOT / "build/fuzz"
@@ -49,6 +51,7 @@ class Result:
     edges: int
     all_edges: int
     output: str
+    command: str
 
     def ran_percent(self):
         found = re.search(r"^reach: .* ([\d.]+) % began a run", self.output, re.M)
@@ -90,14 +93,15 @@ def start(target, *flags, folders=None):
 
 
 def finish(target, process):
-    output = process.communicate()[1]
+    output = steps.follow(process, process.stderr, f"fuzz_{target}", r"^#\d+.*")
 
     def last(pattern):
         found = re.findall(pattern, output)
         return int(found[-1]) if found else 0
 
     return Result(target, process.returncode, last(r"stat::number_of_executed_units: (\d+)"), last(r"cov: (\d+)"),
-                  last(r"\((\d+) inline 8-bit counters\)"), output)
+                  last(r"\((\d+) inline 8-bit counters\)"), output,
+                  steps.typed(process.args, OPTIONS))
 
 
 def brief(target):
@@ -122,15 +126,13 @@ def main():
     if options.runs:
         flags.append(f"-runs={options.runs}")
     bad = 0
-    for at in range(0, len(targets), max(1, options.jobs)):
-        running = [(target, start(target, *flags)) for target in targets[at:at + max(1, options.jobs)]]
-        for target, process in running:
-            result = finish(target, process)
+    with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
+        for result in pool.map(lambda target: finish(target, start(target, *flags)), targets):
             print(result.summary(), flush=True)
             if result.code:
                 bad += 1
-                print(result.output[-4000:], flush=True)
-            elif target == "model" and result.ran_percent() < 100 / 3:
+                print(f"{result.output[-4000:]}\nagain: {result.command}", flush=True)
+            elif result.target == "model" and result.ran_percent() < 100 / 3:
                 bad += 1
                 print("           expected at least a third of the inputs to begin a run", flush=True)
     sys.exit(bool(bad))

@@ -3,8 +3,8 @@
 
 Stages: the tree's checks, the C++ tests (then those of the kernels again under each lower ISA), the thread pool under
 the thread sanitizer, the loader under the address and undefined-behaviour sanitizers, a short run of the
-fuzz targets, the Python tests. Each failure and each skip is printed with its reason. Where
-../shared is there, a skip is a failure of the whole.
+fuzz targets, the Python tests. Long stages say every twenty seconds how far they are. Each failure and each skip is
+printed with its reason and the command that repeats it. Where ../shared is there, a skip is a failure of the whole.
 To add a stage: a function that yields Case objects, and its row in STAGES.
 
 usage: tools/run_tests.py [--only STAGE]... [--jobs N]
@@ -23,6 +23,7 @@ import xml.etree.ElementTree as ElementTree
 
 import checks
 import fuzz
+import steps
 
 ROOT = checks.ROOT
 BUILD = ROOT / "build/release"
@@ -34,16 +35,17 @@ class Case:
     name: str
     outcome: str  # passed, failed, skipped
     reason: str = ""
+    command: str = ""  # that runs it alone
 
 
-def read_junit(path, prefix=""):
-    """The cases of a report of GoogleTest or pytest, which write the same format."""
+def read_junit(path, prefix="", command=lambda case: ""):
+    """The cases of a report of GoogleTest or pytest, which write the same format; `command` tells how to repeat one."""
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         name = f"{prefix}{case.get('classname')}.{case.get('name')}"
         failure = next((e for tag in ("failure", "error") if (e := case.find(tag)) is not None), None)
         skipped = case.find("skipped")
         if failure is not None:
-            yield Case(name, "failed", (failure.get("message") or failure.text or "").strip())
+            yield Case(name, "failed", (failure.get("message") or failure.text or "").strip(), command(case))
         elif skipped is not None:
             yield Case(name, "skipped", (skipped.get("message") or skipped.text or "no reason given").strip())
         elif case.get("status", "run") == "run":
@@ -52,6 +54,11 @@ def read_junit(path, prefix=""):
 
 def run_gtest(binary, jobs, prefix="", test_filter="*", environment=None, wrapper=()):
     """Runs a GoogleTest binary in `jobs` shards; a crash is one failed case with the end of its output."""
+
+    def again(case):
+        only = f"--gtest_filter={case.get('classname')}.{case.get('name')}"
+        return steps.typed([*wrapper, binary, only], environment)
+
     with tempfile.TemporaryDirectory() as folder:
         shards = []
         for shard in range(jobs):
@@ -65,12 +72,13 @@ def run_gtest(binary, jobs, prefix="", test_filter="*", environment=None, wrappe
             shards.append((process, report, log))
         for process, report, log in shards:
             code = process.wait()
-            cases = list(read_junit(report, prefix)) if report.exists() else []
+            cases = list(read_junit(report, prefix, again)) if report.exists() else []
             yield from cases
             if code and not any(case.outcome == "failed" for case in cases):
                 log.seek(0)
                 yield Case(f"{prefix}{pathlib.Path(binary).name}", "failed",
-                           f"exit code {code}; its output ends with:\n{log.read()[-6000:]}")
+                           f"exit code {code}; its output ends with:\n{log.read()[-6000:]}",
+                           steps.typed(process.args, environment))
             log.close()
 
 
@@ -85,16 +93,19 @@ def kernel_tests(binary):
 
 
 def stage_checks(_):
+    """what the tree promises: layers, lengths, symbols, no static initialisers"""
     for name, check in checks.ALL.items():
         found = check()
         yield Case(f"check: {name}", "failed" if found else "passed", "\n".join(found))
 
 
 def stage_cpp(options):
+    """the unit tests"""
     yield from run_gtest(BUILD / "bin/unit_tests", options.jobs)
 
 
 def stage_isa(options):
+    """the tests of the kernels, with less than this machine has"""
     binary = BUILD / "bin/unit_tests"
     test_filter = kernel_tests(binary)
     for isa in ("avx2", "baseline"):
@@ -105,7 +116,7 @@ def sanitized(target, sanitizers, jobs):
     folder = f"build/{sanitizers.replace(',', '-')}"
     failed = checks.configure(folder, f"-DSDX_SANITIZE={sanitizers}") or checks.ninja(folder, target)
     if failed:
-        yield Case(f"{sanitizers}: {target}", "failed", "\n".join(failed))
+        yield Case(f"{sanitizers}: {target}", "failed", "\n".join(failed[-60:]))
     else:
         wrapper = fixed_addresses() if sanitizers == "thread" else []
         yield from run_gtest(ROOT / folder / "bin" / target, jobs, f"{sanitizers}: ", wrapper=wrapper)
@@ -119,34 +130,46 @@ def fixed_addresses():
 
 
 def stage_sanitizers(options):
+    """threads under the thread sanitizer, the loader under those for addresses and undefined behaviour"""
     yield from sanitized("thread_tests", "thread", 1)
     yield from sanitized("loader_tests", "address,undefined", options.jobs)
 
 
 def stage_fuzz(options):
+    """the fuzz targets, briefly"""
     if failed := fuzz.build(fuzz.BRIEF) or fuzz.make_seeds():
         yield Case("fuzz: build", "failed", "\n".join(failed[-60:]))
         return
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for result in pool.map(fuzz.brief, fuzz.BRIEF):
             yield Case(f"fuzz: {result.target}", "failed" if result.code else "passed",
-                       f"{result.summary()}\n{result.output[-6000:]}" if result.code else "")
+                       f"{result.summary()}\n{result.output[-6000:]}" if result.code else "", result.command)
+
+
+def repeated(case, variables):
+    """How to run one case of pytest's report alone; its class name is the path of the file, and a class if there is."""
+    parts = case.get("classname").split(".")
+    at = next((n for n in range(len(parts), 0, -1) if (ROOT / "/".join(parts[:n])).with_suffix(".py").exists()), 0)
+    node = "::".join(["/".join(parts[:at]) + ".py", *parts[at:], case.get("name")]) if at else case.get("name")
+    return steps.typed([sys.executable, "-m", "pytest", node], variables)
 
 
 def stage_python(options):
+    """the Python package, the official suite, real models, the C interface, the tool"""
     folders = [folder for folder in PYTHON_TESTS if (ROOT / folder).is_dir()]
-    variables = os.environ | {"PYTHONPATH": str(BUILD / "python"), "SDX_BUILD": str(BUILD)}
+    variables = {"PYTHONPATH": str(BUILD / "python"), "SDX_BUILD": str(BUILD)}
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider",
                    f"--junitxml={report}", f"--numprocesses={options.jobs}", "--dist=worksteal", *folders]
-        done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True)
-        cases = list(read_junit(report)) if report.exists() else []
+        done = steps.run(command, "python", r"\[ *\d+%\]", variables, ROOT)
+        cases = list(read_junit(report, command=lambda case: repeated(case, variables))) if report.exists() else []
         yield from cases
-        if done.returncode and not any(case.outcome == "failed" for case in cases):
-            yield Case("pytest", "failed", f"exit code {done.returncode}\n{(done.stdout + done.stderr)[-6000:]}")
-        if options.verbose or done.returncode:
-            print(done.stdout[-20000:])
+        if done.code and not any(case.outcome == "failed" for case in cases):
+            yield Case("pytest", "failed", f"exit code {done.code}\n{done.output[-6000:]}",
+                       steps.typed(command, variables))
+        if options.verbose or done.code:
+            print(done.output[-20000:])
 
 
 STAGES = {
@@ -172,6 +195,7 @@ def main():
 
     results = []
     for name in options.only or STAGES:
+        print(f"{name}: {STAGES[name].__doc__}", flush=True)
         start = time.monotonic()
         cases = list(STAGES[name](options))
         results += cases
@@ -180,6 +204,8 @@ def main():
         for case in cases:
             if case.outcome != "passed":
                 print(f"  {case.outcome}: {case.name}: {case.reason}", flush=True)
+                if case.command:
+                    print(f"    again: {case.command}", flush=True)
     failed, skipped = count(results, "failed"), count(results, "skipped")
     if skipped and (ROOT.parent / "shared").exists():
         print("no skip is allowed here, because ../shared is there")
