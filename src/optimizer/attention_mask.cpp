@@ -65,6 +65,34 @@ ValueId Widened(Rewrite& rewrite, ValueId mask) {
   return rewrite.Add("Cast", {mask}, {{"to", static_cast<std::int64_t>(DType::kFloat)}});
 }
 
+// A size of the queries' source that is `wanted` or a multiple of it.
+std::optional<MaskAlignment::Open> FindSize(const Graph& graph, const Scores& scores, const Dim& wanted,
+                                            std::size_t element) {
+  const auto queries = AxisView::Trace(graph, graph.node(scores.product).inputs[0]);
+  if (!queries || wanted.unknown()) return std::nullopt;
+  const std::vector<Dim>& dims = graph.value(queries->source()).type.dims;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const Dim divisor = FloorDiv(dims[i], wanted);
+    if (!divisor.known() || divisor.number() < 1 || !SameDim(divisor * wanted, dims[i])) continue;
+    return MaskAlignment::Open{element, queries->source(), static_cast<std::int64_t>(i), divisor.number()};
+  }
+  return std::nullopt;
+}
+
+ValueId Expanded(Rewrite& rewrite, ValueId operand, const MaskAlignment& alignment) {
+  if (!alignment.open) return rewrite.Add("Expand", {operand, rewrite.Ints(*alignment.expand)});
+  const auto& numbers = *alignment.expand;
+  const auto [element, value, axis, divisor] = *alignment.open;
+  ValueId size = rewrite.Add("Shape", {value}, {{"start", axis}, {"end", axis + 1}});
+  if (divisor != 1) size = rewrite.Add("Div", {size, rewrite.Ints({divisor})});
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(element);
+  const ValueId shape = rewrite.Add("Concat",
+                                    {rewrite.Ints(std::vector<std::int64_t>(numbers.begin(), middle)), size,
+                                     rewrite.Ints(std::vector<std::int64_t>(middle + 1, numbers.end()))},
+                                    {{"axis", std::int64_t{0}}});
+  return rewrite.Add("Expand", {operand, shape});
+}
+
 // NaN in rows that are -infinity throughout.
 ValueId WithUndefinedRows(Rewrite& rewrite, ValueId mask) {
   const ValueId largest = rewrite.Add("ReduceMax", {mask, rewrite.Ints({-1})}, {{"keepdims", std::int64_t{1}}});
@@ -102,14 +130,25 @@ std::optional<MaskAlignment> AlignMask(const Graph& graph, const ScoreStep& step
   }
   if (!SameLists(mine, expanded)) {
     std::vector<std::int64_t> numbers;
-    for (const Dim& d : expanded) {
-      if (!d.known()) return std::nullopt;
-      numbers.push_back(d.number());
+    for (std::size_t i = 0; i < expanded.size(); ++i) {
+      numbers.push_back(expanded[i].known() ? expanded[i].number() : 1);
+      if (expanded[i].known()) continue;
+      if (alignment.open) return std::nullopt;
+      alignment.open = FindSize(graph, scores, expanded[i], i);
+      if (!alignment.open) return std::nullopt;
     }
     alignment.expand = std::move(numbers);
   }
-  alignment.reshape = ReshapeTarget(expanded, result, false);
+  alignment.reshape = FindReshaping(expanded, result, false);
   if (alignment.reshape) return alignment;
+  // Before the views that the graph puts the mask through, its axes may be where they are wanted.
+  const auto view = AxisView::Trace(graph, step.operand);
+  if (view && !alignment.expand && view->source() != step.operand && view->MovesNothing()) {
+    alignment.reshape = FindReshaping(graph.value(view->source()).type.dims, result, false);
+    alignment.source = view->source();
+    if (alignment.reshape) return alignment;
+    alignment.source = kNoValue;
+  }
   // The graph itself computes the shape of the scores.
   if (scores.target == kNoValue || !SameLists(scores.target_dims, four) || !SameLists(result, four))
     return std::nullopt;
@@ -120,13 +159,15 @@ std::optional<MaskAlignment> AlignMask(const Graph& graph, const ScoreStep& step
 bool CanBuildMask(const Graph& graph, const Scores& scores) {
   double factor = 1;  // of all that follows a step
   for (const ScoreStep& step : scores.steps) {
+    if (step.kind == ScoreStep::Kind::kScaleBy) continue;  // nearer to the product than any mask
     if (step.kind == ScoreStep::Kind::kScale) {
       factor *= step.factor;
       continue;
     }
     const Type& type = graph.value(step.operand).type;
     if (step.kind == ScoreStep::Kind::kFill && factor < 0) return false;
-    if (step.kind == ScoreStep::Kind::kAdd && type.rank() == 0 && MayBeNegativeInfinity(graph, step.operand))
+    if (step.kind == ScoreStep::Kind::kAdd && type.rank() == 0 &&
+        (step.subtracts || MayBeNegativeInfinity(graph, step.operand)))
       return false;
   }
   return true;
@@ -140,21 +181,24 @@ BuiltMask BuildMask(Rewrite& rewrite, const Scores& scores, const std::vector<Ma
   const auto aligned = [&](std::size_t i) {
     ValueId operand = scores.steps[i].operand;
     const MaskAlignment& alignment = alignments[i];
-    if (alignment.expand) operand = rewrite.Add("Expand", {operand, rewrite.Ints(*alignment.expand)});
+    if (alignment.source != kNoValue) operand = alignment.source;
+    if (alignment.expand) operand = Expanded(rewrite, operand, alignment);
     if (alignment.target != kNoValue) return rewrite.Add("Reshape", {operand, alignment.target});
-    return alignment.reshape ? rewrite.Add("Reshape", {operand, rewrite.Ints(*alignment.reshape)}) : operand;
+    return alignment.reshape ? alignment.reshape->Build(rewrite, operand) : operand;
   };
   for (std::size_t i = scores.steps.size(); i-- > 0;) {
     const ScoreStep& step = scores.steps[i];
+    if (step.kind == ScoreStep::Kind::kScaleBy) continue;  // the queries have it
     if (step.kind == ScoreStep::Kind::kScale) {
       built.scale *= step.factor;
       const DType dtype = mask == kNoValue ? DType::kFloat : rewrite.graph().value(mask).type.dtype;
       if (mask != kNoValue) mask = rewrite.Add("Mul", {mask, rewrite.Scalar(dtype, step.factor)});
       continue;
     }
-    const ValueId operand = aligned(i);
+    ValueId operand = aligned(i);
     if (step.kind == ScoreStep::Kind::kAdd) {
-      may_be_empty |= MayBeNegativeInfinity(rewrite.graph(), step.operand);
+      if (step.subtracts) operand = rewrite.Add("Neg", {operand});
+      may_be_empty |= MayBeNegativeInfinity(rewrite.graph(), step.subtracts ? operand : step.operand);
       if (mask == kNoValue) {
         mask = operand;
         continue;

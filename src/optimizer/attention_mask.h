@@ -4,13 +4,23 @@
 #include <optional>
 
 #include "optimizer/attention_scores.h"
+#include "optimizer/axis_view.h"
 #include "optimizer/rewrite.h"
 
 namespace sardonyx::optimizer {
 
 // How a summand or condition for scores of one shape becomes one for scores [batch, head, row, key].
 struct MaskAlignment {
-  std::optional<std::vector<std::int64_t>> expand, reshape;
+  std::optional<std::vector<std::int64_t>> expand;
+  // One element of `expand` is found when the graph runs: a size of a value divided by a number.
+  struct Open {
+    std::size_t element;
+    ValueId value;
+    std::int64_t axis, divisor;
+  };
+  std::optional<Open> open;
+  std::optional<Reshaping> reshape;
+  ValueId source = kNoValue;  // what they are applied to, if it is not the operand itself
   ValueId target = kNoValue;  // a Reshape to this computed shape instead
 };
 // Nothing if the graph cannot say it.

@@ -52,6 +52,29 @@ bool TakeZeroing(const Graph& graph, const Node& node, ValueId value, Probabilit
   return false;
 }
 
+// Exchanges the last two axes.
+bool IsSwap(const Node& node) {
+  const AttributeValue* attribute = Is(node, "Transpose") ? node.FindAttribute("perm") : nullptr;
+  const auto* perm = attribute == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(attribute);
+  if (perm == nullptr || perm->size() < 2) return false;
+  const auto rank = static_cast<std::int64_t>(perm->size());
+  for (std::int64_t i = 0; i < rank; ++i)
+    if ((*perm)[static_cast<std::size_t>(i)] != (i < rank - 2 ? i : 2 * rank - 3 - i)) return false;
+  return true;
+}
+
+// MatMul(values, Transpose(p)), if that is all that reads p.
+bool TakeTransposed(const Graph& graph, const Node& node, Probabilities* found) {
+  if (!IsSwap(node)) return false;
+  const ValueId swapped = node.outputs[0];
+  const NodeId reader = SoleReader(graph, swapped);
+  if (reader == kNoNode || !Is(graph.node(reader), "MatMul") || graph.node(reader).inputs[1] != swapped) return false;
+  found->value = swapped;
+  found->product = reader;
+  found->transposed = true;
+  return true;
+}
+
 // ---- Before Softmax
 
 class ScoreFinder {
@@ -81,8 +104,8 @@ class ScoreFinder {
       }
       return up(node.inputs[0]);
     }
-    if (Is(node, "Mul") || Is(node, "Div")) return ScaleStep(node, scores) && up(Scaled(node));
-    if (Is(node, "Add")) return SumStep(node, scores, up);
+    if (Is(node, "Mul") || Is(node, "Div")) return ScaleStep(node, scores, up);
+    if (Is(node, "Add") || Is(node, "Sub")) return SumStep(node, scores, up);
     if (!Is(node, "Where")) return Stop(value, "is made by " + node.op_type);
     return FillStep(node, scores) && up(node.inputs[scores->steps.back().keep_if_true ? 1 : 2]);
   }
@@ -94,25 +117,65 @@ class ScoreFinder {
     return false;
   }
 
-  ValueId Scaled(const Node& node) const { return node.inputs[ScalarOf(graph_, node.inputs[1]) ? 0 : 1]; }
-  bool ScaleStep(const Node& node, Scores* scores) {
-    auto factor = ScalarOf(graph_, node.inputs[1]);
-    if (!factor && node.op_type == "Mul") factor = ScalarOf(graph_, node.inputs[0]);
-    if (!factor || *factor == 0 || !SameShape(graph_, Scaled(node), node.outputs[0]))
-      return Stop(node.outputs[0], "is no product with a constant number");
-    scores->steps.push_back({.kind = ScoreStep::Kind::kScale, .factor = node.op_type == "Mul" ? *factor : 1 / *factor});
+  // A product with a constant number, or with one number for each head.
+  template <typename Up>
+  bool ScaleStep(const Node& node, Scores* scores, Up&& up) {
+    const bool divides = node.op_type == "Div";
+    for (const std::size_t i : {1u, 0u}) {
+      const ValueId factor = node.inputs[i], scaled = node.inputs[1 - i];
+      if ((divides && i == 0) || !SameShape(graph_, scaled, node.outputs[0])) continue;
+      const auto number = ScalarOf(graph_, factor);
+      if (number && *number != 0) {
+        scores->steps.push_back({.kind = ScoreStep::Kind::kScale, .factor = divides ? 1 / *number : *number});
+      } else if (IsSameWithinHeads(factor)) {
+        scores->steps.push_back({.kind = ScoreStep::Kind::kScaleBy, .divides = divides, .operand = factor});
+      } else {
+        continue;
+      }
+      if (up(scaled)) return true;
+    }
+    return reason_.empty() ? Stop(node.outputs[0], "is no product with one number, or with one for each head") : false;
+  }
+  bool IsSameWithinHeads(ValueId factor) const {
+    const Type& type = graph_.value(factor).type;
+    if (!type.is_tensor() || !type.has_rank) return false;
+    const std::size_t last = type.rank() < 2 ? 0 : type.rank() - 2;
+    return std::all_of(type.dims.begin() + static_cast<std::ptrdiff_t>(last), type.dims.end(),
+                       [](const Dim& d) { return d.known() && d.number() == 1; });
+  }
+
+  // Scores [b, h, s, s] and a summand [.., 197, 197]: were s not 197 but 1, the scores would become [b, h, 197, 197],
+  // and the product with values of one row would fail.
+  bool MustEqual(ValueId kept, ValueId summand) const {
+    const Type &scores = graph_.value(kept).type, &other = graph_.value(summand).type;
+    if (!scores.is_tensor() || !other.is_tensor() || scores.rank() != 4 || other.rank() < 2) return false;
+    const Dim &rows = scores.dims[2], &keys = scores.dims[3];
+    const Dim& number = other.dims.back();
+    if (!rows.symbolic() || !SameDim(rows, keys) || !number.known() || number.number() < 2) return false;
+    if (!SameDim(other.dims[other.rank() - 2], number)) return false;
+    for (std::size_t i = 3; i <= other.rank(); ++i) {
+      const Dim& dim = other.dims[other.rank() - i];
+      if (i > 4 || (!(dim.known() && dim.number() == 1) && !SameDim(dim, scores.dims[4 - i]))) return false;
+    }
     return true;
   }
 
   template <typename Up>
   bool SumStep(const Node& node, Scores* scores, Up&& up) {
-    for (const std::size_t i : {0u, 1u}) {
-      if (!SameShape(graph_, node.inputs[i], node.outputs[0])) continue;
+    const bool subtracts = node.op_type == "Sub";
+    for (std::size_t i = 0; i < (subtracts ? 1 : 2); ++i) {
+      const ValueId kept = node.inputs[i], summand = node.inputs[1 - i];
+      const bool equals_summand = MustEqual(kept, summand);
+      if (!equals_summand && !SameShape(graph_, kept, node.outputs[0])) continue;
       scores->steps.push_back({.kind = ScoreStep::Kind::kAdd,
-                               .operand = node.inputs[1 - i],
-                               .dims = graph_.value(node.outputs[0]).type.dims});
-      if (up(node.inputs[i])) return true;
+                               .subtracts = subtracts,
+                               .operand = summand,
+                               .dims = graph_.value(kept).type.dims});
+      if (!up(kept)) continue;
+      scores->equals_summand |= equals_summand;
+      return true;
     }
+    if (reason_.empty()) Stop(node.outputs[0], "is a sum that none of its operands is shown to have the shape of");
     return false;
   }
 
@@ -163,6 +226,7 @@ std::optional<Probabilities> FindProbabilities(const Graph& graph, const PassCon
       found.product = reader.id;
       return found;
     }
+    if (TakeTransposed(graph, reader, &found)) return found;
     const bool passes = IsFloatCast(graph, reader) || (IsReshaping(reader) && reader.inputs[0] == value);
     if (!passes && !TakeZeroing(graph, reader, value, &found))
       return no("expected a product with the values behind it, found ", Describe(graph, reader));
@@ -177,6 +241,25 @@ std::optional<Scores> FindScores(const Graph& graph, const PassContext& context,
   ScoreFinder finder(graph, probabilities);
   if (!finder.Find(graph.node(softmax).inputs[0], 0, &scores)) {
     context.No(graph, softmax, "no product of queries and keys before it: ", finder.reason());
+    return std::nullopt;
+  }
+  if (scores.equals_summand) {
+    if (scores.target != kNoValue) {
+      context.No(graph, softmax, "scores of unknown size are summed up with constants and have another shape then");
+      return std::nullopt;
+    }
+    const Type& product = graph.value(graph.node(scores.product).outputs[0]).type;
+    for (ScoreStep& step : scores.steps)
+      if (step.dims.size() == 4) std::copy(product.dims.begin() + 2, product.dims.end(), step.dims.begin() + 2);
+  }
+  // Queries can take a factor for each head only where no mask comes before it.
+  const auto scaled = std::find_if(scores.steps.begin(), scores.steps.end(),
+                                   [](const ScoreStep& step) { return step.kind == ScoreStep::Kind::kScaleBy; });
+  const bool masked_before = std::any_of(scaled, scores.steps.end(), [](const ScoreStep& step) {
+    return step.kind == ScoreStep::Kind::kAdd || step.kind == ScoreStep::Kind::kFill;
+  });
+  if (masked_before) {
+    context.No(graph, softmax, "masked scores are multiplied by '", graph.value(scaled->operand).name, "'");
     return std::nullopt;
   }
   const bool zeroed =

@@ -10,9 +10,11 @@ namespace sardonyx::optimizer {
 
 // One step between the product of queries and keys and Softmax.
 struct ScoreStep {
-  enum class Kind { kScale, kAdd, kFill };
+  enum class Kind { kScale, kScaleBy, kAdd, kFill };
   Kind kind = Kind::kScale;
   double factor = 1;           // kScale
+  bool divides = false;        // kScaleBy: by `operand`, which is the same for all rows and keys of a head
+  bool subtracts = false;      // kAdd
   ValueId operand = kNoValue;  // kAdd: the summand; kFill: the condition under which the score stays
   ValueId fill = kNoValue;     // kFill
   bool keep_if_true = true;
@@ -25,18 +27,21 @@ struct Scores {
   std::vector<ScoreStep> steps;  // from Softmax up
   ValueId target = kNoValue;     // the shape to which a Reshape on the way brings the scores, if one does ...
   std::vector<Dim> target_dims;  // ... which is this
+  // A summand has numbers of rows and keys where the product has symbols: in a run that is no error they are the same.
+  bool equals_summand = false;
 };
 
 // Where the probabilities go.
 struct Probabilities {
   ValueId value = kNoValue;      // as the product with the values reads them
   NodeId product = kNoNode;      // with the values
+  bool transposed = false;       // they are the second factor, with keys before rows, and the values the first one
   bool guarded = false;          // a row of NaN becomes zeros on the way
   ValueId condition = kNoValue;  // Where(condition, 0, p) on the way, or with the branches exchanged
   bool kept_if_true = false;
 };
 
-// Both say in the explanation why there are none. A `Softmax` over the last axis of scores of rank 3 or 4.
+// Both say in the explanation why there are none. A `Softmax` over the last axis of scores of rank 3 or more.
 std::optional<Probabilities> FindProbabilities(const Graph& graph, const PassContext& context, NodeId softmax);
 std::optional<Scores> FindScores(const Graph& graph, const PassContext& context, NodeId softmax,
                                  const Probabilities& probabilities);

@@ -59,6 +59,39 @@ std::optional<std::vector<std::int64_t>> ReshapeTarget(const std::vector<Dim>& f
   return target;
 }
 
+std::optional<Reshaping> FindReshaping(const std::vector<Dim>& from, const std::vector<Dim>& to,
+                                       bool open_beside_copies) {
+  Reshaping reshaping;
+  if (auto target = ReshapeTarget(from, to, open_beside_copies)) {
+    reshaping.target = std::move(*target);
+    return reshaping;
+  }
+  std::vector<Dim> left, right;  // without the axes of size 1
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (!IsOne(from[i])) left.push_back(from[i]);
+  for (std::size_t i = 0; i < to.size(); ++i)
+    if (!IsOne(to[i])) right.push_back(to[i]);
+  if (!SameDims(left, right)) return std::nullopt;
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (IsOne(from[i])) reshaping.squeezed.push_back(static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < to.size(); ++i)
+    if (IsOne(to[i])) reshaping.unsqueezed.push_back(static_cast<std::int64_t>(i));
+  return reshaping;
+}
+
+ValueId Reshaping::Build(Rewrite& rewrite, ValueId value) const {
+  if (squeezed.empty() && unsqueezed.empty()) return rewrite.Add("Reshape", {value, rewrite.Ints(target)});
+  const ops::OpSchema* schema = SchemaFor(rewrite.graph(), "", "Squeeze");
+  const auto add = [&](std::string_view op_type, const std::vector<std::int64_t>& axes) {
+    if (axes.empty()) return;
+    value = schema->max_inputs < 2 ? rewrite.Add(op_type, {value}, {{"axes", axes}})  // before opset 13
+                                   : rewrite.Add(op_type, {value, rewrite.Ints(axes)});
+  };
+  add("Squeeze", squeezed);
+  add("Unsqueeze", unsqueezed);
+  return value;
+}
+
 bool IsViewNode(const Node& node) {
   if (!node.domain.empty() || node.outputs.size() != 1) return false;
   return node.op_type == "Reshape" || node.op_type == "Transpose" || node.op_type == "Squeeze" ||
@@ -309,7 +342,7 @@ std::optional<AxisView::Plan> AxisView::PlanByAxes(bool open_beside_copies) cons
   }
   const std::vector<Dim> wanted = Sizes();
   if (!SameDims(dims, wanted)) {
-    plan.reshape_after = ReshapeTarget(dims, wanted, open_beside_copies);
+    plan.reshape_after = FindReshaping(dims, wanted, open_beside_copies);
     if (!plan.reshape_after) return std::nullopt;
   }
   return plan;
@@ -348,33 +381,36 @@ std::optional<AxisView::Plan> AxisView::PlanByPieces(bool open_beside_copies) co
   }
   for (const Group& group : groups) after.push_back(group.size);
   if (!SameDims(source_dims_, before)) {
-    plan.reshape_before = ReshapeTarget(source_dims_, before, open_beside_copies);
+    plan.reshape_before = FindReshaping(source_dims_, before, open_beside_copies);
     if (!plan.reshape_before) return std::nullopt;
   }
   const std::vector<Dim> wanted = Sizes();
   if (!SameDims(after, wanted)) {
-    plan.reshape_after = ReshapeTarget(after, wanted, open_beside_copies);
+    plan.reshape_after = FindReshaping(after, wanted, open_beside_copies);
     if (!plan.reshape_after) return std::nullopt;
   }
   return plan;
 }
 
-std::optional<AxisView::Plan> AxisView::MakePlan(bool open_beside_copies) const {
-  std::optional<Plan> by_axes = PlanByAxes(open_beside_copies);
-  if (by_axes && by_axes->nodes() <= 1) return by_axes;
+bool AxisView::MovesNothing() const {
   int last = -1;
-  bool moves = false;
   for (const Axis& axis : axes_) {
     for (const int piece : axis) {
-      moves |= piece < last;
+      if (piece < last) return false;
       last = piece;
     }
   }
-  if (!moves) {  // a Reshape that PlanByAxes could not write
+  return true;
+}
+
+std::optional<AxisView::Plan> AxisView::MakePlan(bool open_beside_copies) const {
+  std::optional<Plan> by_axes = PlanByAxes(open_beside_copies);
+  if (by_axes && by_axes->nodes() <= 1) return by_axes;
+  if (MovesNothing()) {  // a Reshape that PlanByAxes could not write
     Plan plan;
     const std::vector<Dim> wanted = Sizes();
     if (!SameDims(source_dims_, wanted)) {
-      plan.reshape_after = ReshapeTarget(source_dims_, wanted, open_beside_copies);
+      plan.reshape_after = FindReshaping(source_dims_, wanted, open_beside_copies);
       if (!plan.reshape_after) return std::nullopt;
     }
     return plan;
@@ -386,9 +422,9 @@ std::optional<AxisView::Plan> AxisView::MakePlan(bool open_beside_copies) const 
 
 ValueId AxisView::Build(Rewrite& rewrite, const Plan& plan) const {
   ValueId at = source_;
-  if (plan.reshape_before) at = rewrite.Add("Reshape", {at, rewrite.Ints(*plan.reshape_before)});
+  if (plan.reshape_before) at = plan.reshape_before->Build(rewrite, at);
   if (!plan.perm.empty()) at = rewrite.Add("Transpose", {at}, {{"perm", plan.perm}});
-  if (plan.reshape_after) at = rewrite.Add("Reshape", {at, rewrite.Ints(*plan.reshape_after)});
+  if (plan.reshape_after) at = plan.reshape_after->Build(rewrite, at);
   return at;
 }
 

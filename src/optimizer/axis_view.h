@@ -20,16 +20,32 @@ namespace sardonyx::optimizer {
 std::optional<std::vector<std::int64_t>> ReshapeTarget(const std::vector<Dim>& from, const std::vector<Dim>& to,
                                                        bool open_beside_copies);
 
+// How a shape becomes another one with the same elements: by a Reshape with a constant target, or, where that cannot be
+// written, by taking axes of size 1 out and putting others in.
+struct Reshaping {
+  std::vector<std::int64_t> target;                // of Reshape, unless an axis is squeezed or unsqueezed
+  std::vector<std::int64_t> squeezed, unsqueezed;  // axes of the shape before, and of the one that results
+  int nodes() const {
+    return squeezed.empty() && unsqueezed.empty() ? 1 : (squeezed.empty() ? 0 : 1) + (unsqueezed.empty() ? 0 : 1);
+  }
+  ValueId Build(Rewrite& rewrite, ValueId value) const;
+};
+std::optional<Reshaping> FindReshaping(const std::vector<Dim>& from, const std::vector<Dim>& to,
+                                       bool open_beside_copies);
+
 class AxisView {
  public:
   using Axis = std::vector<int>;  // pieces, outermost first; none: size 1
 
   // What nodes, in order, make the view from its source. An empty list of nodes: it is the source.
   struct Plan {
-    std::optional<std::vector<std::int64_t>> reshape_before, reshape_after;
+    std::optional<Reshaping> reshape_before, reshape_after;
     std::vector<std::int64_t> perm;  // empty: no Transpose
     int transposes() const { return perm.empty() ? 0 : 1; }
-    int nodes() const { return transposes() + (reshape_before ? 1 : 0) + (reshape_after ? 1 : 0); }
+    int nodes() const {
+      return transposes() + (reshape_before ? reshape_before->nodes() : 0) +
+             (reshape_after ? reshape_after->nodes() : 0);
+    }
   };
 
   struct Tracing {
@@ -71,6 +87,8 @@ class AxisView {
   // change) where their sizes cannot be shown to fit.
   bool ReadThrough(const AxisView& inner);
 
+  // All elements are in the source's order.
+  bool MovesNothing() const;
   // Nothing if a shape cannot be written as a constant.
   std::optional<Plan> MakePlan(bool open_beside_copies = false) const;
   ValueId Build(Rewrite& rewrite, const Plan& plan) const;

@@ -21,6 +21,7 @@ extern const Pass kSimplifyNodes;
 extern const Pass kSimplifySlices;
 extern const Pass kFuseReluClip;
 extern const Pass kReplaceDivisions;
+extern const Pass kReplaceEinsum;
 extern const Pass kFuseAttention;
 extern const Pass kFuseConvBatchNorm;
 extern const Pass kFuseConvScale;

@@ -11,6 +11,7 @@
 #include "ir/verify.h"
 #include "optimizer/passes.h"
 #include "optimizer/quantization_passes.h"
+#include "optimizer/unknown_sizes.h"
 #include "optimizer/unused_constants.h"
 
 namespace sardonyx::optimizer {
@@ -43,6 +44,7 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kSimplifyNodes,
     &kFuseReluClip,
     &kReplaceDivisions,
+    &kReplaceEinsum,
     &kSimplifySlices,
     &kMergeViews,
     &kMoveViews,
@@ -173,6 +175,8 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
     return pass.level <= options.level && std::find(disabled.begin(), disabled.end(), pass.name) == disabled.end();
   };
   if (runs(kFuseMatMulTranspose)) context.min_kept_transpose_bytes = kKeptTransposeBytes;
+  const bool names_sizes = stage == Stage::kAfterUpgrade && options.level >= Level::kExtended;
+  if (names_sizes) NameUnknownSizes(graph, registry);
   const bool makes_integers = stage == Stage::kBeforeUpgrade && options.level >= Level::kExtended;
   for (const Pass* pass : PassesOf(stage)) {
     if (!runs(*pass)) continue;
@@ -184,6 +188,7 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
     DropUnusedConstants(graph);
     Verify(graph);
   }
+  if (names_sizes) ForgetUnknownSizes(graph);
 }
 
 }  // namespace sardonyx::optimizer

@@ -109,6 +109,8 @@ const std::map<std::string, std::string> kExamples = {
      "g (float[2] x) => (uint8[2] y) <float s = {0.03}, uint8 z = {0}> {"
      "a = Neg(x) r = Relu(a) y = QuantizeLinear(r, s, z) }"},
     {"replace_divisions", "g (float[2] x) => (float[2] y) <float four = {4}> { y = Div(x, four) }"},
+    {"replace_einsum",
+     "g (float[2,3] x, float[3,4] z) => (float[2,4] y) { y = Einsum<equation = \"ij,jk->ik\">(x, z) }"},
     {"simplify_nodes", "g (float[2] x) => (float[2] y) <float zero = {0}> { a = Add(x, zero) y = Neg(a) }"},
     {"simplify_slices",
      "g (float[2] x) => (float[2] y) <int64[1] from = {0}, int64[1] to = {9}> { a = Slice(x, from, to) y = Neg(a) }"},

@@ -35,18 +35,25 @@ class ShapeFolder {
     const Type &from = graph_.value(node.inputs[0]).type, &to = graph_.value(node.outputs[0]).type;
     if (!from.has_rank || !to.has_rank) return false;
     const auto& data = graph_.value(target).shape_data;
-    const bool open =
-        data && std::any_of(data->begin(), data->end(), [](const Dim& d) { return d.known() && d.number() == -1; });
-    // A size that nothing is known of may stand for any number, so it is only left open where the author did.
-    const auto unknown = std::count_if(to.dims.begin(), to.dims.end(), [](const Dim& d) { return d.unknown(); });
-    if (unknown > (open ? 1 : 0)) return false;
+    const auto is_open = [](const Dim& d) { return d.known() && d.number() == -1; };
+    const bool open = data && std::any_of(data->begin(), data->end(), is_open);
     const auto fixed = ReshapeTarget(from.dims, to.dims, open);
     if (!fixed) return false;
+    // A size is left open only where the author did, or where the others leave no choice: an error of his must stay.
+    for (std::size_t i = 0; i < fixed->size(); ++i)
+      if ((*fixed)[i] == -1 && !(data && is_open((*data)[i])) && !SameCount(from.dims, to.dims)) return false;
     Rewrite rewrite(graph_, registry_, id);
     graph_.SetInput(id, 1, rewrite.Ints(*fixed));
     graph_.node(id).RemoveAttribute("allowzero");
     rewrite.DropUnused(target);
     return true;
+  }
+
+  static bool SameCount(const std::vector<Dim>& a, const std::vector<Dim>& b) {
+    Dim left(1), right(1);
+    for (const Dim& d : a) left = left * d;
+    for (const Dim& d : b) right = right * d;
+    return SameDim(left, right);
   }
 
   bool ShareContents(NodeId id) {

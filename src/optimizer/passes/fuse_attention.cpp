@@ -9,7 +9,9 @@
 //
 // Rows of which every key is masked stay what the graph makes of them (optimizer/attention_mask.h).
 #include <algorithm>
+#include <array>
 
+#include "ops/infer.h"
 #include "optimizer/attention_mask.h"
 #include "optimizer/attention_scores.h"
 #include "optimizer/axis_view.h"
@@ -29,8 +31,8 @@ class AttentionFuser {
     if (!Is(softmax, "Softmax") || !HasOperator(context_.registry, "", "Attention")) return false;
     const Type& type = TypeOf(softmax.outputs[0]);
     const std::int64_t axis = IntAttribute(softmax, "axis", -1);
-    if (!type.has_rank || (type.rank() != 3 && type.rank() != 4))
-      return context_.No(graph_, id, "expected scores of rank 3 or 4, found ", type.ToText());
+    if (!type.has_rank || type.rank() < 3)
+      return context_.No(graph_, id, "expected scores of rank 3 or more, found ", type.ToText());
     if (axis != -1 && axis + 1 != static_cast<std::int64_t>(type.rank()))
       return context_.No(graph_, id, "expected the last axis, found ", axis);
     const auto probabilities = FindProbabilities(graph_, context_, id);
@@ -59,12 +61,12 @@ class AttentionFuser {
   // Reads through views, and through the Expand of heads that several query heads share.
   std::optional<Heads> TraceHeads(ValueId value, double* scale, bool swapped) const {
     std::optional<AxisView> view = AxisView::Trace(graph_, value, {.scale = scale});
-    if (!view || (view->rank() != 3 && view->rank() != 4)) return std::nullopt;
-    if (swapped) {
-      if (view->rank() == 4) view->Regroup({{0}, {1}, {3}, {2}});
-      if (view->rank() == 3) view->Regroup({{0}, {2}, {1}});
-    }
-    if (view->rank() == 3) {  // batch and heads in one axis
+    if (!view || view->rank() < 3) return std::nullopt;
+    const std::size_t rank = view->rank(), row = swapped ? rank - 1 : rank - 2, size = swapped ? rank - 2 : rank - 1;
+    std::vector<std::size_t> batch(rank > 3 ? rank - 3 : 1);  // every axis before the heads
+    for (std::size_t i = 0; i < batch.size(); ++i) batch[i] = i;
+    view->Regroup(rank > 3 ? std::vector{batch, {rank - 3}, {row}, {size}} : std::vector{batch, {row}, {size}});
+    if (rank == 3) {  // batch and heads in one axis
       if (view->axis(0).size() > 2) return std::nullopt;
       view->SplitAxis(0, view->axis(0).size() / 2);
     }
@@ -113,23 +115,43 @@ class AttentionFuser {
 
   static Dim Size(const Heads& heads, std::size_t axis) { return heads.view.SizeOf(heads.view.axis(axis)); }
 
+  // Heads of keys and values are as many as those of the queries, are repeated, or are one.
   static bool FitTogether(const Heads& q, const Heads& k, const Heads& v) {
+    const Dim heads = Size(k, kHead);
+    const bool one = heads.known() && heads.number() == 1 && SameDim(k.repeats, Dim(1));
     return SameDim(Size(q, kBatch), Size(k, kBatch)) && SameDim(Size(q, kBatch), Size(v, kBatch)) &&
            SameDim(Size(k, kHead), Size(v, kHead)) && SameDim(k.repeats, v.repeats) &&
-           SameDim(Size(q, kHead), Size(k, kHead) * k.repeats) && SameDim(Size(q, kSize), Size(k, kSize)) &&
+           (one || SameDim(Size(q, kHead), heads * k.repeats)) && SameDim(Size(q, kSize), Size(k, kSize)) &&
            SameDim(Size(k, kRow), Size(v, kRow));
   }
 
   // ---- The node
 
   bool Fuse(NodeId softmax, const Scores& scores, const Probabilities& probabilities) {
+    const ValueId queries = graph_.node(scores.product).inputs[0], scaled = ScaledQueries(scores);
+    if (Fuse(softmax, scores, probabilities, scaled)) return true;
+    if (scaled != queries) Rewrite(graph_, context_.registry, scores.product).DropUnused(scaled);
+    return false;
+  }
+
+  // Queries times what multiplies the scores of a head.
+  ValueId ScaledQueries(const Scores& scores) {
+    Rewrite rewrite(graph_, context_.registry, scores.product);
+    ValueId queries = graph_.node(scores.product).inputs[0];
+    for (const ScoreStep& step : scores.steps)
+      if (step.kind == ScoreStep::Kind::kScaleBy)
+        queries = rewrite.Add(step.divides ? "Div" : "Mul", {queries, step.operand});
+    return queries;
+  }
+
+  bool Fuse(NodeId softmax, const Scores& scores, const Probabilities& probabilities, ValueId queries) {
     const NodeId last = probabilities.product;
     const Node& product = graph_.node(scores.product);
     const ValueId old = graph_.node(last).outputs[0];
     double scale = 1;
-    auto q = TraceHeads(product.inputs[0], &scale, false);
+    auto q = TraceHeads(queries, &scale, false);
     auto k = TraceHeads(product.inputs[1], &scale, true);
-    auto v = TraceHeads(graph_.node(last).inputs[1], nullptr, false);
+    auto v = TraceHeads(graph_.node(last).inputs[probabilities.transposed ? 0 : 1], nullptr, probabilities.transposed);
     if (!q || !k || !v || !SameDim(q->repeats, Dim(1)) || !FitTogether(*q, *k, *v))
       return context_.No(graph_, softmax, "queries, keys and values are no batches of heads that fit together");
     for (const ValueId source : {q->view.source(), k->view.source(), v->view.source()})
@@ -137,11 +159,12 @@ class AttentionFuser {
         return context_.No(graph_, softmax, "queries, keys and values have other element types than the result");
     if (product.provider != graph_.node(last).provider || !TypeOf(probabilities.value).has_rank)
       return context_.No(graph_, softmax, "its products run on different providers");
+    if (scores.equals_summand) SetRows(old, Size(*q, kRow), probabilities.transposed);
     const std::vector<Dim> four = {Size(*q, kBatch), Size(*q, kHead), Size(*q, kRow), Size(*k, kRow)};
     std::vector<MaskAlignment> alignments;
     for (const ScoreStep& step : scores.steps) {
       alignments.emplace_back();
-      if (step.kind == ScoreStep::Kind::kScale) continue;
+      if (step.kind == ScoreStep::Kind::kScale || step.kind == ScoreStep::Kind::kScaleBy) continue;
       const auto alignment = AlignMask(graph_, step, scores, four);
       if (!alignment)
         return context_.No(graph_, softmax, "'", graph_.value(step.operand).name,
@@ -155,24 +178,50 @@ class AttentionFuser {
       k = k_new;
       v = v_new;
     }
-    const bool flat = PlanFlat(&*q) && PlanFlat(&*k) && PlanFlat(&*v);
+    const bool flat = PlanAsProjections(&*q, &*k, &*v);
     if (!flat && !(PlanDeep(&*q) && PlanDeep(&*k) && PlanDeep(&*v)))
       return context_.No(graph_, softmax, "a shape of queries, keys or values cannot be written as a constant");
     Rewrite rewrite(graph_, context_.registry, last);
     const bool zero_rows = probabilities.guarded || probabilities.condition != kNoValue;
     const BuiltMask built = BuildMask(rewrite, scores, alignments, zero_rows);
-    return Build(rewrite, softmax, *q, *k, *v, flat, built.mask, scale * built.scale, old);
+    return Build(rewrite, softmax, *q, *k, *v, flat, built.mask, scale * built.scale, old, probabilities.transposed);
   }
 
-  // As [batch, row, head * size], if that is what the source has.
+  // The result and the views behind it get the size that the queries say; inference took another one.
+  void SetRows(ValueId old, const Dim& rows, bool transposed) {
+    graph_.value(old).type.dims[transposed ? 3 : 2] = rows;
+    for (const ValueId end : ViewsBehind(old)) {
+      if (end == old || graph_.value(end).is_output) continue;
+      graph_.value(end).type = Type();
+      ops::InferAt(graph_, graph_.value(end).producer, context_.registry);
+    }
+  }
+
+  // All three as projections write them, unless fewer elements move otherwise.
+  static bool PlanAsProjections(Heads* q, Heads* k, Heads* v) {
+    const std::array<Heads*, 3> all = {q, k, v};
+    int flat = 0, deep = 0;
+    bool may_be_deep = true;
+    for (const Heads* heads : all) {
+      const auto plan = heads->view.MakePlan();
+      may_be_deep &= plan.has_value();
+      deep += plan ? plan->transposes() : 0;
+    }
+    for (Heads* heads : all) {
+      if (!PlanFlat(heads)) return false;
+      flat += heads->plan.transposes();
+    }
+    return flat == 0 || !may_be_deep || flat < deep;
+  }
+
+  // As [batch, row, head * size].
   static bool PlanFlat(Heads* heads) {
     if (!Size(*heads, kHead).known()) return false;
     AxisView flat = heads->view;
     flat.Regroup({{kBatch}, {kRow}, {kHead, kSize}});
     const auto plan = flat.MakePlan();
-    if (!plan || plan->transposes() != 0) return false;
-    heads->plan = *plan;
-    return true;
+    if (plan) heads->plan = *plan;
+    return plan.has_value();
   }
   static bool PlanDeep(Heads* heads) {
     const auto plan = heads->view.MakePlan();
@@ -208,7 +257,7 @@ class AttentionFuser {
   }
 
   bool Build(Rewrite& rewrite, NodeId softmax, const Heads& q, const Heads& k, const Heads& v, bool flat, ValueId mask,
-             double scale, ValueId old) {
+             double scale, ValueId old, bool transposed) {
     std::vector<Attribute> attributes = {{"scale", static_cast<float>(scale)}};
     if (flat) {
       attributes.push_back({"q_num_heads", Size(q, kHead).number()});
@@ -223,7 +272,9 @@ class AttentionFuser {
       result->Reshape({Size(q, kBatch), Size(q, kRow), Size(q, kHead), Size(v, kSize)});
       result->Regroup({{0}, {2}, {1}, {3}});
     }
+    if (result && transposed) result->Regroup({{0}, {1}, {3}, {2}});
     if (result && TypeOf(old).rank() == 3) result->Regroup({{0, 1}, {2}, {3}});
+    if (result && TypeOf(old).rank() > 4 && !result->Reshape(TypeOf(old).dims)) result = std::nullopt;
     const auto end = result ? FindEnd(old, *result) : std::nullopt;
     if (!end) {
       rewrite.DropUnused(y);
