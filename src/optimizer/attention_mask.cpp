@@ -65,34 +65,6 @@ ValueId Widened(Rewrite& rewrite, ValueId mask) {
   return rewrite.Add("Cast", {mask}, {{"to", static_cast<std::int64_t>(DType::kFloat)}});
 }
 
-// A size of the queries' source that is `wanted` or a multiple of it.
-std::optional<MaskAlignment::Open> FindSize(const Graph& graph, const Scores& scores, const Dim& wanted,
-                                            std::size_t element) {
-  const auto queries = AxisView::Trace(graph, graph.node(scores.product).inputs[0]);
-  if (!queries || wanted.unknown()) return std::nullopt;
-  const std::vector<Dim>& dims = graph.value(queries->source()).type.dims;
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    const Dim divisor = FloorDiv(dims[i], wanted);
-    if (!divisor.known() || divisor.number() < 1 || !SameDim(divisor * wanted, dims[i])) continue;
-    return MaskAlignment::Open{element, queries->source(), static_cast<std::int64_t>(i), divisor.number()};
-  }
-  return std::nullopt;
-}
-
-ValueId Expanded(Rewrite& rewrite, ValueId operand, const MaskAlignment& alignment) {
-  if (!alignment.open) return rewrite.Add("Expand", {operand, rewrite.Ints(*alignment.expand)});
-  const auto& numbers = *alignment.expand;
-  const auto [element, value, axis, divisor] = *alignment.open;
-  ValueId size = rewrite.Add("Shape", {value}, {{"start", axis}, {"end", axis + 1}});
-  if (divisor != 1) size = rewrite.Add("Div", {size, rewrite.Ints({divisor})});
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(element);
-  const ValueId shape = rewrite.Add("Concat",
-                                    {rewrite.Ints(std::vector<std::int64_t>(numbers.begin(), middle)), size,
-                                     rewrite.Ints(std::vector<std::int64_t>(middle + 1, numbers.end()))},
-                                    {{"axis", std::int64_t{0}}});
-  return rewrite.Add("Expand", {operand, shape});
-}
-
 // NaN in rows that are -infinity throughout.
 ValueId WithUndefinedRows(Rewrite& rewrite, ValueId mask) {
   const ValueId largest = rewrite.Add("ReduceMax", {mask, rewrite.Ints({-1})}, {{"keepdims", std::int64_t{1}}});
@@ -129,15 +101,12 @@ std::optional<MaskAlignment> AlignMask(const Graph& graph, const ScoreStep& step
     for (std::size_t at = s.j; at < s.j_end; ++at) result.push_back(any ? four[at] : Dim(1));
   }
   if (!SameLists(mine, expanded)) {
-    std::vector<std::int64_t> numbers;
-    for (std::size_t i = 0; i < expanded.size(); ++i) {
-      numbers.push_back(expanded[i].known() ? expanded[i].number() : 1);
-      if (expanded[i].known()) continue;
-      if (alignment.open) return std::nullopt;
-      alignment.open = FindSize(graph, scores, expanded[i], i);
-      if (!alignment.open) return std::nullopt;
-    }
-    alignment.expand = std::move(numbers);
+    std::vector<Dim> target = expanded;
+    for (std::size_t i = 0; i < target.size(); ++i)
+      if (SameDim(mine[i], expanded[i])) target[i] = Dim(1);  // Expand keeps what it is given
+    const auto queries = AxisView::Trace(graph, graph.node(scores.product).inputs[0]);
+    if (queries) alignment.expand = FindRunTimeShape(graph, queries->source(), target);
+    if (!alignment.expand) return std::nullopt;
   }
   alignment.reshape = FindReshaping(expanded, result, false);
   if (alignment.reshape) return alignment;
@@ -149,6 +118,8 @@ std::optional<MaskAlignment> AlignMask(const Graph& graph, const ScoreStep& step
     if (alignment.reshape) return alignment;
     alignment.source = kNoValue;
   }
+  alignment.run_time_reshape = FindRunTimeShape(graph, step.operand, result);
+  if (alignment.run_time_reshape) return alignment;
   // The graph itself computes the shape of the scores.
   if (scores.target == kNoValue || !SameLists(scores.target_dims, four) || !SameLists(result, four))
     return std::nullopt;
@@ -182,7 +153,11 @@ BuiltMask BuildMask(Rewrite& rewrite, const Scores& scores, const std::vector<Ma
     ValueId operand = scores.steps[i].operand;
     const MaskAlignment& alignment = alignments[i];
     if (alignment.source != kNoValue) operand = alignment.source;
-    if (alignment.expand) operand = Expanded(rewrite, operand, alignment);
+    if (alignment.expand) operand = rewrite.Add("Expand", {operand, alignment.expand->Build(rewrite)});
+    if (alignment.run_time_reshape) {
+      const ValueId shape = alignment.run_time_reshape->Build(rewrite);
+      return rewrite.Add("Reshape", {operand, shape}, {{"allowzero", std::int64_t{1}}});
+    }
     if (alignment.target != kNoValue) return rewrite.Add("Reshape", {operand, alignment.target});
     return alignment.reshape ? alignment.reshape->Build(rewrite, operand) : operand;
   };

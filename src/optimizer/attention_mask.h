@@ -6,19 +6,13 @@
 #include "optimizer/attention_scores.h"
 #include "optimizer/axis_view.h"
 #include "optimizer/rewrite.h"
+#include "optimizer/run_time_shape.h"
 
 namespace sardonyx::optimizer {
 
 // How a summand or condition for scores of one shape becomes one for scores [batch, head, row, key].
 struct MaskAlignment {
-  std::optional<std::vector<std::int64_t>> expand;
-  // One element of `expand` is found when the graph runs: a size of a value divided by a number.
-  struct Open {
-    std::size_t element;
-    ValueId value;
-    std::int64_t axis, divisor;
-  };
-  std::optional<Open> open;
+  std::optional<RunTimeShape> expand, run_time_reshape;
   std::optional<Reshaping> reshape;
   ValueId source = kNoValue;  // what they are applied to, if it is not the operand itself
   ValueId target = kNoValue;  // a Reshape to this computed shape instead

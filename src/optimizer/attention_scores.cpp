@@ -10,7 +10,7 @@
 namespace sardonyx::optimizer {
 namespace {
 
-constexpr double kAbsorbing = 65000;  // a fill of at most minus this hides the score it replaces
+constexpr double kAbsorbing = 9900;  // a fill of at most minus this hides the score it replaces; exporters write -1e4
 constexpr int kMaxSteps = 12;
 
 bool Is(const Node& node, std::string_view op_type) { return node.domain.empty() && node.op_type == op_type; }

@@ -16,6 +16,7 @@
 #include "optimizer/attention_scores.h"
 #include "optimizer/axis_view.h"
 #include "optimizer/passes.h"
+#include "optimizer/run_time_shape.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -240,20 +241,32 @@ class AttentionFuser {
     return ends;
   }
 
-  // The last of these that can be made of the result, whose axes are those of `old`, and how.
+  // The last of these that can be made of the result, whose axes are those of `old`, and how: by a plan, or, where its
+  // elements are in the result's order, by a shape of numbers and sizes of `sized`.
   struct End {
     ValueId value;
     AxisView view;
-    AxisView::Plan plan;
+    std::optional<AxisView::Plan> plan;
+    std::optional<RunTimeShape> shape;
   };
-  std::optional<End> FindEnd(ValueId old, const AxisView& result) const {
+  std::optional<End> FindEnd(ValueId old, const AxisView& result, ValueId sized) const {
     const std::vector<ValueId> ends = ViewsBehind(old);
-    for (std::size_t i = ends.size(); i-- > 0;) {
-      auto view = AxisView::Trace(graph_, ends[i], {.stop = old});
-      if (!view || view->source() != old || !view->ReadThrough(result)) continue;
-      if (const auto plan = view->MakePlan()) return End{ends[i], std::move(*view), *plan};
+    for (const bool planned : {true, false}) {
+      for (std::size_t i = ends.size(); i-- > 0;) {
+        auto view = AxisView::Trace(graph_, ends[i], {.stop = old});
+        if (!view || view->source() != old || !view->ReadThrough(result)) continue;
+        auto plan = view->MakePlan();
+        std::optional<RunTimeShape> shape;
+        if (!plan && !planned && view->MovesNothing()) shape = FindRunTimeShape(graph_, sized, TypeOf(ends[i]).dims);
+        if (plan || shape) return End{ends[i], std::move(*view), std::move(plan), std::move(shape)};
+      }
     }
     return std::nullopt;
+  }
+
+  static ValueId BuildEnd(Rewrite& rewrite, const End& end, ValueId y) {
+    if (end.plan) return end.view.Build(rewrite, *end.plan);
+    return rewrite.Add("Reshape", {y, end.shape->Build(rewrite)}, {{"allowzero", std::int64_t{1}}});
   }
 
   bool Build(Rewrite& rewrite, NodeId softmax, const Heads& q, const Heads& k, const Heads& v, bool flat, ValueId mask,
@@ -275,14 +288,14 @@ class AttentionFuser {
     if (result && transposed) result->Regroup({{0}, {1}, {3}, {2}});
     if (result && TypeOf(old).rank() == 3) result->Regroup({{0, 1}, {2}, {3}});
     if (result && TypeOf(old).rank() > 4 && !result->Reshape(TypeOf(old).dims)) result = std::nullopt;
-    const auto end = result ? FindEnd(old, *result) : std::nullopt;
+    const auto end = result ? FindEnd(old, *result, q.view.source()) : std::nullopt;
     if (!end) {
       rewrite.DropUnused(y);
       return context_.No(graph_, softmax, "the result's shape cannot be written as a constant");
     }
     context_.Yes(graph_, softmax, "became Attention", k.past != kNoValue ? " with caches" : "");
     AddCaches(graph_.value(y).producer, k, v);
-    rewrite.Replace(end->value, end->view.Build(rewrite, end->plan));
+    rewrite.Replace(end->value, BuildEnd(rewrite, *end, y));
     for (const Heads* heads : {&k, &v})
       if (heads->present != kNoValue) rewrite.DropUnused(heads->present);
     return true;
