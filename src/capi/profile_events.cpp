@@ -96,7 +96,9 @@ void ProfileEvents::AddMachine() {
   Json event = Event("Machine", "ceiling", runtime::ThreadNumber(), zero_ns_, zero_ns_);
   Json streams = Json::array();
   for (const auto& stream : ceiling_.streams)
-    streams.push_back({{"bytes", stream.bytes}, {"bytes_per_second", stream.bytes_per_second}});
+    streams.push_back({{"bytes", stream.bytes},
+                       {"bytes_per_second", stream.bytes_per_second},
+                       {"read_bytes_per_second", stream.read_bytes_per_second}});
   event["args"] = {{"threads", ceiling_.threads},
                    {"float_operations_per_second", ceiling_.float_operations_per_second},
                    {"streams", std::move(streams)}};
@@ -114,6 +116,7 @@ void ProfileEvents::AddRun(const TraceRun& run) {
   if (main_ != run.main) {
     main_ = run.main;
     paths_.clear();
+    weights_ = 0;
     FindPaths(*main_, "");
   }
   for (std::size_t i = 0; i < run.events.size(); ++i) AddNode(run, i);
@@ -127,6 +130,9 @@ void ProfileEvents::AddRun(const TraceRun& run) {
 
 void ProfileEvents::FindPaths(const Program& program, const std::string& path) {
   paths_[&program] = path;
+  for (const runtime::SlotInfo& slot : program.slots())
+    if (slot.constant != nullptr && !IsString(slot.constant->dtype()))
+      weights_ += static_cast<double>(ByteSize(slot.constant->dtype(), slot.constant->count()));
   for (std::size_t s = 0; s < program.steps().size(); ++s) {
     const Step& step = program.steps()[s];
     const Node& node = program.graph().node(step.node);
@@ -166,7 +172,7 @@ void ProfileEvents::AddNode(const TraceRun& run, std::size_t index) {
   const std::int64_t self = SelfNanoseconds(run, index);
   if (event.ran) {
     arguments["self_dur"] = static_cast<double>(self) / 1e3;
-    AddCost(event, tensors, self, arguments);
+    AddCost(event, tensors, self, static_cast<double>(parameters), arguments);
     arguments["threads"] = std::max<std::uint32_t>(event.share_count, 1);
   } else {
     arguments["note"] = "nothing to do: a view of its input, or known from the shapes";
@@ -179,19 +185,19 @@ void ProfileEvents::AddNode(const TraceRun& run, std::size_t index) {
   AddMemory(run, event);
 }
 
-void ProfileEvents::AddCost(const TraceEvent& event, const Tensors& tensors, std::int64_t self_ns,
+void ProfileEvents::AddCost(const TraceEvent& event, const Tensors& tensors, std::int64_t self_ns, double parameters,
                             Json& arguments) const {
   const Step& step = event.program->steps()[static_cast<std::size_t>(event.step)];
-  const ops::Cost cost = ops::CostOf(NodeOf(event), step.op, tensors.inputs, tensors.outputs);
+  ops::Cost cost = ops::CostOf(NodeOf(event), step.op, &step.prepared, tensors.inputs, tensors.outputs);
+  cost.weights = std::min(parameters, cost.bytes - cost.written);  // a table of which rows are picked is larger
   arguments["bytes"] = cost.bytes;
   if (cost.operations) arguments["flops"] = *cost.operations;
-  if (self_ns <= 0 || !step.bodies.empty()) return;
+  // Of a view no kernel is perfect: it may have had nothing to move.
+  if (self_ns <= 0 || !step.bodies.empty() || (step.op != nullptr && (step.op->traits & ops::kView) != 0)) return;
   const double seconds = static_cast<double>(self_ns) * 1e-9;
   arguments["bytes_per_second"] = cost.bytes / seconds;
   if (cost.operations) arguments["flops_per_second"] = *cost.operations / seconds;
-  // The second operand's type says how a product is computed: weights of 8 bits make it one of integers.
-  const DType dtype = tensors.inputs.empty() ? DType::kFloat : tensors.inputs[0].dtype;
-  arguments["ceiling_share"] = ceiling_.Seconds(cost.operations.value_or(0), cost.bytes, dtype) / seconds;
+  arguments["ceiling_share"] = ceiling_.Seconds(cost, weights_) / seconds;
 }
 
 // What the other threads did of the step, each on its own track.

@@ -36,7 +36,8 @@ class ProfileEvents {
   void AddNode(const runtime::TraceRun& run, std::size_t index);
   void AddThreads(const runtime::TraceRun& run, const runtime::TraceEvent& event, const std::string& name);
   void AddMemory(const runtime::TraceRun& run, const runtime::TraceEvent& event);
-  void AddCost(const runtime::TraceEvent& event, const Tensors& tensors, std::int64_t self_ns, Json& arguments) const;
+  void AddCost(const runtime::TraceEvent& event, const Tensors& tensors, std::int64_t self_ns, double parameters,
+               Json& arguments) const;
   const std::string& PathOf(const runtime::Program& program);
   void FindPaths(const runtime::Program& program, const std::string& path);
 
@@ -44,6 +45,7 @@ class ProfileEvents {
   std::int64_t zero_ns_;
   Sink sink_;
   const runtime::Program* main_ = nullptr;
+  double weights_ = 0;                                              // bytes, of the model and its bodies
   std::unordered_map<const runtime::Program*, std::string> paths_;  // of bodies: "loop.body", "" for the model's graph
 };
 

@@ -195,6 +195,19 @@ constexpr OpDef kConvOps[] = {
 
 }  // namespace
 
+double ConvArithmetic(const Prepared& prepared) {
+  if (prepared.run != RunFloat) return 1;
+  switch (static_cast<const ConvState*>(prepared.state.get())->algorithm) {
+    case kernels::ConvAlgorithm::kDirect:
+      return 1;
+    case kernels::ConvAlgorithm::kWinograd2:
+      return 16.0 / 36;
+    case kernels::ConvAlgorithm::kWinograd4:
+      return 36.0 / 144;
+  }
+  return 1;
+}
+
 std::span<const OpDef> ConvOps() { return kConvOps; }
 
 }  // namespace sardonyx::ops

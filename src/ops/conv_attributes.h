@@ -6,6 +6,7 @@
 #include "kernels/conv/conv.h"
 #include "ops/channels_last.h"
 #include "ops/kernel_context.h"
+#include "ops/op_def.h"
 #include "ops/window.h"
 
 namespace sardonyx::ops {
@@ -40,6 +41,10 @@ void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x,
 
 kernels::ConvShape MakeConvShape(const Window3& w, std::int64_t batch, std::int64_t in_channels,
                                  std::int64_t out_channels, const ConvState& state);
+
+// The share of a convolution's multiplications that the kernel does: Winograd's algorithms need fewer. 1 for what is no
+// convolution.
+double ConvArithmetic(const Prepared& prepared);
 
 // The attributes of FusedConv and FusedGemm: `name` is the ONNX operator's name, alpha and beta its parameters.
 // Fails with kNotImplemented for one we do not fuse.

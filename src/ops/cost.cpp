@@ -2,9 +2,12 @@
 #include "ops/cost.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <string>
 #include <string_view>
+
+#include "ops/conv_attributes.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -55,6 +58,8 @@ double Keys(const Facts& f, std::size_t key) {
   const TensorRef& tensor = f.In(key).present() ? f.In(key) : f.In(0);
   return Facts::Dim(tensor, tensor.rank() == 4 ? 2 : 1);
 }
+// A state of outer products, one for each head of keys, is changed and read in every row of q [batch, rows, ...].
+double LinearAttention(const Facts& f) { return 4 * Facts::Dim(f.In(0), 1) * f.CountOut(1); }
 double Attention(const Facts& f) { return OverKeys(f, Keys(f, 1)); }
 double ProjectedAttention(const Facts& f) {
   const double keys = f.Out(1).present() && f.Out(1).rank() == 5 ? Facts::Dim(f.Out(1), 3) : Facts::Dim(f.In(0), 1);
@@ -73,23 +78,43 @@ double Pooling(const Facts& f) {
   return window * f.CountOut(0);
 }
 
+// Of each vector of features one product with every class, or with every support vector.
+double Vectors(const Facts& f) {
+  const auto* value = f.node.FindAttribute(f.node.op_type.starts_with("SVM") ? "support_vectors" : "coefficients");
+  const auto* numbers = value != nullptr ? std::get_if<std::vector<float>>(value) : nullptr;
+  const double rows = f.In(0).rank() > 1 ? Facts::Dim(f.In(0), 0) : 1;
+  return numbers != nullptr ? 2 * rows * static_cast<double>(numbers->size()) : 0;
+}
+
+// The indices that one operand's term names, with their sizes; those of an ellipsis count from the last on.
+void AddIndices(const std::string& term, const TensorRef& operand, std::map<char, double>& sizes) {
+  const auto letters = std::count_if(term.begin(), term.end(), [](unsigned char c) { return std::isalpha(c) != 0; });
+  const int others = static_cast<int>(operand.rank()) - static_cast<int>(letters);
+  int at = 0;
+  const auto add = [&](char index) { sizes[index] = std::max(sizes[index], Facts::Dim(operand, at++)); };
+  bool spread = false;
+  for (const char c : term) {
+    if (c == '.' && !spread) {
+      for (int i = others; i > 0; --i) add(static_cast<char>(i));
+      spread = true;
+    } else if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+      add(c);
+    }
+  }
+}
+
 // All indices of all operands run through each other; with more than two operands an upper bound.
 double Contraction(const Facts& f) {
   const auto* value = f.node.FindAttribute("equation");
   const auto* equation = value != nullptr ? std::get_if<std::string>(value) : nullptr;
   if (equation == nullptr) return 0;
   std::map<char, double> sizes;
-  std::size_t operand = 0;
-  int at = 0;
-  for (const char c : equation->substr(0, equation->find("->"))) {
-    if (c == ',') {
-      ++operand;
-      at = 0;
-    } else if (c == '.') {
-      return 2 * f.CountOut(0);  // an ellipsis: what is summed is not told by letters alone
-    } else if (c != ' ') {
-      sizes[c] = std::max(sizes[c], Facts::Dim(f.In(operand), at++));
-    }
+  const std::string operands = equation->substr(0, equation->find("->"));
+  std::size_t begin = 0;
+  for (std::size_t operand = 0; begin <= operands.size(); ++operand) {
+    const std::size_t end = std::min(operands.find(',', begin), operands.size());
+    AddIndices(operands.substr(begin, end - begin), f.In(operand), sizes);
+    begin = end + 1;
   }
   double all = 2;
   for (const auto& entry : sizes) all *= entry.second;
@@ -132,18 +157,28 @@ constexpr Formula kFormulas[] = {
     {"ConvInteger", Convolution},
     {"DeformConv", Convolution},
     {"QLinearConv", QuantizedConvolution},
+    {"QLinearConvAdd", QuantizedConvolution},
+    {"CausalConvWithState", Convolution},
     {"ConvTranspose", TransposedConvolution},
     {"Einsum", Contraction},
     {"MultiHeadAttention", Attention},
     {"DecoderMaskedMultiHeadAttention", Attention},
     {"GroupQueryAttention", Attention},
     {"QAttention", ProjectedAttention},
+    {"LinearAttention", LinearAttention},
+    {"LinearClassifier", Vectors},
+    {"LinearRegressor", Vectors},
+    {"SVMClassifier", Vectors},
+    {"SVMRegressor", Vectors},
     {"RNN", Recurrent},
     {"GRU", Recurrent},
     {"LSTM", Recurrent},
     {"MaxPool", Pooling},
     {"AveragePool", Pooling},
     {"LpPool", Pooling},
+    {"QLinearAveragePool", Pooling},
+    {"QLinearGlobalAveragePool", EachInput},
+    {"QLinearReduceMean", EachInput},
     {"GlobalAveragePool", EachInput},
     {"GlobalMaxPool", EachInput},
     {"GlobalLpPool", EachInput},
@@ -156,11 +191,14 @@ constexpr Formula kFormulas[] = {
     {"QuantizeLinear", TwiceEach},
     {"DequantizeLinear", TwiceEach},
     {"DynamicQuantizeLinear", TwiceEach},
+    {"GatherBlockQuantized", TwiceEach},
+    {"Scaler", TwiceEach},
     {"RotaryEmbedding", TwiceEach},
     {"Resize", TwiceEach},
     {"Upsample", TwiceEach},
     {"Softmax", Softmax},
     {"LogSoftmax", Softmax},
+    {"QLinearSoftmax", Softmax},
     {"Sum", EachOutput},
     {"Mean", EachOutput},
 };
@@ -168,6 +206,9 @@ constexpr Formula kFormulas[] = {
 // Operators that compute nothing: they move elements, or tell of shapes.
 constexpr std::string_view kMoving[] = {"Transpose",
                                         "Concat",
+                                        "QLinearConcat",
+                                        "QLinearWhere",
+                                        "Lookup8",
                                         "Split",
                                         "Slice",
                                         "Reshape",
@@ -238,24 +279,45 @@ double Bytes(const TensorRef& tensor) {
   return tensor.present() && !IsString(tensor.dtype) ? static_cast<double>(tensor.byte_size()) : 0;
 }
 
-// Reads only what it picks from its first input.
-bool Picks(std::string_view name) {
-  constexpr std::string_view kPicking[] = {"Gather", "GatherElements", "GatherND", "Slice", "Compress"};
+// Reads only what it picks from input `i`.
+bool Picks(std::string_view name, std::size_t i) {
+  if (name == "EmbedLayerNormalization") return i >= 2 && i <= 4;  // its tables
+  if (name == "GatherBlockQuantized" && (i == 2 || i == 3)) return true;
+  if (i != 0) return false;
+  constexpr std::string_view kPicking[] = {"Gather", "GatherElements", "GatherND", "GatherBlockQuantized",
+                                           "Slice",  "Compress"};
   return std::find(std::begin(kPicking), std::end(kPicking), name) != std::end(kPicking);
+}
+
+// Weights of 8 bits make a product one of integers, whatever it scales its result to; packed weights of fewer bits do
+// so where the model asks for it.
+DType Computes(const Facts& facts) {
+  const auto is_byte = [](DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUInt8; };
+  if (facts.node.op_type == "MatMulNBits") {
+    const auto* value = facts.node.FindAttribute("accuracy_level");
+    const auto* level = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
+    return level != nullptr && *level == 4 ? DType::kInt8 : DType::kFloat;
+  }
+  if (is_byte(facts.In(0).dtype) || is_byte(facts.In(1).dtype)) return DType::kInt8;
+  return facts.In(0).dtype;
 }
 
 }  // namespace
 
-Cost CostOf(const Node& node, const OpDef* op, std::span<const TensorRef> inputs, std::span<const TensorRef> outputs) {
+Cost CostOf(const Node& node, const OpDef* op, const Prepared* prepared, std::span<const TensorRef> inputs,
+            std::span<const TensorRef> outputs) {
   Cost cost;
   const Facts facts{node, inputs, outputs};
   if (!node.Subgraphs().empty()) return cost;  // its body's nodes are counted
   cost.operations = OperationsOf(facts, op);
-  for (const TensorRef& output : outputs) cost.bytes += Bytes(output);
+  cost.computes = Computes(facts);
+  if (prepared != nullptr) cost.arithmetic = ConvArithmetic(*prepared);
+  for (const TensorRef& output : outputs) cost.written += Bytes(output);
+  cost.bytes = cost.written;
   const bool shape_only = op != nullptr && (op->traits & kShapeOnly) != 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (i == 0 && shape_only) continue;
-    cost.bytes += i == 0 && Picks(node.op_type) ? std::min(Bytes(inputs[i]), Bytes(facts.Out(0))) : Bytes(inputs[i]);
+    cost.bytes += Picks(node.op_type, i) ? std::min(Bytes(inputs[i]), Bytes(facts.Out(0))) : Bytes(inputs[i]);
   }
   return cost;
 }

@@ -28,7 +28,7 @@ Cost CostOfNode(const std::string& text) {
   const OpDef* op = nullptr;
   for (int version = 30; version > 0 && op == nullptr; --version)
     op = registry.Find(node.domain, node.op_type, version);
-  return CostOf(node, op, inputs, outputs);
+  return CostOf(node, op, nullptr, inputs, outputs);
 }
 
 TEST(Cost, CountsTwoOperationsForEachMultiplyAndAdd) {
@@ -49,6 +49,31 @@ TEST(Cost, CountsTwoOperationsForEachMultiplyAndAdd) {
   EXPECT_EQ(einsum.operations, 2 * 2 * 3 * 4 * 5);
 }
 
+TEST(Cost, EinsumsKnowTheirEllipsis) {
+  const Cost batched = CostOfNode(
+      "g (float[2,7,3,4] a, float[7,4,5] b) => (float[2,7,3,5] y) { y = Einsum<equation = \"...ij,...jk->...ik\">(a, "
+      "b) "
+      "}");
+  EXPECT_EQ(batched.operations, 2 * 2 * 7 * 3 * 4 * 5);
+  const Cost summed =
+      CostOfNode("g (float[2,3,4] a, float[4,5] b) => (float[5] y) { y = Einsum<equation = \"...j, jk -> k\">(a, b) }");
+  EXPECT_EQ(summed.operations, 2 * 2 * 3 * 4 * 5);
+}
+
+TEST(Cost, QuantizedProductsCountAsOthersAndComputeWithBytes) {
+  const Cost conv = CostOfNode(
+      "g (uint8[1,8,8,4] x, float s, uint8 z, int8[6,4,3,3] w, float ws, int8 wz, float ys, uint8 yz, int32[6] b,"
+      "   uint8[1,6,6,6] sum, float ss, uint8 sz, float rs, uint8 rz) => (uint8[1,6,6,6] y) {"
+      "  y = ai.sardonyx.QLinearConvAdd(x, s, z, w, ws, wz, ys, yz, b, sum, ss, sz, rs, rz) }");
+  EXPECT_EQ(conv.operations, 2 * 6 * 6 * 6 * 4 * 3 * 3);
+  EXPECT_EQ(conv.computes, DType::kInt8);
+  const Cost dynamic = CostOfNode(
+      "g (float[2,4] a, uint8[4,5] b, float s) => (float[2,5] y) { y = com.microsoft.DynamicQuantizeMatMul(a, b, s) }");
+  EXPECT_EQ(dynamic.operations, 2 * 2 * 4 * 5);
+  EXPECT_EQ(dynamic.computes, DType::kInt8);
+  EXPECT_EQ(dynamic.written, 4 * 10);
+}
+
 TEST(Cost, AttentionCountsBothProducts) {
   const Cost cost = CostOfNode(
       "g (float[1,2,3,8] q, float[1,2,5,8] k, float[1,2,5,8] v) => (float[1,2,3,8] y) { y = Attention(q, k, v) }");
@@ -59,6 +84,10 @@ TEST(Cost, MovingIsNoArithmeticAndAGatherReadsWhatItPicks) {
   const Cost gather = CostOfNode("g (float[1000,4] table, int64[2] at) => (float[2,4] y) { y = Gather(table, at) }");
   EXPECT_EQ(gather.operations, 0);
   EXPECT_EQ(gather.bytes, 2 * 32 + 16);
+  const Cost embedded = CostOfNode(
+      "g (int32[1,2] ids, float[1000,4] words, float[512,4] places, float[4] g, float[4] b) => (float[1,2,4] y) {"
+      "  y = com.microsoft.EmbedLayerNormalization(ids, , words, places, , g, b) }");
+  EXPECT_EQ(embedded.bytes, 8 + 32 + 32 + 16 + 16 + 32);
   EXPECT_EQ(CostOfNode("g (float[5] x) => (float[5] y) { y = Exp(x) }").operations, 5);
   EXPECT_EQ(CostOfNode("g (float[5,4] x) => (int64[2] y) { y = Shape(x) }").bytes, 16);
 }

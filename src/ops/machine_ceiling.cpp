@@ -2,7 +2,9 @@
 #include "ops/machine_ceiling.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -14,62 +16,97 @@ namespace {
 
 // Each try fits into the time that a busy machine leaves a thread at once.
 constexpr int kTries = 40;
-constexpr double kStreamedAtLeast = 1e6;
-constexpr double kStreamBytes[] = {32e3, 512e3, 8e6, 64e6};
+constexpr double kStreamedAtLeast = 4e6;
+constexpr double kStreamBytes[] = {16e3, 64e3, 256e3, 1e6, 4e6, 16e6, 48e6, 128e6};
+constexpr double kPatience = 2e-4;  // seconds that a thread waits for the others
 
-double SecondsOf(const auto& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 1e-9);
-}
+using Clock = std::chrono::steady_clock;
 
-// One piece for each thread, all at once.
-void OnAllThreads(Parallel& parallel, Parallel::Body body) { parallel.For(parallel.ThreadCount(), 1, body); }
+double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-double MeasureOperations(Parallel& parallel) {
-  const kernels::CeilingSet& loops = kernels::Ceiling();
-  constexpr std::int64_t kRounds = 3000;
-  double best = 0;
-  for (int i = 0; i < kTries; ++i) {
-    const double seconds = SecondsOf([&] {
-      OnAllThreads(parallel, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t piece = begin; piece < end; ++piece) loops.multiply_adds(kRounds, 1e-3f);
-      });
-    });
-    const auto operations =
-        2.0 * static_cast<double>(kRounds * loops.multiply_adds_per_round() * parallel.ThreadCount());
-    best = std::max(best, operations / seconds);
+// The same work on all threads at once, each timed by itself. A loop of the pool alone would not do: where the workers
+// sleep, or others use their cores, the caller does it all before they come.
+class Together {
+ public:
+  explicit Together(Parallel& parallel)
+      : parallel_(parallel), pieces_(std::max(1, std::min(parallel.ThreadCount(), AvailableCores()))) {}
+
+  int pieces() const { return pieces_; }
+
+  // How often a second all of them together do `work(piece)`: the most of several tries. Where they never met, one
+  // thread's most times their number.
+  double Rate(int tries, const std::function<void(int)>& work) {
+    double together = 0, alone = 0;
+    for (int i = 0; i < tries; ++i) {
+      std::vector<double> seconds(static_cast<std::size_t>(pieces_));
+      const bool met = Try(work, seconds);
+      double sum = 0;
+      for (const double s : seconds) {
+        sum += 1 / s;
+        alone = std::max(alone, 1 / s);
+      }
+      if (met) together = std::max(together, sum);
+    }
+    return together > 0 ? together : alone * pieces_;
   }
-  return best;
-}
 
-double MeasureStream(Parallel& parallel, double bytes, std::vector<float>& memory) {
-  const kernels::CeilingSet& loops = kernels::Ceiling();
-  const std::int64_t threads = parallel.ThreadCount();
-  const auto floats = static_cast<std::int64_t>(bytes / 8 / static_cast<double>(threads));  // half read, half written
-  const auto repeats = std::max<std::int64_t>(1, static_cast<std::int64_t>(kStreamedAtLeast / bytes));
-  const int tries = bytes > 16e6 ? 6 : bytes > 4e6 ? 12 : kTries;
-  double best = 0;
-  for (int i = 0; i < tries; ++i) {
-    const double seconds = SecondsOf([&] {
-      OnAllThreads(parallel, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t piece = begin; piece < end; ++piece) {
-          float* x = memory.data() + 2 * piece * floats;
-          for (std::int64_t r = 0; r < repeats; ++r) loops.stream(x, floats, x + floats);
+ private:
+  bool Try(const std::function<void(int)>& work, std::vector<double>& seconds) {
+    std::atomic<int> arrived = 0;
+    std::atomic<bool> met = true;
+    parallel_.For(pieces_, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t piece = begin; piece < end; ++piece) {
+        const Clock::time_point here = Clock::now();
+        ++arrived;
+        while (arrived < pieces_ && SecondsSince(here) < kPatience) {
         }
-      });
+        if (arrived < pieces_) met = false;
+        const Clock::time_point start = Clock::now();
+        work(static_cast<int>(piece));
+        seconds[static_cast<std::size_t>(piece)] = std::max(SecondsSince(start), 1e-9);
+      }
     });
-    best = std::max(best, 8.0 * static_cast<double>(floats * threads * repeats) / seconds);
+    return met;
   }
-  return best;
+
+  Parallel& parallel_;
+  int pieces_;
+};
+
+MachineCeiling::Stream MeasureStream(Together& threads, double bytes, std::vector<float>& memory) {
+  const kernels::CeilingSet& loops = kernels::Ceiling();
+  const auto floats = static_cast<std::int64_t>(bytes / 4 / threads.pieces()), half = floats / 2;
+  const auto repeats = std::max<std::int64_t>(1, static_cast<std::int64_t>(kStreamedAtLeast / bytes));
+  const int tries = bytes > 16e6 ? 10 : kTries;
+  const double changed = 8.0 * static_cast<double>(half * repeats), read = 4.0 * static_cast<double>(floats * repeats);
+  const double changes = threads.Rate(tries, [&](int piece) {
+    float* x = memory.data() + piece * half;  // in place, which asks for less of the caches than a copy does
+    for (std::int64_t r = 0; r < repeats; ++r) loops.stream(x, half, x);
+  });
+  std::atomic<float> sink = 0;
+  const double reads = threads.Rate(tries, [&](int piece) {
+    for (std::int64_t r = 0; r < repeats; ++r) sink = loops.read(memory.data() + piece * floats, floats);
+  });
+  return {bytes, changed * changes, read * reads};
 }
 
 MachineCeiling Measure(Parallel& parallel) {
+  const kernels::CeilingSet& loops = kernels::Ceiling();
+  constexpr std::int64_t kRounds = 3000;
+  Together threads(parallel);
   MachineCeiling ceiling;
   ceiling.threads = parallel.ThreadCount();
-  ceiling.float_operations_per_second = MeasureOperations(parallel);
+  std::atomic<float> sink = 0;
+  ceiling.float_operations_per_second = 2.0 * static_cast<double>(kRounds * loops.multiply_adds_per_round()) *
+                                        threads.Rate(kTries, [&](int) { sink = loops.multiply_adds(kRounds, 1e-3f); });
   std::vector<float> memory(static_cast<std::size_t>(kStreamBytes[std::size(kStreamBytes) - 1] / 4), 1.0f);
-  for (const double bytes : kStreamBytes) ceiling.streams.push_back({bytes, MeasureStream(parallel, bytes, memory)});
+  for (const double bytes : kStreamBytes) ceiling.streams.push_back(MeasureStream(threads, bytes, memory));
+  // What a larger stream reaches, a smaller one does: where it was slower others were in its way.
+  for (std::size_t i = ceiling.streams.size() - 1; i-- > 0;) {
+    MachineCeiling::Stream& stream = ceiling.streams[i];
+    stream.bytes_per_second = std::max(stream.bytes_per_second, ceiling.streams[i + 1].bytes_per_second);
+    stream.read_bytes_per_second = std::max(stream.read_bytes_per_second, ceiling.streams[i + 1].read_bytes_per_second);
+  }
   return ceiling;
 }
 
@@ -82,14 +119,20 @@ double MachineCeiling::OperationsPerSecond(DType dtype) const {
   return dtype == DType::kDouble ? float_operations_per_second / 2 : float_operations_per_second;
 }
 
-double MachineCeiling::BytesPerSecond(double bytes) const {
-  for (const Stream& stream : streams)
-    if (bytes <= stream.bytes) return stream.bytes_per_second;
-  return streams.back().bytes_per_second;
+const MachineCeiling::Stream& MachineCeiling::StreamOf(double bytes) const {
+  std::size_t at = 0;
+  while (at + 1 < streams.size() && streams[at + 1].bytes <= bytes) ++at;
+  return streams[at];
 }
 
-double MachineCeiling::Seconds(double operations, double bytes, DType dtype) const {
-  return std::max(operations / OperationsPerSecond(dtype), bytes / BytesPerSecond(bytes));
+double MachineCeiling::Seconds(const Cost& cost, double weights_of_model) const {
+  const Stream& stream = StreamOf(cost.bytes);
+  const double activations = cost.bytes - cost.weights;
+  // As much read as is written streams through with it; the rest is only read.
+  const double paired = std::min(activations, 2 * cost.written);
+  const double moving = paired / stream.bytes_per_second + (activations - paired) / stream.read_bytes_per_second +
+                        cost.weights / StreamOf(std::max(weights_of_model, cost.bytes)).read_bytes_per_second;
+  return std::max(cost.operations.value_or(0) * cost.arithmetic / OperationsPerSecond(cost.computes), moving);
 }
 
 const MachineCeiling& CeilingOf(Parallel& parallel) {

@@ -5,14 +5,16 @@
 
 #include "base/dtype.h"
 #include "base/parallel.h"
+#include "ops/cost.h"
 
 namespace sardonyx::ops {
 
 // Measured, not looked up: multiply-adds in registers, and streams through each level of the caches and through memory.
 struct MachineCeiling {
   struct Stream {
-    double bytes = 0;  // touched by all threads together
-    double bytes_per_second = 0;
+    double bytes = 0;                  // read and written by all threads together
+    double bytes_per_second = 0;       // half of them read, half written to the same places
+    double read_bytes_per_second = 0;  // all of them read
   };
   int threads = 1;
   double float_operations_per_second = 0;
@@ -20,12 +22,14 @@ struct MachineCeiling {
 
   // Products of 8-bit integers count with what the CPU's dot product instructions do at once.
   double OperationsPerSecond(DType dtype) const;
-  double BytesPerSecond(double bytes) const;
-  // The time that a perfect kernel would take: the longer of computing and moving.
-  double Seconds(double operations, double bytes, DType dtype) const;
+  // Of the largest stream that is no larger than `bytes`.
+  const Stream& StreamOf(double bytes) const;
+  // The time that a perfect kernel would take: the longer of computing and moving. Weights come from where those of the
+  // whole model fit, for between two uses the others are used.
+  double Seconds(const Cost& cost, double weights_of_model = 0) const;
 };
 
-// Of the threads of `parallel`. Measured once in a process for each number of threads, in about 0.05 s.
+// Of the threads of `parallel`. Measured once in a process for each number of threads, in about 0.1 s.
 const MachineCeiling& CeilingOf(Parallel& parallel);
 
 }  // namespace sardonyx::ops

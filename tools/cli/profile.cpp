@@ -180,8 +180,8 @@ void AddProfile(CLI::App& app, Common& common) {
   AddJson(*command, common);
   command->footer(
       "A node's share of the ceiling: the time that a perfect kernel would take for its arithmetic and its\n"
-      "bytes on this machine, over the time it took. Arithmetic is counted as the operator defines it, so a\n"
-      "kernel that needs less of it (Winograd) may exceed 100 %.\n\n"
+      "bytes on this machine, over the time it took. GFLOP/s count arithmetic as the operator defines it, so\n"
+      "a kernel that needs less of it (Winograd) may show more than the machine can do.\n\n"
       "Examples:\n"
       "  sardonyx profile model.onnx\n"
       "  sardonyx profile model.onnx --dim batch=8 --threads 1 --html profile.html\n"

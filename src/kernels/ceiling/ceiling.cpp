@@ -8,7 +8,7 @@ struct Row {
   Isa isa;
   CeilingSet set;
 };
-#define SDX_ROW(name) {Isa::name, {name::MultiplyAdds, name::MultiplyAddsPerRound, name::Stream}},
+#define SDX_ROW(name) {Isa::name, {name::MultiplyAdds, name::MultiplyAddsPerRound, name::Stream, name::Read}},
 constexpr Row kRows[] = {SDX_FOR_EACH_ISA(SDX_ROW)};
 #undef SDX_ROW
 

@@ -19,6 +19,7 @@ TEST(Ceiling, StreamsReadAndWriteEveryElementOfEveryLength) {
       Ceiling(isa).stream(x.data(), n, y.data());
       for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(y[static_cast<std::size_t>(i)], static_cast<float>(i + 1));
       ASSERT_EQ(y[static_cast<std::size_t>(n)], -7) << Name(isa) << " n=" << n;
+      ASSERT_EQ(Ceiling(isa).read(x.data(), n), static_cast<float>(n * (n - 1) / 2)) << Name(isa) << " n=" << n;
     }
   }
 }
