@@ -7,9 +7,17 @@
 
 namespace sardonyx {
 
+std::size_t FreeMemory() {
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+  return mallinfo2().fordblks;
+#else
+  return 0;
+#endif
+}
+
 void ReturnFreeMemory(std::size_t worth) {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
-  if (mallinfo2().fordblks >= worth) malloc_trim(0);
+  if (FreeMemory() >= worth) malloc_trim(0);
 #else
   static_cast<void>(worth);
 #endif

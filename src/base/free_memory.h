@@ -9,4 +9,7 @@ namespace sardonyx {
 // between ones that stay leaves holes that only this closes. Does nothing where the C library has no such call.
 void ReturnFreeMemory(std::size_t worth);
 
+// What the allocator keeps of freed memory; 0 where the C library does not say.
+std::size_t FreeMemory();
+
 }  // namespace sardonyx

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/free_memory.h"
+#include "ir/compact.h"
 #include "ir/text.h"
 #include "model/load.h"
 #include "ops/schema.h"
@@ -13,13 +14,14 @@
 #include "runtime/program.h"
 #include "runtime/run_state.h"
 #include "runtime/session_threads.h"
+#include "runtime/shared_models.h"
 #include "runtime/weight_memory.h"
 
 namespace sardonyx::runtime {
 namespace {
 
 // What folding and packing leave in the heap before it is given back: below, asking costs more than it gives.
-constexpr std::size_t kWorthReturning = std::size_t{16} << 20;
+constexpr std::size_t kWorthReturning = std::size_t{1} << 20;
 
 model::LoadOptions LoadOptionsOf(const SessionOptions& options, const Logger& logger) {
   model::LoadOptions load;
@@ -217,6 +219,7 @@ std::unique_ptr<Session> Session::Make(std::shared_ptr<Environment> environment,
 
 // `own`: the model, if nobody else holds it.
 void Session::Build(Model* own) {
+  const std::size_t free_before = FreeMemory();
   logger_ = LoggerOf(*environment_, options_);
   run_limits_ = RunLimits(options_.config);
   threads_ = std::make_unique<SessionThreads>(*environment_, options_);
@@ -228,7 +231,9 @@ void Session::Build(Model* own) {
   if (own != nullptr) {
     weights_dropped_ = DropWeights(own->graph);
     for (Function& function : own->functions) weights_dropped_ = DropWeights(function.body) || weights_dropped_;
+    model_ = SharedModel(model_);
   }
+  graph = Compacted(std::move(graph));
   ShareConstants(graph, CallersBuffers(options_));
   providers_ = std::move(providers);
   {
@@ -236,7 +241,7 @@ void Session::Build(Model* own) {
     program_ = std::make_shared<Program>(std::move(graph), environment_->registry(), providers_, threads_->parallel());
   }
   if (threads_->branches() > 1) program_->RunBranchesOn(threads_->pool(), threads_->branches());
-  ReturnFreeMemory(kWorthReturning);
+  ReturnFreeMemory(free_before + kWorthReturning);
   if (trace_) trace_->ready_ns = NowNanoseconds();
   tracing_ = trace_ != nullptr;
 }

@@ -1,0 +1,12 @@
+// ir/equal.h - whether two models are the same in every respect.
+#pragma once
+
+#include "ir/graph.h"
+
+namespace sardonyx {
+
+// Whether nothing tells the models apart: ids, names, types, attributes, documentation, contents of tensors. Contents
+// in different buffers that somebody else owns (mapped files) count as different without being read.
+bool Same(const Model& a, const Model& b);
+
+}  // namespace sardonyx
