@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs all tests of a built tree and ends with one line: `N passed, N failed, N skipped`.
 
-Stages: the tree's checks, the C++ tests (then those of the kernels again under each lower ISA), the thread pool under
-the thread sanitizer, the loader under the address and undefined-behaviour sanitizers, a short run of the
+Stages: the tree's checks, the C++ tests (then those of the kernels again under each lower ISA), the thread pool and
+sessions under the thread sanitizer, the loader under the address and undefined-behaviour sanitizers, a short run of the
 fuzz targets, the Python tests. Long stages say every twenty seconds how far they are. Each failure and each skip is
 printed with its reason and the command that repeats it. Where ../shared is there, a skip is a failure of the whole.
 To add a stage: a function that yields Case objects, and its row in STAGES.
@@ -112,9 +112,14 @@ def stage_isa(options):
         yield from run_gtest(binary, options.jobs, f"{isa}: ", test_filter, {"SDX_MAX_ISA": isa})
 
 
-def sanitized(target, sanitizers, jobs):
+def plain_core():
+    """The library of the release build, for what a sanitizer need not see."""
+    return BUILD / "lib/libsdx_core.a"
+
+
+def sanitized(target, sanitizers, jobs, *settings):
     folder = f"build/{sanitizers.replace(',', '-')}"
-    failed = checks.configure(folder, f"-DSDX_SANITIZE={sanitizers}") or checks.ninja(folder, target)
+    failed = checks.configure(folder, f"-DSDX_SANITIZE={sanitizers}", *settings) or checks.ninja(folder, target)
     if failed:
         yield Case(f"{sanitizers}: {target}", "failed", "\n".join(failed[-60:]))
     else:
@@ -132,6 +137,7 @@ def fixed_addresses():
 def stage_sanitizers(options):
     """threads under the thread sanitizer, the loader under those for addresses and undefined behaviour"""
     yield from sanitized("thread_tests", "thread", 1)
+    yield from sanitized("session_tests", "thread", 1, f"-DSDX_PLAIN_CORE={plain_core()}")
     yield from sanitized("loader_tests", "address,undefined", options.jobs)
 
 
