@@ -3,8 +3,9 @@
 
 Stages: the tree's checks, the C++ tests (then those of the kernels again under each lower ISA), the thread pool and
 sessions under the thread sanitizer, the loader under the address and undefined-behaviour sanitizers, a short run of the
-fuzz targets, the Python tests. Long stages say every twenty seconds how far they are. Each failure and each skip is
-printed with its reason and the command that repeats it. Where ../shared is there, a skip is a failure of the whole.
+fuzz targets, the Python tests, two minutes of soaking. Long stages say every twenty seconds how far they are. Each
+failure and each skip is printed with its reason and the command that repeats it. Where ../shared is there, a skip is a
+failure of the whole.
 To add a stage: a function that yields Case objects, and its row in STAGES.
 
 usage: tools/run_tests.py [--only STAGE]... [--jobs N]
@@ -152,6 +153,15 @@ def stage_fuzz(options):
                        f"{result.summary()}\n{result.output[-6000:]}" if result.code else "", result.command)
 
 
+def stage_soak(_):
+    """two minutes of models, threads, cancels, errors and sessions that come and go; `make soak` runs it for thirty"""
+    command = [sys.executable, "-W", "ignore", "tests/soak/soak.py", "--minutes", "2"]
+    variables = {"PYTHONPATH": str(BUILD / "python")}
+    done = steps.run(command, "soak", r"\d+ actions$", variables, ROOT)
+    yield Case("soak for two minutes", "failed" if done.code else "passed", done.output[-6000:] if done.code else "",
+               steps.typed(command, variables))
+
+
 def repeated(case, variables):
     """How to run one case of pytest's report alone; its class name is the path of the file, and a class if there is."""
     parts = case.get("classname").split(".")
@@ -185,6 +195,7 @@ STAGES = {
     "sanitizers": stage_sanitizers,
     "fuzz": stage_fuzz,
     "python": stage_python,
+    "soak": stage_soak,
 }
 
 
