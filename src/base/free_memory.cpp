@@ -1,6 +1,8 @@
 // base/free_memory.cpp - giving freed memory of the heap back to the system: glibc.
 #include "base/free_memory.h"
 
+#include "base/page_blocks.h"
+
 #if defined(__linux__)
 #include <malloc.h>
 #endif
@@ -9,17 +11,19 @@ namespace sardonyx {
 
 std::size_t FreeMemory() {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
-  return mallinfo2().fordblks;
+  return mallinfo2().fordblks + KeptPageBlocks();
 #else
-  return 0;
+  return KeptPageBlocks();
 #endif
 }
 
 void ReturnFreeMemory(std::size_t worth) {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
-  if (FreeMemory() >= worth) malloc_trim(0);
+  if (FreeMemory() < worth) return;
+  ReleasePageBlocks();
+  malloc_trim(0);
 #else
-  static_cast<void>(worth);
+  if (KeptPageBlocks() >= worth) ReleasePageBlocks();
 #endif
 }
 

@@ -1,15 +1,21 @@
-// tensor/allocator.cpp - the host allocator.
+// tensor/allocator.cpp - the host allocators.
 #include "tensor/allocator.h"
 
 #include <cstdlib>
 #include <limits>
 
 #include "base/error.h"
+#include "base/page_blocks.h"
+#include "tensor/host_allocators.h"
 
 namespace sardonyx {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+
+[[noreturn]] void FailWithoutMemory(std::size_t size) {
+  Fail(Code::kFail, "out of memory: expected ", size, " bytes, found fewer");
+}
 
 class Host final : public Allocator {
  public:
@@ -19,16 +25,28 @@ class Host final : public Allocator {
     if (size <= std::numeric_limits<std::size_t>::max() - kAlignment) {
       data = std::aligned_alloc(kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment);
     }
-    if (data == nullptr) Fail(Code::kFail, "out of memory: expected ", size, " bytes, found fewer");
+    if (data == nullptr) FailWithoutMemory(size);
     return data;
   }
   void Free(void* data) override { std::free(data); }
   Device device() const override { return {}; }
 };
 
+class HostPages final : public Allocator {
+ public:
+  void* Allocate(std::size_t size) override {
+    void* const data = AllocatePageBlock(size);
+    if (data == nullptr) FailWithoutMemory(size);
+    return data;
+  }
+  void Free(void* data) override { FreePageBlock(data); }
+  Device device() const override { return {}; }
+};
+
 // Never destroyed: buffers of other static objects may be freed after this file's would have been.
+template <typename T>
 union Immortal {
-  Immortal() : allocator(std::make_shared<Host>()) {}
+  Immortal() : allocator(std::make_shared<T>()) {}
   ~Immortal() {}
   std::shared_ptr<Allocator> allocator;
 };
@@ -36,8 +54,13 @@ union Immortal {
 }  // namespace
 
 const std::shared_ptr<Allocator>& HostAllocator() {
-  static const Immortal immortal;
+  static const Immortal<Host> immortal;
   return immortal.allocator;
+}
+
+const std::shared_ptr<Allocator>& HostAllocatorFor(std::size_t size) {
+  static const Immortal<HostPages> pages;
+  return IsPageBlock(size) ? pages.allocator : HostAllocator();
 }
 
 }  // namespace sardonyx

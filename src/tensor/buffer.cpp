@@ -7,16 +7,18 @@
 
 #include "base/limits.h"
 #include "base/shape.h"
+#include "tensor/host_allocators.h"
 
 namespace sardonyx {
 std::shared_ptr<Buffer> Buffer::Allocate(std::size_t size, const std::shared_ptr<Allocator>& allocator) {
   struct Constructible : Buffer {};  // make_shared cannot reach the private constructor
   ChargeMemory(size);
   auto buffer = std::make_shared<Constructible>();
-  buffer->device_ = allocator->device();
-  buffer->data_ = allocator->Allocate(size);
+  const std::shared_ptr<Allocator>& from = allocator == HostAllocator() ? HostAllocatorFor(size) : allocator;
+  buffer->device_ = from->device();
+  buffer->data_ = from->Allocate(size);
   buffer->size_ = size;
-  buffer->allocator_ = allocator;
+  buffer->allocator_ = from;
   return buffer;
 }
 

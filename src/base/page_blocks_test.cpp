@@ -1,0 +1,72 @@
+// base/page_blocks_test.cpp - blocks are aligned, kept for the next of their size, given back, and never handed out
+// twice.
+#include "base/page_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace sardonyx {
+namespace {
+
+constexpr std::size_t kMega = std::size_t{1} << 20;
+
+TEST(PageBlocks, AFreedBlockServesTheNextOfItsSizeUntilItIsReleased) {
+  if (!IsPageBlock(kMega)) GTEST_SKIP() << "no page blocks here";
+  EXPECT_FALSE(IsPageBlock(kMega / 8));
+  ReleasePageBlocks();
+  void* const first = AllocatePageBlock(3 * kMega);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 64, 0u);
+  std::memset(first, 1, 3 * kMega);
+  FreePageBlock(first);
+  EXPECT_GE(KeptPageBlocks(), 3 * kMega);
+  void* const small = AllocatePageBlock(kMega);
+  EXPECT_NE(small, first) << "a block of three times the size is no fit";
+  void* const again = AllocatePageBlock(3 * kMega - 5000);
+  EXPECT_EQ(again, first);
+  EXPECT_EQ(KeptPageBlocks(), 0u);
+  FreePageBlock(small);
+  FreePageBlock(again);
+  ReleasePageBlocks();
+  EXPECT_EQ(KeptPageBlocks(), 0u);
+}
+
+TEST(PageBlocks, LittleIsKept) {
+  if (!IsPageBlock(kMega)) GTEST_SKIP() << "no page blocks here";
+  std::vector<void*> blocks;
+  for (int i = 0; i < 20; ++i) blocks.push_back(AllocatePageBlock(10 * kMega));
+  for (void* block : blocks) FreePageBlock(block);
+  EXPECT_LE(KeptPageBlocks(), 32 * kMega);
+  ReleasePageBlocks();
+}
+
+TEST(PageBlocks, FailsForMoreThanThereIs) {
+  if (!IsPageBlock(kMega)) GTEST_SKIP() << "no page blocks here";
+  EXPECT_EQ(AllocatePageBlock(SIZE_MAX - 10), nullptr);
+  EXPECT_EQ(AllocatePageBlock(SIZE_MAX / 2), nullptr);
+}
+
+TEST(PageBlocks, ThreadsNeverGetTheSameBlock) {
+  if (!IsPageBlock(kMega)) GTEST_SKIP() << "no page blocks here";
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([thread] {
+      for (int round = 0; round < 300; ++round) {
+        auto* const block = static_cast<unsigned char*>(AllocatePageBlock(kMega + static_cast<std::size_t>(round % 3)));
+        for (std::size_t at = 0; at < kMega; at += 65536) block[at] = static_cast<unsigned char>(thread);
+        for (std::size_t at = 0; at < kMega; at += 65536) ASSERT_EQ(block[at], thread);
+        FreePageBlock(block);
+        if (round % 50 == 0) ReleasePageBlocks();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ReleasePageBlocks();
+}
+
+}  // namespace
+}  // namespace sardonyx
