@@ -133,6 +133,12 @@ OrtStatusPtr ORT_API_CALL SessionPlan(const OrtSession* session, OrtAllocator* a
   });
 }
 
+std::string MadeBefore(const char* what, const runtime::FirstMaker& maker) {
+  if (!maker.found) return "";
+  return std::string("; before that node '") + maker.node + "' (" + maker.op_type + ") made the first " + what +
+         " in '" + maker.value + "'";
+}
+
 OrtStatusPtr ORT_API_CALL RunCheckValues(OrtSession* session, const OrtRunOptions* run_options,
                                          const char* const* input_names, const OrtValue* const* inputs,
                                          size_t input_len, OrtAllocator* allocator, char** json) noexcept {
@@ -148,7 +154,12 @@ OrtStatusPtr ORT_API_CALL RunCheckValues(OrtSession* session, const OrtRunOption
     std::vector<std::string> outputs;
     for (const runtime::Port& port : target.outputs()) outputs.push_back(port.name);
     runtime::ValueCheck check(target.program());
-    target.Run(run_options != nullptr ? run_options->options : DefaultRunOptions(), values, outputs, &check);
+    try {
+      target.Run(run_options != nullptr ? run_options->options : DefaultRunOptions(), values, outputs, &check);
+    } catch (const Error& error) {  // what came before may be why
+      throw Error(error.code(),
+                  error.what() + MadeBefore("NaN", check.first_nan()) + MadeBefore("infinity", check.first_infinity()));
+    }
     result = CopyText(allocator, ValuesJson(check));
   });
 }

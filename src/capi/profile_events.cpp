@@ -8,6 +8,7 @@
 #endif
 
 #include "ops/op_def.h"
+#include "runtime/body_path.h"
 #include "runtime/plan.h"
 #include "runtime/program.h"
 
@@ -32,10 +33,8 @@ const Node& NodeOf(const TraceEvent& event) {
   return event.program->graph().node(event.program->steps()[static_cast<std::size_t>(event.step)].node);
 }
 
-// ONNX Runtime names a node without a name after its operator and place.
 std::string NameOf(const TraceEvent& event) {
-  const Node& node = NodeOf(event);
-  return node.name.empty() ? node.op_type + "_" + std::to_string(event.step) : node.name;
+  return runtime::StepName(*event.program, static_cast<std::size_t>(event.step));
 }
 
 ops::TensorRef TakeTensor(const std::vector<std::int64_t>& shapes, std::size_t& at) {
@@ -135,10 +134,8 @@ void ProfileEvents::FindPaths(const Program& program, const std::string& path) {
       weights_ += static_cast<double>(ByteSize(slot.constant->dtype(), slot.constant->count()));
   for (std::size_t s = 0; s < program.steps().size(); ++s) {
     const Step& step = program.steps()[s];
-    const Node& node = program.graph().node(step.node);
-    const std::string name = node.name.empty() ? node.op_type + "_" + std::to_string(s) : node.name;
     for (std::size_t b = 0; b < step.bodies.size(); ++b)
-      FindPaths(*step.bodies[b], (path.empty() ? "" : path + "/") + name + "." + step.bodies[b]->graph().name);
+      FindPaths(*step.bodies[b], runtime::BodyPath(program, path, s, b));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "runtime/body_path.h"
 #include "runtime/plan.h"
 #include "runtime/program.h"
 
@@ -115,26 +116,43 @@ void AddPlan(Program& program, const std::string& path, const std::shared_ptr<co
                    {"values", ValuesOf(program, *plan)}});
   for (std::size_t s = 0; s < program.steps().size(); ++s) {
     const Step& step = program.steps()[s];
-    const Node& node = program.graph().node(step.node);
     for (std::size_t b = 0; b < step.bodies.size(); ++b) {
       std::shared_ptr<const Plan> body = step.bodies[b]->LastPlan();
       for (const auto& planned : plan->steps)
         if (planned.step == static_cast<int>(s) && planned.branch == static_cast<int>(b) && planned.body)
           body = planned.body;
-      const std::string name = node.name.empty() ? node.op_type + "_" + std::to_string(s) : node.name;
-      AddPlan(*step.bodies[b], (path.empty() ? "" : path + "/") + name + "." + step.bodies[b]->graph().name, body,
-              plans);
+      AddPlan(*step.bodies[b], runtime::BodyPath(program, path, s, b), body, plans);
     }
   }
 }
 
+Json RowOf(const runtime::ValueStatistics& value) {
+  Json row = {{"value", value.value}, {"node", value.node},  {"op_type", value.op_type},
+              {"graph", value.graph}, {"type", value.type},  {"shape", Numbers(value.shape)},
+              {"turns", value.turns}, {"count", value.count}};
+  if (!value.readable) return row;
+  row["nan_count"] = value.nan_count;
+  row["infinity_count"] = value.infinity_count;
+  const bool any = value.finite_count != 0;
+  row["min"] = any ? Json(value.lowest) : Json();
+  row["max"] = any ? Json(value.highest) : Json();
+  row["mean"] = any ? Json(value.mean) : Json();
+  row["std"] = any ? Json(value.deviation) : Json();
+  return row;
+}
+
 Json MakerJson(const runtime::FirstMaker& maker) {
   if (!maker.found) return nullptr;
+  Json turns = Json::array(), inputs = Json::array();
+  for (const runtime::BodyTurn& turn : maker.turns) turns.push_back({{"graph", turn.graph}, {"turn", turn.turn}});
+  for (const runtime::ValueStatistics& input : maker.inputs) inputs.push_back(RowOf(input));
   return {{"node", maker.node},
           {"op_type", maker.op_type},
           {"value", maker.value},
-          {"graph", maker.graph},
-          {"turn", maker.turn}};
+          {"graph", maker.turns.empty() ? "" : maker.turns.back().graph},
+          {"turn", maker.turns.empty() ? 0 : maker.turns.back().turn},
+          {"turns", std::move(turns)},
+          {"inputs", std::move(inputs)}};
 }
 
 }  // namespace
@@ -168,21 +186,7 @@ std::string PlanJson(const runtime::Session& session) {
 
 std::string ValuesJson(const runtime::ValueCheck& check) {
   Json rows = Json::array();
-  for (const runtime::ValueStatistics& value : check.values()) {
-    Json row = {{"value", value.value}, {"node", value.node},  {"op_type", value.op_type},
-                {"graph", value.graph}, {"type", value.type},  {"shape", Numbers(value.shape)},
-                {"turns", value.turns}, {"count", value.count}};
-    if (value.readable) {
-      row["nan_count"] = value.nan_count;
-      row["infinity_count"] = value.infinity_count;
-      const bool any = value.finite_count != 0;
-      row["min"] = any ? Json(value.lowest) : Json();
-      row["max"] = any ? Json(value.highest) : Json();
-      row["mean"] = any ? Json(value.mean) : Json();
-      row["std"] = any ? Json(value.deviation) : Json();
-    }
-    rows.push_back(std::move(row));
-  }
+  for (const runtime::ValueStatistics& value : check.values()) rows.push_back(RowOf(value));
   return Dump({{"values", std::move(rows)},
                {"first_nan", MakerJson(check.first_nan())},
                {"first_infinity", MakerJson(check.first_infinity())}});

@@ -15,11 +15,49 @@ namespace {
 
 bool IsInModel(const Model& model, const std::string& name) { return model.graph.Find(name).has_value(); }
 
-bool HasBody(const Graph& graph, const std::string& name) {
+// "in body 'turn' of node 'decode' (Loop)", of the body that has the value; "" where none has it.
+std::string BodyOf(const Graph& graph, const std::string& name) {
+  for (const NodeId id : graph.order) {
+    for (const Graph* body : graph.node(id).Subgraphs()) {
+      if (body->Find(name)) return "in body '" + body->name + "' of " + Describe(graph, graph.node(id));
+      if (std::string inner = BodyOf(*body, name); !inner.empty()) return inner;
+    }
+  }
+  return "";
+}
+
+// The value outside of the call that is the function's `name`; "call/name", as inlining names it, for inner ones.
+std::string NameAtCall(const Graph& graph, const Node& call, const Function& function, const std::string& name) {
+  const ValueId id = *function.body.Find(name);
+  for (const auto& [inner, outer] :
+       {std::pair(&function.body.inputs, &call.inputs), std::pair(&function.body.outputs, &call.outputs)}) {
+    const auto at = static_cast<std::size_t>(std::find(inner->begin(), inner->end(), id) - inner->begin());
+    if (at < inner->size()) return at < outer->size() && (*outer)[at] != kNoValue ? graph.value((*outer)[at]).name : "";
+  }
+  return (call.name.empty() ? call.op_type : call.name) + "/" + name;
+}
+
+// How a value that a function has is asked for: its name for each call in the graph.
+std::string CallsOf(const Model& model, const std::string& name) {
+  std::vector<std::string> found;
+  for (const NodeId id : model.graph.order) {
+    const Node& node = model.graph.node(id);
+    for (const Function& function : model.functions) {
+      if (function.domain != node.domain || function.name != node.op_type || !function.body.Find(name)) continue;
+      const std::string at_call = NameAtCall(model.graph, node, function, name);
+      if (!at_call.empty() && std::find(found.begin(), found.end(), at_call) == found.end()) found.push_back(at_call);
+    }
+  }
+  std::string calls;
+  for (const std::string& at_call : found) calls += (calls.empty() ? "'" : ", '") + at_call + "'";
+  return calls;
+}
+
+void AddNames(const Graph& graph, std::vector<std::string>& names) {
+  for (const ValueInfo& value : graph.values)
+    if (value.producer != kNoNode || value.is_input || value.initializer) names.push_back(value.name);
   for (const NodeId id : graph.order)
-    for (const Graph* body : graph.node(id).Subgraphs())
-      if (body->Find(name) || HasBody(*body, name)) return true;
-  return false;
+    for (const Graph* body : graph.node(id).Subgraphs()) AddNames(*body, names);
 }
 
 }  // namespace
@@ -102,12 +140,16 @@ std::shared_ptr<Session> Session::Derive(const std::vector<std::string>& names) 
 }
 
 void Session::FailUnknownValue(const std::string& name) const {
-  if (HasBody(model_->graph, name))
-    Fail(Code::kInvalidArgument, "value '", name,
-         "' is made in a body of control flow, once in every turn; run with a check of values to see it");
+  if (const std::string body = BodyOf(model_->graph, name); !body.empty()) {
+    Fail(Code::kInvalidArgument, "value '", name, "' is made ", body,
+         " whenever that runs, and has no single value; a check of values (check_values in Python, run --check-values "
+         "on the command line) gives the statistics of all turns");
+  }
+  if (const std::string calls = CallsOf(*model_, name); !calls.empty()) {
+    Fail(Code::kInvalidArgument, "value '", name, "' is made in a function, anew by each call; here it is ", calls);
+  }
   std::vector<std::string> names;
-  for (const ValueInfo& value : model_->graph.values)
-    if (value.producer != kNoNode || value.is_input || value.initializer) names.push_back(value.name);
+  AddNames(model_->graph, names);
   std::string outputs;
   for (std::size_t i = 0; i < outputs_.size() && i < 20; ++i) outputs += (i ? ", '" : "'") + outputs_[i].name + "'";
   const std::string closest = ClosestName(name, names);

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "runtime/program.h"
+#include "runtime/body_path.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -89,82 +89,131 @@ void Merge(const Sums& sums, ValueStatistics& into) {
   into.finite_count += sums.finite_count;
 }
 
+// What a type without numbers for its elements, or memory of a device, tells.
+bool Summed(const ops::Slot& slot, bool here, Sums& sums) {
+  return here && slot.ref.present() && (slot.ref.data != nullptr || slot.ref.count == 0) && AddTensor(slot.ref, sums);
+}
+
+void Describe(const ops::Slot& slot, ValueStatistics& value) {
+  if (!slot.ref.present()) {
+    value.type = slot.value.KindName();
+    return;
+  }
+  value.type = Name(slot.ref.dtype);
+  value.shape = Shape(slot.ref.shape);
+  value.count += slot.ref.count;
+}
+
+const Step& StepOf(const ObservedStep& observed) {
+  return observed.program.steps()[static_cast<std::size_t>(observed.step)];
+}
+
+const Node& NodeOf(const ObservedStep& observed) { return observed.program.graph().node(StepOf(observed).node); }
+
 }  // namespace
 
+// What is remembered between steps.
 struct ValueCheck::Places {
   struct Place {
-    std::size_t index = 0;                       // of values_
-    bool has_nan = false, has_infinity = false;  // in this turn
+    std::size_t index = 0;  // of values_
+    ValueStatistics last;   // of the last turn
+  };
+  struct Body {
+    const Program* outer = nullptr;  // null: the model's own program
+    int step = 0;                    // there
+    std::string path;
+    std::int64_t turns_before = 0;  // of earlier runs of the step
   };
   std::map<std::pair<const Program*, ValueId>, Place> made;
+  std::map<const Program*, Body> bodies;
+  std::map<std::pair<const Program*, int>, std::int64_t> told;  // how often of each step
 
-  // Whether a NaN, or an infinity, is among what the step read. What steps made is remembered, for the step may have
-  // written over it; everything else is as it was.
-  bool IsRead(const ObservedStep& observed, const Node& node, bool nan) const {
-    const Step& step = observed.program.steps()[static_cast<std::size_t>(observed.step)];
-    for (std::size_t i = 0; i < observed.inputs.size(); ++i) {
-      const ops::Slot* slot = observed.inputs[i];
-      if (slot == nullptr) continue;
-      if (const auto entry = made.find({&observed.program, node.inputs[i]}); entry != made.end()) {
-        if (nan ? entry->second.has_nan : entry->second.has_infinity) return true;
-        continue;
-      }
-      const bool here = observed.program.slots()[static_cast<std::size_t>(step.inputs[i])].memory == 0;
-      if (!here || !slot->ref.present() || slot->ref.data == nullptr) continue;
-      Sums sums;
-      AddTensor(slot->ref, sums);
-      if ((nan ? sums.nan_count : sums.infinity_count) != 0) return true;
+  void Find(const Program& program, const Body& place) {
+    bodies[&program] = place;
+    for (std::size_t s = 0; s < program.steps().size(); ++s)
+      for (std::size_t b = 0; b < program.steps()[s].bodies.size(); ++b)
+        Find(*program.steps()[s].bodies[b], {&program, static_cast<int>(s), BodyPath(program, place.path, s, b), 0});
+  }
+
+  // Where the step that is being told of is: the turns of its bodies.
+  std::vector<BodyTurn> Turns(const Program* program, int step) {
+    std::vector<BodyTurn> turns;
+    for (const Body* body = &bodies[program]; body->outer != nullptr; body = &bodies[program]) {
+      turns.insert(turns.begin(), {body->path, told[{program, step}] - body->turns_before});
+      step = body->step;
+      program = body->outer;
     }
-    return false;
+    return turns;
+  }
+
+  void CountTurn(const ObservedStep& observed) {
+    ++told[{&observed.program, observed.step}];
+    for (const auto& body : StepOf(observed).bodies) bodies[body.get()].turns_before = told[{body.get(), 0}];
+  }
+
+  // What steps made is remembered, for the step may have written over it; everything else is as it was.
+  ValueStatistics Input(const ObservedStep& observed, std::size_t i) const {
+    const ValueId id = NodeOf(observed).inputs[i];
+    if (const auto entry = made.find({&observed.program, id}); entry != made.end()) return entry->second.last;
+    ValueStatistics value;
+    value.value = observed.program.graph().value(id).name;
+    value.turns = 1;
+    const int slot = StepOf(observed).inputs[i];
+    Sums sums;
+    Describe(*observed.inputs[i], value);
+    value.readable =
+        Summed(*observed.inputs[i], observed.program.slots()[static_cast<std::size_t>(slot)].memory == 0, sums);
+    Merge(sums, value);
+    return value;
   }
 };
 
-ValueCheck::ValueCheck(const Program& main) : main_(main), places_(std::make_unique<Places>()) {}
+ValueCheck::ValueCheck(const Program& main) : places_(std::make_unique<Places>()) { places_->Find(main, {}); }
 ValueCheck::~ValueCheck() = default;
 
 void ValueCheck::OnStep(const ObservedStep& observed) {
-  const Step& step = observed.program.steps()[static_cast<std::size_t>(observed.step)];
-  const Graph& graph = observed.program.graph();
-  const Node& node = graph.node(step.node);
-  for (std::size_t i = 0; i < observed.outputs.size(); ++i) {
-    const ops::Slot* slot = observed.outputs[i];
-    if (slot == nullptr) continue;
-    const auto [entry, fresh] =
-        places_->made.try_emplace({&observed.program, node.outputs[i]}, Places::Place{values_.size()});
-    if (fresh) {
-      ValueStatistics made;
-      made.value = graph.value(node.outputs[i]).name;
-      made.node = node.name;
-      made.op_type = node.op_type;
-      if (&observed.program != &main_) made.graph = graph.name;
-      values_.push_back(std::move(made));
-    }
-    ValueStatistics& value = values_[entry->second.index];
-    ++value.turns;
-    if (!slot->ref.present()) {
-      value.type = slot->value.KindName();
-      value.readable = false;
-      continue;
-    }
-    value.type = Name(slot->ref.dtype);
-    value.shape = Shape(slot->ref.shape);
-    value.count += slot->ref.count;
-    const bool here = observed.program.slots()[static_cast<std::size_t>(step.outputs[i])].memory == 0;
-    Sums sums;
-    if (!here || (slot->ref.data == nullptr && slot->ref.count != 0) || !AddTensor(slot->ref, sums)) {
-      value.readable = false;
-      continue;
-    }
-    Merge(sums, value);
-    entry->second.has_nan = sums.nan_count != 0;
-    entry->second.has_infinity = sums.infinity_count != 0;
-    const auto note = [&](FirstMaker& first, bool nan) {
-      if (first.found || places_->IsRead(observed, node, nan)) return;
-      first = {true, value.value, node.name, node.op_type, value.graph, value.turns - 1};
-    };
-    if (sums.nan_count != 0) note(first_nan_, true);
-    if (sums.infinity_count != 0) note(first_infinity_, false);
+  for (std::size_t i = 0; i < observed.outputs.size(); ++i)
+    if (observed.outputs[i] != nullptr) Look(observed, i);
+  places_->CountTurn(observed);
+}
+
+void ValueCheck::Look(const ObservedStep& observed, std::size_t output) {
+  const Node& node = NodeOf(observed);
+  const ops::Slot& slot = *observed.outputs[output];
+  const ValueId id = node.outputs[output];
+  const auto [entry, fresh] = places_->made.try_emplace({&observed.program, id}, Places::Place{values_.size(), {}});
+  ValueStatistics named;
+  named.value = observed.program.graph().value(id).name;
+  named.node = node.name;
+  named.op_type = node.op_type;
+  named.graph = places_->bodies[&observed.program].path;
+  if (fresh) values_.push_back(named);
+  ValueStatistics& value = values_[entry->second.index];
+  ValueStatistics& last = entry->second.last = named;
+  const int at = StepOf(observed).outputs[output];
+  Sums sums;
+  const bool readable = Summed(slot, observed.program.slots()[static_cast<std::size_t>(at)].memory == 0, sums);
+  for (ValueStatistics* of : {&value, &last}) {
+    ++of->turns;
+    Describe(slot, *of);
+    if (!readable) of->readable = false;
+    Merge(sums, *of);
   }
+  if (sums.nan_count != 0) Note(observed, value.value, true, first_nan_);
+  if (sums.infinity_count != 0) Note(observed, value.value, false, first_infinity_);
+}
+
+// Control flow makes nothing: what it gives comes from the nodes of its bodies, or from outside of them.
+void ValueCheck::Note(const ObservedStep& observed, const std::string& value, bool nan, FirstMaker& first) {
+  if (first.found || !StepOf(observed).bodies.empty()) return;
+  std::vector<ValueStatistics> inputs;
+  for (std::size_t i = 0; i < observed.inputs.size(); ++i) {
+    if (observed.inputs[i] == nullptr) continue;
+    inputs.push_back(places_->Input(observed, i));
+    if ((nan ? inputs.back().nan_count : inputs.back().infinity_count) != 0) return;
+  }
+  const Node& node = NodeOf(observed);
+  first = {true, value, node.name, node.op_type, places_->Turns(&observed.program, observed.step), std::move(inputs)};
 }
 
 }  // namespace sardonyx::runtime

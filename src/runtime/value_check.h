@@ -13,7 +13,7 @@ namespace sardonyx::runtime {
 // Of one tensor, or of all that one value of a body was in its turns.
 struct ValueStatistics {
   std::string value, node, op_type;
-  std::string graph;  // of a body: its name; "" for the model's own
+  std::string graph;  // the body's path (runtime/body_path.h); "" for the model's own
   std::string type;   // "float", "int64"; "sequence" ... for what is no tensor
   Shape shape;        // of the last turn
   std::int64_t turns = 0, count = 0;
@@ -23,11 +23,18 @@ struct ValueStatistics {
   bool readable = true;  // false: on a device, or of a type without numbers
 };
 
+// A turn of a body, counted from 0 in each run of the node that has the body.
+struct BodyTurn {
+  std::string graph;
+  std::int64_t turn = 0;
+};
+
 // A node whose outputs have NaN (infinities) although its inputs have none.
 struct FirstMaker {
   bool found = false;
-  std::string value, node, op_type, graph;
-  std::int64_t turn = 0;  // of the body that it is in, from 0 on
+  std::string value, node, op_type;
+  std::vector<BodyTurn> turns;          // of the bodies that it is in, the outermost first
+  std::vector<ValueStatistics> inputs;  // of that turn
 };
 
 class ValueCheck final : public StepObserver {
@@ -42,7 +49,9 @@ class ValueCheck final : public StepObserver {
 
  private:
   struct Places;
-  const Program& main_;
+  void Look(const ObservedStep& observed, std::size_t output);
+  void Note(const ObservedStep& observed, const std::string& value, bool nan, FirstMaker& first);
+
   std::vector<ValueStatistics> values_;
   FirstMaker first_nan_, first_infinity_;
   std::unique_ptr<Places> places_;

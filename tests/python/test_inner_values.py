@@ -103,14 +103,23 @@ def test_many_threads_ask_for_many_values(session):
     assert not wrong
 
 
-def test_values_of_functions_have_the_name_that_inlining_gives_them():
-    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+FUNCTION = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
     g (float[2] x) => (float[2] y) { [call] y = my.Twice (x) }
     <domain: "my", opset_import: ["" : 17]>
     Twice (a) => (b) { half = Exp (a)  b = Add (half, half) }""")
-    model.graph.node[0].name = "call"
-    session = sardonyx.InferenceSession(model.SerializeToString())
+FUNCTION.graph.node[0].name = "call"
+
+
+def test_values_of_functions_have_the_name_that_inlining_gives_them():
+    session = sardonyx.InferenceSession(FUNCTION.SerializeToString())
     np.testing.assert_allclose(session.run(["call/half"], {"x": np.float32([0, 1])})[0], np.exp([0, 1]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "here"), [("half", "call/half"), ("a", "x"), ("b", "y")])
+def test_names_of_functions_are_told_as_they_are_in_the_graph(name, here):
+    session = sardonyx.InferenceSession(FUNCTION.SerializeToString())
+    with pytest.raises(sardonyx.InvalidArgument, match=f"'{name}' is made in a function, .* here it is '{here}'"):
+        session.run([name], {"x": np.float32([0, 1])})
 
 
 def test_a_value_of_a_body_is_refused_with_the_reason():
@@ -122,8 +131,10 @@ def test_a_value_of_a_body_is_refused_with_the_reason():
         w = Neg (inside)
       }>
     }""").SerializeToString()
-    with pytest.raises(sardonyx.InvalidArgument, match="'inside' is made in a body of control flow"):
+    with pytest.raises(sardonyx.InvalidArgument, match=r"'inside' is made in body 'turn' of node .*Loop, output 'y'"):
         sardonyx.InferenceSession(model).run(["inside"], {"n": np.int64(1), "x": np.float32([1, 2])})
+    with pytest.raises(sardonyx.InvalidArgument, match="no value of this name.*did you mean 'inside'"):
+        sardonyx.InferenceSession(model).run(["insides"], {"n": np.int64(1), "x": np.float32([1, 2])})
 
 
 def test_a_profile_shows_the_runs_that_ask_for_values(tmp_path):
@@ -189,9 +200,57 @@ def test_bodies_are_searched_turn_by_turn():
     }""")
     found = unoptimized(model).check_values({"n": np.int64(6), "x": np.float32([2, 1e10])})
     maker = found["first_infinity"]
-    assert maker["op_type"] == "Mul" and maker["graph"] == "turn" and maker["turn"] == 1
+    assert maker["op_type"] == "Mul" and maker["graph"] == "Loop_0.turn" and maker["turn"] == 1
+    (before,) = {row["value"]: row for row in maker["inputs"]}.values()
+    assert before["max"] == pytest.approx(1e20) and before["infinity_count"] == 0
     value = next(row for row in found["values"] if row["value"] == "w")
     assert value["turns"] == 6 and value["count"] == 12
+
+
+def test_turns_of_bodies_within_bodies_count_from_their_own_beginning():
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+    g (int64 n, float x) => (float y) <float minus = {-1}> {
+      y = Loop (n, , x) <body = outer (int64 i, bool go, float v) => (bool on, float w) {
+        on = Identity (go)
+        k = Neg (v)
+        w = Loop (n, , v) <body = inner (int64 j, bool go2, float u) => (bool on2, float r) {
+          on2 = Identity (go2)
+          r = Add (u, minus)
+          unused = Log (u)
+        }>
+      }>
+    }""")
+    found = unoptimized(model).check_values({"n": np.int64(3), "x": np.float32(4.5)})
+    maker = found["first_nan"]  # log(4.5), log(3.5), ..., log(0.5), log(-0.5): the sixth of three times three
+    assert maker["op_type"] == "Log" and maker["value"] == "unused"
+    assert [(turn["graph"], turn["turn"]) for turn in maker["turns"]] == [
+        ("Loop_0.outer", 1), ("Loop_0.outer/Loop_2.inner", 2)]
+    assert maker["inputs"][0]["value"] == "u" and maker["inputs"][0]["max"] == -0.5
+
+
+def test_control_flow_is_not_blamed_for_what_its_bodies_read_from_outside():
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, float[2] x) => (float[2] z) {
+      z = If (c) <then_branch = yes () => (float[2] p) { p = Neg (x) }, else_branch = no () => (float[2] q) { q = Abs (x) }>
+    }""")
+    for condition in (True, False):
+        brought = unoptimized(model).check_values({"c": np.array(condition), "x": np.float32([1, np.nan])})
+        assert brought["first_nan"] is None
+        assert next(row for row in brought["values"] if row["value"] == "z")["nan_count"] == 1
+
+
+def test_the_inputs_of_the_maker_are_told_as_they_were_before_it():
+    maker = unoptimized(DIVIDES).check_values({"x": np.float32([1, 0, 2, 3])})["first_nan"]
+    assert [row["value"] for row in maker["inputs"]] == ["x", "x"]
+    assert maker["inputs"][0]["min"] == 0 and maker["inputs"][0]["max"] == 3 and maker["inputs"][0]["nan_count"] == 0
+    assert maker["turns"] == []
+
+
+def test_a_run_that_fails_tells_who_made_nan_before():
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1] x, float[3] d) => (float[1] y) { l = Sqrt (x)  i = Cast <to = 7> (l)  y = Gather (d, i) }""")
+    with pytest.raises(Exception, match="Gather.*made the first NaN in 'l'"):
+        unoptimized(model).check_values({"x": np.float32([-1]), "d": np.ones(3, np.float32)})
 
 
 # ---- the plan of memory ----

@@ -16,10 +16,13 @@ std::string Figure(const json& row, const char* key) {
 
 std::string Maker(const json& maker) {
   if (maker.is_null()) return "none";
-  const std::string node = maker["node"], graph = maker["graph"];
-  return "made by " + (node.empty() ? "a node without a name" : "node '" + node + "'") + " (" +
-         maker["op_type"].get<std::string>() + ") in '" + maker["value"].get<std::string>() + "'" +
-         (graph.empty() ? "" : ", turn " + maker["turn"].dump() + " of '" + graph + "'");
+  const std::string node = maker["node"];
+  std::string text = "made by " + (node.empty() ? "a node without a name" : "node '" + node + "'") + " (" +
+                     maker["op_type"].get<std::string>() + ") in '" + maker["value"].get<std::string>() + "'";
+  for (std::size_t i = maker["turns"].size(); i-- > 0;)
+    text +=
+        ", turn " + maker["turns"][i]["turn"].dump() + " of '" + maker["turns"][i]["graph"].get<std::string>() + "'";
+  return text;
 }
 
 std::string ShapeOf(const json& shape) {
@@ -46,16 +49,24 @@ json CheckValues(const Session& session, const std::vector<Input>& inputs) {
 }
 
 void PrintValues(const json& found) {
-  std::vector<std::vector<std::string>> rows = {
-      {"value", "operator", "type", "shape", "min", "max", "mean", "std", "NaN", "infinite"}};
-  for (const json& row : found["values"]) {
-    const std::string graph = row["graph"];
-    rows.push_back({(graph.empty() ? "" : graph + ": ") + row["value"].get<std::string>(), row["op_type"], row["type"],
-                    ShapeOf(row["shape"]), Figure(row, "min"), Figure(row, "max"), Figure(row, "mean"),
-                    Figure(row, "std"), Figure(row, "nan_count"), Figure(row, "infinity_count")});
-  }
-  std::cout << Heading("Values, in the order of execution") << Columns(rows) << "\n"
+  const std::vector<std::string> heads = {"value", "operator", "type", "shape", "min",
+                                          "max",   "mean",     "std",  "NaN",   "infinite"};
+  const auto table = [&](const json& values) {
+    std::vector<std::vector<std::string>> rows = {heads};
+    for (const json& row : values) {
+      const std::string graph = row["graph"];
+      rows.push_back({(graph.empty() ? "" : graph + ": ") + row["value"].get<std::string>(), row["op_type"],
+                      row["type"], ShapeOf(row["shape"]), Figure(row, "min"), Figure(row, "max"), Figure(row, "mean"),
+                      Figure(row, "std"), Figure(row, "nan_count"), Figure(row, "infinity_count")});
+    }
+    return Columns(rows);
+  };
+  std::cout << Heading("Values, in the order of execution") << table(found["values"]) << "\n"
             << Columns({{"first NaN", Maker(found["first_nan"])}, {"first infinity", Maker(found["first_infinity"])}});
+  for (const auto& [key, title] : {std::pair("first_nan", "Inputs of the node that made the first NaN"),
+                                   std::pair("first_infinity", "Inputs of the node that made the first infinity")})
+    if (!found[key].is_null() && !found[key]["inputs"].empty())
+      std::cout << "\n" << Heading(title) << table(found[key]["inputs"]);
 }
 
 }  // namespace sardonyx::cli

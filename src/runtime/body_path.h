@@ -1,0 +1,22 @@
+// runtime/body_path.h - how reports name the bodies of control flow: "loop.body", "loop.body/choice.then_branch".
+#pragma once
+
+#include <string>
+
+#include "runtime/program.h"
+
+namespace sardonyx::runtime {
+
+// A node without a name is told by its operator and place, as in ONNX Runtime's profiles.
+inline std::string StepName(const Program& program, std::size_t step) {
+  const Node& node = program.graph().node(program.steps()[step].node);
+  return node.name.empty() ? node.op_type + "_" + std::to_string(step) : node.name;
+}
+
+// Of body `body` of a step; `path` is that of the program which has the step, "" for the model's own.
+inline std::string BodyPath(const Program& program, const std::string& path, std::size_t step, std::size_t body) {
+  return (path.empty() ? "" : path + "/") + StepName(program, step) + "." +
+         program.steps()[step].bodies[body]->graph().name;
+}
+
+}  // namespace sardonyx::runtime
