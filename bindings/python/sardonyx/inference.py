@@ -265,7 +265,8 @@ class InferenceSession:
 
         A row has value, node, op_type, graph (the body of control flow), type, shape, turns, count, nan_count,
         infinity_count, and min, max, mean, std of the finite elements. `first_nan` and `first_infinity` are the node
-        that made one from inputs without, or None. With graph_optimization_level ORT_DISABLE_ALL every node of the
+        that made one from inputs without, or None: node, op_type, value, turns (of the bodies that it is in, the
+        outermost first) and inputs (their rows, of that turn). With graph_optimization_level ORT_DISABLE_ALL every node of the
         model's author is there.
         """
         self._validate_input(input_feed.keys())
