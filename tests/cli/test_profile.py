@@ -109,7 +109,9 @@ def test_the_page_needs_nothing_but_a_browser(model):
     text = pathlib.Path("page.html").read_text()
     page = Page()
     page.feed(text)
-    assert not page.open and not page.references and "url(" not in text
+    assert not page.open and "url(" not in text
+    names = {attributes["id"] for tag, attributes in page.tags if tag == "g" and "id" in attributes}
+    assert sorted(page.references) == sorted("#" + name for name in names) and len(names) == 6  # each row's box
     assert set(re.findall(r"https?://[^\"']*", text)) == {"http://www.w3.org/2000/svg"}
     assert len(boxes(page)) == 6  # the graph's nodes
     joined = " ".join(page.texts)
@@ -129,6 +131,28 @@ def test_the_picture_is_coloured_by_time_and_boxes_do_not_overlap(model):
                     or abs(float(one["y"]) - float(other["y"])) >= float(one["height"]))
     greens = sorted(int(box["fill"][3:5], 16) for box in found)
     assert greens[0] < 80 and greens[-1] > 180  # the longest node is red, the shortest pale
+
+
+def test_wide_graphs_and_graphs_of_parts_stay_narrow(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"  a{i} = Exp(x)\n  b{i} = Neg(a{i})\n  c{i} = Cos(x)\n" for i in range(150)]
+    names = ", ".join(f"b{i}" for i in range(150))
+    pathlib.Path("wide.onnxtxt").write_text(f"""<ir_version: 10, opset_import: ["" : 21]>
+wide (float[1, 4] x) => (float[150, 4] y, {", ".join(f"float[1, 4] c{i}" for i in range(150))}) {{
+{"".join(lines)}  k = Constant <value_float = 2.0> ()
+  s = Concat <axis = 0> ({names})
+  y = Mul (s, k)
+}}""")
+    sardonyx("profile", "wide.onnxtxt", "--level", "none", "--runs", 1, "--html", "page.html")
+    page = Page()
+    page.feed(pathlib.Path("page.html").read_text())
+    (picture,) = [attributes for tag, attributes in page.tags if tag == "svg" and attributes["class"] == "graph"]
+    found = boxes(page)
+    assert len(found) == 3 * 150 + 2 and float(picture["width"]) < 4000
+    places = {(box["x"], box["y"]) for box in found}
+    assert len(places) == len(found)
+    assert all(float(box["x"]) + float(box["width"]) <= float(picture["width"])
+               and float(box["y"]) + float(box["height"]) <= float(picture["height"]) for box in found)
 
 
 def test_names_cannot_break_the_page(tmp_path, monkeypatch):

@@ -231,7 +231,8 @@ def test_turns_of_bodies_within_bodies_count_from_their_own_beginning():
 def test_control_flow_is_not_blamed_for_what_its_bodies_read_from_outside():
     model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
     g (bool c, float[2] x) => (float[2] z) {
-      z = If (c) <then_branch = yes () => (float[2] p) { p = Neg (x) }, else_branch = no () => (float[2] q) { q = Abs (x) }>
+      z = If (c) <then_branch = yes () => (float[2] p) { p = Neg (x) },
+                  else_branch = no () => (float[2] q) { q = Abs (x) }>
     }""")
     for condition in (True, False):
         brought = unoptimized(model).check_values({"c": np.array(condition), "x": np.float32([1, np.nan])})

@@ -4,13 +4,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 namespace sardonyx::cli {
 namespace {
 
 constexpr double kBoxWidth = 150, kBoxHeight = 26, kGapX = 24, kGapY = 30, kMargin = 16;
+constexpr double kRowWidth = 1800;  // of connected parts side by side
+constexpr std::size_t kMostInLayer = 16;
 constexpr int kSweeps = 4;
-constexpr int kMaxLayerSpan = 12;  // longer edges are drawn as two stubs
+constexpr std::size_t kLetters = 23;  // that fit into a box
+constexpr int kMaxLayerSpan = 12;     // longer edges are drawn as two stubs
 
 struct Place {
   int layer = 0;
@@ -60,31 +64,110 @@ void Sweep(std::vector<int>& layer, const std::vector<std::vector<int>>& neighbo
   Spread(layer, wanted, places);
 }
 
-std::vector<Place> Layout(const std::vector<PictureNode>& nodes, std::size_t* layer_count) {
-  std::vector<Place> places(nodes.size());
+// The longest way from a source decides; then who reads less than it gives is drawn near its readers, the last first:
+// what begins in the middle of a graph (a shape, a constant) does not stand at its top.
+void AssignLayers(const std::vector<PictureNode>& nodes, const std::vector<std::vector<int>>& before,
+                  std::vector<Place>& places) {
   for (std::size_t i = 0; i < nodes.size(); ++i)
     for (const int next : nodes[i].successors)
       places[static_cast<std::size_t>(next)].layer =
           std::max(places[static_cast<std::size_t>(next)].layer, places[i].layer + 1);
-  std::vector<std::vector<int>> layers;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto layer = static_cast<std::size_t>(places[i].layer);
-    if (layers.size() <= layer) layers.resize(layer + 1);
-    places[i].x = static_cast<double>(layers[layer].size()) * (kBoxWidth + kGapX);
-    layers[layer].push_back(static_cast<int>(i));
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    const std::vector<int>& after = nodes[i].successors;
+    if (after.size() <= before[i].size()) continue;
+    int first = places[static_cast<std::size_t>(after[0])].layer;
+    for (const int next : after) first = std::min(first, places[static_cast<std::size_t>(next)].layer);
+    places[i].layer = std::max(places[i].layer, first - 1);
   }
-  const auto before = Predecessors(nodes);
+}
+
+void Arrange(const std::vector<PictureNode>& nodes, const std::vector<std::vector<int>>& before,
+             std::vector<std::vector<int>>& layers, std::vector<Place>& places) {
   std::vector<std::vector<int>> after;
   for (const PictureNode& node : nodes) after.push_back(node.successors);
+  for (auto& layer : layers)
+    for (std::size_t i = 0; i < layer.size(); ++i)
+      places[static_cast<std::size_t>(layer[i])].x = static_cast<double>(i) * (kBoxWidth + kGapX);
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
     for (auto& layer : layers) Sweep(layer, before, places);
     for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) Sweep(*layer, after, places);
   }
   for (auto& layer : layers) Sweep(layer, before, places);
+}
+
+// For each node the number of its connected part.
+std::vector<std::size_t> Parts(const std::vector<PictureNode>& nodes, const std::vector<std::vector<int>>& before,
+                               std::size_t* count) {
+  std::vector<std::size_t> part(nodes.size(), nodes.size());
+  *count = 0;
+  for (std::size_t start = 0; start < nodes.size(); ++start) {
+    if (part[start] != nodes.size()) continue;
+    std::vector<std::size_t> open = {start};
+    part[start] = *count;
+    while (!open.empty()) {
+      const std::size_t at = open.back();
+      open.pop_back();
+      for (const auto* neighbours : {&nodes[at].successors, &before[at]}) {
+        for (const int next : *neighbours) {
+          if (part[static_cast<std::size_t>(next)] != nodes.size()) continue;
+          part[static_cast<std::size_t>(next)] = *count;
+          open.push_back(static_cast<std::size_t>(next));
+        }
+      }
+    }
+    ++*count;
+  }
+  return part;
+}
+
+// The layers of one part, each of no more nodes than fit side by side: the rest of a wide one stands below it.
+std::vector<std::vector<int>> LayersOf(const std::vector<int>& nodes, const std::vector<Place>& places) {
+  std::map<int, std::vector<int>> whole;
+  for (const int i : nodes) whole[places[static_cast<std::size_t>(i)].layer].push_back(i);
+  std::vector<std::vector<int>> layers;
+  for (const auto& entry : whole) {
+    const std::vector<int>& layer = entry.second;
+    const std::size_t rows = (layer.size() + kMostInLayer - 1) / kMostInLayer;
+    const std::size_t most = (layer.size() + rows - 1) / rows;
+    for (std::size_t begin = 0; begin < layer.size(); begin += most)
+      layers.emplace_back(layer.begin() + static_cast<std::ptrdiff_t>(begin),
+                          layer.begin() + static_cast<std::ptrdiff_t>(std::min(layer.size(), begin + most)));
+  }
+  return layers;
+}
+
+// Parts that nothing connects stand side by side, in rows.
+std::vector<Place> Layout(const std::vector<PictureNode>& nodes) {
+  std::vector<Place> places(nodes.size());
+  const auto before = Predecessors(nodes);
+  AssignLayers(nodes, before, places);
+  std::size_t count = 0;
+  const std::vector<std::size_t> part = Parts(nodes, before, &count);
+  std::vector<std::vector<int>> members(count);
+  for (std::size_t i = 0; i < nodes.size(); ++i) members[part[i]].push_back(static_cast<int>(i));
   double left = 0;
-  for (const Place& place : places) left = std::min(left, place.x);
-  for (Place& place : places) place.x += kMargin + kBoxWidth / 2 - left;
-  *layer_count = layers.size();
+  int top = 0, bottom = 0;
+  for (const std::vector<int>& all : members) {
+    std::vector<std::vector<int>> layers = LayersOf(all, places);
+    Arrange(nodes, before, layers, places);
+    double least = 1e18, most = -1e18;
+    for (const int i : all) {
+      least = std::min(least, places[static_cast<std::size_t>(i)].x);
+      most = std::max(most, places[static_cast<std::size_t>(i)].x);
+    }
+    if (left > 0 && left + most - least > kRowWidth) {
+      left = 0;
+      top = bottom + 1;
+    }
+    for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+      for (const int i : layers[layer]) {
+        Place& place = places[static_cast<std::size_t>(i)];
+        place = {top + static_cast<int>(layer), place.x + left - least + kMargin + kBoxWidth / 2};
+      }
+    }
+    bottom = std::max(bottom, top + static_cast<int>(layers.size()));
+    left += most - least + 2 * kBoxWidth;
+  }
   return places;
 }
 
@@ -162,19 +245,23 @@ std::string EscapeHtml(const std::string& text) {
 
 std::string GraphPicture(const std::vector<PictureNode>& nodes) {
   if (nodes.empty()) return "";
-  std::size_t layers = 0;
-  const std::vector<Place> places = Layout(nodes, &layers);
-  double width = 0;
-  for (const Place& place : places) width = std::max(width, place.x + Swing(kMaxLayerSpan) + kMargin);
-  const double height = 2 * kMargin + static_cast<double>(layers) * (kBoxHeight + kGapY) - kGapY;
+  const std::vector<Place> places = Layout(nodes);
+  double width = 0, height = 0;
+  for (const Place& place : places) {
+    width = std::max(width, place.x + Swing(kMaxLayerSpan) + kMargin);
+    height = std::max(height, Top(place) + kBoxHeight + kMargin);
+  }
   std::string edges, boxes;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     for (const int next : nodes[i].successors) AddEdge(places[i], places[static_cast<std::size_t>(next)], edges);
-    boxes += "<g><title>" + EscapeHtml(nodes[i].title) + "</title><rect x=\"" + Number(places[i].x - kBoxWidth / 2) +
-             "\" y=\"" + Number(Top(places[i])) + "\" width=\"" + Number(kBoxWidth) + "\" height=\"" +
-             Number(kBoxHeight) + "\" rx=\"4\" fill=\"" + HeatColour(nodes[i].heat) + "\"/><text x=\"" +
-             Number(places[i].x) + "\" y=\"" + Number(Top(places[i]) + kBoxHeight / 2 + 4) + "\">" +
-             EscapeHtml(Shortened(nodes[i].label, 22)) + "</text></g>\n";
+    const std::string& time = nodes[i].time;
+    const std::string label = Shortened(nodes[i].label, time.empty() ? kLetters : kLetters - 1 - time.size());
+    boxes += (nodes[i].id.empty() ? "<g>" : "<g id=\"" + EscapeHtml(nodes[i].id) + "\">") + "<title>" +
+             EscapeHtml(nodes[i].title) + "</title><rect x=\"" + Number(places[i].x - kBoxWidth / 2) + "\" y=\"" +
+             Number(Top(places[i])) + "\" width=\"" + Number(kBoxWidth) + "\" height=\"" + Number(kBoxHeight) +
+             "\" rx=\"4\" fill=\"" + HeatColour(nodes[i].heat) + "\"/><text x=\"" + Number(places[i].x) + "\" y=\"" +
+             Number(Top(places[i]) + kBoxHeight / 2 + 4) + "\">" +
+             EscapeHtml(label + (time.empty() ? "" : " " + time)) + "</text></g>\n";
   }
   return "<svg class=\"graph\" xmlns=\"http://www.w3.org/2000/svg\" width=\"" + Number(width) + "\" height=\"" +
          Number(height) + "\" viewBox=\"0 0 " + Number(width) + " " + Number(height) +

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include "graph_picture.h"
 #include "terminal.h"
@@ -16,14 +17,18 @@ using nlohmann::json;
 
 constexpr const char* kStyle = R"(
 body { font: 14px/1.45 system-ui, sans-serif; margin: 2em; color: #222; background: #fff; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
+h1 { font-size: 1.5em; overflow-wrap: anywhere; } h2 { font-size: 1.15em; margin: 2em 0 .5em; }
+p { max-width: 60em; margin: .5em 0; }
 table { border-collapse: collapse; } td, th { padding: 3px 10px; text-align: left; border-bottom: 1px solid #e4e4e4; }
-th { cursor: pointer; background: #f4f4f4; position: sticky; top: 0; } td.n { text-align: right; white-space: nowrap; }
-.scroll { overflow: auto; max-height: 80vh; border: 1px solid #ddd; }
+th { cursor: pointer; background: #f4f4f4; position: sticky; top: 0; white-space: nowrap; }
+td.n { text-align: right; white-space: nowrap; } a { color: inherit; }
+.scroll { overflow: auto; max-height: 80vh; border: 1px solid #ddd; max-width: max-content; }
 svg text { font: 11px system-ui, sans-serif; } svg.graph text { text-anchor: middle; }
 svg.graph rect { stroke: #888; stroke-width: .7; } path.edges { fill: none; stroke: #99a; stroke-width: 1; }
+svg.graph g:target rect { stroke: #1560d4; stroke-width: 4; } svg.chart { max-width: 100%; height: auto; }
 .bar { display: inline-block; height: 10px; background: #e2553d; vertical-align: middle; }
-.note { color: #666; }
+.note { color: #666; } button { font: inherit; }
+@media (max-width: 700px) { body { margin: .7em; } }
 )";
 
 constexpr const char* kScript = R"(
@@ -31,9 +36,20 @@ for (const head of document.querySelectorAll('th')) head.onclick = () => {
   const table = head.closest('table'), at = [...head.parentNode.children].indexOf(head);
   const down = head.dataset.down = head.dataset.down === '1' ? '' : '1';
   const key = row => { const cell = row.children[at]; return cell.dataset.v === undefined ? cell.textContent : +cell.dataset.v; };
-  const rows = [...table.tBodies[0].rows].sort((a, b) => { const x = key(a), y = key(b); return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1); });
-  table.tBodies[0].append(...rows);
+  const rows = [...table.tBodies[0].rows].map(row => [key(row), row]);
+  rows.sort((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0) * (down ? -1 : 1));
+  table.tBodies[0].append(...rows.map(row => row[1]));
 };
+for (const tools of document.querySelectorAll('.zoom')) {
+  const frame = tools.nextElementSibling, svg = frame.querySelector('svg'), box = svg.viewBox.baseVal;
+  const set = scale => { svg.setAttribute('width', box.width * scale); svg.setAttribute('height', box.height * scale); };
+  const scale = () => svg.width.baseVal.value / box.width;
+  const [smaller, larger, whole, natural] = tools.querySelectorAll('button');
+  smaller.onclick = () => set(scale() / 1.4);
+  larger.onclick = () => set(scale() * 1.4);
+  whole.onclick = () => set(Math.min(1, frame.clientWidth / box.width, innerHeight * .78 / box.height));
+  natural.onclick = () => set(1);
+}
 )";
 
 std::string Number(double value, const char* format) {
@@ -67,6 +83,20 @@ std::string NumbersOf(const ProfileRow& row, double total) {
 constexpr const char* kNumberHeads =
     "<th>ms</th><th>of the time</th><th>GFLOP/s</th><th>GB/s</th><th>of the ceiling</th><th>threads</th>";
 
+// Below a tenth of a millisecond in microseconds.
+std::string TimeText(double milliseconds) {
+  return milliseconds >= 0.1 ? Number(milliseconds, "%.3g") + " ms" : Number(1e3 * milliseconds, "%.2g") + " \u00b5s";
+}
+
+// The element of a node's box; `plan` is the number of its graph among the plans.
+std::string BoxName(std::size_t plan, int step) { return "box" + std::to_string(plan) + "-" + std::to_string(step); }
+
+std::size_t PlanOf(const json& plans, const std::string& graph) {
+  std::size_t at = 0;
+  while (at < plans.size() && plans[at].value("graph", "") != graph) ++at;
+  return at;
+}
+
 std::string OperatorTable(const ProfileReport& report) {
   std::string html = "<h2>By operator</h2>\n<div class=\"scroll\"><table><thead><tr><th>operator</th><th>nodes</th>" +
                      std::string(kNumberHeads) + "</tr></thead><tbody>\n";
@@ -77,21 +107,38 @@ std::string OperatorTable(const ProfileReport& report) {
   return html + "</tbody></table></div>\n";
 }
 
-std::string NodeTable(const ProfileReport& report) {
+std::string NodeTable(const ProfileReport& report, const std::set<std::string>& boxes, const json& plans) {
   std::string html =
       "<h2>By node</h2>\n<div class=\"scroll\"><table><thead><tr><th>step</th><th>node</th><th>operator</th>"
       "<th>in</th><th>result</th><th>turns</th>" +
       std::string(kNumberHeads) + "</tr></thead><tbody>\n";
   for (const ProfileRow& row : report.nodes) {
-    html += "<tr>" + Cell(row.step, std::to_string(row.step)) + Cell(row.node) + Cell(row.op_type) + Cell(row.graph) +
-            Cell(row.shape) + Cell(static_cast<double>(row.turns), std::to_string(row.turns)) +
+    const std::string box = BoxName(PlanOf(plans, row.graph), row.step);
+    const std::string name = row.node.empty() ? "(without a name)" : row.node;
+    html += "<tr>" + Cell(row.step, std::to_string(row.step)) +
+            (boxes.contains(box) ? "<td><a href=\"#" + box + "\">" + EscapeHtml(name) + "</a></td>" : Cell(name)) +
+            Cell(row.op_type) + Cell(row.graph) + Cell(row.shape) +
+            Cell(static_cast<double>(row.turns), std::to_string(row.turns)) +
             NumbersOf(row, report.nodes_milliseconds) + "</tr>\n";
   }
   return html + "</tbody></table></div>\n";
 }
 
-// The graph of a plan; nodes are hot by their share of the longest node's time.
-std::string Picture(const json& plan, const ProfileReport& report) {
+PictureNode BoxOf(const json& step, const ProfileRow* row, double longest, double total) {
+  PictureNode node{.label = step.value("op_type", ""),
+                   .title = step.value("op_type", "") + "\n" + step.value("node", "")};
+  if (row == nullptr) return node;
+  node.heat = std::sqrt(row->milliseconds / longest);
+  node.title += "\n" + row->shape + "\n" + TimeText(row->milliseconds) + ", " +
+                Number(100 * row->milliseconds / std::max(total, 1e-12), "%.1f") + " %";
+  if (row->milliseconds > 0) node.time = TimeText(row->milliseconds);
+  return node;
+}
+
+// The graph of a plan; nodes are hot by their share of the longest node's time. Constants have no boxes; the
+// names of the others join `boxes`.
+std::string Picture(const json& plans, std::size_t at, const ProfileReport& report, std::set<std::string>& boxes) {
+  const json& plan = plans[at];
   const std::string path = plan.value("graph", "");
   std::map<int, const ProfileRow*> rows;
   double longest = 1e-12;
@@ -100,29 +147,29 @@ std::string Picture(const json& plan, const ProfileReport& report) {
     if (row.graph == path) rows[row.step] = &row;
   }
   std::vector<PictureNode> nodes;
-  std::map<std::string, int> makers;
+  std::map<std::string, std::size_t> makers;
   const json& steps = plan["steps"];
   for (std::size_t s = 0; s < steps.size(); ++s) {
     const json& step = steps[s];
-    PictureNode node{.label = step.value("op_type", ""),
-                     .title = step.value("op_type", "") + "\n" + step.value("node", "")};
-    if (const auto found = rows.find(static_cast<int>(s)); found != rows.end()) {
-      const ProfileRow& row = *found->second;
-      node.heat = std::sqrt(row.milliseconds / longest);
-      node.title += "\n" + row.shape + "\n" + Number(row.milliseconds, "%.3f") + " ms, " +
-                    Number(100 * row.milliseconds / std::max(report.nodes_milliseconds, 1e-12), "%.1f") + " %";
-      if (row.milliseconds > 0) node.label += " " + Number(row.milliseconds, "%.2g") + " ms";
-    }
+    if (step.value("op_type", "") == "Constant" && step["inputs"].empty()) continue;
+    const auto found = rows.find(static_cast<int>(s));
     for (const json& input : step["inputs"]) {
       const auto maker = makers.find(input.get<std::string>());
-      if (maker != makers.end())
-        nodes[static_cast<std::size_t>(maker->second)].successors.push_back(static_cast<int>(s));
+      if (maker == makers.end()) continue;
+      std::vector<int>& readers = nodes[maker->second].successors;
+      if (readers.empty() || readers.back() != static_cast<int>(nodes.size()))
+        readers.push_back(static_cast<int>(nodes.size()));
     }
     for (const json& output : step["outputs"])
-      if (!output.get<std::string>().empty()) makers[output.get<std::string>()] = static_cast<int>(s);
-    nodes.push_back(std::move(node));
+      if (!output.get<std::string>().empty()) makers[output.get<std::string>()] = nodes.size();
+    nodes.push_back(BoxOf(step, found == rows.end() ? nullptr : found->second, longest, report.nodes_milliseconds));
+    nodes.back().id = *boxes.insert(BoxName(at, static_cast<int>(s))).first;
   }
-  return "<h2>" + (path.empty() ? std::string("Graph") : "Body " + EscapeHtml(path)) + "</h2>\n<div class=\"scroll\">" +
+  if (nodes.empty()) return "";
+  return "<h2>" + (path.empty() ? std::string("Graph") : "Body " + EscapeHtml(path)) +
+         "</h2>\n<p class=\"note zoom\">The redder, the longer; the pointer over a box shows more. "
+         "<button>\u2212</button> "
+         "<button>+</button> <button>all</button> <button>1:1</button></p>\n<div class=\"scroll\">" +
          GraphPicture(nodes) + "</div>\n";
 }
 
@@ -173,7 +220,7 @@ std::string MemoryMap(const json& plan) {
               Number(kChartHeight * buffer.value("offset", 0.0) / arena, "%.2f") + "\" width=\"" +
               Number(kChartWidth * (last + 1 - first) / steps, "%.2f") + "\" height=\"" +
               Number(std::max(0.5, kChartHeight * buffer.value("bytes", 0.0) / arena), "%.2f") + "\" fill=\"hsl(" +
-              std::to_string(at++ * 47 % 360) + " 55% 70%)\" stroke=\"#fff\" stroke-width=\".4\"/></g>\n";
+              std::to_string(at++ * 47 % 360) + " 55% 70%)\"/></g>\n";
     }
     html += "</svg>\n";
   }
@@ -183,20 +230,22 @@ std::string MemoryMap(const json& plan) {
 }  // namespace
 
 std::string ProfilePage(const std::string& model, const ProfileReport& report, const json& plans) {
-  std::string html = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Profile of " +
-                     EscapeHtml(model) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" +
-                     EscapeHtml(model) + "</h1>\n<p>" + Number(report.milliseconds, "%.3f") + " ms a run (median of " +
-                     std::to_string(report.runs) + "), of it " + Number(report.nodes_milliseconds, "%.3f") +
-                     " ms in nodes, on " + std::to_string(report.threads) + " threads. The machine can do " +
-                     Number(report.flops_per_second / 1e9, "%.0f") + " GFLOP/s and move " +
-                     Number(report.bytes_per_second / 1e9, "%.1f") +
-                     " GB/s; \"of the ceiling\" is the time that a perfect kernel would need, as a share of the time "
-                     "taken.</p>\n";
+  std::string html =
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width\"><title>Profile of " +
+      EscapeHtml(model) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" + EscapeHtml(model) +
+      "</h1>\n<p>" + Number(report.milliseconds, "%.3f") + " ms a run (median of " + std::to_string(report.runs) +
+      "), of it " + Number(report.nodes_milliseconds, "%.3f") + " ms in nodes, on " + std::to_string(report.threads) +
+      " threads. The machine can do " + Number(report.flops_per_second / 1e9, "%.0f") + " GFLOP/s and move " +
+      Number(report.bytes_per_second / 1e9, "%.1f") +
+      " GB/s; \"of the ceiling\" is the time that a perfect kernel would need, as a share of the time "
+      "taken.</p>\n";
   html += OperatorTable(report);
-  for (const json& plan : plans) html += Picture(plan, report);
+  std::set<std::string> boxes;
+  for (std::size_t at = 0; at < plans.size(); ++at) html += Picture(plans, at, report, boxes);
   html += MemoryChart(report);
   if (!plans.empty()) html += MemoryMap(plans[0]);
-  html += NodeTable(report);
+  html += NodeTable(report, boxes, plans);
   return html + "<script>" + kScript + "</script>\n</body></html>\n";
 }
 
