@@ -7,6 +7,7 @@ namespace sardonyx::optimizer {
 
 extern const Pass kFoldConstants;
 extern const Pass kFoldShapes;
+extern const Pass kInlineBodies;
 extern const Pass kEliminateCommonSubexpressions;
 extern const Pass kEliminateIdentity;
 extern const Pass kEliminateDropout;

@@ -20,10 +20,9 @@ namespace {
 // Constants first: what is constant decides what the other passes see. Then the clean-ups, in the author's opset, so
 // that every provider and models saved at the basic level have them. Dead nodes last: every pass leaves some.
 constexpr const Pass* kBeforeUpgrade[] = {
-    &kFoldConstants,      &kEliminateIdentity, &kEliminateDropout,  &kEliminateCommonSubexpressions,
-    &kFoldShapes,         &kEliminateCasts,    &kSimplifyNodes,     &kFuseReluClip,
-    &kSimplifySlices,     &kMergeViews,        &kFuseConvBatchNorm, &kFuseConvScale,
-    &kEliminateDeadNodes,
+    &kFoldConstants, &kInlineBodies,      &kEliminateIdentity, &kEliminateDropout,   &kEliminateCommonSubexpressions,
+    &kFoldShapes,    &kEliminateCasts,    &kSimplifyNodes,     &kFuseReluClip,       &kSimplifySlices,
+    &kMergeViews,    &kFuseConvBatchNorm, &kFuseConvScale,     &kEliminateDeadNodes,
 };
 
 // Upgrading turns attributes into constants and may leave foldable nodes behind.
@@ -178,7 +177,9 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
   const bool names_sizes = stage == Stage::kAfterUpgrade && options.level >= Level::kExtended;
   if (names_sizes) NameUnknownSizes(graph, registry);
   const bool makes_integers = stage == Stage::kBeforeUpgrade && options.level >= Level::kExtended;
-  for (const Pass* pass : PassesOf(stage)) {
+  const std::span<const Pass* const> passes = PassesOf(stage);
+  for (std::size_t next = 0; next < passes.size();) {
+    const Pass* pass = passes[next++];
     if (!runs(*pass)) continue;
     if (pass == &kFoldConstants && makes_integers) pass = &kFoldUnquantizedConstants;
     CheckTime();
@@ -187,6 +188,7 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
     if (!changed) continue;
     DropUnusedConstants(graph);
     Verify(graph);
+    if (pass == &kInlineBodies) next = 0;  // what was inlined may be constant, and decide what else is
   }
   if (names_sizes) ForgetUnknownSizes(graph);
 }

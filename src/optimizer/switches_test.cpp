@@ -96,6 +96,9 @@ const std::map<std::string, std::string> kExamples = {
     {"fuse_skip_layer_norm",
      "g (float[1,2,3] x, float[1,2,3] z) => (float[1,2,3] y) <float[3] s = {1, 2, 3}> {"
      "a = Add(x, z) y = LayerNormalization(a, s, s) }"},
+    {"inline_bodies",
+     "g (float[2] x) => (float[2] y) <bool c = {1}> { y = If (c) <then_branch = t () => (float[2] p) { p = Neg(x) },"
+     " else_branch = e () => (float[2] q) { q = Abs(x) }> }"},
     {"merge_views",
      "g (float[2,3] x) => (float[2,3] y) { t = Transpose<perm = [1, 0]>(x) u = Transpose<perm = [1, 0]>(t) y = Neg(u) "
      "}"},
