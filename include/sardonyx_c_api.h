@@ -124,6 +124,12 @@ struct SardonyxApi {
   // Gives back what the session keeps for later runs: plans of shapes, and memory of runs that are over. The next run
   // of each shape is slower. Runs that are under way go on.
   OrtStatusPtr(ORT_API_CALL* SessionTrim)(OrtSession* session) NO_EXCEPTION;
+
+  // The input `name` is this tensor in every session made of the options, and no input of theirs any more: what depends
+  // on it alone is computed once. The contents are copied. Creating a session fails with ORT_INVALID_ARGUMENT if the
+  // model has no such input or one of another type or shape.
+  OrtStatusPtr(ORT_API_CALL* FixInput)(OrtSessionOptions* options, const char* name,
+                                       const OrtValue* value) NO_EXCEPTION;
 };
 
 // The table of `version` (1 ... SARDONYX_API_VERSION), or NULL for a version that this library does not have. Static.

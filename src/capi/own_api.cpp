@@ -231,6 +231,7 @@ constexpr SardonyxApi kOwnApi = {
     .AppendProvider = AppendProvider,
     .SessionProviders = SessionProviders,
     .SessionTrim = SessionTrim,
+    .FixInput = FixInput,
 };
 
 }  // namespace

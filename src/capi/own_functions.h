@@ -10,4 +10,6 @@ OrtStatusPtr ORT_API_CALL AppendProvider(OrtSessionOptions* options, const char*
                                          const char* const* provider_options_values, size_t num_keys,
                                          const char* missing) noexcept;
 
+OrtStatusPtr ORT_API_CALL FixInput(OrtSessionOptions* options, const char* name, const OrtValue* value) noexcept;
+
 }  // namespace sardonyx::capi

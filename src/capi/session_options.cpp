@@ -7,6 +7,7 @@
 #include "capi/handles/value.h"
 #include "capi/logging.h"
 #include "capi/options.h"
+#include "capi/own_functions.h"
 
 namespace sardonyx::capi {
 namespace {
@@ -212,6 +213,15 @@ OrtStatusPtr ORT_API_CALL GetSessionOptionsConfigEntries(const OrtSessionOptions
 
 OrtStatusPtr ORT_API_CALL AddInitializer(OrtSessionOptions* options, const char* name, const OrtValue* val) noexcept {
   return Modify(options, [&](SessionOptions& o) { AddNamed(o.initializers, name, val); });
+}
+
+OrtStatusPtr ORT_API_CALL FixInput(OrtSessionOptions* options, const char* name, const OrtValue* value) noexcept {
+  return Modify(options, [&](SessionOptions& o) {
+    const std::string key = &Need(name, "name");
+    NeedTensor(value, "value");
+    if (!o.fixed_inputs.emplace(key, AsValue(value)->tensor().Clone()).second)
+      Fail(Code::kInvalidArgument, "input '", key, "': expected each name once, found it twice");
+  });
 }
 
 OrtStatusPtr ORT_API_CALL AddExternalInitializers(OrtSessionOptions* options, const char* const* initializer_names,

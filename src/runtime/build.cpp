@@ -83,6 +83,39 @@ void OverrideDimensions(Graph& graph, const SessionOptions& options, const Logge
   }
 }
 
+// Inputs that the caller has decided become constants, so that what depends on them is folded.
+void FixInputs(Graph& graph, const std::map<std::string, Value>& fixed) {
+  for (const auto& [name, value] : fixed) {
+    const auto id = graph.Find(name);
+    if (!id || !graph.value(*id).is_input) {
+      std::vector<std::string> names;
+      for (const ValueId input : graph.inputs) names.push_back(graph.value(input).name);
+      const std::string closest = ClosestName(name, names);
+      Fail(Code::kInvalidArgument, "the model has no input '", name, "' to fix",
+           closest.empty() ? "" : "; did you mean '" + closest + "'?");
+    }
+    if (!value.is_tensor())
+      Fail(Code::kInvalidArgument, "input '", name, "': expected a tensor, found a ", value.KindName());
+    const Tensor& tensor = value.tensor();
+    ValueInfo& info = graph.value(*id);
+    const Type& type = info.type;
+    bool fits =
+        type.is_tensor() && type.dtype == tensor.dtype() && (!type.has_rank || type.rank() == tensor.shape().rank());
+    for (std::size_t i = 0; fits && type.has_rank && i < type.rank(); ++i)
+      fits = !type.dims[i].known() || type.dims[i].number() == tensor.shape()[i];
+    if (!fits) {
+      Fail(Code::kInvalidArgument, "input '", name, "': the model has ", type.ToText(), ", found ",
+           Name(tensor.dtype()), ToText(tensor.shape()));
+    }
+    info.type = Type::TensorOf(tensor.dtype(), Dims(tensor.shape()));
+    info.is_input = false;
+    std::erase(graph.inputs, *id);
+    auto constant = std::make_shared<Initializer>();
+    constant->tensor = tensor;
+    graph.SetInitializer(*id, std::move(constant));
+  }
+}
+
 optimizer::OptimizeOptions OptimizerOptions(const SessionOptions& options, const Logger& logger) {
   optimizer::OptimizeOptions optimize;
   optimize.level = static_cast<optimizer::Level>(options.optimization_level);
@@ -161,6 +194,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   ReplaceInitializers(graph, options.initializers, false);
   ReplaceInitializers(graph, options.external_initializers, true);
   OverrideDimensions(graph, options, logger);
+  FixInputs(graph, options.fixed_inputs);
   std::vector<std::string> kept = options.kept_values;
   KeepValues(graph, kept);
   ops::ResolveVersions(graph, registry, model);

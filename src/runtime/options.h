@@ -48,6 +48,7 @@ struct SessionOptions {
   std::map<std::string, std::string> config;  // ONNX Runtime's config entries ("session. ...") and ours
   std::map<std::string, Value> initializers;  // AddInitializer: replaces the model's; the caller keeps the memory
   std::map<std::string, Value> external_initializers;  // AddExternalInitializers: likewise, for external data
+  std::map<std::string, Value> fixed_inputs;  // of the model's graph: constants from now on, and no inputs any more
   std::map<std::string, std::shared_ptr<Buffer>> external_files;  // by the model's location string
   std::vector<ProviderChoice> providers;                          // empty: CPU
   std::vector<std::string> disabled_passes;                       // optimizer passes by name

@@ -201,6 +201,24 @@ def test_optimize_writes_a_model_that_computes_the_same(linear, here):
     assert want == got
 
 
+def test_optimize_sets_inputs(here):
+    nodes = [helper.make_node("ReduceSum", ["x", "axes"], ["s"]), helper.make_node("Mul", ["s", "k"], ["y"])]
+    save("sum.onnx", nodes, [value("x", TensorProto.FLOAT, ["n", 2]), value("axes", TensorProto.INT64, [1]),
+                             value("k", TensorProto.FLOAT, ["m"])], [value("y", TensorProto.FLOAT, None)])
+    np.save("k.npy", np.array([3, 4], np.float32))
+    sardonyx("optimize", "sum.onnx", "-o", "fixed.onnx", "--level", "basic", "--set-input", "axes=1", "--set-input",
+             "k=k.npy")
+    assert [port.name for port in onnx.load("fixed.onnx").graph.input] == ["x"]
+    sardonyx("run", "fixed.onnx", "-i", "x=2", "--dim", "n=1", "--output", "y.npy")
+    np.testing.assert_array_equal(np.load("y.npy"), [[12, 16]])
+    for arguments, message in [
+            (["--set-input", "z=1"], "--set-input: the model has no input 'z'"),
+            (["--set-input", "k=1"], "--set-input k: the model leaves open m; give it with --dim"),
+            (["--set-input", "axes"], "--set-input: expected NAME=VALUE, found 'axes'")]:
+        assert message in sardonyx("optimize", "sum.onnx", "-o", "no.onnx", *arguments, expect=1).stderr
+    sardonyx("optimize", "sum.onnx", "-o", "filled.onnx", "--set-input", "k=2", "--dim", "m=2")
+
+
 def test_optimize_explains_what_passes_did_and_why_not(linear):
     text = sardonyx("optimize", linear, "--explain", "--rule", "fuse_product_epilogue").stdout
     assert all(line.startswith("fuse_product_epilogue: ") for line in text.splitlines())

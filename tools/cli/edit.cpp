@@ -1,8 +1,10 @@
 // tools/cli/edit.cpp - `sardonyx optimize`, `check` and `print`: commands that read a model and run nothing.
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "inputs.h"
 #include "progress.h"
 #include "terminal.h"
 
@@ -21,6 +23,7 @@ struct OptimizeArguments {
   std::string model;
   std::string output;
   std::vector<std::string> dims;
+  std::vector<std::string> fixed;  // NAME=FILE or NAME=NUMBER
   std::string rule;
   bool explain = false;
   GraphOptimizationLevel level = ORT_ENABLE_ALL;
@@ -40,6 +43,46 @@ std::string Changes(const json& before, const json& after) {
   return Columns(rows);
 }
 
+// The inputs that a model's card lists.
+std::vector<ValueDescription> InputsOf(const json& card) {
+  std::vector<ValueDescription> inputs;
+  for (const json& port : card["inputs"]) {
+    ValueDescription input{.name = port["name"], .has_shape = port.contains("shape")};
+    for (int onnx = 1; onnx < 64; ++onnx) {
+      const ElementType* type = FindOnnxType(onnx);
+      if (type == nullptr || port["type"] != type->name) continue;
+      input.kind = ONNX_TYPE_TENSOR;
+      input.type = type->type;
+    }
+    for (const json& size : input.has_shape ? port["shape"] : json::array()) {
+      input.shape.push_back(size.is_number() ? size.get<std::int64_t>() : -1);
+      input.symbols.push_back(size.is_string() ? size.get<std::string>() : "");
+    }
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+// Only the inputs that are named; a size that neither the model nor --dim nor a file says is an error.
+void FixInputs(OrtSessionOptions* options, const ModelSource& model, const OptimizeArguments& arguments) {
+  const std::vector<ValueDescription> all = InputsOf(Card(model));
+  for (const std::string& text : arguments.fixed) {
+    const std::string name = SplitPair(text, "--set-input").first;
+    const auto found = std::ranges::find(all, name, &ValueDescription::name);
+    if (found == all.end()) throw Failure(ORT_INVALID_ARGUMENT, "--set-input: the model has no input '" + name + "'");
+    InputArguments inputs{.values = {text}};
+    for (const std::string& dim : arguments.dims)
+      if (std::ranges::find(found->symbols, SplitPair(dim, "--dim").first) != found->symbols.end())
+        inputs.dims.push_back(dim);
+    std::vector<std::string> assumed;
+    const std::vector<Input> made = MakeInputs({*found}, inputs, assumed);
+    if (!assumed.empty())
+      throw Failure(ORT_INVALID_ARGUMENT, "--set-input " + name + ": the model leaves open " + assumed[0] +
+                                              "; give it with --dim, or the tensor in a file");
+    Check(Sardonyx().FixInput(options, name.c_str(), ToValue(made[0].tensor).get()));
+  }
+}
+
 void Optimize(const OptimizeArguments& arguments, const Common& common) {
   if (arguments.output.empty() && !arguments.explain) {
     throw Failure(ORT_INVALID_ARGUMENT,
@@ -48,6 +91,7 @@ void Optimize(const OptimizeArguments& arguments, const Common& common) {
   const ModelSource model = OpenModel(arguments.model);
   const Handle<OrtEnv> env = MakeEnv(false);
   const Handle<OrtSessionOptions> options = MakeOptions({.level = arguments.level, .dims = ParseDims(arguments.dims)});
+  if (!arguments.fixed.empty()) FixInputs(options.get(), model, arguments);
   json answer = json::object();
   if (arguments.explain) {
     answer["explanation"] = Text([&](OrtAllocator* allocator, char** text) {
@@ -129,6 +173,14 @@ void AddOptimize(CLI::App& app, Common& common) {
   command->add_option("-o,--output", arguments->output, "Where to write the optimized model")->option_text("FILE");
   AddLevel(*command, arguments->level);
   AddDims(*command, arguments->dims);
+  command
+      ->add_option(
+          "--set-input", arguments->fixed,
+          "An input that is this from now on and no input any more: NAME=NUMBER to fill it or NAME=FILE (.npy, "
+          ".npz or .pb) (may be repeated)")
+      ->option_text("NAME=VALUE")
+      ->expected(1)
+      ->take_all();
   CLI::Option* explain = command->add_flag("--explain", arguments->explain, "Say why rules fired or did not");
   command->add_option("--rule", arguments->rule, "Explain this rule or pass only, as in --rule fuse_gelu")
       ->option_text("NAME")
@@ -140,6 +192,7 @@ void AddOptimize(CLI::App& app, Common& common) {
       "Examples:\n"
       "  sardonyx optimize model.onnx -o faster.onnx\n"
       "  sardonyx optimize model.onnx -o portable.onnx --level basic\n"
+      "  sardonyx optimize model.onnx -o special.onnx --dim batch=1 --set-input training=0\n"
       "  sardonyx optimize model.onnx --explain");
   command->callback([arguments, &common] { Optimize(*arguments, common); });
 }

@@ -1,8 +1,11 @@
 """SessionOptions and RunOptions, with ONNX Runtime's names and defaults."""
 import os
 
+import numpy as np
+
 from sardonyx import _core, missing
 from sardonyx.enumerations import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
+from sardonyx.values import OrtValue
 
 
 def _option(name, default, doc):
@@ -121,6 +124,13 @@ class SessionOptions(_Closed):
     def add_initializer(self, name, ortvalue):
         """`ortvalue` takes the place of the model's initializer; its memory is used, not copied."""
         self._call("add_initializer", name, ortvalue)
+
+    def fix_input(self, name, value):
+        """The input `name` is `value` (an array, which is copied, or an OrtValue, which is not) from now on and no input
+        any more: what depends on it alone is computed once."""
+        if not isinstance(value, OrtValue):
+            value = OrtValue.ortvalue_from_numpy(np.array(value))
+        self._call("fix_input", name, value)
 
     def add_external_initializers(self, names, ortvalues):
         self._call("add_external_initializers", list(names), list(ortvalues))

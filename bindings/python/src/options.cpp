@@ -103,6 +103,10 @@ void AddSessionOptions(nb::module_& module) {
              o.Keep(value);
              Check(Ort().AddInitializer(o.get(), name.c_str(), nb::cast<const PyValue&>(value).get()));
            })
+      .def("fix_input",
+           [](PySessionOptions& o, const std::string& name, const nb::object& value) {
+             Check(Own().FixInput(o.get(), name.c_str(), nb::cast<const PyValue&>(value).get()));
+           })
       .def("add_external_initializers",
            [](PySessionOptions& o, const nb::list& names, const nb::list& values) {
              std::vector<std::string> texts;
