@@ -160,12 +160,14 @@ Json MakerJson(const runtime::FirstMaker& maker) {
 std::string PlacementJson(const runtime::Session& session) {
   Json rows = Json::array();
   for (const runtime::Placement& placement : session.placement()) {
+    const std::int64_t counted = placement.copy >= 0 ? session.LastCopied(placement.copy) : -1;
+    const std::int64_t bytes = counted >= 0 ? counted : placement.bytes_copied;
     rows.push_back({{"node", placement.node},
                     {"domain", placement.domain},
                     {"op_type", placement.op_type},
                     {"provider", placement.provider},
                     {"reason", placement.reason},
-                    {"bytes_copied", placement.bytes_copied < 0 ? Json() : Json(placement.bytes_copied)}});
+                    {"bytes_copied", bytes < 0 ? Json() : Json(bytes)}});
   }
   return Dump(rows);
 }

@@ -5,6 +5,7 @@
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
 #include "planner/place_copies.h"
+#include "runtime/run_state.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -27,7 +28,9 @@ void RunCopy(ops::KernelContext& c) {
   const auto& state = c.state<CopyState>();
   const ops::TensorRef& from = c.Input(0);
   const ops::TensorRef& to = c.Output(0, from.shape, from.dtype);
-  if (from.count != 0) state.provider->CopyBytes(from.data, state.from, to.data, state.to, from.byte_size());
+  if (from.count == 0) return;
+  state.provider->CopyBytes(from.data, state.from, to.data, state.to, from.byte_size());
+  static_cast<RunState*>(c.executor())->CountCopy(c.step(), from.byte_size());
 }
 
 constexpr ops::OpDef kFusedGroup = {.name = "fused group", .infer = InferFused};

@@ -125,6 +125,14 @@ void Program::AddStep(NodeId id, const Step* base, Parallel& parallel) {
   steps_.push_back(std::move(step));
 }
 
+int Program::NumberCopies(int first) {
+  for (Step& step : steps_) {
+    if (IsCopy(graph_->node(step.node))) step.copy = first++;
+    for (const auto& body : step.bodies) first = body->NumberCopies(first);
+  }
+  return first;
+}
+
 void Program::PrepareStep(const Node& node, Step& step, Parallel& parallel) {
   providers::Provider* provider = providers_->Find(node.provider);
   if (provider == nullptr)

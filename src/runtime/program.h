@@ -34,6 +34,7 @@ struct Step {
   std::vector<int> inputs, outputs;
   std::vector<std::unique_ptr<Program>> bodies;  // one for each subgraph attribute, in order
   std::vector<std::vector<int>> captures;        // of each body: the slot here behind each Program::captures slot there
+  int copy = -1;                                 // of a copy between devices: its number, see NumberCopies
   bool is_if = false;
   bool on_cpu = true;  // else another provider's kernel: never computed while planning, writes nothing in place
 };
@@ -92,6 +93,9 @@ class Program {
   void RunBranchesOn(ThreadPool& pool, int threads);
   ThreadPool* branch_pool() const { return branch_pool_; }
   int branch_threads() const { return branch_threads_; }
+  // Numbers the copies between devices from `first` on, in their order, those of bodies included; the next number.
+  // Before the first run.
+  int NumberCopies(int first);
   // Drops the plans, and the memory of run states that no run uses. Thread-safe.
   void Trim();
 

@@ -285,6 +285,7 @@ void RunState::RunBody(std::size_t step_index, std::size_t body, std::span<const
   for (std::size_t i = 0; i < inputs.size(); ++i) child.SetInput(i, inputs[i]);
   for (std::size_t i = 0; i < step.captures[body].size(); ++i)
     child.SetInput(inputs.size() + i, slots_[step.captures[body][i]]);
+  child.copied_ = copied_;
   child.Execute(parallel_, options_, observer_, targets, plan);
 }
 

@@ -41,6 +41,15 @@ class RunState {
   void Execute(Parallel* parallel, const RunOptions* options, StepObserver* observer,
                std::span<const OutputTarget> targets, const std::shared_ptr<const Plan>& plan = nullptr);
   const Plan* plan() const { return plan_.get(); }
+  // What Execute moves between devices from now on is counted, by number of the copy (Program::NumberCopies).
+  void BeginCopies(std::size_t count) {
+    own_copied_.assign(count, 0);
+    copied_ = own_copied_.data();
+  }
+  const std::vector<std::int64_t>& copied() const { return own_copied_; }
+  void CountCopy(std::size_t step, std::size_t bytes) {
+    if (copied_ != nullptr) copied_[program_.steps()[step].copy] += static_cast<std::int64_t>(bytes);
+  }
   // Of memory kept from earlier runs, bodies included.
   std::size_t HeldBytes() const;
   // Gives back what is kept for the next run. Between runs.
@@ -103,6 +112,8 @@ class RunState {
   Parallel* parallel_ = nullptr;
   const RunOptions* options_ = nullptr;
   StepObserver* observer_ = nullptr;
+  std::vector<std::int64_t> own_copied_;
+  std::int64_t* copied_ = nullptr;  // of the run that this is part of
 };
 
 // A tensor as a slot shows it, and the memory of a slot whose shape comes with the run.

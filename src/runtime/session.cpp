@@ -8,7 +8,6 @@
 #include "ir/text.h"
 #include "model/load.h"
 #include "ops/schema.h"
-#include "planner/place_copies.h"
 #include "runtime/build.h"
 #include "runtime/config_keys.h"
 #include "runtime/program.h"
@@ -149,20 +148,6 @@ class Observers final : public StepObserver {
   StepObserver& second_;
 };
 
-// Why none of the providers that the user put before a node's own runs it: those that are not there, then the others.
-std::string ReasonOf(const Node& node, const providers::ProviderSet& set) {
-  std::string reason;
-  for (const providers::MissingProvider& missing : set.missing) {
-    const bool before =
-        missing.before == 0 ||
-        std::none_of(set.providers.begin(), set.providers.begin() + static_cast<std::ptrdiff_t>(missing.before),
-                     [&](const auto& p) { return p->name() == node.provider; });
-    if (before) reason += (reason.empty() ? "" : "; ") + missing.name + ": " + missing.reason;
-  }
-  if (!reason.empty() && !node.provider_note.empty()) reason += "; ";
-  return reason + node.provider_note;
-}
-
 }  // namespace
 
 Session::~Session() = default;
@@ -226,7 +211,8 @@ void Session::Build(Model* own) {
   auto providers = std::make_shared<providers::ProviderSet>(MakeProviders(*environment_, options_, logger_));
   Graph graph = BuildGraph(*environment_, *model_, options_, *providers, logger_);
   AddPorts(graph);
-  AddPlacement(graph, *providers);
+  int copies = 0;
+  AddPlacement(graph, *providers, copies);
   // The program has the weights now; what its kernels pack is then gone.
   if (own != nullptr) {
     weights_dropped_ = DropWeights(own->graph);
@@ -240,26 +226,12 @@ void Session::Build(Model* own) {
     const ActiveRun active(threads_->pool());  // packing is a run, too
     program_ = std::make_shared<Program>(std::move(graph), environment_->registry(), providers_, threads_->parallel());
   }
+  copied_ = std::vector<std::atomic<std::int64_t>>(static_cast<std::size_t>(program_->NumberCopies(0)));
+  for (std::atomic<std::int64_t>& bytes : copied_) bytes = -1;
   if (threads_->branches() > 1) program_->RunBranchesOn(threads_->pool(), threads_->branches());
   ReturnFreeMemory(free_before + kWorthReturning);
   if (trace_) trace_->ready_ns = NowNanoseconds();
   tracing_ = trace_ != nullptr;
-}
-
-void Session::AddPlacement(const Graph& graph, const providers::ProviderSet& set) {
-  for (const NodeId id : graph.order) {
-    const Node& node = graph.node(id);
-    std::int64_t bytes = 0;
-    if (node.domain == planner::kCopyDomain &&
-        (node.op_type == planner::kCopyFromHost || node.op_type == planner::kCopyToHost)) {
-      const Type& type = graph.value(node.inputs[0]).type;
-      bytes = type.HasStaticShape() ? static_cast<std::int64_t>(ByteSize(type.dtype, ElementCount(type.StaticShape())))
-                                    : -1;
-    }
-    placement_.push_back({node.name, node.op_type, node.provider, ReasonOf(node, set), bytes, node.domain});
-    if (node.provider == providers::kCpuName)
-      for (const Graph* body : node.Subgraphs()) AddPlacement(*body, set);
-  }
 }
 
 void Session::AddPorts(const Graph& graph) {
@@ -439,6 +411,7 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
       target.value = &outputs[k];
     }
   }
+  if (!copied_.empty()) state->BeginCopies(copied_.size());
   const ActiveRun active(threads_->pool());
   const bool shrink = !run_options.config.empty() && ShrinksArenas(run_options);
   if (tracing()) {
@@ -447,6 +420,7 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
     Parallel* threads = observer == nullptr ? &parallel() : observer->Threads(&parallel());
     state->Execute(threads, &run_options, observer, targets);
   }
+  for (std::size_t i = 0; i < copied_.size(); ++i) copied_[i] = state->copied()[i];
   if (shrink) {
     state->ReleaseMemory();
     ReturnFreeMemory(0);

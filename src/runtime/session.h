@@ -32,8 +32,9 @@ struct Port {
 struct Placement {
   std::string node, op_type, provider;
   std::string reason;             // why providers asked before did not take it; "" if none was
-  std::int64_t bytes_copied = 0;  // by a copy between devices; -1 if its size comes with the run
+  std::int64_t bytes_copied = 0;  // by a copy between devices, each time; -1 if its size comes with the run
   std::string domain;             // of the operator; "" is ai.onnx
+  int copy = -1;                  // of a copy between devices: its number
 };
 
 class Session {
@@ -56,6 +57,8 @@ class Session {
   const SessionOptions& options() const { return options_; }
   const Logger& logger() const { return logger_; }
   const std::vector<Placement>& placement() const { return placement_; }
+  // What the last run that ended well moved with this copy, all turns of a body together; -1 before the first.
+  std::int64_t LastCopied(int copy) const { return copied_[static_cast<std::size_t>(copy)].load(); }
   const providers::ProviderSet& providers() const { return *providers_; }
   // The graph that runs, after all passes, in ONNX's text syntax.
   std::string ProgramText(std::int64_t max_elements = 1 << 20) const;
@@ -105,7 +108,7 @@ class Session {
                                        Model* own, SessionOptions options, std::shared_ptr<Trace> trace);
   void Build(Model* own);
   void AddPorts(const Graph& graph);
-  void AddPlacement(const Graph& graph, const providers::ProviderSet& set);
+  void AddPlacement(const Graph& graph, const providers::ProviderSet& set, int& copies);
   void WarnOfRunKeys(const RunOptions& run_options);
   void SetInputs(class RunState& state, std::span<const std::size_t> indices,
                  std::span<const Value* const> inputs) const;
@@ -129,6 +132,7 @@ class Session {
   std::vector<int> program_input_;  // by input index: its place among the program's inputs
   std::vector<Value> defaults_;     // of overridable initializers
   std::vector<Placement> placement_;
+  std::vector<std::atomic<std::int64_t>> copied_;            // by number of the copy, in the last run
   std::shared_ptr<const providers::ProviderSet> providers_;  // shared with the program
   std::shared_ptr<Trace> trace_;  // shared with runs that end after the session's profile did
   std::atomic<bool> tracing_ = false;

@@ -119,7 +119,13 @@ def copies_are_planned_once_for_each_value_and_counted(_):
     made = same_as_cpu(CHAIN, [(DEVICE, {"operators": "MatMul,Relu,Add"})], x=X)
     # x there; b back for Tanh; c there; y back. Weights went there when the session was made.
     assert len(rows_of(made, "MemcpyFromHost")) == 2 and len(rows_of(made, "MemcpyToHost")) == 2
-    assert all(row["bytes_copied"] is None for row in rows_of(made, "MemcpyFromHost"))  # N comes with the run
+    assert all(row["bytes_copied"] == 48 for row in rows_of(made, "MemcpyFromHost"))  # of the last run
+    fresh = session(CHAIN, [(DEVICE, {"operators": "MatMul,Relu,Add"})])
+    assert all(row["bytes_copied"] is None for row in rows_of(fresh, "MemcpyFromHost"))  # N comes with the run
+    for rows in (5, 2, 0):
+        fresh.run(None, {"x": np.ones((rows, 4), np.float32)})
+        assert [row["bytes_copied"] for row in fresh.placement() if row["op_type"].startswith("Memcpy")] == [
+            16 * rows] * 4
     fixed = session(CHAIN.replace("N, 4", "3, 4"), [(DEVICE, {"operators": "MatMul,Relu,Add"})])
     assert all(row["bytes_copied"] == 48 for row in fixed.placement() if row["op_type"].startswith("Memcpy"))
 
@@ -132,6 +138,22 @@ def bodies_run_on_the_device_too(_):
     made = same_as_cpu(LOOP, [(SELECTIVE, {"operators": "Mul,Add"})], **feed)
     assert provider_of(made, "Add") == SELECTIVE and provider_of(made, "Tanh") == CPU
     same_as_cpu(LOOP, [(DEVICE, {"operators": "Sigmoid,Mul"}), (SELECTIVE, {"operators": "Add,Tanh"})], **feed)
+
+
+def copies_of_bodies_count_every_turn(_):
+    made = session(LOOP, [(DEVICE, {"operators": "Mul"})])
+    for turns in (3, 0, 5):
+        made.run(None, {"n": np.int64(turns), "x": X[:2]})
+        copied = {row["op_type"]: row["bytes_copied"] for row in made.placement() if row["op_type"] == "MemcpyToHost"}
+        assert copied == {"MemcpyToHost": 32 * turns}, copied
+
+
+def what_a_branch_copied_is_that_of_the_last_run(_):
+    made = session(BRANCHES, [(DEVICE, {"operators": "Mul,Tanh"})])
+    for condition in (True, False, True):
+        made.run(None, {"c": np.array(condition), "x": X[:2]})
+        back = [row["bytes_copied"] for row in rows_of(made, "MemcpyToHost")]
+        assert back == ([32, 0] if condition else [0, 32]), back
 
 
 def branches_run_on_the_device_too(_):

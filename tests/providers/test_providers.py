@@ -70,6 +70,14 @@ def test_explain_placement_shows_who_runs_what_and_why(model):
     assert sum(row["bytes_copied"] for row in answer["nodes"]) == 4 * 48
 
 
+def test_a_run_counts_what_the_model_does_not_say(model):
+    command = ["explain-placement", model, "--provider", cases.DEVICE, "--json"]
+    assert any(row["bytes_copied"] is None for row in json.loads(tool(*command).stdout)["nodes"])
+    nodes = json.loads(tool(*command, "--run", "--shape", "x=5x4").stdout)["nodes"]
+    assert {row["bytes_copied"] for row in nodes if row["op_type"].startswith("Memcpy")} == {80}
+    assert "in the run" in tool(*command[:-1], "--run").stdout
+
+
 def test_runs_give_the_same_results(model):
     plain = json.loads(tool("run", model, "--json", "--seed", 3).stdout)["outputs"]
     for provider in (cases.SELECTIVE, cases.DEVICE):

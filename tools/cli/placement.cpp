@@ -13,13 +13,32 @@ using json = nlohmann::ordered_json;
 
 struct PlacementArguments {
   std::string model;
-  std::vector<std::string> dims;
+  InputArguments inputs;
   SessionSettings session;
+  bool run = false;
 };
 
+// One run; the names of what was 1 for want of a size.
+std::vector<std::string> RunOnce(const Session& session, const InputArguments& arguments) {
+  std::vector<std::string> assumed, names;
+  std::vector<Handle<OrtValue>> values;
+  for (const Input& input : MakeInputs(session.inputs(), arguments, assumed)) values.push_back(ToValue(input.tensor));
+  for (const ValueDescription& output : session.outputs()) names.push_back(output.name);
+  session.Run(values, names);
+  return assumed;
+}
+
+void PrintAssumed(const std::vector<std::string>& assumed) {
+  for (const std::string& name : assumed)
+    std::cout << Styled(Style::kDim, "  " + name + " is not fixed by the model: 1 was taken (see --dim and --shape)")
+              << "\n";
+}
+
 void ExplainPlacement(PlacementArguments& arguments, const Common& common) {
-  arguments.session.dims = ParseDims(arguments.dims);
+  arguments.session.dims = ParseDims(arguments.inputs.dims);
   const Session session = Load(arguments.model, arguments.session);
+  std::vector<std::string> assumed;
+  if (arguments.run) assumed = RunOnce(session, arguments.inputs);
   const json rows = json::parse(Text([&](OrtAllocator* allocator, char** text) {
     return Sardonyx().SessionPlacement(session.get(), allocator, text);
   }));
@@ -33,6 +52,7 @@ void ExplainPlacement(PlacementArguments& arguments, const Common& common) {
     std::cout << answer.dump(2) << "\n";
     return;
   }
+  PrintAssumed(assumed);
   std::map<std::string, std::int64_t> counts;
   std::int64_t bytes = 0;
   std::vector<std::vector<std::string>> table = {{"node", "operator", "provider", "copied", "reason"}};
@@ -55,7 +75,9 @@ void ExplainPlacement(PlacementArguments& arguments, const Common& common) {
     summary.push_back({name, std::to_string(counts[name.get<std::string>()]) + " nodes"});
   for (const json& missing : providers["missing"])
     summary.push_back({missing["provider"], "missing: " + missing["reason"].get<std::string>()});
-  if (bytes != 0) summary.push_back({"copies", ByteText(static_cast<double>(bytes)) + " a run, as far as known"});
+  if (bytes != 0)
+    summary.push_back({"copies", ByteText(static_cast<double>(bytes)) +
+                                     (arguments.run ? " in the run" : " a run, as far as known without one (--run)")});
   std::cout << Columns(summary) << "\n" << Heading("Nodes, in the order of execution") << Columns(table);
 }
 
@@ -96,22 +118,14 @@ void PrintPlan(const json& plan) {
 
 void Plan(PlanArguments& arguments, const Common& common) {
   const Session session = Load(arguments.model, arguments.session);
-  std::vector<std::string> assumed;
-  const std::vector<Input> inputs = MakeInputs(session.inputs(), arguments.inputs, assumed);
-  std::vector<Handle<OrtValue>> values;
-  for (const Input& input : inputs) values.push_back(ToValue(input.tensor));
-  std::vector<std::string> names;
-  for (const ValueDescription& output : session.outputs()) names.push_back(output.name);
-  session.Run(values, names);
+  const std::vector<std::string> assumed = RunOnce(session, arguments.inputs);
   const json plans = json::parse(Text(
       [&](OrtAllocator* allocator, char** text) { return Sardonyx().SessionPlan(session.get(), allocator, text); }));
   if (common.json) {
     std::cout << plans.dump(2) << "\n";
     return;
   }
-  for (const std::string& name : assumed)
-    std::cout << Styled(Style::kDim, "  " + name + " is not fixed by the model: 1 was taken (see --dim and --shape)")
-              << "\n";
+  PrintAssumed(assumed);
   for (const json& plan : plans) PrintPlan(plan);
 }
 
@@ -123,12 +137,14 @@ void AddExplainPlacement(CLI::App& app, Common& common) {
   command->group("Commands");
   auto arguments = std::make_shared<PlacementArguments>();
   AddModel(*command, arguments->model);
-  AddDims(*command, arguments->dims);
+  AddInputs(*command, arguments->inputs);
+  command->add_flag("--run", arguments->run, "Run once, and tell what was copied instead of what the model says");
   AddSession(*command, arguments->session);
   AddJson(*command, common);
   command->footer(
       "Examples:\n"
       "  sardonyx explain-placement model.onnx\n"
+      "  sardonyx explain-placement model.onnx --run --dim batch=8\n"
       "  sardonyx explain-placement model.onnx --provider CUDAExecutionProvider --provider CPUExecutionProvider");
   command->callback([arguments, &common] { ExplainPlacement(*arguments, common); });
 }

@@ -178,7 +178,8 @@ class InferenceSession:
     def placement(self):
         """Which provider runs which node, in the order of execution: dicts with node, domain, op_type, provider, reason
         (why providers before it in the list did not take it or are missing; "" when none was asked before) and
-        bytes_copied (by a copy between devices, else 0; None where the size comes with the run)."""
+        bytes_copied (by a copy between devices, else 0): what the last run moved, all turns of a body together; before
+        the first run what the model says, None where the size comes with the run."""
         return json.loads(self._session.placement())
 
     # ---- runs ----

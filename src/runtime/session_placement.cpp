@@ -1,0 +1,44 @@
+// runtime/session_placement.cpp - the report of which provider runs what.
+#include <algorithm>
+
+#include "runtime/foreign_steps.h"
+#include "runtime/session.h"
+
+namespace sardonyx::runtime {
+namespace {
+
+// Why none of the providers that the user put before a node's own runs it: those that are not there, then the others.
+std::string ReasonOf(const Node& node, const providers::ProviderSet& set) {
+  std::string reason;
+  for (const providers::MissingProvider& missing : set.missing) {
+    const bool before =
+        missing.before == 0 ||
+        std::none_of(set.providers.begin(), set.providers.begin() + static_cast<std::ptrdiff_t>(missing.before),
+                     [&](const auto& p) { return p->name() == node.provider; });
+    if (before) reason += (reason.empty() ? "" : "; ") + missing.name + ": " + missing.reason;
+  }
+  if (!reason.empty() && !node.provider_note.empty()) reason += "; ";
+  return reason + node.provider_note;
+}
+
+}  // namespace
+
+// In the order in which Program::NumberCopies goes.
+void Session::AddPlacement(const Graph& graph, const providers::ProviderSet& set, int& copies) {
+  for (const NodeId id : graph.order) {
+    const Node& node = graph.node(id);
+    Placement row{node.name, node.op_type, node.provider, ReasonOf(node, set), 0, node.domain, -1};
+    if (IsCopy(node)) {
+      const Type& type = graph.value(node.inputs[0]).type;
+      row.copy = copies++;
+      row.bytes_copied = type.HasStaticShape()
+                             ? static_cast<std::int64_t>(ByteSize(type.dtype, ElementCount(type.StaticShape())))
+                             : -1;
+    }
+    placement_.push_back(std::move(row));
+    if (node.provider == providers::kCpuName)
+      for (const Graph* body : node.Subgraphs()) AddPlacement(*body, set, copies);
+  }
+}
+
+}  // namespace sardonyx::runtime
