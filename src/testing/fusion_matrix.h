@@ -1,6 +1,6 @@
 // testing/fusion_matrix.h - a graph written once and tried in several opsets, element types and sizes, with swapped
 // operands: "~Add(a, b)" may have its operands exchanged, "$t" is the element type, "$h" the number of heads, "$d" the
-// size of one, "$w" both multiplied, "$k" what the setting says.
+// size of one, "$2d" twice that, "$w" number times size.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,6 +44,7 @@ inline std::string TextFor(std::string text, const FusionSetting& s) {
   text = ReplaceAll(text, "$h", std::to_string(s.heads));
   text = ReplaceAll(text, "$d", std::to_string(s.size));
   text = ReplaceAll(text, "$w", std::to_string(s.heads * s.size));
+  text = ReplaceAll(text, "$2d", std::to_string(2 * s.size));
   return "<ir_version: 8, opset_import: [\"\" : " + std::to_string(s.opset) + "]> " + text;
 }
 

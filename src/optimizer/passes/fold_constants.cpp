@@ -97,10 +97,10 @@ class Folder {
     const ops::OpDef* op = context_.registry.Find(node.domain, node.op_type, node.since_version);
     if (op == nullptr || (op->traits & ops::kRandom) != 0 || !node.Subgraphs().empty()) return false;
     if (keep_quantized_ && IsDequantize(node) && MayFeedIntegers(graph_, node.outputs[0])) return false;
-    const bool constant = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-      return input == kNoValue || graph_.value(input).constant() != nullptr;
-    });
-    if (!constant) return false;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      if (input != kNoValue && graph_.value(input).constant() == nullptr && !OnlyItsTypeCounts(node, i)) return false;
+    }
     const bool only_for_user = std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
       return output == kNoValue || graph_.value(output).is_output || graph_.UseCount(output) == 0;
     });
@@ -110,6 +110,13 @@ class Folder {
       limit = IsWeight(node) ? kFilledWeightBytes - std::min(kFilledWeightBytes, *filled_) : kFillBytes;
     return std::all_of(node.outputs.begin(), node.outputs.end(),
                        [&](ValueId output) { return output == kNoValue || IsSmall(node, output, limit); });
+  }
+
+  // The second operand of CastLike.
+  bool OnlyItsTypeCounts(const Node& node, std::size_t input) const {
+    const Type& type = graph_.value(node.inputs[input]).type;
+    return input == 1 && node.domain.empty() && node.op_type == "CastLike" && type.is_tensor() &&
+           type.dtype != DType::kUndefined;
   }
 
   // See PassContext::min_kept_transpose_bytes.
@@ -145,8 +152,10 @@ class Folder {
     if (!type.is_tensor() || type.dtype == DType::kUndefined || !type.HasStaticShape())
       return limit == context_.max_fold_bytes;  // found out when it is computed
     std::size_t inputs = 0;
-    for (const ValueId input : node.inputs)
-      if (input != kNoValue) inputs += graph_.value(input).constant()->byte_size();
+    for (const ValueId input : node.inputs) {
+      const Tensor* constant = input == kNoValue ? nullptr : graph_.value(input).constant();
+      inputs += constant != nullptr ? constant->byte_size() : 0;
+    }
     const std::size_t bytes = ByteSize(type.dtype, ElementCount(type.StaticShape()));
     return bytes <= std::max(inputs, limit);
   }
@@ -155,8 +164,14 @@ class Folder {
     const Node& node = graph_.node(id);
     if (!IsFoldable(node)) return false;
     std::vector<Value> inputs;
-    for (const ValueId input : node.inputs)
-      inputs.push_back(input == kNoValue ? Value() : Value(*graph_.value(input).constant()));
+    for (const ValueId input : node.inputs) {
+      const Tensor* constant = input == kNoValue ? nullptr : graph_.value(input).constant();
+      if (constant != nullptr) {
+        inputs.emplace_back(*constant);
+      } else {
+        inputs.push_back(input == kNoValue ? Value() : Value(Tensor(graph_.value(input).type.dtype, Shape{0})));
+      }
+    }
     ops::EvaluateOptions options;
     options.parallel = context_.parallel;
     options.max_output_bytes = std::max<std::size_t>(context_.max_fold_bytes, std::size_t{1} << 31);

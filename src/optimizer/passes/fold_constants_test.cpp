@@ -47,6 +47,19 @@ TEST(FoldConstants, ComputesFromKnownShapes) {
   ExpectSameValues(graph, before, registry, {x, Floats({1, 2, 3, 4, 5, 6})});
 }
 
+TEST(FoldConstants, CastLikeNeedsTheOtherTypeOnly) {
+  const ops::Registry registry;
+  Graph graph = PreparedGraph(
+      "g (double[N] x) => (double[N] y) <float a = {2.5}> { n = Neg(x) c = CastLike(a, n) y = Mul(n, c) }", registry);
+  const Graph before = graph;
+  EXPECT_TRUE(RunPass(graph, registry));
+  ASSERT_EQ(graph.order.size(), 2u) << ToText(graph);
+  const Tensor* folded = graph.value(graph.node(graph.order[1]).inputs[1]).constant();
+  ASSERT_NE(folded, nullptr);
+  EXPECT_EQ(::sardonyx::testing::Elements<double>(*folded), (std::vector<double>{2.5}));
+  ExpectSameValues(graph, before, registry, {Tensor::Of<double>({1, -2}, Shape{2})});
+}
+
 TEST(FoldConstants, LeavesUnknownShapesAndRandomNumbersAlone) {
   const ops::Registry registry;
   for (const char* text : {"g (float[N] x) => (int64[1] y) { s = Shape(x) y = Neg(s) }",

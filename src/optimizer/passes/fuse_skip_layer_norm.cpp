@@ -1,8 +1,8 @@
 // optimizer/passes/fuse_skip_layer_norm.cpp - the sum of a residual connection before a LayerNormalization or
 // RMSNormalization becomes part of it (com.microsoft SkipLayerNormalization, SkipSimplifiedLayerNormalization).
 //
-// The node gives the sum too (output 3), which the next residual connection reads. A constant vector added to one of
-// the summands becomes the node's bias.
+// The node gives the sum too (output 3), which the next residual connection reads. A vector added to one of the
+// summands becomes the node's bias.
 #include <algorithm>
 
 #include "optimizer/passes.h"
@@ -85,8 +85,7 @@ class SkipFuser {
     if (add == nullptr || SoleReader(graph_, *value) == kNoNode) return false;
     const Dim& size = TypeOf(*value).dims[2];
     for (const std::size_t i : {0u, 1u}) {
-      if (!IsVector(add->inputs[1 - i], size) || !SameShape(add->inputs[i], *value)) continue;
-      if (graph_.value(add->inputs[1 - i]).constant() == nullptr) continue;
+      if (!IsParameter(add->inputs[1 - i], size) || !SameShape(add->inputs[i], *value)) continue;
       *bias = add->inputs[1 - i];
       *value = add->inputs[i];
       return true;
