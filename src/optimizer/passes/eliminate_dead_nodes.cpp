@@ -1,8 +1,30 @@
-// optimizer/passes/eliminate_dead_nodes.cpp - removes nodes whose outputs nobody reads.
+// optimizer/passes/eliminate_dead_nodes.cpp - removes nodes whose outputs nobody reads, and optional outputs that
+// nobody reads.
+#include "ops/schema.h"
 #include "optimizer/passes.h"
 
 namespace sardonyx::optimizer {
 namespace {
+
+// Optional outputs that nobody reads (indices of MaxPool, all steps of an LSTM) need not be made.
+bool DropOutputs(Graph& graph, NodeId id) {
+  Node& node = graph.node(id);
+  // How many outputs a BatchNormalization has says whether it learns (before opset 14).
+  if (!node.domain.empty() || node.op_type == "BatchNormalization") return false;
+  const ops::OpSchema* schema = ops::FindSchema(node.domain, node.op_type, node.since_version);
+  if (schema == nullptr || node.outputs.size() < 2) return false;
+  bool changed = false;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const ops::FormalParam* param = schema->Output(i);
+    if (node.outputs[i] == kNoValue || graph.UseCount(node.outputs[i]) != 0) continue;
+    if (param == nullptr || param->option != ops::ParamOption::kOptional) continue;
+    graph.value(node.outputs[i]).producer = kNoNode;
+    node.outputs[i] = kNoValue;
+    changed = true;
+  }
+  while (!node.outputs.empty() && node.outputs.back() == kNoValue) node.outputs.pop_back();
+  return changed;
+}
 
 bool EliminateIn(Graph& graph) {
   bool changed = false;
@@ -15,7 +37,10 @@ bool EliminateIn(Graph& graph) {
     changed |= body_changed;
     bool used = false;
     for (const ValueId output : graph.node(id).outputs) used |= output != kNoValue && graph.UseCount(output) != 0;
-    if (used) continue;
+    if (used) {
+      changed |= DropOutputs(graph, id);
+      continue;
+    }
     graph.EraseNode(id);
     changed = true;
   }

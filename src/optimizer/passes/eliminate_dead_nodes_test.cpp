@@ -42,5 +42,35 @@ TEST(EliminateDeadNodes, LeavesWhatABodyCaptures) {
   EXPECT_FALSE(RunPass(graph, registry));
 }
 
+TEST(EliminateDeadNodes, DropsOptionalOutputsThatNobodyReads) {
+  const ops::Registry registry;
+  const auto left = [&](const std::string& text, const std::vector<Value>& inputs) {
+    Graph graph = PreparedGraph(text, registry);
+    const Graph before = graph;
+    RunPass(graph, registry);
+    ExpectSameValues(graph, before, registry, inputs);
+    std::string outputs;
+    for (const ValueId output : graph.node(graph.order[0]).outputs)
+      outputs += (outputs.empty() ? "" : ",") + (output == kNoValue ? "-" : graph.value(output).name);
+    return outputs;
+  };
+  const Value image = Tensor::Of<float>({1, 5, 2, 7, 3, 4, 9, 8, 6}, Shape{1, 1, 3, 3});
+  const std::string pool = "i = MaxPool<kernel_shape = [2, 2]>(x) y = Neg(p) ";
+  EXPECT_EQ(left("g (float[1,1,3,3] x) => (float[1,1,2,2] y) { p, " + pool + "}", {image}), "p");
+  EXPECT_EQ(left("g (float[1,1,3,3] x) => (float[1,1,2,2] y, int64[1,1,2,2] i) { p, " + pool + "}", {image}), "p,i");
+  EXPECT_EQ(left("g (float[1,1,3,3] x) => (float[1,1,2,2] y) { p, " + pool + " k = Neg(i) }", {image}), "p");
+  const Value steps = Tensor::Of<float>({1, 2, 3}, Shape{3, 1, 1});
+  const std::string lstm = "all, h, c = LSTM<hidden_size = 1>(x, w, r) y = Neg(";
+  const std::string head =
+      "g (float[3,1,1] x) => (float[1,1,1] y) <float[1,4,1] w = {1, 2, 3, 4}, float[1,4,1] r = {1, 2, 3, 4}> {";
+  EXPECT_EQ(left(head + lstm + "h) }", {steps}), "-,h");
+  EXPECT_EQ(left(head + lstm + "c) }", {steps}), "-,-,c");
+  // Outputs that are not optional stay.
+  const Value row = Tensor::Of<float>({3, 1, 2}, Shape{3});
+  EXPECT_EQ(left("g (float[3] x) => (int64[2] y) <int64[1] k = {2}> { v, i = TopK(x, k) y = Neg(i) }", {row}), "v,i");
+  EXPECT_EQ(left("g (float[3] x) => (float[1] y) <int64[2] k = {1, 2}> { a, b = Split(x, k) y = Neg(a) }", {row}),
+            "a,b");
+}
+
 }  // namespace
 }  // namespace sardonyx::optimizer
