@@ -62,7 +62,12 @@ std::string Write(const runtime::Session& session, runtime::Trace& trace, const 
   for (const auto& run : trace.Take()) events.AddRun(*run);
   out << "\n]\n";
   out.close();
-  if (!out) Fail(Code::kFail, "profile: cannot write '", file, "': ", std::strerror(errno != 0 ? errno : EIO));
+  if (!out) {
+    const int reason = errno != 0 ? errno : EIO;
+    std::error_code error;
+    std::filesystem::remove(file, error);  // half a profile is none, and a full disk has no room for it
+    Fail(Code::kFail, "profile: cannot write '", file, "': ", std::strerror(reason));
+  }
   return file;
 }
 

@@ -13,6 +13,18 @@
 namespace sardonyx::capi {
 namespace {
 
+// Of ONNX Runtime: who asks for one of them has not mistyped the name of another.
+constexpr std::string_view kOthers[] = {"ACL",      "ArmNN",  "Azure",   "CANN",     "CUDA",  "CoreML",
+                                        "DML",      "Dnnl",   "JS",      "MIGraphX", "NNAPI", "NvTensorRTRTX",
+                                        "OpenVINO", "QNN",    "RKNPU",   "ROCM",     "SNPE",  "Tensorrt",
+                                        "TVM",      "VSINPU", "VitisAI", "WebGPU",   "WebNN", "XNNPACK"};
+
+bool IsOther(std::string_view name) {
+  return std::any_of(std::begin(kOthers), std::end(kOthers), [&](std::string_view other) {
+    return name == other || name == std::string(other) + "ExecutionProvider";
+  });
+}
+
 [[noreturn]] void FailNoProvider(const char* name) {
   std::string listed;
   std::vector<std::string> names;
@@ -20,9 +32,9 @@ namespace {
     listed += (listed.empty() ? "" : ", ") + factory.name;
     names.push_back(factory.name);
   }
-  const std::string closest = ClosestName(name, names);
+  const std::string closest = IsOther(name) ? "" : ClosestName(name, names);
   Fail(Code::kInvalidArgument, "execution provider '", name, "' is not part of this library; it has: ", listed,
-       closest.empty() ? "" : "; did you mean '" + closest + "'?", "; others come as plug-in libraries");
+       closest.empty() ? "" : "; did you mean '" + closest + "'?");
 }
 
 // ONNX Runtime's short names leave out the ending.

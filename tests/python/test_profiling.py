@@ -1,6 +1,8 @@
 """Profiles: ONNX Runtime's file and fields, and beyond them bytes, operations, threads and the share of the ceiling."""
 import json
 import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -210,3 +212,24 @@ def test_runs_of_many_threads_are_all_there(tmp_path):
 def test_a_folder_that_is_not_there_is_said_before_the_work(tmp_path):
     with pytest.raises(sardonyx.InvalidArgument, match="nowhere"):
         sardonyx.InferenceSession(MODEL, options(tmp_path / "nowhere"))
+
+
+def test_a_disk_without_room_is_said_and_left_clean(tmp_path):
+    prefix = tmp_path / "trace"
+    code = f"""
+import resource, signal, sys, numpy, sardonyx
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+options = sardonyx.SessionOptions()
+options.enable_profiling = True
+options.profile_file_prefix = {str(prefix)!r}
+session = sardonyx.InferenceSession(sys.stdin.buffer.read(), options)
+session.run(None, {{"x": numpy.ones((8, 64), numpy.float32)}})
+try:
+    session.end_profiling()
+except sardonyx.Fail as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], input=MODEL, capture_output=True)
+    assert b"profile: cannot write" in done.stdout and b"File too large" in done.stdout, done
+    assert not list(tmp_path.iterdir())

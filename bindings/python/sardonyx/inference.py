@@ -48,6 +48,8 @@ class OrtEpAssignedSubgraph:
 
 def _normalized_providers(providers, provider_options):
     """[(name, options)] from names, (name, options) pairs, or names with a list of options beside them."""
+    if isinstance(providers, (str, dict)):  # would be taken for a sequence of letters, or lose its options
+        raise ValueError(f"'providers' should be a list of names or (name, options) tuples, found {providers!r}.")
     providers = list(providers or [])
     if provider_options is not None:
         if len(providers) != len(provider_options):
@@ -267,8 +269,8 @@ class InferenceSession:
         A row has value, node, op_type, graph (the body of control flow), type, shape, turns, count, nan_count,
         infinity_count, and min, max, mean, std of the finite elements. `first_nan` and `first_infinity` are the node
         that made one from inputs without, or None: node, op_type, value, turns (of the bodies that it is in, the
-        outermost first) and inputs (their rows, of that turn). With graph_optimization_level ORT_DISABLE_ALL every node of the
-        model's author is there.
+        outermost first) and inputs (their rows, of that turn). With graph_optimization_level ORT_DISABLE_ALL every node
+        of the model's author is there.
         """
         self._validate_input(input_feed.keys())
         feed = {name: value._handle if isinstance(value, OrtValue) else value for name, value in input_feed.items()}
