@@ -167,7 +167,7 @@ void RunPad(KernelContext& c) {
   std::size_t inner = 0;
   for (std::size_t i = 0; i < x.rank(); ++i) {
     shape[i] = axes[i].out;
-    if (axes[i].padded()) inner = i;
+    if (axes[i].padded() || axes[i].size != x.shape[i]) inner = i;
     if (mode != PadMode::kConstant && axes[i].size == 0 && axes[i].out > 0) {
       Fail(Code::kInvalidArgument, "expected a constant where dimension ", i, " of shape ", ToText(x.shape),
            " is empty");

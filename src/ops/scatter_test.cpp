@@ -104,6 +104,19 @@ TEST(PadOp, FollowsEachMode) {
             std::string::npos);
 }
 
+// What is left of an axis that only loses its end is no whole row.
+TEST(PadOp, CutsTheEndOfAnyAxis) {
+  const Tensor x = Tensor::Of<float>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, Shape{3, 2, 2});
+  const auto pad = [&](const Longs& pads) {
+    return Elements<float>(EvaluateOp({"Pad", 19, {x, Tensor::Vector<std::int64_t>(pads)}})[0]);
+  };
+  EXPECT_EQ(pad({0, 0, 0, 0, -1, 0}), (std::vector<float>{0, 1, 4, 5, 8, 9}));
+  EXPECT_EQ(pad({0, 0, 0, 0, 0, -1}), (std::vector<float>{0, 2, 4, 6, 8, 10}));
+  EXPECT_EQ(pad({-1, 0, 0, 0, -1, 0}), (std::vector<float>{4, 5, 8, 9}));
+  EXPECT_EQ(pad({0, 0, 0, -2, 0, 0}), (std::vector<float>{0, 1, 2, 3}));
+  EXPECT_EQ(pad({1, 0, 0, -2, 0, -1}), (std::vector<float>{0, 0, 0, 2}));
+}
+
 TEST(PadOp, TakesAxesAndOldSpellings) {
   const Tensor x = Tensor::Of<std::int32_t>({1, 2, 3, 4}, Shape{2, 2});
   EXPECT_EQ(Elements<std::int32_t>(

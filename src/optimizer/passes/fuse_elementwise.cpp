@@ -69,7 +69,10 @@ class ElementwiseFuser {
     if (Requantized(node)) return graph_.value(node.outputs[0]).type.has_rank;
     if (node.outputs.size() != 1 || node.inputs.empty() || !node.implicit_inputs.empty()) return false;
     const Type& y = graph_.value(node.outputs[0]).type;
-    if (!y.is_tensor() || !y.has_rank || y.dtype != DType::kFloat || !ops::TapeStepOf(graph_, node)) return false;
+    if (!y.is_tensor() || !y.has_rank || y.dtype != DType::kFloat) return false;
+    const auto step = ops::TapeStepOf(graph_, node);
+    // The parameter of a step may be a constant of more axes, which the node's result then has.
+    if (!step || (!step->binary && graph_.value(node.inputs[0]).type.rank() != y.rank())) return false;
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
       return input == kNoValue ||
              (graph_.value(input).type.dtype == DType::kFloat && graph_.value(input).type.has_rank);

@@ -10,10 +10,11 @@ using ::sardonyx::testing::PreparedGraph;
 
 std::string Fused(const std::string& body, const std::string& outputs = "float[2,3] y") {
   const ops::Registry registry;
-  Graph graph =
-      PreparedGraph("g (float[2,3] x, float[2,3] z) => (" + outputs +
-                        ") <float two = {2}, float[3] row = {1, -2, 3}, float[2,1] column = {4, 5}> {" + body + "}",
-                    registry);
+  Graph graph = PreparedGraph(
+      "g (float[2,3] x, float[2,3] z) => (" + outputs +
+          ") <float two = {2}, float[3] row = {1, -2, 3}, float[2,1] column = {4, 5}, float[1,1,1] deep = {2}> {" +
+          body + "}",
+      registry);
   const Graph before = graph;
   PassContext context{registry};
   kFuseElementwise.run(graph, context);
@@ -43,6 +44,9 @@ TEST(FuseElementwise, KeepsSmallerValuesApart) {
 TEST(FuseElementwise, LeavesSingleNodesAndOtherFunctions) {
   EXPECT_EQ(Fused("a = Softmax(x) y = Relu(a)"), "Softmax Relu");
   EXPECT_EQ(Fused("a = Pow(x, row) y = Relu(a)"), "Pow Relu");
+}
+TEST(FuseElementwise, LeavesParametersThatAddAxes) {
+  EXPECT_EQ(Fused("a = Pow(x, deep) y = Relu(a)", "float[1,2,3] y"), "Pow Relu");
 }
 
 }  // namespace

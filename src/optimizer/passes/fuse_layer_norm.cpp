@@ -128,7 +128,8 @@ class LayerNormFuser {
     }
     const char* name = core.rms ? "RMSNormalization" : "LayerNormalization";
     if (!found || !HasOperator(registry_, "", name)) return false;
-    const Type x = graph_.value(core.x).type;
+    const Type x = graph_.value(core.x).type, &y = graph_.value(node.outputs[0]).type;
+    if (!y.has_rank || y.rank() != x.rank()) return false;  // an epsilon of more axes
     const auto rank = static_cast<std::int64_t>(x.rank());
     Shape shape;
     for (std::int64_t i = core.first; i < rank; ++i) shape.Append(x.dims[static_cast<std::size_t>(i)].number());

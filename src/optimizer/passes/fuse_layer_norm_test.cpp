@@ -89,6 +89,14 @@ TEST(FuseLayerNorm, TakesHalfPrecisionBetweenCasts) {
             "Cast LayerNormalization Cast");
 }
 
+TEST(FuseLayerNorm, LeavesAnEpsilonThatAddsAxes) {
+  std::string text =
+      Text("s = Pow(x, two)\n v = ReduceMean(s, last)\n e = Add(v, deep)\n r = Sqrt(e)\n y = Div(x, r)\n");
+  text.replace(text.find("(float[2,2] y)"), 14, "(float[1,2,2] y)");
+  text.replace(text.find("float eps"), 9, "float[1,1,1] deep = {1e-5}, float eps");
+  EXPECT_EQ(Fused(text), "Pow ReduceMean Add Sqrt Div");
+}
+
 TEST(FuseLayerNorm, LeavesWhatIsNone) {
   const std::string tail = "e = Add(v, eps)\n r = Sqrt(e)\n y = Div(d, r)\n";
   EXPECT_EQ(Fused(Text("m = ReduceMean<keepdims = 1>(x, first)\n d = Sub(x, m)\n s = Mul(d, d)\n"

@@ -108,6 +108,19 @@ class ProductFuser {
     return graph_.AddConstant("bias_quantized", std::move(tensor));
   }
 
+  // True if integers of `scales` give the bias itself: a result that stays float would show their rounding.
+  bool IsMadeOf(ValueId bias, const std::vector<double>& scales) const {
+    const auto quantized = DequantizedFrom(graph_, bias);
+    if (quantized && HasScales(*quantized, scales)) return true;
+    const auto elements = BiasElements(bias);
+    if (!elements) return false;
+    for (std::size_t i = 0; i < elements->size(); ++i) {
+      const double scale = scales[i % scales.size()], element = (*elements)[i];
+      if (std::abs(std::nearbyint(element / scale) * scale - element) > kSameScale * std::abs(element)) return false;
+    }
+    return true;
+  }
+
   static std::vector<double> Times(std::vector<double> scales, double factor) {
     for (double& scale : scales) scale *= factor;
     return scales;
@@ -187,7 +200,9 @@ class ProductFuser {
     if (alpha == 0 || (bias != kNoValue && beta != 1)) return false;
     const auto y = ResultOf(id);
     if (bias != kNoValue) {
-      bias = IntegerBias(bias, Times(ScalesOf(graph_, b), a.scale_value * alpha));
+      const std::vector<double> scales = Times(ScalesOf(graph_, b), a.scale_value * alpha);
+      if (!y && !IsMadeOf(bias, scales)) return false;
+      bias = IntegerBias(bias, scales);
       if (bias == kNoValue) return false;
     }
     std::vector<ValueId> inputs = {

@@ -114,18 +114,22 @@ TEST(FuseQuantizedProduct, MakesAFloatProductWithBiasInEitherOrder) {
 }
 
 TEST(FuseQuantizedProduct, MakesAGemmOfIntegers) {
-  const auto gemm = [&](std::string_view attributes, std::string_view out) {
+  const auto gemm = [&](std::string_view attributes, std::string_view out, std::string_view bias = "0.5, -0.25") {
     return "g (float[2,3] x) => (float[2,2] y) <float s = {0.03}, uint8 z = {120}, float t = {0.09}, "
-           "int8[2,3] w = {1,-2,3,40,-128,100}, float[2] ws = {0.01, 0.02}, float[2] bias = {0.5, -0.25}> {" +
-           std::string(kIn) + "wd = DequantizeLinear<axis = 0>(w, ws) c = Gemm<transB = 1" + std::string(attributes) +
-           ">(xd, wd, bias) " + std::string(out) + "}";
+           "int8[2,3] w = {1,-2,3,40,-128,100}, float[2] ws = {0.01, 0.02}, float[2] bias = {" +
+           std::string(bias) + "}> {" + std::string(kIn) +
+           "wd = DequantizeLinear<axis = 0>(w, ws) c = Gemm<transB = 1" + std::string(attributes) + ">(xd, wd, bias) " +
+           std::string(out) + "}";
   };
   EXPECT_EQ(PassedGraph(gemm("", kOut), {&kFuseQuantizedProduct}, 0.09).Operators(),
             "QuantizeLinear QGemm DequantizeLinear");
   EXPECT_EQ(PassedGraph(gemm(", alpha = 0.5", kOut), {&kFuseQuantizedProduct}, 0.09).Operators(),
             "QuantizeLinear QGemm DequantizeLinear");
-  EXPECT_EQ(PassedGraph(gemm("", "y = Abs(c)"), {&kFuseQuantizedProduct}, 2e-3).Operators(),
+  EXPECT_EQ(PassedGraph(gemm("", "y = Abs(c)", "0.6, -0.3"), {&kFuseQuantizedProduct}, 1e-5).Operators(),
             "QuantizeLinear QGemm Abs");
+  // A bias that integers would round, where the result shows it.
+  EXPECT_EQ(PassedGraph(gemm("", "y = Abs(c)", "0.5, -0.25011"), {&kFuseQuantizedProduct}).Operators(),
+            "QuantizeLinear DequantizeLinear DequantizeLinear Gemm Abs");
   EXPECT_EQ(PassedGraph(gemm(", beta = 2.0", kOut), {&kFuseQuantizedProduct}).Operators(),
             "QuantizeLinear DequantizeLinear DequantizeLinear Gemm QuantizeLinear DequantizeLinear");
 }
