@@ -1,21 +1,33 @@
 // tests/fuzz/fuzz_optimizer.cpp - random valid graphs: all optimizations, none, and node by node give the same results,
 // and one thread the same bits as three.
-#include <cmath>
+//
+// What fails is reduced to the nodes that show it, with the passes that have a part in it. At the end it says how often
+// each pass changed a graph.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "fuzz/random_graph.h"
+#include "fuzz/close_results.h"
+#include "fuzz/reduced_graph.h"
 #include "ir/text.h"
 #include "ops/evaluate.h"
+#include "optimizer/pipeline.h"
 #include "providers/cpu/cpu_provider.h"
 #include "runtime/session.h"
 
 namespace sardonyx::fuzz {
 namespace {
+
+const ops::Registry& TheRegistry() {
+  static const auto* const registry = new ops::Registry();
+  return *registry;
+}
 
 const std::shared_ptr<runtime::Environment>& TheEnvironment() {
   static const auto* const environment = [] {
@@ -25,11 +37,41 @@ const std::shared_ptr<runtime::Environment>& TheEnvironment() {
   return *environment;
 }
 
-std::vector<Value> Run(const RandomGraph& graph, runtime::OptimizationLevel level, int threads) {
+// How often each pass changed a graph.
+std::map<std::string, std::size_t>& Fired() {
+  static auto* const fired = [] {
+    auto* counts = new std::map<std::string, std::size_t>();
+    for (const optimizer::PassInfo& pass : optimizer::AllPasses()) (*counts)[std::string(pass.name)] = 0;
+    return counts;
+  }();
+  return *fired;
+}
+
+// What a session logs of a pass: "pass NAME: WHAT (n ms)".
+void CountPass(Severity, const char*, const char*, const char*, const char* text) {
+  const std::string_view line = text;
+  if (!line.starts_with("pass ") || line.find(": no change (") != std::string_view::npos) return;
+  const auto found = Fired().find(std::string(line.substr(5, line.find(':') - 5)));
+  if (found != Fired().end()) ++found->second;
+}
+
+void PrintCounts() {
+  for (const auto& [name, count] : Fired()) std::fprintf(stderr, "fired: %s %zu\n", name.c_str(), count);
+}
+
+struct Way {
+  runtime::OptimizationLevel level = runtime::OptimizationLevel::kAll;
+  int threads = 1;
+  std::vector<std::string> disabled_passes = {};
+};
+
+std::vector<Value> Run(const RandomGraph& graph, const Way& way) {
   runtime::SessionOptions options;
-  options.optimization_level = level;
-  options.intra_op_threads = threads;
-  options.log_severity = Severity::kFatal;
+  options.optimization_level = way.level;
+  options.intra_op_threads = way.threads;
+  options.disabled_passes = way.disabled_passes;
+  options.log_severity = way.level == runtime::OptimizationLevel::kDisable ? Severity::kFatal : Severity::kInfo;
+  options.log_sink = CountPass;
   const auto session = runtime::Session::FromModel(TheEnvironment(), graph.model, std::move(options));
   return session->Run(runtime::RunOptions(), graph.inputs, graph.outputs);
 }
@@ -45,72 +87,70 @@ class Backwards final : public Parallel {
   int ThreadCount() const override { return 3; }
 };
 
-[[noreturn]] void Report(const RandomGraph& graph, const char* what, std::size_t output, const std::string& detail) {
-  std::fprintf(stderr, "%s: output %zu '%s': %s\n%s\n", what, output, graph.outputs[output].c_str(), detail.c_str(),
-               ToText(*graph.model).c_str());
-  std::abort();
-}
-
-void ExpectSameBits(const RandomGraph& graph, const char* what, const std::vector<Value>& got,
-                    const std::vector<Value>& want) {
+std::string OtherBits(const RandomGraph& graph, const std::vector<Value>& got, const std::vector<Value>& want) {
   for (std::size_t k = 0; k < want.size(); ++k) {
-    const Tensor &a = got[k].tensor(), &b = want[k].tensor();
-    if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) Report(graph, what, k, "another type or shape");
-    if (a.byte_size() != 0 && std::memcmp(a.raw(), b.raw(), a.byte_size()) != 0) Report(graph, what, k, "other bits");
-  }
-}
-
-// The elements that differ by more than rounding; `noisy`: results with noise, to know what rounding may do.
-std::string Difference(const Tensor& got, const Tensor& want, const std::vector<const Tensor*>& noisy,
-                       bool discontinuous) {
-  const auto *a = got.data<float>(), *b = want.data<float>();
-  double largest = 0, worst_noise = 0;
-  const auto noise_at = [&](std::int64_t i) {
-    double noise = 0;
-    for (const Tensor* other : noisy) {
-      const double d = std::abs(double{other->data<float>()[i]} - double{b[i]});
-      noise = std::max(noise, std::isnan(d) ? HUGE_VAL : d);
-    }
-    return noise;
-  };
-  for (std::int64_t i = 0; i < want.count(); ++i) {
-    if (std::isfinite(b[i])) largest = std::max(largest, std::abs(double{b[i]}));
-    worst_noise = std::max(worst_noise, noise_at(i));
-  }
-  for (std::int64_t i = 0; i < want.count(); ++i) {
-    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
-    if (a[i] == b[i]) continue;
-    const double noise = discontinuous ? worst_noise : std::max(noise_at(i), worst_noise / 8);
-    const double bound = 2e-5 * std::abs(double{b[i]}) + 1e-5 * largest + 50 * noise + 1e-30;
-    const double error = std::abs(double{a[i]} - double{b[i]});
-    if (error <= bound || std::isinf(bound)) continue;
-    return "element " + std::to_string(i) + ": expected " + std::to_string(b[i]) + ", found " + std::to_string(a[i]) +
-           ", bound " + std::to_string(bound);
+    if (!SameBits(got[k].tensor(), want[k].tensor())) return "output '" + graph.outputs[k] + "' has other bits";
   }
   return "";
 }
 
-void ExpectClose(const RandomGraph& graph, const ops::Registry& registry, const char* what,
-                 const std::vector<Value>& got, const std::vector<Value>& want) {
-  std::vector<std::vector<Value>> noisy;
-  for (std::size_t k = 0; k < want.size(); ++k) {
-    const Tensor &a = got[k].tensor(), &b = want[k].tensor();
-    if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) Report(graph, what, k, "another type or shape");
-    if (b.dtype() != DType::kFloat) {
-      const bool same = b.byte_size() == 0 || std::memcmp(a.raw(), b.raw(), b.byte_size()) == 0;
-      if (!same && !graph.discontinuous) Report(graph, what, k, "other elements");
-      continue;
-    }
-    if (Difference(a, b, {}, false).empty()) continue;
-    for (unsigned seed = 1; noisy.size() < 4; ++seed) noisy.push_back(RunWithNoise(graph, registry, seed));
-    std::vector<const Tensor*> others;
-    for (const auto& results : noisy) {
-      if (!(results[k].tensor().shape() == b.shape())) return;  // shapes that hang on a rounding
-      others.push_back(&results[k].tensor());
-    }
-    if (const std::string found = Difference(a, b, others, graph.discontinuous); !found.empty())
-      Report(graph, what, k, found);
+std::string OtherResults(const RandomGraph& graph, const std::vector<Value>& got) {
+  CloseResults close(graph, TheRegistry());
+  for (std::size_t k = 0; k < graph.results.size(); ++k)
+    if (const std::string found = close.Compare(k, got[k]); !found.empty())
+      return "output '" + graph.outputs[k] + "': " + found;
+  return "";
+}
+
+// A check of a graph: what is wrong, "" if nothing is.
+struct Check {
+  const char* name;
+  std::string (*run)(const RandomGraph&, const std::vector<std::string>& disabled_passes);
+};
+
+std::string Reversed(const RandomGraph& graph, const std::vector<std::string>&) {
+  std::vector<Value> inputs;
+  for (const auto& input : graph.inputs) inputs.push_back(input.second);
+  Backwards backwards;
+  return OtherBits(
+      graph, ops::EvaluateGraph(graph.model->graph, TheRegistry(), inputs, {.parallel = &backwards, .captured = {}}),
+      graph.results);
+}
+std::string NotOptimized(const RandomGraph& graph, const std::vector<std::string>&) {
+  return OtherResults(graph, Run(graph, {.level = runtime::OptimizationLevel::kDisable}));
+}
+std::string Optimized(const RandomGraph& graph, const std::vector<std::string>& disabled) {
+  return OtherResults(graph, Run(graph, {.disabled_passes = disabled}));
+}
+std::string ThreeThreads(const RandomGraph& graph, const std::vector<std::string>& disabled) {
+  return OtherBits(graph, Run(graph, {.threads = 3, .disabled_passes = disabled}),
+                   Run(graph, {.disabled_passes = disabled}));
+}
+
+constexpr Check kReversed = {"loops backwards", Reversed}, kNotOptimized = {"not optimized", NotOptimized},
+                kOptimized = {"optimized", Optimized}, kThreeThreads = {"three threads", ThreeThreads};
+
+std::string Fault(const Check& check, const RandomGraph& graph, const std::vector<std::string>& disabled = {}) {
+  try {
+    return check.run(graph, disabled);
+  } catch (const Error& error) {  // every node worked alone
+    return error.what();
   }
+}
+
+void Expect(const Check& check, const RandomGraph& graph) {
+  std::string fault = Fault(check, graph);
+  if (fault.empty()) return;
+  std::fprintf(stderr, "%s: %s\n", check.name, fault.c_str());
+  const RandomGraph small =
+      Reduced(graph, TheRegistry(), [&](const RandomGraph& part) { return !Fault(check, part).empty(); });
+  fault = Fault(check, small);
+  std::fprintf(stderr, "reduced: %s\n%s\n", fault.c_str(),
+               ToText(*small.model, {.max_elements = 16, .node_names = false, .value_types = false}).c_str());
+  for (const optimizer::PassInfo& pass : optimizer::AllPasses())
+    if (Fault(check, small, {std::string(pass.name)}).empty())
+      std::fprintf(stderr, "no fault without pass %s\n", std::string(pass.name).c_str());
+  std::abort();
 }
 
 }  // namespace
@@ -118,26 +158,14 @@ void ExpectClose(const RandomGraph& graph, const ops::Registry& registry, const 
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace sardonyx;
   using namespace sardonyx::fuzz;
-  static const auto* const registry = new ops::Registry();
-  const RandomGraph graph = MakeRandomGraph(ByteSource({data, size}), *registry);
+  static const int registered = std::atexit(PrintCounts);
+  static_cast<void>(registered);
+  const RandomGraph graph = MakeRandomGraph(ByteSource({data, size}), TheRegistry());
   if (graph.outputs.empty()) return 0;
-  try {
-    std::vector<Value> inputs;
-    for (const auto& input : graph.inputs) inputs.push_back(input.second);
-    Backwards backwards;
-    ExpectSameBits(graph, "loops backwards",
-                   ops::EvaluateGraph(graph.model->graph, *registry, inputs, {.parallel = &backwards, .captured = {}}),
-                   graph.results);
-    ExpectClose(graph, *registry, "not optimized", Run(graph, runtime::OptimizationLevel::kDisable, 1), graph.results);
-    const std::vector<Value> optimized = Run(graph, runtime::OptimizationLevel::kAll, 1);
-    ExpectClose(graph, *registry, "optimized", optimized, graph.results);
-    if (size % 4 == 0)
-      ExpectSameBits(graph, "three threads", Run(graph, runtime::OptimizationLevel::kAll, 3), optimized);
-  } catch (const Error& error) {  // every node worked alone
-    std::fprintf(stderr, "%s\n", error.what());
-    Report(graph, "an error", 0, error.what());
-  }
+  Expect(kReversed, graph);
+  Expect(kNotOptimized, graph);
+  Expect(kOptimized, graph);
+  if (size % 4 == 0) Expect(kThreeThreads, graph);
   return 0;
 }

@@ -7,8 +7,6 @@
 
 namespace sardonyx::fuzz {
 
-using Ints64 = std::vector<std::int64_t>;
-
 void GraphGrower::AddGelu() {
   const ValueId x = NeedFloat();
   const auto either = [&](std::string_view op, ValueId a, ValueId b) {

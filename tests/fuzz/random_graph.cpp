@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <random>
 #include <unordered_map>
 
@@ -18,7 +19,7 @@ GraphGrower::GraphGrower(ByteSource& bytes, const ops::Registry& registry)
   constexpr int kOpsets[] = {13, 17, 18, 20, 21, 23, 24};
   opset_ = kOpsets[bytes.Below(std::size(kOpsets))];
   graph_.name = "fuzzed";
-  graph_.opset_imports = {{"", opset_}};
+  graph_.opset_imports = {{"", opset_}, {"com.microsoft", 1}};
 }
 
 Tensor GraphGrower::Floats(const Shape& shape) {
@@ -31,12 +32,16 @@ ValueId GraphGrower::AddInput() {
   Shape shape;
   const std::size_t rank = 1 + bytes_.Below(4);
   for (std::size_t i = 0; i < rank; ++i) shape.Append(1 + static_cast<std::int64_t>(bytes_.Below(6)));
+  return AddInput(Floats(shape), bytes_.Byte());
+}
+
+ValueId GraphGrower::AddInput(Tensor tensor, std::uint8_t symbolic) {
+  const Shape& shape = tensor.shape();
   std::vector<Dim> dims;
-  const std::uint8_t symbolic = bytes_.Byte();
-  for (std::size_t i = 0; i < rank; ++i)
+  for (std::size_t i = 0; i < shape.rank(); ++i)
     dims.push_back((symbolic >> i & 1) != 0 ? Dim::Symbol("d" + std::to_string(shape[i])) : Dim(shape[i]));
-  const ValueId id = graph_.AddInput("x" + std::to_string(graph_.inputs.size()), Type::TensorOf(DType::kFloat, dims));
-  values_[id] = Floats(shape);
+  const ValueId id = graph_.AddInput("x" + std::to_string(graph_.inputs.size()), Type::TensorOf(tensor.dtype(), dims));
+  values_[id] = std::move(tensor);
   pool_.push_back(id);
   return id;
 }
@@ -66,34 +71,61 @@ std::optional<ValueId> GraphGrower::Take(DType dtype, std::size_t least_rank) {
 
 ValueId GraphGrower::Add(std::string_view op_type, std::vector<ValueId> inputs, std::vector<Attribute> attributes,
                          std::size_t outputs) {
-  constexpr std::int64_t kMostElements = 4096;
-  const ops::OpSchema* schema = ops::FindSchema("", op_type, opset_);
-  if (schema == nullptr) Fail(Code::kInvalidGraph, "not in this opset");
-  for (const Attribute& attribute : attributes)
-    if (schema->FindAttribute(attribute.name) == nullptr) Fail(Code::kInvalidGraph, "not in this opset");
   Node node;
   node.op_type = op_type;
-  node.since_version = schema->since_version;
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
-  for (std::size_t i = 0; i < outputs; ++i) node.outputs.push_back(graph_.AddValue(""));
+  Insert(node, std::vector<ValueId>(outputs, 0));
+  return node.outputs.front();
+}
+
+// What a session checks of a node's author before it runs it, and an evaluation of one node does not.
+void GraphGrower::CheckInputs(const Node& node, const ops::OpSchema& schema) const {
+  const auto count = static_cast<std::int64_t>(node.inputs.size());
+  if (count < schema.min_inputs || count > schema.max_inputs) Fail(Code::kInvalidGraph, "not so many inputs");
+  std::unordered_map<int, DType> bound;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ops::FormalParam& param = *schema.Input(i);
+    if (node.inputs[i] == kNoValue) {
+      if (param.option != ops::ParamOption::kOptional) Fail(Code::kInvalidGraph, "a missing input");
+      continue;
+    }
+    const Value& value = values_.at(node.inputs[i]);
+    if (!value.is_tensor()) continue;
+    const DType dtype = value.tensor().dtype();
+    if (!param.types().Contains(dtype)) Fail(Code::kInvalidGraph, "another type");
+    if (param.constraint < 0 || (param.option == ops::ParamOption::kVariadic && !param.homogeneous)) continue;
+    if (bound.emplace(param.constraint, dtype).first->second != dtype) Fail(Code::kInvalidGraph, "mixed types");
+  }
+}
+
+void GraphGrower::Insert(Node& node, const std::vector<ValueId>& wanted) {
+  constexpr std::int64_t kMostElements = 4096;
+  const ops::OpSchema* schema = ops::FindSchema(node.domain, node.op_type, node.domain.empty() ? opset_ : 1);
+  if (schema == nullptr) Fail(Code::kInvalidGraph, "not in this opset");
+  for (const Attribute& attribute : node.attributes)
+    if (schema->FindAttribute(attribute.name) == nullptr) Fail(Code::kInvalidGraph, "not in this opset");
+  CheckInputs(node, *schema);
+  node.since_version = schema->since_version;
+  for (const ValueId id : wanted) node.outputs.push_back(id == kNoValue ? kNoValue : graph_.AddValue(""));
   std::vector<Value> arguments;
   for (const ValueId id : node.inputs) arguments.push_back(id == kNoValue ? Value() : values_.at(id));
   const std::vector<Value> results = ops::EvaluateNode(graph_, node, registry_, arguments);
   for (const Value& value : results)
     if (value.is_tensor() && value.tensor().count() > kMostElements) Fail(Code::kInvalidGraph, "too large");
-  const ValueId first = node.outputs.front();
-  for (std::size_t i = 0; i < outputs; ++i) {
+  // Nothing says what -1 stands for where there are no elements.
+  if (node.op_type == "Reshape" && results[0].tensor().count() == 0) Fail(Code::kInvalidGraph, "ambiguous");
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (node.outputs[i] == kNoValue) continue;
     values_[node.outputs[i]] = results[i];
     fresh_.push_back(node.outputs[i]);
   }
-  graph_.AddNode(std::move(node));
-  return first;
+  graph_.AddNode(node);
 }
 
 void GraphGrower::Grow() {
   for (std::size_t i = 1 + bytes_.Below(3); i > 0; --i) AddInput();
-  constexpr std::size_t kMostNodes = 20;
+  constexpr std::size_t kMostNodes = 40;
   for (int attempt = 0; attempt < 40 && graph_.order.size() < kMostNodes && !bytes_.done(); ++attempt) {
     fresh_.clear();
     try {
@@ -111,6 +143,7 @@ RandomGraph GraphGrower::Finish() {
   for (const ValueId id : graph_.inputs) made.inputs.emplace_back(graph_.value(id).name, values_.at(id));
   for (const NodeId node : graph_.order) {
     for (const ValueId id : graph_.node(node).outputs) {
+      if (id == kNoValue) continue;
       const bool wanted = graph_.value(id).consumers.empty() || bytes_.Below(8) == 1;
       if (wanted && values_.at(id).is_tensor()) graph_.AddOutput(id);
     }
@@ -134,17 +167,54 @@ RandomGraph MakeRandomGraph(ByteSource bytes, const ops::Registry& registry) {
 
 namespace {
 
-Value Disturbed(const Value& value, std::mt19937& random) {
-  if (!value.is_tensor() || value.tensor().dtype() != DType::kFloat) return value;
-  Tensor tensor = value.tensor().Clone();
+// A rounding of the type and a little more.
+template <typename T>
+void Disturb(Tensor& tensor, float relative, std::mt19937& random) {
   float largest = 0;
-  for (const float x : tensor.span<float>())
-    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
-  for (float& x : tensor.span<float>()) {
+  for (const T x : tensor.span<T>())
+    if (std::isfinite(static_cast<float>(x))) largest = std::max(largest, std::abs(static_cast<float>(x)));
+  for (T& x : tensor.span<T>()) {
+    const float number = static_cast<float>(x);
     const float unit = static_cast<float>(static_cast<std::int32_t>(random() % 2001) - 1000) / 1000;
-    if (std::isfinite(x)) x += unit * (1e-6F * std::abs(x) + 2e-7F * largest);
+    if (std::isfinite(number)) x = T(number + unit * relative * (std::abs(number) + 0.2F * largest));
   }
+}
+
+Value Disturbed(const Value& value, std::mt19937& random) {
+  if (!value.is_tensor()) return value;
+  const DType dtype = value.tensor().dtype();
+  if (dtype != DType::kFloat && dtype != DType::kFloat16) return value;
+  Tensor tensor = value.tensor().Clone();
+  if (dtype == DType::kFloat) Disturb<float>(tensor, 1e-6F, random);
+  if (dtype == DType::kFloat16) Disturb<Half>(tensor, 1e-3F, random);
   return tensor;
+}
+
+// Biases of integer products are rounded to steps of both scales' product, as ONNX Runtime does it: half a step.
+void DisturbBias(const Graph& graph, const Node& node, std::vector<Value>& arguments,
+                 const std::function<Value(ValueId)>& get, std::mt19937& random) {
+  const bool has_bias = (node.op_type == "Conv" || node.op_type == "Gemm") && node.domain.empty() &&
+                        node.inputs.size() > 2 && node.inputs[2] != kNoValue;
+  double step = 1;
+  for (const std::size_t i : {0U, 1U}) {
+    const NodeId maker = has_bias ? graph.value(node.inputs[i]).producer : kNoNode;
+    if (maker == kNoNode || graph.node(maker).op_type != "DequantizeLinear") return;
+    const Tensor scales = get(graph.node(maker).inputs[1]).tensor();
+    const auto all = scales.span<float>();
+    step *= all.empty() ? 0 : static_cast<double>(*std::max_element(all.begin(), all.end()));
+  }
+  Tensor bias = arguments[2].tensor().Clone();
+  for (float& x : bias.span<float>())
+    x += static_cast<float>(step * (static_cast<double>(random() % 1001) / 1000 - 0.5));
+  arguments[2] = std::move(bias);
+}
+
+bool DecidesShapes(const Graph& graph, ValueId id) {
+  const auto& readers = graph.value(id).consumers;
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const Node& node = graph.node(reader);
+    return (node.op_type == "Resize" && node.inputs[0] != id) || node.op_type == "Range";
+  });
 }
 
 }  // namespace
@@ -160,14 +230,19 @@ std::vector<Value> RunWithNoise(const RandomGraph& made, const ops::Registry& re
     const auto found = values.find(id);
     if (found != values.end()) return found->second;
     const Tensor* constant = graph.value(id).constant();
-    return values[id] = constant == nullptr ? Value() : Disturbed(Value(*constant), random);
+    if (constant == nullptr) return {};
+    return values[id] = DecidesShapes(graph, id) ? Value(*constant) : Disturbed(Value(*constant), random);
   };
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
     std::vector<Value> arguments;
     for (const ValueId input : node.inputs) arguments.push_back(get(input));
+    DisturbBias(graph, node, arguments, get, random);
     const std::vector<Value> results = ops::EvaluateNode(graph, node, registry, arguments);
     for (std::size_t i = 0; i < results.size(); ++i) values[node.outputs[i]] = Disturbed(results[i], random);
+    // Numbers that roundings make equal, or keep from it, are met by no noise.
+    if (node.op_type == "Equal" && random() % 4 == 0)
+      for (bool& x : values[node.outputs[0]].tensor().span<bool>()) x = random() % 2 == 0;
   }
   std::vector<Value> outputs;
   for (const ValueId id : graph.outputs) outputs.push_back(get(id));

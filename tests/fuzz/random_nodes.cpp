@@ -9,23 +9,43 @@
 
 namespace sardonyx::fuzz {
 
-using Ints64 = std::vector<std::int64_t>;
-
 void GraphGrower::AddSome() {
   using Family = void (GraphGrower::*)();
   constexpr Family kFamilies[] = {
-      &GraphGrower::AddUnary,     &GraphGrower::AddBinary,
-      &GraphGrower::AddProduct,   &GraphGrower::AddConv,
-      &GraphGrower::AddPool,      &GraphGrower::AddNorm,
-      &GraphGrower::AddView,      &GraphGrower::AddTranspose,
-      &GraphGrower::AddJoin,      &GraphGrower::AddSelection,
-      &GraphGrower::AddReduction, &GraphGrower::AddComparison,
-      &GraphGrower::AddCast,      &GraphGrower::AddShapeArithmetic,
-      &GraphGrower::AddQuantized, &GraphGrower::AddGelu,
-      &GraphGrower::AddLayerNorm, &GraphGrower::AddAttention,
-      &GraphGrower::AddGate,      &GraphGrower::AddConvBlock,
-      &GraphGrower::AddGroupNorm, &GraphGrower::AddBinary,
-      &GraphGrower::AddTranspose, &GraphGrower::AddView,
+      &GraphGrower::AddUnary,
+      &GraphGrower::AddBinary,
+      &GraphGrower::AddProduct,
+      &GraphGrower::AddConv,
+      &GraphGrower::AddPool,
+      &GraphGrower::AddNorm,
+      &GraphGrower::AddView,
+      &GraphGrower::AddTranspose,
+      &GraphGrower::AddJoin,
+      &GraphGrower::AddSelection,
+      &GraphGrower::AddReduction,
+      &GraphGrower::AddComparison,
+      &GraphGrower::AddCast,
+      &GraphGrower::AddShapeArithmetic,
+      &GraphGrower::AddQuantized,
+      &GraphGrower::AddGelu,
+      &GraphGrower::AddLayerNorm,
+      &GraphGrower::AddAttention,
+      &GraphGrower::AddGate,
+      &GraphGrower::AddConvBlock,
+      &GraphGrower::AddGroupNorm,
+      &GraphGrower::AddBinary,
+      &GraphGrower::AddTranspose,
+      &GraphGrower::AddView,
+      &GraphGrower::AddRulePattern,
+      &GraphGrower::AddRulePattern,
+      &GraphGrower::AddRulePattern,
+      &GraphGrower::AddAttentionSnippet,
+      &GraphGrower::AddAttentionSnippet,
+      &GraphGrower::AddFloatSnippet,
+      &GraphGrower::AddFloatSnippet,
+      &GraphGrower::AddFloatSnippet,
+      &GraphGrower::AddQuantizedSnippet,
+      &GraphGrower::AddQuantizedSnippet,
   };
   (this->*kFamilies[bytes_.Below(std::size(kFamilies))])();
 }

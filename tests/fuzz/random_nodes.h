@@ -4,13 +4,17 @@
 #include <functional>
 #include <optional>
 #include <random>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "fuzz/random_graph.h"
+#include "ops/schema.h"
 
 namespace sardonyx::fuzz {
+
+using Ints64 = std::vector<std::int64_t>;
 
 class GraphGrower {
  public:
@@ -21,6 +25,8 @@ class GraphGrower {
  private:
   // random_graph.cpp: the pool of values, and how a node gets into the graph.
   ValueId AddInput();
+  // An input with these contents; the dimensions that `symbolic` has bits for get names.
+  ValueId AddInput(Tensor tensor, std::uint8_t symbolic);
   Tensor Floats(const Shape& shape);
   ValueId Constant(Tensor tensor);
   ValueId Scalar(float number) { return Constant(Tensor::Scalar<float>(number)); }
@@ -30,6 +36,9 @@ class GraphGrower {
   // The first output. Fails where the inputs do not fit, and nothing is added then.
   ValueId Add(std::string_view op_type, std::vector<ValueId> inputs, std::vector<Attribute> attributes = {},
               std::size_t outputs = 1);
+  void CheckInputs(const Node& node, const ops::OpSchema& schema) const;
+  // Adds a node whose inputs and attributes are set; its outputs where `wanted` is not kNoValue.
+  void Insert(Node& node, const std::vector<ValueId>& wanted);
   const Shape& ShapeOf(ValueId id) const { return values_.at(id).tensor().shape(); }
 
   // random_nodes.cpp: one of the families, chosen by a byte. All fail where the pool has nothing that fits.
@@ -58,6 +67,16 @@ class GraphGrower {
   void AddGate();
   void AddConvBlock();
   void AddGroupNorm();
+
+  // planted_snippets.cpp: what passes look for, from their own rules and from models.
+  class Planting;
+  class RulePlanting;
+  void PlantFrom(std::span<const char* const> snippets);
+  void InOpset(Node& node) const;
+  void AddAttentionSnippet();
+  void AddFloatSnippet();
+  void AddQuantizedSnippet();
+  void AddRulePattern();
 
   std::int64_t Small(std::int64_t low, std::int64_t high) { return bytes_.Between(low, high); }
   std::vector<std::int64_t> Axes(std::size_t rank);

@@ -1,0 +1,15 @@
+// tests/fuzz/highway_abort.cpp - what Highway's assertions, which sanitizer builds have, end in; its library is not
+// linked.
+#include <hwy/base.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace hwy {
+
+void Abort(const char* file, int line, const char* format, ...) {
+  std::fprintf(stderr, "%s:%d: %s\n", file, line, format);
+  std::abort();
+}
+
+}  // namespace hwy

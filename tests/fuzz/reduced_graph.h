@@ -1,0 +1,14 @@
+// tests/fuzz/reduced_graph.h - the part of a random graph that still shows a fault.
+#pragma once
+
+#include <functional>
+
+#include "fuzz/random_graph.h"
+
+namespace sardonyx::fuzz {
+
+// Leaves out outputs and nodes, whose results then become inputs, as long as `fails` says that the rest still fails.
+RandomGraph Reduced(const RandomGraph& graph, const ops::Registry& registry,
+                    const std::function<bool(const RandomGraph&)>& fails);
+
+}  // namespace sardonyx::fuzz
