@@ -118,13 +118,13 @@ std::optional<MaskAlignment> AlignMask(const Graph& graph, const ScoreStep& step
     if (alignment.reshape) return alignment;
     alignment.source = kNoValue;
   }
-  alignment.run_time_reshape = FindRunTimeShape(graph, step.operand, result);
-  if (alignment.run_time_reshape) return alignment;
   // The graph itself computes the shape of the scores.
-  if (scores.target == kNoValue || !SameLists(scores.target_dims, four) || !SameLists(result, four))
-    return std::nullopt;
-  alignment.target = scores.target;
-  return alignment;
+  if (scores.target != kNoValue && SameLists(scores.target_dims, four) && SameLists(result, four)) {
+    alignment.target = scores.target;
+    return alignment;
+  }
+  alignment.run_time_reshape = FindRunTimeShape(graph, step.operand, result);
+  return alignment.run_time_reshape ? std::optional(alignment) : std::nullopt;
 }
 
 bool CanBuildMask(const Graph& graph, const Scores& scores) {
