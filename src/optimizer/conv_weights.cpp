@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace sardonyx::optimizer {
 namespace {
@@ -41,6 +42,14 @@ void ScaleWeights(const Node& conv, const Shape& shape, const std::vector<double
 
 bool AllFinite(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
+// A product of two parameters may be too large for their type.
+bool AllFit(DType dtype, const std::vector<double>& values) {
+  double largest = std::numeric_limits<float>::max();
+  if (dtype == DType::kFloat16) largest = 65504;
+  if (dtype == DType::kDouble) largest = std::numeric_limits<double>::max();
+  return std::all_of(values.begin(), values.end(), [&](double v) { return std::abs(v) <= largest; });
 }
 
 }  // namespace
@@ -96,6 +105,7 @@ bool FoldIntoConv(Graph& graph, NodeId conv_id, const std::vector<double>& facto
   if (weights.empty() || bias.size() != channels) return false;
   ScaleWeights(conv, weight.shape(), factor, weights);
   for (std::size_t m = 0; m < channels; ++m) bias[m] = bias[m] * factor[m] + shift[m];
+  if (!AllFit(weight.dtype(), weights) || !AllFit(weight.dtype(), bias)) return false;
   const std::string prefix = graph.value(conv.inputs[1]).name;
   const ValueId new_weight = graph.AddConstant(prefix, TensorOfFloats(weight.dtype(), weight.shape(), weights));
   const ValueId new_bias = graph.AddConstant(

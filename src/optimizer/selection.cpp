@@ -2,6 +2,7 @@
 #include "optimizer/selection.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "optimizer/rewrite.h"
 
@@ -26,8 +27,24 @@ bool TakeGather(const Graph& graph, const Node& node, Selection* s) {
   return true;
 }
 
+// The sizes that a Split gives, if it does, are those of its axis together; else it is an error that must stay one.
+bool SizesFit(const Graph& graph, const Node& node, std::int64_t size) {
+  std::optional<std::vector<std::int64_t>> sizes;
+  if (const AttributeValue* attribute = node.FindAttribute("split")) {
+    const auto* list = std::get_if<std::vector<std::int64_t>>(attribute);
+    if (list == nullptr) return false;
+    sizes = *list;
+  } else if (node.inputs.size() > 1 && node.inputs[1] != kNoValue) {
+    sizes = IntsOf(graph, node.inputs[1]);
+    if (!sizes) return false;
+  }
+  return !sizes || (sizes->size() == node.outputs.size() &&
+                    std::accumulate(sizes->begin(), sizes->end(), std::int64_t{0}) == size);
+}
+
 // The sizes of the parts up to this one, as inference found them.
 bool TakeSplit(const Graph& graph, const Node& node, std::size_t output, Selection* s) {
+  if (!SizesFit(graph, node, s->size)) return false;
   for (std::size_t i = 0; i <= output; ++i) {
     if (i >= node.outputs.size() || node.outputs[i] == kNoValue) return false;
     const Type& part = TypeOf(graph, node.outputs[i]);

@@ -29,6 +29,12 @@ float Alpha(const Node& node) {
   return value != nullptr && std::holds_alternative<float>(*value) ? std::get<float>(*value) : 1.0f;
 }
 
+// The product of all factors must be a number, and none may vanish in it.
+bool Scales(const Node& node, float factor) {
+  const float product = Alpha(node) * factor;
+  return std::isnormal(product) || Alpha(node) == 0;
+}
+
 Node& MakeFused(Graph& graph, NodeId id) {
   Node& node = graph.node(id);
   node.domain = "com.microsoft";
@@ -81,7 +87,8 @@ std::optional<Scaling> ScalingOf(const Graph& graph, const Node& node) {
     if (i == 0 && !mul) continue;
     const auto factor = ScalarConstant(graph, node.inputs[i]);
     const Type &constant = graph.value(node.inputs[i]).type, &other = graph.value(node.inputs[1 - i]).type;
-    if (!factor || !std::isfinite(*factor) || *factor == 0 || !other.has_rank || constant.rank() > other.rank())
+    if (!factor || !std::isfinite(*factor) || *factor == 0 || !std::isfinite(1 / *factor) || !other.has_rank ||
+        constant.rank() > other.rank())
       continue;
     return Scaling{mul ? *factor : 1 / *factor, node.inputs[1 - i]};
   }
@@ -95,7 +102,7 @@ bool FuseScaleBefore(Graph& graph, NodeId id, std::size_t i) {
   if (producer == kNoNode || OnlyReader(graph, operand) == nullptr) return false;
   if (graph.node(producer).provider != node.provider) return false;
   const auto scaling = ScalingOf(graph, graph.node(producer));
-  if (!scaling) return false;
+  if (!scaling || !Scales(node, scaling->factor)) return false;
   graph.SetInput(id, i, scaling->scaled);
   graph.EraseNode(producer);
   Node& fused = MakeFused(graph, id);
@@ -108,7 +115,7 @@ bool FuseScaleBehind(Graph& graph, NodeId id) {
   const Node* reader = OnlyReader(graph, node.outputs[0]);
   if (reader == nullptr || reader->provider != node.provider) return false;
   const auto scaling = ScalingOf(graph, *reader);
-  if (!scaling || scaling->scaled != node.outputs[0]) return false;
+  if (!scaling || scaling->scaled != node.outputs[0] || !Scales(node, scaling->factor)) return false;
   const NodeId reader_id = reader->id;
   Node& fused = MakeFused(graph, id);
   fused.SetAttribute("alpha", Alpha(fused) * scaling->factor);

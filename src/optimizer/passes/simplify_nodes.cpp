@@ -44,7 +44,26 @@ bool SameShape(const Type& x, const Type& y) {
     if (!SameDim(x.dims[i], y.dims[i])) return false;
   return true;
 }
-bool HasTypeOfX(Match& m) { return SameShape(m.type("x"), RootType(m)); }
+// What is known of the target, not what the author says of the result: a wrong target must stay an error.
+bool HasShapeOfX(Match& m) {
+  const Type& x = m.type("x");
+  const ValueInfo& target = m.graph().value(m.value("shape"));
+  if (!SameShape(x, RootType(m))) return false;
+  std::vector<Dim> sizes;
+  if (const auto numbers = m.ints("shape")) {
+    sizes.assign(numbers->begin(), numbers->end());
+  } else if (target.shape_data) {
+    sizes = *target.shape_data;
+  } else {
+    return false;
+  }
+  if (sizes.size() > x.rank()) return false;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Dim &size = sizes[sizes.size() - 1 - i], &dim = x.dims[x.rank() - 1 - i];
+    if (!(size.known() && size.number() == 1) && !SameDim(size, dim)) return false;
+  }
+  return true;
+}
 // Fewer divisors than quotients are cheaper to invert than to divide by.
 bool DividesEachOnce(Match& m) { return IsFloating(m.type("y").dtype) && SameShape(m.type("y"), RootType(m)); }
 
@@ -78,7 +97,7 @@ constexpr Rule kRules[] = {
     {.name = "x or false", .match = "Or(x, c)", .replace = "x", .when = IsFalse},
     {.name = "false or x", .match = "Or(c, x)", .replace = "x", .when = IsFalse},
     {.name = "not not", .match = "Not(Not(x))", .replace = "x"},
-    {.name = "to its own shape", .match = "Expand(x, shape)", .replace = "x", .when = HasTypeOfX},
+    {.name = "to its own shape", .match = "Expand(x, shape)", .replace = "x", .when = HasShapeOfX},
     {.name = "pads of 0", .match = "Pad(x, pads, ?value, ?axes)", .replace = "x", .when = PadsNothing},
     {.name = "product with an inverse", .match = "Mul(x, Div(1, y))", .replace = "Div(x, y)", .when = DividesEachOnce},
     {.name = "choice by the opposite", .match = "Where(Not(c), x, y)", .replace = "Where(c, y, x)"},
