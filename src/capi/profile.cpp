@@ -44,7 +44,7 @@ std::string FileName(const std::string& prefix, std::int64_t wall_ns) {
 }
 
 std::string Write(const runtime::Session& session, runtime::Trace& trace, const std::string& prefix) {
-  const std::string file = FileName(prefix, trace.wall_ns);
+  std::string file = FileName(prefix, trace.wall_ns);
   errno = 0;
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   const char* before = "[\n";

@@ -1,11 +1,11 @@
 // kernels/conv/conv_int8_loops.cpp - the loops of an 8-bit convolution around the integer tile.
 //
-// Output positions are cut into strips of up to 128 pixels (part of an image row, or several short rows). A unit of
-// work is (group, chunk of strips whose input stays in the second cache level, panel of nr output channels).
+// A unit of work is (group, chunk of strips whose input stays in the second cache level, panel of nr output channels).
 #include "kernels/conv/conv_int8_loops.h"
 
 #include <algorithm>
 
+#include "kernels/conv/strips.h"
 #include "kernels/gemm/tile_f32.h"
 
 namespace sardonyx::kernels {
@@ -13,33 +13,20 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t kStripPixels = 128;
-constexpr int64_t kLeastPixels = 28;  // of a strip, where smaller ones would help the threads
-constexpr int64_t kUnitsPerThread = 8;
 constexpr int64_t kChunkBytes = int64_t{384} << 10;
 constexpr int64_t kSerialWork = int64_t{1} << 20;
-constexpr int64_t kMostColumns = 32;  // nr of the widest tile
 
 class Loops {
  public:
-  Loops(const IntegerConvolution& g, int64_t threads) : g_(g), tiles_(*g.tiles) {
-    const int64_t width = g.count[2], rows = g.count[0] * g.count[1];
-    panels_ = CeilDivide(g.group_out, tiles_.columns);
-    // What the threads share is cut into enough units that none waits long for the last one.
-    const int64_t wanted = threads > 1 ? CeilDivide(kUnitsPerThread * threads, g.groups * panels_) : 1;
-    if (width > kStripPixels / 2) {
-      segments_ = CeilDivide(width, kStripPixels);
-      strips_ = rows * segments_;
-      while (strips_ < wanted && width / segments_ >= 2 * kLeastPixels) strips_ = rows * ++segments_;
-    } else {
-      const int64_t together = 2 * width <= tiles_.rows ? 2 : 1;  // rows of a tile
-      const int64_t share = CeilDivide(rows, wanted * together) * together;
-      rows_per_strip_ = std::min(kStripPixels / width, std::max(share, CeilDivide(kLeastPixels, width)));
-      strips_ = CeilDivide(rows, rows_per_strip_);
-    }
-    chunks_ = std::min(std::max(CeilDivide(g.x_bytes, kChunkBytes), wanted), strips_);
-    panel_bytes_ = g.runs * tiles_.GroupCount(g.k) * tiles_.columns * 4;
-  }
+  Loops(const IntegerConvolution& g, int64_t threads)
+      : g_(g),
+        tiles_(*g.tiles),
+        panels_(CeilDivide(g.group_out, tiles_.columns)),
+        // What the threads share is cut into enough units that none waits long for the last one.
+        wanted_(threads > 1 ? CeilDivide(kUnitsPerThread * threads, g.groups * panels_) : 1),
+        strips_(g.count[0] * g.count[1], g.count[2], tiles_.rows, wanted_, true),
+        chunks_(std::min(std::max(CeilDivide(g.x_bytes, kChunkBytes), wanted_), strips_.count())),
+        panel_bytes_(g.runs * tiles_.GroupCount(g.k) * tiles_.columns * 4) {}
 
   int64_t UnitCount() const { return g_.groups * chunks_ * panels_; }
 
@@ -52,24 +39,12 @@ class Loops {
     int64_t group, chunk, panel;
     const std::byte* panel_data;
   };
-  struct Strip {
-    int64_t row, rows, column, columns;  // first row and column of positions, and how many
-  };
-  // The positions of a tile: `count` from (row, column) on, and as many from (second, column) on if that is not
-  // negative.
-  struct Positions {
-    int64_t row, second, column, count;
-    int64_t pixel;  // of the strip, where they begin
-  };
   // What a unit's tiles share.
   struct Sweep {
     TileInt8Args t;
-    int64_t channel;      // the first of the panel
-    const char* next;     // the next panel
-    int64_t fetchers;     // tiles that fetch a part of it
-    int64_t fetch_bytes;  // per group
-    int64_t tile;         // tiles so far
-    std::byte* strip;     // [pixels][nr] of the result's type, channels-first output only
+    int64_t channel;  // the first of the panel
+    PanelFetch fetch;
+    std::byte* strip;  // [pixels][nr] of the result's type, channels-first output only
   };
 
   Unit Decode(int64_t unit) const {
@@ -80,16 +55,6 @@ class Loops {
     u.group = unit / chunks_;
     u.panel_data = g_.panels + (u.group * panels_ + u.panel) * panel_bytes_;
     return u;
-  }
-
-  Strip StripAt(int64_t index) const {
-    const int64_t rows = g_.count[0] * g_.count[1], width = g_.count[2];
-    if (segments_ == 0) {
-      const int64_t row = index * rows_per_strip_;
-      return {row, std::min(rows_per_strip_, rows - row), 0, width};
-    }
-    const int64_t s = index % segments_, first = width * s / segments_;
-    return {index / segments_, 1, first, width * (s + 1) / segments_ - first};
   }
 
   bool ChannelsLast() const { return g_.out_layout == ImageLayout::kChannelsLast; }
@@ -114,35 +79,24 @@ class Loops {
     t.scales = g_.scales != nullptr ? g_.scales + sweep.channel : nullptr;
     t.low = g_.Low(), t.high = g_.High(), t.zero = static_cast<std::uint32_t>(g_.y_zero);
     t.sum = &g_.sum;
-    const int64_t first = strips_ * u.chunk / chunks_, last = strips_ * (u.chunk + 1) / chunks_;
-    PlanPrefetch(unit, has_next, (last - first) * Product(g_.count) / strips_ / tiles_.rows, &sweep);
+    const int64_t first = strips_.count() * u.chunk / chunks_, last = strips_.count() * (u.chunk + 1) / chunks_;
+    sweep.fetch = PlanFetch(unit, has_next, (last - first) * Product(g_.count) / strips_.count() / tiles_.rows);
     for (int64_t s = first; s < last; ++s) {
-      const Strip at = StripAt(s);
+      const Strip at = strips_.At(s);
       RunStrip(u, at, &sweep);
       if (!ChannelsLast()) StoreChannelsFirst(at, sweep);
     }
   }
 
-  void PlanPrefetch(int64_t unit, bool has_next, int64_t tiles, Sweep* sweep) const {
-    sweep->next = reinterpret_cast<const char*>(sweep->t.b);
-    if (!has_next || panels_ * g_.groups == 1) return;
-    sweep->fetchers = tiles >= 8 ? 8 : tiles >= 4 ? 4 : tiles >= 2 ? 2 : 0;
-    if (sweep->fetchers == 0) return;
-    sweep->next = reinterpret_cast<const char*>(Decode(unit + 1).panel_data);
-    sweep->fetch_bytes = tiles_.columns * 4 / sweep->fetchers;
+  PanelFetch PlanFetch(int64_t unit, bool has_next, int64_t tiles) const {
+    if (!has_next || panels_ * g_.groups == 1) return {};
+    return PanelFetch::Plan(Decode(unit + 1).panel_data, tiles, tiles_.columns * 4);
   }
 
   void RunStrip(const Unit& u, const Strip& strip, Sweep* sweep) const {
     const int64_t width = strip.columns;
+    if (ForTilesOfTwoRows(strip, tiles_.rows, [&](const TilePositions& at) { RunTile(u, at, sweep); })) return;
     int64_t pixel = 0;
-    if (2 * width <= tiles_.rows) {  // two rows to a tile
-      for (int64_t r = 0; r < strip.rows; r += 2) {
-        const bool two = r + 1 < strip.rows;
-        RunTile(u, {strip.row + r, two ? strip.row + r + 1 : -1, strip.column, width, pixel}, sweep);
-        pixel += two ? 2 * width : width;
-      }
-      return;
-    }
     const int64_t parts = CeilDivide(width, tiles_.rows);
     for (int64_t r = 0; r < strip.rows; ++r)
       for (int64_t i = 0; i < parts; ++i) {
@@ -152,7 +106,7 @@ class Loops {
       }
   }
 
-  void RunTile(const Unit& u, const Positions& at, Sweep* sweep) const {
+  void RunTile(const Unit& u, const TilePositions& at, Sweep* sweep) const {
     const auto [row, second, column, count, pixel] = at;
     TileInt8Args& t = sweep->t;
     const int64_t rows = second >= 0 ? 2 * count : count, run = (rows + 1) / 2, size = g_.ResultBytes();
@@ -174,11 +128,7 @@ class Loops {
     }
     // Rows of positions follow each other in y and in the strip alike.
     t.c1 = base + (at0 + (second >= 0 && ChannelsLast() ? g_.count[2] : run) * t.c_row_stride) * size;
-    const bool fetch = sweep->tile < sweep->fetchers;
-    t.prefetch_step = fetch ? sweep->fetch_bytes : 0;
-    t.prefetch = fetch ? sweep->next + sweep->tile * sweep->fetch_bytes * g_.runs * t.k_groups
-                       : reinterpret_cast<const char*>(t.b);
-    ++sweep->tile;
+    sweep->fetch.Give(g_.runs * t.k_groups, t.b, &t);
     tiles_.Run(t, rows);
   }
 
@@ -198,12 +148,11 @@ class Loops {
 
   const IntegerConvolution& g_;
   const TileInt8Set& tiles_;
-  int64_t segments_ = 0;  // of a row; 0: a strip has several rows
-  int64_t rows_per_strip_ = 1;
-  int64_t strips_ = 0;
-  int64_t panels_ = 0;
-  int64_t chunks_ = 0;
-  int64_t panel_bytes_ = 0;
+  int64_t panels_;
+  int64_t wanted_;  // strips
+  StripCut strips_;
+  int64_t chunks_;
+  int64_t panel_bytes_;
 };
 
 }  // namespace

@@ -1,22 +1,20 @@
 // kernels/conv/implicit_gemm.cpp - the loops of a convolution around the f32 tile.
 //
-// Output positions are cut into strips of up to 128 pixels (part of an image row, or several short rows). A unit of
-// work is (image, group, chunk of strips whose input stays in the second cache level, panel of nr output channels).
+// A unit of work is (image, group, chunk of strips whose input stays in the second cache level, panel of nr output
+// channels).
 #include "kernels/conv/implicit_gemm.h"
 
 #include <algorithm>
+
+#include "kernels/conv/strips.h"
 
 namespace sardonyx::kernels {
 namespace {
 
 using std::int64_t;
 
-constexpr int64_t kStripPixels = 128;
-constexpr int64_t kLeastPixels = 28;  // of a strip, where smaller ones would help the threads
-constexpr int64_t kUnitsPerThread = 8;
 constexpr int64_t kChunkFloats = int64_t{160} << 10;
 constexpr int64_t kSerialWork = int64_t{1} << 19;
-constexpr int64_t kMostColumns = 32;  // nr of the widest tile
 constexpr int64_t kMostRows = 16;
 constexpr int64_t kMostCuts = 8;
 constexpr int64_t kShortSum = 512;  // k steps of a tile below which finding out what it reads costs too much
@@ -24,24 +22,16 @@ constexpr int64_t kDetour = 16;     // k steps that a tile's own sums cost
 
 class Convolution {
  public:
-  Convolution(const ImplicitGemm& g, int64_t threads) : g_(g), tiles_(*g.tiles) {
-    const int64_t width = g.count[2], rows = g.count[0] * g.count[1];
-    panels_ = CeilDivide(g.group_out, tiles_.columns);
-    // What the threads share is cut into enough units that none waits long for the last one.
-    const int64_t others = g.images * g.groups * panels_;
-    const int64_t least_chunks = threads > 1 ? CeilDivide(kUnitsPerThread * threads, others) : 1;
-    if (width > kStripPixels / 2) {
-      segments_ = CeilDivide(width, kStripPixels);
-      strips_ = rows * segments_;
-    } else {
-      const int64_t together = 2 * width <= tiles_.rows ? 2 : 1;  // rows of a tile
-      const int64_t share = CeilDivide(rows, least_chunks * together) * together;
-      rows_per_strip_ = std::min(kStripPixels / width, std::max(share, CeilDivide(kLeastPixels, width)));
-      strips_ = CeilDivide(rows, rows_per_strip_);
-    }
-    chunks_ = std::clamp<int64_t>(CeilDivide(g.x_image_floats, kChunkFloats), 1, strips_);
-    chunks_ = std::clamp<int64_t>(least_chunks, chunks_, strips_);
-    panel_floats_ = g.taps * g.k * tiles_.columns;
+  Convolution(const ImplicitGemm& g, int64_t threads)
+      : g_(g),
+        tiles_(*g.tiles),
+        panels_(CeilDivide(g.group_out, tiles_.columns)),
+        // What the threads share is cut into enough units that none waits long for the last one.
+        wanted_(threads > 1 ? CeilDivide(kUnitsPerThread * threads, g.images * g.groups * panels_) : 1),
+        strips_(g.count[0] * g.count[1], g.count[2], tiles_.rows, wanted_, false),
+        chunks_(std::clamp<int64_t>(CeilDivide(g.x_image_floats, kChunkFloats), 1, strips_.count())),
+        panel_floats_(g.taps * g.k * tiles_.columns) {
+    chunks_ = std::clamp<int64_t>(wanted_, chunks_, strips_.count());
     PlanCuts();
   }
 
@@ -56,24 +46,12 @@ class Convolution {
     int64_t image, group, chunk, panel;
     const float* weights;
   };
-  struct Strip {
-    int64_t row, rows, column, columns;  // first row and column of positions, and how many
-  };
-  // The positions of a tile: `count` from (row, column) on, and as many from (second, column) on if that is not
-  // negative.
-  struct Positions {
-    int64_t row, second, column, count;
-    int64_t pixel;  // of the strip, where they begin
-  };
   // What a unit's tiles share.
   struct Sweep {
     TileF32Args t;
     Activation activation;
-    const char* next;     // the next panel
-    int64_t fetchers;     // tiles that still fetch a part of it
-    int64_t fetch_bytes;  // per k step
-    int64_t tile;         // tiles so far
-    float* strip_sums;    // [pixels][nr], channels-first output only
+    PanelFetch fetch;
+    float* strip_sums;  // [pixels][nr], channels-first output only
   };
 
   // The taps [first, last) of one dimension that may read inside the image for positions [position, position + count).
@@ -99,16 +77,6 @@ class Convolution {
     u.image = unit / g_.groups;
     u.weights = g_.weights + (u.group * panels_ + u.panel) * panel_floats_;
     return u;
-  }
-
-  Strip StripAt(int64_t index) const {
-    const int64_t rows = g_.count[0] * g_.count[1], width = g_.count[2];
-    if (segments_ == 0) {
-      const int64_t row = index * rows_per_strip_;
-      return {row, std::min(rows_per_strip_, rows - row), 0, width};
-    }
-    const int64_t s = index % segments_, first = width * s / segments_;
-    return {index / segments_, 1, first, width * (s + 1) / segments_ - first};
   }
 
   int64_t InputOffset(int64_t row, int64_t column) const {
@@ -149,35 +117,24 @@ class Convolution {
     } else {
       t.c_row_stride = tiles_.columns;
     }
-    const int64_t first = strips_ * u.chunk / chunks_, last = strips_ * (u.chunk + 1) / chunks_;
-    PlanPrefetch(unit, has_next, (last - first) * Product(g_.count) / strips_ / tiles_.rows, &sweep);
+    const int64_t first = strips_.count() * u.chunk / chunks_, last = strips_.count() * (u.chunk + 1) / chunks_;
+    sweep.fetch = PlanFetch(unit, has_next, (last - first) * Product(g_.count) / strips_.count() / tiles_.rows);
     for (int64_t s = first; s < last; ++s) {
-      const Strip strip = StripAt(s);
+      const Strip strip = strips_.At(s);
       RunStrip(u, strip, &sweep);
       if (!ChannelsLast()) StoreChannelsFirst(u, strip, sweep);
     }
   }
 
-  void PlanPrefetch(int64_t unit, bool has_next, int64_t tiles, Sweep* sweep) const {
-    sweep->next = reinterpret_cast<const char*>(sweep->t.b);
-    if (!has_next || panels_ * g_.groups == 1) return;
-    sweep->fetchers = tiles >= 8 ? 8 : tiles >= 4 ? 4 : tiles >= 2 ? 2 : 0;
-    if (sweep->fetchers == 0) return;
-    sweep->next = reinterpret_cast<const char*>(Decode(unit + 1).weights);
-    sweep->fetch_bytes = tiles_.columns * 4 / sweep->fetchers;
+  PanelFetch PlanFetch(int64_t unit, bool has_next, int64_t tiles) const {
+    if (!has_next || panels_ * g_.groups == 1) return {};
+    return PanelFetch::Plan(Decode(unit + 1).weights, tiles, tiles_.columns * 4);
   }
 
   void RunStrip(const Unit& u, const Strip& strip, Sweep* sweep) const {
     const int64_t width = strip.columns;
+    if (ForTilesOfTwoRows(strip, tiles_.rows, [&](const TilePositions& at) { RunTile(u, at, sweep); })) return;
     int64_t pixel = 0;
-    if (2 * width <= tiles_.rows) {  // two rows to a tile
-      for (int64_t r = 0; r < strip.rows; r += 2) {
-        const bool two = r + 1 < strip.rows;
-        RunTile(u, {strip.row + r, two ? strip.row + r + 1 : -1, strip.column, width, pixel}, sweep);
-        pixel += two ? 2 * width : width;
-      }
-      return;
-    }
     for (int64_t r = 0; r < strip.rows; ++r)
       for (int64_t cut = 0; cut < cut_count_; ++cut) {
         const int64_t from = std::max(cuts_[cut], strip.column), to = std::min(cuts_[cut + 1], strip.column + width);
@@ -206,7 +163,7 @@ class Convolution {
     cuts_[cut_count_] = width;
   }
 
-  void RunTile(const Unit& u, const Positions& at, Sweep* sweep) const {
+  void RunTile(const Unit& u, const TilePositions& at, Sweep* sweep) const {
     const auto [row, second, column, count, pixel] = at;
     TileF32Args& t = sweep->t;
     const int64_t rows = second >= 0 ? 2 * count : count, run = (rows + 1) / 2;
@@ -224,17 +181,13 @@ class Convolution {
       t.c0 = sweep->strip_sums + pixel * tiles_.columns;
       t.c1 = t.c0 + run * tiles_.columns;
     }
-    const bool fetch = sweep->tile < sweep->fetchers;
-    t.prefetch_step = fetch ? sweep->fetch_bytes : 0;
-    t.prefetch = fetch ? sweep->next + sweep->tile * sweep->fetch_bytes * g_.taps * t.k
-                       : reinterpret_cast<const char*>(u.weights);
-    ++sweep->tile;
+    sweep->fetch.Give(g_.taps * t.k, u.weights, &t);
     RunTaps(u, at, rows, sweep);
   }
 
   // The tile over the taps that read something. They are runs of consecutive ones, as tiles want them: several runs are
   // summed on the side.
-  void RunTaps(const Unit& u, const Positions& at, int64_t rows, Sweep* sweep) const {
+  void RunTaps(const Unit& u, const TilePositions& at, int64_t rows, Sweep* sweep) const {
     TileF32Args& t = sweep->t;
     const auto set = [&](int64_t first, int64_t count) {
       t.tap_offsets = g_.tap_offsets + first;
@@ -343,12 +296,11 @@ class Convolution {
 
   const ImplicitGemm& g_;
   const TileF32Set& tiles_;
-  int64_t segments_ = 0;  // of a row; 0: a strip has several rows
-  int64_t rows_per_strip_ = 1;
-  int64_t strips_ = 0;
-  int64_t panels_ = 0;
-  int64_t chunks_ = 0;
-  int64_t panel_floats_ = 0;
+  int64_t panels_;
+  int64_t wanted_;  // strips
+  StripCut strips_;
+  int64_t chunks_;
+  int64_t panel_floats_;
   int64_t cut_count_ = 1;  // pieces of a row of positions: [cuts_[i], cuts_[i + 1])
   int64_t cuts_[kMostCuts + 1] = {};
 };

@@ -1,0 +1,87 @@
+// kernels/pool/pool_last.h - the loops of channels-last pooling: which input pixels make which output pixel.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/pool/pool_f32.h"
+
+namespace sardonyx::kernels {
+
+// The taps of one axis that lie in the image, [first, last), and where tap 0 is.
+struct PoolTapRange {
+  PoolTapRange(const PoolShape& p, int axis, std::int64_t out) : input(out * p.stride[axis] - p.pad_begin[axis]) {
+    const std::int64_t dilation = p.dilation[axis];
+    first = input < 0 ? (-input + dilation - 1) / dilation : 0;
+    last = input >= p.in[axis] ? 0 : std::min(p.kernel[axis], (p.in[axis] - 1 - input) / dilation + 1);
+  }
+  std::int64_t input, first, last;
+};
+
+// Pointers to some of the pixels of a window.
+template <typename T>
+struct PoolWindow {
+  static constexpr std::int64_t kMost = 64;
+  const T* pixels[kMost];
+  std::int64_t count = 0;
+  bool more = false;  // not the first of the window
+};
+
+// x [batch, in..., channels], y [batch, out..., channels].
+template <typename T>
+struct PoolImages {
+  const PoolShape& shape;
+  std::int64_t batch, channels;
+  const T* x;
+  T* y;
+};
+
+// A row of output pixels: of the image at x, at (depth, height), written to y.
+template <typename T>
+struct PoolLastRow {
+  const T* x;
+  std::int64_t depth, height;
+  T* y;
+};
+
+// `add(window, ow, y, last)` gets the window of each pixel of the row in pieces of at most kMost taps; the last piece
+// has none if the window is empty.
+template <typename T, typename Add>
+void ForPoolPixels(const PoolShape& p, std::int64_t channels, const PoolLastRow<T>& row, const Add& add) {
+  const PoolTapRange depth(p, 0, row.depth), height(p, 1, row.height);
+  T* y = row.y;
+  for (std::int64_t ow = 0; ow < p.out[2]; ++ow, y += channels) {
+    const PoolTapRange width(p, 2, ow);
+    PoolWindow<T> window;
+    for (std::int64_t kd = depth.first; kd < depth.last; ++kd)
+      for (std::int64_t kh = height.first; kh < height.last; ++kh)
+        for (std::int64_t kw = width.first; kw < width.last; ++kw) {
+          if (window.count == PoolWindow<T>::kMost) {
+            add(window, ow, y, false);
+            window.count = 0;
+            window.more = true;
+          }
+          const std::int64_t d = depth.input + kd * p.dilation[0], h = height.input + kh * p.dilation[1];
+          window.pixels[window.count++] =
+              row.x + ((d * p.in[1] + h) * p.in[2] + width.input + kw * p.dilation[2]) * channels;
+        }
+    add(window, ow, y, true);
+  }
+}
+
+// All rows of y. A thread takes rows of about `work` taps of a channel at once.
+template <typename T, typename Run>
+void ForPoolRows(const PoolImages<T>& images, std::int64_t work, Parallel& parallel, const Run& run) {
+  const PoolShape& p = images.shape;
+  const std::int64_t image_rows = p.out[0] * p.out[1], image = p.in[0] * p.in[1] * p.in[2] * images.channels;
+  const std::int64_t row_pixels = p.out[2] * images.channels;
+  const std::int64_t row_work = row_pixels * p.kernel[0] * p.kernel[1] * p.kernel[2];
+  const std::int64_t grain = std::max<std::int64_t>(1, work / std::max<std::int64_t>(row_work, 1));
+  parallel.For(images.batch * image_rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      run(PoolLastRow<T>{images.x + i / image_rows * image, i % image_rows / p.out[1], i % p.out[1],
+                         images.y + i * row_pixels});
+  });
+}
+
+}  // namespace sardonyx::kernels
