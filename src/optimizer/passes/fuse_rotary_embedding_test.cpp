@@ -59,8 +59,45 @@ TEST(FuseRotaryEmbedding, LeavesWhatIsNoRotation) {
   EXPECT_EQ(Fused(std::string(kBySlices) + tail, "n2 = Neg(f) c = Concat<axis = -1>(f, n2)").find("Rotary"),
             std::string::npos)
       << "the halves have different angles";
-  EXPECT_EQ(Fused(std::string(kBySlices) + "a = Mul(q, sin) t = Mul(r, cos) y = Add(a, t)").find("Rotary"),
-            std::string::npos);
+}
+
+TEST(FuseRotaryEmbedding, TakesAnyFactorsOfEqualHalves) {
+  EXPECT_EQ(Fused(std::string(kBySlices) + "a = Mul(q, sin) t = Mul(r, cos) y = Add(a, t)"), kWant);
+}
+
+// Factors that the batch shares, and factors from rows of a table.
+TEST(FuseRotaryEmbedding, TakesSharedFactorsAndTables) {
+  const ops::Registry registry;
+  const auto left = [&](const std::string& inputs, const std::string& table, const std::string& factors,
+                        const std::vector<Value>& values) {
+    const std::string text =
+        "g (float[b,s,12] x" + inputs +
+        ") => (float[b,3,s,4] y) <int64[4] heads = {0, 0, 3, 4},"
+        " int64[1] one = {1}, int64[1] zero = {0}, int64[1] two = {2}, int64[1] four = {4}, int64[1] last = {3}, "
+        "float[6,4] table = {" +
+        table + "}> {" + factors +
+        " x4 = Reshape(x, heads) q = Transpose<perm = [0, 2, 1, 3]>(x4) "
+        "l = Slice(q, zero, two, last) h = Slice(q, two, four, last) n = Neg(h) r = Concat<axis = -1>(n, l)"
+        " a = Mul(q, cos) t = Mul(r, sin) y = Add(a, t) }";
+    SCOPED_TRACE(text);
+    Graph graph = PreparedGraph(text, registry);
+    const Graph before = graph;
+    PassContext context{registry};
+    kFuseRotaryEmbedding.run(graph, context);
+    kEliminateDeadNodes.run(graph, context);
+    ExpectSameValues(graph, before, registry, values);
+    return ToText(graph).find("RotaryEmbedding") != std::string::npos;
+  };
+  const std::string equal = "1,2,1,2, 3,4,3,4, 5,6,5,6, 7,8,7,8, 9,1,9,1, 2,3,2,3",
+                    other = "1,2,1,2, 3,4,3,5, 5,6,5,6, 7,8,7,8, 9,1,9,1, 2,3,2,3";
+  const std::string shared =
+      "c = Concat<axis = -1>(f, f) co = Cos(c) si = Sin(c) cos = Unsqueeze(co, one) sin = Unsqueeze(si, one)";
+  const std::string rows = "co = Gather(table, i) cos = Unsqueeze(co, one) sin = Unsqueeze(co, one)";
+  const Value x = Numbers(Shape{2, 5, 12});
+  EXPECT_TRUE(left(", float[1,s,2] f", equal, shared, {x, Numbers(Shape{1, 5, 2})}));
+  const Value positions = Tensor::Of<std::int64_t>({0, 2, 1, 5, 4, 3, 3, 0, 1, 2}, Shape{2, 5});
+  EXPECT_TRUE(left(", int64[b,s] i", equal, rows, {x, positions}));
+  EXPECT_FALSE(left(", int64[b,s] i", other, rows, {x, positions})) << "a row whose halves differ";
 }
 
 }  // namespace
