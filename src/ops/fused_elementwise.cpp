@@ -1,11 +1,14 @@
 // ops/fused_elementwise.cpp - ai.sardonyx.FusedElementwise: several elementwise nodes run block by block.
 //
-// inputs   float tensors that broadcast to the output, or 8-bit ones, which are dequantized as they are read
+// inputs   float tensors that broadcast to the output, or float16 and bfloat16 ones, which are widened as they are
+// read,
+//          or 8-bit ones, which are dequantized
 // steps    one function for each step: "Mul", "Sigmoid" ...
 // operands two for each step: input i, or the result of step j as -1 - j; functions of one float ignore the second
 // parameters two floats for each step (alpha, beta ...)
 // input_scales, input_zeros  of each input, where any is of 8 bits
-// to, output_scale, output_zero  where the result is quantized: its element type, scale and zero point
+// to       the result's element type if it is not float: float16 and bfloat16 are rounded, 8 bits are quantized with
+// output_scale, output_zero
 //
 // The output is the last step's result; every step's result has the output's shape, once all inputs are broadcast. A
 // block of each result stays in the first cache level. The functions are those of the single operators, so the bits are
@@ -18,6 +21,7 @@
 #include <limits>
 
 #include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/convert.h"
 #include "kernels/elementwise/quantize.h"
 #include "kernels/elementwise/quantized_binary.h"
 #include "kernels/elementwise/unary.h"
@@ -91,6 +95,8 @@ constexpr Function kFunctions[] = {
     Binary("Max", BinaryKind::kMax),
     Binary("Min", BinaryKind::kMin),
 };
+
+bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
 // What QuantizeLinear and DequantizeLinear make of x, with scale a and zero point b.
 template <typename T>
@@ -227,6 +233,9 @@ class TapeRunner {
       const TensorRef& x = c.Input(k);
       if (x.dtype == DType::kFloat) {
         inputs_[k] = x.As<const float>();
+      } else if (IsHalf(x.dtype)) {
+        halves_[k] = x.data;
+        widen_[k] = kernels::ToFloats(x.dtype);
       } else {
         bytes_[k] = x.As<const std::uint8_t>();
         is_signed_[k] = x.dtype == DType::kInt8;
@@ -234,6 +243,9 @@ class TapeRunner {
     }
     if (tape.to == DType::kFloat) {
       output_ = c.Output(0).As<float>();
+    } else if (IsHalf(tape.to)) {
+      output_halves_ = c.Output(0).data;
+      narrow_ = kernels::FromFloats(tape.to);
     } else {
       output_bytes_ = c.Output(0).As<std::uint8_t>();
     }
@@ -251,8 +263,12 @@ class TapeRunner {
       const std::int64_t row_end = std::min(end, begin - begin % walk_.sizes[0] + walk_.sizes[0]);
       for (; begin < row_end; begin += kBlock) {
         const std::int64_t n = std::min(kBlock, row_end - begin);
-        if (output_bytes_ == nullptr) {
+        if (output_ != nullptr) {
           RunBlock(at, output_ + begin, static_cast<std::size_t>(n));
+        } else if (narrow_ != nullptr) {
+          alignas(64) float block[kBlock];
+          RunBlock(at, block, static_cast<std::size_t>(n));
+          narrow_(block, static_cast<std::size_t>(n), output_halves_, begin);
         } else {
           RunQuantized(at, output_bytes_ + begin, static_cast<std::size_t>(n));
         }
@@ -273,13 +289,15 @@ class TapeRunner {
                                                      y);
   }
 
-  // The bytes of the 8-bit inputs as floats; one where an input is repeated.
+  // The elements of half and 8-bit inputs as floats; one where an input is repeated.
   void Load(const Places& at, std::size_t n, float (*loaded)[kBlock]) const {
     const kernels::QuantizedTable& table = kernels::Quantized8();
     for (std::size_t k = 0; k < tape_.inputs; ++k) {
+      const std::size_t count = walk_.strides[0][k] == 0 ? 1 : n;
+      if (halves_[k] != nullptr) widen_[k](halves_[k], at[k], count, loaded[k]);
       if (bytes_[k] == nullptr) continue;
-      (is_signed_[k] ? table.dequantize_signed : table.dequantize_unsigned)(
-          bytes_[k] + at[k], tape_.input_scales[k], tape_.input_zeros[k], walk_.strides[0][k] == 0 ? 1 : n, loaded[k]);
+      (is_signed_[k] ? table.dequantize_signed : table.dequantize_unsigned)(bytes_[k] + at[k], tape_.input_scales[k],
+                                                                            tape_.input_zeros[k], count, loaded[k]);
     }
   }
 
@@ -289,7 +307,7 @@ class TapeRunner {
     const auto find = [&](const Operand& operand) -> const float* {
       if (operand.block >= 0) return blocks[operand.block];
       const auto k = static_cast<std::size_t>(operand.input);
-      return bytes_[k] != nullptr ? loaded[k] : inputs_[k] + at[k];
+      return inputs_[k] == nullptr ? loaded[k] : inputs_[k] + at[k];
     };
     const auto repeats = [&](const Operand& operand) {
       return operand.block < 0 && walk_.strides[0][static_cast<std::size_t>(operand.input)] == 0;
@@ -319,7 +337,11 @@ class TapeRunner {
   std::array<const float*, kMaxTapeInputs> inputs_ = {};
   std::array<const std::uint8_t*, kMaxTapeInputs> bytes_ = {};  // of 8-bit inputs
   std::array<bool, kMaxTapeInputs> is_signed_ = {};
+  std::array<const void*, kMaxTapeInputs> halves_ = {};  // of float16 and bfloat16 inputs
+  std::array<kernels::ToFloatsFn*, kMaxTapeInputs> widen_ = {};
   float* output_ = nullptr;
+  void* output_halves_ = nullptr;
+  kernels::FromFloatsFn* narrow_ = nullptr;
   std::uint8_t* output_bytes_ = nullptr;
 };
 
@@ -364,14 +386,14 @@ static void ReadQuantization(const PrepareContext& c, Tape* tape) {
   tape->input_zeros = c.Floats("input_zeros");
   for (std::size_t k = 0; k < tape->inputs; ++k) {
     const DType dtype = c.InputDType(k);
-    if (dtype == DType::kFloat) continue;
+    if (dtype == DType::kFloat || IsHalf(dtype)) continue;
     if (dtype != DType::kInt8 && dtype != DType::kUInt8) c.Unsupported("input " + std::to_string(k) + " of", dtype);
     if (tape->input_scales.size() != tape->inputs || tape->input_zeros.size() != tape->inputs)
       c.Fail(Code::kInvalidArgument, "expected ", tape->inputs, " input_scales and input_zeros, found ",
              tape->input_scales.size(), " and ", tape->input_zeros.size());
   }
   tape->to = c.DTypeAttribute("to", DType::kFloat);
-  if (tape->to != DType::kFloat && tape->to != DType::kInt8 && tape->to != DType::kUInt8)
+  if (tape->to != DType::kFloat && !IsHalf(tape->to) && tape->to != DType::kInt8 && tape->to != DType::kUInt8)
     c.Unsupported("output of", tape->to);
   tape->output_scale = c.Float("output_scale", 1);
   tape->output_zero = c.Float("output_zero", 0);

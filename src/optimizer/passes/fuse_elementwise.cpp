@@ -4,7 +4,7 @@
 // often than before. Walking up from the outputs, a node joins the group of its readers if they are all of one group.
 //
 // A group may end with QuantizeLinear and have quantized values inside; what DequantizeLinear makes of an 8-bit tensor
-// for it is read from that tensor.
+// for it is read from that tensor. Likewise it may end with a Cast to float16 or bfloat16, and read such tensors.
 #include <algorithm>
 #include <unordered_map>
 
@@ -54,6 +54,21 @@ class ElementwiseFuser {
     return y && y->IsPerTensor8() && graph_.value(node.inputs[0]).type.has_rank;
   }
 
+  static bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+  // A Cast from float to half precision, which ends a group.
+  bool IsNarrowing(const Node& node) const {
+    if (!node.domain.empty() || node.op_type != "Cast") return false;
+    const Type &x = graph_.value(node.inputs[0]).type, &y = graph_.value(node.outputs[0]).type;
+    return x.is_tensor() && x.has_rank && y.has_rank && x.dtype == DType::kFloat && IsHalf(y.dtype);
+  }
+  // The half-precision tensor that a Cast makes a float value of.
+  ValueId WidenedFrom(ValueId value, const std::string& provider) const {
+    const Node* cast = ProducerOf(graph_, value, "Cast");
+    if (cast == nullptr || cast->provider != provider || graph_.value(value).type.dtype != DType::kFloat)
+      return kNoValue;
+    return IsHalf(graph_.value(cast->inputs[0]).type.dtype) ? cast->inputs[0] : kNoValue;
+  }
+
   std::optional<ops::TapeStep> StepOf(const Node& node) const {
     if (const auto y = Requantized(node))
       return ops::TapeStep{y->dtype == DType::kInt8 ? "QuantizeInt8" : "QuantizeUInt8", false,
@@ -83,10 +98,11 @@ class ElementwiseFuser {
   void Place(NodeId id) {
     const Node& node = graph_.node(id);
     const bool quantizes = IsQuantization(node);
-    if (!quantizes && !IsCandidate(node)) return;
+    const bool narrows = IsNarrowing(node);
+    if (!quantizes && !narrows && !IsCandidate(node)) return;
     const ValueInfo& y = graph_.value(node.outputs[0]);
     NodeId group = kNoNode;
-    bool one = !y.is_output && !y.consumers.empty();
+    bool one = !y.is_output && !y.consumers.empty() && !narrows;
     for (const NodeId reader : y.consumers) {
       const auto found = group_of_.find(reader);
       one = one && found != group_of_.end() && (group == kNoNode || group == found->second);
@@ -148,11 +164,15 @@ class ElementwiseFuser {
     tape.steps.emplace_back(step.name);
   }
 
-  // Reads 8-bit tensors themselves where the inputs are what DequantizeLinear makes of them.
-  std::vector<Attribute> ReadIntegers(std::vector<ValueId>& inputs, const std::string& provider) const {
+  // Reads half-precision and 8-bit tensors themselves where the inputs are what Cast and DequantizeLinear make of them.
+  std::vector<Attribute> ReadNarrow(std::vector<ValueId>& inputs, const std::string& provider) const {
     std::vector<float> scales(inputs.size(), 1), zeros(inputs.size(), 0);
     bool any = false;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (const ValueId half = WidenedFrom(inputs[i], provider); half != kNoValue) {
+        inputs[i] = half;
+        continue;
+      }
       const auto q = DequantizedFrom(graph_, inputs[i]);
       if (!q || !q->IsPerTensor8() || graph_.node(q->node).provider != provider) continue;
       inputs[i] = q->data;
@@ -167,13 +187,18 @@ class ElementwiseFuser {
   bool Fuse(NodeId result, std::vector<NodeId> members) {
     std::reverse(members.begin(), members.end());  // they joined against the order of computation
     const bool quantizes = IsQuantization(graph_.node(result));
-    if (quantizes) members.pop_back();
+    const bool narrows = IsNarrowing(graph_.node(result));
+    if (quantizes || narrows) members.pop_back();
     Tape tape;
     for (const NodeId member : members) AddStep(graph_.node(member), tape);
     if (tape.inputs.size() > ops::kMaxTapeInputs) return false;
-    std::vector<Attribute> attributes = ReadIntegers(tape.inputs, graph_.node(result).provider);
+    std::vector<Attribute> attributes = ReadNarrow(tape.inputs, graph_.node(result).provider);
     attributes.insert(attributes.end(),
                       {{"steps", tape.steps}, {"operands", tape.operands}, {"parameters", tape.parameters}});
+    if (narrows) {
+      const DType to = graph_.value(graph_.node(result).outputs[0]).type.dtype;
+      attributes.push_back({"to", static_cast<std::int64_t>(to)});
+    }
     if (quantizes) {
       const QuantizedValue y = *QuantizedBy(graph_, result);
       attributes.push_back({"to", static_cast<std::int64_t>(y.dtype)});
