@@ -1,28 +1,20 @@
 // optimizer/passes/fold_shapes_test.cpp - computed shapes that follow from symbols, and what does not.
 #include "optimizer/passes.h"
-#include "testing/prepared_graph.h"
+#include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
-using ::sardonyx::testing::ExpectSameValues;
-using ::sardonyx::testing::PreparedGraph;
+using ::sardonyx::testing::OperatorsAfter;
 
 std::string Folded(const std::string& text, const std::vector<Shape>& shapes) {
-  const ops::Registry registry;
-  Graph graph = PreparedGraph(text, registry);
-  const Graph before = graph;
-  PassContext context{registry};
-  kFoldShapes.run(graph, context);
-  kEliminateDeadNodes.run(graph, context);
+  std::vector<std::vector<Value>> runs;
   for (const Shape& shape : shapes) {
     Tensor x(DType::kFloat, shape);
     for (std::int64_t i = 0; i < x.count(); ++i) x.data<float>()[i] = static_cast<float>(i);
-    ExpectSameValues(graph, before, registry, {x});
+    runs.push_back({x});
   }
-  std::string names;
-  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
-  return names;
+  return OperatorsAfter(text, {&kFoldShapes, &kEliminateDeadNodes}, runs);
 }
 
 constexpr const char* kSizesOf =

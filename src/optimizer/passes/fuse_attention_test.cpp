@@ -1,15 +1,13 @@
 // optimizer/passes/fuse_attention_test.cpp - attention in the spellings of exporters, and what must stay.
 //
 // Every graph is computed before and after at several sizes, so that a wrong axis, scale or mask shows.
-#include "ops/upgrade.h"
 #include "optimizer/passes.h"
-#include "testing/prepared_graph.h"
+#include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
-using ::sardonyx::testing::ExpectSameValues;
-using ::sardonyx::testing::PreparedGraph;
+using ::sardonyx::testing::OperatorsAfter;
 
 Tensor Numbers(const Shape& shape, int seed) {
   Tensor t(DType::kFloat, shape);
@@ -20,23 +18,13 @@ Tensor Numbers(const Shape& shape, int seed) {
 
 // The operators left, in order.
 std::string Fused(const std::string& text, const std::vector<std::vector<Shape>>& runs) {
-  const ops::Registry registry;
-  Graph graph = PreparedGraph(text, registry);
-  ops::Upgrade(graph, registry);
-  ops::Infer(graph, registry);
-  const Graph before = graph;
-  PassContext context{registry};
-  kFuseAttention.run(graph, context);
-  kMergeViews.run(graph, context);
-  kEliminateDeadNodes.run(graph, context);
+  std::vector<std::vector<Value>> values;
   for (const std::vector<Shape>& shapes : runs) {
     std::vector<Value> inputs;
     for (const Shape& shape : shapes) inputs.emplace_back(Numbers(shape, static_cast<int>(inputs.size())));
-    ExpectSameValues(graph, before, registry, inputs);
+    values.push_back(inputs);
   }
-  std::string names;
-  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
-  return names;
+  return OperatorsAfter(text, {&kFuseAttention, &kMergeViews, &kEliminateDeadNodes}, values);
 }
 
 // Projections [b, s, 6] of two heads of three elements; `scores` makes `p` from MatMul's `a`.

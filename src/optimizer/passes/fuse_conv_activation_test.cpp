@@ -1,12 +1,13 @@
 // optimizer/passes/fuse_conv_activation_test.cpp - Conv with sum and activation becomes FusedConv; near misses stay.
 #include "ops/upgrade.h"
 #include "optimizer/passes.h"
-#include "testing/prepared_graph.h"
+#include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
 using ::sardonyx::testing::ExpectSameValues;
+using ::sardonyx::testing::Operators;
 using ::sardonyx::testing::PreparedGraph;
 
 constexpr const char* kConstants =
@@ -27,9 +28,7 @@ std::string Fused(std::string_view body, std::string_view outputs = "float[1,2,2
                    {Tensor::Of<float>({1, -2, 3, 4, 5, 6, -7, 8}, Shape{1, 2, 2, 2}),
                     Tensor::Of<float>({-9, 8, -7, 6, -5, 4, -3, 2}, Shape{1, 2, 2, 2})});
   if (text != nullptr) *text = ToText(graph);
-  std::string names;
-  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
-  return names;
+  return Operators(graph);
 }
 
 TEST(FuseConvActivation, MakesOneNodeOfConvSumAndRelu) {

@@ -1,11 +1,12 @@
 // optimizer/passes/fuse_conv_quantized_sum_test.cpp - QLinearConv and QLinearAdd become one; near misses stay.
 #include "optimizer/passes.h"
-#include "testing/prepared_graph.h"
+#include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
 using ::sardonyx::testing::ExpectSameValues;
+using ::sardonyx::testing::Operators;
 using ::sardonyx::testing::PreparedGraph;
 
 constexpr const char* kConstants =
@@ -31,9 +32,7 @@ std::string Fused(const std::string& body, std::string_view outputs = "uint8[1,2
   ops::Infer(graph, registry);
   ExpectSameValues(graph, before, registry, {Bytes(23), Bytes(41)});
   if (text != nullptr) *text = ToText(graph);
-  std::string names;
-  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
-  return names;
+  return Operators(graph);
 }
 
 std::string Sum(const char* inputs) { return std::string("y = com.microsoft.QLinearAdd(") + inputs + ")"; }

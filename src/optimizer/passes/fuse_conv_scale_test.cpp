@@ -1,28 +1,19 @@
 // optimizer/passes/fuse_conv_scale_test.cpp - linear steps per channel go into Conv and ConvTranspose, others stay.
 #include "optimizer/passes.h"
-#include "testing/prepared_graph.h"
+#include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
-using ::sardonyx::testing::ExpectSameValues;
-using ::sardonyx::testing::PreparedGraph;
+using ::sardonyx::testing::OperatorsAfter;
 
 // Runs the pass on a body that makes y from x; the operators that are left.
 std::string Folded(std::string_view body, std::string_view y_type = "float[1,2,2,2] y") {
-  const ops::Registry registry;
-  Graph graph = PreparedGraph("g (float[1,2,2,2] x) => (" + std::string(y_type) + R"()
+  return OperatorsAfter("g (float[1,2,2,2] x) => (" + std::string(y_type) + R"()
 <float[2,2,1,1] w = {1, 2, 3, 4}, float[2] b = {0.5, -0.5}, float[1,2,1,1] channel = {2, -3}, float[2,1,1] short = {5, 7},
  float[1,1,2,2] pixel = {1, 2, 3, 4}, float scalar = {3}, float[1] zero = {0}, float[2,1,1,1] batch = {1, 2}> {)" +
-                                  std::string(body) + "}",
-                              registry);
-  const Graph before = graph;
-  PassContext context{registry};
-  kFuseConvScale.run(graph, context);
-  ExpectSameValues(graph, before, registry, {Tensor::Of<float>({1, -2, 3, 4, 5, 6, -7, 8}, Shape{1, 2, 2, 2})});
-  std::string text;
-  for (const NodeId id : graph.order) text += (text.empty() ? "" : " ") + graph.node(id).op_type;
-  return text;
+                            std::string(body) + "}",
+                        {&kFuseConvScale}, {{Tensor::Of<float>({1, -2, 3, 4, 5, 6, -7, 8}, Shape{1, 2, 2, 2})}});
 }
 
 TEST(FuseConvScale, FoldsFactorsAndSummandsPerChannel) {

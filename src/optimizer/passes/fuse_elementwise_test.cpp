@@ -1,29 +1,20 @@
 // optimizer/passes/fuse_elementwise_test.cpp - which nodes join, which do not, and that the values stay.
 #include "optimizer/passes.h"
-#include "testing/prepared_graph.h"
+#include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
-using ::sardonyx::testing::ExpectSameValues;
-using ::sardonyx::testing::PreparedGraph;
+using ::sardonyx::testing::OperatorsAfter;
 
 std::string Fused(const std::string& body, const std::string& outputs = "float[2,3] y") {
-  const ops::Registry registry;
-  Graph graph = PreparedGraph(
+  return OperatorsAfter(
       "g (float[2,3] x, float[2,3] z) => (" + outputs +
           ") <float two = {2}, float[3] row = {1, -2, 3}, float[2,1] column = {4, 5}, float[1,1,1] deep = {2}> {" +
           body + "}",
-      registry);
-  const Graph before = graph;
-  PassContext context{registry};
-  kFuseElementwise.run(graph, context);
-  ExpectSameValues(graph, before, registry,
-                   {Tensor::Of<float>({1, -2, 3, 0.5f, -0.25f, 7}, Shape{2, 3}),
-                    Tensor::Of<float>({2, 3, -4, 5, 0.125f, 1}, Shape{2, 3})});
-  std::string names;
-  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
-  return names;
+      {&kFuseElementwise},
+      {{Tensor::Of<float>({1, -2, 3, 0.5f, -0.25f, 7}, Shape{2, 3}),
+        Tensor::Of<float>({2, 3, -4, 5, 0.125f, 1}, Shape{2, 3})}});
 }
 
 TEST(FuseElementwise, JoinsChainsWithBroadcastOperands) {

@@ -1,33 +1,22 @@
 // optimizer/passes/fuse_group_norm_test.cpp - PyTorch's spelling of GroupNormalization, and what only looks like it.
-#include "ops/upgrade.h"
 #include "optimizer/passes.h"
-#include "testing/prepared_graph.h"
+#include "testing/pass_test.h"
 #include "testing/random_tensor.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
-using ::sardonyx::testing::ExpectSameValues;
-using ::sardonyx::testing::PreparedGraph;
+using ::sardonyx::testing::OperatorsAfter;
 using ::sardonyx::testing::RandomTensors;
 
 std::string Fused(std::string_view body, std::string_view input = "float[2,4,3,5] x") {
-  const ops::Registry registry;
-  Graph graph = PreparedGraph("g (" + std::string(input) + R"() => (float[2,4,3,5] y)
+  RandomTensors random;
+  return OperatorsAfter("g (" + std::string(input) + R"() => (float[2,4,3,5] y)
 <int64[3] groups = {0, 2, -1}, float[2] ones = {1, 1}, float[2] zeros = {0, 0}, float[2] other = {2, 3},
  float[4,1,1] scale = {1, 2, 3, 4}, float[1,4,1,1] bias = {5, 6, 7, 8}, float[5] row = {1, 2, 3, 4, 5},
  int64[4] back = {2, 4, 3, 5}, int64[4] swapped = {2, 4, 5, 3}, int64[3] mixed = {4, 2, -1}> {)" +
-                                  std::string(body) + "}",
-                              registry);
-  ops::Upgrade(graph, registry);
-  const Graph before = graph;
-  PassContext context{registry};
-  kFuseGroupNorm.run(graph, context);
-  RandomTensors random;
-  ExpectSameValues(graph, before, registry, {random.Uniform(DType::kFloat, Shape{2, 4, 3, 5})});
-  std::string names;
-  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
-  return names;
+                            std::string(body) + "}",
+                        {&kFuseGroupNorm}, {{random.Uniform(DType::kFloat, Shape{2, 4, 3, 5})}});
 }
 
 TEST(FuseGroupNorm, TakesInFactorAndSummand) {

@@ -2,13 +2,12 @@
 // of exporters, and what is none.
 #include "ops/upgrade.h"
 #include "optimizer/passes.h"
-#include "testing/prepared_graph.h"
+#include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
-using ::sardonyx::testing::ExpectSameValues;
-using ::sardonyx::testing::PreparedGraph;
+using ::sardonyx::testing::OperatorsAfter;
 
 constexpr const char* kConstants =
     "<float[2] scale = {2, 3}, float[2] bias = {0.5, -1}, float eps = {1e-5}, float two = {2}, float one = {1}, "
@@ -20,18 +19,8 @@ std::string Text(std::string_view body) {
 
 // The operators left, in order; the values must be those of the graph before.
 std::string Fused(const std::string& text) {
-  const ops::Registry registry;
-  Graph graph = PreparedGraph(text, registry);
-  ops::Upgrade(graph, registry);
-  ops::Infer(graph, registry);
-  const Graph before = graph;
-  PassContext context{registry};
-  kFuseLayerNorm.run(graph, context);
-  kEliminateDeadNodes.run(graph, context);
-  ExpectSameValues(graph, before, registry, {Tensor::Of<float>({1, 2, -3, 5}, Shape{2, 2})});
-  std::string names;
-  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
-  return names;
+  return OperatorsAfter(text, {&kFuseLayerNorm, &kEliminateDeadNodes},
+                        {{Tensor::Of<float>({1, 2, -3, 5}, Shape{2, 2})}});
 }
 
 constexpr const char* kMean = "m = ReduceMean<keepdims = 1>(x, last)\n d = Sub(x, m)\n";

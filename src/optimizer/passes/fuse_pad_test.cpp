@@ -1,35 +1,20 @@
 // optimizer/passes/fuse_pad_test.cpp - Pad goes into the reader where both fill with the same value.
-#include "ops/upgrade.h"
 #include "optimizer/passes.h"
-#include "testing/prepared_graph.h"
+#include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
-using ::sardonyx::testing::ExpectSameValues;
-using ::sardonyx::testing::PreparedGraph;
+using ::sardonyx::testing::OperatorsAfter;
 
 std::string Fused(std::string_view body, int opset = 18) {
-  const ops::Registry registry;
-  Model model;
-  model.graph = ParseGraph(
-      "g (float[1,1,3,3] x) => (float[1,1,m,n] y) "
-      "<float[1,1,2,2] w = {1, 2, 3, 4}, int64[8] image = {0, 0, 1, 0, 0, 0, 0, 1}, "
-      "int64[4] pads = {1, 0, 0, 1}, int64[2] axes = {2, -1}, float one = {1}, "
-      "float[1] least = {-inf}, int64[8] channels = {0, 1, 0, 0, 0, 0, 0, 0}> {" +
-      std::string(body) + "}");
-  model.graph.opset_imports = {{"", opset}};
-  ops::ResolveVersions(model.graph, registry, model);
-  ops::Infer(model.graph, registry);
-  Graph graph = std::move(model.graph);
-  ops::Upgrade(graph, registry);
-  const Graph before = graph;
-  PassContext context{registry};
-  kFusePad.run(graph, context);
-  ExpectSameValues(graph, before, registry, {Tensor::Of<float>({-1, -2, 3, 4, 5, -6, -7, 8, 9}, Shape{1, 1, 3, 3})});
-  std::string names;
-  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
-  return names;
+  return OperatorsAfter("<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) +
+                            "]> g (float[1,1,3,3] x) => (float[1,1,m,n] y) "
+                            "<float[1,1,2,2] w = {1, 2, 3, 4}, int64[8] image = {0, 0, 1, 0, 0, 0, 0, 1}, "
+                            "int64[4] pads = {1, 0, 0, 1}, int64[2] axes = {2, -1}, float one = {1}, "
+                            "float[1] least = {-inf}, int64[8] channels = {0, 1, 0, 0, 0, 0, 0, 0}> {" +
+                            std::string(body) + "}",
+                        {&kFusePad}, {{Tensor::Of<float>({-1, -2, 3, 4, 5, -6, -7, 8, 9}, Shape{1, 1, 3, 3})}});
 }
 
 TEST(FusePad, GoesIntoAConv) {

@@ -1,12 +1,11 @@
 // optimizer/passes/fuse_rotary_embedding_test.cpp - rotary embeddings as Llama's exporters write them.
 #include "optimizer/passes.h"
-#include "testing/prepared_graph.h"
+#include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
-using ::sardonyx::testing::ExpectSameValues;
-using ::sardonyx::testing::PreparedGraph;
+using ::sardonyx::testing::OperatorsAfter;
 
 Tensor Numbers(const Shape& shape) {
   Tensor t(DType::kFloat, shape);
@@ -15,8 +14,9 @@ Tensor Numbers(const Shape& shape) {
 }
 
 std::string Fused(const std::string& rotation, const std::string& angles = "c = Concat<axis = -1>(f, f)") {
-  const ops::Registry registry;
-  Graph graph = PreparedGraph(
+  std::vector<std::vector<Value>> runs;
+  for (const std::int64_t rows : {5, 1}) runs.push_back({Numbers(Shape{2, rows, 12}), Numbers(Shape{2, rows, 2})});
+  return OperatorsAfter(
       "g (float[b,s,12] x, float[b,s,2] f) => (float[b,3,s,4] y) <int64[4] heads = {0, 0, 3, 4}, int64[1] one = {1},"
       " int64[1] zero = {0}, int64[1] two = {2}, int64[1] end = {9223372036854775807}, int64[1] last = {3}, int64[2] "
       "halves = {2, 2}> {" +
@@ -24,16 +24,7 @@ std::string Fused(const std::string& rotation, const std::string& angles = "c = 
           " co = Cos(c) si = Sin(c) cos = Unsqueeze(co, one) sin = Unsqueeze(si, one)\n"
           " x4 = Reshape(x, heads) q = Transpose<perm = [0, 2, 1, 3]>(x4) " +
           rotation + "}",
-      registry);
-  const Graph before = graph;
-  PassContext context{registry};
-  kFuseRotaryEmbedding.run(graph, context);
-  kEliminateDeadNodes.run(graph, context);
-  for (const std::int64_t rows : {5, 1})
-    ExpectSameValues(graph, before, registry, {Numbers(Shape{2, rows, 12}), Numbers(Shape{2, rows, 2})});
-  std::string names;
-  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
-  return names;
+      {&kFuseRotaryEmbedding, &kEliminateDeadNodes}, runs);
 }
 
 constexpr const char* kBySlices =

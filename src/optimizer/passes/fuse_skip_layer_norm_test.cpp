@@ -1,28 +1,19 @@
 // optimizer/passes/fuse_skip_layer_norm_test.cpp - residual sums before normalizations, and sums that must stay.
 #include "optimizer/passes.h"
-#include "testing/prepared_graph.h"
+#include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
-using ::sardonyx::testing::ExpectSameValues;
-using ::sardonyx::testing::PreparedGraph;
+using ::sardonyx::testing::OperatorsAfter;
 
 std::string Fused(const std::string& body, const std::string& outputs = "float[1,2,3] y") {
-  const ops::Registry registry;
-  Graph graph =
-      PreparedGraph("g (float[1,2,3] x, float[1,2,3] z) => (" + outputs +
-                        ") <float[3] s = {1, -2, 3}, float[3] b = {4, 5, 6}, float[3] c = {1, 2, 0}> {" + body + "}",
-                    registry);
-  const Graph before = graph;
-  PassContext context{registry};
-  kFuseSkipLayerNorm.run(graph, context);
-  ExpectSameValues(graph, before, registry,
-                   {Tensor::Of<float>({1, -2, 3, 0.5f, -0.25f, 7}, Shape{1, 2, 3}),
-                    Tensor::Of<float>({2, 3, -4, 5, 0.125f, 1}, Shape{1, 2, 3})});
-  std::string names;
-  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
-  return names;
+  return OperatorsAfter("g (float[1,2,3] x, float[1,2,3] z) => (" + outputs +
+                            ") <float[3] s = {1, -2, 3}, float[3] b = {4, 5, 6}, float[3] c = {1, 2, 0}> {" + body +
+                            "}",
+                        {&kFuseSkipLayerNorm},
+                        {{Tensor::Of<float>({1, -2, 3, 0.5f, -0.25f, 7}, Shape{1, 2, 3}),
+                          Tensor::Of<float>({2, 3, -4, 5, 0.125f, 1}, Shape{1, 2, 3})}});
 }
 
 TEST(FuseSkipLayerNorm, TakesTheSumAndABias) {

@@ -2,13 +2,12 @@
 #include <numeric>
 
 #include "optimizer/passes.h"
-#include "testing/prepared_graph.h"
+#include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
-using ::sardonyx::testing::ExpectSameValues;
-using ::sardonyx::testing::PreparedGraph;
+using ::sardonyx::testing::OperatorsAfter;
 
 Tensor Counted(const Shape& shape) {
   Tensor t(DType::kFloat, shape);
@@ -18,16 +17,9 @@ Tensor Counted(const Shape& shape) {
 
 // The graph's text without its first line after the pass; both graphs compute the same from each shape.
 std::string Merged(const std::string& text, const std::vector<Shape>& shapes) {
-  const ops::Registry registry;
-  Graph graph = PreparedGraph(text, registry);
-  const Graph before = graph;
-  PassContext context{registry};
-  kMergeViews.run(graph, context);
-  kEliminateDeadNodes.run(graph, context);
-  for (const Shape& shape : shapes) ExpectSameValues(graph, before, registry, {Counted(shape)});
-  std::string names;
-  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
-  return names;
+  std::vector<std::vector<Value>> runs;
+  for (const Shape& shape : shapes) runs.push_back({Counted(shape)});
+  return OperatorsAfter(text, {&kMergeViews, &kEliminateDeadNodes}, runs);
 }
 
 TEST(MergeViews, RemovesWhatUndoesItself) {

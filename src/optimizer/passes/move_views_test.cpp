@@ -1,13 +1,11 @@
 // optimizer/passes/move_views_test.cpp - views past projections, selections past views, parts of joint projections.
-#include "ops/upgrade.h"
 #include "optimizer/passes.h"
-#include "testing/prepared_graph.h"
+#include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
-using ::sardonyx::testing::ExpectSameValues;
-using ::sardonyx::testing::PreparedGraph;
+using ::sardonyx::testing::OperatorsAfter;
 
 Tensor Numbers(const Shape& shape) {
   Tensor t(DType::kFloat, shape);
@@ -17,20 +15,9 @@ Tensor Numbers(const Shape& shape) {
 
 // The operators left, in order, after the pass and the merging of views that follows it.
 std::string Moved(const std::string& text, const std::vector<Shape>& shapes) {
-  const ops::Registry registry;
-  Graph graph = PreparedGraph(text, registry);
-  ops::Upgrade(graph, registry);
-  ops::Infer(graph, registry);
-  const Graph before = graph;
-  PassContext context{registry};
-  kMoveViews.run(graph, context);
-  kMergeViews.run(graph, context);
-  kFoldConstants.run(graph, context);
-  kEliminateDeadNodes.run(graph, context);
-  for (const Shape& shape : shapes) ExpectSameValues(graph, before, registry, {Numbers(shape)});
-  std::string names;
-  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
-  return names;
+  std::vector<std::vector<Value>> runs;
+  for (const Shape& shape : shapes) runs.push_back({Numbers(shape)});
+  return OperatorsAfter(text, {&kMoveViews, &kMergeViews, &kFoldConstants, &kEliminateDeadNodes}, runs);
 }
 
 constexpr const char* kConstants =

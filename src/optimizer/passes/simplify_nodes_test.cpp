@@ -1,11 +1,12 @@
 // optimizer/passes/simplify_nodes_test.cpp - nodes that do nothing go; those that do something stay.
 #include "optimizer/passes.h"
-#include "testing/prepared_graph.h"
+#include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
 using ::sardonyx::testing::ExpectSameValues;
+using ::sardonyx::testing::Operators;
 using ::sardonyx::testing::PreparedGraph;
 
 std::string Simplified(const std::string& body) {
@@ -25,9 +26,7 @@ std::string Simplified(const std::string& body) {
   kSimplifySlices.run(graph, context);
   kEliminateDeadNodes.run(graph, context);
   ExpectSameValues(graph, before, registry, {Tensor::Of<float>({1, -2, 7, 0.3f, 5, -6}, Shape{2, 3})});
-  std::string names;
-  for (const NodeId id : graph.order) names += (names.empty() ? "" : " ") + graph.node(id).op_type;
-  return names;
+  return Operators(graph);
 }
 
 TEST(SimplifyNodes, RemovesArithmeticWithNeutralElements) {
