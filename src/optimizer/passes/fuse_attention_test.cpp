@@ -12,7 +12,7 @@ using ::sardonyx::testing::OperatorsAfter;
 Tensor Numbers(const Shape& shape, int seed) {
   Tensor t(DType::kFloat, shape);
   for (std::int64_t i = 0; i < t.count(); ++i)
-    t.data<float>()[i] = static_cast<float>((i * 37 + seed * 11) % 23 - 11) / 8.0f;
+    t.data<float>()[i] = static_cast<float>((i * 37 + std::int64_t{seed} * 11) % 23 - 11) / 8.0f;
   return t;
 }
 

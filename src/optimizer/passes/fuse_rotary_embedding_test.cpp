@@ -5,7 +5,9 @@
 namespace sardonyx::optimizer {
 namespace {
 
+using ::sardonyx::testing::ExpectSameValues;
 using ::sardonyx::testing::OperatorsAfter;
+using ::sardonyx::testing::PreparedGraph;
 
 Tensor Numbers(const Shape& shape) {
   Tensor t(DType::kFloat, shape);
