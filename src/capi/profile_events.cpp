@@ -118,6 +118,7 @@ void ProfileEvents::AddRun(const TraceRun& run) {
     weights_ = 0;
     FindPaths(*main_, "");
   }
+  late_bytes_ = 0;
   for (std::size_t i = 0; i < run.events.size(); ++i) AddNode(run, i);
   Json arguments = Json::object();
   if (run.dropped != 0) arguments["events_dropped"] = run.dropped;
@@ -179,7 +180,7 @@ void ProfileEvents::AddNode(const TraceRun& run, std::size_t index) {
   json["args"] = std::move(arguments);
   sink_(json);
   AddThreads(run, event, name);
-  AddMemory(run, event);
+  AddMemory(run, event, tensors);
 }
 
 void ProfileEvents::AddCost(const TraceEvent& event, const Tensors& tensors, std::int64_t self_ns, double parameters,
@@ -208,15 +209,24 @@ void ProfileEvents::AddThreads(const TraceRun& run, const TraceEvent& event, con
   }
 }
 
-// Bytes of the arenas that hold something which is still to be read, after each step of the model's graph.
-void ProfileEvents::AddMemory(const TraceRun& run, const TraceEvent& event) {
+// Bytes of the arenas that hold something which is still to be read, after each step of the model's graph; and those of
+// values whose shape came with the run, which have memory of their own and keep it for the next run.
+void ProfileEvents::AddMemory(const TraceRun& run, const TraceEvent& event, const Tensors& tensors) {
   if (event.program != run.main || !run.plan) return;
+  const Step& step = event.program->steps()[static_cast<std::size_t>(event.step)];
+  const bool view = step.op != nullptr && (step.op->traits & ops::kView) != 0;
+  for (std::size_t i = view ? 1 : 0; i < step.outputs.size(); ++i) {
+    const int slot = step.outputs[i];
+    if (slot != runtime::kNoSlot &&
+        run.plan->slots[static_cast<std::size_t>(slot)].place == runtime::PlannedSlot::Place::kLate)
+      late_bytes_ += BytesOf(tensors.outputs[i]);
+  }
   std::size_t alive = 0;
   for (const runtime::PlannedBuffer& buffer : run.plan->buffers)
     if (buffer.first <= event.step && event.step <= buffer.last) alive += buffer.bytes;
   Json json = Event("Memory", "activations", run.thread, event.end_ns, event.end_ns);
   json["ph"] = "C";
-  json["args"] = {{"bytes", alive}};
+  json["args"] = {{"bytes", alive}, {"late_bytes", late_bytes_}};
   sink_(json);
 }
 

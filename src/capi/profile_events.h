@@ -35,7 +35,7 @@ class ProfileEvents {
              std::int64_t end_ns) const;
   void AddNode(const runtime::TraceRun& run, std::size_t index);
   void AddThreads(const runtime::TraceRun& run, const runtime::TraceEvent& event, const std::string& name);
-  void AddMemory(const runtime::TraceRun& run, const runtime::TraceEvent& event);
+  void AddMemory(const runtime::TraceRun& run, const runtime::TraceEvent& event, const Tensors& tensors);
   void AddCost(const runtime::TraceEvent& event, const Tensors& tensors, std::int64_t self_ns, double parameters,
                Json& arguments) const;
   const std::string& PathOf(const runtime::Program& program);
@@ -46,6 +46,7 @@ class ProfileEvents {
   Sink sink_;
   const runtime::Program* main_ = nullptr;
   double weights_ = 0;                                              // bytes, of the model and its bodies
+  std::size_t late_bytes_ = 0;                                      // of the run so far
   std::unordered_map<const runtime::Program*, std::string> paths_;  // of bodies: "loop.body", "" for the model's graph
 };
 

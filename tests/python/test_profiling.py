@@ -121,6 +121,36 @@ def test_every_run_is_there_and_nodes_lie_within_their_run(profile):
     assert {event["ph"] for event in events(profile)} == {"X", "C"}
 
 
+def test_memory_over_time_is_that_of_the_plan_and_of_what_comes_with_the_run(tmp_path):
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+    g (float[600] x) => (float[1, K] y, float[1] z)
+    <int64[2] row = {1, 600}, int64[2] column = {600, 1}, int64[1] one = {1}> {
+      e = Exp (x)
+      s = Sin (x)
+      a = Reshape (e, row)
+      b = Reshape (s, column)
+      m = MatMul (a, b)
+      z = Reshape (m, one)
+      n = NonZero (x)
+      f = Cast <to = 1> (n)
+      y = Neg (f)
+    }""")
+    asked = options(tmp_path)
+    asked.graph_optimization_level = sardonyx.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = sardonyx.InferenceSession(model.SerializeToString(), asked)
+    x = np.zeros(600, np.float32)
+    x[[1, 5, 8, 9]] = 1
+    session.run(None, {"x": x})
+    memory = [event["args"] for event in events(session.end_profiling()) if event["cat"] == "Memory"]
+    (plan,) = session.memory_plan()
+    alive = [sum(buffer["bytes"] for buffer in plan["buffers"] if buffer["first_step"] <= step <= buffer["last_step"])
+             for step in range(len(plan["steps"]))]
+    assert [moment["bytes"] for moment in memory] == alive and max(alive) > 0
+    # Four elements are not zero: n of 8 bytes each, f and y of 4.
+    late = dict(zip([step["op_type"] for step in plan["steps"]], [moment["late_bytes"] for moment in memory]))
+    assert late["MatMul"] == 0 and late["NonZero"] == 32 and late["Cast"] == 48 and late["Neg"] == 64
+
+
 def test_without_optimization_every_node_of_the_author_is_shown(tmp_path):
     model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
     g (float[2, 6] x) => (float[3, 4] y) <int64[2] s = {3, 4}, int64[1] k = {3}> {

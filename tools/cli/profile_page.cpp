@@ -181,21 +181,36 @@ std::string ChartBegin() {
          "<path d=\"M0 0V240H960\" fill=\"none\" stroke=\"#888\"/>";
 }
 
+// An area under one value for each moment, as high as the chart for `peak`.
+std::string Area(const std::vector<double>& values, double peak, const char* colour) {
+  const double step = kChartWidth / static_cast<double>(values.size());
+  std::string path = "M0 " + Number(kChartHeight, "%.0f");
+  for (std::size_t at = 0; at < values.size(); ++at)
+    path += "L" + Number(static_cast<double>(at) * step, "%.1f") + " " +
+            Number(kChartHeight * (1 - values[at] / peak), "%.1f") + "h" + Number(step, "%.2f");
+  return "<path d=\"" + path + "V" + Number(kChartHeight, "%.0f") + "Z\" fill=\"" + colour + "\"/>";
+}
+
 // Bytes of activations that are alive after each step.
 std::string MemoryChart(const ProfileReport& report) {
-  double peak = 0;
-  for (const auto& entry : report.memory) peak = std::max(peak, entry.second);
-  if (peak <= 0) return "";
-  const double step = kChartWidth / static_cast<double>(report.memory.size());
-  std::string path = "M0 " + Number(kChartHeight, "%.0f");
-  for (const auto& [at, bytes] : report.memory) {
-    path += "L" + Number(at * step, "%.1f") + " " + Number(kChartHeight * (1 - bytes / peak), "%.1f") + "h" +
-            Number(step, "%.2f");
+  std::vector<double> planned, all;
+  double peak = 0, late = 0;
+  for (const MemoryMoment& moment : report.memory) {
+    planned.push_back(moment.planned);
+    all.push_back(moment.planned + moment.late);
+    peak = std::max(peak, all.back());
+    late = std::max(late, moment.late);
   }
-  return "<h2>Memory over time</h2>\n<p class=\"note\">Activations that are alive after each step; at the peak " +
-         ByteText(peak) + ".</p>\n" + ChartBegin() + "<path d=\"" + path + "V" + Number(kChartHeight, "%.0f") +
-         "Z\" fill=\"#7aa6d8\"/><text x=\"4\" y=\"10\">" + ByteText(peak) + "</text><text x=\"900\" y=\"258\">step " +
-         std::to_string(report.memory.size() - 1) + "</text></svg>\n";
+  if (peak <= 0) return "";
+  std::string html =
+      "<h2>Memory over time</h2>\n<p class=\"note\">Activations that are alive after each step; at the peak " +
+      ByteText(peak) + ".";
+  if (late > 0)
+    html += " Lighter, " + ByteText(late) +
+            " in the end: values whose shapes come with the run; they have memory of their own, which is kept.";
+  return html + "</p>\n" + ChartBegin() + (late > 0 ? Area(all, peak, "#c3d8ee") : "") +
+         Area(planned, peak, "#7aa6d8") + "<text x=\"4\" y=\"10\">" + ByteText(peak) +
+         "</text><text x=\"900\" y=\"258\">step " + std::to_string(report.memory.size() - 1) + "</text></svg>\n";
 }
 
 // Each buffer as a box: from its first to its last step, from its offset on.

@@ -118,7 +118,7 @@ ProfileReport ReadProfile(const json& trace, std::size_t warmup) {
     } else if (run >= warmup && category == "Node") {
       AddEvent(event, run - warmup, nodes);
     } else if (run == warmup && category == "Memory") {
-      report.memory.emplace_back(static_cast<int>(report.memory.size()), event["args"].value("bytes", 0.0));
+      report.memory.push_back({event["args"].value("bytes", 0.0), event["args"].value("late_bytes", 0.0)});
     }
   }
   report.runs = static_cast<std::int64_t>(runs.size());

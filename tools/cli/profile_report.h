@@ -24,15 +24,20 @@ struct ProfileRow {
   std::int64_t threads = 1;
 };
 
+// Bytes of activations: of the arenas those that are alive, and all whose shapes came with the run so far.
+struct MemoryMoment {
+  double planned = 0, late = 0;
+};
+
 struct ProfileReport {
   std::int64_t runs = 0;
   double milliseconds = 0;        // of a run, the median
   double nodes_milliseconds = 0;  // of it in nodes
   std::int64_t threads = 1;
-  double flops_per_second = 0;                 // that the machine can do
-  double bytes_per_second = 0;                 // that its memory can move
-  std::vector<ProfileRow> nodes, operators;    // the longest first
-  std::vector<std::pair<int, double>> memory;  // bytes of activations that are alive after each step of the graph
+  double flops_per_second = 0;               // that the machine can do
+  double bytes_per_second = 0;               // that its memory can move
+  std::vector<ProfileRow> nodes, operators;  // the longest first
+  std::vector<MemoryMoment> memory;          // after each step of the graph
 };
 
 // From a trace as SessionEndProfiling writes it, without its first `warmup` runs.
