@@ -110,6 +110,11 @@ const Step& StepOf(const ObservedStep& observed) {
 
 const Node& NodeOf(const ObservedStep& observed) { return observed.program.graph().node(StepOf(observed).node); }
 
+// What the model's author has written down, such as the minus infinity of a mask.
+bool IsWritten(const Node& node) {
+  return node.domain.empty() && (node.op_type == "Constant" || node.op_type == "ConstantOfShape");
+}
+
 }  // namespace
 
 // What is remembered between steps.
@@ -205,7 +210,7 @@ void ValueCheck::Look(const ObservedStep& observed, std::size_t output) {
 
 // Control flow makes nothing: what it gives comes from the nodes of its bodies, or from outside of them.
 void ValueCheck::Note(const ObservedStep& observed, const std::string& value, bool nan, FirstMaker& first) {
-  if (first.found || !StepOf(observed).bodies.empty()) return;
+  if (first.found || !StepOf(observed).bodies.empty() || IsWritten(NodeOf(observed))) return;
   std::vector<ValueStatistics> inputs;
   for (std::size_t i = 0; i < observed.inputs.size(); ++i) {
     if (observed.inputs[i] == nullptr) continue;

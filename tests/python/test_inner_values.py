@@ -240,6 +240,20 @@ def test_control_flow_is_not_blamed_for_what_its_bodies_read_from_outside():
         assert next(row for row in brought["values"] if row["value"] == "z")["nan_count"] == 1
 
 
+def test_what_the_author_has_written_is_nobodys_fault():
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x, int64[1] n) => (float[2] y, float[2] z) {
+      mask = Constant <value = float[2] {0, -inf}> ()
+      rows = ConstantOfShape <value = float[1] {inf}> (n)
+      y = Add (x, mask)
+      s = Add (x, rows)
+      z = Sub (s, rows)
+    }""")
+    found = unoptimized(model).check_values({"x": np.float32([1, 2]), "n": np.int64([2])})
+    assert found["first_infinity"] is None and found["first_nan"]["op_type"] == "Sub"
+    assert next(row for row in found["values"] if row["value"] == "mask")["infinity_count"] == 1
+
+
 def test_the_inputs_of_the_maker_are_told_as_they_were_before_it():
     maker = unoptimized(DIVIDES).check_values({"x": np.float32([1, 0, 2, 3])})["first_nan"]
     assert [row["value"] for row in maker["inputs"]] == ["x", "x"]
