@@ -159,6 +159,7 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.SetGlobalIntraOpNumThreads = SetGlobalIntraOpNumThreads;
   api.SetGlobalInterOpNumThreads = SetGlobalInterOpNumThreads;
   api.SetGlobalSpinControl = SetGlobalSpinControl;
+  api.SetGlobalDenormalAsZero = SetGlobalDenormalAsZero;
   api.SessionOptionsSetCustomCreateThreadFn = SessionOptionsSetCustomCreateThreadFn;
   api.SessionOptionsSetCustomThreadCreationOptions = SessionOptionsSetCustomThreadCreationOptions;
   api.SessionOptionsSetCustomJoinThreadFn = SessionOptionsSetCustomJoinThreadFn;

@@ -44,7 +44,7 @@ OrtStatusPtr HoldEnv(const EnvArguments& arguments, OrtEnv** out) noexcept {
       runtime::PoolThreads threads;
       runtime::ThreadPoolOptions pool;
       if (const OrtThreadingOptions* given = arguments.threading; given != nullptr) {
-        threads = {given->intra_op_threads, given->inter_op_threads};
+        threads = {given->intra_op_threads, given->inter_op_threads, given->flush_denormals};
         pool.spin = given->spin;
         pool.cores = given->cores;
         SetThreadMaker(given->threads, pool);
@@ -137,6 +137,10 @@ OrtStatusPtr ORT_API_CALL SetGlobalIntraOpNumThreads(OrtThreadingOptions* tp_opt
 OrtStatusPtr ORT_API_CALL SetGlobalInterOpNumThreads(OrtThreadingOptions* tp_options,
                                                      int inter_op_num_threads) noexcept {
   return Guard([&] { Need(tp_options, "tp_options").inter_op_threads = std::max(inter_op_num_threads, 0); });
+}
+
+OrtStatusPtr ORT_API_CALL SetGlobalDenormalAsZero(OrtThreadingOptions* tp_options) noexcept {
+  return Guard([&] { Need(tp_options, "tp_options").flush_denormals = true; });
 }
 
 OrtStatusPtr ORT_API_CALL SetGlobalSpinControl(OrtThreadingOptions* tp_options, int allow_spinning) noexcept {

@@ -34,6 +34,7 @@ struct OrtThreadingOptions {
   int intra_op_threads = 0;
   int inter_op_threads = 0;
   bool spin = true;
+  bool flush_denormals = false;
   sardonyx::capi::CustomThreads threads;
   std::vector<std::vector<int>> cores;  // by worker; empty: anywhere
 };

@@ -17,6 +17,7 @@ constexpr std::string_view kSessionKeys[] = {
     "optimization.enable_gelu_approximation",
     "session.disable_cpu_ep_fallback",
     "session.disable_quant_qdq",
+    "session.dynamic_block_base",
     "session.force_spinning_stop",
     "session.inter_op.allow_spinning",
     "session.intra_op.allow_spinning",
@@ -25,6 +26,7 @@ constexpr std::string_view kSessionKeys[] = {
     "session.optimized_model_external_initializers_file_name",
     "session.optimized_model_external_initializers_min_size_in_bytes",
     "session.record_ep_graph_assignment_info",  // the assignment is always there
+    "session.set_denormal_as_zero",
     "session.use_ort_model_bytes_directly",
 };
 constexpr std::string_view kRunKeys[] = {"memory.enable_memory_arena_shrinkage", "sardonyx.max_run_memory",

@@ -16,6 +16,7 @@ namespace sardonyx::runtime {
 // Threads of sessions that use the environment's counts instead of their own; 0: as many as the machine grants.
 struct PoolThreads {
   int intra_op = 0, inter_op = 0;
+  bool flush_denormals = false;  // their runs take denormal numbers for zeros
 };
 
 // Shared by its sessions, hence held by shared_ptr.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/float_control.h"
 #include "base/free_memory.h"
 #include "ir/compact.h"
 #include "ir/text.h"
@@ -413,6 +414,8 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
   }
   if (!copied_.empty()) state->BeginCopies(copied_.size());
   const ActiveRun active(threads_->pool());
+  const std::uint64_t control = FloatControl();
+  const FloatControlScope float_scope(threads_->flushes_denormals() ? WithoutDenormals(control) : control);
   const bool shrink = !run_options.config.empty() && ShrinksArenas(run_options);
   if (tracing()) {
     ExecuteTraced(*state, run_options, observer);

@@ -52,6 +52,14 @@ bool IsOn(const SessionOptions& options, const char* key, bool otherwise) {
   return value == "1";
 }
 
+// ONNX Runtime's wish for smaller blocks at the end of a loop; ours shrink anyway (ThreadPool).
+void CheckBlockBase(const SessionOptions& options) {
+  constexpr const char* kKey = "session.dynamic_block_base";
+  const std::string value = options.Config(kKey, "0");
+  if (value.empty() || value.find_first_not_of("0123456789") != std::string::npos)
+    Fail(Code::kInvalidArgument, "config entry '", kKey, "': expected a number from 0 on, found '", value, "'");
+}
+
 ThreadPoolOptions PoolOptions(const SessionOptions& options, int threads) {
   ThreadPoolOptions pool = options.thread_pool;
   pool.spin =
@@ -85,7 +93,11 @@ std::vector<std::vector<int>> ParseAffinities(const std::string& text) {
   return cores;
 }
 
-SessionThreads::SessionThreads(Environment& environment, const SessionOptions& options) : pool_(&environment.pool()) {
+SessionThreads::SessionThreads(Environment& environment, const SessionOptions& options)
+    : pool_(&environment.pool()),
+      flushes_denormals_(IsOn(options, "session.set_denormal_as_zero", false) ||
+                         (options.use_environment_pool && environment.pool_threads().flush_denormals)) {
+  CheckBlockBase(options);
   const auto count = [](int wanted) { return wanted > 0 ? wanted : AvailableCores(); };
   const bool shared = options.use_environment_pool;
   const int threads = count(shared ? environment.pool_threads().intra_op : options.intra_op_threads);

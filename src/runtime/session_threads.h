@@ -25,12 +25,14 @@ class SessionThreads {
   ThreadPool& pool() { return *pool_; }
   Parallel& parallel() { return *parallel_; }  // for the loops of one node
   int branches() const { return branches_; }   // threads that run independent nodes at once; 1 in sequential mode
+  bool flushes_denormals() const { return flushes_denormals_; }  // runs take denormal numbers for zeros
 
  private:
   std::unique_ptr<ThreadPool> own_;
   ThreadPool* pool_;
   std::unique_ptr<Parallel> parallel_;
   int branches_ = 1;
+  bool flushes_denormals_;
 };
 
 }  // namespace sardonyx::runtime

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <new>
 
+#include "base/float_control.h"
 #include "base/fork_count.h"
 #include "base/limits.h"
 #include "base/thread_place.h"
@@ -38,14 +39,16 @@ struct ThreadPool::Job {
   std::int64_t grain;
   std::int64_t blocks;  // of `grain` each
   int max_helpers;
-  int core;             // of the caller; helpers keep off it
-  bool is_loop = true;  // else tasks, which may have loops of their own
+  int core;                                            // of the caller; helpers keep off it
+  bool is_loop = true;                                 // else tasks, which may have loops of their own
+  const std::uint64_t float_control = FloatControl();  // of the caller; all its helpers compute like it
   std::atomic<std::int64_t> next = 0;
   std::atomic<int> helpers = 0;
   std::atomic<bool> failed = false;
   std::exception_ptr error = nullptr;  // of the body that set `failed`
 
   void Work() {
+    const FloatControlScope control(float_control);
     inside_loop = is_loop;
     for (std::int64_t first = next.load(std::memory_order_relaxed); !failed.load(std::memory_order_relaxed);) {
       if (first >= blocks) break;
