@@ -122,8 +122,11 @@ void ProfileEvents::AddRun(const TraceRun& run) {
   for (std::size_t i = 0; i < run.events.size(); ++i) AddNode(run, i);
   Json arguments = Json::object();
   if (run.dropped != 0) arguments["events_dropped"] = run.dropped;
-  const std::int64_t first = run.events.empty() ? run.start_ns : run.events.front().start_ns;
-  const std::int64_t last = run.events.empty() ? run.end_ns : run.events.back().end_ns;
+  std::int64_t first = run.events.empty() ? run.start_ns : run.events.front().start_ns, last = first;
+  for (const TraceEvent& event : run.events) {  // those of bodies come before the node that holds them
+    first = std::min(first, event.start_ns);
+    last = std::max(last, event.end_ns);
+  }
   AddSession("SequentialExecutor::Execute", first, last, run.thread, Json::object());
   AddSession("model_run", run.start_ns, run.end_ns, run.thread, std::move(arguments));
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "ops/channels_last.h"
 #include "ops/conv_attributes.h"
 
 namespace sardonyx::ops {
@@ -49,6 +50,53 @@ double PerFilter(const TensorRef& weights) {
 }
 double Convolution(const Facts& f) { return 2 * f.CountOut(0) * PerFilter(f.In(1)); }
 double QuantizedConvolution(const Facts& f) { return 2 * f.CountOut(0) * PerFilter(f.In(3)); }
+// One spatial axis of a convolution: how many of its taps, over all outputs, lie in the image.
+double TapsInside(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
+                  std::int64_t pad) {
+  const auto inside = [&](std::int64_t at) {
+    std::int64_t taps = 0;
+    for (std::int64_t t = 0; t < kernel; ++t) {
+      const std::int64_t x = at * stride - pad + t * dilation;
+      taps += x >= 0 && x < in ? 1 : 0;
+    }
+    return taps;
+  };
+  double taps = 0;
+  std::int64_t first = 0, last = out;  // what lies between has all taps inside
+  for (; first < out && inside(first) < kernel; ++first) taps += static_cast<double>(inside(first));
+  for (; last > first && inside(last - 1) < kernel; --last) taps += static_cast<double>(inside(last - 1));
+  return taps + static_cast<double>((last - first) * kernel);
+}
+
+// The share of a convolution's multiplications that are not by padding, which a kernel may leave out.
+double InsideShare(const Facts& f, const TensorRef& w) {
+  const TensorRef &x = f.In(0), &y = f.Out(0);
+  if (!x.present() || !y.present() || w.rank() < 3 || x.rank() != w.rank() || y.count == 0 || w.count == 0) return 1;
+  const bool last = f.node.domain == kChannelsLastDomain || f.Flag("channels_last");
+  const std::size_t in_at = last && !f.Flag("channels_first_input") ? 1 : 2;
+  const std::size_t out_at = last && !f.Flag("channels_first_output") ? 1 : 2, rank = w.rank() - 2;
+  const auto ints = [&](std::string_view name, std::size_t i, std::int64_t otherwise) {
+    const auto* value = f.node.FindAttribute(name);
+    const auto* list = value != nullptr ? std::get_if<std::vector<std::int64_t>>(value) : nullptr;
+    return list != nullptr && i < list->size() ? (*list)[i] : otherwise;
+  };
+  const auto* value = f.node.FindAttribute("auto_pad");
+  const auto* text = value != nullptr ? std::get_if<std::string>(value) : nullptr;
+  const std::string_view automatic = text != nullptr ? std::string_view(*text) : "NOTSET";
+  double share = 1;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::int64_t in = x.dim(in_at + d), out = y.dim(out_at + d), kernel = w.dim(2 + d);
+    const std::int64_t stride = ints("strides", d, 1), dilation = ints("dilations", d, 1);
+    const std::int64_t both = std::max<std::int64_t>(0, (out - 1) * stride + (kernel - 1) * dilation + 1 - in);
+    const std::int64_t pad = automatic == "SAME_UPPER"   ? both / 2
+                             : automatic == "SAME_LOWER" ? (both + 1) / 2
+                             : automatic == "VALID"      ? 0
+                                                         : ints("pads", d, 0);
+    share *= TapsInside(in, out, kernel, stride, dilation, pad) / static_cast<double>(out * kernel);
+  }
+  return share;
+}
+
 double TransposedConvolution(const Facts& f) { return 2 * f.CountIn(0) * PerFilter(f.In(1)); }
 
 // Two products over all keys: queries by keys, then weights by values.
@@ -289,6 +337,12 @@ bool Picks(std::string_view name, std::size_t i) {
   return std::find(std::begin(kPicking), std::end(kPicking), name) != std::end(kPicking);
 }
 
+bool IsConvolution(std::string_view name) {
+  for (const Formula& formula : kFormulas)
+    if (formula.op_type == name) return formula.operations == Convolution || formula.operations == QuantizedConvolution;
+  return false;
+}
+
 // Weights of 8 bits make a product one of integers, whatever it scales its result to; packed weights of fewer bits do
 // so where the model asks for it.
 DType Computes(const Facts& facts) {
@@ -312,6 +366,9 @@ Cost CostOf(const Node& node, const OpDef* op, const Prepared* prepared, std::sp
   cost.operations = OperationsOf(facts, op);
   cost.computes = Computes(facts);
   if (prepared != nullptr) cost.arithmetic = ConvArithmetic(*prepared);
+  // Kernels that transform tiles compute with padding as with everything else.
+  if (cost.arithmetic == 1 && IsConvolution(node.op_type))
+    cost.arithmetic = InsideShare(facts, facts.In(node.op_type.starts_with("QLinear") ? 3 : 1));
   for (const TensorRef& output : outputs) cost.written += Bytes(output);
   cost.bytes = cost.written;
   const bool shape_only = op != nullptr && (op->traits & kShapeOnly) != 0;

@@ -74,6 +74,21 @@ TEST(Cost, QuantizedProductsCountAsOthersAndComputeWithBytes) {
   EXPECT_EQ(dynamic.written, 4 * 10);
 }
 
+TEST(Cost, AKernelMayLeavePaddingOut) {
+  const Cost row =
+      CostOfNode("g (float[1,1,3] x, float[1,1,3] w) => (float[1,1,3] y) { y = Conv<pads = [1, 1]>(x, w) }");
+  EXPECT_EQ(row.operations, 2 * 3 * 3);
+  EXPECT_DOUBLE_EQ(row.arithmetic, 7.0 / 9);
+  const Cost wide =
+      CostOfNode("g (float[1,2,50] x, float[2,2,128] w) => (float[1,2,51] y) { y = Conv<pads = [64, 64]>(x, w) }");
+  EXPECT_DOUBLE_EQ(wide.arithmetic, 50.0 * 51 / (51 * 128));  // the whole image is within each window
+  const Cost image = CostOfNode(
+      "g (float[1,5,4,2] x, float[6,2,3,3] w) => (float[1,3,2,6] y) {"
+      "  y = com.ms.internal.nhwc.Conv<auto_pad = \"SAME_UPPER\", strides = [2, 2]>(x, w) }");
+  EXPECT_DOUBLE_EQ(image.arithmetic, (2 + 3 + 2) * (3 + 2) / (3.0 * 3 * 2 * 3));  // one row before, one column behind
+  EXPECT_EQ(CostOfNode("g (float[1,1,5] x, float[1,1,3] w) => (float[1,1,3] y) { y = Conv(x, w) }").arithmetic, 1);
+}
+
 TEST(Cost, AttentionCountsBothProducts) {
   const Cost cost = CostOfNode(
       "g (float[1,2,3,8] q, float[1,2,5,8] k, float[1,2,5,8] v) => (float[1,2,3,8] y) { y = Attention(q, k, v) }");
