@@ -22,6 +22,7 @@ constexpr Alias kAliases[] = {
     {"CastElimination", "eliminate_casts"},
     {"CommonSubexpressionElimination", "eliminate_common_subexpressions"},
     {"ConstantFolding", "fold_constants"},
+    {"ConstantFolding", "inline_bodies"},
     {"ConvActivationFusion", "fuse_conv_activation"},
     {"ConvAddActivationFusion", "fuse_conv_activation"},
     {"ConvAddFusion", "fuse_conv_scale"},
@@ -61,6 +62,7 @@ constexpr Alias kAliases[] = {
     {"Pad_Fusion", "fuse_pad"},
     {"PreShapeNodeElimination", "eliminate_casts"},
     {"QDQPropagationTransformer", "move_quantization"},
+    {"QDQSelectorActionTransformer", "fuse_block_quantized_product"},
     {"QDQSelectorActionTransformer", "fuse_quantized_operator"},
     {"QDQSelectorActionTransformer", "fuse_quantized_product"},
     {"QDQSelectorActionTransformer", "fuse_lookup"},
@@ -75,8 +77,9 @@ constexpr Alias kAliases[] = {
 };
 
 // What makes integer operators of Quantize- and DequantizeLinear nodes.
-constexpr std::string_view kQuantizationPasses[] = {"fuse_lookup", "fuse_quantized_operator", "fuse_quantized_product",
-                                                    "move_quantization", "quantize_activations"};
+constexpr std::string_view kQuantizationPasses[] = {
+    "fuse_block_quantized_product", "fuse_lookup",       "fuse_quantized_operator",
+    "fuse_quantized_product",       "move_quantization", "quantize_activations"};
 
 bool Names(std::string_view name, const Alias& alias) {
   const bool has_level = name.size() == alias.theirs.size() + 2 && name[alias.theirs.size()] == 'L';

@@ -27,6 +27,7 @@ struct PassContext {
   // product packs the constant where it lies, and no second copy is made of an embedding that is also the last weight.
   std::size_t min_kept_transpose_bytes = SIZE_MAX;
   bool approximate_gelu = false;                    // Gelu may become its tanh form
+  std::int64_t block_product_accuracy = 4;          // accuracy_level of what fuse_block_quantized_product makes
   std::vector<std::string>* explanation = nullptr;  // of this pass, if anybody asked
 
   // Says why a node that the pass looked at stays as it is; false, so that a condition can end in it.

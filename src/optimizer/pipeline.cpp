@@ -36,6 +36,7 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kFuseLookup,  // before the operators of two tensors: what depends on one is a table
     &kFuseQuantizedOperator,
     &kFuseDynamicQuantization,
+    &kFuseBlockQuantizedProduct,
     &kFoldQuantizedConstants,
     // Clean-ups that the fusions rely on: one node for one value, shapes known, views short.
     &kFoldShapes,
@@ -169,6 +170,7 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
   if (options.explain != "*") CheckName(options.explain);
   PassContext context{registry, options.logger, options.max_fold_bytes, options.parallel};
   context.approximate_gelu = options.approximate_gelu;
+  context.block_product_accuracy = options.block_product_accuracy;
   const auto runs = [&](const Pass& pass) {
     const auto& disabled = options.disabled_passes;
     return pass.level <= options.level && std::find(disabled.begin(), disabled.end(), pass.name) == disabled.end();

@@ -18,8 +18,9 @@ struct OptimizeOptions {
   const Logger* logger = nullptr;
   Parallel* parallel = nullptr;
   std::size_t max_fold_bytes = std::size_t{64} << 20;
-  bool approximate_gelu = false;  // Gelu may become its tanh form (pass approximate_gelu)
-  std::string explain;            // the name of a pass whose decisions go to `explanation`; "*": all passes
+  bool approximate_gelu = false;            // Gelu may become its tanh form (pass approximate_gelu)
+  std::int64_t block_product_accuracy = 4;  // accuracy_level of MatMulNBits (pass fuse_block_quantized_product)
+  std::string explain;                      // the name of a pass whose decisions go to `explanation`; "*": all passes
   std::vector<std::string>* explanation = nullptr;
 };
 

@@ -123,7 +123,39 @@ std::optional<QuantizedValue> SoleQuantization(const Graph& graph, ValueId value
 
 bool MovesElements(const Node& node) { return IsOneOf(kMovers, node); }
 
+std::optional<BlockWeight> BlockWeightFrom(const Graph& graph, ValueId value) {
+  const NodeId reader = IsFloatValue(graph, value) ? SoleReader(graph, value) : kNoNode;
+  if (reader == kNoNode || graph.value(value).producer == kNoNode) return std::nullopt;
+  const Node &product = graph.node(reader), &node = graph.node(graph.value(value).producer);
+  if (!product.domain.empty() || product.op_type != "MatMul" || product.inputs[1] != value || !IsDequantize(node) ||
+      !IsFloatValue(graph, product.inputs[0]) || node.inputs.size() < 2 || node.inputs[1] == kNoValue)
+    return std::nullopt;
+  BlockWeight w{.node = node.id, .data = node.inputs[0], .scale = node.inputs[1]};
+  if (node.inputs.size() > 2) w.zero = node.inputs[2];
+  const Tensor *data = graph.value(w.data).constant(), *scale = graph.value(w.scale).constant();
+  const Tensor* zero = w.zero == kNoValue ? nullptr : graph.value(w.zero).constant();
+  w.block = IntAttribute(node, "block_size", 0);
+  const std::int64_t axis = IntAttribute(node, "axis", 1);
+  if (data == nullptr || scale == nullptr || (zero == nullptr) != (w.zero == kNoValue) || data->shape().rank() != 2 ||
+      (axis != 0 && axis != -2) || w.block < 16 || (w.block & (w.block - 1)) != 0)
+    return std::nullopt;
+  const DType dtype = data->dtype();
+  w.bits = dtype == DType::kInt8 || dtype == DType::kUInt8 ? 8 : 4;
+  w.is_signed = dtype == DType::kInt8 || dtype == DType::kInt4;
+  if (w.bits == 4 && !w.is_signed && dtype != DType::kUInt4) return std::nullopt;
+  w.k = data->shape()[0];
+  w.n = data->shape()[1];
+  const Shape parameters{w.blocks(), w.n};
+  const Type& x = graph.value(product.inputs[0]).type;
+  if (w.k < 1 || w.n < 1 || scale->dtype() != DType::kFloat || !(scale->shape() == parameters) || !x.has_rank ||
+      x.rank() < 2 || !SameDim(x.dims.back(), Dim(w.k)))
+    return std::nullopt;
+  if (zero != nullptr && (zero->dtype() != dtype || !(zero->shape() == parameters))) return std::nullopt;
+  return w;
+}
+
 bool MayFeedIntegers(const Graph& graph, ValueId value) {
+  if (BlockWeightFrom(graph, value)) return true;
   const auto q = DequantizedFrom(graph, value);
   if (q && graph.value(q->data).constant() != nullptr && graph.value(q->data).constant()->count() <= 1) return false;
   const auto& readers = graph.value(value).consumers;

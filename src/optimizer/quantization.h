@@ -49,6 +49,18 @@ bool MovesElements(const Node& node);
 bool IsQuantize(const Node& node);
 bool IsDequantize(const Node& node);
 
+// Constant weights [k, n] of 4 or 8 bits, quantized in blocks along k with constant parameters [blocks, n], that a
+// DequantizeLinear makes floats of for one MatMul alone.
+struct BlockWeight {
+  NodeId node = kNoNode;
+  ValueId data = kNoValue, scale = kNoValue, zero = kNoValue;  // zero: kNoValue if there is none
+  std::int64_t k = 0, n = 0, block = 0;
+  int bits = 4;
+  bool is_signed = false;
+  std::int64_t blocks() const { return (k + block - 1) / block; }
+};
+std::optional<BlockWeight> BlockWeightFrom(const Graph& graph, ValueId value);
+
 // True if a constant's DequantizeLinear should stay as it is until the passes that make integer operators have run: one
 // of them may want the integers. `value` is what it makes.
 bool MayFeedIntegers(const Graph& graph, ValueId value);

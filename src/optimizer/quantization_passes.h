@@ -15,6 +15,7 @@ extern const Pass kFuseQuantizedProduct;
 extern const Pass kFuseLookup;
 extern const Pass kFuseQuantizedOperator;
 extern const Pass kFuseDynamicQuantization;
+extern const Pass kFuseBlockQuantizedProduct;
 
 // fold_constants again, for dequantized constants that no integer operator took.
 extern const Pass kFoldQuantizedConstants;

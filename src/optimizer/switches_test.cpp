@@ -30,6 +30,11 @@ const std::map<std::string, std::string> kExamples = {
     {"fuse_attention",
      "g (float[1,2,3,4] q, float[1,2,4,5] k, float[1,2,5,4] v) => (float[1,2,3,4] y) {"
      "a = MatMul(q, k) p = Softmax(a) y = MatMul(p, v) }"},
+    {"fuse_block_quantized_product",
+     "g (float[2,16] x) => (float[2,2] y) <int8[16,2] w = "
+     "{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,1,2,3,4,5,6,7,8,9,10,11,"
+     "12,13,14,15,16}, float[1,2] s = {0.5, 0.25}> { d = DequantizeLinear<axis = 0, block_size = 16>(w, s) y = "
+     "MatMul(x, d) }"},
     {"fuse_conv_activation",
      "g (float[1,1,3,3] x, float[1,1,2,2] w) => (float[1,1,2,2] y) { a = Conv(x, w) y = Relu(a) }"},
     {"fuse_conv_batch_norm",

@@ -25,6 +25,7 @@ constexpr std::string_view kSessionKeys[] = {
     "session.model_external_initializers_file_folder_path",
     "session.optimized_model_external_initializers_file_name",
     "session.optimized_model_external_initializers_min_size_in_bytes",
+    "session.qdq_matmulnbits_accuracy_level",
     "session.record_ep_graph_assignment_info",  // the assignment is always there
     "session.set_denormal_as_zero",
     "session.use_ort_model_bytes_directly",
