@@ -58,16 +58,21 @@ class BlockFuser {
  private:
   const Tensor& Constant(ValueId value) const { return *graph_.value(value).constant(); }
 
-  // [N, blocks, bytes of a block]; what is behind K is 0.
+  // [N, blocks, bytes of a block]; what is behind K is 0. Columns go together, so that each row of K is read in pieces
+  // of a cache line.
   Tensor Integers(const BlockWeight& w) const {
-    const std::int64_t bytes = w.block * w.bits / 8;
+    constexpr std::int64_t kColumns = 64;
+    const std::int64_t bytes = w.block * w.bits / 8, row = w.blocks() * bytes;
     Tensor packed(DType::kUInt8, Shape{w.n, w.blocks(), bytes});
     auto* to = packed.data<std::uint8_t>();
     std::fill_n(to, packed.count(), std::uint8_t{0});
     const Tensor& from = Constant(w.data);
-    for (std::int64_t k = 0; k < w.k; ++k)
-      for (std::int64_t n = 0; n < w.n; ++n)
-        Put(to + n * w.blocks() * bytes, k, w.bits, Element(from, k * w.n + n, w.bits, w.is_signed));
+    for (std::int64_t begin = 0; begin < w.n; begin += kColumns) {
+      const std::int64_t end = std::min(w.n, begin + kColumns);
+      for (std::int64_t k = 0; k < w.k; ++k)
+        for (std::int64_t n = begin; n < end; ++n)
+          Put(to + n * row, k, w.bits, Element(from, k * w.n + n, w.bits, w.is_signed));
+    }
     return packed;
   }
   // [N, blocks] of [blocks, N].
