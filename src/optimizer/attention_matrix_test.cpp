@@ -169,6 +169,20 @@ const std::vector<Spelling> kSpellings = {
      11, "Softmax<axis = -1>", "Softmax<axis = -2>"},
 };
 
+// A fill that a factor behind it makes too small to hide anything.
+TEST(AttentionMatrix, LeavesFillsThatDoNotHide) {
+  RandomTensors random;
+  for (const auto& [factor, fused] : {std::pair("0.0001", false), std::pair("2.0", true)}) {
+    const std::string text = TextFor(
+        ReplaceAll(kThree + ", bool[1,1,s,t] m" + kConstants + kHeads +
+                       "a = MatMul(q, kt) e0 = Where(m, a, low) e = Mul(e0, scale) p = Softmax<axis = -1>(e)" + kBack,
+                   "scale = {0.5}", "scale = {" + std::string(factor) + "}"),
+        {});
+    const std::string left = OptimizedFor(text, {{{"b", 2}, {"s", 4}, {"t", 7}}}, random);
+    EXPECT_EQ(HasOperator(left, "Attention"), fused) << left << " in\n" << text;
+  }
+}
+
 const std::vector<Sizes> kLengths = {
     {{"b", 2}, {"s", 4}, {"t", 7}, {"p", 3}, {"p + s", 7}, {"z", 5}},
     {{"b", 1}, {"s", 1}, {"t", 1}, {"p", 0}, {"p + s", 1}, {"z", 3}},

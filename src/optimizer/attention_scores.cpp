@@ -252,6 +252,13 @@ std::optional<Scores> FindScores(const Graph& graph, const PassContext& context,
     for (ScoreStep& step : scores.steps)
       if (step.dims.size() == 4) std::copy(product.dims.begin() + 2, product.dims.end(), step.dims.begin() + 2);
   }
+  double factor = 1;  // of all that follows a step
+  for (const ScoreStep& step : scores.steps) {
+    if (step.kind == ScoreStep::Kind::kScale) factor *= step.factor;
+    if (step.kind != ScoreStep::Kind::kFill || *ScalarOf(graph, step.fill) * factor <= -kAbsorbing) continue;
+    context.No(graph, softmax, "a factor brings what masks the scores to ", *ScalarOf(graph, step.fill) * factor);
+    return std::nullopt;
+  }
   // Queries can take a factor for each head only where no mask comes before it.
   const auto scaled = std::find_if(scores.steps.begin(), scores.steps.end(),
                                    [](const ScoreStep& step) { return step.kind == ScoreStep::Kind::kScaleBy; });
