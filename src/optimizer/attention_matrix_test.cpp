@@ -150,6 +150,19 @@ const std::vector<Spelling> kSpellings = {
      " kt = Transpose<perm = [0, 1, 3, 2]>(k) a = MatMul(q, kt) c = ~Mul(a, scale) e = ~Add(c, m)"
      " p = Softmax<axis = -1>(e) y = MatMul(p, v) }",
      13, "e = ~Add(c, m)", "c2 = Softmax<axis = -1>(c) e = ~Add(c2, m)"},
+    {"torch.nn.MultiheadAttention: rows before batches, a mask for each key",
+     "g ($t[s,b,$w] x, $t[t,b,$w] u, $t[t,b,$w] w, bool[b,1,1,t] m) => ($t[s,b,$w] y) <int64[1] i0 = {0}, int64[1] i1 "
+     "= {1}, int64[1] "
+     "hs = {$h}, int64[1] ds = {$d}, int64[1] ws = {$w}, int64[1] one = {1}, int64[4] grow = {1, $h, 1, 1}, $t scale = "
+     "{0.5}, $t low = {-inf}, $t zero = {0.0}> {"
+     "xs = Shape(x) s1 = Gather(xs, i0) b1 = Gather(xs, i1) us = Shape(u) t1 = Gather(us, i0) bh = ~Mul(b1, hs)"
+     " qd = Concat<axis = 0>(s1, bh, ds) kd = Concat<axis = 0>(t1, bh, ds) od = Concat<axis = 0>(s1, b1, ws)"
+     " md = Concat<axis = 0>(bh, one, t1) q0 = Reshape(x, qd) q = Transpose<perm = [1, 0, 2]>(q0) k0 = Reshape(u, kd)"
+     " kt = Transpose<perm = [1, 2, 0]>(k0) v0 = Reshape(w, kd) v = Transpose<perm = [1, 0, 2]>(v0)"
+     " f = Where(m, zero, low) f1 = Expand(f, grow) f3 = Reshape(f1, md) q2 = ~Mul(q, scale) a = MatMul(q2, kt)"
+     " e = ~Add(a, f3) p = Softmax<axis = -1>(e) o = MatMul(p, v) o1 = Transpose<perm = [1, 0, 2]>(o) y = Reshape(o1, "
+     "od) }",
+     11, "Softmax<axis = -1>", "Softmax<axis = 1>"},
     {"Whisper: keys and values from the encoder's cache",
      "g ($t[b,s,$w] x, $t[b,$h,t,$d] k, $t[b,$h,t,$d] v) => ($t[b,s,$w] y) <int64[4] heads = {0, 0, $h, $d},"
      " int64[3] whole = {0, 0, $w}, $t scale = {0.5}> { x1 = ~Mul(x, scale) q0 = Reshape(x1, heads)"
