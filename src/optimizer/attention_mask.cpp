@@ -183,10 +183,10 @@ BuiltMask BuildMask(Rewrite& rewrite, const Scores& scores, const std::vector<Ma
                    : rewrite.Add("Add", {Widened(rewrite, mask), Widened(rewrite, operand)});
       continue;
     }
-    const double low = *ScalarOf(rewrite.graph(), step.fill);
+    const double low = step.low;
+    if (step.is_number) operand = rewrite.Add("Cast", {operand}, {{"to", static_cast<std::int64_t>(DType::kBool)}});
     may_be_empty |= std::isinf(low) && !step.zeroed;
-    const DType of_fill = rewrite.graph().value(step.fill).type.dtype;
-    const DType dtype = of_fill == DType::kDouble ? of_fill : DType::kFloat;
+    const DType dtype = step.dtype == DType::kDouble ? step.dtype : DType::kFloat;
     const bool absolute = step.zeroed || std::isinf(low);
     const ValueId fill = rewrite.Scalar(dtype, absolute ? -std::numeric_limits<double>::infinity() : kVanishing);
     mask = mask == kNoValue ? rewrite.Scalar(dtype, 0) : Widened(rewrite, mask);

@@ -49,6 +49,18 @@ const std::vector<Spelling> kSpellings = {
      kThree + ", bool[1,1,s,t] m" + kConstants + kHeads +
          "a = MatMul(q, kt) c = Div(a, four) e = Where(m, c, low) p = Softmax<axis = -1>(e)" + kBack,
      11, "Where(m, c, low)", "Where(m, c, scale)"},
+    {"the first GPT-2: scores times a triangle, minus 1e4 where it is 0",
+     kThree +
+         ReplaceAll(kConstants, "$t scale",
+                    "$t[1,1,8,8] tri = {TRIANGLE}, int64[1] none = {0}, int64[1] i1 = {1}, int64[1] two = {2}, "
+                    "int64[1] three = {3}, $t one = {1.0}, $t big = {10000.0}, $t scale") +
+         kHeads +
+         "xs = Shape(x) s1 = Gather(xs, i1) us = Shape(u) t1 = Gather(us, i1) tr = Slice(tri, none, s1, two)"
+         " b0 = Slice(tr, none, t1, three) a = MatMul(q, kt) c = Div(a, four) g0 = ~Mul(c, b0) r = Sub(one, b0) r2 = "
+         "~Mul(r, big)"
+         " e = Sub(g0, r2) p = Softmax<axis = -1>(e)" +
+         kBack,
+     11, "r = Sub(one, b0)", "r = Sub(four, b0)"},
     {"T5: a bias of the positions and a mask",
      kThree + ", $t[1,$h,s,t] bias, $t[b,1,1,t] m" + kConstants + kHeads +
          "a = MatMul(q, kt) n = ~Add(bias, m) e = ~Add(a, n) p = Softmax<axis = -1>(e)" + kBack,
@@ -207,6 +219,13 @@ std::vector<Sizes> LengthsFor(const FusionSetting& s) {
   return lengths;
 }
 
+// [1, 1, 8, 8] with ones up to the diagonal.
+std::string Triangle() {
+  std::string text;
+  for (int i = 0; i < 64; ++i) text += (i == 0 ? "" : ", ") + std::string(i % 8 <= i / 8 ? "1.0" : "0.0");
+  return text;
+}
+
 TEST(AttentionMatrix, EverySpellingBecomesAttention) {
   RandomTensors random;
   for (const Spelling& spelling : kSpellings) {
@@ -214,7 +233,7 @@ TEST(AttentionMatrix, EverySpellingBecomesAttention) {
       if (setting.opset < spelling.since) continue;
       if (setting.dtype == "bfloat16" && spelling.text.find("Einsum") != std::string::npos) continue;  // not in ONNX
       SCOPED_TRACE(spelling.name + ", " + setting.dtype + ", opset " + std::to_string(setting.opset));
-      const std::string text = TextFor(spelling.text, setting);
+      const std::string text = TextFor(ReplaceAll(spelling.text, "TRIANGLE", Triangle()), setting);
       const std::string left = OptimizedFor(text, LengthsFor(setting), random);
       EXPECT_TRUE(HasOperator(left, "Attention")) << left << " in\n" << text;
       EXPECT_FALSE(HasOperator(left, "Softmax")) << left << " in\n" << text;
@@ -231,7 +250,7 @@ TEST(AttentionMatrix, NearMissesStay) {
     setting.heads = setting.size = 4;  // so that what is no attention is at least a product
     Spelling miss = spelling;
     miss.text = ReplaceAll(spelling.text, spelling.miss_from, spelling.miss_to);
-    const std::string text = TextFor(miss.text, setting);
+    const std::string text = TextFor(ReplaceAll(miss.text, "TRIANGLE", Triangle()), setting);
     const std::string left = OptimizedFor(text, {LengthsFor(setting)[0]}, random);
     EXPECT_FALSE(HasOperator(left, "Attention")) << left << " in\n" << text;
   }

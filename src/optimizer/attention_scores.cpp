@@ -77,6 +77,28 @@ bool TakeTransposed(const Graph& graph, const Node& node, Probabilities* found) 
 
 // ---- Before Softmax
 
+// Parts and views of a constant of which every element is 0 or 1.
+bool HoldsBits(const Graph& graph, ValueId value, int depth) {
+  const Tensor* constant = graph.value(value).constant();
+  if (constant == nullptr) {
+    const NodeId producer = graph.value(value).producer;
+    if (producer == kNoNode || depth > kMaxSteps) return false;
+    const Node& node = graph.node(producer);
+    const bool takes_parts = IsViewNode(node) || Is(node, "Slice") || Is(node, "Gather") || Is(node, "Expand");
+    return (takes_parts || Is(node, "Cast")) && HoldsBits(graph, node.inputs[0], depth + 1);
+  }
+  bool bits = false;
+  VisitDType<float, double, Half, BFloat16, bool, std::uint8_t, std::int32_t, std::int64_t>(
+      constant->dtype(), [&]<typename T>() {
+        const auto elements = constant->span<T>();
+        bits = std::all_of(elements.begin(), elements.end(), [](T x) {
+          const auto number = static_cast<double>(static_cast<float>(x));
+          return number == 0 || number == 1;
+        });
+      });
+  return bits;
+}
+
 class ScoreFinder {
  public:
   ScoreFinder(const Graph& graph, const Probabilities& probabilities) : graph_(graph), probabilities_(probabilities) {}
@@ -105,6 +127,7 @@ class ScoreFinder {
       return up(node.inputs[0]);
     }
     if (Is(node, "Mul") || Is(node, "Div")) return ScaleStep(node, scores, up);
+    if (Is(node, "Sub") && ChoiceStep(node, scores, up)) return true;
     if (Is(node, "Add") || Is(node, "Sub")) return SumStep(node, scores, up);
     if (!Is(node, "Where")) return Stop(value, "is made by " + node.op_type);
     return FillStep(node, scores) && up(node.inputs[scores->steps.back().keep_if_true ? 1 : 2]);
@@ -179,6 +202,29 @@ class ScoreFinder {
     return false;
   }
 
+  // x * b - 1e4 * (1 - b), where b is 0 or 1: a choice between x and -1e4, as the first GPT-2 wrote it.
+  template <typename Up>
+  bool ChoiceStep(const Node& node, Scores* scores, Up&& up) {
+    const Node *kept = ProducerOf(graph_, node.inputs[0], "Mul"), *masked = ProducerOf(graph_, node.inputs[1], "Mul");
+    if (kept == nullptr || masked == nullptr || SoleReader(graph_, node.inputs[0]) == kNoNode) return false;
+    for (const std::size_t i : {0u, 1u}) {
+      const auto low = ScalarOf(graph_, masked->inputs[1 - i]);
+      const Node* rest = ProducerOf(graph_, masked->inputs[i], "Sub");
+      if (!low || *low < kAbsorbing || rest == nullptr || ScalarOf(graph_, rest->inputs[0]) != 1.0) continue;
+      const ValueId bits = rest->inputs[1], x = kept->inputs[kept->inputs[0] == bits ? 1 : 0];
+      if (kept->inputs[0] != bits && kept->inputs[1] != bits) continue;
+      if (!SameShape(graph_, x, node.outputs[0]) || !HoldsBits(graph_, bits, 0)) continue;
+      scores->steps.push_back({.kind = ScoreStep::Kind::kFill,
+                               .operand = bits,
+                               .low = -*low,
+                               .dtype = graph_.value(x).type.dtype,
+                               .is_number = true,
+                               .dims = graph_.value(node.outputs[0]).type.dims});
+      if (up(x)) return true;
+    }
+    return false;
+  }
+
   // Where with a constant that is so low that it makes no difference whether it is added or replaces the score.
   bool FillStep(const Node& node, Scores* scores) {
     for (const bool keep_if_true : {true, false}) {
@@ -188,7 +234,8 @@ class ScoreFinder {
       const bool zeroed = probabilities_.condition == node.inputs[0] && probabilities_.kept_if_true == keep_if_true;
       scores->steps.push_back({.kind = ScoreStep::Kind::kFill,
                                .operand = node.inputs[0],
-                               .fill = fill,
+                               .low = *low,
+                               .dtype = graph_.value(fill).type.dtype,
                                .keep_if_true = keep_if_true,
                                .zeroed = zeroed,
                                .dims = graph_.value(node.outputs[0]).type.dims});
@@ -255,8 +302,8 @@ std::optional<Scores> FindScores(const Graph& graph, const PassContext& context,
   double factor = 1;  // of all that follows a step
   for (const ScoreStep& step : scores.steps) {
     if (step.kind == ScoreStep::Kind::kScale) factor *= step.factor;
-    if (step.kind != ScoreStep::Kind::kFill || *ScalarOf(graph, step.fill) * factor <= -kAbsorbing) continue;
-    context.No(graph, softmax, "a factor brings what masks the scores to ", *ScalarOf(graph, step.fill) * factor);
+    if (step.kind != ScoreStep::Kind::kFill || step.low * factor <= -kAbsorbing) continue;
+    context.No(graph, softmax, "a factor brings what masks the scores to ", step.low * factor);
     return std::nullopt;
   }
   // Queries can take a factor for each head only where no mask comes before it.

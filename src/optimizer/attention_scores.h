@@ -16,10 +16,12 @@ struct ScoreStep {
   bool divides = false;        // kScaleBy: by `operand`, which is the same for all rows and keys of a head
   bool subtracts = false;      // kAdd
   ValueId operand = kNoValue;  // kAdd: the summand; kFill: the condition under which the score stays
-  ValueId fill = kNoValue;     // kFill
+  double low = 0;              // kFill: what takes the score's place
+  DType dtype = DType::kFloat;
   bool keep_if_true = true;
-  bool zeroed = false;    // kFill: what is filled becomes 0 behind Softmax once more, also where nothing else is left
-  std::vector<Dim> dims;  // of the scores there
+  bool is_number = false;  // kFill: the condition is 0 or 1
+  bool zeroed = false;     // kFill: what is filled becomes 0 behind Softmax once more, also where nothing else is left
+  std::vector<Dim> dims;   // of the scores there
 };
 
 struct Scores {
