@@ -179,5 +179,70 @@ TEST(Load, ManySessionsOfOneModelRunAtOnce) {
   });
 }
 
+TEST(Load, SessionsOpenedAtOnceShareTheirModelAndWeights) {
+  const std::string bytes = Bytes();
+  const std::vector<Case> cases = Cases(*Open(bytes, Threads(1)));
+  std::vector<std::unique_ptr<Session>> sessions(5);
+  AtOnce(5, [&](int thread) {
+    auto& session = sessions[static_cast<std::size_t>(thread)];
+    session = Open(bytes, Threads(2));
+    ExpectRun(*session, cases[static_cast<std::size_t>(thread)]);
+  });
+  const auto late = Open(bytes, Threads(1));
+  bool shared = false;
+  for (const auto& session : sessions) shared = shared || &session->model() == &late->model();
+  EXPECT_TRUE(shared) << "a later session has the model of one of the first";
+}
+
+TEST(Load, ValuesInsideAreAskedForWhileOthersRun) {
+  const std::string bytes = Bytes();
+  const std::vector<Case> cases = Cases(*Open(bytes, Threads(1)));
+  SessionOptions options = Threads(2);
+  options.config["session.use_ort_model_bytes_directly"] = "1";  // values that passes took away need the model again
+  const auto session = Open(bytes, options);
+  AtOnce(4, [&](int thread) {
+    for (int round = 0; round < 8; ++round) {
+      const Case& c = cases[static_cast<std::size_t>(thread + round) % 5];
+      if (thread < 2) {
+        ExpectRun(*session, c);
+        continue;
+      }
+      const auto found =
+          session->WithValues({round % 2 == 0 ? "c" : "d"})
+              ->Run(RunOptions(), {{"x", c.x}, {"rows", c.rows}, {"trips", Tensor::Scalar<std::int64_t>(3)}},
+                    {round % 2 == 0 ? "c" : "d", "y"});
+      EXPECT_TRUE(SameBits(found[1].tensor(), c.y));
+    }
+  });
+}
+
+TEST(Load, AProfileEndsWhileItsRunsGoOn) {
+  const std::string bytes = Bytes();
+  const std::vector<Case> cases = Cases(*Open(bytes, Threads(1)));
+  SessionOptions options = Threads(2, ExecutionMode::kParallel);
+  options.profile_prefix = "never written";
+  const auto session = Open(bytes, options);
+  AtOnce(4, [&](int thread) {
+    for (int round = 0; round < 10; ++round) {
+      if (thread == 0 && round == 5) {
+        EXPECT_NE(session->EndTrace(), nullptr);
+      }
+      ExpectRun(*session, cases[static_cast<std::size_t>(thread + round) % 5]);
+    }
+  });
+  EXPECT_EQ(session->EndTrace(), nullptr);
+}
+
+TEST(Load, DenormalsOfOneSessionAreNotThoseOfAnother) {
+  const std::string bytes = Bytes();
+  const std::vector<Case> cases = Cases(*Open(bytes, Threads(1)));
+  SessionOptions options = Threads(3);
+  options.config["session.set_denormal_as_zero"] = "1";
+  const auto one = Open(bytes, Threads(3)), other = Open(bytes, options);
+  AtOnce(4, [&](int thread) {
+    for (int round = 0; round < 10; ++round) ExpectRun(thread % 2 == 0 ? *one : *other, cases[4]);
+  });
+}
+
 }  // namespace
 }  // namespace sardonyx::runtime

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <new>
 
+#include "base/cpu_info.h"
 #include "base/float_control.h"
 #include "base/fork_count.h"
 #include "base/limits.h"
@@ -73,7 +74,10 @@ struct ThreadPool::Job {
   }
 };
 
-ThreadPool::ThreadPool(ThreadPoolOptions options) : fork_count_(ForkCount()), options_(std::move(options)) {}
+ThreadPool::ThreadPool(ThreadPoolOptions options)
+    : fork_count_(ForkCount()),
+      cores_(options.machine_cores > 0 ? options.machine_cores : AvailableCores()),
+      options_(std::move(options)) {}
 
 ThreadPool::~ThreadPool() {
   stop_ = true;
@@ -160,11 +164,19 @@ void ThreadPool::Run(JobSlot& slot, Job& job) {
   if (job.failed) std::rethrow_exception(job.error);
 }
 
+// Runs at once have a core each before any of them gets a second one: a helper that takes the core of another caller
+// costs more than it gives. One run alone has as many as it asks for, even above the cores.
+int ThreadPool::Helpers(int threads, std::int64_t blocks) const {
+  const int wanted = static_cast<int>(std::min<std::int64_t>(threads, blocks)) - 1;
+  const int runs = active_runs_.load(std::memory_order_relaxed);
+  return runs > 1 ? std::min(wanted, cores_ - runs) : wanted;
+}
+
 void ThreadPool::For(int threads, std::int64_t count, std::int64_t grain, Parallel::Body body) {
   if (count <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
   const std::int64_t blocks = (count + grain - 1) / grain;
-  const int helpers = static_cast<int>(std::min<std::int64_t>(threads, blocks)) - 1;
+  const int helpers = Helpers(threads, blocks);
   if (helpers <= 0 || inside_loop) return body(0, count);
   if (worker_count_.load(std::memory_order_relaxed) < threads - 1 ||
       fork_count_.load(std::memory_order_relaxed) != ForkCount())
@@ -176,7 +188,7 @@ void ThreadPool::For(int threads, std::int64_t count, std::int64_t grain, Parall
 }
 
 void ThreadPool::ForTasks(int threads, std::int64_t count, Parallel::Body body) {
-  const int helpers = static_cast<int>(std::min<std::int64_t>(threads, count)) - 1;
+  const int helpers = Helpers(threads, count);
   JobSlot* mine = nullptr;
   if (helpers > 0 && !inside_loop) {
     if (worker_count_.load(std::memory_order_relaxed) < threads - 1 ||
@@ -225,9 +237,11 @@ void ThreadPool::Worker(int index) {
     }
     Pause();
     if (spins % 32 != 0 && options_.spin) continue;
-    const bool running = active_runs_.load(std::memory_order_relaxed) > 0;
+    const int runs = active_runs_.load(std::memory_order_relaxed);
+    const bool running = runs > 0;
+    const bool crowded = runs > 1 && runs >= cores_;  // there is nothing to help with, see Helpers
     const auto limit = running ? kSpinDuringRun : kSpinAfterRun;
-    if (options_.spin && (running || options_.spin_after_run) && Clock::now() - idle_since < limit) {
+    if (options_.spin && !crowded && (running || options_.spin_after_run) && Clock::now() - idle_since < limit) {
       if (spins % 1024 == 0) std::this_thread::yield();
       continue;
     }

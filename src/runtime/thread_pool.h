@@ -27,6 +27,7 @@ namespace sardonyx::runtime {
 struct ThreadPoolOptions {
   bool spin = true;            // look out for work for a while before parking
   bool spin_after_run = true;  // false: park as soon as no run is under way
+  int machine_cores = 0;       // that runs at once share; 0: those of this machine
   // Where worker i may run: cores[i % size]; none: anywhere.
   std::vector<std::vector<int>> cores;
   // Threads by the caller's functions: `make` runs work(pool) on a thread of its own and answers a handle for `join`.
@@ -62,6 +63,7 @@ class ThreadPool {
     std::atomic<bool> claimed = false;  // by a caller
   };
 
+  int Helpers(int threads, std::int64_t blocks) const;
   static void Work(void* pool);
   void StartWorker();
   void Worker(int index);
@@ -79,6 +81,7 @@ class ThreadPool {
   std::atomic<int> worker_count_ = 0;
   std::atomic<std::uint32_t> fork_count_;  // of the worker threads: after a fork they are gone
   std::atomic<int> next_worker_ = 0;
+  const int cores_;  // that this process may use
   ForkMutex mutex_;  // guards threads_ and handles_
   std::vector<std::thread> threads_;
   std::vector<const void*> handles_;  // of threads made by options_.make

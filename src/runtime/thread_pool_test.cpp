@@ -5,8 +5,11 @@
 
 #include <chrono>
 #include <ctime>
+#include <mutex>
 #include <numeric>
+#include <set>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace sardonyx::runtime {
@@ -51,7 +54,7 @@ TEST(ThreadPool, RunsNestedLoopsSeriallyWithoutDeadlock) {
 }
 
 TEST(ThreadPool, ServesManyCallersAtOnce) {
-  ThreadPool pool;
+  ThreadPool pool({.machine_cores = 64});
   std::vector<std::thread> callers;
   std::atomic<int> wrong = 0;
   for (int c = 0; c < 6; ++c) {
@@ -69,6 +72,30 @@ TEST(ThreadPool, ServesManyCallersAtOnce) {
   }
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(wrong.load(), 0);
+}
+
+// How many threads take part in a loop of pieces that each take a while, with so many runs under way.
+std::size_t ThreadsOfALoop(ThreadPool& pool, int runs) {
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  for (int i = 0; i < runs; ++i) pool.BeginRun();
+  pool.For(4, 64, 1, [&](std::int64_t, std::int64_t) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const std::scoped_lock lock(mutex);
+    seen.insert(std::this_thread::get_id());
+  });
+  for (int i = 0; i < runs; ++i) pool.EndRun();
+  return seen.size();
+}
+
+TEST(ThreadPool, RunsAtOnceShareTheCores) {
+  ThreadPool pool({.machine_cores = 4});
+  EXPECT_GT(ThreadsOfALoop(pool, 1), 1u) << "one run alone has helpers";
+  EXPECT_LE(ThreadsOfALoop(pool, 2), 3u) << "two runs on four cores: two helpers at most for this one";
+  EXPECT_EQ(ThreadsOfALoop(pool, 4), 1u);
+  EXPECT_EQ(ThreadsOfALoop(pool, 9), 1u);
+  ThreadPool small({.machine_cores = 1});
+  EXPECT_GT(ThreadsOfALoop(small, 1), 1u) << "a number is obeyed above the cores";
 }
 
 TEST(ThreadPool, ParksWhenIdle) {

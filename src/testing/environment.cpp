@@ -13,7 +13,10 @@ const std::shared_ptr<runtime::Environment>& TestEnvironment() {
 
 std::shared_ptr<runtime::Environment> EnvironmentWith(std::vector<providers::ProviderFactory> factories) {
   factories.insert(factories.begin(), providers::CpuProvider());
-  return std::make_shared<runtime::Environment>(Logger(), std::move(factories));
+  // Runs at once help each other here as on a large machine, so that tests of threads test that on any.
+  runtime::ThreadPoolOptions pool;
+  pool.machine_cores = 64;
+  return std::make_shared<runtime::Environment>(Logger(), std::move(factories), runtime::PoolThreads(), pool);
 }
 
 }  // namespace sardonyx::testing
