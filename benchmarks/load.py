@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """benchmarks/load.py - threads and memory under load, beside ONNX Runtime; each figure in processes of its own.
 
-throughput  runs a second of N caller threads on one session of one thread each, as a multiple of one caller's
+throughput  runs a second of N caller threads on one session of one thread each, as a multiple of one caller's; those
+            of N callers of a session with as many threads as there are cores, as a multiple of the same
 spaced      CPU time of 100 runs spaced by 50 ms, as a multiple of that of 100 runs back to back
 idle        CPU time that sessions use which nobody runs, as a share of a core
 shapes      resident memory after 1,000 random shapes and then small runs, as a multiple of the small runs only
-sessions    resident memory of eight sessions of one file that have all run, as a multiple of one's
+sessions    resident memory of eight sessions of one file that have all run, as a multiple of one's; the same trimmed,
+            which leaves what is not activations
 cancel      milliseconds from RunOptions.terminate to the return of `run`, and the longest node of the model
 
 usage: load.py [--zoo FOLDER] [--engines sardonyx,onnxruntime] [--models NAME,...] [FIGURE]...
@@ -77,13 +79,17 @@ def calls_in(session, feed, callers, seconds):
 
 
 def throughput(engine, model, callers):
-    session, feed = open_session(engine, model, 1), model_zoo.inputs(model)
-    calls_in(session, feed, callers, 0.3)
-    one, many = [], []
+    session, wide, feed = open_session(engine, model, 1), open_session(engine, model, 0), model_zoo.inputs(model)
+    for each in (session, wide):
+        each.run(None, feed)
+        calls_in(each, feed, callers, 0.3)
+    one, many, both = [], [], []
     for _ in range(3):
         one.append(calls_in(session, feed, 1, 0.7))
         many.append(calls_in(session, feed, callers, 0.7))
-    return {"one": float(np.median(one)), "callers": callers, "factor": float(np.median(many) / np.median(one))}
+        both.append(calls_in(wide, feed, callers, 0.7))
+    return {"one": float(np.median(one)), "callers": callers, "factor": float(np.median(many) / np.median(one)),
+            "threads_factor": float(np.median(both) / np.median(one))}
 
 
 def cpu_of(session, feed, count, pause):
@@ -147,7 +153,12 @@ def sessions(engine, model, count):
         held.append(open_session(engine, model, 1))
         held[-1].run(None, feed)
         gc.collect()
-    return {"base_mb": base, "resident_mb": resident()}
+    result = {"base_mb": base, "resident_mb": resident()}
+    if hasattr(held[0], "trim"):
+        for session in held:
+            session.trim()
+        result["trimmed_mb"] = resident()
+    return result
 
 
 def cancel(engine, model, rounds):
@@ -196,7 +207,8 @@ def ask(figure, engine, model, number):
 def line_of(figure, engine, model, cores):
     if figure == "throughput":
         found = ask(figure, engine, model, cores)
-        return f"{found['factor']:.2f} x with {cores} callers ({found['one']:.1f} runs/s with one)"
+        return (f"{found['factor']:.2f} x with {cores} callers ({found['one']:.1f} runs/s with one); "
+                f"{found['threads_factor']:.2f} x if each has all threads")
     if figure == "spaced":
         found = ask(figure, engine, model, cores)
         return f"{found['factor']:.2f} x ({found['dense_s']:.2f} s dense, {found['spaced_s']:.2f} s spaced)"
@@ -209,8 +221,9 @@ def line_of(figure, engine, model, cores):
                 f"{many['after_mb']:.0f} MB after small runs{trimmed}; small runs only {few['after_mb']:.0f} MB)")
     if figure == "sessions":
         one, eight = ask(figure, engine, model, 1), ask(figure, engine, model, 8)
+        bare = (f"; without activations {eight['trimmed_mb'] / one['trimmed_mb']:.2f} x" if "trimmed_mb" in one else "")
         return (f"{eight['resident_mb'] / one['resident_mb']:.2f} x ({one['resident_mb']:.0f} MB with one, "
-                f"{eight['resident_mb']:.0f} MB with eight, {one['base_mb']:.0f} MB of Python)")
+                f"{eight['resident_mb']:.0f} MB with eight, {one['base_mb']:.0f} MB of Python){bare}")
     found = ask(figure, engine, model, 20)
     return (f"{found['worst_ms']:.1f} ms at worst, {found['stopped']} of {found['of']} runs stopped "
             f"(a whole run: {found['run_ms']:.1f} ms)")
