@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <ctime>
 
+#include "base/readable_text.h"
+
 namespace sardonyx {
 namespace {
 
@@ -45,9 +47,9 @@ void Logger::Write(Severity severity, const std::string& text, const char* locat
   if (!Wants(severity)) return;
   if (location == nullptr) location = "";
   if (sink_) {
-    sink_(severity, kCategory, id_.c_str(), location, text.c_str());
+    sink_(severity, kCategory, id_.c_str(), location, ReadableText(text).c_str());
   } else {
-    WriteToStandardError(severity, id_, location, text);
+    WriteToStandardError(severity, id_, location, ReadableText(text));
   }
 }
 

@@ -4,6 +4,8 @@
 #include <memory>
 #include <new>
 
+#include "base/readable_text.h"
+
 namespace sardonyx::capi {
 namespace {
 
@@ -27,7 +29,7 @@ OrtStatusPtr StatusOfCurrentException() noexcept {
   try {
     throw;
   } catch (const Error& error) {
-    return MakeStatus(static_cast<OrtErrorCode>(error.code()), error.what());
+    return MakeStatus(static_cast<OrtErrorCode>(error.code()), ReadableText(error.what()).c_str());
   } catch (const std::bad_alloc&) {
     return MakeStatus(ORT_FAIL, "out of memory: the system refused an allocation");
   } catch (const std::exception& error) {
