@@ -1,9 +1,12 @@
 // ops/evaluate.cpp - an interpreter: every node infers, prepares and runs on the spot.
 #include "ops/evaluate.h"
 
+#include <new>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "base/limits.h"
+#include "ir/node_error.h"
 #include "ops/infer.h"
 #include "ops/kernel_context.h"
 #include "ops/prepare_context.h"
@@ -67,7 +70,7 @@ class Evaluation {
     InferNode(graph_, node, op, known_, outputs_, &no_bodies);
     CheckType(op);
     const Prepared prepared = PrepareNode(node, op);
-    return RunKernel(op, prepared);
+    return RunKernel(prepared);
   }
 
  private:
@@ -114,7 +117,7 @@ class Evaluation {
     return op.prepare(context);
   }
 
-  std::vector<Value> RunKernel(const OpDef& op, const Prepared& prepared) {
+  std::vector<Value> RunKernel(const Prepared& prepared) {
     std::vector<Slot> results(outputs_.size());
     std::vector<Slot*> in, out;
     for (Slot& slot : slots_) in.push_back(slot.value.has_value() ? &slot : nullptr);
@@ -128,13 +131,7 @@ class Evaluation {
     static constexpr KernelHost kHost = {AllocateOutput, SetOutput, RunSubgraph, Scratch, CheckCancelled};
     KernelContext context(kHost, this, in, out, prepared.state.get());
     context.set_parallel(options_.parallel != nullptr ? options_.parallel : &serial_);
-    try {
-      prepared.run(context);
-    } catch (const Error& error) {
-      const std::string text = error.what();
-      if (!text.empty() && text[0] == '[') throw;
-      throw Error(error.code(), "[" + std::string(op.name) + "] " + Describe(graph_, original_) + ": " + text);
-    }
+    prepared.run(context);
     std::vector<Value> values;
     for (Slot& slot : results) values.push_back(std::move(slot.value));
     return values;
@@ -199,7 +196,15 @@ class Evaluation {
 
 std::vector<Value> EvaluateNode(const Graph& graph, const Node& node, const Registry& registry,
                                 std::span<const Value> inputs, const EvaluateOptions& options) {
-  return Evaluation(graph, node, registry, inputs, options).Run();
+  try {
+    return Evaluation(graph, node, registry, inputs, options).Run();
+  } catch (const Error& error) {
+    throw AtNode(graph, node, error);
+  } catch (const std::bad_alloc&) {
+    throw AtNode(graph, node, OutOfMemory());
+  } catch (const std::length_error&) {
+    throw AtNode(graph, node, OutOfMemory());
+  }
 }
 
 std::vector<Value> EvaluateGraph(const Graph& graph, const Registry& registry, std::span<const Value> inputs,

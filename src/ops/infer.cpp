@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "ir/node_error.h"
 #include "ops/schema.h"
 #include "ops/upgrade.h"
 
@@ -158,12 +159,16 @@ class GraphInference {
 void InferNode(const Graph& graph, const Node& node, const OpDef& op, std::span<const InferContext::Known> inputs,
                std::span<InferContext::Output> outputs, const InferContext::SubgraphFn* subgraph) {
   InferContext context(graph, node, inputs, outputs, subgraph);
+  const auto check_rank = [](const Type& type) {
+    if (type.is_tensor() && type.has_rank && type.rank() > kMostDimensions)
+      Fail(Code::kNotImplemented, "rank ", type.rank(), " is beyond ", kMostDimensions);
+  };
   try {
+    for (const InferContext::Known& input : inputs) check_rank(input.type);
     op.infer(context);
+    for (const InferContext::Output& output : outputs) check_rank(output.type);
   } catch (const Error& error) {  // functions shared with kernels do not know the node
-    const std::string text = error.what();
-    if (!text.empty() && text[0] == '[') throw;
-    Fail(error.code(), "[", node.op_type, "] ", Describe(graph, node), ": ", text);
+    throw AtNode(graph, node, error);
   }
 }
 

@@ -27,6 +27,8 @@ void InferAt(Graph& graph, NodeId node, const Registry& registry, const InferOpt
 
 // One node, from given knowledge of its inputs (used by the planner with numbers). The node must be in its newest
 // spelling.
+// Fails for inputs and outputs beyond kMostDimensions, which no interface and few kernels hold.
+inline constexpr std::size_t kMostDimensions = 64;
 void InferNode(const Graph& graph, const Node& node, const OpDef& op, std::span<const InferContext::Known> inputs,
                std::span<InferContext::Output> outputs, const InferContext::SubgraphFn* subgraph);
 

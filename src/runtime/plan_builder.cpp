@@ -137,6 +137,7 @@ void PlanBuilder::InferStep(const Step& step) {
     Fact& fact = facts_[step.outputs[i]];
     if (!outputs[i].type.is_none()) fact.type = WithoutSymbols(std::move(outputs[i].type));
     fact.is_static = IsStatic(fact.type) && fact.type.dtype != DType::kString;
+    if (fact.is_static) ByteSize(fact.type.dtype, ElementCount(fact.type.StaticShape()));  // fails where it is no size
     // Contents that follow from shapes alone need no kernel.
     const auto& data = outputs[i].shape_data;
     if (!fact.is_static || !data || !OnHost(step.outputs[i]) || fact.type.dtype != DType::kInt64 ||
@@ -172,9 +173,7 @@ void PlanBuilder::PlanStep(int index) {
     }
     plan_->steps.push_back(std::move(planned));
   } catch (const Error& error) {
-    const std::string text = error.what();
-    if (!text.empty() && text[0] == '[') throw;
-    throw Error(error.code(), program_.ErrorPrefix(step) + text);
+    throw program_.AtStep(step, error);
   }
 }
 

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <stdexcept>
 
 #include "base/limits.h"
+#include "ir/node_error.h"
 #include "ops/prepare_context.h"
 #include "runtime/foreign_steps.h"
 #include "runtime/plan_builder.h"
@@ -91,9 +94,8 @@ void Program::AddSlots() {
   }
 }
 
-std::string Program::ErrorPrefix(const Step& step) const {
-  const Node& node = graph_->node(step.node);
-  return "[" + node.op_type + "] " + Describe(*graph_, node) + ": ";
+Error Program::AtStep(const Step& step, const Error& error) const {
+  return AtNode(*graph_, graph_->node(step.node), error);
 }
 
 void Program::AddStep(NodeId id, const Step* base, Parallel& parallel) {
@@ -161,7 +163,15 @@ void Program::PrepareStep(const Node& node, Step& step, Parallel& parallel) {
   std::vector<Type> outputs;
   for (const ValueId output : node.outputs) outputs.push_back(output == kNoValue ? Type() : graph_->value(output).type);
   ops::PrepareContext context(*graph_, node, *step.op, inputs, outputs, parallel);
-  step.prepared = provider->Prepare(context);
+  try {
+    step.prepared = provider->Prepare(context);
+  } catch (const Error& error) {
+    throw AtStep(step, error);
+  } catch (const std::bad_alloc&) {
+    throw AtStep(step, OutOfMemory());
+  } catch (const std::length_error&) {
+    throw AtStep(step, OutOfMemory());
+  }
   ReleasePacked(node, context);
 }
 

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/error.h"
 #include "base/fork_mutex.h"
 #include "ir/graph.h"
 #include "ops/kernel_context.h"
@@ -71,7 +72,8 @@ class Program {
   const std::vector<int>& inputs() const { return inputs_; }  // explicit inputs, then captures
   std::size_t explicit_inputs() const { return explicit_inputs_; }
   const std::vector<int>& outputs() const { return outputs_; }
-  std::string ErrorPrefix(const Step& step) const;
+  // `error` with the step's node named.
+  Error AtStep(const Step& step, const Error& error) const;
 
   // What is known of an input when a plan is made or looked up.
   struct InputFact {

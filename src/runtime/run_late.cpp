@@ -1,4 +1,7 @@
 // runtime/run_late.cpp - steps whose shapes come with the run: inferred, given memory, and run.
+#include <algorithm>
+
+#include "base/limits.h"
 #include "ops/infer.h"
 #include "runtime/foreign_steps.h"
 #include "runtime/run_state.h"
@@ -16,9 +19,26 @@ void ShowTensor(Slot& slot) {
   slot.ref = {t.dtype(), const_cast<void*>(t.raw()), slot.shape, t.count()};
 }
 
+// Under a limit, the longest text given may come out in each element. Operators on strings alone (StringSplit) cut
+// texts to pieces, or count what they make (StringConcat).
+void CheckTexts(const ops::KernelContext& c, const ops::OpDef& op, Dims shape) {
+  if (!IsLimited() || (op.types.Has(DType::kString) && !op.types.Has(DType::kInt8))) return;
+  std::size_t longest = 0;
+  for (const Slot* input : c.inputs()) {
+    if (input == nullptr || !input->ref.present() || !IsString(input->ref.dtype)) continue;
+    for (const std::string& text : input->ref.Span<const std::string>())
+      longest = std::max(longest, text.size() < sizeof(std::string) ? 0 : text.size());
+  }
+  const std::size_t bytes = CheckedMul(longest, static_cast<std::size_t>(ElementCount(shape)), "texts");
+  ChargeMemory(bytes);
+  ReturnMemory(bytes);
+}
+
 // The memory a slot keeps from run to run serves again while nobody else holds it.
 void AllocateDynamic(Slot& slot, DType dtype, Dims shape, const std::shared_ptr<Allocator>& allocator) {
   slot.value = Value();
+  if (shape.size() > ops::kMostDimensions)
+    Fail(Code::kNotImplemented, "rank ", shape.size(), " is beyond ", ops::kMostDimensions);
   const std::int64_t count = ElementCount(shape);
   if (IsString(dtype)) {
     slot.value = Tensor(dtype, Shape(shape));
@@ -106,6 +126,7 @@ void RunState::RunLate(const Step& step, ops::KernelContext& context) {
       slot.ref = {inferred.dtype, nullptr, slot.shape, ElementCount(slot.shape)};
       if (RunLateView(step)) return;
     }
+    if (IsString(inferred.dtype)) CheckTexts(context, *step.op, inferred.shape);
     AllocateDynamic(slot, inferred.dtype, inferred.shape, AllocatorOf(step.outputs[i]));
   }
   step.prepared.run(context);

@@ -63,12 +63,17 @@ void RunState::PlaceOutputs(std::span<const OutputTarget> targets) {
       CheckTarget(program_.graph().value(program_.graph().outputs[k]).name, target, planned.dtype, planned.shape);
     const std::size_t bytes = ByteSize(planned.dtype, planned.count);
     const bool spare = target.data != nullptr && OverlapsInput(target.data, bytes);
-    void* data = spare ? nullptr : TargetMemory(target, planned.dtype, planned.shape);
-    if (data == nullptr) {
-      std::shared_ptr<Buffer>& buffer = spare_outputs_[k];
-      if (!buffer || buffer->size() < bytes) buffer = Buffer::Allocate(std::max<std::size_t>(bytes, 1));
-      data = buffer->data();
-      copy_spare_[k] = spare;
+    void* data = nullptr;
+    try {
+      if (!spare) data = TargetMemory(target, planned.dtype, planned.shape);
+      if (data == nullptr) {
+        std::shared_ptr<Buffer>& buffer = spare_outputs_[k];
+        if (!buffer || buffer->size() < bytes) buffer = Buffer::Allocate(std::max<std::size_t>(bytes, 1));
+        data = buffer->data();
+        copy_spare_[k] = spare;
+      }
+    } catch (const Error& error) {
+      throw AtSlot(slot, error);
     }
     for (const int output_slot : plan_->output_slots[k]) slots_[output_slot].ref.data = data;
   }

@@ -5,8 +5,11 @@
 #include "runtime/run_state.h"
 
 #include <algorithm>
+#include <new>
+#include <stdexcept>
 
 #include "base/limits.h"
+#include "ir/node_error.h"
 #include "runtime/trace.h"
 
 namespace sardonyx::runtime {
@@ -31,7 +34,9 @@ struct RunStateHost {
       dtype = slot.ref.present() ? slot.ref.dtype : self.program_.slots()[step.outputs[i]].type.dtype;
     }
     if (slot.ref.present() && slot.ref.dtype == dtype && Shape::Equal(slot.ref.shape, shape)) return slot.ref;
-    AllocateDynamic(slot, dtype, shape, self.AllocatorOf(self.program_.steps()[c.step()].outputs[i]));
+    const Step& step = self.program_.steps()[c.step()];
+    if (IsString(dtype)) CheckTexts(c, *step.op, shape);
+    AllocateDynamic(slot, dtype, shape, self.AllocatorOf(step.outputs[i]));
     return slot.ref;
   }
   static void SetOutput(ops::KernelContext& c, std::size_t i, Value value) {
@@ -119,6 +124,24 @@ void RunState::SetInput(std::size_t i, const Slot& slot) {
   input_values_[i] = slot.value;
 }
 
+// An arena that was refused, told with the value that needs most of it.
+Error RunState::AtLargestBuffer(std::size_t memory, const Error& error) const {
+  const PlannedBuffer* largest = nullptr;
+  for (const PlannedBuffer& buffer : plan_->buffers)
+    if (static_cast<std::size_t>(buffer.memory) == memory && (largest == nullptr || buffer.bytes > largest->bytes))
+      largest = &buffer;
+  return largest == nullptr ? error : AtSlot(largest->slot, error);
+}
+
+Error RunState::AtSlot(int slot, const Error& error) const {
+  const int producer = program_.slots()[slot].producer;
+  if (producer < 0) return error;
+  const PlannedSlot& planned = plan_->slots[slot];
+  const Step& step = program_.steps()[producer];
+  return program_.AtStep(step, Error(error.code(), "its output " + std::string(Name(planned.dtype)) +
+                                                       ToText(planned.shape) + ": " + error.what()));
+}
+
 void RunState::Bind(std::shared_ptr<const Plan> plan) {
   plan_ = std::move(plan);
   SetLanes();
@@ -129,7 +152,11 @@ void RunState::Bind(std::shared_ptr<const Plan> plan) {
     std::shared_ptr<Buffer>& arena = arenas_[memory];
     if (bytes == 0 || (arena && arena->size() >= bytes)) continue;
     arena.reset();
-    arena = Buffer::Allocate(bytes, program_.memories()[memory]);
+    try {
+      arena = Buffer::Allocate(bytes, program_.memories()[memory]);
+    } catch (const Error& error) {
+      throw AtLargestBuffer(memory, error);
+    }
   }
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const PlannedSlot& planned = plan_->slots[i];
@@ -261,9 +288,11 @@ void RunState::RunStep(const PlannedStep& planned) {
       step.prepared.run(contexts_[planned.step]);
     }
   } catch (const Error& error) {
-    const std::string text = error.what();
-    if (!text.empty() && text[0] == '[') throw;
-    throw Error(error.code(), program_.ErrorPrefix(step) + text);
+    throw program_.AtStep(step, error);
+  } catch (const std::bad_alloc&) {
+    throw program_.AtStep(step, OutOfMemory());
+  } catch (const std::length_error&) {
+    throw program_.AtStep(step, OutOfMemory());
   }
 }
 

@@ -61,6 +61,8 @@ class RunState {
  private:
   friend struct RunStateHost;
   void Bind(std::shared_ptr<const Plan> plan);
+  Error AtLargestBuffer(std::size_t memory, const Error& error) const;
+  Error AtSlot(int slot, const Error& error) const;
   void SetParallel(Parallel* parallel);
   void PlaceInputs();
   void PlaceOutputs(std::span<const OutputTarget> targets);
@@ -115,6 +117,9 @@ class RunState {
   std::vector<std::int64_t> own_copied_;
   std::int64_t* copied_ = nullptr;  // of the run that this is part of
 };
+
+// Fails where limits leave no room for the texts that a string output of this shape may hold.
+void CheckTexts(const ops::KernelContext& c, const ops::OpDef& op, Dims shape);
 
 // A tensor as a slot shows it, and the memory of a slot whose shape comes with the run.
 ops::TensorRef RefOf(const Tensor& tensor);

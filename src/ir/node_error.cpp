@@ -1,0 +1,24 @@
+// ir/node_error.cpp - how an error is told that names a node from one that does not.
+#include "ir/node_error.h"
+
+#include <string_view>
+
+namespace sardonyx {
+
+std::string ErrorPrefix(const Graph& graph, const Node& node) {
+  return "[" + node.op_type + "] " + Describe(graph, node) + ": ";
+}
+
+// A shape may stand first in a message, too: "[2, 3] does not broadcast to ...".
+static bool NamesNode(std::string_view message) {
+  const std::size_t end = message.find("] node ");
+  return !message.empty() && message[0] == '[' && end != std::string_view::npos && message.find(']') == end;
+}
+
+Error AtNode(const Graph& graph, const Node& node, const Error& error) {
+  return NamesNode(error.what()) ? error : Error(error.code(), ErrorPrefix(graph, node) + error.what());
+}
+
+Error OutOfMemory() { return {Code::kFail, "out of memory: the system refused an allocation"}; }
+
+}  // namespace sardonyx
