@@ -145,11 +145,12 @@ NodeId Graph::AddNode(Node node) {
            values.size());
     }
   }
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    const ValueId output = node.outputs[i];
+  std::vector<ValueId> sorted = node.outputs;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const ValueId output = sorted[i];
     if (output == kNoValue) continue;
-    const bool twice = std::find(node.outputs.begin(), node.outputs.begin() + static_cast<std::ptrdiff_t>(i), output) !=
-                       node.outputs.begin() + static_cast<std::ptrdiff_t>(i);
+    const bool twice = i > 0 && sorted[i - 1] == output;
     const ValueInfo* info = output < values.size() ? &values[output] : nullptr;
     if (twice || !info || info->producer != kNoNode || info->is_input || info->is_captured || info->initializer) {
       Fail(Code::kInvalidGraph, Describe(*this, node), ": expected outputs that nothing else makes, found ",

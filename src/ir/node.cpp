@@ -114,10 +114,13 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 
 std::string ClosestName(std::string_view name, const std::vector<std::string>& candidates) {
   std::size_t best = std::max<std::size_t>(1, name.size() / 3) + 1;
+  std::size_t steps_left = std::size_t{1} << 25;  // a graph may have a million names, or names of a megabyte
   std::string closest;
   for (const std::string& candidate : candidates) {
     const std::size_t longer = std::max(name.size(), candidate.size());
     if (longer - std::min(name.size(), candidate.size()) >= best) continue;
+    if (longer > 1000 || name.size() * candidate.size() > steps_left) break;
+    steps_left -= name.size() * candidate.size();
     const std::size_t distance = EditDistance(name, candidate);
     if (distance >= best) continue;
     best = distance;

@@ -49,9 +49,23 @@ class Verifier {
       if (!made) continue;
       Expect(value.producer < graph_.nodes.size() && !graph_.nodes[value.producer].erased, "value '", value.name,
              "': expected a producer in the graph, found node ", value.producer);
-      const std::vector<ValueId>& outputs = graph_.nodes[value.producer].outputs;
-      Expect(std::count(outputs.begin(), outputs.end(), id) == 1, Describe(graph_, graph_.nodes[value.producer]),
-             ": expected '", value.name, "' among its outputs once");
+    }
+    CheckOrigins();
+  }
+
+  // Each value that a node makes is among its outputs once.
+  void CheckOrigins() {
+    std::vector<std::size_t> found(graph_.values.size(), 0);
+    for (const Node& node : graph_.nodes) {
+      if (node.erased) continue;
+      for (const ValueId id : node.outputs)
+        if (id < found.size() && graph_.values[id].producer == node.id) ++found[id];
+    }
+    for (ValueId id = 0; id < graph_.values.size(); ++id) {
+      const ValueInfo& value = graph_.values[id];
+      if (value.producer == kNoNode || found[id] == 1) continue;
+      Fail(Code::kInvalidGraph, Describe(graph_, graph_.nodes[value.producer]), ": expected '", value.name,
+           "' among its outputs once");
     }
   }
 

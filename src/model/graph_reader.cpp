@@ -1,6 +1,7 @@
 // model/graph_reader.cpp - GraphProto and FunctionProto to Graph.
 #include "model/graph_reader.h"
 
+#include <unordered_set>
 #include <utility>
 
 #include "base/limits.h"
@@ -39,12 +40,15 @@ OpsetImport ReadOpsetImport(Message message) {
 }
 
 void AddOpsetImport(std::vector<OpsetImport>& imports, OpsetImport import, const Message& message) {
+  constexpr std::size_t kMost = 1000;  // each graph of the model has a copy
   for (const OpsetImport& other : imports) {
     if (other.domain != import.domain) continue;
     if (other.version == import.version) return;
     message.Fail(Code::kInvalidGraph, "expected one opset version for domain '", import.domain, "', found ",
                  other.version, " and ", import.version);
   }
+  if (imports.size() == kMost)
+    message.Fail(Code::kInvalidGraph, "expected at most ", kMost, " opset imports, found more");
   imports.push_back(std::move(import));
 }
 
@@ -107,6 +111,7 @@ void GraphReader::ReadInitializers(const Message& message) {
     initializer.data.sparse = std::move(sparse.tensor);
     AddInitializer(std::move(initializer), tensor);
   });
+  std::erase_if(graph_.inputs, [&](ValueId id) { return !graph_.value(id).is_input; });
 }
 
 void GraphReader::AddInitializer(NamedInitializer&& initializer, const Message& message) {
@@ -125,7 +130,6 @@ void GraphReader::AddInitializer(NamedInitializer&& initializer, const Message& 
   // Up to IR version 3 every initializer had to be listed as an input, too; it is a constant all the same.
   if (value.is_input && context_.ir_version < 4 && outer_ == nullptr) {
     value.is_input = false;
-    std::erase(graph_.inputs, id);
   }
   initializer.data.kind = value.is_input ? Initializer::Kind::kInputDefault : Initializer::Kind::kConstant;
   if (value.type.is_none()) value.type = Type::TensorOf(tensor.dtype(), Dims(tensor.shape()));
@@ -194,6 +198,7 @@ void GraphReader::ReadNodes(const Message& message, std::uint32_t node_field) {
 Node GraphReader::ReadNode(Message m) {
   Node node;
   std::int64_t attribute_count = 0;
+  std::unordered_set<std::string> attribute_names;
   while (m.Next()) {
     switch (m.tag()) {
       case NodeField::kInput: {
@@ -226,7 +231,7 @@ Node GraphReader::ReadNode(Message m) {
         break;
       case NodeField::kAttribute: {
         Attribute attribute = ReadAttribute(m.Sub("attribute", attribute_count++, {AttributeField::kName}));
-        if (node.FindAttribute(attribute.name))
+        if (!attribute_names.insert(attribute.name).second)
           m.Fail(Code::kInvalidGraph, "expected each attribute once, found '", attribute.name, "' twice");
         node.attributes.push_back(std::move(attribute));
         break;
