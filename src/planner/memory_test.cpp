@@ -54,5 +54,35 @@ TEST(PlaceBlocks, RandomBlocksNeverOverlap) {
   }
 }
 
+TEST(PlaceBlocks, VeryManyBlocksDoNotOverlapEither) {
+  std::mt19937 random(11);
+  std::vector<Block> blocks(10000);
+  std::size_t most = 0;
+  std::vector<std::size_t> live(3100, 0);
+  for (Block& block : blocks) {
+    block.bytes = 64 * (random() % 50);
+    block.first = static_cast<int>(random() % 3000);
+    block.last = block.first + static_cast<int>(random() % 100);
+    for (int i = block.first; i <= block.last; ++i) most = std::max(most, live[i] += block.bytes);
+  }
+  const Placement placement = PlaceBlocks(blocks);
+  int overlaps = 0;
+  for (std::size_t a = 0; a < blocks.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      const bool together = blocks[a].first <= blocks[b].last && blocks[b].first <= blocks[a].last;
+      overlaps += together && placement.offsets[a] < placement.offsets[b] + blocks[b].bytes &&
+                  placement.offsets[b] < placement.offsets[a] + blocks[a].bytes;
+    }
+  }
+  EXPECT_EQ(overlaps, 0);
+  EXPECT_LE(placement.arena_bytes, 2 * most) << "at least one step needs " << most;
+}
+
+TEST(PlaceBlocks, ALongChainNeedsTwoBuffersToo) {
+  std::vector<Block> chain;
+  for (int i = 0; i < 300000; ++i) chain.push_back({1024, i, i + 1});  // minutes if each looked at all others
+  EXPECT_EQ(PlaceBlocks(chain).arena_bytes, 2048u);
+}
+
 }  // namespace
 }  // namespace sardonyx::planner
