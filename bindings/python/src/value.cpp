@@ -405,6 +405,10 @@ nb::object TensorView(const OrtValue* value, const nb::object& owner) {
   if (BitsOf(type) < 8) return UnpackedArray(static_cast<const std::uint8_t*>(from), type, shape);
   auto* data = const_cast<void*>(from);
   const std::vector<std::size_t> dims(shape.begin(), shape.end());
+  constexpr std::size_t kMostOfNumpy = 64;
+  if (dims.size() > kMostOfNumpy)
+    throw StatusError(ORT_FAIL,
+                      "expected a tensor of at most 64 dimensions for NumPy, found " + std::to_string(dims.size()));
   bool view = false;
   const auto carrier = CarrierType(type, &view);
   static char nothing;  // an empty tensor has no address, and NumPy wants one
