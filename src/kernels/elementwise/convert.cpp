@@ -1,6 +1,7 @@
 // kernels/elementwise/convert.cpp - the dispatch of conversions, and those of 8-bit floats, packed types and double.
 #include "kernels/elementwise/convert.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -244,8 +245,40 @@ FromFloatsFn* FromFloats(DType to, Float8Rules rules) {
   }
 }
 
+namespace {
+
+// Through floats, which hold every number of a smaller type.
+template <DType kFrom>
+void FloatsToDoubles(const void* from, std::int64_t begin, std::size_t n, double* y) {
+  constexpr std::size_t kBlock = 256;
+  float block[kBlock];
+  for (std::size_t i = 0; i < n; i += kBlock) {
+    const std::size_t count = std::min(kBlock, n - i);
+    ToFloats(kFrom)(from, begin + static_cast<std::int64_t>(i), count, block);
+    std::copy_n(block, count, y + i);
+  }
+}
+
+}  // namespace
+
 ToDoublesFn* ToDoubles(DType from) {
   switch (from) {
+    case DType::kFloat16:
+      return FloatsToDoubles<DType::kFloat16>;
+    case DType::kBFloat16:
+      return FloatsToDoubles<DType::kBFloat16>;
+    case DType::kFloat8E4M3FN:
+      return FloatsToDoubles<DType::kFloat8E4M3FN>;
+    case DType::kFloat8E4M3FNUZ:
+      return FloatsToDoubles<DType::kFloat8E4M3FNUZ>;
+    case DType::kFloat8E5M2:
+      return FloatsToDoubles<DType::kFloat8E5M2>;
+    case DType::kFloat8E5M2FNUZ:
+      return FloatsToDoubles<DType::kFloat8E5M2FNUZ>;
+    case DType::kFloat8E8M0:
+      return FloatsToDoubles<DType::kFloat8E8M0>;
+    case DType::kFloat4E2M1:
+      return FloatsToDoubles<DType::kFloat4E2M1>;
     case DType::kFloat:
       return WidenTo<float, double>;
     case DType::kDouble:
