@@ -158,7 +158,8 @@ class Runner {
     }
     auto* memory = io_.At<std::int64_t>(lengths_at_);
     for (std::int64_t b = 0; b < run_.q.batch; ++b) {
-      const std::int64_t length = c_.Input(kLengths).As<const std::int64_t>()[b];
+      constexpr std::int64_t kMost = std::int64_t{1} << 40;  // beyond all keys
+      const std::int64_t length = std::clamp(c_.Input(kLengths).As<const std::int64_t>()[b], -kMost, kMost);
       memory[b] = std::clamp<std::int64_t>(length, 0, run_.args.keys);
       memory[run_.q.batch + b] = length - run_.q.sequence;
     }

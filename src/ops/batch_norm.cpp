@@ -142,6 +142,9 @@ void RunBatchNorm(KernelContext& c) {
     }
     mean = io.At<T>(mean_at);
     var = io.At<T>(var_at);
+  } else {  // the running statistics stay as they are
+    if (io.Out<T>(1) != nullptr) std::copy_n(mean, s.channels, io.Out<T>(1));
+    if (io.Out<T>(2) != nullptr) std::copy_n(var, s.channels, io.Out<T>(2));
   }
   for (std::int64_t i = 0; i < s.channels; ++i)
     factor[i] = scale[i] / std::sqrt(var[i] + static_cast<T>(state.epsilon));

@@ -33,9 +33,9 @@ void CachedAttention::Plan(Operands& io, int threads) {
 const float* CachedAttention::Gather(const float* from, const Heads& source, const float* bias, const float* past_data,
                                      float* to, Parallel& parallel) const {
   const Heads target = BlocksOfHeads(source.batch, source.heads, cache_rows, source.size);
-  if (past > 0 && past_data != nullptr && past_data != to) {
+  if (past_rows > 0 && past_data != nullptr && past_data != to) {
     Heads old = BlocksOfHeads(source.batch, source.heads, past_rows, source.size);
-    old.sequence = past;
+    old.sequence = std::min(past_rows, cache_rows);  // what is behind the past stays in the cache, too
     CopyHeads(past_data, old, nullptr, to, target, 0, parallel);
   }
   CopyHeads(from, source, bias, to, target, past, parallel);

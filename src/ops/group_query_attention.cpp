@@ -310,7 +310,8 @@ class GroupQuery {
   std::int64_t Position(std::int64_t b, std::int64_t s) const {
     if (!c_.HasInput(kPositions)) return Past(b) + s;
     const auto* ids = c_.Input(kPositions).As<const std::int64_t>();
-    return FirstPrompt() ? ids[0] + s : ids[b * n_.queries + s];
+    const std::int64_t first = ids[FirstPrompt() ? 0 : b * n_.queries + s];
+    return FirstPrompt() && first >= 0 && first < c_.Input(kCos).dim(0) ? first + s : first;
   }
 
   // Copies rows, normalised and turned where that is asked for; behind the past if `append`.

@@ -1,6 +1,7 @@
 // ops/layer_norm.cpp - LayerNormalization, RMSNormalization and com.microsoft's forms with a skip connection.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/norm/affine_f32.h"
 #include "kernels/reduce/reduce_f32.h"
@@ -124,14 +125,39 @@ const T* Expand(const T* from, Dims shape, Dims dims, std::int64_t n, T* to) {
   return to;
 }
 
+// The moments of no elements are no numbers.
+template <typename T>
+void RunEmpty(KernelContext& c, const Form& form) {
+  Operands io(c, kDTypeOf<T>);
+  io.Begin();
+  for (const std::size_t i : {form.mean, form.inverse}) {
+    if (i != kAbsent && c.HasOutput(i))
+      std::fill_n(io.Out<T>(i), c.Output(i).count, std::numeric_limits<T>::quiet_NaN());
+  }
+  io.End();
+}
+
+void CheckSums(KernelContext& c, const Form& form, std::int64_t n) {
+  const auto count = [&](std::size_t i) { return i != kAbsent && c.HasInput(i) ? c.Input(i).count : n; };
+  const std::int64_t skip = count(form.skip);
+  if (skip == 0 || skip % n != 0 || c.Input(0).count % skip != 0) {
+    Fail(Code::kInvalidArgument, "expected a skip that broadcasts to ", ToText(c.Input(0).shape), ", found ",
+         ToText(c.Input(form.skip).shape));
+  }
+  if (count(form.sum_bias) != n) {
+    Fail(Code::kInvalidArgument, "expected a bias of ", n, " elements, found ", ToText(c.Input(form.sum_bias).shape));
+  }
+}
+
 template <typename T>
 void RunLayerNorm(KernelContext& c) {
   const auto& state = c.state<LayerNormState>();
   const Form& form = *state.form;
   const Dims x_shape = c.Input(0).shape;
-  if (c.Input(0).count == 0) return;
+  if (c.Input(0).count == 0) return RunEmpty<T>(c, form);
   const std::size_t axis = NormalizeAxis(state.axis, x_shape.size());
   const std::int64_t n = ElementCount(x_shape, axis, x_shape.size()), rows = c.Input(0).count / n;
+  CheckSums(c, form, n);
   Operands io(c, kDTypeOf<T>);
   const auto has = [&](std::size_t i) { return i != kAbsent && c.HasInput(i); };
   const auto expanded = [&](std::size_t i) {
@@ -146,10 +172,6 @@ void RunLayerNorm(KernelContext& c) {
   const T* bias =
       !has(form.bias) ? nullptr : Expand(io.In<T>(form.bias), c.Input(form.bias).shape, dims, n, io.At<T>(bias_at));
   const T* skip = has(form.skip) ? io.In<T>(form.skip) : nullptr;
-  if (skip != nullptr && (c.Input(form.skip).count % n != 0 || c.Input(0).count % c.Input(form.skip).count != 0)) {
-    Fail(Code::kInvalidArgument, "expected a skip that broadcasts to ", ToText(x_shape), ", found ",
-         ToText(c.Input(form.skip).shape));
-  }
   const std::int64_t skip_rows = skip != nullptr ? c.Input(form.skip).count / n : 1;
   const T* sum_bias = has(form.sum_bias) ? io.In<T>(form.sum_bias) : nullptr;
   T* means = form.mean != kAbsent ? io.Out<T>(form.mean) : nullptr;

@@ -31,7 +31,8 @@ State ReadState(const AttributeReader& c) {
     c.Fail(Code::kNotImplemented,
            "com.microsoft LinearAttention with state_window or more heads of keys than of queries");
   }
-  if (s.heads < 1 || s.kv_heads < 1 || s.heads % s.kv_heads != 0) {
+  constexpr std::int64_t kMostHeads = 1 << 20;
+  if (s.heads < 1 || s.kv_heads < 1 || s.heads > kMostHeads || s.heads % s.kv_heads != 0) {
     c.Fail(Code::kInvalidArgument, "expected q_num_heads that kv_num_heads divides, found ", s.heads, " and ",
            s.kv_heads);
   }
@@ -81,6 +82,8 @@ class Linear {
   }
 
   void Run() {
+    const bool nothing = c_.Output(kY).count == 0 && (!c_.HasOutput(kPresent) || c_.Output(kPresent).count == 0);
+    if (nothing) return;  // a batch of any size
     float* states = c_.HasOutput(kPresent) ? io_.Out<float>(kPresent) : io_.At<float>(states_at_);
     c_.parallel().For(batch_ * state_.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {

@@ -29,16 +29,15 @@ State ReadState(const AttributeReader& c) {
   s.shape.n = c.Int("N");
   s.shape.k = c.Int("K");
   s.shape.block = c.Int("block_size");
-  s.shape.bits = static_cast<int>(c.Int("bits", 4));
-  const std::int64_t block = s.shape.block;
-  if (s.shape.n < 1 || s.shape.k < 1 || block < 16 || (block & (block - 1)) != 0) {
-    c.Fail(Code::kInvalidArgument,
-           "expected N and K of at least 1 and a block_size that is a power of two from 16 on, found ", s.shape.n, ", ",
-           s.shape.k, " and ", block);
+  const std::int64_t block = s.shape.block, bits = c.Int("bits", 4);
+  constexpr std::int64_t kMost = std::int64_t{1} << 28;  // products of two of them are numbers
+  if (s.shape.n < 1 || s.shape.k < 1 || s.shape.n > kMost || s.shape.k > kMost || block < 16 || block > kMost ||
+      (block & (block - 1)) != 0) {
+    c.Fail(Code::kInvalidArgument, "expected N and K in [1, ", kMost,
+           "] and a block_size that is a power of two from 16 on, found ", s.shape.n, ", ", s.shape.k, " and ", block);
   }
-  if (s.shape.bits != 2 && s.shape.bits != 4 && s.shape.bits != 8) {
-    c.Fail(Code::kInvalidArgument, "expected bits of 2, 4 or 8, found ", s.shape.bits);
-  }
+  if (bits != 2 && bits != 4 && bits != 8) c.Fail(Code::kInvalidArgument, "expected bits of 2, 4 or 8, found ", bits);
+  s.shape.bits = static_cast<int>(bits);
   s.int8 = c.Int("accuracy_level", 0) == 4;
   return s;
 }
@@ -59,7 +58,7 @@ struct Part {
   DType dtype = DType::kUndefined;
   const void* data = nullptr;
   std::int64_t count = 0;
-  bool there() const { return data != nullptr; }
+  bool there() const { return dtype != DType::kUndefined; }
 };
 struct Parts {
   Part q, scales, zeros, index;
@@ -130,7 +129,6 @@ std::size_t WideCount(const State& s) { return s.by_index ? static_cast<std::siz
 // scales: twice ScaleCount floats; wide: WideCount; packed: PackedBytes.
 void Pack(const State& s, const Parts& p, float* scales, float* wide, std::byte* packed, Parallel& parallel) {
   float* zeros = scales + ScaleCount(s);
-  CheckCounts(s.shape, p);
   WidenScales(s.shape, p, scales, zeros, parallel);
   if (s.by_index) {
     WidenByIndex(s.shape, p, scales, zeros, wide);
@@ -145,6 +143,13 @@ void RunMatMulNBits(KernelContext& c) {
   const TensorRef& y = c.Output(0);
   if (y.count == 0) return;
   const bool is_packed = s.packed.defined();
+  Parts p;
+  if (!is_packed) {
+    p.q = PartOf(c.Input(kB)), p.scales = PartOf(c.Input(kScales));
+    if (c.HasInput(kZeros)) p.zeros = PartOf(c.Input(kZeros));
+    if (c.HasInput(kGroupIndex)) p.index = PartOf(c.Input(kGroupIndex));
+    CheckCounts(s.shape, p);  // before memory of these sizes is asked for
+  }
   Operands io(c, DType::kFloat, 1u << kB | 1u << kScales | 1u << kZeros | 1u << kGroupIndex);
   if (c.HasInput(kBias) && c.Input(kBias).count != s.shape.n) {
     Fail(Code::kInvalidArgument, "expected a bias [", s.shape.n, "], found ", ToText(c.Input(kBias).shape));
@@ -167,9 +172,6 @@ void RunMatMulNBits(KernelContext& c) {
   io.Begin();
   const std::byte* packed = is_packed ? static_cast<const std::byte*>(s.packed.raw()) : io.At(packed_at);
   if (!is_packed) {
-    Parts p{PartOf(c.Input(kB)), PartOf(c.Input(kScales)), {}, {}};
-    if (c.HasInput(kZeros)) p.zeros = PartOf(c.Input(kZeros));
-    if (c.HasInput(kGroupIndex)) p.index = PartOf(c.Input(kGroupIndex));
     float* scales = io.At<float>(scales_at);
     Pack(s, p, scales, io.At<float>(wide_at), io.At(packed_at), c.parallel());
   }
@@ -195,6 +197,7 @@ Prepared PrepareMatMulNBits(PrepareContext& c) {
   if (constant(kB) && constant(kScales) && constant(kZeros) && constant(kGroupIndex)) {
     const Parts p{PartOf(c.Constant(kB)), PartOf(c.Constant(kScales)), PartOf(c.Constant(kZeros)),
                   PartOf(c.Constant(kGroupIndex))};
+    CheckCounts(s.shape, p);
     std::vector<float> scales(2 * ScaleCount(s)), wide(WideCount(s));
     s.packed = ZeroedToShare(DType::kUInt8, Shape{static_cast<std::int64_t>(PackedBytes(s))});
     Pack(s, p, scales.data(), wide.data(), static_cast<std::byte*>(s.packed.raw()), c.parallel());

@@ -59,6 +59,7 @@ bool ReadSizes(const InferContext& c, std::int64_t heads, Sizes* s) {
     if (!fits) c.Fail(Code::kInvalidArgument, "input ", i, ": expected another rank, found ", c.InputType(i).ToText());
   };
   const std::vector<Dim>& q = c.InputDims(kQ);
+  expect(kQ, q.size() == 3 || q.size() == 5);
   s->batch = q[0], s->queries = q[1];
   if (!c.HasInput(kK) && q.size() == 3 && c.op_type() != "MultiHeadAttention") {
     s->keys = q[1], s->size = s->value_size = FloorDiv(q[2], Dim(3 * heads));
@@ -86,7 +87,9 @@ bool ReadSizes(const InferContext& c, std::int64_t heads, Sizes* s) {
 
 void InferMultiHead(InferContext& c) {
   const std::int64_t heads = c.Int("num_heads");
-  if (heads < 1) c.Fail(Code::kInvalidArgument, "expected num_heads of at least 1, found ", heads);
+  constexpr std::int64_t kMostHeads = 1 << 20;
+  if (heads < 1 || heads > kMostHeads)
+    c.Fail(Code::kInvalidArgument, "expected num_heads in [1, ", kMostHeads, "], found ", heads);
   const DType dtype = c.InputDType(kQ);
   const Inputs& in = InputsOf(c);
   Sizes s;
@@ -167,7 +170,8 @@ class MultiHead {
     const std::int64_t beams = c_.HasInput(in_.beams) ? IntAt(c_.Input(in_.beams), 0)
                                : table.rank() == 3    ? table.dim(1)
                                                       : 1;
-    if (table.rank() != 3 || beams < 1 || run_.q.batch % beams != 0 || table.count < run_.q.batch * run_.cache_rows) {
+    if (table.rank() != 3 || beams < 1 || run_.q.batch % beams != 0 || table.dim(0) * table.dim(1) < run_.q.batch ||
+        table.dim(2) < run_.cache_rows) {
       Fail(Code::kInvalidArgument, "expected cache_indirection [", run_.q.batch, " / beams, beams, ", run_.cache_rows,
            "], found ", ToText(table.shape), " and ", beams, " beams");
     }

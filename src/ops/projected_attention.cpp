@@ -52,7 +52,8 @@ State ReadState(const AttributeReader& c) {
     c.Fail(Code::kInvalidArgument, "expected three qkv_hidden_sizes, found ", sizes.size());
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] < 1 || sizes[i] % s.heads != 0) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 40;  // three of them are a number
+    if (sizes[i] < 1 || sizes[i] > kMost || sizes[i] % s.heads != 0) {
       c.Fail(Code::kInvalidArgument, "expected qkv_hidden_sizes that ", s.heads, " heads divide, found ", sizes[i]);
     }
     s.hidden[i] = sizes[i];
@@ -196,15 +197,17 @@ class Projected {
     const float x_scale = io_.In<float>(in_.x_scale)[0];
     const float *scales = io_.In<float>(in_.weight_scale), *bias = io_.In<float>(kBias);
     const std::int64_t step = c_.Input(in_.weight_scale).count > 1 ? 1 : 0;
-    c_.parallel().For(rows_, std::max<std::int64_t>(1, 8192 / n), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t r = begin; r < end; ++r) {
-        const std::int32_t* sums = static_cast<const std::int32_t*>(int8_.c) + r * n;
-        float* y = gemm_.c + r * n;
-        for (std::int64_t i = 0; i < n; ++i) {
-          y[i] = static_cast<float>(sums[i]) * (x_scale * scales[i * step]) + (bias != nullptr ? bias[i] : 0);
-        }
-      }
-    });
+    c_.parallel().For(rows_, std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, n)),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        for (std::int64_t r = begin; r < end; ++r) {
+                          const std::int32_t* sums = static_cast<const std::int32_t*>(int8_.c) + r * n;
+                          float* y = gemm_.c + r * n;
+                          for (std::int64_t i = 0; i < n; ++i) {
+                            y[i] = static_cast<float>(sums[i]) * (x_scale * scales[i * step]) +
+                                   (bias != nullptr ? bias[i] : 0);
+                          }
+                        }
+                      });
   }
 
   void SetGemm(Dims x) {

@@ -194,6 +194,7 @@ class Runner {
   }
 
   void Run() {
+    if (s_.batch == 0) return;  // outputs without elements, whatever the number of steps is
     if (c_.HasInput(kLens) && c_.HasOutput(0)) std::fill_n(io_.template Out<T>(0), c_.Output(0).count, T(0));
     Serial serial;
     if (both_at_once_) {

@@ -60,13 +60,14 @@ void RunRotary(KernelContext& c) {
   const auto& state = c.state<RotaryState>();
   const Inputs& in = state.in;
   const Dims cache = c.Input(in.cos).shape;
-  const std::int64_t half = cache.back();
+  const std::int64_t half = cache.empty() ? 0 : cache.back();
   const Sizes s = MakeSizes(c.Input(0).shape, state, state.rotated == 0 ? 2 * half : 0);
   const std::int64_t rotated = state.rotated == 0 ? s.size : state.rotated;
   if (half * 2 != rotated || rotated > s.size || !Shape::Equal(cache, c.Input(in.sin).shape)) {
     Fail(Code::kInvalidArgument, "expected caches of width ", rotated / 2, " for heads of ", s.size, ", found ",
          ToText(cache), " and ", ToText(c.Input(in.sin).shape));
   }
+  if (half == 0) return;  // heads without elements
   const bool by_position = c.HasInput(in.positions);
   const std::int64_t cache_rows = c.Input(in.cos).count / half;
   if (!by_position && cache_rows != s.batch * s.sequence) {
@@ -87,7 +88,8 @@ void RunRotary(KernelContext& c) {
           std::int64_t row = i;
           if (by_position) {
             const std::int64_t* ids = c.Input(in.positions).As<std::int64_t>();
-            row = positions == 1 && s.batch * s.sequence != 1 ? ids[0] + i % s.sequence : ids[i];
+            row = positions == 1 ? ids[0] : ids[i];
+            if (positions == 1 && row >= 0 && row < cache_rows) row += i % s.sequence;
             if (row < 0 || row >= cache_rows) {
               Fail(Code::kInvalidArgument, "expected position_ids in [0, ", cache_rows, "), found ", row, " at ", i);
             }

@@ -230,6 +230,7 @@ void RunScan8(KernelContext& c) {
   }
   std::vector<ScanOutput> all(state.states + state.outputs);
   for (std::int64_t b = 0; b < batches; ++b) {
+    c.CheckCancelled();
     const std::int64_t steps = c.HasInput(0) ? IntAt(c.Input(0), b) : length;
     if (steps < 0 || steps > length)
       Fail(Code::kInvalidArgument, "sequence length ", steps, " is outside of [0, ", length, "]");

@@ -67,9 +67,10 @@ void RunWindow(KernelContext& c) {
   const std::int64_t shape[] = {size};
   const TensorRef& y = c.Output(0, shape);
   const std::int64_t period = c.state<WindowState>().periodic ? size : size - 1;
-  for (std::int64_t i = 0; i < size; ++i) {
-    Store(y, i, period == 0 ? 1 : kWindow(static_cast<double>(i), static_cast<double>(period)));
-  }
+  c.parallel().For(size, 4096, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      Store(y, i, period == 0 ? 1 : kWindow(static_cast<double>(i), static_cast<double>(period)));
+  });
 }
 
 template <WindowFn* kWindow>
@@ -95,6 +96,12 @@ void RunMel(KernelContext& c) {
          length, " and ", rate);
   }
   const std::int64_t rows = length / 2 + 1, shape[] = {rows, bins};
+  for (const std::size_t i : {3u, 4u}) {
+    if (c.Input(i).count != 1) {
+      Fail(Code::kInvalidArgument, "expected one ", i == 3 ? "lower" : "upper", "_edge_hertz, found shape ",
+           ToText(c.Input(i).shape));
+    }
+  }
   const TensorRef& y = c.Output(0, shape);
   const auto mel = [&](std::size_t i) { return 2595 * std::log10(1 + NumberAt(c.Input(i), 0) / 700); };
   const double low = mel(3), step = (mel(4) - low) / static_cast<double>(bins + 2);
@@ -200,13 +207,17 @@ void RunDft(KernelContext& c) {
   }
   const bool to_real = inverse && one_sided;
   const std::int64_t size = x.shape[axis];
-  const std::int64_t n = c.HasInput(1) ? Scalar(c, 1, "dft_length") : to_real ? 2 * (size - 1) : size;
+  constexpr std::int64_t kLongest = std::int64_t{1} << 40;
+  const std::int64_t n = c.HasInput(1)                ? Scalar(c, 1, "dft_length")
+                         : to_real && size < kLongest ? 2 * (size - 1)
+                                                      : size;
   if (n < 1) Fail(Code::kInvalidArgument, "expected a dft_length of at least 1, found ", n);
   const std::int64_t kept = one_sided && !inverse ? n / 2 + 1 : n, out_parts = to_real ? 1 : 2;
   Shape shape(x.shape);
   shape[axis] = kept;
   shape[shape.size() - 1] = out_parts;
   const TensorRef& y = c.Output(0, shape);
+  if (y.count == 0) return;  // of a length that nobody has memory for
   const std::int64_t outer = ElementCount(x.shape, 0, axis), inner = ElementCount(x.shape, axis + 1, x.rank() - 1);
   const kernels::Fft fft(n);
   kernels::FromDoublesFn* const write = kernels::FromDoubles(y.dtype);
@@ -361,6 +372,7 @@ void RunStft(KernelContext& c) {
   const std::int64_t frames = (size - n) / step + 1, kept = c.state<StftState>().one_sided ? n / 2 + 1 : n;
   const std::int64_t shape[] = {batches, frames, kept, 2};
   const TensorRef& y = c.Output(0, shape);
+  if (y.count == 0) return;
   const Frames all{x, y, batches * frames, frames, kept, size, step, n, parts};
   std::vector<double> window(static_cast<std::size_t>(windowed ? n : 0));
   if (windowed) kernels::ToDoubles(c.Input(2).dtype)(c.Input(2).data, 0, window.size(), window.data());

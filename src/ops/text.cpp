@@ -3,6 +3,7 @@
 
 #include <unordered_set>
 
+#include "base/limits.h"
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
 #include "ops/op_def.h"
@@ -63,6 +64,11 @@ void RunStringConcat(KernelContext& c) {
     }
     return at;
   };
+  std::size_t bytes = 0;  // of all texts, which limits have to allow; in a loop they double each time
+  for (std::int64_t i = 0; i < y.count; ++i)
+    bytes += a.As<std::string>()[place(a, i)].size() + b.As<std::string>()[place(b, i)].size();
+  ChargeMemory(bytes);
+  ReturnMemory(bytes);
   for (std::int64_t i = 0; i < y.count; ++i) {
     y.As<std::string>()[i] = a.As<std::string>()[place(a, i)] + b.As<std::string>()[place(b, i)];
   }

@@ -148,6 +148,7 @@ void RunTfIdf(KernelContext& c) {
   Shape shape(x.shape);
   shape[shape.size() - 1] = state.columns;
   float* y = c.Output(0, shape).As<float>();
+  if (c.Output(0).count == 0) return;  // any number of rows
   const std::int64_t rows = x.rank() == 2 ? x.shape[0] : 1, width = x.shape.back();
   std::int32_t* items = x.count == 0 ? nullptr : c.Scratch<std::int32_t>(static_cast<std::size_t>(x.count));
   const std::int64_t grain = std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, width + state.columns / 8));

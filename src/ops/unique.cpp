@@ -120,6 +120,20 @@ bool VisitOrdered(DType dtype, F&& f) {
                     std::complex<double>>(dtype, f);
 }
 
+// No elements, but perhaps any number of slices: they are all equal.
+void RunEmpty(KernelContext& c, std::int64_t slices, std::optional<std::size_t> axis) {
+  const std::int64_t found[] = {slices > 0 ? 1 : 0}, all[] = {slices};
+  Shape shape{found[0]};
+  if (axis) {
+    shape.Assign(c.Input(0).shape);
+    shape[*axis] = found[0];
+  }
+  c.Output(0, shape);
+  if (c.HasOutput(1)) std::fill_n(c.Output(1, found).As<std::int64_t>(), found[0], std::int64_t{0});
+  if (c.HasOutput(2)) std::fill_n(c.Output(2, all).As<std::int64_t>(), slices, std::int64_t{0});
+  if (c.HasOutput(3)) std::fill_n(c.Output(3, found).As<std::int64_t>(), found[0], slices);
+}
+
 void RunUnique(KernelContext& c) {
   const TensorRef& x = c.Input(0);
   const UniqueState& state = c.state<UniqueState>();
@@ -129,6 +143,7 @@ void RunUnique(KernelContext& c) {
     axis = NormalizeAxis(*state.axis, x.rank());
     slices = {ElementCount(x.shape, 0, axis), x.shape[axis], ElementCount(x.shape, axis + 1, x.rank())};
   }
+  if (x.count == 0) return RunEmpty(c, slices.size, state.axis ? std::optional(axis) : std::nullopt);
   Groups groups;
   VisitOrdered(x.dtype, [&]<typename T>() { groups = FindGroups(x.As<T>(), slices, state.sorted); });
   const auto found = static_cast<std::int64_t>(groups.first.size());
