@@ -288,7 +288,7 @@ ROWS = {
 }
 
 
-def build(name):
-    model, code, words, inputs = ROWS[name]
+def build(row):
+    model, code, words, inputs = row
     proto = onnx.parser.parse_model(model if model.startswith("<") else HEAD + model)
     return proto.SerializeToString(), code, [str(word) for word in words], inputs

@@ -78,6 +78,31 @@ def test_the_time_of_a_load():
     assert type(e.value).__name__ == "ModelLoadCanceled"
 
 
+DOUBLE = """<ir_version: 10, opset_import: ["" : 21]> g (int64 n, string[k] x) => (string[m] y) {
+  y = Loop(n, "", x) <body = b (int64 i, bool c, string[o] a) => (bool d, string[p] z) {
+    d = Identity(c) [twice] z = StringConcat(a, a) }> }"""
+REPEAT = """<ir_version: 10, opset_import: ["" : 21]> g (int64[1] n, string[1] x) => (string[m] y) {
+  [repeat] y = Expand(x, n) }"""
+
+
+@pytest.mark.parametrize("text,node,count", [(DOUBLE, "'twice' (StringConcat)", np.array(60)),
+                                             (REPEAT, "'repeat' (Expand)", np.array([1000]))])
+def test_texts_count_as_memory(text, node, count):
+    limited = session(text, max_run_memory=1_000_000)
+    assert limited.run(None, {"n": count // 20, "x": np.array(["ab" * 50], object)})[0].size in (1, 50)
+    with pytest.raises(Exception, match=r"at most 1000000 bytes \(sardonyx.max_run_memory\)") as e:
+        limited.run(None, {"n": count, "x": np.array(["ab" * 5000], object)})
+    assert node in str(e.value), e.value
+
+
+def test_the_error_names_the_value_that_is_too_large():
+    text = """<ir_version: 10, opset_import: ["" : 21]> g (float[n] x, int64[1] k) => (float y) {
+      [small] a = Neg(x) [large] b = Tile(a, k) [sum] y = ReduceSum <keepdims = 0> (b) }"""
+    limited = session(text, max_run_memory=1_000_000)
+    with pytest.raises(Exception, match=r"node 'large' \(Tile\).* float\[1000000\].*sardonyx.max_run_memory"):
+        limited.run(None, {"x": np.ones(1000, np.float32), "k": np.array([1000])})
+
+
 def test_a_limit_is_a_number():
     with pytest.raises(Exception, match="'sardonyx.max_run_memory': expected a whole number .*, found '1 GB'"):
         session(FILL, max_run_memory="1 GB")
