@@ -23,8 +23,8 @@ AttentionState ReadAttention(const AttributeReader& c) {
   s.scale = static_cast<double>(c.Float("scale", 0));
   s.softcap = static_cast<double>(c.Float("softcap", 0));
   s.causal = c.Flag("is_causal");
-  s.left = c.Int("left_window_size", -1);
-  s.right = c.Int("right_window_size", -1);
+  s.left = std::min(c.Int("left_window_size", -1), kBeyondAllKeys);
+  s.right = std::min(c.Int("right_window_size", -1), kBeyondAllKeys);
   s.scores_mode = c.Int("qk_matmul_output_mode", 0);
   if (s.scores_mode < 0 || s.scores_mode > 3) {
     c.Fail(Code::kInvalidArgument, "expected qk_matmul_output_mode in [0, 3], found ", s.scores_mode);
@@ -158,8 +158,8 @@ class Runner {
     }
     auto* memory = io_.At<std::int64_t>(lengths_at_);
     for (std::int64_t b = 0; b < run_.q.batch; ++b) {
-      constexpr std::int64_t kMost = std::int64_t{1} << 40;  // beyond all keys
-      const std::int64_t length = std::clamp(c_.Input(kLengths).As<const std::int64_t>()[b], -kMost, kMost);
+      const std::int64_t length =
+          std::clamp(c_.Input(kLengths).As<const std::int64_t>()[b], -kBeyondAllKeys, kBeyondAllKeys);
       memory[b] = std::clamp<std::int64_t>(length, 0, run_.args.keys);
       memory[run_.q.batch + b] = length - run_.q.sequence;
     }

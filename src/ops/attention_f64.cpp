@@ -57,7 +57,7 @@ class Runner {
     k_ = MakeHeads(c.Input(kK).shape, state.kv_heads);
     v_ = MakeHeads(c.Input(kV).shape, state.kv_heads);
     y_ = MakeHeads(c.Output(kY).shape, q_.heads);
-    past_ = c.HasInput(kPastK) ? c.Input(kPastK).dim(2) : 0;
+    past_ = c.HasInput(kPastK) && c.Input(kPastK).rank() == 4 ? c.Input(kPastK).dim(2) : 0;
     total_ = past_ + k_.sequence;
     Check();
     scale_ = state.scale != 0 ? state.scale : 1 / std::sqrt(static_cast<double>(q_.size));
@@ -195,7 +195,9 @@ class Runner {
       const std::int64_t last = mask_stride_[3] == 0 ? total_ : std::min(mask_last_, total_);
       for (std::int64_t j = 0; j < total_; ++j) bias[j] = j < last ? from[j * mask_stride_[3]] : -kInfinity;
     }
-    const std::int64_t length = c_.HasInput(kLengths) ? c_.Input(kLengths).As<std::int64_t>()[b] : total_;
+    const std::int64_t length =
+        c_.HasInput(kLengths) ? std::clamp(c_.Input(kLengths).As<std::int64_t>()[b], -kBeyondAllKeys, kBeyondAllKeys)
+                              : total_;
     const std::int64_t offset = c_.HasInput(kPastK) ? past_ : c_.HasInput(kLengths) ? length - q_.sequence : 0;
     const std::int64_t at = row + offset;
     std::int64_t first = 0, end = std::min(length, total_);

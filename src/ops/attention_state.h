@@ -13,6 +13,9 @@ inline constexpr std::size_t kQ = 0, kK = 1, kV = 2, kMask = 3, kPastK = 4, kPas
 inline constexpr std::size_t kY = 0, kPresentK = 1, kPresentV = 2, kScores = 3;
 }  // namespace attention
 
+// Lengths and windows are cut to this size, so that sums of them are numbers.
+inline constexpr std::int64_t kBeyondAllKeys = std::int64_t{1} << 40;
+
 struct AttentionState {
   std::int64_t q_heads = 0, kv_heads = 0;  // 0: from 4-D inputs
   double scale = 0;                        // 0: 1 / sqrt(head size)

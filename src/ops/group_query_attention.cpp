@@ -43,7 +43,7 @@ State ReadState(const AttributeReader& c) {
   s.scale = c.Float("scale", 0);
   s.softcap = c.Float("softcap", 0);
   s.norm_epsilon = c.Float("qk_norm_epsilon", 1e-6f);
-  s.window = c.Int("local_window_size", -1);
+  s.window = std::min(c.Int("local_window_size", -1), std::int64_t{1} << 40);
   s.rotary = c.Flag("do_rotary");
   s.interleaved = c.Flag("rotary_interleaved");
   s.smooth = c.Int("smooth_softmax", 0) > 0;

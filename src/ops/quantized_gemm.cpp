@@ -148,7 +148,7 @@ class QGemm {
       : c_(c), state_(c.state<QGemmState>()), sizes_(MakeSizes(c, state_)), addend_(ViewAddend(c, sizes_)) {}
 
   void Run() {
-    for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) CheckCount(i, 1);
+    for (const std::size_t i : {1, 2, 7, 8}) CheckCount(i, 1);
     for (const std::size_t i : {std::size_t{4}, std::size_t{5}})
       if (c_.HasInput(i) && c_.Input(i).count != 1) CheckCount(i, sizes_.n);
     const TensorRef& y = c_.Output(0);
