@@ -125,9 +125,7 @@ template <typename T>
 void RunAxesNorm(KernelContext& c) {
   const auto& state = c.state<AxesState>();
   if (c.Input(0).count == 0) return;
-  std::array<bool, ReducePlan::kMaxGroups> reduced = {};
-  for (const std::int64_t axis : state.axes) reduced[NormalizeAxis(axis, c.Input(0).rank())] = true;
-  const ReducePlan p = MakeReducePlan(c.Input(0).shape, reduced);
+  const ReducePlan p = MakeReducePlan(c.Input(0).shape, MarkAxes(state.axes, c.Input(0).rank()));
   Operands io(c, kDTypeOf<T>);
   io.Begin();
   const std::int64_t grain = std::max<std::int64_t>(1, 4096 / p.reduced_total);

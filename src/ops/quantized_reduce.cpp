@@ -28,8 +28,6 @@ struct MeanState {
   bool channels_last = false;  // of QLinearGlobalAveragePool
 };
 
-using Reduced = std::array<bool, ReducePlan::kMaxGroups>;
-
 class MeanRunner {
  public:
   MeanRunner(KernelContext& c, const ReducePlan& plan)
@@ -69,10 +67,7 @@ void RunMean(KernelContext& c) {
   const auto& state = c.state<MeanState>();
   const TensorRef& x = c.Input(0);
   if (c.Output(0).count == 0) return;
-  Reduced reduced = {};
-  for (const std::int64_t axis : state.axes) reduced[NormalizeAxis(axis, x.rank())] = true;
-  if (state.axes.empty()) std::fill_n(reduced.begin(), std::min(x.rank(), reduced.size()), true);
-  const ReducePlan plan = MakeReducePlan(x.shape, reduced);
+  const ReducePlan plan = MakeReducePlan(x.shape, MarkAxes(state.axes, x.rank(), state.axes.empty()));
   if (x.count == 0) Fail(Code::kInvalidArgument, "expected elements for every mean, found shape ", ToText(x.shape));
   const MeanRunner runner(c, plan);
   const std::int64_t blocks = (plan.inner + kColumns - 1) / kColumns;
@@ -90,10 +85,8 @@ void RunMean(KernelContext& c) {
 
 void InferQLinearMean(InferContext& c) {
   if (!c.HasRank(0)) return c.SetOutput(0, c.InputDType(0));
-  Reduced reduced = {};
   const std::vector<std::int64_t> axes = c.Ints("axes");
-  for (const std::int64_t axis : axes) reduced[AxisOf(c, axis, c.Rank(0))] = true;
-  if (axes.empty()) reduced.fill(true);
+  const ReducedAxes reduced = MarkAxes(axes, c.Rank(0), axes.empty());
   std::vector<Dim> dims;
   for (std::size_t i = 0; i < c.Rank(0); ++i) {
     if (!reduced[i]) dims.push_back(c.InputDims(0)[i]);

@@ -52,15 +52,9 @@ ReduceState ReadReduce(const AttributeReader& c) {
   return state;
 }
 
-using Flags = std::array<bool, ReducePlan::kMaxGroups>;
-
 // Which axes are reduced.
-Flags MarkAxes(std::span<const std::int64_t> axes, std::size_t rank, bool noop_with_empty_axes) {
-  if (rank > ReducePlan::kMaxGroups) Fail(Code::kNotImplemented, "a reduction of rank ", rank, ", at most 32");
-  Flags flags = {};
-  if (axes.empty() && !noop_with_empty_axes) flags.fill(true);
-  for (const std::int64_t axis : axes) flags[NormalizeAxis(axis, rank)] = true;
-  return flags;
+ReducedAxes AxesOf(std::span<const std::int64_t> axes, std::size_t rank, bool noop_with_empty_axes) {
+  return MarkAxes(axes, rank, axes.empty() && !noop_with_empty_axes);
 }
 
 void InferShapeData(InferContext& c, Reduction reduction) {
@@ -102,7 +96,7 @@ void InferReduce(InferContext& c) {
     if (!count_known || type.dims[0].number() > static_cast<std::int64_t>(c.Rank(0))) return c.SetOutput(0, dtype);
     return c.SetOutput(0, dtype, std::vector<Dim>(c.Rank(0) - static_cast<std::size_t>(type.dims[0].number())));
   }
-  const Flags reduced = MarkAxes(*axes, c.Rank(0), state.noop_with_empty_axes);
+  const ReducedAxes reduced = AxesOf(*axes, c.Rank(0), state.noop_with_empty_axes);
   std::vector<Dim> dims;
   for (std::size_t i = 0; i < c.Rank(0); ++i) {
     if (!reduced[i])
@@ -120,7 +114,7 @@ ReducePlan Begin(KernelContext& c) {
   const Dims shape = c.Input(0).shape;
   std::span<const std::int64_t> axes;
   if (c.HasInput(1)) axes = c.Input(1).Span<const std::int64_t>();
-  const Flags reduced = MarkAxes(axes, shape.size(), state.noop_with_empty_axes);
+  const ReducedAxes reduced = AxesOf(axes, shape.size(), state.noop_with_empty_axes);
   Shape out;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (!reduced[i])

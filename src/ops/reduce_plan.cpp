@@ -5,10 +5,21 @@
 
 namespace sardonyx::ops {
 
-ReducePlan MakeReducePlan(Dims shape, const std::array<bool, ReducePlan::kMaxGroups>& is_reduced) {
-  if (shape.size() > ReducePlan::kMaxGroups) {
-    Fail(Code::kNotImplemented, "a reduction of rank ", shape.size(), ", at most ", ReducePlan::kMaxGroups);
-  }
+static void CheckRank(std::size_t rank) {
+  if (rank > ReducePlan::kMaxGroups)
+    Fail(Code::kNotImplemented, "a reduction of rank ", rank, ", at most ", ReducePlan::kMaxGroups);
+}
+
+ReducedAxes MarkAxes(std::span<const std::int64_t> axes, std::size_t rank, bool all) {
+  CheckRank(rank);
+  ReducedAxes flags = {};
+  if (all) flags.fill(true);
+  for (const std::int64_t axis : axes) flags[NormalizeAxis(axis, rank)] = true;
+  return flags;
+}
+
+ReducePlan MakeReducePlan(Dims shape, const ReducedAxes& is_reduced) {
+  CheckRank(shape.size());
   struct Merged {
     std::int64_t size, stride;
     bool reduced;

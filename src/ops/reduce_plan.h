@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/shape.h"
@@ -36,7 +37,12 @@ struct ReducePlan {
   }
 };
 
+using ReducedAxes = std::array<bool, ReducePlan::kMaxGroups>;
+
+// The flags of `axes`, or of all if `all`. Fails with kNotImplemented above rank 32.
+ReducedAxes MarkAxes(std::span<const std::int64_t> axes, std::size_t rank, bool all = false);
+
 // `is_reduced[i]`: whether axis i is. Fails with kNotImplemented above rank 32.
-ReducePlan MakeReducePlan(Dims shape, const std::array<bool, ReducePlan::kMaxGroups>& is_reduced);
+ReducePlan MakeReducePlan(Dims shape, const ReducedAxes& is_reduced);
 
 }  // namespace sardonyx::ops
