@@ -25,6 +25,7 @@
 #include "kernels/elementwise/quantize.h"
 #include "kernels/elementwise/quantized_binary.h"
 #include "kernels/elementwise/unary.h"
+#include "ops/infer.h"
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
 #include "ops/prepare_context.h"
@@ -37,8 +38,8 @@ using kernels::UnaryKind;
 
 constexpr std::int64_t kBlock = 512;   // elements of a block
 constexpr std::int64_t kGrain = 8192;  // elements that are worth a thread
-constexpr std::size_t kMaxAxes = 8;    // after joining neighbours
-constexpr int kMaxResults = 16;        // blocks that are alive at once: 32 KiB, mostly far fewer
+constexpr std::size_t kMaxAxes = kMostDimensions;
+constexpr int kMaxResults = 16;  // blocks that are alive at once: 32 KiB, mostly far fewer
 
 struct Function {
   std::string_view name, domain, op_type;
@@ -188,8 +189,9 @@ struct Tape {
 // The output's axes, neighbours joined where all inputs go on alike, innermost first.
 struct Walk {
   std::size_t rank = 0;
-  std::array<std::int64_t, kMaxAxes> sizes = {};
-  std::array<std::array<std::int64_t, kMaxTapeInputs>, kMaxAxes> strides = {};
+  // The first `rank` are set; clearing all would take longer than a small run.
+  std::array<std::int64_t, kMaxAxes> sizes;
+  std::array<std::array<std::int64_t, kMaxTapeInputs>, kMaxAxes> strides;
 };
 
 Walk PlanWalk(KernelContext& c, std::size_t inputs, Dims out) {
@@ -215,12 +217,12 @@ Walk PlanWalk(KernelContext& c, std::size_t inputs, Dims out) {
       walk.sizes[walk.rank - 1] *= size;
       continue;
     }
-    if (walk.rank == kMaxAxes) Fail(Code::kNotImplemented, "shapes with more than ", kMaxAxes, " separate axes");
     walk.sizes[walk.rank] = size;
     walk.strides[walk.rank++] = stride;
   }
   if (walk.rank == 0) {
     walk.sizes[0] = 1;
+    walk.strides[0] = {};
     walk.rank = 1;
   }
   return walk;
