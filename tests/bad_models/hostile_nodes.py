@@ -179,8 +179,11 @@ class Mutation:
         if name is None:
             return
         value = self.case.feeds[name]
-        which = self.random.randrange(5)
-        if which == 0:
+        which = self.random.randrange(6)
+        if which == 5:  # more dimensions than kernels have room for
+            ones = (1,) * (self.any([9, 17, 33, 64]) - value.ndim)
+            value = value.reshape((*ones, *value.shape) if self.random.random() < 0.5 else (*value.shape, *ones))
+        elif which == 0:
             value = value[None]
         elif which == 1:
             value = value[..., None]
@@ -242,6 +245,16 @@ class Mutation:
                 value = value.astype(np.float64).astype(dtype)
         self.put(name, value)
         self.note("type of", name, "is", np.dtype(dtype))
+
+    def precision(self):
+        """All floats, or all integers of one width, of another type."""
+        kind, dtypes = self.any([("f", DTYPES[:3]), ("iu", DTYPES[3:8])])
+        dtype = self.any(dtypes)
+        for name, value in self.case.feeds.items():
+            if isinstance(value, np.ndarray) and value.dtype.kind in kind:
+                with np.errstate(all="ignore"):
+                    self.put(name, value.astype(dtype))
+        self.note("type of all of", kind, "is", np.dtype(dtype))
 
     def missing_input(self):
         if self.node.input:
@@ -396,8 +409,8 @@ class Mutation:
 
 
 CHANGES = {Mutation.dimension: 5, Mutation.empty_but_huge: 1, Mutation.rank: 3, Mutation.contents: 4,
-           Mutation.integers: 6, Mutation.element_type: 1, Mutation.missing_input: 2, Mutation.other_input: 1,
-           Mutation.sequence: 2, Mutation.attribute: 7, Mutation.opset: 1, Mutation.outputs: 1}
+           Mutation.integers: 6, Mutation.element_type: 1, Mutation.precision: 2, Mutation.missing_input: 2,
+           Mutation.other_input: 1, Mutation.sequence: 2, Mutation.attribute: 7, Mutation.opset: 1, Mutation.outputs: 1}
 
 
 def make(case, seed):

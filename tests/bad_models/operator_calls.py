@@ -6,10 +6,15 @@ from small_models import ARGUMENT, F32, GRAPH, I64, NOT_THERE, X, one, run
 
 I32, MOST, LEAST = np.int32, 2**63 - 1, -2**63
 MS = "com.microsoft."
+ONES_40 = str([1] * 40)
 
 
 def ones(*shape, dtype=F32):
     return np.ones(shape, dtype)
+
+
+def bytes_of(numbers):
+    return np.array(numbers, np.uint8)
 
 
 MHA = "float[b, s, d] q, float[b, k, d] k, float[b, k, d] v"
@@ -68,6 +73,19 @@ ROWS = {
     "MatMulNBits of bits beyond 32 bits": (
         one(NBITS.replace("bits = 4", f"bits = {2**32 + 4}"), "float[2, 32] x, uint8[a, b, c] w, float[d, e] s"),
         ARGUMENT, ["it", "MatMulNBits", "bits of 2, 4 or 8", f"found {2**32 + 4}"], None),
+    "QGemm without a zero point of the result": (
+        one(f'y = {MS}QGemm(x, s, z, x, s, z, "", s, e)', "uint8[2, 2] x, float s, uint8 z, uint8[k] e",
+            "uint8[a, b] y"), ARGUMENT, ["it", "QGemm", "expected 1 elements of input 8", "found [0]"],
+        run(x=bytes_of([[1, 2], [3, 4]]), s=np.array(1, F32), z=bytes_of(0), e=bytes_of([]))),
+    # ---- More dimensions than a kernel has room for
+    "LpNormalization of 40 dimensions": (
+        one("y = LpNormalization(x)", f"float{ONES_40} x", f"float{ONES_40} y"), NOT_THERE,
+        ["it", "LpNormalization", "rank 40", "at most 32"], run(x=ones(*[1] * 40))),
+    "QLinearReduceMean of 40 dimensions": (
+        one(f"y = {MS}QLinearReduceMean <axes = [39], keepdims = 1> (x, s, z, s, z)",
+            f"uint8{ONES_40} x, float s, uint8 z", f"uint8{ONES_40} y"), NOT_THERE,
+        ["it", "QLinearReduceMean", "rank 40", "at most 32"],
+        run(x=ones(*[1] * 40, dtype=np.uint8), s=np.array(1, F32), z=bytes_of(0))),
     # ---- Sizes from values
     "AffineGrid below nothing": (
         one("y = AffineGrid(x, s)", "float[n, 2, 3] x, int64[4] s", "float[a, b, c, d] y"), ARGUMENT,
