@@ -1,7 +1,7 @@
 /* tests/capi/steady_state.c - counts what 100 runs with bound outputs cost: allocations and futex system calls.
  *
- * usage: capi_steady_state MODEL THREADS [INPUT=DIMxDIM...[@VALUE]]...
- * THREADS 0 is the default. Unknown dimensions that no argument gives are 1. Prints one line of JSON:
+ * usage: capi_steady_state MODEL THREADS[p] [INPUT=DIMxDIM...[@VALUE]]...
+ * THREADS 0 is the default; "2p" is parallel mode, on two threads for branches and two for loops. Unknown dimensions that no argument gives are 1. Prints one line of JSON:
  *   {"cold": {"allocations": 900, "futex_calls": 2}, "run": {"allocations": 0, "futex_calls": 0}, "binding": {...},
  *    "ns_per_run": 1234}
  * where "cold" is what creating the session and its first run cost.
@@ -259,6 +259,10 @@ int main(int argc, char** argv) {
   OrtSessionOptions* options = NULL;
   Must(ort->CreateSessionOptions(&options));
   Must(ort->SetIntraOpNumThreads(options, atoi(argv[2])));
+  if (strchr(argv[2], 'p') != NULL) {
+    Must(ort->SetSessionExecutionMode(options, ORT_PARALLEL));
+    Must(ort->SetInterOpNumThreads(options, atoi(argv[2])));
+  }
   Must(ort->CreateSession(env, argv[1], options, &runs.session));
   Must(ort->SessionGetInputCount(runs.session, &runs.inputs));
   Must(ort->SessionGetOutputCount(runs.session, &runs.outputs));

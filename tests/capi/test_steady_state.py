@@ -55,3 +55,9 @@ def test_a_hundred_runs_on_all_threads_cost_no_allocation(name):
     for cost in measure(name, 0):
         assert cost["allocations"] == 0
         assert cost["futex_calls"] == 0 or not quiet
+
+
+@pytest.mark.parametrize("name", ["silero_16k", "light_resnet50"])
+def test_a_hundred_runs_in_parallel_mode_cost_no_allocation(name):
+    for cost in measure(name, "2p"):
+        assert cost["allocations"] == 0

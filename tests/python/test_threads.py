@@ -1,6 +1,7 @@
 """Threads and memory of sessions: options, counts, idle time, cancelled runs, shared weights, trimming."""
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -154,6 +155,72 @@ def test_a_session_works_after_fork_in_parent_and_child():
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+FORKING = """
+import json, os, threading, numpy as np, onnx.parser, sardonyx
+model = onnx.parser.parse_model('<ir_version: 10, opset_import: ["" : 21]> g (float[N,N] x) => (float[N,N] y) '
+                                '{ a = MatMul(x, x) b = Tanh(x) y = Add(a, b) }').SerializeToString()
+options = sardonyx.SessionOptions()
+options.intra_op_num_threads = 3
+options.execution_mode = sardonyx.ExecutionMode.MODE
+options.inter_op_num_threads = 2
+session = sardonyx.InferenceSession(model, options)
+x = np.random.default_rng(0).standard_normal((300, 300), np.float32)
+want, stop, wrong = session.run(None, {"x": x})[0], [], []
+
+def work():
+    while not stop:
+        if not np.array_equal(session.run(None, {"x": x})[0], want):
+            wrong.append(1)
+
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads:
+    thread.start()
+codes = []
+for _ in range(5):
+    child = os.fork()
+    if child == 0:
+        try:
+            same = all(np.array_equal(session.run(None, {"x": x})[0], want) for _ in range(3))
+            other = sardonyx.InferenceSession(model, options).run(None, {"x": x})[0]
+            os._exit(0 if same and np.array_equal(other, want) else 1)
+        except BaseException:
+            os._exit(2)
+    codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+stop.append(1)
+for thread in threads:
+    thread.join()
+print(json.dumps([codes, wrong]))
+"""
+
+
+@pytest.mark.parametrize("mode", ["ORT_SEQUENTIAL", "ORT_PARALLEL"])
+def test_a_fork_while_other_threads_run_leaves_both_processes_working(mode):
+    assert run_child(FORKING.replace("MODE", mode)) == [[0] * 5, []]
+
+
+def test_a_large_node_ends_before_a_cancelled_run_does_and_no_other_begins():
+    """The time from the wish to the return is at most what the node in progress still takes."""
+    model = onnx.parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        g (float[N,N] x) => (float[N,N] y) { a = MatMul(x, x) b = MatMul(a, x) c = MatMul(b, x) y = MatMul(c, x) }
+        """).SerializeToString()
+    held, x = session(model), np.zeros((1500, 1500), np.float32)
+    held.run(None, {"x": x})
+    start = time.perf_counter()
+    held.run(None, {"x": x})
+    whole, ratios = time.perf_counter() - start, []
+    while min(ratios, default=1) > 0.5 and len(ratios) < 20:  # others may hold the cores
+        options = sardonyx.RunOptions()
+        timer = threading.Timer(0.1 * whole, lambda options=options: setattr(options, "terminate", True))
+        start = time.perf_counter()
+        timer.start()
+        with pytest.raises(sardonyx.Fail, match="terminate"):
+            held.run(None, {"x": x}, options)
+        ratios.append((time.perf_counter() - start) / whole)
+        timer.join()
+    assert min(ratios) <= 0.5, "the wish comes in the first of four equal nodes"
+
+
 SHARED = """
 import json, os, sys, numpy as np, sardonyx
 def resident():
@@ -231,6 +298,28 @@ print(json.dumps(sizes))
 def test_memory_of_a_large_shape_goes_when_shapes_are_small_again(runs):
     before, after = run_child(SHRINKING.replace("RUNS", runs))
     assert after - before < 4, f"the large shape's values take 16 MB each: {before} MB, then {after} MB"
+
+
+BOUNDS = """
+import json, numpy as np, sardonyx, sys
+sys.path.insert(0, "PATH")
+import zoo
+model = next(model for model in zoo.models() if model.name == "NAME")
+feed, found = next(iter(model.runs())), []
+for threads in (1, 2, 3, 5, 8, 16):
+    options = sardonyx.SessionOptions()
+    options.intra_op_num_threads = threads
+    got = sardonyx.InferenceSession(str(model.path), options).run(None, feed)
+    found.append([np.asarray(value).tobytes().hex() if np.asarray(value).dtype != object else repr(value)
+                  for value in got])
+print(json.dumps(all(values == found[0] for values in found)))
+"""
+
+
+@pytest.mark.parametrize("name", ["silero_16k", "light_squeezenet", "light_inception_v1", "rapidocr_recognition"])
+def test_models_give_the_same_bits_with_any_number_of_threads(name):
+    path = str(pathlib.Path(__file__).resolve().parents[1] / "models")
+    assert run_child(BOUNDS.replace("PATH", path).replace("NAME", name)) is True
 
 
 def test_a_device_without_an_arena_is_refused():
