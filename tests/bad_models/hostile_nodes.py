@@ -239,7 +239,7 @@ class Mutation:
         value, dtype = self.case.feeds[name], self.any(DTYPES)
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if dtype is object or value.dtype == object:
+            if dtype is object or value.dtype.kind in "OUS":
                 value = np.full(value.shape, "1", object) if dtype is object else np.ones(value.shape, dtype)
             else:
                 value = value.astype(np.float64).astype(dtype)
