@@ -149,6 +149,14 @@ constexpr const char* kSnippets[] = {
     R"(g (float[s,4] a, float[t,4] c) => (float[t,s] y) { same, z = Scan<num_scan_inputs = 1, body = each
       (float[S,4] p, float[4] q) => (float[S,4] kept, float[S] out) <int64[1] axes = {1}> { kept = Identity(p)
       d = Sub(p, q) out = ReduceSumSquare<keepdims = 0>(d, axes) }>(a, c) y = Sqrt(z) })",
+    // Products and rearrangements as equations.
+    R"(g (float[b,s,$n] x, float[$n,$hd] w, float[b,s,$hd] z) => (float[b,s,s] y) {
+      a = Einsum<equation = "bsn,nk->bsk">(x, w) c = Add(a, z) y = Einsum<equation = "bik,bjk->bij">(c, a) })",
+    R"(g (float[b,$h,s,$d] x, float[b,$h,t,$d] z) => (float[s,b,t] y) {
+      a = Einsum<equation = "bhsd,bhtd->bhst">(x, z) p = Softmax(a) c = Einsum<equation = "bhst->bst">(p)
+      d = Einsum<equation = "bst->sbt">(c) y = Relu(d) })",
+    R"(g (float[b,$n] x, float[b,$m] z) => (float[b] y) {
+      a = Einsum<equation = "bi,bj->bij">(x, z) c = Einsum<equation = "bij,bij->b">(a, a) y = Sqrt(c) })",
     // Reductions and scalars around views.
     R"(g (float[b,s,$n] x) => (float[b,$n] y) <int64[1] one = {1}, float ten = {0.125}> {
       a = ReduceSum(x, one) c = Mul(a, ten) d = Squeeze(c, one) e = Div(x, a) f = ReduceMax<keepdims = 0>(e, one)

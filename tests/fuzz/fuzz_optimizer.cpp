@@ -15,6 +15,7 @@
 
 #include "fuzz/close_results.h"
 #include "fuzz/reduced_graph.h"
+#include "fuzz/wrapped_graph.h"
 #include "ir/text.h"
 #include "ops/evaluate.h"
 #include "optimizer/pipeline.h"
@@ -87,6 +88,10 @@ class Backwards final : public Parallel {
   int ThreadCount() const override { return 3; }
 };
 
+std::string TextOf(const RandomGraph& graph) {
+  return ToText(*graph.model, {.max_elements = 16, .node_names = false, .value_types = false});
+}
+
 std::string OtherBits(const RandomGraph& graph, const std::vector<Value>& got, const std::vector<Value>& want) {
   for (std::size_t k = 0; k < want.size(); ++k) {
     if (!SameBits(got[k].tensor(), want[k].tensor())) return "output '" + graph.outputs[k] + "' has other bits";
@@ -127,8 +132,15 @@ std::string ThreeThreads(const RandomGraph& graph, const std::vector<std::string
                    Run(graph, {.disabled_passes = disabled}));
 }
 
+std::string InBodies(const RandomGraph& graph, const std::vector<std::string>& disabled) {
+  const RandomGraph wrapped = Wrapped(graph, graph.seed);
+  const std::string found = OtherResults(graph, Run(wrapped, {.disabled_passes = disabled}));
+  return found.empty() ? "" : found + "\nin " + TextOf(wrapped);
+}
+
 constexpr Check kReversed = {"loops backwards", Reversed}, kNotOptimized = {"not optimized", NotOptimized},
-                kOptimized = {"optimized", Optimized}, kThreeThreads = {"three threads", ThreeThreads};
+                kOptimized = {"optimized", Optimized}, kThreeThreads = {"three threads", ThreeThreads},
+                kInBodies = {"in bodies", InBodies};
 
 std::string Fault(const Check& check, const RandomGraph& graph, const std::vector<std::string>& disabled = {}) {
   try {
@@ -145,8 +157,7 @@ void Expect(const Check& check, const RandomGraph& graph) {
   const RandomGraph small =
       Reduced(graph, TheRegistry(), [&](const RandomGraph& part) { return !Fault(check, part).empty(); });
   fault = Fault(check, small);
-  std::fprintf(stderr, "reduced: %s\n%s\n", fault.c_str(),
-               ToText(*small.model, {.max_elements = 16, .node_names = false, .value_types = false}).c_str());
+  std::fprintf(stderr, "reduced: %s\n%s\n", fault.c_str(), TextOf(small).c_str());
   for (const optimizer::PassInfo& pass : optimizer::AllPasses())
     if (Fault(check, small, {std::string(pass.name)}).empty())
       std::fprintf(stderr, "no fault without pass %s\n", std::string(pass.name).c_str());
@@ -167,5 +178,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Expect(kNotOptimized, graph);
   Expect(kOptimized, graph);
   if (size % 4 == 0) Expect(kThreeThreads, graph);
+  if (size % 4 != 0) Expect(kInBodies, graph);
   return 0;
 }

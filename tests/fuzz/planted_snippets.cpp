@@ -251,6 +251,15 @@ void GraphGrower::InOpset(Node& node) const {
     node.inputs.pop_back();
   }
   if (node.op_type == "Split" && opset_ < 18) node.RemoveAttribute("num_outputs");
+  for (Graph* body : node.Subgraphs()) {
+    body->opset_imports = graph_.opset_imports;
+    for (Node& inner : body->nodes) {
+      const ops::OpSchema* schema = ops::FindSchema(inner.domain, inner.op_type, opset_);
+      if (schema == nullptr || schema->max_inputs < static_cast<std::int64_t>(inner.inputs.size()))
+        Fail(Code::kInvalidGraph, "not in this opset");
+      inner.since_version = schema->since_version;
+    }
+  }
 }
 
 namespace {

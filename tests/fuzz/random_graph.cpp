@@ -79,6 +79,16 @@ ValueId GraphGrower::Add(std::string_view op_type, std::vector<ValueId> inputs, 
   return node.outputs.front();
 }
 
+namespace {
+
+bool HasNaN(const Value& value) {
+  if (!value.is_tensor() || value.tensor().dtype() != DType::kFloat) return false;
+  const auto all = value.tensor().span<float>();
+  return std::any_of(all.begin(), all.end(), [](float x) { return std::isnan(x); });
+}
+
+}  // namespace
+
 // What a session checks of a node's author before it runs it, and an evaluation of one node does not.
 void GraphGrower::CheckInputs(const Node& node, const ops::OpSchema& schema) const {
   const auto count = static_cast<std::int64_t>(node.inputs.size());
@@ -113,6 +123,8 @@ void GraphGrower::Insert(Node& node, const std::vector<ValueId>& wanted) {
   const std::vector<Value> results = ops::EvaluateNode(graph_, node, registry_, arguments);
   for (const Value& value : results)
     if (value.is_tensor() && value.tensor().count() > kMostElements) Fail(Code::kInvalidGraph, "too large");
+  // Nothing says what NaN is as an integer.
+  if (node.op_type == "QuantizeLinear" && HasNaN(arguments[0])) Fail(Code::kInvalidGraph, "no number");
   // Nothing says what -1 stands for where there are no elements.
   if (node.op_type == "Reshape" && results[0].tensor().count() == 0) Fail(Code::kInvalidGraph, "ambiguous");
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -155,6 +167,7 @@ RandomGraph GraphGrower::Finish() {
   made.model->ir_version = 10;
   made.model->opset_imports = graph_.opset_imports;
   made.model->graph = std::move(graph_);
+  made.seed = random_();
   made.discontinuous = discontinuous_;
   return made;
 }

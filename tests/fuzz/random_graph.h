@@ -1,6 +1,7 @@
 // tests/fuzz/random_graph.h - a valid graph and inputs for it, from the bytes of a fuzzer.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@ struct RandomGraph {
   std::vector<std::pair<std::string, Value>> inputs;
   std::vector<std::string> outputs;
   std::vector<Value> results;  // of the outputs, computed node by node
+  std::uint32_t seed = 0;      // for choices beyond the graph
   bool discontinuous = false;  // a node's result may jump where its input moves a little
 };
 

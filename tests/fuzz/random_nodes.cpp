@@ -366,6 +366,8 @@ void GraphGrower::AddReduction() {
                                        "ReduceL2",   "ReduceSumSquare", "ReduceLogSumExp", "ReduceProd"};
   const std::string_view op = kOps[bytes_.Below(std::size(kOps))];
   const ValueId x = NeedFloat(1);
+  // A long product overflows in one order and becomes 0 in another.
+  if (op == "ReduceProd" && values_.at(x).tensor().count() > 32) Fail(Code::kInvalidGraph, "too many factors");
   const Ints64 axes = Axes(ShapeOf(x).rank());
   const Attribute keep = {"keepdims", std::int64_t{bytes_.Bool()}};
   if (opset_ >= 18 || op == "ReduceSum") {

@@ -50,6 +50,7 @@ RandomGraph Part(const RandomGraph& from, const Values& values, const std::vecto
       if (id != kNoValue) needed[id] = true;
   }
   RandomGraph part;
+  part.seed = from.seed;
   part.discontinuous = from.discontinuous;
   part.model = std::make_shared<Model>();
   part.model->ir_version = from.model->ir_version;
