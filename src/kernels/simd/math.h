@@ -31,6 +31,14 @@ inline Floats Polynomial(Floats x, const float (&c)[kCount]) {
   return sum;
 }
 
+// A whole number as an integer; anything for NaN, which Highway's form without vectors must not be given.
+inline Int32s ToInt32(Floats whole) {
+#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
+  whole = hn::IfThenZeroElse(hn::IsNaN(whole), whole);
+#endif
+  return hn::ConvertTo(Int32Tag(), whole);
+}
+
 // 2^n for n in [-126, 127].
 inline Floats PowerOfTwo(Int32s n) {
   const Int32Tag di;
@@ -48,7 +56,7 @@ inline ExpParts SplitExp(Floats x) {
   const Floats n = hn::Round(hn::Mul(in, Splat(1.44269504f)));
   const Floats r = hn::NegMulAdd(n, Splat(3.194618329871446e-05f), hn::NegMulAdd(n, Splat(0.693115234375f), in));
   const Floats tail = hn::MulAdd(hn::Mul(r, r), Polynomial(r, kCoefficients), r);
-  return {tail, hn::ConvertTo(Int32Tag(), n)};
+  return {tail, ToInt32(n)};
 }
 
 inline Floats Exp(Floats x) {
@@ -151,7 +159,7 @@ inline Floats SinShifted(Floats x, int shift) {
   r = hn::NegMulAdd(n, Splat(0.0004837512969970703f), r);
   r = hn::NegMulAdd(n, Splat(7.549533620476723e-08f), r);
   r = hn::NegMulAdd(n, Splat(2.5633440682570896e-12f), r);
-  const Int32s quadrant = hn::Add(hn::ConvertTo(di, n), hn::Set(di, shift));
+  const Int32s quadrant = hn::Add(ToInt32(n), hn::Set(di, shift));
   const Floats r2 = hn::Mul(r, r);
   const Floats sine = hn::MulAdd(hn::Mul(r, r2), Polynomial(r2, kSin), r);
   const Floats cosine = hn::MulAdd(hn::Mul(r2, r2), Polynomial(r2, kCos), hn::NegMulAdd(r2, Splat(0.5f), Splat(1.0f)));
