@@ -79,6 +79,8 @@ bool VisitSummed(DType dtype, F&& f) {
       dtype, f);
 }
 
+constexpr std::int64_t kMostAlongAxis = std::int64_t{1} << 31;  // products of two stay in range
+
 void RunCol2Im(KernelContext& c) {
   const TensorRef& x = c.Input(0);
   const Shape image = IntsOf(c.Input(1)), block = IntsOf(c.Input(2));
@@ -94,7 +96,7 @@ void RunCol2Im(KernelContext& c) {
   }
   ImageAxis axes[kMaxRank];
   Shape shape{x.shape[0], 0};
-  std::int64_t blocks = 1, positions = 1;
+  Shape columns;
   for (std::size_t d = 0; d < rank; ++d) {
     const std::int64_t stride = state.strides.empty() ? 1 : state.strides[d],
                        dilation = state.dilations.empty() ? 1 : state.dilations[d];
@@ -102,12 +104,18 @@ void RunCol2Im(KernelContext& c) {
                        end = state.pads.empty() ? 0 : state.pads[rank + d];
     if (stride < 1 || dilation < 1 || block[d] < 1)
       Fail(Code::kInvalidArgument, "expected positive strides, dilations and blocks");
+    for (const std::int64_t number : {image[d], block[d], stride, dilation, begin, end}) {
+      if (number > kMostAlongAxis || number < -kMostAlongAxis) {
+        Fail(Code::kInvalidArgument, "expected image, block, stride, dilation and pads of axis ", d, " up to ",
+             kMostAlongAxis, ", found ", number);
+      }
+    }
     const std::int64_t room = image[d] + begin + end - dilation * (block[d] - 1) - 1;
     axes[d] = {image[d], block[d], room < 0 ? 0 : room / stride + 1, stride, begin, dilation};
-    blocks *= block[d];
-    positions *= axes[d].columns;
+    columns.Append(axes[d].columns);
     shape.Append(image[d]);
   }
+  const std::int64_t blocks = ElementCount(block), positions = ElementCount(columns);
   if (x.shape[1] % blocks != 0 || x.shape[2] != positions) {
     Fail(Code::kInvalidArgument, "expected an input [N, multiple of ", blocks, ", ", positions, "], found ",
          ToText(x.shape));

@@ -39,6 +39,18 @@ TEST(HostileInputs, ANumberThatIsNotThere) {
   }
 }
 
+TEST(HostileInputs, BlocksOfAnImageThatIsTooLarge) {
+  const std::int64_t huge = std::numeric_limits<std::int64_t>::max() - 1;
+  const std::string of_axis = "expected image, block, stride, dilation and pads of axis 1 up to 2147483648, found ";
+  const auto call = [](Tensor image, Tensor block, std::vector<std::int64_t> dilations) {
+    return OpCall{"Col2Im", 18, {Ones(Shape{1, 4, 9}), image, block}, {{"dilations", std::move(dilations)}}};
+  };
+  ExpectError(call(Ints({4, 4}), Ints({2, huge}), {1, 2}), of_axis + std::to_string(huge));
+  ExpectError(call(Ints({4, huge}), Ints({2, 2}), {1, 1}), of_axis + std::to_string(huge));
+  ExpectError(call(Ints({4, 4}), Ints({2, 2}), {1, huge}), of_axis + std::to_string(huge));
+  ExpectError(call(Ints({4, 4, 4}), Ints({1 << 30, 1 << 30, 1 << 30}), {1, 1, 1}), "1073741824");
+}
+
 TEST(HostileInputs, RegionsThatAreNoNumbers) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   for (const char* mode : {"max", "avg"}) {
