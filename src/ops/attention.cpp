@@ -174,7 +174,8 @@ class Runner {
     const std::int64_t sizes[] = {run_.q.batch, run_.q.heads, run_.q.sequence, keys};
     if (mask.rank() > 4) Fail(Code::kInvalidArgument, "expected a mask of rank 4 at most, found ", ToText(mask.shape));
     mask_last_ = mask.rank() == 0 ? 1 : mask.shape.back();
-    mask_rows_ = mask_last_ == 0 ? 0 : mask.count / mask_last_;
+    mask_rows_ = 1;  // of rows without elements, too: they hide all keys
+    for (std::size_t i = 0; i + 1 < mask.rank(); ++i) mask_rows_ *= mask.shape[i];
     std::int64_t step = keys;
     for (std::size_t i = 0; i < mask.rank(); ++i) {  // from the last axis
       const std::int64_t mine = mask.shape[mask.rank() - 1 - i], want = sizes[3 - i];

@@ -71,5 +71,47 @@ TEST(LateShapes, FollowTheDataFromRunToRun) {
   }
 }
 
+// The type of y follows from w alone; what x leaves must go with it all the same.
+TEST(LateShapes, InputsOfAStepWhoseOutputIsKnownAreChecked) {
+  auto model = std::make_shared<Model>();
+  model->opset_imports = {{"", 18}};
+  model->graph = ParseGraph(R"(g (float[n] x, bool[n] keep, float[4] w) => (float[4] y, float[2,2] square) {
+  some = Compress<axis = 0>(x, keep)
+  y = Add(some, w)
+  two = Constant<value = int64[2] {2, 2}>()
+  square = Reshape(y, two)
+})");
+  model->graph.opset_imports = model->opset_imports;
+  for (const int level : {0, 99}) {
+    SessionOptions options;
+    options.optimization_level = static_cast<OptimizationLevel>(level);
+    const auto session = Session::FromModel(testing::TestEnvironment(), model, options);
+    const Tensor w = Tensor::Of<float>({10, 20, 30, 40}, Shape{4});
+    const Tensor x = Tensor::Of<float>({1, 2, 3, 4, 5, 6}, Shape{6});
+    for (const int count : {4, 3, 1, 0, 6, 5, 4}) {
+      Tensor keep(DType::kBool, Shape{6});
+      for (int i = 0; i < 6; ++i) keep.data<bool>()[i] = i < count;
+      std::string error;
+      std::vector<Value> outputs;
+      try {
+        outputs = session->Run({}, {{"x", x}, {"keep", keep}, {"w", w}}, {"y", "square"});
+      } catch (const Error& failed) {
+        error = failed.what();
+      }
+      if (count == 4 || count == 1) {
+        ASSERT_EQ(error, "") << count;
+        for (int i = 0; i < 4; ++i) {
+          const float want = w.data<float>()[i] + x.data<float>()[count == 1 ? 0 : i];
+          EXPECT_EQ(outputs[0].tensor().data<float>()[i], want);
+          EXPECT_EQ(outputs[1].tensor().data<float>()[i], want);
+        }
+      } else {
+        EXPECT_NE(error.find("Add"), std::string::npos) << count << ": " << error;
+        EXPECT_NE(error.find(std::to_string(count)), std::string::npos) << count << ": " << error;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sardonyx::runtime

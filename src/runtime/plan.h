@@ -21,6 +21,7 @@ struct PlannedSlot {
     kLate,      // its shape comes with the run, or it is no plain tensor: memory of its own
   };
   Place place = Place::kNone;
+  bool promised = false;  // kLate, but of a shape that the plan knows and later steps rely on
   DType dtype = DType::kUndefined;
   Shape shape;
   std::int64_t count = 0;
@@ -32,7 +33,7 @@ struct PlannedSlot {
 
 struct PlannedStep {
   int step = -1;
-  bool late = false;                 // infers its shapes when it runs
+  bool late = false;                 // infers its shapes, and checks its inputs', when it runs
   int branch = -1;                   // If: the body that runs, where the key implies the condition
   std::shared_ptr<const Plan> body;  // its plan; shared with the body's cache
 };

@@ -151,6 +151,14 @@ void PlanBuilder::InferStep(const Step& step) {
   }
 }
 
+bool PlanBuilder::HasLateInput(const Step& step) const {
+  return std::any_of(step.inputs.begin(), step.inputs.end(), [&](int slot) {
+    if (slot == kNoSlot || facts_[slot].known.has_value()) return false;
+    const Type& type = facts_[slot].type;
+    return type.is_none() || (type.is_tensor() && !type.HasStaticShape());
+  });
+}
+
 void PlanBuilder::PlanStep(int index) {
   const Step& step = program_.steps()[index];
   try {
@@ -166,8 +174,9 @@ void PlanBuilder::PlanStep(int index) {
     }
     const bool all_static = std::all_of(step.outputs.begin(), step.outputs.end(),
                                         [&](int slot) { return slot == kNoSlot || facts_[slot].is_static; });
+    // Whether an input of unknown shape goes with the others, nobody can say before the run.
+    planned.late = !all_static || (!step.is_if && HasLateInput(step));
     if (!all_static) {
-      planned.late = true;
       late_steps_.push_back(index);
       AskForContents(index);
     }

@@ -32,6 +32,7 @@ class PlanBuilder {
     bool is_static = false;
   };
   void AddInputs();
+  bool HasLateInput(const Step& step) const;
   void PlanStep(int index);
   void PlanIf(int index, PlannedStep& planned);
   void AdoptBranch(const Step& step, const Program& body, const PlannedStep& planned);

@@ -44,7 +44,10 @@ void PlanBuilder::PlaceSlots() {
     for (const int slot : program_.steps()[step.step].outputs) {
       if (slot == kNoSlot) continue;  // what the key implies is written again if the step has other outputs to make
       plan_->slots[slot].place = facts_[slot].is_static && !step.late ? Place::kArena : Place::kLate;
-      if (step.late) plan_->slots[slot].dtype = DType::kUndefined;
+      if (step.late) {
+        plan_->slots[slot].dtype = DType::kUndefined;
+        plan_->slots[slot].promised = facts_[slot].is_static;
+      }
     }
   }
   if (program_.branch_threads() > 1) OrderStages();

@@ -103,6 +103,18 @@ void RunState::InferLate(const Step& step, const ops::KernelContext& context, La
   shapes.Keep(outputs);
 }
 
+void RunState::CheckPromised(const Step& step) const {
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    if (step.outputs[i] == kNoSlot || !plan_->slots[step.outputs[i]].promised) continue;
+    const Shape& planned = plan_->slots[step.outputs[i]].shape;
+    const TensorRef& found = slots_[step.outputs[i]].ref;
+    if (!Shape::Equal(planned, found.shape)) {
+      Fail(Code::kInvalidArgument, "output ", i, ": expected shape ", ToText(planned),
+           ", which its inputs' types say, found ", ToText(found.shape));
+    }
+  }
+}
+
 void RunState::RunLate(const Step& step, ops::KernelContext& context) {
   LateShapes& shapes = late_shapes_[context.step()];
   shapes.Begin();

@@ -284,6 +284,7 @@ void RunState::RunStep(const PlannedStep& planned) {
       RunIf(step, planned);
     } else if (planned.late) {
       RunLate(step, contexts_[planned.step]);
+      CheckPromised(step);
     } else {
       step.prepared.run(contexts_[planned.step]);
     }

@@ -75,6 +75,7 @@ class RunState {
     return program_.memories()[program_.slots()[slot].memory];
   }
   void RunLate(const Step& step, ops::KernelContext& context);
+  void CheckPromised(const Step& step) const;
   bool RunLateView(const Step& step);
   bool MayReadContents(const Step& step, std::size_t input) const;
   void InferLate(const Step& step, const ops::KernelContext& context, LateShapes& shapes) const;

@@ -133,6 +133,7 @@ void ColumnBlock(const float* x, int64_t n, int64_t stride, float* acc, int64_t 
 template <typename Op>
 void ColumnsOf(const float* x, int64_t n, int64_t stride, int64_t columns, float* acc) {
   int64_t at = 0;
+  if (n == 0) x = acc;  // nothing is read, and there may be no x to count from
   for (; at + 3 * kLanes < columns; at += 4 * kLanes) ColumnBlock<Op, 4>(x + at, n, stride, acc + at, columns - at);
   for (; at < columns; at += kLanes) ColumnBlock<Op, 1>(x + at, n, stride, acc + at, columns - at);
 }
