@@ -61,6 +61,7 @@ constexpr Alias kAliases[] = {
     {"NotWhereFusion", "simplify_nodes"},
     {"Pad_Fusion", "fuse_pad"},
     {"PreShapeNodeElimination", "eliminate_casts"},
+    {"QDQFinalCleanupTransformer", "eliminate_quantization"},
     {"QDQPropagationTransformer", "move_quantization"},
     {"QDQSelectorActionTransformer", "fuse_block_quantized_product"},
     {"QDQSelectorActionTransformer", "fuse_quantized_operator"},

@@ -78,20 +78,17 @@ OrtStatusPtr ORT_API_CALL OptimizeModelToFile(const OrtEnv* env, const ORTCHAR_T
   });
 }
 
-// What a pass (all of them without a name) did, and why it left nodes alone: a line each.
+// What a pass (all of them without a name) did, and why it left nodes alone, as optimizer::Explanation writes it.
 std::string Explain(const OrtEnv* env, const ModelSource& source, const OrtSessionOptions* options,
                     const char* pass_name) {
   runtime::SessionOptions explained = CopyOptions(env, options);
   const std::shared_ptr<const Model> model = LoadModel(source, explained);
-  std::vector<std::string> lines;
-  explained.explain_pass = pass_name != nullptr ? pass_name : "*";
-  explained.explanation = &lines;
+  optimizer::Explanation explanation(pass_name != nullptr ? pass_name : "*");
+  explained.explanation = &explanation;
   const Logger& logger = env->environment->logger();
   providers::ProviderSet set = runtime::MakeProviders(*env->environment, explained, logger);
   runtime::BuildGraph(*env->environment, *model, explained, set, logger);
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
+  return explanation.ToText();
 }
 
 OrtStatusPtr ORT_API_CALL ExplainRules(const OrtEnv* env, const ORTCHAR_T* model_path, const void* model_data,

@@ -138,6 +138,12 @@ float AttributeOr(const Node& node, std::string_view name, float otherwise) {
 
 }  // namespace
 
+std::vector<std::string_view> TapeFunctions() {
+  std::vector<std::string_view> names;
+  for (const Function& function : kFunctions) names.push_back(function.name);
+  return names;
+}
+
 std::optional<TapeStep> TapeStepOf(const Graph& graph, const Node& node) {
   for (const Function& function : kFunctions) {
     if (function.op_type != node.op_type || function.domain != node.domain) continue;

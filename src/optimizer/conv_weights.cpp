@@ -74,16 +74,24 @@ Tensor TensorOfFloats(DType dtype, const Shape& shape, const std::vector<double>
   return t;
 }
 
-NodeId FoldableConv(const Graph& graph, ValueId value) {
+NodeId FoldableConv(const Graph& graph, ValueId value, const char** why) {
+  const auto no = [&](const char* reason) {
+    if (why != nullptr) *why = reason;
+    return kNoNode;
+  };
   const NodeId producer = graph.value(value).producer;
-  if (producer == kNoNode || graph.UseCount(value) != 1) return kNoNode;
+  if (producer == kNoNode) return no("no convolution makes its input");
   const Node& conv = graph.node(producer);
-  if (!conv.domain.empty() || (conv.op_type != "Conv" && conv.op_type != "ConvTranspose")) return kNoNode;
+  if (!conv.domain.empty() || (conv.op_type != "Conv" && conv.op_type != "ConvTranspose"))
+    return no("no convolution makes its input");
+  if (graph.UseCount(value) != 1) return no("the convolution's result is an output, or others read it, too");
   const Tensor* weight = conv.inputs.size() > 1 ? graph.value(conv.inputs[1]).constant() : nullptr;
-  if (weight == nullptr || weight->shape().rank() < 3 || weight->count() == 0) return kNoNode;
-  if (Groups(conv) < 1 || weight->shape()[0] % Groups(conv) != 0) return kNoNode;
+  if (weight == nullptr) return no("the convolution's weights are not constant");
+  if (weight->shape().rank() < 3 || weight->count() == 0 || Groups(conv) < 1 || weight->shape()[0] % Groups(conv) != 0)
+    return no("the convolution's weights have no usable shape");
   const bool has_bias = conv.inputs.size() > 2 && conv.inputs[2] != kNoValue;
-  if (has_bias && graph.value(conv.inputs[2]).constant() == nullptr) return kNoNode;
+  if (has_bias && graph.value(conv.inputs[2]).constant() == nullptr)
+    return no("the convolution's bias is not constant");
   return producer;
 }
 

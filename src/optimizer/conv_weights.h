@@ -16,7 +16,7 @@ Tensor TensorOfFloats(DType dtype, const Shape& shape, const std::vector<double>
 
 // The Conv or ConvTranspose that makes `value` for one reader only, if its weights and bias are constant; kNoNode if
 // there is none.
-NodeId FoldableConv(const Graph& graph, ValueId value);
+NodeId FoldableConv(const Graph& graph, ValueId value, const char** why = nullptr);
 // Output channels of that node.
 std::int64_t ConvOutputChannels(const Graph& graph, const Node& conv);
 

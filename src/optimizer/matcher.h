@@ -16,6 +16,8 @@ class Matcher {
   std::optional<Match> Try(const Term& pattern, NodeId node);
   // Why the last Try failed: the term that got furthest.
   const std::string& reason() const { return reason_; }
+  // How many of the pattern's nodes it had found by then.
+  std::size_t matched() const { return furthest_; }
 
  private:
   bool MatchValue(const Term& term, ValueId value, Match& match);

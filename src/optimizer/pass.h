@@ -7,10 +7,10 @@
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/logging.h"
 #include "base/parallel.h"
+#include "optimizer/explanation.h"
 #include "optimizer/rule.h"
 
 namespace sardonyx::optimizer {
@@ -26,36 +26,40 @@ struct PassContext {
   // Transpositions of constants from this size on that only matrix products read stay for fuse_matmul_transpose: the
   // product packs the constant where it lies, and no second copy is made of an embedding that is also the last weight.
   std::size_t min_kept_transpose_bytes = SIZE_MAX;
-  bool approximate_gelu = false;                    // Gelu may become its tanh form
-  std::int64_t block_product_accuracy = 4;          // accuracy_level of what fuse_block_quantized_product makes
-  std::vector<std::string>* explanation = nullptr;  // of this pass, if anybody asked
+  bool approximate_gelu = false;            // Gelu may become its tanh form
+  std::int64_t block_product_accuracy = 4;  // accuracy_level of what fuse_block_quantized_product makes
+  Explanation* explanation = nullptr;       // if anybody asked for this pass
 
   // Says why a node that the pass looked at stays as it is; false, so that a condition can end in it.
   template <typename... Parts>
   bool No(const Graph& graph, NodeId node, const Parts&... parts) const {
-    Say(graph, node, "not changed: ", parts...);
+    if (explanation != nullptr) explanation->Left(Describe(graph, graph.node(node)), Text(parts...), true);
     return false;
   }
-  // Says what became of a node; true.
+  // Likewise of a node that is far from what the pass looks for: only who asks for this one pass wants to know.
+  template <typename... Parts>
+  bool FarFrom(const Graph& graph, NodeId node, const Parts&... parts) const {
+    if (explanation != nullptr) explanation->Left(Describe(graph, graph.node(node)), Text(parts...), false);
+    return false;
+  }
+  // Says more of what became of a node than its rewrite shows; true.
   template <typename... Parts>
   bool Yes(const Graph& graph, NodeId node, const Parts&... parts) const {
-    Say(graph, node, parts...);
+    if (explanation != nullptr) explanation->Noted(Describe(graph, graph.node(node)), Text(parts...));
     return true;
   }
 
  private:
   template <typename... Parts>
-  void Say(const Graph& graph, NodeId node, const Parts&... parts) const {
-    if (explanation == nullptr) return;
+  static std::string Text(const Parts&... parts) {
     std::ostringstream text;
-    text << Describe(graph, graph.node(node)) << ": ";
     (text << ... << parts);
-    explanation->push_back(text.str());
+    return text.str();
   }
 };
 
 struct Pass {
-  std::string_view name;  // for the log, --explain and disabled_passes
+  std::string_view name;  // for the log, explanations and disabled_passes
   Level level = Level::kBasic;
   std::span<const Rule> rules = {};
   bool (*run)(Graph&, PassContext&) = nullptr;  // true if it changed the graph

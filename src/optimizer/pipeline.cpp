@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <optional>
 
 #include "base/limits.h"
 #include "ir/verify.h"
+#include "optimizer/changes.h"
 #include "optimizer/passes.h"
 #include "optimizer/quantization_passes.h"
 #include "optimizer/unknown_sizes.h"
@@ -37,6 +39,7 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kFuseQuantizedOperator,
     &kFuseDynamicQuantization,
     &kFuseBlockQuantizedProduct,
+    &kEliminateQuantization,  // what is left only rounds
     &kFoldQuantizedConstants,
     // Clean-ups that the fusions rely on: one node for one value, shapes known, views short.
     &kFoldShapes,
@@ -71,11 +74,13 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kFuseConvActivation,
     &kFuseMatMulTranspose,
     &kFuseMatMulAdd,
-    &kFuseProductEpilogue,   // behind what wants a sum or an activation for itself
-    &kFuseSkipLayerNorm,     // the sums that no product took
-    &kChangeLayout,          // before elementwise operators are joined: it looks at each of them
-    &kEliminateIdentity,     // transpositions that the layout made superfluous
-    &kMergeViews,            // its Reshapes with those behind them
+    &kFuseProductEpilogue,  // behind what wants a sum or an activation for itself
+    &kFuseSkipLayerNorm,    // the sums that no product took
+    &kChangeLayout,         // before elementwise operators are joined: it looks at each of them
+    &kEliminateIdentity,    // transpositions that the layout made superfluous
+    &kMergeViews,           // its Reshapes with those behind them
+    &kFoldShapes,
+    &kEliminateCommonSubexpressions,
     &kFuseConvQuantizedSum,  // of convolutions that the layout moved
     &kFuseElementwise,       // and whatever else is left between larger nodes
     &kEliminateDeadNodes,
@@ -98,6 +103,28 @@ void CheckName(const std::string& name) {
        closest.empty() ? "" : "; did you mean '" + closest + "'?");
 }
 
+std::string_view NameOf(Level level) {
+  switch (level) {
+    case Level::kDisable:
+      return "disable";
+    case Level::kBasic:
+      return "basic";
+    case Level::kExtended:
+      return "extended";
+    case Level::kLayout:
+    case Level::kAll:
+      return "layout";
+  }
+  return "";
+}
+
+std::string WhyNotRun(const Pass& pass, const OptimizeOptions& options) {
+  if (pass.level > options.level) return "its level is " + std::string(NameOf(pass.level));
+  if (&pass == &kEliminateQuantization && !options.clean_quantization)
+    return "only where 'session.enable_quant_qdq_cleanup' is 1";
+  return "it is switched off";
+}
+
 int RewriteLimit() {
   const char* text = std::getenv("SDX_STOP_AFTER");
   return text == nullptr ? -1 : std::atoi(text);
@@ -114,7 +141,7 @@ void Count(const Graph& graph, Census& census) {
 }
 
 // "MatMul 24 -> 0, Attention 0 -> 12"
-std::string Changes(const Census& before, const Census& after) {
+std::string Difference(const Census& before, const Census& after) {
   Census all = before;
   all.insert(after.begin(), after.end());
   std::string text;
@@ -127,31 +154,45 @@ std::string Changes(const Census& before, const Census& after) {
   return text.empty() ? "the same operators, connected otherwise" : text;
 }
 
-// Says what it did to the log, and why it left nodes alone to who asked for an explanation.
+// Says what it did to the log, and also why it left nodes alone to who asked for an explanation.
 bool RunPass(const Pass& pass, Graph& graph, PassContext& context, const OptimizeOptions& options) {
-  const bool explains = options.explanation != nullptr && (options.explain == pass.name || options.explain == "*");
+  const bool explains = options.explanation != nullptr && options.explanation->Wants(pass.name);
   const bool tells = explains || (options.logger != nullptr && options.logger->Wants(Severity::kInfo));
-  std::vector<std::string> lines;
-  context.explanation = explains ? &lines : nullptr;
+  context.explanation = explains ? options.explanation : nullptr;
+  if (!tells) return RunVerified(pass, graph, context);
   Census before, after;
-  if (tells) Count(graph, before);
-  const auto start = std::chrono::steady_clock::now();
-  bool changed = pass.run != nullptr && pass.run(graph, context);
-  if (!pass.rules.empty())
-    changed |= ApplyRules(pass.rules, graph, context.registry, RewriteLimit(), context.explanation) > 0;
-  const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-  if (!tells) return changed;
-  if (changed) Count(graph, after);
-  const std::string what = changed ? Changes(before, after) : "no change";
-  if (options.logger != nullptr) options.logger->Info("pass ", pass.name, ": ", what, " (", time.count(), " ms)");
+  Count(graph, before);
+  std::optional<Changes> changes;
   if (explains) {
-    for (const std::string& line : lines) options.explanation->push_back(std::string(pass.name) + ": " + line);
-    options.explanation->push_back(std::string(pass.name) + ": " + what);
+    changes.emplace(graph);
+    options.explanation->Begin(pass.name);
   }
+  const auto start = std::chrono::steady_clock::now();
+  const bool changed = RunVerified(pass, graph, context);
+  const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+  if (changed) Count(graph, after);
+  const std::string what = changed ? Difference(before, after) : std::string();
+  if (options.logger != nullptr)
+    options.logger->Info("pass ", pass.name, ": ", changed ? what : "no change", " (", time.count(), " ms)");
+  if (explains) options.explanation->End(what, changes->Tell(graph, *options.explanation));
   return changed;
 }
 
 }  // namespace
+
+bool RunVerified(const Pass& pass, Graph& graph, PassContext& context) {
+  bool changed = pass.run != nullptr && pass.run(graph, context);
+  if (!pass.rules.empty())
+    changed |= ApplyRules(pass.rules, graph, context.registry, RewriteLimit(), context.explanation) > 0;
+  if (!changed) return false;
+  DropUnusedConstants(graph);
+  try {
+    Verify(graph);
+  } catch (const Error& error) {
+    Fail(error.code(), "pass ", pass.name, " left a graph that is not sound: ", error.what());
+  }
+  return true;
+}
 
 std::vector<PassInfo> AllPasses() {
   std::vector<PassInfo> all;
@@ -167,30 +208,41 @@ std::vector<PassInfo> AllPasses() {
 
 void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const OptimizeOptions& options) {
   for (const std::string& name : options.disabled_passes) CheckName(name);
-  if (options.explain != "*") CheckName(options.explain);
+  if (options.explanation != nullptr && options.explanation->pass() != "*") CheckName(options.explanation->pass());
   PassContext context{registry, options.logger, options.max_fold_bytes, options.parallel};
   context.approximate_gelu = options.approximate_gelu;
   context.block_product_accuracy = options.block_product_accuracy;
   const auto runs = [&](const Pass& pass) {
     const auto& disabled = options.disabled_passes;
+    if (&pass == &kEliminateQuantization && !options.clean_quantization) return false;
     return pass.level <= options.level && std::find(disabled.begin(), disabled.end(), pass.name) == disabled.end();
   };
   if (runs(kFuseMatMulTranspose)) context.min_kept_transpose_bytes = kKeptTransposeBytes;
   const bool names_sizes = stage == Stage::kAfterUpgrade && options.level >= Level::kExtended;
   if (names_sizes) NameUnknownSizes(graph, registry);
+  // At the basic level nothing cleans up behind this stage: another round finds what the last one left.
+  const int rounds = stage == Stage::kBeforeUpgrade && options.level == Level::kBasic ? 4 : 1;
   const bool makes_integers = stage == Stage::kBeforeUpgrade && options.level >= Level::kExtended;
   const std::span<const Pass* const> passes = PassesOf(stage);
-  for (std::size_t next = 0; next < passes.size();) {
-    const Pass* pass = passes[next++];
-    if (!runs(*pass)) continue;
-    if (pass == &kFoldConstants && makes_integers) pass = &kFoldUnquantizedConstants;
-    CheckTime();
-    const bool changed = RunPass(*pass, graph, context, options);
-    if (pass == &kFuseMatMulTranspose) context.min_kept_transpose_bytes = SIZE_MAX;  // what it left is folded
-    if (!changed) continue;
-    DropUnusedConstants(graph);
-    Verify(graph);
-    if (pass == &kInlineBodies) next = 0;  // what was inlined may be constant, and decide what else is
+  const auto run_all = [&] {
+    bool any = false;
+    for (std::size_t next = 0; next < passes.size();) {
+      const Pass* pass = passes[next++];
+      if (!runs(*pass)) {
+        if (options.explanation != nullptr && options.explanation->Wants(pass->name))
+          options.explanation->NotRun(pass->name, WhyNotRun(*pass, options));
+        continue;
+      }
+      if (pass == &kFoldConstants && makes_integers) pass = &kFoldUnquantizedConstants;
+      CheckTime();
+      const bool changed = RunPass(*pass, graph, context, options);
+      any |= changed;
+      if (pass == &kFuseMatMulTranspose) context.min_kept_transpose_bytes = SIZE_MAX;  // what it left is folded
+      if (changed && pass == &kInlineBodies) next = 0;  // what was inlined may be constant, and decide what else is
+    }
+    return any;
+  };
+  for (int round = 0; round < rounds && run_all(); ++round) {
   }
   if (names_sizes) ForgetUnknownSizes(graph);
 }

@@ -19,10 +19,14 @@ struct OptimizeOptions {
   Parallel* parallel = nullptr;
   std::size_t max_fold_bytes = std::size_t{64} << 20;
   bool approximate_gelu = false;            // Gelu may become its tanh form (pass approximate_gelu)
+  bool clean_quantization = false;          // pairs that only round may go (pass eliminate_quantization)
   std::int64_t block_product_accuracy = 4;  // accuracy_level of MatMulNBits (pass fuse_block_quantized_product)
-  std::string explain;                      // the name of a pass whose decisions go to `explanation`; "*": all passes
-  std::vector<std::string>* explanation = nullptr;
+  Explanation* explanation = nullptr;       // learns what the passes that it wants did, and what they left alone
 };
+
+// One pass by itself, and the verifier behind it if it changed something: fails with kInvalidGraph naming the pass if
+// what it left is no sound graph. True if it changed something.
+bool RunVerified(const Pass& pass, Graph& graph, PassContext& context);
 
 // Every pass is verified after it ran. Environment variable SDX_STOP_AFTER=n stops after n rewrites of rules, so that a
 // wrong one is found by bisection. Fails with kInvalidArgument if a disabled or explained pass does not exist (naming

@@ -50,5 +50,48 @@ TEST(Optimize, FoldsTranspositionsThatNoPassWouldTake) {
     EXPECT_EQ(OptimizedText(TiedEmbedding(registry, n, 2048), registry, options).find("Transpose"), std::string::npos);
 }
 
+// A pass that breaks the graph: a node reads a value that says nothing of it.
+bool ReadsWithoutSaying(Graph& graph, PassContext& /*context*/) {
+  graph.node(graph.order.back()).inputs[0] = graph.inputs[1];
+  return true;
+}
+// One that leaves the output without a producer.
+bool TakesTheOutputAway(Graph& graph, PassContext& /*context*/) {
+  graph.order.pop_back();
+  return true;
+}
+
+TEST(Optimize, CatchesAPassThatBreaksTheGraph) {
+  const ops::Registry registry;
+  for (const auto& run : {ReadsWithoutSaying, TakesTheOutputAway}) {
+    const Pass broken = {.name = "broken", .level = Level::kBasic, .run = run};
+    Graph graph = PreparedGraph("g (float[2] x, float[2] z) => (float[2] y) { a = Neg(x) y = Exp(a) }", registry);
+    PassContext context{registry};
+    try {
+      RunVerified(broken, graph, context);
+      FAIL() << "expected an error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kInvalidGraph);
+      EXPECT_NE(std::string(error.what()).find("pass broken left a graph that is not sound: "), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
+TEST(Optimize, TheBasicLevelIsStable) {
+  const ops::Registry registry;
+  // Only once the dead reader of its second part is gone is the Split a Slice.
+  Graph graph = PreparedGraph(
+      "g (float[4] x) => (float[2] y) <int64[2] halves = {2, 2}> {"
+      " a, b = Split<axis = 0>(x, halves) c = Neg(b) y = Exp(a) }",
+      registry);
+  const OptimizeOptions basic = {.level = Level::kBasic};
+  Optimize(graph, Stage::kBeforeUpgrade, registry, basic);
+  const std::string once = ToText(graph);
+  EXPECT_EQ(once.find("Split"), std::string::npos) << once;
+  Optimize(graph, Stage::kBeforeUpgrade, registry, basic);
+  EXPECT_EQ(ToText(graph), once);
+}
+
 }  // namespace
 }  // namespace sardonyx::optimizer

@@ -16,6 +16,7 @@ extern const Pass kFuseLookup;
 extern const Pass kFuseQuantizedOperator;
 extern const Pass kFuseDynamicQuantization;
 extern const Pass kFuseBlockQuantizedProduct;
+extern const Pass kEliminateQuantization;
 
 // fold_constants again, for dequantized constants that no integer operator took.
 extern const Pass kFoldQuantizedConstants;

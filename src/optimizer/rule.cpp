@@ -15,7 +15,18 @@ namespace sardonyx::optimizer {
 struct ParsedRule {
   const Rule* rule;
   Term match, replace;
+  std::size_t nodes;  // of `match`
 };
+
+namespace {
+
+std::size_t NodesOf(const Term& term) {
+  std::size_t nodes = term.kind == Term::Kind::kNode ? 1 : 0;
+  for (const Term& argument : term.arguments) nodes += NodesOf(argument);
+  return nodes;
+}
+
+}  // namespace
 
 // Builds a replacement into the graph, and takes it out again if it does not fit.
 class Rewriter {
@@ -169,11 +180,14 @@ std::string RootKey(const std::string& domain, const std::string& op_type) { ret
 
 class Engine {
  public:
-  Engine(std::span<const Rule> rules, Graph& graph, const ops::Registry& registry, int limit,
-         std::vector<std::string>* explain)
+  Engine(std::span<const Rule> rules, Graph& graph, const ops::Registry& registry, int limit, Explanation* explain)
       : graph_(graph), registry_(registry), limit_(limit), explain_(explain) {
     parsed_.reserve(rules.size());
-    for (const Rule& rule : rules) parsed_.push_back({&rule, ParseTerm(rule.match.text), ParseTerm(rule.replace.text)});
+    for (const Rule& rule : rules) {
+      Term match = ParseTerm(rule.match.text);
+      const std::size_t nodes = NodesOf(match);
+      parsed_.push_back({&rule, std::move(match), ParseTerm(rule.replace.text), nodes});
+    }
     for (const ParsedRule& rule : parsed_) by_root_[RootKey(rule.match.domain, rule.match.name)].push_back(&rule);
   }
 
@@ -210,27 +224,52 @@ class Engine {
   void TryRules(NodeId id, std::deque<NodeId>& work) {
     const auto found = by_root_.find(RootKey(graph_.node(id).domain, graph_.node(id).op_type));
     if (found == by_root_.end()) return;
+    std::optional<NearMiss> nearest;
     for (const ParsedRule* rule : found->second) {
       Matcher matcher(graph_, registry_, explain_ != nullptr);
       std::optional<Match> match = matcher.Try(rule->match, id);
-      std::string reason = matcher.reason();
+      NearMiss miss{rule->rule->name, matcher.reason(), rule->nodes, matcher.matched(), IsNear(*rule, matcher)};
       if (match && rule->rule->when != nullptr && !rule->rule->when(*match)) {
+        miss.near = !match->reason().empty();
+        miss.reason = miss.near ? match->reason() : "its condition does not hold";
+        miss.matched = rule->nodes;
         match.reset();
-        reason = "its condition does not hold";
       }
-      const std::string where = explain_ != nullptr ? Describe(graph_, graph_.node(id)) : std::string();
       if (match) {
         Rewriter rewriter(graph_, registry_, *match);
-        if (rewriter.Run(rule->replace, &reason)) {
+        if (rewriter.Run(rule->replace, &miss.reason)) {
           ++fired_;
-          if (explain_ != nullptr) explain_->push_back(where + ": '" + std::string(rule->rule->name) + "' fired");
           Revisit(rewriter.added(), work);
           return;
         }
+        miss.near = true;
       }
-      if (explain_ != nullptr)
-        explain_->push_back(where + ": '" + std::string(rule->rule->name) + "' did not fire: " + reason);
+      if (explain_ == nullptr) continue;
+      if (explain_->pass() != "*") Tell(id, miss);
+      if (!nearest || nearest->Distance() > miss.Distance()) nearest = std::move(miss);
     }
+    if (nearest && explain_->pass() == "*") Tell(id, *nearest);
+  }
+
+  // A rule that did not fire: how many of its nodes were there.
+  struct NearMiss {
+    std::string_view rule;
+    std::string reason;
+    std::size_t nodes, matched;
+    bool near;
+    std::pair<bool, std::ptrdiff_t> Distance() const {
+      return {!near, static_cast<std::ptrdiff_t>(nodes) - static_cast<std::ptrdiff_t>(matched)};
+    }
+  };
+
+  void Tell(NodeId id, const NearMiss& miss) const {
+    explain_->Left(Describe(graph_, graph_.node(id)),
+                   "rule '" + std::string(miss.rule) + "' did not fire: " + miss.reason, miss.near);
+  }
+
+  // One wonders why the rest is not there: half of a pattern of several nodes was found, two nodes at least.
+  static bool IsNear(const ParsedRule& rule, const Matcher& matcher) {
+    return matcher.matched() >= 2 && 2 * matcher.matched() >= rule.nodes;
   }
 
   // What was built, and what reads it, may now match something else.
@@ -247,7 +286,7 @@ class Engine {
   Graph& graph_;
   const ops::Registry& registry_;
   int limit_;
-  std::vector<std::string>* explain_;
+  Explanation* explain_;
   std::vector<ParsedRule> parsed_;
   std::unordered_map<std::string, std::vector<const ParsedRule*>> by_root_;
   int fired_ = 0;
@@ -256,7 +295,7 @@ class Engine {
 }  // namespace
 
 int ApplyRules(std::span<const Rule> rules, Graph& graph, const ops::Registry& registry, int limit,
-               std::vector<std::string>* explain) {
+               Explanation* explain) {
   return Engine(rules, graph, registry, limit, explain).Run();
 }
 

@@ -15,12 +15,14 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/graph.h"
 #include "ops/registry.h"
+#include "optimizer/explanation.h"
 
 namespace sardonyx::optimizer {
 
@@ -53,6 +55,15 @@ class Match {
   const AttributeValue* attribute(std::string_view name) const;  // nullptr if the node has none
   void SetAttribute(std::string_view name, AttributeValue value) { attributes_[std::string(name)] = std::move(value); }
   NodeId root() const { return root_; }
+  // Says why a condition does not hold; false, so that it can end in it.
+  template <typename... Parts>
+  bool No(const Parts&... parts) {
+    std::ostringstream text;
+    (text << ... << parts);
+    reason_ = text.str();
+    return false;
+  }
+  const std::string& reason() const { return reason_; }
 
  private:
   friend class Matcher;
@@ -63,6 +74,7 @@ class Match {
   std::map<std::string, ValueId, std::less<>> values_;
   std::map<std::string, AttributeValue, std::less<>> attributes_;
   std::vector<NodeId> nodes_;
+  std::string reason_;
 };
 
 struct Rule {
@@ -73,8 +85,9 @@ struct Rule {
 };
 
 // Applies the rules until none matches, looking only at nodes of a rule's root operator. Returns how often one fired.
-// At most `limit` times if not negative. `explain`, if given, receives for each candidate why a rule did not fire.
+// At most `limit` times if not negative. `explain`, if given, learns why rules did not fire: of each candidate the rule
+// that came nearest, or all of them.
 int ApplyRules(std::span<const Rule> rules, Graph& graph, const ops::Registry& registry, int limit = -1,
-               std::vector<std::string>* explain = nullptr);
+               Explanation* explain = nullptr);
 
 }  // namespace sardonyx::optimizer

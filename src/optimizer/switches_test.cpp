@@ -21,6 +21,9 @@ const std::map<std::string, std::string> kExamples = {
     {"eliminate_common_subexpressions", "g (float[2] x) => (float[2] y) { a = Neg(x) b = Neg(x) y = Add(a, b) }"},
     {"eliminate_dead_nodes", "g (float[2] x) => (float[2] y) { a = Neg(x) y = Abs(x) }"},
     {"eliminate_dropout", "g (float[2] x) => (float[2] y) { a = Dropout(x) y = Neg(a) }"},
+    {"eliminate_quantization",
+     "g (float[2] x) => (float[2] y) <float s = {0.1}, uint8 z = {3}> {"
+     " q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) y = Neg(d) }"},
     {"eliminate_identity", "g (float[2] x) => (float[2] y) { a = Identity(x) y = Neg(a) }"},
     {"fold_constants", "g (float[2] x) => (float[2] y) <float a = {1}> { b = Neg(a) y = Add(x, b) }"},
     {"fold_shapes",
@@ -134,6 +137,7 @@ std::string TextWithout(const std::string& text, const std::vector<std::string>&
   OptimizeOptions options;
   options.disabled_passes = disabled;
   options.approximate_gelu = true;
+  options.clean_quantization = true;
   RunPipeline(graph, registry, options);
   return ToText(graph);
 }
@@ -201,14 +205,11 @@ TEST(Switches, RefusesNamesThatAreNoPass) {
 std::string Explained(const std::string& text, const std::string& pass) {
   const ops::Registry registry;
   Graph graph = GraphOf(text, registry);
-  std::vector<std::string> lines;
+  Explanation explanation(pass);
   OptimizeOptions options;
-  options.explain = pass;
-  options.explanation = &lines;
+  options.explanation = &explanation;
   RunPipeline(graph, registry, options);
-  std::string joined;
-  for (const std::string& line : lines) joined += line + "\n";
-  return joined;
+  return explanation.ToText();
 }
 
 TEST(Switches, ExplainsWhatAPassDidAndWhyNot) {

@@ -121,12 +121,12 @@ optimizer::OptimizeOptions OptimizerOptions(const SessionOptions& options, const
   optimize.level = static_cast<optimizer::Level>(options.optimization_level);
   optimize.disabled_passes = options.disabled_passes;
   optimize.logger = &logger;
+  optimize.clean_quantization = options.Config("session.enable_quant_qdq_cleanup", "0") == "1";
   optimize.approximate_gelu = options.Config("optimization.enable_gelu_approximation", "0") == "1";
   const std::string accuracy = options.Config("session.qdq_matmulnbits_accuracy_level", "4");
   if (accuracy.size() != 1 || accuracy[0] < '0' || accuracy[0] > '4')
     Fail(Code::kInvalidArgument, "session.qdq_matmulnbits_accuracy_level: expected 0 to 4, found '", accuracy, "'");
   optimize.block_product_accuracy = accuracy[0] - '0';
-  optimize.explain = options.explain_pass;
   optimize.explanation = options.explanation;
   return optimize;
 }

@@ -14,10 +14,13 @@ constexpr std::string_view kSessionKeys[] = {
     "sardonyx.max_run_memory",
     "sardonyx.run_timeout_ms",
     "optimization.disable_specified_optimizers",
+    "optimization.enable_cast_chain_elimination",  // chains that lose nothing go always, others never
     "optimization.enable_gelu_approximation",
     "session.disable_cpu_ep_fallback",
+    "session.disable_double_qdq_remover",  // double pairs become tables of what both do: nothing is lost
     "session.disable_quant_qdq",
     "session.dynamic_block_base",
+    "session.enable_quant_qdq_cleanup",
     "session.force_spinning_stop",
     "session.inter_op.allow_spinning",
     "session.intra_op.allow_spinning",

@@ -98,7 +98,6 @@ std::shared_ptr<Session> Session::MakeVariant(const std::vector<std::string>& na
   options.kept_values = names;
   options.optimized_model_path.clear();
   options.profile_prefix.clear();
-  options.explain_pass.clear();
   options.explanation = nullptr;
   options.log_severity = std::max(options.log_severity, Severity::kError);  // what there was to say has been said
   try {

@@ -14,6 +14,10 @@
 #include "runtime/thread_pool.h"
 #include "tensor/value.h"
 
+namespace sardonyx::optimizer {
+class Explanation;
+}
+
 namespace sardonyx::runtime {
 
 // ONNX Runtime's numbers.
@@ -52,8 +56,7 @@ struct SessionOptions {
   std::map<std::string, std::shared_ptr<Buffer>> external_files;  // by the model's location string
   std::vector<ProviderChoice> providers;                          // empty: CPU
   std::vector<std::string> disabled_passes;                       // optimizer passes by name
-  std::string explain_pass;                         // a pass whose decisions are appended to `explanation`
-  std::vector<std::string>* explanation = nullptr;  // used only while the session is created
+  optimizer::Explanation* explanation = nullptr;                  // used only while the session is created
   std::vector<std::string> kept_values;  // of the model's graph: outputs besides the model's, whatever passes would do
 
   std::string Config(const std::string& key, const std::string& otherwise) const {

@@ -42,7 +42,8 @@ bool Accepts(const ops::FormalParam* param, const Graph& graph, ValueId value) {
 bool Expresses(const ops::OpSchema& schema, const Graph& graph, const Node& node) {
   const auto inputs = static_cast<std::int64_t>(node.inputs.size());
   const auto outputs = static_cast<std::int64_t>(node.outputs.size());
-  if (schema.deprecated() || inputs < schema.min_inputs || inputs > schema.max_inputs) return false;
+  if (schema.deprecated() || schema.runtime_only() || inputs < schema.min_inputs || inputs > schema.max_inputs)
+    return false;
   if (outputs < schema.min_outputs || outputs > schema.max_outputs) return false;
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
     if (!Accepts(schema.Input(i), graph, node.inputs[i])) return false;

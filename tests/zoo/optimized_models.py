@@ -4,13 +4,12 @@
 usage: optimized_models.py [MODEL ...] [--operators] [--write]
 
 For each model: nodes of the saved model at the extended level (bodies of functions and subgraphs included), ours and
-ONNX Runtime's; whether our saved models of the levels disable, basic and extended are valid, import one opset per
-domain and load again (also in ONNX Runtime where it knows all operators); the largest difference between the results
-with optimizations off, basic and all. --operators says which operators differ; --write renews the table in
-docs/optimizer.md. Needs ../shared/zoo and, for the weights, the folder of SDX_ZOO (tools/model_zoo.py).
+ONNX Runtime's; what is wrong with our saved models of each level and which of the author's nodes do not run without
+optimizations (saved_models.py); the largest difference between the results with optimizations off, basic and all.
+--operators says which operators differ; --write renews the table in docs/optimizer.md. Needs ../shared/zoo and, for the
+weights, the folder of SDX_ZOO (tools/model_zoo.py).
 """
 import argparse
-import collections
 import json
 import os
 import pathlib
@@ -21,77 +20,13 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/zoo")]
 import model_zoo  # noqa: E402
+import saved_models  # noqa: E402
 import zoo_cases  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
 DOCUMENT = ROOT / "docs/optimizer.md"
 BEGIN, END = "<!-- zoo: begin -->", "<!-- zoo: end -->"
 EXCEPTIONS = ROOT / "tests/zoo/node_exceptions.tsv"
-LEVELS = {"disable": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED"}
-KNOWN_TO_ALL = ("", "ai.onnx", "ai.onnx.ml", "com.microsoft")
-
-
-def nodes_of(graph):
-    """The nodes of a graph and of everything inside it."""
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            for body in [attribute.g, *attribute.graphs]:
-                yield from nodes_of(body)
-
-
-def all_nodes(model):
-    yield from nodes_of(model.graph)
-    for function in model.functions:
-        yield from nodes_of(function)
-
-
-def operators(model):
-    return dict(collections.Counter(f"{node.domain}.{node.op_type}".lstrip(".") for node in all_nodes(model)))
-
-
-def without_constants(model):
-    """The operators of a model but Constant, which is an initializer when a graph runs."""
-    return {name: number for name, number in operators(model).items() if name != "Constant"}
-
-
-def save(engine, name, level, folder):
-    """Saves the optimized model with its weights beside it; answers the model without them, and where it lies."""
-    import onnx
-
-    options = engine.SessionOptions()
-    options.graph_optimization_level = getattr(engine.GraphOptimizationLevel, level)
-    options.log_severity_level = 3
-    path = pathlib.Path(folder) / f"{engine.__name__}_{level}.onnx"
-    options.optimized_model_filepath = str(path)
-    options.add_session_config_entry("session.optimized_model_external_initializers_file_name", path.stem + ".data")
-    options.add_session_config_entry("session.optimized_model_external_initializers_min_size_in_bytes", "1024")
-    engine.InferenceSession(str(model_zoo.path(name)), options, providers=["CPUExecutionProvider"])
-    return onnx.load(str(path), load_external_data=False), path
-
-
-def problems_of(model, path):
-    """What is wrong with a saved model, in words."""
-    import onnx
-    import onnxruntime
-    import sardonyx
-
-    found = []
-    domains = collections.Counter("" if o.domain == "ai.onnx" else o.domain for o in model.opset_import)
-    found += [f"{count} opsets of '{domain}'" for domain, count in domains.items() if count > 1]
-    used = {node.domain for node in all_nodes(model)}
-    try:
-        onnx.checker.check_model(str(path))
-    except onnx.checker.ValidationError as error:
-        found.append(f"onnx.checker: {str(error).splitlines()[0]}")
-    for engine in [sardonyx, onnxruntime] if used <= set(KNOWN_TO_ALL) else [sardonyx]:
-        options = engine.SessionOptions()
-        options.log_severity_level = 3
-        try:
-            engine.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # whatever it is, it is the answer
-            found.append(f"{engine.__name__}: {str(error).splitlines()[0][:300]}")
-    return found
 
 
 def largest_difference(name):
@@ -126,16 +61,14 @@ def examine(name, what):
     row = {"model": name, "problems": []}
     with tempfile.TemporaryDirectory(dir=model_zoo.FOLDER) as folder:
         if "nodes" in what:
-            row["author"] = operators(onnx.load(str(model_zoo.path(name)), load_external_data=False))
-            row["theirs"] = operators(save(onnxruntime, name, LEVELS["extended"], folder)[0])
-            row["ours"] = operators(save(sardonyx, name, LEVELS["extended"], folder)[0])
+            row["author"] = saved_models.operators(onnx.load(str(model_zoo.path(name)), load_external_data=False))
+            for key, engine in {"theirs": onnxruntime, "ours": sardonyx}.items():
+                saved = saved_models.save(engine, model_zoo.path(name), saved_models.LEVELS["extended"], folder)
+                row[key] = saved_models.operators(saved[1])
         if "saved" in what:
-            author = onnx.load(str(model_zoo.path(name)), load_external_data=False)
-            for level, constant in LEVELS.items():
-                model, path = save(sardonyx, name, constant, folder)
-                kept = author.functions or without_constants(model) == without_constants(author)
-                row["problems"] += [] if kept or level != "disable" else ["disable: not the author's nodes"]
-                row["problems"] += [f"{level}: {text}" for text in problems_of(model, path)]
+            row["problems"] += saved_models.problems(name, folder)
+        if "profile" in what:
+            row["problems"] += [f"does not run: {text}" for text in saved_models.missing_nodes(name, folder)]
     if "values" in what:
         row |= {"difference": largest_difference(name), "tolerance": zoo_cases.tolerance(name).error}
     return row
@@ -204,7 +137,7 @@ def verdict(row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*")
-    parser.add_argument("--what", nargs="+", default=["nodes", "saved", "values"])
+    parser.add_argument("--what", nargs="+", default=["nodes", "saved", "profile", "values"])
     parser.add_argument("--operators", action="store_true")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--json", type=pathlib.Path)

@@ -75,16 +75,24 @@ def import_problems(model, author):
     yield from (f"no opset of '{domain}' is imported" for domain in missing)
 
 
-def format_problems(model, path, author, level):
+def checkers_complaint(path, full):
+    """What onnx.checker says against a model; "" if nothing."""
     import onnx
 
+    try:
+        onnx.checker.check_model(str(path), full_check=full)
+    except Exception as error:  # ValidationError, InferenceError, and whatever the checker dies of
+        return str(error).strip().splitlines()[0][:300]
+    return ""
+
+
+def format_problems(model, path, author, author_path, level):
     yield from import_problems(model, author)
     used = {node.domain for node in all_nodes(model)}
     yield from (f"operators of '{domain}'" for domain in used - set(DOCUMENTED.get(level, DOCUMENTED["all"][:-1])))
-    try:
-        onnx.checker.check_model(str(path), full_check=used <= set(STANDARD))
-    except Exception as error:  # ValidationError, InferenceError, and whatever the checker dies of
-        yield f"onnx.checker: {str(error).strip().splitlines()[0][:300]}"
+    complaint = checkers_complaint(path, used <= set(STANDARD))
+    if complaint and not checkers_complaint(author_path, False):
+        yield f"onnx.checker: {complaint}"
     names = [node.name for node in all_nodes(model) if node.name]
     yield from (f"{count} nodes '{name}'" for name, count in collections.Counter(names).items() if count > 1)
     metadata = [{it.key: it.value for it in each.metadata_props} for each in (model, author)]
@@ -99,21 +107,20 @@ def format_problems(model, path, author, level):
             yield f"other {kind}s than the author's"
 
 
-def value_problems(name, model, path, level, feed, want):
-    """`want`: what the session that saved the model computes."""
+def value_problems(name, model, path, level, feed, theirs):
+    """`theirs`: what ONNX Runtime computes from the author's model."""
     import onnxruntime
 
     used = {node.domain for node in all_nodes(model)}
     if not used <= set(KNOWN_TO_ALL):
         return
     try:
-        session = onnxruntime.InferenceSession(str(path), options_of(onnxruntime, "ORT_ENABLE_ALL"),
-                                               providers=["CPUExecutionProvider"])
-        theirs = zoo_cases.run(session, feed)
+        session = zoo_cases.open_session(onnxruntime, path, "ORT_ENABLE_ALL")
+        got = zoo_cases.run(session, feed)
     except Exception as error:  # whatever it is, it is the answer
         yield f"ONNX Runtime: {str(error).splitlines()[0][:300]}"
         return
-    for output, found in zoo_cases.compare(name, want, theirs).items():
+    for output, found in zoo_cases.compare(name, got, theirs).items():
         row = check_model.judged(name, level, "", output, found)
         if row["problem"]:
             yield f"ONNX Runtime, '{output}': {row['problem']}"
@@ -146,22 +153,24 @@ def remove(path):
 def problems(name, folder):
     """What is wrong with the saved models of a model of the zoo, in words."""
     import onnx
+    import onnxruntime
     import sardonyx
 
     source = model_zoo.path(name)
     author = onnx.load(str(source), load_external_data=False)
-    found, feed = [], None
+    feed = model_zoo.inputs(name)
+    theirs = zoo_cases.run(zoo_cases.open_session(onnxruntime, source, "ORT_ENABLE_ALL"), feed)
+    found = []
     for level, constant in LEVELS.items():
         try:
             session, model, path = save(sardonyx, source, constant, folder)
         except Exception as error:
             found.append(f"{level}: {str(error).splitlines()[0][:300]}")
             continue
-        feed = feed or model_zoo.inputs(name)
         want = zoo_cases.run(session, feed)
         del session
-        for text in [*format_problems(model, path, author, level),
-                     *value_problems(name, model, path, level, feed, want),
+        for text in [*format_problems(model, path, author, source, level),
+                     *value_problems(name, model, path, level, feed, theirs),
                      *again_problems(model, path, level, folder, feed, want)]:
             found.append(f"{level}: {text}")
         remove(path)
@@ -210,14 +219,19 @@ def missing_nodes(name, folder):
     ran = collections.Counter(row["op_name"] for row in shown)
     found = [f"{count} {op}, ran {ran[op]}" for op, count in expected_nodes(author.graph, functions).items()
              if ran[op] < count]
-    by_output = {output for row in shown for output in row["outputs"] if output}
+    seen = {("output", output) for row in shown for output in row["outputs"] if output}
+    seen |= {("node", row["node"]) for row in shown if row["node"]}  # values of float16 chains have other names
+
+    def is_shown(node):
+        return ("node", node.name) in seen or any(("output", output) in seen for output in node.output if output)
+
     plain = [node for node in author.graph.node if (node.domain, node.op_type) not in
              {(domain, op) for domain, op, _ in functions} and node.op_type != "Constant"]
     found += [f"'{node.name}' ({node.op_type})" for node in plain
-              if not any(output in by_output for output in node.output if output)]
+              if not is_shown(node)]
     for body in bodies_of(author.graph):  # a branch that was not taken, or a loop without iterations, shows nothing
         nodes = [node for node in body.node if node.op_type != "Constant"]
-        absent = [node for node in nodes if not any(output in by_output for output in node.output if output)]
+        absent = [node for node in nodes if not is_shown(node)]
         if absent and len(absent) < len(nodes):
             found.append(f"'{absent[0].name}' ({absent[0].op_type}) of body '{body.name}'")
     return found

@@ -62,6 +62,13 @@ def test_optimized_models_are_small_and_compute_the_same(name):
 
 
 @needs_zoo
+@pytest.mark.parametrize("name", ["gru_denoiser", "keras_loop_rnn", "keyword_stft", "minilm_l6",
+                                  "mobilenet_v3_int8_qdq", "mobilenet_v3_large", "resnet50_fp16", "sk_knn"])
+def test_saved_models_load_again_and_without_optimizations_every_node_runs(name):
+    assert not optimized_models.verdict(optimized_models.run_one(name, ["saved", "profile"]))
+
+
+@needs_zoo
 def test_every_family_is_in_the_selection():
     assert sorted(SELECTION) == model_zoo.families()
     for family, names in SELECTION.items():

@@ -1,6 +1,7 @@
 // optimizer/passes/approximate_gelu.cpp - Gelu becomes its cheaper tanh form, if the user allows it: the config entry
 // "optimization.enable_gelu_approximation" = "1", as in ONNX Runtime. Results differ by up to 5e-4.
 #include "optimizer/passes.h"
+#include "optimizer/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -14,7 +15,12 @@ constexpr Rule kRules[] = {
 };
 
 bool ApproximateGelu(Graph& graph, PassContext& context) {
-  return context.approximate_gelu && ApplyRules(kRules, graph, context.registry, -1, context.explanation) > 0;
+  if (context.approximate_gelu) return ApplyRules(kRules, graph, context.registry, -1, context.explanation) > 0;
+  return ForEachNode(graph, [&](Graph& each, NodeId id) {
+    const std::string& op = each.node(id).op_type;
+    if (op != "Gelu" && op != "BiasGelu") return false;
+    return context.FarFrom(each, id, "only where 'optimization.enable_gelu_approximation' is 1");
+  });
 }
 
 }  // namespace

@@ -109,14 +109,18 @@ class LayoutChoice {
 // Carries a choice out, node by node in order.
 class LayoutRewriter {
  public:
-  LayoutRewriter(Graph& graph, const ops::Registry& registry) : graph_(graph), registry_(registry) {}
+  LayoutRewriter(Graph& graph, const PassContext& context)
+      : graph_(graph), registry_(context.registry), context_(context) {}
 
   bool Run() {
     const LayoutChoice choice(graph_, registry_);
     bool changed = false;
     for (const NodeId id : std::vector<NodeId>(graph_.order)) {
       const std::vector<char> last = choice.LastOf(id);
-      if (std::find(last.begin(), last.end(), 1) == last.end()) continue;
+      if (std::find(last.begin(), last.end(), 1) == last.end()) {
+        TellConvolution(id, !last.empty());
+        continue;
+      }
       Change(id, choice.layout(id), last);
       changed = true;
     }
@@ -128,6 +132,14 @@ class LayoutRewriter {
   }
 
  private:
+  // Of convolutions one expects that they lie channels last.
+  void TellConvolution(NodeId id, bool may_change) const {
+    if (graph_.node(id).op_type.find("Conv") == std::string::npos) return;
+    context_.No(graph_, id,
+                may_change ? "transpositions around it would cost more than channels last saves"
+                           : "it has no form for channels last (its type, rank or groups)");
+  }
+
   void Change(NodeId id, const NodeLayout& layout, const std::vector<char>& last) {
     const Node& node = graph_.node(id);
     std::vector<Type> input_types, output_types;
@@ -192,22 +204,23 @@ class LayoutRewriter {
 
   Graph& graph_;
   const ops::Registry& registry_;
+  const PassContext& context_;
   std::unordered_map<ValueId, ValueId> last_of_;
   std::vector<ValueId> moved_;
 };
 
-bool ChangeIn(Graph& graph, const ops::Registry& registry) {
+bool ChangeIn(Graph& graph, const PassContext& context) {
   bool changed = false;
   for (const NodeId id : std::vector<NodeId>(graph.order)) {
     bool body_changed = false;
-    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= ChangeIn(*body, registry);
+    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= ChangeIn(*body, context);
     if (body_changed) graph.RefreshCaptures(id);
     changed |= body_changed;
   }
-  return LayoutRewriter(graph, registry).Run() || changed;
+  return LayoutRewriter(graph, context).Run() || changed;
 }
 
-bool ChangeLayout(Graph& graph, PassContext& context) { return ChangeIn(graph, context.registry); }
+bool ChangeLayout(Graph& graph, PassContext& context) { return ChangeIn(graph, context); }
 
 }  // namespace
 

@@ -53,9 +53,10 @@ bool Holds(DType from, DType to) {
 // Cast(Cast(x)): the inner one loses nothing.
 bool WidensFirst(Match& m) {
   const Node& root = m.graph().node(m.root());
-  return Holds(m.type("x").dtype, m.graph().value(root.inputs[0]).type.dtype);
+  const DType x = m.type("x").dtype, inner = m.graph().value(root.inputs[0]).type.dtype;
+  return Holds(x, inner) || m.No("the inner Cast, from ", Name(x), " to ", Name(inner), ", may lose digits");
 }
-bool WidensAndReturns(Match& m) { return WidensFirst(m) && RootType(m).dtype == m.type("x").dtype; }
+bool WidensAndReturns(Match& m) { return RootType(m).dtype == m.type("x").dtype && WidensFirst(m); }
 
 bool ToItsOwnType(Match& m) { return m.type("x").is_tensor() && m.type("x").dtype == RootType(m).dtype; }
 

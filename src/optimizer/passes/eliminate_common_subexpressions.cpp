@@ -61,7 +61,7 @@ bool AppendAttribute(std::string& key, const Attribute& attribute) {
 
 class Eliminator {
  public:
-  Eliminator(Graph& graph, const ops::Registry& registry) : graph_(graph), registry_(registry) {}
+  Eliminator(Graph& graph, const PassContext& context) : graph_(graph), context_(context) {}
 
   bool Run() {
     MergeConstants();
@@ -93,7 +93,7 @@ class Eliminator {
   }
 
   bool MakeKey(const Node& node, std::string& key) const {
-    const ops::OpDef* op = registry_.Find(node.domain, node.op_type, node.since_version);
+    const ops::OpDef* op = context_.registry.Find(node.domain, node.op_type, node.since_version);
     if (op == nullptr || (op->traits & ops::kRandom) != 0 || !node.implicit_inputs.empty()) return false;
     AppendText(key, node.op_type);
     AppendText(key, node.domain);
@@ -123,8 +123,16 @@ class Eliminator {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == kNoValue) continue;
       const ValueInfo& value = graph_.value(node.outputs[i]);
-      if (value.is_output) return;
-      if (first.outputs[i] == kNoValue && !value.consumers.empty()) return;
+      if (value.is_output) {
+        context_.No(graph_, id, "it computes the same as ", Describe(graph_, first), ", but '", value.name,
+                    "' is an output of the graph");
+        return;
+      }
+      if (first.outputs[i] == kNoValue && !value.consumers.empty()) {
+        context_.No(graph_, id, "it computes the same as ", Describe(graph_, first), ", which does not make output ",
+                    i);
+        return;
+      }
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i)
       if (node.outputs[i] != kNoValue && first.outputs[i] != kNoValue)
@@ -134,14 +142,14 @@ class Eliminator {
   }
 
   Graph& graph_;
-  const ops::Registry& registry_;
+  const PassContext& context_;
   std::unordered_map<std::string, NodeId> seen_;
   std::vector<NodeId> erased_;
   bool changed_ = false;
 };
 
 bool EliminateCommonSubexpressions(Graph& graph, PassContext& context) {
-  return ForEachGraph(graph, [&](Graph& each) { return Eliminator(each, context.registry).Run(); });
+  return ForEachGraph(graph, [&](Graph& each) { return Eliminator(each, context).Run(); });
 }
 
 }  // namespace

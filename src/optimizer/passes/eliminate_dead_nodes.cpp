@@ -26,18 +26,22 @@ bool DropOutputs(Graph& graph, NodeId id) {
   return changed;
 }
 
-bool EliminateIn(Graph& graph) {
+bool EliminateIn(Graph& graph, const PassContext& context) {
   bool changed = false;
   // Against the order, so that a whole chain goes in one walk.
   for (std::size_t i = graph.order.size(); i-- > 0;) {
     const NodeId id = graph.order[i];
     bool body_changed = false;
-    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= EliminateIn(*body);
+    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= EliminateIn(*body, context);
     if (body_changed) graph.RefreshCaptures(id);
     changed |= body_changed;
-    bool used = false;
-    for (const ValueId output : graph.node(id).outputs) used |= output != kNoValue && graph.UseCount(output) != 0;
+    bool used = false, read = false;
+    for (const ValueId output : graph.node(id).outputs) {
+      used |= output != kNoValue && graph.UseCount(output) != 0;
+      read |= output != kNoValue && !graph.value(output).consumers.empty();
+    }
     if (used) {
+      if (!read) context.FarFrom(graph, id, "no node reads it, but it is an output of the graph");
       changed |= DropOutputs(graph, id);
       continue;
     }
@@ -47,7 +51,7 @@ bool EliminateIn(Graph& graph) {
   return changed;
 }
 
-bool EliminateDeadNodes(Graph& graph, PassContext&) { return EliminateIn(graph); }
+bool EliminateDeadNodes(Graph& graph, PassContext& context) { return EliminateIn(graph, context); }
 
 }  // namespace
 

@@ -14,8 +14,11 @@ bool HandsOnItsInput(const Node& node) {
   return folds && node.inputs.size() == 1;
 }
 
-bool EliminateIdentity(Graph& graph, PassContext& /*context*/) {
-  return ForEachNode(graph, [](Graph& each, NodeId id) { return HandsOnItsInput(each.node(id)) && TakeOut(each, id); });
+bool EliminateIdentity(Graph& graph, PassContext& context) {
+  return ForEachNode(graph, [&](Graph& each, NodeId id) {
+    if (!HandsOnItsInput(each.node(id))) return false;
+    return TakeOut(each, id) || context.No(each, id, "both its ends have names that the user knows");
+  });
 }
 
 }  // namespace

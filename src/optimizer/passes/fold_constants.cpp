@@ -93,23 +93,36 @@ class Folder {
     return Replace(id, std::move(results));
   }
 
-  bool IsFoldable(const Node& node) const {
-    const ops::OpDef* op = context_.registry.Find(node.domain, node.op_type, node.since_version);
-    if (op == nullptr || (op->traits & ops::kRandom) != 0 || !node.Subgraphs().empty()) return false;
-    if (keep_quantized_ && IsDequantize(node) && MayFeedIntegers(graph_, node.outputs[0])) return false;
+  // An input that is no constant, where others are; nullptr if there is none.
+  const ValueInfo* OpenInput(const Node& node) const {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
-      if (input != kNoValue && graph_.value(input).constant() == nullptr && !OnlyItsTypeCounts(node, i)) return false;
+      if (input != kNoValue && graph_.value(input).constant() == nullptr && !OnlyItsTypeCounts(node, i))
+        return &graph_.value(input);
     }
+    return nullptr;
+  }
+
+  bool IsFoldable(const Node& node) const {
+    const ops::OpDef* op = context_.registry.Find(node.domain, node.op_type, node.since_version);
+    if (op == nullptr) return false;
+    if (const ValueInfo* open = OpenInput(node))
+      return context_.FarFrom(graph_, node.id, "'", open->name, "' is not constant");
+    if ((op->traits & ops::kRandom) != 0) return context_.No(graph_, node.id, "it draws random numbers");
+    if (!node.Subgraphs().empty()) return context_.FarFrom(graph_, node.id, "nodes with bodies are not folded");
+    if (keep_quantized_ && IsDequantize(node) && MayFeedIntegers(graph_, node.outputs[0]))
+      return context_.FarFrom(graph_, node.id, "an integer operator may take what it dequantizes");
     const bool only_for_user = std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
       return output == kNoValue || graph_.value(output).is_output || graph_.UseCount(output) == 0;
     });
-    if (only_for_user || IsLeftToProducts(node)) return false;
+    if (only_for_user) return context_.No(graph_, node.id, "only the user reads its result, which keeps its node");
+    if (IsLeftToProducts(node)) return context_.No(graph_, node.id, "the product packs the constant where it lies");
     std::size_t limit = context_.max_fold_bytes;
     if ((op->traits & ops::kNoFold) != 0)
       limit = IsWeight(node) ? kFilledWeightBytes - std::min(kFilledWeightBytes, *filled_) : kFillBytes;
-    return std::all_of(node.outputs.begin(), node.outputs.end(),
-                       [&](ValueId output) { return output == kNoValue || IsSmall(node, output, limit); });
+    const bool small = std::all_of(node.outputs.begin(), node.outputs.end(),
+                                   [&](ValueId output) { return output == kNoValue || IsSmall(node, output, limit); });
+    return small || context_.No(graph_, node.id, "its result is larger than ", limit, " bytes and than its inputs");
   }
 
   // The second operand of CastLike.
@@ -181,7 +194,7 @@ class Folder {
     } catch (const Error& error) {
       // Not folding is always right: the node says the same when it runs, if it runs.
       if (context_.logger != nullptr) context_.logger->Info("not folded: ", error.what());
-      return false;
+      return context_.No(graph_, id, "it cannot be computed: ", error.what());
     }
     const bool tensors =
         std::all_of(results.begin(), results.end(), [](const Value& v) { return !v.has_value() || v.is_tensor(); });

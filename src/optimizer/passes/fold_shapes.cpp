@@ -15,7 +15,7 @@ namespace {
 
 class ShapeFolder {
  public:
-  ShapeFolder(Graph& graph, const ops::Registry& registry) : graph_(graph), registry_(registry) {}
+  ShapeFolder(Graph& graph, const PassContext& context) : graph_(graph), context_(context) {}
 
   bool Run() {
     for (const NodeId id : std::vector<NodeId>(graph_.order)) {
@@ -33,16 +33,18 @@ class ShapeFolder {
     const ValueId target = node.inputs[1];
     if (graph_.value(target).constant() != nullptr) return false;
     const Type &from = graph_.value(node.inputs[0]).type, &to = graph_.value(node.outputs[0]).type;
-    if (!from.has_rank || !to.has_rank) return false;
+    if (!from.has_rank || !to.has_rank) return context_.No(graph_, id, "a rank is unknown");
     const auto& data = graph_.value(target).shape_data;
     const auto is_open = [](const Dim& d) { return d.known() && d.number() == -1; };
     const bool open = data && std::any_of(data->begin(), data->end(), is_open);
     const auto fixed = ReshapeTarget(from.dims, to.dims, open);
-    if (!fixed) return false;
+    if (!fixed)
+      return context_.No(graph_, id, "no constant target makes ", to.ToText(), " of ", from.ToText(), " for all sizes");
     // A size is left open only where the author did, or where the others leave no choice: an error of his must stay.
     for (std::size_t i = 0; i < fixed->size(); ++i)
-      if ((*fixed)[i] == -1 && !(data && is_open((*data)[i])) && !SameCount(from.dims, to.dims)) return false;
-    Rewrite rewrite(graph_, registry_, id);
+      if ((*fixed)[i] == -1 && !(data && is_open((*data)[i])) && !SameCount(from.dims, to.dims))
+        return context_.No(graph_, id, "size ", i, " of ", to.ToText(), " does not follow from the others");
+    Rewrite rewrite(graph_, context_.registry, id);
     graph_.SetInput(id, 1, rewrite.Ints(*fixed));
     graph_.node(id).RemoveAttribute("allowzero");
     rewrite.DropUnused(target);
@@ -73,20 +75,21 @@ class ShapeFolder {
       at->second = node.outputs[0];
       return false;
     }
-    if (value.is_output) return false;
-    Rewrite rewrite(graph_, registry_, id);
+    if (value.is_output)
+      return context_.No(graph_, id, "it holds what '", graph_.value(at->second).name, "' holds, but is an output");
+    Rewrite rewrite(graph_, context_.registry, id);
     rewrite.Replace(node.outputs[0], at->second);
     return true;
   }
 
   Graph& graph_;
-  const ops::Registry& registry_;
+  const PassContext& context_;
   std::unordered_map<std::string, ValueId> first_;
   bool changed_ = false;
 };
 
 bool FoldShapes(Graph& graph, PassContext& context) {
-  return ForEachGraph(graph, [&](Graph& each) { return ShapeFolder(each, context.registry).Run(); });
+  return ForEachGraph(graph, [&](Graph& each) { return ShapeFolder(each, context).Run(); });
 }
 
 }  // namespace

@@ -5,7 +5,10 @@
 namespace sardonyx::optimizer {
 namespace {
 
-bool IsFloat(Match& m) { return IsFloating(m.type("x").dtype); }
+bool IsFloat(Match& m) {
+  const DType dtype = m.type("x").dtype;
+  return IsFloating(dtype) || m.No("expected floats, found ", Name(dtype));
+}
 
 constexpr Rule kRules[] = {
     {.name = "SiLU", .match = "Mul(x, Sigmoid(x))", .replace = "Swish(x)", .when = IsFloat},

@@ -28,9 +28,11 @@ bool IsInference(const Graph& graph, const Node& norm) {
 
 bool Fuse(Graph& graph, const PassContext& context, NodeId norm_id) {
   const Node& norm = graph.node(norm_id);
-  const NodeId conv_id = FoldableConv(graph, norm.inputs[0]);
-  if (conv_id == kNoNode || graph.node(conv_id).provider != norm.provider)
-    return context.No(graph, norm_id, "expected a Conv with constant weights before it that nobody else reads");
+  const char* why = nullptr;
+  const NodeId conv_id = FoldableConv(graph, norm.inputs[0], &why);
+  if (conv_id == kNoNode) return context.No(graph, norm_id, why);
+  if (graph.node(conv_id).provider != norm.provider)
+    return context.No(graph, norm_id, "the convolution runs on another provider");
   if (!IsInference(graph, norm)) return context.No(graph, norm_id, "expected constant parameters and no training");
   const auto channels = static_cast<std::size_t>(ConvOutputChannels(graph, graph.node(conv_id)));
   std::vector<double> parameters[4];
@@ -46,7 +48,8 @@ bool Fuse(Graph& graph, const PassContext& context, NodeId norm_id) {
     factor[m] = scale[m] / std::sqrt(variance[m] + epsilon);
     summand[m] = shift[m] - mean[m] * factor[m];
   }
-  return FoldIntoConv(graph, conv_id, factor, summand, norm_id);
+  return FoldIntoConv(graph, conv_id, factor, summand, norm_id) ||
+         context.No(graph, norm_id, "a folded weight would be infinite or of a type that is not folded");
 }
 
 bool FuseConvBatchNorm(Graph& graph, PassContext& context) {

@@ -42,19 +42,25 @@ bool CanAdd(const Graph& graph, const Node& conv) {
   return !grouped || (w.has_rank && w.rank() > 2 && w.dims[1].known() && w.dims[1].number() > 1);
 }
 
-bool Fuse(Graph& graph, NodeId conv_id) {
+bool Fuse(Graph& graph, const PassContext& context, NodeId conv_id) {
+  const auto no = [&](const auto&... parts) { return context.No(graph, conv_id, parts...); };
   const Node& conv = graph.node(conv_id);
   const ValueId made = conv.outputs[0];
   const Node* sum = OnlyReader(graph, made);
-  if (sum == nullptr || sum->domain != "com.microsoft" || sum->op_type != "QLinearAdd") return false;
+  const auto is_sum = [](const Node& node) { return node.domain == "com.microsoft" && node.op_type == "QLinearAdd"; };
+  const auto& readers = graph.value(made).consumers;
+  if (std::none_of(readers.begin(), readers.end(), [&](NodeId id) { return is_sum(graph.node(id)); })) return false;
+  if (sum == nullptr) return no("its result is an output, or others than the QLinearAdd read it");
   if (sum->provider != conv.provider || sum->inputs.size() != 8) return false;
   const bool is_first = sum->inputs[0] == made;
   const Summand own = is_first ? kFirst : kSecond, other = is_first ? kSecond : kFirst;
   const ValueId z = sum->inputs[other.value];
   const Type &y_type = graph.value(made).type, &z_type = graph.value(z).type;
-  if (z == made || y_type.dtype != z_type.dtype || !SameShape(y_type, z_type)) return false;
-  if (!SameScalar(graph, sum->inputs[own.scale], conv.inputs[kConvScale])) return false;
-  if (!SameScalar(graph, sum->inputs[own.zero], conv.inputs[kConvZero])) return false;
+  if (z == made || y_type.dtype != z_type.dtype || !SameShape(y_type, z_type))
+    return no("expected another summand ", y_type.ToText(), ", found ", z_type.ToText());
+  if (!SameScalar(graph, sum->inputs[own.scale], conv.inputs[kConvScale]) ||
+      !SameScalar(graph, sum->inputs[own.zero], conv.inputs[kConvZero]))
+    return no("the QLinearAdd reads it with another scale or zero point than it is made with");
   const ValueId added[] = {z, sum->inputs[other.scale], sum->inputs[other.zero], sum->inputs[kSumScale],
                            sum->inputs[kSumZero]};
   for (const ValueId value : added)
@@ -71,22 +77,22 @@ bool Fuse(Graph& graph, NodeId conv_id) {
   return true;
 }
 
-bool FuseIn(Graph& graph) {
+bool FuseIn(Graph& graph, const PassContext& context) {
   bool changed = false, summed = false;
   for (const NodeId id : std::vector<NodeId>(graph.order)) {
     if (graph.node(id).erased) continue;
     bool body_changed = false;
-    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body);
+    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body, context);
     if (body_changed) graph.RefreshCaptures(id);
     changed |= body_changed;
-    if (CanAdd(graph, graph.node(id))) summed |= Fuse(graph, id);
+    if (CanAdd(graph, graph.node(id))) summed |= Fuse(graph, context, id);
   }
   if (summed) graph.SortTopologically();  // the summand may be made behind the convolution
   return changed || summed;
 }
 
 bool FuseConvQuantizedSum(Graph& graph, PassContext& context) {
-  return context.registry.HasName("ai.sardonyx", "QLinearConvAdd") && FuseIn(graph);
+  return context.registry.HasName("ai.sardonyx", "QLinearConvAdd") && FuseIn(graph, context);
 }
 
 }  // namespace

@@ -22,20 +22,32 @@ std::vector<double> PerChannel(const Tensor& constant, std::size_t rank, std::in
   return values;
 }
 
-bool Fuse(Graph& graph, NodeId id) {
+bool Fuse(Graph& graph, const PassContext& context, NodeId id) {
   const Node& node = graph.node(id);
+  const char* why = nullptr;
+  const char* conv_why = nullptr;
+  const auto near = [&](ValueId value) {
+    return ProducerOf(graph, value, "Conv") != nullptr || ProducerOf(graph, value, "ConvTranspose") != nullptr;
+  };
   if (node.FindAttribute("axis") != nullptr) return false;  // before opset 7: another way to broadcast
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
     if (node.inputs[side] == kNoValue || node.inputs[1 - side] == kNoValue) return false;
     const Tensor* constant = graph.value(node.inputs[1 - side]).constant();
-    const NodeId conv_id = FoldableConv(graph, node.inputs[side]);
-    if (constant == nullptr || conv_id == kNoNode || graph.node(conv_id).provider != node.provider) continue;
-    if (node.op_type == "Div" && side == 1) continue;  // constant / conv
+    if (!near(node.inputs[side])) continue;
+    why = "the other operand is not constant";
+    if (constant == nullptr) continue;
+    const NodeId conv_id = FoldableConv(graph, node.inputs[side], &conv_why);
+    why = conv_id == kNoNode ? conv_why : "the convolution runs on another provider";
+    if (conv_id == kNoNode || graph.node(conv_id).provider != node.provider) continue;
+    why = "it divides by what the convolution makes";
+    if (node.op_type == "Div" && side == 1) continue;
     const Node& conv = graph.node(conv_id);
     const Tensor& weight = *graph.value(conv.inputs[1]).constant();
+    why = "the constant has another type than the weights";
     if (weight.dtype() != constant->dtype()) continue;
     const std::int64_t channels = ConvOutputChannels(graph, conv);
     std::vector<double> values = PerChannel(*constant, weight.shape().rank(), channels);
+    why = "the constant has not one value for each channel";
     if (values.empty()) continue;
     std::vector<double> factor(values.size(), 1.0), shift(values.size(), 0.0);
     if (node.op_type == "Mul") factor = values;
@@ -45,17 +57,18 @@ bool Fuse(Graph& graph, NodeId id) {
     if (node.op_type == "Sub" && side == 0)
       for (std::size_t m = 0; m < values.size(); ++m) shift[m] = -values[m];
     if (node.op_type == "Sub" && side == 1) shift = values, factor.assign(values.size(), -1.0);
+    why = "a folded weight would be infinite";
     if (FoldIntoConv(graph, conv_id, factor, shift, id)) return true;
   }
-  return false;
+  return why != nullptr && context.No(graph, id, why);
 }
 
-bool FuseConvScale(Graph& graph, PassContext& /*context*/) {
-  return ForEachNode(graph, [](Graph& each, NodeId id) {
+bool FuseConvScale(Graph& graph, PassContext& context) {
+  return ForEachNode(graph, [&](Graph& each, NodeId id) {
     const Node& node = each.node(id);
     const bool linear =
         node.op_type == "Mul" || node.op_type == "Div" || node.op_type == "Add" || node.op_type == "Sub";
-    return linear && node.domain.empty() && node.inputs.size() == 2 && Fuse(each, id);
+    return linear && node.domain.empty() && node.inputs.size() == 2 && Fuse(each, context, id);
   });
 }
 

@@ -77,16 +77,20 @@ bool IsTransposition(const Node& node) {
   return IsOp(node, "Transpose") && (perm == nullptr || *std::get_if<Ints>(perm) == Ints{1, 0});
 }
 
-bool Fuse(Graph& graph, NodeId scan_id) {
+bool Fuse(Graph& graph, const PassContext& context, NodeId scan_id) {
   const Node& scan = graph.node(scan_id);
   if (scan.inputs.size() != 2 || scan.outputs.size() != 2 || IntOr(scan, "num_scan_inputs", 0) != 1) return false;
   for (const char* list : {"scan_input_axes", "scan_input_directions", "scan_output_axes", "scan_output_directions"})
-    if (!IsZeros(scan, list)) return false;
+    if (!IsZeros(scan, list)) return context.No(graph, scan_id, "its ", list, " are not all 0");
   const ValueId state = scan.inputs[0], points = scan.inputs[1], result = scan.outputs[1];
-  if (result == kNoValue || (scan.outputs[0] != kNoValue && graph.UseCount(scan.outputs[0]) != 0)) return false;
-  if (!AreMatrices(graph.value(state).type, graph.value(points).type)) return false;
+  if (result == kNoValue || (scan.outputs[0] != kNoValue && graph.UseCount(scan.outputs[0]) != 0))
+    return context.No(graph, scan_id, "its state is read");
+  if (!AreMatrices(graph.value(state).type, graph.value(points).type))
+    return context.No(graph, scan_id, "expected two float or double matrices with rows of one length, found ",
+                      graph.value(state).type.ToText(), " and ", graph.value(points).type.ToText());
   const std::vector<const Graph*> bodies = scan.Subgraphs();
-  if (bodies.size() != 1 || !IsDistance(*bodies[0])) return false;
+  if (bodies.size() != 1 || !IsDistance(*bodies[0]))
+    return context.No(graph, scan_id, "its body is not the sum of squares of the difference of both");
 
   const ValueInfo& info = graph.value(result);
   const bool transposed =
@@ -107,8 +111,9 @@ bool Fuse(Graph& graph, NodeId scan_id) {
   return true;
 }
 
-bool FuseDistance(Graph& graph, PassContext& /*context*/) {
-  return ForEachNode(graph, [](Graph& each, NodeId id) { return IsOp(each.node(id), "Scan") && Fuse(each, id); });
+bool FuseDistance(Graph& graph, PassContext& context) {
+  return ForEachNode(graph,
+                     [&](Graph& each, NodeId id) { return IsOp(each.node(id), "Scan") && Fuse(each, context, id); });
 }
 
 }  // namespace

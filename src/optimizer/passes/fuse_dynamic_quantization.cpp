@@ -14,7 +14,8 @@ namespace {
 
 class DynamicFuser {
  public:
-  DynamicFuser(Graph& graph, const ops::Registry& registry) : graph_(graph), registry_(registry) {}
+  DynamicFuser(Graph& graph, const PassContext& context)
+      : graph_(graph), registry_(context.registry), context_(context) {}
 
   bool Run() {
     if (!HasOperator(registry_, "com.microsoft", "MatMulIntegerToFloat")) return false;
@@ -76,12 +77,16 @@ class DynamicFuser {
     const Node& product = graph_.node(id);
     if (product.erased || !product.domain.empty() || product.op_type != "MatMulInteger") return false;
     const Node* cast = SoleReaderNamed(product.outputs[0], "Cast", product);
-    if (cast == nullptr || IntAttribute(*cast, "to", 0) != static_cast<std::int64_t>(DType::kFloat)) return false;
+    if (cast == nullptr || IntAttribute(*cast, "to", 0) != static_cast<std::int64_t>(DType::kFloat))
+      return context_.No(graph_, id, "expected one Cast to float behind it");
     const Node* scaled = SoleReaderNamed(cast->outputs[0], "Mul", product);
-    if (scaled == nullptr || scaled->inputs[0] == scaled->inputs[1]) return false;
+    if (scaled == nullptr || scaled->inputs[0] == scaled->inputs[1])
+      return context_.No(graph_, id, "expected one Mul by the scales behind its Cast");
     const ValueId a = product.inputs[0], b = product.inputs[1];
     const auto scales = ScalesOf(Other(*scaled, cast->outputs[0]), b);
-    if (!scales || !HasOneZero(Input(product, 2))) return false;
+    if (!scales)
+      return context_.No(graph_, id, "what it is multiplied by is no product of one scale and a row of scales");
+    if (!HasOneZero(Input(product, 2))) return context_.No(graph_, id, "its first operand has several zero points");
     ValueId result = scaled->outputs[0], bias = kNoValue;
     if (const Node* sum = SoleReaderNamed(result, "Add", product); sum != nullptr && sum->inputs[0] != sum->inputs[1]) {
       const ValueId other = Other(*sum, result);
@@ -113,10 +118,11 @@ class DynamicFuser {
 
   Graph& graph_;
   const ops::Registry& registry_;
+  const PassContext& context_;
 };
 
 bool FuseDynamicQuantization(Graph& graph, PassContext& context) {
-  return ForEachGraph(graph, [&](Graph& each) { return DynamicFuser(each, context.registry).Run(); });
+  return ForEachGraph(graph, [&](Graph& each) { return DynamicFuser(each, context).Run(); });
 }
 
 }  // namespace

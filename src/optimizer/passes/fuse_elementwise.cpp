@@ -19,7 +19,8 @@ constexpr std::size_t kMaxGroup = 16;  // nodes; keeps the number of blocks aliv
 
 class ElementwiseFuser {
  public:
-  ElementwiseFuser(Graph& graph, const ops::Registry& registry) : graph_(graph), registry_(registry) {}
+  ElementwiseFuser(Graph& graph, const PassContext& context)
+      : graph_(graph), registry_(context.registry), context_(context) {}
 
   bool Run() {
     if (!HasOperator(registry_, "ai.sardonyx", "FusedElementwise")) return false;
@@ -116,13 +117,20 @@ class ElementwiseFuser {
     if (one) {
       const Node& result = graph_.node(group);
       std::vector<NodeId>& members = members_[group];
-      one = result.provider == node.provider && members.size() < kMaxGroup &&
-            SameShape(y.type, graph_.value(result.outputs[0]).type) && InputsWith(members, node) <= ops::kMaxTapeInputs;
-      if (one) {
+      const Type& whole = graph_.value(result.outputs[0]).type;
+      if (!SameShape(y.type, whole)) {
+        context_.No(graph_, id, "its readers' group has another shape: ", y.type.ToText(), " and ", whole.ToText());
+      } else if (result.provider != node.provider) {
+        context_.No(graph_, id, "its readers run on another provider");
+      } else if (members.size() >= kMaxGroup || InputsWith(members, node) > ops::kMaxTapeInputs) {
+        context_.No(graph_, id, "its readers' group is full");
+      } else {
         members.push_back(id);
         group_of_[id] = group;
         return;
       }
+    } else if (group != kNoNode) {
+      context_.No(graph_, id, "not all of its readers are elementwise nodes of one group");
     }
     group_of_[id] = id;
     members_[id] = {id};
@@ -214,12 +222,13 @@ class ElementwiseFuser {
 
   Graph& graph_;
   const ops::Registry& registry_;
+  const PassContext& context_;
   std::unordered_map<NodeId, NodeId> group_of_;              // the node that makes the group's result
   std::unordered_map<NodeId, std::vector<NodeId>> members_;  // from the result upwards
 };
 
 bool FuseElementwise(Graph& graph, PassContext& context) {
-  return ForEachGraph(graph, [&](Graph& each) { return ElementwiseFuser(each, context.registry).Run(); });
+  return ForEachGraph(graph, [&](Graph& each) { return ElementwiseFuser(each, context).Run(); });
 }
 
 }  // namespace

@@ -11,7 +11,9 @@ namespace {
 bool TakesAlpha(Match& m) {
   const auto alpha = m.scalar("factor");
   const Type &x = m.type("x"), &factor = m.type("factor");
-  if (!alpha || !IsFloating(x.dtype) || !x.has_rank || factor.rank() > x.rank()) return false;
+  if (!alpha) return m.No("its factor is not one constant number");
+  if (!IsFloating(x.dtype) || !x.has_rank || factor.rank() > x.rank())
+    return m.No("expected floats of more axes than the factor, found ", x.ToText());
   m.SetAttribute("alpha", static_cast<float>(*alpha));
   return true;
 }

@@ -50,27 +50,37 @@ struct Found {
 };
 
 // The normalization around an InstanceNormalization, without factor and summand.
-std::optional<Found> FindCore(const Graph& graph, const Node& norm) {
+std::optional<Found> FindCore(const Graph& graph, const PassContext& context, const Node& norm) {
+  const auto no = [&](const auto&... parts) {
+    context.No(graph, norm.id, parts...);
+    return std::nullopt;
+  };
   const NodeId split_id = graph.value(norm.inputs[0]).producer;
-  if (split_id == kNoNode) return std::nullopt;
+  if (split_id == kNoNode) return no("no Reshape into groups before it");
   const Node& split = graph.node(split_id);
   const Node* join = OnlyReader(graph, norm.outputs[0]);
-  if (!Is(&split, "Reshape") || OnlyReader(graph, norm.inputs[0]) != &norm || !Is(join, "Reshape")) return std::nullopt;
-  if (split.provider != norm.provider || join->provider != norm.provider) return std::nullopt;
+  if (!Is(&split, "Reshape") || !Is(join, "Reshape")) return no("no Reshape into groups before it and back behind it");
+  if (OnlyReader(graph, norm.inputs[0]) != &norm)
+    return no("'", graph.value(norm.inputs[0]).name, "' is read by others");
+  if (split.provider != norm.provider || join->provider != norm.provider) return no("other providers");
   Found found;
   found.x = split.inputs[0];
   const Type &x = graph.value(found.x).type, &grouped = graph.value(norm.inputs[0]).type;
-  if (!x.has_rank || x.rank() < 3 || !x.dims[1].known() || !grouped.has_rank || grouped.rank() < 3) return std::nullopt;
-  if (!SameDim(x.dims[0], grouped.dims[0]) || !grouped.dims[1].known()) return std::nullopt;
-  if (!SameDims(x, graph.value(join->outputs[0]).type)) return std::nullopt;
+  if (!x.has_rank || x.rank() < 3 || !x.dims[1].known() || !grouped.has_rank || grouped.rank() < 3)
+    return no("expected channels of a known number, found ", x.ToText(), " as ", grouped.ToText());
+  if (!SameDim(x.dims[0], grouped.dims[0]) || !grouped.dims[1].known())
+    return no("expected groups of a known number, found ", grouped.ToText());
+  if (!SameDims(x, graph.value(join->outputs[0]).type))
+    return no("behind it the shape is ", graph.value(join->outputs[0]).type.ToText(), ", expected ", x.ToText());
   found.channels = x.dims[1].number();
   found.groups = grouped.dims[1].number();
-  if (found.groups < 1 || found.channels % found.groups != 0) return std::nullopt;
+  if (found.groups < 1 || found.channels % found.groups != 0)
+    return no(found.channels, " channels are no ", found.groups, " groups of equal size");
   const Tensor *scale = graph.value(norm.inputs[1]).constant(), *bias = graph.value(norm.inputs[2]).constant();
-  if (scale == nullptr || bias == nullptr) return std::nullopt;
+  if (scale == nullptr || bias == nullptr) return no("its scale or bias is not constant");
   const std::vector<double> scales = FloatsOf(*scale), biases = FloatsOf(*bias);
   const auto groups = static_cast<std::size_t>(found.groups);
-  if (scales.size() != groups || biases.size() != groups) return std::nullopt;
+  if (scales.size() != groups || biases.size() != groups) return no("expected ", groups, " scales and biases");
   for (std::int64_t c = 0; c < found.channels; ++c) {
     const auto group = static_cast<std::size_t>(c / (found.channels / found.groups));
     found.scale.push_back(scales[group]);
@@ -98,9 +108,9 @@ void FindAffine(const Graph& graph, Found& found) {
   }
 }
 
-bool Fuse(Graph& graph, NodeId id, const ops::Registry& registry) {
+bool Fuse(Graph& graph, NodeId id, const PassContext& context) {
   const Node& norm = graph.node(id);
-  auto found = FindCore(graph, norm);
+  auto found = FindCore(graph, context, norm);
   if (!found) return false;
   FindAffine(graph, *found);
   const DType dtype = graph.value(found->x).type.dtype;
@@ -118,25 +128,25 @@ bool Fuse(Graph& graph, NodeId id, const ops::Registry& registry) {
   graph.EraseNodes(found->nodes);
   fused.outputs = {output};
   const NodeId made = graph.AddNode(std::move(fused));
-  ops::InferAt(graph, made, registry);
+  ops::InferAt(graph, made, context.registry);
   return true;
 }
 
-bool FuseIn(Graph& graph, const ops::Registry& registry) {
+bool FuseIn(Graph& graph, const PassContext& context) {
   bool changed = false, fused = false;
   for (const NodeId id : std::vector<NodeId>(graph.order)) {
     if (graph.node(id).erased) continue;
     bool body_changed = false;
-    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body, registry);
+    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body, context);
     if (body_changed) graph.RefreshCaptures(id);
     changed |= body_changed;
-    if (Is(&graph.node(id), "InstanceNormalization")) fused |= Fuse(graph, id, registry);
+    if (Is(&graph.node(id), "InstanceNormalization")) fused |= Fuse(graph, id, context);
   }
   if (fused) graph.SortTopologically();
   return changed || fused;
 }
 
-bool FuseGroupNorm(Graph& graph, PassContext& context) { return FuseIn(graph, context.registry); }
+bool FuseGroupNorm(Graph& graph, PassContext& context) { return FuseIn(graph, context); }
 
 }  // namespace
 

@@ -22,7 +22,8 @@ struct Core {
 
 class LayerNormFuser {
  public:
-  LayerNormFuser(Graph& graph, const ops::Registry& registry) : graph_(graph), registry_(registry) {}
+  LayerNormFuser(Graph& graph, const PassContext& context)
+      : graph_(graph), registry_(context.registry), context_(context) {}
 
   bool Run() {
     for (const NodeId id : std::vector<NodeId>(graph_.order))
@@ -96,15 +97,18 @@ class LayerNormFuser {
     return static_cast<std::int64_t>(axes.size()) == rank - core->first && count <= kMaxScale;
   }
 
-  bool MatchCore(ValueId numerator, ValueId root, double power, Core* core) const {
+  // `id`: who asks, to be told why it is none although it divides by a root of a sum.
+  bool MatchCore(NodeId id, ValueId numerator, ValueId root, double power, Core* core) const {
     const ValueId sum = RootOf(root, power);
     const Node* add = sum == kNoValue ? nullptr : Make(sum, "Add");
     if (add == nullptr) return false;
+    std::string why = "no epsilon is added to the mean of a square over constant axes that are kept";
     for (const std::size_t i : {0u, 1u}) {
       const auto epsilon = ScalarOf(graph_, add->inputs[1 - i]);
       std::vector<std::int64_t> axes, mean_axes;
       const ValueId square = epsilon && *epsilon >= 0 ? MeanOf(add->inputs[i], &axes) : kNoValue;
       const ValueId base = square == kNoValue ? kNoValue : SquareOf(square);
+      if (square != kNoValue) why = "under the root is no mean of squares of what is divided";
       if (base == kNoValue || !SameDifference(base, numerator)) continue;
       core->epsilon = *epsilon;
       const Node* difference = Make(base, "Sub");
@@ -113,18 +117,19 @@ class LayerNormFuser {
       core->x = core->rms ? base : difference->inputs[0];
       if (core->rms && base != numerator) continue;
       if (TakeAxes(axes, core)) return true;
+      why = "expected a mean over the last axes, of known sizes, of " + graph_.value(core->x).type.ToText();
     }
-    return false;
+    return context_.No(graph_, id, why);
   }
 
   bool TryCore(NodeId id) {
     const Node& node = graph_.node(id);
     if (!node.domain.empty() || node.inputs.size() != 2) return false;
     Core core;
-    bool found = node.op_type == "Div" && MatchCore(node.inputs[0], node.inputs[1], 0.5, &core);
+    bool found = node.op_type == "Div" && MatchCore(id, node.inputs[0], node.inputs[1], 0.5, &core);
     if (node.op_type == "Mul") {
-      found = MatchCore(node.inputs[0], node.inputs[1], -0.5, &core) ||
-              MatchCore(node.inputs[1], node.inputs[0], -0.5, &core);
+      found = MatchCore(id, node.inputs[0], node.inputs[1], -0.5, &core) ||
+              MatchCore(id, node.inputs[1], node.inputs[0], -0.5, &core);
     }
     const char* name = core.rms ? "RMSNormalization" : "LayerNormalization";
     if (!found || !HasOperator(registry_, "", name)) return false;
@@ -223,13 +228,14 @@ class LayerNormFuser {
 
   Graph& graph_;
   const ops::Registry& registry_;
+  const PassContext& context_;
   std::vector<ValueId> ones_;   // scales that TryCore made
   std::vector<NodeId> scaled_;  // nodes whose scale came from a Mul
   bool changed_ = false;
 };
 
 bool FuseLayerNorm(Graph& graph, PassContext& context) {
-  return ForEachGraph(graph, [&](Graph& each) { return LayerNormFuser(each, context.registry).Run(); });
+  return ForEachGraph(graph, [&](Graph& each) { return LayerNormFuser(each, context).Run(); });
 }
 
 }  // namespace

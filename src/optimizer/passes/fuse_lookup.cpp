@@ -16,7 +16,8 @@ namespace {
 
 class LookupFuser {
  public:
-  LookupFuser(Graph& graph, const ops::Registry& registry) : graph_(graph), registry_(registry) {}
+  LookupFuser(Graph& graph, const PassContext& context)
+      : graph_(graph), registry_(context.registry), context_(context) {}
 
   bool Run() {
     if (!HasOperator(registry_, "ai.sardonyx", "Lookup8")) return false;
@@ -118,19 +119,37 @@ class LookupFuser {
     return true;
   }
 
+  // What it quantizes is made element by element, from something that was dequantized.
+  bool IsFunction(const Node& quantize) const {
+    const NodeId producer = graph_.value(quantize.inputs[0]).producer;
+    if (producer == kNoNode || !IsElementwise(graph_.node(producer))) return false;
+    ValueId only = kNoValue;
+    for (const ValueId input : graph_.node(producer).inputs) {
+      if (input == kNoValue || graph_.value(input).constant() != nullptr) continue;
+      if (only != kNoValue && only != input) return false;
+      only = input;
+    }
+    return only != kNoValue && (DequantizedFrom(graph_, only) || source_.count(only) != 0);
+  }
+
   // A QuantizeLinear whose result has a source.
   bool Fuse(NodeId id) {
     if (graph_.node(id).erased || !IsQuantize(graph_.node(id))) return false;
     const ValueId result = graph_.node(id).outputs[0];
     const auto found = source_.find(result);
+    if (found == source_.end() && IsFunction(graph_.node(id)))
+      return context_.No(graph_, id,
+                         "what it quantizes depends on a constant that is no single number, or on a "
+                         "quantization with several scales");
     if (found == source_.end() || graph_.UseCount(result) == 0) return false;
     const ValueId source = found->second;
     std::vector<NodeId> nodes;
     Collect(result, source, nodes);
     for (const NodeId node : nodes)
-      if (graph_.node(node).provider != graph_.node(id).provider) return false;
+      if (graph_.node(node).provider != graph_.node(id).provider)
+        return context_.No(graph_, id, Describe(graph_, graph_.node(node)), " runs on another provider");
     const Tensor table = Compute(nodes, source, result);
-    if (table.count() != 256) return false;
+    if (table.count() != 256) return context_.No(graph_, id, "its function gives no table of 256 results");
     Rewrite rewrite(graph_, registry_, id);
     if (IsIdentity(table, source) && !graph_.value(result).is_output) {
       rewrite.Replace(result, source);
@@ -142,11 +161,12 @@ class LookupFuser {
 
   Graph& graph_;
   const ops::Registry& registry_;
+  const PassContext& context_;
   std::unordered_map<ValueId, ValueId> source_;  // of values that are made from one 8-bit tensor element by element
 };
 
 bool FuseLookup(Graph& graph, PassContext& context) {
-  return ForEachGraph(graph, [&](Graph& each) { return LookupFuser(each, context.registry).Run(); });
+  return ForEachGraph(graph, [&](Graph& each) { return LookupFuser(each, context).Run(); });
 }
 
 }  // namespace

@@ -56,14 +56,20 @@ bool SwapsLastAxes(const Graph& graph, const Node& transpose) {
 }
 
 // Takes the node that makes operand `i` into the product if it is a transposition that only the product reads.
-bool FuseTranspose(Graph& graph, NodeId id, std::size_t i) {
+bool FuseTranspose(Graph& graph, const PassContext& context, NodeId id, std::size_t i) {
   const Node& node = graph.node(id);
   const ValueId operand = node.inputs[i];
   const NodeId producer = graph.value(operand).producer;
-  if (producer == kNoNode || OnlyReader(graph, operand) == nullptr) return false;
+  if (producer == kNoNode) return false;
   const Node& made = graph.node(producer);
-  if (!made.domain.empty() || made.op_type != "Transpose" || made.provider != node.provider) return false;
-  if (!SwapsLastAxes(graph, made) || Flag(node, i == 0 ? "transBatchA" : "transBatchB") != 0) return false;
+  if (!made.domain.empty() || made.op_type != "Transpose") return false;
+  const auto no = [&](std::string_view why) {
+    return context.No(graph, id, Describe(graph, made), " before it ", why);
+  };
+  if (OnlyReader(graph, operand) == nullptr) return no("is also read by others");
+  if (made.provider != node.provider) return no("runs on another provider");
+  if (!SwapsLastAxes(graph, made) || Flag(node, i == 0 ? "transBatchA" : "transBatchB") != 0)
+    return no("does not swap the last two axes alone");
   const char* flag = i == 0 ? "transA" : "transB";
   const ValueId source = made.inputs[0];
   graph.SetInput(id, i, source);
@@ -95,14 +101,19 @@ std::optional<Scaling> ScalingOf(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-bool FuseScaleBefore(Graph& graph, NodeId id, std::size_t i) {
+bool FuseScaleBefore(Graph& graph, const PassContext& context, NodeId id, std::size_t i) {
   const Node& node = graph.node(id);
   const ValueId operand = node.inputs[i];
   const NodeId producer = graph.value(operand).producer;
-  if (producer == kNoNode || OnlyReader(graph, operand) == nullptr) return false;
-  if (graph.node(producer).provider != node.provider) return false;
+  if (producer == kNoNode) return false;
   const auto scaling = ScalingOf(graph, graph.node(producer));
-  if (!scaling || !Scales(node, scaling->factor)) return false;
+  if (!scaling) return false;
+  const auto no = [&](std::string_view why) {
+    return context.No(graph, id, "its factor ", Describe(graph, graph.node(producer)), " ", why);
+  };
+  if (OnlyReader(graph, operand) == nullptr) return no("is also read by others");
+  if (graph.node(producer).provider != node.provider) return no("runs on another provider");
+  if (!Scales(node, scaling->factor)) return no("cannot be a factor of the product");
   graph.SetInput(id, i, scaling->scaled);
   graph.EraseNode(producer);
   Node& fused = MakeFused(graph, id);
@@ -123,12 +134,12 @@ bool FuseScaleBehind(Graph& graph, NodeId id) {
   return true;
 }
 
-bool FuseMatMulTranspose(Graph& graph, PassContext& /*context*/) {
-  return ForEachNode(graph, [](Graph& each, NodeId id) {
+bool FuseMatMulTranspose(Graph& graph, PassContext& context) {
+  return ForEachNode(graph, [&](Graph& each, NodeId id) {
     bool changed = false;
     if (!IsMatMul(each, each.node(id))) return false;
     for (const std::size_t i : {0u, 1u})
-      while (FuseTranspose(each, id, i) || FuseScaleBefore(each, id, i)) changed = true;
+      while (FuseTranspose(each, context, id, i) || FuseScaleBefore(each, context, id, i)) changed = true;
     while (FuseScaleBehind(each, id)) changed = true;
     return changed;
   });

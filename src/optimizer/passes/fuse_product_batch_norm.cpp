@@ -3,6 +3,7 @@
 //
 // y = (x W + b - mean) * scale / sqrt(variance + epsilon) + shift of matrices [M, N], so column n of W is multiplied by
 // f[n] = scale[n] / sqrt(variance[n] + epsilon), and the bias becomes (b - mean) * f + shift. Computed in double.
+#include <algorithm>
 #include <cmath>
 
 #include "ops/schema.h"
@@ -81,14 +82,32 @@ bool AddRow(const Tensor& row, std::vector<double>* sums) {
   return true;
 }
 
-bool Fuse(Graph& graph, NodeId id) {
+bool IsBatchNorm(const Node* node) {
+  return node != nullptr && node->domain.empty() && node->op_type == "BatchNormalization";
+}
+
+// A product whose result, or the sum with it, goes into a BatchNormalization.
+bool IsNear(const Graph& graph, const Node& product) {
+  if (!product.domain.empty() || (product.op_type != "MatMul" && product.op_type != "Gemm")) return false;
+  const auto& readers = graph.value(product.outputs[0]).consumers;
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const Node& node = graph.node(reader);
+    return IsBatchNorm(&node) || (node.op_type == "Add" && IsBatchNorm(OnlyReader(graph, node.outputs[0])));
+  });
+}
+
+bool Fuse(Graph& graph, const PassContext& context, NodeId id) {
   const Node& product = graph.node(id);
-  if (!IsProduct(graph, product)) return false;
+  if (!IsNear(graph, product)) return false;
+  const auto no = [&](const auto&... parts) { return context.No(graph, id, parts...); };
+  if (!IsProduct(graph, product)) return no("expected a plain product of a matrix with constant weights and bias");
   const Node* norm = OnlyReader(graph, product.outputs[0]);
   const Tensor* row = norm != nullptr ? AddedRow(graph, *norm, product.outputs[0]) : nullptr;
   const NodeId sum = row != nullptr ? norm->id : kNoNode;
   if (row != nullptr) norm = norm->provider == product.provider ? OnlyReader(graph, norm->outputs[0]) : nullptr;
-  if (norm == nullptr || norm->provider != product.provider || !IsInference(graph, *norm)) return false;
+  if (norm == nullptr) return no("its result is an output, or read by other nodes than the BatchNormalization");
+  if (norm->provider != product.provider) return no(Describe(graph, *norm), " runs on another provider");
+  if (!IsInference(graph, *norm)) return no(Describe(graph, *norm), " has no constant parameters, or trains");
   if (norm->inputs[0] != (sum != kNoNode ? graph.node(sum).outputs[0] : product.outputs[0])) return false;
   const Tensor& w = *graph.value(product.inputs[1]).constant();
   const bool trans = IntAttribute(product, "transB") != 0;
@@ -96,16 +115,17 @@ bool Fuse(Graph& graph, NodeId id) {
   std::vector<double> parameters[4];
   for (std::size_t i = 0; i < 4; ++i) {
     parameters[i] = Doubles(*ConstantInput(graph, *norm, i + 1));
-    if (parameters[i].size() != n) return false;
+    if (parameters[i].size() != n) return no("expected ", n, " parameters, found ", parameters[i].size());
   }
   const auto& [scale, shift, mean, variance] = parameters;
   std::vector<double> weights = Doubles(w), bias(n, 0.0);
   const Tensor* c = ConstantInput(graph, product, 2);
-  if ((c != nullptr && !AddRow(*c, &bias)) || (row != nullptr && !AddRow(*row, &bias))) return false;
+  if ((c != nullptr && !AddRow(*c, &bias)) || (row != nullptr && !AddRow(*row, &bias)))
+    return no("what is added to it is no row of ", n, " elements");
   const double epsilon = FloatAttribute(*norm, "epsilon", 1e-5f);
   for (std::size_t j = 0; j < n; ++j) {
     const double factor = scale[j] / std::sqrt(variance[j] + epsilon);
-    if (!std::isfinite(factor)) return false;
+    if (!std::isfinite(factor)) return no("the factor of column ", j, " would be infinite");
     for (std::size_t i = 0; i < k; ++i) weights[trans ? j * k + i : i * n + j] *= factor;
     bias[j] = (bias[j] - mean[j]) * factor + shift[j];
   }
@@ -125,20 +145,20 @@ bool Fuse(Graph& graph, NodeId id) {
   return true;
 }
 
-bool FuseIn(Graph& graph) {
+bool FuseIn(Graph& graph, const PassContext& context) {
   bool changed = false;
   for (const NodeId id : std::vector<NodeId>(graph.order)) {
     if (graph.node(id).erased) continue;
     bool body_changed = false;
-    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body);
+    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body, context);
     if (body_changed) graph.RefreshCaptures(id);
     changed |= body_changed;
-    changed |= Fuse(graph, id);
+    changed |= Fuse(graph, context, id);
   }
   return changed;
 }
 
-bool FuseProductBatchNorm(Graph& graph, PassContext& /*context*/) { return FuseIn(graph); }
+bool FuseProductBatchNorm(Graph& graph, PassContext& context) { return FuseIn(graph, context); }
 
 }  // namespace
 

@@ -128,17 +128,33 @@ constexpr Operator kOperators[] = {
     {"Softmax", "QLinearSoftmax", Softmax}, {"Where", "QLinearWhere", Where},
 };
 
-bool Fuse(Graph& graph, const ops::Registry& registry, NodeId id) {
+// Between an input that is dequantized and a result that is quantized.
+bool IsBetween(const Graph& graph, const Node& node) {
+  const auto& readers = graph.value(node.outputs[0]).consumers;
+  const bool quantized =
+      std::any_of(readers.begin(), readers.end(), [&](NodeId reader) { return IsQuantize(graph.node(reader)); });
+  return quantized && std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+           const NodeId producer = input == kNoValue ? kNoNode : graph.value(input).producer;
+           return producer != kNoNode && IsDequantize(graph.node(producer));
+         });
+}
+
+bool Fuse(Graph& graph, const PassContext& context, NodeId id) {
   const Node& node = graph.node(id);
   if (node.erased || !node.domain.empty() || node.outputs.size() != 1) return false;
   const auto* op = std::find_if(std::begin(kOperators), std::end(kOperators),
                                 [&](const Operator& each) { return each.op_type == node.op_type; });
-  if (op == std::end(kOperators) || !HasOperator(registry, "com.microsoft", op->integer)) return false;
+  if (op == std::end(kOperators) || !HasOperator(context.registry, "com.microsoft", op->integer)) return false;
+  if (!IsBetween(graph, node)) return false;
   const auto y = SoleQuantization(graph, node.outputs[0]);
-  if (!y || !y->IsPerTensor8() || graph.node(y->node).provider != node.provider) return false;
+  if (!y) return context.No(graph, id, "others than one QuantizeLinear with constant 8-bit parameters read its result");
+  if (!y->IsPerTensor8() || graph.node(y->node).provider != node.provider)
+    return context.No(graph, id, "the QuantizeLinear behind it has several scales, or runs on another provider");
   auto replacement = op->find({graph, id, *y});
-  if (!replacement) return false;
-  Rewrite rewrite(graph, registry, id);
+  if (!replacement)
+    return context.No(graph, id, op->integer, " takes operands of one ", Name(y->dtype),
+                      " quantization each, and known axes: an input or attribute is something else");
+  Rewrite rewrite(graph, context.registry, id);
   rewrite.Replace(y->data, rewrite.Add("com.microsoft", op->integer, std::move(replacement->inputs),
                                        std::move(replacement->attributes)));
   return true;
@@ -147,7 +163,7 @@ bool Fuse(Graph& graph, const ops::Registry& registry, NodeId id) {
 bool FuseQuantizedOperator(Graph& graph, PassContext& context) {
   return ForEachGraph(graph, [&](Graph& each) {
     bool changed = false;
-    for (const NodeId id : std::vector<NodeId>(each.order)) changed |= Fuse(each, context.registry, id);
+    for (const NodeId id : std::vector<NodeId>(each.order)) changed |= Fuse(each, context, id);
     return changed;
   });
 }

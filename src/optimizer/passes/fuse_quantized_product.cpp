@@ -18,12 +18,13 @@ constexpr double kSameScale = 1e-6;
 
 class ProductFuser {
  public:
-  ProductFuser(Graph& graph, const ops::Registry& registry) : graph_(graph), registry_(registry) {}
+  ProductFuser(Graph& graph, const PassContext& context)
+      : graph_(graph), registry_(context.registry), context_(context) {}
 
   bool Run() {
     bool changed = false;
     for (const NodeId id : std::vector<NodeId>(graph_.order)) {
-      if (graph_.node(id).erased || !graph_.node(id).domain.empty()) continue;
+      if (graph_.node(id).erased || !graph_.node(id).domain.empty() || !ReadsDequantized(id)) continue;
       const std::string& op = graph_.node(id).op_type;
       if (op == "Conv") changed |= FuseConv(id);
       if (op == "MatMul") changed |= FuseMatMul(id);
@@ -37,6 +38,17 @@ class ProductFuser {
     const Node& node = graph_.node(id);
     return i < node.inputs.size() ? node.inputs[i] : kNoValue;
   }
+  template <typename... Parts>
+  bool No(NodeId id, const Parts&... parts) const {
+    return context_.No(graph_, id, parts...);
+  }
+  bool ReadsDequantized(NodeId id) const {
+    const std::vector<ValueId>& inputs = graph_.node(id).inputs;
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      const NodeId producer = input == kNoValue ? kNoNode : graph_.value(input).producer;
+      return producer != kNoNode && IsDequantize(graph_.node(producer));
+    });
+  }
   bool IsHere(NodeId a, NodeId b) const { return graph_.node(a).provider == graph_.node(b).provider; }
 
   // The two operands of the product; nullopt if one is not 8-bit or has its scales along another axis.
@@ -45,8 +57,12 @@ class ProductFuser {
   };
   std::optional<Operands> FindOperands(NodeId id) const {
     const auto x = DequantizedFrom(graph_, Input(id, 0)), w = DequantizedFrom(graph_, Input(id, 1));
-    if (!x || !w || !x->IsPerTensor8() || !w->Is8Bit() || !IsHere(id, x->node) || !IsHere(id, w->node))
+    const bool both = x && w && x->IsPerTensor8() && w->Is8Bit() && IsHere(id, x->node) && IsHere(id, w->node);
+    if (!both) {
+      No(id, "expected 8-bit operands with constant scales, the first with one scale: operand ",
+         x && x->IsPerTensor8() && IsHere(id, x->node) ? 1 : 0, " is something else");
       return std::nullopt;
+    }
     return Operands{*x, *w};
   }
 
@@ -132,12 +148,15 @@ class ProductFuser {
     if (!HasOperator(registry_, "", "QLinearConv")) return false;
     const auto found = FindOperands(id);
     const auto y = ResultOf(id);
-    if (!found || !y || (found->w.axis && *found->w.axis != 0)) return false;
+    if (!found) return false;
+    if (!y) return No(id, "its result is not read by one QuantizeLinear to 8 bits alone");
+    if (found->w.axis && *found->w.axis != 0)
+      return No(id, "the scales of its weights are along axis ", *found->w.axis, ", expected 0");
     const auto& [x, w] = *found;
     ValueId bias = Input(id, 2);
     if (bias != kNoValue) {
       bias = IntegerBias(bias, Times(ScalesOf(graph_, w), x.scale_value));
-      if (bias == kNoValue) return false;
+      if (bias == kNoValue) return No(id, "its bias is not constant, or too large for int32");
     }
     Replace(id, *y, "", "QLinearConv",
             {x.data, x.scale, ZeroOrConstant(graph_, x), w.data, w.scale, ZeroOrConstant(graph_, w), y->scale,
@@ -153,7 +172,8 @@ class ProductFuser {
 
   bool FuseMatMul(NodeId id) {
     const auto found = FindOperands(id);
-    if (!found || !HasColumnScales(id, found->w, 1)) return false;
+    if (!found) return false;
+    if (!HasColumnScales(id, found->w, 1)) return No(id, "the scales of its weights are not along their columns");
     const auto& [a, b] = *found;
     const auto y = ResultOf(id);
     if (!y) return FuseToFloat(id, a, b);
@@ -193,17 +213,20 @@ class ProductFuser {
     const Node& gemm = graph_.node(id);
     const auto found = FindOperands(id);
     const bool transposed = IntAttribute(gemm, "transB", 0) != 0;
-    if (!found || !HasColumnScales(id, found->w, transposed ? 0 : 1)) return false;
+    if (!found) return false;
+    if (!HasColumnScales(id, found->w, transposed ? 0 : 1))
+      return No(id, "the scales of its weights are not along their columns");
     const auto& [a, b] = *found;
     const double alpha = FloatAttribute(gemm, "alpha"), beta = FloatAttribute(gemm, "beta");
     ValueId bias = Input(id, 2);
-    if (alpha == 0 || (bias != kNoValue && beta != 1)) return false;
+    if (alpha == 0 || (bias != kNoValue && beta != 1)) return No(id, "its alpha is 0, or its beta is not 1");
     const auto y = ResultOf(id);
     if (bias != kNoValue) {
       const std::vector<double> scales = Times(ScalesOf(graph_, b), a.scale_value * alpha);
-      if (!y && !IsMadeOf(bias, scales)) return false;
+      if (!y && !IsMadeOf(bias, scales))
+        return No(id, "its result stays float and would show the rounding of its bias");
       bias = IntegerBias(bias, scales);
-      if (bias == kNoValue) return false;
+      if (bias == kNoValue) return No(id, "its bias is not constant, or too large for int32");
     }
     std::vector<ValueId> inputs = {
         a.data, a.scale, ZeroOrConstant(graph_, a), b.data, b.scale, ZeroOrConstant(graph_, b), bias};
@@ -233,10 +256,11 @@ class ProductFuser {
 
   Graph& graph_;
   const ops::Registry& registry_;
+  const PassContext& context_;
 };
 
 bool FuseQuantizedProduct(Graph& graph, PassContext& context) {
-  return ForEachGraph(graph, [&](Graph& each) { return ProductFuser(each, context.registry).Run(); });
+  return ForEachGraph(graph, [&](Graph& each) { return ProductFuser(each, context).Run(); });
 }
 
 }  // namespace

@@ -6,17 +6,19 @@ namespace {
 
 bool ClipFromZero(Match& m) {
   const auto low = m.scalar("low");
-  return m.value("low") == kNoValue || (low && *low <= 0);
+  if (m.value("low") != kNoValue && !low) return m.No("the lower bound is not constant");
+  return !low || *low <= 0;
 }
 bool ClipIsPositive(Match& m) {
   const auto low = m.scalar("low");
-  return low && *low >= 0;
+  return low ? *low >= 0 : m.No("the lower bound is not constant");
 }
 
 // A bound above that is below zero would win over Clip's lower bound, but not over Relu's.
-bool HighIsNotNegative(const Match& m) {
+bool HighIsNotNegative(Match& m) {
   const auto high = m.scalar("high");
-  return m.value("high") == kNoValue || (high && *high >= 0);
+  if (m.value("high") != kNoValue && !high) return m.No("the upper bound is not constant");
+  return !high || *high >= 0 || m.No("the upper bound ", *high, " is below 0");
 }
 bool InnerClipFromZero(Match& m) { return ClipFromZero(m) && HighIsNotNegative(m); }
 bool InnerClipIsPositive(Match& m) { return ClipIsPositive(m) && HighIsNotNegative(m); }

@@ -26,7 +26,11 @@ class RotaryFuser {
     Rotation r;
     if (!sum.domain.empty() || sum.op_type != "Add" || !HasOperator(context_.registry, "", "RotaryEmbedding"))
       return false;
-    if (!MatchSum(sum, &r)) return false;  // most sums are something else
+    if (!MatchSum(sum, &r)) {  // most sums are something else
+      if (r.x == kNoValue) return false;
+      return context_.No(graph_, id, "the ", r.cos == kNoValue ? "cosine" : "sine",
+                         " is not that of angles Concat(f, f) of the shape of '", graph_.value(r.x).name, "'");
+    }
     const ValueId old = sum.outputs[0];
     const Type x = TypeOf(r.x);
     const DType dtype = x.dtype;

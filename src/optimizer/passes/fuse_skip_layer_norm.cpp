@@ -62,12 +62,15 @@ class SkipFuser {
     return type.has_rank && type.rank() == 1 && SameDim(type.dims[0], size);
   }
 
+  bool IsSum(const Node& norm) const { return ProducerOf(graph_, norm.inputs[0], "Add") != nullptr; }
+
   // One output, over the last axis of a tensor of rank 3.
   bool IsPlainNorm(const Node& node, bool* rms) const {
     *rms = node.op_type == "RMSNormalization";
     if (!node.domain.empty() || (!*rms && node.op_type != "LayerNormalization")) return false;
     const Type& x = TypeOf(node.inputs[0]);
-    if (!x.has_rank || x.rank() != 3 || !IsFloating(x.dtype)) return false;
+    if (!x.has_rank || x.rank() != 3 || !IsFloating(x.dtype))
+      return IsSum(node) && context_.No(graph_, node.id, "expected floats of rank 3, found ", x.ToText());
     const std::int64_t axis = IntAttribute(node, "axis", -1);
     if ((axis != -1 && axis != 2) || IntAttribute(node, "stash_type", 1) != 1) return false;
     for (std::size_t i = 1; i < node.outputs.size(); ++i)

@@ -36,25 +36,29 @@ bool OnlyViewsRead(const Graph& graph, ValueId value) {
          });
 }
 
-bool MergeChain(Graph& graph, const ops::Registry& registry, NodeId id) {
+bool MergeChain(Graph& graph, const PassContext& context, NodeId id) {
   const Node& node = graph.node(id);
   const ValueId end = node.outputs[0];
   if (OnlyViewsRead(graph, end)) return false;
   std::vector<NodeId> path;
   bool open = false;
   const auto view = AxisView::Trace(graph, end, {.path = &path, .open = &open});
-  if (!view || path.empty()) return false;
+  if (!view || path.empty()) return context.FarFrom(graph, id, "its sizes cannot be followed");
+  const bool chain = path.size() > 1;
   const auto plan = view->MakePlan(open);
-  if (!plan) return false;
+  if (!plan) return chain && context.No(graph, id, "the sizes of the chain cannot be written as constants");
   const Cost cost = CostOf(graph, path);
   const bool better =
       plan->transposes() < cost.transposes || (plan->transposes() == cost.transposes && plan->nodes() < cost.nodes);
-  if (!better) return false;
+  if (!better)
+    return chain && context.No(graph, id, "the chain of ", path.size(), " views before it ",
+                               cost.nodes < static_cast<int>(path.size()) ? "is read in its middle, too"
+                                                                          : "has its shortest form already");
   const ValueInfo& source = graph.value(view->source());
   // An output that would only rename an input or another output stays a node.
   if (plan->nodes() == 0 && graph.value(end).is_output && (source.producer == kNoNode || source.is_output))
-    return false;
-  Rewrite rewrite(graph, registry, id);
+    return context.No(graph, id, "it would only rename an input or another output");
+  Rewrite rewrite(graph, context.registry, id);
   rewrite.Replace(end, view->Build(rewrite, *plan));
   return true;
 }
@@ -66,7 +70,7 @@ bool MergeViews(Graph& graph, PassContext& context) {
     bool changed = false;
     for (const NodeId id : std::vector<NodeId>(each.order)) {
       if (each.node(id).erased || !IsViewNode(each.node(id))) continue;
-      changed |= MergeChain(each, context.registry, id);
+      changed |= MergeChain(each, context, id);
     }
     return changed;
   });

@@ -37,7 +37,8 @@ std::string TextAttribute(const Node& node, std::string_view name, std::string_v
 
 class QuantizationMover {
  public:
-  QuantizationMover(Graph& graph, const ops::Registry& registry) : graph_(graph), registry_(registry) {}
+  QuantizationMover(Graph& graph, const PassContext& context)
+      : graph_(graph), registry_(context.registry), context_(context) {}
 
   bool Run() {
     const std::vector<NodeId> order = graph_.order;
@@ -60,6 +61,15 @@ class QuantizationMover {
     if (op == "Resize" && TextAttribute(node, "coordinate_transformation_mode", "") == "tf_crop_and_resize")
       return std::nullopt;
     return mover->size;
+  }
+
+  template <typename... Parts>
+  void No(NodeId id, const Parts&... parts) const {
+    context_.No(graph_, id, parts...);
+  }
+  static bool IsMoverName(const Node& node) {
+    return node.domain.empty() && std::any_of(std::begin(kMovers), std::end(kMovers),
+                                              [&](const Mover& mover) { return mover.op_type == node.op_type; });
   }
 
   bool RunsOn(const Node& node, DType dtype) const {
@@ -117,8 +127,13 @@ class QuantizationMover {
     }
     const auto q = node.inputs.empty() ? std::nullopt : DequantizedFrom(graph_, node.inputs[0]);
     if (q && q->axis && q->Is8Bit()) return MoveDownTransposed(id, *q);
-    if (!q || !q->IsPerTensor8() || graph_.node(q->node).provider != node.provider) return;
-    if (!MoverOf(node, q->dtype) || !IsMovablePad(node)) return;
+    if (!q || !q->IsPerTensor8()) return;
+    if (graph_.node(q->node).provider != node.provider) return No(id, "the DequantizeLinear runs on another provider");
+    if (!MoverOf(node, q->dtype)) {
+      if (IsMoverName(node)) No(id, "it does more than moving elements, or does not run on ", Name(q->dtype));
+      return;
+    }
+    if (!IsMovablePad(node)) return No(id, "it pads with something other than 0");
     const ValueId left = node.inputs[0];
     SetPadElement(id, *q);
     graph_.SetInput(id, 0, q->data);
@@ -189,13 +204,25 @@ class QuantizationMover {
   void MoveUp(NodeId id) {
     if (graph_.node(id).erased || graph_.node(id).outputs.size() != 1) return;
     const auto y = SoleQuantization(graph_, graph_.node(id).outputs[0]);
-    if (!y || !y->IsPerTensor8() || graph_.node(y->node).provider != graph_.node(id).provider) return;
     const Node& node = graph_.node(id);
+    if (!y || !y->IsPerTensor8()) {
+      const auto& readers = graph_.value(node.outputs[0]).consumers;
+      const bool quantized =
+          std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return QuantizedBy(graph_, r).has_value(); });
+      if (quantized && IsMoverName(node)) No(id, "others than the QuantizeLinear read it, or that has several scales");
+      return;
+    }
+    if (graph_.node(y->node).provider != node.provider) return;
     if (node.domain.empty() && node.op_type == "Where") return MoveUpThroughWhere(id, *y);
     const auto size = MoverOf(node, y->dtype);
-    if (!size || !IsMovablePad(node) || DequantizedFrom(graph_, node.inputs[0]) ||
-        graph_.value(node.inputs[0]).constant() != nullptr || !IsWorthQuantizing(node.inputs[0], *size))
+    if (!size) {
+      if (IsMoverName(node)) No(id, "it does more than moving elements, or does not run on ", Name(y->dtype));
       return;
+    }
+    if (!IsMovablePad(node)) return No(id, "it pads with something other than 0");
+    if (DequantizedFrom(graph_, node.inputs[0]) || graph_.value(node.inputs[0]).constant() != nullptr) return;
+    if (!IsWorthQuantizing(node.inputs[0], *size))
+      return No(id, "more elements would be quantized before it than behind");
     SetPadElement(id, *y);
     QuantizeInput(id, 0, *y);
     QuantizeOutput(id, *y);
@@ -207,7 +234,7 @@ class QuantizationMover {
     for (const std::size_t i : {1u, 2u}) {
       const bool constant = graph_.value(inputs[i]).constant() != nullptr;
       const auto q = DequantizedFrom(graph_, inputs[i]);
-      if (!constant && !(q && q->SameAs(y))) return;
+      if (!constant && !(q && q->SameAs(y))) return No(id, "a choice is neither constant nor of the result's scale");
     }
     QuantizeInput(id, 1, y);
     QuantizeInput(id, 2, y);
@@ -246,11 +273,12 @@ class QuantizationMover {
 
   Graph& graph_;
   const ops::Registry& registry_;
+  const PassContext& context_;
   bool changed_ = false;
 };
 
 bool MoveQuantization(Graph& graph, PassContext& context) {
-  return ForEachGraph(graph, [&](Graph& each) { return QuantizationMover(each, context.registry).Run(); });
+  return ForEachGraph(graph, [&](Graph& each) { return QuantizationMover(each, context).Run(); });
 }
 
 }  // namespace

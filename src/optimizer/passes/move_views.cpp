@@ -23,7 +23,7 @@ struct Projection {
 
 class ViewMover {
  public:
-  ViewMover(Graph& graph, const ops::Registry& registry) : graph_(graph), registry_(registry) {}
+  ViewMover(Graph& graph, const PassContext& context) : graph_(graph), registry_(context.registry), context_(context) {}
 
   bool Run() {
     bool changed = false;
@@ -110,18 +110,22 @@ class ViewMover {
     ValueId y = graph_.node(id).outputs[0];
     if (Is(reader, "Add")) y = graph_.node(reader).outputs[0];
     const auto projection = ProjectionOf(y);
-    if (!projection || projection->product != id || graph_.value(y).is_output) return false;
+    if (!projection || projection->product != id || graph_.value(y).is_output)
+      return ProducerOf(graph_, graph_.node(id).inputs[0], "Transpose") != nullptr && !projection &&
+             context_.No(graph_, id, "the matrix behind its Transpose is not constant, or the bias is no constant row");
     const Node* transpose = ProducerOf(graph_, projection->x, "Transpose");
     const AttributeValue* attribute = transpose == nullptr ? nullptr : transpose->FindAttribute("perm");
     if (attribute == nullptr) return false;
     const auto perm = std::get<std::vector<std::int64_t>>(*attribute);
-    if (perm.back() + 1 != static_cast<std::int64_t>(perm.size())) return false;
+    if (perm.back() + 1 != static_cast<std::int64_t>(perm.size()))
+      return context_.No(graph_, id, Describe(graph_, *transpose), " before it moves the last axis");
     const auto& readers = graph_.value(y).consumers;
     const bool rearranged = std::all_of(readers.begin(), readers.end(), [&](NodeId each) {
       const Node& node = graph_.node(each);
       return (IsViewNode(node) || Is(each, "Gather") || Is(each, "Slice") || Is(each, "Split")) && node.inputs[0] == y;
     });
-    if (!rearranged || readers.empty()) return false;
+    if (!rearranged || readers.empty())
+      return context_.No(graph_, id, "not only views and selections read its result, so its Transpose stays before it");
     Rewrite rewrite(graph_, registry_, id);
     const ValueId moved = Project(rewrite, *projection, transpose->inputs[0]);
     rewrite.Replace(y, rewrite.Add("Transpose", {moved}, {{"perm", perm}}));
@@ -147,9 +151,9 @@ class ViewMover {
     const auto projection = ProjectionOf(view->source());
     if (!projection) return false;
     auto x = Rearranged(*view, *projection, &before);
-    if (!x) return false;
+    if (!x) return context_.No(graph_, id, "it rearranges the last axis of the projection before it");
     const auto plan = x->MakePlan();
-    if (!plan) return false;
+    if (!plan) return context_.No(graph_, id, "before the projection its sizes could not be written as constants");
     int transposes = 0, nodes = 0;
     for (const NodeId each : behind) transposes += Is(each, "Transpose") ? 1 : 0;
     nodes += static_cast<int>(behind.size());
@@ -159,7 +163,8 @@ class ViewMover {
       ++nodes;
     }
     const bool better = plan->transposes() < transposes || (plan->transposes() == transposes && plan->nodes() < nodes);
-    if (!better || plan->transposes() > transposes) return false;
+    if (!better || plan->transposes() > transposes)
+      return context_.FarFrom(graph_, id, "before the projection it would meet no view that it cancels");
     Rewrite rewrite(graph_, registry_, id);
     rewrite.Replace(end, Project(rewrite, *projection, x->Build(rewrite, *plan)));
     return true;
@@ -288,10 +293,11 @@ class ViewMover {
 
   Graph& graph_;
   const ops::Registry& registry_;
+  const PassContext& context_;
 };
 
 bool MoveViews(Graph& graph, PassContext& context) {
-  return ForEachGraph(graph, [&](Graph& each) { return ViewMover(each, context.registry).Run(); });
+  return ForEachGraph(graph, [&](Graph& each) { return ViewMover(each, context).Run(); });
 }
 
 }  // namespace

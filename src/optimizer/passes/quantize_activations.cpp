@@ -2,6 +2,7 @@
 // range cuts off anyway disappears, the others act on quantized values, so that the operator can become an integer one.
 //
 // Rounding is monotone, so a limit before QuantizeLinear is the same as that limit, rounded, behind it.
+#include <algorithm>
 #include <limits>
 
 #include "optimizer/quantization.h"
@@ -35,23 +36,36 @@ bool HasIntegerForm(const Node& node) {
   return false;
 }
 
-bool QuantizeBefore(Graph& graph, const ops::Registry& registry, NodeId id) {
+bool FeedsQuantization(const Graph& graph, const Node& node) {
+  const auto& readers = graph.value(node.outputs[0]).consumers;
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) { return IsQuantize(graph.node(reader)); });
+}
+
+bool QuantizeBefore(Graph& graph, const PassContext& context, NodeId id) {
   const Node& node = graph.node(id);
-  const auto limits = node.erased ? std::nullopt : LimitsOf(graph, node);
-  const auto y = limits ? SoleQuantization(graph, node.outputs[0]) : std::nullopt;
-  if (!y || !y->IsPerTensor8() || graph.node(y->node).provider != node.provider) return false;
+  if (node.erased || !node.domain.empty() || (node.op_type != "Relu" && node.op_type != "Clip")) return false;
+  if (!FeedsQuantization(graph, node)) return false;
+  const auto no = [&](const auto&... parts) { return context.No(graph, id, parts...); };
+  const auto limits = LimitsOf(graph, node);
+  if (!limits) return no("its bounds are not constant");
+  const auto y = SoleQuantization(graph, node.outputs[0]);
+  if (!y) return no("others than the QuantizeLinear read it, or that has no constant 8-bit parameters");
+  if (!y->IsPerTensor8() || graph.node(y->node).provider != node.provider)
+    return no("the QuantizeLinear behind it has several scales, or runs on another provider");
   const ValueId x = node.inputs[0];
   const NodeId producer = graph.value(x).producer;
-  if (graph.value(x).type.dtype != DType::kFloat || producer == kNoNode) return false;
+  if (graph.value(x).type.dtype != DType::kFloat || producer == kNoNode)
+    return no("its input is not made by a node, or is not float");
   if (limits->low <= y->LowestValue() && limits->high >= y->HighestValue()) {
-    Rewrite rewrite(graph, registry, id);
+    Rewrite rewrite(graph, context.registry, id);
     const ValueId limited = node.outputs[0];
     graph.SetInput(y->node, 0, x);
     rewrite.DropUnused(limited);
     return true;
   }
-  if (SoleReader(graph, x) != id || !HasIntegerForm(graph.node(producer))) return false;
-  Rewrite rewrite(graph, registry, id);
+  if (SoleReader(graph, x) != id) return no("its input '", graph.value(x).name, "' is also read by others");
+  if (!HasIntegerForm(graph.node(producer))) return no(Describe(graph, graph.node(producer)), " has no integer form");
+  Rewrite rewrite(graph, context.registry, id);
   const ValueId zero = ZeroOrConstant(graph, *y);
   const ValueId integers = rewrite.Add("QuantizeLinear", {x, y->scale, zero});
   graph.SetInput(id, 0, rewrite.Add("DequantizeLinear", {integers, y->scale, zero}));
@@ -61,7 +75,7 @@ bool QuantizeBefore(Graph& graph, const ops::Registry& registry, NodeId id) {
 bool QuantizeActivations(Graph& graph, PassContext& context) {
   return ForEachGraph(graph, [&](Graph& each) {
     bool changed = false;
-    for (const NodeId id : std::vector<NodeId>(each.order)) changed |= QuantizeBefore(each, context.registry, id);
+    for (const NodeId id : std::vector<NodeId>(each.order)) changed |= QuantizeBefore(each, context, id);
     return changed;
   });
 }

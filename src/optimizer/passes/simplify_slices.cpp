@@ -29,9 +29,21 @@ class SliceSimplifier {
   bool TryNode(NodeId id) {
     const Node& node = graph_.node(id);
     if (!node.domain.empty() || node.inputs.empty() || node.inputs[0] == kNoValue) return false;
-    if (node.op_type == "Slice") return DropWholeSlice(id) || ReadThrough(id);
+    if (node.op_type == "Slice") {
+      if (DropWholeSlice(id) || ReadThrough(id)) return true;
+      return !IsKnown(node) &&
+             context_.No(graph_, id, "its starts, ends, axes, steps or its input's rank are not known");
+    }
     if (node.op_type == "Split") return SliceInsteadOfSplit(id);
     return node.op_type == "Concat" && (JoinParts(id) || FlattenConcat(id));
+  }
+
+  // What a Slice takes is fixed.
+  bool IsKnown(const Node& node) const {
+    const bool constant = std::all_of(node.inputs.begin() + 1, node.inputs.end(), [&](ValueId input) {
+      return input == kNoValue || graph_.value(input).constant() != nullptr;
+    });
+    return constant && TypeOf(node.inputs[0]).has_rank;
   }
 
   // A Slice of starts and ends can be written in this graph's opset.
@@ -64,7 +76,7 @@ class SliceSimplifier {
       if (!steps || std::any_of(steps->begin(), steps->end(), [](std::int64_t step) { return step != 1; }))
         return false;
     }
-    return TakeOut(graph_, id);
+    return TakeOut(graph_, id) || context_.No(graph_, id, "it takes everything, but both its ends have names");
   }
 
   // A Slice of a Slice or of one operand of a Concat.
@@ -78,12 +90,16 @@ class SliceSimplifier {
     if (source.provider != graph_.node(id).provider) return false;
     if (source.op_type == "Slice") {
       inner = SelectionOf(graph_, source, 0);
-      if (!inner || inner->axis != outer->axis) return false;
+      if (!inner || inner->axis != outer->axis)
+        return context_.No(graph_, id, Describe(graph_, source), " before it selects along other axes, or in steps");
       inner->begin += outer->begin;
       inner->count = outer->count;
     } else {
       inner = OperandOfConcat(source, *outer);
-      if (!inner) return false;
+      if (!inner)
+        return source.op_type == "Concat" && source.domain.empty() &&
+               context_.No(graph_, id, "it takes more than one operand of ", Describe(graph_, source),
+                           ", or their sizes are not known");
     }
     const ValueId old = graph_.node(id).outputs[0];
     if (inner->begin == 0 && inner->count == inner->size && !MayBecome(old, inner->from)) return false;
@@ -120,7 +136,8 @@ class SliceSimplifier {
     }
     if (read != 1) return false;
     const auto selection = SelectionOf(graph_, node, last);
-    if (!selection || !HasSlice()) return false;
+    if (!selection || !HasSlice())
+      return context_.No(graph_, id, "one part of it is read, but sizes are not known, or the opset has no such Slice");
     const ValueId old = node.outputs[last];
     if (selection->count == selection->size && !MayBecome(old, selection->from)) return false;
     Rewrite rewrite(graph_, context_.registry, id);
@@ -147,6 +164,11 @@ class SliceSimplifier {
         static_cast<std::size_t>(std::find(node.outputs.begin(), node.outputs.end(), value) - node.outputs.begin());
     auto part = SelectionOf(graph_, node, at);
     return part && part->axis == axis && !part->drops_axis ? part : std::nullopt;
+  }
+
+  bool AllParts(const Node& concat, std::size_t axis) const {
+    return concat.inputs.size() > 1 && std::all_of(concat.inputs.begin(), concat.inputs.end(),
+                                                   [&](ValueId operand) { return PartOf(operand, axis).has_value(); });
   }
 
   // Operands that are neighbouring parts of one value become one part.
@@ -177,7 +199,10 @@ class SliceSimplifier {
     }
     const bool needs_slice =
         std::any_of(runs.begin(), runs.end(), [](const Selection& s) { return s.count != s.size; });
-    if (joined == 0 || (needs_slice && !HasSlice())) return false;
+    if (joined > 0 && needs_slice && !HasSlice())
+      return context_.No(graph_, id, "Slice of this opset has its starts as attributes");
+    if (joined == 0)
+      return AllParts(node, *axis) && context_.No(graph_, id, "its operands are parts, but no neighbours");
     const ValueId old = node.outputs[0];
     if (operands.size() == 1 && runs[0].count == runs[0].size && !MayBecome(old, runs[0].from)) return false;
     Rewrite rewrite(graph_, context_.registry, id);
@@ -240,11 +265,16 @@ class SliceSimplifier {
     std::vector<std::int64_t> sizes;
     const Node& first = graph_.node(parts[0].node);
     for (const Part& part : parts) {
-      if (part.selection.begin != end || graph_.node(part.node).provider != first.provider) return false;
+      if (part.selection.begin != end || graph_.node(part.node).provider != first.provider)
+        return context_.No(graph_, part.node, "of ", parts.size(), " slices of '",
+                           graph_.value(part.selection.from).name, "', the one before ends at ", end,
+                           " and this begins at ", part.selection.begin, ": no Split");
       end += part.selection.count;
       sizes.push_back(part.selection.count);
     }
-    if (end != parts[0].selection.size) return false;
+    if (end != parts[0].selection.size)
+      return context_.No(graph_, first.id, parts.size(), " slices of '", graph_.value(parts[0].selection.from).name,
+                         "' end at ", end, " of ", parts[0].selection.size, ": no Split");
     Rewrite rewrite(graph_, context_.registry, first.id);
     Node split;
     split.op_type = "Split";

@@ -10,14 +10,17 @@
 namespace sardonyx::optimizer {
 namespace {
 
-bool IsInference(const Graph& graph, const Node& norm) {
+bool IsInference(const Graph& graph, const PassContext& context, const Node& norm) {
   for (std::size_t i = 1; i < norm.outputs.size(); ++i)
-    if (norm.outputs[i] != kNoValue && graph.UseCount(norm.outputs[i]) != 0) return false;
+    if (norm.outputs[i] != kNoValue && graph.UseCount(norm.outputs[i]) != 0)
+      return context.No(graph, norm.id, "its statistics are read");
   for (const char* flag : {"training_mode", "__per_element"})
     if (const AttributeValue* value = norm.FindAttribute(flag))
-      if (!std::holds_alternative<std::int64_t>(*value) || std::get<std::int64_t>(*value) != 0) return false;
+      if (!std::holds_alternative<std::int64_t>(*value) || std::get<std::int64_t>(*value) != 0)
+        return context.No(graph, norm.id, "it is in training mode, or normalizes each element");
   for (std::size_t i = 1; i < 5; ++i)
-    if (graph.value(norm.inputs[i]).constant() == nullptr) return false;
+    if (graph.value(norm.inputs[i]).constant() == nullptr)
+      return context.No(graph, norm.id, "'", graph.value(norm.inputs[i]).name, "' is not constant");
   return true;
 }
 
@@ -35,14 +38,17 @@ ValueId AddStep(Graph& graph, const Node& like, std::string_view op_type, ValueI
 }
 
 // y = (x - mean) * f + shift with f = scale / sqrt(variance + epsilon), as x * f + (shift - mean * f).
-bool Split(Graph& graph, NodeId id) {
+bool Split(Graph& graph, const PassContext& context, NodeId id) {
   const Node norm = graph.node(id);
   const Type type = graph.value(norm.inputs[0]).type;
-  if (!type.is_tensor() || !type.has_rank || type.rank() < 2 || !IsInference(graph, norm)) return false;
+  if (!type.is_tensor() || !type.has_rank || type.rank() < 2)
+    return context.No(graph, id, "expected a rank of 2 or more, found ", type.ToText());
+  if (!IsInference(graph, context, norm)) return false;
   std::vector<double> parameters[4];
   for (std::size_t i = 0; i < 4; ++i) {
     parameters[i] = FloatsOf(*graph.value(norm.inputs[i + 1]).constant());
-    if (parameters[i].size() != parameters[0].size()) return false;
+    if (parameters[i].size() != parameters[0].size())
+      return context.No(graph, id, "its parameters have different lengths");
   }
   auto& [scale, shift, mean, variance] = parameters;
   const AttributeValue* given = norm.FindAttribute("epsilon");
@@ -50,7 +56,8 @@ bool Split(Graph& graph, NodeId id) {
   for (std::size_t c = 0; c < scale.size(); ++c) {
     scale[c] /= std::sqrt(variance[c] + epsilon);
     shift[c] -= mean[c] * scale[c];
-    if (!std::isfinite(scale[c]) || !std::isfinite(shift[c])) return false;
+    if (!std::isfinite(scale[c]) || !std::isfinite(shift[c]))
+      return context.No(graph, id, "the factor of channel ", c, " would be infinite");
   }
   Shape shape;
   shape.Append(static_cast<std::int64_t>(scale.size()));
@@ -64,10 +71,10 @@ bool Split(Graph& graph, NodeId id) {
   return true;
 }
 
-bool SplitBatchNorm(Graph& graph, PassContext& /*context*/) {
-  return ForEachNode(graph, [](Graph& each, NodeId id) {
+bool SplitBatchNorm(Graph& graph, PassContext& context) {
+  return ForEachNode(graph, [&](Graph& each, NodeId id) {
     const Node& node = each.node(id);
-    return node.op_type == "BatchNormalization" && node.domain.empty() && Split(each, id);
+    return node.op_type == "BatchNormalization" && node.domain.empty() && Split(each, context, id);
   });
 }
 

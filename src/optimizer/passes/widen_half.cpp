@@ -80,6 +80,11 @@ class Widener {
 
   bool IsTensorOrNone(ValueId id) const { return id == kNoValue || graph_.value(id).type.is_tensor(); }
 
+  bool HasHalf(const Node& node) const {
+    return std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ValueId input) { return input != kNoValue && IsHalf(graph_.value(input)); });
+  }
+
   void Consider(NodeId id) {
     const Node& node = graph_.node(id);
     if (IsCast(node, DType::kFloat, DType::kFloat16)) {  // its input is the float form
@@ -90,14 +95,20 @@ class Widener {
       return;
     }
     const Role role = RoleOf(node);
-    if (role == Role::kOther) return;
+    if (role == Role::kOther) {
+      if (HasHalf(node)) context_.No(graph_, id, "the operator has no float form of its inputs, or holds bodies");
+      return;
+    }
     bool any = false, all = true;
     for (const ValueId input : node.inputs) {
       if (input == kNoValue || !IsHalf(graph_.value(input))) continue;
       any |= chain_.count(input) != 0;
       all &= chain_.count(input) != 0 || graph_.value(input).constant() != nullptr;
     }
-    if ((role == Role::kMovement && !any) || (role == Role::kReader && !all)) return;
+    if ((role == Role::kMovement && !any) || (role == Role::kReader && !all)) {
+      context_.FarFrom(graph_, id, "none of its inputs was computed in float");
+      return;
+    }
     chosen_.push_back(id);
     JoinChains(node, role);
   }
@@ -139,8 +150,13 @@ class Widener {
 
   void DropShortChains() {
     std::vector<NodeId> kept;
-    for (std::size_t i = 0; i < chosen_.size(); ++i)
-      if (IsWorthIt(chain_of_node_[i])) kept.push_back(chosen_[i]);
+    for (std::size_t i = 0; i < chosen_.size(); ++i) {
+      if (IsWorthIt(chain_of_node_[i])) {
+        kept.push_back(chosen_[i]);
+      } else {
+        context_.FarFrom(graph_, chosen_[i], "no other operator computes beside it: it widens and rounds by itself");
+      }
+    }
     chosen_ = std::move(kept);
     for (const NodeId id : roundings_) {
       const Node& node = graph_.node(id);
