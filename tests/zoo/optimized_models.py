@@ -6,8 +6,8 @@ usage: optimized_models.py [MODEL ...] [--operators] [--write]
 For each model: nodes of the saved model at the extended level (bodies of functions and subgraphs included), ours and
 ONNX Runtime's; what is wrong with our saved models of each level and which of the author's nodes do not run without
 optimizations (saved_models.py); the largest difference between the results with optimizations off, basic and all.
---operators says which operators differ; --write renews the table in docs/optimizer.md. Needs ../shared/zoo and, for the
-weights, the folder of SDX_ZOO (tools/model_zoo.py).
+--operators says which operators differ; --write renews the table in docs/optimizer.md, or the rows of the models named.
+Needs ../shared/zoo and, for the weights, the folder of SDX_ZOO (tools/model_zoo.py).
 """
 import argparse
 import json
@@ -107,9 +107,14 @@ def table(rows):
 
 
 def write(rows):
+    """Renews the rows of these models, or the whole table if they are all of the zoo."""
     text = DOCUMENT.read_text()
     begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-    DOCUMENT.write_text(f"{text[:begin]}\n{table(rows)}\n{text[end:]}")
+    lines = table(rows)
+    if {row["model"] for row in rows} != set(model_zoo.entries()):
+        new = {line.split(" | ")[0]: line for line in lines.splitlines()[2:] if line.startswith("| ")}
+        lines = "\n".join(new.get(line.split(" | ")[0], line) for line in text[begin:end].strip().splitlines())
+    DOCUMENT.write_text(f"{text[:begin]}\n{lines}\n{text[end:]}")
 
 
 def run_one(name, what):
