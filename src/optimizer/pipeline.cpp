@@ -222,7 +222,8 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
   if (names_sizes) NameUnknownSizes(graph, registry);
   // At the basic level nothing cleans up behind this stage: another round finds what the last one left.
   const int rounds = stage == Stage::kBeforeUpgrade && options.level == Level::kBasic ? 4 : 1;
-  const bool makes_integers = stage == Stage::kBeforeUpgrade && options.level >= Level::kExtended;
+  // Also at the basic level: a model saved there may become integers elsewhere.
+  const bool makes_integers = stage == Stage::kBeforeUpgrade;
   const std::span<const Pass* const> passes = PassesOf(stage);
   const auto run_all = [&] {
     bool any = false;
