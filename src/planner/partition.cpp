@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "planner/prefer_layout.h"
 
 namespace sardonyx::planner {
 namespace {
@@ -150,18 +151,33 @@ class Partitioner {
     }
     std::set<NodeId> taken;
     for (const auto& provider : set_.providers) {
-      GraphView view{graph, registry_, {}};
-      for (const NodeId id : graph.order) {
-        const std::string& owner = graph.node(id).provider;
-        if (taken.count(id) == 0 && (owner.empty() || owner == provider->name())) view.nodes.push_back(id);
-      }
+      GraphView view{graph, registry_, OpenTo(graph, *provider, taken)};
       if (view.nodes.empty()) return;
+      if (provider->PreferredLayout() == providers::Layout::kChannelsLast && ChangeLayout(graph, view, *provider))
+        view.nodes = OpenTo(graph, *provider, taken);
       Apply(graph, view, *provider, taken);
       CheckKept(graph, view, *provider, taken);
     }
   }
 
  private:
+  static std::vector<NodeId> OpenTo(const Graph& graph, const Provider& provider, const std::set<NodeId>& taken) {
+    std::vector<NodeId> nodes;
+    for (const NodeId id : graph.order) {
+      const std::string& owner = graph.node(id).provider;
+      if (taken.count(id) == 0 && (owner.empty() || owner == provider.name())) nodes.push_back(id);
+    }
+    return nodes;
+  }
+
+  bool ChangeLayout(Graph& graph, const GraphView& view, Provider& provider) const {
+    const Claims claims = provider.Claim(view);
+    CheckClaims(view, claims, provider);
+    std::vector<NodeId> claimed;
+    for (const Group& group : claims.groups) claimed.insert(claimed.end(), group.nodes.begin(), group.nodes.end());
+    return MoveToChannelsLast(graph, registry_, claimed);
+  }
+
   // A call that is claimed is not inlined, so its provider has to stay with what it said.
   static void CheckKept(const Graph& graph, const GraphView& view, const Provider& provider,
                         const std::set<NodeId>& taken) {

@@ -14,7 +14,8 @@ void ClaimFunctionCalls(Graph& graph, const ops::Registry& registry, const provi
 // more, and a note says so. True if there is one; it is to be inlined then.
 bool ReleaseRefusedCalls(Graph& graph, const ops::Registry& registry, const providers::ProviderSet& set);
 
-// Asks the providers in their order, for each graph from the innermost body out. A node claimed alone gets
+// Asks the providers in their order, for each graph from the innermost body out; one that prefers images channels last
+// twice (planner/prefer_layout.h). A node claimed alone gets
 // node.provider; a fused group becomes one node (domain: the provider's name, op_type: unique in the session, attribute
 // "body": the group as a graph), compiled into set.compiled. Nodes of the CPU keep an empty provider, so that the
 // passes that follow may rewrite them freely (AssignRest names it); node.provider_note collects the refusals.

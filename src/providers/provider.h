@@ -46,6 +46,8 @@ struct Claims {
   std::vector<Refusal> refusals;
 };
 
+enum class Layout { kChannelsFirst, kChannelsLast };
+
 class Provider {
  public:
   virtual ~Provider() = default;
@@ -54,6 +56,11 @@ class Provider {
   // Which nodes it runs. Called for every graph, innermost bodies first; function calls are offered before they are
   // inlined, and again with all other nodes. A node in no group and without a refusal was not looked at.
   virtual Claims Claim(const GraphView& view) = 0;
+
+  // The layout that it wants images in. Channels last: the convolutions, pools and their like that it claims become
+  // operators of com.ms.internal.nhwc (ops/channels_last.h) between transpositions, and the graph is offered to it once
+  // more. What it does not take of them then runs on the CPU.
+  virtual Layout PreferredLayout() const { return Layout::kChannelsFirst; }
 
   // The kernel of a node that was claimed alone, seen in its newest spelling.
   virtual ops::Prepared Prepare(ops::PrepareContext& context) = 0;

@@ -34,9 +34,12 @@ void RunGroup(ops::KernelContext& c) {
 
 class SelectiveProviderImpl final : public providers::Provider {
  public:
-  SelectiveProviderImpl(std::set<std::string> operators, bool fuse) : operators_(std::move(operators)), fuse_(fuse) {}
+  SelectiveProviderImpl(std::set<std::string> operators, bool fuse, providers::Layout layout)
+      : operators_(std::move(operators)), fuse_(fuse), layout_(layout) {}
 
   std::string_view name() const override { return kSelectiveName; }
+
+  providers::Layout PreferredLayout() const override { return layout_; }
 
   providers::Claims Claim(const providers::GraphView& view) override {
     providers::Claims claims;
@@ -94,6 +97,7 @@ class SelectiveProviderImpl final : public providers::Provider {
 
   std::set<std::string> operators_;
   bool fuse_;
+  providers::Layout layout_;
 };
 
 }  // namespace
@@ -104,6 +108,7 @@ providers::ProviderFactory SelectiveProvider() {
   return {kSelectiveName, [](const providers::ProviderOptions& options, const Logger&) {
             std::set<std::string> operators = {"Add", "MatMul", "Mul", "Relu"};
             bool fuse = false;
+            auto layout = providers::Layout::kChannelsFirst;
             for (const auto& [key, value] : options) {
               if (key == "operators") {
                 operators.clear();
@@ -111,12 +116,14 @@ providers::ProviderFactory SelectiveProvider() {
                 for (std::string name; std::getline(list, name, ',');) operators.insert(name);
               } else if (key == "fuse") {
                 fuse = value == "1";
+              } else if (key == "channels_last") {
+                layout = value == "1" ? providers::Layout::kChannelsLast : providers::Layout::kChannelsFirst;
               } else {
                 Fail(Code::kInvalidArgument, "provider '", kSelectiveName,
-                     "': expected option 'operators' or 'fuse', found '", key, "'");
+                     "': expected option 'operators', 'fuse' or 'channels_last', found '", key, "'");
               }
             }
-            return std::make_shared<SelectiveProviderImpl>(std::move(operators), fuse);
+            return std::make_shared<SelectiveProviderImpl>(std::move(operators), fuse, layout);
           }};
 }
 

@@ -10,7 +10,7 @@ namespace sardonyx::testing {
 
 // Runs float nodes of the operators it was told, on the host, with the reference evaluator of ops. Counts what it ran,
 // so that a test sees that it did. Options: "operators" ("MatMul,Relu"), "fuse" ("1": connected groups are compiled
-// into one node).
+// into one node), "channels_last" ("1": the layout that it prefers).
 inline constexpr const char* kSelectiveName = "SelectiveTestExecutionProvider";
 providers::ProviderFactory SelectiveProvider();
 

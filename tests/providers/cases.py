@@ -115,6 +115,54 @@ def groups_are_the_largest_without_a_cycle(_):
     assert "2 nodes compiled into one" in made.placement()[0]["reason"]
 
 
+IMAGES = """
+<ir_version: 8, opset_import: ["" : OPSET]>
+g (float[1, 2, H, 5] x) => (float[1, 3, H2, 5] y, float[1, 3, H2, 5] r)
+<float[3, 2, 3, 3] w = {WEIGHTS}, float[3] b = {1, 2, 3}> {
+  c = Conv <pads = [1, 1, 1, 1]> (x, w, b)
+  r = Relu (c)
+  m = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (r)
+  s = Add (m, r)
+  t = Sigmoid (s)
+  y = AveragePool <kernel_shape = [1, 1]> (t)
+}""".replace("WEIGHTS", ", ".join(str((k * 7) % 11 - 5) for k in range(54)))
+
+
+def images_lie_as_the_provider_wants_them(_):
+    feed = {"x": np.linspace(-1, 1, 40, dtype=np.float32).reshape(1, 2, 4, 5)}
+    last = (SELECTIVE, {"operators": "Conv,Relu,MaxPool,Add,AveragePool", "channels_last": "1"})
+    for opset in (11, 17, 22):
+        text = IMAGES.replace("OPSET", str(opset))
+        made = same_as_cpu(text, [last], **feed)
+        domains = {row["op_type"]: row["domain"] for row in made.placement() if row["provider"] == SELECTIVE}
+        assert domains == {"Conv": "com.ms.internal.nhwc", "MaxPool": "com.ms.internal.nhwc",
+                           "AveragePool": "com.ms.internal.nhwc", "Relu": "", "Add": ""}, domains
+        operators = [row["op_type"] for row in made.placement()]
+        assert operators[:5] == ["Transpose", "Conv", "Relu", "MaxPool", "Add"], operators
+        # In at x, out at r and y; around Sigmoid none where the CPU may change its own nodes' layout.
+        assert operators.count("Transpose") == 3, operators
+        first = same_as_cpu(text, [(SELECTIVE, {"operators": "Conv,Relu,MaxPool,Add,AveragePool"})], **feed)
+        assert not rows_of(first, "Transpose") and all(row["domain"] != "com.ms.internal.nhwc"
+                                                       for row in first.placement() if row["provider"] == SELECTIVE)
+    fused = same_as_cpu(IMAGES.replace("OPSET", "17"), [(SELECTIVE, last[1] | {"fuse": "1"})], **feed)
+    assert any("compiled into one" in row["reason"] for row in fused.placement())
+
+
+def images_of_bodies_lie_as_the_provider_wants_them(_):
+    text = """
+<ir_version: 8, opset_import: ["" : 17]>
+g (int64 n, float[1, 2, 4, 4] x) => (float[1, 2, 4, 4] y) <float[2, 2, 1, 1] w = {1, 2, -1, 0.5}> {
+  y = Loop (n, , x) <body = turn (int64 i, bool go, float[1, 2, 4, 4] v) => (bool on, float[1, 2, 4, 4] r) {
+    on = Identity (go)
+    c = Conv (v, w)
+    r = Relu (c)
+  }>
+}"""
+    feed = {"n": np.int64(3), "x": np.linspace(-1, 1, 32, dtype=np.float32).reshape(1, 2, 4, 4)}
+    made = same_as_cpu(text, [(SELECTIVE, {"operators": "Conv,Relu", "channels_last": "1"})], **feed)
+    assert rows_of(made, "Conv")[0]["domain"] == "com.ms.internal.nhwc"
+
+
 def copies_are_planned_once_for_each_value_and_counted(_):
     made = same_as_cpu(CHAIN, [(DEVICE, {"operators": "MatMul,Relu,Add"})], x=X)
     # x there; b back for Tanh; c there; y back. Weights went there when the session was made.
