@@ -131,6 +131,15 @@ void RunInteger(KernelContext& c) {
 // What sums become: y = round(sum * scale[channel]) + zero, as ONNX Runtime computes it in float.
 void SetScales(KernelContext& c, std::int64_t channels, float* scales) {
   const TensorRef& w_scale = c.Input(kWScale);
+  for (const std::size_t scale : {kXScale, kYScale}) {
+    if (c.Input(scale).count != 1)
+      Fail(Code::kInvalidArgument, "expected one scale in input ", scale, ", found shape ",
+           ToText(c.Input(scale).shape));
+  }
+  if (w_scale.count != 1 && w_scale.count < channels) {
+    Fail(Code::kInvalidArgument, "expected one scale or ", channels, " in input ", kWScale, ", found shape ",
+         ToText(w_scale.shape));
+  }
   const float x_scale = *c.Input(kXScale).As<float>(), y_scale = *c.Input(kYScale).As<float>();
   for (std::int64_t m = 0; m < channels; ++m)
     scales[m] = x_scale * w_scale.As<float>()[w_scale.count == 1 ? 0 : m] / y_scale;

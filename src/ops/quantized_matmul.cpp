@@ -52,6 +52,8 @@ void RunQLinear(KernelContext& c) {
   const std::int64_t a_stride = MatrixStride(c, 1, p.args.m, p.a_matrices());
   const std::int64_t b_stride = MatrixStride(c, 4, p.args.n, p.b_matrices());
   if (y.count == 0) return;
+  for (const std::size_t of_y : {std::size_t{6}, std::size_t{7}})
+    if (c.Input(of_y).count == 0) Fail(Code::kInvalidArgument, "expected a number in input ", of_y, ", found none");
   p.args.a = c.Input(0).data;
   p.args.c = y.data;
   p.args.result = kernels::Int8Result::kBytes;

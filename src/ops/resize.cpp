@@ -119,7 +119,13 @@ float KeepAspect(const ResizeState& state, Dims in, std::span<std::int64_t> size
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto size = static_cast<float>(in[AxisAt(state, i, in.size())]);
-    sizes[i] = static_cast<std::int64_t>(std::floor(scale * size + 0.5f));
+    const float scaled = std::floor(scale * size + 0.5f);
+    constexpr auto kTooLarge = static_cast<float>(std::int64_t{1} << 62);
+    if (!(scaled >= 0 && scaled < kTooLarge)) {
+      Fail(Code::kInvalidArgument, "expected sizes that can be allocated, found ", sizes[i], " for axis ",
+           AxisAt(state, i, in.size()), ", which makes the scale ", scale);
+    }
+    sizes[i] = static_cast<std::int64_t>(scaled);
   }
   return scale;
 }

@@ -119,7 +119,7 @@ void UpgradeSoftmax(UpgradeContext& c) {
   // On the last axis both mean the same.
   const Type* x = c.InputType(0);
   const std::int64_t axis = c.attributes().Int("axis", 1);
-  if (axis == -1 || (x != nullptr && x->has_rank && axis + 1 == static_cast<std::int64_t>(x->rank()))) return;
+  if (axis == -1 || (x != nullptr && x->has_rank && axis == static_cast<std::int64_t>(x->rank()) - 1)) return;
   c.SetAttribute("__flatten", std::int64_t{1});
 }
 

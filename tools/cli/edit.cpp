@@ -192,7 +192,7 @@ void AddOptimize(CLI::App& app, Common& common) {
       "Examples:\n"
       "  sardonyx optimize model.onnx -o faster.onnx\n"
       "  sardonyx optimize model.onnx -o portable.onnx --level basic\n"
-      "  sardonyx optimize model.onnx -o special.onnx --dim batch=1 --set-input training=0\n"
+      "  sardonyx optimize model.onnx -o special.onnx --dim batch=2 --set-input x=x.npy\n"
       "  sardonyx optimize model.onnx --explain");
   command->callback([arguments, &common] { Optimize(*arguments, common); });
 }

@@ -37,6 +37,7 @@ void PrintAssumed(const std::vector<std::string>& assumed) {
 void ExplainPlacement(PlacementArguments& arguments, const Common& common) {
   arguments.session.dims = ParseDims(arguments.inputs.dims);
   const Session session = Load(arguments.model, arguments.session);
+  arguments.inputs.dims.clear();  // the session's inputs are of these sizes now
   std::vector<std::string> assumed;
   if (arguments.run) assumed = RunOnce(session, arguments.inputs);
   const json rows = json::parse(Text([&](OrtAllocator* allocator, char** text) {

@@ -91,7 +91,7 @@ class LayerNormFuser {
     std::int64_t count = 1;
     for (std::int64_t i = core->first; i < rank; ++i) {
       const Dim& d = x.dims[static_cast<std::size_t>(i)];
-      if (!d.known() || d.number() < 1) return false;
+      if (!d.known() || d.number() < 1 || d.number() > kMaxScale / count) return false;
       count *= d.number();
     }
     return static_cast<std::int64_t>(axes.size()) == rank - core->first && count <= kMaxScale;
