@@ -97,6 +97,29 @@ void MakeNamesUnique(Graph& graph, std::set<std::string>& names) {
   }
 }
 
+void RenameValue(Graph& graph, ValueId id, const std::string& name) {
+  if (const auto clash = graph.Find(name); clash && *clash != id) graph.Rename(*clash, graph.FreshName(name));
+  graph.Rename(id, name);
+}
+
+// A value of a body may not have the name of one of the graphs around it: passes make names that are new in theirs.
+void MakeValuesUnique(Graph& graph, std::set<std::string> outer) {
+  for (ValueId id = 0; id < graph.values.size(); ++id) {
+    const std::string name = graph.value(id).name;
+    if (name.empty() || graph.value(id).is_captured || outer.insert(name).second) continue;
+    std::string other = name;
+    for (int i = 1; outer.count(other) != 0 || graph.Find(other); ++i) other = name + "_" + std::to_string(i);
+    graph.Rename(id, other);
+    outer.insert(other);
+  }
+  for (const NodeId id : graph.order) {
+    for (Graph* body : graph.node(id).Subgraphs()) {
+      for (const Capture& capture : body->captures) RenameValue(*body, capture.inner, graph.value(capture.outer).name);
+      MakeValuesUnique(*body, outer);
+    }
+  }
+}
+
 std::size_t WeightBytes(const Graph& graph) {
   std::size_t bytes = 0;
   for (const ValueInfo& value : graph.values)
@@ -128,6 +151,7 @@ void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::R
   }
   std::set<std::string> names;
   MakeNamesUnique(saved.graph, names);
+  MakeValuesUnique(saved.graph, {});
   ops::ToOwnDomain(saved.graph);
   std::map<std::string, std::int64_t> versions;
   CollectVersions(saved.graph, newest, registry, versions);

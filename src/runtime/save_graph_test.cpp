@@ -71,6 +71,21 @@ TEST(SaveGraph, KeepsTheAuthorsOpsetWhereItSaysTheSame) {
   EXPECT_EQ(opset(mean, OptimizationLevel::kBasic), 13);
 }
 
+// "m" in the branch is another value than the graph's, and the inner branch reads the branch's.
+TEST(SaveGraph, ValuesOfBodiesHaveNamesOfTheirOwn) {
+  const Model model = Saved(
+      "<ir_version: 8, opset_import: [\"\": 17]> g (bool c, float[2] x) => (float[2] y, float[2] m) { m = Neg(x) y = If"
+      " <then_branch = t () => (float[2] r) { m = Exp(x) r = If <then_branch = u () => (float[2] s) { s = Abs(m) },"
+      " else_branch = v () => (float[2] w) { w = Neg(m) }> (c) }, else_branch = e () => (float[2] q) { q = Abs(x) }> "
+      "(c) }",
+      OptimizationLevel::kBasic);
+  const std::string text = ToText(model);
+  EXPECT_NE(text.find("m_1 = Exp(x)"), std::string::npos) << text;
+  EXPECT_NE(text.find("Abs(m_1)"), std::string::npos) << text;
+  EXPECT_NE(text.find("Neg(m_1)"), std::string::npos) << text;
+  EXPECT_NE(text.find("m = Neg(x)"), std::string::npos) << text;
+}
+
 TEST(SaveGraph, RefusesTheDomainOfANewerVersion) {
   const std::string text =
       "<ir_version: 8, opset_import: [\"\": 17, \"ai.sardonyx\": 2]>"
