@@ -231,6 +231,29 @@ TEST(HostileInputs, SumsOfNoRows) {
   for (int i = 0; i < 120; ++i) EXPECT_EQ(y[0].tensor().data<float>()[i], 0);
 }
 
+TEST(HostileInputs, ScalesThatAreNotThere) {
+  const Tensor none(DType::kFloat, Shape{0}), one = Tensor::Scalar<float>(1), zero = Tensor::Scalar<std::uint8_t>(0);
+  const Tensor image = Tensor::Of<std::uint8_t>({1, 2, 3, 4}, Shape{1, 1, 2, 2});
+  const Tensor window = Tensor::Of<std::uint8_t>({1}, Shape{1, 1, 1, 1});
+  const Tensor matrix = Tensor::Of<std::uint8_t>({1, 2, 3, 4}, Shape{2, 2});
+  for (const std::size_t missing : {std::size_t{1}, std::size_t{4}, std::size_t{6}}) {
+    std::vector<Value> conv = {image, one, zero, window, one, zero, one, zero};
+    conv[missing] = none;
+    EXPECT_NE(ErrorOfOp({"QLinearConv", 10, conv}), "") << missing;
+    std::vector<Value> product = {matrix, one, zero, matrix, one, zero, one, zero};
+    product[missing] = none;
+    EXPECT_NE(ErrorOfOp({"QLinearMatMul", 21, product}), "") << missing;
+  }
+}
+
+TEST(HostileInputs, SizesWhoseScaleIsBeyondAllNumbers) {
+  ExpectError({"Resize",
+               19,
+               {Ones(Shape{1, 4}), Value(), Value(), Ints({std::numeric_limits<std::int64_t>::max(), 4})},
+               {{"keep_aspect_ratio_policy", std::string("not_smaller")}}},
+              "expected sizes that can be allocated, found 9223372036854775807 for axis 0");
+}
+
 TEST(HostileInputs, ARequiredOutputWithoutAName) {
   auto model = std::make_shared<Model>(ParseModel(R"(<ir_version: 10, opset_import: ["" : 21]>
     g (float[4] x, int64[1] k) => (int64[n] i, float[m] c) {
