@@ -117,7 +117,8 @@ def test_the_honoured_keys_are_those_that_the_library_reads():
     for path in source.rglob("*"):
         if path.suffix in (".cpp", ".h") and not path.stem.endswith("_test") and path != honoured:
             read |= set(keys.findall(path.read_text()))
-    always = {"session.record_ep_graph_assignment_info"}  # what it asks for is there without it
+    always = {"session.record_ep_graph_assignment_info", "session.disable_double_qdq_remover",
+              "optimization.enable_cast_chain_elimination"}  # what they ask for is there without them
     assert read and read | always == set(keys.findall(honoured.read_text()))
 
 
