@@ -301,6 +301,7 @@ TEST(HostileInputs, AMaskWithoutKeysHidesAllOfThem) {
   }
 }
 
+// That nothing is counted from an address that is not there, tests/fuzz/regressions/model/sums_of_no_* show.
 TEST(HostileInputs, SumsOfNoRows) {
   const auto y = testing::EvaluateOp({"ReduceSum", 13, {Tensor(DType::kFloat, Shape{3, 0, 40}), Ints({1})}});
   ASSERT_EQ(y[0].tensor().count(), 120);
@@ -315,10 +316,11 @@ TEST(HostileInputs, ScalesThatAreNotThere) {
   for (const std::size_t missing : {std::size_t{1}, std::size_t{4}, std::size_t{6}}) {
     std::vector<Value> conv = {image, one, zero, window, one, zero, one, zero};
     conv[missing] = none;
-    EXPECT_NE(ErrorOfOp({"QLinearConv", 10, conv}), "") << missing;
+    ExpectError({"QLinearConv", 10, conv}, missing == 4 ? "scales of the weights, found [0]"
+                                                        : "expected one scale in input " + std::to_string(missing));
     std::vector<Value> product = {matrix, one, zero, matrix, one, zero, one, zero};
     product[missing] = none;
-    EXPECT_NE(ErrorOfOp({"QLinearMatMul", 21, product}), "") << missing;
+    ExpectError({"QLinearMatMul", 21, product}, "input " + std::to_string(missing) + ", found ");
   }
 }
 
@@ -348,9 +350,29 @@ TEST(HostileInputs, ScalesBeyondAllSizes) {
   }
 }
 
+TEST(HostileInputs, ScalesThatMakeTooMuchOfNoElements) {
+  ExpectError(
+      {"Resize",
+       19,
+       {Tensor(DType::kFloat, Shape{0, std::int64_t{1} << 40}), Value(), Tensor::Of<float>({1, 1e9f}, Shape{2})}},
+      "expected a scale that gives a size which can be allocated, found 1e+09 for size 1099511627776");
+}
+
+// Where a conversion could not say the length, the type's least number comes; the largest that fits comes as it is.
+template <typename T>
+T LengthOf(std::initializer_list<T> values) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  return testing::Elements<T>(testing::EvaluateOp({"ReduceL2", 18, {Tensor::Of<T>(values, Shape{count})}})[0])[0];
+}
 TEST(HostileInputs, LengthsBeyondAllIntegers) {
-  const auto y = testing::EvaluateOp({"ReduceL2", 18, {Ints({std::numeric_limits<std::int64_t>::min()})}});
-  EXPECT_EQ(y[0].tensor().data<std::int64_t>()[0], std::numeric_limits<std::int64_t>::min());
+  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kMost32 = std::numeric_limits<std::int32_t>::max();
+  constexpr auto kMost = std::numeric_limits<std::uint32_t>::max();
+  EXPECT_EQ(LengthOf<std::int64_t>({kLeast}), kLeast);
+  EXPECT_EQ(LengthOf<std::uint32_t>({kMost, kMost}), 0u);
+  EXPECT_EQ(LengthOf<std::uint32_t>({kMost}), kMost);
+  EXPECT_EQ(LengthOf<std::int32_t>({kMost32, kMost32}), std::numeric_limits<std::int32_t>::min());
+  EXPECT_EQ(LengthOf<std::int32_t>({kMost32}), kMost32);
 }
 
 // Where no pixel can be named the value for places outside comes.

@@ -312,7 +312,7 @@ struct Scalar {
   static T Rounded(double value) {
     if constexpr (kFloating) return static_cast<T>(value);
     const bool fits = value >= static_cast<double>(std::numeric_limits<T>::min()) &&
-                      value < static_cast<double>(std::numeric_limits<T>::max());
+                      value < static_cast<double>(std::numeric_limits<T>::max()) + 1;
     return fits ? static_cast<T>(value) : std::numeric_limits<T>::min();
   }
 };
