@@ -55,6 +55,22 @@ TEST(MultiHeadAttention, PackedFormsAreTheSeparateOne) {
   ExpectEqual(EvaluateOp(Call("MultiHeadAttention", {q, Packed({k, v})}, kTwoHeads))[0], want);
 }
 
+TEST(MultiHeadAttention, ThePastIsOneLengthWithinTheCache) {
+  const Tensor x = Wave({1, 1, 4}, 0.3f), cache = Wave({1, 2, 5, 2}, 0.7f);
+  const auto call = [&](const Tensor& past) {
+    return Call("MultiHeadAttention", {x, x, x, Value(), Value(), Value(), cache, cache, past}, kTwoHeads, 3);
+  };
+  for (const Tensor& length : {Int32s({4}), Tensor::Scalar<std::int32_t>(0)})
+    EXPECT_EQ(EvaluateOp(call(length))[1].tensor().shape(), (Shape{1, 2, 5, 2}));
+  const auto expect = [&](const Tensor& past, const std::string& part) {
+    EXPECT_NE(ErrorOfOp(call(past)).find(part), std::string::npos) << ErrorOfOp(call(past));
+  };
+  expect(Int32s({1, 2}), "expected one past_sequence_length, found shape [2]");
+  expect(Int32s({}), "expected one past_sequence_length, found shape [0]");
+  expect(Int32s({5}), "expected past_sequence_length in [0, 4], found 5");
+  expect(Int32s({-1}), "expected past_sequence_length in [0, 4], found -1");
+}
+
 TEST(MultiHeadAttention, StepsWithACacheAreTheWholeSequence) {
   const Tensor x = Wave({1, 3, 4}, 0.3f), first = Wave({1, 2, 4}, 0.3f);
   std::vector<Attribute> attributes = kTwoHeads;

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "optimizer/rewrite.h"
-#include "testing/prepared_graph.h"
+#include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -148,6 +148,25 @@ TEST(Optimize, RunsOnceOrUntilNothingChangesOnDemand) {
     Optimize(graph, Stage::kBeforeUpgrade, registry, {.level = Level::kBasic, .repeats = repeats});
     EXPECT_EQ(ToText(graph).find("Split") != std::string::npos, split) << ToText(graph);
   }
+}
+
+// Two spellings of Gelu are one value only once both are fused; then its parts, side by side, are the whole.
+TEST(Optimize, JoinsPartsOfWhatBecameEqual) {
+  const ops::Registry registry;
+  Graph graph = PreparedGraph(R"(g (float[4] x) => (float[4] y)
+<float half = {0.5}, float one = {1}, float root = {1.41421356}, float other = {0.70710678},
+ int64[1] i0 = {0}, int64[1] i2 = {2}, int64[1] i4 = {4}> {
+  q = Div(x, root) e = Erf(q) p = Add(e, one) m = Mul(x, p) first = Mul(m, half)
+  h = Mul(x, half) q2 = Mul(x, other) e2 = Erf(q2) p2 = Add(one, e2) second = Mul(h, p2)
+  a = Slice(first, i0, i2, i0) b = Slice(second, i2, i4, i0)
+  c = Concat<axis = 0>(a, b) y = Sin(c)
+})",
+                              registry);
+  testing::RunPipeline(graph, registry, {});
+  const std::string text = ToText(graph);
+  EXPECT_NE(text.find("Gelu"), std::string::npos) << text;
+  EXPECT_EQ(text.find("Slice"), std::string::npos) << text;
+  EXPECT_EQ(text.find("Concat"), std::string::npos) << text;
 }
 
 TEST(Optimize, TheBasicLevelIsStable) {

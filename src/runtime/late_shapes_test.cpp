@@ -22,6 +22,32 @@ bool Same(LateShapes& shapes, const ops::TensorRef& ref, bool contents) {
   return shapes.Same();
 }
 
+std::unique_ptr<Session> Open(const std::string& graph, SessionOptions options = {}) {
+  auto model = std::make_shared<Model>(ParseModel("<ir_version: 10, opset_import: [\"\" : 21]>\n" + graph));
+  return Session::FromModel(testing::TestEnvironment(), std::move(model), std::move(options));
+}
+
+// As the author wrote it, and as optimized as it gets.
+std::vector<std::unique_ptr<Session>> OpenPlainAndOptimized(const std::string& graph) {
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (const OptimizationLevel level : {OptimizationLevel::kDisable, OptimizationLevel::kAll}) {
+    SessionOptions options;
+    options.optimization_level = level;
+    sessions.push_back(Open(graph, std::move(options)));
+  }
+  return sessions;
+}
+
+std::string ErrorOf(Session& session, const std::vector<std::pair<std::string, Value>>& inputs,
+                    std::vector<Value>* outputs, const std::vector<std::string>& names) {
+  try {
+    *outputs = session.Run({}, inputs, names);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST(LateShapes, AreTheSameForEqualShapesAndContents) {
   std::vector<std::int64_t> a = {1, 2}, b = {1, 3};
   const Shape shape{2}, other{1, 2};
@@ -43,9 +69,7 @@ TEST(LateShapes, AreTheSameForEqualShapesAndContents) {
 
 // The elements of x at the places where m is not zero, as a column, behind a slice that the count bounds.
 TEST(LateShapes, FollowTheDataFromRunToRun) {
-  auto model = std::make_shared<Model>();
-  model->opset_imports = {{"", 18}};
-  model->graph = ParseGraph(R"(g (float[n] x, float[n] m) => (float[k,1] y, float[j] z)
+  const auto session = Open(R"(g (float[n] x, float[n] m) => (float[k,1] y, float[j] z)
 <int64[1] zero = {0}, int64[1] one = {1}, int64[2] column = {-1, 1}> {
   p = NonZero(m)
   q = Squeeze(p, zero)
@@ -55,8 +79,6 @@ TEST(LateShapes, FollowTheDataFromRunToRun) {
   h = Sub(s, one)
   z = Slice(v, zero, h)
 })");
-  model->graph.opset_imports = model->opset_imports;
-  const auto session = Session::FromModel(testing::TestEnvironment(), model, {});
   const std::vector<std::vector<float>> masks = {{1, 0, 1, 1}, {1, 0, 1, 1}, {0, 1, 1, 1}, {0, 0, 0, 1}, {1, 1, 1, 1}};
   const Tensor x = Tensor::Of<float>({5, 6, 7, 8}, Shape{4});
   for (const std::vector<float>& mask : masks) {
@@ -75,54 +97,49 @@ TEST(LateShapes, FollowTheDataFromRunToRun) {
 
 // One plan for all of them: a plan for each content of a small input would be one for each run.
 TEST(LateShapes, ElementsThatAreCountedMakeNoPlans) {
-  const auto session = Session::FromModel(testing::TestEnvironment(), std::make_shared<Model>(ParseModel(R"(
-    <ir_version: 10, opset_import: ["" : 21]> g (float[n] x, bool[n] keep) => (int64[1, k] p, float[j] c, float[m] u) {
-      p = NonZero(x)
-      c = Compress <axis = 0> (x, keep)
-      u = Unique(x)
-    })")),
-                                          {});
+  const auto session = Open(R"(g (float[n] x, bool[n] keep) => (int64[1,k] p, float[j] c, float[m] u, int64[b,3] s)
+<int64[3] list = {1, 1, -1}, float[1,3,4] boxes = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5}, int64 three = {3},
+ float half = {0.5}> {
+  p = NonZero(x)
+  c = Compress<axis = 0>(x, keep)
+  u = Unique(x)
+  scores = Reshape(x, list)
+  s = NonMaxSuppression(boxes, scores, three, half, half)
+})");
   const auto run = [&](std::initializer_list<float> x, std::initializer_list<bool> keep) {
     const Tensor values = Tensor::Of<float>(x, Shape{3}), kept = Tensor::Of<bool>(keep, Shape{3});
-    return session->Run(RunOptions(), {{"x", values}, {"keep", kept}}, {"p", "c", "u"});
+    return session->Run(RunOptions(), {{"x", values}, {"keep", kept}}, {"p", "c", "u", "s"});
   };
-  EXPECT_EQ(run({1, 0, 2}, {true, false, false})[0].tensor().count(), 2);
+  const auto first = run({1, 0, 2}, {true, false, false});
+  EXPECT_EQ(first[0].tensor().count(), 2);
+  EXPECT_EQ(first[3].tensor().shape(), (Shape{2, 3}));
   const auto plan = session->program().LastPlan();
   EXPECT_TRUE(plan->contents.empty());
   const auto others = run({1, 4, 4}, {true, true, false});
   EXPECT_EQ(others[0].tensor().count(), 3);
   EXPECT_EQ(others[1].tensor().count(), 2);
   EXPECT_EQ(others[2].tensor().count(), 2);
+  EXPECT_EQ(others[3].tensor().shape(), (Shape{3, 3}));
   EXPECT_EQ(session->program().LastPlan(), plan);
 }
 
 // The type of y follows from w alone; what x leaves must go with it all the same.
 TEST(LateShapes, InputsOfAStepWhoseOutputIsKnownAreChecked) {
-  auto model = std::make_shared<Model>();
-  model->opset_imports = {{"", 18}};
-  model->graph = ParseGraph(R"(g (float[n] x, bool[n] keep, float[4] w) => (float[4] y, float[2,2] square) {
+  const auto sessions =
+      OpenPlainAndOptimized(R"(g (float[n] x, bool[n] keep, float[4] w) => (float[4] y, float[2,2] square) {
   some = Compress<axis = 0>(x, keep)
   y = Add(some, w)
   two = Constant<value = int64[2] {2, 2}>()
   square = Reshape(y, two)
 })");
-  model->graph.opset_imports = model->opset_imports;
-  for (const int level : {0, 99}) {
-    SessionOptions options;
-    options.optimization_level = static_cast<OptimizationLevel>(level);
-    const auto session = Session::FromModel(testing::TestEnvironment(), model, options);
+  for (const auto& session : sessions) {
     const Tensor w = Tensor::Of<float>({10, 20, 30, 40}, Shape{4});
     const Tensor x = Tensor::Of<float>({1, 2, 3, 4, 5, 6}, Shape{6});
     for (const int count : {4, 3, 1, 0, 6, 5, 4}) {
       Tensor keep(DType::kBool, Shape{6});
       for (int i = 0; i < 6; ++i) keep.data<bool>()[i] = i < count;
-      std::string error;
       std::vector<Value> outputs;
-      try {
-        outputs = session->Run({}, {{"x", x}, {"keep", keep}, {"w", w}}, {"y", "square"});
-      } catch (const Error& failed) {
-        error = failed.what();
-      }
+      const std::string error = ErrorOf(*session, {{"x", x}, {"keep", keep}, {"w", w}}, &outputs, {"y", "square"});
       if (count == 4 || count == 1) {
         ASSERT_EQ(error, "") << count;
         for (int i = 0; i < 4; ++i) {
@@ -140,9 +157,7 @@ TEST(LateShapes, InputsOfAStepWhoseOutputIsKnownAreChecked) {
 
 // Sequences and bodies take a view with its own shape, not with that of what it looks at.
 TEST(LateShapes, ViewsKeepTheirShapeInSequencesAndBodies) {
-  auto model = std::make_shared<Model>();
-  model->opset_imports = {{"", 18}};
-  model->graph = ParseGraph(
+  const auto sessions = OpenPlainAndOptimized(
       R"(g (float[n] x, bool[n] keep) => (float[1,m] y, float[1,m] z) <int64[1] first = {0}, int64 at = {0}> {
   some = Compress<axis = 0>(x, keep)
   row = Unsqueeze(some, first)
@@ -153,11 +168,7 @@ TEST(LateShapes, ViewsKeepTheirShapeInSequencesAndBodies) {
     sum = Add(r, r)
   }>(row, row)
 })");
-  model->graph.opset_imports = model->opset_imports;
-  for (const int level : {0, 99}) {
-    SessionOptions options;
-    options.optimization_level = static_cast<OptimizationLevel>(level);
-    const auto session = Session::FromModel(testing::TestEnvironment(), model, options);
+  for (const auto& session : sessions) {
     Tensor keep(DType::kBool, Shape{4});
     for (int i = 0; i < 4; ++i) keep.data<bool>()[i] = i != 1;
     const std::vector<Value> outputs =
@@ -171,26 +182,15 @@ TEST(LateShapes, ViewsKeepTheirShapeInSequencesAndBodies) {
 
 // An optional may stand where its element is wanted; without one, the run ends before a kernel reads it.
 TEST(LateShapes, AnOptionalWithoutItsElementIsNoTensor) {
-  auto model = std::make_shared<Model>();
-  model->opset_imports = {{"", 18}};
-  model->graph = ParseGraph(R"(g (optional(float[2]) x) => (float y, bool there) {
+  const auto sessions = OpenPlainAndOptimized(R"(g (optional(float[2]) x) => (float y, bool there) {
   y = ReduceMin<keepdims = 0>(x)
   there = OptionalHasElement(x)
 })");
-  model->graph.opset_imports = model->opset_imports;
-  for (const int level : {0, 99}) {
-    SessionOptions options;
-    options.optimization_level = static_cast<OptimizationLevel>(level);
-    const auto session = Session::FromModel(testing::TestEnvironment(), model, options);
-    const std::vector<Value> outputs = session->Run({}, {{"x", Tensor::Of<float>({3, 2}, Shape{2})}}, {"y", "there"});
+  for (const auto& session : sessions) {
+    std::vector<Value> outputs = session->Run({}, {{"x", Tensor::Of<float>({3, 2}, Shape{2})}}, {"y", "there"});
     EXPECT_EQ(*outputs[0].tensor().data<float>(), 2);
     EXPECT_TRUE(*outputs[1].tensor().data<bool>());
-    std::string error;
-    try {
-      session->Run({}, {{"x", Value()}}, {"y"});
-    } catch (const Error& failed) {
-      error = failed.what();
-    }
+    const std::string error = ErrorOf(*session, {{"x", Value()}}, &outputs, {"y"});
     EXPECT_NE(error.find("ReduceMin"), std::string::npos) << error;
     EXPECT_NE(error.find("found an optional without an element"), std::string::npos) << error;
   }

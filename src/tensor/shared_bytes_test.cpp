@@ -3,6 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -68,6 +76,44 @@ TEST(SharedBytes, ManyThreadsShareAtOnce) {
   for (std::thread& thread : threads) thread.join();
   for (const Tensor& tensor : made) EXPECT_EQ(tensor.data<float>()[1], 199 % 3 + 1);
 }
+
+TEST(SharedBytes, MemoryToFillIsZeroAndAlignedAlsoWhereItWasUsedBefore) {
+  for (const std::int64_t count : {1, 100, 1000, 5000, 100'000}) {
+    for (int round = 0; round < 3; ++round) {
+      Tensor zeros = ZeroedToShare(DType::kUInt8, Shape{count});
+      auto* const bytes = zeros.data<std::uint8_t>();
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes) % 64, 0u) << count;
+      EXPECT_EQ(std::count(bytes, bytes + count, 0), count);
+      std::memset(bytes, 255, static_cast<std::size_t>(count));
+    }
+  }
+  EXPECT_EQ(ZeroedToShare(DType::kFloat, Shape{3, 0}).count(), 0);
+  try {
+    ZeroedToShare(DType::kUInt8, Shape{std::int64_t{1} << 62});
+    ADD_FAILURE() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("out of memory: expected 4611686018427387904 bytes"), std::string::npos)
+        << error.what();
+  }
+}
+
+#if defined(__linux__)
+// Who fills them touches the pages of a large block first, on its own node of memory.
+TEST(SharedBytes, NobodyHasTouchedTheMemoryToFill) {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  Tensor zeros = ZeroedToShare(DType::kUInt8, Shape{kBytes});
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(zeros.raw()) + page - 1) / page * page;
+  const auto resident = [&] {
+    std::vector<unsigned char> pages(kBytes / page - 1);
+    EXPECT_EQ(mincore(reinterpret_cast<void*>(begin), pages.size() * page, pages.data()), 0);
+    return std::count_if(pages.begin(), pages.end(), [](unsigned char flags) { return (flags & 1) != 0; });
+  };
+  EXPECT_EQ(resident(), 0);
+  std::memset(zeros.raw(), 1, kBytes);
+  EXPECT_EQ(resident(), static_cast<std::ptrdiff_t>(kBytes / page - 1));
+}
+#endif
 
 }  // namespace
 }  // namespace sardonyx

@@ -39,5 +39,36 @@ TEST(EliminateCommonSubexpressions, LeavesRandomNumbersAlone) {
   EXPECT_EQ(graph.order.size(), 3u);
 }
 
+// Attributes are compared up to 4096 bytes: of larger ones the keys would take more memory than the nodes.
+TEST(EliminateCommonSubexpressions, LeavesNodesOfLargeAttributesAlone) {
+  const ops::Registry registry;
+  const auto nodes_left = [&](const std::string& dtype, const std::string& attributes) {
+    const std::string node = "ai.onnx.ml.LabelEncoder<" + attributes + ">(x) ";
+    Model model = ParseModel("<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx.ml\" : 2]> g (" + dtype +
+                             "[2] x) => (bool[2] y) { p = " + node + "q = " + node + "y = Equal(p, q) }");
+    ops::ResolveVersions(model.graph, registry, model);
+    ops::Infer(model.graph, registry);
+    PassContext context{registry};
+    kEliminateCommonSubexpressions.run(model.graph, context);
+    return model.graph.order.size();
+  };
+  const auto list = [](int count, const std::string& suffix) {
+    std::string numbers;
+    for (int i = 0; i < count; ++i) numbers += (i == 0 ? "[" : ", ") + std::to_string(i) + suffix;
+    return numbers + "]";
+  };
+  for (const int over : {0, 1}) {
+    const std::string integers =
+        "keys_int64s = " + list(512 + over, "") + ", values_floats = " + list(512 + over, ".5");
+    const std::string reals =
+        "keys_floats = " + list(1024 + over, ".5") + ", values_floats = " + list(1024 + over, ".5");
+    const std::string text = "keys_int64s = [1], values_floats = [2.5], default_string = \"";
+    const std::size_t left = over == 0 ? 2 : 3;
+    EXPECT_EQ(nodes_left("int64", integers), left);
+    EXPECT_EQ(nodes_left("float", reals), left);
+    EXPECT_EQ(nodes_left("int64", text + std::string(static_cast<std::size_t>(4096 + over), 'a') + "\""), left);
+  }
+}
+
 }  // namespace
 }  // namespace sardonyx::optimizer

@@ -8,6 +8,7 @@ namespace sardonyx::optimizer {
 namespace {
 
 using ::sardonyx::testing::OperatorsAfter;
+using ::sardonyx::testing::PreparedGraph;
 
 constexpr const char* kConstants =
     "<float[2] scale = {2, 3}, float[2] bias = {0.5, -1}, float eps = {1e-5}, float two = {2}, float one = {1}, "
@@ -100,6 +101,24 @@ TEST(FuseLayerNorm, LeavesWhatIsNone) {
                                             "r = Sqrt(e)\n y = Div(x, r)\n")),
             "ReduceMean Sub Mul ReduceMean Add Sqrt Div")
       << "another numerator";
+}
+
+// Their product is 2^64, which is 0 in 64 bits: as many ones as that are no scale.
+TEST(FuseLayerNorm, LeavesAxesOfMoreElementsThanCanBeCounted) {
+  const ops::Registry registry;
+  Graph graph = PreparedGraph(R"(g (float[2,4294967296,4294967296] x) => (float[2,4294967296,4294967296] y)
+<float eps = {1e-5}, int64[2] last = {1, 2}> {
+  m = ReduceMean<keepdims = 1>(x, last)
+  d = Sub(x, m)
+  s = Mul(d, d)
+  v = ReduceMean<keepdims = 1>(s, last)
+  e = Add(v, eps)
+  r = Sqrt(e)
+  y = Div(d, r)
+})",
+                              registry);
+  PassContext context{registry};
+  EXPECT_FALSE(kFuseLayerNorm.run(graph, context)) << ToText(graph);
 }
 
 }  // namespace
