@@ -1,11 +1,9 @@
 // ir/function_index.cpp - finds a model's functions by name.
 #include "ir/function_index.h"
 
-namespace sardonyx {
+#include "ir/domain.h"
 
-static std::string_view StandardDomain(std::string_view domain) {
-  return domain == "ai.onnx" ? std::string_view() : domain;
-}
+namespace sardonyx {
 
 FunctionIndex::FunctionIndex(const Model& model) {
   for (const Function& function : model.functions)

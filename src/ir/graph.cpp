@@ -5,6 +5,7 @@
 #include <queue>
 
 #include "base/error.h"
+#include "ir/domain.h"
 
 namespace sardonyx {
 namespace {
@@ -24,8 +25,6 @@ void RemoveOne(std::vector<NodeId>& list, NodeId node) {
     return;
   }
 }
-
-std::string_view StandardDomain(std::string_view domain) { return domain == "ai.onnx" ? std::string_view() : domain; }
 
 // Gives the captured value `inner` of `graph` the name that the outer value now has.
 void RenameCaptured(Graph& graph, ValueId inner, const std::string& name) {

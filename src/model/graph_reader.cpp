@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "ir/domain.h"
 #include "model/onnx_fields.h"
 #include "model/type_reader.h"
 
@@ -22,8 +23,6 @@ void ForEachField(const Message& message, std::uint32_t tag, F&& f) {
 constexpr Label kNodeLabel = {NodeField::kName, NodeField::kOpType};
 constexpr Label kValueLabel = {ValueInfoField::kName};
 constexpr Label kTensorLabel = {TensorField::kName};
-
-std::string StandardDomain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
 }  // namespace
 

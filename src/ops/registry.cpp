@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "ir/domain.h"
+
 namespace sardonyx::ops {
 
 static std::string Key(std::string_view domain, std::string_view name) {
-  if (domain == "ai.onnx") domain = "";
+  domain = StandardDomain(domain);
   std::string key;
   key.reserve(domain.size() + 1 + name.size());
   key.append(domain).append(1, '\n').append(name);

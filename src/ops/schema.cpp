@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "ir/domain.h"
 #include "ir/text.h"
 
 namespace sardonyx::ops {
@@ -93,7 +94,7 @@ std::string ElementName(int number) {
 }
 
 int DomainIndex(std::string_view domain) {
-  if (domain == "ai.onnx") domain = "";
+  domain = StandardDomain(domain);
   for (std::size_t i = 0; i < std::size(kDomains); ++i)
     if (Text(kDomains[i].name_at) == domain) return static_cast<int>(i);
   return -1;
