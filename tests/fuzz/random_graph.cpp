@@ -222,6 +222,18 @@ void DisturbBias(const Graph& graph, const Node& node, std::vector<Value>& argum
   arguments[2] = std::move(bias);
 }
 
+// Whether `node` looks for NaN in probabilities whose scores had NaN or infinity, not just masked keys. Fused attention
+// leaves such rows NaN that a guard makes zeros (docs/optimizer.md).
+bool GuardsOverflow(const Graph& graph, const Node& node, const std::function<Value(ValueId)>& get) {
+  if (node.op_type != "IsNaN") return false;
+  const NodeId maker = graph.value(node.inputs[0]).producer;
+  if (maker == kNoNode || graph.node(maker).op_type != "Softmax") return false;
+  const Tensor scores = get(graph.node(maker).inputs[0]).tensor();
+  const auto overflowed = [](auto x) { return !(static_cast<float>(x) < HUGE_VALF); };
+  if (scores.dtype() == DType::kFloat) return std::ranges::any_of(scores.span<float>(), overflowed);
+  return scores.dtype() == DType::kFloat16 && std::ranges::any_of(scores.span<Half>(), overflowed);
+}
+
 bool DecidesShapes(const Graph& graph, ValueId id) {
   const auto& readers = graph.value(id).consumers;
   return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
@@ -253,6 +265,8 @@ std::vector<Value> RunWithNoise(const RandomGraph& made, const ops::Registry& re
     DisturbBias(graph, node, arguments, get, random);
     const std::vector<Value> results = ops::EvaluateNode(graph, node, registry, arguments);
     for (std::size_t i = 0; i < results.size(); ++i) values[node.outputs[i]] = Disturbed(results[i], random);
+    if (GuardsOverflow(graph, node, get) && random() % 4 == 0)
+      for (bool& x : values[node.outputs[0]].tensor().span<bool>()) x = false;
     // Numbers that roundings make equal, or keep from it, are met by no noise.
     if (node.op_type == "Equal" && random() % 4 == 0)
       for (bool& x : values[node.outputs[0]].tensor().span<bool>()) x = random() % 2 == 0;
