@@ -123,7 +123,7 @@ def test_providers(model):
     assert len(caught) == 1 and caught[0].filename == __file__
     assert session.get_providers() == ["CPUExecutionProvider"]
     assert session.run(["s"], {"x": X})[0].tolist() == [2, 3]
-    with pytest.raises(sardonyx.InvalidArgument, match="CUDAExecutionProvider"):
+    with pytest.raises(sardonyx.InvalidArgument, match="'CUDAExecutionProvider'; add 'CPUExecutionProvider' to run on"):
         sardonyx.InferenceSession(model, providers=[("CUDAExecutionProvider", {"device_id": 0})])
     with pytest.raises(ValueError, match="same length"):
         sardonyx.InferenceSession(model, providers=["CPUExecutionProvider"], provider_options=[{}, {}])
@@ -138,8 +138,8 @@ CPU = "CPUExecutionProvider"
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("lists", [
     {}, {"providers": None}, {"providers": []}, {"providers": [CPU]}, {"providers": (CPU,)}, {"providers": [CPU, CPU]},
-    {"providers": [(CPU, {})]}, {"providers": [CPU], "provider_options": [{}]}, {"provider_options": [{}]}],
-    ids=str)
+    {"providers": [(CPU, {})]}, {"providers": [CPU], "provider_options": [{}]}, {"provider_options": [{}]},
+    {"providers": [CPU, CPU], "provider_options": [{}, {}]}], ids=str)
 def test_lists_of_providers_mean_what_they_mean_to_the_peer(model, lists, strict):
     """The same providers, the same warnings; or the same exception."""
     def outcome(module):
@@ -171,6 +171,12 @@ def test_lists_of_providers_that_are_none(model, lists, words):
     session = sardonyx.InferenceSession(model)
     with pytest.raises(ValueError, match=words):
         session.set_providers(**lists)
+
+
+def test_of_a_provider_named_twice_the_first_options_count(model):
+    with pytest.warns(UserWarning, match="Duplicate provider 'CPUExecutionProvider' encountered, ignoring."):
+        session = sardonyx.InferenceSession(model, providers=[(CPU, {"use_arena": "1"}), (CPU, {"use_arena": "0"})])
+    assert session.get_provider_options() == {CPU: {"use_arena": "1"}}
 
 
 def test_the_cpu_cannot_be_named_and_forbidden(model):
