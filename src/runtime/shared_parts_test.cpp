@@ -75,6 +75,8 @@ TEST(SharedParts, AGraphOutlivesTheSessionThatMadeIt) {
   const auto second = Open(kChain);
   const Tensor x = RandomTensors(1).Uniform(DType::kFloat, Shape{3, 4}), y = Compute(*first, x);
   first.reset();
+  const auto third = Open(kChain);
+  ASSERT_EQ(GraphOf(*third), GraphOf(*second)) << "nobody held the graph any more";
   EXPECT_TRUE(SameBits(Compute(*second, x), y));
   EXPECT_EQ(second->placement().size(), second->program().steps().size());
 }
