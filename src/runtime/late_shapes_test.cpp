@@ -3,7 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ir/text.h"
+#include "ops/infer_context.h"
+#include "ops/kernel_context.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
 #include "runtime/plan.h"
 #include "runtime/program.h"
 #include "runtime/session.h"
@@ -194,6 +200,42 @@ TEST(LateShapes, AnOptionalWithoutItsElementIsNoTensor) {
     EXPECT_NE(error.find("ReduceMin"), std::string::npos) << error;
     EXPECT_NE(error.find("found an optional without an element"), std::string::npos) << error;
   }
+}
+
+// An operator of somebody else's whose kernel makes as many elements as it reads, though its types promise four.
+void PromiseFour(ops::InferContext& c) { c.SetOutput(0, DType::kFloat, {Dim(4)}); }
+void MakeAsMany(ops::KernelContext& c) {
+  const ops::TensorRef& x = c.Input(0);
+  std::copy_n(x.As<float>(), x.count, c.Output(0, x.shape).As<float>());
+}
+ops::Prepared PrepareAsMany(ops::PrepareContext& /*c*/) { return {MakeAsMany, nullptr}; }
+constexpr ops::OpDef kAsMany = {
+    .domain = "test", .name = "AsMany", .since = {1}, .infer = PromiseFour, .prepare = PrepareAsMany};
+
+TEST(LateShapes, AKernelThatMakesAnotherShapeThanPromisedIsToldOf) {
+  const std::shared_ptr<Environment> environment = testing::EnvironmentWith({});
+  const_cast<ops::Registry&>(environment->registry()).AddFirst({&kAsMany, 1});
+  auto model = std::make_shared<Model>(ParseModel(R"(<ir_version: 10, opset_import: ["" : 21, "test" : 1]>
+g (float[n] x, bool[n] keep) => (float[4] y, float[4] z) {
+  some = Compress<axis = 0>(x, keep)
+  a = test.AsMany(some)
+  y = Neg(a)
+  b = test.AsMany(x)
+  z = Neg(b)
+})"));
+  const auto session = Session::FromModel(environment, std::move(model), {});
+  const auto error = [&](std::initializer_list<bool> keep) {
+    const Shape shape{static_cast<std::int64_t>(keep.size())};
+    std::vector<Value> outputs;
+    return ErrorOf(*session, {{"x", Tensor(DType::kFloat, shape)}, {"keep", Tensor::Of<bool>(keep, shape)}}, &outputs,
+                   {"y", "z"});
+  };
+  EXPECT_EQ(error({true, true, true, true}), "");
+  const std::string late = error({true, true, true, false}), planned = error({true, true, true, true, false, false});
+  EXPECT_NE(late.find("output 0: expected shape [4], which its inputs' types say, found [3]"), std::string::npos)
+      << late;
+  EXPECT_NE(planned.find("output 0: expected float[4], which its inputs' types say, found float[6]"), std::string::npos)
+      << planned;
 }
 
 }  // namespace
