@@ -9,6 +9,7 @@
 #endif
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <thread>
@@ -103,15 +104,17 @@ TEST(SharedBytes, NobodyHasTouchedTheMemoryToFill) {
   constexpr std::size_t kBytes = std::size_t{64} << 20;
   Tensor zeros = ZeroedToShare(DType::kUInt8, Shape{kBytes});
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(zeros.raw()) + page - 1) / page * page;
+  auto* const begin =
+      static_cast<std::byte*>(zeros.raw()) + (page - reinterpret_cast<std::uintptr_t>(zeros.raw()) % page) % page;
   const auto resident = [&] {
     std::vector<unsigned char> pages(kBytes / page - 1);
-    EXPECT_EQ(mincore(reinterpret_cast<void*>(begin), pages.size() * page, pages.data()), 0);
+    EXPECT_EQ(mincore(begin, pages.size() * page, pages.data()), 0);
     return std::count_if(pages.begin(), pages.end(), [](unsigned char flags) { return (flags & 1) != 0; });
   };
-  EXPECT_EQ(resident(), 0);
+  constexpr auto kAll = static_cast<std::ptrdiff_t>(kBytes);
+  EXPECT_LT(resident() * static_cast<std::ptrdiff_t>(page), kAll / 16) << "but for a large page at the beginning";
   std::memset(zeros.raw(), 1, kBytes);
-  EXPECT_EQ(resident(), static_cast<std::ptrdiff_t>(kBytes / page - 1));
+  EXPECT_GT(resident() * static_cast<std::ptrdiff_t>(page), kAll / 2);
 }
 #endif
 
