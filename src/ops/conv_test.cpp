@@ -179,5 +179,18 @@ TEST(GlobalPool, ReducesEachPlane) {
   EXPECT_FLOAT_EQ(Elements<float>(EvaluateOp({"GlobalLpPool", 22, {x}})[0])[1], 5);
 }
 
+TEST(LpPool, VersionOneHasAPowerOfFloat) {
+  const Tensor x = Tensor::Of<float>({1, 2, 3, -4}, Shape{1, 2, 2});
+  EXPECT_FLOAT_EQ(Elements<float>(EvaluateOp({"GlobalLpPool", 1, {x}, {{"p", 1.0f}}})[0])[1], 7);
+  const std::vector<std::int64_t> kernel = {1};
+  for (const float power : {2.5f, 1e30f, INFINITY, NAN}) {
+    const auto expect = [&](const testing::OpCall& call) {
+      EXPECT_NE(ErrorOfOp(call).find("a power p that is no 32-bit integer"), std::string::npos) << ErrorOfOp(call);
+    };
+    expect({"GlobalLpPool", 1, {x}, {{"p", power}}});
+    expect({"LpPool", 1, {x}, {{"p", power}, {"kernel_shape", kernel}}});
+  }
+}
+
 }  // namespace
 }  // namespace sardonyx

@@ -25,6 +25,8 @@ void InferExpand(InferContext& c) {
   const auto target = c.ShapeData(1);
   if (!target || !c.HasRank(0)) return c.SetOutput(0, c.InputDType(0));
   std::vector<Dim> dims = BroadcastDims(c, c.InputDims(0), *target);
+  for (Dim& d : dims)
+    if (d.known() && d.number() < 0) d = Dim();  // the run will say so
   const bool scalar =
       c.Rank(0) == 0 || (c.Rank(0) == 1 && c.InputDims(0)[0].known() && c.InputDims(0)[0].number() == 1);
   if (dims.size() == 1 && dims[0].known() && dims[0].number() <= 64 && scalar && IsInteger(c.InputDType(0))) {

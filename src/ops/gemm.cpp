@@ -148,6 +148,12 @@ void PackB(PrepareContext& c, GemmState& state) {
   c.MarkPacked(1);
 }
 
+// Whether an integer type (of 32 or 64 bits) holds the factor.
+bool IsNumberOf(DType dtype, float factor) {
+  const int bits = static_cast<int>(8 * ByteSize(dtype, 1)) - (IsSigned(dtype) ? 1 : 0);
+  return factor == std::floor(factor) && std::abs(factor) < std::ldexp(1.0f, bits) && (factor >= 0 || IsSigned(dtype));
+}
+
 Prepared PrepareGemm(PrepareContext& c) {
   GemmState state;
   state.trans_a = c.Flag("transA");
@@ -159,10 +165,8 @@ Prepared PrepareGemm(PrepareContext& c) {
   const DType dtype = c.InputDType(0);
   if (dtype != DType::kFloat && dtype != DType::kFloat16 && dtype != DType::kBFloat16) {
     if (state.activation.kind != kernels::ActivationKind::kNone) c.Unsupported("a fused activation of", dtype);
-    if (IsInteger(dtype) && (state.alpha != std::floor(state.alpha) || state.beta != std::floor(state.beta) ||
-                             (!IsSigned(dtype) && (state.alpha < 0 || state.beta < 0)))) {
+    if (IsInteger(dtype) && !(IsNumberOf(dtype, state.alpha) && IsNumberOf(dtype, state.beta)))
       c.Unsupported("an alpha or beta that is no number of the type for", dtype);
-    }
   }
   PackB(c, state);
   switch (dtype) {

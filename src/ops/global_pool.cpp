@@ -4,11 +4,11 @@
 
 #include "kernels/reduce/reduce_f32.h"
 #include "ops/infer_context.h"
+#include "ops/lp_power.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/quantized_operators.h"
 #include "ops/registry.h"
-#include "ops/upgrade_context.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -78,12 +78,6 @@ Prepared PrepareGlobal(PrepareContext& c) {
   return WithState(c.InputDType(0) == DType::kDouble ? RunGlobal<double> : RunGlobal<float>, state);
 }
 
-void UpgradeGlobalLp(UpgradeContext& c) {
-  if (c.version() != 1) return;
-  const auto p = c.Take("p");
-  if (p && std::holds_alternative<float>(*p)) c.SetAttribute("p", static_cast<std::int64_t>(std::get<float>(*p)));
-}
-
 constexpr OpDef kGlobalPoolOps[] = {
     {.name = "GlobalAveragePool",
      .since = {1, 22},
@@ -95,7 +89,7 @@ constexpr OpDef kGlobalPoolOps[] = {
      .types = kIeeeFloats,
      .infer = InferGlobal,
      .prepare = PrepareGlobal,
-     .upgrade = UpgradeGlobalLp},
+     .upgrade = UpgradeLpPower},
     {.name = "GlobalMaxPool", .since = {1, 22}, .types = kIeeeFloats, .infer = InferGlobal, .prepare = PrepareGlobal},
     {.domain = "com.microsoft",
      .name = "QLinearGlobalAveragePool",

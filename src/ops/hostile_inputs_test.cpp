@@ -40,6 +40,11 @@ TEST(HostileInputs, ANumberThatIsNotThere) {
   }
 }
 
+TEST(HostileInputs, NumbersSpreadOverANegativeSize) {
+  ExpectError({"Expand", 13, {Tensor::Scalar<std::int64_t>(5), Ints({-1})}},
+              "expected a shape without negative dimensions, found [-1]");
+}
+
 TEST(HostileInputs, BlocksOfAnImageThatIsTooLarge) {
   const std::int64_t huge = std::numeric_limits<std::int64_t>::max() - 1;
   const std::string of_axis = "expected image, block, stride, dilation and pads of axis 1 up to 2147483648, found ";

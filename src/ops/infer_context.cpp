@@ -41,7 +41,7 @@ std::optional<std::vector<Dim>> InferContext::ShapeData(std::size_t i) const {
   if (inputs_[i].shape_data != nullptr) return *inputs_[i].shape_data;
   const Type& type = inputs_[i].type;
   if (type.is_tensor() && type.has_rank && type.rank() == 1 && type.dims[0].known() &&
-      type.dims[0].number() <= kMaxShapeData)
+      type.dims[0].number() >= 0 && type.dims[0].number() <= kMaxShapeData)
     return std::vector<Dim>(static_cast<std::size_t>(type.dims[0].number()));
   return std::nullopt;
 }

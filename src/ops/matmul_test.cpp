@@ -1,6 +1,8 @@
 // ops/matmul_test.cpp - MatMul, Gemm and their fused and quantized forms: broadcasting, packing, types and refusals.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "testing/evaluate_op.h"
 
 namespace sardonyx {
@@ -91,6 +93,19 @@ TEST(Gemm, BroadcastsEveryFormOfC) {
 
 TEST(Gemm, RefusesACThatDoesNotBroadcast) {
   EXPECT_NE(ErrorOfOp({"Gemm", 13, {kA, kB, Floats({1, 2, 3})}}).find("[3]"), std::string::npos);
+}
+
+TEST(Gemm, RefusesFactorsThatNoIntegerIs) {
+  const Tensor a = Tensor::Of<std::int32_t>({1, 2, 3, 4}, Shape{2, 2});
+  for (const float factor : {0.5f, 2147483648.0f, 1e30f, INFINITY, NAN}) {
+    for (const char* name : {"alpha", "beta"}) {
+      EXPECT_NE(ErrorOfOp({"Gemm", 13, {a, a, a}, {{name, factor}}}).find("no number of the type for"),
+                std::string::npos)
+          << name << " " << factor;
+    }
+  }
+  EXPECT_EQ(Elements<std::int32_t>(EvaluateOp({"Gemm", 13, {a, a, a}, {{"alpha", -2.0f}, {"beta", 3.0f}}})[0]),
+            (std::vector<std::int32_t>{-11, -14, -21, -32}));
 }
 
 TEST(FusedGemm, AppliesItsActivation) {

@@ -11,6 +11,7 @@
 #include "kernels/pool/pool_last_int8.h"
 #include "ops/channels_last.h"
 #include "ops/infer_context.h"
+#include "ops/lp_power.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/quantized_operators.h"
@@ -258,18 +259,6 @@ Prepared PreparePool(PrepareContext& c) {
   return WithState(windows ? RunWindows<float> : RunFloat, std::move(state));
 }
 
-// Version 1 of LpPool has p as a float of default 2.
-void UpgradeLpPool(UpgradeContext& c) {
-  if (c.version() != 1) return;
-  const auto p = c.Take("p");
-  if (!p || !std::holds_alternative<float>(*p)) return;
-  const float value = std::get<float>(*p);
-  if (value != std::floor(value)) {
-    c.attributes().Fail(Code::kNotImplemented, "a power p that is no integer: ", value);
-  }
-  c.SetAttribute("p", static_cast<std::int64_t>(value));
-}
-
 constexpr DTypeSet kKernelFloats = {DType::kFloat, DType::kFloat16, DType::kBFloat16};
 
 constexpr OpDef LastRow(std::string_view name, DTypeSet types) {
@@ -294,7 +283,7 @@ constexpr OpDef kPoolOps[] = {
      .types = kIeeeFloats,
      .infer = InferPool,
      .prepare = PreparePool,
-     .upgrade = UpgradeLpPool},
+     .upgrade = UpgradeLpPower},
     {.name = "MaxPool",
      .since = {1, 8, 10, 11, 12, 22},
      .types = kIeeeFloats | DTypeSet{DType::kInt8, DType::kUInt8},
@@ -309,6 +298,17 @@ constexpr OpDef kPoolOps[] = {
 };
 
 }  // namespace
+
+void UpgradeLpPower(UpgradeContext& c) {
+  if (c.version() != 1) return;
+  const auto p = c.Take("p");
+  if (!p || !std::holds_alternative<float>(*p)) return;
+  const float value = std::get<float>(*p);
+  if (!(value == std::floor(value) && std::abs(value) < 2147483648.0f)) {
+    c.attributes().Fail(Code::kNotImplemented, "a power p that is no 32-bit integer: ", value);
+  }
+  c.SetAttribute("p", static_cast<std::int64_t>(value));
+}
 
 std::span<const OpDef> PoolOps() { return kPoolOps; }
 

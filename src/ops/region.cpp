@@ -109,8 +109,8 @@ Region RegionOf(const RoiAlignState& state, const double (&roi)[4]) {
   }
   const double bin_h = h / static_cast<double>(state.height), bin_w = w / static_cast<double>(state.width);
   const auto samples = [&](double bin) {
-    return std::max<std::int64_t>(
-        0, state.sampling > 0 ? state.sampling : static_cast<std::int64_t>(std::ceil(std::min(bin, 1e6))));
+    if (state.sampling > 0) return state.sampling;
+    return bin > 0 ? static_cast<std::int64_t>(std::ceil(std::min(bin, 1e6))) : 0;  // none of NaN, too
   };
   return {y, x, bin_h, bin_w, samples(bin_h), samples(bin_w)};
 }

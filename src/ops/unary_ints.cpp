@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "ops/elementwise.h"
 #include "ops/registry.h"
@@ -32,11 +34,21 @@ T Negative(T x) {
   return static_cast<T>(0u - static_cast<std::make_unsigned_t<T>>(x));
 }
 
+// Towards zero, then modulo the type's range; what no 64 bits hold becomes the type's smallest number.
+template <typename T>
+T Wrapped(double value) {
+  using Wide = std::conditional_t<std::is_same_v<T, std::uint64_t>, std::uint64_t, std::int64_t>;
+  constexpr double kEnd = std::is_same_v<T, std::uint64_t> ? 18446744073709551616.0 : 9223372036854775808.0;
+  if (value >= 0 ? value < kEnd : value >= -9223372036854775808.0)
+    return static_cast<T>(value < 0 ? static_cast<Wide>(static_cast<std::int64_t>(value)) : static_cast<Wide>(value));
+  return std::numeric_limits<T>::min();
+}
+
 template <typename T>
 T Shrink(T x, float bias, float lambd) {
   const double v = static_cast<double>(x);
-  if (v < -double{lambd}) return static_cast<T>(static_cast<std::int64_t>(v + bias));
-  return v > double{lambd} ? static_cast<T>(static_cast<std::int64_t>(v - bias)) : T(0);
+  if (v < -double{lambd}) return Wrapped<T>(v + bias);
+  return v > double{lambd} ? Wrapped<T>(v - bias) : T(0);
 }
 
 template <typename T>

@@ -68,6 +68,23 @@ TEST(Unary, IntegersWrapAtTheSmallestOne) {
             (std::vector<std::int32_t>{kMin + 1, 0, 0, 4}));
 }
 
+// What no integer holds becomes the type's smallest number, as conversions of x86 have it.
+TEST(Unary, ShrinksIntegersByWhatIsNone) {
+  const auto shrink = [](auto x, float bias) {
+    const Tensor one = Tensor::Of<decltype(x)>({x}, Shape{1});
+    return Elements<decltype(x)>(EvaluateOp({"Shrink", 9, {one}, {{"bias", bias}, {"lambd", 0.5f}}})[0])[0];
+  };
+  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
+  for (const float bias : {1e30f, -1e30f, INFINITY, NAN}) {
+    EXPECT_EQ(shrink(std::int64_t{3}, bias), kLeast) << bias;
+    EXPECT_EQ(shrink(std::int8_t{-3}, bias), -128) << bias;
+    EXPECT_EQ(shrink(std::uint64_t{3}, bias), 0U) << bias;
+  }
+  EXPECT_EQ(shrink(std::uint64_t{1} << 63, 0.0f), std::uint64_t{1} << 63);
+  EXPECT_EQ(shrink(std::uint64_t{3}, 5.0f), std::uint64_t{0} - 2);
+  EXPECT_EQ(shrink(std::uint8_t{3}, 5.0f), 254);
+}
+
 TEST(Unary, InfinitiesAndNanAreFound) {
   const Tensor x = Floats({INFINITY, -INFINITY, NAN, 1});
   EXPECT_EQ(Elements<bool>(EvaluateOp({"IsNaN", 20, {x}})[0]), (std::vector<bool>{false, false, true, false}));
