@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "ir/node_error.h"
+#include "ops/input_type.h"
 #include "ops/schema.h"
 #include "ops/upgrade.h"
 
@@ -41,7 +42,7 @@ class GraphInference {
       return known;
     }
     const ValueInfo& value = graph_.value(id);
-    known.type = value.type;
+    known.type = TypeAsInput(canonical.node(), i, value.type);
     if (value.shape_data) known.shape_data = &*value.shape_data;
     return known;
   }
@@ -143,22 +144,20 @@ class GraphInference {
       const FormalParam* param = schema->Input(i);
       if (param == nullptr || node.inputs[i] == kNoValue) continue;
       const ValueInfo& value = graph_.value(node.inputs[i]);
-      if (!IsKnown(value.type)) continue;
-      // The content of an optional may stand where its element is wanted: ONNX Runtime unwraps it, and exporters rely
-      // on that.
-      const bool unwrapped = value.type.kind == TypeKind::kOptional && param->types().Contains(*value.type.element);
-      if (!param->types().Contains(value.type) && !unwrapped) {
+      const Type& type = TypeAsInput(node, i, value.type);
+      if (!IsKnown(type)) continue;
+      if (!param->types().Contains(type)) {
         FailAt(node, Code::kInvalidGraph, "input ", i, " ('", param->name(), "'): expected ", param->types().ToText(),
-               ", found ", value.type.ToText(), " ('", value.name, "')");
+               ", found ", type.ToText(), " ('", value.name, "')");
       }
       if (param->constraint < 0 || (param->option == ParamOption::kVariadic && !param->homogeneous)) continue;
       const Type*& first = bound[static_cast<std::size_t>(param->constraint)];
-      if (first != nullptr && (first->kind != value.type.kind || first->dtype != value.type.dtype)) {
+      if (first != nullptr && (first->kind != type.kind || first->dtype != type.dtype)) {
         FailAt(node, Code::kInvalidGraph, "input ", i, " ('", param->name(),
                "'): expected the type of the other inputs of type parameter ", param->type(), ", ", first->ToText(),
-               ", found ", value.type.ToText(), " ('", value.name, "')");
+               ", found ", type.ToText(), " ('", value.name, "')");
       }
-      first = &value.type;
+      first = &type;
     }
   }
 
@@ -169,6 +168,14 @@ class GraphInference {
 };
 
 }  // namespace
+
+const Type& TypeAsInput(const Node& node, std::size_t i, const Type& type) {
+  if (type.kind != TypeKind::kOptional || type.element == nullptr) return type;
+  const OpSchema* schema = FindSchema(node.domain, node.op_type, node.since_version);
+  const FormalParam* param = schema == nullptr ? nullptr : schema->Input(i);
+  return param != nullptr && !param->types().Contains(type) && param->types().Contains(*type.element) ? *type.element
+                                                                                                      : type;
+}
 
 void InferNode(const Graph& graph, const Node& node, const OpDef& op, std::span<const InferContext::Known> inputs,
                std::span<InferContext::Output> outputs, const InferContext::SubgraphFn* subgraph) {

@@ -1,6 +1,8 @@
 // ops/reduce_plan.cpp - merging the axes of a reduction.
 #include "ops/reduce_plan.h"
 
+#include <limits>
+
 #include "base/error.h"
 
 namespace sardonyx::ops {
@@ -18,6 +20,12 @@ ReducedAxes MarkAxes(std::span<const std::int64_t> axes, std::size_t rank, bool 
   return flags;
 }
 
+// Sizes of tensors without elements may say more than 64 bits hold; nothing is addressed by them.
+static std::int64_t LimitedProduct(std::int64_t a, std::int64_t b) {
+  std::int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
+}
+
 ReducePlan MakeReducePlan(Dims shape, const ReducedAxes& is_reduced) {
   CheckRank(shape.size());
   struct Merged {
@@ -30,12 +38,12 @@ ReducePlan MakeReducePlan(Dims shape, const ReducedAxes& is_reduced) {
   for (std::size_t i = shape.size(); i-- > 0;) {
     if (shape[i] != 1) {
       if (count > 0 && groups[count - 1].reduced == is_reduced[i]) {
-        groups[count - 1].size *= shape[i];
+        groups[count - 1].size = LimitedProduct(groups[count - 1].size, shape[i]);
       } else {
         groups[count++] = {shape[i], stride, is_reduced[i]};
       }
     }
-    stride *= shape[i];
+    stride = LimitedProduct(stride, shape[i]);
   }
   ReducePlan plan;
   std::size_t at = 0;
@@ -46,11 +54,11 @@ ReducePlan MakeReducePlan(Dims shape, const ReducedAxes& is_reduced) {
     const Merged& g = groups[i];
     if (g.reduced) {
       plan.reduced[plan.reduced_count++] = {g.size, g.stride};
-      plan.repeats *= g.size;
-      plan.reduced_total *= g.size;
+      plan.repeats = LimitedProduct(plan.repeats, g.size);
+      plan.reduced_total = LimitedProduct(plan.reduced_total, g.size);
     } else {
       plan.kept[plan.kept_count++] = {g.size, g.stride};
-      plan.outer *= g.size;
+      plan.outer = LimitedProduct(plan.outer, g.size);
     }
   }
   return plan;

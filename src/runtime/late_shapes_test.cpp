@@ -14,6 +14,7 @@
 #include "runtime/program.h"
 #include "runtime/session.h"
 #include "testing/environment.h"
+#include "testing/evaluate_op.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -199,6 +200,22 @@ TEST(LateShapes, AnOptionalWithoutItsElementIsNoTensor) {
     const std::string error = ErrorOf(*session, {{"x", Value()}}, &outputs, {"y"});
     EXPECT_NE(error.find("ReduceMin"), std::string::npos) << error;
     EXPECT_NE(error.find("found an optional without an element"), std::string::npos) << error;
+  }
+}
+
+TEST(LateShapes, AnOptionalIsOfItsElementsType) {
+  const auto sessions = OpenPlainAndOptimized(R"(g (float16[2] x) => (float16[2] y, float16[2] z, float16[2] coins) {
+  o = Optional(x)
+  y = Relu(o)
+  z = Add(x, o)
+  coins = Bernoulli<seed = 1.0>(o)
+})");
+  const auto halves = [](float a, float b) { return Tensor::Of<Half>({Half(a), Half(b)}, Shape{2}); };
+  for (const auto& session : sessions) {
+    const std::vector<Value> outputs = session->Run({}, {{"x", halves(-3, 1)}}, {"y", "z", "coins"});
+    EXPECT_EQ(testing::Elements<Half>(outputs[0]), testing::Elements<Half>(halves(0, 1)));
+    EXPECT_EQ(testing::Elements<Half>(outputs[1]), testing::Elements<Half>(halves(-6, 2)));
+    EXPECT_EQ(testing::Elements<Half>(outputs[2]), testing::Elements<Half>(halves(0, 1)));
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "ir/node_error.h"
+#include "ops/input_type.h"
 #include "ops/prepare_context.h"
 #include "runtime/foreign_steps.h"
 #include "runtime/plan_builder.h"
@@ -179,7 +180,8 @@ void Program::PrepareStep(Graph& graph, const Node& node, Step& step, Parallel& 
     if (input == kNoValue) {
       inputs.emplace_back();
     } else {
-      inputs.push_back({graph_->value(input).type, graph_->value(input).constant(), true});
+      const ValueInfo& value = graph_->value(input);
+      inputs.push_back({ops::TypeAsInput(node, inputs.size(), value.type), value.constant(), true});
     }
   }
   std::vector<Type> outputs;
