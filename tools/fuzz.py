@@ -12,6 +12,7 @@ import concurrent.futures
 import dataclasses
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -111,7 +112,10 @@ def finish(target, process):
 
 def brief(target):
     """A short run that is the same every time: the regressions, the seeds and some thousand inputs made from them."""
-    folders = [folder for folder in corpora(target) if "corpus" not in folder.parts]
+    found = BUILD / "brief" / target  # the first folder is where new inputs go
+    shutil.rmtree(found, ignore_errors=True)
+    found.mkdir(parents=True)
+    folders = [found, *(folder for folder in corpora(target) if "corpus" not in folder.parts)]
     flags = [f"-runs={TARGETS[target].brief_runs}", "-seed=1"]
     if TARGETS[target].brief_bytes:
         flags.append(f"-max_len={TARGETS[target].brief_bytes}")

@@ -2,12 +2,13 @@
 #include "ops/broadcast.h"
 
 #include <algorithm>
-#include <cassert>
+
+#include "base/error.h"
 
 namespace sardonyx::ops {
 
 BroadcastPlan::BroadcastPlan(Dims out, std::span<const Dims> inputs) : inputs_(inputs.size()) {
-  assert(inputs.size() <= kMaxInputs);
+  if (inputs.size() > kMaxInputs) Fail(Code::kFail, "expected at most ", kMaxInputs, " inputs, found ", inputs.size());
   unsigned last = ~0u;  // which inputs follow the output in the dimension before, a bit each
   std::int64_t strides[kMaxInputs] = {1, 1, 1};
   for (std::size_t back = 1; back <= out.size(); ++back) {
