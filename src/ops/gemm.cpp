@@ -151,7 +151,8 @@ void PackB(PrepareContext& c, GemmState& state) {
 // Whether an integer type (of 32 or 64 bits) holds the factor.
 bool IsNumberOf(DType dtype, float factor) {
   const int bits = static_cast<int>(8 * ByteSize(dtype, 1)) - (IsSigned(dtype) ? 1 : 0);
-  return factor == std::floor(factor) && std::abs(factor) < std::ldexp(1.0f, bits) && (factor >= 0 || IsSigned(dtype));
+  const float end = std::ldexp(1.0f, bits), least = IsSigned(dtype) ? -end : 0;
+  return factor == std::floor(factor) && factor >= least && factor < end;
 }
 
 Prepared PrepareGemm(PrepareContext& c) {

@@ -106,6 +106,8 @@ TEST(Gemm, RefusesFactorsThatNoIntegerIs) {
   }
   EXPECT_EQ(Elements<std::int32_t>(EvaluateOp({"Gemm", 13, {a, a, a}, {{"alpha", -2.0f}, {"beta", 3.0f}}})[0]),
             (std::vector<std::int32_t>{-11, -14, -21, -32}));
+  const Tensor zero = Tensor::Of<std::int32_t>({0}, Shape{1, 1});
+  EXPECT_EQ(Elements<std::int32_t>(EvaluateOp({"Gemm", 13, {zero, zero}, {{"alpha", -2147483648.0f}}})[0])[0], 0);
 }
 
 TEST(FusedGemm, AppliesItsActivation) {
