@@ -87,6 +87,25 @@ TEST(HostileInputs, RegionsThatAreNoNumbers) {
               "attribute 'sampling_ratio': expected at most");
 }
 
+// Of a square region from (0, 0) on a 3 x 3 image of ones.
+template <typename T>
+T AlignedSquare(T side, const char* mode) {
+  const Tensor image = Tensor::Of<T>({1, 1, 1, 1, 1, 1, 1, 1, 1}, Shape{1, 1, 3, 3});
+  const Tensor rois = Tensor::Of<T>({0, 0, side, side}, Shape{1, 4});
+  const auto y = testing::EvaluateOp({"RoiAlign", 16, {image, rois, Ints({0})}, {{"mode", std::string(mode)}}});
+  return testing::Elements<T>(y[0])[0];
+}
+
+// Samples outside of the image are counted, not visited: 1e12 of them would take hours.
+TEST(HostileInputs, RegionsFarLargerThanTheImage) {
+  // At 0, 1, 2 and 3 of 2,000 per axis.
+  EXPECT_NEAR(AlignedSquare<float>(2000, "avg"), 16 / 4e6, 1e-10);
+  EXPECT_NEAR(AlignedSquare<double>(2000, "avg"), 16 / 4e6, 1e-10);
+  EXPECT_EQ(AlignedSquare<float>(2000, "max"), 1);
+  EXPECT_EQ(AlignedSquare<float>(1e9f, "max"), 0);
+  EXPECT_EQ(AlignedSquare<double>(1e9, "avg"), 0);
+}
+
 TEST(HostileInputs, RegionsOfAnImageWithoutPixels) {
   for (const char* mode : {"max", "avg"}) {
     const auto y = testing::EvaluateOp({"RoiAlign",

@@ -41,7 +41,7 @@ RoiAlignState ReadRoiAlign(const AttributeReader& c) {
                       c.Int("output_width", 1),
                       c.Int("sampling_ratio", 0),
                       c.Float("spatial_scale", 1)};
-  constexpr std::int64_t kMostSamples = 1 << 20;
+  constexpr std::int64_t kMostSamples = 1 << 10;  // an axis of a bin
   if (state.sampling > kMostSamples) {
     c.Fail(Code::kInvalidGraph, "attribute 'sampling_ratio': expected at most ", kMostSamples, ", found ",
            state.sampling);
@@ -59,16 +59,15 @@ void InferRoiAlign(InferContext& c) {
   c.SetOutput(0, c.InputDType(0), {rois, channels, Dim(state.height), Dim(state.width)});
 }
 
-// Four pixels and their weights for a sample at (y, x); all weights 0 outside of the image.
+// Four pixels and their weights for a sample at (y, x).
 struct Sample {
   std::int64_t at[4] = {};
   double weight[4] = {};
 };
 
-Sample SampleAt(double y, double x, std::int64_t height, std::int64_t width) {
-  Sample s;
-  const bool inside = y >= -1 && y <= static_cast<double>(height) && x >= -1 && x <= static_cast<double>(width);
-  if (!inside) return s;  // NaN is nowhere
+// False outside of the image, where samples are 0; NaN is nowhere.
+bool FindSample(double y, double x, std::int64_t height, std::int64_t width, Sample& s) {
+  if (!(y >= -1 && y <= static_cast<double>(height) && x >= -1 && x <= static_cast<double>(width))) return false;
   const auto corner = [](double& v, std::int64_t size, std::int64_t& low) {
     v = std::max(v, 0.0);
     low = static_cast<std::int64_t>(v);
@@ -86,7 +85,7 @@ Sample SampleAt(double y, double x, std::int64_t height, std::int64_t width) {
   const double weight[] = {(1 - ly) * (1 - lx), (1 - ly) * lx, ly * (1 - lx), ly * lx};
   std::copy(at, at + 4, s.at);
   std::copy(weight, weight + 4, s.weight);
-  return s;
+  return true;
 }
 
 double Real(double value) { return value; }
@@ -120,16 +119,21 @@ template <typename T>
 void AlignRegion(const RoiAlignState& state, const T* plane, std::int64_t height, std::int64_t width,
                  const Region& region, T* y) {
   const std::int64_t count = region.rows * region.columns;
+  const double step_y = region.bin_h / static_cast<double>(std::max<std::int64_t>(region.rows, 1));
+  const double step_x = region.bin_w / static_cast<double>(std::max<std::int64_t>(region.columns, 1));
   for (std::int64_t i = 0; i < state.height * state.width; ++i) {
-    const auto py = static_cast<double>(i / state.width), px = static_cast<double>(i % state.width);
+    const double top = region.y + static_cast<double>(i / state.width) * region.bin_h;
+    const double left = region.x + static_cast<double>(i % state.width) * region.bin_w;
+    const kernels::SampleRange rows = kernels::SamplesInside(top, step_y, region.rows, height);
+    const kernels::SampleRange columns = kernels::SamplesInside(left, step_x, region.columns, width);
+    std::int64_t inside = 0;
     double sum = 0, most = -std::numeric_limits<double>::infinity();
-    for (std::int64_t r = 0; r < region.rows; ++r) {
-      const double at_y =
-          region.y + (py + (static_cast<double>(r) + 0.5) / static_cast<double>(region.rows)) * region.bin_h;
-      for (std::int64_t k = 0; k < region.columns; ++k) {
-        const double at_x =
-            region.x + (px + (static_cast<double>(k) + 0.5) / static_cast<double>(region.columns)) * region.bin_w;
-        const Sample s = SampleAt(at_y, at_x, height, width);
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+      const double at_y = top + (static_cast<double>(r) + 0.5) * step_y;
+      for (std::int64_t k = columns.begin; k < columns.end; ++k) {
+        Sample s;
+        if (!FindSample(at_y, left + (static_cast<double>(k) + 0.5) * step_x, height, width, s)) continue;
+        ++inside;
         for (int t = 0; t < 4; ++t) {
           const double value = s.weight[t] * Real(plane[s.at[t]]);
           sum += value;
@@ -137,6 +141,7 @@ void AlignRegion(const RoiAlignState& state, const T* plane, std::int64_t height
         }
       }
     }
+    if (inside < count) most = std::max(most, 0.0);
     const double result = count == 0 ? 0 : state.maximum ? most : sum / static_cast<double>(count);
     if constexpr (std::is_same_v<T, double>) {
       y[i] = result;

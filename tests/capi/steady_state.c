@@ -1,15 +1,17 @@
-/* tests/capi/steady_state.c - counts what 100 runs with bound outputs cost: allocations and futex system calls.
+/* tests/capi/steady_state.c - counts what 100 runs with bound outputs cost: allocations, locks, futex system calls.
  *
  * usage: capi_steady_state MODEL THREADS[p][xCALLERS] [INPUT=DIMxDIM...[@VALUE]]...
  * THREADS 0 is the default; "2p" is parallel mode, on two threads for branches and two for loops; "1x3" are three
  * callers at once, 100 runs each. Unknown dimensions that no argument gives are 1. Prints one line of JSON:
- *   {"cold": {"allocations": 900, "futex_calls": 2}, "run": {"allocations": 0, "futex_calls": 0}, "binding": {...},
- *    "ns_per_run": 1234}
+ *   {"cold": {"allocations": 900, "locks": 40, "futex_calls": 2}, "run": {"allocations": 0, "locks": 0, ...},
+ *    "binding": {...}, "ns_per_run": 1234}
  * where "cold" is what creating the session and its first run cost.
  *
- * Allocations are counted by replacing the allocation functions of libc; futex calls by a seccomp filter that reports
- * each to a process of its own, which lets it go on. Linux and glibc only. */
+ * Allocations are counted by replacing the allocation functions of libc, and locks (mutexes, readers and writers, waits
+ * for conditions) by replacing those of its threads; futex calls by a seccomp filter that reports each to a process of
+ * its own, which lets it go on. Linux and glibc only. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -35,7 +37,7 @@ struct Counters {
   long futex_calls; /* shared with the counting process */
 };
 static struct Counters* counters;
-static long allocations;
+static long allocations, locks;
 
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
@@ -65,6 +67,20 @@ int posix_memalign(void** out, size_t alignment, size_t size) {
   *out = aligned_alloc(alignment, size);
   return *out != NULL ? 0 : ENOMEM;
 }
+
+/* The function of that name that this program's one hides. Found at the first call: dlsym takes no lock of these. */
+#define COUNTED(name, parameters, arguments)                        \
+  int name parameters {                                             \
+    static int(*hidden) parameters;                                 \
+    if (hidden == NULL) *(void**)&hidden = dlsym(RTLD_NEXT, #name); \
+    __atomic_add_fetch(&locks, 1, __ATOMIC_RELAXED);                \
+    return hidden arguments;                                        \
+  }
+COUNTED(pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex))
+COUNTED(pthread_mutex_trylock, (pthread_mutex_t * mutex), (mutex))
+COUNTED(pthread_rwlock_rdlock, (pthread_rwlock_t * lock), (lock))
+COUNTED(pthread_rwlock_wrlock, (pthread_rwlock_t * lock), (lock))
+COUNTED(pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t* mutex), (condition, mutex))
 
 static void Fatal(const char* what) {
   fprintf(stderr, "%s: %s\n", what, strerror(errno));
@@ -137,12 +153,16 @@ static void CountFutexCalls(void) {
 /* Counts that never change are no counts. */
 static void CheckCounters(void) {
   static int word;
-  const long allocations_before = allocations;
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  const long allocations_before = allocations, locks_before = locks;
   void* volatile block = malloc(1);
   free(block);
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
   syscall(SYS_futex, &word, 1 /* FUTEX_WAKE */, 1, NULL, NULL, 0);
   errno = 0;
   if (allocations != allocations_before + 1) Fatal("allocations are not counted");
+  if (locks != locks_before + 1) Fatal("locks are not counted");
   if (counters->futex_calls != 1) Fatal("futex calls are not counted");
 }
 
@@ -211,7 +231,7 @@ static double Nanoseconds(void) {
 }
 
 struct Cost {
-  long allocations, futex_calls;
+  long allocations, locks, futex_calls;
   double ns;
 };
 
@@ -263,12 +283,12 @@ static struct Cost Measure(struct Caller* all, int bound) {
     if (pthread_create(&all[i].thread, NULL, Call, &all[i]) != 0) Fatal("pthread_create");
   }
   WaitFor(&warm, callers);
-  const long allocations_before = allocations, futex_calls_before = counters->futex_calls;
-  const double start = Nanoseconds();
+  const struct Cost before = {allocations, locks, counters->futex_calls, Nanoseconds()};
   __atomic_store_n(&begun, 1, __ATOMIC_RELEASE);
   WaitFor(&done, callers);
   const double end = Nanoseconds();
-  struct Cost cost = {allocations - allocations_before, counters->futex_calls - futex_calls_before, end - start};
+  const struct Cost cost = {allocations - before.allocations, locks - before.locks,
+                            counters->futex_calls - before.futex_calls, end - before.ns};
   __atomic_store_n(&counted, 1, __ATOMIC_RELEASE);
   for (int i = 0; i < callers; ++i) pthread_join(all[i].thread, NULL);
   return cost;
@@ -291,7 +311,8 @@ static void Prepare(struct Runs* runs, OrtSession* session, OrtAllocator* alloca
 }
 
 static void PrintCost(const char* name, struct Cost cost) {
-  printf("%s: {\"allocations\": %ld, \"futex_calls\": %ld}", name, cost.allocations, cost.futex_calls);
+  printf("%s: {\"allocations\": %ld, \"locks\": %ld, \"futex_calls\": %ld}", name, cost.allocations, cost.locks,
+         cost.futex_calls);
 }
 
 int main(int argc, char** argv) {
@@ -318,7 +339,7 @@ int main(int argc, char** argv) {
   Must(ort->CreateSession(env, argv[1], options, &session));
   for (int i = 0; i < callers; ++i) Prepare(&all[i].runs, session, allocator, argc, argv);
 
-  const struct Cost cold = {allocations, counters->futex_calls, 0};
+  const struct Cost cold = {allocations, locks, counters->futex_calls, 0};
   const struct Cost run = Measure(all, 0), binding = Measure(all, 1);
   PrintCost("{\"cold\"", cold);
   PrintCost(", \"run\"", run);

@@ -2,6 +2,7 @@
 #include "kernels/region/roi_align.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 namespace sardonyx::kernels {
@@ -39,6 +40,16 @@ void AddWeight(const AlignAxis& axis, std::int64_t i, std::int64_t pixel, double
 
 }  // namespace
 
+SampleRange SamplesInside(double start, double step, std::int64_t samples, std::int64_t size) {
+  const double first = (-1 - start) / step, last = (static_cast<double>(size) - start) / step;
+  const double low = std::min(first, last), high = std::max(first, last);
+  if (!std::isfinite(low) || !std::isfinite(high)) return {0, samples};
+  // Two more at each end: these quotients are rounded, and who asks looks at each position again.
+  const auto most = static_cast<double>(samples);
+  return {static_cast<std::int64_t>(std::clamp(std::floor(low) - 2, 0.0, most)),
+          static_cast<std::int64_t>(std::clamp(std::ceil(high) + 2, 0.0, most))};
+}
+
 std::int64_t AlignAxisBytes(std::int64_t bins, std::int64_t size) {
   return IndexBytes(bins, size) + Rounded(bins * size * static_cast<std::int64_t>(sizeof(float)));
 }
@@ -52,7 +63,8 @@ void FillAlignAxis(double start, double bin, std::int64_t samples, const AlignAx
   const double part = samples > 0 ? 1 / static_cast<double>(samples) : 0;
   for (std::int64_t i = 0; i < axis.bins; ++i) {
     axis.count[i] = 0;
-    for (std::int64_t s = 0; s < samples; ++s) {
+    const SampleRange inside = SamplesInside(start + static_cast<double>(i) * bin, part * bin, samples, axis.size);
+    for (std::int64_t s = inside.begin; s < inside.end; ++s) {
       std::int64_t low, high;
       double upper;
       const double v = start + (static_cast<double>(i) + (static_cast<double>(s) + 0.5) * part) * bin;

@@ -18,6 +18,13 @@ struct AlignAxis {
   float* weight = nullptr;
 };
 
+// Of `samples` samples at start + (s + 0.5) * step, those that may lie in [-1, size], as [begin, end): outside of it lie
+// all others. A region may be far larger than the image.
+struct SampleRange {
+  std::int64_t begin = 0, end = 0;
+};
+SampleRange SamplesInside(double start, double step, std::int64_t samples, std::int64_t size);
+
 // Bytes of the arrays of an axis, a multiple of 64.
 std::int64_t AlignAxisBytes(std::int64_t bins, std::int64_t size);
 // Lays the arrays into `memory`.
