@@ -41,7 +41,7 @@ Sizes MakeSizes(KernelContext& c, const ConvState& state) {
          ToText(c.Input(kZ).shape));
   }
   const Window3 window = MakeWindow(state.window, x, y, w.subspan(2));
-  return {window, MakeConvShape(window, x[0], x[1], w[0], state)};
+  return {window, MakeConvShape(window, x[0], x[1], w[0], state, false)};
 }
 
 // An image without pixels that the pads make one of: every sum is 0, and what follows the sums still has to be done.
@@ -151,7 +151,7 @@ void PackWeights(PrepareContext& c, ConvState& state) {
     c.Fail(Code::kInvalidArgument, "expected output channels that group ", state.group, " divides, found weights ",
            ToText(dims));
   }
-  kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state);
+  kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state, false);
   const Type x = ToChannelsFirst(c.InputType(kX), state.layouts.input_last);
   state.algorithm = ChooseAlgorithm(shape, ConvOutputDims(c, state, x, c.InputType(kW)));
   shape.algorithm = state.algorithm;

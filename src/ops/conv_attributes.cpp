@@ -1,16 +1,40 @@
 // ops/conv_attributes.cpp - what the convolutions share.
 #include "ops/conv_attributes.h"
 
+#include <algorithm>
 #include <string>
 
 namespace sardonyx::ops {
+namespace {
+
+// Pixels of an axis that a kernel may lay out, pads included; a double because it may be beyond all integers.
+double Extent(const kernels::ConvShape& s, std::size_t i, bool transposed) {
+  const auto in = static_cast<double>(s.in[i]), out = static_cast<double>(s.out[i]),
+             stride = static_cast<double>(s.stride[i]), pad = static_cast<double>(s.pad_begin[i]),
+             reach = static_cast<double>(s.kernel[i] - 1) * static_cast<double>(s.dilation[i]);
+  return transposed ? in + (reach + out + pad) / stride + 2 : std::max(in + pad, (out - 1) * stride + reach + 1);
+}
+
+void CheckExtents(const kernels::ConvShape& s, bool transposed) {
+  // Channels are rounded up to 64 at most, of 4 bytes each; a stride may add itself to a row.
+  double bytes = (static_cast<double>(s.in_channels) + 64) * 4;
+  for (std::size_t i = 0; i < 3; ++i) bytes *= Extent(s, i, transposed) + (transposed ? 0.0 : double(s.stride[i])) + 64;
+  if (bytes < 0x1p60) return;
+  Fail(Code::kInvalidArgument, "expected an image with its pads below 2^60 bytes, found images of ", ToText(Dims(s.in)),
+       " for outputs of ", ToText(Dims(s.out)), ", kernel ", ToText(Dims(s.kernel)), ", strides ",
+       ToText(Dims(s.stride)), ", dilations ", ToText(Dims(s.dilation)), ", pads from ", ToText(Dims(s.pad_begin)));
+}
+
+}  // namespace
 
 ConvState ReadConv(const AttributeReader& c, const Type& x, const Type& w) {
   ConvState state;
   state.layouts = ImageLayouts::Of(c);
   state.window = ReadWindow(c);
   state.group = c.Int("group", 1);
-  if (state.group < 1) c.Fail(Code::kInvalidArgument, "expected group of at least 1, found ", state.group);
+  if (state.group < 1 || state.group > (std::int64_t{1} << 31))
+    c.Fail(Code::kInvalidArgument, "expected group of at least 1", state.group < 1 ? "" : " and at most 2^31", ", found ",
+           state.group);
   if (x.has_rank && (x.rank() < 3 || x.rank() > 5)) {
     c.Fail(x.rank() < 3 ? Code::kInvalidArgument : Code::kNotImplemented,
            "expected an input of 1 to 3 spatial dimensions ([N, C, ...]), found ", x.ToText());
@@ -36,9 +60,11 @@ std::vector<Dim> ConvOutputDims(const AttributeReader& c, const ConvState& state
   std::vector<Dim> dims(x.rank());
   dims[0] = x.dims[0];
   if (w.has_rank) dims[1] = w.dims[0];
-  if (w.has_rank && x.dims[1].known() && w.dims[1].known() && x.dims[1].number() != w.dims[1].number() * state.group) {
-    c.Fail(Code::kInvalidArgument, "expected ", w.dims[1].number() * state.group, " input channels (group ",
-           state.group, ", weights ", w.ToText(), "), found ", x.ToText());
+  if (w.has_rank && x.dims[1].known() && w.dims[1].known()) {
+    const Dim channels = w.dims[1] * Dim(state.group);  // not known if beyond all numbers
+    if (!channels.known() || x.dims[1].number() != channels.number())
+      c.Fail(Code::kInvalidArgument, "expected ", channels.known() ? channels.ToText() : "too many",
+             " input channels (group ", state.group, ", weights ", w.ToText(), "), found ", x.ToText());
   }
   for (std::size_t i = 0; i + 2 < x.rank(); ++i) {
     Dim kernel = w.has_rank ? w.dims[2 + i] : Dim();
@@ -54,8 +80,9 @@ void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x,
          " and weights ", ToText(w));
   };
   if (x.size() != w.size() || x.size() < 3) fail("input and weights of the same rank, at least 3");
-  const std::int64_t channels = transposed ? w[0] : w[1] * group;
-  if (x[1] != channels) fail("as many input channels as the weights have");
+  std::int64_t product = 0;  // what the weights have in all groups
+  if (__builtin_mul_overflow(w[1], group, &product)) fail("fewer channels");
+  if (x[1] != (transposed ? w[0] : product)) fail("as many input channels as the weights have");
   if (w[0] % group != 0) fail("channels that the groups divide");
   for (std::size_t i = 0; i < window.kernel.size(); ++i) {
     if (w[2 + i] != window.kernel[i]) fail("weights with the sizes of kernel_shape");
@@ -63,7 +90,7 @@ void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x,
 }
 
 kernels::ConvShape MakeConvShape(const Window3& w, std::int64_t batch, std::int64_t in_channels,
-                                 std::int64_t out_channels, const ConvState& state) {
+                                 std::int64_t out_channels, const ConvState& state, bool transposed) {
   kernels::ConvShape shape;
   shape.batch = batch;
   shape.in_channels = in_channels;
@@ -77,6 +104,13 @@ kernels::ConvShape MakeConvShape(const Window3& w, std::int64_t batch, std::int6
   shape.pad_begin = w.pad_begin;
   shape.in_layout = ImageLayouts::Kernel(state.layouts.input_last);
   shape.out_layout = ImageLayouts::Kernel(state.layouts.output_last);
+  if (!transposed) {  // the stride of a single output is any
+    for (std::size_t i = 0; i < 3; ++i) {
+      const auto most = static_cast<std::int64_t>(std::min(Extent(shape, i, false), 0x1p62));
+      if (shape.out[i] <= 1) shape.stride[i] = std::min(shape.stride[i], std::max<std::int64_t>(most, 1));
+    }
+  }
+  CheckExtents(shape, transposed);
   return shape;
 }
 

@@ -39,8 +39,10 @@ std::vector<Dim> ConvOutputDims(const AttributeReader& c, const ConvState& state
 // Fails unless x [N, C, ...] and w [M, C / group, ...] go together (the numbers of a run).
 void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x, Dims w, bool transposed);
 
+// The sizes for the kernels, which lay out images with their pads. Fails with kInvalidArgument where no memory could hold
+// those of `w`.
 kernels::ConvShape MakeConvShape(const Window3& w, std::int64_t batch, std::int64_t in_channels,
-                                 std::int64_t out_channels, const ConvState& state);
+                                 std::int64_t out_channels, const ConvState& state, bool transposed);
 
 // The share of a convolution's multiplications that the kernel does: Winograd's algorithms need fewer. 1 for what is no
 // convolution.

@@ -28,6 +28,7 @@ ConvState ReadTranspose(const AttributeReader& c, const Type& x, const Type& w) 
   ConvState state = ReadConv(c, x, w);
   state.output_padding = c.Ints("output_padding");
   state.has_output_shape = !c.Ints("output_shape").empty();
+  CheckAtLeast(c, "output_padding", state.output_padding, 0);
   if (x.has_rank && !state.output_padding.empty() && state.output_padding.size() + 2 != x.rank()) {
     c.Fail(Code::kInvalidArgument, "expected ", x.rank() - 2, " values of output_padding, found ",
            ToText(Dims(state.output_padding)));
@@ -104,7 +105,7 @@ Sizes MakeSizes(KernelContext& c, const ConvState& state) {
          ToText(c.Input(kB).shape));
   }
   const Window3 window = MakeTransposedWindow(state, x, y, w.subspan(2));
-  return {window, MakeConvShape(window, x[0], x[1], w[1] * state.group, state)};
+  return {window, MakeConvShape(window, x[0], x[1], w[1] * state.group, state, true)};
 }
 
 void RunFloat(KernelContext& c) {
@@ -180,7 +181,7 @@ void PackWeights(PrepareContext& c, ConvState& state) {
   WindowAttributes attributes = state.window;
   attributes.auto_pad = AutoPad::kNotSet;
   const Window3 window = MakeWindow(attributes, unknown, unknown, Dims(dims).subspan(2));
-  const kernels::ConvShape shape = MakeConvShape(window, 1, dims[0], dims[1] * state.group, state);
+  const kernels::ConvShape shape = MakeConvShape(window, 1, dims[0], dims[1] * state.group, state, true);
   Tensor floats = *w;
   if (w->dtype() != DType::kFloat) {
     floats = Tensor(DType::kFloat, w->shape());

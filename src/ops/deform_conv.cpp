@@ -1,10 +1,12 @@
 // ops/deform_conv.cpp - DeformConv: bilinear samples at shifted places as columns, then one product an image and group.
+#include <algorithm>
 #include <cmath>
 
 #include "ops/conv_attributes.h"
 #include "ops/operands.h"
 #include "ops/product.h"
 #include "ops/registry.h"
+#include "ops/sizes.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -56,20 +58,20 @@ class Runner {
     window_ = MakeWindow(state.conv.window, x, c.Output(0).shape, w.subspan(2));
     channels_ = x[1];
     outputs_ = w[0] / state.conv.group;
-    taps_ = w[2] * w[3];
-    pixels_ = window_.out[1] * window_.out[2];
-    in_pixels_ = x[2] * x[3];
-    const std::int64_t points = state.offset_groups * taps_;
-    Check(kOffset, {x[0], 2 * points, window_.out[1], window_.out[2]});
-    Check(kMask, {x[0], points, window_.out[1], window_.out[2]});
-    Check(kB, {w[0]});
-    if (channels_ % state.offset_groups != 0) {
+    if (state.offset_groups > std::max<std::int64_t>(channels_, 1) || channels_ % state.offset_groups != 0) {
       Fail(Code::kInvalidArgument, "expected channels that offset_group ", state.offset_groups, " divides, found ",
            channels_);
     }
+    taps_ = ElementCount(w, 2, 4);
+    pixels_ = window_.out[1] * window_.out[2];
+    in_pixels_ = ElementCount(x, 2, 4);
+    const std::int64_t points = Times(state.offset_groups, taps_);
+    Check(kOffset, {x[0], Times(2, points), window_.out[1], window_.out[2]});
+    Check(kMask, {x[0], points, window_.out[1], window_.out[2]});
+    Check(kB, {w[0]});
     product_.m = outputs_, product_.n = pixels_, product_.k = w[1] * taps_;
     product_.lda = product_.k, product_.ldb = pixels_, product_.ldc = pixels_;
-    cols_at_ = io_.template Add<T>(CheckedMul(static_cast<std::size_t>(channels_ * taps_),
+    cols_at_ = io_.template Add<T>(CheckedMul(static_cast<std::size_t>(Times(channels_, taps_)),
                                               static_cast<std::size_t>(pixels_), "convolution columns"));
     bytes_ = ProductScratch(product_, c.parallel().ThreadCount());
     gemm_at_ = io_.Add(bytes_);

@@ -1,4 +1,6 @@
 // ops/depth_space.cpp - DepthToSpace and SpaceToDepth: channels to blocks of pixels and back, as transposed copies.
+#include <limits>
+
 #include "kernels/copy/strided_copy.h"
 #include "ops/channels_last.h"
 #include "ops/infer_context.h"
@@ -6,6 +8,7 @@
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/sizes.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -18,7 +21,9 @@ struct BlockState {
 
 BlockState ReadBlock(const AttributeReader& c) {
   const std::int64_t block = c.Int("blocksize");
-  if (block < 1) c.Fail(Code::kInvalidGraph, "attribute 'blocksize': expected at least 1, found ", block);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();  // its square is a number of channels
+  if (block < 1 || block > kMost)
+    c.Fail(Code::kInvalidGraph, "attribute 'blocksize': expected 1 to ", kMost, ", found ", block);
   const std::string mode = c.String("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") {
     c.Fail(Code::kInvalidGraph, "attribute 'mode': expected DCR or CRD, found '", mode, "'");
@@ -61,9 +66,12 @@ void RunDepthToSpace(KernelContext& c) {
   CheckRank(x.rank());
   const Shape in = ToChannelsFirst(x.shape, state.channels_last);
   CheckDivides(in[1], b * b, "channels");
-  const std::int64_t n = in[0], channels = in[1] / (b * b), h = in[2], w = in[3], plane = h * w;
-  const std::int64_t first[] = {n, channels, h * b, w * b}, last[] = {n, h * b, w * b, channels};
+  const std::int64_t n = in[0], channels = in[1] / (b * b), h = in[2], w = in[3];
+  const std::int64_t rows = Times(h, b), columns = Times(w, b);
+  const std::int64_t first[] = {n, channels, rows, columns}, last[] = {n, rows, columns, channels};
   const TensorRef& y = c.Output(0, state.channels_last ? last : first);
+  if (y.count == 0) return;
+  const std::int64_t plane = h * w;
   const BlockStrides deep(state, channels);
   kernels::StridedLoops loops;
   if (state.channels_last) {
@@ -103,10 +111,12 @@ void RunSpaceToDepth(KernelContext& c) {
   const Shape in = ToChannelsFirst(x.shape, state.channels_last);
   CheckDivides(in[2], b, "height");
   CheckDivides(in[3], b, "width");
-  const std::int64_t n = in[0], channels = in[1], h = in[2] / b, w = in[3] / b, plane = h * w;
-  const std::int64_t deep_channels = channels * b * b, in_plane = in[2] * in[3];
+  const std::int64_t n = in[0], channels = in[1], h = in[2] / b, w = in[3] / b;
+  const std::int64_t deep_channels = Times(channels, b * b);
   const std::int64_t first[] = {n, deep_channels, h, w}, last[] = {n, h, w, deep_channels};
   const TensorRef& y = c.Output(0, state.channels_last ? last : first);
+  if (y.count == 0) return;
+  const std::int64_t plane = h * w, in_plane = in[2] * in[3];
   const BlockStrides deep(state, channels);
   kernels::StridedLoops loops;
   if (state.channels_last) {

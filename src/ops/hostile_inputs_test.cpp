@@ -87,6 +87,19 @@ TEST(HostileInputs, RegionsThatAreNoNumbers) {
               "attribute 'sampling_ratio': expected at most");
 }
 
+TEST(HostileInputs, BlocksOfHugeImages) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
+  const auto call = [](const char* op, Shape shape, std::int64_t block) {
+    return OpCall{op, 13, {Tensor(DType::kFloat, std::move(shape))}, {{"blocksize", block}}};
+  };
+  for (const char* op : {"DepthToSpace", "SpaceToDepth"}) {
+    ExpectError(call(op, Shape{1, 4, 2, 2}, kHuge),
+                "attribute 'blocksize': expected 1 to 2147483647, found 1099511627776");
+  }
+  ExpectError(call("DepthToSpace", Shape{1, 0, kHuge, 2}, 1 << 30), "found 1099511627776 * 1073741824");
+  ExpectError(call("SpaceToDepth", Shape{1, kHuge, 0, 0}, 1 << 30), "found 1099511627776 * 1152921504606846976");
+}
+
 // Of a square region from (0, 0) on a 3 x 3 image of ones.
 template <typename T>
 T AlignedSquare(T side, const char* mode) {

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "ir/node_error.h"
 #include "ops/input_type.h"
+#include "ops/namesake.h"
 #include "ops/schema.h"
 #include "ops/upgrade.h"
 
@@ -138,7 +139,12 @@ class GraphInference {
   void CheckTypes(const Node& node) const {
     if (node.since_version == 0) return;
     const OpSchema* schema = FindSchema(node.domain, node.op_type, node.since_version);
-    if (schema == nullptr || schema->since_version != node.since_version) return;
+    if (schema == nullptr) {
+      schema = NamesakeSchema(node.domain, node.op_type);
+      if (schema == nullptr) return;
+    } else if (schema->since_version != node.since_version) {
+      return;
+    }
     std::vector<const Type*> bound(schema->type_constraints().size(), nullptr);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const FormalParam* param = schema->Input(i);

@@ -120,9 +120,9 @@ struct ClassifierState {
 
 // The scores of support vectors without probabilities are those of the pairs of classes.
 std::int64_t SvmColumns(const AttributeReader& c, std::int64_t classes) {
-  std::int64_t vectors = 0;
-  for (const std::int64_t n : c.IntsView("vectors_per_class")) vectors += std::max<std::int64_t>(n, 0);
-  if (vectors == 0 || !c.FloatsView("prob_a").empty()) return classes;
+  const std::span<const std::int64_t> vectors = c.IntsView("vectors_per_class");
+  const bool none = std::all_of(vectors.begin(), vectors.end(), [](std::int64_t n) { return n <= 0; });
+  if (none || !c.FloatsView("prob_a").empty()) return classes;
   return classes > 2 ? classes * (classes - 1) / 2 : 2;
 }
 

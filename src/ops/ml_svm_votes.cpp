@@ -43,7 +43,7 @@ SvmVotes SvmVotes::Read(const PrepareContext& c, std::int64_t classes) {
   const std::span<const std::int64_t> counts = c.IntsView("vectors_per_class");
   v.starts_.push_back(0);
   for (const std::int64_t n : counts) {
-    if (n < 0 || n > (std::int64_t{1} << 40))
+    if (n < 0 || n > (std::int64_t{1} << 40) - v.vectors_)
       c.Fail(Code::kInvalidGraph, "attribute 'vectors_per_class': expected counts, found ", n);
     v.vectors_ += n;
     v.starts_.push_back(v.vectors_);

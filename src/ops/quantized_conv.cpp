@@ -69,7 +69,7 @@ class IntegerConv {
     const Dims w = state_.packed.defined() ? Dims(state_.weights) : c.Input(in.w).shape;
     CheckConvShapes(state_.window, state_.group, x, w, false);
     const Window3 window = MakeWindow(state_.window, x, y, w.subspan(2));
-    args_.shape = MakeConvShape(window, x[0], x[1], w[0], state_);
+    args_.shape = MakeConvShape(window, x[0], x[1], w[0], state_, false);
     args_.x = c.Input(in.x).data;
     args_.x_signed = IsSignedInput(c, in.x);
     args_.x_zero = ZeroOf(c, in.x_zero, "input");
@@ -239,7 +239,7 @@ void PackWeights(PrepareContext& c, const Inputs& in, ConvState& state) {
   Shape unknown = dims;  // in the place of x and y, whose sizes do not matter
   for (std::int64_t& dim : unknown) dim = 1;
   const Window3 window = MakeWindow(state.window, unknown, unknown, Dims(dims).subspan(2));
-  const kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state);
+  const kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state, false);
   state.packed = ZeroedToShare(DType::kUInt8, Shape{static_cast<std::int64_t>(kernels::ConvInt8PackedBytes(shape))});
   kernels::PackConvInt8Weights(shape, weights, static_cast<std::byte*>(state.packed.raw()), c.parallel());
   state.packed = Shared(std::move(state.packed));
@@ -265,10 +265,13 @@ Prepared PrepareInteger(PrepareContext& c) { return Prepare(c, kInteger, RunInte
 Prepared PrepareQLinear(PrepareContext& c) {
   const DType y = c.InputDType(kYZero);
   if (!kInt8s.Has(y)) c.Unsupported("output of", y);
-  for (const std::size_t i : {kZ, kZZero, kSumZero})
-    if (c.HasInput(i) && c.InputDType(i) != y)
-      c.Fail(Code::kInvalidGraph, "input ", i, ": expected type ", Name(y), " as the convolution's result has, found ",
-             Name(c.InputDType(i)));
+  const auto expect = [&](std::size_t i, DType dtype, const char* why) {
+    if (!c.HasInput(i) || c.InputDType(i) == dtype) return;
+    c.Fail(Code::kInvalidGraph, "input ", i, ": expected type ", Name(dtype), why, ", found ", Name(c.InputDType(i)));
+  };
+  for (const std::size_t i : {kZ, kZZero, kSumZero}) expect(i, y, " as the convolution's result has");
+  for (const std::size_t i : {kXScale, kWScale, kYScale, kZScale, kSumScale}) expect(i, DType::kFloat, "");
+  expect(kBias, DType::kInt32, "");
   return Prepare(c, kQLinear, RunQLinear);
 }
 

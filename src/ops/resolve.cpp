@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/limits.h"
-#include "ops/channels_last.h"
 #include "ops/infer.h"
+#include "ops/namesake.h"
 #include "ops/own_domain.h"
 #include "ops/schema.h"
 
@@ -66,7 +66,10 @@ class Resolver {
     if (schema == nullptr) {
       if (registry_.HasName(node.domain, node.op_type)) {
         node.since_version = NewestCustom(node, opset);
-        if (node.domain == kChannelsLastDomain) CheckAsChannelsFirst(node);
+        if (const OpSchema* namesake = NamesakeSchema(node.domain, node.op_type)) {
+          CheckCounts(node, *namesake);
+          NameRequiredOutputs(node, *namesake);
+        }
         if (node.domain == kOwnDomain) CheckOwnInputs(node);
         return;
       }
@@ -79,15 +82,6 @@ class Resolver {
     node.since_version = schema->since_version;
     CheckCounts(node, *schema);
     CheckAttributes(node, *schema);
-    NameRequiredOutputs(node, *schema);
-  }
-
-  // The operators of images that lie channels last have the parameters of those they take the place of.
-  void CheckAsChannelsFirst(Node& node) {
-    const OpSchema* schema = FindSchema("", node.op_type);
-    if (schema == nullptr) schema = FindSchema("com.microsoft", node.op_type);
-    if (schema == nullptr) return;
-    CheckCounts(node, *schema);
     NameRequiredOutputs(node, *schema);
   }
 

@@ -284,7 +284,8 @@ void RunReverseSequence(KernelContext& c) {
 
 Prepared PrepareReverseSequence(PrepareContext& c) {
   const ReverseState state{c.Int("batch_axis", 1), c.Int("time_axis", 0)};
-  if (state.batch_axis + state.time_axis != 1 || state.batch_axis * state.time_axis != 0) {
+  const bool batch_first = state.batch_axis == 0 && state.time_axis == 1;
+  if (!batch_first && !(state.batch_axis == 1 && state.time_axis == 0)) {
     c.Fail(Code::kInvalidGraph, "expected batch_axis and time_axis to be 0 and 1, found ", state.batch_axis, " and ",
            state.time_axis);
   }

@@ -7,15 +7,6 @@
 namespace sardonyx::ops {
 namespace {
 
-void CheckAtLeast(const AttributeReader& c, const char* name, const std::vector<std::int64_t>& values,
-                  std::int64_t least) {
-  for (const std::int64_t value : values) {
-    if (value < least || value > (std::int64_t{1} << 31)) {
-      c.Fail(Code::kInvalidArgument, "expected ", name, " of at least ", least, ", found ", ToText(Dims(values)));
-    }
-  }
-}
-
 AutoPad ReadAutoPad(const AttributeReader& c) {
   const std::string name = c.String("auto_pad", "NOTSET");
   if (name == "NOTSET" || name.empty()) return AutoPad::kNotSet;
@@ -26,6 +17,16 @@ AutoPad ReadAutoPad(const AttributeReader& c) {
 }
 
 }  // namespace
+
+void CheckAtLeast(const AttributeReader& c, const char* name, const std::vector<std::int64_t>& values,
+                  std::int64_t least) {
+  for (const std::int64_t value : values) {
+    if (value < least || value > (std::int64_t{1} << 31)) {
+      c.Fail(Code::kInvalidArgument, "expected ", name, " of at least ", least, value < least ? "" : " and at most 2^31",
+             ", found ", ToText(Dims(values)));
+    }
+  }
+}
 
 WindowAttributes ReadWindow(const AttributeReader& c) {
   WindowAttributes w;

@@ -25,6 +25,9 @@ struct WindowAttributes {
   std::int64_t pad_end(std::size_t axis) const { return pads.empty() ? 0 : pads[axis + pads.size() / 2]; }
 };
 
+// Fails unless all values of attribute `name` are from `least` to 2^31.
+void CheckAtLeast(const AttributeReader& c, const char* name, const std::vector<std::int64_t>& values,
+                  std::int64_t least);
 // Reads and checks them (strides and dilations positive, pads not negative, equal lengths).
 WindowAttributes ReadWindow(const AttributeReader& c);
 // Fails unless every given attribute is for `spatial_rank` dimensions.

@@ -1,7 +1,7 @@
-"""Runs hostile calls of operators (hostile_nodes.py, resized_inputs.py) in processes of their own: each ends with a
+"""Runs hostile calls of operators (hostile_nodes.py, resized_inputs.py, one_number.py) in processes of their own: each ends with a
 result or with an error that names the place, soon, and with the same one whether the graph is optimized or not.
 
-usage: hostile_run.py [--seeds FROM:TO | --resized CASES] [--limits] [--jobs N] [--operator PART] [--case NAME/SEED]
+usage: hostile_run.py [--seeds FROM:TO | --resized CASES | --numbers CASES] [--limits] [--jobs N] [--operator PART] [--case NAME/SEED]
 """
 import argparse
 import json
@@ -45,8 +45,10 @@ def outcome(case, level):
 
 
 def places(case):
+    """Nodes that a pass made are named after the author's value."""
     graph = case.model.graph
-    return ["'it'", "node #", *(f"'{v.name}'" for v in [*graph.input, *graph.output, *graph.initializer]), "opset"]
+    names = [v.name for v in [*graph.input, *graph.output, *graph.initializer]]
+    return ["'it'", "node #", *(f"'{name}'" for name in names), *(f"'{name}_" for name in names), "opset"]
 
 
 def faults_of(case, kind, message):
@@ -112,10 +114,13 @@ def check(case):
 
 
 def made(case, seed):
-    """By a number as hostile_nodes changes it, by INPUT/WAY as resized_inputs does."""
+    """By a number as hostile_nodes changes it, by =HOW/NAME/WHICH as one_number does, by INPUT/WAY as resized_inputs."""
     import hostile_nodes
+    import one_number
     import resized_inputs
-    return (resized_inputs if isinstance(seed, str) else hostile_nodes).make(case, seed)
+    if not isinstance(seed, str):
+        return hostile_nodes.make(case, seed)
+    return (one_number if seed.startswith("=") else resized_inputs).make(case, seed)
 
 
 def child(names_and_seeds):
@@ -200,14 +205,13 @@ def all_cases(seeds, part=""):
                 yield group[seed % len(group)].name, seed
 
 
-def resized_cases(most, part=""):
-    """Each input of `most` cases of each operator in each of resized_inputs's ways."""
+def changed_cases(ways, most, part=""):
+    """`most` cases of each operator in each of the ways of resized_inputs or one_number."""
     import hostile_nodes
-    import resized_inputs
     for (_, op), group in sorted(hostile_nodes.parents().items()):
         if part in op:
             for case in group[:: max(1, len(group) // most)][:most]:
-                for change in resized_inputs.changes_of(case):
+                for change in ways.changes_of(case):
                     yield case.name, change
 
 
@@ -226,6 +230,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", default="0:20")
     parser.add_argument("--resized", type=int, default=0, help="cases of each operator whose inputs change shape")
+    parser.add_argument("--numbers", type=int, default=0, help="cases of each operator of which each number changes")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--operator", default="")
     parser.add_argument("--case", default="", help="NAME/SEED: what it is and how it ends")
@@ -245,8 +250,13 @@ def main():
         return
     first, _, end = options.seeds.partition(":")
     start = time.monotonic()
-    cases = list(resized_cases(options.resized, options.operator) if options.resized
-                 else all_cases(range(int(first), int(end)), options.operator))
+    if options.resized or options.numbers:
+        import one_number
+        import resized_inputs
+        cases = list(changed_cases(resized_inputs if options.resized else one_number,
+                                   options.resized or options.numbers, options.operator))
+    else:
+        cases = list(all_cases(range(int(first), int(end)), options.operator))
     faults = hunt(cases, options.jobs)
     print(f"{len(cases)} cases, {len(faults)} with faults, {time.monotonic() - start:.0f} s")
     sys.exit(bool(faults))

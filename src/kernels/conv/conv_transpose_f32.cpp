@@ -63,11 +63,26 @@ void ForTaps(const ConvShape& s, const Index3& phase, F f) {
         if (InPhase(s, 0, d, phase[0]) && InPhase(s, 1, h, phase[1]) && InPhase(s, 2, w, phase[2])) f(d, h, w);
 }
 
+// The next phase of an axis that has taps or outputs; the stride if there is none. A stride may be far above both.
+int64_t NextPhase(const ConvShape& s, int dim, int64_t phase) {
+  const int64_t stride = s.stride[dim], after = phase + 1;
+  int64_t next = stride;
+  for (int64_t tap = 0; tap < s.kernel[dim]; ++tap) {
+    const int64_t its = tap * s.dilation[dim] % stride;
+    if (its >= after) next = std::min(next, its);
+  }
+  // Those of the outputs are [first, first + out), modulo the stride.
+  const int64_t first = (s.pad_begin[dim] % stride + stride) % stride, end = first + s.out[dim];
+  if (after < end - stride) return after;
+  if (std::max(first, after) < end) next = std::min(next, std::max(first, after));
+  return next;
+}
+
 template <typename F>
 void ForPhases(const ConvShape& s, F f) {
-  for (int64_t d = 0; d < s.stride[0]; ++d)
-    for (int64_t h = 0; h < s.stride[1]; ++h)
-      for (int64_t w = 0; w < s.stride[2]; ++w) f(Index3{d, h, w});
+  for (int64_t d = NextPhase(s, 0, -1); d < s.stride[0]; d = NextPhase(s, 0, d))
+    for (int64_t h = NextPhase(s, 1, -1); h < s.stride[1]; h = NextPhase(s, 1, h))
+      for (int64_t w = NextPhase(s, 2, -1); w < s.stride[2]; w = NextPhase(s, 2, w)) f(Index3{d, h, w});
 }
 
 int64_t TapCount(const ConvShape& s, const Index3& phase) {

@@ -175,7 +175,7 @@ class LayoutRewriter {
     if (const Tensor* constant = info.constant()) {
       other = graph_.AddConstant(name, TensorToLast(graph_, registry_, *constant));
     } else {
-      other = AddConversion(value, info.type, TypeToLast(info.type), false);
+      other = AddConversion(value, info.name, info.type, TypeToLast(info.type), false);
     }
     last_of_[value] = other;
     return other;
@@ -184,14 +184,14 @@ class LayoutRewriter {
   void MakeFirst(ValueId value) {
     if (graph_.UseCount(value) == 0) return;
     const Type type = graph_.value(value).type;
-    const ValueId made = AddConversion(last_of_.at(value), type, type, true);
+    const ValueId made = AddConversion(last_of_.at(value), graph_.value(value).name, type, type, true);
     graph_.MoveOutput(graph_.value(made).producer, 0, value);
   }
 
-  // A Reshape where no element moves, else a Transpose.
-  ValueId AddConversion(ValueId from, const Type& first, const Type& result, bool to_first) {
+  // A Reshape where no element moves, else a Transpose, named after the author's value.
+  ValueId AddConversion(ValueId from, std::string name, const Type& first, const Type& result, bool to_first) {
     Node like;
-    like.name = graph_.value(from).name;
+    like.name = std::move(name);
     const std::vector<std::int64_t> shape = ViewShape(first, to_first);
     if (!shape.empty()) {
       const ValueId target = graph_.AddConstant("shape_of_view", Tensor::Vector<std::int64_t>(shape));

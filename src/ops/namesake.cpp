@@ -1,0 +1,14 @@
+// ops/namesake.cpp - looks in the domains of ONNX and ONNX Runtime.
+#include "ops/namesake.h"
+
+#include "ops/channels_last.h"
+
+namespace sardonyx::ops {
+
+const OpSchema* NamesakeSchema(std::string_view domain, std::string_view op_type) {
+  if (domain != kChannelsLastDomain && domain != "com.microsoft") return nullptr;
+  const OpSchema* schema = FindSchema("", op_type);
+  return schema != nullptr ? schema : FindSchema("com.microsoft", op_type);
+}
+
+}  // namespace sardonyx::ops
