@@ -83,6 +83,16 @@ TEST(FusedConv, AddsAndActivates) {
   EXPECT_EQ(Elements<float>(y), (std::vector<float>{0, 7}));
 }
 
+// One parameter is what ONNX Runtime writes; models that we saved before have a zero behind it.
+TEST(FusedConv, ReadsTheParameterOfLeakyReluInBothForms) {
+  for (const std::vector<float>& params : {std::vector<float>{0.25f}, {0.25f, 0.0f}}) {
+    const std::vector<Attribute> leaky = {{"activation", std::string("LeakyRelu")}, {"activation_params", params}};
+    const Value y =
+        EvaluateOp({"FusedConv", 1, {Filled({1, 1, 2}, -2), Filled({1, 1, 1}, 4)}, leaky, 1, "com.microsoft"})[0];
+    EXPECT_EQ(Elements<float>(y), (std::vector<float>{-2, -2})) << params.size() << " parameters";
+  }
+}
+
 TEST(ConvInteger, PadsWithTheZeroPoint) {
   const Tensor x = Tensor::Of<std::uint8_t>({3, 4}, Shape{1, 1, 2}),
                w = Tensor::Of<std::uint8_t>({1, 1, 1}, Shape{1, 1, 3});

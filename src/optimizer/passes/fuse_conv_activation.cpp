@@ -35,8 +35,10 @@ bool FuseActivation(Graph& graph, const PassContext& context, NodeId conv_id) {
   if (activation.bias != kNoValue) return context.No(graph, conv_id, "the activation adds a bias of its own");
   Node& node = graph.node(conv_id);
   node.SetAttribute("activation", activation.name);
-  if (activation.alpha)
-    node.SetAttribute("activation_params", std::vector<float>{*activation.alpha, activation.beta.value_or(0.0f)});
+  std::vector<float> params;  // ONNX Runtime refuses more than the activation has
+  for (const std::optional<float>& param : {activation.alpha, activation.beta})
+    if (param) params.push_back(*param);
+  if (!params.empty()) node.SetAttribute("activation_params", std::move(params));
   MakeFused(node);
   Absorb(graph, conv_id, behind->node);
   return context.Yes(graph, conv_id, "applies ", activation.name);

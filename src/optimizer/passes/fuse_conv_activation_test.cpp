@@ -47,6 +47,18 @@ TEST(FuseConvActivation, KnowsEveryActivationOfTheKernels) {
   }
 }
 
+TEST(FuseConvActivation, WritesTheParametersThatTheActivationHas) {
+  for (const auto& [activation, want] :
+       {std::pair("Relu(c)", "<activation = \"Relu\">"),
+        std::pair("LeakyRelu<alpha = 0.25>(c)", "<activation = \"LeakyRelu\", activation_params = [0.25]>"),
+        std::pair("HardSigmoid<alpha = 0.25>(c)", "<activation = \"HardSigmoid\", activation_params = [0.25, 0.5]>"),
+        std::pair("Clip(c, low, six)", "<activation = \"Clip\", activation_params = [-1.0, 6.0]>")}) {
+    std::string text;
+    EXPECT_EQ(Fused(std::string("c = Conv(x, w) y = ") + activation, "float[1,2,2,2] y", &text), "FusedConv");
+    EXPECT_NE(text.find(want), std::string::npos) << text;
+  }
+}
+
 TEST(FuseConvActivation, TakesASummandThatIsMadeLater) {
   EXPECT_EQ(Fused("c = Conv(x, w, b) d = Abs(z) y = Add(c, d)"), "Abs FusedConv");
 }
