@@ -98,7 +98,7 @@ std::optional<QuantizedValue> DequantizedFrom(const Graph& graph, ValueId value)
   q.data = node.inputs[0];
   q.node = node.id;
   q.dtype = graph.value(q.data).type.dtype;
-  const bool known = q.Is8Bit() || q.dtype == DType::kInt32;
+  const bool known = q.Is8Bit() || q.Is16Bit() || q.dtype == DType::kInt32;
   if (!known || !ReadParameters(graph, node, graph.value(q.data).type, q)) return std::nullopt;
   return q;
 }
@@ -113,7 +113,8 @@ std::optional<QuantizedValue> QuantizedBy(const Graph& graph, NodeId id) {
   q.data = node.outputs[0];
   q.node = id;
   q.dtype = graph.value(q.data).type.dtype;
-  if (!q.Is8Bit() || !ReadParameters(graph, node, graph.value(node.inputs[0]).type, q)) return std::nullopt;
+  const bool known = q.Is8Bit() || q.Is16Bit();
+  if (!known || !ReadParameters(graph, node, graph.value(node.inputs[0]).type, q)) return std::nullopt;
   return q;
 }
 

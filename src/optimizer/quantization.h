@@ -21,10 +21,16 @@ struct Quantization {
   std::int64_t zero_value = 0;
 
   bool Is8Bit() const { return dtype == DType::kInt8 || dtype == DType::kUInt8; }
+  bool Is16Bit() const { return dtype == DType::kInt16 || dtype == DType::kUInt16; }
   bool IsPerTensor8() const { return !axis && Is8Bit(); }
-  double Low() const { return (dtype == DType::kInt8 ? -128.0 : 0.0) - static_cast<double>(zero_value); }
-  double LowestValue() const { return Low() * scale_value; }           // of IsPerTensor8() ones
-  double HighestValue() const { return (Low() + 255) * scale_value; }  // likewise
+  bool IsPerTensor() const { return !axis && (Is8Bit() || Is16Bit()); }
+  double Span() const { return Is8Bit() ? 255.0 : 65535.0; }  // from the lowest integer to the highest
+  double Low() const {
+    const bool is_signed = dtype == DType::kInt8 || dtype == DType::kInt16;
+    return (is_signed ? -(Span() + 1) / 2 : 0.0) - static_cast<double>(zero_value);
+  }
+  double LowestValue() const { return Low() * scale_value; }              // of IsPerTensor() ones
+  double HighestValue() const { return (Low() + Span()) * scale_value; }  // likewise
   bool SameAs(const Quantization& other) const {
     return !axis && !other.axis && dtype == other.dtype && scale_value == other.scale_value &&
            zero_value == other.zero_value;
@@ -36,10 +42,10 @@ struct QuantizedValue : Quantization {
   NodeId node = kNoNode;    // the DequantizeLinear (or QuantizeLinear) node
 };
 
-// The integers that the float `value` stands for, if a DequantizeLinear makes it; nullopt for blocks, for parameters
-// that are no constants and for other float types.
+// The integers of 8, 16 or 32 bits that the float `value` stands for, if a DequantizeLinear makes it; nullopt for
+// blocks, for parameters that are no constants and for other float types.
 std::optional<QuantizedValue> DequantizedFrom(const Graph& graph, ValueId value);
-// What a QuantizeLinear of floats makes: data is its output.
+// What a QuantizeLinear of floats makes, of 8 or 16 bits: data is its output.
 std::optional<QuantizedValue> QuantizedBy(const Graph& graph, NodeId node);
 // The QuantizeLinear that alone reads `value`, which is no output of the graph.
 std::optional<QuantizedValue> SoleQuantization(const Graph& graph, ValueId value);

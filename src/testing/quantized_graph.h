@@ -36,7 +36,7 @@ inline std::vector<Value> RandomInputs(const Graph& graph, float range) {
   return inputs;
 }
 
-// The largest difference of the outputs of two graphs; 8-bit outputs count as numbers.
+// The largest difference of the outputs of two graphs; integers count as numbers.
 inline double LargestDifference(const Graph& a, const Graph& b, const ops::Registry& registry,
                                 const std::vector<Value>& inputs) {
   const std::vector<Value> x = ops::EvaluateGraph(a, registry, inputs), y = ops::EvaluateGraph(b, registry, inputs);
@@ -44,12 +44,14 @@ inline double LargestDifference(const Graph& a, const Graph& b, const ops::Regis
   for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
     const Tensor &p = x[i].tensor(), &q = y[i].tensor();
     if (p.dtype() != q.dtype() || p.shape() != q.shape()) return HUGE_VAL;
-    VisitDType<float, std::int8_t, std::uint8_t, std::int64_t>(p.dtype(), [&]<typename T>() {
-      for (std::int64_t k = 0; k < p.count(); ++k) {
-        const double difference = std::abs(static_cast<double>(p.data<T>()[k]) - static_cast<double>(q.data<T>()[k]));
-        if (!(difference <= largest)) largest = difference;
-      }
-    });
+    VisitDType<float, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int64_t>(
+        p.dtype(), [&]<typename T>() {
+          for (std::int64_t k = 0; k < p.count(); ++k) {
+            const double difference =
+                std::abs(static_cast<double>(p.data<T>()[k]) - static_cast<double>(q.data<T>()[k]));
+            if (!(difference <= largest)) largest = difference;
+          }
+        });
   }
   return largest;
 }

@@ -10,9 +10,9 @@ using ::sardonyx::testing::RunPipeline;
 
 std::string After(const std::string& nodes, bool clean = true, const std::string& outputs = "float[4] y") {
   const ops::Registry registry;
-  Graph graph =
-      GraphOf("g (float[4] x) => (" + outputs + ") <float s = {0.1}, uint8 z = {3}, float t = {0.2}> { " + nodes + " }",
-              registry);
+  Graph graph = GraphOf("g (float[4] x) => (" + outputs +
+                            ") <float s = {0.1}, uint8 z = {3}, uint16 w = {3}, float t = {0.2}> { " + nodes + " }",
+                        registry);
   OptimizeOptions options;
   options.clean_quantization = clean;
   for (const PassInfo& info : AllPasses())
@@ -29,6 +29,7 @@ TEST(EliminateQuantization, PairsOfEqualParametersGo) {
   EXPECT_EQ(After("a = Neg(x) q = QuantizeLinear(a, s, z) d = DequantizeLinear(q, s, z) e = DequantizeLinear(q, s, z)"
                   " y = Add(d, e)"),
             "Neg Add");
+  EXPECT_EQ(After("a = Neg(x) q = QuantizeLinear(a, s, w) d = DequantizeLinear(q, s, w) y = Exp(d)"), "Neg Exp");
   EXPECT_EQ(After("a = Neg(x) q = QuantizeLinear(a, s, z) y = DequantizeLinear(q, s, z)"), "Neg");
   EXPECT_EQ(After("q = QuantizeLinear(x, s, z) y = DequantizeLinear(q, s, z)"), "Identity");
   EXPECT_EQ(After("a = Neg(x) q = QuantizeLinear(a, s, z) d = DequantizeLinear(q, s, z) p = QuantizeLinear(d, t, z)"
@@ -37,6 +38,8 @@ TEST(EliminateQuantization, PairsOfEqualParametersGo) {
 }
 
 TEST(EliminateQuantization, OthersStay) {
+  EXPECT_EQ(After("a = Neg(x) q = QuantizeLinear(a, s, w) d = DequantizeLinear(q, t, w) y = Exp(d)"),
+            "Neg QuantizeLinear DequantizeLinear Exp");
   EXPECT_EQ(After("a = Neg(x) q = QuantizeLinear(a, s, z) d = DequantizeLinear(q, t, z) y = Exp(d)"),
             "Neg QuantizeLinear DequantizeLinear Exp");
   EXPECT_EQ(After("a = Neg(x) q = QuantizeLinear(a, s, z) d = DequantizeLinear(q, s, z) y = Exp(d)", true,

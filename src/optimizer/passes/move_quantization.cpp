@@ -1,5 +1,5 @@
-// optimizer/passes/move_quantization.cpp - operators that only move elements run on 8 bits: DequantizeLinear moves
-// behind them, QuantizeLinear before them, and the two vanish where they meet.
+// optimizer/passes/move_quantization.cpp - operators that only move elements run on 8 or 16 bits: DequantizeLinear
+// moves behind them, QuantizeLinear before them, and the two vanish where they meet.
 //
 // Values stay what they were bit for bit: both operators work element by element with the same parameters everywhere,
 // and are monotone, so the largest element stays the largest one.
@@ -103,7 +103,7 @@ class QuantizationMover {
     std::vector<QuantizedValue> all;
     for (std::size_t i = where ? 1 : 0; i < node.inputs.size(); ++i) {
       const auto q = DequantizedFrom(graph_, node.inputs[i]);
-      if (!q || !q->IsPerTensor8() || graph_.node(q->node).provider != node.provider) return {};
+      if (!q || !q->IsPerTensor() || graph_.node(q->node).provider != node.provider) return {};
       all.push_back(*q);
     }
     return AreEqual(all) && RunsOnJoined(node, all[0].dtype) ? all : std::vector<QuantizedValue>();
@@ -115,11 +115,36 @@ class QuantizationMover {
 
   // ---- DequantizeLinear behind the node
 
+  static constexpr std::string_view kNotQuantizedAgain = "nothing behind it is quantized with the same parameters";
+
+  // True if integers are wanted behind a node that moves those of `q`. What computes takes 8 bits, but not 16: these
+  // are wanted only where a QuantizeLinear with the same parameters follows, with nothing but movers in between. There
+  // a view of floats would be the better one: products read transposed floats as they are.
+  bool IsWorthMoving(const Node& node, const Quantization& q) const {
+    if (!q.Is16Bit()) return true;
+    constexpr std::size_t kFarthest = 64;  // nodes that are looked at
+    std::vector<const Node*> movers = {&node};
+    for (std::size_t i = 0; i < movers.size() && i < kFarthest; ++i) {
+      for (const ValueId output : movers[i]->outputs) {
+        if (output == kNoValue) continue;
+        for (const NodeId id : graph_.value(output).consumers) {
+          const auto y = QuantizedBy(graph_, id);
+          if (y && y->SameAs(q)) return true;
+          const Node& reader = graph_.node(id);
+          const bool joins = reader.domain.empty() && (reader.op_type == "Concat" || reader.op_type == "Where");
+          if (joins || (MoverOf(reader, q.dtype) && reader.inputs[0] == output)) movers.push_back(&reader);
+        }
+      }
+    }
+    return false;
+  }
+
   void MoveDown(NodeId id) {
     const Node& node = graph_.node(id);
     if (node.erased) return;
     if (ReadShapeOnly(id)) return;
     if (const auto joined = JoinedInputs(node); !joined.empty()) {
+      if (!IsWorthMoving(node, joined[0])) return No(id, kNotQuantizedAgain);
       const std::size_t first = node.op_type == "Where" ? 1 : 0;
       std::vector<ValueId> left(node.inputs.begin() + static_cast<std::ptrdiff_t>(first), node.inputs.end());
       for (std::size_t i = 0; i < joined.size(); ++i) graph_.SetInput(id, first + i, joined[i].data);
@@ -127,13 +152,14 @@ class QuantizationMover {
     }
     const auto q = node.inputs.empty() ? std::nullopt : DequantizedFrom(graph_, node.inputs[0]);
     if (q && q->axis && q->Is8Bit()) return MoveDownTransposed(id, *q);
-    if (!q || !q->IsPerTensor8()) return;
+    if (!q || !q->IsPerTensor()) return;
     if (graph_.node(q->node).provider != node.provider) return No(id, "the DequantizeLinear runs on another provider");
     if (!MoverOf(node, q->dtype)) {
       if (IsMoverName(node)) No(id, "it does more than moving elements, or does not run on ", Name(q->dtype));
       return;
     }
     if (!IsMovablePad(node)) return No(id, "it pads with something other than 0");
+    if (!IsWorthMoving(node, *q)) return No(id, kNotQuantizedAgain);
     const ValueId left = node.inputs[0];
     SetPadElement(id, *q);
     graph_.SetInput(id, 0, q->data);
@@ -193,8 +219,9 @@ class QuantizationMover {
 
   // True if quantizing the input of a mover is worth it: no more elements than behind it, or the result of an operator
   // that makes integers itself then.
-  bool IsWorthQuantizing(ValueId value, Size size) const {
+  bool IsWorthQuantizing(ValueId value, Size size, const Quantization& y) const {
     if (size != Size::kShrinks) return true;
+    if (y.Is16Bit()) return false;  // no operator makes those itself
     const NodeId producer = graph_.value(value).producer;
     if (producer == kNoNode || SoleReader(graph_, value) == kNoNode) return false;
     const std::string& op = graph_.node(producer).op_type;
@@ -205,7 +232,7 @@ class QuantizationMover {
     if (graph_.node(id).erased || graph_.node(id).outputs.size() != 1) return;
     const auto y = SoleQuantization(graph_, graph_.node(id).outputs[0]);
     const Node& node = graph_.node(id);
-    if (!y || !y->IsPerTensor8()) {
+    if (!y || !y->IsPerTensor()) {
       const auto& readers = graph_.value(node.outputs[0]).consumers;
       const bool quantized =
           std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return QuantizedBy(graph_, r).has_value(); });
@@ -221,7 +248,7 @@ class QuantizationMover {
     }
     if (!IsMovablePad(node)) return No(id, "it pads with something other than 0");
     if (DequantizedFrom(graph_, node.inputs[0]) || graph_.value(node.inputs[0]).constant() != nullptr) return;
-    if (!IsWorthQuantizing(node.inputs[0], *size))
+    if (!IsWorthQuantizing(node.inputs[0], *size, *y))
       return No(id, "more elements would be quantized before it than behind");
     SetPadElement(id, *y);
     QuantizeInput(id, 0, *y);
@@ -263,7 +290,7 @@ class QuantizationMover {
     if (graph_.node(id).erased) return;
     const auto y = QuantizedBy(graph_, id);
     const auto x = y ? DequantizedFrom(graph_, graph_.node(id).inputs[0]) : std::nullopt;
-    if (!x || !x->IsPerTensor8() || !x->SameAs(*y) || graph_.node(x->node).provider != graph_.node(id).provider) return;
+    if (!x || !x->IsPerTensor() || !x->SameAs(*y) || graph_.node(x->node).provider != graph_.node(id).provider) return;
     const ValueInfo& source = graph_.value(x->data);
     if (graph_.value(y->data).is_output && (source.producer == kNoNode || source.is_output)) return;
     Rewrite rewrite(graph_, registry_, id);

@@ -1,5 +1,6 @@
 // optimizer/passes/quantize_activations.cpp - Relu and Clip between an operator and QuantizeLinear: what the 8-bit
-// range cuts off anyway disappears, the others act on quantized values, so that the operator can become an integer one.
+// (or 16-bit) range cuts off anyway disappears, the others act on quantized values, so that the operator can become an
+// integer one.
 //
 // Rounding is monotone, so a limit before QuantizeLinear is the same as that limit, rounded, behind it.
 #include <algorithm>
@@ -49,8 +50,8 @@ bool QuantizeBefore(Graph& graph, const PassContext& context, NodeId id) {
   const auto limits = LimitsOf(graph, node);
   if (!limits) return no("its bounds are not constant");
   const auto y = SoleQuantization(graph, node.outputs[0]);
-  if (!y) return no("others than the QuantizeLinear read it, or that has no constant 8-bit parameters");
-  if (!y->IsPerTensor8() || graph.node(y->node).provider != node.provider)
+  if (!y) return no("others than the QuantizeLinear read it, or that has no constant parameters");
+  if (!y->IsPerTensor() || graph.node(y->node).provider != node.provider)
     return no("the QuantizeLinear behind it has several scales, or runs on another provider");
   const ValueId x = node.inputs[0];
   const NodeId producer = graph.value(x).producer;
@@ -63,6 +64,8 @@ bool QuantizeBefore(Graph& graph, const PassContext& context, NodeId id) {
     rewrite.DropUnused(limited);
     return true;
   }
+  if (!y->Is8Bit())
+    return no("the QuantizeLinear behind it makes ", Name(y->dtype), ", which no operator computes with");
   if (SoleReader(graph, x) != id) return no("its input '", graph.value(x).name, "' is also read by others");
   if (!HasIntegerForm(graph.node(producer))) return no(Describe(graph, graph.node(producer)), " has no integer form");
   Rewrite rewrite(graph, context.registry, id);
