@@ -170,9 +170,7 @@ void PackWeights(PrepareContext& c, ConvState& state) {
 Prepared PrepareConv(PrepareContext& c) {
   const Type x = ToChannelsFirst(c.InputType(kX), ImageLayouts::Of(c).input_last);
   ConvState state = ReadConv(c, x, c.InputType(kW));
-  const std::vector<float> params = c.Floats("activation_params");
-  state.activation = MakeActivation(c, c.String("activation", ""), params.empty() ? 0.01f : params[0],
-                                    params.size() < 2 ? 0.5f : params[1]);
+  state.activation = ReadConvActivation(c);
   if (c.InputDType(kX) == DType::kDouble) {
     if (IsChannelsLast(c)) c.Unsupported("channels-last images of", DType::kDouble);
     if (state.activation.kind != kernels::ActivationKind::kNone || c.HasInput(kZ)) {

@@ -2,7 +2,9 @@
 #include "ops/conv_attributes.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <string_view>
 
 namespace sardonyx::ops {
 namespace {
@@ -25,6 +27,40 @@ void CheckExtents(const kernels::ConvShape& s, bool transposed) {
        ToText(Dims(s.stride)), ", dilations ", ToText(Dims(s.dilation)), ", pads from ", ToText(Dims(s.pad_begin)));
 }
 
+struct NamedActivation {
+  std::string_view name;  // of the ONNX operator where there is one
+  kernels::Activation with_defaults;
+};
+
+using Kind = kernels::ActivationKind;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr NamedActivation kActivations[] = {
+    {"", {Kind::kNone}},
+    {"Clip", {Kind::kClip, -kInfinity, kInfinity}},
+    {"Elu", {Kind::kElu, 1}},
+    {"Gelu", {Kind::kGelu}},
+    {"GeluTanh", {Kind::kGeluTanh}},
+    {"HardSigmoid", {Kind::kHardSigmoid, 0.2f, 0.5f}},
+    {"HardSwish", {Kind::kHardSwish}},
+    {"LeakyRelu", {Kind::kLeakyRelu, 0.01f}},
+    {"QuickGelu", {Kind::kQuickGelu, 1.702f}},
+    {"Relu", {Kind::kRelu}},
+    {"Selu", {Kind::kSelu, 1.67326319217681884765625f, 1.05070102214813232421875f}},
+    {"Sigmoid", {Kind::kSigmoid}},
+    {"Silu", {Kind::kSilu}},
+    {"Softplus", {Kind::kSoftplus}},
+    {"Softsign", {Kind::kSoftsign}},
+    {"Tanh", {Kind::kTanh}},
+    {"ThresholdedRelu", {Kind::kThresholdedRelu, 1}},
+};
+
+kernels::Activation ActivationByName(const AttributeReader& c) {
+  const std::string name = c.String("activation", "");
+  for (const NamedActivation& row : kActivations)
+    if (name == row.name) return row.with_defaults;
+  c.Fail(Code::kNotImplemented, "activation '", name, "' fused into this operator");
+}
+
 }  // namespace
 
 ConvState ReadConv(const AttributeReader& c, const Type& x, const Type& w) {
@@ -33,8 +69,8 @@ ConvState ReadConv(const AttributeReader& c, const Type& x, const Type& w) {
   state.window = ReadWindow(c);
   state.group = c.Int("group", 1);
   if (state.group < 1 || state.group > (std::int64_t{1} << 31))
-    c.Fail(Code::kInvalidArgument, "expected group of at least 1", state.group < 1 ? "" : " and at most 2^31", ", found ",
-           state.group);
+    c.Fail(Code::kInvalidArgument, "expected group of at least 1", state.group < 1 ? "" : " and at most 2^31",
+           ", found ", state.group);
   if (x.has_rank && (x.rank() < 3 || x.rank() > 5)) {
     c.Fail(x.rank() < 3 ? Code::kInvalidArgument : Code::kNotImplemented,
            "expected an input of 1 to 3 spatial dimensions ([N, C, ...]), found ", x.ToText());
@@ -114,28 +150,20 @@ kernels::ConvShape MakeConvShape(const Window3& w, std::int64_t batch, std::int6
   return shape;
 }
 
-kernels::Activation MakeActivation(const AttributeReader& c, const std::string& name, float alpha, float beta) {
-  using Kind = kernels::ActivationKind;
-  struct Row {
-    const char* name;
-    Kind kind;
-  };
-  static constexpr Row kRows[] = {{"", Kind::kNone},
-                                  {"Relu", Kind::kRelu},
-                                  {"Clip", Kind::kClip},
-                                  {"Sigmoid", Kind::kSigmoid},
-                                  {"LeakyRelu", Kind::kLeakyRelu},
-                                  {"Tanh", Kind::kTanh},
-                                  {"Gelu", Kind::kGelu},
-                                  {"HardSwish", Kind::kHardSwish},
-                                  {"Silu", Kind::kSilu},
-                                  {"GeluTanh", Kind::kGeluTanh},
-                                  {"QuickGelu", Kind::kQuickGelu},
-                                  {"HardSigmoid", Kind::kHardSigmoid}};
-  for (const Row& row : kRows) {
-    if (name == row.name) return {row.kind, alpha, beta};
-  }
-  c.Fail(Code::kNotImplemented, "activation '", name, "' fused into this operator");
+kernels::Activation ReadConvActivation(const AttributeReader& c) {
+  kernels::Activation activation = ActivationByName(c);
+  const std::vector<float> params = c.Floats("activation_params");
+  if (!params.empty()) activation.alpha = params[0];
+  if (params.size() > 1) activation.beta = params[1];
+  return activation;
+}
+
+kernels::Activation ReadProductActivation(const AttributeReader& c) {
+  kernels::Activation activation = ActivationByName(c);
+  const bool has_gamma = activation.kind == kernels::ActivationKind::kSelu;
+  activation.alpha = c.Float("activation_alpha", activation.alpha);
+  activation.beta = c.Float(has_gamma ? "activation_gamma" : "activation_beta", activation.beta);
+  return activation;
 }
 
 }  // namespace sardonyx::ops

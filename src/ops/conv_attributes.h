@@ -39,8 +39,8 @@ std::vector<Dim> ConvOutputDims(const AttributeReader& c, const ConvState& state
 // Fails unless x [N, C, ...] and w [M, C / group, ...] go together (the numbers of a run).
 void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x, Dims w, bool transposed);
 
-// The sizes for the kernels, which lay out images with their pads. Fails with kInvalidArgument where no memory could hold
-// those of `w`.
+// The sizes for the kernels, which lay out images with their pads. Fails with kInvalidArgument where no memory could
+// hold those of `w`.
 kernels::ConvShape MakeConvShape(const Window3& w, std::int64_t batch, std::int64_t in_channels,
                                  std::int64_t out_channels, const ConvState& state, bool transposed);
 
@@ -48,8 +48,9 @@ kernels::ConvShape MakeConvShape(const Window3& w, std::int64_t batch, std::int6
 // convolution.
 double ConvArithmetic(const Prepared& prepared);
 
-// The attributes of FusedConv and FusedGemm: `name` is the ONNX operator's name, alpha and beta its parameters.
-// Fails with kNotImplemented for one we do not fuse.
-kernels::Activation MakeActivation(const AttributeReader& c, const std::string& name, float alpha, float beta);
+// The attributes of FusedConv, which has its activation's parameters in a list, and of the products, which name them.
+// What is missing is the ONNX operator's default. Fail with kNotImplemented for an activation that we do not fuse.
+kernels::Activation ReadConvActivation(const AttributeReader& c);
+kernels::Activation ReadProductActivation(const AttributeReader& c);
 
 }  // namespace sardonyx::ops

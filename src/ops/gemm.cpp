@@ -161,8 +161,7 @@ Prepared PrepareGemm(PrepareContext& c) {
   state.trans_b = c.Flag("transB");
   state.alpha = c.Float("alpha", 1);
   state.beta = c.Float("beta", 1);
-  state.activation = MakeActivation(c, c.String("activation", ""), c.Float("activation_alpha", 0.01f),
-                                    c.Float("activation_beta", 0.5f));
+  state.activation = ReadProductActivation(c);
   const DType dtype = c.InputDType(0);
   if (dtype != DType::kFloat && dtype != DType::kFloat16 && dtype != DType::kBFloat16) {
     if (state.activation.kind != kernels::ActivationKind::kNone) c.Unsupported("a fused activation of", dtype);

@@ -2,7 +2,7 @@
 //
 // com.microsoft FusedMatMul scales and transposes: Y = alpha * A' * B'. ai.sardonyx FusedMatMul adds to that, for
 // products of any rank, what FusedGemm has for matrices: Y = activation(alpha * A' * B' + bias + residual), bias [N] or
-// missing, residual of Y's shape or missing; activation, activation_alpha, activation_beta as in FusedGemm.
+// missing, residual of Y's shape or missing; activation and its parameters as in FusedGemm.
 #include <algorithm>
 #include <cstdint>
 
@@ -138,8 +138,7 @@ Prepared PrepareMatMul(PrepareContext& c) {
     default:
       break;
   }
-  state.activation = MakeActivation(c, c.String("activation", ""), c.Float("activation_alpha", 0.01f),
-                                    c.Float("activation_beta", 0.5f));
+  state.activation = ReadProductActivation(c);
   return WithState(RunMatMul<float>, std::move(state));
 }
 

@@ -116,6 +116,35 @@ TEST(FusedGemm, AppliesItsActivation) {
             (std::vector<float>{0, 0, 0, 0}));
 }
 
+// One element as the sum: -3 to 3 through every activation whose parameters have names or defaults.
+TEST(FusedGemm, ReadsTheParametersOfItsActivation) {
+  const Tensor one = Tensor::Of<float>({1}, Shape{1, 1});
+  const auto value = [&](float x, const std::string& activation, std::vector<Attribute> attributes) {
+    attributes.push_back({"activation", activation});
+    const Tensor sum = Tensor::Of<float>({x}, Shape{1, 1});
+    return Elements<float>(EvaluateOp({"FusedGemm", 1, {sum, one}, attributes, 1, "com.microsoft"})[0])[0];
+  };
+  const std::vector<Attribute> alpha = {{"activation_alpha", 0.5f}};
+  const std::vector<Attribute> gamma = {{"activation_alpha", 0.5f}, {"activation_gamma", 3.0f}};
+  const std::vector<Attribute> beta = {{"activation_alpha", 0.5f}, {"activation_beta", 0.25f}};
+  EXPECT_FLOAT_EQ(value(-2, "Elu", {}), -0.86466472f);
+  EXPECT_FLOAT_EQ(value(-2, "Elu", alpha), -0.43233236f);
+  EXPECT_FLOAT_EQ(value(3, "Elu", alpha), 3);
+  EXPECT_FLOAT_EQ(value(-2, "Selu", {}), -1.5201665f);
+  EXPECT_FLOAT_EQ(value(2, "Selu", {}), 2.1014020f);
+  EXPECT_FLOAT_EQ(value(-2, "Selu", gamma), -1.2969971f);
+  EXPECT_FLOAT_EQ(value(-2, "Softplus", {}), 0.12692801f);
+  EXPECT_FLOAT_EQ(value(3, "Softsign", {}), 0.75f);
+  EXPECT_FLOAT_EQ(value(0.75f, "ThresholdedRelu", {}), 0);
+  EXPECT_FLOAT_EQ(value(0.75f, "ThresholdedRelu", alpha), 0.75f);
+  EXPECT_FLOAT_EQ(value(-2, "LeakyRelu", {}), -0.02f);
+  EXPECT_FLOAT_EQ(value(1, "HardSigmoid", {}), 0.7f);
+  EXPECT_FLOAT_EQ(value(1, "HardSigmoid", beta), 0.75f);
+  EXPECT_NE(ErrorOfOp({"FusedGemm", 1, {one, one}, {{"activation", std::string("Exp")}}, 1, "com.microsoft"})
+                .find("activation 'Exp'"),
+            std::string::npos);
+}
+
 TEST(MatMulInteger, SubtractsZeroPointsOfRows) {
   const Tensor a = Tensor::Of<std::uint8_t>({1, 2, 255, 4}, Shape{2, 2});
   const Tensor b = Tensor::Of<std::int8_t>({1, -1, 1, 1}, Shape{2, 2});

@@ -10,7 +10,8 @@ namespace {
 
 // The activations of ONNX Runtime 1.31's operators that ours have, too.
 constexpr std::string_view kOfConv[] = {"", "Clip", "HardSigmoid", "HardSwish", "LeakyRelu", "Relu", "Sigmoid", "Tanh"};
-constexpr std::string_view kOfGemm[] = {"", "HardSigmoid", "LeakyRelu", "Relu", "Sigmoid", "Tanh"};
+constexpr std::string_view kOfGemm[] = {"",        "Elu",      "HardSigmoid", "LeakyRelu", "Relu",           "Selu",
+                                        "Sigmoid", "Softplus", "Softsign",    "Tanh",      "ThresholdedRelu"};
 
 constexpr OwnInputs kOwnInputs[] = {
     {"FusedElementwise", 1, 12},

@@ -26,8 +26,8 @@ std::optional<FusedActivation> MicrosoftActivation(const Node& node) {
   const std::string& name = node.op_type;
   const ValueId bias = node.inputs.size() > 1 ? node.inputs[1] : kNoValue;
   if (name == "Gelu") return FusedActivation{"Gelu"};
-  if (name == "BiasGelu") return FusedActivation{"Gelu", {}, {}, bias};
-  if (name == "FastGelu") return FusedActivation{"GeluTanh", {}, {}, bias};
+  if (name == "BiasGelu") return FusedActivation{.name = "Gelu", .bias = bias};
+  if (name == "FastGelu") return FusedActivation{.name = "GeluTanh", .bias = bias};
   if (name == "QuickGelu") return FusedActivation{"QuickGelu", FloatAttribute(node, "alpha", 1.702f)};
   return std::nullopt;
 }
@@ -47,7 +47,13 @@ std::optional<FusedActivation> ActivationOf(const Graph& graph, const Node& node
   if (node.domain == "com.microsoft") return MicrosoftActivation(node);
   if (!node.domain.empty()) return std::nullopt;
   const std::string& name = node.op_type;
-  if (name == "Relu" || name == "Sigmoid" || name == "Tanh" || name == "HardSwish") return FusedActivation{name};
+  for (const char* const plain : {"Relu", "Sigmoid", "Tanh", "HardSwish", "Softplus", "Softsign"})
+    if (name == plain) return FusedActivation{name};
+  if (name == "Elu" || name == "ThresholdedRelu") return FusedActivation{name, FloatAttribute(node, "alpha", 1)};
+  if (name == "Selu")
+    return FusedActivation{.name = name,
+                           .alpha = FloatAttribute(node, "alpha", 1.67326319217681884765625f),
+                           .gamma = FloatAttribute(node, "gamma", 1.05070102214813232421875f)};
   if (name == "LeakyRelu") return FusedActivation{name, FloatAttribute(node, "alpha", 0.01f)};
   if (name == "HardSigmoid")
     return FusedActivation{name, FloatAttribute(node, "alpha", 0.2f), FloatAttribute(node, "beta", 0.5f)};

@@ -1,6 +1,6 @@
 // optimizer/fused_activation.h - which node is an activation that a product or convolution can apply itself.
 //
-// To fuse one more: its row in ActivationOf, its name in MakeActivation (ops/conv_attributes.cpp).
+// To fuse one more: its row in ActivationOf, its name in kActivations (ops/conv_attributes.cpp).
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace sardonyx::optimizer {
 // The value of the attribute `activation` and its parameters. BiasGelu and FastGelu add a bias before: `bias`.
 struct FusedActivation {
   std::string name;
-  std::optional<float> alpha = {}, beta = {};
+  std::optional<float> alpha = {}, beta = {}, gamma = {};
   ValueId bias = kNoValue;
 };
 

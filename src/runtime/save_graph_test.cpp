@@ -44,7 +44,7 @@ std::string Product(const std::string& activation) {
 
 TEST(SaveGraph, ActivationsThatOnnxRuntimeLacksAreInOurDomain) {
   for (const auto& [activation, domain] : {std::pair("Relu", "com.microsoft"), std::pair("HardSwish", "ai.sardonyx"),
-                                           std::pair("Tanh", "com.microsoft")}) {
+                                           std::pair("Tanh", "com.microsoft"), std::pair("Selu", "com.microsoft")}) {
     Model model = Saved(Product(activation), OptimizationLevel::kExtended);
     EXPECT_EQ(OnlyNode(model).domain, domain) << activation;
     EXPECT_EQ(OnlyNode(model).op_type, "FusedGemm");

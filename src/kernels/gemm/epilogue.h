@@ -15,17 +15,22 @@ enum class ActivationKind : std::uint8_t {
   kLeakyRelu,  // x < 0 ? alpha * x : x
   kSigmoid,    // 1 / (1 + e^-x)
   kTanh,
-  kGelu,         // x / 2 * (1 + erf(x / sqrt(2)))
-  kHardSigmoid,  // max(0, min(1, alpha * x + beta))
-  kHardSwish,    // x * max(0, min(1, x / 6 + 1/2))
-  kSilu,         // x * sigmoid(x)
-  kGeluTanh,     // x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
-  kQuickGelu,    // x * sigmoid(alpha * x)
+  kGelu,             // x / 2 * (1 + erf(x / sqrt(2)))
+  kHardSigmoid,      // max(0, min(1, alpha * x + beta))
+  kHardSwish,        // x * max(0, min(1, x / 6 + 1/2))
+  kSilu,             // x * sigmoid(x)
+  kGeluTanh,         // x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
+  kQuickGelu,        // x * sigmoid(alpha * x)
+  kElu,              // x < 0 ? alpha * (e^x - 1) : x
+  kSelu,             // beta * elu(x)
+  kSoftplus,         // ln(1 + e^x)
+  kSoftsign,         // x / (1 + |x|)
+  kThresholdedRelu,  // x > alpha ? x : 0
 };
 
 // NaN stays NaN in every kind. Errors, tested in gemm_f32_test.cpp: sigmoid, silu, quick gelu and tanh 4e-7, both
 // gelus 8e-7 (tanh form 1.2e-6) relative to max(|y|, 2^-10); hard sigmoid and hard swish 3e-7 * max(|x|, 1) (their
-// terms cancel); the others one rounding.
+// terms cancel); elu, selu and softplus 6e-7, softsign 2e-7; the others one rounding.
 struct Activation {
   ActivationKind kind = ActivationKind::kNone;
   float alpha = 0;

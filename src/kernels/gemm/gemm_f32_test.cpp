@@ -362,7 +362,9 @@ TEST(Activation, ErrorsStayInTheirBounds) {
       {ActivationKind::kRelu, 0},           {ActivationKind::kClip, 0},         {ActivationKind::kLeakyRelu, 1e-7},
       {ActivationKind::kSigmoid, 4e-7},     {ActivationKind::kTanh, 4e-7},      {ActivationKind::kGelu, 8e-7},
       {ActivationKind::kHardSigmoid, 3e-7}, {ActivationKind::kHardSwish, 3e-7}, {ActivationKind::kSilu, 4e-7},
-      {ActivationKind::kGeluTanh, 1.2e-6},  {ActivationKind::kQuickGelu, 4e-7}};
+      {ActivationKind::kGeluTanh, 1.2e-6},  {ActivationKind::kQuickGelu, 4e-7}, {ActivationKind::kElu, 6e-7},
+      {ActivationKind::kSelu, 6e-7},        {ActivationKind::kSoftplus, 6e-7},  {ActivationKind::kSoftsign, 2e-7},
+      {ActivationKind::kThresholdedRelu, 0}};
   std::vector<float> x;
   for (int i = -40000; i <= 40000; ++i) x.push_back(static_cast<float>(i) * 5e-4f);
   for (const float v : {-1e30f, -200.0f, -90.0f, -88.0f, 88.0f, 90.0f, 200.0f, 1e30f}) x.push_back(v);
@@ -385,12 +387,15 @@ TEST(Activation, ErrorsStayInTheirBounds) {
 
 TEST(Activation, NanStaysNanAndInfinityDoesNotBecomeNan) {
   for (const TileF32Set* set : Sets())
-    for (int kind = 0; kind <= static_cast<int>(ActivationKind::kQuickGelu); ++kind) {
+    for (int kind = 0; kind <= static_cast<int>(ActivationKind::kThresholdedRelu); ++kind) {
       const Activation activation{static_cast<ActivationKind>(kind), 0.2f, 0.5f};
-      float y[2] = {std::nanf(""), std::numeric_limits<float>::infinity()};
-      set->activate(y, 1, 2, 2, activation);
+      float y[3] = {std::nanf(""), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};
+      set->activate(y, 1, 3, 3, activation);
       EXPECT_TRUE(std::isnan(y[0])) << Name(set->isa) << " kind " << kind;
       EXPECT_FALSE(std::isnan(y[1])) << Name(set->isa) << " kind " << kind;
+      if (kind >= static_cast<int>(ActivationKind::kElu)) {  // those before that multiply by x have no limit there
+        EXPECT_FALSE(std::isnan(y[2])) << Name(set->isa) << " kind " << kind;
+      }
     }
 }
 

@@ -80,6 +80,16 @@ inline double Activated(double x, const Activation& a) {
       return x / (1 + std::exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)));
     case ActivationKind::kQuickGelu:
       return x / (1 + std::exp(-double{a.alpha} * x));
+    case ActivationKind::kElu:
+      return x < 0 ? a.alpha * std::expm1(x) : x;
+    case ActivationKind::kSelu:
+      return a.beta * (x < 0 ? a.alpha * std::expm1(x) : x);
+    case ActivationKind::kSoftplus:
+      return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+    case ActivationKind::kSoftsign:
+      return x / (1 + std::abs(x));
+    case ActivationKind::kThresholdedRelu:
+      return x > a.alpha ? x : 0;
   }
   return x;
 }

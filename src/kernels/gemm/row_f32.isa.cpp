@@ -145,6 +145,16 @@ void Activate(float* c, int64_t rows, int64_t columns, ptrdiff_t stride, const A
       return map([](Vec x) { return GeluTanh(x); });
     case ActivationKind::kQuickGelu:
       return map([=](Vec x) -> Vec { return x * Sigmoid(alpha * x); });
+    case ActivationKind::kElu:
+      return map([=](Vec x) { return Elu(x, alpha); });
+    case ActivationKind::kSelu:
+      return map([=](Vec x) -> Vec { return beta * Elu(x, alpha); });
+    case ActivationKind::kSoftplus:
+      return map([](Vec x) { return Softplus(x); });
+    case ActivationKind::kSoftsign:
+      return map([](Vec x) { return Softsign(x); });
+    case ActivationKind::kThresholdedRelu:
+      return map([=](Vec x) -> Vec { return x <= alpha ? zero : x; });
   }
 }
 

@@ -1,4 +1,4 @@
-// kernels/simd/math_f32.h - exp, sigmoid, tanh and the normal distribution on Vec, for fused activations.
+// kernels/simd/math_f32.h - exp, sigmoid, tanh, softplus and the normal distribution on Vec, for fused activations.
 //
 // Include only from *.isa.cpp. Polynomials are minimax fits of relative error (iteratively reweighted least squares in
 // float64 on 4,000 Chebyshev points); the fit errors are below 4e-8, the rest is rounding. NaN stays NaN.
@@ -99,6 +99,37 @@ inline Vec Gelu(Vec x) {
   p = p * u + Broadcast(0.13962141f);
   const Vec tail = Exp2OfNegative(Broadcast(-0.72134752f) * a * a) * (u * p);
   return Max(Broadcast(0.0f), x) - a * tail;
+}
+
+// x below 0: alpha (e^x - 1). Near 0, where the difference would cancel, with the polynomial of Exp.
+inline Vec Elu(Vec x, Vec alpha) {
+  Vec q = Broadcast(0.0013814189f);
+  q = q * x + Broadcast(0.0083689140f);
+  q = q * x + Broadcast(0.041668408f);
+  q = q * x + Broadcast(0.16666520f);
+  q = q * x + Broadcast(0.49999994f);
+  const Vec near = q * (x * x) + x, far = Exp(x) - Broadcast(1.0f);
+  return x < Broadcast(0.0f) ? alpha * (x > Broadcast(-0.3466f) ? near : far) : x;
+}
+
+// ln(1 + e^x) = max(x, 0) + ln(1 + t), t = e^-|x|; ln(1 + t) = 2 atanh(s), s = t / (2 + t) <= 1/3, by its series, whose
+// terms from s^17 on are below 2e-9 of the sum.
+inline Vec Softplus(Vec x) {
+  const Vec t = Exp(-Abs(x)), s = t / (Broadcast(2.0f) + t), u = s * s;
+  Vec p = Broadcast(1.0f / 15);
+  p = p * u + Broadcast(1.0f / 13);
+  p = p * u + Broadcast(1.0f / 11);
+  p = p * u + Broadcast(1.0f / 9);
+  p = p * u + Broadcast(1.0f / 7);
+  p = p * u + Broadcast(1.0f / 5);
+  p = p * u + Broadcast(1.0f / 3);
+  return Max(Broadcast(0.0f), x) + Broadcast(2.0f) * (s + s * u * p);
+}
+
+// x / (1 + |x|), and 1 for infinity.
+inline Vec Softsign(Vec x) {
+  const Vec most = Broadcast(3e38f), finite = Max(-most, Min(most, x));
+  return finite / (Broadcast(1.0f) + Abs(finite));
 }
 
 // The GELU of the tanh form: (1 + tanh z) / 2 is sigmoid(2 z).

@@ -1,5 +1,7 @@
 // optimizer/passes/fuse_conv_activation.cpp - Conv, a sum with a value of its shape and an activation become one
 // com.microsoft FusedConv: activation(conv(X, W) + B + Z), ONNX Runtime's operator and semantics.
+#include <algorithm>
+
 #include "ops/schema.h"
 #include "optimizer/epilogue.h"
 #include "optimizer/passes.h"
@@ -7,6 +9,9 @@
 
 namespace sardonyx::optimizer {
 namespace {
+
+// ONNX Runtime's FusedConv lacks these, and a convolution with Elu inside it takes as long as the two nodes.
+constexpr std::string_view kOfProducts[] = {"Elu", "Selu", "Softplus", "Softsign", "ThresholdedRelu"};
 
 void MakeFused(Node& conv) {
   conv.domain = "com.microsoft";
@@ -33,6 +38,8 @@ bool FuseActivation(Graph& graph, const PassContext& context, NodeId conv_id) {
   if (!behind) return false;
   const FusedActivation& activation = behind->activation;
   if (activation.bias != kNoValue) return context.No(graph, conv_id, "the activation adds a bias of its own");
+  if (std::find(std::begin(kOfProducts), std::end(kOfProducts), activation.name) != std::end(kOfProducts))
+    return context.No(graph, conv_id, activation.name, " is fused into products only");
   Node& node = graph.node(conv_id);
   node.SetAttribute("activation", activation.name);
   std::vector<float> params;  // ONNX Runtime refuses more than the activation has

@@ -69,7 +69,8 @@ TEST(FuseConvActivation, FusesOneOfTwoConvsThatAreAdded) {
 
 TEST(FuseConvActivation, LeavesBroadcastSumsAndOtherActivationsAlone) {
   EXPECT_EQ(Fused("c = Conv(x, w) y = Add(c, row)"), "Conv Add");
-  EXPECT_EQ(Fused("c = Conv(x, w) y = Elu(c)"), "Conv Elu");
+  for (const char* other : {"Elu", "Selu", "Softplus", "Softsign", "ThresholdedRelu", "Celu"})
+    EXPECT_EQ(Fused("c = Conv(x, w) y = " + std::string(other) + "(c)"), "Conv " + std::string(other));
   EXPECT_EQ(Fused("c = Conv(x, w) y = Clip(c, six, low)"), "Conv Clip");
   EXPECT_EQ(Fused("c = Conv(x, w) y = Add(c, c)"), "Conv Add");
 }

@@ -80,6 +80,7 @@ bool FuseActivation(Graph& graph, const PassContext& context, NodeId id) {
   product.SetAttribute("activation", activation.name);
   if (activation.alpha) product.SetAttribute("activation_alpha", *activation.alpha);
   if (activation.beta) product.SetAttribute("activation_beta", *activation.beta);
+  if (activation.gamma) product.SetAttribute("activation_gamma", *activation.gamma);
   product.domain = IsGemm(product) ? "com.microsoft" : "ai.sardonyx";
   product.op_type = product.domain == "com.microsoft" ? "FusedGemm" : "FusedMatMul";
   product.since_version = 1;

@@ -45,11 +45,27 @@ TEST(FuseProductEpilogue, TakesBiasResidualAndActivation) {
 }
 
 TEST(FuseProductEpilogue, KnowsEveryActivation) {
-  for (const char* activation :
-       {"Relu(m)", "Gelu(m)", "Gelu<approximate = \"tanh\">(m)", "Sigmoid(m)", "Tanh(m)", "LeakyRelu<alpha = 0.3>(m)",
-        "HardSigmoid<alpha = 0.3>(m)", "HardSwish(m)", "Clip(m, low, high)", "Clip(m, , high)", "Swish(m)",
-        "Swish<alpha = 2.0>(m)", "com.microsoft.QuickGelu(m)", "com.microsoft.FastGelu(m)",
-        "com.microsoft.FastGelu(m, b)", "com.microsoft.BiasGelu(m, b)"})
+  for (const char* activation : {"Relu(m)",
+                                 "Gelu(m)",
+                                 "Gelu<approximate = \"tanh\">(m)",
+                                 "Sigmoid(m)",
+                                 "Tanh(m)",
+                                 "LeakyRelu<alpha = 0.3>(m)",
+                                 "HardSigmoid<alpha = 0.3>(m)",
+                                 "HardSwish(m)",
+                                 "Clip(m, low, high)",
+                                 "Clip(m, , high)",
+                                 "Swish(m)",
+                                 "Swish<alpha = 2.0>(m)",
+                                 "com.microsoft.QuickGelu(m)",
+                                 "com.microsoft.FastGelu(m)",
+                                 "com.microsoft.FastGelu(m, b)",
+                                 "com.microsoft.BiasGelu(m, b)",
+                                 "Elu(m)",
+                                 "Selu(m)",
+                                 "Softplus(m)",
+                                 "Softsign(m)",
+                                 "ThresholdedRelu(m)"})
     ExpectOneNode("  y = " + std::string(activation) + "\n", "activation = ");
 }
 
@@ -66,6 +82,57 @@ TEST(FuseProductEpilogue, GemmBecomesFusedGemm) {
   const Node& node = graph.node(graph.order[0]);
   EXPECT_EQ(node.domain + "." + node.op_type, "com.microsoft.FusedGemm");
   ExpectSameValues(graph, before, registry, {Tensor::Of<float>({1, -2, 3, -0.5f, 0.25f, 2}, Shape{2, 3})});
+}
+
+// A Gemm of the element type before `activation`; what reads m besides is in `more`.
+std::string WithGemm(std::string_view activation, std::string_view dtype = "float", std::string_view more = "",
+                     std::string_view outputs = "") {
+  const std::string t(dtype);
+  return "g (" + t + "[2,3] x) => (" + t + "[2,4] y" + std::string(outputs) + ") <" + t +
+         "[4,3] w = {1.0, 2.0, -3.0, 4.0, 0.5, -6.0, 0.25, -0.5, 0.125, 2.0, 1.0, -2.0}, " + t +
+         "[4] b = {0.5, -1.0, 0.25, 0.0}> { m = Gemm<transB = 1, alpha = 0.5>(x, w, b) y = " + std::string(activation) +
+         " " + std::string(more) + "}";
+}
+
+// What ONNX Runtime writes: the parameters of the operator, also those that the author left to their defaults.
+TEST(FuseProductEpilogue, FusedGemmHasTheParametersOfItsActivation) {
+  const Tensor floats = Tensor::Of<float>({1, -2, 3, -0.5f, 0.25f, 2}, Shape{2, 3});
+  Tensor halves(DType::kFloat16, floats.shape());
+  for (int i = 0; i < 6; ++i) halves.data<Half>()[i] = Half(floats.data<float>()[i]);
+  for (const auto& [activation, want] :
+       {std::pair("Elu(m)", R"(activation = "Elu", activation_alpha = 1.0>)"),
+        std::pair("Elu<alpha = 0.5>(m)", R"(activation = "Elu", activation_alpha = 0.5>)"),
+        std::pair("Selu(m)", R"(activation = "Selu", activation_alpha = 1.6732632, activation_gamma = 1.050701>)"),
+        std::pair("Selu<alpha = 0.5, gamma = 2.0>(m)",
+                  R"(activation = "Selu", activation_alpha = 0.5, activation_gamma = 2.0>)"),
+        std::pair("Softplus(m)", R"(activation = "Softplus">)"),
+        std::pair("Softsign(m)", R"(activation = "Softsign">)"),
+        std::pair("ThresholdedRelu(m)", R"(activation = "ThresholdedRelu", activation_alpha = 1.0>)"),
+        std::pair("ThresholdedRelu<alpha = 0.25>(m)", R"(activation = "ThresholdedRelu", activation_alpha = 0.25>)"),
+        std::pair("HardSigmoid(m)", R"(activation = "HardSigmoid", activation_alpha = 0.2, activation_beta = 0.5>)")}) {
+    for (const char* dtype : {"float", "float16"}) {
+      SCOPED_TRACE(std::string(dtype) + " " + activation);
+      const ops::Registry registry;
+      Graph graph = PreparedGraph(WithGemm(activation, dtype), registry);
+      const Graph before = graph;
+      EXPECT_TRUE(RunPass(graph, registry));
+      ASSERT_EQ(graph.order.size(), 1u);
+      EXPECT_NE(ToText(graph).find(want), std::string::npos) << ToText(graph);
+      ExpectSameValues(graph, before, registry, {std::string_view(dtype) == "float16" ? halves : floats});
+    }
+  }
+}
+
+TEST(FuseProductEpilogue, LeavesAGemmWithOtherReadersAlone) {
+  const ops::Registry registry;
+  for (const std::string& text :
+       {WithGemm("Elu(m)", "float", "", ", float[2,4] m"), WithGemm("Elu(m)", "float", "z = Neg(m) ", ", float[2,4] z"),
+        WithGemm("Celu(m)"), WithGemm("Elu(m)", "double")}) {
+    Graph graph = PreparedGraph(text, registry);
+    const std::string before = ToText(graph);
+    EXPECT_FALSE(RunPass(graph, registry));
+    EXPECT_EQ(ToText(graph), before);
+  }
 }
 
 TEST(FuseProductEpilogue, LeavesOtherReadersShapesAndTypesAlone) {
