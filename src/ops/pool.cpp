@@ -119,13 +119,20 @@ void RunLastBytes(KernelContext& c) {
                            c.parallel());
 }
 
-// QLinearAveragePool: X, its scale and zero point, those of the result. The mean of a window is computed in float.
+// QLinearAveragePool: X, its scale and zero point, those of the result. y = round(mean(x - x_zero) / (y_scale /
+// x_scale)
+// + y_zero), halves to even. Sums of a window of up to 2^16 elements are whole numbers that float holds, so that a mean
+// of a half is exactly that, in any order of the window. ONNX Runtime adds up dequantized elements: where the mean is a
+// half, its sum may lie beside it.
 void RunQuantized(KernelContext& c) {
   const auto& state = c.state<PoolState>();
   const kernels::PoolShape shape = MakePoolShape(c, state);
   const TensorRef &x = c.Input(0), &y = c.Output(0);
   if (y.count == 0) return;
   const QuantizedScale from = ReadScale(c, 1, 2), to = ReadScale(c, 3, 4);
+  // The quotient is 0 for scales that are 2^149 apart or more; 0 / 0 is no mean.
+  const float quotient = to.scale / from.scale;
+  const float scale = quotient == 0 ? std::numeric_limits<float>::min() : quotient;
   const std::int64_t planes = state.channels_last ? 0 : x.dim(0) * x.dim(1);
   ScratchLayout layout;
   const std::size_t in_at = layout.Add<float>(static_cast<std::size_t>(x.count));
@@ -139,7 +146,7 @@ void RunQuantized(KernelContext& c) {
   constexpr std::int64_t kElements = 16384;  // that are worth a thread
   c.parallel().For(x.count, kElements, [&](std::int64_t begin, std::int64_t end) {
     (is_signed ? bytes.dequantize_signed : bytes.dequantize_unsigned)(
-        x.As<const std::uint8_t>() + begin, from.scale, from.zero, static_cast<std::size_t>(end - begin), in + begin);
+        x.As<const std::uint8_t>() + begin, 1, from.zero, static_cast<std::size_t>(end - begin), in + begin);
   });
   if (state.channels_last) {
     kernels::PoolLastF32(shape, x.dim(0), x.dim(x.rank() - 1), in, out, c.parallel());
@@ -147,9 +154,9 @@ void RunQuantized(KernelContext& c) {
     kernels::PoolF32(shape, planes, in, out, c.parallel(), block + pool_at);
   }
   const float low = is_signed ? -128.0f : 0.0f;
-  kernels::QuantizeFn* const quantize = kernels::Quantization().quantize(x.dtype, true);
+  kernels::QuantizeFn* const quantize = kernels::Quantization().quantize_sum(is_signed);
   c.parallel().For(y.count, kElements, [&](std::int64_t begin, std::int64_t end) {
-    quantize(out + begin, &to.scale, &to.zero, low, low + 255, static_cast<std::size_t>(end - begin),
+    quantize(out + begin, &scale, &to.zero, low, low + 255, static_cast<std::size_t>(end - begin),
              y.As<std::uint8_t>() + begin);
   });
 }

@@ -44,6 +44,27 @@ TEST(Quantize, EveryLengthAndVariantAgreesWithDouble) {
   }
 }
 
+TEST(Quantize, SumsWithTheZeroPointAreRoundedAsAWhole) {
+  for (const auto& [isa, table] : kernels::QuantizeVariants()) {
+    if (!kernels::Supported(isa)) continue;
+    for (std::size_t n = 0; n < 70; ++n) {
+      std::vector<float> x(n);
+      for (std::size_t i = 0; i < n; ++i) x[i] = 0.25f * static_cast<float>(i) - 4.5f;
+      if (n > 40) x[40] = 1e30f, x[39] = -INFINITY, x[38] = NAN;
+      std::vector<std::uint8_t> y(n + 1, 77);
+      const float scale = 0.5f, zero = 7;
+      table().quantize_sum(false)(x.data(), &scale, &zero, 0, 255, n, y.data());
+      for (std::size_t i = 0; i < n; ++i)
+        ASSERT_EQ(y[i], std::fmin(std::fmax(std::nearbyint(x[i] / scale + zero), 0.0f), 255.0f)) << kernels::Name(isa);
+      ASSERT_EQ(y[n], 77);
+      table().quantize_sum(true)(x.data(), &scale, &zero, -128, 127, n, y.data());
+      for (std::size_t i = 0; i < n; ++i)
+        ASSERT_EQ(static_cast<std::int8_t>(y[i]),
+                  std::fmin(std::fmax(std::nearbyint(x[i] / scale + zero), -128.0f), 127.0f));
+    }
+  }
+}
+
 // Axis 0, 1, 2 and -1 of [2, 3, 4], with the scale of each element written out.
 TEST(Quantize, PerAxisAndBlockedUseTheScaleOfEachElement) {
   Tensor x(DType::kInt8, Shape{2, 3, 5});

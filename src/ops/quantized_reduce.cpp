@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "kernels/elementwise/quantize.h"
 #include "kernels/reduce/sum8.h"
@@ -25,13 +26,26 @@ constexpr std::int64_t kColumns = 512;  // of one task
 struct MeanState {
   std::vector<std::int64_t> axes;
   bool keeps = true;
-  bool channels_last = false;  // of QLinearGlobalAveragePool
+  bool pools = false;  // QLinearGlobalAveragePool
 };
 
 class MeanRunner {
  public:
-  MeanRunner(KernelContext& c, const ReducePlan& plan)
-      : plan_(plan), x_(c.Input(0)), y_(c.Output(0)), from_(ReadScale(c, 1, 2)), to_(ReadScale(c, 3, 4)) {}
+  MeanRunner(KernelContext& c, const ReducePlan& plan, bool pools)
+      : plan_(plan),
+        x_(c.Input(0)),
+        y_(c.Output(0)),
+        from_(ReadScale(c, 1, 2)),
+        to_(ReadScale(c, 3, 4)),
+        pools_(pools) {
+    ratio_ = static_cast<double>(from_.scale) / static_cast<double>(to_.scale);
+    // Rounded to float twice, if float can hold the product. A factor that is too large limits all but sums of 0.
+    const double whole = static_cast<double>(to_.scale) * static_cast<double>(static_cast<float>(plan_.reduced_total));
+    const auto rounded = static_cast<float>(whole);
+    const double divisor = std::isfinite(rounded) ? static_cast<double>(rounded) : whole;
+    const double factor = static_cast<double>(from_.scale) / divisor;
+    factor_ = static_cast<float>(std::min(factor, static_cast<double>(std::numeric_limits<float>::max())));
+  }
 
   // Outputs [first, first + columns) of outer index `outer`, at most kColumns.
   void Run(std::int64_t outer, std::int64_t first, std::int64_t columns) const {
@@ -47,20 +61,28 @@ class MeanRunner {
         for (std::int64_t k = 0; k < columns; ++k) sums[k] += part[k];
       }
     }
-    float means[kColumns];
-    const auto total = static_cast<double>(plan_.reduced_total);
-    for (std::int64_t k = 0; k < columns; ++k)
-      means[k] = static_cast<float>((sums[k] / total - static_cast<double>(from_.zero)) * from_.scale);
-    const float low = is_signed ? -128.0f : 0.0f;
-    kernels::Quantization().quantize(x_.dtype, true)(means, &to_.scale, &to_.zero, low, low + 255,
+    float quotients[kColumns];
+    const auto zeros = static_cast<double>(plan_.reduced_total) * static_cast<double>(from_.zero);
+    for (std::int64_t k = 0; k < columns; ++k) quotients[k] = Quotient(sums[k] - zeros);
+    const float low = is_signed ? -128.0f : 0.0f, one = 1;
+    kernels::Quantization().quantize(x_.dtype, true)(quotients, &one, &to_.zero, low, low + 255,
                                                      static_cast<std::size_t>(columns),
                                                      y_.As<std::uint8_t>() + outer * plan_.inner + first);
   }
 
  private:
+  // The mean over the result's scale. Halves are exact where the scales allow it; a pool has ONNX Runtime's factor.
+  float Quotient(double sum) const {
+    if (pools_) return static_cast<float>(sum) * factor_;
+    return static_cast<float>(sum / static_cast<double>(plan_.reduced_total) * ratio_);
+  }
+
   const ReducePlan& plan_;
   const TensorRef &x_, &y_;
   QuantizedScale from_, to_;
+  bool pools_;
+  double ratio_ = 1;  // of x's scale to the result's
+  float factor_ = 1;  // of a pool, of a sum
 };
 
 void RunMean(KernelContext& c) {
@@ -69,7 +91,7 @@ void RunMean(KernelContext& c) {
   if (c.Output(0).count == 0) return;
   const ReducePlan plan = MakeReducePlan(x.shape, MarkAxes(state.axes, x.rank(), state.axes.empty()));
   if (x.count == 0) Fail(Code::kInvalidArgument, "expected elements for every mean, found shape ", ToText(x.shape));
-  const MeanRunner runner(c, plan);
+  const MeanRunner runner(c, plan, state.pools);
   const std::int64_t blocks = (plan.inner + kColumns - 1) / kColumns;
   const std::int64_t work = plan.reduced_total * std::min(plan.inner, kColumns);
   c.parallel().For(plan.outer * blocks, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(work, 1)),
@@ -113,7 +135,7 @@ void InferQLinearGlobalMean(InferContext& c) {
 Prepared PrepareQLinearGlobalMean(PrepareContext& c) {
   const Type& x = c.InputType(0);
   if (!x.has_rank) c.Unsupported("an input of unknown rank of");
-  MeanState state;
+  MeanState state{.pools = true};
   const auto rank = static_cast<std::int64_t>(x.rank());
   const std::int64_t channels = c.Flag("channels_last") ? rank - 1 : 1;
   for (std::int64_t axis = 1; axis < rank; ++axis)

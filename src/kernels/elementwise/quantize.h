@@ -22,6 +22,8 @@ using DequantizeFn = void(const float* x, const float* scale, const float* zero,
 struct QuantizeTable {
   // To int8, uint8, int16, uint16 or float (whole numbers, for types that are packed later); null for other types.
   QuantizeFn* (*quantize)(DType to, bool repeated);
+  // To int8 or uint8, repeated: y[i] = round(x[i] / scale + zero). Where that is a half, y[i] is even, not y[i] - zero.
+  QuantizeFn* (*quantize_sum)(bool is_signed);
   DequantizeFn* repeated_dequantize;
   DequantizeFn* dequantize;
   // The smallest and largest of x and 0; NaN is skipped.

@@ -36,6 +36,17 @@ void Each(const float* x, const float* scale, const float* zero, float low, floa
   for (std::size_t i = 0; i < n; ++i) y[i] = QuantizeOne<T>(x[i], scale[i], zero[i], low, high);
 }
 
+// The sum may be rounded, too: the zero point is no part of the quotient's rounding, but of the result's.
+template <typename T>
+void RepeatedSum(const float* x, const float* scale, const float* zero, float low, float high, std::size_t n,
+                 void* to) {
+  T* y = static_cast<T*>(to);
+  const float s = *scale, z = *zero;
+#pragma omp simd
+  for (std::size_t i = 0; i < n; ++i) y[i] = QuantizeOne<T>(x[i] / s + z, 1, 0, low, high);
+}
+QuantizeFn* FindSum(bool is_signed) { return is_signed ? RepeatedSum<std::int8_t> : RepeatedSum<std::uint8_t>; }
+
 QuantizeFn* Find(DType to, bool repeated) {
   switch (to) {
     case DType::kInt8:
@@ -76,6 +87,6 @@ void Range(const float* x, std::size_t n, float* low, float* high) {
 
 }  // namespace
 
-QuantizeTable QuantizeKernels() { return {Find, DequantizeRepeated, DequantizeEach, Range}; }
+QuantizeTable QuantizeKernels() { return {Find, FindSum, DequantizeRepeated, DequantizeEach, Range}; }
 
 }  // namespace sardonyx::kernels::SDX_ISA
