@@ -25,8 +25,8 @@ inline constexpr int kNewestVersion = INT_MAX;  // as an opset version: the newe
 struct TypeSet {
   std::array<std::uint64_t, 3> bits = {};
 
-  bool Contains(DType element) const;     // tensor(element)
-  bool Contains(const Type& type) const;  // shapes are ignored; false for a type that is not known
+  bool Contains(DType element) const;      // tensor(element)
+  bool Contains(const Type& type) const;   // shapes are ignored; false for a type that is not known
   bool ContainsKind(TypeKind kind) const;  // some type of this kind
   bool HasOnlyTensors() const { return (bits[0] >> 32) == 0 && bits[1] == 0 && bits[2] == 0; }
   std::vector<std::string> Names() const;  // ONNX's type strings: "tensor(float)", "seq(tensor(int64))" ...

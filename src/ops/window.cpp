@@ -22,8 +22,8 @@ void CheckAtLeast(const AttributeReader& c, const char* name, const std::vector<
                   std::int64_t least) {
   for (const std::int64_t value : values) {
     if (value < least || value > (std::int64_t{1} << 31)) {
-      c.Fail(Code::kInvalidArgument, "expected ", name, " of at least ", least, value < least ? "" : " and at most 2^31",
-             ", found ", ToText(Dims(values)));
+      c.Fail(Code::kInvalidArgument, "expected ", name, " of at least ", least,
+             value < least ? "" : " and at most 2^31", ", found ", ToText(Dims(values)));
     }
   }
 }

@@ -10,6 +10,7 @@
 #include "ops/own_domain.h"
 #include "ops/schema.h"
 #include "ops/upgrade.h"
+#include "runtime/file_spelling.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -163,6 +164,8 @@ void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::R
     versions.erase(used);
   }
   for (const auto& [domain, version] : versions) imports.push_back({domain, version});
+  for (const OpsetImport& import : imports)
+    if (import.domain.empty() || import.domain == "ai.onnx") SpellForOpset(saved.graph, import.version, registry);
   saved.opset_imports = imports;
   saved.graph.opset_imports = imports;
   model::SaveFile(saved, options.optimized_model_path, FileOptions(saved.graph, options));

@@ -18,8 +18,8 @@ struct AlignAxis {
   float* weight = nullptr;
 };
 
-// Of `samples` samples at start + (s + 0.5) * step, those that may lie in [-1, size], as [begin, end): outside of it lie
-// all others. A region may be far larger than the image.
+// Of `samples` samples at start + (s + 0.5) * step, those that may lie in [-1, size], as [begin, end): outside of it
+// lie all others. A region may be far larger than the image.
 struct SampleRange {
   std::int64_t begin = 0, end = 0;
 };

@@ -1,0 +1,16 @@
+// runtime/file_spelling.h - nodes of old versions in a file that imports a newer opset.
+#pragma once
+
+#include <cstdint>
+
+#include "ir/graph.h"
+#include "ops/registry.h"
+
+namespace sardonyx::runtime {
+
+// A session keeps some nodes in an old form that newer opsets write otherwise, by several nodes or not at all; a pass
+// may need an opset that the author did not import. Rewrites the nodes of ONNX's domain (bodies included) so that they
+// mean in `opset` what they mean in the session. Fails with kNotImplemented naming the node that has no such form.
+void SpellForOpset(Graph& graph, std::int64_t opset, const ops::Registry& registry);
+
+}  // namespace sardonyx::runtime
