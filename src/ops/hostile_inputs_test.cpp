@@ -100,6 +100,42 @@ TEST(HostileInputs, BlocksOfHugeImages) {
   ExpectError(call("SpaceToDepth", Shape{1, kHuge, 0, 0}, 1 << 30), "found 1099511627776 * 1152921504606846976");
 }
 
+TEST(HostileInputs, WindowsBeyondAllImages) {
+  using IntList = std::vector<std::int64_t>;
+  constexpr std::int64_t kHuge = std::int64_t{1} << 31;
+  const Tensor image = Ones(Shape{1, 1, 5, 5}), weights = Ones(Shape{1, 1, 3, 3});
+  // One window: the stride does not matter.
+  const auto one = testing::EvaluateOp({"Conv", 11, {image, weights}, {{"strides", IntList{kHuge, kHuge}}}});
+  EXPECT_EQ(testing::Elements<float>(one[0]), std::vector<float>{9});
+  ExpectError({"Conv",
+               11,
+               {image, weights},
+               {{"strides", IntList{kHuge, kHuge}}, {"pads", IntList{kHuge, kHuge, kHuge, kHuge}}}},
+              "expected an image with its pads below 2^60 bytes");
+  ExpectError({"ConvTranspose",
+               11,
+               {image, weights},
+               {{"output_shape", IntList{10, 8}}, {"output_padding", IntList{std::int64_t{1} << 62, 0}}}},
+              "expected output_padding of at least 0 and at most 2^31, found [4611686018427387904, 0]");
+  ExpectError({"Conv", 11, {image, weights}, {{"group", std::int64_t{1} << 62}}}, "at most 2^31");
+  ExpectError({"DeformConv",
+               19,
+               {image, weights, Ones(Shape{1, 18, 3, 3})},
+               {{"offset_group", std::numeric_limits<std::int64_t>::max()}}},
+              "expected channels that offset_group 9223372036854775807 divides, found 1");
+}
+
+TEST(HostileInputs, AxesThatAddUpToOne) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  ExpectError({"ReverseSequence", 10, {Ones(Shape{2, 2}), Ints({2, 2})}, {{"batch_axis", kMost}, {"time_axis", kMost}}},
+              "expected batch_axis and time_axis to be 0 and 1");
+  ExpectError({"ReverseSequence",
+               10,
+               {Ones(Shape{2, 2}), Ints({2, 2})},
+               {{"batch_axis", std::int64_t{1}}, {"time_axis", std::int64_t{1}}}},
+              "expected batch_axis and time_axis to be 0 and 1");
+}
+
 // Of a square region from (0, 0) on a 3 x 3 image of ones.
 template <typename T>
 T AlignedSquare(T side, const char* mode) {
@@ -298,7 +334,8 @@ TEST(HostileInputs, OwnOperatorsWithoutTheirInputs) {
   const auto error = [](const std::string& node) -> std::string {
     auto model = std::make_shared<Model>(ParseModel(
         R"(<ir_version: 10, opset_import: ["" : 21, "ai.sardonyx" : 1, "com.ms.internal.nhwc" : 1]>
-           g (float[1, 4, 4, 2] x, uint8[2] b, float s) => (y) { [it] y = )" +
+           g (float[1, 4, 4, 2] x, uint8[1, 4, 4, 2] c, uint8[2, 2, 1, 1] w, uint8 z, uint8[2] b, float s) => (y)
+           { [it] y = )" +
         node + " }"));
     try {
       runtime::Session::FromModel(testing::TestEnvironment(), std::move(model), {});
@@ -314,6 +351,9 @@ TEST(HostileInputs, OwnOperatorsWithoutTheirInputs) {
   expect(last + R"(AveragePool <kernel_shape = [2, 2]> (""))",
          "(com.ms.internal.nhwc.AveragePool): input 0 ('X') is required");
   expect(last + "Conv(x)", "expected 2 to 3 inputs, found 1");
+  expect(R"(com.microsoft.SimplifiedLayerNormalization("", s))", "input 0 ('X') is required and missing");
+  // A bias of bytes would be read as one of integers.
+  expect(last + "QLinearConv(c, s, z, w, s, z, s, z, b)", "input 8 ('B'): expected tensor(int32), found");
   expect(last + "FusedConv(x)", "expected 2 to 4 inputs, found 1");
   expect(own + R"(FusedMatMul(x, ""))", "input 1 is required and missing");
   expect(own + "Lookup8(b)", "expected 2 inputs, found 1");

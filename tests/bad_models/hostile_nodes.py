@@ -184,9 +184,9 @@ class Mutation:
         if which == 5:  # more dimensions than kernels have room for
             ones = (1,) * (self.any([9, 17, 33, 64]) - value.ndim)
             value = value.reshape((*ones, *value.shape) if self.random.random() < 0.5 else (*value.shape, *ones))
-        elif which == 0:
+        elif which == 0 and value.ndim < 64:  # numpy has no more
             value = value[None]
-        elif which == 1:
+        elif which == 1 and value.ndim < 64:
             value = value[..., None]
         elif which == 2:
             value = value.reshape(-1)

@@ -22,7 +22,10 @@ bool DropOutputs(Graph& graph, NodeId id) {
     node.outputs[i] = kNoValue;
     changed = true;
   }
-  while (!node.outputs.empty() && node.outputs.back() == kNoValue) node.outputs.pop_back();
+  while (!node.outputs.empty() && node.outputs.back() == kNoValue) {  // the author may write none, too
+    node.outputs.pop_back();
+    changed = true;
+  }
   return changed;
 }
 

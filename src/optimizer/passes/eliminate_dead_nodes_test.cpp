@@ -42,6 +42,16 @@ TEST(EliminateDeadNodes, LeavesWhatABodyCaptures) {
   EXPECT_FALSE(RunPass(graph, registry));
 }
 
+TEST(EliminateDeadNodes, SaysThatItDroppedAnOutputWithoutAName) {
+  const ops::Registry registry;
+  Graph graph = PreparedGraph("g (float[1,1,3,3] x) => (float[1,1,2,2] y) { y = MaxPool<kernel_shape = [2, 2]>(x) }",
+                              registry);
+  graph.node(graph.order[0]).outputs.push_back(kNoValue);
+  EXPECT_TRUE(RunPass(graph, registry));
+  EXPECT_EQ(graph.node(graph.order[0]).outputs.size(), 1u);
+  EXPECT_FALSE(RunPass(graph, registry));
+}
+
 TEST(EliminateDeadNodes, DropsOptionalOutputsThatNobodyReads) {
   const ops::Registry registry;
   const auto left = [&](const std::string& text, const std::vector<Value>& inputs) {
