@@ -78,7 +78,10 @@ ConvState ReadConv(const AttributeReader& c, const Type& x, const Type& w) {
   if (x.has_rank && w.has_rank && x.rank() != w.rank()) {
     c.Fail(Code::kInvalidArgument, "expected weights of rank ", x.rank(), " as the input, found ", w.ToText());
   }
-  if (x.has_rank) CheckWindowRank(c, state.window, x.rank() - 2);
+  if (w.has_rank && (w.rank() < 3 || w.rank() > 5))
+    c.Fail(w.rank() < 3 ? Code::kInvalidArgument : Code::kNotImplemented,
+           "expected weights of 1 to 3 spatial dimensions ([M, C, ...]), found ", w.ToText());
+  if (x.has_rank || w.has_rank) CheckWindowRank(c, state.window, (x.has_rank ? x.rank() : w.rank()) - 2);
   if (w.has_rank && !state.window.kernel.empty() && w.rank() == state.window.kernel.size() + 2) {
     for (std::size_t i = 0; i < state.window.kernel.size(); ++i) {
       const Dim& dim = w.dims[2 + i];
@@ -116,6 +119,11 @@ void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x,
          " and weights ", ToText(w));
   };
   if (x.size() != w.size() || x.size() < 3) fail("input and weights of the same rank, at least 3");
+  const std::size_t spatial = x.size() - 2;
+  const auto fits = [](std::size_t found, std::size_t expected) { return found == 0 || found == expected; };
+  if (spatial > 3 || !fits(window.kernel.size(), spatial) || !fits(window.strides.size(), spatial) ||
+      !fits(window.dilations.size(), spatial) || !fits(window.pads.size(), 2 * spatial))
+    fail("as many spatial dimensions, at most 3, as strides, dilations and pads are for");
   std::int64_t product = 0;  // what the weights have in all groups
   if (__builtin_mul_overflow(w[1], group, &product)) fail("fewer channels");
   if (x[1] != (transposed ? w[0] : product)) fail("as many input channels as the weights have");

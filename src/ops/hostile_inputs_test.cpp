@@ -125,6 +125,37 @@ TEST(HostileInputs, WindowsBeyondAllImages) {
               "expected channels that offset_group 9223372036854775807 divides, found 1");
 }
 
+// Where no shape stands in the model, the weights' rank says how many there must be.
+TEST(HostileInputs, FewerStridesThanDimensions) {
+  const auto error = [](const std::string& node, Shape shape) -> std::string {
+    auto model =
+        std::make_shared<Model>(ParseModel("<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1]> g "
+                                           "(float x, float w, uint8 b) => (y) <float[1,1,"
+                                           "1,1,1] k = {2}> { [it] y = " +
+                                           node + " }"));
+    model->graph.value(*model->graph.Find("x")).type = Type::TensorOf(DType::kFloat);
+    model->graph.value(*model->graph.Find("w")).type = Type::TensorOf(DType::kFloat);
+    try {
+      auto session = runtime::Session::FromModel(testing::TestEnvironment(), std::move(model), {});
+      session->Run({}, {{"x", Ones(shape)}, {"w", Ones(Shape{1, 1, 1, 1})}, {"b", Tensor(DType::kUInt8, Shape{})}},
+                   std::vector<std::string>{"y"});
+    } catch (const Error& found) {
+      return found.what();
+    }
+    return "no error";
+  };
+  const auto expect = [&](const std::string& node, const Shape& shape, const std::string& part) {
+    EXPECT_NE(error(node, shape).find(part), std::string::npos) << node << ": " << error(node, shape);
+  };
+  const Shape volume{1, 1, 2, 2, 2}, image{1, 1, 2, 2};
+  expect("Conv<strides = [1]>(x, k)", volume, "expected 3 values of strides for 3 spatial dimensions, found 1");
+  expect("ConvTranspose<dilations = [1, 1]>(x, k)", volume, "expected 3 values of dilations");
+  expect("Conv<strides = [1]>(x, w)", image, "expected 2 values of strides");
+  expect("MaxPool<kernel_shape = [1, 1], strides = [1]>(x)", image, "expected 2 values of strides");
+  expect("AveragePool<kernel_shape = [1, 1, 1, 1]>(x)", Shape{1, 1, 2, 2, 2, 2}, "a window of 4 dimensions");
+  expect("com.microsoft.QLinearConcat<axis = 0>(b, b, b, b, b)", image, "expected a scale of type float, found uint8");
+}
+
 TEST(HostileInputs, AxesThatAddUpToOne) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   ExpectError({"ReverseSequence", 10, {Ones(Shape{2, 2}), Ints({2, 2})}, {{"batch_axis", kMost}, {"time_axis", kMost}}},

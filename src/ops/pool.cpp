@@ -49,6 +49,9 @@ PoolState ReadPool(const AttributeReader& c, const Type& x) {
   state.p = static_cast<double>(c.Int("p", 2));
   if (state.window.kernel.empty()) c.Fail(Code::kInvalidGraph, "expected an attribute kernel_shape, found none");
   if (state.p <= 0) c.Fail(Code::kInvalidArgument, "expected p above 0, found ", state.p);
+  const std::size_t spatial = state.window.kernel.size();
+  if (spatial > 3) c.Fail(Code::kNotImplemented, "a window of ", spatial, " dimensions; expected at most 3");
+  CheckWindowRank(c, state.window, spatial);
   if (!x.has_rank) return state;
   if (x.rank() < 3 || x.rank() > 5) {
     c.Fail(x.rank() < 3 ? Code::kInvalidArgument : Code::kNotImplemented,

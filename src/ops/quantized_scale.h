@@ -13,11 +13,17 @@ struct QuantizedScale {
 
 // From inputs `scale` (float) and `zero` (int8 or uint8, 0 if it is missing), one element each.
 inline QuantizedScale ReadScale(KernelContext& c, std::size_t scale, std::size_t zero) {
+  if (c.Input(scale).dtype != DType::kFloat)
+    Fail(Code::kInvalidArgument, "input ", scale, ": expected a scale of type float, found ",
+         Name(c.Input(scale).dtype));
   if (c.Input(scale).count != 1)
     Fail(Code::kInvalidArgument, "input ", scale, ": expected one scale, found shape ", ToText(c.Input(scale).shape));
   QuantizedScale read{*c.Input(scale).As<float>(), 0};
   if (!c.HasInput(zero)) return read;
   const TensorRef& point = c.Input(zero);
+  if (point.dtype != DType::kInt8 && point.dtype != DType::kUInt8)
+    Fail(Code::kInvalidArgument, "input ", zero, ": expected a zero point of type int8 or uint8, found ",
+         Name(point.dtype));
   if (point.count != 1)
     Fail(Code::kInvalidArgument, "input ", zero, ": expected one zero point, found shape ", ToText(point.shape));
   read.zero = point.dtype == DType::kInt8 ? static_cast<float>(*point.As<std::int8_t>())
