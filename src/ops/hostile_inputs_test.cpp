@@ -128,11 +128,11 @@ TEST(HostileInputs, WindowsBeyondAllImages) {
 // Where no shape stands in the model, the weights' rank says how many there must be.
 TEST(HostileInputs, FewerStridesThanDimensions) {
   const auto error = [](const std::string& node, Shape shape) -> std::string {
-    auto model =
-        std::make_shared<Model>(ParseModel("<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1]> g "
-                                           "(float x, float w, uint8 b) => (y) <float[1,1,"
-                                           "1,1,1] k = {2}> { [it] y = " +
-                                           node + " }"));
+    auto model = std::make_shared<Model>(
+        ParseModel("<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1]> g "
+                   "(float x, float w, uint8 b) => (y) <float[1,1,"
+                   "1,1,1] k = {2}, float f = {1}, uint8 z = {0}, uint8[1] r = {3}> { [it] y = " +
+                   node + " }"));
     model->graph.value(*model->graph.Find("x")).type = Type::TensorOf(DType::kFloat);
     model->graph.value(*model->graph.Find("w")).type = Type::TensorOf(DType::kFloat);
     try {
@@ -153,7 +153,7 @@ TEST(HostileInputs, FewerStridesThanDimensions) {
   expect("Conv<strides = [1]>(x, w)", image, "expected 2 values of strides");
   expect("MaxPool<kernel_shape = [1, 1], strides = [1]>(x)", image, "expected 2 values of strides");
   expect("AveragePool<kernel_shape = [1, 1, 1, 1]>(x)", Shape{1, 1, 2, 2, 2, 2}, "a window of 4 dimensions");
-  expect("com.microsoft.QLinearConcat<axis = 0>(b, b, b, b, b)", image, "expected a scale of type float, found uint8");
+  expect("com.microsoft.QLinearConcat<axis = 0>(f, z, r, r, r)", image, "expected a scale of type float, found uint8");
 }
 
 TEST(HostileInputs, AxesThatAddUpToOne) {
