@@ -1,6 +1,8 @@
 // optimizer/epilogue.cpp - the sum or activation behind a product or convolution that the node can do itself.
 #include "optimizer/epilogue.h"
 
+#include <algorithm>
+
 namespace sardonyx::optimizer {
 namespace {
 
@@ -40,6 +42,13 @@ std::optional<ActivationBehind> FindActivationBehind(const Graph& graph, const P
     return std::nullopt;
   }
   return ActivationBehind{reader->id, std::move(*activation)};
+}
+
+bool IsBias(const Type& bias, const Type& y) {
+  if (bias.dtype != y.dtype || !bias.has_rank || !y.has_rank) return false;
+  if (bias.rank() == 0 || bias.rank() > y.rank() || !SameDim(bias.dims.back(), y.dims.back())) return false;
+  return std::all_of(bias.dims.begin(), bias.dims.end() - 1,
+                     [](const Dim& dim) { return dim.known() && dim.number() == 1; });
 }
 
 }  // namespace sardonyx::optimizer

@@ -20,4 +20,7 @@ struct ActivationBehind {
 };
 std::optional<ActivationBehind> FindActivationBehind(const Graph& graph, const PassContext& context, NodeId node);
 
+// `bias` is added along the last dimension of `y`, [N] or [1, ..., 1, N] of no higher rank.
+bool IsBias(const Type& bias, const Type& y);
+
 }  // namespace sardonyx::optimizer

@@ -24,6 +24,7 @@ extern const Pass kFuseReluClip;
 extern const Pass kReplaceDivisions;
 extern const Pass kReplaceEinsum;
 extern const Pass kFuseAttention;
+extern const Pass kFuseBlockQuantizedBias;
 extern const Pass kFuseConvBatchNorm;
 extern const Pass kFuseConvScale;
 extern const Pass kFuseDistance;

@@ -77,10 +77,11 @@ constexpr const Pass* kAfterUpgrade[] = {
     &kFuseMatMulTranspose,
     &kFuseMatMulAdd,
     &kFuseProductEpilogue,  // behind what wants a sum or an activation for itself
-    &kFuseSkipLayerNorm,    // the sums that no product took
-    &kChangeLayout,         // before elementwise operators are joined: it looks at each of them
-    &kEliminateIdentity,    // transpositions that the layout made superfluous
-    &kMergeViews,           // its Reshapes with those behind them
+    &kFuseBlockQuantizedBias,
+    &kFuseSkipLayerNorm,  // the sums that no product took
+    &kChangeLayout,       // before elementwise operators are joined: it looks at each of them
+    &kEliminateIdentity,  // transpositions that the layout made superfluous
+    &kMergeViews,         // its Reshapes with those behind them
     &kFoldShapes,
     &kEliminateCommonSubexpressions,
     &kFuseConvQuantizedSum,  // of convolutions that the layout moved

@@ -33,6 +33,10 @@ const std::map<std::string, std::string> kExamples = {
     {"fuse_attention",
      "g (float[1,2,3,4] q, float[1,2,4,5] k, float[1,2,5,4] v) => (float[1,2,3,4] y) {"
      "a = MatMul(q, k) p = Softmax(a) y = MatMul(p, v) }"},
+    {"fuse_block_quantized_bias",
+     "g (float[2,16] x) => (float[2,2] y) <uint8[2,1,8] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}, float[2,1] s = "
+     "{0.5, 0.25}, float[2] b = {1, 2}> { p = com.microsoft.MatMulNBits<K = 16, N = 2, block_size = 16>(x, w, s) y = "
+     "Add(p, b) }"},
     {"fuse_block_quantized_product",
      "g (float[2,16] x) => (float[2,2] y) <int8[16,2] w = "
      "{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,1,2,3,4,5,6,7,8,9,10,11,"

@@ -3,8 +3,6 @@
 // MatMul + bias + a value of the result's shape + activation becomes ai.sardonyx FusedMatMul, Gemm + activation becomes
 // com.microsoft FusedGemm. Runs behind the passes that want a bias, a residual or an activation for themselves
 // (SkipLayerNormalization, attention).
-#include <algorithm>
-
 #include "optimizer/epilogue.h"
 #include "optimizer/passes.h"
 #include "optimizer/rewrite.h"
@@ -30,14 +28,6 @@ bool TakesEpilogues(const Graph& graph, const Node& node) {
   if (node.FindAttribute("activation") != nullptr) return false;
   const DType dtype = graph.value(node.outputs[0]).type.dtype;
   return dtype == DType::kFloat || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
-}
-
-// `bias` is added along the last dimension of `y`, [N] or [1, ..., 1, N] of no higher rank.
-bool IsBias(const Type& bias, const Type& y) {
-  if (bias.dtype != y.dtype || !bias.has_rank || !y.has_rank) return false;
-  if (bias.rank() == 0 || bias.rank() > y.rank() || !SameDim(bias.dims.back(), y.dims.back())) return false;
-  return std::all_of(bias.dims.begin(), bias.dims.end() - 1,
-                     [](const Dim& dim) { return dim.known() && dim.number() == 1; });
 }
 
 void AddInput(Graph& graph, NodeId id, std::size_t index, ValueId value) {
