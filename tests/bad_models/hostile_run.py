@@ -1,7 +1,9 @@
-"""Runs hostile calls of operators (hostile_nodes.py, resized_inputs.py, one_number.py) in processes of their own: each ends with a
-result or with an error that names the place, soon, and with the same one whether the graph is optimized or not.
+"""Runs hostile calls of operators (hostile_nodes.py, resized_inputs.py, one_number.py) in processes of their own: each
+ends with a result or with an error that names the place, soon, and with the same one whether the graph is optimized or
+not.
 
-usage: hostile_run.py [--seeds FROM:TO | --resized CASES | --numbers CASES] [--limits] [--jobs N] [--operator PART] [--case NAME/SEED]
+usage: hostile_run.py [--seeds FROM:TO | --resized CASES | --numbers CASES] [--limits]
+                      [--jobs N] [--operator PART] [--case NAME/SEED]
 """
 import argparse
 import json
@@ -114,7 +116,7 @@ def check(case):
 
 
 def made(case, seed):
-    """By a number as hostile_nodes changes it, by =HOW/NAME/WHICH as one_number does, by INPUT/WAY as resized_inputs."""
+    """By a number as hostile_nodes changes it, =HOW/NAME/WHICH as one_number does, INPUT/WAY as resized_inputs."""
     import hostile_nodes
     import one_number
     import resized_inputs

@@ -4,6 +4,7 @@ import sys
 
 import hostile_nodes
 import hostile_run
+import one_number
 import resized_inputs
 
 
@@ -15,6 +16,11 @@ def test_hostile_calls_end_in_results_or_good_errors():
 def test_inputs_of_other_shapes_end_in_results_or_good_errors():
     """No shape stands in the models; what is fed ends where memory ends."""
     faults = hostile_run.hunt(hostile_run.changed_cases(resized_inputs, most=1), jobs=2)
+    assert not faults, f"{len(faults)} cases; the first: {faults[0]}"
+
+
+def test_each_number_changed_ends_in_results_or_good_errors():
+    faults = hostile_run.hunt(hostile_run.changed_cases(one_number, most=1), jobs=2)
     assert not faults, f"{len(faults)} cases; the first: {faults[0]}"
 
 
