@@ -21,6 +21,7 @@ struct ConvState {
   kernels::ConvAlgorithm algorithm = kernels::ConvAlgorithm::kDirect;  // what they are packed for
   kernels::Activation activation;
   ImageLayouts layouts;
+  bool z_first = false;  // QLinearConvAdd: the order of the summands
 };
 
 // y = bias[channel], or 0: the convolution over nothing. `shape` is y's, channels first.

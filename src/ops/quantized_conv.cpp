@@ -1,13 +1,15 @@
 // ops/quantized_conv.cpp - ConvInteger and QLinearConv, channels first and last, on the 8-bit convolution kernels.
 //
 // ai.sardonyx QLinearConvAdd is QLinearConv on channels-last images and com.microsoft QLinearAdd of its result and Z,
-// in one: inputs 9 to 13 are Z, Z_scale, Z_zero_point, C_scale and C_zero_point.
+// in one: inputs 9 to 13 are Z, Z_scale, Z_zero_point, C_scale and C_zero_point. With z_first = 1 Z is the first
+// summand.
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/conv/conv_int8.h"
 #include "ops/conv_attributes.h"
 #include "ops/operands.h"
+#include "ops/quantized_scale.h"
 #include "ops/registry.h"
 #include "tensor/shared_bytes.h"
 
@@ -146,7 +148,7 @@ void SetScales(KernelContext& c, std::int64_t channels, float* scales) {
 }
 
 // What QLinearConvAdd adds.
-kernels::Int8Sum SumOf(KernelContext& c, const TensorRef& y) {
+kernels::Int8Sum SumOf(KernelContext& c, const TensorRef& y, bool z_first) {
   const TensorRef& z = c.Input(kZ);
   if (!std::equal(z.shape.begin(), z.shape.end(), y.shape.begin(), y.shape.end())) {
     Fail(Code::kInvalidArgument, "expected an input Z of the shape ", ToText(y.shape), ", found ", ToText(z.shape));
@@ -157,10 +159,13 @@ kernels::Int8Sum SumOf(KernelContext& c, const TensorRef& y) {
   const float y_scale = *c.Input(kSumScale).As<float>();
   kernels::Int8Sum sum;
   sum.z = z.data;
-  sum.z_zero = static_cast<float>(ZeroOf(c, kZZero, "summand"));
   sum.scale = *c.Input(kYScale).As<float>() / y_scale;
   sum.z_scale = *c.Input(kZScale).As<float>() / y_scale;
-  sum.zero = ZeroOf(c, kSumZero, "sum");
+  sum.z_first = z_first;
+  const QuantizedScale q{sum.scale, static_cast<float>(ZeroOf(c, kYZero, "output"))};
+  const QuantizedScale added{sum.z_scale, static_cast<float>(ZeroOf(c, kZZero, "summand"))};
+  const auto zero = static_cast<float>(ZeroOf(c, kSumZero, "sum"));
+  sum.constant = z_first ? SumConstant(added, q, zero) : SumConstant(q, added, zero);
   return sum;
 }
 
@@ -175,15 +180,15 @@ void FillWithQuantizedBias(const kernels::ConvInt8Args& a, const TensorRef& y) {
     const auto whole = [&](float x, int zero) {
       return std::nearbyint(std::fmin(std::fmax(x, static_cast<float>(low - zero)), static_cast<float>(high - zero)));
     };
-    float result = whole(value, a.y_zero);
-    int zero = a.y_zero;
+    float result = whole(value, a.y_zero) + static_cast<float>(a.y_zero);
     if (a.sum.z != nullptr) {
       const float z =
           a.y_signed ? static_cast<const std::int8_t*>(a.sum.z)[i] : static_cast<const std::uint8_t*>(a.sum.z)[i];
-      zero = a.sum.zero;
-      result = whole(result * a.sum.scale + (z - a.sum.z_zero) * a.sum.z_scale, zero);
+      result = whole(a.sum.z_first ? std::fma(z, a.sum.z_scale, std::fma(result, a.sum.scale, a.sum.constant))
+                                   : std::fma(result, a.sum.scale, std::fma(z, a.sum.z_scale, a.sum.constant)),
+                     0);
     }
-    y.As<std::uint8_t>()[i] = static_cast<std::uint8_t>(static_cast<int>(result) + zero);
+    y.As<std::uint8_t>()[i] = static_cast<std::uint8_t>(static_cast<int>(result));
   }
 }
 
@@ -209,7 +214,7 @@ void RunQLinear(KernelContext& c) {
   args.y_signed = y.dtype == DType::kInt8;
   if (c.HasInput(kBias)) args.bias = c.Input(kBias).As<std::int32_t>();
   if (c.HasInput(kZ)) {
-    args.sum = SumOf(c, y);
+    args.sum = SumOf(c, y, c.state<ConvState>().z_first);
     if (!kernels::ConvInt8Adds(args.shape))
       Fail(Code::kNotImplemented, "a sum with a depthwise convolution of ", channels, " channels");
   }
@@ -258,6 +263,7 @@ Prepared Prepare(PrepareContext& c, const Inputs& in, RunFn* run) {
   };
   same(in.x_zero, in.x, "input");
   same(in.w_zero, in.w, "weights");
+  state.z_first = c.Flag("z_first");
   PackWeights(c, in, state);
   return WithState(run, std::move(state));
 }

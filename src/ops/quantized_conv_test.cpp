@@ -85,6 +85,32 @@ TEST(QLinearConvAdd, IsTheConvolutionAndTheSum) {
   }
 }
 
+// Decimal scales leave sums beside halves, where the order of the float operations decides.
+TEST(QLinearConvAdd, AddsInTheOrderOfTheSummands) {
+  const Tensor x = Counting<std::uint8_t>(Shape{1, 100, 103, 2}, 7, 91), z = Counting<std::uint8_t>(x.shape(), 3, 57);
+  const Tensor zero = Tensor::Scalar<std::uint8_t>(77), z_zero = Tensor::Scalar<std::uint8_t>(100);
+  const Tensor y_zero = Tensor::Scalar<std::uint8_t>(99), none = Tensor::Scalar<std::int8_t>(0);
+  const Tensor one = Tensor::Scalar(1.0f), identity = Tensor::Of<std::int8_t>({1, 0, 0, 1}, Shape{2, 2, 1, 1});
+  for (int k = 1; k < 60; ++k) {
+    const Tensor scale = Tensor::Scalar(0.01f * static_cast<float>(k)), z_scale = Tensor::Scalar(0.05f);
+    const Tensor y_scale = Tensor::Scalar(0.01f * static_cast<float>(k + 7));
+    for (const bool z_first : {false, true}) {
+      const std::vector<Value> summands = z_first
+                                              ? std::vector<Value>{z, z_scale, z_zero, x, scale, zero, y_scale, y_zero}
+                                              : std::vector<Value>{x, scale, zero, z, z_scale, z_zero, y_scale, y_zero};
+      const Value want = EvaluateOp({"QLinearAdd", 1, summands, {}, 1, "com.microsoft"})[0];
+      const Value got =
+          EvaluateOp({"QLinearConvAdd",
+                      1,
+                      {x, scale, zero, identity, one, none, scale, zero, Value(), z, z_scale, z_zero, y_scale, y_zero},
+                      {{"z_first", std::int64_t{z_first}}},
+                      1,
+                      "ai.sardonyx"})[0];
+      EXPECT_EQ(Elements<std::uint8_t>(got), Elements<std::uint8_t>(want)) << k << " " << z_first;
+    }
+  }
+}
+
 Value OnePixel(const Tensor& x, const Tensor& w, const Tensor& y_zero, float scale) {
   return EvaluateOp({"QLinearConv",
                      10,

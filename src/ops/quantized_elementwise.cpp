@@ -46,6 +46,7 @@ void RunBinary(KernelContext& c) {
     std::swap(swapped.a_zero, swapped.b_zero);
     if (state.kind == QuantizedKind::kAdd) std::swap(swapped.a_scale, swapped.b_scale);
   }
+  swapped.constant = SumConstant({swapped.a_scale, swapped.a_zero}, {swapped.b_scale, swapped.b_zero}, swapped.y_zero);
   const bool repeats = plan.repeats(0) || plan.repeats(1);
   kernels::QuantizedBinaryFn* const run = kernels::Quantized8().binary(state.kind, state.is_signed, repeats);
   c.parallel().For(y.count, kGrain, [&](std::int64_t begin, std::int64_t end) {

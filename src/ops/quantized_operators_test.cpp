@@ -117,10 +117,106 @@ TEST(QLinearBinary, VariantsAgree) {
       for (const auto& [isa, table] : kernels::QuantizedVariants()) {
         if (!kernels::Supported(isa)) continue;
         std::vector<std::uint8_t> y(301);
-        table().binary(kind, is_signed, false)(a.raw(), b.raw(), {0.25f, 0.5f, 3, 4, 5}, y.size(), y.data());
+        const kernels::QuantizedBinaryArgs args{0.25f, 0.5f, 3, 4, 5, 2.25f};
+        table().binary(kind, is_signed, false)(a.raw(), b.raw(), args, y.size(), y.data());
         if (first.empty()) first = y;
         EXPECT_EQ(y, first) << kernels::Name(isa);
       }
+    }
+  }
+}
+
+// y = round(a * a_scale + (b * b_scale + constant)), in float.
+std::vector<int> SumsInOrder(const Tensor& a, const Tensor& b, const kernels::QuantizedBinaryArgs& args, bool fused) {
+  std::vector<int> sums;
+  for (std::int64_t i = 0; i < a.count(); ++i) {
+    const float p = a.data<std::uint8_t>()[i], q = b.data<std::uint8_t>()[b.count() == 1 ? 0 : i];
+    volatile float product = q * args.b_scale;  // so that no compiler fuses it
+    const float second = fused ? std::fma(q, args.b_scale, args.constant) : product + args.constant;
+    product = p * args.a_scale;
+    const float sum = fused ? std::fma(p, args.a_scale, second) : product + second;
+    sums.push_back(Quantized<std::uint8_t>(static_cast<double>(sum), 0));
+  }
+  return sums;
+}
+
+// Those of ONNX Runtime, where the CPU fuses multiplications and additions.
+TEST(QLinearBinary, SumsHaveOneOrderOfFloatOperations) {
+  const Tensor a = Bytes<std::uint8_t>(Shape{40000}, 5), many = Bytes<std::uint8_t>(Shape{40000}, 6),
+               one = Bytes<std::uint8_t>(Shape{}, 7);
+  for (const auto& [isa, table] : kernels::QuantizedVariants()) {
+    if (!kernels::Supported(isa)) continue;
+    for (int k = 1; k < 60; ++k) {
+      const float y_scale = 0.01f * static_cast<float>(k + 7);
+      kernels::QuantizedBinaryArgs args{.a_scale = 0.01f * static_cast<float>(k) / y_scale, .b_scale = 0.05f / y_scale};
+      args.constant = 3 - (args.a_scale * 77 + args.b_scale * 100);
+      for (const Tensor& b : {many, one}) {
+        std::vector<std::uint8_t> y(40000);
+        const bool repeats = b.count() == 1;
+        table().binary(kernels::QuantizedKind::kAdd, false, repeats)(a.raw(), b.raw(), args, y.size(), y.data());
+        const std::vector<int> got(y.begin(), y.end());
+        const bool may_fuse = isa != kernels::Isa::baseline || got != SumsInOrder(a, b, args, false);
+        EXPECT_EQ(got, SumsInOrder(a, b, args, may_fuse)) << kernels::Name(isa) << " " << k;
+      }
+    }
+  }
+}
+
+// The zero points are taken together before any element: zero - fma(a_scale, a_zero, b_scale * b_zero), and with one
+// element of A the operands change places.
+TEST(QLinearBinary, ZeroPointsOfSumsMakeOneConstant) {
+  const Tensor many = Bytes<std::uint8_t>(Shape{40000}, 5), one = Bytes<std::uint8_t>(Shape{}, 7);
+  for (int k = 1; k < 60; ++k) {
+    const float scale = 0.01f * static_cast<float>(k), y_scale = 0.01f * static_cast<float>(k + 7);
+    for (const bool swapped : {false, true}) {
+      const Scaled a{many, scale, 77}, b{swapped ? one : many, 0.05f, 100};
+      const auto y = swapped ? Compute8("QLinearAdd", Inputs<std::uint8_t>({b, a}, y_scale, 9))
+                             : Compute8("QLinearAdd", Inputs<std::uint8_t>({a, b}, y_scale, 9));
+      kernels::QuantizedBinaryArgs args{.a_scale = scale / y_scale, .b_scale = 0.05f / y_scale};
+      const volatile float product = args.b_scale * 100;
+      args.constant = 9 - std::fma(args.a_scale, 77.0f, product);
+      const auto bytes = Elements<std::uint8_t>(y[0]);
+      const std::vector<int> got(bytes.begin(), bytes.end());
+      const bool fused = got != SumsInOrder(many, b.data, args, false) || kernels::Supported(kernels::Isa::avx2);
+      EXPECT_EQ(got, SumsInOrder(many, b.data, args, fused)) << k << (swapped ? " swapped" : "");
+    }
+  }
+}
+
+// Sums and products that lie in the middle of two bytes: the even byte, whatever the zero point is.
+TEST(QLinearBinary, HalvesGoToTheEvenResult) {
+  const Tensor a = Bytes<std::uint8_t>(Shape{1001}, 5), b = Bytes<std::uint8_t>(Shape{1001}, 6);
+  for (const int zero : {0, 1, 97, 128}) {
+    for (const float scale : {0.5f, 0.7f, 0.013f}) {
+      const auto sum = Elements<std::uint8_t>(
+          Compute8("QLinearAdd", Inputs<std::uint8_t>({{a, scale, 3}, {b, scale, 100}}, 2 * scale, zero))[0]);
+      const auto product = Elements<std::uint8_t>(
+          Compute8("QLinearMul", Inputs<std::uint8_t>({{a, scale, 128}, {b, 1, 128}}, 128 * scale, zero))[0]);
+      for (std::size_t i = 0; i < 1001; ++i) {
+        const int p = a.data<std::uint8_t>()[i], q = b.data<std::uint8_t>()[i];
+        EXPECT_EQ(sum[i], Quantized<std::uint8_t>((p + q - 103) / 2.0 + zero, 0));
+        EXPECT_EQ(product[i], Quantized<std::uint8_t>((p - 128) * (q - 128) / 128.0 + zero, 0));
+      }
+    }
+  }
+}
+
+// The product is rounded before the zero point is added, also where the CPU multiplies and adds at once.
+TEST(QLinearBinary, ProductsAreRoundedOnce) {
+  const Tensor a = Bytes<std::uint8_t>(Shape{40000}, 5), b = Bytes<std::uint8_t>(Shape{40000}, 6);
+  for (const auto& [isa, table] : kernels::QuantizedVariants()) {
+    if (!kernels::Supported(isa)) continue;
+    for (int k = 1; k < 60; ++k) {
+      const kernels::QuantizedBinaryArgs args{0.1f * static_cast<float>(k) * 0.01f, 0, 77, 100, 97, 0};
+      std::vector<std::uint8_t> y(40000);
+      table().binary(kernels::QuantizedKind::kMul, false, false)(a.raw(), b.raw(), args, y.size(), y.data());
+      int wrong = 0;
+      for (std::size_t i = 0; i < 40000; ++i) {
+        const int p = a.data<std::uint8_t>()[i] - 77, q = b.data<std::uint8_t>()[i] - 100;
+        const volatile float product = static_cast<float>(p * q) * args.a_scale;
+        wrong += y[i] != Quantized<std::uint8_t>(static_cast<double>(product + 97), 0);
+      }
+      EXPECT_EQ(wrong, 0) << kernels::Name(isa) << " " << k;
     }
   }
 }

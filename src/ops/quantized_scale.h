@@ -1,6 +1,7 @@
 // ops/quantized_scale.h - scale and zero point of a whole tensor, as kernels of quantized operators read them.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "ops/kernel_context.h"
@@ -29,6 +30,12 @@ inline QuantizedScale ReadScale(KernelContext& c, std::size_t scale, std::size_t
   read.zero = point.dtype == DType::kInt8 ? static_cast<float>(*point.As<std::int8_t>())
                                           : static_cast<float>(*point.As<std::uint8_t>());
   return read;
+}
+
+// What the zero points make of QLinearAdd's result, with the quotients of the operands' scales and the result's. In
+// ONNX Runtime's order: a is the operand that is added last.
+inline float SumConstant(const QuantizedScale& a, const QuantizedScale& b, float y_zero) {
+  return y_zero - std::fma(a.scale, a.zero, b.scale * b.zero);
 }
 
 }  // namespace sardonyx::ops

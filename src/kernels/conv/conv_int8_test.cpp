@@ -108,7 +108,9 @@ void CheckSet(const Case& c, const Kinds& kinds, const ConvShape& s, const Data&
   args.y_signed = kinds.y_signed, args.y_zero = kinds.y_signed ? -3 : 11;
   args.tiles = &set;
   const auto z = RandomBytes(static_cast<int64_t>(sums.size()), 5);
-  if (kinds.sum) args.sum = {z.data(), 17.0f, 0.7f, 0.45f, kinds.y_signed ? 20 : 90};
+  const float sum_zero = kinds.y_signed ? 20 : 90;
+  const float constant = sum_zero - (static_cast<float>(args.y_zero) * 0.7f + 17 * 0.45f);
+  if (kinds.sum) args.sum = {z.data(), 0.7f, 0.45f, constant, kinds.y_signed};
   Scratch packed(ConvInt8PackedBytes(s, &set)), scratch(ConvInt8ScratchBytes(args));
   const ConvInt8Weights weights = {d.w.data(), kinds.w_signed, d.zeros.data(), static_cast<int64_t>(d.zeros.size())};
   PackConvInt8Weights(s, weights, packed.data(), parallel, &set);
@@ -129,7 +131,7 @@ void CheckSet(const Case& c, const Kinds& kinds, const ConvShape& s, const Data&
           const int want = std::clamp(static_cast<int>(std::nearbyint(scaled)) + args.y_zero, low, high);
           if (kinds.sum) {  // the order of float operations is free: a half may go either way
             const double added = (want - args.y_zero) * 0.7f + (Value(z[at], kinds.y_signed) - 17.0) * 0.45f;
-            const double exact = std::clamp<double>(added + args.sum.zero, low, high);
+            const double exact = std::clamp<double>(added + sum_zero, low, high);
             ASSERT_NEAR(Value(y[at], kinds.y_signed), exact, 0.5001) << n << ", " << m << ", " << p;
             continue;
           }

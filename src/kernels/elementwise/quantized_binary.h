@@ -10,16 +10,17 @@
 
 namespace sardonyx::kernels {
 
-// kAdd: y = round((a - a_zero) * a_scale + (b - b_zero) * b_scale) + y_zero
-// kMul: y = round((a - a_zero) * (b - b_zero) * a_scale) + y_zero
-// Halves to even, limited to the element type. The scales are those of the operands over that of the result, so that
-// one rounding of a quotient separates the result from that of the float operators between Dequantize- and
-// QuantizeLinear.
+// kAdd: y = round(a * a_scale + (b * b_scale + constant)), where the constant is what the zero points make
+// kMul: y = round((a - a_zero) * (b - b_zero) * a_scale + y_zero)
+// Halves to the even y, limited to the element type. The scales are those of the operands over that of the result.
+// These are ONNX Runtime's operations in its order, so that where CPUs multiply and add at once every bit is the same;
+// a quotient, the constant and two sums are rounded to float between the result and the exact one.
 enum class QuantizedKind : std::uint8_t { kAdd, kMul };
 
 struct QuantizedBinaryArgs {
   float a_scale = 1, b_scale = 1;
-  float a_zero = 0, b_zero = 0, y_zero = 0;
+  float a_zero = 0, b_zero = 0, y_zero = 0;  // kMul
+  float constant = 0;                        // kAdd
 };
 
 using QuantizedBinaryFn = void(const void* a, const void* b, const QuantizedBinaryArgs& args, std::size_t n, void* y);

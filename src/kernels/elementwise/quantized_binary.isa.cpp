@@ -6,23 +6,42 @@
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
 
+// The product itself: what is added to it is a second rounding, also where the CPU can multiply and add at once.
+Vec Rounded(Vec product) {
+#if defined(__AVX512F__)
+  asm("" : "+v"(product));
+#elif defined(__x86_64__)
+  asm("" : "+x"(product));
+#else
+  asm("" : "+m"(product));
+#endif
+  return product;
+}
+
 template <bool kSigned, QuantizedKind kKind>
 class Combination {
  public:
   explicit Combination(const QuantizedBinaryArgs& args)
-      : bounds_((kSigned ? -128.0f : 0.0f) - args.y_zero, (kSigned ? 127.0f : 255.0f) - args.y_zero,
-                static_cast<std::uint32_t>(static_cast<std::int32_t>(args.y_zero))),
+      : bounds_(kSigned ? -128.0f : 0.0f, kSigned ? 127.0f : 255.0f, 0),
         a_scale_(Broadcast(args.a_scale)),
-        b_scale_(Broadcast(args.b_scale)) {}
+        b_scale_(Broadcast(args.b_scale)),
+        a_zero_(Broadcast(args.a_zero)),
+        b_zero_(Broadcast(args.b_zero)),
+        added_(Broadcast(kKind == QuantizedKind::kAdd ? args.constant : args.y_zero)) {}
 
-  UintVec operator()(Vec a, Vec b) const {
-    if constexpr (kKind == QuantizedKind::kAdd) return bounds_.Quantize(a * a_scale_ + b * b_scale_);
-    return bounds_.Quantize(a * b * a_scale_);
+  // What b is to the result.
+  Vec Second(Vec b) const {
+    if constexpr (kKind == QuantizedKind::kAdd) return b * b_scale_ + added_;
+    return b - b_zero_;
+  }
+  UintVec operator()(Vec a, Vec second) const {
+    if constexpr (kKind == QuantizedKind::kAdd) return bounds_.Quantize(a * a_scale_ + second);
+    return bounds_.Quantize(Rounded((a - a_zero_) * second * a_scale_) + added_);
   }
 
  private:
   ByteBounds bounds_;
-  Vec a_scale_, b_scale_;
+  Vec a_scale_, b_scale_, a_zero_, b_zero_, added_;
 };
 
 template <bool kSigned, QuantizedKind kKind, bool kRepeatsB>
@@ -30,18 +49,17 @@ void Run(const void* from_a, const void* from_b, const QuantizedBinaryArgs& args
   const auto *a = static_cast<const std::uint8_t*>(from_a), *b = static_cast<const std::uint8_t*>(from_b);
   auto* y = static_cast<std::uint8_t*>(to);
   const Combination<kSigned, kKind> combine(args);
-  const Vec a_zero = Broadcast(args.a_zero), b_zero = Broadcast(args.b_zero);
   const auto one = kSigned ? static_cast<float>(static_cast<std::int8_t>(*b)) : static_cast<float>(*b);
-  const Vec second = Broadcast(one - args.b_zero);
+  const Vec second = combine.Second(Broadcast(one));
   const auto count = static_cast<ptrdiff_t>(n);
   ptrdiff_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    const Vec of_b = kRepeatsB ? second : BytesAsFloats<kSigned>(b + i) - b_zero;
-    StoreAsBytes(y + i, combine(BytesAsFloats<kSigned>(a + i) - a_zero, of_b), kLanes);
+    const Vec of_b = kRepeatsB ? second : combine.Second(BytesAsFloats<kSigned>(b + i));
+    StoreAsBytes(y + i, combine(BytesAsFloats<kSigned>(a + i), of_b), kLanes);
   }
   if (i == count) return;
-  const Vec of_b = kRepeatsB ? second : BytesAsFloats<kSigned>(b + i, count - i) - b_zero;
-  StoreAsBytes(y + i, combine(BytesAsFloats<kSigned>(a + i, count - i) - a_zero, of_b), count - i);
+  const Vec of_b = kRepeatsB ? second : combine.Second(BytesAsFloats<kSigned>(b + i, count - i));
+  StoreAsBytes(y + i, combine(BytesAsFloats<kSigned>(a + i, count - i), of_b), count - i);
 }
 
 template <bool kSigned, QuantizedKind kKind>

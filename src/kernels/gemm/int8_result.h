@@ -11,13 +11,14 @@ enum class Int8Result : std::uint8_t {
   kFloats,  // float: sum * scale + bias
 };
 
-// A value added to bytes as QLinearAdd adds it: with q the rounded and limited byte less its zero point and z the added
-// byte less its own, y = min(max(round(q * scale + z * z_scale) + zero, lowest), highest).
+// A value added to bytes as QLinearAdd adds it: with q the rounded and limited byte and z the added one,
+// y = min(max(round(q * scale + (z * z_scale + constant)), lowest), highest): the first summand is added last. With
+// z_first it is z.
 struct Int8Sum {
   const void* z = nullptr;  // like y, of its type; null: nothing is added
-  float z_zero = 0;
   float scale = 1, z_scale = 1;
-  int zero = 0;  // of y; that of q is the product's own
+  float constant = 0;
+  bool z_first = false;
 };
 
 // The bounds of a quantized type.

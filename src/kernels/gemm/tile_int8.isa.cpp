@@ -117,24 +117,27 @@ template <int R, int V>
   auto *c0 = static_cast<std::uint8_t*>(t.c0), *c1 = static_cast<std::uint8_t*>(t.c1);
   const Int8Sum& sum = *t.sum;
   const float lowest = t.low + static_cast<float>(static_cast<std::int32_t>(t.zero));
-  const float zero = static_cast<float>(sum.zero), low = lowest - zero, high = lowest + 255 - zero;
-  const auto zero_bits = static_cast<std::uint32_t>(sum.zero);
   const ByteBounds bounds(t.low, t.high, t.zero);
-  const ByteReader reader(lowest < 0, sum.z_zero);
-  const Vec q_scale = Broadcast(sum.scale), z_scale = Broadcast(sum.z_scale);
+  const ByteReader reader(lowest < 0, 0);
+  const Vec q_zero = Broadcast(static_cast<float>(static_cast<std::int32_t>(t.zero)));
+  const bool z_first = sum.z_first;  // and so added last
+  const Vec last_scale = Broadcast(z_first ? sum.z_scale : sum.scale), constant = Broadcast(sum.constant);
+  const Vec other_scale = Broadcast(z_first ? sum.scale : sum.z_scale);
+  // Products next to their sums: compilers fuse the two then, in every ISA that can.
   const auto add = [&](UintVec sums, Vec scale, Vec z) {
-    const Vec q = bounds.Round(ToFloat(sums) * scale);
-    return q * q_scale + z * z_scale;
+    const Vec q = bounds.Round(ToFloat(sums) * scale) + q_zero;
+    const Vec last = z_first ? z : q, other = z_first ? q : z;
+    return last * last_scale + (other * other_scale + constant);
   };
   if constexpr (V == 2) {
     if (t.columns == V * kLanes) {
       const Vec scales[2] = {Load(t.scales), Load(t.scales + kLanes)};
-      return PackRows<R>(t, RowPacker(low, high, zero_bits), [&](ptrdiff_t r, ptrdiff_t v) {
+      return PackRows<R>(t, RowPacker(lowest, lowest + 255, 0), [&](ptrdiff_t r, ptrdiff_t v) {
         return add(acc[r][v], scales[v], reader.Load(RowAt<R>(t.z0, t.z1, t.c_row_stride, r) + v * kLanes));
       });
     }
   }
-  const ByteBounds last(low, high, zero_bits);
+  const ByteBounds last(lowest, lowest + 255, 0);
   for (ptrdiff_t v = 0; v < V; ++v) {
     const ptrdiff_t count = t.columns - v * kLanes;
     if (count <= 0) return;

@@ -73,6 +73,7 @@ bool Fuse(Graph& graph, const PassContext& context, NodeId conv_id) {
   node.domain = "ai.sardonyx";
   node.op_type = "QLinearConvAdd";
   node.since_version = 1;
+  if (!is_first) node.SetAttribute("z_first", std::int64_t{1});  // another order rounds otherwise
   Absorb(graph, conv_id, sum_id);
   return true;
 }

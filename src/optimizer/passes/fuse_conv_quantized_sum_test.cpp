@@ -44,7 +44,11 @@ TEST(FuseConvQuantizedSum, TakesEitherSummand) {
   EXPECT_NE(text.find("y = ai.sardonyx.QLinearConvAdd(x, s, z, w, ws, none, t, k, b, v, u, z, s, z)"),
             std::string::npos)
       << text;
-  EXPECT_EQ(Fused(std::string("c = ") + kConv + Sum("v, u, z, c, t, k, s, z")), "QLinearConvAdd");
+  EXPECT_EQ(Fused(std::string("c = ") + kConv + Sum("v, u, z, c, t, k, s, z"), "uint8[1,2,3,2] y", &text),
+            "QLinearConvAdd");
+  EXPECT_NE(text.find("y = ai.sardonyx.QLinearConvAdd <z_first = 1> (x, s, z, w, ws, none, t, k, b, v, u, z, s, z)"),
+            std::string::npos)
+      << text;
 }
 
 TEST(FuseConvQuantizedSum, TakesAConvolutionWithoutBiasAndASummandMadeLater) {
