@@ -156,6 +156,16 @@ TEST(HostileInputs, FewerStridesThanDimensions) {
   expect("com.microsoft.QLinearConcat<axis = 0>(f, z, r, r, r)", image, "expected a scale of type float, found uint8");
 }
 
+TEST(HostileInputs, WeightsWithoutElements) {
+  const Tensor image(DType::kUInt8, Shape{1, 1, 2, 2}), none(DType::kUInt8, Shape{1, 1, 1, 0});
+  const auto sums = testing::EvaluateOp({"ConvInteger", 10, {image, none}})[0].tensor();
+  EXPECT_EQ(sums.shape(), (Shape{1, 1, 2, 3}));
+  EXPECT_EQ(testing::Elements<std::int32_t>(Value(sums)), std::vector<std::int32_t>(6, 0));
+  const Tensor one = Tensor::Scalar<float>(1), zero = Tensor::Scalar<std::uint8_t>(7);
+  const auto bytes = testing::EvaluateOp({"QLinearConv", 10, {image, one, zero, none, one, zero, one, zero}});
+  EXPECT_EQ(testing::Elements<std::uint8_t>(bytes[0]), std::vector<std::uint8_t>(6, 7));
+}
+
 TEST(HostileInputs, AxesThatAddUpToOne) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   ExpectError({"ReverseSequence", 10, {Ones(Shape{2, 2}), Ints({2, 2})}, {{"batch_axis", kMost}, {"time_axis", kMost}}},

@@ -72,6 +72,7 @@ class IntegerConv {
     CheckConvShapes(state_.window, state_.group, x, w, false);
     const Window3 window = MakeWindow(state_.window, x, y, w.subspan(2));
     args_.shape = MakeConvShape(window, x[0], x[1], w[0], state_, false);
+    per_output_ = ElementCount(w, 1, w.size());
     args_.x = c.Input(in.x).data;
     args_.x_signed = IsSignedInput(c, in.x);
     args_.x_zero = ZeroOf(c, in.x_zero, "input");
@@ -87,7 +88,7 @@ class IntegerConv {
   }
 
   // False if there is nothing to sum.
-  bool Computes() const { return c_.Output(0).count > 0 && c_.Input(in_.x).count > 0; }
+  bool Computes() const { return c_.Output(0).count > 0 && c_.Input(in_.x).count > 0 && per_output_ > 0; }
   kernels::ConvInt8Args& args() { return args_; }
   ScratchLayout& layout() { return layout_; }
   std::byte* Begin() { return block_ = c_.Scratch(layout_.bytes()); }
@@ -114,6 +115,7 @@ class IntegerConv {
   Inputs in_;
   const ConvState& state_;
   kernels::ConvInt8Args args_;
+  std::int64_t per_output_ = 0;  // weights
   ScratchLayout layout_;
   std::size_t scratch_ = 0, packed_ = 0;
   std::byte* block_ = nullptr;
