@@ -405,6 +405,10 @@ static void ReadQuantization(const PrepareContext& c, Tape* tape) {
     c.Unsupported("output of", tape->to);
   tape->output_scale = c.Float("output_scale", 1);
   tape->output_zero = c.Float("output_zero", 0);
+  if (tape->to != DType::kInt8 && tape->to != DType::kUInt8) return;
+  const float low = tape->to == DType::kInt8 ? -128.0f : 0.0f;
+  if (!(tape->output_zero >= low && tape->output_zero <= low + 255))
+    c.Fail(Code::kInvalidArgument, "expected output_zero from ", low, " to ", low + 255, ", found ", tape->output_zero);
 }
 
 void InferFusedElementwise(InferContext& c) {

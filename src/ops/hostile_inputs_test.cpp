@@ -398,6 +398,9 @@ TEST(HostileInputs, OwnOperatorsWithoutTheirInputs) {
   expect(last + "FusedConv(x)", "expected 2 to 4 inputs, found 1");
   expect(own + R"(FusedMatMul(x, ""))", "input 1 is required and missing");
   expect(own + "Lookup8(b)", "expected 2 inputs, found 1");
+  expect(own + R"(FusedElementwise <steps = ["Abs"], operands = [0, -1], parameters = [0.0, 0.0], to = 2,
+                  output_zero = 300.0> (x))",
+         "expected output_zero from 0 to 255, found 300");
   expect(own + R"(FusedElementwise <steps = ["Add"], operands = [0, 1], parameters = [0.0, 0.0]> (x, ""))",
          "input 1 is required and missing");
   expect(own + R"(QLinearConvAdd(b, s, b, b, s, b, s, b, "", "", s, b, s, b))", "input 9 is required and missing");
