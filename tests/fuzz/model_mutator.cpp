@@ -47,6 +47,9 @@ std::uint64_t ModelMutator::Number() {
                                      std::numeric_limits<std::int32_t>::min(),
                                      std::numeric_limits<std::int64_t>::max(),
                                      std::numeric_limits<std::int64_t>::min(),
+                                     std::int64_t{1} << 31,
+                                     std::int64_t{1} << 32,
+                                     std::int64_t{1} << 40,
                                      std::int64_t{1} << 62};
   // Mostly small ones: the large ones are refused early.
   return static_cast<std::uint64_t>(OneIn(4) ? kEdges[Below(std::size(kEdges))]
