@@ -2,7 +2,6 @@
 #include "optimizer/selection.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "optimizer/rewrite.h"
 
@@ -38,8 +37,13 @@ bool SizesFit(const Graph& graph, const Node& node, std::int64_t size) {
     sizes = IntsOf(graph, node.inputs[1]);
     if (!sizes) return false;
   }
-  return !sizes || (sizes->size() == node.outputs.size() &&
-                    std::accumulate(sizes->begin(), sizes->end(), std::int64_t{0}) == size);
+  if (!sizes) return true;
+  std::int64_t left = size;  // numbers of the model: their sum may be beyond all numbers
+  for (const std::int64_t part : *sizes) {
+    if (part < 0 || part > left) return false;
+    left -= part;
+  }
+  return left == 0 && sizes->size() == node.outputs.size();
 }
 
 // The sizes of the parts up to this one, as inference found them.
@@ -87,7 +91,7 @@ std::optional<Selection> SelectionOf(const Graph& graph, const Node& node, std::
   const bool taken = slice   ? TakeSlice(graph, node, &s)
                      : split ? TakeSplit(graph, node, output, &s)
                              : TakeGather(graph, node, &s);
-  if (!taken || s.begin < 0 || s.count < 1 || s.begin + s.count > s.size) return std::nullopt;
+  if (!taken || s.begin < 0 || s.count < 1 || s.count > s.size || s.begin > s.size - s.count) return std::nullopt;
   return s;
 }
 
