@@ -239,6 +239,8 @@ void TreeScorer::Score(KernelContext& c, const TensorRef& x, std::int64_t rows, 
   if (forest_.max_feature() >= width) {
     Fail(Code::kInvalidArgument, "feature ", forest_.max_feature(), " is outside of an input ", ToText(x.shape));
   }
+  if (x.count / std::max<std::int64_t>(width, 1) < rows)  // other dimensions may be 0
+    Fail(Code::kInvalidArgument, "expected ", rows, " rows of ", width, " features, found ", ToText(x.shape));
   const int threads = c.parallel().ThreadCount();
   const std::int64_t blocks = (rows + kBlock - 1) / kBlock;
   const std::int64_t cycles = blocks * forest_.Cycles(std::min(rows, kBlock));

@@ -331,7 +331,8 @@ void RunState::RunIf(const Step& step, const PlannedStep& planned) {
     const TensorRef& condition = slots_[step.inputs[0]].ref;
     if (condition.count != 1)
       Fail(Code::kInvalidArgument, "condition: expected 1 element, found shape ", ToText(condition.shape));
-    const std::string_view wanted = *condition.As<bool>() ? "then_branch" : "else_branch";
+    const bool holds = *condition.As<std::uint8_t>() != 0;  // of whatever byte a caller or a view gives
+    const std::string_view wanted = holds ? "then_branch" : "else_branch";
     branch = 0;
     for (const Attribute& attribute : program_.graph().node(step.node).attributes) {
       if (attribute.name == wanted) break;
