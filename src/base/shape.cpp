@@ -54,15 +54,15 @@ bool Shape::Equal(Dims a, Dims b) { return std::equal(a.begin(), a.end(), b.begi
 
 std::int64_t ElementCount(Dims dims) {
   std::int64_t count = 1;
-  bool overflow = false, zero = false;
+  bool zero = false;
   for (const std::int64_t dim : dims) {
     if (dim < 0) Fail(Code::kInvalidArgument, "expected dimensions of at least 0, found shape ", ToText(dims));
     zero |= dim == 0;
-    overflow |= __builtin_mul_overflow(count, dim, &count);
+    if (dim != 0 && (__builtin_mul_overflow(count, dim, &count) || count >= kElementLimit))
+      Fail(Code::kInvalidArgument, "expected dimensions whose product is below 2^59, zeros left out, found shape ",
+           ToText(dims));
   }
-  if (zero) return 0;
-  if (overflow) Fail(Code::kInvalidArgument, "expected fewer than 2^63 elements, found shape ", ToText(dims));
-  return count;
+  return zero ? 0 : count;
 }
 
 std::int64_t ElementCount(Dims dims, std::size_t begin, std::size_t end) {

@@ -54,7 +54,11 @@ class Shape {
   std::unique_ptr<std::int64_t[]> heap_;
 };
 
-// The number of elements. Fails with kInvalidArgument on a negative dimension or when the product overflows int64.
+// Bytes of the widest elements, and strides of a shape without elements, must not overflow either: dimensions other
+// than 0 have a product below this.
+inline constexpr std::int64_t kElementLimit = std::int64_t{1} << 59;
+
+// The number of elements. Fails with kInvalidArgument on a negative dimension or a product from kElementLimit on.
 std::int64_t ElementCount(Dims dims);
 std::int64_t ElementCount(Dims dims, std::size_t begin, std::size_t end);  // of dims[begin..end)
 

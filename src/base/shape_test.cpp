@@ -65,12 +65,17 @@ TEST(Shape, ResizeFillsNewDimensionsOnly) {
 TEST(ElementCount, RefusesNegativeAndOverflowingShapes) {
   EXPECT_EQ(ElementCount(Shape{}), 1);
   EXPECT_EQ(ElementCount(Shape{2, 3, 4}, 1, 3), 12);
-  EXPECT_EQ(ElementCount(Shape{kMax, kMax, 0}), 0);
+  EXPECT_EQ(ElementCount(Shape{kElementLimit - 1, 0, 1}), 0);
+  EXPECT_EQ(ElementCount(Shape{kElementLimit - 1}), kElementLimit - 1);
   EXPECT_EQ(FailureOf([] { ElementCount(Shape{2, -1}); }), "expected dimensions of at least 0, found shape [2, -1]");
   EXPECT_EQ(FailureOf([] {
               ElementCount(Shape{kMax, 2});
             }),
-            "expected fewer than 2^63 elements, found shape [9223372036854775807, 2]");
+            "expected dimensions whose product is below 2^59, zeros left out, found shape [9223372036854775807, 2]");
+  EXPECT_EQ(FailureOf([] {
+              ElementCount(Shape{3, 0, kElementLimit / 2});
+            }),
+            "expected dimensions whose product is below 2^59, zeros left out, found shape [3, 0, 288230376151711744]");
 }
 
 TEST(CheckedArithmetic, NamesWhatOverflows) {

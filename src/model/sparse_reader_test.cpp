@@ -8,7 +8,17 @@
 namespace sardonyx::model {
 namespace {
 
-using namespace messages;
+using messages::Fields;
+using messages::Floats;
+using messages::GraphProto;
+using messages::Load;
+using messages::LoadError;
+using messages::ModelProto;
+using messages::NodeProto;
+using messages::Raw;
+using messages::SparseProto;
+using messages::TensorProto;
+using messages::Writer;
 
 std::string Values(std::initializer_list<float> values) {
   return TensorProto("w", DType::kFloat, {static_cast<std::int64_t>(values.size())}, Raw(values));
@@ -57,7 +67,7 @@ TEST(SparseReader, RefusesIndicesAndShapesThatDoNotFit) {
   error(SparseProto(Values({5}), Indices({1}, {0}), {1 << 20, 1 << 20}),
         "expected a sparse tensor whose dense form takes at most");
   error(SparseProto(Values({5}), Indices({1}, {0}), {std::int64_t{1} << 40, std::int64_t{1} << 40}),
-        "expected fewer than 2^63 elements");
+        "expected dimensions whose product is below 2^59");
   error(Fields([&](Writer& w) { w.add_message(1, Values({5})); }), "expected values and indices, found no indices");
 }
 

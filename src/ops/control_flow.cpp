@@ -12,18 +12,11 @@
 namespace sardonyx::ops {
 namespace {
 
-bool Condition(const TensorRef& t) {
-  if (t.dtype != DType::kBool || t.count != 1) {
-    Fail(Code::kInvalidArgument, "expected the condition to be one bool, found ", Name(t.dtype), ToText(t.shape));
-  }
-  return *t.As<bool>();
-}
-
-bool Condition(const Value& value) {
+bool BodyCondition(const Value& value) {
   if (!value.is_tensor() || value.tensor().dtype() != DType::kBool || value.tensor().count() != 1) {
     Fail(Code::kInvalidArgument, "expected the body's condition to be one bool, found ", value.KindName());
   }
-  return *value.tensor().data<bool>();
+  return *value.tensor().data<std::uint8_t>() != 0;
 }
 
 // ---- If
@@ -58,7 +51,7 @@ void RunIf(KernelContext& c) {
   // The tensors of the last run go to the branch, which may use their memory again.
   for (std::size_t i = 0; i < count; ++i)
     if (c.HasOutput(i)) values[i] = std::move(c.outputs()[i]->value);
-  c.RunSubgraph(Condition(c.Input(0)) ? state.then_branch : state.else_branch, {}, values);
+  c.RunSubgraph(ConditionOf(c.Input(0)) ? state.then_branch : state.else_branch, {}, values);
   for (std::size_t i = 0; i < count; ++i)
     if (c.HasOutput(i)) c.SetOutput(i, std::move(values[i]));
 }
@@ -140,7 +133,7 @@ void RunLoop(KernelContext& c) {
       Fail(Code::kInvalidArgument, "expected one trip count, found shape ", ToText(c.Input(0).shape));
     trips = IntAt(c.Input(0), 0);
   }
-  bool go_on = !c.HasInput(1) || Condition(c.Input(1));
+  bool go_on = !c.HasInput(1) || ConditionOf(c.Input(1));
   std::vector<Value> inputs(carried + kFirstCarried), outputs(results + 1);
   std::vector<ScanOutput> scans(results - carried);
   inputs[1] = Tensor::Scalar<bool>(go_on);
@@ -149,7 +142,7 @@ void RunLoop(KernelContext& c) {
     c.CheckCancelled();
     inputs[0] = Tensor::Scalar<std::int64_t>(i);
     c.RunSubgraph(state.body, inputs, outputs);
-    go_on = Condition(outputs[0]);
+    go_on = BodyCondition(outputs[0]);
     // What was read in this iteration is given to the next one as memory for its results.
     for (std::size_t k = 0; k <= carried; ++k) std::swap(inputs[k + 1], outputs[k]);
     for (std::size_t k = 0; k < scans.size(); ++k) scans[k].Append(outputs[1 + carried + k], k);

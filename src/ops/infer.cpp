@@ -173,6 +173,16 @@ class GraphInference {
   bool is_body_;
 };
 
+// What is known of a tensor's shape must be possible, so that inference and kernels may multiply its dimensions.
+void CheckDims(const Type& type) {
+  if (!type.is_tensor() || !type.has_rank) return;
+  if (type.rank() > kMostDimensions) Fail(Code::kNotImplemented, "rank ", type.rank(), " is beyond ", kMostDimensions);
+  Shape known;
+  for (const Dim& dim : type.dims)
+    if (dim.known() && dim.number() > 0) known.Append(dim.number());
+  ElementCount(known);
+}
+
 }  // namespace
 
 const Type& TypeAsInput(const Node& node, std::size_t i, const Type& type) {
@@ -186,14 +196,10 @@ const Type& TypeAsInput(const Node& node, std::size_t i, const Type& type) {
 void InferNode(const Graph& graph, const Node& node, const OpDef& op, std::span<const InferContext::Known> inputs,
                std::span<InferContext::Output> outputs, const InferContext::SubgraphFn* subgraph) {
   InferContext context(graph, node, inputs, outputs, subgraph);
-  const auto check_rank = [](const Type& type) {
-    if (type.is_tensor() && type.has_rank && type.rank() > kMostDimensions)
-      Fail(Code::kNotImplemented, "rank ", type.rank(), " is beyond ", kMostDimensions);
-  };
   try {
-    for (const InferContext::Known& input : inputs) check_rank(input.type);
+    for (const InferContext::Known& input : inputs) CheckDims(input.type);
     op.infer(context);
-    for (const InferContext::Output& output : outputs) check_rank(output.type);
+    for (const InferContext::Output& output : outputs) CheckDims(output.type);
   } catch (const Error& error) {  // functions shared with kernels do not know the node
     throw AtNode(graph, node, error);
   }

@@ -14,6 +14,16 @@ std::vector<std::int64_t> Widen(const Tensor& t) {
   return {values.begin(), values.end()};
 }
 
+// Of dimensions that do broadcast.
+Dim BroadcastDim(const Dim& x, const Dim& y) {
+  if (x.known() && x.number() == 1) return y;
+  if (y.known() && y.number() == 1) return x;
+  if (SameDim(x, y)) return x;
+  if (x.known() && x.number() > 1) return x;  // the symbol must be 1 or this number
+  if (y.known() && y.number() > 1) return y;
+  return BoundedBroadcast(x, y);
+}
+
 }  // namespace
 
 const Type& InferContext::InputType(std::size_t i) const {
@@ -40,8 +50,8 @@ std::optional<std::vector<Dim>> InferContext::ShapeData(std::size_t i) const {
   if (const auto ints = ConstantInts(i)) return std::vector<Dim>(ints->begin(), ints->end());
   if (inputs_[i].shape_data != nullptr) return *inputs_[i].shape_data;
   const Type& type = inputs_[i].type;
-  if (type.is_tensor() && type.has_rank && type.rank() == 1 && type.dims[0].known() &&
-      type.dims[0].number() >= 0 && type.dims[0].number() <= kMaxShapeData)
+  if (type.is_tensor() && type.has_rank && type.rank() == 1 && type.dims[0].known() && type.dims[0].number() >= 0 &&
+      type.dims[0].number() <= kMaxShapeData)
     return std::vector<Dim>(static_cast<std::size_t>(type.dims[0].number()));
   return std::nullopt;
 }
@@ -78,28 +88,13 @@ std::vector<Dim> BroadcastDims(const InferContext& c, const std::vector<Dim>& a,
   for (std::size_t i = 0; i < rank; ++i) {
     const Dim x = i + a.size() < rank ? Dim(1) : a[i + a.size() - rank];
     const Dim y = i + b.size() < rank ? Dim(1) : b[i + b.size() - rank];
-    if (x.known() && x.number() == 1) {
-      out[i] = y;
-    } else if (y.known() && y.number() == 1) {
-      out[i] = x;
-    } else if (x.known() && y.known()) {
-      if (x.number() != y.number()) {
-        c.Fail(Code::kInvalidArgument,
-               "shapes do not broadcast: ", Type::TensorOf(DType::kUndefined, a).ToText().substr(9), " and ",
-               Type::TensorOf(DType::kUndefined, b).ToText().substr(9), " differ in dimension ",
-               static_cast<std::int64_t>(i) - static_cast<std::int64_t>(rank), ": ", x.number(), " against ",
-               y.number());
-      }
-      out[i] = x;
-    } else if (SameDim(x, y)) {
-      out[i] = x;
-    } else if (x.known() && x.number() > 1) {
-      out[i] = x;  // the symbol must be 1 or this number
-    } else if (y.known() && y.number() > 1) {
-      out[i] = y;
-    } else {
-      out[i] = BoundedBroadcast(x, y);
+    if (x.known() && y.known() && x.number() != 1 && y.number() != 1 && x.number() != y.number()) {
+      c.Fail(Code::kInvalidArgument,
+             "shapes do not broadcast: ", Type::TensorOf(DType::kUndefined, a).ToText().substr(9), " and ",
+             Type::TensorOf(DType::kUndefined, b).ToText().substr(9), " differ in dimension ",
+             static_cast<std::int64_t>(i) - static_cast<std::int64_t>(rank), ": ", x.number(), " against ", y.number());
     }
+    out[i] = BroadcastDim(x, y);
   }
   return out;
 }

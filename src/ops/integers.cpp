@@ -49,6 +49,14 @@ std::int64_t IntAt(const TensorRef& tensor, std::int64_t i) {
   }
 }
 
+bool ConditionOf(const TensorRef& tensor) {
+  if (tensor.dtype != DType::kBool || tensor.count != 1) {
+    Fail(Code::kInvalidArgument, "expected the condition to be one bool, found ",
+         tensor.present() ? Name(tensor.dtype) : "no tensor", tensor.present() ? ToText(tensor.shape) : "");
+  }
+  return *tensor.As<std::uint8_t>() != 0;
+}
+
 Shape IntsOf(const TensorRef& tensor) {
   if (tensor.rank() > 1) {
     Fail(Code::kInvalidArgument, "expected a 1-D tensor of integers, found shape ", ToText(tensor.shape));

@@ -1,4 +1,4 @@
-// ops/integers.h - reading small integer inputs (shapes, axes, counts, indices) whatever their width.
+// ops/integers.h - reading small integer inputs (shapes, axes, counts, indices) whatever their width, and conditions.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,9 @@ namespace sardonyx::ops {
 // Element i of a tensor of numbers; floats are truncated. Fails with kInvalidArgument where there is no such element
 // and with kNotImplemented for other element types.
 std::int64_t IntAt(const TensorRef& tensor, std::int64_t i);
+
+// The one bool of a condition, true for any byte but 0. Fails with kInvalidArgument where it is something else.
+bool ConditionOf(const TensorRef& tensor);
 
 // All elements, appended to a shape (so that up to eight need no heap). 0-D counts as one element.
 Shape IntsOf(const TensorRef& tensor);

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <functional>
 #include <map>
 #include <mutex>
 
 #include "base/cpu_info.h"
 #include "kernels/ceiling/ceiling.h"
+#include "ops/together.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -18,60 +17,7 @@ namespace {
 constexpr int kTries = 40;
 constexpr double kStreamedAtLeast = 4e6;
 constexpr double kStreamBytes[] = {16e3, 64e3, 256e3, 1e6, 4e6, 16e6, 48e6, 128e6};
-constexpr double kPatience = 2e-4;  // seconds that a thread waits for the others
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// The same work on all threads at once, each timed by itself. A loop of the pool alone would not do: where the workers
-// sleep, or others use their cores, the caller does it all before they come.
-class Together {
- public:
-  explicit Together(Parallel& parallel)
-      : parallel_(parallel), pieces_(std::max(1, std::min(parallel.ThreadCount(), AvailableCores()))) {}
-
-  int pieces() const { return pieces_; }
-
-  // How often a second all of them together do `work(piece)`: the most of several tries. Where they never met, one
-  // thread's most times their number.
-  double Rate(int tries, const std::function<void(int)>& work) {
-    double together = 0, alone = 0;
-    for (int i = 0; i < tries; ++i) {
-      std::vector<double> seconds(static_cast<std::size_t>(pieces_));
-      const bool met = Try(work, seconds);
-      double sum = 0;
-      for (const double s : seconds) {
-        sum += 1 / s;
-        alone = std::max(alone, 1 / s);
-      }
-      if (met) together = std::max(together, sum);
-    }
-    return together > 0 ? together : alone * pieces_;
-  }
-
- private:
-  bool Try(const std::function<void(int)>& work, std::vector<double>& seconds) {
-    std::atomic<int> arrived = 0;
-    std::atomic<bool> met = true;
-    parallel_.For(pieces_, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t piece = begin; piece < end; ++piece) {
-        const Clock::time_point here = Clock::now();
-        ++arrived;
-        while (arrived < pieces_ && SecondsSince(here) < kPatience) {
-        }
-        if (arrived < pieces_) met = false;
-        const Clock::time_point start = Clock::now();
-        work(static_cast<int>(piece));
-        seconds[static_cast<std::size_t>(piece)] = std::max(SecondsSince(start), 1e-9);
-      }
-    });
-    return met;
-  }
-
-  Parallel& parallel_;
-  int pieces_;
-};
+constexpr double kPatience = 2e-4;  // seconds
 
 MachineCeiling::Stream MeasureStream(Together& threads, double bytes, std::vector<float>& memory) {
   const kernels::CeilingSet& loops = kernels::Ceiling();
@@ -93,7 +39,7 @@ MachineCeiling::Stream MeasureStream(Together& threads, double bytes, std::vecto
 MachineCeiling Measure(Parallel& parallel) {
   const kernels::CeilingSet& loops = kernels::Ceiling();
   constexpr std::int64_t kRounds = 3000;
-  Together threads(parallel);
+  Together threads(parallel, kPatience);
   MachineCeiling ceiling;
   ceiling.threads = parallel.ThreadCount();
   std::atomic<float> sink = 0;

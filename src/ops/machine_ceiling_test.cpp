@@ -3,11 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <thread>
-
-#include "base/cpu_info.h"
-
 namespace sardonyx::ops {
 namespace {
 
@@ -29,26 +24,6 @@ TEST(MachineCeiling, IsMeasuredOnceForEachNumberOfThreads) {
     EXPECT_GE(again.streams[0].bytes_per_second, ceiling.streams[0].bytes_per_second);
   }
   EXPECT_EQ(CeilingOf(serial).float_operations_per_second, CeilingOf(serial).float_operations_per_second);
-}
-
-// Whoever let the caller do the pieces of all would find no more than one thread's rate.
-TEST(MachineCeiling, ThreadsThatSleepAreWaitedFor) {
-  if (AvailableCores() < 2) GTEST_SKIP() << "one core";
-  class Two final : public Parallel {
-   public:
-    void For(std::int64_t count, std::int64_t /*grain*/, Body body) override {
-      std::atomic<std::int64_t> next = 0;
-      const auto work = [&] {
-        for (std::int64_t i = next++; i < count; i = next++) body(i, i + 1);
-      };
-      std::thread late(work);  // the caller would be done with short pieces before it is there
-      work();
-      late.join();
-    }
-    int ThreadCount() const override { return 2; }
-  } two;
-  Serial serial;
-  EXPECT_GT(CeilingOf(two).float_operations_per_second, 1.2 * CeilingOf(serial).float_operations_per_second);
 }
 
 TEST(MachineCeiling, TheBestOfTwoMeasurementsIsOfEachRate) {

@@ -121,6 +121,9 @@ TEST(MlTree, RefusesBrokenTrees) {
   EXPECT_NE(RegressorError(Regressor("BRANCH_NEAR", 0)).find("found 'BRANCH_NEAR'"), Text::npos);
   EXPECT_NE(RegressorError(Regressor("BRANCH_LT", 0), Tensor(DType::kFloat, Shape{2, 1})).find("feature 1 is outside"),
             Text::npos);
+  // Trees without splits read no feature, but there must be rows.
+  EXPECT_NE(RegressorError({}, Tensor(DType::kFloat, Shape{4, 0})).find("expected 4 rows of 0 features, found [4, 0]"),
+            Text::npos);
   EXPECT_NE(RegressorError(With(Regressor("BRANCH_LT", 0), {{"aggregate_function", Text("MEDIAN")}}))
                 .find("expected one of AVERAGE, SUM, MIN, MAX; found 'MEDIAN'"),
             Text::npos);

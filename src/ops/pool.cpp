@@ -167,16 +167,12 @@ void RunQuantized(KernelContext& c) {
 // Calls step(offset in the plane) for every element of the window of output (od, oh, ow) that lies in the input.
 template <typename Step>
 void ForEachTap(const kernels::PoolShape& p, std::int64_t od, std::int64_t oh, std::int64_t ow, Step step) {
-  for (std::int64_t kd = 0; kd < p.kernel[0]; ++kd) {
-    const std::int64_t d = od * p.stride[0] - p.pad_begin[0] + kd * p.dilation[0];
-    if (d < 0 || d >= p.in[0]) continue;
-    for (std::int64_t kh = 0; kh < p.kernel[1]; ++kh) {
-      const std::int64_t h = oh * p.stride[1] - p.pad_begin[1] + kh * p.dilation[1];
-      if (h < 0 || h >= p.in[1]) continue;
-      for (std::int64_t kw = 0; kw < p.kernel[2]; ++kw) {
-        const std::int64_t w = ow * p.stride[2] - p.pad_begin[2] + kw * p.dilation[2];
-        if (w >= 0 && w < p.in[2]) step((d * p.in[1] + h) * p.in[2] + w);
-      }
+  const kernels::PoolTapRange depth(p, 0, od), height(p, 1, oh), width(p, 2, ow);
+  for (std::int64_t kd = depth.first; kd < depth.last; ++kd) {
+    const std::int64_t d = depth.input + kd * p.dilation[0];
+    for (std::int64_t kh = height.first; kh < height.last; ++kh) {
+      const std::int64_t row = (d * p.in[1] + height.input + kh * p.dilation[1]) * p.in[2];
+      for (std::int64_t kw = width.first; kw < width.last; ++kw) step(row + width.input + kw * p.dilation[2]);
     }
   }
 }
@@ -195,7 +191,7 @@ template <typename T>
 T AverageOf(const kernels::PoolShape& p, const T* x, std::int64_t od, std::int64_t oh, std::int64_t ow) {
   T sum = 0;
   ForEachTap(p, od, oh, ow, [&](std::int64_t i) { sum += x[i]; });
-  return sum / static_cast<T>(PoolTaps(p, 0, od) * PoolTaps(p, 1, oh) * PoolTaps(p, 2, ow));
+  return sum / (static_cast<T>(PoolTaps(p, 0, od) * PoolTaps(p, 1, oh)) * static_cast<T>(PoolTaps(p, 2, ow)));
 }
 
 template <typename T>

@@ -144,11 +144,12 @@ bool DescribeGather(const Graph& graph, const Node& node, NodeLayout& layout) {
 std::optional<Ints> AxesInput(const Graph& graph, const Node& node, std::size_t at, std::size_t rank,
                               std::size_t count) {
   Ints axes;
-  for (std::size_t i = 0; i < count; ++i) axes.push_back(static_cast<std::int64_t>(i));
   if (HasInput(node, at)) {
     const auto given = ConstantInts(graph, node, at);
     if (!given) return std::nullopt;
     axes = *given;
+  } else {
+    for (std::size_t i = 0; i < count; ++i) axes.push_back(static_cast<std::int64_t>(i));
   }
   if (!NormalizeAxes(axes, rank)) return std::nullopt;
   return axes;
@@ -169,8 +170,7 @@ std::size_t SliceCount(const Graph& graph, const Node& node) {
 bool DescribeSlice(const Graph& graph, const Node& node, NodeLayout& layout) {
   if (!DescribeMain(graph, node, layout)) return false;
   const std::size_t count = SliceCount(graph, node), rank = InputType(graph, node, 0).rank();
-  return (HasInput(node, 3) || count <= rank) &&
-         AxesInput(graph, node, 3, rank, HasInput(node, 3) ? 0 : count).has_value();
+  return (HasInput(node, 3) || count <= rank) && AxesInput(graph, node, 3, rank, count).has_value();
 }
 
 void ChangeSlice(const LayoutChange& c) { MapAxesInput(c, 3, SliceCount(c.graph, c.node())); }

@@ -6,7 +6,9 @@
 #include <string_view>
 
 #include "ops/evaluate.h"
+#include "ops/integers.h"
 #include "runtime/foreign_steps.h"
+#include "runtime/run_state.h"
 #include "runtime/weight_memory.h"
 
 namespace sardonyx::runtime {
@@ -198,11 +200,9 @@ void PlanBuilder::PlanIf(int index, PlannedStep& planned) {
   const Step& step = program_.steps()[index];
   const Value& condition = facts_[step.inputs[0]].known;
   if (!condition.is_tensor()) return InferStep(step);
-  if (condition.tensor().count() != 1)
-    Fail(Code::kInvalidArgument, "condition: expected 1 element, found shape ", ToText(condition.tensor().shape()));
   // Attributes are in the author's order; which body is which was settled when the program was made.
   const Node& node = program_.graph().node(step.node);
-  const std::string_view wanted_branch = *condition.tensor().data<bool>() ? "then_branch" : "else_branch";
+  const std::string_view wanted_branch = ops::ConditionOf(RefOf(condition.tensor())) ? "then_branch" : "else_branch";
   int branch = 0;
   for (const Attribute& attribute : node.attributes) {
     if (attribute.name == wanted_branch) break;

@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "ir/node_error.h"
+#include "ops/integers.h"
 #include "runtime/trace.h"
 
 namespace sardonyx::runtime {
@@ -328,10 +329,7 @@ void RunState::RunBody(std::size_t step_index, std::size_t body, std::span<const
 void RunState::RunIf(const Step& step, const PlannedStep& planned) {
   int branch = planned.branch;
   if (branch < 0) {
-    const TensorRef& condition = slots_[step.inputs[0]].ref;
-    if (condition.count != 1)
-      Fail(Code::kInvalidArgument, "condition: expected 1 element, found shape ", ToText(condition.shape));
-    const bool holds = *condition.As<std::uint8_t>() != 0;  // of whatever byte a caller or a view gives
+    const bool holds = ops::ConditionOf(slots_[step.inputs[0]].ref);
     const std::string_view wanted = holds ? "then_branch" : "else_branch";
     branch = 0;
     for (const Attribute& attribute : program_.graph().node(step.node).attributes) {

@@ -194,7 +194,7 @@ ROWS = {
     "If with no condition": (
         "g (bool[k] c, float[2] x) => (float[2] y) { [it] y = If(c) <then_branch = t () => (float[2] a) "
         "{ a = Add(x, x) }, else_branch = e () => (float[2] b) { b = Neg(x) }> }", ARGUMENT,
-        ["it", "If", "1 element", "[0]"], run(c=np.zeros(0, bool), x=X[0, :2])),
+        ["it", "If", "one bool", "bool[0]"], run(c=np.zeros(0, bool), x=X[0, :2])),
     "Trilu with an empty diagonal": (
         one("y = Trilu(x, k)", "float[2, 3] x, int64[n] k"), ARGUMENT,
         ["it", "Trilu", "at least 1", "[0]"], run(x=X, k=np.zeros(0, I64))),

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/pool/pool_last_f32.h"
+
 namespace sardonyx::kernels {
 namespace {
 
@@ -17,20 +19,24 @@ std::int64_t BufferSize(const PoolShape& p) {
   return (std::max(reach, p.pad_begin[2] + p.in[2]) + 2 * kSlack) / 16 * 16;
 }
 std::int64_t JobBytes(const PoolShape& p) {
-  const std::int64_t pointers = p.kernel[0] * p.kernel[1] * static_cast<std::int64_t>(sizeof(float*));
+  const std::int64_t rows = std::min(p.kernel[0], p.in[0]) * std::min(p.kernel[1], p.in[1]);
+  const std::int64_t pointers = rows * static_cast<std::int64_t>(sizeof(float*));
   return BufferSize(p) * static_cast<std::int64_t>(sizeof(float)) + (pointers + 63) / 64 * 64;
 }
+// Whether a window reaches so far beyond the image that rows with their pads would be mostly pads.
+bool IsMostlyPads(const PoolShape& p) { return BufferSize(p) > 4 * (p.in[2] + p.stride[2] * p.out[2]) + 4096; }
+
 std::int64_t DivisorBytes(const PoolShape& p) { return (p.out[2] * 4 + 63) / 64 * 64; }
 
 // The rows of x that the window of output row (od, oh) covers, into `rows`; returns how many.
 std::int64_t FindRows(const PoolShape& p, const float* x, std::int64_t od, std::int64_t oh, const float** rows) {
+  const PoolTapRange depth(p, 0, od), height(p, 1, oh);
   std::int64_t count = 0;
-  for (std::int64_t kd = 0; kd < p.kernel[0]; ++kd) {
-    const std::int64_t d = od * p.stride[0] - p.pad_begin[0] + kd * p.dilation[0];
-    if (d < 0 || d >= p.in[0]) continue;
-    for (std::int64_t kh = 0; kh < p.kernel[1]; ++kh) {
-      const std::int64_t h = oh * p.stride[1] - p.pad_begin[1] + kh * p.dilation[1];
-      if (h >= 0 && h < p.in[1]) rows[count++] = x + (d * p.in[1] + h) * p.in[2];
+  for (std::int64_t kd = depth.first; kd < depth.last; ++kd) {
+    const std::int64_t d = depth.input + kd * p.dilation[0];
+    for (std::int64_t kh = height.first; kh < height.last; ++kh) {
+      const std::int64_t h = height.input + kh * p.dilation[1];
+      rows[count++] = x + (d * p.in[1] + h) * p.in[2];
     }
   }
   return count;
@@ -39,23 +45,22 @@ std::int64_t FindRows(const PoolShape& p, const float* x, std::int64_t od, std::
 }  // namespace
 
 std::int64_t PoolTaps(const PoolShape& p, int axis, std::int64_t out) {
-  std::int64_t count = 0;
   const std::int64_t low = p.count_include_pad ? -p.pad_begin[axis] : 0;
   const std::int64_t high = p.in[axis] + (p.count_include_pad ? p.pad_end[axis] : 0);
-  for (std::int64_t k = 0; k < p.kernel[axis]; ++k) {
-    const std::int64_t at = out * p.stride[axis] - p.pad_begin[axis] + k * p.dilation[axis];
-    count += at >= low && at < high;
-  }
-  return count;
+  const PoolTapRange taps(p, axis, out, low, high);
+  return std::max<std::int64_t>(0, taps.last - taps.first);
 }
 
 std::size_t PoolF32ScratchBytes(const PoolShape& p, std::int64_t planes) {
+  if (IsMostlyPads(p)) return 0;
   const std::int64_t jobs = std::min(planes * p.out[0] * p.out[1], kMaxJobs);
   return static_cast<std::size_t>(jobs * JobBytes(p) + DivisorBytes(p));
 }
 
+// NOLINTNEXTLINE(readability-function-size): sizes of one call
 void PoolF32(const PoolShape& p, std::int64_t planes, const float* x, float* y, Parallel& parallel, std::byte* scratch,
              const Isa* isa) {
+  if (IsMostlyPads(p)) return PoolLastF32(p, planes, 1, x, y, parallel, isa);  // a plane is an image of one channel
   PoolRowFn* run = Best(p.average ? kAverageVariants : kMaxVariants);
   for (const auto& variant : p.average ? kAverageVariants : kMaxVariants) {
     if (isa != nullptr && variant.isa == *isa) run = variant.run;
@@ -67,7 +72,8 @@ void PoolF32(const PoolShape& p, std::int64_t planes, const float* x, float* y, 
   const std::int64_t plane_rows = p.out[0] * p.out[1], total = planes * plane_rows;
   const std::int64_t jobs = std::min(total, kMaxJobs);
   const std::int64_t in_plane = p.in[0] * p.in[1] * p.in[2];
-  const std::int64_t job_work = (total / std::max<std::int64_t>(jobs, 1) + 1) * p.in[2] * p.kernel[1] * p.kernel[0];
+  const std::int64_t row_work = p.in[2] * std::min(p.kernel[1], p.in[1]) * std::min(p.kernel[0], p.in[0]);
+  const std::int64_t job_work = (total / std::max<std::int64_t>(jobs, 1) + 1) * row_work;
   parallel.For(jobs, std::max<std::int64_t>(1, 16384 / (job_work + 1)), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t job = begin; job < end; ++job) {
       std::byte* memory = scratch + DivisorBytes(p) + job * JobBytes(p);

@@ -8,16 +8,6 @@
 
 namespace sardonyx::kernels {
 
-// The taps of one axis that lie in the image, [first, last), and where tap 0 is.
-struct PoolTapRange {
-  PoolTapRange(const PoolShape& p, int axis, std::int64_t out) : input(out * p.stride[axis] - p.pad_begin[axis]) {
-    const std::int64_t dilation = p.dilation[axis];
-    first = input < 0 ? (-input + dilation - 1) / dilation : 0;
-    last = input >= p.in[axis] ? 0 : std::min(p.kernel[axis], (p.in[axis] - 1 - input) / dilation + 1);
-  }
-  std::int64_t input, first, last;
-};
-
 // Pointers to some of the pixels of a window.
 template <typename T>
 struct PoolWindow {
@@ -75,7 +65,7 @@ void ForPoolRows(const PoolImages<T>& images, std::int64_t work, Parallel& paral
   const PoolShape& p = images.shape;
   const std::int64_t image_rows = p.out[0] * p.out[1], image = p.in[0] * p.in[1] * p.in[2] * images.channels;
   const std::int64_t row_pixels = p.out[2] * images.channels;
-  const std::int64_t row_work = row_pixels * p.kernel[0] * p.kernel[1] * p.kernel[2];
+  const std::int64_t row_work = row_pixels * PoolTapsInImage(p);
   const std::int64_t grain = std::max<std::int64_t>(1, work / std::max<std::int64_t>(row_work, 1));
   parallel.For(images.batch * image_rows, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)

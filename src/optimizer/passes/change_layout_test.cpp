@@ -45,7 +45,7 @@ std::string Operators(const Graph& graph) {
 std::string Chain(std::string_view between, std::string_view channels = "32") {
   return "g (float[1,32,32,32] x) => (float[n,c,h,w] y) <int64[4] s = {32, 32, 3, 3}, int64[4] t = {32, " +
          std::string(channels) +
-         ", 3, 3}, int64[2] image = {2, 3}, int64[1] one = {1}, int64[2] halves = {8, 24}, "
+         ", 3, 3}, int64[2] image = {2, 3}, bool[2] both = {1, 1}, int64[1] one = {1}, int64[2] halves = {8, 24}, "
          "int64[8] pads = {0, 1, 0, 2, 0, 0, 3, 0}, float[4] twice = {1, 1, 2, 2}, float[32,1,1] each = {" +
          [] {
            std::string list = "1";
@@ -85,6 +85,8 @@ TEST(ChangeLayout, MapsAxes) {
   EXPECT_EQ(Between("b = Softmax<axis = 1>(a)"), "Softmax");
   EXPECT_EQ(Between("m = ReduceMax(a, image) b = Sub(a, m)"), "ReduceMax Sub");
   EXPECT_EQ(Between("b = Slice(a, image, halves, image)"), "Slice");
+  EXPECT_EQ(Between("i = Compress(image, both) b = Slice(a, i, halves, image)"),
+            "Compress Slice");  // who knows how many
   EXPECT_EQ(Between("b = Pad(a, pads)", "33"), "Pad");
   EXPECT_EQ(Between("b = Resize(a, , twice)"), "Resize");
 }

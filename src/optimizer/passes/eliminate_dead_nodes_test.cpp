@@ -44,8 +44,8 @@ TEST(EliminateDeadNodes, LeavesWhatABodyCaptures) {
 
 TEST(EliminateDeadNodes, SaysThatItDroppedAnOutputWithoutAName) {
   const ops::Registry registry;
-  Graph graph = PreparedGraph("g (float[1,1,3,3] x) => (float[1,1,2,2] y) { y = MaxPool<kernel_shape = [2, 2]>(x) }",
-                              registry);
+  Graph graph =
+      PreparedGraph("g (float[1,1,3,3] x) => (float[1,1,2,2] y) { y = MaxPool<kernel_shape = [2, 2]>(x) }", registry);
   graph.node(graph.order[0]).outputs.push_back(kNoValue);
   EXPECT_TRUE(RunPass(graph, registry));
   EXPECT_EQ(graph.node(graph.order[0]).outputs.size(), 1u);

@@ -1,0 +1,33 @@
+// ops/together.h - how fast the threads of a pool are while all of them work.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "base/parallel.h"
+
+namespace sardonyx::ops {
+
+// The same work on all threads at once, each timed by itself. A loop of the pool alone would not do: where the workers
+// sleep, or others use their cores, the caller does it all before they come.
+class Together {
+ public:
+  // A thread waits for the others at most `patience` seconds.
+  Together(Parallel& parallel, double patience);
+
+  // The number of threads, at most one for each core.
+  int pieces() const { return pieces_; }
+
+  // How often a second all of them together do `work(piece)`: the most of several tries. Where they never met, one
+  // thread's most times their number.
+  double Rate(int tries, const std::function<void(int)>& work);
+
+ private:
+  bool Try(const std::function<void(int)>& work, std::vector<double>& seconds);
+
+  Parallel& parallel_;
+  double patience_;
+  int pieces_;
+};
+
+}  // namespace sardonyx::ops
