@@ -165,8 +165,8 @@ class GroupQuery {
     SetSinks(io, io.At<float>(sinks_at));
     const std::int64_t row = n_.packed ? (state_.heads + 2 * state_.kv_heads) * n_.size : state_.kv_heads * n_.size;
     const float* q = io.In<float>(kQ);
-    const float* k = n_.packed ? q + state_.heads * n_.size : io.In<float>(kK);
-    const float* v = n_.packed ? k + state_.kv_heads * n_.size : io.In<float>(kV);
+    const float* k = n_.packed ? Behind(q, state_.heads * n_.size) : io.In<float>(kK);
+    const float* v = n_.packed ? Behind(k, state_.kv_heads * n_.size) : io.In<float>(kV);
     const Heads queries =
         RowsOfHeads(n_.batch, n_.queries, state_.heads, n_.size, n_.packed ? row : state_.heads * n_.size);
     const Heads news = RowsOfHeads(n_.batch, n_.queries, state_.kv_heads, n_.size, row);

@@ -9,6 +9,12 @@
 
 namespace sardonyx::ops {
 
+// p + n. Tensors without elements have no address.
+template <typename T>
+T* Behind(T* p, std::int64_t n) {
+  return p == nullptr ? nullptr : p + n;
+}
+
 struct Heads {
   std::int64_t batch = 0, heads = 0, sequence = 0, size = 0;
   kernels::HeadStrides strides;

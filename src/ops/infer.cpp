@@ -179,7 +179,7 @@ void CheckDims(const Type& type) {
   if (type.rank() > kMostDimensions) Fail(Code::kNotImplemented, "rank ", type.rank(), " is beyond ", kMostDimensions);
   Shape known;
   for (const Dim& dim : type.dims)
-    if (dim.known() && dim.number() > 0) known.Append(dim.number());
+    if (dim.known()) known.Append(dim.number());
   ElementCount(known);
 }
 

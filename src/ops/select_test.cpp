@@ -81,6 +81,13 @@ TEST(Loss, IgnoresAndWeights) {
   EXPECT_NE(ErrorOfOp({"NegativeLogLikelihoodLoss", 22, {scores, Ints({1, 7})}}).find("found 7"), std::string::npos);
 }
 
+TEST(Loss, OfImagesWithoutPixels) {
+  const Tensor scores(DType::kFloat, Shape{2, 4, 3, 0}), labels(DType::kInt64, Shape{2, 3, 0});
+  const auto loss = EvaluateOp({"SoftmaxCrossEntropyLoss", 13, {scores, labels}, {}, 2});
+  EXPECT_TRUE(std::isnan(Elements<float>(loss[0])[0]));  // the mean of nothing
+  EXPECT_EQ(loss[1].tensor().shape(), scores.shape());
+}
+
 TEST(Training, MomentumStartsWithTheWholeGradient) {
   const std::vector<Value> inputs = {Tensor::Scalar<float>(0.5f), Tensor::Scalar<std::int64_t>(0), Floats({1}),
                                      Floats({2}), Floats({4})};

@@ -1,10 +1,11 @@
 """Calls of operators (hostile_nodes.py) with one input of another shape: empty, one element or row less, one more, a
-scalar, another rank. No shape stands in the models, and what is fed ends where the process's memory ends, so that a
+scalar, another rank; and with one size, or two, changed in all inputs, so that they still fit together. No shape stands in the models, and what is fed ends where the process's memory ends, so that a
 kernel that believes a size reads what is not there and dies.
 
 To add a way to reshape: its row in WAYS.
 """
 import ctypes
+import itertools
 import mmap
 
 import hostile_nodes
@@ -46,6 +47,15 @@ WAYS = {"empty": lambda value: np.zeros(0, value.dtype),
         "a second axis less": lambda value: resized(value, 1, -1) if value.ndim > 2 else None}
 
 
+def sizes_of(case):
+    return sorted({size for value in case.feeds.values() if isinstance(value, np.ndarray) for size in value.shape})
+
+
+def with_sizes(value, sizes):
+    """`value` in the shape that has sizes[s] where it has s."""
+    return filled(value, [sizes.get(size, size) for size in value.shape])
+
+
 def at_the_edge(value):
     """The same array, with memory behind its last element that nobody may read."""
     page = mmap.PAGESIZE
@@ -61,7 +71,11 @@ def at_the_edge(value):
 
 
 def changes_of(case):
-    """Names of all its changes: INPUT/WAY."""
+    """Names of all its changes: INPUT/WAY, or */SIZE=NEW,SIZE=NEW."""
+    sizes = sizes_of(case)
+    for size in sizes:
+        yield from (f"*/{size}={new}" for new in (0, 1, size + 1) if new != size)
+    yield from (f"*/{one}=0,{other}=0" for one, other in itertools.combinations(sizes, 2) if one)
     for name, value in case.feeds.items():
         if isinstance(value, np.ndarray):
             for way, change in WAYS.items():
@@ -71,11 +85,18 @@ def changes_of(case):
 
 
 def make(case, change):
-    """`case` with one input as `change` says. All shapes are unknown to the model."""
+    """`case` with inputs as `change` says. All shapes are unknown to the model."""
     name, way = change.rsplit("/", 1)
     mutation = hostile_nodes.Mutation(case, change)
-    mutation.put(name, WAYS[way](case.feeds[name]))
-    mutation.note(name, "is", way, list(mutation.case.feeds[name].shape))
+    if name == "*":
+        sizes = {int(size): int(new) for size, new in (part.split("=") for part in way.split(","))}
+        for key, value in case.feeds.items():
+            if isinstance(value, np.ndarray):
+                mutation.put(key, with_sizes(value, sizes))
+        mutation.note("sizes are", way)
+    else:
+        mutation.put(name, WAYS[way](case.feeds[name]))
+        mutation.note(name, "is", way, list(mutation.case.feeds[name].shape))
     made = mutation.seal("ranks")
     for key, value in made.feeds.items():
         if isinstance(value, np.ndarray) and value.dtype != object and value.nbytes < 1 << 24:

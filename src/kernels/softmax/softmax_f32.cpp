@@ -18,7 +18,7 @@ std::span<const Variant<SoftmaxColumnsFn>> SoftmaxColumnsVariants() { return kCo
 
 void SoftmaxF32(const float* x, std::int64_t outer, std::int64_t n, std::int64_t inner, bool log, float* y,
                 Parallel& parallel) {
-  if (n == 0) return;
+  if (n == 0 || inner == 0) return;
   if (inner == 1) {
     static SoftmaxRowFn* const row = Best(kRowVariants);
     parallel.For(outer, std::max<std::int64_t>(1, kElements / n), [&](std::int64_t begin, std::int64_t end) {
