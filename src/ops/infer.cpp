@@ -109,6 +109,10 @@ class GraphInference {
   void SetType(const Node& node, ValueInfo& value, InferContext::Output output) {
     value.shape_data = std::move(output.shape_data);
     if (output.type.is_none()) return;
+    // A newer version of the operator may take optionals, where the author's took what is in them.
+    if (output.type.kind == TypeKind::kOptional && output.type.element != nullptr && !value.type.is_none() &&
+        value.type.kind != TypeKind::kOptional)
+      output.type = Type(*output.type.element);
     if (is_body_ || value.type.is_none()) {
       value.type = std::move(output.type);
       return;

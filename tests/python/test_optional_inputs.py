@@ -64,3 +64,16 @@ def test_every_level_gives_what_the_chain_without_the_optional_gives(chain, cons
     want = run(plain, "ORT_DISABLE_ALL")
     for level in LEVELS:
         np.testing.assert_allclose(run(model(chain, constant), level), want, 1e-5, 1e-6, err_msg=level)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_element_stays_one_where_a_newer_version_of_the_operator_takes_optionals(level):
+    """Identity takes optionals from 16 on: in a graph of version 15 its output is what is in them."""
+    optional = helper.make_optional_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, [4, 4]))
+    graph = helper.make_graph([node("Identity", ["o"], ["y"])], "g", [helper.make_value_info("o", optional)],
+                              [helper.make_empty_tensor_value_info("y")])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=8)
+    options = sardonyx.SessionOptions()
+    options.graph_optimization_level = getattr(sardonyx.GraphOptimizationLevel, level)
+    session = sardonyx.InferenceSession(proto.SerializeToString(), options)
+    np.testing.assert_array_equal(session.run(None, {"o": X})[0], X)
