@@ -25,7 +25,8 @@ TEST(HostileImages, BlocksOfAnImageThatIsTooLarge) {
   ExpectError(call(Ints({4, huge}), Ints({2, 2}), {1, 1}), std::to_string(huge));
   ExpectError(call(Ints({4, 4}), Ints({2, 2}), {1, huge}), of_axis + std::to_string(huge));
   // Of channels, too, before anyone computes with them.
-  ExpectError(call(Ints({4, 4}), Ints({2, -2}), {1, 1}), "expected dimensions of at least 0, found shape [1, -1, 4, 4]");
+  ExpectError(call(Ints({4, 4}), Ints({2, -2}), {1, 1}),
+              "expected dimensions of at least 0, found shape [1, -1, 4, 4]");
   ExpectError(call(Ints({4, 4, 4}), Ints({1 << 30, 1 << 30, 1 << 30}), {1, 1, 1}), "1073741824");
 }
 

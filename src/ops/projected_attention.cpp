@@ -143,7 +143,8 @@ class Projected {
     d.y = io_.Out<float>(kY);
     const auto half = [&](std::int64_t rows) { return batch_ * state_.heads * rows * run_.k.size; };
     if (c_.HasInput(in_.past)) d.past_k = io_.In<float>(in_.past), d.past_v = Behind(d.past_k, half(run_.past_rows));
-    if (run_.present_k) d.present_k = io_.Out<float>(kPresent), d.present_v = Behind(d.present_k, half(run_.cache_rows));
+    if (run_.present_k)
+      d.present_k = io_.Out<float>(kPresent), d.present_v = Behind(d.present_k, half(run_.cache_rows));
     run_.Run(io_, d, c_.parallel());
     io_.End();
   }

@@ -1,6 +1,7 @@
 """Calls of operators (hostile_nodes.py) with one input of another shape: empty, one element or row less, one more, a
-scalar, another rank; and with one size, or two, changed in all inputs, so that they still fit together. No shape stands in the models, and what is fed ends where the process's memory ends, so that a
-kernel that believes a size reads what is not there and dies.
+scalar, another rank; and with one size, or two, changed in all inputs, so that they still fit together. No shape stands
+in the models, and what is fed ends where the process's memory ends, so that a kernel that believes a size reads what is
+not there and dies.
 
 To add a way to reshape: its row in WAYS.
 """

@@ -4,6 +4,8 @@
 // stride. So each such phase is an implicit GEMM with stride 1 over the haloed input, with weights packed phase by
 // phase: [phase][group][panel][tap of the phase][channel][nr].
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "kernels/conv/conv.h"
 #include "kernels/conv/implicit_gemm.h"
@@ -27,9 +29,28 @@ struct PhaseAxis {
   int64_t first, count;
 };
 
-bool InPhase(const ConvShape& s, int dim, int64_t tap, int64_t phase) {
-  return tap * s.dilation[dim] % s.stride[dim] == phase;
-}
+// The taps of one dimension with tap * dilation = phase (mod stride): first, first + step, ... A stride, and the number
+// of taps, may be large: nobody should look at each tap for each phase.
+struct PhaseTaps {
+  PhaseTaps(const ConvShape& s, int dim, int64_t phase) {
+    const int64_t dilation = s.dilation[dim], common = std::gcd(dilation, s.stride[dim]);
+    step = s.stride[dim] / common;
+    if (phase % common != 0) return;
+    first = phase / common * Inverse(dilation / common % step, step) % step;
+    if (first < s.kernel[dim]) count = (s.kernel[dim] - 1 - first) / step + 1;
+  }
+  // b with a * b = 1 (mod n), by Euclid's algorithm; a and n have no common factor.
+  static int64_t Inverse(int64_t a, int64_t n) {
+    int64_t large = n, small = a, of_large = 0, of_small = 1;
+    while (small > 1) {
+      const int64_t times = large / small;
+      large = std::exchange(small, large - times * small);
+      of_large = std::exchange(of_small, of_large - times * of_small);
+    }
+    return (of_small % n + n) % n;
+  }
+  int64_t first = 0, step = 1, count = 0;
+};
 
 // The input position that `tap` reads at the first output position of its phase.
 int64_t FirstInput(const ConvShape& s, int dim, int64_t tap) {
@@ -57,25 +78,35 @@ HaloedImage Halo(const ConvShape& s) {
 // Calls f(kd, kh, kw) for the taps of a phase, in the order in which they are packed.
 template <typename F>
 void ForTaps(const ConvShape& s, const Index3& phase, F f) {
-  for (int64_t d = 0; d < s.kernel[0]; ++d)
-    for (int64_t h = 0; h < s.kernel[1]; ++h)
-      for (int64_t w = 0; w < s.kernel[2]; ++w)
-        if (InPhase(s, 0, d, phase[0]) && InPhase(s, 1, h, phase[1]) && InPhase(s, 2, w, phase[2])) f(d, h, w);
+  const PhaseTaps depth(s, 0, phase[0]), height(s, 1, phase[1]), width(s, 2, phase[2]);
+  for (int64_t d = 0; d < depth.count; ++d)
+    for (int64_t h = 0; h < height.count; ++h)
+      for (int64_t w = 0; w < width.count; ++w)
+        f(depth.first + d * depth.step, height.first + h * height.step, width.first + w * width.step);
+}
+
+// The next phase that has taps; the stride if there is none.
+int64_t NextWithTaps(const ConvShape& s, int dim, int64_t after) {
+  const int64_t stride = s.stride[dim], dilation = s.dilation[dim], kernel = s.kernel[dim];
+  const int64_t common = std::gcd(dilation, stride), multiple = CeilDivide(after, common) * common;
+  if (kernel >= stride / common) return multiple;  // each multiple of the common factor has taps
+  if (dilation % stride == common) return multiple < kernel * common ? multiple : stride;
+  int64_t next = stride;
+  for (int64_t tap = 0; tap < kernel; ++tap) {
+    const int64_t its = tap * dilation % stride;
+    if (its >= after) next = std::min(next, its);
+  }
+  return next;
 }
 
 // The next phase of an axis that has taps or outputs; the stride if there is none. A stride may be far above both.
 int64_t NextPhase(const ConvShape& s, int dim, int64_t phase) {
   const int64_t stride = s.stride[dim], after = phase + 1;
-  int64_t next = stride;
-  for (int64_t tap = 0; tap < s.kernel[dim]; ++tap) {
-    const int64_t its = tap * s.dilation[dim] % stride;
-    if (its >= after) next = std::min(next, its);
-  }
   // Those of the outputs are [first, first + out), modulo the stride.
   const int64_t first = (s.pad_begin[dim] % stride + stride) % stride, end = first + s.out[dim];
   if (after < end - stride) return after;
-  if (std::max(first, after) < end) next = std::min(next, std::max(first, after));
-  return next;
+  const int64_t next = NextWithTaps(s, dim, after);
+  return std::max(first, after) < end ? std::min(next, std::max(first, after)) : next;
 }
 
 template <typename F>
@@ -87,11 +118,7 @@ void ForPhases(const ConvShape& s, F f) {
 
 int64_t TapCount(const ConvShape& s, const Index3& phase) {
   int64_t count = 1;
-  for (int i = 0; i < 3; ++i) {
-    int64_t taps = 0;
-    for (int64_t tap = 0; tap < s.kernel[i]; ++tap) taps += InPhase(s, i, tap, phase[i]);
-    count *= taps;
-  }
+  for (int i = 0; i < 3; ++i) count *= PhaseTaps(s, i, phase[i]).count;
   return count;
 }
 
