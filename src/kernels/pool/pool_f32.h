@@ -36,7 +36,9 @@ struct PoolTapRange {
       : input(out * p.stride[axis] - p.pad_begin[axis]) {
     const std::int64_t dilation = p.dilation[axis];
     first = input < low ? (low - input + dilation - 1) / dilation : 0;
-    last = input >= high ? 0 : std::min(p.kernel[axis], (high - 1 - input) / dilation + 1);
+    const std::int64_t room = high - 1 - input;
+    const std::int64_t steps = dilation == 1 ? room : room / dilation;  // a division takes as long as a few taps
+    last = room < 0 ? 0 : std::min(p.kernel[axis], steps + 1);
   }
   std::int64_t input, first, last;
 };
