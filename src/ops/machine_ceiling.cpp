@@ -39,7 +39,7 @@ MachineCeiling::Stream MeasureStream(Together& threads, double bytes, std::vecto
 MachineCeiling Measure(Parallel& parallel) {
   const kernels::CeilingSet& loops = kernels::Ceiling();
   constexpr std::int64_t kRounds = 3000;
-  Together threads(parallel, kPatience);
+  Together threads(parallel, std::max(1, std::min(parallel.ThreadCount(), AvailableCores())), kPatience);
   MachineCeiling ceiling;
   ceiling.threads = parallel.ThreadCount();
   std::atomic<float> sink = 0;

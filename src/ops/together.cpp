@@ -5,8 +5,6 @@
 #include <atomic>
 #include <chrono>
 
-#include "base/cpu_info.h"
-
 namespace sardonyx::ops {
 namespace {
 
@@ -15,11 +13,6 @@ using Clock = std::chrono::steady_clock;
 double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 }  // namespace
-
-Together::Together(Parallel& parallel, double patience)
-    : parallel_(parallel),
-      patience_(patience),
-      pieces_(std::max(1, std::min(parallel.ThreadCount(), AvailableCores()))) {}
 
 double Together::Rate(int tries, const std::function<void(int)>& work) {
   double together = 0, alone = 0;

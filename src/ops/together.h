@@ -12,10 +12,11 @@ namespace sardonyx::ops {
 // sleep, or others use their cores, the caller does it all before they come.
 class Together {
  public:
-  // A thread waits for the others at most `patience` seconds.
-  Together(Parallel& parallel, double patience);
+  // `pieces`: how many threads, at least 1 and at most those of `parallel`. Each waits for the others at most
+  // `patience` seconds.
+  Together(Parallel& parallel, int pieces, double patience)
+      : parallel_(parallel), pieces_(pieces), patience_(patience) {}
 
-  // The number of threads, at most one for each core.
   int pieces() const { return pieces_; }
 
   // How often a second all of them together do `work(piece)`: the most of several tries. Where they never met, one
@@ -26,8 +27,8 @@ class Together {
   bool Try(const std::function<void(int)>& work, std::vector<double>& seconds);
 
   Parallel& parallel_;
-  double patience_;
   int pieces_;
+  double patience_;
 };
 
 }  // namespace sardonyx::ops

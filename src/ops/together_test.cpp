@@ -8,8 +8,6 @@
 #include <chrono>
 #include <thread>
 
-#include "base/cpu_info.h"
-
 namespace sardonyx::ops {
 namespace {
 
@@ -44,10 +42,8 @@ class CallerOnly final : public Parallel {
 };
 
 TEST(Together, ThreadsThatSleepAreWaitedFor) {
-  if (AvailableCores() < 2) GTEST_SKIP() << "one core";
   OneIsLate pool;
-  Together threads(pool, kForever);
-  ASSERT_EQ(threads.pieces(), 2);
+  Together threads(pool, 2, kForever);
   std::array<std::thread::id, 2> of;
   for (int i = 0; i < kTries; ++i) {
     threads.Rate(1, [&](int piece) { of[static_cast<std::size_t>(piece)] = std::this_thread::get_id(); });
@@ -56,10 +52,9 @@ TEST(Together, ThreadsThatSleepAreWaitedFor) {
 }
 
 TEST(Together, ThreadsThatDoNotComeAreNotWaitedForLong) {
-  if (AvailableCores() < 2) GTEST_SKIP() << "one core";
   CallerOnly pool;
   int done = 0;
-  EXPECT_GT(Together(pool, 1e-4).Rate(kTries, [&](int) { ++done; }), 0);
+  EXPECT_GT(Together(pool, 2, 1e-4).Rate(kTries, [&](int) { ++done; }), 0);
   EXPECT_EQ(done, 2 * kTries);
 }
 
