@@ -1,14 +1,17 @@
 // ops/fused_elementwise.cpp - ai.sardonyx.FusedElementwise: several elementwise nodes run block by block.
 //
-// inputs   float tensors that broadcast to the output, or float16 and bfloat16 ones, which are widened as they are
-// read,
-//          or 8-bit ones, which are dequantized
-// steps    one function for each step: "Mul", "Sigmoid" ...
-// operands two for each step: input i, or the result of step j as -1 - j; functions of one float ignore the second
-// parameters two floats for each step (alpha, beta ...)
-// input_scales, input_zeros  of each input, where any is of 8 bits
-// to       the result's element type if it is not float: float16 and bfloat16 are rounded, 8 bits are quantized with
-// output_scale, output_zero
+// clang-format off
+//   inputs         tensors that broadcast to the output: float, float16 and bfloat16 (widened as they are read) or
+//                  8-bit integers (dequantized as they are read)
+//   steps          the function of each step: "Mul", "Sigmoid" ...
+//   operands       two for each step: i for input i, -1 - j for the result of step j; functions of one operand ignore
+//                  the second
+//   parameters     two floats for each step (alpha, beta ...)
+//   input_scales,  of each input, if any input has 8 bits
+//   input_zeros
+//   to             the result's element type if it is not float: float16 and bfloat16 are rounded, 8-bit integers are
+//                  quantized with output_scale and output_zero
+// clang-format on
 //
 // The output is the last step's result; every step's result has the output's shape, once all inputs are broadcast. A
 // block of each result stays in the first cache level. The functions are those of the single operators, so the bits are

@@ -31,9 +31,8 @@ struct TensorRef {
   std::size_t byte_size() const { return ByteSize(dtype, count); }
 };
 
-// An input or output while a run is under way: a tensor (`ref`; `value` owns the bytes where they are dynamic), or
-// another kind
-// (`value`).
+// An input or output during a run: a tensor (`ref`, whose bytes `value` owns if they are dynamic) or a value of another
+// kind (`value`).
 struct Slot {
   TensorRef ref;
   Value value;

@@ -91,9 +91,8 @@ using UpgradeFn = void(UpgradeContext&);
 
 enum Traits : std::uint16_t {
   kNone = 0,
-  kCommutative = 1,  // the first two inputs may be swapped
-  kView =
-      2,  // output 0 is always the bytes of input 0 under its own shape: planned as an alias, run only if it can't be
+  kCommutative = 1,   // the first two inputs may be swapped
+  kView = 2,          // output 0 is the bytes of input 0 under another shape: planned as an alias where possible
   kMayAlias = 4,      // output 0 may overwrite any input that has its shape and element size
   kRandom = 8,        // differs from run to run: never folded, merged or moved
   kElementwise = 16,  // y[i] depends on x[i] of every (broadcast) input only
@@ -104,9 +103,10 @@ enum Traits : std::uint16_t {
 struct OpDef {
   std::string_view domain = "";  // "" is ai.onnx
   std::string_view name;
-  Few<int> since;       // every opset version that `upgrade` and these semantics cover
-  DTypeSet types = {};  // supported element types of input `typed_input` (of output 0 if there are no inputs);
-                        // empty: `prepare` decides alone
+  Few<int> since;  // every opset version that `upgrade` and these semantics cover
+  // The element types supported for input `typed_input` (for output 0 if there are no inputs); if empty, `prepare`
+  // alone decides.
+  DTypeSet types = {};
   int typed_input = 0;
   InferFn* infer = nullptr;
   PrepareFn* prepare = nullptr;

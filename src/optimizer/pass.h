@@ -21,11 +21,11 @@ enum class Level { kDisable = 0, kBasic = 1, kExtended = 2, kLayout = 3, kAll = 
 struct PassContext {
   const ops::Registry& registry;
   const Logger* logger = nullptr;
-  std::size_t max_fold_bytes = std::size_t{64}
-                               << 20;  // a folded value may not be larger unless it is smaller than its inputs
-  std::size_t fold_limit = SIZE_MAX;   // no result of a folded node may be larger, whatever its inputs
-  bool keep_dequantization = false;    // DequantizeLinear of a constant is not folded
-  Parallel* parallel = nullptr;        // for folding
+  // A folded value may not be larger than this unless it is smaller than its inputs.
+  std::size_t max_fold_bytes = std::size_t{64} << 20;
+  std::size_t fold_limit = SIZE_MAX;  // no folded value may be larger than this, whatever its inputs
+  bool keep_dequantization = false;   // DequantizeLinear of a constant is not folded
+  Parallel* parallel = nullptr;       // for folding
   // Transpositions of constants from this size on that only matrix products read stay for fuse_matmul_transpose: the
   // product packs the constant where it lies, and no second copy is made of an embedding that is also the last weight.
   std::size_t min_kept_transpose_bytes = SIZE_MAX;

@@ -1,11 +1,18 @@
 // optimizer/rule.h - a rewrite rule: two expressions and an optional condition.
 //
-//   x, bias          a lower-case word captures any value; the same word again must meet the same value (or an equal
-//   constant) _                any value;   ?x  an input that may be missing 0.5              a constant tensor with
-//   one element of that value (relative tolerance 1e-5) Op(a, b)         a node of that op_type, its output 0; both
-//   orders are tried if the operator is commutative com.microsoft.Op(a)  of another domain Op(a; axis=-1, mode="x",
-//   alpha=$alpha)  attributes: equal to a number, list or string (the schema's default counts where the
-//                    node has none), or captured under a name
+// clang-format off
+//   x, bias               a lower-case word captures any value; the same word again must meet the same value, or an
+//                         equal constant
+//   _                     any value
+//   ?x                    an input that may be missing
+//   0.5                   a constant with one element of that value (relative tolerance 1e-5; 1e-3 in half precision)
+//   Op(a, b)              output 0 of a node of that op_type; if the operator is commutative, both orders are tried
+//   com.microsoft.Op(a)   a node of another domain
+//   Op(a; axis=-1, mode="x", perm=[1, 0])
+//                         attributes equal to a number, string or list; the schema's default counts where the node has
+//                         none
+//   Op(a; alpha=$alpha)   an attribute captured under a name
+// clang-format on
 //
 // A pattern matches nodes in their newest spelling. The matcher itself guarantees that inner values are used inside the
 // match only and are no graph outputs, that all matched nodes belong to one provider, and that the replacement has the
