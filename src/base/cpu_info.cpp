@@ -15,6 +15,7 @@
 #endif
 #if defined(__linux__)
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #endif
 
@@ -31,6 +32,15 @@ std::uint64_t EnabledStates() {
   return (std::uint64_t{high} << 32) | low;
 }
 
+void FindLevels(CpuInfo* info) {
+  info->avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+               __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("aes") &&
+               __builtin_cpu_supports("pclmul");
+  info->avx512 = info->avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                 __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                 __builtin_cpu_supports("avx512vl");
+}
+
 void FindUnits(CpuInfo* info) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   const std::uint64_t states = EnabledStates();
@@ -42,6 +52,7 @@ void FindUnits(CpuInfo* info) {
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return;
   const bool avx512f = avx512 && (b & (1u << 16)) != 0;
   info->avx512_vnni = avx512f && (c & (1u << 11)) != 0;
+  info->avx512_vbmi = avx512f && (c & (1u << 1)) != 0;
   info->avx512_fp16 = avx512f && (d & (1u << 23)) != 0;
   const bool amx_tile = amx && (d & (1u << 24)) != 0;
   info->amx_bf16 = amx_tile && (d & (1u << 22)) != 0;
@@ -51,8 +62,19 @@ void FindUnits(CpuInfo* info) {
   info->avx512_bf16 = avx512f && (a & (1u << 5)) != 0;
 }
 #else
+void FindLevels(CpuInfo* /*info*/) {}
 void FindUnits(CpuInfo* /*info*/) {}
 #endif
+
+bool AskForTiles() {
+#if defined(__linux__) && defined(__x86_64__)
+  constexpr long kRequestState = 0x1023,
+                 kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA of Linux's asm/prctl.h
+  return syscall(SYS_arch_prctl, kRequestState, kTileData) == 0;
+#else
+  return false;
+#endif
+}
 
 #if defined(__linux__)
 void FindCaches(CpuInfo* info) {
@@ -130,6 +152,7 @@ std::int64_t ToNumber(std::string_view text) {  // -1 if it is none
 
 CpuInfo Find() {
   CpuInfo info;
+  FindLevels(&info);
   FindUnits(&info);
   FindCaches(&info);
   info.logical_cores = AvailableCores();
@@ -161,6 +184,13 @@ int AvailableCores() {
 const CpuInfo& Cpu() {
   static const CpuInfo info = Find();
   return info;
+}
+
+bool MayUse(CpuUnit unit) {
+  if (!(Cpu().*unit)) return false;
+  if (unit != &CpuInfo::amx_int8 && unit != &CpuInfo::amx_bf16) return true;
+  static const bool granted = AskForTiles();
+  return granted;
 }
 
 }  // namespace sardonyx

@@ -9,12 +9,18 @@ namespace sardonyx {
 struct CpuInfo {
   char vendor[13] = "";  // as CPUID says: "GenuineIntel", "AuthenticAMD"; "" where there is none
 
-  // Units that both the CPU and the operating system offer. The ISA levels are in kernels/dispatch.h.
+  // What both the CPU and the operating system offer. The levels that kernels are compiled for (cmake/isa.cmake), with
+  // the names of kernels/dispatch.h:
+  bool avx512 = false;   // x86-64-v4, with AES and PCLMUL
+  bool avx2 = false;     // x86-64-v3, with AES and PCLMUL
+  bool baseline = true;  // every CPU
+  // Units beyond them:
   bool avx_vnni = false;
   bool avx512_vnni = false;
+  bool avx512_vbmi = false;
   bool avx512_bf16 = false;
   bool avx512_fp16 = false;
-  bool amx_int8 = false;  // the kernel may still ask for permission per process (ARCH_REQ_XCOMP_PERM)
+  bool amx_int8 = false;  // both AMX: see MayUse
   bool amx_bf16 = false;
 
   std::size_t l1_data_bytes = std::size_t{32} << 10;  // of one core; these defaults where the system does not tell
@@ -26,6 +32,13 @@ struct CpuInfo {
 
 // Found on the first call, then constant. Thread-safe.
 const CpuInfo& Cpu();
+
+// A level or unit: &CpuInfo::avx512_vnni.
+using CpuUnit = bool CpuInfo::*;
+
+// Whether this process may use the unit. For AMX the first call asks the system for it: Linux gives a process the
+// tiles, 8 KiB more to save for each of its threads, only on request.
+bool MayUse(CpuUnit unit);
 
 // Cores that the calling thread may use at this moment (its affinity mask and the quota of its cgroup, rounded up);
 // unlike Cpu().logical_cores not what they were when somebody asked first.

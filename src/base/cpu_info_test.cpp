@@ -23,6 +23,18 @@ TEST(CpuInfo, NoLimitAndNonsenseAreZero) {
   EXPECT_EQ(CoresOfCfs("-1", "100000"), 0);
 }
 
+TEST(CpuInfo, AUnitMayBeUsedWhereTheCpuHasItAndTilesOnRequest) {
+  for (const CpuUnit unit :
+       {&CpuInfo::avx512, &CpuInfo::avx2, &CpuInfo::baseline, &CpuInfo::avx_vnni, &CpuInfo::avx512_vnni,
+        &CpuInfo::avx512_vbmi, &CpuInfo::avx512_bf16, &CpuInfo::avx512_fp16})
+    EXPECT_EQ(MayUse(unit), Cpu().*unit);
+  for (const CpuUnit unit : {&CpuInfo::amx_int8, &CpuInfo::amx_bf16}) {
+    if (!(Cpu().*unit)) {
+      EXPECT_FALSE(MayUse(unit));
+    }
+  }
+}
+
 TEST(CpuInfo, FindsAtLeastOneCoreAndSensibleCaches) {
   const CpuInfo& cpu = Cpu();
   EXPECT_GE(cpu.logical_cores, 1);
@@ -31,6 +43,7 @@ TEST(CpuInfo, FindsAtLeastOneCoreAndSensibleCaches) {
   EXPECT_GE(cpu.l2_bytes, cpu.l1_data_bytes);
 #if defined(__x86_64__)
   EXPECT_EQ(cpu.avx512_vnni, __builtin_cpu_supports("avx512vnni") != 0);
+  EXPECT_EQ(cpu.avx512_vbmi, __builtin_cpu_supports("avx512vbmi") != 0);
 #endif
 }
 
