@@ -30,6 +30,4 @@ endif()
 # would take a third of the time, and the targets' bytes are fields and choices rather than magic numbers.
 if(SDX_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp)
-  include_directories(${PROJECT_SOURCE_DIR}/src)
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${PROJECT_SOURCE_DIR}/tests/fuzz/one_isa.h>")
 endif()

@@ -109,7 +109,7 @@ def stage_isa(options):
     """the tests of the kernels, with less than this machine has"""
     binary = BUILD / "bin/unit_tests"
     test_filter = kernel_tests(binary)
-    for isa in ("avx2", "baseline"):
+    for isa in checks.isas()[1:]:
         yield from run_gtest(binary, options.jobs, f"{isa}: ", test_filter, {"SDX_MAX_ISA": isa})
 
 

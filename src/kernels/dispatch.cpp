@@ -1,44 +1,66 @@
-// kernels/dispatch.cpp - which ISA this process may use.
+// kernels/dispatch.cpp - which ISAs this process may use.
 #include "kernels/dispatch.h"
 
 #include <cstdlib>
 
-namespace sardonyx::kernels {
+#include "base/logging.h"
 
-std::string_view Name(Isa isa) {
-  switch (isa) {
-    case Isa::avx512:
-      return "avx512";
-    case Isa::avx2:
-      return "avx2";
-    case Isa::baseline:
-      return "baseline";
-  }
-  return "?";
+namespace sardonyx::kernels {
+namespace {
+
+struct Row {
+  std::string_view name;
+  CpuUnit level;
+};
+#define SDX_ROW(isa) {#isa, &CpuInfo::isa},
+constexpr Row kIsas[] = {SDX_FOR_EACH_ISA(SDX_ROW)};  // in the order of the enumeration
+#undef SDX_ROW
+
+std::string Names() {
+  std::string names;
+  for (const Row& row : kIsas) names.append(names.empty() ? "" : ", ").append(row.name);
+  return names;
 }
 
-static Isa Detect() {
-  Isa found = Isa::baseline;
-#if defined(__x86_64__)
-  // x86-64-v3 and -v4, the levels that cmake/isa.cmake compiles for, plus AES and PCLMUL, which Highway asks for.
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-                  __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("aes") &&
-                  __builtin_cpu_supports("pclmul");
-  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512vl");
-  if (v3) found = Isa::avx2;
-  if (v4) found = Isa::avx512;
-#endif
-  const char* cap = std::getenv("SDX_MAX_ISA");
-  for (const Isa isa : {Isa::avx2, Isa::baseline})
-    if (cap != nullptr && Name(isa) == cap && found < isa) found = isa;
+std::vector<Isa> FindSupported() {
+  std::vector<Isa> found;
+  for (auto isa = static_cast<std::size_t>(HighestAllowed(std::getenv("SDX_MAX_ISA"))); isa < std::size(kIsas); ++isa)
+    if (MayUse(kIsas[isa].level)) found.push_back(static_cast<Isa>(isa));
   return found;
 }
 
+// SupportedIsas() as bits: kernels ask in every call.
+unsigned FindSupportedBits() {
+  unsigned bits = 0;
+  for (const Isa isa : SupportedIsas()) bits |= 1u << static_cast<unsigned>(isa);
+  return bits;
+}
+
+}  // namespace
+
+std::string_view Name(Isa isa) { return kIsas[static_cast<std::size_t>(isa)].name; }
+
+Isa HighestAllowed(const char* name) {
+  const std::string_view wanted = name != nullptr ? name : "";
+  for (std::size_t isa = 0; isa < std::size(kIsas); ++isa)
+    if (kIsas[isa].name == wanted) return static_cast<Isa>(isa);
+  if (!wanted.empty()) Logger().Warn("SDX_MAX_ISA: expected one of ", Names(), ", found '", wanted, "': no effect");
+  return Isa{};
+}
+
+std::span<const Isa> SupportedIsas() {
+  static const std::vector<Isa> supported = FindSupported();
+  return supported;
+}
+
 bool Supported(Isa isa) {
-  static const Isa best = Detect();
-  return isa >= best;
+  static const unsigned bits = FindSupportedBits();
+  return (bits >> static_cast<unsigned>(isa) & 1) != 0;
+}
+
+Isa BestIsa() {
+  static const Isa best = SupportedIsas().front();
+  return best;
 }
 
 }  // namespace sardonyx::kernels

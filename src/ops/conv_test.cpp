@@ -145,11 +145,10 @@ TEST(PoolF32, EveryIsaGivesTheSameMaximum) {
   x[3] = NAN;
   Serial serial;
   const Tensor scratch(DType::kUInt8, Shape{static_cast<std::int64_t>(kernels::PoolF32ScratchBytes(shape, 1))});
-  for (const kernels::Isa isa : {kernels::Isa::avx512, kernels::Isa::avx2, kernels::Isa::baseline}) {
-    if (!kernels::Supported(isa)) continue;
+  for (const kernels::Isa isa : kernels::SupportedIsas()) {
     std::vector<float> y(3 * 35);
     Tensor memory = scratch;
-    kernels::PoolF32(shape, 1, x.data(), y.data(), serial, static_cast<std::byte*>(memory.raw()), &isa);
+    kernels::PoolF32(shape, 1, x.data(), y.data(), serial, static_cast<std::byte*>(memory.raw()), isa);
     for (std::int64_t row = 0; row < 3; ++row) {
       for (std::int64_t column = 0; column < 35; ++column) {
         float want = -INFINITY;

@@ -166,7 +166,7 @@ class Linear {
   KernelContext& c_;
   const State& state_;
   Operands io_;
-  const kernels::AttentionRowsSet& rows_of_ = kernels::BestAttentionRows();
+  const kernels::AttentionRowsSet& rows_of_ = kernels::AttentionRows();
   std::int64_t batch_ = 0, rows_ = 0, size_ = 0, value_ = 0, decay_width_ = 0, beta_width_ = 0;
   float scale_ = 1;
   std::size_t states_at_ = 0, values_at_ = 0;

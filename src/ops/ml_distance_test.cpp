@@ -39,8 +39,7 @@ TEST(CDist, RefusesOtherMetricsAndLengths) {
 }
 
 TEST(CDist, EveryIsaAndLength) {
-  for (const auto& variant : kernels::SquaredDistancesF32Variants()) {
-    if (!kernels::Supported(variant.isa)) continue;
+  for (const auto& [isa, distances] : kernels::Runnable(kernels::SquaredDistancesF32Variants())) {
     for (const std::int64_t n : {1, 15, 63, 64, 65, 130}) {
       for (const std::int64_t k : {1, 5, 16}) {
         std::vector<float> a(static_cast<std::size_t>(k)), b(static_cast<std::size_t>(n * k)),
@@ -48,12 +47,11 @@ TEST(CDist, EveryIsaAndLength) {
         for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i) / 3;
         for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 17) / 7;
         kernels::PackPoints(b.data(), n, k, points.data());
-        variant.run(a.data(), k, points.data(), n, y.data());
+        distances(a.data(), k, points.data(), n, y.data());
         for (std::int64_t j = 0; j < n; ++j) {
           double sum = 0;
           for (std::int64_t i = 0; i < k; ++i) sum += std::pow(double{a[i]} - double{b[j * k + i]}, 2);
-          EXPECT_NEAR(y[j], sum, sum * static_cast<double>(k + 2) * 1.2e-7)
-              << Name(variant.isa) << ' ' << n << ' ' << k;
+          EXPECT_NEAR(y[j], sum, sum * static_cast<double>(k + 2) * 1.2e-7) << Name(isa) << ' ' << n << ' ' << k;
         }
       }
     }

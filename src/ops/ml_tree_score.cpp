@@ -156,7 +156,7 @@ void TreeScorer::MakeKeys(const Block& b, const TensorRef& x, std::int64_t first
 void TreeScorer::AddGroup(const Block& b, std::int64_t group, std::int64_t rows, std::byte* sums) const {
   std::memset(sums, 0, SumBytes());
   const kernels::ForestView view = forest_.view();
-  const kernels::ForestKernels& kernel = kernels::BestForest();
+  const kernels::ForestKernels& kernel = kernels::ForestOf();
   const std::int64_t begin = group * kGroup, end = std::min(begin + kGroup, forest_.tree_count());
   auto* const floats = static_cast<float*>(static_cast<void*>(sums));
   if (form_ == Form::kValues) return kernel.add_values(view, begin, end, b.keys, rows, floats);

@@ -94,8 +94,7 @@ TEST(LpNorm, LeavesZerosAlone) {
 }
 
 TEST(AffineF32, EveryVariantAtEveryLength) {
-  for (const kernels::Isa isa : {kernels::Isa::avx512, kernels::Isa::avx2, kernels::Isa::baseline}) {
-    if (!kernels::Supported(isa)) continue;
+  for (const kernels::Isa isa : kernels::SupportedIsas()) {
     const auto& set = kernels::AffineF32(isa);
     for (std::int64_t n = 0; n <= 70; ++n) {
       std::vector<float> x(n), a(n), b(n), y(n + 1, -7), sum(n);

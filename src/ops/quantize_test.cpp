@@ -27,8 +27,7 @@ TEST(Quantize, HalvesGoToEvenAndValuesSaturate) {
 }
 
 TEST(Quantize, EveryLengthAndVariantAgreesWithDouble) {
-  for (const auto& [isa, table] : kernels::QuantizeVariants()) {
-    if (!kernels::Supported(isa)) continue;
+  for (const auto& [isa, table] : kernels::Runnable(kernels::QuantizeVariants())) {
     for (std::size_t n = 0; n < 70; ++n) {
       std::vector<float> x(n);
       for (std::size_t i = 0; i < n; ++i) x[i] = std::sin(static_cast<float>(i)) * 300;
@@ -45,8 +44,7 @@ TEST(Quantize, EveryLengthAndVariantAgreesWithDouble) {
 }
 
 TEST(Quantize, SumsWithTheZeroPointAreRoundedAsAWhole) {
-  for (const auto& [isa, table] : kernels::QuantizeVariants()) {
-    if (!kernels::Supported(isa)) continue;
+  for (const auto& [isa, table] : kernels::Runnable(kernels::QuantizeVariants())) {
     for (std::size_t n = 0; n < 70; ++n) {
       std::vector<float> x(n);
       for (std::size_t i = 0; i < n; ++i) x[i] = 0.25f * static_cast<float>(i) - 4.5f;

@@ -62,8 +62,7 @@ TEST(QLinearBinary, VariantsAgree) {
   for (const auto kind : {kernels::QuantizedKind::kAdd, kernels::QuantizedKind::kMul}) {
     for (const bool is_signed : {false, true}) {
       std::vector<std::uint8_t> first;
-      for (const auto& [isa, table] : kernels::QuantizedVariants()) {
-        if (!kernels::Supported(isa)) continue;
+      for (const auto& [isa, table] : kernels::Runnable(kernels::QuantizedVariants())) {
         std::vector<std::uint8_t> y(301);
         const kernels::QuantizedBinaryArgs args{0.25f, 0.5f, 3, 4, 5, 2.25f};
         table().binary(kind, is_signed, false)(a.raw(), b.raw(), args, y.size(), y.data());
@@ -92,8 +91,7 @@ std::vector<int> SumsInOrder(const Tensor& a, const Tensor& b, const kernels::Qu
 TEST(QLinearBinary, SumsHaveOneOrderOfFloatOperations) {
   const Tensor a = Bytes<std::uint8_t>(Shape{40000}, 5), many = Bytes<std::uint8_t>(Shape{40000}, 6),
                one = Bytes<std::uint8_t>(Shape{}, 7);
-  for (const auto& [isa, table] : kernels::QuantizedVariants()) {
-    if (!kernels::Supported(isa)) continue;
+  for (const auto& [isa, table] : kernels::Runnable(kernels::QuantizedVariants())) {
     for (int k = 1; k < 60; ++k) {
       const float y_scale = 0.01f * static_cast<float>(k + 7);
       kernels::QuantizedBinaryArgs args{.a_scale = 0.01f * static_cast<float>(k) / y_scale, .b_scale = 0.05f / y_scale};
@@ -125,7 +123,7 @@ TEST(QLinearBinary, ZeroPointsOfSumsMakeOneConstant) {
       args.constant = 9 - std::fma(args.a_scale, 77.0f, product);
       const auto bytes = Elements<std::uint8_t>(y[0]);
       const std::vector<int> got(bytes.begin(), bytes.end());
-      const bool fused = got != SumsInOrder(many, b.data, args, false) || kernels::Supported(kernels::Isa::avx2);
+      const bool fused = got != SumsInOrder(many, b.data, args, false) || kernels::BestIsa() != kernels::Isa::baseline;
       EXPECT_EQ(got, SumsInOrder(many, b.data, args, fused)) << k << (swapped ? " swapped" : "");
     }
   }
@@ -152,8 +150,7 @@ TEST(QLinearBinary, HalvesGoToTheEvenResult) {
 // The product is rounded before the zero point is added, also where the CPU multiplies and adds at once.
 TEST(QLinearBinary, ProductsAreRoundedOnce) {
   const Tensor a = Bytes<std::uint8_t>(Shape{40000}, 5), b = Bytes<std::uint8_t>(Shape{40000}, 6);
-  for (const auto& [isa, table] : kernels::QuantizedVariants()) {
-    if (!kernels::Supported(isa)) continue;
+  for (const auto& [isa, table] : kernels::Runnable(kernels::QuantizedVariants())) {
     for (int k = 1; k < 60; ++k) {
       const kernels::QuantizedBinaryArgs args{0.1f * static_cast<float>(k) * 0.01f, 0, 77, 100, 97, 0};
       std::vector<std::uint8_t> y(40000);
@@ -171,8 +168,7 @@ TEST(QLinearBinary, ProductsAreRoundedOnce) {
 
 TEST(Dequantize8, EveryVariantAndLengthIsExact) {
   const Tensor x = Bytes<std::uint8_t>(Shape{301}, 23);
-  for (const auto& [isa, table] : kernels::QuantizedVariants()) {
-    if (!kernels::Supported(isa)) continue;
+  for (const auto& [isa, table] : kernels::Runnable(kernels::QuantizedVariants())) {
     for (const std::size_t n : {1u, 3u, 4u, 15u, 16u, 17u, 301u}) {
       std::vector<float> plain(n), of_signed(n);
       table().dequantize_unsigned(x.data<std::uint8_t>(), 0.3f, 7, n, plain.data());
@@ -264,15 +260,14 @@ TEST(QLinearSoftmax, EveryVariantAndLengthAgreesWithDouble) {
   for (const bool is_signed : {false, true}) {
     for (const std::int64_t n : {1, 3, 4, 15, 16, 17, 100, 130, 2047, 2048, 2049, 5000}) {
       const kernels::SoftmaxBytesArgs args{is_signed, 0.01f, 1.0f / static_cast<float>(8 * n), 7};
-      for (const auto& [isa, softmax] : kernels::SoftmaxBytesVariants()) {
-        if (!kernels::Supported(isa)) continue;
+      for (const auto& [isa, softmax] : kernels::Runnable(kernels::SoftmaxBytesVariants())) {
         const Tensor x = Bytes<std::uint8_t>(Shape{n}, 21);
         std::vector<std::uint8_t> y(static_cast<std::size_t>(n));
         softmax(x.data<std::uint8_t>(), n, args, y.data());
         CheckSoftmax(x, y, n, 1, 0, args);
       }
-      for (const auto& [isa, softmax] : kernels::SoftmaxBytesColumnsVariants()) {
-        if (!kernels::Supported(isa) || n > 2047) continue;
+      for (const auto& [isa, softmax] : kernels::Runnable(kernels::SoftmaxBytesColumnsVariants())) {
+        if (n > 2047) continue;
         for (const std::int64_t columns : {1, 4, 19, 35}) {
           const Tensor x = Bytes<std::uint8_t>(Shape{n, columns}, 22);
           std::vector<std::uint8_t> y(static_cast<std::size_t>(n * columns));
@@ -320,8 +315,7 @@ TEST(QLinearWhere, ChoosesWithBroadcasting) {
 
 TEST(Sum8, EveryVariantIsExact) {
   const Tensor x = Bytes<std::uint8_t>(Shape{40, 70}, 17);
-  for (const auto& [isa, sum] : kernels::Sum8Variants()) {
-    if (!kernels::Supported(isa)) continue;
+  for (const auto& [isa, sum] : kernels::Runnable(kernels::Sum8Variants())) {
     for (const std::int64_t columns : {1, 3, 16, 65, 70}) {
       std::vector<std::int32_t> acc(70, 5), row(1, 5);
       sum(x.data<std::uint8_t>(), true, 40, 70, columns, acc.data());

@@ -104,8 +104,7 @@ TEST(ReduceF32, EveryVariantMatchesTheFloat64Sum) {
   std::normal_distribution<float> normal(1, 2);
   std::vector<float> x(70000);
   for (float& v : x) v = normal(random);
-  for (const kernels::Isa isa : {kernels::Isa::avx512, kernels::Isa::avx2, kernels::Isa::baseline}) {
-    if (!kernels::Supported(isa)) continue;
+  for (const kernels::Isa isa : kernels::SupportedIsas()) {
     const kernels::ReduceF32Set& set = kernels::ReduceF32(isa);
     for (const std::int64_t n : {0, 1, 2, 15, 16, 17, 31, 63, 64, 65, 200, 2047, 2048, 2049, 70000}) {
       double sum = 0, magnitude = 0, max = -INFINITY, squares = 0, exponentials = 0;

@@ -25,8 +25,7 @@ std::vector<double> Want(const std::vector<float>& x) {
 }
 
 TEST(SoftmaxF32, EveryVariantMatchesFloat64) {
-  for (const auto& [isa, row] : kernels::SoftmaxRowVariants()) {
-    if (!kernels::Supported(isa)) continue;
+  for (const auto& [isa, row] : kernels::Runnable(kernels::SoftmaxRowVariants())) {
     for (const std::size_t n : {1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 100, 1023, 1024, 1025, 3000}) {
       std::vector<float> x(n), y(n), log(n);
       for (std::size_t i = 0; i < n; ++i) x[i] = 10 * std::sin(0.7f * static_cast<float>(i));
@@ -43,8 +42,7 @@ TEST(SoftmaxF32, EveryVariantMatchesFloat64) {
 }
 
 TEST(SoftmaxF32, ColumnsMatchRows) {
-  for (const auto& [isa, columns] : kernels::SoftmaxColumnsVariants()) {
-    if (!kernels::Supported(isa)) continue;
+  for (const auto& [isa, columns] : kernels::Runnable(kernels::SoftmaxColumnsVariants())) {
     for (const std::int64_t inner : {2, 15, 16, 17, 40}) {
       const std::int64_t n = 9;
       std::vector<float> x(static_cast<std::size_t>(n * inner)), y(x.size());

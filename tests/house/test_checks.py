@@ -4,6 +4,7 @@ A check that has never been seen red proves nothing, so every fault here is plan
 """
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -58,6 +59,15 @@ def test_a_long_file_is_found_unless_a_script_made_it(tree):
     assert checks.file_lengths() == [
         "src/ops/long.cpp: expected at most 500 lines, found 501: split it by subject",
         "tests/capi/longer.c: expected at most 1000 lines, found 1001: split it by subject"]
+
+
+# ---- the list of instruction sets ----
+
+
+def test_instruction_sets_are_the_rows_of_the_dispatcher():
+    lines = re.search(r'set\(SDX_ISAS.*?endif\(\)', (ROOT / "cmake/isa.cmake").read_text(), re.S)[0]
+    assert checks.isas()[-1] == "baseline"
+    assert set(re.findall(r'"(\w+)(?: -[^"]*)?"', lines)) == set(checks.isas())
 
 
 # ---- layers ----

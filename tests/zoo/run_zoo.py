@@ -20,9 +20,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
 sys.path[:0] = [str(ROOT / "tools"), str(HERE)]
+import checks  # noqa: E402
 import model_zoo  # noqa: E402
 
-ISAS = ("avx2", "baseline")
+ISAS = checks.isas()[1:]  # the best is what all models run with
 SAVED = "saved"  # the job that looks at what sessions save
 LIMIT = 1800  # seconds for one model
 

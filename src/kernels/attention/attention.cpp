@@ -44,7 +44,7 @@ class Attention {
   Attention(const AttentionF32Args& args, int threads)
       : a_(args),
         tiles_(args.tiles != nullptr ? *args.tiles : BestTilesF32()),
-        rows_(args.rows != nullptr ? *args.rows : BestAttentionRows()),
+        rows_(args.rows != nullptr ? *args.rows : AttentionRows()),
         group_(args.kv_heads > 0 ? args.heads / args.kv_heads : 0),
         unit_rows_(group_ * args.queries),
         few_(unit_rows_ <= kFewQueries) {

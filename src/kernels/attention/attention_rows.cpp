@@ -3,19 +3,8 @@
 
 namespace sardonyx::kernels {
 
-using AttentionRowsFn = const AttentionRowsSet&();
+static constexpr Variant<const AttentionRowsSet&()> kVariants[] = {SDX_VARIANTS(AttentionRowsOfIsa)};
 
-const AttentionRowsSet& AttentionRows(Isa isa) {
-  static constexpr Variant<AttentionRowsFn> kVariants[] = SDX_VARIANTS(AttentionRowsOfIsa);
-  for (const Variant<AttentionRowsFn>& variant : kVariants)
-    if (variant.isa == isa) return variant.run();
-  return baseline::AttentionRowsOfIsa();
-}
-
-const AttentionRowsSet& BestAttentionRows() {
-  for (const Isa isa : {Isa::avx512, Isa::avx2})
-    if (Supported(isa)) return AttentionRows(isa);
-  return AttentionRows(Isa::baseline);
-}
+const AttentionRowsSet& AttentionRows(Isa isa) { return Best(kVariants, isa)(); }
 
 }  // namespace sardonyx::kernels

@@ -64,8 +64,6 @@ struct AttentionRowsSet {
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE
 
-// The set of an ISA (which this CPU must support), and the best one of this CPU.
-const AttentionRowsSet& AttentionRows(Isa isa);
-const AttentionRowsSet& BestAttentionRows();
+const AttentionRowsSet& AttentionRows(Isa isa = BestIsa());
 
 }  // namespace sardonyx::kernels

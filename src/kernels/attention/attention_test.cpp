@@ -141,8 +141,7 @@ double ErrorOf(Problem& p, Parallel& parallel) {
 
 template <typename F>
 void ForEachIsa(Problem& p, F f) {
-  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::baseline}) {
-    if (!Supported(isa)) continue;
+  for (const Isa isa : SupportedIsas()) {
     p.args.tiles = &TilesF32(isa);
     p.args.rows = &AttentionRows(isa);
     f(Name(isa));

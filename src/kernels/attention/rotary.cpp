@@ -3,7 +3,7 @@
 
 namespace sardonyx::kernels {
 
-static constexpr Variant<RotaryFn> kVariants[] = SDX_VARIANTS(Rotary);
+static constexpr Variant<RotaryFn> kVariants[] = {SDX_VARIANTS(Rotary)};
 
 std::span<const Variant<RotaryFn>> RotaryVariants() { return kVariants; }
 

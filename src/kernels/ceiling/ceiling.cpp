@@ -4,26 +4,12 @@
 namespace sardonyx::kernels {
 namespace {
 
-struct Row {
-  Isa isa;
-  CeilingSet set;
-};
-#define SDX_ROW(name) {Isa::name, {name::MultiplyAdds, name::MultiplyAddsPerRound, name::Stream, name::Read}},
-constexpr Row kRows[] = {SDX_FOR_EACH_ISA(SDX_ROW)};
+#define SDX_ROW(isa) {Isa::isa, {isa::MultiplyAdds, isa::MultiplyAddsPerRound, isa::Stream, isa::Read}},
+constexpr Variant<CeilingSet> kRows[] = {SDX_FOR_EACH_ISA(SDX_ROW)};
 #undef SDX_ROW
 
 }  // namespace
 
-const CeilingSet& Ceiling(Isa isa) {
-  for (const Row& row : kRows)
-    if (row.isa == isa) return row.set;
-  return kRows[std::size(kRows) - 1].set;
-}
-
-const CeilingSet& Ceiling() {
-  for (const Row& row : kRows)
-    if (Supported(row.isa)) return row.set;
-  return kRows[std::size(kRows) - 1].set;
-}
+const CeilingSet& Ceiling(Isa isa) { return Best(kRows, isa); }
 
 }  // namespace sardonyx::kernels

@@ -28,7 +28,6 @@ struct CeilingSet {
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE
 
-const CeilingSet& Ceiling();
-const CeilingSet& Ceiling(Isa isa);
+const CeilingSet& Ceiling(Isa isa = BestIsa());
 
 }  // namespace sardonyx::kernels

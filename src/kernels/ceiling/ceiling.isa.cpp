@@ -8,17 +8,6 @@ namespace sardonyx::kernels::SDX_ISA {
 // Enough chains to hide a latency of 5 cycles on two units.
 constexpr int kChains = 12;
 
-// The compiler must make each value, and may not fold the loop away.
-static inline void KeepInRegister(Vec& v) {
-#if defined(__AVX512F__)
-  asm volatile("" : "+v"(v));
-#elif defined(__x86_64__)
-  asm volatile("" : "+x"(v));
-#else
-  asm volatile("" : "+m"(v));
-#endif
-}
-
 static inline float SumOfLanes(Vec all) {
   float lanes[kLanes];
   Store(lanes, all);

@@ -8,11 +8,8 @@
 namespace sardonyx::kernels {
 namespace {
 
-constexpr Isa kIsas[] = {Isa::avx512, Isa::avx2, Isa::baseline};
-
 TEST(Ceiling, StreamsReadAndWriteEveryElementOfEveryLength) {
-  for (const Isa isa : kIsas) {
-    if (!Supported(isa)) continue;
+  for (const Isa isa : SupportedIsas()) {
     for (std::int64_t n = 0; n <= 200; ++n) {
       std::vector<float> x(static_cast<std::size_t>(n)), y(static_cast<std::size_t>(n) + 1, -7);
       for (std::int64_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = static_cast<float>(i);
@@ -27,8 +24,7 @@ TEST(Ceiling, StreamsReadAndWriteEveryElementOfEveryLength) {
 // With factor f = 0.999 and addend s each lane ends at c f^r + s (1 - f^r) / (1 - f), begun at the number c of its
 // chain: whoever leaves a round out gives another sum.
 TEST(Ceiling, MultiplyAddsAreDoneInEveryLaneAndRound) {
-  for (const Isa isa : kIsas) {
-    if (!Supported(isa)) continue;
+  for (const Isa isa : SupportedIsas()) {
     const CeilingSet& loops = Ceiling(isa);
     constexpr int kChains = 12;
     const auto lanes = static_cast<double>(loops.multiply_adds_per_round()) / kChains;

@@ -147,10 +147,7 @@ void Check(const Case& c, const Kinds& kinds, Parallel& parallel) {
   s.in_layout = kinds.in_layout, s.out_layout = kinds.out_layout;
   const Data d = MakeData(s, kinds);
   const std::vector<int64_t> sums = ReferenceSums(s, kinds, d);
-  int count = 0;
-  const TileInt8Set* const* sets = TilesInt8(&count);
-  ASSERT_GT(count, 0);
-  for (int i = 0; i < count; ++i) CheckSet(c, kinds, s, d, sums, *sets[i], parallel);
+  for (const auto& [isa, set] : Runnable(TileInt8Variants())) CheckSet(c, kinds, s, d, sums, *set(), parallel);
 }
 
 const Case kCases[] = {

@@ -3,13 +3,8 @@
 
 namespace sardonyx::kernels {
 
-using KernelSetFn = const ConvKernels&();
+static constexpr Variant<const ConvKernels&()> kVariants[] = {SDX_VARIANTS(ConvKernelSet)};
 
-const ConvKernels& ConvKernelsOf(Isa isa) {
-  static constexpr Variant<KernelSetFn> kVariants[] = SDX_VARIANTS(ConvKernelSet);
-  for (const Variant<KernelSetFn>& variant : kVariants)
-    if (variant.isa == isa) return variant.run();
-  return baseline::ConvKernelSet();
-}
+const ConvKernels& ConvKernelsOf(Isa isa) { return Best(kVariants, isa)(); }
 
 }  // namespace sardonyx::kernels

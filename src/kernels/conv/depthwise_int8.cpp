@@ -11,18 +11,12 @@ namespace {
 using std::int64_t;
 
 constexpr int64_t kBlock = 64;  // pixels and channels at a time where the output is channels first
-constexpr Variant<DepthwiseInt8Fn> kBytes[] = SDX_VARIANTS(DepthwiseInt8Bytes);
-constexpr Variant<DepthwiseInt8Fn> kWords[] = SDX_VARIANTS(DepthwiseInt8Words);
-
-DepthwiseInt8Fn* Of(const TileInt8Set& tiles) {
-  for (const auto& variant : tiles.bytes ? kBytes : kWords)
-    if (variant.isa == tiles.isa) return variant.run;
-  return baseline::DepthwiseInt8Words;
-}
+constexpr Variant<DepthwiseInt8Fn> kBytes[] = {SDX_VARIANTS(DepthwiseInt8Bytes)};
+constexpr Variant<DepthwiseInt8Fn> kWords[] = {SDX_VARIANTS(DepthwiseInt8Words)};
 
 class Depthwise {
  public:
-  explicit Depthwise(const IntegerConvolution& g) : g_(g), run_(Of(*g.tiles)) {}
+  explicit Depthwise(const IntegerConvolution& g) : g_(g), run_(Best(g.tiles->bytes ? kBytes : kWords, g.tiles->isa)) {}
 
   void Row(int64_t row) const {
     const int64_t channels = g_.Channels(), width = g_.count[2], size = g_.ResultBytes();

@@ -4,8 +4,8 @@
 namespace sardonyx::kernels {
 namespace {
 
-constexpr Variant<SquaredDistancesFn<float>> kF32[] = SDX_VARIANTS(SquaredDistancesF32);
-constexpr Variant<SquaredDistancesFn<double>> kF64[] = SDX_VARIANTS(SquaredDistancesF64);
+constexpr Variant<SquaredDistancesFn<float>> kF32[] = {SDX_VARIANTS(SquaredDistancesF32)};
+constexpr Variant<SquaredDistancesFn<double>> kF64[] = {SDX_VARIANTS(SquaredDistancesF64)};
 
 }  // namespace
 

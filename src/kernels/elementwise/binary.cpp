@@ -8,7 +8,7 @@
 namespace sardonyx::kernels {
 namespace {
 
-constexpr Variant<FindBinaryFn> kVariants[] = SDX_VARIANTS(FindBinary);
+constexpr Variant<FindBinaryFn> kVariants[] = {SDX_VARIANTS(FindBinary)};
 
 template <typename T>
 constexpr bool kIsFloat = std::is_floating_point_v<T>;

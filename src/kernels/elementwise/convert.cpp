@@ -8,7 +8,7 @@
 namespace sardonyx::kernels {
 namespace {
 
-constexpr Variant<ConvertTableFn> kVariants[] = SDX_VARIANTS(Conversions);
+constexpr Variant<ConvertTableFn> kVariants[] = {SDX_VARIANTS(Conversions)};
 
 const ConvertTable& BestTable() {
   static const ConvertTable best = Best(kVariants)();

@@ -15,8 +15,7 @@ TEST(Convert, EveryHalfAndBFloatReadsAsItsFloatAndBack) {
   std::vector<std::uint16_t> all(65536), back(65536);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
   std::vector<float> y(all.size());
-  for (const auto& [isa, table] : ConvertVariants()) {
-    if (!Supported(isa)) continue;
+  for (const auto& [isa, table] : Runnable(ConvertVariants())) {
     for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
       table().to_floats(dtype)(all.data(), 0, all.size(), y.data());
       table().from_floats(dtype)(y.data(), y.size(), back.data(), 0);
@@ -38,8 +37,7 @@ TEST(Convert, FloatsRoundToHalfAndBFloatAsTheScalarFormDoes) {
   std::vector<float> x;
   for (std::uint32_t i = 0; i < 1u << 18; ++i) x.push_back(std::bit_cast<float>(i * 16411u + (i >> 3)));
   std::vector<std::uint16_t> y(x.size());
-  for (const auto& [isa, table] : ConvertVariants()) {
-    if (!Supported(isa)) continue;
+  for (const auto& [isa, table] : Runnable(ConvertVariants())) {
     for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
       table().from_floats(dtype)(x.data(), x.size(), y.data(), 0);
       for (std::size_t i = 0; i < x.size(); ++i) {

@@ -6,7 +6,7 @@
 
 namespace sardonyx::kernels {
 
-static constexpr Variant<QuantizeTableFn> kVariants[] = SDX_VARIANTS(QuantizeKernels);
+static constexpr Variant<QuantizeTableFn> kVariants[] = {SDX_VARIANTS(QuantizeKernels)};
 
 std::span<const Variant<QuantizeTableFn>> QuantizeVariants() { return kVariants; }
 

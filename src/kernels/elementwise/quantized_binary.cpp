@@ -3,7 +3,12 @@
 
 namespace sardonyx::kernels {
 
-static constexpr Variant<QuantizedTableFn> kVariants[] = SDX_VARIANTS(QuantizedKernels8);
+// clang-format off
+static constexpr Variant<QuantizedTableFn> kVariants[] = {
+    SDX_X86_VARIANT(avx512, QuantizedKernels8WithByteTables, avx512_vbmi)
+    SDX_VARIANTS(QuantizedKernels8)
+};
+// clang-format on
 
 std::span<const Variant<QuantizedTableFn>> QuantizedVariants() { return kVariants; }
 

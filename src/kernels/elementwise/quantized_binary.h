@@ -42,9 +42,9 @@ const QuantizedTable& Quantized8();  // of the best ISA
 using QuantizedTableFn = QuantizedTable();
 std::span<const Variant<QuantizedTableFn>> QuantizedVariants();
 
-#define SDX_DECLARE(isa)              \
-  namespace isa {                     \
-  QuantizedTableFn QuantizedKernels8; \
+#define SDX_DECLARE(isa)                                               \
+  namespace isa {                                                      \
+  QuantizedTableFn QuantizedKernels8, QuantizedKernels8WithByteTables; \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE

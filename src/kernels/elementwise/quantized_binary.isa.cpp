@@ -8,13 +8,7 @@ namespace {
 
 // The product itself: what is added to it is a second rounding, also where the CPU can multiply and add at once.
 Vec Rounded(Vec product) {
-#if defined(__AVX512F__)
-  asm("" : "+v"(product));
-#elif defined(__x86_64__)
-  asm("" : "+x"(product));
-#else
-  asm("" : "+m"(product));
-#endif
+  KeepInRegister(product);
   return product;
 }
 
@@ -104,8 +98,9 @@ void Dequantize(const std::uint8_t* x, float scale, float zero, std::size_t n, f
 
 }  // namespace
 
-QuantizedTable QuantizedKernels8() {
-  return {Find, HasByteTables() ? LookupInVectors : Lookup, Dequantize<true>, Dequantize<false>};
+QuantizedTable QuantizedKernels8() { return {Find, Lookup, Dequantize<true>, Dequantize<false>}; }
+QuantizedTable QuantizedKernels8WithByteTables() {
+  return {Find, LookupInVectors, Dequantize<true>, Dequantize<false>};
 }
 
 }  // namespace sardonyx::kernels::SDX_ISA

@@ -149,8 +149,8 @@ UnaryF32Fn* ScalarF32(UnaryKind kind) {
   }
 }
 
-constexpr Variant<FindUnaryF32Fn> kVariants[] = SDX_VARIANTS(FindUnaryF32);
-constexpr Variant<VectorBytesFn> kVectorBytes[] = SDX_VARIANTS(VectorBytes);
+constexpr Variant<FindUnaryF32Fn> kVariants[] = {SDX_VARIANTS(FindUnaryF32)};
+constexpr Variant<VectorBytesFn> kVectorBytes[] = {SDX_VARIANTS(VectorBytes)};
 
 }  // namespace
 

@@ -9,6 +9,8 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/conv/conv_kernels.h"
+
 namespace sardonyx::kernels {
 namespace {
 
@@ -77,8 +79,7 @@ TEST(UnaryF32, EveryVariantIsWithinItsBoundOfTheDoubleForm) {
   const std::vector<double> wide(x.begin(), x.end());
   std::vector<float> y(x.size());
   std::vector<double> want(x.size());
-  for (const auto& [isa, find] : UnaryF32Variants()) {
-    if (!Supported(isa)) continue;
+  for (const auto& [isa, find] : Runnable(UnaryF32Variants())) {
     for (const Case& c : kCases) {
       UnaryF32Fn* const run = find(c.kind);
       ASSERT_NE(run, nullptr) << static_cast<int>(c.kind);
@@ -106,8 +107,7 @@ TEST(UnaryF32, EveryVariantIsWithinItsBoundOfTheDoubleForm) {
 }
 
 TEST(UnaryF32, EveryLengthWritesItsElementsOnlyAndInPlace) {
-  for (const auto& [isa, find] : UnaryF32Variants()) {
-    if (!Supported(isa)) continue;
+  for (const auto& [isa, find] : Runnable(UnaryF32Variants())) {
     for (std::size_t n = 0; n <= 70; ++n) {
       std::vector<float> x(n + 1, -2.0f);
       x[n] = 7.0f;
@@ -127,9 +127,8 @@ TEST(UnaryF32, EveryKindHasAFloatAndADoubleForm) {
 
 // Flags that make Highway choose narrower vectors than the ISA has would cost half the speed without a sign.
 TEST(UnaryF32, VectorsHaveTheWidthOfTheirIsa) {
-  for (const auto& [isa, bytes] : VectorBytesVariants()) {
-    if (!Supported(isa)) continue;
-    const std::size_t width = isa == Isa::avx512 ? 64 : (isa == Isa::avx2 ? 32 : 16);
+  for (const auto& [isa, bytes] : Runnable(VectorBytesVariants())) {
+    const auto width = static_cast<std::size_t>(ConvKernelsOf(isa).lanes) * sizeof(float);  // of simd/vec_f32.h
     EXPECT_LE(bytes(), width) << Name(isa);
     EXPECT_TRUE(bytes() == width || isa == Isa::baseline) << Name(isa) << ": " << bytes();
   }

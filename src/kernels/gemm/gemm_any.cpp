@@ -26,22 +26,17 @@ template <typename T>
 using TileType = std::conditional_t<std::is_same_v<T, double>, double,
                                     std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
 
-const TilesAny& Set(const Isa* isa) {
-  using SetFn = const TilesAny&();
-  static constexpr Variant<SetFn> kVariants[] = SDX_VARIANTS(TileSetAny);
-  for (const Variant<SetFn>& variant : kVariants)
-    if (isa != nullptr ? variant.isa == *isa : Supported(variant.isa)) return variant.run();
-  return baseline::TileSetAny();
-}
+constexpr Variant<const TilesAny&()> kVariants[] = {SDX_VARIANTS(TileSetAny)};
 
 template <typename T>
-const TileAny<TileType<T>>& Tile(const Isa* isa) {
+const TileAny<TileType<T>>& Tile(Isa isa) {
+  const TilesAny& tiles = Best(kVariants, isa)();
   if constexpr (std::is_same_v<T, double>)
-    return Set(isa).f64;
+    return tiles.f64;
   else if constexpr (sizeof(T) == 4)
-    return Set(isa).u32;
+    return tiles.u32;
   else
-    return Set(isa).u64;
+    return tiles.u64;
 }
 
 // panel[i * nr + j] = element i, j of the panel of B [K, N] that starts at `b`; zeros beyond `columns`.
@@ -152,14 +147,14 @@ std::size_t CopyBytes(const Loop<T>& loop) {
 }  // namespace
 
 template <typename T>
-std::size_t GemmAnyPackedCount(int64_t k, int64_t n, const Isa* isa) {
+std::size_t GemmAnyPackedCount(int64_t k, int64_t n, Isa isa) {
   const int64_t columns = Tile<T>(isa).columns;
   return static_cast<std::size_t>(CeilDiv(n, columns) * columns * k);
 }
 
 // NOLINTNEXTLINE(readability-function-size): the parameters of BLAS
 template <typename T>
-void PackGemmAnyB(int64_t k, int64_t n, const T* b, int64_t ldb, bool trans_b, T* packed, const Isa* isa) {
+void PackGemmAnyB(int64_t k, int64_t n, const T* b, int64_t ldb, bool trans_b, T* packed, Isa isa) {
   const int64_t width = Tile<T>(isa).columns, k_stride = trans_b ? 1 : ldb, column_stride = trans_b ? ldb : 1;
   for (int64_t j = 0; j < n; j += width)
     PackPanel(k, std::min(width, n - j), width, b + j * column_stride, k_stride, column_stride, packed + j * k);
@@ -190,10 +185,10 @@ void GemmAny(const GemmAnyArgs<T>& g, Parallel& parallel, std::byte* scratch) {
   parallel.For(threads, 1, run);
 }
 
-#define SDX_INSTANTIATE(T)                                                               \
-  template std::size_t GemmAnyPackedCount<T>(int64_t, int64_t, const Isa*);              \
-  template void PackGemmAnyB(int64_t, int64_t, const T*, int64_t, bool, T*, const Isa*); \
-  template std::size_t GemmAnyScratchBytes(const GemmAnyArgs<T>&, int);                  \
+#define SDX_INSTANTIATE(T)                                                        \
+  template std::size_t GemmAnyPackedCount<T>(int64_t, int64_t, Isa);              \
+  template void PackGemmAnyB(int64_t, int64_t, const T*, int64_t, bool, T*, Isa); \
+  template std::size_t GemmAnyScratchBytes(const GemmAnyArgs<T>&, int);           \
   template void GemmAny(const GemmAnyArgs<T>&, Parallel&, std::byte*);
 SDX_INSTANTIATE(double)
 SDX_INSTANTIATE(std::int32_t)

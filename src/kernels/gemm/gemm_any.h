@@ -40,15 +40,15 @@ struct GemmAnyArgs {
   std::int64_t c0_batch_stride = 0;
   const std::int64_t* a_batch_offsets = nullptr;
   const std::int64_t* b_batch_offsets = nullptr;
-  const Isa* isa = nullptr;  // null: the best of this CPU; tests name others
+  Isa isa = BestIsa();  // tests name others
 };
 
 // Elements of packed B, and B [K, N] (trans_b: [N, K]) packed into `packed`: for one that is used again and again.
 template <typename T>
-std::size_t GemmAnyPackedCount(std::int64_t k, std::int64_t n, const Isa* isa = nullptr);
+std::size_t GemmAnyPackedCount(std::int64_t k, std::int64_t n, Isa isa = BestIsa());
 template <typename T>
 void PackGemmAnyB(std::int64_t k, std::int64_t n, const T* b, std::int64_t ldb, bool trans_b, T* packed,
-                  const Isa* isa = nullptr);
+                  Isa isa = BestIsa());
 
 template <typename T>
 std::size_t GemmAnyScratchBytes(const GemmAnyArgs<T>& args, int threads);

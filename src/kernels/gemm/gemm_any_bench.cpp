@@ -10,7 +10,7 @@ void GemmOther(benchmark::State& state) {
   const auto isa = static_cast<Isa>(state.range(0));
   if (!Supported(isa)) return state.SkipWithError("not on this CPU");
   GemmAnyArgs<T> g;
-  g.m = g.n = g.k = state.range(1), g.isa = &isa;
+  g.m = g.n = g.k = state.range(1), g.isa = isa;
   const std::size_t floats = static_cast<std::size_t>(g.m * g.m) * sizeof(T) / 4;
   const Floats a = Filled(floats), b = Filled(floats), c = Filled(floats),
                scratch = Filled(GemmAnyScratchBytes(g, 1) / 4);
@@ -23,9 +23,10 @@ void GemmOther(benchmark::State& state) {
   }
   SetRates(state, 2.0 * static_cast<double>(g.m * g.n * g.k), TilesF32(isa));
 }
-BENCHMARK(GemmOther<double>)->ArgsProduct({{0, 1, 2}, {256}})->UseRealTime();
-BENCHMARK(GemmOther<std::int32_t>)->ArgsProduct({{0, 1, 2}, {256}})->UseRealTime();
-BENCHMARK(GemmOther<std::int64_t>)->ArgsProduct({{0, 1, 2}, {256}})->UseRealTime();
+const auto kIsas = benchmark::CreateDenseRange(0, static_cast<int>(Isa::baseline), 1);
+BENCHMARK(GemmOther<double>)->ArgsProduct({kIsas, {256}})->UseRealTime();
+BENCHMARK(GemmOther<std::int32_t>)->ArgsProduct({kIsas, {256}})->UseRealTime();
+BENCHMARK(GemmOther<std::int64_t>)->ArgsProduct({kIsas, {256}})->UseRealTime();
 
 }  // namespace
 }  // namespace sardonyx::kernels

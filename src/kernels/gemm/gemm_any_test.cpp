@@ -51,17 +51,17 @@ void Check(const Case& c, Isa isa, Parallel& parallel) {
   std::vector<T> y(static_cast<std::size_t>(c.batch * c.m * ldc + 1), T{9});
   GemmAnyArgs<T> g;
   g.m = c.m, g.n = c.n, g.k = c.k, g.a = a.data(), g.lda = lda, g.trans_a = c.trans_a;
-  g.b = b.data(), g.ldb = ldb, g.trans_b = c.trans_b, g.c = y.data(), g.ldc = ldc, g.isa = &isa;
+  g.b = b.data(), g.ldb = ldb, g.trans_b = c.trans_b, g.c = y.data(), g.ldc = ldc, g.isa = isa;
   g.batch = c.batch, g.a_batch_stride = a_item, g.b_batch_stride = b_item, g.c_batch_stride = c.m * ldc;
   if (c.addend != 0) {
     g.alpha = T{3}, g.beta = T{2}, g.c0 = c0.data();
     g.c0_row_stride = c.addend == 1 ? c.n : c.addend == 3 ? 1 : 0, g.c0_column_stride = c.addend == 3 ? 0 : 1;
   }
-  const auto packed_each = static_cast<int64_t>(GemmAnyPackedCount<T>(c.k, c.n, &isa));
+  const auto packed_each = static_cast<int64_t>(GemmAnyPackedCount<T>(c.k, c.n, isa));
   std::vector<T> packed(static_cast<std::size_t>(c.packed ? c.batch * packed_each + 1 : 0));
   if (c.packed) {
     for (int64_t e = 0; e < c.batch; ++e)
-      PackGemmAnyB(c.k, c.n, b.data() + e * b_item, ldb, c.trans_b, packed.data() + e * packed_each, &isa);
+      PackGemmAnyB(c.k, c.n, b.data() + e * b_item, ldb, c.trans_b, packed.data() + e * packed_each, isa);
     g.packed_b = packed.data(), g.b = nullptr, g.b_batch_stride = packed_each;
   }
   Scratch scratch(GemmAnyScratchBytes(g, parallel.ThreadCount()));
@@ -96,8 +96,7 @@ void Check(const Case& c, Isa isa, Parallel& parallel) {
 TYPED_TEST(GemmAnyTest, EdgesTransposesAddendsAndBatches) {
   Serial serial;
   ThreeInTurn threads;
-  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::baseline}) {
-    if (!Supported(isa)) continue;
+  for (const Isa isa : SupportedIsas()) {
     for (const int64_t m : {0, 1, 2, 3, 4, 5, 6, 11, 12, 13, 31})
       for (const int64_t n : {0, 1, 3, 16, 17, 33}) Check<TypeParam>({m, n, 9}, isa, serial);
     for (int flags = 0; flags < 8; ++flags)

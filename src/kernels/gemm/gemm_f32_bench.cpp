@@ -43,7 +43,7 @@ void Gemm(benchmark::State& state) {
 }
 
 void Sizes(benchmark::internal::Benchmark* bench) {
-  for (int isa = 0; isa < 3; ++isa) bench->Args({isa, 512, 512, 512, 1, 1});
+  for (int isa = 0; isa <= static_cast<int>(Isa::baseline); ++isa) bench->Args({isa, 512, 512, 512, 1, 1});
   bench->Args({0, 512, 512, 512, 0, 1})->Args({0, 128, 768, 768, 1, 40})->Args({0, 128, 3072, 768, 1, 12});
   bench->Args({0, 128, 768, 3072, 1, 12})->Args({0, 197, 768, 768, 1, 40})->Args({0, 128, 128, 64, 0, 1});
   bench->Args({0, 1, 4096, 4096, 1, 4})->Args({0, 1, 4096, 4096, 0, 4})->Args({0, 4, 4096, 4096, 1, 4});

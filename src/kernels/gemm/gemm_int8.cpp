@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/cpu_info.h"
 #include "kernels/gemm/tile_int8.h"
 
 namespace sardonyx::kernels {
@@ -273,30 +272,15 @@ GemmInt8Args Item(const GemmInt8Args& g, int64_t i) {
 
 }  // namespace
 
-const TileInt8Set* const* TilesInt8(int* count) {
-  using SetFn = const TileInt8Set*();
-  struct Found {
-    const TileInt8Set* sets[4] = {};
-    int count = 0;
-  };
-  static const Found found = [] {
-    static constexpr Variant<SetFn> kBytes[] = SDX_VARIANTS(TileSetBytes);
-    static constexpr Variant<SetFn> kWords[] = SDX_VARIANTS(TileSetWords);
-    Found f;
-    for (const auto& v : kBytes)
-      if (Supported(v.isa) && v.run() != nullptr && Cpu().avx512_vnni) f.sets[f.count++] = v.run();
-    for (const auto& v : kWords)
-      if (Supported(v.isa)) f.sets[f.count++] = v.run();
-    return f;
-  }();
-  *count = found.count;
-  return found.sets;
-}
+// clang-format off
+static constexpr Variant<TileInt8SetFn> kVariants[] = {
+    SDX_X86_VARIANT(avx512, TileSetBytes, avx512_vnni)
+    SDX_VARIANTS(TileSetWords)
+};
+// clang-format on
 
-const TileInt8Set& BestTilesInt8() {
-  int count = 0;
-  return *TilesInt8(&count)[0];
-}
+std::span<const Variant<TileInt8SetFn>> TileInt8Variants() { return kVariants; }
+const TileInt8Set& BestTilesInt8() { return *Best(kVariants)(); }
 
 std::size_t GemmInt8PackedBytes(int64_t k, int64_t n, const TileInt8Set* tiles) {
   const TileInt8Set& t = Tiles(tiles);

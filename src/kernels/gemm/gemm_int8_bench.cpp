@@ -10,10 +10,10 @@ using std::int64_t;
 
 // Arguments: index of the variant, M, N, K, 1 if B is packed beforehand, 1 if A and B are u8 with a zero point of B.
 void GemmBytes(benchmark::State& state) {
-  int count = 0;
-  const TileInt8Set* const* sets = TilesInt8(&count);
-  if (state.range(0) >= count) return state.SkipWithError("not on this CPU");
-  const TileInt8Set& set = *sets[state.range(0)];
+  const auto rows = Runnable(TileInt8Variants());
+  const auto row = static_cast<std::size_t>(state.range(0));
+  if (row >= rows.size()) return state.SkipWithError("not on this CPU");
+  const TileInt8Set& set = *rows[row].second();
   GemmInt8Args g;
   g.m = state.range(1), g.n = state.range(2), g.k = state.range(3), g.tiles = &set;
   g.b_signed = state.range(5) == 0;

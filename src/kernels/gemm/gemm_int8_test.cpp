@@ -80,10 +80,7 @@ void Check(const Case& c, const TileInt8Set& set, Parallel& parallel) {
 
 template <typename F>
 void ForSets(F f) {
-  int count = 0;
-  const TileInt8Set* const* sets = TilesInt8(&count);
-  ASSERT_GT(count, 0);
-  for (int i = 0; i < count; ++i) f(*sets[i]);
+  for (const auto& [isa, set] : Runnable(TileInt8Variants())) f(*set());
 }
 
 TEST(GemmInt8, EveryRowCountAndColumnEdge) {

@@ -30,8 +30,7 @@ class ThreeInTurn final : public Parallel {
 
 inline std::vector<const TileF32Set*> Sets() {
   std::vector<const TileF32Set*> sets;
-  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::baseline})
-    if (Supported(isa)) sets.push_back(&TilesF32(isa));
+  for (const Isa isa : SupportedIsas()) sets.push_back(&TilesF32(isa));
   return sets;
 }
 

@@ -3,20 +3,10 @@
 
 namespace sardonyx::kernels {
 
-using TileSetFn = const TileF32Set&();
+static constexpr Variant<const TileF32Set&()> kVariants[] = {SDX_VARIANTS(TileSetF32)};
 
-const TileF32Set& TilesF32(Isa isa) {
-  static constexpr Variant<TileSetFn> kVariants[] = SDX_VARIANTS(TileSetF32);
-  for (const Variant<TileSetFn>& variant : kVariants)
-    if (variant.isa == isa) return variant.run();
-  return baseline::TileSetF32();
-}
-
-const TileF32Set& BestTilesF32() {
-  for (const Isa isa : {Isa::avx512, Isa::avx2})
-    if (Supported(isa)) return TilesF32(isa);
-  return TilesF32(Isa::baseline);
-}
+const TileF32Set& TilesF32(Isa isa) { return Best(kVariants, isa)(); }
+const TileF32Set& BestTilesF32() { return TilesF32(BestIsa()); }
 
 bool NeedsPass(const Activation& activation) {
   return activation.kind != ActivationKind::kNone && activation.kind != ActivationKind::kRelu &&

@@ -80,16 +80,16 @@ struct TileInt8Set {
   }
 };
 
-#define SDX_DECLARE(isa)             \
-  namespace isa {                    \
-  const TileInt8Set* TileSetWords(); \
-  const TileInt8Set* TileSetBytes(); \
+// TileSetBytes: null for an ISA without groups of four bytes.
+using TileInt8SetFn = const TileInt8Set*();
+#define SDX_DECLARE(isa)                    \
+  namespace isa {                           \
+  TileInt8SetFn TileSetWords, TileSetBytes; \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE
 
-// The sets this CPU can run, best first; `count` receives how many (at most 4).
-const TileInt8Set* const* TilesInt8(int* count);
+std::span<const Variant<TileInt8SetFn>> TileInt8Variants();
 const TileInt8Set& BestTilesInt8();
 
 }  // namespace sardonyx::kernels

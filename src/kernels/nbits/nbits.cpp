@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/cpu_info.h"
 #include "kernels/gemm/tile_f32.h"
 #include "kernels/nbits/nbits_tile.h"
 
@@ -22,7 +21,7 @@ constexpr int64_t kWideK = 1024;          // about as many rows of widened weigh
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
 
-const NBitsSet& SetOf(const NBitsSet* set) { return set != nullptr ? *set : BestNBits(); }
+const NBitsSet& SetOf(const NBitsSet* set) { return set != nullptr ? *set : NBitsOf(); }
 
 int64_t GroupsOf(const NBitsShape& s) { return s.block * s.bits / 32; }
 int64_t BlockBytes(const NBitsShape& s, int64_t lanes) { return (1 + (s.has_zeros ? 1 : 0) + GroupsOf(s)) * 4 * lanes; }
@@ -75,7 +74,7 @@ Plan MakePlan(const NBitsArgs& g, int threads) {
   const NBitsSet& set = SetOf(g.set);
   Plan p;
   p.panels = CeilDiv(g.shape.n, set.lanes);
-  p.int8 = g.int8_activations && set.has_int8 && Cpu().avx512_vnni;
+  p.int8 = g.int8_activations && set.has_int8;
   p.widen = !p.int8 && g.m > kNBitsRowsF32;
   p.threads = g.m * g.shape.n * g.shape.k < kSerialWork ? 1 : std::max(1, threads);
   const int64_t blocks = g.shape.blocks();

@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "base/cpu_info.h"
 #include "kernels/gemm/kernel_test.h"
 #include "kernels/nbits/nbits_tile.h"
 
@@ -71,9 +70,7 @@ double ErrorOf(const Problem& p, int64_t m, bool int8, const NBitsSet& set, cons
 
 template <typename F>
 void ForEachIsa(F f) {
-  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::baseline}) {
-    if (Supported(isa)) f(NBitsOf(isa), TilesF32(isa));
-  }
+  for (const Isa isa : SupportedIsas()) f(NBitsOf(isa), TilesF32(isa));
 }
 
 TEST(NBits, MatchesFloat64ForAllBitsBlocksAndEdges) {

@@ -3,19 +3,13 @@
 
 namespace sardonyx::kernels {
 
-using NBitsSetFn = const NBitsSet&();
+// clang-format off
+static constexpr Variant<const NBitsSet&()> kVariants[] = {
+    SDX_X86_VARIANT(avx512, NBitsSetWithBytes, avx512_vnni)
+    SDX_VARIANTS(NBitsSetOfIsa)
+};
+// clang-format on
 
-const NBitsSet& NBitsOf(Isa isa) {
-  static constexpr Variant<NBitsSetFn> kVariants[] = SDX_VARIANTS(NBitsSetOfIsa);
-  for (const Variant<NBitsSetFn>& variant : kVariants)
-    if (variant.isa == isa) return variant.run();
-  return baseline::NBitsSetOfIsa();
-}
-
-const NBitsSet& BestNBits() {
-  for (const Isa isa : {Isa::avx512, Isa::avx2})
-    if (Supported(isa)) return NBitsOf(isa);
-  return NBitsOf(Isa::baseline);
-}
+const NBitsSet& NBitsOf(Isa isa) { return Best(kVariants, isa)(); }
 
 }  // namespace sardonyx::kernels

@@ -35,7 +35,7 @@ using NBitsTileFn = void(const NBitsTileArgs&);
 struct NBitsSet {
   Isa isa;
   std::int64_t lanes;
-  bool has_int8;
+  bool has_int8;                         // false: no call of int8
   NBitsTileFn* int8[3][kNBitsRowsInt8];  // by bits (2, 4, 8) and rows - 1
   NBitsTileFn* f32[3][kNBitsRowsF32];
   // dst[k * dst_stride + column] = the weights of blocks [0, blocks) as floats
@@ -49,14 +49,14 @@ struct NBitsSet {
 
 inline int NBitsIndex(int bits) { return bits == 2 ? 0 : bits == 4 ? 1 : 2; }
 
-#define SDX_DECLARE(isa)           \
-  namespace isa {                  \
-  const NBitsSet& NBitsSetOfIsa(); \
+#define SDX_DECLARE(isa)               \
+  namespace isa {                      \
+  const NBitsSet& NBitsSetOfIsa();     \
+  const NBitsSet& NBitsSetWithBytes(); \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE
 
-const NBitsSet& NBitsOf(Isa isa);
-const NBitsSet& BestNBits();
+const NBitsSet& NBitsOf(Isa isa = BestIsa());
 
 }  // namespace sardonyx::kernels

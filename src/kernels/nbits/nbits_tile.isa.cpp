@@ -179,10 +179,10 @@ void SumRow(const float* a, int64_t k, int64_t block, float* sums) {
 }
 
 template <int... I, int... J>
-constexpr NBitsSet MakeSet(std::integer_sequence<int, I...>, std::integer_sequence<int, J...>) {
+constexpr NBitsSet MakeSet(bool has_int8, std::integer_sequence<int, I...>, std::integer_sequence<int, J...>) {
   return {.isa = Isa::SDX_ISA,
           .lanes = kLanes,
-          .has_int8 = kMayHaveVnni,
+          .has_int8 = has_int8,
           .int8 = {{TileInt8<2, I + 1>...}, {TileInt8<4, I + 1>...}, {TileInt8<8, I + 1>...}},
           .f32 = {{TileF32<2, J + 1>...}, {TileF32<4, J + 1>...}, {TileF32<8, J + 1>...}},
           .widen = {Widen<2>, Widen<4>, Widen<8>},
@@ -190,11 +190,14 @@ constexpr NBitsSet MakeSet(std::integer_sequence<int, I...>, std::integer_sequen
           .sum_row = SumRow};
 }
 
-constexpr NBitsSet kSet =
-    MakeSet(std::make_integer_sequence<int, kNBitsRowsInt8>(), std::make_integer_sequence<int, kNBitsRowsF32>());
+constexpr std::make_integer_sequence<int, kNBitsRowsInt8> kRowsInt8;
+constexpr std::make_integer_sequence<int, kNBitsRowsF32> kRowsF32;
+constexpr NBitsSet kFloats = MakeSet(false, kRowsInt8, kRowsF32);
+constexpr NBitsSet kBytes = MakeSet(kMayHaveVnni, kRowsInt8, kRowsF32);
 
 }  // namespace
 
-const NBitsSet& NBitsSetOfIsa() { return kSet; }
+const NBitsSet& NBitsSetOfIsa() { return kFloats; }
+const NBitsSet& NBitsSetWithBytes() { return kBytes; }
 
 }  // namespace sardonyx::kernels::SDX_ISA

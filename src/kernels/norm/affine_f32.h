@@ -37,7 +37,6 @@ struct AffineF32Set {
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE
 
-const AffineF32Set& AffineF32();
-const AffineF32Set& AffineF32(Isa isa);
+const AffineF32Set& AffineF32(Isa isa = BestIsa());
 
 }  // namespace sardonyx::kernels

@@ -12,7 +12,7 @@ namespace {
 
 using std::int64_t;
 
-constexpr Variant<DeviationColumnsFn> kDeviationVariants[] = SDX_VARIANTS(DeviationColumns);
+constexpr Variant<DeviationColumnsFn> kDeviationVariants[] = {SDX_VARIANTS(DeviationColumns)};
 constexpr int64_t kBlock = 64;  // pixels
 
 std::size_t RoundUp64(std::size_t bytes) { return (bytes + 63) & ~std::size_t{63}; }
@@ -56,16 +56,14 @@ std::size_t GroupNormLastScratchBytes(const GroupNormLastArgs& args) {
   return 3 * layout.rows + layout.partial;
 }
 
-void GroupNormLastF32(const GroupNormLastArgs& a, Parallel& parallel, std::byte* scratch, const Isa* isa) {
+void GroupNormLastF32(const GroupNormLastArgs& a, Parallel& parallel, std::byte* scratch, Isa isa) {
   const Layout layout(a);
   const auto floats = [&](std::size_t at) { return reinterpret_cast<float*>(scratch + at); };
   float *mean = floats(0), *factor = floats(layout.rows), *bias = floats(2 * layout.rows),
         *partial = floats(3 * layout.rows);
-  const ReduceF32Set& reduce = isa != nullptr ? ReduceF32(*isa) : ReduceF32();
-  const AffineF32Set& affine = isa != nullptr ? AffineF32(*isa) : AffineF32();
-  DeviationColumnsFn* deviations = Best(kDeviationVariants);
-  for (const auto& variant : kDeviationVariants)
-    if (isa != nullptr && variant.isa == *isa) deviations = variant.run;
+  const ReduceF32Set& reduce = ReduceF32(isa);
+  const AffineF32Set& affine = AffineF32(isa);
+  DeviationColumnsFn* deviations = Best(kDeviationVariants, isa);
   const int64_t each = a.channels / a.groups, blocks = layout.blocks;
   const double count = static_cast<double>(each * a.pixels);
   const auto pixel = [&](int64_t image, int64_t first) { return (image * a.pixels + first) * a.channels; };

@@ -36,6 +36,6 @@ using DeviationColumnsFn = void(const float* x, std::int64_t rows, std::int64_t 
 
 std::size_t GroupNormLastScratchBytes(const GroupNormLastArgs& args);
 // scratch: GroupNormLastScratchBytes, 64-byte aligned.
-void GroupNormLastF32(const GroupNormLastArgs& args, Parallel& parallel, std::byte* scratch, const Isa* isa = nullptr);
+void GroupNormLastF32(const GroupNormLastArgs& args, Parallel& parallel, std::byte* scratch, Isa isa = BestIsa());
 
 }  // namespace sardonyx::kernels

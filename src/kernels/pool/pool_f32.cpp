@@ -9,8 +9,8 @@
 namespace sardonyx::kernels {
 namespace {
 
-constexpr Variant<PoolRowFn> kMaxVariants[] = SDX_VARIANTS(MaxPoolRow);
-constexpr Variant<PoolRowFn> kAverageVariants[] = SDX_VARIANTS(AveragePoolRow);
+constexpr Variant<PoolRowFn> kMaxVariants[] = {SDX_VARIANTS(MaxPoolRow)};
+constexpr Variant<PoolRowFn> kAverageVariants[] = {SDX_VARIANTS(AveragePoolRow)};
 constexpr std::int64_t kSlack = 64;     // floats that vectors may read beyond a row
 constexpr std::int64_t kMaxJobs = 128;  // pieces of work, each with its own memory
 
@@ -59,12 +59,9 @@ std::size_t PoolF32ScratchBytes(const PoolShape& p, std::int64_t planes) {
 
 // NOLINTNEXTLINE(readability-function-size): sizes of one call
 void PoolF32(const PoolShape& p, std::int64_t planes, const float* x, float* y, Parallel& parallel, std::byte* scratch,
-             const Isa* isa) {
+             Isa isa) {
   if (IsMostlyPads(p)) return PoolLastF32(p, planes, 1, x, y, parallel, isa);  // a plane is an image of one channel
-  PoolRowFn* run = Best(p.average ? kAverageVariants : kMaxVariants);
-  for (const auto& variant : p.average ? kAverageVariants : kMaxVariants) {
-    if (isa != nullptr && variant.isa == *isa) run = variant.run;
-  }
+  PoolRowFn* run = Best(p.average ? kAverageVariants : kMaxVariants, isa);
   float* divisors = reinterpret_cast<float*>(scratch);
   if (p.average) {
     for (std::int64_t i = 0; i < p.out[2]; ++i) divisors[i] = static_cast<float>(PoolTaps(p, 2, i));

@@ -77,6 +77,6 @@ SDX_FOR_EACH_ISA(SDX_DECLARE)
 std::size_t PoolF32ScratchBytes(const PoolShape& shape, std::int64_t planes);
 // x [planes, in...], y [planes, out...]. scratch: PoolF32ScratchBytes, 64-byte aligned.
 void PoolF32(const PoolShape& shape, std::int64_t planes, const float* x, float* y, Parallel& parallel,
-             std::byte* scratch, const Isa* isa = nullptr);
+             std::byte* scratch, Isa isa = BestIsa());
 
 }  // namespace sardonyx::kernels

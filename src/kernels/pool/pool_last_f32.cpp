@@ -9,17 +9,15 @@
 namespace sardonyx::kernels {
 namespace {
 
-constexpr Variant<PoolPixelFn> kMaxVariants[] = SDX_VARIANTS(MaxPoolPixel);
-constexpr Variant<PoolPixelFn> kAverageVariants[] = SDX_VARIANTS(AveragePoolPixel);
+constexpr Variant<PoolPixelFn> kMaxVariants[] = {SDX_VARIANTS(MaxPoolPixel)};
+constexpr Variant<PoolPixelFn> kAverageVariants[] = {SDX_VARIANTS(AveragePoolPixel)};
 
 }  // namespace
 
 // NOLINTNEXTLINE(readability-function-size): sizes of one call
 void PoolLastF32(const PoolShape& p, std::int64_t batch, std::int64_t channels, const float* x, float* y,
-                 Parallel& parallel, const Isa* isa) {
-  PoolPixelFn* run = Best(p.average ? kAverageVariants : kMaxVariants);
-  for (const auto& variant : p.average ? kAverageVariants : kMaxVariants)
-    if (isa != nullptr && variant.isa == *isa) run = variant.run;
+                 Parallel& parallel, Isa isa) {
+  PoolPixelFn* run = Best(p.average ? kAverageVariants : kMaxVariants, isa);
   const float nothing = p.average ? std::numeric_limits<float>::quiet_NaN() : -std::numeric_limits<float>::infinity();
   ForPoolRows(PoolImages<float>{p, batch, channels, x, y}, 32768, parallel, [&](const PoolLastRow<float>& row) {
     const auto rows = static_cast<double>(p.average ? PoolTaps(p, 0, row.depth) * PoolTaps(p, 1, row.height) : 0);

@@ -30,6 +30,6 @@ SDX_FOR_EACH_ISA(SDX_DECLARE)
 
 // x [batch, in..., channels], y [batch, out..., channels]. An empty window gives -inf or NaN.
 void PoolLastF32(const PoolShape& shape, std::int64_t batch, std::int64_t channels, const float* x, float* y,
-                 Parallel& parallel, const Isa* isa = nullptr);
+                 Parallel& parallel, Isa isa = BestIsa());
 
 }  // namespace sardonyx::kernels

@@ -44,8 +44,7 @@ double Expected(const PoolShape& p, const float* x, std::int64_t channels, std::
 
 TEST(PoolLast, EveryVariantMatchesThePlainSum) {
   Serial serial;
-  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::baseline}) {
-    if (!Supported(isa)) continue;
+  for (const Isa isa : SupportedIsas()) {
     for (const std::int64_t channels : {1, 3, 16, 37})
       for (PoolShape p : {Shape3(7, 3, 2, 1, 1), Shape3(9, 2, 1, 2, 0), Shape3(12, 9, 1, 1, 4), Shape3(1, 1, 1, 1, 0)})
         for (int kind = 0; kind < 3; ++kind) {
@@ -53,7 +52,7 @@ TEST(PoolLast, EveryVariantMatchesThePlainSum) {
           p.count_include_pad = kind > 1;
           const std::vector<float> x = Numbers(2 * p.in[1] * p.in[2] * channels);
           std::vector<float> y(static_cast<std::size_t>(2 * p.out[1] * p.out[2] * channels), -7.0f);
-          PoolLastF32(p, 2, channels, x.data(), y.data(), serial, &isa);
+          PoolLastF32(p, 2, channels, x.data(), y.data(), serial, isa);
           for (std::size_t i = 0; i < y.size(); ++i) {
             const auto at = static_cast<std::int64_t>(i);
             const std::int64_t pixel = at / channels, ow = pixel % p.out[2], oh = pixel / p.out[2] % p.out[1];

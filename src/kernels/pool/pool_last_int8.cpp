@@ -8,17 +8,15 @@
 namespace sardonyx::kernels {
 namespace {
 
-constexpr Variant<BytePoolPixelFn> kUnsigned[] = SDX_VARIANTS(MaxPoolPixelU8);
-constexpr Variant<BytePoolPixelFn> kSigned[] = SDX_VARIANTS(MaxPoolPixelS8);
+constexpr Variant<BytePoolPixelFn> kUnsigned[] = {SDX_VARIANTS(MaxPoolPixelU8)};
+constexpr Variant<BytePoolPixelFn> kSigned[] = {SDX_VARIANTS(MaxPoolPixelS8)};
 
 }  // namespace
 
 // NOLINTNEXTLINE(readability-function-size): sizes and kinds of one call
 void MaxPoolLastInt8(const PoolShape& p, std::int64_t batch, std::int64_t channels, bool is_signed, const void* x,
-                     void* y, Parallel& parallel, const Isa* isa) {
-  BytePoolPixelFn* run = Best(is_signed ? kSigned : kUnsigned);
-  for (const auto& variant : is_signed ? kSigned : kUnsigned)
-    if (isa != nullptr && variant.isa == *isa) run = variant.run;
+                     void* y, Parallel& parallel, Isa isa) {
+  BytePoolPixelFn* run = Best(is_signed ? kSigned : kUnsigned, isa);
   const PoolImages<std::uint8_t> images = {p, batch, channels, static_cast<const std::uint8_t*>(x),
                                            static_cast<std::uint8_t*>(y)};
   const auto add = [&](const PoolWindow<std::uint8_t>& window, std::int64_t /*ow*/, std::uint8_t* at, bool /*last*/) {

@@ -24,6 +24,6 @@ SDX_FOR_EACH_ISA(SDX_DECLARE)
 
 // x [batch, in..., channels], y [batch, out..., channels], u8 or s8. An empty window gives the least value.
 void MaxPoolLastInt8(const PoolShape& shape, std::int64_t batch, std::int64_t channels, bool is_signed, const void* x,
-                     void* y, Parallel& parallel, const Isa* isa = nullptr);
+                     void* y, Parallel& parallel, Isa isa = BestIsa());
 
 }  // namespace sardonyx::kernels

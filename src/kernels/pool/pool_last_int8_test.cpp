@@ -40,8 +40,7 @@ int Expected(const PoolShape& p, const std::uint8_t* x, std::int64_t channels, s
 TEST(MaxPoolLastInt8, EveryVariantMatchesPlainLoops) {
   Serial serial;
   std::mt19937 engine(1);
-  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::baseline}) {
-    if (!Supported(isa)) continue;
+  for (const Isa isa : SupportedIsas()) {
     for (const std::int64_t channels : {1, 3, 16, 65, 200})
       for (const PoolShape& p : {Shape3(7, 3, 2, 1, 1), Shape3(9, 2, 1, 2, 0), Shape3(12, 9, 1, 1, 4),
                                  Shape3(1, 1, 1, 1, 0), Shape3(2, 2, 3, 5, 4)})
@@ -50,7 +49,7 @@ TEST(MaxPoolLastInt8, EveryVariantMatchesPlainLoops) {
           std::vector<std::uint8_t> x(static_cast<std::size_t>(2 * image));
           for (std::uint8_t& v : x) v = static_cast<std::uint8_t>(engine() >> 13);
           std::vector<std::uint8_t> y(static_cast<std::size_t>(2 * outputs * channels) + 1, 77);
-          MaxPoolLastInt8(p, 2, channels, is_signed, x.data(), y.data(), serial, &isa);
+          MaxPoolLastInt8(p, 2, channels, is_signed, x.data(), y.data(), serial, isa);
           for (std::int64_t i = 0; i < 2 * outputs * channels; ++i) {
             const std::int64_t pixel = i / channels;
             ASSERT_EQ(Value(y[i], is_signed), Expected(p, x.data() + pixel / outputs * image, channels, pixel % outputs,

@@ -4,31 +4,12 @@
 namespace sardonyx::kernels {
 namespace {
 
-struct Row {
-  Isa isa;
-  CellF32Set set;
-};
-#define SDX_ROW(name) {Isa::name, {name::LstmCell, name::GruGates, name::GruState}},
-constexpr Row kRows[] = {SDX_FOR_EACH_ISA(SDX_ROW)};
+#define SDX_ROW(isa) {Isa::isa, {isa::LstmCell, isa::GruGates, isa::GruState}},
+constexpr Variant<CellF32Set> kRows[] = {SDX_FOR_EACH_ISA(SDX_ROW)};
 #undef SDX_ROW
 
 }  // namespace
 
-const CellF32Set& CellF32(Isa isa) {
-  for (const Row& row : kRows) {
-    if (row.isa == isa) return row.set;
-  }
-  return std::end(kRows)[-1].set;
-}
-
-const CellF32Set& CellF32() {
-  static const CellF32Set& best = [&]() -> const CellF32Set& {
-    for (const Row& row : kRows) {
-      if (Supported(row.isa)) return row.set;
-    }
-    return std::end(kRows)[-1].set;
-  }();
-  return best;
-}
+const CellF32Set& CellF32(Isa isa) { return Best(kRows, isa); }
 
 }  // namespace sardonyx::kernels

@@ -28,7 +28,6 @@ struct CellF32Set {
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE
 
-const CellF32Set& CellF32();
-const CellF32Set& CellF32(Isa isa);
+const CellF32Set& CellF32(Isa isa = BestIsa());
 
 }  // namespace sardonyx::kernels

@@ -17,8 +17,7 @@ std::vector<float> Wave(std::int64_t n, float step) {
 }
 
 TEST(CellF32, LstmMatchesFloat64) {
-  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::baseline}) {
-    if (!Supported(isa)) continue;
+  for (const Isa isa : SupportedIsas()) {
     for (std::int64_t n = 1; n <= 40; ++n) {
       const std::vector<float> gates = Wave(4 * n, 0.7f), recurrent = Wave(4 * n, 1.3f), old = Wave(n, 0.2f);
       std::vector<float> c = old, h(n);
@@ -34,8 +33,7 @@ TEST(CellF32, LstmMatchesFloat64) {
 }
 
 TEST(CellF32, GruMatchesFloat64) {
-  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::baseline}) {
-    if (!Supported(isa)) continue;
+  for (const Isa isa : SupportedIsas()) {
     for (std::int64_t n = 1; n <= 40; ++n) {
       const std::vector<float> inputs = Wave(3 * n, 0.7f), recurrent = Wave(3 * n, 1.3f), old = Wave(n, 0.2f),
                                bias = Wave(n, 2);

@@ -6,33 +6,14 @@
 namespace sardonyx::kernels {
 namespace {
 
-struct Row {
-  Isa isa;
-  ReduceF32Set set;
-};
-#define SDX_ROW(name) \
-  {Isa::name, {name::ReduceRow, name::ReduceShortRows, name::ReduceColumns, name::SumExp, name::SumSquaredDeviations}},
-constexpr Row kRows[] = {SDX_FOR_EACH_ISA(SDX_ROW)};
+#define SDX_ROW(isa) \
+  {Isa::isa, {isa::ReduceRow, isa::ReduceShortRows, isa::ReduceColumns, isa::SumExp, isa::SumSquaredDeviations}},
+constexpr Variant<ReduceF32Set> kRows[] = {SDX_FOR_EACH_ISA(SDX_ROW)};
 #undef SDX_ROW
 
 }  // namespace
 
-const ReduceF32Set& ReduceF32(Isa isa) {
-  for (const Row& row : kRows) {
-    if (row.isa == isa) return row.set;
-  }
-  return std::end(kRows)[-1].set;
-}
-
-const ReduceF32Set& ReduceF32() {
-  static const ReduceF32Set& best = [&]() -> const ReduceF32Set& {
-    for (const Row& row : kRows) {
-      if (Supported(row.isa)) return row.set;
-    }
-    return std::end(kRows)[-1].set;
-  }();
-  return best;
-}
+const ReduceF32Set& ReduceF32(Isa isa) { return Best(kRows, isa); }
 
 float ReduceIdentity(ReduceKind kind) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();

@@ -40,8 +40,7 @@ SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE
 
 // The functions of the best ISA, or of a given one (tests).
-const ReduceF32Set& ReduceF32();
-const ReduceF32Set& ReduceF32(Isa isa);
+const ReduceF32Set& ReduceF32(Isa isa = BestIsa());
 float ReduceIdentity(ReduceKind kind);
 
 }  // namespace sardonyx::kernels

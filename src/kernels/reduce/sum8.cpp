@@ -3,7 +3,7 @@
 
 namespace sardonyx::kernels {
 
-static constexpr Variant<Sum8Fn> kVariants[] = SDX_VARIANTS(Sum8);
+static constexpr Variant<Sum8Fn> kVariants[] = {SDX_VARIANTS(Sum8)};
 
 std::span<const Variant<Sum8Fn>> Sum8Variants() { return kVariants; }
 

@@ -3,17 +3,8 @@
 
 namespace sardonyx::kernels {
 
-static constexpr Variant<FindOverlapFn> kVariants[] = SDX_VARIANTS(FindOverlap);
+static constexpr Variant<FindOverlapFn> kVariants[] = {SDX_VARIANTS(FindOverlap)};
 
-FindOverlapFn* FindOverlapFunction() {
-  static FindOverlapFn* const best = Best(kVariants);
-  return best;
-}
-
-FindOverlapFn* FindOverlapFunction(Isa isa) {
-  for (const auto& variant : kVariants)
-    if (variant.isa == isa) return variant.run;
-  return nullptr;
-}
+FindOverlapFn* FindOverlapFunction(Isa isa) { return Best(kVariants, isa); }
 
 }  // namespace sardonyx::kernels

@@ -31,7 +31,6 @@ using FindOverlapFn = std::int64_t(const BoxBlock* blocks, std::int64_t begin, s
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE
 
-FindOverlapFn* FindOverlapFunction();
-FindOverlapFn* FindOverlapFunction(Isa isa);
+FindOverlapFn* FindOverlapFunction(Isa isa = BestIsa());
 
 }  // namespace sardonyx::kernels

@@ -12,8 +12,6 @@
 namespace sardonyx::kernels {
 namespace {
 
-constexpr Isa kIsas[] = {Isa::avx512, Isa::avx2, Isa::baseline};
-
 BoxBlock RandomBlock(std::mt19937& random, std::int64_t count) {
   std::uniform_real_distribution<float> at(0, 10), size(0.5f, 4);
   BoxBlock block = {};
@@ -42,8 +40,7 @@ TEST(Overlap, EveryVariantFindsTheFirstBlockWithAnOverlappingBox) {
     const BoxBlock one = RandomBlock(random, 1);
     const SearchedBox box = {one.y1[0], one.x1[0], one.y2[0], one.x2[0], one.area[0]};
     const float threshold = 0.35f;
-    for (const Isa isa : kIsas) {
-      if (!Supported(isa)) continue;
+    for (const Isa isa : SupportedIsas()) {
       std::int32_t near[kBlockBoxes];
       const std::int64_t found = FindOverlapFunction(isa)(blocks.data(), 0, 5, box, threshold, near);
       for (std::int64_t b = 0; b < std::min<std::int64_t>(found + 1, 5); ++b) {
@@ -103,8 +100,7 @@ TEST(AlignPlane, EveryVariantGivesTheMeanOfTheSamples) {
     const AlignAxis columns = MakeAlignAxis(c.bins_w, c.width, column_memory.data());
     FillAlignAxis(c.y, c.bin_h, c.rows, rows);
     FillAlignAxis(c.x, c.bin_w, c.columns, columns);
-    for (const Isa isa : kIsas) {
-      if (!Supported(isa)) continue;
+    for (const Isa isa : SupportedIsas()) {
       std::vector<float> y(static_cast<std::size_t>(c.bins_h * c.bins_w));
       AlignPlaneFunction(isa)(rows, columns, plane.data(), line.data(), y.data());
       for (std::int64_t i = 0; i < c.bins_h * c.bins_w; ++i) {

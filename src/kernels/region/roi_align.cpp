@@ -8,7 +8,7 @@
 namespace sardonyx::kernels {
 namespace {
 
-constexpr Variant<AlignPlaneFn> kVariants[] = SDX_VARIANTS(AlignPlane);
+constexpr Variant<AlignPlaneFn> kVariants[] = {SDX_VARIANTS(AlignPlane)};
 
 std::int64_t Rounded(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 std::int64_t IndexBytes(std::int64_t bins, std::int64_t size) {
@@ -75,15 +75,6 @@ void FillAlignAxis(double start, double bin, std::int64_t samples, const AlignAx
   }
 }
 
-AlignPlaneFn* AlignPlaneFunction() {
-  static AlignPlaneFn* const best = Best(kVariants);
-  return best;
-}
-
-AlignPlaneFn* AlignPlaneFunction(Isa isa) {
-  for (const auto& variant : kVariants)
-    if (variant.isa == isa) return variant.run;
-  return nullptr;
-}
+AlignPlaneFn* AlignPlaneFunction(Isa isa) { return Best(kVariants, isa); }
 
 }  // namespace sardonyx::kernels

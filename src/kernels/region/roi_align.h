@@ -43,7 +43,6 @@ using AlignPlaneFn = void(const AlignAxis& rows, const AlignAxis& columns, const
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE
 
-AlignPlaneFn* AlignPlaneFunction();
-AlignPlaneFn* AlignPlaneFunction(Isa isa);
+AlignPlaneFn* AlignPlaneFunction(Isa isa = BestIsa());
 
 }  // namespace sardonyx::kernels

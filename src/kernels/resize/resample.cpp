@@ -17,10 +17,10 @@ using LineFn = void(const T*, const std::int32_t*, const T*, std::int64_t, std::
 template <typename T>
 RowsFn<T>* BestRows() {
   if constexpr (std::is_same_v<T, float>) {
-    static constexpr Variant<RowsFn<float>> kVariants[] = SDX_VARIANTS(BlendRowsF32);
+    static constexpr Variant<RowsFn<float>> kVariants[] = {SDX_VARIANTS(BlendRowsF32)};
     return Best(kVariants);
   } else {
-    static constexpr Variant<RowsFn<double>> kVariants[] = SDX_VARIANTS(BlendRowsF64);
+    static constexpr Variant<RowsFn<double>> kVariants[] = {SDX_VARIANTS(BlendRowsF64)};
     return Best(kVariants);
   }
 }
@@ -28,10 +28,10 @@ RowsFn<T>* BestRows() {
 template <typename T>
 LineFn<T>* BestLine() {
   if constexpr (std::is_same_v<T, float>) {
-    static constexpr Variant<LineFn<float>> kVariants[] = SDX_VARIANTS(BlendLineF32);
+    static constexpr Variant<LineFn<float>> kVariants[] = {SDX_VARIANTS(BlendLineF32)};
     return Best(kVariants);
   } else {
-    static constexpr Variant<LineFn<double>> kVariants[] = SDX_VARIANTS(BlendLineF64);
+    static constexpr Variant<LineFn<double>> kVariants[] = {SDX_VARIANTS(BlendLineF64)};
     return Best(kVariants);
   }
 }

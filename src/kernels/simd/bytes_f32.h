@@ -32,10 +32,9 @@ Vec BytesAsFloats(const std::uint8_t* from, ptrdiff_t count) {
   return BytesAsFloats<kSigned>(block);
 }
 
-// True if the CPU looks up 64 bytes of a table of 256 at once; how many of `n` elements were done, whole vectors only.
+// y[i] = table[x[i]], 64 at once, where the CPU has AVX512-VBMI (a row of the kernel's table says so). Returns how many
+// of `n` elements were done: whole vectors only, and none with a lesser ISA.
 #if defined(__AVX512F__)
-
-inline bool HasByteTables() { return __builtin_cpu_supports("avx512vbmi") != 0; }
 
 __attribute__((target("avx512vbmi"))) inline std::size_t LookupVectors(const std::uint8_t* x, const std::uint8_t* table,
                                                                        std::size_t n, std::uint8_t* y) {
@@ -52,7 +51,6 @@ __attribute__((target("avx512vbmi"))) inline std::size_t LookupVectors(const std
 
 #else
 
-inline bool HasByteTables() { return false; }
 inline std::size_t LookupVectors(const std::uint8_t*, const std::uint8_t*, std::size_t, std::uint8_t*) { return 0; }
 
 #endif

@@ -182,6 +182,18 @@ inline Quad SumLanes(Vec a, Vec b, Vec c, Vec d) {
   return (r[0] + r[1]) + (r[2] + r[3]);
 }
 
+// The compiler must make this value, and knows nothing of it afterwards: no operation is fused across it or folded
+// away.
+inline void KeepInRegister(Vec& v) {
+#if defined(__AVX512F__)
+  asm("" : "+v"(v));
+#elif defined(__x86_64__)
+  asm("" : "+x"(v));
+#else
+  asm("" : "+m"(v));
+#endif
+}
+
 // Tells the cache to fetch the line of p into level 2.
 inline void Prefetch(const char* p) { __builtin_prefetch(p, 0, 2); }
 

@@ -6,8 +6,8 @@
 namespace sardonyx::kernels {
 namespace {
 
-constexpr Variant<SoftmaxRowFn> kRowVariants[] = SDX_VARIANTS(SoftmaxRow);
-constexpr Variant<SoftmaxColumnsFn> kColumnsVariants[] = SDX_VARIANTS(SoftmaxColumns);
+constexpr Variant<SoftmaxRowFn> kRowVariants[] = {SDX_VARIANTS(SoftmaxRow)};
+constexpr Variant<SoftmaxColumnsFn> kColumnsVariants[] = {SDX_VARIANTS(SoftmaxColumns)};
 constexpr std::int64_t kTile = 64;           // columns of one piece of work
 constexpr std::int64_t kElements = 1 << 13;  // about as many elements as are worth a thread
 

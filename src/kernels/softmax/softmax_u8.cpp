@@ -3,7 +3,7 @@
 
 namespace sardonyx::kernels {
 
-static constexpr Variant<SoftmaxBytesFn> kVariants[] = SDX_VARIANTS(SoftmaxBytes);
+static constexpr Variant<SoftmaxBytesFn> kVariants[] = {SDX_VARIANTS(SoftmaxBytes)};
 
 std::span<const Variant<SoftmaxBytesFn>> SoftmaxBytesVariants() { return kVariants; }
 
@@ -12,7 +12,7 @@ SoftmaxBytesFn* SoftmaxBytesFunction() {
   return best;
 }
 
-static constexpr Variant<SoftmaxBytesColumnsFn> kColumnsVariants[] = SDX_VARIANTS(SoftmaxBytesColumns);
+static constexpr Variant<SoftmaxBytesColumnsFn> kColumnsVariants[] = {SDX_VARIANTS(SoftmaxBytesColumns)};
 
 std::span<const Variant<SoftmaxBytesColumnsFn>> SoftmaxBytesColumnsVariants() { return kColumnsVariants; }
 

@@ -89,7 +89,6 @@ struct ForestKernels {
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE
 
-const ForestKernels& ForestOf(Isa isa);
-const ForestKernels& BestForest();
+const ForestKernels& ForestOf(Isa isa = BestIsa());
 
 }  // namespace sardonyx::kernels

@@ -346,7 +346,7 @@ ForestView Forest::view() const {
 }
 
 void Forest::Keys(const float* x, std::int64_t stride, std::int64_t rows, std::int32_t* keys) const {
-  BestForest().keys(view(), x, stride, rows, keys);
+  ForestOf().keys(view(), x, stride, rows, keys);
 }
 
 void Forest::Keys(const double* x, std::int64_t stride, std::int64_t rows, std::int32_t* keys) const {

@@ -12,8 +12,6 @@
 namespace sardonyx::kernels {
 namespace {
 
-constexpr Isa kIsas[] = {Isa::avx512, Isa::avx2, Isa::baseline};
-
 struct RandomForest {
   std::mt19937 random;
   ForestSource source;
@@ -113,8 +111,7 @@ void Check(Isa isa, bool doubles, const std::vector<int>& sizes, unsigned seed) 
 }
 
 TEST(Forest, ReachesTheLeavesOfAPlainWalk) {
-  for (const Isa isa : kIsas) {
-    if (!Supported(isa)) continue;
+  for (const Isa isa : SupportedIsas()) {
     for (const bool doubles : {false, true}) {
       Check(isa, doubles, {1, 2, 3, 16, 17, 31, 32, 33, 64, 65}, 1);
       Check(isa, doubles, {96, 97, 127, 128, 129, 300, 1, 2}, 2);
@@ -123,8 +120,7 @@ TEST(Forest, ReachesTheLeavesOfAPlainWalk) {
 }
 
 TEST(Forest, AddsTheValuesOfTheLeavesInTheOrderOfTheTrees) {
-  for (const Isa isa : kIsas) {
-    if (!Supported(isa)) continue;
+  for (const Isa isa : SupportedIsas()) {
     RandomForest made{std::mt19937(3), {}};
     for (const int leaves : {5, 40, 200, 70, 100, 130, 2, 9, 32, 1}) {
       const std::int32_t root = made.Grow(leaves);
