@@ -101,7 +101,25 @@ def file_lengths():
     return found
 
 
+# Where code may ask what it is compiled for; everything else asks a function of these.
+CONDITIONAL = ("src/base/", "src/kernels/dispatch.h", "src/kernels/simd/")
+
+
+def conditions():
+    """`#if` and its kin stand only in the places above."""
+    found = []
+    for file in sources():
+        if not file.startswith("src/") or file.startswith(CONDITIONAL) or not file.endswith((".h", ".cpp")):
+            continue
+        with open(ROOT / file, encoding="utf-8") as text:
+            for number, line in enumerate(text, 1):
+                if re.match(r"\s*#\s*(if|ifdef|ifndef|elif|else)\b", line):
+                    found.append(f"{file}:{number}: expected no `{line.strip()}` outside {', '.join(CONDITIONAL)}")
+    return found
+
+
 ALL = {
+    "conditional compilation": conditions,
     "length of files": file_lengths,
     "layers": layers,
     "symbols of ISA objects": isa_symbols,

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/process.h"
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
 #include "capi/handles/status.h"
@@ -27,12 +28,7 @@ std::string PrefixOr(const char* prefix) { return *prefix != '\0' ? prefix : kDe
 // have one name.
 std::string FileName(const std::string& prefix, std::int64_t wall_ns) {
   const auto seconds = static_cast<std::time_t>(wall_ns / 1'000'000'000);
-  std::tm local{};
-#ifdef _WIN32
-  localtime_s(&local, &seconds);
-#else
-  localtime_r(&seconds, &local);
-#endif
+  const std::tm local = LocalTime(seconds);
   char time[40];
   std::strftime(time, sizeof(time), "_%Y-%m-%d_%H-%M-%S", &local);
   char milliseconds[8];
@@ -52,7 +48,7 @@ std::string Write(const runtime::Session& session, runtime::Trace& trace, const 
     out << before << event.dump(-1, ' ', false, ProfileEvents::Json::error_handler_t::replace);
     before = ",\n";
   });
-  const std::int32_t thread = runtime::ThreadNumber();
+  const std::int32_t thread = ThreadNumber();
   events.AddMachine();
   if (trace.loaded_ns != 0) {
     events.AddSession(session.model().path.empty() ? "model_loading_array" : "model_loading_uri", trace.start_ns,

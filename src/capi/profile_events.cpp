@@ -3,10 +3,7 @@
 
 #include <algorithm>
 
-#ifdef __linux__
-#include <unistd.h>
-#endif
-
+#include "base/process.h"
 #include "ops/op_def.h"
 #include "runtime/body_path.h"
 #include "runtime/plan.h"
@@ -20,14 +17,6 @@ using runtime::Program;
 using runtime::Step;
 using runtime::TraceEvent;
 using runtime::TraceRun;
-
-int ProcessNumber() {
-#ifdef __linux__
-  return static_cast<int>(getpid());
-#else
-  return 1;
-#endif
-}
 
 const Node& NodeOf(const TraceEvent& event) {
   return event.program->graph().node(event.program->steps()[static_cast<std::size_t>(event.step)].node);
@@ -92,7 +81,7 @@ Json ProfileEvents::Event(const char* category, const std::string& name, std::in
 }
 
 void ProfileEvents::AddMachine() {
-  Json event = Event("Machine", "ceiling", runtime::ThreadNumber(), zero_ns_, zero_ns_);
+  Json event = Event("Machine", "ceiling", ThreadNumber(), zero_ns_, zero_ns_);
   Json streams = Json::array();
   for (const auto& stream : ceiling_.streams)
     streams.push_back({{"bytes", stream.bytes},

@@ -9,6 +9,7 @@
 #include "base/float_control.h"
 #include "base/fork_count.h"
 #include "base/limits.h"
+#include "base/process.h"
 #include "base/thread_place.h"
 
 namespace sardonyx::runtime {
@@ -23,14 +24,6 @@ constexpr auto kSpinAfterRun = std::chrono::microseconds(60);
 
 // True while this thread is inside a loop body: loops in there run serially.
 thread_local bool inside_loop = false;
-
-void Pause() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 }  // namespace
 
@@ -155,7 +148,7 @@ void ThreadPool::Run(JobSlot& slot, Job& job) {
     if (!job.is_loop && TakeAnyJob(nullptr, true)) {
       spins = 0;
     } else if (spins < 4096) {
-      Pause();
+      SpinPause();
     } else {
       std::this_thread::yield();
     }
@@ -235,7 +228,7 @@ void ThreadPool::Worker(int index) {
       idle_since = Clock::now();
       continue;
     }
-    Pause();
+    SpinPause();
     if (spins % 32 != 0 && options_.spin) continue;
     const int runs = active_runs_.load(std::memory_order_relaxed);
     const bool running = runs > 0;

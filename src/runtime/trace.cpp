@@ -3,28 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
-#include <thread>
 
-#ifdef __linux__
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
+#include "base/process.h"
 
 namespace sardonyx::runtime {
 
 std::int64_t NowNanoseconds() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-std::int32_t ThreadNumber() {
-#ifdef __linux__
-  static thread_local const auto number = static_cast<std::int32_t>(syscall(SYS_gettid));
-#else
-  static thread_local const auto number =
-      static_cast<std::int32_t>(std::hash<std::thread::id>()(std::this_thread::get_id()) & 0x7fffffff);
-#endif
-  return number;
 }
 
 // Passes loops on and notes who worked on them and for how long. Loops within loops run on the worker that is there and

@@ -17,8 +17,6 @@ namespace sardonyx::runtime {
 
 // Nanoseconds of std::chrono::steady_clock.
 std::int64_t NowNanoseconds();
-// The operating system's number of this thread.
-std::int32_t ThreadNumber();
 
 // What one thread did of one step.
 struct ThreadShare {

@@ -61,6 +61,24 @@ def test_a_long_file_is_found_unless_a_script_made_it(tree):
         "tests/capi/longer.c: expected at most 1000 lines, found 1001: split it by subject"]
 
 
+# ---- conditional compilation ----
+
+
+def test_conditions_of_this_tree_are_where_they_may_be():
+    assert checks.conditions() == []
+
+
+def test_a_condition_outside_its_places_is_found(tree):
+    text = "#pragma once\n#if defined(__linux__)\n#include <sched.h>\n#endif\n"
+    for allowed in ("src/base/place.h", "src/kernels/dispatch.h", "src/kernels/simd/vec.h", "include/sardonyx.h"):
+        write(tree / allowed, text)
+    assert checks.conditions() == []
+    write(tree / "src/runtime/trace.cpp", "  #  ifdef __linux__\n#else\n#endif\n")
+    write(tree / "src/kernels/tree/forest.isa.cpp", text)
+    assert [finding.split(":")[:2] for finding in checks.conditions()] == [
+        ["src/kernels/tree/forest.isa.cpp", "2"], ["src/runtime/trace.cpp", "1"], ["src/runtime/trace.cpp", "2"]]
+
+
 # ---- the list of instruction sets ----
 
 

@@ -8,8 +8,7 @@ namespace {
 
 constexpr ptrdiff_t kPixels = 4;
 
-// kLanes values of A' or weights as 32-bit integers. What compilers make of a conversion of bytes to a vector four
-// times as wide is one element at a time, so that one is written out.
+// kLanes values of A' or weights as 32-bit integers.
 inline UintVec Widen(const std::int16_t* p) {
   using Narrow __attribute__((vector_size(kLanes * sizeof(std::int16_t)))) = std::int16_t;
   Narrow v;
@@ -17,17 +16,7 @@ inline UintVec Widen(const std::int16_t* p) {
   return (UintVec) __builtin_convertvector(v, IntVec);
 }
 
-inline UintVec Widen(const std::uint8_t* p) {
-#if defined(__AVX512F__)
-  return (UintVec)_mm512_maskz_cvtepu8_epi32(0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
-#elif defined(__AVX2__)
-  return (UintVec)_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
-#else
-  UintVec v;
-  for (ptrdiff_t i = 0; i < kLanes; ++i) v[i] = p[i];
-  return v;
-#endif
-}
+inline UintVec Widen(const std::uint8_t* p) { return WidenBytes(p); }
 
 // The first `count` of them, the others 0.
 template <typename T>

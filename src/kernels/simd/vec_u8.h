@@ -7,6 +7,19 @@
 
 namespace sardonyx::kernels::SDX_ISA {
 
+// kLanes bytes as 32-bit integers, written out: compilers convert bytes to a vector four times as wide one by one.
+inline UintVec WidenBytes(const std::uint8_t* p) {
+#if defined(__AVX512F__)
+  return (UintVec)_mm512_maskz_cvtepu8_epi32(0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+#elif defined(__AVX2__)
+  return (UintVec)_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+#else
+  UintVec v;
+  for (ptrdiff_t i = 0; i < kLanes; ++i) v[i] = p[i];
+  return v;
+#endif
+}
+
 inline Vec ToFloat(UintVec sums) { return __builtin_convertvector((IntVec)sums, Vec); }
 
 // Rounds to whole numbers within bounds, halves to even, and adds the zero point.

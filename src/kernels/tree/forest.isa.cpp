@@ -1,8 +1,7 @@
 // kernels/tree/forest.isa.cpp - walks and bits of decision forests, one source for every ISA.
 #include "kernels/tree/forest.h"
 
-#include "kernels/simd/vec_f32.h"
-#include "kernels/simd/vec_i32.h"
+#include "kernels/simd/select_i32.h"
 
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
@@ -18,31 +17,7 @@ inline UintVec KeysOf(Vec x) {
 
 inline IntVec LoadKeys(const int32_t* p) { return (IntVec)LoadInt(p); }
 
-// Bits of the rows whose key is above `above`: all of them or those of `keep`.
-inline UintVec Keep(UintVec bits, IntVec keys, const ForestTest& test) {
-#if defined(__AVX512F__)
-  const __mmask16 out = _mm512_cmpgt_epi32_mask((__m512i)keys, _mm512_set1_epi32(test.above));
-  return (UintVec)_mm512_mask_and_epi32((__m512i)bits, out, (__m512i)bits,
-                                        _mm512_set1_epi32(static_cast<int>(test.keep)));
-#else
-  const UintVec out = (UintVec)(keys > (IntVec)BroadcastInt(static_cast<uint32_t>(test.above)));
-  return bits & ~(out & BroadcastInt(~test.keep));
-#endif
-}
-inline UintVec KeepInterval(UintVec bits, IntVec keys, const ForestTest& test) {
-#if defined(__AVX512F__)
-  const __mmask16 above = _mm512_cmpgt_epi32_mask((__m512i)keys, _mm512_set1_epi32(test.above));
-  const __mmask16 out = _mm512_mask_cmple_epi32_mask(above, (__m512i)keys, _mm512_set1_epi32(test.up_to));
-  return (UintVec)_mm512_mask_and_epi32((__m512i)bits, out, (__m512i)bits,
-                                        _mm512_set1_epi32(static_cast<int>(test.keep)));
-#else
-  const UintVec out = (UintVec)(keys > (IntVec)BroadcastInt(static_cast<uint32_t>(test.above))) &
-                      ~(UintVec)(keys > (IntVec)BroadcastInt(static_cast<uint32_t>(test.up_to)));
-  return bits & ~(out & BroadcastInt(~test.keep));
-#endif
-}
-
-// The bits of one word for kCount vectors of rows.
+// The bits of one word for kCount vectors of rows: all of them, less those that a test on the row's key takes.
 template <int kCount>
 inline void WordBits(const ForestTest* tests, const ForestWord& word, const int32_t* keys, UintVec (&bits)[kCount]) {
 #pragma GCC unroll 4
@@ -50,43 +25,20 @@ inline void WordBits(const ForestTest* tests, const ForestWord& word, const int3
   const ForestTest* test = tests + word.first;
   for (const ForestTest* end = test + word.count; test != end; ++test) {
 #pragma GCC unroll 4
-    for (int i = 0; i < kCount; ++i) bits[i] = Keep(bits[i], LoadKeys(keys + test->column + i * kLanes), *test);
+    for (int i = 0; i < kCount; ++i)
+      bits[i] = AndWhereAbove(bits[i], LoadKeys(keys + test->column + i * kLanes), test->above, test->keep);
   }
   for (const ForestTest* end = test + word.intervals; test != end; ++test) {
 #pragma GCC unroll 4
-    for (int i = 0; i < kCount; ++i) bits[i] = KeepInterval(bits[i], LoadKeys(keys + test->column + i * kLanes), *test);
+    for (int i = 0; i < kCount; ++i)
+      bits[i] =
+          AndWhereWithin(bits[i], LoadKeys(keys + test->column + i * kLanes), test->above, test->up_to, test->keep);
   }
-}
-
-// Slots, relative to the tree's first, of the first bits: those of the word, or `others` where it has none.
-inline UintVec FirstBit(UintVec bits, uint32_t word, UintVec others) {
-#if defined(__AVX512F__)
-  const __mmask16 some = _mm512_test_epi32_mask((__m512i)bits, (__m512i)bits);
-  const __m512i first =
-      _mm512_add_epi32(_mm512_lzcnt_epi32((__m512i)bits), _mm512_set1_epi32(static_cast<int>(word * 32)));
-  return (UintVec)_mm512_mask_mov_epi32((__m512i)others, some, first);
-#else
-  for (int i = 0; i < kLanes; ++i) {
-    if (bits[i] != 0) others[i] = word * 32 + static_cast<uint32_t>(__builtin_clz(bits[i]));
-  }
-  return others;
-#endif
 }
 
 // The values of slots, which are relative to `values` and below 32 * words.
 inline Vec ValuesOf(const float* values, int words, UintVec slots) {
-#if defined(__AVX512F__)
-  if (words == 1) {
-    return _mm512_permutex2var_ps(_mm512_loadu_ps(values), (__m512i)slots, _mm512_loadu_ps(values + 16));
-  }
-  // The form with a mask of ones: g++ 12 warns inside the plain one.
-  return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), 0xFFFF, (__m512i)slots, values, 4);
-#else
-  (void)words;
-  Vec v;
-  for (int i = 0; i < kLanes; ++i) v[i] = values[slots[i]];
-  return v;
-#endif
+  return words == 1 ? LookUpOf32(values, slots) : LookUp(values, slots);
 }
 
 // The slots of kCount vectors of rows in a tree with words, relative to its first.
@@ -98,7 +50,7 @@ inline void BitSlots(const ForestView& f, const ForestTree& tree, const int32_t*
     UintVec bits[kCount];
     WordBits<kCount>(f.tests, f.words[tree.first_word + w], keys, bits);
 #pragma GCC unroll 4
-    for (int i = 0; i < kCount; ++i) slots[i] = FirstBit(bits[i], static_cast<uint32_t>(w), slots[i]);
+    for (int i = 0; i < kCount; ++i) slots[i] = FirstBitOr(bits[i], static_cast<uint32_t>(w) * 32, slots[i]);
   }
 }
 
