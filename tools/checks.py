@@ -2,6 +2,7 @@
 
 To add one: a function that returns findings, and its row in ALL.
 """
+import collections
 import itertools
 import os
 import pathlib
@@ -118,9 +119,21 @@ def conditions():
     return found
 
 
+MOST_FILES = 60  # in one folder, the tests beside the code among them
+
+
+def folder_sizes():
+    """A folder that holds more than one can take in at a glance needs rooms."""
+    code = [file for file in sources() if file.startswith("src/")]
+    folders = collections.Counter(os.path.dirname(file) for file in code)
+    return [f"{folder}: expected at most {MOST_FILES} files, found {count}: sort them into rooms"
+            for folder, count in sorted(folders.items()) if count > MOST_FILES]
+
+
 ALL = {
     "conditional compilation": conditions,
     "length of files": file_lengths,
+    "files of a folder": folder_sizes,
     "layers": layers,
     "symbols of ISA objects": isa_symbols,
     "no static initialisers": static_init,

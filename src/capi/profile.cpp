@@ -44,7 +44,7 @@ std::string Write(const runtime::Session& session, runtime::Trace& trace, const 
   errno = 0;
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   const char* before = "[\n";
-  ProfileEvents events(ops::CeilingOf(session.parallel()), trace.start_ns, [&](const ProfileEvents::Json& event) {
+  ProfileEvents events(runtime::CeilingOf(session.parallel()), trace.start_ns, [&](const ProfileEvents::Json& event) {
     out << before << event.dump(-1, ' ', false, ProfileEvents::Json::error_handler_t::replace);
     before = ",\n";
   });

@@ -6,8 +6,8 @@
 
 #include <string>
 
+#include "runtime/profile/trace.h"
 #include "runtime/session.h"
-#include "runtime/trace.h"
 
 namespace sardonyx::capi {
 

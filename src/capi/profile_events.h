@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "ops/cost.h"
-#include "ops/machine_ceiling.h"
+#include "runtime/profile/machine_ceiling.h"
+#include "runtime/profile/trace.h"
 #include "runtime/session.h"
-#include "runtime/trace.h"
 
 namespace sardonyx::capi {
 
@@ -21,7 +21,7 @@ class ProfileEvents {
   using Sink = std::function<void(const Json&)>;
 
   // Times are told from `zero_ns` on, in microseconds.
-  ProfileEvents(ops::MachineCeiling ceiling, std::int64_t zero_ns, Sink sink)
+  ProfileEvents(runtime::MachineCeiling ceiling, std::int64_t zero_ns, Sink sink)
       : ceiling_(std::move(ceiling)), zero_ns_(zero_ns), sink_(std::move(sink)) {}
 
   void AddMachine();
@@ -42,7 +42,7 @@ class ProfileEvents {
   const std::string& PathOf(const runtime::Program& program);
   void FindPaths(const runtime::Program& program, const std::string& path);
 
-  ops::MachineCeiling ceiling_;
+  runtime::MachineCeiling ceiling_;
   std::int64_t zero_ns_;
   Sink sink_;
   const runtime::Program* main_ = nullptr;

@@ -6,8 +6,8 @@
 #include "base/limits.h"
 #include "ir/node_error.h"
 #include "ops/input_type.h"
-#include "ops/namesake.h"
-#include "ops/schema.h"
+#include "ops/schema/schema.h"
+#include "ops/substitute_schema.h"
 #include "ops/upgrade.h"
 
 namespace sardonyx::ops {
@@ -144,7 +144,7 @@ class GraphInference {
     if (node.since_version == 0) return;
     const OpSchema* schema = FindSchema(node.domain, node.op_type, node.since_version);
     if (schema == nullptr) {
-      schema = NamesakeSchema(node.domain, node.op_type);
+      schema = SubstituteSchema(node.domain, node.op_type);
       if (schema == nullptr) return;
     } else if (schema->since_version != node.since_version) {
       return;

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "ops/registry.h"
-#include "ops/schema.h"
+#include "ops/schema/schema.h"
 
 namespace sardonyx::ops {
 namespace {

@@ -18,10 +18,11 @@ namespace sardonyx::ops {
   X(BatchNorm)             \
   X(BiasGelu)              \
   X(Binary)                \
-  X(Blocks)                \
   X(Cast)                  \
   X(CausalConv)            \
+  X(CenterCropPad)         \
   X(Clip)                  \
+  X(Col2Im)                \
   X(ConcatSplit)           \
   X(Constant)              \
   X(ControlFlow)           \

@@ -3,9 +3,9 @@
 
 #include "base/limits.h"
 #include "ops/infer.h"
-#include "ops/namesake.h"
 #include "ops/own_domain.h"
-#include "ops/schema.h"
+#include "ops/schema/schema.h"
+#include "ops/substitute_schema.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -66,9 +66,9 @@ class Resolver {
     if (schema == nullptr) {
       if (registry_.HasName(node.domain, node.op_type)) {
         node.since_version = NewestCustom(node, opset);
-        if (const OpSchema* namesake = NamesakeSchema(node.domain, node.op_type)) {
-          CheckCounts(node, *namesake);
-          NameRequiredOutputs(node, *namesake);
+        if (const OpSchema* substitute = SubstituteSchema(node.domain, node.op_type)) {
+          CheckCounts(node, *substitute);
+          NameRequiredOutputs(node, *substitute);
         }
         if (node.domain == kOwnDomain) CheckOwnInputs(node);
         return;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ops/schema.h"
+#include "ops/schema/schema.h"
 
 namespace sardonyx::ops {
 namespace {

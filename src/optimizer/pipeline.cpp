@@ -10,12 +10,12 @@
 
 #include "base/limits.h"
 #include "ir/verify.h"
-#include "optimizer/changes.h"
-#include "optimizer/graph_digest.h"
-#include "optimizer/passes.h"
-#include "optimizer/quantization_passes.h"
-#include "optimizer/unknown_sizes.h"
-#include "optimizer/unused_constants.h"
+#include "optimizer/passes/passes.h"
+#include "optimizer/passes/quantization_passes.h"
+#include "optimizer/rules/changes.h"
+#include "optimizer/rules/graph_digest.h"
+#include "optimizer/rules/unused_constants.h"
+#include "optimizer/shapes/unknown_sizes.h"
 
 namespace sardonyx::optimizer {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "optimizer/pass.h"
+#include "optimizer/rules/pass.h"
 
 namespace sardonyx::optimizer {
 

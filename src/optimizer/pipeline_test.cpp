@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "optimizer/rewrite.h"
+#include "optimizer/rules/rewrite.h"
 #include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {

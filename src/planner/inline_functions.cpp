@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "ir/function_index.h"
 #include "ops/infer.h"
-#include "ops/schema.h"
+#include "ops/schema/schema.h"
 
 namespace sardonyx::planner {
 namespace {

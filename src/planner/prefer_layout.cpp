@@ -7,7 +7,7 @@
 
 #include "ops/channels_last.h"
 #include "ops/op_def.h"
-#include "ops/schema.h"
+#include "ops/schema/schema.h"
 
 namespace sardonyx::planner {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/schema.h"
+#include "ops/schema/schema.h"
 
 namespace sardonyx::runtime {
 namespace {

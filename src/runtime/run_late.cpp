@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "ops/infer.h"
 #include "ops/own_domain.h"
-#include "ops/schema.h"
+#include "ops/schema/schema.h"
 #include "runtime/foreign_steps.h"
 #include "runtime/run_state.h"
 

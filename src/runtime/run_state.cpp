@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "ir/node_error.h"
 #include "ops/integers.h"
-#include "runtime/trace.h"
+#include "runtime/profile/trace.h"
 
 namespace sardonyx::runtime {
 

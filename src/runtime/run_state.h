@@ -11,7 +11,7 @@
 #include "ops/kernel_context.h"
 #include "runtime/late_shapes.h"
 #include "runtime/plan.h"
-#include "runtime/step_observer.h"
+#include "runtime/profile/step_observer.h"
 
 namespace sardonyx::runtime {
 

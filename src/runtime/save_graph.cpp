@@ -8,7 +8,7 @@
 
 #include "model/save.h"
 #include "ops/own_domain.h"
-#include "ops/schema.h"
+#include "ops/schema/schema.h"
 #include "ops/upgrade.h"
 #include "runtime/file_spelling.h"
 

@@ -8,7 +8,7 @@
 #include "ir/compact.h"
 #include "ir/text.h"
 #include "model/load.h"
-#include "ops/schema.h"
+#include "ops/schema/schema.h"
 #include "runtime/build.h"
 #include "runtime/config_keys.h"
 #include "runtime/program.h"

@@ -14,9 +14,9 @@
 #include "ir/graph.h"
 #include "runtime/environment.h"
 #include "runtime/options.h"
+#include "runtime/profile/step_observer.h"
+#include "runtime/profile/trace.h"
 #include "runtime/session_limits.h"
-#include "runtime/step_observer.h"
-#include "runtime/trace.h"
 
 namespace sardonyx::runtime {
 

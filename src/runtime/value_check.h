@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/step_observer.h"
+#include "runtime/profile/step_observer.h"
 
 namespace sardonyx::runtime {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ops/upgrade.h"
-#include "optimizer/passes.h"
+#include "optimizer/passes/passes.h"
 #include "optimizer/pipeline.h"
 #include "testing/prepared_graph.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "ops/upgrade.h"
-#include "optimizer/passes.h"
-#include "optimizer/quantization_passes.h"
-#include "optimizer/rewrite.h"
+#include "optimizer/passes/passes.h"
+#include "optimizer/passes/quantization_passes.h"
+#include "optimizer/rules/rewrite.h"
 #include "testing/prepared_graph.h"
 
 namespace sardonyx::testing {

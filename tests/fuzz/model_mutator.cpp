@@ -8,7 +8,7 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "model/onnx_fields.h"
-#include "ops/schema.h"
+#include "ops/schema/schema.h"
 
 namespace sardonyx::fuzz {
 namespace {

@@ -9,8 +9,8 @@
 #include "fuzz/random_nodes.h"
 #include "fuzz/snippets.h"
 #include "ir/text.h"
-#include "optimizer/passes.h"
-#include "optimizer/term.h"
+#include "optimizer/passes/passes.h"
+#include "optimizer/rules/term.h"
 
 namespace sardonyx::fuzz {
 namespace {

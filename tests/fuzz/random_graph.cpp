@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "fuzz/random_nodes.h"
 #include "ops/evaluate.h"
-#include "ops/schema.h"
+#include "ops/schema/schema.h"
 
 namespace sardonyx::fuzz {
 

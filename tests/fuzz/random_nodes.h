@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "fuzz/random_graph.h"
-#include "ops/schema.h"
+#include "ops/schema/schema.h"
 
 namespace sardonyx::fuzz {
 

@@ -88,6 +88,21 @@ def test_instruction_sets_are_the_rows_of_the_dispatcher():
     assert set(re.findall(r'"(\w+)(?: -[^"]*)?"', lines)) == set(checks.isas())
 
 
+# ---- files of a folder ----
+
+
+def test_folders_of_this_tree_can_be_taken_in_at_a_glance():
+    assert checks.folder_sizes() == []
+
+
+def test_a_folder_with_too_many_files_is_found(tree):
+    for number in range(checks.MOST_FILES + 1):
+        write(tree / f"src/ops/math/row{number}.cpp", "int x;\n")
+    for number in range(checks.MOST_FILES):
+        write(tree / f"src/ops/nn/row{number}.cpp", "int x;\n")
+    assert checks.folder_sizes() == ["src/ops/math: expected at most 60 files, found 61: sort them into rooms"]
+
+
 # ---- layers ----
 
 

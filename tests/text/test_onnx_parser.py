@@ -10,7 +10,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release")) / "bin/sardonyx"
-FUNCTION_BODIES = ROOT / "src/ops/schema_functions.inc"
+FUNCTION_BODIES = ROOT / "src/ops/schema/schema_functions.inc"
 HEADER = '<ir_version: 8, opset_import: ["" : 18, "local" : 1, "com.microsoft" : 1]>\n'
 
 # Types whose elements onnx.parser takes as one integer each.

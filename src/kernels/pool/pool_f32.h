@@ -2,7 +2,7 @@
 //
 // The rows of a window are combined first (vectors along the width), then its columns: kD * kH + kW steps an output
 // instead of kD * kH * kW. Errors of averages: (kD * kH + kW) * 2^-24 relative to the sum of |x|, tested in
-// ops/conv_test.cpp.
+// ops/nn/conv_test.cpp.
 #pragma once
 
 #include <algorithm>

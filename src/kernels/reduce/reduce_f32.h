@@ -1,7 +1,8 @@
 // kernels/reduce/reduce_f32.h - sums, extremes and products of f32 rows and columns.
 //
 // Sums: chains of at most 32 float additions per lane within a block of 2,048 elements, blocks added in double; error
-// of a row's sum at most 40 * 2^-24 * sum |x|, tested in ops/reduce_test.cpp. A NaN in the input makes every kind NaN.
+// of a row's sum at most 40 * 2^-24 * sum |x|, tested in ops/reduction/reduce_test.cpp. A NaN in the input makes every
+// kind NaN.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // kernels/softmax/softmax_f32.h - softmax and log-softmax of f32 rows, and of columns (an axis that is not the last).
 //
 // y = e^(x - max) / sum, or x - max - log(sum). Relative error of softmax 1e-6 + 2^-24 |log y|; log-softmax 2e-6 *
-// max(1, |y|), tested in ops/softmax_test.cpp. x and y may be the same memory.
+// max(1, |y|), tested in ops/math/softmax_test.cpp. x and y may be the same memory.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ struct SoftmaxBytesArgs {
 inline constexpr std::int64_t kSoftmaxBytesRow = 2048;  // longer rows are computed twice, in parts of this
 
 // y [n] = round(softmax(x * x_scale) / y_scale) + y_zero, halves to even, limited to the element type; n > 0. Relative
-// error of a quotient before rounding 1e-6, tested in ops/quantized_operators_test.cpp. y may be x.
+// error of a quotient before rounding 1e-6, tested in ops/quantized/quantized_operators_test.cpp. y may be x.
 using SoftmaxBytesFn = void(const std::uint8_t* x, std::int64_t n, const SoftmaxBytesArgs& args, std::uint8_t* y);
 SoftmaxBytesFn* SoftmaxBytesFunction();  // of the best ISA
 std::span<const Variant<SoftmaxBytesFn>> SoftmaxBytesVariants();

@@ -1,0 +1,258 @@
+// ops/attention/attention.cpp - Attention: softmax(Q K^T * scale + bias) V by heads, with caches, grouped heads, masks
+// and windows.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops/attention/attention_state.h"
+#include "ops/attention/cached_attention.h"
+#include "ops/infer_context.h"
+#include "ops/operands.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
+
+namespace sardonyx::ops {
+namespace {
+
+using namespace attention;  // NOLINT(google-build-using-namespace): names of inputs and outputs
+
+AttentionState ReadAttention(const AttributeReader& c) {
+  AttentionState s;
+  s.q_heads = c.Int("q_num_heads", 0);
+  s.kv_heads = c.Int("kv_num_heads", 0);
+  s.scale = static_cast<double>(c.Float("scale", 0));
+  s.softcap = static_cast<double>(c.Float("softcap", 0));
+  s.causal = c.Flag("is_causal");
+  s.left = std::min(c.Int("left_window_size", -1), kBeyondAllKeys);
+  s.right = std::min(c.Int("right_window_size", -1), kBeyondAllKeys);
+  s.scores_mode = c.Int("qk_matmul_output_mode", 0);
+  if (s.scores_mode < 0 || s.scores_mode > 3) {
+    c.Fail(Code::kInvalidArgument, "expected qk_matmul_output_mode in [0, 3], found ", s.scores_mode);
+  }
+  if (s.left < -1 || s.right < -1) {
+    c.Fail(Code::kInvalidArgument, "expected window sizes of at least -1, found ", s.left, " and ", s.right);
+  }
+  return s;
+}
+
+// [batch, heads, sequence, size] of an input of rank 3 ([batch, sequence, heads * size]) or 4.
+struct HeadDims {
+  Dim batch, heads, sequence, size;
+};
+HeadDims ViewHeads(const InferContext& c, std::size_t i, std::int64_t heads) {
+  const std::vector<Dim>& d = c.InputDims(i);
+  if (d.size() == 4) return {d[0], d[1], d[2], d[3]};
+  if (d.size() != 3)
+    c.Fail(Code::kInvalidArgument, "expected input ", i, " of rank 3 or 4, found ", c.InputType(i).ToText());
+  if (heads < 1) c.Fail(Code::kInvalidArgument, "expected q_num_heads and kv_num_heads for inputs of rank 3");
+  if (d[2].known() && d[2].number() % heads != 0) {
+    c.Fail(Code::kInvalidArgument, "expected a hidden size that ", heads, " heads divide, found ",
+           c.InputType(i).ToText());
+  }
+  return {d[0], Dim(heads), d[1], FloorDiv(d[2], Dim(heads))};
+}
+
+void InferAttention(InferContext& c) {
+  const AttentionState s = ReadAttention(c);
+  const DType t1 = c.InputDType(kQ), t2 = c.InputDType(kV);
+  if (!c.HasRank(kQ) || !c.HasRank(kK) || !c.HasRank(kV) || (c.HasInput(kPastK) && !c.HasRank(kPastK))) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      if (c.HasOutput(i)) c.SetOutput(i, i == kPresentV ? t2 : t1);
+    }
+    return;
+  }
+  const HeadDims q = ViewHeads(c, kQ, s.q_heads), k = ViewHeads(c, kK, s.kv_heads), v = ViewHeads(c, kV, s.kv_heads);
+  if (q.size.known() && k.size.known() && q.size.number() != k.size.number()) {
+    c.Fail(Code::kInvalidArgument, "expected heads of one size, found ", q.size.number(), " (Q) and ", k.size.number(),
+           " (K)");
+  }
+  if (q.heads.known() && k.heads.known() && (k.heads.number() == 0 || q.heads.number() % k.heads.number() != 0)) {
+    c.Fail(Code::kInvalidArgument, "expected query heads that the key heads divide, found ", q.heads.number(), " and ",
+           k.heads.number());
+  }
+  Dim total = k.sequence;
+  if (c.HasInput(kPastK)) {
+    if (c.Rank(kPastK) != 4)
+      c.Fail(Code::kInvalidArgument, "expected past_key of rank 4, found ", c.InputType(kPastK).ToText());
+    total = total + c.InputDims(kPastK)[2];
+  }
+  if (c.Rank(kQ) == 4)
+    c.SetOutput(kY, t1, {q.batch, q.heads, q.sequence, v.size});
+  else
+    c.SetOutput(kY, t1, {q.batch, q.sequence, q.heads * v.size});
+  if (c.HasOutput(kPresentK)) c.SetOutput(kPresentK, t1, {k.batch, k.heads, total, k.size});
+  if (c.HasOutput(kPresentV)) c.SetOutput(kPresentV, t2, {v.batch, v.heads, total, v.size});
+  if (c.HasOutput(kScores)) c.SetOutput(kScores, t1, {q.batch, q.heads, q.sequence, total});
+}
+
+Heads ViewOf(Dims d, std::int64_t heads) {
+  if (d.size() == 4) return BlocksOfHeads(d[0], d[1], d[2], d[3]);
+  return RowsOfHeads(d[0], d[1], heads, d[2] / heads, d[2]);
+}
+
+// Attention of floats (and of 16-bit floats, converted).
+class Runner {
+ public:
+  explicit Runner(KernelContext& c)
+      : c_(c), state_(c.state<AttentionState>()), io_(c, DType::kFloat, 1u << kMask | 1u << kLengths) {
+    run_.q = ViewOf(c.Input(kQ).shape, state_.q_heads);
+    run_.k = ViewOf(c.Input(kK).shape, state_.kv_heads);
+    run_.v = ViewOf(c.Input(kV).shape, state_.kv_heads);
+    run_.y = ViewOf(c.Output(kY).shape, run_.q.heads);
+    ReadPast();
+    SetArguments();
+    run_.Plan(io_, c.parallel().ThreadCount());
+    if (c.HasInput(kMask)) PlanMask();
+    lengths_at_ = io_.Add<std::int64_t>(c.HasInput(kLengths) ? 2 * static_cast<std::size_t>(run_.q.batch) : 0);
+    io_.Begin();
+  }
+
+  void Run() {
+    SetLengths();
+    if (c_.HasInput(kMask)) SetMask();
+    if (c_.HasOutput(kScores)) {
+      run_.args.scores = io_.Out<float>(kScores);
+      run_.args.stage = static_cast<kernels::ScoreStage>(state_.scores_mode);
+    }
+    AttentionData d;
+    d.q = io_.In<float>(kQ), d.k = io_.In<float>(kK), d.v = io_.In<float>(kV);
+    d.past_k = io_.In<float>(kPastK), d.past_v = io_.In<float>(kPastV);
+    d.present_k = io_.Out<float>(kPresentK), d.present_v = io_.Out<float>(kPresentV);
+    d.y = io_.Out<float>(kY);
+    run_.Run(io_, d, c_.parallel());
+    io_.End();
+  }
+
+ private:
+  void ReadPast() {
+    if (c_.HasInput(kPastK) != c_.HasInput(kPastV)) {
+      Fail(Code::kInvalidArgument, "expected past_key and past_value together, found only one");
+    }
+    if (c_.HasInput(kPastK)) {
+      const Dims pk = c_.Input(kPastK).shape, pv = c_.Input(kPastV).shape;
+      run_.past = pk.size() == 4 ? pk[2] : 0;
+      const std::int64_t want_k[] = {run_.k.batch, run_.k.heads, run_.past, run_.k.size},
+                         want_v[] = {run_.v.batch, run_.v.heads, run_.past, run_.v.size};
+      if (!Shape::Equal(pk, want_k) || !Shape::Equal(pv, want_v)) {
+        Fail(Code::kInvalidArgument, "expected caches of ", ToText(want_k), " and ", ToText(want_v), ", found ",
+             ToText(pk), " and ", ToText(pv));
+      }
+    }
+    run_.past_rows = run_.past;
+    run_.cache_rows = run_.past + run_.k.sequence;
+    run_.gather_k = c_.HasInput(kPastK) || c_.HasOutput(kPresentK);
+    run_.gather_v = c_.HasInput(kPastV) || c_.HasOutput(kPresentV);
+    run_.present_k = c_.HasOutput(kPresentK), run_.present_v = c_.HasOutput(kPresentV);
+  }
+
+  void SetArguments() {
+    kernels::AttentionF32Args& a = run_.args;
+    a.scale = static_cast<float>(state_.scale != 0 ? state_.scale : 1 / std::sqrt(static_cast<double>(run_.q.size)));
+    a.cap = static_cast<float>(std::max(0.0, state_.softcap));
+    a.causal = state_.causal;
+    a.left = state_.left, a.right = state_.right;
+    if (c_.HasInput(kPastK)) a.position = run_.past;
+  }
+
+  // Lengths end the keys; without a past they also say where the queries stand.
+  void SetLengths() {
+    if (!c_.HasInput(kLengths)) return;
+    if (c_.Input(kLengths).count != run_.q.batch) {
+      Fail(Code::kInvalidArgument, "expected ", run_.q.batch, " lengths, found ", ToText(c_.Input(kLengths).shape));
+    }
+    auto* memory = io_.At<std::int64_t>(lengths_at_);
+    for (std::int64_t b = 0; b < run_.q.batch; ++b) {
+      const std::int64_t length =
+          std::clamp(c_.Input(kLengths).As<const std::int64_t>()[b], -kBeyondAllKeys, kBeyondAllKeys);
+      memory[b] = std::clamp<std::int64_t>(length, 0, run_.args.keys);
+      memory[run_.q.batch + b] = length - run_.q.sequence;
+    }
+    run_.args.counts = memory;
+    if (!c_.HasInput(kPastK)) run_.args.positions = memory + run_.q.batch;
+  }
+
+  // How the mask broadcasts to [batch, heads, queries, keys]; only a short or repeated last axis is copied.
+  void PlanMask() {
+    const TensorRef& mask = c_.Input(kMask);
+    const std::int64_t keys = run_.args.keys;
+    const std::int64_t sizes[] = {run_.q.batch, run_.q.heads, run_.q.sequence, keys};
+    if (mask.rank() > 4) Fail(Code::kInvalidArgument, "expected a mask of rank 4 at most, found ", ToText(mask.shape));
+    mask_last_ = mask.rank() == 0 ? 1 : mask.shape.back();
+    mask_rows_ = 1;  // of rows without elements, too: they hide all keys
+    for (std::size_t i = 0; i + 1 < mask.rank(); ++i) mask_rows_ *= mask.shape[i];
+    std::int64_t step = keys;
+    for (std::size_t i = 0; i < mask.rank(); ++i) {  // from the last axis
+      const std::int64_t mine = mask.shape[mask.rank() - 1 - i], want = sizes[3 - i];
+      if (mine != 1 && mine != want && !(i == 0 && mine < want)) {
+        Fail(Code::kInvalidArgument, "expected a mask that broadcasts to ", ToText(sizes), ", found ",
+             ToText(mask.shape));
+      }
+      if (i == 0) continue;
+      mask_stride_[3 - i] = mine == 1 ? 0 : step;
+      step *= mine;
+    }
+    if (mask.dtype == DType::kFloat && mask_last_ == keys) return;
+    mask_at_ = io_.Add<float>(static_cast<std::size_t>(std::max(mask.count, mask_rows_ * keys)));
+    wide_at_ = io_.Add<float>(static_cast<std::size_t>(mask_last_ == keys ? 0 : mask.count));
+    copies_mask_ = true;
+  }
+
+  void SetMask() {
+    const TensorRef& mask = c_.Input(kMask);
+    const float* data = mask.As<const float>();
+    if (copies_mask_) {
+      const std::int64_t keys = run_.args.keys;
+      float* to = io_.At<float>(mask_last_ == keys ? mask_at_ : wide_at_);
+      if (mask.dtype == DType::kBool) {
+        for (std::int64_t i = 0; i < mask.count; ++i) to[i] = mask.As<const bool>()[i] ? 0.0f : -kInfinity;
+      } else {
+        Convert(mask.dtype, mask.data, DType::kFloat, to, mask.count, c_.parallel());
+      }
+      data = mask_last_ == keys ? to : SpreadMask(to, keys);
+    }
+    run_.args.bias[0] = {data, mask_stride_[0], mask_stride_[1], mask_stride_[2]};
+  }
+
+  // Rows of one element are repeated, shorter rows hide the keys behind them.
+  const float* SpreadMask(const float* from, std::int64_t keys) {
+    float* to = io_.At<float>(mask_at_);
+    for (std::int64_t r = 0; r < mask_rows_; ++r) {
+      for (std::int64_t j = 0; j < keys; ++j) {
+        const bool there = mask_last_ == 1 || j < mask_last_;
+        to[r * keys + j] = there ? from[r * mask_last_ + (mask_last_ == 1 ? 0 : j)] : -kInfinity;
+      }
+    }
+    return to;
+  }
+
+  static constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  KernelContext& c_;
+  const AttentionState& state_;
+  Operands io_;
+  CachedAttention run_;
+  std::int64_t mask_last_ = 0, mask_rows_ = 0;
+  std::int64_t mask_stride_[3] = {0, 0, 0};
+  bool copies_mask_ = false;
+  std::size_t mask_at_ = 0, wide_at_ = 0, lengths_at_ = 0;
+};
+
+void RunAttention(KernelContext& c) { Runner(c).Run(); }
+
+Prepared PrepareAttention(PrepareContext& c) {
+  const AttentionState state = ReadAttention(c);
+  return WithState(c.InputDType(kQ) == DType::kDouble ? RunAttentionF64 : RunAttention, state);
+}
+
+constexpr OpDef kAttentionOps[] = {
+    {.name = "Attention",
+     .since = {23, 24, 25},
+     .types = kIeeeFloats,
+     .infer = InferAttention,
+     .prepare = PrepareAttention},
+};
+
+}  // namespace
+
+std::span<const OpDef> AttentionOps() { return kAttentionOps; }
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,57 @@
+// ops/attention/attention_test.cpp - Attention against its double form, masked rows; refusals.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "testing/evaluate_op.h"
+
+namespace sardonyx {
+namespace {
+
+using testing::Elements;
+using testing::ErrorOfOp;
+using testing::EvaluateOp;
+
+Tensor Wave(Shape shape, float step) {
+  Tensor t(DType::kFloat, std::move(shape));
+  for (std::int64_t i = 0; i < t.count(); ++i) t.data<float>()[i] = std::sin(step * static_cast<float>(i + 1));
+  return t;
+}
+Tensor AsDouble(const Tensor& t) {
+  Tensor d(DType::kDouble, t.shape());
+  std::copy_n(t.data<float>(), t.count(), d.data<double>());
+  return d;
+}
+
+TEST(Attention, MatchesDoubleOverTilesGroupsAndWindows) {
+  const std::vector<Value> f = {Wave({1, 4, 70, 8}, 0.1f), Wave({1, 2, 70, 8}, 0.2f), Wave({1, 2, 70, 6}, 0.3f)};
+  std::vector<Value> d;
+  for (const Value& v : f) d.push_back(AsDouble(v.tensor()));
+  const std::vector<Attribute> attributes = {{"is_causal", std::int64_t{1}}, {"left_window_size", std::int64_t{9}}};
+  const Value a = EvaluateOp({"Attention", 25, f, attributes})[0], b = EvaluateOp({"Attention", 25, d, attributes})[0];
+  for (std::int64_t i = 0; i < a.tensor().count(); ++i) {
+    EXPECT_NEAR(static_cast<double>(a.tensor().data<float>()[i]), b.tensor().data<double>()[i], 1e-5) << i;
+  }
+}
+
+TEST(Attention, GivesAFullyMaskedRowZeros) {
+  const Tensor x = Wave({1, 1, 2, 4}, 1), mask = Tensor::Of<bool>({false, false, true, true}, Shape{2, 2});
+  const std::vector<float> y = Elements<float>(EvaluateOp({"Attention", 23, {x, x, x, mask}})[0]);
+  EXPECT_EQ(std::vector<float>(y.begin(), y.begin() + 4), (std::vector<float>{0, 0, 0, 0}));
+  EXPECT_NE(y[4], 0);
+}
+
+TEST(Attention, RefusesHeadsThatDoNotDivide) {
+  EXPECT_NE(
+      ErrorOfOp({"Attention", 23, {Wave({1, 3, 2, 4}, 1), Wave({1, 2, 2, 4}, 1), Wave({1, 2, 2, 4}, 1)}}).find("3"),
+      std::string::npos);
+}
+
+TEST(RotaryEmbedding, RefusesPositionsBeyondTheCache) {
+  const Tensor cache = Wave({2, 2}, 1), at = Tensor::Of<std::int64_t>({2}, Shape{1, 1});
+  EXPECT_NE(ErrorOfOp({"RotaryEmbedding", 23, {Wave({1, 1, 1, 4}, 1), cache, cache, at}}).find("[0, 2)"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace sardonyx

@@ -1,0 +1,90 @@
+// ops/attention/cached_attention.cpp - gathering of keys and values, and the call of the kernel.
+#include "ops/attention/cached_attention.h"
+
+#include <algorithm>
+
+namespace sardonyx::ops {
+
+void CachedAttention::Plan(Operands& io, int threads) {
+  const bool fits = k.heads > 0 && q.heads % k.heads == 0 && k.heads == v.heads && q.size == k.size &&
+                    k.sequence == v.sequence && q.batch == k.batch && k.batch == v.batch;
+  if (!fits) {
+    const auto text = [](const Heads& h) {
+      const std::int64_t dims[] = {h.batch, h.heads, h.sequence, h.size};
+      return ToText(dims);
+    };
+    Fail(Code::kInvalidArgument, "expected Q, K and V [batch, heads, sequence, size] that go together, found ", text(q),
+         ", ", text(k), " and ", text(v));
+  }
+  args.batch = q.batch, args.heads = q.heads, args.kv_heads = k.heads;
+  args.queries = q.sequence, args.keys = past + k.sequence;
+  args.size = q.size, args.value_size = v.size;
+  const auto floats = [](bool wanted, const Heads& h, std::int64_t rows) {
+    return wanted ? static_cast<std::size_t>(h.batch * h.heads * rows * h.size) : 0;
+  };
+  q_at_ = io.Add<float>(floats(bias_q, q, q.sequence));
+  k_at_ = io.Add<float>(floats((gather_k || bias_kv) && !present_k, k, cache_rows));
+  v_at_ = io.Add<float>(floats((gather_v || bias_kv) && !present_v, v, cache_rows));
+  beam_k_at_ = io.Add<float>(floats(beam_table != nullptr, k, cache_rows));
+  beam_v_at_ = io.Add<float>(floats(beam_table != nullptr, v, cache_rows));
+  scratch_at_ = io.Add(kernels::AttentionF32ScratchBytes(args, threads));
+}
+
+const float* CachedAttention::Gather(const float* from, const Heads& source, const float* bias, const float* past_data,
+                                     float* to, Parallel& parallel) const {
+  const Heads target = BlocksOfHeads(source.batch, source.heads, cache_rows, source.size);
+  if (past_rows > 0 && past_data != nullptr && past_data != to) {
+    Heads old = BlocksOfHeads(source.batch, source.heads, past_rows, source.size);
+    old.sequence = std::min(past_rows, cache_rows);  // what is behind the past stays in the cache, too
+    CopyHeads(past_data, old, nullptr, to, target, 0, parallel);
+  }
+  CopyHeads(from, source, bias, to, target, past, parallel);
+  return to;
+}
+
+// The keys of each row from the caches of its beams; the newest keys are the row's own.
+const float* CachedAttention::FollowBeams(const float* from, const Heads& source, float* to) const {
+  const Heads cache = BlocksOfHeads(source.batch, source.heads, cache_rows, source.size);
+  for (std::int64_t b = 0; b < source.batch; ++b) {
+    for (std::int64_t j = 0; j < args.keys; ++j) {
+      const std::int64_t beam = j < past ? beam_table[b * beam_table_rows + j] : b % beams;
+      if (beam < 0 || beam >= beams) {
+        Fail(Code::kInvalidArgument, "expected elements of cache_indirection in [0, ", beams, "), found ", beam);
+      }
+      for (std::int64_t h = 0; h < source.heads; ++h) {
+        std::copy_n(from + cache.Offset(b - b % beams + beam, h, j), source.size, to + cache.Offset(b, h, j));
+      }
+    }
+  }
+  return to;
+}
+
+void CachedAttention::Run(Operands& io, const AttentionData& data, Parallel& parallel) {
+  args.q = data.q, args.q_strides = q.strides;
+  args.k = data.k, args.k_strides = k.strides;
+  args.v = data.v, args.v_strides = v.strides;
+  args.y = data.y, args.y_strides = y.strides;
+  const std::int64_t hidden = q.heads * q.size, kv_hidden = k.heads * k.size;
+  if (bias_q) {
+    const Heads copy = BlocksOfHeads(q.batch, q.heads, q.sequence, q.size);
+    CopyHeads(data.q, q, data.bias, io.At<float>(q_at_), copy, 0, parallel);
+    args.q = io.At<float>(q_at_), args.q_strides = copy.strides;
+  }
+  if (gather_k || bias_kv) {
+    float* to = present_k ? data.present_k : io.At<float>(k_at_);
+    args.k = Gather(data.k, k, bias_kv ? data.bias + hidden : nullptr, data.past_k, to, parallel);
+    args.k_strides = BlocksOfHeads(k.batch, k.heads, cache_rows, k.size).strides;
+  }
+  if (gather_v || bias_kv) {
+    float* to = present_v ? data.present_v : io.At<float>(v_at_);
+    args.v = Gather(data.v, v, bias_kv ? data.bias + hidden + kv_hidden : nullptr, data.past_v, to, parallel);
+    args.v_strides = BlocksOfHeads(v.batch, v.heads, cache_rows, v.size).strides;
+  }
+  if (beam_table != nullptr && gather_k && gather_v) {
+    args.k = FollowBeams(args.k, k, io.At<float>(beam_k_at_));
+    args.v = FollowBeams(args.v, v, io.At<float>(beam_v_at_));
+  }
+  kernels::AttentionF32(args, parallel, io.At(scratch_at_));
+}
+
+}  // namespace sardonyx::ops

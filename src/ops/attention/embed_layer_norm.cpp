@@ -1,0 +1,171 @@
+// ops/attention/embed_layer_norm.cpp - com.microsoft EmbedLayerNormalization: the sum of word, position and segment
+// embeddings, normalised; and the length of each row of the mask.
+#include <cmath>
+
+#include "kernels/elementwise/convert.h"
+#include "kernels/norm/affine_f32.h"
+#include "kernels/reduce/reduce_f32.h"
+#include "ops/infer_context.h"
+#include "ops/operands.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
+
+namespace sardonyx::ops {
+namespace {
+
+constexpr std::size_t kIds = 0, kSegments = 1, kWords = 2, kPositions = 3, kSegmentTable = 4, kGamma = 5, kBeta = 6;
+constexpr std::size_t kMask = 7, kPositionIds = 8;
+constexpr std::size_t kY = 0, kMaskIndex = 1, kSum = 2;
+
+struct State {
+  float epsilon = 1e-12f;
+};
+
+void InferEmbed(InferContext& c) {
+  const DType dtype = c.InputDType(kWords);
+  if (!c.HasRank(kIds) || !c.HasRank(kWords)) {
+    c.SetOutput(kY, dtype);
+    if (c.HasOutput(kMaskIndex)) c.SetOutput(kMaskIndex, DType::kInt32);
+    if (c.HasOutput(kSum)) c.SetOutput(kSum, dtype);
+    return;
+  }
+  if (c.Rank(kIds) != 2 || c.Rank(kWords) != 2) {
+    c.Fail(Code::kInvalidArgument, "expected input_ids and word_embedding of rank 2, found ",
+           c.InputType(kIds).ToText(), " and ", c.InputType(kWords).ToText());
+  }
+  const std::vector<Dim> dims = {c.InputDims(kIds)[0], c.InputDims(kIds)[1], c.InputDims(kWords)[1]};
+  c.SetOutput(kY, dtype, dims);
+  if (c.HasOutput(kMaskIndex)) c.SetOutput(kMaskIndex, DType::kInt32, {dims[0]});
+  if (c.HasOutput(kSum)) c.SetOutput(kSum, dtype, dims);
+}
+
+// A table of embeddings whose rows are read as floats.
+class Table {
+ public:
+  Table(const TensorRef& table, std::string_view name) : table_(table), name_(name) {
+    if (table.rank() != 2) Fail(Code::kInvalidArgument, "expected ", name, " of rank 2, found ", ToText(table.shape));
+    read_ = kernels::ToFloats(table.dtype);
+  }
+  std::int64_t size() const { return table_.dim(1); }
+  const float* Row(std::int64_t row, float* memory) const {
+    // Indices may count from the end, as those of the Gather nodes that this operator takes the place of.
+    if (row < -table_.dim(0) || row >= table_.dim(0)) {
+      Fail(Code::kInvalidArgument, "expected indices of ", name_, " in [", -table_.dim(0), ", ", table_.dim(0),
+           "), found ", row);
+    }
+    if (row < 0) row += table_.dim(0);
+    const std::int64_t begin = row * size();
+    if (table_.dtype == DType::kFloat) return table_.As<const float>() + begin;
+    read_(table_.data, begin, static_cast<std::size_t>(size()), memory);
+    return memory;
+  }
+
+ private:
+  TensorRef table_;
+  std::string_view name_;
+  kernels::ToFloatsFn* read_ = nullptr;
+};
+
+void CheckShapes(KernelContext& c, std::int64_t hidden) {
+  const Dims ids = c.Input(kIds).shape;
+  const auto same = [&](std::size_t i, std::string_view name) {
+    if (c.HasInput(i) && !Shape::Equal(c.Input(i).shape, ids)) {
+      Fail(Code::kInvalidArgument, "expected ", name, " ", ToText(ids), ", found ", ToText(c.Input(i).shape));
+    }
+  };
+  same(kSegments, "segment_ids");
+  same(kMask, "mask");
+  if (c.HasInput(kSegments) != c.HasInput(kSegmentTable)) {
+    Fail(Code::kInvalidArgument, "expected segment_ids and segment_embedding together, found only one");
+  }
+  if (c.HasInput(kPositionIds)) {
+    const Dims p = c.Input(kPositionIds).shape;
+    if (p.size() != 2 || (p[0] != 1 && p[0] != ids[0]) || p[1] != ids[1]) {
+      Fail(Code::kInvalidArgument, "expected position_ids [1 or ", ids[0], ", ", ids[1], "], found ", ToText(p));
+    }
+  }
+  for (const std::size_t i : {kGamma, kBeta}) {
+    if (c.Input(i).count != hidden) {
+      Fail(Code::kInvalidArgument, "expected gamma and beta [", hidden, "], found ", ToText(c.Input(i).shape));
+    }
+  }
+}
+
+void CountMask(KernelContext& c) {
+  if (!c.HasOutput(kMaskIndex)) return;
+  auto* lengths = c.Output(kMaskIndex).As<std::int32_t>();
+  const Dims ids = c.Input(kIds).shape;
+  for (std::int64_t b = 0; b < ids[0]; ++b) {
+    lengths[b] = 0;
+    if (!c.HasInput(kMask)) continue;
+    const auto* mask = c.Input(kMask).As<const std::int32_t>() + b * ids[1];
+    for (std::int64_t s = 0; s < ids[1]; ++s) lengths[b] += mask[s] == 1 ? 1 : 0;
+  }
+}
+
+void RunEmbed(KernelContext& c) {
+  const Dims ids = c.Input(kIds).shape;
+  const Table words(c.Input(kWords), "word_embedding"), positions(c.Input(kPositions), "position_embedding");
+  const bool has_segments = c.HasInput(kSegmentTable);
+  const Table segments(c.Input(has_segments ? kSegmentTable : kWords), "segment_embedding");
+  const std::int64_t hidden = words.size(), rows = ids[0] * ids[1];
+  if (positions.size() != hidden || segments.size() != hidden) {
+    Fail(Code::kInvalidArgument, "expected embeddings of ", hidden, " elements, found ", positions.size(), " and ",
+         segments.size());
+  }
+  CheckShapes(c, hidden);
+  CountMask(c);
+  constexpr std::uint32_t kRaw = 1u << kIds | 1u << kSegments | 1u << kWords | 1u << kPositions | 1u << kSegmentTable |
+                                 1u << kMask | 1u << kPositionIds;
+  Operands io(c, DType::kFloat, kRaw, 1u << kMaskIndex);
+  const std::int64_t jobs =
+      std::max<std::int64_t>(1, std::min<std::int64_t>(rows, std::int64_t{4} * c.parallel().ThreadCount()));
+  const std::size_t at = io.Add<float>(static_cast<std::size_t>(jobs * 3 * hidden));
+  io.Begin();
+  const float epsilon = c.state<State>().epsilon;
+  const auto index = [&](std::size_t i, std::int64_t row) { return c.Input(i).As<const std::int32_t>()[row]; };
+  const auto run_row = [&](std::int64_t row, float* memory) {
+    const std::int64_t s = row % ids[1];
+    std::int64_t position = s;
+    if (c.HasInput(kPositionIds)) position = index(kPositionIds, c.Input(kPositionIds).dim(0) == 1 ? s : row);
+    const float* word = words.Row(index(kIds, row), memory);
+    const float* place = positions.Row(position, memory + hidden);
+    const float* segment = has_segments ? segments.Row(index(kSegments, row), memory + 2 * hidden) : nullptr;
+    float* y = io.Out<float>(kY) + row * hidden;
+    float* sum = c.HasOutput(kSum) ? io.Out<float>(kSum) + row * hidden : y;
+    const auto& affine = kernels::AffineF32();
+    const auto& reduce = kernels::ReduceF32();
+    affine.add(word, place, segment, hidden, sum);
+    const double n = static_cast<double>(hidden);
+    const auto mean = static_cast<float>(static_cast<double>(reduce.row(kernels::ReduceKind::kSum, sum, hidden)) / n);
+    const double variance = static_cast<double>(reduce.sum_squared_deviations(sum, hidden, mean)) / n;
+    const double inverse = 1 / std::sqrt(variance + static_cast<double>(epsilon));
+    affine.row(sum, hidden, mean, static_cast<float>(inverse), io.In<float>(kGamma), io.In<float>(kBeta), y);
+  };
+  c.parallel().For(jobs, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t job = begin; job < end; ++job) {
+      for (std::int64_t row = rows * job / jobs; row < rows * (job + 1) / jobs; ++row) {
+        run_row(row, io.At<float>(at) + job * 3 * hidden);
+      }
+    }
+  });
+  io.End();
+}
+
+Prepared PrepareEmbed(PrepareContext& c) { return WithState(RunEmbed, State{c.Float("epsilon", 1e-12f)}); }
+
+constexpr OpDef kEmbedLayerNormOps[] = {
+    {.domain = "com.microsoft",
+     .name = "EmbedLayerNormalization",
+     .since = {1},
+     .types = {DType::kFloat, DType::kFloat16},
+     .typed_input = static_cast<int>(kWords),
+     .infer = InferEmbed,
+     .prepare = PrepareEmbed},
+};
+
+}  // namespace
+
+std::span<const OpDef> EmbedLayerNormOps() { return kEmbedLayerNormOps; }
+
+}  // namespace sardonyx::ops

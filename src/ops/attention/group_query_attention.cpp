@@ -1,0 +1,415 @@
+// ops/attention/group_query_attention.cpp - com.microsoft GroupQueryAttention: decoders' attention with grouped heads,
+// caches of keys and values, rotary embedding, local windows and softmax sinks.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/attention/rotary.h"
+#include "kernels/norm/affine_f32.h"
+#include "kernels/reduce/reduce_f32.h"
+#include "ops/attention/attention_mask.h"
+#include "ops/attention/heads.h"
+#include "ops/attention/quantized_cache.h"
+#include "ops/infer_context.h"
+#include "ops/operands.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
+
+namespace sardonyx::ops {
+namespace {
+
+constexpr std::size_t kQ = 0, kK = 1, kV = 2, kPastK = 3, kPastV = 4, kLengths = 5, kTotal = 6, kCos = 7, kSin = 8;
+constexpr std::size_t kPositions = 9, kAddend = 10, kSinks = 11, kKScale = 12, kVScale = 13, kQNorm = 14, kKNorm = 15;
+constexpr std::size_t kY = 0, kPresentK = 1, kPresentV = 2, kScores = 3;
+
+struct State {
+  std::int64_t heads = 1, kv_heads = 1;
+  float scale = 0, softcap = 0, norm_epsilon = 1e-6f;
+  std::int64_t window = -1;
+  std::int64_t scores = 0;  // 1: before, 2: after softmax
+  int cache_bits = 0;       // of integers in the caches; 0: they hold floats
+  bool k_per_channel = false, v_per_channel = false;
+  bool rotary = false, interleaved = false, smooth = false, causal = true;
+};
+
+State ReadState(const AttributeReader& c) {
+  State s;
+  s.heads = c.Int("num_heads");
+  s.kv_heads = c.Int("kv_num_heads");
+  constexpr std::int64_t kMostHeads = 1 << 20;
+  if (s.heads < 1 || s.kv_heads < 1 || s.heads > kMostHeads || s.heads % s.kv_heads != 0) {
+    c.Fail(Code::kInvalidArgument, "expected num_heads that kv_num_heads divides, found ", s.heads, " and ",
+           s.kv_heads);
+  }
+  s.scale = c.Float("scale", 0);
+  s.softcap = c.Float("softcap", 0);
+  s.norm_epsilon = c.Float("qk_norm_epsilon", 1e-6f);
+  s.window = std::min(c.Int("local_window_size", -1), std::int64_t{1} << 40);
+  s.rotary = c.Flag("do_rotary");
+  s.interleaved = c.Flag("rotary_interleaved");
+  s.smooth = c.Int("smooth_softmax", 0) > 0;
+  s.causal = c.Flag("causal", true);
+  s.scores = c.Int("qk_output", 0);
+  if (s.scores < 0 || s.scores > 2) c.Fail(Code::kInvalidArgument, "expected qk_output in [0, 2], found ", s.scores);
+  if (!s.causal && s.window >= 0) {
+    c.Fail(Code::kInvalidArgument, "expected local_window_size -1 where causal is 0, found ", s.window);
+  }
+  return s;
+}
+
+void InferGroupQuery(InferContext& c) {
+  const State s = ReadState(c);
+  const DType dtype = c.InputDType(kQ), cache = c.HasInput(kPastK) ? c.InputDType(kPastK) : dtype;
+  const auto total = c.ShapeData(kTotal);
+  const Dim keys = total && total->size() == 1 ? total->front() : Dim();
+  if (!c.HasRank(kQ)) {
+    for (std::size_t i = 0; i < 4; ++i)
+      if (c.HasOutput(i)) c.SetOutput(i, i == kPresentK || i == kPresentV ? cache : dtype);
+    return;
+  }
+  if (c.Rank(kQ) != 3) c.Fail(Code::kInvalidArgument, "expected a query of rank 3, found ", c.InputType(kQ).ToText());
+  const std::vector<Dim>& q = c.InputDims(kQ);
+  const Dim size = FloorDiv(q[2], Dim(c.HasInput(kK) ? s.heads : s.heads + 2 * s.kv_heads));
+  c.SetOutput(kY, dtype, {q[0], q[1], Dim(s.heads) * size});
+  const Dim stored = cache == DType::kUInt8 ? CeilDiv(size, Dim(2)) : size;
+  Dim rows = keys;
+  if (c.HasInput(kPastK)) {
+    rows = c.HasRank(kPastK) && c.Rank(kPastK) == 4 ? Max(c.InputDims(kPastK)[2], keys) : Dim();
+  }
+  for (const std::size_t i : {kPresentK, kPresentV}) {
+    if (c.HasOutput(i)) c.SetOutput(i, cache, {q[0], Dim(s.kv_heads), rows, stored});
+  }
+  if (c.HasOutput(kScores)) c.SetOutput(kScores, dtype, {q[0], Dim(s.heads), q[1], keys});
+}
+
+// The sizes of one call, checked.
+struct Sizes {
+  std::int64_t batch, queries, size, keys, past_rows, rows;
+  std::int64_t stored;  // elements of a row in the caches
+  bool packed;
+};
+
+Sizes ReadSizes(KernelContext& c, const State& s) {
+  Sizes n{};
+  const Dims q = c.Input(kQ).shape;
+  n.batch = q[0], n.queries = q[1];
+  n.packed = !c.HasInput(kK);
+  const std::int64_t heads = n.packed ? s.heads + 2 * s.kv_heads : s.heads;
+  n.size = q[2] / heads;
+  n.stored = s.cache_bits == 4 ? (n.size + 1) / 2 : n.size;
+  n.keys = c.Input(kTotal).count == 1 ? c.Input(kTotal).As<const std::int32_t>()[0] : -1;
+  n.past_rows = c.HasInput(kPastK) && c.Input(kPastK).rank() == 4 ? c.Input(kPastK).dim(2) : 0;
+  n.rows = std::max(n.past_rows, n.keys);
+  if (q[2] % heads != 0 || n.keys < 0 || c.Input(kLengths).count != n.batch) {
+    Fail(Code::kInvalidArgument, "expected a query of ", heads, " heads, ", n.batch,
+         " seqlens_k and one total_sequence_length, found ", ToText(q), ", ", ToText(c.Input(kLengths).shape), " and ",
+         ToText(c.Input(kTotal).shape));
+  }
+  if (!n.packed) {
+    const std::int64_t want[] = {n.batch, n.queries, s.kv_heads * n.size};
+    if (!c.HasInput(kV) || !Shape::Equal(c.Input(kK).shape, want) || !Shape::Equal(c.Input(kV).shape, want)) {
+      Fail(Code::kInvalidArgument, "expected key and value ", ToText(want), ", found ", ToText(c.Input(kK).shape),
+           " and ", c.HasInput(kV) ? ToText(c.Input(kV).shape) : "none");
+    }
+  }
+  for (const std::size_t i : {kQNorm, kKNorm}) {
+    if (c.HasInput(i) && c.Input(i).count != n.size) {
+      Fail(Code::kInvalidArgument, "expected q_norm_weight and k_norm_weight [", n.size, "], found ",
+           ToText(c.Input(i).shape));
+    }
+  }
+  if (c.HasInput(kPastK) != c.HasInput(kPastV)) {
+    Fail(Code::kInvalidArgument, "expected past_key and past_value together, found only one");
+  }
+  if (c.HasInput(kPastK)) {
+    const std::int64_t want[] = {n.batch, s.kv_heads, n.past_rows, n.stored};
+    if (!Shape::Equal(c.Input(kPastK).shape, want) || !Shape::Equal(c.Input(kPastV).shape, want)) {
+      Fail(Code::kInvalidArgument, "expected past_key and past_value ", ToText(want), ", found ",
+           ToText(c.Input(kPastK).shape), " and ", ToText(c.Input(kPastV).shape));
+    }
+  }
+  return n;
+}
+
+class GroupQuery {
+ public:
+  explicit GroupQuery(KernelContext& c) : c_(c), state_(c.state<State>()), n_(ReadSizes(c, state_)) {
+    const std::int64_t cache[] = {n_.batch, state_.kv_heads, n_.rows, n_.stored};
+    for (const std::size_t i : {kPresentK, kPresentV})
+      if (c.HasOutput(i)) c.Output(i, cache);
+    if (c.HasOutput(kScores)) {
+      const std::int64_t scores[] = {n_.batch, state_.heads, n_.queries, n_.keys};
+      c.Output(kScores, scores);
+    }
+    CheckLengths();
+    CheckRotary();
+  }
+
+  void Run() {
+    const bool integers = state_.cache_bits != 0;
+    constexpr std::uint32_t kInts = 1u << kLengths | 1u << kTotal | 1u << kPositions;
+    Operands io(c_, DType::kFloat, kInts | (integers ? 1u << kPastK | 1u << kPastV : 0),
+                integers ? 1u << kPresentK | 1u << kPresentV : 0);
+    SetArguments();
+    const auto floats = [](std::int64_t count) { return static_cast<std::size_t>(count); };
+    const bool moves_q = state_.rotary || c_.HasInput(kQNorm);
+    const std::size_t q_at = io.Add<float>(moves_q ? floats(n_.batch * state_.heads * n_.queries * n_.size) : 0);
+    const std::int64_t cache = n_.batch * state_.kv_heads * n_.rows * n_.size;
+    const bool own_k = integers || !c_.HasOutput(kPresentK), own_v = integers || !c_.HasOutput(kPresentV);
+    const std::size_t k_at = io.Add<float>(own_k ? floats(cache) : 0);
+    const std::size_t v_at = io.Add<float>(own_v ? floats(cache) : 0);
+    const std::size_t ints_at = io.Add<std::int64_t>(floats(2 * n_.batch));
+    const std::size_t sinks_at = io.Add<float>(floats(state_.smooth ? state_.heads : 0));
+    const std::size_t scratch_at = io.Add(kernels::AttentionF32ScratchBytes(args_, c_.parallel().ThreadCount()));
+    io.Begin();
+    SetPlaces(io.At<std::int64_t>(ints_at));
+    SetSinks(io, io.At<float>(sinks_at));
+    const std::int64_t row = n_.packed ? (state_.heads + 2 * state_.kv_heads) * n_.size : state_.kv_heads * n_.size;
+    const float* q = io.In<float>(kQ);
+    const float* k = n_.packed ? Behind(q, state_.heads * n_.size) : io.In<float>(kK);
+    const float* v = n_.packed ? Behind(k, state_.kv_heads * n_.size) : io.In<float>(kV);
+    const Heads queries =
+        RowsOfHeads(n_.batch, n_.queries, state_.heads, n_.size, n_.packed ? row : state_.heads * n_.size);
+    const Heads news = RowsOfHeads(n_.batch, n_.queries, state_.kv_heads, n_.size, row);
+    args_.q = q, args_.q_strides = queries.strides;
+    if (moves_q) {
+      const Heads to = BlocksOfHeads(n_.batch, state_.heads, n_.queries, n_.size);
+      Place(q, queries, io.In<float>(kQNorm), true, io.At<float>(q_at), to, false, io);
+      args_.q = io.At<float>(q_at), args_.q_strides = to.strides;
+    }
+    float* keys = own_k ? io.At<float>(k_at) : io.Out<float>(kPresentK);
+    float* values = own_v ? io.At<float>(v_at) : io.Out<float>(kPresentV);
+    const Heads store = BlocksOfHeads(n_.batch, state_.kv_heads, n_.rows, n_.size);
+    if (!integers) {
+      CopyPast(io.In<float>(kPastK), keys, store);
+      CopyPast(io.In<float>(kPastV), values, store);
+    }
+    Place(k, news, io.In<float>(kKNorm), true, keys, store, true, io);
+    Place(v, news, nullptr, false, values, store, true, io);
+    if (integers) {
+      UseIntegers(kPastK, kPresentK, CacheOf(io, kKScale, state_.k_per_channel), keys, store);
+      UseIntegers(kPastV, kPresentV, CacheOf(io, kVScale, state_.v_per_channel), values, store);
+    }
+    args_.k = keys, args_.v = values, args_.k_strides = args_.v_strides = store.strides;
+    args_.y = io.Out<float>(kY);
+    args_.y_strides = RowsOfHeads(n_.batch, n_.queries, state_.heads, n_.size, state_.heads * n_.size).strides;
+    if (c_.HasInput(kAddend)) {
+      const MaskedScores scores{n_.batch, n_.queries, n_.keys, 0};
+      args_.bias[0] = BroadcastAddend(c_.Input(kAddend).shape, io.In<float>(kAddend), state_.heads, scores);
+    }
+    if (c_.HasOutput(kScores)) args_.scores = io.Out<float>(kScores);
+    kernels::AttentionF32(args_, c_.parallel(), io.At(scratch_at));
+    io.End();
+  }
+
+ private:
+  std::int64_t Length(std::int64_t b) const { return c_.Input(kLengths).As<const std::int32_t>()[b] + std::int64_t{1}; }
+  // The first prompt has no past, whatever its padding; else the new rows are the last ones.
+  bool FirstPrompt() const { return n_.queries == n_.keys; }
+  std::int64_t Past(std::int64_t b) const { return FirstPrompt() ? 0 : Length(b) - n_.queries; }
+
+  void CheckLengths() const {
+    for (std::int64_t b = 0; b < n_.batch; ++b) {
+      const std::int64_t past = Past(b);
+      if (Length(b) < 1 || Length(b) > n_.keys || past < 0 || past + n_.queries > n_.rows || past > n_.past_rows) {
+        Fail(Code::kInvalidArgument, "expected seqlens_k in [", FirstPrompt() ? 0 : n_.queries - 1, ", ", n_.keys - 1,
+             "] with a cache of ", n_.past_rows, " rows, found ", Length(b) - 1);
+      }
+    }
+  }
+
+  void CheckRotary() {
+    if (!state_.rotary) return;
+    if (!c_.HasInput(kCos) || !c_.HasInput(kSin)) {
+      Fail(Code::kInvalidArgument, "expected cos_cache and sin_cache for do_rotary, found none");
+    }
+    const Dims cos = c_.Input(kCos).shape;
+    if (cos.size() != 2 || !Shape::Equal(cos, c_.Input(kSin).shape) || 2 * cos[1] > n_.size) {
+      Fail(Code::kInvalidArgument, "expected cos_cache and sin_cache [positions, ", n_.size / 2, " or less], found ",
+           ToText(cos), " and ", ToText(c_.Input(kSin).shape));
+    }
+    half_ = cos[1];
+    if (c_.HasInput(kPositions) && c_.Input(kPositions).count < (FirstPrompt() ? 1 : n_.batch * n_.queries)) {
+      Fail(Code::kInvalidArgument, "expected position_ids [", n_.batch, ", ", n_.queries, "], found ",
+           ToText(c_.Input(kPositions).shape));
+    }
+  }
+
+  void SetArguments() {
+    args_.batch = n_.batch, args_.heads = state_.heads, args_.kv_heads = state_.kv_heads;
+    args_.queries = n_.queries, args_.keys = n_.keys, args_.size = args_.value_size = n_.size;
+    args_.scale = state_.scale != 0 ? state_.scale : 1 / std::sqrt(static_cast<float>(n_.size));
+    args_.cap = state_.softcap;
+    args_.causal = state_.causal;
+    if (state_.window >= 0) args_.left = state_.window - 1;
+    args_.stage = state_.scores == 1 ? kernels::ScoreStage::kBiased : kernels::ScoreStage::kSoftmax;
+  }
+
+  void SetPlaces(std::int64_t* memory) {
+    for (std::int64_t b = 0; b < n_.batch; ++b) {
+      memory[b] = Past(b);
+      memory[n_.batch + b] = Length(b);
+    }
+    args_.positions = memory;
+    args_.counts = memory + n_.batch;
+  }
+
+  void SetSinks(Operands& io, float* zeros) {
+    args_.sinks = io.In<float>(kSinks);
+    if (args_.sinks != nullptr && c_.Input(kSinks).count != state_.heads) {
+      Fail(Code::kInvalidArgument, "expected head_sink [", state_.heads, "], found ", ToText(c_.Input(kSinks).shape));
+    }
+    if (args_.sinks != nullptr || !state_.smooth) return;
+    std::fill_n(zeros, state_.heads, 0.0f);
+    args_.sinks = zeros;
+  }
+
+  // Rows of the past, and zeros behind the new rows.
+  void CopyPast(const float* past, float* to, const Heads& store) const {
+    const bool shared = past == to;
+    c_.parallel().For(n_.batch * state_.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t b = i / state_.kv_heads, rows = Past(b);
+        float* head = to + store.Offset(b, i % state_.kv_heads);
+        if (shared) continue;
+        if (past != nullptr) std::copy_n(past + i * n_.past_rows * n_.size, rows * n_.size, head);
+        std::fill_n(head + (rows + n_.queries) * n_.size, (n_.rows - rows - n_.queries) * n_.size, 0.0f);
+      }
+    });
+  }
+
+  QuantizedCache CacheOf(const Operands& io, std::size_t scale, bool per_channel) const {
+    const std::int64_t want = per_channel ? state_.kv_heads * n_.size : 1;
+    if (!c_.HasInput(scale) || c_.Input(scale).count != want) {
+      Fail(Code::kInvalidArgument, "expected a k_scale and a v_scale of ", want, " elements, found ",
+           c_.HasInput(scale) ? ToText(c_.Input(scale).shape) : "none");
+    }
+    return {state_.cache_bits, n_.size, io.In<float>(scale), per_channel};
+  }
+
+  // The new rows of `floats` go to the present as integers; all rows come back as floats, the new ones rounded.
+  void UseIntegers(std::size_t past, std::size_t present, const QuantizedCache& cache, float* floats,
+                   const Heads& store) const {
+    const std::int64_t bytes = cache.row_bytes();
+    const auto* from = c_.HasInput(past) ? c_.Input(past).As<const std::byte>() : nullptr;
+    auto* to = c_.Output(present).As<std::byte>();
+    c_.parallel().For(n_.batch * state_.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t b = i / state_.kv_heads, h = i % state_.kv_heads, rows = Past(b);
+        std::byte* head = to + i * n_.rows * bytes;
+        float* wide = floats + store.Offset(b, h);
+        if (from != to) {
+          if (from != nullptr) std::copy_n(from + i * n_.past_rows * bytes, rows * bytes, head);
+          std::fill_n(head + (rows + n_.queries) * bytes, (n_.rows - rows - n_.queries) * bytes, std::byte{0});
+        }
+        for (std::int64_t s = rows; s < rows + n_.queries; ++s) cache.Store(h, wide + s * n_.size, head + s * bytes);
+        for (std::int64_t s = 0; s < rows + n_.queries; ++s) cache.Load(h, head + s * bytes, wide + s * n_.size);
+      }
+    });
+  }
+
+  std::int64_t Position(std::int64_t b, std::int64_t s) const {
+    if (!c_.HasInput(kPositions)) return Past(b) + s;
+    const auto* ids = c_.Input(kPositions).As<const std::int64_t>();
+    const std::int64_t first = ids[FirstPrompt() ? 0 : b * n_.queries + s];
+    return FirstPrompt() && first >= 0 && first < c_.Input(kCos).dim(0) ? first + s : first;
+  }
+
+  // Copies rows, normalised and turned where that is asked for; behind the past if `append`.
+  // NOLINTNEXTLINE(readability-function-size): two views and what happens in between
+  void Place(const float* from, const Heads& source, const float* norm, bool turn, float* to, const Heads& target,
+             bool append, const Operands& io) const {
+    const float *cos = io.In<float>(kCos), *sin = io.In<float>(kSin);
+    const bool rotate = turn && state_.rotary;
+    const std::int64_t per_row = source.heads * n_.size;
+    const std::int64_t cache_rows = rotate ? c_.Input(kCos).dim(0) : 0;
+    const auto place = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t b = i / n_.queries, s = i % n_.queries;
+        const std::int64_t position = rotate ? Position(b, s) : 0;
+        if (rotate && (position < 0 || position >= cache_rows)) {
+          Fail(Code::kInvalidArgument, "expected positions in [0, ", cache_rows, "), found ", position);
+        }
+        for (std::int64_t h = 0; h < source.heads; ++h) {
+          const float* x = from + source.Offset(b, h, s);
+          float* y = to + target.Offset(b, h, s + (append ? Past(b) : 0));
+          if (norm != nullptr) {
+            Normalise(x, norm, y);
+            x = y;
+          }
+          if (rotate) {
+            rotary_(x, cos + position * half_, sin + position * half_, half_, n_.size, state_.interleaved, y);
+          } else if (x != y) {
+            std::copy_n(x, n_.size, y);
+          }
+        }
+      }
+    };
+    c_.parallel().For(n_.batch * n_.queries, std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, per_row)),
+                      place);
+  }
+
+  void Normalise(const float* x, const float* weight, float* y) const {
+    const double squares = kernels::ReduceF32().row(kernels::ReduceKind::kSumSquare, x, n_.size);
+    const double factor =
+        1 / std::sqrt(squares / static_cast<double>(n_.size) + static_cast<double>(state_.norm_epsilon));
+    kernels::AffineF32().row(x, n_.size, 0, static_cast<float>(factor), weight, nullptr, y);
+  }
+
+  KernelContext& c_;
+  const State& state_;
+  Sizes n_;
+  kernels::AttentionF32Args args_;
+  kernels::RotaryFn* rotary_ = kernels::BestRotary();
+  std::int64_t half_ = 0;
+};
+
+void RunGroupQuery(KernelContext& c) { GroupQuery(c).Run(); }
+
+void ReadCache(PrepareContext& c, State* state) {
+  const DType cache = c.HasInput(kPastK) ? c.InputDType(kPastK) : c.InputDType(kQ);
+  if (cache == c.InputDType(kQ)) return;
+  if (cache != DType::kInt8 && cache != DType::kUInt8) c.Unsupported("a cache of", cache);
+  state->cache_bits = cache == DType::kInt8 ? 8 : 4;
+  const std::int64_t bits = c.Int("kv_cache_bit_width", 8);
+  if (bits != state->cache_bits) {
+    c.Fail(Code::kInvalidArgument, "expected kv_cache_bit_width ", state->cache_bits, " for a cache of ", Name(cache),
+           ", found ", bits);
+  }
+  const auto per_channel = [&](std::string_view name) {
+    const std::string kind = c.String(name, "NONE");
+    if (kind != "PER_TENSOR" && kind != "PER_CHANNEL") {
+      c.Fail(Code::kInvalidArgument, "expected ", name, " PER_TENSOR or PER_CHANNEL, found '", kind, "'");
+    }
+    return kind == "PER_CHANNEL";
+  };
+  state->k_per_channel = per_channel("k_quant_type");
+  state->v_per_channel = per_channel("v_quant_type");
+  if (!c.HasOutput(kPresentK) || !c.HasOutput(kPresentV))
+    c.Unsupported("a cache of integers without present outputs of");
+}
+
+Prepared PrepareGroupQuery(PrepareContext& c) {
+  State state = ReadState(c);
+  if (c.Flag("sliding_window_cache")) c.Unsupported("attribute 'sliding_window_cache' of");
+  ReadCache(c, &state);
+  if (c.HasInput(kQNorm) != c.HasInput(kKNorm)) {
+    c.Fail(Code::kInvalidArgument, "expected q_norm_weight and k_norm_weight together, found only one");
+  }
+  if (c.HasOutput(kScores) && state.scores == 0) c.Fail(Code::kInvalidArgument, "expected qk_output 1 or 2, found 0");
+  return WithState(RunGroupQuery, state);
+}
+
+constexpr OpDef kGroupQueryAttentionOps[] = {
+    {.domain = "com.microsoft",
+     .name = "GroupQueryAttention",
+     .since = {1},
+     .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
+     .infer = InferGroupQuery,
+     .prepare = PrepareGroupQuery},
+};
+
+}  // namespace
+
+std::span<const OpDef> GroupQueryAttentionOps() { return kGroupQueryAttentionOps; }
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,323 @@
+// ops/attention/projected_attention.cpp - com.microsoft Attention and QAttention: one product (of floats, or of 8-bit
+// integers) projects the input to queries, keys and values, then attention by heads, with an optional cache of both [2,
+// batch, heads, sequence, size].
+#include <cmath>
+
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_int8.h"
+#include "ops/attention/attention_mask.h"
+#include "ops/attention/cached_attention.h"
+#include "ops/infer_context.h"
+#include "ops/integers.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
+#include "tensor/shared_bytes.h"
+
+namespace sardonyx::ops {
+namespace {
+
+constexpr std::size_t kX = 0, kWeights = 1, kBias = 2;
+constexpr std::size_t kY = 0, kPresent = 1;
+constexpr std::size_t kAbsent = 99;  // no such input
+
+// Where the two operators have their other inputs.
+struct Inputs {
+  std::size_t mask, past, addend, past_length;
+  std::size_t x_scale = kAbsent, weight_scale = kAbsent, x_zero = kAbsent, weight_zero = kAbsent;
+};
+constexpr Inputs kFloatInputs = {3, 4, 5, 6};
+constexpr Inputs kQuantizedInputs = {5, 8, kAbsent, kAbsent, 3, 4, 6, 7};
+
+struct State {
+  Inputs in = kFloatInputs;
+  bool quantized = false;
+  bool weights_signed = false;
+  std::int64_t heads = 1;
+  std::int64_t hidden[3] = {0, 0, 0};  // of Q, K, V; 0: a third of the weights' columns each
+  float scale = 0;                     // 0: 1 / sqrt(size)
+  float filter = -10000;
+  bool causal = false;
+  Tensor packed;  // the weights, if constant
+  std::int64_t columns = 0, inner = 0;
+};
+
+State ReadState(const AttributeReader& c) {
+  State s;
+  s.quantized = c.op_type() == "QAttention";
+  if (s.quantized) s.in = kQuantizedInputs;
+  s.heads = c.Int("num_heads");
+  if (s.heads < 1) c.Fail(Code::kInvalidArgument, "expected num_heads of at least 1, found ", s.heads);
+  const std::vector<std::int64_t> sizes = c.Ints("qkv_hidden_sizes");
+  if (!sizes.empty() && sizes.size() != 3) {
+    c.Fail(Code::kInvalidArgument, "expected three qkv_hidden_sizes, found ", sizes.size());
+  }
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 40;  // three of them are a number
+    if (sizes[i] < 1 || sizes[i] > kMost || sizes[i] % s.heads != 0) {
+      c.Fail(Code::kInvalidArgument, "expected qkv_hidden_sizes that ", s.heads, " heads divide, found ", sizes[i]);
+    }
+    s.hidden[i] = sizes[i];
+  }
+  if (s.hidden[0] != s.hidden[1]) {
+    c.Fail(Code::kInvalidArgument, "expected Q and K of one hidden size, found ", s.hidden[0], " and ", s.hidden[1]);
+  }
+  s.scale = c.Float("scale", 0);
+  s.filter = c.Float("mask_filter_value", -10000);
+  s.causal = c.Flag("unidirectional");
+  return s;
+}
+
+void InferProjected(InferContext& c) {
+  const State s = ReadState(c);
+  const DType dtype = c.InputDType(s.quantized ? kBias : kX);
+  if (!c.HasRank(kX) || !c.HasRank(kWeights)) {
+    c.SetOutput(kY, dtype);
+    if (c.HasOutput(kPresent)) c.SetOutput(kPresent, dtype);
+    return;
+  }
+  if (c.Rank(kX) != 3 || c.Rank(kWeights) != 2) {
+    c.Fail(Code::kInvalidArgument, "expected an input of rank 3 and weights of rank 2, found ",
+           c.InputType(kX).ToText(), " and ", c.InputType(kWeights).ToText());
+  }
+  const std::vector<Dim>& x = c.InputDims(kX);
+  const Dim third = FloorDiv(c.InputDims(kWeights)[1], Dim(3));
+  const Dim k_hidden = s.hidden[1] > 0 ? Dim(s.hidden[1]) : third,
+            v_hidden = s.hidden[2] > 0 ? Dim(s.hidden[2]) : third;
+  c.SetOutput(kY, dtype, {x[0], x[1], v_hidden});
+  if (!c.HasOutput(kPresent)) return;
+  const bool has_past = c.HasInput(s.in.past) && c.HasRank(s.in.past) && c.Rank(s.in.past) == 5;
+  const Dim past = !c.HasInput(s.in.past) ? Dim(0) : has_past ? c.InputDims(s.in.past)[3] : Dim();
+  c.SetOutput(kPresent, dtype,
+              {Dim(2), x[0], Dim(s.heads), c.HasInput(s.in.past_length) ? past : past + x[1],
+               FloorDiv(k_hidden, Dim(s.heads))});
+}
+
+class Projected {
+ public:
+  explicit Projected(KernelContext& c)
+      : c_(c), state_(c.state<State>()), in_(state_.in), io_(c, DType::kFloat, SkippedInputs(state_)) {
+    const Dims x = c.Input(kX).shape;
+    batch_ = x[0], rows_ = x[0] * x[1];
+    SetGemm(x);
+    if (state_.quantized) SetInt8();
+    const std::int64_t third = gemm_.n / 3;
+    const std::int64_t hidden = state_.hidden[0] > 0 ? state_.hidden[0] : third,
+                       v_hidden = state_.hidden[2] > 0 ? state_.hidden[2] : third;
+    if (2 * hidden + v_hidden != gemm_.n || hidden % state_.heads != 0) {
+      Fail(Code::kInvalidArgument, "expected weights for hidden sizes ", hidden, ", ", hidden, " and ", v_hidden,
+           " that ", state_.heads, " heads divide, found ", gemm_.n, " columns");
+    }
+    run_.q = run_.k = RowsOfHeads(x[0], x[1], state_.heads, hidden / state_.heads, gemm_.n);
+    run_.v = RowsOfHeads(x[0], x[1], state_.heads, v_hidden / state_.heads, gemm_.n);
+    run_.y = RowsOfHeads(x[0], x[1], state_.heads, v_hidden / state_.heads, v_hidden);
+    hidden_ = hidden;
+    ReadPast();
+    run_.args.scale = state_.scale != 0 ? state_.scale : 1 / std::sqrt(static_cast<float>(run_.q.size));
+    run_.args.causal = state_.causal;
+    run_.args.position = run_.past;
+    run_.Plan(io_, c.parallel().ThreadCount());
+    scores_ = {x[0], x[1], run_.args.keys, state_.filter};
+    if (c.HasInput(in_.mask)) {
+      mask_at_ = io_.Add<float>(static_cast<std::size_t>(MaskAddendCount(c.Input(in_.mask), scores_)));
+    }
+    projected_at_ = io_.Add<float>(static_cast<std::size_t>(rows_ * gemm_.n));
+    if (state_.quantized) {
+      sums_at_ = io_.Add<std::int32_t>(static_cast<std::size_t>(rows_ * gemm_.n));
+      gemm_bytes_ = kernels::GemmInt8ScratchBytes(int8_, c.parallel().ThreadCount());
+    } else {
+      gemm_bytes_ = kernels::GemmF32ScratchBytes(gemm_, c.parallel().ThreadCount());
+    }
+    gemm_at_ = io_.Add(gemm_bytes_);
+    io_.Begin();
+  }
+
+  void Run() {
+    gemm_.c = io_.At<float>(projected_at_);
+    state_.quantized ? ProjectInt8() : ProjectFloat();
+    if (c_.HasInput(in_.mask)) run_.args.bias[0] = MaskAddend(c_.Input(in_.mask), scores_, io_.At<float>(mask_at_));
+    if (c_.HasInput(in_.addend)) {
+      run_.args.bias[1] = BroadcastAddend(c_.Input(in_.addend).shape, io_.In<float>(in_.addend), state_.heads, scores_);
+    }
+    AttentionData d;
+    d.q = gemm_.c, d.k = Behind(d.q, hidden_), d.v = Behind(d.k, hidden_);
+    d.y = io_.Out<float>(kY);
+    const auto half = [&](std::int64_t rows) { return batch_ * state_.heads * rows * run_.k.size; };
+    if (c_.HasInput(in_.past)) d.past_k = io_.In<float>(in_.past), d.past_v = Behind(d.past_k, half(run_.past_rows));
+    if (run_.present_k)
+      d.present_k = io_.Out<float>(kPresent), d.present_v = Behind(d.present_k, half(run_.cache_rows));
+    run_.Run(io_, d, c_.parallel());
+    io_.End();
+  }
+
+ private:
+  // Integers and packed weights are not converted to floats.
+  static std::uint32_t SkippedInputs(const State& s) {
+    std::uint32_t skip = 1u << s.in.mask;
+    if (s.packed.defined() || s.quantized) skip |= 1u << kWeights;
+    if (s.quantized) return skip | 1u << kX | 1u << s.in.x_zero | 1u << s.in.weight_zero;
+    return skip | 1u << s.in.past_length;
+  }
+
+  void ProjectFloat() {
+    gemm_.a = io_.In<float>(kX);
+    gemm_.b = state_.packed.defined() ? nullptr : io_.In<float>(kWeights);
+    gemm_.epilogue.bias_n = io_.In<float>(kBias);
+    kernels::GemmF32(gemm_, c_.parallel(), gemm_bytes_ == 0 ? nullptr : io_.At(gemm_at_));
+  }
+
+  void SetInt8() {
+    kernels::GemmInt8Args& g = int8_;
+    g.m = gemm_.m, g.n = gemm_.n, g.k = gemm_.k;
+    g.a = c_.Input(kX).data, g.lda = gemm_.lda, g.a_signed = c_.Input(kX).dtype == DType::kInt8;
+    const bool packed = state_.packed.defined();
+    g.b_signed = packed ? state_.weights_signed : c_.Input(kWeights).dtype == DType::kInt8;
+    g.b = packed ? nullptr : c_.Input(kWeights).data, g.ldb = gemm_.ldb;
+    if (packed) g.packed_b = state_.packed.raw();
+    g.ldc = gemm_.n;
+    if (c_.HasInput(in_.x_zero)) g.a_zero = c_.Input(in_.x_zero).data;
+    if (c_.HasInput(in_.weight_zero)) {
+      g.b_zero = c_.Input(in_.weight_zero).data;
+      g.b_zero_per_column = c_.Input(in_.weight_zero).count > 1;
+    }
+    for (const std::size_t i : {in_.weight_scale, in_.weight_zero}) {
+      if (c_.HasInput(i) && c_.Input(i).count != 1 && c_.Input(i).count != gemm_.n) {
+        Fail(Code::kInvalidArgument, "expected one or ", gemm_.n, " scales and zero points of the weights, found ",
+             ToText(c_.Input(i).shape));
+      }
+    }
+    if (c_.Input(in_.x_scale).count != 1 || (c_.HasInput(in_.x_zero) && c_.Input(in_.x_zero).count != 1)) {
+      Fail(Code::kInvalidArgument, "expected one scale and one zero point of the input, found ",
+           ToText(c_.Input(in_.x_scale).shape));
+    }
+  }
+
+  void ProjectInt8() {
+    int8_.c = io_.At<std::int32_t>(sums_at_);
+    kernels::GemmInt8(int8_, c_.parallel(), gemm_bytes_ == 0 ? nullptr : io_.At(gemm_at_));
+    const std::int64_t n = gemm_.n;
+    const float x_scale = io_.In<float>(in_.x_scale)[0];
+    const float *scales = io_.In<float>(in_.weight_scale), *bias = io_.In<float>(kBias);
+    const std::int64_t step = c_.Input(in_.weight_scale).count > 1 ? 1 : 0;
+    c_.parallel().For(rows_, std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, n)),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        for (std::int64_t r = begin; r < end; ++r) {
+                          const std::int32_t* sums = static_cast<const std::int32_t*>(int8_.c) + r * n;
+                          float* y = gemm_.c + r * n;
+                          for (std::int64_t i = 0; i < n; ++i) {
+                            y[i] = static_cast<float>(sums[i]) * (x_scale * scales[i * step]) +
+                                   (bias != nullptr ? bias[i] : 0);
+                          }
+                        }
+                      });
+  }
+
+  void SetGemm(Dims x) {
+    const bool packed = state_.packed.defined();
+    gemm_.m = rows_, gemm_.k = x[2], gemm_.n = packed ? state_.columns : c_.Input(kWeights).dim(1);
+    const std::int64_t inner = packed ? state_.inner : c_.Input(kWeights).dim(0);
+    if (inner != x[2]) {
+      Fail(Code::kInvalidArgument, "expected weights of ", x[2], " rows for the input ", ToText(x), ", found ", inner);
+    }
+    if (c_.HasInput(kBias) && c_.Input(kBias).count != gemm_.n) {
+      Fail(Code::kInvalidArgument, "expected a bias [", gemm_.n, "], found ", ToText(c_.Input(kBias).shape));
+    }
+    gemm_.lda = gemm_.k, gemm_.ldb = gemm_.n, gemm_.ldc = gemm_.n;
+    if (packed && !state_.quantized) gemm_.packed_b = state_.packed.data<float>();
+  }
+
+  void ReadPast() {
+    if (c_.HasInput(in_.past)) {
+      const Dims past = c_.Input(in_.past).shape;
+      run_.past_rows = past.size() == 5 ? past[3] : 0;
+      const std::int64_t want[] = {2, batch_, state_.heads, run_.past_rows, run_.k.size};
+      if (!Shape::Equal(past, want) || run_.k.size != run_.v.size) {
+        Fail(Code::kInvalidArgument, "expected a past ", ToText(want), " and values of that size, found ",
+             ToText(past));
+      }
+    }
+    run_.past = run_.past_rows;
+    run_.cache_rows = run_.past_rows + run_.k.sequence;
+    if (c_.HasInput(in_.past_length) && c_.HasInput(in_.past)) {
+      run_.past = IntAt(c_.Input(in_.past_length), 0);
+      run_.cache_rows = run_.past_rows;
+      if (run_.past < 0 || run_.past + run_.k.sequence > run_.past_rows) {
+        Fail(Code::kInvalidArgument, "expected past_sequence_length in [0, ", run_.past_rows - run_.k.sequence,
+             "], found ", run_.past);
+      }
+    }
+    run_.present_k = run_.present_v = c_.HasOutput(kPresent);
+    run_.gather_k = run_.gather_v = c_.HasInput(in_.past) || c_.HasOutput(kPresent);
+    if (run_.present_k && run_.k.size != run_.v.size) {
+      Fail(Code::kInvalidArgument, "expected keys and values of one size for output 'present', found ", run_.k.size,
+           " and ", run_.v.size);
+    }
+  }
+
+  KernelContext& c_;
+  const State& state_;
+  const Inputs& in_;
+  Operands io_;
+  CachedAttention run_;
+  kernels::GemmF32Args gemm_;
+  kernels::GemmInt8Args int8_;  // QAttention
+  MaskedScores scores_;
+  std::int64_t batch_ = 0, rows_ = 0, hidden_ = 0;
+  std::size_t mask_at_ = 0, projected_at_ = 0, sums_at_ = 0, gemm_at_ = 0, gemm_bytes_ = 0;
+};
+
+void RunProjected(KernelContext& c) { Projected(c).Run(); }
+
+void PackWeights(PrepareContext& c, State* state) {
+  const Tensor* weights = c.Constant(kWeights);
+  if (weights == nullptr || weights->shape().rank() != 2 || weights->count() == 0) return;
+  c.MarkPacked(kWeights);
+  if (state->quantized) {
+    state->inner = weights->shape()[0], state->columns = weights->shape()[1];
+    state->weights_signed = weights->dtype() == DType::kInt8;
+    const std::size_t bytes = kernels::GemmInt8PackedBytes(state->inner, state->columns);
+    state->packed = ZeroedToShare(DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)});
+    kernels::PackGemmInt8B(state->inner, state->columns, weights->raw(), state->columns, state->weights_signed,
+                           state->packed.raw(), c.parallel());
+    state->packed = Shared(std::move(state->packed));
+    return;
+  }
+  Tensor floats = *weights;
+  if (weights->dtype() != DType::kFloat) {
+    floats = Tensor(DType::kFloat, weights->shape());
+    Convert(weights->dtype(), weights->raw(), DType::kFloat, floats.raw(), weights->count(), c.parallel());
+  }
+  state->inner = weights->shape()[0], state->columns = weights->shape()[1];
+  const auto count = static_cast<std::int64_t>(kernels::GemmF32PackedCount(state->inner, state->columns));
+  state->packed = ZeroedToShare(DType::kFloat, Shape{count});
+  kernels::PackGemmF32B(state->inner, state->columns, floats.data<float>(), state->columns, false,
+                        state->packed.data<float>(), c.parallel());
+  state->packed = Shared(std::move(state->packed));
+}
+
+Prepared PrepareProjected(PrepareContext& c) {
+  State state = ReadState(c);
+  if (c.Flag("do_rotary")) c.Unsupported("attribute 'do_rotary' of");
+  PackWeights(c, &state);
+  return WithState(RunProjected, std::move(state));
+}
+
+constexpr OpDef kProjectedAttentionOps[] = {
+    {.domain = "com.microsoft",
+     .name = "Attention",
+     .since = {1},
+     .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
+     .infer = InferProjected,
+     .prepare = PrepareProjected},
+    {.domain = "com.microsoft",
+     .name = "QAttention",
+     .since = {1},
+     .types = {DType::kInt8, DType::kUInt8},
+     .infer = InferProjected,
+     .prepare = PrepareProjected},
+};
+
+}  // namespace
+
+std::span<const OpDef> ProjectedAttentionOps() { return kProjectedAttentionOps; }
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,145 @@
+// ops/image/col2im.cpp - Col2Im: images from overlapping blocks.
+#include <algorithm>
+#include <complex>
+
+#include "ops/infer_context.h"
+#include "ops/integers.h"
+#include "ops/kernel_context.h"
+#include "ops/op_def.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
+
+namespace sardonyx::ops {
+namespace {
+
+constexpr std::size_t kMaxRank = 16;
+
+struct Col2ImState {
+  std::vector<std::int64_t> strides, pads, dilations;
+};
+
+void InferCol2Im(InferContext& c) {
+  const auto image = c.ShapeData(1), block = c.ShapeData(2);
+  if (!image) return c.SetOutput(0, c.InputDType(0));
+  std::vector<Dim> dims = {Dim(), Dim()};
+  if (c.HasRank(0) && c.Rank(0) == 3) {
+    dims[0] = c.InputDims(0)[0];
+    Dim size(1);
+    for (std::size_t i = 0; block && i < block->size(); ++i) size = size * (*block)[i];
+    dims[1] = block ? FloorDiv(c.InputDims(0)[1], size) : Dim();
+  }
+  dims.insert(dims.end(), image->begin(), image->end());
+  c.SetOutput(0, c.InputDType(0), std::move(dims));
+}
+
+struct ImageAxis {
+  std::int64_t image, block, columns, stride, pad, dilation;
+};
+
+// Adds the columns of one channel of one image: column [blocks, positions] to image [spatial...].
+template <typename T>
+void AddColumns(const T* column, const ImageAxis* axes, std::size_t rank, T* image) {
+  std::int64_t blocks = 1, positions = 1;
+  for (std::size_t d = 0; d < rank; ++d) {
+    blocks *= axes[d].block;
+    positions *= axes[d].columns;
+  }
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    for (std::int64_t p = 0; p < positions; ++p) {
+      std::int64_t at = 0, step = 1, in_block = b, position = p;
+      bool inside = true;
+      for (std::size_t d = rank; d-- > 0;) {
+        const ImageAxis& a = axes[d];
+        const std::int64_t i = position % a.columns * a.stride - a.pad + in_block % a.block * a.dilation;
+        in_block /= a.block;
+        position /= a.columns;
+        inside = inside && i >= 0 && i < a.image;
+        at += i * step;
+        step *= a.image;
+      }
+      if (!inside) continue;
+      const T value = column[b * positions + p];
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+        image[at] = static_cast<T>(static_cast<float>(image[at]) + static_cast<float>(value));
+      } else {
+        image[at] = static_cast<T>(image[at] + value);
+      }
+    }
+  }
+}
+
+template <typename F>
+bool VisitSummed(DType dtype, F&& f) {
+  return VisitDType<float, double, Half, BFloat16, bool, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t,
+                    std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::complex<float>, std::complex<double>>(
+      dtype, f);
+}
+
+constexpr std::int64_t kMostAlongAxis = std::int64_t{1} << 31;  // products of two stay in range
+
+void RunCol2Im(KernelContext& c) {
+  const TensorRef& x = c.Input(0);
+  const Shape image = IntsOf(c.Input(1)), block = IntsOf(c.Input(2));
+  const Col2ImState& state = c.state<Col2ImState>();
+  const std::size_t rank = image.size();
+  const auto fits = [&](const std::vector<std::int64_t>& values, std::size_t n) {
+    return values.empty() || values.size() == n;
+  };
+  if (x.rank() != 3 || rank < 1 || rank > kMaxRank || block.size() != rank || !fits(state.strides, rank) ||
+      !fits(state.pads, 2 * rank) || !fits(state.dilations, rank)) {
+    Fail(Code::kInvalidArgument, "expected input [N, C * block, positions] and one number per axis of the image ",
+         ToText(image), ", found input ", ToText(x.shape), " and block ", ToText(block));
+  }
+  ImageAxis axes[kMaxRank];
+  Shape shape{x.shape[0], 0};
+  Shape columns;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::int64_t stride = state.strides.empty() ? 1 : state.strides[d],
+                       dilation = state.dilations.empty() ? 1 : state.dilations[d];
+    const std::int64_t begin = state.pads.empty() ? 0 : state.pads[d],
+                       end = state.pads.empty() ? 0 : state.pads[rank + d];
+    if (stride < 1 || dilation < 1 || block[d] < 1)
+      Fail(Code::kInvalidArgument, "expected positive strides, dilations and blocks");
+    for (const std::int64_t number : {image[d], block[d], stride, dilation, begin, end}) {
+      if (number > kMostAlongAxis || number < -kMostAlongAxis) {
+        Fail(Code::kInvalidArgument, "expected image, block, stride, dilation and pads of axis ", d, " up to ",
+             kMostAlongAxis, ", found ", number);
+      }
+    }
+    const std::int64_t room = image[d] + begin + end - dilation * (block[d] - 1) - 1;
+    axes[d] = {image[d], block[d], room < 0 ? 0 : room / stride + 1, stride, begin, dilation};
+    columns.Append(axes[d].columns);
+    shape.Append(image[d]);
+  }
+  const std::int64_t blocks = ElementCount(block), positions = ElementCount(columns);
+  if (x.shape[1] % blocks != 0 || x.shape[2] != positions) {
+    Fail(Code::kInvalidArgument, "expected an input [N, multiple of ", blocks, ", ", positions, "], found ",
+         ToText(x.shape));
+  }
+  shape[1] = x.shape[1] / blocks;
+  const TensorRef& y = c.Output(0, shape);
+  const std::int64_t plane = ElementCount(image);
+  VisitSummed(x.dtype, [&]<typename T>() {
+    c.parallel().For(shape[0] * shape[1], 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        std::fill_n(y.As<T>() + i * plane, plane, T());
+        AddColumns(x.As<T>() + i * blocks * positions, axes, rank, y.As<T>() + i * plane);
+      }
+    });
+  });
+}
+
+Prepared PrepareCol2Im(PrepareContext& c) {
+  if (!VisitSummed(c.InputDType(0), []<typename T>() {})) c.Unsupported("input of", c.InputDType(0));
+  return WithState(RunCol2Im, Col2ImState{c.Ints("strides"), c.Ints("pads"), c.Ints("dilations")});
+}
+
+constexpr OpDef kCol2ImOps[] = {
+    {.name = "Col2Im", .since = {18}, .infer = InferCol2Im, .prepare = PrepareCol2Im},
+};
+
+}  // namespace
+
+std::span<const OpDef> Col2ImOps() { return kCol2ImOps; }
+
+}  // namespace sardonyx::ops

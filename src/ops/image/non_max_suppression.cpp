@@ -1,0 +1,211 @@
+// ops/image/non_max_suppression.cpp - NonMaxSuppression: the best boxes of each class that do not overlap a better one.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "kernels/region/overlap.h"
+#include "ops/infer_context.h"
+#include "ops/integers.h"
+#include "ops/kernel_context.h"
+#include "ops/op_def.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
+
+namespace sardonyx::ops {
+namespace {
+
+using kernels::BoxBlock;
+using kernels::kBlockBoxes;
+using kernels::SearchedBox;
+
+struct NmsState {
+  bool center_point;
+};
+
+SearchedBox ReadBox(const float* b, bool center_point) {
+  SearchedBox box;
+  if (center_point) {
+    box = {b[1] - b[3] / 2, b[0] - b[2] / 2, b[1] + b[3] / 2, b[0] + b[2] / 2, 0};
+  } else {
+    box = {std::min(b[0], b[2]), std::min(b[1], b[3]), std::max(b[0], b[2]), std::max(b[1], b[3]), 0};
+  }
+  box.area = (box.y2 - box.y1) * (box.x2 - box.x1);
+  return box;
+}
+
+// The definition, to the last bit: what the vectors find is only who to ask.
+bool Overlap(const SearchedBox& a, const SearchedBox& b, float threshold) {
+  const float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1), width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
+  if (height <= 0 || width <= 0 || a.area <= 0 || b.area <= 0) return false;
+  const float common = height * width;
+  return common / (a.area + b.area - common) > threshold;
+}
+
+// The boxes chosen so far, in strips of the axis along which boxes lie further apart: only boxes in a common strip can
+// overlap. A box lies in every strip that it touches. Detectors shift the boxes of each class out of the others' reach,
+// and then a strip holds those of few classes.
+class ChosenBoxes {
+ public:
+  // `boxes` are the candidates.
+  void Reset(const std::vector<SearchedBox>& boxes) {
+    blocks_.resize(1);
+    filled_.assign(1, 0);
+    blocks_[0].clear();
+    scale_ = 0;
+    const Extent x = ExtentOf(boxes, &SearchedBox::x1, &SearchedBox::x2),
+                 y = ExtentOf(boxes, &SearchedBox::y1, &SearchedBox::y2);
+    along_x_ = x.parts() > y.parts();
+    const Extent& axis = along_x_ ? x : y;
+    const double parts = std::min({axis.parts(), static_cast<double>(boxes.size()) / kBlockBoxes, 1024.0});
+    if (!(parts >= 2)) return;  // also where sizes are not finite: one strip holds all
+    low_ = axis.low;
+    scale_ = parts / (axis.high - axis.low);
+    blocks_.resize(static_cast<std::size_t>(parts) + 1);
+    filled_.assign(blocks_.size(), 0);
+    for (auto& strip : blocks_) strip.clear();
+  }
+
+  bool Overlaps(const SearchedBox& box, float threshold) const {
+    if (!(box.area > 0)) return false;
+    const std::size_t end = StripOf(High(box)) + 1;
+    for (std::size_t strip = StripOf(Low(box)); strip < end; ++strip)
+      if (OverlapsIn(blocks_[strip], box, threshold)) return true;
+    return false;
+  }
+
+  void Add(const SearchedBox& box) {
+    if (!(box.area > 0)) return;  // overlaps nothing
+    const std::size_t end = StripOf(High(box)) + 1;
+    for (std::size_t strip = StripOf(Low(box)); strip < end; ++strip) {
+      const std::size_t lane = filled_[strip]++ % kBlockBoxes;
+      if (lane == 0) blocks_[strip].push_back(Empty());
+      BoxBlock& block = blocks_[strip].back();
+      block.y1[lane] = box.y1, block.x1[lane] = box.x1, block.y2[lane] = box.y2, block.x2[lane] = box.x2;
+      block.area[lane] = box.area;
+    }
+  }
+
+ private:
+  struct Extent {
+    double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0, count = 0;
+    // How many boxes of the mean size stand in a row.
+    double parts() const { return sum > 0 ? (high - low) / (sum / count) : 0; }
+  };
+
+  static Extent ExtentOf(const std::vector<SearchedBox>& boxes, float SearchedBox::*low, float SearchedBox::*high) {
+    Extent e;
+    for (const SearchedBox& box : boxes) {
+      e.low = std::min(e.low, static_cast<double>(box.*low));
+      e.high = std::max(e.high, static_cast<double>(box.*high));
+      e.sum += static_cast<double>(box.*high) - static_cast<double>(box.*low);
+      e.count += 1;
+    }
+    return e;
+  }
+
+  static BoxBlock Empty() {
+    BoxBlock block = {};
+    std::fill_n(block.y1, kBlockBoxes, std::numeric_limits<float>::infinity());
+    std::fill_n(block.x1, kBlockBoxes, std::numeric_limits<float>::infinity());
+    return block;
+  }
+
+  float Low(const SearchedBox& box) const { return along_x_ ? box.x1 : box.y1; }
+  float High(const SearchedBox& box) const { return along_x_ ? box.x2 : box.y2; }
+  // Grows with v, so that boxes that overlap share a strip.
+  std::size_t StripOf(float v) const {
+    if (scale_ == 0) return 0;
+    const double strip = (static_cast<double>(v) - low_) * scale_;
+    return static_cast<std::size_t>(std::clamp(strip, 0.0, static_cast<double>(blocks_.size() - 1)));
+  }
+
+  bool OverlapsIn(const std::vector<BoxBlock>& strip, const SearchedBox& box, float threshold) const {
+    const auto end = static_cast<std::int64_t>(strip.size());
+    std::int32_t near[kBlockBoxes];
+    for (std::int64_t i = 0; (i = find_(strip.data(), i, end, box, threshold * 0.9999f, near)) < end; ++i) {
+      const BoxBlock& b = strip[static_cast<std::size_t>(i)];
+      for (std::int64_t k = 0; k < kBlockBoxes; ++k)
+        if (near[k] != 0 && Overlap(box, {b.y1[k], b.x1[k], b.y2[k], b.x2[k], b.area[k]}, threshold)) return true;
+    }
+    return false;
+  }
+
+  kernels::FindOverlapFn* find_ = kernels::FindOverlapFunction();
+  std::vector<std::vector<BoxBlock>> blocks_;  // of each strip
+  std::vector<std::size_t> filled_;            // boxes of each strip
+  bool along_x_ = false;
+  double low_ = 0, scale_ = 0;
+};
+
+void InferNms(InferContext& c) { c.SetOutput(0, DType::kInt64, {Dim(), Dim(3)}); }
+
+float Threshold(KernelContext& c, std::size_t i, float otherwise) {
+  return c.HasInput(i) && c.Input(i).count > 0 ? *c.Input(i).As<float>() : otherwise;
+}
+
+struct Limits {
+  std::int64_t most;
+  float iou, score;
+};
+
+// Appends (batch, class, box) of the boxes that stay. `order` holds the candidates, the best first.
+void Suppress(const std::vector<std::int64_t>& order, const float* boxes, bool center_point, const Limits& limits,
+              std::int64_t batch, std::int64_t label, std::vector<std::int64_t>& selected) {
+  std::vector<SearchedBox> candidates(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) candidates[i] = ReadBox(boxes + order[i] * 4, center_point);
+  ChosenBoxes chosen;
+  chosen.Reset(candidates);
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < order.size() && count < limits.most; ++i) {
+    if (chosen.Overlaps(candidates[i], limits.iou)) continue;
+    chosen.Add(candidates[i]);
+    selected.insert(selected.end(), {batch, label, order[i]});
+    ++count;
+  }
+}
+
+void RunNms(KernelContext& c) {
+  const TensorRef& boxes = c.Input(0);
+  const TensorRef& scores = c.Input(1);
+  if (boxes.rank() != 3 || scores.rank() != 3 || boxes.shape[2] != 4 || boxes.shape[0] != scores.shape[0] ||
+      boxes.shape[1] != scores.shape[2]) {
+    Fail(Code::kInvalidArgument, "expected boxes [B, N, 4] and scores [B, classes, N], found ", ToText(boxes.shape),
+         " and ", ToText(scores.shape));
+  }
+  const std::int64_t batches = boxes.shape[0], n = boxes.shape[1], classes = scores.shape[1];
+  const Limits limits = {c.HasInput(2) && c.Input(2).count > 0 ? IntAt(c.Input(2), 0) : 0, Threshold(c, 3, 0),
+                         Threshold(c, 4, -std::numeric_limits<float>::infinity())};
+  if (!(limits.iou >= 0 && limits.iou <= 1))
+    Fail(Code::kInvalidArgument, "expected an iou_threshold in [0, 1], found ", limits.iou);
+  std::vector<std::int64_t> selected, order;
+  for (std::int64_t b = 0; b < batches; ++b) {
+    for (std::int64_t k = 0; k < classes && limits.most > 0; ++k) {
+      const float* score = scores.As<float>() + (b * classes + k) * n;
+      order.clear();
+      for (std::int64_t i = 0; i < n; ++i)
+        if (score[i] > limits.score) order.push_back(i);
+      if (order.empty()) continue;
+      std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) { return score[i] > score[j]; });
+      Suppress(order, boxes.As<float>() + b * n * 4, c.state<NmsState>().center_point, limits, b, k, selected);
+    }
+  }
+  const std::int64_t shape[] = {static_cast<std::int64_t>(selected.size()) / 3, 3};
+  std::copy(selected.begin(), selected.end(), c.Output(0, shape).As<std::int64_t>());
+}
+
+Prepared PrepareNms(PrepareContext& c) { return WithState(RunNms, NmsState{c.Flag("center_point_box")}); }
+
+constexpr OpDef kNonMaxSuppressionOps[] = {
+    {.name = "NonMaxSuppression",
+     .since = {10, 11},
+     .types = {DType::kFloat},
+     .infer = InferNms,
+     .prepare = PrepareNms},
+};
+
+}  // namespace
+
+std::span<const OpDef> NonMaxSuppressionOps() { return kNonMaxSuppressionOps; }
+
+}  // namespace sardonyx::ops

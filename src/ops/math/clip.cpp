@@ -1,0 +1,102 @@
+// ops/math/clip.cpp - Clip: to [min, max]; where min is above max, everything becomes max.
+#include <limits>
+
+#include "ops/elementwise.h"
+#include "ops/registry.h"
+#include "ops/upgrade_context.h"
+
+namespace sardonyx::ops {
+namespace {
+
+// The scalar of input i, or `otherwise` if it is missing.
+template <typename T>
+T BoundOf(KernelContext& c, std::size_t i, T otherwise) {
+  if (!c.HasInput(i)) return otherwise;
+  const TensorRef& bound = c.Input(i);
+  if (bound.count != 1)
+    Fail(Code::kInvalidArgument, "input '", i == 1 ? "min" : "max", "': expected one element, found shape ",
+         ToText(bound.shape));
+  return *bound.As<const T>();
+}
+
+template <typename T>
+void RunClipInts(KernelContext& c) {
+  const T low = BoundOf<T>(c, 1, std::numeric_limits<T>::min());
+  const T high = BoundOf<T>(c, 2, std::numeric_limits<T>::max());
+  const T* x = c.Input(0).As<const T>();
+  T* y = c.Output(0).As<T>();
+  c.parallel().For(c.Input(0).count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T v = x[i] < low ? low : x[i];
+      y[i] = v > high ? high : v;
+    }
+  });
+}
+
+float FloatBound(KernelContext& c, const FloatMap& map, std::size_t i, float otherwise) {
+  if (map.load == nullptr || !c.HasInput(i)) return BoundOf<float>(c, i, otherwise);
+  BoundOf<std::uint8_t>(c, i, 0);  // checks the shape
+  float bound = 0;
+  map.load(c.Input(i).data, 0, 1, &bound);
+  return bound;
+}
+
+void RunClipFloats(KernelContext& c) {
+  FloatMap map = c.state<FloatMap>();
+  if (map.f64 != nullptr) {
+    map.a = BoundOf<double>(c, 1, -std::numeric_limits<double>::infinity());
+    map.b = BoundOf<double>(c, 2, std::numeric_limits<double>::infinity());
+  } else {
+    map.a = FloatBound(c, map, 1, -std::numeric_limits<float>::infinity());
+    map.b = FloatBound(c, map, 2, std::numeric_limits<float>::infinity());
+  }
+  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  c.parallel().For(x.count, map.grain,
+                   [&](std::int64_t begin, std::int64_t end) { map.Run(x.data, y.data, begin, end); });
+}
+
+Prepared PrepareClip(PrepareContext& c) {
+  const DType dtype = c.InputDType(0);
+  for (const std::size_t i : {1, 2})
+    if (c.HasInput(i) && c.InputDType(i) != DType::kUndefined && c.InputDType(i) != dtype)
+      c.Fail(Code::kInvalidGraph, "input '", i == 1 ? "min" : "max", "': expected type ", Name(dtype), ", found ",
+             Name(c.InputDType(i)));
+  if (IsFloating(dtype)) return WithState(RunClipFloats, FloatMap::Of(kernels::UnaryKind::kClip, dtype));
+  Prepared prepared;
+  VisitDType<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
+             std::uint64_t>(dtype, [&]<typename T>() { prepared.run = RunClipInts<T>; });
+  if (prepared.run == nullptr) c.Unsupported("input 0", dtype);
+  return prepared;
+}
+
+void InferClip(InferContext& c) {
+  for (const std::size_t i : {1, 2}) {
+    if (!c.HasInput(i) || !c.InputType(i).HasStaticShape() || ElementCount(c.InputType(i).StaticShape()) == 1) continue;
+    c.Fail(Code::kInvalidArgument, "input '", i == 1 ? "min" : "max", "': expected one element, found shape ",
+           ToText(c.InputType(i).StaticShape()));
+  }
+  InferSameType(c);
+}
+
+void UpgradeClip(UpgradeContext& c) {
+  c.Take("consumed_inputs");
+  if (c.version() >= 11) return;
+  c.AttributeToInput("min", 1, true);
+  c.AttributeToInput("max", 2, true);
+}
+
+constexpr OpDef kClipOps[] = {
+    {.name = "Clip",
+     .since = {1, 6, 11, 12, 13},
+     .types = kNumbers,
+     .infer = InferClip,
+     .prepare = PrepareClip,
+     .upgrade = UpgradeClip,
+     .traits = kMayAlias | kElementwise},
+};
+
+}  // namespace
+
+std::span<const OpDef> ClipOps() { return kClipOps; }
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,301 @@
+// ops/math/einsum.cpp - Einsum: operands are contracted one after the other, each step one batched matrix product.
+#include <algorithm>
+#include <type_traits>
+
+#include "ops/infer_context.h"
+#include "ops/operands.h"
+#include "ops/prepare_context.h"
+#include "ops/product.h"
+#include "ops/registry.h"
+#include "ops/shapes/einsum_equation.h"
+
+namespace sardonyx::ops {
+namespace {
+
+// Whether tensors of `Stored` are summed in T.
+template <typename T, typename Stored>
+constexpr bool kStoredAs =
+    std::is_same_v<T, float> ? !std::is_integral_v<Stored> : std::is_integral_v<T> && std::is_integral_v<Stored>;
+
+constexpr std::size_t kMaxOperands = EinsumEquation::kMaxOperands;
+
+std::string ReadEquation(const AttributeReader& c) {
+  std::string text = c.String("equation");
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  return text;
+}
+
+void InferEinsum(InferContext& c) {
+  const std::string text = ReadEquation(c);
+  std::vector<std::size_t> ranks;
+  for (std::size_t i = 0; i < c.InputCount(); ++i) {
+    if (!c.HasRank(i)) return c.SetOutput(0, c.InputDType(0));
+    ranks.push_back(c.Rank(i));
+  }
+  const EinsumEquation e = ParseEinsum(text, ranks);
+  std::vector<Dim> sizes(EinsumEquation::kLabels);
+  for (std::size_t i = 0; i < e.count; ++i) {
+    for (std::size_t axis = 0; axis < e.operands[i].rank; ++axis) {
+      Dim& size = sizes[e.operands[i].labels[axis]];
+      const Dim& mine = c.InputDims(i)[axis];
+      const bool one = mine.known() && mine.number() == 1;
+      if (size.known() && size.number() != 1 && mine.known() && !one && mine.number() != size.number()) {
+        c.Fail(Code::kInvalidArgument, "expected one size for each label of '", text, "', found ", size.number(),
+               " and ", mine.number());
+      }
+      if (size.unknown() || (size.known() && size.number() == 1) || (mine.known() && !one)) size = mine;
+    }
+  }
+  std::vector<Dim> dims;
+  for (std::size_t i = 0; i < e.output.rank; ++i) dims.push_back(sizes[e.output.labels[i]]);
+  c.SetOutput(0, c.InputDType(0), std::move(dims));
+}
+
+// An array with a stride for each label (0 where it has none or repeats one element).
+struct View {
+  DType dtype = DType::kUndefined;
+  const void* data = nullptr;
+  std::array<std::int64_t, EinsumEquation::kLabels> stride = {};
+  std::array<bool, EinsumEquation::kLabels> has = {};
+};
+
+// A list of labels with the product of their sizes.
+struct Labels {
+  std::array<int, EinsumEquation::kLabels> list = {};
+  std::size_t count = 0;
+  std::int64_t size = 1;
+};
+
+// Hands out memory of one block; without a block it only measures.
+class Bump {
+ public:
+  explicit Bump(std::byte* block) : block_(block) {}
+  template <typename T>
+  T* Take(std::int64_t count) {
+    const std::size_t offset = layout_.Add<T>(static_cast<std::size_t>(count));
+    return block_ == nullptr ? nullptr : static_cast<T*>(static_cast<void*>(block_ + offset));
+  }
+  std::size_t bytes() const { return layout_.bytes(); }
+  bool measuring() const { return block_ == nullptr; }
+
+ private:
+  std::byte* block_;
+  ScratchLayout layout_;
+};
+
+template <typename T>
+class Runner {
+ public:
+  Runner(KernelContext& c, const EinsumEquation& e) : c_(c), e_(e) {
+    sizes_.fill(1);
+    for (std::size_t i = 0; i < e.count; ++i) {
+      for (std::size_t axis = 0; axis < e.operands[i].rank; ++axis) {
+        std::int64_t& size = sizes_[e.operands[i].labels[axis]];
+        const std::int64_t mine = c.Input(i).dim(axis);
+        if (size != 1 && mine != 1 && mine != size) {
+          Fail(Code::kInvalidArgument, "expected one size for each label, found ", size, " and ", mine, " in operand ",
+               i);
+        }
+        if (mine != 1) size = mine;
+      }
+    }
+  }
+
+  // Everything but the last copy into the output.
+  View Execute(Bump& memory) {
+    View sum = MakeView(0);
+    for (std::size_t i = 1; i < e_.count; ++i) sum = Contract(memory, sum, MakeView(i), i + 1);
+    if (e_.count == 1) sum = Contract(memory, sum, One(), 1);
+    return sum;
+  }
+
+  void StoreOutput(const View& sum, T* y) {
+    Labels all;
+    for (std::size_t i = 0; i < e_.output.rank; ++i) Append(all, e_.output.labels[i]);
+    Copy(sum, all, y);
+  }
+
+ private:
+  View MakeView(std::size_t i) const {
+    View v;
+    v.dtype = c_.Input(i).dtype;
+    v.data = c_.Input(i).data;
+    std::int64_t step = 1;
+    for (std::size_t axis = e_.operands[i].rank; axis-- > 0;) {
+      const int label = e_.operands[i].labels[axis];
+      v.has[label] = true;
+      if (c_.Input(i).dim(axis) != 1) v.stride[label] += step;  // a label twice in one operand: its diagonal
+      step *= c_.Input(i).dim(axis);
+    }
+    return v;
+  }
+  static View One() {
+    static const T kOne = 1;
+    View v;
+    v.dtype = kDTypeOf<T>;
+    v.data = &kOne;
+    return v;
+  }
+
+  void Append(Labels& labels, int label) const {
+    labels.list[labels.count++] = label;
+    labels.size *= sizes_[label];
+  }
+  // A label is kept after a step if the output or a later operand has it.
+  bool Kept(int label, std::size_t next) const {
+    bool kept = e_.output.Has(label);
+    for (std::size_t i = next; i < e_.count; ++i) kept |= e_.operands[i].Has(label);
+    return kept;
+  }
+
+  // to[...] = from over `labels`, the last one fastest.
+  template <typename From>
+  void CopyFrom(const View& from, const Labels& labels, T* to) {
+    const From* data = static_cast<const From*>(from.data);
+    const std::int64_t inner = labels.count == 0 ? 1 : sizes_[labels.list[labels.count - 1]];
+    const std::int64_t inner_stride = labels.count == 0 ? 0 : from.stride[labels.list[labels.count - 1]];
+    if (labels.size == 0) return;
+    const std::int64_t grain = std::max<std::int64_t>(1, 8192 / inner);
+    c_.parallel().For(labels.size / inner, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        std::int64_t rest = row, at = 0;
+        for (std::size_t i = labels.count == 0 ? 0 : labels.count - 1; i-- > 0;) {
+          const std::int64_t size = sizes_[labels.list[i]];
+          at += rest % size * from.stride[labels.list[i]];
+          rest /= size;
+        }
+        for (std::int64_t k = 0; k < inner; ++k) to[row * inner + k] = static_cast<T>(data[at + k * inner_stride]);
+      }
+    });
+  }
+  void Copy(const View& from, const Labels& labels, T* to) {
+    if (from.dtype == kDTypeOf<T>) return CopyFrom<T>(from, labels, to);
+    VisitDType<Half, BFloat16, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>(
+        from.dtype, [&]<typename From>() {
+          if constexpr (kStoredAs<T, From>) CopyFrom<From>(from, labels, to);
+        });
+  }
+  // The elements in this order, in place if they are already.
+  const T* Arrange(Bump& memory, const View& from, const Labels& labels) {
+    std::int64_t step = 1;
+    bool in_place = from.dtype == kDTypeOf<T>;
+    for (std::size_t i = labels.count; i-- > 0;) {
+      in_place &= from.stride[labels.list[i]] == step || sizes_[labels.list[i]] == 1;
+      step *= sizes_[labels.list[i]];
+    }
+    if (in_place) return static_cast<const T*>(from.data);
+    T* to = memory.Take<T>(labels.size);
+    if (!memory.measuring()) Copy(from, labels, to);
+    return to;
+  }
+
+  // a x b summed over what neither the output nor operands from `next` on have. What only one of them has is summed,
+  // too: the other repeats its elements over it (stride 0).
+  View Contract(Bump& memory, const View& a, const View& b, std::size_t next) {
+    Labels batch, rows, columns, inner;
+    for (int label = 0; label < EinsumEquation::kLabels; ++label) {
+      if (!a.has[label] && !b.has[label]) continue;
+      if (!Kept(label, next))
+        Append(inner, label);
+      else if (a.has[label] && b.has[label])
+        Append(batch, label);
+      else
+        Append(a.has[label] ? rows : columns, label);
+    }
+    const auto joined = [&](const Labels& first, const Labels& second) {
+      Labels all = batch;
+      for (const Labels* part : {&first, &second}) {
+        for (std::size_t i = 0; i < part->count; ++i) Append(all, part->list[i]);
+      }
+      return all;
+    };
+    Product<T> p;
+    p.batch = batch.size, p.m = rows.size, p.n = columns.size, p.k = inner.size;
+    p.lda = p.k, p.ldb = p.n, p.ldc = p.n;
+    p.a_batch_stride = p.m * p.k, p.b_batch_stride = p.k * p.n, p.c_batch_stride = p.m * p.n;
+    const Labels result = joined(rows, columns);
+    p.a = Arrange(memory, a, joined(rows, inner));
+    p.b = Arrange(memory, b, joined(inner, columns));
+    p.c = memory.Take<T>(result.size);
+    const std::size_t bytes = ProductScratch(p, c_.parallel().ThreadCount());
+    std::byte* scratch = memory.Take<std::byte>(static_cast<std::int64_t>(bytes));
+    if (!memory.measuring() && result.size > 0) RunProduct(p, c_.parallel(), bytes == 0 ? nullptr : scratch);
+    View v;
+    v.dtype = kDTypeOf<T>;
+    v.data = p.c;
+    std::int64_t step = 1;
+    for (std::size_t i = result.count; i-- > 0;) {
+      v.has[result.list[i]] = true;
+      v.stride[result.list[i]] = sizes_[result.list[i]] == 1 ? 0 : step;
+      step *= sizes_[result.list[i]];
+    }
+    return v;
+  }
+
+  KernelContext& c_;
+  const EinsumEquation& e_;
+  std::array<std::int64_t, EinsumEquation::kLabels> sizes_ = {};
+};
+
+struct EinsumState {
+  std::string equation;
+};
+
+// Writes the sums as the output's type; the narrow integers wrap around as sums in their own width would.
+template <typename T>
+void Narrow(const T* from, const TensorRef& y) {
+  VisitDType<Half, BFloat16, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>(y.dtype, [&]<typename To>() {
+    if constexpr (kStoredAs<T, To>) {
+      for (std::int64_t i = 0; i < y.count; ++i) y.As<To>()[i] = static_cast<To>(from[i]);
+    }
+  });
+}
+
+template <typename T>
+void RunEinsum(KernelContext& c) {
+  std::array<std::size_t, kMaxOperands> ranks;
+  if (c.InputCount() > kMaxOperands) Fail(Code::kNotImplemented, "Einsum of more than ", kMaxOperands, " operands");
+  for (std::size_t i = 0; i < c.InputCount(); ++i) ranks[i] = c.Input(i).rank();
+  const EinsumEquation e = ParseEinsum(c.state<EinsumState>().equation, {ranks.data(), c.InputCount()});
+  Runner<T> runner(c, e);
+  if (c.Output(0).count == 0) return;
+  const TensorRef& y = c.Output(0);
+  const bool narrow = y.dtype != kDTypeOf<T>;
+  Bump measure(nullptr);
+  if (narrow) measure.Take<T>(y.count);
+  runner.Execute(measure);
+  Bump memory(c.Scratch<std::byte>(std::max<std::size_t>(measure.bytes(), 64)));
+  T* to = narrow ? memory.Take<T>(y.count) : y.As<T>();
+  runner.StoreOutput(runner.Execute(memory), to);
+  if (narrow) Narrow(to, y);
+}
+
+Prepared PrepareEinsum(PrepareContext& c) {
+  EinsumState state = {ReadEquation(c)};
+  switch (c.InputDType(0)) {
+    case DType::kFloat:
+    case DType::kFloat16:
+    case DType::kBFloat16:
+      return WithState(RunEinsum<float>, std::move(state));
+    case DType::kDouble:
+      return WithState(RunEinsum<double>, std::move(state));
+    case DType::kInt64:
+      return WithState(RunEinsum<std::int64_t>, std::move(state));
+    case DType::kUInt64:
+      return WithState(RunEinsum<std::uint64_t>, std::move(state));
+    case DType::kUInt32:
+      return WithState(RunEinsum<std::uint32_t>, std::move(state));
+    default:
+      return WithState(RunEinsum<std::int32_t>, std::move(state));
+  }
+}
+
+constexpr OpDef kEinsumOps[] = {
+    {.name = "Einsum", .since = {12, 28}, .types = kNumbers, .infer = InferEinsum, .prepare = PrepareEinsum},
+};
+
+}  // namespace
+
+std::span<const OpDef> EinsumOps() { return kEinsumOps; }
+
+}  // namespace sardonyx::ops

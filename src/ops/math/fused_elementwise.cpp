@@ -1,0 +1,466 @@
+// ops/math/fused_elementwise.cpp - ai.sardonyx.FusedElementwise: several elementwise nodes run block by block.
+//
+// clang-format off
+//   inputs         tensors that broadcast to the output: float, float16 and bfloat16 (widened as they are read) or
+//                  8-bit integers (dequantized as they are read)
+//   steps          the function of each step: "Mul", "Sigmoid" ...
+//   operands       two for each step: i for input i, -1 - j for the result of step j; functions of one operand ignore
+//                  the second
+//   parameters     two floats for each step (alpha, beta ...)
+//   input_scales,  of each input, if any input has 8 bits
+//   input_zeros
+//   to             the result's element type if it is not float: float16 and bfloat16 are rounded, 8-bit integers are
+//                  quantized with output_scale and output_zero
+// clang-format on
+//
+// The output is the last step's result; every step's result has the output's shape, once all inputs are broadcast. A
+// block of each result stays in the first cache level. The functions are those of the single operators, so the bits are
+// theirs, too. To add a function: a row in kFunctions. The operator's own row is in variadic.cpp.
+#include "ops/fused_elementwise.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/elementwise/quantize.h"
+#include "kernels/elementwise/quantized_binary.h"
+#include "kernels/elementwise/unary.h"
+#include "ops/infer.h"
+#include "ops/infer_context.h"
+#include "ops/kernel_context.h"
+#include "ops/prepare_context.h"
+
+namespace sardonyx::ops {
+namespace {
+
+using kernels::BinaryKind;
+using kernels::UnaryKind;
+
+constexpr std::int64_t kBlock = 512;   // elements of a block
+constexpr std::int64_t kGrain = 8192;  // elements that are worth a thread
+constexpr std::size_t kMaxAxes = kMostDimensions;
+constexpr int kMaxResults = 16;  // blocks that are alive at once: 32 KiB, mostly far fewer
+
+struct Function {
+  std::string_view name, domain, op_type;
+  bool binary;
+  UnaryKind unary;
+  BinaryKind kind;
+  std::string_view attribute_a = "", attribute_b = "";
+  float a = 0, b = 0;  // defaults
+};
+
+constexpr Function Unary(std::string_view name, UnaryKind kind, float a = 0) {
+  return {name, "", name, false, kind, BinaryKind::kAdd, "", "", a, 0};
+}
+constexpr Function Binary(std::string_view name, BinaryKind kind) {
+  return {name, "", name, true, UnaryKind::kAbs, kind};
+}
+
+constexpr Function kFunctions[] = {
+    Unary("Abs", UnaryKind::kAbs),
+    Unary("Ceil", UnaryKind::kCeil),
+    Unary("Cos", UnaryKind::kCos),
+    Unary("Erf", UnaryKind::kErf),
+    Unary("Exp", UnaryKind::kExp),
+    Unary("Floor", UnaryKind::kFloor),
+    Unary("HardSwish", UnaryKind::kHardSwish),
+    Unary("Log", UnaryKind::kLog),
+    Unary("Mish", UnaryKind::kMish),
+    Unary("Neg", UnaryKind::kNeg),
+    Unary("Reciprocal", UnaryKind::kReciprocal),
+    Unary("Relu", UnaryKind::kRelu),
+    Unary("Round", UnaryKind::kRound),
+    Unary("Sigmoid", UnaryKind::kSigmoid, 1),
+    Unary("Sign", UnaryKind::kSign),
+    Unary("Sin", UnaryKind::kSin),
+    Unary("Softplus", UnaryKind::kSoftplus),
+    Unary("Softsign", UnaryKind::kSoftsign),
+    Unary("Sqrt", UnaryKind::kSqrt),
+    Unary("Tanh", UnaryKind::kTanh),
+    {"Elu", "", "Elu", false, UnaryKind::kElu, BinaryKind::kAdd, "alpha", "", 1, 0},
+    {"HardSigmoid", "", "HardSigmoid", false, UnaryKind::kHardSigmoid, BinaryKind::kAdd, "alpha", "beta", 0.2f, 0.5f},
+    {"LeakyRelu", "", "LeakyRelu", false, UnaryKind::kLeakyRelu, BinaryKind::kAdd, "alpha", "", 0.01f, 0},
+    {"Swish", "", "Swish", false, UnaryKind::kSwish, BinaryKind::kAdd, "alpha", "", 1, 0},
+    {"QuickGelu", "com.microsoft", "QuickGelu", false, UnaryKind::kSwish, BinaryKind::kAdd, "alpha", "", 1.702f, 0},
+    // Chosen by TapeStepOf from what a node says besides its name.
+    {"Gelu", "-", "", false, UnaryKind::kGelu, BinaryKind::kAdd},
+    {"GeluTanh", "-", "", false, UnaryKind::kGeluTanh, BinaryKind::kAdd},
+    {"Clip", "-", "", false, UnaryKind::kClip, BinaryKind::kAdd},
+    {"Square", "-", "", false, UnaryKind::kSquare, BinaryKind::kAdd},
+    {"Cube", "-", "", false, UnaryKind::kCube, BinaryKind::kAdd},
+    Binary("Add", BinaryKind::kAdd),
+    Binary("Sub", BinaryKind::kSub),
+    Binary("Mul", BinaryKind::kMul),
+    Binary("Div", BinaryKind::kDiv),
+    Binary("Max", BinaryKind::kMax),
+    Binary("Min", BinaryKind::kMin),
+};
+
+bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
+// What QuantizeLinear and DequantizeLinear make of x, with scale a and zero point b.
+template <typename T>
+void Quantize(const float* x, float* y, std::size_t n, float a, float b) {
+  constexpr float kLow = std::numeric_limits<T>::min(), kHigh = std::numeric_limits<T>::max();
+  std::uint8_t bytes[kBlock];
+  const kernels::QuantizedTable& table = kernels::Quantized8();
+  kernels::QuantizeFn* const quantize = kernels::Quantization().quantize(kDTypeOf<T>, true);
+  for (std::size_t i = 0; i < n; i += sizeof bytes) {
+    const std::size_t count = std::min(n - i, sizeof bytes);
+    quantize(x + i, &a, &b, kLow, kHigh, count, bytes);
+    (std::is_signed_v<T> ? table.dequantize_signed : table.dequantize_unsigned)(bytes, a, b, count, y + i);
+  }
+}
+
+kernels::UnaryF32Fn* QuantizingFunction(std::string_view name) {
+  if (name == "QuantizeInt8") return Quantize<std::int8_t>;
+  return name == "QuantizeUInt8" ? Quantize<std::uint8_t> : nullptr;
+}
+
+const Function* FindFunction(std::string_view name) {
+  for (const Function& function : kFunctions)
+    if (function.name == name) return &function;
+  return nullptr;
+}
+
+std::optional<float> ConstantFloat(const Graph& graph, const Node& node, std::size_t i, float otherwise) {
+  if (i >= node.inputs.size() || node.inputs[i] == kNoValue) return otherwise;
+  const Tensor* t = graph.value(node.inputs[i]).constant();
+  if (t == nullptr || t->dtype() != DType::kFloat || t->count() != 1) return std::nullopt;
+  return *t->data<float>();
+}
+
+float AttributeOr(const Node& node, std::string_view name, float otherwise) {
+  const AttributeValue* value = name.empty() ? nullptr : node.FindAttribute(name);
+  return value != nullptr && std::holds_alternative<float>(*value) ? std::get<float>(*value) : otherwise;
+}
+
+}  // namespace
+
+std::vector<std::string_view> TapeFunctions() {
+  std::vector<std::string_view> names;
+  for (const Function& function : kFunctions) names.push_back(function.name);
+  return names;
+}
+
+std::optional<TapeStep> TapeStepOf(const Graph& graph, const Node& node) {
+  for (const Function& function : kFunctions) {
+    if (function.op_type != node.op_type || function.domain != node.domain) continue;
+    if (node.inputs.size() != (function.binary ? 2u : 1u)) return std::nullopt;
+    return TapeStep{function.name, function.binary, AttributeOr(node, function.attribute_a, function.a),
+                    AttributeOr(node, function.attribute_b, function.b)};
+  }
+  if (!node.domain.empty()) return std::nullopt;
+  if (node.op_type == "Gelu") {
+    const AttributeValue* form = node.FindAttribute("approximate");
+    const auto* text = form != nullptr ? std::get_if<std::string>(form) : nullptr;
+    return TapeStep{text != nullptr && *text == "tanh" ? "GeluTanh" : "Gelu"};
+  }
+  if (node.op_type == "Clip") {
+    constexpr float kMax = std::numeric_limits<float>::max();
+    const auto low = ConstantFloat(graph, node, 1, -kMax), high = ConstantFloat(graph, node, 2, kMax);
+    if (low && high) return TapeStep{"Clip", false, *low, *high};
+  }
+  if (node.op_type == "Pow") {
+    const auto exponent = node.inputs.size() == 2 ? ConstantFloat(graph, node, 1, 0) : std::nullopt;
+    if (exponent && *exponent == 2) return TapeStep{"Square"};
+    if (exponent && *exponent == 3) return TapeStep{"Cube"};
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// Where a step finds an operand and leaves its result.
+struct Operand {
+  int input = -1;  // else a block
+  int block = -1;
+};
+struct Step {
+  kernels::UnaryF32Fn* unary = nullptr;  // null: binary
+  kernels::BinaryLoops loops;
+  float a = 0, b = 0;
+  Operand x, y;
+  int block = -1;  // -1: the output
+};
+struct Tape {
+  std::vector<Step> steps;
+  std::size_t inputs = 0;
+  std::vector<float> input_scales, input_zeros;  // empty if all inputs are floats
+  DType to = DType::kFloat;
+  float output_scale = 1, output_zero = 0;
+};
+
+// The output's axes, neighbours joined where all inputs go on alike, innermost first.
+struct Walk {
+  std::size_t rank = 0;
+  // The first `rank` are set; clearing all would take longer than a small run.
+  std::array<std::int64_t, kMaxAxes> sizes;
+  std::array<std::array<std::int64_t, kMaxTapeInputs>, kMaxAxes> strides;
+};
+
+Walk PlanWalk(KernelContext& c, std::size_t inputs, Dims out) {
+  Walk walk;
+  std::array<std::int64_t, kMaxTapeInputs> step;
+  step.fill(1);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::int64_t size = out[out.size() - 1 - i];
+    std::array<std::int64_t, kMaxTapeInputs> stride = {};
+    bool joins = walk.rank > 0;
+    for (std::size_t k = 0; k < inputs; ++k) {
+      const Dims shape = c.Input(k).shape;
+      const std::int64_t mine = i < shape.size() ? shape[shape.size() - 1 - i] : 1;
+      if (mine != 1 && mine != size) {
+        Fail(Code::kInvalidArgument, "expected inputs that broadcast to ", ToText(out), ", found ", ToText(shape));
+      }
+      stride[k] = mine == 1 ? 0 : step[k];
+      step[k] *= mine;
+      joins = joins && stride[k] == walk.strides[walk.rank - 1][k] * walk.sizes[walk.rank - 1];
+    }
+    if (size == 1) continue;
+    if (joins) {
+      walk.sizes[walk.rank - 1] *= size;
+      continue;
+    }
+    walk.sizes[walk.rank] = size;
+    walk.strides[walk.rank++] = stride;
+  }
+  if (walk.rank == 0) {
+    walk.sizes[0] = 1;
+    walk.strides[0] = {};
+    walk.rank = 1;
+  }
+  return walk;
+}
+
+class TapeRunner {
+ public:
+  TapeRunner(KernelContext& c, const Tape& tape) : tape_(tape), walk_(PlanWalk(c, tape.inputs, c.Output(0).shape)) {
+    for (std::size_t k = 0; k < tape.inputs; ++k) {
+      const TensorRef& x = c.Input(k);
+      if (x.dtype == DType::kFloat) {
+        inputs_[k] = x.As<const float>();
+      } else if (IsHalf(x.dtype)) {
+        halves_[k] = x.data;
+        widen_[k] = kernels::ToFloats(x.dtype);
+      } else {
+        bytes_[k] = x.As<const std::uint8_t>();
+        is_signed_[k] = x.dtype == DType::kInt8;
+      }
+    }
+    if (tape.to == DType::kFloat) {
+      output_ = c.Output(0).As<float>();
+    } else if (IsHalf(tape.to)) {
+      output_halves_ = c.Output(0).data;
+      narrow_ = kernels::FromFloats(tape.to);
+    } else {
+      output_bytes_ = c.Output(0).As<std::uint8_t>();
+    }
+  }
+
+  void Run(std::int64_t begin, std::int64_t end) const {
+    while (begin < end) {
+      std::int64_t rest = begin;
+      std::array<std::int64_t, kMaxTapeInputs> at = {};
+      for (std::size_t axis = 0; axis < walk_.rank; ++axis) {
+        const std::int64_t index = rest % walk_.sizes[axis];
+        rest /= walk_.sizes[axis];
+        for (std::size_t k = 0; k < tape_.inputs; ++k) at[k] += index * walk_.strides[axis][k];
+      }
+      const std::int64_t row_end = std::min(end, begin - begin % walk_.sizes[0] + walk_.sizes[0]);
+      for (; begin < row_end; begin += kBlock) {
+        const std::int64_t n = std::min(kBlock, row_end - begin);
+        if (output_ != nullptr) {
+          RunBlock(at, output_ + begin, static_cast<std::size_t>(n));
+        } else if (narrow_ != nullptr) {
+          alignas(64) float block[kBlock];
+          RunBlock(at, block, static_cast<std::size_t>(n));
+          narrow_(block, static_cast<std::size_t>(n), output_halves_, begin);
+        } else {
+          RunQuantized(at, output_bytes_ + begin, static_cast<std::size_t>(n));
+        }
+        for (std::size_t k = 0; k < tape_.inputs; ++k) at[k] += n * walk_.strides[0][k];
+      }
+      begin = row_end;
+    }
+  }
+
+ private:
+  using Places = std::array<std::int64_t, kMaxTapeInputs>;
+
+  void RunQuantized(const Places& at, std::uint8_t* y, std::size_t n) const {
+    alignas(64) float block[kBlock];
+    RunBlock(at, block, n);
+    const float low = tape_.to == DType::kInt8 ? -128.0f : 0.0f;
+    kernels::Quantization().quantize(tape_.to, true)(block, &tape_.output_scale, &tape_.output_zero, low, low + 255, n,
+                                                     y);
+  }
+
+  // The elements of half and 8-bit inputs as floats; one where an input is repeated.
+  void Load(const Places& at, std::size_t n, float (*loaded)[kBlock]) const {
+    const kernels::QuantizedTable& table = kernels::Quantized8();
+    for (std::size_t k = 0; k < tape_.inputs; ++k) {
+      const std::size_t count = walk_.strides[0][k] == 0 ? 1 : n;
+      if (halves_[k] != nullptr) widen_[k](halves_[k], at[k], count, loaded[k]);
+      if (bytes_[k] == nullptr) continue;
+      (is_signed_[k] ? table.dequantize_signed : table.dequantize_unsigned)(bytes_[k] + at[k], tape_.input_scales[k],
+                                                                            tape_.input_zeros[k], count, loaded[k]);
+    }
+  }
+
+  void RunBlock(const Places& at, float* y, std::size_t n) const {
+    alignas(64) float blocks[kMaxResults][kBlock], loaded[kMaxTapeInputs][kBlock];
+    Load(at, n, loaded);
+    const auto find = [&](const Operand& operand) -> const float* {
+      if (operand.block >= 0) return blocks[operand.block];
+      const auto k = static_cast<std::size_t>(operand.input);
+      return inputs_[k] == nullptr ? loaded[k] : inputs_[k] + at[k];
+    };
+    const auto repeats = [&](const Operand& operand) {
+      return operand.block < 0 && walk_.strides[0][static_cast<std::size_t>(operand.input)] == 0;
+    };
+    for (const Step& step : tape_.steps) {
+      float* to = step.block < 0 ? y : blocks[step.block];
+      const float* x = find(step.x);
+      const bool repeats_x = repeats(step.x);
+      if (step.unary != nullptr) {
+        step.unary(x, to, repeats_x ? 1 : n, step.a, step.b);
+        if (repeats_x) std::fill_n(to + 1, n - 1, *to);
+        continue;
+      }
+      const bool repeats_y = repeats(step.y);
+      if (repeats_x && repeats_y) {
+        step.loops.both(x, find(step.y), to, 1);
+        std::fill_n(to + 1, n - 1, *to);
+        continue;
+      }
+      const auto loop = repeats_y ? step.loops.repeated_y : (repeats_x ? step.loops.repeated_x : step.loops.both);
+      loop(x, find(step.y), to, n);
+    }
+  }
+
+  const Tape& tape_;
+  Walk walk_;
+  std::array<const float*, kMaxTapeInputs> inputs_ = {};
+  std::array<const std::uint8_t*, kMaxTapeInputs> bytes_ = {};  // of 8-bit inputs
+  std::array<bool, kMaxTapeInputs> is_signed_ = {};
+  std::array<const void*, kMaxTapeInputs> halves_ = {};  // of float16 and bfloat16 inputs
+  std::array<kernels::ToFloatsFn*, kMaxTapeInputs> widen_ = {};
+  float* output_ = nullptr;
+  void* output_halves_ = nullptr;
+  kernels::FromFloatsFn* narrow_ = nullptr;
+  std::uint8_t* output_bytes_ = nullptr;
+};
+
+void RunTape(KernelContext& c) {
+  const std::int64_t count = c.Output(0).count;
+  if (count == 0) return;
+  const TapeRunner runner(c, c.state<Tape>());
+  c.parallel().For(count, kGrain, [&](std::int64_t begin, std::int64_t end) { runner.Run(begin, end); });
+}
+
+// Gives every result a block that is free by then.
+void PlaceResults(const PrepareContext& c, const std::vector<std::int64_t>& operands, Tape* tape) {
+  const std::size_t count = tape->steps.size();
+  std::vector<std::size_t> last(count, 0);
+  const auto source = [&](std::int64_t operand) { return static_cast<std::size_t>(-1 - operand); };
+  for (std::size_t i = 0; i < count; ++i)
+    for (const std::size_t side : {0u, 1u})
+      if (const std::int64_t operand = operands[2 * i + side]; operand < 0) last[source(operand)] = i;
+  std::array<std::size_t, kMaxResults> free_from = {};  // the step behind which a block is free
+  for (std::size_t i = 0; i < count; ++i) {
+    Step& step = tape->steps[i];
+    const auto place = [&](std::int64_t operand) {
+      return operand < 0 ? Operand{-1, tape->steps[source(operand)].block} : Operand{static_cast<int>(operand), -1};
+    };
+    step.x = place(operands[2 * i]);
+    step.y = place(operands[2 * i + 1]);
+    if (i + 1 == count) break;
+    for (int block = 0; block < kMaxResults && step.block < 0; ++block) {
+      if (free_from[static_cast<std::size_t>(block)] > i) continue;
+      step.block = block;
+      free_from[static_cast<std::size_t>(block)] = last[i];  // its last reader may overwrite it: all are elementwise
+    }
+    if (step.block < 0) c.Unsupported("more than " + std::to_string(kMaxResults) + " results at once in");
+  }
+}
+
+}  // namespace
+
+// Scales and zero points of 8-bit inputs and of the result.
+static void ReadQuantization(const PrepareContext& c, Tape* tape) {
+  tape->input_scales = c.Floats("input_scales");
+  tape->input_zeros = c.Floats("input_zeros");
+  for (std::size_t k = 0; k < tape->inputs; ++k) {
+    const DType dtype = c.InputDType(k);
+    if (dtype == DType::kFloat || IsHalf(dtype)) continue;
+    if (dtype != DType::kInt8 && dtype != DType::kUInt8) c.Unsupported("input " + std::to_string(k) + " of", dtype);
+    if (tape->input_scales.size() != tape->inputs || tape->input_zeros.size() != tape->inputs)
+      c.Fail(Code::kInvalidArgument, "expected ", tape->inputs, " input_scales and input_zeros, found ",
+             tape->input_scales.size(), " and ", tape->input_zeros.size());
+  }
+  tape->to = c.DTypeAttribute("to", DType::kFloat);
+  if (tape->to != DType::kFloat && !IsHalf(tape->to) && tape->to != DType::kInt8 && tape->to != DType::kUInt8)
+    c.Unsupported("output of", tape->to);
+  tape->output_scale = c.Float("output_scale", 1);
+  tape->output_zero = c.Float("output_zero", 0);
+  if (tape->to != DType::kInt8 && tape->to != DType::kUInt8) return;
+  const float low = tape->to == DType::kInt8 ? -128.0f : 0.0f;
+  if (!(tape->output_zero >= low && tape->output_zero <= low + 255))
+    c.Fail(Code::kInvalidArgument, "expected output_zero from ", low, " to ", low + 255, ", found ", tape->output_zero);
+}
+
+void InferFusedElementwise(InferContext& c) {
+  const DType to = c.DTypeAttribute("to", DType::kFloat);
+  std::vector<Dim> dims;
+  for (std::size_t i = 0; i < c.InputCount(); ++i) {
+    if (!c.HasRank(i)) return c.SetOutput(0, to);
+    dims = i == 0 ? c.InputDims(0) : BroadcastDims(c, dims, c.InputDims(i));
+  }
+  c.SetOutput(0, to, std::move(dims));
+}
+
+Prepared PrepareFusedElementwise(PrepareContext& c) {
+  const std::vector<std::string> names = c.Strings("steps");
+  const std::vector<std::int64_t> operands = c.Ints("operands");
+  const std::vector<float> parameters = c.Floats("parameters");
+  if (names.empty() || operands.size() != 2 * names.size() || parameters.size() != 2 * names.size()) {
+    c.Fail(Code::kInvalidArgument, "expected steps with two operands and two parameters each, found ", names.size(),
+           ", ", operands.size(), " and ", parameters.size());
+  }
+  if (c.InputCount() > kMaxTapeInputs) c.Unsupported("more than " + std::to_string(kMaxTapeInputs) + " inputs of");
+  Tape tape;
+  tape.inputs = c.InputCount();
+  ReadQuantization(c, &tape);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Function* function = FindFunction(names[i]);
+    kernels::UnaryF32Fn* const quantizing = QuantizingFunction(names[i]);
+    if (function == nullptr && quantizing == nullptr)
+      c.Fail(Code::kNotImplemented, "step ", i, ": there is no function '", names[i], "'");
+    for (const std::size_t side : {0u, 1u}) {
+      const std::int64_t operand = operands[2 * i + side];
+      if (operand >= static_cast<std::int64_t>(tape.inputs) || -1 - operand >= static_cast<std::int64_t>(i)) {
+        c.Fail(Code::kInvalidArgument, "step ", i, ": expected an input or an earlier step, found operand ", operand);
+      }
+    }
+    Step step;
+    if (quantizing != nullptr) {
+      step.unary = quantizing;
+    } else if (function->binary) {
+      step.loops = kernels::Binary(function->kind, DType::kFloat);
+    } else {
+      step.unary = kernels::UnaryF32(function->unary);
+    }
+    step.a = parameters[2 * i];
+    step.b = parameters[2 * i + 1];
+    tape.steps.push_back(step);
+  }
+  PlaceResults(c, operands, &tape);
+  return WithState(RunTape, std::move(tape));
+}
+
+}  // namespace sardonyx::ops

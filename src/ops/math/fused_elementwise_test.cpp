@@ -1,0 +1,65 @@
+// ops/math/fused_elementwise_test.cpp - ai.sardonyx.FusedElementwise against the single operators.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "testing/evaluate_op.h"
+#include "testing/tolerance.h"
+
+namespace sardonyx::testing {
+namespace {
+
+Tensor Numbers(const Shape& shape, float scale = 0.37f) {
+  Tensor t(DType::kFloat, shape);
+  for (std::int64_t i = 0; i < t.count(); ++i) t.data<float>()[i] = scale * static_cast<float>(i * 7 % 23 - 11);
+  return t;
+}
+
+OpCall Tape(std::vector<Value> inputs, std::vector<std::string> steps, std::vector<std::int64_t> operands,
+            std::vector<float> parameters = {}) {
+  if (parameters.empty()) parameters.assign(2 * steps.size(), 0.0f);
+  return {.op = "FusedElementwise",
+          .version = 1,
+          .inputs = std::move(inputs),
+          .attributes = {{"steps", steps}, {"operands", operands}, {"parameters", parameters}},
+          .domain = "ai.sardonyx"};
+}
+Tensor One(OpCall call) { return EvaluateOp(call)[0].tensor(); }
+Tensor Binary(const char* op, const Tensor& a, const Tensor& b) {
+  return One({.op = op, .version = 14, .inputs = {a, b}});
+}
+
+// x * sigmoid(x + c) - c for every way that c may broadcast, across the edges of blocks.
+TEST(FusedElementwise, HasTheBitsOfTheSingleOperators) {
+  const std::pair<Shape, Shape> kShapes[] = {
+      {{2, 3, 5}, {}},        {{2, 3, 5}, {5}}, {{2, 3, 5}, {3, 1}}, {{2, 3, 700}, {3, 1}},  {{2, 3, 700}, {2, 1, 700}},
+      {{2, 3, 5}, {2, 1, 1}}, {{1, 1}, {1}},    {{3000}, {1}},       {{2, 1, 4}, {2, 1, 4}}, {{0, 3}, {3}}};
+  for (const auto& [x_shape, c_shape] : kShapes) {
+    const Tensor x = Numbers(x_shape), c = Numbers(c_shape, 0.11f);
+    const Tensor sum = Binary("Add", x, c);
+    const Tensor want = Binary("Sub", Binary("Mul", x, One({.op = "Sigmoid", .version = 13, .inputs = {sum}})), c);
+    const Tensor got =
+        One(Tape({x, c}, {"Add", "Sigmoid", "Mul", "Sub"}, {0, 1, -1, -1, 0, -2, -3, 1}, {0, 0, 1, 0, 0, 0, 0, 0}));
+    EXPECT_TRUE(SameBits(got, want)) << ToText(x_shape) << ToText(c_shape);
+  }
+}
+
+TEST(FusedElementwise, KeepsNaNAndInfinity) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> y =
+      Elements<float>(One(Tape({Floats({std::nanf(""), infinity, -infinity})}, {"Neg", "Relu"}, {0, 0, -1, -1})));
+  EXPECT_TRUE(std::isnan(y[0]));
+  EXPECT_EQ(y[1], 0);
+  EXPECT_EQ(y[2], infinity);
+}
+
+TEST(FusedElementwise, RefusesWrongTapes) {
+  const Tensor x = Floats({1, 2});
+  EXPECT_NE(ErrorOfOp(Tape({x}, {"Conv"}, {0, 0})).find("there is no function 'Conv'"), std::string::npos);
+  EXPECT_NE(ErrorOfOp(Tape({x}, {"Relu"}, {-1, 0})).find("found operand -1"), std::string::npos);
+  EXPECT_NE(ErrorOfOp(Tape({x}, {"Relu"}, {0})).find("two operands"), std::string::npos);
+  EXPECT_NE(ErrorOfOp(Tape({Ints({1})}, {"Relu"}, {0, 0})).find("int64"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sardonyx::testing

@@ -1,0 +1,211 @@
+// ops/math/gemm.cpp - Gemm and com.microsoft FusedGemm: Y = activation(alpha * A' * B' + beta * C).
+#include <cmath>
+#include <cstdint>
+
+#include "ops/conv_attributes.h"
+#include "ops/math/packed_matrix.h"
+#include "ops/operands.h"
+#include "ops/product.h"
+#include "ops/registry.h"
+#include "ops/upgrade_context.h"
+
+namespace sardonyx::ops {
+namespace {
+
+constexpr DTypeSet kGemmTypes = kIeeeFloats | DTypeSet{DType::kInt32, DType::kInt64, DType::kUInt32, DType::kUInt64};
+
+struct GemmState {
+  bool trans_a = false, trans_b = false;
+  float alpha = 1, beta = 1;
+  kernels::Activation activation;
+  PackedMatrix packed;
+  std::int64_t k = 0, n = 0;  // of packed B
+};
+
+void InferGemm(InferContext& c) {
+  if (!c.HasRank(0) || !c.HasRank(1)) return c.SetOutput(0, c.InputDType(0), {Dim(), Dim()});
+  for (const std::size_t i : {0u, 1u}) {
+    if (c.Rank(i) != 2) {
+      c.Fail(Code::kInvalidArgument, "expected a matrix as input ", i == 0 ? "A" : "B", ", found ",
+             c.InputType(i).ToText());
+    }
+  }
+  const bool trans_a = c.Flag("transA"), trans_b = c.Flag("transB");
+  const Dim &a_k = c.InputDims(0)[trans_a ? 0 : 1], &b_k = c.InputDims(1)[trans_b ? 1 : 0];
+  if (a_k.known() && b_k.known() && a_k.number() != b_k.number()) {
+    c.Fail(Code::kInvalidArgument, "inner dimensions differ: ", c.InputType(0).ToText(), trans_a ? " (transA)" : "",
+           " x ", c.InputType(1).ToText(), trans_b ? " (transB)" : "");
+  }
+  c.SetOutput(0, c.InputDType(0), {c.InputDims(0)[trans_a ? 1 : 0], c.InputDims(1)[trans_b ? 0 : 1]});
+}
+
+// How C [...] broadcasts to [m, n].
+struct Addend {
+  bool present = false;
+  std::int64_t row_stride = 0, column_stride = 0;
+};
+
+Addend ViewAddend(KernelContext& c, std::int64_t m, std::int64_t n) {
+  if (!c.HasInput(2)) return {};
+  const Dims dims = c.Input(2).shape;
+  const std::int64_t rows = dims.size() == 2 ? dims[0] : 1, columns = dims.empty() ? 1 : dims.back();
+  if (dims.size() > 2 || (rows != 1 && rows != m) || (columns != 1 && columns != n)) {
+    Fail(Code::kInvalidArgument, "expected an input C that broadcasts to [", m, ", ", n, "], found ", ToText(dims));
+  }
+  return {true, rows == 1 ? 0 : columns, columns == 1 ? 0 : 1};
+}
+
+struct Sizes {
+  std::int64_t m, n, k, lda, ldb;
+};
+
+Sizes MakeSizes(KernelContext& c, const GemmState& state) {
+  const Dims a = c.Input(0).shape;
+  if (a.size() != 2) Fail(Code::kInvalidArgument, "expected a matrix as input A, found ", ToText(a));
+  Sizes s{a[state.trans_a ? 1 : 0], state.n, a[state.trans_a ? 0 : 1], a[1], 0};
+  std::int64_t b_k = state.k;
+  if (!state.packed.defined()) {
+    const Dims b = c.Input(1).shape;
+    if (b.size() != 2) Fail(Code::kInvalidArgument, "expected a matrix as input B, found ", ToText(b));
+    s.n = b[state.trans_b ? 0 : 1], b_k = b[state.trans_b ? 1 : 0], s.ldb = b[1];
+  }
+  if (b_k != s.k) {
+    Fail(Code::kInvalidArgument, "inner dimensions differ: [", s.m, ", ", s.k, "] x [", b_k, ", ", s.n, "]");
+  }
+  return s;
+}
+
+void RunFloat(KernelContext& c) {
+  const auto& state = c.state<GemmState>();
+  const Sizes s = MakeSizes(c, state);
+  const Addend addend = ViewAddend(c, s.m, s.n);
+  if (c.Output(0).count == 0) return;
+  Operands io(c, DType::kFloat, state.packed.defined() ? 2 : 0);
+  kernels::GemmF32Args args;
+  args.m = s.m, args.n = s.n, args.k = s.k;
+  args.lda = s.lda, args.trans_a = state.trans_a;
+  args.ldb = s.ldb, args.trans_b = state.trans_b;
+  args.ldc = s.n;
+  args.epilogue.alpha = state.alpha;
+  args.epilogue.activation = state.activation;
+  state.packed.GiveTo<float>(args);
+  static const float kGiven = 0;
+  const bool full = addend.present && addend.row_stride != 0 && addend.column_stride != 0;
+  if (full) args.epilogue.residual = &kGiven;
+  const std::size_t bytes = kernels::GemmF32ScratchBytes(args, c.parallel().ThreadCount());
+  const std::size_t scratch = io.Add(bytes);
+  io.Begin();
+  args.a = io.In<float>(0);
+  if (!state.packed.defined()) args.b = io.In<float>(1);
+  args.c = io.Out<float>(0);
+  const float* addend_data = io.In<float>(2);
+  args.epilogue.bias_scale = state.beta;
+  if (full) {
+    args.epilogue.residual = addend_data;
+    args.epilogue.residual_stride = addend.row_stride;
+    args.epilogue.beta = state.beta;
+  } else if (addend.column_stride != 0) {
+    args.epilogue.bias_n = addend_data;
+  } else if (addend.row_stride != 0) {
+    args.epilogue.bias_m = addend_data;
+  } else if (addend.present) {
+    args.epilogue.bias = addend_data[0];
+  }
+  kernels::GemmF32(args, c.parallel(), bytes == 0 ? nullptr : io.At(scratch));
+  io.End();
+}
+
+template <typename T>
+void RunAny(KernelContext& c) {
+  const auto& state = c.state<GemmState>();
+  const Sizes s = MakeSizes(c, state);
+  const Addend addend = ViewAddend(c, s.m, s.n);
+  if (c.Output(0).count == 0) return;
+  kernels::GemmAnyArgs<T> args;
+  args.m = s.m, args.n = s.n, args.k = s.k;
+  args.a = c.Input(0).As<T>(), args.lda = s.lda, args.trans_a = state.trans_a;
+  state.packed.GiveTo<T>(args);
+  if (!state.packed.defined()) args.b = c.Input(1).As<T>();
+  args.ldb = s.ldb, args.trans_b = state.trans_b;
+  args.c = c.Output(0).As<T>(), args.ldc = s.n;
+  args.alpha = static_cast<T>(state.alpha);
+  if (addend.present) {
+    args.beta = static_cast<T>(state.beta);
+    args.c0 = c.Input(2).As<T>();
+    args.c0_row_stride = addend.row_stride;
+    args.c0_column_stride = addend.column_stride;
+  }
+  const std::size_t bytes = kernels::GemmAnyScratchBytes(args, c.parallel().ThreadCount());
+  kernels::GemmAny(args, c.parallel(), bytes == 0 ? nullptr : c.Scratch(bytes));
+}
+
+void PackB(PrepareContext& c, GemmState& state) {
+  const Tensor* b = c.Constant(1);
+  if (b == nullptr || b->count() == 0 || b->shape().rank() != 2) return;
+  state.k = b->shape()[state.trans_b ? 1 : 0];
+  state.n = b->shape()[state.trans_b ? 0 : 1];
+  state.packed = PackMatrix(*b, {state.k, state.n, b->shape()[1], state.trans_b}, c.parallel());
+  c.MarkPacked(1);
+}
+
+// Whether an integer type (of 32 or 64 bits) holds the factor.
+bool IsNumberOf(DType dtype, float factor) {
+  const int bits = static_cast<int>(8 * ByteSize(dtype, 1)) - (IsSigned(dtype) ? 1 : 0);
+  const float end = std::ldexp(1.0f, bits), least = IsSigned(dtype) ? -end : 0;
+  return factor == std::floor(factor) && factor >= least && factor < end;
+}
+
+Prepared PrepareGemm(PrepareContext& c) {
+  GemmState state;
+  state.trans_a = c.Flag("transA");
+  state.trans_b = c.Flag("transB");
+  state.alpha = c.Float("alpha", 1);
+  state.beta = c.Float("beta", 1);
+  state.activation = ReadProductActivation(c);
+  const DType dtype = c.InputDType(0);
+  if (dtype != DType::kFloat && dtype != DType::kFloat16 && dtype != DType::kBFloat16) {
+    if (state.activation.kind != kernels::ActivationKind::kNone) c.Unsupported("a fused activation of", dtype);
+    if (IsInteger(dtype) && !(IsNumberOf(dtype, state.alpha) && IsNumberOf(dtype, state.beta)))
+      c.Unsupported("an alpha or beta that is no number of the type for", dtype);
+  }
+  PackB(c, state);
+  switch (dtype) {
+    case DType::kDouble:
+      return WithState(RunAny<double>, std::move(state));
+    case DType::kInt32:
+      return WithState(RunAny<std::int32_t>, std::move(state));
+    case DType::kInt64:
+      return WithState(RunAny<std::int64_t>, std::move(state));
+    case DType::kUInt32:
+      return WithState(RunAny<std::uint32_t>, std::move(state));
+    case DType::kUInt64:
+      return WithState(RunAny<std::uint64_t>, std::move(state));
+    default:
+      break;
+  }
+  return WithState(RunFloat, std::move(state));
+}
+
+// Versions 1 and 6 ask for broadcasting with a flag; since 7 it is always there.
+void UpgradeGemm(UpgradeContext& c) { c.Take("broadcast"); }
+
+constexpr OpDef kGemmOps[] = {
+    {.name = "Gemm",
+     .since = {1, 6, 7, 9, 11, 13},
+     .types = kGemmTypes,
+     .infer = InferGemm,
+     .prepare = PrepareGemm,
+     .upgrade = UpgradeGemm},
+    {.domain = "com.microsoft",
+     .name = "FusedGemm",
+     .since = {1},
+     .types = kGemmTypes,
+     .infer = InferGemm,
+     .prepare = PrepareGemm},
+};
+
+}  // namespace
+
+std::span<const OpDef> GemmOps() { return kGemmOps; }
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,35 @@
+// ops/math/legacy_broadcast.h - the broadcasting of opsets 1 and 6: the second input's dimensions begin at an axis of
+// the first's.
+//
+// It stays an attribute `axis` of the node: no newer spelling of the operators can say it without a second node.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/infer_context.h"
+#include "ops/prepare_context.h"
+#include "ops/upgrade_context.h"
+
+namespace sardonyx::ops {
+
+// Where the second input begins; absent in every model since opset 7.
+struct LegacyAxis {
+  bool present = false;
+  std::int64_t axis = 0;
+
+  static LegacyAxis Of(const AttributeReader& c);
+  // b's shape with ones appended so that it aligns with a shape of rank `rank` at its end; b itself if the attribute is
+  // absent. Fails with kInvalidArgument if b does not fit behind the axis.
+  Shape Align(std::size_t rank, Dims b) const;
+};
+
+// Output 0 is the broadcast of inputs 0 and 1 with element type `dtype`.
+void InferLegacyBroadcast(InferContext& c, DType dtype);
+// Drops `broadcast` and `consumed_inputs`; keeps `axis`.
+void UpgradeLegacyBroadcast(UpgradeContext& c);
+
+// PRelu: the slope broadcasts to X; before opset 7 a slope of rank 1 belonged to axis 1.
+void InferPRelu(InferContext& c);
+void UpgradePRelu(UpgradeContext& c);
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,171 @@
+// ops/math/matmul.cpp - MatMul and its fused forms on the GEMM family; constant B is packed once for floats.
+//
+// com.microsoft FusedMatMul scales and transposes: Y = alpha * A' * B'. ai.sardonyx FusedMatMul adds to that, for
+// products of any rank, what FusedGemm has for matrices: Y = activation(alpha * A' * B' + bias + residual), bias [N] or
+// missing, residual of Y's shape or missing; activation and its parameters as in FusedGemm.
+#include <algorithm>
+#include <cstdint>
+
+#include "ops/conv_attributes.h"
+#include "ops/math/packed_matrix.h"
+#include "ops/operands.h"
+#include "ops/prepare_context.h"
+#include "ops/product.h"
+#include "ops/registry.h"
+#include "ops/shapes/matmul_shape.h"
+
+namespace sardonyx::ops {
+namespace {
+
+constexpr DTypeSet kMatMulTypes = kIeeeFloats | DTypeSet{DType::kInt32, DType::kInt64, DType::kUInt32, DType::kUInt64};
+
+struct MatMulState {
+  MatMulFlags flags;
+  float alpha = 1;
+  kernels::Activation activation;
+  PackedMatrix packed;
+  Shape b;  // the shape of B, if packed
+};
+
+MatMulFlags ReadFlags(const AttributeReader& c) {
+  return {c.Flag("transA"), c.Flag("transB"), c.Flag("transBatchA"), c.Flag("transBatchB")};
+}
+
+void InferMatMul(InferContext& c) {
+  if (!c.HasRank(0) || !c.HasRank(1)) return c.SetOutput(0, c.InputDType(0));
+  c.SetOutput(0, c.InputDType(0), MatMulDims(c, c.InputDims(0), c.InputDims(1), ReadFlags(c)));
+}
+
+constexpr std::size_t kBias = 2, kResidual = 3;  // inputs of ai.sardonyx FusedMatMul
+
+void InferProduct(InferContext& c) {
+  if (!c.HasRank(0) || !c.HasRank(1)) return c.SetOutput(0, c.InputDType(0));
+  std::vector<Dim> dims = MatMulDims(c, c.InputDims(0), c.InputDims(1), ReadFlags(c));
+  if (c.HasInput(kBias) && c.HasRank(kBias)) {
+    const auto& bias = c.InputDims(kBias);
+    if (bias.empty() || dims.empty() ||
+        (bias.back().known() && dims.back().known() && bias.back().number() != dims.back().number()))
+      c.Fail(Code::kInvalidArgument, "input 'bias': expected the last dimension of ",
+             Type::TensorOf(c.InputDType(0), dims).ToText(), ", found ", c.InputType(kBias).ToText());
+  }
+  c.SetOutput(0, c.InputDType(0), std::move(dims));
+}
+
+// The inputs beyond A and B; fails unless they have the sizes of the product.
+void CheckAddends(KernelContext& c, std::int64_t n) {
+  if (c.HasInput(kBias) && c.Input(kBias).count != n) {
+    Fail(Code::kInvalidArgument, "expected a bias of ", n, " elements, found ", ToText(c.Input(kBias).shape));
+  }
+  if (c.HasInput(kResidual) && !std::ranges::equal(c.Input(kResidual).shape, c.Output(0).shape)) {
+    Fail(Code::kInvalidArgument, "expected a residual of shape ", ToText(c.Output(0).shape), ", found ",
+         ToText(c.Input(kResidual).shape));
+  }
+}
+
+template <typename T>
+void RunMatMul(KernelContext& c) {
+  const auto& state = c.state<MatMulState>();
+  const MatMulFlags& f = state.flags;
+  const MatMulOperand a = ViewOperand(c.Input(0).shape, false, f.trans_a, f.trans_batch_a);
+  const bool is_packed = state.packed.defined();
+  const MatMulOperand b = ViewOperand(is_packed ? Dims(state.b) : c.Input(1).shape, true, f.trans_b, f.trans_batch_b);
+  Shape batch;
+  Product<T> p;
+  p.batch = MatMulBatch(a, b, &batch);
+  if (c.Output(0).count == 0) return;
+  p.m = a.outer(false), p.n = b.outer(true), p.k = a.inner(false);
+  p.lda = a.ld, p.trans_a = a.trans;
+  p.ldb = b.ld, p.trans_b = b.trans;
+  p.ldc = p.n, p.c_batch_stride = p.m * p.n;
+  p.alpha = static_cast<T>(state.alpha);
+  p.activation = state.activation;
+  CheckAddends(c, p.n);
+  Operands io(c, kDTypeOf<T>, is_packed ? 2 : 0);
+  const std::int64_t b_unit = is_packed ? state.packed.count : b.unit;
+  const bool regular =
+      RegularBatch(a, p.batch, a.unit, &p.a_batch_stride) & RegularBatch(b, p.batch, b_unit, &p.b_batch_stride);
+  const std::size_t offsets = io.Add<std::int64_t>(regular ? 0 : 2 * static_cast<std::size_t>(p.batch));
+  state.packed.GiveTo<T>(p);
+  static const std::int64_t kGiven = 0;
+  static const float kResidualGiven = 0;
+  if (!regular) p.a_batch_offsets = p.b_batch_offsets = &kGiven;
+  if (c.HasInput(kResidual)) p.residual = &kResidualGiven;
+  const std::size_t bytes = ProductScratch(p, c.parallel().ThreadCount());
+  const std::size_t scratch = io.Add(bytes);
+  io.Begin();
+  if (!regular) {
+    std::int64_t* table = io.At<std::int64_t>(offsets);
+    BatchOffsets(a, batch, a.unit, table);
+    BatchOffsets(b, batch, b_unit, table + p.batch);
+    p.a_batch_offsets = table;
+    p.b_batch_offsets = table + p.batch;
+  }
+  p.a = io.In<T>(0);
+  p.b = is_packed ? nullptr : io.In<T>(1);
+  p.c = io.Out<T>(0);
+  p.bias = io.In<float>(kBias);
+  p.residual = io.In<float>(kResidual);
+  RunProduct(p, c.parallel(), bytes == 0 ? nullptr : io.At(scratch));
+  io.End();
+}
+
+void PackB(PrepareContext& c, MatMulState& state) {
+  const Tensor* tensor = c.Constant(1);
+  if (tensor == nullptr || tensor->count() == 0 || tensor->shape().rank() == 0) return;
+  const MatMulOperand b = ViewOperand(tensor->shape(), true, state.flags.trans_b, state.flags.trans_batch_b);
+  state.packed =
+      PackMatrix(*tensor, {b.inner(true), b.outer(true), b.ld, b.trans, b.batch_count, b.unit}, c.parallel());
+  state.b = tensor->shape();
+  c.MarkPacked(1);
+}
+
+Prepared PrepareMatMul(PrepareContext& c) {
+  MatMulState state;
+  state.flags = ReadFlags(c);
+  state.alpha = c.Float("alpha", 1);
+  PackB(c, state);
+  switch (c.InputDType(0)) {
+    case DType::kDouble:
+      return WithState(RunMatMul<double>, std::move(state));
+    case DType::kInt32:
+      return WithState(RunMatMul<std::int32_t>, std::move(state));
+    case DType::kInt64:
+      return WithState(RunMatMul<std::int64_t>, std::move(state));
+    case DType::kUInt32:
+      return WithState(RunMatMul<std::uint32_t>, std::move(state));
+    case DType::kUInt64:
+      return WithState(RunMatMul<std::uint64_t>, std::move(state));
+    default:
+      break;
+  }
+  state.activation = ReadProductActivation(c);
+  return WithState(RunMatMul<float>, std::move(state));
+}
+
+constexpr OpDef kMatMulOps[] = {
+    {.name = "MatMul", .since = {1, 9, 13}, .types = kMatMulTypes, .infer = InferMatMul, .prepare = PrepareMatMul},
+    {.domain = "com.microsoft",
+     .name = "FusedMatMul",
+     .since = {1},
+     .types = kIeeeFloats,
+     .infer = InferMatMul,
+     .prepare = PrepareMatMul},
+    {.domain = "ai.sardonyx",
+     .name = "FusedMatMul",
+     .since = {1},
+     .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
+     .infer = InferProduct,
+     .prepare = PrepareMatMul},
+    {.domain = "com.microsoft",
+     .name = "TransposeMatMul",
+     .since = {1},
+     .types = kIeeeFloats,
+     .infer = InferMatMul,
+     .prepare = PrepareMatMul},
+};
+
+}  // namespace
+
+std::span<const OpDef> MatMulOps() { return kMatMulOps; }
+
+}  // namespace sardonyx::ops

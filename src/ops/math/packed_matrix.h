@@ -1,0 +1,42 @@
+// ops/math/packed_matrix.h - a constant right operand of products, packed once into the layout that the kernels read.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/gemm/gemm.h"
+#include "tensor/value.h"
+
+namespace sardonyx::ops {
+
+struct PackedMatrix {
+  Tensor data;             // of B's type; undefined if B is no constant
+  std::int64_t count = 0;  // elements of one packed matrix: the stride of a batch
+
+  bool defined() const { return data.defined(); }
+  // Sets packed_b or packed_half of Args, the arguments of a product that computes in T: float also for 16-bit types.
+  template <typename T, typename Args>
+  void GiveTo(Args& args) const {
+    if (!defined()) return;
+    if (data.dtype() == kDTypeOf<T>) {
+      args.packed_b = data.data<T>();
+      return;
+    }
+    if constexpr (std::is_same_v<T, float>) {
+      args.packed_half = static_cast<const std::uint16_t*>(data.raw());
+      args.half_kind = data.dtype() == DType::kBFloat16 ? kernels::HalfKind::kBFloat16 : kernels::HalfKind::kFloat16;
+    }
+  }
+};
+
+// How matrices B [K, N] (trans: [N, K]) lie in a tensor: row stride ld, `unit` elements between them.
+struct MatrixLayout {
+  std::int64_t k, n, ld;
+  bool trans;
+  std::int64_t batch = 1, unit = 0;
+};
+
+// Packs a tensor of any type that products take; float16 and bfloat16 keep their size.
+PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& layout, Parallel& parallel);
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,153 @@
+// ops/math/softmax.cpp - Softmax, LogSoftmax and Hardmax; before opset 13 the input is seen as a matrix split at
+// `axis`.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/softmax/softmax_f32.h"
+#include "ops/infer_context.h"
+#include "ops/operands.h"
+#include "ops/prepare_context.h"
+#include "ops/quantized_operators.h"
+#include "ops/registry.h"
+#include "ops/upgrade_context.h"
+
+namespace sardonyx::ops {
+namespace {
+
+struct SoftmaxState {
+  std::int64_t axis = -1;
+  bool flatten = false;  // set by the upgrade from versions below 13: everything from `axis` on is one row
+  bool log = false;
+};
+
+SoftmaxState ReadSoftmax(const AttributeReader& c) {
+  return {c.Int("axis", -1), c.Flag("__flatten"), c.op_type() == "LogSoftmax"};
+}
+
+void InferSoftmax(InferContext& c) {
+  const SoftmaxState state = ReadSoftmax(c);
+  if (c.HasRank(0)) {
+    const auto rank = static_cast<std::int64_t>(c.Rank(0));
+    const bool all = state.flatten && state.axis == rank;
+    const bool scalar = rank == 0 && (state.axis == 0 || state.axis == -1);
+    if (!all && !scalar) AxisOf(c, state.axis, c.Rank(0));
+  }
+  InferSameAsInput(c);
+}
+
+struct Split {
+  std::int64_t outer = 1, n = 1, inner = 1;
+};
+
+Split SplitAt(const SoftmaxState& state, Dims shape) {
+  if (shape.empty()) return {};
+  const bool all = state.flatten && state.axis == static_cast<std::int64_t>(shape.size());
+  const std::size_t axis = all ? shape.size() : NormalizeAxis(state.axis, shape.size());
+  Split s;
+  s.outer = ElementCount(shape, 0, axis);
+  if (state.flatten) {
+    s.n = ElementCount(shape, axis, shape.size());
+  } else {
+    s.n = shape[axis];
+    s.inner = ElementCount(shape, axis + 1, shape.size());
+  }
+  return s;
+}
+
+void SoftmaxAny(const float* x, const Split& s, bool log, float* y, Parallel& parallel) {
+  kernels::SoftmaxF32(x, s.outer, s.n, s.inner, log, y, parallel);
+}
+
+void SoftmaxAny(const double* x, const Split& s, bool log, double* y, Parallel& parallel) {
+  parallel.For(s.outer * s.inner, std::max<std::int64_t>(1, 2048 / s.n), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t base = i / s.inner * s.n * s.inner + i % s.inner;
+      double max = -std::numeric_limits<double>::infinity(), sum = 0;
+      for (std::int64_t k = 0; k < s.n; ++k) max = std::max(max, x[base + k * s.inner]);
+      for (std::int64_t k = 0; k < s.n; ++k) sum += std::exp(x[base + k * s.inner] - max);
+      const double log_sum = std::log(sum);
+      for (std::int64_t k = 0; k < s.n; ++k) {
+        const std::int64_t at = base + k * s.inner;
+        y[at] = log ? x[at] - max - log_sum : std::exp(x[at] - max) / sum;
+      }
+    }
+  });
+}
+
+template <typename T>
+void RunSoftmax(KernelContext& c) {
+  const auto& state = c.state<SoftmaxState>();
+  if (c.Output(0).count == 0) return;
+  Operands io(c, kDTypeOf<T>);
+  io.Begin();
+  SoftmaxAny(io.In<T>(0), SplitAt(state, c.Input(0).shape), state.log, io.Out<T>(0), c.parallel());
+  io.End();
+}
+
+// 1 at the first largest element, 0 elsewhere.
+template <typename T>
+void RunHardmax(KernelContext& c) {
+  const auto& state = c.state<SoftmaxState>();
+  if (c.Output(0).count == 0) return;
+  Operands io(c, kDTypeOf<T>);
+  io.Begin();
+  const Split s = SplitAt(state, c.Input(0).shape);
+  const T* x = io.In<T>(0);
+  T* y = io.Out<T>(0);
+  for (std::int64_t i = 0; i < s.outer * s.inner; ++i) {
+    const std::int64_t base = i / s.inner * s.n * s.inner + i % s.inner;
+    std::int64_t best = 0;
+    for (std::int64_t k = 1; k < s.n; ++k) {
+      if (x[base + k * s.inner] > x[base + best * s.inner]) best = k;
+    }
+    for (std::int64_t k = 0; k < s.n; ++k) y[base + k * s.inner] = T(k == best ? 1 : 0);
+  }
+  io.End();
+}
+
+Prepared PrepareSoftmax(PrepareContext& c) {
+  return WithState(c.InputDType(0) == DType::kDouble ? RunSoftmax<double> : RunSoftmax<float>, ReadSoftmax(c));
+}
+
+Prepared PrepareHardmax(PrepareContext& c) {
+  return WithState(c.InputDType(0) == DType::kDouble ? RunHardmax<double> : RunHardmax<float>, ReadSoftmax(c));
+}
+
+void UpgradeSoftmax(UpgradeContext& c) {
+  if (c.version() >= 13) return;
+  if (c.attributes().Int("axis", 1) == 1) c.SetAttribute("axis", std::int64_t{1});  // the old default
+  // On the last axis both mean the same.
+  const Type* x = c.InputType(0);
+  const std::int64_t axis = c.attributes().Int("axis", 1);
+  if (axis == -1 || (x != nullptr && x->has_rank && axis == static_cast<std::int64_t>(x->rank()) - 1)) return;
+  c.SetAttribute("__flatten", std::int64_t{1});
+}
+
+constexpr OpDef Row(std::string_view name, PrepareFn* prepare, std::uint16_t traits) {
+  return {.name = name,
+          .since = {1, 11, 13},
+          .types = kIeeeFloats,
+          .infer = InferSoftmax,
+          .prepare = prepare,
+          .upgrade = UpgradeSoftmax,
+          .traits = traits};
+}
+
+constexpr OpDef kSoftmaxOps[] = {
+    Row("Hardmax", PrepareHardmax, kNone),
+    Row("LogSoftmax", PrepareSoftmax, kNone),
+    Row("Softmax", PrepareSoftmax, kNone),
+    {.domain = "com.microsoft",
+     .name = "QLinearSoftmax",
+     .since = {1},
+     .types = kQuantized8,
+     .infer = InferSameAsInput,
+     .prepare = PrepareQLinearSoftmax},
+};
+
+}  // namespace
+
+std::span<const OpDef> SoftmaxOps() { return kSoftmaxOps; }
+
+}  // namespace sardonyx::ops

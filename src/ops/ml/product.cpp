@@ -1,0 +1,40 @@
+// ops/ml/product.cpp - a matrix product with coefficients packed once.
+#include "ops/ml/product.h"
+
+#include "kernels/gemm/gemm.h"
+#include "tensor/shared_bytes.h"
+
+namespace sardonyx::ops {
+namespace {
+
+kernels::GemmF32Args Arguments(std::int64_t m, std::int64_t n, std::int64_t k, const float* packed) {
+  kernels::GemmF32Args args;
+  args.m = m, args.n = n, args.k = k;
+  args.lda = k, args.ldb = k, args.ldc = n;
+  args.packed_b = packed;
+  return args;
+}
+
+}  // namespace
+
+ConstantProduct::ConstantProduct(std::span<const float> coefficients, std::int64_t n, std::int64_t k) : n_(n), k_(k) {
+  Serial serial;
+  packed_ = ZeroedToShare(DType::kFloat, Shape{static_cast<std::int64_t>(kernels::GemmF32PackedCount(k, n))});
+  kernels::PackGemmF32B(k, n, coefficients.data(), k, true, packed_.data<float>(), serial);
+  packed_ = Shared(std::move(packed_));
+}
+
+std::size_t ConstantProduct::ScratchBytes(std::int64_t m, Parallel& parallel) const {
+  return kernels::GemmF32ScratchBytes(Arguments(m, n_, k_, packed_.data<float>()), parallel.ThreadCount());
+}
+
+void ConstantProduct::Run(const float* x, std::int64_t m, const kernels::Epilogue& epilogue, float* y,
+                          Parallel& parallel, std::byte* scratch) const {
+  if (m == 0 || n_ == 0) return;
+  kernels::GemmF32Args args = Arguments(m, n_, k_, packed_.data<float>());
+  args.a = x, args.c = y;
+  args.epilogue = epilogue;
+  kernels::GemmF32(args, parallel, scratch);
+}
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,200 @@
+// ops/nn/batch_norm.cpp - BatchNormalization of every version, with the running statistics of training mode.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/norm/affine_f32.h"
+#include "kernels/reduce/reduce_f32.h"
+#include "ops/infer_context.h"
+#include "ops/operands.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
+#include "ops/upgrade_context.h"
+
+namespace sardonyx::ops {
+namespace {
+
+constexpr std::size_t kX = 0, kScale = 1, kBias = 2, kMean = 3, kVar = 4;
+
+struct BatchNormState {
+  double epsilon = 1e-5, momentum = 0.9;
+  bool training = false;
+  bool per_element = false;  // versions 1 to 7 with spatial = 0: statistics for every element of [C, ...]
+};
+
+void InferBatchNorm(InferContext& c) {
+  if (c.HasRank(kX) && c.HasRank(kScale) && c.Rank(kX) > 1 && c.Rank(kScale) == 1) {
+    const Dim &channels = c.InputDims(kX)[1], &scale = c.InputDims(kScale)[0];
+    if (channels.known() && scale.known() && channels.number() != scale.number()) {
+      c.Fail(Code::kInvalidArgument, "expected a scale of ", channels.number(), " values, found ", scale.number());
+    }
+  }
+  InferSameAsInput(c);
+  for (const std::size_t i : {1u, 2u}) {
+    if (c.HasOutput(i)) c.SetOutputType(i, c.InputType(kMean + i - 1));
+  }
+}
+
+struct Sizes {
+  std::int64_t batch = 1, channels = 1, pixels = 1;
+};
+
+Sizes MakeSizes(KernelContext& c, const BatchNormState& state) {
+  const Dims x = c.Input(kX).shape;
+  Sizes s;
+  s.batch = x.empty() ? 1 : x[0];
+  if (state.per_element) {
+    s.channels = ElementCount(x, 1, x.size());
+  } else if (x.size() > 1) {
+    s.channels = x[1];
+    s.pixels = ElementCount(x, 2, x.size());
+  }
+  for (const std::size_t i : {kScale, kBias, kMean, kVar}) {
+    if (c.Input(i).count != s.channels) {
+      Fail(Code::kInvalidArgument, "expected ", s.channels, " values as input ", i, " for an input ", ToText(x),
+           ", found ", ToText(c.Input(i).shape));
+    }
+  }
+  return s;
+}
+
+void Affine(const float* x, std::int64_t n, float mean, float scale, float bias, float* y) {
+  kernels::AffineF32().scalar(x, n, mean, scale, bias, y);
+}
+void Affine(const double* x, std::int64_t n, double mean, double scale, double bias, double* y) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * scale + bias;
+}
+void AffineColumns(const float* x, std::int64_t n, const float* mean, const float* scale, const float* bias, float* y) {
+  kernels::AffineF32().columns(x, n, mean, scale, bias, y);
+}
+void AffineColumns(const double* x, std::int64_t n, const double* mean, const double* scale, const double* bias,
+                   double* y) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean[i]) * scale[i] + bias[i];
+}
+
+template <typename T>
+void Normalize(Parallel& parallel, const Sizes& s, const T* x, const T* mean, const T* factor, const T* bias, T* y) {
+  if (s.pixels == 1) {
+    parallel.For(s.batch, std::max<std::int64_t>(1, 8192 / s.channels), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        AffineColumns(x + i * s.channels, s.channels, mean, factor, bias, y + i * s.channels);
+      }
+    });
+    return;
+  }
+  const std::int64_t grain = std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, s.pixels));
+  parallel.For(s.batch * s.channels, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t channel = i % s.channels;
+      Affine(x + i * s.pixels, s.pixels, mean[channel], factor[channel], bias[channel], y + i * s.pixels);
+    }
+  });
+}
+
+double Sum(const float* x, std::int64_t n) { return kernels::ReduceF32().row(kernels::ReduceKind::kSum, x, n); }
+double Sum(const double* x, std::int64_t n) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += x[i];
+  return sum;
+}
+double Deviations(const float* x, std::int64_t n, float mean) {
+  return kernels::ReduceF32().sum_squared_deviations(x, n, mean);
+}
+double Deviations(const double* x, std::int64_t n, double mean) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += (x[i] - mean) * (x[i] - mean);
+  return sum;
+}
+
+// Mean and (biased) variance of every channel over batch and pixels.
+template <typename T>
+void Statistics(Parallel& parallel, const Sizes& s, const T* x, T* mean, T* var) {
+  const double count = static_cast<double>(s.batch * s.pixels);
+  parallel.For(s.channels, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t channel = begin; channel < end; ++channel) {
+      double sum = 0, deviations = 0;
+      const auto plane = [&](std::int64_t i) { return x + (i * s.channels + channel) * s.pixels; };
+      for (std::int64_t i = 0; i < s.batch; ++i) sum += Sum(plane(i), s.pixels);
+      mean[channel] = static_cast<T>(sum / count);
+      for (std::int64_t i = 0; i < s.batch; ++i) deviations += Deviations(plane(i), s.pixels, mean[channel]);
+      var[channel] = static_cast<T>(deviations / count);
+    }
+  });
+}
+
+template <typename T>
+void RunBatchNorm(KernelContext& c) {
+  const auto& state = c.state<BatchNormState>();
+  const Sizes s = MakeSizes(c, state);
+  Operands io(c, kDTypeOf<T>);
+  const std::size_t channels = static_cast<std::size_t>(s.channels);
+  const std::size_t factor_at = io.Add<T>(channels), mean_at = io.Add<T>(state.training ? channels : 0),
+                    var_at = io.Add<T>(state.training ? channels : 0);
+  io.Begin();
+  const T *x = io.In<T>(kX), *scale = io.In<T>(kScale), *mean = io.In<T>(kMean), *var = io.In<T>(kVar);
+  T* factor = io.At<T>(factor_at);
+  if (state.training) {
+    Statistics(c.parallel(), s, x, io.At<T>(mean_at), io.At<T>(var_at));
+    const T momentum = static_cast<T>(state.momentum);
+    for (std::int64_t i = 0; i < s.channels; ++i) {
+      const T new_mean = io.At<T>(mean_at)[i], new_var = io.At<T>(var_at)[i];
+      if (io.Out<T>(1) != nullptr) io.Out<T>(1)[i] = mean[i] * momentum + new_mean * (1 - momentum);
+      if (io.Out<T>(2) != nullptr) io.Out<T>(2)[i] = var[i] * momentum + new_var * (1 - momentum);
+    }
+    mean = io.At<T>(mean_at);
+    var = io.At<T>(var_at);
+  } else {  // the running statistics stay as they are
+    if (io.Out<T>(1) != nullptr) std::copy_n(mean, s.channels, io.Out<T>(1));
+    if (io.Out<T>(2) != nullptr) std::copy_n(var, s.channels, io.Out<T>(2));
+  }
+  for (std::int64_t i = 0; i < s.channels; ++i)
+    factor[i] = scale[i] / std::sqrt(var[i] + static_cast<T>(state.epsilon));
+  if (c.Output(0).count != 0) Normalize(c.parallel(), s, x, mean, factor, io.In<T>(kBias), io.Out<T>(0));
+  io.End();
+}
+
+Prepared PrepareBatchNorm(PrepareContext& c) {
+  BatchNormState state;
+  state.epsilon = static_cast<double>(c.Float("epsilon", 1e-5f));
+  state.momentum = static_cast<double>(c.Float("momentum", 0.9f));
+  state.training = c.Flag("training_mode");
+  state.per_element = c.Flag("__per_element");
+  return WithState(c.InputDType(kX) == DType::kDouble ? RunBatchNorm<double> : RunBatchNorm<float>, state);
+}
+
+// Versions below 14 train if they are asked for the statistics (is_test = 0); spatial = 0 asks for one statistic an
+// element.
+void UpgradeBatchNorm(UpgradeContext& c) {
+  if (c.version() >= 14) return;
+  c.Take("consumed_inputs");
+  const auto spatial = c.Take("spatial");
+  if (spatial && std::get<std::int64_t>(*spatial) == 0) c.SetAttribute("__per_element", std::int64_t{1});
+  const auto is_test = c.Take("is_test");
+  const bool test = is_test && std::get<std::int64_t>(*is_test) != 0;
+  bool statistics = false;
+  for (std::size_t i = 1; i < c.node.outputs.size(); ++i) statistics |= c.node.outputs[i] != kNoValue;
+  if (!test && statistics) {
+    if (c.node.outputs.size() > 3) {
+      for (std::size_t i = 3; i < c.node.outputs.size(); ++i) {
+        if (c.node.outputs[i] != kNoValue) {
+          c.attributes().Fail(Code::kNotImplemented, "output ", i, " (saved statistics) of version ", c.version());
+        }
+      }
+    }
+    c.SetAttribute("training_mode", std::int64_t{1});
+  }
+}
+
+constexpr OpDef kBatchNormOps[] = {
+    {.name = "BatchNormalization",
+     .since = {1, 6, 7, 9, 14, 15},
+     .types = kIeeeFloats,
+     .infer = InferBatchNorm,
+     .prepare = PrepareBatchNorm,
+     .upgrade = UpgradeBatchNorm},
+};
+
+}  // namespace
+
+std::span<const OpDef> BatchNormOps() { return kBatchNormOps; }
+
+}  // namespace sardonyx::ops

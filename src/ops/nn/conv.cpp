@@ -1,0 +1,215 @@
+// ops/nn/conv.cpp - Conv and FusedConv, channels first and last: f32 on the convolution kernels, f16 and bf16 through
+// f32, f64 by columns.
+#include <algorithm>
+
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_any.h"
+#include "ops/conv_attributes.h"
+#include "ops/nn/im2col.h"
+#include "ops/operands.h"
+#include "ops/registry.h"
+#include "tensor/shared_bytes.h"
+
+namespace sardonyx::ops {
+namespace {
+
+constexpr std::size_t kX = 0, kW = 1, kB = 2, kZ = 3;
+
+void InferConv(InferContext& c) {
+  const ImageLayouts layouts = ImageLayouts::Of(c);
+  const Type x = ToChannelsFirst(c.InputType(kX), layouts.input_last);
+  const ConvState state = ReadConv(c, x, c.InputType(kW));
+  if (!c.HasRank(kX)) return c.SetOutput(0, c.InputDType(kX));
+  c.SetOutput(0, x.dtype, FromChannelsFirst(ConvOutputDims(c, state, x, c.InputType(kW)), layouts.output_last));
+}
+
+struct Sizes {
+  Window3 window;
+  kernels::ConvShape shape;
+};
+
+Sizes MakeSizes(KernelContext& c, const ConvState& state) {
+  const Shape x = ToChannelsFirst(c.Input(kX).shape, state.layouts.input_last);
+  const Shape y = ToChannelsFirst(c.Output(0).shape, state.layouts.output_last);
+  const Dims w = state.packed.defined() ? Dims(state.weights) : c.Input(kW).shape;
+  CheckConvShapes(state.window, state.group, x, w, false);
+  if (c.HasInput(kB) && c.Input(kB).count != w[0]) {
+    Fail(Code::kInvalidArgument, "expected a bias of ", w[0], " values, found ", ToText(c.Input(kB).shape));
+  }
+  if (c.HasInput(kZ) && !Shape::Equal(c.Input(kZ).shape, c.Output(0).shape)) {
+    Fail(Code::kInvalidArgument, "expected an input Z of the result's shape ", ToText(c.Output(0).shape), ", found ",
+         ToText(c.Input(kZ).shape));
+  }
+  const Window3 window = MakeWindow(state.window, x, y, w.subspan(2));
+  return {window, MakeConvShape(window, x[0], x[1], w[0], state, false)};
+}
+
+// An image without pixels that the pads make one of: every sum is 0, and what follows the sums still has to be done.
+kernels::GemmF32Args WithoutImage(const KernelContext& c, const ConvState& state) {
+  const bool last = state.layouts.output_last;
+  const Shape y = ToChannelsFirst(c.Output(0).shape, last);
+  const std::int64_t pixels = ElementCount(y, 2, y.rank());
+  kernels::GemmF32Args g;
+  g.batch = y[0];
+  g.m = last ? pixels : y[1];
+  g.n = last ? y[1] : pixels;
+  g.ldc = g.epilogue.residual_stride = g.n;
+  g.c_batch_stride = g.residual_batch_stride = g.m * g.n;
+  g.epilogue.activation = state.activation;
+  return g;
+}
+
+void RunFloat(KernelContext& c) {
+  const auto& state = c.state<ConvState>();
+  Sizes sizes = MakeSizes(c, state);
+  sizes.shape.algorithm = state.algorithm;
+  Operands io(c, DType::kFloat, state.packed.defined() ? 1u << kW : 0);
+  kernels::GemmF32Args without_image = WithoutImage(c, state);
+  const std::size_t scratch_bytes = c.Input(kX).count == 0
+                                        ? kernels::GemmF32ScratchBytes(without_image, c.parallel().ThreadCount())
+                                        : kernels::ConvF32ScratchBytes(sizes.shape, c.parallel().ThreadCount());
+  const std::size_t scratch = io.Add(scratch_bytes);
+  const std::size_t packed =
+      io.Add<float>(state.packed.defined() || c.Output(0).count == 0 ? 0 : kernels::ConvF32PackedCount(sizes.shape));
+  io.Begin();
+  if (c.Output(0).count == 0) return;
+  if (c.Input(kX).count == 0) {
+    without_image.c = io.Out<float>(0);
+    (state.layouts.output_last ? without_image.epilogue.bias_n : without_image.epilogue.bias_m) = io.In<float>(kB);
+    without_image.epilogue.residual = io.In<float>(kZ);
+    kernels::GemmF32(without_image, c.parallel(), scratch_bytes == 0 ? nullptr : io.At(scratch));
+    return io.End();
+  }
+  kernels::ConvF32Args args;
+  args.shape = sizes.shape;
+  args.x = io.In<float>(kX);
+  args.packed_weights = state.packed.defined() ? state.packed.data<float>() : io.At<float>(packed);
+  if (!state.packed.defined()) {
+    kernels::PackConvF32Weights(sizes.shape, io.In<float>(kW), io.At<float>(packed), c.parallel());
+  }
+  args.y = io.Out<float>(0);
+  args.epilogue.bias_n = io.In<float>(kB);
+  args.epilogue.residual = io.In<float>(kZ);
+  args.epilogue.activation = state.activation;
+  kernels::ConvF32(args, c.parallel(), scratch_bytes == 0 ? nullptr : io.At(scratch));
+  io.End();
+}
+
+void RunDouble(KernelContext& c) {
+  const auto& state = c.state<ConvState>();
+  const auto [window, shape] = MakeSizes(c, state);
+  const std::int64_t taps = window.kernel[0] * window.kernel[1] * window.kernel[2];
+  const std::int64_t in_pixels = window.in[0] * window.in[1] * window.in[2];
+  const std::int64_t pixels = window.out[0] * window.out[1] * window.out[2];
+  const std::int64_t group_in = shape.in_channels / shape.groups, group_out = shape.out_channels / shape.groups;
+  if (c.Output(0).count == 0) return;
+  const double* bias = c.HasInput(kB) ? c.Input(kB).As<double>() : nullptr;
+  double* y = c.Output(0).As<double>();
+  kernels::GemmAnyArgs<double> args;
+  args.m = group_out, args.n = pixels, args.k = group_in * taps;
+  args.lda = args.k, args.ldb = pixels, args.ldc = pixels;
+  args.beta = bias != nullptr ? 1 : 0;
+  args.c0_row_stride = 1;
+  args.c0 = bias;
+  ScratchLayout layout;
+  const std::size_t cols_at = layout.Add<double>(
+      CheckedMul(static_cast<std::size_t>(args.k), static_cast<std::size_t>(pixels), "convolution columns"));
+  const std::size_t gemm_bytes = kernels::GemmAnyScratchBytes(args, c.parallel().ThreadCount());
+  const std::size_t gemm_at = layout.Add(gemm_bytes);
+  std::byte* block = c.Scratch(layout.bytes());
+  double* cols = static_cast<double*>(static_cast<void*>(block + cols_at));
+  for (std::int64_t i = 0; i < shape.batch * shape.groups; ++i) {
+    const std::int64_t group = i % shape.groups;
+    Im2Col(window, c.Input(kX).As<double>() + i * group_in * in_pixels, group_in, 0.0, cols, c.parallel());
+    args.a = c.Input(kW).As<double>() + group * group_out * args.k;
+    args.b = cols;
+    args.c = y + i * group_out * pixels;
+    args.c0 = bias != nullptr ? bias + group * group_out : nullptr;
+    kernels::GemmAny(args, c.parallel(), gemm_bytes == 0 ? nullptr : block + gemm_at);
+  }
+}
+
+// The best algorithm for the images of `y` [N, M, ...] as far as they are known.
+kernels::ConvAlgorithm ChooseAlgorithm(kernels::ConvShape shape, const std::vector<Dim>& y) {
+  const auto size = [&](std::size_t i) { return y[i].known() ? y[i].number() : 0; };
+  shape.batch = y.empty() ? 0 : size(0);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t axis = y.size() + i - 3;
+    shape.out[i] = y.empty() ? 0 : axis >= 2 ? size(axis) : 1;
+  }
+  return kernels::ChooseConvF32Algorithm(shape);
+}
+
+void PackWeights(PrepareContext& c, ConvState& state) {
+  const Tensor* w = c.Constant(kW);
+  if (w == nullptr || w->count() == 0 || w->shape().rank() < 3 || w->shape().rank() > 5) return;
+  Shape unknown = w->shape();  // in the place of x and y: only kernel, channels and groups matter
+  for (std::int64_t& dim : unknown) dim = 1;
+  const Window3 window = MakeWindow(state.window, unknown, unknown, Dims(w->shape()).subspan(2));
+  const auto& dims = w->shape();
+  if (dims[0] % state.group != 0) {
+    c.Fail(Code::kInvalidArgument, "expected output channels that group ", state.group, " divides, found weights ",
+           ToText(dims));
+  }
+  kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state, false);
+  const Type x = ToChannelsFirst(c.InputType(kX), state.layouts.input_last);
+  state.algorithm = ChooseAlgorithm(shape, ConvOutputDims(c, state, x, c.InputType(kW)));
+  shape.algorithm = state.algorithm;
+  Tensor floats = *w;
+  if (w->dtype() != DType::kFloat) {
+    floats = Tensor(DType::kFloat, w->shape());
+    Convert(w->dtype(), w->raw(), DType::kFloat, floats.raw(), w->count(), c.parallel());
+  }
+  state.packed = ZeroedToShare(DType::kFloat, Shape{static_cast<std::int64_t>(kernels::ConvF32PackedCount(shape))});
+  kernels::PackConvF32Weights(shape, floats.data<float>(), state.packed.data<float>(), c.parallel());
+  state.packed = Shared(std::move(state.packed));
+  state.weights = w->shape();
+  c.MarkPacked(kW);
+}
+
+Prepared PrepareConv(PrepareContext& c) {
+  const Type x = ToChannelsFirst(c.InputType(kX), ImageLayouts::Of(c).input_last);
+  ConvState state = ReadConv(c, x, c.InputType(kW));
+  state.activation = ReadConvActivation(c);
+  if (c.InputDType(kX) == DType::kDouble) {
+    if (IsChannelsLast(c)) c.Unsupported("channels-last images of", DType::kDouble);
+    if (state.activation.kind != kernels::ActivationKind::kNone || c.HasInput(kZ)) {
+      c.Unsupported("an activation or a sum fused into a convolution of", DType::kDouble);
+    }
+    return WithState(RunDouble, std::move(state));
+  }
+  PackWeights(c, state);
+  return WithState(RunFloat, std::move(state));
+}
+
+constexpr OpDef Row(std::string_view domain, std::string_view name, Few<int> since, DTypeSet types) {
+  return {.domain = domain, .name = name, .since = since, .types = types, .infer = InferConv, .prepare = PrepareConv};
+}
+
+constexpr DTypeSet kKernelFloats = {DType::kFloat, DType::kFloat16, DType::kBFloat16};
+
+constexpr OpDef kConvOps[] = {
+    Row("", "Conv", {1, 11, 22}, kIeeeFloats),
+    Row("com.microsoft", "FusedConv", {1}, kIeeeFloats),
+    Row(kChannelsLastDomain, "Conv", {1}, kKernelFloats),
+    Row(kChannelsLastDomain, "FusedConv", {1}, kKernelFloats),
+};
+
+}  // namespace
+
+double ConvArithmetic(const Prepared& prepared) {
+  if (prepared.run != RunFloat) return 1;
+  switch (static_cast<const ConvState*>(prepared.state.get())->algorithm) {
+    case kernels::ConvAlgorithm::kDirect:
+      return 1;
+    case kernels::ConvAlgorithm::kWinograd2:
+      return 16.0 / 36;
+    case kernels::ConvAlgorithm::kWinograd4:
+      return 36.0 / 144;
+  }
+  return 1;
+}
+
+std::span<const OpDef> ConvOps() { return kConvOps; }
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,224 @@
+// ops/nn/conv_transpose.cpp - ConvTranspose, channels first and last: f32 on the convolution kernels, f16 and bf16
+// through f32, f64 by columns.
+#include <algorithm>
+
+#include "kernels/gemm/gemm_any.h"
+#include "ops/conv_attributes.h"
+#include "ops/nn/im2col.h"
+#include "ops/operands.h"
+#include "ops/registry.h"
+#include "tensor/shared_bytes.h"
+
+namespace sardonyx::ops {
+namespace {
+
+constexpr std::size_t kX = 0, kW = 1, kB = 2;
+
+std::vector<std::int64_t> ReadOutputShape(const AttributeReader& c, std::size_t rank) {
+  std::vector<std::int64_t> shape = c.Ints("output_shape");
+  if (shape.size() == rank && rank > 2)
+    shape.erase(shape.begin(), shape.begin() + 2);  // some exporters give N and C, too
+  if (!shape.empty() && shape.size() + 2 != rank) {
+    c.Fail(Code::kInvalidArgument, "expected ", rank - 2, " values of output_shape, found ", ToText(Dims(shape)));
+  }
+  return shape;
+}
+
+ConvState ReadTranspose(const AttributeReader& c, const Type& x, const Type& w) {
+  ConvState state = ReadConv(c, x, w);
+  state.output_padding = c.Ints("output_padding");
+  state.has_output_shape = !c.Ints("output_shape").empty();
+  CheckAtLeast(c, "output_padding", state.output_padding, 0);
+  if (x.has_rank && !state.output_padding.empty() && state.output_padding.size() + 2 != x.rank()) {
+    c.Fail(Code::kInvalidArgument, "expected ", x.rank() - 2, " values of output_padding, found ",
+           ToText(Dims(state.output_padding)));
+  }
+  return state;
+}
+
+void InferTranspose(InferContext& c) {
+  const Type x = ToChannelsFirst(c.InputType(kX), ImageLayouts::Of(c).input_last), &w = c.InputType(kW);
+  const ConvState state = ReadTranspose(c, x, w);
+  if (!c.HasRank(kX)) return c.SetOutput(0, c.InputDType(kX));
+  std::vector<Dim> dims(x.rank());
+  dims[0] = x.dims[0];
+  if (w.has_rank) {
+    dims[1] = w.dims[1] * Dim(state.group);
+    if (x.dims[1].known() && w.dims[0].known() && x.dims[1].number() != w.dims[0].number()) {
+      c.Fail(Code::kInvalidArgument, "expected ", w.dims[0].number(), " input channels (weights ", w.ToText(),
+             "), found ", x.ToText());
+    }
+  }
+  const std::vector<std::int64_t> output_shape = ReadOutputShape(c, x.rank());
+  const WindowAttributes& window = state.window;
+  for (std::size_t i = 0; i + 2 < x.rank(); ++i) {
+    Dim kernel = w.has_rank ? w.dims[2 + i] : Dim();
+    if (!window.kernel.empty()) kernel = Dim(window.kernel[i]);
+    const Dim stride(window.stride(i)), &in = x.dims[2 + i];
+    if (!output_shape.empty()) {
+      dims[2 + i] = Dim(output_shape[i]);
+    } else if (window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower) {
+      dims[2 + i] = in * stride;
+    } else {
+      const Dim more(state.output_padding.empty() ? 0 : state.output_padding[i]);
+      dims[2 + i] = stride * (in - Dim(1)) + more + (kernel - Dim(1)) * Dim(window.dilation(i)) + Dim(1) -
+                    Dim(window.pad_begin(i)) - Dim(window.pad_end(i));
+    }
+    if (dims[2 + i].known() && dims[2 + i].number() < 0) {
+      c.Fail(Code::kInvalidArgument, "expected an output of at least 0 on spatial axis ", i, ", found ",
+             dims[2 + i].number());
+    }
+  }
+  c.SetOutput(0, c.InputDType(kX), FromChannelsFirst(std::move(dims), state.layouts.output_last));
+}
+
+// Where output_shape or SAME decides, the pads are what is left over.
+Window3 MakeTransposedWindow(const ConvState& state, Dims x, Dims y, Dims kernel) {
+  WindowAttributes attributes = state.window;
+  attributes.auto_pad = AutoPad::kNotSet;
+  Window3 w = MakeWindow(attributes, x, y, kernel);
+  const bool same = state.window.auto_pad == AutoPad::kSameUpper || state.window.auto_pad == AutoPad::kSameLower;
+  if (!same && !state.has_output_shape) return w;
+  const std::size_t rank = x.size() - 2;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::size_t at = 3 - rank + i;
+    const std::int64_t more = state.output_padding.empty() ? 0 : state.output_padding[i];
+    const std::int64_t total = std::max<std::int64_t>(
+        0, w.stride[at] * (w.in[at] - 1) + more + (w.kernel[at] - 1) * w.dilation[at] + 1 - w.out[at]);
+    w.pad_begin[at] = state.window.auto_pad == AutoPad::kSameUpper ? total / 2 : total - total / 2;
+  }
+  return w;
+}
+
+struct Sizes {
+  Window3 window;
+  kernels::ConvShape shape;
+};
+
+Sizes MakeSizes(KernelContext& c, const ConvState& state) {
+  const Shape x = ToChannelsFirst(c.Input(kX).shape, state.layouts.input_last);
+  const Shape y = ToChannelsFirst(c.Output(0).shape, state.layouts.output_last);
+  const Dims w = state.packed.defined() ? Dims(state.weights) : c.Input(kW).shape;
+  CheckConvShapes(state.window, state.group, x, w, true);
+  if (c.HasInput(kB) && c.Input(kB).count != w[1] * state.group) {
+    Fail(Code::kInvalidArgument, "expected a bias of ", w[1] * state.group, " values, found ",
+         ToText(c.Input(kB).shape));
+  }
+  const Window3 window = MakeTransposedWindow(state, x, y, w.subspan(2));
+  return {window, MakeConvShape(window, x[0], x[1], w[1] * state.group, state, true)};
+}
+
+void RunFloat(KernelContext& c) {
+  const auto& state = c.state<ConvState>();
+  const Sizes sizes = MakeSizes(c, state);
+  const bool empty = c.Input(kX).count == 0 || c.Output(0).count == 0;
+  Operands io(c, DType::kFloat, state.packed.defined() ? 1u << kW : 0);
+  const std::size_t scratch_bytes =
+      empty ? 0 : kernels::ConvTransposeF32ScratchBytes(sizes.shape, c.parallel().ThreadCount());
+  const std::size_t scratch = io.Add(scratch_bytes);
+  const std::size_t packed =
+      io.Add<float>(state.packed.defined() || empty ? 0 : kernels::ConvTransposeF32PackedCount(sizes.shape));
+  io.Begin();
+  if (c.Output(0).count == 0) return;
+  if (empty) {
+    const bool last = state.layouts.output_last;
+    FillWithBias(io.In<float>(kB), ToChannelsFirst(c.Output(0).shape, last), last, io.Out<float>(0));
+    return io.End();
+  }
+  kernels::ConvF32Args args;
+  args.shape = sizes.shape;
+  args.x = io.In<float>(kX);
+  args.packed_weights = state.packed.defined() ? state.packed.data<float>() : io.At<float>(packed);
+  if (!state.packed.defined()) {
+    kernels::PackConvTransposeF32Weights(sizes.shape, io.In<float>(kW), io.At<float>(packed), c.parallel());
+  }
+  args.y = io.Out<float>(0);
+  args.epilogue.bias_n = io.In<float>(kB);
+  kernels::ConvTransposeF32(args, c.parallel(), scratch_bytes == 0 ? nullptr : io.At(scratch));
+  io.End();
+}
+
+void RunDouble(KernelContext& c) {
+  const auto& state = c.state<ConvState>();
+  const auto [window, shape] = MakeSizes(c, state);
+  const std::int64_t taps = window.kernel[0] * window.kernel[1] * window.kernel[2];
+  const std::int64_t pixels = window.in[0] * window.in[1] * window.in[2];
+  const std::int64_t out_pixels = window.out[0] * window.out[1] * window.out[2];
+  const std::int64_t group_in = shape.in_channels / shape.groups, group_out = shape.out_channels / shape.groups;
+  if (c.Output(0).count == 0) return;
+  double* y = c.Output(0).As<double>();
+  FillWithBias<double>(c.HasInput(kB) ? c.Input(kB).As<double>() : nullptr, c.Output(0).shape, false, y);
+  if (c.Input(kX).count == 0) return;
+  kernels::GemmAnyArgs<double> args;
+  args.m = group_out * taps, args.n = pixels, args.k = group_in;
+  args.lda = args.m, args.trans_a = true, args.ldb = pixels, args.ldc = pixels;
+  ScratchLayout layout;
+  const std::size_t cols_at = layout.Add<double>(
+      CheckedMul(static_cast<std::size_t>(args.m), static_cast<std::size_t>(pixels), "convolution columns"));
+  const std::size_t gemm_bytes = kernels::GemmAnyScratchBytes(args, c.parallel().ThreadCount());
+  const std::size_t gemm_at = layout.Add(gemm_bytes);
+  std::byte* block = c.Scratch(layout.bytes());
+  double* cols = static_cast<double*>(static_cast<void*>(block + cols_at));
+  for (std::int64_t i = 0; i < shape.batch * shape.groups; ++i) {
+    args.a = c.Input(kW).As<double>() + i % shape.groups * group_in * args.m;
+    args.b = c.Input(kX).As<double>() + i * group_in * pixels;
+    args.c = cols;
+    kernels::GemmAny(args, c.parallel(), gemm_bytes == 0 ? nullptr : block + gemm_at);
+    Col2Im(window, cols, group_out, y + i * group_out * out_pixels, c.parallel());
+  }
+}
+
+void PackWeights(PrepareContext& c, ConvState& state) {
+  const Tensor* w = c.Constant(kW);
+  if (w == nullptr || w->count() == 0 || w->shape().rank() < 3 || w->shape().rank() > 5) return;
+  const auto& dims = w->shape();
+  if (dims[0] % state.group != 0) {
+    c.Fail(Code::kInvalidArgument, "expected input channels that group ", state.group, " divides, found weights ",
+           ToText(dims));
+  }
+  Shape unknown = dims;
+  for (std::int64_t& dim : unknown) dim = 1;
+  WindowAttributes attributes = state.window;
+  attributes.auto_pad = AutoPad::kNotSet;
+  const Window3 window = MakeWindow(attributes, unknown, unknown, Dims(dims).subspan(2));
+  const kernels::ConvShape shape = MakeConvShape(window, 1, dims[0], dims[1] * state.group, state, true);
+  Tensor floats = *w;
+  if (w->dtype() != DType::kFloat) {
+    floats = Tensor(DType::kFloat, w->shape());
+    Convert(w->dtype(), w->raw(), DType::kFloat, floats.raw(), w->count(), c.parallel());
+  }
+  state.packed =
+      ZeroedToShare(DType::kFloat, Shape{static_cast<std::int64_t>(kernels::ConvTransposeF32PackedCount(shape))});
+  kernels::PackConvTransposeF32Weights(shape, floats.data<float>(), state.packed.data<float>(), c.parallel());
+  state.packed = Shared(std::move(state.packed));
+  state.weights = w->shape();
+  c.MarkPacked(kW);
+}
+
+Prepared PrepareTranspose(PrepareContext& c) {
+  const Type x = ToChannelsFirst(c.InputType(kX), ImageLayouts::Of(c).input_last);
+  ConvState state = ReadTranspose(c, x, c.InputType(kW));
+  if (c.InputDType(kX) == DType::kDouble) return WithState(RunDouble, std::move(state));
+  PackWeights(c, state);
+  return WithState(RunFloat, std::move(state));
+}
+
+constexpr OpDef kConvTransposeOps[] = {
+    {.name = "ConvTranspose",
+     .since = {1, 11, 22},
+     .types = kIeeeFloats,
+     .infer = InferTranspose,
+     .prepare = PrepareTranspose},
+    {.domain = kChannelsLastDomain,
+     .name = "ConvTranspose",
+     .since = {1},
+     .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
+     .infer = InferTranspose,
+     .prepare = PrepareTranspose},
+};
+
+}  // namespace
+
+std::span<const OpDef> ConvTransposeOps() { return kConvTransposeOps; }
+
+}  // namespace sardonyx::ops

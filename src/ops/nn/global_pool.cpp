@@ -1,0 +1,106 @@
+// ops/nn/global_pool.cpp - GlobalAveragePool, GlobalMaxPool and GlobalLpPool: one number a plane.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/reduce/reduce_f32.h"
+#include "ops/infer_context.h"
+#include "ops/nn/lp_power.h"
+#include "ops/operands.h"
+#include "ops/prepare_context.h"
+#include "ops/quantized_operators.h"
+#include "ops/registry.h"
+
+namespace sardonyx::ops {
+namespace {
+
+enum class GlobalKind : std::uint8_t { kAverage, kMax, kLp };
+
+struct GlobalState {
+  GlobalKind kind = GlobalKind::kAverage;
+  double p = 2;
+};
+
+void InferGlobal(InferContext& c) {
+  if (!c.HasRank(0)) return c.SetOutput(0, c.InputDType(0));
+  if (c.Rank(0) < 2) c.Fail(Code::kInvalidArgument, "expected an input [N, C, ...], found ", c.InputType(0).ToText());
+  std::vector<Dim> dims(c.Rank(0), Dim(1));
+  dims[0] = c.InputDims(0)[0];
+  dims[1] = c.InputDims(0)[1];
+  c.SetOutput(0, c.InputDType(0), std::move(dims));
+}
+
+double Plane(const GlobalState& state, const float* x, std::int64_t n) {
+  using kernels::ReduceKind;
+  const auto& kernel = kernels::ReduceF32();
+  if (state.kind == GlobalKind::kAverage) return kernel.row(ReduceKind::kSum, x, n) / static_cast<double>(n);
+  if (state.kind == GlobalKind::kMax) return kernel.row(ReduceKind::kMax, x, n);
+  if (state.p == 1) return kernel.row(ReduceKind::kSumAbs, x, n);
+  if (state.p == 2) return std::sqrt(kernel.row(ReduceKind::kSumSquare, x, n));
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += std::pow(std::abs(static_cast<double>(x[i])), state.p);
+  return std::pow(sum, 1 / state.p);
+}
+
+double Plane(const GlobalState& state, const double* x, std::int64_t n) {
+  double sum = 0, max = -HUGE_VAL;
+  for (std::int64_t i = 0; i < n; ++i) {
+    max = x[i] > max || x[i] != x[i] ? x[i] : max;
+    sum += state.kind == GlobalKind::kLp ? std::pow(std::abs(x[i]), state.p) : x[i];
+  }
+  if (state.kind == GlobalKind::kMax) return max;
+  return state.kind == GlobalKind::kAverage ? sum / static_cast<double>(n) : std::pow(sum, 1 / state.p);
+}
+
+template <typename T>
+void RunGlobal(KernelContext& c) {
+  const auto& state = c.state<GlobalState>();
+  const Dims shape = c.Input(0).shape;
+  if (c.Output(0).count == 0) return;
+  const std::int64_t n = ElementCount(shape, 2, shape.size());
+  Operands io(c, kDTypeOf<T>);
+  io.Begin();
+  const T* x = io.In<T>(0);
+  T* y = io.Out<T>(0);
+  c.parallel().For(c.Output(0).count, std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(n, 1)),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t i = begin; i < end; ++i) y[i] = static_cast<T>(Plane(state, x + i * n, n));
+                   });
+  io.End();
+}
+
+Prepared PrepareGlobal(PrepareContext& c) {
+  GlobalState state;
+  state.kind = c.op_type() == "GlobalMaxPool"  ? GlobalKind::kMax
+               : c.op_type() == "GlobalLpPool" ? GlobalKind::kLp
+                                               : GlobalKind::kAverage;
+  state.p = static_cast<double>(c.Int("p", 2));
+  if (state.p <= 0) c.Fail(Code::kInvalidArgument, "expected p above 0, found ", state.p);
+  return WithState(c.InputDType(0) == DType::kDouble ? RunGlobal<double> : RunGlobal<float>, state);
+}
+
+constexpr OpDef kGlobalPoolOps[] = {
+    {.name = "GlobalAveragePool",
+     .since = {1, 22},
+     .types = kIeeeFloats,
+     .infer = InferGlobal,
+     .prepare = PrepareGlobal},
+    {.name = "GlobalLpPool",
+     .since = {1, 2, 22},
+     .types = kIeeeFloats,
+     .infer = InferGlobal,
+     .prepare = PrepareGlobal,
+     .upgrade = UpgradeLpPower},
+    {.name = "GlobalMaxPool", .since = {1, 22}, .types = kIeeeFloats, .infer = InferGlobal, .prepare = PrepareGlobal},
+    {.domain = "com.microsoft",
+     .name = "QLinearGlobalAveragePool",
+     .since = {1},
+     .types = kQuantized8,
+     .infer = InferQLinearGlobalMean,
+     .prepare = PrepareQLinearGlobalMean},
+};
+
+}  // namespace
+
+std::span<const OpDef> GlobalPoolOps() { return kGlobalPoolOps; }
+
+}  // namespace sardonyx::ops

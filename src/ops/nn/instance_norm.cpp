@@ -1,0 +1,278 @@
+// ops/nn/instance_norm.cpp - InstanceNormalization, GroupNormalization, MeanVarianceNormalization, LpNormalization and
+// LRN.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/norm/affine_f32.h"
+#include "kernels/norm/group_norm_last_f32.h"
+#include "kernels/reduce/reduce_f32.h"
+#include "ops/channels_last.h"
+#include "ops/infer_context.h"
+#include "ops/operands.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
+#include "ops/shapes/reduce_plan.h"
+#include "ops/upgrade_context.h"
+
+namespace sardonyx::ops {
+namespace {
+
+struct GroupState {
+  double epsilon = 1e-5;
+  std::int64_t groups = 0;  // 0: one for each channel
+};
+
+double Sum(const float* x, std::int64_t n) { return kernels::ReduceF32().row(kernels::ReduceKind::kSum, x, n); }
+double Sum(const double* x, std::int64_t n) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += x[i];
+  return sum;
+}
+double Deviations(const float* x, std::int64_t n, float mean) {
+  return kernels::ReduceF32().sum_squared_deviations(x, n, mean);
+}
+double Deviations(const double* x, std::int64_t n, double mean) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += (x[i] - mean) * (x[i] - mean);
+  return sum;
+}
+void Affine(const float* x, std::int64_t n, float mean, float scale, float bias, float* y) {
+  kernels::AffineF32().scalar(x, n, mean, scale, bias, y);
+}
+void Affine(const double* x, std::int64_t n, double mean, double scale, double bias, double* y) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * scale + bias;
+}
+
+// How many groups the channels make, after checking that scale and bias fit.
+std::int64_t CheckedGroups(KernelContext& c, std::int64_t channels) {
+  const std::int64_t groups = c.state<GroupState>().groups == 0 ? channels : c.state<GroupState>().groups;
+  if (channels % groups != 0) {
+    Fail(Code::kInvalidArgument, "expected channels that ", groups, " groups divide, found ", ToText(c.Input(0).shape));
+  }
+  const std::int64_t each = c.Input(1).count == groups ? groups : channels;
+  for (const std::size_t i : {1u, 2u}) {
+    if (c.Input(i).count != each) {
+      Fail(Code::kInvalidArgument, "expected ", each, " values as input ", i, ", found ", ToText(c.Input(i).shape));
+    }
+  }
+  return groups;
+}
+
+void RunGroupNormLast(KernelContext& c) {
+  const Dims shape = c.Input(0).shape;
+  if (c.Input(0).count == 0) return;
+  if (shape.size() < 3) Fail(Code::kInvalidArgument, "expected an input [N, ..., C], found ", ToText(shape));
+  kernels::GroupNormLastArgs args;
+  args.batch = shape[0], args.channels = shape[shape.size() - 1];
+  args.pixels = ElementCount(shape, 1, shape.size() - 1);
+  args.groups = CheckedGroups(c, args.channels);
+  args.epsilon = c.state<GroupState>().epsilon;
+  args.per_group = c.Input(1).count != args.channels;
+  Operands io(c, DType::kFloat);
+  const std::size_t scratch = io.Add(kernels::GroupNormLastScratchBytes(args));
+  io.Begin();
+  args.x = io.In<float>(0), args.scale = io.In<float>(1), args.bias = io.In<float>(2), args.y = io.Out<float>(0);
+  kernels::GroupNormLastF32(args, c.parallel(), io.At(scratch));
+  io.End();
+}
+
+template <typename T>
+void RunGroupNorm(KernelContext& c) {
+  const auto& state = c.state<GroupState>();
+  const Dims shape = c.Input(0).shape;
+  if (c.Input(0).count == 0) return;
+  if (shape.size() < 2) Fail(Code::kInvalidArgument, "expected an input [N, C, ...], found ", ToText(shape));
+  const std::int64_t channels = shape[1], groups = CheckedGroups(c, channels);
+  const std::int64_t each = channels / groups, pixels = ElementCount(shape, 2, shape.size());
+  Operands io(c, kDTypeOf<T>);
+  io.Begin();
+  // Version 18 has one scale and bias a group.
+  const bool per_group = c.Input(1).count != channels;
+  const T *scale = io.In<T>(1), *bias = io.In<T>(2);
+  const std::int64_t n = each * pixels;
+  c.parallel().For(shape[0] * groups, std::max<std::int64_t>(1, 4096 / n), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T* x = io.In<T>(0) + i * n;
+      T* y = io.Out<T>(0) + i * n;
+      const T mean = static_cast<T>(Sum(x, n) / static_cast<double>(n));
+      const double inverse = 1 / std::sqrt(Deviations(x, n, mean) / static_cast<double>(n) + state.epsilon);
+      for (std::int64_t k = 0; k < each; ++k) {
+        const std::int64_t at = per_group ? i % groups : i % groups * each + k;
+        const T factor = static_cast<T>(inverse * static_cast<double>(scale[at]));
+        Affine(x + k * pixels, pixels, mean, factor, bias[at], y + k * pixels);
+      }
+    }
+  });
+  io.End();
+}
+
+Prepared PrepareGroupNorm(PrepareContext& c) {
+  GroupState state;
+  state.epsilon = static_cast<double>(c.Float("epsilon", 1e-5f));
+  if (c.op_type() == "GroupNormalization") {
+    state.groups = c.Int("num_groups");
+    if (state.groups < 1) c.Fail(Code::kInvalidArgument, "expected num_groups of at least 1, found ", state.groups);
+  }
+  if (IsChannelsLast(c)) return WithState(RunGroupNormLast, state);
+  return WithState(c.InputDType(0) == DType::kDouble ? RunGroupNorm<double> : RunGroupNorm<float>, state);
+}
+
+struct AxesState {
+  std::vector<std::int64_t> axes;
+  std::int64_t p = 0;  // LpNormalization: 1 or 2; 0: mean and variance
+};
+
+template <typename T>
+void RunAxesNorm(KernelContext& c) {
+  const auto& state = c.state<AxesState>();
+  if (c.Input(0).count == 0) return;
+  const ReducePlan p = MakeReducePlan(c.Input(0).shape, MarkAxes(state.axes, c.Input(0).rank()));
+  Operands io(c, kDTypeOf<T>);
+  io.Begin();
+  const std::int64_t grain = std::max<std::int64_t>(1, 4096 / p.reduced_total);
+  c.parallel().For(p.outer * p.inner, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t base = p.KeptOffset(i / p.inner) + i % p.inner;
+      const auto for_each = [&](auto step) {
+        for (std::int64_t r = 0; r < p.repeats; ++r) {
+          const std::int64_t at = base + p.ReducedOffset(r);
+          for (std::int64_t k = 0; k < p.n; ++k) step(at + k * p.inner);
+        }
+      };
+      const T* x = io.In<T>(0);
+      const double count = static_cast<double>(p.reduced_total);
+      double mean = 0, scale = 0;
+      if (state.p == 0) for_each([&](std::int64_t at) { mean += static_cast<double>(x[at]); });
+      mean /= count;
+      for_each([&](std::int64_t at) {
+        const double v = static_cast<double>(x[at]) - mean;
+        scale += state.p == 1 ? std::abs(v) : v * v;
+      });
+      if (state.p == 0) scale = std::sqrt(scale / count) + 1e-9;
+      if (state.p == 2) scale = std::sqrt(scale);
+      if (scale == 0) scale = 1;  // nothing but zeros stays that
+      for_each(
+          [&](std::int64_t at) { io.Out<T>(0)[at] = static_cast<T>((static_cast<double>(x[at]) - mean) / scale); });
+    }
+  });
+  io.End();
+}
+
+Prepared PrepareAxesNorm(PrepareContext& c) {
+  AxesState state;
+  if (c.op_type() == "LpNormalization") {
+    state.p = c.Int("p", 2);
+    if (state.p != 1 && state.p != 2) c.Fail(Code::kInvalidArgument, "expected p of 1 or 2, found ", state.p);
+    state.axes = {c.Int("axis", -1)};
+  } else {
+    state.axes = c.Has("axes") ? c.Ints("axes") : std::vector<std::int64_t>{0, 2, 3};
+  }
+  return WithState(c.InputDType(0) == DType::kDouble ? RunAxesNorm<double> : RunAxesNorm<float>, std::move(state));
+}
+
+struct LrnState {
+  std::int64_t size = 1;
+  float alpha = 1e-4f, beta = 0.75f, bias = 1;
+};
+
+template <typename T>
+void LrnPlain(const LrnState& s, const T* x, std::int64_t channels, std::int64_t pixels, T* y) {
+  const std::int64_t before = (s.size - 1) / 2, after = s.size - 1 - before;
+  for (std::int64_t i = 0; i < pixels; ++i) {
+    for (std::int64_t channel = 0; channel < channels; ++channel) {
+      double sum = 0;
+      for (std::int64_t k = std::max<std::int64_t>(0, channel - before); k <= std::min(channels - 1, channel + after);
+           ++k) {
+        sum += static_cast<double>(x[k * pixels + i]) * static_cast<double>(x[k * pixels + i]);
+      }
+      const double base =
+          static_cast<double>(s.bias) + static_cast<double>(s.alpha) / static_cast<double>(s.size) * sum;
+      const std::int64_t at = channel * pixels + i;
+      y[at] = static_cast<T>(static_cast<double>(x[at]) / std::pow(base, static_cast<double>(s.beta)));
+    }
+  }
+}
+
+template <typename T>
+void RunLrn(KernelContext& c) {
+  const auto& s = c.state<LrnState>();
+  const Dims shape = c.Input(0).shape;
+  if (c.Input(0).count == 0) return;
+  if (shape.size() < 2) Fail(Code::kInvalidArgument, "expected an input [N, C, ...], found ", ToText(shape));
+  Operands io(c, kDTypeOf<T>);
+  io.Begin();
+  const std::int64_t channels = shape[1], pixels = ElementCount(shape, 2, shape.size());
+  constexpr std::int64_t kTile = 256;  // pixels of one piece of work
+  const std::int64_t tiles = (pixels + kTile - 1) / kTile;
+  const std::int64_t before = (s.size - 1) / 2, after = s.size - 1 - before;
+  c.parallel().For(shape[0] * tiles, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t plane = i / tiles * channels * pixels, at = i % tiles * kTile;
+      const T* x = io.In<T>(0) + plane;
+      T* y = io.Out<T>(0) + plane;
+      if constexpr (std::is_same_v<T, float>) {
+        if (s.beta == 0.75f) {
+          kernels::AffineF32().lrn(x + at, channels, pixels, std::min(kTile, pixels - at), before, after,
+                                   s.alpha / static_cast<float>(s.size), s.bias, y + at);
+          continue;
+        }
+      }
+      if (at == 0) LrnPlain(s, x, channels, pixels, y);
+    }
+  });
+  io.End();
+}
+
+Prepared PrepareLrn(PrepareContext& c) {
+  LrnState state;
+  state.size = c.Int("size");
+  if (state.size < 1) c.Fail(Code::kInvalidArgument, "expected a size of at least 1, found ", state.size);
+  state.alpha = c.Float("alpha", 1e-4f);
+  state.beta = c.Float("beta", 0.75f);
+  state.bias = c.Float("bias", 1);
+  return WithState(c.InputDType(0) == DType::kDouble ? RunLrn<double> : RunLrn<float>, state);
+}
+
+void TakeConsumedInputs(UpgradeContext& c) { c.Take("consumed_inputs"); }
+
+constexpr OpDef LastRow(std::string_view name) {
+  return {.domain = kChannelsLastDomain,
+          .name = name,
+          .since = {1},
+          .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
+          .infer = InferSameAsInput,
+          .prepare = PrepareGroupNorm};
+}
+
+constexpr OpDef kInstanceNormOps[] = {
+    LastRow("GroupNormalization"),
+    LastRow("InstanceNormalization"),
+    {.name = "GroupNormalization",
+     .since = {18, 21},
+     .types = kIeeeFloats,
+     .infer = InferSameAsInput,
+     .prepare = PrepareGroupNorm},
+    {.name = "InstanceNormalization",
+     .since = {1, 6, 22},
+     .types = kIeeeFloats,
+     .infer = InferSameAsInput,
+     .prepare = PrepareGroupNorm,
+     .upgrade = TakeConsumedInputs},
+    {.name = "LRN", .since = {1, 13}, .types = kIeeeFloats, .infer = InferSameAsInput, .prepare = PrepareLrn},
+    {.name = "LpNormalization",
+     .since = {1, 22},
+     .types = kIeeeFloats,
+     .infer = InferSameAsInput,
+     .prepare = PrepareAxesNorm},
+    {.name = "MeanVarianceNormalization",
+     .since = {9, 13},
+     .types = kIeeeFloats,
+     .infer = InferSameAsInput,
+     .prepare = PrepareAxesNorm},
+};
+
+}  // namespace
+
+std::span<const OpDef> InstanceNormOps() { return kInstanceNormOps; }
+
+}  // namespace sardonyx::ops

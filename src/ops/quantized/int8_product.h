@@ -1,0 +1,73 @@
+// ops/quantized/int8_product.h - the 8-bit matrix products of MatMulInteger, QLinearMatMul and their kin: packed B,
+// zero points of one value, one a row or column, or one a row or column of every matrix, and the batch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/gemm/gemm_int8.h"
+#include "ops/kernel_context.h"
+#include "ops/prepare_context.h"
+#include "ops/shapes/matmul_shape.h"
+
+namespace sardonyx::ops {
+
+inline constexpr DTypeSet kInt8s = {DType::kInt8, DType::kUInt8};
+
+// Constant B of rank 2, packed once (its zero points stay inputs); undefined if B is none.
+struct PackedInt8 {
+  Tensor packed;
+  Shape b;  // [K, N]
+  bool is_signed = false;
+};
+// B is stored as [N, K] if `transposed`.
+PackedInt8 PackInt8B(PrepareContext& c, std::size_t input, bool transposed = false);
+
+// Which inputs an operator reads; kNoInt8Input where it has none.
+inline constexpr std::size_t kNoInt8Input = ~std::size_t{0};
+struct Int8Inputs {
+  std::size_t a, a_zero, b, b_zero;
+};
+
+class Int8Product {
+ public:
+  // a: the shape of A, whose bytes args.a may be given later. one_row_rule: all rows of A have the same scale, so that
+  // the matrices of a batch with one B may be taken as one.
+  Int8Product(KernelContext& c, const Int8Inputs& in, const PackedInt8& packed, Dims a, bool a_signed,
+              bool one_row_rule);
+
+  kernels::GemmInt8Args args;  // of one matrix
+  std::int64_t batch_count() const { return batch_count_; }
+  std::int64_t a_matrices() const { return a_.batch_count; }
+  std::int64_t b_matrices() const { return b_.batch_count; }
+
+  std::size_t OffsetCount() const { return 2 * static_cast<std::size_t>(batch_count_); }
+  // Runs the matrices one after the other (the GEMM itself uses the threads). `change` sees the arguments of a matrix
+  // and the indices of its A and B before it runs.
+  template <typename Change>
+  void Run(KernelContext& c, std::int64_t* offsets, std::byte* scratch, Change change) const {
+    FindMatrices(offsets);
+    for (std::int64_t i = 0; i < batch_count_; ++i) {
+      kernels::GemmInt8Args g = Matrix(i, offsets);
+      change(g, offsets[i], offsets[batch_count_ + i]);
+      kernels::GemmInt8(g, c.parallel(), scratch);
+    }
+  }
+  void Run(KernelContext& c, std::int64_t* offsets, std::byte* scratch) const {
+    Run(c, offsets, scratch, [](kernels::GemmInt8Args&, std::int64_t, std::int64_t) {});
+  }
+
+ private:
+  void FindMatrices(std::int64_t* offsets) const;
+  kernels::GemmInt8Args Matrix(std::int64_t i, const std::int64_t* offsets) const;
+
+  MatMulOperand a_, b_;
+  Shape batch_;
+  std::int64_t batch_count_ = 1;
+  std::int64_t a_zero_stride_ = 0, b_zero_stride_ = 0;  // between matrices
+};
+
+// Fails unless there are 1, `each` or `each * matrices` of an input's elements; the stride between matrices.
+std::int64_t MatrixStride(const KernelContext& c, std::size_t input, std::int64_t each, std::int64_t matrices);
+
+}  // namespace sardonyx::ops

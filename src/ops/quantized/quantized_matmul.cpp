@@ -1,0 +1,177 @@
+// ops/quantized/quantized_matmul.cpp - MatMulInteger and QLinearMatMul: exact 8-bit products, float8 through float; and
+// the rows of com.microsoft's forms (quantized_gemm.cpp).
+#include <algorithm>
+
+#include "ops/operands.h"
+#include "ops/product.h"
+#include "ops/quantized/int8_product.h"
+#include "ops/quantized/quantized_gemm.h"
+#include "ops/registry.h"
+
+namespace sardonyx::ops {
+namespace {
+
+constexpr DTypeSet kQuantized =
+    kInt8s | DTypeSet{DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2, DType::kFloat8E5M2FNUZ};
+
+void InferInteger(InferContext& c) {
+  if (!c.HasRank(0) || !c.HasRank(1)) return c.SetOutput(0, DType::kInt32);
+  c.SetOutput(0, DType::kInt32, MatMulDims(c, c.InputDims(0), c.InputDims(1)));
+}
+
+void InferQLinear(InferContext& c) {
+  const DType dtype = c.InputDType(7);
+  if (!c.HasRank(0) || !c.HasRank(3)) return c.SetOutput(0, dtype);
+  c.SetOutput(0, dtype, MatMulDims(c, c.InputDims(0), c.InputDims(3)));
+}
+
+void RunInteger(KernelContext& c) {
+  Int8Product p(c, {0, 2, 1, 3}, c.state<PackedInt8>(), c.Input(0).shape, c.Input(0).dtype == DType::kInt8, true);
+  if (c.Output(0).count == 0) return;
+  p.args.a = c.Input(0).data;
+  p.args.c = c.Output(0).data;
+  ScratchLayout layout;
+  const std::size_t offsets = layout.Add<std::int64_t>(p.OffsetCount());
+  const std::size_t gemm = layout.Add(kernels::GemmInt8ScratchBytes(p.args, c.parallel().ThreadCount()));
+  std::byte* block = c.Scratch(layout.bytes());
+  p.Run(c, static_cast<std::int64_t*>(static_cast<void*>(block + offsets)), block + gemm);
+}
+
+// Scales come as one value or one a row (of A) or column (of B, Y), of every matrix.
+struct Scales {
+  const float* data;
+  std::int64_t count;
+  float At(std::int64_t i) const { return data[count == 1 ? 0 : i % count]; }
+};
+
+// Y is quantized as a whole.
+void CheckResultScale(KernelContext& c) {
+  for (const std::size_t of_y : {std::size_t{6}, std::size_t{7}}) {
+    const TensorRef& one = c.Input(of_y);
+    if (one.count == 0) Fail(Code::kInvalidArgument, "expected a number in input ", of_y, ", found none");
+    if (one.count != 1) {
+      Fail(Code::kNotImplemented, "scales and zero points of the result by row: expected one number in input ", of_y,
+           ", found shape ", ToText(one.shape));
+    }
+  }
+}
+
+// In float, as ONNX Runtime does: a_scale * b_scale / y_scale.
+void RunQLinear(KernelContext& c) {
+  const bool one_scale = c.Input(1).count == 1;
+  Int8Product p(c, {0, 2, 3, 5}, c.state<PackedInt8>(), c.Input(0).shape, c.Input(0).dtype == DType::kInt8, one_scale);
+  const TensorRef& y = c.Output(0);
+  const std::int64_t a_stride = MatrixStride(c, 1, p.args.m, p.a_matrices());
+  const std::int64_t b_stride = MatrixStride(c, 4, p.args.n, p.b_matrices());
+  if (y.count == 0) return;
+  CheckResultScale(c);
+  p.args.a = c.Input(0).data;
+  p.args.c = y.data;
+  p.args.result = kernels::Int8Result::kBytes;
+  p.args.scale_per_column = true;
+  p.args.c_signed = y.dtype == DType::kInt8;
+  p.args.c_zero = p.args.c_signed ? *c.Input(7).As<std::int8_t>() : *c.Input(7).As<std::uint8_t>();
+  constexpr std::uint32_t kNoFloats = ~((1u << 1) | (1u << 4) | (1u << 6));  // only the scales are floats
+  Operands io(c, DType::kFloat, kNoFloats, 1);
+  const std::size_t offsets = io.Add<std::int64_t>(p.OffsetCount());
+  const std::size_t scales_at = io.Add<float>(static_cast<std::size_t>(p.args.n));
+  const std::size_t gemm = io.Add(kernels::GemmInt8ScratchBytes(p.args, c.parallel().ThreadCount()));
+  io.Begin();
+  const float y_scale = *io.In<float>(6);
+  float* scales = io.At<float>(scales_at);
+  p.Run(c, io.At<std::int64_t>(offsets), io.At(gemm),
+        [&](kernels::GemmInt8Args& g, std::int64_t a_index, std::int64_t b_index) {
+          const Scales b{io.In<float>(4) + b_index * b_stride, std::min(c.Input(4).count, g.n)};
+          const float a_scale = one_scale ? *io.In<float>(1) : 1.0f;
+          for (std::int64_t j = 0; j < g.n; ++j) scales[j] = a_scale * b.At(j) / y_scale;
+          g.scales = scales;
+          if (!one_scale) g.row_scales = io.In<float>(1) + a_index * a_stride;
+        });
+}
+
+// float8: dequantized to float, multiplied, quantized (saturating).
+void RunQLinearFloat8(KernelContext& c) {
+  const MatMulOperand a = ViewOperand(c.Input(0).shape, false), b = ViewOperand(c.Input(3).shape, true);
+  Shape batch;
+  Product<float> p;
+  p.batch = MatMulBatch(a, b, &batch);
+  if (c.Output(0).count == 0) return;
+  CheckResultScale(c);
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{4}, std::size_t{5}}) {
+    const std::int64_t count = c.Input(i).count, each = i < 3 ? a.rows : b.cols;
+    const std::int64_t all = i < 3 ? each * a.batch_count : each;  // B's matrices have the same ones
+    if (count != 1 && count != each && count != all) {
+      Fail(Code::kInvalidArgument, "expected 1 or ", each, " elements of input ", i, ", found ",
+           ToText(c.Input(i).shape));
+    }
+  }
+  p.m = a.rows, p.n = b.cols, p.k = a.cols, p.lda = a.ld, p.ldb = b.ld, p.ldc = p.n, p.c_batch_stride = p.m * p.n;
+  static const std::int64_t kGiven = 0;
+  p.a_batch_offsets = p.b_batch_offsets = &kGiven;
+  Operands io(c, DType::kFloat);
+  const std::size_t offsets = io.Add<std::int64_t>(2 * static_cast<std::size_t>(p.batch));
+  const std::size_t a_at = io.Add<float>(static_cast<std::size_t>(c.Input(0).count));
+  const std::size_t b_at = io.Add<float>(static_cast<std::size_t>(c.Input(3).count));
+  const std::size_t bytes = ProductScratch(p, c.parallel().ThreadCount()), gemm = io.Add(bytes);
+  io.Begin();
+  const auto dequantize = [&](std::size_t input, std::int64_t row, bool by_row, float* to) {
+    const Scales scale{io.In<float>(input + 1), c.Input(input + 1).count};
+    const Scales zero{io.In<float>(input + 2), c.Input(input + 2).count};
+    for (std::int64_t i = 0; i < c.Input(input).count; ++i) {
+      const std::int64_t at = by_row ? i / row : i % row;
+      to[i] = (io.In<float>(input)[i] - zero.At(at)) * scale.At(at);
+    }
+  };
+  dequantize(0, p.k, true, io.At<float>(a_at));
+  dequantize(3, p.n, false, io.At<float>(b_at));
+  std::int64_t* table = io.At<std::int64_t>(offsets);
+  BatchOffsets(a, batch, a.unit, table);
+  BatchOffsets(b, batch, b.unit, table + p.batch);
+  p.a_batch_offsets = table, p.b_batch_offsets = table + p.batch;
+  p.a = io.At<float>(a_at), p.b = io.At<float>(b_at), p.c = io.Out<float>(0);
+  RunProduct(p, c.parallel(), bytes == 0 ? nullptr : io.At(gemm));
+  const float scale = *io.In<float>(6), zero = *io.In<float>(7);
+  for (std::int64_t i = 0; i < c.Output(0).count; ++i) p.c[i] = p.c[i] / scale + zero;
+  io.End();
+}
+
+Prepared PrepareInteger(PrepareContext& c) {
+  if (!kInt8s.Has(c.InputDType(1))) c.Unsupported("input B of", c.InputDType(1));
+  return WithState(RunInteger, PackInt8B(c, 1));
+}
+
+Prepared PrepareQLinear(PrepareContext& c) {
+  const bool a = kInt8s.Has(c.InputDType(0)), b = kInt8s.Has(c.InputDType(3)), y = kInt8s.Has(c.OutputDType(0));
+  if (a && b && y) return WithState(RunQLinear, PackInt8B(c, 3));
+  if (a || b || y) c.Unsupported("float8 together with 8-bit integers");
+  return {RunQLinearFloat8, nullptr};
+}
+
+constexpr OpDef kQuantizedMatMulOps[] = {
+    {.name = "MatMulInteger", .since = {10}, .types = kInt8s, .infer = InferInteger, .prepare = PrepareInteger},
+    {.name = "QLinearMatMul", .since = {10, 21}, .types = kQuantized, .infer = InferQLinear, .prepare = PrepareQLinear},
+    {.domain = "com.microsoft",
+     .name = "DynamicQuantizeMatMul",
+     .since = {1},
+     .types = {DType::kFloat},
+     .infer = InferDynamicQuantizeMatMul,
+     .prepare = PrepareDynamicQuantizeMatMul},
+    {.domain = "com.microsoft",
+     .name = "MatMulIntegerToFloat",
+     .since = {1},
+     .types = kInt8s,
+     .infer = InferMatMulIntegerToFloat,
+     .prepare = PrepareMatMulIntegerToFloat},
+    {.domain = "com.microsoft",
+     .name = "QGemm",
+     .since = {1},
+     .types = kInt8s,
+     .infer = InferQGemm,
+     .prepare = PrepareQGemm},
+};
+
+}  // namespace
+
+std::span<const OpDef> QuantizedMatMulOps() { return kQuantizedMatMulOps; }
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,91 @@
+// ops/recurrent/cells_test.cpp - RNN, LSTM and GRU: against their double form, lengths, refusals.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "testing/evaluate_op.h"
+
+namespace sardonyx {
+namespace {
+
+using testing::Elements;
+using testing::ErrorOfOp;
+using testing::EvaluateOp;
+
+Tensor Wave(Shape shape, float step) {
+  Tensor t(DType::kFloat, std::move(shape));
+  for (std::int64_t i = 0; i < t.count(); ++i) t.data<float>()[i] = std::sin(step * static_cast<float>(i + 1));
+  return t;
+}
+Tensor AsDouble(const Tensor& t) {
+  Tensor d(DType::kDouble, t.shape());
+  std::copy_n(t.data<float>(), t.count(), d.data<double>());
+  return d;
+}
+
+struct Case {
+  const char* op;
+  std::int64_t gates;
+  std::size_t outputs;
+  std::vector<Attribute> attributes;
+};
+
+// Seq 5, batch 2, input 3, hidden 4; the double form has no packed weights and its own products.
+TEST(Recurrent, AgreesWithItsDoubleForm) {
+  const std::vector<Case> cases = {
+      {"LSTM", 4, 3, {}},
+      {"LSTM", 4, 3, {{"input_forget", std::int64_t{1}}, {"clip", 0.3f}}},
+      {"GRU", 3, 2, {}},
+      {"GRU", 3, 2, {{"linear_before_reset", std::int64_t{1}}}},
+      {"RNN",
+       1,
+       2,
+       {{"activations", std::vector<std::string>{"LeakyRelu", "Tanh"}},
+        {"activation_alpha", std::vector<float>{0.1f}}}},
+  };
+  for (const Case& test : cases) {
+    std::vector<Attribute> attributes = test.attributes;
+    attributes.push_back({"hidden_size", std::int64_t{4}});
+    attributes.push_back({"direction", std::string("bidirectional")});
+    const std::vector<Tensor> tensors = {Wave({5, 2, 3}, 0.7f), Wave({2, test.gates * 4, 3}, 0.3f),
+                                         Wave({2, test.gates * 4, 4}, 0.9f), Wave({2, test.gates * 8}, 1.1f)};
+    std::vector<Value> floats, doubles;
+    for (const Tensor& t : tensors) floats.push_back(t), doubles.push_back(AsDouble(t));
+    const Tensor lengths = Tensor::Of<std::int32_t>({5, 3}, Shape{2});
+    floats.push_back(lengths), doubles.push_back(lengths);
+    const auto f = EvaluateOp({test.op, 14, floats, attributes, test.outputs});
+    const auto d = EvaluateOp({test.op, 14, doubles, attributes, test.outputs});
+    for (std::size_t i = 0; i < test.outputs; ++i) {
+      ASSERT_EQ(f[i].tensor().shape(), d[i].tensor().shape());
+      for (std::int64_t k = 0; k < f[i].tensor().count(); ++k) {
+        EXPECT_NEAR(static_cast<double>(f[i].tensor().data<float>()[k]), d[i].tensor().data<double>()[k], 2e-6)
+            << test.op << " output " << i << " element " << k;
+      }
+    }
+  }
+}
+
+TEST(Recurrent, LeavesPaddingZeroAndKeepsTheLastState) {
+  const Tensor lengths = Tensor::Of<std::int32_t>({1}, Shape{1});
+  const Tensor one = Tensor::Of<float>({1}, Shape{1, 1, 1});
+  const auto y = EvaluateOp({"RNN",
+                             14,
+                             {Tensor::Of<float>({0.5f, 9}, Shape{2, 1, 1}), one, one, Value(), lengths},
+                             {{"hidden_size", std::int64_t{1}}},
+                             2});
+  EXPECT_FLOAT_EQ(Elements<float>(y[0])[0], std::tanh(0.5f));
+  EXPECT_EQ(Elements<float>(y[0])[1], 0);
+  EXPECT_FLOAT_EQ(Elements<float>(y[1])[0], std::tanh(0.5f));
+}
+
+TEST(Recurrent, RefusesWeightsOfAnotherSize) {
+  const std::string error = ErrorOfOp({"LSTM",
+                                       14,
+                                       {Wave({1, 1, 3}, 1), Wave({1, 16, 3}, 1), Wave({1, 12, 4}, 1)},
+                                       {{"hidden_size", std::int64_t{4}}},
+                                       3});
+  EXPECT_NE(error.find("16"), std::string::npos) << error;
+}
+
+}  // namespace
+}  // namespace sardonyx

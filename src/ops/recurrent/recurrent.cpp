@@ -1,0 +1,486 @@
+// ops/recurrent/recurrent.cpp - RNN, GRU and LSTM: one product for the inputs of all steps, then a small one for each
+// step.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "ops/infer_context.h"
+#include "ops/operands.h"
+#include "ops/prepare_context.h"
+#include "ops/product.h"
+#include "ops/recurrent/recurrent_cell.h"
+#include "ops/registry.h"
+#include "ops/upgrade_context.h"
+#include "tensor/shared_bytes.h"
+
+namespace sardonyx::ops {
+namespace {
+
+constexpr std::size_t kX = 0, kW = 1, kR = 2, kB = 3, kLens = 4, kH = 5, kC = 6, kP = 7;
+
+enum class CellKind : std::uint8_t { kRnn, kGru, kLstm };
+
+struct RecurrentState {
+  CellKind cell = CellKind::kLstm;
+  std::int64_t gates = 4;
+  std::int64_t directions = 1;
+  bool reverse = false;      // of direction 0
+  bool batch_first = false;  // layout = 1
+  bool linear_before_reset = false, input_forget = false;
+  float clip = 0;
+  std::vector<RecurrentActivation> activations;  // for each direction
+  std::size_t activations_each = 3;
+  // Packed weights of each direction, undefined if W and R are no constants: W^T; R^T (of a GRU without
+  // linear_before_reset only z and r); that GRU's hidden gate.
+  Tensor packed;
+  std::int64_t hidden = 0, input = 0;
+  std::int64_t packed_w = 0, packed_r = 0, packed_h = 0;
+
+  bool TwoProducts() const { return cell == CellKind::kGru && !linear_before_reset; }
+  std::int64_t FirstGates() const { return TwoProducts() ? 2 : gates; }
+  std::int64_t PackedEach() const { return packed_w + packed_r + packed_h; }
+};
+
+RecurrentState ReadRecurrent(const AttributeReader& c) {
+  RecurrentState s;
+  s.cell = c.op_type() == "LSTM" ? CellKind::kLstm : c.op_type() == "GRU" ? CellKind::kGru : CellKind::kRnn;
+  s.gates = s.cell == CellKind::kLstm ? 4 : s.cell == CellKind::kGru ? 3 : 1;
+  s.activations_each = s.cell == CellKind::kLstm ? 3 : s.cell == CellKind::kGru ? 2 : 1;
+  const std::string direction = c.String("direction", "forward");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
+    c.Fail(Code::kInvalidArgument, "expected direction forward, reverse or bidirectional, found '", direction, "'");
+  }
+  s.directions = direction == "bidirectional" ? 2 : 1;
+  s.reverse = direction == "reverse";
+  s.batch_first = c.Flag("layout");
+  s.linear_before_reset = c.Flag("linear_before_reset");
+  s.input_forget = c.Flag("input_forget");
+  s.clip = c.Float("clip", 0);
+  using F = RecurrentFunction;
+  const std::vector<F> defaults = s.cell == CellKind::kLstm  ? std::vector<F>{F::kSigmoid, F::kTanh, F::kTanh}
+                                  : s.cell == CellKind::kGru ? std::vector<F>{F::kSigmoid, F::kTanh}
+                                                             : std::vector<F>{F::kTanh};
+  s.activations = ReadActivations(c, s.activations_each * static_cast<std::size_t>(s.directions), defaults);
+  return s;
+}
+
+void CheckDim(const AttributeReader& c, const char* what, const Dim& dim, std::int64_t expected) {
+  if (dim.known() && dim.number() != expected) {
+    c.Fail(Code::kInvalidArgument, "expected ", expected, " as ", what, ", found ", dim.number());
+  }
+}
+
+void InferRecurrent(InferContext& c) {
+  const RecurrentState s = ReadRecurrent(c);
+  for (const std::size_t i : {kX, kW, kR}) {
+    if (c.HasRank(i) && c.Rank(i) != 3) {
+      c.Fail(Code::kInvalidArgument, "expected input ", i, " of rank 3, found ", c.InputType(i).ToText());
+    }
+  }
+  Dim seq, batch, hidden;
+  if (c.HasRank(kX)) {
+    seq = c.InputDims(kX)[s.batch_first ? 1 : 0];
+    batch = c.InputDims(kX)[s.batch_first ? 0 : 1];
+  }
+  if (c.Has("hidden_size")) hidden = Dim(c.Int("hidden_size"));
+  if (c.HasRank(kR)) {
+    if (c.InputDims(kR)[2].known() && hidden.known())
+      CheckDim(c, "the last size of R", c.InputDims(kR)[2], hidden.number());
+    if (!c.InputDims(kR)[2].unknown()) hidden = c.InputDims(kR)[2];
+    CheckDim(c, "the first size of R (the directions)", c.InputDims(kR)[0], s.directions);
+    if (hidden.known())
+      CheckDim(c, "the second size of R (gates * hidden)", c.InputDims(kR)[1], s.gates * hidden.number());
+  }
+  if (c.HasRank(kW)) {
+    CheckDim(c, "the first size of W (the directions)", c.InputDims(kW)[0], s.directions);
+    if (hidden.known())
+      CheckDim(c, "the second size of W (gates * hidden)", c.InputDims(kW)[1], s.gates * hidden.number());
+    if (c.HasRank(kX) && c.InputDims(kX)[2].known())
+      CheckDim(c, "the input size of W", c.InputDims(kW)[2], c.InputDims(kX)[2].number());
+  }
+  const Dim directions(s.directions);
+  const DType dtype = c.InputDType(kX);
+  if (c.HasOutput(0)) {
+    c.SetOutput(0, dtype,
+                s.batch_first ? std::vector<Dim>{batch, seq, directions, hidden}
+                              : std::vector<Dim>{seq, directions, batch, hidden});
+  }
+  for (const std::size_t i : {1u, 2u}) {
+    if (!c.HasOutput(i)) continue;
+    c.SetOutput(
+        i, dtype,
+        s.batch_first ? std::vector<Dim>{batch, directions, hidden} : std::vector<Dim>{directions, batch, hidden});
+  }
+}
+
+struct Sizes {
+  std::int64_t seq, batch, input, hidden, gates;
+};
+
+void CheckCount(KernelContext& c, std::size_t i, std::int64_t expected) {
+  if (c.HasInput(i) && c.Input(i).count != expected) {
+    Fail(Code::kInvalidArgument, "expected ", expected, " elements as input ", i, ", found ", ToText(c.Input(i).shape));
+  }
+}
+
+Sizes MakeSizes(KernelContext& c, const RecurrentState& state) {
+  const Dims x = c.Input(kX).shape;
+  Sizes s{x[state.batch_first ? 1 : 0], x[state.batch_first ? 0 : 1], x[2], state.hidden, state.gates};
+  if (!state.packed.defined()) {
+    s.hidden = c.Input(kR).dim(2);
+    CheckCount(c, kW, state.directions * s.gates * s.hidden * s.input);
+    CheckCount(c, kR, state.directions * s.gates * s.hidden * s.hidden);
+  } else if (state.input != s.input) {
+    Fail(Code::kInvalidArgument, "expected an input size of ", state.input, ", found ", ToText(x));
+  }
+  CheckCount(c, kB, state.directions * 2 * s.gates * s.hidden);
+  CheckCount(c, kLens, s.batch);
+  CheckCount(c, kH, state.directions * s.batch * s.hidden);
+  if (state.cell == CellKind::kLstm) {
+    CheckCount(c, kC, state.directions * s.batch * s.hidden);
+    CheckCount(c, kP, state.directions * 3 * s.hidden);
+  }
+  if (c.HasInput(kLens)) {
+    for (const std::int32_t length : c.Input(kLens).Span<const std::int32_t>()) {
+      if (length < 0 || length > s.seq) {
+        Fail(Code::kInvalidArgument, "expected sequence_lens in [0, ", s.seq, "], found ", length);
+      }
+    }
+  }
+  return s;
+}
+
+void AddBias(const Product<float>& p, const float* bias, Parallel& parallel, std::byte* scratch) {
+  kernels::GemmF32Args args = GemmArgs(p);
+  args.epilogue.bias_n = bias;
+  kernels::GemmF32(args, parallel, scratch);
+}
+void AddBias(const Product<double>& p, const double* bias, Parallel& parallel, std::byte* scratch) {
+  RunProduct(p, parallel, scratch);
+  for (std::int64_t i = 0; i < p.m * p.n; ++i) p.c[i] += bias[i % p.n];
+}
+void SetPacked(Product<float>& p, const float* packed) { p.packed_b = packed; }
+void SetPacked(Product<double>&, const float*) {}
+
+// One run: memory, and the loop over steps of one direction.
+template <typename T>
+class Runner {
+ public:
+  Runner(KernelContext& c, const RecurrentState& state)
+      : c_(c),
+        state_(state),
+        s_(MakeSizes(c, state)),
+        io_(c, kDTypeOf<T>, (1u << kLens) | (state.packed.defined() ? (1u << kW) | (1u << kR) : 0)) {
+    const auto count = [](std::int64_t a, std::int64_t b) {
+      return CheckedMul(std::size_t(a), std::size_t(b), "gates");
+    };
+    const std::int64_t all = s_.gates * s_.hidden;
+    const std::size_t rows = CheckedMul(std::size_t(s_.seq), std::size_t(s_.batch), "gates");
+    both_at_once_ = BothAtOnce();
+    for (Offsets& at : at_) {
+      at.input_gates = io_.template Add<T>(count(rows, all));
+      at.recurrent = io_.template Add<T>(count(s_.batch, all));
+      for (std::size_t* state_at : {&at.h, &at.c, &at.reset})
+        *state_at = io_.template Add<T>(count(s_.batch, s_.hidden));
+      if (!both_at_once_) break;
+    }
+    bias_at_ = io_.template Add<T>(static_cast<std::size_t>(all));
+    const int threads = c.parallel().ThreadCount();
+    std::size_t bytes = ProductScratch(InputProduct(0), threads);
+    bytes = std::max(bytes, ProductScratch(RecurrentProduct(0), threads));
+    if (state.TwoProducts()) bytes = std::max(bytes, ProductScratch(HiddenProduct(0), threads));
+    gemm_bytes_ = (bytes + 63) / 64 * 64;
+    gemm_at_ = io_.Add(gemm_bytes_ * (both_at_once_ ? 2 : 1));
+    io_.Begin();
+  }
+
+  void Run() {
+    if (s_.batch == 0) return;  // outputs without elements, whatever the number of steps is
+    if (c_.HasInput(kLens) && c_.HasOutput(0)) std::fill_n(io_.template Out<T>(0), c_.Output(0).count, T(0));
+    Serial serial;
+    if (both_at_once_) {
+      for (std::int64_t d = 0; d < 2; ++d) MultiplyInputs(d, MemoryOf(d));
+      c_.parallel().For(2, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t d = begin; d < end; ++d) RunSteps(d, MemoryOf(d), serial);
+      });
+      return io_.End();
+    }
+    const bool small = StepWork() < kSerialWork;
+    for (std::int64_t d = 0; d < state_.directions; ++d) {
+      MultiplyInputs(d, MemoryOf(0));
+      RunSteps(d, MemoryOf(0), small ? static_cast<Parallel&>(serial) : c_.parallel());
+    }
+    io_.End();
+  }
+
+ private:
+  static constexpr std::int64_t kSerialWork = std::int64_t{1} << 19;  // multiplications that do not pay threads
+  static constexpr int kFewThreads = 4;
+
+  struct Offsets {
+    std::size_t input_gates, recurrent, h, c, reset;
+  };
+  // What one direction computes in.
+  struct Memory {
+    T *input_gates, *recurrent, *h, *c, *reset;
+    std::byte* gemm;
+  };
+  Memory MemoryOf(std::int64_t slot) const {
+    const Offsets& at = at_[slot];
+    std::byte* gemm = gemm_bytes_ == 0 ? nullptr : io_.At(gemm_at_) + static_cast<std::size_t>(slot) * gemm_bytes_;
+    return {io_.template At<T>(at.input_gates), io_.template At<T>(at.recurrent), io_.template At<T>(at.h),
+            io_.template At<T>(at.c),           io_.template At<T>(at.reset),     gemm};
+  }
+
+  std::int64_t StepWork() const { return s_.batch * s_.gates * s_.hidden * s_.hidden; }
+
+  // Two directions on two threads need no thread to wait at each step. With many threads and large products the steps
+  // themselves are split instead.
+  bool BothAtOnce() const {
+    const int threads = c_.parallel().ThreadCount();
+    return state_.directions == 2 && threads > 1 && s_.seq > 1 && StepWork() >= kSerialWork / s_.seq &&
+           (threads <= kFewThreads || StepWork() < kSerialWork);
+  }
+
+  const float* Packed(std::int64_t d) const {
+    return state_.packed.defined() ? state_.packed.data<float>() + d * state_.PackedEach() : nullptr;
+  }
+
+  Product<T> InputProduct(std::int64_t d) const {
+    Product<T> p;
+    p.m = s_.seq * s_.batch, p.n = s_.gates * s_.hidden, p.k = s_.input;
+    p.lda = s_.input, p.ldb = s_.input, p.trans_b = true, p.ldc = p.n;
+    p.a = io_.template In<T>(kX);
+    SetPacked(p, Packed(d));
+    if (!state_.packed.defined() && io_.template In<T>(kW)) p.b = io_.template In<T>(kW) + d * p.n * p.k;
+    return p;
+  }
+  Product<T> RecurrentProduct(std::int64_t d) const {
+    Product<T> p;
+    p.m = s_.batch, p.n = state_.FirstGates() * s_.hidden, p.k = s_.hidden;
+    p.lda = s_.hidden, p.ldb = s_.hidden, p.trans_b = true, p.ldc = s_.gates * s_.hidden;
+    if (state_.packed.defined())
+      SetPacked(p, Packed(d) + state_.packed_w);
+    else if (io_.template In<T>(kR))
+      p.b = io_.template In<T>(kR) + d * s_.gates * s_.hidden * s_.hidden;
+    return p;
+  }
+  Product<T> HiddenProduct(std::int64_t d) const {  // (r * h) R^T of the hidden gate
+    Product<T> p = RecurrentProduct(d);
+    p.n = s_.hidden;
+    if (state_.packed.defined())
+      SetPacked(p, Packed(d) + state_.packed_w + state_.packed_r);
+    else if (p.b != nullptr)
+      p.b += 2 * s_.hidden * s_.hidden;
+    return p;
+  }
+
+  // Rows of [batch, hidden] states: their place in initial_h, Y_h and the like.
+  std::int64_t StateRow(std::int64_t d, std::int64_t b) const {
+    return (state_.batch_first ? b * state_.directions + d : d * s_.batch + b) * s_.hidden;
+  }
+  void LoadState(std::size_t input, std::int64_t d, T* state) const {
+    for (std::int64_t b = 0; b < s_.batch; ++b) {
+      T* to = state + b * s_.hidden;
+      const T* from = io_.template In<T>(input);
+      if (c_.HasInput(input))
+        std::copy_n(from + StateRow(d, b), s_.hidden, to);
+      else
+        std::fill_n(to, s_.hidden, T(0));
+    }
+  }
+  void StoreState(std::size_t output, std::int64_t d, const T* state) const {
+    if (!c_.HasOutput(output)) return;
+    for (std::int64_t b = 0; b < s_.batch; ++b) {
+      std::copy_n(state + b * s_.hidden, s_.hidden, io_.template Out<T>(output) + StateRow(d, b));
+    }
+  }
+
+  // Wb + Rb; a GRU with linear_before_reset adds Rb of its hidden gate later.
+  const T* SumBiases(std::int64_t d) {
+    const std::int64_t all = s_.gates * s_.hidden;
+    T* bias = io_.template At<T>(bias_at_);
+    if (!c_.HasInput(kB)) {
+      std::fill_n(bias, all, T(0));
+      return bias;
+    }
+    const T* from = io_.template In<T>(kB) + d * 2 * all;
+    const std::int64_t both = state_.cell == CellKind::kGru && state_.linear_before_reset ? 2 * s_.hidden : all;
+    for (std::int64_t i = 0; i < all; ++i) bias[i] = from[i] + (i < both ? from[all + i] : T(0));
+    return bias;
+  }
+
+  CellStep<T> MakeStep(std::int64_t d) {
+    CellStep<T> step;
+    step.hidden = s_.hidden;
+    step.activations = state_.activations.data() + static_cast<std::size_t>(d) * state_.activations_each;
+    step.clip = state_.clip;
+    step.input_forget = state_.input_forget;
+    if (state_.cell == CellKind::kLstm && c_.HasInput(kP)) step.peephole = io_.template In<T>(kP) + d * 3 * s_.hidden;
+    if (state_.cell == CellKind::kGru && c_.HasInput(kB)) {
+      step.recurrent_bias = io_.template In<T>(kB) + (d * 2 + 1) * s_.gates * s_.hidden + 2 * s_.hidden;
+    }
+    return step;
+  }
+
+  // The time of a sequence at a step, or -1 beyond its end.
+  std::int64_t TimeOf(bool reverse, std::int64_t step, std::int64_t b) const {
+    const std::int64_t length = c_.HasInput(kLens) ? c_.Input(kLens).As<std::int32_t>()[b] : s_.seq;
+    if (step >= length) return -1;
+    return reverse ? length - 1 - step : step;
+  }
+
+  void SetRow(CellStep<T>& step, const Memory& memory, std::int64_t time, std::int64_t b) {
+    const std::int64_t all = s_.gates * s_.hidden;
+    const std::int64_t row = state_.batch_first ? b * s_.seq + time : time * s_.batch + b;
+    step.gates = memory.input_gates + row * all;
+    step.recurrent = memory.recurrent + b * all;
+    step.h = memory.h + b * s_.hidden;
+    step.c = memory.c + b * s_.hidden;
+    step.reset_hidden = state_.TwoProducts() ? memory.reset + b * s_.hidden : nullptr;
+  }
+
+  void StoreOutput(std::int64_t d, std::int64_t time, std::int64_t b, const T* h) {
+    if (!c_.HasOutput(0)) return;
+    const std::int64_t row = state_.batch_first ? (b * s_.seq + time) * state_.directions + d
+                                                : (time * state_.directions + d) * s_.batch + b;
+    std::copy_n(h, s_.hidden, io_.template Out<T>(0) + row * s_.hidden);
+  }
+
+  // The gates of all steps as far as they come from X: one product.
+  void MultiplyInputs(std::int64_t d, const Memory& memory) {
+    Serial serial;
+    Product<T> inputs = InputProduct(d);
+    inputs.c = memory.input_gates;
+    const bool small = inputs.m * inputs.n * inputs.k < kSerialWork;
+    AddBias(inputs, SumBiases(d), small ? static_cast<Parallel&>(serial) : c_.parallel(), memory.gemm);
+  }
+
+  void RunSteps(std::int64_t d, const Memory& memory, Parallel& parallel) {
+    const bool reverse = d == 1 || state_.reverse;
+    LoadState(kH, d, memory.h);
+    if (state_.cell == CellKind::kLstm) LoadState(kC, d, memory.c);
+    Product<T> recurrent = RecurrentProduct(d), hidden = HiddenProduct(d);
+    recurrent.a = memory.h;
+    recurrent.c = memory.recurrent;
+    hidden.a = memory.reset;
+    hidden.c = recurrent.c + 2 * s_.hidden;
+    if (state_.TwoProducts()) std::fill_n(memory.reset, s_.batch * s_.hidden, T(0));
+    CellStep<T> cell = MakeStep(d);
+    for (std::int64_t step = 0; step < s_.seq; ++step) {
+      RunProduct(recurrent, parallel, memory.gemm);
+      if (state_.TwoProducts()) {
+        ForEachRow(reverse, step, cell, memory, [](const CellStep<T>& s, std::int64_t, std::int64_t) { GruGates(s); });
+        RunProduct(hidden, parallel, memory.gemm);
+      }
+      ForEachRow(reverse, step, cell, memory, [&](const CellStep<T>& s, std::int64_t time, std::int64_t b) {
+        if (state_.cell == CellKind::kLstm)
+          LstmStep(s);
+        else if (state_.cell == CellKind::kRnn)
+          RnnStep(s);
+        else
+          FinishGru(s);
+        StoreOutput(d, time, b, s.h);
+      });
+    }
+    StoreState(1, d, memory.h);
+    if (state_.cell == CellKind::kLstm) StoreState(2, d, memory.c);
+  }
+
+  void FinishGru(const CellStep<T>& s) {
+    if (!state_.TwoProducts()) GruGates(s);
+    GruState(s, state_.linear_before_reset);
+  }
+
+  template <typename Step>
+  void ForEachRow(bool reverse, std::int64_t step, CellStep<T>& cell, const Memory& memory, Step run) {
+    for (std::int64_t b = 0; b < s_.batch; ++b) {
+      const std::int64_t time = TimeOf(reverse, step, b);
+      if (time < 0) continue;
+      SetRow(cell, memory, time, b);
+      run(cell, time, b);
+    }
+  }
+
+  KernelContext& c_;
+  const RecurrentState& state_;
+  Sizes s_;
+  Operands io_;
+  bool both_at_once_ = false;
+  std::array<Offsets, 2> at_ = {};
+  std::size_t bias_at_, gemm_at_, gemm_bytes_;
+};
+
+template <typename T>
+void RunRecurrent(KernelContext& c) {
+  Runner<T>(c, c.state<RecurrentState>()).Run();
+}
+
+std::int64_t Rounded(std::size_t floats) { return static_cast<std::int64_t>((floats + 15) / 16 * 16); }
+
+void PackWeights(PrepareContext& c, RecurrentState& s) {
+  const Tensor *w = c.Constant(kW), *r = c.Constant(kR);
+  if (w == nullptr || r == nullptr || w->shape().rank() != 3 || r->shape().rank() != 3) return;
+  s.hidden = r->shape()[2];
+  s.input = w->shape()[2];
+  if (w->count() == 0 || r->count() == 0) return;
+  const std::int64_t all = s.gates * s.hidden, first = s.FirstGates() * s.hidden;
+  if (w->shape()[0] != s.directions || w->shape()[1] != all || r->shape()[0] != s.directions || r->shape()[1] != all) {
+    c.Fail(Code::kInvalidArgument, "expected W [", s.directions, ", ", all, ", input] and R [", s.directions, ", ", all,
+           ", ", s.hidden, "], found ", ToText(w->shape()), " and ", ToText(r->shape()));
+  }
+  s.packed_w = Rounded(kernels::GemmF32PackedCount(s.input, all));
+  s.packed_r = Rounded(kernels::GemmF32PackedCount(s.hidden, first));
+  s.packed_h = s.TwoProducts() ? Rounded(kernels::GemmF32PackedCount(s.hidden, s.hidden)) : 0;
+  Tensor wf(DType::kFloat, w->shape()), rf(DType::kFloat, r->shape());
+  if (w->dtype() == DType::kFloat)
+    wf = *w, rf = *r;
+  else
+    Convert(w->dtype(), w->raw(), DType::kFloat, wf.raw(), w->count(), c.parallel()),
+        Convert(r->dtype(), r->raw(), DType::kFloat, rf.raw(), r->count(), c.parallel());
+  s.packed = ZeroedToShare(DType::kFloat, Shape{s.directions, s.PackedEach()});
+  for (std::int64_t d = 0; d < s.directions; ++d) {
+    float* to = s.packed.data<float>() + d * s.PackedEach();
+    const float* rd = rf.data<float>() + d * all * s.hidden;
+    kernels::PackGemmF32B(s.input, all, wf.data<float>() + d * all * s.input, s.input, true, to, c.parallel());
+    kernels::PackGemmF32B(s.hidden, first, rd, s.hidden, true, to + s.packed_w, c.parallel());
+    if (s.TwoProducts()) {
+      kernels::PackGemmF32B(s.hidden, s.hidden, rd + first * s.hidden, s.hidden, true, to + s.packed_w + s.packed_r,
+                            c.parallel());
+    }
+  }
+  s.packed = Shared(std::move(s.packed));
+  c.MarkPacked(kW);
+  c.MarkPacked(kR);
+}
+
+Prepared PrepareRecurrent(PrepareContext& c) {
+  RecurrentState state = ReadRecurrent(c);
+  if (c.InputDType(kX) == DType::kDouble) return WithState(RunRecurrent<double>, std::move(state));
+  PackWeights(c, state);
+  return WithState(RunRecurrent<float>, std::move(state));
+}
+
+// Version 1 says with output_sequence whether Y is wanted; the outputs say that, too.
+void UpgradeRecurrent(UpgradeContext& c) { c.Take("output_sequence"); }
+
+constexpr OpDef Row(std::string_view name, Few<int> since) {
+  return {.name = name,
+          .since = since,
+          .types = kIeeeFloats,
+          .infer = InferRecurrent,
+          .prepare = PrepareRecurrent,
+          .upgrade = UpgradeRecurrent};
+}
+
+constexpr OpDef kRecurrentOps[] = {
+    Row("GRU", {1, 3, 7, 14, 22}),
+    Row("LSTM", {1, 7, 14, 22}),
+    Row("RNN", {1, 7, 14, 22}),
+};
+
+}  // namespace
+
+std::span<const OpDef> RecurrentOps() { return kRecurrentOps; }
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,104 @@
+// ops/reduction/argminmax.cpp - ArgMax and ArgMin, of the first or the last extreme element.
+#include <algorithm>
+
+#include "ops/infer_context.h"
+#include "ops/operands.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
+
+namespace sardonyx::ops {
+namespace {
+
+struct ArgState {
+  std::int64_t axis = 0;
+  bool keepdims = true, last = false, min = false;
+};
+
+void InferArg(InferContext& c) {
+  if (!c.HasRank(0)) return c.SetOutput(0, DType::kInt64);
+  const std::size_t axis = AxisOf(c, c.Int("axis", 0), c.Rank(0));
+  std::vector<Dim> dims = c.InputDims(0);
+  if (dims[axis].known() && dims[axis].number() == 0) {
+    c.Fail(Code::kInvalidArgument, "expected an axis ", axis, " that is not empty, found ", c.InputType(0).ToText());
+  }
+  if (c.Flag("keepdims", true))
+    dims[axis] = Dim(1);
+  else
+    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  c.SetOutput(0, DType::kInt64, std::move(dims));
+}
+
+// True if `x` takes the place of `best`. A NaN takes every number's place, as in NumPy.
+template <bool kMin, bool kLast, typename T>
+bool Beats(T x, T best) {
+  if (best != best) return kLast && x != x;
+  if (x != x) return true;
+  if constexpr (kMin) return kLast ? x <= best : x < best;
+  return kLast ? x >= best : x > best;
+}
+
+template <bool kMin, bool kLast, typename T>
+void FindAll(Parallel& parallel, const T* x, std::int64_t outer, std::int64_t n, std::int64_t inner, std::int64_t* y) {
+  parallel.For(outer, std::max<std::int64_t>(1, 8192 / (n * inner)), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t o = begin; o < end; ++o) {
+      const T* base = x + o * n * inner;
+      std::int64_t* to = y + o * inner;
+      if (inner == 1) {
+        std::int64_t at = 0;
+        for (std::int64_t k = 1; k < n; ++k) at = Beats<kMin, kLast>(base[k], base[at]) ? k : at;
+        *to = at;
+        continue;
+      }
+      std::fill_n(to, inner, 0);
+      for (std::int64_t k = 1; k < n; ++k) {
+        for (std::int64_t i = 0; i < inner; ++i) {
+          if (Beats<kMin, kLast>(base[k * inner + i], base[to[i] * inner + i])) to[i] = k;
+        }
+      }
+    }
+  });
+}
+
+template <typename T>
+void RunArg(KernelContext& c) {
+  const auto& state = c.state<ArgState>();
+  const Dims shape = c.Input(0).shape;
+  if (c.Output(0).count == 0) return;
+  Operands io(c, kDTypeOf<T>, 0, 1);
+  io.Begin();
+  const std::size_t axis = shape.empty() ? 0 : NormalizeAxis(state.axis, shape.size());
+  const std::int64_t n = shape.empty() ? 1 : shape[axis];
+  if (n == 0) Fail(Code::kInvalidArgument, "expected an axis ", axis, " that is not empty, found ", ToText(shape));
+  const std::int64_t outer = ElementCount(shape, 0, axis);
+  const std::int64_t inner = shape.empty() ? 1 : ElementCount(shape, axis + 1, shape.size());
+  const T* x = io.In<T>(0);
+  std::int64_t* y = c.Output(0).As<std::int64_t>();
+  if (state.min && state.last) return FindAll<true, true>(c.parallel(), x, outer, n, inner, y);
+  if (state.min) return FindAll<true, false>(c.parallel(), x, outer, n, inner, y);
+  if (state.last) return FindAll<false, true>(c.parallel(), x, outer, n, inner, y);
+  FindAll<false, false>(c.parallel(), x, outer, n, inner, y);
+}
+
+Prepared PrepareArg(PrepareContext& c) {
+  const ArgState state = {c.Int("axis", 0), c.Flag("keepdims", true), c.Flag("select_last_index"),
+                          c.op_type() == "ArgMin"};
+  const DType dtype = c.InputDType(0);
+  if (dtype == DType::kFloat16 || dtype == DType::kBFloat16) return WithState(RunArg<float>, state);
+  Prepared prepared;
+  const bool found =
+      VisitDType<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                 std::uint32_t, std::uint64_t>(dtype, [&]<typename T>() { prepared = WithState(RunArg<T>, state); });
+  if (!found) c.Unsupported("input of", dtype);
+  return prepared;
+}
+
+constexpr OpDef kArgMinMaxOps[] = {
+    {.name = "ArgMax", .since = {1, 11, 12, 13}, .types = kNumbers, .infer = InferArg, .prepare = PrepareArg},
+    {.name = "ArgMin", .since = {1, 11, 12, 13}, .types = kNumbers, .infer = InferArg, .prepare = PrepareArg},
+};
+
+}  // namespace
+
+std::span<const OpDef> ArgMinMaxOps() { return kArgMinMaxOps; }
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,201 @@
+// ops/tensor/cast.cpp - Cast and CastLike between all element types, through blocks of floats, doubles or int64.
+//
+// The way is chosen so that every result is rounded once: integers among themselves as int64; doubles as double; all
+// else as float.
+#include <algorithm>
+#include <cstring>
+
+#include "ops/copy_elements.h"
+#include "ops/elementwise.h"
+#include "ops/registry.h"
+#include "ops/tensor/text_numbers.h"
+#include "ops/upgrade_context.h"
+
+namespace sardonyx::ops {
+namespace {
+
+using namespace kernels;  // NOLINT(google-build-using-namespace): the conversions
+
+struct Casting {
+  DType from = DType::kUndefined, to = DType::kUndefined;
+  ToFloatsFn* to_floats = nullptr;
+  FromFloatsFn* from_floats = nullptr;
+  ToDoublesFn* to_doubles = nullptr;
+  FromDoublesFn* from_doubles = nullptr;
+  ToIntsFn* to_ints = nullptr;
+  FromIntsFn* from_ints = nullptr;
+};
+
+// Elements [begin, end) through blocks of T.
+template <typename T, typename Load, typename Store>
+void Through(Load* load, Store* store, const void* x, void* y, std::int64_t begin, std::int64_t end) {
+  constexpr std::size_t kBlock = 4096 / sizeof(T);
+  alignas(64) T block[kBlock];
+  for (std::int64_t i = begin; i < end; i += kBlock) {
+    const std::size_t n = std::min(kBlock, static_cast<std::size_t>(end - i));
+    load(x, i, n, block);
+    store(block, n, y, i);
+  }
+}
+
+void RunNumbers(KernelContext& c) {
+  const auto& cast = c.state<Casting>();
+  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  c.parallel().For(x.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    if (cast.to_ints != nullptr) {
+      Through<std::int64_t>(cast.to_ints, cast.from_ints, x.data, y.data, begin, end);
+    } else if (cast.to_doubles != nullptr) {
+      Through<double>(cast.to_doubles, cast.from_doubles, x.data, y.data, begin, end);
+    } else if (cast.from == DType::kFloat) {
+      cast.from_floats(x.As<const float>() + begin, static_cast<std::size_t>(end - begin), y.data, begin);
+    } else if (cast.to == DType::kFloat) {
+      cast.to_floats(x.data, begin, static_cast<std::size_t>(end - begin), y.As<float>() + begin);
+    } else {
+      Through<float>(cast.to_floats, cast.from_floats, x.data, y.data, begin, end);
+    }
+  });
+}
+
+void RunSameType(KernelContext& c) {
+  CopyElements(c.Input(0).dtype, c.Input(0).data, c.Output(0).data, c.Input(0).count, c.parallel());
+}
+
+void RunToStrings(KernelContext& c) {
+  const auto& cast = c.state<Casting>();
+  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  for (std::int64_t i = 0; i < x.count; ++i) {
+    std::string& text = y.As<std::string>()[i];
+    if (cast.to_ints != nullptr) {
+      std::int64_t value = 0;
+      cast.to_ints(x.data, i, 1, &value);
+      text = cast.from == DType::kUInt64 ? std::to_string(static_cast<std::uint64_t>(value)) : std::to_string(value);
+    } else if (cast.to_doubles != nullptr) {
+      double value = 0;
+      cast.to_doubles(x.data, i, 1, &value);
+      text = TextOf(value);
+    } else {
+      float value = 0;
+      cast.to_floats(x.data, i, 1, &value);
+      text = TextOf(value);
+    }
+  }
+}
+
+void RunFromStrings(KernelContext& c) {
+  const auto& cast = c.state<Casting>();
+  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  for (std::int64_t i = 0; i < x.count; ++i) {
+    const std::string& text = x.As<const std::string>()[i];
+    if (cast.from_ints != nullptr) {
+      const std::int64_t value = cast.to == DType::kUInt64 ? static_cast<std::int64_t>(UIntOf(text)) : IntOf(text);
+      cast.from_ints(&value, 1, y.data, i);
+    } else if (cast.to == DType::kFloat) {
+      y.As<float>()[i] = FloatOf(text);
+    } else {
+      const double value = DoubleOf(text);
+      cast.from_doubles(&value, 1, y.data, i);
+    }
+  }
+}
+
+bool IsIntegral(DType dtype) { return IsInteger(dtype) || dtype == DType::kBool; }
+
+Prepared PrepareStrings(PrepareContext& c, Casting cast, Float8Rules rules) {
+  const DType other = cast.from == DType::kString ? cast.to : cast.from;
+  if (cast.from == DType::kString) {
+    if (IsIntegral(other)) cast.from_ints = FromInts(other);
+    cast.from_doubles = FromDoubles(other, rules);
+    if (cast.from_doubles == nullptr) c.Unsupported("output", other);
+    return WithState(RunFromStrings, cast);
+  }
+  if (IsIntegral(other)) cast.to_ints = ToInts(other);
+  if (other == DType::kDouble) cast.to_doubles = ToDoubles(other);
+  cast.to_floats = ToFloats(other);
+  if (cast.to_floats == nullptr) c.Unsupported("input", other);
+  return WithState(RunToStrings, cast);
+}
+
+Prepared PrepareCastTo(PrepareContext& c, DType to) {
+  Casting cast = {.from = c.InputDType(0), .to = to};
+  const std::string round_mode = c.String("round_mode", "up");
+  Float8Rules rules = {.saturate = c.Flag("saturate", true)};
+  if (round_mode == "down") {
+    rules.e8m0 = Rounding8::kDown;
+  } else if (round_mode == "nearest") {
+    rules.e8m0 = Rounding8::kNearest;
+  } else if (round_mode != "up") {
+    c.Fail(Code::kInvalidArgument, "attribute 'round_mode': expected 'up', 'down' or 'nearest', found '", round_mode,
+           "'");
+  }
+  if (cast.from == to) return {.run = RunSameType, .state = nullptr};
+  if (IsString(cast.from) || IsString(to)) return PrepareStrings(c, cast, rules);
+  if (IsIntegral(cast.from) && IsIntegral(to)) {
+    cast.to_ints = ToInts(cast.from);
+    cast.from_ints = FromInts(to);
+  } else if (cast.from == DType::kDouble || (to == DType::kDouble && IsIntegral(cast.from))) {
+    cast.to_doubles = ToDoubles(cast.from);
+    cast.from_doubles = FromDoubles(to, rules);
+    if (cast.from_doubles == nullptr) c.Unsupported("output", to);
+  } else {
+    cast.to_floats = ToFloats(cast.from);
+    cast.from_floats = FromFloats(to, rules);
+    if (cast.to_floats == nullptr) c.Unsupported("input", cast.from);
+    if (cast.from_floats == nullptr) c.Unsupported("output", to);
+  }
+  return WithState(RunNumbers, cast);
+}
+
+Prepared PrepareCast(PrepareContext& c) { return PrepareCastTo(c, c.DTypeAttribute("to", DType::kUndefined)); }
+Prepared PrepareCastLike(PrepareContext& c) { return PrepareCastTo(c, c.InputDType(1)); }
+
+void InferCastTo(InferContext& c, DType to) {
+  if (!c.HasRank(0)) return c.SetOutput(0, to);
+  c.SetOutput(0, to, c.InputDims(0));
+  const DType from = c.InputDType(0);
+  const bool both = (from == DType::kInt64 || from == DType::kInt32) && (to == DType::kInt64 || to == DType::kInt32);
+  if (auto data = c.ShapeData(0); both && data && c.Rank(0) <= 1) c.SetShapeData(0, std::move(*data));
+}
+void InferCast(InferContext& c) {
+  const DType to = c.DTypeAttribute("to", DType::kUndefined);
+  if (to == DType::kUndefined)
+    c.Fail(Code::kInvalidGraph, "attribute 'to': expected an element type, found 0 (undefined)");
+  InferCastTo(c, to);
+}
+void InferCastLike(InferContext& c) { InferCastTo(c, c.InputDType(1)); }
+
+// Version 1 named the type: "FLOAT", "INT64", ...
+void UpgradeCast(UpgradeContext& c) {
+  if (c.version() != 1) return;
+  std::string name = c.attributes().String("to");
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char ch) { return ch >= 'A' && ch <= 'Z' ? static_cast<char>(ch + 32) : ch; });
+  const DType to = DTypeFromName(name);
+  if (to == DType::kUndefined)
+    c.attributes().Fail(Code::kInvalidGraph, "attribute 'to': expected the name of an element type, found '", name,
+                        "'");
+  c.SetAttribute("to", static_cast<std::int64_t>(to));
+}
+
+constexpr DTypeSet kCastable = kNumbers | kFloat8s | kSubBytes | DTypeSet{DType::kBool, DType::kString};
+
+constexpr OpDef kCastOps[] = {
+    {.name = "Cast",
+     .since = {1, 6, 9, 13, 19, 21, 23, 24, 25, 28},
+     .types = kCastable,
+     .infer = InferCast,
+     .prepare = PrepareCast,
+     .upgrade = UpgradeCast,
+     .traits = kElementwise},
+    {.name = "CastLike",
+     .since = {15, 19, 21, 23, 24, 25},
+     .types = kCastable,
+     .infer = InferCastLike,
+     .prepare = PrepareCastLike,
+     .traits = kElementwise},
+};
+
+}  // namespace
+
+std::span<const OpDef> CastOps() { return kCastOps; }
+
+}  // namespace sardonyx::ops

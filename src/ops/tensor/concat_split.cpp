@@ -1,0 +1,230 @@
+// ops/tensor/concat_split.cpp - Concat and Split.
+#include "kernels/copy/strided_copy.h"
+#include "ops/dim_facts.h"
+#include "ops/infer_context.h"
+#include "ops/integers.h"
+#include "ops/kernel_context.h"
+#include "ops/op_def.h"
+#include "ops/prepare_context.h"
+#include "ops/quantized_operators.h"
+#include "ops/registry.h"
+#include "ops/upgrade_context.h"
+
+namespace sardonyx::ops {
+namespace {
+
+struct AxisState {
+  std::int64_t axis;
+};
+
+// Copies `outer` runs of `run` elements between rows of `from_row` and `to_row` elements.
+void CopyRuns(DType dtype, std::int64_t outer, std::int64_t run, const void* from, std::int64_t from_offset,
+              std::int64_t from_row, void* to, std::int64_t to_offset, std::int64_t to_row, Parallel& parallel) {
+  kernels::StridedLoops loops;
+  loops.Add(outer, from_row, to_row);
+  loops.Add(run, 1, 1);
+  kernels::StridedCopy(dtype, loops, from, from_offset, to, to_offset, parallel);
+}
+
+// ---- Concat
+
+void InferConcat(InferContext& c) {
+  std::size_t ranked = c.InputCount();
+  for (std::size_t i = 0; i < c.InputCount(); ++i) {
+    if (c.HasRank(i)) {
+      ranked = i;
+      break;
+    }
+  }
+  if (ranked == c.InputCount()) return c.SetOutput(0, c.InputDType(0));
+  const std::size_t rank = c.Rank(ranked), axis = AxisOf(c, c.Int("axis"), rank);
+  std::vector<Dim> dims = c.InputDims(ranked);
+  Dim sum(0);
+  for (std::size_t i = 0; i < c.InputCount(); ++i) {
+    if (!c.HasRank(i)) {
+      sum = Dim();
+      continue;
+    }
+    const std::vector<Dim>& x = c.InputDims(i);
+    bool fits = x.size() == rank;
+    for (std::size_t d = 0; fits && d < rank; ++d) {
+      if (d == axis) continue;
+      if (dims[d].known() && x[d].known() && dims[d].number() != x[d].number()) fits = false;
+      dims[d] = Simpler(dims[d], x[d]);
+    }
+    if (!fits) {
+      c.Fail(Code::kInvalidArgument, "expected inputs that differ in dimension ", axis, " only, found ",
+             c.InputType(ranked).ToText(), " and ", c.InputType(i).ToText(), " (input ", i, ")");
+    }
+    sum = i == 0 ? x[axis] : JoinedSize(sum, x[axis]);
+  }
+  dims[axis] = sum;
+  c.SetOutput(0, c.InputDType(ranked), std::move(dims));
+  if (rank != 1 || !IsInteger(c.InputDType(0))) return;
+  std::vector<Dim> elements;
+  for (std::size_t i = 0; i < c.InputCount(); ++i) {
+    const auto part = c.ShapeData(i);
+    if (!part) return;
+    elements.insert(elements.end(), part->begin(), part->end());
+  }
+  c.SetShapeData(0, std::move(elements));
+}
+
+void RunConcat(KernelContext& c) {
+  const Dims first = c.Input(0).shape;
+  const std::size_t axis = NormalizeAxis(c.state<AxisState>().axis, first.size());
+  Shape shape(first);
+  for (std::size_t i = 1; i < c.InputCount(); ++i) {
+    const Dims x = c.Input(i).shape;
+    bool fits = x.size() == first.size();
+    for (std::size_t d = 0; fits && d < x.size(); ++d) fits = d == axis || x[d] == first[d];
+    if (!fits) {
+      Fail(Code::kInvalidArgument, "expected inputs that differ in dimension ", axis, " only, found shapes ",
+           ToText(first), " and ", ToText(x), " (input ", i, ")");
+    }
+    shape[axis] += x[axis];
+  }
+  const TensorRef& y = c.Output(0, shape);
+  const std::int64_t outer = ElementCount(shape, 0, axis), inner = ElementCount(shape, axis + 1, shape.size());
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < c.InputCount(); ++i) {
+    const TensorRef& x = c.Input(i);
+    const std::int64_t run = x.shape[axis] * inner;
+    CopyRuns(x.dtype, outer, run, x.data, 0, run, y.data, at, shape[axis] * inner, c.parallel());
+    at += run;
+  }
+}
+
+Prepared PrepareConcat(PrepareContext& c) { return WithState(RunConcat, AxisState{c.Int("axis")}); }
+
+void UpgradeConcat(UpgradeContext& c) {
+  if (!c.attributes().Has("axis")) c.SetAttribute("axis", std::int64_t{1});  // the default of version 1
+}
+
+// ---- Split
+
+// The size of part i of `parts` where no sizes are given: equal, the last one smaller.
+std::int64_t EvenPart(std::int64_t size, std::size_t parts, std::size_t i) {
+  const auto n = static_cast<std::int64_t>(parts);
+  const std::int64_t chunk = (size + n - 1) / n;
+  return std::clamp<std::int64_t>(size - static_cast<std::int64_t>(i) * chunk, 0, chunk);
+}
+
+void InferSplit(InferContext& c) {
+  const std::size_t parts = c.OutputCount();
+  if (!c.HasRank(0)) {
+    for (std::size_t i = 0; i < parts; ++i) c.SetOutput(i, c.InputDType(0));
+    return;
+  }
+  const std::vector<Dim>& x = c.InputDims(0);
+  const std::size_t axis = AxisOf(c, c.Int("axis", 0), x.size());
+  if (c.Has("num_outputs") && c.Int("num_outputs") != static_cast<std::int64_t>(parts)) {
+    c.Fail(Code::kInvalidGraph, "num_outputs is ", c.Int("num_outputs"), ", the node has ", parts, " outputs");
+  }
+  const auto sizes = c.HasInput(1) ? c.ShapeData(1) : std::nullopt;
+  if (sizes && sizes->size() != parts) {
+    c.Fail(Code::kInvalidArgument, "expected one split size per output, found ", sizes->size(), " for ", parts);
+  }
+  const bool scalars = x.size() == 1 && IsInteger(c.InputDType(0));
+  const auto data = scalars ? c.ShapeData(0) : std::nullopt;
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < parts; ++i) {
+    std::vector<Dim> dims = x;
+    if (sizes) {
+      dims[axis] = (*sizes)[i];
+    } else if (!c.HasInput(1)) {
+      if (x[axis].known()) {
+        dims[axis] = EvenPart(x[axis].number(), parts, i);
+      } else {
+        dims[axis] = parts == 1             ? x[axis]
+                     : c.Has("num_outputs") ? Dim()
+                                            : FloorDiv(x[axis], Dim(static_cast<std::int64_t>(parts)));
+      }
+    } else {
+      dims[axis] = Dim();
+    }
+    if (data && at >= 0 && dims[axis].known() && dims[axis].number() >= 0 &&
+        at + dims[axis].number() <= static_cast<std::int64_t>(data->size())) {
+      c.SetShapeData(i, {data->begin() + at, data->begin() + at + dims[axis].number()});
+      at += dims[axis].number();
+    } else {
+      at = -1;
+    }
+    c.SetOutput(i, c.InputDType(0), std::move(dims));
+  }
+}
+
+struct SplitState {
+  std::int64_t axis;
+  bool uneven;  // the last part may be smaller (num_outputs); before version 18 the parts must be equal
+};
+
+void RunSplit(KernelContext& c) {
+  const TensorRef& x = c.Input(0);
+  const SplitState& state = c.state<SplitState>();
+  const std::size_t axis = NormalizeAxis(state.axis, x.rank()), parts = c.OutputCount();
+  const std::int64_t size = x.shape[axis];
+  Shape sizes;
+  if (c.HasInput(1)) {
+    sizes = IntsOf(c.Input(1));
+    std::int64_t sum = 0;
+    bool good = sizes.size() == parts;
+    for (const std::int64_t s : sizes) {
+      good = good && s >= 0 && s <= size;
+      sum += good ? s : 0;
+    }
+    if (!good || sum != size) {
+      Fail(Code::kInvalidArgument, "expected ", parts, " split sizes with the sum ", size, " (dimension ", axis, " of ",
+           ToText(x.shape), "), found ", ToText(sizes));
+    }
+  } else if (!state.uneven && size % static_cast<std::int64_t>(parts) != 0) {
+    Fail(Code::kInvalidArgument, "dimension ", axis, " of shape ", ToText(x.shape), " does not divide into ", parts,
+         " equal parts");
+  }
+  const std::int64_t outer = ElementCount(x.shape, 0, axis), inner = ElementCount(x.shape, axis + 1, x.rank());
+  Shape shape(x.shape);
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < parts; ++i) {
+    shape[axis] = c.HasInput(1) ? sizes[i] : EvenPart(size, parts, i);
+    const std::int64_t run = shape[axis] * inner;
+    if (c.HasOutput(i)) {
+      const TensorRef& y = c.Output(i, shape);
+      CopyRuns(x.dtype, outer, run, x.data, at, size * inner, y.data, 0, run, c.parallel());
+    }
+    at += run;
+  }
+}
+
+Prepared PrepareSplit(PrepareContext& c) {
+  return WithState(RunSplit, SplitState{c.Int("axis", 0), c.Has("num_outputs")});
+}
+
+void UpgradeSplit(UpgradeContext& c) { c.AttributeToInput("split", 1); }
+
+constexpr OpDef kConcatSplitOps[] = {
+    {.name = "Concat",
+     .since = {1, 4, 11, 13},
+     .types = kAllTypes,
+     .infer = InferConcat,
+     .prepare = PrepareConcat,
+     .upgrade = UpgradeConcat},
+    {.name = "Split",
+     .since = {1, 2, 11, 13, 18},
+     .types = kAllTypes,
+     .infer = InferSplit,
+     .prepare = PrepareSplit,
+     .upgrade = UpgradeSplit},
+    {.domain = "com.microsoft",
+     .name = "QLinearConcat",
+     .since = {1},
+     .types = kQuantized8,
+     .typed_input = kQLinearConcatFirst,
+     .infer = InferQLinearConcat,
+     .prepare = PrepareQLinearConcat},
+};
+
+}  // namespace
+
+std::span<const OpDef> ConcatSplitOps() { return kConcatSplitOps; }
+
+}  // namespace sardonyx::ops

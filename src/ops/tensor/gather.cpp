@@ -1,0 +1,266 @@
+// ops/tensor/gather.cpp - Gather, GatherElements, GatherND: elements picked by indices.
+#include "kernels/copy/storage.h"
+#include "kernels/copy/strided_copy.h"
+#include "ops/infer_context.h"
+#include "ops/integers.h"
+#include "ops/kernel_context.h"
+#include "ops/op_def.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
+
+namespace sardonyx::ops {
+namespace {
+
+using kernels::StorageAt;
+using kernels::VisitStorage;
+
+constexpr std::int64_t kBytesPerTask = 32 * 1024;
+
+struct GatherState {
+  std::int64_t axis;
+};
+
+// Calls body(begin, end) over [0, rows); on one thread for elements that share bytes.
+template <typename Storage>
+void ForRows(Parallel& parallel, std::int64_t rows, std::int64_t run, Parallel::Body body) {
+  const std::int64_t bytes =
+      std::max<std::int64_t>(1, run * static_cast<std::int64_t>(sizeof(typename Storage::Element)));
+  const std::int64_t grain = Storage::kPacked ? rows : std::max<std::int64_t>(1, kBytesPerTask / (bytes + 8));
+  parallel.For(rows, std::max<std::int64_t>(1, grain), body);
+}
+
+// y[i] = x[j] or a short run of them: no call of memcpy for a single element.
+template <typename Storage>
+void Pick(Storage y, std::int64_t to, Storage x, std::int64_t from, std::int64_t run) {
+  if (run == 1) {
+    y.Set(to, x.Get(from));
+  } else {
+    y.CopyRun(to, x, from, run);
+  }
+}
+
+// Indices are int32 or int64.
+template <typename F>
+void VisitIndices(const TensorRef& indices, F&& f) {
+  if (indices.dtype == DType::kInt32) return f(indices.As<std::int32_t>());
+  if (indices.dtype == DType::kInt64) return f(indices.As<std::int64_t>());
+  Fail(Code::kNotImplemented, "expected indices of type int32 or int64, found ", Name(indices.dtype));
+}
+
+// ---- Gather
+
+// The elements of a 1-D integer input that constant indices pick.
+void GatherShapeData(InferContext& c) {
+  if (c.Rank(0) != 1 || !c.HasRank(1) || c.Rank(1) > 1 || !IsInteger(c.InputDType(0))) return;
+  const auto data = c.ShapeData(0);
+  const auto indices = c.ConstantInts(1);
+  if (!data || !indices) return;
+  std::vector<Dim> elements;
+  for (const std::int64_t i : *indices) {
+    elements.push_back((*data)[static_cast<std::size_t>(CheckedIndex(i, static_cast<std::int64_t>(data->size())))]);
+  }
+  c.SetShapeData(0, std::move(elements));
+}
+
+void InferGather(InferContext& c) {
+  if (!c.HasRank(0) || !c.HasRank(1)) return c.SetOutput(0, c.InputDType(0));
+  const std::vector<Dim>& x = c.InputDims(0);
+  const auto axis = static_cast<std::ptrdiff_t>(AxisOf(c, c.Int("axis", 0), x.size()));
+  std::vector<Dim> dims(x.begin(), x.begin() + axis);
+  dims.insert(dims.end(), c.InputDims(1).begin(), c.InputDims(1).end());
+  dims.insert(dims.end(), x.begin() + axis + 1, x.end());
+  c.SetOutput(0, c.InputDType(0), std::move(dims));
+  GatherShapeData(c);
+}
+
+template <typename Storage, typename Index>
+void GatherRows(KernelContext& c, const TensorRef& y, std::size_t axis, const Index* indices) {
+  const TensorRef& x = c.Input(0);
+  const std::int64_t size = x.shape[axis], count = c.Input(1).count;
+  const std::int64_t run = ElementCount(x.shape, axis + 1, x.rank());
+  const Storage from = StorageAt<Storage>(x.data), to = StorageAt<Storage>(y.data);
+  if (run == 0) return;
+  ForRows<Storage>(c.parallel(), y.count / run, run, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t outer = begin / count, i = begin % count;
+    for (std::int64_t row = begin; row < end; ++row) {
+      Pick(to, row * run, from, (outer * size + CheckedIndex(indices[i], size)) * run, run);
+      if (++i == count) {
+        i = 0;
+        ++outer;
+      }
+    }
+  });
+}
+
+void RunGather(KernelContext& c) {
+  const TensorRef& x = c.Input(0);
+  const TensorRef& indices = c.Input(1);
+  const std::size_t axis = NormalizeAxis(c.state<GatherState>().axis, x.rank());
+  Shape shape;
+  for (std::size_t i = 0; i < axis; ++i) shape.Append(x.shape[i]);
+  for (const std::int64_t d : indices.shape) shape.Append(d);
+  for (std::size_t i = axis + 1; i < x.rank(); ++i) shape.Append(x.shape[i]);
+  const TensorRef& y = c.Output(0, shape);
+  VisitStorage(x.dtype, [&]<typename Storage>() {
+    VisitIndices(indices, [&](const auto* values) { GatherRows<Storage>(c, y, axis, values); });
+  });
+}
+
+Prepared PrepareGather(PrepareContext& c) { return WithState(RunGather, GatherState{c.Int("axis", 0)}); }
+
+// ---- GatherElements
+
+void InferGatherElements(InferContext& c) {
+  if (c.HasRank(0) && c.HasRank(1) && c.Rank(0) != c.Rank(1)) {
+    c.Fail(Code::kInvalidArgument, "expected indices of the rank of the data, found ", c.InputType(1).ToText(), " for ",
+           c.InputType(0).ToText());
+  }
+  if (!c.HasRank(1)) return c.SetOutput(0, c.InputDType(0));
+  c.SetOutput(0, c.InputDType(0), c.InputDims(1));
+}
+
+// The place in x of the first element of a row (the last dimension) of the indices, the axis left out.
+std::int64_t RowOffset(Dims x, Dims indices, std::size_t axis, std::int64_t row) {
+  const std::size_t rank = x.size();
+  std::int64_t offset = 0, stride = x[rank - 1];
+  for (std::size_t d = rank - 1; d-- > 0;) {
+    const std::int64_t i = row % indices[d];
+    row /= indices[d];
+    if (d != axis) offset += i * stride;
+    stride *= x[d];
+  }
+  return offset;
+}
+
+template <typename Storage, typename Index>
+void GatherElementRows(KernelContext& c, const TensorRef& y, std::size_t axis, const Index* indices) {
+  const TensorRef& x = c.Input(0);
+  const Dims shape = c.Input(1).shape;
+  const std::size_t last = x.rank() - 1;
+  const std::int64_t size = x.shape[axis], stride = ElementCount(x.shape, axis + 1, x.rank()), n = shape[last];
+  const Storage from = StorageAt<Storage>(x.data), to = StorageAt<Storage>(y.data);
+  ForRows<Storage>(c.parallel(), y.count / n, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const std::int64_t base = RowOffset(x.shape, shape, axis, row);
+      const Index* at = indices + row * n;
+      for (std::int64_t j = 0; j < n; ++j) {
+        const std::int64_t k = CheckedIndex(at[j], size);
+        to.Set(row * n + j, from.Get(base + k * stride + (axis == last ? 0 : j)));
+      }
+    }
+  });
+}
+
+void RunGatherElements(KernelContext& c) {
+  const TensorRef& x = c.Input(0);
+  const TensorRef& indices = c.Input(1);
+  const std::size_t axis = NormalizeAxis(c.state<GatherState>().axis, x.rank());
+  bool fits = x.rank() == indices.rank();
+  for (std::size_t d = 0; fits && d < x.rank(); ++d) fits = d == axis || indices.shape[d] <= x.shape[d];
+  if (!fits) {
+    Fail(Code::kInvalidArgument, "expected indices that reach no further than the data, of shape ", ToText(x.shape),
+         ", but along axis ", axis, "; found shape ", ToText(indices.shape));
+  }
+  const TensorRef& y = c.Output(0, indices.shape);
+  if (y.count == 0) return;
+  VisitStorage(x.dtype, [&]<typename Storage>() {
+    VisitIndices(indices, [&](const auto* values) { GatherElementRows<Storage>(c, y, axis, values); });
+  });
+}
+
+Prepared PrepareGatherElements(PrepareContext& c) {
+  return WithState(RunGatherElements, GatherState{c.Int("axis", 0)});
+}
+
+// ---- GatherND
+
+struct GatherNdState {
+  std::int64_t batch_dims;
+};
+
+void InferGatherNd(InferContext& c) {
+  if (!c.HasRank(0) || !c.HasRank(1)) return c.SetOutput(0, c.InputDType(0));
+  const std::vector<Dim>& x = c.InputDims(0);
+  const std::vector<Dim>& indices = c.InputDims(1);
+  const auto batch = static_cast<std::size_t>(c.Int("batch_dims", 0));
+  if (indices.empty() || x.empty() || batch >= std::min(x.size(), indices.size())) {
+    c.Fail(Code::kInvalidArgument, "expected batch_dims below the ranks of data and indices, found ", batch, " for ",
+           c.InputType(0).ToText(), " and ", c.InputType(1).ToText());
+  }
+  if (!indices.back().known()) return c.SetOutput(0, c.InputDType(0));
+  const std::int64_t width = indices.back().number();
+  if (width < 0 || width > static_cast<std::int64_t>(x.size() - batch)) {
+    c.Fail(Code::kInvalidArgument, "expected at most ", x.size() - batch, " indices per element of data ",
+           c.InputType(0).ToText(), ", found ", width);
+  }
+  std::vector<Dim> dims(indices.begin(), indices.end() - 1);
+  dims.insert(dims.end(), x.begin() + static_cast<std::ptrdiff_t>(batch) + width, x.end());
+  c.SetOutput(0, c.InputDType(0), std::move(dims));
+}
+
+template <typename Storage, typename Index>
+void GatherNdRows(KernelContext& c, const TensorRef& y, std::size_t batch, const Index* indices) {
+  const TensorRef& x = c.Input(0);
+  const Dims shape = c.Input(1).shape;
+  const auto width = static_cast<std::size_t>(shape.back());
+  const std::int64_t run = ElementCount(x.shape, batch + width, x.rank());
+  const std::int64_t block = ElementCount(x.shape, batch, x.rank());  // of one batch
+  const std::int64_t rows = ElementCount(shape, 0, shape.size() - 1);
+  const std::int64_t rows_of_batch = ElementCount(shape, batch, shape.size() - 1);
+  const Storage from = StorageAt<Storage>(x.data), to = StorageAt<Storage>(y.data);
+  ForRows<Storage>(c.parallel(), rows, run, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      std::int64_t offset = 0;
+      for (std::size_t d = 0; d < width; ++d) {
+        const std::int64_t size = x.shape[batch + d];
+        offset = offset * size +
+                 CheckedIndex(indices[row * static_cast<std::int64_t>(width) + static_cast<std::int64_t>(d)], size);
+      }
+      Pick(to, row * run, from, row / rows_of_batch * block + offset * run, run);
+    }
+  });
+}
+
+void RunGatherNd(KernelContext& c) {
+  const TensorRef& x = c.Input(0);
+  const TensorRef& indices = c.Input(1);
+  const auto batch = static_cast<std::size_t>(c.state<GatherNdState>().batch_dims);
+  bool fits = indices.rank() > batch && x.rank() > batch && indices.shape.back() >= 0 &&
+              indices.shape.back() <= static_cast<std::int64_t>(x.rank() - batch);
+  for (std::size_t d = 0; fits && d < batch; ++d) fits = x.shape[d] == indices.shape[d];
+  if (!fits) {
+    Fail(Code::kInvalidArgument, "indices of shape ", ToText(indices.shape), " do not fit data of shape ",
+         ToText(x.shape), " with batch_dims ", batch);
+  }
+  Shape shape;
+  for (std::size_t d = 0; d + 1 < indices.rank(); ++d) shape.Append(indices.shape[d]);
+  for (std::size_t d = batch + static_cast<std::size_t>(indices.shape.back()); d < x.rank(); ++d)
+    shape.Append(x.shape[d]);
+  const TensorRef& y = c.Output(0, shape);
+  if (y.count == 0) return;
+  VisitStorage(x.dtype, [&]<typename Storage>() {
+    VisitIndices(indices, [&](const auto* values) { GatherNdRows<Storage>(c, y, batch, values); });
+  });
+}
+
+Prepared PrepareGatherNd(PrepareContext& c) {
+  const std::int64_t batch = c.Int("batch_dims", 0);
+  if (batch < 0) c.Fail(Code::kInvalidGraph, "expected batch_dims of at least 0, found ", batch);
+  return WithState(RunGatherNd, GatherNdState{batch});
+}
+
+constexpr OpDef kGatherOps[] = {
+    {.name = "Gather", .since = {1, 11, 13}, .types = kAllTypes, .infer = InferGather, .prepare = PrepareGather},
+    {.name = "GatherElements",
+     .since = {11, 13},
+     .types = kAllTypes,
+     .infer = InferGatherElements,
+     .prepare = PrepareGatherElements},
+    {.name = "GatherND", .since = {11, 12, 13}, .types = kAllTypes, .infer = InferGatherNd, .prepare = PrepareGatherNd},
+};
+
+}  // namespace
+
+std::span<const OpDef> GatherOps() { return kGatherOps; }
+
+}  // namespace sardonyx::ops

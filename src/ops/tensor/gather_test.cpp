@@ -1,0 +1,106 @@
+// ops/tensor/gather_test.cpp - Transpose, Concat, Split, Slice, Gather, GatherElements, GatherND.
+#include <gtest/gtest.h>
+
+#include <climits>
+
+#include "testing/evaluate_op.h"
+
+namespace sardonyx::testing {
+namespace {
+
+using Longs = std::vector<std::int64_t>;
+const Tensor kTable = Tensor::Of<std::int64_t>({0, 1, 2, 3, 4, 5}, Shape{2, 3});
+
+TEST(TransposeOp, SwapsAxesAndChecksPerm) {
+  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"Transpose", 13, {kTable}})[0]), (Longs{0, 3, 1, 4, 2, 5}));
+  const Tensor words = Tensor::Of<std::string>({"a", "b", "c", "d"}, Shape{2, 2});
+  EXPECT_EQ(Elements<std::string>(EvaluateOp({"Transpose", 1, {words}, {{"perm", Longs{1, 0}}}})[0]),
+            (std::vector<std::string>{"a", "c", "b", "d"}));
+  EXPECT_NE(ErrorOfOp({"Transpose", 13, {kTable}, {{"perm", Longs{0, 0}}}}).find("permutation of 2 axes, found [0, 0]"),
+            std::string::npos);
+}
+
+TEST(ConcatOp, JoinsAlongTheAxis) {
+  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"Concat", 13, {kTable, kTable}, {{"axis", std::int64_t{-1}}}})[0]),
+            (Longs{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}));
+  EXPECT_EQ(EvaluateOp({"Concat", 1, {kTable, kTable}})[0].tensor().shape(), (Shape{2, 6}));
+  EXPECT_NE(ErrorOfOp({"Concat", 13, {kTable, Tensor(DType::kInt64, Shape{3, 3})}, {{"axis", std::int64_t{1}}}})
+                .find("differ in dimension 1 only"),
+            std::string::npos);
+}
+
+TEST(SplitOp, CutsEvenlyOrAsTold) {
+  const auto parts = EvaluateOp({"Split", 13, {kTable, Ints({1, 2})}, {{"axis", std::int64_t{1}}}, 2});
+  EXPECT_EQ(Elements<std::int64_t>(parts[0]), (Longs{0, 3}));
+  EXPECT_EQ(Elements<std::int64_t>(parts[1]), (Longs{1, 2, 4, 5}));
+  const auto uneven =
+      EvaluateOp({"Split", 18, {kTable}, {{"axis", std::int64_t{1}}, {"num_outputs", std::int64_t{2}}}, 2});
+  EXPECT_EQ(uneven[1].tensor().shape(), (Shape{2, 1}));
+  EXPECT_EQ(EvaluateOp({"Split", 2, {kTable}, {{"split", Longs{0, 2}}}, 2})[0].tensor().shape(), (Shape{0, 3}));
+  EXPECT_NE(ErrorOfOp({"Split", 13, {kTable}, {{"axis", std::int64_t{1}}}, 2}).find("2 equal parts"),
+            std::string::npos);
+  EXPECT_NE(ErrorOfOp({"Split", 13, {kTable, Ints({1, 5})}, {}, 2}).find("with the sum 2"), std::string::npos);
+}
+
+TEST(SliceOp, ClampsAsNumPy) {
+  const auto slice = [](Tensor x, Tensor starts, Tensor ends, Tensor axes, Tensor steps) {
+    return Elements<std::int64_t>(EvaluateOp({"Slice", 13, {x, starts, ends, axes, steps}})[0]);
+  };
+  EXPECT_EQ(slice(kTable, Ints({0, 0}), Ints({1, INT64_MAX}), Ints({0, -1}), Ints({1, 2})), (Longs{0, 2}));
+  EXPECT_EQ(slice(kTable, Ints({-1}), Ints({INT64_MIN}), Ints({1}), Ints({-1})), (Longs{2, 1, 0, 5, 4, 3}));
+  EXPECT_EQ(slice(kTable, Ints({5}), Ints({9}), Ints({1}), Ints({1})), (Longs{}));
+  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"Slice", 1, {kTable}, {{"starts", Longs{1}}, {"ends", Longs{2}}}})[0]),
+            (Longs{3, 4, 5}));
+  EXPECT_NE(ErrorOfOp({"Slice", 13, {kTable, Ints({0}), Ints({1}), Ints({0}), Ints({0})}}).find("steps other than 0"),
+            std::string::npos);
+}
+
+TEST(GatherOp, PicksRowsAndChecksIndices) {
+  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"Gather", 13, {kTable, Ints({-1, 0})}, {{"axis", std::int64_t{1}}}})[0]),
+            (Longs{2, 0, 5, 3}));
+  EXPECT_EQ(EvaluateOp({"Gather", 13, {kTable, Tensor(DType::kInt32, Shape{0, 2})}})[0].tensor().shape(),
+            (Shape{0, 2, 3}));
+  EXPECT_NE(ErrorOfOp({"Gather", 13, {kTable, Ints({2})}}).find("index 2 is outside of [-2, 1]"), std::string::npos);
+}
+
+TEST(GatherOp, MovesPackedElements) {
+  Tensor x(DType::kUInt4, Shape{2, 3});  // 1 2 3 / 4 5 6
+  const std::uint8_t bytes[] = {0x21, 0x43, 0x65};
+  std::copy(std::begin(bytes), std::end(bytes), x.data<std::uint8_t>());
+  const auto y = EvaluateOp({"Gather", 13, {x, Ints({1, 0, 1})}})[0];
+  const auto* found = y.tensor().data<std::uint8_t>();
+  EXPECT_EQ(found[0], 0x54);
+  EXPECT_EQ(found[1], 0x16);
+  EXPECT_EQ(found[2], 0x32);
+  EXPECT_EQ(found[3], 0x54);
+  EXPECT_EQ(found[4] & 15, 6);
+}
+
+TEST(GatherElementsOp, PicksOnePerIndex) {
+  EXPECT_EQ(Elements<std::int64_t>(
+                EvaluateOp({"GatherElements", 13, {kTable, Tensor::Of<std::int64_t>({1, 0}, Shape{1, 2})}})[0]),
+            (Longs{3, 1}));
+  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"GatherElements",
+                                               13,
+                                               {kTable, Tensor::Of<std::int64_t>({2, -3}, Shape{2, 1})},
+                                               {{"axis", std::int64_t{1}}}})[0]),
+            (Longs{2, 3}));
+  EXPECT_NE(ErrorOfOp({"GatherElements", 13, {kTable, Tensor::Of<std::int64_t>({2}, Shape{1, 1})}}).find("index 2"),
+            std::string::npos);
+}
+
+TEST(GatherNdOp, PicksSlicesWithBatches) {
+  EXPECT_EQ(Elements<std::int64_t>(
+                EvaluateOp({"GatherND", 13, {kTable, Tensor::Of<std::int64_t>({1, 0, 0, -1}, Shape{2, 2})}})[0]),
+            (Longs{3, 2}));
+  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"GatherND",
+                                               13,
+                                               {kTable, Tensor::Of<std::int64_t>({2, 1}, Shape{2, 1})},
+                                               {{"batch_dims", std::int64_t{1}}}})[0]),
+            (Longs{2, 4}));
+  EXPECT_NE(ErrorOfOp({"GatherND", 13, {kTable, Tensor::Of<std::int64_t>({0, 0, 0}, Shape{1, 3})}}).find("at most 2"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace sardonyx::testing

@@ -1,0 +1,94 @@
+// ops/tensor/scatter_reduction.cpp - the reductions of the scatter operators.
+#include "ops/tensor/scatter_reduction.h"
+
+#include <type_traits>
+
+#include "base/error.h"
+#include "kernels/copy/strided_copy.h"
+
+namespace sardonyx::ops {
+namespace {
+
+template <typename T>
+constexpr bool kIsSmall = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+// What arithmetic is done in: float for the small floats, unsigned for integers, so that overflow wraps.
+template <typename T>
+auto Widened(T value) {
+  if constexpr (kIsSmall<T>) {
+    return static_cast<float>(value);
+  } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    return static_cast<std::uint64_t>(static_cast<std::make_unsigned_t<T>>(value));
+  } else {
+    return value;
+  }
+}
+
+struct Add {
+  template <typename T>
+  static T Of(T a, T b) {
+    return static_cast<T>(Widened(a) + Widened(b));
+  }
+};
+struct Multiply {
+  template <typename T>
+  static T Of(T a, T b) {
+    return static_cast<T>(Widened(a) * Widened(b));
+  }
+};
+template <typename T>
+bool IsNan(T value) {
+  if constexpr (kIsSmall<T>) {
+    return static_cast<float>(value) != static_cast<float>(value);
+  } else {
+    return value != value;
+  }
+}
+template <typename T>
+bool Less(T a, T b) {
+  if constexpr (kIsSmall<T>) {
+    return static_cast<float>(a) < static_cast<float>(b);
+  } else {
+    return a < b;
+  }
+}
+struct Minimum {
+  template <typename T>
+  static T Of(T a, T b) {
+    return Less(b, a) || IsNan(b) ? (IsNan(a) ? a : b) : a;
+  }
+};
+struct Maximum {
+  template <typename T>
+  static T Of(T a, T b) {
+    return Less(a, b) || IsNan(b) ? (IsNan(a) ? a : b) : a;
+  }
+};
+
+template <typename Op, typename T>
+void Combine(DType, const void* from, std::int64_t begin, void* to, std::int64_t at, std::int64_t n) {
+  const T* u = static_cast<const T*>(from) + begin;
+  T* y = static_cast<T*>(to) + at;
+  for (std::int64_t i = 0; i < n; ++i) y[i] = Op::template Of<T>(y[i], u[i]);
+}
+
+template <typename Op>
+ScatterReductionFn* ForType(DType dtype) {
+  ScatterReductionFn* found = nullptr;
+  VisitDType<float, double, Half, BFloat16, bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+             std::uint16_t, std::uint32_t, std::uint64_t>(dtype, [&]<typename T>() { found = Combine<Op, T>; });
+  return found;
+}
+
+}  // namespace
+
+ScatterReductionFn* FindScatterReduction(std::string_view reduction, DType dtype) {
+  if (reduction == "none") return kernels::CopyElements;
+  if (reduction == "add") return ForType<Add>(dtype);
+  if (reduction == "mul") return ForType<Multiply>(dtype);
+  if (reduction == "min") return ForType<Minimum>(dtype);
+  if (reduction == "max") return ForType<Maximum>(dtype);
+  Fail(Code::kInvalidGraph, "attribute 'reduction': expected none, add, mul, min or max, found '", reduction, "'");
+}
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,183 @@
+// ops/tensor/unique.cpp - Unique: the different elements, or slices along an axis, of a tensor.
+#include <algorithm>
+#include <complex>
+#include <numeric>
+#include <optional>
+
+#include "kernels/copy/strided_copy.h"
+#include "ops/infer_context.h"
+#include "ops/kernel_context.h"
+#include "ops/op_def.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
+
+namespace sardonyx::ops {
+namespace {
+
+struct UniqueState {
+  std::optional<std::int64_t> axis;  // none: the input is flattened
+  bool sorted;
+};
+
+void InferUnique(InferContext& c) {
+  std::vector<Dim> dims = {Dim()};
+  if (c.Has("axis")) {
+    if (c.HasRank(0)) {
+      dims = c.InputDims(0);
+      dims[AxisOf(c, c.Int("axis"), dims.size())] = Dim();
+      c.SetOutput(0, c.InputDType(0), std::move(dims));
+    } else {
+      c.SetOutput(0, c.InputDType(0));
+    }
+  } else {
+    c.SetOutput(0, c.InputDType(0), std::move(dims));
+  }
+  for (std::size_t i = 1; i < c.OutputCount(); ++i) c.SetOutput(i, DType::kInt64, {Dim()});
+}
+
+// -1, 0 or 1; NaN is above all and equal to itself, so that the order is total.
+template <typename T>
+int Compare(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
+    const int real = Compare(a.real(), b.real());
+    return real != 0 ? real : Compare(a.imag(), b.imag());
+  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    return Compare(static_cast<float>(a), static_cast<float>(b));
+  } else {
+    if (a < b) return -1;
+    if (b < a) return 1;
+    if constexpr (std::is_floating_point_v<T>) return static_cast<int>(a != a) - static_cast<int>(b != b);
+    return 0;
+  }
+}
+
+// Slice i of x [outer, size, inner].
+struct Slices {
+  std::int64_t outer, size, inner;
+};
+
+template <typename T>
+int CompareSlices(const T* x, const Slices& s, std::int64_t a, std::int64_t b) {
+  for (std::int64_t o = 0; o < s.outer; ++o) {
+    for (std::int64_t k = 0; k < s.inner; ++k) {
+      const std::int64_t base = o * s.size * s.inner + k;
+      const int order = Compare(x[base + a * s.inner], x[base + b * s.inner]);
+      if (order != 0) return order;
+    }
+  }
+  return 0;
+}
+
+struct Groups {
+  std::vector<std::int64_t> first, inverse,
+      counts;  // first[g]: the first slice of group g; inverse[i]: the group of slice i
+};
+
+template <typename T>
+Groups FindGroups(const T* x, const Slices& s, bool sorted) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(s.size));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int64_t a, std::int64_t b) { return CompareSlices(x, s, a, b) < 0; });
+  Groups groups;
+  groups.inverse.resize(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i == 0 || CompareSlices(x, s, order[i - 1], order[i]) != 0) {
+      groups.first.push_back(order[i]);
+      groups.counts.push_back(0);
+    }
+    ++groups.counts.back();
+    groups.inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(groups.first.size()) - 1;
+  }
+  if (sorted) return groups;
+  // By first occurrence: rank the groups by their first slice.
+  std::vector<std::int64_t> by_first(groups.first.size()), place(groups.first.size());
+  std::iota(by_first.begin(), by_first.end(), std::int64_t{0});
+  std::sort(by_first.begin(), by_first.end(), [&](std::int64_t a, std::int64_t b) {
+    return groups.first[static_cast<std::size_t>(a)] < groups.first[static_cast<std::size_t>(b)];
+  });
+  Groups result;
+  for (std::size_t i = 0; i < by_first.size(); ++i) {
+    const auto group = static_cast<std::size_t>(by_first[i]);
+    place[group] = static_cast<std::int64_t>(i);
+    result.first.push_back(groups.first[group]);
+    result.counts.push_back(groups.counts[group]);
+  }
+  for (const std::int64_t group : groups.inverse) result.inverse.push_back(place[static_cast<std::size_t>(group)]);
+  return result;
+}
+
+void WriteInts(KernelContext& c, std::size_t i, const std::vector<std::int64_t>& values) {
+  if (!c.HasOutput(i)) return;
+  const std::int64_t shape[] = {static_cast<std::int64_t>(values.size())};
+  std::copy(values.begin(), values.end(), c.Output(i, shape).As<std::int64_t>());
+}
+
+template <typename F>
+bool VisitOrdered(DType dtype, F&& f) {
+  return VisitDType<float, double, Half, BFloat16, bool, std::string, std::int8_t, std::int16_t, std::int32_t,
+                    std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, std::complex<float>,
+                    std::complex<double>>(dtype, f);
+}
+
+// No elements, but perhaps any number of slices: they are all equal.
+void RunEmpty(KernelContext& c, std::int64_t slices, std::optional<std::size_t> axis) {
+  const std::int64_t found[] = {slices > 0 ? 1 : 0}, all[] = {slices};
+  Shape shape{found[0]};
+  if (axis) {
+    shape.Assign(c.Input(0).shape);
+    shape[*axis] = found[0];
+  }
+  c.Output(0, shape);
+  if (c.HasOutput(1)) std::fill_n(c.Output(1, found).As<std::int64_t>(), found[0], std::int64_t{0});
+  if (c.HasOutput(2)) std::fill_n(c.Output(2, all).As<std::int64_t>(), slices, std::int64_t{0});
+  if (c.HasOutput(3)) std::fill_n(c.Output(3, found).As<std::int64_t>(), found[0], slices);
+}
+
+void RunUnique(KernelContext& c) {
+  const TensorRef& x = c.Input(0);
+  const UniqueState& state = c.state<UniqueState>();
+  Slices slices{1, x.count, 1};
+  std::size_t axis = 0;
+  if (state.axis) {
+    axis = NormalizeAxis(*state.axis, x.rank());
+    slices = {ElementCount(x.shape, 0, axis), x.shape[axis], ElementCount(x.shape, axis + 1, x.rank())};
+  }
+  if (x.count == 0) return RunEmpty(c, slices.size, state.axis ? std::optional(axis) : std::nullopt);
+  Groups groups;
+  VisitOrdered(x.dtype, [&]<typename T>() { groups = FindGroups(x.As<T>(), slices, state.sorted); });
+  const auto found = static_cast<std::int64_t>(groups.first.size());
+  Shape shape{found};
+  if (state.axis) {
+    shape.Assign(x.shape);
+    shape[axis] = found;
+  }
+  const TensorRef& y = c.Output(0, shape);
+  for (std::int64_t o = 0; o < slices.outer; ++o) {
+    for (std::int64_t g = 0; g < found; ++g) {
+      kernels::CopyElements(x.dtype, x.data,
+                            (o * slices.size + groups.first[static_cast<std::size_t>(g)]) * slices.inner, y.data,
+                            (o * found + g) * slices.inner, slices.inner);
+    }
+  }
+  WriteInts(c, 1, groups.first);
+  WriteInts(c, 2, groups.inverse);
+  WriteInts(c, 3, groups.counts);
+}
+
+Prepared PrepareUnique(PrepareContext& c) {
+  if (!VisitOrdered(c.InputDType(0), []<typename T>() {})) c.Unsupported("input 'X' of", c.InputDType(0));
+  UniqueState state{std::nullopt, c.Flag("sorted", true)};
+  if (c.Has("axis")) state.axis = c.Int("axis");
+  return WithState(RunUnique, state);
+}
+
+constexpr OpDef kUniqueOps[] = {
+    {.name = "Unique", .since = {11, 28}, .infer = InferUnique, .prepare = PrepareUnique},
+};
+
+}  // namespace
+
+std::span<const OpDef> UniqueOps() { return kUniqueOps; }
+
+}  // namespace sardonyx::ops

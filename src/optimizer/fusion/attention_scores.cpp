@@ -1,0 +1,328 @@
+// optimizer/fusion/attention_scores.cpp - the way of attention scores: from the product of queries and keys up to
+// Softmax, and from Softmax to the product with the values.
+#include "optimizer/fusion/attention_scores.h"
+
+#include <algorithm>
+
+#include "optimizer/rules/rewrite.h"
+#include "optimizer/shapes/axis_view.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+constexpr double kAbsorbing = 9900;  // a fill of at most minus this hides the score it replaces; exporters write -1e4
+constexpr int kMaxSteps = 12;
+
+bool Is(const Node& node, std::string_view op_type) { return node.domain.empty() && node.op_type == op_type; }
+bool SameShape(const Graph& graph, ValueId a, ValueId b) { return SameDims(graph.value(a).type, graph.value(b).type); }
+bool IsFloatCast(const Graph& graph, const Node& node) {
+  return Is(node, "Cast") && IsFloating(graph.value(node.inputs[0]).type.dtype) &&
+         IsFloating(graph.value(node.outputs[0]).type.dtype);
+}
+bool IsReshaping(const Node& node) { return IsViewNode(node) && node.op_type != "Transpose"; }
+
+// ---- Behind Softmax
+
+// Where(IsNaN(p), 0, p), if that is all that reads p.
+ValueId GuardedAgainstNaN(const Graph& graph, ValueId value) {
+  const std::vector<NodeId>& readers = graph.value(value).consumers;
+  if (readers.size() != 2) return kNoValue;
+  for (const std::size_t i : {0u, 1u}) {
+    const Node &test = graph.node(readers[i]), &choice = graph.node(readers[1 - i]);
+    if (!Is(test, "IsNaN") || !Is(choice, "Where") || choice.inputs[0] != test.outputs[0]) continue;
+    const auto zero = ScalarOf(graph, choice.inputs[1]);
+    if (zero && *zero == 0 && choice.inputs[2] == value && SoleReader(graph, test.outputs[0]) == choice.id &&
+        SameShape(graph, choice.outputs[0], value)) {
+      return choice.outputs[0];
+    }
+  }
+  return kNoValue;
+}
+
+// Where(condition, 0, p) or Where(condition, p, 0).
+bool TakeZeroing(const Graph& graph, const Node& node, ValueId value, Probabilities* found) {
+  if (!Is(node, "Where") || found->condition != kNoValue || !SameShape(graph, node.outputs[0], value)) return false;
+  for (const bool kept_if_true : {true, false}) {
+    const auto zero = ScalarOf(graph, node.inputs[kept_if_true ? 2 : 1]);
+    if (!zero || *zero != 0 || node.inputs[kept_if_true ? 1 : 2] != value) continue;
+    found->condition = node.inputs[0];
+    found->kept_if_true = kept_if_true;
+    return true;
+  }
+  return false;
+}
+
+// Exchanges the last two axes.
+bool IsSwap(const Node& node) {
+  const AttributeValue* attribute = Is(node, "Transpose") ? node.FindAttribute("perm") : nullptr;
+  const auto* perm = attribute == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(attribute);
+  if (perm == nullptr || perm->size() < 2) return false;
+  const auto rank = static_cast<std::int64_t>(perm->size());
+  for (std::int64_t i = 0; i < rank; ++i)
+    if ((*perm)[static_cast<std::size_t>(i)] != (i < rank - 2 ? i : 2 * rank - 3 - i)) return false;
+  return true;
+}
+
+// MatMul(values, Transpose(p)), if that is all that reads p.
+bool TakeTransposed(const Graph& graph, const Node& node, Probabilities* found) {
+  if (!IsSwap(node)) return false;
+  const ValueId swapped = node.outputs[0];
+  const NodeId reader = SoleReader(graph, swapped);
+  if (reader == kNoNode || !Is(graph.node(reader), "MatMul") || graph.node(reader).inputs[1] != swapped) return false;
+  found->value = swapped;
+  found->product = reader;
+  found->transposed = true;
+  return true;
+}
+
+// ---- Before Softmax
+
+// Parts and views of a constant of which every element is 0 or 1.
+bool HoldsBits(const Graph& graph, ValueId value, int depth) {
+  const Tensor* constant = graph.value(value).constant();
+  if (constant == nullptr) {
+    const NodeId producer = graph.value(value).producer;
+    if (producer == kNoNode || depth > kMaxSteps) return false;
+    const Node& node = graph.node(producer);
+    const bool takes_parts = IsViewNode(node) || Is(node, "Slice") || Is(node, "Gather") || Is(node, "Expand");
+    return (takes_parts || Is(node, "Cast")) && HoldsBits(graph, node.inputs[0], depth + 1);
+  }
+  bool bits = false;
+  VisitDType<float, double, Half, BFloat16, bool, std::uint8_t, std::int32_t, std::int64_t>(
+      constant->dtype(), [&]<typename T>() {
+        const auto elements = constant->span<T>();
+        bits = std::all_of(elements.begin(), elements.end(), [](T x) {
+          const auto number = static_cast<double>(static_cast<float>(x));
+          return number == 0 || number == 1;
+        });
+      });
+  return bits;
+}
+
+class ScoreFinder {
+ public:
+  ScoreFinder(const Graph& graph, const Probabilities& probabilities) : graph_(graph), probabilities_(probabilities) {}
+
+  // Up to the product of queries and keys. Both operands of a sum may lead to products; the first does it.
+  bool Find(ValueId value, int hops, Scores* scores) {
+    const NodeId id = graph_.value(value).producer;
+    if (id == kNoNode || hops > kMaxSteps) return Stop(value, "is made by no node");
+    const Node& node = graph_.node(id);
+    if (SoleReader(graph_, value) == kNoNode) return Stop(value, "is read by several nodes or an output");
+    if (Is(node, "MatMul")) {
+      scores->product = id;
+      return true;
+    }
+    const std::size_t steps = scores->steps.size();
+    const auto up = [&](ValueId next) {
+      if (Find(next, hops + 1, scores)) return true;
+      scores->steps.resize(steps);
+      return false;
+    };
+    if (IsFloatCast(graph_, node) || IsReshaping(node)) {
+      if (node.op_type == "Reshape" && node.inputs.size() > 1 && graph_.value(value).type.has_rank) {
+        scores->target = node.inputs[1];
+        scores->target_dims = graph_.value(value).type.dims;
+      }
+      return up(node.inputs[0]);
+    }
+    if (Is(node, "Mul") || Is(node, "Div")) return ScaleStep(node, scores, up);
+    if (Is(node, "Sub") && ChoiceStep(node, scores, up)) return true;
+    if (Is(node, "Add") || Is(node, "Sub")) return SumStep(node, scores, up);
+    if (!Is(node, "Where")) return Stop(value, "is made by " + node.op_type);
+    return FillStep(node, scores) && up(node.inputs[scores->steps.back().keep_if_true ? 1 : 2]);
+  }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  bool Stop(ValueId value, const std::string& what) {
+    reason_ = "'" + graph_.value(value).name + "' " + what;
+    return false;
+  }
+
+  // A product with a constant number, or with one number for each head.
+  template <typename Up>
+  bool ScaleStep(const Node& node, Scores* scores, Up&& up) {
+    const bool divides = node.op_type == "Div";
+    for (const std::size_t i : {1u, 0u}) {
+      const ValueId factor = node.inputs[i], scaled = node.inputs[1 - i];
+      if ((divides && i == 0) || !SameShape(graph_, scaled, node.outputs[0])) continue;
+      const auto number = ScalarOf(graph_, factor);
+      if (number && *number != 0) {
+        scores->steps.push_back({.kind = ScoreStep::Kind::kScale, .factor = divides ? 1 / *number : *number});
+      } else if (IsSameWithinHeads(factor)) {
+        scores->steps.push_back({.kind = ScoreStep::Kind::kScaleBy, .divides = divides, .operand = factor});
+      } else {
+        continue;
+      }
+      if (up(scaled)) return true;
+    }
+    return reason_.empty() ? Stop(node.outputs[0], "is no product with one number, or with one for each head") : false;
+  }
+  bool IsSameWithinHeads(ValueId factor) const {
+    const Type& type = graph_.value(factor).type;
+    if (!type.is_tensor() || !type.has_rank) return false;
+    const std::size_t last = type.rank() < 2 ? 0 : type.rank() - 2;
+    return std::all_of(type.dims.begin() + static_cast<std::ptrdiff_t>(last), type.dims.end(),
+                       [](const Dim& d) { return d.known() && d.number() == 1; });
+  }
+
+  // Scores [b, h, s, s] and a summand [.., 197, 197]: were s not 197 but 1, the scores would become [b, h, 197, 197],
+  // and the product with values of one row would fail.
+  bool MustEqual(ValueId kept, ValueId summand) const {
+    const Type &scores = graph_.value(kept).type, &other = graph_.value(summand).type;
+    if (!scores.is_tensor() || !other.is_tensor() || scores.rank() != 4 || other.rank() < 2) return false;
+    const Dim &rows = scores.dims[2], &keys = scores.dims[3];
+    const Dim& number = other.dims.back();
+    if (!rows.symbolic() || !SameDim(rows, keys) || !number.known() || number.number() < 2) return false;
+    if (!SameDim(other.dims[other.rank() - 2], number)) return false;
+    for (std::size_t i = 3; i <= other.rank(); ++i) {
+      const Dim& dim = other.dims[other.rank() - i];
+      if (i > 4 || (!(dim.known() && dim.number() == 1) && !SameDim(dim, scores.dims[4 - i]))) return false;
+    }
+    return true;
+  }
+
+  template <typename Up>
+  bool SumStep(const Node& node, Scores* scores, Up&& up) {
+    const bool subtracts = node.op_type == "Sub";
+    for (std::size_t i = 0; i < (subtracts ? 1 : 2); ++i) {
+      const ValueId kept = node.inputs[i], summand = node.inputs[1 - i];
+      const bool equals_summand = MustEqual(kept, summand);
+      if (!equals_summand && !SameShape(graph_, kept, node.outputs[0])) continue;
+      scores->steps.push_back({.kind = ScoreStep::Kind::kAdd,
+                               .subtracts = subtracts,
+                               .operand = summand,
+                               .dims = graph_.value(kept).type.dims});
+      if (!up(kept)) continue;
+      scores->equals_summand |= equals_summand;
+      return true;
+    }
+    if (reason_.empty()) Stop(node.outputs[0], "is a sum that none of its operands is shown to have the shape of");
+    return false;
+  }
+
+  // x * b - 1e4 * (1 - b), where b is 0 or 1: a choice between x and -1e4, as the first GPT-2 wrote it.
+  template <typename Up>
+  bool ChoiceStep(const Node& node, Scores* scores, Up&& up) {
+    const Node *kept = ProducerOf(graph_, node.inputs[0], "Mul"), *masked = ProducerOf(graph_, node.inputs[1], "Mul");
+    if (kept == nullptr || masked == nullptr || SoleReader(graph_, node.inputs[0]) == kNoNode) return false;
+    for (const std::size_t i : {0u, 1u}) {
+      const auto low = ScalarOf(graph_, masked->inputs[1 - i]);
+      const Node* rest = ProducerOf(graph_, masked->inputs[i], "Sub");
+      if (!low || *low < kAbsorbing || rest == nullptr || ScalarOf(graph_, rest->inputs[0]) != 1.0) continue;
+      const ValueId bits = rest->inputs[1], x = kept->inputs[kept->inputs[0] == bits ? 1 : 0];
+      if (kept->inputs[0] != bits && kept->inputs[1] != bits) continue;
+      if (!SameShape(graph_, x, node.outputs[0]) || !HoldsBits(graph_, bits, 0)) continue;
+      scores->steps.push_back({.kind = ScoreStep::Kind::kFill,
+                               .operand = bits,
+                               .low = -*low,
+                               .dtype = graph_.value(x).type.dtype,
+                               .is_number = true,
+                               .dims = graph_.value(node.outputs[0]).type.dims});
+      if (up(x)) return true;
+    }
+    return false;
+  }
+
+  // Where with a constant that is so low that it makes no difference whether it is added or replaces the score.
+  bool FillStep(const Node& node, Scores* scores) {
+    for (const bool keep_if_true : {true, false}) {
+      const ValueId kept = node.inputs[keep_if_true ? 1 : 2], fill = node.inputs[keep_if_true ? 2 : 1];
+      const auto low = ScalarOf(graph_, fill);
+      if (!low || *low > -kAbsorbing || !SameShape(graph_, kept, node.outputs[0])) continue;
+      const bool zeroed = probabilities_.condition == node.inputs[0] && probabilities_.kept_if_true == keep_if_true;
+      scores->steps.push_back({.kind = ScoreStep::Kind::kFill,
+                               .operand = node.inputs[0],
+                               .low = *low,
+                               .dtype = graph_.value(fill).type.dtype,
+                               .keep_if_true = keep_if_true,
+                               .zeroed = zeroed,
+                               .dims = graph_.value(node.outputs[0]).type.dims});
+      return true;
+    }
+    return Stop(node.outputs[0], "is filled with something that does not mask");
+  }
+
+  const Graph& graph_;
+  const Probabilities& probabilities_;
+  std::string reason_;
+};
+
+}  // namespace
+
+std::optional<Probabilities> FindProbabilities(const Graph& graph, const PassContext& context, NodeId softmax) {
+  Probabilities found;
+  ValueId value = graph.node(softmax).outputs[0];
+  const auto no = [&](const auto&... parts) {
+    context.No(graph, softmax, parts...);
+    return std::nullopt;
+  };
+  for (int hops = 0; hops < 8; ++hops) {
+    if (graph.value(value).is_output) return no("the probabilities are an output of the graph");
+    if (const ValueId guarded = GuardedAgainstNaN(graph, value); guarded != kNoValue) {
+      value = guarded;
+      found.guarded = true;
+      continue;
+    }
+    if (graph.value(value).consumers.size() != 1) return no("several nodes read the probabilities");
+    const Node& reader = graph.node(graph.value(value).consumers[0]);
+    if (Is(reader, "MatMul")) {
+      if (reader.inputs[0] != value || reader.inputs[1] == value) return no("the probabilities are the second factor");
+      found.value = value;
+      found.product = reader.id;
+      return found;
+    }
+    if (TakeTransposed(graph, reader, &found)) return found;
+    const bool passes = IsFloatCast(graph, reader) || (IsReshaping(reader) && reader.inputs[0] == value);
+    if (!passes && !TakeZeroing(graph, reader, value, &found))
+      return no("expected a product with the values behind it, found ", Describe(graph, reader));
+    value = reader.outputs[0];
+  }
+  return no("the product with the values is too far away");
+}
+
+std::optional<Scores> FindScores(const Graph& graph, const PassContext& context, NodeId softmax,
+                                 const Probabilities& probabilities) {
+  Scores scores;
+  ScoreFinder finder(graph, probabilities);
+  if (!finder.Find(graph.node(softmax).inputs[0], 0, &scores)) {
+    context.No(graph, softmax, "no product of queries and keys before it: ", finder.reason());
+    return std::nullopt;
+  }
+  if (scores.equals_summand) {
+    if (scores.target != kNoValue) {
+      context.No(graph, softmax, "scores of unknown size are summed up with constants and have another shape then");
+      return std::nullopt;
+    }
+    const Type& product = graph.value(graph.node(scores.product).outputs[0]).type;
+    for (ScoreStep& step : scores.steps)
+      if (step.dims.size() == 4) std::copy(product.dims.begin() + 2, product.dims.end(), step.dims.begin() + 2);
+  }
+  double factor = 1;  // of all that follows a step
+  for (const ScoreStep& step : scores.steps) {
+    if (step.kind == ScoreStep::Kind::kScale) factor *= step.factor;
+    if (step.kind != ScoreStep::Kind::kFill || step.low * factor <= -kAbsorbing) continue;
+    context.No(graph, softmax, "a factor brings what masks the scores to ", step.low * factor);
+    return std::nullopt;
+  }
+  // Queries can take a factor for each head only where no mask comes before it.
+  const auto scaled = std::find_if(scores.steps.begin(), scores.steps.end(),
+                                   [](const ScoreStep& step) { return step.kind == ScoreStep::Kind::kScaleBy; });
+  const bool masked_before = std::any_of(scaled, scores.steps.end(), [](const ScoreStep& step) {
+    return step.kind == ScoreStep::Kind::kAdd || step.kind == ScoreStep::Kind::kFill;
+  });
+  if (masked_before) {
+    context.No(graph, softmax, "masked scores are multiplied by '", graph.value(scaled->operand).name, "'");
+    return std::nullopt;
+  }
+  const bool zeroed =
+      std::any_of(scores.steps.begin(), scores.steps.end(), [](const ScoreStep& step) { return step.zeroed; });
+  if (probabilities.condition != kNoValue && !zeroed) {
+    context.No(graph, softmax, "the probabilities are set to 0 where no score is masked");
+    return std::nullopt;
+  }
+  return scores;
+}
+
+}  // namespace sardonyx::optimizer

@@ -1,0 +1,51 @@
+// optimizer/fusion/attention_scores.h - the way of attention scores: from the product of queries and keys up to
+// Softmax, and from Softmax to the product with the values.
+#pragma once
+
+#include <vector>
+
+#include "optimizer/rules/pass.h"
+
+namespace sardonyx::optimizer {
+
+// One step between the product of queries and keys and Softmax.
+struct ScoreStep {
+  enum class Kind { kScale, kScaleBy, kAdd, kFill };
+  Kind kind = Kind::kScale;
+  double factor = 1;           // kScale
+  bool divides = false;        // kScaleBy: by `operand`, which is the same for all rows and keys of a head
+  bool subtracts = false;      // kAdd
+  ValueId operand = kNoValue;  // kAdd: the summand; kFill: the condition under which the score stays
+  double low = 0;              // kFill: what takes the score's place
+  DType dtype = DType::kFloat;
+  bool keep_if_true = true;
+  bool is_number = false;  // kFill: the condition is 0 or 1
+  bool zeroed = false;     // kFill: what is filled becomes 0 behind Softmax once more, also where nothing else is left
+  std::vector<Dim> dims;   // of the scores there
+};
+
+struct Scores {
+  NodeId product = kNoNode;      // queries times keys
+  std::vector<ScoreStep> steps;  // from Softmax up
+  ValueId target = kNoValue;     // the shape to which a Reshape on the way brings the scores, if one does ...
+  std::vector<Dim> target_dims;  // ... which is this
+  // A summand has numbers of rows and keys where the product has symbols: in a run that is no error they are the same.
+  bool equals_summand = false;
+};
+
+// Where the probabilities go.
+struct Probabilities {
+  ValueId value = kNoValue;      // as the product with the values reads them
+  NodeId product = kNoNode;      // with the values
+  bool transposed = false;       // they are the second factor, with keys before rows, and the values the first one
+  bool guarded = false;          // a row of NaN becomes zeros on the way
+  ValueId condition = kNoValue;  // Where(condition, 0, p) on the way, or with the branches exchanged
+  bool kept_if_true = false;
+};
+
+// Both say in the explanation why there are none. A `Softmax` over the last axis of scores of rank 3 or more.
+std::optional<Probabilities> FindProbabilities(const Graph& graph, const PassContext& context, NodeId softmax);
+std::optional<Scores> FindScores(const Graph& graph, const PassContext& context, NodeId softmax,
+                                 const Probabilities& probabilities);
+
+}  // namespace sardonyx::optimizer

@@ -1,0 +1,54 @@
+// optimizer/fusion/epilogue.cpp - the sum or activation behind a product or convolution that the node can do itself.
+#include "optimizer/fusion/epilogue.h"
+
+#include <algorithm>
+
+namespace sardonyx::optimizer {
+namespace {
+
+// The one reader of the node's result, if it may be joined with it.
+const Node* JoinableReader(const Graph& graph, const PassContext& context, NodeId id) {
+  const Node& node = graph.node(id);
+  const Node* reader = OnlyReader(graph, node.outputs[0]);
+  if (reader == nullptr) {
+    context.No(graph, id, "its result is an output, or several nodes read it");
+    return nullptr;
+  }
+  if (reader->provider != node.provider) {
+    context.No(graph, id, Describe(graph, *reader), " runs on another provider");
+    return nullptr;
+  }
+  return reader;
+}
+
+}  // namespace
+
+std::optional<Summand> SummandBehind(const Graph& graph, const PassContext& context, NodeId id) {
+  const ValueId made = graph.node(id).outputs[0];
+  const Node* sum = JoinableReader(graph, context, id);
+  if (sum == nullptr || !sum->domain.empty() || sum->op_type != "Add") return std::nullopt;
+  const ValueId other = sum->inputs[sum->inputs[0] == made ? 1 : 0];
+  if (other == made) return std::nullopt;
+  return Summand{sum->id, other};
+}
+
+std::optional<ActivationBehind> FindActivationBehind(const Graph& graph, const PassContext& context, NodeId id) {
+  const ValueId made = graph.node(id).outputs[0];
+  const Node* reader = JoinableReader(graph, context, id);
+  if (reader == nullptr || reader->inputs.empty() || reader->inputs[0] != made) return std::nullopt;
+  auto activation = ActivationOf(graph, *reader);
+  if (!activation) {
+    context.No(graph, id, Describe(graph, *reader), " behind it is no activation with constant parameters");
+    return std::nullopt;
+  }
+  return ActivationBehind{reader->id, std::move(*activation)};
+}
+
+bool IsBias(const Type& bias, const Type& y) {
+  if (bias.dtype != y.dtype || !bias.has_rank || !y.has_rank) return false;
+  if (bias.rank() == 0 || bias.rank() > y.rank() || !SameDim(bias.dims.back(), y.dims.back())) return false;
+  return std::all_of(bias.dims.begin(), bias.dims.end() - 1,
+                     [](const Dim& dim) { return dim.known() && dim.number() == 1; });
+}
+
+}  // namespace sardonyx::optimizer

@@ -1,0 +1,103 @@
+// optimizer/layout/layout_operator.h - what each operator does when its images are laid out channels last.
+//
+// A value [N, C, spatial...] of rank 3 or more may lie in memory as it is ("first") or as [N, spatial..., C] ("last").
+// An operator that can work with both has variables, one or two, which the pass change_layout sets; each of its inputs
+// and outputs follows one of them or stays first. To teach the pass an operator: its row in layout_axis_operators.cpp
+// or layout_image_operators.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ops/registry.h"
+#include "optimizer/rules/rewrite.h"
+
+namespace sardonyx::optimizer {
+
+// Axis `axis` (0 or more) of a value as "first" has it, in "last"; and the permutations from one to the other.
+std::int64_t AxisToLast(std::int64_t axis, std::size_t rank);
+std::vector<std::int64_t> PermToLast(std::size_t rank);
+std::vector<std::int64_t> PermToFirst(std::size_t rank);
+// The type of the value in "last".
+Type TypeToLast(const Type& type);
+
+// What moving a value of this type through memory once costs; unknown dimensions are guessed.
+double MovingCost(const Type& type);
+// The same for changing its layout: little where no element has to move.
+double ChangingCost(const Type& type);
+// The shape (for Reshape) that makes a "last" (or, with `to_first`, a "first") of the value without moving elements;
+// empty if elements must move or too little is known.
+std::vector<std::int64_t> ViewShape(const Type& type, bool to_first);
+
+inline constexpr int kStaysFirst = -1;
+
+// The variables of one node, and who follows them.
+struct NodeLayout {
+  struct Variable {
+    double first_cost = 0, last_cost = 0;
+  };
+  std::vector<Variable> variables;
+  std::vector<int> inputs, outputs;  // by port: a variable, or kStaysFirst
+
+  const struct LayoutOperator* row = nullptr;
+  bool Follows(std::size_t input) const { return inputs[input] != kStaysFirst; }
+};
+
+// A node whose layout changes; its ports that follow a variable have been exchanged already.
+struct LayoutChange {
+  Graph& graph;
+  const ops::Registry& registry;
+  NodeId id;
+  const NodeLayout& layout;
+  const std::vector<char>& last;         // by variable
+  const std::vector<Type>& input_types;  // in "first"
+  const std::vector<Type>& output_types;
+
+  Node& node() const { return graph.node(id); }
+};
+
+struct LayoutOperator {
+  std::string_view domain, op_type;
+  // Fills in variables and ports; false if this node must stay as it is.
+  bool (*describe)(const Graph& graph, const Node& node, NodeLayout& layout);
+  // Makes the node do the same on "last" images. Null: the node says the same in both layouts.
+  void (*change)(const LayoutChange& change);
+};
+
+// ---- For the rows
+
+bool HasInput(const Node& node, std::size_t i);
+const Type& InputType(const Graph& graph, const Node& node, std::size_t i);
+const Type& OutputType(const Graph& graph, const Node& node, std::size_t i = 0);
+// The elements of a constant input of int64 or int32 and rank 0 or 1.
+std::optional<std::vector<std::int64_t>> ConstantInts(const Graph& graph, const Node& node, std::size_t i);
+bool IsImage(const Type& type);  // a tensor of rank 3 or more
+// All axes in [0, rank), false if one is not or comes twice.
+bool NormalizeAxes(std::vector<std::int64_t>& axes, std::size_t rank);
+
+// No port follows; one variable, which input 0 and output 0 follow; that, for images of one rank before and after.
+void StayFirst(const Node& node, NodeLayout& layout);
+void FollowMain(const Node& node, NodeLayout& layout);
+bool DescribeMain(const Graph& graph, const Node& node, NodeLayout& layout);
+
+void SetInts(const LayoutChange& c, std::size_t input, std::string_view name, const std::vector<std::int64_t>& values);
+// An input with one element for each of `rank` axes (sizes, scales, repeats): brought into the order of "last".
+void PermuteInput(const LayoutChange& c, std::size_t input, std::size_t rank);
+// A constant's "last" form, computed now.
+Tensor TensorToLast(const Graph& graph, const ops::Registry& registry, const Tensor& tensor);
+// A node with one output of the given type, before all its readers only after sorting.
+ValueId AddLayoutNode(Graph& graph, const Node& like, std::string_view op_type, std::vector<ValueId> inputs,
+                      std::vector<Attribute> attributes, Type type);
+
+const LayoutOperator& ElementwiseLayoutOperator();       // for every row of ops with the trait kElementwise
+std::span<const LayoutOperator> AxisLayoutOperators();   // layout_axis_operators.cpp
+std::span<const LayoutOperator> ImageLayoutOperators();  // layout_image_operators.cpp
+
+// The layout of a node: no variables if it only works channels first.
+NodeLayout DescribeLayout(const Graph& graph, const Node& node, const ops::Registry& registry);
+
+}  // namespace sardonyx::optimizer

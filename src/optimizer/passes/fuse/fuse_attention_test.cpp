@@ -1,0 +1,152 @@
+// optimizer/passes/fuse/fuse_attention_test.cpp - attention in the spellings of exporters, and what must stay.
+//
+// Every graph is computed before and after at several sizes, so that a wrong axis, scale or mask shows.
+#include "optimizer/passes/passes.h"
+#include "testing/pass_test.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+using ::sardonyx::testing::OperatorsAfter;
+
+Tensor Numbers(const Shape& shape, int seed) {
+  Tensor t(DType::kFloat, shape);
+  for (std::int64_t i = 0; i < t.count(); ++i)
+    t.data<float>()[i] = static_cast<float>((i * 37 + std::int64_t{seed} * 11) % 23 - 11) / 8.0f;
+  return t;
+}
+
+// The operators left, in order.
+std::string Fused(const std::string& text, const std::vector<std::vector<Shape>>& runs) {
+  std::vector<std::vector<Value>> values;
+  for (const std::vector<Shape>& shapes : runs) {
+    std::vector<Value> inputs;
+    for (const Shape& shape : shapes) inputs.emplace_back(Numbers(shape, static_cast<int>(inputs.size())));
+    values.push_back(inputs);
+  }
+  return OperatorsAfter(text, {&kFuseAttention, &kMergeViews, &kEliminateDeadNodes}, values);
+}
+
+// Projections [b, s, 6] of two heads of three elements; `scores` makes `p` from MatMul's `a`.
+std::string Bert(const std::string& scores, const std::string& mask = "", const std::string& product = "MatMul(q, kt)",
+                 const std::string& before = "") {
+  return "g (float[b,s,6] x0, float[b,t,6] x1, float[b,t,6] x2" + mask +
+         ") => (float[b,s,6] y)\n"
+         "<int64[4] heads = {0, 0, 2, 3}, int64[3] whole = {0, 0, 6}, float scale = {0.57735}, float minus = {-1e9},\n"
+         " float zero = {0}, float[1] two = {2}> {\n"
+         "q0 = Reshape(x0, heads) q = Transpose<perm = [0, 2, 1, 3]>(q0)\n"
+         "k0 = Reshape(x1, heads) kt = Transpose<perm = [0, 2, 3, 1]>(k0)\n"
+         "v0 = Reshape(x2, heads) v = Transpose<perm = [0, 2, 1, 3]>(v0)\n" +
+         before + " a = " + product + "\n" + scores +
+         "\n o = MatMul(p, v) o1 = Transpose<perm = [0, 2, 1, 3]>(o) y = Reshape(o1, whole) }";
+}
+const std::vector<std::vector<Shape>> kSizes = {{Shape{2, 5, 6}, Shape{2, 7, 6}, Shape{2, 7, 6}},
+                                                {Shape{1, 1, 6}, Shape{1, 1, 6}, Shape{1, 1, 6}}};
+std::vector<std::vector<Shape>> With(const Shape& first, const Shape& second) {
+  std::vector<std::vector<Shape>> runs = kSizes;
+  runs[0].push_back(first);
+  runs[1].push_back(second);
+  return runs;
+}
+
+TEST(FuseAttention, ReadsProjectionsWhereTheyLie) {
+  EXPECT_EQ(Fused(Bert("p = Softmax(a)"), kSizes), "Attention");
+  EXPECT_EQ(Fused(Bert("c = Mul(a, scale) p = Softmax(c)"), kSizes), "Attention");
+  EXPECT_EQ(Fused(Bert("c = Mul(scale, a) p = Softmax(c)"), kSizes), "Attention");
+  EXPECT_EQ(Fused(Bert("c = Div(a, two) p = Softmax<axis = 3>(c)"), kSizes), "Attention");
+  EXPECT_EQ(Fused(Bert("p0 = Softmax(a) n = IsNaN(p0) p = Where(n, zero, p0)"), kSizes), "Attention");
+}
+
+// A mask that the caller gives may be -infinity throughout a row, for which Softmax gives NaN.
+const std::string kGuarded = "ReduceMax IsInf Where Attention";
+
+TEST(FuseAttention, TakesMasks) {
+  const auto runs = With(Shape{2, 1, 1, 7}, Shape{1, 1, 1, 1});
+  EXPECT_EQ(Fused(Bert("c = Mul(a, scale) d = Add(c, m) p = Softmax(d)", ", float[b,1,1,t] m"), runs), kGuarded);
+  EXPECT_EQ(Fused(Bert("d = Add(m, a) p = Softmax(d)", ", float[b,1,1,t] m"), runs), kGuarded);
+  EXPECT_EQ(Fused(Bert("c = Add(a, m) d = Mul(c, two) p = Softmax(d)", ", float[b,1,1,t] m"), runs), "Mul " + kGuarded)
+      << "a scale behind the mask";
+  EXPECT_EQ(Fused(Bert("c = Add(a, m) d = Add(c, m) p = Softmax(d)", ", float[s,t] m"), With(Shape{5, 7}, Shape{1, 1})),
+            "Add " + kGuarded);
+  EXPECT_EQ(Fused(Bert("e = Greater(m, zero) c = Where(e, a, minus) p = Softmax(c)", ", float[b,1,s,t] m"),
+                  With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1})),
+            "Greater Where Attention");
+  EXPECT_EQ(Fused(Bert("e = Greater(m, zero) c = Where(e, minus, a) p = Softmax(c)", ", float[b,1,s,t] m"),
+                  With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1})),
+            "Greater Where Attention");
+}
+
+TEST(FuseAttention, TakesTheScaleFromQueriesAndKeys) {
+  const std::string text = Bert("p = Softmax(a)", "", "MatMul(q2, k2)", "q2 = Mul(scale, q) k2 = Div(kt, two)");
+  EXPECT_EQ(Fused(text, kSizes), "Attention");
+}
+
+TEST(FuseAttention, LeavesWhatCannotBeExpressed) {
+  const std::string all = "Reshape Transpose Reshape Transpose Reshape Transpose ";
+  EXPECT_EQ(Fused(Bert("p = Softmax<axis = 2>(a)"), kSizes), all + "MatMul Softmax MatMul Transpose Reshape");
+  EXPECT_EQ(Fused(Bert("c = Mul(a, a) p = Softmax(c)"), kSizes), all + "MatMul Mul Softmax MatMul Transpose Reshape");
+  EXPECT_EQ(Fused(Bert("e = Greater(m, zero) c = Where(e, a, two) p = Softmax(c)", ", float[b,1,s,t] m"),
+                  With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1})),
+            all + "MatMul Greater Where Softmax MatMul Transpose Reshape")
+      << "a fill that does not mask";
+}
+
+TEST(FuseAttention, LeavesProbabilitiesThatAreAnOutput) {
+  std::string text = Bert("p = Softmax(a)");
+  text.replace(text.find("(float[b,s,6] y)"), 16, "(float[b,s,6] y, float[b,2,s,t] p)");
+  EXPECT_NE(Fused(text, kSizes).find("Softmax"), std::string::npos);
+}
+
+TEST(FuseAttention, JoinsBatchAndHeads) {
+  // Three axes: [batch * heads, row, size], as torch.bmm writes it.
+  EXPECT_EQ(
+      Fused("g (float[2,5,6] x0, float[2,7,6] x1, float[2,7,6] x2, float[2,1,5,7] m) => (float[2,5,6] y)\n"
+            "<int64[4] h = {0, 0, 2, 3}, int64[3] j = {4, -1, 3}, int64[4] f = {2, 2, 5, 7}, int64[3] g3 = {4, 5, 7},"
+            " int64[4] u = {2, 2, 5, 3}, int64[3] w = {0, 0, 6}> {\n"
+            "q0 = Reshape(x0, h) q1 = Transpose<perm = [0, 2, 1, 3]>(q0) q = Reshape(q1, j)\n"
+            "k0 = Reshape(x1, h) k1 = Transpose<perm = [0, 2, 1, 3]>(k0) k2 = Reshape(k1, j)\n"
+            "k = Transpose<perm = [0, 2, 1]>(k2)\n"
+            "v0 = Reshape(x2, h) v1 = Transpose<perm = [0, 2, 1, 3]>(v0) v = Reshape(v1, j)\n"
+            "a = MatMul(q, k) a4 = Reshape(a, f) b4 = Add(a4, m) b3 = Reshape(b4, g3) p = Softmax(b3)\n"
+            "o = MatMul(p, v) o4 = Reshape(o, u) o1 = Transpose<perm = [0, 2, 1, 3]>(o4) y = Reshape(o1, w) }",
+            {{Shape{2, 5, 6}, Shape{2, 7, 6}, Shape{2, 7, 6}, Shape{2, 1, 5, 7}}}),
+      kGuarded);
+}
+
+// What is masked is set to 0 behind Softmax once more, so that rows without keys are zeros (as DeBERTa writes it).
+TEST(FuseAttention, TakesProbabilitiesThatTheMaskSetsToZero) {
+  const auto runs = With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1});
+  const std::string head = "e = Greater(m, zero) n = Not(e) c = Where(n, minus, a) p0 = Softmax(c) ";
+  const std::string mask = ", float[b,1,s,t] m";
+  EXPECT_EQ(Fused(Bert(head + "p = Where(n, zero, p0)", mask), runs), "Greater Not Where Attention");
+  const std::string other = Fused(Bert(head + "p = Where(e, zero, p0)", mask), runs);
+  EXPECT_NE(other.find("Softmax"), std::string::npos) << other;
+}
+
+TEST(FuseAttention, TakesCaches) {
+  EXPECT_EQ(Fused("g (float[b,s,6] x0, float[b,s,6] x1, float[b,s,6] x2, float[b,2,p,3] pk, float[b,2,p,3] pv)"
+                  " => (float[b,s,6] y, float[b,2,n,3] nk, float[b,2,n,3] nv)\n"
+                  "<int64[4] h = {0, 0, 2, 3}, int64[3] w = {0, 0, 6}> {\n"
+                  "q0 = Reshape(x0, h) q = Transpose<perm = [0, 2, 1, 3]>(q0)\n"
+                  "k0 = Reshape(x1, h) k1 = Transpose<perm = [0, 2, 1, 3]>(k0) nk = Concat<axis = 2>(pk, k1)\n"
+                  "v0 = Reshape(x2, h) v1 = Transpose<perm = [0, 2, 1, 3]>(v0) nv = Concat<axis = -2>(pv, v1)\n"
+                  "k = Transpose<perm = [0, 1, 3, 2]>(nk) a = MatMul(q, k) pr = Softmax(a)\n"
+                  "o = MatMul(pr, nv) o1 = Transpose<perm = [0, 2, 1, 3]>(o) y = Reshape(o1, w) }",
+                  {{Shape{2, 1, 6}, Shape{2, 1, 6}, Shape{2, 1, 6}, Shape{2, 2, 4, 3}, Shape{2, 2, 4, 3}},
+                   {Shape{1, 3, 6}, Shape{1, 3, 6}, Shape{1, 3, 6}, Shape{1, 2, 0, 3}, Shape{1, 2, 0, 3}}}),
+            "Attention");
+}
+
+TEST(FuseAttention, TakesSharedHeads) {
+  EXPECT_EQ(
+      Fused("g (float[b,4,s,3] q, float[b,2,t,3] k, float[b,2,t,3] v) => (float[b,4,s,3] y)\n"
+            "<int64[1] two = {2}, int64[4] j = {0, 4, -1, 3}, int64[5] r = {1, 1, 2, 1, 1}> {\n"
+            "k0 = Unsqueeze(k, two) k1 = Expand(k0, r) k2 = Reshape(k1, j) kt = Transpose<perm = [0, 1, 3, 2]>(k2)\n"
+            "v0 = Unsqueeze(v, two) v1 = Expand(v0, r) v2 = Reshape(v1, j)\n"
+            "a = MatMul(q, kt) p = Softmax(a) y = MatMul(p, v2) }",
+            {{Shape{2, 4, 5, 3}, Shape{2, 2, 7, 3}, Shape{2, 2, 7, 3}}}),
+      "Attention");
+}
+
+}  // namespace
+}  // namespace sardonyx::optimizer

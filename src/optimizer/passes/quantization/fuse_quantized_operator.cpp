@@ -1,0 +1,177 @@
+// optimizer/passes/quantization/fuse_quantized_operator.cpp - operators between DequantizeLinear and QuantizeLinear
+// become ONNX Runtime's 8-bit ones: QLinearAdd, QLinearMul, QLinearSoftmax, QLinearAveragePool,
+// QLinearGlobalAveragePool, QLinearReduceMean, QLinearConcat, QLinearWhere.
+//
+// To add one: its row in kOperators and a function that says how its node looks.
+#include <algorithm>
+
+#include "ops/schema/schema.h"
+#include "optimizer/passes/quantization_passes.h"
+#include "optimizer/quantization/quantization.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+// A node whose result is quantized, and what is found of its inputs.
+struct Candidate {
+  Graph& graph;
+  NodeId id;
+  QuantizedValue y;
+
+  const Node& node() const { return graph.node(id); }
+  // Input i as 8-bit integers of the result's type; nullopt if it is something else.
+  std::optional<QuantizedValue> Input(std::size_t i) const {
+    if (i >= node().inputs.size()) return std::nullopt;
+    const auto q = DequantizedFrom(graph, node().inputs[i]);
+    if (!q || !q->IsPerTensor8() || q->dtype != y.dtype || graph.node(q->node).provider != node().provider)
+      return std::nullopt;
+    return q;
+  }
+  std::vector<ValueId> Three(const QuantizedValue& q) const { return {q.data, q.scale, ZeroOrConstant(graph, q)}; }
+  std::vector<ValueId> ScaleAndZero() const { return {y.scale, ZeroOrConstant(graph, y)}; }
+};
+
+void Append(std::vector<ValueId>& to, const std::vector<ValueId>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+struct Replacement {
+  std::vector<ValueId> inputs;
+  std::vector<Attribute> attributes;
+};
+
+std::optional<Replacement> Binary(const Candidate& c) {
+  const auto a = c.Input(0), b = c.Input(1);
+  if (!a || !b) return std::nullopt;
+  Replacement r{c.Three(*a), {}};
+  Append(r.inputs, c.Three(*b));
+  Append(r.inputs, c.ScaleAndZero());
+  return r;
+}
+
+// Input 0 alone, with its own attributes.
+std::optional<Replacement> Unary(const Candidate& c) {
+  const auto x = c.Input(0);
+  if (!x) return std::nullopt;
+  Replacement r{c.Three(*x), {}};
+  Append(r.inputs, c.ScaleAndZero());
+  return r;
+}
+
+std::optional<Replacement> Softmax(const Candidate& c) {
+  auto r = Unary(c);
+  if (!r) return r;
+  const bool flatten = IntAttribute(c.node(), "__flatten", 0) != 0;  // the meaning of opsets below 13
+  r->attributes = {{"axis", IntAttribute(c.node(), "axis", -1)}, {"opset", std::int64_t{flatten ? 12 : 13}}};
+  const Type& x = c.graph.value(c.node().inputs[0]).type;
+  if (flatten && (!x.has_rank || IntAttribute(c.node(), "axis", -1) >= static_cast<std::int64_t>(x.rank())))
+    return std::nullopt;
+  return r;
+}
+
+std::optional<Replacement> GlobalAveragePool(const Candidate& c) {
+  const Type& x = c.graph.value(c.node().inputs[0]).type;
+  if (!x.has_rank || x.rank() < 3) return std::nullopt;
+  auto r = Unary(c);
+  if (r) r->attributes = {{"channels_last", std::int64_t{0}}};
+  return r;
+}
+
+std::optional<Replacement> AveragePool(const Candidate& c) {
+  const std::vector<Attribute>& attributes = c.node().attributes;
+  const bool known = std::all_of(attributes.begin(), attributes.end(), [](const Attribute& attribute) {
+    return attribute.name != "dilations";  // which the 8-bit operator does not have
+  });
+  if (!known) return std::nullopt;
+  auto r = Unary(c);
+  if (r) r->attributes = attributes;
+  return r;
+}
+
+std::optional<Replacement> ReduceMean(const Candidate& c) {
+  const auto axes = c.node().inputs.size() > 1 ? IntsOf(c.graph, c.node().inputs[1]) : std::nullopt;
+  if (!axes || axes->empty()) return std::nullopt;
+  auto r = Unary(c);
+  if (r) r->attributes = {{"axes", *axes}, {"keepdims", IntAttribute(c.node(), "keepdims", 1)}};
+  return r;
+}
+
+std::optional<Replacement> Concat(const Candidate& c) {
+  Replacement r{c.ScaleAndZero(), {{"axis", IntAttribute(c.node(), "axis", 0)}}};
+  for (std::size_t i = 0; i < c.node().inputs.size(); ++i) {
+    const auto x = c.Input(i);
+    if (!x) return std::nullopt;
+    Append(r.inputs, c.Three(*x));
+  }
+  return r;
+}
+
+std::optional<Replacement> Where(const Candidate& c) {
+  const auto x = c.Input(1), y = c.Input(2);
+  if (!x || !y) return std::nullopt;
+  Replacement r{{c.node().inputs[0]}, {}};
+  Append(r.inputs, c.Three(*x));
+  Append(r.inputs, c.Three(*y));
+  Append(r.inputs, c.ScaleAndZero());
+  return r;
+}
+
+struct Operator {
+  std::string_view op_type, integer;
+  std::optional<Replacement> (*find)(const Candidate&);
+};
+
+constexpr Operator kOperators[] = {
+    {"Add", "QLinearAdd", Binary},          {"AveragePool", "QLinearAveragePool", AveragePool},
+    {"Concat", "QLinearConcat", Concat},    {"GlobalAveragePool", "QLinearGlobalAveragePool", GlobalAveragePool},
+    {"Mul", "QLinearMul", Binary},          {"ReduceMean", "QLinearReduceMean", ReduceMean},
+    {"Softmax", "QLinearSoftmax", Softmax}, {"Where", "QLinearWhere", Where},
+};
+
+// Between an input that is dequantized and a result that is quantized.
+bool IsBetween(const Graph& graph, const Node& node) {
+  const auto& readers = graph.value(node.outputs[0]).consumers;
+  const bool quantized =
+      std::any_of(readers.begin(), readers.end(), [&](NodeId reader) { return IsQuantize(graph.node(reader)); });
+  return quantized && std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+           const NodeId producer = input == kNoValue ? kNoNode : graph.value(input).producer;
+           return producer != kNoNode && IsDequantize(graph.node(producer));
+         });
+}
+
+bool Fuse(Graph& graph, const PassContext& context, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.erased || !node.domain.empty() || node.outputs.size() != 1) return false;
+  const auto* op = std::find_if(std::begin(kOperators), std::end(kOperators),
+                                [&](const Operator& each) { return each.op_type == node.op_type; });
+  if (op == std::end(kOperators) || !HasOperator(context.registry, "com.microsoft", op->integer)) return false;
+  if (!IsBetween(graph, node)) return false;
+  const auto y = SoleQuantization(graph, node.outputs[0]);
+  if (!y) return context.No(graph, id, "others than one QuantizeLinear with constant parameters read its result");
+  if (!y->IsPerTensor8() || graph.node(y->node).provider != node.provider)
+    return context.No(graph, id,
+                      "the QuantizeLinear behind it has several scales or 16 bits, or runs on another provider");
+  auto replacement = op->find({graph, id, *y});
+  if (!replacement)
+    return context.No(graph, id, op->integer, " takes operands of one ", Name(y->dtype),
+                      " quantization each, and known axes: an input or attribute is something else");
+  Rewrite rewrite(graph, context.registry, id);
+  rewrite.Replace(y->data, rewrite.Add("com.microsoft", op->integer, std::move(replacement->inputs),
+                                       std::move(replacement->attributes)));
+  return true;
+}
+
+bool FuseQuantizedOperator(Graph& graph, PassContext& context) {
+  return ForEachGraph(graph, [&](Graph& each) {
+    bool changed = false;
+    for (const NodeId id : std::vector<NodeId>(each.order)) changed |= Fuse(each, context, id);
+    return changed;
+  });
+}
+
+}  // namespace
+
+constinit const Pass kFuseQuantizedOperator = {
+    .name = "fuse_quantized_operator", .level = Level::kExtended, .run = FuseQuantizedOperator};
+
+}  // namespace sardonyx::optimizer

@@ -1,0 +1,64 @@
+// optimizer/passes/quantization/fuse_quantized_operator_test.cpp - operators between DequantizeLinear and
+// QuantizeLinear become ONNX Runtime's 8-bit ones, within one quantum; near misses stay.
+#include "testing/quantized_graph.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+using testing::PassedGraph;
+
+PassedGraph Fused(std::string_view body, double quanta = 1, std::string_view outputs = "uint8[p,q,r] y",
+                  std::int64_t opset = 21) {
+  return PassedGraph("g (float[2,4,6] x, float[2,4,6] v, bool[4,1] which) => (" + std::string(outputs) +
+                         ") <float s = {0.03}, uint8 z = {120}, int8 n = {-7}, float t = {0.05}, uint8 k = {99}, "
+                         "uint8[6] row = {1, 100, 255, 0, 128, 33}, int64[1] last = {-1}, int64[2] outer = {0, 1}> {" +
+                         "xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) "
+                         "vq = QuantizeLinear(v, t, k) vd = DequantizeLinear(vq, t, k) " +
+                         std::string(body) + " y = QuantizeLinear(m, t, z)}",
+                     {&kFuseQuantizedOperator}, quanta, opset);
+}
+
+constexpr const char* kTwo = "QuantizeLinear QuantizeLinear ";
+
+TEST(FuseQuantizedOperator, MakesSumsAndProductsInEitherOrder) {
+  EXPECT_EQ(Fused("m = Add(xd, vd)").Operators(), std::string(kTwo) + "QLinearAdd");
+  EXPECT_EQ(Fused("m = Add(vd, xd)").Operators(), std::string(kTwo) + "QLinearAdd");
+  EXPECT_EQ(Fused("m = Mul(xd, vd)").Operators(), std::string(kTwo) + "QLinearMul");
+  EXPECT_EQ(Fused("rd = DequantizeLinear(row, s, z) m = Add(rd, xd)").Operators(), "QuantizeLinear QLinearAdd");
+  for (const std::int64_t opset : {10, 13, 19})
+    EXPECT_EQ(Fused("m = Add(xd, vd)", 1, "uint8[p,q,r] y", opset).Operators(), std::string(kTwo) + "QLinearAdd");
+}
+
+TEST(FuseQuantizedOperator, MakesTheOthers) {
+  EXPECT_EQ(Fused("m = Concat<axis = -1>(xd, vd)", 0).Operators(), std::string(kTwo) + "QLinearConcat");
+  EXPECT_EQ(Fused("m = Where(which, xd, vd)", 0).Operators(), std::string(kTwo) + "QLinearWhere");
+  EXPECT_EQ(Fused("m = Softmax(xd)").Operators(), "QuantizeLinear QLinearSoftmax");
+  EXPECT_EQ(Fused("m = Softmax<axis = 1>(xd)").Operators(), "QuantizeLinear QLinearSoftmax");
+  EXPECT_EQ(Fused("m = Softmax<axis = 1>(xd)", 1, "uint8[p,q,r] y", 11).Operators(), "QuantizeLinear QLinearSoftmax");
+  for (const char* attributes :
+       {"kernel_shape = [2], strides = [2]", "kernel_shape = [3], pads = [1, 1]",
+        "kernel_shape = [3], pads = [1, 1], count_include_pad = 1", "kernel_shape = [5], strides = [2], ceil_mode = 1",
+        "kernel_shape = [2], auto_pad = \"SAME_UPPER\""})
+    EXPECT_EQ(Fused(std::string("m = AveragePool<") + attributes + ">(xd)").Operators(),
+              "QuantizeLinear QLinearAveragePool");
+  EXPECT_EQ(Fused("m = GlobalAveragePool(xd)").Operators(), "QuantizeLinear QLinearGlobalAveragePool");
+  EXPECT_EQ(Fused("m = ReduceMean(xd, last)").Operators(), "QuantizeLinear QLinearReduceMean");
+  EXPECT_EQ(Fused("m = ReduceMean<keepdims = 0>(xd, outer)", 1, "uint8[p] y").Operators(),
+            "QuantizeLinear QLinearReduceMean");
+}
+
+TEST(FuseQuantizedOperator, LeavesWhatIsNotQuantizedThroughoutAlone) {
+  EXPECT_EQ(Fused("m = Add(xd, v)").Operators(), "QuantizeLinear DequantizeLinear Add QuantizeLinear");
+  EXPECT_EQ(Fused("m = Sub(xd, vd)").Operators(),
+            "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear Sub QuantizeLinear");
+  EXPECT_EQ(Fused("m = Add(xd, vd)", 0, "uint8[p,q,r] y, float[p,q,r] m").Operators(),
+            "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear Add QuantizeLinear");
+  EXPECT_EQ(Fused("m = AveragePool<kernel_shape = [2], dilations = [2]>(xd)").Operators(),
+            "QuantizeLinear DequantizeLinear AveragePool QuantizeLinear");
+  // int8 and uint8
+  EXPECT_EQ(Fused("wq = QuantizeLinear(v, t, n) wd = DequantizeLinear(wq, t, n) m = Add(xd, wd)").Operators(),
+            "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear Add QuantizeLinear");
+}
+
+}  // namespace
+}  // namespace sardonyx::optimizer

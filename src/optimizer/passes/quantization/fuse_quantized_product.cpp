@@ -1,0 +1,271 @@
+// optimizer/passes/quantization/fuse_quantized_product.cpp - Conv, MatMul and Gemm between DequantizeLinear and
+// QuantizeLinear become QLinearConv, QLinearMatMul and com.microsoft.QGemm; a MatMul whose result stays float becomes
+// MatMulIntegerToFloat.
+//
+// The bias of a convolution or Gemm becomes int32 with scale x_scale * w_scale, as ONNX Runtime's operators take it.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "optimizer/passes/quantization_passes.h"
+#include "optimizer/quantization/quantization.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+// The largest relative difference of two scales that is rounding: they come from products of floats.
+constexpr double kSameScale = 1e-6;
+
+class ProductFuser {
+ public:
+  ProductFuser(Graph& graph, const PassContext& context)
+      : graph_(graph), registry_(context.registry), context_(context) {}
+
+  bool Run() {
+    bool changed = false;
+    for (const NodeId id : std::vector<NodeId>(graph_.order)) {
+      if (graph_.node(id).erased || !graph_.node(id).domain.empty() || !ReadsDequantized(id)) continue;
+      const std::string& op = graph_.node(id).op_type;
+      if (op == "Conv") changed |= FuseConv(id);
+      if (op == "MatMul") changed |= FuseMatMul(id);
+      if (op == "Gemm") changed |= FuseGemm(id);
+    }
+    return changed;
+  }
+
+ private:
+  ValueId Input(NodeId id, std::size_t i) const {
+    const Node& node = graph_.node(id);
+    return i < node.inputs.size() ? node.inputs[i] : kNoValue;
+  }
+  template <typename... Parts>
+  bool No(NodeId id, const Parts&... parts) const {
+    return context_.No(graph_, id, parts...);
+  }
+  bool ReadsDequantized(NodeId id) const {
+    const std::vector<ValueId>& inputs = graph_.node(id).inputs;
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      const NodeId producer = input == kNoValue ? kNoNode : graph_.value(input).producer;
+      return producer != kNoNode && IsDequantize(graph_.node(producer));
+    });
+  }
+  bool IsHere(NodeId a, NodeId b) const { return graph_.node(a).provider == graph_.node(b).provider; }
+
+  // The two operands of the product; nullopt if one is not 8-bit or has its scales along another axis.
+  struct Operands {
+    QuantizedValue x, w;
+  };
+  std::optional<Operands> FindOperands(NodeId id) const {
+    const auto x = DequantizedFrom(graph_, Input(id, 0)), w = DequantizedFrom(graph_, Input(id, 1));
+    const bool both = x && w && x->IsPerTensor8() && w->Is8Bit() && IsHere(id, x->node) && IsHere(id, w->node);
+    if (!both) {
+      No(id, "expected 8-bit operands with constant scales, the first with one scale: operand ",
+         x && x->IsPerTensor8() && IsHere(id, x->node) ? 1 : 0, " is something else");
+      return std::nullopt;
+    }
+    return Operands{*x, *w};
+  }
+
+  std::optional<QuantizedValue> ResultOf(NodeId id) const {
+    const auto y = SoleQuantization(graph_, graph_.node(id).outputs[0]);
+    if (!y || !y->IsPerTensor8() || !IsHere(id, y->node)) return std::nullopt;
+    return y;
+  }
+
+  // ---- Bias
+
+  // The elements of a constant of float, or of a dequantized constant of int32.
+  std::optional<std::vector<double>> BiasElements(ValueId bias) const {
+    if (const auto q = DequantizedFrom(graph_, bias)) {
+      const Tensor* data = graph_.value(q->data).constant();
+      if (data == nullptr || data->dtype() != DType::kInt32 || !HasOnlyZeroZeros(graph_, *q)) return std::nullopt;
+      if (q->axis && *q->axis + 1 != data->shape().rank()) return std::nullopt;
+      const std::vector<double> scales = ScalesOf(graph_, *q);
+      std::vector<double> elements;
+      for (const std::int32_t element : data->span<std::int32_t>())
+        elements.push_back(element * scales[elements.size() % scales.size()]);
+      return elements;
+    }
+    const Tensor* constant = graph_.value(bias).constant();
+    if (constant == nullptr || constant->dtype() != DType::kFloat) return std::nullopt;
+    const auto floats = constant->span<float>();
+    return std::vector<double>(floats.begin(), floats.end());
+  }
+
+  // True if `bias` is made of int32 with these scales already.
+  bool HasScales(const QuantizedValue& bias, const std::vector<double>& scales) const {
+    if (bias.dtype != DType::kInt32 || !HasOnlyZeroZeros(graph_, bias)) return false;
+    const std::vector<double> found = ScalesOf(graph_, bias);
+    if (found.size() != scales.size() && found.size() != 1 && scales.size() != 1) return false;
+    for (std::size_t i = 0; i < std::max(found.size(), scales.size()); ++i) {
+      const double mine = found[found.size() == 1 ? 0 : i], wanted = scales[scales.size() == 1 ? 0 : i];
+      if (std::abs(mine - wanted) > kSameScale * wanted) return false;
+    }
+    return true;
+  }
+
+  // The bias as int32 of `scales` (one, or one for each element of its last axis); kNoValue if that cannot be.
+  ValueId IntegerBias(ValueId bias, const std::vector<double>& scales) {
+    const Type& type = graph_.value(bias).type;
+    if (!type.has_rank) return kNoValue;
+    const auto quantized = DequantizedFrom(graph_, bias);
+    const bool along_last = !quantized || !quantized->axis || *quantized->axis + 1 == type.rank();
+    if (quantized && along_last && HasScales(*quantized, scales)) return quantized->data;
+    const auto elements = BiasElements(bias);
+    if (!elements ||
+        (scales.size() != 1 && (type.rank() == 0 || type.dims.back() != Dim(static_cast<std::int64_t>(scales.size())))))
+      return kNoValue;
+    Tensor tensor(DType::kInt32, type.StaticShape());
+    for (std::size_t i = 0; i < elements->size(); ++i) {
+      const double whole = std::nearbyint((*elements)[i] / scales[i % scales.size()]);
+      if (!(std::abs(whole) < std::numeric_limits<std::int32_t>::max())) return kNoValue;
+      tensor.data<std::int32_t>()[i] = static_cast<std::int32_t>(whole);
+    }
+    return graph_.AddConstant("bias_quantized", std::move(tensor));
+  }
+
+  // True if integers of `scales` give the bias itself: a result that stays float would show their rounding.
+  bool IsMadeOf(ValueId bias, const std::vector<double>& scales) const {
+    const auto quantized = DequantizedFrom(graph_, bias);
+    if (quantized && HasScales(*quantized, scales)) return true;
+    const auto elements = BiasElements(bias);
+    if (!elements) return false;
+    for (std::size_t i = 0; i < elements->size(); ++i) {
+      const double scale = scales[i % scales.size()], element = (*elements)[i];
+      if (std::abs(std::nearbyint(element / scale) * scale - element) > kSameScale * std::abs(element)) return false;
+    }
+    return true;
+  }
+
+  static std::vector<double> Times(std::vector<double> scales, double factor) {
+    for (double& scale : scales) scale *= factor;
+    return scales;
+  }
+
+  // ---- The products
+
+  bool FuseConv(NodeId id) {
+    if (!HasOperator(registry_, "", "QLinearConv")) return false;
+    const auto found = FindOperands(id);
+    const auto y = ResultOf(id);
+    if (!found) return false;
+    if (!y) return No(id, "its result is not read by one QuantizeLinear to 8 bits alone");
+    if (found->w.axis && *found->w.axis != 0)
+      return No(id, "the scales of its weights are along axis ", *found->w.axis, ", expected 0");
+    const auto& [x, w] = *found;
+    ValueId bias = Input(id, 2);
+    if (bias != kNoValue) {
+      bias = IntegerBias(bias, Times(ScalesOf(graph_, w), x.scale_value));
+      if (bias == kNoValue) return No(id, "its bias is not constant, or too large for int32");
+    }
+    Replace(id, *y, "", "QLinearConv",
+            {x.data, x.scale, ZeroOrConstant(graph_, x), w.data, w.scale, ZeroOrConstant(graph_, w), y->scale,
+             ZeroOrConstant(graph_, *y), bias});
+    return true;
+  }
+
+  // Scales of B: one, or one for each column of a matrix.
+  bool HasColumnScales(NodeId id, const QuantizedValue& b, std::size_t column_axis) const {
+    const Type& type = graph_.value(Input(id, 1)).type;
+    return !b.axis || (type.has_rank && type.rank() == 2 && *b.axis == column_axis);
+  }
+
+  bool FuseMatMul(NodeId id) {
+    const auto found = FindOperands(id);
+    if (!found) return false;
+    if (!HasColumnScales(id, found->w, 1)) return No(id, "the scales of its weights are not along their columns");
+    const auto& [a, b] = *found;
+    const auto y = ResultOf(id);
+    if (!y) return FuseToFloat(id, a, b);
+    if (!HasOperator(registry_, "", "QLinearMatMul")) return false;
+    Replace(id, *y, "", "QLinearMatMul",
+            {a.data, a.scale, ZeroOrConstant(graph_, a), b.data, b.scale, ZeroOrConstant(graph_, b), y->scale,
+             ZeroOrConstant(graph_, *y)});
+    return true;
+  }
+
+  // A product that stays float, with the bias [N] that is added to it.
+  bool FuseToFloat(NodeId id, const QuantizedValue& a, const QuantizedValue& b) {
+    if (!HasOperator(registry_, "com.microsoft", "MatMulIntegerToFloat")) return false;
+    ValueId result = graph_.node(id).outputs[0], bias = kNoValue;
+    if (const NodeId sum = SoleReader(graph_, result); sum != kNoNode && IsHere(id, sum)) {
+      bias = BiasOf(graph_.node(sum), result, graph_.value(Input(id, 1)).type);
+      if (bias != kNoValue) result = graph_.node(sum).outputs[0];
+    }
+    Rewrite rewrite(graph_, registry_, id);
+    std::vector<ValueId> inputs = {a.data, b.data, a.scale, b.scale, a.zero, b.zero, bias};
+    const ValueId made = rewrite.Add("com.microsoft", "MatMulIntegerToFloat", std::move(inputs));
+    rewrite.Replace(result, made);
+    return true;
+  }
+
+  // The constant [N] that `sum` adds to a product with B of type `b`; kNoValue if it adds something else.
+  ValueId BiasOf(const Node& sum, ValueId product, const Type& b) const {
+    if (!sum.domain.empty() || sum.op_type != "Add" || sum.inputs[0] == sum.inputs[1]) return kNoValue;
+    const ValueId other = sum.inputs[sum.inputs[0] == product ? 1 : 0];
+    const Type& type = graph_.value(other).type;
+    if (graph_.value(other).constant() == nullptr || type.dtype != DType::kFloat || type.rank() != 1) return kNoValue;
+    return b.has_rank && b.rank() >= 2 && type.dims[0] == b.dims.back() ? other : kNoValue;
+  }
+
+  bool FuseGemm(NodeId id) {
+    if (!HasOperator(registry_, "com.microsoft", "QGemm")) return false;
+    const Node& gemm = graph_.node(id);
+    const auto found = FindOperands(id);
+    const bool transposed = IntAttribute(gemm, "transB", 0) != 0;
+    if (!found) return false;
+    if (!HasColumnScales(id, found->w, transposed ? 0 : 1))
+      return No(id, "the scales of its weights are not along their columns");
+    const auto& [a, b] = *found;
+    const double alpha = FloatAttribute(gemm, "alpha"), beta = FloatAttribute(gemm, "beta");
+    ValueId bias = Input(id, 2);
+    if (alpha == 0 || (bias != kNoValue && beta != 1)) return No(id, "its alpha is 0, or its beta is not 1");
+    const auto y = ResultOf(id);
+    if (bias != kNoValue) {
+      const std::vector<double> scales = Times(ScalesOf(graph_, b), a.scale_value * alpha);
+      if (!y && !IsMadeOf(bias, scales))
+        return No(id, "its result stays float and would show the rounding of its bias");
+      bias = IntegerBias(bias, scales);
+      if (bias == kNoValue) return No(id, "its bias is not constant, or too large for int32");
+    }
+    std::vector<ValueId> inputs = {
+        a.data, a.scale, ZeroOrConstant(graph_, a), b.data, b.scale, ZeroOrConstant(graph_, b), bias};
+    if (y) inputs.insert(inputs.end(), {y->scale, ZeroOrConstant(graph_, *y)});
+    std::vector<Attribute> attributes;
+    for (const Attribute& attribute : gemm.attributes)
+      if (attribute.name != "beta") attributes.push_back(attribute);
+    Rewrite rewrite(graph_, registry_, id);
+    const ValueId made = rewrite.Add("com.microsoft", "QGemm", std::move(inputs), std::move(attributes));
+    rewrite.Replace(y ? y->data : gemm.outputs[0], made);
+    return true;
+  }
+
+  static double FloatAttribute(const Node& node, std::string_view name) {
+    const AttributeValue* value = node.FindAttribute(name);
+    const auto* number = value != nullptr ? std::get_if<float>(value) : nullptr;
+    return number != nullptr ? static_cast<double>(*number) : 1.0;
+  }
+
+  // One node with the attributes of `id` makes what the QuantizeLinear behind it made.
+  void Replace(NodeId id, const QuantizedValue& y, std::string_view domain, std::string_view op_type,
+               std::vector<ValueId> inputs) {
+    Rewrite rewrite(graph_, registry_, id);
+    const ValueId made = rewrite.Add(domain, op_type, std::move(inputs), graph_.node(id).attributes);
+    rewrite.Replace(y.data, made);
+  }
+
+  Graph& graph_;
+  const ops::Registry& registry_;
+  const PassContext& context_;
+};
+
+bool FuseQuantizedProduct(Graph& graph, PassContext& context) {
+  return ForEachGraph(graph, [&](Graph& each) { return ProductFuser(each, context).Run(); });
+}
+
+}  // namespace
+
+constinit const Pass kFuseQuantizedProduct = {
+    .name = "fuse_quantized_product", .level = Level::kExtended, .run = FuseQuantizedProduct};
+
+}  // namespace sardonyx::optimizer

@@ -1,0 +1,127 @@
+// optimizer/passes/rewrite/widen_half_test.cpp - chains of float16 operators become float; single ones, bodies and what
+// the author rounds stay.
+#include "optimizer/passes/passes.h"
+#include "testing/evaluate_op.h"
+#include "testing/prepared_graph.h"
+
+namespace sardonyx::optimizer {
+namespace {
+
+using ::sardonyx::testing::ExpectSameValues;
+using ::sardonyx::testing::PreparedGraph;
+
+bool RunPass(Graph& graph, const ops::Registry& registry) {
+  PassContext context{registry};
+  return kWidenHalf.run(graph, context);
+}
+
+Tensor Halves(std::initializer_list<float> values) {
+  Tensor tensor(DType::kFloat16, Shape{static_cast<std::int64_t>(values.size())});
+  Half* to = tensor.data<Half>();
+  for (const float value : values) *to++ = Half(value);
+  return tensor;
+}
+
+TEST(WidenHalf, ComputesAChainInFloatAndRoundsItsEnd) {
+  const ops::Registry registry;
+  Graph graph = PreparedGraph(
+      "g (float16[2] x) => (float16[2] y) <float16[2] w = {0.5, 2.0}> { a = Mul(x, w) b = Abs(a) y = Neg(b) }",
+      registry);
+  const Graph before = graph;
+  EXPECT_TRUE(RunPass(graph, registry));
+  EXPECT_EQ(ToText(graph),
+            R"(g (float16[2] x) => (float16[2] y) <float[2] w_float = {0.5, 2}> {
+  x_float = Cast <to = 1> (x)
+  a_float = Mul(x_float, w_float)
+  b_float = Abs(a_float)
+  y_float = Neg(b_float)
+  y = Cast <to = 10> (y_float)
+}
+)");
+  ExpectSameValues(graph, before, registry, {Halves({1, -0.25f})});
+}
+
+TEST(WidenHalf, MovesElementsInFloatAndDropsTheCastToFloatBehind) {
+  const ops::Registry registry;
+  Graph graph = PreparedGraph(R"(g (float16[2] x) => (float[2,1] y, bool[2] c)
+<int64[2] shape = {2, 1}, float16[2] w = {0.5, 2.0}> {
+  a = Mul(x, x)
+  b = Abs(a)
+  c = Less(b, w)
+  d = Reshape(b, shape)
+  y = Cast <to = 1> (d)
+})",
+                              registry);
+  const Graph before = graph;
+  EXPECT_TRUE(RunPass(graph, registry));
+  const std::string text = ToText(graph);
+  EXPECT_NE(text.find("Less(b_float, w_float)"), std::string::npos) << text;
+  EXPECT_NE(text.find("Reshape(b_float, shape)"), std::string::npos) << text;
+  EXPECT_EQ(text.find("to = 10"), std::string::npos) << text;
+  ExpectSameValues(graph, before, registry, {Halves({1, -0.25f})});
+}
+
+TEST(WidenHalf, TakesTheFloatBehindACastInFront) {
+  const ops::Registry registry;
+  Graph graph = PreparedGraph(
+      "g (float[2] x) => (float[2] y) { h = Cast <to = 10> (x) a = Mul(h, h) y = Cast <to = 1> (a) }", registry);
+  EXPECT_TRUE(RunPass(graph, registry));
+  EXPECT_EQ(graph.order.size(), 2u) << ToText(graph);
+  EXPECT_NE(ToText(graph).find("a_float = Mul(x, x)"), std::string::npos) << ToText(graph);
+}
+
+// A cast to float and back between two chains: what reads its result reads what the first chain computes.
+TEST(WidenHalf, ChainsMeetAtACastThereAndBack) {
+  const ops::Registry registry;
+  Graph graph = PreparedGraph(R"(g (float16[2] x, float16[2] z) => (float16[2] y) {
+  a = Add(x, x)
+  b = Cast <to = 1> (a)
+  c = Cast <to = 10> (b)
+  y = Add(z, c)
+})",
+                              registry);
+  const Graph before = graph;
+  EXPECT_TRUE(RunPass(graph, registry));
+  const std::string text = ToText(graph);
+  EXPECT_NE(text.find("Add(z_float, a_float)"), std::string::npos) << text;
+  ExpectSameValues(graph, before, registry, {Halves({1, -0.25f}), Halves({2, 3})});
+}
+
+TEST(WidenHalf, LeavesCastsThatAreThereToRound) {
+  const ops::Registry registry;
+  Graph graph =
+      PreparedGraph("g (float[2] x) => (float[2] y) { h = Cast <to = 10> (x) y = Cast <to = 1> (h) }", registry);
+  EXPECT_FALSE(RunPass(graph, registry)) << ToText(graph);
+}
+
+TEST(WidenHalf, ValuesThatOthersReadKeepTheirHalfForm) {
+  const ops::Registry registry;
+  Graph graph = PreparedGraph(R"(g (bool c, float16[2] x) => (float16[2] a, float16[2] y) {
+  a = Mul(x, x)
+  b = Abs(a)
+  y = If (c) <then_branch = t () => (float16[2] p) { p = Neg(b) },
+              else_branch = e () => (float16[2] q) { q = Identity(x) }>
+})",
+                              registry);
+  const Graph before = graph;
+  EXPECT_TRUE(RunPass(graph, registry));
+  const std::string text = ToText(graph);
+  EXPECT_NE(text.find("a = Cast <to = 10> (a_float)"), std::string::npos) << text;
+  EXPECT_NE(text.find("b = Cast <to = 10> (b_float)"), std::string::npos) << text;
+  ExpectSameValues(graph, before, registry, {Tensor::Of<bool>({true}, Shape{}), Halves({1, -0.25f})});
+}
+
+TEST(WidenHalf, LeavesASingleOperatorAndMereMovement) {
+  const ops::Registry registry;
+  Graph graph = PreparedGraph(R"(g (float16[2] x, int64[1] i) => (float16[2] y, float16[1] z, seq(float16[2]) s)
+<float16[4] table = {1, 2, 3, 4}> {
+  y = Exp(x)
+  z = Gather(table, i)
+  s = SequenceConstruct(x)
+})",
+                              registry);
+  EXPECT_FALSE(RunPass(graph, registry));
+}
+
+}  // namespace
+}  // namespace sardonyx::optimizer

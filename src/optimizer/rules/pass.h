@@ -1,0 +1,72 @@
+// optimizer/rules/pass.h - what a pass is: rules, or a function where rules are not enough.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "base/debug_build.h"
+#include "base/logging.h"
+#include "base/parallel.h"
+#include "optimizer/rules/explanation.h"
+#include "optimizer/rules/rule.h"
+
+namespace sardonyx::optimizer {
+
+enum class Level { kDisable = 0, kBasic = 1, kExtended = 2, kLayout = 3, kAll = 99 };  // ONNX Runtime's numbers
+
+struct PassContext {
+  const ops::Registry& registry;
+  const Logger* logger = nullptr;
+  // A folded value may not be larger than this unless it is smaller than its inputs.
+  std::size_t max_fold_bytes = std::size_t{64} << 20;
+  std::size_t fold_limit = SIZE_MAX;  // no folded value may be larger than this, whatever its inputs
+  bool keep_dequantization = false;   // DequantizeLinear of a constant is not folded
+  Parallel* parallel = nullptr;       // for folding
+  // Transpositions of constants from this size on that only matrix products read stay for fuse_matmul_transpose: the
+  // product packs the constant where it lies, and no second copy is made of an embedding that is also the last weight.
+  std::size_t min_kept_transpose_bytes = SIZE_MAX;
+  bool approximate_gelu = false;            // Gelu may become its tanh form
+  std::int64_t block_product_accuracy = 4;  // accuracy_level of what fuse_block_quantized_product makes
+  bool checks_reports = kDebugBuild;        // a pass that changes the graph and does not say so is an error
+  Explanation* explanation = nullptr;       // if anybody asked for this pass
+
+  // Says why a node that the pass looked at stays as it is; false, so that a condition can end in it.
+  template <typename... Parts>
+  bool No(const Graph& graph, NodeId node, const Parts&... parts) const {
+    if (explanation != nullptr) explanation->Left(Describe(graph, graph.node(node)), Text(parts...), true);
+    return false;
+  }
+  // Likewise of a node that is far from what the pass looks for: only who asks for this one pass wants to know.
+  template <typename... Parts>
+  bool FarFrom(const Graph& graph, NodeId node, const Parts&... parts) const {
+    if (explanation != nullptr) explanation->Left(Describe(graph, graph.node(node)), Text(parts...), false);
+    return false;
+  }
+  // Says more of what became of a node than its rewrite shows; true.
+  template <typename... Parts>
+  bool Yes(const Graph& graph, NodeId node, const Parts&... parts) const {
+    if (explanation != nullptr) explanation->Noted(Describe(graph, graph.node(node)), Text(parts...));
+    return true;
+  }
+
+ private:
+  template <typename... Parts>
+  static std::string Text(const Parts&... parts) {
+    std::ostringstream text;
+    (text << ... << parts);
+    return text.str();
+  }
+};
+
+struct Pass {
+  std::string_view name;  // for the log, explanations and disabled_passes
+  Level level = Level::kBasic;
+  std::span<const Rule> rules = {};
+  bool (*run)(Graph&, PassContext&) = nullptr;  // true if it changed the graph
+};
+
+}  // namespace sardonyx::optimizer

@@ -1,0 +1,180 @@
+// optimizer/rules/rewrite.cpp - edits that passes with a function share.
+#include "optimizer/rules/rewrite.h"
+
+#include <algorithm>
+
+#include "ops/infer.h"
+#include "ops/schema/schema.h"
+
+namespace sardonyx::optimizer {
+
+Rewrite::Rewrite(Graph& graph, const ops::Registry& registry, NodeId origin)
+    : graph_(graph), registry_(registry), name_(graph.node(origin).name), provider_(graph.node(origin).provider) {}
+
+ValueId Rewrite::Add(std::string_view domain, std::string_view op_type, std::vector<ValueId> inputs,
+                     std::vector<Attribute> attributes) {
+  const ops::OpSchema* schema = SchemaFor(graph_, domain, op_type);
+  Node node;
+  node.domain = domain;
+  node.op_type = op_type;
+  node.since_version = schema != nullptr ? schema->since_version : 1;
+  node.name = name_;
+  node.provider = provider_;
+  node.inputs = std::move(inputs);
+  while (!node.inputs.empty() && node.inputs.back() == kNoValue) node.inputs.pop_back();
+  node.attributes = std::move(attributes);
+  const ValueId output = graph_.AddValue(graph_.FreshName(op_type));
+  node.outputs = {output};
+  const NodeId id = graph_.AddNode(std::move(node));
+  ops::InferAt(graph_, id, registry_);
+  return output;
+}
+
+ValueId Rewrite::Ints(const std::vector<std::int64_t>& elements) {
+  Tensor tensor(DType::kInt64, Shape{static_cast<std::int64_t>(elements.size())});
+  std::copy(elements.begin(), elements.end(), tensor.data<std::int64_t>());
+  return graph_.AddConstant("constant", std::move(tensor));
+}
+
+ValueId Rewrite::Scalar(DType dtype, double value) {
+  Tensor tensor(dtype, Shape{});
+  VisitDType<float, double, Half, BFloat16, std::int64_t>(dtype, [&]<typename T>() {
+    if constexpr (std::is_arithmetic_v<T>) {
+      *tensor.data<T>() = static_cast<T>(value);
+    } else {
+      *tensor.data<T>() = T(static_cast<float>(value));
+    }
+  });
+  return graph_.AddConstant("constant", std::move(tensor));
+}
+
+void Rewrite::Replace(ValueId old, ValueId by) {
+  if (old == by) return;
+  graph_.ReplaceUses(old, by);
+  if (graph_.value(old).is_output) {
+    const ValueInfo& source = graph_.value(by);
+    const NodeId producer = source.producer;
+    if (producer != kNoNode && !source.is_output) {
+      const auto& made = graph_.node(producer).outputs;
+      const auto index = static_cast<std::size_t>(std::find(made.begin(), made.end(), by) - made.begin());
+      const NodeId former = graph_.value(old).producer;
+      const std::vector<ValueId> read = graph_.node(former).inputs;
+      graph_.MoveOutput(producer, index, old);
+      graph_.ReplaceUses(by, old);
+      const auto& left = graph_.node(former).outputs;
+      if (std::all_of(left.begin(), left.end(), [&](ValueId v) { return v == kNoValue || graph_.UseCount(v) == 0; })) {
+        graph_.EraseNode(former);
+        for (const ValueId input : read) DropUnused(input);
+      }
+      return;
+    }
+    const NodeId former = graph_.value(old).producer;
+    const auto& made = graph_.node(former).outputs;
+    const auto index = static_cast<std::size_t>(std::find(made.begin(), made.end(), old) - made.begin());
+    const ValueId stale = graph_.AddValue(graph_.FreshName(graph_.value(old).name), graph_.value(old).type);
+    graph_.MoveOutput(former, index, stale);
+    Node identity;
+    identity.op_type = "Identity";
+    identity.name = name_;
+    identity.since_version = SchemaFor(graph_, "", "Identity")->since_version;
+    identity.inputs = {by};
+    identity.outputs = {old};
+    identity.provider = provider_;
+    graph_.AddNode(std::move(identity));
+    return DropUnused(stale);
+  }
+  DropUnused(old);
+}
+
+void Rewrite::DropUnused(ValueId value) {
+  std::vector<ValueId> work = {value};
+  while (!work.empty()) {
+    const ValueId id = work.back();
+    work.pop_back();
+    if (id == kNoValue || graph_.UseCount(id) != 0) continue;
+    const NodeId producer = graph_.value(id).producer;
+    if (producer == kNoNode) continue;
+    const Node& node = graph_.node(producer);
+    const bool used = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                  [&](ValueId v) { return v != kNoValue && graph_.UseCount(v) != 0; });
+    if (used) continue;
+    work.insert(work.end(), node.inputs.begin(), node.inputs.end());
+    graph_.EraseNode(producer);
+  }
+}
+
+const ops::OpSchema* SchemaFor(const Graph& graph, std::string_view domain, std::string_view op_type) {
+  const std::int64_t opset = graph.OpsetVersion(domain);
+  return opset > 0 ? ops::FindSchema(domain, op_type, static_cast<int>(opset)) : ops::FindSchema(domain, op_type);
+}
+
+bool SameDims(const Type& a, const Type& b) {
+  return a.is_tensor() && b.is_tensor() && a.has_rank && b.has_rank &&
+         std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(), SameDim);
+}
+
+bool TakeOut(Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const ValueId input = node.inputs[0], output = node.outputs[0];
+  if (!graph.value(output).is_output) {
+    graph.ReplaceUses(output, input);
+    graph.EraseNode(id);
+    return true;
+  }
+  const ValueInfo& source = graph.value(input);
+  if (source.producer == kNoNode || source.is_output) return false;
+  const NodeId producer = source.producer;
+  const auto& made = graph.node(producer).outputs;
+  const auto index = static_cast<std::size_t>(std::find(made.begin(), made.end(), input) - made.begin());
+  const Type type = source.type;
+  graph.EraseNode(id);
+  graph.MoveOutput(producer, index, output);
+  graph.ReplaceUses(input, output);
+  if (graph.value(output).type.is_none()) graph.value(output).type = type;
+  return true;
+}
+
+bool HasOperator(const ops::Registry& registry, std::string_view domain, std::string_view op_type) {
+  const ops::OpSchema* schema = ops::FindSchema(domain, op_type);
+  return registry.Find(domain, op_type, schema != nullptr ? schema->since_version : 1) != nullptr;
+}
+
+const Node* ProducerOf(const Graph& graph, ValueId value, std::string_view op_type) {
+  if (value == kNoValue || graph.value(value).producer == kNoNode) return nullptr;
+  const Node& node = graph.node(graph.value(value).producer);
+  return node.domain.empty() && node.op_type == op_type ? &node : nullptr;
+}
+
+NodeId SoleReader(const Graph& graph, ValueId value) {
+  const ValueInfo& info = graph.value(value);
+  return info.is_output || info.consumers.size() != 1 ? kNoNode : info.consumers[0];
+}
+
+std::optional<double> ScalarOf(const Graph& graph, ValueId value) {
+  const Tensor* tensor = value == kNoValue ? nullptr : graph.value(value).constant();
+  if (tensor == nullptr || tensor->count() != 1) return std::nullopt;
+  std::optional<double> number;
+  VisitDType<float, double, Half, BFloat16, std::int32_t, std::int64_t>(tensor->dtype(), [&]<typename T>() {
+    if constexpr (std::is_arithmetic_v<T>) {
+      number = static_cast<double>(*tensor->data<T>());
+    } else {
+      number = static_cast<double>(static_cast<float>(*tensor->data<T>()));
+    }
+  });
+  return number;
+}
+
+std::optional<std::vector<std::int64_t>> IntsOf(const Graph& graph, ValueId value) {
+  const Tensor* tensor = value == kNoValue ? nullptr : graph.value(value).constant();
+  if (tensor == nullptr || tensor->dtype() != DType::kInt64) return std::nullopt;
+  const auto span = tensor->span<std::int64_t>();
+  return std::vector<std::int64_t>(span.begin(), span.end());
+}
+
+std::int64_t IntAttribute(const Node& node, std::string_view name, std::int64_t otherwise) {
+  const AttributeValue* value = node.FindAttribute(name);
+  const auto* number = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
+  return number != nullptr ? *number : otherwise;
+}
+
+}  // namespace sardonyx::optimizer

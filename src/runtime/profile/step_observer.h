@@ -1,0 +1,40 @@
+// runtime/profile/step_observer.h - who is told of every step of a run: profiles, searches for bad values,
+// measurements.
+//
+// A run without an observer takes another loop than one with it, so that seeing inside costs nothing when it is off.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/parallel.h"
+#include "ops/kernel_context.h"
+
+namespace sardonyx::runtime {
+
+class Program;
+struct Plan;
+
+// A step that has just ended, or that had nothing to do.
+struct ObservedStep {
+  const Program& program;  // the model's, or that of a body
+  int step;                // of program.steps()
+  const std::shared_ptr<const Plan>& plan;
+  bool ran;                                    // false: a view of its input, or known when the run was planned
+  std::int64_t start_ns, end_ns;               // of std::chrono::steady_clock
+  std::span<ops::Slot*const> inputs, outputs;  // as the kernel left them; null where there is none
+};
+
+// Called by the thread that runs; an observer serves one run at a time.
+class StepObserver {
+ public:
+  virtual ~StepObserver() = default;
+  // Every step of the program, in its order; those of a body come before the step that holds them.
+  virtual void OnStep(const ObservedStep& step) = 0;
+  // The threads that the run's kernels get instead of `parallel`, which outlives the run.
+  virtual Parallel* Threads(Parallel* parallel) { return parallel; }
+};
+
+}  // namespace sardonyx::runtime
