@@ -5,16 +5,16 @@
 
 #include "base/process.h"
 #include "ops/op_def.h"
+#include "planner/plan.h"
 #include "runtime/body_path.h"
-#include "runtime/plan.h"
 #include "runtime/program.h"
 
 namespace sardonyx::capi {
 namespace {
 
 using Json = ProfileEvents::Json;
+using planner::Step;
 using runtime::Program;
-using runtime::Step;
 using runtime::TraceEvent;
 using runtime::TraceRun;
 
@@ -59,9 +59,10 @@ std::int64_t SelfNanoseconds(const TraceRun& run, std::size_t index) {
   const Step& step = event.program->steps()[static_cast<std::size_t>(event.step)];
   std::int64_t self = event.end_ns - event.start_ns;
   if (step.bodies.empty()) return self;
+  const auto& bodies = event.program->kernels()[static_cast<std::size_t>(event.step)].bodies;
   for (std::size_t i = index; i-- > 0 && run.events[i].start_ns >= event.start_ns;) {
     const TraceEvent& inner = run.events[i];
-    for (const auto& body : step.bodies)
+    for (const auto& body : bodies)
       if (body.get() == inner.program) self -= inner.end_ns - inner.start_ns;
   }
   return std::max<std::int64_t>(self, 0);
@@ -122,13 +123,12 @@ void ProfileEvents::AddRun(const TraceRun& run) {
 
 void ProfileEvents::FindPaths(const Program& program, const std::string& path) {
   paths_[&program] = path;
-  for (const runtime::SlotInfo& slot : program.slots())
+  for (const planner::SlotInfo& slot : program.slots())
     if (slot.constant != nullptr && !IsString(slot.constant->dtype()))
       weights_ += static_cast<double>(ByteSize(slot.constant->dtype(), slot.constant->count()));
   for (std::size_t s = 0; s < program.steps().size(); ++s) {
-    const Step& step = program.steps()[s];
-    for (std::size_t b = 0; b < step.bodies.size(); ++b)
-      FindPaths(*step.bodies[b], runtime::BodyPath(program, path, s, b));
+    const auto& bodies = program.kernels()[s].bodies;
+    for (std::size_t b = 0; b < bodies.size(); ++b) FindPaths(*bodies[b], runtime::BodyPath(program, path, s, b));
   }
 }
 
@@ -178,7 +178,9 @@ void ProfileEvents::AddNode(const TraceRun& run, std::size_t index) {
 void ProfileEvents::AddCost(const TraceEvent& event, const Tensors& tensors, std::int64_t self_ns, double parameters,
                             Json& arguments) const {
   const Step& step = event.program->steps()[static_cast<std::size_t>(event.step)];
-  ops::Cost cost = ops::CostOf(NodeOf(event), step.op, &step.prepared, tensors.inputs, tensors.outputs);
+  ops::Cost cost =
+      ops::CostOf(NodeOf(event), step.op, &event.program->kernels()[static_cast<std::size_t>(event.step)].prepared,
+                  tensors.inputs, tensors.outputs);
   cost.weights = std::min(parameters, cost.bytes - cost.written);  // a table of which rows are picked is larger
   arguments["bytes"] = cost.bytes;
   if (cost.operations) arguments["flops"] = *cost.operations;
@@ -212,12 +214,12 @@ void ProfileEvents::AddMemory(const TraceRun& run, const TraceEvent& event, cons
   const bool view = step.op != nullptr && (step.op->traits & ops::kView) != 0;
   for (std::size_t i = view ? 1 : 0; i < step.outputs.size(); ++i) {
     const int slot = step.outputs[i];
-    if (slot != runtime::kNoSlot &&
-        run.plan->slots[static_cast<std::size_t>(slot)].place == runtime::PlannedSlot::Place::kLate)
+    if (slot != planner::kNoSlot &&
+        run.plan->slots[static_cast<std::size_t>(slot)].place == planner::PlannedSlot::Place::kLate)
       late_bytes_ += BytesOf(tensors.outputs[i]);
   }
   std::size_t alive = 0;
-  for (const runtime::PlannedBuffer& buffer : run.plan->buffers)
+  for (const planner::PlannedBuffer& buffer : run.plan->buffers)
     if (buffer.first <= event.step && event.step <= buffer.last) alive += buffer.bytes;
   Json json = Event("Memory", "activations", run.thread, event.end_ns, event.end_ns);
   json["ph"] = "C";

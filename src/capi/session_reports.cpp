@@ -4,18 +4,17 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "planner/plan.h"
 #include "runtime/body_path.h"
-#include "runtime/plan.h"
 #include "runtime/program.h"
 
 namespace sardonyx::capi {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using runtime::Plan;
-using runtime::PlannedSlot;
+using planner::Plan;
+using planner::PlannedSlot;
 using runtime::Program;
-using runtime::Step;
 
 std::string Dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
@@ -69,7 +68,7 @@ Json StepsOf(const Program& program, const Plan& plan) {
 // Values that lie in a buffer: the one that it was made for, and those that view it or were written over it.
 Json BuffersOf(const Program& program, const Plan& plan) {
   Json buffers = Json::array();
-  for (const runtime::PlannedBuffer& buffer : plan.buffers) {
+  for (const planner::PlannedBuffer& buffer : plan.buffers) {
     Json values = Json::array();
     for (std::size_t slot = 0; slot < plan.slots.size(); ++slot) {
       const PlannedSlot& planned = plan.slots[slot];
@@ -107,7 +106,7 @@ void AddPlan(Program& program, const std::string& path, const std::shared_ptr<co
   if (!plan) return;
   Json memories = Json::array();
   for (std::size_t m = 0; m < plan->arena_bytes.size(); ++m)
-    memories.push_back({{"device", program.memories()[m]->device().IsHost() ? "host" : "device"},
+    memories.push_back({{"device", program.outline().memories()[m]->device().IsHost() ? "host" : "device"},
                         {"arena_bytes", plan->arena_bytes[m]}});
   plans.push_back({{"graph", path},
                    {"memories", std::move(memories)},
@@ -115,13 +114,13 @@ void AddPlan(Program& program, const std::string& path, const std::shared_ptr<co
                    {"buffers", BuffersOf(program, *plan)},
                    {"values", ValuesOf(program, *plan)}});
   for (std::size_t s = 0; s < program.steps().size(); ++s) {
-    const Step& step = program.steps()[s];
-    for (std::size_t b = 0; b < step.bodies.size(); ++b) {
-      std::shared_ptr<const Plan> body = step.bodies[b]->LastPlan();
+    const auto& bodies = program.kernels()[s].bodies;
+    for (std::size_t b = 0; b < bodies.size(); ++b) {
+      std::shared_ptr<const Plan> body = bodies[b]->LastPlan();
       for (const auto& planned : plan->steps)
         if (planned.step == static_cast<int>(s) && planned.branch == static_cast<int>(b) && planned.body)
           body = planned.body;
-      AddPlan(*step.bodies[b], runtime::BodyPath(program, path, s, b), body, plans);
+      AddPlan(*bodies[b], runtime::BodyPath(program, path, s, b), body, plans);
     }
   }
 }

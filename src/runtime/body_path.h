@@ -16,7 +16,7 @@ inline std::string StepName(const Program& program, std::size_t step) {
 // Of body `body` of a step; `path` is that of the program which has the step, "" for the model's own.
 inline std::string BodyPath(const Program& program, const std::string& path, std::size_t step, std::size_t body) {
   return (path.empty() ? "" : path + "/") + StepName(program, step) + "." +
-         program.steps()[step].bodies[body]->graph().name;
+         program.kernels()[step].bodies[body]->graph().name;
 }
 
 }  // namespace sardonyx::runtime

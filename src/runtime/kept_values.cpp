@@ -8,7 +8,7 @@
 #include "runtime/program.h"
 #include "runtime/session.h"
 #include "runtime/session_threads.h"
-#include "runtime/weight_memory.h"
+#include "tensor/dropped_bytes.h"
 
 namespace sardonyx::runtime {
 namespace {

@@ -10,7 +10,7 @@
 #include "ops/kernel_context.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
-#include "runtime/plan.h"
+#include "planner/plan.h"
 #include "runtime/program.h"
 #include "runtime/session.h"
 #include "testing/environment.h"

@@ -11,7 +11,7 @@
 #include "ir/text.h"
 #include "runtime/build.h"
 #include "runtime/program.h"
-#include "runtime/weight_memory.h"
+#include "tensor/dropped_bytes.h"
 #include "testing/environment.h"
 
 namespace sardonyx::runtime {
@@ -60,7 +60,8 @@ TEST(Packing, TakesTheThreadsThatItIsGiven) {
     Backwards parallel;
     const Program program(std::move(graph), environment->registry(), set, parallel);
     int gone = 0;
-    for (const SlotInfo& slot : program.slots()) gone += slot.constant != nullptr && !HasData(*slot.constant) ? 1 : 0;
+    for (const planner::SlotInfo& slot : program.slots())
+      gone += slot.constant != nullptr && !HasData(*slot.constant) ? 1 : 0;
     EXPECT_GT(gone, 0) << "nothing was packed";
     EXPECT_GT(parallel.pieces, 0);
   }

@@ -1,53 +1,35 @@
-// runtime/program.h - a graph made ready: dense slots, prepared steps, and the cache of its plans and run states.
+// runtime/program.h - a graph made ready: its outline, a kernel for each step, and the cache of plans and run states.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <list>
 #include <memory>
-#include <string>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
-#include "base/error.h"
 #include "base/fork_mutex.h"
 #include "ir/graph.h"
-#include "ops/kernel_context.h"
 #include "ops/op_def.h"
 #include "ops/registry.h"
+#include "planner/outline.h"
+#include "planner/plan.h"
 #include "providers/provider.h"
 #include "runtime/options.h"
 
 namespace sardonyx::runtime {
 
-struct Plan;
 class RunState;
 class ThreadPool;
 class Program;
 class ReadyGraph;
 
-inline constexpr int kNoSlot = -1;
-
-// A node with its kernel. Slots are indices into Program::slots.
-struct Step {
-  NodeId node = kNoNode;
-  const ops::OpDef* op = nullptr;
+// What runs a step.
+struct Kernel {
   ops::Prepared prepared;
-  std::vector<int> inputs, outputs;
-  std::vector<std::unique_ptr<Program>> bodies;  // one for each subgraph attribute, in order
-  std::vector<std::vector<int>> captures;        // of each body: the slot here behind each Program::captures slot there
+  std::vector<std::unique_ptr<Program>> bodies;  // one for each body of the step, in order
   int copy = -1;                                 // of a copy between devices: its number, see NumberCopies
-  bool is_if = false;
-  bool on_cpu = true;  // else another provider's kernel: never computed while planning, writes nothing in place
-};
-
-// What never changes of a value.
-struct SlotInfo {
-  ValueId value = kNoValue;
-  const Type* type = nullptr;  // as inferred when the model was loaded; of the graph
-  const Tensor* constant = nullptr;
-  int producer = -1;  // step
-  int memory = 0;     // index into Program::memories(): where its bytes lie
 };
 
 // Constant but for its caches, which guard themselves. Bodies are programs of their own, whose inputs are the explicit
@@ -64,30 +46,17 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  const Graph& graph() const { return *graph_; }
-  const ops::Registry& registry() const { return *registry_; }
-  const std::vector<SlotInfo>& slots() const { return slots_; }
-  // Where values lie: the host first, then the memory of each provider with a device of its own.
-  const std::vector<std::shared_ptr<Allocator>>& memories() const { return memories_; }
-  const std::vector<Step>& steps() const { return steps_; }
-  const std::vector<int>& inputs() const { return inputs_; }  // explicit inputs, then captures
-  std::size_t explicit_inputs() const { return explicit_inputs_; }
-  const std::vector<int>& outputs() const { return outputs_; }
-  // `error` with the step's node named.
-  Error AtStep(const Step& step, const Error& error) const;
+  const planner::Outline& outline() const { return *outline_; }
+  const Graph& graph() const { return outline_->graph(); }
+  const std::vector<planner::SlotInfo>& slots() const { return outline_->slots(); }
+  const std::vector<planner::Step>& steps() const { return outline_->steps(); }
+  const std::vector<Kernel>& kernels() const { return kernels_; }  // by step
+  const std::vector<int>& inputs() const { return outline_->inputs(); }
+  const std::vector<int>& outputs() const { return outline_->outputs(); }
 
-  // What is known of an input when a plan is made or looked up.
-  struct InputFact {
-    ops::TensorRef ref;  // a tensor that has arrived: shape and host bytes
-    Type type;           // else what is known of it
-    Value known;         // contents that the enclosing plan implies, whatever the run brings
-  };
   // The plan for these inputs, made if it is new. Thread-safe.
-  std::shared_ptr<const Plan> FindPlan(std::span<const InputFact> inputs);
-  std::shared_ptr<const Plan> LastPlan();  // that FindPlan gave; null before the first. Thread-safe.
-  // A plan that is not cached, for facts that the caller's own plan implies. `wanted` collects inputs whose contents
-  // would make more shapes known.
-  std::shared_ptr<const Plan> MakePlan(std::span<const InputFact> inputs, std::vector<int>* wanted);
+  std::shared_ptr<const planner::Plan> FindPlan(std::span<const planner::InputFact> inputs);
+  std::shared_ptr<const planner::Plan> LastPlan();  // that FindPlan gave; null before the first. Thread-safe.
   // A run state nobody uses; give it back when the run is over. Lock-free while as many are at hand as threads run.
   std::unique_ptr<RunState> Lease();
   void GiveBack(std::unique_ptr<RunState> state);
@@ -103,38 +72,31 @@ class Program {
   void Trim();
 
  private:
-  friend class PlanBuilder;
   Program(const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers)
       : registry_(&registry), providers_(std::move(providers)) {}
   // Weights that kernels pack leave the graph. A body's graph is its parent's.
   void Prepare(Graph& graph, const Program* base, Parallel& parallel);
-  void AddSlots();
-  void AddStep(Graph& graph, NodeId id, const Step* base, Parallel& parallel);
-  void PrepareStep(Graph& graph, const Node& node, Step& step, Parallel& parallel);
+  void AddKernel(Graph& graph, NodeId id, const Kernel* base, Parallel& parallel);
+  ops::Prepared PrepareNode(Graph& graph, const Node& node, Parallel& parallel);
   void ReleasePacked(Graph& graph, const Node& node, const ops::PrepareContext& context);
-  // Goes over to a graph that is the same as its own, and to the states of kernels that others made from it.
-  void Adopt(const ReadyGraph& ready, const Graph& graph);
-  int MemoryOf(const Device& device) const;
-  int SlotOf(ValueId value) const { return value == kNoValue ? kNoSlot : slot_of_[value]; }
+  // Goes over to the graph that `ready` and its outline have, the same as its own, and to the states of kernels that
+  // others made from it.
+  void Adopt(std::shared_ptr<const ReadyGraph> ready);
+  void Adopt(const ReadyGraph& ready, const planner::Outline& outline);
 
   std::shared_ptr<const ReadyGraph> ready_;  // shared with programs of the same graph; null for bodies
-  const Graph* graph_ = nullptr;
   const ops::Registry* registry_;
   std::shared_ptr<const providers::ProviderSet> providers_;  // shared with the programs of bodies; kernels live in it
-  std::vector<std::shared_ptr<Allocator>> memories_;
-  std::vector<int> slot_of_;                               // by ValueId
-  std::unordered_map<ValueId, std::size_t> packed_reads_;  // of constants: readers that packed them, while preparing
-  std::vector<SlotInfo> slots_;
-  std::vector<Step> steps_;
-  std::vector<int> inputs_, outputs_;
-  std::size_t explicit_inputs_ = 0;
+  std::unordered_map<ValueId, std::size_t> packed_reads_;    // of constants: readers that packed them, while preparing
+  std::unique_ptr<const planner::Outline> own_outline_;      // null for bodies, whose outlines are part of it
+  const planner::Outline* outline_ = nullptr;
+  std::vector<Kernel> kernels_;
 
   static constexpr std::size_t kMaxPlans = 16;
   static constexpr std::size_t kStates = 16;
-  ForkMutex mutex_;                               // guards plans_, content_inputs_, futile_
-  std::list<std::shared_ptr<const Plan>> plans_;  // most recently used first
-  std::vector<int> content_inputs_;               // inputs whose contents are part of the key
-  std::vector<bool> futile_;                      // by step: knowing contents did not make its shapes known
+  ForkMutex mutex_;                                        // guards plans_ and key_contents_
+  std::list<std::shared_ptr<const planner::Plan>> plans_;  // most recently used first
+  planner::KeyContents key_contents_;
   std::array<std::atomic<RunState*>, kStates> states_ = {};
   ThreadPool* branch_pool_ = nullptr;
   int branch_threads_ = 1;

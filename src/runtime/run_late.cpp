@@ -5,21 +5,16 @@
 #include "ops/infer.h"
 #include "ops/own_domain.h"
 #include "ops/schema/schema.h"
-#include "runtime/foreign_steps.h"
+#include "ops/tensor_ref.h"
+#include "planner/foreign_steps.h"
 #include "runtime/run_state.h"
 
 namespace sardonyx::runtime {
 
 using ops::Slot;
 using ops::TensorRef;
-
-void ShowTensor(Slot& slot) {
-  slot.ref = {};
-  if (!slot.value.is_tensor()) return;
-  const Tensor& t = slot.value.tensor();
-  slot.shape = t.shape();
-  slot.ref = {t.dtype(), const_cast<void*>(t.raw()), slot.shape, t.count()};
-}
+using planner::kNoSlot;
+using planner::Step;
 
 // Under a limit, the longest text given may come out in each element. Operators on strings alone (StringSplit) cut
 // texts to pieces, or count what they make (StringConcat).
@@ -44,13 +39,13 @@ void AllocateDynamic(Slot& slot, DType dtype, Dims shape, const std::shared_ptr<
   const std::int64_t count = ElementCount(shape);
   if (IsString(dtype)) {
     slot.value = Tensor(dtype, Shape(shape));
-    return ShowTensor(slot);
+    return ops::ShowTensor(slot);
   }
   const std::size_t bytes = ByteSize(dtype, count);
   if (!slot.retained || slot.retained.use_count() != 1 || slot.retained->size() < bytes)
     slot.retained = Buffer::Allocate(std::max<std::size_t>(bytes, 1), allocator);
   slot.value = Tensor(dtype, Shape(shape), slot.retained);
-  ShowTensor(slot);
+  ops::ShowTensor(slot);
 }
 
 void CheckElementType(const Type& expected, const TensorRef& found, std::size_t input) {
@@ -100,7 +95,7 @@ void RunState::InferLate(const Step& step, const ops::KernelContext& context, La
   const Node& node = program_.graph().node(step.node);
   const ops::InferContext::SubgraphFn bodies = [&](std::string_view attribute, std::span<const Type> types) {
     const Graph& body = **std::get_if<GraphBox>(node.FindAttribute(attribute));
-    if (step.op == &FusedGroup()) return InferGroup(body, program_.registry(), types);
+    if (step.op == &planner::FusedGroup()) return planner::InferGroup(body, program_.outline().registry(), types);
     return std::vector<Type>(body.outputs.size());
   };
   ops::InferNode(program_.graph(), node, *step.op, known, outputs, &bodies);
@@ -173,7 +168,7 @@ void RunState::RunLate(const Step& step, ops::KernelContext& context) {
     if (IsString(inferred.dtype)) CheckTexts(context, *step.op, inferred.shape);
     AllocateDynamic(slot, inferred.dtype, inferred.shape, AllocatorOf(step.outputs[i]));
   }
-  step.prepared.run(context);
+  RunKernel(context);
 }
 
 }  // namespace sardonyx::runtime

@@ -1,26 +1,19 @@
 // runtime/run_outputs.cpp - where the outputs of a run go: memory of the caller, of an enclosing run, or our own.
 #include <algorithm>
-#include <cstring>
 
+#include "ops/tensor_ref.h"
 #include "runtime/run_state.h"
 
 namespace sardonyx::runtime {
 
 using ops::Slot;
 using ops::TensorRef;
-
-void CopyTensor(const TensorRef& from, void* to) {
-  if (from.count == 0) return;
-  if (IsString(from.dtype)) {
-    std::copy_n(from.As<std::string>(), from.count, static_cast<std::string*>(to));
-  } else {
-    std::memcpy(to, from.data, from.byte_size());
-  }
-}
+using planner::Delivery;
+using planner::PlannedSlot;
 
 bool RunState::OverlapsInput(const void* data, std::size_t bytes) const {
   const auto* begin = static_cast<const std::byte*>(data);
-  return std::any_of(facts_.begin(), facts_.end(), [&](const Program::InputFact& fact) {
+  return std::any_of(facts_.begin(), facts_.end(), [&](const planner::InputFact& fact) {
     const auto* other = static_cast<const std::byte*>(fact.ref.data);
     return fact.ref.present() && other != nullptr && begin < other + fact.ref.byte_size() && other < begin + bytes;
   });
@@ -87,7 +80,7 @@ void RunState::DeliverOne(std::size_t k, const OutputTarget& target) {
   if (target.data == nullptr && target.slot == nullptr && target.value == nullptr) return;
   Slot& slot = slots_[program_.outputs()[k]];
   if (plan_->deliveries[k] == Delivery::kDirect) {
-    if (copy_spare_[k]) CopyTensor(slot.ref, target.data);
+    if (copy_spare_[k]) ops::CopyTensor(slot.ref, target.data);
     return;
   }
   const std::string& name = program_.graph().value(program_.graph().outputs[k]).name;
@@ -112,7 +105,7 @@ void RunState::DeliverOne(std::size_t k, const OutputTarget& target) {
     slot.retained.reset();
     return;
   }
-  CopyTensor(slot.ref, TargetMemory(target, slot.ref.dtype, slot.ref.shape));
+  ops::CopyTensor(slot.ref, TargetMemory(target, slot.ref.dtype, slot.ref.shape));
 }
 
 }  // namespace sardonyx::runtime

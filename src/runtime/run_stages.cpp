@@ -4,6 +4,8 @@
 
 namespace sardonyx::runtime {
 
+using planner::StepRange;
+
 // The first error of a task ends the run when the others of its stage are done.
 void RunState::RunStages() {
   for (const std::vector<StepRange>& stage : plan_->stages) {

@@ -11,17 +11,19 @@
 #include "base/limits.h"
 #include "ir/node_error.h"
 #include "ops/integers.h"
+#include "ops/tensor_ref.h"
 #include "runtime/profile/trace.h"
 
 namespace sardonyx::runtime {
 
-using Place = PlannedSlot::Place;
 using ops::Slot;
 using ops::TensorRef;
-
-TensorRef RefOf(const Tensor& tensor) {
-  return {tensor.dtype(), const_cast<void*>(tensor.raw()), tensor.shape(), tensor.count()};
-}
+using planner::kNoSlot;
+using planner::PlannedBuffer;
+using planner::PlannedSlot;
+using planner::PlannedStep;
+using planner::Step;
+using Place = PlannedSlot::Place;
 
 // What a kernel asks its executor for.
 struct RunStateHost {
@@ -52,7 +54,7 @@ struct RunStateHost {
     const Place place = self.plan_->slots[self.program_.steps()[c.step()].outputs[i]].place;
     if (place == Place::kLate) {
       slot.value = std::move(value);
-      return ShowTensor(slot);
+      return ops::ShowTensor(slot);
     }
     // Planned memory has readers that know its address: the contents move in.
     if (!value.is_tensor() || value.tensor().dtype() != slot.ref.dtype ||
@@ -60,7 +62,7 @@ struct RunStateHost {
       Fail(Code::kFail, "output ", i, ": planned as ", Name(slot.ref.dtype), ToText(slot.ref.shape), ", computed as ",
            value.KindName());
     }
-    CopyTensor(RefOf(value.tensor()), slot.ref.data);
+    ops::CopyTensor(ops::RefOf(value.tensor()), slot.ref.data);
   }
   static void RunSubgraph(ops::KernelContext& c, std::size_t body, std::span<const Value> inputs,
                           std::span<Value> outputs) {
@@ -109,7 +111,7 @@ RunState::RunState(Program& program) : program_(program) {
     const Step& step = program.steps()[i];
     const auto inputs = add(step.inputs);
     const auto outputs = add(step.outputs);
-    contexts_.emplace_back(kHost, this, inputs, outputs, step.prepared.state.get()).set_step(i);
+    contexts_.emplace_back(kHost, this, inputs, outputs, program.kernels()[i].prepared.state.get()).set_step(i);
   }
 }
 
@@ -120,7 +122,7 @@ void RunState::SetInput(std::size_t i, const TensorRef& tensor) {
 }
 
 void RunState::SetInput(std::size_t i, const Value& value) {
-  if (value.is_tensor()) return SetInput(i, RefOf(value.tensor()));
+  if (value.is_tensor()) return SetInput(i, ops::RefOf(value.tensor()));
   facts_[i].ref = {};
   input_values_[i] = value;
 }
@@ -145,22 +147,22 @@ Error RunState::AtSlot(int slot, const Error& error) const {
   if (producer < 0) return error;
   const PlannedSlot& planned = plan_->slots[slot];
   const Step& step = program_.steps()[producer];
-  return program_.AtStep(step, Error(error.code(), "its output " + std::string(Name(planned.dtype)) +
-                                                       ToText(planned.shape) + ": " + error.what()));
+  return program_.outline().AtStep(step, Error(error.code(), "its output " + std::string(Name(planned.dtype)) +
+                                                                 ToText(planned.shape) + ": " + error.what()));
 }
 
-void RunState::Bind(std::shared_ptr<const Plan> plan) {
+void RunState::Bind(std::shared_ptr<const planner::Plan> plan) {
   plan_ = std::move(plan);
   SetLanes();
   late_slots_.clear();
-  arenas_.resize(program_.memories().size());
+  arenas_.resize(program_.outline().memories().size());
   for (std::size_t memory = 0; memory < arenas_.size(); ++memory) {
     const std::size_t bytes = plan_->arena_bytes[memory];
     std::shared_ptr<Buffer>& arena = arenas_[memory];
     if (bytes == 0 || (arena && arena->size() >= bytes)) continue;
     arena.reset();
     try {
-      arena = Buffer::Allocate(bytes, program_.memories()[memory]);
+      arena = Buffer::Allocate(bytes, program_.outline().memories()[memory]);
     } catch (const Error& error) {
       throw AtLargestBuffer(memory, error);
     }
@@ -213,7 +215,7 @@ void RunState::SetParallel(Parallel* parallel) {
 }
 
 void RunState::Execute(Parallel* parallel, const RunOptions* options, StepObserver* observer,
-                       std::span<const OutputTarget> targets, const std::shared_ptr<const Plan>& plan) {
+                       std::span<const OutputTarget> targets, const std::shared_ptr<const planner::Plan>& plan) {
   SetParallel(parallel);
   options_ = options;
   observer_ = observer;
@@ -284,6 +286,13 @@ void RunState::RunObservedSteps() {
   tell_idle(static_cast<int>(contexts_.size()));
 }
 
+void RunState::RunKernel(ops::KernelContext& context) {
+  const Kernel& kernel = program_.kernels()[context.step()];
+  kernel.prepared.run(context);
+  if (kernel.copy >= 0 && copied_ != nullptr)
+    copied_[kernel.copy] += static_cast<std::int64_t>(context.Output(0).byte_size());
+}
+
 void RunState::RunStep(const PlannedStep& planned) {
   const Step& step = program_.steps()[planned.step];
   try {
@@ -293,32 +302,31 @@ void RunState::RunStep(const PlannedStep& planned) {
       RunLate(step, contexts_[planned.step]);
       CheckPromised(step);
     } else {
-      step.prepared.run(contexts_[planned.step]);
+      RunKernel(contexts_[planned.step]);
     }
   } catch (const Error& error) {
-    throw program_.AtStep(step, error);
+    throw program_.outline().AtStep(step, error);
   } catch (const std::bad_alloc&) {
-    throw program_.AtStep(step, OutOfMemory());
+    throw program_.outline().AtStep(step, OutOfMemory());
   } catch (const std::length_error&) {
-    throw program_.AtStep(step, OutOfMemory());
+    throw program_.outline().AtStep(step, OutOfMemory());
   }
 }
 
-RunState& RunState::Child(const Step& step, std::size_t step_index, std::size_t body) {
-  auto& children = children_[step_index];
-  if (children.empty()) children.resize(step.bodies.size());
-  if (!children[body]) children[body] = std::make_unique<RunState>(*step.bodies[body]);
+RunState& RunState::Child(std::size_t step, std::size_t body) {
+  auto& children = children_[step];
+  if (children.empty()) children.resize(program_.kernels()[step].bodies.size());
+  if (!children[body]) children[body] = std::make_unique<RunState>(*program_.kernels()[step].bodies[body]);
   return *children[body];
 }
 
 void RunState::RunBody(std::size_t step_index, std::size_t body, std::span<const Value> inputs,
-                       std::span<const OutputTarget> targets, const std::shared_ptr<const Plan>& plan) {
+                       std::span<const OutputTarget> targets, const std::shared_ptr<const planner::Plan>& plan) {
   const Step& step = program_.steps()[step_index];
-  RunState& child = Child(step, step_index, body);
-  const Program& program = *step.bodies[body];
-  if (inputs.size() != program.explicit_inputs())
-    Fail(Code::kInvalidGraph, "its body takes ", program.explicit_inputs(), " inputs, and ", inputs.size(),
-         " are given");
+  RunState& child = Child(step_index, body);
+  const std::size_t wanted = step.bodies[body]->explicit_inputs();
+  if (inputs.size() != wanted)
+    Fail(Code::kInvalidGraph, "its body takes ", wanted, " inputs, and ", inputs.size(), " are given");
   for (std::size_t i = 0; i < inputs.size(); ++i) child.SetInput(i, inputs[i]);
   for (std::size_t i = 0; i < step.captures[body].size(); ++i)
     child.SetInput(inputs.size() + i, slots_[step.captures[body][i]]);

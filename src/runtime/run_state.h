@@ -9,9 +9,10 @@
 
 #include "base/parallel.h"
 #include "ops/kernel_context.h"
+#include "planner/plan.h"
 #include "runtime/late_shapes.h"
-#include "runtime/plan.h"
 #include "runtime/profile/step_observer.h"
+#include "runtime/program.h"
 
 namespace sardonyx::runtime {
 
@@ -39,17 +40,14 @@ class RunState {
   // Finds (or is given) the plan, runs its steps, delivers targets[k] for output k. Fails with the kernel's error, its
   // node named, or with kFail when `options->terminate` is set. `observer`, if there is one, is told of every step.
   void Execute(Parallel* parallel, const RunOptions* options, StepObserver* observer,
-               std::span<const OutputTarget> targets, const std::shared_ptr<const Plan>& plan = nullptr);
-  const Plan* plan() const { return plan_.get(); }
+               std::span<const OutputTarget> targets, const std::shared_ptr<const planner::Plan>& plan = nullptr);
+  const planner::Plan* plan() const { return plan_.get(); }
   // What Execute moves between devices from now on is counted, by number of the copy (Program::NumberCopies).
   void BeginCopies(std::size_t count) {
     own_copied_.assign(count, 0);
     copied_ = own_copied_.data();
   }
   const std::vector<std::int64_t>& copied() const { return own_copied_; }
-  void CountCopy(std::size_t step, std::size_t bytes) {
-    if (copied_ != nullptr) copied_[program_.steps()[step].copy] += static_cast<std::int64_t>(bytes);
-  }
   // Of memory kept from earlier runs, bodies included.
   std::size_t HeldBytes() const;
   // Gives back what is kept for the next run. Between runs.
@@ -60,7 +58,7 @@ class RunState {
 
  private:
   friend struct RunStateHost;
-  void Bind(std::shared_ptr<const Plan> plan);
+  void Bind(std::shared_ptr<const planner::Plan> plan);
   Error AtLargestBuffer(std::size_t memory, const Error& error) const;
   Error AtSlot(int slot, const Error& error) const;
   void SetParallel(Parallel* parallel);
@@ -70,21 +68,22 @@ class RunState {
   void RunSteps();
   void RunObservedSteps();
   void CheckTerminated() const;
-  void RunStep(const PlannedStep& planned);
+  void RunStep(const planner::PlannedStep& planned);
+  void RunKernel(ops::KernelContext& context);
   const std::shared_ptr<Allocator>& AllocatorOf(int slot) const {
-    return program_.memories()[program_.slots()[slot].memory];
+    return program_.outline().memories()[program_.slots()[slot].memory];
   }
-  void RunLate(const Step& step, ops::KernelContext& context);
-  void CheckPromised(const Step& step) const;
-  bool RunLateView(const Step& step);
-  bool MayReadContents(const Step& step, std::size_t input) const;
-  void InferLate(const Step& step, const ops::KernelContext& context, LateShapes& shapes) const;
-  void RunIf(const Step& step, const PlannedStep& planned);
-  RunState& Child(const Step& step, std::size_t step_index, std::size_t body);
+  void RunLate(const planner::Step& step, ops::KernelContext& context);
+  void CheckPromised(const planner::Step& step) const;
+  bool RunLateView(const planner::Step& step);
+  bool MayReadContents(const planner::Step& step, std::size_t input) const;
+  void InferLate(const planner::Step& step, const ops::KernelContext& context, LateShapes& shapes) const;
+  void RunIf(const planner::Step& step, const planner::PlannedStep& planned);
+  RunState& Child(std::size_t step, std::size_t body);
   void RunBody(std::size_t step_index, std::size_t body, std::span<const Value> inputs,
-               std::span<const OutputTarget> targets, const std::shared_ptr<const Plan>& plan);
+               std::span<const OutputTarget> targets, const std::shared_ptr<const planner::Plan>& plan);
   void RunStages();
-  void RunRange(const StepRange& range);
+  void RunRange(const planner::StepRange& range);
   void SetLanes();
   void CountUse();
   void Deliver(std::span<const OutputTarget> targets);
@@ -92,11 +91,11 @@ class RunState {
   void Clean();
 
   Program& program_;
-  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<const planner::Plan> plan_;
   std::vector<ops::Slot> slots_;
   std::vector<ops::Slot*> pointers_;          // of all contexts' inputs and outputs
   std::vector<ops::KernelContext> contexts_;  // by step
-  std::vector<Program::InputFact> facts_;     // by input
+  std::vector<planner::InputFact> facts_;     // by input
   std::vector<Value> input_values_;           // inputs that are no tensors
   std::vector<int> late_slots_;
   std::vector<LateShapes> late_shapes_;                           // by step
@@ -122,12 +121,9 @@ class RunState {
 // Fails where limits leave no room for the texts that a string output of this shape may hold.
 void CheckTexts(const ops::KernelContext& c, const ops::OpDef& op, Dims shape);
 
-// A tensor as a slot shows it, and the memory of a slot whose shape comes with the run.
-ops::TensorRef RefOf(const Tensor& tensor);
-void ShowTensor(ops::Slot& slot);
-void CopyTensor(const ops::TensorRef& from, void* to);
 // A kernel is made for the element types known when the model was loaded; another one would be read as what it is not.
 void CheckElementType(const Type& expected, const ops::TensorRef& found, std::size_t input);
+// The memory of a slot whose shape comes with the run.
 void AllocateDynamic(ops::Slot& slot, DType dtype, Dims shape,
                      const std::shared_ptr<Allocator>& allocator = HostAllocator());
 

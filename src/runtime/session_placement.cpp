@@ -1,7 +1,7 @@
 // runtime/session_placement.cpp - the report of which provider runs what.
 #include <algorithm>
 
-#include "runtime/foreign_steps.h"
+#include "planner/foreign_steps.h"
 #include "runtime/program.h"
 #include "runtime/session.h"
 
@@ -29,7 +29,7 @@ void AddRows(const Graph& graph, const providers::ProviderSet& set, int& copies,
     Placement row{node.name, node.op_type, node.provider, ReasonOf(node, set), 0, node.domain, -1, ""};
     for (const ValueId output : node.outputs)
       if (row.value.empty() && output != kNoValue) row.value = graph.value(output).name;
-    if (IsCopy(node)) {
+    if (planner::IsCopy(node)) {
       const Type& type = graph.value(node.inputs[0]).type;
       row.copy = copies++;
       row.bytes_copied = type.HasStaticShape()

@@ -11,7 +11,7 @@
 #include "model/save.h"
 #include "runtime/build.h"
 #include "runtime/program.h"
-#include "runtime/weight_memory.h"
+#include "tensor/dropped_bytes.h"
 #include "testing/environment.h"
 #include "testing/evaluate_op.h"
 #include "testing/random_tensor.h"
@@ -286,7 +286,7 @@ TEST(Session, APackedWeightIsGoneUnlessSomebodyElseReadsIt) {
   Serial serial;
   const Program program(std::move(graph), environment->registry(), set, serial);
   int gone = 0, there = 0;
-  for (const SlotInfo& slot : program.slots()) {
+  for (const planner::SlotInfo& slot : program.slots()) {
     if (slot.constant == nullptr || slot.constant->byte_size() < 4096) continue;
     const std::string& name = program.graph().value(slot.value).name;
     EXPECT_EQ(HasData(*slot.constant), name != "w") << name;

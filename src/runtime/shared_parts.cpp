@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ir/equal.h"
-#include "runtime/weight_memory.h"
+#include "tensor/dropped_bytes.h"
 #include "tensor/shared_bytes.h"
 
 namespace sardonyx::runtime {

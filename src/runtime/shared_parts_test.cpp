@@ -32,8 +32,9 @@ const Graph* GraphOf(const Session& session) { return &session.program().graph()
 
 const void* StateOf(const Session& session, const std::string& op_type) {
   const Program& program = session.program();
-  for (const Step& step : program.steps())
-    if (program.graph().node(step.node).op_type == op_type) return step.prepared.state.get();
+  for (std::size_t i = 0; i < program.steps().size(); ++i)
+    if (program.graph().node(program.steps()[i].node).op_type == op_type)
+      return program.kernels()[i].prepared.state.get();
   ADD_FAILURE() << "no " << op_type << " in " << session.ProgramText();
   return nullptr;
 }

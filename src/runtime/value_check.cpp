@@ -104,7 +104,7 @@ void Describe(const ops::Slot& slot, ValueStatistics& value) {
   value.count += slot.ref.count;
 }
 
-const Step& StepOf(const ObservedStep& observed) {
+const planner::Step& StepOf(const ObservedStep& observed) {
   return observed.program.steps()[static_cast<std::size_t>(observed.step)];
 }
 
@@ -136,8 +136,8 @@ struct ValueCheck::Places {
   void Find(const Program& program, const Body& place) {
     bodies[&program] = place;
     for (std::size_t s = 0; s < program.steps().size(); ++s)
-      for (std::size_t b = 0; b < program.steps()[s].bodies.size(); ++b)
-        Find(*program.steps()[s].bodies[b], {&program, static_cast<int>(s), BodyPath(program, place.path, s, b), 0});
+      for (std::size_t b = 0; b < program.kernels()[s].bodies.size(); ++b)
+        Find(*program.kernels()[s].bodies[b], {&program, static_cast<int>(s), BodyPath(program, place.path, s, b), 0});
   }
 
   // Where the step that is being told of is: the turns of its bodies.
@@ -153,7 +153,8 @@ struct ValueCheck::Places {
 
   void CountTurn(const ObservedStep& observed) {
     ++told[{&observed.program, observed.step}];
-    for (const auto& body : StepOf(observed).bodies) bodies[body.get()].turns_before = told[{body.get(), 0}];
+    for (const auto& body : observed.program.kernels()[observed.step].bodies)
+      bodies[body.get()].turns_before = told[{body.get(), 0}];
   }
 
   // What steps made is remembered, for the step may have written over it; everything else is as it was.

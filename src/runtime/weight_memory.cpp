@@ -1,8 +1,9 @@
-// runtime/weight_memory.cpp - mapped pages, and tensors without bytes.
+// runtime/weight_memory.cpp - mapped pages, shared constants, and weights that go.
 #include "runtime/weight_memory.h"
 
 #include "base/mapped_file.h"
 #include "runtime/shared_parts.h"
+#include "tensor/dropped_bytes.h"
 #include "tensor/shared_bytes.h"
 
 namespace sardonyx::runtime {
@@ -13,10 +14,6 @@ const MappedFile* FileOf(const Tensor& tensor) {
 }
 
 }  // namespace
-
-Tensor WithoutData(const Tensor& tensor) {
-  return Tensor(tensor.dtype(), tensor.shape(), Buffer::View(nullptr, tensor.byte_size()));
-}
 
 bool IsMapped(const Tensor& tensor) { return FileOf(tensor) != nullptr; }
 

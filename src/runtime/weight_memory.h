@@ -7,10 +7,6 @@
 
 namespace sardonyx::runtime {
 
-// A tensor of this type and shape whose bytes are gone: raw() is null.
-Tensor WithoutData(const Tensor& tensor);
-inline bool HasData(const Tensor& tensor) { return tensor.raw() != nullptr || tensor.byte_size() == 0; }
-
 // Whether the bytes lie in a mapped file: then ReleasePages lets their pages leave memory until somebody reads them.
 bool IsMapped(const Tensor& tensor);
 void ReleasePages(const Tensor& tensor);

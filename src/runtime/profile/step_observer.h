@@ -12,16 +12,19 @@
 #include "base/parallel.h"
 #include "ops/kernel_context.h"
 
+namespace sardonyx::planner {
+struct Plan;
+}
+
 namespace sardonyx::runtime {
 
 class Program;
-struct Plan;
 
 // A step that has just ended, or that had nothing to do.
 struct ObservedStep {
   const Program& program;  // the model's, or that of a body
   int step;                // of program.steps()
-  const std::shared_ptr<const Plan>& plan;
+  const std::shared_ptr<const planner::Plan>& plan;
   bool ran;                                    // false: a view of its input, or known when the run was planned
   std::int64_t start_ns, end_ns;               // of std::chrono::steady_clock
   std::span<ops::Slot*const> inputs, outputs;  // as the kernel left them; null where there is none

@@ -56,8 +56,8 @@ class TraceRun final : public StepObserver {
   std::vector<TraceEvent> events;
   std::vector<std::int64_t> shapes;
   std::vector<ThreadShare> shares;
-  const Program* main = nullptr;     // the model's own program
-  std::shared_ptr<const Plan> plan;  // of it
+  const Program* main = nullptr;              // the model's own program
+  std::shared_ptr<const planner::Plan> plan;  // of it
   std::size_t dropped = 0;
   std::shared_ptr<const void> keeps;  // who owns the programs that events point to, where that is not the session
 

@@ -1,13 +1,11 @@
-// runtime/foreign_steps.cpp - inference and kernels of steps that other providers own.
-#include "runtime/foreign_steps.h"
+// planner/foreign_steps.cpp - which steps other providers own, and inference for them.
+#include "planner/foreign_steps.h"
 
 #include "ops/infer.h"
 #include "ops/infer_context.h"
-#include "ops/kernel_context.h"
 #include "planner/place_copies.h"
-#include "runtime/run_state.h"
 
-namespace sardonyx::runtime {
+namespace sardonyx::planner {
 namespace {
 
 void InferFused(ops::InferContext& c) {
@@ -18,20 +16,6 @@ void InferFused(ops::InferContext& c) {
 }
 
 void InferNothing(ops::InferContext& /*c*/) {}
-
-struct CopyState {
-  providers::Provider* provider;  // lives in the program's set
-  Device from, to;
-};
-
-void RunCopy(ops::KernelContext& c) {
-  const auto& state = c.state<CopyState>();
-  const ops::TensorRef& from = c.Input(0);
-  const ops::TensorRef& to = c.Output(0, from.shape, from.dtype);
-  if (from.count == 0) return;
-  state.provider->CopyBytes(from.data, state.from, to.data, state.to, from.byte_size());
-  static_cast<RunState*>(c.executor())->CountCopy(c.step(), from.byte_size());
-}
 
 constexpr ops::OpDef kFusedGroup = {.name = "fused group", .infer = InferFused};
 constexpr ops::OpDef kForeignOperator = {.name = "foreign operator", .infer = InferNothing};
@@ -44,13 +28,16 @@ const ops::OpDef& ForeignOperator() { return kForeignOperator; }
 const ops::OpDef& DeviceCopy() { return kDeviceCopy; }
 
 bool IsCopy(const Node& node) {
-  return node.domain == planner::kCopyDomain &&
-         (node.op_type == planner::kCopyFromHost || node.op_type == planner::kCopyToHost);
+  return node.domain == kCopyDomain && (node.op_type == kCopyFromHost || node.op_type == kCopyToHost);
 }
 
-ops::Prepared PrepareCopy(providers::Provider& provider, const Graph& graph, const Node& node) {
-  const CopyState state{&provider, graph.value(node.inputs[0]).device, graph.value(node.outputs[0]).device};
-  return {RunCopy, std::make_shared<const CopyState>(state)};
+const ops::OpDef& OperatorOf(const Node& node, const ops::Registry& registry, const providers::ProviderSet& providers) {
+  const providers::Provider* provider = providers.Find(node.provider);
+  if (provider != nullptr && node.domain == provider->name() && providers.compiled.contains(node.op_type))
+    return kFusedGroup;
+  if (IsCopy(node)) return kDeviceCopy;
+  const ops::OpDef* op = registry.Find(node.domain, node.op_type, node.since_version);
+  return op != nullptr ? *op : kForeignOperator;
 }
 
 std::vector<Type> InferGroup(const Graph& body, const ops::Registry& registry, std::span<const Type> inputs) {
@@ -65,4 +52,4 @@ std::vector<Type> InferGroup(const Graph& body, const ops::Registry& registry, s
   return types;
 }
 
-}  // namespace sardonyx::runtime
+}  // namespace sardonyx::planner

@@ -1,4 +1,4 @@
-// runtime/plan_builder.h - makes a Plan from a Program and what is known of its inputs.
+// planner/plan_builder.h - makes a Plan from an Outline and what is known of its inputs.
 #pragma once
 
 #include <memory>
@@ -8,17 +8,16 @@
 
 #include "ops/infer.h"
 #include "planner/memory.h"
-#include "runtime/plan.h"
+#include "planner/plan.h"
 
-namespace sardonyx::runtime {
+namespace sardonyx::planner {
 
 // Walks the steps once: infers shapes with numbers, computes small values that the key implies on the spot, chooses the
 // branch of an If whose condition is known, then gives every value its place.
 class PlanBuilder {
  public:
-  // `contents`: inputs whose bytes (ref.data) belong to the key. `futile`: steps for which contents were tried in vain.
-  PlanBuilder(const Program& program, std::span<const Program::InputFact> inputs, const std::vector<int>& contents,
-              const std::vector<bool>& futile);
+  // All arguments must outlive it; `learned.futile` has an entry for each step.
+  PlanBuilder(const Outline& outline, std::span<const InputFact> inputs, int threads, const KeyContents& learned);
   std::shared_ptr<Plan> Build();
   // After Build: inputs whose contents would help, by the step that asked.
   const std::vector<std::pair<int, std::set<int>>>& wanted() const { return wanted_; }
@@ -35,22 +34,22 @@ class PlanBuilder {
   bool HasLateInput(const Step& step) const;
   void PlanStep(int index);
   void PlanIf(int index, PlannedStep& planned);
-  void AdoptBranch(const Step& step, const Program& body, const PlannedStep& planned);
-  void ForgetOutputs(const Step& step, const Program& body);
+  void AdoptBranch(const Step& step, const Outline& body, const PlannedStep& planned);
+  void ForgetOutputs(const Step& step, const Outline& body);
   std::vector<Type> BodyTypes(const Step& step, std::string_view attribute, std::span<const Type> inputs) const;
-  bool OnHost(int slot) const { return program_.slots()[slot].memory == 0; }
+  bool OnHost(int slot) const { return outline_.slots()[slot].memory == 0; }
   bool Foldable(const Step& step) const;
   bool FoldStep(const Step& step);
   void InferStep(const Step& step);
   void AskForContents(int index);
   bool CollectInputs(int slot, std::set<int>* inputs, int depth) const;
-  std::vector<Program::InputFact> BodyFacts(const Step& step, std::size_t body) const;
+  std::vector<InputFact> BodyFacts(const Step& step, std::size_t body) const;
 
   std::int64_t WorkOf(const PlannedStep& planned) const;
   void OrderStages();
   const StepRange* TaskOf(int first, int last) const;
   void ExtendLifetimes();
-  planner::Placement PlaceByTask(std::span<const planner::Block> blocks) const;
+  Placement PlaceByTask(std::span<const Block> blocks) const;
 
   void PlaceSlots();
   int RootOf(int slot) const;
@@ -62,13 +61,13 @@ class PlanBuilder {
   void PlaceMemory(int memory);
   bool IsArenaRoot(int slot) const;
 
-  const Program& program_;
-  std::span<const Program::InputFact> inputs_;
-  const std::vector<int>& contents_;
-  const std::vector<bool>& futile_;
+  const Outline& outline_;
+  std::span<const InputFact> inputs_;
+  int threads_;
+  const KeyContents& learned_;
   std::shared_ptr<Plan> plan_;
   std::vector<Fact> facts_;
-  std::vector<int> input_of_;  // by slot: program input, or -1
+  std::vector<int> input_of_;  // by slot: input, or -1
   std::vector<std::pair<int, std::set<int>>> wanted_;
   std::vector<int> late_steps_;
   std::vector<int> root_;                // by slot: the slot whose storage it shares
@@ -76,4 +75,4 @@ class PlanBuilder {
   std::vector<int> stage_of_, task_of_;  // by planned step, if the plan has stages
 };
 
-}  // namespace sardonyx::runtime
+}  // namespace sardonyx::planner

@@ -1,11 +1,11 @@
-// runtime/plan_places.cpp - where every value of a plan lies: views, reuse in place, outputs, arena.
+// planner/plan_places.cpp - where every value of a plan lies: views, reuse in place, outputs, arena.
 #include <algorithm>
 #include <climits>
 
 #include "planner/memory.h"
-#include "runtime/plan_builder.h"
+#include "planner/plan_builder.h"
 
-namespace sardonyx::runtime {
+namespace sardonyx::planner {
 
 using Place = PlannedSlot::Place;
 
@@ -24,7 +24,7 @@ void PlanBuilder::PlaceSlots() {
   for (int slot = 0; slot < count; ++slot) {
     root_[slot] = slot;
     PlannedSlot& planned = plan_->slots[slot];
-    planned.memory = program_.slots()[slot].memory;
+    planned.memory = outline_.slots()[slot].memory;
     const Fact& fact = facts_[slot];
     if (fact.is_static || fact.known.is_tensor()) {
       planned.dtype = fact.known.is_tensor() ? fact.known.tensor().dtype() : fact.type.dtype;
@@ -34,14 +34,14 @@ void PlanBuilder::PlaceSlots() {
     if (input_of_[slot] >= 0) {
       planned.place = Place::kInput;
       planned.source = input_of_[slot];
-    } else if (fact.known.is_tensor() || program_.slots()[slot].constant != nullptr) {
+    } else if (fact.known.is_tensor() || outline_.slots()[slot].constant != nullptr) {
       planned.place = Place::kConstant;
     }
     // An input's contents may be known as well: whoever asks for them needs no run.
-    if (fact.known.is_tensor() && program_.slots()[slot].constant == nullptr) planned.known = fact.known.tensor();
+    if (fact.known.is_tensor() && outline_.slots()[slot].constant == nullptr) planned.known = fact.known.tensor();
   }
   for (const PlannedStep& step : plan_->steps) {
-    for (const int slot : program_.steps()[step.step].outputs) {
+    for (const int slot : outline_.steps()[step.step].outputs) {
       if (slot == kNoSlot) continue;  // what the key implies is written again if the step has other outputs to make
       plan_->slots[slot].place = facts_[slot].is_static && !step.late ? Place::kArena : Place::kLate;
       if (step.late) {
@@ -50,7 +50,7 @@ void PlanBuilder::PlaceSlots() {
       }
     }
   }
-  if (program_.branch_threads() > 1) OrderStages();
+  if (threads_ > 1) OrderStages();
   LinkViews();
   ExtendLifetimes();
   ReuseInPlace();
@@ -64,7 +64,7 @@ void PlanBuilder::LinkViews() {
   const int steps = static_cast<int>(plan_->steps.size());
   for (int at = 0; at < steps; ++at) {
     const PlannedStep& planned = plan_->steps[at];
-    const Step& step = program_.steps()[planned.step];
+    const Step& step = outline_.steps()[planned.step];
     const bool view = (step.op->traits & ops::kView) != 0 && !step.inputs.empty() && step.inputs[0] != kNoSlot &&
                       !step.outputs.empty() && step.outputs[0] != kNoSlot;
     if (view && plan_->slots[step.outputs[0]].place == Place::kArena) {
@@ -86,14 +86,14 @@ void PlanBuilder::LinkViews() {
       for (const int slot : captures) use(slot, at);
     for (const int slot : step.outputs) use(slot, at);
   }
-  for (const int slot : program_.outputs())
+  for (const int slot : outline_.outputs())
     if (slot != kNoSlot) last_[RootOf(slot)] = steps;
 }
 
 void PlanBuilder::ReuseInPlace() {
   for (int at = 0; at < static_cast<int>(plan_->steps.size()); ++at) {
     const PlannedStep& planned = plan_->steps[at];
-    const Step& step = program_.steps()[planned.step];
+    const Step& step = outline_.steps()[planned.step];
     if ((step.op->traits & ops::kMayAlias) == 0 || !step.on_cpu || planned.late || step.outputs.empty() ||
         step.outputs[0] == kNoSlot)
       continue;
@@ -120,7 +120,7 @@ void PlanBuilder::ReuseInPlace() {
 
 // An output is computed in its own memory if a step makes it and no other output shares the storage.
 void PlanBuilder::ChooseDeliveries() {
-  const auto& outputs = program_.outputs();
+  const auto& outputs = outline_.outputs();
   plan_->output_slots.resize(outputs.size());
   std::vector<int> output_of(plan_->slots.size(), -1);  // by root
   for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -147,7 +147,7 @@ void PlanBuilder::ChooseDeliveries() {
 
 // Offsets of the storages in one memory's arena.
 void PlanBuilder::PlaceMemory(int memory) {
-  std::vector<planner::Block> blocks;
+  std::vector<Block> blocks;
   std::vector<int> block_slots;
   for (int slot = 0; slot < static_cast<int>(plan_->slots.size()); ++slot) {
     const PlannedSlot& planned = plan_->slots[slot];
@@ -155,11 +155,11 @@ void PlanBuilder::PlaceMemory(int memory) {
     block_slots.push_back(slot);
     blocks.push_back({ByteSize(planned.dtype, planned.count), first_[slot], last_[slot]});
   }
-  const planner::Placement placement = plan_->stages.empty() ? planner::PlaceBlocks(blocks) : PlaceByTask(blocks);
+  const Placement placement = plan_->stages.empty() ? PlaceBlocks(blocks) : PlaceByTask(blocks);
   plan_->arena_bytes.push_back(placement.arena_bytes);
   const auto step_at = [&](int at) {
     return at < static_cast<int>(plan_->steps.size()) ? plan_->steps[at].step
-                                                      : static_cast<int>(program_.steps().size());
+                                                      : static_cast<int>(outline_.steps().size());
   };
   for (std::size_t i = 0; i < block_slots.size(); ++i) {
     plan_->slots[block_slots[i]].offset = placement.offsets[i];
@@ -170,8 +170,8 @@ void PlanBuilder::PlaceMemory(int memory) {
 }
 
 void PlanBuilder::PlaceArena() {
-  for (std::size_t memory = 0; memory < program_.memories().size(); ++memory) PlaceMemory(static_cast<int>(memory));
-  plan_->input_slots.resize(program_.inputs().size());
+  for (std::size_t memory = 0; memory < outline_.memories().size(); ++memory) PlaceMemory(static_cast<int>(memory));
+  plan_->input_slots.resize(outline_.inputs().size());
   for (int slot = 0; slot < static_cast<int>(plan_->slots.size()); ++slot) {
     PlannedSlot& planned = plan_->slots[slot];
     const int root = RootOf(slot);
@@ -189,7 +189,7 @@ void PlanBuilder::PlaceArena() {
 // A view that shares its input's storage has nothing to do.
 void PlanBuilder::EraseViews() {
   const auto idle = [&](const PlannedStep& planned) {
-    const Step& step = program_.steps()[planned.step];
+    const Step& step = outline_.steps()[planned.step];
     return (step.op->traits & ops::kView) != 0 && !planned.late && step.outputs[0] != kNoSlot &&
            step.inputs[0] != kNoSlot && plan_->slots[step.outputs[0]].place != Place::kLate &&
            root_[step.outputs[0]] != step.outputs[0] && RootOf(step.outputs[0]) == RootOf(step.inputs[0]);
@@ -201,4 +201,4 @@ void PlanBuilder::EraseViews() {
     for (StepRange& task : stage) task = {kept_before[task.begin], kept_before[task.end]};
 }
 
-}  // namespace sardonyx::runtime
+}  // namespace sardonyx::planner

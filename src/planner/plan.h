@@ -1,20 +1,32 @@
-// runtime/plan.h - for one set of input shapes: every shape, every byte's place, every step.
+// planner/plan.h - for one set of input shapes: every shape, every byte's place, every step.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "runtime/program.h"
+#include "ops/kernel_context.h"
+#include "planner/outline.h"
 
-namespace sardonyx::runtime {
+namespace sardonyx::planner {
+
+struct Plan;
+
+// What is known of an input when a plan is made or looked up.
+struct InputFact {
+  ops::TensorRef ref;  // a tensor that has arrived: shape and host bytes
+  Type type;           // else what is known of it
+  Value known;         // contents that the enclosing plan implies, whatever the run brings
+};
 
 struct PlannedSlot {
   enum class Place : std::uint8_t {
     kNone,      // not computed in this plan
-    kConstant,  // of the program, or known because of the key
+    kConstant,  // of the graph, or known because of the key
     kInput,     // the bytes of input `source`
     kArena,     // at `offset`
     kOutput,    // the bytes of output `source`
@@ -26,7 +38,7 @@ struct PlannedSlot {
   Shape shape;
   std::int64_t count = 0;
   int source = -1;
-  int memory = 0;  // of Program::memories()
+  int memory = 0;  // of Outline::memories()
   std::size_t offset = 0;
   Tensor known;  // contents that the key implies
 };
@@ -35,14 +47,14 @@ struct PlannedStep {
   int step = -1;
   bool late = false;                 // infers its shapes, and checks its inputs', when it runs
   int branch = -1;                   // If: the body that runs, where the key implies the condition
-  std::shared_ptr<const Plan> body;  // its plan; shared with the body's cache
+  std::shared_ptr<const Plan> body;  // its plan; shared with the run states that are bound to it
 };
 
 // Bytes of an arena that values take in turn: those of `slot` and of its views, from the step that writes them first to
-// the last that reads them (of Program::steps(); after the last of them for what the run delivers).
+// the last that reads them (of Outline::steps(); after the last of them for what the run delivers).
 struct PlannedBuffer {
   int slot = -1;
-  int memory = 0;  // of Program::memories()
+  int memory = 0;  // of Outline::memories()
   std::size_t offset = 0, bytes = 0;
   int first = 0, last = 0;
 };
@@ -75,7 +87,16 @@ struct Plan {
   std::vector<std::size_t> arena_bytes;        // by memory
   std::vector<PlannedBuffer> buffers;          // of all arenas
 
-  bool Matches(std::span<const Program::InputFact> inputs) const;
+  bool Matches(std::span<const InputFact> inputs) const;
 };
 
-}  // namespace sardonyx::runtime
+// Which inputs' contents belong to the keys of a graph's plans, since shapes depend on them: learned plan by plan.
+struct KeyContents {
+  std::vector<int> inputs;
+  std::vector<bool> futile;  // by step: knowing contents did not make its shapes known
+
+  bool AddInput(int input);  // whether it is new
+  void Add(const KeyContents& other);
+};
+
+}  // namespace sardonyx::planner

@@ -1,5 +1,5 @@
-// runtime/plan_builder.cpp - shapes, contents and branches: the walk over the steps.
-#include "runtime/plan_builder.h"
+// planner/plan_builder.cpp - shapes, contents and branches: the walk over the steps.
+#include "planner/plan_builder.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,11 +7,11 @@
 
 #include "ops/evaluate.h"
 #include "ops/integers.h"
-#include "runtime/foreign_steps.h"
-#include "runtime/run_state.h"
-#include "runtime/weight_memory.h"
+#include "ops/tensor_ref.h"
+#include "planner/foreign_steps.h"
+#include "tensor/dropped_bytes.h"
 
-namespace sardonyx::runtime {
+namespace sardonyx::planner {
 namespace {
 
 constexpr std::int64_t kMaxKnownElements = 1024;  // of values computed while planning
@@ -34,17 +34,17 @@ bool IsStatic(const Type& type) { return type.is_tensor() && type.dtype != DType
 
 }  // namespace
 
-PlanBuilder::PlanBuilder(const Program& program, std::span<const Program::InputFact> inputs,
-                         const std::vector<int>& contents, const std::vector<bool>& futile)
-    : program_(program), inputs_(inputs), contents_(contents), futile_(futile), plan_(std::make_shared<Plan>()) {}
+PlanBuilder::PlanBuilder(const Outline& outline, std::span<const InputFact> inputs, int threads,
+                         const KeyContents& learned)
+    : outline_(outline), inputs_(inputs), threads_(threads), learned_(learned), plan_(std::make_shared<Plan>()) {}
 
 std::shared_ptr<Plan> PlanBuilder::Build() {
-  const std::size_t slots = program_.slots().size();
+  const std::size_t slots = outline_.slots().size();
   plan_->slots.resize(slots);
   facts_.resize(slots);
   input_of_.assign(slots, -1);
   for (std::size_t i = 0; i < slots; ++i) {
-    const SlotInfo& info = program_.slots()[i];
+    const SlotInfo& info = outline_.slots()[i];
     // A declared shape is a claim; a plan rests on what inference says for this run's inputs.
     facts_[i].type = info.producer >= 0 ? WithoutShape(*info.type) : WithoutSymbols(*info.type);
     if (info.constant == nullptr) continue;
@@ -55,15 +55,15 @@ std::shared_ptr<Plan> PlanBuilder::Build() {
     facts_[i] = {Type::TensorOf(info.constant->dtype(), info.constant->shape()), *info.constant, true};
   }
   AddInputs();
-  for (int step = 0; step < static_cast<int>(program_.steps().size()); ++step) PlanStep(step);
+  for (int step = 0; step < static_cast<int>(outline_.steps().size()); ++step) PlanStep(step);
   PlaceSlots();
   return plan_;
 }
 
 void PlanBuilder::AddInputs() {
-  for (std::size_t i = 0; i < program_.inputs().size(); ++i) {
-    const int slot = program_.inputs()[i];
-    const Program::InputFact& given = inputs_[i];
+  for (std::size_t i = 0; i < outline_.inputs().size(); ++i) {
+    const int slot = outline_.inputs()[i];
+    const InputFact& given = inputs_[i];
     input_of_[slot] = static_cast<int>(i);
     Fact& fact = facts_[slot];
     if (given.ref.present()) {
@@ -77,12 +77,12 @@ void PlanBuilder::AddInputs() {
     }
     fact.known = given.known;
   }
-  for (const int input : contents_) {
+  for (const int input : learned_.inputs) {
     const ops::TensorRef& ref = inputs_[input].ref;
     if (!ref.present() || ref.data == nullptr || ref.dtype == DType::kString) continue;
     Tensor copy = Tensor(ref.dtype, Shape(ref.shape), Buffer::View(ref.data, ref.byte_size())).Clone();
     plan_->contents.emplace_back(input, std::string(static_cast<const char*>(copy.raw()), copy.byte_size()));
-    facts_[program_.inputs()[input]].known = std::move(copy);
+    facts_[outline_.inputs()[input]].known = std::move(copy);
   }
 }
 
@@ -103,7 +103,7 @@ bool PlanBuilder::FoldStep(const Step& step) {
   std::vector<Value> inputs;
   for (const int slot : step.inputs) inputs.push_back(slot == kNoSlot ? Value() : facts_[slot].known);
   std::vector<Value> outputs =
-      ops::EvaluateNode(program_.graph(), program_.graph().node(step.node), program_.registry(), inputs);
+      ops::EvaluateNode(outline_.graph(), outline_.graph().node(step.node), outline_.registry(), inputs);
   for (std::size_t i = 0; i < step.outputs.size(); ++i) {
     if (step.outputs[i] == kNoSlot) continue;
     Fact& fact = facts_[step.outputs[i]];
@@ -116,8 +116,8 @@ bool PlanBuilder::FoldStep(const Step& step) {
 // A body's own run plans its shapes; a fused group has no run but its kernel's.
 std::vector<Type> PlanBuilder::BodyTypes(const Step& step, std::string_view attribute,
                                          std::span<const Type> inputs) const {
-  const auto* box = std::get_if<GraphBox>(program_.graph().node(step.node).FindAttribute(attribute));
-  if (step.op == &FusedGroup()) return InferGroup(**box, program_.registry(), inputs);
+  const auto* box = std::get_if<GraphBox>(outline_.graph().node(step.node).FindAttribute(attribute));
+  if (step.op == &FusedGroup()) return InferGroup(**box, outline_.registry(), inputs);
   std::vector<Type> types;
   for (const ValueId output : (*box)->outputs) types.push_back(WithoutSymbols((*box)->value(output).type));
   return types;
@@ -131,11 +131,11 @@ void PlanBuilder::InferStep(const Step& step) {
     known[i] = {fact.type, fact.known.is_tensor() ? &fact.known.tensor() : nullptr, nullptr, true};
   }
   std::vector<ops::InferContext::Output> outputs(step.outputs.size());
-  const Node& node = program_.graph().node(step.node);
+  const Node& node = outline_.graph().node(step.node);
   const ops::InferContext::SubgraphFn bodies = [&](std::string_view attribute, std::span<const Type> types) {
     return BodyTypes(step, attribute, types);
   };
-  ops::InferNode(program_.graph(), node, *step.op, known, outputs, &bodies);
+  ops::InferNode(outline_.graph(), node, *step.op, known, outputs, &bodies);
   for (std::size_t i = 0; i < step.outputs.size(); ++i) {
     if (step.outputs[i] == kNoSlot) continue;
     Fact& fact = facts_[step.outputs[i]];
@@ -164,7 +164,7 @@ bool PlanBuilder::HasLateInput(const Step& step) const {
 }
 
 void PlanBuilder::PlanStep(int index) {
-  const Step& step = program_.steps()[index];
+  const Step& step = outline_.steps()[index];
   try {
     PlannedStep planned{index, false, -1, nullptr};
     if (step.is_if) {
@@ -186,30 +186,31 @@ void PlanBuilder::PlanStep(int index) {
     }
     plan_->steps.push_back(std::move(planned));
   } catch (const Error& error) {
-    throw program_.AtStep(step, error);
+    throw outline_.AtStep(step, error);
   }
 }
 
-std::vector<Program::InputFact> PlanBuilder::BodyFacts(const Step& step, std::size_t body) const {
-  std::vector<Program::InputFact> facts;
+std::vector<InputFact> PlanBuilder::BodyFacts(const Step& step, std::size_t body) const {
+  std::vector<InputFact> facts;
   for (const int slot : step.captures[body]) facts.push_back({{}, facts_[slot].type, facts_[slot].known});
   return facts;
 }
 
 void PlanBuilder::PlanIf(int index, PlannedStep& planned) {
-  const Step& step = program_.steps()[index];
+  const Step& step = outline_.steps()[index];
   const Value& condition = facts_[step.inputs[0]].known;
   if (!condition.is_tensor()) return InferStep(step);
-  // Attributes are in the author's order; which body is which was settled when the program was made.
-  const Node& node = program_.graph().node(step.node);
-  const std::string_view wanted_branch = ops::ConditionOf(RefOf(condition.tensor())) ? "then_branch" : "else_branch";
+  // Attributes are in the author's order; which body is which was settled when the outline was made.
+  const Node& node = outline_.graph().node(step.node);
+  const std::string_view wanted_branch =
+      ops::ConditionOf(ops::RefOf(condition.tensor())) ? "then_branch" : "else_branch";
   int branch = 0;
   for (const Attribute& attribute : node.attributes) {
     if (attribute.name == wanted_branch) break;
     if (std::holds_alternative<GraphBox>(attribute.value)) ++branch;
   }
   planned.branch = branch;
-  Program& body = *step.bodies[branch];
+  const Outline& body = *step.bodies[branch];
   // A plan for the branch rests on the shapes of what it captures; where they come with the run, the branch plans
   // itself then.
   const bool ready = std::all_of(step.captures[branch].begin(), step.captures[branch].end(), [&](int slot) {
@@ -217,9 +218,13 @@ void PlanBuilder::PlanIf(int index, PlannedStep& planned) {
     return fact.is_static || fact.known.has_value() || !(fact.type.is_tensor() || fact.type.is_none());
   });
   if (!ready) return ForgetOutputs(step, body);
-  std::vector<int> wanted;
-  planned.body = body.MakePlan(BodyFacts(step, branch), &wanted);
-  if (!futile_[index]) {
+  const std::vector<InputFact> inner_facts = BodyFacts(step, branch);
+  const KeyContents none{{}, std::vector<bool>(body.steps().size(), false)};
+  PlanBuilder builder(body, inner_facts, threads_, none);
+  planned.body = builder.Build();
+  std::set<int> wanted;  // inputs of the body whose contents would make more shapes known
+  for (const auto& entry : builder.wanted()) wanted.insert(entry.second.begin(), entry.second.end());
+  if (!learned_.futile[index]) {
     std::set<int> inputs;
     bool reachable = true;
     for (const int capture : wanted) reachable = reachable && CollectInputs(step.captures[branch][capture], &inputs, 0);
@@ -228,7 +233,7 @@ void PlanBuilder::PlanIf(int index, PlannedStep& planned) {
   AdoptBranch(step, body, planned);
 }
 
-void PlanBuilder::ForgetOutputs(const Step& step, const Program& body) {
+void PlanBuilder::ForgetOutputs(const Step& step, const Outline& body) {
   for (std::size_t i = 0; i < step.outputs.size(); ++i) {
     if (step.outputs[i] == kNoSlot) continue;
     facts_[step.outputs[i]].type = WithoutShape(*body.slots()[body.outputs()[i]].type);
@@ -237,7 +242,7 @@ void PlanBuilder::ForgetOutputs(const Step& step, const Program& body) {
 }
 
 // The outputs of the If have the shapes that the branch's plan gives its outputs.
-void PlanBuilder::AdoptBranch(const Step& step, const Program& body, const PlannedStep& planned) {
+void PlanBuilder::AdoptBranch(const Step& step, const Outline& body, const PlannedStep& planned) {
   for (std::size_t i = 0; i < step.outputs.size(); ++i) {
     if (step.outputs[i] == kNoSlot) continue;
     Fact& fact = facts_[step.outputs[i]];
@@ -258,8 +263,8 @@ constexpr std::string_view kOfElements[] = {"Compress", "NonMaxSuppression", "No
 
 // A late step may be late only because the contents of small inputs are not part of the key yet.
 void PlanBuilder::AskForContents(int index) {
-  const Step& step = program_.steps()[index];
-  if (futile_[index] || (!step.bodies.empty() && !step.is_if)) return;
+  const Step& step = outline_.steps()[index];
+  if (learned_.futile[index] || (!step.bodies.empty() && !step.is_if)) return;
   if (step.op != nullptr &&
       std::find(std::begin(kOfElements), std::end(kOfElements), step.op->name) != std::end(kOfElements))
     return;
@@ -283,12 +288,12 @@ bool PlanBuilder::CollectInputs(int slot, std::set<int>* inputs, int depth) cons
     inputs->insert(input_of_[slot]);
     return true;
   }
-  const int producer = program_.slots()[slot].producer;
+  const int producer = outline_.slots()[slot].producer;
   if (producer < 0) return false;
-  const Step& step = program_.steps()[producer];
+  const Step& step = outline_.steps()[producer];
   if (!step.on_cpu || (step.op->traits & ops::kRandom) != 0 || !step.bodies.empty()) return false;
   return std::all_of(step.inputs.begin(), step.inputs.end(),
                      [&](int input) { return input == kNoSlot || CollectInputs(input, inputs, depth + 1); });
 }
 
-}  // namespace sardonyx::runtime
+}  // namespace sardonyx::planner

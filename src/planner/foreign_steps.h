@@ -1,23 +1,29 @@
-// runtime/foreign_steps.h - steps that no operator's row describes: fused groups, copies, operators only a provider
+// planner/foreign_steps.h - steps that no operator's row describes: fused groups, copies, operators only a provider
 // knows.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "ir/graph.h"
 #include "ops/op_def.h"
+#include "ops/registry.h"
 #include "providers/provider.h"
 
-namespace sardonyx::runtime {
+namespace sardonyx::planner {
 
 // A fused group: its types follow from the graph in its attribute "body".
 const ops::OpDef& FusedGroup();
 // An operator without a row (a function call that a provider claimed whole): its kernel says types and shapes.
 const ops::OpDef& ForeignOperator();
-// A copy between the host and the device of `provider` (planner/place_copies.h).
+// A copy between the host and the device of the node's provider (planner/place_copies.h).
 const ops::OpDef& DeviceCopy();
 bool IsCopy(const Node& node);
-ops::Prepared PrepareCopy(providers::Provider& provider, const Graph& graph, const Node& node);
+
+// The operator that a node is when it runs: one of these, or the registry's.
+const ops::OpDef& OperatorOf(const Node& node, const ops::Registry& registry, const providers::ProviderSet& providers);
 
 // Types of a fused group's outputs from those of its inputs.
 std::vector<Type> InferGroup(const Graph& body, const ops::Registry& registry, std::span<const Type> inputs);
 
-}  // namespace sardonyx::runtime
+}  // namespace sardonyx::planner

@@ -1,11 +1,11 @@
-// runtime/plan_stages.cpp - parallel mode: the steps of a plan in stages of tasks, and memory that no two tasks share.
+// planner/plan_stages.cpp - parallel mode: the steps of a plan in stages of tasks, and memory that no two tasks share.
 #include <algorithm>
 
 #include "planner/memory.h"
+#include "planner/plan_builder.h"
 #include "planner/stages.h"
-#include "runtime/plan_builder.h"
 
-namespace sardonyx::runtime {
+namespace sardonyx::planner {
 namespace {
 
 constexpr std::int64_t kWorthATask = 32768;  // elements read and written; handing over less costs more than it saves
@@ -14,7 +14,7 @@ constexpr std::size_t kMaxTasks = 16;        // of a stage: each has scratch mem
 }  // namespace
 
 std::int64_t PlanBuilder::WorkOf(const PlannedStep& planned) const {
-  const Step& step = program_.steps()[planned.step];
+  const Step& step = outline_.steps()[planned.step];
   if (planned.late || !step.bodies.empty()) return kWorthATask;  // nobody knows yet
   if ((step.op->traits & ops::kView) != 0) return 0;
   std::int64_t work = 0;
@@ -26,10 +26,10 @@ std::int64_t PlanBuilder::WorkOf(const PlannedStep& planned) const {
 
 // Puts the steps into the order of their stages.
 void PlanBuilder::OrderStages() {
-  std::vector<planner::StagedStep> staged(plan_->steps.size());
+  std::vector<StagedStep> staged(plan_->steps.size());
   std::vector<int> writer(plan_->slots.size(), -1);
   for (std::size_t at = 0; at < staged.size(); ++at) {
-    const Step& step = program_.steps()[plan_->steps[at].step];
+    const Step& step = outline_.steps()[plan_->steps[at].step];
     const auto read = [&](int slot) {
       if (slot != kNoSlot && writer[slot] >= 0) staged[at].before.push_back(writer[slot]);
     };
@@ -40,12 +40,12 @@ void PlanBuilder::OrderStages() {
       if (slot != kNoSlot) writer[slot] = static_cast<int>(at);
     staged[at].work = WorkOf(plan_->steps[at]);
   }
-  const std::vector<planner::Stage> stages = planner::FindStages(staged, kWorthATask, kMaxTasks);
-  if (std::all_of(stages.begin(), stages.end(), [](const planner::Stage& stage) { return stage.size() == 1; })) return;
+  const std::vector<Stage> stages = FindStages(staged, kWorthATask, kMaxTasks);
+  if (std::all_of(stages.begin(), stages.end(), [](const Stage& stage) { return stage.size() == 1; })) return;
   std::vector<PlannedStep> ordered;
-  for (const planner::Stage& stage : stages) {
+  for (const Stage& stage : stages) {
     std::vector<StepRange>& ranges = plan_->stages.emplace_back();
-    for (const planner::Task& task : stage) {
+    for (const Task& task : stage) {
       const int begin = static_cast<int>(ordered.size());
       for (const int at : task) ordered.push_back(plan_->steps[at]);
       ranges.push_back({begin, static_cast<int>(ordered.size())});
@@ -83,9 +83,9 @@ void PlanBuilder::ExtendLifetimes() {
 }
 
 // Blocks that live within one task share the task's own part of the arena, which lives as long as its stage.
-planner::Placement PlanBuilder::PlaceByTask(std::span<const planner::Block> blocks) const {
+Placement PlanBuilder::PlaceByTask(std::span<const Block> blocks) const {
   std::vector<std::vector<std::size_t>> members(plan_->steps.size());  // of the task that begins at a step
-  std::vector<planner::Block> shared;
+  std::vector<Block> shared;
   std::vector<std::size_t> shared_at(blocks.size());  // by block: among `shared`, its task's part or itself
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (const StepRange* task = TaskOf(blocks[i].first, blocks[i].last)) {
@@ -95,13 +95,13 @@ planner::Placement PlanBuilder::PlaceByTask(std::span<const planner::Block> bloc
       shared.push_back(blocks[i]);
     }
   }
-  planner::Placement result;
+  Placement result;
   result.offsets.resize(blocks.size());
   for (std::size_t begin = 0; begin < members.size(); ++begin) {
     if (members[begin].empty()) continue;
-    std::vector<planner::Block> own;
+    std::vector<Block> own;
     for (const std::size_t i : members[begin]) own.push_back(blocks[i]);
-    const planner::Placement inside = planner::PlaceBlocks(own);
+    const Placement inside = PlaceBlocks(own);
     const auto& stage = plan_->stages[stage_of_[begin]];
     for (std::size_t k = 0; k < own.size(); ++k) {
       result.offsets[members[begin][k]] = inside.offsets[k];
@@ -109,10 +109,10 @@ planner::Placement PlanBuilder::PlaceByTask(std::span<const planner::Block> bloc
     }
     shared.push_back({inside.arena_bytes, stage.front().begin, stage.back().end - 1});
   }
-  const planner::Placement outside = planner::PlaceBlocks(shared);
+  const Placement outside = PlaceBlocks(shared);
   for (std::size_t i = 0; i < blocks.size(); ++i) result.offsets[i] += outside.offsets[shared_at[i]];
   result.arena_bytes = outside.arena_bytes;
   return result;
 }
 
-}  // namespace sardonyx::runtime
+}  // namespace sardonyx::planner

@@ -1,0 +1,35 @@
+// planner/make_plan.cpp - plans in rounds, until no more contents help.
+#include "planner/make_plan.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "planner/plan_builder.h"
+
+namespace sardonyx::planner {
+
+std::shared_ptr<const Plan> MakePlan(const Outline& outline, std::span<const InputFact> inputs, int threads,
+                                     KeyContents& learned) {
+  learned.futile.resize(outline.steps().size());
+  // Each round learns which inputs' contents belong to the key, or that knowing them was in vain.
+  std::vector<std::pair<int, std::set<int>>> asked;
+  for (;;) {
+    PlanBuilder builder(outline, inputs, threads, learned);
+    std::shared_ptr<const Plan> plan = builder.Build();
+    for (const auto& [step, wanted] : asked) {
+      const auto& late = builder.late_steps();
+      if (std::find(late.begin(), late.end(), step) != late.end()) learned.futile[step] = true;
+    }
+    bool grew = false;
+    for (const auto& [step, wanted] : builder.wanted()) {
+      if (learned.futile[step]) continue;
+      for (const int input : wanted) grew = learned.AddInput(input) || grew;
+      asked.emplace_back(step, wanted);
+    }
+    if (!grew) return plan;
+  }
+}
+
+}  // namespace sardonyx::planner

@@ -1,0 +1,17 @@
+// planner/make_plan.h - from a graph and what is known of its kernels and inputs to a plan.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "planner/outline.h"
+#include "planner/plan.h"
+
+namespace sardonyx::planner {
+
+// The plan for these inputs, whose steps run on up to `threads` threads at once. Adds to `learned`. Fails with what
+// inference says, the node named. Thread-safe: nothing but `learned` changes.
+std::shared_ptr<const Plan> MakePlan(const Outline& outline, std::span<const InputFact> inputs, int threads,
+                                     KeyContents& learned);
+
+}  // namespace sardonyx::planner

@@ -1,0 +1,79 @@
+// planner/outline.cpp - slots and steps of a graph and its bodies.
+#include "planner/outline.h"
+
+#include "ir/node_error.h"
+#include "planner/foreign_steps.h"
+
+namespace sardonyx::planner {
+
+Outline::Outline(const Graph& graph, const ops::Registry& registry, const providers::ProviderSet& providers)
+    : graph_(graph), registry_(registry) {
+  memories_.push_back(HostAllocator());
+  for (const auto& provider : providers.providers)
+    if (!provider->device().IsHost()) memories_.push_back(provider->allocator());
+  AddSlots();
+  steps_.reserve(graph.order.size());
+  for (const NodeId id : graph.order) AddStep(graph.node(id), providers);
+  slot_of_ = {};
+}
+
+int Outline::MemoryOf(const Device& device) const {
+  for (std::size_t i = 1; i < memories_.size(); ++i)
+    if (memories_[i]->device() == device) return static_cast<int>(i);
+  return 0;
+}
+
+void Outline::AddSlots() {
+  slot_of_.assign(graph_.values.size(), kNoSlot);
+  const auto add = [&](ValueId id) {
+    if (id == kNoValue || slot_of_[id] != kNoSlot) return;
+    slot_of_[id] = static_cast<int>(slots_.size());
+    const ValueInfo& value = graph_.value(id);
+    slots_.push_back({id, &value.type, value.constant(), -1, MemoryOf(value.device)});
+  };
+  for (const ValueId id : graph_.inputs) {
+    add(id);
+    if (graph_.value(id).constant() == nullptr) inputs_.push_back(slot_of_[id]);
+  }
+  explicit_inputs_ = inputs_.size();
+  for (const Capture& capture : graph_.captures) {
+    add(capture.inner);
+    inputs_.push_back(slot_of_[capture.inner]);
+    slots_.back().constant = nullptr;  // comes from the enclosing run, whose plan knows the contents
+  }
+  for (const NodeId id : graph_.order) {
+    const Node& node = graph_.node(id);
+    for (const ValueId input : node.inputs) add(input);
+    for (const ValueId input : node.implicit_inputs) add(input);
+    for (const ValueId output : node.outputs) add(output);
+  }
+  for (const ValueId id : graph_.outputs) {
+    add(id);
+    outputs_.push_back(slot_of_[id]);
+  }
+}
+
+void Outline::AddStep(const Node& node, const providers::ProviderSet& providers) {
+  Step& step = steps_.emplace_back();
+  step.node = graph_.order[steps_.size() - 1];
+  step.op = &OperatorOf(node, registry_, providers);
+  step.on_cpu = node.provider == providers::kCpuName;
+  step.is_if = step.on_cpu && node.domain.empty() && node.op_type == "If";
+  for (const ValueId input : node.inputs) step.inputs.push_back(SlotOf(input));
+  for (const ValueId output : node.outputs) {
+    step.outputs.push_back(SlotOf(output));
+    if (output != kNoValue) slots_[SlotOf(output)].producer = static_cast<int>(steps_.size()) - 1;
+  }
+  if (!step.on_cpu) return;
+  for (const Graph* body : node.Subgraphs()) {
+    step.bodies.push_back(std::make_unique<const Outline>(*body, registry_, providers));
+    std::vector<int>& captures = step.captures.emplace_back();
+    for (const Capture& capture : body->captures) captures.push_back(SlotOf(capture.outer));
+  }
+}
+
+Error Outline::AtStep(const Step& step, const Error& error) const {
+  return AtNode(graph_, graph_.node(step.node), error);
+}
+
+}  // namespace sardonyx::planner

@@ -1,0 +1,74 @@
+// planner/outline.h - what planning knows of a graph that is ready to run: slots for its values, steps for its nodes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "base/error.h"
+#include "ir/graph.h"
+#include "ops/op_def.h"
+#include "ops/registry.h"
+#include "providers/provider.h"
+
+namespace sardonyx::planner {
+
+inline constexpr int kNoSlot = -1;
+
+class Outline;
+
+// A node, with what its kernel means for memory. Slots are indices into Outline::slots.
+struct Step {
+  NodeId node = kNoNode;
+  const ops::OpDef* op = nullptr;
+  std::vector<int> inputs, outputs;
+  std::vector<std::unique_ptr<const Outline>> bodies;  // one for each subgraph attribute, in order
+  std::vector<std::vector<int>> captures;              // of each body: the slot here behind each captured input there
+  bool is_if = false;
+  bool on_cpu = true;  // else another provider's kernel: never computed while planning, writes nothing in place
+};
+
+// What never changes of a value.
+struct SlotInfo {
+  ValueId value = kNoValue;
+  const Type* type = nullptr;        // as inferred when the model was loaded; of the graph
+  const Tensor* constant = nullptr;  // of the graph; without bytes where kernels packed them
+  int producer = -1;                 // step
+  int memory = 0;                    // index into Outline::memories: where its bytes lie
+};
+
+// Immutable. Bodies are outlines of their own, whose inputs are the explicit ones, then the captured ones.
+class Outline {
+ public:
+  // Every node of `graph` has its provider, and its types are inferred. All arguments must outlive the outline.
+  Outline(const Graph& graph, const ops::Registry& registry, const providers::ProviderSet& providers);
+
+  const Graph& graph() const { return graph_; }
+  const ops::Registry& registry() const { return registry_; }
+  const std::vector<SlotInfo>& slots() const { return slots_; }
+  const std::vector<Step>& steps() const { return steps_; }
+  const std::vector<int>& inputs() const { return inputs_; }  // explicit inputs, then captures
+  std::size_t explicit_inputs() const { return explicit_inputs_; }
+  const std::vector<int>& outputs() const { return outputs_; }
+  // Where values lie: the host first, then the memory of each provider with a device of its own.
+  const std::vector<std::shared_ptr<Allocator>>& memories() const { return memories_; }
+  // `error` with the step's node named.
+  Error AtStep(const Step& step, const Error& error) const;
+
+ private:
+  void AddSlots();
+  void AddStep(const Node& node, const providers::ProviderSet& providers);
+  int MemoryOf(const Device& device) const;
+  int SlotOf(ValueId value) const { return value == kNoValue ? kNoSlot : slot_of_[value]; }
+
+  const Graph& graph_;
+  const ops::Registry& registry_;
+  std::vector<std::shared_ptr<Allocator>> memories_;
+  std::vector<int> slot_of_;  // by ValueId, while it is made
+  std::vector<SlotInfo> slots_;
+  std::vector<Step> steps_;
+  std::vector<int> inputs_, outputs_;
+  std::size_t explicit_inputs_ = 0;
+};
+
+}  // namespace sardonyx::planner
