@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 
+import check_circles
 import steps
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -62,6 +63,14 @@ def isas():
 
 def layers():
     return findings(sys.executable, TOOLS / "check_layers.py", ROOT)
+
+
+def circles():
+    """Files that include each other. Prints how many circles there are and what they are: fewer is better."""
+    graph = check_circles.includes(ROOT)
+    found = check_circles.circles(graph)
+    print(check_circles.summary(found), flush=True)
+    return check_circles.faults(graph, found)
 
 
 def isa_symbols(folder="build/debug"):
@@ -135,6 +144,7 @@ ALL = {
     "length of files": file_lengths,
     "files of a folder": folder_sizes,
     "layers": layers,
+    "circles of files": circles,
     "symbols of ISA objects": isa_symbols,
     "no static initialisers": static_init,
 }

@@ -9,14 +9,13 @@
 #include <string>
 
 #include "base/mapped_file.h"
-#include "model/load.h"
+#include "model/load_options.h"
 
 namespace sardonyx::model {
 
 // Finds and maps each external file once for one load. Only files of the model's folder are opened: no absolute
-// locations, no
-// "..", no links out of it - but for links into the folder `blobs` of a download cache, if the model itself is such a
-// link.
+// locations, no "..", no links out of it - except links into the folder `blobs` of a download cache, if the model
+// itself is such a link.
 class ExternalFiles {
  public:
   // `model_path` is "" for a model given as bytes.

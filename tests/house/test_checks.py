@@ -139,6 +139,30 @@ def test_layers_are_red_on_a_folder_without_a_row(layered):
     assert "src/magic/wand.h: its folder has no row" in layer_findings(layered)
 
 
+def test_circles_of_this_tree_are_at_most_two_files(capsys):
+    assert checks.circles() == []
+    assert capsys.readouterr().out.startswith("circles of files: ")
+
+
+def test_circles_are_green_and_counted_when_two_files_know_each_other(layered, capsys):
+    write(layered / "src/ir/node.h", '#include "ir/graph.h"\n')
+    write(layered / "src/ir/graph.cpp", '#include "ir/graph.h"\n#include "ir/node.h"\n')
+    assert checks.circles() == []
+    assert capsys.readouterr().out == "circles of files: 1\n  2: ir/graph, ir/node\n"
+
+
+def test_circles_are_red_on_three_files_in_a_ring(layered, capsys):
+    write(layered / "src/ir/node.h", '#include "ir/graph.h"\n')
+    write(layered / "src/ir/value.isa.cpp", '#include "ir/node.h"\n')  # a header and its sources are one file
+    write(layered / "src/ir/value.h", '#include "base/error.h"\n')
+    write(layered / "src/ir/graph.h", '  #  include "ir/value.h"\n')
+    write(layered / "src/ir/user.cpp", '#include "ir/graph.h"\n')  # in no circle: nobody includes it
+    assert checks.circles() == [
+        "a circle of 3 files, expected at most 2: ir/graph includes ir/value; ir/node includes ir/graph; "
+        "ir/value includes ir/node"]
+    assert capsys.readouterr().out == "circles of files: 1\n  3: ir/graph, ir/node, ir/value\n"
+
+
 def test_layers_are_red_on_a_cycle_in_the_table(layered):
     table = layered / "tools/layers.txt"
     table.write_text(table.read_text().replace("\nbase\n", "\nbase                 ir\n"))

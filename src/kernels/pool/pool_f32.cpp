@@ -44,13 +44,6 @@ std::int64_t FindRows(const PoolShape& p, const float* x, std::int64_t od, std::
 
 }  // namespace
 
-std::int64_t PoolTaps(const PoolShape& p, int axis, std::int64_t out) {
-  const std::int64_t low = p.count_include_pad ? -p.pad_begin[axis] : 0;
-  const std::int64_t high = p.in[axis] + (p.count_include_pad ? p.pad_end[axis] : 0);
-  const PoolTapRange taps(p, axis, out, low, high);
-  return std::max<std::int64_t>(0, taps.last - taps.first);
-}
-
 std::size_t PoolF32ScratchBytes(const PoolShape& p, std::int64_t planes) {
   if (IsMostlyPads(p)) return 0;
   const std::int64_t jobs = std::min(planes * p.out[0] * p.out[1], kMaxJobs);

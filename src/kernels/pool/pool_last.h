@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/pool/pool_f32.h"
+#include "base/parallel.h"
+#include "kernels/pool/pool_shape.h"
 
 namespace sardonyx::kernels {
 

@@ -4,7 +4,9 @@
 // |x|, tested in pool_last_f32_test.cpp.
 #pragma once
 
-#include "kernels/pool/pool_f32.h"
+#include "base/parallel.h"
+#include "kernels/dispatch.h"
+#include "kernels/pool/pool_shape.h"
 
 namespace sardonyx::kernels {
 

@@ -1,7 +1,9 @@
 // kernels/pool/pool_last_int8.h - max pooling of channels-last images of bytes.
 #pragma once
 
-#include "kernels/pool/pool_f32.h"
+#include "base/parallel.h"
+#include "kernels/dispatch.h"
+#include "kernels/pool/pool_shape.h"
 
 namespace sardonyx::kernels {
 

@@ -1,0 +1,24 @@
+// model/load_options.h - what whoever loads a model may say.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/logging.h"
+#include "tensor/buffer.h"
+
+namespace sardonyx::model {
+
+struct LoadOptions {
+  const Logger* logger = nullptr;  // warnings (newer IR or opset); null: dropped
+  // External data handed over in memory, by the location string of the model; looked at before the disk.
+  std::map<std::string, std::shared_ptr<Buffer>> external_files;
+  std::string external_data_folder;  // overrides the model's own folder; required for bytes with external data
+  std::size_t max_model_bytes = std::size_t{1} << 31;  // of the protobuf itself (ONNX's limit)
+  std::int64_t newest_opset = 0;                       // of ai.onnx, to warn of newer ones; 0: no warning
+};
+
+}  // namespace sardonyx::model
