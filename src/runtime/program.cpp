@@ -149,14 +149,28 @@ void Program::ReleasePacked(Graph& graph, const Node& node, const ops::PrepareCo
   }
 }
 
-std::shared_ptr<const planner::Plan> Program::FindPlan(std::span<const planner::InputFact> inputs) {
-  const std::scoped_lock lock(mutex_);
+std::shared_ptr<const planner::Plan> Program::FindCached(std::span<const planner::InputFact> inputs) {
   for (auto it = plans_.begin(); it != plans_.end(); ++it) {
     if (!(*it)->Matches(inputs)) continue;
     plans_.splice(plans_.begin(), plans_, it);
     return plans_.front();
   }
-  plans_.push_front(planner::MakePlan(*outline_, inputs, branch_threads_, key_contents_));
+  return nullptr;
+}
+
+// Threads with new shapes plan at the same time; of two plans for the same inputs the first that is ready stays.
+std::shared_ptr<const planner::Plan> Program::FindPlan(std::span<const planner::InputFact> inputs) {
+  planner::KeyContents learned;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (std::shared_ptr<const planner::Plan> plan = FindCached(inputs)) return plan;
+    learned = key_contents_;
+  }
+  std::shared_ptr<const planner::Plan> made = planner::MakePlan(*outline_, inputs, branch_threads_, learned);
+  const std::scoped_lock lock(mutex_);
+  key_contents_.Add(learned);
+  if (std::shared_ptr<const planner::Plan> plan = FindCached(inputs)) return plan;
+  plans_.push_front(std::move(made));
   if (plans_.size() > kMaxPlans) plans_.pop_back();
   return plans_.front();
 }

@@ -84,6 +84,8 @@ class Program {
   void Adopt(std::shared_ptr<const ReadyGraph> ready);
   void Adopt(const ReadyGraph& ready, const planner::Outline& outline);
 
+  std::shared_ptr<const planner::Plan> FindCached(std::span<const planner::InputFact> inputs);  // under mutex_; or null
+
   std::shared_ptr<const ReadyGraph> ready_;  // shared with programs of the same graph; null for bodies
   const ops::Registry* registry_;
   std::shared_ptr<const providers::ProviderSet> providers_;  // shared with the programs of bodies; kernels live in it
