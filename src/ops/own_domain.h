@@ -1,4 +1,4 @@
-// ops/own_domain.h - the domain of operators that neither ONNX nor ONNX Runtime has (docs/saved-models.md).
+// ops/own_domain.h - the domain of operators that neither ONNX nor ONNX Runtime has (docs/saved_models.md).
 #pragma once
 
 #include <cstddef>

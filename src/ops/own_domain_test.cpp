@@ -1,4 +1,4 @@
-// ops/own_domain_test.cpp - docs/saved-models.md names every operator that a saved file may have beyond those of ONNX
+// ops/own_domain_test.cpp - docs/saved_models.md names every operator that a saved file may have beyond those of ONNX
 // and ONNX Runtime, and every function of FusedElementwise.
 #include "ops/own_domain.h"
 
@@ -16,7 +16,7 @@ namespace sardonyx::ops {
 namespace {
 
 std::string Page() {
-  std::ifstream file(std::string(SDX_SOURCE_DIR) + "/docs/saved-models.md");
+  std::ifstream file(std::string(SDX_SOURCE_DIR) + "/docs/saved_models.md");
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

@@ -21,7 +21,7 @@ ACTIVATIONS = ["Relu (c)", "LeakyRelu (c)", "LeakyRelu <alpha = 0.3> (c)", "Sigm
                "Elu (c)", "Elu <alpha = 0.5> (c)", "Selu (c)", "Selu <alpha = 0.5, gamma = 2.0> (c)", "Softplus (c)",
                "Softsign (c)", "ThresholdedRelu (c)", "ThresholdedRelu <alpha = 0.3> (c)"]
 
-# Those that ONNX Runtime's fused operators lack are in our domain (docs/saved-models.md).
+# Those that ONNX Runtime's fused operators lack are in our domain (docs/saved_models.md).
 OURS = {"Conv": (), "Gemm": ("Clip", "HardSwish"), "MatMul and Add": ("Clip", "HardSwish")}
 
 

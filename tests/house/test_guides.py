@@ -5,8 +5,8 @@ from documents import ROOT, run
 
 GUIDES = {
     # guide: what else has to be compiled because a header of it changes, how many tests there are
-    "docs/add-an-operator.md": (["src/ops/registry.cpp"], 3),
-    "docs/add-a-fusion.md": ([], 12),
+    "docs/add_an_operator.md": (["src/ops/registry.cpp"], 3),
+    "docs/add_a_fusion.md": ([], 12),
 }
 
 

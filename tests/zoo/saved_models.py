@@ -19,7 +19,7 @@ LEVELS = {"disable": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended":
           "all": "ORT_ENABLE_ALL"}
 STANDARD = ("", "ai.onnx", "ai.onnx.ml")
 KNOWN_TO_ALL = (*STANDARD, "com.microsoft")
-# com.ms.internal.nhwc: operators on images whose channels are the last axis (docs/saved-models.md), at the level all.
+# com.ms.internal.nhwc: operators on images whose channels are the last axis (docs/saved_models.md), at the level all.
 DOCUMENTED = {"all": (*KNOWN_TO_ALL, "ai.sardonyx", "com.ms.internal.nhwc")}
 
 
