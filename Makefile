@@ -4,19 +4,24 @@
 PYTHON ?= python3
 BUILD := build/release
 CONFIGURE := cmake -S . -G Ninja
+PHASE := $(PYTHON) tools/phases.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-zoo fuzz bench soak load wheel lint demo clean format
+.PHONY: help setup build check test test-zoo fuzz bench soak load wheel lint demo clean format
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
 setup:  ## install what is missing: system packages, .venv, .venv-test (says what first)
-	@$(PYTHON) tools/setup.py
+	@$(PHASE) setup $(PYTHON) tools/setup.py
 
 build: setup  ## build library, command line tool, Python package and tests into build/release
-	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
-	@ninja -C $(BUILD)
+	@$(PHASE) configure $(CONFIGURE) -B $(BUILD) --log-level=NOTICE
+	@$(PHASE) build ninja -C $(BUILD)
+
+check:  ## build and run the unit tests beside one file: OF=src/ops/math/softmax.cpp (seconds, once the rest is built)
+	@ninja -C $(BUILD) unit_tests | tail -1
+	@$(PYTHON) tools/family_tests.py "$(OF)"
 
 test: build  ## build and run all tests; the last line counts passed, failed, skipped
 	@.venv-test/bin/python tools/run_tests.py $(TESTFLAGS)

@@ -23,7 +23,9 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 import checks
+import family_tests
 import fuzz
+import phases
 import steps
 
 ROOT = checks.ROOT
@@ -85,12 +87,7 @@ def run_gtest(binary, jobs, prefix="", test_filter="*", environment=None, wrappe
 
 def kernel_tests(binary):
     """A filter with the tests whose source is in src/kernels: these choose code by ISA."""
-    with tempfile.TemporaryDirectory() as folder:
-        report = pathlib.Path(folder) / "list.xml"
-        subprocess.run([binary, "--gtest_list_tests", f"--gtest_output=xml:{report}"], check=True, capture_output=True)
-        suites = {suite.get("name") for suite in ElementTree.parse(report).getroot().iter("testsuite")
-                  if any("/kernels/" in case.get("file", "") for case in suite.iter("testcase"))}
-    return ":".join(sorted(f"{suite}.*" for suite in suites)) or "-*"
+    return ":".join(f"{suite}.*" for suite in family_tests.suites(binary, "kernels")) or "-*"
 
 
 def stage_checks(_):
@@ -217,6 +214,7 @@ def main():
         start = time.monotonic()
         cases = list(STAGES[name](options))
         results += cases
+        phases.add(name, time.monotonic() - start)
         print(f"{name:<12}{count(cases, 'passed'):>6} passed {count(cases, 'failed'):>5} failed "
               f"{count(cases, 'skipped'):>5} skipped  {time.monotonic() - start:7.1f} s", flush=True)
         for case in cases:
@@ -224,6 +222,7 @@ def main():
                 print(f"  {case.outcome}: {case.name}: {case.reason}", flush=True)
                 if case.command:
                     print(f"    again: {case.command}", flush=True)
+    print("phases:", *phases.table(), sep="\n")
     failed, skipped = count(results, "failed"), count(results, "skipped")
     if skipped and (ROOT.parent / "shared").exists():
         print("no skip is allowed here, because ../shared is there")
