@@ -15,10 +15,6 @@ using Text = std::string;
 
 const Tensor kTable = Tensor::Of<std::int64_t>({0, 1, 2, 3, 4, 5}, Shape{2, 3});
 
-Tensor Strings(std::initializer_list<std::string> values) {
-  return Tensor::Of<std::string>(values, Shape{static_cast<std::int64_t>(values.size())});
-}
-
 TEST(SelectOps, NonZeroAndCompress) {
   EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"NonZero", 13, {kTable}})[0]), (Longs{0, 0, 1, 1, 1, 1, 2, 0, 1, 2}));
   EXPECT_EQ(EvaluateOp({"NonZero", 13, {Tensor::Scalar(-0.0f)}})[0].tensor().shape(), (Shape{1, 0}));
