@@ -19,6 +19,4 @@ Error AtNode(const Graph& graph, const Node& node, const Error& error) {
   return NamesNode(error.what()) ? error : Error(error.code(), ErrorPrefix(graph, node) + error.what());
 }
 
-Error OutOfMemory() { return {Code::kFail, "out of memory: the system refused an allocation"}; }
-
 }  // namespace sardonyx

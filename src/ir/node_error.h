@@ -14,7 +14,4 @@ std::string ErrorPrefix(const Graph& graph, const Node& node);
 // `error` as one that names `node`; as it is if it names a node already (one of a body, or the node itself).
 Error AtNode(const Graph& graph, const Node& node, const Error& error);
 
-// For std::bad_alloc and std::length_error: sizes that no memory has.
-Error OutOfMemory();
-
 }  // namespace sardonyx

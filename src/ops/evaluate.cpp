@@ -1,10 +1,9 @@
 // ops/evaluate.cpp - an interpreter: every node infers, prepares and runs on the spot.
 #include "ops/evaluate.h"
 
-#include <new>
-#include <stdexcept>
 #include <unordered_map>
 
+#include "base/current_error.h"
 #include "base/limits.h"
 #include "ir/node_error.h"
 #include "ops/infer.h"
@@ -198,12 +197,8 @@ std::vector<Value> EvaluateNode(const Graph& graph, const Node& node, const Regi
                                 std::span<const Value> inputs, const EvaluateOptions& options) {
   try {
     return Evaluation(graph, node, registry, inputs, options).Run();
-  } catch (const Error& error) {
-    throw AtNode(graph, node, error);
-  } catch (const std::bad_alloc&) {
-    throw AtNode(graph, node, OutOfMemory());
-  } catch (const std::length_error&) {
-    throw AtNode(graph, node, OutOfMemory());
+  } catch (...) {
+    throw AtNode(graph, node, CurrentError());
   }
 }
 

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/current_error.h"
 #include "ops/evaluate.h"
 #include "ops/integers.h"
 #include "ops/tensor_ref.h"
@@ -185,8 +186,8 @@ void PlanBuilder::PlanStep(int index) {
       AskForContents(index);
     }
     plan_->steps.push_back(std::move(planned));
-  } catch (const Error& error) {
-    throw outline_.AtStep(step, error);
+  } catch (...) {
+    throw outline_.AtStep(step, CurrentError());
   }
 }
 

@@ -2,9 +2,8 @@
 #include "runtime/program.h"
 
 #include <algorithm>
-#include <new>
-#include <stdexcept>
 
+#include "base/current_error.h"
 #include "base/limits.h"
 #include "ir/node_error.h"
 #include "ops/input_type.h"
@@ -119,12 +118,8 @@ ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& par
   ops::Prepared prepared;
   try {
     prepared = provider->Prepare(context);
-  } catch (const Error& error) {
-    throw AtNode(graph, node, error);
-  } catch (const std::bad_alloc&) {
-    throw AtNode(graph, node, OutOfMemory());
-  } catch (const std::length_error&) {
-    throw AtNode(graph, node, OutOfMemory());
+  } catch (...) {
+    throw AtNode(graph, node, CurrentError());
   }
   ReleasePacked(graph, node, context);
   return prepared;

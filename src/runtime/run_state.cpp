@@ -5,11 +5,9 @@
 #include "runtime/run_state.h"
 
 #include <algorithm>
-#include <new>
-#include <stdexcept>
 
+#include "base/current_error.h"
 #include "base/limits.h"
-#include "ir/node_error.h"
 #include "ops/integers.h"
 #include "ops/tensor_ref.h"
 #include "runtime/profile/trace.h"
@@ -304,12 +302,8 @@ void RunState::RunStep(const PlannedStep& planned) {
     } else {
       RunKernel(contexts_[planned.step]);
     }
-  } catch (const Error& error) {
-    throw program_.outline().AtStep(step, error);
-  } catch (const std::bad_alloc&) {
-    throw program_.outline().AtStep(step, OutOfMemory());
-  } catch (const std::length_error&) {
-    throw program_.outline().AtStep(step, OutOfMemory());
+  } catch (...) {
+    throw program_.outline().AtStep(step, CurrentError());
   }
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 
+#include "base/current_error.h"
 #include "base/readable_text.h"
 
 namespace sardonyx::capi {
@@ -27,11 +28,10 @@ OrtStatusPtr MakeStatus(OrtErrorCode code, const char* message) noexcept {
 
 OrtStatusPtr StatusOfCurrentException() noexcept {
   try {
-    throw;
-  } catch (const Error& error) {
+    const Error error = CurrentError();
     return MakeStatus(static_cast<OrtErrorCode>(error.code()), ReadableText(error.what()).c_str());
-  } catch (const std::bad_alloc&) {
-    return MakeStatus(ORT_FAIL, "out of memory: the system refused an allocation");
+  } catch (const std::bad_alloc&) {  // there is no memory to say so either
+    return OutOfMemoryStatus();
   } catch (const std::exception& error) {
     return MakeStatus(ORT_RUNTIME_EXCEPTION, error.what());
   } catch (...) {

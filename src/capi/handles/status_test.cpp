@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <new>
+#include <stdexcept>
 
 #include "capi/handles/call_out.h"
 
@@ -33,6 +34,7 @@ TEST(Guard, TurnsForeignExceptionsIntoStatuses) {
   const auto memory = StatusOf([] { throw std::bad_alloc(); });
   EXPECT_EQ(memory.first, ORT_FAIL);
   EXPECT_NE(memory.second.find("out of memory"), std::string::npos);
+  EXPECT_EQ(StatusOf([] { throw std::length_error("vector::_M_default_append"); }), memory);
   EXPECT_EQ(StatusOf([] { throw std::runtime_error("odd"); }).second, "odd");
   EXPECT_EQ(StatusOf([] { throw 7; }).first, ORT_RUNTIME_EXCEPTION);
 }
