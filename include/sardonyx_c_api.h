@@ -130,6 +130,12 @@ struct SardonyxApi {
   // model has no such input or one of another type or shape.
   OrtStatusPtr(ORT_API_CALL* FixInput)(OrtSessionOptions* options, const char* name,
                                        const OrtValue* value) NO_EXCEPTION;
+
+  // What SessionPlan gives, as lines for people and for comparisons: of the model's graph, then of each body that ran,
+  // the key (input types, and the contents on which shapes depend), the steps in their order (stages, where branches
+  // run at once), each value's type and place, buffers, and how outputs are delivered. Empty before the first run.
+  OrtStatusPtr(ORT_API_CALL* SessionPlanText)(const OrtSession* session, OrtAllocator* allocator,
+                                              char** text) NO_EXCEPTION;
 };
 
 // The table of `version` (1 ... SARDONYX_API_VERSION), or NULL for a version that this library does not have. Static.

@@ -130,6 +130,13 @@ OrtStatusPtr ORT_API_CALL SessionPlan(const OrtSession* session, OrtAllocator* a
   });
 }
 
+OrtStatusPtr ORT_API_CALL SessionPlanText(const OrtSession* session, OrtAllocator* allocator, char** text) noexcept {
+  return Guard([&] {
+    auto& result = Need(text, "text");
+    result = CopyText(allocator, PlanLines(*Need(session, "session").session));
+  });
+}
+
 std::string MadeBefore(const char* what, const runtime::FirstMaker& maker) {
   if (!maker.found) return "";
   return std::string("; before that node '") + maker.node + "' (" + maker.op_type + ") made the first " + what +
@@ -229,6 +236,7 @@ constexpr SardonyxApi kOwnApi = {
     .SessionProviders = SessionProviders,
     .SessionTrim = SessionTrim,
     .FixInput = FixInput,
+    .SessionPlanText = SessionPlanText,
 };
 
 }  // namespace

@@ -1,10 +1,11 @@
-// capi/session_reports.cpp - placement, plan and values as JSON.
+// capi/session_reports.cpp - placement, plan and values as JSON, the plan also as lines.
 #include "capi/session_reports.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "planner/plan.h"
+#include "planner/plan_text.h"
 #include "runtime/body_path.h"
 #include "runtime/program.h"
 
@@ -24,24 +25,6 @@ Json NamesOf(const Graph& graph, const std::vector<ValueId>& ids) {
   Json names = Json::array();
   for (const ValueId id : ids) names.push_back(id == kNoValue ? std::string() : graph.value(id).name);
   return names;
-}
-
-const char* NameOf(PlannedSlot::Place place) {
-  switch (place) {
-    case PlannedSlot::Place::kNone:
-      return "none";
-    case PlannedSlot::Place::kConstant:
-      return "constant";
-    case PlannedSlot::Place::kInput:
-      return "input";
-    case PlannedSlot::Place::kArena:
-      return "arena";
-    case PlannedSlot::Place::kOutput:
-      return "output";
-    case PlannedSlot::Place::kLate:
-      return "late";
-  }
-  return "";
 }
 
 Json StepsOf(const Program& program, const Plan& plan) {
@@ -65,18 +48,12 @@ Json StepsOf(const Program& program, const Plan& plan) {
   return steps;
 }
 
-// Values that lie in a buffer: the one that it was made for, and those that view it or were written over it.
 Json BuffersOf(const Program& program, const Plan& plan) {
   Json buffers = Json::array();
   for (const planner::PlannedBuffer& buffer : plan.buffers) {
     Json values = Json::array();
-    for (std::size_t slot = 0; slot < plan.slots.size(); ++slot) {
-      const PlannedSlot& planned = plan.slots[slot];
-      const int producer = program.slots()[slot].producer;
-      if (planned.place == PlannedSlot::Place::kArena && planned.memory == buffer.memory &&
-          planned.offset == buffer.offset && buffer.first <= producer && producer <= buffer.last)
-        values.push_back(program.graph().value(program.slots()[slot].value).name);
-    }
+    for (const int slot : planner::SlotsIn(program.outline(), plan, buffer))
+      values.push_back(program.graph().value(program.slots()[static_cast<std::size_t>(slot)].value).name);
     buffers.push_back({{"values", std::move(values)},
                        {"memory", buffer.memory},
                        {"offset", buffer.offset},
@@ -91,7 +68,8 @@ Json ValuesOf(const Program& program, const Plan& plan) {
   Json values = Json::array();
   for (std::size_t slot = 0; slot < plan.slots.size(); ++slot) {
     const PlannedSlot& planned = plan.slots[slot];
-    Json value = {{"name", program.graph().value(program.slots()[slot].value).name}, {"place", NameOf(planned.place)}};
+    Json value = {{"name", program.graph().value(program.slots()[slot].value).name},
+                  {"place", std::string(planner::NameOf(planned.place))}};
     if (planned.dtype != DType::kUndefined) {
       value["type"] = std::string(Name(planned.dtype));
       value["shape"] = Numbers(planned.shape);
@@ -102,17 +80,23 @@ Json ValuesOf(const Program& program, const Plan& plan) {
   return values;
 }
 
-void AddPlan(Program& program, const std::string& path, const std::shared_ptr<const Plan>& plan, Json& plans) {
-  if (!plan) return;
+Json PlanOf(const Program& program, const std::string& path, const Plan& plan) {
   Json memories = Json::array();
-  for (std::size_t m = 0; m < plan->arena_bytes.size(); ++m)
+  for (std::size_t m = 0; m < plan.arena_bytes.size(); ++m)
     memories.push_back({{"device", program.outline().memories()[m]->device().IsHost() ? "host" : "device"},
-                        {"arena_bytes", plan->arena_bytes[m]}});
-  plans.push_back({{"graph", path},
-                   {"memories", std::move(memories)},
-                   {"steps", StepsOf(program, *plan)},
-                   {"buffers", BuffersOf(program, *plan)},
-                   {"values", ValuesOf(program, *plan)}});
+                        {"arena_bytes", plan.arena_bytes[m]}});
+  return {{"graph", path},
+          {"memories", std::move(memories)},
+          {"steps", StepsOf(program, plan)},
+          {"buffers", BuffersOf(program, plan)},
+          {"values", ValuesOf(program, plan)}};
+}
+
+// Calls visit(program, path, plan) for the plan of a program and those of its bodies that ran.
+template <typename Visit>
+void ForPlans(Program& program, const std::string& path, const std::shared_ptr<const Plan>& plan, const Visit& visit) {
+  if (!plan) return;
+  visit(program, path, *plan);
   for (std::size_t s = 0; s < program.steps().size(); ++s) {
     const auto& bodies = program.kernels()[s].bodies;
     for (std::size_t b = 0; b < bodies.size(); ++b) {
@@ -120,7 +104,7 @@ void AddPlan(Program& program, const std::string& path, const std::shared_ptr<co
       for (const auto& planned : plan->steps)
         if (planned.step == static_cast<int>(s) && planned.branch == static_cast<int>(b) && planned.body)
           body = planned.body;
-      AddPlan(*bodies[b], runtime::BodyPath(program, path, s, b), body, plans);
+      ForPlans(*bodies[b], runtime::BodyPath(program, path, s, b), body, visit);
     }
   }
 }
@@ -182,8 +166,21 @@ std::string ProvidersJson(const runtime::Session& session) {
 
 std::string PlanJson(const runtime::Session& session) {
   Json plans = Json::array();
-  AddPlan(session.program(), "", session.program().LastPlan(), plans);
+  ForPlans(session.program(), "", session.program().LastPlan(),
+           [&](const Program& program, const std::string& path, const Plan& plan) {
+             plans.push_back(PlanOf(program, path, plan));
+           });
   return Dump(plans);
+}
+
+std::string PlanLines(const runtime::Session& session) {
+  std::string text;
+  ForPlans(session.program(), "", session.program().LastPlan(),
+           [&](const Program& program, const std::string& path, const Plan& plan) {
+             if (!path.empty()) text += "\nbody " + path + "\n";
+             text += planner::PlanText(program.outline(), plan);
+           });
+  return text;
 }
 
 std::string ValuesJson(const runtime::ValueCheck& check) {

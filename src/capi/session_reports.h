@@ -1,4 +1,5 @@
-// capi/session_reports.h - what a session is and does as JSON: placement, plan of memory, statistics of values.
+// capi/session_reports.h - what a session is and does as JSON or lines: placement, plan of memory, statistics of
+// values.
 #pragma once
 
 #include <string>
@@ -12,6 +13,7 @@ namespace sardonyx::capi {
 std::string PlacementJson(const runtime::Session& session);
 std::string ProvidersJson(const runtime::Session& session);
 std::string PlanJson(const runtime::Session& session);
+std::string PlanLines(const runtime::Session& session);  // SessionPlanText
 std::string ValuesJson(const runtime::ValueCheck& check);
 
 }  // namespace sardonyx::capi

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ir/identifier.h"
+#include "ir/tensor_text.h"
 #include "ir/text.h"
 
 namespace sardonyx {
@@ -386,6 +387,12 @@ void Printer::PrintValue(const SparseTensor& value) {
 }
 
 }  // namespace
+
+std::string DataText(const Tensor& tensor) {
+  std::string text;
+  AppendData(text, tensor);
+  return text;
+}
 
 std::string ToText(const Model& model, const TextOptions& options) {
   Printer printer(options);

@@ -559,6 +559,9 @@ static void TestSeeingInside(void) {
   CHECK(text != NULL && strstr(text, "\"first_nan\":{\"node\":") != NULL);
   CHECK(text != NULL && strstr(text, "\"first_infinity\":null") != NULL);
   allocator->Free(allocator, text);
+  OK(own->SessionPlanText(session, allocator, &text));
+  CHECK(text != NULL && strncmp(text, "plan of ", 8) == 0);
+  allocator->Free(allocator, text);
   OK(own->SessionPlan(session, allocator, &text));
   CHECK(text != NULL && strstr(text, "\"steps\":[{") != NULL);
   allocator->Free(allocator, text);

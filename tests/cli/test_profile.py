@@ -196,6 +196,20 @@ def test_plan_lists_each_buffer_with_its_place_and_life(model):
     assert "arena of the host" in text and "first step" in text and str(plans[0]["buffers"][0]["bytes"]) in text
 
 
+def test_plan_as_text_has_a_line_for_every_step_value_and_buffer(model):
+    plan = json.loads(sardonyx("plan", model, "--dim", "batch=2", "--json").stdout)[0]
+    lines = sardonyx("plan", model, "--dim", "batch=2", "--text").stdout.splitlines()
+    heads = ["steps:", "values:", "buffers:"]
+    steps, values, buffers = (lines.index(head) for head in heads)
+    assert lines[0].startswith("plan of ") and "[2," in lines[0]
+    assert [int(line.split()[0]) for line in lines[steps + 1:values]] == [
+        number for number, step in enumerate(plan["steps"]) if step["runs"]]
+    assert [line.split()[0] for line in lines[values + 1:buffers]] == [value["name"] for value in plan["values"]]
+    assert [int(line.split(",")[1].split()[0]) for line in lines[buffers + 1:-2]] == [
+        buffer["bytes"] for buffer in plan["buffers"]]
+    assert lines[-2].startswith("arenas: host ") and lines[-1].startswith("outputs: ")
+
+
 # ---- values inside ----
 
 

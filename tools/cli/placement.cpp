@@ -86,6 +86,7 @@ struct PlanArguments {
   std::string model;
   InputArguments inputs;
   SessionSettings session;
+  bool text = false;
 };
 
 void PrintPlan(const json& plan) {
@@ -120,6 +121,12 @@ void PrintPlan(const json& plan) {
 void Plan(PlanArguments& arguments, const Common& common) {
   const Session session = Load(arguments.model, arguments.session);
   const std::vector<std::string> assumed = RunOnce(session, arguments.inputs);
+  if (arguments.text) {
+    std::cout << Text([&](OrtAllocator* allocator, char** text) {
+      return Sardonyx().SessionPlanText(session.get(), allocator, text);
+    });
+    return;
+  }
   const json plans = json::parse(Text(
       [&](OrtAllocator* allocator, char** text) { return Sardonyx().SessionPlan(session.get(), allocator, text); }));
   if (common.json) {
@@ -158,12 +165,17 @@ void AddPlan(CLI::App& app, Common& common) {
   AddInputs(*command, arguments->inputs);
   AddSession(*command, arguments->session);
   AddJson(*command, common);
+  command
+      ->add_flag("--text", arguments->text,
+                 "Print the whole plan, one line a step, value and buffer, as tests compare plans")
+      ->excludes("--json");
   command->footer(
       "Each buffer lies at its offset of the arena from its first step to its last; buffers that are not\n"
       "alive at the same time share bytes. Values of the kinds below have no buffer: they lie in the\n"
       "caller's memory (input, output), in the model (constant), or get theirs during the run (late).\n\n"
       "Examples:\n"
       "  sardonyx plan model.onnx\n"
+      "  sardonyx plan model.onnx --text\n"
       "  sardonyx plan model.onnx --dim batch=16 --json");
   command->callback([arguments, &common] { Plan(*arguments, common); });
 }
