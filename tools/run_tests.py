@@ -2,10 +2,10 @@
 """Runs all tests of a built tree and ends with one line: `N passed, N failed, N skipped`.
 
 Stages: the tree's checks, the C++ tests (then those of the kernels again under each lower ISA), the thread pool and
-sessions under the thread sanitizer, the loader under the address and undefined-behaviour sanitizers, a short run of the
-fuzz targets, the Python tests, two minutes of soaking. Long stages say every twenty seconds how far they are. Each
-failure and each skip is printed with its reason and the command that repeats it. Where ../shared is there, a skip is a
-failure of the whole.
+sessions under the thread sanitizer, the loader, kernels and operators under the address and undefined-behaviour
+sanitizers, a short run of the fuzz targets, the Python tests, two minutes of soaking. Long stages say every twenty
+seconds how far they are. Each failure and each skip is printed with its reason and the command that repeats it. Where
+../shared is there, a skip is a failure of the whole.
 To add a stage: a function that yields Case objects, and its row in STAGES.
 
 usage: tools/run_tests.py [--only STAGE]... [--jobs N]
@@ -132,11 +132,25 @@ def fixed_addresses():
     return wrapper if allowed else []
 
 
+def watched_kernels(options):
+    """The tests of kernels and operators with the fuzz targets' library, in which vector code is instrumented as well:
+    with the best ISA of this machine and each lesser one but the baseline, which the fuzz targets run."""
+    if failed := fuzz.build_target("watched_tests"):
+        yield Case("watched_tests", "failed", "\n".join(failed[-60:]))
+        return
+    for isa in ["", *checks.isas()[1:-1]]:
+        variables = fuzz.OPTIONS | ({"SDX_MAX_ISA": isa} if isa else {})
+        yield from run_gtest(fuzz.BUILD / "bin/watched_tests", options.jobs, f"address,undefined: {isa or 'best'}: ",
+                             environment=variables)
+
+
 def stage_sanitizers(options):
-    """threads under the thread sanitizer, the loader under those for addresses and undefined behaviour"""
+    """threads under the thread sanitizer; the loader, kernels and operators under those for addresses and undefined
+    behaviour"""
     yield from sanitized("thread_tests", "thread", 1)
     yield from sanitized("session_tests", "thread", 1, f"-DSDX_PLAIN_CORE={plain_core()}")
     yield from sanitized("loader_tests", "address,undefined", options.jobs)
+    yield from watched_kernels(options)
 
 
 def stage_fuzz(options):
@@ -145,9 +159,9 @@ def stage_fuzz(options):
         yield Case("fuzz: build", "failed", "\n".join(failed[-60:]))
         return
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for result in pool.map(fuzz.brief, fuzz.TARGETS):
+        for result in pool.map(fuzz.brief, fuzz.forms(fuzz.TARGETS)):
             fault = result.fault()
-            yield Case(f"fuzz: {result.target}", "failed" if fault else "passed",
+            yield Case(f"fuzz: {result.form}", "failed" if fault else "passed",
                        f"{result.summary()}\n{result.output[-6000:]}" if fault else "", result.command)
 
 

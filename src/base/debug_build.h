@@ -1,5 +1,5 @@
 // base/debug_build.h - whether this build makes the checks that cost too much for a release, where assertions are on,
-// too.
+// too, and whether a sanitizer watches its memory.
 #pragma once
 
 namespace sardonyx {
@@ -8,6 +8,14 @@ namespace sardonyx {
 inline constexpr bool kDebugBuild = true;
 #else
 inline constexpr bool kDebugBuild = false;
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)  // g++
+inline constexpr bool kAddressSanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
+#else
+inline constexpr bool kAddressSanitizer = false;
 #endif
 
 }  // namespace sardonyx
