@@ -21,11 +21,23 @@ namespace sardonyx::optimizer {
 namespace {
 
 // Constants first: what is constant decides what the other passes see. Then the clean-ups, in the author's opset, so
-// that every provider and models saved at the basic level have them. Dead nodes last: every pass leaves some.
+// that every provider and models saved at the basic level have them. Dead nodes last: every pass leaves some. What is
+// dequantized stays as it is also at the basic level: a model saved there may become integers elsewhere.
 constexpr const Pass* kBeforeUpgrade[] = {
-    &kFoldConstants, &kInlineBodies,      &kEliminateIdentity, &kEliminateDropout,   &kEliminateCommonSubexpressions,
-    &kFoldShapes,    &kEliminateCasts,    &kSimplifyNodes,     &kFuseReluClip,       &kSimplifySlices,
-    &kMergeViews,    &kFuseConvBatchNorm, &kFuseConvScale,     &kEliminateDeadNodes,
+    &kFoldUnquantizedConstants,
+    &kInlineBodies,
+    &kEliminateIdentity,
+    &kEliminateDropout,
+    &kEliminateCommonSubexpressions,
+    &kFoldShapes,
+    &kEliminateCasts,
+    &kSimplifyNodes,
+    &kFuseReluClip,
+    &kSimplifySlices,
+    &kMergeViews,
+    &kFuseConvBatchNorm,
+    &kFuseConvScale,
+    &kEliminateDeadNodes,
 };
 
 // Upgrading turns attributes into constants and may leave foldable nodes behind.
@@ -121,11 +133,13 @@ std::string_view NameOf(Level level) {
   return "";
 }
 
-std::string WhyNotRun(const Pass& pass, const OptimizeOptions& options) {
+// Why the pass does not run; empty if it does.
+std::string WhyNotRun(const Pass& pass, const OptimizeOptions& options, const PassContext& context) {
   if (pass.level > options.level) return "its level is " + std::string(NameOf(pass.level));
-  if (&pass == &kEliminateQuantization && !options.clean_quantization)
-    return "only where 'session.enable_quant_qdq_cleanup' is 1";
-  return "it is switched off";
+  if (pass.consent.given != nullptr && !(context.*pass.consent.given))
+    return "only where '" + std::string(pass.consent.config_key) + "' is 1";
+  const auto& disabled = options.disabled_passes;
+  return std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end() ? "it is switched off" : "";
 }
 
 int RewriteLimit() {
@@ -232,34 +246,29 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
   context.keep_dequantization = options.keep_dequantization;
   context.checks_reports = options.checks_reports;
   context.approximate_gelu = options.approximate_gelu;
+  context.clean_quantization = options.clean_quantization;
   context.block_product_accuracy = options.block_product_accuracy;
-  const auto runs = [&](const Pass& pass) {
-    const auto& disabled = options.disabled_passes;
-    if (&pass == &kEliminateQuantization && !options.clean_quantization) return false;
-    return pass.level <= options.level && std::find(disabled.begin(), disabled.end(), pass.name) == disabled.end();
-  };
-  if (runs(kFuseMatMulTranspose)) context.min_kept_transpose_bytes = kKeptTransposeBytes;
+  for (const Pass* pass : kAfterUpgrade)
+    if (pass->takes_transposes && WhyNotRun(*pass, options, context).empty())
+      context.min_kept_transpose_bytes = kKeptTransposeBytes;
   const bool names_sizes = stage == Stage::kAfterUpgrade && options.level >= Level::kExtended;
   if (names_sizes) NameUnknownSizes(graph, registry);
   const int rounds = RoundsOf(stage, options);
-  // Also at the basic level: a model saved there may become integers elsewhere.
-  const bool makes_integers = stage == Stage::kBeforeUpgrade;
   const std::span<const Pass* const> passes = PassesOf(stage);
   const auto run_all = [&] {
     bool any = false;
     for (std::size_t next = 0; next < passes.size();) {
       const Pass* pass = passes[next++];
-      if (!runs(*pass)) {
+      if (const std::string why = WhyNotRun(*pass, options, context); !why.empty()) {
         if (options.explanation != nullptr && options.explanation->Wants(pass->name))
-          options.explanation->NotRun(pass->name, WhyNotRun(*pass, options));
+          options.explanation->NotRun(pass->name, why);
         continue;
       }
-      if (pass == &kFoldConstants && makes_integers) pass = &kFoldUnquantizedConstants;
       CheckTime();
       const bool changed = RunPass(*pass, graph, context, options);
       any |= changed;
-      if (pass == &kFuseMatMulTranspose) context.min_kept_transpose_bytes = SIZE_MAX;  // what it left is folded
-      if (changed && pass == &kInlineBodies) next = 0;  // what was inlined may be constant, and decide what else is
+      if (pass->takes_transposes) context.min_kept_transpose_bytes = SIZE_MAX;  // what it left is folded
+      if (changed && pass->makes_candidates) next = 0;
     }
     return any;
   };

@@ -17,13 +17,15 @@ struct NearMiss {
 };
 
 // What `pass` says of a graph that the other passes leave alone.
-std::string Explained(const std::string& text, const std::string& pass, Level level = Level::kAll) {
+std::string Explained(const std::string& text, const std::string& pass, Level level = Level::kAll,
+                      bool consents = true) {
   const ops::Registry registry;
   Graph graph = GraphOf(text, registry);
   Explanation explanation(pass);
   OptimizeOptions options;
   options.level = level;
-  options.clean_quantization = true;
+  options.approximate_gelu = consents;
+  options.clean_quantization = consents;
   options.explanation = &explanation;
   for (const PassInfo& info : AllPasses())
     if (info.name != pass) options.disabled_passes.emplace_back(info.name);
@@ -33,7 +35,8 @@ std::string Explained(const std::string& text, const std::string& pass, Level le
 
 const std::map<std::string, NearMiss> kNearMisses = {
     {"approximate_gelu",
-     {"g (float[2] x) => (float[2] y) { y = Gelu(x) }", {"'y'", "'optimization.enable_gelu_approximation' is 1"}}},
+     {"g (float[2] x) => (float[2] y) { y = Gelu<approximate = \"tanh\">(x) }",
+      {"'y'", "attribute approximate has another value"}}},
     {"change_layout",
      {"g (float[1,4,8,8] x, float[4,4,1,1] w) => (float[1,4,8,8] y) { y = Conv(x, w) }",
       {"(Conv", "would cost more than channels last saves"}}},
@@ -262,6 +265,13 @@ TEST(Explanation, SaysWhatBecameOfNodesThatAreGone) {
 
 TEST(Explanation, SaysWhyAPassDidNotRun) {
   EXPECT_NE(Explained(kTwoGates, "fuse_activations", Level::kBasic).find("not run: its level is extended"),
+            std::string::npos);
+  const std::string gelu = "g (float[2] x) => (float[2] y) { y = Gelu(x) }";
+  EXPECT_NE(Explained(gelu, "approximate_gelu", Level::kAll, false)
+                .find("not run: only where 'optimization.enable_gelu_approximation' is 1"),
+            std::string::npos);
+  EXPECT_NE(Explained(gelu, "eliminate_quantization", Level::kAll, false)
+                .find("not run: only where 'session.enable_quant_qdq_cleanup' is 1"),
             std::string::npos);
 }
 

@@ -30,6 +30,7 @@ struct PassContext {
   // product packs the constant where it lies, and no second copy is made of an embedding that is also the last weight.
   std::size_t min_kept_transpose_bytes = SIZE_MAX;
   bool approximate_gelu = false;            // Gelu may become its tanh form
+  bool clean_quantization = false;          // pairs that only round may go
   std::int64_t block_product_accuracy = 4;  // accuracy_level of what fuse_block_quantized_product makes
   bool checks_reports = kDebugBuild;        // a pass that changes the graph and does not say so is an error
   Explanation* explanation = nullptr;       // if anybody asked for this pass
@@ -62,11 +63,20 @@ struct PassContext {
   }
 };
 
+// A pass that changes results runs only where the user asks for it.
+struct Consent {
+  bool PassContext::*given = nullptr;  // null: the pass needs none
+  std::string_view config_key;         // which of the session's entries gives it
+};
+
 struct Pass {
   std::string_view name;  // for the log, explanations and disabled_passes
   Level level = Level::kBasic;
   std::span<const Rule> rules = {};
   bool (*run)(Graph&, PassContext&) = nullptr;  // true if it changed the graph
+  Consent consent = {};
+  bool takes_transposes = false;  // large transposed constants are not folded before it ran (min_kept_transpose_bytes)
+  bool makes_candidates = false;  // where it changed the graph its stage starts again: earlier passes find more to do
 };
 
 }  // namespace sardonyx::optimizer

@@ -168,6 +168,8 @@ bool InlineBodies(Graph& graph, PassContext& context) {
 
 }  // namespace
 
-constinit const Pass kInlineBodies = {.name = "inline_bodies", .level = Level::kBasic, .run = InlineBodies};
+// What was inlined may be constant, and decide what else is.
+constinit const Pass kInlineBodies = {
+    .name = "inline_bodies", .level = Level::kBasic, .run = InlineBodies, .makes_candidates = true};
 
 }  // namespace sardonyx::optimizer

@@ -148,6 +148,6 @@ bool FuseMatMulTranspose(Graph& graph, PassContext& context) {
 }  // namespace
 
 constinit const Pass kFuseMatMulTranspose = {
-    .name = "fuse_matmul_transpose", .level = Level::kExtended, .run = FuseMatMulTranspose};
+    .name = "fuse_matmul_transpose", .level = Level::kExtended, .run = FuseMatMulTranspose, .takes_transposes = true};
 
 }  // namespace sardonyx::optimizer

@@ -38,6 +38,9 @@ bool EliminateQuantization(Graph& graph, PassContext& context) {
 }  // namespace
 
 constinit const Pass kEliminateQuantization = {
-    .name = "eliminate_quantization", .level = Level::kExtended, .run = EliminateQuantization};
+    .name = "eliminate_quantization",
+    .level = Level::kExtended,
+    .run = EliminateQuantization,
+    .consent = {&PassContext::clean_quantization, "session.enable_quant_qdq_cleanup"}};
 
 }  // namespace sardonyx::optimizer
