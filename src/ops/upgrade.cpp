@@ -2,6 +2,7 @@
 #include "ops/upgrade.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ops/schema/schema.h"
 
@@ -13,6 +14,14 @@ int NewestVersion(const OpDef& op) {
   int newest = 0;
   for (const int version : op.since) newest = std::max(newest, version);
   return newest;
+}
+
+// False if the operator's newest version is another row's: where this one's upgrade finds that a node means the same
+// there, it gives the node a version of that row; other nodes keep their version, which says what they mean.
+bool IsLastRow(const OpDef& op, const Registry& registry) {
+  const OpSchema* newest = op.domain.empty() ? FindSchema("", op.name) : nullptr;
+  const OpDef* last = newest == nullptr ? nullptr : registry.Find("", op.name, newest->since_version);
+  return last == nullptr || last == &op;
 }
 
 template <typename T>
@@ -87,11 +96,11 @@ bool SameValue(const AttributeValue& a, const AttributeValue& b) {
 
 }  // namespace
 
-bool IsNewestSpelling(const Graph& graph, const Node& node, const Registry& registry) {
-  const Canonical canonical(graph, node, registry);
-  if (!canonical.upgraded_) return true;
-  const Node& newest = canonical.upgraded_->node;
-  return canonical.upgraded_->constants.empty() && newest.op_type == node.op_type && newest.domain == node.domain &&
+// But for the version.
+bool Canonical::IsUnchanged() const {
+  if (!upgraded_) return true;
+  const Node &newest = upgraded_->node, &node = *original_;
+  return upgraded_->constants.empty() && newest.op_type == node.op_type && newest.domain == node.domain &&
          newest.inputs == node.inputs && newest.attributes.size() == node.attributes.size() &&
          std::all_of(newest.attributes.begin(), newest.attributes.end(), [&](const Attribute& attribute) {
            const AttributeValue* was = node.FindAttribute(attribute.name);
@@ -99,16 +108,35 @@ bool IsNewestSpelling(const Graph& graph, const Node& node, const Registry& regi
          });
 }
 
+bool IsNewestSpelling(const Graph& graph, const Node& node, const Registry& registry) {
+  const Canonical canonical(graph, node, registry);
+  if (!canonical.IsUnchanged()) return false;
+  return canonical.op() == nullptr || IsLastRow(*canonical.op(), registry);
+}
+
+bool MeansTheSame(const Graph& graph, Node& node, int version, const Registry& registry) {
+  const int own = std::exchange(node.since_version, version);
+  bool same = false;
+  try {
+    const Canonical other(graph, node, registry);
+    same = other.op() == registry.Find(node.domain, node.op_type, own) && other.IsUnchanged();
+  } catch (const Error&) {  // the version has no such node
+  }
+  node.since_version = own;
+  return same;
+}
+
 Canonical::Canonical(const Graph& graph, const Node& node, const Registry& registry)
     : original_(&node), op_(registry.Find(node.domain, node.op_type, node.since_version)) {
-  if (op_ == nullptr || op_->upgrade == nullptr || node.since_version == NewestVersion(*op_)) return;
+  if (op_ == nullptr || op_->upgrade == nullptr) return;
+  if (node.since_version == NewestVersion(*op_) && IsLastRow(*op_, registry)) return;
   upgraded_ = std::make_unique<UpgradeContext>(graph, node);
   op_->upgrade(*upgraded_);
   Node& copy = upgraded_->node;
-  // An upgrade may lead to another operator (Upsample to Resize): its row is the one that counts then.
-  if (copy.op_type != node.op_type || copy.domain != node.domain) {
-    op_ = copy.since_version == node.since_version ? nullptr
-                                                   : registry.Find(copy.domain, copy.op_type, copy.since_version);
+  // An upgrade may lead to another row, of another operator, too (Upsample to Resize): that is the one that counts
+  // then.
+  if (copy.since_version != node.since_version || copy.op_type != node.op_type || copy.domain != node.domain) {
+    op_ = registry.Find(copy.domain, copy.op_type, copy.since_version);
     if (op_ == nullptr) Fail(Code::kNotImplemented, "no upgrade from ", node.op_type, " version ", node.since_version);
   }
   copy.since_version = NewestVersion(*op_);

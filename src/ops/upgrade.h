@@ -22,7 +22,9 @@ class Canonical {
 
  private:
   friend void Upgrade(Graph& graph, const Registry& registry);
+  bool IsUnchanged() const;
   friend bool IsNewestSpelling(const Graph& graph, const Node& node, const Registry& registry);
+  friend bool MeansTheSame(const Graph& graph, Node& node, int version, const Registry& registry);
   const Node* original_;
   const OpDef* op_ = nullptr;
   std::unique_ptr<UpgradeContext> upgraded_;
@@ -30,6 +32,9 @@ class Canonical {
 
 // True if the node reads as the newest version would write it, so that patterns may be compared with it as it stands.
 bool IsNewestSpelling(const Graph& graph, const Node& node, const Registry& registry);
+
+// True if a node of the given version that stands as this one does would mean the same.
+bool MeansTheSame(const Graph& graph, Node& node, int version, const Registry& registry);
 
 // Rewrites every node (of subgraphs, too) into its newest spelling; constants become initializers. The graph then
 // imports the newest opset of every domain that we know.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ops/schema/schema.h"
+#include "ops/upgrade.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -127,7 +128,6 @@ void SpellGroupNorm(const Place& p) {
 
 // Before opset 13 all from the axis on is one row.
 void SpellSoftmax(const Place& p) {
-  if (!p.node().RemoveAttribute("__flatten")) return;
   const ValueId x = p.node().inputs[0], y = p.node().outputs[0];
   Type flat = p.graph.value(x).type;
   flat.has_rank = false;
@@ -150,22 +150,20 @@ struct Row {
 constexpr int kAny = 1 << 20;
 constexpr Row kRows[] = {
     {"GridSample", kAny, 20, SpellGridSample}, {"GroupNormalization", kAny, 21, SpellGroupNorm},
-    {"Hardmax", kAny, 13, SpellSoftmax},       {"LogSoftmax", kAny, 13, SpellSoftmax},
+    {"Hardmax", 13, 13, SpellSoftmax},         {"LogSoftmax", 13, 13, SpellSoftmax},
     {"Resize", 11, 11, SpellResize},           {"Scatter", kAny, 11, SpellScatter},
-    {"Softmax", kAny, 13, SpellSoftmax},       {"Split", kAny, 18, SpellSplit},
+    {"Softmax", 13, 13, SpellSoftmax},         {"Split", kAny, 18, SpellSplit},
     {"Upsample", kAny, 10, SpellResize},
 };
 
 // What no row covers must not be written as something else.
-void Check(const Graph& graph, const Node& node, std::int64_t opset, const ops::Registry& registry) {
+void Check(const Graph& graph, Node& node, std::int64_t opset, const ops::Registry& registry) {
   const ops::OpSchema* schema = ops::FindSchema("", node.op_type, static_cast<int>(opset));
   if (schema == nullptr) return;
-  const bool internal = std::any_of(node.attributes.begin(), node.attributes.end(),
-                                    [](const Attribute& attribute) { return attribute.name.rfind("__", 0) == 0; });
   const ops::OpDef* meant = registry.Find("", node.op_type, node.since_version);
-  const bool same = meant == nullptr || meant == registry.Find("", node.op_type, schema->since_version);
-  if (internal || schema->deprecated() || !same)
-    FailAt(graph, node, opset, node.op_type + " as the model means it has no form");
+  const bool same = meant == nullptr || meant == registry.Find("", node.op_type, schema->since_version) ||
+                    ops::MeansTheSame(graph, node, schema->since_version, registry);
+  if (schema->deprecated() || !same) FailAt(graph, node, opset, node.op_type + " as the model means it has no form");
 }
 
 }  // namespace

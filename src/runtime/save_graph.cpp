@@ -66,11 +66,7 @@ int OldestVersion(Graph& graph, NodeId id, const ops::Registry& registry) {
   for (std::size_t i = versions.size(); op != nullptr && i-- > 0;) {
     const ops::OpSchema& schema = versions[i];
     if (schema.since_version >= newest) continue;
-    if (registry.Find(node.domain, node.op_type, schema.since_version) != op || !Expresses(schema, graph, node)) break;
-    node.since_version = schema.since_version;
-    const bool same = ops::IsNewestSpelling(graph, node, registry);
-    node.since_version = newest;
-    if (!same) break;
+    if (!Expresses(schema, graph, node) || !ops::MeansTheSame(graph, node, schema.since_version, registry)) break;
     oldest = schema.since_version;
   }
   return oldest;

@@ -17,12 +17,13 @@ namespace {
 
 struct SoftmaxState {
   std::int64_t axis = -1;
-  bool flatten = false;  // set by the upgrade from versions below 13: everything from `axis` on is one row
+  bool flatten = false;  // below version 13: everything from `axis` on is one row
   bool log = false;
 };
 
 SoftmaxState ReadSoftmax(const AttributeReader& c) {
-  return {c.Int("axis", -1), c.Flag("__flatten"), c.op_type() == "LogSoftmax"};
+  const bool flatten = c.node().since_version < 13;
+  return {c.Int("axis", flatten ? 1 : -1), flatten, c.op_type() == "LogSoftmax"};
 }
 
 void InferSoftmax(InferContext& c) {
@@ -114,30 +115,35 @@ Prepared PrepareHardmax(PrepareContext& c) {
   return WithState(c.InputDType(0) == DType::kDouble ? RunHardmax<double> : RunHardmax<float>, ReadSoftmax(c));
 }
 
+// On the last axis all versions mean the same.
 void UpgradeSoftmax(UpgradeContext& c) {
-  if (c.version() >= 13) return;
-  if (c.attributes().Int("axis", 1) == 1) c.SetAttribute("axis", std::int64_t{1});  // the old default
-  // On the last axis both mean the same.
   const Type* x = c.InputType(0);
   const std::int64_t axis = c.attributes().Int("axis", 1);
-  if (axis == -1 || (x != nullptr && x->has_rank && axis == static_cast<std::int64_t>(x->rank()) - 1)) return;
-  c.SetAttribute("__flatten", std::int64_t{1});
+  c.SetAttribute("axis", axis);
+  if (axis == -1 || (x != nullptr && x->has_rank && axis == static_cast<std::int64_t>(x->rank()) - 1))
+    c.node.since_version = 13;
 }
 
-constexpr OpDef Row(std::string_view name, PrepareFn* prepare, std::uint16_t traits) {
+constexpr OpDef Row(std::string_view name, PrepareFn* prepare) {
+  return {.name = name, .since = {13}, .types = kIeeeFloats, .infer = InferSoftmax, .prepare = prepare};
+}
+
+constexpr OpDef FlatRow(std::string_view name, PrepareFn* prepare) {
   return {.name = name,
-          .since = {1, 11, 13},
+          .since = {1, 11},
           .types = kIeeeFloats,
           .infer = InferSoftmax,
           .prepare = prepare,
-          .upgrade = UpgradeSoftmax,
-          .traits = traits};
+          .upgrade = UpgradeSoftmax};
 }
 
 constexpr OpDef kSoftmaxOps[] = {
-    Row("Hardmax", PrepareHardmax, kNone),
-    Row("LogSoftmax", PrepareSoftmax, kNone),
-    Row("Softmax", PrepareSoftmax, kNone),
+    FlatRow("Hardmax", PrepareHardmax),
+    Row("Hardmax", PrepareHardmax),
+    FlatRow("LogSoftmax", PrepareSoftmax),
+    Row("LogSoftmax", PrepareSoftmax),
+    FlatRow("Softmax", PrepareSoftmax),
+    Row("Softmax", PrepareSoftmax),
     {.domain = "com.microsoft",
      .name = "QLinearSoftmax",
      .since = {1},

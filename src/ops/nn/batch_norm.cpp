@@ -18,7 +18,7 @@ constexpr std::size_t kX = 0, kScale = 1, kBias = 2, kMean = 3, kVar = 4;
 struct BatchNormState {
   double epsilon = 1e-5, momentum = 0.9;
   bool training = false;
-  bool per_element = false;  // versions 1 to 7 with spatial = 0: statistics for every element of [C, ...]
+  bool per_element = false;  // below version 9: statistics for every element of [C, ...]
 };
 
 void InferBatchNorm(InferContext& c) {
@@ -152,41 +152,57 @@ void RunBatchNorm(KernelContext& c) {
   io.End();
 }
 
+bool AsksForStatistics(const AttributeReader& c) {
+  for (std::size_t i = 1; i < c.OutputCount(); ++i)
+    if (c.HasOutput(i)) return true;
+  return false;
+}
+
 Prepared PrepareBatchNorm(PrepareContext& c) {
   BatchNormState state;
   state.epsilon = static_cast<double>(c.Float("epsilon", 1e-5f));
   state.momentum = static_cast<double>(c.Float("momentum", 0.9f));
-  state.training = c.Flag("training_mode");
-  state.per_element = c.Flag("__per_element");
+  state.per_element = c.node().since_version < 9;
+  state.training = state.per_element ? AsksForStatistics(c) : c.Flag("training_mode");
   return WithState(c.InputDType(kX) == DType::kDouble ? RunBatchNorm<double> : RunBatchNorm<float>, state);
 }
 
-// Versions below 14 train if they are asked for the statistics (is_test = 0); spatial = 0 asks for one statistic an
-// element.
+// Versions below 14 train if they are asked for the statistics (is_test = 0).
 void UpgradeBatchNorm(UpgradeContext& c) {
   if (c.version() >= 14) return;
   c.Take("consumed_inputs");
-  const auto spatial = c.Take("spatial");
-  if (spatial && std::get<std::int64_t>(*spatial) == 0) c.SetAttribute("__per_element", std::int64_t{1});
   const auto is_test = c.Take("is_test");
   const bool test = is_test && std::get<std::int64_t>(*is_test) != 0;
-  bool statistics = false;
-  for (std::size_t i = 1; i < c.node.outputs.size(); ++i) statistics |= c.node.outputs[i] != kNoValue;
-  if (!test && statistics) {
-    if (c.node.outputs.size() > 3) {
-      for (std::size_t i = 3; i < c.node.outputs.size(); ++i) {
-        if (c.node.outputs[i] != kNoValue) {
-          c.attributes().Fail(Code::kNotImplemented, "output ", i, " (saved statistics) of version ", c.version());
-        }
-      }
-    }
-    c.SetAttribute("training_mode", std::int64_t{1});
+  if (test || !AsksForStatistics(c.attributes())) return;
+  for (std::size_t i = 3; i < c.node.outputs.size(); ++i)
+    if (c.node.outputs[i] != kNoValue)
+      c.attributes().Fail(Code::kNotImplemented, "output ", i, " (saved statistics) of version ", c.version());
+  c.SetAttribute("training_mode", std::int64_t{1});
+}
+
+// What asks for one statistic an element (spatial = 0) stays, as version 7 says it.
+void UpgradeSpatial(UpgradeContext& c) {
+  const bool per_element = c.attributes().Int("spatial", 1) == 0;
+  if (per_element && c.attributes().Flag("is_test") && AsksForStatistics(c.attributes()))
+    c.attributes().Fail(Code::kNotImplemented, "statistics in test mode (is_test = 1) for each element (spatial = 0)");
+  UpgradeBatchNorm(c);
+  if (per_element) {
+    c.Take("training_mode");
+  } else {
+    c.Take("spatial");
+    c.node.since_version = 9;
   }
 }
 
 constexpr OpDef kBatchNormOps[] = {
     {.name = "BatchNormalization",
-     .since = {1, 6, 7, 9, 14, 15},
+     .since = {1, 6, 7},
+     .types = kIeeeFloats,
+     .infer = InferBatchNorm,
+     .prepare = PrepareBatchNorm,
+     .upgrade = UpgradeSpatial},
+    {.name = "BatchNormalization",
+     .since = {9, 14, 15},
      .types = kIeeeFloats,
      .infer = InferBatchNorm,
      .prepare = PrepareBatchNorm,

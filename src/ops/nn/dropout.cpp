@@ -11,7 +11,7 @@
 namespace sardonyx::ops {
 namespace {
 
-constexpr const char* kMaskLikeData = "__mask_like_data";
+bool HasMaskLikeData(const AttributeReader& c) { return c.node().since_version < 10; }
 
 struct Dropping {
   std::shared_ptr<const RandomSeed> seed;
@@ -81,32 +81,37 @@ Prepared PrepareDropout(PrepareContext& c) {
   const DType dtype = c.InputDType(0);
   const Dropping d = {RandomSeed::Of(c), kernels::ToFloats(dtype),
                       kernels::ToFloats(c.HasInput(1) ? c.InputDType(1) : DType::kFloat), kernels::FromFloats(dtype),
-                      c.Has(kMaskLikeData)};
+                      HasMaskLikeData(c)};
   return WithState(RunDropout, d);
 }
 
 void InferDropout(InferContext& c) {
   c.SetOutputType(0, c.InputType(0));
-  const DType mask = c.Has(kMaskLikeData) ? c.InputDType(0) : DType::kBool;
+  const DType mask = HasMaskLikeData(c) ? c.InputDType(0) : DType::kBool;
   if (c.HasRank(0)) return c.SetOutput(1, mask, c.InputDims(0));
   c.SetOutput(1, mask);
 }
 
-// Before opset 12 the ratio was an attribute and only versions 1 and 6 could train (is_test = 0, their default); before
-// 10 the mask had the type of the data.
+// Before opset 12 the ratio was an attribute, and inference does not read it.
 void UpgradeDropout(UpgradeContext& c) {
+  if (c.version() < 12) c.Take("ratio");
+}
+
+// Versions 1 and 6 could train (is_test = 0, their default). Before 10 the mask had the type of the data: a node that
+// makes it stays, as version 7 says it.
+void UpgradeOldDropout(UpgradeContext& c) {
   c.Take("consumed_inputs");
-  if (c.version() >= 12) return;
   const bool training = c.version() < 7 && !c.attributes().Flag("is_test");
-  if (c.version() < 10 && c.attributes().HasOutput(1)) {
+  c.Take("is_test");
+  if (c.attributes().HasOutput(1)) {
     if (training)
       c.attributes().Fail(Code::kNotImplemented, "Dropout version ", c.version(),
                           " is not implemented for training with output 'mask'");
-    c.SetAttribute(kMaskLikeData, std::int64_t{1});
+    return;
   }
   const float ratio = c.attributes().Float("ratio", 0.5f);
-  c.Take("is_test");
   c.Take("ratio");
+  c.node.since_version = 12;
   if (!training) return;
   c.SetConstantInput(1, Tensor::Scalar(ratio));
   c.SetConstantInput(2, Tensor::Scalar(true));
@@ -118,7 +123,14 @@ constexpr DTypeSet kTypes =
 // The optimizer removes the ones that do not train.
 constexpr OpDef kDropoutOps[] = {
     {.name = "Dropout",
-     .since = {1, 6, 7, 10, 12, 13, 22},
+     .since = {1, 6, 7},
+     .types = kTypes,
+     .infer = InferDropout,
+     .prepare = PrepareDropout,
+     .upgrade = UpgradeOldDropout,
+     .traits = kMayAlias | kRandom},
+    {.name = "Dropout",
+     .since = {10, 12, 13, 22},
      .types = kTypes,
      .infer = InferDropout,
      .prepare = PrepareDropout,

@@ -56,8 +56,7 @@ void ChangeElementwise(const LayoutChange& c) {
 
 template <std::int64_t kDefault>
 bool DescribeAxis(const Graph& graph, const Node& node, NodeLayout& layout) {
-  if (!DescribeMain(graph, node, layout) || node.FindAttribute("__flatten") != nullptr) return false;
-  if (IntAttribute(node, "opset", 13) < 13) return false;  // QLinearSoftmax: everything from the axis on
+  if (!DescribeMain(graph, node, layout)) return false;
   const std::size_t rank = InputType(graph, node, 0).rank();
   Ints axis = {IntAttribute(node, "axis", kDefault)};
   return NormalizeAxes(axis, rank);
@@ -72,7 +71,9 @@ void ChangeAxis(const LayoutChange& c) {
 
 // Softmax reads its axis best where it is contiguous.
 bool DescribeSoftmax(const Graph& graph, const Node& node, NodeLayout& layout) {
-  if (!DescribeAxis<-1>(graph, node, layout)) return false;
+  // Before version 13 everything from the axis on is one row; QLinearSoftmax says the version in an attribute.
+  const std::int64_t version = node.domain.empty() ? node.since_version : IntAttribute(node, "opset", 13);
+  if (version < 13 || !DescribeAxis<-1>(graph, node, layout)) return false;
   Ints axis = {IntAttribute(node, "axis", -1)};
   const std::size_t rank = InputType(graph, node, 0).rank();
   NormalizeAxes(axis, rank);

@@ -61,11 +61,11 @@ std::optional<Replacement> Unary(const Candidate& c) {
 std::optional<Replacement> Softmax(const Candidate& c) {
   auto r = Unary(c);
   if (!r) return r;
-  const bool flatten = IntAttribute(c.node(), "__flatten", 0) != 0;  // the meaning of opsets below 13
-  r->attributes = {{"axis", IntAttribute(c.node(), "axis", -1)}, {"opset", std::int64_t{flatten ? 12 : 13}}};
+  const bool flatten = c.node().since_version < 13;
+  const std::int64_t axis = IntAttribute(c.node(), "axis", flatten ? 1 : -1);
+  r->attributes = {{"axis", axis}, {"opset", std::int64_t{flatten ? 12 : 13}}};
   const Type& x = c.graph.value(c.node().inputs[0]).type;
-  if (flatten && (!x.has_rank || IntAttribute(c.node(), "axis", -1) >= static_cast<std::int64_t>(x.rank())))
-    return std::nullopt;
+  if (flatten && (!x.has_rank || axis >= static_cast<std::int64_t>(x.rank()))) return std::nullopt;
   return r;
 }
 

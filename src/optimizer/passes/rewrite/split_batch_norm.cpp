@@ -14,10 +14,8 @@ bool IsInference(const Graph& graph, const PassContext& context, const Node& nor
   for (std::size_t i = 1; i < norm.outputs.size(); ++i)
     if (norm.outputs[i] != kNoValue && graph.UseCount(norm.outputs[i]) != 0)
       return context.No(graph, norm.id, "its statistics are read");
-  for (const char* flag : {"training_mode", "__per_element"})
-    if (const AttributeValue* value = norm.FindAttribute(flag))
-      if (!std::holds_alternative<std::int64_t>(*value) || std::get<std::int64_t>(*value) != 0)
-        return context.No(graph, norm.id, "it is in training mode, or normalizes each element");
+  if (norm.since_version < 9) return context.No(graph, norm.id, "it normalizes each element");
+  if (IntAttribute(norm, "training_mode", 0) != 0) return context.No(graph, norm.id, "it is in training mode");
   for (std::size_t i = 1; i < 5; ++i)
     if (graph.value(norm.inputs[i]).constant() == nullptr)
       return context.No(graph, norm.id, "'", graph.value(norm.inputs[i]).name, "' is not constant");
