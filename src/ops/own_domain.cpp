@@ -2,7 +2,6 @@
 #include "ops/own_domain.h"
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 
 namespace sardonyx::ops {
@@ -12,13 +11,6 @@ namespace {
 constexpr std::string_view kOfConv[] = {"", "Clip", "HardSigmoid", "HardSwish", "LeakyRelu", "Relu", "Sigmoid", "Tanh"};
 constexpr std::string_view kOfGemm[] = {"",        "Elu",      "HardSigmoid", "LeakyRelu", "Relu",           "Selu",
                                         "Sigmoid", "Softplus", "Softsign",    "Tanh",      "ThresholdedRelu"};
-
-constexpr OwnInputs kOwnInputs[] = {
-    {"FusedElementwise", 1, 12},
-    {"FusedMatMul", 2, 4, 1u << 2 | 1u << 3},
-    {"Lookup8", 2, 2},
-    {"QLinearConvAdd", 13, 14, 1u << 8 | 1u << 11 | 1u << 13},
-};
 
 bool IsShared(const Node& node) { return node.op_type == "FusedConv" || node.op_type == "FusedGemm"; }
 
@@ -35,12 +27,6 @@ bool RunsElsewhere(const Graph& graph, const Node& node) {
 }
 
 }  // namespace
-
-const OwnInputs* OwnInputs::Of(std::string_view op_type) {
-  const auto* found = std::find_if(std::begin(kOwnInputs), std::end(kOwnInputs),
-                                   [&](const OwnInputs& x) { return x.op_type == op_type; });
-  return found == std::end(kOwnInputs) ? nullptr : found;
-}
 
 void ToOwnDomain(Graph& graph) {
   for (const NodeId id : graph.order) {

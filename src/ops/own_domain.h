@@ -1,7 +1,7 @@
-// ops/own_domain.h - the domain of operators that neither ONNX nor ONNX Runtime has (docs/saved_models.md).
+// ops/own_domain.h - the domain of operators that neither ONNX nor ONNX Runtime has: docs/saved_models.md says
+// what they mean, tools/schema/own_operators.py what they look like.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -11,15 +11,6 @@ namespace sardonyx::ops {
 
 inline constexpr std::string_view kOwnDomain = "ai.sardonyx";
 inline constexpr std::int64_t kOwnOpset = 1;  // the newest; raised whenever an operator of the domain changes
-
-// The inputs of an operator of the domain that no schema describes.
-struct OwnInputs {
-  std::string_view op_type;
-  std::size_t least, most;
-  std::uint32_t optional = 0;  // bit i: input i may be missing
-
-  static const OwnInputs* Of(std::string_view op_type);  // nullptr: none of these
-};
 
 // In a saved model a com.microsoft FusedConv or FusedGemm has this domain where ONNX Runtime's operator of the name has
 // not its activation or element type; in a session both are the same operator.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "ops/attribute_check.h"
 #include "ops/infer.h"
 #include "ops/own_domain.h"
 #include "ops/schema/schema.h"
@@ -68,9 +69,9 @@ class Resolver {
         node.since_version = NewestCustom(node, opset);
         if (const OpSchema* substitute = SubstituteSchema(node.domain, node.op_type)) {
           CheckCounts(node, *substitute);
+          CheckAttributes(graph_, node, *substitute);
           NameRequiredOutputs(node, *substitute);
         }
-        if (node.domain == kOwnDomain) CheckOwnInputs(node);
         return;
       }
       FailUnknown(node, opset);
@@ -81,19 +82,11 @@ class Resolver {
     }
     node.since_version = schema->since_version;
     CheckCounts(node, *schema);
-    CheckAttributes(node, *schema);
+    if (schema->takes_any_attribute())
+      std::erase_if(node.attributes,
+                    [&](const Attribute& attribute) { return schema->FindAttribute(attribute.name) == nullptr; });
+    CheckAttributes(graph_, node, *schema);
     NameRequiredOutputs(node, *schema);
-  }
-
-  void CheckOwnInputs(const Node& node) const {
-    const OwnInputs* own = OwnInputs::Of(node.op_type);
-    if (own == nullptr) return;
-    CheckCount(node, "inputs", node.inputs.size(), static_cast<std::int32_t>(own->least),
-               static_cast<std::int32_t>(own->most));
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == kNoValue && (own->optional >> i & 1) == 0)
-        FailAt(node, Code::kInvalidGraph, "input ", i, " is required and missing");
-    }
   }
 
   // Only an optional output may be without a name. One that the author does not name is computed all the same, so that
@@ -141,29 +134,6 @@ class Resolver {
     if (most == kUnlimited) range += " or more";
     if (most != least && most != kUnlimited) range += " to " + std::to_string(most);
     FailAt(node, Code::kInvalidGraph, "expected ", range, " ", what, ", found ", count);
-  }
-
-  void CheckAttributes(const Node& node, const OpSchema& schema) const {
-    for (const Attribute& attribute : node.attributes) {
-      const AttributeSpec* spec = schema.FindAttribute(attribute.name);
-      if (spec == nullptr) {
-        if (attribute.name.rfind("__", 0) == 0) continue;  // ours
-        std::vector<std::string> names;
-        for (const AttributeSpec& known : schema.attributes()) names.emplace_back(known.name());
-        const std::string closest = ClosestName(attribute.name, names);
-        FailAt(node, Code::kInvalidGraph, "unknown attribute '", attribute.name, "' of ", node.op_type, " version ",
-               schema.since_version, closest.empty() ? "" : "; did you mean '" + closest + "'?");
-      }
-      if (std::holds_alternative<AttributeReference>(attribute.value) || AttributeTypeOf(attribute.value) == spec->type)
-        continue;
-      FailAt(node, Code::kInvalidGraph, "attribute '", attribute.name, "': expected ", AttributeTypeName(spec->type),
-             ", found ", AttributeTypeName(AttributeTypeOf(attribute.value)));
-    }
-    for (const AttributeSpec& spec : schema.attributes()) {
-      if (spec.required && node.FindAttribute(spec.name()) == nullptr)
-        FailAt(node, Code::kInvalidGraph, "attribute '", spec.name(), "' (", AttributeTypeName(spec.type),
-               ") is required and missing");
-    }
   }
 
   Graph& graph_;

@@ -1,14 +1,10 @@
-// ops/substitute_schema.cpp - looks in the domains of ONNX and ONNX Runtime.
+// ops/substitute_schema.cpp - looks in the domain of ONNX.
 #include "ops/substitute_schema.h"
-
-#include "ops/channels_last.h"
 
 namespace sardonyx::ops {
 
 const OpSchema* SubstituteSchema(std::string_view domain, std::string_view op_type) {
-  if (domain != kChannelsLastDomain && domain != "com.microsoft") return nullptr;
-  const OpSchema* schema = FindSchema("", op_type);
-  return schema != nullptr ? schema : FindSchema("com.microsoft", op_type);
+  return domain == "com.microsoft" ? FindSchema("", op_type) : nullptr;
 }
 
 }  // namespace sardonyx::ops

@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "ir/verify.h"
+#include "ops/attribute_check.h"
 #include "optimizer/passes/passes.h"
 #include "optimizer/passes/quantization_passes.h"
 #include "optimizer/rules/changes.h"
@@ -219,6 +220,7 @@ bool RunVerified(const Pass& pass, Graph& graph, PassContext& context) {
   DropUnusedConstants(graph);
   try {
     Verify(graph);
+    if (context.checks_reports) ops::CheckAllAttributes(graph);
   } catch (const Error& error) {
     Fail(error.code(), "pass ", pass.name, " left a graph that is not sound: ", error.what());
   }

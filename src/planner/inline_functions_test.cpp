@@ -87,6 +87,26 @@ TEST(InlineFunctions, ABodyInAFunctionCapturesItsValues) {
             (std::vector<float>{-2, 6}));
 }
 
+TEST(InlineFunctions, AnAttributeThatABodysOperatorDoesNotKnowIsAnError) {
+  const ops::Registry registry;
+  const std::string call = "g (float[2,3] x) => (y) { y = my.F<unread = 1>(x) }",
+                    none = "g (float[2] x) => (y) { y = Neg(x) }";
+  const auto function = [](const std::string& node) {
+    return std::string(kFunctionHeader) + "F (a) => (b) { [inner] b = " + node + " }";
+  };
+  // A function need not read what its caller gives.
+  EXPECT_EQ(Inlined(call + function("Softmax<axis = 1>(a)"), registry).order.size(), 1U);
+  try {
+    Inlined(call + function("Softmax<__flatten = 1>(a)"), registry);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("node 'inner' (Softmax): unknown attribute '__flatten'"), std::string::npos) << message;
+  }
+  // As in ONNX Runtime nobody looks at a function that is not called.
+  EXPECT_EQ(Inlined(none + function("Softmax<__flatten = 1>(a)"), registry).order.size(), 1U);
+}
+
 TEST(InlineFunctions, NoCallWithMoreInputsThanTheFunctionTakes) {
   const ops::Registry registry;
   EXPECT_THROW(Inlined(std::string("g (float[1] x) => (float[1] y) { y = my.F(x, x) }") + kFunctionHeader +

@@ -3,7 +3,6 @@
 
 #include "base/limits.h"
 #include "ops/infer.h"
-#include "ops/own_domain.h"
 #include "ops/schema/schema.h"
 #include "ops/tensor_ref.h"
 #include "planner/foreign_steps.h"
@@ -127,13 +126,10 @@ TypeKind KindOf(const Value& value) {
 void CheckKind(const Node& node, std::size_t input, const Value& value) {
   const ops::OpSchema* schema = ops::FindSchema(node.domain, node.op_type, node.since_version);
   const ops::FormalParam* param = schema == nullptr ? nullptr : schema->Input(input);
-  if (param == nullptr && node.domain != ops::kOwnDomain) return;  // a custom operator decides itself
-  if (param != nullptr) {
-    const ops::TypeSet& allowed = param->types();
-    if (allowed.ContainsKind(KindOf(value)) || allowed.ContainsKind(TypeKind::kOptional)) return;
-  }
-  Fail(Code::kInvalidArgument, "input ", input, param == nullptr ? "" : " ('" + std::string(param->name()) + "')",
-       ": expected ", param == nullptr ? "a tensor" : param->types().ToText(), ", found ",
+  if (param == nullptr) return;  // a custom operator decides itself
+  const ops::TypeSet& allowed = param->types();
+  if (allowed.ContainsKind(KindOf(value)) || allowed.ContainsKind(TypeKind::kOptional)) return;
+  Fail(Code::kInvalidArgument, "input ", input, " ('", param->name(), "'): expected ", allowed.ToText(), ", found ",
        value.has_value() ? "a " + value.KindName() : "an optional without an element");
 }
 

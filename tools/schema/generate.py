@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes src/ops/schema/schema_table.inc and schema_functions.inc: what the onnx and onnxruntime packages say about operators.
+"""Writes src/ops/schema/schema_table.inc and schema_functions.inc: what the onnx and onnxruntime packages say about
+operators, and own_operators.py about ours.
 
 Run it after a release of either package, then write what is new:  python tools/schema/generate.py [--out FOLDER]
 The table is a fact sheet (names, types, versions, defaults); the semantics are ours, in src/ops.
@@ -11,13 +12,17 @@ import sys
 import onnx
 import onnx.defs
 import onnx.printer
-from onnx import AttributeProto, TensorProto
+import onnxruntime
+import own_operators
+from onnx import AttributeProto, TensorProto, helper
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 ONNX_VERSION = "1.23.2"
 RUNTIME_VERSION = "1.31.1"
 # In the order of the table's index; the first name is how the sources spell it.
-DOMAINS = ["", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "com.microsoft"]
+DOMAINS = ["", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "com.microsoft", own_operators.DOMAIN,
+           own_operators.LAST]
+RUNTIME_DOMAINS = DOMAINS[:-2]  # that ONNX Runtime describes
 UNLIMITED = 2147483647
 
 # A type is bit 32 * kind + element type of a set; maps are numbered in the last 32 bits (schema.cpp knows the same).
@@ -66,7 +71,8 @@ class Rows:
 
 
 class Table:
-    def __init__(self):
+    def __init__(self, any_attributes):
+        self.any_attributes = any_attributes  # {(domain, operator)}
         self.pool, self.bits = Pool(), type_bits()
         self.params, self.attributes, self.constraints = Rows(), Rows(), Rows()
         self.sets, self.integers, self.floats, self.strings = Rows(), Rows(), Rows(), Rows()
@@ -122,7 +128,8 @@ class Table:
         bounds = [(self.pool.at(c.type_param_str), self.type_set(c.allowed_type_strs)) for c in constraints]
         bodies = self.function_rows(s) if standard else []
         flags = [f for f, on in (("kDeprecated", s.deprecated), ("kRuntimeOnly", not standard),
-                                 ("kContextFunction", standard and s.has_context_dependent_function)) if on]
+                                 ("kContextFunction", standard and s.has_context_dependent_function),
+                                 ("kAnyAttributes", (s.domain, s.name) in self.any_attributes)) if on]
         self.names.append(f"{s.domain}{'.' if s.domain else ''}{s.name}-{s.since_version}")
         self.schemas.append((
             self.pool.at(s.name), DOMAINS.index(s.domain), s.since_version, " | ".join(flags) or "0",
@@ -145,10 +152,35 @@ class Table:
 def collect():
     """-> [(schema, is in the ONNX standard)], sorted by domain index, name, version"""
     standard = {(s.domain, s.name, s.since_version): s for s in onnx.defs.get_all_schemas_with_history()}
-    extra = {(s.domain, s.name, s.since_version): s for s in runtime.get_all_operator_schema() if s.domain in DOMAINS}
+    extra = {(s.domain, s.name, s.since_version): s for s in runtime.get_all_operator_schema() if s.domain in RUNTIME_DOMAINS}
     found = [(s, True) for s in standard.values()]
     found += [(s, False) for key, s in extra.items() if key not in standard]
+    found += [(s, False) for s in own_operators.schemas()]
     return sorted(found, key=lambda f: (DOMAINS.index(f[0].domain), f[0].name, f[0].since_version))
+
+
+def takes_any_attribute(s):
+    """True if ONNX Runtime does not refuse an attribute that the schema lacks: no interface says so, a model shows it."""
+    if s.deprecated or (s.domain, s.name) == ("", "Constant"):  # a Constant is gone before attributes are looked at
+        return False
+    outputs = [f"y{i}" for i in range(max(s.min_output, 1))]
+    node = helper.make_node(s.name, ["x"] * max(s.min_input, 1 if s.inputs else 0), outputs, domain=s.domain, surely_not=1)
+    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])
+    graph = helper.make_graph([node], "g", [value], [helper.make_tensor_value_info("y0", TensorProto.FLOAT, None)])
+    opsets = [helper.make_opsetid(s.domain, s.since_version)]
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10).SerializeToString()
+    try:
+        onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        return not any(text in str(error) for text in ("Unrecognized attribute: surely_not", "No Op registered", "opset"))
+    return True
+
+
+def operators_with_any_attribute():
+    """-> {(domain, operator)} of ONNX Runtime"""
+    return {(s.domain, s.name) for s in runtime.get_all_operator_schema() if s.domain in RUNTIME_DOMAINS and takes_any_attribute(s)}
 
 
 def newest(schemas):
@@ -233,11 +265,10 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     parser.add_argument("--out", default=os.path.join(here, "..", "..", "src", "ops", "schema"), help="folder to write into")
     args = parser.parse_args()
-    import onnxruntime
     if (onnx.__version__, onnxruntime.__version__) != (ONNX_VERSION, RUNTIME_VERSION):
         sys.exit(f"expected onnx {ONNX_VERSION} and onnxruntime {RUNTIME_VERSION}, found {onnx.__version__} and "
                  f"{onnxruntime.__version__}; to move on, change the versions in {os.path.basename(__file__)}")
-    schemas, table = collect(), Table()
+    schemas, table = collect(), Table(operators_with_any_attribute())
     for schema, standard in schemas:
         table.add(schema, standard)
     write_table(table, newest(schemas), os.path.join(args.out, "schema_table.inc"))

@@ -1,5 +1,5 @@
-// ops/schema/schema.h - what ONNX and ONNX Runtime say about each operator version: parameters, attributes, types.
-// Facts only.
+// ops/schema/schema.h - what ONNX, ONNX Runtime and, of ai.sardonyx, we say about each operator version: parameters,
+// attributes, types. Facts only.
 //
 // The table is generated: see tools/schema/generate.py. All spans and names live as long as the program; names end in
 // NUL.
@@ -73,6 +73,7 @@ struct OpSchema {
     kDeprecated = 1,       // since this version the operator is gone
     kRuntimeOnly = 2,      // not in the ONNX standard: ONNX Runtime's own, also a few in domain ""
     kContextFunction = 4,  // a function in ONNX whose body depends on types and attributes
+    kAnyAttributes = 8,    // ONNX Runtime does not refuse attributes that the schema lacks, nor read them
   };
   std::uint16_t name_at;
   std::uint8_t domain_index;
@@ -93,6 +94,7 @@ struct OpSchema {
   std::string_view name() const;
   bool deprecated() const { return (flags & kDeprecated) != 0; }
   bool runtime_only() const { return (flags & kRuntimeOnly) != 0; }
+  bool takes_any_attribute() const { return (flags & kAnyAttributes) != 0; }
   std::span<const FormalParam> inputs() const;
   std::span<const FormalParam> outputs() const;
   std::span<const AttributeSpec> attributes() const;  // sorted by name

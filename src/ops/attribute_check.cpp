@@ -1,0 +1,54 @@
+// ops/attribute_check.cpp - compares names and types.
+#include "ops/attribute_check.h"
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "ops/substitute_schema.h"
+
+namespace sardonyx::ops {
+namespace {
+
+template <typename... Parts>
+[[noreturn]] void FailAt(const Graph& graph, const Node& node, const Parts&... parts) {
+  Fail(Code::kInvalidGraph, "[", node.op_type, "] ", Describe(graph, node), ": ", parts...);
+}
+
+[[noreturn]] void FailUnknown(const Graph& graph, const Node& node, const OpSchema& schema, std::string_view name) {
+  std::vector<std::string> names;
+  for (const AttributeSpec& known : schema.attributes()) names.emplace_back(known.name());
+  const std::string closest = ClosestName(name, names);
+  FailAt(graph, node, "unknown attribute '", name, "' of ", node.op_type, " version ", schema.since_version,
+         closest.empty() ? "" : "; did you mean '" + closest + "'?");
+}
+
+}  // namespace
+
+void CheckAttributes(const Graph& graph, const Node& node, const OpSchema& schema) {
+  for (const Attribute& attribute : node.attributes) {
+    const AttributeSpec* spec = schema.FindAttribute(attribute.name);
+    if (spec == nullptr) FailUnknown(graph, node, schema, attribute.name);
+    if (std::holds_alternative<AttributeReference>(attribute.value) || AttributeTypeOf(attribute.value) == spec->type)
+      continue;
+    FailAt(graph, node, "attribute '", attribute.name, "': expected ", AttributeTypeName(spec->type), ", found ",
+           AttributeTypeName(AttributeTypeOf(attribute.value)));
+  }
+  for (const AttributeSpec& spec : schema.attributes()) {
+    if (spec.required && node.FindAttribute(spec.name()) == nullptr)
+      FailAt(graph, node, "attribute '", spec.name(), "' (", AttributeTypeName(spec.type), ") is required and missing");
+  }
+}
+
+void CheckAllAttributes(const Graph& graph) {
+  for (const NodeId id : graph.order) {
+    const Node& node = graph.node(id);
+    const OpSchema* schema =
+        node.since_version == 0 ? nullptr : FindSchema(node.domain, node.op_type, node.since_version);
+    if (schema == nullptr) schema = SubstituteSchema(node.domain, node.op_type);
+    if (schema != nullptr) CheckAttributes(graph, node, *schema);
+    for (const Graph* body : node.Subgraphs()) CheckAllAttributes(*body);
+  }
+}
+
+}  // namespace sardonyx::ops

@@ -1,0 +1,99 @@
+"""What the library says to itself and writes into saved models: operators of ai.sardonyx, and of images channels last.
+
+docs/saved-models.md tells what they mean. A change that older versions of the library would misread raises kOwnOpset
+(src/ops/own_domain.h).
+"""
+import onnx.defs
+from onnx.defs import OpSchema
+from onnxruntime.capi import onnxruntime_pybind11_state as runtime
+
+DOMAIN, LAST, MICROSOFT = "ai.sardonyx", "com.ms.internal.nhwc", "com.microsoft"
+REAL = ["tensor(float)", "tensor(float16)", "tensor(bfloat16)"]
+BYTES = ["tensor(int8)", "tensor(uint8)"]
+INT, INTS, FLOAT, FLOATS, STRING, STRINGS = (getattr(OpSchema.AttrType, name)
+                                             for name in ("INT", "INTS", "FLOAT", "FLOATS", "STRING", "STRINGS"))
+
+
+def one(name, type_str):
+    return OpSchema.FormalParameter(name, type_str)
+
+
+def optional(name, type_str):
+    return OpSchema.FormalParameter(name, type_str, param_option=OpSchema.FormalParameterOption.Optional)
+
+
+def mixed(name, type_str):
+    """One or more, of different types."""
+    return OpSchema.FormalParameter(name, type_str, param_option=OpSchema.FormalParameterOption.Variadic,
+                                    is_homogeneous=False)
+
+
+def attribute(name, kind, default=None, required=False):
+    if default is None:
+        return OpSchema.Attribute(name, kind, required=required)
+    return OpSchema.Attribute(name, onnx.helper.make_attribute(name, default))
+
+
+def operator(name, inputs, outputs, types, attributes):
+    return OpSchema(name, DOMAIN, 1, inputs=inputs, outputs=outputs, attributes=attributes,
+                    type_constraints=[(parameter, allowed, "") for parameter, allowed in types.items()])
+
+
+def fused_elementwise():
+    return operator(
+        "FusedElementwise", [mixed("inputs", "T")], [one("Y", "U")], {"T": REAL + BYTES, "U": REAL + BYTES},
+        [attribute("steps", STRINGS, required=True), attribute("operands", INTS, required=True),
+         attribute("parameters", FLOATS, required=True), attribute("input_scales", FLOATS),
+         attribute("input_zeros", FLOATS), attribute("to", INT), attribute("output_scale", FLOAT),
+         attribute("output_zero", FLOAT)])
+
+
+def fused_matmul():
+    flags = [attribute(name, INT, 0) for name in ("transA", "transB", "transBatchA", "transBatchB")]
+    return operator(
+        "FusedMatMul", [one("A", "T"), one("B", "T"), optional("bias", "T"), optional("residual", "T")],
+        [one("Y", "T")], {"T": REAL},
+        [*flags, attribute("alpha", FLOAT, 1.0), attribute("activation", STRING), attribute("activation_alpha", FLOAT),
+         attribute("activation_beta", FLOAT), attribute("activation_gamma", FLOAT)])
+
+
+def lookup8():
+    return operator("Lookup8", [one("X", "T"), one("table", "U")], [one("Y", "U")], {"T": BYTES, "U": BYTES}, [])
+
+
+def qlinear_conv_add():
+    conv = onnx.defs.get_schema("QLinearConv", 10)
+    attributes = [OpSchema.Attribute(name, a.default_value) if a.default_value.type else
+                  OpSchema.Attribute(name, a.type, required=a.required) for name, a in conv.attributes.items()]
+    scale = "tensor(float)"
+    return operator(
+        "QLinearConvAdd",
+        [one("x", "X"), one("x_scale", scale), one("x_zero_point", "X"), one("w", "W"), one("w_scale", scale),
+         one("w_zero_point", "W"), one("y_scale", scale), one("y_zero_point", "Y"), optional("B", "tensor(int32)"),
+         one("Z", "Y"), one("Z_scale", scale), optional("Z_zero_point", "Y"), one("C_scale", scale),
+         optional("C_zero_point", "Y")],
+        [one("C", "Y")], {"X": BYTES, "W": BYTES, "Y": BYTES}, [*attributes, attribute("z_first", INT, 0)])
+
+
+class ChannelsLast:
+    """The schema of an operator for images that lie channels last: its own but for domain and version."""
+
+    def __init__(self, base, attributes=()):
+        self.base, self.domain, self.since_version, self.deprecated = base, LAST, 1, False
+        self.attributes = dict(base.attributes) | {a.name: a for a in attributes}
+
+    def __getattr__(self, name):
+        return getattr(self.base, name)
+
+
+def channels_last():
+    mixed_layouts = [attribute(f"channels_first_{side}", INT, 0) for side in ("input", "output")]
+    fused_conv = next(s for s in runtime.get_all_operator_schema() if (s.domain, s.name) == (MICROSOFT, "FusedConv"))
+    convolutions = [*(onnx.defs.get_schema(name) for name in ("Conv", "ConvTranspose", "QLinearConv")), fused_conv]
+    others = ["AveragePool", "DepthToSpace", "GroupNormalization", "InstanceNormalization", "MaxPool", "SpaceToDepth"]
+    return [*(ChannelsLast(base, mixed_layouts) for base in convolutions),
+            *(ChannelsLast(onnx.defs.get_schema(name)) for name in others)]
+
+
+def schemas():
+    return [fused_elementwise(), fused_matmul(), lookup8(), qlinear_conv_add(), *channels_last()]
