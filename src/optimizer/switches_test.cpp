@@ -1,5 +1,6 @@
-// optimizer/switches_test.cpp - every pass does something by itself and nothing when it is switched off; levels; what
-// an explanation says.
+// optimizer/switches_test.cpp - every pass does something by itself, nothing when it is switched off, and nothing to
+// nodes that another provider has claimed; levels; what an explanation says.
+#include <algorithm>
 #include <map>
 
 #include "testing/pass_test.h"
@@ -191,6 +192,97 @@ TEST(Switches, DisableLeavesTheAuthorsNodes) {
     options.level = Level::kDisable;
     RunPipeline(graph, registry, options);
     EXPECT_EQ(Operators(graph), before) << name;
+  }
+}
+
+// ---- Nodes of other providers
+
+constexpr const char* kOther = "OtherExecutionProvider";
+
+template <typename Visit>
+void ForEachNodeOf(Graph& graph, const Visit& visit) {
+  for (const NodeId id : graph.order) {
+    visit(graph, graph.node(id));
+    for (Graph* body : graph.node(id).Subgraphs()) ForEachNodeOf(*body, visit);
+  }
+}
+
+// What makes the node what it is; the values that it reads may be made otherwise.
+std::string Portrait(const Graph& graph, const Node& node) {
+  std::string text = node.domain + "." + node.op_type + "-" + std::to_string(node.since_version) + "(";
+  for (const ValueId input : node.inputs)
+    text += (input == kNoValue ? "none" : std::string(Name(graph.value(input).type.dtype))) + ",";
+  text += ")";
+  for (const ValueId output : node.outputs)
+    text += (output == kNoValue ? "none" : std::string(Name(graph.value(output).type.dtype))) + ",";
+  for (const Attribute& attribute : node.attributes) text += attribute.name + ",";
+  return text;
+}
+
+std::map<std::string, std::string> Claimed(Graph& graph) {
+  std::map<std::string, std::string> nodes;
+  ForEachNodeOf(graph, [&](const Graph& each, const Node& node) {
+    if (node.provider == kOther) nodes[node.name] = Portrait(each, node);
+  });
+  return nodes;
+}
+
+// The nodes that may be claimed, by name; each gets one of its own.
+std::vector<std::string> NameNodes(Graph& graph) {
+  std::vector<std::string> names;
+  int number = 0;
+  ForEachNodeOf(graph, [&](const Graph&, Node& node) {
+    node.name = "n" + std::to_string(number++);
+    if (node.Subgraphs().empty()) names.push_back(node.name);
+  });
+  return names;
+}
+
+// All subsets of a few nodes; of many each one, each two and all.
+std::vector<std::vector<std::string>> ChoicesOf(const std::vector<std::string>& names) {
+  std::vector<std::vector<std::string>> choices;
+  if (names.size() <= 6) {
+    for (std::size_t bits = 1; bits < std::size_t{1} << names.size(); ++bits) {
+      choices.emplace_back();
+      for (std::size_t i = 0; i < names.size(); ++i)
+        if ((bits >> i & 1) != 0) choices.back().push_back(names[i]);
+    }
+    return choices;
+  }
+  for (std::size_t i = 0; i < names.size(); ++i)
+    for (std::size_t k = i; k < names.size(); ++k) choices.push_back({names[i], names[k]});
+  choices.push_back(names);
+  return choices;
+}
+
+void ExpectClaimedStay(const Graph& graph, const std::vector<std::string>& claimed, const OptimizeOptions& options,
+                       const ops::Registry& registry) {
+  Graph copy = graph;
+  ForEachNodeOf(copy, [&](const Graph&, Node& node) {
+    if (std::find(claimed.begin(), claimed.end(), node.name) != claimed.end()) node.provider = kOther;
+  });
+  const auto before = Claimed(copy);
+  Optimize(copy, Stage::kBeforeUpgrade, registry, options);
+  Optimize(copy, Stage::kAfterUpgrade, registry, options);
+  EXPECT_EQ(Claimed(copy), before) << ToText(graph) << ToText(copy);
+}
+
+TEST(Switches, EveryPassLeavesNodesOfOtherProvidersAlone) {
+  const ops::Registry registry;
+  for (const auto& [name, text] : kExamples) {
+    SCOPED_TRACE(name);
+    Graph graph = GraphOf(text, registry);
+    ops::Upgrade(graph, registry);
+    ops::Infer(graph, registry);
+    OptimizeOptions options;
+    options.approximate_gelu = options.clean_quantization = options.checks_reports = true;
+    for (const std::vector<std::string>& claimed : ChoicesOf(NameNodes(graph))) {
+      options.disabled_passes.clear();
+      ExpectClaimedStay(graph, claimed, options, registry);
+      for (const PassInfo& info : AllPasses())
+        if (info.name != name) options.disabled_passes.emplace_back(info.name);
+      ExpectClaimedStay(graph, claimed, options, registry);
+    }
   }
 }
 

@@ -17,8 +17,6 @@ using providers::Group;
 using providers::Provider;
 using providers::ProviderSet;
 
-constexpr std::string_view kHidden = "ai.sardonyx.claimed:";
-
 bool IsCpu(const Provider& provider) { return provider.name() == providers::kCpuName; }
 
 template <typename... Parts>
@@ -231,14 +229,6 @@ class Partitioner {
   ProviderSet& set_;
 };
 
-template <typename Visit>
-void ForEachNode(Graph& graph, const Visit& visit) {
-  for (const NodeId id : graph.order) {
-    visit(graph, graph.node(id));
-    for (Graph* body : graph.node(id).Subgraphs()) ForEachNode(*body, visit);
-  }
-}
-
 }  // namespace
 
 void ClaimFunctionCalls(Graph& graph, const ops::Registry& registry, const ProviderSet& set) {
@@ -295,18 +285,6 @@ bool ReleaseRefusedCalls(Graph& graph, const ops::Registry& registry, const Prov
 
 void Partition(Graph& graph, const ops::Registry& registry, ProviderSet& set) {
   if (set.providers.size() > 1) Partitioner(registry, set).Run(graph);
-}
-
-void HideClaimed(Graph& graph) {
-  ForEachNode(graph, [](Graph&, Node& node) {
-    if (!node.provider.empty()) node.domain = std::string(kHidden) + node.domain;
-  });
-}
-
-void ShowClaimed(Graph& graph) {
-  ForEachNode(graph, [](Graph&, Node& node) {
-    if (node.domain.rfind(kHidden, 0) == 0) node.domain.erase(0, kHidden.size());
-  });
 }
 
 void AssignRest(Graph& graph, const ops::Registry& registry, const ProviderSet& set, bool allow_cpu) {

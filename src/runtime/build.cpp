@@ -251,9 +251,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   if (save && !newest) SaveGraph(graph, model, false, registry, options);
   planner::Partition(graph, registry, set);
   ops::Upgrade(graph, registry);
-  planner::HideClaimed(graph);
   optimizer::Optimize(graph, optimizer::Stage::kAfterUpgrade, registry, optimize);
-  planner::ShowClaimed(graph);
   if (save && newest) SaveGraph(graph, model, true, registry, options);
   planner::AssignRest(graph, registry, set, !CpuFallbackDisabled(options));
   planner::PlaceCopies(graph, set);

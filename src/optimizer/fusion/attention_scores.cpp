@@ -13,7 +13,6 @@ namespace {
 constexpr double kAbsorbing = 9900;  // a fill of at most minus this hides the score it replaces; exporters write -1e4
 constexpr int kMaxSteps = 12;
 
-bool Is(const Node& node, std::string_view op_type) { return node.domain.empty() && node.op_type == op_type; }
 bool SameShape(const Graph& graph, ValueId a, ValueId b) { return SameDims(graph.value(a).type, graph.value(b).type); }
 bool IsFloatCast(const Graph& graph, const Node& node) {
   return Is(node, "Cast") && IsFloating(graph.value(node.inputs[0]).type.dtype) &&

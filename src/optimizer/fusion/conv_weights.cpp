@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "optimizer/rules/rewrite.h"
+
 namespace sardonyx::optimizer {
 namespace {
 
@@ -82,8 +84,7 @@ NodeId FoldableConv(const Graph& graph, ValueId value, const char** why) {
   const NodeId producer = graph.value(value).producer;
   if (producer == kNoNode) return no("no convolution makes its input");
   const Node& conv = graph.node(producer);
-  if (!conv.domain.empty() || (conv.op_type != "Conv" && conv.op_type != "ConvTranspose"))
-    return no("no convolution makes its input");
+  if (!Is(conv, "Conv") && !Is(conv, "ConvTranspose")) return no("no convolution makes its input");
   if (graph.UseCount(value) != 1) return no("the convolution's result is an output, or others read it, too");
   const Tensor* weight = conv.inputs.size() > 1 ? graph.value(conv.inputs[1]).constant() : nullptr;
   if (weight == nullptr) return no("the convolution's weights are not constant");

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "optimizer/rules/rewrite.h"
+
 namespace sardonyx::optimizer {
 namespace {
 
@@ -26,7 +28,7 @@ const Node* JoinableReader(const Graph& graph, const PassContext& context, NodeI
 std::optional<Summand> SummandBehind(const Graph& graph, const PassContext& context, NodeId id) {
   const ValueId made = graph.node(id).outputs[0];
   const Node* sum = JoinableReader(graph, context, id);
-  if (sum == nullptr || !sum->domain.empty() || sum->op_type != "Add") return std::nullopt;
+  if (sum == nullptr || !Is(*sum, "Add")) return std::nullopt;
   const ValueId other = sum->inputs[sum->inputs[0] == made ? 1 : 0];
   if (other == made) return std::nullopt;
   return Summand{sum->id, other};

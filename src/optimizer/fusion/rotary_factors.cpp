@@ -39,6 +39,7 @@ class FactorFinder {
     if (producer == kNoNode || !graph_.node(producer).domain.empty() || !type.has_rank || type.rank() == 0)
       return kNoValue;
     const Node& node = graph_.node(producer);
+    if (IsForeign(node)) return kNoValue;
     const Type& from = TypeOf(node.inputs[0]);
     if (!IsNumber(type.dims.back(), 2) || !from.has_rank || from.rank() != type.rank() ||
         !IsNumber(from.dims.back(), 1))
@@ -58,6 +59,7 @@ class FactorFinder {
     const NodeId producer = graph_.value(value).producer;
     if (producer == kNoNode || !graph_.node(producer).domain.empty()) return false;
     const Node& node = graph_.node(producer);
+    if (IsForeign(node)) return false;
     const auto goes_on = [&](std::size_t i) { return HasEqualPairs(node.inputs[i], depth + 1); };
     if (node.op_type == "Concat" && IsLastAxis(node, type.rank()))
       return pairing_ == Pairing::kHalves && node.inputs.size() == 2 && node.inputs[0] == node.inputs[1];

@@ -10,7 +10,7 @@ namespace sardonyx::optimizer {
 namespace {
 
 bool IsNode(const Node& node, std::string_view op_type) {
-  return node.op_type == op_type && (node.domain.empty() || node.domain == "com.microsoft");
+  return Is(node, op_type) || Is(node, op_type, "com.microsoft");
 }
 
 bool HasPlainScale(const Tensor* scale) {
@@ -128,7 +128,7 @@ std::optional<BlockWeight> BlockWeightFrom(const Graph& graph, ValueId value) {
   const NodeId reader = IsFloatValue(graph, value) ? SoleReader(graph, value) : kNoNode;
   if (reader == kNoNode || graph.value(value).producer == kNoNode) return std::nullopt;
   const Node &product = graph.node(reader), &node = graph.node(graph.value(value).producer);
-  if (!product.domain.empty() || product.op_type != "MatMul" || product.inputs[1] != value || !IsDequantize(node) ||
+  if (!Is(product, "MatMul") || product.inputs[1] != value || !IsDequantize(node) ||
       !IsFloatValue(graph, product.inputs[0]) || node.inputs.size() < 2 || node.inputs[1] == kNoValue)
     return std::nullopt;
   BlockWeight w{.node = node.id, .data = node.inputs[0], .scale = node.inputs[1]};

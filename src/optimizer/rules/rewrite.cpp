@@ -103,6 +103,14 @@ void Rewrite::DropUnused(ValueId value) {
   }
 }
 
+std::vector<NodeId> OwnNodes(const Graph& graph) {
+  std::vector<NodeId> nodes;
+  nodes.reserve(graph.order.size());
+  for (const NodeId id : graph.order)
+    if (!IsForeign(graph.node(id))) nodes.push_back(id);
+  return nodes;
+}
+
 const ops::OpSchema* SchemaFor(const Graph& graph, std::string_view domain, std::string_view op_type) {
   const std::int64_t opset = graph.OpsetVersion(domain);
   return opset > 0 ? ops::FindSchema(domain, op_type, static_cast<int>(opset)) : ops::FindSchema(domain, op_type);
@@ -142,7 +150,7 @@ bool HasOperator(const ops::Registry& registry, std::string_view domain, std::st
 const Node* ProducerOf(const Graph& graph, ValueId value, std::string_view op_type) {
   if (value == kNoValue || graph.value(value).producer == kNoNode) return nullptr;
   const Node& node = graph.node(graph.value(value).producer);
-  return node.domain.empty() && node.op_type == op_type ? &node : nullptr;
+  return Is(node, op_type) ? &node : nullptr;
 }
 
 NodeId SoleReader(const Graph& graph, ValueId value) {

@@ -11,6 +11,19 @@
 
 namespace sardonyx::optimizer {
 
+// A node that a provider other than the CPU has claimed: no pass changes it or looks into it, and what it makes is a
+// value like any other. It goes only when nobody reads its results. Passes keep to that by going over OwnNodes and by
+// recognizing neighbours with Is and what is built on it.
+inline bool IsForeign(const Node& node) { return !node.provider.empty(); }
+
+// The nodes of the graph that are not foreign, in order.
+std::vector<NodeId> OwnNodes(const Graph& graph);
+
+// A node of this operator that is not foreign.
+inline bool Is(const Node& node, std::string_view op_type, std::string_view domain = "") {
+  return node.op_type == op_type && node.domain == domain && !IsForeign(node);
+}
+
 class Rewrite {
  public:
   // New nodes get the name and the provider of `origin`.
@@ -55,7 +68,7 @@ bool TakeOut(Graph& graph, NodeId node);
 // True if the registry has the newest version of the operator.
 bool HasOperator(const ops::Registry& registry, std::string_view domain, std::string_view op_type);
 
-// The operator in the standard domain that makes `value`; nullptr if another (or none) does.
+// The operator in the standard domain that makes `value`; nullptr if another (or none) does, or a foreign node.
 const Node* ProducerOf(const Graph& graph, ValueId value, std::string_view op_type);
 // The only reader of a value that is no graph output; kNoNode if there are several or none.
 NodeId SoleReader(const Graph& graph, ValueId value);
@@ -70,7 +83,7 @@ std::int64_t IntAttribute(const Node& node, std::string_view name, std::int64_t 
 template <typename Edit>
 bool ForEachGraph(Graph& graph, Edit&& edit) {
   bool changed = false;
-  for (const NodeId id : std::vector<NodeId>(graph.order)) {
+  for (const NodeId id : OwnNodes(graph)) {
     bool body_changed = false;
     for (Graph* body : graph.node(id).Subgraphs()) body_changed |= ForEachGraph(*body, edit);
     if (body_changed) graph.RefreshCaptures(id);
@@ -81,12 +94,13 @@ bool ForEachGraph(Graph& graph, Edit&& edit) {
   return true;
 }
 
-// Calls `edit(graph, node)` for every node of every graph, bodies first; true if any call returned true.
+// Calls `edit(graph, node)` for every node of every graph that is not foreign, bodies first; true if any call returned
+// true.
 template <typename Edit>
 bool ForEachNode(Graph& graph, Edit&& edit) {
   return ForEachGraph(graph, [&](Graph& each) {
     bool changed = false;
-    for (const NodeId id : std::vector<NodeId>(each.order))
+    for (const NodeId id : OwnNodes(each))
       if (!each.node(id).erased) changed |= edit(each, id);
     return changed;
   });

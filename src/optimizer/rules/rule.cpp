@@ -221,15 +221,16 @@ class Engine {
       : rules_(rules), graph_(graph), registry_(registry), limit_(limit), explain_(explain) {}
 
   int Run() {
-    std::deque<NodeId> work(graph_.order.begin(), graph_.order.end());
+    const std::vector<NodeId> own = OwnNodes(graph_);
+    std::deque<NodeId> work(own.begin(), own.end());
     while (!work.empty() && (limit_ < 0 || fired_ < limit_)) {
       const NodeId id = work.front();
       work.pop_front();
-      if (graph_.node(id).erased) continue;
+      if (graph_.node(id).erased || IsForeign(graph_.node(id))) continue;
       TryRules(id, work);
     }
     if (fired_ > 0) graph_.SortTopologically();
-    for (const NodeId id : std::vector<NodeId>(graph_.order)) {
+    for (const NodeId id : OwnNodes(graph_)) {
       for (Graph* body : graph_.node(id).Subgraphs()) {
         Engine inner(rules_, *body, registry_, limit_ < 0 ? -1 : limit_ - fired_, explain_);
         const int count = inner.Run();

@@ -23,9 +23,8 @@ bool SameDims(const std::vector<Dim>& a, const std::vector<Dim>& b) {
 
 // Mul or Div by a constant of one element: the other operand.
 ValueId ScaledOperand(const Graph& graph, const Node& node, double* scale) {
-  if (!node.domain.empty() || node.inputs.size() != 2) return kNoValue;
-  const bool product = node.op_type == "Mul";
-  if (!product && node.op_type != "Div") return kNoValue;
+  const bool product = Is(node, "Mul");
+  if ((!product && !Is(node, "Div")) || node.inputs.size() != 2) return kNoValue;
   for (const std::size_t i : {1u, 0u}) {
     const auto factor = ScalarOf(graph, node.inputs[i]);
     if (!factor || (i == 0 && !product)) continue;
@@ -93,7 +92,7 @@ ValueId Reshaping::Build(Rewrite& rewrite, ValueId value) const {
 }
 
 bool IsViewNode(const Node& node) {
-  if (!node.domain.empty() || node.outputs.size() != 1) return false;
+  if (IsForeign(node) || !node.domain.empty() || node.outputs.size() != 1) return false;
   return node.op_type == "Reshape" || node.op_type == "Transpose" || node.op_type == "Squeeze" ||
          node.op_type == "Unsqueeze" || node.op_type == "Flatten";
 }

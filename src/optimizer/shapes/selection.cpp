@@ -80,7 +80,8 @@ bool TakeSlice(const Graph& graph, const Node& node, Selection* s) {
 
 std::optional<Selection> SelectionOf(const Graph& graph, const Node& node, std::size_t output) {
   const bool slice = node.op_type == "Slice", split = node.op_type == "Split", gather = node.op_type == "Gather";
-  if (!node.domain.empty() || (!slice && !split && !gather) || node.inputs[0] == kNoValue) return std::nullopt;
+  if (IsForeign(node) || !node.domain.empty() || (!slice && !split && !gather) || node.inputs[0] == kNoValue)
+    return std::nullopt;
   const Type& type = TypeOf(graph, node.inputs[0]);
   if (!type.is_tensor() || !type.has_rank || type.rank() == 0) return std::nullopt;
   std::optional<std::int64_t> given = IntAttribute(node, "axis", 0);

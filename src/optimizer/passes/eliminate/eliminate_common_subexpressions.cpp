@@ -66,7 +66,7 @@ class Eliminator {
 
   bool Run() {
     MergeConstants();
-    for (const NodeId id : graph_.order) TryNode(id);
+    for (const NodeId id : OwnNodes(graph_)) TryNode(id);
     graph_.EraseNodes(erased_);
     return changed_;
   }

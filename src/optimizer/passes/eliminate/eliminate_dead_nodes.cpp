@@ -2,6 +2,7 @@
 // that nobody reads.
 #include "ops/schema/schema.h"
 #include "optimizer/passes/passes.h"
+#include "optimizer/rules/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -35,7 +36,9 @@ bool EliminateIn(Graph& graph, const PassContext& context) {
   for (std::size_t i = graph.order.size(); i-- > 0;) {
     const NodeId id = graph.order[i];
     bool body_changed = false;
-    for (Graph* body : graph.node(id).Subgraphs()) body_changed |= EliminateIn(*body, context);
+    const bool foreign = IsForeign(graph.node(id));
+    if (!foreign)
+      for (Graph* body : graph.node(id).Subgraphs()) body_changed |= EliminateIn(*body, context);
     if (body_changed) graph.RefreshCaptures(id);
     changed |= body_changed;
     bool used = false, read = false;
@@ -45,7 +48,7 @@ bool EliminateIn(Graph& graph, const PassContext& context) {
     }
     if (used) {
       if (!read) context.FarFrom(graph, id, "no node reads it, but it is an output of the graph");
-      changed |= DropOutputs(graph, id);
+      if (!foreign) changed |= DropOutputs(graph, id);
       continue;
     }
     graph.EraseNode(id);

@@ -38,7 +38,7 @@ class Folder {
         filled_(filled != nullptr ? filled : &own_filled_) {}
 
   bool Run() {
-    for (const NodeId id : std::vector<NodeId>(graph_.order)) {
+    for (const NodeId id : OwnNodes(graph_)) {
       CheckTime();
       ops::InferAt(graph_, id, context_.registry, {.logger = context_.logger});
       if (FoldShapeData(id) || FoldNode(id)) {
@@ -157,8 +157,7 @@ class Folder {
     if (graph_.value(node.inputs[0]).type.rank() != 2 || transposed.is_output || transposed.consumers.size() != 1)
       return false;
     const Node& reader = graph_.node(transposed.consumers[0]);
-    return reader.domain.empty() && reader.op_type == "MatMul" && reader.inputs[1] == node.outputs[0] &&
-           IsFloatKind(transposed.type.dtype);
+    return Is(reader, "MatMul") && reader.inputs[1] == node.outputs[0] && IsFloatKind(transposed.type.dtype);
   }
   static bool IsFloatKind(DType dtype) {
     return dtype == DType::kFloat || dtype == DType::kFloat16 || dtype == DType::kBFloat16;

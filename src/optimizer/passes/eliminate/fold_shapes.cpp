@@ -18,7 +18,7 @@ class ShapeFolder {
   ShapeFolder(Graph& graph, const PassContext& context) : graph_(graph), context_(context) {}
 
   bool Run() {
-    for (const NodeId id : std::vector<NodeId>(graph_.order)) {
+    for (const NodeId id : OwnNodes(graph_)) {
       if (graph_.node(id).erased) continue;
       changed_ |= FixTarget(id) || ShareContents(id);
     }

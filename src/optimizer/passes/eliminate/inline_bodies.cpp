@@ -10,8 +10,6 @@
 namespace sardonyx::optimizer {
 namespace {
 
-bool Is(const Node& node, std::string_view op_type) { return node.domain.empty() && node.op_type == op_type; }
-
 std::optional<bool> BoolOf(const Graph& graph, ValueId value) {
   const Tensor* tensor = graph.value(value).constant();
   if (tensor == nullptr || tensor->dtype() != DType::kBool || tensor->count() != 1) return std::nullopt;

@@ -68,7 +68,7 @@ bool MergeViews(Graph& graph, PassContext& context) {
     const ops::OpSchema* reshape = SchemaFor(each, "", "Reshape");
     if (reshape == nullptr || reshape->max_inputs < 2) return false;  // before opset 5 the shape is an attribute
     bool changed = false;
-    for (const NodeId id : std::vector<NodeId>(each.order)) {
+    for (const NodeId id : OwnNodes(each)) {
       if (each.node(id).erased || !IsViewNode(each.node(id))) continue;
       changed |= MergeChain(each, context, id);
     }

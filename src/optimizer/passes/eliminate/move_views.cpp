@@ -27,11 +27,11 @@ class ViewMover {
 
   bool Run() {
     bool changed = false;
-    for (const NodeId id : std::vector<NodeId>(graph_.order)) {
+    for (const NodeId id : OwnNodes(graph_)) {
       if (graph_.node(id).erased) continue;
       changed |= TrySink(id) || TryHoist(id);
     }
-    for (const NodeId id : std::vector<NodeId>(graph_.order))
+    for (const NodeId id : OwnNodes(graph_))
       if (!graph_.node(id).erased) changed |= TrySelect(id);
     for (ValueId id = 0, end = static_cast<ValueId>(graph_.values.size()); id < end; ++id) changed |= TrySplit(id);
     return changed;
@@ -40,7 +40,7 @@ class ViewMover {
  private:
   const Type& TypeOf(ValueId value) const { return graph_.value(value).type; }
   bool Is(NodeId id, std::string_view op_type) const {
-    return id != kNoNode && graph_.node(id).domain.empty() && graph_.node(id).op_type == op_type;
+    return id != kNoNode && optimizer::Is(graph_.node(id), op_type);
   }
 
   // ---- Projections

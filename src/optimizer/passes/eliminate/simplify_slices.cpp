@@ -17,7 +17,7 @@ class SliceSimplifier {
 
   bool Run() {
     bool changed = false;
-    for (const NodeId id : std::vector<NodeId>(graph_.order)) {
+    for (const NodeId id : OwnNodes(graph_)) {
       while (!graph_.node(id).erased && TryNode(id)) changed = true;
     }
     return JoinIntoSplits() || changed;
@@ -247,7 +247,7 @@ class SliceSimplifier {
     const ops::OpSchema* schema = SchemaFor(graph_, "", "Split");
     if (schema == nullptr || schema->max_inputs != 2) return false;  // sizes are an input since opset 13
     std::map<std::pair<ValueId, std::size_t>, std::vector<Part>> parts;
-    for (const NodeId id : graph_.order) {
+    for (const NodeId id : OwnNodes(graph_)) {
       const Node& node = graph_.node(id);
       if (node.op_type != "Slice" || graph_.value(node.outputs[0]).is_output) continue;
       if (const auto s = SelectionOf(graph_, node, 0)) parts[{s->from, s->axis}].push_back({*s, id});

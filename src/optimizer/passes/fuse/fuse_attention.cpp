@@ -55,7 +55,6 @@ class AttentionFuser {
     const NodeId id = graph_.value(value).producer;
     return id == kNoNode ? nullptr : &graph_.node(id);
   }
-  static bool Is(const Node& node, std::string_view op_type) { return node.domain.empty() && node.op_type == op_type; }
 
   // ---- Queries, keys and values
 

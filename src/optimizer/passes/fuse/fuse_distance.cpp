@@ -13,8 +13,6 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-bool IsOp(const Node& node, std::string_view op) { return node.domain.empty() && node.op_type == op; }
-
 std::int64_t IntOr(const Node& node, std::string_view name, std::int64_t otherwise) {
   const AttributeValue* value = node.FindAttribute(name);
   return value != nullptr && std::holds_alternative<std::int64_t>(*value) ? std::get<std::int64_t>(*value) : otherwise;
@@ -30,14 +28,14 @@ bool IsZeros(const Node& node, std::string_view name) {
 
 // The value behind any Identity nodes.
 ValueId Source(const Graph& graph, ValueId value) {
-  while (graph.value(value).producer != kNoNode && IsOp(graph.node(graph.value(value).producer), "Identity"))
+  while (graph.value(value).producer != kNoNode && Is(graph.node(graph.value(value).producer), "Identity"))
     value = graph.node(graph.value(value).producer).inputs[0];
   return value;
 }
 
 const Node* Producer(const Graph& graph, ValueId value, std::string_view op) {
   const NodeId id = graph.value(value).producer;
-  return id != kNoNode && IsOp(graph.node(id), op) ? &graph.node(id) : nullptr;
+  return id != kNoNode && Is(graph.node(id), op) ? &graph.node(id) : nullptr;
 }
 
 // Whether the sum is over axis 1 of a matrix and drops it: by the attribute of old versions or the input of new ones.
@@ -74,7 +72,7 @@ bool AreMatrices(const Type& a, const Type& b) {
 
 bool IsTransposition(const Node& node) {
   const AttributeValue* perm = node.FindAttribute("perm");
-  return IsOp(node, "Transpose") && (perm == nullptr || *std::get_if<Ints>(perm) == Ints{1, 0});
+  return Is(node, "Transpose") && (perm == nullptr || *std::get_if<Ints>(perm) == Ints{1, 0});
 }
 
 bool Fuse(Graph& graph, const PassContext& context, NodeId scan_id) {
@@ -122,7 +120,7 @@ bool Fuse(Graph& graph, const PassContext& context, NodeId scan_id) {
 
 bool FuseDistance(Graph& graph, PassContext& context) {
   return ForEachNode(graph,
-                     [&](Graph& each, NodeId id) { return IsOp(each.node(id), "Scan") && Fuse(each, context, id); });
+                     [&](Graph& each, NodeId id) { return Is(each.node(id), "Scan") && Fuse(each, context, id); });
 }
 
 }  // namespace

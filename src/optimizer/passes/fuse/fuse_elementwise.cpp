@@ -25,7 +25,7 @@ class ElementwiseFuser {
 
   bool Run() {
     if (!HasOperator(registry_, "ai.sardonyx", "FusedElementwise")) return false;
-    const std::vector<NodeId> order = graph_.order;
+    const std::vector<NodeId> order = OwnNodes(graph_);
     for (std::size_t i = order.size(); i-- > 0;) Place(order[i]);
     bool changed = false;
     for (const NodeId id : order) {

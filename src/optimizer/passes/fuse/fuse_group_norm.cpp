@@ -8,6 +8,7 @@
 #include "ops/schema/schema.h"
 #include "optimizer/fusion/conv_weights.h"
 #include "optimizer/passes/passes.h"
+#include "optimizer/rules/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -18,9 +19,7 @@ const Node* OnlyReader(const Graph& graph, ValueId value) {
   return !info.is_output && info.consumers.size() == 1 ? &graph.node(info.consumers[0]) : nullptr;
 }
 
-bool Is(const Node* node, std::string_view op_type) {
-  return node != nullptr && node->domain.empty() && node->op_type == op_type;
-}
+bool IsNode(const Node* node, std::string_view op_type) { return node != nullptr && Is(*node, op_type); }
 
 bool SameDims(const Type& a, const Type& b) {
   if (!a.has_rank || !b.has_rank || a.rank() != b.rank()) return false;
@@ -59,7 +58,8 @@ std::optional<Found> FindCore(const Graph& graph, const PassContext& context, co
   if (split_id == kNoNode) return no("no Reshape into groups before it");
   const Node& split = graph.node(split_id);
   const Node* join = OnlyReader(graph, norm.outputs[0]);
-  if (!Is(&split, "Reshape") || !Is(join, "Reshape")) return no("no Reshape into groups before it and back behind it");
+  if (!IsNode(&split, "Reshape") || !IsNode(join, "Reshape"))
+    return no("no Reshape into groups before it and back behind it");
   if (OnlyReader(graph, norm.inputs[0]) != &norm)
     return no("'", graph.value(norm.inputs[0]).name, "' is read by others");
   if (split.provider != norm.provider || join->provider != norm.provider) return no("other providers");
@@ -96,7 +96,7 @@ void FindAffine(const Graph& graph, Found& found) {
   for (const char* step : {"Mul", "Add"}) {
     const ValueId value = graph.node(found.nodes.back()).outputs[0];
     const Node* reader = OnlyReader(graph, value);
-    if (!Is(reader, step) || reader->provider != graph.node(found.nodes.back()).provider) continue;
+    if (!IsNode(reader, step) || reader->provider != graph.node(found.nodes.back()).provider) continue;
     const ValueId other = reader->inputs[reader->inputs[0] == value ? 1 : 0];
     const std::vector<double> values = PerChannel(graph, other, rank, found.channels);
     if (values.empty()) continue;
@@ -134,13 +134,13 @@ bool Fuse(Graph& graph, NodeId id, const PassContext& context) {
 
 bool FuseIn(Graph& graph, const PassContext& context) {
   bool changed = false, fused = false;
-  for (const NodeId id : std::vector<NodeId>(graph.order)) {
+  for (const NodeId id : OwnNodes(graph)) {
     if (graph.node(id).erased) continue;
     bool body_changed = false;
     for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body, context);
     if (body_changed) graph.RefreshCaptures(id);
     changed |= body_changed;
-    if (Is(&graph.node(id), "InstanceNormalization")) fused |= Fuse(graph, id, context);
+    if (Is(graph.node(id), "InstanceNormalization")) fused |= Fuse(graph, id, context);
   }
   if (fused) graph.SortTopologically();
   return changed || fused;

@@ -26,7 +26,7 @@ class LayerNormFuser {
       : graph_(graph), registry_(context.registry), context_(context) {}
 
   bool Run() {
-    for (const NodeId id : std::vector<NodeId>(graph_.order))
+    for (const NodeId id : OwnNodes(graph_))
       if (!graph_.node(id).erased) changed_ |= TryCore(id) || TryCast(id) || TryScale(id) || TryBias(id);
     return changed_;
   }

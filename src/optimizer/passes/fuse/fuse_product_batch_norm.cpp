@@ -9,6 +9,7 @@
 #include "ops/schema/schema.h"
 #include "optimizer/fusion/fused_activation.h"
 #include "optimizer/passes/passes.h"
+#include "optimizer/rules/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -68,7 +69,7 @@ bool IsInference(const Graph& graph, const Node& norm) {
 
 // The constant row that `node` adds to `value`: one that leaves its shape alone.
 const Tensor* AddedRow(const Graph& graph, const Node& node, ValueId value) {
-  if (!node.domain.empty() || node.op_type != "Add") return nullptr;
+  if (!Is(node, "Add")) return nullptr;
   const Tensor* row = ConstantInput(graph, node, node.inputs[0] == value ? 1 : 0);
   return row != nullptr && row->shape().rank() <= 2 ? row : nullptr;
 }
@@ -82,9 +83,7 @@ bool AddRow(const Tensor& row, std::vector<double>* sums) {
   return true;
 }
 
-bool IsBatchNorm(const Node* node) {
-  return node != nullptr && node->domain.empty() && node->op_type == "BatchNormalization";
-}
+bool IsBatchNorm(const Node* node) { return node != nullptr && Is(*node, "BatchNormalization"); }
 
 // A product whose result, or the sum with it, goes into a BatchNormalization.
 bool IsNear(const Graph& graph, const Node& product) {
@@ -147,7 +146,7 @@ bool Fuse(Graph& graph, const PassContext& context, NodeId id) {
 
 bool FuseIn(Graph& graph, const PassContext& context) {
   bool changed = false;
-  for (const NodeId id : std::vector<NodeId>(graph.order)) {
+  for (const NodeId id : OwnNodes(graph)) {
     if (graph.node(id).erased) continue;
     bool body_changed = false;
     for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body, context);

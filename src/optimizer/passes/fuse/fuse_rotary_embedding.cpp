@@ -223,8 +223,7 @@ class RotaryFuser {
     const NodeId reader = SoleReader(graph_, r->old);
     if (reader == kNoNode) return;
     const Node& concat = graph_.node(reader);
-    if (!concat.domain.empty() || concat.op_type != "Concat" || concat.inputs.size() != 2 ||
-        concat.inputs[0] != r->old || !IsLastAxis(concat, 4))
+    if (!Is(concat, "Concat") || concat.inputs.size() != 2 || concat.inputs[0] != r->old || !IsLastAxis(concat, 4))
       return;
     const Dim& size = TypeOf(concat.outputs[0]).dims[3];
     if (!size.known()) return;

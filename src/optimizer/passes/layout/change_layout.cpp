@@ -116,7 +116,7 @@ class LayoutRewriter {
   bool Run() {
     const LayoutChoice choice(graph_, registry_);
     bool changed = false;
-    for (const NodeId id : std::vector<NodeId>(graph_.order)) {
+    for (const NodeId id : OwnNodes(graph_)) {
       const std::vector<char> last = choice.LastOf(id);
       if (std::find(last.begin(), last.end(), 1) == last.end()) {
         TellConvolution(id, !last.empty());
@@ -212,7 +212,7 @@ class LayoutRewriter {
 
 bool ChangeIn(Graph& graph, const PassContext& context) {
   bool changed = false;
-  for (const NodeId id : std::vector<NodeId>(graph.order)) {
+  for (const NodeId id : OwnNodes(graph)) {
     bool body_changed = false;
     for (Graph* body : graph.node(id).Subgraphs()) body_changed |= ChangeIn(*body, context);
     if (body_changed) graph.RefreshCaptures(id);

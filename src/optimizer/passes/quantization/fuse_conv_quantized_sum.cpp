@@ -3,6 +3,7 @@
 // memory.
 #include "optimizer/fusion/fused_activation.h"
 #include "optimizer/passes/passes.h"
+#include "optimizer/rules/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -81,7 +82,7 @@ bool Fuse(Graph& graph, const PassContext& context, NodeId conv_id) {
 
 bool FuseIn(Graph& graph, const PassContext& context) {
   bool changed = false, summed = false;
-  for (const NodeId id : std::vector<NodeId>(graph.order)) {
+  for (const NodeId id : OwnNodes(graph)) {
     if (graph.node(id).erased) continue;
     bool body_changed = false;
     for (Graph* body : graph.node(id).Subgraphs()) body_changed |= FuseIn(*body, context);

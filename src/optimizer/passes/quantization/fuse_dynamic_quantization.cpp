@@ -20,7 +20,7 @@ class DynamicFuser {
   bool Run() {
     if (!HasOperator(registry_, "com.microsoft", "MatMulIntegerToFloat")) return false;
     bool changed = false;
-    for (const NodeId id : std::vector<NodeId>(graph_.order)) changed |= Fuse(id);
+    for (const NodeId id : OwnNodes(graph_)) changed |= Fuse(id);
     return changed;
   }
 

@@ -21,9 +21,9 @@ class LookupFuser {
 
   bool Run() {
     if (!HasOperator(registry_, "ai.sardonyx", "Lookup8")) return false;
-    for (const NodeId id : graph_.order) FindSource(id);
     bool changed = false;
-    const std::vector<NodeId> order = graph_.order;
+    const std::vector<NodeId> order = OwnNodes(graph_);
+    for (const NodeId id : order) FindSource(id);
     for (std::size_t i = order.size(); i-- > 0;) changed |= Fuse(order[i]);
     return changed;
   }

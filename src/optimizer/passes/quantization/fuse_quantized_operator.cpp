@@ -164,7 +164,7 @@ bool Fuse(Graph& graph, const PassContext& context, NodeId id) {
 bool FuseQuantizedOperator(Graph& graph, PassContext& context) {
   return ForEachGraph(graph, [&](Graph& each) {
     bool changed = false;
-    for (const NodeId id : std::vector<NodeId>(each.order)) changed |= Fuse(each, context, id);
+    for (const NodeId id : OwnNodes(each)) changed |= Fuse(each, context, id);
     return changed;
   });
 }

@@ -23,7 +23,7 @@ class ProductFuser {
 
   bool Run() {
     bool changed = false;
-    for (const NodeId id : std::vector<NodeId>(graph_.order)) {
+    for (const NodeId id : OwnNodes(graph_)) {
       if (graph_.node(id).erased || !graph_.node(id).domain.empty() || !ReadsDequantized(id)) continue;
       const std::string& op = graph_.node(id).op_type;
       if (op == "Conv") changed |= FuseConv(id);

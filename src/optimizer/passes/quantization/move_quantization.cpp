@@ -41,17 +41,18 @@ class QuantizationMover {
       : graph_(graph), registry_(context.registry), context_(context) {}
 
   bool Run() {
-    const std::vector<NodeId> order = graph_.order;
+    const std::vector<NodeId> order = OwnNodes(graph_);
     for (const NodeId id : order) MoveDown(id);
     for (auto id = order.rbegin(); id != order.rend(); ++id) MoveUp(*id);
-    for (const NodeId id : std::vector<NodeId>(graph_.order)) Cancel(id);
+    for (const NodeId id : OwnNodes(graph_)) Cancel(id);
     return changed_;
   }
 
  private:
   // What the node is as a mover of elements of type `dtype`; nullopt if it is none.
   std::optional<Size> MoverOf(const Node& node, DType dtype) const {
-    if (!node.domain.empty() || node.inputs.empty() || node.inputs[0] == kNoValue) return std::nullopt;
+    if (IsForeign(node) || !node.domain.empty() || node.inputs.empty() || node.inputs[0] == kNoValue)
+      return std::nullopt;
     const auto* mover =
         std::find_if(std::begin(kMovers), std::end(kMovers), [&](const Mover& m) { return m.op_type == node.op_type; });
     if (mover == std::end(kMovers) || !RunsOn(node, dtype)) return std::nullopt;
@@ -131,7 +132,7 @@ class QuantizationMover {
           const auto y = QuantizedBy(graph_, id);
           if (y && y->SameAs(q)) return true;
           const Node& reader = graph_.node(id);
-          const bool joins = reader.domain.empty() && (reader.op_type == "Concat" || reader.op_type == "Where");
+          const bool joins = Is(reader, "Concat") || Is(reader, "Where");
           if (joins || (MoverOf(reader, q.dtype) && reader.inputs[0] == output)) movers.push_back(&reader);
         }
       }

@@ -78,7 +78,7 @@ bool QuantizeBefore(Graph& graph, const PassContext& context, NodeId id) {
 bool QuantizeActivations(Graph& graph, PassContext& context) {
   return ForEachGraph(graph, [&](Graph& each) {
     bool changed = false;
-    for (const NodeId id : std::vector<NodeId>(each.order)) changed |= QuantizeBefore(each, context, id);
+    for (const NodeId id : OwnNodes(each)) changed |= QuantizeBefore(each, context, id);
     return changed;
   });
 }

@@ -19,8 +19,6 @@ using ops::EinsumTerm;
 using Labels = std::vector<int>;
 constexpr int kHops = 8;
 
-bool Is(const Node& node, std::string_view op_type) { return node.domain.empty() && node.op_type == op_type; }
-
 // What may stand between a product of attention and Softmax.
 bool IsBetween(const Node& node) {
   static constexpr std::array<std::string_view, 9> kNames = {"Add",     "Cast", "Div",       "Identity", "Mul",

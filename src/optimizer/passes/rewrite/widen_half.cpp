@@ -11,6 +11,7 @@
 #include "ops/evaluate.h"
 #include "ops/schema/schema.h"
 #include "optimizer/passes/passes.h"
+#include "optimizer/rules/rewrite.h"
 #include "optimizer/rules/unused_constants.h"
 
 namespace sardonyx::optimizer {
@@ -37,7 +38,7 @@ class Widener {
   Widener(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
 
   bool Run() {
-    for (const NodeId id : graph_.order) Consider(id);
+    for (const NodeId id : OwnNodes(graph_)) Consider(id);
     DropShortChains();
     if (chosen_.empty()) return false;
     Rewrite();
