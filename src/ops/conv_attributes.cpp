@@ -2,9 +2,6 @@
 #include "ops/conv_attributes.h"
 
 #include <algorithm>
-#include <limits>
-#include <string>
-#include <string_view>
 
 namespace sardonyx::ops {
 namespace {
@@ -25,40 +22,6 @@ void CheckExtents(const kernels::ConvShape& s, bool transposed) {
   Fail(Code::kInvalidArgument, "expected an image with its pads below 2^60 bytes, found images of ", ToText(Dims(s.in)),
        " for outputs of ", ToText(Dims(s.out)), ", kernel ", ToText(Dims(s.kernel)), ", strides ",
        ToText(Dims(s.stride)), ", dilations ", ToText(Dims(s.dilation)), ", pads from ", ToText(Dims(s.pad_begin)));
-}
-
-struct NamedActivation {
-  std::string_view name;  // of the ONNX operator where there is one
-  kernels::Activation with_defaults;
-};
-
-using Kind = kernels::ActivationKind;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr NamedActivation kActivations[] = {
-    {"", {Kind::kNone}},
-    {"Clip", {Kind::kClip, -kInfinity, kInfinity}},
-    {"Elu", {Kind::kElu, 1}},
-    {"Gelu", {Kind::kGelu}},
-    {"GeluTanh", {Kind::kGeluTanh}},
-    {"HardSigmoid", {Kind::kHardSigmoid, 0.2f, 0.5f}},
-    {"HardSwish", {Kind::kHardSwish}},
-    {"LeakyRelu", {Kind::kLeakyRelu, 0.01f}},
-    {"QuickGelu", {Kind::kQuickGelu, 1.702f}},
-    {"Relu", {Kind::kRelu}},
-    {"Selu", {Kind::kSelu, 1.67326319217681884765625f, 1.05070102214813232421875f}},
-    {"Sigmoid", {Kind::kSigmoid}},
-    {"Silu", {Kind::kSilu}},
-    {"Softplus", {Kind::kSoftplus}},
-    {"Softsign", {Kind::kSoftsign}},
-    {"Tanh", {Kind::kTanh}},
-    {"ThresholdedRelu", {Kind::kThresholdedRelu, 1}},
-};
-
-kernels::Activation ActivationByName(const AttributeReader& c) {
-  const std::string name = c.String("activation", "");
-  for (const NamedActivation& row : kActivations)
-    if (name == row.name) return row.with_defaults;
-  c.Fail(Code::kNotImplemented, "activation '", name, "' fused into this operator");
 }
 
 }  // namespace
@@ -156,22 +119,6 @@ kernels::ConvShape MakeConvShape(const Window3& w, std::int64_t batch, std::int6
   }
   CheckExtents(shape, transposed);
   return shape;
-}
-
-kernels::Activation ReadConvActivation(const AttributeReader& c) {
-  kernels::Activation activation = ActivationByName(c);
-  const std::vector<float> params = c.Floats("activation_params");
-  if (!params.empty()) activation.alpha = params[0];
-  if (params.size() > 1) activation.beta = params[1];
-  return activation;
-}
-
-kernels::Activation ReadProductActivation(const AttributeReader& c) {
-  kernels::Activation activation = ActivationByName(c);
-  const bool has_gamma = activation.kind == kernels::ActivationKind::kSelu;
-  activation.alpha = c.Float("activation_alpha", activation.alpha);
-  activation.beta = c.Float(has_gamma ? "activation_gamma" : "activation_beta", activation.beta);
-  return activation;
 }
 
 }  // namespace sardonyx::ops

@@ -49,9 +49,4 @@ kernels::ConvShape MakeConvShape(const Window3& w, std::int64_t batch, std::int6
 // convolution.
 double ConvArithmetic(const Prepared& prepared);
 
-// The attributes of FusedConv, which has its activation's parameters in a list, and of the products, which name them.
-// What is missing is the ONNX operator's default. Fail with kNotImplemented for an activation that we do not fuse.
-kernels::Activation ReadConvActivation(const AttributeReader& c);
-kernels::Activation ReadProductActivation(const AttributeReader& c);
-
 }  // namespace sardonyx::ops

@@ -7,29 +7,7 @@ namespace sardonyx::ops {
 
 using kernels::UnaryKind;
 
-static std::int64_t GrainOf(UnaryKind kind) {
-  switch (kind) {
-    case UnaryKind::kAbs:
-    case UnaryKind::kCeil:
-    case UnaryKind::kClip:
-    case UnaryKind::kFloor:
-    case UnaryKind::kHardSigmoid:
-    case UnaryKind::kHardSwish:
-    case UnaryKind::kLeakyRelu:
-    case UnaryKind::kLinear:
-    case UnaryKind::kNeg:
-    case UnaryKind::kReciprocal:
-    case UnaryKind::kRelu:
-    case UnaryKind::kRound:
-    case UnaryKind::kShrink:
-    case UnaryKind::kSign:
-    case UnaryKind::kSqrt:
-    case UnaryKind::kThresholdedRelu:
-      return kGrain;
-    default:
-      return kHeavyGrain;
-  }
-}
+static std::int64_t GrainOf(UnaryKind kind) { return kernels::UnaryFunctionOf(kind).cheap ? kGrain : kHeavyGrain; }
 
 FloatMap FloatMap::Of(UnaryKind kind, DType dtype, double a, double b) {
   FloatMap map = {.dtype = dtype, .a = a, .b = b, .grain = GrainOf(kind)};

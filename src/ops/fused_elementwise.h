@@ -24,7 +24,7 @@ struct TapeStep {
 // its parameters are no constants.
 std::optional<TapeStep> TapeStepOf(const Graph& graph, const Node& node);
 
-// The names of all steps but those two that the next comment speaks of.
+// The names of the steps that are not operators of ops/math/unary.cpp, and of the activations; without the two below.
 std::vector<std::string_view> TapeFunctions();
 
 // The steps QuantizeInt8 and QuantizeUInt8 (scale a, zero point b) are QuantizeLinear with a DequantizeLinear behind

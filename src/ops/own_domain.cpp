@@ -1,29 +1,24 @@
 // ops/own_domain.cpp - which fused nodes ONNX Runtime cannot run.
 #include "ops/own_domain.h"
 
-#include <algorithm>
-#include <span>
+#include <string>
+#include <string_view>
+
+#include "ops/activation.h"
 
 namespace sardonyx::ops {
 namespace {
 
-// The activations of ONNX Runtime 1.31's operators that ours have, too.
-constexpr std::string_view kOfConv[] = {"", "Clip", "HardSigmoid", "HardSwish", "LeakyRelu", "Relu", "Sigmoid", "Tanh"};
-constexpr std::string_view kOfGemm[] = {"",        "Elu",      "HardSigmoid", "LeakyRelu", "Relu",           "Selu",
-                                        "Sigmoid", "Softplus", "Softsign",    "Tanh",      "ThresholdedRelu"};
-
 bool IsShared(const Node& node) { return node.op_type == "FusedConv" || node.op_type == "FusedGemm"; }
 
-bool IsOneOf(std::span<const std::string_view> names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 bool RunsElsewhere(const Graph& graph, const Node& node) {
+  if (graph.value(node.outputs[0]).type.dtype != DType::kFloat) return false;
   const AttributeValue* value = node.FindAttribute("activation");
-  const auto* activation = value != nullptr ? std::get_if<std::string>(value) : nullptr;
-  const std::string_view name = activation != nullptr ? std::string_view(*activation) : std::string_view();
-  const bool known = node.op_type == "FusedConv" ? IsOneOf(kOfConv, name) : IsOneOf(kOfGemm, name);
-  return known && graph.value(node.outputs[0]).type.dtype == DType::kFloat;
+  const auto* name = value != nullptr ? std::get_if<std::string>(value) : nullptr;
+  if (name == nullptr || name->empty()) return true;
+  const ActivationDef* activation = FindActivation(*name);
+  if (activation == nullptr) return false;
+  return node.op_type == "FusedConv" ? activation->conv_of_ort : activation->gemm_of_ort;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // ops/own_domain_test.cpp - docs/saved_models.md names every operator that a saved file may have beyond those of ONNX
-// and ONNX Runtime, and every function of FusedElementwise.
+// and ONNX Runtime, every activation, and every function of FusedElementwise.
 #include "ops/own_domain.h"
 
 #include <gtest/gtest.h>

@@ -111,7 +111,7 @@ void Convolution(benchmark::State& state) {
       Filled((transposed ? ConvTransposeF32ScratchBytes(s, threads) : ConvF32ScratchBytes(s, threads)) / 4);
   ConvF32Args args;
   args.shape = s, args.x = x.get(), args.y = y.get();
-  args.epilogue.activation.kind = ActivationKind::kRelu;
+  args.epilogue.activation.kind = UnaryKind::kRelu;
   std::size_t turn = 0;
   double best = 1e9;  // the mean suffers from whatever else the machine does
   for (auto _ : state) {

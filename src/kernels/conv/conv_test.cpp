@@ -35,7 +35,7 @@ void Check(const Case& c, bool transposed) {
           Epilogue e;
           if (extras != Extras::kNone) {
             e.alpha = 0.5f, e.bias_scale = 2, e.bias_n = bias.data(), e.beta = -1;
-            e.activation.kind = extras == Extras::kAll ? ActivationKind::kRelu : ActivationKind::kTanh;
+            e.activation.kind = extras == Extras::kAll ? UnaryKind::kRelu : UnaryKind::kTanh;
           }
           Parallel& parallel = run++ % 2 == 0 ? static_cast<Parallel&>(serial) : threads;
           const auto y = Convolve(s, transposed, x, w, residual, e, extras, *set, parallel);

@@ -6,33 +6,15 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/elementwise/unary_kind.h"
+
 namespace sardonyx::kernels {
 
-enum class ActivationKind : std::uint8_t {
-  kNone,
-  kRelu,       // max(x, 0)
-  kClip,       // min(max(x, alpha), beta)
-  kLeakyRelu,  // x < 0 ? alpha * x : x
-  kSigmoid,    // 1 / (1 + e^-x)
-  kTanh,
-  kGelu,             // x / 2 * (1 + erf(x / sqrt(2)))
-  kHardSigmoid,      // max(0, min(1, alpha * x + beta))
-  kHardSwish,        // x * max(0, min(1, x / 6 + 1/2))
-  kSilu,             // x * sigmoid(x)
-  kGeluTanh,         // x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
-  kQuickGelu,        // x * sigmoid(alpha * x)
-  kElu,              // x < 0 ? alpha * (e^x - 1) : x
-  kSelu,             // beta * elu(x)
-  kSoftplus,         // ln(1 + e^x)
-  kSoftsign,         // x / (1 + |x|)
-  kThresholdedRelu,  // x > alpha ? x : 0
-};
-
-// NaN stays NaN in every kind. Errors, tested in gemm_f32_test.cpp: sigmoid, silu, quick gelu and tanh 4e-7, both
-// gelus 8e-7 (tanh form 1.2e-6) relative to max(|y|, 2^-10); hard sigmoid and hard swish 3e-7 * max(|x|, 1) (their
-// terms cancel); elu, selu and softplus 6e-7, softsign 2e-7; the others one rounding.
+// A function of one float with its parameters a and b; those of kClip are the lowest and the highest result. NaN stays
+// NaN. The errors of the kinds that have a form of their own here (activate.isa.cpp) are tested in activate_test.cpp;
+// the others are computed as kernels::UnaryF32 computes them.
 struct Activation {
-  ActivationKind kind = ActivationKind::kNone;
+  UnaryKind kind = UnaryKind::kNone;
   float alpha = 0;
   float beta = 0;
 };

@@ -21,7 +21,7 @@ struct Case {
   int64_t m, n, k;
   bool trans_a = false, trans_b = false, packed = false;
   bool epilogue = true;
-  ActivationKind activation = ActivationKind::kNone;
+  UnaryKind activation = UnaryKind::kNone;
 };
 
 std::string Describe(const Case& c, const TileF32Set& set) {
@@ -268,8 +268,8 @@ TEST(GemmF32, LongSumsAndManyRowsAreCutIntoBlocks) {
   ThreeInTurn threads;
   for (const TileF32Set* set : Sets())
     for (const bool packed : {false, true}) {
-      Check({3, 40, 2500, false, false, packed, true, ActivationKind::kRelu}, *set, threads);
-      Check({30, 40, 1100, false, true, packed, true, ActivationKind::kTanh}, *set, threads);
+      Check({3, 40, 2500, false, false, packed, true, UnaryKind::kRelu}, *set, threads);
+      Check({30, 40, 1100, false, true, packed, true, UnaryKind::kTanh}, *set, threads);
       Check({1300, 33, 130, false, false, packed}, *set, threads);
       Check({700, 33, 1030, false, false, packed, false}, *set, threads);
       Check({17, 130, 1024, false, false, packed}, *set, threads);  // rows of A that alias in the cache are copied
@@ -353,52 +353,6 @@ TEST(GemmF32, ResidualMayBeTheResult) {
     }
 }
 
-// The error bounds of epilogue.h, over the range where the functions are not constant.
-TEST(Activation, ErrorsStayInTheirBounds) {
-  const struct {
-    ActivationKind kind;
-    double bound;
-  } kinds[] = {
-      {ActivationKind::kRelu, 0},           {ActivationKind::kClip, 0},         {ActivationKind::kLeakyRelu, 1e-7},
-      {ActivationKind::kSigmoid, 4e-7},     {ActivationKind::kTanh, 4e-7},      {ActivationKind::kGelu, 8e-7},
-      {ActivationKind::kHardSigmoid, 3e-7}, {ActivationKind::kHardSwish, 3e-7}, {ActivationKind::kSilu, 4e-7},
-      {ActivationKind::kGeluTanh, 1.2e-6},  {ActivationKind::kQuickGelu, 4e-7}, {ActivationKind::kElu, 6e-7},
-      {ActivationKind::kSelu, 6e-7},        {ActivationKind::kSoftplus, 6e-7},  {ActivationKind::kSoftsign, 2e-7},
-      {ActivationKind::kThresholdedRelu, 0}};
-  std::vector<float> x;
-  for (int i = -40000; i <= 40000; ++i) x.push_back(static_cast<float>(i) * 5e-4f);
-  for (const float v : {-1e30f, -200.0f, -90.0f, -88.0f, 88.0f, 90.0f, 200.0f, 1e30f}) x.push_back(v);
-  for (const TileF32Set* set : Sets())
-    for (const auto& [kind, bound] : kinds) {
-      const Activation activation{kind, 0.2f, 0.5f};
-      std::vector<float> y = x;
-      const auto count = static_cast<int64_t>(y.size());
-      set->activate(y.data(), 1, count, count, activation);
-      double worst = 0;
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        const double want = Activated(x[i], activation);
-        const bool hard = kind == ActivationKind::kHardSigmoid || kind == ActivationKind::kHardSwish;
-        const double magnitude = hard ? std::max(std::abs(x[i]), 1.0f) : std::max(std::abs(want), 0x1p-10);
-        worst = std::max(worst, std::abs(y[i] - want) / magnitude);
-      }
-      EXPECT_LE(worst, bound) << Name(set->isa) << " kind " << static_cast<int>(kind);
-    }
-}
-
-TEST(Activation, NanStaysNanAndInfinityDoesNotBecomeNan) {
-  for (const TileF32Set* set : Sets())
-    for (int kind = 0; kind <= static_cast<int>(ActivationKind::kThresholdedRelu); ++kind) {
-      const Activation activation{static_cast<ActivationKind>(kind), 0.2f, 0.5f};
-      float y[3] = {std::nanf(""), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};
-      set->activate(y, 1, 3, 3, activation);
-      EXPECT_TRUE(std::isnan(y[0])) << Name(set->isa) << " kind " << kind;
-      EXPECT_FALSE(std::isnan(y[1])) << Name(set->isa) << " kind " << kind;
-      if (kind >= static_cast<int>(ActivationKind::kElu)) {  // those before that multiply by x have no limit there
-        EXPECT_FALSE(std::isnan(y[2])) << Name(set->isa) << " kind " << kind;
-      }
-    }
-}
-
 TEST(GemmF32, NanSurvivesTheClampOfRelu) {
   Serial serial;
   for (const TileF32Set* set : Sets()) {
@@ -406,7 +360,7 @@ TEST(GemmF32, NanSurvivesTheClampOfRelu) {
     float y[2];
     GemmF32Args g;
     g.m = 2, g.n = 1, g.k = 2, g.a = a, g.lda = 2, g.b = b, g.ldb = 1, g.c = y, g.ldc = 1;
-    g.epilogue.activation.kind = ActivationKind::kRelu;
+    g.epilogue.activation.kind = UnaryKind::kRelu;
     g.tiles = set;
     GemmF32(g, serial, nullptr);
     EXPECT_TRUE(std::isnan(y[0]));

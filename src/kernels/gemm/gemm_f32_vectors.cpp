@@ -91,7 +91,7 @@ void RunPackedRow(const GemmF32Args& g, const Plan& plan, Parallel& parallel) {
 
 bool IsPlain(const Epilogue& e) {
   return e.alpha == 1 && e.bias == 0 && e.bias_n == nullptr && e.bias_m == nullptr && e.residual == nullptr &&
-         e.activation.kind == ActivationKind::kNone;
+         e.activation.kind == UnaryKind::kNone;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "kernels/elementwise/unary.h"
 #include "kernels/gemm/tile_f32.h"
 
 namespace sardonyx::kernels {
@@ -52,44 +53,8 @@ struct Scratch {
   std::vector<Line> memory;
 };
 
-inline double Activated(double x, const Activation& a) {
-  const auto hard = [](double v) { return std::max(0.0, std::min(1.0, v)); };
-  switch (a.kind) {
-    case ActivationKind::kNone:
-      return x;
-    case ActivationKind::kRelu:
-      return std::max(x, 0.0);
-    case ActivationKind::kClip:
-      return std::min<double>(std::max<double>(x, a.alpha), a.beta);
-    case ActivationKind::kLeakyRelu:
-      return x < 0 ? a.alpha * x : x;
-    case ActivationKind::kSigmoid:
-      return 1 / (1 + std::exp(-x));
-    case ActivationKind::kTanh:
-      return std::tanh(x);
-    case ActivationKind::kGelu:
-      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
-    case ActivationKind::kHardSigmoid:
-      return hard(a.alpha * x + a.beta);
-    case ActivationKind::kHardSwish:
-      return x * hard(x / 6 + 0.5);
-    case ActivationKind::kSilu:
-      return x / (1 + std::exp(-x));
-    case ActivationKind::kGeluTanh:
-      return x / (1 + std::exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)));
-    case ActivationKind::kQuickGelu:
-      return x / (1 + std::exp(-double{a.alpha} * x));
-    case ActivationKind::kElu:
-      return x < 0 ? a.alpha * std::expm1(x) : x;
-    case ActivationKind::kSelu:
-      return a.beta * (x < 0 ? a.alpha * std::expm1(x) : x);
-    case ActivationKind::kSoftplus:
-      return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
-    case ActivationKind::kSoftsign:
-      return x / (1 + std::abs(x));
-    case ActivationKind::kThresholdedRelu:
-      return x > a.alpha ? x : 0;
-  }
+inline double Activated(double x, const Activation& activation) {
+  UnaryF64(activation.kind)(&x, &x, 1, activation.alpha, activation.beta);
   return x;
 }
 

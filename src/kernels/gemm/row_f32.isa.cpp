@@ -1,32 +1,12 @@
-// kernels/gemm/row_f32.isa.cpp - what surrounds the tile: packing, activations, epilogues of rows, matrix times vector.
+// kernels/gemm/row_f32.isa.cpp - what surrounds the tile: packing, epilogues of rows, matrix times vector.
 #include "kernels/gemm/row_f32.h"
 
-#include "kernels/simd/math_f32.h"
 #include "kernels/simd/vec_f32.h"
 
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
 
 constexpr ptrdiff_t kPanel = 2 * kLanes;
-
-template <typename F>
-void MapRows(float* c, int64_t rows, int64_t columns, ptrdiff_t stride, F f) {
-  for (int64_t r = 0; r < rows; ++r) {
-    float* row = c + r * stride;
-    if (columns == 2 * kLanes) {  // a row of a tile
-      const Vec low = f(Load(row)), high = f(Load(row + kLanes));
-      Store(row, low);
-      Store(row + kLanes, high);
-      continue;
-    }
-    for (int64_t i = 0; i < columns; i += kLanes) {
-      const Lanes lanes = FirstLanes(columns - i);
-      Store(row + i, f(Load(row + i, lanes)), lanes);
-    }
-  }
-}
-
-Vec HardSigmoid(Vec x, Vec alpha, Vec beta) { return Max(Broadcast(0.0f), Min(Broadcast(1.0f), alpha * x + beta)); }
 
 void PackTransposed(int64_t k, int64_t columns, const float* b, ptrdiff_t ldb, float* panel) {
   const int64_t whole_k = k - k % kLanes, whole_columns = columns - columns % kLanes;
@@ -117,55 +97,14 @@ void PackPanel(int64_t k, int64_t columns, const float* b, ptrdiff_t ldb, bool t
   }
 }
 
-void Activate(float* c, int64_t rows, int64_t columns, ptrdiff_t stride, const Activation& activation) {
-  const Vec alpha = Broadcast(activation.alpha), beta = Broadcast(activation.beta), zero = Broadcast(0.0f);
-  const auto map = [&](auto f) { MapRows(c, rows, columns, stride, f); };
-  switch (activation.kind) {
-    case ActivationKind::kNone:
-      return;
-    case ActivationKind::kRelu:
-      return map([=](Vec x) { return Max(zero, x); });
-    case ActivationKind::kClip:
-      return map([=](Vec x) { return Min(beta, Max(alpha, x)); });
-    case ActivationKind::kLeakyRelu:
-      return map([=](Vec x) -> Vec { return x < zero ? alpha * x : x; });
-    case ActivationKind::kSigmoid:
-      return map([](Vec x) { return Sigmoid(x); });
-    case ActivationKind::kTanh:
-      return map([](Vec x) { return Tanh(x); });
-    case ActivationKind::kGelu:
-      return map([](Vec x) { return Gelu(x); });
-    case ActivationKind::kHardSigmoid:
-      return map([=](Vec x) { return HardSigmoid(x, alpha, beta); });
-    case ActivationKind::kHardSwish:
-      return map([](Vec x) -> Vec { return x * HardSigmoid(x, Broadcast(1.0f / 6), Broadcast(0.5f)); });
-    case ActivationKind::kSilu:
-      return map([](Vec x) -> Vec { return x * Sigmoid(x); });
-    case ActivationKind::kGeluTanh:
-      return map([](Vec x) { return GeluTanh(x); });
-    case ActivationKind::kQuickGelu:
-      return map([=](Vec x) -> Vec { return x * Sigmoid(alpha * x); });
-    case ActivationKind::kElu:
-      return map([=](Vec x) { return Elu(x, alpha); });
-    case ActivationKind::kSelu:
-      return map([=](Vec x) -> Vec { return beta * Elu(x, alpha); });
-    case ActivationKind::kSoftplus:
-      return map([](Vec x) { return Softplus(x); });
-    case ActivationKind::kSoftsign:
-      return map([](Vec x) { return Softsign(x); });
-    case ActivationKind::kThresholdedRelu:
-      return map([=](Vec x) -> Vec { return x <= alpha ? zero : x; });
-  }
-}
-
 void FinishRow(const float* sums, int64_t count, const RowEpilogue& e, float* y) {
   const Vec alpha = Broadcast(e.alpha), beta = Broadcast(e.beta), scale = Broadcast(e.bias_scale);
   const Vec bias = Broadcast(e.bias);
   // Clamps are applied on the way, the other activations in a second pass.
-  const ActivationKind kind = e.activation.kind;
-  const bool clip = kind == ActivationKind::kClip;
+  const UnaryKind kind = e.activation.kind;
+  const bool clip = kind == UnaryKind::kClip;
   const float infinity = __builtin_inff();
-  const Vec low = Broadcast(clip ? e.activation.alpha : kind == ActivationKind::kRelu ? 0.0f : -infinity);
+  const Vec low = Broadcast(clip ? e.activation.alpha : kind == UnaryKind::kRelu ? 0.0f : -infinity);
   const Vec high = Broadcast(clip ? e.activation.beta : infinity);
   for (int64_t i = 0; i < count; i += kLanes) {
     const Lanes lanes = FirstLanes(count - i);
@@ -174,7 +113,7 @@ void FinishRow(const float* sums, int64_t count, const RowEpilogue& e, float* y)
     if (e.residual != nullptr) x += beta * Load(e.residual + i, lanes);
     Store(y + i, Min(high, Max(low, x)), lanes);
   }
-  if (!clip && kind != ActivationKind::kRelu) Activate(y, 1, count, count, e.activation);
+  if (!clip && kind != UnaryKind::kRelu) Activate(y, 1, count, count, e.activation);
 }
 
 // NOLINTNEXTLINE(readability-function-size): the parameters of BLAS

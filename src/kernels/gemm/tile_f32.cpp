@@ -9,15 +9,15 @@ const TileF32Set& TilesF32(Isa isa) { return Best(kVariants, isa)(); }
 const TileF32Set& BestTilesF32() { return TilesF32(BestIsa()); }
 
 bool NeedsPass(const Activation& activation) {
-  return activation.kind != ActivationKind::kNone && activation.kind != ActivationKind::kRelu &&
-         activation.kind != ActivationKind::kClip;
+  return activation.kind != UnaryKind::kNone && activation.kind != UnaryKind::kRelu &&
+         activation.kind != UnaryKind::kClip;
 }
 
 void SetClamp(const Activation& activation, TileF32Args* args) {
   args->low = -std::numeric_limits<float>::infinity();
   args->high = std::numeric_limits<float>::infinity();
-  if (activation.kind == ActivationKind::kRelu) args->low = 0;
-  if (activation.kind == ActivationKind::kClip) args->low = activation.alpha, args->high = activation.beta;
+  if (activation.kind == UnaryKind::kRelu) args->low = 0;
+  if (activation.kind == UnaryKind::kClip) args->low = activation.alpha, args->high = activation.beta;
 }
 
 void RunTileF32(const TileF32Set& tiles, const TileF32Args& args, std::int64_t rows, const Activation& activation) {

@@ -15,7 +15,8 @@
 //
 // The output is the last step's result; every step's result has the output's shape, once all inputs are broadcast. A
 // block of each result stays in the first cache level. The functions are those of the single operators, so the bits are
-// theirs, too. To add a function: a row in kFunctions. The operator's own row is in variadic.cpp.
+// theirs, too: every row of ops/math/unary.cpp that has a function, the activations, and kFunctions. The operator's own
+// row is in variadic.cpp.
 #include "ops/fused_elementwise.h"
 
 #include <algorithm>
@@ -28,6 +29,7 @@
 #include "kernels/elementwise/quantize.h"
 #include "kernels/elementwise/quantized_binary.h"
 #include "kernels/elementwise/unary.h"
+#include "ops/activation.h"
 #include "ops/infer.h"
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
@@ -44,60 +46,20 @@ constexpr std::int64_t kGrain = 8192;  // elements that are worth a thread
 constexpr std::size_t kMaxAxes = kMostDimensions;
 constexpr int kMaxResults = 16;  // blocks that are alive at once: 32 KiB, mostly far fewer
 
+// A step's function; the operators of ops/math/unary.cpp and the activations are found by their names.
 struct Function {
-  std::string_view name, domain, op_type;
-  bool binary;
-  UnaryKind unary;
-  BinaryKind kind;
-  std::string_view attribute_a = "", attribute_b = "";
-  float a = 0, b = 0;  // defaults
+  std::string_view name;
+  bool binary = false;
+  UnaryKind unary = UnaryKind::kNone;
+  BinaryKind kind = BinaryKind::kAdd;
 };
-
-constexpr Function Unary(std::string_view name, UnaryKind kind, float a = 0) {
-  return {name, "", name, false, kind, BinaryKind::kAdd, "", "", a, 0};
-}
 constexpr Function Binary(std::string_view name, BinaryKind kind) {
-  return {name, "", name, true, UnaryKind::kAbs, kind};
+  return {.name = name, .binary = true, .kind = kind};
 }
-
 constexpr Function kFunctions[] = {
-    Unary("Abs", UnaryKind::kAbs),
-    Unary("Ceil", UnaryKind::kCeil),
-    Unary("Cos", UnaryKind::kCos),
-    Unary("Erf", UnaryKind::kErf),
-    Unary("Exp", UnaryKind::kExp),
-    Unary("Floor", UnaryKind::kFloor),
-    Unary("HardSwish", UnaryKind::kHardSwish),
-    Unary("Log", UnaryKind::kLog),
-    Unary("Mish", UnaryKind::kMish),
-    Unary("Neg", UnaryKind::kNeg),
-    Unary("Reciprocal", UnaryKind::kReciprocal),
-    Unary("Relu", UnaryKind::kRelu),
-    Unary("Round", UnaryKind::kRound),
-    Unary("Sigmoid", UnaryKind::kSigmoid, 1),
-    Unary("Sign", UnaryKind::kSign),
-    Unary("Sin", UnaryKind::kSin),
-    Unary("Softplus", UnaryKind::kSoftplus),
-    Unary("Softsign", UnaryKind::kSoftsign),
-    Unary("Sqrt", UnaryKind::kSqrt),
-    Unary("Tanh", UnaryKind::kTanh),
-    {"Elu", "", "Elu", false, UnaryKind::kElu, BinaryKind::kAdd, "alpha", "", 1, 0},
-    {"HardSigmoid", "", "HardSigmoid", false, UnaryKind::kHardSigmoid, BinaryKind::kAdd, "alpha", "beta", 0.2f, 0.5f},
-    {"LeakyRelu", "", "LeakyRelu", false, UnaryKind::kLeakyRelu, BinaryKind::kAdd, "alpha", "", 0.01f, 0},
-    {"Swish", "", "Swish", false, UnaryKind::kSwish, BinaryKind::kAdd, "alpha", "", 1, 0},
-    {"QuickGelu", "com.microsoft", "QuickGelu", false, UnaryKind::kSwish, BinaryKind::kAdd, "alpha", "", 1.702f, 0},
-    // Chosen by TapeStepOf from what a node says besides its name.
-    {"Gelu", "-", "", false, UnaryKind::kGelu, BinaryKind::kAdd},
-    {"GeluTanh", "-", "", false, UnaryKind::kGeluTanh, BinaryKind::kAdd},
-    {"Clip", "-", "", false, UnaryKind::kClip, BinaryKind::kAdd},
-    {"Square", "-", "", false, UnaryKind::kSquare, BinaryKind::kAdd},
-    {"Cube", "-", "", false, UnaryKind::kCube, BinaryKind::kAdd},
-    Binary("Add", BinaryKind::kAdd),
-    Binary("Sub", BinaryKind::kSub),
-    Binary("Mul", BinaryKind::kMul),
-    Binary("Div", BinaryKind::kDiv),
-    Binary("Max", BinaryKind::kMax),
-    Binary("Min", BinaryKind::kMin),
+    Binary("Add", BinaryKind::kAdd),       Binary("Sub", BinaryKind::kSub),   Binary("Mul", BinaryKind::kMul),
+    Binary("Div", BinaryKind::kDiv),       Binary("Max", BinaryKind::kMax),   Binary("Min", BinaryKind::kMin),
+    {"Square", false, UnaryKind::kSquare}, {"Cube", false, UnaryKind::kCube},
 };
 
 bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
@@ -121,22 +83,12 @@ kernels::UnaryF32Fn* QuantizingFunction(std::string_view name) {
   return name == "QuantizeUInt8" ? Quantize<std::uint8_t> : nullptr;
 }
 
-const Function* FindFunction(std::string_view name) {
+std::optional<Function> FindFunction(std::string_view name) {
   for (const Function& function : kFunctions)
-    if (function.name == name) return &function;
-  return nullptr;
-}
-
-std::optional<float> ConstantFloat(const Graph& graph, const Node& node, std::size_t i, float otherwise) {
-  if (i >= node.inputs.size() || node.inputs[i] == kNoValue) return otherwise;
-  const Tensor* t = graph.value(node.inputs[i]).constant();
-  if (t == nullptr || t->dtype() != DType::kFloat || t->count() != 1) return std::nullopt;
-  return *t->data<float>();
-}
-
-float AttributeOr(const Node& node, std::string_view name, float otherwise) {
-  const AttributeValue* value = name.empty() ? nullptr : node.FindAttribute(name);
-  return value != nullptr && std::holds_alternative<float>(*value) ? std::get<float>(*value) : otherwise;
+    if (function.name == name) return function;
+  if (const FloatOperator* op = FindFloatOperator("", name)) return Function{.name = name, .unary = op->function.kind};
+  if (const ActivationDef* def = FindActivation(name)) return Function{.name = name, .unary = def->function.kind};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -144,31 +96,25 @@ float AttributeOr(const Node& node, std::string_view name, float otherwise) {
 std::vector<std::string_view> TapeFunctions() {
   std::vector<std::string_view> names;
   for (const Function& function : kFunctions) names.push_back(function.name);
+  for (const ActivationDef& def : Activations()) names.push_back(def.name);
   return names;
 }
 
 std::optional<TapeStep> TapeStepOf(const Graph& graph, const Node& node) {
-  for (const Function& function : kFunctions) {
-    if (function.op_type != node.op_type || function.domain != node.domain) continue;
-    if (node.inputs.size() != (function.binary ? 2u : 1u)) return std::nullopt;
-    return TapeStep{function.name, function.binary, AttributeOr(node, function.attribute_a, function.a),
-                    AttributeOr(node, function.attribute_b, function.b)};
+  for (const Function& function : kFunctions)
+    if (function.binary && node.domain.empty() && function.name == node.op_type)
+      return node.inputs.size() == 2 ? std::optional(TapeStep{function.name, true}) : std::nullopt;
+  if (const auto function = FunctionOf(node)) {
+    if (node.inputs.size() != 1) return std::nullopt;
+    return TapeStep{function->name, false, function->a, function->b};
   }
   if (!node.domain.empty()) return std::nullopt;
-  if (node.op_type == "Gelu") {
-    const AttributeValue* form = node.FindAttribute("approximate");
-    const auto* text = form != nullptr ? std::get_if<std::string>(form) : nullptr;
-    return TapeStep{text != nullptr && *text == "tanh" ? "GeluTanh" : "Gelu"};
-  }
-  if (node.op_type == "Clip") {
-    constexpr float kMax = std::numeric_limits<float>::max();
-    const auto low = ConstantFloat(graph, node, 1, -kMax), high = ConstantFloat(graph, node, 2, kMax);
-    if (low && high) return TapeStep{"Clip", false, *low, *high};
-  }
-  if (node.op_type == "Pow") {
-    const auto exponent = node.inputs.size() == 2 ? ConstantFloat(graph, node, 1, 0) : std::nullopt;
-    if (exponent && *exponent == 2) return TapeStep{"Square"};
-    if (exponent && *exponent == 3) return TapeStep{"Cube"};
+  if (const auto activation = ActivationOf(graph, node))
+    return TapeStep{activation->def->name, false, activation->a, activation->b};
+  if (node.op_type == "Pow" && node.inputs.size() == 2) {
+    const auto exponent = ScalarConstant(graph, node.inputs[1]);
+    if (exponent == 2.0f) return TapeStep{"Square"};
+    if (exponent == 3.0f) return TapeStep{"Cube"};
   }
   return std::nullopt;
 }
@@ -437,9 +383,9 @@ Prepared PrepareFusedElementwise(PrepareContext& c) {
   tape.inputs = c.InputCount();
   ReadQuantization(c, &tape);
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const Function* function = FindFunction(names[i]);
+    const std::optional<Function> function = FindFunction(names[i]);
     kernels::UnaryF32Fn* const quantizing = QuantizingFunction(names[i]);
-    if (function == nullptr && quantizing == nullptr)
+    if (!function && quantizing == nullptr)
       c.Fail(Code::kNotImplemented, "step ", i, ": there is no function '", names[i], "'");
     for (const std::size_t side : {0u, 1u}) {
       const std::int64_t operand = operands[2 * i + side];

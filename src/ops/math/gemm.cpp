@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "ops/conv_attributes.h"
+#include "ops/activation.h"
 #include "ops/math/packed_matrix.h"
 #include "ops/operands.h"
 #include "ops/product.h"
@@ -164,7 +164,7 @@ Prepared PrepareGemm(PrepareContext& c) {
   state.activation = ReadProductActivation(c);
   const DType dtype = c.InputDType(0);
   if (dtype != DType::kFloat && dtype != DType::kFloat16 && dtype != DType::kBFloat16) {
-    if (state.activation.kind != kernels::ActivationKind::kNone) c.Unsupported("a fused activation of", dtype);
+    if (state.activation.kind != kernels::UnaryKind::kNone) c.Unsupported("a fused activation of", dtype);
     if (IsInteger(dtype) && !(IsNumberOf(dtype, state.alpha) && IsNumberOf(dtype, state.beta)))
       c.Unsupported("an alpha or beta that is no number of the type for", dtype);
   }

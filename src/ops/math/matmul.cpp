@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "ops/conv_attributes.h"
+#include "ops/activation.h"
 #include "ops/math/packed_matrix.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"

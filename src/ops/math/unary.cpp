@@ -1,9 +1,12 @@
 // ops/math/unary.cpp - ONNX operators of the form y[i] = f(x[i]).
 //
-// To add one: its kind in kernels/elementwise/unary.h and its row here, its cases in unary_test.cpp.
-#include <cmath>
+// To add one: its function in kernels/elementwise (unary_functions.inc, unary.isa.cpp) and its row here.
+#include <algorithm>
+#include <array>
+#include <iterator>
 
 #include "ops/elementwise.h"
+#include "ops/float_function.h"
 #include "ops/math/unary_ints.h"
 #include "ops/registry.h"
 #include "ops/upgrade_context.h"
@@ -13,44 +16,19 @@ namespace {
 
 using kernels::UnaryKind;
 
-// A kind without parameters.
-template <UnaryKind kKind, int kA = 0>
-Prepared Plain(PrepareContext& c) {
-  return PrepareFloatMap(c, kKind, kA);
+float ParameterOf(const PrepareContext& c, const FloatParameter& parameter) {
+  if (parameter.attribute.empty()) return parameter.otherwise;
+  const float value = c.Float(parameter.attribute, parameter.otherwise);
+  if (value == 0 && !parameter.may_be_zero)
+    c.Fail(Code::kInvalidArgument, "attribute '", parameter.attribute, "': expected a value other than 0, found 0");
+  return value;
 }
-// A kind that integers have, too.
-template <UnaryKind kKind>
-Prepared Number(PrepareContext& c) {
-  if (IsInteger(c.InputDType(0))) return PrepareUnaryInts(c, kKind);
-  return PrepareFloatMap(c, kKind);
-}
-
-// Attribute defaults are floats: the decimals of the specification rounded once.
-Prepared PrepareCelu(PrepareContext& c) {
-  const float alpha = c.Float("alpha", 1.0f);
-  if (alpha == 0) c.Fail(Code::kInvalidArgument, "attribute 'alpha': expected a value other than 0, found 0");
-  return PrepareFloatMap(c, UnaryKind::kCelu, alpha);
-}
-Prepared PrepareElu(PrepareContext& c) { return PrepareFloatMap(c, UnaryKind::kElu, c.Float("alpha", 1.0f)); }
-Prepared PrepareHardSigmoid(PrepareContext& c) {
-  return PrepareFloatMap(c, UnaryKind::kHardSigmoid, c.Float("alpha", 0.2f), c.Float("beta", 0.5f));
-}
-Prepared PrepareLeakyRelu(PrepareContext& c) {
-  return PrepareFloatMap(c, UnaryKind::kLeakyRelu, c.Float("alpha", 0.01f));
-}
-Prepared PrepareQuickGelu(PrepareContext& c) { return PrepareFloatMap(c, UnaryKind::kSwish, c.Float("alpha", 1.702f)); }
-Prepared PrepareSelu(PrepareContext& c) {
-  return PrepareFloatMap(c, UnaryKind::kSelu, c.Float("alpha", 1.67326319217681884765625f),
-                         c.Float("gamma", 1.05070102214813232421875f));
-}
-Prepared PrepareSwish(PrepareContext& c) { return PrepareFloatMap(c, UnaryKind::kSwish, c.Float("alpha", 1.0f)); }
-Prepared PrepareThresholdedRelu(PrepareContext& c) {
-  return PrepareFloatMap(c, UnaryKind::kThresholdedRelu, c.Float("alpha", 1.0f));
-}
-Prepared PrepareShrink(PrepareContext& c) {
-  const float bias = c.Float("bias", 0.0f), lambd = c.Float("lambd", 0.5f);
-  if (IsInteger(c.InputDType(0))) return PrepareUnaryInts(c, UnaryKind::kShrink, bias, lambd);
-  return PrepareFloatMap(c, UnaryKind::kShrink, bias, lambd);
+// The row's function, of floats or integers.
+Prepared PrepareFunction(PrepareContext& c) {
+  const FloatFunction& f = FindFloatOperator(c.op().domain, c.op().name)->function;
+  const float a = ParameterOf(c, f.a), b = ParameterOf(c, f.b);
+  if (IsInteger(c.InputDType(0))) return PrepareUnaryInts(c, f.kind, a, b);
+  return PrepareFloatMap(c, f.kind, a, b);
 }
 Prepared PrepareGelu(PrepareContext& c) {
   const std::string approximate = c.String("approximate", "none");
@@ -72,74 +50,106 @@ void DropConsumed(UpgradeContext& c) { c.Take("consumed_inputs"); }
 constexpr std::uint16_t kTraits = kMayAlias | kElementwise;
 constexpr DTypeSet kSignedNumbers = kIeeeFloats | kSignedInts;
 
-constexpr OpDef Row(std::string_view name, Few<int> since, PrepareFn* prepare, DTypeSet types = kIeeeFloats) {
-  return {.name = name,
-          .since = since,
-          .types = types,
-          .infer = InferSameType,
-          .prepare = prepare,
-          .upgrade = since.Has(1) ? DropConsumed : nullptr,
-          .traits = kTraits};
+struct UnaryRow {
+  OpDef op;
+  FloatFunction function;  // none if `prepare` knows better
+};
+constexpr UnaryRow Row(std::string_view name, Few<int> since, FloatFunction function, DTypeSet types = kIeeeFloats) {
+  return {{.name = name,
+           .since = since,
+           .types = types,
+           .infer = InferSameType,
+           .prepare = PrepareFunction,
+           .upgrade = since.Has(1) ? DropConsumed : nullptr,
+           .traits = kTraits},
+          function};
 }
-constexpr OpDef MicrosoftRow(std::string_view name, PrepareFn* prepare) {
-  OpDef row = Row(name, {1}, prepare);
-  row.domain = "com.microsoft";
-  row.upgrade = nullptr;
+constexpr UnaryRow MicrosoftRow(std::string_view name, FloatFunction function) {
+  UnaryRow row = Row(name, {1}, function);
+  row.op.domain = "com.microsoft";
+  row.op.upgrade = nullptr;
   return row;
 }
-constexpr OpDef SeluRow() {
-  OpDef row = Row("Selu", {1, 6, 22}, PrepareSelu);
-  row.upgrade = UpgradeSelu;
+constexpr UnaryRow OtherRow(std::string_view name, Few<int> since, PrepareFn* prepare, DTypeSet types) {
+  UnaryRow row = Row(name, since, {}, types);
+  row.op.prepare = prepare;
+  return row;
+}
+constexpr UnaryRow SeluRow() {
+  UnaryRow row = Row("Selu", {1, 6, 22},
+                     {UnaryKind::kSelu, {"alpha", 1.67326319217681884765625f}, {"gamma", 1.05070102214813232421875f}});
+  row.op.upgrade = UpgradeSelu;
   return row;
 }
 
-constexpr OpDef kUnaryOps[] = {
-    Row("Abs", {1, 6, 13}, Number<UnaryKind::kAbs>, kNumbers),
-    Row("Acos", {7, 22}, Plain<UnaryKind::kAcos>),
-    Row("Acosh", {9, 22}, Plain<UnaryKind::kAcosh>),
-    Row("Asin", {7, 22}, Plain<UnaryKind::kAsin>),
-    Row("Asinh", {9, 22}, Plain<UnaryKind::kAsinh>),
-    Row("Atan", {7, 22}, Plain<UnaryKind::kAtan>),
-    Row("Atanh", {9, 22}, Plain<UnaryKind::kAtanh>),
-    Row("BitwiseNot", {18}, PrepareBitwiseNot, kIntegers),
-    Row("Ceil", {1, 6, 13}, Plain<UnaryKind::kCeil>),
-    Row("Celu", {12, 28}, PrepareCelu),
-    Row("Cos", {7, 22}, Plain<UnaryKind::kCos>),
-    Row("Cosh", {9, 22}, Plain<UnaryKind::kCosh>),
-    Row("Elu", {1, 6, 22}, PrepareElu),
-    Row("Erf", {9, 13}, Plain<UnaryKind::kErf>),
-    Row("Exp", {1, 6, 13}, Plain<UnaryKind::kExp>),
-    Row("Floor", {1, 6, 13}, Plain<UnaryKind::kFloor>),
-    Row("Gelu", {20}, PrepareGelu),
-    Row("HardSigmoid", {1, 6, 22}, PrepareHardSigmoid),
-    Row("HardSwish", {14, 22}, Plain<UnaryKind::kHardSwish>),
-    Row("LeakyRelu", {1, 6, 16}, PrepareLeakyRelu),
-    Row("Log", {1, 6, 13}, Plain<UnaryKind::kLog>),
-    Row("Mish", {18, 22}, Plain<UnaryKind::kMish>),
-    Row("Neg", {1, 6, 13}, Number<UnaryKind::kNeg>, kSignedNumbers),
-    Row("Not", {1}, PrepareNot, {DType::kBool}),
-    Row("Reciprocal", {1, 6, 13}, Plain<UnaryKind::kReciprocal>),
-    Row("Relu", {1, 6, 13, 14}, Number<UnaryKind::kRelu>, kSignedNumbers),
-    Row("Round", {11, 22}, Plain<UnaryKind::kRound>),
+constexpr UnaryRow kRows[] = {
+    Row("Abs", {1, 6, 13}, {UnaryKind::kAbs}, kNumbers),
+    Row("Acos", {7, 22}, {UnaryKind::kAcos}),
+    Row("Acosh", {9, 22}, {UnaryKind::kAcosh}),
+    Row("Asin", {7, 22}, {UnaryKind::kAsin}),
+    Row("Asinh", {9, 22}, {UnaryKind::kAsinh}),
+    Row("Atan", {7, 22}, {UnaryKind::kAtan}),
+    Row("Atanh", {9, 22}, {UnaryKind::kAtanh}),
+    OtherRow("BitwiseNot", {18}, PrepareBitwiseNot, kIntegers),
+    Row("Ceil", {1, 6, 13}, {UnaryKind::kCeil}),
+    Row("Celu", {12, 28}, {UnaryKind::kCelu, {"alpha", 1, false}}),
+    Row("Cos", {7, 22}, {UnaryKind::kCos}),
+    Row("Cosh", {9, 22}, {UnaryKind::kCosh}),
+    Row("Elu", {1, 6, 22}, {UnaryKind::kElu, {"alpha", 1}}),
+    Row("Erf", {9, 13}, {UnaryKind::kErf}),
+    Row("Exp", {1, 6, 13}, {UnaryKind::kExp}),
+    Row("Floor", {1, 6, 13}, {UnaryKind::kFloor}),
+    OtherRow("Gelu", {20}, PrepareGelu, kIeeeFloats),
+    Row("HardSigmoid", {1, 6, 22}, {UnaryKind::kHardSigmoid, {"alpha", 0.2f}, {"beta", 0.5f}}),
+    Row("HardSwish", {14, 22}, {UnaryKind::kHardSwish}),
+    Row("LeakyRelu", {1, 6, 16}, {UnaryKind::kLeakyRelu, {"alpha", 0.01f}}),
+    Row("Log", {1, 6, 13}, {UnaryKind::kLog}),
+    Row("Mish", {18, 22}, {UnaryKind::kMish}),
+    Row("Neg", {1, 6, 13}, {UnaryKind::kNeg}, kSignedNumbers),
+    OtherRow("Not", {1}, PrepareNot, {DType::kBool}),
+    Row("Reciprocal", {1, 6, 13}, {UnaryKind::kReciprocal}),
+    Row("Relu", {1, 6, 13, 14}, {UnaryKind::kRelu}, kSignedNumbers),
+    Row("Round", {11, 22}, {UnaryKind::kRound}),
     SeluRow(),
-    Row("Shrink", {9}, PrepareShrink, kNumbers),
-    Row("Sigmoid", {1, 6, 13}, Plain<UnaryKind::kSigmoid, 1>),
-    Row("Sign", {9, 13}, Number<UnaryKind::kSign>, kNumbers),
-    Row("Sin", {7, 22}, Plain<UnaryKind::kSin>),
-    Row("Sinh", {9, 22}, Plain<UnaryKind::kSinh>),
-    Row("Softplus", {1, 22}, Plain<UnaryKind::kSoftplus>),
-    Row("Softsign", {1, 22}, Plain<UnaryKind::kSoftsign>),
-    Row("Sqrt", {1, 6, 13}, Plain<UnaryKind::kSqrt>),
-    Row("Swish", {24}, PrepareSwish),
-    Row("Tan", {7, 22}, Plain<UnaryKind::kTan>),
-    Row("Tanh", {1, 6, 13}, Plain<UnaryKind::kTanh>),
-    Row("ThresholdedRelu", {10, 22}, PrepareThresholdedRelu),
-    MicrosoftRow("Gelu", Plain<UnaryKind::kGelu>),
-    MicrosoftRow("QuickGelu", PrepareQuickGelu),
+    Row("Shrink", {9}, {UnaryKind::kShrink, {"bias", 0}, {"lambd", 0.5f}}, kNumbers),
+    Row("Sigmoid", {1, 6, 13}, {UnaryKind::kSigmoid, {"", 1}}),
+    Row("Sign", {9, 13}, {UnaryKind::kSign}, kNumbers),
+    Row("Sin", {7, 22}, {UnaryKind::kSin}),
+    Row("Sinh", {9, 22}, {UnaryKind::kSinh}),
+    Row("Softplus", {1, 22}, {UnaryKind::kSoftplus}),
+    Row("Softsign", {1, 22}, {UnaryKind::kSoftsign}),
+    Row("Sqrt", {1, 6, 13}, {UnaryKind::kSqrt}),
+    Row("Swish", {24}, {UnaryKind::kSwish, {"alpha", 1}}),
+    Row("Tan", {7, 22}, {UnaryKind::kTan}),
+    Row("Tanh", {1, 6, 13}, {UnaryKind::kTanh}),
+    Row("ThresholdedRelu", {10, 22}, {UnaryKind::kThresholdedRelu, {"alpha", 1}}),
+    MicrosoftRow("Gelu", {UnaryKind::kGelu}),
+    MicrosoftRow("QuickGelu", {UnaryKind::kSwish, {"alpha", 1.702f}}),
 };
+
+constexpr auto kUnaryOps = [] {
+  std::array<OpDef, std::size(kRows)> ops;
+  std::transform(std::begin(kRows), std::end(kRows), ops.begin(), [](const UnaryRow& row) { return row.op; });
+  return ops;
+}();
+constexpr auto kFloatOperators = [] {
+  std::array<FloatOperator, std::size(kRows)> operators;
+  std::transform(std::begin(kRows), std::end(kRows), operators.begin(), [](const UnaryRow& row) {
+    return FloatOperator{row.op.domain, row.op.name, row.function};
+  });
+  return operators;
+}();
 
 }  // namespace
 
 std::span<const OpDef> UnaryOps() { return kUnaryOps; }
+
+std::span<const FloatOperator> FloatOperators() { return kFloatOperators; }
+
+const FloatOperator* FindFloatOperator(std::string_view domain, std::string_view name) {
+  for (const FloatOperator& op : kFloatOperators)
+    if (op.name == name && op.domain == domain && op.function.kind != UnaryKind::kNone) return &op;
+  return nullptr;
+}
 
 }  // namespace sardonyx::ops

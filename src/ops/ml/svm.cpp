@@ -77,7 +77,7 @@ void KernelFunction::Run(const float* x, std::int64_t rows, float bias, float* y
   const bool scaled = kind != SvmKernel::kLinear;
   epilogue.alpha = scaled ? gamma : 1;
   epilogue.bias = scaled ? coef0 : bias;
-  if (kind == SvmKernel::kSigmoid) epilogue.activation.kind = kernels::ActivationKind::kTanh;
+  if (kind == SvmKernel::kSigmoid) epilogue.activation.kind = kernels::UnaryKind::kTanh;
   product.Run(x, rows, epilogue, y, parallel, scratch);
   if (kind != SvmKernel::kPoly) return;
   for (std::int64_t i = 0; i < rows * count; ++i) {

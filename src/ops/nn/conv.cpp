@@ -4,6 +4,7 @@
 
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_any.h"
+#include "ops/activation.h"
 #include "ops/conv_attributes.h"
 #include "ops/nn/im2col.h"
 #include "ops/operands.h"
@@ -173,7 +174,7 @@ Prepared PrepareConv(PrepareContext& c) {
   state.activation = ReadConvActivation(c);
   if (c.InputDType(kX) == DType::kDouble) {
     if (IsChannelsLast(c)) c.Unsupported("channels-last images of", DType::kDouble);
-    if (state.activation.kind != kernels::ActivationKind::kNone || c.HasInput(kZ)) {
+    if (state.activation.kind != kernels::UnaryKind::kNone || c.HasInput(kZ)) {
       c.Unsupported("an activation or a sum fused into a convolution of", DType::kDouble);
     }
     return WithState(RunDouble, std::move(state));

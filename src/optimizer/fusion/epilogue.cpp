@@ -38,12 +38,12 @@ std::optional<ActivationBehind> FindActivationBehind(const Graph& graph, const P
   const ValueId made = graph.node(id).outputs[0];
   const Node* reader = JoinableReader(graph, context, id);
   if (reader == nullptr || reader->inputs.empty() || reader->inputs[0] != made) return std::nullopt;
-  auto activation = ActivationOf(graph, *reader);
+  const auto activation = ops::ActivationOf(graph, *reader);
   if (!activation) {
     context.No(graph, id, Describe(graph, *reader), " behind it is no activation with constant parameters");
     return std::nullopt;
   }
-  return ActivationBehind{reader->id, std::move(*activation)};
+  return ActivationBehind{reader->id, *activation};
 }
 
 bool IsBias(const Type& bias, const Type& y) {
@@ -51,6 +51,24 @@ bool IsBias(const Type& bias, const Type& y) {
   if (bias.rank() == 0 || bias.rank() > y.rank() || !SameDim(bias.dims.back(), y.dims.back())) return false;
   return std::all_of(bias.dims.begin(), bias.dims.end() - 1,
                      [](const Dim& dim) { return dim.known() && dim.number() == 1; });
+}
+
+const Node* OnlyReader(const Graph& graph, ValueId value) {
+  const ValueInfo& info = graph.value(value);
+  return !info.is_output && info.consumers.size() == 1 ? &graph.node(info.consumers[0]) : nullptr;
+}
+
+void Absorb(Graph& graph, NodeId node, NodeId after) {
+  const ValueId output = graph.node(after).outputs[0];
+  graph.EraseNode(after);
+  graph.MoveOutput(node, 0, output);
+}
+
+bool SameShape(const Type& a, const Type& b) {
+  if (a.dtype != b.dtype || !a.has_rank || !b.has_rank || a.rank() != b.rank()) return false;
+  for (std::size_t i = 0; i < a.rank(); ++i)
+    if (!SameDim(a.dims[i], b.dims[i])) return false;
+  return true;
 }
 
 }  // namespace sardonyx::optimizer

@@ -1,6 +1,5 @@
 // optimizer/passes/fuse/fuse_conv_activation.cpp - Conv, a sum with a value of its shape and an activation become one
 // com.microsoft FusedConv: activation(conv(X, W) + B + Z), ONNX Runtime's operator and semantics.
-#include <algorithm>
 
 #include "ops/schema/schema.h"
 #include "optimizer/fusion/epilogue.h"
@@ -9,9 +8,6 @@
 
 namespace sardonyx::optimizer {
 namespace {
-
-// ONNX Runtime's FusedConv lacks these, and a convolution with Elu inside it takes as long as the two nodes.
-constexpr std::string_view kOfProducts[] = {"Elu", "Selu", "Softplus", "Softsign", "ThresholdedRelu"};
 
 void MakeFused(Node& conv) {
   conv.domain = "com.microsoft";
@@ -36,19 +32,15 @@ bool FuseSum(Graph& graph, const PassContext& context, NodeId conv_id) {
 bool FuseActivation(Graph& graph, const PassContext& context, NodeId conv_id) {
   const auto behind = FindActivationBehind(graph, context, conv_id);
   if (!behind) return false;
-  const FusedActivation& activation = behind->activation;
+  const ops::NodeActivation& activation = behind->activation;
   if (activation.bias != kNoValue) return context.No(graph, conv_id, "the activation adds a bias of its own");
-  if (std::find(std::begin(kOfProducts), std::end(kOfProducts), activation.name) != std::end(kOfProducts))
-    return context.No(graph, conv_id, activation.name, " is fused into products only");
+  if (!activation.def->in_convs)
+    return context.No(graph, conv_id, activation.def->name, " is fused into products only");
   Node& node = graph.node(conv_id);
-  node.SetAttribute("activation", activation.name);
-  std::vector<float> params;  // ONNX Runtime refuses more than the activation has
-  for (const std::optional<float>& param : {activation.alpha, activation.beta})
-    if (param) params.push_back(*param);
-  if (!params.empty()) node.SetAttribute("activation_params", std::move(params));
+  ops::WriteConvActivation(node, activation);
   MakeFused(node);
   Absorb(graph, conv_id, behind->node);
-  return context.Yes(graph, conv_id, "applies ", activation.name);
+  return context.Yes(graph, conv_id, "applies ", activation.def->name);
 }
 
 bool Fuses(const Graph& graph, const Node& node) {

@@ -91,7 +91,7 @@ std::optional<Scaling> ScalingOf(const Graph& graph, const Node& node) {
   if (!mul && node.op_type != "Div") return std::nullopt;
   for (const std::size_t i : {1u, 0u}) {
     if (i == 0 && !mul) continue;
-    const auto factor = ScalarConstant(graph, node.inputs[i]);
+    const auto factor = ops::ScalarConstant(graph, node.inputs[i]);
     const Type &constant = graph.value(node.inputs[i]).type, &other = graph.value(node.inputs[1 - i]).type;
     if (!factor || !std::isfinite(*factor) || *factor == 0 || !std::isfinite(1 / *factor) || !other.has_rank ||
         constant.rank() > other.rank())

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "ops/schema/schema.h"
-#include "optimizer/fusion/fused_activation.h"
+#include "optimizer/fusion/epilogue.h"
 #include "optimizer/passes/passes.h"
 #include "optimizer/rules/rewrite.h"
 

@@ -64,20 +64,17 @@ bool TakesBias(const Graph& graph, const Node& node, ValueId bias) {
 bool FuseActivation(Graph& graph, const PassContext& context, NodeId id) {
   const auto behind = FindActivationBehind(graph, context, id);
   if (!behind) return false;
-  const FusedActivation& activation = behind->activation;
+  const ops::NodeActivation& activation = behind->activation;
   if (activation.bias != kNoValue && !TakesBias(graph, graph.node(id), activation.bias))
-    return context.No(graph, id, "the bias of ", activation.name, " has no place in it");
+    return context.No(graph, id, "the bias of ", activation.def->name, " has no place in it");
   Node& product = graph.node(id);
-  product.SetAttribute("activation", activation.name);
-  if (activation.alpha) product.SetAttribute("activation_alpha", *activation.alpha);
-  if (activation.beta) product.SetAttribute("activation_beta", *activation.beta);
-  if (activation.gamma) product.SetAttribute("activation_gamma", *activation.gamma);
+  ops::WriteProductActivation(product, activation);
   product.domain = IsGemm(product) ? "com.microsoft" : "ai.sardonyx";
   product.op_type = product.domain == "com.microsoft" ? "FusedGemm" : "FusedMatMul";
   product.since_version = 1;
   if (activation.bias != kNoValue) AddInput(graph, id, kBias, activation.bias);
   Absorb(graph, id, behind->node);
-  return context.Yes(graph, id, "applies ", activation.name);
+  return context.Yes(graph, id, "applies ", activation.def->name);
 }
 
 bool FuseProductEpilogue(Graph& graph, PassContext& context) {

@@ -1,7 +1,7 @@
 // optimizer/passes/quantization/fuse_conv_quantized_sum.cpp - a channels-last QLinearConv and the QLinearAdd that alone
 // reads it become ai.sardonyx QLinearConvAdd: the sum is made where the convolution's bytes are, without a pass over
 // memory.
-#include "optimizer/fusion/fused_activation.h"
+#include "optimizer/fusion/epilogue.h"
 #include "optimizer/passes/passes.h"
 #include "optimizer/rules/rewrite.h"
 
