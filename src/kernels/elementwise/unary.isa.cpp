@@ -109,7 +109,7 @@ V Trig(V x) {
 V SinOf(V x, V, V) { return Trig<0>(x); }
 V CosOf(V x, V, V) { return Trig<1>(x); }
 
-// What has no vector form yet.
+// For functions that the C library computes faster than the many steps below, where Highway has no vectors.
 template <float (*kF)(float)>
 V OneByOne(V x) {
   const FloatTag d;
@@ -118,15 +118,105 @@ V OneByOne(V x) {
   for (std::size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = kF(lanes[i]);
   return hn::Load(d, lanes);
 }
-V AcosOf(V x, V, V) { return OneByOne<::acosf>(x); }
-V AcoshOf(V x, V, V) { return OneByOne<::acoshf>(x); }
-V AsinOf(V x, V, V) { return OneByOne<::asinf>(x); }
-V AsinhOf(V x, V, V) { return OneByOne<::asinhf>(x); }
-V AtanOf(V x, V, V) { return OneByOne<::atanf>(x); }
-V AtanhOf(V x, V, V) { return OneByOne<::atanhf>(x); }
-V CoshOf(V x, V, V) { return OneByOne<::coshf>(x); }
-V SinhOf(V x, V, V) { return OneByOne<::sinhf>(x); }
-V TanOf(V x, V, V) { return OneByOne<::tanf>(x); }
+
+V TanOf(V x, V, V) {
+  if constexpr (kEmulated) return OneByOne<::tanf>(x);
+  return hn::Div(Trig<0>(x), Trig<1>(x));
+}
+
+// e^|x| halved; beyond 88, where it may be infinite and the results below are not, as the product of two roots.
+V HalfExp(V size) {
+  const V root = Exp(hn::Mul(size, Splat(0.5f)));
+  const V large = hn::Mul(hn::Mul(root, Splat(0.5f)), root);
+  return hn::IfThenElse(hn::Gt(size, Splat(88.0f)), large, hn::Mul(Exp(size), Splat(0.5f)));
+}
+V SinhOf(V x, V, V) {
+  if constexpr (kEmulated) return OneByOne<::sinhf>(x);
+  const V size = hn::Abs(x);
+  const V e = Expm1(hn::Min(size, Splat(88.0f)));
+  const V y = hn::Mul(hn::Add(e, hn::Div(e, hn::Add(e, One()))), Splat(0.5f));
+  return KeepNan(x, hn::CopySign(hn::IfThenElse(hn::Gt(size, Splat(88.0f)), HalfExp(size), y), x));
+}
+V CoshOf(V x, V, V) {
+  if constexpr (kEmulated) return OneByOne<::coshf>(x);
+  const V half = HalfExp(hn::Abs(x));
+  return hn::Add(half, hn::Div(Splat(0.25f), half));
+}
+
+// ln(1 + t) for finite t >= 0.
+V Log1p(V t) {
+  const V u = hn::Add(t, One());
+  const V lost = hn::IfThenElse(hn::Lt(t, One()), hn::Sub(t, hn::Sub(u, One())), hn::Sub(One(), hn::Sub(u, t)));
+  return hn::Add(LogOfNormal(u, Zero()), hn::Div(lost, u));
+}
+// Asinh and acosh are ln(2 x) from here on: 1 / (4 x^2) is less than half an ulp.
+V LogOfTwice(V x) { return hn::IfThenElse(hn::Eq(x, Splat(HUGE_VALF)), x, LogOfNormal(x, One())); }
+constexpr float kFromHereLogOfTwice = 4096;
+V AsinhOf(V x, V, V) {
+  if constexpr (kEmulated) return OneByOne<::asinhf>(x);
+  const V size = hn::Abs(x), square = hn::Mul(size, size);
+  const V root = hn::Sqrt(hn::Add(square, One()));
+  const V near = Log1p(hn::Add(size, hn::Div(square, hn::Add(root, One()))));
+  const V y = hn::IfThenElse(hn::Gt(size, Splat(kFromHereLogOfTwice)), LogOfTwice(size), near);
+  return KeepNan(x, hn::CopySign(y, x));
+}
+V AcoshOf(V x, V, V) {
+  if constexpr (kEmulated) return OneByOne<::acoshf>(x);
+  const V t = hn::Sub(x, One());
+  const V near = Log1p(hn::Add(t, hn::Sqrt(hn::Mul(t, hn::Add(t, Splat(2.0f))))));
+  const V y = hn::IfThenElse(hn::Gt(x, Splat(kFromHereLogOfTwice)), LogOfTwice(x), near);
+  return hn::IfThenElse(hn::Ge(x, One()), y, Splat(NAN));
+}
+V AtanhOf(V x, V, V) {
+  if constexpr (kEmulated) return OneByOne<::atanhf>(x);
+  const V size = hn::Abs(x), rest = hn::Sub(One(), size);
+  const V y = hn::Mul(Log1p(hn::Div(hn::Add(size, size), rest)), Splat(0.5f));
+  const V finite = hn::IfThenElse(hn::Eq(rest, Zero()), Splat(HUGE_VALF), y);
+  return hn::IfThenElse(hn::Le(size, One()), hn::CopySign(finite, x), Splat(NAN));
+}
+
+// The odd functions t + t^3 p(t^2), fits as in simd/math.h: of atan for t <= tan(pi / 8), 2^-30, of asin for t <= 1/2,
+// 2^-27.
+V AtanNearZero(V t) {
+  constexpr float kCoefficients[] = {-0.33333316445350647f, 0.19998489320278168f, -0.14243848621845245f,
+                                     0.10596001148223877f, -0.060834530740976334f};
+  const V square = hn::Mul(t, t);
+  return hn::MulAdd(hn::Mul(t, square), Polynomial(square, kCoefficients), t);
+}
+V AsinNearZero(V t) {
+  constexpr float kCoefficients[] = {0.16666753590106964f, 0.07495241612195969f, 0.04547709971666336f,
+                                     0.024147601798176765f, 0.042218565940856934f};
+  const V square = hn::Mul(t, t);
+  return hn::MulAdd(hn::Mul(t, square), Polynomial(square, kCoefficients), t);
+}
+// atan(t) = pi / 4 + atan((t - 1) / (t + 1)) = pi / 2 - atan(1 / t).
+V AtanOf(V x, V, V) {
+  if constexpr (kEmulated) return OneByOne<::atanf>(x);
+  const V size = hn::Abs(x);
+  const auto large = hn::Gt(size, Splat(2.41421356f)), middle = hn::Gt(size, Splat(0.414213562f));
+  const V top = hn::IfThenElse(large, Splat(-1.0f), hn::Sub(size, One()));
+  const V bottom = hn::IfThenElse(large, size, hn::Add(size, One()));
+  const V offset = hn::IfThenElse(large, Splat(1.57079637f), Splat(0.785398185f));
+  const V far = hn::Add(offset, AtanNearZero(hn::Div(top, bottom)));
+  return hn::CopySign(hn::IfThenElse(middle, far, AtanNearZero(size)), x);
+}
+// asin(t) = pi / 2 - 2 asin(sqrt((1 - t) / 2)).
+V TwiceAsinOfRest(V size) {
+  const V t = AsinNearZero(hn::Sqrt(hn::Mul(hn::Sub(One(), size), Splat(0.5f))));
+  return hn::Add(t, t);
+}
+V AsinOf(V x, V, V) {
+  if constexpr (kEmulated) return OneByOne<::asinf>(x);
+  const V size = hn::Abs(x);
+  const V far = hn::Sub(Splat(1.57079637f), TwiceAsinOfRest(size));
+  return hn::CopySign(hn::IfThenElse(hn::Gt(size, Splat(0.5f)), far, AsinNearZero(size)), x);
+}
+V AcosOf(V x, V, V) {
+  if constexpr (kEmulated) return OneByOne<::acosf>(x);
+  const V size = hn::Abs(x), rest = TwiceAsinOfRest(size);
+  const V far = hn::IfThenElse(hn::Lt(x, Zero()), hn::Sub(Splat(3.14159274f), rest), rest);
+  return hn::IfThenElse(hn::Gt(size, Splat(0.5f)), far, hn::Sub(Splat(1.57079637f), AsinNearZero(x)));
+}
 
 template <V (*kF)(V, V, V)>
 void Map(const float* x, float* y, std::size_t n, float a, float b) {

@@ -21,6 +21,9 @@ using Floats = hn::Vec<FloatTag>;
 using Int32Tag = hn::RebindToSigned<FloatTag>;
 using Int32s = hn::Vec<Int32Tag>;
 
+// Vectors are arrays that loops run through.
+inline constexpr bool kEmulated = HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR;
+
 inline Floats Splat(float x) { return hn::Set(FloatTag(), x); }
 
 // c[0] + x c[1] + ... by Horner's rule.
@@ -33,9 +36,7 @@ inline Floats Polynomial(Floats x, const float (&c)[kCount]) {
 
 // A whole number as an integer; anything for NaN, which Highway's form without vectors must not be given.
 inline Int32s ToInt32(Floats whole) {
-#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
-  whole = hn::IfThenZeroElse(hn::IsNaN(whole), whole);
-#endif
+  if constexpr (kEmulated) whole = hn::IfThenZeroElse(hn::IsNaN(whole), whole);
   return hn::ConvertTo(Int32Tag(), whole);
 }
 
