@@ -26,6 +26,7 @@ constexpr ActivationDef kRows[] = {
     {.name = "HardSigmoid", .conv_of_ort = true, .gemm_of_ort = true},
     {.name = "HardSwish", .conv_of_ort = true},
     {.name = "LeakyRelu", .conv_of_ort = true, .gemm_of_ort = true},
+    {.name = "Mish"},
     {.name = "QuickGelu"},
     {.name = "Relu", .conv_of_ort = true, .gemm_of_ort = true},
     {.name = "Selu", .in_convs = false, .gemm_of_ort = true},

@@ -1,6 +1,6 @@
 """What the library says to itself and writes into saved models: operators of ai.sardonyx, and of images channels last.
 
-docs/saved-models.md tells what they mean. A change that older versions of the library would misread raises kOwnOpset
+docs/saved_models.md tells what they mean. A change that older versions of the library would misread raises kOwnOpset
 (src/ops/own_domain.h).
 """
 import onnx.defs

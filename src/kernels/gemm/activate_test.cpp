@@ -29,6 +29,7 @@ constexpr Bound kBounds[] = {
     {{UnaryKind::kSwish, 1}, 4e-7},
     {{UnaryKind::kSwish, 0.2f}, 4e-7},
     {{UnaryKind::kElu, 0.2f}, 6e-7},
+    {{UnaryKind::kMish}, 3e-7},
     {{UnaryKind::kSelu, 0.2f, 0.5f}, 6e-7},
     {{UnaryKind::kSoftplus}, 6e-7},
     {{UnaryKind::kSoftsign}, 2e-7},
