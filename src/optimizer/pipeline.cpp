@@ -1,4 +1,4 @@
-// optimizer/pipeline.cpp - the order of the passes, and the loop that runs them.
+// optimizer/pipeline.cpp - runs the passes of pass_order.inc.
 #include "optimizer/pipeline.h"
 
 #include <algorithm>
@@ -12,7 +12,6 @@
 #include "ir/verify.h"
 #include "ops/attribute_check.h"
 #include "optimizer/passes/passes.h"
-#include "optimizer/passes/quantization_passes.h"
 #include "optimizer/rules/changes.h"
 #include "optimizer/rules/graph_digest.h"
 #include "optimizer/rules/unused_constants.h"
@@ -21,86 +20,21 @@
 namespace sardonyx::optimizer {
 namespace {
 
-// Constants first: what is constant decides what the other passes see. Then the clean-ups, in the author's opset, so
-// that every provider and models saved at the basic level have them. Dead nodes last: every pass leaves some. What is
-// dequantized stays as it is also at the basic level: a model saved there may become integers elsewhere.
+#define SDX_BEFORE_UPGRADE(Name) &k##Name,
+#define SDX_AFTER_UPGRADE(Name)
 constexpr const Pass* kBeforeUpgrade[] = {
-    &kFoldUnquantizedConstants,
-    &kInlineBodies,
-    &kEliminateIdentity,
-    &kEliminateDropout,
-    &kEliminateCommonSubexpressions,
-    &kFoldShapes,
-    &kEliminateCasts,
-    &kSimplifyNodes,
-    &kFuseReluClip,
-    &kSimplifySlices,
-    &kMergeViews,
-    &kFuseConvBatchNorm,
-    &kFuseConvScale,
-    &kEliminateDeadNodes,
+#include "optimizer/passes/pass_order.inc"
 };
+#undef SDX_BEFORE_UPGRADE
+#undef SDX_AFTER_UPGRADE
 
-// Upgrading turns attributes into constants and may leave foldable nodes behind.
+#define SDX_BEFORE_UPGRADE(Name)
+#define SDX_AFTER_UPGRADE(Name) &k##Name,
 constexpr const Pass* kAfterUpgrade[] = {
-    &kWidenHalf,  // first: what follows is written for float
-    // Integers where the model says so; what stays of quantized constants becomes float then.
-    &kEliminateCommonSubexpressions,
-    &kQuantizeActivations,
-    &kMoveQuantization,
-    &kFuseQuantizedProduct,
-    &kFuseLookup,  // before the operators of two tensors: what depends on one is a table
-    &kFuseQuantizedOperator,
-    &kFuseDynamicQuantization,
-    &kFuseBlockQuantizedProduct,
-    &kEliminateQuantization,  // what is left only rounds
-    &kFoldQuantizedConstants,
-    // Clean-ups that the fusions rely on: one node for one value, shapes known, views short.
-    &kFoldShapes,
-    &kEliminateCasts,
-    &kSimplifyNodes,
-    &kFuseReluClip,
-    &kReplaceDivisions,
-    &kReplaceEinsum,
-    &kSimplifySlices,
-    &kMergeViews,
-    &kMoveViews,
-    &kMergeViews,
-    &kEliminateCommonSubexpressions,
-    &kEliminateDeadNodes,
-    &kFuseDistance,  // a whole loop
-    &kFuseGelu,
-    &kApproximateGelu,
-    &kFuseLayerNorm,
-    &kFuseEmbedLayerNorm,
-    &kFuseGroupNorm,
-    &kFuseProductBatchNorm,
-    &kSplitBatchNorm,
-    &kFuseRotaryEmbedding,
-    &kFuseAttention,
-    &kFuseMatMulTranspose,  // what is left of constant transpositions is folded
-    // What the fusions leave: views around new nodes, masks that are constant or equal.
-    &kMergeViews,
-    &kFoldConstants,
-    &kEliminateCommonSubexpressions,
-    &kSimplifySlices,  // of what became equal
-    &kFusePad,
-    &kFuseActivations,
-    &kFuseConvActivation,
-    &kFuseMatMulTranspose,
-    &kFuseMatMulAdd,
-    &kFuseProductEpilogue,  // behind what wants a sum or an activation for itself
-    &kFuseBlockQuantizedBias,
-    &kFuseSkipLayerNorm,  // the sums that no product took
-    &kChangeLayout,       // before elementwise operators are joined: it looks at each of them
-    &kEliminateIdentity,  // transpositions that the layout made superfluous
-    &kMergeViews,         // its Reshapes with those behind them
-    &kFoldShapes,
-    &kEliminateCommonSubexpressions,
-    &kFuseConvQuantizedSum,  // of convolutions that the layout moved
-    &kFuseElementwise,       // and whatever else is left between larger nodes
-    &kEliminateDeadNodes,
+#include "optimizer/passes/pass_order.inc"
 };
+#undef SDX_BEFORE_UPGRADE
+#undef SDX_AFTER_UPGRADE
 
 constexpr std::size_t kKeptTransposeBytes = std::size_t{32} << 20;
 

@@ -9,7 +9,6 @@
 
 #include "ops/upgrade.h"
 #include "optimizer/passes/passes.h"
-#include "optimizer/passes/quantization_passes.h"
 #include "optimizer/rules/rewrite.h"
 #include "testing/prepared_graph.h"
 

@@ -1,48 +1,17 @@
-// optimizer/passes/passes.h - every pass, one line each; pipeline.cpp gives their order.
+// optimizer/passes/passes.h - declares the passes; pass_order.inc lists them.
 #pragma once
 
 #include "optimizer/rules/pass.h"
 
 namespace sardonyx::optimizer {
 
-extern const Pass kFoldConstants;
-extern const Pass kFoldShapes;
-extern const Pass kInlineBodies;
-extern const Pass kEliminateCommonSubexpressions;
-extern const Pass kEliminateIdentity;
-extern const Pass kEliminateDropout;
-extern const Pass kEliminateCasts;
-extern const Pass kEliminateDeadNodes;
-extern const Pass kChangeLayout;
-extern const Pass kFuseActivations;
-extern const Pass kFuseConvActivation;
-extern const Pass kMergeViews;
-extern const Pass kMoveViews;
-extern const Pass kSimplifyNodes;
-extern const Pass kSimplifySlices;
-extern const Pass kFuseReluClip;
-extern const Pass kReplaceDivisions;
-extern const Pass kReplaceEinsum;
-extern const Pass kFuseAttention;
-extern const Pass kFuseBlockQuantizedBias;
-extern const Pass kFuseConvBatchNorm;
-extern const Pass kFuseConvScale;
-extern const Pass kFuseDistance;
-extern const Pass kFuseGroupNorm;
-extern const Pass kFusePad;
-extern const Pass kFuseConvQuantizedSum;
-extern const Pass kFuseElementwise;
-extern const Pass kFuseEmbedLayerNorm;
-extern const Pass kApproximateGelu;
-extern const Pass kSplitBatchNorm;
-extern const Pass kFuseGelu;
-extern const Pass kFuseLayerNorm;
-extern const Pass kFuseMatMulAdd;
-extern const Pass kFuseMatMulTranspose;
-extern const Pass kFuseProductBatchNorm;
-extern const Pass kFuseProductEpilogue;
-extern const Pass kFuseRotaryEmbedding;
-extern const Pass kFuseSkipLayerNorm;
-extern const Pass kWidenHalf;
+#define SDX_BEFORE_UPGRADE(Name) extern const Pass k##Name;
+#define SDX_AFTER_UPGRADE(Name) extern const Pass k##Name;
+#include "optimizer/passes/pass_order.inc"
+#undef SDX_BEFORE_UPGRADE
+#undef SDX_AFTER_UPGRADE
+
+// fold_constants, but for dequantized constants that an integer operator may take.
+extern const Pass kFoldUnquantizedConstants;
 
 }  // namespace sardonyx::optimizer

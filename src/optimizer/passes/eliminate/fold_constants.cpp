@@ -9,7 +9,6 @@
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "optimizer/passes/passes.h"
-#include "optimizer/passes/quantization_passes.h"
 #include "optimizer/quantization/quantization.h"
 #include "optimizer/rules/unused_constants.h"
 

@@ -3,7 +3,7 @@
 // once integer operators are made only rounds, so results change by up to half a quantum for each pair.
 #include <algorithm>
 
-#include "optimizer/passes/quantization_passes.h"
+#include "optimizer/passes/passes.h"
 #include "optimizer/quantization/quantization.h"
 
 namespace sardonyx::optimizer {

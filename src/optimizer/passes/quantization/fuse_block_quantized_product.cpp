@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "optimizer/passes/passes.h"
-#include "optimizer/passes/quantization_passes.h"
 #include "optimizer/quantization/quantization.h"
 
 namespace sardonyx::optimizer {

@@ -1,6 +1,6 @@
 // optimizer/passes/quantization/fuse_block_quantized_product_test.cpp - weights in blocks of integers in every type,
 // with and without zero points, rows that fill no block; and what is no such product.
-#include "optimizer/passes/quantization_passes.h"
+#include "optimizer/passes/passes.h"
 #include "testing/fusion_matrix.h"
 
 namespace sardonyx::optimizer {

@@ -6,7 +6,7 @@
 // DynamicQuantizeMatMul quantizes its input itself, where nobody else reads what DynamicQuantizeLinear makes.
 #include <algorithm>
 
-#include "optimizer/passes/quantization_passes.h"
+#include "optimizer/passes/passes.h"
 #include "optimizer/rules/rewrite.h"
 
 namespace sardonyx::optimizer {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "ops/evaluate.h"
-#include "optimizer/passes/quantization_passes.h"
+#include "optimizer/passes/passes.h"
 #include "optimizer/quantization/quantization.h"
 
 namespace sardonyx::optimizer {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "optimizer/passes/quantization_passes.h"
+#include "optimizer/passes/passes.h"
 #include "optimizer/quantization/quantization.h"
 
 namespace sardonyx::optimizer {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "optimizer/passes/quantization_passes.h"
+#include "optimizer/passes/passes.h"
 #include "optimizer/quantization/quantization.h"
 
 namespace sardonyx::optimizer {
