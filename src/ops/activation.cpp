@@ -20,22 +20,22 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // Convolutions leave alone what takes as long inside them as in a node of its own.
 constexpr ActivationDef kRows[] = {
     {.name = "Clip", .conv_of_ort = true, .function = {UnaryKind::kClip, {"alpha", -kInfinity}, {"beta", kInfinity}}},
-    {.name = "Elu", .in_convs = false, .gemm_of_ort = true},
+    {.name = "Elu", .in_convs = false, .in_cells = true, .gemm_of_ort = true},
     {.name = "Gelu", .function = {UnaryKind::kGelu}},
     {.name = "GeluTanh", .function = {UnaryKind::kGeluTanh}},
-    {.name = "HardSigmoid", .conv_of_ort = true, .gemm_of_ort = true},
+    {.name = "HardSigmoid", .in_cells = true, .conv_of_ort = true, .gemm_of_ort = true},
     {.name = "HardSwish", .conv_of_ort = true},
-    {.name = "LeakyRelu", .conv_of_ort = true, .gemm_of_ort = true},
+    {.name = "LeakyRelu", .in_cells = true, .conv_of_ort = true, .gemm_of_ort = true},
     {.name = "Mish"},
     {.name = "QuickGelu"},
-    {.name = "Relu", .conv_of_ort = true, .gemm_of_ort = true},
+    {.name = "Relu", .in_cells = true, .conv_of_ort = true, .gemm_of_ort = true},
     {.name = "Selu", .in_convs = false, .gemm_of_ort = true},
-    {.name = "Sigmoid", .conv_of_ort = true, .gemm_of_ort = true},
+    {.name = "Sigmoid", .in_cells = true, .conv_of_ort = true, .gemm_of_ort = true},
     {.name = "Silu", .function = {UnaryKind::kSwish, {"", 1}}},
-    {.name = "Softplus", .in_convs = false, .gemm_of_ort = true},
-    {.name = "Softsign", .in_convs = false, .gemm_of_ort = true},
-    {.name = "Tanh", .conv_of_ort = true, .gemm_of_ort = true},
-    {.name = "ThresholdedRelu", .in_convs = false, .gemm_of_ort = true},
+    {.name = "Softplus", .in_convs = false, .in_cells = true, .gemm_of_ort = true},
+    {.name = "Softsign", .in_convs = false, .in_cells = true, .gemm_of_ort = true},
+    {.name = "Tanh", .in_cells = true, .conv_of_ort = true, .gemm_of_ort = true},
+    {.name = "ThresholdedRelu", .in_convs = false, .in_cells = true, .gemm_of_ort = true},
 };
 
 const FloatFunction& FunctionNamed(std::string_view name) {

@@ -19,6 +19,7 @@ namespace sardonyx::ops {
 struct ActivationDef {
   std::string_view name;  // the attribute `activation` of fused operators, and a step of FusedElementwise
   bool in_convs = true;   // fuse_conv_activation takes it; fuse_product_epilogue takes all
+  bool in_cells = false;  // ONNX has it for RNN, GRU and LSTM
   bool conv_of_ort = false, gemm_of_ort = false;  // ONNX Runtime 1.31's FusedConv and FusedGemm have it
   // FusedConv has the parameters that are attributes in the list activation_params, products have each as
   // activation_<attribute>. In the table of activation.cpp missing where an operator of ops/math/unary.cpp has the

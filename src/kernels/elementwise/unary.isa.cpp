@@ -58,6 +58,7 @@ V SoftsignOf(V x, V, V) {
 V ExpOf(V x, V, V) { return Exp(x); }
 V LogOf(V x, V, V) { return Log(x); }
 V TanhOf(V x, V, V) { return Tanh(x); }
+V ScaledTanhOf(V x, V a, V b) { return hn::Mul(a, Tanh(hn::Mul(b, x))); }
 V ErfOf(V x, V, V) { return Erf(x); }
 V SigmoidOf(V x, V a, V) { return Sigmoid(hn::Mul(a, x)); }
 V SwishOf(V x, V a, V) { return hn::Mul(x, Sigmoid(hn::Mul(a, x))); }

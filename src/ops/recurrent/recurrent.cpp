@@ -56,10 +56,8 @@ RecurrentState ReadRecurrent(const AttributeReader& c) {
   s.linear_before_reset = c.Flag("linear_before_reset");
   s.input_forget = c.Flag("input_forget");
   s.clip = c.Float("clip", 0);
-  using F = RecurrentFunction;
-  const std::vector<F> defaults = s.cell == CellKind::kLstm  ? std::vector<F>{F::kSigmoid, F::kTanh, F::kTanh}
-                                  : s.cell == CellKind::kGru ? std::vector<F>{F::kSigmoid, F::kTanh}
-                                                             : std::vector<F>{F::kTanh};
+  std::vector<std::string_view> defaults(s.activations_each, "Tanh");
+  if (s.cell != CellKind::kRnn) defaults[0] = "Sigmoid";
   s.activations = ReadActivations(c, s.activations_each * static_cast<std::size_t>(s.directions), defaults);
   return s;
 }

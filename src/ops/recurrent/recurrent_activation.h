@@ -2,36 +2,21 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <vector>
 
+#include "kernels/gemm/epilogue.h"
 #include "ops/node_view.h"
 
 namespace sardonyx::ops {
 
-enum class RecurrentFunction : std::uint8_t {
-  kSigmoid,
-  kTanh,
-  kRelu,
-  kAffine,
-  kLeakyRelu,
-  kThresholdedRelu,
-  kScaledTanh,
-  kHardSigmoid,
-  kElu,
-  kSoftsign,
-  kSoftplus
-};
+// x becomes the function of it; alpha and beta are its parameters.
+using RecurrentActivation = kernels::Activation;
 
-struct RecurrentActivation {
-  RecurrentFunction function = RecurrentFunction::kSigmoid;
-  float alpha = 0, beta = 0;
-};
-
-// `count` activations from the attributes activations, activation_alpha and activation_beta; `defaults` where there are
-// none. Alphas and betas belong, in order, to the functions that take one.
+// `count` activations from the attributes activations, activation_alpha and activation_beta; those named by `defaults`
+// where there are none. Alphas and betas belong, in order, to the functions that take one.
 std::vector<RecurrentActivation> ReadActivations(const AttributeReader& c, std::size_t count,
-                                                 const std::vector<RecurrentFunction>& defaults);
+                                                 const std::vector<std::string_view>& defaults);
 
 // x[i] = f(clip(x[i])), clip to [-limit, limit] where limit is above 0.
 void ActivateRow(const RecurrentActivation& activation, float limit, float* x, std::int64_t n);

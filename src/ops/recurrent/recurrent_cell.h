@@ -31,8 +31,8 @@ template <typename T>
 bool IsPlain(const CellStep<T>& s, std::size_t activations) {
   if (!std::is_same_v<T, float> || s.clip > 0 || s.peephole != nullptr || s.input_forget) return false;
   for (std::size_t i = 0; i < activations; ++i) {
-    const RecurrentFunction usual = i == 0 ? RecurrentFunction::kSigmoid : RecurrentFunction::kTanh;
-    if (s.activations[i].function != usual) return false;
+    const kernels::UnaryKind usual = i == 0 ? kernels::UnaryKind::kSigmoid : kernels::UnaryKind::kTanh;
+    if (s.activations[i].kind != usual) return false;
   }
   return true;
 }
