@@ -11,7 +11,4 @@ namespace sardonyx::optimizer {
 #undef SDX_BEFORE_UPGRADE
 #undef SDX_AFTER_UPGRADE
 
-// fold_constants, but for dequantized constants that an integer operator may take.
-extern const Pass kFoldUnquantizedConstants;
-
 }  // namespace sardonyx::optimizer
