@@ -3,8 +3,11 @@
 #include <cstdint>
 
 #include "ops/activation.h"
+#include "ops/infer_context.h"
+#include "ops/kernel_context.h"
 #include "ops/math/packed_matrix.h"
 #include "ops/operands.h"
+#include "ops/prepare_context.h"
 #include "ops/product.h"
 #include "ops/registry.h"
 #include "ops/upgrade_context.h"

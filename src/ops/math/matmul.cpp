@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include "ops/activation.h"
+#include "ops/infer_context.h"
+#include "ops/kernel_context.h"
 #include "ops/math/packed_matrix.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
