@@ -42,7 +42,7 @@ struct Place {
 
 const std::vector<Place> kProducts = {
     {Shape{3, 6}, "3,37", "6,37", "m = MatMul(x, w)", "FusedMatMul"},
-    {Shape{2, 3, 6}, "2,3,37", "6,37", "p = MatMul(x, w) m = Add(p, low)", "FusedMatMul"},
+    {Shape{2, 3, 6}, "2,3,37", "6,37", "m = MatMul(x, w)", "FusedMatMul"},
     {Shape{5, 6}, "5,33", "6,33", "m = Gemm(x, w)", "FusedGemm"},
 };
 const std::vector<Place> kConvs = {
@@ -63,7 +63,7 @@ Graphs Optimized(const Place& place, std::string_view activation, const ops::Reg
   const std::string text = "g (float" + dims + " x) => (float[" + place.y + "] y) <int64[" +
                            std::to_string(1 + std::count(place.weights.begin(), place.weights.end(), ',')) + "] s = {" +
                            place.weights + "}, float low = {-0.25}, float high = {0.75}> {" +
-                           "w = ConstantOfShape<value = float {0.125}>(s) " + place.nodes +
+                           "w = ConstantOfShape<value = float {0.03125}>(s) " + place.nodes +
                            " y = " + Written(activation) + " }";
   Graphs graphs{GraphOf(text, registry), GraphOf(text, registry)};
   OptimizeOptions off, options;
