@@ -170,7 +170,7 @@ TEST(HostileInputs, AVariadicInputWithoutAName) {
   }
 }
 
-// Of these no schema tells what they need.
+// Operators of the library itself have schemas like the others.
 TEST(HostileInputs, OwnOperatorsWithoutTheirInputs) {
   const auto error = [](const std::string& node) -> std::string {
     auto model = std::make_shared<Model>(ParseModel(
@@ -196,14 +196,15 @@ TEST(HostileInputs, OwnOperatorsWithoutTheirInputs) {
   // A bias of bytes would be read as one of integers.
   expect(last + "QLinearConv(c, s, z, w, s, z, s, z, b)", "input 8 ('B'): expected tensor(int32), found");
   expect(last + "FusedConv(x)", "expected 2 to 4 inputs, found 1");
-  expect(own + R"(FusedMatMul(x, ""))", "input 1 is required and missing");
+  expect(own + R"(FusedMatMul(x, ""))", "input 1 ('B') is required and missing");
   expect(own + "Lookup8(b)", "expected 2 inputs, found 1");
   expect(own + R"(FusedElementwise <steps = ["Abs"], operands = [0, -1], parameters = [0.0, 0.0], to = 2,
                   output_zero = 300.0> (x))",
          "expected output_zero from 0 to 255, found 300");
   expect(own + R"(FusedElementwise <steps = ["Add"], operands = [0, 1], parameters = [0.0, 0.0]> (x, ""))",
-         "input 1 is required and missing");
-  expect(own + R"(QLinearConvAdd(b, s, b, b, s, b, s, b, "", "", s, b, s, b))", "input 9 is required and missing");
+         "input 1 ('inputs') is required and missing");
+  expect(own + R"(QLinearConvAdd(b, s, b, b, s, b, s, b, "", "", s, b, s, b))",
+         "input 9 ('Z') is required and missing");
   EXPECT_EQ(error(own + R"(FusedMatMul(x, x))").find("required"), std::string::npos);
 }
 

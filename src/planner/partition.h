@@ -18,9 +18,9 @@ bool ReleaseRefusedCalls(Graph& graph, const ops::Registry& registry, const prov
 // twice (planner/prefer_layout.h). A node claimed alone gets
 // node.provider; a fused group becomes one node (domain: the provider's name, op_type: unique in the session, attribute
 // "body": the group as a graph), compiled into set.compiled. Nodes of the CPU keep an empty provider, so that the
-// passes that follow know them as theirs (optimizer/rewrite.h; AssignRest names it); node.provider_note collects the
-// refusals. Fails with kEpFail naming the provider for a claim that contradicts itself: a node that was not offered or
-// is claimed twice, control flow claimed alone, a fused group that a path leaves and comes back to.
+// passes that follow know them as theirs (optimizer/rules/rewrite.h; AssignRest names it); node.provider_note collects
+// the refusals. Fails with kEpFail naming the provider for a claim that contradicts itself: a node that was not offered
+// or is claimed twice, control flow claimed alone, a fused group that a path leaves and comes back to.
 void Partition(Graph& graph, const ops::Registry& registry, providers::ProviderSet& set);
 
 // Gives every node that has no provider yet to the CPU. Fails with kNotImplemented, naming the first node that the CPU
