@@ -7,7 +7,6 @@
 #include <memory>
 #include <new>
 #include <span>
-#include <thread>
 
 #include "capi/functions.h"
 #include "capi/handles/call_out.h"
@@ -119,7 +118,7 @@ void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<cons
 
 // What a run in the background needs: its own copies of the arrays, which the caller may free at once.
 struct BackgroundRun {
-  std::shared_ptr<Session> session;
+  Session* session;  // closing it waits for this run
   const OrtRunOptions* run_options;
   std::vector<std::string> input_names, output_names;
   std::vector<const OrtValue*> inputs;
@@ -171,7 +170,8 @@ OrtStatusPtr ORT_API_CALL RunAsync(OrtSession* session, const OrtRunOptions* run
                                    const char* const* output_names, size_t output_names_len, OrtValue** output,
                                    RunAsyncCallbackFn run_async_callback, void* user_data) noexcept {
   return Guard([&] {
-    BackgroundRun run{Need(session, "session").session, run_options, {}, {}, {}, output, run_async_callback, user_data};
+    Session& target = *Need(session, "session").session;
+    BackgroundRun run{&target, run_options, {}, {}, {}, output, run_async_callback, user_data};
     if (run_async_callback == nullptr) FailNullArgument("run_async_callback");
     NeedArray(output, output_names_len, "output");
     NeedArray(input_names, input_len, "input_names");
@@ -180,7 +180,7 @@ OrtStatusPtr ORT_API_CALL RunAsync(OrtSession* session, const OrtRunOptions* run
     for (std::size_t i = 0; i < input_len; ++i) run.input_names.emplace_back(&Need(input_names[i], "input_names[i]"));
     for (std::size_t i = 0; i < output_names_len; ++i)
       run.output_names.emplace_back(&Need(output_names[i], "output_names[i]"));
-    std::thread(std::move(run)).detach();
+    target.RunInBackground(std::move(run));
   });
 }
 

@@ -2,6 +2,7 @@
 #include "capi/session.h"
 
 #include <cstring>
+#include <thread>
 
 #include "capi/env.h"
 #include "capi/functions.h"
@@ -14,6 +15,7 @@
 #include "runtime/disabled_passes.h"
 
 OrtSession::~OrtSession() {
+  session->FinishBackground();
   if (!session->tracing()) return;
   sardonyx::capi::FreeStatus(sardonyx::capi::Guard([&] {
     try {
@@ -136,7 +138,15 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromArrayWithPrepackedWeightsContainer(
   return failure != nullptr ? failure : CreateSessionFromArray(env, model_data, model_data_length, options, out);
 }
 
-void ORT_API_CALL ReleaseSession(OrtSession* input) noexcept { std::unique_ptr<OrtSession> owned(input); }
+// The callback of a run in the background may close its session, or another one whose runs wait for the same worker: a
+// thread of its own then waits for them.
+void ORT_API_CALL ReleaseSession(OrtSession* input) noexcept {
+  if (input != nullptr && runtime::BackgroundRuns::InsideOne()) {
+    FreeStatus(Guard([&] { std::thread([input] { const std::unique_ptr<OrtSession> closed(input); }).detach(); }));
+    return;
+  }
+  std::unique_ptr<OrtSession> owned(input);
+}
 
 OrtStatusPtr ORT_API_CALL SessionGetInputCount(const OrtSession* session, size_t* out) noexcept {
   return CountOf(session, &Session::inputs, out);

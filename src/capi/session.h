@@ -25,7 +25,7 @@ struct OrtEpAssignedSubgraph {
 
 struct OrtSession {
   explicit OrtSession(std::shared_ptr<sardonyx::runtime::Session> s) : session(std::move(s)) {}
-  ~OrtSession();  // writes a profile that was not ended
+  ~OrtSession();  // waits for runs in the background, writes a profile that was not ended
   OrtSession(const OrtSession&) = delete;
   OrtSession& operator=(const OrtSession&) = delete;
 
@@ -33,7 +33,7 @@ struct OrtSession {
     std::deque<OrtEpAssignedSubgraph> subgraphs;
     std::vector<const OrtEpAssignedSubgraph*> subgraph_pointers;
   };
-  std::shared_ptr<sardonyx::runtime::Session> session;  // shared with bindings and runs in the background
+  std::shared_ptr<sardonyx::runtime::Session> session;  // shared with bindings
   mutable std::once_flag assignment_made;
   mutable Assignment assignment;
 };

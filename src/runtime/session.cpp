@@ -430,6 +430,8 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
 
 Parallel& Session::parallel() const { return threads_->parallel(); }
 
+void Session::RunInBackground(std::function<void()> run) { background_.Start(threads_->pool(), std::move(run)); }
+
 void Session::Trim() {
   program_->Trim();
   ReturnFreeMemory(0);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "runtime/background_runs.h"
 #include "runtime/environment.h"
 #include "runtime/options.h"
 #include "runtime/profile/step_observer.h"
@@ -85,6 +87,11 @@ class Session {
   std::vector<Value> Run(const RunOptions& run_options, const std::vector<std::pair<std::string, Value>>& inputs,
                          const std::vector<std::string>& output_names, StepObserver* observer = nullptr);
 
+  // Calls `run` later on a worker of this session's pool. It must not throw. FinishBackground waits for all of them:
+  // who closes the session calls it before.
+  void RunInBackground(std::function<void()> run);
+  void FinishBackground() const { background_.Wait(); }
+
   // A session of the same model that has these values of its graph as outputs, too: outputs() ends with those of
   // `names` that are none here. Kept for later calls with the same names, a few at most. A value that passes took away
   // costs a second session, whose other results may differ in the last bits, for it is optimized less. Thread-safe.
@@ -135,6 +142,8 @@ class Session {
   std::shared_ptr<const providers::ProviderSet> providers_;  // shared with the program
   std::shared_ptr<Trace> trace_;  // shared with runs that end after the session's profile did
   std::atomic<bool> tracing_ = false;
+
+  BackgroundRuns background_;
 
   std::mutex warned_mutex_;
   std::set<std::string> warned_run_keys_;

@@ -97,6 +97,9 @@ void ThreadPool::RestartAfterFork() {
     slot.holders = 0;
     slot.claimed = false;
   }
+  const std::scoped_lock lock(tasks_mutex_);
+  tasks_.clear();  // the parent runs them
+  tasks_waiting_ = 0;
 }
 
 void ThreadPool::Grow(int workers) {
@@ -218,13 +221,37 @@ bool ThreadPool::TakeAnyJob(ThreadPlace* place, bool loops_only) {
   return false;
 }
 
+void ThreadPool::Schedule(std::function<void()> task) {
+  if (worker_count_.load() < 1 || fork_count_.load() != ForkCount()) Grow(1);
+  {
+    const std::scoped_lock lock(tasks_mutex_);
+    tasks_.push_back(std::move(task));
+    tasks_waiting_.fetch_add(1);
+  }
+  Wake();
+}
+
+bool ThreadPool::TakeTask() {
+  if (tasks_waiting_.load() == 0) return false;
+  std::function<void()> task;
+  {
+    const std::scoped_lock lock(tasks_mutex_);
+    if (tasks_.empty()) return false;
+    task = std::move(tasks_.front());
+    tasks_.pop_front();
+    tasks_waiting_.fetch_sub(1);
+  }
+  task();
+  return true;
+}
+
 void ThreadPool::Worker(int index) {
   AskForShortSlices();
   if (!options_.cores.empty()) StayOnCores(options_.cores[static_cast<std::size_t>(index) % options_.cores.size()]);
   ThreadPlace place;
   Clock::time_point idle_since = Clock::now();
   for (int spins = 0; !stop_.load(std::memory_order_relaxed); ++spins) {
-    if (TakeAnyJob(&place)) {
+    if (TakeTask() || TakeAnyJob(&place)) {
       idle_since = Clock::now();
       continue;
     }
@@ -240,7 +267,7 @@ void ThreadPool::Worker(int index) {
     }
     const std::uint32_t seen = epoch_.load();
     parked_.fetch_add(1);
-    if (!TakeAnyJob(&place) && !stop_.load()) epoch_.wait(seen);
+    if (!TakeTask() && !TakeAnyJob(&place) && !stop_.load()) epoch_.wait(seen);
     parked_.fetch_sub(1);
     idle_since = Clock::now();
   }

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <thread>
@@ -50,6 +51,10 @@ class ThreadPool {
   // Calls body(i, i + 1) for every i of [0, count) on at most `threads` threads, the caller included. Unlike the body
   // of a loop, a task may use For and ForTasks itself: who waits for the last tasks helps with their loops meanwhile.
   void ForTasks(int threads, std::int64_t count, Parallel::Body body);
+  // Calls `task` once on a worker, which is made if there is none; tasks of one pool begin in their order, and may use
+  // For and ForTasks. It must not throw. Who schedules it waits for its end before the pool goes; a child process after
+  // a fork forgets it.
+  void Schedule(std::function<void()> task);
   // Between these calls workers spin for jobs instead of parking.
   void BeginRun();
   void EndRun();
@@ -71,6 +76,7 @@ class ThreadPool {
   JobSlot* Claim();
   void Run(JobSlot& slot, Job& job);
   bool TakeAnyJob(ThreadPlace* place, bool loops_only = false);
+  bool TakeTask();
   void Wake();
   void RestartAfterFork();
 
@@ -82,8 +88,11 @@ class ThreadPool {
   std::atomic<int> worker_count_ = 0;
   std::atomic<std::uint32_t> fork_count_;  // of the worker threads: after a fork they are gone
   std::atomic<int> next_worker_ = 0;
+  std::atomic<int> tasks_waiting_ = 0;
   const int cores_;  // that this process may use
   ForkMutex mutex_;  // guards threads_ and handles_
+  ForkMutex tasks_mutex_;
+  std::deque<std::function<void()>> tasks_;
   std::vector<std::thread> threads_;
   std::vector<const void*> handles_;  // of threads made by options_.make
   const ThreadPoolOptions options_;
