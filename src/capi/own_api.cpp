@@ -143,18 +143,31 @@ std::string MadeBefore(const char* what, const runtime::FirstMaker& maker) {
          " in '" + maker.value + "'";
 }
 
+// Names that the model does not know are left to the run.
+runtime::Session& ForInputs(runtime::Session& session, const std::vector<std::pair<std::string, Value>>& inputs) {
+  std::vector<std::size_t> indices;
+  std::vector<const Value*> values;
+  for (const auto& [name, value] : inputs) {
+    const auto index = session.FindInput(name);
+    if (!index) continue;
+    indices.push_back(*index);
+    values.push_back(&value);
+  }
+  return session.ForInputs(indices, values);
+}
+
 OrtStatusPtr ORT_API_CALL RunCheckValues(OrtSession* session, const OrtRunOptions* run_options,
                                          const char* const* input_names, const OrtValue* const* inputs,
                                          size_t input_len, OrtAllocator* allocator, char** json) noexcept {
   return Guard([&] {
     auto& result = Need(json, "json");
-    runtime::Session& target = *Need(session, "session").session;
     NeedArray(input_names, input_len, "input_names");
     NeedArray(inputs, input_len, "inputs");
     std::vector<std::pair<std::string, Value>> values;
     for (std::size_t i = 0; i < input_len; ++i)
       values.emplace_back(&Need(input_names[i], "input_names[i]"),
                           inputs[i] != nullptr ? *AsValue(inputs[i]) : Value());
+    runtime::Session& target = ForInputs(*Need(session, "session").session, values);
     std::vector<std::string> outputs;
     for (const runtime::Port& port : target.outputs()) outputs.push_back(port.name);
     runtime::ValueCheck check(target.program());

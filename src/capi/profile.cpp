@@ -82,9 +82,10 @@ std::string EndProfile(runtime::Session& session) {
   return trace ? Write(session, *trace, session.options().profile_prefix) : "";
 }
 
-void RunProfiled(runtime::Session& session, const runtime::RunOptions& options, std::span<const std::size_t> inputs,
+void RunProfiled(runtime::Session& called, const runtime::RunOptions& options, std::span<const std::size_t> inputs,
                  std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results) {
   CheckProfilePrefix(options.profile_prefix);
+  runtime::Session& session = called.ForInputs(inputs, values);
   runtime::Trace trace;
   auto run = std::make_unique<runtime::TraceRun>(trace.Room());
   run->Begin(session.program());

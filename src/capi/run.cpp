@@ -104,7 +104,8 @@ void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<cons
     if (!index) {  // a value inside of the model
       std::vector<std::string> names;
       for (const char* name : output_names) names.emplace_back(&Need(name, "output_names[i]"));
-      const std::shared_ptr<Session> variant = session.WithValues(std::move(names));
+      Session& fitting = session.ForInputs(input_indices.span(), input_values.span());
+      const std::shared_ptr<Session> variant = fitting.WithValues(std::move(names));
       return RunNamed(*variant, run_options, input_names, inputs, output_names, outputs);
     }
     output_indices[i] = *index;

@@ -12,6 +12,7 @@
 #include "planner/inline_functions.h"
 #include "planner/partition.h"
 #include "planner/place_copies.h"
+#include "planner/scalar_inputs.h"
 #include "runtime/config_keys.h"
 #include "runtime/disabled_passes.h"
 #include "runtime/save_graph.h"
@@ -230,6 +231,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   ReplaceInitializers(graph, options.external_initializers, true);
   OverrideDimensions(graph, options, logger);
   FixInputs(graph, options.fixed_inputs);
+  if (options.any_scalar_shape) planner::ForgetScalarShapes(graph);
   std::vector<std::string> kept = options.kept_values;
   KeepValues(graph, kept);
   ops::ResolveVersions(graph, registry, model);

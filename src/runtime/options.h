@@ -57,6 +57,7 @@ struct SessionOptions {
   std::vector<ProviderChoice> providers;                          // empty: CPU
   std::vector<std::string> disabled_passes;                       // optimizer passes by name
   optimizer::Explanation* explanation = nullptr;                  // used only while the session is created
+  bool any_scalar_shape = false;                                  // inputs declared as scalars have no declared shape
   std::vector<std::string> kept_values;  // of the model's graph: outputs besides the model's, whatever passes would do
 
   std::string Config(const std::string& key, const std::string& otherwise) const {

@@ -9,6 +9,7 @@
 #include "ir/text.h"
 #include "model/load.h"
 #include "ops/schema/schema.h"
+#include "planner/scalar_inputs.h"
 #include "runtime/build.h"
 #include "runtime/config_keys.h"
 #include "runtime/program.h"
@@ -212,12 +213,13 @@ void Session::Build(Model* own) {
   auto providers = std::make_shared<providers::ProviderSet>(MakeProviders(*environment_, options_, logger_));
   Graph graph = BuildGraph(*environment_, *model_, options_, *providers, logger_);
   AddPorts(graph);
-  // The program has the weights now; what its kernels pack is then gone.
-  if (own != nullptr) {
+  // The program has the weights now; what its kernels pack is then gone. Where other shapes may come they stay, for the
+  // model to be built again.
+  if (own != nullptr && warned_of_shape_.empty()) {
     weights_dropped_ = DropWeights(own->graph);
     for (Function& function : own->functions) weights_dropped_ = DropWeights(function.body) || weights_dropped_;
-    model_ = SharedModel(model_);
   }
+  if (own != nullptr) model_ = SharedModel(model_);
   graph = Compacted(std::move(graph));
   ShareConstants(graph, CallersBuffers(options_));
   providers_ = std::move(providers);
@@ -254,6 +256,10 @@ void Session::AddPorts(const Graph& graph) {
     ++at;
   }
   program_input_.insert(program_input_.end(), overridable_at.begin(), overridable_at.end());
+  const auto is_scalar = [](const Port& port) { return planner::IsScalar(port.type); };
+  if (std::any_of(inputs_.begin(), inputs_.end(), is_scalar) ||
+      std::any_of(overridable_.begin(), overridable_.end(), is_scalar))
+    warned_of_shape_ = std::vector<std::atomic<bool>>(program_input_.size());
   for (const ValueId id : graph.outputs) outputs_.push_back({graph.value(id).name, graph.value(id).type});
 }
 
@@ -390,6 +396,8 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
                   std::span<const Value* const> inputs, std::span<const std::size_t> output_indices,
                   std::span<Value> outputs, StepObserver* observer) {
   if (!run_options.config.empty()) WarnOfRunKeys(run_options);
+  if (Session& session = ForInputs(input_indices, inputs); &session != this)
+    return session.Run(run_options, input_indices, inputs, output_indices, outputs, observer);
   const Limits limits = run_options.config.empty() ? run_limits_ : RunLimits(run_limits_, run_options.config);
   std::optional<LimitScope> scope;
   if (limits.any()) scope.emplace(limits);
@@ -434,6 +442,7 @@ void Session::RunInBackground(std::function<void()> run) { background_.Start(thr
 
 void Session::Trim() {
   program_->Trim();
+  if (Session* any = any_shape_now_.load(std::memory_order_acquire)) any->Trim();
   ReturnFreeMemory(0);
 }
 

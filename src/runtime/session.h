@@ -77,15 +77,20 @@ class Session {
   // Computes outputs[k] = model output output_indices[k] from inputs[j] for model input input_indices[j].
   // A tensor already in outputs[k] receives the result in place (its type and shape must fit), Value() is filled with a
   // new one. Fails with kInvalidArgument for a missing, unknown or double input and for a wrong element type, rank or
-  // dimension, naming input, expected and found; kFail if the run was terminated or exceeds its limits. No allocation,
-  // lock or look-up by name once shapes repeat and all outputs are bound. `observer`, if there is one, is told of every
-  // step.
+  // dimension, naming input, expected and found (an input declared as a scalar takes any shape); kFail if the run was
+  // terminated or exceeds its limits. No allocation, lock or look-up by name once shapes repeat and all outputs are
+  // bound. `observer`, if there is one, is told of every step.
   void Run(const RunOptions& run_options, std::span<const std::size_t> input_indices,
            std::span<const Value* const> inputs, std::span<const std::size_t> output_indices, std::span<Value> outputs,
            StepObserver* observer = nullptr);
   // The same by name, for callers without indices.
   std::vector<Value> Run(const RunOptions& run_options, const std::vector<std::pair<std::string, Value>>& inputs,
                          const std::vector<std::string>& output_names, StepObserver* observer = nullptr);
+
+  // The session that computes these inputs: this one, or, where one that is declared as a scalar has another shape, one
+  // whose passes did not rely on the declared shape. It is made once, at the first such call, which warns, and lives as
+  // long as this one. Run asks for it; whoever observes a run asks before. Thread-safe.
+  Session& ForInputs(std::span<const std::size_t> indices, std::span<const Value* const> inputs);
 
   // Calls `run` later on a worker of this session's pool. It must not throw. FinishBackground waits for all of them:
   // who closes the session calls it before.
@@ -120,6 +125,8 @@ class Session {
   void SetInputs(class RunState& state, std::span<const std::size_t> indices,
                  std::span<const Value* const> inputs) const;
   void CheckInput(const Port& port, const Value& value) const;
+  SessionOptions VariantOptions() const;
+  Session& ForAnyShape();
   std::shared_ptr<Session> MakeVariant(const std::vector<std::string>& names);
   std::shared_ptr<Session> Derive(const std::vector<std::string>& names) const;
   [[noreturn]] void FailUnknownValue(const std::string& name) const;
@@ -143,6 +150,9 @@ class Session {
   std::shared_ptr<Trace> trace_;  // shared with runs that end after the session's profile did
   std::atomic<bool> tracing_ = false;
 
+  std::unique_ptr<Session> any_shape_;  // see ForInputs; made under variants_mutex_
+  std::atomic<Session*> any_shape_now_ = nullptr;
+  std::vector<std::atomic<bool>> warned_of_shape_;  // by input; empty without inputs declared as scalars
   BackgroundRuns background_;
 
   std::mutex warned_mutex_;

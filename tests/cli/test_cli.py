@@ -156,6 +156,15 @@ def test_numbers_fill_and_ranges_bound(linear):
     assert 3 <= bounded["min"] < 3.01 and 3.99 < bounded["max"] <= 4 and abs(bounded["mean"] - 3.5) < 0.02
 
 
+def test_an_input_declared_as_a_scalar_takes_any_shape_with_a_warning(here):
+    model = save("m.onnx", [helper.make_node("Add", ["x", "x"], ["y"])], [value("x", TensorProto.FLOAT, [])],
+                 [value("y", TensorProto.FLOAT, [])])
+    np.save("x.npy", np.array([1, 2], np.float32))
+    done = sardonyx("run", model, "--input", "x=x.npy", "--json")
+    assert json.loads(done.stdout)["outputs"][0]["first"] == [2, 4]
+    assert done.stderr.count("input 'x' is declared as a scalar") == 1
+
+
 def test_what_was_assumed_is_said(linear):
     assert "batch is not fixed by the model: 1 was taken" in sardonyx("run", linear).stdout
 

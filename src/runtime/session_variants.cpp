@@ -1,10 +1,15 @@
-// runtime/kept_values.cpp - values inside of a model as outputs: sessions beside the session.
+// runtime/session_variants.cpp - sessions beside the session: with inner values as outputs, or for other input shapes.
 //
-// The model is built again with the values asked for as outputs, so that no pass takes them away. Where the model's
-// weights are gone (they were the session's own, and its kernels have packed them), or where only a pass gave the value
-// its name, the program that runs is copied with its kernels: then the value must still be there.
+// Values: the model is built again with the values asked for as outputs, so that no pass takes them away. Where the
+// model's weights are gone (they were the session's own, and its kernels have packed them), or where only a pass gave
+// the value its name, the program that runs is copied with its kernels: then the value must still be there.
+//
+// Shapes: passes rely on a declared rank of 0, for which they fold a Shape and remove a Squeeze. So the program made
+// for scalars is given nothing else; at the first other shape of a scalar input the model is built again without the
+// declared shapes, and that session infers and plans from what each run brings.
 #include <algorithm>
 
+#include "planner/scalar_inputs.h"
 #include "runtime/program.h"
 #include "runtime/session.h"
 #include "runtime/session_threads.h"
@@ -62,6 +67,46 @@ void AddNames(const Graph& graph, std::vector<std::string>& names) {
 
 }  // namespace
 
+Session& Session::ForInputs(std::span<const std::size_t> indices, std::span<const Value* const> inputs) {
+  if (warned_of_shape_.empty()) return *this;
+  bool other = false;
+  for (std::size_t j = 0; j < indices.size(); ++j) {
+    const Port& port = InputPort(indices[j]);
+    if (!planner::IsScalar(port.type) || inputs[j] == nullptr || !inputs[j]->is_tensor()) continue;
+    const Tensor& tensor = inputs[j]->tensor();
+    if (tensor.shape().rank() == 0 || tensor.dtype() != port.type.dtype) continue;
+    other = true;
+    if (warned_of_shape_[indices[j]].exchange(true)) continue;
+    logger_.Warn("input '", port.name, "' is declared as a scalar, ", port.type.ToText(), ", and was given as ",
+                 Name(tensor.dtype()), ToText(tensor.shape()),
+                 ": the model is prepared once more, for any shape of its scalar inputs");
+  }
+  return other ? ForAnyShape() : *this;
+}
+
+Session& Session::ForAnyShape() {
+  Session* session = any_shape_now_.load(std::memory_order_acquire);
+  if (session == nullptr) {
+    const std::scoped_lock lock(variants_mutex_);
+    if (any_shape_ == nullptr) {
+      SessionOptions options = VariantOptions();
+      options.any_scalar_shape = true;
+      options.kept_values.clear();
+      for (const Port& port : outputs_) options.kept_values.push_back(port.name);
+      std::unique_ptr<Session> made = FromModel(environment_, model_, std::move(options));
+      const auto same_name = [](const Port& a, const Port& b) { return a.name == b.name; };
+      if (!std::equal(outputs_.begin(), outputs_.end(), made->outputs_.begin(), made->outputs_.end(), same_name))
+        Fail(Code::kFail, "values inside of the model cannot be had for these shapes of its scalar inputs");
+      made->trace_ = trace_;  // its runs belong to this session's profile
+      any_shape_ = std::move(made);
+      any_shape_now_.store(any_shape_.get(), std::memory_order_release);
+    }
+    session = any_shape_.get();
+  }
+  session->tracing_.store(tracing(), std::memory_order_relaxed);
+  return *session;
+}
+
 std::shared_ptr<Session> Session::WithValues(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -81,6 +126,15 @@ std::shared_ptr<Session> Session::WithValues(std::vector<std::string> names) {
   return variants_.back().session;
 }
 
+SessionOptions Session::VariantOptions() const {
+  SessionOptions options = options_;
+  options.optimized_model_path.clear();
+  options.profile_prefix.clear();
+  options.explanation = nullptr;
+  options.log_severity = std::max(options.log_severity, Severity::kError);  // what there was to say has been said
+  return options;
+}
+
 std::shared_ptr<Session> Session::MakeVariant(const std::vector<std::string>& names) {
   const bool all_in_model =
       std::all_of(names.begin(), names.end(), [&](const auto& n) { return IsInModel(*model_, n); });
@@ -94,12 +148,8 @@ std::shared_ptr<Session> Session::MakeVariant(const std::vector<std::string>& na
          "the session was made from bytes that it does not have any more. Keep them and set the config entry ",
          "'session.use_ort_model_bytes_directly' to 1, or create the session from a file");
   }
-  SessionOptions options = options_;
+  SessionOptions options = VariantOptions();
   options.kept_values = names;
-  options.optimized_model_path.clear();
-  options.profile_prefix.clear();
-  options.explanation = nullptr;
-  options.log_severity = std::max(options.log_severity, Severity::kError);  // what there was to say has been said
   try {
     if (!weights_dropped_) return FromModel(environment_, model_, std::move(options));
     if (!bytes_.empty()) return FromBytes(environment_, bytes_, bytes_owner_, std::move(options));
