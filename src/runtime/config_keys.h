@@ -1,6 +1,11 @@
-// runtime/config_keys.h - the configuration entries that this library reads; to read one more, name it here.
+// runtime/config_keys.h - the configuration entries that ONNX Runtime 1.31 and this library know, and what becomes of
+// each.
+//
+// To honour one more: read it, change its row here, add its row to tests/python/test_config_keys.py, and renew
+// docs/config_keys.md (SDX_UPDATE=1 build/release/bin/unit_tests --gtest_filter='ConfigKeys*').
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,13 +14,27 @@
 
 namespace sardonyx::runtime {
 
-std::span<const std::string_view> HonouredKeys();  // of sessions
-bool IsHonouredKey(std::string_view key);
-bool IsHonouredRunKey(std::string_view key);
+enum class KeyFate : std::uint8_t {
+  kRead,     // does what it says
+  kAlways,   // what it asks for is so whether it is set or not
+  kIgnored,  // changes nothing, which a warning says
+};
 
-// Says that the entry changes nothing, with the closest of `honoured` if it looks like one of them. `what`: "session",
-// "run".
-void WarnOfKey(const Logger& logger, std::string_view what, const std::string& key,
-               std::span<const std::string_view> honoured);
+struct ConfigKey {
+  std::string_view name;  // one that ends in '.' stands for all that begin with it
+  KeyFate fate;
+  std::string_view text;   // what it does; of an ignored one: what holds instead
+  std::string_view as_is;  // of an ignored one: the value that asks for what holds anyway; "": there is none
+};
+
+std::span<const ConfigKey> SessionKeys();
+std::span<const ConfigKey> RunKeys();
+std::span<const ConfigKey> EnvironmentKeys();
+
+bool ChangesNothing(std::string_view key, std::string_view value, std::span<const ConfigKey> keys);
+// Warns of an entry that changes nothing: with what holds instead if `keys` has it, else with the closest name. `what`:
+// "session", "run", "environment".
+void WarnOfKey(const Logger& logger, std::string_view what, const std::string& key, const std::string& value,
+               std::span<const ConfigKey> keys);
 
 }  // namespace sardonyx::runtime

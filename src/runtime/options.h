@@ -40,7 +40,6 @@ struct SessionOptions {
   ThreadPoolOptions thread_pool;      // threads made by the caller's functions
   bool memory_pattern = true;
   bool cpu_arena = true;
-  bool deterministic = false;
   std::string log_id;
   Severity log_severity = Severity::kWarning;
   int log_verbosity = 0;

@@ -265,9 +265,9 @@ void Session::AddPorts(const Graph& graph) {
 
 void Session::WarnOfRunKeys(const RunOptions& run_options) {
   for (const auto& entry : run_options.config) {
-    if (IsHonouredRunKey(entry.first)) continue;
+    if (!ChangesNothing(entry.first, entry.second, RunKeys())) continue;
     const std::scoped_lock lock(warned_mutex_);
-    if (warned_run_keys_.insert(entry.first).second) WarnOfKey(logger_, "run", entry.first, {});
+    if (warned_run_keys_.insert(entry.first).second) WarnOfKey(logger_, "run", entry.first, entry.second, RunKeys());
   }
 }
 
@@ -422,7 +422,7 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
   const ActiveRun active(threads_->pool());
   const std::uint64_t control = FloatControl();
   const FloatControlScope float_scope(threads_->flushes_denormals() ? WithoutDenormals(control) : control);
-  const bool shrink = !run_options.config.empty() && ShrinksArenas(run_options);
+  const bool shrink = ShrinksArenas(run_options) || !options_.cpu_arena;
   if (tracing()) {
     ExecuteTraced(*state, run_options, observer);
   } else {
