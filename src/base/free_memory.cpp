@@ -1,6 +1,8 @@
 // base/free_memory.cpp - giving freed memory of the heap back to the system: glibc.
 #include "base/free_memory.h"
 
+#include <atomic>
+
 #include "base/page_blocks.h"
 
 #if defined(__linux__)
@@ -9,22 +11,45 @@
 
 namespace sardonyx {
 
-std::size_t FreeMemory() {
+namespace {
+
+// Of the heap. Pages that went back to the system count as well, until their addresses are used again.
+std::size_t FreeHeap() {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
-  return mallinfo2().fordblks + KeptPageBlocks();
+  return mallinfo2().fordblks;
 #else
-  return KeptPageBlocks();
+  return 0;
 #endif
 }
 
-void ReturnFreeMemory(std::size_t worth) {
+void TrimHeap() {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+  malloc_trim(0);
+#endif
+}
+
+constinit std::atomic<std::size_t> free_before = 0;  // of the heap, when its free pages last went back
+
+}  // namespace
+
+std::size_t FreeMemory() { return FreeHeap() + KeptPageBlocks(); }
+
+void ReturnFreeMemory(std::size_t worth) {
   if (FreeMemory() < worth) return;
   ReleasePageBlocks();
-  malloc_trim(0);
-#else
+  TrimHeap();
+}
+
+void ReturnNewFreeMemory(std::size_t worth) {
   if (KeptPageBlocks() >= worth) ReleasePageBlocks();
-#endif
+  const std::size_t free = FreeHeap();
+  const std::size_t before = free_before.load(std::memory_order_relaxed);
+  if (free < before + worth) {
+    if (free < before) free_before.store(free, std::memory_order_relaxed);
+    return;
+  }
+  TrimHeap();
+  free_before.store(FreeHeap(), std::memory_order_relaxed);
 }
 
 }  // namespace sardonyx

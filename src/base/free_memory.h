@@ -9,6 +9,10 @@ namespace sardonyx {
 // between ones that stay leaves holes that only this closes. Does nothing where the C library has no such call.
 void ReturnFreeMemory(std::size_t worth);
 
+// The same, but of the heap only where at least `worth` bytes were freed since it was last given back by this function:
+// holes smaller than a page stay free, and looking for them again and again would only take time.
+void ReturnNewFreeMemory(std::size_t worth);
+
 // What the allocator keeps of freed memory; 0 where the C library does not say.
 std::size_t FreeMemory();
 

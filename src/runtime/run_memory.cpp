@@ -12,29 +12,45 @@ namespace {
 
 constexpr int kFirstWindow = 64;  // runs
 constexpr int kLongestWindow = 1 << 20;
-constexpr std::size_t kNotWorthIt = std::size_t{64} << 10;  // bytes
+constexpr std::size_t kNotWorthIt = std::size_t{64} << 10;  // bytes of a run state
+constexpr std::size_t kWorthATrim = std::size_t{1} << 20;   // bytes of the process
 
 std::size_t SizeOf(const std::shared_ptr<Buffer>& buffer) { return buffer ? buffer->size() : 0; }
 
 }  // namespace
 
-// Shapes that come and go leave memory of the largest behind. What the last runs did not need between them goes; each
-// time it went the next look is twice as far away, so that shapes that keep changing are not punished.
-void RunState::CountUse() {
-  std::size_t need = 0;
-  for (const std::size_t bytes : plan_->arena_bytes) need += bytes;
-  for (const int i : late_slots_)
-    if (const ops::TensorRef& ref = slots_[i].ref; ref.present() && !IsString(ref.dtype)) need += ref.byte_size();
-  window_need_ = std::max(window_need_, need);
-  if (++window_runs_ < (window_ == 0 ? kFirstWindow : window_)) return;
+void RunState::Need::Cover(const Need& run) {
+  memory = std::max(memory, run.memory);
+  scratch = std::max(scratch, run.scratch);
+}
+
+bool RunState::HoldsMoreThan(const Need& need) const {
   std::size_t held = 0, scratch = 0;
   for (const std::shared_ptr<Buffer>& arena : arenas_) held += SizeOf(arena);
   for (const Slot& slot : slots_) held += SizeOf(slot.retained);
   for (const std::shared_ptr<Buffer>& buffer : scratch_) scratch += SizeOf(buffer);
-  const bool excess = held > window_need_ + window_need_ / 8 + kNotWorthIt ||
-                      scratch > window_scratch_ * scratch_.size() + window_scratch_ / 8 + kNotWorthIt;
+  return held > need.memory + need.memory / 8 + kNotWorthIt ||
+         scratch > need.scratch * scratch_.size() + need.scratch / 8 + kNotWorthIt;
+}
+
+// Shapes that come and go leave memory of the largest behind. What a few runs of one shape do not need goes soon. Of
+// shapes that change, what a window of runs did not need between them goes; each time it went the next look is twice as
+// far away, so that shapes that keep changing are not punished.
+void RunState::CountUse() {
+  Need run{0, run_scratch_.exchange(0, std::memory_order_relaxed)};
+  for (const std::size_t bytes : plan_->arena_bytes) run.memory += bytes;
+  for (const int i : late_slots_)
+    if (const ops::TensorRef& ref = slots_[i].ref; ref.present() && !IsString(ref.dtype)) run.memory += ref.byte_size();
+  window_need_.Cover(run);
+  repeated_need_.Cover(run);
+  if (repeated_runs_.Count()) {
+    if (HoldsMoreThan(repeated_need_)) ReleaseMemory();
+    if (!is_body_) ReturnNewFreeMemory(kWorthATrim);
+  }
+  if (++window_runs_ < (window_ == 0 ? kFirstWindow : window_)) return;
+  const bool excess = HoldsMoreThan(window_need_);
   window_runs_ = 0;
-  window_need_ = window_scratch_ = 0;
+  window_need_ = {};
   if (!excess) return;
   window_ = std::min(kLongestWindow, 2 * std::max(window_, kFirstWindow));
   ReleaseMemory();

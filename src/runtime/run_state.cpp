@@ -71,8 +71,8 @@ struct RunStateHost {
   static void* Scratch(ops::KernelContext& c, std::size_t bytes) {
     RunState& self = Self(c);
     std::shared_ptr<Buffer>& scratch = self.scratch_[self.lanes_[c.step()]];
-    std::size_t most = self.window_scratch_.load(std::memory_order_relaxed);
-    while (most < bytes && !self.window_scratch_.compare_exchange_weak(most, bytes, std::memory_order_relaxed)) {
+    std::size_t most = self.run_scratch_.load(std::memory_order_relaxed);
+    while (most < bytes && !self.run_scratch_.compare_exchange_weak(most, bytes, std::memory_order_relaxed)) {
     }
     if (!scratch || scratch->size() < bytes) {
       scratch.reset();
@@ -217,10 +217,12 @@ void RunState::Execute(Parallel* parallel, const RunOptions* options, StepObserv
   SetParallel(parallel);
   options_ = options;
   observer_ = observer;
-  if (plan) {
-    if (plan_ != plan) Bind(plan);
-  } else if (!plan_ || !plan_->Matches(facts_)) {
-    Bind(program_.FindPlan(facts_));
+  if (plan ? plan_ != plan : !plan_ || !plan_->Matches(facts_)) {
+    if (plan_) {  // else its memory was given back
+      repeated_runs_.End();
+      repeated_need_ = {};
+    }
+    Bind(plan ? plan : program_.FindPlan(facts_));
   }
   struct Cleaner {
     RunState* state;
@@ -310,7 +312,10 @@ void RunState::RunStep(const PlannedStep& planned) {
 RunState& RunState::Child(std::size_t step, std::size_t body) {
   auto& children = children_[step];
   if (children.empty()) children.resize(program_.kernels()[step].bodies.size());
-  if (!children[body]) children[body] = std::make_unique<RunState>(*program_.kernels()[step].bodies[body]);
+  if (!children[body]) {
+    children[body] = std::make_unique<RunState>(*program_.kernels()[step].bodies[body]);
+    children[body]->is_body_ = true;
+  }
   return *children[body];
 }
 

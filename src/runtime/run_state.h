@@ -13,6 +13,7 @@
 #include "runtime/late_shapes.h"
 #include "runtime/profile/step_observer.h"
 #include "runtime/program.h"
+#include "runtime/repeated_runs.h"
 
 namespace sardonyx::runtime {
 
@@ -58,6 +59,11 @@ class RunState {
 
  private:
   friend struct RunStateHost;
+  // What runs need: the most of one run, in arenas and late slots, and of one step's scratch memory.
+  struct Need {
+    std::size_t memory = 0, scratch = 0;
+    void Cover(const Need& run);
+  };
   void Bind(std::shared_ptr<const planner::Plan> plan);
   Error AtLargestBuffer(std::size_t memory, const Error& error) const;
   Error AtSlot(int slot, const Error& error) const;
@@ -86,6 +92,7 @@ class RunState {
   void RunRange(const planner::StepRange& range);
   void SetLanes();
   void CountUse();
+  bool HoldsMoreThan(const Need& need) const;
   void Deliver(std::span<const OutputTarget> targets);
   void DeliverOne(std::size_t k, const OutputTarget& target);
   void Clean();
@@ -106,9 +113,11 @@ class RunState {
   std::vector<std::shared_ptr<Buffer>> arenas_;   // by memory
   std::vector<std::shared_ptr<Buffer>> scratch_;  // by lane: steps that may run at once have different ones
   std::vector<std::uint8_t> lanes_;               // by step
-  int window_ = 0, window_runs_ = 0;              // of runs whose needs are looked at together
-  std::size_t window_need_ = 0;                   // the largest of the window, in arenas and late slots
-  std::atomic<std::size_t> window_scratch_ = 0;   // likewise, of one step
+  std::atomic<std::size_t> run_scratch_ = 0;      // the most that a step of this run has asked for
+  Need window_need_, repeated_need_;              // of the window's runs, and of those since the shapes last changed
+  int window_ = 0, window_runs_ = 0;              // runs whose needs are looked at together, whatever their shapes
+  RepeatedRuns repeated_runs_;
+  bool is_body_ = false;  // of another run state, which looks after the process's free memory
   std::vector<OutputTarget> targets_;
   std::vector<char> given_inputs_;
   Parallel* parallel_ = nullptr;

@@ -1,0 +1,31 @@
+// runtime/repeated_runs.h - when a run state that repeats one shape gives back what earlier shapes needed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sardonyx::runtime {
+
+// Counts runs of one shape. After a few of them the memory of other shapes is unlikely to be needed soon. Where shapes
+// come back so early that taking the memory again costs more than it was worth, it waits longer.
+class RepeatedRuns {
+ public:
+  // A run with the shapes of the one before. True where what the repeated runs do not need should go now: once for each
+  // shape, not again while it lasts.
+  bool Count() { return ++runs_ == wanted_; }
+
+  // The next run has other shapes.
+  void End() {
+    if (runs_ >= wanted_) wanted_ = runs_ < kWorthIt * wanted_ ? std::min(2 * wanted_, kMost) : kLeast;
+    runs_ = 0;
+  }
+
+  static constexpr std::int64_t kLeast = 8, kMost = 1024;
+
+ private:
+  static constexpr std::int64_t kWorthIt = 32;  // times as many runs as were waited for: a rare change of shapes
+  std::int64_t runs_ = 0;
+  std::int64_t wanted_ = kLeast;
+};
+
+}  // namespace sardonyx::runtime
