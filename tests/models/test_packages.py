@@ -43,7 +43,7 @@ def test_packages_answer_as_over_onnx_runtime(monkeypatch):
     ours, theirs = answers("sardonyx", files), answers("onnxruntime", files)
     for file, (label, score) in theirs["labels"].items():
         assert ours["labels"][file][0] == label, file
-        assert abs(ours["labels"][file][1] - score) < 2e-3, file  # see doubled_reference in zoo.py
+        assert abs(ours["labels"][file][1] - score) < 2e-3, file  # see FAULTS in test_real_models.py
     assert any("Sardonyx" in text for text in theirs["texts"][0][0]), "the reference reads nothing: a poor image"
     for (texts, scores, boxes), want in zip(ours["texts"], theirs["texts"], strict=True):
         assert texts == want[0]

@@ -1,7 +1,7 @@
 """Real models give what ONNX Runtime gives: within 1e-4 of the largest output value, optimizations off and on.
 
-The reference runs without optimizations, as the model is written: with them, ONNX Runtime is itself off by up to 1e-4
-(recognition, a batch of three).
+The reference is ONNX Runtime as it is used: with its default optimizations. Where it is itself further off than that, a
+row of FAULTS says so, and a run in float64 shows it.
 """
 import pathlib
 
@@ -10,10 +10,16 @@ import onnxruntime
 import pytest
 import sardonyx
 import zoo
+from float64_reference import float64_run
 
 LEVELS = ("ORT_DISABLE_ALL", "ORT_ENABLE_ALL")
 MODELS = zoo.models()
 TOLERANCE = 1e-4
+# (model, run): why ONNX Runtime is no reference there.
+FAULTS = {
+    ("magika", 0): "the variance of 512 nearly equal rows is a difference of two sums, and with a batch of one ONNX "
+                   "Runtime forms them one row after another: 6e-4 off",
+}
 
 
 def session(engine, path, level):
@@ -31,31 +37,46 @@ def outputs_of(engine, model, level):
     results = []
     for run in model.runs():
         feeds = {name: results[-1][value[1:]] if isinstance(value, str) else value for name, value in run.items()}
-        doubled = model.doubled_reference and engine is onnxruntime
-        if doubled:
-            feeds = {name: np.concatenate([value, value]) for name, value in feeds.items()}
-        outputs = running.run(None, feeds)
-        outputs = [output[: len(output) // 2] for output in outputs] if doubled else outputs
-        results.append(dict(zip(names, outputs, strict=True)))
+        results.append(dict(zip(names, running.run(None, feeds), strict=True)))
     return results
+
+
+def distance(got, want):
+    """The largest difference, and the largest value of `want`."""
+    return np.abs(got.astype(np.float64) - want.astype(np.float64)).max(), np.abs(want).max()
 
 
 def assert_close(got, want, where):
     assert got.dtype == want.dtype and got.shape == want.shape, (where, got.dtype, got.shape, want.dtype, want.shape)
     assert np.isfinite(want).all(), f"{where}: the reference is not finite, so nothing can be compared"
-    largest = np.abs(want).max()
-    error = np.abs(got.astype(np.float64) - want.astype(np.float64)).max()
+    error, largest = distance(got, want)
     assert error <= TOLERANCE * largest, f"{where}: differs by {error:.3g}, with values up to {largest:.3g}"
 
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("model", MODELS, ids=[model.name for model in MODELS])
 def test_outputs_are_those_of_onnx_runtime(model, level):
-    want = outputs_of(onnxruntime, model, "ORT_DISABLE_ALL")
+    want = outputs_of(onnxruntime, model, "ORT_ENABLE_ALL")
     got = outputs_of(sardonyx, model, level)
     for index, (ours, theirs) in enumerate(zip(got, want, strict=True)):
+        if (model.name, index) in FAULTS:
+            continue
         for name, value in theirs.items():
             assert_close(ours[name], value, f"{model.name}, {level}, run {index}, output '{name}'")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("name", "index"), FAULTS)
+def test_where_onnx_runtime_is_off_a_float64_run_shows_it_and_we_are_not(name, index, level):
+    model = next(model for model in MODELS if model.name == name)
+    exact = float64_run(model.path, list(model.runs())[index])
+    theirs = outputs_of(onnxruntime, model, "ORT_ENABLE_ALL")[index]
+    ours = outputs_of(sardonyx, model, level)[index]
+    faults = {output: distance(theirs[output], want) for output, want in exact.items()}
+    assert any(error > TOLERANCE * largest for error, largest in faults.values()), f"no fault: {faults}"
+    for output, want in exact.items():
+        error, largest = distance(ours[output], want)
+        assert error <= TOLERANCE * largest, f"{output} differs by {error:.3g}, with values up to {largest:.3g}"
 
 
 def test_no_model_of_the_packages_is_left_out():
