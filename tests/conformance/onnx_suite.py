@@ -80,8 +80,6 @@ NOISE = {  # case: atol
     # ONNX Runtime fails these, too.
     "NodeModel/test_dft_inverse": 1e-6,
     "NodeModel/test_dft_inverse_opset19": 1e-6,
-    # Attention spelled out in float16: each of its operators rounds once, and two steps of float16 are 1.04e-3.
-    "NodeModel/test_attention_4d_causal_fp16_expanded": 5e-4,
 }
 
 
