@@ -291,8 +291,10 @@ class GraphGrower::RulePlanting {
         return grower_.Scalar(static_cast<float>(term.number));
       case Kind::kCapture:
         return Captured(term, reader);
+      case Kind::kAlternatives:
+        return Build(term.arguments[bytes_.Below(term.arguments.size())], reader);
       case Kind::kNode:
-        return BuildNode(term);
+        return term.optional && bytes_.Bool() ? Build(term.arguments[0], reader) : BuildNode(term);
       default:
         return Number(reader);
     }
@@ -319,7 +321,7 @@ class GraphGrower::RulePlanting {
   }
 
   ValueId Captured(const optimizer::Term& term, std::string_view reader) {
-    if (const auto found = captured_.find(term.name); found != captured_.end()) return found->second;
+    if (const auto found = captured_.find(std::string(term.name)); found != captured_.end()) return found->second;
     ValueId value = kNoValue;
     if (term.optional && bytes_.Bool()) {
       value = kNoValue;
@@ -340,22 +342,25 @@ class GraphGrower::RulePlanting {
     } else {
       value = Number(reader);
     }
-    return captured_[term.name] = value;
+    return captured_[std::string(term.name)] = value;
   }
 
   ValueId BuildNode(const optimizer::Term& term) {
     Node node;
     node.domain = term.domain;
-    node.op_type = term.name;
-    for (const optimizer::Term& argument : term.arguments) node.inputs.push_back(Build(argument, term.name));
+    node.op_type = term.op_type;
+    for (const optimizer::Term& argument : term.arguments) node.inputs.push_back(Build(argument, term.op_type));
     while (!node.inputs.empty() && node.inputs.back() == kNoValue) node.inputs.pop_back();
     if (IsCommutative(node) && bytes_.Bool()) std::swap(node.inputs[0], node.inputs[1]);
+    while (node.inputs.size() > 2 && (node.op_type == "Add" || node.op_type == "Mul")) JoinTwo(node);
     for (const auto& attribute : term.attributes) {
-      if (attribute.capture.empty()) node.SetAttribute(attribute.name, attribute.value);
-      if (attribute.name.starts_with("trans")) node.SetAttribute(attribute.name, std::int64_t{bytes_.Below(4) == 0});
-      if (attribute.name == "alpha" && !attribute.capture.empty()) node.SetAttribute("alpha", 0.5F);
+      const std::string name(attribute.name);
+      const bool captured = attribute.kind == optimizer::Term::Attribute::Kind::kCapture;
+      if (!captured) node.SetAttribute(name, optimizer::ValueOf(attribute));
+      if (name.starts_with("trans")) node.SetAttribute(name, std::int64_t{bytes_.Below(4) == 0});
+      if (name == "alpha" && captured) node.SetAttribute("alpha", 0.5F);
     }
-    if (term.name == "Cast") {
+    if (term.op_type == "Cast") {
       constexpr DType kTypes[] = {DType::kDouble, DType::kFloat, DType::kFloat16, DType::kInt64};
       const std::size_t to = bytes_.Below(std::size(kTypes));
       grower_.discontinuous_ |= to > 1;
@@ -363,6 +368,13 @@ class GraphGrower::RulePlanting {
     }
     grower_.Insert(node, {0});
     return node.outputs[0];
+  }
+
+  // Two factors of a chain, whichever, become one.
+  void JoinTwo(Node& chain) {
+    const std::size_t i = bytes_.Below(chain.inputs.size() - 1), j = i + 1 + bytes_.Below(chain.inputs.size() - 1 - i);
+    chain.inputs[i] = grower_.Add(chain.op_type, {chain.inputs[i], chain.inputs[j]});
+    chain.inputs.erase(chain.inputs.begin() + static_cast<std::ptrdiff_t>(j));
   }
 
   GraphGrower& grower_;
@@ -373,7 +385,7 @@ class GraphGrower::RulePlanting {
 
 void GraphGrower::AddRulePattern() {
   const optimizer::Rule& rule = *AllRules()[bytes_.Below(AllRules().size())];
-  RulePlanting(*this).Build(optimizer::ParseTerm(rule.match.text), "");
+  RulePlanting(*this).Build(optimizer::ParseTerm(rule.match.text, rule.match.definitions), "");
 }
 
 }  // namespace sardonyx::fuzz

@@ -121,24 +121,27 @@ bool SameDims(const Type& a, const Type& b) {
          std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(), SameDim);
 }
 
-bool TakeOut(Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  const ValueId input = node.inputs[0], output = node.outputs[0];
-  if (!graph.value(output).is_output) {
-    graph.ReplaceUses(output, input);
-    graph.EraseNode(id);
-    return true;
-  }
-  const ValueInfo& source = graph.value(input);
-  if (source.producer == kNoNode || source.is_output) return false;
-  const NodeId producer = source.producer;
+bool CanTakePlace(const Graph& graph, ValueId old, ValueId by) {
+  const ValueInfo& source = graph.value(by);
+  return !graph.value(old).is_output || (source.producer != kNoNode && !source.is_output);
+}
+
+void TakePlace(Graph& graph, ValueId old, ValueId by) {
+  if (!graph.value(old).is_output) return graph.ReplaceUses(old, by);
+  const NodeId producer = graph.value(by).producer;
   const auto& made = graph.node(producer).outputs;
-  const auto index = static_cast<std::size_t>(std::find(made.begin(), made.end(), input) - made.begin());
-  const Type type = source.type;
+  const auto index = static_cast<std::size_t>(std::find(made.begin(), made.end(), by) - made.begin());
+  const Type type = graph.value(by).type;
+  graph.MoveOutput(producer, index, old);
+  graph.ReplaceUses(by, old);
+  if (graph.value(old).type.is_none()) graph.value(old).type = type;
+}
+
+bool TakeOut(Graph& graph, NodeId id) {
+  const ValueId input = graph.node(id).inputs[0], output = graph.node(id).outputs[0];
+  if (!CanTakePlace(graph, output, input)) return false;
   graph.EraseNode(id);
-  graph.MoveOutput(producer, index, output);
-  graph.ReplaceUses(input, output);
-  if (graph.value(output).type.is_none()) graph.value(output).type = type;
+  TakePlace(graph, output, input);
   return true;
 }
 

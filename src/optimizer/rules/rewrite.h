@@ -62,6 +62,11 @@ const ops::OpSchema* SchemaFor(const Graph& graph, std::string_view domain, std:
 // Tensors of known rank whose dimensions are the same for all that is known of them.
 bool SameDims(const Type& a, const Type& b);
 
+// Whether `by` may take the place of `old`: where a graph output is replaced, a node must make `by` whose output may
+// get its name. And does so: every reader of `old`, whose producer is gone, reads `by`.
+bool CanTakePlace(const Graph& graph, ValueId old, ValueId by);
+void TakePlace(Graph& graph, ValueId old, ValueId by);
+
 // Takes a node out whose output 0 is its input 0; false where both ends have a name that the user knows.
 bool TakeOut(Graph& graph, NodeId node);
 

@@ -9,25 +9,9 @@
 #include "ops/schema/schema.h"
 #include "optimizer/rules/matcher.h"
 #include "optimizer/rules/rewrite.h"
+#include "optimizer/rules/unused_constants.h"
 
 namespace sardonyx::optimizer {
-
-struct ParsedRule {
-  const Rule* rule;
-  std::string_view domain, op_type;  // of the node that `match` begins with
-  Term match, replace;
-  std::size_t nodes = 0;  // of `match`; 0: not parsed yet
-};
-
-namespace {
-
-std::size_t NodesOf(const Term& term) {
-  std::size_t nodes = term.kind == Term::Kind::kNode ? 1 : 0;
-  for (const Term& argument : term.arguments) nodes += NodesOf(argument);
-  return nodes;
-}
-
-}  // namespace
 
 // Builds a replacement into the graph, and takes it out again if it does not fit.
 class Rewriter {
@@ -40,12 +24,20 @@ class Rewriter {
     const Node root = graph_.node(match_.root());
     const ValueId old_output = root.outputs[0];
     const ValueId new_output = Build(replace);
-    if (new_output == kNoValue || !TypesAgree(old_output, new_output)) {
-      *reason = missing_.empty() ? "the replacement has another type" : missing_;
+    const NodeId producer = new_output == kNoValue ? kNoNode : graph_.value(new_output).producer;
+    const bool fresh = std::find(added_.begin(), added_.end(), producer) != added_.end();
+    if (missing_.empty() && (new_output == kNoValue || !TypesAgree(old_output, new_output, fresh)))
+      missing_ = "the replacement has another type";
+    if (missing_.empty() && !fresh && root.op_type == "Identity" && root.domain.empty() &&
+        !CanTakePlace(graph_, old_output, new_output))
+      missing_ = "both its ends have names that the user knows";
+    if (!missing_.empty()) {
+      *reason = missing_;
       for (auto it = added_.rbegin(); it != added_.rend(); ++it) graph_.EraseNode(*it);
+      for (const ValueId constant : constants_) DropIfUnused(graph_, constant);
       return false;
     }
-    Connect(root, old_output, new_output);
+    Connect(root, old_output, new_output, fresh, replace);
     return true;
   }
   const std::vector<NodeId>& added() const { return added_; }
@@ -54,15 +46,30 @@ class Rewriter {
   ValueId Build(const Term& term) {
     switch (term.kind) {
       case Term::Kind::kCapture:
-        return match_.value(term.name);
+        return Captured(term.name);
       case Term::Kind::kNumber:
         return Number(term.number);
       case Term::Kind::kNode:
+      case Term::Kind::kLike:
         return BuildNode(term);
+      case Term::Kind::kOutput:
+        return match_.node(term.name).outputs[term.output];
       case Term::Kind::kAny:
+      case Term::Kind::kAlternatives:
         return kNoValue;
     }
     return kNoValue;
+  }
+
+  ValueId Captured(std::string_view name) {
+    for (Match::Constant& constant : match_.constants_) {
+      if (constant.name != name) continue;
+      constants_.push_back(graph_.AddConstant(constant.label, std::move(constant.tensor)));
+      match_.SetValue(name, constants_.back());
+      constant.name = "";  // it may be read twice
+      break;
+    }
+    return match_.value(name);
   }
 
   // A constant of the root's element type.
@@ -76,36 +83,57 @@ class Rewriter {
         *tensor.data<T>() = T(static_cast<float>(number));
       }
     });
-    return graph_.AddConstant("constant", std::move(tensor));
+    constants_.push_back(graph_.AddConstant("constant", std::move(tensor)));
+    return constants_.back();
+  }
+
+  // A node in the spelling of the graph, or like a matched one.
+  Node Outline(const Term& term) {
+    Node node;
+    node.name = graph_.node(match_.root()).name;
+    if (term.kind == Term::Kind::kLike) {
+      const Node& like = match_.node(term.name);
+      node.domain = like.domain;
+      node.op_type = like.op_type;
+      node.since_version = like.since_version;
+      node.name = like.name;
+      node.attributes = like.attributes;
+    } else {
+      const ops::OpSchema* schema = SchemaFor(graph_, term.domain, term.op_type);
+      node.domain = term.domain;
+      node.op_type = term.op_type;
+      node.since_version = schema != nullptr ? schema->since_version : 1;
+    }
+    node.provider = graph_.node(match_.root()).provider;
+    for (const Term::Attribute& attribute : term.attributes) {
+      if (attribute.kind == Term::Attribute::Kind::kAllOf) {
+        for (const Attribute& each : match_.node(attribute.text).attributes) node.SetAttribute(each.name, each.value);
+      } else if (attribute.kind != Term::Attribute::Kind::kCapture) {
+        node.SetAttribute(attribute.name, ValueOf(attribute));
+      } else if (const AttributeValue* captured = match_.attribute(attribute.text)) {
+        node.SetAttribute(attribute.name, *captured);
+      } else {
+        node.RemoveAttribute(attribute.name);
+      }
+    }
+    return node;
   }
 
   ValueId BuildNode(const Term& term) {
-    const ops::OpSchema* schema = SchemaFor(graph_, term.domain, term.name);
-    const int version = schema != nullptr ? schema->since_version : 1;
-    if (registry_.Find(term.domain, term.name, version) == nullptr) {
-      missing_ = "there is no operator " + term.name + " version " + std::to_string(version);
+    Node node = Outline(term);
+    if (registry_.Find(node.domain, node.op_type, node.since_version) == nullptr) {
+      missing_ = "there is no operator " + node.op_type + " version " + std::to_string(node.since_version);
       return kNoValue;
     }
-    Node node;
-    node.domain = term.domain;
-    node.op_type = term.name;
-    node.since_version = version;
-    node.provider = graph_.node(match_.root()).provider;
     for (const Term& argument : term.arguments) {
       const ValueId input = Build(argument);
       if (input == kNoValue && !argument.optional) return kNoValue;
       node.inputs.push_back(input);
     }
     while (!node.inputs.empty() && node.inputs.back() == kNoValue) node.inputs.pop_back();
-    for (const Term::TermAttribute& attribute : term.attributes) {
-      const AttributeValue* captured =
-          attribute.capture.empty() ? &attribute.value : match_.attribute(attribute.capture);
-      const bool given = captured != nullptr && !std::holds_alternative<std::monostate>(*captured);
-      if (given) node.SetAttribute(attribute.name, *captured);
-    }
+    const ops::OpSchema* schema = ops::FindSchema(node.domain, node.op_type, node.since_version);
     if (schema != nullptr && !IsOf(*schema, node)) return kNoValue;
     const ValueId root_output = graph_.node(match_.root()).outputs[0];
-    node.name = graph_.node(match_.root()).name;
     node.outputs = {graph_.AddValue(graph_.FreshName(graph_.value(root_output).name))};
     const ValueId output = node.outputs[0];
     const NodeId id = graph_.AddNode(std::move(node));
@@ -128,9 +156,10 @@ class Rewriter {
     return fits;
   }
 
-  bool TypesAgree(ValueId old_output, ValueId new_output) const {
+  bool TypesAgree(ValueId old_output, ValueId new_output, bool fresh) const {
     const Type& a = graph_.value(old_output).type;
     const Type& b = graph_.value(new_output).type;
+    if (!fresh && b.is_none()) return true;  // nothing is known of it, be it handed on or not
     if (a.kind != b.kind || a.dtype != b.dtype) return false;
     if (!a.has_rank || !b.has_rank) return true;
     if (a.rank() != b.rank()) return false;
@@ -140,31 +169,52 @@ class Rewriter {
   }
 
   // The new value takes the old one's place and, if a node makes it, its name.
-  void Connect(const Node& root, ValueId old_output, ValueId new_output) {
-    const NodeId producer = graph_.value(new_output).producer;
-    const bool fresh = std::find(added_.begin(), added_.end(), producer) != added_.end();
+  void Connect(const Node& root, ValueId old_output, ValueId new_output, bool fresh, const Term& replace) {
     const Type new_type = graph_.value(new_output).type;
-    graph_.EraseNode(root.id);
+    const NodeId producer = graph_.value(new_output).producer;
     if (fresh) {
+      graph_.EraseNode(root.id);
       graph_.MoveOutput(producer, 0, old_output);
+    } else if (CanTakePlace(graph_, old_output, new_output)) {
+      graph_.EraseNode(root.id);
+      TakePlace(graph_, old_output, new_output);
     } else {
+      graph_.EraseNode(root.id);
       graph_.ReplaceUses(old_output, new_output);
-      if (graph_.value(old_output).is_output) {
-        Node identity;
-        identity.op_type = "Identity";
-        identity.name = root.name;
-        identity.since_version = SchemaFor(graph_, "", "Identity")->since_version;
-        identity.inputs = {new_output};
-        identity.outputs = {old_output};
-        identity.provider = root.provider;
-        added_.push_back(graph_.AddNode(std::move(identity)));
-      }
+      Node identity;
+      identity.op_type = "Identity";
+      identity.name = root.name;
+      identity.since_version = SchemaFor(graph_, "", "Identity")->since_version;
+      identity.inputs = {new_output};
+      identity.outputs = {old_output};
+      identity.provider = root.provider;
+      added_.push_back(graph_.AddNode(std::move(identity)));
     }
     if (!graph_.value(old_output).type.has_rank) graph_.value(old_output).type = new_type;
-    for (const NodeId id : match_.nodes_) {
-      if (id == root.id || graph_.node(id).erased) continue;
-      const ValueId output = graph_.node(id).outputs[0];
-      if (graph_.UseCount(output) == 0) graph_.EraseNode(id);
+    EraseUnused();
+    for (std::size_t i = 0; i < replace.outputs.size(); ++i) {
+      const ValueId further = replace.outputs[i].empty() ? kNoValue : match_.value(replace.outputs[i]);
+      if (further == kNoValue || graph_.UseCount(further) == 0) continue;
+      const NodeId former = graph_.value(further).producer;
+      graph_.EraseNode(former);
+      graph_.MoveOutput(producer, i + 1, further);
+      EraseUnused();
+    }
+  }
+
+  // Those of the matched nodes that nobody reads any more.
+  void EraseUnused() {
+    for (bool erased = true; erased;) {
+      erased = false;
+      for (const NodeId id : match_.nodes_) {
+        const Node& node = graph_.node(id);
+        const bool used = node.erased || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
+                            return output != kNoValue && graph_.UseCount(output) != 0;
+                          });
+        if (used) continue;
+        graph_.EraseNode(id);
+        erased = true;
+      }
     }
   }
 
@@ -172,6 +222,7 @@ class Rewriter {
   const ops::Registry& registry_;
   Match& match_;
   std::vector<NodeId> added_;
+  std::vector<ValueId> constants_;
   std::string missing_;
 };
 
@@ -184,15 +235,9 @@ class RuleTable {
   explicit RuleTable(std::span<const Rule> rules) {
     parsed_.reserve(rules.size());
     for (const Rule& rule : rules) {
-      const std::string_view text = rule.match.text, name = text.substr(0, text.find('('));
-      const std::size_t dot = name.rfind('.');
-      const bool standard = dot == std::string_view::npos;
-      parsed_.push_back({.rule = &rule,
-                         .domain = standard ? std::string_view() : name.substr(0, dot),
-                         .op_type = standard ? name : name.substr(dot + 1),
-                         .match = {},
-                         .replace = {}});
-      by_operator_[parsed_.back().op_type].push_back(&parsed_.back());
+      parsed_.push_back({.rule = &rule, .match = {}, .replace = {}, .kept = {}});
+      for (const std::string_view op_type : rule.match.roots)
+        if (!op_type.empty()) by_operator_[op_type].push_back(&parsed_.back());
     }
   }
   RuleTable(const RuleTable&) = delete;
@@ -201,16 +246,23 @@ class RuleTable {
   std::span<ParsedRule* const> For(const Node& node) const {
     const auto found = by_operator_.find(node.op_type);
     if (found == by_operator_.end()) return {};
-    for (ParsedRule* rule : found->second) {
-      if (rule->nodes != 0) continue;
-      rule->match = ParseTerm(rule->rule->match.text);
-      rule->replace = ParseTerm(rule->rule->replace.text);
-      rule->nodes = NodesOf(rule->match);
-    }
+    for (ParsedRule* rule : found->second)
+      if (!rule->is_parsed()) Parse(*rule);
     return found->second;
   }
 
  private:
+  static void Parse(ParsedRule& rule) {
+    rule.match = ParseTerm(rule.rule->match.text, rule.rule->match.definitions);
+    rule.replace = ParseTerm(rule.rule->replace.text, rule.rule->replace.definitions);
+    rule.kept = rule.replace.outputs;
+    CollectValues(rule.replace, rule.kept);
+  }
+  static void CollectValues(const Term& term, std::vector<std::string_view>& names) {
+    if (term.kind == Term::Kind::kCapture) names.push_back(term.name);
+    for (const Term& argument : term.arguments) CollectValues(argument, names);
+  }
+
   std::vector<ParsedRule> parsed_;
   std::unordered_map<std::string_view, std::vector<ParsedRule*>> by_operator_;
 };
@@ -242,28 +294,23 @@ class Engine {
   }
 
  private:
+  // A rule that did not fire: how many of its nodes were there.
+  struct NearMiss {
+    std::string_view rule;
+    std::string reason;
+    std::size_t nodes = 0, matched = 0;
+    bool near = false;
+    std::pair<bool, std::ptrdiff_t> Distance() const {
+      return {!near, static_cast<std::ptrdiff_t>(nodes) - static_cast<std::ptrdiff_t>(matched)};
+    }
+  };
+
   void TryRules(NodeId id, std::deque<NodeId>& work) {
     std::optional<NearMiss> nearest;
     for (const ParsedRule* rule : rules_.For(graph_.node(id))) {
-      if (rule->domain != graph_.node(id).domain) continue;
-      Matcher matcher(graph_, registry_, explain_ != nullptr);
-      std::optional<Match> match = matcher.Try(rule->match, id);
-      NearMiss miss{rule->rule->name, matcher.reason(), rule->nodes, matcher.matched(), IsNear(*rule, matcher)};
-      if (match && rule->rule->when != nullptr && !rule->rule->when(*match)) {
-        miss.near = !match->reason().empty();
-        miss.reason = miss.near ? match->reason() : "its condition does not hold";
-        miss.matched = rule->nodes;
-        match.reset();
-      }
-      if (match) {
-        Rewriter rewriter(graph_, registry_, *match);
-        if (rewriter.Run(rule->replace, &miss.reason)) {
-          ++fired_;
-          Revisit(rewriter.added(), work);
-          return;
-        }
-        miss.near = true;
-      }
+      if (rule->rule->match.may_grow && TryReaders(*rule, id, work)) return;
+      NearMiss miss;
+      if (Fires(*rule, id, work, &miss)) return;
       if (explain_ == nullptr) continue;
       if (explain_->pass() != "*") Tell(id, miss);
       if (!nearest || nearest->Distance() > miss.Distance()) nearest = std::move(miss);
@@ -271,16 +318,42 @@ class Engine {
     if (nearest && explain_->pass() == "*") Tell(id, *nearest);
   }
 
-  // A rule that did not fire: how many of its nodes were there.
-  struct NearMiss {
-    std::string_view rule;
-    std::string reason;
-    std::size_t nodes, matched;
-    bool near;
-    std::pair<bool, std::ptrdiff_t> Distance() const {
-      return {!near, static_cast<std::ptrdiff_t>(nodes) - static_cast<std::ptrdiff_t>(matched)};
+  // The largest form of a pattern wins: those that begin with the only reader of `id`, its only reader and so on.
+  bool TryReaders(const ParsedRule& rule, NodeId id, std::deque<NodeId>& work) {
+    const auto& roots = rule.rule->match.roots;
+    std::vector<NodeId> readers;
+    for (NodeId reader = id; readers.size() < roots.size();) {
+      const ValueId made = graph_.node(reader).outputs[0];
+      reader = made == kNoValue ? kNoNode : SoleReader(graph_, made);
+      if (reader == kNoNode || std::find(roots.begin(), roots.end(), graph_.node(reader).op_type) == roots.end()) break;
+      readers.push_back(reader);
     }
-  };
+    NearMiss miss;
+    return std::any_of(readers.rbegin(), readers.rend(),
+                       [&](NodeId reader) { return Fires(rule, reader, work, &miss); });
+  }
+
+  bool Fires(const ParsedRule& rule, NodeId id, std::deque<NodeId>& work, NearMiss* miss) {
+    Matcher matcher(graph_, registry_, rule, explain_ != nullptr);
+    const bool matches = matcher.Try(id);
+    if (matches) {
+      Rewriter rewriter(graph_, registry_, matcher.match());
+      std::string reason;
+      if (rewriter.Run(rule.replace, &reason)) {
+        ++fired_;
+        Revisit(rewriter.added(), work);
+        return true;
+      }
+      *miss = {rule.rule->name, reason, rule.rule->match.nodes, rule.rule->match.nodes, true};
+    } else if (matcher.rejected()) {
+      const bool near = !matcher.reason().empty();
+      *miss = {rule.rule->name, near ? matcher.reason() : "its condition does not hold", rule.rule->match.nodes,
+               rule.rule->match.nodes, near};
+    } else {
+      *miss = {rule.rule->name, matcher.reason(), rule.rule->match.nodes, matcher.matched(), IsNear(rule, matcher)};
+    }
+    return false;
+  }
 
   void Tell(NodeId id, const NearMiss& miss) const {
     explain_->Left(Describe(graph_, graph_.node(id)),
@@ -289,7 +362,7 @@ class Engine {
 
   // One wonders why the rest is not there: half of a pattern of several nodes was found, two nodes at least.
   static bool IsNear(const ParsedRule& rule, const Matcher& matcher) {
-    return matcher.matched() >= 2 && 2 * matcher.matched() >= rule.nodes;
+    return matcher.matched() >= 2 && 2 * matcher.matched() >= rule.rule->match.nodes;
   }
 
   // What was built, and what reads it, may now match something else.
