@@ -9,6 +9,7 @@
 
 #include "ops/upgrade.h"
 #include "optimizer/passes/passes.h"
+#include "optimizer/pipeline.h"
 #include "optimizer/rules/rewrite.h"
 #include "testing/prepared_graph.h"
 
@@ -71,9 +72,9 @@ struct PassedGraph {
     graph = std::move(model.graph);
     const Graph before = graph;
     optimizer::PassContext context{registry};
-    for (const optimizer::Pass* pass : passes) pass->run(graph, context);
+    for (const optimizer::Pass* pass : passes) optimizer::RunVerified(*pass, graph, context);
     ops::Infer(graph, registry);
-    optimizer::kEliminateDeadNodes.run(graph, context);
+    optimizer::RunVerified(optimizer::kEliminateDeadNodes, graph, context);
     EXPECT_LE(LargestDifference(before, graph, registry, RandomInputs(before, range)), quantum * 1.0001) << Text();
   }
   std::string Text() const { return ToText(graph); }

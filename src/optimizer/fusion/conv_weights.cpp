@@ -5,8 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "optimizer/rules/rewrite.h"
-
 namespace sardonyx::optimizer {
 namespace {
 
@@ -76,54 +74,71 @@ Tensor TensorOfFloats(DType dtype, const Shape& shape, const std::vector<double>
   return t;
 }
 
-NodeId FoldableConv(const Graph& graph, ValueId value, const char** why) {
-  const auto no = [&](const char* reason) {
-    if (why != nullptr) *why = reason;
-    return kNoNode;
-  };
-  const NodeId producer = graph.value(value).producer;
-  if (producer == kNoNode) return no("no convolution makes its input");
-  const Node& conv = graph.node(producer);
-  if (!Is(conv, "Conv") && !Is(conv, "ConvTranspose")) return no("no convolution makes its input");
-  if (graph.UseCount(value) != 1) return no("the convolution's result is an output, or others read it, too");
-  const Tensor* weight = conv.inputs.size() > 1 ? graph.value(conv.inputs[1]).constant() : nullptr;
-  if (weight == nullptr) return no("the convolution's weights are not constant");
-  if (weight->shape().rank() < 3 || weight->count() == 0 || Groups(conv) < 1 || weight->shape()[0] % Groups(conv) != 0)
-    return no("the convolution's weights have no usable shape");
-  const bool has_bias = conv.inputs.size() > 2 && conv.inputs[2] != kNoValue;
-  if (has_bias && graph.value(conv.inputs[2]).constant() == nullptr)
-    return no("the convolution's bias is not constant");
-  return producer;
+std::vector<double> PerChannel(const Tensor& constant, std::size_t rank, std::int64_t channels) {
+  const Shape& shape = constant.shape();
+  if (shape.rank() > rank) return {};
+  const std::size_t missing = rank - shape.rank();
+  for (std::size_t i = 0; i < shape.rank(); ++i)
+    if (shape[i] != 1 && (missing + i != 1 || shape[i] != channels)) return {};
+  std::vector<double> values = FloatsOf(constant);
+  if (values.size() == 1) values.assign(static_cast<std::size_t>(channels), values[0]);
+  return values;
 }
 
-std::int64_t ConvOutputChannels(const Graph& graph, const Node& conv) {
-  const Shape& shape = graph.value(conv.inputs[1]).constant()->shape();
+std::optional<ChannelNorm> ChannelNormOf(Match& m) {
+  std::vector<double> parameters[4];
+  const char* const names[] = {"scale", "shift", "mean", "variance"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const Tensor* constant = m.constant(names[i]);
+    if (constant == nullptr) m.No("'", m.graph().value(m.value(names[i])).name, "' is not constant");
+    if (constant == nullptr) return std::nullopt;
+    parameters[i] = FloatsOf(*constant);
+    if (parameters[i].size() == parameters[0].size()) continue;
+    m.No("its parameters have different lengths");
+    return std::nullopt;
+  }
+  const auto& [scale, shift, mean, variance] = parameters;
+  ChannelNorm norm{.factor = scale, .mean = mean, .shift = shift, .summand = shift};
+  const double epsilon = m.FloatAttribute("epsilon", 1e-5f);
+  for (std::size_t c = 0; c < scale.size(); ++c) {
+    norm.factor[c] /= std::sqrt(variance[c] + epsilon);
+    norm.summand[c] -= mean[c] * norm.factor[c];
+  }
+  return norm;
+}
+
+bool IsFoldableConv(Match& m) {
+  const Tensor* weight = m.constant("w");
+  if (weight == nullptr) return m.No("the convolution's weights are not constant");
+  const std::int64_t groups = Groups(m.node("y"));
+  if (weight->shape().rank() < 3 || weight->count() == 0 || groups < 1 || weight->shape()[0] % groups != 0)
+    return m.No("the convolution's weights have no usable shape");
+  return !m.Has("b") || m.constant("b") != nullptr || m.No("the convolution's bias is not constant");
+}
+
+std::int64_t ConvOutputChannels(const Match& m) {
+  const Shape& shape = m.constant("w")->shape();
+  const Node& conv = m.node("y");
   return conv.op_type == "ConvTranspose" ? shape[1] * Groups(conv) : shape[0];
 }
 
-bool FoldIntoConv(Graph& graph, NodeId conv_id, const std::vector<double>& factor, const std::vector<double>& shift,
-                  NodeId after) {
-  const Node& conv = graph.node(conv_id);
-  const auto channels = static_cast<std::size_t>(ConvOutputChannels(graph, conv));
-  if (factor.size() != channels || shift.size() != channels || !AllFinite(factor) || !AllFinite(shift)) return false;
-  const Tensor& weight = *graph.value(conv.inputs[1]).constant();
-  const bool has_bias = conv.inputs.size() > 2 && conv.inputs[2] != kNoValue;
-  std::vector<double> bias =
-      has_bias ? FloatsOf(*graph.value(conv.inputs[2]).constant()) : std::vector<double>(channels, 0.0);
+bool FoldIntoConv(Match& m, const std::vector<double>& factor, const std::vector<double>& shift) {
+  const auto channels = static_cast<std::size_t>(ConvOutputChannels(m));
+  if (factor.size() != channels || shift.size() != channels)
+    return m.No("expected ", channels, " parameters, found ", factor.size());
+  const Tensor& weight = *m.constant("w");
+  std::vector<double> bias = m.Has("b") ? FloatsOf(*m.constant("b")) : std::vector<double>(channels, 0.0);
   std::vector<double> weights = FloatsOf(weight);
-  if (weights.empty() || bias.size() != channels) return false;
-  ScaleWeights(conv, weight.shape(), factor, weights);
-  for (std::size_t m = 0; m < channels; ++m) bias[m] = bias[m] * factor[m] + shift[m];
-  if (!AllFit(weight.dtype(), weights) || !AllFit(weight.dtype(), bias)) return false;
-  const std::string prefix = graph.value(conv.inputs[1]).name;
-  const ValueId new_weight = graph.AddConstant(prefix, TensorOfFloats(weight.dtype(), weight.shape(), weights));
-  const ValueId new_bias = graph.AddConstant(
-      prefix + "_bias", TensorOfFloats(weight.dtype(), Shape{static_cast<std::int64_t>(channels)}, bias));
-  graph.SetInput(conv_id, 1, new_weight);
-  graph.SetInput(conv_id, 2, new_bias);
-  const ValueId output = graph.node(after).outputs[0];
-  graph.EraseNode(after);
-  graph.MoveOutput(conv_id, 0, output);
+  if (weights.empty() || bias.size() != channels) return m.No("weights of this type are not folded");
+  const char* const infinite = "a folded weight would be infinite";
+  if (!AllFinite(factor) || !AllFinite(shift)) return m.No(infinite);
+  ScaleWeights(m.node("y"), weight.shape(), factor, weights);
+  for (std::size_t c = 0; c < channels; ++c) bias[c] = bias[c] * factor[c] + shift[c];
+  if (!AllFit(weight.dtype(), weights) || !AllFit(weight.dtype(), bias)) return m.No(infinite);
+  const std::string name = m.graph().value(m.value("w")).name;
+  const Shape row{static_cast<std::int64_t>(channels)};
+  m.SetConstant("b", TensorOfFloats(weight.dtype(), row, bias), name + "_bias");
+  m.SetConstant("w", TensorOfFloats(weight.dtype(), weight.shape(), weights), name);
   return true;
 }
 

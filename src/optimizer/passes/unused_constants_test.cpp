@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "optimizer/passes/passes.h"
+#include "testing/pass_test.h"
 #include "testing/prepared_graph.h"
 
 namespace sardonyx::optimizer {
@@ -29,7 +30,7 @@ TEST(UnusedConstants, GoWithTheirLastReader) {
   EXPECT_EQ(ConstantOf(graph, "e"), nullptr);
   for (const char* name : {"a", "b", "c", "d"}) EXPECT_NE(ConstantOf(graph, name), nullptr) << name;
   PassContext context{registry};
-  EXPECT_TRUE(kFoldConstants.run(graph, context));
+  EXPECT_TRUE(RunVerified(kFoldConstants, graph, context));
   EXPECT_EQ(ConstantOf(graph, "a"), nullptr);  // folding drops what it used up
   for (const char* name : {"b", "c", "d"}) EXPECT_NE(ConstantOf(graph, name), nullptr) << name;
 }

@@ -51,7 +51,8 @@ const std::map<std::string, NearMiss> kNearMisses = {
     {"eliminate_dead_nodes",
      {"g (float[2] x) => (float[2] y) { y = Abs(x) }", {"output 'y'", "it is an output of the graph"}}},
     {"eliminate_dropout",
-     {"g (float[2] x) => (float[2] y, bool[2] m) { a, m = Dropout(x) y = Neg(a) }", {"'a'", "its mask is read"}}},
+     {"g (float[2] x) => (float[2] y, bool[2] m) { a, m = Dropout(x) y = Neg(a) }",
+      {"'a'", "its further outputs are used"}}},
     {"eliminate_identity",
      {"g (float[2] x) => (float[2] y) { y = Identity(x) }", {"'y'", "both its ends have names that the user knows"}}},
     {"eliminate_quantization",
@@ -104,7 +105,7 @@ const std::map<std::string, NearMiss> kNearMisses = {
      {"g (float[2,4] x) => (float[2,3] y, int32[2,3] p) <int8[4,3] w = {1,2,-3,4,50,60,70,-80,90,100,11,-128},"
       " float s = {0.02}, int8 z = {0}> { q, qs, qz = DynamicQuantizeLinear(x) p = MatMulInteger(q, w, qz, z)"
       " f = Cast<to = 1>(p) ss = Mul(qs, s) y = Mul(f, ss) }",
-      {"(MatMulInteger", "expected one Cast to float behind it"}}},
+      {"(Mul, output 'y')", "'p' is a graph output"}}},
     {"fuse_elementwise",
      {"g (float[2] x) => (float[2] y, float[2] z) <int64 zero = {0}> { a = Neg(x) y = Exp(a) z = CumSum(a, zero) }",
       {"(Neg, output 'a')", "not all of its readers are elementwise nodes of one group"}}},
@@ -119,7 +120,7 @@ const std::map<std::string, NearMiss> kNearMisses = {
      {"g (float[2,4,3,5] x, float[2] ones) => (float[2,4,3,5] y) <int64[3] groups = {0, 2, -1},"
       " int64[4] back = {2, 4, 3, 5}> {"
       "a = Reshape(x, groups) b = InstanceNormalization(a, ones, ones) y = Reshape(b, back) }",
-      {"(InstanceNormalization", "its scale or bias is not constant"}}},
+      {"(Reshape, output 'y')", "its scale or bias is not constant"}}},
     {"fuse_layer_norm",
      {"g (float[2,n] x) => (float[2,n] y) <float eps = {1e-5}, float two = {2}, int64[1] last = {-1}> {"
       "m = ReduceMean(x, last) d = Sub(x, m) s = Pow(d, two) v = ReduceMean(s, last) e = Add(v, eps) r = Sqrt(e)"
@@ -138,11 +139,11 @@ const std::map<std::string, NearMiss> kNearMisses = {
     {"fuse_pad",
      {"g (float[1,1,2,2] x, float[1,1,3,3] w) => (float[1,1,2,2] y) <int64[8] p = {0, 0, 1, 1, 0, 0, 1, 1}> {"
       "a = Pad<mode = \"reflect\">(x, p) y = Conv(a, w) }",
-      {"(Pad", "does not add a constant around the image"}}},
+      {"(Conv", "attribute mode has another value"}}},
     {"fuse_product_batch_norm",
      {"g (float[3,2] x, float[2,2] w) => (float[3,2] y) <float[2] s = {2, 3}> {"
       " c = MatMul(x, w) y = BatchNormalization(c, s, s, s, s) }",
-      {"(MatMul", "with constant weights"}}},
+      {"(BatchNormalization", "with constant weights"}}},
     {"fuse_product_epilogue",
      {"g (float[2,2] x) => (float[2,2] y, float[2,2] a) { a = MatMul(x, x) y = Relu(a) }",
       {"(MatMul", "its result is an output, or several nodes read it"}}},
@@ -190,7 +191,7 @@ const std::map<std::string, NearMiss> kNearMisses = {
       {"(Clip", "its bounds are not constant"}}},
     {"replace_divisions",
      {"g (float[2] x) => (float[2] y) <float three = {3}> { y = Div(x, three) }",
-      {"(Div", "3 is no power of two between"}}},
+      {"(Div", "3 is not a power of two between"}}},
     {"replace_einsum",
      {"g (float[2,3] a, float[2,3] b) => (float[2] y) { y = Einsum<equation = \"ij,kj->i\">(a, b) }",
       {"(Einsum", "a label is summed up in one operand alone"}}},

@@ -5,8 +5,6 @@
 namespace sardonyx::optimizer {
 namespace {
 
-const Type& RootType(const Match& m) { return m.graph().value(m.graph().node(m.root()).outputs[0]).type; }
-
 // Every value of `from` is one of `to`.
 bool Holds(DType from, DType to) {
   if (from == to) return true;
@@ -52,19 +50,18 @@ bool Holds(DType from, DType to) {
 
 // Cast(Cast(x)): the inner one loses nothing.
 bool WidensFirst(Match& m) {
-  const Node& root = m.graph().node(m.root());
-  const DType x = m.type("x").dtype, inner = m.graph().value(root.inputs[0]).type.dtype;
+  const DType x = m.type("x").dtype, inner = m.type("inner").dtype;
   return Holds(x, inner) || m.No("the inner Cast, from ", Name(x), " to ", Name(inner), ", may lose digits");
 }
-bool WidensAndReturns(Match& m) { return RootType(m).dtype == m.type("x").dtype && WidensFirst(m); }
+bool WidensAndReturns(Match& m) { return m.result().dtype == m.type("x").dtype && WidensFirst(m); }
 
-bool ToItsOwnType(Match& m) { return m.type("x").is_tensor() && m.type("x").dtype == RootType(m).dtype; }
+bool ToItsOwnType(Match& m) { return m.type("x").is_tensor() && m.type("x").dtype == m.result().dtype; }
 
 constexpr Rule kRules[] = {
     {.name = "to its own type", .match = "Cast(x)", .replace = "x", .when = ToItsOwnType},
-    {.name = "wider and back", .match = "Cast(Cast(x))", .replace = "x", .when = WidensAndReturns},
+    {.name = "wider and back", .match = "Cast(inner:Cast(x))", .replace = "x", .when = WidensAndReturns},
     {.name = "wider, then another",
-     .match = "Cast(Cast(x); to=$to, saturate=$saturate, round_mode=$round)",
+     .match = "Cast(inner:Cast(x); to=$to, saturate=$saturate, round_mode=$round)",
      .replace = "Cast(x; to=$to, saturate=$saturate, round_mode=$round)",
      .when = WidensFirst},
     {.name = "only its shape",

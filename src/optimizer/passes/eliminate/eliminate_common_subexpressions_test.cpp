@@ -1,6 +1,7 @@
 // optimizer/passes/eliminate/eliminate_common_subexpressions_test.cpp - equal nodes become one; what only looks equal
 // stays.
 #include "optimizer/passes/passes.h"
+#include "testing/pass_test.h"
 #include "testing/prepared_graph.h"
 
 namespace sardonyx::optimizer {
@@ -15,7 +16,7 @@ std::size_t NodesLeft(const std::string& body, const std::string& outputs = "flo
       "g (float[2] x, float[2] z) => (" + outputs + ") <float a = {2}, float b = {2}> {" + body + "}", registry);
   const Graph before = graph;
   PassContext context{registry};
-  kEliminateCommonSubexpressions.run(graph, context);
+  RunVerified(kEliminateCommonSubexpressions, graph, context);
   ExpectSameValues(graph, before, registry, {Tensor::Of<float>({1, 2}, Shape{2}), Tensor::Of<float>({3, 5}, Shape{2})});
   return graph.order.size();
 }
@@ -36,7 +37,7 @@ TEST(EliminateCommonSubexpressions, LeavesRandomNumbersAlone) {
   Graph graph = PreparedGraph(
       "g (float[2] x) => (float[2] y) { p = RandomNormalLike(x) q = RandomNormalLike(x) y = Sub(p, q) }", registry);
   PassContext context{registry};
-  kEliminateCommonSubexpressions.run(graph, context);
+  RunVerified(kEliminateCommonSubexpressions, graph, context);
   EXPECT_EQ(graph.order.size(), 3u);
 }
 
@@ -50,7 +51,7 @@ TEST(EliminateCommonSubexpressions, LeavesNodesOfLargeAttributesAlone) {
     ops::ResolveVersions(model.graph, registry, model);
     ops::Infer(model.graph, registry);
     PassContext context{registry};
-    kEliminateCommonSubexpressions.run(model.graph, context);
+    RunVerified(kEliminateCommonSubexpressions, model.graph, context);
     return model.graph.order.size();
   };
   const auto list = [](int count, const std::string& suffix) {

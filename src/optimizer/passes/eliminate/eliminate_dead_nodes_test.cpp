@@ -2,6 +2,7 @@
 // captures stays.
 #include "optimizer/passes/passes.h"
 #include "testing/evaluate_op.h"
+#include "testing/pass_test.h"
 #include "testing/prepared_graph.h"
 
 namespace sardonyx::optimizer {
@@ -13,7 +14,7 @@ using ::sardonyx::testing::PreparedGraph;
 
 bool RunPass(Graph& graph, const ops::Registry& registry) {
   PassContext context{registry};
-  return kEliminateDeadNodes.run(graph, context);
+  return RunVerified(kEliminateDeadNodes, graph, context);
 }
 
 TEST(EliminateDeadNodes, TakesOutAWholeChain) {

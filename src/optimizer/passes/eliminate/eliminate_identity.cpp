@@ -1,29 +1,19 @@
 // optimizer/passes/eliminate/eliminate_identity.cpp - removes nodes that hand on their input: Identity, and sums,
 // minima, maxima, means and Concats of one operand.
 #include "optimizer/passes/passes.h"
-#include "optimizer/rules/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
-bool HandsOnItsInput(const Node& node) {
-  if (!node.domain.empty() || node.inputs.empty() || node.inputs[0] == kNoValue) return false;
-  if (node.op_type == "Identity") return true;
-  const bool folds = node.op_type == "Sum" || node.op_type == "Max" || node.op_type == "Min" ||
-                     node.op_type == "Mean" || node.op_type == "Concat";
-  return folds && node.inputs.size() == 1;
-}
-
-bool EliminateIdentity(Graph& graph, PassContext& context) {
-  return ForEachNode(graph, [&](Graph& each, NodeId id) {
-    if (!HandsOnItsInput(each.node(id))) return false;
-    return TakeOut(each, id) || context.No(each, id, "both its ends have names that the user knows");
-  });
-}
+constexpr Rule kRules[] = {
+    {.name = "one operand",
+     .match = "Identity(x) | Sum(x) | Max(x) | Min(x) | Mean(x) | Concat(x)",
+     .replace = "x",
+     .any_spelling = true},
+};
 
 }  // namespace
 
-constinit const Pass kEliminateIdentity = {
-    .name = "eliminate_identity", .level = Level::kBasic, .run = EliminateIdentity};
+constinit const Pass kEliminateIdentity = {.name = "eliminate_identity", .level = Level::kBasic, .rules = kRules};
 
 }  // namespace sardonyx::optimizer

@@ -2,6 +2,7 @@
 // stay.
 #include "optimizer/passes/passes.h"
 #include "testing/evaluate_op.h"
+#include "testing/pass_test.h"
 #include "testing/prepared_graph.h"
 
 namespace sardonyx::optimizer {
@@ -13,8 +14,8 @@ using ::sardonyx::testing::PreparedGraph;
 
 bool RunPass(Graph& graph, const ops::Registry& registry) {
   PassContext context{registry};
-  const bool dropped = kEliminateDropout.run(graph, context);
-  return kEliminateIdentity.run(graph, context) || dropped;
+  const bool dropped = RunVerified(kEliminateDropout, graph, context);
+  return RunVerified(kEliminateIdentity, graph, context) || dropped;
 }
 
 TEST(EliminateIdentity, TakesOutWhatHandsOnItsInput) {

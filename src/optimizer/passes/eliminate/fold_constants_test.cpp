@@ -2,6 +2,7 @@
 // is random, stays.
 #include "optimizer/passes/passes.h"
 #include "testing/evaluate_op.h"
+#include "testing/pass_test.h"
 #include "testing/prepared_graph.h"
 
 namespace sardonyx::optimizer {
@@ -13,7 +14,7 @@ using ::sardonyx::testing::PreparedGraph;
 
 bool RunPass(Graph& graph, const ops::Registry& registry) {
   PassContext context{registry};
-  return kFoldConstants.run(graph, context);
+  return RunVerified(kFoldConstants, graph, context);
 }
 
 TEST(FoldConstants, ComputesAChain) {
@@ -59,7 +60,7 @@ TEST(FoldConstants, FoldsNothingBeyondTheUsersLimit) {
     const Graph before = graph;
     PassContext context{registry};
     context.fold_limit = limit;
-    kFoldConstants.run(graph, context);
+    RunVerified(kFoldConstants, graph, context);
     EXPECT_EQ(graph.order.size(), nodes) << limit << ": " << ToText(graph);
     ExpectSameValues(graph, before, registry, {Floats({1, 2, 3, 4})});
   }
@@ -75,7 +76,7 @@ TEST(FoldConstants, KeepsDequantizationOnDemand) {
     const Graph before = graph;
     PassContext context{registry};
     context.keep_dequantization = keep;
-    EXPECT_TRUE(kFoldConstants.run(graph, context));
+    EXPECT_TRUE(RunVerified(kFoldConstants, graph, context));
     EXPECT_EQ(graph.order.size(), keep ? 3u : 1u) << ToText(graph);
     ExpectSameValues(graph, before, registry, {Floats({1, 2})});
   }
@@ -142,7 +143,7 @@ TEST(FoldConstants, LeavesLargeTranspositionsToTheProductThatReadsThem) {
         registry);
     PassContext context{registry};
     context.min_kept_transpose_bytes = bytes;
-    return kFoldConstants.run(graph, context);
+    return RunVerified(kFoldConstants, graph, context);
   };
   const char* product = "  t = Transpose<perm = [1, 0]>(w)\n  y = MatMul(x, t)\n";
   EXPECT_FALSE(folds(product, 32));

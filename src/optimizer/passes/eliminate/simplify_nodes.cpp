@@ -8,12 +8,10 @@
 namespace sardonyx::optimizer {
 namespace {
 
-const Type& RootType(const Match& m) { return m.graph().value(m.graph().node(m.root()).outputs[0]).type; }
-
 // The result has the axes of x and no more.
 bool SameRank(Match& m, const Type& x) {
-  if (!x.has_rank || !RootType(m).has_rank) return m.No("a rank is unknown");
-  return x.rank() == RootType(m).rank() || m.No("the constant adds axes to ", x.ToText());
+  if (!x.has_rank || !m.result().has_rank) return m.No("a rank is unknown");
+  return x.rank() == m.result().rank() || m.No("the constant adds axes to ", x.ToText());
 }
 
 // The operand beside x is exactly this number (patterns compare with a tolerance), and adds no axes to x.
@@ -52,7 +50,7 @@ bool SameShape(const Type& x, const Type& y) {
 }
 // What is known of the target, not what the author says of the result: a wrong target must stay an error.
 bool HasShapeOfX(Match& m) {
-  const Type &x = m.type("x"), &y = RootType(m);
+  const Type &x = m.type("x"), &y = m.result();
   const ValueInfo& target = m.graph().value(m.value("shape"));
   if (!SameShape(x, y)) {
     const bool one_rank = x.has_rank && y.has_rank && x.rank() == y.rank();
@@ -77,18 +75,12 @@ bool HasShapeOfX(Match& m) {
 // Fewer divisors than quotients are cheaper to invert than to divide by.
 bool DividesEachOnce(Match& m) {
   if (!IsFloating(m.type("y").dtype)) return m.No("the quotient of integers is cut off");
-  return SameShape(m.type("y"), RootType(m)) || m.No("there are fewer divisors than products");
-}
-
-// The operand of the root sum that is not c.
-ValueId GemmOf(const Match& m) {
-  const Node& sum = m.graph().node(m.root());
-  return sum.inputs[sum.inputs[0] == m.value("c") ? 1 : 0];
+  return SameShape(m.type("y"), m.result()) || m.No("there are fewer divisors than products");
 }
 
 // `c` is [M, N], [1, N], [M, 1], [N] or a scalar, so that the sum has the product's shape.
 bool BroadcastsToGemm(Match& m) {
-  const Type &c = m.type("c"), &y = RootType(m);
+  const Type &c = m.type("c"), &y = m.result();
   if (!IsFloating(c.dtype) || !c.has_rank || !y.has_rank || y.rank() != 2 || c.rank() > 2)
     return m.No("the summand ", c.ToText(), " is no matrix or row of floats");
   for (std::size_t i = 0; i < c.rank(); ++i) {
@@ -96,8 +88,7 @@ bool BroadcastsToGemm(Match& m) {
     if (!(dim.known() && dim.number() == 1) && !SameDim(dim, of_y))
       return m.No("the summand ", c.ToText(), " is not known to fit ", y.ToText());
   }
-  const Node& gemm = m.graph().node(m.graph().value(GemmOf(m)).producer);
-  const Type& product = m.graph().value(gemm.outputs[0]).type;
+  const Type& product = m.type("gemm");
   return (product.has_rank && SameDim(product.dims[0], y.dims[0]) && SameDim(product.dims[1], y.dims[1])) ||
          m.No("the sum has another shape than the product: ", y.ToText(), " and ", product.ToText());
 }
@@ -109,16 +100,14 @@ constexpr Rule kRules[] = {
     {.name = "quotient by 1", .match = "Div(x, 1)", .replace = "x", .when = IsOne},
     {.name = "first power", .match = "Pow(x, 1)", .replace = "x", .when = IsOne},
     {.name = "x and true", .match = "And(x, c)", .replace = "x", .when = IsTrue},
-    {.name = "true and x", .match = "And(c, x)", .replace = "x", .when = IsTrue},
     {.name = "x or false", .match = "Or(x, c)", .replace = "x", .when = IsFalse},
-    {.name = "false or x", .match = "Or(c, x)", .replace = "x", .when = IsFalse},
     {.name = "not not", .match = "Not(Not(x))", .replace = "x"},
     {.name = "to its own shape", .match = "Expand(x, shape)", .replace = "x", .when = HasShapeOfX},
     {.name = "pads of 0", .match = "Pad(x, pads, ?value, ?axes)", .replace = "x", .when = PadsNothing},
     {.name = "product with an inverse", .match = "Mul(x, Div(1, y))", .replace = "Div(x, y)", .when = DividesEachOnce},
     {.name = "choice by the opposite", .match = "Where(Not(c), x, y)", .replace = "Where(c, y, x)"},
     {.name = "sum behind Gemm",
-     .match = "Add(Gemm(a, b; transA=$ta, transB=$tb, alpha=$alpha), c)",
+     .match = "Add(gemm:Gemm(a, b; transA=$ta, transB=$tb, alpha=$alpha), c)",
      .replace = "Gemm(a, b, c; transA=$ta, transB=$tb, alpha=$alpha)",
      .when = BroadcastsToGemm},
 };

@@ -22,9 +22,9 @@ std::string Simplified(const std::string& body) {
   const Graph before = graph;
   PassContext context{registry};
   for (const Pass* pass : {&kEliminateCasts, &kSimplifyNodes}) ApplyRules(pass->rules, graph, registry);
-  kReplaceDivisions.run(graph, context);
-  kSimplifySlices.run(graph, context);
-  kEliminateDeadNodes.run(graph, context);
+  RunVerified(kReplaceDivisions, graph, context);
+  RunVerified(kSimplifySlices, graph, context);
+  RunVerified(kEliminateDeadNodes, graph, context);
   ExpectSameValues(graph, before, registry, {Tensor::Of<float>({1, -2, 7, 0.3f, 5, -6}, Shape{2, 3})});
   return Operators(graph);
 }

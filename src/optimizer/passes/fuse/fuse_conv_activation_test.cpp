@@ -23,7 +23,7 @@ std::string Fused(std::string_view body, std::string_view outputs = "float[1,2,2
   ops::Upgrade(graph, registry);
   const Graph before = graph;
   PassContext context{registry};
-  kFuseConvActivation.run(graph, context);
+  RunVerified(kFuseConvActivation, graph, context);
   ops::Infer(graph, registry);
   ExpectSameValues(graph, before, registry,
                    {Tensor::Of<float>({1, -2, 3, 4, 5, 6, -7, 8}, Shape{1, 2, 2, 2}),

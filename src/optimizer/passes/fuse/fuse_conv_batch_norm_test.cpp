@@ -1,6 +1,7 @@
 // optimizer/passes/fuse/fuse_conv_batch_norm_test.cpp - BatchNormalization goes into the Conv before it, unless that
 // has other readers.
 #include "optimizer/passes/passes.h"
+#include "testing/pass_test.h"
 #include "testing/prepared_graph.h"
 
 namespace sardonyx::optimizer {
@@ -20,7 +21,7 @@ std::string ConvAndNorm(std::string_view outputs) {
 
 bool RunPass(Graph& graph, const ops::Registry& registry) {
   PassContext context{registry};
-  return kFuseConvBatchNorm.run(graph, context);
+  return RunVerified(kFuseConvBatchNorm, graph, context);
 }
 
 TEST(FuseConvBatchNorm, GoesIntoWeightsAndBias) {

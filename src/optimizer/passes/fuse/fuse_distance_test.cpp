@@ -45,7 +45,7 @@ void ExpectLeft(const std::string& text) {
   Graph graph = PreparedGraph(text, registry);
   const std::string before = ToText(graph);
   PassContext context{registry};
-  EXPECT_FALSE(kFuseDistance.run(graph, context));
+  EXPECT_FALSE(RunVerified(kFuseDistance, graph, context));
   EXPECT_EQ(ToText(graph), before);
 }
 

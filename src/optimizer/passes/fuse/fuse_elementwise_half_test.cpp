@@ -23,8 +23,8 @@ std::string Left(const std::string& dtype, int number, const std::string& body, 
   Graph graph = GraphOf(text, registry);
   const Graph before = graph;
   PassContext context{registry};
-  kFuseElementwise.run(graph, context);
-  kEliminateDeadNodes.run(graph, context);
+  RunVerified(kFuseElementwise, graph, context);
+  RunVerified(kEliminateDeadNodes, graph, context);
   for (const std::int64_t rows : {300, 1, 0}) {
     std::vector<Value> inputs = InputsFor(before, {{"n", rows}}, random);
     for (Value& input : inputs) input = Value(random.WithSpecialValues(input.tensor(), 0.1));

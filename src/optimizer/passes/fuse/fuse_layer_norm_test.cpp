@@ -60,7 +60,7 @@ TEST(FuseLayerNorm, TakesAxesAsAnAttribute) {
   ops::Infer(model.graph, registry);
   ops::Upgrade(model.graph, registry);
   PassContext context{registry};
-  EXPECT_TRUE(kFuseLayerNorm.run(model.graph, context));
+  EXPECT_TRUE(RunVerified(kFuseLayerNorm, model.graph, context));
   EXPECT_EQ(model.graph.order.size(), 1u) << ToText(model.graph);
 }
 
@@ -118,7 +118,7 @@ TEST(FuseLayerNorm, LeavesAxesOfManyElementsWithoutAScale) {
 })",
                               registry);
   PassContext context{registry};
-  EXPECT_FALSE(kFuseLayerNorm.run(graph, context)) << ToText(graph);
+  EXPECT_FALSE(RunVerified(kFuseLayerNorm, graph, context)) << ToText(graph);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // optimizer/passes/fuse/fuse_matmul_transpose_test.cpp - transpositions and constant factors become attributes of
 // FusedMatMul.
 #include "optimizer/passes/passes.h"
+#include "testing/pass_test.h"
 #include "testing/prepared_graph.h"
 
 namespace sardonyx::optimizer {
@@ -11,7 +12,7 @@ using ::sardonyx::testing::PreparedGraph;
 
 bool RunPass(Graph& graph, const ops::Registry& registry) {
   PassContext context{registry};
-  return kFuseMatMulTranspose.run(graph, context);
+  return RunVerified(kFuseMatMulTranspose, graph, context);
 }
 
 std::string Scores(std::string_view body, std::string_view outputs = "float[2,2,2] y") {

@@ -4,42 +4,22 @@
 #include <limits>
 
 #include "optimizer/passes/passes.h"
-#include "optimizer/rules/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-Ints IntsAttribute(const Node& node, std::string_view name) {
-  const AttributeValue* value = node.FindAttribute(name);
-  return value != nullptr && std::holds_alternative<Ints>(*value) ? std::get<Ints>(*value) : Ints();
-}
-
-std::string StringAttribute(const Node& node, std::string_view name, std::string otherwise) {
-  const AttributeValue* value = node.FindAttribute(name);
-  return value != nullptr && std::holds_alternative<std::string>(*value) ? std::get<std::string>(*value) : otherwise;
-}
-
-std::optional<Ints> ConstantInts(const Graph& graph, const Node& node, std::size_t input) {
-  const Tensor* t = graph.value(node.inputs[input]).constant();
-  if (t == nullptr || t->dtype() != DType::kInt64) return std::nullopt;
-  return Ints(t->data<std::int64_t>(), t->data<std::int64_t>() + t->count());
-}
-
-bool HasInput(const Node& node, std::size_t i) { return i < node.inputs.size() && node.inputs[i] != kNoValue; }
-
 // What the Pad adds around [N, C, spatial...]: begins, then ends, of the spatial axes; nullopt if it does other things.
-std::optional<Ints> SpatialPads(const Graph& graph, const Node& pad) {
-  const Type& x = graph.value(pad.inputs[0]).type;
-  if (StringAttribute(pad, "mode", "constant") != "constant" || !x.has_rank || x.rank() < 3) return std::nullopt;
-  const auto pads = ConstantInts(graph, pad, 1);
-  if (!pads) return std::nullopt;
+std::optional<Ints> SpatialPads(const Match& m) {
+  const Type& x = m.type("x");
+  const auto pads = m.ints("pads");
+  if (!x.has_rank || x.rank() < 3 || !pads) return std::nullopt;
   const auto rank = static_cast<std::int64_t>(x.rank());
   Ints axes(x.rank());
   for (std::int64_t i = 0; i < rank; ++i) axes[static_cast<std::size_t>(i)] = i;
-  if (HasInput(pad, 3)) {
-    const auto given = ConstantInts(graph, pad, 3);
+  if (m.Has("axes")) {
+    const auto given = m.ints("axes");
     if (!given) return std::nullopt;
     axes = *given;
   }
@@ -57,69 +37,66 @@ std::optional<Ints> SpatialPads(const Graph& graph, const Node& pad) {
   return result;
 }
 
-// The value the Pad fills with; nullopt if it is not known.
-std::optional<double> PadValue(const Graph& graph, const Node& pad) {
-  if (!HasInput(pad, 2)) return 0.0;
-  const Tensor* constant = graph.value(pad.inputs[2]).constant();
-  if (constant == nullptr || constant->count() != 1) return std::nullopt;
-  std::optional<double> value;
-  VisitDType<float, double, Half, BFloat16>(constant->dtype(), [&]<typename T>() {
-    if constexpr (std::is_arithmetic_v<T>) {
-      value = static_cast<double>(*constant->data<T>());
-    } else {
-      value = static_cast<double>(static_cast<float>(*constant->data<T>()));
-    }
-  });
-  return value;
-}
-
-// True if `reader` treats its own pads as the Pad does its.
-bool PadsAlike(const Node& reader, double value, const Ints& own, const Ints& added) {
-  const std::string pad_mode = StringAttribute(reader, "auto_pad", "NOTSET");
-  if (pad_mode != "NOTSET" && pad_mode != "VALID" && !pad_mode.empty()) return false;
-  if (reader.op_type == "Conv") return value == 0;
-  if (IntAttribute(reader, "ceil_mode", 0) != 0 || reader.outputs.size() > 1) return false;
-  const Ints kernel = IntsAttribute(reader, "kernel_shape");
-  for (std::size_t i = 0; i < added.size(); ++i)
-    if (own[i] + added[i] >= kernel[i % kernel.size()]) return false;
-  if (reader.op_type == "MaxPool") return value == -std::numeric_limits<double>::infinity();
-  const bool none = std::all_of(own.begin(), own.end(), [](std::int64_t p) { return p == 0; });
-  return value == 0 && (none || IntAttribute(reader, "count_include_pad", 0) != 0);
-}
-
-bool Fuse(Graph& graph, const PassContext& context, NodeId id) {
-  Node& reader = graph.node(id);
-  const NodeId pad_id = graph.value(reader.inputs[0]).producer;
-  if (pad_id == kNoNode) return false;
-  const Node& pad = graph.node(pad_id);
-  if (!pad.domain.empty() || pad.op_type != "Pad" || pad.provider != reader.provider) return false;
-  const auto added = SpatialPads(graph, pad);
-  const auto value = PadValue(graph, pad);
-  if (!added || !value) return context.No(graph, pad_id, "it does not add a constant around the image");
-  Ints own = IntsAttribute(reader, "pads");
+// True if the reader treats its own pads as the Pad does its: pads with zeros, for sums, or `value`.
+bool PadsAlike(Match& m, double value, bool (*alike)(const Match&, const Ints& own, const Ints& added)) {
+  const auto added = SpatialPads(m);
+  const std::optional<double> filled = m.Has("value") ? m.scalar("value") : 0.0;
+  if (!added || !filled) return m.No("the Pad does not add a constant around the image");
+  const AttributeValue *auto_pad = m.attribute("auto_pad"), *pads = m.attribute("pads");
+  const auto* mode = auto_pad != nullptr ? std::get_if<std::string>(auto_pad) : nullptr;
+  const bool explicit_pads = mode == nullptr || *mode == "NOTSET" || *mode == "VALID" || mode->empty();
+  Ints own = pads != nullptr && std::holds_alternative<Ints>(*pads) ? std::get<Ints>(*pads) : Ints();
   if (own.empty()) own.assign(added->size(), 0);
-  if (own.size() != added->size() || !PadsAlike(reader, *value, own, *added))
-    return context.No(graph, pad_id, Describe(graph, reader), " would pad with something else");
+  if (!explicit_pads || own.size() != added->size() || *filled != value || !alike(m, own, *added))
+    return m.No("it would pad with something else than the Pad does");
   for (std::size_t i = 0; i < own.size(); ++i) own[i] += (*added)[i];
-  reader.SetAttribute("pads", own);
-  reader.RemoveAttribute("auto_pad");
-  if (reader.op_type == "AveragePool") reader.SetAttribute("count_include_pad", std::int64_t{1});
-  const ValueId padded = reader.inputs[0];
-  graph.SetInput(id, 0, pad.inputs[0]);
-  if (graph.UseCount(padded) == 0) graph.EraseNode(pad_id);
+  m.SetAttribute("pads", own);
   return true;
 }
 
-bool FusePad(Graph& graph, PassContext& context) {
-  return ForEachNode(graph, [&](Graph& each, NodeId id) {
-    const Node& node = each.node(id);
-    const bool reads = node.op_type == "Conv" || node.op_type == "MaxPool" || node.op_type == "AveragePool";
-    return reads && node.domain.empty() && Fuse(each, context, id);
-  });
+// Pads of a pool must be smaller than its window.
+bool FitWindow(const Match& m, const Ints& own, const Ints& added) {
+  const AttributeValue* value = m.attribute("kernel");
+  const Ints kernel = value != nullptr && std::holds_alternative<Ints>(*value) ? std::get<Ints>(*value) : Ints();
+  for (std::size_t i = 0; i < added.size(); ++i)
+    if (kernel.empty() || own[i] + added[i] >= kernel[i % kernel.size()]) return false;
+  return true;
 }
+bool CountsPads(const Match& m, const Ints& own, const Ints& added) {
+  const bool none = std::all_of(own.begin(), own.end(), [](std::int64_t p) { return p == 0; });
+  return (none || m.IntAttribute("counts", 0) != 0) && FitWindow(m, own, added);
+}
+
+bool OfConv(Match& m) {
+  return PadsAlike(m, 0, [](const Match&, const Ints&, const Ints&) { return true; });
+}
+bool OfMaxPool(Match& m) { return PadsAlike(m, -std::numeric_limits<double>::infinity(), FitWindow); }
+bool OfAveragePool(Match& m) { return PadsAlike(m, 0, CountsPads); }
+
+constexpr char kPad[] = "pad = Pad(x, pads, ?value, ?axes; mode=\"constant\")";
+
+constexpr Rule kRules[] = {
+    {.name = "of a convolution",
+     .match = {"y:Conv(pad, w, ?b; pads=$pads, auto_pad=$auto_pad)", kPad},
+     .replace = "$y(x, w, ?b; pads=$pads, auto_pad=$none)",
+     .when = OfConv,
+     .shares = true},
+    {.name = "of a maximum",
+     .match = {"y:MaxPool(pad; pads=$pads, auto_pad=$auto_pad, ceil_mode=0, kernel_shape=$kernel)", kPad},
+     .replace = "$y(x; pads=$pads, auto_pad=$none)",
+     .when = OfMaxPool,
+     .shares = true},
+    {.name = "of a mean",
+     .match = {"y:AveragePool(pad; pads=$pads, auto_pad=$auto_pad, ceil_mode=0, kernel_shape=$kernel, "
+               "count_include_pad=$counts)",
+               kPad},
+     .replace = "$y(x; pads=$pads, auto_pad=$none, count_include_pad=1)",
+     .when = OfAveragePool,
+     .shares = true},
+};
 
 }  // namespace
 
-constinit const Pass kFusePad = {.name = "fuse_pad", .level = Level::kExtended, .run = FusePad};
+constinit const Pass kFusePad = {.name = "fuse_pad", .level = Level::kExtended, .rules = kRules};
 
 }  // namespace sardonyx::optimizer

@@ -1,6 +1,7 @@
 // optimizer/passes/fuse/fuse_product_batch_norm_test.cpp - BatchNormalization goes into the weights of the product
 // before it.
 #include "optimizer/passes/passes.h"
+#include "testing/pass_test.h"
 #include "testing/prepared_graph.h"
 
 namespace sardonyx::optimizer {
@@ -21,7 +22,7 @@ std::string Normalized(std::string_view product, std::string_view outputs = "flo
 
 bool RunPass(Graph& graph, const ops::Registry& registry) {
   PassContext context{registry};
-  return kFuseProductBatchNorm.run(graph, context);
+  return RunVerified(kFuseProductBatchNorm, graph, context);
 }
 
 TEST(FuseProductBatchNorm, GoesIntoWeightsAndBias) {
@@ -33,7 +34,7 @@ TEST(FuseProductBatchNorm, GoesIntoWeightsAndBias) {
     Graph graph = PreparedGraph(Normalized(product), registry);
     const Graph before = graph;
     EXPECT_TRUE(RunPass(graph, registry));
-    kEliminateDeadNodes.run(graph, context);
+    RunVerified(kEliminateDeadNodes, graph, context);
     ASSERT_EQ(graph.order.size(), 1u);
     EXPECT_EQ(graph.node(graph.order[0]).op_type, "Gemm");
     ExpectSameValues(graph, before, registry,

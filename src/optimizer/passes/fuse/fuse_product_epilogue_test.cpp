@@ -1,5 +1,6 @@
 // optimizer/passes/fuse/fuse_product_epilogue_test.cpp - bias, residual and activation go into the product before them.
 #include "optimizer/passes/passes.h"
+#include "testing/pass_test.h"
 #include "testing/prepared_graph.h"
 
 namespace sardonyx::optimizer {
@@ -10,7 +11,7 @@ using ::sardonyx::testing::PreparedGraph;
 
 bool RunPass(Graph& graph, const ops::Registry& registry) {
   PassContext context{registry};
-  return kFuseProductEpilogue.run(graph, context);
+  return RunVerified(kFuseProductEpilogue, graph, context);
 }
 
 const Tensor kX = Tensor::Of<float>({1, -2, 3, -0.5f, 0.25f, 2}, Shape{1, 2, 3});

@@ -111,8 +111,8 @@ TEST(FuseRotaryEmbedding, TakesSharedFactorsAndTables) {
     Graph graph = PreparedGraph(text, registry);
     const Graph before = graph;
     PassContext context{registry};
-    kFuseRotaryEmbedding.run(graph, context);
-    kEliminateDeadNodes.run(graph, context);
+    RunVerified(kFuseRotaryEmbedding, graph, context);
+    RunVerified(kEliminateDeadNodes, graph, context);
     ExpectSameValues(graph, before, registry, values);
     return ToText(graph).find("RotaryEmbedding") != std::string::npos;
   };

@@ -23,8 +23,8 @@ Graph Changed(const std::string& text, const std::vector<Shape>& shapes) {
   ops::Upgrade(graph, registry);
   const Graph before = graph;
   PassContext context{registry};
-  kChangeLayout.run(graph, context);
-  kEliminateIdentity.run(graph, context);
+  RunVerified(kChangeLayout, graph, context);
+  RunVerified(kEliminateIdentity, graph, context);
   RandomTensors random;
   std::vector<Value> inputs;
   for (const Shape& shape : shapes) inputs.emplace_back(random.Uniform(DType::kFloat, shape));
@@ -160,7 +160,7 @@ TEST(ChangeLayout, ChangesBodiesToo) {
   Graph graph = PreparedGraph(text, registry);
   const Graph before = graph;
   PassContext context{registry};
-  EXPECT_TRUE(kChangeLayout.run(graph, context));
+  EXPECT_TRUE(RunVerified(kChangeLayout, graph, context));
   RandomTensors random;
   const Tensor x = random.Uniform(DType::kFloat, Shape{1, 16, 20, 20});
   for (const bool condition : {true, false})
@@ -174,7 +174,7 @@ void ExpectUnchanged(const std::string& text) {
   ops::Upgrade(graph, registry);
   const std::string before = ToText(graph);
   PassContext context{registry};
-  EXPECT_FALSE(kChangeLayout.run(graph, context)) << ToText(graph);
+  EXPECT_FALSE(RunVerified(kChangeLayout, graph, context)) << ToText(graph);
   EXPECT_EQ(ToText(graph), before);
 }
 

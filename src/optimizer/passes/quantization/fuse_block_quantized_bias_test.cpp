@@ -2,6 +2,7 @@
 // its result; near misses stay.
 #include "optimizer/passes/passes.h"
 #include "testing/fusion_matrix.h"
+#include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -36,7 +37,7 @@ std::string Left(const std::string& source, std::string* text = nullptr) {
   Graph graph = GraphOf(source, registry);
   const Graph before = graph;
   PassContext context{registry};
-  kFuseBlockQuantizedBias.run(graph, context);
+  RunVerified(kFuseBlockQuantizedBias, graph, context);
   for (const std::int64_t rows : {4, 1, 0})
     testing::ExpectSameValues(graph, before, registry, InputsFor(before, {{"b", 2}, {"r", rows}}, random));
   if (text != nullptr) *text = ToText(graph);

@@ -46,7 +46,7 @@ std::string Left(const std::string& text, std::int64_t accuracy = 1) {
   const Graph before = graph;
   PassContext context{registry};
   context.block_product_accuracy = accuracy;
-  kFuseBlockQuantizedProduct.run(graph, context);
+  RunVerified(kFuseBlockQuantizedProduct, graph, context);
   for (const std::int64_t rows : {4, 1, 0})
     testing::ExpectSameValues(graph, before, registry, InputsFor(before, {{"b", 2}, {"r", rows}}, random));
   return Operators(graph);
@@ -68,7 +68,7 @@ TEST(FuseBlockQuantizedProduct, TakesTheAccuracyOfTheSession) {
     Graph graph = GraphOf(TextOf({}), registry);
     PassContext context{registry};
     context.block_product_accuracy = accuracy;
-    kFuseBlockQuantizedProduct.run(graph, context);
+    RunVerified(kFuseBlockQuantizedProduct, graph, context);
     EXPECT_NE(ToText(graph).find("accuracy_level = " + std::to_string(accuracy)), std::string::npos) << ToText(graph);
   }
 }

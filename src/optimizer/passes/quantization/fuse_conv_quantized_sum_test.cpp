@@ -29,7 +29,7 @@ std::string Fused(const std::string& body, std::string_view outputs = "uint8[1,2
       registry);
   const Graph before = graph;
   PassContext context{registry};
-  kFuseConvQuantizedSum.run(graph, context);
+  RunVerified(kFuseConvQuantizedSum, graph, context);
   ops::Infer(graph, registry);
   ExpectSameValues(graph, before, registry, {Bytes(23), Bytes(41)});
   if (text != nullptr) *text = ToText(graph);

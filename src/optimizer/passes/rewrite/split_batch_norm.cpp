@@ -1,83 +1,41 @@
-// optimizer/passes/rewrite/split_batch_norm.cpp - a BatchNormalization that no convolution took in becomes a product
-// and a sum, which other passes know how to join with their neighbours.
+// optimizer/passes/rewrite/split_batch_norm.cpp - BatchNormalization that no convolution took in becomes a product and
+// a sum, which other passes know how to join with their neighbours.
 #include <cmath>
 
-#include "ops/schema/schema.h"
 #include "optimizer/fusion/conv_weights.h"
 #include "optimizer/passes/passes.h"
-#include "optimizer/rules/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
-bool IsInference(const Graph& graph, const PassContext& context, const Node& norm) {
-  for (std::size_t i = 1; i < norm.outputs.size(); ++i)
-    if (norm.outputs[i] != kNoValue && graph.UseCount(norm.outputs[i]) != 0)
-      return context.No(graph, norm.id, "its statistics are read");
-  if (norm.since_version < 9) return context.No(graph, norm.id, "it normalizes each element");
-  if (IntAttribute(norm, "training_mode", 0) != 0) return context.No(graph, norm.id, "it is in training mode");
-  for (std::size_t i = 1; i < 5; ++i)
-    if (graph.value(norm.inputs[i]).constant() == nullptr)
-      return context.No(graph, norm.id, "'", graph.value(norm.inputs[i]).name, "' is not constant");
-  return true;
-}
-
-ValueId AddStep(Graph& graph, const Node& like, std::string_view op_type, ValueId a, ValueId b, const Type& type) {
-  Node node;
-  node.op_type = op_type;
-  node.since_version = ops::FindSchema("", op_type)->since_version;
-  node.name = graph.FreshName(like.name + "_" + std::string(op_type));
-  node.provider = like.provider;
-  node.inputs = {a, b};
-  node.outputs = {graph.AddValue(graph.FreshName(graph.value(like.outputs[0]).name), type)};
-  const ValueId output = node.outputs[0];
-  graph.AddNode(std::move(node));
-  return output;
-}
-
 // y = (x - mean) * f + shift with f = scale / sqrt(variance + epsilon), as x * f + (shift - mean * f).
-bool Split(Graph& graph, const PassContext& context, NodeId id) {
-  const Node norm = graph.node(id);
-  const Type type = graph.value(norm.inputs[0]).type;
-  if (!type.is_tensor() || !type.has_rank || type.rank() < 2)
-    return context.No(graph, id, "expected a rank of 2 or more, found ", type.ToText());
-  if (!IsInference(graph, context, norm)) return false;
-  std::vector<double> parameters[4];
-  for (std::size_t i = 0; i < 4; ++i) {
-    parameters[i] = FloatsOf(*graph.value(norm.inputs[i + 1]).constant());
-    if (parameters[i].size() != parameters[0].size())
-      return context.No(graph, id, "its parameters have different lengths");
-  }
-  auto& [scale, shift, mean, variance] = parameters;
-  const AttributeValue* given = norm.FindAttribute("epsilon");
-  const double epsilon = given != nullptr && std::holds_alternative<float>(*given) ? std::get<float>(*given) : 1e-5f;
-  for (std::size_t c = 0; c < scale.size(); ++c) {
-    scale[c] /= std::sqrt(variance[c] + epsilon);
-    shift[c] -= mean[c] * scale[c];
-    if (!std::isfinite(scale[c]) || !std::isfinite(shift[c]))
-      return context.No(graph, id, "the factor of channel ", c, " would be infinite");
-  }
-  Shape shape;
-  shape.Append(static_cast<std::int64_t>(scale.size()));
-  for (std::size_t i = 2; i < type.rank(); ++i) shape.Append(1);
-  const ValueId factor = graph.AddConstant(norm.name + "_factor", TensorOfFloats(type.dtype, shape, scale));
-  const ValueId summand = graph.AddConstant(norm.name + "_summand", TensorOfFloats(type.dtype, shape, shift));
-  graph.EraseNode(id);
-  const ValueId product = AddStep(graph, norm, "Mul", norm.inputs[0], factor, type);
-  const ValueId sum = AddStep(graph, norm, "Add", product, summand, type);
-  graph.MoveOutput(graph.value(sum).producer, 0, norm.outputs[0]);
+bool Splits(Match& m) {
+  const Type& x = m.type("x");
+  if (!x.is_tensor() || !x.has_rank || x.rank() < 2) return m.No("expected a rank of 2 or more, found ", x.ToText());
+  if (m.graph().node(m.root()).since_version < 9) return m.No("it normalizes each element");
+  if (m.IntAttribute("training", 0) != 0) return m.No("it is in training mode");
+  const auto norm = ChannelNormOf(m);
+  if (!norm) return false;
+  for (std::size_t c = 0; c < norm->factor.size(); ++c)
+    if (!std::isfinite(norm->factor[c]) || !std::isfinite(norm->summand[c]))
+      return m.No("the factor of channel ", c, " would be infinite");
+  Shape shape{static_cast<std::int64_t>(norm->factor.size())};
+  for (std::size_t i = 2; i < x.rank(); ++i) shape.Append(1);
+  const std::string name = m.graph().node(m.root()).name;
+  m.SetConstant("factor", TensorOfFloats(x.dtype, shape, norm->factor), name + "_factor");
+  m.SetConstant("summand", TensorOfFloats(x.dtype, shape, norm->summand), name + "_summand");
   return true;
 }
 
-bool SplitBatchNorm(Graph& graph, PassContext& context) {
-  return ForEachNode(graph, [&](Graph& each, NodeId id) {
-    const Node& node = each.node(id);
-    return node.op_type == "BatchNormalization" && node.domain.empty() && Split(each, context, id);
-  });
-}
+constexpr Rule kRules[] = {
+    {.name = "product and sum",
+     .match = "BatchNormalization(x, scale, shift, mean, variance; epsilon=$epsilon, training_mode=$training)",
+     .replace = "Add(Mul(x, factor), summand)",
+     .when = Splits},
+};
 
 }  // namespace
 
-constinit const Pass kSplitBatchNorm = {.name = "split_batch_norm", .level = Level::kExtended, .run = SplitBatchNorm};
+constinit const Pass kSplitBatchNorm = {.name = "split_batch_norm", .level = Level::kExtended, .rules = kRules};
 
 }  // namespace sardonyx::optimizer

@@ -2,6 +2,7 @@
 // the author rounds stay.
 #include "optimizer/passes/passes.h"
 #include "testing/evaluate_op.h"
+#include "testing/pass_test.h"
 #include "testing/prepared_graph.h"
 
 namespace sardonyx::optimizer {
@@ -12,7 +13,7 @@ using ::sardonyx::testing::PreparedGraph;
 
 bool RunPass(Graph& graph, const ops::Registry& registry) {
   PassContext context{registry};
-  return kWidenHalf.run(graph, context);
+  return RunVerified(kWidenHalf, graph, context);
 }
 
 Tensor Halves(std::initializer_list<float> values) {
