@@ -9,6 +9,8 @@
 #include "ops/infer.h"
 #include "ops/kernel_context.h"
 #include "ops/prepare_context.h"
+#include "ops/single_node.h"
+#include "ops/tensor_ref.h"
 #include "ops/upgrade.h"
 
 namespace sardonyx::ops {
@@ -34,13 +36,6 @@ Type TypeOf(const Value& value) {
   return {};
 }
 
-void ShowInSlot(Slot& slot) {
-  if (!slot.value.is_tensor()) return;
-  const Tensor& t = slot.value.tensor();
-  slot.shape = t.shape();
-  slot.ref = {t.dtype(), const_cast<void*>(t.raw()), slot.shape, t.count()};
-}
-
 // One node under way: its slots and what its kernel may ask for.
 class Evaluation {
  public:
@@ -61,12 +56,11 @@ class Evaluation {
     }
     const OpDef& op = *canonical_.op();
     FillInputs(node);
-    outputs_.resize(node.outputs.size());
     const InferContext::SubgraphFn no_bodies = [&](std::string_view attribute, std::span<const Type>) {
       const auto* box = std::get_if<GraphBox>(node.FindAttribute(attribute));
       return std::vector<Type>((*box)->outputs.size());
     };
-    InferNode(graph_, node, op, known_, outputs_, &no_bodies);
+    outputs_ = InferSingle(graph_, node, op, seen_, no_bodies);
     CheckType(op);
     const Prepared prepared = PrepareNode(node, op);
     return RunKernel(prepared);
@@ -76,25 +70,24 @@ class Evaluation {
   void FillInputs(const Node& node) {
     const std::size_t count = std::max(node.inputs.size(), values_.size());
     slots_.resize(count);
-    known_.resize(count);
+    seen_.resize(count);
     prepare_inputs_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
       Slot& slot = slots_[i];
+      PrepareContext::Input& input = prepare_inputs_[i];
+      seen_[i] = {&slot, &input.type, false, true};
       const bool from_node = i < node.inputs.size() && node.inputs[i] != kNoValue;
       if (from_node && i < values_.size()) slot.value = values_[i];
       if (!slot.value.has_value() && canonical_.HasInput(i) && canonical_.Constant(graph_, i) != nullptr) {
         slot.value = *canonical_.Constant(graph_, i);
       }
-      if (!slot.value.has_value()) {
-        if (from_node)
-          known_[i].present = prepare_inputs_[i].present = true,
-          known_[i].type = prepare_inputs_[i].type = graph_.value(node.inputs[i]).type;
-        continue;
+      if (slot.value.has_value()) {
+        ShowTensor(slot);
+        input = {TypeOf(slot.value), canonical_.Constant(graph_, i), true};
+      } else if (from_node) {
+        input = {graph_.value(node.inputs[i]).type, nullptr, true};
       }
-      ShowInSlot(slot);
-      const Tensor* constant = canonical_.Constant(graph_, i);
-      known_[i] = {TypeOf(slot.value), slot.value.is_tensor() ? &slot.value.tensor() : nullptr, nullptr, true};
-      prepare_inputs_[i] = {known_[i].type, constant, true};
+      seen_[i].present = input.present;
     }
   }
 
@@ -102,7 +95,7 @@ class Evaluation {
     if (op.types.empty()) return;
     const auto at = static_cast<std::size_t>(op.typed_input);
     const DType dtype = prepare_inputs_.empty() ? outputs_[0].type.dtype
-                        : at < known_.size()    ? known_[at].type.dtype
+                        : at < seen_.size()     ? prepare_inputs_[at].type.dtype
                                                 : DType::kUndefined;
     if (dtype == DType::kUndefined || op.types.Has(dtype)) return;
     Fail(Code::kNotImplemented, "[", op.name, "] ", Describe(graph_, original_), ": ", op.name, " version ",
@@ -120,28 +113,27 @@ class Evaluation {
     std::vector<Slot> results(outputs_.size());
     std::vector<Slot*> in, out;
     for (Slot& slot : slots_) in.push_back(slot.value.has_value() ? &slot : nullptr);
+    std::vector<OutputShape> shapes;
     for (std::size_t i = 0; i < results.size(); ++i) {
-      const bool wanted = canonical_.node().outputs[i] != kNoValue;
-      out.push_back(wanted ? &results[i] : nullptr);
-      const Type& type = outputs_[i].type;
-      if (!wanted || !type.is_tensor() || !type.HasStaticShape() || type.dtype == DType::kUndefined) continue;
-      Allocate(results[i], type.dtype, type.StaticShape());
+      out.push_back(canonical_.node().outputs[i] != kNoValue ? &results[i] : nullptr);
+      shapes.push_back(OutputShapeOf(outputs_[i].type));
     }
     static constexpr KernelHost kHost = {AllocateOutput, SetOutput, RunSubgraph, Scratch, CheckCancelled};
     KernelContext context(kHost, this, in, out, prepared.state.get());
     context.set_parallel(options_.parallel != nullptr ? options_.parallel : &serial_);
-    prepared.run(context);
+    RunSingle(context, *canonical_.op(), shapes,
+              {[&](std::size_t i, DType dtype, Dims shape) { Allocate(results[i], dtype, shape); },
+               [&] { prepared.run(context); }, [](std::size_t) -> const Shape* { return nullptr; }});
     std::vector<Value> values;
     for (Slot& slot : results) values.push_back(std::move(slot.value));
     return values;
   }
 
-  void Allocate(Slot& slot, DType dtype, Shape shape) {
+  void Allocate(Slot& slot, DType dtype, Dims shape) {
     if (ByteSize(dtype, ElementCount(shape)) > options_.max_output_bytes)
       Fail(Code::kInvalidArgument, "an output of ", ByteSize(dtype, ElementCount(shape)),
            " bytes is over the limit of ", options_.max_output_bytes);
-    slot.value = Tensor(dtype, std::move(shape));
-    ShowInSlot(slot);
+    AllocateDynamic(slot, dtype, shape);
   }
 
   static Evaluation& Self(KernelContext& c) { return *static_cast<Evaluation*>(c.executor()); }
@@ -150,14 +142,13 @@ class Evaluation {
     Slot& slot = *c.outputs()[i];
     if (dtype == DType::kUndefined) dtype = Self(c).outputs_[i].type.dtype;
     if (!slot.ref.present() || slot.ref.dtype != dtype || !Shape::Equal(slot.ref.shape, shape))
-      Self(c).Allocate(slot, dtype, Shape(shape));
+      Self(c).Allocate(slot, dtype, shape);
     return slot.ref;
   }
   static void SetOutput(KernelContext& c, std::size_t i, Value value) {
     Slot& slot = *c.outputs()[i];
     slot.value = std::move(value);
-    slot.ref = {};
-    ShowInSlot(slot);
+    ShowTensor(slot);
   }
   static void RunSubgraph(KernelContext& c, std::size_t index, std::span<const Value> inputs,
                           std::span<Value> outputs) {
@@ -184,7 +175,7 @@ class Evaluation {
   Canonical canonical_;
   std::span<const Value> values_;
   std::vector<Slot> slots_;
-  std::vector<InferContext::Known> known_;
+  std::vector<SeenInput> seen_;
   std::vector<PrepareContext::Input> prepare_inputs_;
   std::vector<InferContext::Output> outputs_;
   std::shared_ptr<Buffer> scratch_;

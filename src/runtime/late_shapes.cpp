@@ -17,14 +17,8 @@ void LateShapes::Add(const ops::TensorRef& tensor, bool with_contents) {
 }
 
 void LateShapes::Keep(std::span<const ops::InferContext::Output> inferred) {
-  outputs_.assign(inferred.size(), Output());
-  for (std::size_t i = 0; i < inferred.size(); ++i) {
-    const Type& type = inferred[i].type;
-    outputs_[i].known = type.is_tensor() && type.dtype != DType::kUndefined && type.HasStaticShape();
-    if (!outputs_[i].known) continue;
-    outputs_[i].dtype = type.dtype;
-    outputs_[i].shape = type.StaticShape();
-  }
+  outputs_.clear();
+  for (const ops::InferContext::Output& output : inferred) outputs_.push_back(ops::OutputShapeOf(output.type));
   last_.swap(next_);
   valid_ = true;
 }

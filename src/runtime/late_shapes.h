@@ -10,18 +10,13 @@
 
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
+#include "ops/single_node.h"
 
 namespace sardonyx::runtime {
 
 class LateShapes {
  public:
   static constexpr std::int64_t kMaxContents = 64;  // elements of an input whose contents inference may look at
-
-  struct Output {
-    bool known = false;
-    DType dtype = DType::kUndefined;
-    Shape shape;
-  };
 
   // The inputs of this call, one after the other.
   void Begin() { next_.clear(); }
@@ -31,12 +26,12 @@ class LateShapes {
   // True if they are those of the last call that ended in Keep.
   bool Same() const { return valid_ && next_ == last_; }
   void Keep(std::span<const ops::InferContext::Output> inferred);
-  std::span<const Output> outputs() const { return outputs_; }
+  std::span<const ops::OutputShape> outputs() const { return outputs_; }
 
  private:
   bool valid_ = false;
   std::vector<std::int64_t> next_, last_;
-  std::vector<Output> outputs_;
+  std::vector<ops::OutputShape> outputs_;
 };
 
 }  // namespace sardonyx::runtime

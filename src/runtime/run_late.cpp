@@ -1,10 +1,6 @@
 // runtime/run_late.cpp - steps whose shapes come with the run: inferred, given memory, and run.
-#include <algorithm>
-
-#include "base/limits.h"
-#include "ops/infer.h"
 #include "ops/schema/schema.h"
-#include "ops/tensor_ref.h"
+#include "ops/single_node.h"
 #include "planner/foreign_steps.h"
 #include "runtime/run_state.h"
 
@@ -15,48 +11,19 @@ using ops::TensorRef;
 using planner::kNoSlot;
 using planner::Step;
 
-// Under a limit, the longest text given may come out in each element. Operators on strings alone (StringSplit) cut
-// texts to pieces, or count what they make (StringConcat).
-void CheckTexts(const ops::KernelContext& c, const ops::OpDef& op, Dims shape) {
-  if (!IsLimited() || (op.types.Has(DType::kString) && !op.types.Has(DType::kInt8))) return;
-  std::size_t longest = 0;
-  for (const Slot* input : c.inputs()) {
-    if (input == nullptr || !input->ref.present() || !IsString(input->ref.dtype)) continue;
-    for (const std::string& text : input->ref.Span<const std::string>())
-      longest = std::max(longest, text.size() < sizeof(std::string) ? 0 : text.size());
-  }
-  const std::size_t bytes = CheckedMul(longest, static_cast<std::size_t>(ElementCount(shape)), "texts");
-  ChargeMemory(bytes);
-  ReturnMemory(bytes);
-}
-
-// The memory a slot keeps from run to run serves again while nobody else holds it.
-void AllocateDynamic(Slot& slot, DType dtype, Dims shape, const std::shared_ptr<Allocator>& allocator) {
-  slot.value = Value();
-  if (shape.size() > ops::kMostDimensions)
-    Fail(Code::kNotImplemented, "rank ", shape.size(), " is beyond ", ops::kMostDimensions);
-  const std::int64_t count = ElementCount(shape);
-  if (IsString(dtype)) {
-    slot.value = Tensor(dtype, Shape(shape));
-    return ops::ShowTensor(slot);
-  }
-  const std::size_t bytes = ByteSize(dtype, count);
-  if (!slot.retained || slot.retained.use_count() != 1 || slot.retained->size() < bytes)
-    slot.retained = Buffer::Allocate(std::max<std::size_t>(bytes, 1), allocator);
-  slot.value = Tensor(dtype, Shape(shape), slot.retained);
-  ops::ShowTensor(slot);
-}
-
 void CheckElementType(const Type& expected, const TensorRef& found, std::size_t input) {
   if (!expected.is_tensor() || expected.dtype == DType::kUndefined || expected.dtype == found.dtype) return;
   Fail(Code::kInvalidArgument, "input ", input, ": expected elements of type ", Name(expected.dtype), ", found ",
        Name(found.dtype));
 }
 
-bool RunState::RunLateView(const Step& step) {
-  if ((step.op->traits & ops::kView) == 0 || step.inputs[0] == kNoSlot || step.outputs[0] == kNoSlot) return false;
-  const Slot& in = slots_[step.inputs[0]];
+bool RunState::RunLateView(const Step& step, const ops::OutputShape& shape) {
+  if ((step.op->traits & ops::kView) == 0 || step.outputs[0] == kNoSlot || !shape.known) return false;
   Slot& out = slots_[step.outputs[0]];
+  out.shape = shape.shape;
+  out.ref = {shape.dtype, nullptr, out.shape, ElementCount(out.shape)};
+  if (step.inputs[0] == kNoSlot) return false;
+  const Slot& in = slots_[step.inputs[0]];
   if (program_.slots()[step.inputs[0]].memory != program_.slots()[step.outputs[0]].memory) return false;
   if (!in.ref.present() || !out.ref.present() || in.ref.count != out.ref.count || in.ref.dtype != out.ref.dtype)
     return false;
@@ -74,43 +41,21 @@ bool RunState::MayReadContents(const Step& step, std::size_t input) const {
 }
 
 void RunState::InferLate(const Step& step, const ops::KernelContext& context, LateShapes& shapes) const {
-  std::vector<ops::InferContext::Known> known(step.inputs.size());
-  std::vector<Tensor> contents(step.inputs.size());
+  std::vector<ops::SeenInput> inputs(step.inputs.size());
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     if (step.inputs[i] == kNoSlot) continue;
+    const Type* type = program_.slots()[step.inputs[i]].type;
     const Slot& slot = slots_[step.inputs[i]];
-    known[i].present = context.HasInput(i) || !program_.slots()[step.inputs[i]].type->is_tensor();
-    if (!slot.ref.present()) {
-      known[i].type = *program_.slots()[step.inputs[i]].type;
-      continue;
-    }
-    known[i].type = Type::TensorOf(slot.ref.dtype, slot.ref.shape);
-    if (MayReadContents(step, i)) {
-      contents[i] = Tensor(slot.ref.dtype, Shape(slot.ref.shape), Buffer::View(slot.ref.data, slot.ref.byte_size()));
-      known[i].constant = &contents[i];
-    }
+    inputs[i] = {&slot, type, context.HasInput(i) || !type->is_tensor(),
+                 slot.ref.present() && MayReadContents(step, i)};
   }
-  std::vector<ops::InferContext::Output> outputs(step.outputs.size());
   const Node& node = program_.graph().node(step.node);
   const ops::InferContext::SubgraphFn bodies = [&](std::string_view attribute, std::span<const Type> types) {
     const Graph& body = **std::get_if<GraphBox>(node.FindAttribute(attribute));
     if (step.op == &planner::FusedGroup()) return planner::InferGroup(body, program_.outline().registry(), types);
     return std::vector<Type>(body.outputs.size());
   };
-  ops::InferNode(program_.graph(), node, *step.op, known, outputs, &bodies);
-  shapes.Keep(outputs);
-}
-
-void RunState::CheckPromised(const Step& step) const {
-  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
-    if (step.outputs[i] == kNoSlot || !plan_->slots[step.outputs[i]].promised) continue;
-    const Shape& planned = plan_->slots[step.outputs[i]].shape;
-    const TensorRef& found = slots_[step.outputs[i]].ref;
-    if (!Shape::Equal(planned, found.shape)) {
-      Fail(Code::kInvalidArgument, "output ", i, ": expected shape ", ToText(planned),
-           ", which its inputs' types say, found ", ToText(found.shape));
-    }
-  }
+  shapes.Keep(ops::InferSingle(program_.graph(), node, *step.op, inputs, bodies));
 }
 
 namespace {
@@ -150,21 +95,17 @@ void RunState::RunLate(const Step& step, ops::KernelContext& context) {
     }
   }
   if (!shapes.Same()) InferLate(step, context, shapes);
-  const bool view = (step.op->traits & ops::kView) != 0;
-  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
-    if (step.outputs[i] == kNoSlot) continue;
-    Slot& slot = slots_[step.outputs[i]];
-    const LateShapes::Output& inferred = shapes.outputs()[i];
-    if (!inferred.known) continue;
-    if (view && i == 0) {
-      slot.shape = inferred.shape;
-      slot.ref = {inferred.dtype, nullptr, slot.shape, ElementCount(slot.shape)};
-      if (RunLateView(step)) return;
-    }
-    if (IsString(inferred.dtype)) CheckTexts(context, *step.op, inferred.shape);
-    AllocateDynamic(slot, inferred.dtype, inferred.shape, AllocatorOf(step.outputs[i]));
-  }
-  RunKernel(context);
+  const auto promised = [&](std::size_t i) -> const Shape* {
+    const planner::PlannedSlot& planned = plan_->slots[step.outputs[i]];
+    return planned.promised ? &planned.shape : nullptr;
+  };
+  if (!step.outputs.empty() && RunLateView(step, shapes.outputs()[0])) return ops::CheckPromised(context, promised);
+  ops::RunSingle(context, *step.op, shapes.outputs(),
+                 {[&](std::size_t i, DType dtype, Dims shape) {
+                    const int slot = step.outputs[i];
+                    ops::AllocateDynamic(slots_[slot], dtype, shape, AllocatorOf(slot));
+                  },
+                  [&] { RunKernel(context); }, promised});
 }
 
 }  // namespace sardonyx::runtime

@@ -1,6 +1,7 @@
 // runtime/run_outputs.cpp - where the outputs of a run go: memory of the caller, of an enclosing run, or our own.
 #include <algorithm>
 
+#include "ops/single_node.h"
 #include "ops/tensor_ref.h"
 #include "runtime/run_state.h"
 
@@ -29,7 +30,7 @@ static void CheckTarget(const std::string& name, const OutputTarget& target, DTy
 static void* TargetMemory(const OutputTarget& target, DType dtype, Dims shape) {
   if (target.data != nullptr) return target.data;
   if (target.slot != nullptr) {
-    AllocateDynamic(*target.slot, dtype, shape);
+    ops::AllocateDynamic(*target.slot, dtype, shape);
     return target.slot->ref.data;
   }
   if (target.value == nullptr) return nullptr;

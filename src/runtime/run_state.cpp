@@ -9,6 +9,7 @@
 #include "base/current_error.h"
 #include "base/limits.h"
 #include "ops/integers.h"
+#include "ops/single_node.h"
 #include "ops/tensor_ref.h"
 #include "runtime/profile/trace.h"
 
@@ -42,8 +43,8 @@ struct RunStateHost {
       Fail(Code::kInvalidArgument, "output ", i, ": expected ", Name(planned.dtype), ToText(planned.shape),
            ", which its inputs' types say, found ", Name(dtype), ToText(shape));
     }
-    if (IsString(dtype)) CheckTexts(c, *step.op, shape);
-    AllocateDynamic(slot, dtype, shape, self.AllocatorOf(step.outputs[i]));
+    if (IsString(dtype)) ops::CheckTexts(c, *step.op, shape);
+    ops::AllocateDynamic(slot, dtype, shape, self.AllocatorOf(step.outputs[i]));
     return slot.ref;
   }
   static void SetOutput(ops::KernelContext& c, std::size_t i, Value value) {
@@ -300,7 +301,6 @@ void RunState::RunStep(const PlannedStep& planned) {
       RunIf(step, planned);
     } else if (planned.late) {
       RunLate(step, contexts_[planned.step]);
-      CheckPromised(step);
     } else {
       RunKernel(contexts_[planned.step]);
     }

@@ -80,8 +80,7 @@ class RunState {
     return program_.outline().memories()[program_.slots()[slot].memory];
   }
   void RunLate(const planner::Step& step, ops::KernelContext& context);
-  void CheckPromised(const planner::Step& step) const;
-  bool RunLateView(const planner::Step& step);
+  bool RunLateView(const planner::Step& step, const ops::OutputShape& shape);
   bool MayReadContents(const planner::Step& step, std::size_t input) const;
   void InferLate(const planner::Step& step, const ops::KernelContext& context, LateShapes& shapes) const;
   void RunIf(const planner::Step& step, const planner::PlannedStep& planned);
@@ -127,13 +126,6 @@ class RunState {
   std::int64_t* copied_ = nullptr;  // of the run that this is part of
 };
 
-// Fails where limits leave no room for the texts that a string output of this shape may hold.
-void CheckTexts(const ops::KernelContext& c, const ops::OpDef& op, Dims shape);
-
 // A kernel is made for the element types known when the model was loaded; another one would be read as what it is not.
 void CheckElementType(const Type& expected, const ops::TensorRef& found, std::size_t input);
-// The memory of a slot whose shape comes with the run.
-void AllocateDynamic(ops::Slot& slot, DType dtype, Dims shape,
-                     const std::shared_ptr<Allocator>& allocator = HostAllocator());
-
 }  // namespace sardonyx::runtime
