@@ -19,10 +19,10 @@ PRODUCTS = {
 ACTIVATIONS = ["Relu (c)", "LeakyRelu (c)", "LeakyRelu <alpha = 0.3> (c)", "Sigmoid (c)", "Tanh (c)", "HardSigmoid (c)",
                "HardSigmoid <alpha = 0.3, beta = 0.4> (c)", "Clip (c, low, high)", "HardSwish (c)",
                "Elu (c)", "Elu <alpha = 0.5> (c)", "Selu (c)", "Selu <alpha = 0.5, gamma = 2.0> (c)", "Softplus (c)",
-               "Softsign (c)", "ThresholdedRelu (c)", "ThresholdedRelu <alpha = 0.3> (c)"]
+               "Softsign (c)", "ThresholdedRelu (c)", "ThresholdedRelu <alpha = 0.3> (c)", "Mish (c)"]
 
 # Those that ONNX Runtime's fused operators lack are in our domain (docs/saved_models.md).
-OURS = {"Conv": (), "Gemm": ("Clip", "HardSwish"), "MatMul and Add": ("Clip", "HardSwish")}
+OURS = {"Conv": ("Mish",), "Gemm": ("Clip", "HardSwish", "Mish"), "MatMul and Add": ("Clip", "HardSwish", "Mish")}
 
 
 def model_of(product, activation):
