@@ -63,7 +63,7 @@ Operands::Operands(KernelContext& c, DType compute, std::uint32_t skip_inputs, s
   }
 }
 
-void Operands::Begin() {
+void Operands::ConvertInputs() {
   if (layout_.bytes() == 0) return;
   block_ = c_.Scratch<std::byte>(layout_.bytes());
   for (std::size_t i = 0; i < kMax; ++i) {
@@ -76,7 +76,7 @@ void Operands::Begin() {
   }
 }
 
-void Operands::End() {
+void Operands::ConvertOutputs() {
   for (std::size_t i = 0; i < kMax; ++i) {
     if (out_offset_[i] == 0) continue;
     const TensorRef& y = c_.Output(i);

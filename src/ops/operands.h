@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 
 #include "base/parallel.h"
 #include "ops/kernel_context.h"
@@ -34,8 +35,8 @@ class ScratchLayout {
   std::size_t bytes_ = 0;
 };
 
-// The tensors of a kernel as arrays of one compute type. Use: Add the arrays the kernel wants for itself, Begin
-// (converts the inputs), compute, End (converts the outputs).
+// The tensors of a kernel as arrays of one compute type. Use: Add the arrays the kernel wants for itself, then compute
+// as long as a Computing lives.
 class Operands {
  public:
   static constexpr std::size_t kMax = 16;
@@ -48,8 +49,23 @@ class Operands {
   std::size_t Add(std::size_t count) {
     return layout_.Add<T>(count);
   }
-  void Begin();
-  void End();
+  // Takes the memory and converts the inputs; its end converts the outputs, unless an exception ends it.
+  class [[nodiscard]] Computing {
+   public:
+    explicit Computing(Operands& operands) : operands_(operands), exceptions_(std::uncaught_exceptions()) {
+      operands_.ConvertInputs();
+    }
+    // A conversion that does not exist is an error of the kernel, which the destructor lets out.
+    ~Computing() noexcept(false) {
+      if (std::uncaught_exceptions() == exceptions_) operands_.ConvertOutputs();
+    }
+    Computing(const Computing&) = delete;
+    Computing& operator=(const Computing&) = delete;
+
+   private:
+    Operands& operands_;
+    int exceptions_;
+  };
 
   // nullptr where it is missing.
   template <typename T>
@@ -66,6 +82,9 @@ class Operands {
   }
 
  private:
+  void ConvertInputs();
+  void ConvertOutputs();
+
   KernelContext& c_;
   DType compute_;
   ScratchLayout layout_;

@@ -104,10 +104,10 @@ class Runner {
     run_.Plan(io_, c.parallel().ThreadCount());
     if (c.HasInput(kMask)) PlanMask();
     lengths_at_ = io_.Add<std::int64_t>(c.HasInput(kLengths) ? 2 * static_cast<std::size_t>(run_.q.batch) : 0);
-    io_.Begin();
   }
 
   void Run() {
+    const Operands::Computing computing(io_);
     SetLengths();
     if (c_.HasInput(kMask)) SetMask();
     if (c_.HasOutput(kScores)) {
@@ -120,7 +120,6 @@ class Runner {
     d.present_k = io_.Out<float>(kPresentK), d.present_v = io_.Out<float>(kPresentV);
     d.y = io_.Out<float>(kY);
     run_.Run(io_, d, c_.parallel());
-    io_.End();
   }
 
  private:

@@ -83,10 +83,10 @@ class Runner {
     }
     gemm_bytes_ = (gemm_bytes_ + 63) / 64 * 64;
     gemm_at_ = io_.Add(static_cast<std::size_t>(jobs_) * gemm_bytes_);
-    io_.Begin();
   }
 
   void Run() {
+    const Operands::Computing computing(io_);
     k_data_ = Gather(kK, kPastK, kPresentK, gather_k_, k_at_, &k_);
     v_data_ = Gather(kV, kPastV, kPresentV, gather_v_, v_at_, &v_);
     PrepareMask();
@@ -95,7 +95,6 @@ class Runner {
         for (std::int64_t i = pieces_ * job / jobs_; i < pieces_ * (job + 1) / jobs_; ++i) RunPiece(job, i);
       }
     });
-    io_.End();
   }
 
  private:

@@ -7,7 +7,7 @@
 
 namespace sardonyx::ops {
 
-// Where the numbers lie once Operands::Begin was called.
+// Where the numbers lie once an Operands::Computing has begun.
 struct AttentionData {
   const float *q = nullptr, *k = nullptr, *v = nullptr;  // as `q`, `k`, `v` of CachedAttention view them
   const float *past_k = nullptr, *past_v = nullptr;      // [batch, heads, past_rows, size], or null
@@ -16,7 +16,7 @@ struct AttentionData {
   const float* bias = nullptr;  // of the projections: heads * size of q, then of k, then of v
 };
 
-// Use: set the fields, Plan, Operands::Begin, complete `args` with masks, Run.
+// Use: set the fields, Plan, begin an Operands::Computing, complete `args` with masks, Run.
 class CachedAttention {
  public:
   Heads q, k, v, y;                           // k and v: the new rows only

@@ -47,7 +47,7 @@ void RunCausalConv(KernelContext& c) {
   const std::int64_t rows = x[0] * x[1],
                      jobs = std::min<std::int64_t>(rows, std::int64_t{4} * c.parallel().ThreadCount());
   const std::size_t padded_at = io.Add<float>(static_cast<std::size_t>(jobs * (carried + length)));
-  io.Begin();
+  const Operands::Computing computing(io);
   const bool silu = c.state<State>().silu;
   const auto run_row = [&](std::int64_t row, float* padded) {
     if (c.HasInput(kPast)) {
@@ -71,7 +71,6 @@ void RunCausalConv(KernelContext& c) {
       for (std::int64_t row = rows * job / jobs; row < rows * (job + 1) / jobs; ++row) run_row(row, padded);
     }
   });
-  io.End();
 }
 
 Prepared PrepareCausalConv(PrepareContext& c) {

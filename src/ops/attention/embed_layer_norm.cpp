@@ -121,7 +121,7 @@ void RunEmbed(KernelContext& c) {
   const std::int64_t jobs =
       std::max<std::int64_t>(1, std::min<std::int64_t>(rows, std::int64_t{4} * c.parallel().ThreadCount()));
   const std::size_t at = io.Add<float>(static_cast<std::size_t>(jobs * 3 * hidden));
-  io.Begin();
+  const Operands::Computing computing(io);
   const float epsilon = c.state<State>().epsilon;
   const auto index = [&](std::size_t i, std::int64_t row) { return c.Input(i).As<const std::int32_t>()[row]; };
   const auto run_row = [&](std::int64_t row, float* memory) {
@@ -149,7 +149,6 @@ void RunEmbed(KernelContext& c) {
       }
     }
   });
-  io.End();
 }
 
 Prepared PrepareEmbed(PrepareContext& c) { return WithState(RunEmbed, State{c.Float("epsilon", 1e-12f)}); }

@@ -160,7 +160,7 @@ class GroupQuery {
     const std::size_t ints_at = io.Add<std::int64_t>(floats(2 * n_.batch));
     const std::size_t sinks_at = io.Add<float>(floats(state_.smooth ? state_.heads : 0));
     const std::size_t scratch_at = io.Add(kernels::AttentionF32ScratchBytes(args_, c_.parallel().ThreadCount()));
-    io.Begin();
+    const Operands::Computing computing(io);
     SetPlaces(io.At<std::int64_t>(ints_at));
     SetSinks(io, io.At<float>(sinks_at));
     const std::int64_t row = n_.packed ? (state_.heads + 2 * state_.kv_heads) * n_.size : state_.kv_heads * n_.size;
@@ -198,7 +198,6 @@ class GroupQuery {
     }
     if (c_.HasOutput(kScores)) args_.scores = io.Out<float>(kScores);
     kernels::AttentionF32(args_, c_.parallel(), io.At(scratch_at));
-    io.End();
   }
 
  private:

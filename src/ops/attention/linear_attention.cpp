@@ -78,12 +78,12 @@ class Linear {
     const auto all = static_cast<std::size_t>(batch_ * state_.kv_heads);
     states_at_ = io_.Add<float>(c.HasOutput(kPresent) ? 0 : all * static_cast<std::size_t>(size_ * value_));
     values_at_ = io_.Add<float>(all * static_cast<std::size_t>(value_));
-    io_.Begin();
   }
 
   void Run() {
     const bool nothing = c_.Output(kY).count == 0 && (!c_.HasOutput(kPresent) || c_.Output(kPresent).count == 0);
     if (nothing) return;  // a batch of any size
+    const Operands::Computing computing(io_);
     float* states = c_.HasOutput(kPresent) ? io_.Out<float>(kPresent) : io_.At<float>(states_at_);
     c_.parallel().For(batch_ * state_.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
@@ -98,7 +98,6 @@ class Linear {
           Step(i / state_.kv_heads, i % state_.kv_heads, row, state, value);
       }
     });
-    io_.End();
   }
 
  private:

@@ -136,10 +136,10 @@ class MultiHead {
     if (c.HasInput(in_.mask)) {
       mask_at_ = io_.Add<float>(static_cast<std::size_t>(MaskAddendCount(c.Input(in_.mask), scores_)));
     }
-    io_.Begin();
   }
 
   void Run() {
+    const Operands::Computing computing(io_);
     if (c_.HasInput(in_.mask)) run_.args.bias[0] = MaskAddend(c_.Input(in_.mask), scores_, io_.At<float>(mask_at_));
     if (c_.HasInput(in_.addend)) {
       run_.args.bias[1] = BroadcastAddend(c_.Input(in_.addend).shape, io_.In<float>(in_.addend), run_.q.heads, scores_);
@@ -158,7 +158,6 @@ class MultiHead {
     d.y = io_.Out<float>(kY);
     d.bias = io_.In<float>(in_.bias);
     run_.Run(io_, d, c_.parallel());
-    io_.End();
   }
 
  private:

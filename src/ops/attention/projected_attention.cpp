@@ -128,10 +128,10 @@ class Projected {
       gemm_bytes_ = kernels::GemmF32ScratchBytes(gemm_, c.parallel().ThreadCount());
     }
     gemm_at_ = io_.Add(gemm_bytes_);
-    io_.Begin();
   }
 
   void Run() {
+    const Operands::Computing computing(io_);
     gemm_.c = io_.At<float>(projected_at_);
     state_.quantized ? ProjectInt8() : ProjectFloat();
     if (c_.HasInput(in_.mask)) run_.args.bias[0] = MaskAddend(c_.Input(in_.mask), scores_, io_.At<float>(mask_at_));
@@ -146,7 +146,6 @@ class Projected {
     if (run_.present_k)
       d.present_k = io_.Out<float>(kPresent), d.present_v = Behind(d.present_k, half(run_.cache_rows));
     run_.Run(io_, d, c_.parallel());
-    io_.End();
   }
 
  private:

@@ -81,7 +81,7 @@ void RunRotary(KernelContext& c) {
          ToText(c.Input(in.positions).shape));
   }
   Operands io(c, DType::kFloat, 1u << in.positions);
-  io.Begin();
+  const Operands::Computing computing(io);
   c.parallel().For(
       s.batch * s.sequence, std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, s.heads * s.size)),
       [&](std::int64_t begin, std::int64_t end) {
@@ -102,7 +102,6 @@ void RunRotary(KernelContext& c) {
           }
         }
       });
-  io.End();
 }
 
 Prepared PrepareRotary(PrepareContext& c) {

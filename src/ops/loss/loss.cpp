@@ -73,7 +73,7 @@ void RunLoss(KernelContext& c) {
   Operands io(c, kDTypeOf<T>, 2);
   const bool own_log = state.softmax && !c.HasOutput(1);
   const std::size_t log_at = io.Add<T>(own_log ? static_cast<std::size_t>(c.Input(0).count) : 0);
-  io.Begin();
+  const Operands::Computing computing(io);
   const T* log_probability = io.In<T>(0);
   if (state.softmax) {
     T* to = own_log ? io.At<T>(log_at) : io.Out<T>(1);
@@ -98,7 +98,6 @@ void RunLoss(KernelContext& c) {
   }
   if (state.reduction == LossReduction::kSum) *io.Out<T>(0) = static_cast<T>(sum);
   if (state.reduction == LossReduction::kMean) *io.Out<T>(0) = static_cast<T>(sum / weights);
-  io.End();
 }
 
 Prepared PrepareLoss(PrepareContext& c) {

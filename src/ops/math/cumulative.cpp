@@ -52,7 +52,7 @@ void RunCumulative(KernelContext& c) {
   const std::size_t axis = NormalizeAxis(ReadAxis(c.Input(1)), x.rank());
   if (x.count == 0) return;
   Operands io(c, kDTypeOf<T>, 2);
-  io.Begin();
+  const Operands::Computing computing(io);
   const std::int64_t n = x.dim(axis), outer = ElementCount(x.shape, 0, axis);
   const std::int64_t inner = ElementCount(x.shape, axis + 1, x.rank());
   const T* from = io.In<T>(0);
@@ -70,7 +70,6 @@ void RunCumulative(KernelContext& c) {
       }
     }
   });
-  io.End();
 }
 
 Prepared PrepareCumulative(PrepareContext& c) {

@@ -97,7 +97,7 @@ void RunFloat(KernelContext& c) {
   if (full) args.epilogue.residual = &kGiven;
   const std::size_t bytes = kernels::GemmF32ScratchBytes(args, c.parallel().ThreadCount());
   const std::size_t scratch = io.Add(bytes);
-  io.Begin();
+  const Operands::Computing computing(io);
   args.a = io.In<float>(0);
   if (!state.packed.defined()) args.b = io.In<float>(1);
   args.c = io.Out<float>(0);
@@ -115,7 +115,6 @@ void RunFloat(KernelContext& c) {
     args.epilogue.bias = addend_data[0];
   }
   kernels::GemmF32(args, c.parallel(), bytes == 0 ? nullptr : io.At(scratch));
-  io.End();
 }
 
 template <typename T>

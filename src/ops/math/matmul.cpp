@@ -94,7 +94,7 @@ void RunMatMul(KernelContext& c) {
   if (c.HasInput(kResidual)) p.residual = &kResidualGiven;
   const std::size_t bytes = ProductScratch(p, c.parallel().ThreadCount());
   const std::size_t scratch = io.Add(bytes);
-  io.Begin();
+  const Operands::Computing computing(io);
   if (!regular) {
     std::int64_t* table = io.At<std::int64_t>(offsets);
     BatchOffsets(a, batch, a.unit, table);
@@ -108,7 +108,6 @@ void RunMatMul(KernelContext& c) {
   p.bias = io.In<float>(kBias);
   p.residual = io.In<float>(kResidual);
   RunProduct(p, c.parallel(), bytes == 0 ? nullptr : io.At(scratch));
-  io.End();
 }
 
 void PackB(PrepareContext& c, MatMulState& state) {

@@ -81,9 +81,8 @@ void RunSoftmax(KernelContext& c) {
   const auto& state = c.state<SoftmaxState>();
   if (c.Output(0).count == 0) return;
   Operands io(c, kDTypeOf<T>);
-  io.Begin();
+  const Operands::Computing computing(io);
   SoftmaxAny(io.In<T>(0), SplitAt(state, c.Input(0).shape), state.log, io.Out<T>(0), c.parallel());
-  io.End();
 }
 
 // 1 at the first largest element, 0 elsewhere.
@@ -92,7 +91,7 @@ void RunHardmax(KernelContext& c) {
   const auto& state = c.state<SoftmaxState>();
   if (c.Output(0).count == 0) return;
   Operands io(c, kDTypeOf<T>);
-  io.Begin();
+  const Operands::Computing computing(io);
   const Split s = SplitAt(state, c.Input(0).shape);
   const T* x = io.In<T>(0);
   T* y = io.Out<T>(0);
@@ -104,7 +103,6 @@ void RunHardmax(KernelContext& c) {
     }
     for (std::int64_t k = 0; k < s.n; ++k) y[base + k * s.inner] = T(k == best ? 1 : 0);
   }
-  io.End();
 }
 
 Prepared PrepareSoftmax(PrepareContext& c) {

@@ -94,7 +94,7 @@ void RunTopK(KernelContext& c) {
   const std::int64_t jobs = std::min<std::int64_t>(outer * inner, 64);
   Operands io(c, kDTypeOf<T>, 2, 2);
   const std::size_t orders = io.Add<std::int64_t>(static_cast<std::size_t>(jobs * n));
-  io.Begin();
+  const Operands::Computing computing(io);
   const T* from = io.In<T>(0);
   T* to = io.Out<T>(0);
   c.parallel().For(jobs, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -111,7 +111,6 @@ void RunTopK(KernelContext& c) {
       }
     }
   });
-  io.End();
 }
 
 Prepared PrepareTopK(PrepareContext& c) {

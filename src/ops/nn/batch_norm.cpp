@@ -129,7 +129,7 @@ void RunBatchNorm(KernelContext& c) {
   const std::size_t channels = static_cast<std::size_t>(s.channels);
   const std::size_t factor_at = io.Add<T>(channels), mean_at = io.Add<T>(state.training ? channels : 0),
                     var_at = io.Add<T>(state.training ? channels : 0);
-  io.Begin();
+  const Operands::Computing computing(io);
   const T *x = io.In<T>(kX), *scale = io.In<T>(kScale), *mean = io.In<T>(kMean), *var = io.In<T>(kVar);
   T* factor = io.At<T>(factor_at);
   if (state.training) {
@@ -149,7 +149,6 @@ void RunBatchNorm(KernelContext& c) {
   for (std::int64_t i = 0; i < s.channels; ++i)
     factor[i] = scale[i] / std::sqrt(var[i] + static_cast<T>(state.epsilon));
   if (c.Output(0).count != 0) Normalize(c.parallel(), s, x, mean, factor, io.In<T>(kBias), io.Out<T>(0));
-  io.End();
 }
 
 bool AsksForStatistics(const AttributeReader& c) {

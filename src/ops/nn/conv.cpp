@@ -72,14 +72,14 @@ void RunFloat(KernelContext& c) {
   const std::size_t scratch = io.Add(scratch_bytes);
   const std::size_t packed =
       io.Add<float>(state.packed.defined() || c.Output(0).count == 0 ? 0 : kernels::ConvF32PackedCount(sizes.shape));
-  io.Begin();
+  const Operands::Computing computing(io);
   if (c.Output(0).count == 0) return;
   if (c.Input(kX).count == 0) {
     without_image.c = io.Out<float>(0);
     (state.layouts.output_last ? without_image.epilogue.bias_n : without_image.epilogue.bias_m) = io.In<float>(kB);
     without_image.epilogue.residual = io.In<float>(kZ);
     kernels::GemmF32(without_image, c.parallel(), scratch_bytes == 0 ? nullptr : io.At(scratch));
-    return io.End();
+    return;
   }
   kernels::ConvF32Args args;
   args.shape = sizes.shape;
@@ -93,7 +93,6 @@ void RunFloat(KernelContext& c) {
   args.epilogue.residual = io.In<float>(kZ);
   args.epilogue.activation = state.activation;
   kernels::ConvF32(args, c.parallel(), scratch_bytes == 0 ? nullptr : io.At(scratch));
-  io.End();
 }
 
 void RunDouble(KernelContext& c) {

@@ -118,12 +118,12 @@ void RunFloat(KernelContext& c) {
   const std::size_t scratch = io.Add(scratch_bytes);
   const std::size_t packed =
       io.Add<float>(state.packed.defined() || empty ? 0 : kernels::ConvTransposeF32PackedCount(sizes.shape));
-  io.Begin();
+  const Operands::Computing computing(io);
   if (c.Output(0).count == 0) return;
   if (empty) {
     const bool last = state.layouts.output_last;
     FillWithBias(io.In<float>(kB), ToChannelsFirst(c.Output(0).shape, last), last, io.Out<float>(0));
-    return io.End();
+    return;
   }
   kernels::ConvF32Args args;
   args.shape = sizes.shape;
@@ -135,7 +135,6 @@ void RunFloat(KernelContext& c) {
   args.y = io.Out<float>(0);
   args.epilogue.bias_n = io.In<float>(kB);
   kernels::ConvTransposeF32(args, c.parallel(), scratch_bytes == 0 ? nullptr : io.At(scratch));
-  io.End();
 }
 
 void RunDouble(KernelContext& c) {

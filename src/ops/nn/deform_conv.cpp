@@ -80,7 +80,7 @@ class Runner {
 
   void Run() {
     if (c_.Output(0).count == 0) return;
-    io_.Begin();
+    const Operands::Computing computing(io_);
     const std::int64_t group = state_.conv.group;
     for (std::int64_t image = 0; image < c_.Input(kX).dim(0); ++image) {
       FillColumns(image);
@@ -95,7 +95,6 @@ class Runner {
         }
       }
     }
-    io_.End();
   }
 
  private:

@@ -58,14 +58,13 @@ void RunGlobal(KernelContext& c) {
   if (c.Output(0).count == 0) return;
   const std::int64_t n = ElementCount(shape, 2, shape.size());
   Operands io(c, kDTypeOf<T>);
-  io.Begin();
+  const Operands::Computing computing(io);
   const T* x = io.In<T>(0);
   T* y = io.Out<T>(0);
   c.parallel().For(c.Output(0).count, std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(n, 1)),
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t i = begin; i < end; ++i) y[i] = static_cast<T>(Plane(state, x + i * n, n));
                    });
-  io.End();
 }
 
 Prepared PrepareGlobal(PrepareContext& c) {

@@ -70,10 +70,9 @@ void RunGroupNormLast(KernelContext& c) {
   args.per_group = c.Input(1).count != args.channels;
   Operands io(c, DType::kFloat);
   const std::size_t scratch = io.Add(kernels::GroupNormLastScratchBytes(args));
-  io.Begin();
+  const Operands::Computing computing(io);
   args.x = io.In<float>(0), args.scale = io.In<float>(1), args.bias = io.In<float>(2), args.y = io.Out<float>(0);
   kernels::GroupNormLastF32(args, c.parallel(), io.At(scratch));
-  io.End();
 }
 
 template <typename T>
@@ -85,7 +84,7 @@ void RunGroupNorm(KernelContext& c) {
   const std::int64_t channels = shape[1], groups = CheckedGroups(c, channels);
   const std::int64_t each = channels / groups, pixels = ElementCount(shape, 2, shape.size());
   Operands io(c, kDTypeOf<T>);
-  io.Begin();
+  const Operands::Computing computing(io);
   // Version 18 has one scale and bias a group.
   const bool per_group = c.Input(1).count != channels;
   const T *scale = io.In<T>(1), *bias = io.In<T>(2);
@@ -103,7 +102,6 @@ void RunGroupNorm(KernelContext& c) {
       }
     }
   });
-  io.End();
 }
 
 Prepared PrepareGroupNorm(PrepareContext& c) {
@@ -128,7 +126,7 @@ void RunAxesNorm(KernelContext& c) {
   if (c.Input(0).count == 0) return;
   const ReducePlan p = MakeReducePlan(c.Input(0).shape, MarkAxes(state.axes, c.Input(0).rank()));
   Operands io(c, kDTypeOf<T>);
-  io.Begin();
+  const Operands::Computing computing(io);
   const std::int64_t grain = std::max<std::int64_t>(1, 4096 / p.reduced_total);
   c.parallel().For(p.outer * p.inner, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
@@ -155,7 +153,6 @@ void RunAxesNorm(KernelContext& c) {
           [&](std::int64_t at) { io.Out<T>(0)[at] = static_cast<T>((static_cast<double>(x[at]) - mean) / scale); });
     }
   });
-  io.End();
 }
 
 Prepared PrepareAxesNorm(PrepareContext& c) {
@@ -200,7 +197,7 @@ void RunLrn(KernelContext& c) {
   if (c.Input(0).count == 0) return;
   if (shape.size() < 2) Fail(Code::kInvalidArgument, "expected an input [N, C, ...], found ", ToText(shape));
   Operands io(c, kDTypeOf<T>);
-  io.Begin();
+  const Operands::Computing computing(io);
   const std::int64_t channels = shape[1], pixels = ElementCount(shape, 2, shape.size());
   constexpr std::int64_t kTile = 256;  // pixels of one piece of work
   const std::int64_t tiles = (pixels + kTile - 1) / kTile;
@@ -220,7 +217,6 @@ void RunLrn(KernelContext& c) {
       if (at == 0) LrnPlain(s, x, channels, pixels, y);
     }
   });
-  io.End();
 }
 
 Prepared PrepareLrn(PrepareContext& c) {

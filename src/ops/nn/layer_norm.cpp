@@ -129,12 +129,11 @@ const T* Expand(const T* from, Dims shape, Dims dims, std::int64_t n, T* to) {
 template <typename T>
 void RunEmpty(KernelContext& c, const Form& form) {
   Operands io(c, kDTypeOf<T>);
-  io.Begin();
+  const Operands::Computing computing(io);
   for (const std::size_t i : {form.mean, form.inverse}) {
     if (i != kAbsent && c.HasOutput(i))
       std::fill_n(io.Out<T>(i), c.Output(i).count, std::numeric_limits<T>::quiet_NaN());
   }
-  io.End();
 }
 
 void CheckSums(KernelContext& c, const Form& form, std::int64_t n) {
@@ -165,7 +164,7 @@ void RunLayerNorm(KernelContext& c) {
   };
   const std::size_t scale_at = io.Add<T>(expanded(form.scale)), bias_at = io.Add<T>(expanded(form.bias));
   const bool sums_out = form.sum != kAbsent && c.HasOutput(form.sum);
-  io.Begin();
+  const Operands::Computing computing(io);
   const Dims dims = x_shape.subspan(axis);
   const T* scale =
       !has(form.scale) ? nullptr : Expand(io.In<T>(form.scale), c.Input(form.scale).shape, dims, n, io.At<T>(scale_at));
@@ -191,7 +190,6 @@ void RunLayerNorm(KernelContext& c) {
       if (inverses != nullptr) inverses[row] = static_cast<T>(m.inverse);
     }
   });
-  io.End();
 }
 
 Prepared PrepareLayerNorm(PrepareContext& c) {

@@ -99,9 +99,8 @@ void RunFloat(KernelContext& c) {
   const std::int64_t planes = c.Input(0).dim(0) * c.Input(0).dim(1);
   Operands io(c, DType::kFloat);
   const std::size_t scratch = io.Add(kernels::PoolF32ScratchBytes(shape, planes));
-  io.Begin();
+  const Operands::Computing computing(io);
   kernels::PoolF32(shape, planes, io.In<float>(0), io.Out<float>(0), c.parallel(), io.At(scratch));
-  io.End();
 }
 
 void RunLast(KernelContext& c) {
@@ -109,9 +108,8 @@ void RunLast(KernelContext& c) {
   if (c.Output(0).count == 0) return;
   const Dims x = c.Input(0).shape;
   Operands io(c, DType::kFloat);
-  io.Begin();
+  const Operands::Computing computing(io);
   kernels::PoolLastF32(shape, x[0], x[x.size() - 1], io.In<float>(0), io.Out<float>(0), c.parallel());
-  io.End();
 }
 
 void RunLastBytes(KernelContext& c) {
@@ -219,7 +217,7 @@ void RunWindows(KernelContext& c) {
   const kernels::PoolShape p = MakePoolShape(c, state);
   if (c.Output(0).count == 0) return;
   Operands io(c, kDTypeOf<T>, 0, 2);
-  io.Begin();
+  const Operands::Computing computing(io);
   std::int64_t* indices = c.HasOutput(1) ? c.Output(1).As<std::int64_t>() : nullptr;
   const std::int64_t outputs = p.out[0] * p.out[1] * p.out[2], inputs = p.in[0] * p.in[1] * p.in[2];
   const T* x = io.In<T>(0);
@@ -238,7 +236,6 @@ void RunWindows(KernelContext& c) {
       }
     }
   });
-  io.End();
 }
 
 Prepared PrepareQuantizedPool(PrepareContext& c) {

@@ -170,7 +170,7 @@ void RunMatMulNBits(KernelContext& c) {
   const std::size_t packed_at = io.Add(is_packed ? 0 : PackedBytes(s));
   const std::size_t scales_at = io.Add<float>(is_packed ? 0 : 2 * ScaleCount(s));
   const std::size_t wide_at = io.Add<float>(is_packed ? 0 : WideCount(s));
-  io.Begin();
+  const Operands::Computing computing(io);
   const std::byte* packed = is_packed ? static_cast<const std::byte*>(s.packed.raw()) : io.At(packed_at);
   if (!is_packed) {
     float* scales = io.At<float>(scales_at);
@@ -186,7 +186,6 @@ void RunMatMulNBits(KernelContext& c) {
     args.a = io.In<float>(kA), args.y = io.Out<float>(0), args.bias = io.In<float>(kBias);
     kernels::MultiplyNBits(args, c.parallel(), io.At(scratch_at));
   }
-  io.End();
 }
 
 Prepared PrepareMatMulNBits(PrepareContext& c) {

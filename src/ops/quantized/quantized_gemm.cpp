@@ -44,7 +44,7 @@ void RunToFloat(KernelContext& c) {
   const std::size_t offsets = io.Add<std::int64_t>(p.OffsetCount());
   const std::size_t scales_at = io.Add<float>(static_cast<std::size_t>(args.n));
   const std::size_t gemm = io.Add(kernels::GemmInt8ScratchBytes(args, c.parallel().ThreadCount()));
-  io.Begin();
+  const Operands::Computing computing(io);
   args.a = c.Input(0).data;
   args.c = io.Out<float>(0);
   args.float_bias = io.In<float>(kBias);
@@ -57,7 +57,6 @@ void RunToFloat(KernelContext& c) {
                          scales);
           if (!one_scale) g.row_scales = a_scales + a_index * a_stride;
         });
-  io.End();
 }
 
 // ---- DynamicQuantizeMatMul: A as floats, B, b_scale, b_zero, bias

@@ -76,7 +76,7 @@ void RunQLinear(KernelContext& c) {
   const std::size_t offsets = io.Add<std::int64_t>(p.OffsetCount());
   const std::size_t scales_at = io.Add<float>(static_cast<std::size_t>(p.args.n));
   const std::size_t gemm = io.Add(kernels::GemmInt8ScratchBytes(p.args, c.parallel().ThreadCount()));
-  io.Begin();
+  const Operands::Computing computing(io);
   const float y_scale = *io.In<float>(6);
   float* scales = io.At<float>(scales_at);
   p.Run(c, io.At<std::int64_t>(offsets), io.At(gemm),
@@ -113,7 +113,7 @@ void RunQLinearFloat8(KernelContext& c) {
   const std::size_t a_at = io.Add<float>(static_cast<std::size_t>(c.Input(0).count));
   const std::size_t b_at = io.Add<float>(static_cast<std::size_t>(c.Input(3).count));
   const std::size_t bytes = ProductScratch(p, c.parallel().ThreadCount()), gemm = io.Add(bytes);
-  io.Begin();
+  const Operands::Computing computing(io);
   const auto dequantize = [&](std::size_t input, std::int64_t row, bool by_row, float* to) {
     const Scales scale{io.In<float>(input + 1), c.Input(input + 1).count};
     const Scales zero{io.In<float>(input + 2), c.Input(input + 2).count};
@@ -132,7 +132,6 @@ void RunQLinearFloat8(KernelContext& c) {
   RunProduct(p, c.parallel(), bytes == 0 ? nullptr : io.At(gemm));
   const float scale = *io.In<float>(6), zero = *io.In<float>(7);
   for (std::int64_t i = 0; i < c.Output(0).count; ++i) p.c[i] = p.c[i] / scale + zero;
-  io.End();
 }
 
 Prepared PrepareInteger(PrepareContext& c) {

@@ -189,11 +189,11 @@ class Runner {
     if (state.TwoProducts()) bytes = std::max(bytes, ProductScratch(HiddenProduct(0), threads));
     gemm_bytes_ = (bytes + 63) / 64 * 64;
     gemm_at_ = io_.Add(gemm_bytes_ * (both_at_once_ ? 2 : 1));
-    io_.Begin();
   }
 
   void Run() {
     if (s_.batch == 0) return;  // outputs without elements, whatever the number of steps is
+    const Operands::Computing computing(io_);
     if (c_.HasInput(kLens) && c_.HasOutput(0)) std::fill_n(io_.template Out<T>(0), c_.Output(0).count, T(0));
     Serial serial;
     if (both_at_once_) {
@@ -201,14 +201,13 @@ class Runner {
       c_.parallel().For(2, 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t d = begin; d < end; ++d) RunSteps(d, MemoryOf(d), serial);
       });
-      return io_.End();
+      return;
     }
     const bool small = StepWork() < kSerialWork;
     for (std::int64_t d = 0; d < state_.directions; ++d) {
       MultiplyInputs(d, MemoryOf(0));
       RunSteps(d, MemoryOf(0), small ? static_cast<Parallel&>(serial) : c_.parallel());
     }
-    io_.End();
   }
 
  private:

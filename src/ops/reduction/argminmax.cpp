@@ -65,7 +65,7 @@ void RunArg(KernelContext& c) {
   const Dims shape = c.Input(0).shape;
   if (c.Output(0).count == 0) return;
   Operands io(c, kDTypeOf<T>, 0, 1);
-  io.Begin();
+  const Operands::Computing computing(io);
   const std::size_t axis = shape.empty() ? 0 : NormalizeAxis(state.axis, shape.size());
   const std::int64_t n = shape.empty() ? 1 : shape[axis];
   if (n == 0) Fail(Code::kInvalidArgument, "expected an axis ", axis, " that is not empty, found ", ToText(shape));

@@ -389,7 +389,7 @@ void RunFloat(KernelContext& c) {
   const std::size_t partial = io.Add<double>(
       rows && !IsPlain(plan) ? static_cast<std::size_t>(plan.outer * plan.repeats * ((plan.n + kPiece - 1) / kPiece))
                              : 0);
-  io.Begin();
+  const Operands::Computing computing(io);
   const float* x = io.In<float>(0);
   float* y = io.Out<float>(0);
   if (plan.reduced_total == 0 || (!rows && reduction == Reduction::kLogSumExp)) {
@@ -403,7 +403,6 @@ void RunFloat(KernelContext& c) {
   } else {
     ReduceRows(c, plan, reduction, x, y, io.At<double>(partial));
   }
-  io.End();
 }
 
 Prepared PrepareReduce(PrepareContext& c) {
