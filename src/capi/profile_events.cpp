@@ -6,7 +6,7 @@
 #include "base/process.h"
 #include "ops/op_def.h"
 #include "planner/plan.h"
-#include "runtime/body_path.h"
+#include "runtime/inspect/body_path.h"
 #include "runtime/program.h"
 
 namespace sardonyx::capi {

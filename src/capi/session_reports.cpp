@@ -6,7 +6,7 @@
 
 #include "planner/plan.h"
 #include "planner/plan_text.h"
-#include "runtime/body_path.h"
+#include "runtime/inspect/body_path.h"
 #include "runtime/program.h"
 
 namespace sardonyx::capi {

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "runtime/inspect/value_check.h"
 #include "runtime/session.h"
-#include "runtime/value_check.h"
 
 namespace sardonyx::capi {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ops/substitute_schema.h"
+#include "ops/schema/substitute_schema.h"
 
 namespace sardonyx::ops {
 namespace {

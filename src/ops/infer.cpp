@@ -7,7 +7,7 @@
 #include "ir/node_error.h"
 #include "ops/input_type.h"
 #include "ops/schema/schema.h"
-#include "ops/substitute_schema.h"
+#include "ops/schema/substitute_schema.h"
 #include "ops/upgrade.h"
 
 namespace sardonyx::ops {

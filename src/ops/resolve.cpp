@@ -6,7 +6,7 @@
 #include "ops/infer.h"
 #include "ops/own_domain.h"
 #include "ops/schema/schema.h"
-#include "ops/substitute_schema.h"
+#include "ops/schema/substitute_schema.h"
 
 namespace sardonyx::ops {
 namespace {

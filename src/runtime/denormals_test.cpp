@@ -51,7 +51,7 @@ TEST(Denormals, TheRegisterComesBackAfterAnError) {
   const auto session = Open("1", 2);
   EXPECT_THROW(
       session->Run(RunOptions(),
-                   {{"x", Tensor::Of<float>({1, 2}, Shape{2})}, {"s", Tensor::Of<float>({1, 2}, Shape{2})}}, {"y"}),
+                   {{"x", Tensor::Of<float>({1, 2}, Shape{2})}, {"s", Tensor::Of<float>({1, 2, 3}, Shape{3})}}, {"y"}),
       Error);
   EXPECT_EQ(FloatControl(), before);
 }

@@ -1,5 +1,5 @@
-// ops/substitute_schema.cpp - looks in the domain of ONNX.
-#include "ops/substitute_schema.h"
+// ops/schema/substitute_schema.cpp - looks in the domain of ONNX.
+#include "ops/schema/substitute_schema.h"
 
 namespace sardonyx::ops {
 

@@ -1,4 +1,5 @@
-// runtime/value_check.h - statistics of every value of a run, and who made the first NaN and the first infinity.
+// runtime/inspect/value_check.h - statistics of every value of a run, and who made the first NaN and the first
+// infinity.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace sardonyx::runtime {
 // Of one tensor, or of all that one value of a body was in its turns.
 struct ValueStatistics {
   std::string value, node, op_type;
-  std::string graph;  // the body's path (runtime/body_path.h); "" for the model's own
+  std::string graph;  // the body's path (runtime/inspect/body_path.h); "" for the model's own
   std::string type;   // "float", "int64"; "sequence" ... for what is no tensor
   Shape shape;        // of the last turn
   std::int64_t turns = 0, count = 0;

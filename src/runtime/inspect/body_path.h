@@ -1,4 +1,5 @@
-// runtime/body_path.h - how reports name the bodies of control flow: "loop.body", "loop.body/choice.then_branch".
+// runtime/inspect/body_path.h - how reports name the bodies of control flow: "loop.body",
+// "loop.body/choice.then_branch".
 #pragma once
 
 #include <string>

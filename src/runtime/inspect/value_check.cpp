@@ -1,12 +1,12 @@
-// runtime/value_check.cpp - looks at what each step has read and written.
-#include "runtime/value_check.h"
+// runtime/inspect/value_check.cpp - looks at what each step has read and written.
+#include "runtime/inspect/value_check.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
 
-#include "runtime/body_path.h"
+#include "runtime/inspect/body_path.h"
 
 namespace sardonyx::runtime {
 namespace {
