@@ -176,7 +176,7 @@ void RunState::Bind(std::shared_ptr<const planner::Plan> plan) {
         const int source = planned.source >= 0 ? planned.source : static_cast<int>(i);
         const Tensor& tensor =
             plan_->slots[source].known.defined() ? plan_->slots[source].known : *program_.slots()[source].constant;
-        slot.ref.data = const_cast<void*>(tensor.raw());
+        slot.ref.data = ops::RefOf(tensor).data;
         break;
       }
       case Place::kArena:

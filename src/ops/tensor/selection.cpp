@@ -11,6 +11,7 @@
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/tensor_ref.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -304,7 +305,7 @@ void InferOneHot(InferContext& c) {
   const std::size_t axis = AxisOf(c, c.Int("axis", -1), dims.size() + 1);
   Dim depth;
   if (const Tensor* t = c.Constant(1); t != nullptr && t->count() == 1) {
-    depth = IntAt({t->dtype(), const_cast<void*>(t->raw()), t->shape(), 1}, 0);
+    depth = IntAt(RefOf(*t), 0);
   } else if (const auto data = c.ShapeData(1); data && data->size() == 1 && IsInteger(c.InputDType(1))) {
     depth = data->front();
   }
