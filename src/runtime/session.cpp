@@ -422,7 +422,7 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
   const ActiveRun active(threads_->pool());
   const std::uint64_t control = FloatControl();
   const FloatControlScope float_scope(threads_->flushes_denormals() ? WithoutDenormals(control) : control);
-  const bool shrink = ShrinksArenas(run_options) || !options_.cpu_arena;
+  const bool shrink = (!run_options.config.empty() && ShrinksArenas(run_options)) || !options_.cpu_arena;
   if (tracing()) {
     ExecuteTraced(*state, run_options, observer);
   } else {
