@@ -213,7 +213,7 @@ HostTensor Fit(HostTensor tensor, const ValueDescription& value, const std::stri
               std::string(have.name) + " in '" + source + "'");
     }
   }
-  if (!value.has_shape) return tensor;
+  if (!value.has_shape || value.shape.empty()) return tensor;  // a declared scalar takes any shape, with a warning
   bool fits = tensor.shape.size() == value.shape.size();
   for (std::size_t i = 0; fits && i < value.shape.size(); ++i) {
     fits = value.shape[i] < 0 || value.shape[i] == tensor.shape[i];
