@@ -411,17 +411,17 @@ def assertions():
 def coverage():
     """docs/c_abi.md: which slots do their work. api_table.cpp is where that is decided."""
     filled = set(re.findall(r"\bapi\.(\w+) =", (ROOT / "src/capi/api_table.cpp").read_text()))
-    out = ["# The C interface: what is there", "",
+    out = ["# The C interface: implemented functions", "",
            "Written by `tools/abi/generate.py` from `src/capi/api_table.cpp`; do not edit.", "",
-           f"`OrtGetApiBase()->GetApi(1 ... {API_VERSION})` answers one table, whose slots are those of ONNX Runtime "
-           f"{RELEASES[-1]}. A slot that is not done yet answers `ORT_NOT_IMPLEMENTED` with its name."]
+           f"`OrtGetApiBase()->GetApi(1 ... {API_VERSION})` returns one table, whose slots are those of ONNX Runtime "
+           f"{RELEASES[-1]}. A function that is not implemented returns `ORT_NOT_IMPLEMENTED` with its name."]
     for struct, table, where, _, about in TABLES:
         names = [name for _, name, *_ in slots(table)]
         done = [name for name in names if name in filled and struct == "OrtApi"]
-        out += ["", f"## {struct}", "", f"{about} {len(done)} of {len(names)} functions are there."]
+        out += ["", f"## {struct}", "", f"{about} {len(done)} of {len(names)} functions are implemented."]
         if where == "training":
-            out[-1] += " `GetTrainingApi` answers NULL, as in every build of ONNX Runtime without training."
-        for title, list_of_names in (("There", done), ("Not there", [name for name in names if name not in done])):
+            out[-1] += " `GetTrainingApi` returns NULL, as in every build of ONNX Runtime without training."
+        for title, list_of_names in (("Implemented", done), ("Not implemented", [name for name in names if name not in done])):
             if done and list_of_names:
                 out += ["", f"{title}: " + ", ".join(f"`{name}`" for name in list_of_names) + "."]
     return out
