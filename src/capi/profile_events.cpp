@@ -179,7 +179,7 @@ void ProfileEvents::AddCost(const TraceEvent& event, const Tensors& tensors, std
                             Json& arguments) const {
   const Step& step = event.program->steps()[static_cast<std::size_t>(event.step)];
   ops::Cost cost =
-      ops::CostOf(NodeOf(event), step.op, &event.program->kernels()[static_cast<std::size_t>(event.step)].prepared,
+      runtime::CostOf(NodeOf(event), step.op, &event.program->kernels()[static_cast<std::size_t>(event.step)].prepared,
                   tensors.inputs, tensors.outputs);
   cost.weights = std::min(parameters, cost.bytes - cost.written);  // a table of which rows are picked is larger
   arguments["bytes"] = cost.bytes;

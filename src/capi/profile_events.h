@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "ops/cost.h"
+#include "runtime/profile/cost.h"
 #include "runtime/profile/machine_ceiling.h"
 #include "runtime/profile/trace.h"
 #include "runtime/session.h"

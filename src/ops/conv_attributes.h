@@ -45,8 +45,4 @@ void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x,
 kernels::ConvShape MakeConvShape(const Window3& w, std::int64_t batch, std::int64_t in_channels,
                                  std::int64_t out_channels, const ConvState& state, bool transposed);
 
-// The share of a convolution's multiplications that the kernel does: Winograd's algorithms need fewer. 1 for what is no
-// convolution.
-double ConvArithmetic(const Prepared& prepared);
-
 }  // namespace sardonyx::ops

@@ -1,4 +1,4 @@
-// ops/op_def.h - what an operator is: a row of facts plus the functions infer, prepare and (for old versions) upgrade.
+// ops/op_def.h - what an operator is: a row of facts plus functions that say all there is to say of it.
 //
 // An operator family is a file with a constexpr table of rows and a function `std::span<const OpDef> FamilyOps()`; the
 // families are listed once, in SDX_OP_FAMILIES (ops/registry.h). A row has ONE semantics, the newest it names;
@@ -20,6 +20,9 @@ class InferContext;    // ops/infer_context.h
 class PrepareContext;  // ops/prepare_context.h
 class KernelContext;   // ops/kernel_context.h
 class UpgradeContext;  // ops/upgrade_context.h
+class CostContext;     // ops/cost_context.h
+class SpellContext;    // ops/spell_context.h
+struct LayoutDef;      // ops/layout.h
 
 // A set of element types, for a row's `types`.
 class DTypeSet {
@@ -89,15 +92,30 @@ using PrepareFn = Prepared(PrepareContext&);
 // Rewrites the node, seen as `since_version`, into the row's newest semantics.
 using UpgradeFn = void(UpgradeContext&);
 
+// Counts the operations that a node has by its definition. A row without one gives no number, unless its traits do
+// (CostFnOf in ops/cost_context.h).
+using CostFn = void(CostContext&);
+
+// Writes a node into a file of a newer opset, which says otherwise what the node means. Called for files that import
+// `opset` or a newer one; a row without one means the same in all of them.
+using SpellFn = void(SpellContext&);
+struct SpellDef {
+  int opset = 0;
+  SpellFn* rewrite = nullptr;
+};
+
 enum Traits : std::uint16_t {
   kNone = 0,
-  kCommutative = 1,   // the first two inputs may be swapped
-  kView = 2,          // output 0 is the bytes of input 0 under another shape: planned as an alias where possible
-  kMayAlias = 4,      // output 0 may overwrite any input that has its shape and element size
-  kRandom = 8,        // differs from run to run: never folded, merged or moved
-  kElementwise = 16,  // y[i] depends on x[i] of every (broadcast) input only
-  kShapeOnly = 32,    // reads only the shape of input 0, not its bytes (Shape, Size)
-  kNoFold = 64,       // not worth folding (the result is larger than what makes it)
+  kCommutative = 1,        // the first two inputs may be swapped
+  kView = 2,               // output 0 is the bytes of input 0 under another shape: planned as an alias where possible
+  kMayAlias = 4,           // output 0 may overwrite any input that has its shape and element size
+  kRandom = 8,             // differs from run to run: never folded, merged or moved
+  kElementwise = 16,       // y[i] depends on x[i] of every (broadcast) input only
+  kShapeOnly = 32,         // reads only the shape of input 0, not its bytes (Shape, Size)
+  kNoFold = 64,            // not worth folding (the result is larger than what makes it)
+  kMovesElements = 128,    // every element of its outputs is one of input 0
+  kPacksWeights = 256,     // brings a constant input 1 into a form of its own, once
+  kSizedByElements = 512,  // how large its outputs are depends on the elements of its inputs
 };
 
 struct OpDef {
@@ -111,6 +129,9 @@ struct OpDef {
   InferFn* infer = nullptr;
   PrepareFn* prepare = nullptr;
   UpgradeFn* upgrade = nullptr;
+  CostFn* cost = nullptr;
+  const LayoutDef* layout = nullptr;  // null: works channels first only, unless its traits say more (LayoutOf)
+  SpellDef spell = {};
   std::uint16_t traits = kNone;
 };
 

@@ -1,6 +1,7 @@
 // planner/foreign_steps.cpp - which steps other providers own, and inference for them.
 #include "planner/foreign_steps.h"
 
+#include "ops/cost_context.h"
 #include "ops/infer.h"
 #include "ops/infer_context.h"
 #include "planner/place_copies.h"
@@ -19,7 +20,7 @@ void InferNothing(ops::InferContext& /*c*/) {}
 
 constexpr ops::OpDef kFusedGroup = {.name = "fused group", .infer = InferFused};
 constexpr ops::OpDef kForeignOperator = {.name = "foreign operator", .infer = InferNothing};
-constexpr ops::OpDef kDeviceCopy = {.name = "device copy", .infer = ops::InferSameAsInput};
+constexpr ops::OpDef kDeviceCopy = {.name = "device copy", .infer = ops::InferSameAsInput, .cost = ops::CountNothing};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "ops/channels_last.h"
+#include "ops/layout.h"
 #include "ops/op_def.h"
 #include "ops/schema/schema.h"
 
@@ -13,15 +14,6 @@ namespace sardonyx::planner {
 namespace {
 
 bool IsImage(const Type& type) { return type.is_tensor() && type.has_rank && type.rank() >= 3 && type.rank() <= 5; }
-
-std::vector<std::int64_t> Permutation(std::size_t rank, bool to_last) {
-  std::vector<std::int64_t> perm = {0};
-  if (!to_last) perm.push_back(static_cast<std::int64_t>(rank) - 1);
-  for (std::size_t axis = to_last ? 2 : 1; axis + (to_last ? 0 : 1) < rank; ++axis)
-    perm.push_back(static_cast<std::int64_t>(axis));
-  if (to_last) perm.push_back(1);
-  return perm;
-}
 
 class Mover {
  public:
@@ -78,21 +70,16 @@ class Mover {
 
   void MoveResult(NodeId id) {
     const ValueId value = graph_.node(id).outputs[0];
-    const Type type = LastType(graph_.value(value).type);
+    const Type type = ops::TypeToLast(graph_.value(value).type);
     const ValueId other = graph_.AddValue(graph_.FreshName(graph_.value(value).name + "_last"), type);
     graph_.MoveOutput(id, 0, other);
     last_of_[value] = other;
     moved_.push_back(value);
   }
 
-  static Type LastType(Type type) {
-    type.dims = ops::FromChannelsFirst(std::move(type.dims), true);
-    return type;
-  }
-
   ValueId LastOf(ValueId value) {
     const auto [entry, fresh] = last_of_.try_emplace(value, kNoValue);
-    if (fresh) entry->second = Transpose(value, LastType(graph_.value(value).type), true);
+    if (fresh) entry->second = Transpose(value, ops::TypeToLast(graph_.value(value).type), true);
     return entry->second;
   }
 
@@ -101,7 +88,7 @@ class Mover {
     node.op_type = "Transpose";
     node.since_version = ops::FindSchema("", "Transpose")->since_version;
     node.name = graph_.FreshName(graph_.value(from).name + "_Transpose");
-    node.attributes = {{"perm", Permutation(type.rank(), to_last)}};
+    node.attributes = {{"perm", to_last ? ops::PermToLast(type.rank()) : ops::PermToFirst(type.rank())}};
     node.inputs = {from};
     node.outputs = {graph_.AddValue(graph_.FreshName(graph_.value(from).name + (to_last ? "_last" : "_first")), type)};
     const ValueId output = node.outputs[0];

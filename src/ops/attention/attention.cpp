@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/attention/attention_cost.h"
 #include "ops/attention/attention_state.h"
 #include "ops/attention/cached_attention.h"
 #include "ops/infer_context.h"
@@ -247,7 +248,8 @@ constexpr OpDef kAttentionOps[] = {
      .since = {23, 24, 25},
      .types = kIeeeFloats,
      .infer = InferAttention,
-     .prepare = PrepareAttention},
+     .prepare = PrepareAttention,
+     .cost = CountAttention},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -91,13 +92,15 @@ constexpr OpDef kCausalConvOps[] = {
      .since = {27},
      .types = kCausalConvTypes,
      .infer = InferCausalConv,
-     .prepare = PrepareCausalConv},
+     .prepare = PrepareCausalConv,
+     .cost = CountConvolution},
     {.domain = "com.microsoft",
      .name = "CausalConvWithState",
      .since = {1},
      .types = kCausalConvTypes,
      .infer = InferCausalConv,
-     .prepare = PrepareCausalConv},
+     .prepare = PrepareCausalConv,
+     .cost = CountConvolution},
 };
 
 }  // namespace

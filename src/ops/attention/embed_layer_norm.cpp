@@ -5,6 +5,7 @@
 #include "kernels/elementwise/convert.h"
 #include "kernels/norm/affine_f32.h"
 #include "kernels/reduce/reduce_f32.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -153,6 +154,11 @@ void RunEmbed(KernelContext& c) {
 
 Prepared PrepareEmbed(PrepareContext& c) { return WithState(RunEmbed, State{c.Float("epsilon", 1e-12f)}); }
 
+void CountEmbedding(CostContext& c) {
+  CountNormalization(c);
+  for (const std::size_t table : {kWords, kPositions, kSegmentTable}) c.PickFrom(table);
+}
+
 constexpr OpDef kEmbedLayerNormOps[] = {
     {.domain = "com.microsoft",
      .name = "EmbedLayerNormalization",
@@ -160,7 +166,8 @@ constexpr OpDef kEmbedLayerNormOps[] = {
      .types = {DType::kFloat, DType::kFloat16},
      .typed_input = static_cast<int>(kWords),
      .infer = InferEmbed,
-     .prepare = PrepareEmbed},
+     .prepare = PrepareEmbed,
+     .cost = CountEmbedding},
 };
 
 }  // namespace

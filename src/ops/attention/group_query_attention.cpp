@@ -6,6 +6,7 @@
 #include "kernels/attention/rotary.h"
 #include "kernels/norm/affine_f32.h"
 #include "kernels/reduce/reduce_f32.h"
+#include "ops/attention/attention_cost.h"
 #include "ops/attention/attention_mask.h"
 #include "ops/attention/heads.h"
 #include "ops/attention/quantized_cache.h"
@@ -404,7 +405,8 @@ constexpr OpDef kGroupQueryAttentionOps[] = {
      .since = {1},
      .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
      .infer = InferGroupQuery,
-     .prepare = PrepareGroupQuery},
+     .prepare = PrepareGroupQuery,
+     .cost = CountAttention},
 };
 
 }  // namespace

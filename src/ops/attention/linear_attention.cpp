@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/attention/attention_rows.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -177,14 +178,23 @@ Prepared PrepareLinear(PrepareContext& c) { return WithState(RunLinear, ReadStat
 
 constexpr DTypeSet kLinearTypes = {DType::kFloat, DType::kFloat16, DType::kBFloat16};
 
+// A state of outer products, one for each head of keys, is changed and read in every row of q [batch, rows, ...].
+void CountLinearAttention(CostContext& c) { c.SetOperations(4 * CostContext::DimOf(c.In(0), 1) * c.CountOut(1)); }
+
 constexpr OpDef kLinearAttentionOps[] = {
-    {.name = "LinearAttention", .since = {27}, .types = kLinearTypes, .infer = InferLinear, .prepare = PrepareLinear},
+    {.name = "LinearAttention",
+     .since = {27},
+     .types = kLinearTypes,
+     .infer = InferLinear,
+     .prepare = PrepareLinear,
+     .cost = CountLinearAttention},
     {.domain = "com.microsoft",
      .name = "LinearAttention",
      .since = {1},
      .types = kLinearTypes,
      .infer = InferLinear,
-     .prepare = PrepareLinear},
+     .prepare = PrepareLinear,
+     .cost = CountLinearAttention},
 };
 
 }  // namespace

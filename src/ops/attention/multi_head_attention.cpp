@@ -6,6 +6,7 @@
 // them).
 #include <cmath>
 
+#include "ops/attention/attention_cost.h"
 #include "ops/attention/attention_mask.h"
 #include "ops/attention/cached_attention.h"
 #include "ops/infer_context.h"
@@ -296,13 +297,15 @@ constexpr OpDef kMultiHeadAttentionOps[] = {
      .since = {1},
      .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
      .infer = InferMultiHead,
-     .prepare = PrepareMultiHead},
+     .prepare = PrepareMultiHead,
+     .cost = CountAttention},
     {.domain = "com.microsoft",
      .name = "DecoderMaskedMultiHeadAttention",
      .since = {1},
      .types = {DType::kFloat, DType::kFloat16},
      .infer = InferMultiHead,
-     .prepare = PrepareMultiHead},
+     .prepare = PrepareMultiHead,
+     .cost = CountAttention},
 };
 
 }  // namespace

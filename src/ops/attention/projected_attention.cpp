@@ -5,6 +5,7 @@
 
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_int8.h"
+#include "ops/attention/attention_cost.h"
 #include "ops/attention/attention_mask.h"
 #include "ops/attention/cached_attention.h"
 #include "ops/infer_context.h"
@@ -300,19 +301,27 @@ Prepared PrepareProjected(PrepareContext& c) {
   return WithState(RunProjected, std::move(state));
 }
 
+void CountProjected(CostContext& c) {
+  const bool has_state = c.Out(1).present() && c.Out(1).rank() == 5;
+  const double keys = has_state ? CostContext::DimOf(c.Out(1), 3) : CostContext::DimOf(c.In(0), 1);
+  c.SetOperations(2 * c.CountIn(0) * CostContext::DimOf(c.In(1), 1) + OperationsOverKeys(c, keys));
+}
+
 constexpr OpDef kProjectedAttentionOps[] = {
     {.domain = "com.microsoft",
      .name = "Attention",
      .since = {1},
      .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
      .infer = InferProjected,
-     .prepare = PrepareProjected},
+     .prepare = PrepareProjected,
+     .cost = CountProjected},
     {.domain = "com.microsoft",
      .name = "QAttention",
      .since = {1},
      .types = {DType::kInt8, DType::kUInt8},
      .infer = InferProjected,
-     .prepare = PrepareProjected},
+     .prepare = PrepareProjected,
+     .cost = CountProjected},
 };
 
 }  // namespace

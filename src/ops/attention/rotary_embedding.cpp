@@ -2,6 +2,7 @@
 // position.
 #include <algorithm>
 
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -119,13 +120,19 @@ Prepared PrepareRotary(PrepareContext& c) {
 constexpr DTypeSet kRotaryTypes = {DType::kFloat, DType::kFloat16, DType::kBFloat16};
 
 constexpr OpDef kRotaryEmbeddingOps[] = {
-    {.name = "RotaryEmbedding", .since = {23}, .types = kRotaryTypes, .infer = InferRotary, .prepare = PrepareRotary},
+    {.name = "RotaryEmbedding",
+     .since = {23},
+     .types = kRotaryTypes,
+     .infer = InferRotary,
+     .prepare = PrepareRotary,
+     .cost = CountTwicePerOutput},
     {.domain = "com.microsoft",
      .name = "RotaryEmbedding",
      .since = {1},
      .types = kRotaryTypes,
      .infer = InferRotary,
-     .prepare = PrepareRotary},
+     .prepare = PrepareRotary,
+     .cost = CountTwicePerOutput},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "ops/copy_elements.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
 #include "ops/prepare_context.h"
@@ -205,18 +206,21 @@ constexpr OpDef kConstantOps[] = {
     {.name = "Constant",
      .since = {1, 9, 11, 12, 13, 19, 21, 23, 24, 25},
      .infer = InferConstant,
-     .prepare = PrepareConstant},
+     .prepare = PrepareConstant,
+     .cost = CountNothing},
     {.name = "ConstantOfShape",
      .since = {9, 20, 21, 23, 24, 25},
      .types = {DType::kInt64},
      .infer = InferConstantOfShape,
      .prepare = PrepareConstantOfShape,
+     .cost = CountNothing,
      .traits = kNoFold},
     {.name = "EyeLike",
      .since = {9, 22},
      .types = kNumbers | DTypeSet{DType::kBool},
      .infer = InferEyeLike,
      .prepare = PrepareEyeLike,
+     .cost = CountNothing,
      .traits = kShapeOnly},
 };
 

@@ -10,6 +10,7 @@
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/spell_context.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -284,9 +285,19 @@ void RunAffineGrid(KernelContext& c) {
 
 Prepared PrepareAffineGrid(PrepareContext& c) { return WithState(RunAffineGrid, AffineState{c.Flag("align_corners")}); }
 
+void SpellGridSample(SpellContext& c) {
+  const std::string_view mode = TextAttribute(c.node(), "mode", "");
+  const char* const renamed = mode == "bilinear" ? "linear" : mode == "bicubic" ? "cubic" : nullptr;
+  if (renamed != nullptr) c.node().SetAttribute("mode", std::string(renamed));
+}
+
 constexpr OpDef kGridSampleOps[] = {
     {.name = "AffineGrid", .since = {20}, .types = kIeeeFloats, .infer = InferAffineGrid, .prepare = PrepareAffineGrid},
-    {.name = "GridSample", .since = {16, 20, 22}, .infer = InferGridSample, .prepare = PrepareGridSample},
+    {.name = "GridSample",
+     .since = {16, 20, 22},
+     .infer = InferGridSample,
+     .prepare = PrepareGridSample,
+     .spell = {20, SpellGridSample}},
 };
 
 }  // namespace

@@ -201,7 +201,8 @@ constexpr OpDef kNonMaxSuppressionOps[] = {
      .since = {10, 11},
      .types = {DType::kFloat},
      .infer = InferNms,
-     .prepare = PrepareNms},
+     .prepare = PrepareNms,
+     .traits = kSizedByElements},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/copy/storage.h"
+#include "ops/cost_context.h"
 #include "ops/image/resize_axis.h"
 #include "ops/image/resize_run.h"
 #include "ops/infer_context.h"
@@ -12,6 +13,8 @@
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/shapes/layout_axes.h"
+#include "ops/spell_context.h"
 #include "ops/upgrade_context.h"
 
 namespace sardonyx::ops {
@@ -285,15 +288,100 @@ void UpgradeUpsample(UpgradeContext& c) {
   }
 }
 
+bool AllOf(const Tensor* scales, bool (*holds)(float)) {
+  if (scales == nullptr || scales->dtype() != DType::kFloat) return false;
+  const float* first = scales->data<float>();
+  return std::all_of(first, first + scales->count(), holds);
+}
+
+// Resize (X, scales) and Upsample (X, scales) to Resize (X, roi, scales).
+void SetResize(const SpellContext& c, ValueId scales, const char* nearest_mode) {
+  if (nearest_mode != nullptr) c.node().SetAttribute("nearest_mode", std::string(nearest_mode));
+  c.node().SetAttribute("coordinate_transformation_mode", std::string("asymmetric"));
+  // Required, though not read, before version 13.
+  const bool needs_roi = c.opset() < 13;
+  c.graph().SetInput(c.id(), 1, needs_roi ? c.graph().AddConstant("roi", Tensor(DType::kFloat, Shape{0})) : kNoValue);
+  c.graph().SetInput(c.id(), 2, scales);
+}
+
+// Before opset 11 the nearest pixel was the one below on axes that grow and the one above on those that shrink. One
+// node for each where both may be.
+void SpellResize(SpellContext& c) {
+  const bool upsample = c.node().op_type == "Upsample";  // lets images grow only
+  c.node().op_type = "Resize";
+  if (c.opset() < 11) return;
+  const ValueId scales = c.node().inputs[1], y = c.node().outputs[0];
+  const Tensor* known = c.graph().value(scales).constant();
+  if (TextAttribute(c.node(), "mode", "nearest") != "nearest") return SetResize(c, scales, nullptr);
+  if (upsample || AllOf(known, [](float scale) { return scale >= 1; })) return SetResize(c, scales, "floor");
+  if (AllOf(known, [](float scale) { return scale <= 1; })) return SetResize(c, scales, "ceil");
+  const Type type = c.graph().value(scales).type;
+  const ValueId one = c.graph().AddConstant("one", Tensor::Scalar<float>(1));
+  const ValueId more = c.Add("Max", {scales, one}, {}, type), less = c.Add("Min", {scales, one}, {}, type);
+  SetResize(c, more, "floor");
+  const Type image = c.graph().value(y).type;
+  const ValueId grown = c.graph().AddValue("", Type::TensorOf(image.dtype));
+  c.graph().MoveOutput(c.id(), 0, grown);
+  const ValueId shrunk = c.Add("Resize", {grown}, c.node().attributes, image);
+  const NodeId second = c.graph().value(shrunk).producer;
+  SetResize(c.At(second), less, "ceil");
+  c.graph().MoveOutput(second, 0, y);
+}
+
+// Resize since version 18 may name its axes.
+bool DescribeResize(const Graph& graph, const Node& node, NodeLayout& layout) {
+  if (node.since_version < 18 || !DescribeMain(graph, node, layout)) return false;
+  if (const AttributeValue* axes = node.FindAttribute("axes")) {
+    std::vector<std::int64_t> given = std::get<std::vector<std::int64_t>>(*axes);
+    if (!NormalizeAxes(given, InputType(graph, node, 0).rank())) return false;
+  }
+  layout.variables[0].first_cost = MovingCost(OutputType(graph, node));
+  return true;
+}
+
+void ChangeResize(const LayoutChange& c) {
+  const std::size_t rank = c.input_types[0].rank();
+  std::vector<std::int64_t> axes;
+  for (std::size_t i = 0; i < rank; ++i) axes.push_back(static_cast<std::int64_t>(i));
+  if (const AttributeValue* given = c.node().FindAttribute("axes")) axes = std::get<std::vector<std::int64_t>>(*given);
+  NormalizeAxes(axes, rank);
+  for (std::int64_t& axis : axes) axis = AxisToLast(axis, rank);
+  c.node().SetAttribute("axes", axes);
+}
+
+bool DescribeUpsample(const Graph& graph, const Node& node, NodeLayout& layout) {
+  if (!DescribeSized(graph, node, layout)) return false;
+  layout.variables[0].first_cost = MovingCost(OutputType(graph, node));
+  return true;
+}
+
+constexpr LayoutDef kResizeLayout = {"its axes are mapped", DescribeResize, ChangeResize};
+constexpr LayoutDef kUpsampleLayout = {"its scales in its order", DescribeUpsample, ChangeSized};
+
 constexpr OpDef kResizeOps[] = {
-    {.name = "Resize", .since = {10}, .types = kAllTypes, .infer = InferUpsample, .prepare = PrepareUpsample},
-    {.name = "Resize", .since = {11, 13, 18, 19}, .types = kAllTypes, .infer = InferResize, .prepare = PrepareResize},
+    {.name = "Resize",
+     .since = {10},
+     .types = kAllTypes,
+     .infer = InferUpsample,
+     .prepare = PrepareUpsample,
+     .cost = CountTwicePerOutput,
+     .spell = {11, SpellResize}},
+    {.name = "Resize",
+     .since = {11, 13, 18, 19},
+     .types = kAllTypes,
+     .infer = InferResize,
+     .prepare = PrepareResize,
+     .cost = CountTwicePerOutput,
+     .layout = &kResizeLayout},
     {.name = "Upsample",
      .since = {1, 7, 9, 10},
      .types = kAllTypes,
      .infer = InferUpsample,
      .prepare = PrepareUpsample,
-     .upgrade = UpgradeUpsample},
+     .upgrade = UpgradeUpsample,
+     .cost = CountTwicePerOutput,
+     .layout = &kUpsampleLayout,
+     .spell = {10, SpellResize}},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -103,7 +104,8 @@ constexpr OpDef kCumulativeOps[] = {
      .since = {11, 14},
      .types = kCumulativeTypes,
      .infer = InferCumulative,
-     .prepare = PrepareCumulative},
+     .prepare = PrepareCumulative,
+     .cost = CountOncePerInput},
 };
 
 }  // namespace

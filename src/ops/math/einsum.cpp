@@ -1,7 +1,11 @@
 // ops/math/einsum.cpp - Einsum: operands are contracted one after the other, each step one batched matrix product.
 #include <algorithm>
+#include <cctype>
+#include <map>
+#include <string>
 #include <type_traits>
 
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -290,8 +294,46 @@ Prepared PrepareEinsum(PrepareContext& c) {
   }
 }
 
+// The indices that one operand's term names, with their sizes; those of an ellipsis count from the last on.
+void AddIndices(const std::string& term, const TensorRef& operand, std::map<char, double>& sizes) {
+  const auto letters = std::count_if(term.begin(), term.end(), [](unsigned char c) { return std::isalpha(c) != 0; });
+  const int others = static_cast<int>(operand.rank()) - static_cast<int>(letters);
+  int at = 0;
+  const auto add = [&](char index) { sizes[index] = std::max(sizes[index], CostContext::DimOf(operand, at++)); };
+  bool spread = false;
+  for (const char c : term) {
+    if (c == '.' && !spread) {
+      for (int i = others; i > 0; --i) add(static_cast<char>(i));
+      spread = true;
+    } else if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+      add(c);
+    }
+  }
+}
+
+// All indices of all operands run through each other; with more than two operands an upper bound.
+void CountContraction(CostContext& c) {
+  const std::string_view equation = TextAttribute(c.node(), "equation", "");
+  std::map<char, double> sizes;
+  const std::string operands(equation.substr(0, equation.find("->")));
+  std::size_t begin = 0;
+  for (std::size_t operand = 0; begin <= operands.size(); ++operand) {
+    const std::size_t end = std::min(operands.find(',', begin), operands.size());
+    AddIndices(operands.substr(begin, end - begin), c.In(operand), sizes);
+    begin = end + 1;
+  }
+  double operations = 2;
+  for (const auto& entry : sizes) operations *= entry.second;
+  c.SetOperations(operations);
+}
+
 constexpr OpDef kEinsumOps[] = {
-    {.name = "Einsum", .since = {12, 28}, .types = kNumbers, .infer = InferEinsum, .prepare = PrepareEinsum},
+    {.name = "Einsum",
+     .since = {12, 28},
+     .types = kNumbers,
+     .infer = InferEinsum,
+     .prepare = PrepareEinsum,
+     .cost = CountContraction},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "ops/activation.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
 #include "ops/math/packed_matrix.h"
@@ -197,13 +198,17 @@ constexpr OpDef kGemmOps[] = {
      .types = kGemmTypes,
      .infer = InferGemm,
      .prepare = PrepareGemm,
-     .upgrade = UpgradeGemm},
+     .upgrade = UpgradeGemm,
+     .cost = CountProduct,
+     .traits = kPacksWeights},
     {.domain = "com.microsoft",
      .name = "FusedGemm",
      .since = {1},
      .types = kGemmTypes,
      .infer = InferGemm,
-     .prepare = PrepareGemm},
+     .prepare = PrepareGemm,
+     .cost = CountProduct,
+     .traits = kPacksWeights},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "ops/activation.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
 #include "ops/math/packed_matrix.h"
@@ -144,25 +145,37 @@ Prepared PrepareMatMul(PrepareContext& c) {
 }
 
 constexpr OpDef kMatMulOps[] = {
-    {.name = "MatMul", .since = {1, 9, 13}, .types = kMatMulTypes, .infer = InferMatMul, .prepare = PrepareMatMul},
+    {.name = "MatMul",
+     .since = {1, 9, 13},
+     .types = kMatMulTypes,
+     .infer = InferMatMul,
+     .prepare = PrepareMatMul,
+     .cost = CountProduct,
+     .traits = kPacksWeights},
     {.domain = "com.microsoft",
      .name = "FusedMatMul",
      .since = {1},
      .types = kIeeeFloats,
      .infer = InferMatMul,
-     .prepare = PrepareMatMul},
+     .prepare = PrepareMatMul,
+     .cost = CountProduct,
+     .traits = kPacksWeights},
     {.domain = "ai.sardonyx",
      .name = "FusedMatMul",
      .since = {1},
      .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
      .infer = InferProduct,
-     .prepare = PrepareMatMul},
+     .prepare = PrepareMatMul,
+     .cost = CountProduct,
+     .traits = kPacksWeights},
     {.domain = "com.microsoft",
      .name = "TransposeMatMul",
      .since = {1},
      .types = kIeeeFloats,
      .infer = InferMatMul,
-     .prepare = PrepareMatMul},
+     .prepare = PrepareMatMul,
+     .cost = CountProduct,
+     .traits = kPacksWeights},
 };
 
 }  // namespace

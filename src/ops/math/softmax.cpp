@@ -5,11 +5,14 @@
 #include <limits>
 
 #include "kernels/softmax/softmax_f32.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/quantized_operators.h"
 #include "ops/registry.h"
+#include "ops/shapes/layout_axes.h"
+#include "ops/spell_context.h"
 #include "ops/upgrade_context.h"
 
 namespace sardonyx::ops {
@@ -122,32 +125,77 @@ void UpgradeSoftmax(UpgradeContext& c) {
     c.node.since_version = 13;
 }
 
-constexpr OpDef Row(std::string_view name, PrepareFn* prepare) {
-  return {.name = name, .since = {13}, .types = kIeeeFloats, .infer = InferSoftmax, .prepare = prepare};
+// The maximum, the difference from it, e^x, their sum, the quotient.
+void CountSoftmax(CostContext& c) { c.SetOperations(5 * c.CountOut(0)); }
+
+// Before opset 13 all from the axis on is one row.
+void SpellSoftmax(SpellContext& c) {
+  const ValueId x = c.node().inputs[0], y = c.node().outputs[0];
+  Type flat = c.graph().value(x).type;
+  flat.has_rank = false;
+  flat.dims.clear();
+  const ValueId shape = c.Add("Shape", {x}, {}, {});
+  const std::int64_t axis = IntAttribute(c.node(), "axis", 1);
+  c.graph().SetInput(c.id(), 0, c.Add("Flatten", {x}, {{"axis", axis}}, flat));
+  c.node().SetAttribute("axis", std::int64_t{-1});
+  const ValueId result = c.graph().AddValue("", flat);
+  c.graph().MoveOutput(c.id(), 0, result);
+  const ValueId reshaped = c.Add("Reshape", {result, shape}, {}, c.graph().value(y).type);
+  c.graph().MoveOutput(c.graph().value(reshaped).producer, 0, y);
 }
 
-constexpr OpDef FlatRow(std::string_view name, PrepareFn* prepare) {
+// Softmax reads its axis best where it is contiguous.
+bool DescribeSoftmax(const Graph& graph, const Node& node, NodeLayout& layout) {
+  if (!DescribeAxis<-1>(graph, node, layout)) return false;
+  if (IntAttribute(node, "opset", 13) < 13) return false;  // QLinearSoftmax: everything from the axis on is one row
+  std::vector<std::int64_t> axis = {IntAttribute(node, "axis", -1)};
+  const std::size_t rank = InputType(graph, node, 0).rank();
+  NormalizeAxes(axis, rank);
+  const double cost = MovingCost(InputType(graph, node, 0));
+  if (axis[0] + 1 != static_cast<std::int64_t>(rank)) layout.variables[0].first_cost = cost;
+  if (axis[0] != 1) layout.variables[0].last_cost = cost;
+  return true;
+}
+
+constexpr LayoutDef kSoftmaxLayout = {"its axis is mapped, best where that is contiguous", DescribeSoftmax,
+                                      ChangeAxis<-1>};
+
+constexpr OpDef Row(std::string_view name, PrepareFn* prepare, CostFn* cost) {
+  return {.name = name,
+          .since = {13},
+          .types = kIeeeFloats,
+          .infer = InferSoftmax,
+          .prepare = prepare,
+          .cost = cost,
+          .layout = &kSoftmaxLayout};
+}
+
+constexpr OpDef FlatRow(std::string_view name, PrepareFn* prepare, CostFn* cost) {
   return {.name = name,
           .since = {1, 11},
           .types = kIeeeFloats,
           .infer = InferSoftmax,
           .prepare = prepare,
-          .upgrade = UpgradeSoftmax};
+          .upgrade = UpgradeSoftmax,
+          .cost = cost,
+          .spell = {13, SpellSoftmax}};
 }
 
 constexpr OpDef kSoftmaxOps[] = {
-    FlatRow("Hardmax", PrepareHardmax),
-    Row("Hardmax", PrepareHardmax),
-    FlatRow("LogSoftmax", PrepareSoftmax),
-    Row("LogSoftmax", PrepareSoftmax),
-    FlatRow("Softmax", PrepareSoftmax),
-    Row("Softmax", PrepareSoftmax),
+    FlatRow("Hardmax", PrepareHardmax, nullptr),
+    Row("Hardmax", PrepareHardmax, nullptr),
+    FlatRow("LogSoftmax", PrepareSoftmax, CountSoftmax),
+    Row("LogSoftmax", PrepareSoftmax, CountSoftmax),
+    FlatRow("Softmax", PrepareSoftmax, CountSoftmax),
+    Row("Softmax", PrepareSoftmax, CountSoftmax),
     {.domain = "com.microsoft",
      .name = "QLinearSoftmax",
      .since = {1},
      .types = kQuantized8,
      .infer = InferSameAsInput,
-     .prepare = PrepareQLinearSoftmax},
+     .prepare = PrepareQLinearSoftmax,
+     .cost = CountSoftmax,
+     .layout = &kSoftmaxLayout},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // ops/math/topk.cpp - TopK: the k largest or smallest elements of an axis with their indices; of equal ones the first.
 #include <algorithm>
 
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -138,7 +139,8 @@ constexpr OpDef kTopKOps[] = {
      .types = kNumbers,
      .infer = InferTopK,
      .prepare = PrepareTopK,
-     .upgrade = UpgradeTopK},
+     .upgrade = UpgradeTopK,
+     .cost = CountOncePerInput},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "kernels/elementwise/binary.h"
 #include "ops/copy_elements.h"
+#include "ops/cost_context.h"
 #include "ops/elementwise.h"
 #include "ops/fused_elementwise.h"
 #include "ops/registry.h"
@@ -126,6 +127,11 @@ void DropConsumed(UpgradeContext& c) { c.Take("consumed_inputs"); }
 
 constexpr std::uint16_t kTraits = kMayAlias | kElementwise;
 
+void CountSteps(CostContext& c) {
+  const auto* steps = AttributeAs<std::vector<std::string>>(c.node(), "steps");
+  c.SetOperations(c.CountOut(0) * static_cast<double>(steps != nullptr ? steps->size() : 1));
+}
+
 constexpr OpDef kVariadicOps[] = {
     {.name = "Max",
      .since = {1, 6, 8, 12, 13},
@@ -161,6 +167,7 @@ constexpr OpDef kVariadicOps[] = {
      .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16, DType::kInt8, DType::kUInt8},
      .infer = InferFusedElementwise,
      .prepare = PrepareFusedElementwise,
+     .cost = CountSteps,
      .traits = kTraits},
 };
 

@@ -7,6 +7,7 @@
 
 #include "kernels/copy/strided_copy.h"
 #include "kernels/elementwise/convert.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
 #include "ops/kernel_context.h"
@@ -394,7 +395,8 @@ constexpr OpDef kMlFeaturesOps[] = {
      .since = {1},
      .types = {DType::kFloat, DType::kDouble},
      .infer = InferDistance,
-     .prepare = PrepareDistance},
+     .prepare = PrepareDistance,
+     .cost = CountProduct},
     {.domain = kMl,
      .name = "ArrayFeatureExtractor",
      .since = {1},
@@ -430,7 +432,8 @@ constexpr OpDef kMlFeaturesOps[] = {
      .since = {1},
      .types = kFourNumbers,
      .infer = InferFloatsLikeInput,
-     .prepare = PrepareScaler},
+     .prepare = PrepareScaler,
+     .cost = CountTwicePerOutput},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // ops/ml/linear.cpp - ai.onnx.ml: LinearClassifier and LinearRegressor.
 #include "kernels/elementwise/convert.h"
+#include "ops/cost_context.h"
 #include "ops/ml/product.h"
 #include "ops/ml/scores.h"
 #include "ops/op_def.h"
@@ -153,19 +154,23 @@ Prepared PrepareLinearRegressor(PrepareContext& c) {
   return WithState(RunLinearRegressor, std::move(state));
 }
 
+void CountCoefficients(CostContext& c) { CountVectors(c, "coefficients"); }
+
 constexpr OpDef kMlLinearOps[] = {
     {.domain = kMl,
      .name = "LinearClassifier",
      .since = {1},
      .types = kFourNumbers,
      .infer = InferLinearClassifier,
-     .prepare = PrepareLinearClassifier},
+     .prepare = PrepareLinearClassifier,
+     .cost = CountCoefficients},
     {.domain = kMl,
      .name = "LinearRegressor",
      .since = {1},
      .types = kFourNumbers,
      .infer = InferLinearRegressor,
-     .prepare = PrepareLinearRegressor},
+     .prepare = PrepareLinearRegressor,
+     .cost = CountCoefficients},
 };
 
 }  // namespace

@@ -37,4 +37,10 @@ void ConstantProduct::Run(const float* x, std::int64_t m, const kernels::Epilogu
   kernels::GemmF32(args, parallel, scratch);
 }
 
+void CountVectors(CostContext& c, std::string_view attribute) {
+  const auto* numbers = AttributeAs<std::vector<float>>(c.node(), attribute);
+  const double rows = c.In(0).rank() > 1 ? CostContext::DimOf(c.In(0), 0) : 1;
+  c.SetOperations(numbers != nullptr ? 2 * rows * static_cast<double>(numbers->size()) : 0);
+}
+
 }  // namespace sardonyx::ops

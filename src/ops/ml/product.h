@@ -4,6 +4,7 @@
 #include <span>
 
 #include "kernels/gemm/epilogue.h"
+#include "ops/cost_context.h"
 #include "ops/kernel_context.h"
 
 namespace sardonyx::ops {
@@ -24,6 +25,9 @@ class ConstantProduct {
   std::int64_t n_ = 0, k_ = 0;
   Tensor packed_;
 };
+
+// The cost of a product of each row of input 0 with every vector in an attribute, a list of floats.
+void CountVectors(CostContext& c, std::string_view attribute);
 
 // What a run needs besides its inputs and outputs, in the one block of scratch memory: f32 copies of inputs of other
 // types, intermediate matrices, the product's own.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/elementwise/convert.h"
+#include "ops/cost_context.h"
 #include "ops/ml/product.h"
 #include "ops/ml/scores.h"
 #include "ops/ml/svm_votes.h"
@@ -278,19 +279,23 @@ Prepared PrepareSvmRegressor(PrepareContext& c) {
   return WithState(RunSvmRegressor, std::move(s));
 }
 
+void CountSupportVectors(CostContext& c) { CountVectors(c, "support_vectors"); }
+
 constexpr OpDef kMlSvmOps[] = {
     {.domain = kMl,
      .name = "SVMClassifier",
      .since = {1},
      .types = kFourNumbers,
      .infer = InferSvmClassifier,
-     .prepare = PrepareSvmClassifier},
+     .prepare = PrepareSvmClassifier,
+     .cost = CountSupportVectors},
     {.domain = kMl,
      .name = "SVMRegressor",
      .since = {1},
      .types = kFourNumbers,
      .infer = InferSvmRegressor,
-     .prepare = PrepareSvmRegressor},
+     .prepare = PrepareSvmRegressor,
+     .cost = CountSupportVectors},
 };
 
 }  // namespace

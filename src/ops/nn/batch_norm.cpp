@@ -4,6 +4,7 @@
 
 #include "kernels/norm/affine_f32.h"
 #include "kernels/reduce/reduce_f32.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -199,13 +200,15 @@ constexpr OpDef kBatchNormOps[] = {
      .types = kIeeeFloats,
      .infer = InferBatchNorm,
      .prepare = PrepareBatchNorm,
-     .upgrade = UpgradeSpatial},
+     .upgrade = UpgradeSpatial,
+     .cost = CountTwicePerOutput},
     {.name = "BatchNormalization",
      .since = {9, 14, 15},
      .types = kIeeeFloats,
      .infer = InferBatchNorm,
      .prepare = PrepareBatchNorm,
-     .upgrade = UpgradeBatchNorm},
+     .upgrade = UpgradeBatchNorm,
+     .cost = CountTwicePerOutput},
 };
 
 }  // namespace

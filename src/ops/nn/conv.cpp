@@ -6,9 +6,11 @@
 #include "kernels/gemm/gemm_any.h"
 #include "ops/activation.h"
 #include "ops/conv_attributes.h"
+#include "ops/cost_context.h"
 #include "ops/nn/im2col.h"
 #include "ops/operands.h"
 #include "ops/registry.h"
+#include "ops/shapes/layout_images.h"
 #include "tensor/shared_bytes.h"
 
 namespace sardonyx::ops {
@@ -182,33 +184,44 @@ Prepared PrepareConv(PrepareContext& c) {
   return WithState(RunFloat, std::move(state));
 }
 
-constexpr OpDef Row(std::string_view domain, std::string_view name, Few<int> since, DTypeSet types) {
-  return {.domain = domain, .name = name, .since = since, .types = types, .infer = InferConv, .prepare = PrepareConv};
+// Winograd's algorithms need fewer multiplications than the definition has.
+void CountFloatConv(CostContext& c) {
+  CountConvolution(c);
+  const Prepared* prepared = c.prepared();
+  if (prepared == nullptr || prepared->run != RunFloat) return;
+  switch (static_cast<const ConvState*>(prepared->state.get())->algorithm) {
+    case kernels::ConvAlgorithm::kDirect:
+      return;
+    case kernels::ConvAlgorithm::kWinograd2:
+      return c.SetArithmetic(16.0 / 36);
+    case kernels::ConvAlgorithm::kWinograd4:
+      return c.SetArithmetic(36.0 / 144);
+  }
+}
+
+constexpr OpDef Row(std::string_view domain, std::string_view name, Few<int> since, DTypeSet types,
+                    const LayoutDef* layout = nullptr) {
+  return {.domain = domain,
+          .name = name,
+          .since = since,
+          .types = types,
+          .infer = InferConv,
+          .prepare = PrepareConv,
+          .cost = CountFloatConv,
+          .layout = layout,
+          .traits = kPacksWeights};
 }
 
 constexpr DTypeSet kKernelFloats = {DType::kFloat, DType::kFloat16, DType::kBFloat16};
 
 constexpr OpDef kConvOps[] = {
-    Row("", "Conv", {1, 11, 22}, kIeeeFloats),
-    Row("com.microsoft", "FusedConv", {1}, kIeeeFloats),
+    Row("", "Conv", {1, 11, 22}, kIeeeFloats, &kFloatConvLayout),
+    Row("com.microsoft", "FusedConv", {1}, kIeeeFloats, &kFloatConvLayout),
     Row(kChannelsLastDomain, "Conv", {1}, kKernelFloats),
     Row(kChannelsLastDomain, "FusedConv", {1}, kKernelFloats),
 };
 
 }  // namespace
-
-double ConvArithmetic(const Prepared& prepared) {
-  if (prepared.run != RunFloat) return 1;
-  switch (static_cast<const ConvState*>(prepared.state.get())->algorithm) {
-    case kernels::ConvAlgorithm::kDirect:
-      return 1;
-    case kernels::ConvAlgorithm::kWinograd2:
-      return 16.0 / 36;
-    case kernels::ConvAlgorithm::kWinograd4:
-      return 36.0 / 144;
-  }
-  return 1;
-}
 
 std::span<const OpDef> ConvOps() { return kConvOps; }
 

@@ -4,9 +4,11 @@
 
 #include "kernels/gemm/gemm_any.h"
 #include "ops/conv_attributes.h"
+#include "ops/cost_context.h"
 #include "ops/nn/im2col.h"
 #include "ops/operands.h"
 #include "ops/registry.h"
+#include "ops/shapes/layout_images.h"
 #include "tensor/shared_bytes.h"
 
 namespace sardonyx::ops {
@@ -202,18 +204,29 @@ Prepared PrepareTranspose(PrepareContext& c) {
   return WithState(RunFloat, std::move(state));
 }
 
+void CountTransposed(CostContext& c) {
+  const TensorRef& w = c.In(1);
+  const bool known = w.present() && w.rank() > 0 && w.dim(0) > 0;
+  c.SetOperations(2 * c.CountIn(0) * (known ? static_cast<double>(w.count) / static_cast<double>(w.dim(0)) : 0));
+}
+
 constexpr OpDef kConvTransposeOps[] = {
     {.name = "ConvTranspose",
      .since = {1, 11, 22},
      .types = kIeeeFloats,
      .infer = InferTranspose,
-     .prepare = PrepareTranspose},
+     .prepare = PrepareTranspose,
+     .cost = CountTransposed,
+     .layout = &kFloatConvLayout,
+     .traits = kPacksWeights},
     {.domain = kChannelsLastDomain,
      .name = "ConvTranspose",
      .since = {1},
      .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
      .infer = InferTranspose,
-     .prepare = PrepareTranspose},
+     .prepare = PrepareTranspose,
+     .cost = CountTransposed,
+     .traits = kPacksWeights},
 };
 
 }  // namespace

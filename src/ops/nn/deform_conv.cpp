@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/conv_attributes.h"
+#include "ops/cost_context.h"
 #include "ops/operands.h"
 #include "ops/product.h"
 #include "ops/registry.h"
@@ -148,7 +149,12 @@ Prepared PrepareDeform(PrepareContext& c) {
 }
 
 constexpr OpDef kDeformConvOps[] = {
-    {.name = "DeformConv", .since = {19, 22}, .types = kIeeeFloats, .infer = InferDeform, .prepare = PrepareDeform},
+    {.name = "DeformConv",
+     .since = {19, 22},
+     .types = kIeeeFloats,
+     .infer = InferDeform,
+     .prepare = PrepareDeform,
+     .cost = CountConvolution},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/copy_elements.h"
+#include "ops/cost_context.h"
 #include "ops/elementwise.h"
 #include "ops/random_stream.h"
 #include "ops/registry.h"
@@ -128,6 +129,7 @@ constexpr OpDef kDropoutOps[] = {
      .infer = InferDropout,
      .prepare = PrepareDropout,
      .upgrade = UpgradeOldDropout,
+     .cost = CountNothing,
      .traits = kMayAlias | kRandom},
     {.name = "Dropout",
      .since = {10, 12, 13, 22},
@@ -135,6 +137,7 @@ constexpr OpDef kDropoutOps[] = {
      .infer = InferDropout,
      .prepare = PrepareDropout,
      .upgrade = UpgradeDropout,
+     .cost = CountNothing,
      .traits = kMayAlias | kRandom},
 };
 

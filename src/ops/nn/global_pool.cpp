@@ -3,12 +3,15 @@
 #include <cmath>
 
 #include "kernels/reduce/reduce_f32.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/nn/lp_power.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/quantized_operators.h"
 #include "ops/registry.h"
+#include "ops/schema/schema.h"
+#include "ops/shapes/layout_images.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -77,25 +80,61 @@ Prepared PrepareGlobal(PrepareContext& c) {
   return WithState(c.InputDType(0) == DType::kDouble ? RunGlobal<double> : RunGlobal<float>, state);
 }
 
+bool DescribeGlobalPool(const Graph& graph, const Node& node, NodeLayout& layout) {
+  const std::int64_t p = IntAttribute(node, "p", 2);
+  if (node.op_type == "GlobalLpPool" && p != 1 && p != 2) return false;
+  return DescribeMain(graph, node, layout);
+}
+
+// The reduction of all axes but the first and the last.
+void ChangeGlobalPool(const LayoutChange& c) {
+  Node& node = c.node();
+  const bool l1 = IntAttribute(node, "p", 2) == 1;
+  node.op_type = node.op_type == "GlobalAveragePool" ? "ReduceMean"
+                 : node.op_type == "GlobalMaxPool"   ? "ReduceMax"
+                 : l1                                ? "ReduceL1"
+                                                     : "ReduceL2";
+  node.since_version = FindSchema("", node.op_type)->since_version;
+  node.RemoveAttribute("p");
+  std::vector<std::int64_t> axes;
+  for (std::size_t i = 1; i + 1 < c.input_types[0].rank(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  SetInts(c, 1, "axes_last", axes);
+}
+
+constexpr LayoutDef kGlobalPoolLayout = {"becomes a reduction", DescribeGlobalPool, ChangeGlobalPool};
+constexpr LayoutDef kQLinearGlobalLayout = {"attribute channels_last", DescribeMain, SetChannelsLast};
+
 constexpr OpDef kGlobalPoolOps[] = {
     {.name = "GlobalAveragePool",
      .since = {1, 22},
      .types = kIeeeFloats,
      .infer = InferGlobal,
-     .prepare = PrepareGlobal},
+     .prepare = PrepareGlobal,
+     .cost = CountOncePerInput,
+     .layout = &kGlobalPoolLayout},
     {.name = "GlobalLpPool",
      .since = {1, 2, 22},
      .types = kIeeeFloats,
      .infer = InferGlobal,
      .prepare = PrepareGlobal,
-     .upgrade = UpgradeLpPower},
-    {.name = "GlobalMaxPool", .since = {1, 22}, .types = kIeeeFloats, .infer = InferGlobal, .prepare = PrepareGlobal},
+     .upgrade = UpgradeLpPower,
+     .cost = CountOncePerInput,
+     .layout = &kGlobalPoolLayout},
+    {.name = "GlobalMaxPool",
+     .since = {1, 22},
+     .types = kIeeeFloats,
+     .infer = InferGlobal,
+     .prepare = PrepareGlobal,
+     .cost = CountOncePerInput,
+     .layout = &kGlobalPoolLayout},
     {.domain = "com.microsoft",
      .name = "QLinearGlobalAveragePool",
      .since = {1},
      .types = kQuantized8,
      .infer = InferQLinearGlobalMean,
-     .prepare = PrepareQLinearGlobalMean},
+     .prepare = PrepareQLinearGlobalMean,
+     .cost = CountOncePerInput,
+     .layout = &kQLinearGlobalLayout},
 };
 
 }  // namespace

@@ -7,11 +7,14 @@
 #include "kernels/norm/group_norm_last_f32.h"
 #include "kernels/reduce/reduce_f32.h"
 #include "ops/channels_last.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/shapes/layout_images.h"
 #include "ops/shapes/reduce_plan.h"
+#include "ops/spell_context.h"
 #include "ops/upgrade_context.h"
 
 namespace sardonyx::ops {
@@ -231,13 +234,35 @@ Prepared PrepareLrn(PrepareContext& c) {
 
 void TakeConsumedInputs(UpgradeContext& c) { c.Take("consumed_inputs"); }
 
+// One scale and bias for each group becomes one for each channel.
+void SpellGroupNorm(SpellContext& c) {
+  const Type& x = c.InputType(0);
+  const std::int64_t groups = IntAttribute(c.node(), "num_groups", 1);
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    const ValueId given = c.node().inputs[i];
+    const Type type = c.InputType(i);
+    if (!type.has_rank || type.rank() != 1 || !type.dims[0].known() || type.dims[0].number() != groups) continue;
+    if (!x.has_rank || x.rank() < 2 || !x.dims[1].known())
+      c.Fail("a scale and a bias for each group of unknown channels have no form");
+    const std::int64_t channels = x.dims[1].number();
+    if (channels == groups) continue;
+    const Type column = Type::TensorOf(type.dtype, Shape{groups, 1});
+    const Type square = Type::TensorOf(type.dtype, Shape{groups, channels / groups});
+    const ValueId rows = c.Add("Reshape", {given, c.Longs({groups, 1})}, {}, column);
+    const ValueId repeated = c.Add("Expand", {rows, c.Longs({groups, channels / groups})}, {}, square);
+    const Type all = Type::TensorOf(type.dtype, Shape{channels});
+    c.graph().SetInput(c.id(), i, c.Add("Reshape", {repeated, c.Longs({channels})}, {}, all));
+  }
+}
+
 constexpr OpDef LastRow(std::string_view name) {
   return {.domain = kChannelsLastDomain,
           .name = name,
           .since = {1},
           .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
           .infer = InferSameAsInput,
-          .prepare = PrepareGroupNorm};
+          .prepare = PrepareGroupNorm,
+          .cost = CountNormalization};
 }
 
 constexpr OpDef kInstanceNormOps[] = {
@@ -247,24 +272,31 @@ constexpr OpDef kInstanceNormOps[] = {
      .since = {18, 21},
      .types = kIeeeFloats,
      .infer = InferSameAsInput,
-     .prepare = PrepareGroupNorm},
+     .prepare = PrepareGroupNorm,
+     .cost = CountNormalization,
+     .layout = &kMovedFloatLayout,
+     .spell = {21, SpellGroupNorm}},
     {.name = "InstanceNormalization",
      .since = {1, 6, 22},
      .types = kIeeeFloats,
      .infer = InferSameAsInput,
      .prepare = PrepareGroupNorm,
-     .upgrade = TakeConsumedInputs},
+     .upgrade = TakeConsumedInputs,
+     .cost = CountNormalization,
+     .layout = &kMovedFloatLayout},
     {.name = "LRN", .since = {1, 13}, .types = kIeeeFloats, .infer = InferSameAsInput, .prepare = PrepareLrn},
     {.name = "LpNormalization",
      .since = {1, 22},
      .types = kIeeeFloats,
      .infer = InferSameAsInput,
-     .prepare = PrepareAxesNorm},
+     .prepare = PrepareAxesNorm,
+     .cost = CountNormalization},
     {.name = "MeanVarianceNormalization",
      .since = {9, 13},
      .types = kIeeeFloats,
      .infer = InferSameAsInput,
-     .prepare = PrepareAxesNorm},
+     .prepare = PrepareAxesNorm,
+     .cost = CountNormalization},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "kernels/norm/affine_f32.h"
 #include "kernels/reduce/reduce_f32.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -206,7 +207,8 @@ constexpr OpDef Row(std::string_view domain, std::string_view name, Few<int> sin
           .since = since,
           .types = kIeeeFloats,
           .infer = InferLayerNorm,
-          .prepare = PrepareLayerNorm};
+          .prepare = PrepareLayerNorm,
+          .cost = CountNormalization};
 }
 
 constexpr OpDef kLayerNormOps[] = {

@@ -10,6 +10,7 @@
 #include "kernels/pool/pool_last_f32.h"
 #include "kernels/pool/pool_last_int8.h"
 #include "ops/channels_last.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/nn/lp_power.h"
 #include "ops/operands.h"
@@ -17,6 +18,7 @@
 #include "ops/quantized_operators.h"
 #include "ops/quantized_scale.h"
 #include "ops/registry.h"
+#include "ops/shapes/layout_images.h"
 #include "ops/upgrade_context.h"
 #include "ops/window.h"
 
@@ -264,13 +266,32 @@ Prepared PreparePool(PrepareContext& c) {
 
 constexpr DTypeSet kKernelFloats = {DType::kFloat, DType::kFloat16, DType::kBFloat16};
 
+void CountWindows(CostContext& c) {
+  double window = 1;
+  if (const auto* shape = AttributeAs<std::vector<std::int64_t>>(c.node(), "kernel_shape"))
+    for (const std::int64_t size : *shape) window *= static_cast<double>(size);
+  c.SetOperations(window * c.CountOut(0));
+}
+
+bool DescribePool(const Graph& graph, const Node& node, NodeLayout& layout) {
+  const bool bytes = node.op_type == "MaxPool" && IsQuantizedImage(InputType(graph, node, 0));
+  if ((!bytes && !IsFloatImage(InputType(graph, node, 0))) || !DescribeMain(graph, node, layout)) return false;
+  if (node.outputs.size() > 1 && node.outputs[1] != kNoValue) return false;  // indices count channels first
+  layout.variables[0].first_cost = 0.5 * MovingCost(InputType(graph, node, 0));
+  return true;
+}
+
+constexpr LayoutDef kPoolLayout = {"moves to com.ms.internal.nhwc", DescribePool, MoveToChannelsLast};
+constexpr LayoutDef kQLinearPoolLayout = {"attribute channels_last", DescribeMain, SetChannelsLast};
+
 constexpr OpDef LastRow(std::string_view name, DTypeSet types) {
   return {.domain = kChannelsLastDomain,
           .name = name,
           .since = {1},
           .types = types,
           .infer = InferPool,
-          .prepare = PreparePool};
+          .prepare = PreparePool,
+          .cost = CountWindows};
 }
 
 constexpr OpDef kPoolOps[] = {
@@ -280,24 +301,31 @@ constexpr OpDef kPoolOps[] = {
      .since = {1, 7, 10, 11, 19, 22},
      .types = kIeeeFloats,
      .infer = InferPool,
-     .prepare = PreparePool},
+     .prepare = PreparePool,
+     .cost = CountWindows,
+     .layout = &kPoolLayout},
     {.name = "LpPool",
      .since = {1, 2, 11, 18, 22},
      .types = kIeeeFloats,
      .infer = InferPool,
      .prepare = PreparePool,
-     .upgrade = UpgradeLpPower},
+     .upgrade = UpgradeLpPower,
+     .cost = CountWindows},
     {.name = "MaxPool",
      .since = {1, 8, 10, 11, 12, 22},
      .types = kIeeeFloats | DTypeSet{DType::kInt8, DType::kUInt8},
      .infer = InferPool,
-     .prepare = PreparePool},
+     .prepare = PreparePool,
+     .cost = CountWindows,
+     .layout = &kPoolLayout},
     {.domain = "com.microsoft",
      .name = "QLinearAveragePool",
      .since = {1},
      .types = kQuantized8,
      .infer = InferPool,
-     .prepare = PrepareQuantizedPool},
+     .prepare = PrepareQuantizedPool,
+     .cost = CountWindows,
+     .layout = &kQLinearPoolLayout},
 };
 
 }  // namespace

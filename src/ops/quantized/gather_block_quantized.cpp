@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/elementwise/convert.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
 #include "ops/prepare_context.h"
@@ -209,13 +210,19 @@ Prepared PrepareGatherBlocks(PrepareContext& c) {
   return WithState(RunGatherBlocks, s);
 }
 
+void CountGatherBlocks(CostContext& c) {
+  CountTwicePerOutput(c);
+  for (const std::size_t i : {0u, 2u, 3u}) c.PickFrom(i);  // data, scales, zero points
+}
+
 constexpr OpDef kGatherBlockQuantizedOps[] = {
     {.domain = "com.microsoft",
      .name = "GatherBlockQuantized",
      .since = {1},
      .types = kFloat8s | DTypeSet{DType::kUInt8, DType::kInt4, DType::kUInt4, DType::kFloat4E2M1},
      .infer = InferGatherBlocks,
-     .prepare = PrepareGatherBlocks},
+     .prepare = PrepareGatherBlocks,
+     .cost = CountGatherBlocks},
 };
 
 }  // namespace

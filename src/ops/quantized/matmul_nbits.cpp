@@ -7,6 +7,7 @@
 
 #include "kernels/gemm/gemm.h"
 #include "kernels/nbits/nbits.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -208,13 +209,20 @@ Prepared PrepareMatMulNBits(PrepareContext& c) {
   return WithState(RunMatMulNBits, std::move(s));
 }
 
+// The kernel multiplies integers where the model asks for it.
+void CountQuantizedProduct(CostContext& c) {
+  CountProduct(c);
+  c.SetComputes(IntAttribute(c.node(), "accuracy_level", 0) == 4 ? DType::kInt8 : DType::kFloat);
+}
+
 constexpr OpDef kMatMulNBitsOps[] = {
     {.domain = "com.microsoft",
      .name = "MatMulNBits",
      .since = {1},
      .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
      .infer = InferMatMulNBits,
-     .prepare = PrepareMatMulNBits},
+     .prepare = PrepareMatMulNBits,
+     .cost = CountQuantizedProduct},
 };
 
 }  // namespace

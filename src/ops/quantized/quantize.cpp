@@ -7,10 +7,12 @@
 #include <limits>
 
 #include "kernels/elementwise/quantized_binary.h"
+#include "ops/cost_context.h"
 #include "ops/elementwise.h"
 #include "ops/quantized/quantize_layout.h"
 #include "ops/quantized_operators.h"
 #include "ops/registry.h"
+#include "ops/shapes/layout_axes.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -276,40 +278,66 @@ constexpr DTypeSet kQuantizable = {DType::kFloat, DType::kFloat16, DType::kBFloa
 constexpr DTypeSet kQuantized =
     kSubBytes | kFloat8s | DTypeSet{DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16, DType::kInt32};
 
+// One scale, or a scale for each index of an axis; blocks lie along an axis of the scales, too.
+bool DescribeQuantization(const Graph& graph, const Node& node, NodeLayout& layout) {
+  if (IntAttribute(node, "block_size", 0) != 0 || !DescribeMain(graph, node, layout)) return false;
+  const Type& scale = InputType(graph, node, 1);
+  if (!scale.HasStaticShape() || scale.rank() > 1) return false;
+  std::vector<std::int64_t> axis = {IntAttribute(node, "axis", 1)};
+  return scale.rank() == 0 || scale.dims[0] == Dim(1) || NormalizeAxes(axis, InputType(graph, node, 0).rank());
+}
+
+void ChangeQuantization(const LayoutChange& c) {
+  const Type& scale = c.input_types[1];
+  if (scale.rank() == 1 && scale.dims[0] != Dim(1)) ChangeAxis<1>(c);
+}
+
+constexpr LayoutDef kQuantizationLayout = {"its axis is mapped", DescribeQuantization, ChangeQuantization};
+constexpr LayoutDef kLookupLayout = {"either", DescribeMain};
+
 constexpr OpDef kQuantizeOps[] = {
     {.name = "DequantizeLinear",
      .since = {10, 13, 19, 21, 23, 24, 25, 28},
      .types = kQuantized,
      .infer = InferDequantize,
-     .prepare = PrepareDequantize},
+     .prepare = PrepareDequantize,
+     .cost = CountTwicePerOutput,
+     .layout = &kQuantizationLayout},
     {.domain = "com.microsoft",
      .name = "DequantizeLinear",
      .since = {1},
      .types = kQuantized,
      .infer = InferDequantize,
-     .prepare = PrepareDequantize},
+     .prepare = PrepareDequantize,
+     .cost = CountTwicePerOutput},
     {.name = "DynamicQuantizeLinear",
      .since = {11},
      .types = {DType::kFloat},
      .infer = InferDynamicQuantize,
-     .prepare = PrepareDynamicQuantize},
+     .prepare = PrepareDynamicQuantize,
+     .cost = CountTwicePerOutput},
     {.name = "QuantizeLinear",
      .since = {10, 13, 19, 21, 23, 24, 25, 28},
      .types = kQuantizable,
      .infer = InferQuantize,
-     .prepare = PrepareQuantize},
+     .prepare = PrepareQuantize,
+     .cost = CountTwicePerOutput,
+     .layout = &kQuantizationLayout},
     {.domain = "com.microsoft",
      .name = "QuantizeLinear",
      .since = {1},
      .types = kQuantizable,
      .infer = InferQuantize,
-     .prepare = PrepareQuantize},
+     .prepare = PrepareQuantize,
+     .cost = CountTwicePerOutput},
     {.domain = "ai.sardonyx",
      .name = "Lookup8",
      .since = {1},
      .types = kQuantized8,
      .infer = InferLookup8,
      .prepare = PrepareLookup8,
+     .cost = CountNothing,
+     .layout = &kLookupLayout,
      .traits = kMayAlias},
     {.domain = "com.microsoft",
      .name = "QLinearAdd",

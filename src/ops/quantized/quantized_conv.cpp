@@ -9,9 +9,11 @@
 
 #include "kernels/conv/conv_int8.h"
 #include "ops/conv_attributes.h"
+#include "ops/cost_context.h"
 #include "ops/operands.h"
 #include "ops/quantized_scale.h"
 #include "ops/registry.h"
+#include "ops/shapes/layout_images.h"
 #include "tensor/shared_bytes.h"
 
 namespace sardonyx::ops {
@@ -284,18 +286,32 @@ Prepared PrepareQLinear(PrepareContext& c) {
   return Prepare(c, kQLinear, RunQLinear);
 }
 
-constexpr OpDef QLinearRow(std::string_view domain, int since, std::string_view name = "QLinearConv") {
+bool DescribeQLinearConv(const Graph& graph, const Node& node, NodeLayout& layout) {
+  return IsQuantizedImage(InputType(graph, node, 0)) && DescribeConv(graph, node, 3, layout);
+}
+
+constexpr LayoutDef kQLinearConvLayout = {"images either way, best last", DescribeQLinearConv, ChangeConv};
+
+constexpr OpDef QLinearRow(std::string_view domain, int since, std::string_view name = "QLinearConv",
+                           const LayoutDef* layout = nullptr) {
   return {.domain = domain,
           .name = name,
           .since = {since},
           .types = kInt8s,
           .infer = InferQLinear,
-          .prepare = PrepareQLinear};
+          .prepare = PrepareQLinear,
+          .cost = CountQuantizedConvolution,
+          .layout = layout};
 }
 
 constexpr OpDef kQuantizedConvOps[] = {
-    {.name = "ConvInteger", .since = {10}, .types = kInt8s, .infer = InferInteger, .prepare = PrepareInteger},
-    QLinearRow("", 10),
+    {.name = "ConvInteger",
+     .since = {10},
+     .types = kInt8s,
+     .infer = InferInteger,
+     .prepare = PrepareInteger,
+     .cost = CountConvolution},
+    QLinearRow("", 10, "QLinearConv", &kQLinearConvLayout),
     QLinearRow("com.microsoft", 1),
     QLinearRow(kChannelsLastDomain, 1),
     QLinearRow(kOwnDomain, 1, "QLinearConvAdd"),

@@ -2,6 +2,7 @@
 // the rows of com.microsoft's forms (quantized_gemm.cpp).
 #include <algorithm>
 
+#include "ops/cost_context.h"
 #include "ops/operands.h"
 #include "ops/product.h"
 #include "ops/quantized/int8_product.h"
@@ -147,26 +148,39 @@ Prepared PrepareQLinear(PrepareContext& c) {
 }
 
 constexpr OpDef kQuantizedMatMulOps[] = {
-    {.name = "MatMulInteger", .since = {10}, .types = kInt8s, .infer = InferInteger, .prepare = PrepareInteger},
-    {.name = "QLinearMatMul", .since = {10, 21}, .types = kQuantized, .infer = InferQLinear, .prepare = PrepareQLinear},
+    {.name = "MatMulInteger",
+     .since = {10},
+     .types = kInt8s,
+     .infer = InferInteger,
+     .prepare = PrepareInteger,
+     .cost = CountProduct},
+    {.name = "QLinearMatMul",
+     .since = {10, 21},
+     .types = kQuantized,
+     .infer = InferQLinear,
+     .prepare = PrepareQLinear,
+     .cost = CountProduct},
     {.domain = "com.microsoft",
      .name = "DynamicQuantizeMatMul",
      .since = {1},
      .types = {DType::kFloat},
      .infer = InferDynamicQuantizeMatMul,
-     .prepare = PrepareDynamicQuantizeMatMul},
+     .prepare = PrepareDynamicQuantizeMatMul,
+     .cost = CountProduct},
     {.domain = "com.microsoft",
      .name = "MatMulIntegerToFloat",
      .since = {1},
      .types = kInt8s,
      .infer = InferMatMulIntegerToFloat,
-     .prepare = PrepareMatMulIntegerToFloat},
+     .prepare = PrepareMatMulIntegerToFloat,
+     .cost = CountProduct},
     {.domain = "com.microsoft",
      .name = "QGemm",
      .since = {1},
      .types = kInt8s,
      .infer = InferQGemm,
-     .prepare = PrepareQGemm},
+     .prepare = PrepareQGemm,
+     .cost = CountProduct},
 };
 
 }  // namespace

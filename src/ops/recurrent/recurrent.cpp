@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -461,13 +462,19 @@ Prepared PrepareRecurrent(PrepareContext& c) {
 // Version 1 says with output_sequence whether Y is wanted; the outputs say that, too.
 void UpgradeRecurrent(UpgradeContext& c) { c.Take("output_sequence"); }
 
+void CountRecurrent(CostContext& c) {
+  const double steps = CostContext::DimOf(c.In(kX), 0), batch = CostContext::DimOf(c.In(kX), 1);
+  c.SetOperations(2 * steps * batch * (c.CountIn(kW) + c.CountIn(kR)));
+}
+
 constexpr OpDef Row(std::string_view name, Few<int> since) {
   return {.name = name,
           .since = since,
           .types = kIeeeFloats,
           .infer = InferRecurrent,
           .prepare = PrepareRecurrent,
-          .upgrade = UpgradeRecurrent};
+          .upgrade = UpgradeRecurrent,
+          .cost = CountRecurrent};
 }
 
 constexpr OpDef kRecurrentOps[] = {

@@ -1,10 +1,12 @@
 // ops/reduction/argminmax.cpp - ArgMax and ArgMin, of the first or the last extreme element.
 #include <algorithm>
 
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/shapes/layout_axes.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -92,9 +94,30 @@ Prepared PrepareArg(PrepareContext& c) {
   return prepared;
 }
 
+bool DescribeArg(const Graph& graph, const Node& node, NodeLayout& layout) {
+  if (!IsImage(InputType(graph, node, 0))) return false;
+  std::vector<std::int64_t> axis = {IntAttribute(node, "axis", 0)};
+  if (!NormalizeAxes(axis, InputType(graph, node, 0).rank())) return false;
+  return DescribeReduced(graph, node, layout, axis);
+}
+
+constexpr LayoutDef kArgLayout = {"its axis is mapped", DescribeArg, ChangeAxis<0>};
+
 constexpr OpDef kArgMinMaxOps[] = {
-    {.name = "ArgMax", .since = {1, 11, 12, 13}, .types = kNumbers, .infer = InferArg, .prepare = PrepareArg},
-    {.name = "ArgMin", .since = {1, 11, 12, 13}, .types = kNumbers, .infer = InferArg, .prepare = PrepareArg},
+    {.name = "ArgMax",
+     .since = {1, 11, 12, 13},
+     .types = kNumbers,
+     .infer = InferArg,
+     .prepare = PrepareArg,
+     .cost = CountOncePerInput,
+     .layout = &kArgLayout},
+    {.name = "ArgMin",
+     .since = {1, 11, 12, 13},
+     .types = kNumbers,
+     .infer = InferArg,
+     .prepare = PrepareArg,
+     .cost = CountOncePerInput,
+     .layout = &kArgLayout},
 };
 
 }  // namespace

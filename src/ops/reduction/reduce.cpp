@@ -6,10 +6,12 @@
 #include <type_traits>
 
 #include "kernels/reduce/reduce_f32.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/quantized_operators.h"
+#include "ops/reduction/reduce_layout.h"
 #include "ops/registry.h"
 #include "ops/shapes/reduce_plan.h"
 #include "ops/upgrade_context.h"
@@ -448,7 +450,9 @@ constexpr OpDef Row(std::string_view name, Few<int> since, DTypeSet types = kRed
           .types = types,
           .infer = InferReduce,
           .prepare = PrepareReduce,
-          .upgrade = UpgradeReduce};
+          .upgrade = UpgradeReduce,
+          .cost = CountOncePerInput,
+          .layout = &kReduceLayout};
 }
 
 constexpr OpDef kReduceOps[] = {
@@ -467,7 +471,9 @@ constexpr OpDef kReduceOps[] = {
      .since = {1},
      .types = kQuantized8,
      .infer = InferQLinearMean,
-     .prepare = PrepareQLinearMean},
+     .prepare = PrepareQLinearMean,
+     .cost = CountOncePerInput,
+     .layout = &kQLinearReduceMeanLayout},
 };
 
 }  // namespace

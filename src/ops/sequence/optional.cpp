@@ -1,6 +1,7 @@
 // ops/sequence/optional.cpp - Optional, OptionalHasElement, OptionalGetElement. An optional without an element is
 // Value().
 #include "kernels/copy/strided_copy.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
 #include "ops/op_def.h"
@@ -46,15 +47,21 @@ Prepared Stateless(PrepareContext&) {
 }
 
 constexpr OpDef kOptionalOps[] = {
-    {.name = "Optional", .since = {15, 28}, .infer = InferOptional, .prepare = Stateless<RunOptional>},
+    {.name = "Optional",
+     .since = {15, 28},
+     .infer = InferOptional,
+     .prepare = Stateless<RunOptional>,
+     .cost = CountNothing},
     {.name = "OptionalGetElement",
      .since = {15, 18, 28},
      .infer = InferOptionalGetElement,
-     .prepare = Stateless<RunOptionalGetElement>},
+     .prepare = Stateless<RunOptionalGetElement>,
+     .cost = CountNothing},
     {.name = "OptionalHasElement",
      .since = {15, 18, 28},
      .infer = InferOptionalHasElement,
-     .prepare = Stateless<RunOptionalHasElement>},
+     .prepare = Stateless<RunOptionalHasElement>,
+     .cost = CountNothing},
 };
 
 }  // namespace

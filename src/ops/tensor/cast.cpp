@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ops/copy_elements.h"
+#include "ops/cost_context.h"
 #include "ops/elementwise.h"
 #include "ops/registry.h"
 #include "ops/tensor/text_numbers.h"
@@ -185,12 +186,14 @@ constexpr OpDef kCastOps[] = {
      .infer = InferCast,
      .prepare = PrepareCast,
      .upgrade = UpgradeCast,
+     .cost = CountNothing,
      .traits = kElementwise},
     {.name = "CastLike",
      .since = {15, 19, 21, 23, 24, 25},
      .types = kCastable,
      .infer = InferCastLike,
      .prepare = PrepareCastLike,
+     .cost = CountNothing,
      .traits = kElementwise},
 };
 

@@ -1,5 +1,6 @@
 // ops/tensor/concat_split.cpp - Concat and Split.
 #include "kernels/copy/strided_copy.h"
+#include "ops/cost_context.h"
 #include "ops/dim_facts.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
@@ -8,6 +9,8 @@
 #include "ops/prepare_context.h"
 #include "ops/quantized_operators.h"
 #include "ops/registry.h"
+#include "ops/shapes/layout_axes.h"
+#include "ops/spell_context.h"
 #include "ops/upgrade_context.h"
 
 namespace sardonyx::ops {
@@ -201,26 +204,76 @@ Prepared PrepareSplit(PrepareContext& c) {
 
 void UpgradeSplit(UpgradeContext& c) { c.AttributeToInput("split", 1); }
 
+// Equal parts have to be counted since version 18.
+void SpellSplit(SpellContext& c) {
+  const Node& node = c.node();
+  const bool sized = node.inputs.size() > 1 && node.inputs[1] != kNoValue;
+  if (sized || node.FindAttribute("num_outputs") != nullptr) return;
+  c.node().SetAttribute("num_outputs", static_cast<std::int64_t>(node.outputs.size()));
+}
+
+bool DescribeConcat(const Graph& graph, const Node& node, NodeLayout& layout) {
+  if (!DescribeAxis<1>(graph, node, layout)) return false;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (InputType(graph, node, i).rank() != InputType(graph, node, 0).rank()) return false;
+    layout.inputs[i] = 0;
+  }
+  return true;
+}
+
+// Scale and zero point of the result, then three inputs for each tensor.
+bool DescribeQLinearConcat(const Graph& graph, const Node& node, NodeLayout& layout) {
+  const Type& y = OutputType(graph, node);
+  std::vector<std::int64_t> axis = {IntAttribute(node, "axis", 1)};
+  if (!IsImage(y) || !NormalizeAxes(axis, y.rank())) return false;
+  StayFirst(node, layout);
+  layout.variables.resize(1);
+  layout.outputs[0] = 0;
+  for (std::size_t i = 2; i < node.inputs.size(); i += 3) {
+    if (InputType(graph, node, i).rank() != y.rank()) return false;
+    layout.inputs[i] = 0;
+  }
+  return true;
+}
+
+bool DescribeSplit(const Graph& graph, const Node& node, NodeLayout& layout) {
+  if (!DescribeAxis<0>(graph, node, layout)) return false;
+  std::fill(layout.outputs.begin(), layout.outputs.end(), 0);
+  return true;
+}
+
+constexpr LayoutDef kConcatLayout = {"its axis is mapped", DescribeConcat, ChangeAxis<1>};
+constexpr LayoutDef kQLinearConcatLayout = {"its axis is mapped", DescribeQLinearConcat, ChangeOutputAxis<1>};
+constexpr LayoutDef kSplitLayout = {"its axis is mapped", DescribeSplit, ChangeAxis<0>};
+
 constexpr OpDef kConcatSplitOps[] = {
     {.name = "Concat",
      .since = {1, 4, 11, 13},
      .types = kAllTypes,
      .infer = InferConcat,
      .prepare = PrepareConcat,
-     .upgrade = UpgradeConcat},
+     .upgrade = UpgradeConcat,
+     .cost = CountNothing,
+     .layout = &kConcatLayout},
     {.name = "Split",
      .since = {1, 2, 11, 13, 18},
      .types = kAllTypes,
      .infer = InferSplit,
      .prepare = PrepareSplit,
-     .upgrade = UpgradeSplit},
+     .upgrade = UpgradeSplit,
+     .cost = CountNothing,
+     .layout = &kSplitLayout,
+     .spell = {18, SpellSplit},
+     .traits = kMovesElements},
     {.domain = "com.microsoft",
      .name = "QLinearConcat",
      .since = {1},
      .types = kQuantized8,
      .typed_input = kQLinearConcatFirst,
      .infer = InferQLinearConcat,
-     .prepare = PrepareQLinearConcat},
+     .prepare = PrepareQLinearConcat,
+     .cost = CountNothing,
+     .layout = &kQLinearConcatLayout},
 };
 
 }  // namespace

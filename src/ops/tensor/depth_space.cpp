@@ -4,11 +4,13 @@
 
 #include "kernels/copy/strided_copy.h"
 #include "ops/channels_last.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/shapes/layout_images.h"
 #include "ops/shapes/sizes.h"
 
 namespace sardonyx::ops {
@@ -140,14 +142,22 @@ void RunSpaceToDepth(KernelContext& c) {
 Prepared PrepareDepthToSpace(PrepareContext& c) { return WithState(RunDepthToSpace, ReadBlock(c)); }
 Prepared PrepareSpaceToDepth(PrepareContext& c) { return WithState(RunSpaceToDepth, ReadBlock(c)); }
 
-constexpr OpDef Row(std::string_view domain, std::string_view name, Few<int> since, InferFn* infer,
-                    PrepareFn* prepare) {
-  return {.domain = domain, .name = name, .since = since, .types = kAllTypes, .infer = infer, .prepare = prepare};
+constexpr OpDef Row(std::string_view domain, std::string_view name, Few<int> since, InferFn* infer, PrepareFn* prepare,
+                    const LayoutDef* layout = nullptr) {
+  return {.domain = domain,
+          .name = name,
+          .since = since,
+          .types = kAllTypes,
+          .infer = infer,
+          .prepare = prepare,
+          .cost = CountNothing,
+          .layout = layout,
+          .traits = kMovesElements};
 }
 
 constexpr OpDef kDepthSpaceOps[] = {
-    Row("", "DepthToSpace", {1, 11, 13, 28}, InferDepthToSpace, PrepareDepthToSpace),
-    Row("", "SpaceToDepth", {1, 13, 28}, InferSpaceToDepth, PrepareSpaceToDepth),
+    Row("", "DepthToSpace", {1, 11, 13, 28}, InferDepthToSpace, PrepareDepthToSpace, &kMovedLayout),
+    Row("", "SpaceToDepth", {1, 13, 28}, InferSpaceToDepth, PrepareSpaceToDepth, &kMovedLayout),
     Row(kChannelsLastDomain, "DepthToSpace", {1}, InferDepthToSpace, PrepareDepthToSpace),
     Row(kChannelsLastDomain, "SpaceToDepth", {1}, InferSpaceToDepth, PrepareSpaceToDepth),
 };

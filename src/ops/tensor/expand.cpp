@@ -1,11 +1,13 @@
 // ops/tensor/expand.cpp - Expand and Tile: the same elements several times.
 #include "kernels/copy/strided_copy.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
 #include "ops/kernel_context.h"
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/shapes/layout_axes.h"
 #include "ops/upgrade_context.h"
 
 namespace sardonyx::ops {
@@ -171,14 +173,24 @@ constexpr OpDef kExpandOps[] = {
      .types = kAllTypes,
      .infer = InferExpand,
      .prepare = PrepareExpand,
-     .traits = kNoFold},
+     .cost = CountNothing,
+     .layout = &kSizedLayout,
+     .traits = kNoFold | kMovesElements},
     {.name = "Tile",
      .since = {6, 13},
      .types = kAllTypes,
      .infer = InferTile,
      .prepare = PrepareTile,
-     .traits = kNoFold},
-    {.name = "Tile", .since = {1}, .types = kAllTypes, .infer = InferTile1, .prepare = PrepareTile1, .traits = kNoFold},
+     .cost = CountNothing,
+     .layout = &kSizedLayout,
+     .traits = kNoFold | kMovesElements},
+    {.name = "Tile",
+     .since = {1},
+     .types = kAllTypes,
+     .infer = InferTile1,
+     .prepare = PrepareTile1,
+     .cost = CountNothing,
+     .traits = kNoFold | kMovesElements},
 };
 
 }  // namespace

@@ -1,12 +1,14 @@
 // ops/tensor/gather.cpp - Gather, GatherElements, GatherND: elements picked by indices.
 #include "kernels/copy/storage.h"
 #include "kernels/copy/strided_copy.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
 #include "ops/kernel_context.h"
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/shapes/layout_axes.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -249,14 +251,37 @@ Prepared PrepareGatherNd(PrepareContext& c) {
   return WithState(RunGatherNd, GatherNdState{batch});
 }
 
+// Gather along an axis by a vector of indices keeps the rank.
+bool DescribeGather(const Graph& graph, const Node& node, NodeLayout& layout) {
+  return InputType(graph, node, 1).has_rank && InputType(graph, node, 1).rank() == 1 &&
+         DescribeAxis<0>(graph, node, layout);
+}
+
+constexpr LayoutDef kGatherLayout = {"its axis is mapped", DescribeGather, ChangeAxis<0>};
+
 constexpr OpDef kGatherOps[] = {
-    {.name = "Gather", .since = {1, 11, 13}, .types = kAllTypes, .infer = InferGather, .prepare = PrepareGather},
+    {.name = "Gather",
+     .since = {1, 11, 13},
+     .types = kAllTypes,
+     .infer = InferGather,
+     .prepare = PrepareGather,
+     .cost = CountPicked,
+     .layout = &kGatherLayout,
+     .traits = kMovesElements},
     {.name = "GatherElements",
      .since = {11, 13},
      .types = kAllTypes,
      .infer = InferGatherElements,
-     .prepare = PrepareGatherElements},
-    {.name = "GatherND", .since = {11, 12, 13}, .types = kAllTypes, .infer = InferGatherNd, .prepare = PrepareGatherNd},
+     .prepare = PrepareGatherElements,
+     .cost = CountPicked,
+     .traits = kMovesElements},
+    {.name = "GatherND",
+     .since = {11, 12, 13},
+     .types = kAllTypes,
+     .infer = InferGatherNd,
+     .prepare = PrepareGatherNd,
+     .cost = CountPicked,
+     .traits = kMovesElements},
 };
 
 }  // namespace

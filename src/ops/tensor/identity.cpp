@@ -42,7 +42,7 @@ constexpr OpDef kIdentityOps[] = {
      .since = {1, 13, 14, 16, 19, 21, 23, 24, 25},
      .infer = InferSameAsInput,
      .prepare = PrepareIdentity,
-     .traits = kView},
+     .traits = kView | kMovesElements},
 };
 
 }  // namespace

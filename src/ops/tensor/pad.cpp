@@ -1,11 +1,13 @@
 // ops/tensor/pad.cpp - Pad: constant, edge, reflect and wrap; negative pads cut.
 #include "kernels/copy/strided_copy.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
 #include "ops/kernel_context.h"
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/shapes/layout_axes.h"
 #include "ops/upgrade_context.h"
 
 namespace sardonyx::ops {
@@ -206,13 +208,24 @@ void UpgradePad(UpgradeContext& c) {
   c.AttributeToInput("value", 2, true);
 }
 
+bool DescribePad(const Graph& graph, const Node& node, NodeLayout& layout) {
+  return DescribeMain(graph, node, layout) &&
+         AxesInput(graph, node, 3, InputType(graph, node, 0).rank(), InputType(graph, node, 0).rank()).has_value();
+}
+
+void ChangePad(const LayoutChange& c) { MapAxesInput(c, 3, c.input_types[0].rank()); }
+
+constexpr LayoutDef kPadLayout = {"its axes are mapped", DescribePad, ChangePad};
+
 constexpr OpDef kPadOps[] = {
     {.name = "Pad",
      .since = {1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
      .types = kAllTypes,
      .infer = InferPad,
      .prepare = PreparePad,
-     .upgrade = UpgradePad},
+     .upgrade = UpgradePad,
+     .cost = CountNothing,
+     .layout = &kPadLayout},
 };
 
 }  // namespace

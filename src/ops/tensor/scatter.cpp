@@ -1,12 +1,14 @@
 // ops/tensor/scatter.cpp - Scatter, ScatterElements, ScatterND, TensorScatter: a copy of a tensor with updates written
 // into it.
 #include "kernels/copy/strided_copy.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
 #include "ops/kernel_context.h"
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/spell_context.h"
 #include "ops/tensor/scatter_reduction.h"
 
 namespace sardonyx::ops {
@@ -205,23 +207,34 @@ Prepared PrepareTensorScatter(PrepareContext& c) {
 }
 
 // Not kMayAlias: the output might take the place of the updates, which are read after the data has been copied.
+void SpellScatter(SpellContext& c) { c.node().op_type = "ScatterElements"; }
+
 constexpr OpDef kScatterOps[] = {
-    {.name = "Scatter", .since = {9, 11}, .types = kAllTypes, .infer = InferScatter, .prepare = PrepareScatterElements},
+    {.name = "Scatter",
+     .since = {9, 11},
+     .types = kAllTypes,
+     .infer = InferScatter,
+     .prepare = PrepareScatterElements,
+     .cost = CountNothing,
+     .spell = {11, SpellScatter}},
     {.name = "ScatterElements",
      .since = {11, 13, 16, 18},
      .types = kAllTypes,
      .infer = InferScatter,
-     .prepare = PrepareScatterElements},
+     .prepare = PrepareScatterElements,
+     .cost = CountNothing},
     {.name = "ScatterND",
      .since = {11, 13, 16, 18},
      .types = kAllTypes,
      .infer = InferScatter,
-     .prepare = PrepareScatterNd},
+     .prepare = PrepareScatterNd,
+     .cost = CountNothing},
     {.name = "TensorScatter",
      .since = {24},
      .types = kAllTypes,
      .infer = InferScatter,
-     .prepare = PrepareTensorScatter},
+     .prepare = PrepareTensorScatter,
+     .cost = CountNothing},
 };
 
 }  // namespace

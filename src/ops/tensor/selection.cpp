@@ -5,6 +5,7 @@
 
 #include "kernels/copy/storage.h"
 #include "kernels/copy/strided_copy.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
 #include "ops/kernel_context.h"
@@ -343,20 +344,34 @@ void RunOneHot(KernelContext& c) {
 Prepared PrepareOneHot(PrepareContext& c) { return WithState(RunOneHot, OneHotState{c.Int("axis", -1)}); }
 
 constexpr OpDef kSelectionOps[] = {
-    {.name = "Compress", .since = {9, 11, 28}, .types = kAllTypes, .infer = InferCompress, .prepare = PrepareCompress},
-    {.name = "NonZero", .since = {9, 13}, .types = kAllTypes, .infer = InferNonZero, .prepare = Stateless<RunNonZero>},
-    {.name = "OneHot", .since = {9, 11, 28}, .infer = InferOneHot, .prepare = PrepareOneHot},
-    {.name = "Range", .since = {11, 27}, .infer = InferRange, .prepare = PrepareRange},
+    {.name = "Compress",
+     .since = {9, 11, 28},
+     .types = kAllTypes,
+     .infer = InferCompress,
+     .prepare = PrepareCompress,
+     .cost = CountPicked,
+     .traits = kSizedByElements},
+    {.name = "NonZero",
+     .since = {9, 13},
+     .types = kAllTypes,
+     .infer = InferNonZero,
+     .prepare = Stateless<RunNonZero>,
+     .cost = CountNothing,
+     .traits = kSizedByElements},
+    {.name = "OneHot", .since = {9, 11, 28}, .infer = InferOneHot, .prepare = PrepareOneHot, .cost = CountNothing},
+    {.name = "Range", .since = {11, 27}, .infer = InferRange, .prepare = PrepareRange, .cost = CountNothing},
     {.name = "ReverseSequence",
      .since = {10, 28},
      .types = kAllTypes,
      .infer = InferReverseSequence,
-     .prepare = PrepareReverseSequence},
+     .prepare = PrepareReverseSequence,
+     .cost = CountNothing},
     {.name = "Trilu",
      .since = {14},
      .types = kAllTypes,
      .infer = InferTrilu,
      .prepare = PrepareTrilu,
+     .cost = CountNothing,
      .traits = kMayAlias},
 };
 

@@ -4,12 +4,14 @@
 #include <optional>
 
 #include "kernels/copy/strided_copy.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
 #include "ops/kernel_context.h"
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/tensor/shape_layout.h"
 #include "ops/upgrade_context.h"
 
 namespace sardonyx::ops {
@@ -310,25 +312,29 @@ constexpr OpDef kShapeOps[] = {
      .types = kAllTypes,
      .infer = InferFlatten,
      .prepare = PrepareFlatten,
-     .traits = kView},
+     .traits = kView | kMovesElements},
     {.name = "Reshape",
      .since = {1, 5, 13, 14, 19, 21, 23, 24, 25},
      .types = kAllTypes,
      .infer = InferReshape,
      .prepare = PrepareReshape,
      .upgrade = UpgradeReshape,
-     .traits = kView},
+     .layout = &kReshapeLayout,
+     .traits = kView | kMovesElements},
     {.name = "Shape",
      .since = {1, 13, 15, 19, 21, 23, 24, 25},
      .types = kAllTypes,
      .infer = InferShape,
      .prepare = PrepareShape,
+     .cost = CountNothing,
+     .layout = &kShapeLayout,
      .traits = kShapeOnly},
     {.name = "Size",
      .since = {1, 13, 19, 21, 23, 24, 25},
      .types = kAllTypes,
      .infer = InferSize,
      .prepare = PrepareSize,
+     .cost = CountNothing,
      .traits = kShapeOnly},
     {.name = "Squeeze",
      .since = {1, 11, 13, 21, 23, 24, 25},
@@ -336,14 +342,14 @@ constexpr OpDef kShapeOps[] = {
      .infer = InferSqueeze,
      .prepare = PrepareSqueeze,
      .upgrade = UpgradeAxes,
-     .traits = kView},
+     .traits = kView | kMovesElements},
     {.name = "Unsqueeze",
      .since = {1, 11, 13, 21, 23, 24, 25},
      .types = kAllTypes,
      .infer = InferUnsqueeze,
      .prepare = PrepareUnsqueeze,
      .upgrade = UpgradeAxes,
-     .traits = kView},
+     .traits = kView | kMovesElements},
 };
 
 }  // namespace

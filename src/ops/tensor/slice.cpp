@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "kernels/copy/strided_copy.h"
+#include "ops/cost_context.h"
 #include "ops/dim_facts.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
@@ -10,6 +11,7 @@
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/shapes/layout_axes.h"
 #include "ops/upgrade_context.h"
 
 namespace sardonyx::ops {
@@ -168,13 +170,32 @@ void UpgradeSlice(UpgradeContext& c) {
   c.AttributeToInput("axes", 3);
 }
 
+// How many axes Slice names where it has no list of them.
+std::size_t SliceCount(const Graph& graph, const Node& node) {
+  const Type& starts = InputType(graph, node, 1);
+  return starts.HasStaticShape() && starts.rank() == 1 ? static_cast<std::size_t>(starts.dims[0].number()) : SIZE_MAX;
+}
+
+bool DescribeSlice(const Graph& graph, const Node& node, NodeLayout& layout) {
+  if (!DescribeMain(graph, node, layout)) return false;
+  const std::size_t count = SliceCount(graph, node), rank = InputType(graph, node, 0).rank();
+  return (HasInput(node, 3) || count <= rank) && AxesInput(graph, node, 3, rank, count).has_value();
+}
+
+void ChangeSlice(const LayoutChange& c) { MapAxesInput(c, 3, SliceCount(c.graph, c.node())); }
+
+constexpr LayoutDef kSliceLayout = {"its axes are mapped", DescribeSlice, ChangeSlice};
+
 constexpr OpDef kSliceOps[] = {
     {.name = "Slice",
      .since = {1, 10, 11, 13},
      .types = kAllTypes,
      .infer = InferSlice,
      .prepare = PrepareSlice,
-     .upgrade = UpgradeSlice},
+     .upgrade = UpgradeSlice,
+     .cost = CountPicked,
+     .layout = &kSliceLayout,
+     .traits = kMovesElements},
 };
 
 }  // namespace

@@ -1,10 +1,13 @@
 // ops/tensor/transpose.cpp - Transpose.
 #include "kernels/copy/strided_copy.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
+#include "ops/layout.h"
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/schema/schema.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -68,12 +71,72 @@ void RunTranspose(KernelContext& c) {
 
 Prepared PrepareTranspose(PrepareContext& c) { return WithState(RunTranspose, TransposeState{c.Ints("perm")}); }
 
+std::vector<std::int64_t> PermOf(const Node& node, std::size_t rank) {
+  if (const AttributeValue* perm = node.FindAttribute("perm")) return std::get<std::vector<std::int64_t>>(*perm);
+  std::vector<std::int64_t> reversed;
+  for (std::size_t i = rank; i-- > 0;) reversed.push_back(static_cast<std::int64_t>(i));
+  return reversed;
+}
+
+// A Transpose of three axes may lead to either layout: to "last" if an image comes in, else from it.
+bool ComesFromAnImage(const Graph& graph, const Node& node) {
+  const NodeId producer = graph.value(node.inputs[0]).producer;
+  if (producer == kNoNode) return false;
+  const Node& before = graph.node(producer);
+  if (before.op_type == "Reshape" && !before.inputs.empty()) {
+    const Type &x = InputType(graph, before, 0), &y = InputType(graph, node, 0);
+    return IsImage(x) && x.rank() > 3 && SameDim(x.dims[0], y.dims[0]) && SameDim(x.dims[1], y.dims[1]);
+  }
+  return before.op_type == "Conv" || before.op_type == "FusedConv";
+}
+
+bool DescribeTranspose(const Graph& graph, const Node& node, NodeLayout& layout) {
+  const Type& x = InputType(graph, node, 0);
+  if (!IsImage(x)) return false;
+  const std::vector<std::int64_t> perm = PermOf(node, x.rank());
+  StayFirst(node, layout);
+  layout.variables.resize(1);
+  if (perm.size() != x.rank()) return false;
+  if (perm[0] == 0 && perm[1] == 1) {
+    FollowMain(node, layout);
+    return true;
+  }
+  layout.variables[0].first_cost = ChangingCost(x);
+  const bool to_last = perm == PermToLast(x.rank()), to_first = perm == PermToFirst(x.rank());
+  if (to_last && (!to_first || ComesFromAnImage(graph, node))) {
+    layout.inputs[0] = 0;
+    return true;
+  }
+  layout.outputs[0] = 0;
+  return to_first;
+}
+
+// The three cases of DescribeTranspose: among spatial axes; to "last", whose input is that already; from "last".
+void ChangeTranspose(const LayoutChange& c) {
+  const std::size_t rank = c.input_types[0].rank();
+  if (c.layout.inputs[0] != kStaysFirst && c.layout.outputs[0] != kStaysFirst) {
+    const std::vector<std::int64_t> perm = PermOf(c.node(), rank), to_last = PermToLast(rank);
+    std::vector<std::int64_t> changed;
+    for (const std::int64_t axis : to_last) changed.push_back(AxisToLast(perm[static_cast<std::size_t>(axis)], rank));
+    c.node().SetAttribute("perm", changed);
+    return;
+  }
+  c.node().op_type = "Identity";
+  c.node().since_version = FindSchema("", "Identity")->since_version;
+  c.node().RemoveAttribute("perm");
+}
+
+constexpr LayoutDef kTransposeLayout = {"may be the change itself", DescribeTranspose, ChangeTranspose};
+
 constexpr OpDef kTransposeOps[] = {
     {.name = "Transpose",
      .since = {1, 13, 21, 23, 24, 25},
      .types = kAllTypes,
      .infer = InferTranspose,
-     .prepare = PrepareTranspose},
+     .prepare = PrepareTranspose,
+     .cost = CountNothing,
+     .layout = &kTransposeLayout,
+     .traits = kMovesElements},
 };
 
 }  // namespace

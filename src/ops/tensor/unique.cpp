@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kernels/copy/strided_copy.h"
+#include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
 #include "ops/op_def.h"
@@ -173,7 +174,12 @@ Prepared PrepareUnique(PrepareContext& c) {
 }
 
 constexpr OpDef kUniqueOps[] = {
-    {.name = "Unique", .since = {11, 28}, .infer = InferUnique, .prepare = PrepareUnique},
+    {.name = "Unique",
+     .since = {11, 28},
+     .infer = InferUnique,
+     .prepare = PrepareUnique,
+     .cost = CountNothing,
+     .traits = kSizedByElements},
 };
 
 }  // namespace

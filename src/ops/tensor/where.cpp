@@ -1,4 +1,5 @@
 // ops/tensor/where.cpp - Where: elements of X or Y by a condition, all three broadcasting.
+#include "ops/cost_context.h"
 #include "ops/elementwise.h"
 #include "ops/quantized_operators.h"
 #include "ops/registry.h"
@@ -108,6 +109,7 @@ constexpr OpDef kWhereOps[] = {
      .typed_input = 1,
      .infer = InferWhere,
      .prepare = PrepareWhere,
+     .cost = CountNothing,
      .traits = kMayAlias | kElementwise},
     {.domain = "com.microsoft",
      .name = "QLinearWhere",
@@ -115,7 +117,8 @@ constexpr OpDef kWhereOps[] = {
      .types = kQuantized8,
      .typed_input = 1,
      .infer = InferQLinearWhere,
-     .prepare = PrepareQLinearWhere},
+     .prepare = PrepareQLinearWhere,
+     .cost = CountNothing},
 };
 
 }  // namespace

@@ -182,10 +182,4 @@ std::optional<std::vector<std::int64_t>> IntsOf(const Graph& graph, ValueId valu
   return std::vector<std::int64_t>(span.begin(), span.end());
 }
 
-std::int64_t IntAttribute(const Node& node, std::string_view name, std::int64_t otherwise) {
-  const AttributeValue* value = node.FindAttribute(name);
-  const auto* number = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
-  return number != nullptr ? *number : otherwise;
-}
-
 }  // namespace sardonyx::optimizer

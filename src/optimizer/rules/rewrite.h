@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/attributes.h"
 #include "ops/registry.h"
 #include "ops/schema/schema.h"
 
@@ -81,8 +81,6 @@ NodeId SoleReader(const Graph& graph, ValueId value);
 std::optional<double> ScalarOf(const Graph& graph, ValueId value);
 // The elements of a constant int64 tensor.
 std::optional<std::vector<std::int64_t>> IntsOf(const Graph& graph, ValueId value);
-// An integer attribute; `otherwise` if the node does not have it.
-std::int64_t IntAttribute(const Node& node, std::string_view name, std::int64_t otherwise);
 
 // Calls `edit(graph)` for every graph, bodies first, and refreshes what nodes capture; true if any call returned true.
 template <typename Edit>

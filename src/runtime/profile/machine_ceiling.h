@@ -6,7 +6,7 @@
 
 #include "base/dtype.h"
 #include "base/parallel.h"
-#include "ops/cost.h"
+#include "ops/cost_context.h"
 
 namespace sardonyx::runtime {
 

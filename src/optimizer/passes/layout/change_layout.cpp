@@ -1,17 +1,18 @@
 // optimizer/passes/layout/change_layout.cpp - images lie channels last in memory wherever that saves more than it
 // costs.
 //
-// Each operator says in which layouts it works and what they cost it (layout_operator.h); a value whose producer and
-// readers disagree costs a transposition. The cheapest choice for the whole graph is a minimum cut: sides are layouts,
-// nodes are the operators' variables. So a chain of convolutions is entered and left once, transpositions that the
-// author wrote are used or cancelled, and a lone convolution between matrix products stays as it is.
+// Each operator says in which layouts it works and what they cost it (its row's `layout`, ops/layout.h); a value whose
+// producer and readers disagree costs a transposition. The cheapest choice for the whole graph is a minimum cut: sides
+// are layouts, nodes are the operators' variables. So a chain of convolutions is entered and left once, transpositions
+// that the author wrote are used or cancelled, and a lone convolution between matrix products stays as it is.
 #include <algorithm>
 #include <unordered_map>
 
 #include "ops/infer.h"
-#include "optimizer/layout/layout_operator.h"
+#include "ops/layout.h"
 #include "optimizer/layout/min_cut.h"
 #include "optimizer/passes/passes.h"
+#include "optimizer/rules/rewrite.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -21,8 +22,8 @@ class LayoutChoice {
  public:
   LayoutChoice(const Graph& graph, const ops::Registry& registry) : graph_(graph) {
     for (const NodeId id : graph.order) {
-      Entry entry{DescribeLayout(graph, graph.node(id), registry), {}};
-      for (const NodeLayout::Variable& variable : entry.layout.variables) {
+      Entry entry{ops::DescribeLayout(graph, graph.node(id), registry), {}};
+      for (const ops::NodeLayout::Variable& variable : entry.layout.variables) {
         const int at = cut_.AddNode();
         entry.cut_nodes.push_back(at);
         cut_.AddEdge(MinCut::kSource, at, variable.last_cost);
@@ -34,7 +35,7 @@ class LayoutChoice {
     last_ = cut_.Solve();
   }
 
-  const NodeLayout& layout(NodeId id) const { return entries_.at(id).layout; }
+  const ops::NodeLayout& layout(NodeId id) const { return entries_.at(id).layout; }
   std::vector<char> LastOf(NodeId id) const {
     std::vector<char> last;
     for (const int at : entries_.at(id).cut_nodes) last.push_back(last_[static_cast<std::size_t>(at)]);
@@ -43,12 +44,12 @@ class LayoutChoice {
 
  private:
   struct Entry {
-    NodeLayout layout;
+    ops::NodeLayout layout;
     std::vector<int> cut_nodes;  // by variable
   };
 
   int CutNode(const Entry& entry, int variable) const {
-    return variable == kStaysFirst ? MinCut::kSource : entry.cut_nodes[static_cast<std::size_t>(variable)];
+    return variable == ops::kStaysFirst ? MinCut::kSource : entry.cut_nodes[static_cast<std::size_t>(variable)];
   }
 
   // Where the readers of a value are, each place once.
@@ -81,9 +82,9 @@ class LayoutChoice {
   // One transposition serves all readers that want the other layout than the producer.
   void AddValue(ValueId value) {
     const ValueInfo& info = graph_.value(value);
-    if (!IsImage(info.type) || info.constant() != nullptr) return;
+    if (!ops::IsImage(info.type) || info.constant() != nullptr) return;
     if (info.producer == kNoNode && info.consumers.empty()) return;
-    const double cost = ChangingCost(info.type);
+    const double cost = ops::ChangingCost(info.type);
     const int producer = ProducerOf(value);
     const std::vector<int> readers = ReadersOf(value);
     if (readers.size() == 1) {
@@ -141,28 +142,28 @@ class LayoutRewriter {
                            : "it has no form for channels last (its type, rank or groups)");
   }
 
-  void Change(NodeId id, const NodeLayout& layout, const std::vector<char>& last) {
+  void Change(NodeId id, const ops::NodeLayout& layout, const std::vector<char>& last) {
     const Node& node = graph_.node(id);
     std::vector<Type> input_types, output_types;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) input_types.push_back(InputType(graph_, node, i));
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) output_types.push_back(OutputType(graph_, node, i));
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) input_types.push_back(ops::InputType(graph_, node, i));
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) output_types.push_back(ops::OutputType(graph_, node, i));
     const auto is_last = [&](int variable) {
-      return variable != kStaysFirst && last[static_cast<std::size_t>(variable)] != 0;
+      return variable != ops::kStaysFirst && last[static_cast<std::size_t>(variable)] != 0;
     };
     for (std::size_t i = 0; i < input_types.size(); ++i)
-      if (is_last(layout.inputs[i]) && node.inputs[i] != kNoValue && IsImage(input_types[i]))
+      if (is_last(layout.inputs[i]) && node.inputs[i] != kNoValue && ops::IsImage(input_types[i]))
         graph_.SetInput(id, i, LastOf(node.inputs[i]));
     for (std::size_t i = 0; i < output_types.size(); ++i)
-      if (is_last(layout.outputs[i]) && node.outputs[i] != kNoValue && IsImage(output_types[i]))
+      if (is_last(layout.outputs[i]) && node.outputs[i] != kNoValue && ops::IsImage(output_types[i]))
         MoveToLast(id, i, output_types[i]);
-    if (layout.row->change != nullptr)
-      layout.row->change({graph_, registry_, id, layout, last, input_types, output_types});
+    if (layout.def->change != nullptr)
+      layout.def->change({graph_, registry_, id, layout, last, input_types, output_types});
   }
 
   // The node makes the value's other layout now; who wants the value itself is served at the end.
   void MoveToLast(NodeId id, std::size_t port, const Type& type) {
     const ValueId value = graph_.node(id).outputs[port];
-    const ValueId other = graph_.AddValue(graph_.FreshName(graph_.value(value).name + "_last"), TypeToLast(type));
+    const ValueId other = graph_.AddValue(graph_.FreshName(graph_.value(value).name + "_last"), ops::TypeToLast(type));
     graph_.MoveOutput(id, port, other);
     last_of_[value] = other;
     moved_.push_back(value);
@@ -174,9 +175,9 @@ class LayoutRewriter {
     const std::string name = info.name + "_last";
     ValueId other = kNoValue;
     if (const Tensor* constant = info.constant()) {
-      other = graph_.AddConstant(name, TensorToLast(graph_, registry_, *constant));
+      other = graph_.AddConstant(name, ops::TensorToLast(graph_, registry_, *constant));
     } else {
-      other = AddConversion(value, info.name, info.type, TypeToLast(info.type), false);
+      other = AddConversion(value, info.name, info.type, ops::TypeToLast(info.type), false);
     }
     last_of_[value] = other;
     return other;
@@ -193,14 +194,14 @@ class LayoutRewriter {
   ValueId AddConversion(ValueId from, std::string name, const Type& first, const Type& result, bool to_first) {
     Node like;
     like.name = std::move(name);
-    const std::vector<std::int64_t> shape = ViewShape(first, to_first);
+    const std::vector<std::int64_t> shape = ops::ViewShape(first, to_first);
     if (!shape.empty()) {
       const ValueId target = graph_.AddConstant("shape_of_view", Tensor::Vector<std::int64_t>(shape));
-      return AddLayoutNode(graph_, like, "Reshape", {from, target}, {}, result);
+      return ops::AddLayoutNode(graph_, like, "Reshape", {from, target}, {}, result);
     }
     const std::size_t rank = first.rank();
-    return AddLayoutNode(graph_, like, "Transpose", {from}, {{"perm", to_first ? PermToFirst(rank) : PermToLast(rank)}},
-                         result);
+    return ops::AddLayoutNode(graph_, like, "Transpose", {from},
+                              {{"perm", to_first ? ops::PermToFirst(rank) : ops::PermToLast(rank)}}, result);
   }
 
   Graph& graph_;

@@ -1,12 +1,12 @@
-// optimizer/layout/layout_operator.cpp - axes, costs and nodes of the channels-last layout; which row a node has.
-#include "optimizer/layout/layout_operator.h"
+// ops/layout.cpp - axes, costs and nodes of the channels-last layout; what a node's row says of it.
+#include "ops/layout.h"
 
 #include <algorithm>
 
 #include "ops/evaluate.h"
 #include "ops/schema/schema.h"
 
-namespace sardonyx::optimizer {
+namespace sardonyx::ops {
 
 std::int64_t AxisToLast(std::int64_t axis, std::size_t rank) {
   if (axis == 0) return 0;
@@ -76,16 +76,6 @@ const Type& OutputType(const Graph& graph, const Node& node, std::size_t i) {
   return i < node.outputs.size() && node.outputs[i] != kNoValue ? graph.value(node.outputs[i]).type : none;
 }
 
-std::optional<std::vector<std::int64_t>> ConstantInts(const Graph& graph, const Node& node, std::size_t i) {
-  if (!HasInput(node, i)) return std::nullopt;
-  const Tensor* t = graph.value(node.inputs[i]).constant();
-  if (t == nullptr || t->shape().rank() > 1) return std::nullopt;
-  const auto widened = [&](const auto* data) { return std::vector<std::int64_t>(data, data + t->count()); };
-  if (t->dtype() == DType::kInt64) return widened(t->data<std::int64_t>());
-  if (t->dtype() == DType::kInt32) return widened(t->data<std::int32_t>());
-  return std::nullopt;
-}
-
 bool IsImage(const Type& type) { return type.is_tensor() && type.has_rank && type.rank() >= 3; }
 
 bool NormalizeAxes(std::vector<std::int64_t>& axes, std::size_t rank) {
@@ -120,7 +110,7 @@ ValueId AddLayoutNode(Graph& graph, const Node& like, std::string_view op_type, 
                       std::vector<Attribute> attributes, Type type) {
   Node node;
   node.op_type = op_type;
-  node.since_version = ops::FindSchema("", op_type)->since_version;
+  node.since_version = FindSchema("", op_type)->since_version;
   node.name = graph.FreshName(like.name + "_" + std::string(op_type));
   node.provider = like.provider;
   node.attributes = std::move(attributes);
@@ -131,54 +121,77 @@ ValueId AddLayoutNode(Graph& graph, const Node& like, std::string_view op_type, 
   return output;
 }
 
-Tensor TensorToLast(const Graph& graph, const ops::Registry& registry, const Tensor& tensor) {
+Tensor TensorToLast(const Graph& graph, const Registry& registry, const Tensor& tensor) {
   Node transpose;
   transpose.op_type = "Transpose";
-  transpose.since_version = ops::FindSchema("", "Transpose")->since_version;
+  transpose.since_version = FindSchema("", "Transpose")->since_version;
   transpose.attributes = {{"perm", PermToLast(tensor.shape().rank())}};
   transpose.inputs = {0};
   transpose.outputs = {0};
   const std::vector<Value> inputs = {Value(tensor)};
-  return ops::EvaluateNode(graph, transpose, registry, inputs)[0].tensor();
+  return EvaluateNode(graph, transpose, registry, inputs)[0].tensor();
 }
 
 void SetInts(const LayoutChange& c, std::size_t input, std::string_view name, const std::vector<std::int64_t>& values) {
   c.graph.SetInput(c.id, input, c.graph.AddConstant(name, Tensor::Vector<std::int64_t>(values)));
 }
 
-void PermuteInput(const LayoutChange& c, std::size_t input, std::size_t rank) {
-  const ValueId old = c.node().inputs[input];
-  const std::string name = c.graph.value(old).name;
-  const Tensor* constant = c.graph.value(old).constant();
-  const std::vector<std::int64_t> perm = PermToLast(rank);
-  if (constant != nullptr && constant->dtype() == DType::kInt64) {
-    std::vector<std::int64_t> values;
-    for (const std::int64_t from : perm) values.push_back(constant->data<std::int64_t>()[from]);
-    return SetInts(c, input, name, values);
+namespace {
+
+// y[i] = f(a[i], b[i] ...) with broadcasting: inputs of the result's rank follow, shorter ones must be constant or one
+// element.
+bool DescribeElementwise(const Graph& graph, const Node& node, NodeLayout& layout) {
+  const Type& y = OutputType(graph, node);
+  if (!IsImage(y) || node.FindAttribute("axis") != nullptr || node.outputs.size() != 1) return false;
+  StayFirst(node, layout);
+  layout.variables.resize(1);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!HasInput(node, i)) continue;
+    const Type& type = InputType(graph, node, i);
+    if (!type.is_tensor() || !type.has_rank || type.rank() > y.rank()) return false;
+    const bool one = std::all_of(type.dims.begin(), type.dims.end(), [](const Dim& d) { return d == Dim(1); });
+    if (type.rank() == y.rank()) {
+      layout.inputs[i] = 0;
+    } else if (!one && graph.value(node.inputs[i]).constant() == nullptr) {
+      return false;
+    }
   }
-  const ValueId indices = c.graph.AddConstant("axes_last", Tensor::Vector<std::int64_t>(perm));
-  const Type type = Type::TensorOf(c.graph.value(old).type.dtype, {Dim(static_cast<std::int64_t>(rank))});
-  c.graph.SetInput(c.id, input, AddLayoutNode(c.graph, c.node(), "Gather", {old, indices}, {}, type));
+  layout.outputs[0] = 0;
+  return true;
 }
 
-NodeLayout DescribeLayout(const Graph& graph, const Node& node, const ops::Registry& registry) {
+// Shorter constants get all axes: [C, 1, 1] becomes [1, 1, 1, C].
+void ChangeElementwise(const LayoutChange& c) {
+  const std::size_t rank = c.output_types[0].rank();
+  for (std::size_t i = 0; i < c.node().inputs.size(); ++i) {
+    if (!HasInput(c.node(), i) || c.layout.Follows(i)) continue;
+    const Tensor* constant = c.graph.value(c.node().inputs[i]).constant();
+    if (constant == nullptr || constant->count() == 1) continue;
+    Shape full;
+    for (std::size_t k = constant->shape().rank(); k < rank; ++k) full.Append(1);
+    for (const std::int64_t dim : constant->shape()) full.Append(dim);
+    const std::string name = c.graph.value(c.node().inputs[i]).name;
+    c.graph.SetInput(c.id, i, c.graph.AddConstant(name, TensorToLast(c.graph, c.registry, constant->Reshaped(full))));
+  }
+}
+
+constexpr LayoutDef kElementwiseLayout = {"either, with broadcasting", DescribeElementwise, ChangeElementwise};
+
+}  // namespace
+
+const LayoutDef* LayoutOf(const OpDef& op) {
+  return op.layout == nullptr && (op.traits & kElementwise) != 0 ? &kElementwiseLayout : op.layout;
+}
+
+NodeLayout DescribeLayout(const Graph& graph, const Node& node, const Registry& registry) {
   NodeLayout none;
   StayFirst(node, none);
   if (!node.provider.empty()) return none;  // not the CPU's
   if (node.inputs.empty() || node.outputs.empty() || node.outputs[0] == kNoValue) return none;
-  for (const auto rows : {ImageLayoutOperators(), AxisLayoutOperators()}) {
-    for (const LayoutOperator& row : rows) {
-      if (row.op_type != node.op_type || row.domain != node.domain) continue;
-      NodeLayout layout;
-      layout.row = &row;
-      return row.describe(graph, node, layout) ? layout : none;
-    }
-  }
-  const ops::OpDef* op = registry.Find(node.domain, node.op_type, node.since_version);
-  if (op == nullptr || (op->traits & ops::kElementwise) == 0) return none;
+  const OpDef* op = registry.Find(node.domain, node.op_type, node.since_version);
   NodeLayout layout;
-  layout.row = &ElementwiseLayoutOperator();
-  return layout.row->describe(graph, node, layout) ? layout : none;
+  layout.def = op != nullptr ? LayoutOf(*op) : nullptr;
+  return layout.def != nullptr && layout.def->describe(graph, node, layout) ? layout : none;
 }
 
-}  // namespace sardonyx::optimizer
+}  // namespace sardonyx::ops

@@ -1,22 +1,20 @@
-// optimizer/layout/layout_operator.h - what each operator does when its images are laid out channels last.
+// ops/layout.h - what an operator does when its images are laid out channels last: the language of a row's `layout`.
 //
 // A value [N, C, spatial...] of rank 3 or more may lie in memory as it is ("first") or as [N, spatial..., C] ("last").
-// An operator that can work with both has variables, one or two, which the pass change_layout sets; each of its inputs
-// and outputs follows one of them or stays first. To teach the pass an operator: its row in layout_axis_operators.cpp
-// or layout_image_operators.cpp.
+// An operator that can work with both has one or two variables, which the pass change_layout sets; each of its inputs
+// and outputs follows one of them or stays first. What several families share is in shapes/layout_axes.h (operators
+// that name axes) and shapes/layout_images.h (operators that know what a channel is).
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/attributes.h"
 #include "ops/registry.h"
-#include "optimizer/rules/rewrite.h"
 
-namespace sardonyx::optimizer {
+namespace sardonyx::ops {
 
 // Axis `axis` (0 or more) of a value as "first" has it, in "last"; and the permutations from one to the other.
 std::int64_t AxisToLast(std::int64_t axis, std::size_t rank);
@@ -43,14 +41,14 @@ struct NodeLayout {
   std::vector<Variable> variables;
   std::vector<int> inputs, outputs;  // by port: a variable, or kStaysFirst
 
-  const struct LayoutOperator* row = nullptr;
+  const LayoutDef* def = nullptr;
   bool Follows(std::size_t input) const { return inputs[input] != kStaysFirst; }
 };
 
 // A node whose layout changes; its ports that follow a variable have been exchanged already.
 struct LayoutChange {
   Graph& graph;
-  const ops::Registry& registry;
+  const Registry& registry;
   NodeId id;
   const NodeLayout& layout;
   const std::vector<char>& last;         // by variable
@@ -60,21 +58,24 @@ struct LayoutChange {
   Node& node() const { return graph.node(id); }
 };
 
-struct LayoutOperator {
-  std::string_view domain, op_type;
+struct LayoutDef {
+  std::string_view summary;  // for docs/operator_facts.md
   // Fills in variables and ports; false if this node must stay as it is.
   bool (*describe)(const Graph& graph, const Node& node, NodeLayout& layout);
   // Makes the node do the same on "last" images. Null: the node says the same in both layouts.
-  void (*change)(const LayoutChange& change);
+  void (*change)(const LayoutChange& change) = nullptr;
 };
+
+// The row's own; that of all elementwise operators where its traits say so; nullptr: it works channels first only.
+const LayoutDef* LayoutOf(const OpDef& op);
+// The layout of a node of the CPU: no variables if it only works channels first.
+NodeLayout DescribeLayout(const Graph& graph, const Node& node, const Registry& registry);
 
 // ---- For the rows
 
 bool HasInput(const Node& node, std::size_t i);
 const Type& InputType(const Graph& graph, const Node& node, std::size_t i);
 const Type& OutputType(const Graph& graph, const Node& node, std::size_t i = 0);
-// The elements of a constant input of int64 or int32 and rank 0 or 1.
-std::optional<std::vector<std::int64_t>> ConstantInts(const Graph& graph, const Node& node, std::size_t i);
 bool IsImage(const Type& type);  // a tensor of rank 3 or more
 // All axes in [0, rank), false if one is not or comes twice.
 bool NormalizeAxes(std::vector<std::int64_t>& axes, std::size_t rank);
@@ -85,19 +86,10 @@ void FollowMain(const Node& node, NodeLayout& layout);
 bool DescribeMain(const Graph& graph, const Node& node, NodeLayout& layout);
 
 void SetInts(const LayoutChange& c, std::size_t input, std::string_view name, const std::vector<std::int64_t>& values);
-// An input with one element for each of `rank` axes (sizes, scales, repeats): brought into the order of "last".
-void PermuteInput(const LayoutChange& c, std::size_t input, std::size_t rank);
 // A constant's "last" form, computed now.
-Tensor TensorToLast(const Graph& graph, const ops::Registry& registry, const Tensor& tensor);
+Tensor TensorToLast(const Graph& graph, const Registry& registry, const Tensor& tensor);
 // A node with one output of the given type, before all its readers only after sorting.
 ValueId AddLayoutNode(Graph& graph, const Node& like, std::string_view op_type, std::vector<ValueId> inputs,
                       std::vector<Attribute> attributes, Type type);
 
-const LayoutOperator& ElementwiseLayoutOperator();       // for every row of ops with the trait kElementwise
-std::span<const LayoutOperator> AxisLayoutOperators();   // layout_axis_operators.cpp
-std::span<const LayoutOperator> ImageLayoutOperators();  // layout_image_operators.cpp
-
-// The layout of a node: no variables if it only works channels first.
-NodeLayout DescribeLayout(const Graph& graph, const Node& node, const ops::Registry& registry);
-
-}  // namespace sardonyx::optimizer
+}  // namespace sardonyx::ops

@@ -1,0 +1,73 @@
+// ops/shapes/layout_images.cpp - convolutions, and operators that have a twin of the same name for channels-last
+// images.
+#include "ops/shapes/layout_images.h"
+
+#include <algorithm>
+
+#include "ops/channels_last.h"
+
+namespace sardonyx::ops {
+namespace {
+
+bool IsDepthwise(const Graph& graph, const Node& node, std::size_t weights) {
+  const Type& w = InputType(graph, node, weights);
+  return IsImage(w) && w.dims[1] == Dim(1) && IntAttribute(node, "group", 1) > 1;
+}
+
+bool DescribeFloatConv(const Graph& graph, const Node& node, NodeLayout& layout) {
+  if (!IsFloatImage(InputType(graph, node, 0)) || !DescribeConv(graph, node, 1, layout)) return false;
+  if (HasInput(node, 3)) layout.inputs[3] = layout.outputs[0];
+  return true;
+}
+
+bool DescribeFloatImage(const Graph& graph, const Node& node, NodeLayout& layout) {
+  return IsFloatImage(InputType(graph, node, 0)) && DescribeMain(graph, node, layout);
+}
+
+}  // namespace
+
+bool IsFloatImage(const Type& type) {
+  return IsImage(type) && type.rank() <= 5 &&
+         (type.dtype == DType::kFloat || type.dtype == DType::kFloat16 || type.dtype == DType::kBFloat16);
+}
+
+bool IsQuantizedImage(const Type& type) {
+  return IsImage(type) && type.rank() <= 5 && (type.dtype == DType::kInt8 || type.dtype == DType::kUInt8);
+}
+
+void MoveToChannelsLast(const LayoutChange& c) {
+  c.node().domain = kChannelsLastDomain;
+  c.node().since_version = 1;
+}
+
+void SetChannelsLast(const LayoutChange& c) { c.node().SetAttribute("channels_last", std::int64_t{1}); }
+
+bool DescribeConv(const Graph& graph, const Node& node, std::size_t weights, NodeLayout& layout) {
+  const Type &x = InputType(graph, node, 0), &y = OutputType(graph, node);
+  if (!IsImage(x) || !IsImage(y) || x.rank() != y.rank()) return false;
+  const double in_cost = MovingCost(x), out_cost = MovingCost(y);
+  FollowMain(node, layout);
+  if (IsDepthwise(graph, node, weights)) {
+    layout.variables[0].first_cost = 0.5 * (in_cost + out_cost);
+  } else {
+    layout.variables.resize(2);
+    layout.outputs[0] = 1;
+    layout.variables[0].first_cost = in_cost;
+    layout.variables[1].first_cost = out_cost;
+  }
+  return true;
+}
+
+void ChangeConv(const LayoutChange& c) {
+  MoveToChannelsLast(c);
+  if (c.last[static_cast<std::size_t>(c.layout.inputs[0])] == 0)
+    c.node().SetAttribute("channels_first_input", std::int64_t{1});
+  if (c.last[static_cast<std::size_t>(c.layout.outputs[0])] == 0)
+    c.node().SetAttribute("channels_first_output", std::int64_t{1});
+}
+
+constexpr LayoutDef kFloatConvLayout = {"images either way, best last", DescribeFloatConv, ChangeConv};
+constexpr LayoutDef kMovedLayout = {"moves to com.ms.internal.nhwc", DescribeMain, MoveToChannelsLast};
+constexpr LayoutDef kMovedFloatLayout = {"moves to com.ms.internal.nhwc", DescribeFloatImage, MoveToChannelsLast};
+
+}  // namespace sardonyx::ops
