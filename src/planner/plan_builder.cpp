@@ -259,16 +259,12 @@ void PlanBuilder::AdoptBranch(const Step& step, const Outline& body, const Plann
   }
 }
 
-// Whose results are as large as their inputs' elements say: with as many plans as there are contents nothing is won.
-constexpr std::string_view kOfElements[] = {"Compress", "NonMaxSuppression", "NonZero", "Unique"};
-
 // A late step may be late only because the contents of small inputs are not part of the key yet.
 void PlanBuilder::AskForContents(int index) {
   const Step& step = outline_.steps()[index];
   if (learned_.futile[index] || (!step.bodies.empty() && !step.is_if)) return;
-  if (step.op != nullptr &&
-      std::find(std::begin(kOfElements), std::end(kOfElements), step.op->name) != std::end(kOfElements))
-    return;
+  // Inputs whose values differ in every run would make a plan for every run.
+  if (step.op != nullptr && (step.op->traits & ops::kSizedByElements) != 0) return;
   std::set<int> inputs;
   for (const int slot : step.inputs) {
     if (slot == kNoSlot || facts_[slot].known.has_value()) continue;

@@ -50,9 +50,6 @@ bool ReadParameters(const Graph& graph, const Node& node, const Type& x, Quantiz
   return true;
 }
 
-constexpr std::string_view kMovers[] = {"DepthToSpace", "Expand",   "Flatten", "Gather",    "GatherElements",
-                                        "GatherND",     "Identity", "Reshape", "Slice",     "SpaceToDepth",
-                                        "Split",        "Squeeze",  "Tile",    "Transpose", "Unsqueeze"};
 // Operators that the passes make integer ones where their other operands are quantized, too.
 constexpr std::string_view kConsumers[] = {"Add", "Concat", "Conv", "Div", "Gemm", "MatMul",
                                            "Max", "Min",    "Mul",  "Pow", "Sub",  "Where"};
@@ -70,15 +67,15 @@ bool HasQuantizedOperand(const Graph& graph, const Node& node, ValueId value) {
   });
 }
 
-bool IsWantedBy(const Graph& graph, const Node& node, ValueId value, bool is_bias) {
+bool IsWantedBy(const Graph& graph, const ops::Registry& registry, const Node& node, ValueId value, bool is_bias) {
   if (is_bias)
     return IsOneOf(kConsumers, node) && node.inputs.size() > 2 && node.inputs[2] == value &&
            HasQuantizedOperand(graph, node, value);
   if (IsOneOf(kConsumers, node)) return HasQuantizedOperand(graph, node, value);
-  if (!MovesElements(node) || node.inputs[0] != value) return false;
+  if (!MovesElements(registry, node) || node.inputs[0] != value) return false;
   if (node.inputs.size() > 1 && node.op_type.starts_with("Gather")) return true;  // a table of embeddings
   return std::any_of(node.outputs.begin(), node.outputs.end(),
-                     [&](ValueId output) { return output != kNoValue && MayFeedIntegers(graph, output); });
+                     [&](ValueId output) { return output != kNoValue && MayFeedIntegers(graph, registry, output); });
 }
 
 bool IsFloatValue(const Graph& graph, ValueId value) {
@@ -122,7 +119,10 @@ std::optional<QuantizedValue> SoleQuantization(const Graph& graph, ValueId value
   return QuantizedBy(graph, SoleReader(graph, value));
 }
 
-bool MovesElements(const Node& node) { return IsOneOf(kMovers, node); }
+bool MovesElements(const ops::Registry& registry, const Node& node) {
+  const ops::OpDef* op = registry.Find(node.domain, node.op_type, node.since_version);
+  return op != nullptr && !IsForeign(node) && node.domain.empty() && (op->traits & ops::kMovesElements) != 0;
+}
 
 std::optional<BlockWeight> BlockWeightFrom(const Graph& graph, ValueId value) {
   const NodeId reader = IsFloatValue(graph, value) ? SoleReader(graph, value) : kNoNode;
@@ -155,13 +155,13 @@ std::optional<BlockWeight> BlockWeightFrom(const Graph& graph, ValueId value) {
   return w;
 }
 
-bool MayFeedIntegers(const Graph& graph, ValueId value) {
+bool MayFeedIntegers(const Graph& graph, const ops::Registry& registry, ValueId value) {
   if (BlockWeightFrom(graph, value)) return true;
   const auto q = DequantizedFrom(graph, value);
   if (q && graph.value(q->data).constant() != nullptr && graph.value(q->data).constant()->count() <= 1) return false;
   const auto& readers = graph.value(value).consumers;
   return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    return IsWantedBy(graph, graph.node(reader), value, q && q->dtype == DType::kInt32);
+    return IsWantedBy(graph, registry, graph.node(reader), value, q && q->dtype == DType::kInt32);
   });
 }
 

@@ -51,8 +51,8 @@ std::optional<QuantizedValue> QuantizedBy(const Graph& graph, NodeId node);
 // The QuantizeLinear that alone reads `value`, which is no output of the graph.
 std::optional<QuantizedValue> SoleQuantization(const Graph& graph, ValueId value);
 
-// Operators that move elements of input 0 and make no new ones: Reshape, Transpose, Gather ...
-bool MovesElements(const Node& node);
+// Operators of ONNX's domain that move elements of input 0 and make no new ones: Reshape, Transpose, Gather ...
+bool MovesElements(const ops::Registry& registry, const Node& node);
 bool IsQuantize(const Node& node);
 bool IsDequantize(const Node& node);
 
@@ -70,7 +70,7 @@ std::optional<BlockWeight> BlockWeightFrom(const Graph& graph, ValueId value);
 
 // True if a constant's DequantizeLinear should stay as it is until the passes that make integer operators have run: one
 // of them may want the integers. `value` is what it makes.
-bool MayFeedIntegers(const Graph& graph, ValueId value);
+bool MayFeedIntegers(const Graph& graph, const ops::Registry& registry, ValueId value);
 
 // Zero point and scale as inputs: a constant 0 where there is no zero point.
 ValueId ZeroOrConstant(Graph& graph, const Quantization& q);

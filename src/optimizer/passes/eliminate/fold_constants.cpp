@@ -21,12 +21,6 @@ constexpr std::size_t kFillBytes = std::size_t{256} << 10;
 // Of all filled weights of a graph together: each is packed once, as one from a file would be, instead of on every run.
 constexpr std::size_t kFilledWeightBytes = std::size_t{1} << 30;
 
-// Operators that bring a constant second operand into their own form once, if it is one.
-bool PacksWeights(const Node& node) {
-  static constexpr std::string_view kPacking[] = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
-  return std::find(std::begin(kPacking), std::end(kPacking), node.op_type) != std::end(kPacking);
-}
-
 class Folder {
  public:
   // filled: bytes of the weights that an outer graph filled so far; null for the outermost.
@@ -110,7 +104,7 @@ class Folder {
       return context_.FarFrom(graph_, node.id, "'", open->name, "' is not constant");
     if ((op->traits & ops::kRandom) != 0) return context_.No(graph_, node.id, "it draws random numbers");
     if (!node.Subgraphs().empty()) return context_.FarFrom(graph_, node.id, "nodes with bodies are not folded");
-    if (keep_quantized_ && IsDequantize(node) && MayFeedIntegers(graph_, node.outputs[0]))
+    if (keep_quantized_ && IsDequantize(node) && MayFeedIntegers(graph_, context_.registry, node.outputs[0]))
       return context_.FarFrom(graph_, node.id, "an integer operator may take what it dequantizes");
     if (context_.keep_dequantization && IsDequantize(node))
       return context_.No(graph_, node.id, "'session.disable_qdq_constant_folding' keeps what dequantizes constants");
@@ -172,6 +166,11 @@ class Folder {
         return PacksWeights(product) && product.inputs.size() > 1 && product.inputs[1] == output;
       });
     });
+  }
+
+  bool PacksWeights(const Node& node) const {
+    const ops::OpDef* op = context_.registry.Find(node.domain, node.op_type, node.since_version);
+    return op != nullptr && (op->traits & ops::kPacksWeights) != 0;
   }
 
   bool IsSmall(const Node& node, ValueId output, std::size_t limit) const {

@@ -4,6 +4,8 @@
 // Values stay what they were bit for bit: both operators work element by element with the same parameters everywhere,
 // and are monotone, so the largest element stays the largest one.
 #include <algorithm>
+#include <span>
+#include <string_view>
 
 #include "ops/schema/schema.h"
 #include "optimizer/passes/passes.h"
@@ -12,27 +14,13 @@
 namespace sardonyx::optimizer {
 namespace {
 
-enum class Size : std::uint8_t { kKeeps, kShrinks, kGrows };
+// Besides the operators whose rows say that they move the elements of input 0: those that do so in some of their forms.
+constexpr std::string_view kMovers[] = {"MaxPool", "Pad", "Resize"};
+// Movers behind which there are fewer elements.
+constexpr std::string_view kShrinking[] = {"Gather", "GatherElements", "GatherND", "MaxPool", "Slice", "Split"};
 
-struct Mover {
-  std::string_view op_type;
-  Size size;
-};
-
-// Operators of one tensor, input 0, whose outputs hold its elements.
-constexpr Mover kMovers[] = {
-    {"DepthToSpace", Size::kKeeps}, {"Expand", Size::kGrows},           {"Flatten", Size::kKeeps},
-    {"Gather", Size::kShrinks},     {"GatherElements", Size::kShrinks}, {"GatherND", Size::kShrinks},
-    {"Identity", Size::kKeeps},     {"MaxPool", Size::kShrinks},        {"Pad", Size::kGrows},
-    {"Reshape", Size::kKeeps},      {"Resize", Size::kGrows},           {"Slice", Size::kShrinks},
-    {"SpaceToDepth", Size::kKeeps}, {"Split", Size::kShrinks},          {"Squeeze", Size::kKeeps},
-    {"Tile", Size::kGrows},         {"Transpose", Size::kKeeps},        {"Unsqueeze", Size::kKeeps},
-};
-
-std::string TextAttribute(const Node& node, std::string_view name, std::string_view otherwise) {
-  const AttributeValue* value = node.FindAttribute(name);
-  const auto* text = value != nullptr ? std::get_if<std::string>(value) : nullptr;
-  return text != nullptr ? *text : std::string(otherwise);
+bool IsOneOf(std::span<const std::string_view> names, const Node& node) {
+  return !IsForeign(node) && node.domain.empty() && std::find(names.begin(), names.end(), node.op_type) != names.end();
 }
 
 class QuantizationMover {
@@ -49,29 +37,20 @@ class QuantizationMover {
   }
 
  private:
-  // What the node is as a mover of elements of type `dtype`; nullopt if it is none.
-  std::optional<Size> MoverOf(const Node& node, DType dtype) const {
-    if (IsForeign(node) || !node.domain.empty() || node.inputs.empty() || node.inputs[0] == kNoValue)
-      return std::nullopt;
-    const auto* mover =
-        std::find_if(std::begin(kMovers), std::end(kMovers), [&](const Mover& m) { return m.op_type == node.op_type; });
-    if (mover == std::end(kMovers) || !RunsOn(node, dtype)) return std::nullopt;
+  // True if the node moves elements of type `dtype`.
+  bool IsMover(const Node& node, DType dtype) const {
+    if (!IsMoverName(node) || node.inputs.empty() || node.inputs[0] == kNoValue || !RunsOn(node, dtype)) return false;
     const std::string& op = node.op_type;
-    if (op == "MaxPool" && node.outputs.size() > 1 && node.outputs[1] != kNoValue) return std::nullopt;
-    if (op == "Resize" && TextAttribute(node, "mode", "nearest") != "nearest") return std::nullopt;
-    if (op == "Resize" && TextAttribute(node, "coordinate_transformation_mode", "") == "tf_crop_and_resize")
-      return std::nullopt;
-    return mover->size;
+    if (op == "MaxPool") return node.outputs.size() < 2 || node.outputs[1] == kNoValue;
+    return op != "Resize" || (TextAttribute(node, "mode", "nearest") == "nearest" &&
+                              TextAttribute(node, "coordinate_transformation_mode", "") != "tf_crop_and_resize");
   }
 
   template <typename... Parts>
   void No(NodeId id, const Parts&... parts) const {
     context_.No(graph_, id, parts...);
   }
-  static bool IsMoverName(const Node& node) {
-    return node.domain.empty() && std::any_of(std::begin(kMovers), std::end(kMovers),
-                                              [&](const Mover& mover) { return mover.op_type == node.op_type; });
-  }
+  bool IsMoverName(const Node& node) const { return MovesElements(registry_, node) || IsOneOf(kMovers, node); }
 
   bool RunsOn(const Node& node, DType dtype) const {
     const ops::OpDef* op = registry_.Find(node.domain, node.op_type, node.since_version);
@@ -133,7 +112,7 @@ class QuantizationMover {
           if (y && y->SameAs(q)) return true;
           const Node& reader = graph_.node(id);
           const bool joins = Is(reader, "Concat") || Is(reader, "Where");
-          if (joins || (MoverOf(reader, q.dtype) && reader.inputs[0] == output)) movers.push_back(&reader);
+          if (joins || (IsMover(reader, q.dtype) && reader.inputs[0] == output)) movers.push_back(&reader);
         }
       }
     }
@@ -155,7 +134,7 @@ class QuantizationMover {
     if (q && q->axis && q->Is8Bit()) return MoveDownTransposed(id, *q);
     if (!q || !q->IsPerTensor()) return;
     if (graph_.node(q->node).provider != node.provider) return No(id, "the DequantizeLinear runs on another provider");
-    if (!MoverOf(node, q->dtype)) {
+    if (!IsMover(node, q->dtype)) {
       if (IsMoverName(node)) No(id, "it does more than moving elements, or does not run on ", Name(q->dtype));
       return;
     }
@@ -218,10 +197,9 @@ class QuantizationMover {
 
   // ---- QuantizeLinear before the node
 
-  // True if quantizing the input of a mover is worth it: no more elements than behind it, or the result of an operator
+  // True if quantizing the input of a mover is worth it though there are fewer elements behind: an operator makes it
   // that makes integers itself then.
-  bool IsWorthQuantizing(ValueId value, Size size, const Quantization& y) const {
-    if (size != Size::kShrinks) return true;
+  bool IsWorthQuantizing(ValueId value, const Quantization& y) const {
     if (y.Is16Bit()) return false;  // no operator makes those itself
     const NodeId producer = graph_.value(value).producer;
     if (producer == kNoNode || SoleReader(graph_, value) == kNoNode) return false;
@@ -242,14 +220,13 @@ class QuantizationMover {
     }
     if (graph_.node(y->node).provider != node.provider) return;
     if (node.domain.empty() && node.op_type == "Where") return MoveUpThroughWhere(id, *y);
-    const auto size = MoverOf(node, y->dtype);
-    if (!size) {
+    if (!IsMover(node, y->dtype)) {
       if (IsMoverName(node)) No(id, "it does more than moving elements, or does not run on ", Name(y->dtype));
       return;
     }
     if (!IsMovablePad(node)) return No(id, "it pads with something other than 0");
     if (DequantizedFrom(graph_, node.inputs[0]) || graph_.value(node.inputs[0]).constant() != nullptr) return;
-    if (!IsWorthQuantizing(node.inputs[0], *size, *y))
+    if (IsOneOf(kShrinking, node) && !IsWorthQuantizing(node.inputs[0], *y))
       return No(id, "more elements would be quantized before it than behind");
     SetPadElement(id, *y);
     QuantizeInput(id, 0, *y);
