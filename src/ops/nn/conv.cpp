@@ -5,11 +5,11 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_any.h"
 #include "ops/activation.h"
-#include "ops/conv_attributes.h"
 #include "ops/cost_context.h"
 #include "ops/nn/im2col.h"
 #include "ops/operands.h"
 #include "ops/registry.h"
+#include "ops/shapes/conv_attributes.h"
 #include "ops/shapes/layout_images.h"
 #include "tensor/shared_bytes.h"
 

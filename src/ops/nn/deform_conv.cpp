@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/conv_attributes.h"
 #include "ops/cost_context.h"
 #include "ops/operands.h"
 #include "ops/product.h"
 #include "ops/registry.h"
+#include "ops/shapes/conv_attributes.h"
 #include "ops/shapes/sizes.h"
 
 namespace sardonyx::ops {

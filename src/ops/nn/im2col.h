@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/parallel.h"
-#include "ops/window.h"
+#include "ops/shapes/window.h"
 
 namespace sardonyx::ops {
 

@@ -6,7 +6,7 @@
 #include "ops/kernel_context.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
-#include "ops/window.h"
+#include "ops/shapes/window.h"
 
 namespace sardonyx::ops {
 namespace {

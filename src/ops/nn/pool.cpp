@@ -19,8 +19,8 @@
 #include "ops/quantized_scale.h"
 #include "ops/registry.h"
 #include "ops/shapes/layout_images.h"
+#include "ops/shapes/window.h"
 #include "ops/upgrade_context.h"
-#include "ops/window.h"
 
 namespace sardonyx::ops {
 namespace {

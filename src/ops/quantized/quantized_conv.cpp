@@ -8,11 +8,11 @@
 #include <cmath>
 
 #include "kernels/conv/conv_int8.h"
-#include "ops/conv_attributes.h"
 #include "ops/cost_context.h"
 #include "ops/operands.h"
 #include "ops/quantized_scale.h"
 #include "ops/registry.h"
+#include "ops/shapes/conv_attributes.h"
 #include "ops/shapes/layout_images.h"
 #include "tensor/shared_bytes.h"
 

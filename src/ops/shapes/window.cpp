@@ -1,5 +1,5 @@
-// ops/window.cpp - the sliding window of convolutions and pools.
-#include "ops/window.h"
+// ops/shapes/window.cpp - the sliding window of convolutions and pools.
+#include "ops/shapes/window.h"
 
 #include <algorithm>
 #include <string>

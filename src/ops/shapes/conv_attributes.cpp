@@ -1,5 +1,5 @@
-// ops/conv_attributes.cpp - what the convolutions share.
-#include "ops/conv_attributes.h"
+// ops/shapes/conv_attributes.cpp - what the convolutions share.
+#include "ops/shapes/conv_attributes.h"
 
 #include <algorithm>
 

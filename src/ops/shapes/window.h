@@ -1,4 +1,4 @@
-// ops/window.h - the sliding window of convolutions and pools: attributes, output sizes, pads.
+// ops/shapes/window.h - the sliding window of convolutions and pools: attributes, output sizes, pads.
 #pragma once
 
 #include <array>

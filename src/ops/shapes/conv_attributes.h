@@ -1,4 +1,4 @@
-// ops/conv_attributes.h - what the convolutions share: their state, checks, and sizes for the kernels.
+// ops/shapes/conv_attributes.h - what the convolutions share: their state, checks, and sizes for the kernels.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include "ops/channels_last.h"
 #include "ops/kernel_context.h"
 #include "ops/op_def.h"
-#include "ops/window.h"
+#include "ops/shapes/window.h"
 
 namespace sardonyx::ops {
 
