@@ -11,6 +11,7 @@ import model_zoo
 import numpy as np
 import optimized_models
 import pytest
+import rounding
 import run_zoo
 import zoo_cases
 
@@ -91,6 +92,22 @@ def test_tolerances_above_the_default_say_why():
     for name, tolerance in zoo_cases.tolerances().items():
         assert tolerance.reason, name
         assert tolerance.error >= zoo_cases.DEFAULT and math.isfinite(tolerance.error), name
+
+
+def test_all_tolerances_are_measured_with_one_number_of_seeds():
+    rule = f"{zoo_cases.SEEDS} seeds"
+    header = zoo_cases.TOLERANCES.read_text().splitlines()[0]
+    assert header.startswith("#") and f"every row with {rule}" in header
+    for name, tolerance in zoo_cases.tolerances().items():
+        assert re.findall(r"(\d+ seeds)\)$", tolerance.reason) == [rule], name
+
+
+def test_tolerances_are_not_written_from_another_number_of_seeds(capsys, monkeypatch):
+    monkeypatch.setattr(rounding.model_zoo, "select", lambda _: pytest.fail("it began to measure"))
+    monkeypatch.setattr("sys.argv", ["rounding.py", "--write", "--seeds", str(zoo_cases.SEEDS + 1)])
+    with pytest.raises(SystemExit):
+        rounding.main()
+    assert f"measured with {zoo_cases.SEEDS} seeds" in capsys.readouterr().err
 
 
 # ---- The comparison finds what is wrong ----
