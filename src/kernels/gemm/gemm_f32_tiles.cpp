@@ -115,9 +115,11 @@ class TileLoop {
   // The last panel where it has so few columns that each is a dot product with the rows of A.
   void RunFewColumns(const Unit& u, float* slot) const {
     const int64_t first = u.panel * tiles_.columns;
-    const float* b = packed_ + (plan_.mode == BMode::kPacked ? BOffset(g_, u.item) : 0) + u.panel * panel_floats_;
+    const float* b = nullptr;
     int64_t ldb = g_.k;
-    if (plan_.mode == BMode::kPanel) {
+    if (plan_.mode != BMode::kPanel) {
+      b = packed_ + (plan_.mode == BMode::kPacked ? BOffset(g_, u.item) : 0) + u.panel * panel_floats_;
+    } else {
       const float* from = g_.b + BOffset(g_, u.item) + first * (g_.trans_b ? g_.ldb : 1);
       if (!g_.trans_b) tiles_.transpose(g_.k, few_columns_, from, g_.ldb, slot, g_.k);
       b = g_.trans_b ? from : slot;
