@@ -3,13 +3,12 @@
 // The page is written from the registry and the schema table. SDX_UPDATE=1 in the environment renews it.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <map>
 #include <sstream>
 
 #include "ops/registry.h"
 #include "ops/schema/schema.h"
+#include "testing/generated_page.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -148,16 +147,7 @@ std::string Page(const Registry& registry) {
 }
 
 TEST(OperatorsPage, SaysWhatTheRegistrySays) {
-  const std::string path = std::string(SDX_SOURCE_DIR) + "/docs/operators.md";
-  const std::string want = Page(Registry());
-  if (std::getenv("SDX_UPDATE") != nullptr) {
-    std::ofstream(path, std::ios::binary) << want;
-    return;
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream found;
-  found << file.rdbuf();
-  EXPECT_TRUE(found.str() == want) << "docs/operators.md is not what the registry says; renew it with SDX_UPDATE=1";
+  testing::ExpectPage(SDX_SOURCE_DIR, "docs/operators.md", Page(Registry()));
 }
 
 }  // namespace

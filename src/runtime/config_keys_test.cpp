@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <set>
 #include <sstream>
+
+#include "testing/generated_page.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -46,11 +46,7 @@ TEST(ConfigKeys, ThePageSaysWhatTheTableSays) {
   AddTable(page, "Of a session", SessionKeys());
   AddTable(page, "Of a run", RunKeys());
   AddTable(page, "Of an environment", EnvironmentKeys());
-  const std::string path = std::string(SDX_SOURCE_DIR) + "/docs/config_keys.md";
-  if (std::getenv("SDX_UPDATE") != nullptr) std::ofstream(path) << page.str();
-  std::stringstream written;
-  written << std::ifstream(path).rdbuf();
-  EXPECT_EQ(written.str(), page.str()) << "SDX_UPDATE=1 renews docs/config_keys.md";
+  testing::ExpectPage(SDX_SOURCE_DIR, "docs/config_keys.md", page.str());
 }
 
 TEST(ConfigKeys, StandOnce) {

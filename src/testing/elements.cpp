@@ -1,6 +1,10 @@
 // testing/elements.cpp - reading and writing single elements.
 #include "testing/elements.h"
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
 #include "base/error.h"
 
 namespace sardonyx::testing {
@@ -89,5 +93,17 @@ void SetElement(Tensor& tensor, std::int64_t index, double value) {
   if (!known) FailType(tensor);
 }
 #undef SDX_WHOLE_BYTE_TYPES
+
+Tensor Wave(Shape shape, float step) {
+  Tensor wave(DType::kFloat, std::move(shape));
+  for (std::int64_t i = 0; i < wave.count(); ++i) wave.data<float>()[i] = std::sin(step * static_cast<float>(i + 1));
+  return wave;
+}
+
+Tensor AsDouble(const Tensor& floats) {
+  Tensor doubles(DType::kDouble, floats.shape());
+  std::copy_n(floats.data<float>(), floats.count(), doubles.data<double>());
+  return doubles;
+}
 
 }  // namespace sardonyx::testing

@@ -16,4 +16,9 @@ std::complex<double> GetComplex(const Tensor& tensor, std::int64_t index);
 // Rounds as Cast does; integers must be in range.
 void SetElement(Tensor& tensor, std::int64_t index, double value);
 
+// Floats sin(step), sin(2 * step), ...: different numbers in [-1, 1] without a random generator.
+Tensor Wave(Shape shape, float step);
+// The same numbers of a float tensor as doubles.
+Tensor AsDouble(const Tensor& floats);
+
 }  // namespace sardonyx::testing

@@ -3,25 +3,17 @@
 
 #include <cmath>
 
+#include "testing/elements.h"
 #include "testing/evaluate_op.h"
 
 namespace sardonyx {
 namespace {
 
+using testing::AsDouble;
 using testing::Elements;
 using testing::ErrorOfOp;
 using testing::EvaluateOp;
-
-Tensor Wave(Shape shape, float step) {
-  Tensor t(DType::kFloat, std::move(shape));
-  for (std::int64_t i = 0; i < t.count(); ++i) t.data<float>()[i] = std::sin(step * static_cast<float>(i + 1));
-  return t;
-}
-Tensor AsDouble(const Tensor& t) {
-  Tensor d(DType::kDouble, t.shape());
-  std::copy_n(t.data<float>(), t.count(), d.data<double>());
-  return d;
-}
+using testing::Wave;
 
 TEST(Attention, MatchesDoubleOverTilesGroupsAndWindows) {
   const std::vector<Value> f = {Wave({1, 4, 70, 8}, 0.1f), Wave({1, 2, 70, 8}, 0.2f), Wave({1, 2, 70, 6}, 0.3f)};
