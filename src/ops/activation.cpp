@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "base/error.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -41,7 +42,7 @@ constexpr ActivationDef kRows[] = {
 const FloatFunction& FunctionNamed(std::string_view name) {
   const FloatOperator* onnx = FindFloatOperator("", name);
   const FloatOperator* op = onnx != nullptr ? onnx : FindFloatOperator("com.microsoft", name);
-  assert(op != nullptr);
+  if (op == nullptr) Fail(Code::kFail, "activation ", name, ": expected an operator on floats of that name, found none");
   return op->function;
 }
 
