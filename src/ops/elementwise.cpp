@@ -39,7 +39,8 @@ void FloatMap::Run(const void* x, void* y, std::int64_t begin, std::int64_t end)
 
 void RunFloatMap(KernelContext& c) {
   const auto& map = c.state<FloatMap>();
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   c.parallel().For(x.count, map.grain,
                    [&](std::int64_t begin, std::int64_t end) { map.Run(x.data, y.data, begin, end); });
 }

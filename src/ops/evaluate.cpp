@@ -138,12 +138,12 @@ class Evaluation {
 
   static Evaluation& Self(KernelContext& c) { return *static_cast<Evaluation*>(c.executor()); }
 
-  static const TensorRef& AllocateOutput(KernelContext& c, std::size_t i, DType dtype, Dims shape) {
+  static OutputRef AllocateOutput(KernelContext& c, std::size_t i, DType dtype, Dims shape) {
     Slot& slot = *c.outputs()[i];
     if (dtype == DType::kUndefined) dtype = Self(c).outputs_[i].type.dtype;
     if (!slot.ref.present() || slot.ref.dtype != dtype || !Shape::Equal(slot.ref.shape, shape))
       Self(c).Allocate(slot, dtype, shape);
-    return slot.ref;
+    return slot.output();
   }
   static void SetOutput(KernelContext& c, std::size_t i, Value value) {
     Slot& slot = *c.outputs()[i];

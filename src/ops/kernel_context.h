@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 #include "base/parallel.h"
 #include "ops/op_def.h"
@@ -10,10 +11,15 @@
 
 namespace sardonyx::ops {
 
-// A tensor as a kernel sees it: borrowed bytes and shape, valid until the kernel returns.
-struct TensorRef {
+// A tensor as a kernel sees it: borrowed bytes and shape, valid until the kernel returns. `Byte` is void for a tensor that
+// the kernel writes and const void for one that it may only read, such as an input or a constant.
+template <typename Byte>
+struct BasicTensorRef {
+  template <typename T>
+  using Element = std::conditional_t<std::is_const_v<Byte>, const T, T>;
+
   DType dtype = DType::kUndefined;
-  void* data = nullptr;  // std::string objects for kString; packed for types under a byte
+  Byte* data = nullptr;  // std::string objects for kString; packed for types under a byte
   Dims shape;
   std::int64_t count = 0;
 
@@ -21,23 +27,42 @@ struct TensorRef {
   std::size_t rank() const { return shape.size(); }
   std::int64_t dim(std::size_t i) const { return shape[i]; }
   template <typename T>
-  T* As() const {
-    return static_cast<T*>(data);
+  Element<T>* As() const {
+    return static_cast<Element<T>*>(data);
   }
   template <typename T>
-  std::span<T> Span() const {
+  std::span<Element<T>> Span() const {
     return {As<T>(), static_cast<std::size_t>(count)};
   }
   std::size_t byte_size() const { return ByteSize(dtype, count); }
+  operator BasicTensorRef<const void>() const
+    requires(!std::is_const_v<Byte>)
+  {
+    return {dtype, data, shape, count};
+  }
 };
+
+using TensorRef = BasicTensorRef<const void>;
+using OutputRef = BasicTensorRef<void>;
 
 // An input or output during a run: a tensor (`ref`, whose bytes `value` owns if they are dynamic) or a value of another
 // kind (`value`).
 struct Slot {
   TensorRef ref;
+  void* bytes = nullptr;  // ref.data where a kernel may write it: null for inputs, constants and views of them
   Value value;
   Shape shape;                       // storage of ref.shape where it is not the plan's
   std::shared_ptr<Buffer> retained;  // dynamic bytes kept for the next run
+
+  void PlaceAt(void* memory) {
+    bytes = memory;
+    ref.data = memory;
+  }
+  void Clear() {
+    ref = {};
+    bytes = nullptr;
+  }
+  OutputRef output() const { return {ref.dtype, bytes, ref.shape, ref.count}; }
 };
 
 class KernelContext;
@@ -45,7 +70,7 @@ class KernelContext;
 // What the executor does for a kernel.
 struct KernelHost {
   // Gives output i its shape (and element type, where the planned one is unknown) and memory.
-  const TensorRef& (*allocate_output)(KernelContext&, std::size_t i, DType dtype, Dims shape);
+  OutputRef (*allocate_output)(KernelContext&, std::size_t i, DType dtype, Dims shape);
   void (*set_output)(KernelContext&, std::size_t i, Value value);
   void (*run_subgraph)(KernelContext&, std::size_t subgraph, std::span<const Value> inputs, std::span<Value> outputs);
   void* (*scratch)(KernelContext&, std::size_t bytes);
@@ -78,10 +103,10 @@ class KernelContext {
 
   // Output i with its planned shape. Only for outputs whose shape inference could compute from the inputs' shapes and
   // constants.
-  const TensorRef& Output(std::size_t i) const { return outputs_[i]->ref; }
+  OutputRef Output(std::size_t i) const { return outputs_[i]->output(); }
   // Output i with the shape only the kernel knows. If the plan had predicted this shape, the planned memory comes back.
   // A dtype is given where inference does not know it (kUndefined: the planned one).
-  const TensorRef& Output(std::size_t i, Dims shape, DType dtype = DType::kUndefined) {
+  OutputRef Output(std::size_t i, Dims shape, DType dtype = DType::kUndefined) {
     return host_->allocate_output(*this, i, dtype, shape);
   }
   void SetOutput(std::size_t i, Value value) { host_->set_output(*this, i, std::move(value)); }

@@ -54,7 +54,7 @@ Operands::Operands(KernelContext& c, DType compute, std::uint32_t skip_inputs, s
   }
   for (std::size_t i = 0; i < kMax && i < c.OutputCount(); ++i) {
     if (!c.HasOutput(i) || ((skip_outputs >> i) & 1)) continue;
-    const TensorRef& y = c.Output(i);
+    const OutputRef y = c.Output(i);
     if (y.dtype == compute) {
       out_[i] = y.data;
     } else {
@@ -68,9 +68,10 @@ void Operands::ConvertInputs() {
   block_ = c_.Scratch<std::byte>(layout_.bytes());
   for (std::size_t i = 0; i < kMax; ++i) {
     if (in_offset_[i] != 0) {
-      in_[i] = block_ + in_offset_[i] - 1;
+      std::byte* converted = block_ + in_offset_[i] - 1;
       const TensorRef& x = c_.Input(i);
-      Convert(x.dtype, x.data, compute_, in_[i], x.count, c_.parallel());
+      Convert(x.dtype, x.data, compute_, converted, x.count, c_.parallel());
+      in_[i] = converted;
     }
     if (out_offset_[i] != 0) out_[i] = block_ + out_offset_[i] - 1;
   }
@@ -79,7 +80,7 @@ void Operands::ConvertInputs() {
 void Operands::ConvertOutputs() {
   for (std::size_t i = 0; i < kMax; ++i) {
     if (out_offset_[i] == 0) continue;
-    const TensorRef& y = c_.Output(i);
+    const OutputRef y = c_.Output(i);
     Convert(compute_, out_[i], y.dtype, y.data, y.count, c_.parallel());
   }
 }

@@ -89,7 +89,7 @@ class Operands {
   DType compute_;
   ScratchLayout layout_;
   std::byte* block_ = nullptr;
-  std::array<void*, kMax> in_ = {};
+  std::array<const void*, kMax> in_ = {};
   std::array<void*, kMax> out_ = {};
   std::array<std::size_t, kMax> in_offset_ = {};  // + 1; 0: used in place
   std::array<std::size_t, kMax> out_offset_ = {};

@@ -28,7 +28,7 @@ std::vector<InferContext::Output> InferSingle(const Graph& graph, const Node& no
     if (input.slot->value.is_tensor() && input.slot->value.tensor().raw() == ref.data) {
       known[i].constant = &input.slot->value.tensor();
     } else {
-      contents[i] = Tensor(ref.dtype, Shape(ref.shape), Buffer::View(ref.data, ref.byte_size()));
+      contents[i] = Tensor(ref.dtype, Shape(ref.shape), Buffer::ReadOnly(ref.data, ref.byte_size(), nullptr));
       known[i].constant = &contents[i];
     }
   }
@@ -49,13 +49,15 @@ void AllocateDynamic(Slot& slot, DType dtype, Dims shape, const std::shared_ptr<
   const std::int64_t count = ElementCount(shape);
   if (IsString(dtype)) {
     slot.value = Tensor(dtype, Shape(shape));
-    return ShowTensor(slot);
+    ShowTensor(slot);
+    return slot.PlaceAt(slot.value.tensor().raw());
   }
   const std::size_t bytes = ByteSize(dtype, count);
   if (!slot.retained || slot.retained.use_count() != 1 || slot.retained->size() < bytes)
     slot.retained = Buffer::Allocate(std::max<std::size_t>(bytes, 1), allocator);
   slot.value = Tensor(dtype, Shape(shape), slot.retained);
   ShowTensor(slot);
+  slot.PlaceAt(slot.value.tensor().raw());
 }
 
 // The longest text given may come out in each element. Operators on strings alone (StringSplit) cut texts to pieces, or

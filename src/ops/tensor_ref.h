@@ -11,12 +11,12 @@ namespace sardonyx::ops {
 
 // Valid while `tensor` is there, whose bytes and shape it borrows.
 inline TensorRef RefOf(const Tensor& tensor) {
-  return {tensor.dtype(), const_cast<void*>(tensor.raw()), tensor.shape(), tensor.count()};
+  return {tensor.dtype(), tensor.raw(), tensor.shape(), tensor.count()};
 }
 
-// Points a slot's reference at the tensor in its value, if it is one.
+// Points a slot's reference at the tensor in its value, if it is one; for reading only.
 inline void ShowTensor(Slot& slot) {
-  slot.ref = {};
+  slot.Clear();
   if (!slot.value.is_tensor()) return;
   slot.shape = slot.value.tensor().shape();
   slot.ref = RefOf(slot.value.tensor());

@@ -199,7 +199,7 @@ Twice (a) => (b) { b = Add(a, a) })";
     ops::Prepared Prepare(ops::PrepareContext&) override {
       return {[](ops::KernelContext& c) {
         const ops::TensorRef& x = c.Input(0);
-        const ops::TensorRef& y = c.Output(0, x.shape, x.dtype);
+        const ops::OutputRef y = c.Output(0, x.shape, x.dtype);
         for (std::int64_t i = 0; i < x.count; ++i) y.As<float>()[i] = 2 * x.As<float>()[i];
       }};
     }

@@ -81,7 +81,7 @@ void PlanBuilder::AddInputs() {
   for (const int input : learned_.inputs) {
     const ops::TensorRef& ref = inputs_[input].ref;
     if (!ref.present() || ref.data == nullptr || ref.dtype == DType::kString) continue;
-    Tensor copy = Tensor(ref.dtype, Shape(ref.shape), Buffer::View(ref.data, ref.byte_size())).Clone();
+    Tensor copy = Tensor(ref.dtype, Shape(ref.shape), Buffer::ReadOnly(ref.data, ref.byte_size(), nullptr)).Clone();
     plan_->contents.emplace_back(input, std::string(static_cast<const char*>(copy.raw()), copy.byte_size()));
     facts_[outline_.inputs()[input]].known = std::move(copy);
   }

@@ -14,7 +14,7 @@ struct CopyState {
 void RunCopy(ops::KernelContext& c) {
   const auto& state = c.state<CopyState>();
   const ops::TensorRef& from = c.Input(0);
-  const ops::TensorRef& to = c.Output(0, from.shape, from.dtype);
+  const ops::OutputRef to = c.Output(0, from.shape, from.dtype);
   if (from.count != 0) state.provider->CopyBytes(from.data, state.from, to.data, state.to, from.byte_size());
 }
 

@@ -22,6 +22,7 @@ bool RunState::RunLateView(const Step& step, const ops::OutputShape& shape) {
   Slot& out = slots_[step.outputs[0]];
   out.shape = shape.shape;
   out.ref = {shape.dtype, nullptr, out.shape, ElementCount(out.shape)};
+  out.bytes = nullptr;
   if (step.inputs[0] == kNoSlot) return false;
   const Slot& in = slots_[step.inputs[0]];
   if (program_.slots()[step.inputs[0]].memory != program_.slots()[step.outputs[0]].memory) return false;

@@ -31,7 +31,7 @@ static void* TargetMemory(const OutputTarget& target, DType dtype, Dims shape) {
   if (target.data != nullptr) return target.data;
   if (target.slot != nullptr) {
     ops::AllocateDynamic(*target.slot, dtype, shape);
-    return target.slot->ref.data;
+    return target.slot->bytes;
   }
   if (target.value == nullptr) return nullptr;
   const std::size_t bytes = ByteSize(dtype, ElementCount(shape));
@@ -69,7 +69,7 @@ void RunState::PlaceOutputs(std::span<const OutputTarget> targets) {
     } catch (const Error& error) {
       throw AtSlot(slot, error);
     }
-    for (const int output_slot : plan_->output_slots[k]) slots_[output_slot].ref.data = data;
+    for (const int output_slot : plan_->output_slots[k]) slots_[output_slot].PlaceAt(data);
   }
 }
 
@@ -92,7 +92,7 @@ void RunState::DeliverOne(std::size_t k, const OutputTarget& target) {
     if (target.value != nullptr) *target.value = slot.value;
     if (target.slot != nullptr) {
       target.slot->value = slot.value;
-      target.slot->ref = {};
+      target.slot->Clear();
     }
     return;
   }

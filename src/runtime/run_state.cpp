@@ -28,14 +28,14 @@ using Place = PlannedSlot::Place;
 struct RunStateHost {
   static RunState& Self(ops::KernelContext& c) { return *static_cast<RunState*>(c.executor()); }
 
-  static const TensorRef& AllocateOutput(ops::KernelContext& c, std::size_t i, DType dtype, Dims shape) {
+  static ops::OutputRef AllocateOutput(ops::KernelContext& c, std::size_t i, DType dtype, Dims shape) {
     Slot& slot = *c.outputs()[i];
     RunState& self = Self(c);
     if (dtype == DType::kUndefined) {
       const Step& step = self.program_.steps()[c.step()];
       dtype = slot.ref.present() ? slot.ref.dtype : self.program_.slots()[step.outputs[i]].type->dtype;
     }
-    if (slot.ref.present() && slot.ref.dtype == dtype && Shape::Equal(slot.ref.shape, shape)) return slot.ref;
+    if (slot.ref.present() && slot.ref.dtype == dtype && Shape::Equal(slot.ref.shape, shape)) return slot.output();
     const Step& step = self.program_.steps()[c.step()];
     const PlannedSlot& planned = self.plan_->slots[step.outputs[i]];
     // Memory that has its place has readers that know it and its shape.
@@ -45,7 +45,7 @@ struct RunStateHost {
     }
     if (IsString(dtype)) ops::CheckTexts(c, *step.op, shape);
     ops::AllocateDynamic(slot, dtype, shape, self.AllocatorOf(step.outputs[i]));
-    return slot.ref;
+    return slot.output();
   }
   static void SetOutput(ops::KernelContext& c, std::size_t i, Value value) {
     Slot& slot = *c.outputs()[i];
@@ -61,7 +61,7 @@ struct RunStateHost {
       Fail(Code::kFail, "output ", i, ": planned as ", Name(slot.ref.dtype), ToText(slot.ref.shape), ", computed as ",
            value.KindName());
     }
-    ops::CopyTensor(ops::RefOf(value.tensor()), slot.ref.data);
+    ops::CopyTensor(ops::RefOf(value.tensor()), slot.bytes);
   }
   static void RunSubgraph(ops::KernelContext& c, std::size_t body, std::span<const Value> inputs,
                           std::span<Value> outputs) {
@@ -171,21 +171,22 @@ void RunState::Bind(std::shared_ptr<const planner::Plan> plan) {
     Slot& slot = slots_[i];
     slot.value = Value();
     slot.ref = {planned.dtype, nullptr, planned.shape, planned.count};
+    slot.bytes = nullptr;
     switch (planned.place) {
       case Place::kConstant: {
         const int source = planned.source >= 0 ? planned.source : static_cast<int>(i);
         const Tensor& tensor =
             plan_->slots[source].known.defined() ? plan_->slots[source].known : *program_.slots()[source].constant;
-        slot.ref.data = ops::RefOf(tensor).data;
+        slot.ref.data = tensor.raw();
         break;
       }
       case Place::kArena:
         if (const auto& arena = arenas_[planned.memory])
-          slot.ref.data = static_cast<std::byte*>(arena->data()) + planned.offset;
+          slot.PlaceAt(static_cast<std::byte*>(arena->data()) + planned.offset);
         break;
       case Place::kLate:
       case Place::kNone:
-        slot.ref = {};
+        slot.Clear();
         late_slots_.push_back(static_cast<int>(i));
         break;
       case Place::kInput:
@@ -242,7 +243,7 @@ void RunState::PlaceInputs() {
       for (const int slot : plan_->input_slots[i]) slots_[slot].ref.data = facts_[i].ref.data;
     } else {
       slots_[program_.inputs()[i]].value = input_values_[i];
-      slots_[program_.inputs()[i]].ref = {};
+      slots_[program_.inputs()[i]].Clear();
     }
   }
 }
@@ -353,7 +354,7 @@ void RunState::RunIf(const Step& step, const PlannedStep& planned) {
     if (plan_->slots[step.outputs[i]].place == Place::kLate) {
       targets[i].slot = &slot;
     } else {
-      targets[i].data = slot.ref.data != nullptr ? slot.ref.data : &slot;  // empty tensors have no bytes
+      targets[i].data = slot.bytes != nullptr ? slot.bytes : &slot;  // empty tensors have no bytes
       targets[i].dtype = slot.ref.dtype;
       targets[i].shape = slot.ref.shape;
     }
@@ -364,7 +365,7 @@ void RunState::RunIf(const Step& step, const PlannedStep& planned) {
 void RunState::Clean() {
   for (const int i : late_slots_) {
     slots_[i].value = Value();
-    slots_[i].ref = {};
+    slots_[i].Clear();
   }
   for (std::size_t i = 0; i < facts_.size(); ++i) {
     facts_[i].ref = {};

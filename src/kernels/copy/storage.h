@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "base/dtype.h"
 
@@ -17,16 +18,19 @@ struct Bytes16 {
   bool operator==(const Bytes16&) const = default;
 };
 
+// A storage whose T is const can only be read.
 template <typename T>
 struct PlainStorage {
-  using Element = T;
+  using Element = std::remove_const_t<T>;
+  using Source = PlainStorage<const T>;
   static constexpr bool kPacked = false;  // packed: neighbours share a byte, so two threads must not write side by side
   T* data;
 
+  operator Source() const requires(!std::is_const_v<T>) { return {data}; }
   const T& Get(std::int64_t i) const { return data[i]; }
   void Set(std::int64_t i, const T& value) const { data[i] = value; }
   // data[at..at+n) = from.data[begin..begin+n); the ranges do not overlap.
-  void CopyRun(std::int64_t at, PlainStorage from, std::int64_t begin, std::int64_t n) const {
+  void CopyRun(std::int64_t at, Source from, std::int64_t begin, std::int64_t n) const {
     if constexpr (std::is_trivially_copyable_v<T>) {
       std::memcpy(data + at, from.data + begin, static_cast<std::size_t>(n) * sizeof(T));
     } else {
@@ -37,14 +41,16 @@ struct PlainStorage {
 };
 
 // Elements of kBits bits, the first in the low bits of its byte.
-template <int kBits>
+template <int kBits, typename Byte = std::uint8_t>
 struct PackedStorage {
   using Element = std::uint8_t;
+  using Source = PackedStorage<kBits, const std::uint8_t>;
   static constexpr bool kPacked = true;
   static constexpr int kPerByte = 8 / kBits;
   static constexpr unsigned kMask = (1u << kBits) - 1;
-  std::uint8_t* data;
+  Byte* data;
 
+  operator Source() const requires(!std::is_const_v<Byte>) { return {data}; }
   std::uint8_t Get(std::int64_t i) const {
     return static_cast<std::uint8_t>((data[i / kPerByte] >> (i % kPerByte * kBits)) & kMask);
   }
@@ -53,7 +59,7 @@ struct PackedStorage {
     std::uint8_t& byte = data[i / kPerByte];
     byte = static_cast<std::uint8_t>((byte & ~(kMask << shift)) | ((value & kMask) << shift));
   }
-  void CopyRun(std::int64_t at, PackedStorage from, std::int64_t begin, std::int64_t n) const {
+  void CopyRun(std::int64_t at, Source from, std::int64_t begin, std::int64_t n) const {
     if (at % kPerByte == 0 && begin % kPerByte == 0) {
       const std::int64_t whole = n / kPerByte;
       std::memcpy(data + at / kPerByte, from.data + begin / kPerByte, static_cast<std::size_t>(whole));
@@ -90,11 +96,14 @@ void VisitStorage(DType dtype, F&& f) {
   }
 }
 
-// The elements at `data`; const is cast away so that sources and destinations are one type.
+// The elements at `data`.
 template <typename Storage>
-Storage StorageAt(const void* data) {
-  using Pointer = decltype(Storage::data);
-  return Storage{static_cast<Pointer>(const_cast<void*>(data))};
+Storage StorageAt(void* data) {
+  return {static_cast<decltype(Storage::data)>(data)};
+}
+template <typename Storage>
+typename Storage::Source StorageAt(const void* data) {
+  return {static_cast<decltype(Storage::Source::data)>(data)};
 }
 
 }  // namespace sardonyx::kernels

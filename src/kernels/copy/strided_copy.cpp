@@ -222,7 +222,8 @@ void CopyBytes(const StridedLoops& l, const void* from, std::int64_t from_offset
 }
 
 template <typename Storage>
-void CopySlowly(const StridedLoops& l, Storage from, std::int64_t from_offset, Storage to, std::int64_t to_offset) {
+void CopySlowly(const StridedLoops& l, typename Storage::Source from, std::int64_t from_offset, Storage to,
+                std::int64_t to_offset) {
   const int inner = l.rank - 1;
   const std::int64_t rows = OuterCount(l, inner);
   Odometer at(l, inner, 0);
@@ -257,7 +258,7 @@ void StridedCopy(DType dtype, StridedLoops loops, const void* from, std::int64_t
   if (loops.rank == 0) return CopyElements(dtype, from, from_offset, to, to_offset, 1);
   if (IsString(dtype) || IsSubByte(dtype)) {
     VisitStorage(dtype, [&]<typename Storage>() {
-      CopySlowly(loops, StorageAt<Storage>(from), from_offset, StorageAt<Storage>(to), to_offset);
+      CopySlowly<Storage>(loops, StorageAt<Storage>(from), from_offset, StorageAt<Storage>(to), to_offset);
     });
     return;
   }

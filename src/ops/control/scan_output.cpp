@@ -75,7 +75,7 @@ void ScanOutput::Write(KernelContext& c, std::size_t index, std::int64_t axis, b
     if (i == at) shape.Append(count_);
     if (i < one.size()) shape.Append(one[i]);
   }
-  const TensorRef& y = c.Output(index, shape, dtype);
+  const OutputRef y = c.Output(index, shape, dtype);
   if (y.count == 0) return;
   const std::int64_t inner = ElementCount(one, at, one.size()), outer = size_ / inner;
   kernels::StridedLoops loops;

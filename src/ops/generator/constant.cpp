@@ -113,7 +113,7 @@ void InferConstantOfShape(InferContext& c) {
 }
 
 template <typename T>
-void FillWith(const TensorRef& y, const void* value, Parallel& parallel) {
+void FillWith(const OutputRef& y, const void* value, Parallel& parallel) {
   T element;
   std::memcpy(&element, value, sizeof(T));
   parallel.For(y.count, 1 << 16,
@@ -121,7 +121,7 @@ void FillWith(const TensorRef& y, const void* value, Parallel& parallel) {
 }
 
 // A packed type: the value in every place of a byte.
-void FillPacked(const TensorRef& y, std::uint8_t first, int bits) {
+void FillPacked(const OutputRef& y, std::uint8_t first, int bits) {
   unsigned byte = first & ((1u << bits) - 1);
   for (int filled = bits; filled < 8; filled *= 2) byte |= byte << filled;
   const std::size_t size = y.byte_size();
@@ -131,7 +131,7 @@ void FillPacked(const TensorRef& y, std::uint8_t first, int bits) {
   if (used != 0) y.As<std::uint8_t>()[size - 1] = static_cast<std::uint8_t>(byte & ((1u << used) - 1));
 }
 
-void Fill(const TensorRef& y, const Tensor& value, Parallel& parallel) {
+void Fill(const OutputRef& y, const Tensor& value, Parallel& parallel) {
   switch (Bits(y.dtype)) {
     case 8:
       return FillWith<std::uint8_t>(y, value.raw(), parallel);
@@ -177,7 +177,7 @@ struct Eye {
 
 void RunEyeLike(KernelContext& c) {
   const auto& eye = c.state<Eye>();
-  const TensorRef& y = c.Output(0);
+  const OutputRef y = c.Output(0);
   if (y.count == 0) return;
   std::memset(y.data, 0, y.byte_size());
   for (std::int64_t row = 0; row < y.dim(0); ++row) {

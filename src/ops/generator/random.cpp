@@ -22,7 +22,7 @@ struct Distribution {
 
 void RunDistribution(KernelContext& c) {
   const auto& d = c.state<Distribution>();
-  const TensorRef& y = c.Output(0);
+  const OutputRef y = c.Output(0);
   RandomStream stream = d.seed->NextRun();
   double block[kBlock];
   for (std::int64_t i = 0; i < y.count; i += kBlock) {
@@ -74,7 +74,8 @@ struct Coins {
 
 void RunBernoulli(KernelContext& c) {
   const auto& coins = c.state<Coins>();
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   RandomStream stream = coins.seed->NextRun();
   float block[kBlock];
   for (std::int64_t i = 0; i < x.count; i += kBlock) {
@@ -118,7 +119,8 @@ void CumulativeWeights(const float* logits, std::int64_t classes, double* sums) 
 
 void RunMultinomial(KernelContext& c) {
   const auto& draws = c.state<Draws>();
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   if (y.count == 0) return;
   const std::int64_t classes = x.dim(1);
   if (classes == 0) Fail(Code::kInvalidArgument, "input: expected at least one class, found shape ", ToText(x.shape));

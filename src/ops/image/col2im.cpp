@@ -117,7 +117,7 @@ void RunCol2Im(KernelContext& c) {
          ToText(x.shape));
   }
   shape[1] = x.shape[1] / blocks;
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   const std::int64_t plane = ElementCount(image);
   VisitSummed(x.dtype, [&]<typename T>() {
     c.parallel().For(shape[0] * shape[1], 1, [&](std::int64_t begin, std::int64_t end) {

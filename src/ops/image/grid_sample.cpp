@@ -172,7 +172,7 @@ void WriteSample(const PixelTaps& taps, const T* x, std::int64_t in_plane, T* y,
   }
 }
 
-void SampleAll(KernelContext& c, const TensorRef& y, const GridState& state) {
+void SampleAll(KernelContext& c, const OutputRef& y, const GridState& state) {
   const TensorRef& x = c.Input(0);
   const TensorRef& grid = c.Input(1);
   const Dims spatial = x.shape.subspan(2);
@@ -188,7 +188,8 @@ void SampleAll(KernelContext& c, const TensorRef& y, const GridState& state) {
                          to = n * channels * out_plane + i % out_plane;
       if (state.mode == SampleMode::kNearest) {
         kernels::VisitStorage(x.dtype, [&]<typename S>() {
-          const S source = kernels::StorageAt<S>(x.data), target = kernels::StorageAt<S>(y.data);
+          const typename S::Source source = kernels::StorageAt<S>(x.data);
+          const S target = kernels::StorageAt<S>(y.data);
           for (std::int64_t k = 0; k < channels; ++k) {
             target.Set(to + k * out_plane,
                        taps.count == 0 ? typename S::Element{} : source.Get(from + k * in_plane + taps.at[0]));
@@ -216,7 +217,7 @@ void RunGridSample(KernelContext& c) {
   if (axes > kMaxAxes) Fail(Code::kNotImplemented, "more than ", kMaxAxes, " spatial axes are not supported");
   Shape shape{x.shape[0], x.shape[1]};
   for (std::size_t d = 1; d + 1 < grid.rank(); ++d) shape.Append(grid.shape[d]);
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
   if (x.count == 0) Fail(Code::kInvalidArgument, "cannot sample an empty image ", ToText(x.shape));
   SampleAll(c, y, c.state<GridState>());
@@ -259,7 +260,7 @@ void RunAffineGrid(KernelContext& c) {
   Shape shape{size[0]};
   for (std::size_t d = 2; d < size.size(); ++d) shape.Append(size[d]);
   shape.Append(axes);
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   const bool align = c.state<AffineState>().align_corners;
   const std::int64_t points = size[0] == 0 ? 0 : y.count / axes / size[0];
   for (std::int64_t i = 0; i < points * size[0]; ++i) {

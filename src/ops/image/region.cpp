@@ -159,7 +159,7 @@ Region ReadRegion(KernelContext& c, std::int64_t r, std::int64_t& batch) {
 }
 
 // Averages in f32: the weights of a region once, for all its channels.
-void AlignAverages(KernelContext& c, const TensorRef& y) {
+void AlignAverages(KernelContext& c, const OutputRef& y) {
   const TensorRef& x = c.Input(0);
   const RoiAlignState& state = c.state<RoiAlignState>();
   const std::int64_t channels = x.shape[1], height = x.shape[2], width = x.shape[3], regions = y.shape[0];
@@ -200,7 +200,7 @@ void RunRoiAlign(KernelContext& c) {
   }
   const std::int64_t channels = x.shape[1], height = x.shape[2], width = x.shape[3], regions = rois.shape[0];
   const std::int64_t shape[] = {regions, channels, state.height, state.width};
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
   if (x.count == 0) {  // an image without pixels is 0 everywhere
     std::memset(y.data, 0, y.byte_size());
@@ -268,7 +268,7 @@ void RunRoiPool(KernelContext& c) {
   }
   const std::int64_t channels = x.shape[1], height = x.shape[2], width = x.shape[3];
   const std::int64_t shape[] = {rois.shape[0], channels, state.height, state.width};
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   for (std::int64_t r = 0; r < rois.shape[0]; ++r) {
     double roi[5];
     kernels::ToDoubles(rois.dtype)(rois.data, r * 5, 5, roi);

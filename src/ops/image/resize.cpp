@@ -247,7 +247,7 @@ void RunResize(KernelContext& c) {
   ReadAxes(c, state, axes);
   Shape shape(x.shape);
   for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = axes[i].out;
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
   if (x.count == 0) Fail(Code::kInvalidArgument, "cannot make ", ToText(shape), " of an empty input ", ToText(x.shape));
   if (x.rank() == 0) {

@@ -49,11 +49,12 @@ C ToCompute(T value) {
 
 // index[d] maps each output position to an input position, or -1 for the extrapolation value.
 template <typename Storage>
-void NearestRows(KernelContext& c, const TensorRef& y, const ResizeAxis* axes, const std::int32_t* const* index,
+void NearestRows(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, const std::int32_t* const* index,
                  std::size_t last, typename Storage::Element outside) {
   const TensorRef& x = c.Input(0);
   const std::int64_t run = ElementCount(x.shape, last + 1, x.rank());
-  const Storage from = kernels::StorageAt<Storage>(x.data), to = kernels::StorageAt<Storage>(y.data);
+  const typename Storage::Source from = kernels::StorageAt<Storage>(x.data);
+  const Storage to = kernels::StorageAt<Storage>(y.data);
   const std::int64_t out = axes[last].out, row_size = out * run, rows = y.count / row_size;
   const std::int32_t* columns = index[last];
   bool none_outside = true;
@@ -112,7 +113,7 @@ typename Storage::Element OutsideElement(DType dtype, float value) {
 template <typename C>
 class Resampler {
  public:
-  Resampler(KernelContext& c, const TensorRef& y, const ResizeAxis* axes, const ResizeOptions& options)
+  Resampler(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, const ResizeOptions& options)
       : c_(c), x_(c.Input(0)), y_(y), axes_(axes), options_(options) {}
 
   void Run() {
@@ -221,7 +222,7 @@ class Resampler {
 
   KernelContext& c_;
   const TensorRef& x_;
-  const TensorRef& y_;
+  const OutputRef y_;
   const ResizeAxis* axes_;
   const ResizeOptions& options_;
   std::size_t order_[kMaxResizeRank], count_ = 0;
@@ -242,7 +243,7 @@ bool CanInterpolate(DType dtype) {
   return VisitNumber(dtype, []<typename T>() {});
 }
 
-void RunNearest(KernelContext& c, const TensorRef& y, const ResizeAxis* axes, const ResizeOptions& options) {
+void RunNearest(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, const ResizeOptions& options) {
   const TensorRef& x = c.Input(0);
   const std::size_t rank = x.rank();
   std::size_t last = rank - 1;
@@ -264,7 +265,7 @@ void RunNearest(KernelContext& c, const TensorRef& y, const ResizeAxis* axes, co
   });
 }
 
-void RunInterpolated(KernelContext& c, const TensorRef& y, const ResizeAxis* axes, const ResizeOptions& options) {
+void RunInterpolated(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, const ResizeOptions& options) {
   if (NeedsDouble(y.dtype)) {
     Resampler<double>(c, y, axes, options).Run();
   } else {

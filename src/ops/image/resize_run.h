@@ -10,9 +10,9 @@ inline constexpr std::size_t kMaxResizeRank = 16;
 
 // Input 0 of `c` resized into `y`, both of rank 1 to kMaxResizeRank and not empty; `axes` has an entry for each
 // dimension.
-void RunNearest(KernelContext& c, const TensorRef& y, const ResizeAxis* axes, const ResizeOptions& options);
+void RunNearest(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, const ResizeOptions& options);
 // Linear and cubic, in double for elements that float does not hold, else in float.
-void RunInterpolated(KernelContext& c, const TensorRef& y, const ResizeAxis* axes, const ResizeOptions& options);
+void RunInterpolated(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, const ResizeOptions& options);
 bool CanInterpolate(DType dtype);
 
 }  // namespace sardonyx::ops

@@ -11,7 +11,8 @@ namespace {
 // Blocks of T: the sum, then the function, then back to the tensor's type.
 template <typename T, typename Load, typename Function>
 void AddAndMap(const FloatMap& map, Load* load, Function* function, KernelContext& c) {
-  const TensorRef &x = c.Input(0), &bias = c.Input(1), &y = c.Output(0);
+  const TensorRef &x = c.Input(0), &bias = c.Input(1);
+  const OutputRef y = c.Output(0);
   const Dims shapes[] = {x.shape, bias.shape};
   const BroadcastPlan plan(y.shape, shapes);
   c.parallel().For(y.count, map.grain, [&](std::int64_t begin, std::int64_t end) {

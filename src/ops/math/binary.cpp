@@ -33,7 +33,7 @@ struct BinaryMap {
 class BinaryRunner {
  public:
   BinaryRunner(const BinaryMap& map, const BroadcastPlan& plan, const TensorRef& x, const TensorRef& y,
-               const TensorRef& z)
+               const OutputRef& z)
       : map_(map), x_(x), y_(y), z_(z), repeats_x_(plan.repeats(0)), repeats_y_(plan.repeats(1)) {
     fn_ = repeats_y_ ? map.loops.repeated_y : (repeats_x_ ? map.loops.repeated_x : map.loops.both);
   }
@@ -75,14 +75,15 @@ class BinaryRunner {
   }
 
   const BinaryMap& map_;
-  const TensorRef &x_, &y_, &z_;
+  const TensorRef &x_, &y_;
+  const OutputRef z_;
   bool repeats_x_, repeats_y_;
   BinaryFn* fn_;
 };
 
 void RunBinary(KernelContext& c) {
   const auto& map = c.state<BinaryMap>();
-  const TensorRef& z = c.Output(0);
+  const OutputRef z = c.Output(0);
   if (z.count == 0) return;
   const Shape aligned = map.axis.Align(c.Input(0).rank(), c.Input(1).shape);
   const Dims shapes[] = {c.Input(0).shape, aligned};
@@ -137,7 +138,7 @@ Prepared PrepareBitShift(PrepareContext& c) {
 }
 
 void RunEqualStrings(KernelContext& c) {
-  const TensorRef& z = c.Output(0);
+  const OutputRef z = c.Output(0);
   if (z.count == 0) return;
   const auto* x = c.Input(0).As<const std::string>();
   const auto* y = c.Input(1).As<const std::string>();

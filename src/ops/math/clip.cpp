@@ -50,7 +50,8 @@ void RunClipFloats(KernelContext& c) {
     map.a = FloatBound(c, map, 1, -std::numeric_limits<float>::infinity());
     map.b = FloatBound(c, map, 2, std::numeric_limits<float>::infinity());
   }
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   c.parallel().For(x.count, map.grain,
                    [&](std::int64_t begin, std::int64_t end) { map.Run(x.data, y.data, begin, end); });
 }

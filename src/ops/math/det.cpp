@@ -45,7 +45,8 @@ double Determinant(double* a, std::int64_t n) {
 }
 
 void RunDet(KernelContext& c) {
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   if (y.count == 0) return;
   const std::int64_t n = x.shape.back();
   if (x.dim(x.rank() - 2) != n) Fail(Code::kInvalidArgument, "expected square matrices, found ", ToText(x.shape));

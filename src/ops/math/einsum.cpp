@@ -247,7 +247,7 @@ struct EinsumState {
 
 // Writes the sums as the output's type; the narrow integers wrap around as sums in their own width would.
 template <typename T>
-void Narrow(const T* from, const TensorRef& y) {
+void Narrow(const T* from, const OutputRef& y) {
   VisitDType<Half, BFloat16, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>(y.dtype, [&]<typename To>() {
     if constexpr (kStoredAs<T, To>) {
       for (std::int64_t i = 0; i < y.count; ++i) y.As<To>()[i] = static_cast<To>(from[i]);
@@ -263,7 +263,7 @@ void RunEinsum(KernelContext& c) {
   const EinsumEquation e = ParseEinsum(c.state<EinsumState>().equation, {ranks.data(), c.InputCount()});
   Runner<T> runner(c, e);
   if (c.Output(0).count == 0) return;
-  const TensorRef& y = c.Output(0);
+  const OutputRef y = c.Output(0);
   const bool narrow = y.dtype != kDTypeOf<T>;
   Bump measure(nullptr);
   if (narrow) measure.Take<T>(y.count);

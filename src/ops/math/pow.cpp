@@ -72,7 +72,7 @@ std::int64_t IntegerPower(std::int64_t x, std::int64_t y) {
 template <typename X, typename Y, auto kPower, auto kWriter>
 void RunPow(KernelContext& c) {
   const auto& powers = c.state<Powers>();
-  const TensorRef& z = c.Output(0);
+  const OutputRef z = c.Output(0);
   if (z.count == 0) return;
   const Shape aligned = powers.axis.Align(c.Input(0).rank(), c.Input(1).shape);
   const Dims shapes[] = {c.Input(0).shape, aligned};
@@ -129,7 +129,8 @@ void RunPowOrKind(KernelContext& c) {
       return CopyElements(powers.base, c.Input(0).data, c.Output(0).data, c.Output(0).count, c.parallel());
     if (const auto kind = KindFor(exponent); kind != kernels::UnaryKind::kCount) {
       const FloatMap map = FloatMap::Of(kind, powers.base);
-      const TensorRef &x = c.Input(0), &z = c.Output(0);
+      const TensorRef& x = c.Input(0);
+      const OutputRef z = c.Output(0);
       c.parallel().For(x.count, kGrain,
                        [&](std::int64_t begin, std::int64_t end) { map.Run(x.data, z.data, begin, end); });
       return;

@@ -87,7 +87,7 @@ void RunTopK(KernelContext& c) {
   if (k < 0 || k > n) Fail(Code::kInvalidArgument, "expected k in [0, ", n, "], found ", k);
   Shape shape(x.shape);
   shape[axis] = k;
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   std::int64_t* indices = c.HasOutput(1) ? c.Output(1, shape).As<std::int64_t>() : nullptr;
   if (y.count == 0) return;
   const std::int64_t outer = ElementCount(x.shape, 0, axis), inner = ElementCount(x.shape, axis + 1, x.rank());

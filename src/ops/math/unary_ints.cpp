@@ -69,14 +69,16 @@ IntFn* IntFnOf(UnaryKind kind) {
 
 void RunIntMap(KernelContext& c) {
   const auto& map = c.state<IntMap>();
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   c.parallel().For(x.count, kGrain,
                    [&](std::int64_t begin, std::int64_t end) { map.run(x.data, y.data, begin, end, map.a, map.b); });
 }
 
 // Any type by its bytes: ~x.
 void RunBitwiseNot(KernelContext& c) {
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   const auto* from = x.As<const std::uint8_t>();
   auto* to = y.As<std::uint8_t>();
   c.parallel().For(static_cast<std::int64_t>(x.byte_size()), 4 * kGrain, [&](std::int64_t begin, std::int64_t end) {
@@ -85,7 +87,8 @@ void RunBitwiseNot(KernelContext& c) {
 }
 
 void RunNot(KernelContext& c) {
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   const auto* from = x.As<const std::uint8_t>();
   auto* to = y.As<std::uint8_t>();
   c.parallel().For(x.count, 4 * kGrain, [&](std::int64_t begin, std::int64_t end) {
@@ -108,7 +111,8 @@ struct FloatTest {
 
 void RunFloatTest(KernelContext& c) {
   const auto& test = c.state<FloatTest>();
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   auto* to = y.As<std::uint8_t>();
   c.parallel().For(x.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
     if (test.dtype == DType::kDouble) {

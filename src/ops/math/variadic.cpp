@@ -82,13 +82,13 @@ class Folding {
 
   const Fold& fold_;
   KernelContext& c_;
-  const TensorRef& out_;
+  const OutputRef out_;
   alignas(64) std::byte sums_[kBlock * 8];
 };
 
 void RunFold(KernelContext& c) {
   const auto& fold = c.state<Fold>();
-  const TensorRef& out = c.Output(0);
+  const OutputRef out = c.Output(0);
   if (c.InputCount() == 1) return CopyElements(fold.dtype, c.Input(0).data, out.data, out.count, c.parallel());
   c.parallel().For(out.count, kGrain, [&](std::int64_t begin, std::int64_t end) { Folding(fold, c).Run(begin, end); });
 }

@@ -34,7 +34,7 @@ void InferMapper(InferContext& c) {
 void RunMapper(KernelContext& c) {
   const TensorRef& x = c.Input(0);
   const MapperState& state = c.state<MapperState>();
-  const TensorRef& y = c.Output(0, x.shape);
+  const OutputRef y = c.Output(0, x.shape);
   for (std::int64_t i = 0; i < x.count; ++i) {
     if (x.dtype == DType::kString) {
       const auto found = state.numbers.find(x.As<std::string>()[i]);
@@ -110,7 +110,7 @@ void RunOneHot(KernelContext& c) {
   const OneHotState& state = c.state<OneHotState>();
   Shape shape(x.shape);
   shape.Append(state.count);
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   std::fill_n(y.As<float>(), y.count, 0.0f);
   for (std::int64_t i = 0; i < x.count; ++i) {
     const std::int64_t category = CategoryOf(state, x, i);

@@ -55,7 +55,7 @@ void RunExtractor(KernelContext& c) {
   Shape shape(x.shape);
   if (x.rank() == 1) shape = Shape{1, 1};
   shape[shape.size() - 1] = columns.count;
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   const std::int64_t width = x.shape.back(), rows = ElementCount(x.shape, 0, x.rank() - 1);
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t k = 0; k < columns.count; ++k) {
@@ -276,7 +276,7 @@ void RunVectorizer(KernelContext& c) {
     columns += rows == 0 ? 0 : c.Input(i).count / rows;
   }
   const std::int64_t shape[] = {rows, columns};
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   std::int64_t at = 0;
   for (std::size_t i = 0; i < c.InputCount() && rows > 0; ++i) {
     const TensorRef& x = c.Input(i);
@@ -372,7 +372,7 @@ void InferEncoder(InferContext& c) {
 void RunEncoder(KernelContext& c) {
   const TensorRef& x = c.Input(0);
   const EncoderState& state = c.state<EncoderState>();
-  const TensorRef& y = c.Output(0, x.shape);
+  const OutputRef y = c.Output(0, x.shape);
   for (std::int64_t i = 0; i < x.count; ++i) {
     std::int64_t found = -1;
     if (x.dtype == DType::kString) {

@@ -70,7 +70,7 @@ void InferLinearClassifier(InferContext& c) {
   InferClassifier(c, labels.dtype(), Dim(scores == 1 && labels.count() == 2 ? 2 : scores));
 }
 
-void WriteClass(const LinearState& state, const TensorRef& y, std::int64_t row, const float* scores) {
+void WriteClass(const LinearState& state, const OutputRef& y, std::int64_t row, const float* scores) {
   if (state.outputs == 1) {
     const bool positive = scores[0] > 0;
     if (state.labels.count() == 2) return state.labels.Write(y, row, positive ? 1 : 0);
@@ -87,7 +87,7 @@ void RunLinearClassifier(KernelContext& c) {
   const RowsOf rows(c.Input(0));
   const std::int64_t columns = state.second_class ? 2 : state.outputs;
   const std::int64_t label_shape[] = {rows.rows}, score_shape[] = {rows.rows, columns};
-  const TensorRef& labels = c.Output(0, label_shape);
+  const OutputRef labels = c.Output(0, label_shape);
   float* scores = c.Output(1, score_shape).As<float>();
   Multiply(c, state, rows, scores);
   // From the last row to the first: where one score becomes two, the scores so far fill the first half.

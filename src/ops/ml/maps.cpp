@@ -75,7 +75,7 @@ std::int64_t Truncated(float x) {
   return static_cast<std::int64_t>(x);
 }
 
-void CastOne(const Tensor& values, std::int64_t i, const TensorRef& y, std::int64_t at) {
+void CastOne(const Tensor& values, std::int64_t i, const OutputRef& y, std::int64_t at) {
   const bool words = values.dtype() == DType::kString;
   switch (y.dtype) {
     case DType::kFloat:
@@ -101,7 +101,7 @@ void RunCastMap(KernelContext& c) {
   }
   const std::int64_t count = map.keys.count();
   const std::int64_t shape[] = {1, state.sparse ? state.size : count};
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   const std::int64_t* keys = map.keys.data<std::int64_t>();
   if (state.sparse && count > 0 && keys[0] < 0)
     Fail(Code::kInvalidArgument, "expected keys of 0 or more, found ", keys[0]);
@@ -171,7 +171,7 @@ void RunVectorizer(KernelContext& c) {
          Name(map.keys.dtype()));
   }
   const std::int64_t shape[] = {1, static_cast<std::int64_t>(state.words.size() + state.numbers.size())};
-  const TensorRef& y = c.Output(0, shape, map.values.dtype());
+  const OutputRef y = c.Output(0, shape, map.values.dtype());
   const bool known = VisitDType<float, double, std::int64_t, std::string>(map.values.dtype(), [&]<typename T>() {
     if (state.words.empty()) {
       Vectorize(map, state.numbers, y.As<T>());

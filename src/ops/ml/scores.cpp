@@ -103,7 +103,7 @@ ClassLabels ClassLabels::Read(const AttributeReader& c, std::string_view strings
   return labels;
 }
 
-void ClassLabels::WriteBit(const TensorRef& y, std::int64_t i, bool bit) const {
+void ClassLabels::WriteBit(const OutputRef& y, std::int64_t i, bool bit) const {
   if (strings_.empty()) {
     y.As<std::int64_t>()[i] = bit ? 1 : 0;
   } else {

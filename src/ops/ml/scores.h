@@ -49,7 +49,7 @@ class ClassLabels {
   DType dtype() const { return strings_.empty() ? DType::kInt64 : DType::kString; }
   std::size_t count() const { return strings_.empty() ? ints_.size() : strings_.size(); }
   // y[i] = the label of class `index`
-  void Write(const TensorRef& y, std::int64_t i, std::size_t index) const {
+  void Write(const OutputRef& y, std::int64_t i, std::size_t index) const {
     if (strings_.empty()) {
       y.As<std::int64_t>()[i] = ints_[index];
     } else {
@@ -57,7 +57,7 @@ class ClassLabels {
     }
   }
   // y[i] = 0 or 1, as a string where labels are strings.
-  void WriteBit(const TensorRef& y, std::int64_t i, bool bit) const;
+  void WriteBit(const OutputRef& y, std::int64_t i, bool bit) const;
 
  private:
   std::vector<std::string> strings_;

@@ -133,14 +133,14 @@ void InferSvmClassifier(InferContext& c) {
 }
 
 // The class of a row: of the most votes, or of the largest score; ONNX Runtime's rules for two classes.
-void WriteSvmClass(const ClassifierState& s, const TensorRef& y, std::int64_t row, std::size_t best, float most) {
+void WriteSvmClass(const ClassifierState& s, const OutputRef& y, std::int64_t row, std::size_t best, float most) {
   const std::size_t classes = s.labels.count();
   if (classes * (classes - 1) / 2 != 1) return s.labels.Write(y, row, best);
   if (!s.votes.has_probabilities() && (s.weights_positive ? most >= 0.5f : most > 0)) best = 1;
   s.labels.Write(y, row, best);
 }
 
-void FinishRow(const ClassifierState& s, const TensorRef& labels, std::int64_t row, float* scores,
+void FinishRow(const ClassifierState& s, const OutputRef& labels, std::int64_t row, float* scores,
                const SvmVotes::RowScratch& scratch) {
   std::size_t best = 0;
   float most = 0;
@@ -171,7 +171,7 @@ void RunSvmClassifier(KernelContext& c) {
   const RowsOf rows(x);
   CheckWidth(x, rows, s.kernel.width);
   const std::int64_t label_shape[] = {rows.rows}, score_shape[] = {rows.rows, s.columns};
-  const TensorRef& labels = c.Output(0, label_shape);
+  const OutputRef labels = c.Output(0, label_shape);
   float* scores = c.Output(1, score_shape).As<float>();
   ScratchParts parts;
   const std::size_t copy = parts.Add<float>(x.dtype == DType::kFloat ? 0 : x.count);

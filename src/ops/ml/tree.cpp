@@ -92,7 +92,7 @@ void InferTreeClassifier(InferContext& c) {
 
 // Where a row's results go.
 struct ClassifierRow {
-  const TensorRef& labels;
+  const OutputRef& labels;
   std::int64_t row;
   float* y;
 };
@@ -161,7 +161,7 @@ void RunClassifier(KernelContext& c) {
   const RowsOf rows(x);
   const auto classes = static_cast<std::int64_t>(s.labels.count());
   const std::int64_t label_shape[] = {rows.rows}, score_shape[] = {rows.rows, classes};
-  const TensorRef& labels = c.Output(0, label_shape);
+  const OutputRef labels = c.Output(0, label_shape);
   float* y = c.Output(1, score_shape).As<float>();
   s.scorer.Score(c, x, rows.rows, rows.width, [&](std::int64_t row, double* scores, const std::uint8_t* seen) {
     const ClassifierRow to{labels, row, y + row * classes};

@@ -24,7 +24,8 @@ struct Dropping {
 // In double for double data, else in float.
 template <typename T, typename Load, typename Store>
 void Drop(KernelContext& c, RandomStream& stream, double ratio, Load&& load, Store&& store) {
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   bool* const mask = c.HasOutput(1) ? c.Output(1).As<bool>() : nullptr;
   const double scale = 1 / (1 - ratio);
   T block[kFloatBlock];
@@ -52,7 +53,7 @@ double RatioOf(KernelContext& c, const Dropping& d) {
 }
 
 void FillMask(KernelContext& c, const Dropping& d) {
-  const TensorRef& mask = c.Output(1);
+  const OutputRef mask = c.Output(1);
   if (!d.mask_like_data) {
     std::fill_n(mask.As<bool>(), mask.count, true);
     return;
@@ -65,7 +66,8 @@ void FillMask(KernelContext& c, const Dropping& d) {
 
 void RunDropout(KernelContext& c) {
   const auto& d = c.state<Dropping>();
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   const bool training = c.HasInput(2) && c.Input(2).count == 1 && *c.Input(2).As<const bool>();
   const double ratio = training ? RatioOf(c, d) : 0;
   if (ratio == 0) {

@@ -72,7 +72,7 @@ void RunUnpool(KernelContext& c) {
   for (std::size_t i = 0; fits && i < inner.rank(); ++i) fits = outer[i] >= inner[i];
   if (!fits)
     Fail(Code::kInvalidArgument, "expected an output_shape of at least ", ToText(inner), ", found ", ToText(outer));
-  const TensorRef& y = c.Output(0, outer);
+  const OutputRef y = c.Output(0, outer);
   if (y.count != 0) std::memset(y.data, 0, y.byte_size());
   const auto at = indices.Span<const std::int64_t>();
   switch (Bits(x.dtype)) {

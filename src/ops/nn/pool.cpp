@@ -130,7 +130,8 @@ void RunLastBytes(KernelContext& c) {
 void RunQuantized(KernelContext& c) {
   const auto& state = c.state<PoolState>();
   const kernels::PoolShape shape = MakePoolShape(c, state);
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   if (y.count == 0) return;
   const QuantizedScale from = ReadScale(c, 1, 2), to = ReadScale(c, 3, 4);
   // The quotient is 0 for scales that are 2^149 apart or more; 0 / 0 is no mean.

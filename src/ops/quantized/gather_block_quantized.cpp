@@ -171,7 +171,8 @@ class Table {
 
 void RunGatherBlocks(KernelContext& c) {
   const State& s = c.state<State>();
-  const TensorRef &indices = c.Input(kIndices), &y = c.Output(0);
+  const TensorRef& indices = c.Input(kIndices);
+  const OutputRef y = c.Output(0);
   if (y.count == 0) return;
   const Table table(c, s);
   const Shape& shape = table.shape();

@@ -142,7 +142,7 @@ void Pack(const State& s, const Parts& p, float* scales, float* wide, std::byte*
 
 void RunMatMulNBits(KernelContext& c) {
   const State& s = c.state<State>();
-  const TensorRef& y = c.Output(0);
+  const OutputRef y = c.Output(0);
   if (y.count == 0) return;
   const bool is_packed = s.packed.defined();
   Parts p;

@@ -84,7 +84,7 @@ void DivideNarrow(const Quantizer& q, float* x, float* scale, bool repeated, std
 }
 
 void QuantizeRun(const Quantizer& q, const Parameters& parameters, const ScaleRun& r, const TensorRef& x,
-                 const TensorRef& y) {
+                 const OutputRef& y) {
   alignas(64) float in[kFloatBlock], scale[kFloatBlock], zero[kFloatBlock];
   for (std::int64_t i = 0; i < r.count; i += kFloatBlock) {
     const std::size_t n = std::min(kFloatBlock, static_cast<std::size_t>(r.count - i));
@@ -112,7 +112,7 @@ void QuantizeRun(const Quantizer& q, const Parameters& parameters, const ScaleRu
 
 // int32 over int32: exact in double, as ONNX's reference divides.
 void QuantizeIntRun(const Quantizer& q, const Parameters& parameters, const ScaleRun& r, const TensorRef& x,
-                    const TensorRef& scales, const TensorRef& y) {
+                    const TensorRef& scales, const OutputRef& y) {
   for (std::int64_t i = 0; i < r.count; ++i) {
     float scale = 0, zero = 0;
     parameters.Read(r, i, 1, &scale, &zero);
@@ -126,7 +126,8 @@ void QuantizeIntRun(const Quantizer& q, const Parameters& parameters, const Scal
 
 void RunQuantize(KernelContext& c) {
   const auto& q = c.state<Quantizer>();
-  const TensorRef &x = c.Input(0), &scales = c.Input(1), &y = c.Output(0);
+  const TensorRef &x = c.Input(0), &scales = c.Input(1);
+  const OutputRef y = c.Output(0);
   if (x.count == 0) return;
   CheckZeroPoint(c);
   const QuantizeLayout layout(x.shape, scales.shape, q.axis, q.block_size);
@@ -198,7 +199,7 @@ struct Dequantizer {
 };
 
 void DequantizeRun(const Dequantizer& q, const Parameters& parameters, const ScaleRun& r, const TensorRef& x,
-                   const TensorRef& y) {
+                   const OutputRef& y) {
   alignas(64) float block[kFloatBlock], scale[kFloatBlock], zero[kFloatBlock];
   if (r.repeated && q.bytes != nullptr) {
     parameters.Read(r, 0, 1, scale, zero);
@@ -219,7 +220,8 @@ void DequantizeRun(const Dequantizer& q, const Parameters& parameters, const Sca
 
 void RunDequantize(KernelContext& c) {
   const auto& q = c.state<Dequantizer>();
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   if (x.count == 0) return;
   CheckZeroPoint(c);
   const QuantizeLayout layout(x.shape, c.Input(1).shape, q.axis, q.block_size);

@@ -92,7 +92,7 @@ void CopyRows(std::span<const Part> parts, std::int64_t row, std::int64_t begin,
 }
 
 void RunConcat(KernelContext& c) {
-  const TensorRef& y = c.Output(0);
+  const OutputRef y = c.Output(0);
   if (y.count == 0) return;
   const QuantizedScale to = ReadScale(c, 0, 1);
   const std::size_t axis = NormalizeAxis(c.state<ConcatState>().axis, y.rank());
@@ -135,7 +135,8 @@ void InferQLinearWhere(InferContext& c) {
 }
 
 static void RunWhere(KernelContext& c) {
-  const TensorRef &condition = c.Input(0), &x = c.Input(1), &y = c.Input(4), &z = c.Output(0);
+  const TensorRef &condition = c.Input(0), &x = c.Input(1), &y = c.Input(4);
+  const OutputRef z = c.Output(0);
   if (z.count == 0) return;
   const QuantizedScale to = ReadScale(c, 7, 8);
   const Table of_x = RequantizationTable(x.dtype, ReadScale(c, 2, 3), to);

@@ -126,7 +126,7 @@ class IntegerConv {
 
 void RunInteger(KernelContext& c) {
   IntegerConv conv(c, kInteger);
-  const TensorRef& y = c.Output(0);
+  const OutputRef y = c.Output(0);
   if (!conv.Computes()) {
     std::fill_n(y.As<std::int32_t>(), y.count, 0);
     return;
@@ -153,7 +153,7 @@ void SetScales(KernelContext& c, std::int64_t channels, float* scales) {
 }
 
 // What QLinearConvAdd adds.
-kernels::Int8Sum SumOf(KernelContext& c, const TensorRef& y, bool z_first) {
+kernels::Int8Sum SumOf(KernelContext& c, const OutputRef& y, bool z_first) {
   const TensorRef& z = c.Input(kZ);
   if (!std::equal(z.shape.begin(), z.shape.end(), y.shape.begin(), y.shape.end())) {
     Fail(Code::kInvalidArgument, "expected an input Z of the shape ", ToText(y.shape), ", found ", ToText(z.shape));
@@ -175,7 +175,7 @@ kernels::Int8Sum SumOf(KernelContext& c, const TensorRef& y, bool z_first) {
 }
 
 // The convolution over no channels or of nothing but padding.
-void FillWithQuantizedBias(const kernels::ConvInt8Args& a, const TensorRef& y) {
+void FillWithQuantizedBias(const kernels::ConvInt8Args& a, const OutputRef& y) {
   const std::int64_t channels = a.shape.out_channels, pixels = a.shape.out[0] * a.shape.out[1] * a.shape.out[2];
   const int low = kernels::LowestByte(a.y_signed), high = kernels::HighestByte(a.y_signed);
   for (std::int64_t i = 0; i < y.count; ++i) {
@@ -199,7 +199,7 @@ void FillWithQuantizedBias(const kernels::ConvInt8Args& a, const TensorRef& y) {
 
 void RunQLinear(KernelContext& c) {
   IntegerConv conv(c, kQLinear);
-  const TensorRef& y = c.Output(0);
+  const OutputRef y = c.Output(0);
   if (y.count == 0) return;
   kernels::ConvInt8Args& args = conv.args();
   const std::int64_t channels = args.shape.out_channels;

@@ -35,7 +35,8 @@ kernels::QuantizedBinaryArgs ReadArgs(KernelContext& c, QuantizedKind kind) {
 
 void RunBinary(KernelContext& c) {
   const auto& state = c.state<BinaryState>();
-  const TensorRef &a = c.Input(0), &b = c.Input(3), &y = c.Output(0);
+  const TensorRef &a = c.Input(0), &b = c.Input(3);
+  const OutputRef y = c.Output(0);
   if (y.count == 0) return;
   const kernels::QuantizedBinaryArgs args = ReadArgs(c, state.kind);
   const Dims shapes[] = {a.shape, b.shape};
@@ -79,7 +80,8 @@ Prepared PrepareQLinearMul(PrepareContext& c) { return PrepareBinary(c, Quantize
 namespace {
 
 void RunLookup(KernelContext& c, const std::uint8_t* table) {
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   kernels::Lookup8Fn* const lookup = kernels::Quantized8().lookup;
   c.parallel().For(y.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
     lookup(x.As<const std::uint8_t>() + begin, table, static_cast<std::size_t>(end - begin),

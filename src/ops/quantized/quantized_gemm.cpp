@@ -150,7 +150,7 @@ class QGemm {
     for (const std::size_t i : {1, 2, 7, 8}) CheckCount(i, 1);
     for (const std::size_t i : {std::size_t{4}, std::size_t{5}})
       if (c_.HasInput(i) && c_.Input(i).count != 1) CheckCount(i, sizes_.n);
-    const TensorRef& y = c_.Output(0);
+    const OutputRef y = c_.Output(0);
     if (y.count == 0) return;
     SetArgs();
     ScratchLayout layout;

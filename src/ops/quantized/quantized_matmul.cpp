@@ -61,7 +61,7 @@ void CheckResultScale(KernelContext& c) {
 void RunQLinear(KernelContext& c) {
   const bool one_scale = c.Input(1).count == 1;
   Int8Product p(c, {0, 2, 3, 5}, c.state<PackedInt8>(), c.Input(0).shape, c.Input(0).dtype == DType::kInt8, one_scale);
-  const TensorRef& y = c.Output(0);
+  const OutputRef y = c.Output(0);
   const std::int64_t a_stride = MatrixStride(c, 1, p.args.m, p.a_matrices());
   const std::int64_t b_stride = MatrixStride(c, 4, p.args.n, p.b_matrices());
   if (y.count == 0) return;

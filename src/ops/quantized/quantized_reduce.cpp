@@ -78,7 +78,8 @@ class MeanRunner {
   }
 
   const ReducePlan& plan_;
-  const TensorRef &x_, &y_;
+  const TensorRef& x_;
+  const OutputRef y_;
   QuantizedScale from_, to_;
   bool pools_;
   double ratio_ = 1;  // of x's scale to the result's
@@ -169,7 +170,8 @@ SoftmaxShape SplitAt(const SoftmaxState& state, Dims shape) {
 }
 
 void RunSoftmax(KernelContext& c) {
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   if (y.count == 0) return;
   const SoftmaxShape s = SplitAt(c.state<SoftmaxState>(), x.shape);
   const QuantizedScale from = ReadScale(c, 1, 2), to = ReadScale(c, 3, 4);

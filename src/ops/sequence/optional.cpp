@@ -37,7 +37,7 @@ void RunOptionalGetElement(KernelContext& c) {
   if (!c.HasInput(0)) Fail(Code::kInvalidArgument, "expected an optional with an element, found an empty one");
   if (!c.IsTensor(0)) return c.SetOutput(0, c.InputValue(0));
   const TensorRef& x = c.Input(0);
-  const TensorRef& y = c.Output(0, x.shape, x.dtype);
+  const OutputRef y = c.Output(0, x.shape, x.dtype);
   kernels::CopyAll(x.dtype, x.data, y.data, x.count, c.parallel());
 }
 

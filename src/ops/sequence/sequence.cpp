@@ -226,7 +226,7 @@ void RunConcatFromSequence(KernelContext& c) {
     if (d != axis || state.new_axis) shape.Append(first[d]);
   }
   if (shape.rank() < first.rank() + (state.new_axis ? 1 : 0)) shape.Append(size);
-  const TensorRef& y = c.Output(0, shape, items[0].tensor().dtype());
+  const OutputRef y = c.Output(0, shape, items[0].tensor().dtype());
   const std::int64_t outer = ElementCount(shape, 0, axis), inner = ElementCount(shape, axis + 1, shape.rank());
   std::int64_t at = 0;
   for (const Value& item : items) {

@@ -26,7 +26,7 @@ double NumberAt(const TensorRef& t, std::int64_t i) {
   return value;
 }
 
-void Store(const TensorRef& t, std::int64_t i, double value) { kernels::FromDoubles(t.dtype)(&value, 1, t.data, i); }
+void Store(const OutputRef& t, std::int64_t i, double value) { kernels::FromDoubles(t.dtype)(&value, 1, t.data, i); }
 
 std::int64_t Scalar(KernelContext& c, std::size_t i, const char* what) {
   if (c.Input(i).count != 1)
@@ -65,7 +65,7 @@ void RunWindow(KernelContext& c) {
   const std::int64_t size = Scalar(c, 0, "size");
   if (size < 0) Fail(Code::kInvalidArgument, "expected a size of at least 0, found ", size);
   const std::int64_t shape[] = {size};
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   const std::int64_t period = c.state<WindowState>().periodic ? size : size - 1;
   c.parallel().For(size, 4096, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
@@ -102,7 +102,7 @@ void RunMel(KernelContext& c) {
            ToText(c.Input(i).shape));
     }
   }
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   const auto mel = [&](std::size_t i) { return 2595 * std::log10(1 + NumberAt(c.Input(i), 0) / 700); };
   const double low = mel(3), step = (mel(4) - low) / static_cast<double>(bins + 2);
   const auto point = [&](std::int64_t i) {  // the row of the i-th edge
@@ -216,7 +216,7 @@ void RunDft(KernelContext& c) {
   Shape shape(x.shape);
   shape[axis] = kept;
   shape[shape.size() - 1] = out_parts;
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;  // of a length that nobody has memory for
   const std::int64_t outer = ElementCount(x.shape, 0, axis), inner = ElementCount(x.shape, axis + 1, x.rank() - 1);
   const kernels::Fft fft(n);
@@ -274,7 +274,8 @@ void InferStft(InferContext& c) {
 
 // Frames of a signal and where their spectra go.
 struct Frames {
-  const TensorRef &x, &y;
+  const TensorRef& x;
+  const OutputRef& y;
   std::int64_t count, of_batch;  // frames
   std::int64_t kept;             // numbers of a spectrum
   std::int64_t size, step, n, parts;
@@ -371,7 +372,7 @@ void RunStft(KernelContext& c) {
   }
   const std::int64_t frames = (size - n) / step + 1, kept = c.state<StftState>().one_sided ? n / 2 + 1 : n;
   const std::int64_t shape[] = {batches, frames, kept, 2};
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
   const Frames all{x, y, batches * frames, frames, kept, size, step, n, parts};
   std::vector<double> window(static_cast<std::size_t>(windowed ? n : 0));

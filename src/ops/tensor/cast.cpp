@@ -41,7 +41,8 @@ void Through(Load* load, Store* store, const void* x, void* y, std::int64_t begi
 
 void RunNumbers(KernelContext& c) {
   const auto& cast = c.state<Casting>();
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   c.parallel().For(x.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
     if (cast.to_ints != nullptr) {
       Through<std::int64_t>(cast.to_ints, cast.from_ints, x.data, y.data, begin, end);
@@ -63,7 +64,8 @@ void RunSameType(KernelContext& c) {
 
 void RunToStrings(KernelContext& c) {
   const auto& cast = c.state<Casting>();
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   for (std::int64_t i = 0; i < x.count; ++i) {
     std::string& text = y.As<std::string>()[i];
     if (cast.to_ints != nullptr) {
@@ -84,7 +86,8 @@ void RunToStrings(KernelContext& c) {
 
 void RunFromStrings(KernelContext& c) {
   const auto& cast = c.state<Casting>();
-  const TensorRef &x = c.Input(0), &y = c.Output(0);
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
   for (std::int64_t i = 0; i < x.count; ++i) {
     const std::string& text = x.As<const std::string>()[i];
     if (cast.from_ints != nullptr) {

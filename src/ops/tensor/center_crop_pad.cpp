@@ -44,7 +44,7 @@ void RunCenter(KernelContext& c) {
     if (target[i] < 0) Fail(Code::kInvalidArgument, "expected sizes of at least 0, found ", ToText(target));
     shape[axes.empty() ? i : NormalizeAxis(axes[i], x.rank())] = target[i];
   }
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
   const std::uint64_t zero[2] = {};
   const std::string empty;

@@ -87,7 +87,7 @@ void RunConcat(KernelContext& c) {
     }
     shape[axis] += x[axis];
   }
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   const std::int64_t outer = ElementCount(shape, 0, axis), inner = ElementCount(shape, axis + 1, shape.size());
   std::int64_t at = 0;
   for (std::size_t i = 0; i < c.InputCount(); ++i) {
@@ -191,7 +191,7 @@ void RunSplit(KernelContext& c) {
     shape[axis] = c.HasInput(1) ? sizes[i] : EvenPart(size, parts, i);
     const std::int64_t run = shape[axis] * inner;
     if (c.HasOutput(i)) {
-      const TensorRef& y = c.Output(i, shape);
+      const OutputRef y = c.Output(i, shape);
       CopyRuns(x.dtype, outer, run, x.data, at, size * inner, y.data, 0, run, c.parallel());
     }
     at += run;

@@ -72,7 +72,7 @@ void RunDepthToSpace(KernelContext& c) {
   const std::int64_t n = in[0], channels = in[1] / (b * b), h = in[2], w = in[3];
   const std::int64_t rows = Times(h, b), columns = Times(w, b);
   const std::int64_t first[] = {n, channels, rows, columns}, last[] = {n, rows, columns, channels};
-  const TensorRef& y = c.Output(0, state.channels_last ? last : first);
+  const OutputRef y = c.Output(0, state.channels_last ? last : first);
   if (y.count == 0) return;
   const std::int64_t plane = h * w;
   const BlockStrides deep(state, channels);
@@ -117,7 +117,7 @@ void RunSpaceToDepth(KernelContext& c) {
   const std::int64_t n = in[0], channels = in[1], h = in[2] / b, w = in[3] / b;
   const std::int64_t deep_channels = Times(channels, b * b);
   const std::int64_t first[] = {n, deep_channels, h, w}, last[] = {n, h, w, deep_channels};
-  const TensorRef& y = c.Output(0, state.channels_last ? last : first);
+  const OutputRef y = c.Output(0, state.channels_last ? last : first);
   if (y.count == 0) return;
   const std::int64_t plane = h * w, in_plane = in[2] * in[3];
   const BlockStrides deep(state, channels);

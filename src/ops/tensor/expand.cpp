@@ -49,7 +49,7 @@ void RunExpand(KernelContext& c) {
   if (!Broadcast(x.shape, target, &shape)) {
     Fail(Code::kInvalidArgument, "shape ", ToText(x.shape), " does not broadcast to ", ToText(target));
   }
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   StridedLoops loops;
   const std::size_t lead = shape.size() - x.rank();
   std::int64_t to = y.count, from = x.count;
@@ -102,7 +102,7 @@ void RunTile(KernelContext& c) {
     shape[i] = static_cast<std::int64_t>(
         CheckedMul(static_cast<std::size_t>(shape[i]), static_cast<std::size_t>(repeats[i]), "output dimension"));
   }
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
   StridedLoops loops;
   std::int64_t to = y.count, from = x.count;
@@ -155,7 +155,7 @@ void RunTile1(KernelContext& c) {
   Shape shape(x.shape);
   shape[axis] = static_cast<std::int64_t>(
       CheckedMul(static_cast<std::size_t>(shape[axis]), static_cast<std::size_t>(tiles), "output dimension"));
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
   const std::int64_t run = ElementCount(x.shape, axis, x.rank());
   StridedLoops loops;

@@ -33,7 +33,7 @@ void ForRows(Parallel& parallel, std::int64_t rows, std::int64_t run, Parallel::
 
 // y[i] = x[j] or a short run of them: no call of memcpy for a single element.
 template <typename Storage>
-void Pick(Storage y, std::int64_t to, Storage x, std::int64_t from, std::int64_t run) {
+void Pick(Storage y, std::int64_t to, typename Storage::Source x, std::int64_t from, std::int64_t run) {
   if (run == 1) {
     y.Set(to, x.Get(from));
   } else {
@@ -76,11 +76,12 @@ void InferGather(InferContext& c) {
 }
 
 template <typename Storage, typename Index>
-void GatherRows(KernelContext& c, const TensorRef& y, std::size_t axis, const Index* indices) {
+void GatherRows(KernelContext& c, const OutputRef& y, std::size_t axis, const Index* indices) {
   const TensorRef& x = c.Input(0);
   const std::int64_t size = x.shape[axis], count = c.Input(1).count;
   const std::int64_t run = ElementCount(x.shape, axis + 1, x.rank());
-  const Storage from = StorageAt<Storage>(x.data), to = StorageAt<Storage>(y.data);
+  const typename Storage::Source from = StorageAt<Storage>(x.data);
+  const Storage to = StorageAt<Storage>(y.data);
   if (run == 0) return;
   ForRows<Storage>(c.parallel(), y.count / run, run, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t outer = begin / count, i = begin % count;
@@ -102,7 +103,7 @@ void RunGather(KernelContext& c) {
   for (std::size_t i = 0; i < axis; ++i) shape.Append(x.shape[i]);
   for (const std::int64_t d : indices.shape) shape.Append(d);
   for (std::size_t i = axis + 1; i < x.rank(); ++i) shape.Append(x.shape[i]);
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   VisitStorage(x.dtype, [&]<typename Storage>() {
     VisitIndices(indices, [&](const auto* values) { GatherRows<Storage>(c, y, axis, values); });
   });
@@ -135,12 +136,13 @@ std::int64_t RowOffset(Dims x, Dims indices, std::size_t axis, std::int64_t row)
 }
 
 template <typename Storage, typename Index>
-void GatherElementRows(KernelContext& c, const TensorRef& y, std::size_t axis, const Index* indices) {
+void GatherElementRows(KernelContext& c, const OutputRef& y, std::size_t axis, const Index* indices) {
   const TensorRef& x = c.Input(0);
   const Dims shape = c.Input(1).shape;
   const std::size_t last = x.rank() - 1;
   const std::int64_t size = x.shape[axis], stride = ElementCount(x.shape, axis + 1, x.rank()), n = shape[last];
-  const Storage from = StorageAt<Storage>(x.data), to = StorageAt<Storage>(y.data);
+  const typename Storage::Source from = StorageAt<Storage>(x.data);
+  const Storage to = StorageAt<Storage>(y.data);
   ForRows<Storage>(c.parallel(), y.count / n, n, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t base = RowOffset(x.shape, shape, axis, row);
@@ -163,7 +165,7 @@ void RunGatherElements(KernelContext& c) {
     Fail(Code::kInvalidArgument, "expected indices that reach no further than the data, of shape ", ToText(x.shape),
          ", but along axis ", axis, "; found shape ", ToText(indices.shape));
   }
-  const TensorRef& y = c.Output(0, indices.shape);
+  const OutputRef y = c.Output(0, indices.shape);
   if (y.count == 0) return;
   VisitStorage(x.dtype, [&]<typename Storage>() {
     VisitIndices(indices, [&](const auto* values) { GatherElementRows<Storage>(c, y, axis, values); });
@@ -201,7 +203,7 @@ void InferGatherNd(InferContext& c) {
 }
 
 template <typename Storage, typename Index>
-void GatherNdRows(KernelContext& c, const TensorRef& y, std::size_t batch, const Index* indices) {
+void GatherNdRows(KernelContext& c, const OutputRef& y, std::size_t batch, const Index* indices) {
   const TensorRef& x = c.Input(0);
   const Dims shape = c.Input(1).shape;
   const auto width = static_cast<std::size_t>(shape.back());
@@ -209,7 +211,8 @@ void GatherNdRows(KernelContext& c, const TensorRef& y, std::size_t batch, const
   const std::int64_t block = ElementCount(x.shape, batch, x.rank());  // of one batch
   const std::int64_t rows = ElementCount(shape, 0, shape.size() - 1);
   const std::int64_t rows_of_batch = ElementCount(shape, batch, shape.size() - 1);
-  const Storage from = StorageAt<Storage>(x.data), to = StorageAt<Storage>(y.data);
+  const typename Storage::Source from = StorageAt<Storage>(x.data);
+  const Storage to = StorageAt<Storage>(y.data);
   ForRows<Storage>(c.parallel(), rows, run, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       std::int64_t offset = 0;
@@ -238,7 +241,7 @@ void RunGatherNd(KernelContext& c) {
   for (std::size_t d = 0; d + 1 < indices.rank(); ++d) shape.Append(indices.shape[d]);
   for (std::size_t d = batch + static_cast<std::size_t>(indices.shape.back()); d < x.rank(); ++d)
     shape.Append(x.shape[d]);
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
   VisitStorage(x.dtype, [&]<typename Storage>() {
     VisitIndices(indices, [&](const auto* values) { GatherNdRows<Storage>(c, y, batch, values); });

@@ -107,7 +107,7 @@ void ReadAxes(KernelContext& c, Axis (&axes)[kMaxRank]) {
 // The padded rows of the innermost padded axis; `run` elements (the unpadded axes after it) move at once.
 class RowPadder {
  public:
-  RowPadder(const TensorRef& x, const TensorRef& y, const Axis* axes, std::size_t inner, PadMode mode,
+  RowPadder(const TensorRef& x, const OutputRef& y, const Axis* axes, std::size_t inner, PadMode mode,
             const void* value)
       : x_(x),
         y_(y),
@@ -152,7 +152,7 @@ class RowPadder {
   }
 
   const TensorRef& x_;
-  const TensorRef& y_;
+  const OutputRef y_;
   const Axis* axes_;
   std::size_t inner_;
   PadMode mode_;
@@ -175,7 +175,7 @@ void RunPad(KernelContext& c) {
            " is empty");
     }
   }
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
   if (x.rank() == 0) return kernels::CopyElements(x.dtype, x.data, 0, y.data, 0, 1);
   const std::string empty;

@@ -20,7 +20,7 @@ struct ScatterState {
   bool overwrites = false;  // no reduction
 };
 
-void CopyData(KernelContext& c, const TensorRef& y) {
+void CopyData(KernelContext& c, const OutputRef& y) {
   const TensorRef& x = c.Input(0);
   kernels::CopyAll(x.dtype, x.data, y.data, x.count, c.parallel());
 }
@@ -39,7 +39,7 @@ ScatterReductionFn* ReadReduction(PrepareContext& c) {
 // outside of the axis is written to different places, so threads share the loops before and after it.
 class ElementScatter {
  public:
-  ElementScatter(KernelContext& c, const TensorRef& y, std::size_t axis)
+  ElementScatter(KernelContext& c, const OutputRef& y, std::size_t axis)
       : c_(c), y_(y), indices_(c.Input(1)), axis_(axis), last_(y.rank() - 1) {
     row_ = indices_.shape[last_];
     along_ = axis == last_ ? 1 : indices_.shape[axis];
@@ -92,7 +92,7 @@ class ElementScatter {
   }
 
   KernelContext& c_;
-  const TensorRef& y_;
+  const OutputRef y_;
   const TensorRef& indices_;
   std::size_t axis_, last_;
   std::int64_t row_, along_, after_, stride_;
@@ -109,7 +109,7 @@ void RunScatterElements(KernelContext& c) {
     Fail(Code::kInvalidArgument, "expected indices and updates of one shape within the data's, ", ToText(x.shape),
          ", but along axis ", axis, "; found ", ToText(indices.shape), " and ", ToText(updates.shape));
   }
-  const TensorRef& y = c.Output(0, x.shape);
+  const OutputRef y = c.Output(0, x.shape);
   CopyData(c, y);
   if (indices.count == 0) return;
   const ElementScatter scatter(c, y, axis);
@@ -141,7 +141,7 @@ void RunScatterNd(KernelContext& c) {
     Fail(Code::kInvalidArgument, "expected updates of shape ", ToText(expected), " for data ", ToText(x.shape),
          " and indices ", ToText(indices.shape), ", found ", ToText(updates.shape));
   }
-  const TensorRef& y = c.Output(0, x.shape);
+  const OutputRef y = c.Output(0, x.shape);
   CopyData(c, y);
   const std::int64_t run = ElementCount(x.shape, static_cast<std::size_t>(width), x.rank());
   const std::int64_t rows = ElementCount(indices.shape, 0, indices.rank() - 1);
@@ -176,7 +176,7 @@ void RunTensorScatter(KernelContext& c) {
     Fail(Code::kInvalidArgument, "expected an update of the cache's shape, ", ToText(cache.shape),
          ", or shorter along axis ", axis, " (not the batch), found ", ToText(update.shape));
   }
-  const TensorRef& y = c.Output(0, cache.shape);
+  const OutputRef y = c.Output(0, cache.shape);
   CopyData(c, y);
   if (update.count == 0) return;
   const std::int64_t batches = cache.shape[0], length = cache.shape[axis], added = update.shape[axis];

@@ -42,7 +42,7 @@ void ForNonZero(const TensorRef& x, F&& f) {
   });
   if (typed) return;
   VisitStorage(x.dtype, [&]<typename S>() {
-    const S data = StorageAt<S>(x.data);
+    const typename S::Source data = StorageAt<S>(x.data);
     for (std::int64_t i = 0; i < x.count; ++i)
       if (!(data.Get(i) == typename S::Element{})) f(i);
   });
@@ -97,7 +97,7 @@ void RunCompress(KernelContext& c) {
   } else {
     shape = Shape{kept};
   }
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
   const std::int64_t inner = state.axis ? ElementCount(x.shape, axis + 1, x.rank()) : 1;
   const std::int64_t outer = state.axis ? ElementCount(x.shape, 0, axis) : 1;
@@ -131,10 +131,11 @@ void RunTrilu(KernelContext& c) {
   const bool upper = c.state<TriluState>().upper;
   const std::int64_t rows = x.shape[x.rank() - 2], columns = x.shape[x.rank() - 1];
   const std::int64_t k = c.HasInput(1) ? std::clamp(IntAt(c.Input(1), 0), -rows - columns, rows + columns) : 0;
-  const TensorRef& y = c.Output(0, x.shape);
+  const OutputRef y = c.Output(0, x.shape);
   if (x.count == 0) return;
   VisitStorage(x.dtype, [&]<typename S>() {
-    const S from = StorageAt<S>(x.data), to = StorageAt<S>(y.data);
+    const typename S::Source from = StorageAt<S>(x.data);
+    const S to = StorageAt<S>(y.data);
     const std::int64_t count = x.count / columns;
     c.parallel().For(count, S::kPacked ? count : std::max<std::int64_t>(1, 8192 / columns),
                      [&](std::int64_t begin, std::int64_t end) {
@@ -269,7 +270,7 @@ void RunReverseSequence(KernelContext& c) {
   if (lengths.count != batches)
     Fail(Code::kInvalidArgument, "expected ", batches, " sequence lengths, found ", lengths.count);
   const std::int64_t run = ElementCount(x.shape, 2, x.rank());
-  const TensorRef& y = c.Output(0, x.shape);
+  const OutputRef y = c.Output(0, x.shape);
   if (y.count == 0) return;  // the other dimensions may be any number
   for (std::int64_t b = 0; b < batches; ++b) {
     const std::int64_t length = IntAt(lengths, b);
@@ -327,10 +328,11 @@ void RunOneHot(KernelContext& c) {
     if (i == axis) shape.Append(depth);
     if (i < indices.rank()) shape.Append(indices.shape[i]);
   }
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   const std::int64_t inner = ElementCount(indices.shape, axis, indices.rank());
   VisitStorage(values.dtype, [&]<typename S>() {
-    const S to = StorageAt<S>(y.data), pair = StorageAt<S>(values.data);
+    const S to = StorageAt<S>(y.data);
+    const typename S::Source pair = StorageAt<S>(values.data);
     to.Fill(0, y.count, pair.Get(0));
     for (std::int64_t i = 0; i < indices.count; ++i) {
       std::int64_t index = IntAt(indices, i);

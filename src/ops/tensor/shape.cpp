@@ -18,7 +18,7 @@ namespace sardonyx::ops {
 namespace {
 
 // The bytes of input 0 where the plan could not make output 0 a view of them.
-void CopyBytes(KernelContext& c, const TensorRef& y) {
+void CopyBytes(KernelContext& c, const OutputRef& y) {
   const TensorRef& x = c.Input(0);
   kernels::CopyAll(x.dtype, x.data, y.data, x.count, c.parallel());
 }

@@ -148,7 +148,7 @@ void RunSlice(KernelContext& c) {
     cuts[axis] = CutAxis(starts[i], ends[i], c.HasInput(4) ? steps[i] : 1, x.shape[axis]);
     shape[axis] = cuts[axis].count;
   }
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
   kernels::StridedLoops loops;
   std::int64_t from = x.count, to = y.count, offset = 0;

@@ -58,7 +58,7 @@ void RunTranspose(KernelContext& c) {
   std::int64_t to = x.count;
   const auto axis = [&](std::size_t i) { return perm.empty() ? rank - 1 - i : static_cast<std::size_t>(perm[i]); };
   for (std::size_t i = 0; i < rank; ++i) shape[i] = x.shape[axis(i)];
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   if (x.count == 0) return;
   for (std::size_t i = 0; i < rank; ++i) {
     to /= shape[i];

@@ -153,7 +153,7 @@ void RunUnique(KernelContext& c) {
     shape.Assign(x.shape);
     shape[axis] = found;
   }
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   for (std::int64_t o = 0; o < slices.outer; ++o) {
     for (std::int64_t g = 0; g < found; ++g) {
       kernels::CopyElements(x.dtype, x.data,

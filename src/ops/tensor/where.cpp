@@ -20,7 +20,7 @@ void Select(const bool* condition, const T* x, std::int64_t step_x, const T* y, 
 
 template <typename T>
 void RunWhere(KernelContext& c) {
-  const TensorRef& z = c.Output(0);
+  const OutputRef z = c.Output(0);
   if (z.count == 0) return;
   const auto* condition = c.Input(0).As<const bool>();
   const auto *x = c.Input(1).As<const T>(), *y = c.Input(2).As<const T>();

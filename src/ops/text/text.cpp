@@ -32,7 +32,7 @@ struct RegexState {
 void RunRegex(KernelContext& c) {
   const TensorRef& x = c.Input(0);
   const re2::RE2& regex = *c.state<RegexState>().regex;
-  const TensorRef& y = c.Output(0, x.shape);
+  const OutputRef y = c.Output(0, x.shape);
   for (std::int64_t i = 0; i < x.count; ++i) y.As<bool>()[i] = re2::RE2::FullMatch(x.As<std::string>()[i], regex);
 }
 
@@ -53,7 +53,7 @@ void RunStringConcat(KernelContext& c) {
   if (!Broadcast(a.shape, b.shape, &shape)) {
     Fail(Code::kInvalidArgument, "shapes ", ToText(a.shape), " and ", ToText(b.shape), " do not broadcast");
   }
-  const TensorRef& y = c.Output(0, shape);
+  const OutputRef y = c.Output(0, shape);
   const auto place = [&](const TensorRef& t, std::int64_t i) {
     std::int64_t at = 0, step = 1;
     for (std::size_t d = shape.size(); d-- > 0; i /= shape[d]) {
