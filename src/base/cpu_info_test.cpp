@@ -1,4 +1,4 @@
-// base/cpu_info_test.cpp - quotas as text, and that what is found is plausible.
+// base/cpu_info_test.cpp - CPU quotas are parsed, and what is found on this machine is plausible.
 #include "base/cpu_info.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// base/current_error.cpp - the one place that knows what a failed allocation is called.
+// base/current_error.cpp - translates the exception being handled into an Error.
 #include "base/current_error.h"
 
 #include <new>

@@ -1,4 +1,5 @@
-// base/current_error_test.cpp - three kinds of exceptions are one; others go on.
+// base/current_error_test.cpp - Errors stay as they are, failed allocations become Errors, other exceptions are
+// rethrown.
 #include "base/current_error.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// base/debug_build.h - whether this build makes the checks that cost too much for a release, where assertions are on,
-// too, and whether a sanitizer watches its memory.
+// base/debug_build.h - whether this build runs checks that are too expensive for a release (assertions are then on as
+// well), and whether the address sanitizer watches its memory.
 #pragma once
 
 namespace sardonyx {

@@ -1,4 +1,4 @@
-// base/float_control.cpp - MXCSR of x86-64, FPCR of AArch64.
+// base/float_control.cpp - reads and writes MXCSR on x86-64 and FPCR on AArch64.
 #include "base/float_control.h"
 
 #if defined(__x86_64__)

@@ -1,20 +1,21 @@
-// base/float_control.h - how a thread's floating-point unit rounds and whether it knows denormal numbers.
+// base/float_control.h - the floating-point control register of a thread: rounding mode and treatment of denormal
+// numbers.
 //
-// Each thread has a control register of its own. Threads that share the work of one run must agree in it, or results
-// would depend on which thread computed them.
+// Each thread has its own control register. Threads that share the work of one run must use the same settings, or
+// results would depend on which thread computed them.
 #pragma once
 
 #include <cstdint>
 
 namespace sardonyx {
 
-// The control bits of the calling thread (not the flags of what has happened); 0 where there is no such register.
+// The control bits of the calling thread, without the exception flags; 0 if the CPU has no such register.
 std::uint64_t FloatControl() noexcept;
 void SetFloatControl(std::uint64_t control) noexcept;
-// `control`, but denormal inputs and results are zeros.
+// `control` with the bits set that make denormal inputs and results zero.
 std::uint64_t WithoutDenormals(std::uint64_t control) noexcept;
 
-// The calling thread has `control` while this lives; what it had before then comes back.
+// Sets the calling thread's control bits for as long as this object lives, then restores the former ones.
 class FloatControlScope {
  public:
   explicit FloatControlScope(std::uint64_t control) noexcept : before_(FloatControl()), changes_(control != before_) {

@@ -1,4 +1,4 @@
-// base/fork_count.cpp - counts forks by a handler, where the system has them.
+// base/fork_count.cpp - counts forks with a pthread_atfork handler, on systems that have it.
 #include "base/fork_count.h"
 
 #include <atomic>

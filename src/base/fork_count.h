@@ -1,12 +1,12 @@
-// base/fork_count.h - whether this process is a child of the one that made something.
+// base/fork_count.h - counts forks, so that an object can tell whether it was made in a parent process.
 #pragma once
 
 #include <cstdint>
 
 namespace sardonyx {
 
-// How often this process and its ancestors forked, counted in the child, from the first call on: threads made under
-// another count do not exist here. No system call.
+// The number of forks between the process that called this first and the calling process. Threads that were started
+// under another count do not exist here. Makes no system call.
 std::uint32_t ForkCount() noexcept;
 
 }  // namespace sardonyx

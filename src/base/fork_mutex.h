@@ -1,4 +1,4 @@
-// base/fork_mutex.h - a mutex that a child process finds open, whoever held it in the parent.
+// base/fork_mutex.h - a mutex that is unlocked in a child process, even if a thread held it in the parent.
 #pragma once
 
 #include <atomic>
@@ -10,13 +10,13 @@
 
 namespace sardonyx {
 
-// For data that is sound whenever somebody might fork: changed in few steps at the end of a critical section.
+// For data that must be consistent whenever a fork happens, so change it in few steps at the end of a critical section.
 class ForkMutex {
  public:
   void lock() {
     std::uint32_t known = fork_count_.load(std::memory_order_relaxed);
     const std::uint32_t now = ForkCount();
-    // The holder is not in this process, if there was one.
+    // If a thread held it, that thread does not exist in this process.
     if (known != now && fork_count_.compare_exchange_strong(known, now)) new (&mutex_) std::mutex();
     mutex_.lock();
   }

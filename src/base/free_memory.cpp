@@ -1,4 +1,4 @@
-// base/free_memory.cpp - giving freed memory of the heap back to the system: glibc.
+// base/free_memory.cpp - returns freed heap memory to the system (glibc only).
 #include "base/free_memory.h"
 
 #include <atomic>

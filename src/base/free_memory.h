@@ -1,19 +1,19 @@
-// base/free_memory.h - giving freed memory of the heap back to the system.
+// base/free_memory.h - returns freed heap memory to the system.
 #pragma once
 
 #include <cstddef>
 
 namespace sardonyx {
 
-// Gives back what the allocator keeps of freed memory, if it is at least `worth` bytes. Work that frees large blocks
-// between ones that stay leaves holes that only this closes. Does nothing where the C library has no such call.
+// Returns the freed memory that the allocator keeps, if it is at least `worth` bytes. Freeing large blocks between
+// blocks that stay leaves holes that only this call returns. Does nothing if the C library has no such function.
 void ReturnFreeMemory(std::size_t worth);
 
-// The same, but of the heap only where at least `worth` bytes were freed since it was last given back by this function:
-// holes smaller than a page stay free, and looking for them again and again would only take time.
+// The same, but trims the heap only if at least `worth` bytes were freed since this function last trimmed it: holes
+// smaller than a page cannot be returned, and searching for them again and again would only take time.
 void ReturnNewFreeMemory(std::size_t worth);
 
-// What the allocator keeps of freed memory; 0 where the C library does not say.
+// Bytes of freed memory that the allocator keeps; 0 if the C library doesn't say.
 std::size_t FreeMemory();
 
 }  // namespace sardonyx

@@ -1,4 +1,4 @@
-// base/free_memory_test.cpp - holes between blocks that stay are given back.
+// base/free_memory_test.cpp - freed blocks between blocks that stay are returned to the system.
 #include "base/free_memory.h"
 
 #include <gtest/gtest.h>

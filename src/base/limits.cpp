@@ -1,4 +1,5 @@
-// base/limits.cpp - the limits of a thread are the innermost scope's and those of all around it.
+// base/limits.cpp - nested limits: the calling thread must keep those of the innermost scope and of all scopes around
+// it.
 #include "base/limits.h"
 
 #include <algorithm>

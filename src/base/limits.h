@@ -1,7 +1,8 @@
-// base/limits.h - how much time and memory one load or one run may take, so that it ends in an Error, not in a kill.
+// base/limits.h - how much time and memory one load or one run may take, so that it fails with an Error instead of
+// being killed.
 //
-// A scope sets the limits for the calling thread; code that works asks CheckTime() between its steps, and allocators
-// tell what they hand out. Without a scope all of it is a look at one pointer.
+// A scope sets the limits of the calling thread. Code that takes long calls CheckTime() between its steps, and
+// allocators report what they hand out. Without a scope, each of these calls only tests one pointer.
 #pragma once
 
 #include <chrono>
@@ -13,20 +14,20 @@
 namespace sardonyx {
 
 struct Limits {
-  const char* work = "";         // "loading the model": what errors speak of
-  std::int64_t timeout_ms = 0;   // 0: as long as it takes
-  std::size_t max_memory = 0;    // bytes; 0: as many as there are
-  const char* time_option = "";  // the options that set them, for errors
+  const char* work = "";         // for error messages: "loading the model"
+  std::int64_t timeout_ms = 0;   // 0: no limit
+  std::size_t max_memory = 0;    // bytes; 0: no limit
+  const char* time_option = "";  // for error messages: the options that set the limits
   const char* memory_option = "";
   Code timeout_code = Code::kFail;
 
   bool any() const { return timeout_ms > 0 || max_memory > 0; }
 };
 
-// The limits of this thread while it lives; those of an enclosing scope go on to hold.
+// Limits this thread for as long as the object lives; the limits of an enclosing scope still apply.
 class LimitScope {
  public:
-  // `held`: bytes that the work holds already.
+  // `held`: bytes that the work already holds.
   explicit LimitScope(const Limits& limits, std::size_t held = 0);
   ~LimitScope();
   LimitScope(const LimitScope&) = delete;
@@ -43,13 +44,13 @@ class LimitScope {
   std::size_t held_;
 };
 
-// Whether a scope holds for this thread.
+// Whether a scope limits this thread.
 bool IsLimited();
-// Fails with the scope's timeout code when its time is over. Between nodes, iterations and chunks of work.
+// Fails with the scope's timeout code when its time is over. To be called between nodes, iterations and chunks of work.
 void CheckTime();
-// Fails with kFail, before anything is allocated, where `bytes` more are over the limit of this thread's scope.
+// To be called before an allocation: fails with kFail if `bytes` more would exceed the limit of this thread's scope.
 void ChargeMemory(std::size_t bytes);
-// Bytes that were charged (or held before the scope began) are free again.
+// Tells the scope that bytes which were charged, or held before it began, are free again.
 void ReturnMemory(std::size_t bytes);
 
 }  // namespace sardonyx

@@ -1,4 +1,4 @@
-// base/limits_test.cpp - a scope's time and memory end in an Error that says how much was allowed.
+// base/limits_test.cpp - exceeding a scope's time or memory ends in an Error that states the limit.
 #include "base/limits.h"
 
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@ class MappedFile {
   // A file that is mapped already, and has not changed since, is not mapped again. It must not be truncated while it is
   // mapped.
   static std::shared_ptr<const MappedFile> Open(const std::string& path);
-  // The mapped file that keeps some bytes alive, or nullptr if `owner` is something else.
+  // The mapped file behind `owner`; nullptr if `owner` is something else.
   static const MappedFile* Behind(const std::shared_ptr<const void>& owner);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -26,7 +26,7 @@ class MappedFile {
   const std::string& path() const { return path_; }
   // Tells the system that the pages inside [offset, offset + size) will not be read again soon (they stay valid).
   void Release(std::size_t offset, std::size_t size) const;
-  // The same for bytes that `owner` keeps alive; nothing where that is no mapped file.
+  // The same for bytes that `owner` keeps alive; does nothing if `owner` is not a mapped file.
   static void ReleaseBehind(const std::shared_ptr<const void>& owner, const void* data, std::size_t size);
 
  private:

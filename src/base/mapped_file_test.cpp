@@ -1,4 +1,4 @@
-// base/mapped_file_test.cpp - mapping files, and the messages for what cannot be mapped; the logger's default sink.
+// base/mapped_file_test.cpp - mapping files, the errors for files that cannot be mapped, and the logger's default sink.
 #include "base/mapped_file.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// base/page_blocks.cpp - mappings of their own, a few of them kept in atomic places.
+// base/page_blocks.cpp - maps each block separately, and keeps a few freed ones in atomic slots.
 #include "base/page_blocks.h"
 
 #if defined(__has_feature)

@@ -1,21 +1,23 @@
-// base/page_blocks.h - large blocks of memory, from the system and back to it without the heap in between.
+// base/page_blocks.h - large blocks of memory that bypass the heap: taken from the system, and returned to it when they
+// are freed.
 //
-// In the heap the next small block that stays would keep a freed large one from going back, and each thread's heap
-// keeps its own. A few freed blocks are kept for the next that ask for as much, because fresh pages take time.
+// In the heap, a small block that is allocated later and stays can prevent a freed large block from being returned, and
+// the heap of each thread keeps its own. A few freed blocks are kept for later requests of a similar size, because
+// fresh pages take time.
 #pragma once
 
 #include <cstddef>
 
 namespace sardonyx {
 
-// Whether blocks of this size are worth it here. Never where a sanitizer watches the heap.
+// Whether blocks of this size should be allocated here. Always false if a sanitizer watches the heap.
 bool IsPageBlock(std::size_t size) noexcept;
 
 // At least `size` bytes at 64-byte alignment, contents undefined; nullptr if there is no memory. Thread-safe, no lock.
 void* AllocatePageBlock(std::size_t size) noexcept;
 void FreePageBlock(void* data) noexcept;
 
-// Bytes kept for the next blocks, and giving them back.
+// Bytes of freed blocks that are kept for later requests; ReleasePageBlocks returns them to the system.
 std::size_t KeptPageBlocks() noexcept;
 void ReleasePageBlocks() noexcept;
 

@@ -1,5 +1,5 @@
-// base/page_blocks_test.cpp - blocks are aligned, kept for the next of their size, given back, and never handed out
-// twice.
+// base/page_blocks_test.cpp - blocks are aligned, reused for requests of a similar size, returned to the system, and
+// never handed out twice.
 #include "base/page_blocks.h"
 
 #include <gtest/gtest.h>

@@ -14,9 +14,9 @@ class Parallel {
   using Body = FunctionRef<void(std::int64_t begin, std::int64_t end)>;
 
   virtual ~Parallel() = default;
-  // Calls body(begin, end) over disjoint ranges that cover [0, count), each a multiple of `grain` long but for the last
-  // range. The calling thread takes part. The first exception of a body is rethrown here, the others are dropped.
-  // Nested calls run serially on the calling worker.
+  // Calls body(begin, end) over disjoint ranges that cover [0, count), whose lengths are multiples of `grain`, except
+  // for the last one. The calling thread takes part. The first exception of a body is rethrown here, the others are
+  // dropped. Nested calls run serially on the calling worker.
   virtual void For(std::int64_t count, std::int64_t grain, Body body) = 0;
   // How many threads For may use, the caller included; at least 1.
   virtual int ThreadCount() const = 0;

@@ -1,4 +1,4 @@
-// base/process.cpp - the same questions to each system.
+// base/process.cpp - asks each operating system for what process.h declares.
 #include "base/process.h"
 
 #if defined(__linux__)

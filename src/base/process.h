@@ -1,4 +1,5 @@
-// base/process.h - what the system says of this process: numbers, local time, resident memory; and a hint to the core.
+// base/process.h - facts about this process: process and thread numbers, local time, resident memory; and a pause for
+// spin loops.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +9,18 @@
 
 namespace sardonyx {
 
-// As traces show them: the system's numbers on Linux; elsewhere 1, and one made from the thread's id.
+// For traces. On Linux the system's numbers; elsewhere 1, and a number derived from the thread's id.
 int ProcessNumber();
 std::int32_t ThreadNumber();
 
 std::tm LocalTime(std::time_t seconds);
 
-// How many of these bytes, which may be of any alignment, lie on whole pages that have memory; nullopt where the system
-// does not tell.
+// How many of these bytes lie on whole pages that are in memory (`data` may have any alignment); nullopt if the system
+// doesn't tell.
 std::optional<std::size_t> ResidentBytes(const void* data, std::size_t size);
 
-// Tells the core that this thread waits for another: a loop that looks again and again takes less from its neighbour.
+// Tells the core that this thread is in a loop that waits for another thread, so that the loop takes fewer resources
+// from the thread that shares the core.
 inline void SpinPause() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

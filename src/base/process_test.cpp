@@ -1,4 +1,4 @@
-// base/process_test.cpp - numbers of threads, pages with memory.
+// base/process_test.cpp - thread numbers, resident pages, local time.
 #include "base/process.h"
 
 #include <gtest/gtest.h>

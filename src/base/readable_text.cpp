@@ -1,4 +1,5 @@
-// base/readable_text.cpp - escapes and shortens; a name of a megabyte or with a terminal's control codes is an attack.
+// base/readable_text.cpp - escapes and shortens text: a name of a megabyte, or one with control codes for the terminal,
+// may be an attack.
 #include "base/readable_text.h"
 
 #include <algorithm>

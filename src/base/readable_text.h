@@ -1,4 +1,4 @@
-// base/readable_text.h - texts that hold names from a model, made fit for logs and terminals.
+// base/readable_text.h - makes texts that contain names from a model fit for logs and terminals.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace sardonyx {
 
-// `text` with control characters and bytes that are no UTF-8 as \xNN (line ends and tabs stay), quoted parts ('...') of
-// more than 300 bytes shortened in their middle, and the whole at most 4,000 bytes.
+// `text` with control characters and bytes that are not UTF-8 as \xNN (line ends and tabs stay), quoted parts ('...')
+// of more than 300 bytes shortened in their middle, and the whole at most 4,000 bytes.
 std::string ReadableText(std::string_view text);
 
 }  // namespace sardonyx

@@ -1,4 +1,4 @@
-// base/readable_text_test.cpp - messages stay readable whatever the names in them are.
+// base/readable_text_test.cpp - messages stay readable whatever names they contain.
 #include "base/readable_text.h"
 
 #include <gtest/gtest.h>

@@ -25,7 +25,7 @@ class Shape {
     if (this != &other) Assign(other);
     return *this;
   }
-  Shape& operator=(Shape&& other) noexcept;  // leaves `other` a scalar's
+  Shape& operator=(Shape&& other) noexcept;  // leaves `other` with rank 0
 
   void Assign(Dims dims);
   void Resize(std::size_t rank, std::int64_t fill = 1);
@@ -54,11 +54,11 @@ class Shape {
   std::unique_ptr<std::int64_t[]> heap_;
 };
 
-// Bytes of the widest elements, and strides of a shape without elements, must not overflow either: dimensions other
-// than 0 have a product below this.
+// The product of all dimensions other than 0 must be below this, so that the byte size of the widest elements does not
+// overflow, nor do the strides of a shape without elements.
 inline constexpr std::int64_t kElementLimit = std::int64_t{1} << 59;
 
-// The number of elements. Fails with kInvalidArgument on a negative dimension or a product from kElementLimit on.
+// The number of elements. Fails with kInvalidArgument if a dimension is negative or the product reaches kElementLimit.
 std::int64_t ElementCount(Dims dims);
 std::int64_t ElementCount(Dims dims, std::size_t begin, std::size_t end);  // of dims[begin..end)
 

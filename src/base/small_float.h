@@ -1,7 +1,8 @@
-// base/small_float.h - the float types of 8 and 16 bits: storage and conversion; arithmetic is done in float.
+// base/small_float.h - the float types of 4, 8 and 16 bits: storage and conversion. Arithmetic is done in float.
 //
-// Conversions to float are exact. From float they round to nearest, ties to even; what overflows becomes infinity or
-// NaN as ONNX's Cast with saturate=0 says, or the largest finite value (8-bit types with saturate, 4-bit types).
+// Conversions to float are exact. Conversions from float round to nearest, ties to even. A value that overflows becomes
+// infinity or NaN as in ONNX's Cast with saturate=0, or the largest finite value (8-bit types with saturate, 4-bit
+// types).
 #pragma once
 
 #include <bit>
@@ -33,8 +34,8 @@ enum class Float8Kind : std::uint8_t { kE4M3FN, kE4M3FNUZ, kE5M2, kE5M2FNUZ, kE8
 float Float8ToFloat(Float8Kind kind, std::uint8_t bits);
 std::uint8_t Float8FromFloat(Float8Kind kind, float value, bool saturate);  // E8M0: rounds up, as Cast does by default
 
-// ONNX Cast's round_mode for E8M0: up is away from zero, nearest breaks ties upwards. The sign is dropped; what is
-// below 2^-127 (zero too) becomes 2^-127 if `saturate`, else NaN; what is above 2^127 becomes 2^127 or NaN.
+// ONNX Cast's round_mode for E8M0: up is away from zero, nearest breaks ties upwards. The sign is dropped. Values below
+// 2^-127, zero among them, become 2^-127 if `saturate`, else NaN; values above 2^127 become 2^127 or NaN.
 enum class E8M0Rounding : std::uint8_t { kUp, kDown, kNearest };
 std::uint8_t Float8E8M0FromFloat(float value, bool saturate, E8M0Rounding rounding);
 

@@ -1,4 +1,4 @@
-// base/thread_place.cpp - affinity masks, where the system has them.
+// base/thread_place.cpp - reads and sets affinity masks, on systems that have them.
 #include "base/thread_place.h"
 
 #if defined(__linux__)

@@ -1,7 +1,8 @@
-// base/thread_place.h - which core a thread runs on, and keeping a helper off the core of the thread that it helps.
+// base/thread_place.h - which core a thread runs on, and how to keep a helper thread off the core of the thread that it
+// helps.
 //
-// A waking thread is often put on the core of the one that woke it; there the two take turns, and the helper is worth
-// nothing until the system balances its cores again, milliseconds later.
+// The system often puts a waking thread on the core of the thread that woke it. There the two take turns, and the
+// helper is of no use until the system balances its cores again, milliseconds later.
 #pragma once
 
 #if defined(__linux__)
@@ -16,19 +17,19 @@ namespace sardonyx {
 int CurrentCore() noexcept;
 
 // Asks the system to let the calling thread run soon when it wakes, for shorter periods in exchange; its share of the
-// core stays the same. A helper that waits until a stranger's time is over comes too late. Linux 6.12 and later; no
-// effect elsewhere, or for threads with a real-time policy.
+// core stays the same. A helper that has to wait for the end of another program's time slice comes too late. Linux 6.12
+// and later; no effect elsewhere, or for threads with a real-time policy.
 void AskForShortSlices() noexcept;
 
 // Keeps the calling thread on these cores; false if the system refuses (there is no such core, or no such function).
 bool StayOnCores(std::span<const int> cores) noexcept;
 
-// Of one thread: made and used by that thread.
+// Belongs to one thread, which creates and uses it.
 class ThreadPlace {
  public:
   ThreadPlace() noexcept;
-  // From now on this thread runs on any of its cores but `core`; on any of them where `core` is the only one or
-  // negative. A system call only where `core` is another one than last time.
+  // From now on this thread runs on any of its cores except `core`; on all of them if `core` is the only one, or
+  // negative. Makes a system call only if `core` differs from that of the last call.
   void KeepOff(int core) noexcept;
 
  private:

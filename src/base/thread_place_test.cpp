@@ -1,4 +1,4 @@
-// base/thread_place_test.cpp - a thread leaves the core that it is told to keep off, and may use all others.
+// base/thread_place_test.cpp - a thread leaves the core that it is told to avoid, and may use all others.
 #include "base/thread_place.h"
 
 #include <gtest/gtest.h>
