@@ -1,4 +1,4 @@
-// tensor/buffer.cpp - how blocks of bytes are made and given back.
+// tensor/buffer.cpp - allocates and frees blocks of bytes.
 #include "tensor/buffer.h"
 
 #include <memory>

@@ -1,4 +1,4 @@
-// tensor/buffer.h - a block of bytes and the chain that keeps it alive.
+// tensor/buffer.h - a block of bytes, together with whatever keeps it alive.
 #pragma once
 
 #include <cstddef>

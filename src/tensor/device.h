@@ -1,4 +1,4 @@
-// tensor/device.h - where bytes lie.
+// tensor/device.h - the device, and the kind of memory, that bytes lie in.
 #pragma once
 
 #include <cstdint>

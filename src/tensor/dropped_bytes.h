@@ -1,4 +1,4 @@
-// tensor/dropped_bytes.h - tensors whose bytes nobody needs any more: type and shape stay.
+// tensor/dropped_bytes.h - tensors whose bytes were dropped because nobody needs them any more; type and shape stay.
 #pragma once
 
 #include "tensor/value.h"

@@ -1,11 +1,11 @@
-// tensor/host_allocators.h - which of the process's host allocators serves a block of some size.
+// tensor/host_allocators.h - chooses between the process's host allocators by the size of a block.
 #pragma once
 
 #include "tensor/allocator.h"
 
 namespace sardonyx {
 
-// The heap, or for large blocks pages of their own (base/page_blocks.h).
+// The heap, or for large blocks separate pages (base/page_blocks.h).
 const std::shared_ptr<Allocator>& HostAllocatorFor(std::size_t size);
 
 }  // namespace sardonyx

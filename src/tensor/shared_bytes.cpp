@@ -1,4 +1,4 @@
-// tensor/shared_bytes.cpp - finds equal bytes by a few samples, then compares all of them.
+// tensor/shared_bytes.cpp - finds equal bytes by comparing a few samples, then all bytes.
 #include "tensor/shared_bytes.h"
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// tensor/shared_bytes_test.cpp - equal bytes are kept once, others are not, and nothing is kept longer than needed.
+// tensor/shared_bytes_test.cpp - equal bytes are kept once, different ones are not shared, and nothing is kept longer
+// than needed.
 #include "tensor/shared_bytes.h"
 
 #include <gtest/gtest.h>

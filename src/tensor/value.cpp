@@ -1,4 +1,4 @@
-// tensor/value.cpp - construction, views and copies of tensors and of what holds them.
+// tensor/value.cpp - construction, views and copies of tensors and other values.
 #include "tensor/value.h"
 
 #include <cstring>

@@ -16,8 +16,8 @@
 
 namespace sardonyx {
 
-// A dense tensor: contiguous, row-major, a view of a buffer from a byte offset. Strings are std::string objects.
-// Copying a Tensor copies the view, not the bytes.
+// A dense tensor: contiguous, row-major, a view of a buffer that begins at a byte offset. Strings are std::string
+// objects. Copying a Tensor copies the view, not the bytes.
 class Tensor {
  public:
   Tensor() = default;
