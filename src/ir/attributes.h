@@ -1,5 +1,5 @@
-// ir/attributes.h - a node's attributes where they are read without complaint: what is missing, or of another type, has
-// a default. Operators that check the author's model read through ops::AttributeReader instead.
+// ir/attributes.h - reads a node's attributes without complaint: one that is missing, or of another type, has a
+// default. Operators that check the author's model use ops::AttributeReader instead.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace sardonyx {
 
-// The attribute if the node has it with values of this type; nullptr otherwise. Valid while the node is unchanged.
+// The attribute's value if the node has the attribute and it is of this type; nullptr otherwise. Valid while the node
+// is unchanged.
 template <typename T>
 const T* AttributeAs(const Node& node, std::string_view name) {
   const AttributeValue* value = node.FindAttribute(name);

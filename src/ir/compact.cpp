@@ -1,4 +1,4 @@
-// ir/compact.cpp - moves what lives into a new graph.
+// ir/compact.cpp - moves the nodes and values that are in use into a new graph.
 #include "ir/compact.h"
 
 #include <utility>

@@ -1,5 +1,5 @@
 // ir/dim.cpp - polynomials over symbols, kept in one normal form: terms sorted by monomial, none with coefficient zero,
-// the factors of a monomial sorted. Overflow, and expressions that grow without end, become unknown.
+// the factors of a monomial sorted. Expressions that overflow, or grow beyond a limit, become unknown.
 #include "ir/dim.h"
 
 #include <algorithm>

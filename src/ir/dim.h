@@ -1,8 +1,8 @@
 // ir/dim.h - one dimension of a shape before the run: a number, an expression of symbols, or unknown.
 //
-// Expressions are polynomials with integer coefficients over symbols ("batch", "seq + 1", "2*h*w"); what is no
-// polynomial (a quotient that does not divide) is a symbol named by its text ("floor(seq/2)"), so equal texts are equal
-// values.
+// Expressions are polynomials with integer coefficients over symbols ("batch", "seq + 1", "2*h*w"). An expression that
+// is not a polynomial (a quotient that does not divide evenly) is a symbol named by its text ("floor(seq/2)"), so that
+// equal texts mean equal values.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class Dim {
   Dim() = default;                                                     // unknown
   Dim(std::int64_t number) : number_(number), kind_(Kind::kNumber) {}  // NOLINT(google-explicit-constructor)
   // A name, or an expression as ToText writes it ("2*seq + 1"); unknown if empty. "past-length" is one name, as is any
-  // other text that is no expression, a bare number included.
+  // other text that is not an expression, a bare number included.
   static Dim Symbol(const std::string& name);
 
   bool known() const { return kind_ == Kind::kNumber; }
@@ -27,7 +27,7 @@ class Dim {
   bool unknown() const { return kind_ == Kind::kUnknown; }
   std::int64_t number() const { return number_; }  // only if known()
   std::string ToText() const;                      // "3", "seq + 1", "?" if unknown
-  // A copy in which symbols are replaced by `values(name)` where it has one. Atoms such as floor(s/2) stay.
+  // A copy in which each symbol is replaced by `values(name)` if that is a number. Atoms such as floor(s/2) stay.
   template <typename Lookup>
   Dim Substitute(Lookup&& values) const;
 

@@ -1,11 +1,11 @@
-// ir/domain.h - the two names of ONNX's own domain.
+// ir/domain.h - ONNX's standard domain, which has two names.
 #pragma once
 
 #include <string_view>
 
 namespace sardonyx {
 
-// "" for "ai.onnx", which are the same; other domains as they are.
+// "" for "ai.onnx", which is another name for it; other domains unchanged.
 inline std::string_view StandardDomain(std::string_view domain) {
   return domain == "ai.onnx" ? std::string_view() : domain;
 }

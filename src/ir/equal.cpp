@@ -1,5 +1,5 @@
-// ir/equal.cpp - compares models field by field. A field that is added to a struct here does not compile until it is
-// compared, for structured bindings name all of them.
+// ir/equal.cpp - compares models field by field. Structured bindings name all fields of a struct, so a struct with a
+// new field does not compile here until that field is compared.
 #include "ir/equal.h"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 
 namespace sardonyx {
 
-// Whether nothing tells the models apart: ids, names, types, attributes, documentation, contents of tensors. Contents
-// in different buffers that somebody else owns (mapped files) count as different without being read.
+// Whether the models agree in everything: ids, names, types, attributes, documentation, contents of tensors. Contents
+// in different buffers with other owners (mapped files) count as different without being read.
 bool Same(const Model& a, const Model& b);
 bool Same(const Graph& a, const Graph& b);
 bool Same(const Initializer& a, const Initializer& b);

@@ -1,4 +1,4 @@
-// ir/function_index.h - finds a model's functions by name, in a model that may have very many.
+// ir/function_index.h - finds a model's functions by name, quickly even in a model that has very many.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace sardonyx {
 
-// Looks into `model`, which must outlive it and keep its functions.
+// Refers to `model`, which must outlive it and must not change its functions.
 class FunctionIndex {
  public:
   FunctionIndex(const Model& model);  // NOLINT(google-explicit-constructor): who has a model has its functions

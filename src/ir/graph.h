@@ -22,7 +22,7 @@ namespace sardonyx {
 using NodeId = std::uint32_t;
 using ValueId = std::uint32_t;
 inline constexpr NodeId kNoNode = 0xffffffff;
-inline constexpr ValueId kNoValue = 0xffffffff;  // an optional input or output that is not there
+inline constexpr ValueId kNoValue = 0xffffffff;  // a missing optional input or output
 
 struct Graph;
 
@@ -45,7 +45,7 @@ class GraphBox {
   std::unique_ptr<Graph> graph_;
 };
 
-// An attribute of a function's body that takes the value the call gives to `name`.
+// The value of an attribute in a function's body that stands for attribute `name` of the function's call.
 struct AttributeReference {
   std::string name;
   int type = 0;  // AttributeProto.AttributeType
@@ -72,7 +72,7 @@ struct Node {
   std::string domain;  // "" is ai.onnx
   std::string op_type;
   std::string overload;
-  int since_version = 0;  // of the schema this node follows; 0 until ops::ResolveVersions (unknown operators keep 0)
+  int since_version = 0;        // of its schema; 0 until ops::ResolveVersions, and for unknown operators
   std::vector<ValueId> inputs;  // kNoValue where an optional one is missing
   std::vector<ValueId> outputs;
   std::vector<ValueId> implicit_inputs;  // values of this graph that the node's subgraphs capture
@@ -81,7 +81,7 @@ struct Node {
   std::string provider_note;  // why other providers did not take it
   std::string doc;
   std::vector<std::pair<std::string, std::string>> metadata;
-  std::size_t order_hint = 0;  // for Graph: the place in `order` is at most this
+  std::size_t order_hint = 0;  // for Graph: the node's place in `order` is at most this
 
   const AttributeValue* FindAttribute(std::string_view attribute) const;
   AttributeValue* FindAttribute(std::string_view attribute);
@@ -136,7 +136,7 @@ struct Graph {
   std::string name, doc;
   std::deque<Node> nodes;        // by NodeId, with holes (erased)
   std::deque<ValueInfo> values;  // by ValueId
-  std::vector<NodeId> order;     // the living nodes, topologically sorted
+  std::vector<NodeId> order;     // nodes that are not erased, topologically sorted
   std::vector<ValueId> inputs, outputs;
   std::vector<Capture> captures;           // of a subgraph
   std::vector<OpsetImport> opset_imports;  // of the model (copied into every graph of it) or of the function
@@ -152,13 +152,13 @@ struct Graph {
   std::string FreshName(std::string_view prefix) const;
   void Rename(ValueId value, std::string_view name);
 
-  // A value that stands for one of the enclosing graph's of the same name; returns the id if there is one already.
+  // A value that stands for the enclosing graph's value of this name; returns the existing id if there is one already.
   ValueId AddCaptured(std::string_view name);
   // Adds the node at the end of the order and links it. `node.outputs` must have no producer yet. What the node's
   // subgraphs capture is looked up here by name; a name that is not known becomes captured by this graph in turn, so
   // that subgraphs are built from the inside out. (In a main graph such a capture is an error that Verify reports.)
   NodeId AddNode(Node node);
-  // Op with one output: returns the output's id. The node's name is derived from the output's.
+  // Adds a node with one output and returns the output's id. The node's name is derived from the output's.
   ValueId AddNode(std::string_view domain, std::string_view op_type, std::vector<ValueId> inputs,
                   std::vector<Attribute> attributes, Type output_type = {}, std::string_view output_name = "");
   void EraseNode(NodeId node);                         // its outputs lose their producer
@@ -166,8 +166,7 @@ struct Graph {
   void SetInput(NodeId node, std::size_t index, ValueId value);
   // Every use of `from` reads `to` instead: in nodes, in implicit inputs (captures included). Graph outputs stay.
   void ReplaceUses(ValueId from, ValueId to);
-  // Makes `producer`'s output take the place of graph output or inner value `value`: the node that made `value` loses
-  // it.
+  // Makes `value` (a graph output or an inner value) output `index` of `node`. The node that produced it loses it.
   void MoveOutput(NodeId node, std::size_t index, ValueId value);
   // Recomputes implicit_inputs, captures and consumers of a node after its subgraphs changed.
   void RefreshCaptures(NodeId node);
@@ -194,7 +193,8 @@ struct Function {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-// What a file, bytes or the model editor become. Immutable once loaded; shared by the sessions built from it.
+// A model as read from a file or from bytes, or made by the model editor. Immutable once loaded; shared by the sessions
+// built from it.
 struct Model {
   std::int64_t ir_version = 0;
   std::string producer_name, producer_version, domain, doc;
@@ -208,7 +208,7 @@ struct Model {
   const Function* FindFunction(std::string_view domain, std::string_view name, std::string_view overload) const;
 };
 
-// "node 'name' (Op)" or, for a node without a name, "node #7 (Op, output 'y')": how errors speak of a node.
+// "node 'name' (Op)" or, for a node without a name, "node #7 (Op, output 'y')": how error messages name a node.
 std::string Describe(const Graph& graph, const Node& node);
 // The candidate closest to `name` in edit distance if it is close enough to suggest, else "".
 std::string ClosestName(std::string_view name, const std::vector<std::string>& candidates);

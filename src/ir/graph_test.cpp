@@ -1,4 +1,4 @@
-// ir/graph_test.cpp - edits of graphs keep them consistent; what is inconsistent is reported by name.
+// ir/graph_test.cpp - edits keep a graph consistent, and inconsistencies are reported by name.
 #include "ir/graph.h"
 
 #include <gtest/gtest.h>

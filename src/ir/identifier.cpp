@@ -1,4 +1,4 @@
-// ir/identifier.cpp - identifiers and quoted names.
+// ir/identifier.cpp - recognizes identifiers and quotes other names.
 #include "ir/identifier.h"
 
 namespace sardonyx {

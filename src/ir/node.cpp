@@ -1,4 +1,4 @@
-// ir/node.cpp - graphs as values, attributes, and how nodes are spoken of.
+// ir/node.cpp - copying of nested graphs, access to attributes, and how messages name a node.
 #include <algorithm>
 #include <array>
 #include <utility>

@@ -1,4 +1,4 @@
-// ir/node_error.cpp - how an error is told that names a node from one that does not.
+// ir/node_error.cpp - adds a node to an error, unless the message already names one.
 #include "ir/node_error.h"
 
 #include <string_view>

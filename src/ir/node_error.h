@@ -1,4 +1,4 @@
-// ir/node_error.h - errors get the node that they happened at, once.
+// ir/node_error.h - adds to an error the node at which it happened, once.
 #pragma once
 
 #include <string>
@@ -8,10 +8,11 @@
 
 namespace sardonyx {
 
-// "[Op] node 'name' (Op): ", what the messages of errors at `node` begin with.
+// "[Op] node 'name' (Op): ", the beginning of error messages about `node`.
 std::string ErrorPrefix(const Graph& graph, const Node& node);
 
-// `error` as one that names `node`; as it is if it names a node already (one of a body, or the node itself).
+// `error` with `node` named in its message; unchanged if the message already names a node (one of a body, or the node
+// itself).
 Error AtNode(const Graph& graph, const Node& node, const Error& error);
 
 }  // namespace sardonyx

@@ -7,7 +7,7 @@
 
 namespace sardonyx {
 
-// "{1, 2, 3}", as behind an initializer's type (ir/text.h).
+// "{1, 2, 3}", as it follows an initializer's type (ir/text.h).
 std::string DataText(const Tensor& tensor);
 
 }  // namespace sardonyx

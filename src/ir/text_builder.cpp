@@ -1,4 +1,4 @@
-// ir/text_builder.cpp - from declarations and nodes with names to a graph.
+// ir/text_builder.cpp - builds a graph from parsed declarations and from nodes whose values are given by name.
 #include <utility>
 
 #include "ir/text_parser.h"

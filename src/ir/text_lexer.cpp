@@ -1,4 +1,4 @@
-// ir/text_lexer.cpp - reading tokens; classification is by ASCII only, whatever the locale.
+// ir/text_lexer.cpp - reads tokens. Characters are classified as ASCII, whatever the locale.
 #include "ir/text_lexer.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// ir/text_lexer.h - characters, names and literals of ONNX's text syntax, with their place for error messages.
+// ir/text_lexer.h - characters, names and literals of ONNX's text syntax, with their positions for error messages.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace sardonyx {
 struct Literal {
   enum class Kind { kInteger, kFloat, kString };
   Kind kind = Kind::kInteger;
-  std::string text;    // of a number as written, of a string without quotes and escapes
-  std::size_t at = 0;  // where it began
+  std::string text;    // a number as written, a string without quotes and escapes
+  std::size_t at = 0;  // where it begins
 };
 
 class TextLexer {
@@ -22,7 +22,7 @@ class TextLexer {
   // The next character that is neither blank nor in a comment ('#' to the end of the line); '\0' at the end.
   char Peek();
   bool AtEnd();
-  std::size_t Position();  // of what Peek sees
+  std::size_t Position();  // of the character that Peek returns
   bool Take(char c);
   void Expect(char c, const char* context);  // e.g. Expect(')', "after the inputs")
   void ExpectArrow();                        // "=>"
@@ -38,8 +38,8 @@ class TextLexer {
   Literal TakeLiteral(const char* what);
   std::string String(const char* what);
 
-  // Fails with "line 2, column 7: expected ..., found ...": what is found is what stands at `at` (default: what is
-  // next).
+  // Fails with "line 2, column 7: expected ..., found ...", where the text found is the one at `at` (by default the
+  // next one).
   [[noreturn]] void FailExpecting(const std::string& expected) { FailExpecting(expected, Position()); }
   [[noreturn]] void FailExpecting(const std::string& expected, std::size_t at) const;
   [[noreturn]] void FailAt(std::size_t at, const std::string& message, Code code = Code::kInvalidGraph) const;

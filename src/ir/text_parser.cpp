@@ -1,4 +1,4 @@
-// ir/text_parser.cpp - models, functions, graphs and nodes of the text syntax.
+// ir/text_parser.cpp - parses models, functions, graphs and nodes.
 #include "ir/text_parser.h"
 
 #include <charconv>

@@ -1,5 +1,5 @@
-// ir/text_parser.h - recursive descent over ONNX's text syntax. Text first becomes declarations and nodes with names; a
-// graph is built from them when its closing brace is read, so nodes may come in any order.
+// ir/text_parser.h - a recursive descent parser of ONNX's text syntax. The text first becomes declarations and nodes
+// that name their values; a graph is built from them when its closing brace is read, so nodes may come in any order.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ class TextParser {
   Graph ParseOnlyGraph();
 
  private:
-  // What is declared of a value: in the lists of inputs and outputs, or between '<' and '>'.
+  // The declaration of a value, in the lists of inputs and outputs or between '<' and '>'.
   struct Declaration {
     std::string name;
     Type type;                   // kNone if not stated

@@ -1,5 +1,5 @@
-// ir/text_printer.cpp - models and graphs in ONNX's text syntax. Attributes are printed without their type where the
-// value says it ("axis = 1", "alpha = 0.5"); onnx.parser reads both forms.
+// ir/text_printer.cpp - prints models and graphs in ONNX's text syntax. Attributes are printed without their type where
+// the value shows it ("axis = 1", "alpha = 0.5"); onnx.parser reads both forms.
 #include <array>
 #include <charconv>
 #include <cmath>

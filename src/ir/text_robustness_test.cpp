@@ -1,4 +1,4 @@
-// ir/text_robustness_test.cpp - 20,000 damaged texts: each is read, or refused with an Error; nothing else may happen.
+// ir/text_robustness_test.cpp - 20,000 damaged texts: each is either read or refused with an Error.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,4 +1,5 @@
-// ir/text_test.cpp - what is printed is read back as the same model; what is no model is refused by line and column.
+// ir/text_test.cpp - what is printed is read back as the same model, and what is not a model is refused with line and
+// column.
 #include "ir/text.h"
 
 #include <gtest/gtest.h>

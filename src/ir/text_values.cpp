@@ -1,4 +1,4 @@
-// ir/text_values.cpp - types, tensors and attributes of the text syntax.
+// ir/text_values.cpp - parses types, tensors and attributes.
 #include <charconv>
 #include <cmath>
 #include <cstring>

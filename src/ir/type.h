@@ -39,11 +39,11 @@ struct Type {
   std::string ToText() const;  // ONNX text syntax: float[batch,3], seq(float[]), map(int64, float), optional(...)
 };
 
-// What both say, for two statements about one value (a declared and an inferred type). Fails with kInvalidGraph, naming
-// both, where element types, kinds, ranks or numbers differ; symbols give way to numbers.
+// Joins two statements about one value (a declared and an inferred type). Fails with kInvalidGraph, naming both, where
+// element types, kinds, ranks or numbers differ; where a symbol meets a number, the number counts.
 Type Merge(const Type& declared, const Type& inferred);
-// What holds for either (the two branches of an If): differing dimensions become unknown, differing ranks an unknown
-// rank.
+// The type of a value that has one of two types (those of the branches of an If): dimensions that differ become
+// unknown, ranks that differ an unknown rank.
 Type Union(const Type& a, const Type& b);
 
 }  // namespace sardonyx

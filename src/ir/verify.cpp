@@ -1,4 +1,4 @@
-// ir/verify.cpp - checks of a graph's structure.
+// ir/verify.cpp - checks a graph's structure.
 #include "ir/verify.h"
 
 #include <algorithm>
