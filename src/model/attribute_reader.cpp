@@ -1,4 +1,4 @@
-// model/attribute_reader.cpp - AttributeProto to Attribute.
+// model/attribute_reader.cpp - converts AttributeProto to Attribute.
 #include <optional>
 
 #include "model/graph_reader.h"

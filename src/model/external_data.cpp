@@ -1,4 +1,4 @@
-// model/external_data.cpp - which files a model may name, and their bytes.
+// model/external_data.cpp - decides which external files a model may name, and maps them.
 #include "model/external_data.h"
 
 #include <algorithm>

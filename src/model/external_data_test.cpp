@@ -1,4 +1,5 @@
-// model/external_data_test.cpp - weights in files beside the model: found, viewed in place, kept inside the folder.
+// model/external_data_test.cpp - weights in files beside the model are found, viewed in place, and must lie in the
+// model's folder.
 #include "model/external_data.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// model/graph_reader.cpp - GraphProto and FunctionProto to Graph.
+// model/graph_reader.cpp - converts GraphProto and FunctionProto to Graph.
 #include "model/graph_reader.h"
 
 #include <unordered_set>

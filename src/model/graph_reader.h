@@ -1,4 +1,5 @@
-// model/graph_reader.h - GraphProto and FunctionProto to Graph: values, nodes, subgraphs and what they capture.
+// model/graph_reader.h - converts GraphProto and FunctionProto to Graph: values, nodes, subgraphs and what they
+// capture.
 #pragma once
 
 #include <string>

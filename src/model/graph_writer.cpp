@@ -1,4 +1,4 @@
-// model/graph_writer.cpp - GraphProto, FunctionProto, NodeProto and AttributeProto.
+// model/graph_writer.cpp - writes GraphProto, FunctionProto, NodeProto and AttributeProto.
 #include "model/graph_writer.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// model/graph_writer.h - graphs, functions, types and tensors to protobuf messages.
+// model/graph_writer.h - writes graphs, functions, types and tensors as protobuf messages.
 #pragma once
 
 #include <protozero/pbf_writer.hpp>

@@ -1,4 +1,4 @@
-// model/load.cpp - ModelProto to Model.
+// model/load.cpp - converts ModelProto to Model.
 #include "model/load.h"
 
 #include <set>

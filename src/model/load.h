@@ -1,8 +1,8 @@
-// model/load.h - ModelProto bytes or files to ir::Model.
+// model/load.h - loads an ir::Model from the bytes or the file of a ModelProto.
 //
-// What ONNX models may say and a Model does not keep: quantization annotations, device configurations and shardings,
-// documentation of attributes, checksums of external data. Training information is left out with a
-// warning.
+// A Model does not keep everything that an ONNX model may say. Quantization annotations, device configurations and
+// shardings, documentation of attributes and checksums of external data are dropped. Training information is dropped
+// with a warning.
 #pragma once
 
 #include <cstddef>

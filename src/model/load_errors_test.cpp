@@ -1,4 +1,4 @@
-// model/load_errors_test.cpp - what the loader refuses, and how it says so.
+// model/load_errors_test.cpp - which models the loader refuses, and its error messages.
 #include <gtest/gtest.h>
 
 #include <functional>

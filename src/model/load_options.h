@@ -1,4 +1,4 @@
-// model/load_options.h - what whoever loads a model may say.
+// model/load_options.h - options for loading a model.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// model/load_test.cpp - ModelProto to Model: values, nodes, subgraphs, functions, versions, and every refusal.
+// model/load_test.cpp - loads ModelProto messages: values, nodes, subgraphs, functions, versions, and every refusal.
 #include "model/load.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// model/load_value.cpp - TensorProto, SequenceProto, MapProto and OptionalProto, each alone in a file, to values.
+// model/load_value.cpp - loads values from files that hold a single TensorProto, SequenceProto, MapProto or
+// OptionalProto.
 #include <algorithm>
 #include <numeric>
 #include <utility>

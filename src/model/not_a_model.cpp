@@ -1,4 +1,4 @@
-// model/not_a_model.cpp - signatures of files that people give by mistake.
+// model/not_a_model.cpp - the signatures of files that are often given in place of a model.
 #include "model/not_a_model.h"
 
 #include <algorithm>

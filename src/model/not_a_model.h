@@ -1,4 +1,4 @@
-// model/not_a_model.h - what a file is that is no ONNX model, by its first bytes.
+// model/not_a_model.h - recognizes files that are not ONNX models by their first bytes.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// model/onnx_fields.h - the field numbers of ONNX's protobuf messages (onnx.proto and onnx-data.proto), for reader and
-// writer.
+// model/onnx_fields.h - the field numbers of ONNX's protobuf messages (onnx.proto and onnx-data.proto), for both reader
+// and writer.
 #pragma once
 
 #include <cstdint>

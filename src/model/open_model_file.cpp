@@ -1,4 +1,4 @@
-// model/open_model_file.cpp - what may have been meant by the path of a file that is not there.
+// model/open_model_file.cpp - guesses which file was meant by a path that does not exist.
 #include "model/open_model_file.h"
 
 #include <filesystem>

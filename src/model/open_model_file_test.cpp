@@ -1,4 +1,4 @@
-// model/open_model_file_test.cpp - a wrong path is answered with what may have been meant.
+// model/open_model_file_test.cpp - the error for a wrong path suggests what may have been meant.
 #include "model/open_model_file.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// model/save.cpp - Model to ModelProto, in memory or as files.
+// model/save.cpp - converts Model to ModelProto, in memory or in files.
 #include "model/save.h"
 
 #include <cerrno>

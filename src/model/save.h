@@ -1,4 +1,4 @@
-// model/save.h - ir::Model to ModelProto bytes or files.
+// model/save.h - saves an ir::Model as a ModelProto, to bytes or to files.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// model/save_test.cpp - what is saved loads again as the same model: inline, with external data, over itself.
+// model/save_test.cpp - what is saved loads again as the same model: inline, with external data, and over the file it
+// was loaded from.
 #include "model/save.h"
 
 #include <gtest/gtest.h>

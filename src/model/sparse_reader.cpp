@@ -1,4 +1,4 @@
-// model/sparse_reader.cpp - SparseTensorProto to SparseTensor, and its dense form.
+// model/sparse_reader.cpp - converts SparseTensorProto to SparseTensor and to a dense tensor.
 #include <algorithm>
 #include <cstring>
 

@@ -1,4 +1,5 @@
-// model/sparse_reader_test.cpp - sparse initializers: both forms of indices, dense form, author's form, refusals.
+// model/sparse_reader_test.cpp - sparse initializers: both forms of indices, the dense form, the author's form, and
+// refusals.
 #include <gtest/gtest.h>
 
 #include "model/load.h"

@@ -1,4 +1,4 @@
-// model/tensor_reader.cpp - TensorProto to Tensor.
+// model/tensor_reader.cpp - converts TensorProto to Tensor.
 #include "model/tensor_reader.h"
 
 #include <algorithm>

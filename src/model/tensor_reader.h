@@ -1,5 +1,5 @@
-// model/tensor_reader.h - TensorProto and SparseTensorProto to tensors: every element type, every place its data may
-// lie in.
+// model/tensor_reader.h - converts TensorProto and SparseTensorProto to tensors: every element type, and every place
+// that may hold the data.
 #pragma once
 
 #include <string>

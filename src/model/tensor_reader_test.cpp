@@ -1,4 +1,4 @@
-// model/tensor_reader_test.cpp - TensorProto: every element type, every field its data may lie in, and what must be
+// model/tensor_reader_test.cpp - TensorProto: every element type, every field that may hold the data, and what must be
 // refused.
 #include "model/tensor_reader.h"
 

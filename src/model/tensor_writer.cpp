@@ -1,4 +1,4 @@
-// model/tensor_writer.cpp - TensorProto and SparseTensorProto.
+// model/tensor_writer.cpp - writes TensorProto and SparseTensorProto.
 #include "base/error.h"
 #include "model/graph_writer.h"
 #include "model/onnx_fields.h"

@@ -1,5 +1,5 @@
-// model/test_messages.h - ONNX messages for tests, field by field, so that wrong ones can be made as well as right
-// ones.
+// model/test_messages.h - builds ONNX messages field by field for tests, so that invalid ones can be made as well as
+// valid ones.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// model/type_reader.cpp - TypeProto to Type.
+// model/type_reader.cpp - converts TypeProto to Type.
 #include "model/type_reader.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// model/type_reader.h - TypeProto and ValueInfoProto.
+// model/type_reader.h - reads TypeProto and ValueInfoProto.
 #pragma once
 
 #include <string>

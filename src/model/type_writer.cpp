@@ -1,4 +1,4 @@
-// model/type_writer.cpp - TypeProto, ValueInfoProto and other small messages.
+// model/type_writer.cpp - writes TypeProto, ValueInfoProto and other small messages.
 #include "model/graph_writer.h"
 #include "model/onnx_fields.h"
 

@@ -1,4 +1,4 @@
-// model/wire.cpp - see wire.h.
+// model/wire.cpp - decodes the fields of a protobuf message; see wire.h.
 #include "model/wire.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// model/wire.h - one protobuf message: its fields in order, and its place in the file for errors.
+// model/wire.h - reads one protobuf message: its fields in order, and its place in the file for error messages.
 #pragma once
 
 #include <cstdint>
