@@ -1,4 +1,4 @@
-// kernels/dispatch.cpp - which ISAs this process may use.
+// kernels/dispatch.cpp - finds out which ISAs this process may use.
 #include "kernels/dispatch.h"
 
 #include <cstdlib>

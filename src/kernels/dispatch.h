@@ -2,10 +2,9 @@
 //
 // A kernel x declares its function type and SDX_FOR_EACH_ISA declarations in x.h, defines it in x.isa.cpp inside
 // namespace sardonyx::kernels::SDX_ISA, and lists the variants in x.cpp: `constexpr Variant<XFn> kRows[] =
-// {SDX_VARIANTS(X)}`. Best() chooses from such a table, and nothing else does.
-// To add an ISA: its row in SDX_FOR_EACH_ISA, named like the field of CpuInfo (base/cpu_info.h) that tells whether the
-// CPU has it, and its flags in cmake/isa.cmake.
-// To add a form for a unit beyond an ISA (VNNI, BF16, FP16, AMX): a row SDX_X86_VARIANT that names the unit's field of
+// {SDX_VARIANTS(X)}`. Only Best() chooses from such a table. To add an ISA: its row in SDX_FOR_EACH_ISA, named like the
+// field of CpuInfo (base/cpu_info.h) that tells whether the CPU has it, and its flags in cmake/isa.cmake. To add a
+// variant for a unit beyond an ISA (VNNI, BF16, FP16, AMX): a row SDX_X86_VARIANT that names the unit's field of
 // CpuInfo, in front of the rows without one.
 #pragma once
 

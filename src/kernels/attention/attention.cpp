@@ -1,9 +1,9 @@
-// kernels/attention/attention.cpp - the loops around the row kernels and the f32 tile: who computes which queries of
-// which head, against which keys.
+// kernels/attention/attention.cpp - the loops around the row kernels and the f32 tile: how the work is split by heads,
+// queries and keys.
 //
-// A unit of work is (batch, key head) x (chunk of rows), its rows being the queries of all query heads that share the
-// key head. Many rows: each block of keys is packed once per unit and meets the rows in tiles. Few rows (kFewQueries):
-// chunks of keys are units of their own, and a second step joins their results.
+// A unit of work is (batch, key head) x (chunk of rows); the rows are the queries of all query heads that share the key
+// head. With many rows, each block of keys is packed once per unit and multiplied by the rows in tiles. With few rows
+// (kFewQueries), chunks of keys are units of their own, and a second step joins their results.
 #include "kernels/attention/attention.h"
 
 #include <algorithm>

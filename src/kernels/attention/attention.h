@@ -1,9 +1,10 @@
 // kernels/attention/attention.h - f32 attention: y = softmax(cap(scale * q k^T) + bias, masked) v, one head at a time.
 //
-// The matrix of scores is never stored: blocks of queries meet blocks of keys while their scores lie in the first cache
-// level, with a running maximum and sum (Milakov and Gimelshein 2018; Dao et al. 2022). Few queries (decoders) read
-// keys and values where they lie, once. Nothing allocates or throws. The bits of y do not depend on the number of
-// threads. Error of y: (size + keys) * 2^-23 * max |v| and the rounding of the scores, tested in attention_test.cpp.
+// The matrix of scores is never stored: blocks of queries are combined with blocks of keys while their scores lie in
+// the first cache level, with a running maximum and sum (Milakov and Gimelshein 2018; Dao et al. 2022). For few queries
+// (decoders), keys and values are read in place, once. Nothing allocates or throws. The bits of y do not depend on the
+// number of threads. Error of y: (size + keys) * 2^-23 * max |v| and the rounding of the scores, tested in
+// attention_test.cpp.
 #pragma once
 
 #include <cstddef>

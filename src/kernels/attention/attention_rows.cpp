@@ -1,4 +1,4 @@
-// kernels/attention/attention_rows.cpp - which row kernels of attention this process uses.
+// kernels/attention/attention_rows.cpp - chooses the row kernels of attention for this process.
 #include "kernels/attention/attention_rows.h"
 
 namespace sardonyx::kernels {

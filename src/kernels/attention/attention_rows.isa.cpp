@@ -1,5 +1,5 @@
 // kernels/attention/attention_rows.isa.cpp - softmax of a block of scores, and products of few queries with keys and
-// values that are read once, where they lie.
+// values that are read once, in place.
 #include "kernels/attention/attention_rows.h"
 
 #include "kernels/simd/exp2_f32.h"

@@ -1,4 +1,4 @@
-// kernels/attention/rotary.cpp - which rotary kernel this process uses.
+// kernels/attention/rotary.cpp - chooses the rotary kernel for this process.
 #include "kernels/attention/rotary.h"
 
 namespace sardonyx::kernels {

@@ -1,4 +1,4 @@
-// kernels/attention/rotary.h - one head turned by the angles of its position (rotary embedding).
+// kernels/attention/rotary.h - rotary embedding: rotates the elements of one head by the angles of its position.
 #pragma once
 
 #include <cstdint>

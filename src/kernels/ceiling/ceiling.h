@@ -1,5 +1,4 @@
-// kernels/ceiling/ceiling.h - loops that do nothing but what a core can do most of: what profiles measure nodes
-// against.
+// kernels/ceiling/ceiling.h - loops that run at the full speed of a core; profiles compare nodes with them.
 #pragma once
 
 #include <cstdint>

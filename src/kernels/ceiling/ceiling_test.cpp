@@ -1,4 +1,4 @@
-// kernels/ceiling/ceiling_test.cpp - every variant this CPU can run does what it is timed for.
+// kernels/ceiling/ceiling_test.cpp - every variant that this CPU can run really does the work that it is timed for.
 #include "kernels/ceiling/ceiling.h"
 
 #include <gtest/gtest.h>

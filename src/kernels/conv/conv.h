@@ -1,9 +1,9 @@
 // kernels/conv/conv.h - f32 convolutions of 1, 2 and 3 spatial dimensions, and their transposes.
 //
-// Inside, everything is channels-last (implicit GEMM on the tiles of kernels/gemm, depthwise as its own loop); the NCHW
-// layouts are packed and unpacked at the edges. Nothing allocates or throws; bits do not depend on the thread count.
-// Error per output: at most T * 2^-24 * sum |x||w| with T = kernel taps * input channels per group, tested in
-// conv_test.cpp; that of the Winograd algorithms: winograd.h.
+// Inside, everything is channels-last (implicit GEMM on the tiles of kernels/gemm, depthwise as its own loop); NCHW
+// images are packed on the way in and unpacked on the way out. Nothing allocates or throws; bits do not depend on the
+// thread count. Error per output: at most T * 2^-24 * sum |x||w| with T = kernel taps * input channels per group,
+// tested in conv_test.cpp; that of the Winograd algorithms: winograd.h.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
 // kernels/conv/conv_bench.cpp - convolutions of known networks as a share of the FMA ceiling, in both layouts.
 //
-// The share counts the multiplications of the direct sum, so that Winograd can be above 1. Weights of 16 MB in all are
-// used in turn: in a network they come from memory, not from the cache. tools: benchmarks/conv_layers.py runs the same
-// table through ONNX Runtime. A new layer is a row of kLayers.
+// The share counts the multiplications of the direct sum, so Winograd can be above 1. Weights of 16 MB in all are used
+// in turn: in a network they come from memory, not from the cache. benchmarks/conv_layers.py runs the same table
+// through ONNX Runtime. To add a layer: a row of kLayers.
 #include <benchmark/benchmark.h>
 
 #include <atomic>

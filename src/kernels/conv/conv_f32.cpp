@@ -1,4 +1,5 @@
-// kernels/conv/conv_f32.cpp - which way a convolution goes, its packed weights and its scratch.
+// kernels/conv/conv_f32.cpp - chooses the algorithm of a convolution, packs its weights and lays out its scratch
+// memory.
 #include <algorithm>
 
 #include "kernels/conv/conv.h"

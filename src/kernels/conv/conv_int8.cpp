@@ -1,4 +1,4 @@
-// kernels/conv/conv_int8.cpp - how an 8-bit convolution reads its image, its packed weights and its scratch.
+// kernels/conv/conv_int8.cpp - prepares the image, the packed weights and the scratch memory of an 8-bit convolution.
 //
 // With A' = x + s, B' = w - t (tile_int8.h), za = x_zero + s and zb = w_zero - t, a sum over a window of K values is
 //   sum (x - x_zero)(w - w_zero) = sum A' B' - za * sum B' - zb * (sum A' - K * za)

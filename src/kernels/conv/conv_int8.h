@@ -1,8 +1,8 @@
 // kernels/conv/conv_int8.h - 8-bit convolutions of 1, 2 and 3 spatial dimensions with exact 32-bit sums.
 //
 // sum = bias[m] + sum over the window of (x - x_zero) * (w - w_zero[m]), modulo 2^32, equal on every ISA; padding reads
-// x_zero. y is made of the sums as gemm/int8_result.h says. Channels-last implicit GEMM on the integer tile, depthwise
-// as its own loop; other layouts are changed at the edges. Nothing allocates or throws.
+// x_zero. gemm/int8_result.h says how y is made of the sums. Channels-last implicit GEMM on the integer tile, depthwise
+// as its own loop; other layouts are converted on the way in and out. Nothing allocates or throws.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// kernels/conv/conv_int8_loops.h - a grid of output positions computed from one haloed channels-last image of A'.
+// kernels/conv/conv_int8_loops.h - computes a grid of output positions from one channels-last image of A' with a halo.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// kernels/conv/conv_int8_test.cpp - 8-bit convolutions on every variant of this CPU: equal to 64-bit sums, bit for bit.
+// kernels/conv/conv_int8_test.cpp - 8-bit convolutions, in every variant this CPU can run, equal 64-bit sums bit for
+// bit.
 #include "kernels/conv/conv_int8.h"
 
 #include <gtest/gtest.h>

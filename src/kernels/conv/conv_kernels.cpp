@@ -1,4 +1,4 @@
-// kernels/conv/conv_kernels.cpp - the set of loops of an ISA.
+// kernels/conv/conv_kernels.cpp - chooses the convolution loops of an ISA.
 #include "kernels/conv/conv_kernels.h"
 
 namespace sardonyx::kernels {

@@ -1,4 +1,4 @@
-// kernels/conv/conv_kernels.isa.cpp - the loops of convolutions of this ISA.
+// kernels/conv/conv_kernels.isa.cpp - the set of convolution loops of this ISA.
 #include "kernels/conv/conv_kernels.h"
 
 #include "kernels/simd/vec_f32.h"

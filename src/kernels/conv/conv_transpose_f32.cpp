@@ -1,4 +1,4 @@
-// kernels/conv/conv_transpose_f32.cpp - transposed convolution, cut into phases that are plain convolutions.
+// kernels/conv/conv_transpose_f32.cpp - transposed convolution, split into phases that are plain convolutions.
 //
 // Output positions with the same (o + pad) mod stride see the same taps, and their inputs move by one as o moves by
 // stride. So each such phase is an implicit GEMM with stride 1 over the haloed input, with weights packed phase by

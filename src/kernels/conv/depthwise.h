@@ -1,4 +1,4 @@
-// kernels/conv/depthwise.h - convolutions in which each output channel sees one input channel.
+// kernels/conv/depthwise.h - convolutions in which each output channel reads one input channel.
 #pragma once
 
 #include <cstddef>

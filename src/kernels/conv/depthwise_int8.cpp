@@ -1,4 +1,4 @@
-// kernels/conv/depthwise_int8.cpp - the rows of an 8-bit depthwise convolution.
+// kernels/conv/depthwise_int8.cpp - computes the rows of an 8-bit depthwise convolution.
 #include "kernels/conv/depthwise_int8.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// kernels/conv/depthwise_int8.h - the depthwise form of 8-bit convolutions: its weights, and the loop over a run of
-// positions of one ISA.
+// kernels/conv/depthwise_int8.h - 8-bit depthwise convolutions: their packed weights, and the loop of each ISA over a
+// run of positions.
 #pragma once
 
 #include <cstddef>

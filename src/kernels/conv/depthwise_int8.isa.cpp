@@ -1,4 +1,5 @@
-// kernels/conv/depthwise_int8.isa.cpp - a vector of channels at a time, several positions that share the weights.
+// kernels/conv/depthwise_int8.isa.cpp - 8-bit depthwise convolution: a vector of channels at a time, for several
+// positions that share the weights.
 #include "kernels/conv/depthwise_int8.h"
 
 #include "kernels/simd/vec_u8.h"

@@ -1,7 +1,8 @@
-// kernels/conv/depthwise_pixels.cpp - which outputs of a channels-last depthwise convolution are computed together.
+// kernels/conv/depthwise_pixels.cpp - groups the outputs of a channels-last depthwise convolution into blocks that are
+// computed together.
 //
-// The image is read where it lies; borders are positions that read as zero, or taps that are left out. A channel
-// multiplier repeats the channels of x in scratch first.
+// The image is read in place; borders are positions that read as zero, or taps that are left out. A channel multiplier
+// repeats the channels of x in scratch first.
 #include <algorithm>
 
 #include "kernels/conv/conv_kernels.h"

@@ -1,4 +1,4 @@
-// kernels/conv/strips.h - how the output positions of a convolution are cut into strips and tiles, of f32 and of bytes.
+// kernels/conv/strips.h - how the output positions of a convolution (f32 or 8-bit) are cut into strips and tiles.
 //
 // A strip is up to 128 pixels: part of a row of positions, or several short rows. A tile computes some of its pixels
 // for one panel of output channels.

@@ -1,9 +1,9 @@
 // kernels/conv/winograd.cpp - the loops of Winograd convolutions around transforms and tiles.
 //
 // A block of image tiles is transformed for all channels into V [position][tile][channel], which stays in the second
-// cache level; then, panel by panel of output channels, every position is a product with its weights, and the output
-// transform finishes the panel. Threads take blocks. Where image tiles are too few for that, V of the whole image is
-// made first and threads take panels.
+// cache level; then, for each panel of output channels, every position is multiplied by its weights, and the output
+// transform finishes the panel. Threads take blocks. Where there are too few image tiles for that, V of the whole image
+// is made first and threads take panels.
 #include "kernels/conv/winograd.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// kernels/copy/storage.h - elements of any type as a few storages: what only moves needs no more types than these.
+// kernels/copy/storage.h - maps every element type to one of a few storage types; operators that only move elements
+// need no others.
 //
 // Numbers are moved by size (1, 2, 4, 8, 16 bytes), strings as objects, types of 2 and 4 bits through PackedStorage.
 #pragma once

@@ -1,5 +1,5 @@
-// kernels/copy/strided_copy.h - moving a box of elements between two strided layouts: the one loop under Transpose,
-// Slice, Concat, Split, Expand, Tile, Pad and DepthToSpace.
+// kernels/copy/strided_copy.h - copies a box of elements between two strided layouts. Transpose, Slice, Concat, Split,
+// Expand, Tile, Pad and DepthToSpace all use it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// kernels/distance/squared_distance.cpp - the variants of squared_distance.isa.cpp, and packing.
+// kernels/distance/squared_distance.cpp - chooses among the variants of squared_distance.isa.cpp; packs the points.
 #include "kernels/distance/squared_distance.h"
 
 namespace sardonyx::kernels {

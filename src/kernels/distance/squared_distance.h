@@ -1,7 +1,7 @@
 // kernels/distance/squared_distance.h - squared Euclidean distances of a row to many points.
 //
-// y[j] = sum over k of (a[k] - b[k, j])^2, one chain over k for each j: at most K + 2 roundings. No difference of large
-// squares, so near points keep their digits.
+// y[j] = sum over k of (a[k] - b[k, j])^2, added in the order of k: at most K + 2 roundings. Large squares are never
+// subtracted from each other, so the distances of near points stay accurate.
 #pragma once
 
 #include <cstdint>

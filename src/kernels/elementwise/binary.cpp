@@ -1,5 +1,5 @@
-// kernels/elementwise/binary.cpp - the dispatch, and the kinds that have no vector instruction: division and remainder
-// of integers, shifts, powers.
+// kernels/elementwise/binary.cpp - dispatch of the binary loops, and the functions that have no vector instruction:
+// division and remainder of integers, shifts, powers.
 #include "kernels/elementwise/binary.h"
 
 #include <cmath>

@@ -1,5 +1,4 @@
-// kernels/elementwise/binary.h - z[i] = f(x[i], y[i]) on contiguous elements, either side possibly one repeated
-// element.
+// kernels/elementwise/binary.h - z[i] = f(x[i], y[i]) on contiguous elements, where x or y may be one repeated element.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// kernels/elementwise/binary.isa.cpp - the loops that compilers turn into vectors; compiled once per ISA.
+// kernels/elementwise/binary.isa.cpp - the binary loops, which compilers turn into vectors; compiled once per ISA.
 //
-// `omp simd` says that z overlaps neither x nor y but in place, so no loop needs a check for it.
+// `omp simd` promises that z is x or y itself, or overlaps neither, so no loop needs a check for it.
 #include "kernels/elementwise/binary.h"
 
 namespace sardonyx::kernels::SDX_ISA {

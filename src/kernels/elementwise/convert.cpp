@@ -1,4 +1,5 @@
-// kernels/elementwise/convert.cpp - the dispatch of conversions, and those of 8-bit floats, packed types and double.
+// kernels/elementwise/convert.cpp - dispatch of the conversions, and conversions of 8-bit floats, packed types and
+// double.
 #include "kernels/elementwise/convert.h"
 
 #include <algorithm>

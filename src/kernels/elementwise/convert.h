@@ -1,5 +1,5 @@
-// kernels/elementwise/convert.h - blocks of any element type to and from float, double and int64: how operators whose
-// arithmetic is in one of these read and write tensors of the other types.
+// kernels/elementwise/convert.h - converts blocks of any element type to and from float, double and int64, for
+// operators that compute in one of these whatever types their tensors have.
 //
 // A block is elements [begin, begin + n) of a tensor's data, so that packed types work. `y` must not overlap `x`.
 // Writers of packed types share bytes with their neighbours: blocks that run in parallel must begin at multiples of 8

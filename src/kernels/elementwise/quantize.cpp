@@ -1,4 +1,5 @@
-// kernels/elementwise/quantize.cpp - the dispatch of the quantization loops, and quantization by the values' own range.
+// kernels/elementwise/quantize.cpp - dispatch of the quantization loops, and dynamic quantization, by the range of the
+// values themselves.
 #include "kernels/elementwise/quantize.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// kernels/elementwise/quantize.h - runs of elements to and from quantized integers.
+// kernels/elementwise/quantize.h - converts runs of elements to and from quantized integers.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// kernels/elementwise/quantized_binary.h - sums and products of 8-bit quantized elements, tables of 256
-// results, and bytes as floats.
+// kernels/elementwise/quantized_binary.h - sums and products of 8-bit quantized elements, tables of 256 results, and
+// bytes as floats.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// kernels/elementwise/unary_kind.h - which function of one float: kRelu, kTanh ...; kNone is x itself.
+// kernels/elementwise/unary_kind.h - names the functions of one float: kRelu, kTanh ...; kNone is x itself.
 #pragma once
 
 #include <cstdint>

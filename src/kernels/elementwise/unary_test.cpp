@@ -1,5 +1,5 @@
-// kernels/elementwise/unary_test.cpp - every vector form this CPU can run against the double form, over all floats
-// sparsely.
+// kernels/elementwise/unary_test.cpp - every vector form that this CPU can run, against the double form, on a sparse
+// sample of all floats.
 #include "kernels/elementwise/unary.h"
 
 #include <gtest/gtest.h>

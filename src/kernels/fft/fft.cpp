@@ -1,4 +1,4 @@
-// kernels/fft/fft.cpp - radix 2 and Bluestein.
+// kernels/fft/fft.cpp - the radix-2 algorithm and Bluestein's.
 #include "kernels/fft/fft.h"
 
 #include <algorithm>

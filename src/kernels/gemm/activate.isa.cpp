@@ -1,7 +1,7 @@
 // kernels/gemm/activate.isa.cpp - activations of rows that a product or convolution has just stored.
 //
-// Every kind works: one without a row here is computed by its vector form in elementwise/unary.isa.cpp. A row pays
-// where a form of fewer instructions is accurate enough. To add one: its row, its bound in activate_test.cpp.
+// Every kind works: one without a row here is computed by its vector form in elementwise/unary.isa.cpp. A row is worth
+// adding where a form with fewer instructions is accurate enough. To add one: its row, its bound in activate_test.cpp.
 #include <array>
 
 #include "kernels/elementwise/unary.h"

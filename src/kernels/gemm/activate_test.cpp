@@ -1,4 +1,4 @@
-// kernels/gemm/activate_test.cpp - the activations of rows, on every ISA, against the functions of doubles.
+// kernels/gemm/activate_test.cpp - the activations of rows, on every ISA, against the same functions in double.
 #include <gtest/gtest.h>
 
 #include <cmath>

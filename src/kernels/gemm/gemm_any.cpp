@@ -1,4 +1,4 @@
-// kernels/gemm/gemm_any.cpp - the loops around the tile of the other element types.
+// kernels/gemm/gemm_any.cpp - the loops around the register tile of gemm_any.h.
 //
 // Each unit of work (element of the batch, panel of columns, chunk of rows) packs its panel of B into the scratch of
 // its thread, runs tiles over its rows and finishes their sums.

@@ -1,7 +1,7 @@
-// kernels/gemm/gemm_any.h - matrix products of the element types that are rarely fast paths: f64, i32, i64, u32, u64.
+// kernels/gemm/gemm_any.h - matrix products of the less common element types: f64, i32, i64, u32, u64.
 //
 // C[M, N] = alpha * A[M, K] * B[K, N] + beta * C0, integers modulo 2^32 or 2^64. Register tiles per ISA over panels of
-// B that are packed on the way or beforehand. Nothing allocates or throws; bits do not depend on the thread count.
+// B that are packed on the fly or beforehand. Nothing allocates or throws; bits do not depend on the thread count.
 // Error of f64: at most K * 2^-53 * sum |A||B| per element, tested in gemm_any_test.cpp.
 #pragma once
 

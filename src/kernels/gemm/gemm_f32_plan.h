@@ -1,4 +1,5 @@
-// kernels/gemm/gemm_f32_plan.h - what the parts of the f32 product share: its paths, what a shape decides, small terms.
+// kernels/gemm/gemm_f32_plan.h - what the parts of the f32 product share: its paths, what is decided from the shape
+// alone, and small helper functions.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// kernels/gemm/gemm_f32_vectors.cpp - f32 products where one side is a vector, or K is a few: no tiles, one pass over
-// memory.
+// kernels/gemm/gemm_f32_vectors.cpp - f32 products in which one side is a vector, or K is small: one pass over memory,
+// without tiles.
 #include <algorithm>
 
 #include "kernels/gemm/gemm_f32_plan.h"

@@ -2,7 +2,7 @@
 //
 // With A' = A + s, B' = B - t (see tile_int8.h), za' = a_zero + s and zb' = b_zero - t:
 //   sum (A - a_zero)(B - b_zero) = sum A' B' - za' sum B' - zb' (sum A' - K za')
-// so one pass over A yields its rows in groups and their sums, and packed B carries the sums of its columns.
+// so one pass over A arranges its rows in groups and yields their sums, and packed B carries the sums of its columns.
 #include "kernels/gemm/gemm_int8.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// kernels/gemm/gemm_int8.h - 8-bit matrix products with exact 32-bit sums, given as they are, as bytes or as floats.
+// kernels/gemm/gemm_int8.h - 8-bit matrix products with exact 32-bit sums, returned as they are, as bytes or as floats.
 //
 // sum[m, n] = bias[n] + sum over k of (A[m, k] - a_zero[m]) * (B[k, n] - b_zero[n]), modulo 2^32, exact on every ISA:
-// no saturating 16-bit sums anywhere. C is made of the sums as int8_result.h says. Nothing allocates or throws.
+// no saturating 16-bit sums anywhere. int8_result.h says how C is made of the sums. Nothing allocates or throws.
 #pragma once
 
 #include <cstddef>

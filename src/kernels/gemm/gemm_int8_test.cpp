@@ -1,4 +1,4 @@
-// kernels/gemm/gemm_int8_test.cpp - 8-bit GEMM on every variant of this CPU: equal to 64-bit sums, bit for bit.
+// kernels/gemm/gemm_int8_test.cpp - 8-bit GEMM, in every variant this CPU can run, equals 64-bit sums bit for bit.
 #include "kernels/gemm/gemm_int8.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// kernels/gemm/int8_result.h - what becomes of the 32-bit sums of 8-bit products: themselves, 8-bit values or floats.
+// kernels/gemm/int8_result.h - how the 32-bit sums of 8-bit products are stored: as they are, as 8-bit values or as
+// floats.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// kernels/gemm/row_f32.h - declarations of the row kernels of a TileF32Set, for each ISA's own use.
+// kernels/gemm/row_f32.h - declares the row kernels of a TileF32Set, once for each ISA.
 #pragma once
 
 #include "kernels/gemm/tile_f32.h"

@@ -1,4 +1,4 @@
-// kernels/gemm/row_f32.isa.cpp - what surrounds the tile: packing, epilogues of rows, matrix times vector.
+// kernels/gemm/row_f32.isa.cpp - the row kernels around the tile: packing, epilogues of rows, matrix times vector.
 #include "kernels/gemm/row_f32.h"
 
 #include "kernels/simd/vec_f32.h"

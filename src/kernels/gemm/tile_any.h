@@ -1,4 +1,4 @@
-// kernels/gemm/tile_any.h - the tile of the other element types: sums[R][nr] of A[R, K] * panel[K][nr].
+// kernels/gemm/tile_any.h - the register tile of gemm_any.h: sums[R][nr] of A[R, K] * panel[K][nr].
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// kernels/gemm/tile_f32.cpp - which tiles this process uses, and what a tile call shares between GEMM and convolutions.
+// kernels/gemm/tile_f32.cpp - chooses the f32 tiles for this process, and calls them in the same way for GEMM and
+// convolutions.
 #include "kernels/gemm/tile_f32.h"
 
 namespace sardonyx::kernels {

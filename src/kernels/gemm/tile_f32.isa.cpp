@@ -1,7 +1,8 @@
-// kernels/gemm/tile_f32.isa.cpp - the register tile: 14 x 2 vectors on AVX-512, 6 x 2 on AVX2, 4 x 2 on four lanes.
+// kernels/gemm/tile_f32.isa.cpp - the register tile: 14 x 2 vectors on AVX-512, 6 x 2 on AVX2, 4 x 2 on ISAs with four
+// lanes.
 //
-// B streams from the second cache level, A is broadcast from where it lies: no packing of A, no blocking of B for the
-// first level (docs/performance.md). Accumulators, two vectors of B and one broadcast fill the registers exactly.
+// B streams from the second cache level, and A is broadcast from where it lies: A is not packed, and B is not blocked
+// for the first level. Accumulators, two vectors of B and one broadcast fill the registers exactly.
 #include "kernels/gemm/tile_f32.h"
 
 #include <utility>

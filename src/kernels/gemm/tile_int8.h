@@ -1,9 +1,9 @@
 // kernels/gemm/tile_int8.h - the integer tile: rows x nr sums of products of 8-bit values, exact in 32 bits.
 //
-// Values travel in groups of 32 bits: four bytes (u8 of A times s8 of B, VNNI) or two 16-bit values. So A' = A +
-// a_shift and B' = B - b_shift are what is multiplied, the shifts being 128 where VNNI wants the other signedness and
-// else 0. B' lies in panels [N / nr][k_groups][nr] of groups and is zero beyond K; what A' has there does not matter,
-// but it is read.
+// Values travel in groups of 32 bits: four bytes (u8 of A times s8 of B, VNNI) or two 16-bit values. The tile
+// multiplies A' = A + a_shift by B' = B - b_shift; a shift is 128 where VNNI wants the other signedness, else 0. B'
+// lies in panels [N / nr][k_groups][nr] of groups and is zero beyond K; the values of A' there do not matter, but they
+// are read.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// kernels/gemm/vector_f32.isa.cpp - products with a thin side: one row times packed panels, a few columns, a short K.
+// kernels/gemm/vector_f32.isa.cpp - products with one small dimension: one row times packed panels, a few columns, a
+// short K.
 #include "kernels/gemm/row_f32.h"
 #include "kernels/simd/vec_f32.h"
 

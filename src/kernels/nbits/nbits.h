@@ -1,9 +1,9 @@
 // kernels/nbits/nbits.h - products with weights of 2, 4 or 8 bits in blocks along K that share a scale (MatMulNBits).
 //
 // y[m, n] = sum over k of a[m, k] * (q[n, k] - zero[n, block]) * scale[n, block] + bias[n]. Weights stay packed in
-// memory and are unpacked in registers, so that few rows cost one stream over them. Nothing allocates or throws; bits
-// do not depend on the thread count. Error of f32 activations: K * 2^-23 * sum |a w|; int8 activations add the
-// rounding of each block of a to 1/254 of its largest value. Tested in nbits_test.cpp.
+// memory and are unpacked in registers, so a product with few rows reads them once. Nothing allocates or throws; bits
+// do not depend on the thread count. Error of f32 activations: K * 2^-23 * sum |a w|; int8 activations add the rounding
+// of each block of a to 1/254 of its largest value. Tested in nbits_test.cpp.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// kernels/nbits/nbits_tile.cpp - which kernels for packed weights this process uses.
+// kernels/nbits/nbits_tile.cpp - chooses the kernels for packed weights for this process.
 #include "kernels/nbits/nbits_tile.h"
 
 namespace sardonyx::kernels {

@@ -1,4 +1,5 @@
-// kernels/norm/affine_f32.h - what every normalisation does with its statistics: y = (x - mean) * scale + bias.
+// kernels/norm/affine_f32.h - the last step of every normalization, once its statistics are known: y = (x - mean) *
+// scale + bias.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// kernels/norm/group_norm_last_f32.cpp - sums, then deviations, then the result: each block of pixels on its own.
+// kernels/norm/group_norm_last_f32.cpp - computes sums, then deviations, then the result, block by block of pixels.
 #include "kernels/norm/group_norm_last_f32.h"
 
 #include <algorithm>

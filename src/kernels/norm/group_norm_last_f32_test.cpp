@@ -1,4 +1,4 @@
-// kernels/norm/group_norm_last_f32_test.cpp - against statistics in float64.
+// kernels/norm/group_norm_last_f32_test.cpp - group and instance normalisation against statistics in float64.
 #include "kernels/norm/group_norm_last_f32.h"
 
 #include <gtest/gtest.h>

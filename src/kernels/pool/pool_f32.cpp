@@ -1,4 +1,5 @@
-// kernels/pool/pool_f32.cpp - pooling of planes: which rows make which output row, and who computes them.
+// kernels/pool/pool_f32.cpp - pooling of planes: which input rows each output row is made of, and how threads share the
+// rows.
 #include "kernels/pool/pool_f32.h"
 
 #include <algorithm>

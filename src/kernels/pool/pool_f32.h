@@ -1,6 +1,6 @@
 // kernels/pool/pool_f32.h - f32 max and average pooling of planes, one axis after the other.
 //
-// The rows of a window are combined first (vectors along the width), then its columns: kD * kH + kW steps an output
+// The rows of a window are combined first (vectors along the width), then its columns: kD * kH + kW steps per output
 // instead of kD * kH * kW. Errors of averages: (kD * kH + kW) * 2^-24 relative to the sum of |x|, tested in
 // ops/nn/conv_test.cpp.
 #pragma once

@@ -1,4 +1,4 @@
-// kernels/pool/pool_last.h - the loops of channels-last pooling: which input pixels make which output pixel.
+// kernels/pool/pool_last.h - the loops of channels-last pooling: which input pixels each output pixel is made of.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// kernels/pool/pool_last_int8_test.cpp - maxima of channels-last bytes on every variant against plain loops.
+// kernels/pool/pool_last_int8_test.cpp - maxima of channels-last bytes, in every variant, against plain loops.
 #include "kernels/pool/pool_last_int8.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// kernels/pool/pool_shape.cpp - taps that count.
+// kernels/pool/pool_shape.cpp - counts the taps of a window that contribute to an average.
 #include "kernels/pool/pool_shape.h"
 
 namespace sardonyx::kernels {

@@ -1,4 +1,4 @@
-// kernels/region/overlap.h - which of many boxes may overlap one box: the inner loop of non-maximum suppression.
+// kernels/region/overlap.h - finds which of many boxes may overlap one box: the inner loop of non-maximum suppression.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// kernels/region/roi_align.cpp - the weights of an axis, and the dispatched entry point of roi_align.isa.cpp.
+// kernels/region/roi_align.cpp - computes the weights of an axis, and dispatches to roi_align.isa.cpp.
 #include "kernels/region/roi_align.h"
 
 #include <algorithm>

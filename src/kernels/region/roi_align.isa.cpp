@@ -1,4 +1,4 @@
-// kernels/region/roi_align.isa.cpp - weighted rows, then weighted columns, compiled once per ISA.
+// kernels/region/roi_align.isa.cpp - weighted sums of rows, then of columns, compiled once per ISA.
 #include "kernels/region/roi_align.h"
 
 #include <cstddef>

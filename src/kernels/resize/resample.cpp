@@ -1,4 +1,4 @@
-// kernels/resize/resample.cpp - one axis resized, over all threads.
+// kernels/resize/resample.cpp - resizes one axis on all threads.
 #include "kernels/resize/resample.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// kernels/simd/select_i32.h - bits of the lanes that meet a condition, and floats looked up by lane.
+// kernels/simd/select_i32.h - a mask of the lanes that meet a condition, and floats looked up by lane.
 //
 // Include only from *.isa.cpp. Keys are signed, the other integers unsigned.
 #pragma once

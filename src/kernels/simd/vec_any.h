@@ -1,4 +1,5 @@
-// kernels/simd/vec_any.h - a vector of any arithmetic element type of the ISA being compiled. Only from *.isa.cpp.
+// kernels/simd/vec_any.h - a vector of any arithmetic element type of the ISA being compiled. Include only from
+// *.isa.cpp.
 #pragma once
 
 #include "kernels/simd/vec_f32.h"

@@ -1,4 +1,4 @@
-// kernels/simd/vec_u8.h - from 32-bit sums and floats to bytes: what quantizing kernels end with.
+// kernels/simd/vec_u8.h - converts 32-bit sums and floats to bytes, the last step of quantizing kernels.
 //
 // Include only from *.isa.cpp.
 #pragma once

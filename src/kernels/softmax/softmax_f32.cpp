@@ -1,4 +1,4 @@
-// kernels/softmax/softmax_f32.cpp - softmax over an axis: who computes which rows or columns.
+// kernels/softmax/softmax_f32.cpp - softmax over an axis: how threads share the rows or columns.
 #include "kernels/softmax/softmax_f32.h"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 //
 // A block is 32 rows. Each feature of a block becomes 32-bit keys in the order of its numbers, so that one comparison
 // of integers serves every element type: floats map to keys bit by bit, doubles to their rank among the thresholds. NaN
-// is the largest or smallest key, whichever leads where the decision wants it; a feature for which decisions differ in
-// that has two columns of keys. Every decision is "key > threshold".
+// becomes the largest or the smallest key, whichever sends it to the branch that the decision prescribes; a feature
+// whose decisions prescribe different branches has two columns of keys. Every decision is "key > threshold".
 //
 // A tree has two forms. Walks: nodes of 16 bytes, eight walks in flight. Bits (trees of up to kMaxWords * 32 leaves):
 // every decision of the tree is made for all rows of the block at once, and clears in each row's bits the leaves that

@@ -1,4 +1,4 @@
-// kernels/tree/forest.isa.cpp - walks and bits of decision forests, one source for every ISA.
+// kernels/tree/forest.isa.cpp - evaluates both forms of decision trees, walks and bits; one source for every ISA.
 #include "kernels/tree/forest.h"
 
 #include "kernels/simd/select_i32.h"

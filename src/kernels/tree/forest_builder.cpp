@@ -1,4 +1,4 @@
-// kernels/tree/forest_builder.cpp - trees of a model into walks and bits.
+// kernels/tree/forest_builder.cpp - turns the trees of a model into walks and bits.
 #include "kernels/tree/forest_builder.h"
 
 #include <algorithm>

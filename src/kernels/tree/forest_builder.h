@@ -1,4 +1,4 @@
-// kernels/tree/forest_builder.h - makes a Forest of trees as a model describes them.
+// kernels/tree/forest_builder.h - builds a Forest from trees in the form in which a model describes them.
 #pragma once
 
 #include <cstdint>
