@@ -1,4 +1,4 @@
-// model/load_test.cpp - loads ModelProto messages: values, nodes, subgraphs, functions, versions, and every refusal.
+// model/load_test.cpp - loads ModelProto messages: values, nodes, subgraphs, functions, versions, and warnings.
 #include "model/load.h"
 
 #include <gtest/gtest.h>
