@@ -1,4 +1,4 @@
-// ops/activation.cpp - the table of activations, and where nodes have them.
+// ops/activation.cpp - the table of activations; reads them from nodes and writes them to nodes.
 #include "ops/activation.h"
 
 #include <algorithm>

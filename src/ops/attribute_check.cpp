@@ -1,4 +1,4 @@
-// ops/attribute_check.cpp - compares names and types.
+// ops/attribute_check.cpp - compares the names and types of a node's attributes with its schema.
 #include "ops/attribute_check.h"
 
 #include <string>

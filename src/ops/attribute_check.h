@@ -1,4 +1,4 @@
-// ops/attribute_check.h - a node has the attributes that its operator's schema knows, and no others.
+// ops/attribute_check.h - checks that a node has only attributes that its operator's schema knows.
 #pragma once
 
 #include "ops/schema/schema.h"

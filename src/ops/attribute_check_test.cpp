@@ -1,4 +1,4 @@
-// ops/attribute_check_test.cpp - attributes that no schema knows are refused wherever a node stands.
+// ops/attribute_check_test.cpp - attributes that the schema does not know are refused, wherever the node is.
 #include "ops/attribute_check.h"
 
 #include <gtest/gtest.h>

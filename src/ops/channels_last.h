@@ -1,7 +1,7 @@
-// ops/channels_last.h - the operators of com.ms.internal.nhwc: those of ONNX on images [N, spatial..., C].
+// ops/channels_last.h - the operators of com.ms.internal.nhwc: ONNX's operators on images [N, spatial..., C].
 //
-// The domain is ONNX Runtime's; nodes of it are made by the optimizer (passes/change_layout.cpp) and may stand in saved
-// models. Their attributes, weights and parameters are spelled as in ONNX.
+// The domain is ONNX Runtime's. The optimizer makes nodes of it (optimizer/passes/layout/change_layout.cpp), and saved
+// models may contain them. Their attributes, weights and parameters are spelled as in ONNX.
 #pragma once
 
 #include <algorithm>

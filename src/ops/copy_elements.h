@@ -1,4 +1,4 @@
-// ops/copy_elements.h - the elements of a tensor, strings included, from one place to another.
+// ops/copy_elements.h - copies elements of a tensor, strings included, from one place to another.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// ops/cost_context.cpp - the formulas that families share.
+// ops/cost_context.cpp - the cost formulas that families share.
 #include "ops/cost_context.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // ops/cost_context.h - what an operator's cost function sees and sets, for profiles.
 //
-// A multiplication and an addition count as two operations, as everywhere. The formulas that several families share
-// stand at the end; all others stand beside the row that names them.
+// A multiplication and an addition count as two operations, as usual. The formulas that several families share stand at
+// the end; all others stand beside the row that names them.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 namespace sardonyx::ops {
 
 struct Cost {
-  std::optional<double> operations;  // nothing where the definition gives no number (trees, control flow)
+  std::optional<double> operations;  // nullopt if the definition gives no number (trees, control flow)
   double bytes = 0;                  // read and written once
   double written = 0;                // of them
-  double weights = 0;                // of them: constants, which CostOf does not know
-  DType computes = DType::kFloat;    // what is multiplied: kInt8 where the kernel multiplies integers of 8 bits
+  double weights = 0;                // of them: constants, which CostOf cannot tell apart
+  DType computes = DType::kFloat;    // type of the factors: kInt8 if the kernel multiplies 8-bit integers
   double arithmetic = 1;             // the share of `operations` that the kernel does
 };
 
-// Of the tensors only types and shapes are read; those that are not there have the type kUndefined.
+// Reads only the types and shapes of tensors; missing tensors have the type kUndefined.
 class CostContext {
  public:
   CostContext(const Node& node, const Prepared* prepared, std::span<const TensorRef> inputs,
@@ -35,10 +35,10 @@ class CostContext {
   const Prepared* prepared() const { return prepared_; }  // nullptr if unknown
   const TensorRef& In(std::size_t i) const { return i < inputs_.size() ? inputs_[i] : kNone; }
   const TensorRef& Out(std::size_t i) const { return i < outputs_.size() ? outputs_[i] : kNone; }
-  // Elements; 0 where there is no such tensor.
+  // The number of elements; 0 if there is no such tensor.
   double CountIn(std::size_t i) const { return Count(In(i)); }
   double CountOut(std::size_t i) const { return Count(Out(i)); }
-  // Dimension `at` of a tensor, counted from the end where negative; 1 where there is none.
+  // Dimension `at` of a tensor, counted from the end if negative; 1 if there is none.
   static double DimOf(const TensorRef& tensor, int at) {
     const int rank = static_cast<int>(tensor.rank());
     if (at < 0) at += rank;
@@ -47,10 +47,10 @@ class CostContext {
   bool Flag(std::string_view name) const { return IntAttribute(*node_, name, 0) != 0; }
 
   void SetOperations(double operations) { cost_->operations = operations; }
-  // The share of the operations that the kernel does: it may need fewer than the definition has.
+  // The share of the operations that the kernel does, which may be fewer than in the definition.
   void SetArithmetic(double share) { cost_->arithmetic = share; }
   void SetComputes(DType dtype) { cost_->computes = dtype; }
-  // Of input i no more bytes are read than output 0 has: it is a table.
+  // Input i is a table: no more of its bytes are read than output 0 has.
   void PickFrom(std::size_t i) { tables_ |= std::uint32_t{1} << i; }
   bool PicksFrom(std::size_t i) const { return i < 32 && (tables_ >> i & 1) != 0; }
 
@@ -65,21 +65,21 @@ class CostContext {
   std::uint32_t tables_ = 0;
 };
 
-// What the row says, or what its traits do: a view computes nothing, and an elementwise operator does one operation for
-// each element. nullptr: the definition gives no number.
+// The function that the row names, or else one for its traits: a view computes nothing, and an elementwise operator
+// does one operation for each element. nullptr if the definition gives no number.
 CostFn* CostFnOf(const OpDef& op);
 
 // ---- Formulas that families share
 
-void CountNothing(CostContext& c);        // moves elements, or tells of shapes
-void CountPicked(CostContext& c);         // the same, and reads of input 0 only what it takes
+void CountNothing(CostContext& c);        // only moves elements, or only looks at shapes
+void CountPicked(CostContext& c);         // the same, and reads only the elements of input 0 that it takes
 void CountOncePerInput(CostContext& c);   // one operation for each element of input 0
 void CountOncePerOutput(CostContext& c);  // ... of output 0
 void CountTwicePerOutput(CostContext& c);
 void CountProduct(CostContext& c);        // input 0 (`transA`) by a matrix
 void CountNormalization(CostContext& c);  // mean, variance, scale and shift
-// A convolution by weights [M, C / group, ...]: input 1, or input 3 behind scale and zero point. What is multiplied by
-// padding counts as operations that the kernel leaves out.
+// A convolution by weights [M, C / group, ...]: input 1, or input 3 after scale and zero point. Multiplications by
+// padding count as operations that the kernel leaves out.
 void CountConvolution(CostContext& c);
 void CountQuantizedConvolution(CostContext& c);
 

@@ -1,4 +1,4 @@
-// ops/dim_facts.cpp - what is certain of symbolic dimensions.
+// ops/dim_facts.cpp - derives what holds for symbolic dimensions whatever their symbols stand for.
 #include "ops/dim_facts.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// ops/dim_facts.h - what is certain of symbolic dimensions, whatever their symbols stand for.
+// ops/dim_facts.h - what holds for symbolic dimensions whatever their symbols stand for.
 #pragma once
 
 #include <cstdint>

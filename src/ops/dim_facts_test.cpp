@@ -1,4 +1,4 @@
-// ops/dim_facts_test.cpp - what is certain of symbolic dimensions, and the shapes that follow from it.
+// ops/dim_facts_test.cpp - what holds for symbolic dimensions in every run, and the shapes that follow from it.
 #include "ops/dim_facts.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// ops/elementwise.cpp - functions on tensors of any float type, and the contents of small integer tensors.
+// ops/elementwise.cpp - functions on tensors of any float type, and inference of the contents of small integer tensors.
 #include "ops/elementwise.h"
 
 #include <algorithm>

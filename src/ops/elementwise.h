@@ -1,5 +1,5 @@
-// ops/elementwise.h - what the elementwise families share: functions on tensors of any float type, grain sizes,
-// contents of small integer tensors.
+// ops/elementwise.h - what the elementwise families share: functions on tensors of any float type, grain sizes, and
+// inference of the contents of small integer tensors.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// ops/evaluate.cpp - an interpreter: every node infers, prepares and runs on the spot.
+// ops/evaluate.cpp - an interpreter: infers, prepares and runs one node after the other.
 #include "ops/evaluate.h"
 
 #include <unordered_map>

@@ -1,5 +1,5 @@
-// ops/evaluate.h - one node computed on the spot: infer, prepare and run back to back. For folding, tests and late
-// calls.
+// ops/evaluate.h - computes one node, or a graph node by node: infers, prepares and runs each at once. For folding and
+// tests.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// ops/float_function.h - a function of one float as an operator or a fused activation has it: with its parameters.
+// ops/float_function.h - a function of one float with its parameters, as operators and fused activations use it.
 #pragma once
 
 #include <span>

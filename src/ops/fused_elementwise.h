@@ -1,4 +1,4 @@
-// ops/fused_elementwise.h - which nodes ai.sardonyx.FusedElementwise can take over, and as what.
+// ops/fused_elementwise.h - which nodes can become a step of ai.sardonyx.FusedElementwise, and which step.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// ops/hostile_inputs_test.cpp - numbers that a run brings and that nobody should believe. Most were found by fuzzing.
+// ops/hostile_inputs_test.cpp - absurd numbers in a model or in the inputs of a run, which operators must refuse or
+// survive. Most were found by fuzzing.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,4 +1,4 @@
-// ops/hostile_test.h - calls of operators that must end in an error, and what it says.
+// ops/hostile_test.h - calls operators that must fail, and checks the message.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -13,14 +13,14 @@ namespace sardonyx::ops {
 
 class InferContext : public AttributeReader {
  public:
-  // What is known of an input or output.
+  // What is known about an input or output.
   struct Known {
     Type type;
     const Tensor* constant = nullptr;              // its contents, if known
     const std::vector<Dim>* shape_data = nullptr;  // its elements as dimensions, if it is a small integer tensor
     bool present = false;
   };
-  // Infers the output types of the subgraph in an attribute from its inputs' types.
+  // Infers the output types of the subgraph in an attribute from the types of its inputs.
   using SubgraphFn = std::function<std::vector<Type>(std::string_view attribute, std::span<const Type> inputs)>;
   struct Output {
     Type type;
@@ -57,7 +57,7 @@ class InferContext : public AttributeReader {
   const SubgraphFn* subgraph_;
 };
 
-// Common shapes of inference.
+// Infer functions that many operators share.
 void InferSameAsInput(InferContext& c);    // output 0 has the type of input 0 (and its shape data)
 void InferBroadcast(InferContext& c);      // all inputs broadcast; element type of input 0
 void InferBroadcastBool(InferContext& c);  // ... element type bool

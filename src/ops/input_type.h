@@ -1,4 +1,4 @@
-// ops/input_type.h - as what an operator sees its inputs.
+// ops/input_type.h - the type an operator sees for each input.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace sardonyx::ops {
 
-// The type of input `i` of a node that gets a value of `type`: where only the element of an optional may stand, the
-// element's. ONNX Runtime unwraps it, and exporters rely on that.
+// The type that a node sees for input `i` if it gets a value of `type`: that of the element if `type` is an optional
+// and the input does not take optionals. ONNX Runtime unwraps optionals there, and exporters rely on it.
 const Type& TypeAsInput(const Node& node, std::size_t i, const Type& type);  // infer.cpp
 
 }  // namespace sardonyx::ops

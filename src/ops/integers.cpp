@@ -1,4 +1,4 @@
-// ops/integers.cpp - integer inputs of any width as int64.
+// ops/integers.cpp - reads integer inputs of any width as int64.
 #include "ops/integers.h"
 
 #include <limits>

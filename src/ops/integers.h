@@ -1,4 +1,4 @@
-// ops/integers.h - reading small integer inputs (shapes, axes, counts, indices) whatever their width, and conditions.
+// ops/integers.h - reads conditions, and small integer inputs (shapes, axes, counts, indices) of any width.
 #pragma once
 
 #include <cstdint>

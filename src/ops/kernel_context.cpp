@@ -1,4 +1,4 @@
-// ops/kernel_context.cpp - values that outlive a run.
+// ops/kernel_context.cpp - input values that may outlive the run.
 #include "ops/kernel_context.h"
 
 #include <cstring>

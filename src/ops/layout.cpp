@@ -1,4 +1,4 @@
-// ops/layout.cpp - axes, costs and nodes of the channels-last layout; what a node's row says of it.
+// ops/layout.cpp - axes, costs and nodes of the channels-last layout; looks up what a node's row says about it.
 #include "ops/layout.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// ops/layout.h - what an operator does when its images are laid out channels last: the language of a row's `layout`.
+// ops/layout.h - how an operator behaves when its images are laid out channels last: the types and functions for a
+// row's `layout`.
 //
 // A value [N, C, spatial...] of rank 3 or more may lie in memory as it is ("first") or as [N, spatial..., C] ("last").
 // An operator that can work with both has one or two variables, which the pass change_layout sets; each of its inputs
@@ -16,11 +17,11 @@
 
 namespace sardonyx::ops {
 
-// Axis `axis` (0 or more) of a value as "first" has it, in "last"; and the permutations from one to the other.
+// Where axis `axis` (0 or more) of a value in "first" is in "last"; and the permutations from one to the other.
 std::int64_t AxisToLast(std::int64_t axis, std::size_t rank);
 std::vector<std::int64_t> PermToLast(std::size_t rank);
 std::vector<std::int64_t> PermToFirst(std::size_t rank);
-// The type of the value in "last".
+// The type that a value in "first" has in "last".
 Type TypeToLast(const Type& type);
 
 // What moving a value of this type through memory once costs; unknown dimensions are guessed.
@@ -33,7 +34,7 @@ std::vector<std::int64_t> ViewShape(const Type& type, bool to_first);
 
 inline constexpr int kStaysFirst = -1;
 
-// The variables of one node, and who follows them.
+// The variables of one node, and the ports that follow them.
 struct NodeLayout {
   struct Variable {
     double first_cost = 0, last_cost = 0;
@@ -45,7 +46,7 @@ struct NodeLayout {
   bool Follows(std::size_t input) const { return inputs[input] != kStaysFirst; }
 };
 
-// A node whose layout changes; its ports that follow a variable have been exchanged already.
+// A node whose layout changes; the ports that follow a variable have already been replaced.
 struct LayoutChange {
   Graph& graph;
   const Registry& registry;
@@ -62,11 +63,12 @@ struct LayoutDef {
   std::string_view summary;  // for docs/operator_facts.md
   // Fills in variables and ports; false if this node must stay as it is.
   bool (*describe)(const Graph& graph, const Node& node, NodeLayout& layout);
-  // Makes the node do the same on "last" images. Null: the node says the same in both layouts.
+  // Makes the node do the same on "last" images. Null: the node is the same in both layouts.
   void (*change)(const LayoutChange& change) = nullptr;
 };
 
-// The row's own; that of all elementwise operators where its traits say so; nullptr: it works channels first only.
+// The row's own layout, or that of all elementwise operators if its traits say that it is one; nullptr if it only works
+// channels first.
 const LayoutDef* LayoutOf(const OpDef& op);
 // The layout of a node of the CPU: no variables if it only works channels first.
 NodeLayout DescribeLayout(const Graph& graph, const Node& node, const Registry& registry);
@@ -80,7 +82,8 @@ bool IsImage(const Type& type);  // a tensor of rank 3 or more
 // All axes in [0, rank), false if one is not or comes twice.
 bool NormalizeAxes(std::vector<std::int64_t>& axes, std::size_t rank);
 
-// No port follows; one variable, which input 0 and output 0 follow; that, for images of one rank before and after.
+// StayFirst: no port follows a variable. FollowMain: input 0 and output 0 follow one variable. DescribeMain: the same,
+// provided that both are images of the same rank.
 void StayFirst(const Node& node, NodeLayout& layout);
 void FollowMain(const Node& node, NodeLayout& layout);
 bool DescribeMain(const Graph& graph, const Node& node, NodeLayout& layout);
@@ -88,7 +91,7 @@ bool DescribeMain(const Graph& graph, const Node& node, NodeLayout& layout);
 void SetInts(const LayoutChange& c, std::size_t input, std::string_view name, const std::vector<std::int64_t>& values);
 // A constant's "last" form, computed now.
 Tensor TensorToLast(const Graph& graph, const Registry& registry, const Tensor& tensor);
-// A node with one output of the given type, before all its readers only after sorting.
+// Adds a node with one output of the given type; it stands before its readers only after the graph has been sorted.
 ValueId AddLayoutNode(Graph& graph, const Node& like, std::string_view op_type, std::vector<ValueId> inputs,
                       std::vector<Attribute> attributes, Type type);
 

@@ -1,4 +1,4 @@
-// ops/node_view.cpp - typed access to a node's attributes.
+// ops/node_view.cpp - typed access to a node's attributes, and its errors.
 #include "ops/node_view.h"
 
 namespace sardonyx::ops {

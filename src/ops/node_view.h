@@ -1,4 +1,4 @@
-// ops/node_view.h - a node in its newest spelling, as inference, folding, rules and kernels read it.
+// ops/node_view.h - reads a node's attributes, with defaults and with errors that name the node.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// ops/op_def.h - what an operator is: a row of facts plus functions that say all there is to say of it.
+// ops/op_def.h - what an operator is: one row of facts and functions.
 //
 // An operator family is a file with a constexpr table of rows and a function `std::span<const OpDef> FamilyOps()`; the
-// families are listed once, in SDX_OP_FAMILIES (ops/registry.h). A row has ONE semantics, the newest it names;
-// `upgrade` rewrites a node of an older version into it. What differs too much to be rewritten is a row of its own with
-// the older versions.
+// families are listed once, in SDX_OP_FAMILIES (ops/registry.h). A row has ONE semantics, that of the newest version it
+// names; `upgrade` rewrites nodes of older versions to it. Versions that differ too much to be rewritten have a row of
+// their own.
 #pragma once
 
 #include <cstdint>
@@ -74,30 +74,30 @@ struct Few {
   }
 };
 
-// Sets the types (and, where they are computable, the contents) of the outputs from those of the inputs. Called with
+// Sets the types of the outputs (and their contents, where these can be computed) from those of the inputs. Called with
 // symbols when the model is loaded and with numbers when a run is planned. Fails with kInvalidGraph / kInvalidArgument.
 using InferFn = void(InferContext&);
 
 // Computes the outputs. Input shapes are final; outputs with inferred shapes are allocated.
 using RunFn = void(KernelContext&);
 
-// What `prepare` makes of a node, once: the function for its element types and its constant state (attributes as the
-// kernel wants them, packed weights). Shared by all runs, so it is never changed.
+// What `prepare` makes of a node, once: the function for its element types, and constant state (attributes in the form
+// the kernel wants, packed weights). All runs share it, so it is never changed.
 struct Prepared {
   RunFn* run = nullptr;
   std::shared_ptr<const void> state;  // shared: programs built from one model share packed weights
 };
 using PrepareFn = Prepared(PrepareContext&);
 
-// Rewrites the node, seen as `since_version`, into the row's newest semantics.
+// Rewrites the node, which follows version `since_version`, to the row's newest semantics.
 using UpgradeFn = void(UpgradeContext&);
 
-// Counts the operations that a node has by its definition. A row without one gives no number, unless its traits do
-// (CostFnOf in ops/cost_context.h).
+// Counts the operations of a node by the operator's definition. Without such a function the number is unknown, unless
+// it follows from the row's traits (CostFnOf in ops/cost_context.h).
 using CostFn = void(CostContext&);
 
-// Writes a node into a file of a newer opset, which says otherwise what the node means. Called for files that import
-// `opset` or a newer one; a row without one means the same in all of them.
+// Writes a node into a file of a newer opset that spells its meaning differently. Called for files that import `opset`
+// or a newer one; nodes of a row without such a function mean the same in all opsets.
 using SpellFn = void(SpellContext&);
 struct SpellDef {
   int opset = 0;
@@ -107,15 +107,15 @@ struct SpellDef {
 enum Traits : std::uint16_t {
   kNone = 0,
   kCommutative = 1,        // the first two inputs may be swapped
-  kView = 2,               // output 0 is the bytes of input 0 under another shape: planned as an alias where possible
+  kView = 2,               // output 0 has the bytes of input 0 with another shape: planned as an alias if possible
   kMayAlias = 4,           // output 0 may overwrite any input that has its shape and element size
   kRandom = 8,             // differs from run to run: never folded, merged or moved
-  kElementwise = 16,       // y[i] depends on x[i] of every (broadcast) input only
+  kElementwise = 16,       // y[i] depends only on x[i] of every (broadcast) input
   kShapeOnly = 32,         // reads only the shape of input 0, not its bytes (Shape, Size)
   kNoFold = 64,            // not worth folding (the result is larger than what makes it)
   kMovesElements = 128,    // every element of its outputs is one of input 0
   kPacksWeights = 256,     // brings a constant input 1 into a form of its own, once
-  kSizedByElements = 512,  // how large its outputs are depends on the elements of its inputs
+  kSizedByElements = 512,  // the size of its outputs depends on the elements of its inputs
 };
 
 struct OpDef {

@@ -1,4 +1,4 @@
-// ops/operands.cpp - conversion of a kernel's tensors to the type it computes in.
+// ops/operands.cpp - converts a kernel's tensors to the type that it computes in, and back.
 #include "ops/operands.h"
 
 #include "kernels/elementwise/convert.h"

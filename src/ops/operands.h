@@ -1,5 +1,5 @@
-// ops/operands.h - inputs and outputs as float or double in memory, whatever type the tensors store; and scratch
-// layout.
+// ops/operands.h - inputs and outputs as float or double in memory, whatever type the tensors store; and the layout of
+// scratch memory.
 //
 // A kernel that computes in float takes float tensors as they are; float16 and bfloat16 are converted to float copies
 // in scratch before and rounded once after.

@@ -1,6 +1,6 @@
-// ops/operator_facts_page_test.cpp - docs/operator_facts.md says what each row of the registry says.
+// ops/operator_facts_page_test.cpp - docs/operator_facts.md agrees with the rows of the registry.
 //
-// SDX_UPDATE=1 in the environment renews the page.
+// SDX_UPDATE=1 in the environment updates the page.
 #include <gtest/gtest.h>
 
 #include <sstream>

@@ -1,6 +1,6 @@
-// ops/operators_page_test.cpp - docs/operators.md says what the registry says: operators x versions x types.
+// ops/operators_page_test.cpp - docs/operators.md agrees with the registry: operators x versions x types.
 //
-// The page is written from the registry and the schema table. SDX_UPDATE=1 in the environment renews it.
+// The page is written from the registry and the schema table. SDX_UPDATE=1 in the environment updates it.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,5 +1,5 @@
-// ops/own_domain.h - the domain of operators that neither ONNX nor ONNX Runtime has: docs/saved_models.md says
-// what they mean, tools/schema/own_operators.py what they look like.
+// ops/own_domain.h - the domain of operators that neither ONNX nor ONNX Runtime has. docs/saved_models.md describes
+// them, and tools/schema/own_operators.py holds their schemas.
 #pragma once
 
 #include <cstdint>

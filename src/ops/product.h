@@ -1,4 +1,4 @@
-// ops/product.h - one spelling for the matrix products of kernels/gemm, for code written once for float and double.
+// ops/product.h - matrix products of kernels/gemm under one name, for code that is written once for float and double.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // ops/quantized_operators.h - 8-bit operators of com.microsoft, whose rows are in the families of their float operators
-// and, of the elementwise ones, in quantize.cpp.
+// or, for the elementwise ones, in quantize.cpp.
 #pragma once
 
 #include "ops/op_def.h"
@@ -20,7 +20,7 @@ InferFn InferQLinearMean, InferQLinearGlobalMean;
 PrepareFn PrepareQLinearMean, PrepareQLinearGlobalMean;
 PrepareFn PrepareQLinearSoftmax;
 
-// quantized_blocks.cpp
+// quantized_concat_where.cpp
 InferFn InferQLinearConcat, InferQLinearWhere;
 PrepareFn PrepareQLinearConcat, PrepareQLinearWhere;
 

@@ -1,4 +1,4 @@
-// ops/quantized_scale.h - scale and zero point of a whole tensor, as kernels of quantized operators read them.
+// ops/quantized_scale.h - scale and zero point of a whole tensor, as the kernels of quantized operators read them.
 #pragma once
 
 #include <cmath>

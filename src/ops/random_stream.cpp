@@ -1,4 +1,4 @@
-// ops/random_stream.cpp - seeds of runs, normal numbers.
+// ops/random_stream.cpp - seeds of runs, and normally distributed numbers.
 #include "ops/random_stream.h"
 
 #include <bit>

@@ -1,4 +1,4 @@
-// ops/random_stream.h - the random numbers of a node: the same for the same seed, whoever runs it on how many threads.
+// ops/random_stream.h - the random numbers of a node: a seed always gives the same numbers, on any number of threads.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// ops/registry.h - a session's operators: the built-in tables, before them what custom domains add.
+// ops/registry.h - a session's operators: the rows of custom domains first, then the built-in tables.
 #pragma once
 
 #include <span>
@@ -99,7 +99,7 @@ SDX_OP_FAMILIES(SDX_DECLARE)
 class Registry {
  public:
   Registry();  // the built-in operators
-  // Rows found before the built-in ones; the span must outlive the registry.
+  // Adds rows that are found before the built-in ones; the span must outlive the registry.
   void AddFirst(std::span<const OpDef> ops);
   // The row that covers the version; nullptr if there is none.
   const OpDef* Find(std::string_view domain, std::string_view name, int since_version) const;

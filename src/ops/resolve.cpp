@@ -1,4 +1,4 @@
-// ops/resolve.cpp - which schema each node follows, and whether the node keeps to it.
+// ops/resolve.cpp - finds the schema that each node follows, and checks the node against it.
 #include <algorithm>
 
 #include "base/limits.h"

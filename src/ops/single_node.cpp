@@ -1,4 +1,4 @@
-// ops/single_node.cpp - infer, allocate, run, check.
+// ops/single_node.cpp - infers, allocates, runs and checks.
 #include "ops/single_node.h"
 
 #include <algorithm>

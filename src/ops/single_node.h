@@ -1,7 +1,8 @@
-// ops/single_node.h - one node run by itself: shapes inferred with the values at hand, memory given, the kernel run.
+// ops/single_node.h - runs one node by itself: infers its shapes from the values at hand, allocates its outputs and
+// runs its kernel.
 //
-// Folding (ops/evaluate.h) and the steps of a run whose shapes come with the data (runtime/run_late.cpp) do it in the
-// same way; they differ in whose memory outputs get and in who relies on the shapes.
+// Folding (ops/evaluate.h) and the steps of a run whose shapes come with the data (runtime/run_late.cpp) share it; they
+// differ in whose memory the outputs get and in who relies on the shapes.
 #pragma once
 
 #include <cstddef>

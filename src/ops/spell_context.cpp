@@ -1,4 +1,4 @@
-// ops/spell_context.cpp - nodes and errors of spell functions.
+// ops/spell_context.cpp - what spell functions share: new nodes, and errors.
 #include "ops/spell_context.h"
 
 #include "ops/schema/schema.h"

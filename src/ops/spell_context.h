@@ -17,14 +17,14 @@ class SpellContext {
   Graph& graph() const { return *graph_; }
   NodeId id() const { return id_; }
   Node& node() const { return graph_->node(id_); }
-  // Of the file.
+  // The opset of the file.
   std::int64_t opset() const { return opset_; }
   // The same for another node of the graph.
   SpellContext At(NodeId id) const { return {*graph_, id, opset_}; }
 
   // The type of input i.
   const Type& InputType(std::size_t i) const { return graph_->value(node().inputs[i]).type; }
-  // A node of ONNX's domain as the file's opset has it; its output.
+  // Adds a node of ONNX's domain, in the version of the file's opset, and returns its output.
   ValueId Add(std::string_view op_type, std::vector<ValueId> inputs, std::vector<Attribute> attributes,
               const Type& type) const;
   ValueId Longs(const std::vector<std::int64_t>& numbers) const;
@@ -37,7 +37,7 @@ class SpellContext {
   std::int64_t opset_;
 };
 
-// The version of an operator of ONNX's domain that a file of the opset means; 0: it has no such operator.
+// The version of an operator of ONNX's domain in a file of this opset; 0 if the opset has no such operator.
 int VersionAt(std::string_view op_type, std::int64_t opset);
 
 }  // namespace sardonyx::ops

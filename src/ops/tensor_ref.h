@@ -1,4 +1,4 @@
-// ops/tensor_ref.h - tensors that own their bytes, as kernels see them.
+// ops/tensor_ref.h - how kernels see tensors that own their bytes.
 #pragma once
 
 #include <algorithm>

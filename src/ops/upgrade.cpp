@@ -1,4 +1,4 @@
-// ops/upgrade.cpp - old spellings to new ones, on the fly (Canonical) and for good (Upgrade).
+// ops/upgrade.cpp - rewrites old spellings to new ones, for one reader (Canonical) or in the graph itself (Upgrade).
 #include "ops/upgrade.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// ops/upgrade.h - from the author's opset versions to one semantics per operator.
+// ops/upgrade.h - rewrites nodes from the author's opset versions to the one semantics of each operator.
 #pragma once
 
 #include <memory>

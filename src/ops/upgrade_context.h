@@ -14,13 +14,13 @@ class UpgradeContext {
   UpgradeContext(const Graph& graph, const Node& original)
       : graph_(&graph), node(original), version_(original.since_version) {}
 
-  // The version the author's node follows.
+  // The version that the author's node follows.
   int version() const { return version_; }
   AttributeReader attributes() const { return {*graph_, node}; }
   const Graph& graph() const { return *graph_; }
   const Type* InputType(std::size_t i) const;  // nullptr if missing or unknown
 
-  // Removes an attribute and returns its value, if it was there.
+  // Removes an attribute and returns its value; nullopt if the node doesn't have it.
   std::optional<AttributeValue> Take(std::string_view name);
   // Attribute `name` (int, ints, float, floats or tensor) becomes constant input `index` (int64 for ints, for floats
   // the element type of input 0 if `as_input0`). Does nothing if the attribute is missing.

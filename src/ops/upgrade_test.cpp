@@ -1,4 +1,4 @@
-// ops/upgrade_test.cpp - what the newest spelling cannot say stays a node of its own version, which says it.
+// ops/upgrade_test.cpp - a node that the newest version cannot express keeps its own version.
 #include "ops/upgrade.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// ops/attention/attention_cost.cpp - counts keys: those of this step and, where the node has a state, those of earlier
-// ones.
+// ops/attention/attention_cost.cpp - counts the keys of this step and, if the node has a state, those of earlier steps.
 #include "ops/attention/attention_cost.h"
 
 namespace sardonyx::ops {

@@ -1,4 +1,4 @@
-// ops/attention/attention_cost.h - what attention costs, for all of its operators.
+// ops/attention/attention_cost.h - what attention costs, for all operators that compute it.
 #pragma once
 
 #include "ops/cost_context.h"

@@ -1,4 +1,5 @@
-// ops/attention/attention_f64.cpp - Attention of doubles: products and softmax by parts of the matrix of scores.
+// ops/attention/attention_f64.cpp - Attention in double: products and softmax of one part of the matrix of scores at a
+// time.
 #include <algorithm>
 #include <cmath>
 #include <limits>

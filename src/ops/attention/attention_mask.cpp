@@ -1,4 +1,4 @@
-// ops/attention/attention_mask.cpp - lengths, starts and raw masks of keys, as numbers to add.
+// ops/attention/attention_mask.cpp - turns lengths, starts and raw masks of keys into numbers to add to the scores.
 #include "ops/attention/attention_mask.h"
 
 #include <algorithm>

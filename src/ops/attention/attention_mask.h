@@ -1,4 +1,5 @@
-// ops/attention/attention_mask.h - the integer masks of com.microsoft's attention operators as an addend to the scores.
+// ops/attention/attention_mask.h - turns the integer masks of com.microsoft's attention operators into an addend to the
+// scores.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// ops/attention/attention_test.cpp - Attention against its double form, masked rows; refusals.
+// ops/attention/attention_test.cpp - Attention against its double form, masked rows, refusals; positions of
+// RotaryEmbedding.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// ops/attention/cached_attention.cpp - gathering of keys and values, and the call of the kernel.
+// ops/attention/cached_attention.cpp - gathers keys and values, and calls the kernel.
 #include "ops/attention/cached_attention.h"
 
 #include <algorithm>

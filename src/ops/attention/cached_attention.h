@@ -1,5 +1,5 @@
-// ops/attention/cached_attention.h - attention over keys and values that may stand partly in a cache: what all
-// attention operators share between their inputs and kernels/attention.
+// ops/attention/cached_attention.h - attention over keys and values that may lie partly in a cache. All attention
+// operators share this code between their inputs and kernels/attention.
 #pragma once
 
 #include "ops/attention/heads.h"

@@ -1,5 +1,5 @@
-// ops/attention/causal_conv.cpp - CausalConvWithState: each channel [length] filtered by its own k taps, the k - 1
-// elements before it coming from a state that is carried on.
+// ops/attention/causal_conv.cpp - CausalConvWithState: each channel [length] is filtered by its own k taps; the k - 1
+// elements before it come from a state that is carried on.
 #include <algorithm>
 #include <cmath>
 

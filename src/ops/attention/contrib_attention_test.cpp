@@ -1,5 +1,5 @@
-// ops/attention/contrib_attention_test.cpp - com.microsoft's attention operators: equal forms, caches, empty tensors,
-// refusals.
+// ops/attention/contrib_attention_test.cpp - com.microsoft's attention operators, MatMulNBits and GatherBlockQuantized:
+// equal forms, caches, empty tensors, refusals.
 //
 // Their values are compared with ONNX Runtime's in tests/contrib.
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// ops/attention/projected_attention.cpp - com.microsoft Attention and QAttention: one product (of floats, or of 8-bit
-// integers) projects the input to queries, keys and values, then attention by heads, with an optional cache of both [2,
-// batch, heads, sequence, size].
+// ops/attention/projected_attention.cpp - com.microsoft Attention and QAttention: one product (of floats or of 8-bit
+// integers) projects the input to queries, keys and values; then attention by heads, with an optional cache of keys and
+// values [2, batch, heads, sequence, size].
 #include <cmath>
 
 #include "kernels/gemm/gemm.h"

@@ -1,4 +1,4 @@
-// ops/attention/quantized_cache.cpp - rows of floats to and from integers of a cache.
+// ops/attention/quantized_cache.cpp - converts rows of floats to and from the integers of a cache.
 #include "ops/attention/quantized_cache.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// ops/attention/rotary_embedding.cpp - RotaryEmbedding: pairs of each head's elements turned by the angle of their
+// ops/attention/rotary_embedding.cpp - RotaryEmbedding: rotates pairs of each head's elements by the angle of their
 // position.
 #include <algorithm>
 

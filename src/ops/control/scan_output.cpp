@@ -1,4 +1,4 @@
-// ops/control/scan_output.cpp - stacking the tensors of all iterations.
+// ops/control/scan_output.cpp - stacks the tensors of all iterations.
 #include "ops/control/scan_output.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// ops/generator/constant.cpp - tensors that a node makes of its attributes: Constant, ConstantOfShape, EyeLike.
+// ops/generator/constant.cpp - operators that make a tensor from their attributes: Constant, ConstantOfShape, EyeLike.
 #include <cstring>
 
 #include "ops/copy_elements.h"

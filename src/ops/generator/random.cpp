@@ -1,6 +1,6 @@
 // ops/generator/random.cpp - RandomNormal, RandomUniform (and Like), Bernoulli, Multinomial.
 //
-// A stream is read in the order of the elements on one thread: the numbers depend on the seed alone.
+// One thread draws the numbers in the order of the elements, so they depend on the seed alone.
 #include <algorithm>
 #include <cmath>
 

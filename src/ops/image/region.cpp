@@ -1,4 +1,4 @@
-// ops/image/region.cpp - RoiAlign, MaxRoiPool: regions of images.
+// ops/image/region.cpp - RoiAlign and MaxRoiPool: fixed-size samples of regions of images.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

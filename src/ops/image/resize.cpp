@@ -1,4 +1,4 @@
-// ops/image/resize.cpp - Resize (10 and later) and Upsample: attributes, shapes and axes (what runs is in
+// ops/image/resize.cpp - Resize (10 and later) and Upsample: attributes, shapes and axes (the kernels are in
 // resize_run.cpp).
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// ops/image/resize_run.h - resizing a tensor whose axes are known.
+// ops/image/resize_run.h - resizes a tensor, given how each axis is mapped.
 #pragma once
 
 #include "ops/image/resize_axis.h"

@@ -1,4 +1,4 @@
-// ops/loss/loss_test.cpp - losses: ignored classes, weights, images without pixels.
+// ops/loss/loss_test.cpp - losses with ignored classes, with weights, and of images without pixels.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// ops/math/clip.cpp - Clip: to [min, max]; where min is above max, everything becomes max.
+// ops/math/clip.cpp - Clip: limits values to [min, max]; where min is above max, everything becomes max.
 #include <limits>
 
 #include "ops/elementwise.h"

@@ -1,4 +1,4 @@
-// ops/math/einsum_test.cpp - Einsum: diagonals, sums, chains.
+// ops/math/einsum_test.cpp - Einsum with diagonals, sums and chains; Det.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// ops/math/legacy_broadcast.cpp - alignment of the second input at an axis.
+// ops/math/legacy_broadcast.cpp - aligns the second input with an axis of the first.
 #include "ops/math/legacy_broadcast.h"
 
 namespace sardonyx::ops {

@@ -1,7 +1,8 @@
-// ops/math/legacy_broadcast.h - the broadcasting of opsets 1 and 6: the second input's dimensions begin at an axis of
-// the first's.
+// ops/math/legacy_broadcast.h - the broadcasting of opsets 1 and 6: the dimensions of the second input begin at an axis
+// of the first.
 //
-// It stays an attribute `axis` of the node: no newer spelling of the operators can say it without a second node.
+// The node keeps the attribute `axis`, because newer versions of the operators would need a second node to say the
+// same.
 #pragma once
 
 #include <cstdint>

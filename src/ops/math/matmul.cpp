@@ -1,8 +1,8 @@
-// ops/math/matmul.cpp - MatMul and its fused forms on the GEMM family; constant B is packed once for floats.
+// ops/math/matmul.cpp - MatMul and its fused forms on the GEMM family; constant B of floats is packed once.
 //
-// com.microsoft FusedMatMul scales and transposes: Y = alpha * A' * B'. ai.sardonyx FusedMatMul adds to that, for
-// products of any rank, what FusedGemm has for matrices: Y = activation(alpha * A' * B' + bias + residual), bias [N] or
-// missing, residual of Y's shape or missing; activation and its parameters as in FusedGemm.
+// com.microsoft FusedMatMul scales and transposes: Y = alpha * A' * B'. ai.sardonyx FusedMatMul adds, for products of
+// any rank, what FusedGemm has for matrices: Y = activation(alpha * A' * B' + bias + residual). bias is [N] or missing,
+// residual has Y's shape or is missing; the activation and its parameters are as in FusedGemm.
 #include <algorithm>
 #include <cstdint>
 

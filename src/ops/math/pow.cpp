@@ -1,8 +1,8 @@
 // ops/math/pow.cpp - Pow with a base and an exponent of different types.
 //
-// Float bases: in float, or in double where the exponent's type holds more than a float does. Integer bases: exactly,
-// wrapping, with integer exponents, else in double. An exponent that is one of a few numbers for all elements needs no
-// pow at all.
+// Float bases are computed in float, or in double if the exponent's type holds more than a float does. Integer bases
+// with integer exponents are computed exactly, wrapping; with other exponents in double. If the exponent is the same
+// for all elements and one of a few numbers, no pow is needed at all.
 #include <algorithm>
 #include <cmath>
 

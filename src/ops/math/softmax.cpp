@@ -1,5 +1,4 @@
-// ops/math/softmax.cpp - Softmax, LogSoftmax and Hardmax; before opset 13 the input is seen as a matrix split at
-// `axis`.
+// ops/math/softmax.cpp - Softmax, LogSoftmax and Hardmax; before opset 13 the input counts as a matrix split at `axis`.
 #include <algorithm>
 #include <cmath>
 #include <limits>

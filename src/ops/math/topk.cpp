@@ -1,4 +1,5 @@
-// ops/math/topk.cpp - TopK: the k largest or smallest elements of an axis with their indices; of equal ones the first.
+// ops/math/topk.cpp - TopK: the k largest or smallest elements of an axis with their indices; among equal ones the
+// first.
 #include <algorithm>
 
 #include "ops/cost_context.h"

@@ -1,4 +1,4 @@
-// ops/math/topk_test.cpp - TopK: ties, few of many, the old spelling.
+// ops/math/topk_test.cpp - TopK with ties, with a k much smaller than the axis, and of version 1.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// ops/math/unary_ints.cpp - the unary operators on integers, and the tests for NaN and infinity.
+// ops/math/unary_ints.cpp - the unary operators on integers, and IsNaN and IsInf.
 #include "ops/math/unary_ints.h"
 
 #include <algorithm>

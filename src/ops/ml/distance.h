@@ -1,5 +1,5 @@
-// ops/ml/distance.h - com.microsoft.CDist, which converters of nearest neighbours and kernels write; its row is in
-// ml_features.cpp.
+// ops/ml/distance.h - com.microsoft.CDist, which converters write for nearest neighbours and kernel methods; its row is
+// in features.cpp.
 #pragma once
 
 #include "ops/op_def.h"

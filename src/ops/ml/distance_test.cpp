@@ -1,4 +1,4 @@
-// ops/ml/distance_test.cpp - com.microsoft.CDist, every ISA against doubles.
+// ops/ml/distance_test.cpp - com.microsoft.CDist on every ISA against double.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// ops/ml/maps.cpp - ai.onnx.ml: CastMap, DictVectorizer and ZipMap, the operators from and to maps.
+// ops/ml/maps.cpp - ai.onnx.ml: CastMap, DictVectorizer and ZipMap, the operators that read or make maps.
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -1,5 +1,5 @@
-// ops/ml/models_test.cpp - linear and support vector models, categories and maps of ai.onnx.ml.
-// tests/ml compares all of them with ONNX Runtime over random models.
+// ops/ml/models_test.cpp - linear and support vector models, categories and maps of ai.onnx.ml; Tokenizer. tests/ml
+// compares all of them with ONNX Runtime over random models.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// ops/ml/product.cpp - a matrix product with coefficients packed once.
+// ops/ml/product.cpp - multiplies rows by coefficients that are packed once.
 #include "ops/ml/product.h"
 
 #include "kernels/gemm/gemm.h"

@@ -1,7 +1,7 @@
 // ops/ml/scores.h - what the classifiers and regressors of ai.onnx.ml have in common: post transforms, labels, the
 // second column of a classifier that scores one of two classes.
 //
-// The rules are ONNX Runtime's where the specification leaves them open; tests/models/test_ml_operators.py compares.
+// Where the specification leaves the rules open, they are ONNX Runtime's; tests/ml/test_ml_operators.py compares.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// ops/ml/svm.cpp - ai.onnx.ml: SVMClassifier and SVMRegressor (libsvm's models, and liblinear's without vectors).
+// ops/ml/svm.cpp - ai.onnx.ml: SVMClassifier and SVMRegressor (libsvm's models, and liblinear's, which have no support
+// vectors).
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// ops/ml/svm_votes.cpp - pairwise scores, votes and probabilities of support vector classifiers.
+// ops/ml/svm_votes.cpp - computes pairwise scores, votes and probabilities of support vector classifiers.
 #include "ops/ml/svm_votes.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// ops/ml/svm_votes.h - from the kernel values of one row to the scores and votes of an SVMClassifier: one binary
+// ops/ml/svm_votes.h - turns the kernel values of one row into the scores and votes of an SVMClassifier: one binary
 // classifier for each pair of classes, and libsvm's probabilities.
 #pragma once
 

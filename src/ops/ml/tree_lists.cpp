@@ -1,5 +1,5 @@
-// ops/ml/tree_lists.cpp - TreeEnsembleRegressor and TreeEnsembleClassifier, whose nodes are named by tree and id, into
-// the one form of tree ensembles.
+// ops/ml/tree_lists.cpp - converts TreeEnsembleRegressor and TreeEnsembleClassifier, whose nodes are named by tree and
+// id, to the one form of tree ensembles.
 #include "ops/ml/tree_lists.h"
 
 #include <algorithm>

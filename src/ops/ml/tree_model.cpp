@@ -1,4 +1,4 @@
-// ops/ml/tree_model.cpp - TreeEnsemble-5 into the one form of tree ensembles.
+// ops/ml/tree_model.cpp - converts TreeEnsemble (version 5) to the one form of tree ensembles.
 #include "ops/ml/tree_model.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// ops/ml/tree_score.cpp - choosing a form for an ensemble's sums, and running it in blocks of rows and groups of trees.
+// ops/ml/tree_score.cpp - chooses a form for an ensemble's sums, and runs it in blocks of rows and groups of trees.
 #include "ops/ml/tree_score.h"
 
 #include <algorithm>

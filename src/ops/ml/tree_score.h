@@ -1,4 +1,4 @@
-// ops/ml/tree_score.h - the scores of rows in a tree ensemble, whatever its types and aggregation.
+// ops/ml/tree_score.h - the scores of rows in a tree ensemble of any types and aggregation.
 #pragma once
 
 #include <cstdint>

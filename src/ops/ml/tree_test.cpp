@@ -1,5 +1,5 @@
-// ops/ml/tree_test.cpp - tree ensembles of ai.onnx.ml: modes, aggregates, two-class rules, broken models.
-// tests/ml compares all of them with ONNX Runtime over random models.
+// ops/ml/tree_test.cpp - tree ensembles of ai.onnx.ml: modes, aggregates, two-class rules, broken models. tests/ml
+// compares all of them with ONNX Runtime over random models.
 #include <gtest/gtest.h>
 
 #include <cmath>

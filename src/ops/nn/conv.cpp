@@ -1,5 +1,5 @@
 // ops/nn/conv.cpp - Conv and FusedConv, channels first and last: f32 on the convolution kernels, f16 and bf16 through
-// f32, f64 by columns.
+// f32, f64 through im2col.
 #include <algorithm>
 
 #include "kernels/gemm/gemm.h"

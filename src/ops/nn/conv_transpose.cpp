@@ -1,5 +1,5 @@
 // ops/nn/conv_transpose.cpp - ConvTranspose, channels first and last: f32 on the convolution kernels, f16 and bf16
-// through f32, f64 by columns.
+// through f32, f64 through col2im.
 #include <algorithm>
 
 #include "kernels/gemm/gemm_any.h"

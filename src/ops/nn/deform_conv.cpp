@@ -1,5 +1,5 @@
-// ops/nn/deform_conv.cpp - DeformConv: bilinear samples at shifted places as columns, then one product an image and
-// group.
+// ops/nn/deform_conv.cpp - DeformConv: bilinear samples at shifted places become columns, then one product per image
+// and group.
 #include <algorithm>
 #include <cmath>
 

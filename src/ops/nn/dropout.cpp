@@ -1,5 +1,5 @@
-// ops/nn/dropout.cpp - Dropout: the identity in inference; in training elements become 0 with probability `ratio`, the
-// others grow.
+// ops/nn/dropout.cpp - Dropout: the identity in inference; in training, elements become 0 with probability `ratio` and
+// the others are scaled up.
 #include <algorithm>
 
 #include "ops/copy_elements.h"

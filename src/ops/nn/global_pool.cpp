@@ -1,4 +1,4 @@
-// ops/nn/global_pool.cpp - GlobalAveragePool, GlobalMaxPool and GlobalLpPool: one number a plane.
+// ops/nn/global_pool.cpp - GlobalAveragePool, GlobalMaxPool and GlobalLpPool: one number per plane.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// ops/nn/hostile_images_test.cpp - windows, regions and sizes of images that nobody should believe.
+// ops/nn/hostile_images_test.cpp - absurd windows, regions and sizes of images, which operators must refuse or survive.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// ops/nn/im2col.h - the columns of a convolution: patches of the input laid out as a matrix, and back.
+// ops/nn/im2col.h - the columns of a convolution: lays out patches of the input as a matrix, and adds columns back into
+// an image.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// ops/nn/lp_power.h - what LpPool and GlobalLpPool share.
+// ops/nn/lp_power.h - the exponent p of LpPool and GlobalLpPool, which was a float in version 1.
 #pragma once
 
 #include "ops/upgrade_context.h"

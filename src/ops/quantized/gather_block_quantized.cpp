@@ -1,7 +1,8 @@
-// ops/quantized/gather_block_quantized.cpp - com.microsoft GatherBlockQuantized: rows of a table of small numbers whose
-// blocks share scales, as floats.
+// ops/quantized/gather_block_quantized.cpp - com.microsoft GatherBlockQuantized: gathers rows of a quantized table
+// whose blocks share scales, and dequantizes them to floats.
 //
-// The table has the shape of its unpacked elements; bytes that hold 2 or 4 elements hold neighbours of the last axis.
+// The table has the shape of its unpacked elements; a byte that holds 2 or 4 elements holds neighbours of the last
+// axis.
 #include <algorithm>
 
 #include "kernels/elementwise/convert.h"

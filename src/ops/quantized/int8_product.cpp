@@ -1,4 +1,4 @@
-// ops/quantized/int8_product.cpp - packing B, and which bytes and zero points each matrix of a batch has.
+// ops/quantized/int8_product.cpp - packs B, and finds the bytes and zero points of each matrix of a batch.
 #include "ops/quantized/int8_product.h"
 
 #include "kernels/gemm/tile_int8.h"

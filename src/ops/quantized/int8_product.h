@@ -1,5 +1,5 @@
-// ops/quantized/int8_product.h - the 8-bit matrix products of MatMulInteger, QLinearMatMul and their kin: packed B,
-// zero points of one value, one a row or column, or one a row or column of every matrix, and the batch.
+// ops/quantized/int8_product.h - the 8-bit matrix products of MatMulInteger, QLinearMatMul and similar operators:
+// packed B, the batch, and zero points (one value, one per row or column, or one per row or column of every matrix).
 #pragma once
 
 #include <cstddef>

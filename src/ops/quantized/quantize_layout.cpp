@@ -1,4 +1,4 @@
-// ops/quantized/quantize_layout.cpp - runs of elements and their scales.
+// ops/quantized/quantize_layout.cpp - finds the runs of elements that share a scale.
 #include "ops/quantized/quantize_layout.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// ops/quantized/quantized_concat_where.cpp - QLinearConcat and QLinearWhere of com.microsoft: 8-bit tensors of
-// different scales put together, each element through a table of the 256 results of its requantization.
+// ops/quantized/quantized_concat_where.cpp - QLinearConcat and QLinearWhere of com.microsoft: join 8-bit tensors of
+// different scales; each element goes through a table of the 256 results of its requantization.
 #include <algorithm>
 #include <array>
 #include <span>

@@ -1,8 +1,8 @@
 // ops/quantized/quantized_conv.cpp - ConvInteger and QLinearConv, channels first and last, on the 8-bit convolution
 // kernels.
 //
-// ai.sardonyx QLinearConvAdd is QLinearConv on channels-last images and com.microsoft QLinearAdd of its result and Z,
-// in one: inputs 9 to 13 are Z, Z_scale, Z_zero_point, C_scale and C_zero_point. With z_first = 1 Z is the first
+// ai.sardonyx QLinearConvAdd is QLinearConv on channels-last images followed by com.microsoft QLinearAdd of its result
+// and Z: inputs 9 to 13 are Z, Z_scale, Z_zero_point, C_scale and C_zero_point. With z_first = 1, Z is the first
 // summand.
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,5 @@
-// ops/quantized/quantized_gemm.cpp - 8-bit products that end as floats, or begin with floats, or are spelled like Gemm.
+// ops/quantized/quantized_gemm.cpp - 8-bit products that return floats, that quantize float inputs, or that have the
+// form of Gemm.
 #include "ops/quantized/quantized_gemm.h"
 
 #include <algorithm>

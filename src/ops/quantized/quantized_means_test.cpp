@@ -1,4 +1,5 @@
-// ops/quantized/quantized_means_test.cpp - means and pools of bytes against sums in double, and their halves.
+// ops/quantized/quantized_means_test.cpp - 8-bit means and pools against sums in double, and how results halfway
+// between two integers are rounded.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// ops/quantized/quantized_operators_test.cpp - the 8-bit operators of com.microsoft against sums in double, all kernel
-// variants, and their errors.
+// ops/quantized/quantized_operators_test.cpp - the 8-bit operators of com.microsoft against sums in double, on all
+// kernel variants, and their errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // ops/quantized/quantized_reduce.cpp - 8-bit means and Softmax of com.microsoft: QLinearGlobalAveragePool,
 // QLinearReduceMean, QLinearSoftmax.
 //
-// Their rows are in global_pool.cpp, reduce.cpp and softmax.cpp. Inputs are X, its scale and zero point, those of the
-// result. Sums are exact.
+// Their rows are in global_pool.cpp, reduce.cpp and softmax.cpp. The inputs are X, its scale and zero point, and those
+// of the result. Sums are exact.
 #include <algorithm>
 #include <array>
 #include <cmath>

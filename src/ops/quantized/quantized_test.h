@@ -1,4 +1,4 @@
-// ops/quantized/quantized_test.h - bytes, and what an 8-bit operator should make of exact results.
+// ops/quantized/quantized_test.h - random bytes, and the bytes that an 8-bit operator should make of exact results.
 #pragma once
 
 #include <gtest/gtest.h>

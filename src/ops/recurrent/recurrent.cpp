@@ -1,5 +1,5 @@
-// ops/recurrent/recurrent.cpp - RNN, GRU and LSTM: one product for the inputs of all steps, then a small one for each
-// step.
+// ops/recurrent/recurrent.cpp - RNN, GRU and LSTM: one product for the inputs of all steps, then a small product for
+// each step.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,4 +1,4 @@
-// ops/recurrent/recurrent_activation.cpp - the activation functions of RNN, GRU and LSTM.
+// ops/recurrent/recurrent_activation.cpp - finds and applies the activation functions of RNN, GRU and LSTM.
 #include "ops/recurrent/recurrent_activation.h"
 
 #include <algorithm>

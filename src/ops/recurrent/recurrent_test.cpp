@@ -1,5 +1,5 @@
-// ops/recurrent/recurrent_test.cpp - both directions of a recurrent operator at once give the bits of one after the
-// other.
+// ops/recurrent/recurrent_test.cpp - computing both directions of a recurrent operator at once gives the same bits as
+// one after the other.
 #include <gtest/gtest.h>
 
 #include "ir/text.h"

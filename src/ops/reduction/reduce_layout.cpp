@@ -1,4 +1,5 @@
-// ops/reduction/reduce_layout.cpp - the axes of a reduction, in an input or an attribute, are mapped.
+// ops/reduction/reduce_layout.cpp - maps the axes of a reduction, given by an input or an attribute, to the
+// channels-last layout.
 #include "ops/reduction/reduce_layout.h"
 
 #include "ops/shapes/layout_axes.h"

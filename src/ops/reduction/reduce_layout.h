@@ -1,4 +1,4 @@
-// ops/reduction/reduce_layout.h - the layouts of the reductions (reduce.cpp).
+// ops/reduction/reduce_layout.h - how reductions behave on channels-last images (ops/layout.h).
 #pragma once
 
 #include "ops/layout.h"

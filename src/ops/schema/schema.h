@@ -1,5 +1,5 @@
-// ops/schema/schema.h - what ONNX, ONNX Runtime and, of ai.sardonyx, we say about each operator version: parameters,
-// attributes, types. Facts only.
+// ops/schema/schema.h - what ONNX, ONNX Runtime and (for ai.sardonyx) this project say about each operator version:
+// parameters, attributes, types. Facts only.
 //
 // The table is generated: see tools/schema/generate.py. All spans and names live as long as the program; names end in
 // NUL.

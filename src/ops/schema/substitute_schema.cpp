@@ -1,4 +1,4 @@
-// ops/schema/substitute_schema.cpp - looks in the domain of ONNX.
+// ops/schema/substitute_schema.cpp - looks for the operator in ONNX's domain.
 #include "ops/schema/substitute_schema.h"
 
 namespace sardonyx::ops {

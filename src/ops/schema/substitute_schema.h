@@ -1,4 +1,4 @@
-// ops/schema/substitute_schema.h - the schema that describes an operator which has none of its own.
+// ops/schema/substitute_schema.h - the schema that describes an operator that has none of its own.
 #pragma once
 
 #include <string_view>

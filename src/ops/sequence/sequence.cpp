@@ -1,4 +1,5 @@
-// ops/sequence/sequence.cpp - operators on sequences: made, changed, read, mapped, cut from and joined to tensors.
+// ops/sequence/sequence.cpp - operators that make, change and read sequences, map a body over them, split tensors into
+// them and join them.
 #include "kernels/copy/strided_copy.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"

@@ -1,4 +1,4 @@
-// ops/shapes/broadcast.cpp - how shapes collapse into runs.
+// ops/shapes/broadcast.cpp - collapses broadcast shapes into runs.
 #include "ops/shapes/broadcast.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// ops/shapes/broadcast.h - walks an output and the inputs that broadcast to it in runs of contiguous elements.
+// ops/shapes/broadcast.h - walks an output, and the inputs that broadcast to it, in runs of contiguous elements.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// ops/shapes/einsum_equation.cpp - reading the equation of Einsum.
+// ops/shapes/einsum_equation.cpp - parses the equation of Einsum.
 #include "ops/shapes/einsum_equation.h"
 
 #include <algorithm>

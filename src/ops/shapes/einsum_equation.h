@@ -1,4 +1,4 @@
-// ops/shapes/einsum_equation.h - the equation of Einsum: which label every axis of every operand and of the output has.
+// ops/shapes/einsum_equation.h - the equation of Einsum: the label of every axis of every operand and of the output.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// ops/shapes/layout_axes.cpp - operators that name axes: one axis, lists of axes, one number for each axis.
+// ops/shapes/layout_axes.cpp - channels-last behaviour of operators that name one axis, lists of axes, or one number
+// for each axis.
 #include "ops/shapes/layout_axes.h"
 
 #include <algorithm>

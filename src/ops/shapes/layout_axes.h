@@ -1,5 +1,5 @@
-// ops/shapes/layout_axes.h - the layouts of operators that name axes without knowing what they mean: the axes are
-// mapped.
+// ops/shapes/layout_axes.h - how operators behave on channels-last images if they name axes without giving them a
+// meaning: the axes are mapped.
 #pragma once
 
 #include "ops/layout.h"

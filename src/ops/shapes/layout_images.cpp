@@ -1,5 +1,5 @@
-// ops/shapes/layout_images.cpp - convolutions, and operators that have a twin of the same name for channels-last
-// images.
+// ops/shapes/layout_images.cpp - channels-last behaviour of convolutions, and of operators that have a counterpart of
+// the same name for channels-last images.
 #include "ops/shapes/layout_images.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// ops/shapes/layout_images.h - the layouts of operators that know what a channel is: their nodes move to
-// com.ms.internal.nhwc.
+// ops/shapes/layout_images.h - how operators that know what a channel is behave on channels-last images: their nodes
+// move to com.ms.internal.nhwc.
 #pragma once
 
 #include "ops/layout.h"

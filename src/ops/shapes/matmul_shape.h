@@ -1,4 +1,4 @@
-// ops/shapes/matmul_shape.h - the shapes of a broadcast matrix product: inference, and the numbers of a run.
+// ops/shapes/matmul_shape.h - the shapes of a broadcast matrix product, for inference and for a run.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// ops/shapes/sizes.h - arithmetic on sizes that a model or a run brings. A tensor without elements may have any other
-// sizes.
+// ops/shapes/sizes.h - checked arithmetic on sizes given by a model or by a run. A tensor without elements may have any
+// other dimensions, however large.
 #pragma once
 
 #include <cstdint>

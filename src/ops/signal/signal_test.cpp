@@ -1,5 +1,4 @@
-// ops/signal/signal_test.cpp - short-time spectra against the sum that defines them; frames do not disturb their
-// neighbours.
+// ops/signal/signal_test.cpp - short-time spectra equal the sum that defines them; frames do not affect each other.
 #include <gtest/gtest.h>
 
 #include <cmath>

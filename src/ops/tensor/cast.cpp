@@ -1,7 +1,7 @@
 // ops/tensor/cast.cpp - Cast and CastLike between all element types, through blocks of floats, doubles or int64.
 //
-// The way is chosen so that every result is rounded once: integers among themselves as int64; doubles as double; all
-// else as float.
+// The intermediate type is chosen so that every result is rounded once: int64 between integers, double where one of the
+// types is double, else float.
 #include <algorithm>
 #include <cstring>
 

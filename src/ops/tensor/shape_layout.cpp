@@ -1,5 +1,4 @@
-// ops/tensor/shape_layout.cpp - Shape tells the sizes in the order that the author has; Reshape may keep a
-// channels-last image.
+// ops/tensor/shape_layout.cpp - Shape reports sizes in the author's order; Reshape may keep a channels-last image.
 #include "ops/tensor/shape_layout.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// ops/tensor/shape_layout.h - the layouts of Shape and Reshape (shape.cpp).
+// ops/tensor/shape_layout.h - how Shape and Reshape behave on channels-last images (ops/layout.h).
 #pragma once
 
 #include "ops/layout.h"

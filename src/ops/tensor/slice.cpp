@@ -1,4 +1,4 @@
-// ops/tensor/slice.cpp - Slice.
+// ops/tensor/slice.cpp - Slice: a range of each axis, with steps of either direction.
 #include <limits>
 #include <numeric>
 

@@ -1,4 +1,4 @@
-// ops/tensor/text_numbers.cpp - numbers as text and back; independent of the locale.
+// ops/tensor/text_numbers.cpp - converts numbers to text and back, independently of the locale.
 #include "ops/tensor/text_numbers.h"
 
 #include <charconv>

@@ -1,4 +1,5 @@
-// ops/tensor/text_numbers.h - numbers as text and back, as ONNX's Cast between strings and numbers spells them.
+// ops/tensor/text_numbers.h - converts numbers to text and back, as ONNX's Cast between strings and numbers spells
+// them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// ops/tensor/transpose.cpp - Transpose.
+// ops/tensor/transpose.cpp - Transpose: permutes the axes of a tensor.
 #include "kernels/copy/strided_copy.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"

@@ -1,4 +1,4 @@
-// ops/tensor/unique.cpp - Unique: the different elements, or slices along an axis, of a tensor.
+// ops/tensor/unique.cpp - Unique: the distinct elements of a tensor, or its distinct slices along an axis.
 #include <algorithm>
 #include <complex>
 #include <numeric>

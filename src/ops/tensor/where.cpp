@@ -1,4 +1,4 @@
-// ops/tensor/where.cpp - Where: elements of X or Y by a condition, all three broadcasting.
+// ops/tensor/where.cpp - Where: elements of X or Y chosen by a condition; all three broadcast.
 #include "ops/cost_context.h"
 #include "ops/elementwise.h"
 #include "ops/quantized_operators.h"

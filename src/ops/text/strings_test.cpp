@@ -1,4 +1,4 @@
-// ops/text/strings_test.cpp - strings matched, joined, split and normalized; TfIdfVectorizer.
+// ops/text/strings_test.cpp - matching, joining, splitting and normalizing strings; TfIdfVectorizer.
 #include <gtest/gtest.h>
 
 #include <cmath>

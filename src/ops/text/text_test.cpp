@@ -1,4 +1,5 @@
-// ops/text/text_test.cpp - RegexFullMatch has RE2's syntax and its linear time (others of text.cpp: strings_test.cpp).
+// ops/text/text_test.cpp - RegexFullMatch has RE2's syntax and its linear time (strings_test.cpp tests the other
+// operators of text.cpp).
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// ops/text/tokenizer.cpp - com.microsoft.Tokenizer: strings [C] or [N, C] into rows of tokens, filled up to the
-// longest.
+// ops/text/tokenizer.cpp - com.microsoft.Tokenizer: splits strings [C] or [N, C] into rows of tokens, padded to the
+// longest row.
 #include <re2/re2.h>
 
 #include <algorithm>

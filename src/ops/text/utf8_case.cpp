@@ -1,4 +1,4 @@
-// ops/text/utf8_case.cpp - simple case mapping by ranges of code points (Unicode's UnicodeData.txt).
+// ops/text/utf8_case.cpp - simple case mapping by ranges of code points (from Unicode's UnicodeData.txt).
 #include "ops/text/utf8_case.h"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// ops/text/utf8_length.cpp - counting and checking the characters of UTF-8 text.
+// ops/text/utf8_length.cpp - counts and checks the characters of UTF-8 text.
 #include "ops/text/utf8_length.h"
 
 namespace sardonyx::ops {

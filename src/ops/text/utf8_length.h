@@ -1,4 +1,4 @@
-// ops/text/utf8_length.h - characters in UTF-8 text.
+// ops/text/utf8_length.h - counts and checks the characters of UTF-8 text.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// ops/training/training_test.cpp - optimizer steps.
+// ops/training/training_test.cpp - the first step of Momentum.
 #include <gtest/gtest.h>
 
 #include <cmath>
