@@ -1,5 +1,5 @@
-// optimizer/attention_matrix_test.cpp - attention as exporters spell it becomes Attention: every spelling with several
-// numbers and sizes of heads, opsets, element types and lengths, with swapped operands; and near misses that stay.
+// optimizer/attention_matrix_test.cpp - attention in every spelling of exporters becomes Attention, with several
+// numbers and sizes of heads, opsets, element types and lengths, and with swapped operands; near misses stay.
 //
 // To cover another spelling: a row in kSpellings (the markup is that of testing/fusion_matrix.h).
 #include "testing/fusion_matrix.h"

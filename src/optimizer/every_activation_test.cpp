@@ -1,6 +1,6 @@
-// optimizer/every_activation_test.cpp - every row of the table of activations behind products and convolutions, in a
-// group of elementwise nodes, and in a saved model. A new row is covered without a line here if its operator has its
-// name.
+// optimizer/every_activation_test.cpp - every row of the table of activations is fused behind products and convolutions
+// and into groups of elementwise nodes, and is saved. A new row needs no line here if its operator has the name of the
+// row.
 #include <algorithm>
 #include <map>
 

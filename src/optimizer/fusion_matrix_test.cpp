@@ -1,5 +1,6 @@
 // optimizer/fusion_matrix_test.cpp - each fusion of the whole pipeline in several opsets, sizes and element types, with
-// swapped operands, with and without a mask, and a near miss that must stay; values as without optimization.
+// swapped operands, with and without a mask, and with a near miss that must stay; values are the same as without
+// optimization.
 //
 // To cover another fusion: a function that writes its graph, and its rows in a test.
 #include <gtest/gtest.h>

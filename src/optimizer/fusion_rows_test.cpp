@@ -1,5 +1,5 @@
 // optimizer/fusion_rows_test.cpp - each fusion as a row: its graph, what must be left of it, and what makes it a near
-// miss; tried in several opsets, element types and sizes, with swapped operands, values compared each time.
+// miss; tried in several opsets, element types and sizes, with swapped operands, and with values compared each time.
 //
 // To cover another fusion: a row (the markup is that of testing/fusion_matrix.h). Attention has its own table.
 #include "testing/fusion_matrix.h"

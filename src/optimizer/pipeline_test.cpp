@@ -1,4 +1,4 @@
-// optimizer/pipeline_test.cpp - what only the order of the passes brings about.
+// optimizer/pipeline_test.cpp - what only several passes in their order achieve, and the checks of the pipeline.
 #include "optimizer/pipeline.h"
 
 #include <gtest/gtest.h>

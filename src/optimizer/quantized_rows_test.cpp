@@ -1,7 +1,8 @@
-// optimizer/quantized_rows_test.cpp - each operator that quantize- and dequantize pairs stand around as a row: what it
-// becomes and what makes it a near miss, with 8-bit types of both signs, several opsets and sizes, swapped operands.
+// optimizer/quantized_rows_test.cpp - each operator between DequantizeLinear and QuantizeLinear as a row: what it
+// becomes and what makes it a near miss, with 8-bit types of both signs, several opsets and sizes, and swapped
+// operands.
 //
-// Results may differ by one step of the output's scale where a sum lies at the edge between two.
+// Results may differ by one step of the output's scale where a sum lies on the edge between two steps.
 //
 // To cover another operator: a row. "$q" is the type of the activations, "$p" their zero point, "$n" a size; x and z
 // are quantized inputs, xd and zd what DequantizeLinear makes of them, r is quantized and dequantized behind it.

@@ -1,5 +1,5 @@
-// optimizer/semantics_test.cpp - what optimization must not change: NaN, infinities, empty tensors and sizes of 1 where
-// they come as a surprise, values that have other readers or names, and errors of the author's graph.
+// optimizer/semantics_test.cpp - what optimization must not change: NaN, infinities, empty tensors and sizes of 1 that
+// were not declared, values that have other readers or names, and errors of the author's graph.
 #include "testing/fusion_matrix.h"
 
 namespace sardonyx::optimizer {

@@ -1,5 +1,5 @@
-// optimizer/switches_test.cpp - every pass does something by itself, nothing when it is switched off, and nothing to
-// nodes that another provider has claimed; levels; what an explanation says.
+// optimizer/switches_test.cpp - every pass does something by itself, nothing if it is switched off, and nothing to
+// nodes that another provider has claimed; levels, and what an explanation says.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,9 +1,10 @@
-// optimizer/fusion/attention_mask.cpp - the steps of attention scores as one summand, the mask of an Attention node.
+// optimizer/fusion/attention_mask.cpp - turns the steps of attention scores into one summand, the mask of an Attention
+// node.
 //
-// Rows of which every key is masked tell spellings apart. Filled with a finite number, all their scores are equal and
-// the result is the mean of the values: the mask adds -1e30 there, beside which every score vanishes. Filled with
-// -infinity, Softmax gives NaN where Attention gives zeros (ONNX, Attention): the mask gets NaN for such rows unless
-// the graph turns them into zeros, too.
+// Spellings differ in rows of which every key is masked. If these are filled with a finite number, all their scores are
+// equal and the result is the mean of the values: the mask adds -1e30 there, so large that the scores themselves
+// vanish. If they are filled with -infinity, Softmax gives NaN where Attention gives zeros (ONNX, Attention): the mask
+// gets NaN for such rows unless the graph turns them into zeros, too.
 #include "optimizer/fusion/attention_mask.h"
 
 #include <algorithm>

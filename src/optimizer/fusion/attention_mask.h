@@ -1,4 +1,5 @@
-// optimizer/fusion/attention_mask.h - the steps of attention scores as one summand, the mask of an Attention node.
+// optimizer/fusion/attention_mask.h - turns the steps of attention scores into one summand, the mask of an Attention
+// node.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// optimizer/fusion/attention_scores.h - the way of attention scores: from the product of queries and keys up to
-// Softmax, and from Softmax to the product with the values.
+// optimizer/fusion/attention_scores.h - follows attention scores from the product of queries and keys to Softmax, and
+// the probabilities from there to the product with the values.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// optimizer/fusion/conv_weights.cpp - scaled weights of convolutions, computed in double.
+// optimizer/fusion/conv_weights.cpp - scales the weights of convolutions, in double.
 #include "optimizer/fusion/conv_weights.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// optimizer/fusion/conv_weights.h - what rules share that put a factor and a summand for each channel into constants:
-// into the weights and bias of a Conv or ConvTranspose, or of a product.
+// optimizer/fusion/conv_weights.h - for rules that move a factor and a summand per channel into constants: into the
+// weights and bias of a Conv or ConvTranspose, or of a product.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// optimizer/fusion/epilogue.cpp - the sum or activation behind a product or convolution that the node can do itself.
+// optimizer/fusion/epilogue.cpp - finds the sum or activation behind a product or convolution that the node can do
+// itself.
 #include "optimizer/fusion/epilogue.h"
 
 #include <algorithm>

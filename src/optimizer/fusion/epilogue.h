@@ -1,4 +1,5 @@
-// optimizer/fusion/epilogue.h - the sum or activation behind a product or convolution that the node can do itself.
+// optimizer/fusion/epilogue.h - finds the sum or activation behind a product or convolution that the node can do
+// itself.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// optimizer/fusion/rotary_factors.cpp - looks for what writes each factor twice: a table, angles that are joined with
-// themselves or repeated, and what is computed of these element by element.
+// optimizer/fusion/rotary_factors.cpp - finds out how each factor is written twice: by a table, by angles that are
+// concatenated with themselves or repeated, or by elementwise functions of these.
 #include "optimizer/fusion/rotary_factors.h"
 
 #include <algorithm>

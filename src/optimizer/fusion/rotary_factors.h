@@ -1,5 +1,5 @@
-// optimizer/fusion/rotary_factors.h - cosines and sines of rotary embeddings: one for each pair of elements, written
-// twice.
+// optimizer/fusion/rotary_factors.h - the cosines and sines of rotary embeddings: one for each pair of elements, which
+// graphs write twice.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// optimizer/layout/min_cut.cpp - Dinic's algorithm: levels by breadth, then blocking flows, without recursion.
+// optimizer/layout/min_cut.cpp - Dinic's algorithm without recursion: levels by breadth-first search, then blocking
+// flows.
 #include "optimizer/layout/min_cut.h"
 
 #include <algorithm>

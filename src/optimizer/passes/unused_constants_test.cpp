@@ -1,4 +1,4 @@
-// optimizer/passes/unused_constants_test.cpp - constants go with their last reader, and not before.
+// optimizer/passes/unused_constants_test.cpp - a constant is removed with its last reader, and not before.
 #include "optimizer/rules/unused_constants.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// optimizer/quantization/quantization.cpp - what Quantize- and DequantizeLinear nodes say.
+// optimizer/quantization/quantization.cpp - reads QuantizeLinear and DequantizeLinear nodes.
 #include "optimizer/quantization/quantization.h"
 
 #include <algorithm>

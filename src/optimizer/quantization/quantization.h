@@ -1,4 +1,4 @@
-// optimizer/quantization/quantization.h - what Quantize- and DequantizeLinear nodes say: which integers stand for a
+// optimizer/quantization/quantization.h - reads QuantizeLinear and DequantizeLinear nodes: which integers stand for a
 // float value.
 #pragma once
 

@@ -1,7 +1,8 @@
-// optimizer/rules/changes.cpp - nodes that are gone, new or different, each assigned to what took its place.
+// optimizer/rules/changes.cpp - finds the nodes that are gone, new or different, and what took the place of each.
 //
 // A node that is gone went into the node that makes its output now, or else into what became of the nodes that read it:
-// a chain that was fused ends in one new node, a node that was taken out in the value that its readers read instead.
+// a chain that was fused ends in one new node, and a node that was removed ends in the value that its readers read
+// instead.
 #include "optimizer/rules/changes.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // optimizer/rules/changes.h - what a pass did to a graph, rewrite by rewrite, found by comparing the graph before and
 // after.
 //
-// Passes need not say what they do, so none can forget to: whatever node is gone, new or different is found here.
+// Passes need not report what they do, so none can forget to: every node that is gone, new or different is found here.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,8 @@ class Changes {
   // Remembers the graph, its bodies included.
   explicit Changes(const Graph& graph);
   ~Changes();
-  // Says what became of each node since then; answers the nodes that are gone or changed, as Describe names them.
+  // Tells `explanation` what became of each node since then. Returns the nodes that are gone or changed, as Describe
+  // names them.
   std::set<std::string> Tell(const Graph& graph, Explanation& explanation) const;
 
  private:

@@ -1,4 +1,4 @@
-// optimizer/rules/explanation.cpp - rewrites and reasons, counted and put in words.
+// optimizer/rules/explanation.cpp - counts rewrites and reasons, and puts them into words.
 #include "optimizer/rules/explanation.h"
 
 #include <algorithm>

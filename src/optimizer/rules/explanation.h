@@ -13,24 +13,25 @@ namespace sardonyx::optimizer {
 
 class Explanation {
  public:
-  // Of one pass every rewrite and every candidate, a line each; of all passes ("*") the same rewrites of the same
-  // operators in one line, and of what was left alone only where a pattern nearly matched, equal reasons counted.
+  // Explains one pass, with a line for every rewrite and every candidate; or all passes ("*"), with equal rewrites of
+  // the same operators in one line, and nodes that were left alone only if a pattern nearly matched, equal reasons
+  // counted.
   explicit Explanation(std::string pass = "*") : wanted_(std::move(pass)) {}
   const std::string& pass() const { return wanted_; }
   bool Wants(std::string_view pass) const { return wanted_ == "*" || wanted_ == pass; }
 
-  // What follows belongs to this pass, which may run several times.
+  // The calls that follow are about this pass, which may run several times.
   void Begin(std::string_view pass);
   void NotRun(std::string_view pass, std::string_view why);
   // `nodes` (those that are gone or changed, as Describe names them) became `result`. Rewrites of one `kind`, such as
   // "Mul, Sigmoid -> Swish", are counted together.
   void Rewrote(const std::vector<std::string>& nodes, const std::string& kind, const std::string& result);
-  // More about what a pass did to `node`, for who asks for this pass.
+  // A detail of what a pass did to `node`, told only if this pass is asked for.
   void Noted(const std::string& node, const std::string& text);
   // `near`: the pattern nearly matched.
   void Left(const std::string& node, const std::string& why, bool near);
-  // The pass is done: `changes` sums up what it did ("Erf 12 -> 0"), "" if nothing; `gone` (by Describe) are nodes that
-  // it took away in the end, whatever kept a rule from them.
+  // The pass is done. `changes` sums up what it did ("Erf 12 -> 0"), "" if nothing. `gone` (by Describe) are the nodes
+  // that it removed in the end, even if a rule left them alone at first.
   void End(const std::string& changes, const std::set<std::string>& gone);
 
   std::string ToText() const;

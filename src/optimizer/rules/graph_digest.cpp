@@ -1,4 +1,4 @@
-// optimizer/rules/graph_digest.cpp - mixes everything that a run of the graph depends on into 64 bits.
+// optimizer/rules/graph_digest.cpp - hashes nodes, attributes and the beginnings of constants.
 #include "optimizer/rules/graph_digest.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// optimizer/rules/graph_digest.h - one number for what a graph computes, to see whether a pass changed it.
+// optimizer/rules/graph_digest.h - a hash of what a graph computes, to see whether a pass changed it.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace sardonyx::optimizer {
 
-// Of nodes in their order with operators, attributes, inputs and outputs, of constants by where they lie, and of
-// bodies. Types, names and what nobody reads do not count.
+// Covers the nodes in their order with operators, attributes, inputs and outputs, constants (up to 4,096 bytes of
+// each), and bodies. Types, names and unused values do not count.
 std::uint64_t Digest(const Graph& graph);
 
 }  // namespace sardonyx::optimizer

@@ -1,4 +1,4 @@
-// optimizer/rules/matcher.cpp - patterns against nodes: captures, constants, orders of operands, attributes, use
+// optimizer/rules/matcher.cpp - matches patterns with nodes: captures, constants, orders of operands, attributes, use
 // counts.
 #include "optimizer/rules/matcher.h"
 

@@ -1,8 +1,9 @@
-// optimizer/rules/matcher.h - tries a parsed pattern at a node.
+// optimizer/rules/matcher.h - tries to match a parsed pattern at a node.
 //
-// A match is a list of goals, each a term and the value that it must match. Meeting a goal puts new ones in front of
-// the list; where there are several ways (alternatives, orders of operands, nodes that may be missing) they are tried
-// one after the other, each with all the goals behind it, so that a wrong choice is taken back wherever it shows.
+// The matcher keeps a list of goals, each a term and the value that it must match. Meeting a goal puts new goals in
+// front of the list. Where there are several ways to meet it (alternatives, orders of operands, nodes that may be
+// missing), they are tried one after the other, each with all the goals behind it, so that a wrong choice is undone
+// wherever it shows.
 #pragma once
 
 #include <string>

@@ -26,28 +26,29 @@ struct PassContext {
   std::size_t fold_limit = SIZE_MAX;  // no folded value may be larger than this, whatever its inputs
   bool keep_dequantization = false;   // DequantizeLinear of a constant is not folded
   Parallel* parallel = nullptr;       // for folding
-  // Transpositions of constants from this size on that only matrix products read stay for fuse_matmul_transpose: the
-  // product packs the constant where it lies, and no second copy is made of an embedding that is also the last weight.
+  // Transpositions of constants of at least this size that only matrix products read are left to fuse_matmul_transpose:
+  // the product packs the constant where it lies, so no second copy is made of an embedding that is also the last
+  // weight.
   std::size_t min_kept_transpose_bytes = SIZE_MAX;
   bool approximate_gelu = false;            // Gelu may become its tanh form
-  bool clean_quantization = false;          // pairs that only round may go
-  std::int64_t block_product_accuracy = 4;  // accuracy_level of what fuse_block_quantized_product makes
+  bool clean_quantization = false;          // QuantizeLinear and DequantizeLinear pairs that only round may go
+  std::int64_t block_product_accuracy = 4;  // accuracy_level that fuse_block_quantized_product sets
   bool checks_reports = kDebugBuild;        // a pass that changes the graph and does not say so is an error
-  Explanation* explanation = nullptr;       // if anybody asked for this pass
+  Explanation* explanation = nullptr;       // null unless somebody asked for this pass
 
-  // Says why a node that the pass looked at stays as it is; false, so that a condition can end in it.
+  // Reports why a node that the pass looked at stays as it is. Returns false, so that a condition can end with it.
   template <typename... Parts>
   bool No(const Graph& graph, NodeId node, const Parts&... parts) const {
     if (explanation != nullptr) explanation->Left(Describe(graph, graph.node(node)), Text(parts...), true);
     return false;
   }
-  // Likewise of a node that is far from what the pass looks for: only who asks for this one pass wants to know.
+  // The same for a node that is far from what the pass looks for: reported only to those who ask for this one pass.
   template <typename... Parts>
   bool FarFrom(const Graph& graph, NodeId node, const Parts&... parts) const {
     if (explanation != nullptr) explanation->Left(Describe(graph, graph.node(node)), Text(parts...), false);
     return false;
   }
-  // Says more of what became of a node than its rewrite shows; true.
+  // Reports more about what became of a node than its rewrite shows. Returns true.
   template <typename... Parts>
   bool Yes(const Graph& graph, NodeId node, const Parts&... parts) const {
     if (explanation != nullptr) explanation->Noted(Describe(graph, graph.node(node)), Text(parts...));
@@ -63,10 +64,10 @@ struct PassContext {
   }
 };
 
-// A pass that changes results runs only where the user asks for it.
+// A pass that changes results runs only if the user asks for it.
 struct Consent {
   bool PassContext::*given = nullptr;  // null: the pass needs none
-  std::string_view config_key;         // which of the session's entries gives it
+  std::string_view config_key;         // the session's config entry that gives it
 };
 
 struct Pass {
@@ -75,8 +76,8 @@ struct Pass {
   std::span<const Rule> rules = {};
   bool (*run)(Graph&, PassContext&) = nullptr;  // true if it changed the graph
   Consent consent = {};
-  bool takes_transposes = false;  // large transposed constants are not folded before it ran (min_kept_transpose_bytes)
-  bool makes_candidates = false;  // where it changed the graph its stage starts again: earlier passes find more to do
+  bool takes_transposes = false;  // large transposed constants are folded only after it (min_kept_transpose_bytes)
+  bool makes_candidates = false;  // if it changes the graph its stage starts again: earlier passes find more to do
 };
 
 }  // namespace sardonyx::optimizer

@@ -1,4 +1,4 @@
-// optimizer/rules/rewrite.cpp - edits that passes with a function share.
+// optimizer/rules/rewrite.cpp - edits that passes written as functions share.
 #include "optimizer/rules/rewrite.h"
 
 #include <algorithm>

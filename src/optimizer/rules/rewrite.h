@@ -1,5 +1,5 @@
-// optimizer/rules/rewrite.h - edits that passes with a function share: nodes with inferred types, values that take
-// another's place, nodes that nobody reads any more.
+// optimizer/rules/rewrite.h - edits that passes written as functions share: adding nodes with inferred types, replacing
+// values, and removing nodes that nobody reads any more.
 #pragma once
 
 #include <string_view>
@@ -11,15 +11,15 @@
 
 namespace sardonyx::optimizer {
 
-// A node that a provider other than the CPU has claimed: no pass changes it or looks into it, and what it makes is a
-// value like any other. It goes only when nobody reads its results. Passes keep to that by going over OwnNodes and by
-// recognizing neighbours with Is and what is built on it.
+// A node that a provider other than the CPU has claimed. No pass changes it or looks into it, and its results are
+// values like any other. It is removed only when nobody reads its results. Passes keep to that by iterating over
+// OwnNodes, and by recognizing neighbours with Is and the functions built on it.
 inline bool IsForeign(const Node& node) { return !node.provider.empty(); }
 
 // The nodes of the graph that are not foreign, in order.
 std::vector<NodeId> OwnNodes(const Graph& graph);
 
-// A node of this operator that is not foreign.
+// Whether a node is of this operator and not foreign.
 inline bool Is(const Node& node, std::string_view op_type, std::string_view domain = "") {
   return node.op_type == op_type && node.domain == domain && !IsForeign(node);
 }
@@ -29,19 +29,19 @@ class Rewrite {
   // New nodes get the name and the provider of `origin`.
   Rewrite(Graph& graph, const ops::Registry& registry, NodeId origin);
 
-  // A node in the graph's spelling (SchemaFor) with one output, whose type is inferred; trailing missing inputs are
-  // dropped.
+  // Adds a node in the graph's spelling (SchemaFor) with one output, and returns that. Its type is inferred; trailing
+  // missing inputs are dropped.
   ValueId Add(std::string_view domain, std::string_view op_type, std::vector<ValueId> inputs,
               std::vector<Attribute> attributes = {});
   ValueId Add(std::string_view op_type, std::vector<ValueId> inputs, std::vector<Attribute> attributes = {}) {
     return Add("", op_type, std::move(inputs), std::move(attributes));
   }
-  // A constant of one axis, and one of rank 0 and element type `dtype` (a float type or int64).
+  // Add a constant of rank 1, and one of rank 0 with element type `dtype` (a float type or int64).
   ValueId Ints(const std::vector<std::int64_t>& elements);
   ValueId Scalar(DType dtype, double value);
 
-  // Every reader of `old` reads `by`; a graph output keeps its name: `by`'s producer makes it, or an Identity does. The
-  // former producer and what only it read are erased.
+  // Makes every reader of `old` read `by`. A graph output keeps its name: `by`'s producer makes it, or an Identity
+  // does. The former producer is erased, and so are nodes that only it read.
   void Replace(ValueId old, ValueId by);
   // Erases the producer of `value` if nobody reads its outputs, and so on upwards.
   void DropUnused(ValueId value);
@@ -55,29 +55,30 @@ class Rewrite {
   std::string name_, provider_;
 };
 
-// How the graph spells an operator: by the opset that it imports (the newest of all once the graph is upgraded), or the
-// newest there is if it does not import the domain. nullptr: it has no such operator.
+// The schema by which the graph spells an operator: that of the opset that it imports (the newest one once the graph is
+// upgraded), or the newest schema if it does not import the domain. nullptr if there is no such operator.
 const ops::OpSchema* SchemaFor(const Graph& graph, std::string_view domain, std::string_view op_type);
 
-// Tensors of known rank whose dimensions are the same for all that is known of them.
+// Whether both are tensors of known rank whose dimensions are known to be the same.
 bool SameDims(const Type& a, const Type& b);
 
-// Whether `by` may take the place of `old`: where a graph output is replaced, a node must make `by` whose output may
-// get its name. And does so: every reader of `old`, whose producer is gone, reads `by`.
+// CanTakePlace: whether `by` may replace `old`; if `old` is a graph output, a node must make `by`, and that output must
+// be free to take the name of `old`. TakePlace: makes every reader of `old`, whose producer is gone, read `by`.
 bool CanTakePlace(const Graph& graph, ValueId old, ValueId by);
 void TakePlace(Graph& graph, ValueId old, ValueId by);
 
-// Takes a node out whose output 0 is its input 0; false where both ends have a name that the user knows.
+// Removes a node whose output 0 equals its input 0; false if the user knows the names of both.
 bool TakeOut(Graph& graph, NodeId node);
 
 // True if the registry has the newest version of the operator.
 bool HasOperator(const ops::Registry& registry, std::string_view domain, std::string_view op_type);
 
-// The operator in the standard domain that makes `value`; nullptr if another (or none) does, or a foreign node.
+// The node of this operator in the standard domain that makes `value`; nullptr if another node does, a foreign one, or
+// none.
 const Node* ProducerOf(const Graph& graph, ValueId value, std::string_view op_type);
-// The only reader of a value that is no graph output; kNoNode if there are several or none.
+// The only reader of a value; kNoNode if there are several or none, or if the value is a graph output.
 NodeId SoleReader(const Graph& graph, ValueId value);
-// The one element of a numeric constant; nullopt if it is no such constant.
+// The element of a numeric constant; nullopt unless it is a constant with one element.
 std::optional<double> ScalarOf(const Graph& graph, ValueId value);
 // The elements of a constant int64 tensor.
 std::optional<std::vector<std::int64_t>> IntsOf(const Graph& graph, ValueId value);

@@ -1,5 +1,5 @@
-// optimizer/rules/rule.h - a rewrite rule: an expression to look for, one to put in its place, and a condition if need
-// be.
+// optimizer/rules/rule.h - a rewrite rule: an expression to look for, one to put in its place, and a condition if one
+// is needed.
 //
 // clang-format off
 // What to look for:
@@ -108,7 +108,7 @@ class Match {
       : graph_(&graph), registry_(&registry), explain_(explain) {}
   const Graph& graph() const { return *graph_; }
   const ops::Registry& registry() const { return *registry_; }
-  ValueId value(std::string_view name) const;  // kNoValue if a missing optional input or part of a missing node
+  ValueId value(std::string_view name) const;  // kNoValue for a missing optional input or a part of a missing node
   bool Has(std::string_view name) const { return value(name) != kNoValue; }
   const Type& type(std::string_view name) const;
   const Tensor* constant(std::string_view name) const;
@@ -118,18 +118,18 @@ class Match {
   const AttributeValue* attribute(std::string_view name) const;  // nullptr if the node has none
   std::int64_t IntAttribute(std::string_view name, std::int64_t otherwise) const;
   float FloatAttribute(std::string_view name, float otherwise) const;
-  const Node& node(std::string_view name) const;  // that makes the value captured under this name; there is one
+  const Node& node(std::string_view name) const;  // that makes the value captured under this name, which must exist
   NodeId root() const { return root_; }
   const Type& result() const;  // the type of what is replaced
 
   void SetAttribute(std::string_view name, AttributeValue value);
-  // A constant that the replacement reads under `name`, also in place of what was captured; in the graph it is called
-  // like that, or `label`.
+  // Adds a constant that the replacement reads under `name`, even if a value was captured under that name. In the graph
+  // it is called `label`, or `name` if that is empty.
   void SetConstant(std::string_view name, Tensor tensor, std::string label = "");
-  // The replacement reads another value under `name` than was captured.
+  // Makes the replacement read `value` under `name` instead of what was captured.
   void SetValue(std::string_view name, ValueId value);
 
-  // Says why a condition does not hold; false, so that it can end in it.
+  // Reports why a condition does not hold. Returns false, so that the condition can end with it.
   template <typename... Parts>
   bool No(const Parts&... parts) {
     if (!explain_) return false;
@@ -148,7 +148,7 @@ class Match {
     Tensor tensor;
     std::string label;
   };
-  // How much was captured at some point, to go back to it.
+  // How much was captured at some point, so that the matcher can go back to it.
   struct Mark {
     std::size_t values, attributes, nodes;
   };
@@ -157,7 +157,7 @@ class Match {
 
   const Graph* graph_;
   const ops::Registry* registry_;
-  bool explain_;  // whether anybody wants to know why not
+  bool explain_;  // whether to keep reasons
   NodeId root_ = kNoNode;
   std::vector<std::pair<std::string_view, ValueId>> values_;  // the last one of a name counts
   std::vector<std::pair<std::string_view, AttributeValue>> attributes_;
@@ -172,12 +172,12 @@ struct Rule {
   Expression replace;
   bool (*when)(Match&) = nullptr;  // extra condition; null means always
   bool shares = false;             // values inside the pattern may have other readers: their nodes stay then
-  bool any_spelling = false;       // nodes of older versions match as they stand: `when` knows them
+  bool any_spelling = false;       // nodes of older versions match as they stand; `when` must know them
 };
 
-// Applies the rules until none matches, looking only at nodes of a rule's root operator. Returns how often one fired.
-// At most `limit` times if not negative. `explain`, if given, learns why rules did not fire: of each candidate the rule
-// that came nearest, or all of them.
+// Applies the rules until none matches, looking only at nodes of a rule's root operator. Returns how often a rule was
+// applied, at most `limit` times unless that is negative. `explain`, if given, is told why rules did not apply: for
+// each candidate the rule that came nearest, or all of them.
 int ApplyRules(std::span<const Rule> rules, Graph& graph, const ops::Registry& registry, int limit = -1,
                Explanation* explain = nullptr);
 

@@ -1,4 +1,4 @@
-// optimizer/rules/rule_test.cpp - what the rule language matches, what it must not, and what it says about it.
+// optimizer/rules/rule_test.cpp - what the rule language matches, what it must not match, and the reasons it reports.
 #include "optimizer/rules/rule.h"
 
 #include <ctime>

@@ -1,4 +1,4 @@
-// optimizer/rules/term.cpp - what the parser of the rule language leaves to run time.
+// optimizer/rules/term.cpp - the parts of the rule language's parser that are needed only at run time.
 #include "optimizer/rules/term.h"
 
 #include <string>

@@ -12,7 +12,7 @@
 
 namespace sardonyx::optimizer {
 
-// All text is that of the rule, which lives as long as the program.
+// All text belongs to the rule, which lives as long as the program.
 struct Term {
   enum class Kind : std::uint8_t {
     kAny,           // _
@@ -181,7 +181,7 @@ class TermParser {
     return term;
   }
 
-  // What stands behind y: is one node, or alternatives that are nodes.
+  // The term behind `y:` is one node, or alternatives that are nodes.
   constexpr Term ReadNamed(std::string_view name) {
     Term term = ReadTerm();
     if (term.kind == Term::Kind::kNode) {
@@ -302,7 +302,7 @@ class TermParser {
   std::vector<Definition> definitions_;
 };
 
-// `definitions`: more of them, as behind `where`.
+// `definitions`: further abbreviations, written as behind `where`.
 constexpr Term ParseTerm(std::string_view text, std::string_view definitions = {}) {
   return TermParser(text).Run(definitions);
 }

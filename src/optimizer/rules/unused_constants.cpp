@@ -1,4 +1,4 @@
-// optimizer/rules/unused_constants.cpp - giving back the memory of constants that a rewrite left without readers.
+// optimizer/rules/unused_constants.cpp - frees the memory of constants that a rewrite left without readers.
 #include "optimizer/rules/unused_constants.h"
 
 #include "base/mapped_file.h"

@@ -1,4 +1,4 @@
-// optimizer/shapes/axis_view.h - a value as a rearrangement of another one's elements.
+// optimizer/shapes/axis_view.h - describes a value as a rearrangement of another value's elements.
 //
 // The axes of the source are cut into pieces ("atoms"); every axis of the view is a list of pieces. Reshape, Flatten,
 // Squeeze, Unsqueeze and Transpose only cut, regroup and permute pieces, so a chain of them becomes at most

@@ -1,5 +1,5 @@
-// optimizer/shapes/run_time_shape.cpp - a shape that no constant says, made of numbers and sizes of a value when the
-// graph runs.
+// optimizer/shapes/run_time_shape.cpp - computes a shape that is not constant from numbers and the sizes of a value
+// when the graph runs.
 #include "optimizer/shapes/run_time_shape.h"
 
 namespace sardonyx::optimizer {

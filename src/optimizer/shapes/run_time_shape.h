@@ -1,5 +1,5 @@
-// optimizer/shapes/run_time_shape.h - a shape that no constant says, made of numbers and sizes of a value when the
-// graph runs.
+// optimizer/shapes/run_time_shape.h - computes a shape that is not constant from numbers and the sizes of a value when
+// the graph runs.
 #pragma once
 
 #include <optional>

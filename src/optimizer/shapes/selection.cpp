@@ -1,4 +1,4 @@
-// optimizer/shapes/selection.cpp - Slice, Split and Gather of one index as what they have in common: part of an axis.
+// optimizer/shapes/selection.cpp - reads Slice, Split and Gather of one index in one form: as a part of an axis.
 #include "optimizer/shapes/selection.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// optimizer/shapes/selection_test.cpp - parts of tensors that a model asks for by numbers nobody should believe.
+// optimizer/shapes/selection_test.cpp - parts of an axis, also for numbers far beyond it.
 #include "optimizer/shapes/selection.h"
 
 #include <gtest/gtest.h>

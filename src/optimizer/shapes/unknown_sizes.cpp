@@ -1,5 +1,4 @@
-// optimizer/shapes/unknown_sizes.cpp - names for sizes of which nothing is known, so that passes see which of them are
-// equal.
+// optimizer/shapes/unknown_sizes.cpp - gives names to unknown sizes, so that passes see which of them are equal.
 #include "optimizer/shapes/unknown_sizes.h"
 
 #include <algorithm>

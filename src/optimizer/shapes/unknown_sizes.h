@@ -1,5 +1,4 @@
-// optimizer/shapes/unknown_sizes.h - names for sizes of which nothing is known, so that passes see which of them are
-// equal.
+// optimizer/shapes/unknown_sizes.h - gives names to unknown sizes, so that passes see which of them are equal.
 #pragma once
 
 #include "ir/graph.h"

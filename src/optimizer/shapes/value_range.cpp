@@ -1,4 +1,4 @@
-// optimizer/shapes/value_range.cpp - between which numbers the elements of a value lie, as far as the graph tells.
+// optimizer/shapes/value_range.cpp - derives bounds for the elements of a value from the graph.
 #include "optimizer/shapes/value_range.h"
 
 #include <algorithm>

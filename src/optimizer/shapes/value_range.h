@@ -1,4 +1,4 @@
-// optimizer/shapes/value_range.h - between which numbers the elements of a value lie, as far as the graph tells.
+// optimizer/shapes/value_range.h - bounds for the elements of a value, as far as they follow from the graph.
 #pragma once
 
 #include "ir/graph.h"

@@ -1,4 +1,5 @@
-// optimizer/shapes/value_range_test.cpp - which masks may hide a whole row.
+// optimizer/shapes/value_range_test.cpp - values that may contain an infinity, such as masks that may hide a whole row,
+// and values that are finite.
 #include "optimizer/shapes/value_range.h"
 
 #include "testing/prepared_graph.h"

@@ -1,5 +1,5 @@
-// optimizer/passes/eliminate/eliminate_casts.cpp - casts to the type that a value has, chains of casts, and casts whose
-// result is only asked for its shape.
+// optimizer/passes/eliminate/eliminate_casts.cpp - removes casts to the type that a value already has, shortens chains
+// of casts, and removes casts of which only the shape is read.
 #include "optimizer/passes/passes.h"
 
 namespace sardonyx::optimizer {

@@ -1,7 +1,7 @@
-// optimizer/passes/eliminate/eliminate_common_subexpressions.cpp - nodes that compute the same from the same inputs
-// become one.
+// optimizer/passes/eliminate/eliminate_common_subexpressions.cpp - merges nodes that compute the same from the same
+// inputs.
 //
-// Small constants of equal contents become one first, so that nodes that differ in such constants only are found.
+// Small constants with equal contents are merged first, so that nodes that differ only in such constants are found.
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>

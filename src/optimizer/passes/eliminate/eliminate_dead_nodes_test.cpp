@@ -1,5 +1,5 @@
-// optimizer/passes/eliminate/eliminate_dead_nodes_test.cpp - a chain that nobody reads goes, in bodies too; what a body
-// captures stays.
+// optimizer/passes/eliminate/eliminate_dead_nodes_test.cpp - a chain that nobody reads is removed, in bodies too; what
+// a body captures stays.
 #include "optimizer/passes/passes.h"
 #include "testing/evaluate_op.h"
 #include "testing/pass_test.h"

@@ -1,4 +1,4 @@
-// optimizer/passes/eliminate/eliminate_dropout.cpp - Dropout hands on its input at inference.
+// optimizer/passes/eliminate/eliminate_dropout.cpp - removes Dropout, which passes its input on in inference.
 #include "ops/upgrade.h"
 #include "optimizer/passes/passes.h"
 

@@ -1,4 +1,4 @@
-// optimizer/passes/eliminate/eliminate_identity.cpp - removes nodes that hand on their input: Identity, and sums,
+// optimizer/passes/eliminate/eliminate_identity.cpp - removes nodes that pass their input on: Identity, and sums,
 // minima, maxima, means and Concats of one operand.
 #include "optimizer/passes/passes.h"
 

@@ -1,5 +1,5 @@
-// optimizer/passes/eliminate/eliminate_identity_test.cpp - nodes that hand on their input go; names that the user knows
-// stay.
+// optimizer/passes/eliminate/eliminate_identity_test.cpp - nodes that pass their input on are removed; names that the
+// user knows stay.
 #include "optimizer/passes/passes.h"
 #include "testing/evaluate_op.h"
 #include "testing/pass_test.h"

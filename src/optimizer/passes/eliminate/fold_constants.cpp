@@ -1,8 +1,9 @@
 // optimizer/passes/eliminate/fold_constants.cpp - computes what depends on constants only, and what follows from known
 // shapes.
 //
-// One walk in order: a node's types are inferred again once its inputs are folded, so a folded target shape makes the
-// shapes behind it known. A result larger than its inputs is kept only below a bound (PassContext::max_fold_bytes).
+// The pass goes through the nodes once, in order. A node's types are inferred again once its inputs are folded, so a
+// folded target shape makes the shapes behind it known. A result larger than its inputs is kept only up to a limit
+// (PassContext::max_fold_bytes).
 #include <algorithm>
 
 #include "base/limits.h"

@@ -1,5 +1,5 @@
-// optimizer/passes/eliminate/fold_constants_test.cpp - what depends on constants only is computed; the rest, and what
-// is random, stays.
+// optimizer/passes/eliminate/fold_constants_test.cpp - what depends on constants only is computed; everything else, and
+// what is random, stays.
 #include "optimizer/passes/passes.h"
 #include "testing/evaluate_op.h"
 #include "testing/pass_test.h"

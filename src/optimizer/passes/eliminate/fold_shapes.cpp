@@ -1,8 +1,8 @@
-// optimizer/passes/eliminate/fold_shapes.cpp - what follows from symbolic shapes: targets of Reshape become constants,
-// and integers that are known to be equal ("batch", "seq + past") are computed once.
+// optimizer/passes/eliminate/fold_shapes.cpp - uses symbolic shapes: targets of Reshape become constants, and integers
+// that are known to be equal ("batch", "seq + past") are computed once.
 //
-// ONNX gives a meaning to equal names of dimensions of the inputs, and inference derives all others from them. A run
-// whose inputs contradict their declared names is outside of that meaning.
+// In ONNX, inputs whose dimensions have the same name have the same size, and inference derives all other dimensions
+// from these. What a run computes is undefined if its inputs contradict their declared names.
 #include <algorithm>
 #include <unordered_map>
 

@@ -1,4 +1,5 @@
-// optimizer/passes/eliminate/fold_shapes_test.cpp - computed shapes that follow from symbols, and what does not.
+// optimizer/passes/eliminate/fold_shapes_test.cpp - shape computations whose result follows from symbols, and those
+// that must stay.
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"
 

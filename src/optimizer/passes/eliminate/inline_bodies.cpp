@@ -1,5 +1,6 @@
-// optimizer/passes/eliminate/inline_bodies.cpp - control flow that is known: an If with a constant condition becomes
-// the nodes of its branch, a Loop that runs once those of its body, and one that never runs hands on what it was given.
+// optimizer/passes/eliminate/inline_bodies.cpp - inlines control flow whose course is known: an If with a constant
+// condition becomes the nodes of its branch, a Loop that runs once becomes those of its body, and a Loop that never
+// runs passes its inputs on.
 #include <algorithm>
 #include <map>
 #include <span>

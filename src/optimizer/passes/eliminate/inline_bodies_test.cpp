@@ -1,5 +1,5 @@
-// optimizer/passes/eliminate/inline_bodies_test.cpp - branches and loops that are known become plain nodes; what the
-// caller decides stays, and so do names of outputs and what nested bodies capture.
+// optimizer/passes/eliminate/inline_bodies_test.cpp - branches and loops whose course is known become plain nodes. What
+// the caller decides stays, and so do names of outputs and what nested bodies capture.
 #include "testing/evaluate_op.h"
 #include "testing/pass_test.h"
 

@@ -1,8 +1,8 @@
-// optimizer/passes/eliminate/merge_views.cpp - chains of Reshape, Flatten, Squeeze, Unsqueeze and Transpose become the
-// shortest chain that does the same.
+// optimizer/passes/eliminate/merge_views.cpp - replaces chains of Reshape, Flatten, Squeeze, Unsqueeze and Transpose by
+// the shortest chain that does the same.
 //
 // A chain is followed with symbolic sizes (optimizer/shapes/axis_view.h) and written anew as at most
-// Reshape-Transpose-Reshape. It is replaced if fewer elements move, or as many in fewer nodes.
+// Reshape-Transpose-Reshape. It is replaced if that moves fewer elements, or as many in fewer nodes.
 #include <algorithm>
 
 #include "optimizer/passes/passes.h"

@@ -1,4 +1,4 @@
-// optimizer/passes/eliminate/merge_views_test.cpp - chains of views in their shortest form, with numbers and with
+// optimizer/passes/eliminate/merge_views_test.cpp - chains of views become their shortest form, with numbers and with
 // symbols.
 #include <numeric>
 

@@ -1,8 +1,8 @@
 // optimizer/passes/eliminate/move_views.cpp - moves Transpose, Reshape and selections past projections (MatMul or Gemm
-// with a constant matrix), where they meet others that undo them.
+// with a constant matrix), to where they meet others that undo them.
 //
-// A projection works on the last axis alone, so what rearranges the other axes may stand before or behind it. Selecting
-// one of the parts of a joint projection (queries, keys and values in one matrix) becomes a projection of its own with
+// A projection works on the last axis alone, so nodes that rearrange the other axes may stand before or behind it.
+// Selecting one part of a joint projection (queries, keys and values in one matrix) becomes a separate projection with
 // that part of the weights.
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
-// optimizer/passes/eliminate/move_views_test.cpp - views past projections, selections past views, parts of joint
-// projections.
+// optimizer/passes/eliminate/move_views_test.cpp - views move past projections, selections past views, and joint
+// projections are split.
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"
 

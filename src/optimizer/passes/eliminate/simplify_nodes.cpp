@@ -1,7 +1,9 @@
-// optimizer/passes/eliminate/simplify_nodes.cpp - single nodes and pairs that do nothing, or that a cheaper node does:
-// sums with 0, products with 1, Expand and Pad to the same shape, Div under Mul, Not under Where, a sum behind Gemm.
+// optimizer/passes/eliminate/simplify_nodes.cpp - removes or replaces single nodes and pairs that do nothing, or that a
+// cheaper node can do: sums with 0, products with 1, Expand and Pad to the same shape, Div under Mul, Not under Where,
+// a sum behind Gemm.
 //
-// A rule's result must have the shape of what it replaces: constants of a higher rank than their partner do not count.
+// The result of a rule must have the shape of what it replaces: a constant of higher rank than its partner does not
+// match.
 #include "optimizer/passes/passes.h"
 #include "optimizer/rules/rewrite.h"
 

@@ -1,4 +1,4 @@
-// optimizer/passes/eliminate/simplify_nodes_test.cpp - nodes that do nothing go; those that do something stay.
+// optimizer/passes/eliminate/simplify_nodes_test.cpp - nodes that do nothing are removed; those that do something stay.
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"
 

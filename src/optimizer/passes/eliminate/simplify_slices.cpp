@@ -1,6 +1,7 @@
-// optimizer/passes/eliminate/simplify_slices.cpp - Slice, Split and Concat in fewer nodes: whole slices go, slices of
-// slices and of Concat read the source, parts that stand side by side again are the source, Concats of Concats are one,
-// a Split of which one part is read is a Slice, and slices that together are an axis are a Split.
+// optimizer/passes/eliminate/simplify_slices.cpp - writes Slice, Split and Concat with fewer nodes. Slices of a whole
+// axis are removed, slices of slices and of Concats read the source, parts that are joined again are the source,
+// Concats of Concats become one, a Split of which one part is read becomes a Slice, and slices that together cover an
+// axis become a Split.
 #include <algorithm>
 #include <map>
 

@@ -1,4 +1,4 @@
-// optimizer/passes/eliminate/simplify_slices_test.cpp - slices, splits and concats in fewer nodes, and those that must
+// optimizer/passes/eliminate/simplify_slices_test.cpp - slices, splits and concats become fewer nodes; others must
 // stay.
 #include "testing/pass_test.h"
 

@@ -1,5 +1,5 @@
 // optimizer/passes/fuse/fuse_activations.cpp - activations that exporters spell out become one node: Swish (SiLU),
-// HardSwish, HardSigmoid, Mish.
+// HardSwish, HardSigmoid or Mish.
 #include "optimizer/passes/passes.h"
 
 namespace sardonyx::optimizer {

@@ -1,4 +1,4 @@
-// optimizer/passes/fuse/fuse_activations_test.cpp - activations from their parts, and what is none of them.
+// optimizer/passes/fuse/fuse_activations_test.cpp - activations that are spelled out become one node; near misses stay.
 #include "optimizer/passes/passes.h"
 #include "testing/prepared_graph.h"
 

@@ -1,13 +1,13 @@
 // optimizer/passes/fuse/fuse_attention.cpp - MatMul, scale, mask, Softmax and MatMul become one Attention node.
 //
 // Exporters wrap these five in Reshape, Transpose, Unsqueeze, Cast and guards against NaN in many ways. The pass starts
-// at a Softmax, walks up through what only scales, masks or views the scores, and reads queries, keys and values
+// at a Softmax, walks up through nodes that only scale, mask or view the scores, and reads queries, keys and values
 // through their views (optimizer/shapes/axis_view.h): whatever the spelling, they are axes batch, head, row and element
 // of a source. If that source has the axes in the order batch, row, head, element, as a projection writes them,
-// Attention reads it as it is; else it gets tensors of rank 4. Expanded key heads become grouped heads, a Concat with a
-// cache becomes Attention's past and present.
+// Attention reads it as it is; otherwise it gets tensors of rank 4. Expanded key heads become grouped heads, and a
+// Concat with a cache becomes Attention's past and present.
 //
-// Rows of which every key is masked stay what the graph makes of them (optimizer/fusion/attention_mask.h).
+// Rows of which every key is masked keep the result that they have in the graph (optimizer/fusion/attention_mask.h).
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,5 @@
-// optimizer/passes/fuse/fuse_attention_test.cpp - attention in the spellings of exporters, and what must stay.
+// optimizer/passes/fuse/fuse_attention_test.cpp - attention in the spellings of exporters becomes Attention, and near
+// misses stay.
 //
 // Every graph is computed before and after at several sizes, so that a wrong axis, scale or mask shows.
 #include "optimizer/passes/passes.h"

@@ -1,5 +1,5 @@
-// optimizer/passes/fuse/fuse_conv_activation.cpp - Conv, a sum with a value of its shape and an activation become one
-// com.microsoft FusedConv: activation(conv(X, W) + B + Z), ONNX Runtime's operator and semantics.
+// optimizer/passes/fuse/fuse_conv_activation.cpp - Conv, the addition of a value of its result's shape, and an
+// activation become one com.microsoft FusedConv: activation(conv(X, W) + B + Z), ONNX Runtime's operator and semantics.
 
 #include "ops/schema/schema.h"
 #include "optimizer/fusion/epilogue.h"

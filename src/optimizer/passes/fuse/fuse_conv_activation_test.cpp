@@ -1,5 +1,5 @@
-// optimizer/passes/fuse/fuse_conv_activation_test.cpp - Conv with sum and activation becomes FusedConv; near misses
-// stay.
+// optimizer/passes/fuse/fuse_conv_activation_test.cpp - Conv with a sum and an activation becomes FusedConv; near
+// misses stay.
 #include "ops/upgrade.h"
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"

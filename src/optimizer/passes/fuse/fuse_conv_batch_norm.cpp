@@ -1,5 +1,5 @@
-// optimizer/passes/fuse/fuse_conv_batch_norm.cpp - BatchNormalization after Conv or ConvTranspose goes into its weights
-// and bias.
+// optimizer/passes/fuse/fuse_conv_batch_norm.cpp - BatchNormalization behind Conv or ConvTranspose is folded into its
+// weights and bias.
 #include "optimizer/fusion/conv_weights.h"
 #include "optimizer/passes/passes.h"
 

@@ -1,5 +1,5 @@
-// optimizer/passes/fuse/fuse_conv_batch_norm_test.cpp - BatchNormalization goes into the Conv before it, unless that
-// has other readers.
+// optimizer/passes/fuse/fuse_conv_batch_norm_test.cpp - BatchNormalization is folded into the Conv before it, unless
+// the Conv has other readers.
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"
 #include "testing/prepared_graph.h"

@@ -1,5 +1,5 @@
-// optimizer/passes/fuse/fuse_conv_scale.cpp - Mul, Div, Add and Sub by constants per channel after Conv or
-// ConvTranspose go into its weights and bias.
+// optimizer/passes/fuse/fuse_conv_scale.cpp - Mul, Div, Add and Sub by constants per channel, behind Conv or
+// ConvTranspose, are folded into its weights and bias.
 #include "optimizer/fusion/conv_weights.h"
 #include "optimizer/passes/passes.h"
 

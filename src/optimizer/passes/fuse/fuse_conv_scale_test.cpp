@@ -1,5 +1,5 @@
-// optimizer/passes/fuse/fuse_conv_scale_test.cpp - linear steps per channel go into Conv and ConvTranspose, others
-// stay.
+// optimizer/passes/fuse/fuse_conv_scale_test.cpp - linear steps per channel are folded into Conv and ConvTranspose;
+// others stay.
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"
 

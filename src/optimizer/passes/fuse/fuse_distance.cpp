@@ -1,7 +1,8 @@
 // optimizer/passes/fuse/fuse_distance.cpp - a Scan over points that computes squared distances becomes one CDist.
 //
 // skl2onnx writes distances as a loop: for each row b of B, sums of squares of A - b. The results are [rows of B, rows
-// of A]; a Transpose behind it is dropped by swapping A and B. The loop's state is A itself, who reads it reads A.
+// of A]; a Transpose behind them is dropped by swapping A and B. The state of the loop is A itself, so readers of the
+// state read A.
 #include <algorithm>
 
 #include "ops/schema/schema.h"

@@ -1,4 +1,5 @@
-// optimizer/passes/fuse/fuse_distance_test.cpp - CDist from a loop over points, and loops that are none.
+// optimizer/passes/fuse/fuse_distance_test.cpp - a loop over points that computes distances becomes CDist; other loops
+// stay.
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"
 #include "testing/prepared_graph.h"

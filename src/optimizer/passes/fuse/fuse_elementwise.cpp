@@ -1,11 +1,13 @@
 // optimizer/passes/fuse/fuse_elementwise.cpp - connected elementwise nodes of float become one
 // ai.sardonyx.FusedElementwise.
 //
-// A group has one result that others read; every value inside has that result's shape, so that nothing is computed more
-// often than before. Walking up from the outputs, a node joins the group of its readers if they are all of one group.
+// Only the result of a group is read outside. Every value inside has that result's shape, so that nothing is computed
+// more often than before. The pass walks up from the outputs: a node joins the group of its readers if they are all in
+// one group.
 //
-// A group may end with QuantizeLinear and have quantized values inside; what DequantizeLinear makes of an 8-bit tensor
-// for it is read from that tensor. Likewise it may end with a Cast to float16 or bfloat16, and read such tensors.
+// A group may end with QuantizeLinear and have quantized values inside. Where it reads what DequantizeLinear makes of
+// an 8-bit tensor, it reads that tensor instead. Likewise it may end with a Cast to float16 or bfloat16, and read
+// tensors of these types.
 #include <algorithm>
 #include <unordered_map>
 

@@ -1,5 +1,5 @@
-// optimizer/passes/fuse/fuse_elementwise_half_test.cpp - groups that read and end in float16 and bfloat16: the same
-// bits.
+// optimizer/passes/fuse/fuse_elementwise_half_test.cpp - groups that read float16 and bfloat16, and end in them, give
+// the same bits.
 #include "testing/fusion_matrix.h"
 
 namespace sardonyx::optimizer {

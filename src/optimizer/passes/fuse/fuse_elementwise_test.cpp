@@ -1,4 +1,4 @@
-// optimizer/passes/fuse/fuse_elementwise_test.cpp - which nodes join, which do not, and that the values stay.
+// optimizer/passes/fuse/fuse_elementwise_test.cpp - which nodes join a group and which do not; values stay the same.
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"
 

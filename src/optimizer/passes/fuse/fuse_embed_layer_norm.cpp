@@ -1,8 +1,8 @@
 // optimizer/passes/fuse/fuse_embed_layer_norm.cpp - the sum of two or three embeddings before a LayerNormalization
 // becomes part of it: com.microsoft EmbedLayerNormalization.
 //
-// Each summand is Gather(table, indices) or, for positions, rows that constant folding has gathered already. The node's
-// indices are int32, so that int64 ones get a Cast; it gives the sum too (output 2) if somebody else reads it.
+// Each summand is Gather(table, indices) or, for positions, rows that constant folding has already gathered. The node's
+// indices are int32, so int64 ones get a Cast. If other nodes read the sum too, the node returns it as output 2.
 #include <algorithm>
 
 #include "optimizer/passes/passes.h"

@@ -1,4 +1,4 @@
-// optimizer/passes/fuse/fuse_gelu_test.cpp - Gelu from its parts, and what is not Gelu.
+// optimizer/passes/fuse/fuse_gelu_test.cpp - GELU that is spelled out becomes one node; near misses stay.
 #include "optimizer/passes/passes.h"
 #include "testing/evaluate_op.h"
 #include "testing/prepared_graph.h"

@@ -1,5 +1,5 @@
-// optimizer/passes/fuse/fuse_group_norm_test.cpp - PyTorch's spelling of GroupNormalization, and what only looks like
-// it.
+// optimizer/passes/fuse/fuse_group_norm_test.cpp - PyTorch's spelling of GroupNormalization becomes one node; what only
+// looks like it stays.
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"
 #include "testing/random_tensor.h"

@@ -1,8 +1,9 @@
-// optimizer/passes/fuse/fuse_layer_norm.cpp - LayerNormalization and RMSNormalization from their parts.
+// optimizer/passes/fuse/fuse_layer_norm.cpp - LayerNormalization and RMSNormalization that are spelled out become one
+// node.
 //
 // The core is (x - mean) / sqrt(variance + epsilon) or x / sqrt(mean(x^2) + epsilon) over the last axes. A factor and a
-// summand behind it may be missing, or stand behind Casts around the core: in half precision the operator computes in
-// float by itself (stash_type 1).
+// summand behind it may be missing. There may be Casts around the core, with factor and summand outside of them: in
+// half precision the operator computes in float by itself (stash_type 1).
 #include <algorithm>
 
 #include "optimizer/fusion/conv_weights.h"

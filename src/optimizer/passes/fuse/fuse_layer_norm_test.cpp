@@ -1,5 +1,5 @@
-// optimizer/passes/fuse/fuse_layer_norm_test.cpp - LayerNormalization and RMSNormalization from their parts in the
-// spellings of exporters, and what is none.
+// optimizer/passes/fuse/fuse_layer_norm_test.cpp - LayerNormalization and RMSNormalization in the spellings of
+// exporters become one node; near misses stay.
 #include "ops/upgrade.h"
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"

@@ -1,4 +1,4 @@
-// optimizer/passes/fuse/fuse_pad_test.cpp - Pad goes into the reader where both fill with the same value.
+// optimizer/passes/fuse/fuse_pad_test.cpp - Pad becomes the reader's own pads if both fill with the same value.
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"
 

@@ -1,8 +1,8 @@
-// optimizer/passes/fuse/fuse_product_batch_norm.cpp - BatchNormalization behind a product with constant weights, and
-// the sum with a constant row between them, go into weights and bias: what is left is a Gemm.
+// optimizer/passes/fuse/fuse_product_batch_norm.cpp - BatchNormalization behind a product with constant weights, and a
+// constant row added between them, are folded into weights and bias: what is left is a Gemm.
 //
-// y = (x W + b - mean) * scale / sqrt(variance + epsilon) + shift of matrices [M, N], so column n of W is multiplied by
-// f[n] = scale[n] / sqrt(variance[n] + epsilon), and the bias becomes (b - mean) * f + shift. Computed in double.
+// y = (x W + b - mean) * scale / sqrt(variance + epsilon) + shift of matrices [M, N]. So column n of W is multiplied by
+// f[n] = scale[n] / sqrt(variance[n] + epsilon), and the bias becomes (b - mean) * f + shift, computed in double.
 #include <cmath>
 
 #include "optimizer/fusion/conv_weights.h"

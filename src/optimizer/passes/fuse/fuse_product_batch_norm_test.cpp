@@ -1,4 +1,4 @@
-// optimizer/passes/fuse/fuse_product_batch_norm_test.cpp - BatchNormalization goes into the weights of the product
+// optimizer/passes/fuse/fuse_product_batch_norm_test.cpp - BatchNormalization is folded into the weights of the product
 // before it.
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"

@@ -2,7 +2,7 @@
 // registers.
 //
 // MatMul + bias + a value of the result's shape + activation becomes ai.sardonyx FusedMatMul, Gemm + activation becomes
-// com.microsoft FusedGemm. Runs behind the passes that want a bias, a residual or an activation for themselves
+// com.microsoft FusedGemm. Runs after the passes that need the bias, residual or activation themselves
 // (SkipLayerNormalization, attention).
 #include "optimizer/fusion/epilogue.h"
 #include "optimizer/passes/passes.h"

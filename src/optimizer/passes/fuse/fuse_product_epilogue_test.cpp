@@ -1,4 +1,5 @@
-// optimizer/passes/fuse/fuse_product_epilogue_test.cpp - bias, residual and activation go into the product before them.
+// optimizer/passes/fuse/fuse_product_epilogue_test.cpp - bias, residual and activation are fused into the product
+// before them.
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"
 #include "testing/prepared_graph.h"

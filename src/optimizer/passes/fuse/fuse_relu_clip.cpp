@@ -1,4 +1,5 @@
-// optimizer/passes/fuse/fuse_relu_clip.cpp - Relu beside Relu or Clip becomes one Clip: the larger lower bound counts.
+// optimizer/passes/fuse/fuse_relu_clip.cpp - Relu before or after Relu or Clip becomes one Clip with the larger of the
+// lower bounds.
 #include "optimizer/passes/passes.h"
 
 namespace sardonyx::optimizer {

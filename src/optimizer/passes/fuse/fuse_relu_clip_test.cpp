@@ -1,4 +1,4 @@
-// optimizer/passes/fuse/fuse_relu_clip_test.cpp - Relu beside Clip and Relu, and bounds that keep both.
+// optimizer/passes/fuse/fuse_relu_clip_test.cpp - Relu is joined with Clip and Relu; some bounds keep both.
 #include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {

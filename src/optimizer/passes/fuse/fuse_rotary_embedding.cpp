@@ -1,9 +1,9 @@
 // optimizer/passes/fuse/fuse_rotary_embedding.cpp - x * cos + rotate(x) * sin becomes one RotaryEmbedding node.
 //
-// rotate(x) is Concat(-second half, first half) over the last axis, or with neighbours as pairs (-x1, x0, -x3, x2, ..);
+// rotate(x) is Concat(-second half, first half) over the last axis, or has neighbours as pairs (-x1, x0, -x3, x2, ..);
 // the operator reads one factor for each pair (optimizer/fusion/rotary_factors.h). Heads stand before the rows, or
-// behind them as projections write them: x [batch, row, head * size] that was only rearranged is read as it is. Where
-// what is turned are the first elements of heads only, and a Concat puts the others behind them, the node takes the
+// behind them as projections write them: x [batch, row, head * size] that was only rearranged is read as it is. If only
+// the first elements of each head are rotated, and a Concat puts the others behind them, the node takes the whole
 // heads.
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
-// optimizer/passes/fuse/fuse_rotary_embedding_test.cpp - rotary embeddings as Llama's exporters write them.
+// optimizer/passes/fuse/fuse_rotary_embedding_test.cpp - rotary embeddings as Llama's exporters write them become one
+// node.
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"
 

@@ -1,7 +1,7 @@
 // optimizer/passes/fuse/fuse_skip_layer_norm.cpp - the sum of a residual connection before a LayerNormalization or
 // RMSNormalization becomes part of it (com.microsoft SkipLayerNormalization, SkipSimplifiedLayerNormalization).
 //
-// The node gives the sum too (output 3), which the next residual connection reads. A vector added to one of the
+// The node also returns the sum (output 3), which the next residual connection reads. A vector added to one of the
 // summands becomes the node's bias.
 #include "optimizer/passes/passes.h"
 #include "optimizer/rules/rewrite.h"

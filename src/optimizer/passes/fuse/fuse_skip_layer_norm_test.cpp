@@ -1,4 +1,5 @@
-// optimizer/passes/fuse/fuse_skip_layer_norm_test.cpp - residual sums before normalizations, and sums that must stay.
+// optimizer/passes/fuse/fuse_skip_layer_norm_test.cpp - residual sums before normalizations become part of them; other
+// sums stay.
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"
 

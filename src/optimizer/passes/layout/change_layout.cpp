@@ -1,10 +1,11 @@
-// optimizer/passes/layout/change_layout.cpp - images lie channels last in memory wherever that saves more than it
+// optimizer/passes/layout/change_layout.cpp - lays images out channels last in memory wherever that saves more than it
 // costs.
 //
-// Each operator says in which layouts it works and what they cost it (its row's `layout`, ops/layout.h); a value whose
-// producer and readers disagree costs a transposition. The cheapest choice for the whole graph is a minimum cut: sides
-// are layouts, nodes are the operators' variables. So a chain of convolutions is entered and left once, transpositions
-// that the author wrote are used or cancelled, and a lone convolution between matrix products stays as it is.
+// Each operator says in which layouts it works and what each costs (its row's `layout`, ops/layout.h); a value whose
+// producer and readers disagree costs a transposition. The cheapest choice for the whole graph is a minimum cut: the
+// two sides are layouts, the nodes are the operators' variables. So a chain of convolutions is entered and left once,
+// transpositions that the author wrote are used or cancelled, and a lone convolution between matrix products stays as
+// it is.
 #include <algorithm>
 #include <unordered_map>
 

@@ -1,4 +1,5 @@
-// optimizer/passes/layout/change_layout_test.cpp - channels-last chains, what follows them, and what stays as it is.
+// optimizer/passes/layout/change_layout_test.cpp - chains of operators that run channels last, what follows them, and
+// what stays as it is.
 #include <algorithm>
 
 #include "ops/upgrade.h"

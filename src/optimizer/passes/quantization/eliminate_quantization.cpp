@@ -1,6 +1,6 @@
-// optimizer/passes/quantization/eliminate_quantization.cpp - QuantizeLinear and the DequantizeLinear behind it go, if
-// the user says so: the config entry "session.enable_quant_qdq_cleanup" = "1", as in ONNX Runtime. What is left of them
-// once integer operators are made only rounds, so results change by up to half a quantum for each pair.
+// optimizer/passes/quantization/eliminate_quantization.cpp - removes QuantizeLinear with the DequantizeLinear behind it
+// if the user asks for it, by the config entry "session.enable_quant_qdq_cleanup" = "1" as in ONNX Runtime. The pairs
+// that are left once integer operators are made only round, so results change by up to half a quantum for each pair.
 #include <algorithm>
 
 #include "optimizer/passes/passes.h"

@@ -1,5 +1,5 @@
-// optimizer/passes/quantization/eliminate_quantization_test.cpp - pairs that go, those that stay, and that nobody loses
-// one unasked.
+// optimizer/passes/quantization/eliminate_quantization_test.cpp - which pairs are removed, which stay, and that none is
+// removed unless the user asks.
 #include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {

@@ -1,5 +1,5 @@
 // optimizer/passes/quantization/fuse_block_quantized_bias.cpp - a constant that is added to each row of a com.microsoft
-// MatMulNBits becomes its bias. Runs behind the passes that want the sum for themselves (attention, BiasGelu).
+// MatMulNBits becomes its bias. Runs after the passes that need the sum themselves (attention, BiasGelu).
 #include "optimizer/fusion/epilogue.h"
 #include "optimizer/passes/passes.h"
 

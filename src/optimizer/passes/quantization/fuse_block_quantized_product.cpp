@@ -1,8 +1,8 @@
 // optimizer/passes/quantization/fuse_block_quantized_product.cpp - a product with constant weights that
 // DequantizeLinear makes of blocks of 4- or 8-bit integers becomes com.microsoft MatMulNBits, which reads the integers.
 //
-// As ONNX Runtime does it: weights [K, N] in blocks along K, with an accuracy_level that the session's entry
-// session.qdq_matmulnbits_accuracy_level gives (4, activations in 8 bits, without it).
+// As in ONNX Runtime, the weights [K, N] are in blocks along K, and the session's config entry
+// session.qdq_matmulnbits_accuracy_level gives the accuracy_level (by default 4, activations in 8 bits).
 #include <algorithm>
 
 #include "optimizer/passes/passes.h"

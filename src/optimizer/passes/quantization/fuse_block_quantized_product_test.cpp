@@ -1,5 +1,5 @@
-// optimizer/passes/quantization/fuse_block_quantized_product_test.cpp - weights in blocks of integers in every type,
-// with and without zero points, rows that fill no block; and what is no such product.
+// optimizer/passes/quantization/fuse_block_quantized_product_test.cpp - weights in blocks of integers of every type,
+// with and without zero points, also with a last block that is not full; near misses stay.
 #include "optimizer/passes/passes.h"
 #include "testing/fusion_matrix.h"
 

@@ -1,6 +1,6 @@
-// optimizer/passes/quantization/fuse_conv_quantized_sum.cpp - a channels-last QLinearConv and the QLinearAdd that alone
-// reads it become ai.sardonyx QLinearConvAdd: the sum is made where the convolution's bytes are, without a pass over
-// memory.
+// optimizer/passes/quantization/fuse_conv_quantized_sum.cpp - a channels-last QLinearConv and the QLinearAdd that is
+// its only reader become ai.sardonyx QLinearConvAdd: the sum is computed while the convolution's results are at hand,
+// without another pass over memory.
 #include "optimizer/passes/passes.h"
 #include "optimizer/rules/rewrite.h"
 

@@ -1,7 +1,7 @@
 // optimizer/passes/quantization/fuse_dynamic_quantization.cpp - products of dynamically quantized tensors, as
 // onnxruntime's quantizer spells them out, become com.microsoft.MatMulIntegerToFloat or DynamicQuantizeMatMul.
 //
-// DynamicQuantizeMatMul quantizes its input itself, where nobody else reads what DynamicQuantizeLinear makes.
+// DynamicQuantizeMatMul quantizes its input itself; it is used if nothing else reads what DynamicQuantizeLinear makes.
 #include <algorithm>
 
 #include "optimizer/passes/passes.h"

@@ -2,8 +2,8 @@
 // bits, becomes ai.sardonyx.Lookup8: a table of its 256 results.
 //
 // The function may be a graph of many nodes, with QuantizeLinear and DequantizeLinear between them (GELU, HardSwish and
-// the like as quantizers write them, or a change of scale). The table is what those very nodes compute, so no value
-// changes. A table that changes nothing disappears.
+// the like as quantizers write them, or a change of scale). These very nodes compute the table, so no value changes. A
+// table that changes nothing is removed.
 #include <algorithm>
 #include <unordered_map>
 

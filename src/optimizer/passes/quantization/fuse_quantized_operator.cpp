@@ -2,7 +2,7 @@
 // become ONNX Runtime's 8-bit ones: QLinearAdd, QLinearMul, QLinearSoftmax, QLinearAveragePool,
 // QLinearGlobalAveragePool, QLinearReduceMean, QLinearConcat, QLinearWhere.
 //
-// To add one: its row in kOperators and a function that says how its node looks.
+// To add one: its row in kOperators and a function that makes its node.
 #include <algorithm>
 
 #include "ops/schema/schema.h"

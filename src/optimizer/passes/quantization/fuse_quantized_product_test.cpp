@@ -1,5 +1,5 @@
 // optimizer/passes/quantization/fuse_quantized_product_test.cpp - Conv, MatMul and Gemm of quantized tensors become
-// integer operators; what is not quantized as they want it stays.
+// integer operators; those with other quantizations stay.
 #include "testing/quantized_graph.h"
 
 namespace sardonyx::optimizer {

@@ -1,8 +1,8 @@
 // optimizer/passes/quantization/move_quantization.cpp - operators that only move elements run on 8 or 16 bits:
-// DequantizeLinear moves behind them, QuantizeLinear before them, and the two vanish where they meet.
+// DequantizeLinear moves behind them and QuantizeLinear before them, and the two vanish where they meet.
 //
-// Values stay what they were bit for bit: both operators work element by element with the same parameters everywhere,
-// and are monotone, so the largest element stays the largest one.
+// Every value keeps its bits: both operators work element by element with the same parameters everywhere, and are
+// monotone, so the largest element stays the largest one.
 #include <algorithm>
 #include <span>
 #include <string_view>

@@ -1,5 +1,5 @@
-// optimizer/passes/quantization/quantize_activations.cpp - Relu and Clip between an operator and QuantizeLinear: what
-// the 8-bit (or 16-bit) range cuts off anyway disappears, the others act on quantized values, so that the operator can
+// optimizer/passes/quantization/quantize_activations.cpp - Relu and Clip between an operator and QuantizeLinear: limits
+// that the 8-bit (or 16-bit) range implies anyway are removed, others act on quantized values, so that the operator can
 // become an integer one.
 //
 // Rounding is monotone, so a limit before QuantizeLinear is the same as that limit, rounded, behind it.

@@ -1,7 +1,7 @@
-// optimizer/passes/rewrite/replace_divisions.cpp - a quotient by a constant power of two becomes a product, which is
-// faster and gives the same bits.
+// optimizer/passes/rewrite/replace_divisions.cpp - a division by a constant power of two becomes a multiplication,
+// which is faster and gives the same bits.
 //
-// The factor is a constant at once: fusions behind this pass look for one (the scale of attention scores).
+// The factor is made a constant at once, because later passes look for one (the scale of attention scores).
 #include <cmath>
 
 #include "optimizer/fusion/conv_weights.h"

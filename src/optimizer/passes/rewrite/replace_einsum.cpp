@@ -1,9 +1,9 @@
-// optimizer/passes/rewrite/replace_einsum.cpp - Einsum of two operands that is a batch of matrix products becomes
-// MatMul between views, so that what is known of products (projections, attention) applies to it.
+// optimizer/passes/rewrite/replace_einsum.cpp - an Einsum of two operands that is a batch of matrix products becomes
+// MatMul between views, so that passes that know products (projections, attention) apply to it.
 //
-// Labels of both operands and the output are batches, those of one operand and the output rows or columns, those of
-// both operands alone are summed up. Where an operand would have to be moved, Einsum's own kernel is as good and stays,
-// unless Softmax is near: attention takes views as they are.
+// Labels of both operands and the output are batches, labels of one operand and the output are rows or columns, and
+// labels of both operands alone are summed over. If an operand would have to be moved in memory, Einsum's own kernel is
+// as good and stays, unless Softmax is near: attention takes views as they are.
 #include <algorithm>
 #include <array>
 

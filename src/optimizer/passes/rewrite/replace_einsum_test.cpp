@@ -1,4 +1,4 @@
-// optimizer/passes/rewrite/replace_einsum_test.cpp - Einsums that are products of matrices, and those that are not.
+// optimizer/passes/rewrite/replace_einsum_test.cpp - Einsums that are products of matrices become MatMul; others stay.
 #include "testing/pass_test.h"
 #include "testing/random_tensor.h"
 

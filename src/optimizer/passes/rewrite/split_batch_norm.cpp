@@ -1,5 +1,5 @@
-// optimizer/passes/rewrite/split_batch_norm.cpp - BatchNormalization that no convolution took in becomes a product and
-// a sum, which other passes know how to join with their neighbours.
+// optimizer/passes/rewrite/split_batch_norm.cpp - a BatchNormalization that was not folded into a convolution becomes a
+// product and a sum, which other passes can fuse with their neighbours.
 #include <cmath>
 
 #include "optimizer/fusion/conv_weights.h"

@@ -1,4 +1,4 @@
-// optimizer/passes/rewrite/split_batch_norm_test.cpp - BatchNormalization as product and sum, and where it stays.
+// optimizer/passes/rewrite/split_batch_norm_test.cpp - BatchNormalization becomes a product and a sum, or stays.
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"
 #include "testing/random_tensor.h"

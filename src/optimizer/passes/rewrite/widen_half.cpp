@@ -1,8 +1,9 @@
-// optimizer/passes/rewrite/widen_half.cpp - chains of float16 operators compute in float32 and round where they end.
+// optimizer/passes/rewrite/widen_half.cpp - chains of float16 operators compute in float32 and round only at their
+// ends.
 //
 // The CPU has no arithmetic in float16: every operator would widen its inputs and round its result. Between neighbours
-// both are a waste of time and of precision, so that ONNX Runtime leaves them out, too, at every level, a Cast from
-// float in front of a chain included. Bodies of control flow are left alone.
+// both waste time and precision, so ONNX Runtime leaves them out, too, at every level; that includes a Cast from float
+// in front of a chain. Bodies of control flow are left alone.
 #include <algorithm>
 #include <map>
 #include <memory>

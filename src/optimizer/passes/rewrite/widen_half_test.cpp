@@ -1,5 +1,5 @@
-// optimizer/passes/rewrite/widen_half_test.cpp - chains of float16 operators become float; single ones, bodies and what
-// the author rounds stay.
+// optimizer/passes/rewrite/widen_half_test.cpp - chains of float16 operators become float; single operators, bodies and
+// casts that the author rounds with stay.
 #include "optimizer/passes/passes.h"
 #include "testing/evaluate_op.h"
 #include "testing/pass_test.h"
