@@ -1,4 +1,4 @@
-// planner/foreign_steps.cpp - which steps other providers own, and inference for them.
+// planner/foreign_steps.cpp - finds the steps that other providers own, and infers their types.
 #include "planner/foreign_steps.h"
 
 #include "ops/cost_context.h"

@@ -1,5 +1,5 @@
-// planner/foreign_steps.h - steps that no operator's row describes: fused groups, copies, operators only a provider
-// knows.
+// planner/foreign_steps.h - steps that no operator's row describes: fused groups, copies, and operators that only a
+// provider knows.
 #pragma once
 
 #include <span>
@@ -14,13 +14,13 @@ namespace sardonyx::planner {
 
 // A fused group: its types follow from the graph in its attribute "body".
 const ops::OpDef& FusedGroup();
-// An operator without a row (a function call that a provider claimed whole): its kernel says types and shapes.
+// An operator without a row (a function call that a provider claimed whole): its kernel determines types and shapes.
 const ops::OpDef& ForeignOperator();
 // A copy between the host and the device of the node's provider (planner/place_copies.h).
 const ops::OpDef& DeviceCopy();
 bool IsCopy(const Node& node);
 
-// The operator that a node is when it runs: one of these, or the registry's.
+// The operator by which a node runs: one of these, or the registry's.
 const ops::OpDef& OperatorOf(const Node& node, const ops::Registry& registry, const providers::ProviderSet& providers);
 
 // Types of a fused group's outputs from those of its inputs.

@@ -1,4 +1,4 @@
-// planner/inline_functions.h - calls of functions become their bodies.
+// planner/inline_functions.h - replaces calls of functions by their bodies.
 #pragma once
 
 #include "ir/graph.h"
@@ -7,14 +7,14 @@
 namespace sardonyx::planner {
 
 struct InlineLimits {
-  int depth = 64;                 // of calls inside of functions; a function that calls itself ends here
+  int depth = 64;                 // of nested calls; ends a function that calls itself
   std::size_t nodes = 1'000'000;  // of the expanded graph
 };
 
 // Replaces each call of one of the model's functions, and each ONNX function operator without a kernel in `registry`,
-// by the nodes of its body; calls that a provider claims (node.provider set) stay. Versions are resolved before: every
-// new node has its since_version, whatever opsets its function imports. Fails with kInvalidGraph naming the call where
-// the limits are exceeded.
+// by the nodes of its body; calls that a provider claims (node.provider set) stay. Versions are resolved first, so
+// every new node has its since_version, whatever opsets its function imports. Fails with kInvalidGraph naming the call
+// where the limits are exceeded.
 void InlineFunctions(Graph& graph, const Model& model, const ops::Registry& registry, const InlineLimits& limits = {});
 
 }  // namespace sardonyx::planner

@@ -1,4 +1,4 @@
-// planner/inline_functions_test.cpp - calls become bodies: nested, with attributes, in subgraphs, and not without end.
+// planner/inline_functions_test.cpp - calls become bodies: nested, with attributes, in subgraphs, and not endlessly.
 #include "planner/inline_functions.h"
 
 #include "testing/evaluate_op.h"

@@ -1,4 +1,4 @@
-// planner/make_plan.cpp - plans in rounds, until no more contents help.
+// planner/make_plan.cpp - plans in rounds, until knowing the contents of more inputs no longer helps.
 #include "planner/make_plan.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// planner/make_plan.h - from a graph and what is known of its kernels and inputs to a plan.
+// planner/make_plan.h - makes a plan from a graph and what is known about its kernels and inputs.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace sardonyx::planner {
 
-// The plan for these inputs, whose steps run on up to `threads` threads at once. Adds to `learned`. Fails with what
-// inference says, the node named. Thread-safe: nothing but `learned` changes.
+// The plan for these inputs, whose steps run on up to `threads` threads at once. Adds to `learned`. Fails with the
+// error of inference, which names the node. Thread-safe: nothing but `learned` changes.
 std::shared_ptr<const Plan> MakePlan(const Outline& outline, std::span<const InputFact> inputs, int threads,
                                      KeyContents& learned);
 

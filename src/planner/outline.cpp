@@ -1,4 +1,4 @@
-// planner/outline.cpp - slots and steps of a graph and its bodies.
+// planner/outline.cpp - lists the slots and steps of a graph and its bodies.
 #include "planner/outline.h"
 
 #include "ir/node_error.h"

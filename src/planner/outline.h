@@ -1,4 +1,5 @@
-// planner/outline.h - what planning knows of a graph that is ready to run: slots for its values, steps for its nodes.
+// planner/outline.h - what planning knows about a graph that is ready to run: slots for its values, steps for its
+// nodes.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +18,18 @@ inline constexpr int kNoSlot = -1;
 
 class Outline;
 
-// A node, with what its kernel means for memory. Slots are indices into Outline::slots.
+// A node as the planner sees it. Slots are indices into Outline::slots.
 struct Step {
   NodeId node = kNoNode;
   const ops::OpDef* op = nullptr;
   std::vector<int> inputs, outputs;
   std::vector<std::unique_ptr<const Outline>> bodies;  // one for each subgraph attribute, in order
-  std::vector<std::vector<int>> captures;              // of each body: the slot here behind each captured input there
+  std::vector<std::vector<int>> captures;              // by body: the slot of this graph for each captured input
   bool is_if = false;
-  bool on_cpu = true;  // else another provider's kernel: never computed while planning, writes nothing in place
+  bool on_cpu = true;  // else another provider's kernel: never computed while planning, never in place
 };
 
-// What never changes of a value.
+// What is the same about a value in all plans.
 struct SlotInfo {
   ValueId value = kNoValue;
   const Type* type = nullptr;        // as inferred when the model was loaded; of the graph
@@ -64,7 +65,7 @@ class Outline {
   const Graph& graph_;
   const ops::Registry& registry_;
   std::vector<std::shared_ptr<Allocator>> memories_;
-  std::vector<int> slot_of_;  // by ValueId, while it is made
+  std::vector<int> slot_of_;  // by ValueId, only while it is made
   std::vector<SlotInfo> slots_;
   std::vector<Step> steps_;
   std::vector<int> inputs_, outputs_;

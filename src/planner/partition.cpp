@@ -1,4 +1,4 @@
-// planner/partition.cpp - asks providers for claims, checks them, and writes them into the graph.
+// planner/partition.cpp - asks providers for claims, checks these, and writes them into the graph.
 #include "planner/partition.h"
 
 #include <algorithm>

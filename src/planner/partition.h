@@ -1,4 +1,4 @@
-// planner/partition.h - which provider runs which node.
+// planner/partition.h - decides which provider runs which node.
 #pragma once
 
 #include "ir/graph.h"
@@ -10,15 +10,15 @@ namespace sardonyx::planner {
 // Offers calls of the model's functions to the providers: the calls they claim get node.provider and are not inlined.
 void ClaimFunctionCalls(Graph& graph, const ops::Registry& registry, const providers::ProviderSet& set);
 
-// Asks the providers again for the calls that they claimed: a call that its provider refuses now has no provider any
-// more, and a note says so. True if there is one; it is to be inlined then.
+// Asks the providers again for the calls that they claimed: a call that its provider refuses now loses its provider,
+// and a note says so. Returns true if there is such a call, which must then be inlined.
 bool ReleaseRefusedCalls(Graph& graph, const ops::Registry& registry, const providers::ProviderSet& set);
 
-// Asks the providers in their order, for each graph from the innermost body out; one that prefers images channels last
-// twice (planner/prefer_layout.h). A node claimed alone gets
-// node.provider; a fused group becomes one node (domain: the provider's name, op_type: unique in the session, attribute
-// "body": the group as a graph), compiled into set.compiled. Nodes of the CPU keep an empty provider, so that the
-// passes that follow know them as theirs (optimizer/rules/rewrite.h; AssignRest names it); node.provider_note collects
+// Asks the providers in their order, for each graph from the innermost body out; a provider that prefers images
+// channels last is asked twice (planner/prefer_layout.h). A node claimed alone gets node.provider; a fused group
+// becomes one node (domain: the provider's name, op_type: unique in the session, attribute "body": the group as a
+// graph), compiled into set.compiled. Nodes of the CPU keep an empty provider, by which the passes that follow
+// recognize nodes that they may change (optimizer/rules/rewrite.h; AssignRest names it); node.provider_note collects
 // the refusals. Fails with kEpFail naming the provider for a claim that contradicts itself: a node that was not offered
 // or is claimed twice, control flow claimed alone, a fused group that a path leaves and comes back to.
 void Partition(Graph& graph, const ops::Registry& registry, providers::ProviderSet& set);

@@ -1,4 +1,4 @@
-// planner/place_copies.h - a device for every value, and copies between devices as nodes.
+// planner/place_copies.h - assigns a device to every value, and adds nodes that copy values between devices.
 #pragma once
 
 #include "ir/graph.h"
@@ -6,15 +6,15 @@
 
 namespace sardonyx::planner {
 
-// The op_type of a copy (domain ai.sardonyx): its provider is the one whose device is on either side.
+// The domain and the op_types of copies. A copy belongs to the provider whose device is on one side of it.
 inline constexpr std::string_view kCopyDomain = "ai.sardonyx";
 inline constexpr std::string_view kCopyFromHost = "MemcpyFromHost";
 inline constexpr std::string_view kCopyToHost = "MemcpyToHost";
 
-// Every node has its provider. Sets ValueInfo::device of all values and adds a copy node where a node reads a value
-// that lies elsewhere, once per value and device; copies of what a body captures stand before the control-flow node,
-// copies of constants are made now. Inputs and outputs of the model and of bodies, and what control flow passes on, lie
-// on the host; values that are no tensors, too.
+// Every node must have its provider. Sets ValueInfo::device of all values, and adds a copy node where a node reads a
+// value that lies elsewhere, once per value and device. Copies of values that a body captures stand before the
+// control-flow node; constants are copied at once. Inputs and outputs of the model and of bodies, values that control
+// flow passes on, and values that are not tensors lie on the host.
 void PlaceCopies(Graph& graph, const providers::ProviderSet& set);
 
 }  // namespace sardonyx::planner

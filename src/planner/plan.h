@@ -1,4 +1,5 @@
-// planner/plan.h - for one set of input shapes: every shape, every byte's place, every step.
+// planner/plan.h - a plan: for one set of input shapes, all other shapes, the place of every value, and the steps to
+// run.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,10 @@ namespace sardonyx::planner {
 
 struct Plan;
 
-// What is known of an input when a plan is made or looked up.
+// What is known about an input when a plan is made or looked up.
 struct InputFact {
-  ops::TensorRef ref;  // a tensor that has arrived: shape and host bytes
-  Type type;           // else what is known of it
+  ops::TensorRef ref;  // a tensor that was given: shape and host bytes
+  Type type;           // else what is known about it
   Value known;         // contents that the enclosing plan implies, whatever the run brings
 };
 
@@ -30,7 +31,7 @@ struct PlannedSlot {
     kInput,     // the bytes of input `source`
     kArena,     // at `offset`
     kOutput,    // the bytes of output `source`
-    kLate,      // its shape comes with the run, or it is no plain tensor: memory of its own
+    kLate,      // its shape comes with the run, or it is not a plain tensor: has its own memory
   };
   Place place = Place::kNone;
   bool promised = false;  // kLate, but of a shape that the plan knows and later steps rely on
@@ -45,13 +46,14 @@ struct PlannedSlot {
 
 struct PlannedStep {
   int step = -1;
-  bool late = false;                 // infers its shapes, and checks its inputs', when it runs
-  int branch = -1;                   // If: the body that runs, where the key implies the condition
+  bool late = false;                 // infers its shapes and checks those of its inputs when it runs
+  int branch = -1;                   // of an If whose condition the key implies: the body that runs
   std::shared_ptr<const Plan> body;  // its plan; shared with the run states that are bound to it
 };
 
-// Bytes of an arena that values take in turn: those of `slot` and of its views, from the step that writes them first to
-// the last that reads them (of Outline::steps(); after the last of them for what the run delivers).
+// A range of an arena that holds `slot` and its views, from the step that first writes them to the last step that reads
+// them (indices into Outline::steps(); one past the last step for what the run delivers). Before and after, other
+// values may use the same bytes.
 struct PlannedBuffer {
   int slot = -1;
   int memory = 0;  // of Outline::memories()
@@ -90,7 +92,8 @@ struct Plan {
   bool Matches(std::span<const InputFact> inputs) const;
 };
 
-// Which inputs' contents belong to the keys of a graph's plans, since shapes depend on them: learned plan by plan.
+// The inputs whose contents belong to the keys of a graph's plans, because shapes depend on them. Learned from plan to
+// plan.
 struct KeyContents {
   std::vector<int> inputs;
   std::vector<bool> futile;  // by step: knowing contents did not make its shapes known

@@ -1,4 +1,4 @@
-// planner/plan_builder.cpp - shapes, contents and branches: the walk over the steps.
+// planner/plan_builder.cpp - walks over the steps of a plan: shapes, contents and branches.
 #include "planner/plan_builder.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// planner/plan_builder.h - makes a Plan from an Outline and what is known of its inputs.
+// planner/plan_builder.h - makes a Plan from an Outline and what is known about its inputs.
 #pragma once
 
 #include <memory>
@@ -12,19 +12,19 @@
 
 namespace sardonyx::planner {
 
-// Walks the steps once: infers shapes with numbers, computes small values that the key implies on the spot, chooses the
-// branch of an If whose condition is known, then gives every value its place.
+// Walks over the steps once: infers shapes with numbers, computes small values that the key implies, and chooses the
+// branch of an If whose condition is known. Then gives every value its place.
 class PlanBuilder {
  public:
   // All arguments must outlive it; `learned.futile` has an entry for each step.
   PlanBuilder(const Outline& outline, std::span<const InputFact> inputs, int threads, const KeyContents& learned);
   std::shared_ptr<Plan> Build();
-  // After Build: inputs whose contents would help, by the step that asked.
+  // After Build: the steps that lack contents of inputs, with the inputs that would help.
   const std::vector<std::pair<int, std::set<int>>>& wanted() const { return wanted_; }
   const std::vector<int>& late_steps() const { return late_steps_; }
 
  private:
-  // What the walk knows of a slot.
+  // What the walk knows about a slot.
   struct Fact {
     Type type;    // static when the shape is known
     Value known;  // contents

@@ -1,4 +1,4 @@
-// planner/plan_places.cpp - where every value of a plan lies: views, reuse in place, outputs, arena.
+// planner/plan_places.cpp - gives every value of a plan its place: views, reuse in place, outputs, arena.
 #include <algorithm>
 #include <climits>
 

@@ -1,4 +1,5 @@
-// planner/plan_stages.cpp - parallel mode: the steps of a plan in stages of tasks, and memory that no two tasks share.
+// planner/plan_stages.cpp - parallel mode: divides the steps of a plan into stages of tasks, and gives no two tasks the
+// same memory.
 #include <algorithm>
 
 #include "planner/memory.h"

@@ -1,4 +1,4 @@
-// planner/plan_text.cpp - the lines of a plan.
+// planner/plan_text.cpp - writes the lines of a plan.
 #include "planner/plan_text.h"
 
 #include <algorithm>

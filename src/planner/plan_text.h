@@ -18,7 +18,7 @@
 //
 // The first line is the key: types of the inputs, and the contents of those on which shapes depend. Steps have their
 // number in the graph; those that are not listed have nothing to do (views, results that the key implies). Values in
-// the same bytes have the same place; a buffer lists those that lie in it in turn.
+// the same bytes have the same place; a buffer lists the values that lie in it, one after the other.
 #pragma once
 
 #include <string>
@@ -35,7 +35,7 @@ std::string_view NameOf(PlannedSlot::Place place);
 // The slots whose values lie in a buffer: the one that it was made for, those that view it or were written over it.
 std::vector<int> SlotsIn(const Outline& outline, const Plan& plan, const PlannedBuffer& buffer);
 
-// `plan` is one of `outline`. Plans of bodies are not part of it.
+// `plan` must belong to `outline`. Plans of bodies are not included.
 std::string PlanText(const Outline& outline, const Plan& plan);
 
 }  // namespace sardonyx::planner

@@ -1,4 +1,4 @@
-// planner/prefer_layout.cpp - node by node in order; a value exists in the layouts that its readers want.
+// planner/prefer_layout.cpp - goes through the nodes in order; a value exists in the layouts that its readers want.
 #include "planner/prefer_layout.h"
 
 #include <algorithm>

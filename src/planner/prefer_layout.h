@@ -1,4 +1,4 @@
-// planner/prefer_layout.h - images channels last for a provider that wants them so.
+// planner/prefer_layout.h - moves nodes to channels-last images for a provider that prefers these.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace sardonyx::planner {
 
-// Those of `nodes` that have a form in com.ms.internal.nhwc get it, and elementwise ones between them follow; what goes
-// in and out is transposed. Nodes of old opsets that mean something else today stay. True if anything changed.
+// Those of `nodes` that have a form in com.ms.internal.nhwc get it, and elementwise nodes between them follow; images
+// are transposed where they enter and leave. Nodes of old opsets that would mean something else today stay. Returns
+// true if anything changed.
 bool MoveToChannelsLast(Graph& graph, const ops::Registry& registry, const std::vector<NodeId>& nodes);
 
 }  // namespace sardonyx::planner

@@ -1,4 +1,4 @@
-// planner/scalar_inputs.cpp - finds what rests on the declared shapes of scalar inputs.
+// planner/scalar_inputs.cpp - finds everything that may depend on the declared shapes of scalar inputs.
 #include "planner/scalar_inputs.h"
 
 #include <algorithm>

@@ -7,8 +7,8 @@ namespace sardonyx::planner {
 
 bool IsScalar(const Type& type);  // a tensor of rank 0
 
-// Takes the declared shape from the graph's scalar inputs and, for it may rest on theirs, from every value computed
-// from them, also in bodies. Before inference.
+// Removes the declared shapes of the graph's scalar inputs, and of every value computed from them, also in bodies:
+// these shapes may depend on those of the inputs. To be called before inference.
 void ForgetScalarShapes(Graph& graph);
 
 }  // namespace sardonyx::planner
