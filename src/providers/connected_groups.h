@@ -1,4 +1,4 @@
-// providers/connected_groups.h - for providers that answer node by node: the groups their nodes form.
+// providers/connected_groups.h - forms groups of the nodes that a provider has accepted one by one.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// providers/provider.cpp - what a provider without fusion or memory of its own need not write.
+// providers/provider.cpp - defaults for providers that have no fusion or no memory of their own.
 #include "providers/provider.h"
 
 #include "base/error.h"

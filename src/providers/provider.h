@@ -1,7 +1,9 @@
-// providers/provider.h - what runs nodes: which ones it takes and why not, its kernels, its memory, its copies.
+// providers/provider.h - the interface of an execution provider: which nodes it takes or why not, its kernels, its
+// memory, its copies.
 //
-// To add a provider: a folder with a class of this interface and a ProviderFactory for the environment. The planner
-// asks each provider in the user's order (planner/partition.h); what nobody takes ends at the CPU (providers/cpu).
+// To add a provider: a folder with a class that implements this interface, and a ProviderFactory for the environment.
+// The planner asks each provider in the user's order (planner/partition.h); the CPU (providers/cpu) gets what no other
+// takes.
 #pragma once
 
 #include <functional>
