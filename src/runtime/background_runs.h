@@ -1,4 +1,4 @@
-// runtime/background_runs.h - the runs of one session that nobody waits for: on its pool's workers, counted.
+// runtime/background_runs.h - runs of one session that nobody waits for, on the workers of its pool.
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,13 @@ namespace sardonyx::runtime {
 
 class BackgroundRuns {
  public:
-  // Calls `run` on a worker of the pool, which gets one if it has none. It must not throw; what it holds is gone before
-  // Wait returns. Thread-safe.
+  // Calls `run` on a worker of the pool, which gets one if it has none. It must not throw; what it captures is
+  // destroyed before Wait returns. Thread-safe.
   void Start(ThreadPool& pool, std::function<void()> run);
-  // Returns when no run is left. Not inside of one: its worker may be the only one. In a child process after a fork the
-  // parent's runs do not count.
+  // Returns when no run is left. Must not be called inside a run, whose worker may be the only one. In a child process
+  // after a fork, the parent's runs do not count.
   void Wait() const;
-  // Whether this thread is inside of a background run, of any session.
+  // Whether this thread is inside a background run, of any session.
   static bool InsideOne();
 
  private:

@@ -1,4 +1,4 @@
-// runtime/build.cpp - the stages between a loaded model and a program; each line is one folder's face.
+// runtime/build.cpp - the steps from a loaded model to a program, each a call to the interface of one folder.
 #include "runtime/build.h"
 
 #include <algorithm>

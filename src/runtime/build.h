@@ -1,4 +1,4 @@
-// runtime/build.h - from a model to the graph that runs.
+// runtime/build.h - makes the graph that runs from a model.
 #pragma once
 
 #include "ir/graph.h"

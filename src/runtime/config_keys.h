@@ -1,5 +1,5 @@
-// runtime/config_keys.h - the configuration entries that ONNX Runtime 1.31 and this library know, and what becomes of
-// each.
+// runtime/config_keys.h - the configuration entries that ONNX Runtime 1.31 and this library know, and how each is
+// handled.
 //
 // To honour one more: read it, change its row here, add its row to tests/python/test_config_keys.py, and renew
 // docs/config_keys.md (SDX_UPDATE=1 build/release/bin/unit_tests --gtest_filter='ConfigKeys*').
@@ -16,15 +16,15 @@ namespace sardonyx::runtime {
 
 enum class KeyFate : std::uint8_t {
   kRead,     // does what it says
-  kAlways,   // what it asks for is so whether it is set or not
-  kIgnored,  // changes nothing, which a warning says
+  kAlways,   // what it asks for holds whether it is set or not
+  kIgnored,  // changes nothing; a warning says so
 };
 
 struct ConfigKey {
-  std::string_view name;  // one that ends in '.' stands for all that begin with it
+  std::string_view name;  // a name that ends in '.' stands for all that begin with it
   KeyFate fate;
-  std::string_view text;   // what it does; of an ignored one: what holds instead
-  std::string_view as_is;  // of an ignored one: the value that asks for what holds anyway; "": there is none
+  std::string_view text;   // what it does; if it is ignored, what holds instead
+  std::string_view as_is;  // if it is ignored, the value that asks for what holds anyway; "": none
 };
 
 std::span<const ConfigKey> SessionKeys();

@@ -1,5 +1,5 @@
-// runtime/config_keys_test.cpp - docs/config_keys.md says what the table says. SDX_UPDATE=1 in the environment renews
-// it.
+// runtime/config_keys_test.cpp - docs/config_keys.md agrees with the table. SDX_UPDATE=1 in the environment updates the
+// page.
 #include "runtime/config_keys.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// runtime/denormals_test.cpp - denormal numbers are zeros where the session wants it, on every thread and only in runs.
+// runtime/denormals_test.cpp - denormal numbers are zeros if the session wants it, on every thread and only in runs.
 #include <gtest/gtest.h>
 
 #include "base/float_control.h"

@@ -1,4 +1,4 @@
-// runtime/environment.cpp - what sessions share.
+// runtime/environment.cpp - holds what sessions share.
 #include "runtime/environment.h"
 
 #include <utility>

@@ -13,10 +13,10 @@
 
 namespace sardonyx::runtime {
 
-// Threads of sessions that use the environment's counts instead of their own; 0: as many as the machine grants.
+// Thread counts of sessions that use the environment's instead of their own; 0: as many as the machine grants.
 struct PoolThreads {
   int intra_op = 0, inter_op = 0;
-  bool flush_denormals = false;  // their runs take denormal numbers for zeros
+  bool flush_denormals = false;  // their runs treat denormal numbers as zeros
 };
 
 // Shared by its sessions, hence held by shared_ptr.

@@ -1,4 +1,4 @@
-// runtime/file_spelling.cpp - each node as its operator's row spells it.
+// runtime/file_spelling.cpp - spells each node as its operator's row says.
 #include "runtime/file_spelling.h"
 
 #include <vector>

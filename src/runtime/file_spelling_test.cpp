@@ -1,4 +1,4 @@
-// runtime/file_spelling_test.cpp - old operators in files whose opset a pass has raised.
+// runtime/file_spelling_test.cpp - old operators in files whose opset was raised by a pass.
 #include "runtime/file_spelling.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// runtime/late_shapes.cpp - inputs as a list of numbers, and the types that follow from them.
+// runtime/late_shapes.cpp - encodes inputs as a list of numbers, and keeps the types that follow from them.
 #include "runtime/late_shapes.h"
 
 #include <cstring>

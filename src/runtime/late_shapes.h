@@ -1,7 +1,7 @@
-// runtime/late_shapes.h - what a step that infers its shapes while it runs inferred the last time.
+// runtime/late_shapes.h - remembers the last result of a step that infers its shapes while it runs.
 //
-// Inference sees element types, shapes and the contents of small inputs. Where they are what they were, so are the
-// outputs' types: a repeated run infers and allocates nothing.
+// Inference sees element types, shapes and the contents of small inputs. If these have not changed, neither have the
+// types of the outputs: a repeated run infers and allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ class LateShapes {
  public:
   static constexpr std::int64_t kMaxContents = 64;  // elements of an input whose contents inference may look at
 
-  // The inputs of this call, one after the other.
+  // First Begin, then one call for each input.
   void Begin() { next_.clear(); }
   void AddMissing(bool present) { next_.push_back(present ? -2 : -1); }
   void Add(const ops::TensorRef& tensor, bool with_contents);
 
-  // True if they are those of the last call that ended in Keep.
+  // True if the inputs are those of the last call that ended with Keep.
   bool Same() const { return valid_ && next_ == last_; }
   void Keep(std::span<const ops::InferContext::Output> inferred);
   std::span<const ops::OutputShape> outputs() const { return outputs_; }

@@ -1,4 +1,4 @@
-// runtime/late_shapes_test.cpp - what counts as the same call, and models whose shapes come with the data.
+// runtime/late_shapes_test.cpp - when two calls count as the same, and models whose shapes come with the data.
 #include "runtime/late_shapes.h"
 
 #include <gtest/gtest.h>

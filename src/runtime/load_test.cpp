@@ -1,5 +1,5 @@
-// runtime/load_test.cpp - sessions under load: many threads, many sessions, shapes, cancels, errors, trims, all at
-// once.
+// runtime/load_test.cpp - sessions under load: many threads, sessions and shapes, with cancelled runs, errors and
+// trims, all at once.
 //
 // Written for the thread sanitizer, which runs it with the runtime instrumented; the bits are checked as well.
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// runtime/options.h - what the user may say when a session is created and when it runs.
+// runtime/options.h - the options of a session and of a run.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ enum class ExecutionMode { kSequential = 0, kParallel = 1 };
 struct ProviderChoice {
   std::string name;  // "CPUExecutionProvider"
   std::vector<std::pair<std::string, std::string>> options;
-  std::string missing = {};  // why the caller found that it cannot be had, and told the user: placement names it, too
+  std::string missing = {};  // why the caller found it unavailable, which the user knows; placement names it, too
 };
 
 struct SessionOptions {
@@ -51,13 +51,13 @@ struct SessionOptions {
   std::map<std::string, std::string> config;  // ONNX Runtime's config entries ("session. ...") and ours
   std::map<std::string, Value> initializers;  // AddInitializer: replaces the model's; the caller keeps the memory
   std::map<std::string, Value> external_initializers;  // AddExternalInitializers: likewise, for external data
-  std::map<std::string, Value> fixed_inputs;  // of the model's graph: constants from now on, and no inputs any more
+  std::map<std::string, Value> fixed_inputs;           // of the model's graph: constants, no longer inputs
   std::map<std::string, std::shared_ptr<Buffer>> external_files;  // by the model's location string
   std::vector<ProviderChoice> providers;                          // empty: CPU
   std::vector<std::string> disabled_passes;                       // optimizer passes by name
   optimizer::Explanation* explanation = nullptr;                  // used only while the session is created
-  bool any_scalar_shape = false;                                  // inputs declared as scalars have no declared shape
-  std::vector<std::string> kept_values;  // of the model's graph: outputs besides the model's, whatever passes would do
+  bool any_scalar_shape = false;                                  // the declared shapes of scalar inputs are ignored
+  std::vector<std::string> kept_values;  // of the model's graph: additional outputs, which no pass removes
 
   std::string Config(const std::string& key, const std::string& otherwise) const {
     const auto found = config.find(key);

@@ -1,4 +1,5 @@
-// runtime/parallel_mode_test.cpp - independent branches at once: the same bits, no shared memory, errors, nesting.
+// runtime/parallel_mode_test.cpp - independent branches that run at once: the same bits, no shared memory, errors,
+// nesting.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// runtime/program.h - a graph made ready: its outline, a kernel for each step, and the cache of plans and run states.
+// runtime/program.h - a graph that is ready to run: its outline, a kernel for each step, and the cache of plans and run
+// states.
 #pragma once
 
 #include <array>
@@ -29,15 +30,15 @@ class ReadyGraph;
 struct Kernel {
   ops::Prepared prepared;
   std::vector<std::unique_ptr<Program>> bodies;  // one for each body of the step, in order
-  int copy = -1;                                 // of a copy between devices: its number, see NumberCopies
+  int copy = -1;                                 // of a copy between devices: its number (NumberCopies)
 };
 
-// Constant but for its caches, which guard themselves. Bodies are programs of their own, whose inputs are the explicit
-// ones, then the captured ones.
+// Constant except for its caches, which are thread-safe. Bodies are programs of their own, whose inputs are the
+// explicit ones, then the captured ones.
 class Program {
  public:
-  // `graph` must be in its newest spelling with types inferred, every node with its provider. It is kept, or the same
-  // graph that another program has. Fails with kNotImplemented naming the node.
+  // `graph` must be in its newest spelling with types inferred, every node with its provider. The program keeps it, or
+  // an equal graph that another program has. Fails with kNotImplemented naming the node.
   Program(Graph graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers,
           Parallel& parallel);
   // The program `base`, whose kernels are shared, with more outputs: `graph` is a copy of its graph that names them.
@@ -57,7 +58,7 @@ class Program {
   // The plan for these inputs, made if it is new. Thread-safe.
   std::shared_ptr<const planner::Plan> FindPlan(std::span<const planner::InputFact> inputs);
   std::shared_ptr<const planner::Plan> LastPlan();  // that FindPlan gave; null before the first. Thread-safe.
-  // A run state nobody uses; give it back when the run is over. Lock-free while as many are at hand as threads run.
+  // A run state that nobody uses; give it back when the run is over. Never waits: if no free one is at hand, makes one.
   std::unique_ptr<RunState> Lease();
   void GiveBack(std::unique_ptr<RunState> state);
   // Parallel mode: independent branches of this program and its bodies run on up to `threads` threads of the pool.
@@ -65,8 +66,8 @@ class Program {
   void RunBranchesOn(ThreadPool& pool, int threads);
   ThreadPool* branch_pool() const { return branch_pool_; }
   int branch_threads() const { return branch_threads_; }
-  // Numbers the copies between devices from `first` on, in their order, those of bodies included; the next number.
-  // Before the first run.
+  // Numbers the copies between devices, bodies included, in their order from `first` on, and returns the next number.
+  // To be called before the first run.
   int NumberCopies(int first);
   // Drops the plans, and the memory of run states that no run uses. Thread-safe.
   void Trim();
@@ -74,13 +75,13 @@ class Program {
  private:
   Program(const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers)
       : registry_(&registry), providers_(std::move(providers)) {}
-  // Weights that kernels pack leave the graph. A body's graph is its parent's.
+  // Weights that kernels pack are dropped from the graph. The graph of a body is part of its parent's.
   void Prepare(Graph& graph, const Program* base, Parallel& parallel);
   void AddKernel(Graph& graph, NodeId id, const Kernel* base, Parallel& parallel);
   ops::Prepared PrepareNode(Graph& graph, const Node& node, Parallel& parallel);
   void ReleasePacked(Graph& graph, const Node& node, const ops::PrepareContext& context);
-  // Goes over to the graph that `ready` and its outline have, the same as its own, and to the states of kernels that
-  // others made from it.
+  // Replaces the program's graph and outline by the equal ones of `ready`, and the states of its kernels by those that
+  // others made from that graph.
   void Adopt(std::shared_ptr<const ReadyGraph> ready);
   void Adopt(const ReadyGraph& ready, const planner::Outline& outline);
 

@@ -1,4 +1,5 @@
-// runtime/repeated_runs.h - when a run state that repeats one shape gives back what earlier shapes needed.
+// runtime/repeated_runs.h - decides when a run state that repeats one shape frees the memory that earlier shapes
+// needed.
 #pragma once
 
 #include <algorithm>
@@ -6,15 +7,15 @@
 
 namespace sardonyx::runtime {
 
-// Counts runs of one shape. After a few of them the memory of other shapes is unlikely to be needed soon. Where shapes
-// come back so early that taking the memory again costs more than it was worth, it waits longer.
+// Counts runs of one shape. After a few of them the memory of other shapes is unlikely to be needed soon. If shapes
+// come back so early that allocating again costs more than the memory was worth, it waits longer.
 class RepeatedRuns {
  public:
-  // A run with the shapes of the one before. True where what the repeated runs do not need should go now: once for each
-  // shape, not again while it lasts.
+  // Counts a run with the shapes of the one before. Returns true if memory that the repeated runs do not need should be
+  // freed now: once for each shape, not again while the shape lasts.
   bool Count() { return ++runs_ == wanted_; }
 
-  // The next run has other shapes.
+  // To be called when the next run has other shapes.
   void End() {
     if (runs_ >= wanted_) wanted_ = runs_ < kWorthIt * wanted_ ? std::min(2 * wanted_, kMost) : kLeast;
     runs_ = 0;

@@ -1,4 +1,4 @@
-// runtime/repeated_runs_test.cpp - when the memory of other shapes goes, and how often where shapes keep changing.
+// runtime/repeated_runs_test.cpp - when the memory of other shapes is freed, and how often if shapes keep changing.
 #include "runtime/repeated_runs.h"
 
 #include <gtest/gtest.h>

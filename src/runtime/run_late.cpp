@@ -1,4 +1,5 @@
-// runtime/run_late.cpp - steps whose shapes come with the run: inferred, given memory, and run.
+// runtime/run_late.cpp - steps whose shapes come with the run: infers the shapes, allocates the outputs, and runs the
+// kernel.
 #include "ops/schema/schema.h"
 #include "ops/single_node.h"
 #include "planner/foreign_steps.h"

@@ -1,4 +1,4 @@
-// runtime/run_memory.cpp - how much memory a run state keeps for the next run, and when it gives it back.
+// runtime/run_memory.cpp - how much memory a run state keeps for the next run, and when it frees it.
 #include <algorithm>
 
 #include "base/free_memory.h"

@@ -1,4 +1,4 @@
-// runtime/run_stages.cpp - parallel mode: the tasks of a stage on several threads.
+// runtime/run_stages.cpp - parallel mode: runs the tasks of a stage on several threads.
 #include "runtime/run_state.h"
 #include "runtime/thread_pool.h"
 

@@ -1,4 +1,4 @@
-// runtime/run_state.cpp - one run: bind the plan and run its steps.
+// runtime/run_state.cpp - one run: binds the plan and runs its steps.
 //
 // Its other parts: late steps (run_late.cpp), outputs (run_outputs.cpp), branches (run_stages.cpp), memory between runs
 // (run_memory.cpp).

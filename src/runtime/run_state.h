@@ -43,15 +43,15 @@ class RunState {
   void Execute(Parallel* parallel, const RunOptions* options, StepObserver* observer,
                std::span<const OutputTarget> targets, const std::shared_ptr<const planner::Plan>& plan = nullptr);
   const planner::Plan* plan() const { return plan_.get(); }
-  // What Execute moves between devices from now on is counted, by number of the copy (Program::NumberCopies).
+  // From now on Execute counts the bytes that it moves between devices, by number of the copy (Program::NumberCopies).
   void BeginCopies(std::size_t count) {
     own_copied_.assign(count, 0);
     copied_ = own_copied_.data();
   }
   const std::vector<std::int64_t>& copied() const { return own_copied_; }
-  // Of memory kept from earlier runs, bodies included.
+  // Bytes of memory kept from earlier runs, bodies included.
   std::size_t HeldBytes() const;
-  // Gives back what is kept for the next run. Between runs.
+  // Frees what is kept for the next run. To be called between runs.
   void ReleaseMemory();
   // Room for the caller's arguments, kept so that a repeated run allocates nothing.
   std::vector<OutputTarget>& targets() { return targets_; }
@@ -59,7 +59,8 @@ class RunState {
 
  private:
   friend struct RunStateHost;
-  // What runs need: the most of one run, in arenas and late slots, and of one step's scratch memory.
+  // The memory that runs need: the most that one run has in arenas and late slots, and the most scratch memory of one
+  // step.
   struct Need {
     std::size_t memory = 0, scratch = 0;
     void Cover(const Need& run);
@@ -102,7 +103,7 @@ class RunState {
   std::vector<ops::Slot*> pointers_;          // of all contexts' inputs and outputs
   std::vector<ops::KernelContext> contexts_;  // by step
   std::vector<planner::InputFact> facts_;     // by input
-  std::vector<Value> input_values_;           // inputs that are no tensors
+  std::vector<Value> input_values_;           // inputs that are not tensors
   std::vector<int> late_slots_;
   std::vector<LateShapes> late_shapes_;                           // by step
   std::vector<std::vector<std::unique_ptr<RunState>>> children_;  // by step, by body
@@ -126,6 +127,7 @@ class RunState {
   std::int64_t* copied_ = nullptr;  // of the run that this is part of
 };
 
-// A kernel is made for the element types known when the model was loaded; another one would be read as what it is not.
+// Fails unless `found` has the element type expected when the model was loaded: the kernel was made for that type, and
+// would misread another.
 void CheckElementType(const Type& expected, const ops::TensorRef& found, std::size_t input);
 }  // namespace sardonyx::runtime

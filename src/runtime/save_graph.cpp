@@ -1,4 +1,4 @@
-// runtime/save_graph.cpp - opsets, domains and names of the models that sessions save.
+// runtime/save_graph.cpp - chooses the opsets, domains and names of the models that sessions save.
 #include "runtime/save_graph.h"
 
 #include <algorithm>

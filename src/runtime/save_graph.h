@@ -1,4 +1,4 @@
-// runtime/save_graph.h - the graph of a session as a model file of its own.
+// runtime/save_graph.h - saves the graph of a session as a model file.
 #pragma once
 
 #include "ir/graph.h"
@@ -8,10 +8,10 @@
 namespace sardonyx::runtime {
 
 // Writes `graph`, the functions of `model` inlined, to options.optimized_model_path with the model's names and
-// metadata. A model imports one opset of each domain: the author's where the nodes follow it. Where they are in their
-// newest spelling (`newest`), or follow several opsets as those of functions may and are raised to it first, the oldest
-// one in which all nodes mean the same, so that most runtimes read it. Weights beyond what a protobuf holds go into a
-// file beside it, whether the options name one or not. Fails as model::SaveFile.
+// metadata. A model imports one opset of each domain: the author's if the nodes follow it. If they are in their newest
+// spelling (`newest`), or follow several opsets (as nodes of functions may) and are raised to it first, it is the
+// oldest opset in which all nodes mean the same, so that most runtimes can read the model. Weights beyond what a
+// protobuf holds go into a file beside it, whether the options name one or not. Fails like model::SaveFile.
 void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,
                const SessionOptions& options);
 

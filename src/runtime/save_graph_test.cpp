@@ -1,4 +1,4 @@
-// runtime/save_graph_test.cpp - saved models: opsets, domains, names; and that they are read again.
+// runtime/save_graph_test.cpp - opsets, domains and names of saved models, which can be loaded again.
 #include <gtest/gtest.h>
 
 #include <filesystem>

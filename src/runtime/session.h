@@ -34,7 +34,7 @@ struct Port {
 struct Placement {
   std::string node, op_type, provider;
   std::string reason;             // why providers asked before did not take it; "" if none was
-  std::int64_t bytes_copied = 0;  // by a copy between devices, each time; -1 if its size comes with the run
+  std::int64_t bytes_copied = 0;  // by a copy between devices, each time; -1 if unknown before the run
   std::string domain;             // of the operator; "" is ai.onnx
   int copy = -1;                  // of a copy between devices: its number
   std::string value;              // its first output that has a name
@@ -48,7 +48,7 @@ class Session {
   // that they stay where they are (session.use_ort_model_bytes_directly).
   static std::unique_ptr<Session> FromBytes(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes,
                                             std::shared_ptr<const void> owner, SessionOptions options);
-  // A model that is in memory as a graph already (the model editor, tests).
+  // A model that is already in memory as a graph (the model editor, tests).
   static std::unique_ptr<Session> FromModel(std::shared_ptr<Environment> environment,
                                             std::shared_ptr<const Model> model, SessionOptions options);
   ~Session();
@@ -60,7 +60,8 @@ class Session {
   const SessionOptions& options() const { return options_; }
   const Logger& logger() const { return logger_; }
   std::vector<Placement> placement() const;
-  // What the last run that ended well moved with this copy, all turns of a body together; -1 before the first.
+  // The bytes that this copy moved in the last successful run, all iterations of a body together; -1 before the first
+  // run.
   std::int64_t LastCopied(int copy) const { return copied_[static_cast<std::size_t>(copy)].load(); }
   const providers::ProviderSet& providers() const { return *providers_; }
   // The graph that runs, after all passes, in ONNX's text syntax.
@@ -70,13 +71,13 @@ class Session {
   // none.
   std::optional<std::size_t> FindInput(std::string_view name) const;
   std::optional<std::size_t> FindOutput(std::string_view name) const;
-  // The error for a name that is none: kInvalidArgument naming it, what there is, and the closest name.
+  // Fails with kInvalidArgument for an unknown name, naming it, the names that there are, and the closest one.
   [[noreturn]] void FailUnknownInput(std::string_view name) const;
   [[noreturn]] void FailUnknownOutput(std::string_view name) const;
 
-  // Computes outputs[k] = model output output_indices[k] from inputs[j] for model input input_indices[j].
-  // A tensor already in outputs[k] receives the result in place (its type and shape must fit), Value() is filled with a
-  // new one. Fails with kInvalidArgument for a missing, unknown or double input and for a wrong element type, rank or
+  // Computes outputs[k] = model output output_indices[k] from inputs[j] for model input input_indices[j]. A tensor
+  // already in outputs[k] receives the result in place (its type and shape must fit), Value() is filled with a new one.
+  // Fails with kInvalidArgument for a missing, unknown or duplicate input and for a wrong element type, rank or
   // dimension, naming input, expected and found (an input declared as a scalar takes any shape); kFail if the run was
   // terminated or exceeds its limits. No allocation, lock or look-up by name once shapes repeat and all outputs are
   // bound. `observer`, if there is one, is told of every step.
@@ -87,32 +88,33 @@ class Session {
   std::vector<Value> Run(const RunOptions& run_options, const std::vector<std::pair<std::string, Value>>& inputs,
                          const std::vector<std::string>& output_names, StepObserver* observer = nullptr);
 
-  // The session that computes these inputs: this one, or, where one that is declared as a scalar has another shape, one
-  // whose passes did not rely on the declared shape. It is made once, at the first such call, which warns, and lives as
-  // long as this one. Run asks for it; whoever observes a run asks before. Thread-safe.
+  // The session that can run these inputs: this one or, if an input that is declared as a scalar has another shape, one
+  // whose passes did not rely on the declared shape. The first such call makes that session and warns; it lives as long
+  // as this one. Run calls this function itself; whoever observes a run must call it first. Thread-safe.
   Session& ForInputs(std::span<const std::size_t> indices, std::span<const Value* const> inputs);
 
-  // Calls `run` later on a worker of this session's pool. It must not throw. FinishBackground waits for all of them:
-  // who closes the session calls it before.
+  // Calls `run` later on a worker of this session's pool. It must not throw. FinishBackground waits for all such runs,
+  // and must be called before the session is closed.
   void RunInBackground(std::function<void()> run);
   void FinishBackground() const { background_.Wait(); }
 
-  // A session of the same model that has these values of its graph as outputs, too: outputs() ends with those of
-  // `names` that are none here. Kept for later calls with the same names, a few at most. A value that passes took away
-  // costs a second session, whose other results may differ in the last bits, for it is optimized less. Thread-safe.
-  // Fails with kInvalidArgument for a name that is no value of the model's graph, naming the closest.
+  // A session of the same model that has these values of its graph as additional outputs: outputs() ends with those of
+  // `names` that are not outputs here. A few such sessions are kept for later calls with the same names. If passes
+  // removed a value, a second session is built, whose other results may differ in the last bits because it is optimized
+  // less. Thread-safe. Fails with kInvalidArgument for a name that is not a value of the model's graph, naming the
+  // closest.
   std::shared_ptr<Session> WithValues(std::vector<std::string> names);
 
   // The profile of this session's runs since it was created; null unless SessionOptions::profile_prefix asks for it.
-  // EndTrace stops it and gives it once: runs that begin afterwards are not in it.
+  // EndTrace stops it and returns it once: runs that begin afterwards are not in it.
   const std::shared_ptr<Trace>& trace() const { return trace_; }
   std::shared_ptr<Trace> EndTrace() { return tracing_.exchange(false) ? trace_ : nullptr; }
   bool tracing() const { return tracing_.load(std::memory_order_relaxed); }
   Program& program() const { return *program_; }
   Parallel& parallel() const;  // the threads of its runs
 
-  // Gives back what the session keeps for later runs: plans, and memory of runs that are over. The next run of each
-  // shape is slower. Thread-safe; runs that are under way go on.
+  // Frees what the session keeps for later runs: plans, and memory of runs that are over. The next run of each shape is
+  // slower. Thread-safe; runs under way continue.
   void Trim();
 
  private:

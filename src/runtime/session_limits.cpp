@@ -1,4 +1,4 @@
-// runtime/session_limits.cpp - config entries to limits.
+// runtime/session_limits.cpp - reads limits from config entries.
 #include "runtime/session_limits.h"
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// runtime/session_limits_test.cpp - loads and runs that would take too much memory or time end in an error.
+// runtime/session_limits_test.cpp - loads and runs that would take too much memory or time fail with an error.
 #include "runtime/session_limits.h"
 
 #include <gtest/gtest.h>

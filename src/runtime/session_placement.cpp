@@ -1,4 +1,4 @@
-// runtime/session_placement.cpp - the report of which provider runs what.
+// runtime/session_placement.cpp - reports which provider runs which node.
 #include <algorithm>
 
 #include "planner/foreign_steps.h"

@@ -21,12 +21,13 @@ std::vector<std::vector<int>> ParseAffinities(const std::string& text);
 // session did not ask for them (use_environment_pool): then in one of its own.
 class SessionThreads {
  public:
-  // Threads that the options leave open (0) are as many as affinity and the cgroup allow now; a number is obeyed.
+  // If the options leave the number of threads open (0), it is what affinity and the cgroup allow now; any other number
+  // is obeyed.
   SessionThreads(Environment& environment, const SessionOptions& options);
   ThreadPool& pool() { return *pool_; }
   Parallel& parallel() { return *parallel_; }  // for the loops of one node
   int branches() const { return branches_; }   // threads that run independent nodes at once; 1 in sequential mode
-  bool flushes_denormals() const { return flushes_denormals_; }  // runs take denormal numbers for zeros
+  bool flushes_denormals() const { return flushes_denormals_; }  // runs treat denormal numbers as zeros
 
  private:
   std::unique_ptr<ThreadPool> own_;

@@ -1,12 +1,13 @@
-// runtime/session_variants.cpp - sessions beside the session: with inner values as outputs, or for other input shapes.
+// runtime/session_variants.cpp - further sessions of the same model: with inner values as outputs, or for other shapes
+// of scalar inputs.
 //
-// Values: the model is built again with the values asked for as outputs, so that no pass takes them away. Where the
-// model's weights are gone (they were the session's own, and its kernels have packed them), or where only a pass gave
-// the value its name, the program that runs is copied with its kernels: then the value must still be there.
+// Values: the model is built again with the requested values as outputs, so that no pass removes them. If the model's
+// weights are gone (they were the session's own, and its kernels have packed them), or if only a pass gave the value
+// its name, the program that runs is copied with its kernels; the value must then still exist in it.
 //
-// Shapes: passes rely on a declared rank of 0, for which they fold a Shape and remove a Squeeze. So the program made
-// for scalars is given nothing else; at the first other shape of a scalar input the model is built again without the
-// declared shapes, and that session infers and plans from what each run brings.
+// Shapes: passes rely on a declared rank of 0: they fold a Shape and remove a Squeeze. So the program made for scalars
+// is given only scalars. When a scalar input first has another shape, the model is built again without the declared
+// shapes, and that session infers and plans from what each run brings.
 #include <algorithm>
 
 #include "planner/scalar_inputs.h"

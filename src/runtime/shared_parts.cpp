@@ -1,4 +1,4 @@
-// runtime/shared_parts.cpp - finds equal parts by a few of their properties, then compares all of them.
+// runtime/shared_parts.cpp - finds equal parts by comparing a few of their properties, then all of them.
 #include "runtime/shared_parts.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
-// runtime/shared_parts.h - what sessions of one file know of it, kept once in the process.
+// runtime/shared_parts.h - models, constants and graphs that are equal in several sessions, kept once in the process.
 //
-// Parts are compared, not named: whoever comes to the same has the same, whatever file, options or order brought it
-// there. All functions are thread-safe; what they give lives as long as somebody holds it.
+// Parts are compared by their contents, not by name: sessions that arrive at equal parts share them, whatever files,
+// options or order of passes led there. All functions are thread-safe; what they return lives as long as somebody holds
+// it.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,8 @@
 
 namespace sardonyx::runtime {
 
-// The same model (ir/equal.h) as another session holds it, if one does; else `own`, which later sessions may share from
-// now on: nobody changes it any more.
+// An equal model (ir/equal.h) that another session holds, if there is one; else `own`, which later sessions may share
+// from now on. Nobody may change it any more.
 std::shared_ptr<const Model> SharedModel(std::shared_ptr<const Model> own);
 
 // Likewise a constant with its bytes.
@@ -26,8 +27,8 @@ class ReadyGraph {
  public:
   explicit ReadyGraph(Graph graph) : graph_(std::move(graph)) {}
   const Graph& graph() const { return graph_; }
-  // What the operator's kernel prepared for this node of the graph or of a body before, else `own`, which others get
-  // from now on. For operators whose state follows from the node, its types and constants that are in the graph.
+  // What the operator prepared earlier for this node (of the graph or of a body), else `own`, which others get from now
+  // on. For operators whose state depends only on the node, its types, and constants in the graph.
   ops::Prepared Share(const Node& node, const ops::OpDef& op, ops::Prepared own) const;
 
  private:
@@ -41,7 +42,7 @@ class ReadyGraph {
 };
 
 // Likewise the graph that a program runs. Kernels that were prepared from `own` may go on reading its constants: a
-// graph that takes its place has the very same ones (SharedInitializer), but for those whose bytes are gone.
+// graph that takes its place has the same ones (SharedInitializer), except for those whose bytes were dropped.
 std::shared_ptr<const ReadyGraph> SharedGraph(std::unique_ptr<const ReadyGraph> own);
 
 }  // namespace sardonyx::runtime

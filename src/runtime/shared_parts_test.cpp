@@ -1,4 +1,4 @@
-// runtime/shared_parts_test.cpp - sessions share what is equal, and nothing else.
+// runtime/shared_parts_test.cpp - sessions share equal parts, and nothing else.
 #include "runtime/shared_parts.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// runtime/thread_pool.cpp - job slots, workers that spin briefly and then park.
+// runtime/thread_pool.cpp - job slots, and workers that spin briefly and then park.
 #include "runtime/thread_pool.h"
 
 #include <algorithm>

@@ -26,12 +26,12 @@ namespace sardonyx::runtime {
 
 // How the workers of a pool are made and how they wait.
 struct ThreadPoolOptions {
-  bool spin = true;            // look out for work for a while before parking
+  bool spin = true;            // look for work for a while before parking
   bool spin_after_run = true;  // false: park as soon as no run is under way
-  int machine_cores = 0;       // that runs at once share; 0: those of this machine
+  int machine_cores = 0;       // shared by all runs under way; 0: the cores of this machine
   // Where worker i may run: cores[i % size]; none: anywhere.
   std::vector<std::vector<int>> cores;
-  // Threads by the caller's functions: `make` runs work(pool) on a thread of its own and answers a handle for `join`.
+  // Functions of the caller that make threads: `make` runs work(pool) on a new thread and returns a handle for `join`.
   std::function<const void*(void (*work)(void*), void* pool)> make;
   std::function<void(const void*)> join;
 };
@@ -49,11 +49,12 @@ class ThreadPool {
   // Parallel::For with at most `threads` threads, the caller included.
   void For(int threads, std::int64_t count, std::int64_t grain, Parallel::Body body);
   // Calls body(i, i + 1) for every i of [0, count) on at most `threads` threads, the caller included. Unlike the body
-  // of a loop, a task may use For and ForTasks itself: who waits for the last tasks helps with their loops meanwhile.
+  // of a loop, a task may use For and ForTasks itself: threads that wait for the last tasks help with their loops
+  // meanwhile.
   void ForTasks(int threads, std::int64_t count, Parallel::Body body);
   // Calls `task` once on a worker, which is made if there is none; tasks of one pool begin in their order, and may use
-  // For and ForTasks. It must not throw. Who schedules it waits for its end before the pool goes; a child process after
-  // a fork forgets it.
+  // For and ForTasks. It must not throw. Whoever schedules it must wait for its end before the pool is destroyed. A
+  // child process after a fork forgets it.
   void Schedule(std::function<void()> task);
   // Between these calls workers spin for jobs instead of parking.
   void BeginRun();

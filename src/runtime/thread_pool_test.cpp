@@ -1,4 +1,4 @@
-// runtime/thread_pool_test.cpp - loops cover their range once, from many threads at once, and carry errors.
+// runtime/thread_pool_test.cpp - loops cover their range once, from many threads at once, and pass errors on.
 #include "runtime/thread_pool.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// runtime/weight_memory.cpp - mapped pages, shared constants, and weights that go.
+// runtime/weight_memory.cpp - releases mapped pages, shares constants, and drops weights.
 #include "runtime/weight_memory.h"
 
 #include "base/mapped_file.h"

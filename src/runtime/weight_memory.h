@@ -1,4 +1,4 @@
-// runtime/weight_memory.h - giving back the memory of weights that nobody reads any more.
+// runtime/weight_memory.h - frees the memory of weights that nobody reads any more.
 #pragma once
 
 #include <set>
@@ -7,16 +7,18 @@
 
 namespace sardonyx::runtime {
 
-// Whether the bytes lie in a mapped file: then ReleasePages lets their pages leave memory until somebody reads them.
+// Whether the bytes lie in a mapped file. If so, ReleasePages lets the system drop their pages until somebody reads
+// them.
 bool IsMapped(const Tensor& tensor);
 void ReleasePages(const Tensor& tensor);
 
-// Puts constants that other sessions hold as well (runtime/shared_parts.h; of tensors among attributes their bytes,
-// tensor/shared_bytes.h) in the place of the graph's own and of those of its bodies, but for the buffers in `callers`,
-// which somebody else may write.
+// Replaces constants of the graph and its bodies by equal ones that other sessions hold (runtime/shared_parts.h; for
+// tensors in attributes only their bytes, tensor/shared_bytes.h), except for the buffers in `callers`, which somebody
+// else may write.
 void ShareConstants(Graph& graph, const std::set<const Buffer*>& callers);
 
-// Takes the bytes out of all large constants of the graph and its bodies that are not mapped; whether there were any.
+// Drops the bytes of all large constants of the graph and its bodies that are not mapped. Returns whether there were
+// any.
 bool DropWeights(Graph& graph);
 
 }  // namespace sardonyx::runtime

@@ -1,4 +1,4 @@
-// runtime/inspect/value_check.cpp - looks at what each step has read and written.
+// runtime/inspect/value_check.cpp - looks at the inputs and outputs of each step.
 #include "runtime/inspect/value_check.h"
 
 #include <algorithm>

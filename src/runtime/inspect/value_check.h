@@ -1,4 +1,4 @@
-// runtime/inspect/value_check.h - statistics of every value of a run, and who made the first NaN and the first
+// runtime/inspect/value_check.h - statistics of every value of a run, and which nodes made the first NaN and the first
 // infinity.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace sardonyx::runtime {
 
-// Of one tensor, or of all that one value of a body was in its turns.
+// Statistics of one tensor, or of all tensors that one value of a body was in its iterations ("turns").
 struct ValueStatistics {
   std::string value, node, op_type;
   std::string graph;  // the body's path (runtime/inspect/body_path.h); "" for the model's own

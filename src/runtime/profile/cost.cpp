@@ -1,4 +1,4 @@
-// runtime/profile/cost.cpp - the bytes of a node and what its row says of its arithmetic.
+// runtime/profile/cost.cpp - counts the bytes of a node, and asks its row about its arithmetic.
 #include "runtime/profile/cost.h"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 
 namespace sardonyx::runtime {
 
-// `op` and `prepared` may be null (another provider's operator). Of the tensors only types and shapes are read; those
-// that are not there have the type kUndefined.
+// `op` and `prepared` may be null (another provider's operator). Reads only the types and shapes of tensors; missing
+// tensors have the type kUndefined.
 ops::Cost CostOf(const Node& node, const ops::OpDef* op, const ops::Prepared* prepared,
                  std::span<const ops::TensorRef> inputs, std::span<const ops::TensorRef> outputs);
 

@@ -1,4 +1,4 @@
-// runtime/profile/cost_test.cpp - operations and bytes of nodes whose numbers are known by hand.
+// runtime/profile/cost_test.cpp - operations and bytes of nodes for which they are easily computed by hand.
 #include "runtime/profile/cost.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// runtime/profile/machine_ceiling.cpp - short loops at full speed; the best of several counts, for others use the
-// machine, too.
+// runtime/profile/machine_ceiling.cpp - times short loops at full speed. The best of several tries counts, because
+// other programs use the machine, too.
 #include "runtime/profile/machine_ceiling.h"
 
 #include <algorithm>

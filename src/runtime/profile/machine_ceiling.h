@@ -1,5 +1,5 @@
-// runtime/profile/machine_ceiling.h - the most that this machine can do with so many threads: what profiles compare
-// nodes with.
+// runtime/profile/machine_ceiling.h - the highest speed that this machine can reach with a number of threads; profiles
+// compare nodes with it.
 #pragma once
 
 #include <vector>
@@ -21,19 +21,20 @@ struct MachineCeiling {
   double float_operations_per_second = 0;
   std::vector<Stream> streams;  // by growing size
 
-  // The faster of both in each. `other` is of as many threads.
+  // Keeps the higher speed of both, figure by figure. `other` must have as many threads.
   void KeepBest(const MachineCeiling& other);
-  // Products of 8-bit integers count with what the CPU's dot product instructions do at once.
+  // For 8-bit integers, what the CPU's dot product instructions reach.
   double OperationsPerSecond(DType dtype) const;
-  // Of the largest stream that is no larger than `bytes`.
+  // The largest stream that is not larger than `bytes`.
   const Stream& StreamOf(double bytes) const;
-  // The time that a perfect kernel would take: the longer of computing and moving. Weights come from where those of the
-  // whole model fit, for between two uses the others are used.
+  // The time that a perfect kernel would take: that of the arithmetic or that of the memory traffic, whichever is
+  // longer. Weights are read from a level that holds those of the whole model, because all others are used between two
+  // uses of one.
   double Seconds(const ops::Cost& cost, double weights_of_model = 0) const;
 };
 
-// Of the threads of `parallel`. Each of the first three calls in a process for a number of threads measures, in about
-// 0.1 s, and the best counts: while others use the machine it seems to be slower than it is.
+// For the threads of `parallel`. Each of the first three calls in a process for a number of threads measures for about
+// 0.1 s, and the best counts, because a machine that others use seems slower than it is.
 MachineCeiling CeilingOf(Parallel& parallel);
 
 }  // namespace sardonyx::runtime

@@ -1,4 +1,4 @@
-// runtime/profile/machine_ceiling_test.cpp - what is measured has the order of a machine's speed; times follow from it.
+// runtime/profile/machine_ceiling_test.cpp - measured speeds are plausible, and the times of nodes follow from them.
 #include "runtime/profile/machine_ceiling.h"
 
 #include <gtest/gtest.h>

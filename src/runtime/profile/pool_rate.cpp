@@ -1,4 +1,4 @@
-// runtime/profile/pool_rate.cpp - threads that wait for one another before each measurement.
+// runtime/profile/pool_rate.cpp - makes the threads wait for one another before each measurement.
 #include "runtime/profile/pool_rate.h"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 
 namespace sardonyx::runtime {
 
-// The same work on all threads at once, each timed by itself. A loop of the pool alone would not do: where the workers
-// sleep, or others use their cores, the caller does it all before they come.
+// Does the same work on all threads at once, and times each thread by itself. An ordinary loop of the pool would not
+// do: if the workers sleep, or others use their cores, the caller does all the work before they come.
 class PoolRate {
  public:
   // `pieces`: how many threads, at least 1 and at most those of `parallel`. Each waits for the others at most
@@ -19,8 +19,8 @@ class PoolRate {
 
   int pieces() const { return pieces_; }
 
-  // How often a second all of them together do `work(piece)`: the most of several tries. Where they never met, one
-  // thread's most times their number.
+  // How often per second all threads together do `work(piece)`: the most of several tries. If they never worked at the
+  // same time, the most of one thread times their number.
   double Rate(int tries, const std::function<void(int)>& work);
 
  private:

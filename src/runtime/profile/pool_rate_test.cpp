@@ -1,4 +1,4 @@
-// runtime/profile/pool_rate_test.cpp - who waits for whom is tested, not how long anything takes.
+// runtime/profile/pool_rate_test.cpp - which threads wait for which. No test depends on how long anything takes.
 #include "runtime/profile/pool_rate.h"
 
 #include <gtest/gtest.h>

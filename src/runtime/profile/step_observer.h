@@ -1,7 +1,7 @@
-// runtime/profile/step_observer.h - who is told of every step of a run: profiles, searches for bad values,
-// measurements.
+// runtime/profile/step_observer.h - the interface of an observer, which is told of every step of a run: profiles,
+// searches for bad values, measurements.
 //
-// A run without an observer takes another loop than one with it, so that seeing inside costs nothing when it is off.
+// A run without an observer uses a loop of its own, so observation costs nothing when it is off.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// runtime/profile/trace.cpp - recording: events, shapes, and which threads took part.
+// runtime/profile/trace.cpp - records events, shapes, and which threads took part.
 #include "runtime/profile/trace.h"
 
 #include <algorithm>

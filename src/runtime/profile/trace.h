@@ -1,8 +1,8 @@
-// runtime/profile/trace.h - what a profile is made of: every step of the runs that were traced, with times, shapes and
+// runtime/profile/trace.h - the data of a profile: every step of the runs that were traced, with times, shapes and
 // threads.
 //
-// While a run is under way it writes into a TraceRun of its own, a few words for each step and nothing on the heap but
-// what its vectors grow by; the run is added to the Trace at its end. Writers (capi/profile_json.h) read the Trace.
+// Each run writes into its own TraceRun: a few words for each step, and no allocations except when its vectors grow. At
+// its end the run is added to the Trace, which writers read (capi/profile_events.h).
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace sardonyx::runtime {
 // Nanoseconds of std::chrono::steady_clock.
 std::int64_t NowNanoseconds();
 
-// What one thread did of one step.
+// One thread's share of one step.
 struct ThreadShare {
   std::int32_t thread = 0;
   std::int64_t start_ns = 0, end_ns = 0;  // of its first and last piece of work
@@ -36,8 +36,8 @@ struct TraceEvent {
   std::uint32_t share_count = 0;  // threads that took part; 0: the run's own thread alone
 };
 
-// Tensors in `shapes`: element type, rank, dimensions, one after the other; inputs first. What is no tensor, or not
-// there, has the type kUndefined and rank 0.
+// Tensors in `shapes`: element type, rank, dimensions, one after the other; inputs first. A value that is missing or
+// not a tensor has the type kUndefined and rank 0.
 class TraceRun final : public StepObserver {
  public:
   // Events beyond `max_events` are counted and dropped.
@@ -59,7 +59,7 @@ class TraceRun final : public StepObserver {
   const Program* main = nullptr;              // the model's own program
   std::shared_ptr<const planner::Plan> plan;  // of it
   std::size_t dropped = 0;
-  std::shared_ptr<const void> keeps;  // who owns the programs that events point to, where that is not the session
+  std::shared_ptr<const void> keeps;  // the owner of the programs that events point to, if that is not the session
 
  private:
   class CountedParallel;
@@ -81,7 +81,7 @@ class Trace {
   std::vector<std::unique_ptr<TraceRun>> Take();
 
   const std::int64_t start_ns, wall_ns;      // the same moment by steady_clock and since 1970
-  std::int64_t loaded_ns = 0, ready_ns = 0;  // the model was read; the session was there
+  std::int64_t loaded_ns = 0, ready_ns = 0;  // when the model was read; when the session was ready
 
  private:
   mutable std::mutex mutex_;
