@@ -1,12 +1,12 @@
-// capi/api_table.cpp - the tables of the C ABI: every slot answers by its name that it is not implemented, but those
-// here.
+// capi/api_table.cpp - the tables of the C ABI: each slot is filled here, or returns an error that names the function
+// as not implemented.
 //
 // To add a function: its definition in an area file and its line here. The slots are frozen by tools/abi.
 //
-// Slots that return no status and are not implemented do nothing and answer NULL, "" (text), 0, false or the first
-// enumerator: SyncStream_GetHandle, ExternalInitializerInfo_*, GetExperimentalFunction
-// (no experimental function is known), GetTrainingApi (NULL says: no training), the Release* functions of handles that
-// nothing makes yet, and in OrtEpApi MemoryDevice_*, SyncStream_*, NodeComputeContext_NodeName and KernelDef_Get*.
+// Slots that return no status and are not implemented do nothing and return NULL, "" (text), 0, false or the first
+// enumerator: SyncStream_GetHandle, ExternalInitializerInfo_*, GetExperimentalFunction (no experimental function is
+// known), GetTrainingApi (NULL says: no training), the Release* functions of handles that nothing makes yet, and in
+// OrtEpApi MemoryDevice_*, SyncStream_*, NodeComputeContext_NodeName and KernelDef_Get*.
 #include "capi/api_table.h"
 
 #include <cstddef>

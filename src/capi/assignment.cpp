@@ -1,4 +1,4 @@
-// capi/assignment.cpp - which execution provider runs which nodes of a session.
+// capi/assignment.cpp - reports which execution provider runs which nodes of a session.
 #include <map>
 
 #include "capi/functions.h"

@@ -1,4 +1,4 @@
-// capi/container_value.cpp - makes sequences, maps and optionals and takes them apart.
+// capi/container_value.cpp - makes sequences, maps and optionals, and takes them apart.
 #include <algorithm>
 #include <cstring>
 #include <numeric>

@@ -1,6 +1,7 @@
 // capi/env.cpp - the functions of OrtEnv and of thread pool options.
 //
-// The process has one environment: while it lives every further CreateEnv answers the same one, whatever its arguments.
+// The process has one environment: while it lives, every further CreateEnv returns the same one, whatever its
+// arguments.
 #include "capi/env.h"
 
 #include <mutex>

@@ -1,4 +1,4 @@
-// capi/env.h - OrtEnv: the one environment of the process, counted by who holds it.
+// capi/env.h - OrtEnv: the one environment of the process, with a count of its holders.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // capi/key_value_pairs.cpp - the functions of OrtKeyValuePairs.
 //
-// They return nothing, so a NULL or empty key is ignored, and so is what memory is out for.
+// They return no status, so a NULL or empty key is ignored, and so is an entry for which there is no memory.
 #include "capi/handles/key_value_pairs.h"
 
 #include <memory>

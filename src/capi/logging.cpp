@@ -1,4 +1,4 @@
-// capi/logging.cpp - logging levels and callbacks of the C interface as those of the runtime.
+// capi/logging.cpp - converts logging levels and callbacks of the C interface to those of the runtime.
 #include "capi/logging.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-// capi/logging.h - logging levels and callbacks of the C interface as those of the runtime.
+// capi/logging.h - converts logging levels and callbacks of the C interface to those of the runtime.
 #pragma once
 
 #include "base/logging.h"

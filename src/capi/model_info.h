@@ -1,4 +1,4 @@
-// capi/model_info.h - a model card: what a person wants to know of a model before running it.
+// capi/model_info.h - a model card: what a person wants to know about a model before running it.
 #pragma once
 
 #include <string>

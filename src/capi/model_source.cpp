@@ -1,4 +1,4 @@
-// capi/model_source.cpp - a model given by path or by bytes, as protobuf or as text.
+// capi/model_source.cpp - loads a model that is given by path or by bytes, as protobuf or as text.
 #include "capi/model_source.h"
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// capi/model_source.h - a model given by path or by bytes, as protobuf or as text.
+// capi/model_source.h - loads a model that is given by path or by bytes, as protobuf or as text.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// capi/options.h - what the option handles hold.
+// capi/options.h - what the handles of options hold.
 #pragma once
 
 #include <map>

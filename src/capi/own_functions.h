@@ -1,4 +1,4 @@
-// capi/own_functions.h - functions of sardonyx_c_api.h that stand in the file of their area.
+// capi/own_functions.h - functions of sardonyx_c_api.h that are defined in the file of their area, not in own_api.cpp.
 #pragma once
 
 #include "sardonyx_c_api.h"

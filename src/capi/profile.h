@@ -1,7 +1,7 @@
 // capi/profile.h - profiles as files that Perfetto, chrome://tracing and the readers of ONNX Runtime's profiles open.
 //
 // The events have ONNX Runtime's names and fields (cat "Session" and "Node"; op_name, provider, input_type_shape ...)
-// and more: what each node computed and moved, on how many threads, and which share of the machine's ceiling that is.
+// and more: what each node computed and moved, on how many threads, and what share of the machine's ceiling that is.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// capi/profile_events.cpp - nodes, threads and memory of a run as events of a trace.
+// capi/profile_events.cpp - turns nodes, threads and memory of a run into events of a trace.
 #include "capi/profile_events.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// capi/profile_events.h - a recorded run as events of a trace.
+// capi/profile_events.h - turns a recorded run into events of a trace.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// capi/provider_options.cpp - which execution providers there are and how one is chosen.
+// capi/provider_options.cpp - lists the available execution providers, and adds chosen ones to a session's options.
 #include <algorithm>
 #include <cstring>
 #include <memory>

@@ -1,4 +1,5 @@
-// capi/run_async_test.cpp - RunAsync: whose threads, who waits, callbacks that throw or close their session.
+// capi/run_async_test.cpp - RunAsync: which threads it uses, who waits, and callbacks that throw or close their
+// session.
 #include <gtest/gtest.h>
 
 #include <atomic>

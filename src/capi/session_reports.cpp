@@ -1,4 +1,4 @@
-// capi/session_reports.cpp - placement, plan and values as JSON, the plan also as lines.
+// capi/session_reports.cpp - writes placement, plan and values as JSON, and the plan also as lines of text.
 #include "capi/session_reports.h"
 
 #include <cmath>

@@ -1,5 +1,4 @@
-// capi/session_reports.h - what a session is and does as JSON or lines: placement, plan of memory, statistics of
-// values.
+// capi/session_reports.h - reports on a session as JSON or lines of text: placement, memory plan, statistics of values.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// capi/thread_options.cpp - where workers run and who makes them: of a session, of the environment.
+// capi/thread_options.cpp - options for the worker threads of a session or of the environment: where they run and who
+// makes them.
 #include <memory>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// capi/handles/allocator.cpp - OrtAllocator, both ways: ours handed out, the caller's taken in.
+// capi/handles/allocator.cpp - presents our allocators as OrtAllocator, and the caller's OrtAllocator as one of ours.
 #include "capi/handles/allocator.h"
 
 #include <cstring>

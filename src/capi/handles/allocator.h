@@ -1,4 +1,4 @@
-// capi/handles/allocator.h - OrtAllocator, both ways: ours handed out, the caller's taken in.
+// capi/handles/allocator.h - presents our allocators as OrtAllocator, and the caller's OrtAllocator as one of ours.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// capi/handles/call_out.h - the only way out: calls into plug-ins, custom operators and the user's callbacks.
+// capi/handles/call_out.h - calls plug-ins, custom operators and the user's callbacks. All calls out of the library go
+// through here.
 #pragma once
 
 #include <exception>

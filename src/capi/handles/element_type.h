@@ -1,4 +1,4 @@
-// capi/handles/element_type.h - DType and ONNXTensorElementDataType, whose newest numbers differ.
+// capi/handles/element_type.h - converts between DType and ONNXTensorElementDataType, whose newest numbers differ.
 #pragma once
 
 #include "base/dtype.h"
