@@ -1,4 +1,4 @@
-// testing/device_provider.cpp - kernels of the CPU over memory that is open only while they run.
+// testing/device_provider.cpp - runs CPU kernels on memory that is accessible only while they run.
 #include "testing/device_provider.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// testing/elements.cpp - reading and writing single elements.
+// testing/elements.cpp - reads and writes single elements.
 #include "testing/elements.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // testing/fusion_matrix.h - a graph written once and tried in several opsets, element types and sizes, with swapped
-// operands: "~Add(a, b)" may have its operands exchanged, "$t" is the element type, "$h" the number of heads, "$d" the
-// size of one, "$2d" twice that, "$w" number times size.
+// operands: in its text, "~Add(a, b)" may have its operands exchanged, "$t" is the element type, "$h" the number of
+// heads, "$d" the size of one, "$2d" twice that, "$w" the number of heads times their size.
 #pragma once
 
 #include <gtest/gtest.h>

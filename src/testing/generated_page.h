@@ -1,4 +1,4 @@
-// testing/generated_page.h - pages of docs/ that are written from the tables of the code, and compared with them.
+// testing/generated_page.h - compares pages of docs/ that are generated from tables in the code with these tables.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// testing/onnx_case.h - one case of the ONNX backend suite on disk: model.onnx and test_data_set_*/{input,output}_*.pb.
+// testing/onnx_case.h - runs one case of the ONNX backend suite on disk: model.onnx and
+// test_data_set_*/{input,output}_*.pb.
 #pragma once
 
 #include <string>

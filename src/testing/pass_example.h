@@ -1,4 +1,5 @@
-// testing/pass_example.h - two graphs that the tests of all passes need of each one. A pass has them in its own test:
+// testing/pass_example.h - two graphs of every pass, which the tests that cover all passes need. A pass has them in its
+// own test:
 //
 //   const testing::PassExample kExample("fuse_x", {.changed = "g (...", .left = "g (...", .reasons = {"node", "why"}});
 //

@@ -1,5 +1,5 @@
-// testing/pass_test.h - what tests of passes share: graphs from text, passes by name over both stages, and what is
-// left.
+// testing/pass_test.h - what tests of passes share: graphs from text, passes by name in both stages, and the operators
+// that are left.
 #pragma once
 
 #include <gtest/gtest.h>

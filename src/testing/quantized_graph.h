@@ -1,5 +1,5 @@
-// testing/quantized_graph.h - what the tests of the quantization passes share: a pass on a graph's text, values before
-// and after compared in quanta, the operators that are left.
+// testing/quantized_graph.h - what the tests of the quantization passes share: running a pass on a graph's text,
+// comparing values before and after in quanta, and listing the operators that are left.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// testing/selective_provider.cpp - claims by name and element type, runs by ops::EvaluateGraph.
+// testing/selective_provider.cpp - claims nodes by operator and element type, and runs them with ops::EvaluateGraph.
 #include "testing/selective_provider.h"
 
 #include <atomic>
