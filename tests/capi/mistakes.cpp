@@ -1,5 +1,5 @@
-// tests/capi/mistakes.cpp - a C++ user's program that does what it is told, wrong as it may be, and prints what is
-// said.
+// tests/capi/mistakes.cpp - a user's program in C++ that makes the mistakes its arguments ask for, and prints the error
+// messages.
 //
 // usage: capi_mistakes MODEL [provider=NAME] [save=PATH] [input=NAME] [type=float|int64] [shape=2x3] [output=NAME]
 #include <cstdio>

@@ -1,4 +1,4 @@
-// tests/fuzz/byte_source.cpp - see byte_source.h.
+// tests/fuzz/byte_source.cpp - reads decisions from bytes; see byte_source.h.
 #include "fuzz/byte_source.h"
 
 namespace sardonyx::fuzz {

@@ -1,4 +1,4 @@
-// tests/fuzz/byte_source.h - decisions from the bytes of a fuzzer; zeros when they are used up.
+// tests/fuzz/byte_source.h - makes decisions from the bytes of a fuzzer; once these are used up, from zeros.
 #pragma once
 
 #include <cstddef>

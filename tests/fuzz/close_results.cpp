@@ -1,4 +1,4 @@
-// tests/fuzz/close_results.cpp - see close_results.h.
+// tests/fuzz/close_results.cpp - compares results with the effect of rounding; see close_results.h.
 #include "fuzz/close_results.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// tests/fuzz/close_results.h - whether two results of a random graph differ by more than roundings explain.
+// tests/fuzz/close_results.h - decides whether two results of a random graph differ by more than rounding explains.
 #pragma once
 
 #include <string>

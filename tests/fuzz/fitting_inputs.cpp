@@ -1,4 +1,4 @@
-// tests/fuzz/fitting_inputs.cpp - see fitting_inputs.h.
+// tests/fuzz/fitting_inputs.cpp - makes a random value for each input; see fitting_inputs.h.
 #include "fuzz/fitting_inputs.h"
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// tests/fuzz/fitting_inputs.h - values that fit what a session says of its inputs, hostile where contents are indices.
+// tests/fuzz/fitting_inputs.h - random values that fit the declared inputs of a session, with extreme numbers where
+// contents may be indices.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// tests/fuzz/fuzz_text.cpp - the text syntax: any text becomes a model or an Error; what is read is printed and read
-// again as the same.
+// tests/fuzz/fuzz_text.cpp - the text syntax: any text becomes a model or an Error, and a model that was read is
+// printed and read back as the same.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

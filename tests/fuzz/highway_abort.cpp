@@ -1,5 +1,5 @@
-// tests/fuzz/highway_abort.cpp - what Highway's assertions, which sanitizer builds have, end in; its library is not
-// linked.
+// tests/fuzz/highway_abort.cpp - the function that Highway's assertions call when they fail, for sanitizer builds,
+// because Highway's library is not linked.
 #include <hwy/base.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// tests/fuzz/model_mutator.cpp - see model_mutator.h.
+// tests/fuzz/model_mutator.cpp - mutates operators, attributes, shapes, types and edges; see model_mutator.h.
 #include "fuzz/model_mutator.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// tests/fuzz/model_mutator.h - changes in a model that keep most of it meaningful, so that many of them still run.
+// tests/fuzz/model_mutator.h - changes a model but keeps most of it meaningful, so that many of the changed models
+// still run.
 #pragma once
 
 #include <cstdint>

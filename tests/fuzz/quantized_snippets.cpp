@@ -1,4 +1,4 @@
-// tests/fuzz/quantized_snippets.cpp - graphs as quantizers write them: between DequantizeLinear and QuantizeLinear, and
+// tests/fuzz/quantized_snippets.cpp - graphs as quantizers write them: between DequantizeLinear and QuantizeLinear, or
 // with the scale of each input computed in the run.
 #include "fuzz/snippets.h"
 

@@ -1,4 +1,5 @@
-// tests/fuzz/random_chains.cpp - chains that exporters write and fusions look for, operands swapped as the bytes say.
+// tests/fuzz/random_chains.cpp - chains that exporters write and fusions look for, with operands swapped as the bytes
+// decide.
 #include <cmath>
 #include <numeric>
 

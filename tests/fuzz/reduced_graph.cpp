@@ -1,4 +1,4 @@
-// tests/fuzz/reduced_graph.cpp - see reduced_graph.h.
+// tests/fuzz/reduced_graph.cpp - leaves out outputs and nodes while the fault remains; see reduced_graph.h.
 #include "fuzz/reduced_graph.h"
 
 #include <algorithm>

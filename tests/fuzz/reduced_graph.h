@@ -1,4 +1,4 @@
-// tests/fuzz/reduced_graph.h - the part of a random graph that still shows a fault.
+// tests/fuzz/reduced_graph.h - reduces a random graph to the part that still shows a fault.
 #pragma once
 
 #include <functional>

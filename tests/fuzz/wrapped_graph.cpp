@@ -1,4 +1,4 @@
-// tests/fuzz/wrapped_graph.cpp - see wrapped_graph.h.
+// tests/fuzz/wrapped_graph.cpp - moves nodes into a branch, a loop's body or a function; see wrapped_graph.h.
 #include "fuzz/wrapped_graph.h"
 
 #include <algorithm>
