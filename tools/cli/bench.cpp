@@ -1,4 +1,5 @@
-// tools/cli/bench.cpp - `sardonyx bench`: how long a model takes, how often it can run, what memory it needs.
+// tools/cli/bench.cpp - `sardonyx bench`: how long a model takes, how often it can run per second, and what memory it
+// needs.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,5 @@
-// tools/cli/check_values.h - `sardonyx run --check-values`: statistics of every value, who made the first NaN.
+// tools/cli/check_values.h - `sardonyx run --check-values`: statistics of every value, and the node that made the first
+// NaN.
 #ifndef SARDONYX_TOOLS_CLI_CHECK_VALUES_H
 #define SARDONYX_TOOLS_CLI_CHECK_VALUES_H
 

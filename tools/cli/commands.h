@@ -1,5 +1,5 @@
 // tools/cli/commands.h - the commands of the tool. Each function adds its command to `app` and returns nothing; the
-// command runs when CLI11 has parsed its arguments and answers through `exit_code`.
+// command runs when CLI11 has parsed its arguments, and sets `exit_code`.
 //
 // To add one: its file with an Add function, its line here and in main.cpp.
 #ifndef SARDONYX_TOOLS_CLI_COMMANDS_H

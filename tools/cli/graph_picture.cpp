@@ -1,4 +1,5 @@
-// tools/cli/graph_picture.cpp - layers, an order within each, coordinates, and the SVG.
+// tools/cli/graph_picture.cpp - arranges a graph in layers, orders each layer, computes coordinates, and writes the
+// SVG.
 #include "graph_picture.h"
 
 #include <algorithm>

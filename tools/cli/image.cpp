@@ -1,4 +1,4 @@
-// tools/cli/image.cpp - the way from an image to a model's input: layout, size, fit, normalization.
+// tools/cli/image.cpp - turns an image into a model's input: layout, size, fit, normalization.
 #include "image.h"
 
 #include <algorithm>

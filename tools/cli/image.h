@@ -1,4 +1,4 @@
-// tools/cli/image.h - a photograph as the tensor that a vision model wants.
+// tools/cli/image.h - turns a photograph into the tensor that a vision model wants.
 #ifndef SARDONYX_TOOLS_CLI_IMAGE_H
 #define SARDONYX_TOOLS_CLI_IMAGE_H
 

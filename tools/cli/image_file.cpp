@@ -1,4 +1,4 @@
-// tools/cli/image_file.cpp - reads image files, by stb_image; resizes them.
+// tools/cli/image_file.cpp - reads image files with stb_image, and resizes images.
 #include <algorithm>
 #include <cmath>
 #include <memory>

@@ -1,4 +1,5 @@
-// tools/cli/placement.cpp - `sardonyx explain-placement` and `plan`: who runs which node, and where its values lie.
+// tools/cli/placement.cpp - `sardonyx explain-placement` and `plan`: which provider runs each node, and where its
+// values lie.
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>

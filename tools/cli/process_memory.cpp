@@ -1,4 +1,4 @@
-// tools/cli/process_memory.cpp - reads Linux's /proc/self; elsewhere nothing is known.
+// tools/cli/process_memory.cpp - reads Linux's /proc/self; on other systems memory is unknown.
 #include "process_memory.h"
 
 #include <algorithm>

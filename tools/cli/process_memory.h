@@ -1,4 +1,4 @@
-// tools/cli/process_memory.h - what memory a stretch of the program took.
+// tools/cli/process_memory.h - measures how much memory a section of the program takes.
 #ifndef SARDONYX_TOOLS_CLI_PROCESS_MEMORY_H
 #define SARDONYX_TOOLS_CLI_PROCESS_MEMORY_H
 

@@ -1,4 +1,4 @@
-// tools/cli/profile_report.h - a profile of several runs as rows: what each node and each operator costs a run.
+// tools/cli/profile_report.h - a profile of several runs as rows: what each node and each operator costs per run.
 #ifndef SARDONYX_TOOLS_CLI_PROFILE_REPORT_H
 #define SARDONYX_TOOLS_CLI_PROFILE_REPORT_H
 

@@ -1,4 +1,4 @@
-// tools/cli/progress.cpp - the painter of the progress line.
+// tools/cli/progress.cpp - the thread that paints the progress line.
 #include "progress.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// tools/cli/progress.h - a line on the terminal that says what takes so long and how far it is.
+// tools/cli/progress.h - a line on the terminal that says what takes so long, and how far it has got.
 #ifndef SARDONYX_TOOLS_CLI_PROGRESS_H
 #define SARDONYX_TOOLS_CLI_PROGRESS_H
 

@@ -1,4 +1,4 @@
-// tools/cli/terminal.cpp - colours, columns and numbers for a person.
+// tools/cli/terminal.cpp - formats colours, columns and numbers for a person.
 #include "terminal.h"
 
 #include <algorithm>

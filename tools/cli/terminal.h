@@ -1,4 +1,4 @@
-// tools/cli/terminal.h - what a person sees: colours on a terminal only, aligned columns, readable numbers.
+// tools/cli/terminal.h - output for a person: colours (on a terminal only), aligned columns, readable numbers.
 #ifndef SARDONYX_TOOLS_CLI_TERMINAL_H
 #define SARDONYX_TOOLS_CLI_TERMINAL_H
 
