@@ -1,4 +1,4 @@
-# What `cmake --install` puts where: the library, headers, the tool, a CMake package and a pkg-config file.
+# What `cmake --install` installs, and where: the library, headers, the tool, a CMake package and a pkg-config file.
 include(CMakePackageConfigHelpers)
 set(SDX_PACKAGE_FOLDER ${CMAKE_INSTALL_LIBDIR}/cmake/Sardonyx)
 
