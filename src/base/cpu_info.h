@@ -7,7 +7,7 @@
 namespace sardonyx {
 
 struct CpuInfo {
-  char vendor[13] = "";  // as CPUID says: "GenuineIntel", "AuthenticAMD"; "" where there is none
+  char vendor[13] = "";  // from CPUID: "GenuineIntel", "AuthenticAMD"; "" on CPUs without it
 
   // What both the CPU and the operating system support. First the ISA levels that kernels are compiled for
   // (cmake/isa.cmake), named as in kernels/dispatch.h:

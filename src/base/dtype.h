@@ -44,9 +44,9 @@ enum class DType : std::uint8_t {
 };
 inline constexpr int kDTypeCount = 27;
 
-// ONNX's spelling in the text syntax: "float", "int64", "float8e4m3fn", ... "undefined" for what is none.
+// ONNX's spelling in the text syntax: "float", "int64", "float8e4m3fn", ... "undefined" for anything else.
 std::string_view Name(DType dtype);
-DType DTypeFromName(std::string_view name);  // kUndefined if there is none
+DType DTypeFromName(std::string_view name);  // kUndefined if no type has this name
 inline bool IsDType(std::int64_t number) { return number > 0 && number < kDTypeCount; }
 
 // Bits of one element; 0 for strings and undefined. Types of 2 and 4 bits are packed, the first element in the low
@@ -61,8 +61,8 @@ bool IsFloating(DType dtype);  // every float kind, bfloat16 to double; not comp
 bool IsInteger(DType dtype);   // signed and unsigned of 2 to 64 bits; not bool
 bool IsSigned(DType dtype);    // of integers: may be negative
 
-// Bytes that `count` elements take, packed types rounded up; sizeof(std::string) each for strings.
-// Fails with kInvalidArgument where the size overflows.
+// Bytes that `count` elements take, packed types rounded up; sizeof(std::string) each for strings. Fails with
+// kInvalidArgument if the size overflows.
 std::size_t ByteSize(DType dtype, std::int64_t count);
 
 template <typename T>

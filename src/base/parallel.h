@@ -7,8 +7,8 @@
 
 namespace sardonyx {
 
-// Distributes work over the threads of one run. It never decides how a sum is split: a kernel cuts its work where the
-// shape says, so results have the same bits for any number of threads.
+// Distributes work over the threads of one run. It never decides how a sum is split: a kernel divides its work by the
+// shape alone, so results have the same bits for any number of threads.
 class Parallel {
  public:
   using Body = FunctionRef<void(std::int64_t begin, std::int64_t end)>;

@@ -13,7 +13,7 @@
 
 namespace sardonyx {
 
-// The core that the calling thread runs on at this moment; -1 where the system doesn't say.
+// The core that the calling thread runs on at this moment; -1 if the system doesn't say.
 int CurrentCore() noexcept;
 
 // Asks the system to let the calling thread run soon when it wakes, for shorter periods in exchange; its share of the
