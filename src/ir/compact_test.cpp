@@ -1,4 +1,4 @@
-// ir/compact_test.cpp - compacting keeps what a graph says; comparing sees every difference.
+// ir/compact_test.cpp - compacting keeps the meaning of a graph; comparing models finds every difference.
 #include "ir/compact.h"
 
 #include <gtest/gtest.h>

@@ -45,7 +45,7 @@ class Dim {
 
   // Terms of an expression: monomial (symbols sorted, joined by '*'; "" for the constant) and coefficient, sorted.
   using Terms = std::vector<std::pair<std::string, std::int64_t>>;
-  // Where the factor of `monomial` that begins at `begin` ends, and the symbol that a factor stands for.
+  // The end of the factor of `monomial` that begins at `begin`; the symbol of a factor.
   static std::size_t FactorEnd(const std::string& monomial, std::size_t begin);
   static std::string SymbolOf(const std::string& factor);
 

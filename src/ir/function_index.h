@@ -12,8 +12,8 @@ namespace sardonyx {
 // Refers to `model`, which must outlive it and must not change its functions.
 class FunctionIndex {
  public:
-  FunctionIndex(const Model& model);  // NOLINT(google-explicit-constructor): who has a model has its functions
-  // nullptr if the model has no such function. "ai.onnx" is "".
+  FunctionIndex(const Model& model);  // NOLINT(google-explicit-constructor): a model converts to its functions
+  // nullptr if the model has no such function. "ai.onnx" means "".
   const Function* Find(std::string_view domain, std::string_view name, std::string_view overload) const;
 
  private:
