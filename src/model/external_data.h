@@ -13,8 +13,8 @@
 
 namespace sardonyx::model {
 
-// Finds and maps each external file once for one load. Only files of the model's folder are opened: no absolute
-// locations, no "..", no links out of it - except links into the folder `blobs` of a download cache, if the model
+// Finds and maps each external file once for one load. Only files in the model's folder are opened: no absolute
+// locations, no "..", no links out of the folder, except links into the folder `blobs` of a download cache if the model
 // itself is such a link.
 class ExternalFiles {
  public:
@@ -26,9 +26,10 @@ class ExternalFiles {
     std::span<const std::byte> bytes;
     std::shared_ptr<const void> owner;  // keeps them alive
     const MappedFile* mapped = nullptr;
-    std::string path;  // as resolved; the location for files handed over in memory
+    std::string path;  // as resolved; for files handed over in memory, the location
   };
-  // Fails with kNoSuchFile if there is none, kInvalidArgument if `location` is not allowed. Valid as long as this is.
+  // Fails with kNoSuchFile if there is no such file, and with kInvalidArgument if `location` is not allowed. Valid for
+  // the lifetime of this object.
   const File& Find(const std::string& location);
 
  private:

@@ -15,10 +15,10 @@
 
 namespace sardonyx::model {
 
-// Maps the file; weights are views of the mapping where their offset is aligned for their type, else copies.
-// Errors: kNoSuchFile, kInvalidProtobuf (byte offset, message and field), kInvalidGraph (node and value),
-// kNotImplemented. Initializers that are also inputs are defaults of these (kInputDefault), up to IR version 3
-// constants and no inputs. Nodes may come in any order. The model passes ir/verify.h.
+// Maps the file; weights are views of the mapping where their offset is aligned for their type, else copies. Errors:
+// kNoSuchFile, kInvalidProtobuf (byte offset, message and field), kInvalidGraph (node and value), kNotImplemented.
+// Initializers that are also inputs are the defaults of these (kInputDefault); up to IR version 3 they are constants
+// and not inputs. Nodes may come in any order. The model passes ir/verify.h.
 Model LoadFile(const std::string& path, const LoadOptions& options = {});
 // `owner` keeps the bytes alive; if null, the bytes are copied where the model needs them.
 Model LoadBytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const LoadOptions& options = {});

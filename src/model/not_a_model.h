@@ -6,7 +6,7 @@
 
 namespace sardonyx::model {
 
-// "starts with '<!DOCTYPE html>'", "is a Git LFS pointer ..."; "" if the bytes may be a protobuf.
+// For error messages: "starts with '<!DOCTYPE html>'", "is a Git LFS pointer ..."; "" if the bytes may be a protobuf.
 std::string WhyNotAModel(std::string_view bytes);
 
 }  // namespace sardonyx::model

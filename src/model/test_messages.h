@@ -178,7 +178,7 @@ inline Model Load(const std::string& bytes, const LoadOptions& options = {}) {
   return LoadBytes(std::as_bytes(std::span(bytes)), nullptr, options);
 }
 
-// "code: message" of the Error that f throws, "" if none.
+// "code: message" of the Error that f throws; "" if it throws none.
 template <typename F>
 std::string ErrorOf(F&& f) {
   try {

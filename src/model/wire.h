@@ -47,7 +47,7 @@ class Message {
   float Float();
   std::string_view Bytes();
   std::string Text() { return std::string(Bytes()); }
-  // A text that callers have to be able to give and messages to show: fails where it has a byte of zero.
+  // A text that callers must be able to pass and messages to show: fails if it contains a zero byte.
   std::string Name();
   // A repeated number, packed or not: the wire form of one or many elements, to be decoded by the functions below.
   std::string_view PackedVarints() { return Packed(protozero::pbf_wire_type::varint); }
@@ -62,8 +62,8 @@ class Message {
   [[noreturn]] void Fail(Code code, const Parts&... parts) const {
     sardonyx::Fail(code, Prefix(), parts...);
   }
-  // f(), with file and path before the message of any Error that it throws. An invalid argument there is what the model
-  // says, so it becomes kInvalidGraph here.
+  // Calls f(), and puts file and path before the message of any Error that it throws. Invalid arguments come from the
+  // model here, so kInvalidArgument becomes kInvalidGraph.
   template <typename F>
   auto InContext(F&& f) const -> decltype(f()) {
     try {
@@ -90,7 +90,7 @@ class Message {
   std::int64_t index_ = -1;
   Label label_;
   int depth_ = 0;
-  std::uint32_t tag_ = 0;  // protozero forgets it in debug builds
+  std::uint32_t tag_ = 0;  // protozero forgets its own in debug builds
   bool pending_ = false;   // the current field is not read yet
 };
 
