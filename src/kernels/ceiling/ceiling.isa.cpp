@@ -1,4 +1,4 @@
-// kernels/ceiling/ceiling.isa.cpp - compiled once per ISA; see ceiling.h.
+// kernels/ceiling/ceiling.isa.cpp - the loops of ceiling.h, compiled once per ISA.
 #include "kernels/ceiling/ceiling.h"
 
 #include "kernels/simd/vec_f32.h"

@@ -1,6 +1,6 @@
 // kernels/conv/conv_kernels.h - the inner loops of convolutions beyond the GEMM tile, one set per ISA.
 //
-// A new loop: a function type and a field here, its declaration below, its definition in a *.isa.cpp, its line in
+// To add a loop: a function type and a field here, its declaration below, its definition in a *.isa.cpp, its line in
 // conv_kernels.isa.cpp.
 #pragma once
 

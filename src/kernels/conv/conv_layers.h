@@ -1,6 +1,6 @@
 // kernels/conv/conv_layers.h - the convolutions that are measured: layers of well-known networks at batch 1.
 //
-// benchmarks/conv_layers.py reads the rows of this table, too: one row a line, fields in the order of ConvLayer.
+// benchmarks/conv_layers.py also reads the rows of this table: one row per line, fields in the order of ConvLayer.
 #pragma once
 
 #include <cstdint>

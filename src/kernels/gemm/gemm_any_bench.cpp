@@ -1,4 +1,4 @@
-// kernels/gemm/gemm_any_bench.cpp - f64 GEMM, whose ceiling is half that of f32, and integers.
+// kernels/gemm/gemm_any_bench.cpp - f64 GEMM, whose ceiling is half that of f32, and integer GEMM.
 #include "kernels/gemm/gemm_any.h"
 #include "kernels/gemm/kernel_bench.h"
 

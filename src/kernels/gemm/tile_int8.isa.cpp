@@ -1,4 +1,5 @@
-// kernels/gemm/tile_int8.isa.cpp - the integer tile, shaped like the f32 one with a group of values in place of one.
+// kernels/gemm/tile_int8.isa.cpp - the integer tile, shaped like the f32 one, with a group of values in place of each
+// float.
 #include "kernels/gemm/tile_int8.h"
 
 #include <utility>
