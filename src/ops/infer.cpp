@@ -1,4 +1,4 @@
-// ops/infer.cpp - types and shapes of a whole graph, node by node in order.
+// ops/infer.cpp - infers the types and shapes of a whole graph, node by node in order.
 #include "ops/infer.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// ops/infer.h - types and shapes of a whole graph.
+// ops/infer.h - infers the types and shapes of a whole graph.
 #pragma once
 
 #include "base/logging.h"

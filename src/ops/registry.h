@@ -101,7 +101,7 @@ class Registry {
   Registry();  // the built-in operators
   // Adds rows that are found before the built-in ones; the span must outlive the registry.
   void AddFirst(std::span<const OpDef> ops);
-  // The row that covers the version; nullptr if there is none.
+  // The row that covers the version; nullptr if no row does.
   const OpDef* Find(std::string_view domain, std::string_view name, int since_version) const;
   // True if any row has this name, whatever its version.
   bool HasName(std::string_view domain, std::string_view name) const;

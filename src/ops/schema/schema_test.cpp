@@ -1,4 +1,5 @@
-// ops/schema/schema_test.cpp - the generated schema table: lookups by version, parameters, types, defaults, function bodies.
+// ops/schema/schema_test.cpp - the generated schema table: lookups by version, parameters, types, defaults, function
+// bodies.
 #include "ops/schema/schema.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// ops/shapes/reduce_plan.cpp - merging the axes of a reduction.
+// ops/shapes/reduce_plan.cpp - merges the axes of a reduction.
 #include "ops/shapes/reduce_plan.h"
 
 #include <limits>

@@ -1,4 +1,4 @@
-// ops/tensor/expand.cpp - Expand and Tile: the same elements several times.
+// ops/tensor/expand.cpp - Expand and Tile: repeat the elements of a tensor.
 #include "kernels/copy/strided_copy.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"

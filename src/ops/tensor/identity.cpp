@@ -1,4 +1,4 @@
-// ops/tensor/identity.cpp - operators that hand their input on: Identity and BitCast (the same bytes as another type).
+// ops/tensor/identity.cpp - operators that pass their input on: Identity and BitCast (the same bytes as another type).
 #include "ops/copy_elements.h"
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
