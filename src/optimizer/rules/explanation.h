@@ -26,7 +26,7 @@ class Explanation {
   // `nodes` (those that are gone or changed, as Describe names them) became `result`. Rewrites of one `kind`, such as
   // "Mul, Sigmoid -> Swish", are counted together.
   void Rewrote(const std::vector<std::string>& nodes, const std::string& kind, const std::string& result);
-  // A detail of what a pass did to `node`, told only if this pass is asked for.
+  // A detail of what a pass did to `node`, reported only if this pass is asked for.
   void Noted(const std::string& node, const std::string& text);
   // `near`: the pattern nearly matched.
   void Left(const std::string& node, const std::string& why, bool near);

@@ -10,7 +10,7 @@
 //   0.5                   a constant with one element of that value (relative tolerance 1e-5; 1e-3 in half precision)
 //   Op(a, b)              a node of that op_type; if the operator is commutative, both orders are tried
 //   Mul(a, b, c)          a product (or sum: Add) of three or four factors in any order, multiplied in any order
-//   Op?(a, b)             the node, or `a` alone where there is no such node: then what only it has is not captured
+//   Op?(a, b)             the node, or `a` alone if there is no such node: then what only the node has is not captured
 //   a | b                 one of several; in an argument's place as it is, elsewhere in parentheses
 //   com.microsoft.Op(a)   a node of another domain
 //   Op(a; axis=-1, mode="x", perm=[1, 0])
@@ -33,16 +33,16 @@
 //   {.name = "Erf", .match = "Mul(0.5, x, Add(1, Erf(Div(x, 1.4142135) | Mul(x, 0.70710678))))", .replace = "Gelu(x)"}
 // finds GELU with the factor 0.5 in any of its places, and
 //   {.name = "scaled sum", .match = "Add(y:Gemm(a, b, ?c), Mul?(x, factor))", .replace = "$y(a, b, sum)", .when = Folds}
-// a Gemm and a sum whose second operand may be a product. `Folds` sees m.value("factor") == kNoValue where it is none.
+// a Gemm and a sum whose second operand may be a product. `Folds` sees m.value("factor") == kNoValue if it is not one.
 // clang-format on
 //
 // The compiler reads every expression, so that a mistake in one does not compile.
 //
 // A pattern matches nodes in their newest spelling. The matcher guarantees that the values inside the pattern are used
-// nowhere else and are no graph outputs (unless the replacement names them), that all matched nodes belong to one
+// nowhere else and are not graph outputs (unless the replacement names them), that all matched nodes belong to one
 // provider, and that the replacement has the type of what it replaces. A rule never checks these. If a condition does
-// not hold, the other ways to read the pattern at this node are tried: of Add(x, bias) both. Where the outermost node
-// may be missing, the largest form wins.
+// not hold, the other ways to match the pattern at this node are tried: of Add(x, bias) both orders. If the outermost
+// node may be missing, the largest form wins.
 #pragma once
 
 #include <array>
@@ -115,7 +115,7 @@ class Match {
   // The one element of a constant as double; nullopt unless it is a constant with one element.
   std::optional<double> scalar(std::string_view name) const;
   std::optional<std::vector<std::int64_t>> ints(std::string_view name) const;
-  const AttributeValue* attribute(std::string_view name) const;  // nullptr if the node has none
+  const AttributeValue* attribute(std::string_view name) const;  // nullptr if it has no value
   std::int64_t IntAttribute(std::string_view name, std::int64_t otherwise) const;
   float FloatAttribute(std::string_view name, float otherwise) const;
   const Node& node(std::string_view name) const;  // that makes the value captured under this name, which must exist

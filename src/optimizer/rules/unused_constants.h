@@ -5,8 +5,8 @@
 
 namespace sardonyx::optimizer {
 
-// Takes the contents of `value` out of the graph if it is a constant that nothing reads and that is no output; pages of
-// a mapped file are released. A value that is an input of the graph, or of an enclosing one, stays.
+// Takes the contents of `value` out of the graph if it is a constant that nothing reads and that is not an output;
+// pages of a mapped file are released. A value that is an input of the graph, or of an enclosing one, stays.
 void DropIfUnused(Graph& graph, ValueId value);
 
 // The same for all values of the graph and of the bodies in it.
