@@ -14,7 +14,7 @@ struct InlineLimits {
 // Replaces each call of one of the model's functions, and each ONNX function operator without a kernel in `registry`,
 // by the nodes of its body; calls that a provider claims (node.provider set) stay. Versions are resolved first, so
 // every new node has its since_version, whatever opsets its function imports. Fails with kInvalidGraph naming the call
-// where the limits are exceeded.
+// if the limits are exceeded.
 void InlineFunctions(Graph& graph, const Model& model, const ops::Registry& registry, const InlineLimits& limits = {});
 
 }  // namespace sardonyx::planner

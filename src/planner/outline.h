@@ -51,7 +51,7 @@ class Outline {
   const std::vector<int>& inputs() const { return inputs_; }  // explicit inputs, then captures
   std::size_t explicit_inputs() const { return explicit_inputs_; }
   const std::vector<int>& outputs() const { return outputs_; }
-  // Where values lie: the host first, then the memory of each provider with a device of its own.
+  // Where values lie: the host first, then the memory of each provider that has its own device.
   const std::vector<std::shared_ptr<Allocator>>& memories() const { return memories_; }
   // `error` with the step's node named.
   Error AtStep(const Step& step, const Error& error) const;
