@@ -8,15 +8,15 @@
 
 namespace sardonyx::runtime {
 
-// The providers that the options ask for, the CPU last unless they place it; one that is missing or cannot start is
-// left out with a warning if the options name the CPU as the fallback, else it is the error (kInvalidArgument for an
-// unknown name, the provider's own error otherwise).
+// The providers that the options ask for, the CPU last unless they place it. If a provider is missing or cannot start,
+// it is left out with a warning if the options name the CPU as the fallback; otherwise MakeProviders fails (with
+// kInvalidArgument for an unknown name, else with the provider's own error).
 providers::ProviderSet MakeProviders(const Environment& environment, const SessionOptions& options,
                                      const Logger& logger);
 
 // Resolves versions, infers types, inlines functions, partitions, runs the passes of the chosen level, upgrades every
 // node to its newest spelling; in the end every node has its provider and every value its device. Writes the optimized
-// model where the options ask for it. Errors name the node.
+// model if the options ask for it. Errors name the node.
 Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options,
                  providers::ProviderSet& set, const Logger& logger);
 

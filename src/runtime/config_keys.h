@@ -1,7 +1,7 @@
 // runtime/config_keys.h - the configuration entries that ONNX Runtime 1.31 and this library know, and how each is
 // handled.
 //
-// To honour one more: read it, change its row here, add its row to tests/python/test_config_keys.py, and renew
+// To honour one more: read it, change its row here, add its row to tests/python/test_config_keys.py, and update
 // docs/config_keys.md (SDX_UPDATE=1 build/release/bin/unit_tests --gtest_filter='ConfigKeys*').
 #pragma once
 
@@ -32,8 +32,8 @@ std::span<const ConfigKey> RunKeys();
 std::span<const ConfigKey> EnvironmentKeys();
 
 bool ChangesNothing(std::string_view key, std::string_view value, std::span<const ConfigKey> keys);
-// Warns of an entry that changes nothing: with what holds instead if `keys` has it, else with the closest name. `what`:
-// "session", "run", "environment".
+// Warns of an entry that changes nothing, and says what holds instead if `keys` has the entry, else the closest name.
+// `what`: "session", "run", "environment".
 void WarnOfKey(const Logger& logger, std::string_view what, const std::string& key, const std::string& value,
                std::span<const ConfigKey> keys);
 

@@ -1,4 +1,4 @@
-// runtime/device_copy.cpp - bytes between devices, moved by the provider.
+// runtime/device_copy.cpp - copies bytes between devices, through the provider.
 #include "runtime/device_copy.h"
 
 #include "ops/kernel_context.h"

@@ -10,7 +10,8 @@ namespace sardonyx::runtime {
 // Runtime's transformers, joined by ';' or ',') and "session.disable_quant_qdq" switch off to disabled_passes.
 void DisablePasses(SessionOptions& options);
 
-// Warns of names in that list that are neither a pass nor a transformer of ONNX Runtime's. As there, they are no error.
+// Warns of names in that list that are neither a pass nor a transformer of ONNX Runtime's. As in ONNX Runtime, they are
+// not errors.
 void WarnOfDisabledNames(const SessionOptions& options, const Logger& logger);
 
 }  // namespace sardonyx::runtime

@@ -1,4 +1,4 @@
-// runtime/fork_test.cpp - the pool after a fork. Apart from thread_pool_test.cpp because the thread sanitizer can't
+// runtime/fork_test.cpp - the pool after a fork. Separate from thread_pool_test.cpp because the thread sanitizer can't
 // follow forks.
 #include <gtest/gtest.h>
 #include <sys/wait.h>

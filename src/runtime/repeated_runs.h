@@ -24,7 +24,7 @@ class RepeatedRuns {
   static constexpr std::int64_t kLeast = 8, kMost = 1024;
 
  private:
-  static constexpr std::int64_t kWorthIt = 32;  // times as many runs as were waited for: a rare change of shapes
+  static constexpr std::int64_t kWorthIt = 32;  // shapes change rarely if they last this many times the runs waited for
   std::int64_t runs_ = 0;
   std::int64_t wanted_ = kLeast;
 };

@@ -1,4 +1,4 @@
-// runtime/session.cpp - creating a session and running it.
+// runtime/session.cpp - creates and runs a session.
 #include "runtime/session.h"
 
 #include <algorithm>

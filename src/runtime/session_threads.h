@@ -16,9 +16,9 @@ namespace sardonyx::runtime {
 // second (processors count from 1). Fails with kInvalidArgument naming the text.
 std::vector<std::vector<int>> ParseAffinities(const std::string& text);
 
-// A session works in the environment's pool unless its options ask for workers that behave otherwise (that do not spin,
-// are bound to cores, or are made by the caller's functions), or those of the environment behave otherwise and the
-// session did not ask for them (use_environment_pool): then in one of its own.
+// A session works in the environment's pool, except in two cases, in which it has its own pool: if its options ask for
+// workers that behave differently (that do not spin, are bound to cores, or are made by the caller's functions), or if
+// the environment's workers do and the session did not ask for them (use_environment_pool).
 class SessionThreads {
  public:
   // If the options leave the number of threads open (0), it is what affinity and the cgroup allow now; any other number

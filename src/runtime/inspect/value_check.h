@@ -15,7 +15,7 @@ namespace sardonyx::runtime {
 struct ValueStatistics {
   std::string value, node, op_type;
   std::string graph;  // the body's path (runtime/inspect/body_path.h); "" for the model's own
-  std::string type;   // "float", "int64"; "sequence" ... for what is no tensor
+  std::string type;   // "float", "int64"; "sequence" ... for values that are not tensors
   Shape shape;        // of the last turn
   std::int64_t turns = 0, count = 0;
   std::int64_t nan_count = 0, infinity_count = 0;

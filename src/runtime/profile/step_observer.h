@@ -27,7 +27,7 @@ struct ObservedStep {
   const std::shared_ptr<const planner::Plan>& plan;
   bool ran;                                    // false: a view of its input, or known when the run was planned
   std::int64_t start_ns, end_ns;               // of std::chrono::steady_clock
-  std::span<ops::Slot*const> inputs, outputs;  // as the kernel left them; null where there is none
+  std::span<ops::Slot*const> inputs, outputs;  // as the kernel left them; null if missing
 };
 
 // Called by the thread that runs; an observer serves one run at a time.
