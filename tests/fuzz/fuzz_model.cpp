@@ -1,6 +1,6 @@
 // tests/fuzz/fuzz_model.cpp - whole models, changed field by field: each loads and runs, or ends in an Error.
 //
-// At the end it says how many inputs reached a run.
+// At the end the target reports how many inputs reached a run.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

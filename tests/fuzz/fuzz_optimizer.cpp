@@ -1,8 +1,8 @@
 // tests/fuzz/fuzz_optimizer.cpp - random valid graphs: all optimizations, none, and node by node give the same results,
 // and one thread the same bits as three.
 //
-// What fails is reduced to the nodes that show it, with the passes that have a part in it. At the end it says how often
-// each pass changed a graph.
+// A graph that fails is reduced to the nodes that show the fault, and to the passes that have a part in it. At the end
+// the target reports how often each pass changed a graph.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
