@@ -1,4 +1,4 @@
-// tools/cli/info.cpp - `sardonyx info`: a card of the model.
+// tools/cli/info.cpp - `sardonyx info`: prints a card of the model.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
