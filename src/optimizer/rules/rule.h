@@ -26,13 +26,13 @@
 //   x, 0.5, Op(a, ?b; axis=-1, alpha=$alpha)
 //                         values, constants and new nodes; an attribute or ?b that was not captured is left out
 //   Op(a; $y)             a node with all attributes of the node y
-//   $y(a, b)              a node like y (operator, version, attributes, name) with other inputs and, if given, attributes
+//   $y(a, b)              a node like y (operator, version, attributes, name) with other inputs and, if any, attributes
 //   Op(a) -> _, _, sum    further outputs of the outermost node: the value `sum`, if others than the pattern read it
 //
 // For example
 //   {.name = "Erf", .match = "Mul(0.5, x, Add(1, Erf(Div(x, 1.4142135) | Mul(x, 0.70710678))))", .replace = "Gelu(x)"}
 // finds GELU with the factor 0.5 in any of its places, and
-//   {.name = "scaled sum", .match = "Add(y:Gemm(a, b, ?c), Mul?(x, factor))", .replace = "$y(a, b, sum)", .when = Folds}
+//   {.name = "scaled", .match = "Add(y:Gemm(a, b, ?c), Mul?(x, factor))", .replace = "$y(a, b, sum)", .when = Folds}
 // a Gemm and a sum whose second operand may be a product. `Folds` sees m.value("factor") == kNoValue if it is not one.
 // clang-format on
 //
