@@ -67,7 +67,7 @@ bool IsInteger(DType dtype) { return FactsOf(dtype).kind == kUnsigned || FactsOf
 bool IsSigned(DType dtype) { return FactsOf(dtype).kind == kSigned; }
 
 std::size_t ByteSize(DType dtype, std::int64_t count) {
-  if (count < 0) Fail(Code::kInvalidArgument, "expected a number of elements of at least 0, found ", count);
+  if (count < 0) Fail(Code::kInvalidArgument, "expected at least 0 elements, found ", count);
   const auto n = static_cast<std::size_t>(count);
   if (IsString(dtype)) return CheckedMul(n, sizeof(std::string), "the size of a string tensor");
   const auto bits = static_cast<std::size_t>(Bits(dtype));

@@ -20,15 +20,15 @@ LimitScope::~LimitScope() { current_scope = outer_; }
 
 void LimitScope::CheckTime() const {
   if (limits_.timeout_ms > 0 && std::chrono::steady_clock::now() > deadline_)
-    Fail(limits_.timeout_code, limits_.work, " was stopped: expected it to end within ", limits_.timeout_ms, " ms (",
-         limits_.time_option, "), found more to do");
+    Fail(limits_.timeout_code, limits_.work, " was stopped: expected it to take at most ", limits_.timeout_ms, " ms (",
+         limits_.time_option, "), found it unfinished");
   if (outer_ != nullptr) outer_->CheckTime();
 }
 
 void LimitScope::Charge(std::size_t bytes) {
   if (limits_.max_memory > 0 && (held_ > limits_.max_memory || bytes > limits_.max_memory - held_))
     Fail(Code::kFail, limits_.work, " needs too much memory: expected at most ", limits_.max_memory, " bytes (",
-         limits_.memory_option, "), found ", held_, " in use and ", bytes, " more asked for");
+         limits_.memory_option, "), found ", held_, " in use and ", bytes, " more requested");
   if (outer_ != nullptr) outer_->Charge(bytes);
   held_ += bytes;
 }

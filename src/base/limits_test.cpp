@@ -27,7 +27,7 @@ TEST(Limits, MemoryIsRefusedBeforeItIsTaken) {
   ChargeMemory(60);
   EXPECT_EQ(ErrorOf([] { ChargeMemory(1); }),
             "1: the test needs too much memory: expected at most 100 bytes (test.memory), found 100 in use and 1 more "
-            "asked for");
+            "requested");
   ReturnMemory(30);
   ChargeMemory(30);
   EXPECT_NE(ErrorOf([] { ChargeMemory(SIZE_MAX); }), "");
@@ -50,7 +50,7 @@ TEST(Limits, TimeEndsAtTheNextCheck) {
   EXPECT_EQ(ErrorOf([] { CheckTime(); }), "");
   std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(ErrorOf([] { CheckTime(); }),
-            "14: the test was stopped: expected it to end within 5 ms (test.ms), found more to do");
+            "14: the test was stopped: expected it to take at most 5 ms (test.ms), found it unfinished");
   std::thread([] { EXPECT_EQ(ErrorOf([] { CheckTime(); }), "") << "another thread has no limit"; }).join();
 }
 

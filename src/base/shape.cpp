@@ -10,7 +10,7 @@ namespace sardonyx {
 namespace {
 
 [[noreturn]] void FailOverflow(const char* what) {
-  Fail(Code::kInvalidArgument, "expected ", what, " to fit into 64 bits, found an overflow");
+  Fail(Code::kInvalidArgument, "expected ", what, " to fit in 64 bits, found an overflow");
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ std::int64_t ElementCount(Dims dims) {
     if (dim < 0) Fail(Code::kInvalidArgument, "expected dimensions of at least 0, found shape ", ToText(dims));
     zero |= dim == 0;
     if (dim != 0 && (__builtin_mul_overflow(count, dim, &count) || count >= kElementLimit))
-      Fail(Code::kInvalidArgument, "expected dimensions whose product is below 2^59, zeros left out, found shape ",
+      Fail(Code::kInvalidArgument, "expected dimensions whose product is below 2^59 (zeros not counted), found shape ",
            ToText(dims));
   }
   return zero ? 0 : count;

@@ -68,14 +68,16 @@ TEST(ElementCount, RefusesNegativeAndOverflowingShapes) {
   EXPECT_EQ(ElementCount(Shape{kElementLimit - 1, 0, 1}), 0);
   EXPECT_EQ(ElementCount(Shape{kElementLimit - 1}), kElementLimit - 1);
   EXPECT_EQ(FailureOf([] { ElementCount(Shape{2, -1}); }), "expected dimensions of at least 0, found shape [2, -1]");
-  EXPECT_EQ(FailureOf([] {
-              ElementCount(Shape{kMax, 2});
-            }),
-            "expected dimensions whose product is below 2^59, zeros left out, found shape [9223372036854775807, 2]");
-  EXPECT_EQ(FailureOf([] {
-              ElementCount(Shape{3, 0, kElementLimit / 2});
-            }),
-            "expected dimensions whose product is below 2^59, zeros left out, found shape [3, 0, 288230376151711744]");
+  EXPECT_EQ(
+      FailureOf([] {
+        ElementCount(Shape{kMax, 2});
+      }),
+      "expected dimensions whose product is below 2^59 (zeros not counted), found shape [9223372036854775807, 2]");
+  EXPECT_EQ(
+      FailureOf([] {
+        ElementCount(Shape{3, 0, kElementLimit / 2});
+      }),
+      "expected dimensions whose product is below 2^59 (zeros not counted), found shape [3, 0, 288230376151711744]");
 }
 
 TEST(CheckedArithmetic, NamesWhatOverflows) {
@@ -83,7 +85,7 @@ TEST(CheckedArithmetic, NamesWhatOverflows) {
   EXPECT_EQ(CheckedMul(3, 4, "a"), 12u);
   EXPECT_EQ(CheckedAdd(3, 4, "a"), 7u);
   EXPECT_EQ(FailureOf([] { CheckedMul(kSize, 2, "the arena"); }),
-            "expected the arena to fit into 64 bits, found an overflow");
+            "expected the arena to fit in 64 bits, found an overflow");
   EXPECT_NE(FailureOf([] { CheckedAdd(kSize, 1, "the arena"); }), "no failure");
 }
 

@@ -58,7 +58,7 @@ TEST(SessionLimits, TheMemoryOfARunIsBounded) {
   const std::string error = RunFill(*session, 100000);
   EXPECT_EQ(error.substr(0, 2), "1:") << error;
   EXPECT_NE(error.find("expected at most 100000 bytes (sardonyx.max_run_memory)"), std::string::npos) << error;
-  EXPECT_NE(error.find("400000 more asked for"), std::string::npos) << error;
+  EXPECT_NE(error.find("400000 more requested"), std::string::npos) << error;
   EXPECT_NE(RunFill(*session, std::int64_t{1} << 50), "") << "a size that no machine has";
   EXPECT_EQ(RunFill(*session, 1000), "") << "the session is as before";
 }
@@ -78,7 +78,7 @@ TEST(SessionLimits, TheTimeOfARunIsBounded) {
   const std::string error = RunCount(*session, std::int64_t{1} << 40);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
   EXPECT_EQ(error.substr(0, 2), "1:") << error;
-  EXPECT_NE(error.find("expected it to end within 50 ms (sardonyx.run_timeout_ms)"), std::string::npos) << error;
+  EXPECT_NE(error.find("expected it to take at most 50 ms (sardonyx.run_timeout_ms)"), std::string::npos) << error;
   RunOptions longer;
   longer.config["sardonyx.run_timeout_ms"] = "0";
   EXPECT_EQ(RunCount(*session, 100, longer), "") << "a run may say otherwise";
@@ -98,7 +98,7 @@ TEST(SessionLimits, TheMemoryOfALoadIsBounded) {
   const std::string error = load("79999");
   EXPECT_EQ(error.substr(0, 2), "1:") << error;
   EXPECT_NE(error.find("loading the model needs too much memory: expected at most 79999 bytes "
-                       "(sardonyx.max_load_memory), found 0 in use and 80000 more asked for"),
+                       "(sardonyx.max_load_memory), found 0 in use and 80000 more requested"),
             std::string::npos)
       << error;
 }
@@ -109,8 +109,9 @@ TEST(SessionLimits, TheTimeOfALoadIsBounded) {
   for (int i = 0; i < 20000; ++i) text += "x" + std::to_string(i + 1) + " = Sin(x" + std::to_string(i) + ")\n";
   text += "}";
   const std::string error = ErrorOf([&] { SessionOf(text, {{"sardonyx.load_timeout_ms", "1"}}); });
-  EXPECT_NE(error.find("12: loading the model was stopped: expected it to end within 1 ms (sardonyx.load_timeout_ms)"),
-            std::string::npos)
+  EXPECT_NE(
+      error.find("12: loading the model was stopped: expected it to take at most 1 ms (sardonyx.load_timeout_ms)"),
+      std::string::npos)
       << error;
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 
 [[noreturn]] void FailWithoutMemory(std::size_t size) {
-  Fail(Code::kFail, "out of memory: expected ", size, " bytes, found fewer");
+  Fail(Code::kFail, "out of memory: cannot allocate ", size, " bytes");
 }
 
 class Host final : public Allocator {

@@ -62,7 +62,7 @@ class Zeros final : public Allocator {
   void* Allocate(std::size_t size) override {
     if (size == 0) return nullptr;
     void* whole = size <= SIZE_MAX - kAlignment ? std::calloc(1, size + kAlignment) : nullptr;
-    if (whole == nullptr) Fail(Code::kFail, "out of memory: expected ", size, " bytes, found fewer");
+    if (whole == nullptr) Fail(Code::kFail, "out of memory: cannot allocate ", size, " bytes");
     auto* data = static_cast<std::byte*>(whole) + kAlignment - reinterpret_cast<std::uintptr_t>(whole) % kAlignment;
     std::memcpy(data - sizeof whole, &whole, sizeof whole);
     return data;

@@ -36,7 +36,7 @@ Tensor::Tensor(DType dtype, Shape shape, std::shared_ptr<Buffer> buffer, std::si
 Tensor Tensor::Reshaped(Shape shape) const {
   const std::int64_t count = ElementCount(shape);
   if (count != count_) {
-    Fail(Code::kInvalidArgument, "expected a shape of ", count_, " elements like ", ToText(shape_), ", found ",
+    Fail(Code::kInvalidArgument, "expected a shape with ", count_, " elements, as ", ToText(shape_), " has, found ",
          ToText(shape));
   }
   Tensor result = *this;

@@ -40,7 +40,7 @@ TEST(HostAllocator, AlignsTo64BytesAndSaysHowMuchWasWanted) {
   }
   EXPECT_EQ(HostAllocator()->Allocate(0), nullptr);
   EXPECT_EQ(FailureOf([] { HostAllocator()->Allocate(std::numeric_limits<std::size_t>::max()); }),
-            "out of memory: expected 18446744073709551615 bytes, found fewer");
+            "out of memory: cannot allocate 18446744073709551615 bytes");
 }
 
 TEST(Buffer, IsFreedByItsAllocatorAndKeepsItsOwner) {
@@ -77,7 +77,7 @@ TEST(Tensor, ReshapesTheSameBytesAndClonesOwnOnes) {
   const Tensor a = Tensor::Of<float>({1, 2, 3, 4, 5, 6}, Shape{2, 3});
   const Tensor b = a.Reshaped(Shape{3, 2});
   EXPECT_EQ(a.raw(), b.raw());
-  EXPECT_EQ(FailureOf([&] { a.Reshaped(Shape{4}); }), "expected a shape of 6 elements like [2, 3], found [4]");
+  EXPECT_EQ(FailureOf([&] { a.Reshaped(Shape{4}); }), "expected a shape with 6 elements, as [2, 3] has, found [4]");
   const Tensor c = b.Clone();
   EXPECT_NE(c.raw(), a.raw());
   EXPECT_EQ(c.shape(), (Shape{3, 2}));
