@@ -140,8 +140,8 @@ NodeId Graph::AddNode(Node node) {
   node.implicit_inputs.clear();
   for (const ValueId input : node.inputs) {
     if (input != kNoValue && input >= values.size()) {
-      Fail(Code::kInvalidGraph, Describe(*this, node), ": expected inputs of this graph, found value ", input, " of ",
-           values.size());
+      Fail(Code::kInvalidGraph, Describe(*this, node), ": expected inputs among the ", values.size(),
+           " values of its graph, found value ", input);
     }
   }
   std::vector<ValueId> sorted = node.outputs;
@@ -152,7 +152,7 @@ NodeId Graph::AddNode(Node node) {
     const bool twice = i > 0 && sorted[i - 1] == output;
     const ValueInfo* info = output < values.size() ? &values[output] : nullptr;
     if (twice || !info || info->producer != kNoNode || info->is_input || info->is_captured || info->initializer) {
-      Fail(Code::kInvalidGraph, Describe(*this, node), ": expected outputs that nothing else makes, found ",
+      Fail(Code::kInvalidGraph, Describe(*this, node), ": expected outputs that nothing else defines, found ",
            info ? "'" + info->name + "'" : std::to_string(output));
     }
   }

@@ -202,7 +202,7 @@ TEST(Verify, FindsConsumersThatAreNoUses) {
   graph.AddOutput(graph.AddNode("", "Relu", {x}, {}, kVector, "y"));
   graph.value(x).consumers.push_back(0);
   EXPECT_EQ(FailureOf([&] { Verify(graph); }),
-            "value 'x': expected its consumers to be its uses, found node 0 too often");
+            "value 'x': expected each use once among its consumers, found node 0 too often");
 }
 
 TEST(Verify, FindsACaptureThatNothingDefines) {
@@ -223,7 +223,7 @@ TEST(AddNode, RefusesOutputsThatAreMadeElsewhere) {
   node.op_type = "Relu";
   node.outputs = {x};
   EXPECT_EQ(FailureOf([&] { graph.AddNode(node); }),
-            "node #0 (Relu, output 'x'): expected outputs that nothing else makes, found 'x'");
+            "node #0 (Relu, output 'x'): expected outputs that nothing else defines, found 'x'");
 }
 
 TEST(Attributes, HaveTheTypeNumbersOfOnnx) {

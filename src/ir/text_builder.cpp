@@ -7,7 +7,7 @@
 namespace sardonyx {
 
 ValueId TextParser::Declare(Graph& graph, const std::string& name, std::size_t at) {
-  if (name.empty()) lexer_.FailAt(at, "expected a value with a name, found an empty one");
+  if (name.empty()) lexer_.FailAt(at, "expected a value with a name, found an empty name");
   if (graph.Find(name)) {
     lexer_.FailAt(at,
                   "expected each value of graph '" + graph.name + "' to be defined once, found '" + name + "' again");

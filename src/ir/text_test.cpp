@@ -262,7 +262,7 @@ TEST(Text, FailuresNamePlaceAndWhatWasExpected) {
   EXPECT_EQ(FailureOf("g () => (w) <float w = {1e39}> {}"),
             "line 1, column 25: expected an element of type float, found '1e39'");
   EXPECT_EQ(FailureOf("g () => (w) <float[N] w = {1}> {}"),
-            "line 1, column 14: expected data of a tensor type with numbers for dimensions, found float[N]");
+            "line 1, column 14: expected a tensor type whose dimensions are numbers before its data, found float[N]");
   EXPECT_EQ(FailureOf("g () => (w) <string w = {\"a}> {}"),
             "line 1, column 26: expected a string that ends in '\"', found the end of the text");
   EXPECT_EQ(FailureOf("g () => (w) <float[1] w = [\"location\": \"f\"]> {}"),

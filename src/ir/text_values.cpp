@@ -197,7 +197,7 @@ std::vector<Literal> TextParser::ParseLiterals() {
 
 Tensor TextParser::ParseTensor(const Type& type, std::size_t at) {
   if (!type.is_tensor() || !type.HasStaticShape()) {
-    lexer_.FailAt(at, "expected data of a tensor type with numbers for dimensions, found " + type.ToText());
+    lexer_.FailAt(at, "expected a tensor type whose dimensions are numbers before its data, found " + type.ToText());
   }
   if (lexer_.Peek() == '[') {
     lexer_.FailAt(lexer_.Position(), "expected elements in braces, found external data, which text cannot load",

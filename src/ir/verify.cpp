@@ -33,7 +33,7 @@ class Verifier {
     std::vector<bool> listed(graph_.values.size(), false);
     for (const ValueId id : graph_.inputs) {
       Expect(id < graph_.values.size(), "expected inputs of the graph among its ", graph_.values.size(),
-             " values, found ", id);
+             " values, found value ", id);
       Expect(!listed[id], "expected each input of the graph once, found '", NameOf(id), "' twice");
       listed[id] = true;
     }
@@ -42,10 +42,12 @@ class Verifier {
       const std::optional<ValueId> found = graph_.Find(value.name);
       Expect(found && *found == id, "expected one value for the name '", value.name, "', found ",
              found ? "two" : "one that is not registered");
-      Expect(value.is_input == listed[id], "value '", value.name, "': expected is_input to say whether it is an input");
+      Expect(value.is_input == listed[id], "value '", value.name, "': expected is_input to be ",
+             listed[id] ? "true" : "false", " as the graph lists its inputs, found ",
+             value.is_input ? "true" : "false");
       const bool made = value.producer != kNoNode;
       Expect(made + value.is_input + value.is_captured <= 1 && !(made && value.initializer), "value '", value.name,
-             "': expected one origin, found more (input, node, initializer, outer graph)");
+             "': expected one origin (input, node, initializer or outer graph), found several");
       if (!made) continue;
       Expect(value.producer < graph_.nodes.size() && !graph_.nodes[value.producer].erased, "value '", value.name,
              "': expected a producer in the graph, found node ", value.producer);
@@ -65,13 +67,13 @@ class Verifier {
       const ValueInfo& value = graph_.values[id];
       if (value.producer == kNoNode || found[id] == 1) continue;
       Fail(Code::kInvalidGraph, Describe(graph_, graph_.nodes[value.producer]), ": expected '", value.name,
-           "' among its outputs once");
+           "' among its outputs once, found it ", found[id], " times");
     }
   }
 
   void CheckDefined(ValueId id, const std::string& reader, const std::vector<bool>& placed) {
-    Expect(id < graph_.values.size(), reader, ": expected values of the graph, found ", id, " of ",
-           graph_.values.size());
+    Expect(id < graph_.values.size(), reader, ": expected one of the ", graph_.values.size(),
+           " values of the graph, found value ", id);
     const ValueInfo& value = graph_.values[id];
     if (value.producer != kNoNode) {
       Expect(placed[value.producer], reader, ": expected inputs made before it, found '", value.name,
@@ -94,10 +96,11 @@ class Verifier {
   void CheckNodes() {
     std::vector<bool> placed(graph_.nodes.size(), false);
     for (const NodeId id : graph_.order) {
-      Expect(id < graph_.nodes.size(), "expected nodes of the graph in its order, found ", id);
+      Expect(id < graph_.nodes.size(), "expected nodes of the graph in its order, found node ", id);
       const Node& node = graph_.nodes[id];
       const std::string text = Describe(graph_, node);
-      Expect(node.id == id && !node.erased, text, ": expected a living node under its id in the order, found id ", id);
+      Expect(node.id == id && !node.erased, text,
+             ": expected the order to hold nodes that are not erased under their own ids, found id ", id);
       Expect(!placed[id], text, ": expected each node once in the order, found it twice");
       for (const std::vector<ValueId>* list : {&node.inputs, &node.implicit_inputs}) {
         for (const ValueId input : *list) {
@@ -107,13 +110,14 @@ class Verifier {
       for (const ValueId output : node.outputs) {
         if (output == kNoValue) continue;
         Expect(output < graph_.values.size() && graph_.values[output].producer == id, text,
-               ": expected to be the producer of its outputs, found ",
+               ": expected each output to have this node as its producer, found ",
                output < graph_.values.size() ? "'" + NameOf(output) + "'" : std::to_string(output));
       }
       placed[id] = true;
     }
     for (const Node& node : graph_.nodes) {
-      Expect(node.erased || placed[node.id], Describe(graph_, node), ": expected in the order, found missing");
+      Expect(node.erased || placed[node.id], Describe(graph_, node),
+             ": expected the node in the order of its graph, found it missing");
     }
     placed_ = std::move(placed);
   }
@@ -125,8 +129,9 @@ class Verifier {
       listed[id] = true;
     }
     for (ValueId id = 0; id < graph_.values.size(); ++id) {
-      Expect(graph_.values[id].is_output == listed[id], "value '", NameOf(id),
-             "': expected is_output to say whether it is an output");
+      Expect(graph_.values[id].is_output == listed[id], "value '", NameOf(id), "': expected is_output to be ",
+             listed[id] ? "true" : "false", " as the graph lists its outputs, found ",
+             graph_.values[id].is_output ? "true" : "false");
     }
   }
 
@@ -149,15 +154,15 @@ class Verifier {
     const auto [use, consumer] = std::mismatch(uses.begin(), uses.end(), consumers.begin(), consumers.end());
     const bool lacking = consumer == consumers.end() || (use != uses.end() && *use < *consumer);
     const auto& [value, node] = lacking ? *use : *consumer;
-    Fail(Code::kInvalidGraph, "value '", NameOf(value), "': expected its consumers to be its uses, found node ", node,
-         lacking ? " missing" : " too often");
+    Fail(Code::kInvalidGraph, "value '", NameOf(value), "': expected each use once among its consumers, found node ",
+         node, lacking ? " missing" : " too often");
   }
 
   void CheckCaptures() {
     std::vector<bool> captured(graph_.values.size(), false);
     for (const Capture& capture : graph_.captures) {
       Expect(capture.inner < graph_.values.size() && graph_.values[capture.inner].is_captured,
-             "expected captures to name captured values, found ", capture.inner);
+             "expected captures to name captured values, found value ", capture.inner);
       const std::string& name = NameOf(capture.inner);
       Expect(!captured[capture.inner], "expected each captured value once, found '", name, "' twice");
       captured[capture.inner] = true;
@@ -169,11 +174,13 @@ class Verifier {
       }
       if (outer_ == nullptr || capture.outer == kNoValue) continue;
       Expect(capture.outer < outer_->values.size() && outer_->values[capture.outer].name == name, "graph '",
-             graph_.name, "': expected '", name, "' to be captured from the outer value of that name");
+             graph_.name, "': expected '", name, "' to be captured from the outer value of that name, found ",
+             capture.outer < outer_->values.size() ? "'" + outer_->values[capture.outer].name + "'"
+                                                   : "value " + std::to_string(capture.outer));
     }
     for (ValueId id = 0; id < graph_.values.size(); ++id) {
       Expect(captured[id] || !graph_.values[id].is_captured || graph_.UseCount(id) == 0, "value '", NameOf(id),
-             "': expected among the captures of its graph, found missing");
+             "': expected it among the captures of its graph, found it missing");
     }
     for (const NodeId id : graph_.order) CheckSubgraphs(graph_.nodes[id]);
   }

@@ -26,12 +26,12 @@ void CheckLocation(const std::string& location) {
          location, "'");
   };
   if (location.empty()) refuse("an empty one,");
-  if (location.find('\0') != std::string::npos) refuse("a zero byte in");
+  if (location.find('\0') != std::string::npos) refuse("a NUL character in");
   if (location[0] == '/' || location[0] == '\\') refuse("an absolute one,");
-  if (location.size() > 1 && location[1] == ':') refuse("one with a drive,");
+  if (location.size() > 1 && location[1] == ':') refuse("one with a drive letter,");
   for (std::size_t begin = 0; begin <= location.size();) {
     const std::size_t end = std::min(location.find_first_of("/\\", begin), location.size());
-    if (location.compare(begin, end - begin, "..") == 0) refuse("a step up in");
+    if (location.compare(begin, end - begin, "..") == 0) refuse("a '..' in");
     begin = end + 1;
   }
 }
@@ -60,7 +60,7 @@ std::string ExternalFiles::Resolve(const std::string& location) const {
   if (error)
     Fail(error == std::errc::no_such_file_or_directory ? Code::kNoSuchFile : Code::kFail, "external data file '",
          ToUtf8(folder / FromUtf8(location)), "': ", error.message(),
-         "; it holds weights, and belongs where the model expects it, beside the model's file");
+         "; it holds weights of the model and must be where the model expects it, beside the model's file");
   const fs::path home = fs::canonical(folder, error);
   if (!error && IsInside(file, home)) return ToUtf8(file);
   const fs::path blobs = model_path_.empty() ? fs::path() : fs::canonical(model, error).parent_path();

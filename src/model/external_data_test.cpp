@@ -112,15 +112,15 @@ TEST(ExternalData, StaysInsideTheModelsFolder) {
   error("../secret.bin", "10: ");
   error("../secret.bin",
         "graph.initializer[0] 'w': expected an external data location inside the model's folder, found a "
-        "step up in '../secret.bin'");
-  error("a/../../secret.bin", "found a step up");
-  error("..", "found a step up");
-  error("..\\secret.bin", "found a step up");
+        "'..' in '../secret.bin'");
+  error("a/../../secret.bin", "found a '..' in");
+  error("..", "found a '..' in");
+  error("..\\secret.bin", "found a '..' in");
   error((folder.path() / "secret.bin").string(), "found an absolute one");
   error("\\secret.bin", "found an absolute one");
-  error("C:\\secret.bin", "found one with a drive");
+  error("C:\\secret.bin", "found one with a drive letter");
   error("", "found an empty one");
-  error(std::string("a\0b", 3), "found a zero byte");
+  error(std::string("a\0b", 3), "found a NUL character");
   error("leak.bin", "found a link from 'leak.bin' to '");
   error("up/secret.bin", "found a link from 'up/secret.bin'");
   error("missing.bin", "3: ");

@@ -122,10 +122,10 @@ void GraphReader::AddInitializer(NamedInitializer&& initializer, const Message& 
   ValueInfo& value = graph_.value(id);
   if (value.initializer && context_.options.logger)
     context_.options.logger->Warn(message.source().name, ": initializer '", initializer.name,
-                                  "' is there twice; the last one counts");
+                                  "' appears twice; the last one is used");
   if (value.type.is_tensor() && value.type.dtype != tensor.dtype())
-    message.Fail(Code::kInvalidGraph, "expected elements of ", Name(value.type.dtype),
-                 " as the input of this name says, found ", Name(tensor.dtype()));
+    message.Fail(Code::kInvalidGraph, "expected elements of type ", Name(value.type.dtype),
+                 ", as the input of this name declares, found ", Name(tensor.dtype()));
   // Up to IR version 3 every initializer had to be listed as an input, too; it is a constant all the same.
   if (value.is_input && context_.ir_version < 4 && outer_ == nullptr) {
     value.is_input = false;
@@ -147,7 +147,7 @@ void GraphReader::AddNodeOutputs(const Message& message, std::uint32_t node_fiel
       if (name.empty()) continue;
       if (graph_.Find(name))
         node.Fail(Code::kInvalidGraph, "expected outputs that nothing else in the graph defines, found '", name,
-                  "' defined before");
+                  "', which is defined already");
       graph_.AddValue(name);
     }
   });
@@ -264,7 +264,7 @@ void GraphReader::FailUndefined(const std::string& name, const Message& message)
     for (const ValueInfo& value : reader->graph_.values) names.push_back(value.name);
   const std::string closest = ClosestName(name, names);
   message.Fail(Code::kInvalidGraph, "expected '", name,
-               "' to be an input, an initializer or made by a node, found nothing of ", "this name",
+               "' to be an input, an initializer or an output of a node, found nothing with this name",
                closest.empty() ? "" : "; did you mean '" + closest + "'?");
 }
 

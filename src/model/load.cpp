@@ -70,7 +70,7 @@ class ModelReader {
           model_.metadata.push_back(ReadEntry(m.Sub("metadata_props")));
           break;
         case ModelField::kTrainingInfo:
-          Warn("training information is left out");
+          Warn("its training information is ignored");
           break;
         case ModelField::kGraph:
           ++graph_count_;
@@ -88,7 +88,7 @@ class ModelReader {
       root_.Fail(Code::kInvalidGraph, "expected an ir_version of at least 1, found ", model_.ir_version);
     if (model_.ir_version > kNewestIrVersion)
       Warn("its IR version ", model_.ir_version, " is newer than ", kNewestIrVersion,
-           ", the newest that is known here");
+           ", the newest that this version of Sardonyx knows");
     if (model_.opset_imports.empty() && model_.ir_version >= 3)
       root_.Fail(Code::kInvalidGraph, "expected an opset import in a model of IR version ", model_.ir_version,
                  ", found none");
@@ -96,7 +96,7 @@ class ModelReader {
     for (const OpsetImport& import : model_.opset_imports)
       if (import.domain.empty() && context_.options.newest_opset != 0 && import.version > context_.options.newest_opset)
         Warn("its opset ", import.version, " is newer than ", context_.options.newest_opset,
-             ", the newest that is known here");
+             ", the newest that this version of Sardonyx knows");
     context_.ir_version = model_.ir_version;
     context_.opset_imports = model_.opset_imports;
   }
@@ -137,8 +137,8 @@ class ModelReader {
                    function.name, "' calling itself through ", callers.size() - i - 1, " others");
     constexpr std::size_t kMostCalls = 1000;  // each is a frame on the stack, here and wherever graphs are walked
     if (callers.size() >= kMostCalls)
-      root_.Fail(Code::kInvalidGraph, "expected functions that call each other at most ", kMostCalls,
-                 " deep, found more at '", function.domain, ".", function.name, "'");
+      root_.Fail(Code::kInvalidGraph, "expected function calls nested at most ", kMostCalls,
+                 " deep, found deeper ones at '", function.domain, ".", function.name, "'");
     callers.push_back(&function);
     CheckCallsIn(function.body, calls);
     callers.pop_back();
@@ -167,7 +167,7 @@ class ModelReader {
 Model Load(LoadContext& context, std::span<const std::byte> bytes) {
   if (bytes.size() > context.options.max_model_bytes)
     Fail(Code::kInvalidProtobuf, context.source.name, ": expected a model of at most ", context.options.max_model_bytes,
-         " bytes (larger weights belong into external data), found ", bytes.size());
+         " bytes (larger weights belong in external data), found ", bytes.size());
   const std::string_view chars = Chars(bytes);
   if (const std::string why = WhyNotAModel(chars); !why.empty())
     Fail(Code::kInvalidProtobuf, context.source.name, " is not an ONNX model: it ", why);

@@ -57,7 +57,7 @@ TEST(LoadErrors, AProducerMayBeCalledLikeAFormat) {
 
 // They would end every message, and no caller of C could give them.
 TEST(LoadErrors, NamesWithAByteOfZeroAreRefused) {
-  const std::string bad("w\0z", 3), part = "expected a name without bytes of zero, found 'w\\x00z'";
+  const std::string bad("w\0z", 3), part = "expected a name without NUL characters, found 'w\\x00z'";
   ExpectGraphError([&](Parts& p) { p.nodes[0] = NodeProto("Add", {"x", bad}, {"sum"}, {}, "enc/add"); }, part);
   ExpectGraphError([&](Parts& p) { p.nodes[0] = NodeProto("Add", {"x", "w"}, {bad}, {}, "enc/add"); }, part);
   ExpectGraphError([&](Parts& p) { p.nodes[0] = NodeProto(bad, {"x", "w"}, {"sum"}, {}, "enc/add"); }, part);
@@ -98,20 +98,22 @@ TEST(LoadErrors, NamesVersionsThatAreMissingOrContradictory) {
 TEST(LoadErrors, NamesValuesThatAreNotDefinedOnce) {
   ExpectGraphError(
       [](Parts& p) { p.nodes[1] = NodeProto("Relu", {"summ"}, {"y"}, {}, "act"); },
-      "10: the model: graph.node[1] 'act' (Relu): expected 'summ' to be an input, an initializer or made by a "
-      "node, found nothing of this name; did you mean 'sum'?");
+      "10: the model: graph.node[1] 'act' (Relu): expected 'summ' to be an input, an initializer or an output of "
+      "a node, found nothing with this name; did you mean 'sum'?");
   ExpectGraphError([](Parts& p) { p.outputs = {Floats("nothing", {})}; },
                    "graph.output[0] 'nothing': expected 'nothing' to be");
   ExpectGraphError([](Parts& p) { p.nodes[1] = NodeProto("Relu", {"x"}, {"sum"}); },
                    "graph.node[1] (Relu): expected outputs that nothing else in the graph defines, found 'sum'");
-  ExpectGraphError([](Parts& p) { p.nodes[1] = NodeProto("Relu", {"x"}, {"w"}); }, "found 'w' defined before");
+  ExpectGraphError([](Parts& p) { p.nodes[1] = NodeProto("Relu", {"x"}, {"w"}); },
+                   "found 'w', which is defined already");
   ExpectGraphError([](Parts& p) { p.inputs.push_back(p.inputs[0]); }, "graph.input[1] 'x': expected each input once");
   ExpectGraphError([](Parts& p) { p.inputs.push_back(Floats("", {})); }, "expected an input with a name");
   ExpectGraphError([](Parts& p) { p.outputs.push_back(Floats("", {})); }, "expected an output with a name");
   ExpectGraphError([](Parts& p) { p.initializers.push_back(TensorProto("", DType::kFloat, {0}, "")); },
                    "graph.initializer[1]: expected an initializer with a name");
-  ExpectGraphError([](Parts& p) { p.inputs.push_back(ValueProto("w", TensorType(7, {"2"}))); },
-                   "graph.initializer[0] 'w': expected elements of int64 as the input of this name says, found float");
+  ExpectGraphError(
+      [](Parts& p) { p.inputs.push_back(ValueProto("w", TensorType(7, {"2"}))); },
+      "graph.initializer[0] 'w': expected elements of type int64, as the input of this name declares, found float");
   ExpectGraphError([](Parts& p) { p.nodes[0] = NodeProto("Add", {"x", "y"}, {"sum"}); }, "found a cycle of 2 nodes");
   ExpectGraphError([](Parts& p) { p.nodes[0] = NodeProto("", {"x"}, {"sum"}); }, "expected a node with an op_type");
   const std::string body = GraphProto({.nodes = {NodeProto("Neg", {"sun"}, {"o"})}, .outputs = {Floats("o", {})}});
@@ -166,7 +168,7 @@ TEST(LoadErrors, LimitsHowDeepFunctionsCallEachOther) {
     return ModelProto(GraphProto(Simple()), 10, functions);
   };
   EXPECT_EQ(LoadError(chain(1000)), "");
-  ExpectError(chain(1001), "expected functions that call each other at most 1000 deep, found more at 'my.F0'");
+  ExpectError(chain(1001), "expected function calls nested at most 1000 deep, found deeper ones at 'my.F0'");
 }
 
 TEST(LoadErrors, LimitsNestingAndSize) {

@@ -54,14 +54,15 @@ Tensor JoinValues(const Sequence& values, const Message& message) {
   if (count == 0) return Tensor(DType::kFloat, Shape{0});
   const DType dtype = values.element_dtype;
   if (dtype == DType::kUndefined || IsSubByte(dtype))
-    message.Fail(Code::kNotImplemented, "maps to ", values.items.front().KindName(), " are not implemented");
+    message.Fail(Code::kNotImplemented, "maps with values of type ", values.items.front().KindName(),
+                 " are not implemented");
   Tensor joined(dtype, Shape{count});
   const std::size_t element = IsString(dtype) ? 0 : static_cast<std::size_t>(Bits(dtype)) / 8;
   for (std::int64_t i = 0; i < count; ++i) {
     const Tensor& item = values.items[static_cast<std::size_t>(i)].tensor();
     if (item.count() != 1)
-      message.Fail(Code::kNotImplemented, "maps to tensors of more than one element are not implemented; found ",
-                   item.count(), " elements");
+      message.Fail(Code::kNotImplemented, "expected one element as each value of the map, found ", item.count(),
+                   " elements");
     if (IsString(dtype)) {
       joined.data<std::string>()[i] = item.data<std::string>()[0];
     } else {
@@ -117,7 +118,7 @@ Value ReadMap(Message message, LoadContext& context, std::string* name) {
   }
   const DType key = ReadDType(key_type, message);
   if (key != DType::kString && key != DType::kInt64)
-    message.Fail(Code::kNotImplemented, "maps from ", Name(key), " are not implemented, only from int64 and string");
+    message.Fail(Code::kNotImplemented, "expected a map with keys of type int64 or string, found ", Name(key));
   Sequence items = values.is_sequence() ? values.sequence() : Sequence{};
   SortByKey(numbers, items);
   SortByKey(strings, items);

@@ -34,7 +34,7 @@ void CheckIndices(const SparseTensor& sparse, const Message& message) {
     for (std::int64_t d = 0; !linear && d < rank; ++d) {
       const std::int64_t index = indices[i * rank + d], end = sparse.dense_shape[static_cast<std::size_t>(d)];
       if (index < 0 || index >= end)
-        message.Fail(Code::kInvalidGraph, "expected indices below ", end, " in dimension ", d, ", found ", index);
+        message.Fail(Code::kInvalidGraph, "expected indices in [0, ", end, ") in dimension ", d, ", found ", index);
     }
     const std::int64_t at = LinearIndex(sparse, i);
     if (at <= before || at >= dense_count)

@@ -60,7 +60,8 @@ TEST(SparseReader, RefusesIndicesAndShapesThatDoNotFit) {
   error(SparseProto(Values({5, 6}), Indices({2}, {5, 5}), {2, 3}), "found 5 after 5");
   error(SparseProto(Values({5}), Indices({1}, {6}), {2, 3}), "found 6 after -1");
   error(SparseProto(Values({5}), Indices({1}, {-1}), {2, 3}), "found -1");
-  error(SparseProto(Values({5}), Indices({1, 2}, {0, 3}), {2, 3}), "expected indices below 3 in dimension 1, found 3");
+  error(SparseProto(Values({5}), Indices({1, 2}, {0, 3}), {2, 3}),
+        "expected indices in [0, 3) in dimension 1, found 3");
   error(SparseProto(Values({5}), Indices({2}, {0, 3}), {2, 3}),
         "expected indices of type int64[1] or int64[1, 2], found int64[2]");
   error(SparseProto(Values({5}), TensorProto("", DType::kInt32, {1}, Raw<std::int32_t>({0})), {2, 3}),

@@ -92,7 +92,7 @@ class Decoder {
       : message_(message), context_(context), fields_(std::move(fields)) {}
 
   void Decode(Initializer& to) {
-    if (fields_.segmented) message_.Fail(Code::kNotImplemented, "expected a whole tensor, found a segment of one");
+    if (fields_.segmented) message_.Fail(Code::kNotImplemented, "expected a whole tensor, found a segment of a tensor");
     dtype_ = ReadDType(fields_.data_type, message_);
     shape_ = Shape(Dims(fields_.dims));
     message_.InContext([&] {
@@ -124,7 +124,8 @@ class Decoder {
     const auto alignment = static_cast<std::size_t>(std::clamp(Bits(dtype_) / 8, 1, 8));
     const bool aligned = std::bit_cast<std::uintptr_t>(data) % alignment == 0;
     if (dtype_ == DType::kBool && std::any_of(data, data + size_, [](char c) { return c != 0 && c != 1; }))
-      message_.Fail(Code::kInvalidGraph, "expected bytes of 0 or 1 for ", TypeText(dtype_, shape_), ", found others");
+      message_.Fail(Code::kInvalidGraph, "expected bytes that are 0 or 1 for ", TypeText(dtype_, shape_),
+                    ", found others");
     if (owner && aligned && size_ >= kViewFromBytes)
       return Tensor(dtype_, shape_, Buffer::ReadOnly(data, size_, owner));
     Tensor tensor(dtype_, shape_);
@@ -242,7 +243,8 @@ class Decoder {
       });
     }
     if (!fits)
-      message_.Fail(Code::kInvalidGraph, "expected elements of ", Name(dtype_), ", found larger numbers in ", where);
+      message_.Fail(Code::kInvalidGraph, "expected numbers that fit in ", Name(dtype_), ", found larger ones in ",
+                    where);
     return tensor;
   }
 

@@ -85,7 +85,7 @@ TEST(TensorReader, TakesInt32DataOfEveryTypeThatUsesIt) {
     if (Bits(c.dtype) > 16 || c.dtype == DType::kBool || c.count == 0) continue;
     more.pop_back();
     more.back() = 70000;
-    EXPECT_NE(ReadError(with(more)).find("found larger numbers in int32_data"), std::string::npos) << Name(c.dtype);
+    EXPECT_NE(ReadError(with(more)).find("found larger ones in int32_data"), std::string::npos) << Name(c.dtype);
   }
 }
 
@@ -136,7 +136,7 @@ TEST(TensorReader, RefusesWhatDoesNotFit) {
   error(TensorWith("t", 1, {0}, [](Writer& w) { w.add_int32(TensorField::kDataLocation, 7); }),
         "data_location 0 or 1, found 7");
   error(TensorProto("t", DType::kString, {1}, "a"), "expected strings in string_data, found raw_data");
-  error(TensorProto("t", DType::kBool, {2}, "\1\3"), "expected bytes of 0 or 1");
+  error(TensorProto("t", DType::kBool, {2}, "\1\3"), "expected bytes that are 0 or 1");
   error(ExternalTensor("t", DType::kFloat, {1}, {{"location", "w.bin"}}), "cannot be found for a model given as bytes");
 }
 

@@ -67,7 +67,7 @@ Type ReadMapType(Message message) {
     if (message.tag() == TypeField::kValueType) value = ReadType(message.Sub("value_type"));
   }
   if (!IsInteger(type.dtype) && !IsString(type.dtype))
-    message.Fail(Code::kInvalidGraph, "expected a map with keys of integers or strings, found ", Name(type.dtype));
+    message.Fail(Code::kInvalidGraph, "expected a map whose keys are integers or strings, found ", Name(type.dtype));
   type.element = std::make_shared<const Type>(std::move(value));
   return type;
 }

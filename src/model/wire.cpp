@@ -163,7 +163,7 @@ std::size_t CountVarints(std::string_view packed, const Message& message, std::s
 std::string Message::Name() {
   std::string name = Text();
   if (name.find('\0') != std::string::npos)
-    Fail(Code::kInvalidGraph, "expected a name without bytes of zero, found '", ReadableText(name), "'");
+    Fail(Code::kInvalidGraph, "expected a name without NUL characters, found '", ReadableText(name), "'");
   return name;
 }
 

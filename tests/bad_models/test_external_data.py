@@ -36,14 +36,14 @@ def save(folder, entries):
 @file
 def one_folder_up(folder, data):
     (folder.parent / "w.bin").write_bytes(data)
-    return {"location": "../w.bin"}, "InvalidGraph", ["inside the model's folder", "step up", "'../w.bin'"]
+    return {"location": "../w.bin"}, "InvalidGraph", ["inside the model's folder", "a '..' in", "'../w.bin'"]
 
 
 @file
 def a_step_up_further_in(folder, data):
     (folder / "sub").mkdir()
     (folder.parent / "w.bin").write_bytes(data)
-    return {"location": "sub/../../w.bin"}, "InvalidGraph", ["inside the model's folder", "step up", "sub/../../w.bin"]
+    return {"location": "sub/../../w.bin"}, "InvalidGraph", ["inside the model's folder", "a '..' in", "sub/../../w.bin"]
 
 
 @file

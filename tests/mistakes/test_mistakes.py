@@ -68,7 +68,7 @@ MISTAKES = {
                          ["GPUExecutionProvider", "CPUExecutionProvider"]),
     "missing weights file": (LOAD.format("external.onnx"), ["external.onnx"], ["run", "external.onnx"], "NoSuchFile",
                              ["external.onnx", "'weight'", "weights.bin", "No such file",
-                              "belongs where the model expects it, beside the model's file"]),
+                              "must be where the model expects it, beside the model's file"]),
     "operator of an old framework": (LOAD.format("older.onnx"), ["older.onnx"], ["run", "older.onnx"],
                                      ("InvalidGraph", "NotImplemented"), ["older.onnx", "GivenTensorFill"]),
     "text file as model": (LOAD.format("text.onnx"), ["text.onnx"], ["run", "text.onnx"], "InvalidProtobuf",
