@@ -74,7 +74,7 @@ Value MakeMap(const OrtValue* const* in, std::size_t count) {
     Fail(Code::kInvalidArgument, "map: expected keys and values of one shape [N], found ", ToText(keys.shape()),
          " and ", ToText(values.shape()));
   if (IsSubByte(values.dtype()))
-    Fail(Code::kNotImplemented, "map: values of ", Name(values.dtype()), " are not implemented in Sardonyx 0.1");
+    Fail(Code::kNotImplemented, "map: values of ", Name(values.dtype()), " are not implemented");
   std::vector<std::int64_t> order;
   const bool known =
       VisitDType<std::int64_t, std::string, std::int32_t, std::uint64_t, std::uint32_t, std::int16_t, std::uint16_t,

@@ -17,7 +17,7 @@ using runtime::Session;
 void CheckHost(const Value& value, const char* name) {
   if (value.is_tensor() && !value.tensor().device().IsHost())
     Fail(Code::kNotImplemented, "value '", name,
-         "' lies in device memory; the session's providers use host memory only");
+         "': expected host memory, which the session's providers use, found device memory");
 }
 
 void Bind(OrtIoBinding& binding, const char* name, const Value& value) {

@@ -139,7 +139,7 @@ OrtStatusPtr ORT_API_CALL SessionPlanText(const OrtSession* session, OrtAllocato
 
 std::string MadeBefore(const char* what, const runtime::FirstMaker& maker) {
   if (!maker.found) return "";
-  return std::string("; before that node '") + maker.node + "' (" + maker.op_type + ") made the first " + what +
+  return std::string("; before that, node '") + maker.node + "' (" + maker.op_type + ") made the first " + what +
          " in '" + maker.value + "'";
 }
 

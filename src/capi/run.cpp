@@ -86,7 +86,7 @@ void StoreOutputs(std::span<Value> results, OrtValue** outputs) {
 void CheckHost(const Value& value, const char* name) {
   if (value.is_tensor() && !value.tensor().device().IsHost())
     Fail(Code::kNotImplemented, "value '", name,
-         "' lies in device memory; the session's providers use host memory only");
+         "': expected host memory, which the session's providers use, found device memory");
 }
 
 void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<const char* const> input_names,

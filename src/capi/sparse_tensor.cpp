@@ -37,7 +37,7 @@ Shape IndexShape(const SparseTensor& sparse, std::size_t indices) {
 
 void CheckHost(const OrtMemoryInfo* info) {
   if (!Need(info, "data_mem_info").device.IsHost())
-    Fail(Code::kNotImplemented, "sparse tensor: values in device memory are not implemented in Sardonyx");
+    Fail(Code::kNotImplemented, "sparse tensor: expected values in host memory, found device memory");
 }
 
 ONNXTensorElementDataType ElementTypeOf(OrtSparseIndicesFormat format) {

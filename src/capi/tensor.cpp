@@ -16,7 +16,7 @@ Shape ToShape(const std::int64_t* shape, std::size_t rank) {
   const Dims dims(NeedArray(shape, rank, "shape"), rank);
   for (const std::int64_t dim : dims) {
     if (dim < 0)
-      Fail(Code::kInvalidArgument, "tensor shape ", ToText(dims), ": expected no negative dimension, found ", dim);
+      Fail(Code::kInvalidArgument, "tensor shape ", ToText(dims), ": expected dimensions of at least 0, found ", dim);
   }
   return Shape(dims);
 }
@@ -31,8 +31,8 @@ Tensor ViewOf(const Device& device, void* data, std::size_t size, const std::int
   const Shape dims = ToShape(shape, rank);
   const std::size_t needed = ByteSize(dtype, ElementCount(dims));
   if (size < needed)
-    Fail(Code::kInvalidArgument, "tensor of ", Name(dtype), ToText(dims), " needs ", needed,
-         " bytes, found a buffer of ", size);
+    Fail(Code::kInvalidArgument, "tensor of ", Name(dtype), ToText(dims), ": expected a buffer of at least ", needed,
+         " bytes, found ", size);
   if (data == nullptr && needed != 0) FailNullArgument("p_data");
   return Tensor(dtype, dims, Buffer::View(data, size, std::move(owner), device));
 }
@@ -42,7 +42,7 @@ void CopyElements(const Tensor& from, Tensor& to) {
     Fail(Code::kInvalidArgument, "copy: expected tensors of one type and shape, found ", Name(from.dtype()),
          ToText(from.shape()), " and ", Name(to.dtype()), ToText(to.shape()));
   if (!from.device().IsHost() || !to.device().IsHost())
-    Fail(Code::kNotImplemented, "copy: only between tensors in host memory");
+    Fail(Code::kNotImplemented, "copy: expected tensors in host memory, found one on a device");
   if (IsString(from.dtype())) {
     std::copy_n(from.data<std::string>(), from.count(), to.data<std::string>());
   } else if (from.byte_size() != 0) {

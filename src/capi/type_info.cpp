@@ -95,7 +95,7 @@ OrtStatusPtr ORT_API_CALL SetDimensions(OrtTensorTypeAndShapeInfo* info, const i
     const Dims dims(NeedArray(dim_values, dim_count, "dim_values"), dim_count);
     for (std::size_t i = 0; i < dim_count; ++i) {
       if (dims[i] < -1)
-        Fail(Code::kInvalidArgument, "dimension ", i, ": expected a size or -1 (not known), found ", dims[i]);
+        Fail(Code::kInvalidArgument, "dimension ", i, ": expected a size or -1 (unknown), found ", dims[i]);
     }
     target.dims.assign(dims.begin(), dims.end());
     target.symbols.assign(dim_count, "");

@@ -44,7 +44,7 @@ void FreeStatus(OrtStatusPtr status) noexcept {
 }
 
 void FailNullArgument(const char* name) {
-  Fail(Code::kInvalidArgument, "argument '", name, "' is NULL; expected a pointer");
+  Fail(Code::kInvalidArgument, "argument '", name, "': expected a pointer, found NULL");
 }
 
 void ThrowIfError(OrtStatusPtr status, const char* callee) {
