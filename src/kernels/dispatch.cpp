@@ -44,7 +44,8 @@ Isa HighestAllowed(const char* name) {
   const std::string_view wanted = name != nullptr ? name : "";
   for (std::size_t isa = 0; isa < std::size(kIsas); ++isa)
     if (kIsas[isa].name == wanted) return static_cast<Isa>(isa);
-  if (!wanted.empty()) Logger().Warn("SDX_MAX_ISA: expected one of ", Names(), ", found '", wanted, "': no effect");
+  if (!wanted.empty())
+    Logger().Warn("SDX_MAX_ISA: expected one of ", Names(), ", found '", wanted, "'; it has no effect");
   return Isa{};
 }
 

@@ -25,7 +25,7 @@ TEST(Dispatch, AnUnknownNameIsReportedAndHasNoEffect) {
   EXPECT_EQ(HighestAllowed("avx1024"), Isa{});
   const std::string text = testing::internal::GetCapturedStderr();
   EXPECT_NE(text.find("SDX_MAX_ISA: expected one of "), std::string::npos) << text;
-  EXPECT_NE(text.find("baseline, found 'avx1024': no effect"), std::string::npos) << text;
+  EXPECT_NE(text.find("baseline, found 'avx1024'; it has no effect"), std::string::npos) << text;
 }
 
 TEST(Dispatch, TheIsasOfThisProcessEndWithTheBaseline) {

@@ -225,7 +225,7 @@ class ForestBuilder {
 
   void Push(std::int32_t child, std::vector<std::int32_t>& stack) {
     if (child < 0 || height_[child] != 0) return;
-    if (open_[child]) Fail(Code::kInvalidGraph, "the nodes of a tree form a circle");
+    if (open_[child]) Fail(Code::kInvalidGraph, "expected trees, found nodes that form a cycle");
     stack.push_back(child);
   }
 
@@ -307,7 +307,8 @@ class ForestBuilder {
     constexpr auto kRows = static_cast<std::int32_t>(kForestRows),
                    kSize = static_cast<std::int32_t>(sizeof(ForestNode));
     if (nodes_.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() / kSize))
-      Fail(Code::kNotImplemented, "tree ensembles of ", nodes_.size(), " nodes are not implemented");
+      Fail(Code::kNotImplemented, "expected at most ", std::numeric_limits<std::int32_t>::max() / kSize,
+           " nodes in a tree ensemble, found ", nodes_.size());
     for (ForestTree& tree : forest_.trees_) tree.root *= kSize;
     forest_.nodes_.reserve(nodes_.size());
     for (const RawNode& n : nodes_) {

@@ -110,7 +110,7 @@ TEST(MlTree, RefusesBrokenTrees) {
                 .find("tree 0 has no node 9"),
             Text::npos);
   EXPECT_NE(RegressorError(With(Regressor("BRANCH_LT", 0), {{"nodes_truenodeids", Longs{0, 0, 0}}}))
-                .find("the nodes of a tree form a circle"),
+                .find("found nodes that form a cycle"),
             Text::npos);
   EXPECT_NE(RegressorError(With(Regressor("BRANCH_LT", 0), {{"nodes_nodeids", Longs{0, 2, 2}}}))
                 .find("node 2 of tree 0 is given twice"),
@@ -244,7 +244,7 @@ TEST(MlTreeEnsemble, RefusesUnknownNumbersAndPlaces) {
       ErrorOfOp(CallEnsemble(x, With(Ensemble(0), {{"tree_roots", Longs{1}}}))).find("'tree_roots': 1 is outside"),
       Text::npos);
   const Attributes circle = With(Ensemble(0), {{"nodes_falsenodeids", Longs{0}}, {"nodes_falseleafs", Longs{0}}});
-  EXPECT_NE(ErrorOfOp(CallEnsemble(x, circle)).find("form a circle"), Text::npos);
+  EXPECT_NE(ErrorOfOp(CallEnsemble(x, circle)).find("form a cycle"), Text::npos);
 }
 
 }  // namespace
