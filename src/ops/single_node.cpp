@@ -80,7 +80,7 @@ void CheckPromised(const KernelContext& c, PromisedFn promised) {
     const Shape* expected = c.HasOutput(i) ? promised(i) : nullptr;
     if (expected == nullptr || Shape::Equal(*expected, c.outputs()[i]->ref.shape)) continue;
     Fail(Code::kInvalidArgument, "output ", i, ": expected shape ", ToText(*expected),
-         ", which its inputs' types say, found ", ToText(c.outputs()[i]->ref.shape));
+         ", as the types of its inputs imply, found ", ToText(c.outputs()[i]->ref.shape));
   }
 }
 

@@ -23,7 +23,7 @@ ValueId SpellContext::Longs(const std::vector<std::int64_t>& numbers) const {
 
 void SpellContext::Fail(std::string_view why) const {
   sardonyx::Fail(Code::kNotImplemented, Describe(*graph_, node()), ": ", why, " in opset ", opset_,
-                 ", which other nodes of the optimized model need; save it at the basic level");
+                 ", which other nodes of the optimized model need; save the model at the basic level");
 }
 
 }  // namespace sardonyx::ops

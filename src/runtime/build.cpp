@@ -38,8 +38,8 @@ void ReplaceInitializers(Graph& graph, const std::map<std::string, Value>& repla
       Fail(Code::kInvalidArgument, "initializer '", name, "': expected a tensor, found a ", value.KindName());
     const Tensor& tensor = value.tensor();
     if (tensor.dtype() != old.tensor.dtype() || !(tensor.shape() == old.tensor.shape())) {
-      Fail(Code::kInvalidArgument, "initializer '", name, "': the model has ", Name(old.tensor.dtype()),
-           ToText(old.tensor.shape()), ", found ", Name(tensor.dtype()), ToText(tensor.shape()));
+      Fail(Code::kInvalidArgument, "initializer '", name, "': expected ", Name(old.tensor.dtype()),
+           ToText(old.tensor.shape()), " as in the model, found ", Name(tensor.dtype()), ToText(tensor.shape()));
     }
     auto replaced = std::make_shared<Initializer>();
     replaced->tensor = tensor;
@@ -68,8 +68,8 @@ void OverrideDimensions(Graph& graph, const SessionOptions& options, const Logge
         found = true;
         Dim& dim = value.type.dims[i];
         if (dim.known() && dim.number() != number) {
-          Fail(Code::kInvalidArgument, "input '", value.name, "': dimension ", i, " ('", denotation, "') is ",
-               dim.number(), ", the override says ", number);
+          Fail(Code::kInvalidArgument, "input '", value.name, "': dimension ", i, " ('", denotation, "'): expected ",
+               dim.number(), " as in the model, found ", number, " in the override");
         }
         if (dim.symbolic()) by_name.emplace(dim.ToText(), number);  // every dimension of this name is the same number
         dim = Dim(number);
@@ -108,7 +108,7 @@ void FixInputs(Graph& graph, const std::map<std::string, Value>& fixed) {
     for (std::size_t i = 0; fits && type.has_rank && i < type.rank(); ++i)
       fits = !type.dims[i].known() || type.dims[i].number() == tensor.shape()[i];
     if (!fits) {
-      Fail(Code::kInvalidArgument, "input '", name, "': the model has ", type.ToText(), ", found ",
+      Fail(Code::kInvalidArgument, "input '", name, "': expected ", type.ToText(), " as in the model, found ",
            Name(tensor.dtype()), ToText(tensor.shape()));
     }
     info.type = Type::TensorOf(tensor.dtype(), Dims(tensor.shape()));
@@ -212,12 +212,12 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
     } catch (const Error& error) {
       if (!may_fall_back) throw;
       set.missing.push_back({choice.name, error.what(), set.providers.size()});
-      logger.Warn("provider '", choice.name, "' is not used, its nodes run on the next ones: ", error.what());
+      logger.Warn("provider '", choice.name, "' is not used; the providers after it run its nodes: ", error.what());
     }
   }
   if (names_cpu && !may_fall_back) {
     Fail(Code::kInvalidArgument, "the list of providers names '", providers::kCpuName,
-         "', and session.disable_cpu_ep_fallback is 1, which forbids it: leave one of both out");
+         "', which session.disable_cpu_ep_fallback = 1 forbids: leave out one of the two");
   }
   const providers::ProviderFactory* cpu = environment.FindFactory(providers::kCpuName);
   if (set.Find("") == nullptr && cpu != nullptr) set.providers.push_back(cpu->create({}, logger));

@@ -18,7 +18,7 @@ void Check(const ops::SpellContext& c, const ops::Registry& registry) {
   const ops::OpDef* meant = registry.Find("", node.op_type, node.since_version);
   const bool same = meant == nullptr || meant == registry.Find("", node.op_type, schema->since_version) ||
                     ops::MeansTheSame(c.graph(), c.node(), schema->since_version, registry);
-  if (schema->deprecated() || !same) c.Fail(node.op_type + " as the model means it has no form");
+  if (schema->deprecated() || !same) c.Fail("the model's meaning of " + node.op_type + " cannot be written");
 }
 
 }  // namespace

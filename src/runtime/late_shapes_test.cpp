@@ -250,9 +250,10 @@ g (float[n] x, bool[n] keep) => (float[4] y, float[4] z) {
   };
   EXPECT_EQ(error({true, true, true, true}), "");
   const std::string late = error({true, true, true, false}), planned = error({true, true, true, true, false, false});
-  EXPECT_NE(late.find("output 0: expected shape [4], which its inputs' types say, found [3]"), std::string::npos)
+  EXPECT_NE(late.find("output 0: expected shape [4], as the types of its inputs imply, found [3]"), std::string::npos)
       << late;
-  EXPECT_NE(planned.find("output 0: expected float[4], which its inputs' types say, found float[6]"), std::string::npos)
+  EXPECT_NE(planned.find("output 0: expected float[4], as the types of its inputs imply, found float[6]"),
+            std::string::npos)
       << planned;
 }
 

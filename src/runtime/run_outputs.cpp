@@ -22,8 +22,8 @@ bool RunState::OverlapsInput(const void* data, std::size_t bytes) const {
 
 static void CheckTarget(const std::string& name, const OutputTarget& target, DType dtype, Dims shape) {
   if (target.dtype == dtype && Shape::Equal(target.shape, shape)) return;
-  Fail(Code::kInvalidArgument, "output '", name, "': the tensor given for it is ", Name(target.dtype),
-       ToText(target.shape), ", and the model computes ", Name(dtype), ToText(shape));
+  Fail(Code::kInvalidArgument, "output '", name, "': expected a tensor for the computed ", Name(dtype), ToText(shape),
+       ", found one of ", Name(target.dtype), ToText(target.shape));
 }
 
 // Memory for a result of this type in the target; null if it has none of its own.
@@ -87,8 +87,8 @@ void RunState::DeliverOne(std::size_t k, const OutputTarget& target) {
   const std::string& name = program_.graph().value(program_.graph().outputs[k]).name;
   if (!slot.ref.present()) {  // a sequence, a map, or an optional without a value
     if (target.data != nullptr)
-      Fail(Code::kInvalidArgument, "output '", name, "': a tensor is given for it, and the model computes a ",
-           slot.value.KindName());
+      Fail(Code::kInvalidArgument, "output '", name, "': expected no tensor for the computed ", slot.value.KindName(),
+           ", found one");
     if (target.value != nullptr) *target.value = slot.value;
     if (target.slot != nullptr) {
       target.slot->value = slot.value;

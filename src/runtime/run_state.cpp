@@ -41,7 +41,7 @@ struct RunStateHost {
     // Memory that has its place has readers that know it and its shape.
     if (planned.place == Place::kArena || planned.place == Place::kOutput) {
       Fail(Code::kInvalidArgument, "output ", i, ": expected ", Name(planned.dtype), ToText(planned.shape),
-           ", which its inputs' types say, found ", Name(dtype), ToText(shape));
+           ", as the types of its inputs imply, found ", Name(dtype), ToText(shape));
     }
     if (IsString(dtype)) ops::CheckTexts(c, *step.op, shape);
     ops::AllocateDynamic(slot, dtype, shape, self.AllocatorOf(step.outputs[i]));
@@ -58,8 +58,8 @@ struct RunStateHost {
     // Planned memory has readers that know its address: the contents move in.
     if (!value.is_tensor() || value.tensor().dtype() != slot.ref.dtype ||
         !Shape::Equal(value.tensor().shape(), slot.ref.shape)) {
-      Fail(Code::kFail, "output ", i, ": planned as ", Name(slot.ref.dtype), ToText(slot.ref.shape), ", computed as ",
-           value.KindName());
+      Fail(Code::kFail, "output ", i, ": expected ", Name(slot.ref.dtype), ToText(slot.ref.shape),
+           " as planned, found ", value.KindName());
     }
     ops::CopyTensor(ops::RefOf(value.tensor()), slot.bytes);
   }
@@ -326,7 +326,7 @@ void RunState::RunBody(std::size_t step_index, std::size_t body, std::span<const
   RunState& child = Child(step_index, body);
   const std::size_t wanted = step.bodies[body]->explicit_inputs();
   if (inputs.size() != wanted)
-    Fail(Code::kInvalidGraph, "its body takes ", wanted, " inputs, and ", inputs.size(), " are given");
+    Fail(Code::kInvalidGraph, "expected ", wanted, " inputs for the body, found ", inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) child.SetInput(i, inputs[i]);
   for (std::size_t i = 0; i < step.captures[body].size(); ++i)
     child.SetInput(inputs.size() + i, slots_[step.captures[body][i]]);

@@ -248,7 +248,7 @@ void Session::AddPorts(const Graph& graph) {
     } else {
       // Kernels are chosen by element types, so what the caller will give has to be known.
       if (!IsWhole(value.type))
-        Fail(Code::kInvalidGraph, "input '", value.name, "': expected a type with its element type, found ",
+        Fail(Code::kInvalidGraph, "input '", value.name, "': expected a type that names its element type, found ",
              value.type.is_none() ? "none" : value.type.ToText());
       inputs_.push_back({value.name, value.type});
       program_input_.push_back(at);
@@ -365,7 +365,7 @@ void Session::SetInputs(RunState& state, std::span<const std::size_t> indices,
       std::vector<std::string> found;
       for (const std::size_t index : indices) found.push_back(InputPort(index).name);
       Fail(Code::kInvalidArgument, "input '", inputs_[i].name, "' (", inputs_[i].type.ToText(),
-           ") is missing; given are ", found.empty() ? "none" : Listed(found));
+           ") is missing; inputs given: ", found.empty() ? "none" : Listed(found));
     }
   }
 }
@@ -409,7 +409,7 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
   for (std::size_t k = 0; k < output_indices.size(); ++k) {
     OutputTarget& target = targets[output_indices[k]];
     if (target.data != nullptr || target.value != nullptr)
-      Fail(Code::kInvalidArgument, "output '", outputs_[output_indices[k]].name, "' is asked for twice");
+      Fail(Code::kInvalidArgument, "output '", outputs_[output_indices[k]].name, "' is requested twice");
     if (outputs[k].is_tensor()) {
       Tensor& tensor = outputs[k].tensor();
       // An empty tensor has no bytes; any address marks it as given.

@@ -79,7 +79,7 @@ TEST(Session, WrongInputsAreNamed) {
   ExpectIn(ErrorOf(*session, {{"x", Tensor(DType::kFloat, Shape{1, 4})}}), {"input 'x': expected", "4"});
   ExpectIn(ErrorOf(*session, {}), {"input 'x'", "is missing"});
   ExpectIn(ErrorOf(*session, {{"x", x}, {"x", x}}), {"input 'x' is given twice"});
-  ExpectIn(ErrorOf(*session, {{"x", x}}, {"y", "y"}), {"output 'y' is asked for twice"});
+  ExpectIn(ErrorOf(*session, {{"x", x}}, {"y", "y"}), {"output 'y' is requested twice"});
 }
 
 // Output 0 from input 0 into `target`.
@@ -322,7 +322,7 @@ TEST(Session, AnInputWithoutATypeIsAnError) {
     Session::FromModel(testing::TestEnvironment(), std::move(model), {});
     FAIL() << "expected an error";
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "input 'x': expected a type with its element type, found none");
+    EXPECT_STREQ(error.what(), "input 'x': expected a type that names its element type, found none");
   }
 }
 

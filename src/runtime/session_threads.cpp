@@ -32,8 +32,8 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
 }
 
 [[noreturn]] void FailAffinities(const std::string& text) {
-  Fail(Code::kInvalidArgument, "thread affinities: expected processors from 1 on as in \"1,2;3-5\", found '", text,
-       "'");
+  Fail(Code::kInvalidArgument, "thread affinities: expected processor numbers of 1 or more, as in \"1,2;3-5\", found '",
+       text, "'");
 }
 
 int ProcessorOf(std::string_view digits, const std::string& text) {
@@ -57,7 +57,8 @@ void CheckBlockBase(const SessionOptions& options) {
   constexpr const char* kKey = "session.dynamic_block_base";
   const std::string value = options.Config(kKey, "0");
   if (value.empty() || value.find_first_not_of("0123456789") != std::string::npos)
-    Fail(Code::kInvalidArgument, "config entry '", kKey, "': expected a number from 0 on, found '", value, "'");
+    Fail(Code::kInvalidArgument, "config entry '", kKey, "': expected a whole number of 0 or more, found '", value,
+         "'");
 }
 
 ThreadPoolOptions PoolOptions(const SessionOptions& options, int threads) {
@@ -71,7 +72,7 @@ ThreadPoolOptions PoolOptions(const SessionOptions& options, int threads) {
   pool.cores = ParseAffinities(affinities);
   if (pool.cores.size() + 1 != static_cast<std::size_t>(threads)) {
     Fail(Code::kInvalidArgument, "config entry 'session.intra_op_thread_affinities': expected ", threads - 1,
-         " groups of processors, one less than intra-op threads, found ", pool.cores.size());
+         " groups of processors, one fewer than intra-op threads, found ", pool.cores.size());
   }
   return pool;
 }

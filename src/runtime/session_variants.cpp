@@ -80,7 +80,7 @@ Session& Session::ForInputs(std::span<const std::size_t> indices, std::span<cons
     if (warned_of_shape_[indices[j]].exchange(true)) continue;
     logger_.Warn("input '", port.name, "' is declared as a scalar, ", port.type.ToText(), ", and was given as ",
                  Name(tensor.dtype()), ToText(tensor.shape()),
-                 ": the model is prepared once more, for any shape of its scalar inputs");
+                 ": the model is prepared again, for any shape of its scalar inputs");
   }
   return other ? ForAnyShape() : *this;
 }
@@ -97,7 +97,7 @@ Session& Session::ForAnyShape() {
       std::unique_ptr<Session> made = FromModel(environment_, model_, std::move(options));
       const auto same_name = [](const Port& a, const Port& b) { return a.name == b.name; };
       if (!std::equal(outputs_.begin(), outputs_.end(), made->outputs_.begin(), made->outputs_.end(), same_name))
-        Fail(Code::kFail, "values inside of the model cannot be had for these shapes of its scalar inputs");
+        Fail(Code::kFail, "cannot compute values inside the model for these shapes of its scalar inputs");
       made->trace_ = trace_;  // its runs belong to this session's profile
       any_shape_ = std::move(made);
       any_shape_now_.store(any_shape_.get(), std::memory_order_release);
@@ -146,7 +146,7 @@ std::shared_ptr<Session> Session::MakeVariant(const std::vector<std::string>& na
     for (const std::string& name : names)
       if (!IsInModel(*model_, name)) FailUnknownValue(name);
     Fail(Code::kFail, "value '", names.front(), "' was optimized away, and the model cannot be built again with it: ",
-         "the session was made from bytes that it does not have any more. Keep them and set the config entry ",
+         "the session was made from bytes that it no longer has. Keep them and set the config entry ",
          "'session.use_ort_model_bytes_directly' to 1, or create the session from a file");
   }
   SessionOptions options = VariantOptions();
@@ -192,18 +192,19 @@ std::shared_ptr<Session> Session::Derive(const std::vector<std::string>& names) 
 void Session::FailUnknownValue(const std::string& name) const {
   if (const std::string body = BodyOf(model_->graph, name); !body.empty()) {
     Fail(Code::kInvalidArgument, "value '", name, "' is made ", body,
-         " whenever that runs, and has no single value; a check of values (check_values in Python, run --check-values "
-         "on the command line) gives the statistics of all turns");
+         " each time that runs, so it has no single value; a check of values (check_values in Python, "
+         "run --check-values on the command line) gives statistics of all turns");
   }
   if (const std::string calls = CallsOf(*model_, name); !calls.empty()) {
-    Fail(Code::kInvalidArgument, "value '", name, "' is made in a function, anew by each call; here it is ", calls);
+    Fail(Code::kInvalidArgument, "value '", name,
+         "' is made in a function, separately by each call; in this model it is ", calls);
   }
   std::vector<std::string> names;
   AddNames(model_->graph, names);
   std::string outputs;
   for (std::size_t i = 0; i < outputs_.size() && i < 20; ++i) outputs += (i ? ", '" : "'") + outputs_[i].name + "'";
   const std::string closest = ClosestName(name, names);
-  Fail(Code::kInvalidArgument, "the model has no output '", name, "', and no value of this name; its outputs are ",
+  Fail(Code::kInvalidArgument, "the model has no output '", name, "', and no value with this name; its outputs are ",
        outputs, closest.empty() ? "" : "; did you mean '" + closest + "'?");
 }
 

@@ -199,7 +199,7 @@ def _(_tmp_path):
 @shows("session", "session.dynamic_block_base")
 def _(_tmp_path):
     text_of(NEG, "session__dynamic_block_base", "4")
-    with pytest.raises(Exception, match="expected a number from 0 on, found 'small'"):
+    with pytest.raises(Exception, match="expected a whole number of 0 or more, found 'small'"):
         text_of(NEG, "session__dynamic_block_base", "small")
 
 

@@ -78,9 +78,9 @@ def test_an_input_with_a_default_is_no_longer_overridable():
 @pytest.mark.parametrize("name, value, message", [
     ("axis", AXES, "the model has no input 'axis' to fix; did you mean 'axes'?"),
     ("a", X, "the model has no input 'a' to fix"),
-    ("axes", AXES.astype(np.int32), "input 'axes': the model has int64[k], found int32[1]"),
-    ("x", X[:, :1], "input 'x': the model has float[n,2], found float[2, 1]"),
-    ("x", X[0], "input 'x': the model has float[n,2], found float[2]"),
+    ("axes", AXES.astype(np.int32), "input 'axes': expected int64[k] as in the model, found int32[1]"),
+    ("x", X[:, :1], "input 'x': expected float[n,2] as in the model, found float[2, 1]"),
+    ("x", X[0], "input 'x': expected float[n,2] as in the model, found float[2]"),
 ])
 def test_what_does_not_fit_is_an_error(name, value, message):
     with pytest.raises(Exception, match="INVALID_ARGUMENT") as error:

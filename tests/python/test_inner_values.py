@@ -72,7 +72,7 @@ def test_the_session_itself_is_left_as_it_was(session):
 
 
 def test_unknown_names_are_told_with_the_closest(session):
-    with pytest.raises(sardonyx.InvalidArgument, match="no output 'mm', and no value of this name.*did you mean 'm'"):
+    with pytest.raises(sardonyx.InvalidArgument, match="no output 'mm', and no value with this name.*did you mean 'm'"):
         session.run(["mm"], {"x": X})
     with pytest.raises(sardonyx.InvalidArgument, match="twice"):
         session.run(["m", "m"], {"x": X})
@@ -118,7 +118,7 @@ def test_values_of_functions_have_the_name_that_inlining_gives_them():
 @pytest.mark.parametrize(("name", "here"), [("half", "call/half"), ("a", "x"), ("b", "y")])
 def test_names_of_functions_are_told_as_they_are_in_the_graph(name, here):
     session = sardonyx.InferenceSession(FUNCTION.SerializeToString())
-    with pytest.raises(sardonyx.InvalidArgument, match=f"'{name}' is made in a function, .* here it is '{here}'"):
+    with pytest.raises(sardonyx.InvalidArgument, match=f"'{name}' is made in a function, .* model it is '{here}'"):
         session.run([name], {"x": np.float32([0, 1])})
 
 
@@ -133,7 +133,7 @@ def test_a_value_of_a_body_is_refused_with_the_reason():
     }""").SerializeToString()
     with pytest.raises(sardonyx.InvalidArgument, match=r"'inside' is made in body 'turn' of node .*Loop, output 'y'"):
         sardonyx.InferenceSession(model).run(["inside"], {"n": np.int64(1), "x": np.float32([1, 2])})
-    with pytest.raises(sardonyx.InvalidArgument, match="no value of this name.*did you mean 'inside'"):
+    with pytest.raises(sardonyx.InvalidArgument, match="no value with this name.*did you mean 'inside'"):
         sardonyx.InferenceSession(model).run(["insides"], {"n": np.int64(1), "x": np.float32([1, 2])})
 
 

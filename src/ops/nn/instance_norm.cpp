@@ -243,7 +243,7 @@ void SpellGroupNorm(SpellContext& c) {
     const Type type = c.InputType(i);
     if (!type.has_rank || type.rank() != 1 || !type.dims[0].known() || type.dims[0].number() != groups) continue;
     if (!x.has_rank || x.rank() < 2 || !x.dims[1].known())
-      c.Fail("a scale and a bias for each group of unknown channels have no form");
+      c.Fail("a scale and a bias for each group cannot be written for an unknown number of channels");
     const std::int64_t channels = x.dims[1].number();
     if (channels == groups) continue;
     const Type column = Type::TensorOf(type.dtype, Shape{groups, 1});
