@@ -99,8 +99,8 @@ class Inliner {
     Run(body, depth + 1);
     expanded_ += 1 + body.order.size();  // a call of an empty function is work, too
     if (expanded_ > limits_.nodes) {
-      Fail(Code::kInvalidGraph, "[", call.op_type, "] ", Describe(graph, call), ": functions expand to more than ",
-           limits_.nodes, " nodes");
+      Fail(Code::kInvalidGraph, "[", call.op_type, "] ", Describe(graph, call),
+           ": expected functions that expand to at most ", limits_.nodes, " nodes, found more");
     }
     if (call.inputs.size() > body.inputs.size() || call.outputs.size() > body.outputs.size()) {
       Fail(Code::kInvalidGraph, "[", call.op_type, "] ", Describe(graph, call), ": function '", function.name,

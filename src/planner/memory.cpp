@@ -52,7 +52,7 @@ class Arena {
       begin = gaps_.rbegin()->first;
       Forget(std::prev(gaps_.end()));
     }
-    size_ = CheckedAdd(begin, bytes, "the arena");
+    size_ = CheckedAdd(begin, bytes, "the size of the arena");
     return begin;
   }
   void Give(std::size_t begin, std::size_t end) {
@@ -95,7 +95,7 @@ Placement PlaceByTime(std::span<const Block> blocks, std::size_t alignment) {
   Arena arena;
   std::set<std::pair<int, std::size_t>> live;  // the last step and the index of a block
   const auto size_of = [&](std::size_t index) {
-    return CheckedAdd(blocks[index].bytes, alignment - 1, "the arena") / alignment * alignment;
+    return CheckedAdd(blocks[index].bytes, alignment - 1, "the size of the arena") / alignment * alignment;
   };
   for (const std::size_t index : by_time) {
     if (blocks[index].bytes == 0) continue;
@@ -129,9 +129,9 @@ Placement PlaceBlocks(std::span<const Block> blocks, std::size_t alignment) {
     neighbours.clear();
     for (const Placed& other : placed)
       if (other.first <= block.last && block.first <= other.last) neighbours.push_back(other);
-    const std::size_t bytes = CheckedAdd(block.bytes, alignment - 1, "the arena") / alignment * alignment;
+    const std::size_t bytes = CheckedAdd(block.bytes, alignment - 1, "the size of the arena") / alignment * alignment;
     const std::size_t begin = FindGap(neighbours, bytes);
-    const Placed mine{begin, CheckedAdd(begin, bytes, "the arena"), block.first, block.last};
+    const Placed mine{begin, CheckedAdd(begin, bytes, "the size of the arena"), block.first, block.last};
     placed.insert(std::upper_bound(placed.begin(), placed.end(), mine,
                                    [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),
                   mine);

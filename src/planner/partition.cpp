@@ -41,7 +41,7 @@ void CheckClaims(const GraphView& view, const Claims& claims, const Provider& pr
         FailClaim(provider, "claimed ", Describe(view.graph, node), ", which was not offered or is claimed twice");
       if (!group.fused && !IsCpu(provider) && !node.Subgraphs().empty()) {
         FailClaim(provider, "claimed ", Describe(view.graph, node),
-                  " alone; control flow is run by the executor, or inside of a fused group");
+                  " alone; control flow runs in the executor or inside a fused group");
       }
     }
   }
@@ -182,7 +182,7 @@ class Partitioner {
     for (const NodeId id : view.nodes) {
       const Node& node = graph.node(id);
       if (!node.erased && node.provider == provider.name() && taken.count(id) == 0)
-        FailClaim(provider, "claimed ", Describe(graph, node), " twice and refused it when asked once more");
+        FailClaim(provider, "claimed ", Describe(graph, node), " and refused it when asked again");
     }
   }
 
@@ -301,7 +301,7 @@ void AssignRest(Graph& graph, const ops::Registry& registry, const ProviderSet& 
   if (cpu == nullptr || !allow_cpu) {
     const Node& node = graph.node(view.nodes.front());
     Fail(Code::kFail, "[", node.op_type, "] ", Describe(graph, node),
-         ": no requested provider runs it, and the CPU may not (session.disable_cpu_ep_fallback)",
+         ": expected a requested provider to run it, found none, and session.disable_cpu_ep_fallback excludes the CPU",
          node.provider_note.empty() ? "" : "; " + node.provider_note);
   }
   const Claims claims = cpu->Claim(view);

@@ -78,7 +78,8 @@ class CopyPlacer {
 
   ValueId ConstantOn(ValueId id, const Device& device) {
     const Tensor& tensor = *graph_.value(id).constant();
-    if (IsString(tensor.dtype())) Fail(Code::kNotImplemented, "strings of '", graph_.value(id).name, "' on a device");
+    if (IsString(tensor.dtype()))
+      Fail(Code::kNotImplemented, "strings on a device are not implemented ('", graph_.value(id).name, "')");
     Provider& provider = At(device);
     const std::shared_ptr<Buffer> buffer =
         Buffer::Allocate(std::max<std::size_t>(tensor.byte_size(), 1), provider.allocator());
@@ -113,7 +114,8 @@ class CopyPlacer {
     if (graph_.value(output).device.IsHost()) return;
     const NodeId producer = graph_.value(output).producer;
     if (producer == kNoNode)
-      Fail(Code::kNotImplemented, "a body that returns '", graph_.value(output).name, "' as it is");
+      Fail(Code::kNotImplemented, "a body that returns a value on a device unchanged is not implemented ('",
+           graph_.value(output).name, "')");
     auto& outputs = graph_.node(producer).outputs;
     const auto at = static_cast<std::size_t>(std::find(outputs.begin(), outputs.end(), output) - outputs.begin());
     const ValueId made =
@@ -130,7 +132,7 @@ class CopyPlacer {
   Provider& At(const Device& device) const {
     for (const auto& provider : set_.providers)
       if (provider->device() == device) return *provider;
-    Fail(Code::kFail, "no provider of this session has the device of a value");
+    Fail(Code::kFail, "expected a provider of this session for each value's device, found a device without one");
   }
 
   Graph& graph_;
