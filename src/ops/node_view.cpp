@@ -1,6 +1,8 @@
 // ops/node_view.cpp - typed access to a node's attributes, and its errors.
 #include "ops/node_view.h"
 
+#include "ops/schema/schema.h"
+
 namespace sardonyx::ops {
 namespace {
 
@@ -23,6 +25,12 @@ const T& Require(const AttributeReader& reader, std::string_view name) {
 }  // namespace
 
 std::string AttributeReader::Prefix() const { return "[" + node_->op_type + "] " + Describe(*graph_, *node_) + ": "; }
+
+std::string AttributeReader::InputText(std::size_t i) const {
+  const OpSchema* schema = FindSchema(node_->domain, node_->op_type, node_->since_version);
+  const FormalParam* param = schema != nullptr ? schema->Input(i) : nullptr;
+  return "input " + std::to_string(i) + (param != nullptr ? " ('" + std::string(param->name()) + "')" : "");
+}
 
 std::int64_t AttributeReader::Int(std::string_view name) const { return Require<std::int64_t>(*this, name); }
 std::int64_t AttributeReader::Int(std::string_view name, std::int64_t otherwise) const {

@@ -43,6 +43,8 @@ class AttributeReader {
   std::size_t InputCount() const { return node_->inputs.size(); }
   std::size_t OutputCount() const { return node_->outputs.size(); }
   bool HasOutput(std::size_t i) const { return i < node_->outputs.size() && node_->outputs[i] != kNoValue; }
+  // "input 1 ('B')", with the name that the schema gives it, for messages.
+  std::string InputText(std::size_t i) const;
   // Fails with the node named: "[Op] node 'name': parts...".
   template <typename... Parts>
   [[noreturn]] void Fail(Code code, const Parts&... parts) const {
