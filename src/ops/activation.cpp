@@ -69,7 +69,8 @@ const ActivationDef& ReadName(const AttributeReader& c) {
   const std::string name = c.String("activation", "");
   if (name.empty()) return kNothing;
   const ActivationDef* def = FindActivation(name);
-  if (def == nullptr) c.Fail(Code::kNotImplemented, "activation '", name, "' fused into this operator");
+  if (def == nullptr)
+    c.Fail(Code::kNotImplemented, "fusing activation '", name, "' into this operator is not implemented");
   return *def;
 }
 

@@ -47,7 +47,7 @@ void RunFloatMap(KernelContext& c) {
 
 Prepared PrepareFloatMap(PrepareContext& c, UnaryKind kind, double a, double b) {
   const DType dtype = c.InputDType(0);
-  if (!IsFloating(dtype)) c.Unsupported("input 0", dtype);
+  if (!IsFloating(dtype)) c.Unsupported(c.InputText(0), dtype);
   return WithState(RunFloatMap, FloatMap::Of(kind, dtype, a, b));
 }
 

@@ -131,8 +131,8 @@ class Evaluation {
 
   void Allocate(Slot& slot, DType dtype, Dims shape) {
     if (ByteSize(dtype, ElementCount(shape)) > options_.max_output_bytes)
-      Fail(Code::kInvalidArgument, "an output of ", ByteSize(dtype, ElementCount(shape)),
-           " bytes is over the limit of ", options_.max_output_bytes);
+      Fail(Code::kInvalidArgument, "expected an output of at most ", options_.max_output_bytes, " bytes, found ",
+           ByteSize(dtype, ElementCount(shape)));
     AllocateDynamic(slot, dtype, shape);
   }
 

@@ -128,7 +128,8 @@ class GraphInference {
       if (options_.strict) FailAt(node, Code::kInvalidGraph, "output '", value.name, "': ", conflict.what());
       if (options_.logger != nullptr)
         options_.logger->Warn(Describe(graph_, node), ": output '", value.name, "' is declared as ",
-                              value.type.ToText(), " and computed as ", output.type.ToText(), ", which is used");
+                              value.type.ToText(), " and computed as ", output.type.ToText(),
+                              "; the computed type is used");
       value.type = std::move(output.type);
     }
   }
@@ -180,7 +181,8 @@ class GraphInference {
 // What is known of a tensor's shape must be possible, so that inference and kernels may multiply its dimensions.
 void CheckDims(const Type& type) {
   if (!type.is_tensor() || !type.has_rank) return;
-  if (type.rank() > kMostDimensions) Fail(Code::kNotImplemented, "rank ", type.rank(), " is beyond ", kMostDimensions);
+  if (type.rank() > kMostDimensions)
+    Fail(Code::kNotImplemented, "expected a rank of at most ", kMostDimensions, ", found rank ", type.rank());
   Shape known;
   for (const Dim& dim : type.dims)
     if (dim.known()) known.Append(dim.number());

@@ -114,7 +114,7 @@ void InferBroadcastBool(InferContext& c) { InferBroadcastAs(c, DType::kBool); }
 std::size_t AxisOf(const AttributeReader& c, std::int64_t axis, std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
   if (axis < -r || axis >= r)
-    c.Fail(Code::kInvalidArgument, "axis: expected a value in [", -r, ", ", r - 1, "], found ", axis);
+    c.Fail(Code::kInvalidArgument, "expected an axis in [", -r, ", ", r - 1, "] for rank ", r, ", found ", axis);
   return static_cast<std::size_t>(axis < 0 ? axis + r : axis);
 }
 

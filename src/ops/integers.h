@@ -21,8 +21,7 @@ Shape IntsOf(const TensorRef& tensor);
 // Index `index` of an axis of `size` elements, counted from the end if negative. Fails naming both.
 inline std::int64_t CheckedIndex(std::int64_t index, std::int64_t size) {
   if (index < -size || index >= size) {
-    Fail(Code::kInvalidArgument, "index ", index, " is outside of [", -size, ", ", size - 1,
-         "], the range of the axis");
+    Fail(Code::kInvalidArgument, "expected indices in [", -size, ", ", size - 1, "] along the axis, found ", index);
   }
   return index < 0 ? index + size : index;
 }

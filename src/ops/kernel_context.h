@@ -114,7 +114,7 @@ class KernelContext {
   // 64-byte aligned memory of this step until the kernel returns; one block: a second call invalidates the first.
   template <typename T = std::byte>
   T* Scratch(std::size_t count) {
-    return static_cast<T*>(host_->scratch(*this, CheckedMul(count, sizeof(T), "scratch memory")));
+    return static_cast<T*>(host_->scratch(*this, CheckedMul(count, sizeof(T), "the size of scratch memory")));
   }
   // Runs a body (PrepareContext::SubgraphIndex) with its explicit inputs; captured values are bound already. `outputs`
   // may hold tensors of an earlier call: their memory is used again where nobody else holds it.

@@ -37,7 +37,9 @@ void Convert(DType from, const void* src, DType to, void* dst, std::int64_t coun
   } else if (from == DType::kDouble) {
     done = ConvertWith<double>(static_cast<ToDoublesFn*>(nullptr), kernels::FromDoubles(to), src, dst, count, parallel);
   }
-  if (!done) Fail(Code::kNotImplemented, "conversion from ", Name(from), " to ", Name(to), " in a computing kernel");
+  if (!done)
+    Fail(Code::kNotImplemented, "conversion from ", Name(from), " to ", Name(to),
+         " is not implemented in this operator");
 }
 
 Operands::Operands(KernelContext& c, DType compute, std::uint32_t skip_inputs, std::uint32_t skip_outputs)
@@ -49,7 +51,8 @@ Operands::Operands(KernelContext& c, DType compute, std::uint32_t skip_inputs, s
     if (x.dtype == compute) {
       in_[i] = x.data;
     } else {
-      in_offset_[i] = 1 + layout_.Add(CheckedMul(static_cast<std::size_t>(x.count), size, "scratch memory"));
+      in_offset_[i] =
+          1 + layout_.Add(CheckedMul(static_cast<std::size_t>(x.count), size, "the size of scratch memory"));
     }
   }
   for (std::size_t i = 0; i < kMax && i < c.OutputCount(); ++i) {
@@ -58,7 +61,8 @@ Operands::Operands(KernelContext& c, DType compute, std::uint32_t skip_inputs, s
     if (y.dtype == compute) {
       out_[i] = y.data;
     } else {
-      out_offset_[i] = 1 + layout_.Add(CheckedMul(static_cast<std::size_t>(y.count), size, "scratch memory"));
+      out_offset_[i] =
+          1 + layout_.Add(CheckedMul(static_cast<std::size_t>(y.count), size, "the size of scratch memory"));
     }
   }
 }

@@ -25,8 +25,9 @@ class ScratchLayout {
   template <typename T = std::byte>
   std::size_t Add(std::size_t count) {
     const std::size_t offset = bytes_;
-    const std::size_t size = CheckedMul(count, sizeof(T), "scratch memory");
-    bytes_ = CheckedAdd(CheckedAdd(bytes_, size, "scratch memory"), 63, "scratch memory") / 64 * 64;
+    const std::size_t size = CheckedMul(count, sizeof(T), "the size of scratch memory");
+    bytes_ =
+        CheckedAdd(CheckedAdd(bytes_, size, "the size of scratch memory"), 63, "the size of scratch memory") / 64 * 64;
     return offset;
   }
   std::size_t bytes() const { return bytes_; }

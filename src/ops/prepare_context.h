@@ -39,7 +39,7 @@ class PrepareContext : public AttributeReader {
   bool IsPacked(std::size_t i) const { return packed_[i]; }
   // The index that KernelContext::RunSubgraph takes for a graph attribute.
   std::size_t SubgraphIndex(std::string_view attribute) const;
-  // Fails with kNotImplemented, naming the operator, its opset version, `what` (e.g. "input 'X' of") and the type.
+  // Fails with kNotImplemented, naming the operator, its opset version, `what` (e.g. "input 'X'") and the type.
   [[noreturn]] void Unsupported(std::string_view what, DType dtype) const;
   [[noreturn]] void Unsupported(std::string_view what) const;
 

@@ -43,9 +43,8 @@ class Resolver {
   void CheckOwnOpset(const Node& node) const {
     const std::int64_t version = graph_.OpsetVersion(kOwnDomain);
     if (version <= kOwnOpset) return;
-    FailAt(node, Code::kInvalidGraph, "the model imports version ", version, " of domain '", kOwnDomain,
-           "', this library knows versions up to ", kOwnOpset,
-           ": the model was saved by a newer Sardonyx; optimize the original model again, or update");
+    FailAt(node, Code::kInvalidGraph, "expected version 1 to ", kOwnOpset, " of domain '", kOwnDomain, "', found ",
+           version, ": the model was saved by a newer Sardonyx; optimize the original model again, or update");
   }
 
   int Opset(const Node& node) const {
@@ -58,7 +57,7 @@ class Resolver {
              "' has no such operator, no function of the model defines ", FullName(node),
              ", and no custom operator library adds it");
     }
-    FailAt(node, Code::kInvalidGraph, "the model uses domain '", node.domain, "' without an opset import for it");
+    FailAt(node, Code::kInvalidGraph, "expected an opset import for domain '", node.domain, "', found none");
   }
 
   void Resolve(Node& node) {

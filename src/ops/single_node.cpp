@@ -45,7 +45,7 @@ OutputShape OutputShapeOf(const Type& type) {
 void AllocateDynamic(Slot& slot, DType dtype, Dims shape, const std::shared_ptr<Allocator>& allocator) {
   slot.value = Value();
   if (shape.size() > kMostDimensions)
-    Fail(Code::kNotImplemented, "rank ", shape.size(), " is beyond ", kMostDimensions);
+    Fail(Code::kNotImplemented, "expected a rank of at most ", kMostDimensions, ", found rank ", shape.size());
   const std::int64_t count = ElementCount(shape);
   if (IsString(dtype)) {
     slot.value = Tensor(dtype, Shape(shape));

@@ -137,7 +137,9 @@ Canonical::Canonical(const Graph& graph, const Node& node, const Registry& regis
   // then.
   if (copy.since_version != node.since_version || copy.op_type != node.op_type || copy.domain != node.domain) {
     op_ = registry.Find(copy.domain, copy.op_type, copy.since_version);
-    if (op_ == nullptr) Fail(Code::kNotImplemented, "no upgrade from ", node.op_type, " version ", node.since_version);
+    if (op_ == nullptr)
+      Fail(Code::kNotImplemented, "the conversion of ", node.op_type, " version ", node.since_version,
+           " to its newest version is not implemented");
   }
   copy.since_version = NewestVersion(*op_);
 }

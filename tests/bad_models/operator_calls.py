@@ -72,7 +72,7 @@ ROWS = {
         ["it", "MatMulNBits", "N and K", f"found {2**62}, 32 and 16"], None),
     "MatMulNBits of bits beyond 32 bits": (
         one(NBITS.replace("bits = 4", f"bits = {2**32 + 4}"), "float[2, 32] x, uint8[a, b, c] w, float[d, e] s"),
-        ARGUMENT, ["it", "MatMulNBits", "bits of 2, 4 or 8", f"found {2**32 + 4}"], None),
+        ARGUMENT, ["it", "MatMulNBits", "'bits': expected 2, 4 or 8", f"found {2**32 + 4}"], None),
     "QGemm without a zero point of the result": (
         one(f'y = {MS}QGemm(x, s, z, x, s, z, "", s, e)', "uint8[2, 2] x, float s, uint8 z, uint8[k] e",
             "uint8[a, b] y"), ARGUMENT, ["it", "QGemm", "expected 1 elements of input 8", "found [0]"],

@@ -83,14 +83,14 @@ def kernel_shape_that_is_not_the_weights(m):
 def stride_of_zero(m):
     conv = node(m, "/stft/Conv")
     set_attribute(conv, "strides", [0])
-    return [conv.name, "Conv", "strides of at least 1", "[0]"]
+    return [conv.name, "Conv", "'strides': expected at least 1", "[0]"]
 
 
 @change("text", "InvalidArgument")
 def dilation_below_zero(m):
     conv = node(m, "Conv@0")
     set_attribute(conv, "dilations", [1, -2])
-    return [conv.name, "Conv", "dilations of at least 1", "-2"]
+    return [conv.name, "Conv", "'dilations': expected at least 1", "-2"]
 
 
 @change("text", "InvalidArgument")
@@ -373,7 +373,7 @@ def sum_of_shapes_that_do_not_broadcast(m):
 def pool_with_a_window_of_zero(m):
     n = node(m, "MaxPool@0")
     set_attribute(n, "kernel_shape", [2, 0])
-    return [n.name, "MaxPool", "kernel_shape of at least 1", "0"]
+    return [n.name, "MaxPool", "'kernel_shape': expected at least 1", "0"]
 
 
 # ---- The graph

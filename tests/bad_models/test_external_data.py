@@ -43,7 +43,7 @@ def one_folder_up(folder, data):
 def a_step_up_further_in(folder, data):
     (folder / "sub").mkdir()
     (folder.parent / "w.bin").write_bytes(data)
-    return {"location": "sub/../../w.bin"}, "InvalidGraph", ["inside the model's folder", "a '..' in", "sub/../../w.bin"]
+    return {"location": "sub/../../w.bin"}, "InvalidGraph", ["inside the model's folder", "'..' in", "sub/../../w.bin"]
 
 
 @file

@@ -28,10 +28,12 @@ AttentionState ReadAttention(const AttributeReader& c) {
   s.right = std::min(c.Int("right_window_size", -1), kBeyondAllKeys);
   s.scores_mode = c.Int("qk_matmul_output_mode", 0);
   if (s.scores_mode < 0 || s.scores_mode > 3) {
-    c.Fail(Code::kInvalidArgument, "expected qk_matmul_output_mode in [0, 3], found ", s.scores_mode);
+    c.Fail(Code::kInvalidArgument, "attribute 'qk_matmul_output_mode': expected 0 to 3, found ", s.scores_mode);
   }
   if (s.left < -1 || s.right < -1) {
-    c.Fail(Code::kInvalidArgument, "expected window sizes of at least -1, found ", s.left, " and ", s.right);
+    c.Fail(Code::kInvalidArgument,
+           "attributes 'left_window_size' and 'right_window_size': expected at least -1, found ", s.left, " and ",
+           s.right);
   }
   return s;
 }
@@ -44,10 +46,12 @@ HeadDims ViewHeads(const InferContext& c, std::size_t i, std::int64_t heads) {
   const std::vector<Dim>& d = c.InputDims(i);
   if (d.size() == 4) return {d[0], d[1], d[2], d[3]};
   if (d.size() != 3)
-    c.Fail(Code::kInvalidArgument, "expected input ", i, " of rank 3 or 4, found ", c.InputType(i).ToText());
-  if (heads < 1) c.Fail(Code::kInvalidArgument, "expected q_num_heads and kv_num_heads for inputs of rank 3");
+    c.Fail(Code::kInvalidArgument, c.InputText(i), ": expected rank 3 or 4, found ", c.InputType(i).ToText());
+  if (heads < 1)
+    c.Fail(Code::kInvalidArgument,
+           "attributes 'q_num_heads' and 'kv_num_heads': expected at least 1 for inputs of rank 3, found ", heads);
   if (d[2].known() && d[2].number() % heads != 0) {
-    c.Fail(Code::kInvalidArgument, "expected a hidden size that ", heads, " heads divide, found ",
+    c.Fail(Code::kInvalidArgument, c.InputText(i), ": expected a hidden size divisible by ", heads, " heads, found ",
            c.InputType(i).ToText());
   }
   return {d[0], Dim(heads), d[1], FloorDiv(d[2], Dim(heads))};
@@ -68,8 +72,8 @@ void InferAttention(InferContext& c) {
            " (K)");
   }
   if (q.heads.known() && k.heads.known() && (k.heads.number() == 0 || q.heads.number() % k.heads.number() != 0)) {
-    c.Fail(Code::kInvalidArgument, "expected query heads that the key heads divide, found ", q.heads.number(), " and ",
-           k.heads.number());
+    c.Fail(Code::kInvalidArgument, "expected a number of query heads divisible by that of key heads, found ",
+           q.heads.number(), " and ", k.heads.number());
   }
   Dim total = k.sequence;
   if (c.HasInput(kPastK)) {
@@ -134,8 +138,8 @@ class Runner {
       const std::int64_t want_k[] = {run_.k.batch, run_.k.heads, run_.past, run_.k.size},
                          want_v[] = {run_.v.batch, run_.v.heads, run_.past, run_.v.size};
       if (!Shape::Equal(pk, want_k) || !Shape::Equal(pv, want_v)) {
-        Fail(Code::kInvalidArgument, "expected caches of ", ToText(want_k), " and ", ToText(want_v), ", found ",
-             ToText(pk), " and ", ToText(pv));
+        Fail(Code::kInvalidArgument, "expected past_key ", ToText(want_k), " and past_value ", ToText(want_v),
+             ", found ", ToText(pk), " and ", ToText(pv));
       }
     }
     run_.past_rows = run_.past;
@@ -158,7 +162,8 @@ class Runner {
   void SetLengths() {
     if (!c_.HasInput(kLengths)) return;
     if (c_.Input(kLengths).count != run_.q.batch) {
-      Fail(Code::kInvalidArgument, "expected ", run_.q.batch, " lengths, found ", ToText(c_.Input(kLengths).shape));
+      Fail(Code::kInvalidArgument, "expected nonpad_kv_seqlen [", run_.q.batch, "], found ",
+           ToText(c_.Input(kLengths).shape));
     }
     auto* memory = io_.At<std::int64_t>(lengths_at_);
     for (std::int64_t b = 0; b < run_.q.batch; ++b) {
@@ -176,7 +181,8 @@ class Runner {
     const TensorRef& mask = c_.Input(kMask);
     const std::int64_t keys = run_.args.keys;
     const std::int64_t sizes[] = {run_.q.batch, run_.q.heads, run_.q.sequence, keys};
-    if (mask.rank() > 4) Fail(Code::kInvalidArgument, "expected a mask of rank 4 at most, found ", ToText(mask.shape));
+    if (mask.rank() > 4)
+      Fail(Code::kInvalidArgument, "expected attn_mask of rank 4 at most, found ", ToText(mask.shape));
     mask_last_ = mask.rank() == 0 ? 1 : mask.shape.back();
     mask_rows_ = 1;  // of rows without elements, too: they hide all keys
     for (std::size_t i = 0; i + 1 < mask.rank(); ++i) mask_rows_ *= mask.shape[i];
@@ -184,7 +190,7 @@ class Runner {
     for (std::size_t i = 0; i < mask.rank(); ++i) {  // from the last axis
       const std::int64_t mine = mask.shape[mask.rank() - 1 - i], want = sizes[3 - i];
       if (mine != 1 && mine != want && !(i == 0 && mine < want)) {
-        Fail(Code::kInvalidArgument, "expected a mask that broadcasts to ", ToText(sizes), ", found ",
+        Fail(Code::kInvalidArgument, "expected attn_mask that broadcasts to ", ToText(sizes), ", found ",
              ToText(mask.shape));
       }
       if (i == 0) continue;

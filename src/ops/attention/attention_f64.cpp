@@ -102,7 +102,7 @@ class Runner {
   void Check() const {
     const bool heads = k_.heads > 0 && q_.heads % k_.heads == 0 && k_.heads == v_.heads;
     if (!heads || q_.size != k_.size || k_.sequence != v_.sequence || q_.batch != k_.batch || k_.batch != v_.batch) {
-      Fail(Code::kInvalidArgument, "expected Q, K and V of one batch, with heads that go together, found ",
+      Fail(Code::kInvalidArgument, "expected Q, K and V of one batch, with heads that match, found ",
            ToText(c_.Input(kQ).shape), ", ", ToText(c_.Input(kK).shape), " and ", ToText(c_.Input(kV).shape));
     }
     if (c_.HasInput(kPastK) != c_.HasInput(kPastV)) {
@@ -113,12 +113,13 @@ class Runner {
       const std::int64_t want_k[] = {k_.batch, k_.heads, past_, k_.size},
                          want_v[] = {v_.batch, v_.heads, past_, v_.size};
       if (!Shape::Equal(pk, want_k) || !Shape::Equal(pv, want_v)) {
-        Fail(Code::kInvalidArgument, "expected caches of ", ToText(want_k), " and ", ToText(want_v), ", found ",
-             ToText(pk), " and ", ToText(pv));
+        Fail(Code::kInvalidArgument, "expected past_key ", ToText(want_k), " and past_value ", ToText(want_v),
+             ", found ", ToText(pk), " and ", ToText(pv));
       }
     }
     if (c_.HasInput(kLengths) && c_.Input(kLengths).count != q_.batch) {
-      Fail(Code::kInvalidArgument, "expected ", q_.batch, " lengths, found ", ToText(c_.Input(kLengths).shape));
+      Fail(Code::kInvalidArgument, "expected nonpad_kv_seqlen [", q_.batch, "], found ",
+           ToText(c_.Input(kLengths).shape));
     }
   }
 
@@ -161,13 +162,14 @@ class Runner {
     if (!c_.HasInput(kMask)) return;
     const TensorRef& mask = c_.Input(kMask);
     const std::int64_t sizes[] = {q_.batch, q_.heads, q_.sequence, total_};
-    if (mask.rank() > 4) Fail(Code::kInvalidArgument, "expected a mask of rank 4 at most, found ", ToText(mask.shape));
+    if (mask.rank() > 4)
+      Fail(Code::kInvalidArgument, "expected attn_mask of rank 4 at most, found ", ToText(mask.shape));
     mask_last_ = mask.rank() == 0 ? 1 : mask.shape.back();
     std::int64_t step = 1;
     for (std::size_t i = 0; i < mask.rank(); ++i) {  // from the last axis
       const std::int64_t mine = mask.shape[mask.rank() - 1 - i], want = sizes[3 - i];
       if (mine != 1 && mine != want && !(i == 0 && mine < want)) {
-        Fail(Code::kInvalidArgument, "expected a mask that broadcasts to ", ToText(sizes), ", found ",
+        Fail(Code::kInvalidArgument, "expected attn_mask that broadcasts to ", ToText(sizes), ", found ",
              ToText(mask.shape));
       }
       mask_stride_[3 - i] = mine == 1 ? 0 : step;

@@ -13,8 +13,8 @@ void CachedAttention::Plan(Operands& io, int threads) {
       const std::int64_t dims[] = {h.batch, h.heads, h.sequence, h.size};
       return ToText(dims);
     };
-    Fail(Code::kInvalidArgument, "expected Q, K and V [batch, heads, sequence, size] that go together, found ", text(q),
-         ", ", text(k), " and ", text(v));
+    Fail(Code::kInvalidArgument, "expected Q, K and V [batch, heads, sequence, size] that match, found ", text(q), ", ",
+         text(k), " and ", text(v));
   }
   args.batch = q.batch, args.heads = q.heads, args.kv_heads = k.heads;
   args.queries = q.sequence, args.keys = past + k.sequence;

@@ -77,10 +77,10 @@ void RunCausalConv(KernelContext& c) {
 Prepared PrepareCausalConv(PrepareContext& c) {
   const std::string activation = c.String("activation", "none");
   if (activation != "none" && activation != "silu" && activation != "swish") {
-    c.Fail(Code::kInvalidArgument, "expected activation none, silu or swish, found '", activation, "'");
+    c.Fail(Code::kInvalidArgument, "attribute 'activation': expected none, silu or swish, found '", activation, "'");
   }
   if (c.Int("ndim", 1) != 1 || c.Int("dilation", 1) != 1 || c.Flag("channels_last") || c.Int("state_window", 0) != 0) {
-    c.Unsupported("ndim, dilation, channels_last or state_window of");
+    c.Unsupported("these values of attributes 'ndim', 'dilation', 'channels_last' and 'state_window'");
   }
   return WithState(RunCausalConv, State{activation != "none"});
 }

@@ -38,8 +38,8 @@ State ReadState(const AttributeReader& c) {
   s.kv_heads = c.Int("kv_num_heads");
   constexpr std::int64_t kMostHeads = 1 << 20;
   if (s.heads < 1 || s.kv_heads < 1 || s.heads > kMostHeads || s.heads % s.kv_heads != 0) {
-    c.Fail(Code::kInvalidArgument, "expected num_heads that kv_num_heads divides, found ", s.heads, " and ",
-           s.kv_heads);
+    c.Fail(Code::kInvalidArgument, "expected num_heads in [1, ", kMostHeads, "] and divisible by kv_num_heads, found ",
+           s.heads, " and ", s.kv_heads);
   }
   s.scale = c.Float("scale", 0);
   s.softcap = c.Float("softcap", 0);
@@ -50,9 +50,10 @@ State ReadState(const AttributeReader& c) {
   s.smooth = c.Int("smooth_softmax", 0) > 0;
   s.causal = c.Flag("causal", true);
   s.scores = c.Int("qk_output", 0);
-  if (s.scores < 0 || s.scores > 2) c.Fail(Code::kInvalidArgument, "expected qk_output in [0, 2], found ", s.scores);
+  if (s.scores < 0 || s.scores > 2)
+    c.Fail(Code::kInvalidArgument, "attribute 'qk_output': expected 0 to 2, found ", s.scores);
   if (!s.causal && s.window >= 0) {
-    c.Fail(Code::kInvalidArgument, "expected local_window_size -1 where causal is 0, found ", s.window);
+    c.Fail(Code::kInvalidArgument, "attribute 'local_window_size': expected -1 where causal is 0, found ", s.window);
   }
   return s;
 }
@@ -368,34 +369,34 @@ void RunGroupQuery(KernelContext& c) { GroupQuery(c).Run(); }
 void ReadCache(PrepareContext& c, State* state) {
   const DType cache = c.HasInput(kPastK) ? c.InputDType(kPastK) : c.InputDType(kQ);
   if (cache == c.InputDType(kQ)) return;
-  if (cache != DType::kInt8 && cache != DType::kUInt8) c.Unsupported("a cache of", cache);
+  if (cache != DType::kInt8 && cache != DType::kUInt8) c.Unsupported("a cache", cache);
   state->cache_bits = cache == DType::kInt8 ? 8 : 4;
   const std::int64_t bits = c.Int("kv_cache_bit_width", 8);
   if (bits != state->cache_bits) {
-    c.Fail(Code::kInvalidArgument, "expected kv_cache_bit_width ", state->cache_bits, " for a cache of ", Name(cache),
-           ", found ", bits);
+    c.Fail(Code::kInvalidArgument, "attribute 'kv_cache_bit_width': expected ", state->cache_bits, " for a cache of ",
+           Name(cache), ", found ", bits);
   }
   const auto per_channel = [&](std::string_view name) {
     const std::string kind = c.String(name, "NONE");
     if (kind != "PER_TENSOR" && kind != "PER_CHANNEL") {
-      c.Fail(Code::kInvalidArgument, "expected ", name, " PER_TENSOR or PER_CHANNEL, found '", kind, "'");
+      c.Fail(Code::kInvalidArgument, "attribute '", name, "': expected PER_TENSOR or PER_CHANNEL, found '", kind, "'");
     }
     return kind == "PER_CHANNEL";
   };
   state->k_per_channel = per_channel("k_quant_type");
   state->v_per_channel = per_channel("v_quant_type");
-  if (!c.HasOutput(kPresentK) || !c.HasOutput(kPresentV))
-    c.Unsupported("a cache of integers without present outputs of");
+  if (!c.HasOutput(kPresentK) || !c.HasOutput(kPresentV)) c.Unsupported("a cache of integers without present outputs");
 }
 
 Prepared PrepareGroupQuery(PrepareContext& c) {
   State state = ReadState(c);
-  if (c.Flag("sliding_window_cache")) c.Unsupported("attribute 'sliding_window_cache' of");
+  if (c.Flag("sliding_window_cache")) c.Unsupported("attribute 'sliding_window_cache'");
   ReadCache(c, &state);
   if (c.HasInput(kQNorm) != c.HasInput(kKNorm)) {
     c.Fail(Code::kInvalidArgument, "expected q_norm_weight and k_norm_weight together, found only one");
   }
-  if (c.HasOutput(kScores) && state.scores == 0) c.Fail(Code::kInvalidArgument, "expected qk_output 1 or 2, found 0");
+  if (c.HasOutput(kScores) && state.scores == 0)
+    c.Fail(Code::kInvalidArgument, "attribute 'qk_output': expected 1 or 2 for the output of scores, found 0");
   return WithState(RunGroupQuery, state);
 }
 

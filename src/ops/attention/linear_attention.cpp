@@ -29,18 +29,20 @@ State ReadState(const AttributeReader& c) {
   s.heads = c.Int("q_num_heads");
   s.kv_heads = c.Int("kv_num_heads");
   if (c.Int("state_window", 0) != 0 || (c.node().domain == "com.microsoft" && s.kv_heads > s.heads)) {
-    c.Fail(Code::kNotImplemented,
-           "com.microsoft LinearAttention with state_window or more heads of keys than of queries");
+    c.Fail(
+        Code::kNotImplemented,
+        "com.microsoft.LinearAttention is not implemented with state_window or with more key heads than query heads");
   }
   constexpr std::int64_t kMostHeads = 1 << 20;
   if (s.heads < 1 || s.kv_heads < 1 || s.heads > kMostHeads || s.heads % s.kv_heads != 0) {
-    c.Fail(Code::kInvalidArgument, "expected q_num_heads that kv_num_heads divides, found ", s.heads, " and ",
-           s.kv_heads);
+    c.Fail(Code::kInvalidArgument, "expected q_num_heads in [1, ", kMostHeads,
+           "] and divisible by kv_num_heads, found ", s.heads, " and ", s.kv_heads);
   }
   s.scale = c.Float("scale", 0);
   const std::string rule = c.String("update_rule", "gated_delta");
   if (rule != "linear" && rule != "gated" && rule != "delta" && rule != "gated_delta") {
-    c.Fail(Code::kInvalidArgument, "expected update_rule linear, gated, delta or gated_delta, found '", rule, "'");
+    c.Fail(Code::kInvalidArgument, "attribute 'update_rule': expected linear, gated, delta or gated_delta, found '",
+           rule, "'");
   }
   s.gated = rule == "gated" || rule == "gated_delta";
   s.delta = rule == "delta" || rule == "gated_delta";
@@ -111,7 +113,8 @@ class Linear {
   void CheckGates() {
     const auto width = [&](std::size_t i, std::string_view name, bool wanted, std::int64_t other) {
       if (c_.HasInput(i) != wanted) {
-        Fail(Code::kInvalidArgument, "expected ", wanted ? "an" : "no", " input '", name, "' for this update_rule");
+        Fail(Code::kInvalidArgument, "expected ", wanted ? "an" : "no", " input '", name,
+             "' for this update_rule, found ", wanted ? "none" : "one");
       }
       if (!wanted) return std::int64_t{0};
       const Dims d = c_.Input(i).shape;

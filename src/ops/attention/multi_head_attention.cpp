@@ -47,7 +47,7 @@ struct Sizes {
 Dim PerHead(const InferContext& c, std::size_t i, std::int64_t heads) {
   const Dim& hidden = c.InputDims(i)[2];
   if (hidden.known() && hidden.number() % heads != 0) {
-    c.Fail(Code::kInvalidArgument, "expected a hidden size that ", heads, " heads divide, found ",
+    c.Fail(Code::kInvalidArgument, c.InputText(i), ": expected a hidden size divisible by ", heads, " heads, found ",
            c.InputType(i).ToText());
   }
   return FloorDiv(hidden, Dim(heads));
@@ -56,31 +56,32 @@ Dim PerHead(const InferContext& c, std::size_t i, std::int64_t heads) {
 // False if the ranks are not known.
 bool ReadSizes(const InferContext& c, std::int64_t heads, Sizes* s) {
   if (!c.HasRank(kQ) || (c.HasInput(kK) && !c.HasRank(kK)) || (c.HasInput(kV) && !c.HasRank(kV))) return false;
-  const auto expect = [&](std::size_t i, bool fits) {
-    if (!fits) c.Fail(Code::kInvalidArgument, "input ", i, ": expected another rank, found ", c.InputType(i).ToText());
+  const auto expect = [&](std::size_t i, bool fits, std::string_view rank) {
+    if (!fits)
+      c.Fail(Code::kInvalidArgument, c.InputText(i), ": expected rank ", rank, ", found ", c.InputType(i).ToText());
   };
   const std::vector<Dim>& q = c.InputDims(kQ);
-  expect(kQ, q.size() == 3 || q.size() == 5);
+  expect(kQ, q.size() == 3 || q.size() == 5, "3 or 5");
   s->batch = q[0], s->queries = q[1];
   if (!c.HasInput(kK) && q.size() == 3 && c.op_type() != "MultiHeadAttention") {
     s->keys = q[1], s->size = s->value_size = FloorDiv(q[2], Dim(3 * heads));
     return true;
   }
   if (!c.HasInput(kK)) {
-    expect(kQ, q.size() == 5);
+    expect(kQ, q.size() == 5, "5 without a key");
     s->keys = q[1], s->size = s->value_size = q[4];
     return true;
   }
-  expect(kQ, q.size() == 3);
+  expect(kQ, q.size() == 3, "3 with a key");
   s->size = PerHead(c, kQ, heads);
   const std::vector<Dim>& k = c.InputDims(kK);
   if (!c.HasInput(kV)) {
-    expect(kK, k.size() == 5);
+    expect(kK, k.size() == 5, "5 without a value");
     s->keys = k[1], s->value_size = k[4];
     return true;
   }
-  expect(kK, k.size() == 3 || k.size() == 4);
-  expect(kV, c.Rank(kV) == k.size());
+  expect(kK, k.size() == 3 || k.size() == 4, "3 or 4");
+  expect(kV, c.Rank(kV) == k.size(), "equal to that of the key");
   s->keys = k[k.size() - 2];
   s->value_size = k.size() == 4 ? c.InputDims(kV)[3] : PerHead(c, kV, heads);
   return true;
@@ -90,7 +91,7 @@ void InferMultiHead(InferContext& c) {
   const std::int64_t heads = c.Int("num_heads");
   constexpr std::int64_t kMostHeads = 1 << 20;
   if (heads < 1 || heads > kMostHeads)
-    c.Fail(Code::kInvalidArgument, "expected num_heads in [1, ", kMostHeads, "], found ", heads);
+    c.Fail(Code::kInvalidArgument, "attribute 'num_heads': expected 1 to ", kMostHeads, ", found ", heads);
   const DType dtype = c.InputDType(kQ);
   const Inputs& in = InputsOf(c);
   Sizes s;
@@ -187,7 +188,7 @@ class MultiHead {
   Heads Rows(std::size_t i) const {
     const Dims d = c_.Input(i).shape;
     if (d[2] % state_.heads != 0) {
-      Fail(Code::kInvalidArgument, "expected a hidden size that ", state_.heads, " heads divide, found ", ToText(d));
+      Fail(Code::kInvalidArgument, "expected a hidden size divisible by ", state_.heads, " heads, found ", ToText(d));
     }
     return RowsOfHeads(d[0], d[1], state_.heads, d[2] / state_.heads, d[2]);
   }
@@ -196,7 +197,8 @@ class MultiHead {
     const Dims q = c_.Input(kQ).shape;
     if (!c_.HasInput(kK) && q.size() == 3) {
       if (q[2] % (3 * state_.heads) != 0) {
-        Fail(Code::kInvalidArgument, "expected a query of 3 * ", state_.heads, " heads, found ", ToText(q));
+        Fail(Code::kInvalidArgument, "expected a packed query of a size divisible by 3 * ", state_.heads,
+             " heads, found ", ToText(q));
       }
       packed_step_ = q[2] / 3;
       run_.q = run_.k = run_.v = RowsOfHeads(q[0], q[1], state_.heads, packed_step_ / state_.heads, q[2]);
@@ -224,7 +226,7 @@ class MultiHead {
       run_.v = Rows(kV);
     }
     if (run_.k.heads != state_.heads) {
-      Fail(Code::kInvalidArgument, "expected ", state_.heads, " heads of keys, found ", ToText(k));
+      Fail(Code::kInvalidArgument, "expected a key with ", state_.heads, " heads, found ", ToText(k));
     }
   }
 
@@ -282,8 +284,8 @@ void RunMultiHead(KernelContext& c) { MultiHead(c).Run(); }
 Prepared PrepareMultiHead(PrepareContext& c) {
   State s;
   s.in = InputsOf(c);
-  if (c.HasInput(s.in.indirection) && c.HasOutput(kScores)) c.Unsupported("output 'qk' with cache_indirection of");
-  if (c.HasInput(s.in.past) && c.HasOutput(kScores)) c.Unsupported("output 'qk' with past_sequence_length of");
+  if (c.HasInput(s.in.indirection) && c.HasOutput(kScores)) c.Unsupported("output 'qk' with input 'cache_indirection'");
+  if (c.HasInput(s.in.past) && c.HasOutput(kScores)) c.Unsupported("output 'qk' with input 'past_sequence_length'");
   s.heads = c.Int("num_heads");
   s.scale = c.Float("scale", 0);
   s.filter = c.Float("mask_filter_value", -10000);

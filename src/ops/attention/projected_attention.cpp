@@ -47,20 +47,22 @@ State ReadState(const AttributeReader& c) {
   s.quantized = c.op_type() == "QAttention";
   if (s.quantized) s.in = kQuantizedInputs;
   s.heads = c.Int("num_heads");
-  if (s.heads < 1) c.Fail(Code::kInvalidArgument, "expected num_heads of at least 1, found ", s.heads);
+  if (s.heads < 1) c.Fail(Code::kInvalidArgument, "attribute 'num_heads': expected at least 1, found ", s.heads);
   const std::vector<std::int64_t> sizes = c.Ints("qkv_hidden_sizes");
   if (!sizes.empty() && sizes.size() != 3) {
-    c.Fail(Code::kInvalidArgument, "expected three qkv_hidden_sizes, found ", sizes.size());
+    c.Fail(Code::kInvalidArgument, "attribute 'qkv_hidden_sizes': expected 3 values, found ", sizes.size());
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     constexpr std::int64_t kMost = std::int64_t{1} << 40;  // three of them are a number
     if (sizes[i] < 1 || sizes[i] > kMost || sizes[i] % s.heads != 0) {
-      c.Fail(Code::kInvalidArgument, "expected qkv_hidden_sizes that ", s.heads, " heads divide, found ", sizes[i]);
+      c.Fail(Code::kInvalidArgument, "attribute 'qkv_hidden_sizes': expected sizes in [1, ", kMost,
+             "] and divisible by ", s.heads, " heads, found ", sizes[i]);
     }
     s.hidden[i] = sizes[i];
   }
   if (s.hidden[0] != s.hidden[1]) {
-    c.Fail(Code::kInvalidArgument, "expected Q and K of one hidden size, found ", s.hidden[0], " and ", s.hidden[1]);
+    c.Fail(Code::kInvalidArgument, "attribute 'qkv_hidden_sizes': expected one size for Q and K, found ", s.hidden[0],
+           " and ", s.hidden[1]);
   }
   s.scale = c.Float("scale", 0);
   s.filter = c.Float("mask_filter_value", -10000);
@@ -106,7 +108,7 @@ class Projected {
                        v_hidden = state_.hidden[2] > 0 ? state_.hidden[2] : third;
     if (2 * hidden + v_hidden != gemm_.n || hidden % state_.heads != 0) {
       Fail(Code::kInvalidArgument, "expected weights for hidden sizes ", hidden, ", ", hidden, " and ", v_hidden,
-           " that ", state_.heads, " heads divide, found ", gemm_.n, " columns");
+           ", divisible by ", state_.heads, " heads, found ", gemm_.n, " columns");
     }
     run_.q = run_.k = RowsOfHeads(x[0], x[1], state_.heads, hidden / state_.heads, gemm_.n);
     run_.v = RowsOfHeads(x[0], x[1], state_.heads, v_hidden / state_.heads, gemm_.n);
@@ -181,7 +183,7 @@ class Projected {
     }
     for (const std::size_t i : {in_.weight_scale, in_.weight_zero}) {
       if (c_.HasInput(i) && c_.Input(i).count != 1 && c_.Input(i).count != gemm_.n) {
-        Fail(Code::kInvalidArgument, "expected one or ", gemm_.n, " scales and zero points of the weights, found ",
+        Fail(Code::kInvalidArgument, "expected 1 or ", gemm_.n, " scales and zero points of the weights, found ",
              ToText(c_.Input(i).shape));
       }
     }
@@ -231,7 +233,7 @@ class Projected {
       run_.past_rows = past.size() == 5 ? past[3] : 0;
       const std::int64_t want[] = {2, batch_, state_.heads, run_.past_rows, run_.k.size};
       if (!Shape::Equal(past, want) || run_.k.size != run_.v.size) {
-        Fail(Code::kInvalidArgument, "expected a past ", ToText(want), " and values of that size, found ",
+        Fail(Code::kInvalidArgument, "expected a past ", ToText(want), " with keys and values of one size, found ",
              ToText(past));
       }
     }
@@ -296,7 +298,7 @@ void PackWeights(PrepareContext& c, State* state) {
 
 Prepared PrepareProjected(PrepareContext& c) {
   State state = ReadState(c);
-  if (c.Flag("do_rotary")) c.Unsupported("attribute 'do_rotary' of");
+  if (c.Flag("do_rotary")) c.Unsupported("attribute 'do_rotary'");
   PackWeights(c, &state);
   return WithState(RunProjected, std::move(state));
 }

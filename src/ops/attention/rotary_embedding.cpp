@@ -41,8 +41,8 @@ Sizes MakeSizes(Dims x, const RotaryState& state, std::int64_t rotated_by_cache)
   std::int64_t heads = state.heads;
   if (heads == 0 && rotated_by_cache > 0) heads = x[2] / rotated_by_cache;  // com.microsoft: from the cache's width
   if (heads < 1 || x[2] % heads != 0) {
-    Fail(Code::kInvalidArgument, "expected num_heads that divides the hidden size of ", ToText(x), ", found ",
-         state.heads);
+    Fail(Code::kInvalidArgument, "attribute 'num_heads': expected a divisor of the hidden size of ", ToText(x),
+         ", found ", state.heads);
   }
   return {x[0], x[1], heads, x[2] / heads, x[1] * x[2], x[2], x[2] / heads};
 }
@@ -66,15 +66,15 @@ void RunRotary(KernelContext& c) {
   const Sizes s = MakeSizes(c.Input(0).shape, state, state.rotated == 0 ? 2 * half : 0);
   const std::int64_t rotated = state.rotated == 0 ? s.size : state.rotated;
   if (half * 2 != rotated || rotated > s.size || !Shape::Equal(cache, c.Input(in.sin).shape)) {
-    Fail(Code::kInvalidArgument, "expected caches of width ", rotated / 2, " for heads of ", s.size, ", found ",
-         ToText(cache), " and ", ToText(c.Input(in.sin).shape));
+    Fail(Code::kInvalidArgument, "expected cos_cache and sin_cache of width ", rotated / 2, " for heads of ", s.size,
+         ", found ", ToText(cache), " and ", ToText(c.Input(in.sin).shape));
   }
   if (half == 0) return;  // heads without elements
   const bool by_position = c.HasInput(in.positions);
   const std::int64_t cache_rows = c.Input(in.cos).count / half;
   if (!by_position && cache_rows != s.batch * s.sequence) {
-    Fail(Code::kInvalidArgument, "expected caches [", s.batch, ", ", s.sequence, ", ", half, "], found ",
-         ToText(cache));
+    Fail(Code::kInvalidArgument, "expected cos_cache and sin_cache [", s.batch, ", ", s.sequence, ", ", half,
+         "], found ", ToText(cache));
   }
   const std::int64_t positions = by_position ? c.Input(in.positions).count : 0;
   if (by_position && positions != 1 && positions != s.batch * s.sequence) {
@@ -112,7 +112,8 @@ Prepared PrepareRotary(PrepareContext& c) {
   state.interleaved = c.Flag("interleaved");
   if (c.node().domain == "com.microsoft") {
     state.in = kMicrosoft;
-    if (c.Float("scale", 1) != 1 || c.Flag("is_packed_batching")) c.Unsupported("scale or is_packed_batching");
+    if (c.Float("scale", 1) != 1 || c.Flag("is_packed_batching"))
+      c.Unsupported("attribute 'scale' other than 1 or attribute 'is_packed_batching'");
   }
   return WithState(RunRotary, state);
 }

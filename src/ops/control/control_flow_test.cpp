@@ -116,7 +116,7 @@ TEST(SequenceOps, MakeChangeAndRead) {
   const Text error =
       ErrorOf(R"(g (float[A] a, int64 at) => (float[C] item) { s = SequenceConstruct(a)  item = SequenceAt(s, at) })",
               {Floats({1}), Tensor::Scalar<std::int64_t>(1)});
-  EXPECT_NE(error.find("position 1 is outside of a sequence of 1 elements"), Text::npos) << error;
+  EXPECT_NE(error.find("expected a position in [-1, 0] in a sequence of 1 elements, found 1"), Text::npos) << error;
 }
 
 TEST(SequenceOps, SplitAndMap) {

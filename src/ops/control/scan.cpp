@@ -220,11 +220,11 @@ void RunScan8(KernelContext& c) {
     inputs[i] = c.InputValue(i + 1).tensor();
     const Shape& shape = inputs[i].shape();
     if (shape.rank() < (i < state.states ? 1u : 2u)) {
-      Fail(Code::kInvalidArgument, "expected a batch dimension (and that of the scan) of input ", i + 1, ", found ",
-           ToText(shape));
+      Fail(Code::kInvalidArgument, "expected a batch dimension", i < state.states ? "" : " and a scan dimension",
+           " in input ", i + 1, ", found ", ToText(shape));
     }
     if (batches >= 0 && shape[0] != batches)
-      Fail(Code::kInvalidArgument, "expected batches of ", batches, ", found ", shape[0]);
+      Fail(Code::kInvalidArgument, "expected a batch of ", batches, " in input ", i + 1, ", found ", shape[0]);
     batches = shape[0];
     if (i >= state.states) CheckLength(shape[1], length, i - state.states);
   }
@@ -233,7 +233,7 @@ void RunScan8(KernelContext& c) {
     c.CheckCancelled();
     const std::int64_t steps = c.HasInput(0) ? IntAt(c.Input(0), b) : length;
     if (steps < 0 || steps > length)
-      Fail(Code::kInvalidArgument, "sequence length ", steps, " is outside of [0, ", length, "]");
+      Fail(Code::kInvalidArgument, "expected sequence lengths in [0, ", length, "], found ", steps);
     std::vector<Value> states(state.states);
     std::vector<Tensor> scans(state.scans);
     for (std::size_t i = 0; i < state.states; ++i) states[i] = SliceAt(inputs[i], b);

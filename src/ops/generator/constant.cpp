@@ -103,7 +103,7 @@ void InferConstantOfShape(InferContext& c) {
   if (!dims) return c.SetOutput(0, value.dtype());
   for (const Dim& d : *dims)
     if (d.known() && d.number() < 0)
-      c.Fail(Code::kInvalidArgument, "input 0: expected dimensions of at least 0, found ", d.number());
+      c.Fail(Code::kInvalidArgument, c.InputText(0), ": expected dimensions of at least 0, found ", d.number());
   c.SetOutput(0, value.dtype(), *dims);
   if (dims->size() > 1 || (!dims->empty() && !((*dims)[0].known() && (*dims)[0].number() <= 64))) return;
   VisitDType<std::int32_t, std::int64_t>(value.dtype(), [&]<typename T>() {
@@ -154,7 +154,8 @@ void Fill(const OutputRef& y, const Tensor& value, Parallel& parallel) {
 void RunConstantOfShape(KernelContext& c) {
   const auto& value = c.state<Tensor>();
   const TensorRef& dims = c.Input(0);
-  if (dims.rank() > 1) Fail(Code::kInvalidArgument, "input 0: expected a 1-D tensor, found shape ", ToText(dims.shape));
+  if (dims.rank() > 1)
+    Fail(Code::kInvalidArgument, "input 'input': expected a 1-D tensor, found shape ", ToText(dims.shape));
   const Shape shape(Dims(dims.As<const std::int64_t>(), static_cast<std::size_t>(dims.count)));
   Fill(c.Output(0, shape), value, c.parallel());
 }
@@ -165,7 +166,8 @@ Prepared PrepareConstantOfShape(PrepareContext& c) { return WithState(RunConstan
 void InferEyeLike(InferContext& c) {
   const DType dtype = c.DTypeAttribute("dtype", c.InputDType(0));
   if (!c.HasRank(0)) return c.SetOutput(0, dtype);
-  if (c.Rank(0) != 2) c.Fail(Code::kInvalidArgument, "input 0: expected a 2-D tensor, found ", c.InputType(0).ToText());
+  if (c.Rank(0) != 2)
+    c.Fail(Code::kInvalidArgument, c.InputText(0), ": expected a 2-D tensor, found ", c.InputType(0).ToText());
   c.SetOutput(0, dtype, c.InputDims(0));
 }
 
@@ -198,7 +200,7 @@ Prepared PrepareEyeLike(PrepareContext& c) {
         eye.size = sizeof(T);
         std::memcpy(eye.one, &one, sizeof(T));
       });
-  if (!known) c.Unsupported("the output", dtype);
+  if (!known) c.Unsupported("an output", dtype);
   return WithState(RunEyeLike, eye);
 }
 

@@ -41,7 +41,7 @@ Prepared PrepareDistribution(PrepareContext& c, bool normal) {
     d.offset = c.Float("low", 0.0f);
     d.scale = c.Float("high", 1.0f) - d.offset;
   }
-  if (!kIeeeFloats.Has(c.OutputDType(0))) c.Unsupported("output", c.OutputDType(0));
+  if (!kIeeeFloats.Has(c.OutputDType(0))) c.Unsupported("an output", c.OutputDType(0));
   d.store = kernels::FromDoubles(c.OutputDType(0));
   return WithState(RunDistribution, d);
 }
@@ -87,7 +87,7 @@ void RunBernoulli(KernelContext& c) {
 }
 Prepared PrepareBernoulli(PrepareContext& c) {
   const Coins coins = {RandomSeed::Of(c), kernels::ToFloats(c.InputDType(0)), kernels::FromFloats(c.OutputDType(0))};
-  if (coins.store == nullptr) c.Unsupported("output", c.OutputDType(0));
+  if (coins.store == nullptr) c.Unsupported("an output", c.OutputDType(0));
   return WithState(RunBernoulli, coins);
 }
 void InferBernoulli(InferContext& c) {
@@ -123,7 +123,8 @@ void RunMultinomial(KernelContext& c) {
   const OutputRef y = c.Output(0);
   if (y.count == 0) return;
   const std::int64_t classes = x.dim(1);
-  if (classes == 0) Fail(Code::kInvalidArgument, "input: expected at least one class, found shape ", ToText(x.shape));
+  if (classes == 0)
+    Fail(Code::kInvalidArgument, "input 'input': expected at least one class, found shape ", ToText(x.shape));
   double* const sums = c.Scratch<double>(2 * static_cast<std::size_t>(classes));
   float* const logits = reinterpret_cast<float*>(sums + classes);
   RandomStream stream = draws.seed->NextRun();
@@ -144,7 +145,7 @@ void RunMultinomial(KernelContext& c) {
 }
 Prepared PrepareMultinomial(PrepareContext& c) {
   const DType to = c.OutputDType(0);
-  if (to != DType::kInt32 && to != DType::kInt64) c.Unsupported("output", to);
+  if (to != DType::kInt32 && to != DType::kInt64) c.Unsupported("an output", to);
   return WithState(RunMultinomial,
                    Draws{RandomSeed::Of(c), kernels::ToFloats(c.InputDType(0)), c.Int("sample_size", 1)});
 }
@@ -152,7 +153,7 @@ void InferMultinomial(InferContext& c) {
   const std::int64_t count = c.Int("sample_size", 1);
   if (count < 0) c.Fail(Code::kInvalidArgument, "attribute 'sample_size': expected at least 0, found ", count);
   if (c.HasRank(0) && c.Rank(0) != 2)
-    c.Fail(Code::kInvalidArgument, "input: expected shape [batch, classes], found ", c.InputType(0).ToText());
+    c.Fail(Code::kInvalidArgument, "input 'input': expected shape [batch, classes], found ", c.InputType(0).ToText());
   c.SetOutput(0, c.DTypeAttribute("dtype", DType::kInt32), {c.HasRank(0) ? c.InputDims(0)[0] : Dim(), Dim(count)});
 }
 

@@ -99,7 +99,8 @@ void RunCol2Im(KernelContext& c) {
     const std::int64_t begin = state.pads.empty() ? 0 : state.pads[d],
                        end = state.pads.empty() ? 0 : state.pads[rank + d];
     if (stride < 1 || dilation < 1 || block[d] < 1)
-      Fail(Code::kInvalidArgument, "expected positive strides, dilations and blocks");
+      Fail(Code::kInvalidArgument, "expected a stride, dilation and block of at least 1 on axis ", d, ", found ",
+           stride, ", ", dilation, " and ", block[d]);
     for (const std::int64_t number : {image[d], block[d], stride, dilation, begin, end}) {
       if (number > kMostAlongAxis || number < -kMostAlongAxis) {
         Fail(Code::kInvalidArgument, "expected image, block, stride, dilation and pads of axis ", d, " up to ",
@@ -130,7 +131,7 @@ void RunCol2Im(KernelContext& c) {
 }
 
 Prepared PrepareCol2Im(PrepareContext& c) {
-  if (!VisitSummed(c.InputDType(0), []<typename T>() {})) c.Unsupported("input of", c.InputDType(0));
+  if (!VisitSummed(c.InputDType(0), []<typename T>() {})) c.Unsupported(c.InputText(0), c.InputDType(0));
   return WithState(RunCol2Im, Col2ImState{c.Ints("strides"), c.Ints("pads"), c.Ints("dilations")});
 }
 

@@ -214,12 +214,12 @@ void RunGridSample(KernelContext& c) {
          "expected X [N, C, spatial...] and a grid [N, spatial..., number of spatial axes], found ", ToText(x.shape),
          " and ", ToText(grid.shape));
   }
-  if (axes > kMaxAxes) Fail(Code::kNotImplemented, "more than ", kMaxAxes, " spatial axes are not supported");
+  if (axes > kMaxAxes) Fail(Code::kNotImplemented, "expected at most ", kMaxAxes, " spatial axes, found ", axes);
   Shape shape{x.shape[0], x.shape[1]};
   for (std::size_t d = 1; d + 1 < grid.rank(); ++d) shape.Append(grid.shape[d]);
   const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
-  if (x.count == 0) Fail(Code::kInvalidArgument, "cannot sample an empty image ", ToText(x.shape));
+  if (x.count == 0) Fail(Code::kInvalidArgument, "expected an image with elements, found shape ", ToText(x.shape));
   SampleAll(c, y, c.state<GridState>());
 }
 
@@ -227,7 +227,7 @@ Prepared PrepareGridSample(PrepareContext& c) {
   const GridState state = ReadGrid(c);
   const DType dtype = c.InputDType(0);
   if (IsSubByte(dtype) || (state.mode != SampleMode::kNearest && !VisitNumber(dtype, []<typename T>() {}))) {
-    c.Unsupported("input 'X' of", dtype);
+    c.Unsupported("input 'X'", dtype);
   }
   return WithState(RunGridSample, state);
 }
@@ -254,7 +254,7 @@ void RunAffineGrid(KernelContext& c) {
   if ((axes != 2 && axes != 3) || theta.rank() != 3 || theta.shape[0] != size[0] || theta.shape[1] != axes ||
       theta.shape[2] != axes + 1) {
     Fail(Code::kInvalidArgument,
-         "expected theta [N, 2, 3] and size [N, C, H, W], or [N, 3, 4] and [N, C, D, H, W]; found ",
+         "expected theta [N, 2, 3] and size [N, C, H, W], or [N, 3, 4] and [N, C, D, H, W], found ",
          ToText(theta.shape), " and ", ToText(size));
   }
   Shape shape{size[0]};

@@ -47,7 +47,8 @@ RoiAlignState ReadRoiAlign(const AttributeReader& c) {
            state.sampling);
   }
   if (state.height < 1 || state.width < 1) {
-    c.Fail(Code::kInvalidGraph, "expected an output of at least 1 x 1, found ", state.height, " x ", state.width);
+    c.Fail(Code::kInvalidGraph, "attributes 'output_height' and 'output_width': expected at least 1, found ",
+           state.height, " and ", state.width);
   }
   return state;
 }
@@ -277,8 +278,7 @@ void RunRoiPool(KernelContext& c) {
       const double at = roi[i + 1] * static_cast<double>(state.scale);
       edge[i] = std::isnan(at) ? 0 : static_cast<std::int64_t>(std::round(std::clamp(at, -1e9, 1e9)));
     }
-    if (std::isnan(roi[0]))
-      Fail(Code::kInvalidArgument, "expected the number of a batch for region ", r, ", found NaN");
+    if (std::isnan(roi[0])) Fail(Code::kInvalidArgument, "expected a batch index for region ", r, ", found NaN");
     const std::int64_t batch = CheckedIndex(static_cast<std::int64_t>(std::clamp(roi[0], -1e9, 1e9)), x.shape[0]);
     const std::int64_t w = std::max<std::int64_t>(1, edge[2] - edge[0] + 1),
                        h = std::max<std::int64_t>(1, edge[3] - edge[1] + 1);

@@ -104,7 +104,8 @@ void CheckEntries(std::size_t found, std::size_t expected, const char* what) {
 }
 
 void CheckScale(float scale) {
-  if (!(scale > 0) || scale > 1e9f) Fail(Code::kInvalidArgument, "expected scales above 0, at most 1e9, found ", scale);
+  if (!(scale > 0) || scale > 1e9f)
+    Fail(Code::kInvalidArgument, "expected scales above 0 and at most 1e9, found ", scale);
 }
 
 constexpr auto kTooLarge = static_cast<float>(std::int64_t{1} << 62);
@@ -112,8 +113,7 @@ constexpr auto kTooLarge = static_cast<float>(std::int64_t{1} << 62);
 std::int64_t ScaledSize(std::int64_t size, float scale) {
   const float scaled = std::floor(static_cast<float>(size) * scale);
   if (!(scaled >= 0 && scaled < kTooLarge))
-    Fail(Code::kInvalidArgument, "expected a scale that gives a size which can be allocated, found ", scale,
-         " for size ", size);
+    Fail(Code::kInvalidArgument, "expected a scale to a size that can be allocated, found ", scale, " for size ", size);
   return static_cast<std::int64_t>(scaled);
 }
 
@@ -198,7 +198,8 @@ void InferUpsample(InferContext& c) { InferResizeWith(c, ReadUpsample(c)); }
 void ReadAxes(KernelContext& c, const ResizeState& state, ResizeAxis (&axes)[kMaxResizeRank]) {
   const Dims in = c.Input(0).shape;
   const std::size_t rank = in.size(), count = AxisCount(state, rank);
-  if (rank > kMaxResizeRank) Fail(Code::kNotImplemented, "rank ", rank, " is beyond ", kMaxResizeRank);
+  if (rank > kMaxResizeRank)
+    Fail(Code::kNotImplemented, "expected a rank of at most ", kMaxResizeRank, ", found rank ", rank);
   for (std::size_t i = 0; i < rank; ++i) axes[i].in = axes[i].out = in[i];
   const bool by_scale = c.HasInput(state.scales_input) && c.Input(state.scales_input).count > 0;
   if (by_scale) {
@@ -249,7 +250,9 @@ void RunResize(KernelContext& c) {
   for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = axes[i].out;
   const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
-  if (x.count == 0) Fail(Code::kInvalidArgument, "cannot make ", ToText(shape), " of an empty input ", ToText(x.shape));
+  if (x.count == 0)
+    Fail(Code::kInvalidArgument, "expected an input with elements for the output ", ToText(shape), ", found shape ",
+         ToText(x.shape));
   if (x.rank() == 0) {
     kernels::VisitStorage(
         x.dtype, [&]<typename S>() { kernels::StorageAt<S>(y.data).Set(0, kernels::StorageAt<S>(x.data).Get(0)); });
@@ -263,11 +266,11 @@ void RunResize(KernelContext& c) {
 Prepared PrepareWith(PrepareContext& c, ResizeState state) {
   const DType dtype = c.InputDType(0);
   if (state.options.mode != ResizeMode::kNearest && !CanInterpolate(dtype)) {
-    c.Unsupported("mode linear or cubic for", dtype);
+    c.Unsupported("attribute 'mode' linear or cubic and input 'X'", dtype);
   }
   const DType scales = c.InputDType(state.scales_input);
   if (c.HasInput(state.scales_input) && scales != DType::kFloat && scales != DType::kUndefined) {
-    c.Unsupported("scales of", scales);
+    c.Unsupported("input 'scales'", scales);
   }
   return WithState(RunResize, std::move(state));
 }

@@ -165,7 +165,8 @@ class Resampler {
     }
     const auto padded = static_cast<std::size_t>((most + 15) / 16 * 16);
     const auto tap_count = static_cast<std::size_t>((taps + 15) / 16 * 16);
-    auto* block = c_.Scratch<C>(CheckedAdd(CheckedMul(2, padded, "scratch memory"), 2 * tap_count, "scratch memory"));
+    auto* block = c_.Scratch<C>(
+        CheckedAdd(CheckedMul(2, padded, "the size of scratch memory"), 2 * tap_count, "the size of scratch memory"));
     buffers_[0] = block;
     buffers_[1] = block + padded;
     weights_ = block + 2 * padded;

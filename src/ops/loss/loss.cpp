@@ -24,7 +24,7 @@ LossState ReadLoss(const AttributeReader& c) {
   LossState state;
   const std::string name = c.String("reduction", "mean");
   if (name != "none" && name != "sum" && name != "mean") {
-    c.Fail(Code::kInvalidArgument, "expected reduction none, sum or mean, found '", name, "'");
+    c.Fail(Code::kInvalidArgument, "attribute 'reduction': expected none, sum or mean, found '", name, "'");
   }
   state.reduction = name == "none" ? LossReduction::kNone : name == "sum" ? LossReduction::kSum : LossReduction::kMean;
   if (c.Has("ignore_index")) state.ignore = c.Int("ignore_index");
@@ -68,7 +68,7 @@ void RunLoss(KernelContext& c) {
   const std::int64_t n = shape[0], classes = shape[1], pixels = ElementCount(shape, 2, shape.size());
   if (c.Input(1).count != n * pixels || (c.HasInput(2) && c.Input(2).count != classes)) {
     Fail(Code::kInvalidArgument, "expected ", n * pixels, " targets and ", classes, " weights for ", ToText(shape),
-         ", found ", ToText(c.Input(1).shape));
+         ", found ", ToText(c.Input(1).shape), c.HasInput(2) ? " and " + ToText(c.Input(2).shape) : "");
   }
   Operands io(c, kDTypeOf<T>, 2);
   const bool own_log = state.softmax && !c.HasOutput(1);

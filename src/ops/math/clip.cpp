@@ -66,7 +66,7 @@ Prepared PrepareClip(PrepareContext& c) {
   Prepared prepared;
   VisitDType<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
              std::uint64_t>(dtype, [&]<typename T>() { prepared.run = RunClipInts<T>; });
-  if (prepared.run == nullptr) c.Unsupported("input 0", dtype);
+  if (prepared.run == nullptr) c.Unsupported(c.InputText(0), dtype);
   return prepared;
 }
 

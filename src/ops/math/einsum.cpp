@@ -258,7 +258,8 @@ void Narrow(const T* from, const OutputRef& y) {
 template <typename T>
 void RunEinsum(KernelContext& c) {
   std::array<std::size_t, kMaxOperands> ranks;
-  if (c.InputCount() > kMaxOperands) Fail(Code::kNotImplemented, "Einsum of more than ", kMaxOperands, " operands");
+  if (c.InputCount() > kMaxOperands)
+    Fail(Code::kNotImplemented, "expected at most ", kMaxOperands, " operands, found ", c.InputCount());
   for (std::size_t i = 0; i < c.InputCount(); ++i) ranks[i] = c.Input(i).rank();
   const EinsumEquation e = ParseEinsum(c.state<EinsumState>().equation, {ranks.data(), c.InputCount()});
   Runner<T> runner(c, e);

@@ -331,7 +331,7 @@ void PlaceResults(const PrepareContext& c, const std::vector<std::int64_t>& oper
       step.block = block;
       free_from[static_cast<std::size_t>(block)] = last[i];  // its last reader may overwrite it: all are elementwise
     }
-    if (step.block < 0) c.Unsupported("more than " + std::to_string(kMaxResults) + " results at once in");
+    if (step.block < 0) c.Unsupported("more than " + std::to_string(kMaxResults) + " results at once");
   }
 }
 
@@ -344,20 +344,21 @@ static void ReadQuantization(const PrepareContext& c, Tape* tape) {
   for (std::size_t k = 0; k < tape->inputs; ++k) {
     const DType dtype = c.InputDType(k);
     if (dtype == DType::kFloat || IsHalf(dtype)) continue;
-    if (dtype != DType::kInt8 && dtype != DType::kUInt8) c.Unsupported("input " + std::to_string(k) + " of", dtype);
+    if (dtype != DType::kInt8 && dtype != DType::kUInt8) c.Unsupported(c.InputText(k), dtype);
     if (tape->input_scales.size() != tape->inputs || tape->input_zeros.size() != tape->inputs)
       c.Fail(Code::kInvalidArgument, "expected ", tape->inputs, " input_scales and input_zeros, found ",
              tape->input_scales.size(), " and ", tape->input_zeros.size());
   }
   tape->to = c.DTypeAttribute("to", DType::kFloat);
   if (tape->to != DType::kFloat && !IsHalf(tape->to) && tape->to != DType::kInt8 && tape->to != DType::kUInt8)
-    c.Unsupported("output of", tape->to);
+    c.Unsupported("an output", tape->to);
   tape->output_scale = c.Float("output_scale", 1);
   tape->output_zero = c.Float("output_zero", 0);
   if (tape->to != DType::kInt8 && tape->to != DType::kUInt8) return;
   const float low = tape->to == DType::kInt8 ? -128.0f : 0.0f;
   if (!(tape->output_zero >= low && tape->output_zero <= low + 255))
-    c.Fail(Code::kInvalidArgument, "expected output_zero from ", low, " to ", low + 255, ", found ", tape->output_zero);
+    c.Fail(Code::kInvalidArgument, "attribute 'output_zero': expected ", low, " to ", low + 255, ", found ",
+           tape->output_zero);
 }
 
 void InferFusedElementwise(InferContext& c) {
@@ -378,7 +379,7 @@ Prepared PrepareFusedElementwise(PrepareContext& c) {
     c.Fail(Code::kInvalidArgument, "expected steps with two operands and two parameters each, found ", names.size(),
            ", ", operands.size(), " and ", parameters.size());
   }
-  if (c.InputCount() > kMaxTapeInputs) c.Unsupported("more than " + std::to_string(kMaxTapeInputs) + " inputs of");
+  if (c.InputCount() > kMaxTapeInputs) c.Unsupported("more than " + std::to_string(kMaxTapeInputs) + " inputs");
   Tape tape;
   tape.inputs = c.InputCount();
   ReadQuantization(c, &tape);
@@ -386,7 +387,7 @@ Prepared PrepareFusedElementwise(PrepareContext& c) {
     const std::optional<Function> function = FindFunction(names[i]);
     kernels::UnaryF32Fn* const quantizing = QuantizingFunction(names[i]);
     if (!function && quantizing == nullptr)
-      c.Fail(Code::kNotImplemented, "step ", i, ": there is no function '", names[i], "'");
+      c.Fail(Code::kNotImplemented, "step ", i, ": expected a known function, found '", names[i], "'");
     for (const std::size_t side : {0u, 1u}) {
       const std::int64_t operand = operands[2 * i + side];
       if (operand >= static_cast<std::int64_t>(tape.inputs) || -1 - operand >= static_cast<std::int64_t>(i)) {

@@ -167,9 +167,9 @@ Prepared PrepareGemm(PrepareContext& c) {
   state.activation = ReadProductActivation(c);
   const DType dtype = c.InputDType(0);
   if (dtype != DType::kFloat && dtype != DType::kFloat16 && dtype != DType::kBFloat16) {
-    if (state.activation.kind != kernels::UnaryKind::kNone) c.Unsupported("a fused activation of", dtype);
+    if (state.activation.kind != kernels::UnaryKind::kNone) c.Unsupported("a fused activation and inputs", dtype);
     if (IsInteger(dtype) && !(IsNumberOf(dtype, state.alpha) && IsNumberOf(dtype, state.beta)))
-      c.Unsupported("an alpha or beta that is no number of the type for", dtype);
+      c.Unsupported("values of 'alpha' and 'beta' that cannot be represented in inputs", dtype);
   }
   PackB(c, state);
   switch (dtype) {

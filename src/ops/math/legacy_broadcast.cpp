@@ -9,8 +9,8 @@ std::size_t Trailing(std::int64_t axis, std::size_t a_rank, std::size_t b_rank) 
   const auto a = static_cast<std::int64_t>(a_rank), b = static_cast<std::int64_t>(b_rank);
   const std::int64_t first = axis < 0 ? axis + a : axis;
   if (first < 0 || first + b > a)
-    Fail(Code::kInvalidArgument, "attribute 'axis': expected a second input that fits into rank ", a, " from axis ",
-         axis, " on, found one of rank ", b);
+    Fail(Code::kInvalidArgument, "attribute 'axis': expected a second input that fits in rank ", a, " from axis ", axis,
+         " on, found one of rank ", b);
   return static_cast<std::size_t>(a - first - b);
 }
 

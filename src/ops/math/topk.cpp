@@ -123,14 +123,14 @@ Prepared PrepareTopK(PrepareContext& c) {
   const bool found =
       VisitDType<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
                  std::uint32_t, std::uint64_t>(dtype, [&]<typename T>() { prepared = WithState(RunTopK<T>, state); });
-  if (!found) c.Unsupported("input of", dtype);
+  if (!found) c.Unsupported(c.InputText(0), dtype);
   return prepared;
 }
 
 void UpgradeTopK(UpgradeContext& c) {
   if (c.version() > 1) return;
   const auto k = c.Take("k");
-  if (!k) c.attributes().Fail(Code::kInvalidGraph, "expected an attribute k, found none");
+  if (!k) c.attributes().Fail(Code::kInvalidGraph, "attribute 'k' is required and missing");
   c.SetConstantInput(1, Tensor::Of<std::int64_t>({std::get<std::int64_t>(*k)}, Shape{1}));
 }
 

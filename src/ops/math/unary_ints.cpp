@@ -175,7 +175,7 @@ Prepared PrepareUnaryInts(PrepareContext& c, UnaryKind kind, float a, float b) {
   IntFn* run = nullptr;
   VisitDType<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
              std::uint64_t>(c.InputDType(0), [&]<typename T>() { run = IntFnOf<T>(kind); });
-  if (run == nullptr) c.Unsupported("input 0", c.InputDType(0));
+  if (run == nullptr) c.Unsupported(c.InputText(0), c.InputDType(0));
   return WithState(RunIntMap, IntMap{run, a, b});
 }
 

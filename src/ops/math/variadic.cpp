@@ -109,7 +109,7 @@ Prepared PrepareFold(PrepareContext& c, BinaryKind kind, bool mean = false) {
     fold.store = kernels::FromFloats(fold.dtype);
     fold.size = sizeof(float);
   }
-  if (fold.loops.both == nullptr) c.Unsupported("input 0", fold.dtype);
+  if (fold.loops.both == nullptr) c.Unsupported(c.InputText(0), fold.dtype);
   return WithState(RunFold, fold);
 }
 Prepared PrepareMax(PrepareContext& c) { return PrepareFold(c, BinaryKind::kMax); }

@@ -50,8 +50,9 @@ Prepared PrepareMapper(PrepareContext& c) {
   const std::span<const std::string> words = c.StringsView("cats_strings");
   const std::span<const std::int64_t> numbers = c.IntsView("cats_int64s");
   if (words.size() != numbers.size() || words.empty()) {
-    c.Fail(Code::kInvalidGraph, "expected as many values in 'cats_int64s' as in 'cats_strings', and some; found ",
-           numbers.size(), " and ", words.size());
+    c.Fail(Code::kInvalidGraph,
+           "expected as many values in 'cats_int64s' as in 'cats_strings', and at least one, found ", numbers.size(),
+           " and ", words.size());
   }
   MapperState state;
   state.default_number = c.Int("default_int64", -1);
@@ -117,8 +118,8 @@ void RunOneHot(KernelContext& c) {
     if (category >= 0) {
       y.As<float>()[i * state.count + category] = 1;
     } else if (!state.zeros) {
-      Fail(Code::kInvalidArgument, "element ", i, " is none of the ", state.count,
-           " categories, and attribute 'zeros' is 0");
+      Fail(Code::kInvalidArgument, "expected one of the ", state.count, " categories as element ", i,
+           ", because attribute 'zeros' is 0, found another value");
     }
   }
 }

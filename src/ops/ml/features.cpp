@@ -61,7 +61,7 @@ void RunExtractor(KernelContext& c) {
     for (std::int64_t k = 0; k < columns.count; ++k) {
       const std::int64_t column = IntAt(columns, k);
       if (column < 0 || column >= width)
-        Fail(Code::kInvalidArgument, "index ", column, " is outside of [0, ", width - 1, "]");
+        Fail(Code::kInvalidArgument, "expected indices in [0, ", width - 1, "], found ", column);
       kernels::CopyElements(x.dtype, x.data, r * width + column, y.data, r * columns.count + k, 1);
     }
   }
@@ -299,8 +299,8 @@ Tensor ReadList(const AttributeReader& c, const std::string& prefix) {
   if (c.Has(prefix + "_strings")) return Tensor::Vector<std::string>(c.Strings(prefix + "_strings"));
   if (c.Has(prefix + "_int64s")) return Tensor::Vector<std::int64_t>(c.Ints(prefix + "_int64s"));
   if (c.Has(prefix + "_floats")) return Tensor::Vector<float>(c.Floats(prefix + "_floats"));
-  c.Fail(Code::kInvalidGraph, "expected ", prefix, "_tensor, ", prefix, "_strings, ", prefix, "_int64s or ", prefix,
-         "_floats");
+  c.Fail(Code::kInvalidGraph, "expected one of the attributes ", prefix, "_tensor, ", prefix, "_strings, ", prefix,
+         "_int64s and ", prefix, "_floats, found none");
 }
 
 // What takes the place of an unknown key, of the type of the values.

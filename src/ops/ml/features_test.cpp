@@ -23,7 +23,8 @@ const Tensor kRows = Tensor::Of<float>({1, -2, 3, 4}, Shape{2, 2});
 
 TEST(MlFeatures, ExtractScaleAndNormalize) {
   EXPECT_EQ(Elements<float>(Ml("ArrayFeatureExtractor", 1, {kRows, Ints({1})})[0]), (Reals{-2, 4}));
-  EXPECT_NE(MlError("ArrayFeatureExtractor", 1, {kRows, Ints({2})}).find("index 2 is outside of [0, 1]"), Text::npos);
+  EXPECT_NE(MlError("ArrayFeatureExtractor", 1, {kRows, Ints({2})}).find("expected indices in [0, 1], found 2"),
+            Text::npos);
   EXPECT_EQ(Elements<float>(Ml("Binarizer", 1, {kRows}, {{"threshold", 1.0f}})[0]), (Reals{0, 0, 1, 1}));
   EXPECT_EQ(Elements<float>(Ml("Scaler", 1, {kRows}, {{"offset", Reals{1, 0}}, {"scale", Reals{2}}})[0]),
             (Reals{0, -4, 4, 8}));

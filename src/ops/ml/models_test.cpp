@@ -116,7 +116,8 @@ TEST(MlSvm, RefusesListsThatDoNotFitTogether) {
   ExpectIn("expected gamma, coef0 and degree, found 1 values", error({{"kernel_params", Reals{1}}}));
   ExpectIn("expected one of LINEAR, POLY, RBF, SIGMOID; found 'COSINE'", error({{"kernel_type", Text("COSINE")}}));
   ExpectIn("one count for each of 2 classes, found 1", error({{"vectors_per_class", Longs{2}}}));
-  ExpectIn("'vectors_per_class': expected counts, found -1", error({{"vectors_per_class", Longs{3, -1}}}));
+  ExpectIn("'vectors_per_class': expected counts of at least 0 with a sum of at most 2^40, found -1",
+           error({{"vectors_per_class", Longs{3, -1}}}));
   ExpectIn("expected one for each of 3 support vectors, found 2",
            MlError("SVMRegressor", kRows, Svm({{"n_supports", std::int64_t{3}}})));
 }
@@ -126,7 +127,7 @@ TEST(MlCategories, MapAndEncode) {
   EXPECT_EQ(Elements<std::int64_t>(Ml("CategoryMapper", Tensor::Of<std::string>({"b", "x"}, Shape{2}), lists)[0]),
             (Longs{4, -1}));
   EXPECT_EQ(Elements<std::string>(Ml("CategoryMapper", Ints({3, 9}), lists)[0]), (Words{"a", "_Unused"}));
-  ExpectIn("as many values in 'cats_int64s' as in 'cats_strings', and some; found 2 and 1",
+  ExpectIn("as many values in 'cats_int64s' as in 'cats_strings', and at least one, found 2 and 1",
            MlError("CategoryMapper", Ints({1}), {{"cats_strings", Words{"a"}}, {"cats_int64s", Longs{3, 4}}}));
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(Elements<float>(Ml("OneHotEncoder", Floats({2.5f, nan, 1e30f}), {{"cats_int64s", Longs{1, 2}}})[0]),
@@ -134,7 +135,7 @@ TEST(MlCategories, MapAndEncode) {
   EXPECT_EQ(
       Elements<float>(Ml("OneHotEncoder", Tensor::Of<std::int32_t>({1}, Shape{1}), {{"cats_int64s", Longs{1}}})[0]),
       (Reals{1}));
-  ExpectIn("element 1 is none of the 1 categories",
+  ExpectIn("expected one of the 1 categories as element 1",
            MlError("OneHotEncoder", Ints({1, 2}), {{"cats_int64s", Longs{1}}, {"zeros", std::int64_t{0}}}));
   ExpectIn("expected categories of the input's kind",
            MlError("OneHotEncoder", Ints({1}), {{"cats_strings", Words{"a"}}}));
@@ -197,7 +198,8 @@ TEST(Tokenizer, CutsAtSeparatorsFindsTokensOrTakesCharacters) {
 
 TEST(Tokenizer, RefusesBrokenTextAndExpressions) {
   const Tensor x = Tensor::Of<std::string>({"ok", "\xc3("}, Shape{2});
-  ExpectIn("element 1 of the input is no valid UTF-8", ErrorOfOp(Tokenizer(x, {{"tokenexp", Text("a")}})));
+  ExpectIn("expected valid UTF-8 in the input, found other bytes in element 1",
+           ErrorOfOp(Tokenizer(x, {{"tokenexp", Text("a")}})));
   ExpectIn("attribute 'tokenexp': '(': missing", ErrorOfOp(Tokenizer(x, {{"tokenexp", Text("(")}})));
   ExpectIn("expected an attribute 'separators' or 'tokenexp'", ErrorOfOp(Tokenizer(x, {})));
   ExpectIn("'mincharnum': expected 1 or more, found 0",

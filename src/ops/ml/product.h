@@ -36,7 +36,7 @@ class ScratchParts {
   // The place of `count` elements; parts begin at multiples of 64 bytes.
   template <typename T>
   std::size_t Add(std::int64_t count) {
-    return AddBytes(CheckedMul(static_cast<std::size_t>(count), sizeof(T), "scratch memory"));
+    return AddBytes(CheckedMul(static_cast<std::size_t>(count), sizeof(T), "the size of scratch memory"));
   }
   std::size_t AddBytes(std::size_t bytes) {
     const std::size_t at = size_;

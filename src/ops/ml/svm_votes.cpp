@@ -44,7 +44,8 @@ SvmVotes SvmVotes::Read(const PrepareContext& c, std::int64_t classes) {
   v.starts_.push_back(0);
   for (const std::int64_t n : counts) {
     if (n < 0 || n > (std::int64_t{1} << 40) - v.vectors_)
-      c.Fail(Code::kInvalidGraph, "attribute 'vectors_per_class': expected counts, found ", n);
+      c.Fail(Code::kInvalidGraph,
+             "attribute 'vectors_per_class': expected counts of at least 0 with a sum of at most 2^40, found ", n);
     v.vectors_ += n;
     v.starts_.push_back(v.vectors_);
   }

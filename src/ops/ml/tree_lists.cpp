@@ -61,7 +61,7 @@ class NodeIndex {
                                           [&](auto a, auto key) { return std::pair(trees_[a], ids_[a]) < key; });
       if (found != sorted_.end() && trees_[*found] == tree && ids_[*found] == id) return *found;
     }
-    c_.Fail(Code::kInvalidGraph, "tree ", tree, " has no node ", id);
+    c_.Fail(Code::kInvalidGraph, "expected a node ", id, " in tree ", tree, ", found none");
   }
 
  private:

@@ -32,7 +32,7 @@ void CheckSize(const AttributeReader& c, std::string_view name, std::size_t foun
 
 std::int32_t Checked(const AttributeReader& c, std::string_view name, std::int64_t value, std::int64_t size) {
   if (value < 0 || value >= size)
-    c.Fail(Code::kInvalidGraph, "attribute '", name, "': ", value, " is outside of [0, ", size, ")");
+    c.Fail(Code::kInvalidGraph, "attribute '", name, "': expected values in [0, ", size, "), found ", value);
   return static_cast<std::int32_t>(value);
 }
 
@@ -58,7 +58,8 @@ void ReadMembers(const AttributeReader& c, kernels::ForestSource& source) {
     while (at < source.members.size() && !std::isnan(source.members[at])) ++at;
     split.end_member = static_cast<std::int32_t>(at++);
     if (static_cast<std::size_t>(split.end_member) >= source.members.size())
-      c.Fail(Code::kInvalidGraph, "attribute 'membership_values' ends before its last set does");
+      c.Fail(Code::kInvalidGraph,
+             "attribute 'membership_values': expected a NaN at the end of each set, found the end of the list");
   }
 }
 

@@ -237,7 +237,8 @@ void TreeScorer::FinishRows(const Block& b, std::int64_t first, std::int64_t row
 void TreeScorer::Score(KernelContext& c, const TensorRef& x, std::int64_t rows, std::int64_t width,
                        Finish finish) const {
   if (forest_.max_feature() >= width) {
-    Fail(Code::kInvalidArgument, "feature ", forest_.max_feature(), " is outside of an input ", ToText(x.shape));
+    Fail(Code::kInvalidArgument, "expected an input with at least ", forest_.max_feature() + 1, " features, found ",
+         ToText(x.shape));
   }
   if (x.count / std::max<std::int64_t>(width, 1) < rows)  // other dimensions may be 0
     Fail(Code::kInvalidArgument, "expected ", rows, " rows of ", width, " features, found ", ToText(x.shape));
@@ -265,7 +266,8 @@ void TreeScorer::ScoreByRows(KernelContext& c, const TensorRef& x, std::int64_t 
   const std::int64_t grain =
       std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, forest_.Cycles(std::min(rows, kBlock))));
   if (blocks == 0) return;
-  std::byte* const memory = c.Scratch<std::byte>(CheckedMul(static_cast<std::size_t>(at_once), bytes, "tree blocks"));
+  std::byte* const memory =
+      c.Scratch<std::byte>(CheckedMul(static_cast<std::size_t>(at_once), bytes, "the size of the tree blocks"));
   for (std::int64_t start = 0; start < blocks; start += at_once) {
     c.CheckCancelled();
     c.parallel().For(std::min(at_once, blocks - start), grain, [&](std::int64_t begin, std::int64_t end) {

@@ -49,9 +49,10 @@ Sizes MakeSizes(KernelContext& c, const BatchNormState& state) {
     s.channels = x[1];
     s.pixels = ElementCount(x, 2, x.size());
   }
+  constexpr const char* kNames[] = {"X", "scale", "B", "input_mean", "input_var"};
   for (const std::size_t i : {kScale, kBias, kMean, kVar}) {
     if (c.Input(i).count != s.channels) {
-      Fail(Code::kInvalidArgument, "expected ", s.channels, " values as input ", i, " for an input ", ToText(x),
+      Fail(Code::kInvalidArgument, "input '", kNames[i], "': expected ", s.channels, " values for an input ", ToText(x),
            ", found ", ToText(c.Input(i).shape));
     }
   }
@@ -176,7 +177,8 @@ void UpgradeBatchNorm(UpgradeContext& c) {
   if (test || !AsksForStatistics(c.attributes())) return;
   for (std::size_t i = 3; i < c.node.outputs.size(); ++i)
     if (c.node.outputs[i] != kNoValue)
-      c.attributes().Fail(Code::kNotImplemented, "output ", i, " (saved statistics) of version ", c.version());
+      c.attributes().Fail(Code::kNotImplemented, "output ", i, " (saved statistics) of version ", c.version(),
+                          " is not implemented");
   c.SetAttribute("training_mode", std::int64_t{1});
 }
 
@@ -184,7 +186,8 @@ void UpgradeBatchNorm(UpgradeContext& c) {
 void UpgradeSpatial(UpgradeContext& c) {
   const bool per_element = c.attributes().Int("spatial", 1) == 0;
   if (per_element && c.attributes().Flag("is_test") && AsksForStatistics(c.attributes()))
-    c.attributes().Fail(Code::kNotImplemented, "statistics in test mode (is_test = 1) for each element (spatial = 0)");
+    c.attributes().Fail(Code::kNotImplemented,
+                        "statistics in test mode (is_test = 1) for each element (spatial = 0) are not implemented");
   UpgradeBatchNorm(c);
   if (per_element) {
     c.Take("training_mode");

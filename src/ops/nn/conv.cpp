@@ -40,8 +40,8 @@ Sizes MakeSizes(KernelContext& c, const ConvState& state) {
     Fail(Code::kInvalidArgument, "expected a bias of ", w[0], " values, found ", ToText(c.Input(kB).shape));
   }
   if (c.HasInput(kZ) && !Shape::Equal(c.Input(kZ).shape, c.Output(0).shape)) {
-    Fail(Code::kInvalidArgument, "expected an input Z of the result's shape ", ToText(c.Output(0).shape), ", found ",
-         ToText(c.Input(kZ).shape));
+    Fail(Code::kInvalidArgument, "expected an input Z of the shape of the result, ", ToText(c.Output(0).shape),
+         ", found ", ToText(c.Input(kZ).shape));
   }
   const Window3 window = MakeWindow(state.window, x, y, w.subspan(2));
   return {window, MakeConvShape(window, x[0], x[1], w[0], state, false)};
@@ -114,8 +114,8 @@ void RunDouble(KernelContext& c) {
   args.c0_row_stride = 1;
   args.c0 = bias;
   ScratchLayout layout;
-  const std::size_t cols_at = layout.Add<double>(
-      CheckedMul(static_cast<std::size_t>(args.k), static_cast<std::size_t>(pixels), "convolution columns"));
+  const std::size_t cols_at = layout.Add<double>(CheckedMul(
+      static_cast<std::size_t>(args.k), static_cast<std::size_t>(pixels), "the size of the convolution's columns"));
   const std::size_t gemm_bytes = kernels::GemmAnyScratchBytes(args, c.parallel().ThreadCount());
   const std::size_t gemm_at = layout.Add(gemm_bytes);
   std::byte* block = c.Scratch(layout.bytes());
@@ -150,7 +150,7 @@ void PackWeights(PrepareContext& c, ConvState& state) {
   const Window3 window = MakeWindow(state.window, unknown, unknown, Dims(w->shape()).subspan(2));
   const auto& dims = w->shape();
   if (dims[0] % state.group != 0) {
-    c.Fail(Code::kInvalidArgument, "expected output channels that group ", state.group, " divides, found weights ",
+    c.Fail(Code::kInvalidArgument, "expected output channels divisible by group ", state.group, ", found weights ",
            ToText(dims));
   }
   kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state, false);
@@ -174,9 +174,9 @@ Prepared PrepareConv(PrepareContext& c) {
   ConvState state = ReadConv(c, x, c.InputType(kW));
   state.activation = ReadConvActivation(c);
   if (c.InputDType(kX) == DType::kDouble) {
-    if (IsChannelsLast(c)) c.Unsupported("channels-last images of", DType::kDouble);
+    if (IsChannelsLast(c)) c.Unsupported("channels-last images", DType::kDouble);
     if (state.activation.kind != kernels::UnaryKind::kNone || c.HasInput(kZ)) {
-      c.Unsupported("an activation or a sum fused into a convolution of", DType::kDouble);
+      c.Unsupported("a fused activation or sum and inputs", DType::kDouble);
     }
     return WithState(RunDouble, std::move(state));
   }

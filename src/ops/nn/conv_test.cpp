@@ -194,7 +194,7 @@ TEST(LpPool, VersionOneHasAPowerOfFloat) {
   const std::vector<std::int64_t> kernel = {1};
   for (const float power : {2.5f, 1e30f, INFINITY, NAN}) {
     const auto expect = [&](const testing::OpCall& call) {
-      EXPECT_NE(ErrorOfOp(call).find("a power p that is no 32-bit integer"), std::string::npos) << ErrorOfOp(call);
+      EXPECT_NE(ErrorOfOp(call).find("attribute 'p': expected a 32-bit integer"), std::string::npos) << ErrorOfOp(call);
     };
     expect({"GlobalLpPool", 1, {x}, {{"p", power}}});
     expect({"LpPool", 1, {x}, {{"p", power}, {"kernel_shape", kernel}}});

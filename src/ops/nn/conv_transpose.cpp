@@ -21,7 +21,8 @@ std::vector<std::int64_t> ReadOutputShape(const AttributeReader& c, std::size_t 
   if (shape.size() == rank && rank > 2)
     shape.erase(shape.begin(), shape.begin() + 2);  // some exporters give N and C, too
   if (!shape.empty() && shape.size() + 2 != rank) {
-    c.Fail(Code::kInvalidArgument, "expected ", rank - 2, " values of output_shape, found ", ToText(Dims(shape)));
+    c.Fail(Code::kInvalidArgument, "attribute 'output_shape': expected ", rank - 2, " values, found ",
+           ToText(Dims(shape)));
   }
   return shape;
 }
@@ -32,7 +33,7 @@ ConvState ReadTranspose(const AttributeReader& c, const Type& x, const Type& w) 
   state.has_output_shape = !c.Ints("output_shape").empty();
   CheckAtLeast(c, "output_padding", state.output_padding, 0);
   if (x.has_rank && !state.output_padding.empty() && state.output_padding.size() + 2 != x.rank()) {
-    c.Fail(Code::kInvalidArgument, "expected ", x.rank() - 2, " values of output_padding, found ",
+    c.Fail(Code::kInvalidArgument, "attribute 'output_padding': expected ", x.rank() - 2, " values, found ",
            ToText(Dims(state.output_padding)));
   }
   return state;
@@ -67,7 +68,7 @@ void InferTranspose(InferContext& c) {
                     Dim(window.pad_begin(i)) - Dim(window.pad_end(i));
     }
     if (dims[2 + i].known() && dims[2 + i].number() < 0) {
-      c.Fail(Code::kInvalidArgument, "expected an output of at least 0 on spatial axis ", i, ", found ",
+      c.Fail(Code::kInvalidArgument, "expected an output size of at least 0 on spatial axis ", i, ", found ",
              dims[2 + i].number());
     }
   }
@@ -154,8 +155,8 @@ void RunDouble(KernelContext& c) {
   args.m = group_out * taps, args.n = pixels, args.k = group_in;
   args.lda = args.m, args.trans_a = true, args.ldb = pixels, args.ldc = pixels;
   ScratchLayout layout;
-  const std::size_t cols_at = layout.Add<double>(
-      CheckedMul(static_cast<std::size_t>(args.m), static_cast<std::size_t>(pixels), "convolution columns"));
+  const std::size_t cols_at = layout.Add<double>(CheckedMul(
+      static_cast<std::size_t>(args.m), static_cast<std::size_t>(pixels), "the size of the convolution's columns"));
   const std::size_t gemm_bytes = kernels::GemmAnyScratchBytes(args, c.parallel().ThreadCount());
   const std::size_t gemm_at = layout.Add(gemm_bytes);
   std::byte* block = c.Scratch(layout.bytes());
@@ -174,7 +175,7 @@ void PackWeights(PrepareContext& c, ConvState& state) {
   if (w == nullptr || w->count() == 0 || w->shape().rank() < 3 || w->shape().rank() > 5) return;
   const auto& dims = w->shape();
   if (dims[0] % state.group != 0) {
-    c.Fail(Code::kInvalidArgument, "expected input channels that group ", state.group, " divides, found weights ",
+    c.Fail(Code::kInvalidArgument, "expected input channels divisible by group ", state.group, ", found weights ",
            ToText(dims));
   }
   Shape unknown = dims;

@@ -23,10 +23,10 @@ struct DeformState {
 DeformState ReadDeform(const AttributeReader& c, const Type& x, const Type& w) {
   DeformState state{ReadConv(c, x, w), c.Int("offset_group", 1)};
   if (state.offset_groups < 1) {
-    c.Fail(Code::kInvalidArgument, "expected offset_group of at least 1, found ", state.offset_groups);
+    c.Fail(Code::kInvalidArgument, "attribute 'offset_group': expected at least 1, found ", state.offset_groups);
   }
   if (x.has_rank && x.rank() != 4) {
-    c.Fail(Code::kNotImplemented, "a deformable convolution of ", x.ToText(), ", only of images [N, C, H, W]");
+    c.Fail(Code::kNotImplemented, "expected an image [N, C, H, W], found ", x.ToText());
   }
   return state;
 }
@@ -61,7 +61,7 @@ class Runner {
     channels_ = x[1];
     outputs_ = w[0] / state.conv.group;
     if (state.offset_groups > std::max<std::int64_t>(channels_, 1) || channels_ % state.offset_groups != 0) {
-      Fail(Code::kInvalidArgument, "expected channels that offset_group ", state.offset_groups, " divides, found ",
+      Fail(Code::kInvalidArgument, "expected channels divisible by offset_group ", state.offset_groups, ", found ",
            channels_);
     }
     taps_ = ElementCount(w, 2, 4);
@@ -73,8 +73,9 @@ class Runner {
     Check(kB, {w[0]});
     product_.m = outputs_, product_.n = pixels_, product_.k = w[1] * taps_;
     product_.lda = product_.k, product_.ldb = pixels_, product_.ldc = pixels_;
-    cols_at_ = io_.template Add<T>(CheckedMul(static_cast<std::size_t>(Times(channels_, taps_)),
-                                              static_cast<std::size_t>(pixels_), "convolution columns"));
+    cols_at_ =
+        io_.template Add<T>(CheckedMul(static_cast<std::size_t>(Times(channels_, taps_)),
+                                       static_cast<std::size_t>(pixels_), "the size of the convolution's columns"));
     bytes_ = ProductScratch(product_, c.parallel().ThreadCount());
     gemm_at_ = io_.Add(bytes_);
   }

@@ -76,7 +76,7 @@ Prepared PrepareGlobal(PrepareContext& c) {
                : c.op_type() == "GlobalLpPool" ? GlobalKind::kLp
                                                : GlobalKind::kAverage;
   state.p = static_cast<double>(c.Int("p", 2));
-  if (state.p <= 0) c.Fail(Code::kInvalidArgument, "expected p above 0, found ", state.p);
+  if (state.p <= 0) c.Fail(Code::kInvalidArgument, "attribute 'p': expected at least 1, found ", state.p);
   return WithState(c.InputDType(0) == DType::kDouble ? RunGlobal<double> : RunGlobal<float>, state);
 }
 

@@ -46,7 +46,7 @@ TEST(HostileImages, RegionsThatAreNoNumbers) {
                1,
                {Ones(Shape{1, 1, 3, 3}), Tensor::Of<float>({nan, 0, 0, 1, 1}, Shape{1, 5})},
                {{"pooled_shape", std::vector<std::int64_t>{1, 1}}}},
-              "expected the number of a batch for region 0, found NaN");
+              "expected a batch index for region 0, found NaN");
   const auto y =
       testing::EvaluateOp({"MaxRoiPool",
                            1,
@@ -111,13 +111,13 @@ TEST(HostileImages, WindowsBeyondAllImages) {
                11,
                {image, weights},
                {{"output_shape", IntList{10, 8}}, {"output_padding", IntList{std::int64_t{1} << 62, 0}}}},
-              "expected output_padding of at least 0 and at most 2^31, found [4611686018427387904, 0]");
+              "attribute 'output_padding': expected at least 0 and at most 2^31, found [4611686018427387904, 0]");
   ExpectError({"Conv", 11, {image, weights}, {{"group", std::int64_t{1} << 62}}}, "at most 2^31");
   ExpectError({"DeformConv",
                19,
                {image, weights, Ones(Shape{1, 18, 3, 3})},
                {{"offset_group", std::numeric_limits<std::int64_t>::max()}}},
-              "expected channels that offset_group 9223372036854775807 divides, found 1");
+              "expected channels divisible by offset_group 9223372036854775807, found 1");
 }
 
 // Where no shape stands in the model, the weights' rank says how many there must be.
@@ -143,10 +143,11 @@ TEST(HostileImages, FewerStridesThanDimensions) {
     EXPECT_NE(error(node, shape).find(part), std::string::npos) << node << ": " << error(node, shape);
   };
   const Shape volume{1, 1, 2, 2, 2}, image{1, 1, 2, 2};
-  expect("Conv<strides = [1]>(x, k)", volume, "expected 3 values of strides for 3 spatial dimensions, found 1");
-  expect("ConvTranspose<dilations = [1, 1]>(x, k)", volume, "expected 3 values of dilations");
-  expect("Conv<strides = [1]>(x, w)", image, "expected 2 values of strides");
-  expect("MaxPool<kernel_shape = [1, 1], strides = [1]>(x)", image, "expected 2 values of strides");
+  expect("Conv<strides = [1]>(x, k)", volume,
+         "attribute 'strides': expected 3 values for 3 spatial dimensions, found 1");
+  expect("ConvTranspose<dilations = [1, 1]>(x, k)", volume, "attribute 'dilations': expected 3 values");
+  expect("Conv<strides = [1]>(x, w)", image, "attribute 'strides': expected 2 values");
+  expect("MaxPool<kernel_shape = [1, 1], strides = [1]>(x)", image, "attribute 'strides': expected 2 values");
   expect("AveragePool<kernel_shape = [1, 1, 1, 1]>(x)", Shape{1, 1, 2, 2, 2, 2}, "a window of 4 dimensions");
   expect("com.microsoft.QLinearConcat<axis = 0>(f, z, r, r, r)", image, "expected a scale of type float, found uint8");
 }
@@ -229,7 +230,7 @@ TEST(HostileImages, ScalesBeyondAllSizes) {
   for (const float scale : {1e30f, 1e-30f}) {
     const OpCall call = {"Resize", 19, {Ones(Shape{3}), Value(), Tensor::Of<float>({scale}, Shape{1})}};
     if (scale > 1) {
-      ExpectError(call, "expected scales above 0, at most 1e9, found 1e+30");
+      ExpectError(call, "expected scales above 0 and at most 1e9, found 1e+30");
     } else {
       EXPECT_EQ(testing::EvaluateOp(call)[0].tensor().count(), 0);
     }
@@ -241,7 +242,7 @@ TEST(HostileImages, ScalesThatMakeTooMuchOfNoElements) {
       {"Resize",
        19,
        {Tensor(DType::kFloat, Shape{0, std::int64_t{1} << 40}), Value(), Tensor::Of<float>({1, 1e9f}, Shape{2})}},
-      "expected a scale that gives a size which can be allocated, found 1e+09 for size 1099511627776");
+      "expected a scale to a size that can be allocated, found 1e+09 for size 1099511627776");
 }
 
 // Where no pixel can be named the value for places outside comes.

@@ -50,12 +50,14 @@ void Affine(const double* x, std::int64_t n, double mean, double scale, double b
 std::int64_t CheckedGroups(KernelContext& c, std::int64_t channels) {
   const std::int64_t groups = c.state<GroupState>().groups == 0 ? channels : c.state<GroupState>().groups;
   if (channels % groups != 0) {
-    Fail(Code::kInvalidArgument, "expected channels that ", groups, " groups divide, found ", ToText(c.Input(0).shape));
+    Fail(Code::kInvalidArgument, "expected channels divisible by ", groups, " groups, found ",
+         ToText(c.Input(0).shape));
   }
   const std::int64_t each = c.Input(1).count == groups ? groups : channels;
   for (const std::size_t i : {1u, 2u}) {
     if (c.Input(i).count != each) {
-      Fail(Code::kInvalidArgument, "expected ", each, " values as input ", i, ", found ", ToText(c.Input(i).shape));
+      Fail(Code::kInvalidArgument, "expected ", each, " values of the ", i == 1 ? "scale" : "bias", " (input ", i,
+           "), found ", ToText(c.Input(i).shape));
     }
   }
   return groups;
@@ -112,7 +114,8 @@ Prepared PrepareGroupNorm(PrepareContext& c) {
   state.epsilon = static_cast<double>(c.Float("epsilon", 1e-5f));
   if (c.op_type() == "GroupNormalization") {
     state.groups = c.Int("num_groups");
-    if (state.groups < 1) c.Fail(Code::kInvalidArgument, "expected num_groups of at least 1, found ", state.groups);
+    if (state.groups < 1)
+      c.Fail(Code::kInvalidArgument, "attribute 'num_groups': expected at least 1, found ", state.groups);
   }
   if (IsChannelsLast(c)) return WithState(RunGroupNormLast, state);
   return WithState(c.InputDType(0) == DType::kDouble ? RunGroupNorm<double> : RunGroupNorm<float>, state);
@@ -162,7 +165,7 @@ Prepared PrepareAxesNorm(PrepareContext& c) {
   AxesState state;
   if (c.op_type() == "LpNormalization") {
     state.p = c.Int("p", 2);
-    if (state.p != 1 && state.p != 2) c.Fail(Code::kInvalidArgument, "expected p of 1 or 2, found ", state.p);
+    if (state.p != 1 && state.p != 2) c.Fail(Code::kInvalidArgument, "attribute 'p': expected 1 or 2, found ", state.p);
     state.axes = {c.Int("axis", -1)};
   } else {
     state.axes = c.Has("axes") ? c.Ints("axes") : std::vector<std::int64_t>{0, 2, 3};
@@ -225,7 +228,7 @@ void RunLrn(KernelContext& c) {
 Prepared PrepareLrn(PrepareContext& c) {
   LrnState state;
   state.size = c.Int("size");
-  if (state.size < 1) c.Fail(Code::kInvalidArgument, "expected a size of at least 1, found ", state.size);
+  if (state.size < 1) c.Fail(Code::kInvalidArgument, "attribute 'size': expected at least 1, found ", state.size);
   state.alpha = c.Float("alpha", 1e-4f);
   state.beta = c.Float("beta", 0.75f);
   state.bias = c.Float("bias", 1);

@@ -41,7 +41,7 @@ const Form& FormOf(const AttributeReader& c) {
   for (const Form& form : kForms) {
     if (c.op_type() == form.name) return form;
   }
-  c.Fail(Code::kNotImplemented, "this form of layer normalization");
+  c.Fail(Code::kNotImplemented, "this form of layer normalization is not implemented");
 }
 
 void InferLayerNorm(InferContext& c) {
@@ -111,7 +111,8 @@ const T* Expand(const T* from, Dims shape, Dims dims, std::int64_t n, T* to) {
   while (shape.size() > dims.size() && shape[0] == 1) shape = shape.subspan(1);
   Shape out;
   if (!Broadcast(shape, dims, &out) || !Shape::Equal(out, dims)) {
-    Fail(Code::kNotImplemented, "a scale or bias of shape ", ToText(shape), " for normalised axes ", ToText(dims));
+    Fail(Code::kNotImplemented, "expected a scale and bias that broadcast to the normalized axes ", ToText(dims),
+         ", found ", ToText(shape));
   }
   for (std::int64_t i = 0; i < n; ++i) {
     std::int64_t rest = i, at = 0, step = 1;

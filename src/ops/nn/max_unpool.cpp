@@ -17,7 +17,7 @@ Dim UnpooledSize(const WindowAttributes& w, std::size_t axis, const Dim& in) {
 
 WindowAttributes ReadUnpool(const AttributeReader& c) {
   WindowAttributes w = ReadWindow(c);
-  if (w.kernel.empty()) c.Fail(Code::kInvalidGraph, "expected an attribute kernel_shape, found none");
+  if (w.kernel.empty()) c.Fail(Code::kInvalidGraph, "attribute 'kernel_shape' is required and missing");
   CheckWindowRank(c, w, w.kernel.size());
   return w;
 }

@@ -49,10 +49,11 @@ PoolState ReadPool(const AttributeReader& c, const Type& x) {
   state.count_include_pad = c.Flag("count_include_pad");
   state.column_major = c.Flag("storage_order");
   state.p = static_cast<double>(c.Int("p", 2));
-  if (state.window.kernel.empty()) c.Fail(Code::kInvalidGraph, "expected an attribute kernel_shape, found none");
-  if (state.p <= 0) c.Fail(Code::kInvalidArgument, "expected p above 0, found ", state.p);
+  if (state.window.kernel.empty()) c.Fail(Code::kInvalidGraph, "attribute 'kernel_shape' is required and missing");
+  if (state.p <= 0) c.Fail(Code::kInvalidArgument, "attribute 'p': expected at least 1, found ", state.p);
   const std::size_t spatial = state.window.kernel.size();
-  if (spatial > 3) c.Fail(Code::kNotImplemented, "a window of ", spatial, " dimensions; expected at most 3");
+  if (spatial > 3)
+    c.Fail(Code::kNotImplemented, "attribute 'kernel_shape': expected at most 3 values, found ", spatial);
   CheckWindowRank(c, state.window, spatial);
   if (!x.has_rank) return state;
   if (x.rank() < 3 || x.rank() > 5) {
@@ -337,7 +338,7 @@ void UpgradeLpPower(UpgradeContext& c) {
   if (!p || !std::holds_alternative<float>(*p)) return;
   const float value = std::get<float>(*p);
   if (!(value == std::floor(value) && std::abs(value) < 2147483648.0f)) {
-    c.attributes().Fail(Code::kNotImplemented, "a power p that is no 32-bit integer: ", value);
+    c.attributes().Fail(Code::kNotImplemented, "attribute 'p': expected a 32-bit integer, found ", value);
   }
   c.SetAttribute("p", static_cast<std::int64_t>(value));
 }

@@ -33,11 +33,11 @@ State ReadState(const AttributeReader& c, DType dtype) {
   s.quantize_axis = c.Int("quantize_axis", 1);
   const bool is_float = IsFloating(dtype);
   if (s.bits != 2 && s.bits != 4 && s.bits != 8) {
-    c.Fail(Code::kInvalidArgument, "expected bits of 2, 4 or 8, found ", s.bits);
+    c.Fail(Code::kInvalidArgument, "attribute 'bits': expected 2, 4 or 8, found ", s.bits);
   }
   const bool power = s.block >= 16 && (s.block & (s.block - 1)) == 0;
   if (!power && !(s.block == 0 && is_float)) {
-    c.Fail(Code::kInvalidArgument, "expected a block_size that is a power of two from 16 on, found ", s.block);
+    c.Fail(Code::kInvalidArgument, "attribute 'block_size': expected a power of two of at least 16, found ", s.block);
   }
   s.packed = dtype == DType::kUInt8 && s.bits < 8;
   if (dtype == DType::kUInt8) s.middle = static_cast<float>(1 << (s.bits - 1));
@@ -66,7 +66,8 @@ class Table {
     if (s.packed) shape_[shape_.size() - 1] *= 8 / s.bits;
     quantize_axis_ = NormalizeAxis(s.quantize_axis, shape_.size());
     if (s.packed && quantize_axis_ + 1 != shape_.size()) {
-      Fail(Code::kInvalidArgument, "expected the last axis as quantize_axis of packed bytes, found ", s.quantize_axis);
+      Fail(Code::kInvalidArgument, "attribute 'quantize_axis': expected the last axis for packed bytes, found ",
+           s.quantize_axis);
     }
     block_ = s.block > 0 ? s.block : std::max<std::int64_t>(1, shape_[quantize_axis_]);
     inner_ = ElementCount(shape_, quantize_axis_ + 1, shape_.size());

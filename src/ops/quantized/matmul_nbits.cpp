@@ -36,9 +36,11 @@ State ReadState(const AttributeReader& c) {
   if (s.shape.n < 1 || s.shape.k < 1 || s.shape.n > kMost || s.shape.k > kMost || block < 16 || block > kMost ||
       (block & (block - 1)) != 0) {
     c.Fail(Code::kInvalidArgument, "expected N and K in [1, ", kMost,
-           "] and a block_size that is a power of two from 16 on, found ", s.shape.n, ", ", s.shape.k, " and ", block);
+           "] and a block_size that is a power of two of at least 16, found ", s.shape.n, ", ", s.shape.k, " and ",
+           block);
   }
-  if (bits != 2 && bits != 4 && bits != 8) c.Fail(Code::kInvalidArgument, "expected bits of 2, 4 or 8, found ", bits);
+  if (bits != 2 && bits != 4 && bits != 8)
+    c.Fail(Code::kInvalidArgument, "attribute 'bits': expected 2, 4 or 8, found ", bits);
   s.shape.bits = static_cast<int>(bits);
   s.int8 = c.Int("accuracy_level", 0) == 4;
   return s;
@@ -191,7 +193,7 @@ void RunMatMulNBits(KernelContext& c) {
 
 Prepared PrepareMatMulNBits(PrepareContext& c) {
   State s = ReadState(c);
-  if (c.Int("weight_prepacked", 0) != 0) c.Unsupported("attribute 'weight_prepacked' of");
+  if (c.Int("weight_prepacked", 0) != 0) c.Unsupported("attribute 'weight_prepacked'");
   s.by_index = c.HasInput(kGroupIndex);
   s.shape.has_zeros = c.HasInput(kZeros);
   const auto constant = [&](std::size_t i) { return !c.HasInput(i) || c.Constant(i) != nullptr; };

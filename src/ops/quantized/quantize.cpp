@@ -173,7 +173,7 @@ Prepared PrepareQuantize(PrepareContext& c) {
     q.adds_zero = to == DType::kFloat4E2M1 && c.HasInput(2);
     return WithState(RunQuantize, q);
   }
-  if (!IsInteger(to) || Bits(to) > 16) c.Unsupported("output", to);
+  if (!IsInteger(to) || Bits(to) > 16) c.Unsupported("an output", to);
   std::tie(q.low, q.high) = IntegerRange(to);
   const bool packed = Bits(to) < 8;
   q.size = packed ? 0 : static_cast<std::size_t>(Bits(to) / 8);
@@ -241,7 +241,7 @@ Prepared PrepareDequantize(PrepareContext& c) {
   q.load_scale = kernels::ToFloats(c.InputDType(1));
   if (q.load == nullptr) c.Unsupported("input 'x'", from);
   if (!IsFloating(c.InputDType(1))) c.Unsupported("input 'x_scale'", c.InputDType(1));
-  if (!kIeeeFloats.Has(to)) c.Unsupported("output", to);
+  if (!kIeeeFloats.Has(to)) c.Unsupported("an output", to);
   if (to != DType::kFloat) q.store = kernels::FromFloats(to);
   if (to == DType::kFloat && from == DType::kInt8) q.bytes = kernels::Quantized8().dequantize_signed;
   if (to == DType::kFloat && from == DType::kUInt8) q.bytes = kernels::Quantized8().dequantize_unsigned;

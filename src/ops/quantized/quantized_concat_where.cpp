@@ -122,7 +122,10 @@ Prepared PrepareQLinearConcat(PrepareContext& c) {
     c.Fail(Code::kInvalidGraph, "expected scale and zero point of Y and three inputs for each tensor, found ",
            c.InputCount(), " inputs");
   for (std::size_t i = kFirst; i < c.InputCount(); i += kStep)
-    if (c.InputDType(i) != c.OutputDType(0)) c.Unsupported("tensors of more than one type of", c.InputDType(i));
+    if (c.InputDType(i) != c.OutputDType(0))
+      c.Unsupported("different element types: an output of type " + std::string(Name(c.OutputDType(0))) + " and " +
+                        c.InputText(i),
+                    c.InputDType(i));
   return WithState(RunConcat, ConcatState{c.Int("axis")});
 }
 
@@ -156,7 +159,9 @@ static void RunWhere(KernelContext& c) {
 }
 
 Prepared PrepareQLinearWhere(PrepareContext& c) {
-  if (c.InputDType(4) != c.InputDType(1)) c.Unsupported("X and Y of two types of", c.InputDType(4));
+  if (c.InputDType(4) != c.InputDType(1))
+    c.Unsupported("different element types: input 'X' of type " + std::string(Name(c.InputDType(1))) + " and input 'Y'",
+                  c.InputDType(4));
   return {.run = RunWhere, .state = nullptr};
 }
 

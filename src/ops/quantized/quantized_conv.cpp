@@ -233,7 +233,7 @@ void PackWeights(PrepareContext& c, const Inputs& in, ConvState& state) {
   if (w == nullptr || w->count() == 0 || w->shape().rank() < 3 || w->shape().rank() > 5) return;
   const Shape& dims = w->shape();
   if (dims[0] % state.group != 0) {
-    c.Fail(Code::kInvalidArgument, "expected output channels that group ", state.group, " divides, found weights ",
+    c.Fail(Code::kInvalidArgument, "expected output channels divisible by group ", state.group, ", found weights ",
            ToText(dims));
   }
   kernels::ConvInt8Weights weights;
@@ -260,7 +260,7 @@ void PackWeights(PrepareContext& c, const Inputs& in, ConvState& state) {
 Prepared Prepare(PrepareContext& c, const Inputs& in, RunFn* run) {
   const ImageLayouts layouts = LayoutsOf(c);
   ConvState state = Read(c, ToChannelsFirst(c.InputType(in.x), layouts.input_last), c.InputType(in.w));
-  if (!kInt8s.Has(c.InputDType(in.w))) c.Unsupported("weights of", c.InputDType(in.w));
+  if (!kInt8s.Has(c.InputDType(in.w))) c.Unsupported(c.InputText(in.w), c.InputDType(in.w));
   const auto same = [&](std::size_t zero, std::size_t as, const char* what) {
     if (c.HasInput(zero) && c.InputDType(zero) != c.InputDType(as))
       c.Fail(Code::kInvalidGraph, "zero point of the ", what, ": expected type ", Name(c.InputDType(as)), ", found ",
@@ -275,7 +275,7 @@ Prepared Prepare(PrepareContext& c, const Inputs& in, RunFn* run) {
 Prepared PrepareInteger(PrepareContext& c) { return Prepare(c, kInteger, RunInteger); }
 Prepared PrepareQLinear(PrepareContext& c) {
   const DType y = c.InputDType(kYZero);
-  if (!kInt8s.Has(y)) c.Unsupported("output of", y);
+  if (!kInt8s.Has(y)) c.Unsupported("an output", y);
   const auto expect = [&](std::size_t i, DType dtype, const char* why) {
     if (!c.HasInput(i) || c.InputDType(i) == dtype) return;
     c.Fail(Code::kInvalidGraph, "input ", i, ": expected type ", Name(dtype), why, ", found ", Name(c.InputDType(i)));

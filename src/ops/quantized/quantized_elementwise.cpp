@@ -136,7 +136,7 @@ void InferLookup8(InferContext& c) {
 }
 
 Prepared PrepareLookup8(PrepareContext& c) {
-  if (Bits(c.InputDType(1)) != 8) c.Unsupported("input 'table' of", c.InputDType(1));
+  if (Bits(c.InputDType(1)) != 8) c.Unsupported("input 'table'", c.InputDType(1));
   return {.run = RunTable, .state = nullptr};
 }
 

@@ -19,7 +19,7 @@ void CheckBias(KernelContext& c, std::size_t input, std::int64_t n) {
 }
 
 void CheckB(PrepareContext& c, std::size_t b) {
-  if (!kInt8s.Has(c.InputDType(b))) c.Unsupported("input B of", c.InputDType(b));
+  if (!kInt8s.Has(c.InputDType(b))) c.Unsupported("input 'B'", c.InputDType(b));
 }
 
 // scales[j] = a_scale * b_scale[j], one value or one a column.
@@ -262,7 +262,7 @@ Prepared PrepareMatMulIntegerToFloat(PrepareContext& c) {
   CheckB(c, 1);
   for (const std::size_t i : {2u, 3u})
     if (c.InputDType(i) != DType::kFloat && c.InputDType(i) != DType::kFloat16)
-      c.Unsupported("scales of", c.InputDType(i));
+      c.Unsupported(c.InputText(i), c.InputDType(i));
   return WithState(RunToFloat, PackInt8B(c, 1));
 }
 
@@ -290,8 +290,9 @@ void InferQGemm(InferContext& c) {
 
 Prepared PrepareQGemm(PrepareContext& c) {
   CheckB(c, 3);
-  if (c.HasInput(8) && !c.HasInput(7)) c.Fail(Code::kInvalidGraph, "expected y_scale together with y_zero_point");
-  if (c.HasInput(8) && !kInt8s.Has(c.InputDType(8))) c.Unsupported("output of", c.InputDType(8));
+  if (c.HasInput(8) && !c.HasInput(7))
+    c.Fail(Code::kInvalidGraph, "expected y_scale together with y_zero_point, found only y_zero_point");
+  if (c.HasInput(8) && !kInt8s.Has(c.InputDType(8))) c.Unsupported("an output", c.InputDType(8));
   QGemmState state;
   state.trans_a = c.Flag("transA");
   state.trans_b = c.Flag("transB");

@@ -51,7 +51,8 @@ void CheckResultScale(KernelContext& c) {
     const TensorRef& one = c.Input(of_y);
     if (one.count == 0) Fail(Code::kInvalidArgument, "expected a number in input ", of_y, ", found none");
     if (one.count != 1) {
-      Fail(Code::kNotImplemented, "scales and zero points of the result by row: expected one number in input ", of_y,
+      Fail(Code::kNotImplemented,
+           "scales and zero points of the result by row are not implemented: expected one number in input ", of_y,
            ", found shape ", ToText(one.shape));
     }
   }
@@ -136,7 +137,7 @@ void RunQLinearFloat8(KernelContext& c) {
 }
 
 Prepared PrepareInteger(PrepareContext& c) {
-  if (!kInt8s.Has(c.InputDType(1))) c.Unsupported("input B of", c.InputDType(1));
+  if (!kInt8s.Has(c.InputDType(1))) c.Unsupported(c.InputText(1), c.InputDType(1));
   return WithState(RunInteger, PackInt8B(c, 1));
 }
 

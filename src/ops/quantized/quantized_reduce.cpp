@@ -135,7 +135,7 @@ void InferQLinearGlobalMean(InferContext& c) {
 
 Prepared PrepareQLinearGlobalMean(PrepareContext& c) {
   const Type& x = c.InputType(0);
-  if (!x.has_rank) c.Unsupported("an input of unknown rank of");
+  if (!x.has_rank) c.Unsupported("an input of unknown rank");
   MeanState state{.pools = true};
   const auto rank = static_cast<std::int64_t>(x.rank());
   const std::int64_t channels = c.Flag("channels_last") ? rank - 1 : 1;

@@ -49,7 +49,8 @@ RecurrentState ReadRecurrent(const AttributeReader& c) {
   s.activations_each = s.cell == CellKind::kLstm ? 3 : s.cell == CellKind::kGru ? 2 : 1;
   const std::string direction = c.String("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
-    c.Fail(Code::kInvalidArgument, "expected direction forward, reverse or bidirectional, found '", direction, "'");
+    c.Fail(Code::kInvalidArgument, "attribute 'direction': expected forward, reverse or bidirectional, found '",
+           direction, "'");
   }
   s.directions = direction == "bidirectional" ? 2 : 1;
   s.reverse = direction == "reverse";
@@ -73,7 +74,7 @@ void InferRecurrent(InferContext& c) {
   const RecurrentState s = ReadRecurrent(c);
   for (const std::size_t i : {kX, kW, kR}) {
     if (c.HasRank(i) && c.Rank(i) != 3) {
-      c.Fail(Code::kInvalidArgument, "expected input ", i, " of rank 3, found ", c.InputType(i).ToText());
+      c.Fail(Code::kInvalidArgument, c.InputText(i), ": expected rank 3, found ", c.InputType(i).ToText());
     }
   }
   Dim seq, batch, hidden;

@@ -34,7 +34,8 @@ const FloatFunction& FindFunction(const AttributeReader& c, std::string_view nam
     if (SameLetters(row.name, name)) return row.function;
   for (const ActivationDef& row : Activations())
     if (row.in_cells && SameLetters(row.name, name)) return row.function;
-  c.Fail(Code::kInvalidArgument, "expected an activation such as Tanh, Sigmoid or Relu, found '", name, "'");
+  c.Fail(Code::kInvalidArgument, "attribute 'activations': expected functions such as Tanh, Sigmoid or Relu, found '",
+         name, "'");
 }
 
 template <typename T>
@@ -52,7 +53,7 @@ std::vector<RecurrentActivation> ReadActivations(const AttributeReader& c, std::
   const std::vector<float> alphas = c.Floats("activation_alpha"), betas = c.Floats("activation_beta");
   // As the schema gives RNN two defaults for one direction, more names than needed are allowed.
   if (!names.empty() && names.size() < count) {
-    c.Fail(Code::kInvalidArgument, "expected ", count, " activations, found ", names.size());
+    c.Fail(Code::kInvalidArgument, "attribute 'activations': expected ", count, " values, found ", names.size());
   }
   std::vector<RecurrentActivation> activations;
   std::size_t alpha = 0, beta = 0;

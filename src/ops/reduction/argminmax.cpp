@@ -21,7 +21,7 @@ void InferArg(InferContext& c) {
   const std::size_t axis = AxisOf(c, c.Int("axis", 0), c.Rank(0));
   std::vector<Dim> dims = c.InputDims(0);
   if (dims[axis].known() && dims[axis].number() == 0) {
-    c.Fail(Code::kInvalidArgument, "expected an axis ", axis, " that is not empty, found ", c.InputType(0).ToText());
+    c.Fail(Code::kInvalidArgument, "expected elements along axis ", axis, ", found ", c.InputType(0).ToText());
   }
   if (c.Flag("keepdims", true))
     dims[axis] = Dim(1);
@@ -70,7 +70,7 @@ void RunArg(KernelContext& c) {
   const Operands::Computing computing(io);
   const std::size_t axis = shape.empty() ? 0 : NormalizeAxis(state.axis, shape.size());
   const std::int64_t n = shape.empty() ? 1 : shape[axis];
-  if (n == 0) Fail(Code::kInvalidArgument, "expected an axis ", axis, " that is not empty, found ", ToText(shape));
+  if (n == 0) Fail(Code::kInvalidArgument, "expected elements along axis ", axis, ", found ", ToText(shape));
   const std::int64_t outer = ElementCount(shape, 0, axis);
   const std::int64_t inner = shape.empty() ? 1 : ElementCount(shape, axis + 1, shape.size());
   const T* x = io.In<T>(0);
@@ -90,7 +90,7 @@ Prepared PrepareArg(PrepareContext& c) {
   const bool found =
       VisitDType<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
                  std::uint32_t, std::uint64_t>(dtype, [&]<typename T>() { prepared = WithState(RunArg<T>, state); });
-  if (!found) c.Unsupported("input of", dtype);
+  if (!found) c.Unsupported(c.InputText(0), dtype);
   return prepared;
 }
 

@@ -433,7 +433,7 @@ Prepared PrepareReduce(PrepareContext& c) {
     default:
       return WithState(RunFloat, state);
   }
-  c.Unsupported("input of", c.InputDType(0));
+  c.Unsupported(c.InputText(0), c.InputDType(0));
 }
 
 void UpgradeReduce(UpgradeContext& c) {

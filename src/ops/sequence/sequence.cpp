@@ -32,7 +32,8 @@ std::size_t Position(KernelContext& c, std::size_t i, std::size_t size, bool one
   const auto n = static_cast<std::int64_t>(size);
   const std::int64_t position = c.HasInput(i) ? IntAt(c.Input(i), 0) : missing;
   if (position < -n || position > n - (one_more ? 0 : 1)) {
-    Fail(Code::kInvalidArgument, "position ", position, " is outside of a sequence of ", n, " elements");
+    Fail(Code::kInvalidArgument, "expected a position in [", -n, ", ", n - (one_more ? 0 : 1), "] in a sequence of ", n,
+         " elements, found ", position);
   }
   return static_cast<std::size_t>(position < 0 ? position + n : position);
 }
@@ -272,7 +273,7 @@ std::vector<std::int64_t> PartSizes(KernelContext& c, std::int64_t size) {
     for (std::int64_t i = 0; i < c.Input(1).count; ++i) {
       sizes.push_back(IntAt(c.Input(1), i));
       if (sizes.back() < 0 || sizes.back() > size)
-        Fail(Code::kInvalidArgument, "split size ", sizes.back(), " is outside of [0, ", size, "]");
+        Fail(Code::kInvalidArgument, "expected split sizes in [0, ", size, "], found ", sizes.back());
       sum += sizes.back();
     }
     if (sum != size)

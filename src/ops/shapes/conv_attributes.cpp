@@ -32,14 +32,14 @@ ConvState ReadConv(const AttributeReader& c, const Type& x, const Type& w) {
   state.window = ReadWindow(c);
   state.group = c.Int("group", 1);
   if (state.group < 1 || state.group > (std::int64_t{1} << 31))
-    c.Fail(Code::kInvalidArgument, "expected group of at least 1", state.group < 1 ? "" : " and at most 2^31",
+    c.Fail(Code::kInvalidArgument, "attribute 'group': expected at least 1", state.group < 1 ? "" : " and at most 2^31",
            ", found ", state.group);
   if (x.has_rank && (x.rank() < 3 || x.rank() > 5)) {
     c.Fail(x.rank() < 3 ? Code::kInvalidArgument : Code::kNotImplemented,
            "expected an input of 1 to 3 spatial dimensions ([N, C, ...]), found ", x.ToText());
   }
   if (x.has_rank && w.has_rank && x.rank() != w.rank()) {
-    c.Fail(Code::kInvalidArgument, "expected weights of rank ", x.rank(), " as the input, found ", w.ToText());
+    c.Fail(Code::kInvalidArgument, "expected weights of rank ", x.rank(), ", as the input has, found ", w.ToText());
   }
   if (w.has_rank && (w.rank() < 3 || w.rank() > 5))
     c.Fail(w.rank() < 3 ? Code::kInvalidArgument : Code::kNotImplemented,
@@ -65,7 +65,7 @@ std::vector<Dim> ConvOutputDims(const AttributeReader& c, const ConvState& state
   if (w.has_rank && x.dims[1].known() && w.dims[1].known()) {
     const Dim channels = w.dims[1] * Dim(state.group);  // not known if beyond all numbers
     if (!channels.known() || x.dims[1].number() != channels.number())
-      c.Fail(Code::kInvalidArgument, "expected ", channels.known() ? channels.ToText() : "too many",
+      c.Fail(Code::kInvalidArgument, "expected ", channels.known() ? channels.ToText() : "at least 2^63",
              " input channels (group ", state.group, ", weights ", w.ToText(), "), found ", x.ToText());
   }
   for (std::size_t i = 0; i + 2 < x.rank(); ++i) {
@@ -86,11 +86,11 @@ void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x,
   const auto fits = [](std::size_t found, std::size_t expected) { return found == 0 || found == expected; };
   if (spatial > 3 || !fits(window.kernel.size(), spatial) || !fits(window.strides.size(), spatial) ||
       !fits(window.dilations.size(), spatial) || !fits(window.pads.size(), 2 * spatial))
-    fail("as many spatial dimensions, at most 3, as strides, dilations and pads are for");
+    fail("at most 3 spatial dimensions, as many as kernel_shape, strides, dilations and pads have");
   std::int64_t product = 0;  // what the weights have in all groups
-  if (__builtin_mul_overflow(w[1], group, &product)) fail("fewer channels");
+  if (__builtin_mul_overflow(w[1], group, &product)) fail("fewer than 2^63 channels");
   if (x[1] != (transposed ? w[0] : product)) fail("as many input channels as the weights have");
-  if (w[0] % group != 0) fail("channels that the groups divide");
+  if (w[0] % group != 0) fail("channels divisible by the group");
   for (std::size_t i = 0; i < window.kernel.size(); ++i) {
     if (w[2 + i] != window.kernel[i]) fail("weights with the sizes of kernel_shape");
   }

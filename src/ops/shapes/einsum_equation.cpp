@@ -56,7 +56,8 @@ EinsumTerm ImpliedOutput(const EinsumEquation& e, int ellipsis) {
 }  // namespace
 
 void EinsumTerm::Append(int label) {
-  if (rank == kMaxRank) Fail(Code::kNotImplemented, "a term of more than ", kMaxRank, " axes in an einsum equation");
+  if (rank == kMaxRank)
+    Fail(Code::kNotImplemented, "expected at most ", kMaxRank, " axes in each term of the equation, found more");
   labels[rank++] = static_cast<std::uint8_t>(label);
 }
 

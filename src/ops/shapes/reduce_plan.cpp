@@ -9,7 +9,7 @@ namespace sardonyx::ops {
 
 static void CheckRank(std::size_t rank) {
   if (rank > ReducePlan::kMaxGroups)
-    Fail(Code::kNotImplemented, "a reduction of rank ", rank, ", at most ", ReducePlan::kMaxGroups);
+    Fail(Code::kNotImplemented, "expected a rank of at most ", ReducePlan::kMaxGroups, ", found rank ", rank);
 }
 
 ReducedAxes MarkAxes(std::span<const std::int64_t> axes, std::size_t rank, bool all) {

@@ -13,7 +13,8 @@ AutoPad ReadAutoPad(const AttributeReader& c) {
   if (name == "SAME_UPPER") return AutoPad::kSameUpper;
   if (name == "SAME_LOWER") return AutoPad::kSameLower;
   if (name == "VALID") return AutoPad::kValid;
-  c.Fail(Code::kInvalidArgument, "expected auto_pad NOTSET, SAME_UPPER, SAME_LOWER or VALID, found '", name, "'");
+  c.Fail(Code::kInvalidArgument, "attribute 'auto_pad': expected NOTSET, SAME_UPPER, SAME_LOWER or VALID, found '",
+         name, "'");
 }
 
 }  // namespace
@@ -22,7 +23,7 @@ void CheckAtLeast(const AttributeReader& c, const char* name, const std::vector<
                   std::int64_t least) {
   for (const std::int64_t value : values) {
     if (value < least || value > (std::int64_t{1} << 31)) {
-      c.Fail(Code::kInvalidArgument, "expected ", name, " of at least ", least,
+      c.Fail(Code::kInvalidArgument, "attribute '", name, "': expected at least ", least,
              value < least ? "" : " and at most 2^31", ", found ", ToText(Dims(values)));
     }
   }
@@ -47,7 +48,7 @@ WindowAttributes ReadWindow(const AttributeReader& c) {
 void CheckWindowRank(const AttributeReader& c, const WindowAttributes& w, std::size_t spatial_rank) {
   const auto check = [&](const char* name, std::size_t found, std::size_t expected) {
     if (found != 0 && found != expected) {
-      c.Fail(Code::kInvalidArgument, "expected ", expected, " values of ", name, " for ", spatial_rank,
+      c.Fail(Code::kInvalidArgument, "attribute '", name, "': expected ", expected, " values for ", spatial_rank,
              " spatial dimensions, found ", found);
     }
   };

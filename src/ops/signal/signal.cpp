@@ -76,7 +76,7 @@ void RunWindow(KernelContext& c) {
 template <WindowFn* kWindow>
 Prepared PrepareWindow(PrepareContext& c) {
   const DType dtype = c.DTypeAttribute("output_datatype", DType::kFloat);
-  if (kernels::FromDoubles(dtype) == nullptr) c.Unsupported("output of", dtype);
+  if (kernels::FromDoubles(dtype) == nullptr) c.Unsupported("an output", dtype);
   return WithState(RunWindow<kWindow>, WindowState{c.Flag("periodic", true)});
 }
 
@@ -109,8 +109,8 @@ void RunMel(KernelContext& c) {
     const double hertz = 700 * (std::pow(10.0, (static_cast<double>(i) * step + low) / 2595) - 1);
     const double row = std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate));
     if (!(row >= 0 && row <= static_cast<double>(rows))) {
-      Fail(Code::kInvalidArgument, "edge ", i, " of the mel filters is at ", hertz, " Hz, outside of the spectrum of ",
-           rate, " samples a second");
+      Fail(Code::kInvalidArgument, "expected the edges of the mel filters within the spectrum of ", rate,
+           " samples a second, found edge ", i, " at ", hertz, " Hz");
     }
     return static_cast<std::int64_t>(row);
   };
@@ -131,7 +131,7 @@ void RunMel(KernelContext& c) {
 
 Prepared PrepareMel(PrepareContext& c) {
   const DType dtype = c.DTypeAttribute("output_datatype", DType::kFloat);
-  if (kernels::FromDoubles(dtype) == nullptr) c.Unsupported("output of", dtype);
+  if (kernels::FromDoubles(dtype) == nullptr) c.Unsupported("an output", dtype);
   return {RunMel, nullptr};
 }
 

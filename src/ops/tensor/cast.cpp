@@ -109,13 +109,13 @@ Prepared PrepareStrings(PrepareContext& c, Casting cast, Float8Rules rules) {
   if (cast.from == DType::kString) {
     if (IsIntegral(other)) cast.from_ints = FromInts(other);
     cast.from_doubles = FromDoubles(other, rules);
-    if (cast.from_doubles == nullptr) c.Unsupported("output", other);
+    if (cast.from_doubles == nullptr) c.Unsupported("an output", other);
     return WithState(RunFromStrings, cast);
   }
   if (IsIntegral(other)) cast.to_ints = ToInts(other);
   if (other == DType::kDouble) cast.to_doubles = ToDoubles(other);
   cast.to_floats = ToFloats(other);
-  if (cast.to_floats == nullptr) c.Unsupported("input", other);
+  if (cast.to_floats == nullptr) c.Unsupported("an input", other);
   return WithState(RunToStrings, cast);
 }
 
@@ -139,12 +139,12 @@ Prepared PrepareCastTo(PrepareContext& c, DType to) {
   } else if (cast.from == DType::kDouble || (to == DType::kDouble && IsIntegral(cast.from))) {
     cast.to_doubles = ToDoubles(cast.from);
     cast.from_doubles = FromDoubles(to, rules);
-    if (cast.from_doubles == nullptr) c.Unsupported("output", to);
+    if (cast.from_doubles == nullptr) c.Unsupported("an output", to);
   } else {
     cast.to_floats = ToFloats(cast.from);
     cast.from_floats = FromFloats(to, rules);
-    if (cast.to_floats == nullptr) c.Unsupported("input", cast.from);
-    if (cast.from_floats == nullptr) c.Unsupported("output", to);
+    if (cast.to_floats == nullptr) c.Unsupported("an input", cast.from);
+    if (cast.from_floats == nullptr) c.Unsupported("an output", to);
   }
   return WithState(RunNumbers, cast);
 }

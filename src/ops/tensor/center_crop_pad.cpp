@@ -51,7 +51,8 @@ void RunCenter(KernelContext& c) {
   kernels::FillElements(x.dtype, IsString(x.dtype) ? static_cast<const void*>(&empty) : zero, 0, y.data, 0, y.count);
   kernels::StridedLoops loops;
   std::int64_t from = 1, to = 1, from_offset = 0, to_offset = 0;
-  if (x.rank() > kMaxRank) Fail(Code::kNotImplemented, "rank ", x.rank(), " is beyond ", kMaxRank);
+  if (x.rank() > kMaxRank)
+    Fail(Code::kNotImplemented, "expected a rank of at most ", kMaxRank, ", found rank ", x.rank());
   std::int64_t from_stride[kMaxRank], to_stride[kMaxRank];
   for (std::size_t d = x.rank(); d-- > 0;) {
     from_stride[d] = from;

@@ -122,11 +122,12 @@ void InferSplit(InferContext& c) {
   const std::vector<Dim>& x = c.InputDims(0);
   const std::size_t axis = AxisOf(c, c.Int("axis", 0), x.size());
   if (c.Has("num_outputs") && c.Int("num_outputs") != static_cast<std::int64_t>(parts)) {
-    c.Fail(Code::kInvalidGraph, "num_outputs is ", c.Int("num_outputs"), ", the node has ", parts, " outputs");
+    c.Fail(Code::kInvalidGraph, "attribute 'num_outputs': expected ", parts, ", as the node has outputs, found ",
+           c.Int("num_outputs"));
   }
   const auto sizes = c.HasInput(1) ? c.ShapeData(1) : std::nullopt;
   if (sizes && sizes->size() != parts) {
-    c.Fail(Code::kInvalidArgument, "expected one split size per output, found ", sizes->size(), " for ", parts);
+    c.Fail(Code::kInvalidArgument, "expected ", parts, " split sizes, one for each output, found ", sizes->size());
   }
   const bool scalars = x.size() == 1 && IsInteger(c.InputDType(0));
   const auto data = scalars ? c.ShapeData(0) : std::nullopt;
@@ -181,8 +182,8 @@ void RunSplit(KernelContext& c) {
            ToText(x.shape), "), found ", ToText(sizes));
     }
   } else if (!state.uneven && size % static_cast<std::int64_t>(parts) != 0) {
-    Fail(Code::kInvalidArgument, "dimension ", axis, " of shape ", ToText(x.shape), " does not divide into ", parts,
-         " equal parts");
+    Fail(Code::kInvalidArgument, "expected dimension ", axis, " to be divisible by ", parts,
+         ", the number of outputs, found shape ", ToText(x.shape));
   }
   const std::int64_t outer = ElementCount(x.shape, 0, axis), inner = ElementCount(x.shape, axis + 1, x.rank());
   Shape shape(x.shape);

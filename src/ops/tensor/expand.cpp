@@ -17,7 +17,7 @@ using kernels::StridedLoops;
 
 void AddLoop(StridedLoops& loops, std::int64_t size, std::int64_t from, std::int64_t to) {
   if (!loops.Add(size, from, to)) {
-    Fail(Code::kNotImplemented, "more than ", StridedLoops::kMaxRank, " dimensions are not supported");
+    Fail(Code::kNotImplemented, "expected at most ", StridedLoops::kMaxRank, " dimensions, found more");
   }
 }
 
@@ -99,8 +99,8 @@ void RunTile(KernelContext& c) {
   Shape shape(x.shape);
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (repeats[i] < 0) Fail(Code::kInvalidArgument, "expected repeats of at least 0, found ", ToText(repeats));
-    shape[i] = static_cast<std::int64_t>(
-        CheckedMul(static_cast<std::size_t>(shape[i]), static_cast<std::size_t>(repeats[i]), "output dimension"));
+    shape[i] = static_cast<std::int64_t>(CheckedMul(static_cast<std::size_t>(shape[i]),
+                                                    static_cast<std::size_t>(repeats[i]), "a dimension of the output"));
   }
   const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
@@ -154,7 +154,7 @@ void RunTile1(KernelContext& c) {
   if (tiles < 0) Fail(Code::kInvalidArgument, "expected at least 0 tiles, found ", tiles);
   Shape shape(x.shape);
   shape[axis] = static_cast<std::int64_t>(
-      CheckedMul(static_cast<std::size_t>(shape[axis]), static_cast<std::size_t>(tiles), "output dimension"));
+      CheckedMul(static_cast<std::size_t>(shape[axis]), static_cast<std::size_t>(tiles), "a dimension of the output"));
   const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
   const std::int64_t run = ElementCount(x.shape, axis, x.rank());

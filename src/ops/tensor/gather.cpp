@@ -162,8 +162,8 @@ void RunGatherElements(KernelContext& c) {
   bool fits = x.rank() == indices.rank();
   for (std::size_t d = 0; fits && d < x.rank(); ++d) fits = d == axis || indices.shape[d] <= x.shape[d];
   if (!fits) {
-    Fail(Code::kInvalidArgument, "expected indices that reach no further than the data, of shape ", ToText(x.shape),
-         ", but along axis ", axis, "; found shape ", ToText(indices.shape));
+    Fail(Code::kInvalidArgument, "expected indices no larger than the data ", ToText(x.shape), " except along axis ",
+         axis, ", found shape ", ToText(indices.shape));
   }
   const OutputRef y = c.Output(0, indices.shape);
   if (y.count == 0) return;
@@ -188,8 +188,8 @@ void InferGatherNd(InferContext& c) {
   const std::vector<Dim>& indices = c.InputDims(1);
   const auto batch = static_cast<std::size_t>(c.Int("batch_dims", 0));
   if (indices.empty() || x.empty() || batch >= std::min(x.size(), indices.size())) {
-    c.Fail(Code::kInvalidArgument, "expected batch_dims below the ranks of data and indices, found ", batch, " for ",
-           c.InputType(0).ToText(), " and ", c.InputType(1).ToText());
+    c.Fail(Code::kInvalidArgument, "attribute 'batch_dims': expected less than the ranks of data and indices, found ",
+           batch, " for ", c.InputType(0).ToText(), " and ", c.InputType(1).ToText());
   }
   if (!indices.back().known()) return c.SetOutput(0, c.InputDType(0));
   const std::int64_t width = indices.back().number();
@@ -234,8 +234,8 @@ void RunGatherNd(KernelContext& c) {
               indices.shape.back() <= static_cast<std::int64_t>(x.rank() - batch);
   for (std::size_t d = 0; fits && d < batch; ++d) fits = x.shape[d] == indices.shape[d];
   if (!fits) {
-    Fail(Code::kInvalidArgument, "indices of shape ", ToText(indices.shape), " do not fit data of shape ",
-         ToText(x.shape), " with batch_dims ", batch);
+    Fail(Code::kInvalidArgument, "expected indices that share the first ", batch, " dimensions of the data ",
+         ToText(x.shape), " and address at most its others, found shape ", ToText(indices.shape));
   }
   Shape shape;
   for (std::size_t d = 0; d + 1 < indices.rank(); ++d) shape.Append(indices.shape[d]);
@@ -250,7 +250,7 @@ void RunGatherNd(KernelContext& c) {
 
 Prepared PrepareGatherNd(PrepareContext& c) {
   const std::int64_t batch = c.Int("batch_dims", 0);
-  if (batch < 0) c.Fail(Code::kInvalidGraph, "expected batch_dims of at least 0, found ", batch);
+  if (batch < 0) c.Fail(Code::kInvalidGraph, "attribute 'batch_dims': expected at least 0, found ", batch);
   return WithState(RunGatherNd, GatherNdState{batch});
 }
 

@@ -82,7 +82,8 @@ constexpr std::size_t kMaxRank = 32;
 // The axes of the padding; pads that cut more than there is leave nothing.
 void ReadAxes(KernelContext& c, Axis (&axes)[kMaxRank]) {
   const Dims x = c.Input(0).shape;
-  if (x.size() > kMaxRank) Fail(Code::kNotImplemented, "rank ", x.size(), " is beyond ", kMaxRank);
+  if (x.size() > kMaxRank)
+    Fail(Code::kNotImplemented, "expected a rank of at most ", kMaxRank, ", found rank ", x.size());
   const TensorRef& pads = c.Input(1);
   const bool chosen = c.HasInput(3);
   const auto n = static_cast<std::int64_t>(chosen ? static_cast<std::size_t>(c.Input(3).count) : x.size());
@@ -171,8 +172,8 @@ void RunPad(KernelContext& c) {
     shape[i] = axes[i].out;
     if (axes[i].padded() || axes[i].size != x.shape[i]) inner = i;
     if (mode != PadMode::kConstant && axes[i].size == 0 && axes[i].out > 0) {
-      Fail(Code::kInvalidArgument, "expected a constant where dimension ", i, " of shape ", ToText(x.shape),
-           " is empty");
+      Fail(Code::kInvalidArgument, "attribute 'mode': expected constant, because dimension ", i, " of shape ",
+           ToText(x.shape), " is empty, found another mode");
     }
   }
   const OutputRef y = c.Output(0, shape);

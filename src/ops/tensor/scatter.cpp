@@ -29,7 +29,7 @@ void InferScatter(InferContext& c) { c.SetOutputType(0, c.InputType(0)); }
 
 ScatterReductionFn* ReadReduction(PrepareContext& c) {
   ScatterReductionFn* combine = FindScatterReduction(c.String("reduction", "none"), c.InputDType(0));
-  if (combine == nullptr) c.Unsupported("reduction of", c.InputDType(0));
+  if (combine == nullptr) c.Unsupported("attribute 'reduction' and data", c.InputDType(0));
   return combine;
 }
 
@@ -106,8 +106,8 @@ void RunScatterElements(KernelContext& c) {
   bool fits = indices.rank() == x.rank() && Shape::Equal(indices.shape, updates.shape);
   for (std::size_t d = 0; fits && d < x.rank(); ++d) fits = d == axis || indices.shape[d] <= x.shape[d];
   if (!fits) {
-    Fail(Code::kInvalidArgument, "expected indices and updates of one shape within the data's, ", ToText(x.shape),
-         ", but along axis ", axis, "; found ", ToText(indices.shape), " and ", ToText(updates.shape));
+    Fail(Code::kInvalidArgument, "expected indices and updates of one shape, no larger than the data ", ToText(x.shape),
+         " except along axis ", axis, ", found ", ToText(indices.shape), " and ", ToText(updates.shape));
   }
   const OutputRef y = c.Output(0, x.shape);
   CopyData(c, y);
@@ -187,7 +187,8 @@ void RunTensorScatter(KernelContext& c) {
   for (std::int64_t b = 0; b < batches; ++b) {
     const std::int64_t begin = c.HasInput(2) ? IntAt(c.Input(2), b) : 0;
     if (begin < 0 || (!state.circular && begin > length - added)) {
-      Fail(Code::kInvalidArgument, "write index ", begin, " of batch ", b, " is outside of [0, ", length - added, "]");
+      Fail(Code::kInvalidArgument, "expected write indices in [0, ", length - added, "], found ", begin, " for batch ",
+           b);
     }
     const std::int64_t at = length == 0 ? 0 : begin % length, first = std::min(added, length - at);
     for (std::int64_t r = 0; r < rows; ++r) {

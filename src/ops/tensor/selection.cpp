@@ -168,8 +168,8 @@ std::int64_t RangeCount(T start, T limit, T delta) {
     const double count =
         std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
     if (!(std::abs(count) < 9e15)) {
-      Fail(Code::kInvalidArgument, "a range from ", start, " to ", limit, " by ", delta,
-           " has no finite number of elements");
+      Fail(Code::kInvalidArgument, "expected a range with a finite number of elements, found one from ", start, " to ",
+           limit, " by ", delta);
     }
     return std::max<std::int64_t>(0, static_cast<std::int64_t>(count));
   }
@@ -248,7 +248,7 @@ Prepared PrepareRange(PrepareContext& c) {
     case DType::kInt64:
       return {FillRange<std::int64_t, std::int64_t>, nullptr};
     default:
-      c.Unsupported("input 'start' of", c.InputDType(0));
+      c.Unsupported("input 'start'", c.InputDType(0));
   }
 }
 
@@ -275,7 +275,7 @@ void RunReverseSequence(KernelContext& c) {
   for (std::int64_t b = 0; b < batches; ++b) {
     const std::int64_t length = IntAt(lengths, b);
     if (length < 0 || length > times) {
-      Fail(Code::kInvalidArgument, "sequence length ", length, " of batch ", b, " is outside of [0, ", times, "]");
+      Fail(Code::kInvalidArgument, "expected sequence lengths in [0, ", times, "], found ", length, " for batch ", b);
     }
     for (std::int64_t t = 0; t < times; ++t) {
       const std::int64_t source = t < length ? length - 1 - t : t;

@@ -96,8 +96,8 @@ Shape ResolveReshape(Dims from, Shape target, bool allow_zero) {
       target[i] = 1;
     } else if (target[i] == 0 && !allow_zero) {
       if (i >= from.size()) {
-        Fail(Code::kInvalidArgument, "shape ", ToText(asked), " copies dimension ", i, " of an input of shape ",
-             ToText(from));
+        Fail(Code::kInvalidArgument, "expected dimensions that the input ", ToText(from),
+             " has where the shape is 0, found shape ", ToText(asked));
       }
       target[i] = from[i];
     } else if (target[i] < 0) {
@@ -227,11 +227,11 @@ constexpr std::size_t kMaxRank = 64;
 // A bit per axis. Fails on an axis out of range or given twice.
 template <typename Ints>
 std::uint64_t AxisMask(const Ints& axes, std::size_t rank) {
-  if (rank > kMaxRank) Fail(Code::kNotImplemented, "rank ", rank, " is beyond ", kMaxRank);
+  if (rank > kMaxRank) Fail(Code::kNotImplemented, "expected a rank of at most ", kMaxRank, ", found rank ", rank);
   std::uint64_t mask = 0;
   for (const std::int64_t axis : axes) {
     const std::uint64_t bit = std::uint64_t{1} << NormalizeAxis(axis, rank);
-    if (mask & bit) Fail(Code::kInvalidArgument, "axis ", axis, " is given twice");
+    if (mask & bit) Fail(Code::kInvalidArgument, "expected each axis once, found axis ", axis, " twice");
     mask |= bit;
   }
   return mask;

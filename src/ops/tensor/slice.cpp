@@ -136,14 +136,15 @@ void RunSlice(KernelContext& c) {
          ends.size(), ", ", axes.size(), " and ", steps.size(), " for an input of rank ", rank);
   }
   constexpr std::size_t kMaxRank = kernels::StridedLoops::kMaxRank;
-  if (rank > kMaxRank) Fail(Code::kNotImplemented, "rank ", rank, " is beyond ", kMaxRank);
+  if (rank > kMaxRank) Fail(Code::kNotImplemented, "expected a rank of at most ", kMaxRank, ", found rank ", rank);
   Cut cuts[kMaxRank];
   Shape shape(x.shape);
   std::uint64_t seen = 0;
   for (std::size_t i = 0; i < rank; ++i) cuts[i] = {0, 1, x.shape[i]};
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const std::size_t axis = c.HasInput(3) ? NormalizeAxis(axes[i], rank) : i;
-    if (seen >> axis & 1) Fail(Code::kInvalidArgument, "axis ", axis, " is given twice in ", ToText(axes));
+    if (seen >> axis & 1)
+      Fail(Code::kInvalidArgument, "expected each axis once, found axis ", axis, " twice in ", ToText(axes));
     seen |= std::uint64_t{1} << axis;
     cuts[axis] = CutAxis(starts[i], ends[i], c.HasInput(4) ? steps[i] : 1, x.shape[axis]);
     shape[axis] = cuts[axis].count;

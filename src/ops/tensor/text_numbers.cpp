@@ -51,7 +51,7 @@ T WholeOf(const std::string& text) {
   const double real =
       error == std::errc::result_out_of_range ? std::numeric_limits<double>::infinity() : RealOf<double>(text);
   if (!(real >= -0x1p63 && real < (std::is_unsigned_v<T> ? 0x1p64 : 0x1p63)))
-    Fail(Code::kInvalidArgument, "expected a number that fits into 64 bits, found the string \"", text.substr(0, 100),
+    Fail(Code::kInvalidArgument, "expected a number that fits in 64 bits, found the string \"", text.substr(0, 100),
          "\"");
   return real < 0 ? static_cast<T>(static_cast<std::int64_t>(real)) : static_cast<T>(real);
 }

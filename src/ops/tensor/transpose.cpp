@@ -25,7 +25,8 @@ void CheckPerm(const std::vector<std::int64_t>& perm, std::size_t rank) {
     if (good) seen[static_cast<std::size_t>(perm[i])] = true;
   }
   if (!good)
-    Fail(Code::kInvalidGraph, "expected perm to be a permutation of ", rank, " axes, found ", ToText(Dims(perm)));
+    Fail(Code::kInvalidGraph, "attribute 'perm': expected a permutation of ", rank, " axes, found ",
+         ToText(Dims(perm)));
 }
 
 void InferTranspose(InferContext& c) {
@@ -63,7 +64,8 @@ void RunTranspose(KernelContext& c) {
   for (std::size_t i = 0; i < rank; ++i) {
     to /= shape[i];
     if (!loops.Add(shape[i], strides[axis(i)], to)) {
-      Fail(Code::kNotImplemented, "rank ", rank, " is beyond ", kernels::StridedLoops::kMaxRank);
+      Fail(Code::kNotImplemented, "expected a rank of at most ", kernels::StridedLoops::kMaxRank, ", found rank ",
+           rank);
     }
   }
   kernels::StridedCopy(x.dtype, loops, x.data, 0, y.data, 0, c.parallel());

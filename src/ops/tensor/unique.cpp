@@ -167,7 +167,7 @@ void RunUnique(KernelContext& c) {
 }
 
 Prepared PrepareUnique(PrepareContext& c) {
-  if (!VisitOrdered(c.InputDType(0), []<typename T>() {})) c.Unsupported("input 'X' of", c.InputDType(0));
+  if (!VisitOrdered(c.InputDType(0), []<typename T>() {})) c.Unsupported("input 'X'", c.InputDType(0));
   UniqueState state{std::nullopt, c.Flag("sorted", true)};
   if (c.Has("axis")) state.axis = c.Int("axis");
   return WithState(RunUnique, state);

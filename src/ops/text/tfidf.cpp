@@ -87,13 +87,13 @@ Trie BuildTrie(const PrepareContext& c, const std::vector<std::int32_t>& pool, s
     const auto size = static_cast<std::int64_t>(pool.size());
     const std::int64_t begin = starts[n - 1], end = n < starts.size() ? starts[n] : size;
     if (begin < 0 || end < begin || end > size || (end - begin) % static_cast<std::int64_t>(n) != 0) {
-      c.Fail(Code::kInvalidGraph, "attribute 'ngram_counts': [", begin, ", ", end, ") are no whole ", n,
-             "-grams of a pool of ", size);
+      c.Fail(Code::kInvalidGraph, "attribute 'ngram_counts': expected whole ", n, "-grams of a pool of ", size,
+             ", found [", begin, ", ", end, ")");
     }
     for (std::int64_t at = begin; at < end; at += static_cast<std::int64_t>(n), ++gram) {
       if (gram >= columns.size() || columns[gram] < 0 || (!weights.empty() && gram >= weights.size())) {
-        c.Fail(Code::kInvalidGraph, "expected an index (and a weight) for each n-gram, found ", columns.size(), " and ",
-               weights.size());
+        c.Fail(Code::kInvalidGraph, "expected an index (and a weight) for each n-gram, found ", columns.size(),
+               " indices and ", weights.size(), " weights");
       }
       Trie::Node& node = trie.nodes[AddGram(trie, pool.data() + at, n)];
       node.column = columns[gram];

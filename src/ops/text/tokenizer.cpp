@@ -101,7 +101,8 @@ void AddPieces(const TokenizerState& state, std::string_view text, Tokens& token
 }
 
 void Tokenize(const TokenizerState& state, std::int64_t index, std::string_view text, Tokens& tokens) {
-  if (!IsUtf8(text)) Fail(Code::kInvalidArgument, "element ", index, " of the input is no valid UTF-8");
+  if (!IsUtf8(text))
+    Fail(Code::kInvalidArgument, "expected valid UTF-8 in the input, found other bytes in element ", index);
   if (state.characters) return AddCharacters(text, tokens);
   if (!state.token) return AddPieces(state, text, tokens);
   if (Utf8Length(text) >= state.least) AddMatches(state, text, tokens);
@@ -174,7 +175,7 @@ Prepared PrepareTokenizer(PrepareContext& c) {
   state.least = static_cast<std::size_t>(least);
   if (c.Has("separators")) {
     const std::vector<std::string> separators = c.Strings("separators");
-    if (separators.empty()) c.Fail(Code::kInvalidGraph, "attribute 'separators': expected some, found none");
+    if (separators.empty()) c.Fail(Code::kInvalidGraph, "attribute 'separators': expected at least one, found none");
     state.characters = separators.size() == 1 && separators[0].empty();
     for (const std::string& text : separators) state.separators.push_back(Compile(c, "separators", text));
   } else {

@@ -36,7 +36,7 @@ OptimizerState ReadOptimizer(const AttributeReader& c) {
   if (s.kind == Optimizer::kMomentum) {
     const std::string mode = c.String("mode", "standard");
     if (mode != "standard" && mode != "nesterov") {
-      c.Fail(Code::kInvalidArgument, "expected mode standard or nesterov, found '", mode, "'");
+      c.Fail(Code::kInvalidArgument, "attribute 'mode': expected standard or nesterov, found '", mode, "'");
     }
     s.nesterov = mode == "nesterov";
   }

@@ -13,7 +13,7 @@ void CheckUnknownType(const ops::PrepareContext& context, std::size_t input) {
   if (any || !context.HasInput(input)) return;
   const Type& type = context.InputType(input);
   if (!type.is_none() && !type.is_tensor()) return;
-  context.Fail(Code::kInvalidGraph, "input ", input,
+  context.Fail(Code::kInvalidGraph, context.InputText(input),
                ": expected an element type that is known when the model is loaded, found none");
 }
 
@@ -25,7 +25,7 @@ void CheckElementType(const ops::PrepareContext& context) {
   const DType dtype = from_input ? context.InputDType(at) : context.OutputDType(0);
   if (op.types.Has(dtype)) return;
   if (dtype == DType::kUndefined) return CheckUnknownType(context, at);
-  context.Unsupported(from_input ? "input " + std::to_string(at) : "output 0", dtype);
+  context.Unsupported(from_input ? context.InputText(at) : "an output", dtype);
 }
 
 class CpuProviderImpl final : public Provider {
