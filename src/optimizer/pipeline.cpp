@@ -148,7 +148,7 @@ bool RunVerified(const Pass& pass, Graph& graph, PassContext& context) {
     changed |= ApplyRules(pass.rules, graph, context.registry, RewriteLimit(), context.explanation) > 0;
   if (!changed) {
     if (context.checks_reports && Digest(graph) != before)
-      Fail(Code::kInvalidGraph, "pass ", pass.name, " changed the graph and says that it did not");
+      Fail(Code::kInvalidGraph, "pass ", pass.name, " changed the graph but says that it did not");
     return false;
   }
   DropUnusedConstants(graph);
@@ -156,7 +156,7 @@ bool RunVerified(const Pass& pass, Graph& graph, PassContext& context) {
     Verify(graph);
     if (context.checks_reports) ops::CheckAllAttributes(graph);
   } catch (const Error& error) {
-    Fail(error.code(), "pass ", pass.name, " left a graph that is not sound: ", error.what());
+    Fail(error.code(), "pass ", pass.name, " left an invalid graph: ", error.what());
   }
   return true;
 }

@@ -73,7 +73,7 @@ TEST(Optimize, CatchesAPassThatBreaksTheGraph) {
       FAIL() << "expected an error";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Code::kInvalidGraph);
-      EXPECT_NE(std::string(error.what()).find("pass broken left a graph that is not sound: "), std::string::npos)
+      EXPECT_NE(std::string(error.what()).find("pass broken left an invalid graph: "), std::string::npos)
           << error.what();
     }
   }
@@ -133,7 +133,7 @@ TEST(Optimize, CatchesAPassThatDoesNotSayWhatItDid) {
       complaint = error.what();
     }
     const bool is_right = run == TakesBackWhatItDid || run == CopiesAConstant;
-    EXPECT_EQ(complaint, is_right ? "" : "pass silent changed the graph and says that it did not");
+    EXPECT_EQ(complaint, is_right ? "" : "pass silent changed the graph but says that it did not");
   }
 }
 

@@ -156,7 +156,8 @@ class ScoreFinder {
       }
       if (up(scaled)) return true;
     }
-    return reason_.empty() ? Stop(node.outputs[0], "is no product with one number, or with one for each head") : false;
+    return reason_.empty() ? Stop(node.outputs[0], "is not a product with one number, or with one for each head")
+                           : false;
   }
   bool IsSameWithinHeads(ValueId factor) const {
     const Type& type = graph_.value(factor).type;
@@ -197,7 +198,7 @@ class ScoreFinder {
       scores->equals_summand |= equals_summand;
       return true;
     }
-    if (reason_.empty()) Stop(node.outputs[0], "is a sum that none of its operands is shown to have the shape of");
+    if (reason_.empty()) Stop(node.outputs[0], "is a sum that is not known to have the shape of an operand");
     return false;
   }
 
@@ -291,7 +292,7 @@ std::optional<Scores> FindScores(const Graph& graph, const PassContext& context,
   }
   if (scores.equals_summand) {
     if (scores.target != kNoValue) {
-      context.No(graph, softmax, "scores of unknown size are summed up with constants and have another shape then");
+      context.No(graph, softmax, "scores of unknown size are added to constants, which may give them another shape");
       return std::nullopt;
     }
     const Type& product = graph.value(graph.node(scores.product).outputs[0]).type;
@@ -302,7 +303,7 @@ std::optional<Scores> FindScores(const Graph& graph, const PassContext& context,
   for (const ScoreStep& step : scores.steps) {
     if (step.kind == ScoreStep::Kind::kScale) factor *= step.factor;
     if (step.kind != ScoreStep::Kind::kFill || step.low * factor <= -kAbsorbing) continue;
-    context.No(graph, softmax, "a factor brings what masks the scores to ", step.low * factor);
+    context.No(graph, softmax, "a factor changes the number that masks the scores to ", step.low * factor);
     return std::nullopt;
   }
   // Queries can take a factor for each head only where no mask comes before it.

@@ -41,7 +41,7 @@ std::optional<ActivationBehind> FindActivationBehind(const Graph& graph, const P
   if (reader == nullptr || reader->inputs.empty() || reader->inputs[0] != made) return std::nullopt;
   const auto activation = ops::ActivationOf(graph, *reader);
   if (!activation) {
-    context.No(graph, id, Describe(graph, *reader), " behind it is no activation with constant parameters");
+    context.No(graph, id, Describe(graph, *reader), " behind it is not an activation with constant parameters");
     return std::nullopt;
   }
   return ActivationBehind{reader->id, *activation};

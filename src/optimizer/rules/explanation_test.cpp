@@ -78,7 +78,8 @@ const std::map<std::string, NearMiss> kNearMisses = {
       "Add(p, b) }",
       {"(Add, output 'y')", "expected a constant row for float[2,2], found float[2]"}}},
     {"fuse_block_quantized_product",
-     {"g (float[2,2] x) => (float[2,2] y) { y = MatMul(x, x) }", {"(MatMul", "its weights are no blocks of integers"}}},
+     {"g (float[2,2] x) => (float[2,2] y) { y = MatMul(x, x) }",
+      {"(MatMul", "its weights are not blocks of integers"}}},
     {"fuse_conv_activation",
      {"g (float[1,1,3,3] x, float[1,1,2,2] w) => (float[1,1,2,2] y, float[1,1,2,2] a) { a = Conv(x, w) y = Relu(a) }",
       {"(Conv, output 'a')", "its result is an output, or several nodes read it"}}},
@@ -112,7 +113,7 @@ const std::map<std::string, NearMiss> kNearMisses = {
     {"fuse_embed_layer_norm",
      {"g (int32[b,s] i, float[b,s,2] p) => (float[b,s,2] y) <float[3,2] t = {1,2,3,4,5,6}, float[2] one = {1, 2}> {"
       "e = Gather(t, i) a = Add(e, p) y = LayerNormalization(a, one, one) }",
-      {"(LayerNormalization", "'p' is no embedding"}}},
+      {"(LayerNormalization", "'p' is not an embedding"}}},
     {"fuse_gelu",
      {"g (float[2] x, float k) => (float[2] y) { m = Mul(x, k) s = Sigmoid(m) y = Mul(x, s) }",
       {"(Mul, output 'y')", "its factor is not one constant number"}}},
@@ -129,7 +130,7 @@ const std::map<std::string, NearMiss> kNearMisses = {
     {"fuse_lookup",
      {"g (float[2,4] x) => (uint8[2,4] y) <float s = {0.03}, uint8 z = {120}, float[4] f = {1, 2, 3, 4}> {"
       " xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) m = Mul(xd, f) y = QuantizeLinear(m, s, z) }",
-      {"(QuantizeLinear, output 'y')", "depends on a constant that is no single number"}}},
+      {"(QuantizeLinear, output 'y')", "depends on a constant that is not a single number"}}},
     {"fuse_matmul_add",
      {"g (float[2,2] x, float[2,2,2] c) => (float[2,2,2] y) { a = MatMul(x, x) y = Add(a, c) }",
       {"(Add", "expected matrices", "float[2,2,2]"}}},
@@ -172,7 +173,7 @@ const std::map<std::string, NearMiss> kNearMisses = {
     {"inline_bodies",
      {"g (bool c, float[2] x) => (float[2] y) { y = If <then_branch = a () => (float[2] r) { r = Neg(x) },"
       " else_branch = b () => (float[2] s) { s = Exp(x) }> (c) }",
-      {"(If, output 'y')", "its condition is no constant"}}},
+      {"(If, output 'y')", "its condition is not constant"}}},
     {"merge_views",
      {"g (float[2,3] x) => (float[3,2] y, float[3,2,1] z) <int64[1] two = {2}> {"
       " t = Transpose<perm = [1, 0]>(x) z = Unsqueeze(t, two) y = Neg(t) }",

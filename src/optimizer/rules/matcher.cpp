@@ -158,7 +158,7 @@ bool Matcher::Try(NodeId node) {
 
 bool Matcher::Meet(const Goal* goal) {
   if (goal == nullptr) return Accept();
-  if (++steps_ > kMaxSteps) return No("it can be read in too many ways");
+  if (++steps_ > kMaxSteps) return No("it can be matched in too many ways");
   const Term& term = *goal->term;
   switch (term.kind) {
     case Term::Kind::kAny:

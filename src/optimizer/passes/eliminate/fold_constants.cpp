@@ -113,7 +113,8 @@ class Folder {
       return output == kNoValue || graph_.value(output).is_output || graph_.UseCount(output) == 0;
     });
     if (only_for_user) return context_.No(graph_, node.id, "only the user reads its result, which keeps its node");
-    if (IsLeftToProducts(node)) return context_.No(graph_, node.id, "the product packs the constant where it lies");
+    if (IsLeftToProducts(node))
+      return context_.No(graph_, node.id, "the product that reads it packs the constant itself");
     if (const std::size_t bytes = KnownBytes(node); bytes > context_.fold_limit)
       return context_.No(graph_, node.id, "its results have ", bytes, " bytes, the limit is ", context_.fold_limit);
     std::size_t limit = context_.max_fold_bytes;

@@ -80,7 +80,7 @@ class BodyInliner {
 
   bool TryIf() {
     const auto condition = BoolOf(graph_, graph_.node(id_).inputs[0]);
-    if (!condition) return context_.No(graph_, id_, "its condition is no constant");
+    if (!condition) return context_.No(graph_, id_, "its condition is not constant");
     const Graph branch = Body(*condition ? "then_branch" : "else_branch");
     if (!CanReplaceOutputs(graph_.node(id_).outputs.size())) return false;
     context_.Yes(graph_, id_, "became its ", *condition ? "then" : "else", " branch");
@@ -138,7 +138,7 @@ class BodyInliner {
       const ValueId output = graph_.node(id_).outputs[i];
       if (output == kNoValue || !graph_.value(output).is_output || opset >= 16 || opset <= 0) continue;
       if (!graph_.value(output).type.is_tensor())
-        return context_.No(graph_, id_, "an output of the graph is no tensor");
+        return context_.No(graph_, id_, "an output of the graph is not a tensor");
     }
     return true;
   }

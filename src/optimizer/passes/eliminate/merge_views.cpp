@@ -43,7 +43,7 @@ bool MergeChain(Graph& graph, const PassContext& context, NodeId id) {
   std::vector<NodeId> path;
   bool open = false;
   const auto view = AxisView::Trace(graph, end, {.path = &path, .open = &open});
-  if (!view || path.empty()) return context.FarFrom(graph, id, "its sizes cannot be followed");
+  if (!view || path.empty()) return context.FarFrom(graph, id, "its sizes cannot be traced");
   const bool chain = path.size() > 1;
   const auto plan = view->MakePlan(open);
   if (!plan) return chain && context.No(graph, id, "the sizes of the chain cannot be written as constants");

@@ -112,7 +112,8 @@ class ViewMover {
     const auto projection = ProjectionOf(y);
     if (!projection || projection->product != id || graph_.value(y).is_output)
       return ProducerOf(graph_, graph_.node(id).inputs[0], "Transpose") != nullptr && !projection &&
-             context_.No(graph_, id, "the matrix behind its Transpose is not constant, or the bias is no constant row");
+             context_.No(graph_, id,
+                         "the matrix behind its Transpose is not constant, or the bias is not a constant row");
     const Node* transpose = ProducerOf(graph_, projection->x, "Transpose");
     const AttributeValue* attribute = transpose == nullptr ? nullptr : transpose->FindAttribute("perm");
     if (attribute == nullptr) return false;

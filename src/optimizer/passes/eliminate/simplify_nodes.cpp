@@ -64,7 +64,7 @@ bool HasShapeOfX(Match& m) {
   } else if (target.shape_data) {
     sizes = *target.shape_data;
   } else {
-    return m.No("nothing is known of its target '", target.name, "'");
+    return m.No("nothing is known about its target '", target.name, "'");
   }
   if (sizes.size() > x.rank()) return false;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -76,7 +76,7 @@ bool HasShapeOfX(Match& m) {
 }
 // Fewer divisors than quotients are cheaper to invert than to divide by.
 bool DividesEachOnce(Match& m) {
-  if (!IsFloating(m.type("y").dtype)) return m.No("the quotient of integers is cut off");
+  if (!IsFloating(m.type("y").dtype)) return m.No("the quotient of integers is truncated");
   return SameShape(m.type("y"), m.result()) || m.No("there are fewer divisors than products");
 }
 
@@ -84,7 +84,7 @@ bool DividesEachOnce(Match& m) {
 bool BroadcastsToGemm(Match& m) {
   const Type &c = m.type("c"), &y = m.result();
   if (!IsFloating(c.dtype) || !c.has_rank || !y.has_rank || y.rank() != 2 || c.rank() > 2)
-    return m.No("the summand ", c.ToText(), " is no matrix or row of floats");
+    return m.No("the summand ", c.ToText(), " is not a matrix or row of floats");
   for (std::size_t i = 0; i < c.rank(); ++i) {
     const Dim &dim = c.dims[c.rank() - 1 - i], &of_y = y.dims[1 - i];
     if (!(dim.known() && dim.number() == 1) && !SameDim(dim, of_y))

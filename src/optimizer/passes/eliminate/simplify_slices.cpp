@@ -77,7 +77,8 @@ class SliceSimplifier {
       if (!steps || std::any_of(steps->begin(), steps->end(), [](std::int64_t step) { return step != 1; }))
         return false;
     }
-    return TakeOut(graph_, id) || context_.No(graph_, id, "it takes everything, but both its ends have names");
+    return TakeOut(graph_, id) ||
+           context_.No(graph_, id, "it takes everything, but its input and its output must both keep their names");
   }
 
   // A Slice of a Slice or of one operand of a Concat.
@@ -203,7 +204,7 @@ class SliceSimplifier {
     if (joined > 0 && needs_slice && !HasSlice())
       return context_.No(graph_, id, "Slice of this opset has its starts as attributes");
     if (joined == 0)
-      return AllParts(node, *axis) && context_.No(graph_, id, "its operands are parts, but no neighbours");
+      return AllParts(node, *axis) && context_.No(graph_, id, "its operands are parts that are not adjacent");
     const ValueId old = node.outputs[0];
     if (operands.size() == 1 && runs[0].count == runs[0].size && !MayBecome(old, runs[0].from)) return false;
     Rewrite rewrite(graph_, context_.registry, id);

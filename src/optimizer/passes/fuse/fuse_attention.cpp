@@ -153,7 +153,7 @@ class AttentionFuser {
     auto k = TraceHeads(product.inputs[1], &scale, true);
     auto v = TraceHeads(graph_.node(last).inputs[probabilities.transposed ? 0 : 1], nullptr, probabilities.transposed);
     if (!q || !k || !v || !SameDim(q->repeats, Dim(1)) || !FitTogether(*q, *k, *v))
-      return context_.No(graph_, softmax, "queries, keys and values are no batches of heads that fit together");
+      return context_.No(graph_, softmax, "queries, keys and values are not batches of heads that match");
     for (const ValueId source : {q->view.source(), k->view.source(), v->view.source()})
       if (TypeOf(source).dtype != TypeOf(old).dtype)
         return context_.No(graph_, softmax, "queries, keys and values have other element types than the result");
@@ -168,7 +168,7 @@ class AttentionFuser {
       const auto alignment = AlignMask(graph_, step, scores, four);
       if (!alignment)
         return context_.No(graph_, softmax, "'", graph_.value(step.operand).name,
-                           "' is no mask for [batch, head, row, key]");
+                           "' is not a mask for [batch, head, row, key]");
       alignments.back() = *alignment;
     }
     if (!CanBuildMask(graph_, scores)) return context_.No(graph_, softmax, "its mask cannot be written as a sum");

@@ -82,7 +82,7 @@ bool Fuse(Graph& graph, const PassContext& context, NodeId scan_id) {
   for (const char* list : {"scan_input_axes", "scan_input_directions", "scan_output_axes", "scan_output_directions"})
     if (!IsZeros(scan, list)) return context.No(graph, scan_id, "its ", list, " are not all 0");
   const ValueId state = scan.inputs[0], points = scan.inputs[1], same = scan.outputs[0], result = scan.outputs[1];
-  if (result == kNoValue) return context.No(graph, scan_id, "nobody reads the distances");
+  if (result == kNoValue) return context.No(graph, scan_id, "no node reads the distances");
   if (!AreMatrices(graph.value(state).type, graph.value(points).type))
     return context.No(graph, scan_id, "expected two float or double matrices with rows of one length, found ",
                       graph.value(state).type.ToText(), " and ", graph.value(points).type.ToText());

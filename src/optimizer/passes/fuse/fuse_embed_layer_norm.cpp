@@ -30,7 +30,7 @@ class EmbedFuser {
     std::vector<Embedding> embeddings;
     for (const ValueId summand : summands) {
       const auto embedding = EmbeddingOf(summand, TypeOf(sum));
-      if (!embedding) return context_.No(graph_, id, "'", graph_.value(summand).name, "' is no embedding");
+      if (!embedding) return context_.No(graph_, id, "'", graph_.value(summand).name, "' is not an embedding");
       embeddings.push_back(*embedding);
     }
     if (!PutInOrder(&embeddings)) return context_.No(graph_, id, "expected one embedding for each token and position");

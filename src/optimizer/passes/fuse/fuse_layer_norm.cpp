@@ -49,7 +49,7 @@ bool NormalizesLastAxes(Match& m) {
   const auto axes = m.ints("axes");
   const auto epsilon = m.scalar("e");
   if (!axes || !epsilon || *epsilon < 0)
-    return m.No("no epsilon is added to the mean of a square over constant axes that are kept");
+    return m.No("expected an epsilon added to the mean of a square over constant axes that are kept");
   const bool floats = x.is_tensor() && x.has_rank && IsFloating(x.dtype);
   const auto first = floats ? FirstAxis(x, *axes) : std::nullopt;
   if (!first) return m.No("expected a mean over the last axes, of known sizes, of ", x.ToText());

@@ -48,7 +48,7 @@ bool PadsAlike(Match& m, double value, bool (*alike)(const Match&, const Ints& o
   Ints own = pads != nullptr && std::holds_alternative<Ints>(*pads) ? std::get<Ints>(*pads) : Ints();
   if (own.empty()) own.assign(added->size(), 0);
   if (!explicit_pads || own.size() != added->size() || *filled != value || !alike(m, own, *added))
-    return m.No("it would pad with something else than the Pad does");
+    return m.No("it would pad with something other than the Pad does");
   for (std::size_t i = 0; i < own.size(); ++i) own[i] += (*added)[i];
   m.SetAttribute("pads", own);
   return true;

@@ -66,7 +66,7 @@ bool FuseActivation(Graph& graph, const PassContext& context, NodeId id) {
   if (!behind) return false;
   const ops::NodeActivation& activation = behind->activation;
   if (activation.bias != kNoValue && !TakesBias(graph, graph.node(id), activation.bias))
-    return context.No(graph, id, "the bias of ", activation.def->name, " has no place in it");
+    return context.No(graph, id, "it has no input for the bias of ", activation.def->name);
   Node& product = graph.node(id);
   ops::WriteProductActivation(product, activation);
   product.domain = IsGemm(product) ? "com.microsoft" : "ai.sardonyx";

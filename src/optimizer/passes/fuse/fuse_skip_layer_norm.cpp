@@ -26,7 +26,7 @@ bool IsResidual(Match& m) {
   if (axis != -1 && axis != 2) return m.No("expected the last axis, found ", axis);
   for (const char* name : {"scale", "shift"})
     if (!IsParameter(m, name) || (m.Has(name) && m.type(name).dtype != sum.dtype))
-      return m.No("its ", name, " is not a vector of the model's");
+      return m.No("its ", name, " is not a vector that the model holds or takes");
   if (!IsParameter(m, "bias")) return false;
   if (!SameDims(x, sum) || !SameDims(skip, sum) || m.value("x") == m.value("skip"))
     return m.No("expected two summands of the shape of ", sum.ToText(), ", found ", x.ToText(), " and ", skip.ToText());

@@ -12,7 +12,7 @@ namespace {
 bool Eliminate(Graph& graph, const PassContext& context, NodeId id) {
   if (graph.node(id).erased || !IsQuantize(graph.node(id))) return false;
   const auto q = QuantizedBy(graph, id);
-  if (!q) return context.No(graph, id, "its scale and zero point are no constants, or not of 8 or 16 bits");
+  if (!q) return context.No(graph, id, "its scale and zero point are not constant, or not of 8 or 16 bits");
   const std::vector<NodeId> readers = graph.value(q->data).consumers;
   if (readers.empty() || graph.value(q->data).is_output) return context.No(graph, id, "its integers are an output");
   for (const NodeId reader : readers) {

@@ -35,7 +35,7 @@ class BlockFuser {
     if (!product.domain.empty() || product.op_type != "MatMul") return false;
     const auto weight = BlockWeightFrom(graph_, product.inputs[1]);
     if (!weight || !HasOperator(context_.registry, "com.microsoft", "MatMulNBits"))
-      return context_.FarFrom(graph_, id_, "its weights are no blocks of integers");
+      return context_.FarFrom(graph_, id_, "its weights are not blocks of integers");
     if (graph_.node(weight->node).provider != product.provider)
       return context_.No(graph_, id_, "its weights are made on another provider");
     const ValueId old = product.outputs[0], x = product.inputs[0];

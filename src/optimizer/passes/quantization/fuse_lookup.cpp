@@ -139,7 +139,7 @@ class LookupFuser {
     const auto found = source_.find(result);
     if (found == source_.end() && IsFunction(graph_.node(id)))
       return context_.No(graph_, id,
-                         "what it quantizes depends on a constant that is no single number, or on a "
+                         "what it quantizes depends on a constant that is not a single number, or on a "
                          "quantization with several scales");
     if (found == source_.end() || graph_.UseCount(result) == 0) return false;
     const ValueId source = found->second;
@@ -149,7 +149,7 @@ class LookupFuser {
       if (graph_.node(node).provider != graph_.node(id).provider)
         return context_.No(graph_, id, Describe(graph_, graph_.node(node)), " runs on another provider");
     const Tensor table = Compute(nodes, source, result);
-    if (table.count() != 256) return context_.No(graph_, id, "its function gives no table of 256 results");
+    if (table.count() != 256) return context_.No(graph_, id, "its function does not give a table of 256 results");
     Rewrite rewrite(graph_, registry_, id);
     if (IsIdentity(table, source) && !graph_.value(result).is_output) {
       rewrite.Replace(result, source);

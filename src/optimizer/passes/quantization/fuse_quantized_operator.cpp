@@ -147,14 +147,14 @@ bool Fuse(Graph& graph, const PassContext& context, NodeId id) {
   if (op == std::end(kOperators) || !HasOperator(context.registry, "com.microsoft", op->integer)) return false;
   if (!IsBetween(graph, node)) return false;
   const auto y = SoleQuantization(graph, node.outputs[0]);
-  if (!y) return context.No(graph, id, "others than one QuantizeLinear with constant parameters read its result");
+  if (!y) return context.No(graph, id, "its result is not read by one QuantizeLinear with constant parameters alone");
   if (!y->IsPerTensor8() || graph.node(y->node).provider != node.provider)
     return context.No(graph, id,
                       "the QuantizeLinear behind it has several scales or 16 bits, or runs on another provider");
   auto replacement = op->find({graph, id, *y});
   if (!replacement)
     return context.No(graph, id, op->integer, " takes operands of one ", Name(y->dtype),
-                      " quantization each, and known axes: an input or attribute is something else");
+                      " quantization each, and known axes: an input or attribute does not fit");
   Rewrite rewrite(graph, context.registry, id);
   rewrite.Replace(y->data, rewrite.Add("com.microsoft", op->integer, std::move(replacement->inputs),
                                        std::move(replacement->attributes)));

@@ -135,7 +135,7 @@ class QuantizationMover {
     if (!q || !q->IsPerTensor()) return;
     if (graph_.node(q->node).provider != node.provider) return No(id, "the DequantizeLinear runs on another provider");
     if (!IsMover(node, q->dtype)) {
-      if (IsMoverName(node)) No(id, "it does more than moving elements, or does not run on ", Name(q->dtype));
+      if (IsMoverName(node)) No(id, "it does more than move elements, or does not run on ", Name(q->dtype));
       return;
     }
     if (!IsMovablePad(node)) return No(id, "it pads with something other than 0");
@@ -215,13 +215,14 @@ class QuantizationMover {
       const auto& readers = graph_.value(node.outputs[0]).consumers;
       const bool quantized =
           std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return QuantizedBy(graph_, r).has_value(); });
-      if (quantized && IsMoverName(node)) No(id, "others than the QuantizeLinear read it, or that has several scales");
+      if (quantized && IsMoverName(node))
+        No(id, "it is not read by one QuantizeLinear alone, or that has several scales");
       return;
     }
     if (graph_.node(y->node).provider != node.provider) return;
     if (node.domain.empty() && node.op_type == "Where") return MoveUpThroughWhere(id, *y);
     if (!IsMover(node, y->dtype)) {
-      if (IsMoverName(node)) No(id, "it does more than moving elements, or does not run on ", Name(y->dtype));
+      if (IsMoverName(node)) No(id, "it does more than move elements, or does not run on ", Name(y->dtype));
       return;
     }
     if (!IsMovablePad(node)) return No(id, "it pads with something other than 0");

@@ -50,7 +50,7 @@ bool QuantizeBefore(Graph& graph, const PassContext& context, NodeId id) {
   const auto limits = LimitsOf(graph, node);
   if (!limits) return no("its bounds are not constant");
   const auto y = SoleQuantization(graph, node.outputs[0]);
-  if (!y) return no("others than the QuantizeLinear read it, or that has no constant parameters");
+  if (!y) return no("it is not read by one QuantizeLinear alone, or that has no constant parameters");
   if (!y->IsPerTensor() || graph.node(y->node).provider != node.provider)
     return no("the QuantizeLinear behind it has several scales, or runs on another provider");
   const ValueId x = node.inputs[0];

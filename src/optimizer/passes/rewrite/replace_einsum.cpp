@@ -35,7 +35,7 @@ class EinsumReplacer {
     if (!Is(node, "Einsum")) return false;
     if (node.inputs.size() != 2) return No("it has ", node.inputs.size(), " operands, not two");
     if (!IsFloating(TypeOf(0).dtype) || !TypeOf(0).has_rank || !TypeOf(1).has_rank)
-      return No("its operands are no floating-point tensors of known rank");
+      return No("its operands are not floating-point tensors of known rank");
     if (!Read() || !Sort()) return false;
     auto left = Arranged(left_, {rows_, summed_}, batch_.empty());
     auto right = Arranged(1 - left_, {summed_, columns_}, false);
@@ -65,7 +65,8 @@ class EinsumReplacer {
     for (const EinsumTerm* term : {&equation_.operands[0], &equation_.operands[1], &equation_.output}) {
       Labels labels(term->labels.begin(), term->labels.begin() + static_cast<std::ptrdiff_t>(term->rank));
       std::sort(labels.begin(), labels.end());
-      if (std::adjacent_find(labels.begin(), labels.end()) != labels.end()) return No("a label stands twice in a term");
+      if (std::adjacent_find(labels.begin(), labels.end()) != labels.end())
+        return No("a label appears twice in a term");
     }
     return true;
   }
