@@ -180,10 +180,10 @@ def test_times_are_counted(linear):
     (["--input", "x=double.npy"], "expected elements of type float, found double in 'double.npy'"),
     (["--input", "x=wide.npy"], "expected float [batch, 3], found shape 2x4 in 'wide.npy'"),
     (["--dim", "bach=3"], "no input has a dimension named 'bach'; open dimensions are 'batch'"),
-    (["--dim", "batch=three"], "expected a whole number from 0 on for 'batch', found 'three'"),
+    (["--dim", "batch=three"], "expected a whole number of 0 or more for 'batch', found 'three'"),
     (["--shape", "x=2by3"], "expected numbers with x between"),
     (["--range", "5"], "expected LOW,HIGH"),
-    (["--output", "both.npy"], "'both.npy' holds one tensor, found 2"),
+    (["--output", "both.npy"], "'both.npy': expected one tensor for this kind of file, found 2"),
 ])
 def test_wrong_inputs_get_an_error_that_helps(here, linear, arguments, message):
     np.save("double.npy", np.ones((2, 3)))

@@ -118,7 +118,7 @@ const ElementType& FindElementType(ONNXTensorElementDataType type) {
   for (const ElementType& row : kElementTypes) {
     if (row.type == type) return row;
   }
-  throw Failure(ORT_NOT_IMPLEMENTED, "this tool does not know the element type number " + std::to_string(type));
+  throw Failure(ORT_NOT_IMPLEMENTED, "this tool does not know the ONNX element type " + std::to_string(type));
 }
 
 const ElementType* FindOnnxType(std::int64_t onnx) {
@@ -134,7 +134,7 @@ const ElementType* FindNpyType(std::string_view descr) {
 std::size_t ElementCount(std::span<const std::int64_t> shape) {
   std::size_t count = 1;
   for (const std::int64_t dim : shape) {
-    if (dim < 0) throw Failure(ORT_INVALID_ARGUMENT, "expected dimensions from 0 on, found " + ShapeText(shape));
+    if (dim < 0) throw Failure(ORT_INVALID_ARGUMENT, "expected dimensions of at least 0, found " + ShapeText(shape));
     if (__builtin_mul_overflow(count, static_cast<std::size_t>(dim), &count)) {
       throw Failure(ORT_INVALID_ARGUMENT, "a tensor of shape " + ShapeText(shape) + " is too large for this machine");
     }

@@ -72,7 +72,7 @@ void AddImage(Wishes& wishes, std::string name, const std::string& file, const s
               const ImageSettings& settings) {
   if (name.empty()) {
     if (wanted.size() != 1)
-      Invalid("--input: expected NAME=" + file + ", for the model has " + std::to_string(wanted.size()) +
+      Invalid("--input: expected NAME=" + file + ", because the model has " + std::to_string(wanted.size()) +
               " inputs: " + Names(wanted));
     name = wanted[0].name;
   }
@@ -98,7 +98,7 @@ void AddFile(Wishes& wishes, const std::string& name, const std::string& file,
   if (tensors.size() == 1 && wanted.size() == 1 && tensors[0].name.empty()) tensors[0].name = wanted[0].name;
   for (HostTensor& tensor : tensors) {
     if (tensor.name.empty())
-      Invalid("--input: '" + file + "' says no name: write NAME=" + file + "; names are " + Names(wanted));
+      Invalid("--input: '" + file + "' names no input: write NAME=" + file + "; the inputs are " + Names(wanted));
     CheckName(tensor.name, wanted, "--input " + file);
     wishes.sources[tensor.name] = file;
     wishes.tensors[tensor.name] = std::move(tensor);
@@ -133,7 +133,7 @@ Wishes ParseWishes(const std::vector<ValueDescription>& wanted, const InputArgum
 std::vector<std::int64_t> ChooseShape(const ValueDescription& value, const Wishes& wishes,
                                       std::vector<std::string>& assumed) {
   if (const auto found = wishes.shapes.find(value.name); found != wishes.shapes.end()) return found->second;
-  if (!value.has_shape) Invalid("input '" + value.name + "' has no known rank: give --shape " + value.name + "=1x2x3");
+  if (!value.has_shape) Invalid("input '" + value.name + "' has no known rank; give --shape " + value.name + "=1x2x3");
   std::vector<std::int64_t> shape = value.shape;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] >= 0) continue;

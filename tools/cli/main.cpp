@@ -76,7 +76,7 @@ int Main(int argc, char** argv) {
   } catch (const Failure& failure) {
     return Report(failure, common.json);
   } catch (const std::bad_alloc&) {
-    return Report(Failure(ORT_FAIL, "this machine has not enough memory for that"), common.json);
+    return Report(Failure(ORT_FAIL, "this machine does not have enough memory"), common.json);
   } catch (const std::exception& error) {
     return Report(Failure(ORT_FAIL, std::string("a defect of this tool, please report it: ") + error.what()),
                   common.json);

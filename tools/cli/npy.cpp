@@ -33,7 +33,7 @@ std::string Descr(std::string_view header) {
 std::vector<std::int64_t> Shape(std::string_view header) {
   std::string_view text = Entry(header, "shape");
   const std::size_t end = text.find(')');
-  if (!text.starts_with('(') || end == std::string_view::npos) Bad("its shape is no tuple");
+  if (!text.starts_with('(') || end == std::string_view::npos) Bad("its shape is not a tuple");
   std::vector<std::int64_t> shape;
   const char* at = text.data() + 1;
   const char* stop = text.data() + end;

@@ -145,7 +145,7 @@ std::vector<std::pair<std::string, std::int64_t>> ParseDims(const std::vector<st
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc() || end != value.data() + value.size() || number < 0) {
       throw Failure(ORT_INVALID_ARGUMENT,
-                    "--dim: expected a whole number from 0 on for '" + name + "', found '" + value + "'");
+                    "--dim: expected a whole number of 0 or more for '" + name + "', found '" + value + "'");
     }
     parsed.emplace_back(name, number);
   }

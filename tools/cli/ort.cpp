@@ -129,13 +129,17 @@ const char* CodeName(OrtErrorCode code) {
 
 const OrtApi& Ort() {
   static const OrtApi* api = OrtGetApiBase()->GetApi(ORT_API_VERSION);
-  if (!api) throw Failure(ORT_FAIL, "the library is too old for this tool");
+  if (!api)
+    throw Failure(ORT_FAIL,
+                  "the library is too old for this tool: it lacks API version " + std::to_string(ORT_API_VERSION));
   return *api;
 }
 
 const SardonyxApi& Sardonyx() {
   static const SardonyxApi* api = SardonyxGetApi(SARDONYX_API_VERSION);
-  if (!api) throw Failure(ORT_FAIL, "the library is too old for this tool");
+  if (!api)
+    throw Failure(ORT_FAIL, "the library is too old for this tool: it lacks version " +
+                                std::to_string(SARDONYX_API_VERSION) + " of Sardonyx's own API");
   return *api;
 }
 

@@ -50,7 +50,7 @@ std::vector<std::filesystem::path> WriteTensors(const std::filesystem::path& pat
   }
   if (suffix == ".npy" || suffix == ".pb") {
     if (tensors.size() != 1) {
-      throw Failure(ORT_INVALID_ARGUMENT, "'" + path.string() + "' holds one tensor, found " +
+      throw Failure(ORT_INVALID_ARGUMENT, "'" + path.string() + "': expected one tensor for this kind of file, found " +
                                               std::to_string(tensors.size()) + ": write an .npz or a folder");
     }
     WriteFile(path, suffix == ".npy" ? FormatNpy(tensors[0]) : FormatTensorProto(tensors[0]));

@@ -64,7 +64,7 @@ Message ReadFacts(protozero::pbf_reader reader) {
     } else if (reader.tag() == kName) {
       message.tensor.name = reader.get_string();
     } else if (reader.tag() == kDataLocation && reader.get_int32() != 0) {
-      Bad("its data is in another file");
+      Bad("its data is in another file, which this tool does not read");
     } else if (reader.tag() != kDataLocation) {
       reader.skip();
     }
@@ -128,7 +128,7 @@ HostTensor ParseTensorProto(std::string_view bytes) {
     }
     return std::move(message.tensor);
   } catch (const protozero::exception& error) {
-    Bad(std::string("its bytes are no protobuf: ") + error.what());
+    Bad(std::string("its bytes are not protobuf: ") + error.what());
   }
 }
 

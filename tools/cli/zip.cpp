@@ -103,7 +103,7 @@ std::vector<NamedBytes> ParseZip(std::string_view bytes) {
     const std::uint64_t data =
         entry.place + 30 + Read<std::uint16_t>(bytes, entry.place + 26) + Read<std::uint16_t>(bytes, entry.place + 28);
     const std::string_view packed = Slice(bytes, data, entry.packed_size);
-    if (method != 0 && method != 8) Bad("entry '" + name + "' is compressed in a way this tool does not know");
+    if (method != 0 && method != 8) Bad("entry '" + name + "' is compressed with an unknown method");
     entries.emplace_back(name, method == 0 ? std::string(packed) : Inflate(packed, entry.size));
     at += 46 + std::uint64_t{name_size} + extra_size + comment_size;
   }
