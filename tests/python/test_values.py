@@ -235,6 +235,6 @@ print("collective:", sardonyx.has_collective_ops())
 def test_settings_of_the_process():
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", SETTINGS], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for words in ("[-1.0, -1.0, -1.0]", "before the first session is made", "providers: CPUExecutionProvider",
+    for words in ("[-1.0, -1.0, -1.0]", "before the first session is created", "providers: CPUExecutionProvider",
                   "collective: False", sardonyx.sardonyx_version):
         assert words in done.stdout, done.stdout

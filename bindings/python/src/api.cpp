@@ -37,10 +37,12 @@ OrtEnv* Environment() {
 
 void SetGlobalThreads(int intra_op, int inter_op) {
   if (intra_op < 0 || inter_op < 0)
-    throw StatusError(ORT_INVALID_ARGUMENT, "expected numbers of threads of 0 or more, found " +
-                                                std::to_string(intra_op) + " and " + std::to_string(inter_op));
+    throw StatusError(ORT_INVALID_ARGUMENT, "expected 0 or more threads, found " + std::to_string(intra_op) + " and " +
+                                                std::to_string(inter_op));
   if (global_threads.used)
-    throw StatusError(ORT_FAIL, "set_global_thread_pool_sizes: expected a call before the first session is made");
+    throw StatusError(
+        ORT_FAIL,
+        "set_global_thread_pool_sizes: expected a call before the first session is created, found one after it");
   global_threads.intra_op = intra_op;
   global_threads.inter_op = inter_op;
 }

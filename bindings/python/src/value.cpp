@@ -121,7 +121,7 @@ HeldValue FromArray(nb::object array) {
     }
   }
   if (element_type == 0)
-    throw StatusError(ORT_INVALID_ARGUMENT, "no ONNX element type for a NumPy array of dtype " +
+    throw StatusError(ORT_INVALID_ARGUMENT, "expected a NumPy array whose elements have a type in ONNX, found dtype " +
                                                 nb::cast<std::string>(nb::str(array.attr("dtype"))));
   if (element_type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return {StringTensor(array), nb::none()};
   if (BitsOf(element_type) < 8) return {PackedTensor(array, element_type), nb::none()};
@@ -445,7 +445,7 @@ nb::object ToPythonCopy(const OrtValue* value) {
   }
   if (type == ONNX_TYPE_MAP) return MapReader().Read(value, 0, false);
   throw StatusError(ORT_NOT_IMPLEMENTED,
-                    "values of ONNX type " + std::to_string(static_cast<int>(type)) + " have no NumPy form");
+                    "values of ONNX type " + std::to_string(static_cast<int>(type)) + " cannot be converted to NumPy");
 }
 
 }  // namespace sardonyx::python
