@@ -1,13 +1,24 @@
-// sardonyx_c_api.h - what ONNX Runtime's tables lack: checking, printing, explaining and describing models.
+// sardonyx_c_api.h - what ONNX Runtime's interface lacks: functions that check, print, explain and describe models.
 //
-// One versioned table beside the one of onnxruntime_c_api.h; its handles (OrtEnv, OrtSession, OrtSessionOptions,
-// OrtStatus, OrtAllocator) are the same. New functions are added at the end only.
+// This is a second table of functions, beside OrtApi in onnxruntime_c_api.h. It uses the same handles (OrtEnv,
+// OrtSession, OrtSessionOptions, OrtStatus, OrtAllocator). New functions are added at the end only.
 //
-// Conventions. NULL is success, otherwise release the status with OrtApi::ReleaseStatus. Texts are UTF-8, end in NUL,
-// are allocated with the allocator given and freed with its Free. A model is named by path or by bytes: exactly one of
-// `model_path` and `model_data` is not NULL, else ORT_INVALID_ARGUMENT. It is ONNX protobuf or, if it begins with '<',
-// ONNX text syntax. Bytes whose weights are in external files need the config entry
-// "session.model_external_initializers_file_folder_path". All functions may be called from any thread.
+//   const SardonyxApi* sardonyx = SardonyxGetApi(SARDONYX_API_VERSION);
+//   char* text = NULL;
+//   OrtStatusPtr status = sardonyx->PrintModelText("model.onnx", NULL, 0, 64, allocator, &text);
+//
+// Unless a comment says otherwise:
+// - A function returns NULL if it succeeds. Otherwise the status holds a code and a message, and the caller releases it
+//   with OrtApi::ReleaseStatus. A NULL for an argument that is needed is ORT_INVALID_ARGUMENT.
+// - Texts are UTF-8 and end in NUL. A result (`text`, `json`, `model_data`) is allocated with `allocator`, and the
+//   caller frees it with that allocator's Free.
+// - A model is given either as a file (`model_path`) or as bytes (`model_data`, `model_data_length`). The other pointer
+//   is NULL; both or neither is ORT_INVALID_ARGUMENT. The model is in ONNX's protobuf format, or in ONNX's text syntax
+//   if its first byte is '<'.
+// - Weights in external files are looked for beside the model's file. A model that is given as bytes has no folder: set
+//   the config entry "session.model_external_initializers_file_folder_path" in the session options.
+// - Any thread may call any function. Threads may share an OrtEnv and an OrtSession; every other object belongs to one
+//   thread at a time.
 #ifndef SARDONYX_C_API_H
 #define SARDONYX_C_API_H
 
@@ -22,123 +33,177 @@ extern "C" {
 typedef struct SardonyxApi SardonyxApi;
 
 struct SardonyxApi {
-  // The version of the library, e.g. "0.1.0". Static.
+  // Returns the version of the library, such as "0.1.0". The text is static.
   const char*(ORT_API_CALL* GetVersionString)(void)NO_EXCEPTION;
 
-  // The model in ONNX's text syntax, as onnx.parser reads it. Weights of more than `max_elements` elements are
-  // shortened to their type, with a comment (such a text is for reading, not for parsing); 0 writes all. Errors: what
-  // loading the model gives (ORT_NO_SUCHFILE, ORT_INVALID_PROTOBUF, ORT_INVALID_GRAPH ...).
+  // Prints the model in ONNX's text syntax, which ParseModelText and Python's onnx.parser read. A weight with more than
+  // `max_elements` elements is printed as its type and a comment; such a text is for reading only and does not parse.
+  // 0 prints all elements.
+  // Errors: ORT_NO_SUCHFILE, ORT_INVALID_PROTOBUF or ORT_INVALID_GRAPH if the model does not load.
   OrtStatusPtr(ORT_API_CALL* PrintModelText)(const ORTCHAR_T* model_path, const void* model_data,
                                              size_t model_data_length, size_t max_elements, OrtAllocator* allocator,
                                              char** text) NO_EXCEPTION;
 
-  // The ONNX protobuf bytes of a model in ONNX's text syntax. `text` need not end in NUL.
-  // Errors: ORT_INVALID_PROTOBUF with line and column.
+  // Converts a model from ONNX's text syntax to ONNX's protobuf format. `text` has `text_length` bytes and need not end
+  // in NUL; `model_data` receives `model_data_length` bytes.
+  // Errors: ORT_INVALID_PROTOBUF with the line and column of the mistake.
   OrtStatusPtr(ORT_API_CALL* ParseModelText)(const char* text, size_t text_length, OrtAllocator* allocator,
                                              void** model_data, size_t* model_data_length) NO_EXCEPTION;
 
-  // Whether the model is well formed, its types and shapes agree and this build can run it: loads it and builds a
-  // session of it without running. `options` may be NULL. The status names file, node, operator and input of the first
-  // defect.
+  // Checks that the model is well formed, that its types and shapes agree, and that this build can run it. It creates a
+  // session, as OrtApi::CreateSession does, but does not run it. `options` may be NULL.
+  // Errors: the first defect, with file, node, operator and input as far as they are known.
   OrtStatusPtr(ORT_API_CALL* CheckModel)(const OrtEnv* env, const ORTCHAR_T* model_path, const void* model_data,
                                          size_t model_data_length, const OrtSessionOptions* options) NO_EXCEPTION;
 
-  // A model card as a JSON object, without building a session (unknown operators are no error):
-  // "ir_version", "opsets" {domain: version}, "producer_name", "producer_version", "domain", "model_version",
-  // "description", "graph_name", "inputs" and "outputs" [{"name", "type": element type of a tensor, else the whole type
-  // in ONNX's text syntax, "shape": [number, "symbol" or null], absent when the rank is unknown and for other types}],
-  // "overridable_initializers" likewise, "parameter_count", "parameter_bytes", "external_data_bytes", "node_count"
-  // (subgraphs included), "operators" {"domain.op_type" or "op_type": count}, "functions" [names], "metadata"
-  // {key: value}, "peak_activation_bytes" (of the values alive at once, an estimate; null unless all shapes are known).
+  // Describes the model as a JSON object. No session is created, so the model may use operators that this build lacks.
+  // clang-format off
+  //   "ir_version", "model_version"          numbers
+  //   "opsets"                               {domain: version}; "" is the domain of ONNX itself
+  //   "producer_name", "producer_version", "domain", "description", "graph_name"    texts
+  //   "inputs", "outputs"                    lists of {"name", "type", "shape"}
+  //   "overridable_initializers"             the same for the inputs that have a default value
+  //   "parameter_count"                      elements of all weights
+  //   "parameter_bytes"                      bytes of all weights
+  //   "external_data_bytes"                  how many of these bytes lie in other files
+  //   "node_count"                           nodes of the graph and of all its subgraphs
+  //   "operators"                            {"op_type" or "domain.op_type": number of nodes}
+  //   "functions"                            names of the functions that the model defines
+  //   "metadata"                             {key: value}
+  //   "peak_activation_bytes"                an estimate: the most bytes that values other than weights take at once;
+  //                                          null if not all shapes are known
+  // clang-format on
+  // "type" is the element type of a tensor ("float") or, for other values, the whole type in ONNX's text syntax.
+  // "shape" lists a tensor's dimensions: a number, the name of a symbol, or null. It is missing if the rank is unknown.
   OrtStatusPtr(ORT_API_CALL* ModelInfoJson)(const ORTCHAR_T* model_path, const void* model_data,
                                             size_t model_data_length, OrtAllocator* allocator,
                                             char** json) NO_EXCEPTION;
 
-  // Loads and optimizes the model with `options` (NULL: all optimizations) and writes it to `output_path`.
+  // Optimizes the model as a session with `options` does (NULL: the default options, with all optimizations), and
+  // writes the result to the file `output_path`.
   OrtStatusPtr(ORT_API_CALL* OptimizeModelToFile)(const OrtEnv* env, const ORTCHAR_T* model_path,
                                                   const void* model_data, size_t model_data_length,
                                                   const OrtSessionOptions* options,
                                                   const ORTCHAR_T* output_path) NO_EXCEPTION;
 
-  // Why optimizer rules fired or did not: one line per rule and place, for the rules of the pass `rule_name` (NULL: of
-  // all passes). Errors: ORT_INVALID_ARGUMENT for a name that is no pass, with the closest.
+  // Optimizes the model and reports what the optimizer's passes changed, and why they left nodes alone that nearly
+  // matched. `rule_name` is the name of one pass, whose report has a line for every place; NULL reports on all passes,
+  // and then a line sums up similar places. `options` may be NULL.
+  // Errors: ORT_INVALID_ARGUMENT if no pass has this name; the message suggests the closest name.
   OrtStatusPtr(ORT_API_CALL* ExplainRules)(const OrtEnv* env, const ORTCHAR_T* model_path, const void* model_data,
                                            size_t model_data_length, const OrtSessionOptions* options,
                                            const char* rule_name, OrtAllocator* allocator, char** text) NO_EXCEPTION;
 
-  // The session's graph after optimization in ONNX's text syntax (weights shortened as PrintModelText does).
+  // Prints the graph that the session runs, after all optimizations, in ONNX's text syntax. `max_elements` shortens
+  // weights as in PrintModelText.
   OrtStatusPtr(ORT_API_CALL* SessionModelText)(const OrtSession* session, size_t max_elements, OrtAllocator* allocator,
                                                char** text) NO_EXCEPTION;
 
-  // Which provider runs which node, as a JSON array in the order of execution: [{"node", "domain", "op_type",
-  // "provider", "reason": why providers before it in the list did not take it or are missing, "" when none was asked
-  // before; "bytes_copied": of a copy between devices, else 0; null where the size comes with the run}].
+  // Reports which execution provider runs which node: a JSON array with one object for each node, in the order of
+  // execution.
+  // clang-format off
+  //   "node", "domain", "op_type"    the node's name and its operator; "" is the domain of ONNX itself
+  //   "value"                        the node's first output that has a name
+  //   "provider"                     such as "CPUExecutionProvider"
+  //   "reason"                       why providers with a higher priority do not run the node; "" if there are none
+  //   "bytes_copied"                 for a copy between devices: its bytes in the last run; null before the first run
+  //                                  if the size is not fixed; 0 for all other nodes
+  // clang-format on
   OrtStatusPtr(ORT_API_CALL* SessionPlacement)(const OrtSession* session, OrtAllocator* allocator,
                                                char** json) NO_EXCEPTION;
 
-  // What the session's weights hold in memory as a JSON object of numbers of bytes: "weight_bytes" (copies),
-  // "mapped_bytes" (views of the model's files or of other memory that is shared).
+  // Reports how many bytes the session's weights take, as a JSON object: "weight_bytes" for copies that the session
+  // owns, "mapped_bytes" for views of the model's files or of other shared memory.
   OrtStatusPtr(ORT_API_CALL* SessionMemoryInfo)(const OrtSession* session, OrtAllocator* allocator,
                                                 char** json) NO_EXCEPTION;
 
-  // The contents of a map, or of element `index` of a sequence of maps, without a copy: `count` keys, ascending, and
-  // the value of each. The pointers are valid, and what they point to is constant, while `value` lives; maps that share
-  // their keys give the same `keys`. Keys or values that are strings have no address of their own: their pointer is not
-  // for reading (OrtApi::GetValue copies them). Errors: ORT_INVALID_ARGUMENT for other values and places.
+  // Gives access to the contents of a map without copying them: `count` keys in ascending order, and the value of each.
+  // `value` is a map, and `index` is ignored; or it is a sequence of maps, and `index` selects one. The arrays must not
+  // be written to and are valid while `value` lives. Maps that share their keys give the same pointer for `keys`.
+  // If keys or values are strings, do not read their array: use OrtApi::GetValue, which copies.
+  // Errors: ORT_INVALID_ARGUMENT if there is no map at this place.
   OrtStatusPtr(ORT_API_CALL* MapContents)(const OrtValue* value, size_t index, ONNXTensorElementDataType* key_type,
                                           const void** keys, ONNXTensorElementDataType* value_type, const void** values,
                                           size_t* count) NO_EXCEPTION;
 
-  // The plan of the session's last run as a JSON array: the model's graph, then each body of control flow that ran,
-  // {"graph": "" or the body's name, "memories": [{"device", "arena_bytes"}], "steps" in their order [{"node",
-  // "domain", "op_type", "provider", "inputs" and "outputs": names, "runs": false if there was nothing to do, "late":
-  // shapes come with the run}], "buffers": pieces of the arenas [{"values": that lie there in turn, "memory", "offset",
-  // "bytes", "first_step", "last_step": the number of steps if a run delivers it}], "values" [{"name", "place": arena,
-  // output, input, constant, late or none, "type", "shape", "bytes"}]}. Empty before the first run.
+  // Describes the plan of the session's last run: which steps run, and where their values lie. The result is a JSON
+  // array, empty before the first run. Its first object is the plan of the model's graph; one more follows for each
+  // body of an If, Loop or Scan that ran.
+  // clang-format off
+  //   "graph"       "" for the model's graph, else the name of the body
+  //   "memories"    [{"device": "host" or "device", "arena_bytes"}]
+  //   "steps"       in the order of execution: [{"node", "domain", "op_type", "provider", "inputs", "outputs",
+  //                 "runs": false if the step has nothing to do,
+  //                 "late": true if its shapes become known only during the run}]
+  //   "buffers"     pieces of the arenas: [{"values": names of the values that use the piece one after the other,
+  //                 "memory": index in "memories", "offset" and "bytes" in the arena,
+  //                 "first_step", "last_step": when it is in use; the number of steps means "until the run returns"}]
+  //   "values"      [{"name", "place": "arena", "output", "input", "constant", "late" or "none",
+  //                 and if they are known "type", "shape", "bytes"}]
+  // clang-format on
   OrtStatusPtr(ORT_API_CALL* SessionPlan)(const OrtSession* session, OrtAllocator* allocator, char** json) NO_EXCEPTION;
 
-  // Runs the session and looks at every value that its nodes make: a JSON object {"values" in their order [{"value",
-  // "node", "op_type", "graph": the body that it is in, or "", "type", "shape", "turns": how often it was made,
-  // "count": elements in all, and for numbers on the host "nan_count", "infinity_count" and "min", "max", "mean", "std"
-  // of the finite elements, null without any}], "first_nan", "first_infinity": the node that made the first one from
-  // inputs without {"node", "op_type", "value", "graph", "turn"}, or null}. Values that optimization took away are
-  // there at level 0 (SetSessionGraphOptimizationLevel) only. `run_options` may be NULL.
+  // Runs the session once and examines every value that its nodes compute. The result is a JSON object.
+  // clang-format off
+  //   "values"            in the order in which they are first computed, a list of
+  //     "value", "node", "op_type"       the value and the node that computes it
+  //     "graph"                          the body of control flow that contains the node, or ""
+  //     "type", "shape"                  of the value when it was last computed
+  //     "turns"                          how often it was computed
+  //     "count"                          elements, all turns together
+  //     "nan_count", "infinity_count"    only for numbers in host memory, as the next line
+  //     "min", "max", "mean", "std"      of the finite elements; null if there are none
+  //   "first_nan", "first_infinity"       null, or the first node that computes a NaN (an infinity) although its inputs
+  //                                       have none:
+  //     "node", "op_type", "value", "graph"
+  //     "turn"                           which turn of "graph" this was, counted from 0
+  //     "turns"                          the same for every enclosing body: [{"graph", "turn"}], outermost first
+  //     "inputs"                         the node's inputs in that turn, each like an element of the outer "values"
+  // clang-format on
+  // Values that the optimizer removes are not reported; to see them, create the session with ORT_DISABLE_ALL
+  // (OrtApi::SetSessionGraphOptimizationLevel). `run_options` may be NULL.
+  // Errors: those of OrtApi::Run. The message then also names the node that made the first NaN or infinity.
   OrtStatusPtr(ORT_API_CALL* RunCheckValues)(OrtSession* session, const OrtRunOptions* run_options,
                                              const char* const* input_names, const OrtValue* const* inputs,
                                              size_t input_len, OrtAllocator* allocator, char** json) NO_EXCEPTION;
 
-  // OrtApi::SessionOptionsAppendExecutionProvider, but whether there is such a provider is asked when a session is
-  // created: it is the error then (ORT_INVALID_ARGUMENT), or one warning if CPUExecutionProvider is in the list, too,
-  // and session.disable_cpu_ep_fallback is not set. `missing` not NULL: the caller knows that the provider cannot be
-  // had and why, and has told the user; where the CPU may stand in for it there is no warning any more.
+  // Adds an execution provider, as OrtApi::SessionOptionsAppendExecutionProvider does, but reports a provider that this
+  // library lacks only when a session is created. That fails with ORT_INVALID_ARGUMENT, unless CPUExecutionProvider is
+  // also in the list and the config entry session.disable_cpu_ep_fallback is not set; then the CPU stands in and one
+  // warning is logged. With `missing`, a caller who already knows why the provider is not available passes on the
+  // reason, and no warning is logged; otherwise it is NULL.
   OrtStatusPtr(ORT_API_CALL* AppendProvider)(OrtSessionOptions* options, const char* provider_name,
                                              const char* const* provider_options_keys,
                                              const char* const* provider_options_values, size_t num_keys,
                                              const char* missing) NO_EXCEPTION;
 
-  // The session's providers in their order as a JSON object: {"providers": names, "missing" [{"provider", "reason"}]:
-  // those that were asked for and are not there}.
+  // Lists the session's execution providers in their order, as a JSON object: {"providers": [names],
+  // "missing": [{"provider", "reason"}]}. Missing providers were asked for, but are not available.
   OrtStatusPtr(ORT_API_CALL* SessionProviders)(const OrtSession* session, OrtAllocator* allocator,
                                                char** json) NO_EXCEPTION;
 
-  // Gives back what the session keeps for later runs: plans of shapes, and memory of runs that are over. The next run
-  // of each shape is slower. Runs that are under way go on.
+  // Frees what the session keeps to make later runs fast: the plans of input shapes, and memory of finished runs. The
+  // next run with each shape is slower. Runs in progress are not disturbed.
   OrtStatusPtr(ORT_API_CALL* SessionTrim)(OrtSession* session) NO_EXCEPTION;
 
-  // The input `name` is this tensor in every session made of the options, and no input of theirs any more: what depends
-  // on it alone is computed once. The contents are copied. Creating a session fails with ORT_INVALID_ARGUMENT if the
-  // model has no such input or one of another type or shape.
+  // Makes the input `name` a constant with the contents of the tensor `value` in every session that is created from
+  // `options`. These sessions no longer have the input, and compute what depends only on it once. The contents are
+  // copied.
+  // Errors: ORT_INVALID_ARGUMENT if the input is fixed already. Creating a session fails with ORT_INVALID_ARGUMENT if
+  // the model has no such input, or if it has another type or shape.
   OrtStatusPtr(ORT_API_CALL* FixInput)(OrtSessionOptions* options, const char* name,
                                        const OrtValue* value) NO_EXCEPTION;
 
-  // What SessionPlan gives, as lines for people and for comparisons: of the model's graph, then of each body that ran,
-  // the key (input types, and the contents on which shapes depend), the steps in their order (stages, where branches
-  // run at once), each value's type and place, buffers, and how outputs are delivered. Empty before the first run.
+  // Prints what SessionPlan describes as lines, for people and for comparisons. For the model's graph and for each body
+  // that ran it prints: the key of the plan (the types of the inputs, and the contents of those on which shapes
+  // depend), the steps, the type and place of each value, the buffers, the arenas, and how outputs are delivered.
+  // Branches that run at the same time are grouped in stages. The text is empty before the first run.
   OrtStatusPtr(ORT_API_CALL* SessionPlanText)(const OrtSession* session, OrtAllocator* allocator,
                                               char** text) NO_EXCEPTION;
 };
 
-// The table of `version` (1 ... SARDONYX_API_VERSION), or NULL for a version that this library does not have. Static.
+// Returns the table of `version` (1 to SARDONYX_API_VERSION), or NULL if this library does not have that version. The
+// table is static.
 ORT_EXPORT const SardonyxApi* ORT_API_CALL SardonyxGetApi(uint32_t version) NO_EXCEPTION;
 
 #ifdef __cplusplus
