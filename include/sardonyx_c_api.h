@@ -169,7 +169,7 @@ struct SardonyxApi {
 
   // Adds an execution provider, as OrtApi::SessionOptionsAppendExecutionProvider does, but reports a provider that this
   // library lacks only when a session is created. That fails with ORT_INVALID_ARGUMENT, unless CPUExecutionProvider is
-  // also in the list and the config entry session.disable_cpu_ep_fallback is not set; then the CPU stands in and one
+  // also in the list and the config entry session.disable_cpu_ep_fallback is not "1"; then the CPU stands in and one
   // warning is logged. With `missing`, a caller who already knows why the provider is not available passes on the
   // reason, and no warning is logged; otherwise it is NULL.
   OrtStatusPtr(ORT_API_CALL* AppendProvider)(OrtSessionOptions* options, const char* provider_name,

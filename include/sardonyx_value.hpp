@@ -1,4 +1,5 @@
-// sardonyx_value.hpp - the first half of sardonyx.hpp (include that one): errors, element types, values.
+// sardonyx_value.hpp - the first half of the C++ interface: errors, element types and values. Programs include
+// sardonyx.hpp, which includes this file.
 #pragma once
 
 #include <array>
@@ -19,9 +20,9 @@
 
 namespace sdx {
 
-// ---- Errors and the tables
+// ---- Errors and the tables of functions
 
-// What a status says: its code, and its message as what().
+// The exception that all functions throw: what() is the message, code() the error code of the C interface.
 class Error : public std::runtime_error {
  public:
   Error(OrtErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -31,6 +32,7 @@ class Error : public std::runtime_error {
   OrtErrorCode code_;
 };
 
+// The tables of C functions. They throw ORT_FAIL if the program runs with a library that is older than the headers.
 inline const OrtApi& Api() {
   static const OrtApi* const api = OrtGetApiBase()->GetApi(ORT_API_VERSION);
   if (api == nullptr) throw Error(ORT_FAIL, "the library is older than the header onnxruntime_c_api.h");
@@ -43,7 +45,7 @@ inline const SardonyxApi& OwnApi() {
   return *api;
 }
 
-// Throws what the status says, if it is an error.
+// Throws the error that the status of a C function holds, and releases the status. NULL is success: nothing happens.
 inline void Check(OrtStatusPtr status) {
   if (status == nullptr) return;
   const Error error(Api().GetErrorCode(status), Api().GetErrorMessage(status));
@@ -51,16 +53,17 @@ inline void Check(OrtStatusPtr status) {
   throw error;
 }
 
-// "0.1.0"
+// The version of the library, such as "0.1.0".
 inline std::string Version() { return OwnApi().GetVersionString(); }
 
+// The allocator of the library; it lives as long as the process.
 inline OrtAllocator* DefaultAllocator() {
   OrtAllocator* allocator = nullptr;
   Check(Api().GetAllocatorWithDefaultOptions(&allocator));
   return allocator;
 }
 
-// A text that the library allocated, as a string.
+// Copies a text that the library allocated with DefaultAllocator, and frees the original.
 inline std::string TakeText(char* text) {
   struct Free {
     void operator()(char* held) const { DefaultAllocator()->Free(DefaultAllocator(), held); }
@@ -69,7 +72,7 @@ inline std::string TakeText(char* text) {
   return text != nullptr ? text : "";
 }
 
-// The providers of this build, first choice first.
+// The names of the execution providers in this build, in the order of their default priority.
 inline std::vector<std::string> AvailableProviders() {
   char** names = nullptr;
   int count = 0;
@@ -81,7 +84,7 @@ inline std::vector<std::string> AvailableProviders() {
 
 // ---- Element types
 
-// Bits of types that C++20 lacks.
+// The bits of element types that C++20 lacks; conversions are up to the caller.
 struct Float16 {
   std::uint16_t bits = 0;
 };
@@ -89,7 +92,8 @@ struct BFloat16 {
   std::uint16_t bits = 0;
 };
 
-// The element type of a C++ type; of others (types of 8 bits and less) values are made by ElementType alone.
+// The ONNX element type of a C++ type. For element types without a C++ type (such as float8 and int4), use
+// Value::MakeRaw and Value::ViewRaw.
 template <typename T>
 inline constexpr ONNXTensorElementDataType kElementType = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
 template <>
@@ -123,7 +127,7 @@ template <typename T>
 concept Element = kElementType<std::remove_const_t<T>>
 != ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
 
-// As ONNX writes it: "float", "int64".
+// The name of an element type as ONNX writes it: "float", "int64".
 inline std::string_view ElementTypeName(ONNXTensorElementDataType type) {
   constexpr std::array<std::string_view, 27> kNames = {
       "undefined", "float",      "uint8",      "int8",         "uint16",         "int16",      "int32",
@@ -134,6 +138,7 @@ inline std::string_view ElementTypeName(ONNXTensorElementDataType type) {
   return index < kNames.size() ? kNames[index] : "unknown";
 }
 
+// The dimensions of a tensor, outermost first; a scalar has none.
 using Shape = std::vector<std::int64_t>;
 
 namespace detail {
@@ -153,7 +158,7 @@ struct Releaser {
 template <typename T>
 using Owner = std::unique_ptr<T, Releaser>;
 
-// What `create(&handle)` makes.
+// Owns the handle that `create(&handle)` makes; throws if it fails.
 template <typename T, typename Create>
 Owner<T> Make(Create&& create) {
   T* handle = nullptr;
@@ -174,7 +179,7 @@ inline Owner<OrtMemoryInfo> HostMemory() {
       [](OrtMemoryInfo** out) { return Api().CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, out); });
 }
 
-// One environment serves the process; each owner is a reference to it.
+// A reference to the environment, of which a process has one.
 inline Owner<OrtEnv> MakeEnv() {
   return Make<OrtEnv>([](OrtEnv** out) { return Api().CreateEnv(ORT_LOGGING_LEVEL_WARNING, "sardonyx", out); });
 }
@@ -189,27 +194,29 @@ inline std::vector<const char*> Pointers(std::span<const std::string> texts) {
 
 // ---- Values
 
-// A tensor, sequence, map or optional.
+// A tensor, sequence, map or optional. Elements of tensors lie in row-major order without gaps.
 class Value {
  public:
-  // Takes over a handle of the C interface.
+  // Takes over a handle of the C interface and releases it in the end.
   explicit Value(OrtValue* handle) : handle_(handle) {}
 
-  // A tensor of zeros with memory of its own.
+  // A tensor of zeros in memory of its own, aligned to 64 bytes.
   template <Element T>
   static Value Make(const Shape& shape) {
     Value value = MakeRaw(kElementType<T>, shape);
     for (T& element : value.Data<T>()) element = T{};
     return value;
   }
-  // A tensor of any element type with memory of its own, which is not set.
+  // A tensor of any element type in memory of its own, aligned to 64 bytes. Strings are empty, other elements are not
+  // initialized.
   static Value MakeRaw(ONNXTensorElementDataType type, const Shape& shape) {
     return Value(detail::Make<OrtValue>([&](OrtValue** out) {
                    return Api().CreateTensorAsOrtValue(DefaultAllocator(), shape.data(), shape.size(), type, out);
                  }).release());
   }
-  // A tensor over the caller's elements, without a copy; they must live as long as the value. Throws if they are too
-  // few. An input is never written to, so elements may be constant.
+  // A tensor that uses the caller's elements without copying them; they must outlive the value. Throws
+  // ORT_INVALID_ARGUMENT if there are fewer elements than the shape needs. Elements may be constant if the value is
+  // used as an input only: runs do not write to inputs.
   template <Element T>
   static Value View(std::span<T> elements, const Shape& shape) {
     auto* data = const_cast<std::remove_const_t<T>*>(elements.data());
@@ -227,7 +234,7 @@ class Value {
   static Value View(T* data, std::size_t count, const Shape& shape) {
     return View(std::span<T>(data, count), shape);
   }
-  // The same for an element type that C++ lacks.
+  // The same for any element type but strings. `data` should be aligned to the size of an element.
   static Value ViewRaw(void* data, std::size_t size_bytes, ONNXTensorElementDataType type, const Shape& shape) {
     const auto memory = detail::HostMemory();
     return Value(detail::Make<OrtValue>([&](OrtValue** out) {
@@ -235,6 +242,7 @@ class Value {
                                                                shape.size(), type, out);
                  }).release());
   }
+  // A tensor of strings, which are copied. Throws ORT_INVALID_ARGUMENT if the shape has another number of elements.
   static Value Strings(const std::vector<std::string>& texts, const Shape& shape) {
     Value value = MakeRaw(ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, shape);
     const auto pointers = detail::Pointers(texts);
@@ -242,19 +250,20 @@ class Value {
     return value;
   }
 
+  // The shape and element type of a tensor, and the number of its elements; they throw for other values.
   sdx::Shape Shape() const { return detail::ShapeOf(Info().get()); }
   ONNXTensorElementDataType ElementType() const {
     ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
     Check(Api().GetTensorElementType(Info().get(), &type));
     return type;
   }
-  // Elements of a tensor.
   std::size_t Count() const {
     std::size_t count = 0;
     Check(Api().GetTensorShapeElementCount(Info().get(), &count));
     return count;
   }
-  // The elements, without a copy; throws if they are not of type T.
+  // The elements of a tensor, without a copy; the span is valid while the value lives. Throws ORT_INVALID_ARGUMENT if
+  // they are not of type T.
   template <Element T>
   std::span<T> Data() {
     return {static_cast<T*>(Bytes<T>()), Count()};
@@ -263,6 +272,7 @@ class Value {
   std::span<const T> Data() const {
     return {static_cast<const T*>(Bytes<T>()), Count()};
   }
+  // Copies of the elements of a tensor of strings.
   std::vector<std::string> Texts() const {
     std::vector<std::string> texts(Count());
     for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -274,24 +284,25 @@ class Value {
     return texts;
   }
 
+  // What the value is: ONNX_TYPE_TENSOR, ONNX_TYPE_SEQUENCE, ONNX_TYPE_MAP ...
   ONNXType Kind() const {
     ONNXType kind = ONNX_TYPE_UNKNOWN;
     Check(Api().GetValueType(handle_.get(), &kind));
     return kind;
   }
-  // Whether an optional holds something.
+  // False for an optional without an element, else true.
   bool HasValue() const {
     int present = 0;
     Check(Api().HasValue(handle_.get(), &present));
     return present != 0;
   }
-  // Items of a sequence; 2 of a map.
+  // The number of items of a sequence; 2 for a map.
   std::size_t Size() const {
     std::size_t count = 0;
     Check(Api().GetValueCount(handle_.get(), &count));
     return count;
   }
-  // An item of a sequence; of a map the keys (0) or the values (1) as a tensor.
+  // A copy of an item of a sequence; for a map, a tensor with the keys (index 0) or the values (index 1).
   Value At(std::size_t index) const {
     return Value(detail::Make<OrtValue>([&](OrtValue** out) {
                    return Api().GetValue(handle_.get(), static_cast<int>(index), DefaultAllocator(), out);
