@@ -22,7 +22,7 @@ struct OrtDataTransferImpl {
       OrtValue** dst_tensors, OrtSyncStream** streams, size_t num_tensors);
 };
 
-// Since 1.23.
+// An event that one stream of a plug-in signals and other streams or the host wait for. Since 1.23.
 struct OrtSyncNotificationImpl {
   uint32_t ort_version_supported;
   void (ORT_API_CALL *Release)(OrtSyncNotificationImpl* this_ptr);
@@ -31,7 +31,7 @@ struct OrtSyncNotificationImpl {
   OrtStatusPtr (ORT_API_CALL *WaitOnHost)(OrtSyncNotificationImpl* this_ptr);
 };
 
-// Since 1.23.
+// A sequence of commands on a device of a plug-in. Since 1.23.
 struct OrtSyncStreamImpl {
   uint32_t ort_version_supported;
   void (ORT_API_CALL *Release)(OrtSyncStreamImpl* this_ptr);
@@ -41,7 +41,7 @@ struct OrtSyncStreamImpl {
   OrtStatusPtr (ORT_API_CALL *OnSessionRunEnd)(OrtSyncStreamImpl* this_ptr);
 };
 
-// Since 1.24.
+// Imports memory and semaphores of graphics APIs into a plug-in's device. Since 1.24.
 struct OrtExternalResourceImporterImpl {
   uint32_t ort_version_supported;
   bool (ORT_API_CALL *CanImportMemory)(const OrtExternalResourceImporterImpl* this_ptr,
@@ -63,7 +63,7 @@ struct OrtExternalResourceImporterImpl {
   void (ORT_API_CALL *Release)(OrtExternalResourceImporterImpl* this_ptr);
 };
 
-// Since 1.25.
+// Collects the events of a plug-in for a profile. Since 1.25.
 struct OrtEpProfilerImpl {
   uint32_t ort_version_supported;
   void (ORT_API_CALL *Release)(OrtEpProfilerImpl* this_ptr);
@@ -74,13 +74,13 @@ struct OrtEpProfilerImpl {
   OrtStatusPtr (ORT_API_CALL *EndProfiling)(OrtEpProfilerImpl* this_ptr, OrtProfilingEventsContainer* events_container);
 };
 
-// Since 1.23.
+// How a group of nodes is fused that a provider has chosen. Since 1.23.
 struct OrtNodeFusionOptions {
   uint32_t ort_version_supported;
   bool drop_constant_initializers;
 };
 
-// What a provider compiled a group of nodes into. Since 1.23.
+// What a provider has compiled a group of nodes into. Since 1.23.
 struct OrtNodeComputeInfo {
   uint32_t ort_version_supported;
   OrtStatus* (ORT_API_CALL *CreateState)(OrtNodeComputeInfo* this_ptr, OrtNodeComputeContext* compute_context,
@@ -90,7 +90,7 @@ struct OrtNodeComputeInfo {
   void (ORT_API_CALL *ReleaseState)(OrtNodeComputeInfo* this_ptr, void* compute_state);
 };
 
-// A kernel made by a plug-in. Since 1.24.
+// A kernel of a plug-in. Since 1.24.
 struct OrtKernelImpl {
   uint32_t ort_version_supported;
   uint32_t flags;
@@ -102,7 +102,7 @@ struct OrtKernelImpl {
       const size_t* buffer_data_sizes, size_t num_buffers, int input_index);
 };
 
-// Since 1.24.
+// Functions that a plug-in provides for its Loop kernel. Since 1.24.
 struct OrtLoopKernelHelper {
   uint32_t ort_version_supported;
   void (ORT_API_CALL *Release)(OrtLoopKernelHelper* this_ptr);
@@ -111,7 +111,7 @@ struct OrtLoopKernelHelper {
       size_t output_size_in_bytes);
 };
 
-// Since 1.24.
+// Functions that a plug-in provides for its Scan kernel. Since 1.24.
 struct OrtScanKernelHelper {
   uint32_t ort_version_supported;
   void (ORT_API_CALL *Release)(OrtScanKernelHelper* this_ptr);
@@ -119,14 +119,14 @@ struct OrtScanKernelHelper {
       size_t num_permutation_elems, const OrtValue* input, OrtSyncStream* stream, OrtValue* output);
 };
 
-// Since 1.26.
+// An amount of a resource. Since 1.26.
 struct OrtResourceCount {
   uint32_t kind;
   uint32_t reserved;
   union { uint64_t total_bytes; uint64_t reserved_words[6]; } value;
 };
 
-// An execution provider made by a plug-in. Optional functions may be NULL. Since 1.22.
+// An execution provider of a plug-in. Optional functions may be NULL. Since 1.22.
 struct OrtEp {
   uint32_t ort_version_supported;
   const char* (ORT_API_CALL *GetName)(const OrtEp* this_ptr);
@@ -171,7 +171,7 @@ struct OrtEp {
   OrtStatusPtr (ORT_API_CALL *GetEpContextDataSupport)(const OrtEp* this_ptr, uint32_t* flags);
 };
 
-// Makes the execution providers of a plug-in. Since 1.22.
+// Creates the execution providers of a plug-in. Since 1.22.
 struct OrtEpFactory {
   uint32_t ort_version_supported;
   const char* (ORT_API_CALL *GetName)(const OrtEpFactory* this_ptr);
@@ -215,14 +215,15 @@ struct OrtEpFactory {
 
 // What plug-in execution providers call.
 struct OrtEpApi {
-  // since 1.22
-  // ep_device: ownership passes to ORT when returned through OrtEpFactory::GetSupportedDevices; otherwise
-  // release:ReleaseEpDevice; ep_metadata: in: copied; ep_options: in: copied
+  // ---- Since 1.22
+  // The runtime owns `ep_device` if OrtEpFactory::GetSupportedDevices returns it. Otherwise release it with
+  // ReleaseEpDevice. `ep_metadata` is copied. `ep_options` is copied.
   /* 0 */ OrtStatusPtr (ORT_API_CALL *CreateEpDevice)(OrtEpFactory* ep_factory,
       const OrtHardwareDevice* hardware_device, const OrtKeyValuePairs* ep_metadata,
       const OrtKeyValuePairs* ep_options, OrtEpDevice** ep_device) NO_EXCEPTION;
   /* 1 */ void (ORT_API_CALL *ReleaseEpDevice)(OrtEpDevice* input) NO_EXCEPTION;
-  // since 1.23
+
+  // ---- Since 1.23
   /* 2 */ OrtStatusPtr (ORT_API_CALL *EpGraphSupportInfo_AddNodesToFuse)(OrtEpGraphSupportInfo* graph_support_info,
       const OrtNode* const* nodes, size_t num_nodes, const OrtNodeFusionOptions* node_fusion_options) NO_EXCEPTION;
   /* 3 */ OrtStatusPtr (ORT_API_CALL *EpGraphSupportInfo_AddSingleNode)(OrtEpGraphSupportInfo* graph_support_info,
@@ -244,19 +245,20 @@ struct OrtEpApi {
   /* 14 */ uint64_t (ORT_API_CALL *SyncStream_GetSyncId)(const OrtSyncStream* stream) NO_EXCEPTION;
   /* 15 */ uint64_t (ORT_API_CALL *GetSyncIdForLastWaitOnSyncStream)(const OrtSyncStream* producer_stream,
       const OrtSyncStream* consumer_stream) NO_EXCEPTION;
-  // since 1.24
-  // hardware_device: release:ReleaseHardwareDevice
+
+  // ---- Since 1.24
+  // Release `hardware_device` with ReleaseHardwareDevice.
   /* 16 */ OrtStatusPtr (ORT_API_CALL *CreateHardwareDevice)(OrtHardwareDeviceType type, uint32_t vendor_id,
       uint32_t device_id, const char* vendor_name, const OrtKeyValuePairs* metadata,
       OrtHardwareDevice** hardware_device) NO_EXCEPTION;
   /* 17 */ void (ORT_API_CALL *ReleaseHardwareDevice)(OrtHardwareDevice* input) NO_EXCEPTION;
-  // kernel_registry: release:ReleaseKernelRegistry
+  // Release `kernel_registry` with ReleaseKernelRegistry.
   /* 18 */ OrtStatusPtr (ORT_API_CALL *CreateKernelRegistry)(OrtKernelRegistry** kernel_registry) NO_EXCEPTION;
   /* 19 */ void (ORT_API_CALL *ReleaseKernelRegistry)(OrtKernelRegistry* input) NO_EXCEPTION;
   /* 20 */ OrtStatusPtr (ORT_API_CALL *KernelRegistry_AddKernel)(OrtKernelRegistry* kernel_registry,
       const OrtKernelDef* kernel_def, OrtKernelCreateFunc kernel_create_func,
       void* kernel_create_func_state) NO_EXCEPTION;
-  // kernel_def_builder_out: release:ReleaseKernelDefBuilder
+  // Release `kernel_def_builder_out` with ReleaseKernelDefBuilder.
   /* 21 */ OrtStatusPtr (ORT_API_CALL *CreateKernelDefBuilder)(OrtKernelDefBuilder** kernel_def_builder_out)
       NO_EXCEPTION;
   /* 22 */ void (ORT_API_CALL *ReleaseKernelDefBuilder)(OrtKernelDefBuilder* input) NO_EXCEPTION;
@@ -278,7 +280,7 @@ struct OrtEpApi {
       int const* input_indices, int const* output_indices, size_t num_io_indices) NO_EXCEPTION;
   /* 31 */ OrtStatusPtr (ORT_API_CALL *KernelDefBuilder_AddInputOutputMutableAliases)(OrtKernelDefBuilder*
       kernel_def_builder, int const* input_indices, int const* output_indices, size_t num_io_indices) NO_EXCEPTION;
-  // kernel_def_out: release:ReleaseKernelDef
+  // Release `kernel_def_out` with ReleaseKernelDef.
   /* 32 */ OrtStatusPtr (ORT_API_CALL *KernelDefBuilder_Build)(OrtKernelDefBuilder* kernel_def_builder,
       OrtKernelDef** kernel_def_out) NO_EXCEPTION;
   /* 33 */ void (ORT_API_CALL *ReleaseKernelDef)(OrtKernelDef* input) NO_EXCEPTION;
@@ -291,72 +293,73 @@ struct OrtEpApi {
       OrtMemType* mem_type) NO_EXCEPTION;
   /* 39 */ OrtStatusPtr (ORT_API_CALL *KernelDef_GetOutputMemType)(const OrtKernelDef* kernel_def,
       size_t output_index, OrtMemType* mem_type) NO_EXCEPTION;
-  // out: borrowed
+  // `out` is borrowed.
   /* 40 */ OrtStatusPtr (ORT_API_CALL *GetTensorDataType)(ONNXTensorElementDataType elem_type,
       const OrtDataType** out) NO_EXCEPTION;
-  // out_kernel_def: borrowed
+  // `out_kernel_def` is borrowed.
   /* 41 */ OrtStatusPtr (ORT_API_CALL *EpGraphSupportInfo_LookUpKernel)(OrtEpGraphSupportInfo* graph_support_info,
       const OrtNode* node, const OrtKernelDef** out_kernel_def) NO_EXCEPTION;
-  // buffer_data_ptrs: in: ownership moves to the cache on success only; buffers must come from the allocator given to
-  // PrePackWeight
+  // On success the cache owns the buffers, otherwise the caller still does. They must come from the allocator that was
+  // given to PrePackWeight.
   /* 42 */ OrtStatusPtr (ORT_API_CALL *SharedPrePackedWeightCache_StoreWeightData)(OrtSharedPrePackedWeightCache*
       prepacked_weight_cache, void** buffer_data_ptrs, size_t* buffer_data_sizes, size_t num_buffers) NO_EXCEPTION;
-  // ep: borrowed
+  // `ep` is borrowed.
   /* 43 */ OrtStatusPtr (ORT_API_CALL *KernelInfo_GetEp)(const OrtKernelInfo* info, const OrtEp** ep) NO_EXCEPTION;
   /* 44 */ OrtStatusPtr (ORT_API_CALL *DeviceEpIncompatibilityDetails_SetDetails)(OrtDeviceEpIncompatibilityDetails*
       details, uint32_t reasons_bitmask, int32_t error_code, const char* notes) NO_EXCEPTION;
-  // kernel_out: release:ReleaseKernelImpl unless returned to ORT from OrtKernelCreateFunc
+  // Release `kernel_out` with ReleaseKernelImpl, unless an OrtKernelCreateFunc returns it to the runtime.
   /* 45 */ OrtStatusPtr (ORT_API_CALL *CreateIfKernel)(const OrtKernelInfo* kernel_info,
       OrtKernelImpl** kernel_out) NO_EXCEPTION;
-  // kernel_out: release:ReleaseKernelImpl unless returned to ORT from OrtKernelCreateFunc; helper: in: ownership moves
-  // to ORT (calls helper->Release)
+  // Release `kernel_out` with ReleaseKernelImpl, unless an OrtKernelCreateFunc returns it to the runtime. The runtime
+  // owns `helper` from now on and calls its Release.
   /* 46 */ OrtStatusPtr (ORT_API_CALL *CreateLoopKernel)(const OrtKernelInfo* kernel_info,
       OrtLoopKernelHelper* helper, OrtKernelImpl** kernel_out) NO_EXCEPTION;
-  // kernel_out: release:ReleaseKernelImpl unless returned to ORT from OrtKernelCreateFunc; helper: in: ownership moves
-  // to ORT (calls helper->Release)
+  // Release `kernel_out` with ReleaseKernelImpl, unless an OrtKernelCreateFunc returns it to the runtime. The runtime
+  // owns `helper` from now on and calls its Release.
   /* 47 */ OrtStatusPtr (ORT_API_CALL *CreateScanKernel)(const OrtKernelInfo* kernel_info,
       OrtScanKernelHelper* helper, OrtKernelImpl** kernel_out) NO_EXCEPTION;
   /* 48 */ void (ORT_API_CALL *ReleaseKernelImpl)(OrtKernelImpl* input) NO_EXCEPTION;
-  // config_entries: release:ReleaseKeyValuePairs
+  // Release `config_entries` with ReleaseKeyValuePairs.
   /* 49 */ OrtStatusPtr (ORT_API_CALL *GetEnvConfigEntries)(OrtKeyValuePairs** config_entries) NO_EXCEPTION;
-  // since 1.25
-  // out_schema: release:ReleaseOpSchema
+
+  // ---- Since 1.25
+  // Release `out_schema` with ReleaseOpSchema.
   /* 50 */ OrtStatusPtr (ORT_API_CALL *GetOpSchema)(const char* name, int max_inclusive_version, const char* domain,
       OrtOpSchema** out_schema) NO_EXCEPTION;
   /* 51 */ void (ORT_API_CALL *ReleaseOpSchema)(OrtOpSchema* input) NO_EXCEPTION;
   /* 52 */ OrtStatusPtr (ORT_API_CALL *OpSchema_GetSinceVersion)(const OrtOpSchema* schema, int* out) NO_EXCEPTION;
   /* 53 */ OrtStatusPtr (ORT_API_CALL *OpSchema_GetNumInputs)(const OrtOpSchema* schema, size_t* out) NO_EXCEPTION;
-  // out: borrowed
+  // `out` is borrowed.
   /* 54 */ OrtStatusPtr (ORT_API_CALL *OpSchema_GetInputName)(const OrtOpSchema* schema, size_t index,
       const char** out) NO_EXCEPTION;
-  // out: borrowed
+  // `out` is borrowed.
   /* 55 */ OrtStatusPtr (ORT_API_CALL *OpSchema_GetInputTypeConstraint)(const OrtOpSchema* schema, size_t index,
       const OrtOpSchemaTypeConstraint** out) NO_EXCEPTION;
   /* 56 */ OrtStatusPtr (ORT_API_CALL *OpSchema_GetNumOutputs)(const OrtOpSchema* schema, size_t* out) NO_EXCEPTION;
-  // out: borrowed
+  // `out` is borrowed.
   /* 57 */ OrtStatusPtr (ORT_API_CALL *OpSchema_GetOutputName)(const OrtOpSchema* schema, size_t index,
       const char** out) NO_EXCEPTION;
-  // out: borrowed
+  // `out` is borrowed.
   /* 58 */ OrtStatusPtr (ORT_API_CALL *OpSchema_GetOutputTypeConstraint)(const OrtOpSchema* schema, size_t index,
       const OrtOpSchemaTypeConstraint** out) NO_EXCEPTION;
   /* 59 */ OrtStatusPtr (ORT_API_CALL *OpSchema_GetTypeConstraintCount)(const OrtOpSchema* schema,
       size_t* out) NO_EXCEPTION;
-  // out: borrowed
+  // `out` is borrowed.
   /* 60 */ OrtStatusPtr (ORT_API_CALL *OpSchema_GetTypeConstraint)(const OrtOpSchema* schema, size_t index,
       const OrtOpSchemaTypeConstraint** out) NO_EXCEPTION;
-  // out: borrowed
+  // `out` is borrowed.
   /* 61 */ OrtStatusPtr (ORT_API_CALL *OpSchemaTypeConstraint_GetTypeParamName)(const OrtOpSchemaTypeConstraint*
       type_constraint, const char** out) NO_EXCEPTION;
-  // out_types: borrowed
+  // `out_types` is borrowed.
   /* 62 */ OrtStatusPtr (ORT_API_CALL *OpSchemaTypeConstraint_GetAllowedTypes)(const OrtOpSchemaTypeConstraint*
       type_constraint, const char* const** out_types, size_t* num_types) NO_EXCEPTION;
-  // out_indices: borrowed
+  // `out_indices` is borrowed.
   /* 63 */ OrtStatusPtr (ORT_API_CALL *OpSchemaTypeConstraint_GetInputIndices)(const OrtOpSchemaTypeConstraint*
       type_constraint, const size_t** out_indices, size_t* count) NO_EXCEPTION;
-  // out_indices: borrowed
+  // `out_indices` is borrowed.
   /* 64 */ OrtStatusPtr (ORT_API_CALL *OpSchemaTypeConstraint_GetOutputIndices)(const OrtOpSchemaTypeConstraint*
       type_constraint, const size_t** out_indices, size_t* count) NO_EXCEPTION;
-  // out: release:ReleaseProfilingEvent
+  // Release `out` with ReleaseProfilingEvent.
   /* 65 */ OrtStatusPtr (ORT_API_CALL *CreateProfilingEvent)(OrtProfilingEventCategory category, int32_t process_id,
       int32_t thread_id, const char* event_name, int64_t timestamp_us, int64_t duration_us,
       const char* const* arg_keys, const char* const* arg_values, size_t num_args,
@@ -364,25 +367,27 @@ struct OrtEpApi {
   /* 66 */ void (ORT_API_CALL *ReleaseProfilingEvent)(OrtProfilingEvent* input) NO_EXCEPTION;
   /* 67 */ OrtStatusPtr (ORT_API_CALL *ProfilingEvent_GetCategory)(const OrtProfilingEvent* event,
       OrtProfilingEventCategory* out) NO_EXCEPTION;
-  // out: borrowed
+  // `out` is borrowed.
   /* 68 */ OrtStatusPtr (ORT_API_CALL *ProfilingEvent_GetName)(const OrtProfilingEvent* event,
       const char** out) NO_EXCEPTION;
   /* 69 */ OrtStatusPtr (ORT_API_CALL *ProfilingEvent_GetTimestampUs)(const OrtProfilingEvent* event,
       int64_t* out) NO_EXCEPTION;
   /* 70 */ OrtStatusPtr (ORT_API_CALL *ProfilingEvent_GetDurationUs)(const OrtProfilingEvent* event,
       int64_t* out) NO_EXCEPTION;
-  // out: borrowed
+  // `out` is borrowed.
   /* 71 */ OrtStatusPtr (ORT_API_CALL *ProfilingEvent_GetArgValue)(const OrtProfilingEvent* event, const char* key,
       const char** out) NO_EXCEPTION;
-  // events: in: copied; caller still releases events
+  // `events` are copied, and the caller still releases them.
   /* 72 */ OrtStatusPtr (ORT_API_CALL *ProfilingEventsContainer_AddEvents)(OrtProfilingEventsContainer*
       events_container, const OrtProfilingEvent* const* events, size_t num_events) NO_EXCEPTION;
-  // since 1.29
-  // source_model_data: borrowed
+
+  // ---- Since 1.29
+  // `source_model_data` is borrowed.
   /* 73 */ OrtStatusPtr (ORT_API_CALL *SessionOptionsGetWeightlessSourceModelBuffer)(const OrtSessionOptions*
       session_options, const void** source_model_data, size_t* source_model_data_length) NO_EXCEPTION;
-  // since 1.31
-  // config: release:ReleaseEpContextConfig
+
+  // ---- Since 1.31
+  // Release `config` with ReleaseEpContextConfig.
   /* 74 */ OrtStatusPtr (ORT_API_CALL *SessionOptionsGetEpContextConfig)(const OrtSessionOptions* session_options,
       OrtEpContextConfig** config) NO_EXCEPTION;
   /* 75 */ void (ORT_API_CALL *ReleaseEpContextConfig)(OrtEpContextConfig* input) NO_EXCEPTION;

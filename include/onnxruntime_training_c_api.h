@@ -14,40 +14,44 @@ extern "C" {
 
 // On-device training.
 struct OrtTrainingApi {
-  // since 1.13
-  // checkpoint_state: release:ReleaseCheckpointState
+  // ---- Since 1.13
+  // Release `checkpoint_state` with ReleaseCheckpointState.
   /* 0 */ OrtStatusPtr (ORT_API_CALL *LoadCheckpoint)(const ORTCHAR_T* checkpoint_path,
       OrtCheckpointState** checkpoint_state) NO_EXCEPTION;
   /* 1 */ OrtStatusPtr (ORT_API_CALL *SaveCheckpoint)(OrtCheckpointState* checkpoint_state,
       const ORTCHAR_T* checkpoint_path, const bool include_optimizer_state) NO_EXCEPTION;
-  // out: release:ReleaseTrainingSession
+  // Release `out` with ReleaseTrainingSession.
   /* 2 */ OrtStatusPtr (ORT_API_CALL *CreateTrainingSession)(const OrtEnv* env, const OrtSessionOptions* options,
       OrtCheckpointState* checkpoint_state, const ORTCHAR_T* train_model_path, const ORTCHAR_T* eval_model_path,
       const ORTCHAR_T* optimizer_model_path, OrtTrainingSession** out) NO_EXCEPTION;
-  // since 1.16
-  // out: release:ReleaseTrainingSession
+
+  // ---- Since 1.16
+  // Release `out` with ReleaseTrainingSession.
   /* 3 */ OrtStatusPtr (ORT_API_CALL *CreateTrainingSessionFromBuffer)(const OrtEnv* env,
       const OrtSessionOptions* options, OrtCheckpointState* checkpoint_state, const void* train_model_data,
       size_t train_data_length, const void* eval_model_data, size_t eval_data_length, const void* optim_model_data,
       size_t optim_data_length, OrtTrainingSession** out) NO_EXCEPTION;
-  // since 1.13
+
+  // ---- Since 1.13
   /* 4 */ OrtStatusPtr (ORT_API_CALL *TrainingSessionGetTrainingModelOutputCount)(const OrtTrainingSession* sess,
       size_t* out) NO_EXCEPTION;
   /* 5 */ OrtStatusPtr (ORT_API_CALL *TrainingSessionGetEvalModelOutputCount)(const OrtTrainingSession* sess,
       size_t* out) NO_EXCEPTION;
-  // output: free_with:allocator
+  // Free `output` with `allocator`.
   /* 6 */ OrtStatusPtr (ORT_API_CALL *TrainingSessionGetTrainingModelOutputName)(const OrtTrainingSession* sess,
       size_t index, OrtAllocator* allocator, char** output) NO_EXCEPTION;
-  // output: free_with:allocator
+  // Free `output` with `allocator`.
   /* 7 */ OrtStatusPtr (ORT_API_CALL *TrainingSessionGetEvalModelOutputName)(const OrtTrainingSession* sess,
       size_t index, OrtAllocator* allocator, char** output) NO_EXCEPTION;
-  // since 1.14
+
+  // ---- Since 1.14
   /* 8 */ OrtStatusPtr (ORT_API_CALL *LazyResetGrad)(OrtTrainingSession* session) NO_EXCEPTION;
-  // since 1.13
-  // outputs: release:ReleaseValue
+
+  // ---- Since 1.13
+  // Release `outputs` with ReleaseValue.
   /* 9 */ OrtStatusPtr (ORT_API_CALL *TrainStep)(OrtTrainingSession* sess, const OrtRunOptions* run_options,
       size_t inputs_len, const OrtValue* const* inputs, size_t outputs_len, OrtValue** outputs) NO_EXCEPTION;
-  // outputs: release:ReleaseValue
+  // Release `outputs` with ReleaseValue.
   /* 10 */ OrtStatusPtr (ORT_API_CALL *EvalStep)(const OrtTrainingSession* sess, const OrtRunOptions* run_options,
       size_t inputs_len, const OrtValue* const* inputs, size_t outputs_len, OrtValue** outputs) NO_EXCEPTION;
   /* 11 */ OrtStatusPtr (ORT_API_CALL *SetLearningRate)(OrtTrainingSession* sess, float learning_rate) NO_EXCEPTION;
@@ -65,7 +69,8 @@ struct OrtTrainingApi {
       bool trainable_only) NO_EXCEPTION;
   /* 19 */ void (ORT_API_CALL *ReleaseTrainingSession)(OrtTrainingSession* input) NO_EXCEPTION;
   /* 20 */ void (ORT_API_CALL *ReleaseCheckpointState)(OrtCheckpointState* input) NO_EXCEPTION;
-  // since 1.14
+
+  // ---- Since 1.14
   /* 21 */ OrtStatusPtr (ORT_API_CALL *ExportModelForInferencing)(OrtTrainingSession* sess,
       const ORTCHAR_T* inference_model_path, size_t graph_outputs_len,
       const char* const* graph_output_names) NO_EXCEPTION;
@@ -74,29 +79,31 @@ struct OrtTrainingApi {
       size_t* out) NO_EXCEPTION;
   /* 24 */ OrtStatusPtr (ORT_API_CALL *TrainingSessionGetEvalModelInputCount)(const OrtTrainingSession* sess,
       size_t* out) NO_EXCEPTION;
-  // output: free_with:allocator
+  // Free `output` with `allocator`.
   /* 25 */ OrtStatusPtr (ORT_API_CALL *TrainingSessionGetTrainingModelInputName)(const OrtTrainingSession* sess,
       size_t index, OrtAllocator* allocator, char** output) NO_EXCEPTION;
-  // output: free_with:allocator
+  // Free `output` with `allocator`.
   /* 26 */ OrtStatusPtr (ORT_API_CALL *TrainingSessionGetEvalModelInputName)(const OrtTrainingSession* sess,
       size_t index, OrtAllocator* allocator, char** output) NO_EXCEPTION;
-  // since 1.15
+
+  // ---- Since 1.15
   /* 27 */ OrtStatusPtr (ORT_API_CALL *AddProperty)(OrtCheckpointState* checkpoint_state, const char* property_name,
       enum OrtPropertyType property_type, void* property_value) NO_EXCEPTION;
-  // property_value: free_with:allocator
+  // Free `property_value` with `allocator`.
   /* 28 */ OrtStatusPtr (ORT_API_CALL *GetProperty)(const OrtCheckpointState* checkpoint_state,
       const char* property_name, OrtAllocator* allocator, enum OrtPropertyType* property_type,
       void** property_value) NO_EXCEPTION;
-  // since 1.16
-  // checkpoint_state: release:ReleaseCheckpointState
+
+  // ---- Since 1.16
+  // Release `checkpoint_state` with ReleaseCheckpointState.
   /* 29 */ OrtStatusPtr (ORT_API_CALL *LoadCheckpointFromBuffer)(const void* checkpoint_buffer,
       const size_t num_bytes, OrtCheckpointState** checkpoint_state) NO_EXCEPTION;
-  // parameter_type_and_shape: release:ReleaseTensorTypeAndShapeInfo
+  // Release `parameter_type_and_shape` with ReleaseTensorTypeAndShapeInfo.
   /* 30 */ OrtStatusPtr (ORT_API_CALL *GetParameterTypeAndShape)(const OrtCheckpointState* checkpoint_state,
       const char* parameter_name, OrtTensorTypeAndShapeInfo** parameter_type_and_shape) NO_EXCEPTION;
   /* 31 */ OrtStatusPtr (ORT_API_CALL *UpdateParameter)(OrtCheckpointState* checkpoint_state,
       const char* parameter_name, OrtValue* parameter) NO_EXCEPTION;
-  // parameter: release:ReleaseValue
+  // Release `parameter` with ReleaseValue.
   /* 32 */ OrtStatusPtr (ORT_API_CALL *GetParameter)(const OrtCheckpointState* checkpoint_state,
       const char* parameter_name, OrtAllocator* allocator, OrtValue** parameter) NO_EXCEPTION;
 };

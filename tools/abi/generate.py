@@ -5,12 +5,15 @@ usage: generate.py                  write the files
        generate.py --check          compare instead: exit 1 and name every file that differs
        generate.py --asserts FILE   write a C file of static assertions that our headers must compile with
 
-The tables (*.tsv, opaque.txt) are facts about the binary interface: names, order, types, values. The wording of the
-headers is ours. Slots are frozen: a new release only adds rows at the end of a table.
+The tables (*.tsv, opaque.txt) are facts about the binary interface: names, order, types, values. The words in
+descriptions.tsv and ownership.tsv are ours: what a type or an implemented function does, and who frees what (a rule is
+`release:FUNCTION`, `free_with:ALLOCATOR`, `borrowed` or `borrowed from OWNER`, or else a sentence). Slots are frozen: a
+new release only adds rows at the end of a table.
 """
 import pathlib
 import re
 import sys
+import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -34,19 +37,6 @@ TABLES = [
 ]
 FIRST_EP_STRUCT = "OrtDataTransferImpl"  # this struct and all behind it belong to the provider header
 
-STRUCT_NOTES = {
-    "OrtApiBase": "The only way in: OrtGetApiBase()->GetApi(ORT_API_VERSION).",
-    "OrtAllocator": "An allocator, ours or the caller's. Fields newer than `version` are not read.",
-    "OrtCustomOp": "A custom operator. Fields newer than `version` are not read.",
-    "OrtEnvCreationOptions": "Arguments of CreateEnvWithOptions; set `version` to ORT_API_VERSION.",
-    "OrtThreadPoolCallbacksConfig": "Callbacks around thread pool work; set `version` to ORT_API_VERSION.",
-    "OrtEp": "An execution provider made by a plug-in. Optional functions may be NULL.",
-    "OrtEpFactory": "Makes the execution providers of a plug-in.",
-    "OrtNodeComputeInfo": "What a provider compiled a group of nodes into.",
-    "OrtKernelImpl": "A kernel made by a plug-in.",
-    "OrtDataTransferImpl": "Copies tensors between the devices of a plug-in.",
-}
-
 
 def rows(name):
     lines = (HERE / name).read_text().splitlines()
@@ -57,20 +47,29 @@ def slots(table):
     return [(int(i), name, ret, params, since) for i, name, ret, params, since in rows(table + ".tsv")]
 
 
+def descriptions():
+    return {(kind, name): text for kind, name, text in rows("descriptions.tsv")}
+
+
+def comment(text, indent=""):
+    return textwrap.wrap(text, 120, initial_indent=indent + "// ", subsequent_indent=indent + "// ",
+                         break_long_words=False, break_on_hyphens=False)
+
+
 def signature(ret, pointer, params):
     """A field or typedef whose type is a function pointer."""
     return f"{ret} ({pointer})({params})"
 
 
 def enum_text():
-    out, groups = [], {}
+    out, groups, notes = [], {}, descriptions()
     for enum, name, value, since in rows("enums.tsv"):
         groups.setdefault(enum, []).append((name, value, since))
     for enum, entries in groups.items():
         if enum.startswith("MACRO"):
             continue
         since = entries[0][2]
-        out.append(f"// Since {since}.")
+        out += comment(f"{notes['enum', enum]} Since {since}.")
         out.append(f"typedef enum {enum} {{")
         for name, value, entry_since in entries:
             text = "(-2147483647 - 1)" if value == "-2147483648" else value
@@ -78,7 +77,7 @@ def enum_text():
             out.append(f"  {name} = {text},{note}")
         out.append(f"}} {enum};\n")
     macros = [e for group, entries in groups.items() if group.startswith("MACRO:") for e in entries]
-    out.append("// Earlier names of two values.")
+    out.append("// Former names of two enumerators of OrtExternalMemoryHandleType.")
     out += [f"#define {name} {value}" for name, value, _ in macros]
     return out
 
@@ -94,8 +93,9 @@ def forward_text():
 
 
 def callback_text():
-    out = []
+    out, notes = [], descriptions()
     for name, kind, type_text, convention in rows("callbacks.tsv"):
+        out += comment(notes["callback", name])
         if kind == "alias":
             out.append(f"typedef {type_text} {name};")
             continue
@@ -103,20 +103,19 @@ def callback_text():
         call = "ORT_API_CALL *" if convention == "ORT_API_CALL" else "*"
         out.append("typedef " + signature(match[1], call + name, match[2]) + ";")
     for name, ret, params, since, _ in rows("experimental_api.tsv"):
-        out.append(f"// Found by GetExperimentalFunction(\"{name}\"), since {since}.")
+        out.append(f"// What GetExperimentalFunction(\"{name}\") returns. Since {since}.")
         out.append("typedef " + signature(ret, f"ORT_API_CALL *OrtExperimental_{name}_Fn", params) + " NO_EXCEPTION;")
     return out
 
 
 def struct_text(ep_part):
-    out, groups, seen_ep = [], {}, False
+    out, groups, seen_ep, notes = [], {}, False, descriptions()
     for struct, _, field, type_text, since in rows("structs.tsv"):
         seen_ep = seen_ep or struct == FIRST_EP_STRUCT
         if seen_ep == ep_part:
             groups.setdefault(struct, []).append((field, type_text, since))
     for struct, fields in groups.items():
-        note = STRUCT_NOTES.get(struct, "")
-        out.append(f"// {note + ' ' if note else ''}Since {fields[0][2]}.")
+        out += comment(f"{notes['struct', struct]} Since {fields[0][2]}.")
         out.append(f"struct {struct} {{")
         since = fields[0][2]
         for field, type_text, field_since in fields:
@@ -136,15 +135,22 @@ def struct_text(ep_part):
 
 
 def ownership():
-    """(table, function) -> who frees what, where it is not plain from the types."""
+    """(table, function) -> sentences that say who frees what, where the types do not show it."""
     notes = {}
     for api, function, param, _, rule, _ in rows("ownership.tsv"):
-        notes.setdefault((api, function), []).append(f"{param}: {rule}")
+        kind, _, name = rule.partition(":")
+        if kind == "release":
+            rule = f"Release `{param}` with {name}."
+        elif kind == "free_with":
+            rule = f"Free `{param}` with `{name}`."
+        elif rule.startswith("borrowed"):
+            rule = f"`{param}` is {rule}."
+        notes.setdefault((api, function), []).append(rule)
     return notes
 
 
 def table_text(header):
-    out, notes = [], ownership()
+    out, owners, notes = [], ownership(), descriptions()
     for struct, table, where, _, about in TABLES:
         if where != header:
             continue
@@ -153,11 +159,9 @@ def table_text(header):
         version = None
         for index, name, ret, params, since in slots(table):
             if since != version:
-                out.append(f"  // since {since}")
+                out += [*([""] if version else []), f"  // ---- Since {since}"]
                 version = since
-            note = "; ".join(notes.get((struct, name), []))
-            if note:
-                out.append(f"  // {note}")
+            out += comment(" ".join([notes.get((struct, name), ""), *owners.get((struct, name), [])]).strip(), "  ")
             out.append(f"  /* {index} */ " + signature(ret, f"ORT_API_CALL *{name}", params) + " NO_EXCEPTION;")
         out.append("};\n")
     return out
@@ -184,9 +188,17 @@ GENERATED = "// Generated by tools/abi/generate.py from the tables beside it; ed
 PROLOGUE = f"""// onnxruntime_c_api.h - the C interface of Sardonyx, compatible with ONNX Runtime's (version {API_VERSION}).
 //
 {GENERATED}
-// Every function that returns OrtStatusPtr answers NULL for success; otherwise release the status with ReleaseStatus.
-// Who frees what an output parameter points to is said above the function: "release:X" call X; "free_with:allocator"
-// free with the allocator given; "borrowed" leave it alone. All Release functions accept NULL.
+//
+// - Get the table of functions with OrtGetApiBase()->GetApi(ORT_API_VERSION).
+// - A function that returns OrtStatusPtr returns NULL if it succeeds. Otherwise the status holds a code and a message,
+//   and the caller releases it with ReleaseStatus. A NULL for an argument that is needed is ORT_INVALID_ARGUMENT.
+// - docs/c_abi.md lists the functions that Sardonyx implements; they are described below. The others return
+//   ORT_NOT_IMPLEMENTED with their name, or, if they return no status, do nothing and return 0 or NULL.
+// - A result that is "borrowed" still belongs to the library: do not free it, and do not use it after the object that
+//   it comes from is released. All Release functions accept NULL.
+// - Texts are UTF-8 and end in NUL. Any number of threads may use one OrtEnv and one OrtSession at once; every other
+//   object belongs to one thread at a time.
+// - "Since" names the release of ONNX Runtime that added what follows.
 // clang-format off
 #pragma once
 #ifndef SARDONYX_ONNXRUNTIME_C_API_H
@@ -225,7 +237,7 @@ extern "C" {{
 #endif
 #endif
 
-// A literal, a macro's value and the source file's name as ORTCHAR_T strings.
+// Strings of ORTCHAR_T: a literal, the text of a macro, the name of the source file.
 #ifdef _WIN32
 #define ORT_TSTR(x) L##x
 #define ORT_TSTR_ON_MACRO(x) ORT_TSTR(x)
@@ -237,7 +249,7 @@ extern "C" {{
 #define ORT_FILE __FILE__
 #endif
 
-// Parameter marks that programs written for ONNX Runtime use; they mean something to one compiler only.
+// Annotations of parameters, for programs that use them; only Microsoft's compiler gives them a meaning.
 #ifndef _MSC_VER
 #define _In_
 #define _In_z_
@@ -270,7 +282,7 @@ extern "C" {{
 #define ORT_ALL_ARGS_NONNULL
 #endif
 
-// Declare and define functions with the conventions of this interface.
+// Macros that declare and define functions with the calling conventions of this interface.
 #define ORT_API(RETURN_TYPE, NAME, ...) RETURN_TYPE ORT_API_CALL NAME(__VA_ARGS__) NO_EXCEPTION
 #define ORT_API_STATUS(NAME, ...) OrtStatusPtr ORT_API_CALL NAME(__VA_ARGS__) NO_EXCEPTION ORT_MUST_USE_RESULT
 #define ORT_API_STATUS_IMPL(NAME, ...) OrtStatusPtr ORT_API_CALL NAME(__VA_ARGS__) NO_EXCEPTION
@@ -294,12 +306,14 @@ def exported_text():
 
 def main_header():
     out = [PROLOGUE, "// ---- Enumerations ----\n", *enum_text()]
-    out += ["\n// ---- Handles and structs ----\n", *forward_text()]
+    out += ["\n// ---- Handles and structs ----\n",
+            "// Handles, of which programs see only pointers, and below them the structs.", *forward_text()]
     out += ["\n// ---- Callbacks ----\n", *callback_text(), "\n// ---- Structs ----\n", *struct_text(False)]
     out += ["// ---- Tables of functions ----\n", *table_text("c")]
-    out += ["// ---- Exported functions ----\n", "// The entry point. Never NULL; the table it returns is static.",
+    out += ["// ---- Exported functions ----\n",
+            "// The entry point of the library. It never returns NULL, and what it returns is static.",
             "ORT_EXPORT const OrtApiBase* ORT_API_CALL OrtGetApiBase(void) NO_EXCEPTION;\n",
-            "// Older ways to choose an execution provider. Providers that are not there answer ORT_INVALID_ARGUMENT.",
+            "// Older functions that add an execution provider. They return ORT_INVALID_ARGUMENT if this library lacks it.",
             *exported_text(), "", "#ifdef __cplusplus", "}", "#endif", "",
             '#include "onnxruntime_ep_c_api.h"', "", "#endif  // SARDONYX_ONNXRUNTIME_C_API_H"]
     return out
