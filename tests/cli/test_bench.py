@@ -75,7 +75,7 @@ def test_peak_memory_is_what_the_session_added(model, tmp_path):
 
 def test_the_table_is_for_people(model):
     text = sardonyx("bench", model, "--threads", "1,2", "--runs", 5).stdout
-    assert re.search(r"threads +create +first run +runs +p50", text) and "batch is not fixed by the model" in text
+    assert re.search(r"threads +create +first run +runs +p50", text) and "the model leaves batch open" in text
     assert len(re.findall(r"^ +[12] .* [mu]s .*[kM]B$|^ +[12] .* not known$|^ +[12] .* bytes$", text, re.M)) == 2
 
 

@@ -166,7 +166,7 @@ def test_an_input_declared_as_a_scalar_takes_any_shape_with_a_warning(here):
 
 
 def test_what_was_assumed_is_said(linear):
-    assert "batch is not fixed by the model: 1 was taken" in sardonyx("run", linear).stdout
+    assert "the model leaves batch open: 1 is assumed" in sardonyx("run", linear).stdout
 
 
 def test_times_are_counted(linear):
@@ -180,7 +180,7 @@ def test_times_are_counted(linear):
     (["--input", "x=double.npy"], "expected elements of type float, found double in 'double.npy'"),
     (["--input", "x=wide.npy"], "expected float [batch, 3], found shape 2x4 in 'wide.npy'"),
     (["--dim", "bach=3"], "no input has a dimension named 'bach'; open dimensions are 'batch'"),
-    (["--dim", "batch=three"], "expected a whole number of 0 or more for 'batch', found 'three'"),
+    (["--dim", "batch=three"], "expected a whole number of at least 0 for 'batch', found 'three'"),
     (["--shape", "x=2by3"], "expected numbers with x between"),
     (["--range", "5"], "expected LOW,HIGH"),
     (["--output", "both.npy"], "'both.npy': expected one tensor for this kind of file, found 2"),
@@ -240,7 +240,7 @@ def test_optimize_explains_what_passes_did_and_why_not(linear):
 
 
 def test_optimize_wants_to_know_what_for(linear):
-    assert "expected --output FILE (to write) or --explain (to look)" in sardonyx("optimize", linear, expect=1).stderr
+    assert "expected --output FILE (to write the model) or --explain" in sardonyx("optimize", linear, expect=1).stderr
 
 
 def test_check_says_what_is_wrong_with_a_model(here, linear):

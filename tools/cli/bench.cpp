@@ -1,5 +1,4 @@
-// tools/cli/bench.cpp - `sardonyx bench`: how long a model takes, how often it can run per second, and what memory it
-// needs.
+// tools/cli/bench.cpp - `sardonyx bench`: measures latency, throughput and memory of a model.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -24,20 +23,20 @@ struct BenchArguments {
   std::string model;
   InputArguments inputs;
   GraphOptimizationLevel level = ORT_ENABLE_ALL;
-  SessionSettings session;  // its providers
+  SessionSettings session;  // only its providers are used
   std::vector<int> threads;
   int callers = 1;
   double seconds = 3;
-  int runs = 0;  // 0: by time
+  int runs = 0;  // 0: `seconds` limits them
   int warmup = 3;
 };
 
-// One number of threads.
+// The results for one number of threads.
 struct Measurement {
   int threads = 0;
   double create_ms = 0;
   double first_ms = 0;
-  std::vector<double> run_ms;  // of all callers, ascending
+  std::vector<double> run_ms;  // of all callers, in ascending order
   double wall_seconds = 0;
   ProcessMemory memory;
   json weights;
@@ -56,14 +55,14 @@ double MillisecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// What one caller runs again and again.
+// What each caller runs repeatedly.
 struct Work {
   const Session& session;
   const std::vector<Handle<OrtValue>>& values;
   const std::vector<std::string>& names;
 };
 
-// Runs until the time or the number of runs is reached; what each run took.
+// Runs until the time or the number of runs is reached. Returns the milliseconds of each run.
 std::vector<double> Call(const Work& work, const BenchArguments& arguments, Clock::time_point start,
                          std::atomic<int>& done, Progress& progress) {
   std::vector<double> took;
@@ -78,7 +77,7 @@ std::vector<double> Call(const Work& work, const BenchArguments& arguments, Cloc
   }
 }
 
-// A caller's error is thrown here, as if there were one caller only.
+// Rethrows the error of a caller, if there is one.
 void MeasureRuns(const Work& work, const BenchArguments& arguments, Measurement& result) {
   Progress progress("measuring with " + std::to_string(result.threads) + " threads");
   std::atomic<int> done = 0;
@@ -172,12 +171,13 @@ void PrintTable(const std::vector<Measurement>& all, const BenchArguments& argum
     row.push_back(m.memory.peak_bytes ? ByteText(static_cast<double>(*m.memory.peak_bytes)) : "not known");
     rows.push_back(std::move(row));
   }
-  std::cout << Heading("Speed") << Columns(rows)
-            << Styled(Style::kDim,
-                      arguments.callers > 1
-                          ? "  " + std::to_string(arguments.callers) + " callers at once share the session"
-                          : "  p90: 90 % of the runs took no longer. Peak memory: what the session and its runs added")
-            << "\n";
+  std::cout
+      << Heading("Speed") << Columns(rows)
+      << Styled(Style::kDim,
+                arguments.callers > 1
+                    ? "  " + std::to_string(arguments.callers) + " callers run the session at the same time"
+                    : "  p90: 90 % of the runs took this time or less; peak memory: added by the session and its runs")
+      << "\n";
 }
 
 void Bench(BenchArguments& arguments, const Common& common) {
@@ -207,7 +207,7 @@ void Bench(BenchArguments& arguments, const Common& common) {
   }
   std::cout << Heading("Inputs") << Columns(rows);
   for (const std::string& name : assumed) {
-    std::cout << Styled(Style::kDim, "  " + name + " is not fixed by the model: 1 was taken (see --dim and --shape)")
+    std::cout << Styled(Style::kDim, "  the model leaves " + name + " open: 1 is assumed (see --dim and --shape)")
               << "\n";
   }
   std::cout << "\n";
@@ -217,27 +217,29 @@ void Bench(BenchArguments& arguments, const Common& common) {
 }  // namespace
 
 void AddBench(CLI::App& app, Common& common) {
-  CLI::App* command = app.add_subcommand("bench", "Measure how fast a model runs and what memory it takes");
+  CLI::App* command = app.add_subcommand("bench", "Measure the speed of a model and the memory it takes");
   command->group("Commands");
   auto arguments = std::make_shared<BenchArguments>();
   AddModel(*command, arguments->model);
   command
       ->add_option("--threads", arguments->threads,
-                   "Threads of a run; several, as in 1,2,4, give a row each (default: one per core)")
+                   "Use this many threads; measure each number of a list such as 1,2,4 (default: one per core)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 4096))
       ->option_text("NUMBERS");
-  command->add_option("--seconds", arguments->seconds, "Measure for so long (default: 3)")
+  command->add_option("--seconds", arguments->seconds, "Measure for this many seconds (default: 3)")
       ->check(CLI::Range(0.0, 86400.0))
       ->option_text("NUMBER");
-  command->add_option("--runs", arguments->runs, "Measure so many runs instead")
+  command->add_option("--runs", arguments->runs, "Measure this many runs instead")
       ->check(CLI::Range(1, 1000000000))
       ->option_text("NUMBER");
-  command->add_option("--warmup", arguments->warmup, "Runs after the first that are not measured (default: 3)")
+  command->add_option("--warmup", arguments->warmup, "First run this many times without measuring (default: 3)")
       ->check(CLI::Range(0, 1000000))
       ->option_text("NUMBER");
-  command->add_option("--callers", arguments->callers, "Run so many at once on one session (default: 1)")
+  command
+      ->add_option("--callers", arguments->callers,
+                   "Run the session from this many threads at the same time (default: 1)")
       ->check(CLI::Range(1, 1024))
       ->option_text("NUMBER");
   AddProviders(*command, arguments->session);
@@ -246,7 +248,7 @@ void AddBench(CLI::App& app, Common& common) {
   AddImage(*command, arguments->inputs.image);
   AddJson(*command, common);
   command->footer(
-      "Times are of this machine as it is: close other programs, and compare medians (p50).\n\n"
+      "Other programs slow the measurement down: close them, and compare medians (p50).\n\n"
       "Examples:\n"
       "  sardonyx bench model.onnx --seconds 0.2\n"
       "  sardonyx bench model.onnx --threads 1,2 --runs 50 --dim batch=8\n"

@@ -1,5 +1,4 @@
-// tools/cli/check_values.cpp - `sardonyx run --check-values`: statistics of every value, and the node that made the
-// first NaN.
+// tools/cli/check_values.cpp - `sardonyx run --check-values`: statistics of every value, and the node of the first NaN.
 #include "check_values.h"
 
 #include <iostream>

@@ -1,5 +1,4 @@
-// tools/cli/check_values.h - `sardonyx run --check-values`: statistics of every value, and the node that made the first
-// NaN.
+// tools/cli/check_values.h - `sardonyx run --check-values`: statistics of every value, and the node of the first NaN.
 #ifndef SARDONYX_TOOLS_CLI_CHECK_VALUES_H
 #define SARDONYX_TOOLS_CLI_CHECK_VALUES_H
 
@@ -11,7 +10,7 @@
 
 namespace sardonyx::cli {
 
-// One run; what SardonyxApi::RunCheckValues describes.
+// Runs once and returns the JSON that SardonyxApi::RunCheckValues describes.
 nlohmann::ordered_json CheckValues(const Session& session, const std::vector<Input>& inputs);
 void PrintValues(const nlohmann::ordered_json& found);
 

@@ -1,7 +1,7 @@
-// tools/cli/commands.h - the commands of the tool. Each function adds its command to `app` and returns nothing; the
-// command runs when CLI11 has parsed its arguments, and sets `exit_code`.
+// tools/cli/commands.h - the commands of the tool. Each Add function adds one command to `app`; CLI11 runs the command
+// when it has parsed the arguments. A command that fails throws Failure.
 //
-// To add one: its file with an Add function, its line here and in main.cpp.
+// To add a command: a file with its Add function, a line here and a line in main.cpp.
 #ifndef SARDONYX_TOOLS_CLI_COMMANDS_H
 #define SARDONYX_TOOLS_CLI_COMMANDS_H
 
@@ -13,7 +13,7 @@
 
 namespace sardonyx::cli {
 
-// What every command shares.
+// What all commands have in common.
 struct Common {
   bool json = false;
 };
@@ -28,7 +28,7 @@ void AddProfile(CLI::App& app, Common& common);
 void AddPlan(CLI::App& app, Common& common);
 void AddExplainPlacement(CLI::App& app, Common& common);
 
-// The options that several commands have.
+// Options that several commands have.
 void AddModel(CLI::App& command, std::string& path);
 void AddJson(CLI::App& command, Common& common);
 void AddLevel(CLI::App& command, GraphOptimizationLevel& level);
@@ -38,10 +38,10 @@ void AddDims(CLI::App& command, std::vector<std::string>& dims);
 void AddInputs(CLI::App& command, InputArguments& inputs);
 void AddImage(CLI::App& command, ImageSettings& image);
 
-// A session of the model, with a progress line where loading takes long.
+// Creates a session of the model. Shows a progress line if that takes long.
 Session Load(const std::string& path, const SessionSettings& settings);
 
-// "batch=2" -> {"batch", "2"}. Throws Failure when there is no '=', naming `option`.
+// "batch=2" -> {"batch", "2"}. Throws a Failure that names `option` if the text has no '='.
 std::pair<std::string, std::string> SplitPair(const std::string& text, const std::string& option);
 std::vector<std::pair<std::string, std::int64_t>> ParseDims(const std::vector<std::string>& dims);
 

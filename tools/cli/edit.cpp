@@ -1,4 +1,4 @@
-// tools/cli/edit.cpp - `sardonyx optimize`, `check` and `print`: commands that read a model and run nothing.
+// tools/cli/edit.cpp - `sardonyx optimize`, `check` and `print`: commands that read a model without running it.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -29,7 +29,7 @@ struct OptimizeArguments {
   GraphOptimizationLevel level = ORT_ENABLE_ALL;
 };
 
-// What changed, operator by operator: "Erf  12 -> 0".
+// How often each operator occurs before and after, if that differs: "Erf  12 -> 0".
 std::string Changes(const json& before, const json& after) {
   json counts = json::object();
   for (const auto& [name, count] : before["operators"].items()) counts[name] = {count, 0};
@@ -43,7 +43,7 @@ std::string Changes(const json& before, const json& after) {
   return Columns(rows);
 }
 
-// The inputs that a model's card lists.
+// The inputs in the JSON of SardonyxApi::ModelInfoJson.
 std::vector<ValueDescription> InputsOf(const json& card) {
   std::vector<ValueDescription> inputs;
   for (const json& port : card["inputs"]) {
@@ -63,7 +63,7 @@ std::vector<ValueDescription> InputsOf(const json& card) {
   return inputs;
 }
 
-// Only the inputs that are named; a size that neither the model nor --dim nor a file says is an error.
+// Fixes the inputs that --set-input names. It is an error if neither the model nor --dim nor a file gives a size.
 void FixInputs(OrtSessionOptions* options, const ModelSource& model, const OptimizeArguments& arguments) {
   const std::vector<ValueDescription> all = InputsOf(Card(model));
   for (const std::string& text : arguments.fixed) {
@@ -86,7 +86,7 @@ void FixInputs(OrtSessionOptions* options, const ModelSource& model, const Optim
 void Optimize(const OptimizeArguments& arguments, const Common& common) {
   if (arguments.output.empty() && !arguments.explain) {
     throw Failure(ORT_INVALID_ARGUMENT,
-                  "optimize: expected --output FILE (to write) or --explain (to look), found neither");
+                  "optimize: expected --output FILE (to write the model) or --explain, found neither");
   }
   const ModelSource model = OpenModel(arguments.model);
   const Handle<OrtEnv> env = MakeEnv(false);
@@ -170,25 +170,26 @@ void AddOptimize(CLI::App& app, Common& common) {
   command->group("Commands");
   auto arguments = std::make_shared<OptimizeArguments>();
   AddModel(*command, arguments->model);
-  command->add_option("-o,--output", arguments->output, "Where to write the optimized model")->option_text("FILE");
+  command->add_option("-o,--output", arguments->output, "Write the optimized model to this file")->option_text("FILE");
   AddLevel(*command, arguments->level);
   AddDims(*command, arguments->dims);
   command
       ->add_option(
           "--set-input", arguments->fixed,
-          "An input that is this from now on and no input any more: NAME=NUMBER to fill it or NAME=FILE (.npy, "
-          ".npz or .pb) (may be repeated)")
+          "Replace an input by a constant: NAME=FILE (.npy, .npz or .pb), or NAME=NUMBER to fill it with a number "
+          "(may be repeated)")
       ->option_text("NAME=VALUE")
       ->expected(1)
       ->take_all();
-  CLI::Option* explain = command->add_flag("--explain", arguments->explain, "Say why rules fired or did not");
-  command->add_option("--rule", arguments->rule, "Explain this rule or pass only, as in --rule fuse_gelu")
+  CLI::Option* explain = command->add_flag("--explain", arguments->explain,
+                                           "Explain what each optimizer pass changed, and why it left nodes alone");
+  command->add_option("--rule", arguments->rule, "Explain only this pass, such as fuse_gelu, in detail")
       ->option_text("NAME")
       ->needs(explain);
   AddJson(*command, common);
   command->footer(
-      "Models written with --level basic keep their opset and run in any runtime; higher levels may use\n"
-      "operators that only Sardonyx and ONNX Runtime know.\n\n"
+      "With --level basic, the model keeps its opset and runs in any runtime. Higher levels may use\n"
+      "operators that only Sardonyx and ONNX Runtime have, or only Sardonyx.\n\n"
       "Examples:\n"
       "  sardonyx optimize model.onnx -o faster.onnx\n"
       "  sardonyx optimize model.onnx -o portable.onnx --level basic\n"
@@ -198,7 +199,7 @@ void AddOptimize(CLI::App& app, Common& common) {
 }
 
 void AddCheck(CLI::App& app, Common& common) {
-  CLI::App* command = app.add_subcommand("check", "Say whether a model is sound and this build can run it");
+  CLI::App* command = app.add_subcommand("check", "Check that a model is valid and that this build can run it");
   command->group("Commands");
   auto arguments = std::make_shared<CheckArguments>();
   AddModel(*command, arguments->model);
@@ -217,10 +218,10 @@ void AddPrint(CLI::App& app, Common& /*common*/) {
   AddModel(*command, arguments->model);
   command
       ->add_option("--max-elements", arguments->max_elements,
-                   "Shorten weights with more elements (0: print all; default: 16)")
+                   "Leave out weights with more elements than this; 0 prints all (default: 16)")
       ->option_text("NUMBER");
   CLI::Option* optimized =
-      command->add_flag("--optimized", arguments->optimized, "Print the graph as a session runs it");
+      command->add_flag("--optimized", arguments->optimized, "Print the optimized graph, as a session runs it");
   AddLevel(*command, arguments->level);
   command->get_option("--level")->needs(optimized);
   command->footer(

@@ -1,5 +1,4 @@
-// tools/cli/graph_picture.cpp - arranges a graph in layers, orders each layer, computes coordinates, and writes the
-// SVG.
+// tools/cli/graph_picture.cpp - draws a graph: layers, the order within each layer, coordinates, and the SVG.
 #include "graph_picture.h"
 
 #include <algorithm>
@@ -11,15 +10,15 @@ namespace sardonyx::cli {
 namespace {
 
 constexpr double kBoxWidth = 150, kBoxHeight = 26, kGapX = 24, kGapY = 30, kMargin = 16;
-constexpr double kRowWidth = 1800;  // of connected parts side by side
+constexpr double kRowWidth = 1800;  // for connected parts side by side
 constexpr std::size_t kMostInLayer = 16;
 constexpr int kSweeps = 4;
-constexpr std::size_t kLetters = 23;  // that fit into a box
+constexpr std::size_t kLetters = 23;  // as many as fit into a box
 constexpr int kMaxLayerSpan = 12;     // longer edges are drawn as two stubs
 
 struct Place {
   int layer = 0;
-  double x = 0;  // of the middle
+  double x = 0;  // of the centre
 };
 
 std::vector<std::vector<int>> Predecessors(const std::vector<PictureNode>& nodes) {
@@ -36,7 +35,7 @@ double MeanPlace(const std::vector<int>& neighbours, const std::vector<Place>& p
   return sum / static_cast<double>(neighbours.size());
 }
 
-// Puts the nodes of a layer side by side as near as can be to where they want to be.
+// Places the nodes of a layer side by side, as close as possible to their ideal positions.
 void Spread(const std::vector<int>& layer, const std::vector<double>& wanted, std::vector<Place>& places) {
   constexpr double kStep = kBoxWidth + kGapX;
   double right = -1e18, shift = 0;
@@ -65,8 +64,9 @@ void Sweep(std::vector<int>& layer, const std::vector<std::vector<int>>& neighbo
   Spread(layer, wanted, places);
 }
 
-// The longest way from a source decides; then who reads less than it gives is drawn near its readers, the last first:
-// what begins in the middle of a graph (a shape, a constant) does not stand at its top.
+// A node's layer is the length of the longest path from a source. Then, from the last node to the first, a node with
+// fewer inputs than readers moves close to its readers, so that a shape or a constant that is used in the middle of the
+// graph does not stand at its top.
 void AssignLayers(const std::vector<PictureNode>& nodes, const std::vector<std::vector<int>>& before,
                   std::vector<Place>& places) {
   for (std::size_t i = 0; i < nodes.size(); ++i)
@@ -96,7 +96,7 @@ void Arrange(const std::vector<PictureNode>& nodes, const std::vector<std::vecto
   for (auto& layer : layers) Sweep(layer, before, places);
 }
 
-// For each node the number of its connected part.
+// For each node, the number of the connected part that contains it.
 std::vector<std::size_t> Parts(const std::vector<PictureNode>& nodes, const std::vector<std::vector<int>>& before,
                                std::size_t* count) {
   std::vector<std::size_t> part(nodes.size(), nodes.size());
@@ -121,7 +121,7 @@ std::vector<std::size_t> Parts(const std::vector<PictureNode>& nodes, const std:
   return part;
 }
 
-// The layers of one part, each of no more nodes than fit side by side: the rest of a wide one stands below it.
+// The layers of one part. If more nodes are in a layer than fit side by side, the rest stands below.
 std::vector<std::vector<int>> LayersOf(const std::vector<int>& nodes, const std::vector<Place>& places) {
   std::map<int, std::vector<int>> whole;
   for (const int i : nodes) whole[places[static_cast<std::size_t>(i)].layer].push_back(i);
@@ -137,7 +137,7 @@ std::vector<std::vector<int>> LayersOf(const std::vector<int>& nodes, const std:
   return layers;
 }
 
-// Parts that nothing connects stand side by side, in rows.
+// Places parts that are not connected side by side, in rows.
 std::vector<Place> Layout(const std::vector<PictureNode>& nodes) {
   std::vector<Place> places(nodes.size());
   const auto before = Predecessors(nodes);
@@ -186,7 +186,7 @@ std::string Curve(double x1, double y1, double x2, double y2) {
          Number(middle) + " " + Number(x2) + " " + Number(y2);
 }
 
-// How far an edge over several layers swings out, so that the boxes between do not hide it.
+// How far an edge over several layers bends sideways, so that the boxes between do not hide it.
 double Swing(int span) { return kBoxWidth / 2 + 14 + 5 * std::min(span, kMaxLayerSpan); }
 
 void AddEdge(const Place& from, const Place& to, std::string& path) {
@@ -205,7 +205,7 @@ void AddEdge(const Place& from, const Place& to, std::string& path) {
 std::string Shortened(const std::string& text, std::size_t most) {
   if (text.size() <= most) return text;
   std::size_t end = most - 1;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not within a letter
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not inside a character
   return text.substr(0, end) + "\u2026";
 }
 

@@ -89,7 +89,7 @@ double DecodeFloat(const ElementType& type, std::uint64_t bits) {
   return negative ? -magnitude : magnitude;
 }
 
-// The code whose value is nearest to `value`: magnitudes grow with their codes, so a binary search finds it.
+// The code whose value is nearest to `value`. Codes are in the order of their magnitudes: binary search.
 std::uint64_t EncodeFloat(const ElementType& type, double value) {
   if (type.bits == 64) return std::bit_cast<std::uint64_t>(value);
   if (type.bits == 32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
@@ -118,7 +118,7 @@ const ElementType& FindElementType(ONNXTensorElementDataType type) {
   for (const ElementType& row : kElementTypes) {
     if (row.type == type) return row;
   }
-  throw Failure(ORT_NOT_IMPLEMENTED, "this tool does not know the ONNX element type " + std::to_string(type));
+  throw Failure(ORT_NOT_IMPLEMENTED, "this tool does not know element type " + std::to_string(type));
 }
 
 const ElementType* FindOnnxType(std::int64_t onnx) {

@@ -1,6 +1,6 @@
-// tools/cli/host_tensor.h - a tensor as the command line reads, fills, describes and writes it.
+// tools/cli/host_tensor.h - a tensor that the command line tool reads, fills, describes and writes.
 //
-// To add an element type: its row in kElementTypes (host_tensor.cpp).
+// To add an element type, add its row to kElementTypes (host_tensor.cpp).
 #ifndef SARDONYX_TOOLS_CLI_HOST_TENSOR_H
 #define SARDONYX_TOOLS_CLI_HOST_TENSOR_H
 
@@ -17,13 +17,13 @@ namespace sardonyx::cli {
 
 enum class Layout : std::uint8_t { kSigned, kUnsigned, kFloat, kBool, kComplex, kString };
 
-// How a small or unusual floating-point type treats its highest exponents.
+// What a small floating-point type does with its highest exponent.
 enum class Specials : std::uint8_t { kIeee, kNanOnly, kNegativeZeroIsNan, kNone, kExponentOnly };
 
 struct ElementType {
   ONNXTensorElementDataType type;
-  std::string_view name;  // as ONNX writes it in lower case
-  std::string_view npy;   // NumPy's descr; "" for types that NumPy lacks: written as unsigned bytes
+  std::string_view name;  // ONNX's name in lower case
+  std::string_view npy;   // NumPy's descr; "" for types that NumPy lacks, which are written as unsigned integers
   int onnx;               // TensorProto.DataType
   int bits;
   Layout layout;
@@ -33,9 +33,9 @@ struct ElementType {
   Specials specials = Specials::kIeee;
 };
 
-// The row of `type`. Throws Failure with ORT_NOT_IMPLEMENTED for a type without one.
+// The row of `type`. Throws a Failure with ORT_NOT_IMPLEMENTED if it has none.
 const ElementType& FindElementType(ONNXTensorElementDataType type);
-// nullptr when there is none.
+// nullptr if there is none.
 const ElementType* FindOnnxType(std::int64_t onnx);
 const ElementType* FindNpyType(std::string_view descr);
 
@@ -43,21 +43,21 @@ struct HostTensor {
   std::string name;
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   std::vector<std::int64_t> shape;
-  std::vector<std::byte> data;       // row-major; types under 8 bits packed, lowest bits first
-  std::vector<std::string> strings;  // of a string tensor instead of data
+  std::vector<std::byte> data;       // row-major; types of less than 8 bits are packed, lowest bits first
+  std::vector<std::string> strings;  // the elements of a string tensor, which has no data
 };
 
-// Product of the dimensions. Throws Failure on a negative dimension or an overflow.
+// The product of the dimensions. Throws a Failure for a negative dimension and if the product overflows.
 std::size_t ElementCount(std::span<const std::int64_t> shape);
-// Bytes of `count` elements, the last byte padded. Throws Failure on overflow.
+// The number of bytes of `count` elements, rounded up. Throws a Failure if it overflows.
 std::size_t DataSize(const ElementType& type, std::size_t count);
 
-// Element `index` as a number; of complex types the magnitude. Not for strings.
+// Element `index` as a number; for complex types, the magnitude. Not for strings.
 double ElementValue(const ElementType& type, std::span<const std::byte> data, std::size_t index);
-// Stores the nearest value that `type` holds; integers saturate. Not for strings; complex types get a real value.
+// Stores the nearest value that `type` can hold; integers saturate, complex numbers become real. Not for strings.
 void SetElement(const ElementType& type, std::span<std::byte> data, std::size_t index, double value);
 
-// "2x3x4"; "scalar" for rank 0.
+// "2x3x4", or "scalar" for rank 0.
 std::string ShapeText(std::span<const std::int64_t> shape);
 
 }  // namespace sardonyx::cli

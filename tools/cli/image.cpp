@@ -10,7 +10,7 @@ namespace {
 
 [[noreturn]] void Invalid(const std::string& message) { throw Failure(ORT_INVALID_ARGUMENT, message); }
 
-// Which dimension of the input is which; -1: it has none.
+// The index of each dimension of the input; -1 if the input does not have it.
 struct Axes {
   int batch = -1;
   int channel = -1;
@@ -59,7 +59,7 @@ std::pair<std::int64_t, std::int64_t> ParseSize(const std::string& text) {
   return {height, width};
 }
 
-// The part of `image` in the middle that has the shape of height x width.
+// The largest part in the middle of `image` with the aspect ratio of height x width.
 Image CropToShape(const Image& image, std::size_t height, std::size_t width) {
   const double scale = std::min(static_cast<double>(image.height) / static_cast<double>(height),
                                 static_cast<double>(image.width) / static_cast<double>(width));
@@ -107,7 +107,7 @@ void CheckChannels(const std::vector<double>& values, std::size_t channels, cons
             std::to_string(values.size()));
 }
 
-// The shape of the tensor: the model's, its open dimensions from --size, else from the image.
+// The shape of the tensor: that of the model, with open dimensions from --size or else from the image.
 std::vector<std::int64_t> ShapeFor(const ValueDescription& value, const Axes& axes, std::size_t rank,
                                    const ImageSettings& settings, const Image& image) {
   std::vector<std::int64_t> shape = value.has_shape ? value.shape : std::vector<std::int64_t>(rank, -1);
@@ -134,7 +134,7 @@ HostTensor ImageTensor(const std::filesystem::path& path, const ValueDescription
                        const ImageSettings& settings) {
   const ElementType& type = FindElementType(value.type);
   if (type.layout == Layout::kString || type.layout == Layout::kBool)
-    Invalid("input '" + value.name + "': expected an input of numbers for the image '" + path.string() + "', found " +
+    Invalid("input '" + value.name + "': expected a numeric input for the image '" + path.string() + "', found " +
             TypeText(value));
   const std::string layout = ChooseLayout(value, settings.layout);
   const Axes axes = AxesOf(layout);

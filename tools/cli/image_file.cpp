@@ -15,13 +15,13 @@
 namespace sardonyx::cli {
 namespace {
 
-// How much of each old pixel goes into a new one.
+// How much each old pixel contributes to a new one.
 struct Weights {
   std::size_t first = 0;
   std::vector<float> weights;  // their sum is 1
 };
 
-// A triangle of the width of a new pixel, at least of an old one, around the middle of the new one.
+// A triangle around the centre of the new pixel, as wide as a new pixel but at least as wide as an old one.
 std::vector<Weights> TriangleWeights(std::size_t from, std::size_t to) {
   const double scale = static_cast<double>(from) / static_cast<double>(to);
   const double radius = std::max(scale, 1.0);

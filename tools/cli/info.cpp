@@ -1,4 +1,4 @@
-// tools/cli/info.cpp - `sardonyx info`: prints a card of the model.
+// tools/cli/info.cpp - `sardonyx info`: shows inputs, outputs, operators and sizes of a model.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -45,7 +45,7 @@ std::string Opsets(const json& card) {
   return text;
 }
 
-// Operators by falling count, then by name.
+// Operators, the most frequent first, then by name.
 std::string Operators(const json& card) {
   std::vector<std::pair<std::int64_t, std::string>> counts;
   const json operators = card.value("operators", json::object());
@@ -64,11 +64,11 @@ std::string Memory(const json& card, double file_bytes) {
   rows.push_back({"parameters", ByteText(card.value("parameter_bytes", 0.0)) + " (" +
                                     CountText(card.value("parameter_count", 0.0)) + " numbers)"});
   if (card.value("external_data_bytes", 0.0) > 0) {
-    rows.push_back({"of it external", ByteText(card.value("external_data_bytes", 0.0))});
+    rows.push_back({"in external files", ByteText(card.value("external_data_bytes", 0.0))});
   }
   const json peak = card.value("peak_activation_bytes", json());
   rows.push_back({"activations", peak.is_number() ? "about " + ByteText(peak.get<double>()) + " at the peak of a run"
-                                                  : "not known before the open dimensions are"});
+                                                  : "not known while dimensions are open"});
   return Heading("Memory") + Columns(rows) + "\n";
 }
 
@@ -99,7 +99,7 @@ void PrintCard(const json& card, const std::string& path) {
 }  // namespace
 
 void AddInfo(CLI::App& app, Common& common) {
-  CLI::App* command = app.add_subcommand("info", "Show what a model is: inputs, outputs, operators, memory");
+  CLI::App* command = app.add_subcommand("info", "Show what is in a model: inputs, outputs, operators, memory");
   command->group("Commands");
   auto arguments = std::make_shared<InfoArguments>();
   AddModel(*command, arguments->model);

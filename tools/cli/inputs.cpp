@@ -1,4 +1,4 @@
-// tools/cli/inputs.cpp - makes the inputs of a run from what the command line says.
+// tools/cli/inputs.cpp - makes the inputs of a run as the command line describes them.
 #include "inputs.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ std::vector<std::int64_t> ParseShape(const std::string& text) {
     std::int64_t dim = 0;
     const auto [next, error] = std::from_chars(at, stop, dim);
     if (error != std::errc() || dim < 0 || (next < stop && *next != 'x' && *next != ',')) {
-      Invalid("--shape: expected numbers with x between, as in 1x3x224x224, found '" + text + "'");
+      Invalid("--shape: expected numbers with x between them, as in 1x3x224x224, found '" + text + "'");
     }
     shape.push_back(dim);
     at = next < stop ? next + 1 : next;
@@ -58,7 +58,7 @@ std::vector<std::int64_t> ParseShape(const std::string& text) {
   return shape;
 }
 
-// What --input, --dim and --shape say, by name.
+// What --input, --dim and --shape set, by name.
 struct Wishes {
   std::map<std::string, HostTensor> tensors;
   std::map<std::string, std::string> sources;
@@ -67,7 +67,7 @@ struct Wishes {
   std::map<std::string, std::vector<std::int64_t>> shapes;
 };
 
-// An image goes to the input named, else to the only one that may be an image.
+// An image is for the input `name`, or, without a name, for the model's only input.
 void AddImage(Wishes& wishes, std::string name, const std::string& file, const std::vector<ValueDescription>& wanted,
               const ImageSettings& settings) {
   if (name.empty()) {
@@ -88,8 +88,9 @@ void AddFile(Wishes& wishes, const std::string& name, const std::string& file,
   std::vector<HostTensor> tensors = ReadTensors(file);
   if (!name.empty()) {
     auto found = std::ranges::find(tensors, name, &HostTensor::name);
-    if (tensors.size() > 1 && found == tensors.end()) Invalid("--input: '" + file + "' holds no '" + name + "'");
-    if (tensors.empty()) Invalid("--input: '" + file + "' holds no tensor");
+    if (tensors.size() > 1 && found == tensors.end())
+      Invalid("--input: '" + file + "' does not contain '" + name + "'");
+    if (tensors.empty()) Invalid("--input: '" + file + "' does not contain a tensor");
     HostTensor tensor = std::move(found == tensors.end() ? tensors[0] : *found);
     wishes.tensors[name] = std::move(tensor);
     wishes.sources[name] = file;
@@ -98,7 +99,7 @@ void AddFile(Wishes& wishes, const std::string& name, const std::string& file,
   if (tensors.size() == 1 && wanted.size() == 1 && tensors[0].name.empty()) tensors[0].name = wanted[0].name;
   for (HostTensor& tensor : tensors) {
     if (tensor.name.empty())
-      Invalid("--input: '" + file + "' names no input: write NAME=" + file + "; the inputs are " + Names(wanted));
+      Invalid("--input: '" + file + "' contains no name: write NAME=" + file + "; the inputs are " + Names(wanted));
     CheckName(tensor.name, wanted, "--input " + file);
     wishes.sources[tensor.name] = file;
     wishes.tensors[tensor.name] = std::move(tensor);
@@ -133,7 +134,8 @@ Wishes ParseWishes(const std::vector<ValueDescription>& wanted, const InputArgum
 std::vector<std::int64_t> ChooseShape(const ValueDescription& value, const Wishes& wishes,
                                       std::vector<std::string>& assumed) {
   if (const auto found = wishes.shapes.find(value.name); found != wishes.shapes.end()) return found->second;
-  if (!value.has_shape) Invalid("input '" + value.name + "' has no known rank; give --shape " + value.name + "=1x2x3");
+  if (!value.has_shape)
+    Invalid("input '" + value.name + "' has an unknown rank: set its shape with --shape " + value.name + "=1x2x3");
   std::vector<std::int64_t> shape = value.shape;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] >= 0) continue;
@@ -149,7 +151,7 @@ std::vector<std::int64_t> ChooseShape(const ValueDescription& value, const Wishe
   return shape;
 }
 
-// A --dim that no input has is a slip of the pen: the run would go on with another size than was meant.
+// A --dim that no input has is probably misspelled; the run would use another size than the user wants.
 void CheckDims(const std::vector<ValueDescription>& wanted, const Wishes& wishes) {
   std::string known;
   for (const ValueDescription& value : wanted) {
@@ -184,7 +186,7 @@ Range ChooseRange(const ElementType& type, const std::string& text) {
   return range;
 }
 
-// Uniform numbers; of integers both ends included. The same seed gives the same numbers on every machine.
+// Uniformly distributed numbers; integers include both ends. The same seed gives the same numbers on every machine.
 void FillRandom(HostTensor& tensor, const ElementType& type, const Range& range, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const std::size_t count = ElementCount(tensor.shape);
@@ -201,7 +203,7 @@ void FillRandom(HostTensor& tensor, const ElementType& type, const Range& range,
   }
 }
 
-// A file's tensor as the model's element type: the same, or the bits of a type that NumPy lacks.
+// The tensor of a file with the model's element type. Types that NumPy lacks are stored as unsigned integers.
 HostTensor Fit(HostTensor tensor, const ValueDescription& value, const std::string& source) {
   const ElementType& want = FindElementType(value.type);
   const ElementType& have = FindElementType(tensor.type);

@@ -13,10 +13,10 @@
 namespace sardonyx::cli {
 
 struct InputArguments {
-  std::vector<std::string> values;  // NAME=FILE, NAME=NUMBER, or FILE with names; FILE may be an image
+  std::vector<std::string> values;  // NAME=FILE, NAME=NUMBER, or a FILE that contains names; an image is a FILE, too
   std::vector<std::string> dims;    // NAME=NUMBER
   std::vector<std::string> shapes;  // NAME=2x3x4
-  std::string range;                // LOW,HIGH of random numbers
+  std::string range;                // LOW,HIGH: the range of random numbers
   std::uint64_t seed = 0;
   ImageSettings image;
 };
@@ -26,9 +26,9 @@ struct Input {
   std::string source;  // "x.npy", "3", "random"
 };
 
-// One for each of `wanted`, in their order. A dimension that nothing fixes is 1, and listed in `assumed`.
-// Errors (Failure): INVALID_ARGUMENT for names that the model does not have (with those it has), for types and shapes
-// that do not fit; NOT_IMPLEMENTED for a sequence, map or optional.
+// One input for each of `wanted`, in their order. A dimension whose size is not given is 1, and its name is added to
+// `assumed`. Throws a Failure: INVALID_ARGUMENT for names that the model does not have and for types and shapes that do
+// not fit, NOT_IMPLEMENTED for a sequence, map or optional.
 std::vector<Input> MakeInputs(const std::vector<ValueDescription>& wanted, const InputArguments& arguments,
                               std::vector<std::string>& assumed);
 

@@ -1,4 +1,4 @@
-// tools/cli/main.cpp - `sardonyx`: looks into ONNX models, runs, optimizes and checks them from a shell.
+// tools/cli/main.cpp - `sardonyx`, the command line tool: describes, runs, measures, optimizes and checks ONNX models.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -9,23 +9,23 @@ namespace sardonyx::cli {
 namespace {
 
 constexpr const char* kDescription =
-    "Sardonyx runs ONNX models. This tool looks into a model, runs it on your data or on random\n"
-    "data, optimizes it, and says what is wrong with it.";
+    "Sardonyx runs ONNX models. This tool shows what is in a model, runs it on your data or on random\n"
+    "data, measures and optimizes it, and finds out what is wrong with it.";
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  sardonyx info model.onnx                          what is in the model\n"
+    "  sardonyx info model.onnx                          show what is in the model\n"
     "  sardonyx run model.onnx                           run it once on random inputs\n"
-    "  sardonyx run model.onnx --input x=x.npy -o y.npz  run it on a NumPy array, keep the outputs\n"
-    "  sardonyx bench model.onnx                         how fast it is, and what memory it takes\n"
+    "  sardonyx run model.onnx --input x=x.npy -o y.npz  run it on a NumPy array and save the outputs\n"
+    "  sardonyx bench model.onnx                         measure its speed and memory\n"
     "  sardonyx optimize model.onnx -o faster.onnx       write the optimized model\n"
-    "  sardonyx profile model.onnx --html profile.html   where the time goes, as tables and as a page\n"
+    "  sardonyx profile model.onnx --html profile.html   show where the time goes, in tables and on a page\n"
     "\n"
-    "Each command explains itself: sardonyx run --help\n"
-    "Exit codes: 0 all went well; 1 the model or its inputs are at fault; 2 the command line is;\n"
+    "For help on a command, add --help: sardonyx run --help\n"
+    "Exit codes: 0 success; 1 the model or its inputs are at fault; 2 the command line is at fault;\n"
     "            3 the model needs something that this build lacks.";
 
-// CLI11's layout, but descriptions and footers keep their own lines.
+// CLI11's layout with our names for the sections.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() {
@@ -57,7 +57,7 @@ int Main(int argc, char** argv) {
     return std::string("sardonyx ") + Sardonyx().GetVersionString() + " (ONNX Runtime C API " +
            std::to_string(ORT_API_VERSION) + ")";
   });
-  app.set_help_flag("-h,--help", "Show this help");
+  app.set_help_flag("-h,--help", "Show this help and exit");
   Common common;
   AddInfo(app, common);
   AddRun(app, common);
@@ -76,9 +76,9 @@ int Main(int argc, char** argv) {
   } catch (const Failure& failure) {
     return Report(failure, common.json);
   } catch (const std::bad_alloc&) {
-    return Report(Failure(ORT_FAIL, "this machine does not have enough memory"), common.json);
+    return Report(Failure(ORT_FAIL, "there is not enough memory"), common.json);
   } catch (const std::exception& error) {
-    return Report(Failure(ORT_FAIL, std::string("a defect of this tool, please report it: ") + error.what()),
+    return Report(Failure(ORT_FAIL, std::string("this tool has a defect, please report it: ") + error.what()),
                   common.json);
   }
 }
@@ -86,5 +86,5 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace sardonyx::cli
 
-// NOLINTNEXTLINE(bugprone-exception-escape): without memory even to say so, ending is all that is left.
+// NOLINTNEXTLINE(bugprone-exception-escape): if there is no memory even for the message, the process may end.
 int main(int argc, char** argv) { return sardonyx::cli::Main(argc, argv); }

@@ -85,7 +85,7 @@ void AppendUtf8(std::string& text, char32_t c) {
   }
 }
 
-// The code points of UTF-8 text; a byte that is none stands for itself.
+// The code points of UTF-8 text. A byte that is not valid UTF-8 becomes a code point of its own.
 std::u32string CodePoints(std::string_view text) {
   std::u32string points;
   for (std::size_t i = 0; i < text.size();) {
@@ -107,7 +107,7 @@ std::u32string CodePoints(std::string_view text) {
 // Fixed-width strings: '<U5' holds 4-byte code points, '|S5' bytes; both are padded with zeros.
 void ReadStrings(HostTensor& tensor, const std::string& descr, std::string_view data, std::size_t count) {
   const std::size_t width = static_cast<std::size_t>(std::stoul(descr.substr(2))) * (descr[1] == 'U' ? 4 : 1);
-  if (data.size() < width * count) Bad("it ends before its data does");
+  if (data.size() < width * count) Bad("its data is cut short");
   for (std::size_t i = 0; i < count; ++i) {
     const std::string_view cell = data.substr(i * width, width);
     std::string text;
@@ -144,7 +144,7 @@ HostTensor ParseNpy(std::string_view bytes) {
   std::uint32_t length = 0;
   std::memcpy(&length, bytes.data() + 8, long_header ? 4 : 2);
   const std::size_t start = long_header ? 12 : 10;
-  if (bytes.size() - start < length) Bad("it ends within its header");
+  if (bytes.size() - start < length) Bad("its header is cut short");
   const std::string_view header = bytes.substr(start, length);
   const std::string_view data = bytes.substr(start + length);
   std::string descr = Descr(header);
@@ -158,7 +158,7 @@ HostTensor ParseNpy(std::string_view bytes) {
   }
   const bool swap = descr.starts_with('>');
   if (swap) descr[0] = '<';
-  // How NumPy saves the types of ml_dtypes: bits without a name.
+  // NumPy saves the types of ml_dtypes as bits without a name.
   if (descr == "|V1" || descr == "<V1" || descr == "<f1") descr = "|u1";
   if (descr == "|V2" || descr == "<V2") descr = "<u2";
   const ElementType* type = FindNpyType(descr);

@@ -8,13 +8,13 @@
 namespace sardonyx::cli {
 
 void AddModel(CLI::App& command, std::string& path) {
-  command.add_option("MODEL", path, "The model: ONNX protobuf (.onnx) or ONNX's text syntax (.txt, .onnxtxt)")
+  command.add_option("MODEL", path, "The model file: ONNX protobuf (.onnx) or ONNX's text syntax (.txt, .onnxtxt)")
       ->required()
       ->option_text(" ");
 }
 
 void AddJson(CLI::App& command, Common& common) {
-  command.add_flag("--json", common.json, "Answer in JSON, for scripts; errors too");
+  command.add_flag("--json", common.json, "Print JSON, errors included");
 }
 
 void AddLevel(CLI::App& command, GraphOptimizationLevel& level) {
@@ -23,7 +23,8 @@ void AddLevel(CLI::App& command, GraphOptimizationLevel& level) {
                                                                        {"extended", ORT_ENABLE_EXTENDED},
                                                                        {"layout", ORT_ENABLE_LAYOUT},
                                                                        {"all", ORT_ENABLE_ALL}};
-  command.add_option("--level", level, "How far to optimize: none, basic, extended, layout or all (default: all)")
+  command
+      .add_option("--level", level, "Optimize up to this level: none, basic, extended, layout or all (default: all)")
       ->transform(CLI::CheckedTransformer(levels, CLI::ignore_case))
       ->option_text("LEVEL");
 }
@@ -31,37 +32,37 @@ void AddLevel(CLI::App& command, GraphOptimizationLevel& level) {
 void AddProviders(CLI::App& command, SessionSettings& session) {
   command
       .add_option("--provider", session.providers,
-                  "Run on this execution provider where it can, else on the next one (may be repeated; with "
-                  "CPUExecutionProvider among them, one that is missing is a warning)")
+                  "Run nodes on this execution provider if it supports them, else on the next one (may be repeated; if "
+                  "CPUExecutionProvider is in the list, a missing provider is only a warning)")
       ->option_text("NAME")
       ->expected(1)
       ->take_all();
   command
       .add_option("--provider-option", session.provider_options,
-                  "An option of a provider, as in --provider-option NAME:KEY=VALUE (may be repeated)")
+                  "Set an option of a provider that --provider names (may be repeated)")
       ->option_text("NAME:KEY=VALUE")
       ->expected(1)
       ->take_all();
 }
 
 void AddSession(CLI::App& command, SessionSettings& session) {
-  command.add_option("--threads", session.threads, "Threads to compute with (default: one per core)")
+  command.add_option("--threads", session.threads, "Use this many threads (default: one per core)")
       ->option_text("NUMBER")
       ->check(CLI::Range(0, 4096));
   AddProviders(command, session);
   AddLevel(command, session.level);
   command
       .add_option("--config", session.config,
-                  "A configuration entry of the session, as in --config session.disable_cpu_ep_fallback=1 (may be "
+                  "Set a configuration entry of the session, such as session.disable_cpu_ep_fallback=1 (may be "
                   "repeated)")
       ->option_text("KEY=VALUE")
       ->expected(1)
       ->take_all();
-  command.add_flag("--verbose", session.verbose, "Show the log of loading and running");
+  command.add_flag("--verbose", session.verbose, "Show log messages of all severities");
 }
 
 void AddDims(CLI::App& command, std::vector<std::string>& dims) {
-  command.add_option("--dim", dims, "The value of a named dimension, as in --dim batch=2 (may be repeated)")
+  command.add_option("--dim", dims, "Set the size of a named dimension, such as batch=2 (may be repeated)")
       ->option_text("NAME=NUMBER")
       ->expected(1)
       ->take_all();
@@ -70,36 +71,37 @@ void AddDims(CLI::App& command, std::vector<std::string>& dims) {
 void AddInputs(CLI::App& command, InputArguments& inputs) {
   command
       .add_option("-i,--input", inputs.values,
-                  "An input: NAME=FILE (.npy, .npz, .pb or an image), NAME=NUMBER to fill it, or a FILE that says the "
-                  "names itself (may be repeated; inputs left out are random)")
+                  "Set an input: NAME=FILE (.npy, .npz, .pb or an image), NAME=NUMBER to fill it with a number, or a "
+                  "FILE that contains the names (may be repeated; other inputs are random)")
       ->option_text("NAME=VALUE")
       ->expected(1)
       ->take_all();
   AddDims(command, inputs.dims);
-  command.add_option("--shape", inputs.shapes, "The shape of an input, as in --shape x=1x3x224x224 (may be repeated)")
+  command.add_option("--shape", inputs.shapes, "Set the shape of an input, such as x=1x3x224x224 (may be repeated)")
       ->option_text("NAME=SHAPE")
       ->expected(1)
       ->take_all();
-  command.add_option("--range", inputs.range, "Random numbers from LOW to HIGH (default: -1,1; integers 0,7)")
+  command.add_option("--range", inputs.range, "Draw random numbers from LOW to HIGH (default: -1,1; for integers 0,7)")
       ->option_text("LOW,HIGH");
-  command.add_option("--seed", inputs.seed, "Another seed gives other random numbers (default: 0)")
-      ->option_text("NUMBER");
+  command.add_option("--seed", inputs.seed, "Set the seed of the random numbers (default: 0)")->option_text("NUMBER");
 }
 
 void AddImage(CLI::App& command, ImageSettings& image) {
   const char* group = "Images (PNG, JPEG, BMP ...): element = (pixel * scale - mean) / std";
   command
       .add_option("--layout", image.layout,
-                  "Order of the input's dimensions: nchw, nhwc, chw, hwc or hw (default: by where the channels stand)")
+                  "Order of the input's dimensions: nchw, nhwc, chw, hwc or hw (default: guessed from the shape)")
       ->check(CLI::IsMember({"auto", "nchw", "nhwc", "chw", "hwc", "hw"}))
       ->option_text("LAYOUT")
       ->group(group);
-  command.add_option("--size", image.size, "Height and width where the model leaves them open (default: the image's)")
+  command
+      .add_option("--size", image.size, "Height and width, if the model leaves them open (default: those of the image)")
       ->option_text("HxW")
       ->group(group);
   command
-      .add_option("--fit", image.fit,
-                  "Make it the model's size by stretch, crop (the middle) or pad (black border) (default: stretch)")
+      .add_option(
+          "--fit", image.fit,
+          "Fit the image into the model's size: stretch, crop (to the middle) or pad (with black) (default: stretch)")
       ->check(CLI::IsMember({"stretch", "crop", "pad"}))
       ->option_text("HOW")
       ->group(group);
@@ -107,15 +109,15 @@ void AddImage(CLI::App& command, ImageSettings& image) {
       ->check(CLI::IsMember({"rgb", "bgr"}))
       ->option_text("ORDER")
       ->group(group);
-  command.add_option("--scale", image.scale, "Factor of the pixels 0 ... 255 (default: 1/255; integers 1)")
+  command.add_option("--scale", image.scale, "Multiply pixels (0 to 255) by this (default: 1/255; for integers 1)")
       ->option_text("NUMBER")
       ->group(group);
-  command.add_option("--mean", image.mean, "Subtract this, one number or one for each channel (default: 0)")
+  command.add_option("--mean", image.mean, "Subtract this: one number, or one for each channel (default: 0)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->option_text("R,G,B")
       ->group(group);
-  command.add_option("--std", image.deviation, "Then divide by this, one number or one for each channel (default: 1)")
+  command.add_option("--std", image.deviation, "Then divide by this: one number, or one for each channel (default: 1)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->option_text("R,G,B")
@@ -145,7 +147,7 @@ std::vector<std::pair<std::string, std::int64_t>> ParseDims(const std::vector<st
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc() || end != value.data() + value.size() || number < 0) {
       throw Failure(ORT_INVALID_ARGUMENT,
-                    "--dim: expected a whole number of 0 or more for '" + name + "', found '" + value + "'");
+                    "--dim: expected a whole number of at least 0 for '" + name + "', found '" + value + "'");
     }
     parsed.emplace_back(name, number);
   }

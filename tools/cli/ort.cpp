@@ -1,4 +1,4 @@
-// tools/cli/ort.cpp - sessions, values and texts over the two C tables.
+// tools/cli/ort.cpp - sessions, values and texts, implemented with the C interfaces.
 #include "ort.h"
 
 #include <algorithm>
@@ -87,7 +87,7 @@ void AppendProviders(OrtSessionOptions* options, const SessionSettings& settings
     const auto found = std::find(settings.providers.begin(), settings.providers.end(), name);
     if (name.size() == text.size() || found == settings.providers.end())
       throw Failure(ORT_INVALID_ARGUMENT,
-                    "--provider-option: expected NAME:KEY=VALUE for a --provider, found '" + text + "'");
+                    "--provider-option: expected NAME:KEY=VALUE with the NAME of a --provider, found '" + text + "'");
     entries[static_cast<std::size_t>(found - settings.providers.begin())].push_back(
         SplitEntry(text.substr(name.size() + 1), "--provider-option"));
   }
@@ -313,7 +313,7 @@ void AppendTensors(const std::string& name, const OrtValue& value, std::vector<H
   }
   if (kind != ONNX_TYPE_SEQUENCE && kind != ONNX_TYPE_MAP) {
     throw Failure(ORT_NOT_IMPLEMENTED,
-                  "output '" + name + "' is neither tensor, sequence nor map: use the Python package");
+                  "output '" + name + "' is not a tensor, sequence or map: use the Python package");
   }
   std::size_t count = 0;
   Check(Ort().GetValueCount(&value, &count));

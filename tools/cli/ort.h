@@ -1,4 +1,5 @@
-// tools/cli/ort.h - the two C tables as the command line uses them: owned handles, and statuses turned into Failure.
+// tools/cli/ort.h - the C interfaces as the command line tool uses them: owned handles, and Failure instead of
+// statuses.
 #ifndef SARDONYX_TOOLS_CLI_ORT_H
 #define SARDONYX_TOOLS_CLI_ORT_H
 
@@ -18,7 +19,7 @@
 
 namespace sardonyx::cli {
 
-// What went wrong, in the library or in what the user gave: the C ABI's code and a message for a person.
+// An error of the library or of the user: a code of the C interface and a message for people.
 class Failure : public std::runtime_error {
  public:
   Failure(OrtErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -34,16 +35,16 @@ const OrtApi& Ort();
 const SardonyxApi& Sardonyx();
 OrtAllocator* DefaultAllocator();
 
-// Throws Failure for a status that is not NULL, and releases it.
+// Throws a Failure for a status that is not NULL, and releases the status.
 void Check(OrtStatus* status);
 
 template <typename T>
 using Handle = std::unique_ptr<T, void(ORT_API_CALL*)(T*)>;
 
-// The text that `call` writes, as a std::string.
+// The text that `call` allocates, as a std::string.
 std::string Text(const std::function<OrtStatus*(OrtAllocator*, char**)>& call);
 
-// A model's path, or the bytes that its text (`.txt`, `.onnxtxt`) was parsed into.
+// A model: its path, or, if it is a text (`.txt`, `.onnxtxt`), the bytes of the parsed model.
 struct ModelSource {
   std::filesystem::path path;
   std::vector<std::byte> bytes;  // empty: read `path`
@@ -59,11 +60,11 @@ struct SessionSettings {
   GraphOptimizationLevel level = ORT_ENABLE_ALL;
   int threads = 0;  // 0: as many as there are cores
   bool verbose = false;
-  std::vector<std::string> providers;                      // in this order; the CPU comes last unless it is among them
-  std::vector<std::string> provider_options;               // NAME:KEY=VALUE
-  std::vector<std::string> config;                         // KEY=VALUE
-  std::string profile_prefix;                              // "": no profile
-  std::vector<std::pair<std::string, std::int64_t>> dims;  // values of named dimensions
+  std::vector<std::string> providers;         // in order of priority; the CPU is added last if it is missing
+  std::vector<std::string> provider_options;  // NAME:KEY=VALUE
+  std::vector<std::string> config;            // KEY=VALUE
+  std::string profile_prefix;                 // "": no profile
+  std::vector<std::pair<std::string, std::int64_t>> dims;  // sizes of named dimensions
 };
 
 Handle<OrtEnv> MakeEnv(bool verbose);
@@ -75,8 +76,8 @@ struct ValueDescription {
   ONNXType kind = ONNX_TYPE_UNKNOWN;
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   bool has_shape = true;
-  std::vector<std::int64_t> shape;   // -1: not fixed
-  std::vector<std::string> symbols;  // beside shape: the name of a dimension that is not fixed, or ""
+  std::vector<std::int64_t> shape;   // -1: left open
+  std::vector<std::string> symbols;  // for each dimension: its name if it is left open and has one, else ""
 };
 
 // "float [batch, 3, 224, 224]"
@@ -90,10 +91,10 @@ class Session {
   const std::vector<ValueDescription>& outputs() const { return outputs_; }
   OrtSession* get() const { return session_.get(); }
 
-  // Runs once; `inputs` must outlive the call. Results belong to the caller.
+  // Runs once. `inputs` are in the order of inputs(). The results belong to the caller.
   std::vector<Handle<OrtValue>> Run(const std::vector<Handle<OrtValue>>& inputs,
                                     const std::vector<std::string>& output_names) const;
-  std::string EndProfiling();  // the file's name
+  std::string EndProfiling();  // returns the name of the file
 
  private:
   Handle<OrtEnv> env_;
@@ -102,9 +103,9 @@ class Session {
   std::vector<ValueDescription> outputs_;
 };
 
-// A value that views `tensor.data` (copies strings).
+// A value that uses `tensor.data` without copying it; strings are copied.
 Handle<OrtValue> ToValue(const HostTensor& tensor);
-// The tensors that `value` consists of: itself, or the parts of a sequence or map, named name[0], name.keys and so on.
+// Appends the tensors of `value`: itself, or the parts of a sequence or map, named name[0], name.keys and so on.
 void AppendTensors(const std::string& name, const OrtValue& value, std::vector<HostTensor>& tensors);
 
 }  // namespace sardonyx::cli

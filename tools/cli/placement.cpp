@@ -1,5 +1,4 @@
-// tools/cli/placement.cpp - `sardonyx explain-placement` and `plan`: which provider runs each node, and where its
-// values lie.
+// tools/cli/placement.cpp - `sardonyx explain-placement` and `plan`: providers of nodes, and memory of values.
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -19,7 +18,7 @@ struct PlacementArguments {
   bool run = false;
 };
 
-// One run; the names of what was 1 for want of a size.
+// Runs once. Returns the dimensions whose size was not given, so that 1 was assumed.
 std::vector<std::string> RunOnce(const Session& session, const InputArguments& arguments) {
   std::vector<std::string> assumed, names;
   std::vector<Handle<OrtValue>> values;
@@ -31,7 +30,7 @@ std::vector<std::string> RunOnce(const Session& session, const InputArguments& a
 
 void PrintAssumed(const std::vector<std::string>& assumed) {
   for (const std::string& name : assumed)
-    std::cout << Styled(Style::kDim, "  " + name + " is not fixed by the model: 1 was taken (see --dim and --shape)")
+    std::cout << Styled(Style::kDim, "  the model leaves " + name + " open: 1 is assumed (see --dim and --shape)")
               << "\n";
 }
 
@@ -79,7 +78,8 @@ void ExplainPlacement(PlacementArguments& arguments, const Common& common) {
     summary.push_back({missing["provider"], "missing: " + missing["reason"].get<std::string>()});
   if (bytes != 0)
     summary.push_back({"copies", ByteText(static_cast<double>(bytes)) +
-                                     (arguments.run ? " in the run" : " a run, as far as known without one (--run)")});
+                                     (arguments.run ? " in the run"
+                                                    : " per run, as far as that is known without a run (see --run)")});
   std::cout << Columns(summary) << "\n" << Heading("Nodes, in the order of execution") << Columns(table);
 }
 
@@ -112,7 +112,7 @@ void PrintPlan(const json& plan) {
     bytes += value.value("bytes", 0.0);
   }
   if (rows.size() > 1)
-    std::cout << "  buffers one after the other would take " << ByteText(sum) << "\n" << Columns(rows);
+    std::cout << "  without sharing, the buffers would take " << ByteText(sum) << "\n" << Columns(rows);
   rows.clear();
   for (const auto& [place, total] : places)
     rows.push_back({place, std::to_string(total.first) + " values", ByteText(total.second)});
@@ -141,13 +141,13 @@ void Plan(PlanArguments& arguments, const Common& common) {
 }  // namespace
 
 void AddExplainPlacement(CLI::App& app, Common& common) {
-  CLI::App* command =
-      app.add_subcommand("explain-placement", "Show which provider runs which node, why, and what is copied");
+  CLI::App* command = app.add_subcommand(
+      "explain-placement", "Show which provider runs which node, why, and what is copied between devices");
   command->group("Commands");
   auto arguments = std::make_shared<PlacementArguments>();
   AddModel(*command, arguments->model);
   AddInputs(*command, arguments->inputs);
-  command->add_flag("--run", arguments->run, "Run once, and tell what was copied instead of what the model says");
+  command->add_flag("--run", arguments->run, "Run once, and show what was copied in that run");
   AddSession(*command, arguments->session);
   AddJson(*command, common);
   command->footer(
@@ -159,21 +159,19 @@ void AddExplainPlacement(CLI::App& app, Common& common) {
 }
 
 void AddPlan(CLI::App& app, Common& common) {
-  CLI::App* command = app.add_subcommand("plan", "Run once and show the map of the memory that the run used");
+  CLI::App* command = app.add_subcommand("plan", "Run once and show how the run uses its memory");
   command->group("Commands");
   auto arguments = std::make_shared<PlanArguments>();
   AddModel(*command, arguments->model);
   AddInputs(*command, arguments->inputs);
   AddSession(*command, arguments->session);
   AddJson(*command, common);
-  command
-      ->add_flag("--text", arguments->text,
-                 "Print the whole plan, one line a step, value and buffer, as tests compare plans")
+  command->add_flag("--text", arguments->text, "Print the whole plan with one line for each step, value and buffer")
       ->excludes("--json");
   command->footer(
-      "Each buffer lies at its offset of the arena from its first step to its last; buffers that are not\n"
-      "alive at the same time share bytes. Values of the kinds below have no buffer: they lie in the\n"
-      "caller's memory (input, output), in the model (constant), or get theirs during the run (late).\n\n"
+      "A buffer occupies its part of the arena from its first step to its last. Buffers that are not in use\n"
+      "at the same time share memory. Other values have no buffer: they lie in the caller's memory (input,\n"
+      "output) or in the model (constant), or get memory of their own during the run (late).\n\n"
       "Examples:\n"
       "  sardonyx plan model.onnx\n"
       "  sardonyx plan model.onnx --text\n"

@@ -1,4 +1,4 @@
-// tools/cli/process_memory.cpp - reads Linux's /proc/self; on other systems memory is unknown.
+// tools/cli/process_memory.cpp - reads /proc/self on Linux; on other systems the result is unknown.
 #include "process_memory.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::optional<std::int64_t> StatusBytes(const std::string& key) {
 
 MemoryWatch::MemoryWatch() {
   std::ofstream mark("/proc/self/clear_refs");
-  mark << "5" << std::flush;  // the highest mark begins anew at what is resident now
+  mark << "5" << std::flush;  // resets the peak to what is resident now
   if (mark) before_bytes_ = StatusBytes("VmRSS");
 }
 

@@ -1,4 +1,4 @@
-// tools/cli/process_memory.h - measures how much memory a section of the program takes.
+// tools/cli/process_memory.h - measures the memory that a part of the program takes.
 #ifndef SARDONYX_TOOLS_CLI_PROCESS_MEMORY_H
 #define SARDONYX_TOOLS_CLI_PROCESS_MEMORY_H
 
@@ -8,10 +8,10 @@
 namespace sardonyx::cli {
 
 struct ProcessMemory {
-  std::optional<std::int64_t> peak_bytes;  // resident, above what was resident at the start; empty where not known
+  std::optional<std::int64_t> peak_bytes;  // resident memory at the peak, less that at the start; empty if unknown
 };
 
-// Measures from its making on. One at a time: it resets the kernel's mark of the process's highest memory.
+// Measures from its construction on. Use one at a time: it resets the kernel's record of the process's peak memory.
 class MemoryWatch {
  public:
   MemoryWatch();

@@ -1,4 +1,4 @@
-// tools/cli/profile.cpp - `sardonyx profile`: where the time of a run goes, as tables and as a page.
+// tools/cli/profile.cpp - `sardonyx profile`: shows where the time of a run goes, as tables and as an HTML page.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -26,12 +26,12 @@ struct ProfileArguments {
   std::size_t nodes = 20;
 };
 
-// A folder of its own that goes with its contents.
+// A temporary folder, deleted with its contents in the end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "sardonyx_XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw Failure(ORT_FAIL, "cannot make a temporary folder: " + pattern);
+    if (mkdtemp(pattern.data()) == nullptr) throw Failure(ORT_FAIL, "cannot create a temporary folder: " + pattern);
     path_ = pattern;
   }
   ~TemporaryFolder() {
@@ -67,10 +67,10 @@ void Append(std::vector<std::string>& row, std::vector<std::string> more) {
 }
 
 void PrintReport(const ProfileReport& report, std::size_t most) {
-  std::cout << Heading("Where the time goes") << "  " << Fixed(report.milliseconds, 3) << " ms a run (median of "
+  std::cout << Heading("Where the time goes") << "  " << Fixed(report.milliseconds, 3) << " ms per run (median of "
             << report.runs << "), " << Fixed(report.nodes_milliseconds, 3)
-            << " ms of it in nodes; threads: " << report.threads
-            << "\n  the machine's ceiling: " << Fixed(report.flops_per_second / 1e9, 0) << " GFLOP/s, "
+            << " ms of that in nodes; threads: " << report.threads
+            << "\n  ceiling of this machine: " << Fixed(report.flops_per_second / 1e9, 0) << " GFLOP/s, "
             << Fixed(report.bytes_per_second / 1e9, 1) << " GB/s\n\n";
   std::vector<std::vector<std::string>> rows = {
       {"operator", "nodes", "ms", "time", "GFLOP/s", "GB/s", "of ceiling", "threads"}};
@@ -150,7 +150,7 @@ void ProfileModel(ProfileArguments& arguments, const Common& common) {
                           }))));
   if (common.json) return PrintJson(arguments, report);
   for (const std::string& name : assumed) {
-    std::cout << Styled(Style::kDim, "  " + name + " is not fixed by the model: 1 was taken (see --dim and --shape)")
+    std::cout << Styled(Style::kDim, "  the model leaves " + name + " open: 1 is assumed (see --dim and --shape)")
               << "\n";
   }
   PrintReport(report, arguments.nodes);
@@ -168,23 +168,24 @@ void AddProfile(CLI::App& app, Common& common) {
   AddInputs(*command, arguments->inputs);
   command
       ->add_option("--html", arguments->html,
-                   "Write a page: the graph coloured by time, tables, memory over time (needs nothing but a browser)")
+                   "Write a page for a browser: the graph coloured by time, tables, memory over time")
       ->option_text("FILE");
-  command->add_option("--trace", arguments->trace, "Keep the trace, for https://ui.perfetto.dev or chrome://tracing")
+  command->add_option("--trace", arguments->trace, "Save the trace for https://ui.perfetto.dev or chrome://tracing")
       ->option_text("FILE");
-  command->add_option("--runs", arguments->runs, "Runs to take the median of (default: 10)")
+  command->add_option("--runs", arguments->runs, "Show the median of this many runs (default: 10)")
       ->option_text("NUMBER")
       ->check(CLI::Range(1, 100000));
-  command->add_option("--warmup", arguments->warmup, "Runs before, which do not count (default: 3)")
+  command->add_option("--warmup", arguments->warmup, "First run this many times without measuring (default: 3)")
       ->option_text("NUMBER")
       ->check(CLI::Range(0, 100000));
-  command->add_option("--nodes", arguments->nodes, "Rows of the table by node (default: 20)")->option_text("NUMBER");
+  command->add_option("--nodes", arguments->nodes, "Show the slowest nodes, this many; 0 shows none (default: 20)")
+      ->option_text("NUMBER");
   AddSession(*command, arguments->session);
   AddJson(*command, common);
   command->footer(
-      "A node's share of the ceiling: the time that a perfect kernel would take for its arithmetic and its\n"
-      "bytes on this machine, over the time it took. GFLOP/s count arithmetic as the operator defines it, so\n"
-      "a kernel that needs less of it (Winograd) may show more than the machine can do.\n\n"
+      "\"of ceiling\" is the time that a perfect kernel would take on this machine for the node's arithmetic\n"
+      "and memory traffic, divided by the time that the node took. GFLOP/s count the arithmetic that the\n"
+      "operator defines; a kernel that needs less (Winograd) can show more than the machine can do.\n\n"
       "Examples:\n"
       "  sardonyx profile model.onnx\n"
       "  sardonyx profile model.onnx --dim batch=8 --threads 1 --html profile.html\n"

@@ -1,4 +1,4 @@
-// tools/cli/profile_page.cpp - the parts of the page: pictures as SVG, tables that a click sorts.
+// tools/cli/profile_page.cpp - writes the page of a profile: pictures as SVG, tables that a click sorts.
 #include "profile_page.h"
 
 #include <algorithm>
@@ -83,12 +83,12 @@ std::string NumbersOf(const ProfileRow& row, double total) {
 constexpr const char* kNumberHeads =
     "<th>ms</th><th>of the time</th><th>GFLOP/s</th><th>GB/s</th><th>of the ceiling</th><th>threads</th>";
 
-// Below a tenth of a millisecond in microseconds.
+// In microseconds below a tenth of a millisecond.
 std::string TimeText(double milliseconds) {
   return milliseconds >= 0.1 ? Number(milliseconds, "%.3g") + " ms" : Number(1e3 * milliseconds, "%.2g") + " \u00b5s";
 }
 
-// The element of a node's box; `plan` is the number of its graph among the plans.
+// The name of the SVG element of a node's box; `plan` is the index of its graph among the plans.
 std::string BoxName(std::size_t plan, int step) { return "box" + std::to_string(plan) + "-" + std::to_string(step); }
 
 std::size_t PlanOf(const json& plans, const std::string& graph) {
@@ -135,8 +135,8 @@ PictureNode BoxOf(const json& step, const ProfileRow* row, double longest, doubl
   return node;
 }
 
-// The graph of a plan; nodes are hot by their share of the longest node's time. Constants have no boxes; the
-// names of the others join `boxes`.
+// The picture of a plan's graph; the hotter a node, the closer its time to that of the slowest node. Constants have no
+// boxes; the names of the other boxes are added to `boxes`.
 std::string Picture(const json& plans, std::size_t at, const ProfileReport& report, std::set<std::string>& boxes) {
   const json& plan = plans[at];
   const std::string path = plan.value("graph", "");
@@ -167,7 +167,7 @@ std::string Picture(const json& plans, std::size_t at, const ProfileReport& repo
   }
   if (nodes.empty()) return "";
   return "<h2>" + (path.empty() ? std::string("Graph") : "Body " + EscapeHtml(path)) +
-         "</h2>\n<p class=\"note zoom\">The redder, the longer; the pointer over a box shows more. "
+         "</h2>\n<p class=\"note zoom\">Red nodes take the longest; hold the pointer over a box to see more. "
          "<button>\u2212</button> "
          "<button>+</button> <button>all</button> <button>1:1</button></p>\n<div class=\"scroll\">" +
          GraphPicture(nodes) + "</div>\n";
@@ -181,7 +181,7 @@ std::string ChartBegin() {
          "<path d=\"M0 0V240H960\" fill=\"none\" stroke=\"#888\"/>";
 }
 
-// An area under one value for each moment, as high as the chart for `peak`.
+// The area under one value for each moment; `peak` is as high as the chart.
 std::string Area(const std::vector<double>& values, double peak, const char* colour) {
   const double step = kChartWidth / static_cast<double>(values.size());
   std::string path = "M0 " + Number(kChartHeight, "%.0f");
@@ -191,7 +191,7 @@ std::string Area(const std::vector<double>& values, double peak, const char* col
   return "<path d=\"" + path + "V" + Number(kChartHeight, "%.0f") + "Z\" fill=\"" + colour + "\"/>";
 }
 
-// Bytes of activations that are alive after each step.
+// A chart of the bytes of activations that are alive after each step.
 std::string MemoryChart(const ProfileReport& report) {
   std::vector<double> planned, all;
   double peak = 0, late = 0;
@@ -206,14 +206,15 @@ std::string MemoryChart(const ProfileReport& report) {
       "<h2>Memory over time</h2>\n<p class=\"note\">Activations that are alive after each step; at the peak " +
       ByteText(peak) + ".";
   if (late > 0)
-    html += " Lighter, " + ByteText(late) +
-            " in the end: values whose shapes come with the run; they have memory of their own, which is kept.";
+    html +=
+        " Lighter, " + ByteText(late) +
+        " in the end: values whose shapes become known during the run; they have memory of their own, which is kept.";
   return html + "</p>\n" + ChartBegin() + (late > 0 ? Area(all, peak, "#c3d8ee") : "") +
          Area(planned, peak, "#7aa6d8") + "<text x=\"4\" y=\"10\">" + ByteText(peak) +
          "</text><text x=\"900\" y=\"258\">step " + std::to_string(report.memory.size() - 1) + "</text></svg>\n";
 }
 
-// Each buffer as a box: from its first to its last step, from its offset on.
+// A map with a box for each buffer: its steps from left to right, its bytes from top to bottom.
 std::string MemoryMap(const json& plan) {
   const auto steps = static_cast<double>(plan["steps"].size());
   std::string html;
@@ -222,7 +223,7 @@ std::string MemoryMap(const json& plan) {
     if (arena <= 0) continue;
     html += "<h2>Map of the arena</h2>\n<p class=\"note\">" + ByteText(arena) + " on the " +
             plan["memories"][memory].value("device", "") +
-            ": each box is a buffer, from left to right by steps, from top to bottom by offset.</p>\n" + ChartBegin();
+            ": each box is a buffer; steps go from left to right, offsets from top to bottom.</p>\n" + ChartBegin();
     int at = 0;
     for (const json& buffer : plan["buffers"]) {
       if (buffer.value("memory", std::size_t{0}) != memory) continue;
@@ -249,8 +250,8 @@ std::string ProfilePage(const std::string& model, const ProfileReport& report, c
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width\"><title>Profile of " +
       EscapeHtml(model) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" + EscapeHtml(model) +
-      "</h1>\n<p>" + Number(report.milliseconds, "%.3f") + " ms a run (median of " + std::to_string(report.runs) +
-      "), of it " + Number(report.nodes_milliseconds, "%.3f") + " ms in nodes, on " + std::to_string(report.threads) +
+      "</h1>\n<p>" + Number(report.milliseconds, "%.3f") + " ms per run (median of " + std::to_string(report.runs) +
+      "), " + Number(report.nodes_milliseconds, "%.3f") + " ms of that in nodes, on " + std::to_string(report.threads) +
       " threads. The machine can do " + Number(report.flops_per_second / 1e9, "%.0f") + " GFLOP/s and move " +
       Number(report.bytes_per_second / 1e9, "%.1f") +
       " GB/s; \"of the ceiling\" is the time that a perfect kernel would need, as a share of the time "

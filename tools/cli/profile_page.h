@@ -1,4 +1,4 @@
-// tools/cli/profile_page.h - a profile as one HTML page that needs nothing but a browser.
+// tools/cli/profile_page.h - writes a profile as a single HTML page, without external files.
 #ifndef SARDONYX_TOOLS_CLI_PROFILE_PAGE_H
 #define SARDONYX_TOOLS_CLI_PROFILE_PAGE_H
 
@@ -9,8 +9,8 @@
 
 namespace sardonyx::cli {
 
-// Picture of the graph coloured by time, tables by operator and by node, memory over time and the map of the buffers.
-// `plans`: what SessionPlan gives.
+// The page: the graph coloured by time, tables by operator and by node, memory over time and the map of the buffers.
+// `plans` is the JSON of SardonyxApi::SessionPlan.
 std::string ProfilePage(const std::string& model, const ProfileReport& report, const nlohmann::json& plans);
 
 }  // namespace sardonyx::cli

@@ -1,4 +1,4 @@
-// tools/cli/profile_report.cpp - sums up the events of a trace.
+// tools/cli/profile_report.cpp - sums up the events of a trace by node and by operator.
 #include "profile_report.h"
 
 #include <algorithm>
@@ -17,11 +17,11 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// A node over all runs.
+// A node in all runs.
 struct NodeTimes {
   ProfileRow row;
   std::vector<double> microseconds;  // by run
-  double ceiling_microseconds = 0;   // that a perfect kernel would have taken, of all runs
+  double ceiling_microseconds = 0;   // what a perfect kernel would take, all runs together
 };
 
 std::string ShapeText(const json& types) {
@@ -107,7 +107,7 @@ ProfileReport ReadProfile(const json& trace, std::size_t warmup) {
   ProfileReport report;
   std::map<Key, NodeTimes> nodes;
   std::vector<double> runs;
-  std::size_t run = 0;  // a run's own event follows those of its nodes
+  std::size_t run = 0;  // the event of a run comes after those of its nodes
   for (const json& event : trace) {
     const std::string category = event.value("cat", "");
     if (category == "Machine") {

@@ -1,4 +1,4 @@
-// tools/cli/progress.cpp - the thread that paints the progress line.
+// tools/cli/progress.cpp - draws the progress line.
 #include "progress.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace sardonyx::cli {
 
 namespace {
 
-constexpr std::chrono::milliseconds kPatience(500);  // what is done by then needs no bar
+constexpr std::chrono::milliseconds kPatience(500);  // shorter work shows no line
 constexpr std::chrono::milliseconds kPace(100);
 constexpr int kBarWidth = 24;
 

@@ -1,4 +1,4 @@
-// tools/cli/progress.h - a line on the terminal that says what takes so long, and how far it has got.
+// tools/cli/progress.h - a line on the terminal that shows what is being done and how far it is.
 #ifndef SARDONYX_TOOLS_CLI_PROGRESS_H
 #define SARDONYX_TOOLS_CLI_PROGRESS_H
 
@@ -10,8 +10,8 @@
 
 namespace sardonyx::cli {
 
-// While it lives and standard error is a terminal, shows `what` with a bar from half a second on, and wipes it at the
-// end. Elsewhere it does nothing, so that logs and pipes stay clean.
+// If standard error is a terminal, shows `what` with a bar after half a second, and clears the line when destroyed.
+// Otherwise does nothing, so that logs and pipes stay clean.
 class Progress {
  public:
   explicit Progress(std::string what);
@@ -19,7 +19,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // How much is done, 0 ... 1. Never called: only the time is shown. Cheap, from any thread.
+  // Sets how much is done, from 0 to 1; until then only the time is shown. Cheap; any thread may call it.
   void Done(double fraction) { fraction_.store(fraction, std::memory_order_relaxed); }
 
  private:

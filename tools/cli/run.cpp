@@ -1,4 +1,4 @@
-// tools/cli/run.cpp - `sardonyx run`: runs a model, shows what came out and how long it took.
+// tools/cli/run.cpp - `sardonyx run`: runs a model, and shows its outputs and the time.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -39,7 +39,7 @@ struct Statistics {
   std::size_t infinity_count = 0;
 };
 
-// Of the finite elements.
+// Statistics of the finite elements.
 Statistics Describe(const HostTensor& tensor) {
   const ElementType& type = FindElementType(tensor.type);
   Statistics result;
@@ -79,7 +79,7 @@ json FirstElements(const HostTensor& tensor) {
   return first;
 }
 
-// "0.25, 1, 3e-07": the same elements, shortened for a person.
+// "0.25, 1, 3e-07": the same elements with fewer digits, for people.
 std::string FirstText(const HostTensor& tensor) {
   std::string text;
   for (const json& element : FirstElements(tensor)) {
@@ -172,7 +172,7 @@ void PrintResult(const std::vector<Input>& inputs, const std::vector<std::string
   }
   std::cout << Heading("Inputs") << Columns(rows);
   for (const std::string& name : assumed) {
-    std::cout << Styled(Style::kDim, "  " + name + " is not fixed by the model: 1 was taken (see --dim and --shape)")
+    std::cout << Styled(Style::kDim, "  the model leaves " + name + " open: 1 is assumed (see --dim and --shape)")
               << "\n";
   }
   rows = {{"name", "type", "shape", "min", "max", "mean", "std", ""}};
@@ -203,7 +203,7 @@ void PrintJson(const RunArguments& arguments, const std::vector<Input>& inputs, 
   std::cout << answer.dump(2, ' ', false, json::error_handler_t::replace) << "\n";
 }
 
-// Exit code 0 whatever is found: the answer is the table.
+// Ends with exit code 0 even if there are NaN: the table is the result.
 void CheckModel(RunArguments& arguments, const Common& common) {
   const Session session = Load(arguments.model, arguments.session);
   std::vector<std::string> assumed;
@@ -241,23 +241,24 @@ void AddRun(CLI::App& app, Common& common) {
   AddImage(*command, arguments->inputs.image);
   command
       ->add_option("-o,--output", arguments->output,
-                   "Keep the outputs: all in FILE.npz, one in FILE.npy or FILE.pb, or NAME.npy each in a folder")
+                   "Save the outputs: all in a file .npz, one in a file .npy or .pb, or each as NAME.npy in a folder")
       ->option_text("PATH");
   command
       ->add_option("--only", arguments->names,
-                   "Compute only this output, or this value inside of the model (may be repeated)")
+                   "Compute only this output or this value inside the model (may be repeated)")
       ->option_text("NAME")
       ->expected(1)
       ->take_all();
-  command->add_option("--repeat", arguments->repeat, "Run this often and show the median time (default: 1)")
+  command->add_option("--repeat", arguments->repeat, "Run this many times and show the median time (default: 1)")
       ->option_text("NUMBER")
       ->check(CLI::Range(1, 1000000));
-  command->add_option("--warmup", arguments->warmup, "Run this often before, without measuring (default: 0)")
+  command->add_option("--warmup", arguments->warmup, "First run this many times without measuring (default: 0)")
       ->option_text("NUMBER")
       ->check(CLI::Range(0, 1000000));
-  command->add_flag("--check-values", arguments->check_values,
-                    "Instead of the outputs, show statistics of every value and name the node that made the first NaN "
-                    "and the first infinity (without optimization unless --level is given)");
+  command->add_flag(
+      "--check-values", arguments->check_values,
+      "Instead of the outputs, show statistics of every value, and name the nodes that made the first NaN "
+      "and the first infinity (--level is none by default)");
   AddSession(*command, arguments->session);
   AddJson(*command, common);
   command->footer(

@@ -1,4 +1,4 @@
-// tools/cli/tensor_file.cpp - chooses the format of a tensor file by its suffix.
+// tools/cli/tensor_file.cpp - reads and writes tensor files; the suffix selects the format.
 #include "tensor_file.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace sardonyx::cli {
 namespace {
 
-// A name of the model as a file's name: "layer/out:0" -> "layer_out_0".
+// A file name for the name of a value: "layer/out:0" -> "layer_out_0".
 std::string FileName(std::string name) {
   for (char& c : name) {
     if (std::string_view("/\\:*?\"<>| ").find(c) != std::string_view::npos) c = '_';
@@ -58,7 +58,7 @@ std::vector<std::filesystem::path> WriteTensors(const std::filesystem::path& pat
   }
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) throw Failure(ORT_FAIL, "cannot make the folder '" + path.string() + "': " + error.message());
+  if (error) throw Failure(ORT_FAIL, "cannot create the folder '" + path.string() + "': " + error.message());
   std::vector<std::filesystem::path> written;
   for (const HostTensor& tensor : tensors) {
     written.push_back(path / (FileName(tensor.name) + ".npy"));

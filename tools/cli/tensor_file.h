@@ -1,6 +1,6 @@
 // tools/cli/tensor_file.h - tensors in files: NumPy's .npy and .npz, and ONNX's TensorProto in .pb.
 //
-// To add a format: its reader and writer here, its suffix in ReadTensors and WriteTensors (tensor_file.cpp).
+// To add a format, declare its reader and writer here and add its suffix to ReadTensors and WriteTensors.
 #ifndef SARDONYX_TOOLS_CLI_TENSOR_FILE_H
 #define SARDONYX_TOOLS_CLI_TENSOR_FILE_H
 
@@ -15,16 +15,16 @@
 
 namespace sardonyx::cli {
 
-// The format follows the suffix. A tensor is named as in the .npz or .pb, and "" in an .npy.
-// Errors (Failure): NO_SUCHFILE, INVALID_ARGUMENT for a suffix or content that is not understood.
+// The suffix selects the format. A tensor has its name from the .npz or .pb; in an .npy its name is "". Throws a
+// Failure: NO_SUCHFILE, or INVALID_ARGUMENT for an unknown suffix or a damaged file.
 std::vector<HostTensor> ReadTensors(const std::filesystem::path& path);
 
-// `path` ends in .npz: all in one file. It ends in .npy or .pb: one tensor. Else it is a folder, made if needed, that
-// receives NAME.npy for each. Returns the files written.
+// A `path` that ends in .npz receives all tensors, one that ends in .npy or .pb a single tensor. Any other path is a
+// folder, created if needed, that receives a file NAME.npy for each tensor. Returns the files that were written.
 std::vector<std::filesystem::path> WriteTensors(const std::filesystem::path& path, std::span<const HostTensor> tensors);
 
-// The bytes of one file of each format. Types that NumPy lacks (bfloat16, float8, types under 8 bits) are written as
-// the unsigned integers that hold their bits; reading one for such an input takes them back.
+// Parsers and writers of a whole file in each format. Types that NumPy lacks (bfloat16, float8, types of less than 8
+// bits) are written as unsigned integers with the same bits; an input of such a type accepts them again.
 HostTensor ParseNpy(std::string_view bytes);
 std::string FormatNpy(const HostTensor& tensor);
 HostTensor ParseTensorProto(std::string_view bytes);

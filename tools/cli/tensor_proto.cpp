@@ -1,4 +1,4 @@
-// tools/cli/tensor_proto.cpp - ONNX's TensorProto, as test data sets store inputs and outputs (input_0.pb).
+// tools/cli/tensor_proto.cpp - reads and writes ONNX's TensorProto, the format of test data (input_0.pb).
 #include <cstring>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
@@ -28,7 +28,7 @@ enum Field : protozero::pbf_tag_type {
   throw Failure(ORT_INVALID_PROTOBUF, "not a usable TensorProto: " + what);
 }
 
-// Appends the lowest `width` bytes of each value of a repeated number, packed or not.
+// Appends the lowest `width` bytes of each value of a repeated number, which may be packed.
 template <typename T, typename GetPacked, typename GetOne>
 void AppendNumbers(protozero::pbf_reader& reader, std::size_t width, std::vector<std::byte>& data, GetPacked packed,
                    GetOne one) {
@@ -49,7 +49,7 @@ struct Message {
   const ElementType* type = nullptr;
 };
 
-// Values may stand before the type, so sizes are known only after a first pass over dims and type.
+// Values may come before the type, so a first pass reads the dimensions and the type.
 Message ReadFacts(protozero::pbf_reader reader) {
   Message message;
   while (reader.next()) {
@@ -128,7 +128,7 @@ HostTensor ParseTensorProto(std::string_view bytes) {
     }
     return std::move(message.tensor);
   } catch (const protozero::exception& error) {
-    Bad(std::string("its bytes are not protobuf: ") + error.what());
+    Bad(std::string("it is not a protobuf: ") + error.what());
   }
 }
 

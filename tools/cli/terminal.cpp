@@ -1,4 +1,4 @@
-// tools/cli/terminal.cpp - formats colours, columns and numbers for a person.
+// tools/cli/terminal.cpp - colours, columns and numbers for people.
 #include "terminal.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::string Format(const char* format, double value) {
   return text;
 }
 
-// The number of columns that UTF-8 text takes: its bytes but the continuation bytes.
+// The number of columns that UTF-8 text takes: its bytes without the continuation bytes.
 std::size_t Width(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
 }

@@ -1,4 +1,4 @@
-// tools/cli/zip.cpp - the container of .npz files: reads stored and deflated entries, writes stored ones.
+// tools/cli/zip.cpp - zip, the container of .npz files: reads stored and deflated entries, and writes stored ones.
 #include <zlib.h>
 
 #include <cstring>
@@ -17,7 +17,7 @@ constexpr std::uint32_t kEnd = 0x06054b50;
 [[noreturn]] void Bad(const std::string& what) { throw Failure(ORT_INVALID_ARGUMENT, "not a usable .npz: " + what); }
 
 std::string_view Slice(std::string_view bytes, std::uint64_t at, std::uint64_t size) {
-  if (at > bytes.size() || size > bytes.size() - at) Bad("it ends too early");
+  if (at > bytes.size() || size > bytes.size() - at) Bad("it is cut short");
   return bytes.substr(at, size);
 }
 
@@ -37,7 +37,7 @@ std::string Inflate(std::string_view packed, std::uint64_t size) {
   if (size / 1100 > packed.size()) Bad("an entry claims to be larger than its data can be");
   std::string out(size, '\0');
   z_stream stream = {};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) Bad("zlib cannot start");
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) Bad("zlib cannot be initialized");
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
   std::uint64_t packed_left = packed.size();
@@ -58,7 +58,7 @@ std::string Inflate(std::string_view packed, std::uint64_t size) {
   return out;
 }
 
-// The sizes and the place of an entry, from its extra field where they need 8 bytes.
+// The sizes and the place of an entry; if they need 8 bytes, they are in its extra field.
 struct Entry {
   std::uint64_t size;
   std::uint64_t packed_size;
@@ -116,12 +116,12 @@ std::string FormatZip(std::span<const NamedBytes> entries) {
   for (const auto& [name, content] : entries) {
     if (bytes.size() + content.size() >= std::numeric_limits<std::uint32_t>::max() - 65536) {
       throw Failure(ORT_NOT_IMPLEMENTED,
-                    "an .npz of 4 GB and more cannot be written: write a folder (a path without suffix)");
+                    "an .npz of 4 GB or more cannot be written: write to a folder (a path without a suffix)");
     }
     const auto place = static_cast<std::uint32_t>(bytes.size());
     const auto size = static_cast<std::uint32_t>(content.size());
-    std::string
-        common;  // what the local header and the directory share: from version needed to length of the extra field
+    std::string common;  // what the local header and the directory share, from the version needed to the length of the
+                         // extra field
     Append<std::uint16_t>(common, 20);
     Append<std::uint16_t>(common, 0x0800);      // names are UTF-8
     Append<std::uint16_t>(common, 0);           // stored
