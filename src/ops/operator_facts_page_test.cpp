@@ -1,4 +1,4 @@
-// ops/operator_facts_page_test.cpp - docs/operator_facts.md agrees with the rows of the registry.
+// ops/operator_facts_page_test.cpp - compares docs/operator_facts.md with the rows of the registry.
 //
 // SDX_UPDATE=1 in the environment updates the page.
 #include <gtest/gtest.h>
@@ -14,17 +14,19 @@
 namespace sardonyx::ops {
 namespace {
 
-constexpr const char* kHead = R"(# What is said of each operator
+constexpr const char* kHead = R"(# Facts about each operator
 
 This page is generated from the rows of the operator registry (`OpDef`, `src/ops/op_def.h`);
 `SDX_UPDATE=1 build/release/bin/unit_tests --gtest_filter='OperatorFactsPage*'` renews it. The versions and types of the
 operators are in [operators.md](operators.md).
 
-*Arithmetic* is the number of operations that profiles give for a node (`cost`); *no number* where the definition gives
-none. *Channels last* is what becomes of a node whose images lie [N, spatial..., C] in memory (`layout`); empty where the
-operator works channels first only. *Spelling* is the oldest version, *rewritten* where older nodes are changed into the
-newest form when a model is loaded (`upgrade`), and the opset from which a saved file needs another form (`spell`).
-*Traits* are what the planner and the optimizer rely on.
+- **arithmetic** is how profiles count the operations of a node (`cost`); *not counted* means that profiles show none.
+- **channels last** says how a node changes when its images are stored as [N, spatial..., C] (`layout`). Without an
+  entry, the operator works only on images with channels first.
+- **forms** begins with the oldest version of the operator. *Rewritten*: older nodes are changed into the newest form
+  when a model is loaded (`upgrade`). *Another form in files from opset n*: a saved model with this opset or a newer one
+  contains the operator in another form (`spell`).
+- **traits** are properties that the planner and the optimizer rely on.
 
 )";
 
@@ -33,9 +35,9 @@ struct NamedFormula {
   std::string_view text;
 };
 constexpr NamedFormula kFormulas[] = {
-    {nullptr, "no number"},
+    {nullptr, "not counted"},
     {CountNothing, "none"},
-    {CountPicked, "none, reads what it takes"},
+    {CountPicked, "none; reads only what it selects"},
     {CountOncePerInput, "1 for each input element"},
     {CountOncePerOutput, "1 for each output element"},
     {CountTwicePerOutput, "2 for each output element"},
@@ -69,7 +71,7 @@ std::string ArithmeticText(const OpDef& op) {
   return "a formula of its own";
 }
 
-std::string SpellingText(const OpDef& op) {
+std::string FormsText(const OpDef& op) {
   std::string text = std::to_string(*op.since.begin());
   if (op.upgrade != nullptr) text += ", rewritten";
   if (op.spell.rewrite != nullptr) text += "; another form in files from opset " + std::to_string(op.spell.opset);
@@ -91,11 +93,11 @@ std::string Page(const Registry& registry) {
     if (op->domain != domain) {
       domain = op->domain;
       page << "\n## " << (domain.empty() ? "ai.onnx" : domain)
-           << "\n\n| operator | arithmetic | channels last | spelling | traits |\n|---|---|---|---|---|\n";
+           << "\n\n| operator | arithmetic | channels last | forms | traits |\n|---|---|---|---|---|\n";
     }
     const LayoutDef* layout = LayoutOf(*op);
     page << "| " << op->name << " | " << ArithmeticText(*op) << " | " << (layout != nullptr ? layout->summary : "")
-         << " | " << SpellingText(*op) << " | " << TraitsText(*op) << " |\n";
+         << " | " << FormsText(*op) << " | " << TraitsText(*op) << " |\n";
   }
   return page.str();
 }

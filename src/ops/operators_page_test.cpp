@@ -1,10 +1,13 @@
-// ops/operators_page_test.cpp - docs/operators.md agrees with the registry: operators x versions x types.
+// ops/operators_page_test.cpp - compares docs/operators.md (operators, versions, types) with the registry.
 //
 // The page is written from the registry and the schema table. SDX_UPDATE=1 in the environment updates it.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "ops/registry.h"
 #include "ops/schema/schema.h"
@@ -18,11 +21,14 @@ constexpr const char* kHead = R"(# Operators
 This page is generated from the operator registry; `SDX_UPDATE=1 build/release/bin/unit_tests
 --gtest_filter='OperatorsPage*'` renews it.
 
-*Versions* are the opset versions in which the operator changed and that we cover; a model's opset selects one of them.
-*Types* are those of the operator's main input: *floats* are float, double, float16 and bfloat16; *integers* are int8 to
-int64 and uint8 to uint64; *float8* are its five kinds; *small* are int4, uint4, int2, uint2 and float4e2m1; *complex* are
-complex64 and complex128. *Open* is what the standard has and we do not; a model that needs it is refused with an error
-that says so.
+- **versions** lists the opset versions that introduced or changed the operator and that Sardonyx implements. The opset
+  of a model selects one of them.
+- **types** lists the element types of the operator's main input. *Floats* are float, double, float16 and bfloat16;
+  *integers* are int8 to int64 and uint8 to uint64; *float8* stands for all five float8 types; *small* are int4, uint4,
+  int2, uint2 and float4e2m1; *complex* are complex64 and complex128. *By node* means that the operator itself checks
+  the types of each node.
+- **missing** lists versions and types that the standard has and Sardonyx does not implement. A model that needs them is
+  refused with an error that says so.
 
 )";
 
@@ -82,6 +88,21 @@ std::string Join(const std::vector<std::string>& words) {
   return text;
 }
 
+// The words after `head`, separated by commas, in lines of at most 120 columns.
+std::string Paragraph(std::string head, const std::vector<std::string>& words) {
+  std::string text, line = std::move(head);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string word = " " + words[i] + (i + 1 < words.size() ? "," : ".");
+    if (line.size() + word.size() > 120) {
+      text += line + "\n";
+      line = word.substr(1);
+    } else {
+      line += word;
+    }
+  }
+  return text + line + "\n";
+}
+
 std::string RowText(std::string_view name, const Coverage& coverage) {
   std::vector<std::string> versions;
   std::vector<std::string> open;
@@ -133,15 +154,15 @@ std::string Page(const Registry& registry) {
   for (const auto& [key, coverage] : covered) {
     if (key.first != domain) {
       domain = key.first;
-      page +=
-          "\n## " + std::string(domain.empty() ? "ai.onnx" : domain) + "\n\n| operator | versions | types | open |\n";
+      page += "\n## " + std::string(domain.empty() ? "ai.onnx" : domain) +
+              "\n\n| operator | versions | types | missing |\n";
       page += "|---|---|---|---|\n";
     }
     page += RowText(key.second, coverage);
   }
-  page += "\n## Not there yet\n";
+  page += "\n## Not implemented\n";
   for (const auto& [name, operators] : missing) {
-    page += "\n" + std::string(name.empty() ? "ai.onnx" : name) + ": " + Join(operators) + ".\n";
+    page += "\n" + Paragraph(std::string(name.empty() ? "ai.onnx" : name) + ":", operators);
   }
   return page;
 }

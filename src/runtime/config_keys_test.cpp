@@ -1,5 +1,5 @@
-// runtime/config_keys_test.cpp - docs/config_keys.md agrees with the table. SDX_UPDATE=1 in the environment updates the
-// page.
+// runtime/config_keys_test.cpp - compares docs/config_keys.md with the table. SDX_UPDATE=1 in the environment renews
+// the page.
 #include "runtime/config_keys.h"
 
 #include <gtest/gtest.h>
@@ -15,13 +15,18 @@ namespace {
 constexpr const char* kHead = R"(# Configuration entries
 
 This page is generated from `src/runtime/config_keys.cpp`; `SDX_UPDATE=1 build/release/bin/unit_tests
---gtest_filter='ConfigKeys*'` renews it. `tests/python/test_config_keys.py` sets every entry that ONNX Runtime 1.31 knows:
-one that is read, or whose wish is always met, has the effect that stands here; any other one is warned of once.
+--gtest_filter='ConfigKeys*'` renews it.
 
-Two options of sessions are no entries: `enable_cpu_mem_arena = False` (`DisableCpuMemArena`) gives a run's memory back
-when it ends, and `enable_mem_pattern = False` (`DisableMemPattern`) changes nothing, which a warning says: memory is
-planned for each shape. `use_deterministic_compute` needs no switch: results have the same bits in every run and for every
-number of threads.
+An entry is a key with a value. It belongs to a session (`AddSessionConfigEntry`, in Python `add_session_config_entry`),
+to a run (`AddRunConfigEntry`, `add_run_config_entry`) or to an environment (`CreateEnvWithOptions`). This page lists
+all entries that ONNX Runtime 1.31 knows, and those of Sardonyx. If an entry is not honoured, one warning says what
+Sardonyx does instead, unless the value asks for just that. `tests/python/test_config_keys.py` sets every entry and
+checks its effect or its warning.
+
+Three options of a session are not entries, but similar: `enable_cpu_mem_arena = False` (`DisableCpuMemArena`) frees the
+memory of a run when it ends. `enable_mem_pattern = False` (`DisableMemPattern`) has no effect, and a warning says so:
+memory is always planned, once for each set of shapes. `use_deterministic_compute` (`SetDeterministicCompute`) has no
+effect either: results have the same bits in every run and for every number of threads.
 )";
 
 void AddTable(std::ostream& out, const char* title, std::span<const ConfigKey> keys) {
@@ -35,17 +40,17 @@ void AddTable(std::ostream& out, const char* title, std::span<const ConfigKey> k
       out << "| `" << key.name << (key.name.ends_with('.') ? "*" : "") << "` | " << key.text << " |\n";
     }
   };
-  rows(KeyFate::kRead, "| read | what it does |");
-  rows(KeyFate::kAlways, "| always met | what holds |");
-  rows(KeyFate::kIgnored, "| not honoured | what holds instead |");
+  rows(KeyFate::kRead, "| honoured | what it does |");
+  rows(KeyFate::kAlways, "| always fulfilled | what Sardonyx does in any case |");
+  rows(KeyFate::kIgnored, "| not honoured | what Sardonyx does instead |");
 }
 
 TEST(ConfigKeys, ThePageSaysWhatTheTableSays) {
   std::ostringstream page;
   page << kHead;
-  AddTable(page, "Of a session", SessionKeys());
-  AddTable(page, "Of a run", RunKeys());
-  AddTable(page, "Of an environment", EnvironmentKeys());
+  AddTable(page, "Entries of a session", SessionKeys());
+  AddTable(page, "Entries of a run", RunKeys());
+  AddTable(page, "Entries of an environment", EnvironmentKeys());
   testing::ExpectPage(SDX_SOURCE_DIR, "docs/config_keys.md", page.str());
 }
 
