@@ -1,4 +1,4 @@
-"""Runs real models on real input: Magika says what kind of files these are, RapidOCR reads the text of an image.
+"""Runs real models on real input: Magika identifies the types of files, and RapidOCR reads the text in an image.
 
 Both packages run their own code; only what they import as `onnxruntime` is Sardonyx (stand_in.py).
 
@@ -37,7 +37,7 @@ def heading(text):
 
 
 def identify(files):
-    """What Magika takes each file for, as a table."""
+    """Prints a table of what Magika says about each file."""
     heading("What kind of files are these? (Magika)")
     magika = Magika()
     width = max(len(str(file)) for file in files)
@@ -51,7 +51,7 @@ def identify(files):
 
 
 def draw(text):
-    """An image of `text`, dark on light, lines wrapped."""
+    """An image of `text`, dark on light, with wrapped lines."""
     font = ImageFont.load_default(36)
     lines = [part for line in text.splitlines() for part in textwrap.wrap(line, 48) or [""]]
     width = int(max(font.getlength(line) for line in lines)) + 60
@@ -63,7 +63,7 @@ def draw(text):
 
 
 def read(text):
-    """What RapidOCR's three models (detection, direction, recognition) read from an image of `text`."""
+    """Prints what RapidOCR's three models (detection, direction, recognition) read from an image of `text`."""
     image, lines = draw(text)
     path = ROOT / "build/demo/text.png"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,8 +88,8 @@ def show_times():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--text", default=TEXT, help="what to draw and read")
-    parser.add_argument("files", nargs="*", metavar="FILE", help="files to identify (default: some of this tree)")
+    parser.add_argument("--text", default=TEXT, help="the text to draw and read")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="the files to identify (default: some of this folder)")
     options = parser.parse_args()
     if not options.text.strip():
         parser.error("--text: expected some text to draw, found none")

@@ -1,6 +1,6 @@
-"""Puts Sardonyx in ONNX Runtime's place for packages that import `onnxruntime`, and keeps the time of each inference.
+"""Replaces ONNX Runtime by Sardonyx for packages that import `onnxruntime`, and records the time of each inference.
 
-Import this module before those packages. It is all that a program needs to run on Sardonyx unchanged:
+Import this module before those packages. All that a program needs to run on Sardonyx unchanged is:
 
     import sys, sardonyx
     sys.modules["onnxruntime"] = sardonyx
@@ -12,11 +12,11 @@ import types
 
 import sardonyx
 
-inference_times = {}  # model file's name -> seconds of each run
+inference_times = {}  # name of the model file -> seconds of each run
 
 
 class TimedSession(sardonyx.InferenceSession):
-    """An InferenceSession that notes how long each run took."""
+    """An InferenceSession that records how long each run takes."""
 
     def __init__(self, model, *arguments, **keywords):
         super().__init__(model, *arguments, **keywords)

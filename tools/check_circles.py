@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Counts circles among the files of src/: files that include each other, whatever the way around.
+"""Counts circles among the files of src/: files that include each other, directly or through others.
 
-A header and its source are one file here (x.h, x.cpp, x.isa.cpp). Two that know each other are sometimes one subject in
-two halves; a circle of more is one large file in disguise: none of its parts can be read, tested or moved alone.
+A header and its source count as one file (x.h, x.cpp, x.isa.cpp). Two files that include each other may be one subject
+in two parts. A larger circle is in effect one large file: none of its parts can be read, tested or moved alone.
 
 usage: check_circles.py [REPOSITORY]
 """
@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-MOST = 2  # files of a circle
+MOST = 2  # files in a circle
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -19,7 +19,7 @@ def unit(path):
 
 
 def includes(root):
-    """Of each unit of src/ the units that it includes."""
+    """For each unit of src/, the units that it includes."""
     src = pathlib.Path(root) / "src"
     graph = {}
     for file in sorted(src.rglob("*")):

@@ -1,6 +1,6 @@
-"""The checks of the tree that `make lint` and `make test` share. Each returns a list of findings; empty is good.
+"""Checks of the source tree that `make lint` and `make test` share. Each returns a list of findings; none is good.
 
-To add one: a function that returns findings, and its row in ALL.
+To add a check, write a function that returns findings, and add its row to ALL.
 """
 import collections
 import itertools
@@ -18,7 +18,7 @@ TOOLS = ROOT / "tools"
 
 
 def findings(*command):
-    """What `command` prints, as findings, if it fails; nothing if it succeeds."""
+    """The lines that `command` prints if it fails; none if it succeeds."""
     done = subprocess.run([str(part) for part in command], cwd=ROOT, capture_output=True, text=True)
     lines = (done.stdout + done.stderr).strip().splitlines()
     return (lines or [f"{command[0]} failed with exit code {done.returncode}"]) if done.returncode else []
@@ -36,13 +36,13 @@ def sources():
 
 
 def generated(file):
-    """Whether the file says at its top that a script made it: the script answers for its form."""
+    """Whether the first lines of the file say that a script wrote it; then the script is responsible for its form."""
     with open(ROOT / file, encoding="utf-8") as text:
         return any("enerated by" in line for line in itertools.islice(text, 5))
 
 
 def ninja(folder, *targets):
-    """Builds the targets and says now and then how far it is. Of a failed build: the command and what it printed."""
+    """Builds the targets and shows the progress now and then. Returns the command and its output if the build fails."""
     command = ["ninja", "-C", folder, *targets]
     shown = " ".join(pathlib.Path(target).name for target in targets[:4]) + (" ..." if len(targets) > 4 else "")
     done = steps.run(command, f"building {shown} in {folder}", cwd=ROOT)
@@ -66,7 +66,7 @@ def layers():
 
 
 def circles():
-    """Files that include each other. Prints how many circles there are and what they are: fewer is better."""
+    """Files that include each other. Prints the circles and their number; fewer are better."""
     graph = check_circles.includes(ROOT)
     found = check_circles.circles(graph)
     print(check_circles.summary(found), flush=True)
@@ -74,13 +74,13 @@ def circles():
 
 
 def isa_symbols(folder="build/debug"):
-    """Debug objects of the *.isa.cpp files: in optimized ones an inline function may hide by being inlined."""
+    """Checks the Debug objects of the *.isa.cpp files: in optimized ones, inlining may hide a function."""
     failed = configure(folder, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DSDX_BUILD_TESTS=OFF",
                        "-DSDX_BUILD_PYTHON=OFF")
     if failed:
         return failed
     listing = subprocess.run(["ninja", "-C", folder, "-t", "targets", "all"], cwd=ROOT, capture_output=True, text=True)
-    objects = {}  # by ISA; those of the baseline are portable and may be what the linker keeps
+    objects = {}  # by ISA; objects of the baseline are portable, so the linker may keep their copies
     for path, isa in re.findall(r"^(\S*sdx_core_(\w+)\.dir\S*\.o):", listing.stdout, re.M):
         if isa != "baseline":
             objects.setdefault(isa, []).append(path)
@@ -98,7 +98,7 @@ def static_init(folder="build/release"):
 
 
 def file_lengths():
-    """Files of one subject are short. What a script generates may be as long as it likes."""
+    """Files about one subject are short. Generated files may have any length."""
     found = []
     for file in sources():
         if file.startswith("third_party/") or not file.endswith((".h", ".hpp", ".c", ".cpp", ".py")) or generated(file):
@@ -111,12 +111,12 @@ def file_lengths():
     return found
 
 
-# Where code may ask what it is compiled for; everything else asks a function of these.
+# Code here may depend on the compiler and the CPU; all other code calls functions that lie here.
 CONDITIONAL = ("src/base/", "src/kernels/dispatch.h", "src/kernels/simd/")
 
 
 def conditions():
-    """`#if` and its kin stand only in the places above."""
+    """`#if` and similar directives stand only in the places above."""
     found = []
     for file in sources():
         if not file.startswith("src/") or file.startswith(CONDITIONAL) or not file.endswith((".h", ".cpp")):
@@ -128,11 +128,11 @@ def conditions():
     return found
 
 
-MOST_FILES = 60  # in one folder, the tests beside the code among them
+MOST_FILES = 60  # in one folder, with the tests beside the code
 
 
 def folder_sizes():
-    """A folder that holds more than one can take in at a glance needs rooms."""
+    """A folder with too many files to survey needs subfolders."""
     code = [file for file in sources() if file.startswith("src/")]
     folders = collections.Counter(os.path.dirname(file) for file in code)
     return [f"{folder}: expected at most {MOST_FILES} files, found {count}: sort them into rooms"

@@ -1,30 +1,30 @@
-"""tools/compare_values.py - how far outputs of one engine are from another's: tensors, sequences, maps, sets of boxes.
+"""tools/compare_values.py - compares the outputs of two engines: tensors, sequences, maps, sets of boxes.
 
-An error is a largest difference divided by the largest finite value of that output. What has no distance (type, shape,
-integers, strings, places of NaN and infinities, keys) must be equal: else the answer is a `problem` in words.
-To compare another kind of output as a set: the way in which it writes its rows, in SETS.
+An error is the largest difference divided by the largest finite value of the output. What has no distance (type, shape,
+integers, strings, positions of NaN and infinities, keys) must be equal; otherwise the result is a `problem` in words.
+To compare another kind of output as a set, add the form of its rows to SETS.
 """
 import dataclasses
 
 import numpy as np
 
-FAR = 0.1  # rows of two sets that differ by more are no pair
+FAR = 0.1  # rows of two sets that differ by more are not paired
 
 
 @dataclasses.dataclass
 class Difference:
     distance: float = 0.0  # the largest difference
-    largest: float = 0.0  # finite value of what was expected
+    largest: float = 0.0  # the largest finite value that was expected
     problem: str = ""
-    unmatched: int = 0  # rows of a set that have no partner
+    unmatched: int = 0  # rows of a set without a partner
 
     @property
     def error(self):
-        """Relative to the largest value; the distance itself where all values are zero."""
+        """The distance relative to the largest value; the distance itself if all values are zero."""
         return self.distance / (self.largest or 1.0)
 
     def join(self, other):
-        """Of parts of one output, whose largest value counts for all of them."""
+        """Joins the differences of the parts of one output; they share its largest value."""
         self.distance = max(self.distance, other.distance)
         self.largest = max(self.largest, other.largest)
         self.problem = self.problem or other.problem
@@ -33,7 +33,7 @@ class Difference:
 
 
 def compare(got, want):
-    """The difference of two outputs, whatever they are."""
+    """The difference of two outputs of any kind."""
     if isinstance(want, (list, tuple)):
         if not isinstance(got, (list, tuple)) or len(got) != len(want):
             return Difference(problem=f"expected a sequence of {len(want)}, found {described(got)}")
@@ -85,7 +85,7 @@ def is_float(dtype):
 
 
 def scale(values):
-    """The largest finite value, 1 where all are zero."""
+    """The largest finite value; 1 if all are zero."""
     finite = np.abs(values[np.isfinite(values)])
     return float(finite.max()) if finite.size and finite.max() > 0 else 1.0
 
@@ -94,7 +94,7 @@ def scale(values):
 
 
 def rows_of_three(outputs, boxes, labels, scores):
-    """[(columns [N, C], ...)] that are compared by value, and the labels that must be equal."""
+    """The columns [N, C] that are compared by value, and the labels that must be equal."""
     return [outputs[boxes], outputs[scores][:, None]], outputs[labels]
 
 
@@ -105,7 +105,7 @@ def rows_of_table(outputs, table):
     return [rows[:, :4], rows[:, 4:5], rows[:, 6:]], rows[:, 5]
 
 
-# What the outputs of a detector are called says how it writes its rows.
+# The names of a detector's outputs tell the form of its rows.
 SETS = [
     ({"boxes", "labels", "scores"}, lambda outputs: rows_of_three(outputs, "boxes", "labels", "scores"),
      ("boxes", "labels", "scores")),
@@ -142,7 +142,7 @@ def compare_sets(got, want, rows_of, members):
 
 
 def match(cost):
-    """Pairs rows of two sets, the nearest first."""
+    """Pairs the rows of two sets, the nearest ones first."""
     taken_got, taken_want, worst, pairs = set(), set(), 0.0, 0
     for place in np.argsort(cost, axis=None, kind="stable"):
         i, j = divmod(int(place), cost.shape[1])

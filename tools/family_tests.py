@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the unit tests that lie beside a source file, or in a folder of src/: what one wants after touching an operator.
+"""Runs the unit tests beside a source file or in a folder of src/, for quick checks after a change of an operator.
 
 A file stands for its folder: src/ops/math/softmax.cpp runs the tests of src/ops/math.
 
@@ -16,7 +16,7 @@ BINARY = ROOT / "build/release/bin/unit_tests"
 
 
 def suites(binary, folder):
-    """The suites of tests whose source lies in src/<folder> or below it."""
+    """The test suites whose sources lie in src/<folder> or below it."""
     with tempfile.TemporaryDirectory() as place:
         report = pathlib.Path(place) / "list.xml"
         subprocess.run([binary, "--gtest_list_tests", f"--gtest_output=xml:{report}"], check=True, capture_output=True)

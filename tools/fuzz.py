@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Builds the fuzz targets of tests/fuzz with clang's address and undefined-behaviour sanitizers, and runs them.
 
-Each target begins with the files of tests/fuzz/regressions/TARGET (what once failed), the seeds that
-tests/fuzz/make_seeds.py makes, and what earlier runs found new. An input that fails is kept in build/fuzz/findings.
-A target that computes runs twice: with the best kernels of this machine, and with the portable ones.
-To add a target: tests/fuzz/fuzz_NAME.cpp and its row in TARGETS.
+Each target begins with the files of tests/fuzz/regressions/TARGET (inputs that once failed), the seeds that
+tests/fuzz/make_seeds.py writes, and the new inputs of earlier runs. Inputs that fail are kept in build/fuzz/findings.
+Targets that compute run twice: with the best kernels of this machine and with the portable ones.
+To add a target, write tests/fuzz/fuzz_NAME.cpp and add its row to TARGETS.
 
 usage: tools/fuzz.py [--seconds N | --runs N] [--jobs N] [TARGET ...]
 """
@@ -26,7 +26,7 @@ COMPILER = "clang++"  # g++'s address sanitizer does not see the masked loads an
 CONFIGURE = ("-DCMAKE_C_COMPILER=clang", f"-DCMAKE_CXX_COMPILER={COMPILER}", "-DSDX_FUZZ=ON",
              "-DSDX_SANITIZE=address,undefined", "-DSDX_BUILD_PYTHON=OFF", "-DSDX_BUILD_TESTS=OFF",
              "-DSDX_WARNINGS_AS_ERRORS=OFF", f"-DSDX_PLAIN_BUILD={ROOT / 'build/release'}")
-# For hangs and memory without end; a slow input of a busy machine must not look like one.
+# Limits that find hangs and endless memory; a slow input on a busy machine must stay below them.
 LIMITS = ("-timeout=120", "-rss_limit_mb=4096", "-print_final_stats=1", "-detect_leaks=0")
 OPTIONS = {"ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=0:malloc_context_size=8"}
 
@@ -34,10 +34,10 @@ OPTIONS = {"ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=0:malloc_co
 @dataclasses.dataclass(frozen=True)
 class Target:
     max_bytes: int
-    # Of targets with very many edges: counting how rare each is would take longer than the runs do.
+    # For targets with very many edges: counting how rare each is would take longer than the runs.
     flags: tuple = ()
-    brief_runs: int = 0  # of continuous integration, seeds included
-    brief_bytes: int = 0  # the longest input of those, if not max_bytes
+    brief_runs: int = 0  # runs of `make test`, including the seeds
+    brief_bytes: int = 0  # their longest input, if it is not max_bytes
     forms: tuple = ("",)  # values of SDX_MAX_ISA
 
 
@@ -52,9 +52,9 @@ TARGETS = {
 
 @dataclasses.dataclass(frozen=True)
 class Form:
-    """A target with the kernels that it runs with."""
+    """A target, and the kernels that it runs with."""
     target: str
-    isa: str = ""  # the most that SDX_MAX_ISA allows; all if empty
+    isa: str = ""  # the value of SDX_MAX_ISA; if empty, it is not set
 
     def __str__(self):
         return f"{self.target} {self.isa}".strip()
@@ -78,7 +78,7 @@ class Result:
     command: str
 
     def fault(self):
-        """What is wrong with the run as a whole; "" if nothing is."""
+        """What is wrong with the run as a whole, or ""."""
         found = re.search(r"^reach: .* ([\d.]+) % began a run", self.output, re.M)
         if self.code == 0 and self.form.target == "model" and (found is None or float(found[1]) < 100 / 3):
             return "expected at least a third of the inputs to begin a run"
@@ -91,7 +91,7 @@ class Result:
 
 
 def build_target(*names):
-    """Findings of the build; none if it worked."""
+    """The findings of the build; none if it succeeds."""
     return checks.configure("build/fuzz", *CONFIGURE) or checks.ninja("build/fuzz", *names)
 
 
@@ -137,9 +137,9 @@ def finish(form, process):
 
 
 def brief(form):
-    """A short run that is the same every time: the regressions, the seeds and some thousand inputs made from them."""
+    """A short run that is always the same: the regressions, the seeds and some thousand inputs derived from them."""
     target = form.target
-    found = BUILD / "brief" / str(form)  # the first folder is where new inputs go
+    found = BUILD / "brief" / str(form)  # new inputs are written to the first folder
     shutil.rmtree(found, ignore_errors=True)
     found.mkdir(parents=True)
     folders = [found, *(folder for folder in corpora(target) if "corpus" not in folder.parts)]
@@ -153,7 +153,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=0, help="how long each form of a target runs")
     parser.add_argument("--runs", type=int, default=0, help="how many inputs each form of a target runs")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="forms at a time")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes to run at once")
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)}; all without one")
     options = parser.parse_args()
     targets = options.targets or list(TARGETS)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Checks how the sources are written: clang-format, clang-tidy on changed files, ruff, and the checks of the tree.
+"""Checks the sources: clang-format, clang-tidy on changed files, ruff, and the checks of the tree (checks.py).
 
-Changed files are those that differ from the branch `main` (on main itself: from its previous commit), or from --base.
+Changed files are those that differ from --base, or, without it, from the branch `main` (on main itself, from its
+previous commit).
 
 usage: tools/lint.py [--fix] [--base COMMIT] [--all]
 """
@@ -22,7 +23,7 @@ CPP = (".h", ".hpp", ".c", ".cpp")
 
 
 def changed(base):
-    """Files that differ from `base`, or without one from where this branch left main."""
+    """The files that differ from `base`, or, without one, from the commit where this branch left main."""
     if not base:
         on_main = checks.git("rev-parse", "HEAD") == checks.git("rev-parse", "--verify", "-q", "main")
         base = "HEAD~1" if on_main else (checks.git("merge-base", "HEAD", "main") or ["HEAD~1"])[0]
@@ -63,7 +64,7 @@ def ruff(fix):
 
 
 def commit_subjects():
-    """Subjects since main: `<folder>: <imperative>`, at most 72 characters."""
+    """Subjects of the commits since main: `<folder>: <imperative>`, at most 72 characters."""
     done = subprocess.run(["git", "log", "--format=%h %s", "main..HEAD"], cwd=ROOT, capture_output=True, text=True)
     return [f"commit {line}: expected '<folder>: <what it does>' of up to 72 characters" for line in
             done.stdout.splitlines() if not re.fullmatch(r"\w+ (?=.{1,72}$)[\w/., +-]+: \S.*", line)]
@@ -71,9 +72,9 @@ def commit_subjects():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--fix", action="store_true", help="rewrite what clang-format and ruff can")
-    parser.add_argument("--base", help="the commit to compare with, to find changed files")
-    parser.add_argument("--all", action="store_true", help="clang-tidy on all files (slow)")
+    parser.add_argument("--fix", action="store_true", help="fix what clang-format and ruff can fix")
+    parser.add_argument("--base", help="find the files that differ from this commit")
+    parser.add_argument("--all", action="store_true", help="run clang-tidy on all files (slow)")
     options = parser.parse_args()
 
     files = checks.sources()

@@ -1,8 +1,8 @@
-"""tools/model_zoo.py - the zoo of real architectures in ../shared/zoo: its models with weights, inputs in other sizes.
+"""tools/model_zoo.py - the zoo of real architectures in ../shared/zoo: models with weights, inputs in several sizes.
 
-The zoo holds graphs without weights; its materialize.py fills them in, here into the folder of the environment variable
-SDX_ZOO (build/zoo without it), which takes up to 7.7 GB. SDX_ZOO_SOURCE names another zoo of the same form.
-To test a model at other sizes: a row for it in tests/zoo/sizes.tsv.
+The zoo contains graphs without weights. Its materialize.py generates the weights, here in the folder that the
+environment variable SDX_ZOO names, or in build/zoo; all models take 7.7 GB. SDX_ZOO_SOURCE names another zoo of the
+same form. To test a model at other sizes, add a row to tests/zoo/sizes.tsv.
 """
 import dataclasses
 import fcntl
@@ -16,8 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCE = pathlib.Path(os.environ.get("SDX_ZOO_SOURCE", ROOT.parent / "shared/zoo"))
 FOLDER = pathlib.Path(os.environ.get("SDX_ZOO", ROOT / "build/zoo"))
 SIZES = ROOT / "tests/zoo/sizes.tsv"
-FIRST = "as listed"  # the name of the size that the zoo's own table gives
-# Outputs that are tables of detections (box, score, class, masks): compared as sets. Others are known by their names.
+FIRST = "as listed"  # the name of the size in the zoo's own table
+# Outputs that are tables of detections (box, score, class, masks): compared as sets. Others are found by their names.
 TABLES = {"yolov8n_seg_nms": "output0"}
 
 
@@ -31,7 +31,7 @@ def why_absent():
 
 @functools.cache
 def module(name):
-    """One of the zoo's own Python files. Loaded by path: `zoo` is also the name of a file in tests/models."""
+    """One of the zoo's own Python files, loaded by its path because tests/models has a file named `zoo`, too."""
     spec = importlib.util.spec_from_file_location(f"shared_{name}", SOURCE / f"{name}.py")
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
@@ -40,7 +40,7 @@ def module(name):
 
 @functools.cache
 def entries():
-    """The rows of the zoo's table by name."""
+    """The rows of the zoo's table, by name."""
     return {row["name"]: row for row in module("zoo").entries(str(SOURCE))}
 
 
@@ -49,7 +49,7 @@ def families():
 
 
 def select(patterns):
-    """Names that any of the patterns (a name, a family, a glob, "all") means, in the zoo's order."""
+    """The names that the patterns select (a name, a family, a glob, "all"), in the zoo's order."""
     chosen = set()
     for pattern in patterns:
         found = {name for name, row in entries().items()
@@ -61,9 +61,9 @@ def select(patterns):
 
 
 def path(name):
-    """The model with its weights, which are written now if they are not there yet."""
+    """The path of the model with its weights, which are written first if they are missing."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with open(FOLDER / f"{name}.lock", "w") as lock:  # several processes may want the same model
+    with open(FOLDER / f"{name}.lock", "w") as lock:  # several processes may need the same model
         fcntl.flock(lock, fcntl.LOCK_EX)
         return pathlib.Path(module("materialize").materialize(name, str(FOLDER), str(SOURCE), quiet=True))
 
@@ -71,8 +71,8 @@ def path(name):
 @dataclasses.dataclass(frozen=True)
 class Size:
     name: str
-    dims: dict  # symbol of the model's inputs -> number, "input:axis" for axes that have none
-    values: dict  # input -> how the zoo's table writes its values, where they go with the size
+    dims: dict  # symbol of the model's inputs -> number; "input:axis" for axes without a symbol
+    values: dict  # input -> its values in the form of the zoo's table, if they depend on the size
 
 
 @functools.cache
@@ -92,7 +92,7 @@ def size_rows():
 
 
 def sizes(name):
-    """The sizes that a model is run at: the zoo's own first."""
+    """The sizes at which a model is run, the zoo's own first."""
     return [Size(FIRST, {}, {}), *size_rows().get(name, [])]
 
 
@@ -105,7 +105,7 @@ def inputs(name, size=None, shapes=None, seed=0):
 
 
 def resized(spec, size, shapes):
-    """One input of the zoo's table, written as the table does, with the dimensions that `size` gives."""
+    """One input in the form of the zoo's table, with the dimensions of `size`."""
     name, dtype, shape, values = spec
     symbols = shapes[name]
     dims = [size.dims.get(symbol if isinstance(symbol, str) else f"{name}:{axis}",

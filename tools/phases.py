@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs one phase of a build and notes how long it took, so that the end of `make test` can show where the time went.
+"""Runs one phase of a build and records its time, so that `make test` can show at the end where the time went.
 
-The first phase (setup) begins a new list in build/phases.tsv; tools/run_tests.py adds its stages and prints the table.
+The first phase (setup) begins a new list in build/phases.tsv. tools/run_tests.py adds its stages and prints the table.
 
 usage: tools/phases.py NAME COMMAND [ARGUMENT]...
 """
@@ -22,7 +22,7 @@ def add(name, seconds):
 
 
 def table():
-    """The phases noted so far, one line each, and their sum."""
+    """The recorded phases, one line each, and their sum."""
     rows = [line.split("\t") for line in LIST.read_text().splitlines()] if LIST.exists() else []
     times = [(name, float(seconds)) for name, seconds in rows]
     times.append(("all phases", sum(seconds for _, seconds in times)))

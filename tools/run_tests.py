@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs all tests of a built tree and ends with one line: `N passed, N failed, N skipped`.
 
-Stages: the tree's checks, the C++ tests (then those of the kernels again under each lower ISA), the thread pool and
-sessions under the thread sanitizer, the loader, kernels and operators under the address and undefined-behaviour
-sanitizers, a short run of the fuzz targets, the Python tests, two minutes of soaking. Long stages say every twenty
-seconds how far they are. Each failure and each skip is printed with its reason and the command that repeats it. Where
-../shared is there, a skip is a failure of the whole.
-To add a stage: a function that yields Case objects, and its row in STAGES.
+The stages are: the checks of the tree; the C++ tests; those of the kernels again with each lower instruction set; the
+thread pool and sessions with the thread sanitizer; the loader, kernels and operators with the address and
+undefined-behaviour sanitizers; a short run of the fuzz targets; the Python tests; two minutes of soaking. Long stages
+show their progress every twenty seconds. Each failure and each skip is printed with its reason and the command that
+repeats it. If ../shared exists, skips are not allowed.
+To add a stage, write a function that yields Case objects, and add its row to STAGES.
 
 usage: tools/run_tests.py [--only STAGE]... [--jobs N]
 """
@@ -38,11 +38,11 @@ class Case:
     name: str
     outcome: str  # passed, failed, skipped
     reason: str = ""
-    command: str = ""  # that runs it alone
+    command: str = ""  # runs the case alone
 
 
 def read_junit(path, prefix="", command=lambda case: ""):
-    """The cases of a report of GoogleTest or pytest, which write the same format; `command` tells how to repeat one."""
+    """The cases of a report by GoogleTest or pytest, which use the same format. `command(case)` repeats a case."""
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         name = f"{prefix}{case.get('classname')}.{case.get('name')}"
         failure = next((e for tag in ("failure", "error") if (e := case.find(tag)) is not None), None)
@@ -56,7 +56,7 @@ def read_junit(path, prefix="", command=lambda case: ""):
 
 
 def run_gtest(binary, jobs, prefix="", test_filter="*", environment=None, wrapper=()):
-    """Runs a GoogleTest binary in `jobs` shards; a crash is one failed case with the end of its output."""
+    """Runs a GoogleTest binary in `jobs` shards. A crash is one failed case with the end of the output."""
 
     def again(case):
         only = f"--gtest_filter={case.get('classname')}.{case.get('name')}"
@@ -86,12 +86,12 @@ def run_gtest(binary, jobs, prefix="", test_filter="*", environment=None, wrappe
 
 
 def kernel_tests(binary):
-    """A filter with the tests whose source is in src/kernels: these choose code by ISA."""
+    """A filter that selects the tests in src/kernels, whose code depends on the instruction set."""
     return ":".join(f"{suite}.*" for suite in family_tests.suites(binary, "kernels")) or "-*"
 
 
 def stage_checks(_):
-    """what the tree promises: layers, lengths, symbols, no static initialisers"""
+    """checks of the tree: layers, lengths, symbols, no static initialisers"""
     for name, check in checks.ALL.items():
         found = check()
         yield Case(f"check: {name}", "failed" if found else "passed", "\n".join(found))
@@ -103,7 +103,7 @@ def stage_cpp(options):
 
 
 def stage_isa(options):
-    """the tests of the kernels, with less than this machine has"""
+    """the tests of the kernels with each lower instruction set"""
     binary = BUILD / "bin/unit_tests"
     test_filter = kernel_tests(binary)
     for isa in checks.isas()[1:]:
@@ -111,7 +111,7 @@ def stage_isa(options):
 
 
 def plain_core():
-    """The library of the release build, for what a sanitizer need not see."""
+    """The library of the release build, for code that needs no sanitizer."""
     return BUILD / "lib/libsdx_core.a"
 
 
@@ -126,15 +126,15 @@ def sanitized(target, sanitizers, jobs, *settings):
 
 
 def fixed_addresses():
-    """The thread sanitizer may find no place for its shadow among random addresses. Not all containers allow this."""
+    """Disables random addresses, among which the thread sanitizer may not find room. Not all containers allow it."""
     wrapper = ["setarch", "--addr-no-randomize"]
     allowed = shutil.which(wrapper[0]) and subprocess.run([*wrapper, "true"], capture_output=True).returncode == 0
     return wrapper if allowed else []
 
 
 def watched_kernels(options):
-    """The tests of kernels and operators with the fuzz targets' library, in which vector code is instrumented as well:
-    with the best ISA of this machine and each lesser one but the baseline, which the fuzz targets run."""
+    """The tests of kernels and operators, with the library of the fuzz targets, whose vector code is instrumented, too.
+    They run with the best ISA of this machine and with each lower one but the baseline, which the fuzz targets use."""
     if failed := fuzz.build_target("watched_tests"):
         yield Case("watched_tests", "failed", "\n".join(failed[-60:]))
         return
@@ -145,8 +145,7 @@ def watched_kernels(options):
 
 
 def stage_sanitizers(options):
-    """threads under the thread sanitizer; the loader, kernels and operators under those for addresses and undefined
-    behaviour"""
+    """thread sanitizer: pool and sessions; address and undefined-behaviour sanitizers: loader, kernels and operators"""
     yield from sanitized("thread_tests", "thread", 1)
     yield from sanitized("session_tests", "thread", 1, f"-DSDX_PLAIN_CORE={plain_core()}")
     yield from sanitized("loader_tests", "address,undefined", options.jobs)
@@ -154,7 +153,7 @@ def stage_sanitizers(options):
 
 
 def stage_fuzz(options):
-    """the fuzz targets, briefly"""
+    """a short run of the fuzz targets"""
     if failed := fuzz.build(fuzz.TARGETS) or fuzz.make_seeds():
         yield Case("fuzz: build", "failed", "\n".join(failed[-60:]))
         return
@@ -166,7 +165,7 @@ def stage_fuzz(options):
 
 
 def stage_soak(_):
-    """two minutes of models, threads, cancels, errors and sessions that come and go; `make soak` runs it for thirty"""
+    """two minutes of many models, threads, cancelled runs, errors and sessions; `make soak` runs for thirty"""
     command = [sys.executable, "-W", "ignore", "tests/soak/soak.py", "--minutes", "2"]
     variables = {"PYTHONPATH": str(BUILD / "python")}
     done = steps.run(command, "soak", r"\d+ actions$", variables, ROOT)
@@ -175,7 +174,7 @@ def stage_soak(_):
 
 
 def repeated(case, variables):
-    """How to run one case of pytest's report alone; its class name is the path of the file, and a class if there is."""
+    """The command that runs one case of a report by pytest. Its class name is the path of the file, then the class."""
     parts = case.get("classname").split(".")
     at = next((n for n in range(len(parts), 0, -1) if (ROOT / "/".join(parts[:n])).with_suffix(".py").exists()), 0)
     node = "::".join(["/".join(parts[:at]) + ".py", *parts[at:], case.get("name")]) if at else case.get("name")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Installs what is missing to build and test Sardonyx, and says what before it does.
+"""Installs what is missing to build and test Sardonyx, and lists it first.
 
-System packages come from apt-get (with sudo unless root), Python packages from pip into two local virtual environments:
-`.venv` (build and demo) and `.venv-test` (tests), sources that have to be part of our library from apt-get into
-third_party/. Nothing is installed, and no root is needed, when all is there. To add a system package: one row in
-SYSTEM. To add sources: one row in SOURCES. To add a Python package: one pinned line in tools/python/*.txt.
+apt-get installs system packages (with sudo unless you are root), and pip installs Python packages into two local
+virtual environments: `.venv` (build and demo) and `.venv-test` (tests). Sources that become part of our library come
+from apt-get and lie in third_party/. If nothing is missing, nothing is installed and root is not needed.
+To add a system package, add a row to SYSTEM; for sources, a row to SOURCES; for a Python package, a pinned line to
+tools/python/*.txt.
 
 usage: tools/setup.py [--no-tests] [--dry-run]
 """
@@ -30,7 +31,7 @@ def command(*names):
 
 
 def header(path):
-    """Whether a C++ compiler would find <path>: the usual places, then those of CPATH and CMAKE_PREFIX_PATH."""
+    """Whether a C++ compiler would find <path> in the usual folders or in those of CPATH and CMAKE_PREFIX_PATH."""
     folders = ["/usr/include", "/usr/local/include", *os.environ.get("CPATH", "").split(os.pathsep)]
     folders += [f"{p}/include" for p in os.environ.get("CMAKE_PREFIX_PATH", "").split(os.pathsep) if p]
     return lambda: any(folder and (pathlib.Path(folder) / path).exists() for folder in folders)
@@ -41,7 +42,7 @@ def venv_module():
 
 
 def clang_runtimes():
-    """Whether the clang++ that is found has libFuzzer; its sanitizers come in the same package."""
+    """Whether clang++ has libFuzzer; the sanitizers are in the same package."""
     if not (clang := shutil.which("clang++")):
         return False
     folder = subprocess.run([clang, "-print-resource-dir"], capture_output=True, text=True).stdout.strip()
@@ -52,7 +53,7 @@ def python_headers():
     return (pathlib.Path(sysconfig.get_path("include")) / "Python.h").exists()
 
 
-# Debian package, how to see that what it brings is there, what it is for.
+# Debian package, how to check that it is installed, purpose.
 SYSTEM = [
     ("cmake", command("cmake"), "build"),
     ("ninja-build", command("ninja"), "build"),
@@ -78,7 +79,7 @@ SYSTEM = [
 ]
 
 
-# Source package, its version and the SHA-256 of its archive, the files of it that are wanted, what it is for.
+# Source package, its version and the SHA-256 of its archive, the files that are needed, purpose.
 SOURCES = [
     ("re2", "20220601+dfsg-1", "3bc61251da3b0b97be40a8a127818c517c62516e4eda11fc901d29496663df54",
      re.compile(r"(LICENSE|(re2|util)/[a-z0-9_-]+\.(cc|h))$").match, "regular expressions as a part of our library"),
@@ -128,7 +129,7 @@ def install_system(dry_run):
 
 
 def installed_key(files):
-    """Changes when the pinned lists or the Python they were installed for change."""
+    """A key that changes with the pinned lists and with the Python version."""
     text = sys.version.encode() + b"".join((ROOT / "tools/python" / file).read_bytes() for file in files)
     return hashlib.sha256(text).hexdigest()
 
@@ -147,7 +148,7 @@ def install_python(name, dry_run):
     run(sys.executable, "-m", "venv", "--clear", venv)
     run(venv / "bin/python", "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check",
         *(arg for path in lists for arg in ("-r", path)))
-    if name == ".venv":  # `.venv/bin/python -c "import sardonyx"` finds what `make build` makes
+    if name == ".venv":  # `.venv/bin/python -c "import sardonyx"` finds what `make build` builds
         site = subprocess.run([venv / "bin/python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
                               check=True, capture_output=True, text=True).stdout.strip()
         (pathlib.Path(site) / "sardonyx.pth").write_text(f"{ROOT / 'build/release/python'}\n")
@@ -157,8 +158,8 @@ def install_python(name, dry_run):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--no-tests", action="store_true", help="leave out .venv-test")
-    parser.add_argument("--dry-run", action="store_true", help="only say what is missing")
+    parser.add_argument("--no-tests", action="store_true", help="do not create .venv-test")
+    parser.add_argument("--dry-run", action="store_true", help="only list what is missing")
     options = parser.parse_args()
     if sys.version_info < PYTHON_MIN:
         wanted, found = ".".join(map(str, PYTHON_MIN)), ".".join(map(str, sys.version_info[:2]))

@@ -1,7 +1,7 @@
-"""Fetches a library's source package with apt-get and unpacks it into third_party/, for what has to be built as ours.
+"""Fetches the source package of a library with apt-get and unpacks it into third_party/, to build it with our library.
 
-Nothing of the system changes and no root is needed: apt-get gets its own folders, and the machine's own list of mirrors
-with the type 'deb-src' (tools/setup.py calls this).
+The system is not changed and root is not needed: apt-get gets folders of its own, and the machine's list of mirrors
+with the type 'deb-src'. tools/setup.py uses this module.
 """
 import hashlib
 import os
@@ -16,11 +16,11 @@ APT = pathlib.Path("/etc/apt")
 
 
 class Unavailable(Exception):  # noqa: N818  (what it says of the package)
-    """The package is not to be had here; the text says why."""
+    """The package is not available here; the text says why."""
 
 
 def source_lists(folder):
-    """Writes the machine's package sources, as sources of source packages, into `folder`; how many there are."""
+    """Writes the machine's list of mirrors, with the type deb-src, into `folder`. Returns their number."""
     count = 0
     for path in [APT / "sources.list", *sorted((APT / "sources.list.d").glob("*"))]:
         if not path.is_file() or path.suffix not in (".list", ".sources"):
@@ -37,10 +37,10 @@ def source_lists(folder):
 
 
 def fetch(name, version, sha256, wanted, target):
-    """Unpacks the original sources of `name` `version` into `target`: the files for which wanted(path) is true.
+    """Unpacks the original sources of `name` `version` into `target`, as far as wanted(path) is true.
 
-    Raises Unavailable where apt-get, its mirrors or this version are missing; ValueError when the archive's hash is not
-    `sha256`.
+    Raises Unavailable if apt-get, its mirrors or this version are missing, and ValueError if the hash of the archive is
+    not `sha256`.
     """
     if not shutil.which("apt-get"):
         raise Unavailable("there is no apt-get")
@@ -66,7 +66,7 @@ def fetch(name, version, sha256, wanted, target):
 
 
 def unpack(archive, sha256, wanted, target):
-    """The archive's files without its top folder; `target` appears only when all of them are there."""
+    """Unpacks the archive without its top folder. `target` appears only when it is complete."""
     found = hashlib.sha256(archive.read_bytes()).hexdigest()
     if found != sha256:
         raise ValueError(f"{archive.name}: expected SHA-256 {sha256}, found {found}")

@@ -1,5 +1,7 @@
-"""How the tools run long commands: what they print is kept, and while they work one line now and then says how far
-they are. A command that failed can be shown as one would type it."""
+"""Runs long commands for the tools: keeps their output, and prints a line of progress now and then.
+
+A command that failed can be shown as one would type it.
+"""
 import dataclasses
 import os
 import re
@@ -8,7 +10,7 @@ import subprocess
 import threading
 import time
 
-SECONDS_BETWEEN = 20  # lines of progress
+SECONDS_BETWEEN = 20  # between two lines of progress
 
 
 @dataclasses.dataclass
@@ -18,7 +20,7 @@ class Done:
 
 
 def typed(command, variables=None):
-    """The command as one types it: with the variables that differ from ours, paths relative to the working folder."""
+    """The command as one types it: with the variables that it changes, and paths relative to the working folder."""
     here = os.getcwd() + os.sep
     changed = [f"{name}={shlex.quote(value.replace(here, ''))}" for name, value in sorted((variables or {}).items())
                if os.environ.get(name) != value]
@@ -26,8 +28,8 @@ def typed(command, variables=None):
 
 
 def follow(process, stream, name, progress):
-    """What the process prints to `stream` until it ends. Whenever SECONDS_BETWEEN have passed, the newest match of the
-    regular expression `progress` (its first group, if it has one) is printed behind the name."""
+    """Returns what the process prints to `stream` until it ends. Every SECONDS_BETWEEN seconds, prints the name and the
+    newest match of the regular expression `progress` (of its first group, if it has one)."""
     lines, newest, start = [], [""], time.monotonic()
     pattern, ended = re.compile(progress), threading.Event()
 
@@ -48,7 +50,7 @@ def follow(process, stream, name, progress):
 
 
 def run(command, name, progress=r"^\[\d+/\d+\]", variables=None, cwd=None):
-    """Runs the command to its end; its standard output and error output are one text."""
+    """Runs the command to its end. Standard output and standard error are one text."""
     process = subprocess.Popen([str(part) for part in command], env=os.environ | (variables or {}), cwd=cwd, text=True,
                                errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     output = follow(process, process.stdout, name, progress)

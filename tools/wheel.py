@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Makes a wheel of the built Python package: the package, the library, stripped, and what a wheel says of itself.
+"""Makes a wheel of the built Python package: the package, the library without debug symbols, and the metadata.
 
-It is for the Python that the package was built for, and for every Linux whose C and C++ libraries are as new as the
-newest symbols that ours use; what they need of the system is checked. The same tree gives the same bytes.
+The wheel is for the Python version that the package was built for, and for every Linux whose C and C++ libraries have
+the newest symbols that ours use. The script checks what our libraries need of the system. The same tree always gives
+the same bytes.
 
 usage: tools/wheel.py [--build FOLDER] [--output FOLDER]
 """
@@ -17,13 +18,13 @@ import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DEPENDENCIES = ["numpy>=1.26", "ml_dtypes>=0.5"]  # ml_dtypes 0.5 is the first with types of 2 bits and float4
+DEPENDENCIES = ["numpy>=1.26", "ml_dtypes>=0.5"]  # ml_dtypes 0.5 is the first version with 2-bit types and float4
 RUN_TIME = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s|ld-linux[-a-z0-9_]*|libpthread|libdl|librt|libsardonyx)\.so")
 # The glibc of the first release of a distribution with this libstdc++ (GCC 10, 11, 12, 13, 14).
 GLIBC_OF_GLIBCXX = {(3, 4, 28): (2, 31), (3, 4, 29): (2, 34), (3, 4, 30): (2, 35), (3, 4, 31): (2, 38),
                     (3, 4, 32): (2, 38), (3, 4, 33): (2, 39)}
 
-# What of others is compiled into our libraries, and where its licence lies (patterns from the root of the file system).
+# Code of others that is compiled into our libraries, and its licence (patterns from the root of the file system).
 LICENCES = {
     "LICENSE": [ROOT / "LICENSE"],
     "LICENSE.re2": [ROOT / "third_party/re2/LICENSE", "/usr/share/doc/libre2-dev/copyright"],
@@ -39,14 +40,14 @@ def run(*command):
 
 
 def newest(text, prefix):
-    """The newest version of symbols with `prefix` that a library asks for, as numbers."""
+    """The newest version, as numbers, of the symbols with `prefix` that a library needs."""
     asked = text.split("Version needs section")[-1]
     return max((tuple(map(int, found.split("."))) for found in re.findall(rf"\b{prefix}_(\d[.\d]*)", asked)),
                default=(0,))
 
 
 def platform_tag(libraries):
-    """manylinux_<glibc>_<machine>, by the newest symbols in use; an error where one needs more than the run time."""
+    """manylinux_<glibc>_<machine>, from the newest symbols in use. Fails if a library needs more than the runtime."""
     glibc = (2, 17)
     for library in libraries:
         foreign = [name for name in re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", library))
@@ -70,7 +71,7 @@ def python_tag(module):
 
 
 def licences():
-    """(name, text) of each; an error where one is not to be found, for a wheel must carry them."""
+    """(name, text) of each licence. Fails if one is not found, because a wheel must contain them."""
     for name, places in LICENCES.items():
         found = [match for place in places for match in sorted(pathlib.Path("/").glob(str(place).lstrip("/")))]
         if not found:
@@ -91,7 +92,7 @@ def metadata(version, python):
 
 
 def pack(path, files):
-    """A zip archive in which times and order depend on nothing."""
+    """A zip archive whose times and order are always the same."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, data in files:
             entry = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
@@ -107,7 +108,7 @@ def record(files, name):
 
 
 def build_wheel(build, output):
-    """Writes the wheel of the tree built in `build` into the folder `output`; its path."""
+    """Writes the wheel of the tree that was built in `build` into the folder `output`, and returns its path."""
     cache = (build / "CMakeCache.txt").read_text()
     version = re.search(r"CMAKE_PROJECT_VERSION:STATIC=(.*)", cache)[1]
     with tempfile.TemporaryDirectory() as folder:
@@ -132,8 +133,8 @@ def build_wheel(build, output):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="the built tree")
-    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build/dist", help="where the wheel goes")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="the folder of the build")
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build/dist", help="the folder for the wheel")
     options = parser.parse_args()
     if not (options.build / "CMakeCache.txt").exists():
         sys.exit(f"wheel: {options.build} is no built tree; run `make build` first")

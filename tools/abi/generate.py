@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the C headers of the ONNX Runtime ABI, the stub tables and the ABI assertions from the tables beside it.
+"""Writes the headers of ONNX Runtime's C interface, tables of stubs and assertions from the tables beside this script.
 
 usage: generate.py                  write the files
-       generate.py --check          compare instead: exit 1 and name every file that differs
-       generate.py --asserts FILE   write a C file of static assertions that our headers must compile with
+       generate.py --check          write nothing; name every file that differs, and exit with 1 if there is one
+       generate.py --asserts FILE   write a C file of static assertions about our headers
 
 The tables (*.tsv, opaque.txt) are facts about the binary interface: names, order, types, values. The words in
 descriptions.tsv and ownership.tsv are ours: what a type or an implemented function does, and who frees what (a rule is
@@ -18,13 +18,13 @@ import textwrap
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 API_VERSION = 31
-# Releases whose symbol version nodes we define; the last is the one we report as our version. Nodes cost nothing.
+# Releases for which exports.map defines a symbol version; GetVersionString returns the last. They cost nothing.
 RELEASES = """
 1.14.1 1.15.1 1.16.3 1.17.0 1.17.1 1.17.3 1.18.0 1.18.1 1.19.0 1.19.2 1.20.0 1.20.1 1.20.2 1.21.0 1.21.1 1.22.0 1.22.1 1.22.2
 1.23.0 1.23.1 1.23.2 1.24.1 1.24.2 1.24.3 1.24.4 1.25.0 1.25.1 1.26.0 1.27.0 1.28.0 1.29.0 1.30.0 1.31.0 1.31.1
 """.split()
 
-# struct, table, header, C++ namespace of the functions behind it, what it is
+# struct, table, header, C++ namespace of the functions, description
 TABLES = [
     ("OrtApi", "ort_api", "c", "", "The main table: environments, options, sessions, values, runs."),
     ("OrtModelEditorApi", "ort_model_editor_api", "c", "model_editor", "Builds and edits models in memory."),
@@ -35,7 +35,7 @@ TABLES = [
     ("OrtEpApi", "ort_ep_api", "ep", "ep", "What plug-in execution providers call."),
     ("OrtTrainingApi", "ort_training_api", "training", "training", "On-device training."),
 ]
-FIRST_EP_STRUCT = "OrtDataTransferImpl"  # this struct and all behind it belong to the provider header
+FIRST_EP_STRUCT = "OrtDataTransferImpl"  # this struct and all after it belong to the header of providers
 
 
 def rows(name):
@@ -168,7 +168,7 @@ def table_text(header):
 
 
 def wrap(lines, is_text):
-    """Breaks lines beyond 120 columns at commas and blanks."""
+    """Breaks lines of more than 120 columns at commas and blanks."""
     out = []
     for line in lines:
         indent = len(line) - len(line.lstrip())
@@ -344,7 +344,7 @@ def stub_tables():
            "//", GENERATED, "// Included by api_table.cpp only.", "// clang-format off", ""]
     for struct, table, where, _, _ in TABLES:
         if where == "training":
-            continue  # GetTrainingApi answers NULL, which clients take for "no training"
+            continue  # GetTrainingApi returns NULL, which programs take for "no training"
         out.append(f"constexpr {struct} kNo{struct[3:]} = {{")
         for _, name, _, _, _ in slots(table):
             out.append(f'    .{name} = NotImplemented<"{struct}::{name}">{{}},')
@@ -353,7 +353,7 @@ def stub_tables():
 
 
 def exported_names():
-    """What the library exports under the names of ONNX Runtime, and which of it every release does."""
+    """The functions that the library exports under ONNX Runtime's names, and those of them that every release exports."""
     declared = [row for row in rows("exported_functions.tsv")
                 if row[3] in ("onnxruntime_c_api.h", "providers/cpu/cpu_provider_factory.h")]
     return [row[0] for row in declared], [row for row in declared if row[4] == "yes"]
@@ -386,7 +386,7 @@ def symbol_versions():
 
 
 def assertions():
-    """C assertions on offsets, signatures, struct fields and enum values; compiled against our headers."""
+    """C assertions about offsets, signatures, struct fields and enum values, to be compiled with our headers."""
     out = ["// abi_asserts.c - compiles only if our headers have the layout of the tables in tools/abi.", "//",
            GENERATED, "#include <stddef.h>", "", '#include "onnxruntime_c_api.h"', '#include "onnxruntime_training_c_api.h"',
            ""]
@@ -423,7 +423,7 @@ def assertions():
 
 
 def coverage():
-    """docs/c_abi.md: which slots do their work. api_table.cpp is where that is decided."""
+    """docs/c_abi.md: which functions are implemented; api_table.cpp decides that."""
     filled = set(re.findall(r"\bapi\.(\w+) =", (ROOT / "src/capi/api_table.cpp").read_text()))
     out = ["# The C interface: implemented functions", "",
            "Written by `tools/abi/generate.py` from `src/capi/api_table.cpp`; do not edit.", "",

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Writes src/ops/schema/schema_table.inc and schema_functions.inc: what the onnx and onnxruntime packages say about
-operators, and own_operators.py about ours.
+"""Writes src/ops/schema/schema_table.inc and schema_functions.inc, the schemas of all operators.
 
-Run it after a release of either package, then write what is new:  python tools/schema/generate.py [--out FOLDER]
-The table is a fact sheet (names, types, versions, defaults); the semantics are ours, in src/ops.
+The facts (names, types, versions, defaults) come from the onnx and onnxruntime packages, and for our own operators from
+own_operators.py. Run it after a release of either package, then implement what is new; src/ops gives operators their
+meaning.
+
+usage: python tools/schema/generate.py [--out FOLDER]
 """
 import argparse
 import os
@@ -19,10 +21,10 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 ONNX_VERSION = "1.23.2"
 RUNTIME_VERSION = "1.31.1"
-# In the order of the table's index; the first name is how the sources spell it.
+# In the order of the indices in the table; the first name is the one that the sources use.
 DOMAINS = ["", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "com.microsoft", own_operators.DOMAIN,
            own_operators.LAST]
-RUNTIME_DOMAINS = DOMAINS[:-2]  # that ONNX Runtime describes
+RUNTIME_DOMAINS = DOMAINS[:-2]  # domains of ONNX Runtime's schemas
 UNLIMITED = 2147483647
 
 # A type is bit 32 * kind + element type of a set; maps are numbered in the last 32 bits (schema.cpp knows the same).
@@ -41,7 +43,7 @@ def type_bits():
 
 
 class Pool:
-    """Strings that end in NUL, each once, by offset."""
+    """Strings that end in NUL, stored once each and found by offset."""
 
     def __init__(self):
         self.offsets, self.size, self.order = {}, 0, []
@@ -55,7 +57,7 @@ class Pool:
 
 
 class Rows:
-    """A flat array in which equal lists of rows share their place."""
+    """A flat array in which equal lists of rows are stored once."""
 
     def __init__(self):
         self.rows, self.starts = [], {}
@@ -101,7 +103,7 @@ class Table:
                 "true" if homogeneous else "false", min(min_arity, 255))
 
     def default(self, value):
-        """-> (first index in the array of its kind, count; count 0: no default)"""
+        """(first index in the array of its kind, count); a count of 0 means that there is no default."""
         kind = AttributeProto.AttributeType.Name(value.type)
         if kind == "UNDEFINED":
             return 0, 0
@@ -109,7 +111,7 @@ class Table:
                   "FLOAT": (self.floats, [value.f]), "FLOATS": (self.floats, list(value.floats)),
                   "STRING": (self.strings, [self.pool.at(value.s.decode())]),
                   "STRINGS": (self.strings, [self.pool.at(s.decode()) for s in value.strings])}
-        array, values = arrays[kind]  # a KeyError here: a new kind of default, add it
+        array, values = arrays[kind]  # a KeyError means that there is a new kind of default: add it
         assert values, value
         return array.at(values), len(values)
 
@@ -150,7 +152,7 @@ class Table:
 
 
 def collect():
-    """-> [(schema, is in the ONNX standard)], sorted by domain index, name, version"""
+    """[(schema, whether it is in the ONNX standard)], sorted by domain index, name and version."""
     standard = {(s.domain, s.name, s.since_version): s for s in onnx.defs.get_all_schemas_with_history()}
     extra = {(s.domain, s.name, s.since_version): s for s in runtime.get_all_operator_schema() if s.domain in RUNTIME_DOMAINS}
     found = [(s, True) for s in standard.values()]
@@ -160,8 +162,8 @@ def collect():
 
 
 def takes_any_attribute(s):
-    """True if ONNX Runtime does not refuse an attribute that the schema lacks: no interface says so, a model shows it."""
-    if s.deprecated or (s.domain, s.name) == ("", "Constant"):  # a Constant is gone before attributes are looked at
+    """Whether ONNX Runtime accepts attributes that the schema lacks. Only a model can show that."""
+    if s.deprecated or (s.domain, s.name) == ("", "Constant"):  # Constant nodes are replaced before attributes are checked
         return False
     outputs = [f"y{i}" for i in range(max(s.min_output, 1))]
     node = helper.make_node(s.name, ["x"] * max(s.min_input, 1 if s.inputs else 0), outputs, domain=s.domain, surely_not=1)
@@ -179,7 +181,7 @@ def takes_any_attribute(s):
 
 
 def operators_with_any_attribute():
-    """-> {(domain, operator)} of ONNX Runtime"""
+    """{(domain, operator)} of ONNX Runtime."""
     return {(s.domain, s.name) for s in runtime.get_all_operator_schema() if s.domain in RUNTIME_DOMAINS and takes_any_attribute(s)}
 
 
@@ -263,7 +265,7 @@ def write_functions(table, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     here = os.path.dirname(os.path.abspath(__file__))
-    parser.add_argument("--out", default=os.path.join(here, "..", "..", "src", "ops", "schema"), help="folder to write into")
+    parser.add_argument("--out", default=os.path.join(here, "..", "..", "src", "ops", "schema"), help="the folder to write to")
     args = parser.parse_args()
     if (onnx.__version__, onnxruntime.__version__) != (ONNX_VERSION, RUNTIME_VERSION):
         sys.exit(f"expected onnx {ONNX_VERSION} and onnxruntime {RUNTIME_VERSION}, found {onnx.__version__} and "

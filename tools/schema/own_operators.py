@@ -1,7 +1,7 @@
-"""What the library says to itself and writes into saved models: operators of ai.sardonyx, and of images channels last.
+"""Operators that the optimizer makes and saved models contain: those of ai.sardonyx, and those on images channels last.
 
-docs/saved_models.md tells what they mean. A change that older versions of the library would misread raises kOwnOpset
-(src/ops/own_domain.h).
+docs/saved_models.md describes them. After a change that older versions of the library would misunderstand, raise
+kOwnOpset (src/ops/own_domain.h).
 """
 import onnx.defs
 from onnx.defs import OpSchema
@@ -23,7 +23,7 @@ def optional(name, type_str):
 
 
 def mixed(name, type_str):
-    """One or more, of different types."""
+    """One or more inputs of different types."""
     return OpSchema.FormalParameter(name, type_str, param_option=OpSchema.FormalParameterOption.Variadic,
                                     is_homogeneous=False)
 
@@ -76,7 +76,7 @@ def qlinear_conv_add():
 
 
 class ChannelsLast:
-    """The schema of an operator for images that lie channels last: its own but for domain and version."""
+    """The schema of an operator on images channels last: that of the operator with another domain and version."""
 
     def __init__(self, base, attributes=()):
         self.base, self.domain, self.since_version, self.deprecated = base, LAST, 1, False
