@@ -18,11 +18,9 @@ import textwrap
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 API_VERSION = 31
-# Releases for which exports.map defines a symbol version; GetVersionString returns the last. They cost nothing.
-RELEASES = """
-1.14.1 1.15.1 1.16.3 1.17.0 1.17.1 1.17.3 1.18.0 1.18.1 1.19.0 1.19.2 1.20.0 1.20.1 1.20.2 1.21.0 1.21.1 1.22.0 1.22.1 1.22.2
-1.23.0 1.23.1 1.23.2 1.24.1 1.24.2 1.24.3 1.24.4 1.25.0 1.25.1 1.26.0 1.27.0 1.28.0 1.29.0 1.30.0 1.31.0 1.31.1
-""".split()
+VERSION = "1.31.1"  # the release that we report as ours, and whose symbol version new programs are linked with
+# Programs ask for the symbol version of the release that they were linked with, patch releases included.
+MINORS, PATCHES = range(41), range(10)
 
 # struct, table, header, C++ namespace of the functions, description
 TABLES = [
@@ -176,7 +174,9 @@ def wrap(lines, is_text):
         while len(line) > 120:
             cut = max(line.rfind(", ", 0, 119) + 1, 0)
             if cut < 40:
-                cut = line.rfind(" ", 0, 120)
+                cut = line.rfind(" ", len(lead), 120)
+            if cut <= len(lead):
+                raise SystemExit(f"generate.py: expected a line that can be broken at 120 columns, found {line}")
             out.append(line[:cut].rstrip())
             line = lead + line[cut:].strip()
         out.append(line)
@@ -340,7 +340,7 @@ def functions_header():
 
 
 def stub_tables():
-    out = ["// capi/not_implemented.inc - a table of each kind whose slots all answer ORT_NOT_IMPLEMENTED by their name.",
+    out = ["// capi/not_implemented.inc - a table of each kind whose functions all return ORT_NOT_IMPLEMENTED with their name.",
            "//", GENERATED, "// Included by api_table.cpp only.", "// clang-format off", ""]
     for struct, table, where, _, _ in TABLES:
         if where == "training":
@@ -352,37 +352,42 @@ def stub_tables():
     return out[:-1]
 
 
-def exported_names():
-    """The functions that the library exports under ONNX Runtime's names, and those of them that every release exports."""
-    declared = [row for row in rows("exported_functions.tsv")
-                if row[3] in ("onnxruntime_c_api.h", "providers/cpu/cpu_provider_factory.h")]
-    return [row[0] for row in declared], [row for row in declared if row[4] == "yes"]
+def exported():
+    """The rows of what the library exports under the names of ONNX Runtime."""
+    return [row for row in rows("exported_functions.tsv")
+            if row[3] in ("onnxruntime_c_api.h", "providers/cpu/cpu_provider_factory.h")]
 
 
 def version_script():
-    names, _ = exported_names()
     out = ["# capi/exports.map - what libsardonyx.so exports, and the symbol versions that linked programs ask for.", "#",
            GENERATED.replace("//", "#")]
-    out += [f"VERS_{release} {{}};" for release in RELEASES[:-1]]
-    out += [f"VERS_{RELEASES[-1]} {{", "  global:", *[f"    {name};" for name in names], "  local:", "    *;", "};",
+    releases = [f"1.{minor}.{patch}" for minor in MINORS for patch in PATCHES]
+    out += [f"VERS_{release} {{}};" for release in releases if release != VERSION]
+    out += [f"VERS_{VERSION} {{", "  global:", *[f"    {row[0]};" for row in exported()], "  local:", "    *;", "};",
             "SARDONYX_1 {", "  global:", "    SardonyxGetApi;", "};"]
     return out
 
 
 def symbol_versions():
-    out = ["// capi/symbol_versions.cpp - every exported function once more for each release that programs were linked with.",
-           "//", GENERATED, "// clang-format off", "// ELF only. A program linked with release 1.30.0 asks for OrtGetApiBase@VERS_1.30.0 and no other.",
-           '#include "onnxruntime_c_api.h"', "", 'extern "C" {', ""]
-    for release in RELEASES[:-1]:
-        for name, ret, params, _, _ in exported_names()[1]:
-            alias = f"{name}_{release.replace('.', '_')}"
-            params = "" if params == "void" else params
-            arguments = ", ".join(part.split()[-1] for part in params.split(", ")) if params else ""
-            out += [f'__asm__(".symver {alias}, "', f'        "{name}@VERS_{release}");',
-                    f"ORT_EXPORT {ret} {alias}({params}) NO_EXCEPTION;",
-                    f"{ret} {alias}({params}) NO_EXCEPTION {{ return {name}({arguments}); }}"]
-    out += ["", '}  // extern "C"']
-    return out
+    minors, patches = ([f",{number}" for number in numbers] for numbers in (MINORS, PATCHES))
+    assembly = [".irp minor" + "".join(minors[:20]), "".join(minors[20:]) + r"\n", rf".irp patch{''.join(patches)}\n",
+                rf".ifnc \\minor\\().\\patch,{VERSION[2:]}\n",
+                r'.symver " #name "_of_any_release, " #name "@VERS_1.\\minor\\().\\patch\n', r".endif\n.endr\n.endr\n"]
+    out = ["// capi/symbol_versions.cpp - every exported function under the symbol version of each release.", "//", GENERATED,
+           "// clang-format off",
+           "// ELF only. A program linked with release 1.30.0 asks for OrtGetApiBase@VERS_1.30.0 and accepts no other.",
+           '#include "onnxruntime_c_api.h"', "",
+           f"// name_of_any_release as name@VERS_1.0.0 to name@VERS_1.{MINORS[-1]}.{PATCHES[-1]}, but for {VERSION}: that",
+           "// version, which new programs are linked with, is given to `name` itself by exports.map.",
+           "#define SDX_EVERY_RELEASE(name) \\", "  __asm__( \\",
+           *[f'      "{line}" \\' for line in assembly], "  )", "", 'extern "C" {', ""]
+    for name, ret, params, *_ in exported():
+        params = "" if params == "void" else params
+        arguments = ", ".join(part.split()[-1].lstrip("*") for part in params.split(", ")) if params else ""
+        alias = f"{name}_of_any_release({params}) NO_EXCEPTION"
+        out += [f"ORT_EXPORT {ret} {alias};", f"{ret} {alias} {{ return {name}({arguments}); }}",
+                f"SDX_EVERY_RELEASE({name});", ""]
+    return [*out, '}  // extern "C"']
 
 
 def assertions():
@@ -428,7 +433,7 @@ def coverage():
     out = ["# The C interface: implemented functions", "",
            "Written by `tools/abi/generate.py` from `src/capi/api_table.cpp`; do not edit.", "",
            f"`OrtGetApiBase()->GetApi(1 ... {API_VERSION})` returns one table, whose slots are those of ONNX Runtime "
-           f"{RELEASES[-1]}. A function that is not implemented returns `ORT_NOT_IMPLEMENTED` with its name."]
+           f"{VERSION}. A function that is not implemented returns `ORT_NOT_IMPLEMENTED` with its name."]
     for struct, table, where, _, about in TABLES:
         names = [name for _, name, *_ in slots(table)]
         done = [name for name in names if name in filled and struct == "OrtApi"]
