@@ -1,10 +1,10 @@
 // base/error.h - the one error type: a code for programs, a message for people.
 #pragma once
 
-#include <sstream>
 #include <stdexcept>
 #include <string>
-#include <string_view>
+
+#include "base/joined_text.h"
 
 namespace sardonyx {
 
@@ -35,12 +35,13 @@ class Error : public std::runtime_error {
   Code code_;
 };
 
-// Throws Error{code} with the streamed parts joined, e.g. Fail(Code::kInvalidGraph, "rank ", rank).
+[[noreturn]] void FailWith(Code code, const TextPart* parts, std::size_t count);
+
+// Throws Error{code} with the parts joined, e.g. Fail(Code::kInvalidGraph, "rank ", rank).
 template <typename... Parts>
 [[noreturn]] void Fail(Code code, const Parts&... parts) {
-  std::ostringstream message;
-  (message << ... << parts);
-  throw Error(code, message.str());
+  const TextPart list[] = {TextPart(parts)...};
+  FailWith(code, list, sizeof...(parts));
 }
 
 }  // namespace sardonyx

@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <functional>
-#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "base/joined_text.h"
 
 namespace sardonyx {
 
@@ -42,9 +44,7 @@ class Logger {
   template <typename... Parts>
   void Log(Severity severity, const Parts&... parts) const {
     if (!Wants(severity)) return;
-    std::ostringstream text;
-    (text << ... << parts);
-    Write(severity, text.str());
+    Write(severity, JoinedText(parts...));
   }
   const Sink& sink() const { return sink_; }
   const std::string& id() const { return id_; }

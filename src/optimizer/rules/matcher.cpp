@@ -68,14 +68,16 @@ bool IsAssociative(const Node& node) {
   return node.domain.empty() && (node.op_type == "Add" || node.op_type == "Mul") && node.inputs.size() == 2;
 }
 
-// A node in a message, put into words only if the message is.
+// A node in a message, described only if the message is made.
 struct Shown {
   const Graph& graph;
   const Node& node;
-  friend std::ostream& operator<<(std::ostream& out, const Shown& shown) {
-    return out << Describe(shown.graph, shown.node);
-  }
 };
+template <typename T>
+const T& Described(const T& part) {
+  return part;
+}
+std::string Described(const Shown& shown) { return Describe(shown.graph, shown.node); }
 
 }  // namespace
 
@@ -139,9 +141,7 @@ template <typename... Parts>
 bool Matcher::No(const Parts&... parts) {
   if (!explain_ || rejected_ || match_.nodes_.size() < furthest_) return false;
   furthest_ = match_.nodes_.size();
-  std::ostringstream text;
-  (text << ... << parts);
-  reason_ = text.str();
+  reason_ = JoinedText(Described(parts)...);
   return false;
 }
 

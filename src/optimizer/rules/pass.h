@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <sstream>
 #include <string>
 #include <string_view>
 
 #include "base/debug_build.h"
+#include "base/joined_text.h"
 #include "base/logging.h"
 #include "base/parallel.h"
 #include "optimizer/rules/explanation.h"
@@ -39,28 +39,20 @@ struct PassContext {
   // Reports why a node that the pass looked at stays as it is. Returns false, so that a condition can end with it.
   template <typename... Parts>
   bool No(const Graph& graph, NodeId node, const Parts&... parts) const {
-    if (explanation != nullptr) explanation->Left(Describe(graph, graph.node(node)), Text(parts...), true);
+    if (explanation != nullptr) explanation->Left(Describe(graph, graph.node(node)), JoinedText(parts...), true);
     return false;
   }
   // The same for a node that is far from what the pass looks for: reported only to those who ask for this one pass.
   template <typename... Parts>
   bool FarFrom(const Graph& graph, NodeId node, const Parts&... parts) const {
-    if (explanation != nullptr) explanation->Left(Describe(graph, graph.node(node)), Text(parts...), false);
+    if (explanation != nullptr) explanation->Left(Describe(graph, graph.node(node)), JoinedText(parts...), false);
     return false;
   }
   // Reports more about what became of a node than its rewrite shows. Returns true.
   template <typename... Parts>
   bool Yes(const Graph& graph, NodeId node, const Parts&... parts) const {
-    if (explanation != nullptr) explanation->Noted(Describe(graph, graph.node(node)), Text(parts...));
+    if (explanation != nullptr) explanation->Noted(Describe(graph, graph.node(node)), JoinedText(parts...));
     return true;
-  }
-
- private:
-  template <typename... Parts>
-  static std::string Text(const Parts&... parts) {
-    std::ostringstream text;
-    (text << ... << parts);
-    return text.str();
   }
 };
 

@@ -48,12 +48,12 @@
 #include <array>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/joined_text.h"
 #include "ir/graph.h"
 #include "ops/registry.h"
 #include "optimizer/rules/explanation.h"
@@ -133,9 +133,7 @@ class Match {
   template <typename... Parts>
   bool No(const Parts&... parts) {
     if (!explain_) return false;
-    std::ostringstream text;
-    (text << ... << parts);
-    reason_ = text.str();
+    reason_ = JoinedText(parts...);
     return false;
   }
   const std::string& reason() const { return reason_; }
