@@ -21,5 +21,16 @@ install(FILES ${CMAKE_BINARY_DIR}/package/SardonyxConfig.cmake ${CMAKE_BINARY_DI
 
 # The prefix is found from where the file lies, so that an installation can be moved.
 file(RELATIVE_PATH SDX_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(${PROJECT_SOURCE_DIR}/cmake/sardonyx.pc.in ${CMAKE_BINARY_DIR}/package/sardonyx.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/package/sardonyx.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name sardonyx libonnxruntime)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${CMAKE_BINARY_DIR}/package/${name}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/package/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+
+# The names of ONNX Runtime's own package, for projects that were made for it.
+set(SDX_PEER_FOLDER ${CMAKE_INSTALL_LIBDIR}/cmake/onnxruntime)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/onnxruntimeConfig.cmake.in
+                              ${CMAKE_BINARY_DIR}/package/onnxruntimeConfig.cmake INSTALL_DESTINATION ${SDX_PEER_FOLDER})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/onnxruntimeConfigVersion.cmake VERSION ${SDX_ORT_VERSION}
+                                 COMPATIBILITY SameMajorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/package/onnxruntimeConfig.cmake
+              ${CMAKE_BINARY_DIR}/package/onnxruntimeConfigVersion.cmake DESTINATION ${SDX_PEER_FOLDER})

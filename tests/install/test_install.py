@@ -11,6 +11,10 @@ BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
 MODEL = """<ir_version: 10, opset_import: ["" : 21]>
 first (float[batch, 3] x) => (float[batch, 2] y) <float[3, 2] weight = {1, 2, 3, 4, 5, 6}> { y = MatMul(x, weight) }
 """
+CLIENT = """#include <stdio.h>
+#include <onnxruntime_c_api.h>
+int main(void) { return puts(OrtGetApiBase()->GetVersionString()) < 0; }
+"""
 
 
 def run(*command, code=0, **options):
@@ -56,6 +60,30 @@ def test_find_package_refuses_another_version(prefix, project):
     (project / "newer/CMakeLists.txt").write_text(newer)
     said = run("cmake", "-S", project / "newer", "-B", project / "newer/build", f"-DCMAKE_PREFIX_PATH={prefix}", code=1)
     assert 'compatible with requested version "9.0"' in " ".join(said.split())
+
+
+def test_find_package_under_the_name_of_onnx_runtime(prefix, project):
+    """A project that was made for ONNX Runtime is configured and built unchanged."""
+    folder = project / "made_for_onnx_runtime"
+    folder.mkdir()
+    (folder / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(client LANGUAGES C)\nfind_package(onnxruntime 1.20 REQUIRED)\n"
+        "add_executable(client client.c)\ntarget_link_libraries(client PRIVATE onnxruntime::onnxruntime)\n")
+    (folder / "client.c").write_text(CLIENT)
+    run("cmake", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}", "-G", "Ninja")
+    run("cmake", "--build", folder / "build")
+    assert run(folder / "build/client").startswith("1.31.")
+
+
+def test_pkg_config_under_the_name_of_onnx_runtime(prefix, tmp_path):
+    (file,) = prefix.glob("lib*/**/libonnxruntime.pc")
+    environment = os.environ | {"PKG_CONFIG_PATH": str(file.parent)}
+    assert run("pkg-config", "--modversion", "libonnxruntime", env=environment).startswith("1.31.")
+    flags = run("pkg-config", "--cflags", "--libs", "libonnxruntime", env=environment).split()
+    (tmp_path / "client.c").write_text(CLIENT)
+    run("gcc", tmp_path / "client.c", *flags, "-o", tmp_path / "client")
+    libraries = os.environ | {"LD_LIBRARY_PATH": str(file.parents[1])}
+    assert run(tmp_path / "client", env=libraries).startswith("1.31.")
 
 
 def test_pkg_config(prefix, project):
