@@ -1,7 +1,7 @@
-"""Models of one node with numbers, shapes, types and attributes that nobody should believe, made from calls that work:
-those of the official suite and of single_nodes.py. The same name and seed always make the same case.
+"""Models of a single node with hostile numbers, shapes, types and attributes, made from calls that work.
 
-To add a kind of change: a method of Mutation and its row in CHANGES.
+The calls are those of the official suite and of single_nodes.py. The same name and seed always make the same case.
+To add a kind of change, write a method of Mutation and add its row to CHANGES.
 """
 import copy
 import dataclasses

@@ -1,6 +1,7 @@
-"""Runs hostile calls of operators (hostile_nodes.py, resized_inputs.py, one_number.py) in processes of their own: each
-ends with a result or with an error that names the place, soon, and with the same one whether the graph is optimized or
-not.
+"""Runs hostile calls of operators (hostile_nodes.py, resized_inputs.py, one_number.py), each in a process of its own.
+
+Each must end soon, with a result or with an error that names the place, and in the same way with and without
+optimization.
 
 usage: hostile_run.py [--seeds FROM:TO | --resized CASES | --numbers CASES] [--limits]
                       [--jobs N] [--operator PART] [--case NAME/SEED]

@@ -1,5 +1,7 @@
-"""Calls of operators (hostile_nodes.py) with one number changed: each attribute and each integer that is fed, one after
-the other, to each of a few numbers that nobody should believe. What hostile_nodes draws by chance, this visits all.
+"""Calls of operators (hostile_nodes.py) with one number changed.
+
+Each attribute and each integer input is set to each of a few hostile numbers, one at a time. hostile_nodes.py draws
+such changes at random; this module tries all of them.
 """
 import hostile_nodes
 import numpy as np

@@ -1,5 +1,6 @@
-"""Calls of one operator with a mistake that once crashed, hung, read what it should not, or gave an error without a
-place. Rows as in small_models.py.
+"""Calls of single operators with a mistake that once caused a crash, a hang, a wrong read or an error without a place.
+
+Rows have the form of small_models.py.
 """
 import numpy as np
 from small_models import ARGUMENT, F32, GRAPH, I64, NOT_THERE, X, one, run

@@ -1,6 +1,7 @@
-"""Real models with one thing changed. Each row's words follow from the change: where it is, what was expected there (as
-the model says elsewhere), and what is there now. To add one: a function with @change that edits the model and returns
-the words.
+"""Real models with one change each.
+
+The expected words follow from the change: the place, what was expected there according to the rest of the model, and
+what was found. To add a change, write a function with @change that edits the model and returns these words.
 """
 import importlib.util
 import pathlib

@@ -1,9 +1,10 @@
-"""Calls of operators (hostile_nodes.py) with one input of another shape: empty, one element or row less, one more, a
-scalar, another rank; and with one size, or two, changed in all inputs, so that they still fit together. No shape stands
-in the models, and what is fed ends where the process's memory ends, so that a kernel that believes a size reads what is
-not there and dies.
+"""Calls of operators (hostile_nodes.py) with inputs of other shapes.
 
-To add a way to reshape: its row in WAYS.
+One input becomes empty, a scalar, one row or column smaller or larger, or gets another rank; or one or two sizes change
+in all inputs, so that they still fit together. The models declare no shapes. The inputs lie at the end of readable
+memory, so that a kernel that reads past its input crashes.
+
+To add a way to reshape, add its row to WAYS.
 """
 import ctypes
 import itertools

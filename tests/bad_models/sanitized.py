@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""tests/bad_models/sanitized.py - hostile_run.py with a library of the address and undefined-behaviour sanitizers.
+"""tests/bad_models/sanitized.py - hostile_run.py and a library with the address and undefined-behaviour sanitizers.
 
 usage: sanitized.py [arguments of hostile_run.py]
 
-Builds libsardonyx.so in build/fuzz, as the fuzz targets are built, and puts it under the package of the release build
-(`make build` first), whose extension module links it. clang's runtime of the sanitizers is loaded before Python.
+Builds libsardonyx.so in build/fuzz, in the same way as the fuzz targets, and uses it in the Python package of the
+release build (run `make build` first). clang's sanitizer runtime is loaded before Python.
 """
 import os
 import pathlib

@@ -1,7 +1,7 @@
 """Calls of operators that the official suite lacks: com.microsoft, most of ai.onnx.ml, sequences and random numbers.
 
-A row of CALLS: (domain, operator, inputs, number of outputs, attributes). All of them run; what is made of them, need
-not. To add one: a row.
+A row of CALLS is (domain, operator, inputs, number of outputs, attributes). All calls must run, but the cases that are
+derived from them need not. To add a call, add a row.
 """
 import numpy as np
 

@@ -1,5 +1,7 @@
-"""Small models and inputs with one mistake each, as text. A row: the model (a body for HEAD), the code, the words that
-the error has to have, and inputs where the mistake is only seen by a run. To add one: a row in ROWS.
+"""Small models and inputs as text, with one mistake each.
+
+A row has the model (a body for HEAD), the error code, the words that the error must contain, and inputs if only a run
+shows the mistake. To add a model, add a row to ROWS.
 """
 import numpy as np
 import onnx.parser

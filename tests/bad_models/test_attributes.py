@@ -1,4 +1,4 @@
-"""An attribute that no schema knows is refused wherever the node stands, but for operators ONNX Runtime exempts."""
+"""Attributes that an operator does not know are refused wherever the node stands, unless ONNX Runtime accepts them."""
 import numpy as np
 import onnxruntime
 import pytest

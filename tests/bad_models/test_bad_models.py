@@ -1,4 +1,4 @@
-"""Every bad model and input ends in an error that says where, which operator, what was expected and what was found."""
+"""Every bad model and input causes an error that names place and operator, what was expected and what was found."""
 import numpy as np
 import onnx
 import operator_calls

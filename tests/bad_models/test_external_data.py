@@ -1,6 +1,7 @@
-"""A real model whose weights lie beside it, with one thing wrong about the file that it names. A row of FILES: a
-function that is given the model's folder and the weights, and returns the entries of external_data, the code and the
-words of the error. To add one: a function with @file.
+"""A real model with weights in another file, and one defect in what it says about that file.
+
+To add a defect, write a function with @file. It gets the model's folder and the weights, and returns the entries of
+external_data, the error code and the words of the error.
 """
 import os
 

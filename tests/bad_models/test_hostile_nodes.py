@@ -1,4 +1,4 @@
-"""A few thousand hostile calls of all operators, always the same; hostile_run.py makes as many as one has time for."""
+"""A few thousand hostile calls of all operators, always the same ones; hostile_run.py runs any number of others."""
 import subprocess
 import sys
 

@@ -1,5 +1,7 @@
-"""Graphs of a hundred thousand nodes, initializers or readers of one value: each is loaded and runs, or ends in the
-error of a limit. What grows with the square of their number would need hours, far beyond the limit of time.
+"""Graphs with a hundred thousand nodes, initializers, or readers of one value.
+
+Each loads and runs, or causes the error of a limit. Code that takes quadratic time would need hours and exceed the time
+limit of these tests.
 """
 import functools
 

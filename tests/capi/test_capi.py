@@ -1,4 +1,4 @@
-"""The C ABI from the outside: layout of the headers, exported symbols, plain C programs."""
+"""The C interface from outside: layout of the headers, exported symbols, plain C programs."""
 import os
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""Functions of the C ABI that need a model which text cannot write, called through their slots."""
+"""Functions of the C interface that need models which text cannot express, called from Python through the table."""
 import ctypes
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""What our libraries need of the system: the C and C++ run time, nothing that could clash with a program's own."""
+"""What our libraries need: only the C and C++ runtime, nothing that could clash with the libraries of a program."""
 import os
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""Runs with bound outputs allocate nothing, take no lock and make no futex call once the first runs are over."""
+"""Runs with bound outputs allocate nothing, take no lock and make no futex call after the first runs."""
 import json
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Workers run where options say, and are made and joined by the caller's functions, of sessions and of environments."""
+"""Options of sessions and environments decide where workers run and which functions create and join them."""
 import json
 import os
 import pathlib

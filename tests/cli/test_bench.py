@@ -1,4 +1,4 @@
-"""`sardonyx bench`: every figure, several threads and callers; the progress line on a terminal and nowhere else."""
+"""`sardonyx bench`: its figures, several threads and callers, and the progress line, which only a terminal gets."""
 import json
 import os
 import pathlib

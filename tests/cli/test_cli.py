@@ -1,4 +1,4 @@
-"""The command line tool: every file format in and out, every command, errors a person understands, exit codes."""
+"""The command line tool: reading and writing each file format, each command, helpful errors, exit codes."""
 import json
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Images as inputs of the tool: layouts, sizes and normalization, beside Pillow's numbers."""
+"""Images as inputs of the tool: layouts, sizes and normalization, compared with Pillow."""
 import os
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""`sardonyx profile`, `plan`, `run --only` of inner values and `run --check-values`."""
+"""`sardonyx profile`, `sardonyx plan`, and of `sardonyx run`: inner values (`--only`) and `--check-values`."""
 import html.parser
 import json
 import os

@@ -1,10 +1,9 @@
-"""The official suite (onnx.backend.test) on Sardonyx, case by case.
+"""Runs the official suite (onnx.backend.test) on Sardonyx, case by case.
 
 usage: onnx_suite.py [--update] [--verbose] [NAME_PART ...]
 
-Prints each case that does not pass. --update writes not_passing.txt: the cases that are not implemented yet, with the
-reason; a case that fails otherwise never goes there.
-
+Prints each case that does not pass. --update writes not_passing.txt, the list of cases whose operators are not
+implemented yet, with the reason. A case that fails for another reason is never added.
 """
 import collections
 import pathlib

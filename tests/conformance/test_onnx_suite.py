@@ -1,4 +1,4 @@
-"""Every case of the official suite passes, or stands in not_passing.txt and says which operator is missing."""
+"""Every case of the official suite passes, or is listed in not_passing.txt with the operator that is missing."""
 import onnx_suite
 import pytest
 

@@ -1,4 +1,4 @@
-"""One operator of com.microsoft as a model, run by us and by ONNX Runtime."""
+"""Models of one operator of com.microsoft, run by Sardonyx and by ONNX Runtime."""
 
 import numpy as np
 import onnx

@@ -1,4 +1,4 @@
-"""com.microsoft EmbedLayerNormalization and the layer norms with skips, against ONNX Runtime."""
+"""com.microsoft EmbedLayerNormalization and normalizations with skip connections, compared with ONNX Runtime."""
 
 import itertools
 

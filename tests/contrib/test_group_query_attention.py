@@ -1,4 +1,4 @@
-"""com.microsoft GroupQueryAttention against ONNX Runtime: prompts, steps, rotary embedding, windows, sinks."""
+"""com.microsoft GroupQueryAttention, compared with ONNX Runtime: prompts, steps, rotary embedding, windows, sinks."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""com.microsoft MultiHeadAttention and Attention in all their forms, against ONNX Runtime."""
+"""com.microsoft MultiHeadAttention and Attention in all their forms, compared with ONNX Runtime."""
 
 import itertools
 

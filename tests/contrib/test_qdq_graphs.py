@@ -1,7 +1,7 @@
-"""Graphs of DequantizeLinear, an operator and QuantizeLinear beside ONNX Runtime without optimizations.
+"""Graphs of DequantizeLinear, an operator and QuantizeLinear, compared with ONNX Runtime without optimizations.
 
-Every operator that a pass of the optimizer makes an integer one, in several opsets and both 8-bit types, with and
-without QuantizeLinear behind it; and quantizations that must stay in float.
+The operators are all those that a pass of the optimizer replaces by integer operators, in several opsets and in both
+8-bit types, with and without QuantizeLinear after them. There are also graphs that must stay in float.
 """
 import itertools
 

@@ -1,4 +1,4 @@
-"""com.microsoft MatMulNBits and GatherBlockQuantized against ONNX Runtime, and against float64."""
+"""com.microsoft MatMulNBits and GatherBlockQuantized, compared with ONNX Runtime and with float64."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Convolutions and products with activations: saved at the extended level by one library, loaded in the other."""
+"""Convolutions and products with activations, saved at the extended level by one library, loaded by the other."""
 import re
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The bias of MatMulNBits: node counts beside ONNX Runtime, and saved models in the other library."""
+"""The bias of MatMulNBits: node counts compared with ONNX Runtime, and saved models loaded by the other library."""
 import numpy as np
 import onnx.parser
 import onnxruntime

@@ -1,4 +1,4 @@
-"""Writes what the fuzz targets begin with: the cases of the official suite, small graphs of the zoo, and bytes.
+"""Writes the seeds of the fuzz targets: the cases of the official suite, small graphs of the zoo, and random bytes.
 
 usage: make_seeds.py FOLDER
 """

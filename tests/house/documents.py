@@ -1,8 +1,8 @@
-"""Reads the code blocks of the documents, and builds those that change the tree over a copy of what they change.
+"""Reads the code blocks of the documents, and builds code that changes the tree without touching the tree.
 
-A block is fenced and has a language. `<!-- file: PATH -->` before it makes it the whole of a new file,
-`<!-- edit: PATH -->` a change of an existing one, as a diff without line numbers; `<!-- example: NAME -->` a file of
-the example. `text`, `mermaid` and `console` blocks are for the eye only.
+A block is fenced and has a language. A comment before it says what it is: `<!-- file: PATH -->` a complete new file,
+`<!-- edit: PATH -->` a change of an existing file as a diff without line numbers, `<!-- example: NAME -->` a file of
+the example. Blocks of `text`, `mermaid` and `console` are only shown.
 """
 import dataclasses
 import json

@@ -1,6 +1,6 @@
-"""Each check of the tree: green on sound code, red on the fault that it is for.
+"""Each check of the tree passes on sound code and fails on the fault that it is for.
 
-A check that has never been seen red proves nothing, so every fault here is planted in a temporary copy.
+A check that has never failed proves nothing, so each fault is planted in a temporary copy of the tree.
 """
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""`make demo` as a newcomer runs it: in .venv, where there is no ONNX Runtime, on the tree and on one's own input."""
+"""`make demo` as a newcomer runs it: in .venv, without ONNX Runtime, on the tree's files and on other input."""
 import pathlib
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""The code in the documents and in `--help` is taken from there and built and run."""
+"""Code in the documents and in `--help` is extracted, built and run."""
 import os
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""The guides' code, built over the tree as it is: what a newcomer copies from the page works."""
+"""The code in the guides builds and its tests pass, so what a newcomer copies from the page works."""
 import documents
 import pytest
 from documents import ROOT, run

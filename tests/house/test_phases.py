@@ -1,4 +1,4 @@
-"""The table of phases that ends `make test`, and `make check`, which runs the tests beside one file."""
+"""The table of phases at the end of `make test`, and `make check`, which runs the tests beside one file."""
 import sys
 
 import family_tests

@@ -1,4 +1,4 @@
-"""The sanitizers, with the build's own flags, see the faults that they are for."""
+"""With the flags of the build, the sanitizers find the faults that they are for."""
 import pathlib
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Set-up says what it installs before it does, installs only what is missing, and else touches nothing."""
+"""tools/setup.py lists what it installs first, installs only what is missing, and changes nothing else."""
 import stat
 
 import pytest

@@ -1,4 +1,4 @@
-"""Sources are unpacked whole or not at all, and only those whose hash is the pinned one."""
+"""Sources are unpacked completely or not at all, and only if their hash is the pinned one."""
 import hashlib
 import io
 import tarfile

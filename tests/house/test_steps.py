@@ -1,4 +1,4 @@
-"""Long commands say how far they are, and what failed can be typed again."""
+"""Long commands show their progress, and a command that failed can be typed again."""
 import io
 import sys
 

@@ -1,4 +1,4 @@
-"""The test runner counts what fails, crashes and is skipped; none of it is lost on the way to the last line."""
+"""The test runner counts every test that fails, crashes or is skipped, up to the last line."""
 import stat
 
 import run_tests

@@ -1,4 +1,4 @@
-"""The installed library from outside the tree: a CMake package, a pkg-config file, a folder that can be moved."""
+"""The installed library outside the tree: a CMake package, a pkg-config file, a folder that can be moved."""
 import os
 import pathlib
 import shutil

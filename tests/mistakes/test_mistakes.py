@@ -1,4 +1,4 @@
-"""Ten mistakes of a new user, made in Python, in C++ and on the command line: what is said has to help."""
+"""Ten mistakes of new users in Python, in C++ and on the command line, each with an error that helps."""
 import os
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""Random models of ai.onnx.ml's tree ensembles, in the spelling of every version. Needs onnx and numpy."""
+"""Random models of ai.onnx.ml's tree ensembles, in the form of every version. Needs onnx and numpy."""
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 

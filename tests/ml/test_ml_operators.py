@@ -1,4 +1,4 @@
-"""The operators of ai.onnx.ml and the tokenizer against ONNX Runtime over random models, in all modes and types."""
+"""The operators of ai.onnx.ml and the tokenizer, compared with ONNX Runtime on random models of all modes and types."""
 import itertools
 
 import ml_models

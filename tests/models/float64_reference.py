@@ -1,4 +1,4 @@
-"""A model's outputs in float64, by the evaluator of the onnx package: nothing of ours, nor of ONNX Runtime's."""
+"""The outputs of a model in float64, computed by the evaluator of the onnx package without Sardonyx or ONNX Runtime."""
 import numpy as np
 import onnx
 import onnx.numpy_helper

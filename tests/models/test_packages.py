@@ -1,4 +1,4 @@
-"""Magika and RapidOCR, the packages' own code, answer the same over Sardonyx as over ONNX Runtime."""
+"""Magika and RapidOCR, with their packages' own code, give the same results on Sardonyx as on ONNX Runtime."""
 import json
 import pathlib
 import subprocess

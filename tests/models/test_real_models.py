@@ -1,7 +1,7 @@
-"""Real models give what ONNX Runtime gives: within 1e-4 of the largest output value, optimizations off and on.
+"""Real models agree with ONNX Runtime within 1e-4 of the largest output value, with and without optimizations.
 
-The reference is ONNX Runtime as it is used: with its default optimizations. Where it is itself further off than that, a
-row of FAULTS says so, and a run in float64 shows it.
+The reference is ONNX Runtime with its default optimizations. If ONNX Runtime itself is less exact than that, a row of
+FAULTS says so, and a run in float64 shows it.
 """
 import pathlib
 

@@ -1,7 +1,7 @@
-"""The real models that packages carry, and inputs that look like what they were trained on.
+"""The real models in the installed packages, with inputs like those that they were trained on.
 
-To add a model: a function that yields its runs, and its rows in models(). A run is a dictionary of inputs; a value that
-is a string, such as "=stateN", stands for that output of the run before (a state that the caller carries on).
+To add a model, write a function that yields its runs, and add its rows to models(). A run is a dictionary of inputs. A
+value that is a string, such as "=stateN", stands for that output of the previous run: a state that the caller keeps.
 """
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""Cases that run over the library with the providers for tests: test_providers.py starts each in a process of its own.
+"""Cases that run with the library that contains two test providers; test_providers.py runs each in its own process.
 
 usage: LD_PRELOAD=.../lib/test_providers/libsardonyx.so python cases.py CASE FOLDER
 """

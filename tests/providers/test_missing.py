@@ -1,4 +1,4 @@
-"""Providers that are not there, asked for in every way that ONNX Runtime offers: each answer names what is missing."""
+"""Missing providers, requested in every way that ONNX Runtime offers: each answer names what is missing."""
 import ctypes
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Providers through Python and the command line, over the library of test builds that has two providers for tests."""
+"""Providers in Python and on the command line, with a library for tests that contains two test providers."""
 import inspect
 import json
 import os

@@ -1,4 +1,4 @@
-"""Every configuration entry that ONNX Runtime knows is honoured, as its row here shows, or warned of once."""
+"""Every configuration entry that ONNX Runtime knows has the effect that is shown here, or causes one warning."""
 import ctypes
 import json
 import os

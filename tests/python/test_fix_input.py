@@ -1,4 +1,4 @@
-"""tests/python/test_fix_input.py - inputs that the user decides are constants of the session."""
+"""tests/python/test_fix_input.py - inputs that the user fixes are constants of the session."""
 import pickle
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Free dimensions given by name and by denotation, compared with ONNX Runtime."""
+"""Free dimensions that are set by name and by denotation, compared with ONNX Runtime."""
 import numpy as np
 import onnx
 import onnxruntime

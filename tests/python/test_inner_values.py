@@ -1,4 +1,4 @@
-"""Values inside of a model by name: those that optimization took away, too; statistics of all; the plan of memory."""
+"""Values inside a model: by name, also those that optimization removed; statistics of all values; the memory plan."""
 import pathlib
 import threading
 

@@ -1,4 +1,4 @@
-"""Memory and time of loads and runs end in an error that names the limit."""
+"""Loading or running beyond a limit of memory or time ends with an error that names the limit."""
 import time
 
 import numpy as np

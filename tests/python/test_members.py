@@ -1,4 +1,4 @@
-"""Every member that ONNX Runtime's classes and package have is here and has its parameters, or refuses by name."""
+"""Every member of ONNX Runtime's classes and package exists with its parameters, or raises an error with its name."""
 import enum
 import inspect
 import pathlib

@@ -1,4 +1,4 @@
-"""An optional whose element stands for a tensor: chains that passes look for give the same at every level."""
+"""An optional with an element can replace a tensor: chains that passes look for give the same at every level."""
 import functools
 
 import numpy as np

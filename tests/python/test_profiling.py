@@ -1,4 +1,4 @@
-"""Profiles: ONNX Runtime's file and fields, and beyond them bytes, operations, threads and the share of the ceiling."""
+"""Profiles have ONNX Runtime's files and fields, and also bytes, operations, threads and the share of the ceiling."""
 import json
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Inputs that the model declares as scalars take tensors of any shape, as in ONNX Runtime, which is the reference."""
+"""Inputs that the model declares as scalars accept tensors of any shape, as in ONNX Runtime, which is the reference."""
 import ctypes
 import json
 import pathlib

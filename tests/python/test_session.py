@@ -1,4 +1,4 @@
-"""Sessions of the Python package: loading, what they say of themselves, runs and their errors, beside ONNX Runtime."""
+"""Sessions in Python, compared with ONNX Runtime: loading, descriptions, runs and their errors."""
 import os
 import threading
 import warnings

@@ -1,4 +1,4 @@
-"""The type stubs say what the package has: every name, and every function's parameters."""
+"""The type stubs agree with the package: all names, and the parameters of all functions."""
 import ast
 import inspect
 import pathlib

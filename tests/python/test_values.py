@@ -1,4 +1,4 @@
-"""OrtValue, SparseTensor, devices, bindings and settings of the process, beside ONNX Runtime where both have them."""
+"""OrtValue, SparseTensor, devices, bindings and settings of the process, compared with ONNX Runtime if it has them."""
 import logging
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The committed schema table is what tools/schema/generate.py writes today."""
+"""The schema table in the tree is what tools/schema/generate.py writes today."""
 import filecmp
 import pathlib
 import subprocess

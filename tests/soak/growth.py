@@ -1,8 +1,8 @@
-"""tests/soak/growth.py - what a process holds, and whether that grows from sample to sample.
+"""tests/soak/growth.py - what a process holds (memory, threads, files), and whether that grows over time.
 
-Of each figure the least of the last third of the samples is compared with the least of the first third: what is only
-held for a while shows in some samples and not in the least of many; what leaks shows in all. `heap_mb` is exact (what
-malloc has given out and not got back), so little is allowed; `anonymous_mb` has the gaps of the heap as well.
+For each figure, the minimum of the last third of the samples is compared with that of the first third. What is held
+only for a while is in some samples but not in the minimum; a leak is in all of them. `heap_mb` is exact (the bytes that
+malloc has given out), so it may hardly grow; `anonymous_mb` includes the gaps of the heap.
 """
 import ctypes
 import os

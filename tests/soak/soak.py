@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""tests/soak/soak.py - runs a mix of models, shapes, threads, cancels, bad inputs and session churn for a long time.
+"""tests/soak/soak.py - a long run of many models, shapes, threads, cancelled runs, wrong inputs and new sessions.
 
-Callers at once run two sets of sessions: one that stays, and one whose sessions are opened with options of all kinds
-and closed again while others run them. Some runs are cancelled, some get inputs that are wrong, sessions are trimmed,
-run in parallel mode, asked for values inside. Every result must have the bits of the first one for its model and input,
-every error must be the one that was asked for.
+Several callers use two sets of sessions at the same time. One set stays; the sessions of the other are opened with
+various options, and closed while other callers run them. Runs are cancelled or get wrong inputs; sessions are trimmed,
+run in parallel mode, and return inner values. Every result must have the same bits as the first one for its model and
+input, and every error must be the expected one.
 
-Time is cut into cycles. After each of them callers stop, the second set is closed, the first one trimmed, free memory
-given back: what is in use then must not grow (tests/soak/growth.py). The first samples come after a warm-up that has
-done everything once.
+Time is divided into cycles. After each cycle the callers stop, the second set is closed, the first one is trimmed, and
+free memory is returned. What is still in use must not grow (tests/soak/growth.py). Samples begin after a warm-up that
+has done everything once.
 
 usage: soak.py [--minutes N] [--callers N] [--seed N]      (the seed is printed; --seed repeats its choices)
 """

@@ -1,4 +1,4 @@
-"""What the soak test calls growth: a leak of a few percent is found, what comes and goes is not."""
+"""The soak test's measure of growth finds a leak of a few percent, and ignores memory that comes and goes."""
 import random
 
 import growth

@@ -1,4 +1,4 @@
-"""What `sardonyx print` writes, onnx.parser reads: the same model as the text or the file it was printed from."""
+"""onnx.parser reads what `sardonyx print` writes, and gets the same model as from the text or file that was printed."""
 import os
 import pathlib
 import re

@@ -1,9 +1,9 @@
-"""tests/zoo/check_model.py - one model of the zoo against ONNX Runtime, in a process of its own; answers in JSON.
+"""tests/zoo/check_model.py - compares one model of the zoo with ONNX Runtime, in a process of its own; prints JSON.
 
 usage: check_model.py NAME [--levels LEVEL ...] [--first-size-only]
 
-For each level, one session runs all sizes in turn and then the first again, which must give the same bits.
-Prints a list of results: model, level, size, output, error, tolerance, problem (empty when all is well).
+At each level, one session runs all sizes in turn and then the first one again, which must give the same bits.
+Prints a list of results: model, level, size, output, error, tolerance, problem (empty if all is well).
 """
 import argparse
 import json

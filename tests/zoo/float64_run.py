@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""tests/zoo/float64_run.py - how far results of each level lie from a float64 run of the graph; ONNX Runtime's, too.
+"""tests/zoo/float64_run.py - how far the results of each level, and those of ONNX Runtime, are from a run in float64.
 
 usage: float64_run.py [MODEL ...] [--seeds N]
 
-For models between QuantizeLinear and DequantizeLinear, where the roundings of float32 decide between two neighbouring
-integers and a few of those decide over what follows: none of two engines or levels is the right one, a graph in float64
-is. Its quantized values are whole numbers in float64, so that every operator between them runs without float32. Our
-kernels compute it, node by node. Largest difference over the seeds, relative to the largest value of the output.
+In quantized models, the rounding of float32 decides between two neighbouring integers, and a few of these decisions
+change all that follows. Then no engine and no level has the correct result, but the graph in float64 has. Its quantized
+values are whole numbers in float64, so that no operator between them uses float32. Our kernels compute it, node by
+node. Prints the largest difference over the seeds, relative to the output's largest value.
 """
 import argparse
 import pathlib

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""tests/zoo/optimized_models.py - what the optimizer leaves of each model of the zoo, beside ONNX Runtime.
+"""tests/zoo/optimized_models.py - what the optimizer leaves of each model of the zoo, compared with ONNX Runtime.
 
 usage: optimized_models.py [MODEL ...] [--operators] [--write]
 
-For each model: nodes of the saved model at the extended level (bodies of functions and subgraphs included), ours and
-ONNX Runtime's; what is wrong with our saved models of each level and which of the author's nodes do not run without
+Prints for each model: the nodes of the saved model at the extended level (with function bodies and subgraphs), ours and
+ONNX Runtime's; what is wrong with our saved models at each level, and which nodes of the author do not run without
 optimizations (saved_models.py); the largest difference between the results with optimizations off, basic and all.
---operators says which operators differ; --write renews the table in docs/optimizer.md, or the rows of the models named.
-Needs ../shared/zoo and, for the weights, the folder of SDX_ZOO (tools/model_zoo.py).
+--operators lists the operators that differ. --write renews the table in docs/optimizer.md, or the rows of the models
+that are named. Needs ../shared/zoo and, for the weights, the folder SDX_ZOO (tools/model_zoo.py).
 """
 import argparse
 import json

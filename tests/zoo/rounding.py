@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""tests/zoo/rounding.py - measures how far rounding alone moves a model's outputs: what tolerances.tsv rests on.
+"""tests/zoo/rounding.py - measures how far rounding alone changes a model's outputs, for tolerances.tsv.
 
 usage: rounding.py [MODEL ...] [--seeds N] [--write]
 
-For every size and seed, ONNX Runtime runs the model with all its optimizations and with none, and, where products of
-4-bit weights may round their activations to 8 bits (accuracy_level), with float activations. All compute the same
-model; what they differ by is rounding, so no engine can be asked to be nearer than that. The tolerance is the largest
-difference between the first run and one of the others. --write renews the rows of tolerances.tsv of models for which
-that is more than the 1e-4 that all others keep, and takes no other number of seeds than the one that all rows have;
-nothing of ours is run here.
+For every size and seed, ONNX Runtime runs the model with all its optimizations, without any, and, where products of
+4-bit weights may round their activations to 8 bits (accuracy_level), with float activations. All of these compute the
+same model, so they differ only by rounding, and no engine can be expected to be closer. The tolerance is the largest
+difference between the first run and the others. --write renews the rows of tolerances.tsv of models for which this is
+more than 1e-4, the tolerance of all other models. It accepts only the number of seeds that all rows have. Sardonyx is
+not used.
 """
 
 import argparse

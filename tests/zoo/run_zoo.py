@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""tests/zoo/run_zoo.py - the whole zoo against ONNX Runtime: what `make test-zoo` runs.
+"""tests/zoo/run_zoo.py - compares the whole zoo with ONNX Runtime, as `make test-zoo` does.
 
 usage: run_zoo.py [MODEL ...] [--jobs N] [--no-saved] [--json FILE]
 
-MODEL is a name, a family or a glob. One process per model; the first of each family runs again under SDX_MAX_ISA=avx2
-and baseline. What sessions of each model save is looked at, too (saved_models.py; not with --no-saved). Ends with a
-table and one line: N passed, N failed.
+MODEL is a name, a family or a glob. Each model runs in its own process; the first of each family runs again with
+SDX_MAX_ISA=avx2 and baseline. The models that sessions save are also checked (saved_models.py; not with --no-saved).
+Ends with a table and one line: N passed, N failed.
 """
 import argparse
 import concurrent.futures

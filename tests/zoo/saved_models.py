@@ -1,8 +1,8 @@
-"""tests/zoo/saved_models.py - what is wrong with the models that sessions save, level by level; and which nodes of the
-author's graph do not run without optimizations.
+"""tests/zoo/saved_models.py - checks the models that sessions save at each level, and that the author's nodes run.
 
-A saved model must be valid, import one opset per domain, keep the author's metadata, load again with the same bits and
-without anything left to optimize, and run in ONNX Runtime where that has all its operators.
+A saved model must be valid, import one opset for each domain, keep the author's metadata, give the same bits when it is
+loaded again, leave nothing to optimize, and run in ONNX Runtime if that has all its operators. Without optimizations,
+every node of the author's graph must run.
 """
 import collections
 import json

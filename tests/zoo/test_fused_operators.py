@@ -1,7 +1,7 @@
-"""tests/zoo/test_fused_operators.py - every attention of every transformer of the zoo becomes one operator.
+"""tests/zoo/test_fused_operators.py - every attention of every transformer in the zoo becomes one operator.
 
-The table fused_operators.tsv says how many there are, counted from the architectures. The weights are holes in sparse
-files: what is fused does not depend on them. To add a model: a row in the table.
+The table fused_operators.tsv has their numbers, counted in the architectures. The weights are holes in sparse files,
+because fusions do not depend on them. To add a model, add a row to the table.
 """
 import csv
 import os

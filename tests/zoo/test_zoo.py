@@ -1,7 +1,7 @@
-"""tests/zoo/test_zoo.py - a selection of every family of the zoo against ONNX Runtime; the whole with `make test-zoo`.
+"""tests/zoo/test_zoo.py - compares models of every family of the zoo with ONNX Runtime; `make test-zoo` compares all.
 
-Needs ../shared/zoo. The weights of the selection take about 1.3 GB in the folder of SDX_ZOO (or build/zoo).
-To put a model into the selection: its name in SELECTION.
+Needs ../shared/zoo. The weights of the selection take about 1.3 GB in the folder SDX_ZOO (or build/zoo).
+To add a model to the selection, add its name to SELECTION.
 """
 import math
 import re

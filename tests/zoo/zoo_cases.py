@@ -1,7 +1,7 @@
-"""tests/zoo/zoo_cases.py - what a test of a model of the zoo is: levels, sizes, comparison, tolerances.
+"""tests/zoo/zoo_cases.py - how a model of the zoo is tested: levels, sizes, comparison, tolerances.
 
-Tolerances stand in tolerances.tsv, one row per model that amplifies rounding; all others keep 1e-4. rounding.py
-measures them: what ONNX Runtime differs from itself by.
+tolerances.tsv has a row for each model that amplifies rounding; the tolerance of all others is 1e-4. rounding.py
+measures the rows: how far ONNX Runtime differs from itself.
 """
 import dataclasses
 import functools
