@@ -1,4 +1,4 @@
-"""Sardonyx: run ONNX models. The names are those of the onnxruntime package, so `import sardonyx as onnxruntime` works.
+"""Sardonyx runs ONNX models. It has the names of the onnxruntime package, so `import sardonyx as onnxruntime` works.
 
     import numpy as np, sardonyx
     session = sardonyx.InferenceSession("model.onnx")

@@ -1,4 +1,4 @@
-"""Types of the package; tests/python/test_stubs.py compares them with the code."""
+"""Type stubs of the package; tests/python/test_stubs.py compares them with the code."""
 import enum
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence

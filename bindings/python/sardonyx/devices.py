@@ -1,4 +1,4 @@
-"""Devices and memory: where values lie, and what providers find on this machine."""
+"""Devices and their memory, and the devices that providers find on this machine."""
 from sardonyx import _core, missing
 from sardonyx.enumerations import (
     OrtAllocatorType,
@@ -17,7 +17,7 @@ def require_host(device_type):
 
 
 class OrtDevice:
-    """Where memory lies. This build has the host's only."""
+    """The device that memory belongs to. This build uses host memory only."""
 
     def __init__(self, device_type=0, device_id=0):
         self._type, self._id = device_type, device_id
@@ -28,7 +28,7 @@ class OrtDevice:
         return OrtDevice(0, device_id)
 
     def device_type(self):
-        """0: the host."""
+        """The kind of the device; 0 is the host."""
         return self._type
 
     def device_id(self):
@@ -42,7 +42,7 @@ class OrtDevice:
 
 
 class OrtMemoryInfo:
-    """A kind of memory, by name, allocator and device."""
+    """A kind of memory: its name, allocator and device."""
 
     def __init__(self, name, allocator_type, device_id, mem_type, *, device_type=OrtMemoryInfoDeviceType.CPU,
                  device_vendor_id=0, device_mem_type=OrtDeviceMemoryType.DEFAULT):
@@ -56,7 +56,7 @@ class OrtMemoryInfo:
 
     @staticmethod
     def create_v2(name, device_type, vendor_id, device_id, device_mem_type, alignment, allocator_type):  # noqa: ARG004
-        """`alignment`: what an allocator has to keep to; the one here keeps to 64 bytes always."""
+        """`alignment` is in bytes; the allocator of this build always aligns to 64 bytes."""
         return OrtMemoryInfo(name, allocator_type, device_id, OrtMemType.DEFAULT, device_type=device_type,
                              device_vendor_id=vendor_id, device_mem_type=device_mem_type)
 
@@ -77,7 +77,7 @@ class OrtHardwareDevice:
 
 
 class OrtEpDevice:
-    """A provider together with a device that it runs on (see SessionOptions.add_provider_for_devices)."""
+    """An execution provider and a device that it can use (see SessionOptions.add_provider_for_devices)."""
 
     def __init__(self, handle):
         self._handle = handle
@@ -89,7 +89,7 @@ class OrtEpDevice:
         self.device = OrtHardwareDevice(values["device"])
 
     def memory_info(self, mem_type):
-        """The device's memory of this OrtDeviceMemoryType; None where the provider uses the host's."""
+        """The memory of the device of this OrtDeviceMemoryType; None if the provider uses host memory."""
         return OrtMemoryInfo._from_core(self._handle.memory_info(int(mem_type)))
 
     def create_sync_stream(self, options=None):  # noqa: ARG002
@@ -97,5 +97,5 @@ class OrtEpDevice:
 
 
 def get_ep_devices():
-    """What the providers of this build find on this machine."""
+    """The devices that the providers of this build find on this machine."""
     return [OrtEpDevice(handle) for handle in _core.ep_devices()]

@@ -1,4 +1,4 @@
-"""The enumerations of the onnxruntime package, with its numbers."""
+"""The enumerations of the onnxruntime package, with the same numbers."""
 import enum
 
 
@@ -53,7 +53,7 @@ class OrtHardwareDeviceType(enum.IntEnum):
 
 
 class OrtDeviceVendorId(enum.IntEnum):
-    """Numbers of the PCI register of vendors."""
+    """PCI numbers of vendors."""
 
     NONE = 0x0000
     AMD = 0x1002

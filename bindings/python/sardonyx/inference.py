@@ -1,4 +1,4 @@
-"""InferenceSession and IOBinding, as onnxruntime has them, over the C interface."""
+"""InferenceSession and IOBinding, with the methods of onnxruntime, implemented with the C interface."""
 import json
 import os
 import threading
@@ -14,7 +14,7 @@ from sardonyx.values import OrtValue, OrtValueVector, tensor_at
 
 
 class ModelMetadata:
-    """What a model says of itself."""
+    """What the model file says about its origin."""
 
     producer_name = property(lambda self: self._values["producer_name"])
     graph_name = property(lambda self: self._values["graph_name"])
@@ -29,7 +29,7 @@ class ModelMetadata:
 
 
 class OrtEpAssignedNode:
-    """A node of the graph that runs, and the operator it is."""
+    """A node of the graph that runs, with its operator."""
 
     def __init__(self, name, domain, op_type):
         self.name = name
@@ -49,11 +49,11 @@ class OrtEpAssignedSubgraph:
 
 
 def _normalized_providers(providers, provider_options):
-    """[(name, options)] from names, (name, options) pairs, or names with a list of options beside them."""
-    if isinstance(providers, (str, dict)):  # would be taken for a sequence of letters, or lose its options
+    """[(name, options)] from names, from (name, options) pairs, or from names and a list of options."""
+    if isinstance(providers, (str, dict)):  # would be taken for a sequence of characters, or lose its options
         raise ValueError(f"'providers' should be a list of names or (name, options) tuples, found {providers!r}.")
     providers = list(providers or [])
-    if not providers:  # options without providers are nobody's
+    if not providers:  # options without providers belong to nothing
         return []
     if provider_options is not None:
         if not isinstance(provider_options, Sequence) or isinstance(provider_options, str):
@@ -78,7 +78,7 @@ def _normalized_providers(providers, provider_options):
 
 
 def _without_duplicates(providers):
-    """Each provider once, as it was named first."""
+    """Each provider once, as it was first named."""
     result = {}
     for name, values in providers:
         if name in result:
@@ -88,8 +88,8 @@ def _without_duplicates(providers):
 
 
 def _missing(providers, may_fall_back):
-    """{name: reason} of providers that are not there. One warning tells of them where the CPU is asked for beside them
-    and may stand in; else they are the error."""
+    """{name: reason} of missing providers. If the CPU is also in the list and may stand in, this logs one warning;
+    otherwise creating the session fails."""
     available = get_available_providers()
     absent = [name for name, _ in providers if name not in available]
     if not absent:
@@ -107,7 +107,7 @@ _from_bytes, _from_bytes_lock = weakref.WeakSet(), threading.Lock()
 
 
 def _kept_once(session):
-    """The session's model as bytes; those of another session that holds equal ones."""
+    """The bytes of the session's model; if another session holds equal bytes, those are shared."""
     with _from_bytes_lock:
         others = [other._model for other in _from_bytes]
         _from_bytes.add(session)
@@ -115,11 +115,11 @@ def _kept_once(session):
 
 
 class InferenceSession:
-    """A model ready to run. Any number of threads may call `run` at once.
+    """A model that is loaded and ready to run. Any number of threads may call `run` at the same time.
 
-    `path_or_bytes`: a file name (str or path object) or the bytes of a model. Errors are the exceptions of this package
-    (NoSuchFile, InvalidProtobuf, InvalidGraph, NotImplemented ...); each names file and node and says what was expected
-    and what was found.
+    `path_or_bytes` is a file name (str or path object) or the bytes of a model. Errors are exceptions of this package
+    (NoSuchFile, InvalidProtobuf, InvalidGraph, NotImplemented ...). Their messages name the file and the node, what was
+    expected and what was found.
     """
 
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
@@ -147,7 +147,7 @@ class InferenceSession:
             self._model = _kept_once(self)
         if wanted or self._disabled or from_bytes:
             options = options._copy()
-        if from_bytes:  # they live as long as the session: weights need no copy, and values can be asked for later
+        if from_bytes:  # kept as long as the session: weights are not copied, and inner values can be requested later
             options._handle.add_session_config_entry("session.use_ort_model_bytes_directly", "1")
         for name, values in self._chosen if wanted else []:
             entries = {str(key): str(value) for key, value in values.items()}
@@ -180,7 +180,7 @@ class InferenceSession:
         return self._sess_options
 
     def get_providers(self):
-        """Those that are there, in their order; what is missing stands in the reasons of placement()."""
+        """The session's providers, in their order. The reasons in placement() name those that are missing."""
         return json.loads(self._session.providers())["providers"]
 
     def get_provider_options(self):
@@ -198,11 +198,11 @@ class InferenceSession:
         return [OrtMemoryInfo._from_core(values) for values in _core.output_memory(self._session)]
 
     def get_input_epdevices(self):
-        """For each input the device of a provider that its memory belongs to; None for the host's own memory."""
+        """For each input, the device that its memory belongs to; None for host memory."""
         return [handle and OrtEpDevice(handle) for handle in _core.input_devices(self._session)]
 
     def get_provider_graph_assignment_info(self):
-        """The nodes of each provider, in the order of execution."""
+        """The nodes that each provider runs, in the order of execution."""
         nodes = {}
         for row in self.placement():
             node = OrtEpAssignedNode(row["node"], row["domain"], row["op_type"])
@@ -210,11 +210,13 @@ class InferenceSession:
         return [OrtEpAssignedSubgraph(*item) for item in nodes.items()]
 
     def placement(self):
-        """Which provider runs which node, in the order of execution: dicts with node, value (its first result, for
-        many nodes have no name), domain, op_type, provider, reason (why providers before it in the list did not take it
-        or are missing; "" when none was asked before) and bytes_copied (by a copy between devices, else 0): what the
-        last run moved, all turns of a body together; before the first run what the model says, None where the size
-        comes with the run."""
+        """Which provider runs which node: a list of dicts in the order of execution.
+
+        A dict has node, value (the node's first output, because many nodes have no name), domain, op_type, provider,
+        reason (why providers before this one in the list do not run the node; "" if there are none) and bytes_copied.
+        The latter is 0 except for copies between devices: the bytes that the last run moved, with all iterations of a
+        body; before the first run, the bytes that the model declares, or None if the size is not fixed.
+        """
         return json.loads(self._session.placement())
 
     # ---- runs ----
@@ -224,14 +226,15 @@ class InferenceSession:
             raise ValueError(f"Required inputs ({missing}) are missing from input feed ({list(feed_input_names)}).")
 
     def run(self, output_names, input_feed, run_options=None):
-        """The outputs named (None: all) as a list of NumPy arrays; sequences as lists, maps as dicts.
+        """Runs the model and returns the named outputs (None: all) as a list of NumPy arrays, lists (of sequences) and
+        dicts (of maps).
 
-        Any value of the model's graph may be asked for by its name. One that optimization took away is computed by a
-        second session that is made then and kept for the next call: it costs what creating a session costs, and its
-        results may differ from the first one's in the last bits.
+        `input_feed` is {input name: array or OrtValue}. Contiguous arrays are used without a copy. The GIL is released
+        during the run; Ctrl-C ends it.
 
-        `input_feed`: {input name: array or OrtValue}. Contiguous arrays are used in place. The GIL is
-        released; Ctrl-C ends the run.
+        `output_names` may also name other values of the model's graph. If optimization has removed such a value, a
+        second session is created to compute it, and kept for the next call. That takes as long as creating a session,
+        and its results may differ from those of the first session in the last bits.
         """
         self._validate_input(input_feed.keys())
         feed = {name: value._handle if isinstance(value, OrtValue) else value for name, value in input_feed.items()}
@@ -239,7 +242,7 @@ class InferenceSession:
                                  run_options._handle if run_options is not None else None)
 
     def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
-        """As `run`, with OrtValue in and out."""
+        """Like `run`, with OrtValues as inputs and outputs."""
         self._validate_input(input_dict_ort_values.keys())
         feed = {name: value._handle for name, value in input_dict_ort_values.items()}
         values = self._session.run_with_values(list(output_names) if output_names else self._output_names, feed,
@@ -247,7 +250,7 @@ class InferenceSession:
         return [OrtValue(value) for value in values]
 
     def run_async(self, output_names, input_feed, callback, user_data, run_options=None):
-        """`run` on another thread, which calls callback(outputs, user_data, error text) at its end."""
+        """Runs the model on another thread, which then calls callback(outputs, user_data, error text)."""
         def work():
             try:
                 outputs, error = self.run(output_names, input_feed, run_options), ""
@@ -266,14 +269,14 @@ class InferenceSession:
         iobinding._handle.run(self._session, run_options._handle if run_options is not None else None)
 
     def run_with_ortvaluevector(self, run_options, feed_names, feeds, fetch_names, fetches, fetch_devices):  # noqa: ARG002
-        """As `run_with_ort_values`; the results are appended to `fetches`."""
+        """Like `run_with_ort_values`, but appends the results to `fetches`."""
         fetches.extend(self.run_with_ort_values(fetch_names, dict(zip(feed_names, feeds, strict=True)), run_options))
 
     def create_ortvalue_from_shape_and_type(self, shape, element_type, device_type, device_id=0, vendor_id=-1):
         return OrtValue.ortvalue_from_shape_and_type(shape, element_type, device_type, device_id, vendor_id)
 
     def get_tuning_results(self):
-        """None: kernels are chosen by their sizes, not by trying."""
+        """Returns an empty list: kernels are chosen by sizes, not by measurements."""
         return []
 
     def set_tuning_results(self, results, *, error_on_invalid=False):
@@ -284,36 +287,36 @@ class InferenceSession:
 
     # ---- seeing inside ----
     def end_profiling(self):
-        """Writes the profile that SessionOptions.enable_profiling asked for; the file's name, "" if there is none.
+        """Writes the profile that SessionOptions.enable_profiling has requested, and returns the name of the file.
 
-        The file is a trace that https://ui.perfetto.dev, chrome://tracing and readers of ONNX Runtime's profiles open.
-        A session that is closed before writes it, too.
+        Returns "" if there is no profile. The file is a trace for https://ui.perfetto.dev, chrome://tracing and tools
+        that read ONNX Runtime's profiles. A session that is closed before also writes it.
         """
         return self._session.end_profiling()
 
     def get_profiling_start_time_ns(self):
-        """When the profile began, in nanoseconds since 1970; 0 for a session without one."""
+        """When the profile began, in nanoseconds since 1970; 0 for a session without a profile."""
         return self._session.profiling_start_time_ns()
 
     def check_values(self, input_feed, run_options=None):
-        """Runs once and looks at every value: {"values": rows in the order of execution, "first_nan",
+        """Runs once and examines every value: {"values": rows in the order of execution, "first_nan",
         "first_infinity"}.
 
-        A row has value, node, op_type, graph (the body of control flow), type, shape, turns, count, nan_count,
-        infinity_count, and min, max, mean, std of the finite elements. `first_nan` and `first_infinity` are the node
-        that made one from inputs without, or None: node, op_type, value, turns (of the bodies that it is in, the
-        outermost first) and inputs (their rows, of that turn). With graph_optimization_level ORT_DISABLE_ALL every node
-        of the model's author is there.
+        A row has value, node, op_type, graph (the body of control flow), type, shape, turns (how often it was
+        computed), count (of elements), nan_count, infinity_count, and min, max, mean, std of the finite elements.
+        `first_nan` and `first_infinity` are None or the first node that computed one from inputs without any: node,
+        op_type, value, turns (the iterations of the bodies that contain it, outermost first) and inputs (their rows in
+        that iteration). Sessions with graph_optimization_level ORT_DISABLE_ALL have every node of the model's author.
         """
         self._validate_input(input_feed.keys())
         feed = {name: value._handle if isinstance(value, OrtValue) else value for name, value in input_feed.items()}
         return json.loads(self._session.check_values(feed, run_options._handle if run_options is not None else None))
 
     def memory_plan(self):
-        """The plan of the last run: for the graph and each body its steps, arenas, buffers and the values' places.
+        """The plan of the last run: a list with the steps, arenas, buffers and values of the graph and of each body.
 
-        A buffer has values, memory, offset, bytes, first_step and last_step (as many as there are steps: a run delivers
-        it). Empty before the first run.
+        A buffer has values, memory, offset, bytes, first_step and last_step; if last_step is the number of steps, the
+        buffer is in use until the run returns. The list is empty before the first run.
         """
         return json.loads(self._session.plan())
 
@@ -328,11 +331,11 @@ class InferenceSession:
 
     # ---- life ----
     def trim(self):
-        """Gives back what is kept for later runs: plans of shapes, memory of runs that are over."""
+        """Frees what the session keeps for later runs: plans of input shapes, and memory of finished runs."""
         self._session.trim()
 
     def close(self):
-        """Frees the model now instead of when the last reference goes."""
+        """Frees the model now, before the last reference to the session is gone."""
         self._session.close()
 
     def __enter__(self):
@@ -382,10 +385,10 @@ class IOBinding:
         self._handle.bind_output(name, ortvalue._handle)
 
     def synchronize_inputs(self):
-        """Nothing to wait for on the host."""
+        """Does nothing: host memory needs no waiting."""
 
     def synchronize_outputs(self):
-        """Nothing to wait for on the host."""
+        """Does nothing: host memory needs no waiting."""
 
     def get_outputs(self):
         return [OrtValue(value) for value in self._handle.outputs()]
@@ -394,7 +397,7 @@ class IOBinding:
         return OrtValueVector(self.get_outputs())
 
     def copy_outputs_to_cpu(self):
-        """Copies that later runs leave alone; get_outputs() gives the values themselves."""
+        """Copies of the outputs, which later runs do not change; get_outputs() returns the values themselves."""
         return [value.numpy().copy() if value.is_tensor() else value.numpy() for value in self.get_outputs()]
 
     def clear_binding_inputs(self):

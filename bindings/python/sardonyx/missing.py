@@ -1,15 +1,15 @@
-"""What ONNX Runtime's package has and this one lacks: a use says so by name, or one warning does."""
+"""Members of ONNX Runtime's package that this one lacks: using one raises an error with its name, or logs a warning."""
 import logging
 
 logger = logging.getLogger("sardonyx")
 
 
 class MissingMember(NotImplementedError, AttributeError):  # noqa: N818  (what it is, not that it is one)
-    """NotImplementedError for who calls; an AttributeError too, so that hasattr() and `try: from ... import` work."""
+    """A NotImplementedError that is also an AttributeError, so that hasattr() and `try: from ... import` work."""
 
 
 def refuse(owner, name, members):
-    """For __getattr__: raises for a name that is no attribute of `owner`; `members` are those of ONNX Runtime."""
+    """For __getattr__: raises the error for a name that `owner` lacks; `members` are names that ONNX Runtime has."""
     if name in members:
         raise MissingMember(f"{owner}.{name} is not implemented in Sardonyx")
     raise AttributeError(f"{owner} has no attribute '{name}'")
@@ -33,7 +33,7 @@ PACKAGE = {
     "OrtExternalInitializerInfo", "OrtSyncStream", "SessionIOBinding", "create_and_register_allocator",
     "create_and_register_allocator_v2", "register_execution_provider_library", "unregister_execution_provider_library",
 }
-# What ONNX Runtime's extension module has besides, which programs reach through onnxruntime.capi.
+# What ONNX Runtime's extension module has in addition; programs use it through onnxruntime.capi.
 EXTENSION = PACKAGE | {
     "ArenaExtendStrategy", "DeviceReset", "SessionObjectInitializer",
     "OrtCompiledModelCompatibility", "OrtDeviceEpIncompatibilityReason", "SparseBlockSparseView", "SparseCsrView",

@@ -9,7 +9,7 @@ from sardonyx.values import OrtValue
 
 
 def _option(name, default, doc):
-    """A property that is remembered here for reading and for pickling, and handed on to the C interface."""
+    """A property that is passed to the C interface, and stored here for reading and pickling."""
 
     def get(self):
         return self._values.get(name, default)
@@ -22,7 +22,7 @@ def _option(name, default, doc):
 
 
 def _without_effect(name, default, doc):
-    """A property of ONNX Runtime's that changes nothing here: another value than the default logs a warning."""
+    """A property of ONNX Runtime that has no effect here: a value other than the default logs a warning."""
 
     def get(self):
         return self._values.get(name, default)
@@ -36,7 +36,7 @@ def _without_effect(name, default, doc):
 
 
 class _Closed:
-    """No attribute springs into being by being set: a misspelt option is an error."""
+    """Setting an unknown attribute is an error, so misspelled options are found."""
 
     def __setattr__(self, name, value):
         if not name.startswith("_") and not isinstance(getattr(type(self), name, None), property):
@@ -48,34 +48,40 @@ class _Closed:
 
 
 class SessionOptions(_Closed):
-    """What a session is created with. Options can be shared by sessions and changed between them."""
+    """Options for creating sessions. They can be used for several sessions, and changed in between."""
 
     _peer_only = missing.SESSION_OPTIONS
 
     execution_mode = _option("execution_mode", ExecutionMode.ORT_SEQUENTIAL, "ORT_SEQUENTIAL or ORT_PARALLEL")
     graph_optimization_level = _option("graph_optimization_level", GraphOptimizationLevel.ORT_ENABLE_ALL,
-                                       "how much the graph is optimized")
-    intra_op_num_threads = _option("intra_op_num_threads", 0, "threads of one run, the caller included; 0: all cores")
-    inter_op_num_threads = _option("inter_op_num_threads", 0, "threads for operators that do not depend on each other")
-    log_severity_level = _option("log_severity_level", -1, "0 verbose, 1 info, 2 warning, 3 error, 4 fatal")
-    log_verbosity_level = _option("log_verbosity_level", 0, "how much the verbose level says")
-    logid = _option("logid", "", "a name that stands in the session's messages")
-    enable_mem_pattern = _option("enable_mem_pattern", True, "plan memory for known shapes")
-    enable_cpu_mem_arena = _option("enable_cpu_mem_arena", True, "keep memory between runs")
-    use_deterministic_compute = _option("use_deterministic_compute", False, "the same bits on every run")
-    use_per_session_threads = _option("use_per_session_threads", True, "False: the session uses the process's threads")
-    enable_mem_reuse = _without_effect("enable_mem_reuse", True, "results of a run share memory; always so")
-    execution_order = _without_effect("execution_order", ExecutionOrder.DEFAULT, "the order of nodes; ours is fixed")
+                                       "how far the graph is optimized")
+    intra_op_num_threads = _option("intra_op_num_threads", 0,
+                                   "threads of one run, including the caller; 0: one per core")
+    inter_op_num_threads = _option("inter_op_num_threads", 0,
+                                   "threads that run independent branches in the mode ORT_PARALLEL; 0: one per core")
+    log_severity_level = _option("log_severity_level", -1, "log messages of this severity and above: 0 verbose, 1 "
+                                 "info, 2 warning, 3 error, 4 fatal")
+    log_verbosity_level = _option("log_verbosity_level", 0, "no effect")
+    logid = _option("logid", "", "the name of the session in log messages")
+    enable_mem_pattern = _option("enable_mem_pattern", True, "memory is always planned; False logs a warning")
+    enable_cpu_mem_arena = _option("enable_cpu_mem_arena", True,
+                                   "keep the working memory of finished runs for later runs")
+    use_deterministic_compute = _option("use_deterministic_compute", False,
+                                        "no effect: results always have the same bits")
+    use_per_session_threads = _option("use_per_session_threads", True,
+                                      "False: the session uses the threads of set_global_thread_pool_sizes")
+    enable_mem_reuse = _without_effect("enable_mem_reuse", True, "no effect: values of a run always share memory")
+    execution_order = _without_effect("execution_order", ExecutionOrder.DEFAULT, "no effect: the order is fixed")
 
     def __init__(self):
         self._handle = _core.SessionOptionsHandle()
         self._values = {}
         self._config = {}
-        self._calls = []  # (method, arguments) to repeat when unpickled
+        self._calls = []  # (method, arguments), repeated after unpickling
 
     @property
     def optimized_model_filepath(self):
-        """where the optimized model is written; "": nowhere"""
+        """the file to which the optimized model is written; "": none"""
         return self._values.get("optimized_model_filepath", "")
 
     @optimized_model_filepath.setter
@@ -85,7 +91,7 @@ class SessionOptions(_Closed):
 
     @property
     def enable_profiling(self):
-        """write a profile of the session's runs: a trace for Perfetto, see InferenceSession.end_profiling"""
+        """whether a profile of the session is recorded; see InferenceSession.end_profiling"""
         return self._values.get("enable_profiling", False)
 
     @enable_profiling.setter
@@ -95,7 +101,7 @@ class SessionOptions(_Closed):
 
     @property
     def profile_file_prefix(self):
-        """how the profile's file name begins, folder included; time and ".json" follow"""
+        """the beginning of the profile's file name, with its folder; the time and ".json" are added"""
         return self._values.get("profile_file_prefix", "onnxruntime_profile_")
 
     @profile_file_prefix.setter
@@ -122,12 +128,12 @@ class SessionOptions(_Closed):
         self._call("add_free_dimension_override_by_denotation", denotation, size)
 
     def add_initializer(self, name, ortvalue):
-        """`ortvalue` takes the place of the model's initializer; its memory is used, not copied."""
+        """Replaces an initializer of the model by `ortvalue`, whose memory is used without a copy."""
         self._call("add_initializer", name, ortvalue)
 
     def fix_input(self, name, value):
-        """The input `name` is `value` (an array, which is copied, or an OrtValue, which is not) from now on and no
-        input any more: what depends on it alone is computed once."""
+        """Replaces the input `name` by a constant: a copy of `value`, which is an array or an OrtValue. The sessions no
+        longer have this input, and compute what depends only on it once."""
         if not isinstance(value, OrtValue):
             value = OrtValue.ortvalue_from_numpy(np.array(value))
         self._call("fix_input", name, value)
@@ -136,7 +142,7 @@ class SessionOptions(_Closed):
         self._call("add_external_initializers", list(names), list(ortvalues))
 
     def add_external_initializers_from_files_in_memory(self, names, buffers, lengths):
-        """The contents of a model's external data files, by the names that the model has for them."""
+        """Provides the contents of external data files, by the names that the model uses for them."""
         if not len(names) == len(buffers) == len(lengths):
             raise ValueError(f"expected as many names, buffers and lengths, found {len(names)}, {len(buffers)} and "
                              f"{len(lengths)}")
@@ -148,11 +154,11 @@ class SessionOptions(_Closed):
         self._call("add_external_initializers_from_files_in_memory", [os.fsdecode(name) for name in names], contents)
 
     def add_provider_for_devices(self, devices, options=None):
-        """The provider that the devices (see get_ep_devices) belong to; all have to be of the same."""
+        """Adds the provider of the devices (see get_ep_devices), which must all have the same provider."""
         self._call("add_provider_for_devices", list(devices), {str(k): str(v) for k, v in (options or {}).items()})
 
     def set_provider_selection_policy(self, policy):
-        """How providers are chosen where none is asked for: an OrtExecutionProviderDevicePolicy."""
+        """Sets how providers are chosen if none is added: an OrtExecutionProviderDevicePolicy."""
         self._call("set_provider_selection_policy", int(policy))
 
     def has_providers(self):
@@ -188,22 +194,22 @@ class SessionOptions(_Closed):
             self._call(method, *arguments)
 
     def _copy(self):
-        """A handle of its own with the same settings, to which a session adds its providers."""
+        """A copy with a handle of its own, to which a session adds its providers."""
         copy = SessionOptions.__new__(SessionOptions)
         copy.__setstate__(self.__getstate__())
         return copy
 
 
 class RunOptions(_Closed):
-    """What one run does differently. `terminate = True`, from any thread, ends the run it was given to."""
+    """Options of single runs. Any thread may set `terminate = True` to end the runs that use them."""
 
     _peer_only = missing.RUN_OPTIONS
 
-    log_severity_level = _option("log_severity_level", -1, "0 verbose ... 4 fatal")
-    log_verbosity_level = _option("log_verbosity_level", 0, "how much the verbose level says")
-    logid = _option("tag", "", "a name that stands in the run's messages")
-    terminate = _option("terminate", False, "end the run before its next node")
-    only_execute_path_to_fetches = _without_effect("only_execute_path_to_fetches", False, "leave out other nodes")
+    log_severity_level = _option("log_severity_level", -1, "no effect on a run; 0 verbose to 4 fatal")
+    log_verbosity_level = _option("log_verbosity_level", 0, "no effect")
+    logid = _option("tag", "", "a name for the run, without effect")
+    terminate = _option("terminate", False, "True: the run ends before its next node")
+    only_execute_path_to_fetches = _without_effect("only_execute_path_to_fetches", False, "no effect: all nodes run")
 
     def __init__(self):
         self._handle = _core.RunOptionsHandle()
@@ -211,7 +217,7 @@ class RunOptions(_Closed):
         self._config = {}
 
     def enable_profiling(self, profile_file_prefix="onnxruntime_profile_"):
-        """Each run with these options writes a profile of its own (as the C interface's RunOptionsEnableProfiling)."""
+        """Writes a profile of each run that uses these options."""
         self._handle.set_enable_profiling(True, os.fsdecode(profile_file_prefix))
 
     def disable_profiling(self):
@@ -228,7 +234,7 @@ class RunOptions(_Closed):
 
 
 def _handle_of(argument):
-    """What the extension takes: an OrtValue's handle, also within a list."""
+    """The handle of an OrtValue, which the extension module expects, also in a list; other arguments unchanged."""
     if isinstance(argument, list):
         return [_handle_of(item) for item in argument]
     return getattr(argument, "_handle", argument)

@@ -1,4 +1,4 @@
-"""What the package says of itself, and settings of the whole process."""
+"""Information about the package, and settings of the whole process."""
 import os
 import platform
 import random
@@ -10,7 +10,7 @@ sardonyx_version = _core.own_version_string()
 
 
 def get_available_providers():
-    """The providers of this build, first choice first."""
+    """The names of the execution providers in this build, in the order of their default priority."""
     return _core.available_providers()
 
 
@@ -23,7 +23,7 @@ def get_device():
 
 
 def get_version_string():
-    """The version of ONNX Runtime whose interface this is."""
+    """The version of ONNX Runtime to which the interface corresponds."""
     return _core.version_string()
 
 
@@ -32,7 +32,7 @@ def get_build_info():
 
 
 def has_collective_ops():
-    """Whether operators that talk to other processes are built in."""
+    """Whether the build has operators that communicate with other processes."""
     return False
 
 
@@ -41,7 +41,7 @@ def set_default_logger_severity(severity):
 
 
 def set_default_logger_verbosity(verbosity):  # noqa: ARG001  (the verbose level has one grade)
-    """Accepted for compatibility: the verbose level has one grade."""
+    """Accepted for compatibility; it has no effect."""
 
 
 def disable_telemetry_events():
@@ -53,21 +53,21 @@ def enable_telemetry_events():
 
 
 def set_seed(seed):
-    """Seeds Python's own choices; operators without a seed attribute draw from the system's entropy."""
+    """Seeds Python's `random`; operators without a seed attribute use the entropy of the system."""
     random.seed(seed)
 
 
 def set_global_thread_pool_sizes(intra_op_num_threads=0, inter_op_num_threads=0):
-    """Threads of the sessions with use_per_session_threads = False. To be called before the first session is made."""
+    """Sets the threads of sessions with use_per_session_threads = False. Call it before the first one is created."""
     _core.set_global_thread_pool_sizes(intra_op_num_threads, inter_op_num_threads)
 
 
 def preload_dlls(cuda=True, cudnn=True, msvc=True, directory=None):  # noqa: ARG001
-    """Accepted for compatibility: this build uses no library that would have to be loaded beforehand."""
+    """Accepted for compatibility: this build needs no library that has to be loaded beforehand."""
 
 
 def print_debug_info():
-    """What a report of a fault should say of this machine and build."""
+    """Prints what a bug report should say about this machine and build."""
     print(f"sardonyx version: {sardonyx_version} (interface of onnxruntime {get_version_string()})")
     print(f"build: {get_build_info()}")
     print(f"platform: {platform.platform()}, Python {platform.python_version()}")

@@ -1,4 +1,4 @@
-"""OrtValue and SparseTensor: values that stay in the runtime's form between runs."""
+"""OrtValue and SparseTensor: values of the runtime that can be used for several runs."""
 import ctypes
 import math
 import warnings
@@ -18,7 +18,7 @@ _DLPACK_HOST = (1, 0)
 
 
 def element_type_of(given):
-    """The C interface's number for a TensorProto.DataType number or a dtype."""
+    """The element type number of the C interface for a TensorProto.DataType number or a dtype."""
     if isinstance(given, int):
         return _FROM_ONNX.get(given, given)
     number = _core.element_type_of(np.dtype(given))
@@ -28,7 +28,7 @@ def element_type_of(given):
 
 
 def tensor_at(element_type, shape, address):
-    """A tensor over the caller's memory, which must outlive it."""
+    """A tensor over memory of the caller, which must outlive the tensor."""
     number = element_type_of(element_type)
     dtype = np.dtype(_core.numpy_dtype(number))
     memory = (ctypes.c_uint8 * (math.prod(shape) * dtype.itemsize)).from_address(address)
@@ -37,7 +37,7 @@ def tensor_at(element_type, shape, address):
 
 
 class _Capsule:
-    """A DLPack capsule of older libraries, as what NumPy takes."""
+    """A DLPack capsule of an older library, in the form that NumPy accepts."""
 
     def __init__(self, capsule):
         self._capsule = capsule
@@ -50,7 +50,7 @@ class _Capsule:
 
 
 class OrtValue:
-    """A tensor, sequence or map that stays in the runtime's form between runs."""
+    """A tensor, sequence or map of the runtime that can be used for several runs without conversion."""
 
     def __init__(self, handle, numpy_obj=None):
         self._handle = handle
@@ -64,7 +64,7 @@ class OrtValue:
 
     @classmethod
     def ortvalue_from_numpy_with_onnx_type(cls, data, /, onnx_element_type):
-        """The array's bytes as elements of an ONNX type that NumPy lacks (bfloat16 in uint16, float8 in uint8 ...)."""
+        """A tensor of an ONNX type that NumPy lacks, from an array with the same bytes (bfloat16 as uint16 ...)."""
         return cls(_core.ValueHandle.from_array_with_type(np.asarray(data), element_type_of(onnx_element_type)), data)
 
     @classmethod
@@ -80,18 +80,18 @@ class OrtValue:
 
     @classmethod
     def ort_value_from_sparse_tensor(cls, sparse_tensor):
-        """Shares the sparse tensor's memory."""
+        """Shares the memory of the sparse tensor."""
         return cls(sparse_tensor._handle)
 
     @classmethod
     def from_dlpack(cls, data, /):
-        """Shares the memory of what implements __dlpack__ (PyTorch, JAX, NumPy ...), or of a DLPack capsule."""
+        """Shares the memory of an object with __dlpack__ (of PyTorch, JAX, NumPy ...) or of a DLPack capsule."""
         source = data if hasattr(data, "__dlpack__") else _Capsule(data)
         if not hasattr(data, "__dlpack__") and type(data).__name__ != "PyCapsule":
             raise TypeError(f"expected an object with __dlpack__ or a DLPack capsule, found '{type(data).__name__}'")
         array = np.from_dlpack(source)
         name = getattr(getattr(data, "dtype", None), "name", str(getattr(data, "dtype", "")))
-        if array.dtype == np.uint8 and name in ("bool", "bool_", "torch.bool"):  # as older versions of DLPack carry it
+        if array.dtype == np.uint8 and name in ("bool", "bool_", "torch.bool"):  # bool in older DLPack
             array = array.view(bool)
         return cls.ortvalue_from_numpy(array)
 
@@ -101,7 +101,7 @@ class OrtValue:
         return SparseTensor(self._handle)
 
     def numpy(self):
-        """A NumPy array over this tensor's memory; a copy for strings and types of less than a byte, and a list or
+        """A NumPy array that shares this tensor's memory; a copy for strings and types of less than a byte; a list or
         dict for sequences and maps.
         """
         return self._handle.numpy()
@@ -124,12 +124,12 @@ class OrtValue:
         return self._handle.shape()
 
     def element_type(self):
-        """The number of ONNX's TensorProto.DataType."""
+        """The element type, a number of ONNX's TensorProto.DataType."""
         number = self._handle.element_type()
         return _TO_ONNX.get(number, number)
 
     def data_type(self):
-        """As in NodeArg.type: "tensor(float)", "seq(tensor(int64))" ..."""
+        """The type as text, as in NodeArg.type: "tensor(float)", "seq(tensor(int64))" ..."""
         return self._handle.type_text()
 
     def data_ptr(self):
@@ -154,7 +154,7 @@ class OrtValue:
         return self._handle.kind() == _SEQUENCE
 
     def update_inplace(self, data):
-        """Writes the elements of an array or of another OrtValue into this tensor's memory. The sizes must agree."""
+        """Copies the elements of an array or of another OrtValue into this tensor's memory. The sizes must be equal."""
         if isinstance(data, OrtValue):
             return copy_tensors([data], [self])
         if not isinstance(data, np.ndarray):
@@ -177,16 +177,16 @@ class OrtValue:
 
 
 class OrtValueVector(list):
-    """A list of OrtValues, under the name and with the methods of ONNX Runtime's."""
+    """A list of OrtValues with the name and methods of ONNX Runtime's class."""
 
     def push_back(self, value):
         self.append(value)
 
     def reserve(self, count):
-        """Lists grow by themselves."""
+        """Does nothing: lists grow by themselves."""
 
     def shrink_to_fit(self):
-        """Lists shrink by themselves."""
+        """Does nothing: lists shrink by themselves."""
 
 
 class SparseCooView:
@@ -194,19 +194,19 @@ class SparseCooView:
         self._handle = handle
 
     def indices(self):
-        """[count] positions in the dense tensor, or [count, 2] coordinates, as the tensor was made with."""
+        """The indices that the tensor was created with: [count] in the flattened tensor, or [count, 2] coordinates."""
         return self._handle.sparse_indices()
 
 
 class SparseTensor:
-    """The values of a tensor that are not zero, and where they stand: in coordinates (COO)."""
+    """A sparse tensor in coordinate form (COO): the values that are not zero, and their indices."""
 
     def __init__(self, handle):
         self._handle = handle
 
     @classmethod
     def sparse_coo_from_numpy(cls, dense_shape, values, coo_indices, ort_device):
-        """`values` [count]; `coo_indices` [count] or [count, 2]. Their memory is used, not copied."""
+        """Uses the memory of `values` [count] and `coo_indices` ([count] or [count, 2]) without a copy."""
         require_host("cpu" if ort_device.device_type() == 0 else str(ort_device.device_type()))
         values, indices = np.ascontiguousarray(values), np.ascontiguousarray(coo_indices, np.int64)
         if values.ndim != 1:
@@ -243,7 +243,7 @@ class SparseTensor:
 
 
 def copy_tensors(src, dst, stream=None):
-    """Copies each tensor of `src` into the memory of the one of `dst` at its place; shapes and types must agree."""
+    """Copies each tensor of `src` into the tensor of `dst` at the same position. Shapes and types must be equal."""
     if stream is not None:
         missing.refuse("sardonyx", "copy_tensors(stream=...)", {"copy_tensors(stream=...)"})
     if len(src) != len(dst):

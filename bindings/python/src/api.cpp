@@ -1,11 +1,11 @@
-// bindings/python/src/api.cpp - the objects of the C interface that the whole module shares.
+// bindings/python/src/api.cpp - objects of the C interface that the whole module shares.
 #include "api.h"
 
 namespace sardonyx::python {
 
 namespace {
 
-// What the environment is made with. The GIL is held wherever these are touched.
+// Arguments of the environment. The GIL is held whenever these are read or written.
 struct GlobalThreads {
   int intra_op = -1, inter_op = -1;  // -1: not set
   bool used = false;

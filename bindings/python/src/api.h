@@ -1,4 +1,4 @@
-// bindings/python/src/api.h - the two C tables, statuses as exceptions, handles that free themselves.
+// bindings/python/src/api.h - the tables of C functions, statuses as exceptions, and handles that free themselves.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ inline const SardonyxApi& Own() {
   return api;
 }
 
-// A status that was not OK; becomes the Python exception of its code (exceptions.cpp).
+// An error status; it becomes the Python exception for its code (exceptions.cpp).
 class StatusError : public std::runtime_error {
  public:
   StatusError(OrtErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -54,14 +54,15 @@ SDX_HANDLE(IoBinding);
 SDX_HANDLE(ThreadingOptions);
 #undef SDX_HANDLE
 
-// The process-wide environment; made on first use, kept until the process ends.
+// The environment of the process, created at the first use and kept until the process ends.
 OrtEnv* Environment();
-// Sizes of the pools that sessions share, 0: as many as there are cores. Throws once the environment is made.
+// Sets the thread counts of the pools that sessions share; 0 is one thread for each core. Throws if the environment
+// exists already.
 void SetGlobalThreads(int intra_op, int inter_op);
 // The memory info of host tensors.
 const OrtMemoryInfo* HostMemory();
 OrtAllocator* DefaultAllocator();
-// Takes over a text that the default allocator made.
+// Copies a text that the default allocator has allocated, and frees the original.
 std::string TakeText(char* text);
 
 }  // namespace sardonyx::python

@@ -1,4 +1,4 @@
-// bindings/python/src/bind_devices.cpp - devices of providers, memory of a session's inputs and outputs, placement.
+// bindings/python/src/bind_devices.cpp - devices of providers, memory of inputs and outputs, and placement.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -77,7 +77,7 @@ nb::list MemoryOf(const Session& session, MemoryFn memory_of, std::size_t count)
   return result;
 }
 
-// None where an input's memory belongs to no device of a provider.
+// None if the memory of an input does not belong to a device of a provider.
 nb::list InputDevices(const Session& session) {
   std::vector<const OrtEpDevice*> devices(session.inputs().size(), nullptr);
   Check(Ort().SessionGetEpDeviceForInputs(session.get(), devices.data(), devices.size()));

@@ -1,4 +1,4 @@
-// bindings/python/src/bind_sparse.cpp - sparse tensors of coordinates (COO), as methods of the value handle.
+// bindings/python/src/bind_sparse.cpp - sparse tensors in coordinate form (COO), as methods of the value handle.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -12,7 +12,7 @@ void* AddressOf(const nb::object& array) {
   return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(array.attr("ctypes").attr("data")));
 }
 
-// Over the memory of the arrays, which the value keeps alive.
+// A sparse tensor over the memory of the arrays, which the value keeps alive.
 PyValue SparseCoo(const std::vector<std::int64_t>& dense_shape, const nb::object& values, int type,
                   const nb::object& indices) {
   const auto element = static_cast<ONNXTensorElementDataType>(type);

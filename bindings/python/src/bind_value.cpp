@@ -48,7 +48,7 @@ std::size_t SizeInBytes(const PyValue& value) {
   return size;
 }
 
-// A NumPy array over the memory of `self`, which it keeps alive; what NumPy cannot look at is copied.
+// A NumPy array over the memory of `self`, which it keeps alive; a copy if NumPy cannot share the memory.
 nb::object ToNumpy(const nb::object& self) {
   const auto& value = nb::cast<const PyValue&>(self);
   if (KindOf(value) != ONNX_TYPE_TENSOR || ElementType(value) == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
@@ -127,7 +127,7 @@ class Binding {
   std::string Spelling(nb::handle name) const { return nb::cast<const Session&>(session_).Spelling(name); }
   void Keep(const std::string& name, nb::object value) { kept_[nb::str(name.c_str())] = std::move(value); }
 
-  // As Session's runs, Ctrl-C ends it.
+  // Ctrl-C ends it, as it ends the runs of Session.
   void Run(const Session& session, OrtRunOptions* options) {
     const std::shared_ptr<OrtSession> held = session.Hold();
     RunOptionsPtr own;

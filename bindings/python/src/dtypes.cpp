@@ -1,4 +1,4 @@
-// bindings/python/src/dtypes.cpp - element types of ONNX and dtypes of NumPy and ml_dtypes.
+// bindings/python/src/dtypes.cpp - which dtypes of NumPy and ml_dtypes correspond to which element types of ONNX.
 #include <array>
 
 #include "value.h"
@@ -12,7 +12,7 @@ struct Row {
   bool from_ml_dtypes;
 };
 
-// By ONNXTensorElementDataType.
+// Indexed by ONNXTensorElementDataType.
 constexpr std::array<Row, 27> kRows = {{
     {"undefined", nullptr, false},
     {"float", "float32", false},
@@ -43,7 +43,7 @@ constexpr std::array<Row, 27> kRows = {{
     {"float8e8m0", "float8_e8m0fnu", true},
 }};
 
-// Made once; kept for the life of the process, as the module is.
+// Created once and kept until the process ends, like the module.
 struct Tables {
   std::array<PyObject*, kRows.size()> dtypes = {};
   PyObject* numbers = nullptr;  // dtype -> element type

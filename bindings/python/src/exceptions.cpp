@@ -1,4 +1,4 @@
-// bindings/python/src/exceptions.cpp - one Python exception for each OrtErrorCode, under ONNX Runtime's names.
+// bindings/python/src/exceptions.cpp - a Python exception for each OrtErrorCode, with ONNX Runtime's names.
 #include <array>
 #include <string>
 #include <utility>
@@ -39,7 +39,7 @@ void AddExceptions(nb::module_& module) {
     Types()[static_cast<std::size_t>(code)] = type;
     module.attr(name) = nb::borrow(type);
   }
-  // ONNX Runtime's texts begin with the code, and programs look for it there.
+  // Messages of ONNX Runtime begin with the code, and programs look for it there.
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     try {
       std::rethrow_exception(pointer);
@@ -63,7 +63,7 @@ void AddExceptions(nb::module_& module) {
                                                "MODEL_REQUIRES_COMPILATION",
                                                "NOT_FOUND"};
       if (code < std::size(kCodes)) name = kCodes[code];
-      // Names from a broken model need not be UTF-8.
+      // Names in a damaged model need not be UTF-8.
       const std::string text = ("[Sardonyx] : " + std::to_string(code) + " : " + name + " : " + error.what());
       PyObject* message = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
       if (message == nullptr) return;

@@ -1,4 +1,4 @@
-// bindings/python/src/interrupt.cpp - a SIGINT handler around a run, in front of Python's own.
+// bindings/python/src/interrupt.cpp - a SIGINT handler during a run, which then calls Python's handler.
 #include "interrupt.h"
 
 #include <Python.h>
@@ -9,7 +9,7 @@
 namespace sardonyx::python {
 namespace {
 
-// What the handler may touch: the run to end, and whom to call next.
+// What the handler uses: the options of the run to end, and the handler to call next.
 std::atomic<OrtRunOptions*> running = nullptr;
 struct sigaction former;
 

@@ -1,12 +1,12 @@
-// bindings/python/src/interrupt.h - Ctrl-C during a run ends the run.
+// bindings/python/src/interrupt.h - lets Ctrl-C end a run.
 #pragma once
 
 #include "api.h"
 
 namespace sardonyx::python {
 
-// While it lives on the main thread, SIGINT sets the terminate flag of `options` besides what Python does with it. On
-// other threads, and while another guard is active, it does nothing.
+// While a guard lives on the main thread, SIGINT also sets the terminate flag of `options`, besides what Python does.
+// On other threads, and while another guard is active, a guard does nothing.
 class InterruptGuard {
  public:
   explicit InterruptGuard(OrtRunOptions* options);

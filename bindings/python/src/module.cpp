@@ -129,7 +129,7 @@ void AddSession(nb::module_& module) {
 
 NB_MODULE(_core, module) {
   using namespace sardonyx::python;
-  { const InterruptGuard main_thread(nullptr); }  // remembers which thread is Python's main one
+  { const InterruptGuard main_thread(nullptr); }  // stores which thread is Python's main thread
   AddExceptions(module);
   AddSessionOptions(module);
   AddRunOptions(module);

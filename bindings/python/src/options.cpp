@@ -1,5 +1,4 @@
-// bindings/python/src/options.cpp - SessionOptions and RunOptions: setters of the C interface, and what was set, for
-// reading back.
+// bindings/python/src/options.cpp - SessionOptions and RunOptions: the setters of the C interface.
 #include "options.h"
 
 #include <nanobind/stl/map.h>
@@ -24,7 +23,7 @@ PyRunOptions::PyRunOptions() {
 
 namespace {
 
-// The buffers must live until a session is made of the options, so the options keep them.
+// The buffers must live until a session is created from the options, so the options keep them.
 void AddFilesInMemory(PySessionOptions& options, const std::vector<std::string>& names, const nb::list& buffers) {
   std::vector<const char*> files;
   std::vector<char*> starts;
@@ -43,7 +42,7 @@ void AddFilesInMemory(PySessionOptions& options, const std::vector<std::string>&
 }  // namespace
 
 void AddSessionOptions(nb::module_& module) {
-  // The names and defaults are ONNX Runtime's; the properties live in sardonyx/options.py, which calls these.
+  // Names and defaults are those of ONNX Runtime. The properties in sardonyx/options.py call these setters.
   nb::class_<PySessionOptions>(module, "SessionOptionsHandle")
       .def(nb::init<>())
       .def("set_execution_mode",

@@ -11,7 +11,7 @@ class PySessionOptions {
  public:
   PySessionOptions();
   OrtSessionOptions* get() const { return options_.get(); }
-  // Values given to the options must live as long as the sessions made from them.
+  // Keeps a value that must live as long as the sessions that are created from the options.
   void Keep(nb::object value) { kept_.push_back(std::move(value)); }
 
  private:
@@ -19,7 +19,7 @@ class PySessionOptions {
   std::vector<nb::object> kept_;
 };
 
-// Owned by the environment, which stays.
+// The device is owned by the environment, which is never released.
 struct PyEpDevice {
   const OrtEpDevice* device;
 };

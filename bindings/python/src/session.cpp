@@ -1,4 +1,4 @@
-// bindings/python/src/session.cpp - the session as Python sees it: names once, runs with the GIL released.
+// bindings/python/src/session.cpp - sessions for Python: names are read once, and runs release the GIL.
 #include "session.h"
 
 #include <nanobind/stl/optional.h>
@@ -58,7 +58,7 @@ std::string TypeText(const OrtTypeInfo* info) {
 
 namespace {
 
-// Numbers, names of symbolic dimensions, None for unknown ones; an empty list where there is no tensor or no rank.
+// A list of numbers, names of symbolic dimensions, and None for unknown ones; empty for other types and unknown ranks.
 nb::object ShapeOf(const OrtTypeInfo* info) {
   nb::list shape;
   const OrtTensorTypeAndShapeInfo* tensor = nullptr;
@@ -152,7 +152,8 @@ const std::string& Session::TypeOfInput(const std::string& name) const {
   return unknown;
 }
 
-// Ctrl-C on the main thread sets the run's terminate flag; Python raises KeyboardInterrupt when the run is back.
+// Ctrl-C on the main thread sets the terminate flag of the run. When the run has returned, Python raises
+// KeyboardInterrupt.
 std::vector<OrtValue*> Session::Call(const std::vector<std::string>& input_names,
                                      const std::vector<const OrtValue*>& values, const nb::list& output_names,
                                      OrtRunOptions* options) const {
@@ -176,7 +177,7 @@ std::vector<OrtValue*> Session::Call(const std::vector<std::string>& input_names
                        made.data());
   }
   if (PyErr_CheckSignals() != 0) {
-    if (!own) Check(Ort().RunOptionsUnsetTerminate(options));  // the caller's options serve the next run
+    if (!own) Check(Ort().RunOptionsUnsetTerminate(options));  // the caller's options can be used for the next run
     if (status != nullptr) Ort().ReleaseStatus(status);
     for (OrtValue* value : made) Ort().ReleaseValue(value);
     throw nb::python_error();

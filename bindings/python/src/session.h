@@ -1,4 +1,4 @@
-// bindings/python/src/session.h - sessions, options and values as Python sees them.
+// bindings/python/src/session.h - the classes of sessions and values for Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -21,7 +21,7 @@ struct NodeArg {
   nb::object shape;
 };
 
-// An OrtValue that Python holds, with the object whose memory it uses.
+// An OrtValue, and the Python object whose memory it uses.
 class PyValue {
  public:
   PyValue(ValuePtr value, nb::object memory) : value_(std::move(value)), memory_(std::move(memory)) {}
@@ -35,18 +35,18 @@ class PyValue {
 
 class Session {
  public:
-  // `model`: bytes, or a path (str, bytes-like path objects through os.fsdecode).
+  // `model` is bytes or a path (str, or a path object that os.fsdecode accepts).
   Session(const nb::object& model, OrtSessionOptions* options);
   OrtSession* get() const { return Hold().get(); }
-  // The model's own spelling of a name that Python shows; other than that only where it is no UTF-8.
+  // The name in the model for a name as Python shows it; they differ only if the name is not UTF-8.
   std::string Spelling(const nb::handle& name) const;
-  std::shared_ptr<OrtSession> Hold() const;  // a run keeps its session; fails once closed
+  std::shared_ptr<OrtSession> Hold() const;  // a run keeps its session alive; fails if the session is closed
   void Close() { session_.reset(); }
   const std::vector<NodeArg>& inputs() const { return inputs_; }
   const std::vector<NodeArg>& outputs() const { return outputs_; }
   const std::vector<NodeArg>& overridable_initializers() const { return overridable_; }
 
-  // Outputs in the order of `output_names`. The feed's values may be anything FromPython takes, or PyValue.
+  // Returns the outputs in the order of `output_names`. Values of the feed are PyValue or what FromPython accepts.
   nb::list Run(const nb::list& output_names, const nb::dict& feed, OrtRunOptions* options) const;
   std::string CheckValues(const nb::dict& feed, OrtRunOptions* options) const;  // JSON
   std::vector<PyValue> RunWithValues(const nb::list& output_names, const nb::dict& feed, OrtRunOptions* options) const;
@@ -54,7 +54,7 @@ class Session {
  private:
   const std::string& TypeOfInput(const std::string& name) const;
   void NoteBroken(const std::vector<NodeArg>& ports);
-  // The feed's names and values; `held` owns those that were made for it.
+  // Appends the names and values of the feed; `held` owns the values that are created for it.
   void Take(const nb::dict& feed, std::vector<HeldValue>& held, std::vector<std::string>& names,
             std::vector<const OrtValue*>& values) const;
   std::vector<OrtValue*> Call(const std::vector<std::string>& input_names, const std::vector<const OrtValue*>& values,
@@ -62,7 +62,7 @@ class Session {
 
   std::shared_ptr<OrtSession> session_;
   std::vector<NodeArg> inputs_, outputs_, overridable_;
-  std::vector<std::pair<std::string, std::string>> broken_names_;  // as shown, as spelt
+  std::vector<std::pair<std::string, std::string>> broken_names_;  // as Python shows it, as the model has it
 };
 
 void AddSessionOptions(nb::module_& module);

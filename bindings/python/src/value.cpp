@@ -1,4 +1,4 @@
-// bindings/python/src/value.cpp - tensors, strings, sequences, maps and optionals, both ways.
+// bindings/python/src/value.cpp - converts tensors, strings, sequences, maps and optionals between Python and OrtValue.
 #include "value.h"
 
 #include <nanobind/ndarray.h>
@@ -32,7 +32,7 @@ int BitsOf(int element_type) {
   }
 }
 
-// "tensor(float)" -> 1; 0 if the text is no tensor type.
+// "tensor(float)" -> 1; 0 if the text is not a tensor type.
 int ElementTypeFromText(std::string_view text) {
   constexpr std::string_view kPrefix = "tensor(";
   const auto begin = text.find(kPrefix);
@@ -59,7 +59,7 @@ std::vector<std::int64_t> ShapeOf(nb::handle array) {
 
 void* AddressOf(nb::handle array) {
   Py_buffer view;
-  // The buffer interface knows no ml_dtypes: those come here as unsigned integers.
+  // The buffer interface does not know ml_dtypes: their arrays arrive as unsigned integers.
   if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_C_CONTIGUOUS) != 0) throw nb::python_error();
   void* data = view.buf;
   PyBuffer_Release(&view);  // the array keeps its memory
@@ -87,7 +87,7 @@ ValuePtr StringTensor(nb::handle array) {
   return owned;
 }
 
-// Elements of 2 or 4 bits come one in a byte and go packed, the first in the low bits.
+// Elements of 2 or 4 bits have a byte each in NumPy. They are packed here, the first one in the low bits.
 ValuePtr PackedTensor(nb::handle array, int element_type) {
   const std::vector<std::int64_t> shape = ShapeOf(array);
   const nb::object bytes = Numpy().attr("ascontiguousarray")(array).attr("view")("uint8");
@@ -128,12 +128,12 @@ HeldValue FromArray(nb::object array) {
   return TensorFromArray(array, element_type);
 }
 
-// Converting silently would hide a mistake; the error says how to do it.
+// A silent conversion would hide a mistake; the error says how to convert.
 void CheckType(nb::handle dtype, int wanted) {
   const int found = ElementTypeOf(dtype);
   if (wanted == 0 || found == wanted || wanted == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return;
   const std::string name = nb::cast<std::string>(nb::str(dtype));
-  if (found == 0 && !nb::cast<bool>(dtype.attr("isnative"))) return;  // becomes native, and is looked at again
+  if (found == 0 && !nb::cast<bool>(dtype.attr("isnative"))) return;  // made native, then checked again
   throw StatusError(ORT_INVALID_ARGUMENT, std::string("expected elements of type ") + ElementTypeName(wanted) +
                                               ", found " +
                                               (found != 0 ? ElementTypeName(found) : "an array of dtype " + name) +
@@ -290,13 +290,13 @@ ValuePtr Element(const OrtValue* value, int index) {
   return ValuePtr(item);
 }
 
-// Whether `type` is one that NumberAt reads.
+// Whether NumberAt can read `type`.
 bool IsMapNumber(ONNXTensorElementDataType type) {
   return type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64 || type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT ||
          type == ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
 }
 
-// A number of a map's keys or values.
+// A number among the keys or values of a map.
 nb::object NumberAt(ONNXTensorElementDataType type, const void* data, std::size_t i) {
   PyObject* const number = type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64
                                ? PyLong_FromLongLong(static_cast<const std::int64_t*>(data)[i])
@@ -307,7 +307,7 @@ nb::object NumberAt(ONNXTensorElementDataType type, const void* data, std::size_
   return nb::steal(number);
 }
 
-// Maps as dicts. What the maps of a sequence share, the keys, is made once.
+// Converts maps to dicts. Keys that the maps of a sequence share are converted once.
 class MapReader {
  public:
   // `value` is a map, or a sequence with a map at `index`.
@@ -346,7 +346,7 @@ class MapReader {
     return objects;
   }
 
-  const void* keys_ = nullptr;  // of the map before
+  const void* keys_ = nullptr;  // of the previous map
   std::vector<nb::object> key_objects_;
 };
 
@@ -411,7 +411,7 @@ nb::object TensorView(const OrtValue* value, const nb::object& owner) {
                       "expected a tensor of at most 64 dimensions for NumPy, found " + std::to_string(dims.size()));
   bool view = false;
   const auto carrier = CarrierType(type, &view);
-  static char nothing;  // an empty tensor has no address, and NumPy wants one
+  static char nothing;  // an empty tensor has no address, but NumPy needs one
   nb::ndarray<nb::numpy> array(data != nullptr ? data : &nothing, dims.size(), dims.data(), owner, nullptr, carrier);
   nb::object object = nb::cast(array, nb::rv_policy::reference);
   return view ? object.attr("view")(NumpyDType(type)) : object;
@@ -438,7 +438,7 @@ nb::object ToPythonCopy(const OrtValue* value) {
     nb::list items;
     MapReader maps;
     for (std::size_t i = 0; i < count; ++i) {
-      const bool map = i > 0 && PyDict_Check(nb::object(items[0]).ptr());  // a sequence has elements of one type
+      const bool map = i > 0 && PyDict_Check(nb::object(items[0]).ptr());  // all elements of a sequence have one type
       items.append(map ? maps.Read(value, i, true) : ToPython(Element(value, static_cast<int>(i))));
     }
     return items;

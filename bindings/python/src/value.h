@@ -1,4 +1,4 @@
-// bindings/python/src/value.h - Python objects to OrtValue and back.
+// bindings/python/src/value.h - converts between Python objects and OrtValue.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,36 +12,36 @@ namespace sardonyx::python {
 
 namespace nb = nanobind;
 
-// A text of a model as Python shows it: bytes that are no UTF-8 appear as \\xff.
+// A text of a model for Python: bytes that are not UTF-8 appear as \\xff.
 nb::object Shown(std::string_view text);
 
-// An OrtValue with the Python object whose memory it uses, if any.
+// An OrtValue, and the Python object whose memory it uses, if any.
 struct HeldValue {
   ValuePtr value;
   nb::object memory;
 };
 
-// The value for an input of ONNX type `type` ("tensor(float)", "seq(tensor(int64))", "map(string,tensor(float))",
-// "optional(...)"; "" if not known). NumPy arrays that are contiguous and of a native byte order are not copied.
-// ml_dtypes arrays of less than a byte are packed. Lists and scalars become arrays of the type wanted.
+// Converts an object for an input of ONNX type `type` ("tensor(float)", "seq(tensor(int64))",
+// "map(string,tensor(float))", "optional(...)"; "" if it is unknown). Contiguous NumPy arrays in native byte order are
+// not copied. Arrays of ml_dtypes of less than a byte are packed. Lists and scalars become arrays of this type.
 HeldValue FromPython(nb::handle object, const std::string& type);
 
-// NumPy arrays share the value's memory and keep it alive; strings become object arrays, sequences lists, maps dicts,
-// an empty optional None.
+// Tensors become NumPy arrays that share the value's memory and keep it alive, strings object arrays, sequences lists,
+// maps dicts, and an empty optional None.
 nb::object ToPython(ValuePtr value);
 
 // A NumPy array over a tensor's memory that keeps `owner` alive; a copy for types of less than a byte.
 nb::object TensorView(const OrtValue* value, const nb::object& owner);
 
-// What ToPython makes, of a value that stays where it is and is no tensor of numbers: its contents are copied.
+// Like ToPython, for values other than tensors of numbers, but copies the contents and leaves the value to the caller.
 nb::object ToPythonCopy(const OrtValue* value);
 
-// ONNX's element type numbers and names: 1 and "float" for ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT.
+// ONNX's name of an element type: "float" for 1, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT.
 const char* ElementTypeName(int type);
-// NumPy's (or ml_dtypes') dtype of an element type, and back; 0 if there is none.
+// The dtype of NumPy or ml_dtypes for an element type, and the element type for a dtype; 0 if there is none.
 nb::object NumpyDType(int element_type);
 int ElementTypeOf(nb::handle numpy_dtype);
-// An array's data as a tensor of this element type, whatever the array's dtype is (the sizes must agree).
+// A tensor of this element type over the data of an array of any dtype with elements of the same size.
 HeldValue TensorFromArray(nb::handle array, int element_type);
 
 }  // namespace sardonyx::python

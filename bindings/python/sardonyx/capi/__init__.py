@@ -1,1 +1,1 @@
-"""Modules that other packages import from onnxruntime.capi."""
+"""The modules of onnxruntime.capi that other packages import."""

@@ -1,3 +1,3 @@
-"""As onnxruntime.capi._pybind_state: everything the extension has."""
+"""The counterpart of onnxruntime.capi._pybind_state: everything in the extension module."""
 from sardonyx.capi.onnxruntime_pybind11_state import *  # noqa: F403
 from sardonyx.capi.onnxruntime_pybind11_state import __getattr__  # noqa: F401

@@ -1,4 +1,4 @@
-"""As onnxruntime.capi.onnxruntime_inference_collection."""
+"""The counterpart of onnxruntime.capi.onnxruntime_inference_collection."""
 from sardonyx import (
     InferenceSession,
     IOBinding,

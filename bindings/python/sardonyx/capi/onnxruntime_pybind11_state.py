@@ -1,4 +1,4 @@
-"""The exceptions and classes under the names that programs import from onnxruntime.capi.onnxruntime_pybind11_state."""
+"""The counterpart of onnxruntime.capi.onnxruntime_pybind11_state: exceptions and classes that programs import."""
 import sardonyx
 from sardonyx import *  # noqa: F403
 from sardonyx import missing
