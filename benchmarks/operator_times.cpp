@@ -1,4 +1,4 @@
-// benchmarks/operator_times.cpp - prints which operators and nodes of a model take the time.
+// benchmarks/operator_times.cpp - shows how much time each operator of a model takes.
 //
 //   operator_times MODEL.onnx [--threads N] [--runs N] [--nodes N] [INPUT=1x3x224x224 ...]
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// benchmarks/peak.cpp - prints the ceilings of this machine: FMA and VNNI per second, bytes read per second.
+// benchmarks/peak.cpp - measures the ceilings of this machine: FMA and VNNI per second, bytes read per second.
 //
 // Kernel times mean something only as a share of these. Loops are assembly, with enough independent chains for two
 // units of five cycles; every figure is the best of many short runs. To add a unit: one row of kUnits.

@@ -1,6 +1,6 @@
-// examples/cpp/run_model.cpp - runs any model whose inputs are tensors of floats, and says what comes out.
+// examples/cpp/run_model.cpp - runs any model whose inputs are tensors of float, and prints its outputs.
 //
-// usage: run_model MODEL [RUNS]    every input is filled with 0, 0.1, 0.2 ...; a dimension that is open becomes 1
+// usage: run_model MODEL [RUNS]    fills every input with 0, 0.1, 0.2 ...; dimensions that the model leaves open are 1
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// What an input holds, and its shape.
+// The elements of an input, and its shape.
 struct Tensor {
   std::vector<float> elements;
   sdx::Shape shape;
@@ -41,13 +41,13 @@ void Print(const std::string& name, const sdx::Value& value) {
 void RunModel(const char* path, int runs) {
   const sdx::Session session(path, sdx::SessionOptions().Threads(2));
 
-  // The tensors view these elements: they are not copied, so they must outlive the runs.
+  // The values use these elements without copying them, so the elements must outlive the runs.
   std::vector<Tensor> tensors;
   for (const sdx::Port& port : session.Inputs()) tensors.push_back(Fill(port));
   std::vector<sdx::Value> values;
   for (Tensor& tensor : tensors) values.push_back(sdx::Value::View(tensor.elements, tensor.shape));
 
-  // Bound once, run often; a single run would be session.Run({{"x", value}}).
+  // Values are bound once and used for all runs. For a single run, session.Run({{"x", value}}) is enough.
   sdx::Binding binding(session);
   for (std::size_t i = 0; i < values.size(); ++i) binding.Input(session.Inputs()[i].name, values[i]);
   for (const sdx::Port& port : session.Outputs()) binding.Output(port.name);
@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   try {
     RunModel(argv[1], argc > 2 ? std::atoi(argv[2]) : 1);
     return 0;
-  } catch (const sdx::Error& error) {  // its message names file, node and input; its code is one of OrtErrorCode
+  } catch (const sdx::Error& error) {  // the message names file, node and input; the code is an OrtErrorCode
     std::fprintf(stderr, "error %d: %s\n", error.code(), error.what());
     return 1;
   }

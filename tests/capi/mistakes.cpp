@@ -1,5 +1,4 @@
-// tests/capi/mistakes.cpp - a user's program in C++ that makes the mistakes its arguments ask for, and prints the error
-// messages.
+// tests/capi/mistakes.cpp - a C++ program that makes the mistakes of new users and prints the errors.
 //
 // usage: capi_mistakes MODEL [provider=NAME] [save=PATH] [input=NAME] [type=float|int64] [shape=2x3] [output=NAME]
 #include <cstdio>

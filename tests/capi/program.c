@@ -1,4 +1,4 @@
-/* tests/capi/program.c - a plain C program that makes models from text and runs them through the C ABI.
+/* tests/capi/program.c - a plain C program that makes models from text and runs them through the C interface.
  *
  * Prints every check that fails, then one line with the count; the exit code is the number of failures (at most 100).
  * To add a case: a function, and its call in main. */

@@ -1,4 +1,4 @@
-// tests/capi/program.cpp - tests sardonyx.hpp: models, values and errors from C++.
+// tests/capi/program.cpp - tests models, values and errors of sardonyx.hpp.
 #include <cstdio>
 #include <cstring>
 

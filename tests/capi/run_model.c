@@ -1,4 +1,4 @@
-/* tests/capi/run_model.c - runs a model through the C ABI of any library that has it, and prints what it says.
+/* tests/capi/run_model.c - runs a model through the C interface of a library given by path, and prints the results.
  *
  * usage: capi_run_model LIBRARY MODEL SIZE   (unknown dimensions are SIZE)
  * Inputs are filled with a fixed sequence of numbers, so that two libraries print the same lines; float results are

@@ -1,4 +1,4 @@
-/* tests/capi/steady_state.c - counts what 100 runs with bound outputs cost: allocations, locks, futex system calls.
+/* tests/capi/steady_state.c - counts the allocations, locks and futex system calls of 100 runs with bound outputs.
  *
  * usage: capi_steady_state MODEL THREADS[p][xCALLERS] [INPUT=DIMxDIM...[@VALUE]]...
  * THREADS 0 is the default; "2p" is parallel mode, on two threads for branches and two for loops; "1x3" are three

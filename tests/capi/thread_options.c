@@ -1,4 +1,4 @@
-/* tests/capi/thread_options.c - who makes the workers of a session, and where they may run.
+/* tests/capi/thread_options.c - which functions create the workers of a session, and where the workers may run.
  *
  * usage: capi_thread_options MODEL SCENARIO [PROCESSOR]
  * MODEL takes x [N, N] and gives y [N, N]. Scenarios:

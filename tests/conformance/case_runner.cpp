@@ -1,4 +1,4 @@
-// tests/conformance/case_runner.cpp - runs cases of the ONNX backend suite from folders; for work on operators.
+// tests/conformance/case_runner.cpp - runs cases of the ONNX backend suite from folders, for work on operators.
 //
 // usage: case_runner [--interpret] [--quiet] FOLDER...   (a folder holds model.onnx and test_data_set_*)
 #include <cstdio>

@@ -143,7 +143,7 @@ def main(arguments):
             print(f"{outcome}\t{name}\t{short(reason)}", flush=True)
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['not implemented']} not implemented")
     if update and not parts:
-        head = "# Cases of onnx.backend.test that need what is not implemented yet. This file only shrinks.\n"
+        head = "# Cases of onnx.backend.test that need operators which are not implemented. Cases are only removed.\n"
         LIST.write_text(head + "".join(f"{name}\t{missing[name]}\n" for name in sorted(missing)))
     return counts["failed"] != 0
 

@@ -1,4 +1,4 @@
-// tests/fuzz/attention_snippets.cpp - attention, rotations and embeddings as exporters spell them.
+// tests/fuzz/attention_snippets.cpp - attention, rotary embeddings and embeddings as exporters write them.
 #include "fuzz/snippets.h"
 
 namespace sardonyx::fuzz {

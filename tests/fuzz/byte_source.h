@@ -1,4 +1,4 @@
-// tests/fuzz/byte_source.h - makes decisions from the bytes of a fuzzer; once these are used up, from zeros.
+// tests/fuzz/byte_source.h - makes decisions from the bytes of a fuzzer; when they are used up, they are zeros.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// tests/fuzz/close_results.h - decides whether two results of a random graph differ by more than rounding explains.
+// tests/fuzz/close_results.h - whether two results of a random graph differ by more than rounding.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// tests/fuzz/fitting_inputs.h - random values that fit the declared inputs of a session, with extreme numbers where
-// contents may be indices.
+// tests/fuzz/fitting_inputs.h - values that fit the declared inputs of a session, with hostile contents for indices.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// tests/fuzz/fuzz_load.cpp - the loader: any bytes become a model (or a value) or an Error; what loads can be saved.
+// tests/fuzz/fuzz_load.cpp - the loader: any bytes give a model (or value) or an Error; what loads can be saved.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// tests/fuzz/fuzz_model.cpp - whole models, changed field by field: each loads and runs, or ends in an Error.
+// tests/fuzz/fuzz_model.cpp - whole models changed field by field: each loads and runs, or causes an Error.
 //
 // At the end the target reports how many inputs reached a run.
 #include <algorithm>

@@ -1,5 +1,5 @@
-// tests/fuzz/fuzz_optimizer.cpp - random valid graphs: all optimizations, none, and node by node give the same results,
-// and one thread the same bits as three.
+// tests/fuzz/fuzz_optimizer.cpp - random valid graphs give the same results with all optimizations, with none and node
+// by node, and the same bits with one thread and with three.
 //
 // A graph that fails is reduced to the nodes that show the fault, and to the passes that have a part in it. At the end
 // the target reports how often each pass changed a graph.

@@ -1,5 +1,5 @@
-// tests/fuzz/fuzz_text.cpp - the text syntax: any text becomes a model or an Error, and a model that was read is
-// printed and read back as the same.
+// tests/fuzz/fuzz_text.cpp - the text syntax: any text gives a model or an Error, and a model that is printed and read
+// again is the same.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

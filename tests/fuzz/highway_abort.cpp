@@ -1,5 +1,5 @@
-// tests/fuzz/highway_abort.cpp - the function that Highway's assertions call when they fail, for sanitizer builds,
-// because Highway's library is not linked.
+// tests/fuzz/highway_abort.cpp - the function that Highway's assertions call in sanitizer builds, which do not link its
+// library.
 #include <hwy/base.h>
 
 #include <cstdio>

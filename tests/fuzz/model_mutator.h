@@ -1,5 +1,4 @@
-// tests/fuzz/model_mutator.h - changes a model but keeps most of it meaningful, so that many of the changed models
-// still run.
+// tests/fuzz/model_mutator.h - changes a model so that most of it keeps its meaning and many changed models still run.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// tests/fuzz/planted_snippets.cpp - snippets and the patterns of the optimizer's own rules, planted into a growing
-// graph: operands swapped, sometimes with a constant, an edge or a reader that the passes do not expect.
+// tests/fuzz/planted_snippets.cpp - puts snippets and the patterns of the optimizer's rules into a growing graph, with
+// swapped operands and sometimes with a constant, an edge or a reader that the passes do not expect.
 #include <algorithm>
 #include <string>
 #include <unordered_map>

@@ -1,4 +1,4 @@
-// tests/fuzz/proto_tree.cpp - reads and writes protobuf's wire format by a table of ONNX's messages.
+// tests/fuzz/proto_tree.cpp - reads and writes protobuf's wire format with a table of ONNX's messages.
 #include "fuzz/proto_tree.h"
 
 #include <algorithm>

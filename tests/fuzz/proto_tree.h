@@ -1,4 +1,4 @@
-// tests/fuzz/proto_tree.h - a protobuf message as a tree that can be changed and written again, valid or not.
+// tests/fuzz/proto_tree.h - a protobuf message, valid or not, as a tree that can be changed and written again.
 #pragma once
 
 #include <cstdint>

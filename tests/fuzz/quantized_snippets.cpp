@@ -1,5 +1,5 @@
-// tests/fuzz/quantized_snippets.cpp - graphs as quantizers write them: between DequantizeLinear and QuantizeLinear, or
-// with the scale of each input computed in the run.
+// tests/fuzz/quantized_snippets.cpp - graphs as quantizers write them: operators between DequantizeLinear and
+// QuantizeLinear, and input scales that are computed during the run.
 #include "fuzz/snippets.h"
 
 namespace sardonyx::fuzz {

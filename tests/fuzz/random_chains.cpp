@@ -1,5 +1,4 @@
-// tests/fuzz/random_chains.cpp - chains that exporters write and fusions look for, with operands swapped as the bytes
-// decide.
+// tests/fuzz/random_chains.cpp - chains that exporters write and fusions look for, with operands in random order.
 #include <cmath>
 #include <numeric>
 

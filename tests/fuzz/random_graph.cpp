@@ -1,4 +1,4 @@
-// tests/fuzz/random_graph.cpp - grows a graph node by node; each is computed at once, and kept if that worked.
+// tests/fuzz/random_graph.cpp - grows a graph node by node. Each node is computed at once, and kept if that succeeds.
 #include "fuzz/random_graph.h"
 
 #include <algorithm>

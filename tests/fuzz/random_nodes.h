@@ -1,4 +1,4 @@
-// tests/fuzz/random_nodes.h - what a random graph is grown from: single operators and chains as exporters write them.
+// tests/fuzz/random_nodes.h - the parts of random graphs: single operators, and chains as exporters write them.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// tests/fuzz/snippets.h - graphs as exporters write them, for the passes to find: ONNX text with sizes to fill in.
+// tests/fuzz/snippets.h - graphs as exporters write them, for passes to find: ONNX text with placeholders for sizes.
 //
 //   $n, $hd, $2d   the size named n; the product of those named h and d; twice d
 //   @s, @u, @i     a scale, a zero point of uint8, one of int8

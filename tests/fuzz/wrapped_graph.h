@@ -1,4 +1,4 @@
-// tests/fuzz/wrapped_graph.h - wraps some nodes of a random graph in a branch, in a loop's body or in a function.
+// tests/fuzz/wrapped_graph.h - a random graph with some nodes moved into a branch, a loop's body or a function.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// tests/providers/providers.cpp - the list of providers of the library for tests: those of src/testing, then the CPU.
+// tests/providers/providers.cpp - the list of providers of the test library: those of src/testing, then the CPU.
 //
 // Takes the place of capi/providers.cpp in lib/test_providers/libsardonyx.so, which is never installed or packed.
 #include "capi/providers.h"
