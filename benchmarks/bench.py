@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""benchmarks/bench.py - Sardonyx beside ONNX Runtime: latency, start, memory and error of whole models and kernels.
+"""benchmarks/bench.py - compares Sardonyx with ONNX Runtime: latency, start, memory and error of models and kernels.
 
 usage: benchmarks/bench.py [MODEL ...] [--threads 1 2] [--seconds S] [--inputs N] [--json FILE] [--no-kernels]
 
-MODEL is a name, a family or a glob; "all" is the whole zoo; without one a selection that ends within five minutes.
-Each model runs in processes of its own: one that compares, and one for each engine whose peak memory is read.
-docs/benchmarks.md says how to read the table.
+MODEL is a name, a family or a glob; "all" is the whole zoo; without one, a selection runs in less than five minutes.
+Each model has a process for the comparison, and one for each engine to measure its peak memory.
+docs/benchmarks.md explains the table.
 """
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""benchmarks/ceilings.py - what the machine can do at best, as benchmarks/peak measures it, and what CPU it is."""
+"""benchmarks/ceilings.py - the peak rates of the machine, as benchmarks/peak measures them, and the name of its CPU."""
 import pathlib
 import platform
 import re

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the layers of src/kernels/conv/conv_layers.h through ONNX Runtime and Sardonyx, interleaved in one process.
+"""Runs the layers of src/kernels/conv/conv_layers.h in ONNX Runtime and Sardonyx, interleaved in one process.
 
-Every layer is a model Conv + Relu on [1, C, H, W]. For ONNX Runtime there are two times: the node alone, from its
-profile (what a layer costs inside a network, where activations stay in its blocked layout), and the whole run. Times
-are medians in microseconds. With kernel_bench's CSV (--kernels) the kernel's own time stands beside the node's.
+Every layer is a model Conv + Relu on [1, C, H, W]. ONNX Runtime has two times: that of the node in its profile (the
+cost of a layer inside a network, where activations keep its blocked layout) and that of the whole run. Times are
+medians in microseconds. With the CSV of kernel_bench (--kernels), the time of our kernel is shown beside the node's.
 
 usage: conv_layers.py [--threads N] [--runs N] [--filter TEXT] [--kernels bench.csv] [--no-sardonyx]
   kernel_bench --benchmark_filter=Convolution --benchmark_format=csv > bench.csv

@@ -1,10 +1,10 @@
-"""benchmarks/engines.py - one process that runs one model on Sardonyx and ONNX Runtime in turns; answers in JSON.
+"""benchmarks/engines.py - one process that runs one model on Sardonyx and ONNX Runtime in turns; prints JSON.
 
-usage: engines.py JOB; the job is JSON: {"model", "cores", "threads", "inputs" (how many), "seconds", "starts"}.
+usage: engines.py JOB, where JOB is JSON: {"model", "cores", "threads", "inputs" (their number), "seconds", "starts"}.
 
-Both engines get the same cores, threads and inputs, another input on every run. They take turns: a turn waits until the
-other's idle workers have stopped spinning, runs once untimed and then a few times; a pair of neighbouring turns gives
-one ratio, so that a machine whose speed drifts does not favour one of them.
+Both engines get the same cores, threads and inputs, and another input in every run. They take turns: a turn waits until
+the other engine's idle workers have stopped spinning, runs once untimed and then a few times. Two adjacent turns give
+one ratio, so a machine whose speed drifts favours neither engine.
 """
 import gc
 import json

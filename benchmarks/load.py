@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""benchmarks/load.py - threads and memory under load, beside ONNX Runtime; each figure in processes of its own.
+"""benchmarks/load.py - threads and memory under load, compared with ONNX Runtime; each figure in its own processes.
 
-throughput  runs a second of N caller threads on one session of one thread each, as a multiple of one caller's; those
-            of N callers of a session with as many threads as there are cores, as a multiple of the same
-spaced      CPU time of 100 runs spaced by 50 ms, as a multiple of that of 100 runs back to back
-idle        CPU time that sessions use which nobody runs, as a share of a core
-shapes      resident memory after 1,000 random shapes and then small runs, as a multiple of the small runs only
-sessions    resident memory of eight sessions of one file that have all run, as a multiple of one's; the same trimmed,
-            which leaves what is not activations
-bytes       the same of sessions made from the model's bytes, its weights among them, each from bytes of its own
-cancel      milliseconds from RunOptions.terminate to the return of `run`, and the longest node of the model
+throughput  runs per second of N callers on one session of one thread, as a multiple of one caller's; and of N callers
+            on a session with as many threads as cores, as a multiple of the same
+spaced      CPU time of 100 runs that are 50 ms apart, as a multiple of 100 runs without pauses
+idle        CPU time of idle sessions, as a share of a core
+shapes      resident memory after 1,000 random shapes and then small runs, as a multiple of small runs only
+sessions    resident memory of eight sessions of one file after a run of each, as a multiple of one session's; also
+            after trim(), which leaves what is not activations
+bytes       the same for sessions from bytes that contain the weights, each from its own copy of the bytes
+cancel      milliseconds from RunOptions.terminate until `run` returns, and the longest node of the model
 
 usage: load.py [--zoo FOLDER] [--engines sardonyx,onnxruntime] [--models NAME,...] [FIGURE]...
 """

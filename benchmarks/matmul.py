@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Matrix products against ONNX Runtime, interleaved in one process, with the share of the machine's FMA ceiling.
+"""Matrix products compared with ONNX Runtime, interleaved in one process, and their share of the machine's FMA ceiling.
 
 usage: PYTHONPATH=build/release/python .venv-test/bin/python benchmarks/matmul.py [--threads 1 2] [--only TEXT]
 
-Needs `ninja -C build/release peak`. Each row is one model of one node; both engines run it in turns (a short pause
-between, so that the spinning workers of one do not disturb the other), and the median of the turns counts. To add a
-product: one row of `cases`.
+Needs `ninja -C build/release peak`. Each row is a model of one node. Both engines run it in turns, with short pauses so
+that the spinning workers of one do not disturb the other; the median of the turns counts. To add a product, add a row
+to `cases`.
 """
 
 import argparse

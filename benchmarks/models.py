@@ -1,6 +1,6 @@
-"""benchmarks/models.py - what `make bench` can run: the zoo, the models that packages carry, single nodes.
+"""benchmarks/models.py - what `make bench` can run: the zoo, models of installed packages, and single nodes.
 
-To add a kind: a class with name, family, path() and feeds(count), and its place in `everything`.
+To add a kind, write a class with name, family, path() and feeds(count), and add it to `everything`.
 """
 import dataclasses
 import fnmatch

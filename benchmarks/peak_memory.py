@@ -1,8 +1,8 @@
-"""benchmarks/peak_memory.py - what one model costs one engine at its peak, over what importing the engine costs.
+"""benchmarks/peak_memory.py - the peak memory of one engine for one model, above that of importing the engine.
 
-usage: peak_memory.py JOB; the job is JSON: {"model", "cores", "threads", "engine"}.
+usage: peak_memory.py JOB, where JOB is JSON: {"model", "cores", "threads", "engine"}.
 
-Linux: VmHWM of /proc/self/status, in a process of its own.
+Reads VmHWM of /proc/self/status (Linux) in a process of its own.
 """
 import ctypes
 import importlib

@@ -1,4 +1,4 @@
-"""benchmarks/report.py - the tables that `make bench` prints. Ratios are ONNX Runtime / Sardonyx: above 1 is ours."""
+"""benchmarks/report.py - prints the tables of `make bench`. Ratios are ONNX Runtime / Sardonyx: above 1 is better."""
 import math
 import statistics
 

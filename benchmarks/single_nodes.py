@@ -1,6 +1,6 @@
-"""benchmarks/single_nodes.py - models of one node, run through the public interface like any other: MatMul and Conv.
+"""benchmarks/single_nodes.py - models of one MatMul or Conv node, run through the public interface like any model.
 
-Their share of the machine's ceiling tells how good a kernel is. To add one: a row in `matmuls` or `convolutions`.
+Their share of the machine's ceiling shows how good a kernel is. To add one, add a row to `matmuls` or `convolutions`.
 """
 import dataclasses
 import hashlib
