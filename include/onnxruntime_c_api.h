@@ -1416,8 +1416,8 @@ struct OrtApi {
       const OrtMIGraphXProviderOptions* migraphx_options) NO_EXCEPTION;
 
   // ---- Since 1.12
-  // Replaces initializers whose data lies outside the model file, as AddInitializer does. The memory behind the tensors
-  // must outlive the sessions that are created from the options.
+  // Replaces initializers whose data lies outside the model file, as AddInitializer does. `initializers` are copied
+  // when a session is created and may be freed afterwards.
   /* 210 */ OrtStatusPtr (ORT_API_CALL *AddExternalInitializers)(OrtSessionOptions* options,
       const char* const* initializer_names, const OrtValue* const* initializers, size_t num_initializers) NO_EXCEPTION;
   // Release `op_attr` with ReleaseOpAttr.

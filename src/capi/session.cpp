@@ -83,6 +83,10 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
   runtime::DisablePasses(copy);
   if (!copy.profile_prefix.empty()) CheckProfilePrefix(copy.profile_prefix);
   if (options != nullptr) SetThreadMaker(options->threads, copy.thread_pool);
+  // The caller may free both kinds of external weights as soon as the session is there.
+  for (auto& [name, value] : copy.external_initializers)
+    if (value.is_tensor() && value.tensor().buffer() && !value.tensor().buffer()->owner())
+      value = value.tensor().Clone();
   for (auto& [name, file] : copy.external_files) {
     std::shared_ptr<Buffer> own = Buffer::Allocate(file->size());
     if (file->size() != 0) std::memcpy(own->data(), file->data(), file->size());

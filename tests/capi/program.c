@@ -355,6 +355,25 @@ static void TestOptions(void) {
   ort->ReleaseValue(output);
   ort->ReleaseSession(session);
   ort->ReleaseSessionOptions(options);
+
+  /* External initializers are copied when the session is created: the caller's memory may change or go. */
+  output = NULL;
+  OK(ort->CreateSessionOptions(&options));
+  const char* w_name = "w";
+  OK(ort->AddExternalInitializers(options, &w_name, (const OrtValue* const*)&value, 1));
+  session = SessionOf(
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "g (float[N,3] x) => (float[N,3] y) <float[3] w = {5.0, 5.0, 5.0}> { y = Add(x, w) }",
+      options);
+  ort->ReleaseSessionOptions(options);
+  weights[0] = weights[1] = weights[2] = 100;
+  if (session != NULL && OK(ort->Run(session, NULL, &x_name, (const OrtValue* const*)&input, 1, &y_name, 1, &output))) {
+    float* y = NULL;
+    OK(ort->GetTensorMutableData(output, (void**)&y));
+    CHECK(y[0] == 2 && y[2] == 4);
+  }
+  ort->ReleaseValue(output);
+  ort->ReleaseSession(session);
   ort->ReleaseValue(value);
   ort->ReleaseValue(input);
 }
