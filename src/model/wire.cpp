@@ -42,7 +42,7 @@ std::string FindText(std::string_view bytes, std::uint32_t tag) {
 
 std::string Shortened(std::string text) {
   constexpr std::size_t kMost = 200;
-  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
+  if (text.size() > kMost) text.replace(kMost, std::string::npos, "...");
   return text;
 }
 
