@@ -75,6 +75,25 @@ def test_find_package_under_the_name_of_onnx_runtime(prefix, project):
     assert run(folder / "build/client").startswith("1.31.")
 
 
+def test_the_static_library(prefix, project):
+    """It has the same interface, needs nothing else of ours, and does not clash with a program's own names."""
+    (archive,) = prefix.glob("lib*/**/libsardonyx.a")
+    visible = {line.split()[-1] for line in run("nm", "--defined-only", "--extern-only", archive).splitlines()
+               if len(line.split()) == 3 and line.split()[1] in "TDBR"}
+    assert visible == {"OrtGetApiBase", "SardonyxGetApi",
+                       *(f"OrtSessionOptionsAppendExecutionProvider_{provider}"
+                         for provider in ("CPU", "CUDA", "Tensorrt", "ROCM", "MIGraphX", "Dnnl"))}
+    folder = project / "static"
+    folder.mkdir()
+    text = (project / "src/CMakeLists.txt").read_text()
+    (folder / "CMakeLists.txt").write_text(text.replace("Sardonyx::sardonyx", "Sardonyx::static"))
+    shutil.copy(project / "src/run_model.cpp", folder)
+    run("cmake", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}", "-G", "Ninja")
+    run("cmake", "--build", folder / "build")
+    assert "libsardonyx" not in run("readelf", "-d", folder / "build/run_model")
+    check(folder / "build/run_model", project)
+
+
 def test_pkg_config_under_the_name_of_onnx_runtime(prefix, tmp_path):
     (file,) = prefix.glob("lib*/**/libonnxruntime.pc")
     environment = os.environ | {"PKG_CONFIG_PATH": str(file.parent)}
