@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "kernels/norm/affine_f32.h"
-#include "kernels/reduce/reduce_f32.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
+#include "ops/nn/row_statistics.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
@@ -90,21 +90,6 @@ void Normalize(Parallel& parallel, const Sizes& s, const T* x, const T* mean, co
       Affine(x + i * s.pixels, s.pixels, mean[channel], factor[channel], bias[channel], y + i * s.pixels);
     }
   });
-}
-
-double Sum(const float* x, std::int64_t n) { return kernels::ReduceF32().row(kernels::ReduceKind::kSum, x, n); }
-double Sum(const double* x, std::int64_t n) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += x[i];
-  return sum;
-}
-double Deviations(const float* x, std::int64_t n, float mean) {
-  return kernels::ReduceF32().sum_squared_deviations(x, n, mean);
-}
-double Deviations(const double* x, std::int64_t n, double mean) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += (x[i] - mean) * (x[i] - mean);
-  return sum;
 }
 
 // Mean and (biased) variance of every channel over batch and pixels.

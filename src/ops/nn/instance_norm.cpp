@@ -5,10 +5,10 @@
 
 #include "kernels/norm/affine_f32.h"
 #include "kernels/norm/group_norm_last_f32.h"
-#include "kernels/reduce/reduce_f32.h"
 #include "ops/channels_last.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
+#include "ops/nn/row_statistics.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
@@ -25,20 +25,6 @@ struct GroupState {
   std::int64_t groups = 0;  // 0: one for each channel
 };
 
-double Sum(const float* x, std::int64_t n) { return kernels::ReduceF32().row(kernels::ReduceKind::kSum, x, n); }
-double Sum(const double* x, std::int64_t n) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += x[i];
-  return sum;
-}
-double Deviations(const float* x, std::int64_t n, float mean) {
-  return kernels::ReduceF32().sum_squared_deviations(x, n, mean);
-}
-double Deviations(const double* x, std::int64_t n, double mean) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += (x[i] - mean) * (x[i] - mean);
-  return sum;
-}
 void Affine(const float* x, std::int64_t n, float mean, float scale, float bias, float* y) {
   kernels::AffineF32().scalar(x, n, mean, scale, bias, y);
 }
