@@ -53,9 +53,8 @@ class Resolver {
     // Contributed domains have one version; ONNX Runtime does not insist on the import either.
     if (node.domain != "" && node.domain.rfind("com.", 0) == 0) return 1;
     if (!registry_.HasName(node.domain, node.op_type) && NewestOpset(node.domain) == 0) {
-      FailAt(node, Code::kInvalidGraph, "domain '", node.domain,
-             "' has no such operator, no function of the model defines ", FullName(node),
-             ", and no custom operator library adds it");
+      FailAt(node, Code::kInvalidGraph, "unknown operator ", FullName(node),
+             ": no operator of this library, function of the model or custom operator library defines it");
     }
     FailAt(node, Code::kInvalidGraph, "expected an opset import for domain '", node.domain, "', found none");
   }

@@ -200,7 +200,8 @@ TEST(Tokenizer, RefusesBrokenTextAndExpressions) {
   const Tensor x = Tensor::Of<std::string>({"ok", "\xc3("}, Shape{2});
   ExpectIn("expected valid UTF-8 in the input, found other bytes in element 1",
            ErrorOfOp(Tokenizer(x, {{"tokenexp", Text("a")}})));
-  ExpectIn("attribute 'tokenexp': '(': missing", ErrorOfOp(Tokenizer(x, {{"tokenexp", Text("(")}})));
+  ExpectIn("attribute 'tokenexp': expected a regular expression, found '(': missing",
+           ErrorOfOp(Tokenizer(x, {{"tokenexp", Text("(")}})));
   ExpectIn("expected an attribute 'separators' or 'tokenexp'", ErrorOfOp(Tokenizer(x, {})));
   ExpectIn("'mincharnum': expected 1 or more, found 0",
            ErrorOfOp(Tokenizer(x, {{"tokenexp", Text("a")}, {"mincharnum", std::int64_t{0}}})));

@@ -208,7 +208,7 @@ Prepared PrepareGatherBlocks(PrepareContext& c) {
   const DType dtype = c.InputDType(kData);
   const State s = ReadState(c, dtype);
   if (c.HasInput(kZeros) && IsFloating(dtype)) {
-    c.Fail(Code::kInvalidArgument, "expected no zero_points for data of ", Name(dtype));
+    c.Fail(Code::kInvalidArgument, "expected no zero_points for data of type ", Name(dtype), ", found some");
   }
   return WithState(RunGatherBlocks, s);
 }

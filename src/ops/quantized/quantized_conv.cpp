@@ -221,7 +221,7 @@ void RunQLinear(KernelContext& c) {
   if (c.HasInput(kZ)) {
     args.sum = SumOf(c, y, c.state<ConvState>().z_first);
     if (!kernels::ConvInt8Adds(args.shape))
-      Fail(Code::kNotImplemented, "a sum with a depthwise convolution of ", channels, " channels");
+      Fail(Code::kNotImplemented, "a sum with a depthwise convolution of ", channels, " channels is not implemented");
   }
   if (!conv.Computes()) return FillWithQuantizedBias(args, y);
   conv.Run();

@@ -40,7 +40,9 @@ Prepared PrepareRegex(PrepareContext& c) {
   re2::RE2::Options options;
   options.set_log_errors(false);
   auto regex = std::make_shared<const re2::RE2>(c.String("pattern"), options);
-  if (!regex->ok()) c.Fail(Code::kInvalidGraph, "attribute 'pattern': '", regex->pattern(), "': ", regex->error());
+  if (!regex->ok())
+    c.Fail(Code::kInvalidGraph, "attribute 'pattern': expected a regular expression, found '", regex->pattern(),
+           "': ", regex->error());
   return WithState(RunRegex, RegexState{std::move(regex)});
 }
 

@@ -162,7 +162,9 @@ std::shared_ptr<const re2::RE2> Compile(const PrepareContext& c, std::string_vie
   options.set_longest_match(true);
   options.set_log_errors(false);
   auto regex = std::make_shared<const re2::RE2>(text, options);
-  if (!regex->ok()) c.Fail(Code::kInvalidGraph, "attribute '", attribute, "': '", text, "': ", regex->error());
+  if (!regex->ok())
+    c.Fail(Code::kInvalidGraph, "attribute '", attribute, "': expected a regular expression, found '", text,
+           "': ", regex->error());
   return regex;
 }
 
