@@ -12,7 +12,7 @@ set(SDX_STATIC_OBJECT ${CMAKE_BINARY_DIR}/sardonyx_static.o)
 add_custom_command(
   OUTPUT ${SDX_STATIC_FILE}
   COMMAND ${CMAKE_LINKER} -r --force-group-allocation -o ${SDX_STATIC_OBJECT}
-          "$<FILTER:$<TARGET_OBJECTS:sdx_capi>,EXCLUDE,capi/symbol_versions\\.cpp>" --whole-archive
+          "$<FILTER:$<TARGET_OBJECTS:sdx_capi>,EXCLUDE,(capi/symbol_versions\\.cpp|cmake_pch)>" --whole-archive
           $<TARGET_FILE:sdx_core> $<TARGET_FILE:sdx_re2> --no-whole-archive ${SDX_re2_ARCHIVE}
   COMMAND ${CMAKE_OBJCOPY} ${names} ${SDX_STATIC_OBJECT}
   COMMAND ${CMAKE_COMMAND} -E rm -f ${SDX_STATIC_FILE}

@@ -318,7 +318,7 @@ TEST(Partition, TheCpuCannotBeNamedAndForbidden) {
       FAIL() << "expected an error";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Code::kInvalidArgument);
-      EXPECT_NE(std::string(error.what()).find("names 'CPUExecutionProvider', and session.disable_cpu_ep_fallback"),
+      EXPECT_NE(std::string(error.what()).find("names 'CPUExecutionProvider', which session.disable_cpu_ep_fallback"),
                 std::string::npos)
           << error.what();
     }

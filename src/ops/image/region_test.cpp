@@ -25,7 +25,7 @@ TEST(RegionOps, KeepTheBestBoxes) {
   const Tensor image = Tensor::Of<float>({1, 2, 3, 4}, Shape{1, 1, 2, 2});
   const Tensor roi = Tensor::Of<float>({0, 0, 2, 2}, Shape{1, 4});
   EXPECT_EQ(Elements<float>(EvaluateOp({"RoiAlign", 16, {image, roi, Ints({0})}})[0]), (Reals{2.5}));
-  EXPECT_NE(ErrorOfOp({"RoiAlign", 16, {image, roi, Ints({1})}}).find("index 1"), Text::npos);
+  EXPECT_NE(ErrorOfOp({"RoiAlign", 16, {image, roi, Ints({1})}}).find("found 1"), Text::npos);
   const Tensor pool = Tensor::Of<float>({0, 0, 0, 1, 1}, Shape{1, 5});
   EXPECT_EQ(Elements<float>(EvaluateOp({"MaxRoiPool", 1, {image, pool}, {{"pooled_shape", Longs{1, 2}}}})[0]),
             (Reals{3, 4}));

@@ -148,7 +148,8 @@ TEST(HostileImages, FewerStridesThanDimensions) {
   expect("ConvTranspose<dilations = [1, 1]>(x, k)", volume, "attribute 'dilations': expected 3 values");
   expect("Conv<strides = [1]>(x, w)", image, "attribute 'strides': expected 2 values");
   expect("MaxPool<kernel_shape = [1, 1], strides = [1]>(x)", image, "attribute 'strides': expected 2 values");
-  expect("AveragePool<kernel_shape = [1, 1, 1, 1]>(x)", Shape{1, 1, 2, 2, 2, 2}, "a window of 4 dimensions");
+  expect("AveragePool<kernel_shape = [1, 1, 1, 1]>(x)", Shape{1, 1, 2, 2, 2, 2},
+         "attribute 'kernel_shape': expected at most 3 values, found 4");
   expect("com.microsoft.QLinearConcat<axis = 0>(f, z, r, r, r)", image, "expected a scale of type float, found uint8");
 }
 

@@ -37,7 +37,7 @@ TEST(SplitOp, CutsEvenlyOrAsTold) {
       EvaluateOp({"Split", 18, {kTable}, {{"axis", std::int64_t{1}}, {"num_outputs", std::int64_t{2}}}, 2});
   EXPECT_EQ(uneven[1].tensor().shape(), (Shape{2, 1}));
   EXPECT_EQ(EvaluateOp({"Split", 2, {kTable}, {{"split", Longs{0, 2}}}, 2})[0].tensor().shape(), (Shape{0, 3}));
-  EXPECT_NE(ErrorOfOp({"Split", 13, {kTable}, {{"axis", std::int64_t{1}}}, 2}).find("2 equal parts"),
+  EXPECT_NE(ErrorOfOp({"Split", 13, {kTable}, {{"axis", std::int64_t{1}}}, 2}).find("divisible by 2"),
             std::string::npos);
   EXPECT_NE(ErrorOfOp({"Split", 13, {kTable, Ints({1, 5})}, {}, 2}).find("with the sum 2"), std::string::npos);
 }
@@ -86,7 +86,8 @@ TEST(GatherElementsOp, PicksOnePerIndex) {
                                                {kTable, Tensor::Of<std::int64_t>({2, -3}, Shape{2, 1})},
                                                {{"axis", std::int64_t{1}}}})[0]),
             (Longs{2, 3}));
-  EXPECT_NE(ErrorOfOp({"GatherElements", 13, {kTable, Tensor::Of<std::int64_t>({2}, Shape{1, 1})}}).find("index 2"),
+  EXPECT_NE(ErrorOfOp({"GatherElements", 13, {kTable, Tensor::Of<std::int64_t>({2}, Shape{1, 1})}})
+                .find("expected indices in [-2, 1] along the axis, found 2"),
             std::string::npos);
 }
 

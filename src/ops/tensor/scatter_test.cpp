@@ -23,7 +23,7 @@ TEST(ScatterElementsOp, WritesAndReduces) {
       Elements<float>(EvaluateOp(
           {"ScatterElements", 18, {x, same, u}, {{"axis", std::int64_t{1}}, {"reduction", std::string("add")}}})[0])[0],
       31);
-  EXPECT_NE(ErrorOfOp({"ScatterElements", 18, {x, Tensor::Of<std::int64_t>({2, 0}, Shape{1, 2}), u}}).find("index 2"),
+  EXPECT_NE(ErrorOfOp({"ScatterElements", 18, {x, Tensor::Of<std::int64_t>({2, 0}, Shape{1, 2}), u}}).find("found 2"),
             std::string::npos);
   EXPECT_NE(ErrorOfOp({"ScatterElements", 18, {x, at, u}, {{"reduction", std::string("mean")}}}).find("found 'mean'"),
             std::string::npos);
