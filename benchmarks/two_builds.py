@@ -25,8 +25,8 @@ class Build:
     def __init__(self, folder, model, threads):
         job = {"model": model, "threads": threads, "cores": sorted(os.sched_getaffinity(0))[:threads]}
         variables = os.environ | {"PYTHONPATH": f"{pathlib.Path(folder).resolve()}/python"}
-        self.process = subprocess.Popen([sys.executable, "-W", "ignore", __file__, "--worker", json.dumps(job)], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables)
+        command = [sys.executable, "-W", "ignore", __file__, "--worker", json.dumps(job)]
+        self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables)
 
     def ask(self, what, count):
         """Seconds of each of `count` runs ("run") or session creations ("create")."""

@@ -1,4 +1,4 @@
-"""The library in a process that opens it in other ways than linking: with any flags, again and again, beside its peer."""
+"""The library in a process that opens it with any flags, again and again, and beside its peer."""
 import os
 import pathlib
 import subprocess
