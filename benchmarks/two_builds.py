@@ -26,7 +26,8 @@ class Build:
         job = {"model": model, "threads": threads, "cores": sorted(os.sched_getaffinity(0))[:threads]}
         variables = os.environ | {"PYTHONPATH": f"{pathlib.Path(folder).resolve()}/python"}
         command = [sys.executable, "-W", "ignore", __file__, "--worker", json.dumps(job)]
-        self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables)
+        self.process = subprocess.Popen(command, text=True, env=variables, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
 
     def ask(self, what, count):
         """Seconds of each of `count` runs ("run") or session creations ("create")."""
