@@ -2,8 +2,15 @@
 #include "ops/kernel_context.h"
 
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 namespace sardonyx::ops {
+
+// A kernel that writes to an input does not compile, nor one that passes an input where an output is wanted.
+static_assert(std::is_same_v<decltype(std::declval<TensorRef>().As<float>()), const float*>);
+static_assert(std::is_same_v<decltype(std::declval<OutputRef>().As<float>()), float*>);
+static_assert(std::is_convertible_v<OutputRef, TensorRef> && !std::is_convertible_v<TensorRef, OutputRef>);
 
 Value KernelContext::InputValue(std::size_t i) const {
   if (!HasInput(i)) return {};
