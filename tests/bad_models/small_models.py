@@ -27,7 +27,7 @@ def run(**inputs):
 ROWS = {
     # ---- Indices that a run brings
     "Gather beyond the axis": (one("y = Gather(x, i)", "float[2, 3] x, int64[k] i"), ARGUMENT,
-                               ["it", "Gather", "index 2", "[-2, 1]"], run(x=X, i=np.array([0, 2]))),
+                               ["it", "Gather", "found 2", "[-2, 1]"], run(x=X, i=np.array([0, 2]))),
     "Gather far below the axis": (one("y = Gather(x, i)", "float[2, 3] x, int64[k] i"), ARGUMENT,
                                   ["it", "Gather", "[-2, 1]", "found -9223372036854775808"],
                                   run(x=X, i=np.array([-2**63]))),

@@ -182,7 +182,7 @@ def test_of_a_provider_named_twice_the_first_options_count(model):
 def test_the_cpu_cannot_be_named_and_forbidden(model):
     options = sardonyx.SessionOptions()
     options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-    with pytest.raises(sardonyx.InvalidArgument, match="names 'CPUExecutionProvider', and .*disable_cpu_ep_fallback"):
+    with pytest.raises(sardonyx.InvalidArgument, match="names 'CPUExecutionProvider', which .*disable_cpu_ep_fallback"):
         sardonyx.InferenceSession(model, options, providers=[CPU])
 
 
