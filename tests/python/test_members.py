@@ -70,10 +70,10 @@ def test_classes_have_or_refuse_every_member(name, ours):
         assert {key: int(value) for key, value in getattr(sardonyx, name).__members__.items()} == values
         return
     for member in members(theirs):
-        try:
-            getattr(ours[name], member)
-        except NotImplementedError as refusal:
-            assert f"{name}.{member} is not implemented" in str(refusal)
+        found = getattr(ours[name], member)
+        if getattr(found, "is_refused", False):
+            with pytest.raises(NotImplementedError, match=f"{name}.{member} is not implemented"):
+                found()
     with pytest.raises(AttributeError, match="nonsense"):
         ours[name].nonsense  # noqa: B018
 
@@ -81,6 +81,8 @@ def test_classes_have_or_refuse_every_member(name, ours):
 def signatures():
     for name in OURS:
         for member in members(getattr(onnxruntime, name)):
+            if (name, member) == ("InferenceSession", "run_async"):  # without a callback, the result is awaited
+                continue
             try:
                 theirs = inspect.signature(getattr(getattr(onnxruntime, name), member))
                 mine = inspect.signature(getattr(getattr(sardonyx, name), member))

@@ -44,6 +44,9 @@ class OrtDevice:
 class OrtMemoryInfo:
     """A kind of memory: its name, allocator and device."""
 
+    __slots__ = ("name", "allocator_type", "device_id", "mem_type", "device_type", "device_vendor_id",
+                 "device_mem_type")
+
     def __init__(self, name, allocator_type, device_id, mem_type, *, device_type=OrtMemoryInfoDeviceType.CPU,
                  device_vendor_id=0, device_mem_type=OrtDeviceMemoryType.DEFAULT):
         self.name = name
@@ -68,6 +71,8 @@ class OrtMemoryInfo:
 class OrtHardwareDevice:
     """A device of this machine."""
 
+    __slots__ = ("type", "vendor", "vendor_id", "device_id", "metadata")
+
     def __init__(self, values):
         self.type = OrtHardwareDeviceType(values["type"])
         self.vendor = values["vendor"]
@@ -78,6 +83,8 @@ class OrtHardwareDevice:
 
 class OrtEpDevice:
     """An execution provider and a device that it can use (see SessionOptions.add_provider_for_devices)."""
+
+    __slots__ = ("_handle", "ep_name", "ep_vendor", "ep_metadata", "ep_options", "device")
 
     def __init__(self, handle):
         self._handle = handle
@@ -92,8 +99,9 @@ class OrtEpDevice:
         """The memory of the device of this OrtDeviceMemoryType; None if the provider uses host memory."""
         return OrtMemoryInfo._from_core(self._handle.memory_info(int(mem_type)))
 
-    def create_sync_stream(self, options=None):  # noqa: ARG002
-        missing.refuse("OrtEpDevice", "create_sync_stream", {"create_sync_stream"})
+    @missing.refused
+    def create_sync_stream(self):
+        """Would create a stream of the device."""
 
 
 def get_ep_devices():

@@ -1,14 +1,15 @@
 """InferenceSession and IOBinding, with the methods of onnxruntime, implemented with the C interface."""
+import asyncio
+import contextlib
 import json
 import os
 import threading
-import warnings
 import weakref
 from collections.abc import Sequence
 
 from sardonyx import _core, missing
 from sardonyx.devices import OrtEpDevice, OrtMemoryInfo, require_host
-from sardonyx.options import RunOptions, SessionOptions
+from sardonyx.options import STRICT_PROVIDERS, RunOptions, SessionOptions
 from sardonyx.process import get_available_providers
 from sardonyx.values import OrtValue, OrtValueVector, tensor_at
 
@@ -31,6 +32,8 @@ class ModelMetadata:
 class OrtEpAssignedNode:
     """A node of the graph that runs, with its operator."""
 
+    __slots__ = ("name", "domain", "op_type")
+
     def __init__(self, name, domain, op_type):
         self.name = name
         self.domain = domain
@@ -39,6 +42,8 @@ class OrtEpAssignedNode:
 
 class OrtEpAssignedSubgraph:
     """The nodes that one provider runs."""
+
+    __slots__ = ("ep_name", "_nodes")
 
     def __init__(self, ep_name, nodes):
         self.ep_name = ep_name
@@ -82,24 +87,25 @@ def _without_duplicates(providers):
     result = {}
     for name, values in providers:
         if name in result:
-            warnings.warn(f"Duplicate provider '{name}' encountered, ignoring.", UserWarning, stacklevel=5)
+            missing.warn(f"Duplicate provider '{name}' encountered, ignoring.")
         result.setdefault(name, values)
     return list(result.items())
 
 
-def _missing(providers, may_fall_back):
-    """{name: reason} of missing providers. If the CPU is also in the list and may stand in, this logs one warning;
-    otherwise creating the session fails."""
+def _missing(providers, may_fall_back, strict):
+    """{name: reason} of missing providers. If the CPU may stand in, one warning says so; otherwise creating the session
+    fails. If `strict` is set, the CPU stands in only where it is also in the list."""
     available = get_available_providers()
     absent = [name for name, _ in providers if name not in available]
     if not absent:
         return {}
     text = f"expected providers among {available}, found {', '.join(repr(name) for name in absent)}"
-    if all(name != "CPUExecutionProvider" for name, _ in providers):
+    if strict and all(name != "CPUExecutionProvider" for name, _ in providers):
         raise _core.InvalidArgument(f"{text}; add 'CPUExecutionProvider' to run on the CPU where they are missing")
     if not may_fall_back:
         raise _core.InvalidArgument(f"{text}; session.disable_cpu_ep_fallback is set")
-    warnings.warn(f"{text}; their nodes run on the others", UserWarning, stacklevel=4)
+    present = [name for name, _ in providers if name in available and name != "CPUExecutionProvider"]
+    missing.warn(f"{text}; the nodes run on {', '.join([*present, 'CPUExecutionProvider'])} instead")
     return {name: f"expected one of {available}" for name in absent}
 
 
@@ -122,6 +128,9 @@ class InferenceSession:
     expected and what was found.
     """
 
+    _sess = property(lambda self: self)  # in ONNX Runtime a session of the extension module
+    _strict_providers = True  # unless the entry STRICT_PROVIDERS of the session's options says otherwise
+
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
         if not isinstance(path_or_bytes, (str, bytes, os.PathLike)):
             raise TypeError(f"Unable to load from type '{type(path_or_bytes)}'")
@@ -139,7 +148,7 @@ class InferenceSession:
         options = self._sess_options
         key = "session.disable_cpu_ep_fallback"
         strict = options.has_session_config_entry(key) and options.get_session_config_entry(key) == "1"
-        absent = _missing(self._chosen, not strict)
+        absent = _missing(self._chosen, not strict, self._are_providers_strict())
         # The CPU needs no telling, unless the options forbid it: that is the library's to refuse.
         wanted = any(name != "CPUExecutionProvider" or values or strict for name, values in self._chosen)
         from_bytes = isinstance(self._model, bytes)
@@ -149,7 +158,10 @@ class InferenceSession:
             options = options._copy()
         if from_bytes:  # kept as long as the session: weights are not copied, and inner values can be requested later
             options._handle.add_session_config_entry("session.use_ort_model_bytes_directly", "1")
-        for name, values in self._chosen if wanted else []:
+        chosen = list(self._chosen) if wanted else []
+        if absent and all(name != "CPUExecutionProvider" for name, _ in chosen):
+            chosen.append(("CPUExecutionProvider", {}))
+        for name, values in chosen:
             entries = {str(key): str(value) for key, value in values.items()}
             options._handle.append_provider_or_missing(name, entries, absent.get(name, ""))
         if self._disabled:
@@ -162,6 +174,12 @@ class InferenceSession:
         self._overridable = self._session.overridable_initializers
         self._output_names = [output.name for output in self._outputs]
         self._required = [port.name for port in self._inputs if not port.type.startswith("optional")]
+
+    def _are_providers_strict(self):
+        options = self._sess_options
+        if options.has_session_config_entry(STRICT_PROVIDERS):
+            return options.get_session_config_entry(STRICT_PROVIDERS) == "1"
+        return self._strict_providers
 
     # ---- what the model is ----
     def get_inputs(self):
@@ -249,8 +267,15 @@ class InferenceSession:
                                                run_options._handle if run_options is not None else None)
         return [OrtValue(value) for value in values]
 
-    def run_async(self, output_names, input_feed, callback, user_data, run_options=None):
-        """Runs the model on another thread, which then calls callback(outputs, user_data, error text)."""
+    def run_async(self, output_names, input_feed, callback=None, user_data=None, run_options=None):
+        """Runs the model on another thread, which then calls callback(outputs, user_data, error text).
+
+        Without a callback: `outputs = await session.run_async(None, feed)`. Cancelling the task that awaits ends the
+        run before its next node.
+        """
+        if callback is None:
+            return self._run_awaited(output_names, input_feed, run_options)
+
         def work():
             try:
                 outputs, error = self.run(output_names, input_feed, run_options), ""
@@ -259,6 +284,31 @@ class InferenceSession:
             callback(outputs, user_data, error)
 
         threading.Thread(target=work, name="sardonyx run_async").start()
+        return None
+
+    async def _run_awaited(self, output_names, input_feed, run_options):
+        options = run_options if run_options is not None else RunOptions()
+        loop = asyncio.get_running_loop()
+        result = loop.create_future()
+
+        def settle(set_it, value):
+            if not result.cancelled():
+                set_it(value)
+
+        def work():
+            try:
+                outcome = result.set_result, self.run(output_names, input_feed, options)
+            except Exception as failure:  # noqa: BLE001  (raised where the run is awaited)
+                outcome = result.set_exception, failure
+            with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits any longer
+                loop.call_soon_threadsafe(settle, *outcome)
+
+        threading.Thread(target=work, name="sardonyx run_async").start()
+        try:
+            return await result
+        except asyncio.CancelledError:
+            options.terminate = True
+            raise
 
     def io_binding(self):
         return IOBinding(self)
@@ -326,8 +376,16 @@ class InferenceSession:
     def enable_fallback(self):
         self._fallback = True
 
+    @missing.refused
+    def set_ep_dynamic_options(self, options):
+        """Would set options of the providers while the session lives."""
+
+    @missing.refused
+    def release_captured_graph(self, graph_annotation_id=0):
+        """Would release a graph that a provider has captured."""
+
     def __getattr__(self, name):
-        missing.refuse("InferenceSession", name, missing.SESSION)
+        missing.refuse(type(self).__name__, name)
 
     # ---- life ----
     def trim(self):
@@ -359,6 +417,8 @@ class InferenceSession:
 
 class IOBinding:
     """Inputs and outputs that stay bound between runs."""
+
+    _iobinding = property(lambda self: self)  # in ONNX Runtime a binding of the extension module
 
     def __init__(self, session):
         self._handle = _core.BindingHandle(session._session)
@@ -407,7 +467,7 @@ class IOBinding:
         self._handle.clear_outputs()
 
     def __getattr__(self, name):
-        missing.refuse("IOBinding", name, missing.BINDING)
+        missing.refuse("IOBinding", name)
 
 
 __all__ = [

@@ -7,6 +7,10 @@ from sardonyx import _core, missing
 from sardonyx.enumerations import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from sardonyx.values import OrtValue
 
+# 1: a missing provider is an error unless the CPU is in the list; 0: the session is created without it, after a
+# warning. The entry is for this package: the library never learns of providers that are missing.
+STRICT_PROVIDERS = "sardonyx.strict_providers"
+
 
 def _option(name, default, doc):
     """A property that is passed to the C interface, and stored here for reading and pickling."""
@@ -40,17 +44,15 @@ class _Closed:
 
     def __setattr__(self, name, value):
         if not name.startswith("_") and not isinstance(getattr(type(self), name, None), property):
-            missing.refuse(type(self).__name__, name, self._peer_only)
+            missing.refuse(type(self).__name__, name)
         object.__setattr__(self, name, value)
 
     def __getattr__(self, name):
-        missing.refuse(type(self).__name__, name, type(self)._peer_only)
+        missing.refuse(type(self).__name__, name)
 
 
 class SessionOptions(_Closed):
     """Options for creating sessions. They can be used for several sessions, and changed in between."""
-
-    _peer_only = missing.SESSION_OPTIONS
 
     execution_mode = _option("execution_mode", ExecutionMode.ORT_SEQUENTIAL, "ORT_SEQUENTIAL or ORT_PARALLEL")
     graph_optimization_level = _option("graph_optimization_level", GraphOptimizationLevel.ORT_ENABLE_ALL,
@@ -110,7 +112,13 @@ class SessionOptions(_Closed):
         self._handle.set_enable_profiling(self.enable_profiling, self.profile_file_prefix)
 
     def add_session_config_entry(self, key, value):
-        self._handle.add_session_config_entry(key, value)
+        self._set_config(key, value)
+
+    def _set_config(self, key, value):
+        if key != STRICT_PROVIDERS:
+            self._handle.add_session_config_entry(key, value)
+        elif value not in ("0", "1"):
+            raise _core.InvalidArgument(f"session configuration '{key}': expected 0 or 1, found {value!r}")
         self._config[key] = value
 
     def get_session_config_entry(self, key):
@@ -171,6 +179,22 @@ class SessionOptions(_Closed):
     def add_provider(self, name, options=None):
         self._call("append_provider", name, {str(key): str(value) for key, value in (options or {}).items()})
 
+    @missing.refused
+    def set_provider_selection_policy_delegate(self, delegate):
+        """Would let a function choose the devices of a session."""
+
+    @missing.refused
+    def set_load_cancellation_flag(self, cancel):
+        """Would cancel the loading of a model."""
+
+    @missing.refused
+    def set_ep_context_data_read_func(self, read_func, max_data_size):
+        """Would read the data of compiled models through a function."""
+
+    @missing.refused
+    def clear_ep_context_data_read_func(self):
+        """Would undo set_ep_context_data_read_func."""
+
     def _call(self, method, *arguments):
         getattr(self._handle, method)(*map(_handle_of, arguments))
         self._calls.append((method, arguments))
@@ -188,8 +212,7 @@ class SessionOptions(_Closed):
                 setter(os.fsdecode(value) if name == "optimized_model_filepath" else value)
             self._values[name] = value
         for key, value in state["config"].items():
-            self._handle.add_session_config_entry(key, value)
-            self._config[key] = value
+            self._set_config(key, value)
         for method, arguments in state["calls"]:
             self._call(method, *arguments)
 
@@ -202,8 +225,6 @@ class SessionOptions(_Closed):
 
 class RunOptions(_Closed):
     """Options of single runs. Any thread may set `terminate = True` to end the runs that use them."""
-
-    _peer_only = missing.RUN_OPTIONS
 
     log_severity_level = _option("log_severity_level", -1, "no effect on a run; 0 verbose to 4 fatal")
     log_verbosity_level = _option("log_verbosity_level", 0, "no effect")
@@ -226,6 +247,10 @@ class RunOptions(_Closed):
     def add_run_config_entry(self, key, value):
         self._handle.add_run_config_entry(key, value)
         self._config[key] = value
+
+    @missing.refused
+    def add_active_adapter(self, adapter):
+        """Would use the parameters of a LoraAdapter in runs with these options."""
 
     def get_run_config_entry(self, key):
         if key not in self._config:

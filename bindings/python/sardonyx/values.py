@@ -52,9 +52,15 @@ class _Capsule:
 class OrtValue:
     """A tensor, sequence or map of the runtime that can be used for several runs without conversion."""
 
-    def __init__(self, handle, numpy_obj=None):
-        self._handle = handle
+    # In ONNX Runtime a value of the extension module, which has the same methods.
+    _ortvalue = property(lambda self: self)
+
+    def __init__(self, ortvalue, numpy_obj=None, session=None):  # noqa: ARG002  (values belong to no session)
+        self._handle = getattr(ortvalue, "_handle", ortvalue)
         self._numpy_obj = numpy_obj
+
+    def _get_c_value(self):
+        return self
 
     @classmethod
     def ortvalue_from_numpy(cls, numpy_obj, /, device_type="cpu", device_id=0, vendor_id=-1):  # noqa: ARG003
@@ -117,6 +123,9 @@ class OrtValue:
     def __dlpack__(self, *, stream=None):  # noqa: ARG002  (the host has no streams)
         return self.numpy().__dlpack__()
 
+    def to_dlpack(self):
+        return self.__dlpack__()
+
     def __dlpack_device__(self):
         return _DLPACK_HOST
 
@@ -170,7 +179,7 @@ class OrtValue:
         return None
 
     def __getattr__(self, name):
-        missing.refuse("OrtValue", name, missing.VALUE)
+        missing.refuse("OrtValue", name)
 
     def __reduce__(self):
         return OrtValue.ortvalue_from_numpy, (self.numpy(),)
@@ -201,8 +210,8 @@ class SparseCooView:
 class SparseTensor:
     """A sparse tensor in coordinate form (COO): the values that are not zero, and their indices."""
 
-    def __init__(self, handle):
-        self._handle = handle
+    def __init__(self, sparse_tensor):
+        self._handle = getattr(sparse_tensor, "_handle", sparse_tensor)
 
     @classmethod
     def sparse_coo_from_numpy(cls, dense_shape, values, coo_indices, ort_device):
@@ -215,8 +224,9 @@ class SparseTensor:
         return cls(_core.ValueHandle.sparse_coo([int(d) for d in dense_shape], values, number, indices))
 
     @classmethod
-    def sparse_csr_from_numpy(cls, dense_shape, values, inner_indices, outer_indices, ort_device):  # noqa: ARG003
-        missing.refuse("SparseTensor", "sparse_csr_from_numpy", missing.SPARSE)
+    @missing.refused
+    def sparse_csr_from_numpy(cls, dense_shape, values, inner_indices, outer_indices, ort_device):
+        """Would create a tensor of compressed sparse rows."""
 
     def as_coo_view(self):
         if self.format() != OrtSparseFormat.ORT_SPARSE_COO:
@@ -238,8 +248,20 @@ class SparseTensor:
     def device_name(self):
         return "cpu"
 
+    @missing.refused
+    def as_csrc_view(self):
+        """Would give the indices of compressed sparse rows."""
+
+    @missing.refused
+    def as_blocksparse_view(self):
+        """Would give the indices of sparse blocks."""
+
+    @missing.refused
+    def to_cuda(self, ort_device):
+        """Would copy the tensor to a GPU."""
+
     def __getattr__(self, name):
-        missing.refuse("SparseTensor", name, missing.SPARSE)
+        missing.refuse("SparseTensor", name)
 
 
 def copy_tensors(src, dst, stream=None):
