@@ -1,0 +1,173 @@
+"""Values and devices as ONNX Runtime's extension module has them: below the classes of the package, with its names."""
+import sardonyx
+from sardonyx import values
+from sardonyx.missing import refused
+
+_CPU, _GPU, _FPGA, _NPU, _DML = range(5)
+_MEMORY_OF = {kind: kind.name.lower() for kind in sardonyx.OrtMemoryInfoDeviceType}
+
+
+class OrtDevice:
+    """A kind of device (see the static methods), its number, vendor (a PCI number) and kind of memory.
+
+    Any device can be described; only host memory can be used.
+    """
+
+    def __init__(self, *numbers):
+        if len(numbers) not in (3, 4):
+            raise TypeError(f"expected (type, memory type, id) or (type, memory type, vendor, id), found {numbers}")
+        self._type, self._memory, *vendor, self._id = map(int, numbers)
+        self._vendor = vendor[0] if vendor else 0
+
+    def device_type(self):
+        return self._type
+
+    def device_id(self):
+        return self._id
+
+    def vendor_id(self):
+        return self._vendor
+
+    def mem_type(self):
+        return self._memory
+
+    cpu = staticmethod(lambda: _CPU)
+    cuda = gpu = webgpu = staticmethod(lambda: _GPU)
+    fpga = staticmethod(lambda: _FPGA)
+    npu = cann = staticmethod(lambda: _NPU)
+    dml = staticmethod(lambda: _DML)
+    default_memory = staticmethod(lambda: 0)
+
+
+def name_of(device):
+    """The name of the device's kind, for functions that accept host memory and refuse others by name."""
+    return {_CPU: "cpu", _GPU: "gpu", _FPGA: "fpga", _NPU: "npu"}.get(device.device_type(), "dml")
+
+
+class OrtValue(sardonyx.OrtValue):
+    """A value of the extension module: one of the package, with static methods that take devices as objects."""
+
+    @staticmethod
+    def ortvalue_from_numpy(array, device):
+        return OrtValue(sardonyx.OrtValue.ortvalue_from_numpy(array, name_of(device)), array)
+
+    @staticmethod
+    def ortvalue_from_numpy_with_onnx_type(array, onnx_element_type):
+        return OrtValue(sardonyx.OrtValue.ortvalue_from_numpy_with_onnx_type(array, onnx_element_type), array)
+
+    @staticmethod
+    def ortvalue_from_shape_and_type(shape, element_type, device):
+        return OrtValue(sardonyx.OrtValue.ortvalue_from_shape_and_type(shape, element_type, name_of(device)))
+
+    @staticmethod
+    def ortvalue_from_shape_and_onnx_type(shape, element_type, device):
+        return OrtValue.ortvalue_from_shape_and_type(shape, element_type, device)
+
+    @staticmethod
+    def ortvalue_from_shape_and_type_for_memory_info(shape, element_type, memory_info):
+        return OrtValue(sardonyx.OrtValue.ortvalue_from_shape_and_type(shape, element_type, memory_info=memory_info))
+
+    @staticmethod
+    def ortvalue_from_shape_and_onnx_type_for_memory_info(shape, element_type, memory_info):
+        return OrtValue.ortvalue_from_shape_and_type_for_memory_info(shape, element_type, memory_info)
+
+    @staticmethod
+    def ort_value_from_sparse_tensor(sparse_tensor):
+        return OrtValue(sparse_tensor)
+
+    @staticmethod
+    def from_dlpack(data, is_bool_tensor=False):
+        made = sardonyx.OrtValue.from_dlpack(data)
+        if is_bool_tensor and made.data_type() == "tensor(uint8)":
+            made = sardonyx.OrtValue.ortvalue_from_numpy(made.numpy().view(bool))
+        return OrtValue(made)
+
+    def as_sparse_tensor(self):
+        return SparseTensor(super().as_sparse_tensor())
+
+    def __dlpack__(self, stream=None):  # noqa: ARG002  (the host has no streams)
+        return self.numpy().__dlpack__()
+
+
+class SparseTensor:
+    """A sparse tensor of the extension module."""
+
+    def __init__(self, tensor):
+        self._handle = tensor._handle
+
+    @staticmethod
+    def sparse_coo_from_numpy(dense_shape, values, coo_indices, device):
+        made = sardonyx.SparseTensor.sparse_coo_from_numpy(dense_shape, values, coo_indices, device)
+        return SparseTensor(made)
+
+    @staticmethod
+    @refused
+    def sparse_csr_from_numpy(dense_shape, values, inner_indices, outer_indices, device):
+        """Would create a tensor of compressed sparse rows."""
+
+    @staticmethod
+    @refused
+    def blocksparse_from_numpy(dense_shape, values, indices, device):
+        """Would create a tensor of sparse blocks."""
+
+    @property
+    def format(self):
+        return sardonyx.SparseTensor(self).format()
+
+    def values(self):
+        return sardonyx.SparseTensor(self).values()
+
+    def dense_shape(self):
+        return sardonyx.SparseTensor(self).dense_shape()
+
+    def data_type(self):
+        return sardonyx.SparseTensor(self).data_type()
+
+    def device_name(self):
+        return sardonyx.SparseTensor(self).device_name()
+
+    def get_coo_data(self):
+        return sardonyx.SparseTensor(self).as_coo_view()
+
+    @refused
+    def get_csrc_data(self):
+        """Would give the indices of compressed sparse rows."""
+
+    @refused
+    def get_blocksparse_data(self):
+        """Would give the indices of sparse blocks."""
+
+    @refused
+    def to_cuda(self, device):
+        """Would copy the tensor to a GPU."""
+
+
+class OrtValueVector(values.OrtValueVector):
+    """A list of values, with methods that exchange them as DLPack capsules."""
+
+    def push_back(self, value, is_bool_tensor=False):
+        """Appends an OrtValue or a DLPack capsule."""
+        self.append(value if isinstance(value, sardonyx.OrtValue) else OrtValue.from_dlpack(value, is_bool_tensor))
+
+    def push_back_batch(self, tensors, data_pointers, element_types, shapes, devices):  # noqa: ARG002
+        """Appends values over the memory of tensors, which must outlive the vector."""
+        for pointer, element_type, shape, device in zip(data_pointers, element_types, shapes, devices):
+            if name_of(device) != "cpu":
+                raise NotImplementedError(f"OrtValueVector.push_back_batch for device type {device.device_type()} is "
+                                          f"not implemented in Sardonyx; there is host memory")
+            self.append(OrtValue(values.tensor_at(element_type, shape, pointer)))
+
+    def bool_tensor_indices(self):
+        """The positions of tensors of bool, which older DLPack cannot tell from uint8."""
+        return [i for i, value in enumerate(self) if value.data_type() == "tensor(bool)"]
+
+    def element_type_at(self, idx):
+        return self[idx].element_type()
+
+    def dlpack_at(self, idx):
+        return self[idx].to_dlpack()
+
+    def to_dlpacks(self, to_tensor):
+        """All values as DLPack capsules, or as what `to_tensor` (a function or None) makes of them."""
+        capsules = [value.to_dlpack() for value in self]
+        return capsules if to_tensor is None else [to_tensor(capsule) for capsule in capsules]

@@ -1,0 +1,175 @@
+"""The classes of the package `onnxruntime`: those of sardonyx, with the peer's behaviour where the two differ."""
+from collections.abc import Callable
+from typing import Any
+
+import sardonyx
+from sardonyx import IOBinding, OrtDeviceVendorId, OrtValue, SparseTensor, copy_tensors, inference
+from sardonyx.missing import refused, warn
+
+from onnxruntime.capi import _pybind_state as C  # noqa: N812  (the peer's name)
+
+_VENDORS = {"cuda": OrtDeviceVendorId.NVIDIA, "dml": OrtDeviceVendorId.MICROSOFT, "cann": OrtDeviceVendorId.HUAWEI,
+            "webgpu": OrtDeviceVendorId.NONE}
+
+GetInitializerLocationFunc = Callable[
+    [str, OrtValue, C.OrtExternalInitializerInfo | None], C.OrtExternalInitializerInfo | None]
+GetInitializerLocationWrapperFunc = Callable[
+    [str, C.OrtValue, C.OrtExternalInitializerInfo | None], C.OrtExternalInitializerInfo | None]
+
+Session = sardonyx.InferenceSession
+
+
+class InferenceSession(Session):
+    """A session for programs that were written for ONNX Runtime: a provider that is missing is a warning, not an error,
+    unless the options have the entry `sardonyx.strict_providers` = 1."""
+
+    _strict_providers = False
+
+    def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
+        super().__init__(path_or_bytes, sess_options, _as_list(providers), provider_options, **kwargs)
+
+    def set_providers(self, providers=None, provider_options=None):
+        super().set_providers(_as_list(providers), provider_options)
+
+
+def _as_list(providers):
+    """ONNX Runtime takes one name for a list of letters, warns of each, and runs the model on the CPU."""
+    if not isinstance(providers, str):
+        return providers
+    warn(f"expected a list of providers, found {providers!r}, which is taken for a list of one")
+    return [providers]
+
+
+class OrtDevice:
+    """The device that memory belongs to. Any device can be described; only host memory can be used."""
+
+    def __init__(self, c_ort_device):
+        if not isinstance(c_ort_device, C.OrtDevice):
+            raise ValueError(f"expected an onnxruntime.capi.onnxruntime_pybind11_state.OrtDevice, found "
+                             f"{type(c_ort_device).__name__}; OrtDevice.make takes a name")
+        self._device = c_ort_device
+
+    @staticmethod
+    def make(ort_device_name, device_id, vendor_id=-1):
+        """The device of this name ("cpu", "cuda", "gpu" ...) and number; -1: the vendor that the name implies."""
+        kind = get_ort_device_type(ort_device_name)
+        if vendor_id < 0:
+            vendor_id = get_vendor_id_for_device_type(ort_device_name) or OrtDeviceVendorId.NONE
+        return OrtDevice(C.OrtDevice(kind, C.OrtDevice.default_memory(), int(vendor_id), device_id))
+
+    def _get_c_device(self):
+        return self._device
+
+    def device_id(self):
+        return self._device.device_id()
+
+    def device_type(self):
+        """The kind of the device; 0 is the host."""
+        return self._device.device_type()
+
+    def device_vendor_id(self):
+        return self._device.vendor_id()
+
+    def device_mem_type(self):
+        return self._device.mem_type()
+
+
+@refused
+class AdapterFormat:
+    """A file of LoRA adapters."""
+
+    def __init__(self, adapter=None):
+        pass
+
+    @staticmethod
+    def read_adapter(file_path):
+        """Would read a file."""
+
+    def export_adapter(self, file_path):
+        """Would write the file."""
+
+    def get_format_version(self):
+        """Would give the version of the format."""
+
+    def set_adapter_version(self, adapter_version):
+        """Would set the version of the adapter."""
+
+    def get_adapter_version(self):
+        """Would give the version of the adapter."""
+
+    def set_model_version(self, model_version):
+        """Would set the version of the model."""
+
+    def get_model_version(self):
+        """Would give the version of the model."""
+
+    def set_parameters(self, params):
+        """Would set the parameters."""
+
+    def get_parameters(self):
+        """Would give the parameters."""
+
+
+@refused
+class ModelCompiler:
+    """Writes models that providers have compiled."""
+
+    def __init__(self, sess_options, input_model_path_or_bytes, embed_compiled_data_into_model=False,
+                 external_initializers_file_path=None, external_initializers_size_threshold=1024,
+                 flags=C.OrtCompileApiFlags.NONE, graph_optimization_level=C.GraphOptimizationLevel.ORT_DISABLE_ALL,
+                 get_initializer_location_func=None):
+        pass
+
+    def compile_to_bytes(self):
+        """Would give the compiled model."""
+
+    def compile_to_file(self, output_model_path=None):
+        """Would write the compiled model."""
+
+    def compile_to_stream(self, write_function):
+        """Would hand the compiled model to a function."""
+
+    def set_ep_context_data_write_func(self, write_func):
+        """Would write the data of providers through a function."""
+
+    def clear_ep_context_data_write_func(self):
+        """Would undo set_ep_context_data_write_func."""
+
+
+def get_ort_device_type(device_type):
+    """The number of a kind of device."""
+    if device_type not in ("cpu", "cuda", "gpu", "webgpu", "npu", "cann", "dml"):
+        raise ValueError(f"expected a device among cpu, cuda, gpu, webgpu, npu, cann and dml, found '{device_type}'")
+    return getattr(C.OrtDevice, device_type)()
+
+
+def get_vendor_id_for_device_type(device_type):
+    """The vendor that the name of a kind of device implies, or None."""
+    return _VENDORS.get(device_type)
+
+
+def check_and_normalize_provider_args(providers, provider_options, available_provider_names):
+    """([names], [options]) from the arguments of a session; warns of names that are not available."""
+    pairs = inference._normalized_providers(providers, provider_options)
+    for name, _ in pairs:
+        if name not in available_provider_names:
+            warn(f"expected providers among {list(available_provider_names)}, found '{name}'")
+    texts = [{str(key): str(value) for key, value in options.items()} for _, options in pairs]
+    return [name for name, _ in pairs], texts
+
+
+def make_get_initializer_location_func_wrapper(
+        get_initializer_location_func: GetInitializerLocationFunc) -> GetInitializerLocationWrapperFunc:
+    """The function for values of the extension module, from one for values of the package."""
+    def locate(name: str, value: C.OrtValue, info: Any):
+        return get_initializer_location_func(name, OrtValue(value), info)
+
+    return locate
+
+
+__all__ = [
+    "AdapterFormat", "GetInitializerLocationFunc", "GetInitializerLocationWrapperFunc", "IOBinding", "InferenceSession",
+    "ModelCompiler", "OrtDevice", "OrtDeviceVendorId", "OrtValue", "Session", "SparseTensor",
+    "check_and_normalize_provider_args", "copy_tensors", "get_ort_device_type", "get_vendor_id_for_device_type",
+    "make_get_initializer_location_func_wrapper",
+]

@@ -1,0 +1,151 @@
+"""The counterpart of ONNX Runtime's extension module: what its package stands on, and programs import from there."""
+import enum as _enum
+import types as _types
+
+from sardonyx import (  # noqa: F401
+    EngineError,
+    EPFail,
+    ExecutionMode,
+    ExecutionOrder,
+    Fail,
+    GraphOptimizationLevel,
+    InvalidArgument,
+    InvalidGraph,
+    InvalidProtobuf,
+    ModelLoadCanceled,
+    ModelLoaded,
+    ModelMetadata,
+    ModelRequiresCompilation,
+    NodeArg,
+    NoModel,
+    NoSuchFile,
+    NotFound,
+    NotImplemented,  # noqa: A004  (the peer's name)
+    OrtAllocatorType,
+    OrtCompileApiFlags,
+    OrtDeviceMemoryType,
+    OrtEpAssignedNode,
+    OrtEpAssignedSubgraph,
+    OrtEpDevice,
+    OrtExecutionProviderDevicePolicy,
+    OrtHardwareDevice,
+    OrtHardwareDeviceType,
+    OrtMemoryInfo,
+    OrtMemoryInfoDeviceType,
+    OrtMemType,
+    OrtSparseFormat,
+    RunOptions,
+    RuntimeException,
+    SessionOptions,
+    copy_tensors,
+    disable_telemetry_events,
+    enable_telemetry_events,
+    get_available_providers,
+    get_build_info,
+    get_device,
+    get_ep_devices,
+    get_version_string,
+    has_collective_ops,
+    set_default_logger_severity,
+    set_default_logger_verbosity,
+    set_global_thread_pool_sizes,
+    set_seed,
+)
+from sardonyx.values import SparseCooView  # noqa: F401
+
+from onnxruntime.capi._refused import *  # noqa: F403
+from onnxruntime.capi._refused import KernelDef as _KernelDef
+from onnxruntime.capi._refused import OpSchema as _OpSchema
+from onnxruntime.capi._session import InferenceSession, SessionIOBinding  # noqa: F401
+from onnxruntime.capi._values import OrtDevice, OrtValue, OrtValueVector, SparseTensor  # noqa: F401
+
+opkernel = _types.SimpleNamespace(KernelDef=_KernelDef)
+schemadef = _types.SimpleNamespace(OpSchema=_OpSchema)
+del KernelDef, OpSchema  # noqa: F821  (they belong to opkernel and schemadef)
+
+# The providers that ONNX Runtime 1.31 has names for, by its priority; get_available_providers() lists those of a build.
+_PROVIDERS = ("NvTensorRTRTX", "Tensorrt", "CUDA", "MIGraphX", "OpenVINO", "Dnnl", "VitisAI", "QNN", "Nnapi", "VSINPU",
+              "Js", "CoreML", "ACL", "Dml", "Rknpu", "WebNN", "WebGpu", "Xnnpack", "CANN", "Azure", "CPU")
+
+
+def get_all_providers():
+    """The names of all execution providers that ONNX Runtime and this build know."""
+    known = [f"{name}ExecutionProvider" for name in _PROVIDERS]
+    return [*(name for name in get_available_providers() if name not in known), *known]
+
+
+def get_default_session_options():
+    """New options with the defaults."""
+    return SessionOptions()
+
+
+def get_session_initializer():
+    """None: sessions need no such object."""
+
+
+def get_hardware_devices():
+    """The devices of this machine that the providers of this build find."""
+    return list({(int(d.device.type), d.device.vendor_id, d.device.device_id): d.device
+                 for d in get_ep_devices()}.values())
+
+
+def is_dlpack_uint8_tensor(capsule):
+    """Whether the elements in a DLPack capsule are of type uint8. This uses the capsule up."""
+    return OrtValue.from_dlpack(capsule).data_type() == "tensor(uint8)"
+
+
+class ArenaExtendStrategy(_enum.IntEnum):
+    kNextPowerOfTwo = 0  # noqa: N815
+    kSameAsRequested = 1  # noqa: N815
+
+
+kNextPowerOfTwo, kSameAsRequested = ArenaExtendStrategy  # noqa: N816
+
+
+class OrtCompiledModelCompatibility(_enum.IntEnum):
+    EP_NOT_APPLICABLE = 0
+    EP_SUPPORTED_OPTIMAL = 1
+    EP_SUPPORTED_PREFER_RECOMPILATION = 2
+    EP_UNSUPPORTED = 3
+
+
+class OrtDeviceEpIncompatibilityReason(_enum.IntEnum):
+    NONE = 0
+    DRIVER_INCOMPATIBLE = 1
+    DEVICE_INCOMPATIBLE = 2
+    MISSING_DEPENDENCY = 4
+    UNKNOWN = -2**31
+
+
+class OrtArenaCfg:
+    """How an allocator that sessions share would get its memory: four numbers, or a dict. -1 leaves it to the library.
+
+    The allocator of this build needs none of them (see create_and_register_allocator).
+    """
+
+    __slots__ = ("max_mem", "arena_extend_strategy", "initial_chunk_size_bytes", "max_dead_bytes_per_chunk",
+                 "initial_growth_chunk_size_bytes", "max_power_of_two_extend_bytes")
+
+    def __init__(self, *values):
+        if len(values) == 4:
+            values = [dict(zip(self.__slots__, values))]
+        if len(values) != 1 or not isinstance(values[0], dict):
+            raise TypeError(f"expected a dict or four numbers ({', '.join(self.__slots__[:4])}), found {values}")
+        (given,) = values
+        unknown = set(given) - set(self.__slots__)
+        if unknown:
+            raise ValueError(f"expected keys among {', '.join(self.__slots__)}, found {', '.join(sorted(unknown))}")
+        for name in self.__slots__:
+            setattr(self, name, int(given.get(name, 0 if name == "max_mem" else -1)))
+
+
+class OrtExternalInitializerInfo:
+    """Where the data of an initializer lies: the file, and the offset and size in bytes."""
+
+    __slots__ = ("filepath", "file_offset", "byte_size")
+
+    def __init__(self, filepath, file_offset, byte_size):
+        self.filepath, self.file_offset, self.byte_size = filepath, file_offset, byte_size
+
+
+__all__ = [name for name in dir() if not name.startswith("_")]
