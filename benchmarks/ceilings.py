@@ -35,6 +35,9 @@ def parse(text):
 def read(peak, threads):
     """{"cpu", "versions", "ceilings": {name: {"unit", "1": value of one thread, "2": ...}}}"""
     import onnxruntime
+    import peer
+
+    peer.require()
 
     found = {}
     for _ in range(REPEATS):

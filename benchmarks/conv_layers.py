@@ -15,6 +15,7 @@ import json
 import pathlib
 import re
 import statistics
+import sys
 import tempfile
 import time
 
@@ -24,6 +25,10 @@ import onnxruntime
 from onnx import TensorProto, helper
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import peer  # noqa: E402
+
+peer.require()
 TABLE = ROOT / "src/kernels/conv/conv_layers.h"
 REST_S = 0.02  # between engines: until the threads of the other one have stopped spinning
 FIELDS = ("in_channels", "out_channels", "groups", "size", "kernel", "stride", "pad", "dilation", "rows", "transposed")

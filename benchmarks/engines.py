@@ -15,6 +15,9 @@ import time
 
 import numpy as np
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+import peer  # noqa: E402
+
 ENGINES = ("sardonyx", "onnxruntime")
 SETTLED = 0.02  # share of a core that an idle process may use
 TURN_SECONDS = 0.03
@@ -61,6 +64,7 @@ def others_use(since=None):
 class Comparison:
     def __init__(self, path, feeds, threads, seconds):
         self.path, self.feeds, self.threads, self.seconds = path, feeds, threads, seconds
+        peer.require()
         self.modules = {name: __import__(name) for name in ENGINES}
         self.next = dict.fromkeys(ENGINES, 0)
 

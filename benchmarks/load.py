@@ -29,6 +29,9 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 import model_zoo  # noqa: E402
+import peer  # noqa: E402
+
+peer.require()
 
 MODELS = {
     "throughput": ("resnet50", "minilm_l6", "gpt2"),

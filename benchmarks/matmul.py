@@ -12,6 +12,7 @@ import argparse
 import pathlib
 import statistics
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -20,6 +21,10 @@ import sardonyx
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import peer  # noqa: E402
+
+peer.require()
 # ONNX Runtime's workers spin for up to 2^20 pauses after a run: a turn of ours that begins sooner shares a core.
 PAUSE_SECONDS = 0.06
 DTYPES = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "float64": TensorProto.DOUBLE}

@@ -12,6 +12,7 @@ import sys
 
 import engines
 import models
+import peer
 
 RUNS = 3
 
@@ -36,6 +37,7 @@ def peak_kilobytes(engine, path, feeds, threads):
 def main():
     job = json.loads(sys.argv[1])
     os.sched_setaffinity(0, job["cores"])
+    peer.require()
     engine = importlib.import_module(job["engine"])
     model = models.find(job["model"])
     path, feeds = model.path(), model.feeds(RUNS)

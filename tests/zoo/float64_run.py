@@ -18,7 +18,10 @@ import onnx
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/zoo")]
 import model_zoo  # noqa: E402
+import peer  # noqa: E402
 import zoo_cases  # noqa: E402
+
+peer.require()
 
 RANGES = {"uint8": (0, 255), "int8": (-128, 127)}
 

@@ -20,8 +20,11 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/zoo")]
 import model_zoo  # noqa: E402
+import peer  # noqa: E402
 import saved_models  # noqa: E402
 import zoo_cases  # noqa: E402
+
+peer.require()
 
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
 DOCUMENT = ROOT / "docs/optimizer.md"

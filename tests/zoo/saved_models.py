@@ -13,7 +13,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/zoo")]
 import check_model  # noqa: E402
 import model_zoo  # noqa: E402
+import peer  # noqa: E402
 import zoo_cases  # noqa: E402
+
+peer.require()
 
 LEVELS = {"disable": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED",
           "all": "ORT_ENABLE_ALL"}
