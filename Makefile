@@ -43,7 +43,7 @@ soak: build  ## run a long mix of models, shapes, threads, cancelled runs and wr
 load: build  ## measure threads and memory under load beside ONNX Runtime; FIGURES='throughput spaced idle ...'
 	@PYTHONPATH=$(BUILD)/python .venv-test/bin/python -W ignore benchmarks/load.py $(FIGURES)
 
-wheel: build  ## build a Python wheel in build/dist
+wheel: build  ## build the Python wheels sardonyx and onnxruntime in build/dist
 	@$(PYTHON) tools/wheel.py
 
 lint: setup  ## check format, layers and symbols; run clang-tidy on changed files, and ruff

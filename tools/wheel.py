@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Makes a wheel of the built Python package: the package, the library without debug symbols, and the metadata.
+"""Makes wheels of the built Python package: the package, the library without debug symbols, and the metadata.
 
 The wheel is for the Python version that the package was built for, and for every Linux whose C and C++ libraries have
 the newest symbols that ours use. The script checks what our libraries need of the system. The same tree always gives
-the same bytes.
+the same bytes. Besides `sardonyx` there is a wheel `onnxruntime`: with both installed, packages that require or import
+onnxruntime run on Sardonyx.
 
 usage: tools/wheel.py [--build FOLDER] [--output FOLDER]
 """
@@ -107,39 +108,79 @@ def record(files, name):
     return "\n".join([*rows, f"{name},,", ""]).encode()
 
 
-def build_wheel(build, output):
-    """Writes the wheel of the tree that was built in `build` into the folder `output`, and returns its path."""
-    cache = (build / "CMakeCache.txt").read_text()
-    version = re.search(r"CMAKE_PROJECT_VERSION:STATIC=(.*)", cache)[1]
-    with tempfile.TemporaryDirectory() as folder:
-        stage = pathlib.Path(folder)
-        run("cmake", "--install", build, "--component", "wheel", "--prefix", stage, "--strip")
-        (module,) = (stage / "sardonyx").glob("_core*.so")
-        tag, python = python_tag(module)
-        platform = platform_tag(sorted((stage / "sardonyx").glob("*.so")))
-        about = f"sardonyx-{version}.dist-info"
-        files = [(path.relative_to(stage).as_posix(), path.read_bytes())
-                 for path in sorted(stage.rglob("*")) if path.is_file()]
-        files += [(f"{about}/METADATA", metadata(version, python).encode()),
-                  (f"{about}/WHEEL", f"Wheel-Version: 1.0\nGenerator: sardonyx tools/wheel.py\n"
-                                     f"Root-Is-Purelib: false\nTag: {tag}-{tag}-{platform}\n".encode()),
-                  *((f"{about}/licenses/{name}", text) for name, text in licences())]
-        files.append((f"{about}/RECORD", record(files, f"{about}/RECORD")))
+def version_of(build):
+    return re.search(r"CMAKE_PROJECT_VERSION:STATIC=(.*)", (build / "CMakeCache.txt").read_text())[1]
+
+
+def stage(build, folder):
+    """Installs the package into `folder`, without debug symbols: its module and its libraries, in this order."""
+    run("cmake", "--install", build, "--component", "wheel", "--prefix", folder, "--strip")
+    (module,) = (folder / "sardonyx").glob("_core*.so")
+    return module, sorted((folder / "sardonyx").glob("*.so"))
+
+
+def write_wheel(output, name, version, tag, text, files):
+    """Writes the wheel `name` of `files`, which are (path, data), with the metadata `text`. Returns its path."""
+    about = f"{name}-{version}.dist-info"
+    files = [*files, (f"{about}/METADATA", text.encode()),
+             (f"{about}/WHEEL", f"Wheel-Version: 1.0\nGenerator: sardonyx tools/wheel.py\n"
+                                f"Root-Is-Purelib: false\nTag: {tag}\n".encode()),
+             *((f"{about}/licenses/{licence}", content) for licence, content in licences())]
+    files.append((f"{about}/RECORD", record(files, f"{about}/RECORD")))
     output.mkdir(parents=True, exist_ok=True)
-    path = output / f"sardonyx-{version}-{tag}-{tag}-{platform}.whl"
+    path = output / f"{name}-{version}-{tag}.whl"
     pack(path, files)
     return path
+
+
+def files_below(folder, root):
+    """(path from `root`, data) of all files in `folder`."""
+    return [(path.relative_to(root).as_posix(), path.read_bytes()) for path in sorted(folder.rglob("*"))
+            if path.is_file()]
+
+
+def build_wheel(build, output):
+    """Writes the wheel of the tree that was built in `build` into the folder `output`, and returns its path."""
+    version = version_of(build)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        module, libraries = stage(build, folder)
+        tag, python = python_tag(module)
+        return write_wheel(output, "sardonyx", version, f"{tag}-{tag}-{platform_tag(libraries)}",
+                           metadata(version, python), files_below(folder, folder))
+
+
+def build_onnxruntime_wheel(build, output):
+    """Writes the wheel `onnxruntime`, which needs the wheel `sardonyx` of the same version, and returns its path.
+
+    Its library is a copy of that of `sardonyx`, under the name that programs load from this package.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        _, libraries = stage(build, folder)
+        (library,) = (path for path in libraries if path.name == "libsardonyx.so")
+        root = folder / "sardonyx/_as_onnxruntime"
+        about = (root / "onnxruntime/capi/build_and_package_info.py").read_text()
+        release = re.search(r'__version__ = "(.*)"', about)[1]
+        copy = (f"onnxruntime/capi/libonnxruntime.so.{release}", library.read_bytes())
+        version = f"{release}+sardonyx"
+        head = (ROOT / f"bindings/python/as_onnxruntime/onnxruntime-{version}.dist-info/METADATA").read_text()
+        needed = f"Requires-Dist: sardonyx=={version_of(build)}\n"
+        names = "".join(f"License-File: {name}\n" for name in LICENCES)
+        return write_wheel(output, "onnxruntime", version, f"py3-none-{platform_tag(libraries)}",
+                           head + names + needed, sorted([*files_below(root, root), copy]))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="the folder of the build")
-    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build/dist", help="the folder for the wheel")
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build/dist", help="the folder for the wheels")
     options = parser.parse_args()
     if not (options.build / "CMakeCache.txt").exists():
         sys.exit(f"wheel: {options.build} is no built tree; run `make build` first")
-    path = build_wheel(options.build, options.output)
-    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+    for build in (build_wheel, build_onnxruntime_wheel):
+        path = build(options.build, options.output)
+        print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
 
 
 if __name__ == "__main__":

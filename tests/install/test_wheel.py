@@ -28,6 +28,11 @@ print("libraries:", sorted({line.split()[-1] for line in text.splitlines() if "s
 print("licence:", importlib.metadata.metadata("sardonyx")["License-Expression"])
 print("files:", sorted(str(f) for f in importlib.metadata.files("sardonyx") if f.suffix in (".so", ".pyi", ".typed")))
 """
+PROGRAM_FOR_ONNX_RUNTIME = """
+import numpy as np, onnxruntime
+session = onnxruntime.InferenceSession("model.onnx")
+print(session.run(None, {"x": np.float32([[1, 0, 0]])})[0].tolist(), bool(onnxruntime.sardonyx_version))
+"""
 MODEL = """<ir_version: 10, opset_import: ["" : 21]>
 first (float[batch, 3] x) => (float[batch, 2] y) <float[3, 2] weight = {1, 2, 3, 4, 5, 6}> { y = MatMul(x, weight) }
 """
@@ -120,3 +125,19 @@ def test_the_tag_is_that_of_the_newest_symbols(built, tmp_path, monkeypatch):
     run("gcc", "-shared", "-x", "c", "/dev/null", "-Wl,--no-as-needed", "-lz", "-o", foreign)
     with pytest.raises(SystemExit, match="libforeign.so needs libz.so.1"):
         wheel.platform_tag([foreign])
+
+
+def test_the_wheel_onnxruntime_replaces_onnx_runtime(environment, tmp_path):
+    """Installed beside the wheel sardonyx, it satisfies what other packages require, and runs models."""
+    folder, python, clean = environment
+    other = wheel.build_onnxruntime_wheel(BUILD, tmp_path)
+    assert wheel.build_onnxruntime_wheel(BUILD, tmp_path / "again").read_bytes() == other.read_bytes()
+    install = [python, "-m", "pip", "install", "--no-index", "--disable-pip-version-check"]
+    tried = [python, "-m", "sardonyx.as_onnxruntime", "-c", PROGRAM_FOR_ONNX_RUNTIME]  # before anything is installed
+    assert run(*tried, cwd=folder, env=clean) == "[[1.0, 2.0]] True\n"
+    run(*install, other, env=clean)
+    assert run(python, "-c", PROGRAM_FOR_ONNX_RUNTIME, cwd=folder, env=clean) == "[[1.0, 2.0]] True\n"
+    assert "onnxruntime" in run(*install, "onnxruntime>=1.20", env=clean)  # it is there already
+    run(python, "-m", "pip", "check", "--disable-pip-version-check", env=clean)
+    load = "import ctypes, onnxruntime as o, os; f = os.path.dirname(o.__file__) + '/capi/libonnxruntime.so.1.31.1'"
+    run(python, "-c", f"{load}; ctypes.CDLL(f).OrtGetApiBase()", env=clean)
