@@ -2,7 +2,11 @@
 #
 # Only what libsardonyx.so exports is visible in it: a program may have another RE2, and names like ours. The symbol
 # versions of ONNX Runtime's releases are left out, for only a shared library can have them.
-if(NOT SDX_STATIC_LIBRARY OR APPLE OR WIN32 OR SDX_SANITIZE OR NOT TARGET sdx_re2 OR NOT SDX_re2_ARCHIVE)
+if(NOT SDX_STATIC_LIBRARY OR APPLE OR WIN32 OR SDX_SANITIZE)
+  return()
+endif()
+if(NOT EXISTS ${SDX_RE2_SOURCE}/re2/re2.cc OR NOT SDX_re2_ARCHIVE)
+  message(NOTICE "libsardonyx.a is left out: it would need RE2's sources and libre2.a (`make setup` fetches them)")
   return()
 endif()
 file(STRINGS ${PROJECT_SOURCE_DIR}/src/capi/exports.map names REGEX "^    [A-Z][A-Za-z_]+;")
