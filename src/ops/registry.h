@@ -2,9 +2,10 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ops/op_def.h"
@@ -103,13 +104,20 @@ class Registry {
   void AddFirst(std::span<const OpDef> ops);
   // The row that covers the version; nullptr if no row does.
   const OpDef* Find(std::string_view domain, std::string_view name, int since_version) const;
+  // False if the operator's newest version is another row's: an upgrade to this row's semantics does not end there.
+  bool IsNewest(const OpDef& op) const { return !superseded_.contains(&op); }
   // True if any row has this name, whatever its version.
   bool HasName(std::string_view domain, std::string_view name) const;
   std::vector<const OpDef*> All() const;  // sorted by domain and name
 
  private:
+  using Name = std::pair<std::string_view, std::string_view>;  // domain and name, which the rows own
+  struct Hash {
+    std::size_t operator()(const Name& name) const;
+  };
   void Add(std::span<const OpDef> ops, bool first);
-  std::unordered_map<std::string, std::vector<const OpDef*>> rows_;  // key: domain + '\n' + name
+  std::unordered_map<Name, std::vector<const OpDef*>, Hash> rows_;
+  std::unordered_set<const OpDef*> superseded_;
 };
 
 }  // namespace sardonyx::ops
