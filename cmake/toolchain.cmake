@@ -1,8 +1,7 @@
 # Compiler cache, precompiled headers, fast linker, warnings and sanitizers: what every target of the project shares.
 find_program(SDX_CCACHE ccache)
-if(SDX_CCACHE)
-  # Without these two, ccache never serves a file that is compiled with a precompiled header.
-  set(SDX_CCACHE_COMMAND ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${SDX_CCACHE})
+if(SDX_CCACHE AND CMAKE_HOST_UNIX)
+  set(SDX_CCACHE_COMMAND ${CMAKE_CURRENT_LIST_DIR}/cached_compiler.sh ${SDX_CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${SDX_CCACHE_COMMAND})
   set(CMAKE_C_COMPILER_LAUNCHER ${SDX_CCACHE_COMMAND})
 endif()
