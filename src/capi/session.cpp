@@ -54,12 +54,21 @@ OrtStatusPtr NameOf(const OrtSession* session, Ports ports, const char* what, si
   });
 }
 
+// Where the model names a dimension whose size is not known, its name counts word for word, not what inference found.
+void NameDims(OrtTypeInfo& info, const std::vector<std::string>& names) {
+  if (info.tensor == nullptr || info.tensor->dims.size() != names.size()) return;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (info.tensor->dims[i] < 0 && !names[i].empty()) info.tensor->symbols[i] = names[i];
+}
+
 OrtStatusPtr TypeOf(const OrtSession* session, Ports ports, const char* what, size_t index,
                     OrtTypeInfo** type_info) noexcept {
   return Guard([&] {
     const Port& port = PortAt((NeedSession(session).*ports)(), index, what);
     auto& result = Need(type_info, "type_info");
-    result = MakeTypeInfo(port.type).release();
+    std::unique_ptr<OrtTypeInfo> info = MakeTypeInfo(port.type);
+    NameDims(*info, port.dim_params);
+    result = info.release();
   });
 }
 

@@ -91,11 +91,11 @@ bool Same(const Node& a, const Node& b) {
 
 bool Same(const ValueInfo& a, const ValueInfo& b) {
   const auto& [name, type, initializer, producer, consumers, is_input, is_output, is_captured, shape_data, device,
-               dim_denotations, doc, metadata] = a;
+               dim_denotations, dim_params, doc, metadata] = a;
   return name == b.name && type == b.type && Same(initializer, b.initializer) && producer == b.producer &&
          consumers == b.consumers && is_input == b.is_input && is_output == b.is_output &&
          is_captured == b.is_captured && shape_data == b.shape_data && device == b.device &&
-         dim_denotations == b.dim_denotations && doc == b.doc && metadata == b.metadata;
+         dim_denotations == b.dim_denotations && dim_params == b.dim_params && doc == b.doc && metadata == b.metadata;
 }
 
 bool Same(const Function& a, const Function& b) {

@@ -242,7 +242,7 @@ void Session::AddPorts(const Graph& graph) {
     const ValueInfo& value = graph.value(id);
     if (value.constant() != nullptr) continue;  // a constant that old models list among the inputs
     if (value.initializer) {
-      overridable_.push_back({value.name, value.type});
+      overridable_.push_back({value.name, value.type, value.dim_params});
       defaults_.emplace_back(value.initializer->tensor);
       overridable_at.push_back(at);
     } else {
@@ -250,7 +250,7 @@ void Session::AddPorts(const Graph& graph) {
       if (!IsWhole(value.type))
         Fail(Code::kInvalidGraph, "input '", value.name, "': expected a type that names its element type, found ",
              value.type.is_none() ? "none" : value.type.ToText());
-      inputs_.push_back({value.name, value.type});
+      inputs_.push_back({value.name, value.type, value.dim_params});
       program_input_.push_back(at);
     }
     ++at;
@@ -260,7 +260,10 @@ void Session::AddPorts(const Graph& graph) {
   if (std::any_of(inputs_.begin(), inputs_.end(), is_scalar) ||
       std::any_of(overridable_.begin(), overridable_.end(), is_scalar))
     warned_of_shape_ = std::vector<std::atomic<bool>>(program_input_.size());
-  for (const ValueId id : graph.outputs) outputs_.push_back({graph.value(id).name, graph.value(id).type});
+  for (const ValueId id : graph.outputs) {
+    const ValueInfo& value = graph.value(id);
+    outputs_.push_back({value.name, value.type, value.dim_params});
+  }
 }
 
 void Session::WarnOfRunKeys(const RunOptions& run_options) {

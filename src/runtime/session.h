@@ -28,6 +28,7 @@ class SessionThreads;
 struct Port {
   std::string name;
   Type type;
+  std::vector<std::string> dim_params = {};  // names that the model gives its dimensions (ValueInfo::dim_params)
 };
 
 // One row of Session::placement(): a node that runs, bodies of control flow included.
