@@ -49,13 +49,15 @@ std::string Write(const runtime::Session& session, runtime::Trace& trace, const 
     before = ",\n";
   });
   const std::int32_t thread = ThreadNumber();
-  events.AddMachine();
   if (trace.loaded_ns != 0) {
     events.AddSession(session.model().path.empty() ? "model_loading_array" : "model_loading_uri", trace.start_ns,
                       trace.loaded_ns, thread, ProfileEvents::Json::object());
     events.AddSession("session_initialization", trace.loaded_ns, trace.ready_ns, thread, ProfileEvents::Json::object());
   }
-  for (const auto& run : trace.Take()) events.AddRun(*run);
+  const auto runs = trace.Take();
+  for (const auto& run : runs) events.AddRun(*run);
+  for (const auto& run : runs) events.AddActivity(*run);
+  events.AddMachine();
   out << "\n]\n";
   out.close();
   if (!out) {
