@@ -4,9 +4,9 @@
 // To add a function: its definition in an area file and its line here. The slots are frozen by tools/abi.
 //
 // Slots that return no status and are not implemented do nothing and return NULL, "" (text), 0, false or the first
-// enumerator: SyncStream_GetHandle, ExternalInitializerInfo_*, GetExperimentalFunction (no experimental function is
-// known), GetTrainingApi (NULL says: no training), the Release* functions of handles that nothing makes yet, and in
-// OrtEpApi MemoryDevice_*, SyncStream_*, NodeComputeContext_NodeName and KernelDef_Get*.
+// enumerator: SyncStream_GetHandle, GetExperimentalFunction (no experimental function is known), GetTrainingApi (NULL
+// says: no training), the Release* functions of handles that nothing makes yet, and in OrtEpApi MemoryDevice_*,
+// SyncStream_*, NodeComputeContext_NodeName and KernelDef_Get*.
 #include "capi/api_table.h"
 
 #include <cstddef>
@@ -325,6 +325,66 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.EpAssignedNode_GetName = EpAssignedNode_GetName;
   api.EpAssignedNode_GetDomain = EpAssignedNode_GetDomain;
   api.EpAssignedNode_GetOperatorType = EpAssignedNode_GetOperatorType;
+  // graph/value_info.cpp
+  api.ReleaseValueInfo = ReleaseValueInfo;
+  api.GetValueInfoName = GetValueInfoName;
+  api.GetValueInfoTypeInfo = GetValueInfoTypeInfo;
+  api.ValueInfo_GetValueProducer = ValueInfo_GetValueProducer;
+  api.ValueInfo_GetValueNumConsumers = ValueInfo_GetValueNumConsumers;
+  api.ValueInfo_GetValueConsumers = ValueInfo_GetValueConsumers;
+  api.ValueInfo_GetInitializerValue = ValueInfo_GetInitializerValue;
+  api.ValueInfo_GetExternalInitializerInfo = ValueInfo_GetExternalInitializerInfo;
+  api.ValueInfo_IsRequiredGraphInput = ValueInfo_IsRequiredGraphInput;
+  api.ValueInfo_IsOptionalGraphInput = ValueInfo_IsOptionalGraphInput;
+  api.ValueInfo_IsGraphOutput = ValueInfo_IsGraphOutput;
+  api.ValueInfo_IsConstantInitializer = ValueInfo_IsConstantInitializer;
+  api.ValueInfo_IsFromOuterScope = ValueInfo_IsFromOuterScope;
+  api.CreateExternalInitializerInfo = CreateExternalInitializerInfo;
+  api.ReleaseExternalInitializerInfo = ReleaseExternalInitializerInfo;
+  api.ExternalInitializerInfo_GetFilePath = ExternalInitializerInfo_GetFilePath;
+  api.ExternalInitializerInfo_GetFileOffset = ExternalInitializerInfo_GetFileOffset;
+  api.ExternalInitializerInfo_GetByteSize = ExternalInitializerInfo_GetByteSize;
+  // graph/graph.cpp
+  api.ReleaseGraph = ReleaseGraph;
+  api.Graph_GetName = Graph_GetName;
+  api.Graph_GetModelPath = Graph_GetModelPath;
+  api.Graph_GetOnnxIRVersion = Graph_GetOnnxIRVersion;
+  api.Graph_GetModelMetadata = Graph_GetModelMetadata;
+  api.Graph_GetNumOperatorSets = Graph_GetNumOperatorSets;
+  api.Graph_GetOperatorSets = Graph_GetOperatorSets;
+  api.Graph_GetNumInputs = Graph_GetNumInputs;
+  api.Graph_GetInputs = Graph_GetInputs;
+  api.Graph_GetNumOutputs = Graph_GetNumOutputs;
+  api.Graph_GetOutputs = Graph_GetOutputs;
+  api.Graph_GetNumInitializers = Graph_GetNumInitializers;
+  api.Graph_GetInitializers = Graph_GetInitializers;
+  api.Graph_GetNumNodes = Graph_GetNumNodes;
+  api.Graph_GetNodes = Graph_GetNodes;
+  api.Graph_GetParentNode = Graph_GetParentNode;
+  api.Graph_GetGraphView = Graph_GetGraphView;
+  // graph/node.cpp
+  api.ReleaseNode = ReleaseNode;
+  api.Node_GetId = Node_GetId;
+  api.Node_GetName = Node_GetName;
+  api.Node_GetOperatorType = Node_GetOperatorType;
+  api.Node_GetDomain = Node_GetDomain;
+  api.Node_GetEpName = Node_GetEpName;
+  api.Node_GetSinceVersion = Node_GetSinceVersion;
+  api.Node_GetNumInputs = Node_GetNumInputs;
+  api.Node_GetInputs = Node_GetInputs;
+  api.Node_GetNumOutputs = Node_GetNumOutputs;
+  api.Node_GetOutputs = Node_GetOutputs;
+  api.Node_GetNumImplicitInputs = Node_GetNumImplicitInputs;
+  api.Node_GetImplicitInputs = Node_GetImplicitInputs;
+  api.Node_GetNumAttributes = Node_GetNumAttributes;
+  api.Node_GetAttributes = Node_GetAttributes;
+  api.Node_GetAttributeByName = Node_GetAttributeByName;
+  api.Node_GetNumSubgraphs = Node_GetNumSubgraphs;
+  api.Node_GetSubgraphs = Node_GetSubgraphs;
+  api.Node_GetGraph = Node_GetGraph;
+  api.OpAttr_GetName = OpAttr_GetName;
+  api.OpAttr_GetType = OpAttr_GetType;
+  api.OpAttr_GetTensorAttributeAsOrtValue = OpAttr_GetTensorAttributeAsOrtValue;
   // the other tables, below
   api.GetModelEditorApi = GetModelEditorApi;
   api.GetCompileApi = GetCompileApi;
