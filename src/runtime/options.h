@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,17 +19,25 @@ namespace sardonyx::optimizer {
 class Explanation;
 }
 
+namespace sardonyx::providers {
+class Provider;
+}
+
 namespace sardonyx::runtime {
 
 // ONNX Runtime's numbers.
 enum class OptimizationLevel { kDisable = 0, kBasic = 1, kExtended = 2, kLayout = 3, kAll = 99 };
 enum class ExecutionMode { kSequential = 0, kParallel = 1 };
 
+struct SessionOptions;
+
 // A provider the user asked for, in order of priority, with its options.
 struct ProviderChoice {
   std::string name;  // "CPUExecutionProvider"
   std::vector<std::pair<std::string, std::string>> options;
   std::string missing = {};  // why the caller found it unavailable, which the user knows; placement names it, too
+  // Makes it for a session with these options; null: a factory of the environment does.
+  std::function<std::shared_ptr<providers::Provider>(const SessionOptions&, const Logger&)> make = {};
 };
 
 struct SessionOptions {
