@@ -298,8 +298,13 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.GetSparseTensorValues = GetSparseTensorValues;
   api.GetSparseTensorIndicesTypeShape = GetSparseTensorIndicesTypeShape;
   api.GetSparseTensorIndices = GetSparseTensorIndices;
-  // ep_device.cpp
+  // ep/libraries.cpp
+  api.RegisterExecutionProviderLibrary = RegisterExecutionProviderLibrary;
+  api.UnregisterExecutionProviderLibrary = UnregisterExecutionProviderLibrary;
   api.GetEpDevices = GetEpDevices;
+  api.SessionOptionsAppendExecutionProvider_V2 = SessionOptionsAppendExecutionProvider_V2;
+  api.SessionOptionsSetEpSelectionPolicy = SessionOptionsSetEpSelectionPolicy;
+  // ep_device.cpp
   api.GetNumHardwareDevices = GetNumHardwareDevices;
   api.GetHardwareDevices = GetHardwareDevices;
   api.HardwareDevice_Type = HardwareDevice_Type;
@@ -315,9 +320,6 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.EpDevice_MemoryInfo = EpDevice_MemoryInfo;
   api.SessionGetEpDeviceForInputs = SessionGetEpDeviceForInputs;
   api.SessionGetEpDeviceForOutputs = SessionGetEpDeviceForOutputs;
-  api.SessionOptionsAppendExecutionProvider_V2 = SessionOptionsAppendExecutionProvider_V2;
-  api.SessionOptionsSetEpSelectionPolicy = SessionOptionsSetEpSelectionPolicy;
-  api.GetSharedAllocator = GetSharedAllocator;
   // assignment.cpp
   api.Session_GetEpGraphAssignmentInfo = Session_GetEpGraphAssignmentInfo;
   api.EpAssignedSubgraph_GetEpName = EpAssignedSubgraph_GetEpName;
@@ -398,7 +400,57 @@ constexpr OrtApi kApi = FilledApi();
 constexpr OrtModelEditorApi kModelEditorApi = kNoModelEditorApi;
 constexpr OrtCompileApi kCompileApi = kNoCompileApi;
 constexpr OrtInteropApi kInteropApi = kNoInteropApi;
-constexpr OrtEpApi kEpApi = kNoEpApi;
+
+constexpr OrtEpApi FilledEpApi() {
+  OrtEpApi api = kNoEpApi;
+  // ep/devices.cpp
+  api.CreateEpDevice = ep::CreateEpDevice;
+  api.ReleaseEpDevice = ep::ReleaseEpDevice;
+  api.EpDevice_AddAllocatorInfo = ep::EpDevice_AddAllocatorInfo;
+  api.CreateHardwareDevice = ep::CreateHardwareDevice;
+  api.ReleaseHardwareDevice = ep::ReleaseHardwareDevice;
+  // ep/memory_devices.cpp
+  api.MemoryInfo_GetMemoryDevice = ep::MemoryInfo_GetMemoryDevice;
+  api.Value_GetMemoryDevice = ep::Value_GetMemoryDevice;
+  api.MemoryDevice_AreEqual = ep::MemoryDevice_AreEqual;
+  api.MemoryDevice_GetDeviceType = ep::MemoryDevice_GetDeviceType;
+  api.MemoryDevice_GetMemoryType = ep::MemoryDevice_GetMemoryType;
+  api.MemoryDevice_GetVendorId = ep::MemoryDevice_GetVendorId;
+  api.MemoryDevice_GetDeviceId = ep::MemoryDevice_GetDeviceId;
+  // ep/graph_support.cpp
+  api.EpGraphSupportInfo_AddNodesToFuse = ep::EpGraphSupportInfo_AddNodesToFuse;
+  api.EpGraphSupportInfo_AddSingleNode = ep::EpGraphSupportInfo_AddSingleNode;
+  api.NodeComputeContext_NodeName = ep::NodeComputeContext_NodeName;
+  // ep/kernel_registry.cpp
+  api.CreateKernelRegistry = ep::CreateKernelRegistry;
+  api.ReleaseKernelRegistry = ep::ReleaseKernelRegistry;
+  api.KernelRegistry_AddKernel = ep::KernelRegistry_AddKernel;
+  api.CreateKernelDefBuilder = ep::CreateKernelDefBuilder;
+  api.ReleaseKernelDefBuilder = ep::ReleaseKernelDefBuilder;
+  api.KernelDefBuilder_SetOperatorType = ep::KernelDefBuilder_SetOperatorType;
+  api.KernelDefBuilder_SetDomain = ep::KernelDefBuilder_SetDomain;
+  api.KernelDefBuilder_SetSinceVersion = ep::KernelDefBuilder_SetSinceVersion;
+  api.KernelDefBuilder_SetExecutionProvider = ep::KernelDefBuilder_SetExecutionProvider;
+  api.KernelDefBuilder_SetInputMemType = ep::KernelDefBuilder_SetInputMemType;
+  api.KernelDefBuilder_SetOutputMemType = ep::KernelDefBuilder_SetOutputMemType;
+  api.KernelDefBuilder_AddTypeConstraint = ep::KernelDefBuilder_AddTypeConstraint;
+  api.KernelDefBuilder_AddInputOutputAliases = ep::KernelDefBuilder_AddInputOutputAliases;
+  api.KernelDefBuilder_AddInputOutputMutableAliases = ep::KernelDefBuilder_AddInputOutputMutableAliases;
+  api.KernelDefBuilder_Build = ep::KernelDefBuilder_Build;
+  api.ReleaseKernelDef = ep::ReleaseKernelDef;
+  api.KernelDef_GetOperatorType = ep::KernelDef_GetOperatorType;
+  api.KernelDef_GetDomain = ep::KernelDef_GetDomain;
+  api.KernelDef_GetSinceVersion = ep::KernelDef_GetSinceVersion;
+  api.KernelDef_GetExecutionProvider = ep::KernelDef_GetExecutionProvider;
+  api.KernelDef_GetInputMemType = ep::KernelDef_GetInputMemType;
+  api.KernelDef_GetOutputMemType = ep::KernelDef_GetOutputMemType;
+  api.GetTensorDataType = ep::GetTensorDataType;
+  api.EpGraphSupportInfo_LookUpKernel = ep::EpGraphSupportInfo_LookUpKernel;
+  // env.cpp
+  api.GetEnvConfigEntries = ep::GetEnvConfigEntries;
+  return api;
+}
+constexpr OrtEpApi kEpApi = FilledEpApi();
 constexpr OrtModelPackageApi kModelPackageApi = kNoModelPackageApi;
 
 // One table serves every version: slots are only ever added at the end.
