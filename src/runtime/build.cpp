@@ -226,7 +226,7 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
 
 Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options,
                  providers::ProviderSet& set, const Logger& logger) {
-  const ops::Registry& registry = environment.registry();
+  const ops::Registry& registry = RegistryOf(environment, options);
   WarnOfOptions(options, logger);
   Graph graph = model.graph;
   ReplaceInitializers(graph, options.initializers, false);
