@@ -118,6 +118,69 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.CreateValue = CreateValue;
   api.GetValue = GetValue;
   api.GetValueCount = GetValueCount;
+  // custom_op/domain.cpp
+  api.CreateCustomOpDomain = CreateCustomOpDomain;
+  api.CustomOpDomain_Add = CustomOpDomain_Add;
+  api.AddCustomOpDomain = AddCustomOpDomain;
+  api.ReleaseCustomOpDomain = ReleaseCustomOpDomain;
+  // custom_op/library.cpp
+  api.RegisterCustomOpsLibrary = RegisterCustomOpsLibrary;
+  api.RegisterCustomOpsLibrary_V2 = RegisterCustomOpsLibrary_V2;
+  api.RegisterCustomOpsUsingFunction = RegisterCustomOpsUsingFunction;
+  api.EnableOrtCustomOps = EnableOrtCustomOps;
+  // custom_op/kernel_info.cpp
+  api.KernelInfoGetAttribute_float = KernelInfoGetAttribute_float;
+  api.KernelInfoGetAttribute_int64 = KernelInfoGetAttribute_int64;
+  api.KernelInfoGetAttribute_string = KernelInfoGetAttribute_string;
+  api.KernelInfoGetAttribute_tensor = KernelInfoGetAttribute_tensor;
+  api.KernelInfoGetAttributeArray_float = KernelInfoGetAttributeArray_float;
+  api.KernelInfoGetAttributeArray_int64 = KernelInfoGetAttributeArray_int64;
+  api.KernelInfoGetAttributeArray_string = KernelInfoGetAttributeArray_string;
+  api.KernelInfo_GetInputCount = KernelInfo_GetInputCount;
+  api.KernelInfo_GetOutputCount = KernelInfo_GetOutputCount;
+  api.KernelInfo_GetInputName = KernelInfo_GetInputName;
+  api.KernelInfo_GetOutputName = KernelInfo_GetOutputName;
+  api.KernelInfo_GetInputTypeInfo = KernelInfo_GetInputTypeInfo;
+  api.KernelInfo_GetOutputTypeInfo = KernelInfo_GetOutputTypeInfo;
+  api.KernelInfo_GetNodeName = KernelInfo_GetNodeName;
+  api.KernelInfo_GetLogger = KernelInfo_GetLogger;
+  api.KernelInfo_GetConfigEntries = KernelInfo_GetConfigEntries;
+  api.KernelInfo_GetOperatorDomain = KernelInfo_GetOperatorDomain;
+  api.KernelInfo_GetOperatorType = KernelInfo_GetOperatorType;
+  api.KernelInfo_GetOperatorSinceVersion = KernelInfo_GetOperatorSinceVersion;
+  api.KernelInfoGetConstantInput_tensor = KernelInfoGetConstantInput_tensor;
+  api.KernelInfoGetAllocator = KernelInfoGetAllocator;
+  api.CopyKernelInfo = CopyKernelInfo;
+  api.ReleaseKernelInfo = ReleaseKernelInfo;
+  // custom_op/kernel_context.cpp
+  api.KernelContext_GetInputCount = KernelContext_GetInputCount;
+  api.KernelContext_GetOutputCount = KernelContext_GetOutputCount;
+  api.KernelContext_GetInput = KernelContext_GetInput;
+  api.KernelContext_GetOutput = KernelContext_GetOutput;
+  api.KernelContext_GetPreallocatedOutput = KernelContext_GetPreallocatedOutput;
+  api.KernelContext_GetLogger = KernelContext_GetLogger;
+  api.KernelContext_GetAllocator = KernelContext_GetAllocator;
+  api.KernelContext_GetScratchBuffer = KernelContext_GetScratchBuffer;
+  api.KernelContext_GetGPUComputeStream = KernelContext_GetGPUComputeStream;
+  api.KernelContext_GetSyncStream = KernelContext_GetSyncStream;
+  api.KernelContext_GetResource = KernelContext_GetResource;
+  api.KernelContext_ParallelFor = KernelContext_ParallelFor;
+  // custom_op/shape_infer_context.cpp
+  api.ShapeInferContext_GetInputCount = ShapeInferContext_GetInputCount;
+  api.ShapeInferContext_GetInputTypeShape = ShapeInferContext_GetInputTypeShape;
+  api.ShapeInferContext_GetAttribute = ShapeInferContext_GetAttribute;
+  api.ShapeInferContext_SetOutputTypeShape = ShapeInferContext_SetOutputTypeShape;
+  // custom_op/op_attr.cpp
+  api.CreateOpAttr = CreateOpAttr;
+  api.ReadOpAttr = ReadOpAttr;
+  api.ReleaseOpAttr = ReleaseOpAttr;
+  // custom_op/invoke_op.cpp
+  api.CreateOp = CreateOp;
+  api.InvokeOp = InvokeOp;
+  api.ReleaseOp = ReleaseOp;
+  // logging.cpp
+  api.Logger_LogMessage = Logger_LogMessage;
+  api.Logger_GetLoggingSeverityLevel = Logger_GetLoggingSeverityLevel;
   // type_info.cpp
   api.GetOnnxTypeFromTypeInfo = GetOnnxTypeFromTypeInfo;
   api.GetDenotationFromTypeInfo = GetDenotationFromTypeInfo;

@@ -230,7 +230,7 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
 
 Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options,
                  providers::ProviderSet& set, const Logger& logger) {
-  const ops::Registry& registry = environment.registry();
+  const ops::Registry& registry = RegistryOf(environment, options);
   WarnOfOptions(options, logger);
   set.model = &model;
   Graph graph = model.graph;

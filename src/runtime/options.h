@@ -23,6 +23,10 @@ namespace sardonyx::providers {
 class Provider;
 }
 
+namespace sardonyx::ops {
+class Registry;
+}
+
 namespace sardonyx::runtime {
 
 // ONNX Runtime's numbers.
@@ -62,11 +66,12 @@ struct SessionOptions {
   std::map<std::string, Value> external_initializers;  // AddExternalInitializers: likewise, for external data
   std::map<std::string, Value> fixed_inputs;           // of the model's graph: constants, no longer inputs
   std::map<std::string, std::shared_ptr<Buffer>> external_files;  // by the model's location string
-  std::vector<ProviderChoice> providers;                          // empty: CPU
-  std::vector<std::string> disabled_passes;                       // optimizer passes by name
-  optimizer::Explanation* explanation = nullptr;                  // used only while the session is created
-  bool any_scalar_shape = false;                                  // the declared shapes of scalar inputs are ignored
-  std::vector<std::string> kept_values;  // of the model's graph: additional outputs, which no pass removes
+  std::shared_ptr<const ops::Registry> operators;  // if some are custom; shared with their kernels; null: built-in ones
+  std::vector<ProviderChoice> providers;           // empty: CPU
+  std::vector<std::string> disabled_passes;        // optimizer passes by name
+  optimizer::Explanation* explanation = nullptr;   // used only while the session is created
+  bool any_scalar_shape = false;                   // the declared shapes of scalar inputs are ignored
+  std::vector<std::string> kept_values;            // of the model's graph: additional outputs, which no pass removes
 
   std::string Config(const std::string& key, const std::string& otherwise) const {
     const auto found = config.find(key);
