@@ -4,9 +4,9 @@
 // To add a function: its definition in an area file and its line here. The slots are frozen by tools/abi.
 //
 // Slots that return no status and are not implemented do nothing and return NULL, "" (text), 0, false or the first
-// enumerator: SyncStream_GetHandle, ExternalInitializerInfo_*, GetExperimentalFunction (no experimental function is
-// known), GetTrainingApi (NULL says: no training), the Release* functions of handles that nothing makes yet, and in
-// OrtEpApi MemoryDevice_*, SyncStream_*, NodeComputeContext_NodeName and KernelDef_Get*.
+// enumerator: SyncStream_GetHandle, GetExperimentalFunction (no experimental function is known), GetTrainingApi (NULL
+// says: no training), the Release* functions of handles that nothing makes yet, and in OrtEpApi MemoryDevice_*,
+// SyncStream_*, NodeComputeContext_NodeName and KernelDef_Get*.
 #include "capi/api_table.h"
 
 #include <cstddef>
@@ -118,6 +118,69 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.CreateValue = CreateValue;
   api.GetValue = GetValue;
   api.GetValueCount = GetValueCount;
+  // custom_op/domain.cpp
+  api.CreateCustomOpDomain = CreateCustomOpDomain;
+  api.CustomOpDomain_Add = CustomOpDomain_Add;
+  api.AddCustomOpDomain = AddCustomOpDomain;
+  api.ReleaseCustomOpDomain = ReleaseCustomOpDomain;
+  // custom_op/library.cpp
+  api.RegisterCustomOpsLibrary = RegisterCustomOpsLibrary;
+  api.RegisterCustomOpsLibrary_V2 = RegisterCustomOpsLibrary_V2;
+  api.RegisterCustomOpsUsingFunction = RegisterCustomOpsUsingFunction;
+  api.EnableOrtCustomOps = EnableOrtCustomOps;
+  // custom_op/kernel_info.cpp
+  api.KernelInfoGetAttribute_float = KernelInfoGetAttribute_float;
+  api.KernelInfoGetAttribute_int64 = KernelInfoGetAttribute_int64;
+  api.KernelInfoGetAttribute_string = KernelInfoGetAttribute_string;
+  api.KernelInfoGetAttribute_tensor = KernelInfoGetAttribute_tensor;
+  api.KernelInfoGetAttributeArray_float = KernelInfoGetAttributeArray_float;
+  api.KernelInfoGetAttributeArray_int64 = KernelInfoGetAttributeArray_int64;
+  api.KernelInfoGetAttributeArray_string = KernelInfoGetAttributeArray_string;
+  api.KernelInfo_GetInputCount = KernelInfo_GetInputCount;
+  api.KernelInfo_GetOutputCount = KernelInfo_GetOutputCount;
+  api.KernelInfo_GetInputName = KernelInfo_GetInputName;
+  api.KernelInfo_GetOutputName = KernelInfo_GetOutputName;
+  api.KernelInfo_GetInputTypeInfo = KernelInfo_GetInputTypeInfo;
+  api.KernelInfo_GetOutputTypeInfo = KernelInfo_GetOutputTypeInfo;
+  api.KernelInfo_GetNodeName = KernelInfo_GetNodeName;
+  api.KernelInfo_GetLogger = KernelInfo_GetLogger;
+  api.KernelInfo_GetConfigEntries = KernelInfo_GetConfigEntries;
+  api.KernelInfo_GetOperatorDomain = KernelInfo_GetOperatorDomain;
+  api.KernelInfo_GetOperatorType = KernelInfo_GetOperatorType;
+  api.KernelInfo_GetOperatorSinceVersion = KernelInfo_GetOperatorSinceVersion;
+  api.KernelInfoGetConstantInput_tensor = KernelInfoGetConstantInput_tensor;
+  api.KernelInfoGetAllocator = KernelInfoGetAllocator;
+  api.CopyKernelInfo = CopyKernelInfo;
+  api.ReleaseKernelInfo = ReleaseKernelInfo;
+  // custom_op/kernel_context.cpp
+  api.KernelContext_GetInputCount = KernelContext_GetInputCount;
+  api.KernelContext_GetOutputCount = KernelContext_GetOutputCount;
+  api.KernelContext_GetInput = KernelContext_GetInput;
+  api.KernelContext_GetOutput = KernelContext_GetOutput;
+  api.KernelContext_GetPreallocatedOutput = KernelContext_GetPreallocatedOutput;
+  api.KernelContext_GetLogger = KernelContext_GetLogger;
+  api.KernelContext_GetAllocator = KernelContext_GetAllocator;
+  api.KernelContext_GetScratchBuffer = KernelContext_GetScratchBuffer;
+  api.KernelContext_GetGPUComputeStream = KernelContext_GetGPUComputeStream;
+  api.KernelContext_GetSyncStream = KernelContext_GetSyncStream;
+  api.KernelContext_GetResource = KernelContext_GetResource;
+  api.KernelContext_ParallelFor = KernelContext_ParallelFor;
+  // custom_op/shape_infer_context.cpp
+  api.ShapeInferContext_GetInputCount = ShapeInferContext_GetInputCount;
+  api.ShapeInferContext_GetInputTypeShape = ShapeInferContext_GetInputTypeShape;
+  api.ShapeInferContext_GetAttribute = ShapeInferContext_GetAttribute;
+  api.ShapeInferContext_SetOutputTypeShape = ShapeInferContext_SetOutputTypeShape;
+  // custom_op/op_attr.cpp
+  api.CreateOpAttr = CreateOpAttr;
+  api.ReadOpAttr = ReadOpAttr;
+  api.ReleaseOpAttr = ReleaseOpAttr;
+  // custom_op/invoke_op.cpp
+  api.CreateOp = CreateOp;
+  api.InvokeOp = InvokeOp;
+  api.ReleaseOp = ReleaseOp;
+  // logging.cpp
+  api.Logger_LogMessage = Logger_LogMessage;
+  api.Logger_GetLoggingSeverityLevel = Logger_GetLoggingSeverityLevel;
   // type_info.cpp
   api.GetOnnxTypeFromTypeInfo = GetOnnxTypeFromTypeInfo;
   api.GetDenotationFromTypeInfo = GetDenotationFromTypeInfo;
@@ -298,8 +361,13 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.GetSparseTensorValues = GetSparseTensorValues;
   api.GetSparseTensorIndicesTypeShape = GetSparseTensorIndicesTypeShape;
   api.GetSparseTensorIndices = GetSparseTensorIndices;
-  // ep_device.cpp
+  // ep/libraries.cpp
+  api.RegisterExecutionProviderLibrary = RegisterExecutionProviderLibrary;
+  api.UnregisterExecutionProviderLibrary = UnregisterExecutionProviderLibrary;
   api.GetEpDevices = GetEpDevices;
+  api.SessionOptionsAppendExecutionProvider_V2 = SessionOptionsAppendExecutionProvider_V2;
+  api.SessionOptionsSetEpSelectionPolicy = SessionOptionsSetEpSelectionPolicy;
+  // ep_device.cpp
   api.GetNumHardwareDevices = GetNumHardwareDevices;
   api.GetHardwareDevices = GetHardwareDevices;
   api.HardwareDevice_Type = HardwareDevice_Type;
@@ -315,9 +383,6 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.EpDevice_MemoryInfo = EpDevice_MemoryInfo;
   api.SessionGetEpDeviceForInputs = SessionGetEpDeviceForInputs;
   api.SessionGetEpDeviceForOutputs = SessionGetEpDeviceForOutputs;
-  api.SessionOptionsAppendExecutionProvider_V2 = SessionOptionsAppendExecutionProvider_V2;
-  api.SessionOptionsSetEpSelectionPolicy = SessionOptionsSetEpSelectionPolicy;
-  api.GetSharedAllocator = GetSharedAllocator;
   // assignment.cpp
   api.Session_GetEpGraphAssignmentInfo = Session_GetEpGraphAssignmentInfo;
   api.EpAssignedSubgraph_GetEpName = EpAssignedSubgraph_GetEpName;
@@ -325,6 +390,66 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.EpAssignedNode_GetName = EpAssignedNode_GetName;
   api.EpAssignedNode_GetDomain = EpAssignedNode_GetDomain;
   api.EpAssignedNode_GetOperatorType = EpAssignedNode_GetOperatorType;
+  // graph/value_info.cpp
+  api.ReleaseValueInfo = ReleaseValueInfo;
+  api.GetValueInfoName = GetValueInfoName;
+  api.GetValueInfoTypeInfo = GetValueInfoTypeInfo;
+  api.ValueInfo_GetValueProducer = ValueInfo_GetValueProducer;
+  api.ValueInfo_GetValueNumConsumers = ValueInfo_GetValueNumConsumers;
+  api.ValueInfo_GetValueConsumers = ValueInfo_GetValueConsumers;
+  api.ValueInfo_GetInitializerValue = ValueInfo_GetInitializerValue;
+  api.ValueInfo_GetExternalInitializerInfo = ValueInfo_GetExternalInitializerInfo;
+  api.ValueInfo_IsRequiredGraphInput = ValueInfo_IsRequiredGraphInput;
+  api.ValueInfo_IsOptionalGraphInput = ValueInfo_IsOptionalGraphInput;
+  api.ValueInfo_IsGraphOutput = ValueInfo_IsGraphOutput;
+  api.ValueInfo_IsConstantInitializer = ValueInfo_IsConstantInitializer;
+  api.ValueInfo_IsFromOuterScope = ValueInfo_IsFromOuterScope;
+  api.CreateExternalInitializerInfo = CreateExternalInitializerInfo;
+  api.ReleaseExternalInitializerInfo = ReleaseExternalInitializerInfo;
+  api.ExternalInitializerInfo_GetFilePath = ExternalInitializerInfo_GetFilePath;
+  api.ExternalInitializerInfo_GetFileOffset = ExternalInitializerInfo_GetFileOffset;
+  api.ExternalInitializerInfo_GetByteSize = ExternalInitializerInfo_GetByteSize;
+  // graph/graph.cpp
+  api.ReleaseGraph = ReleaseGraph;
+  api.Graph_GetName = Graph_GetName;
+  api.Graph_GetModelPath = Graph_GetModelPath;
+  api.Graph_GetOnnxIRVersion = Graph_GetOnnxIRVersion;
+  api.Graph_GetModelMetadata = Graph_GetModelMetadata;
+  api.Graph_GetNumOperatorSets = Graph_GetNumOperatorSets;
+  api.Graph_GetOperatorSets = Graph_GetOperatorSets;
+  api.Graph_GetNumInputs = Graph_GetNumInputs;
+  api.Graph_GetInputs = Graph_GetInputs;
+  api.Graph_GetNumOutputs = Graph_GetNumOutputs;
+  api.Graph_GetOutputs = Graph_GetOutputs;
+  api.Graph_GetNumInitializers = Graph_GetNumInitializers;
+  api.Graph_GetInitializers = Graph_GetInitializers;
+  api.Graph_GetNumNodes = Graph_GetNumNodes;
+  api.Graph_GetNodes = Graph_GetNodes;
+  api.Graph_GetParentNode = Graph_GetParentNode;
+  api.Graph_GetGraphView = Graph_GetGraphView;
+  // graph/node.cpp
+  api.ReleaseNode = ReleaseNode;
+  api.Node_GetId = Node_GetId;
+  api.Node_GetName = Node_GetName;
+  api.Node_GetOperatorType = Node_GetOperatorType;
+  api.Node_GetDomain = Node_GetDomain;
+  api.Node_GetEpName = Node_GetEpName;
+  api.Node_GetSinceVersion = Node_GetSinceVersion;
+  api.Node_GetNumInputs = Node_GetNumInputs;
+  api.Node_GetInputs = Node_GetInputs;
+  api.Node_GetNumOutputs = Node_GetNumOutputs;
+  api.Node_GetOutputs = Node_GetOutputs;
+  api.Node_GetNumImplicitInputs = Node_GetNumImplicitInputs;
+  api.Node_GetImplicitInputs = Node_GetImplicitInputs;
+  api.Node_GetNumAttributes = Node_GetNumAttributes;
+  api.Node_GetAttributes = Node_GetAttributes;
+  api.Node_GetAttributeByName = Node_GetAttributeByName;
+  api.Node_GetNumSubgraphs = Node_GetNumSubgraphs;
+  api.Node_GetSubgraphs = Node_GetSubgraphs;
+  api.Node_GetGraph = Node_GetGraph;
+  api.OpAttr_GetName = OpAttr_GetName;
+  api.OpAttr_GetType = OpAttr_GetType;
+  api.OpAttr_GetTensorAttributeAsOrtValue = OpAttr_GetTensorAttributeAsOrtValue;
   // the other tables, below
   api.GetModelEditorApi = GetModelEditorApi;
   api.GetCompileApi = GetCompileApi;
@@ -338,7 +463,57 @@ constexpr OrtApi kApi = FilledApi();
 constexpr OrtModelEditorApi kModelEditorApi = kNoModelEditorApi;
 constexpr OrtCompileApi kCompileApi = kNoCompileApi;
 constexpr OrtInteropApi kInteropApi = kNoInteropApi;
-constexpr OrtEpApi kEpApi = kNoEpApi;
+
+constexpr OrtEpApi FilledEpApi() {
+  OrtEpApi api = kNoEpApi;
+  // ep/devices.cpp
+  api.CreateEpDevice = ep::CreateEpDevice;
+  api.ReleaseEpDevice = ep::ReleaseEpDevice;
+  api.EpDevice_AddAllocatorInfo = ep::EpDevice_AddAllocatorInfo;
+  api.CreateHardwareDevice = ep::CreateHardwareDevice;
+  api.ReleaseHardwareDevice = ep::ReleaseHardwareDevice;
+  // ep/memory_devices.cpp
+  api.MemoryInfo_GetMemoryDevice = ep::MemoryInfo_GetMemoryDevice;
+  api.Value_GetMemoryDevice = ep::Value_GetMemoryDevice;
+  api.MemoryDevice_AreEqual = ep::MemoryDevice_AreEqual;
+  api.MemoryDevice_GetDeviceType = ep::MemoryDevice_GetDeviceType;
+  api.MemoryDevice_GetMemoryType = ep::MemoryDevice_GetMemoryType;
+  api.MemoryDevice_GetVendorId = ep::MemoryDevice_GetVendorId;
+  api.MemoryDevice_GetDeviceId = ep::MemoryDevice_GetDeviceId;
+  // ep/graph_support.cpp
+  api.EpGraphSupportInfo_AddNodesToFuse = ep::EpGraphSupportInfo_AddNodesToFuse;
+  api.EpGraphSupportInfo_AddSingleNode = ep::EpGraphSupportInfo_AddSingleNode;
+  api.NodeComputeContext_NodeName = ep::NodeComputeContext_NodeName;
+  // ep/kernel_registry.cpp
+  api.CreateKernelRegistry = ep::CreateKernelRegistry;
+  api.ReleaseKernelRegistry = ep::ReleaseKernelRegistry;
+  api.KernelRegistry_AddKernel = ep::KernelRegistry_AddKernel;
+  api.CreateKernelDefBuilder = ep::CreateKernelDefBuilder;
+  api.ReleaseKernelDefBuilder = ep::ReleaseKernelDefBuilder;
+  api.KernelDefBuilder_SetOperatorType = ep::KernelDefBuilder_SetOperatorType;
+  api.KernelDefBuilder_SetDomain = ep::KernelDefBuilder_SetDomain;
+  api.KernelDefBuilder_SetSinceVersion = ep::KernelDefBuilder_SetSinceVersion;
+  api.KernelDefBuilder_SetExecutionProvider = ep::KernelDefBuilder_SetExecutionProvider;
+  api.KernelDefBuilder_SetInputMemType = ep::KernelDefBuilder_SetInputMemType;
+  api.KernelDefBuilder_SetOutputMemType = ep::KernelDefBuilder_SetOutputMemType;
+  api.KernelDefBuilder_AddTypeConstraint = ep::KernelDefBuilder_AddTypeConstraint;
+  api.KernelDefBuilder_AddInputOutputAliases = ep::KernelDefBuilder_AddInputOutputAliases;
+  api.KernelDefBuilder_AddInputOutputMutableAliases = ep::KernelDefBuilder_AddInputOutputMutableAliases;
+  api.KernelDefBuilder_Build = ep::KernelDefBuilder_Build;
+  api.ReleaseKernelDef = ep::ReleaseKernelDef;
+  api.KernelDef_GetOperatorType = ep::KernelDef_GetOperatorType;
+  api.KernelDef_GetDomain = ep::KernelDef_GetDomain;
+  api.KernelDef_GetSinceVersion = ep::KernelDef_GetSinceVersion;
+  api.KernelDef_GetExecutionProvider = ep::KernelDef_GetExecutionProvider;
+  api.KernelDef_GetInputMemType = ep::KernelDef_GetInputMemType;
+  api.KernelDef_GetOutputMemType = ep::KernelDef_GetOutputMemType;
+  api.GetTensorDataType = ep::GetTensorDataType;
+  api.EpGraphSupportInfo_LookUpKernel = ep::EpGraphSupportInfo_LookUpKernel;
+  // env.cpp
+  api.GetEnvConfigEntries = ep::GetEnvConfigEntries;
+  return api;
+}
+constexpr OrtEpApi kEpApi = FilledEpApi();
 constexpr OrtModelPackageApi kModelPackageApi = kNoModelPackageApi;
 
 // One table serves every version: slots are only ever added at the end.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,12 +18,22 @@ struct CustomThreads {
   OrtCustomJoinThreadFn join = nullptr;
 };
 
+// Makes the operators of sessions that have custom ones (capi/custom_op).
+class OperatorSource {
+ public:
+  virtual ~OperatorSource() = default;
+  // `logger` and `config` are the session's, for its kernels.
+  virtual std::shared_ptr<const ops::Registry> Make(const ops::Registry& built_in, Logger logger,
+                                                    const std::map<std::string, std::string>& config) const = 0;
+};
+
 }  // namespace sardonyx::capi
 
 struct OrtSessionOptions {
   sardonyx::runtime::SessionOptions options;
   sardonyx::capi::CustomThreads threads;
-  bool has_log_severity = false;  // false: the environment's
+  bool has_log_severity = false;                                           // false: the environment's
+  std::shared_ptr<const sardonyx::capi::OperatorSource> custom_operators;  // shared with clones; null: none
 };
 
 struct OrtRunOptions {

@@ -92,6 +92,12 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
   runtime::DisablePasses(copy);
   if (!copy.profile_prefix.empty()) CheckProfilePrefix(copy.profile_prefix);
   if (options != nullptr) SetThreadMaker(options->threads, copy.thread_pool);
+  if (options != nullptr && options->custom_operators != nullptr) {
+    const runtime::Environment& environment = *env->environment;
+    copy.operators = options->custom_operators->Make(
+        environment.registry(), Logger(copy.log_sink ? copy.log_sink : logger.sink(), copy.log_id, copy.log_severity),
+        copy.config);
+  }
   // The caller may free both kinds of external weights as soon as the session is there.
   for (auto& [name, value] : copy.external_initializers)
     if (value.is_tensor() && value.tensor().buffer() && !value.tensor().buffer()->owner())

@@ -38,12 +38,6 @@ struct OrtSession {
   mutable Assignment assignment;
 };
 
-struct OrtModelMetadata {
-  std::string producer_name, graph_name, domain, description, graph_description;
-  std::int64_t version = 0;
-  std::vector<std::pair<std::string, std::string>> custom;
-};
-
 // Weights packed by one session and used by others. Packing is not shared yet: it holds nothing.
 struct OrtPrepackedWeightsContainer {};
 

@@ -39,6 +39,40 @@ void Registry::Add(std::span<const OpDef> ops, bool first) {
   }
 }
 
+void Registry::AddCustom(const OpDef& op, std::string_view domain) {
+  Add({&op, 1}, true);
+  custom_[{std::string(StandardDomain(domain)), std::string(op.name)}].push_back(&op);
+}
+
+const OpDef* Registry::FindCustom(std::string_view domain, std::string_view name, std::int64_t opset) const {
+  if (custom_.empty()) return nullptr;
+  const auto found = custom_.find({std::string(StandardDomain(domain)), std::string(name)});
+  if (found == custom_.end()) return nullptr;
+  const OpDef* newest = nullptr;
+  for (const OpDef* op : found->second) {
+    const int version = op->since.items[0];
+    if ((opset <= 0 || version <= opset) && (newest == nullptr || version > newest->since.items[0])) newest = op;
+  }
+  return newest;
+}
+
+std::vector<int> Registry::CustomVersions(std::string_view domain, std::string_view name) const {
+  std::vector<int> versions;
+  if (const auto found = custom_.find({std::string(StandardDomain(domain)), std::string(name)}); found != custom_.end())
+    for (const OpDef* op : found->second) versions.push_back(op->since.items[0]);
+  return versions;
+}
+
+static constexpr std::string_view kReplacing = "custom:";
+
+std::string ReplacingDomain(std::string_view domain) {
+  return std::string(kReplacing) + std::string(StandardDomain(domain));
+}
+
+std::string_view AuthorsDomain(std::string_view domain) {
+  return domain.starts_with(kReplacing) ? domain.substr(kReplacing.size()) : domain;
+}
+
 void Registry::AddFirst(std::span<const OpDef> ops) { Add(ops, true); }
 
 const OpDef* Registry::Find(std::string_view domain, std::string_view name, int since_version) const {

@@ -196,6 +196,10 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
       continue;
     }
     try {
+      if (choice.make) {
+        set.providers.push_back(choice.make(options, logger));
+        continue;
+      }
       const providers::ProviderFactory* factory = environment.FindFactory(choice.name);
       if (factory == nullptr) {
         std::vector<std::string> names;
@@ -226,8 +230,9 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
 
 Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options,
                  providers::ProviderSet& set, const Logger& logger) {
-  const ops::Registry& registry = environment.registry();
+  const ops::Registry& registry = RegistryOf(environment, options);
   WarnOfOptions(options, logger);
+  set.model = &model;
   Graph graph = model.graph;
   ReplaceInitializers(graph, options.initializers, false);
   ReplaceInitializers(graph, options.external_initializers, true);
@@ -261,6 +266,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   if (save && newest) SaveGraph(graph, model, true, registry, options);
   planner::AssignRest(graph, registry, set, !CpuFallbackDisabled(options));
   planner::PlaceCopies(graph, set);
+  set.model = nullptr;
   return graph;
 }
 

@@ -8,6 +8,11 @@
 
 namespace sardonyx::runtime {
 
+// The operators of a session: its own if it has custom ones.
+inline const ops::Registry& RegistryOf(const Environment& environment, const SessionOptions& options) {
+  return options.operators != nullptr ? *options.operators : environment.registry();
+}
+
 // The providers that the options ask for, the CPU last unless they place it. If a provider is missing or cannot start,
 // it is left out with a warning if the options name the CPU as the fallback; otherwise MakeProviders fails (with
 // kInvalidArgument for an unknown name, else with the provider's own error).

@@ -225,7 +225,8 @@ void Session::Build(Model* own) {
   providers_ = std::move(providers);
   {
     const ActiveRun active(threads_->pool());  // packing is a run, too
-    program_ = std::make_shared<Program>(std::move(graph), environment_->registry(), providers_, threads_->parallel());
+    program_ = std::make_shared<Program>(std::move(graph), RegistryOf(*environment_, options_), providers_,
+                                         threads_->parallel());
   }
   copied_ = std::vector<std::atomic<std::int64_t>>(static_cast<std::size_t>(program_->NumberCopies(0)));
   for (std::atomic<std::int64_t>& bytes : copied_) bytes = -1;

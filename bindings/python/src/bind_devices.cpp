@@ -96,6 +96,14 @@ void AddDevices(nb::module_& module) {
         return Memory(Ort().EpDevice_MemoryInfo(handle.device, static_cast<OrtDeviceMemoryType>(type)));
       });
   module.def("ep_devices", &EpDevices);
+  module.def("register_library", [](const std::string& name, const std::string& path) {
+    const nb::gil_scoped_release release;  // a library may take long to look at its devices
+    Check(Ort().RegisterExecutionProviderLibrary(Environment(), name.c_str(), path.c_str()));
+  });
+  module.def("unregister_library", [](const std::string& name) {
+    const nb::gil_scoped_release release;
+    Check(Ort().UnregisterExecutionProviderLibrary(Environment(), name.c_str()));
+  });
   module.def("input_devices", &InputDevices);
   module.def("input_memory", [](const Session& session) {
     return MemoryOf(session, Ort().SessionGetMemoryInfoForInputs, session.inputs().size());

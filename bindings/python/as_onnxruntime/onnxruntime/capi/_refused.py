@@ -197,14 +197,4 @@ def quantize_qdq_matmul_4bits(result, source, scales, zero_points, block_size, c
     """Would quantize the weights of a matrix product."""
 
 
-@refused
-def register_execution_provider_library(name, path):
-    """Would load a library with a provider."""
-
-
-@refused
-def unregister_execution_provider_library(name):
-    """Would unload a library with a provider."""
-
-
 __all__ = [name for name, value in globals().items() if getattr(value, "is_refused", False) or value is DeviceReset]

@@ -46,10 +46,12 @@ from sardonyx import (  # noqa: F401
     get_ep_devices,
     get_version_string,
     has_collective_ops,
+    register_execution_provider_library,
     set_default_logger_severity,
     set_default_logger_verbosity,
     set_global_thread_pool_sizes,
     set_seed,
+    unregister_execution_provider_library,
 )
 from sardonyx.values import SparseCooView  # noqa: F401
 

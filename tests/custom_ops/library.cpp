@@ -1,0 +1,28 @@
+// tests/custom_ops/library.cpp - a library of custom operators, as authors make them for ONNX Runtime: it knows the
+// public header and what RegisterCustomOps is given, nothing else.
+#include <cstdlib>
+
+#include "test_op.h"
+
+using custom_ops::Check;
+
+static OrtCustomOpDomain* domain = nullptr;
+
+OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const OrtApiBase* base) {
+  custom_ops::api = base->GetApi(ORT_API_VERSION);
+  return custom_ops::Guarded([&] {
+    if (domain == nullptr) {
+      Check(custom_ops::api->CreateCustomOpDomain("test.custom", &domain));
+      custom_ops::AddBasicOps(domain);
+      if (std::getenv("CUSTOM_OPS_OLDEST") != nullptr) custom_ops::AddOldestOps(domain);
+      custom_ops::AddInfoOps(domain);
+      custom_ops::AddInvokeOps(domain);
+      custom_ops::AddFaultyOps(domain);
+    }
+    Check(custom_ops::api->AddCustomOpDomain(options, domain));
+  });
+}
+
+// The number of kernels made and destroyed since the library was opened.
+int CustomOpsKernelsMade() { return custom_ops::kernels_made; }
+int CustomOpsKernelsDestroyed() { return custom_ops::kernels_destroyed; }
