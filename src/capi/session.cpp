@@ -4,6 +4,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/stay_loaded.h"
 #include "capi/env.h"
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
@@ -161,7 +162,15 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromArrayWithPrepackedWeightsContainer(
 // thread of its own then waits for them.
 void ORT_API_CALL ReleaseSession(OrtSession* input) noexcept {
   if (input != nullptr && runtime::BackgroundRuns::InsideOne()) {
-    FreeStatus(Guard([&] { std::thread([input] { const std::unique_ptr<OrtSession> closed(input); }).detach(); }));
+    HoldLibrary();
+    const OrtStatusPtr failure = Guard([&] {
+      std::thread([input] {
+        MoveHoldToThisThread();
+        const std::unique_ptr<OrtSession> closed(input);
+      }).detach();
+    });
+    if (failure != nullptr) ReleaseHold();
+    FreeStatus(failure);
     return;
   }
   std::unique_ptr<OrtSession> owned(input);

@@ -10,6 +10,7 @@
 #include "base/fork_count.h"
 #include "base/limits.h"
 #include "base/process.h"
+#include "base/stay_loaded.h"
 #include "base/thread_place.h"
 
 namespace sardonyx::runtime {
@@ -115,14 +116,21 @@ void ThreadPool::Grow(int workers) {
 }
 
 void ThreadPool::StartWorker() {
-  if (options_.make) {
-    handles_.push_back(options_.make(&ThreadPool::Work, this));
-  } else {
-    threads_.emplace_back(&ThreadPool::Work, this);
+  HoldLibrary();
+  try {
+    if (options_.make) {
+      handles_.push_back(options_.make(&ThreadPool::Work, this));
+    } else {
+      threads_.emplace_back(&ThreadPool::Work, this);
+    }
+  } catch (...) {
+    ReleaseHold();
+    throw;
   }
 }
 
 void ThreadPool::Work(void* pool) {
+  MoveHoldToThisThread();
   auto* self = static_cast<ThreadPool*>(pool);
   self->Worker(self->next_worker_.fetch_add(1));
 }

@@ -4,6 +4,7 @@
  *   open:FLAG:LIBRARY  dlopen with RTLD_LOCAL ("local"), RTLD_GLOBAL ("global") or RTLD_DEEPBIND ("deepbind")
  *   run:N              runs MODEL (float x[2,3] to y) on the library opened as number N, from 0, and prints "N y..."
  *   close:N            releases what runs on it have made, and closes it
+ *   forget:N           closes it, but leaves its session alive
  *   mapped:PART        prints whether a file with PART in its path is mapped
  *   threads            prints the number of threads of the process */
 #define _GNU_SOURCE
@@ -82,8 +83,8 @@ static void Run(struct Opened* library, const char* model) {
   ort->ReleaseMemoryInfo(host);
 }
 
-static void Close(struct Opened* library) {
-  if (library->session != NULL) library->ort->ReleaseSession(library->session);
+static void Close(struct Opened* library, int forget_session) {
+  if (library->session != NULL && !forget_session) library->ort->ReleaseSession(library->session);
   if (library->env != NULL) library->ort->ReleaseEnv(library->env);
   if (dlclose(library->handle) != 0) {
     fprintf(stderr, "%s\n", dlerror());
@@ -128,7 +129,7 @@ int main(int argc, char** argv) {
       if (strncmp(argv[i], "run:", 4) == 0) {
         Run(&all[number], argv[1]);
       } else {
-        Close(&all[number]);
+        Close(&all[number], strncmp(argv[i], "forget:", 7) == 0);
       }
     }
     fflush(stdout);

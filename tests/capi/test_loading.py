@@ -50,6 +50,13 @@ def test_it_is_unloaded_and_loaded_again(do):
     assert [line for line in lines if line.startswith("mapped")] == ["mapped 0"] * 3
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) == 1, reason="a session has no workers on one core")
+def test_it_stays_while_a_forgotten_session_has_workers(do):
+    lines = do(f"open:local:{OURS}", "run:0", "threads", "forget:0", "mapped:libsardonyx.so")
+    assert lines[1] != "threads 1"
+    assert lines[2] == "mapped 1"
+
+
 @pytest.mark.parametrize("flag", ["local", "global", "deepbind"])
 @pytest.mark.parametrize("ours_first", [True, False])
 def test_it_runs_beside_onnx_runtime_in_one_process(do, flag, ours_first):

@@ -1,0 +1,147 @@
+"""What the scripts of this folder have in common: where clients are installed, the two sides, what a run maps."""
+import dataclasses
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = ROOT / "tests/clients"
+BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
+CACHE = pathlib.Path(os.environ.get("SARDONYX_CLIENTS", pathlib.Path.home() / ".cache/sardonyx-clients")).resolve()
+STOCK_VERSION = "1.31.1"
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+# Files with ONNX Runtime in them, or with Sardonyx under one of its names.
+_RUNTIMES = re.compile(r"^(libonnxruntime\.so.*|onnxruntime_pybind11_state.*|libsardonyx\.so.*|_core\.cpython.*)$")
+
+
+class ClientError(Exception):
+    """A step of a client that has to work for its tests to mean anything."""
+
+
+@dataclasses.dataclass
+class Side:
+    """The released ONNX Runtime ("stock") or Sardonyx ("ours"): its library, its package, and what runs have mapped."""
+    name: str
+    library: pathlib.Path
+    package: pathlib.Path | None  # a folder for PYTHONPATH; None where the client's environment has the package
+    mapped: set = dataclasses.field(default_factory=set)
+
+    def run(self, *argv, cwd=None, env=None, timeout=900, check=False):
+        """Runs a command of the client; gives what it printed. Its mapped files are read while it runs."""
+        full = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SDX_", "LD_"))}
+        full |= {"PYTHONDONTWRITEBYTECODE": "1"} | (env or {})
+        if self.package is not None:
+            full["PYTHONPATH"] = os.pathsep.join(filter(None, [str(self.package), full.get("PYTHONPATH")]))
+        with subprocess.Popen([str(a) for a in argv], cwd=cwd, env=full, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              start_new_session=True) as process:
+            over = threading.Event()
+            watcher = threading.Thread(target=self._watch, args=(process.pid, over))
+            watcher.start()
+            try:
+                output, _ = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                output, _ = process.communicate()
+                output += f"\n(stopped after {timeout} seconds)"
+            finally:
+                over.set()
+                watcher.join()
+        (CACHE / "logs").mkdir(exist_ok=True)
+        with (CACHE / "logs" / f"{self.name}.txt").open("a") as log:
+            log.write(f"$ {' '.join(map(str, argv))}\n{output}\n(status {process.returncode})\n\n")
+        if check and process.returncode != 0:
+            raise ClientError(f"{argv[0]} ended with {process.returncode}:\n" + output[-4000:])
+        return Output(output, process.returncode)
+
+    def _watch(self, group, over):
+        while not over.wait(0.01):
+            for entry in pathlib.Path("/proc").iterdir():
+                if not entry.name.isdigit():
+                    continue
+                try:
+                    if os.getpgid(int(entry.name)) != group:
+                        continue
+                    for line in (entry / "maps").read_text(errors="replace").splitlines():
+                        path = line.split(maxsplit=5)[5:]
+                        if path and _RUNTIMES.match(pathlib.Path(path[0]).name):
+                            self.mapped.add(path[0].removesuffix(" (deleted)"))
+                except (OSError, ProcessLookupError):
+                    continue  # it has ended
+
+    def is_ours(self, path):
+        """Whether a mapped file is Sardonyx: a file of the build, or a copy of its library."""
+        place = pathlib.Path(path)
+        if place.resolve().is_relative_to(BUILD.resolve()):
+            return True
+        library = (BUILD / "lib/libsardonyx.so").read_bytes()
+        return place.exists() and place.stat().st_size == len(library) and place.read_bytes() == library
+
+    def wrong_files(self):
+        """Mapped files that do not belong to this side, or a note that none of its own was mapped."""
+        ours = {path for path in self.mapped if self.is_ours(path)}
+        right, wrong = (ours, self.mapped - ours) if self.name == "ours" else (self.mapped - ours, ours)
+        return sorted(wrong) if right else [*sorted(wrong), "(none of its own)"]
+
+
+@dataclasses.dataclass
+class Output:
+    text: str
+    status: int
+
+
+def must(*argv, cwd=None, env=None, timeout=1800):
+    """A step of an installation."""
+    done = subprocess.run([str(a) for a in argv], cwd=cwd, env=os.environ | (env or {}), text=True, errors="replace",
+                          capture_output=True, timeout=timeout)
+    if done.returncode != 0:
+        raise ClientError(f"{' '.join(map(str, argv))} ended with {done.returncode}:\n"
+                          f"{(done.stdout + done.stderr)[-4000:]}")
+    return done.stdout
+
+
+def make_venv(place, *requirements):
+    """A virtual environment in `place`/venv with these packages; gives its Python."""
+    python = place / "venv/bin/python"
+    must(sys.executable, "-m", "venv", "--clear", place / "venv")
+    must(python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *requirements)
+    return python
+
+
+def need(*programs):
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        raise ClientError(f"this client needs {', '.join(missing)}, which the machine does not have")
+
+
+def junit_results(path):
+    """The results of pytest's --junitxml."""
+    if not path.exists():
+        raise ClientError(f"no results in {path}: the tests did not end")
+    results = {}
+    for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+        outcome = FAILED if case.find("failure") is not None or case.find("error") is not None else \
+            SKIPPED if case.find("skipped") is not None else PASSED
+        results[f"{case.get('classname')}::{case.get('name')}"] = outcome
+    return results
+
+
+def line_results(output):
+    """The results of our own client programs, which print `ok NAME`, `failed NAME: why` and, last, `end`."""
+    results = {}
+    for line in output.text.splitlines():
+        word, _, rest = line.partition(" ")
+        if word == "ok":
+            results[rest.strip()] = PASSED
+        elif word == "failed":
+            results[rest.partition(":")[0].strip()] = FAILED
+    if output.status != 0 or output.text.rstrip().rpartition("\n")[2] != "end":
+        results["the program ends by itself"] = FAILED
+    return results
