@@ -362,6 +362,8 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.Graph_GetNodes = Graph_GetNodes;
   api.Graph_GetParentNode = Graph_GetParentNode;
   api.Graph_GetGraphView = Graph_GetGraphView;
+  // graph/editor_parts.cpp
+  api.ReleaseModel = ReleaseModel;
   // graph/node.cpp
   api.ReleaseNode = ReleaseNode;
   api.Node_GetId = Node_GetId;
@@ -394,8 +396,35 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   return api;
 }
 
+constexpr OrtModelEditorApi FilledModelEditorApi() {
+  OrtModelEditorApi model_editor_api = kNoModelEditorApi;
+  // graph/editor_parts.cpp
+  model_editor_api.CreateTensorTypeInfo = model_editor::CreateTensorTypeInfo;
+  model_editor_api.CreateSparseTensorTypeInfo = model_editor::CreateSparseTensorTypeInfo;
+  model_editor_api.CreateMapTypeInfo = model_editor::CreateMapTypeInfo;
+  model_editor_api.CreateSequenceTypeInfo = model_editor::CreateSequenceTypeInfo;
+  model_editor_api.CreateOptionalTypeInfo = model_editor::CreateOptionalTypeInfo;
+  model_editor_api.CreateValueInfo = model_editor::CreateValueInfo;
+  model_editor_api.CreateNode = model_editor::CreateNode;
+  model_editor_api.CreateGraph = model_editor::CreateGraph;
+  model_editor_api.SetGraphInputs = model_editor::SetGraphInputs;
+  model_editor_api.SetGraphOutputs = model_editor::SetGraphOutputs;
+  model_editor_api.AddInitializerToGraph = model_editor::AddInitializerToGraph;
+  model_editor_api.AddNodeToGraph = model_editor::AddNodeToGraph;
+  model_editor_api.CreateModel = model_editor::CreateModel;
+  model_editor_api.AddGraphToModel = model_editor::AddGraphToModel;
+  // graph/edit_session.cpp
+  model_editor_api.CreateSessionFromModel = model_editor::CreateSessionFromModel;
+  model_editor_api.CreateModelEditorSession = model_editor::CreateModelEditorSession;
+  model_editor_api.CreateModelEditorSessionFromArray = model_editor::CreateModelEditorSessionFromArray;
+  model_editor_api.SessionGetOpsetForDomain = model_editor::SessionGetOpsetForDomain;
+  model_editor_api.ApplyModelToModelEditorSession = model_editor::ApplyModelToModelEditorSession;
+  model_editor_api.FinalizeModelEditorSession = model_editor::FinalizeModelEditorSession;
+  return model_editor_api;
+}
+
 constexpr OrtApi kApi = FilledApi();
-constexpr OrtModelEditorApi kModelEditorApi = kNoModelEditorApi;
+constexpr OrtModelEditorApi kModelEditorApi = FilledModelEditorApi();
 constexpr OrtCompileApi kCompileApi = kNoCompileApi;
 constexpr OrtInteropApi kInteropApi = kNoInteropApi;
 constexpr OrtEpApi kEpApi = kNoEpApi;

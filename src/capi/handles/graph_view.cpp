@@ -129,6 +129,7 @@ class Viewer {
     const ValueInfo& value = graph_.value(id);
     OrtValueInfo& info = *view_->own_values.emplace_back(std::make_unique<OrtValueInfo>());
     info.name = value.name;
+    info.graph = view_.get();
     if (!value.type.is_none()) info.type = MakeTypeInfo(value.type);
     if (value.initializer != nullptr) SetInitializer(info, *value.initializer);
     if (value.is_captured) ShowOuter(info);
@@ -217,6 +218,7 @@ class Viewer {
 
   void AddSubgraph(OrtNode& shown, const Attribute& attribute, const Graph& graph) const {
     shown.subgraphs.push_back(ViewGraph(graph, view_->facts, &shown));
+    shown.subgraphs.back()->in_node = true;
     shown.subgraph_attributes.push_back(attribute.name.c_str());
   }
 
