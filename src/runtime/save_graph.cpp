@@ -137,8 +137,7 @@ model::SaveOptions FileOptions(const Graph& graph, const SessionOptions& options
 
 }  // namespace
 
-void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,
-               const SessionOptions& options) {
+Model SavedModel(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry) {
   Model saved = model;
   saved.graph = graph;
   saved.functions.clear();
@@ -164,6 +163,12 @@ void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::R
     if (import.domain.empty() || import.domain == "ai.onnx") SpellForOpset(saved.graph, import.version, registry);
   saved.opset_imports = imports;
   saved.graph.opset_imports = imports;
+  return saved;
+}
+
+void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,
+               const SessionOptions& options) {
+  const Model saved = SavedModel(graph, model, newest, registry);
   model::SaveFile(saved, options.optimized_model_path, FileOptions(saved.graph, options));
 }
 
