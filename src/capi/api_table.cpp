@@ -423,9 +423,45 @@ constexpr OrtModelEditorApi FilledModelEditorApi() {
   return model_editor_api;
 }
 
+constexpr OrtCompileApi FilledCompileApi() {
+  OrtCompileApi compile_api = kNoCompileApi;
+  // compile/options.cpp
+  compile_api.ReleaseModelCompilationOptions = compile::ReleaseModelCompilationOptions;
+  compile_api.CreateModelCompilationOptionsFromSessionOptions =
+      compile::CreateModelCompilationOptionsFromSessionOptions;
+  compile_api.ModelCompilationOptions_SetInputModelPath = compile::ModelCompilationOptions_SetInputModelPath;
+  compile_api.ModelCompilationOptions_SetInputModelFromBuffer =
+      compile::ModelCompilationOptions_SetInputModelFromBuffer;
+  compile_api.ModelCompilationOptions_SetOutputModelPath = compile::ModelCompilationOptions_SetOutputModelPath;
+  compile_api.ModelCompilationOptions_SetOutputModelExternalInitializersFile =
+      compile::ModelCompilationOptions_SetOutputModelExternalInitializersFile;
+  compile_api.ModelCompilationOptions_SetOutputModelBuffer = compile::ModelCompilationOptions_SetOutputModelBuffer;
+  compile_api.ModelCompilationOptions_SetEpContextEmbedMode = compile::ModelCompilationOptions_SetEpContextEmbedMode;
+  compile_api.ModelCompilationOptions_SetFlags = compile::ModelCompilationOptions_SetFlags;
+  compile_api.ModelCompilationOptions_SetEpContextBinaryInformation =
+      compile::ModelCompilationOptions_SetEpContextBinaryInformation;
+  compile_api.ModelCompilationOptions_SetGraphOptimizationLevel =
+      compile::ModelCompilationOptions_SetGraphOptimizationLevel;
+  compile_api.ModelCompilationOptions_SetOutputModelWriteFunc =
+      compile::ModelCompilationOptions_SetOutputModelWriteFunc;
+  compile_api.ModelCompilationOptions_SetOutputModelGetInitializerLocationFunc =
+      compile::ModelCompilationOptions_SetOutputModelGetInitializerLocationFunc;
+  compile_api.ModelCompilationOptions_SetInputModel = compile::ModelCompilationOptions_SetInputModel;
+  compile_api.ModelCompilationOptions_SetWeightlessEnabled = compile::ModelCompilationOptions_SetWeightlessEnabled;
+  compile_api.ModelCompilationOptions_SetEpContextDataWriteFunc =
+      compile::ModelCompilationOptions_SetEpContextDataWriteFunc;
+  compile_api.ModelCompilationOptions_SetOutputModelExternalInitializersBuffer =
+      compile::ModelCompilationOptions_SetOutputModelExternalInitializersBuffer;
+  compile_api.ModelCompilationOptions_SetOutputModelExternalInitializersAlignment =
+      compile::ModelCompilationOptions_SetOutputModelExternalInitializersAlignment;
+  // compile/compile.cpp
+  compile_api.CompileModel = compile::CompileModel;
+  return compile_api;
+}
+
 constexpr OrtApi kApi = FilledApi();
 constexpr OrtModelEditorApi kModelEditorApi = FilledModelEditorApi();
-constexpr OrtCompileApi kCompileApi = kNoCompileApi;
+constexpr OrtCompileApi kCompileApi = FilledCompileApi();
 constexpr OrtInteropApi kInteropApi = kNoInteropApi;
 constexpr OrtEpApi kEpApi = kNoEpApi;
 constexpr OrtModelPackageApi kModelPackageApi = kNoModelPackageApi;

@@ -100,6 +100,9 @@ struct OrtGraph {
 
 namespace sardonyx::capi {
 
+// Where an initializer's data lie if they have a file of their own. `model_path`: "" if the model came from memory.
+std::optional<OrtExternalInitializerInfo> ExternalInfoOf(const Initializer& initializer, const std::string& model_path);
+
 // Shows `graph` and the subgraphs inside it. Nodes are numbered by NodeId. `parent`: if the graph is the body of a
 // node, that node in a view of the enclosing graph, which has to outlive this one; without it values of the enclosing
 // graph are known by name and type, and as constants if inference has shown them to the body.
