@@ -427,6 +427,8 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.Graph_GetNodes = Graph_GetNodes;
   api.Graph_GetParentNode = Graph_GetParentNode;
   api.Graph_GetGraphView = Graph_GetGraphView;
+  // graph/editor_parts.cpp
+  api.ReleaseModel = ReleaseModel;
   // graph/node.cpp
   api.ReleaseNode = ReleaseNode;
   api.Node_GetId = Node_GetId;
@@ -459,9 +461,72 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   return api;
 }
 
+constexpr OrtModelEditorApi FilledModelEditorApi() {
+  OrtModelEditorApi model_editor_api = kNoModelEditorApi;
+  // graph/editor_parts.cpp
+  model_editor_api.CreateTensorTypeInfo = model_editor::CreateTensorTypeInfo;
+  model_editor_api.CreateSparseTensorTypeInfo = model_editor::CreateSparseTensorTypeInfo;
+  model_editor_api.CreateMapTypeInfo = model_editor::CreateMapTypeInfo;
+  model_editor_api.CreateSequenceTypeInfo = model_editor::CreateSequenceTypeInfo;
+  model_editor_api.CreateOptionalTypeInfo = model_editor::CreateOptionalTypeInfo;
+  model_editor_api.CreateValueInfo = model_editor::CreateValueInfo;
+  model_editor_api.CreateNode = model_editor::CreateNode;
+  model_editor_api.CreateGraph = model_editor::CreateGraph;
+  model_editor_api.SetGraphInputs = model_editor::SetGraphInputs;
+  model_editor_api.SetGraphOutputs = model_editor::SetGraphOutputs;
+  model_editor_api.AddInitializerToGraph = model_editor::AddInitializerToGraph;
+  model_editor_api.AddNodeToGraph = model_editor::AddNodeToGraph;
+  model_editor_api.CreateModel = model_editor::CreateModel;
+  model_editor_api.AddGraphToModel = model_editor::AddGraphToModel;
+  // graph/edit_session.cpp
+  model_editor_api.CreateSessionFromModel = model_editor::CreateSessionFromModel;
+  model_editor_api.CreateModelEditorSession = model_editor::CreateModelEditorSession;
+  model_editor_api.CreateModelEditorSessionFromArray = model_editor::CreateModelEditorSessionFromArray;
+  model_editor_api.SessionGetOpsetForDomain = model_editor::SessionGetOpsetForDomain;
+  model_editor_api.ApplyModelToModelEditorSession = model_editor::ApplyModelToModelEditorSession;
+  model_editor_api.FinalizeModelEditorSession = model_editor::FinalizeModelEditorSession;
+  return model_editor_api;
+}
+
+constexpr OrtCompileApi FilledCompileApi() {
+  OrtCompileApi compile_api = kNoCompileApi;
+  // compile/options.cpp
+  compile_api.ReleaseModelCompilationOptions = compile::ReleaseModelCompilationOptions;
+  compile_api.CreateModelCompilationOptionsFromSessionOptions =
+      compile::CreateModelCompilationOptionsFromSessionOptions;
+  compile_api.ModelCompilationOptions_SetInputModelPath = compile::ModelCompilationOptions_SetInputModelPath;
+  compile_api.ModelCompilationOptions_SetInputModelFromBuffer =
+      compile::ModelCompilationOptions_SetInputModelFromBuffer;
+  compile_api.ModelCompilationOptions_SetOutputModelPath = compile::ModelCompilationOptions_SetOutputModelPath;
+  compile_api.ModelCompilationOptions_SetOutputModelExternalInitializersFile =
+      compile::ModelCompilationOptions_SetOutputModelExternalInitializersFile;
+  compile_api.ModelCompilationOptions_SetOutputModelBuffer = compile::ModelCompilationOptions_SetOutputModelBuffer;
+  compile_api.ModelCompilationOptions_SetEpContextEmbedMode = compile::ModelCompilationOptions_SetEpContextEmbedMode;
+  compile_api.ModelCompilationOptions_SetFlags = compile::ModelCompilationOptions_SetFlags;
+  compile_api.ModelCompilationOptions_SetEpContextBinaryInformation =
+      compile::ModelCompilationOptions_SetEpContextBinaryInformation;
+  compile_api.ModelCompilationOptions_SetGraphOptimizationLevel =
+      compile::ModelCompilationOptions_SetGraphOptimizationLevel;
+  compile_api.ModelCompilationOptions_SetOutputModelWriteFunc =
+      compile::ModelCompilationOptions_SetOutputModelWriteFunc;
+  compile_api.ModelCompilationOptions_SetOutputModelGetInitializerLocationFunc =
+      compile::ModelCompilationOptions_SetOutputModelGetInitializerLocationFunc;
+  compile_api.ModelCompilationOptions_SetInputModel = compile::ModelCompilationOptions_SetInputModel;
+  compile_api.ModelCompilationOptions_SetWeightlessEnabled = compile::ModelCompilationOptions_SetWeightlessEnabled;
+  compile_api.ModelCompilationOptions_SetEpContextDataWriteFunc =
+      compile::ModelCompilationOptions_SetEpContextDataWriteFunc;
+  compile_api.ModelCompilationOptions_SetOutputModelExternalInitializersBuffer =
+      compile::ModelCompilationOptions_SetOutputModelExternalInitializersBuffer;
+  compile_api.ModelCompilationOptions_SetOutputModelExternalInitializersAlignment =
+      compile::ModelCompilationOptions_SetOutputModelExternalInitializersAlignment;
+  // compile/compile.cpp
+  compile_api.CompileModel = compile::CompileModel;
+  return compile_api;
+}
+
 constexpr OrtApi kApi = FilledApi();
-constexpr OrtModelEditorApi kModelEditorApi = kNoModelEditorApi;
-constexpr OrtCompileApi kCompileApi = kNoCompileApi;
+constexpr OrtModelEditorApi kModelEditorApi = FilledModelEditorApi();
+constexpr OrtCompileApi kCompileApi = FilledCompileApi();
 constexpr OrtInteropApi kInteropApi = kNoInteropApi;
 
 constexpr OrtEpApi FilledEpApi() {

@@ -33,7 +33,8 @@ OrtStatusPtr ORT_API_CALL Session_GetEpGraphAssignmentInfo(const OrtSession* ses
                                                            const OrtEpAssignedSubgraph* const** ep_subgraphs,
                                                            size_t* num_ep_subgraphs) noexcept {
   return Guard([&] {
-    const OrtSession::Assignment& assignment = AssignmentOf(Need(session, "session"));
+    BuiltSession(session);
+    const OrtSession::Assignment& assignment = AssignmentOf(*session);
     Need(ep_subgraphs, "ep_subgraphs") = assignment.subgraph_pointers.data();
     Need(num_ep_subgraphs, "num_ep_subgraphs") = assignment.subgraph_pointers.size();
   });

@@ -13,11 +13,9 @@
 namespace sardonyx::capi {
 namespace {
 
-using Ports = const std::vector<runtime::Port>& (runtime::Session::*)() const;
-
-OrtStatusPtr CpuDevices(const OrtSession* session, Ports ports, const OrtEpDevice** devices, size_t count) noexcept {
+OrtStatusPtr CpuDevices(const OrtSession* session, PortList ports, const OrtEpDevice** devices, size_t count) noexcept {
   return Guard([&] {
-    const std::size_t expected = (*Need(session, "session").session.*ports)().size();
+    const std::size_t expected = PortsOf(session, ports).size();
     if (count != expected) Fail(Code::kInvalidArgument, "devices: expected room for ", expected, ", found ", count);
     NeedArray(devices, count, "ep_devices");
     for (std::size_t i = 0; i < count; ++i) devices[i] = &CpuEpDevice();
@@ -105,13 +103,13 @@ const OrtMemoryInfo* ORT_API_CALL EpDevice_MemoryInfo(const OrtEpDevice* ep_devi
 
 OrtStatusPtr ORT_API_CALL SessionGetEpDeviceForInputs(const OrtSession* session, const OrtEpDevice** inputs_ep_devices,
                                                       size_t num_inputs) noexcept {
-  return CpuDevices(session, &runtime::Session::inputs, inputs_ep_devices, num_inputs);
+  return CpuDevices(session, PortList::kInputs, inputs_ep_devices, num_inputs);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetEpDeviceForOutputs(const OrtSession* session,
                                                        const OrtEpDevice** outputs_ep_devices,
                                                        size_t num_outputs) noexcept {
-  return CpuDevices(session, &runtime::Session::outputs, outputs_ep_devices, num_outputs);
+  return CpuDevices(session, PortList::kOutputs, outputs_ep_devices, num_outputs);
 }
 
 }  // namespace sardonyx::capi

@@ -55,7 +55,8 @@ void BindResult(OrtIoBinding& binding, const char* name, const Value& value, boo
 OrtStatusPtr ORT_API_CALL CreateIoBinding(OrtSession* session, OrtIoBinding** out) noexcept {
   return Guard([&] {
     auto binding = std::make_unique<OrtIoBinding>();
-    binding->session = Need(session, "session").session;
+    BuiltSession(session);
+    binding->session = session->session;
     auto& result = Need(out, "out");
     result = binding.release();
   });
@@ -89,7 +90,7 @@ OrtStatusPtr ORT_API_CALL BindOutputToDevice(OrtIoBinding* binding_ptr, const ch
 OrtStatusPtr ORT_API_CALL RunWithBinding(OrtSession* session, const OrtRunOptions* run_options,
                                          const OrtIoBinding* binding_ptr) noexcept {
   return Guard([&] {
-    Session& target = *Need(session, "session").session;
+    Session& target = BuiltSession(session);
     OrtIoBinding& binding = const_cast<OrtIoBinding&>(Need(binding_ptr, "binding_ptr"));  // a run fills its outputs
     if (binding.session.get() != &target)
       Fail(Code::kInvalidArgument, "binding: expected the session that it was created for, found another one");

@@ -1,7 +1,8 @@
 // capi/model_metadata.cpp - the functions of OrtModelMetadata.
+#include "capi/handles/model_metadata.h"
+
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
-#include "capi/handles/model_metadata.h"
 #include "capi/handles/status.h"
 #include "capi/session.h"
 
@@ -22,7 +23,7 @@ OrtStatusPtr CopyField(const OrtModelMetadata* metadata, Text field, OrtAllocato
 
 OrtStatusPtr ORT_API_CALL SessionGetModelMetadata(const OrtSession* session, OrtModelMetadata** out) noexcept {
   return Guard([&] {
-    auto metadata = std::make_unique<OrtModelMetadata>(MetadataOf(Need(session, "session").session->model()));
+    auto metadata = std::make_unique<OrtModelMetadata>(MetadataOf(ModelOf(session)));
     auto& result = Need(out, "out");
     result = metadata.release();
   });

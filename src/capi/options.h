@@ -52,6 +52,8 @@ struct OrtThreadingOptions {
 
 namespace sardonyx::capi {
 
+// Fails with kInvalidArgument for a number that is no level.
+runtime::OptimizationLevel CheckedLevel(GraphOptimizationLevel level);
 // Checks what every config entry must be: a key of 1 to 1024 bytes, a value of at most 8192.
 void SetConfigEntry(std::map<std::string, std::string>& config, const char* key, const char* value);
 // Has the pool's threads made by the caller's functions, if there are any; fails with kInvalidArgument for one alone.

@@ -128,14 +128,14 @@ OrtStatusPtr ORT_API_CALL RunOptionsDisableProfiling(OrtRunOptions* options) noe
 OrtStatusPtr ORT_API_CALL SessionEndProfiling(OrtSession* session, OrtAllocator* allocator, char** out) noexcept {
   return Guard([&] {
     Need(out, "out");
-    *out = CopyText(allocator, EndProfile(*Need(session, "session").session));
+    *out = CopyText(allocator, EndProfile(BuiltSession(session)));
   });
 }
 
 // Nanoseconds since 1970; 0 for a session without a profile.
 OrtStatusPtr ORT_API_CALL SessionGetProfilingStartTimeNs(const OrtSession* session, uint64_t* out) noexcept {
   return Guard([&] {
-    const auto& trace = Need(session, "session").session->trace();
+    const auto& trace = BuiltSession(session).trace();
     Need(out, "out") = trace ? static_cast<std::uint64_t>(trace->wall_ns) : 0;
   });
 }

@@ -157,7 +157,7 @@ OrtStatusPtr ORT_API_CALL Run(OrtSession* session, const OrtRunOptions* run_opti
                               const OrtValue* const* inputs, size_t input_len, const char* const* output_names,
                               size_t output_names_len, OrtValue** outputs) noexcept {
   return Guard([&] {
-    Session& target = *Need(session, "session").session;
+    Session& target = BuiltSession(session);
     NeedArray(input_names, input_len, "input_names");
     NeedArray(inputs, input_len, "inputs");
     NeedArray(output_names, output_names_len, "output_names");
@@ -171,7 +171,7 @@ OrtStatusPtr ORT_API_CALL RunAsync(OrtSession* session, const OrtRunOptions* run
                                    const char* const* output_names, size_t output_names_len, OrtValue** output,
                                    RunAsyncCallbackFn run_async_callback, void* user_data) noexcept {
   return Guard([&] {
-    Session& target = *Need(session, "session").session;
+    Session& target = BuiltSession(session);
     BackgroundRun run{&target, run_options, {}, {}, {}, output, run_async_callback, user_data};
     if (run_async_callback == nullptr) FailNullArgument("run_async_callback");
     NeedArray(output, output_names_len, "output");

@@ -16,6 +16,7 @@
 #include "runtime/disabled_passes.h"
 
 OrtSession::~OrtSession() {
+  if (session == nullptr) return;
   session->FinishBackground();
   if (!session->tracing()) return;
   sardonyx::capi::FreeStatus(sardonyx::capi::Guard([&] {
@@ -33,25 +34,21 @@ namespace {
 using runtime::Port;
 using runtime::Session;
 
-const Session& NeedSession(const OrtSession* session) { return *Need(session, "session").session; }
-
 const Port& PortAt(const std::vector<Port>& ports, std::size_t index, const char* what) {
   if (index >= ports.size())
     Fail(Code::kInvalidArgument, what, ": expected an index below ", ports.size(), ", found ", index);
   return ports[index];
 }
 
-using Ports = const std::vector<Port>& (Session::*)() const;
-
-OrtStatusPtr CountOf(const OrtSession* session, Ports ports, size_t* out) noexcept {
-  return Guard([&] { Need(out, "out") = (NeedSession(session).*ports)().size(); });
+OrtStatusPtr CountOf(const OrtSession* session, PortList ports, size_t* out) noexcept {
+  return Guard([&] { Need(out, "out") = PortsOf(session, ports).size(); });
 }
 
-OrtStatusPtr NameOf(const OrtSession* session, Ports ports, const char* what, size_t index, OrtAllocator* allocator,
+OrtStatusPtr NameOf(const OrtSession* session, PortList ports, const char* what, size_t index, OrtAllocator* allocator,
                     char** value) noexcept {
   return Guard([&] {
     auto& result = Need(value, "value");
-    result = CopyText(allocator, PortAt((NeedSession(session).*ports)(), index, what).name);
+    result = CopyText(allocator, PortAt(PortsOf(session, ports), index, what).name);
   });
 }
 
@@ -62,10 +59,10 @@ void NameDims(OrtTypeInfo& info, const std::vector<std::string>& names) {
     if (info.tensor->dims[i] < 0 && !names[i].empty()) info.tensor->symbols[i] = names[i];
 }
 
-OrtStatusPtr TypeOf(const OrtSession* session, Ports ports, const char* what, size_t index,
+OrtStatusPtr TypeOf(const OrtSession* session, PortList ports, const char* what, size_t index,
                     OrtTypeInfo** type_info) noexcept {
   return Guard([&] {
-    const Port& port = PortAt((NeedSession(session).*ports)(), index, what);
+    const Port& port = PortAt(PortsOf(session, ports), index, what);
     auto& result = Need(type_info, "type_info");
     std::unique_ptr<OrtTypeInfo> info = MakeTypeInfo(port.type);
     NameDims(*info, port.dim_params);
@@ -73,9 +70,9 @@ OrtStatusPtr TypeOf(const OrtSession* session, Ports ports, const char* what, si
   });
 }
 
-OrtStatusPtr HostInfos(const OrtSession* session, Ports ports, const OrtMemoryInfo** infos, size_t count) noexcept {
+OrtStatusPtr HostInfos(const OrtSession* session, PortList ports, const OrtMemoryInfo** infos, size_t count) noexcept {
   return Guard([&] {
-    const std::size_t expected = (NeedSession(session).*ports)().size();
+    const std::size_t expected = PortsOf(session, ports).size();
     if (count != expected)
       Fail(Code::kInvalidArgument, "memory infos: expected room for ", expected, ", found ", count);
     NeedArray(infos, count, "memory_info");
@@ -84,6 +81,27 @@ OrtStatusPtr HostInfos(const OrtSession* session, Ports ports, const OrtMemoryIn
 }
 
 }  // namespace
+
+Session& BuiltSession(const OrtSession* session) {
+  if (Need(session, "session").session == nullptr)
+    Fail(Code::kFail, "the model of this session is being edited: expected a call of FinalizeModelEditorSession first");
+  return *session->session;
+}
+
+const std::vector<Port>& PortsOf(const OrtSession* session, PortList list) {
+  const auto of = [list](const std::vector<Port>& inputs, const std::vector<Port>& outputs,
+                         const std::vector<Port>& overridable) -> const std::vector<Port>& {
+    return list == PortList::kInputs ? inputs : list == PortList::kOutputs ? outputs : overridable;
+  };
+  if (const EditedModel* edited = Need(session, "session").edited.get())
+    return of(edited->inputs, edited->outputs, edited->overridable);
+  return of(session->session->inputs(), session->session->outputs(), session->session->overridable_initializers());
+}
+
+const Model& ModelOf(const OrtSession* session) {
+  const EditedModel* edited = Need(session, "session").edited.get();
+  return edited != nullptr ? *edited->model : session->session->model();
+}
 
 runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* options) {
   const Logger& logger = Need(env, "env").environment->logger();
@@ -177,57 +195,57 @@ void ORT_API_CALL ReleaseSession(OrtSession* input) noexcept {
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetInputCount(const OrtSession* session, size_t* out) noexcept {
-  return CountOf(session, &Session::inputs, out);
+  return CountOf(session, PortList::kInputs, out);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOutputCount(const OrtSession* session, size_t* out) noexcept {
-  return CountOf(session, &Session::outputs, out);
+  return CountOf(session, PortList::kOutputs, out);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerCount(const OrtSession* session, size_t* out) noexcept {
-  return CountOf(session, &Session::overridable_initializers, out);
+  return CountOf(session, PortList::kOverridable, out);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetInputName(const OrtSession* session, size_t index, OrtAllocator* allocator,
                                               char** value) noexcept {
-  return NameOf(session, &Session::inputs, "input", index, allocator, value);
+  return NameOf(session, PortList::kInputs, "input", index, allocator, value);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOutputName(const OrtSession* session, size_t index, OrtAllocator* allocator,
                                                char** value) noexcept {
-  return NameOf(session, &Session::outputs, "output", index, allocator, value);
+  return NameOf(session, PortList::kOutputs, "output", index, allocator, value);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerName(const OrtSession* session, size_t index,
                                                                OrtAllocator* allocator, char** value) noexcept {
-  return NameOf(session, &Session::overridable_initializers, "overridable initializer", index, allocator, value);
+  return NameOf(session, PortList::kOverridable, "overridable initializer", index, allocator, value);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetInputTypeInfo(const OrtSession* session, size_t index,
                                                   OrtTypeInfo** type_info) noexcept {
-  return TypeOf(session, &Session::inputs, "input", index, type_info);
+  return TypeOf(session, PortList::kInputs, "input", index, type_info);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOutputTypeInfo(const OrtSession* session, size_t index,
                                                    OrtTypeInfo** type_info) noexcept {
-  return TypeOf(session, &Session::outputs, "output", index, type_info);
+  return TypeOf(session, PortList::kOutputs, "output", index, type_info);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerTypeInfo(const OrtSession* session, size_t index,
                                                                    OrtTypeInfo** type_info) noexcept {
-  return TypeOf(session, &Session::overridable_initializers, "overridable initializer", index, type_info);
+  return TypeOf(session, PortList::kOverridable, "overridable initializer", index, type_info);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForInputs(const OrtSession* session,
                                                         const OrtMemoryInfo** inputs_memory_info,
                                                         size_t num_inputs) noexcept {
-  return HostInfos(session, &Session::inputs, inputs_memory_info, num_inputs);
+  return HostInfos(session, PortList::kInputs, inputs_memory_info, num_inputs);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForOutputs(const OrtSession* session,
                                                          const OrtMemoryInfo** outputs_memory_info,
                                                          size_t num_outputs) noexcept {
-  return HostInfos(session, &Session::outputs, outputs_memory_info, num_outputs);
+  return HostInfos(session, PortList::kOutputs, outputs_memory_info, num_outputs);
 }
 
 }  // namespace sardonyx::capi

@@ -23,8 +23,22 @@ struct OrtEpAssignedSubgraph {
   std::vector<const OrtEpAssignedNode*> node_pointers;
 };
 
+namespace sardonyx::capi {
+
+// The model of a session that does not run yet: the model editor's, before FinalizeModelEditorSession.
+struct EditedModel {
+  std::shared_ptr<runtime::Environment> environment;
+  runtime::SessionOptions options;
+  std::shared_ptr<const Model> model;
+  std::vector<runtime::Port> inputs, outputs, overridable;  // as the model declares them
+};
+
+}  // namespace sardonyx::capi
+
 struct OrtSession {
   explicit OrtSession(std::shared_ptr<sardonyx::runtime::Session> s) : session(std::move(s)) {}
+  explicit OrtSession(sardonyx::capi::EditedModel model)
+      : edited(std::make_unique<sardonyx::capi::EditedModel>(std::move(model))) {}
   ~OrtSession();  // waits for runs in the background, writes a profile that was not ended
   OrtSession(const OrtSession&) = delete;
   OrtSession& operator=(const OrtSession&) = delete;
@@ -33,7 +47,8 @@ struct OrtSession {
     std::deque<OrtEpAssignedSubgraph> subgraphs;
     std::vector<const OrtEpAssignedSubgraph*> subgraph_pointers;
   };
-  std::shared_ptr<sardonyx::runtime::Session> session;  // shared with bindings
+  std::shared_ptr<sardonyx::runtime::Session> session;  // shared with bindings; null: the model is being edited
+  std::unique_ptr<sardonyx::capi::EditedModel> edited;  // null: the session runs
   mutable std::once_flag assignment_made;
   mutable Assignment assignment;
 };
@@ -52,6 +67,12 @@ struct OrtIoBinding {
 
 namespace sardonyx::capi {
 
+// The session behind a handle; fails with kFail if its model is still being edited.
+runtime::Session& BuiltSession(const OrtSession* session);
+// What may be asked of a model that is being edited, too.
+enum class PortList { kInputs, kOutputs, kOverridable };
+const std::vector<runtime::Port>& PortsOf(const OrtSession* session, PortList list);
+const Model& ModelOf(const OrtSession* session);
 // Options of a session as its own copy: what the caller may free afterwards is copied, what is unset is the
 // environment's.
 runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* options);

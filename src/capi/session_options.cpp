@@ -29,6 +29,20 @@ void AddNamed(std::map<std::string, Value>& values, const char* name, const OrtV
 
 }  // namespace
 
+runtime::OptimizationLevel CheckedLevel(GraphOptimizationLevel level) {
+  const int number = level;
+  switch (number) {
+    case ORT_DISABLE_ALL:
+    case ORT_ENABLE_BASIC:
+    case ORT_ENABLE_EXTENDED:
+    case ORT_ENABLE_LAYOUT:
+    case ORT_ENABLE_ALL:
+      return static_cast<runtime::OptimizationLevel>(number);
+    default:
+      Fail(Code::kInvalidArgument, "graph optimization level: expected 0, 1, 2, 3 or 99, found ", number);
+  }
+}
+
 void SetConfigEntry(std::map<std::string, std::string>& config, const char* key, const char* value) {
   constexpr std::size_t kMaxKey = 1024, kMaxValue = 8192;
   const std::size_t key_length = std::strlen(&Need(key, "config_key"));
@@ -126,20 +140,7 @@ OrtStatusPtr ORT_API_CALL SetUserLoggingFunction(OrtSessionOptions* options, Ort
 
 OrtStatusPtr ORT_API_CALL SetSessionGraphOptimizationLevel(OrtSessionOptions* options,
                                                            GraphOptimizationLevel graph_optimization_level) noexcept {
-  return Modify(options, [&](SessionOptions& o) {
-    switch (static_cast<int>(graph_optimization_level)) {
-      case ORT_DISABLE_ALL:
-      case ORT_ENABLE_BASIC:
-      case ORT_ENABLE_EXTENDED:
-      case ORT_ENABLE_LAYOUT:
-      case ORT_ENABLE_ALL:
-        o.optimization_level = static_cast<runtime::OptimizationLevel>(graph_optimization_level);
-        return;
-      default:
-        Fail(Code::kInvalidArgument, "graph optimization level: expected 0, 1, 2, 3 or 99, found ",
-             static_cast<int>(graph_optimization_level));
-    }
-  });
+  return Modify(options, [&](SessionOptions& o) { o.optimization_level = CheckedLevel(graph_optimization_level); });
 }
 
 OrtStatusPtr ORT_API_CALL SetIntraOpNumThreads(OrtSessionOptions* options, int intra_op_num_threads) noexcept {

@@ -229,7 +229,7 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
 }
 
 Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options,
-                 providers::ProviderSet& set, const Logger& logger) {
+                 providers::ProviderSet& set, const Logger& logger, Model* unplaced) {
   const ops::Registry& registry = RegistryOf(environment, options);
   WarnOfOptions(options, logger);
   set.model = &model;
@@ -260,6 +260,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   const bool save = !options.optimized_model_path.empty();
   const bool newest = options.optimization_level > OptimizationLevel::kBasic;
   if (save && !newest) SaveGraph(graph, model, false, registry, options);
+  if (unplaced != nullptr) *unplaced = SavedModel(graph, model, false, registry);
   planner::Partition(graph, registry, set);
   ops::Upgrade(graph, registry);
   optimizer::Optimize(graph, optimizer::Stage::kAfterUpgrade, registry, optimize);

@@ -145,8 +145,7 @@ model::SaveOptions FileOptions(const Graph& graph, const SessionOptions& options
 
 }  // namespace
 
-void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,
-               const SessionOptions& options) {
+Model SavedModel(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry) {
   Model saved = model;
   saved.graph = graph;
   saved.functions.clear();
@@ -173,6 +172,12 @@ void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::R
   RestoreDomains(saved.graph);
   saved.opset_imports = imports;
   saved.graph.opset_imports = imports;
+  return saved;
+}
+
+void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,
+               const SessionOptions& options) {
+  const Model saved = SavedModel(graph, model, newest, registry);
   model::SaveFile(saved, options.optimized_model_path, FileOptions(saved.graph, options));
 }
 

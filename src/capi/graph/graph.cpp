@@ -27,7 +27,10 @@ OrtStatusPtr Copy(const OrtGraph* graph, List OrtGraph::*list, const char* name,
 
 }  // namespace
 
-void ORT_API_CALL ReleaseGraph(OrtGraph* input) noexcept { std::unique_ptr<OrtGraph> owned(input); }
+// A model releases its graph itself, a node its bodies.
+void ORT_API_CALL ReleaseGraph(OrtGraph* input) noexcept {
+  if (input != nullptr && !input->in_model && !input->in_node) std::unique_ptr<OrtGraph> owned(input);
+}
 
 OrtStatusPtr ORT_API_CALL Graph_GetName(const OrtGraph* graph, const char** graph_name) noexcept {
   return Guard([&] { Need(graph_name, "graph_name") = Need(graph, "graph").name.c_str(); });

@@ -62,7 +62,10 @@ OrtOpAttrType TypeOf(const Attribute& attribute) {
 
 }  // namespace
 
-void ORT_API_CALL ReleaseNode(OrtNode* input) noexcept { std::unique_ptr<OrtNode> owned(input); }
+// A graph releases its nodes itself.
+void ORT_API_CALL ReleaseNode(OrtNode* input) noexcept {
+  if (input != nullptr && input->graph == nullptr) std::unique_ptr<OrtNode> owned(input);
+}
 
 OrtStatusPtr ORT_API_CALL Node_GetId(const OrtNode* node, size_t* node_id) noexcept {
   return Guard([&] { Need(node_id, "node_id") = Need(node, "node").id; });

@@ -13,7 +13,10 @@ OrtStatusPtr Answer(const OrtValueInfo* value_info, bool OrtValueInfo::*flag, co
 
 }  // namespace
 
-void ORT_API_CALL ReleaseValueInfo(OrtValueInfo* input) noexcept { std::unique_ptr<OrtValueInfo> owned(input); }
+// A graph releases its values itself.
+void ORT_API_CALL ReleaseValueInfo(OrtValueInfo* input) noexcept {
+  if (input != nullptr && input->graph == nullptr) std::unique_ptr<OrtValueInfo> owned(input);
+}
 
 OrtStatusPtr ORT_API_CALL GetValueInfoName(const OrtValueInfo* value_info, const char** name) noexcept {
   return Guard([&] { Need(name, "name") = Need(value_info, "value_info").name.c_str(); });

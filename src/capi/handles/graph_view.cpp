@@ -129,6 +129,7 @@ class Viewer {
     const ValueInfo& value = graph_.value(id);
     OrtValueInfo& info = *view_->own_values.emplace_back(std::make_unique<OrtValueInfo>());
     info.name = value.name;
+    info.graph = view_.get();
     if (!value.type.is_none()) info.type = MakeTypeInfo(value.type);
     if (value.initializer != nullptr) SetInitializer(info, *value.initializer);
     if (value.is_captured) ShowOuter(info);
@@ -140,10 +141,7 @@ class Viewer {
     info.initializer = initializer.tensor;
     info.is_constant = initializer.kind == Initializer::Kind::kConstant;
     info.is_optional_input = !info.is_constant;
-    if (initializer.file.empty()) return;
-    const std::size_t size = initializer.length != 0 ? initializer.length : initializer.tensor.byte_size();
-    info.external = OrtExternalInitializerInfo{RelativePath(initializer.file, view_->facts ? view_->facts->path : ""),
-                                               static_cast<std::int64_t>(initializer.offset), size};
+    info.external = ExternalInfoOf(initializer, view_->facts ? view_->facts->path : "");
   }
 
   void ShowOuter(OrtValueInfo& info) const {
@@ -217,6 +215,7 @@ class Viewer {
 
   void AddSubgraph(OrtNode& shown, const Attribute& attribute, const Graph& graph) const {
     shown.subgraphs.push_back(ViewGraph(graph, view_->facts, &shown));
+    shown.subgraphs.back()->in_node = true;
     shown.subgraph_attributes.push_back(attribute.name.c_str());
   }
 
@@ -229,6 +228,14 @@ class Viewer {
 
 std::shared_ptr<const ModelFacts> FactsOf(const Model& model) {
   return std::make_shared<const ModelFacts>(ModelFacts{model.path, model.ir_version, MetadataOf(model)});
+}
+
+std::optional<OrtExternalInitializerInfo> ExternalInfoOf(const Initializer& initializer,
+                                                         const std::string& model_path) {
+  if (initializer.file.empty()) return std::nullopt;
+  const std::size_t size = initializer.length != 0 ? initializer.length : initializer.tensor.byte_size();
+  return OrtExternalInitializerInfo{RelativePath(initializer.file, model_path),
+                                    static_cast<std::int64_t>(initializer.offset), size};
 }
 
 std::unique_ptr<OrtGraph> ViewGraph(const Graph& graph, std::shared_ptr<const ModelFacts> facts,

@@ -30,13 +30,14 @@ struct OrtExternalInitializerInfo {
 
 struct OrtValueInfo {
   struct Consumer {
-    const OrtNode* node;
+    OrtNode* node;
     std::int64_t input;  // -1: one of the node's subgraphs reads it
   };
 
   std::string name;
   std::unique_ptr<OrtTypeInfo> type;  // null if not known
-  const OrtNode* producer = nullptr;  // null: none in this graph
+  const OrtGraph* graph = nullptr;    // null: not in a graph yet
+  OrtNode* producer = nullptr;        // null: none in this graph
   std::size_t producer_output = 0;
   std::vector<Consumer> consumers;  // of this graph
   sardonyx::Value initializer;      // nothing if it is none
@@ -62,7 +63,7 @@ struct OrtNode {
   std::vector<std::unique_ptr<OrtGraph>> subgraphs;
   std::vector<const char*> subgraph_attributes;  // the name of the attribute that holds each subgraph
   const OrtGraph* graph = nullptr;               // null: not in a graph yet
-  std::deque<OrtValueInfo> own_values;           // of the model editor, see capi/graph/editor.h
+  std::deque<OrtValueInfo> own_values;           // of a node that is not in a graph yet: what it reads and makes
 };
 
 namespace sardonyx::capi {
@@ -88,13 +89,19 @@ struct OrtGraph {
   std::vector<OrtNode*> nodes;  // in topological order
   const OrtNode* parent = nullptr;
   const sardonyx::Graph* source = nullptr;  // null: made by the model editor
+  bool in_model = false;                    // an OrtModel owns it
+  bool in_node = false;                     // an OrtNode owns it
 
   std::vector<std::unique_ptr<OrtNode>> own_nodes;
   std::vector<std::unique_ptr<OrtValueInfo>> own_values;
   std::unordered_map<std::string_view, OrtValueInfo*> by_name;
+  std::vector<std::unique_ptr<sardonyx::Value>> own_tensors;  // the handles of initializers that the editor was given
 };
 
 namespace sardonyx::capi {
+
+// Where an initializer's data lie if they have a file of their own. `model_path`: "" if the model came from memory.
+std::optional<OrtExternalInitializerInfo> ExternalInfoOf(const Initializer& initializer, const std::string& model_path);
 
 // Shows `graph` and the subgraphs inside it. Nodes are numbered by NodeId. `parent`: if the graph is the body of a
 // node, that node in a view of the enclosing graph, which has to outlive this one; without it values of the enclosing
