@@ -156,6 +156,8 @@ class Decoder {
     }
     if (IsString(dtype_)) message_.Fail(Code::kInvalidGraph, "expected strings in string_data, found external data");
     if (length != size_) FailSize(size_, "bytes", length, "the external_data entry 'length'");
+    const auto given = context_.options.external_tensors.find(fields_.name);
+    if (given != context_.options.external_tensors.end()) return Given(given->second, location, to);
     const ExternalFiles::File& file =
         message_.InContext([&]() -> const ExternalFiles::File& { return context_.files.Find(location); });
     if (offset > file.bytes.size() || size_ > file.bytes.size() - offset)
@@ -166,6 +168,16 @@ class Decoder {
     to.length = size_;
     const auto* begin = static_cast<const char*>(static_cast<const void*>(file.bytes.data()));
     return FromBytes(begin + offset, file.owner, file.mapped);
+  }
+
+  Tensor Given(const Tensor& tensor, const std::string& location, Initializer& to) const {
+    if (tensor.dtype() != dtype_ || !(tensor.shape() == shape_)) {
+      Fail(Code::kInvalidArgument, "initializer '", fields_.name, "': expected ", TypeText(dtype_, shape_),
+           " as in the model, found ", TypeText(tensor.dtype(), tensor.shape()));
+    }
+    to.file = location;
+    to.length = size_;
+    return tensor;
   }
 
   static const char* PointerHint(const ExternalFiles::File& file) {
