@@ -31,6 +31,9 @@ endif()
 add_compile_options(-Wall -Wextra $<$<COMPILE_LANGUAGE:CXX>:-Wmissing-declarations> -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-restrict -Wno-psabi -Wno-missing-field-initializers)
+  # A unique symbol cannot be made local: a program that links libsardonyx.a would share the standard library's with it,
+  # or not link at all.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique>)
 endif()
 if(SDX_WARNINGS_AS_ERRORS)
   add_compile_options(-Werror)
