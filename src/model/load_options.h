@@ -9,6 +9,7 @@
 
 #include "base/logging.h"
 #include "tensor/buffer.h"
+#include "tensor/value.h"
 
 namespace sardonyx::model {
 
@@ -16,6 +17,8 @@ struct LoadOptions {
   const Logger* logger = nullptr;  // warnings (newer IR or opset); null: dropped
   // External data handed over in memory, by the location string of the model; looked at before the disk.
   std::map<std::string, std::shared_ptr<Buffer>> external_files;
+  // Tensors handed over for external data, by the initializer's name; their files are not looked for.
+  std::map<std::string, Tensor> external_tensors;
   std::string external_data_folder;  // overrides the model's own folder; required for bytes with external data
   std::size_t max_model_bytes = std::size_t{1} << 31;  // of the protobuf itself (ONNX's limit)
   std::int64_t newest_opset = 0;                       // of ai.onnx, to warn of newer ones; 0: no warning

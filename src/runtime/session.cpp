@@ -29,6 +29,8 @@ model::LoadOptions LoadOptionsOf(const SessionOptions& options, const Logger& lo
   load.logger = &logger;
   load.newest_opset = ops::NewestOpset("");
   load.external_files = options.external_files;
+  for (const auto& [name, value] : options.external_initializers)
+    if (value.is_tensor()) load.external_tensors.emplace(name, value.tensor());
   load.external_data_folder = options.Config("session.model_external_initializers_file_folder_path", "");
   return load;
 }

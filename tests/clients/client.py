@@ -77,12 +77,11 @@ class Side:
                     continue  # it has ended
 
     def is_ours(self, path):
-        """Whether a mapped file is Sardonyx: a file of the build, or a copy of its library."""
+        """Whether a mapped file is Sardonyx: a file of the build, or a copy of the library."""
         place = pathlib.Path(path)
         if place.resolve().is_relative_to(BUILD.resolve()):
             return True
-        library = (BUILD / "lib/libsardonyx.so").read_bytes()
-        return place.exists() and place.stat().st_size == len(library) and place.read_bytes() == library
+        return place.exists() and place.read_bytes() == (BUILD / "lib/libonnxruntime.so.1").read_bytes()
 
     def wrong_files(self):
         """Mapped files that do not belong to this side, or a note that none of its own was mapped."""
@@ -97,14 +96,14 @@ class Output:
     status: int
 
 
-def must(*argv, cwd=None, env=None, timeout=1800):
-    """A step of an installation."""
+def must(*argv, cwd=None, env=None, timeout=1800, stderr=False):
+    """A step of an installation; gives what it printed."""
     done = subprocess.run([str(a) for a in argv], cwd=cwd, env=os.environ | (env or {}), text=True, errors="replace",
                           capture_output=True, timeout=timeout)
     if done.returncode != 0:
         raise ClientError(f"{' '.join(map(str, argv))} ended with {done.returncode}:\n"
                           f"{(done.stdout + done.stderr)[-4000:]}")
-    return done.stdout
+    return done.stdout + (done.stderr if stderr else "")
 
 
 def make_venv(place, *requirements):
