@@ -1,5 +1,6 @@
 """What the scripts of this folder have in common: where clients are installed, the two sides, what a run maps."""
 import dataclasses
+import json
 import os
 import pathlib
 import re
@@ -144,3 +145,31 @@ def line_results(output):
     if output.status != 0 or output.text.rstrip().rpartition("\n")[2] != "end":
         results["the program ends by itself"] = FAILED
     return results
+
+
+def compare_printed(place, side, *command, tolerance=1e-3, **options):
+    """Runs a program that prints `result NAME: words`, where words may be numbers. On stock each line is a test that passes, and
+    is kept; on Sardonyx it passes if its words are the same, numbers within the tolerance (relative above 1)."""
+    output = side.run(*command, **options)
+    printed = dict(re.findall(r"^result (.*?): ?(.*)$", output.text, re.MULTILINE))
+    kept = place / "expected.json"
+    if side.name == "stock":
+        if output.status != 0:
+            raise ClientError(f"on ONNX Runtime:\n{output.text[-4000:]}")
+        kept.write_text(json.dumps(printed))
+        return dict.fromkeys(printed, PASSED)
+    return {name: PASSED if _close(printed.get(name), text, tolerance) else FAILED
+            for name, text in json.loads(kept.read_text()).items()}
+
+
+def _close(found, expected, tolerance):
+    if found is None or len(found.split()) != len(expected.split()):
+        return False
+    for one, other in zip(found.split(), expected.split(), strict=True):
+        try:
+            if abs(float(one) - float(other)) > tolerance * max(1.0, abs(float(other))):
+                return False
+        except ValueError:
+            if one != other:
+                return False
+    return True

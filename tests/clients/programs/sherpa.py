@@ -70,14 +70,14 @@ def main(vad_model, folder):
         while not detector.empty():
             segments += [detector.front.start, len(detector.front.samples)]
             detector.pop()
-        print(f"voice activity at {threshold}:", sum(found), *segments)
+        print(f"result voice activity at {threshold}:", sum(found), *segments)
 
     speaker = sherpa_onnx.SpeakerEmbeddingExtractor(
         sherpa_onnx.SpeakerEmbeddingExtractorConfig(model=str(folder / "speaker.onnx"), num_threads=2))
     stream = speaker.create_stream()
     stream.accept_waveform(RATE, sound)
     stream.input_finished()
-    print("speaker embedding:", *np.round(speaker.compute(stream), 4))
+    print("result speaker embedding:", *np.round(speaker.compute(stream), 4))
 
     recognizer = sherpa_onnx.OfflineRecognizer.from_wenet_ctc(model=str(folder / "ctc.onnx"), num_threads=2,
                                                               tokens=str(folder / "tokens.txt"))
@@ -85,7 +85,7 @@ def main(vad_model, folder):
     for number, stream in enumerate(streams):
         stream.accept_waveform(RATE, sound[:RATE * (number + 1)])
     recognizer.decode_streams(streams)
-    print("speech recognition:", *(stream.result.text for stream in streams))
+    print("result speech recognition:", *(stream.result.text for stream in streams))
 
 
 main(*sys.argv[1:])
