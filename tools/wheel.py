@@ -153,12 +153,13 @@ def build_wheel(build, output):
 def build_onnxruntime_wheel(build, output):
     """Writes the wheel `onnxruntime`, which needs the wheel `sardonyx` of the same version, and returns its path.
 
-    Its library is a copy of that of `sardonyx`, under the name that programs load from this package.
+    Its library is the C interface under ONNX Runtime's name, for programs that load it from this package.
     """
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         _, libraries = stage(build, folder)
-        (library,) = (path for path in libraries if path.name == "libsardonyx.so")
+        run("cmake", "--install", build, "--component", "wheel_onnxruntime", "--prefix", folder, "--strip")
+        library = folder / "capi/libonnxruntime.so.1"
         root = folder / "sardonyx/_as_onnxruntime"
         about = (root / "onnxruntime/capi/build_and_package_info.py").read_text()
         release = re.search(r'__version__ = "(.*)"', about)[1]

@@ -62,6 +62,18 @@ TEST(TypeInfo, NestsContainers) {
   EXPECT_EQ(key, ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING);
 }
 
+TEST(TypeInfo, TakesEveryElementTypeAndNone) {
+  OrtTensorTypeAndShapeInfo* info = nullptr;
+  Must(CreateTensorTypeAndShapeInfo(&info));
+  const std::unique_ptr<OrtTensorTypeAndShapeInfo> owned(info);
+  for (const auto type : {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8, ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED}) {
+    Must(SetTensorElementType(info, type));  // the crate ort copies infos, those without a type too
+    ONNXTensorElementDataType found = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+    Must(GetTensorElementType(info, &found));
+    EXPECT_EQ(found, type);
+  }
+}
+
 TEST(TypeInfo, GoesBackToTheSameType) {
   const Type types[] = {Type::TensorOf(DType::kUInt8, {Dim(3), Dim::Symbol("H"), Dim()}), Type::TensorOf(DType::kBool),
                         Type::SequenceOf(Type::TensorOf(DType::kFloat)),

@@ -80,6 +80,17 @@ TEST(ExternalData, ComesFromMemoryAndFromAnotherFolder) {
   EXPECT_EQ(W(Load(ModelWith({{"location", "w.bin"}}), elsewhere)).tensor.data<float>()[3], 3.0f);
 }
 
+TEST(ExternalData, ComesFromATensorOfTheCaller) {
+  LoadOptions options;
+  options.external_tensors.emplace("w", Tensor(DType::kFloat, {kCount}));
+  const Model model = Load(ModelWith({{"location", "missing.bin"}}), options);  // no such file
+  EXPECT_EQ(W(model).tensor.raw(), options.external_tensors.at("w").raw());
+  EXPECT_EQ(W(model).file, "missing.bin");
+  options.external_tensors.at("w") = Tensor(DType::kFloat, {kCount, 1});
+  const std::string found = ErrorOf([&] { Load(ModelWith({{"location", "missing.bin"}}), options); });
+  EXPECT_NE(found.find("expected float[4096] as in the model, found float[4096, 1]"), std::string::npos) << found;
+}
+
 TEST(ExternalData, LargeRawDataIsViewedInTheModelsOwnFile) {
   Parts parts;
   parts.nodes = {NodeProto("Identity", {"w"}, {"y"})};

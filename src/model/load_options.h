@@ -17,7 +17,7 @@ struct LoadOptions {
   const Logger* logger = nullptr;  // warnings (newer IR or opset); null: dropped
   // External data handed over in memory, by the location string of the model; looked at before the disk.
   std::map<std::string, std::shared_ptr<Buffer>> external_files;
-  // Contents of initializers that the model keeps outside, by the initializer's name: no file is looked for.
+  // Tensors handed over for external data, by the initializer's name; their files are not looked for.
   std::map<std::string, Tensor> external_tensors;
   std::string external_data_folder;  // overrides the model's own folder; required for bytes with external data
   std::size_t max_model_bytes = std::size_t{1} << 31;  // of the protobuf itself (ONNX's limit)

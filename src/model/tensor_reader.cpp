@@ -156,8 +156,15 @@ class Decoder {
     }
     if (IsString(dtype_)) message_.Fail(Code::kInvalidGraph, "expected strings in string_data, found external data");
     if (length != size_) FailSize(size_, "bytes", length, "the external_data entry 'length'");
-    const auto given = context_.options.external_tensors.find(fields_.name);
-    if (given != context_.options.external_tensors.end()) return Given(given->second, location, to);
+    const auto& tensors = context_.options.external_tensors;
+    if (const auto given = tensors.find(fields_.name); given != tensors.end()) {
+      const Tensor& tensor = given->second;
+      if (tensor.dtype() != dtype_ || !(tensor.shape() == shape_))
+        message_.Fail(Code::kInvalidArgument, "expected ", TypeText(dtype_, shape_), " as in the model, found ",
+                      TypeText(tensor.dtype(), tensor.shape()), " given for it");
+      to.file = location;
+      return tensor;
+    }
     const ExternalFiles::File& file =
         message_.InContext([&]() -> const ExternalFiles::File& { return context_.files.Find(location); });
     if (offset > file.bytes.size() || size_ > file.bytes.size() - offset)
@@ -168,16 +175,6 @@ class Decoder {
     to.length = size_;
     const auto* begin = static_cast<const char*>(static_cast<const void*>(file.bytes.data()));
     return FromBytes(begin + offset, file.owner, file.mapped);
-  }
-
-  Tensor Given(const Tensor& tensor, const std::string& location, Initializer& to) const {
-    if (tensor.dtype() != dtype_ || !(tensor.shape() == shape_)) {
-      Fail(Code::kInvalidArgument, "initializer '", fields_.name, "': expected ", TypeText(dtype_, shape_),
-           " as in the model, found ", TypeText(tensor.dtype(), tensor.shape()));
-    }
-    to.file = location;
-    to.length = size_;
-    return tensor;
   }
 
   static const char* PointerHint(const ExternalFiles::File& file) {
@@ -291,7 +288,7 @@ std::pair<std::string, std::string> ReadEntry(Message entry) {
 NamedInitializer ReadTensor(Message message, LoadContext& context) {
   NamedInitializer result;
   Fields fields = ReadFields(message);
-  result.name = std::move(fields.name);
+  result.name = fields.name;  // which the decoder needs too
   result.doc = std::move(fields.doc);
   result.metadata = std::move(fields.metadata);
   Decoder(message, context, std::move(fields)).Decode(result.data);

@@ -1,5 +1,6 @@
 """What the scripts of this folder have in common: where clients are installed, the two sides, what a run maps."""
 import dataclasses
+import json
 import os
 import pathlib
 import re
@@ -77,12 +78,11 @@ class Side:
                     continue  # it has ended
 
     def is_ours(self, path):
-        """Whether a mapped file is Sardonyx: a file of the build, or a copy of its library."""
+        """Whether a mapped file is Sardonyx: a file of the build, or a copy of the library."""
         place = pathlib.Path(path)
         if place.resolve().is_relative_to(BUILD.resolve()):
             return True
-        library = (BUILD / "lib/libsardonyx.so").read_bytes()
-        return place.exists() and place.stat().st_size == len(library) and place.read_bytes() == library
+        return place.exists() and place.read_bytes() == (BUILD / "lib/libonnxruntime.so.1").read_bytes()
 
     def wrong_files(self):
         """Mapped files that do not belong to this side, or a note that none of its own was mapped."""
@@ -97,14 +97,14 @@ class Output:
     status: int
 
 
-def must(*argv, cwd=None, env=None, timeout=1800):
-    """A step of an installation."""
+def must(*argv, cwd=None, env=None, timeout=1800, stderr=False):
+    """A step of an installation; gives what it printed."""
     done = subprocess.run([str(a) for a in argv], cwd=cwd, env=os.environ | (env or {}), text=True, errors="replace",
                           capture_output=True, timeout=timeout)
     if done.returncode != 0:
         raise ClientError(f"{' '.join(map(str, argv))} ended with {done.returncode}:\n"
                           f"{(done.stdout + done.stderr)[-4000:]}")
-    return done.stdout
+    return done.stdout + (done.stderr if stderr else "")
 
 
 def make_venv(place, *requirements):
@@ -145,3 +145,31 @@ def line_results(output):
     if output.status != 0 or output.text.rstrip().rpartition("\n")[2] != "end":
         results["the program ends by itself"] = FAILED
     return results
+
+
+def compare_printed(place, side, *command, tolerance=1e-3, **options):
+    """Runs a program that prints `result NAME: words`, where words may be numbers. On stock each line is a test that passes, and
+    is kept; on Sardonyx it passes if its words are the same, numbers within the tolerance (relative above 1)."""
+    output = side.run(*command, **options)
+    printed = dict(re.findall(r"^result (.*?): ?(.*)$", output.text, re.MULTILINE))
+    kept = place / "expected.json"
+    if side.name == "stock":
+        if output.status != 0:
+            raise ClientError(f"on ONNX Runtime:\n{output.text[-4000:]}")
+        kept.write_text(json.dumps(printed))
+        return dict.fromkeys(printed, PASSED)
+    return {name: PASSED if _close(printed.get(name), text, tolerance) else FAILED
+            for name, text in json.loads(kept.read_text()).items()}
+
+
+def _close(found, expected, tolerance):
+    if found is None or len(found.split()) != len(expected.split()):
+        return False
+    for one, other in zip(found.split(), expected.split(), strict=True):
+        try:
+            if abs(float(one) - float(other)) > tolerance * max(1.0, abs(float(other))):
+                return False
+        except ValueError:
+            if one != other:
+                return False
+    return True

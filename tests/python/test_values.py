@@ -41,6 +41,24 @@ def test_types_and_sizes_are_the_peers():
             assert getattr(ours, member)() == getattr(theirs, member)(), (element_type, member)
 
 
+def test_it_runs_where_ml_dtypes_is_not_installed():
+    """ONNX Runtime does not require that package, so programs for it are installed without it."""
+    program = """import sys
+sys.modules["ml_dtypes"] = None
+import numpy as np, sardonyx
+x = np.ones((1, 3), np.float32)
+print(sardonyx.InferenceSession(sys.stdin.buffer.read()).run(None, {"x": x})[0].tolist())
+value = sardonyx.OrtValue.ortvalue_from_numpy_with_onnx_type(np.array([0x3F80], np.uint16), 16)
+try:
+    value.numpy()
+except ImportError as error:
+    print(error)"""
+    done = subprocess.run([sys.executable, "-c", program], input=MODEL, capture_output=True, timeout=60)
+    lines = done.stdout.decode().splitlines()
+    assert lines == ["[[-1.0, -1.0, -1.0]]", "tensor(bfloat16) needs a dtype of the package ml_dtypes, 0.5 or newer: "
+                     "pip install ml_dtypes"], done.stderr.decode()
+
+
 def test_onnx_types_that_numpy_lacks():
     bits = np.array([0x3F80, 0x4000], np.uint16)
     value = sardonyx.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, onnx.TensorProto.BFLOAT16)

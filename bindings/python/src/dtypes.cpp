@@ -1,5 +1,6 @@
 // bindings/python/src/dtypes.cpp - which dtypes of NumPy and ml_dtypes correspond to which element types of ONNX.
 #include <array>
+#include <string>
 
 #include "value.h"
 
@@ -45,19 +46,32 @@ constexpr std::array<Row, 27> kRows = {{
 
 // Created once and kept until the process ends, like the module.
 struct Tables {
-  std::array<PyObject*, kRows.size()> dtypes = {};
-  PyObject* numbers = nullptr;  // dtype -> element type
+  std::array<PyObject*, kRows.size()> dtypes = {};  // nullptr: ml_dtypes is not installed, or too old for this one
+  PyObject* numbers = nullptr;                      // dtype -> element type
 };
+
+// None without the package: ONNX Runtime does not require it, so programs are installed without it.
+nb::object MlDTypes() {
+  try {
+    return nb::module_::import_("ml_dtypes");
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_ImportError)) throw;
+    return nb::none();
+  }
+}
 
 const Tables& Get() {
   static const Tables tables = [] {
     Tables made;
     const nb::module_ numpy = nb::module_::import_("numpy");
-    const nb::module_ ml_dtypes = nb::module_::import_("ml_dtypes");
+    const nb::object ml_dtypes = MlDTypes();
     nb::dict numbers;
     for (std::size_t i = 1; i < kRows.size(); ++i) {
-      const nb::object dtype = numpy.attr("dtype")(kRows[i].from_ml_dtypes ? nb::object(ml_dtypes.attr(kRows[i].numpy))
-                                                                           : nb::object(nb::str(kRows[i].numpy)));
+      const Row& row = kRows[i];
+      const nb::object type =
+          row.from_ml_dtypes ? nb::getattr(ml_dtypes, row.numpy, nb::none()) : nb::object(nb::str(row.numpy));
+      if (type.is_none()) continue;
+      const nb::object dtype = numpy.attr("dtype")(type);
       numbers[dtype] = nb::int_(i);
       made.dtypes[i] = nb::object(dtype).release().ptr();
     }
@@ -76,7 +90,13 @@ const char* ElementTypeName(int type) {
 
 nb::object NumpyDType(int element_type) {
   if (element_type <= 0 || static_cast<std::size_t>(element_type) >= kRows.size()) return nb::none();
-  return nb::borrow(Get().dtypes[static_cast<std::size_t>(element_type)]);
+  PyObject* dtype = Get().dtypes[static_cast<std::size_t>(element_type)];
+  if (dtype == nullptr) {
+    const std::string text = std::string("tensor(") + ElementTypeName(element_type) +
+                             ") needs a dtype of the package ml_dtypes, 0.5 or newer: pip install ml_dtypes";
+    throw nb::import_error(text.c_str());
+  }
+  return nb::borrow(dtype);
 }
 
 int ElementTypeOf(nb::handle numpy_dtype) {

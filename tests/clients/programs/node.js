@@ -172,7 +172,7 @@ const rejected = {
   'unknown output': async () => (await open('linear')).run({ x: x3() }, ['z']),
 };
 for (const [name, action] of Object.entries(rejected))
-  tests['rejects: ' + name] = () => assert.rejects(async () => action(), Error);
+  tests['rejects ' + name] = () => assert.rejects(async () => action(), Error);
 
 async function main() {
   for (const [name, test] of Object.entries(tests)) {
