@@ -252,6 +252,14 @@ void AddOldestOps(OrtCustomOpDomain* domain) {
   AddAll(domain, {&add});
 }
 
+void AddReplacingOps(OrtCustomOpDomain* onnx, OrtCustomOpDomain* microsoft) {
+  static TestOp relu("Relu", {{kFloat}}, {{kFloat}}, AddAmount::Make);
+  static TestOp extra("AddToAll", {{kFloat}}, {{kFloat}}, AddAmount::Make);
+  static TestOp gelu("Gelu", {{kFloat}}, {{kFloat}}, AddAmount::Make);
+  AddAll(onnx, {&relu, &extra});
+  AddAll(microsoft, {&gelu});
+}
+
 void AddBasicOps(OrtCustomOpDomain* domain) {
   static TestOp add("AddAmount", {{kFloat}}, {{kFloat}}, AddAmount::Make);
   static TestOp add_old("AddAmountOld", {{kFloat}}, {{kFloat}}, AddAmount::Make);

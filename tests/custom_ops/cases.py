@@ -88,8 +88,9 @@ def an_element_type_that_no_kernel_takes(runtime):
 @case
 def any_type(runtime):
     found = []
-    for name, array in (("float", floats(1, 2, 3)), ("int64", np.array([1, 2, 3])), ("bool", np.array([True, False, False])),
-                        ("uint8", np.array([7, 8], np.uint8)), ("float16", np.array([1, 2], np.float16)),
+    for name, array in (("float", floats(1, 2, 3)), ("int64", np.array([1, 2, 3])),
+                        ("bool", np.array([True, False, False])), ("uint8", np.array([7, 8], np.uint8)),
+                        ("float16", np.array([1, 2], np.float16)),
                         ("string", np.array(["one", "a much longer text than fits", ""], object))):
         text = f"g ({name}[n] x) => ({name}[n] y) {{ y = test.custom.Reverse (x) }}"
         found.append(runtime.run(text, {"x": array}))
@@ -211,7 +212,8 @@ def structs_of_version_1(runtime):
 def the_saved_model(runtime):
     """The optimized model keeps domain, version and attributes of the operators, and runs."""
     found = []
-    for level in runtime.module.GraphOptimizationLevel.ORT_ENABLE_BASIC, runtime.module.GraphOptimizationLevel.ORT_ENABLE_ALL:
+    levels = runtime.module.GraphOptimizationLevel
+    for level in (levels.ORT_ENABLE_BASIC, levels.ORT_ENABLE_ALL):
         with tempfile.TemporaryDirectory() as folder:
             options = runtime.options()
             options.graph_optimization_level = level
@@ -257,6 +259,33 @@ def in_a_function(runtime):
     session = runtime.module.InferenceSession(model.SerializeToString(), runtime.options(),
                                               providers=["CPUExecutionProvider"])
     return [plain(value) for value in session.run(None, {"x": floats(1, 2)})]
+
+
+@case
+def operators_with_the_names_of_built_in_ones(runtime):
+    """With CUSTOM_OPS_REPLACE in the environment the library has a Relu, an AddToAll and a Gelu that add `amount`."""
+    text = """g (float[n] x) => (float[n] y, float[n] z, float[n] v, float[n] w) {
+        a = Neg (x)
+        y = Relu <amount = 100.0> (a)
+        z = AddToAll <amount = 1000.0> (x)
+        v = com.microsoft.Gelu <amount = 10.0> (x)
+        b = Relu (a)
+        w = Relu (b) }"""
+    return attempt(lambda: runtime.run(text, {"x": floats(1, 2)}, imports='"": 17, "com.microsoft": 1'))
+
+
+@case
+def a_function_of_the_same_name(runtime):
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "test.custom": 1]>
+        g (float[n] x) => (float[n] y) { y = test.custom.AddAmount <amount = 2.0> (x) }
+        <domain: "test.custom", opset_import: ["": 17]>
+        AddAmount <amount> (a) => (c) { c = Neg (a) }""")
+    def run():
+        session = runtime.module.InferenceSession(model.SerializeToString(), runtime.options(),
+                                                  providers=["CPUExecutionProvider"])
+        return [plain(value) for value in session.run(None, {"x": floats(1, 2)})]
+
+    return attempt(run)
 
 
 @case
