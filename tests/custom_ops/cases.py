@@ -5,6 +5,7 @@ usage: cases.py LIBRARY (onnxruntime | sardonyx) [CASE...]
 The same cases run with ONNX Runtime, for which such libraries are made, and with Sardonyx; the tests compare them.
 Errors are told by their exception's name alone: the words are each library's own.
 """
+import concurrent.futures
 import ctypes
 import ctypes.util
 import gc
@@ -128,6 +129,18 @@ def the_shape_function(runtime):
 
 
 @case
+def a_shape_function_that_is_wrong(runtime):
+    """The kernel has the last word."""
+    text = """g (float[n, 2] x) => (y, float[m, 2] z) {
+        y = test.custom.Repeat <times = 2, predicted = 3> (x)
+        t = Add (y, y)
+        z = Neg (t) }"""
+    session = runtime.session(text)
+    feeds = [np.ones((1, 2), np.float32), np.ones((2, 2), np.float32), np.ones((1, 2), np.float32)]
+    return [[plain(value) for value in session.run(None, {"x": feed})] for feed in feeds]
+
+
+@case
 def variadic_inputs(runtime):
     text = """g (float[n] x, int64[m] i, string[k] s) => (int64[5] y, int64[3] z, int64[2] v) {
         y = test.custom.Counts (x, x, x, i, s)
@@ -203,7 +216,7 @@ def a_domain_that_is_not_imported(runtime):
 
 @case
 def structs_of_version_1(runtime):
-    """With CUSTOM_OPS_OLDEST in the environment the library has such an operator."""
+    """With CUSTOM_OPS_MORE in the environment the library has such an operator."""
     text = "g (float[n] x) => (float[n] y) { y = test.custom.AddAmountOldest <amount = 4.0> (x) }"
     return runtime.run(text, {"x": floats(1)})
 
@@ -429,6 +442,52 @@ def a_sequence(runtime):
 
 
 @case
+def a_sequence_as_output(runtime):
+    text = """g (float[n] x) => (seq(float[n]) y, int64 k) {
+        y = test.custom.Pair (x)
+        k = SequenceLength (y) }"""
+    return attempt(lambda: [[plain(item) for item in value] if isinstance(value, list) else plain(value) for value in
+                            runtime.session(text).run(None, {"x": floats(1, 2)})])
+
+
+@case
+def bound_outputs(runtime):
+    """Outputs go to the caller's memory, whether their shape is known before the run or not."""
+    text = """g (float[n] x) => (float[m] y, float[n] z) {
+        y = test.custom.Positive (x)
+        z = test.custom.AddAmount (x) }"""
+    session = runtime.session(text)
+    found = []
+    for x in (floats(1, -2, 3), floats(4, 5)):
+        y, z = (runtime.module.OrtValue.ortvalue_from_numpy(np.zeros(2, np.float32)),
+                runtime.module.OrtValue.ortvalue_from_numpy(np.zeros(len(x), np.float32)))
+        binding = session.io_binding()
+        binding.bind_cpu_input("x", x)
+        binding.bind_ortvalue_output("y", y)
+        binding.bind_ortvalue_output("z", z)
+        session.run_with_iobinding(binding)
+        found.append([plain(y.numpy()), plain(z.numpy())])
+    return found
+
+
+@case
+def many_threads(runtime):
+    text = """g (float[n] x) => (float[m] y) {
+        p = test.custom.Positive (x)
+        q = test.custom.Twice (p)
+        y = test.custom.AddAmount (q) }"""
+    session = runtime.session(text)
+
+    def work(seed):
+        x = np.random.default_rng(seed).standard_normal(50 + seed, np.float32)
+        wanted = 2 * x[x >= 0] + 1
+        return all(np.array_equal(session.run(None, {"x": x})[0], wanted) for _ in range(50))
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        return list(pool.map(work, range(8)))
+
+
+@case
 def registered_twice(runtime):
     options = runtime.options()
     options.register_custom_ops_library(runtime.path)
@@ -448,7 +507,11 @@ def main():
     path, name, *wanted = sys.argv[1:]
     runtime = Runtime(importlib.import_module(name), path)
     for key in wanted or CASES:
-        print(json.dumps({"case": key, "found": CASES[key](runtime)}, default=str), flush=True)
+        try:
+            found = CASES[key](runtime)
+        except Exception as error:
+            found = f"ended by {type(error).__name__}: {error}"
+        print(json.dumps({"case": key, "found": found}, default=str), flush=True)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
  * usage: custom_ops_program ONNXRUNTIME LIBRARY MODEL OWN_MODEL [mistakes]
  *
  * Prints one line for each call or group of calls. MODEL uses test.custom.AddAmount of LIBRARY, OWN_MODEL
- * test.program.AddThree, which is defined here. With `mistakes` every function is also called with bad arguments. */
+ * test.program.AddThree, which is defined here. With `mistakes` it also does what ONNX Runtime refuses or does not
+ * survive, and calls every function with bad arguments. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -163,6 +164,16 @@ static void UseOwn(const char* model) {
   api->ReleaseCustomOpDomain(NULL);
 }
 
+/* A library whose RegisterCustomOps all of the process sees, as that of onnxruntime-extensions when it is linked in. */
+static void UseGlobal(const char* library, const char* model) {
+  OrtSessionOptions* options = NewOptions();
+  void* handle = dlopen(library, RTLD_NOW | RTLD_GLOBAL);
+  Tell("extensions that are there", api->EnableOrtCustomOps(options));
+  Run("extensions that are there", model, options);
+  api->ReleaseSessionOptions(options);
+  if (handle != NULL) dlclose(handle);
+}
+
 /* Structs that cannot be used, and NULL for each argument that must be there: all are errors, none ends the process. */
 static void MakeMistakes(void) {
   OrtSessionOptions* options = NewOptions();
@@ -300,7 +311,10 @@ int main(int argc, char** argv) {
   Tell("environment", api->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "program", &env));
   UseLibrary(argv[2], argv[3]);
   UseOwn(argv[4]);
-  if (argc > 5 && strcmp(argv[5], "mistakes") == 0) MakeMistakes();
+  if (argc > 5 && strcmp(argv[5], "mistakes") == 0) {
+    UseGlobal(argv[2], argv[3]);
+    MakeMistakes();
+  }
   api->ReleaseEnv(env);
   api->ReleaseCustomOpDomain(own_domain);
   printf("end\n");

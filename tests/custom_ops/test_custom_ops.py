@@ -27,6 +27,9 @@ OWN = {
     "an_info_that_outlives_its_session": [1, "kept"],
     # Inputs of any type may be sequences; ONNX Runtime takes tensors alone.
     "a_sequence": [{"dtype": "int64", "shape": [], "values": [3]}],
+    # ONNX Runtime wants exactly one input of any type beside an output of any type.
+    "a_sequence_as_output": [[{"dtype": "float32", "shape": [2], "values": [1.0, 2.0]}] * 2,
+                             {"dtype": "int64", "shape": [], "values": [2]}],
     # ONNX Runtime reads fields that a struct of this version does not have.
     "structs_of_version_1": [{"dtype": "float32", "shape": [1], "values": [5.0]}],
     # ONNX Runtime refuses a domain that is there already.
@@ -62,7 +65,7 @@ def stock():
 
 @pytest.fixture(scope="module")
 def ours():
-    return found_by("sardonyx", [*SHARED, *OWN], {"CUSTOM_OPS_OLDEST": "1", "CUSTOM_OPS_REPLACE": "1"})
+    return found_by("sardonyx", [*SHARED, *OWN], {"CUSTOM_OPS_MORE": "1", "CUSTOM_OPS_REPLACE": "1"})
 
 
 def test_the_peer_is_onnx_runtime():
@@ -116,6 +119,7 @@ def test_a_c_program_does_the_same_in_both(tmp_path):
 
 def test_mistakes_are_errors(tmp_path):
     lines = run_program(BUILD / "lib/libonnxruntime.so.1", tmp_path, "mistakes").stdout.splitlines()
+    assert "extensions that are there: 3 4 5" in lines
     lines = lines[lines.index("domain: ok", lines.index("domain: ok") + 1) + 1:lines.index("end of mistakes")]
     assert len(lines) > 70
     for line in lines:
