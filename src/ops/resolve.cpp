@@ -29,7 +29,8 @@ class Resolver {
         CheckOwnOpset(node);
         FromOwnDomain(node);
       }
-      if (functions_.Find(node.domain, node.op_type, node.overload) == nullptr) Resolve(node);
+      const bool calls_function = functions_.Find(node.domain, node.op_type, node.overload) != nullptr;
+      if (!ResolveCustom(node, calls_function) && !calls_function) Resolve(node);
       for (Graph* body : node.Subgraphs()) Resolver(*body, registry_, functions_).Run();
     }
   }
@@ -51,8 +52,9 @@ class Resolver {
            version, ": the model was saved by a newer Sardonyx; optimize the original model again, or update");
   }
 
-  // A custom operator checks its nodes itself, where their types are known.
-  bool ResolveCustom(Node& node) const {
+  // A custom operator counts before a function of the model and before a built-in operator, as in ONNX Runtime. It
+  // checks its nodes itself, where their types are known.
+  bool ResolveCustom(Node& node, bool calls_function) const {
     const std::int64_t opset = graph_.OpsetVersion(node.domain);
     if (const OpDef* custom = registry_.FindCustom(node.domain, node.op_type, opset)) {
       node.domain = custom->domain;
@@ -60,7 +62,7 @@ class Resolver {
       return true;
     }
     const std::vector<int> versions = registry_.CustomVersions(node.domain, node.op_type);
-    if (versions.empty() || FindSchema(node.domain, node.op_type) != nullptr) return false;
+    if (versions.empty() || calls_function || FindSchema(node.domain, node.op_type) != nullptr) return false;
     FailAt(node, Code::kInvalidGraph, "custom operator ", FullName(node), " exists since version ",
            *std::min_element(versions.begin(), versions.end()), " of its domain, and the model imports version ",
            opset);
@@ -79,7 +81,6 @@ class Resolver {
   }
 
   void Resolve(Node& node) {
-    if (ResolveCustom(node)) return;
     const int opset = Opset(node);
     const OpSchema* schema = FindSchema(node.domain, node.op_type, opset);
     if (schema == nullptr) {

@@ -203,6 +203,13 @@ class Repeat final : public Kernel {
       std::int64_t times = 0;
       Check(api->ShapeInferContext_GetAttribute(context, "times", &attribute));
       Check(api->ReadOpAttr(attribute, ORT_OP_ATTR_INT, &times, sizeof(times), &size));
+      std::int64_t predicted = 0;  // what the function says instead, if the node has it: a prediction may be wrong
+      OrtStatus* none = api->ShapeInferContext_GetAttribute(context, "predicted", &attribute);
+      if (none == nullptr) {
+        Check(api->ReadOpAttr(attribute, ORT_OP_ATTR_INT, &predicted, sizeof(predicted), &size));
+        times = predicted;
+      }
+      api->ReleaseStatus(none);
       if (inputs != 1 || rank == 0 || size != sizeof(times)) throw std::runtime_error("Repeat: wrong context");
       const std::string repeated = "repeated_" + std::string(symbols[0]);
       if (shape[0] >= 0)
@@ -250,6 +257,14 @@ void AddOldestOps(OrtCustomOpDomain* domain) {
   static TestOp add("AddAmountOldest", {{kFloat}}, {{kFloat}}, AddAmount::Make);
   add.OldForm(1);
   AddAll(domain, {&add});
+}
+
+void AddReplacingOps(OrtCustomOpDomain* onnx, OrtCustomOpDomain* microsoft) {
+  static TestOp relu("Relu", {{kFloat}}, {{kFloat}}, AddAmount::Make);
+  static TestOp extra("AddToAll", {{kFloat}}, {{kFloat}}, AddAmount::Make);
+  static TestOp gelu("Gelu", {{kFloat}}, {{kFloat}}, AddAmount::Make);
+  AddAll(onnx, {&relu, &extra});
+  AddAll(microsoft, {&gelu});
 }
 
 void AddBasicOps(OrtCustomOpDomain* domain) {

@@ -5,6 +5,7 @@ usage: cases.py LIBRARY (onnxruntime | sardonyx) [CASE...]
 The same cases run with ONNX Runtime, for which such libraries are made, and with Sardonyx; the tests compare them.
 Errors are told by their exception's name alone: the words are each library's own.
 """
+import concurrent.futures
 import ctypes
 import ctypes.util
 import gc
@@ -88,8 +89,9 @@ def an_element_type_that_no_kernel_takes(runtime):
 @case
 def any_type(runtime):
     found = []
-    for name, array in (("float", floats(1, 2, 3)), ("int64", np.array([1, 2, 3])), ("bool", np.array([True, False, False])),
-                        ("uint8", np.array([7, 8], np.uint8)), ("float16", np.array([1, 2], np.float16)),
+    for name, array in (("float", floats(1, 2, 3)), ("int64", np.array([1, 2, 3])),
+                        ("bool", np.array([True, False, False])), ("uint8", np.array([7, 8], np.uint8)),
+                        ("float16", np.array([1, 2], np.float16)),
                         ("string", np.array(["one", "a much longer text than fits", ""], object))):
         text = f"g ({name}[n] x) => ({name}[n] y) {{ y = test.custom.Reverse (x) }}"
         found.append(runtime.run(text, {"x": array}))
@@ -124,6 +126,18 @@ def the_shape_function(runtime):
     shape = session.get_outputs()[0].shape
     feeds = [np.ones((2, 2), np.float32), np.ones((5, 2), np.float32)]
     return [shape, [[plain(value) for value in session.run(None, {"x": feed})] for feed in feeds]]
+
+
+@case
+def a_shape_function_that_is_wrong(runtime):
+    """The kernel has the last word."""
+    text = """g (float[n, 2] x) => (y, float[m, 2] z) {
+        y = test.custom.Repeat <times = 2, predicted = 3> (x)
+        t = Add (y, y)
+        z = Neg (t) }"""
+    session = runtime.session(text)
+    feeds = [np.ones((1, 2), np.float32), np.ones((2, 2), np.float32), np.ones((1, 2), np.float32)]
+    return [[plain(value) for value in session.run(None, {"x": feed})] for feed in feeds]
 
 
 @case
@@ -202,7 +216,7 @@ def a_domain_that_is_not_imported(runtime):
 
 @case
 def structs_of_version_1(runtime):
-    """With CUSTOM_OPS_OLDEST in the environment the library has such an operator."""
+    """With CUSTOM_OPS_MORE in the environment the library has such an operator."""
     text = "g (float[n] x) => (float[n] y) { y = test.custom.AddAmountOldest <amount = 4.0> (x) }"
     return runtime.run(text, {"x": floats(1)})
 
@@ -211,7 +225,8 @@ def structs_of_version_1(runtime):
 def the_saved_model(runtime):
     """The optimized model keeps domain, version and attributes of the operators, and runs."""
     found = []
-    for level in runtime.module.GraphOptimizationLevel.ORT_ENABLE_BASIC, runtime.module.GraphOptimizationLevel.ORT_ENABLE_ALL:
+    levels = runtime.module.GraphOptimizationLevel
+    for level in (levels.ORT_ENABLE_BASIC, levels.ORT_ENABLE_ALL):
         with tempfile.TemporaryDirectory() as folder:
             options = runtime.options()
             options.graph_optimization_level = level
@@ -257,6 +272,33 @@ def in_a_function(runtime):
     session = runtime.module.InferenceSession(model.SerializeToString(), runtime.options(),
                                               providers=["CPUExecutionProvider"])
     return [plain(value) for value in session.run(None, {"x": floats(1, 2)})]
+
+
+@case
+def operators_with_the_names_of_built_in_ones(runtime):
+    """With CUSTOM_OPS_REPLACE in the environment the library has a Relu, an AddToAll and a Gelu that add `amount`."""
+    text = """g (float[n] x) => (float[n] y, float[n] z, float[n] v, float[n] w) {
+        a = Neg (x)
+        y = Relu <amount = 100.0> (a)
+        z = AddToAll <amount = 1000.0> (x)
+        v = com.microsoft.Gelu <amount = 10.0> (x)
+        b = Relu (a)
+        w = Relu (b) }"""
+    return attempt(lambda: runtime.run(text, {"x": floats(1, 2)}, imports='"": 17, "com.microsoft": 1'))
+
+
+@case
+def a_function_of_the_same_name(runtime):
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "test.custom": 1]>
+        g (float[n] x) => (float[n] y) { y = test.custom.AddAmount <amount = 2.0> (x) }
+        <domain: "test.custom", opset_import: ["": 17]>
+        AddAmount <amount> (a) => (c) { c = Neg (a) }""")
+    def run():
+        session = runtime.module.InferenceSession(model.SerializeToString(), runtime.options(),
+                                                  providers=["CPUExecutionProvider"])
+        return [plain(value) for value in session.run(None, {"x": floats(1, 2)})]
+
+    return attempt(run)
 
 
 @case
@@ -400,6 +442,52 @@ def a_sequence(runtime):
 
 
 @case
+def a_sequence_as_output(runtime):
+    text = """g (float[n] x) => (seq(float[n]) y, int64 k) {
+        y = test.custom.Pair (x)
+        k = SequenceLength (y) }"""
+    return attempt(lambda: [[plain(item) for item in value] if isinstance(value, list) else plain(value) for value in
+                            runtime.session(text).run(None, {"x": floats(1, 2)})])
+
+
+@case
+def bound_outputs(runtime):
+    """Outputs go to the caller's memory, whether their shape is known before the run or not."""
+    text = """g (float[n] x) => (float[m] y, float[n] z) {
+        y = test.custom.Positive (x)
+        z = test.custom.AddAmount (x) }"""
+    session = runtime.session(text)
+    found = []
+    for x in (floats(1, -2, 3), floats(4, 5)):
+        y, z = (runtime.module.OrtValue.ortvalue_from_numpy(np.zeros(2, np.float32)),
+                runtime.module.OrtValue.ortvalue_from_numpy(np.zeros(len(x), np.float32)))
+        binding = session.io_binding()
+        binding.bind_cpu_input("x", x)
+        binding.bind_ortvalue_output("y", y)
+        binding.bind_ortvalue_output("z", z)
+        session.run_with_iobinding(binding)
+        found.append([plain(y.numpy()), plain(z.numpy())])
+    return found
+
+
+@case
+def many_threads(runtime):
+    text = """g (float[n] x) => (float[m] y) {
+        p = test.custom.Positive (x)
+        q = test.custom.Twice (p)
+        y = test.custom.AddAmount (q) }"""
+    session = runtime.session(text)
+
+    def work(seed):
+        x = np.random.default_rng(seed).standard_normal(50 + seed, np.float32)
+        wanted = 2 * x[x >= 0] + 1
+        return all(np.array_equal(session.run(None, {"x": x})[0], wanted) for _ in range(50))
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        return list(pool.map(work, range(8)))
+
+
+@case
 def registered_twice(runtime):
     options = runtime.options()
     options.register_custom_ops_library(runtime.path)
@@ -419,7 +507,11 @@ def main():
     path, name, *wanted = sys.argv[1:]
     runtime = Runtime(importlib.import_module(name), path)
     for key in wanted or CASES:
-        print(json.dumps({"case": key, "found": CASES[key](runtime)}, default=str), flush=True)
+        try:
+            found = CASES[key](runtime)
+        except Exception as error:
+            found = f"ended by {type(error).__name__}: {error}"
+        print(json.dumps({"case": key, "found": found}, default=str), flush=True)
 
 
 if __name__ == "__main__":

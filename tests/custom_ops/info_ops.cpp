@@ -267,6 +267,14 @@ class TellContext final : public Kernel {
          Outcome(api->KernelContext_GetSyncStream(context, &sync)) + (sync == nullptr ? " none" : " some"));
     void* resource = nullptr;
     tell("resource", Outcome(api->KernelContext_GetResource(context, 1, 1, &resource)));
+    OrtValue* preallocated = nullptr;
+    tell("output 99 before it is asked for",
+         Outcome(api->KernelContext_GetPreallocatedOutput(context, 99, &preallocated)) +
+             (preallocated == nullptr ? " none" : " some"));
+    preallocated = nullptr;
+    tell("output 1 before it is asked for",
+         Outcome(api->KernelContext_GetPreallocatedOutput(context, 1, &preallocated)) +
+             (preallocated == nullptr ? " none" : " some"));
     OrtMemoryInfo* memory = nullptr;
     Check(api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory));
     OrtAllocator* allocator = nullptr;

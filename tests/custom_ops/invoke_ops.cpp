@@ -94,6 +94,26 @@ class CallOthers final : public Kernel {
   OrtOp *add_ = nullptr, *mul_ = nullptr, *top_ = nullptr;
 };
 
+// [x, x], a sequence that an operator of ONNX makes.
+class Pair final : public Kernel {
+ public:
+  static Kernel* Make(const OrtKernelInfo* info) {
+    auto* kernel = new Pair;
+    kernel->construct_ = NewOp(info, "SequenceConstruct", 11, {{"T", kFloat}}, {}, 2, 1);
+    return kernel;
+  }
+  ~Pair() override { api->ReleaseOp(construct_); }
+  void Compute(OrtKernelContext* context) override {
+    const OrtValue* x = InputValue(context, 0);
+    const OrtValue* inputs[] = {x, x};
+    OrtValue* outputs[] = {OutputValue(context, 0, {})};
+    Check(api->InvokeOp(context, construct_, inputs, 2, outputs, 1));
+  }
+
+ private:
+  OrtOp* construct_ = nullptr;
+};
+
 // y[i] = x[i]^2, each element by a call of its own; the second output counts the calls.
 class ParallelSquare final : public Kernel {
  public:
@@ -126,6 +146,11 @@ class ParallelSquare final : public Kernel {
 };
 
 }  // namespace
+
+void AddSequenceOps(OrtCustomOpDomain* domain) {
+  static TestOp pair("Pair", {{kFloat}}, {{kAny}}, Pair::Make);
+  Check(api->CustomOpDomain_Add(domain, &pair));
+}
 
 void AddInvokeOps(OrtCustomOpDomain* domain) {
   static TestOp call("CallOthers", {{kFloat}}, {{kFloat}, {kFloat}, {kInt64}, {kString}}, CallOthers::Make);

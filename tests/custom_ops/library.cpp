@@ -6,7 +6,7 @@
 
 using custom_ops::Check;
 
-static OrtCustomOpDomain* domain = nullptr;
+static OrtCustomOpDomain *domain = nullptr, *onnx = nullptr, *microsoft = nullptr;
 
 OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const OrtApiBase* base) {
   custom_ops::api = base->GetApi(ORT_API_VERSION);
@@ -14,12 +14,23 @@ OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const OrtApiBase* base)
     if (domain == nullptr) {
       Check(custom_ops::api->CreateCustomOpDomain("test.custom", &domain));
       custom_ops::AddBasicOps(domain);
-      if (std::getenv("CUSTOM_OPS_OLDEST") != nullptr) custom_ops::AddOldestOps(domain);
+      if (std::getenv("CUSTOM_OPS_MORE") != nullptr) {  // operators that ONNX Runtime refuses
+        custom_ops::AddOldestOps(domain);
+        custom_ops::AddSequenceOps(domain);
+      }
       custom_ops::AddInfoOps(domain);
       custom_ops::AddInvokeOps(domain);
       custom_ops::AddFaultyOps(domain);
     }
     Check(custom_ops::api->AddCustomOpDomain(options, domain));
+    if (std::getenv("CUSTOM_OPS_REPLACE") == nullptr) return;
+    if (onnx == nullptr) {  // operators that have the names of built-in ones
+      Check(custom_ops::api->CreateCustomOpDomain("", &onnx));
+      Check(custom_ops::api->CreateCustomOpDomain("com.microsoft", &microsoft));
+      custom_ops::AddReplacingOps(onnx, microsoft);
+    }
+    Check(custom_ops::api->AddCustomOpDomain(options, onnx));
+    Check(custom_ops::api->AddCustomOpDomain(options, microsoft));
   });
 }
 

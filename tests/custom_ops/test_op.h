@@ -110,7 +110,9 @@ std::string Outcome(OrtStatus* status);
 // The operators of each file.
 void AddBasicOps(OrtCustomOpDomain* domain);
 void AddOldestOps(OrtCustomOpDomain* domain);  // structs of version 1, of which ONNX Runtime reads fields they lack
+void AddReplacingOps(OrtCustomOpDomain* onnx, OrtCustomOpDomain* microsoft);
 void AddInfoOps(OrtCustomOpDomain* domain);
+void AddSequenceOps(OrtCustomOpDomain* domain);  // an output whose type follows from the model alone
 void AddInvokeOps(OrtCustomOpDomain* domain);
 void AddFaultyOps(OrtCustomOpDomain* domain);
 

@@ -51,7 +51,9 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetOutput(OrtKernelContext* context, siz
 OrtStatusPtr ORT_API_CALL KernelContext_GetPreallocatedOutput(const OrtKernelContext* context, size_t output_index,
                                                               OrtValue** output) noexcept {
   return Guard([&] {
-    Need(context, "context");
+    if (output_index >= Need(context, "context").OutputCount())
+      Fail(Code::kInvalidArgument, "output: expected an index below ", context->OutputCount(), ", found ",
+           output_index);
     // What it finds is the output itself, which the caller may write as it may write what GetOutput returns.
     Need(output, "output") = AsHandle(const_cast<OrtKernelContext*>(context)->PreallocatedOutput(output_index));
   });

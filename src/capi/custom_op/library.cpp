@@ -78,7 +78,7 @@ OrtStatusPtr ORT_API_CALL RegisterCustomOpsUsingFunction(OrtSessionOptions* opti
     const std::string name = &Need(registration_func_name, "registration_func_name");
     void* function = name.empty() ? nullptr : dlsym(RTLD_DEFAULT, name.c_str());
     if (function == nullptr)
-      Fail(Code::kInvalidArgument, "registration function '", name,
+      Fail(Code::kFail, "registration function '", name,
            "': expected a function that the process exports (link it in, or open its library with RTLD_GLOBAL), "
            "found none");
     Register(target, function, name);
