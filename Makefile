@@ -7,10 +7,10 @@ CONFIGURE := cmake -S . -G Ninja
 PHASE := $(PYTHON) tools/phases.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build check test test-zoo fuzz bench soak load wheel lint demo clean format
+.PHONY: help setup build check test test-zoo test-clients fuzz bench soak load wheel lint demo clean format
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 setup:  ## install what is missing: system packages, .venv, .venv-test (lists it first)
 	@$(PHASE) setup $(PYTHON) tools/setup.py
@@ -28,6 +28,9 @@ test: build  ## build and run all tests; the last line counts passed, failed and
 
 test-zoo: build  ## compare all models of ../shared/zoo with ONNX Runtime (7.7 GB); MODELS='names families globs'
 	@set -f; .venv-test/bin/python tests/zoo/run_zoo.py $(MODELS) $(TESTFLAGS)
+
+test-clients: build  ## run released programs for ONNX Runtime on this build; CLIENTS='node java ...'
+	@.venv-test/bin/python tests/clients/run.py $(CLIENTS)
 
 fuzz: setup  ## fuzz with sanitizers; SECONDS=3600 or RUNS=200000 for each target, TARGETS='load text optimizer model'
 	@.venv-test/bin/python tools/fuzz.py $(if $(SECONDS),--seconds $(SECONDS)) $(if $(RUNS),--runs $(RUNS)) $(TARGETS)

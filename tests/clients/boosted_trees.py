@@ -10,7 +10,7 @@ RUNS = "twelve models, compared with the libraries that trained them"
 def install(place):
     lightgbm, xgboost, catboost = VERSION.split(", ")
     python = make_venv(place, f"onnxruntime=={STOCK_VERSION}", f"lightgbm=={lightgbm}", f"catboost=={catboost}",
-                       "onnxmltools==1.14.0", "skl2onnx==1.20.0", "scikit-learn<1.7", "onnx<1.21", "setuptools")
+                       "onnxmltools==1.14.0", "skl2onnx==1.20.0", "scikit-learn<1.7", "onnx<1.19", "protobuf<5", "setuptools")
     # Without what only its training on other machines needs.
     from client import must
     must(python, "-m", "pip", "install", "-q", "--no-deps", f"xgboost=={xgboost}")

@@ -19,7 +19,7 @@ STOCK_VERSION = "1.31.1"
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 # Files with ONNX Runtime in them, or with Sardonyx under one of its names.
-_RUNTIMES = re.compile(r"^(libonnxruntime\.so.*|onnxruntime_pybind11_state.*|libsardonyx\.so.*|_core\.cpython.*)$")
+_RUNTIMES = re.compile(r"/(libonnxruntime\.so[^/]*|onnxruntime_pybind11_state[^/]*|libsardonyx\.so[^/]*)$")
 
 
 class ClientError(Exception):
@@ -32,6 +32,7 @@ class Side:
     name: str
     library: pathlib.Path
     package: pathlib.Path | None  # a folder for PYTHONPATH; None where the client's environment has the package
+    log: pathlib.Path  # everything that its commands print
     mapped: set = dataclasses.field(default_factory=set)
 
     def run(self, *argv, cwd=None, env=None, timeout=900, check=False):
@@ -55,8 +56,7 @@ class Side:
             finally:
                 over.set()
                 watcher.join()
-        (CACHE / "logs").mkdir(exist_ok=True)
-        with (CACHE / "logs" / f"{self.name}.txt").open("a") as log:
+        with self.log.open("a") as log:
             log.write(f"$ {' '.join(map(str, argv))}\n{output}\n(status {process.returncode})\n\n")
         if check and process.returncode != 0:
             raise ClientError(f"{argv[0]} ended with {process.returncode}:\n" + output[-4000:])
@@ -72,8 +72,9 @@ class Side:
                         continue
                     for line in (entry / "maps").read_text(errors="replace").splitlines():
                         path = line.split(maxsplit=5)[5:]
-                        if path and _RUNTIMES.match(pathlib.Path(path[0]).name):
-                            self.mapped.add(path[0].removesuffix(" (deleted)"))
+                        file = path[0].removesuffix(" (deleted)") if path else ""
+                        if _RUNTIMES.search(file):
+                            self.mapped.add(file)
                 except (OSError, ProcessLookupError):
                     continue  # it has ended
 

@@ -55,8 +55,10 @@ def run_client(name):
     """A row of the table, and the lines that say what is wrong."""
     module = importlib.import_module(name)
     place = installed(name, module)
-    sides = (Side("stock", stock_library(), None),
-             Side("ours", BUILD / "lib/libonnxruntime.so.1", BUILD / "as_onnxruntime"))
+    sides = (Side("stock", stock_library(), None, place / "stock.log"),
+             Side("ours", BUILD / "lib/libonnxruntime.so.1", BUILD / "as_onnxruntime", place / "ours.log"))
+    for side in sides:
+        side.log.unlink(missing_ok=True)
     results, wrong = {}, []
     for side in sides:
         results[side.name] = module.run(place, side)
