@@ -119,6 +119,7 @@ struct ProviderSet {
   const Model* model = nullptr;  // while its graph is partitioned
   std::vector<std::shared_ptr<Provider>> providers;
   std::vector<MissingProvider> missing;
+  std::shared_ptr<Allocator> host = HostAllocator();  // for values of runs in host memory
   std::unordered_map<std::string, ops::Prepared> compiled;  // fused groups by op_type of their node
 
   Provider* Find(std::string_view name) const;  // "" is the CPU; nullptr if there is none

@@ -15,6 +15,7 @@
 #include "planner/scalar_inputs.h"
 #include "runtime/config_keys.h"
 #include "runtime/disabled_passes.h"
+#include "runtime/option_keys.h"
 #include "runtime/save_graph.h"
 
 namespace sardonyx::runtime {
@@ -158,6 +159,13 @@ optimizer::OptimizeOptions OptimizerOptions(const SessionOptions& options, const
   return optimize;
 }
 
+planner::InlineLimits InlineLimitsOf(const SessionOptions& options, const Graph& graph) {
+  planner::InlineLimits limits;
+  const int made = NumberOf(options, "session.function_expansion_node_limit", 0, 1);
+  if (made != 0) limits.nodes = graph.order.size() + static_cast<std::size_t>(made);
+  return limits;
+}
+
 // Makes values outputs of the graph, which no pass may take away; those that are not there yet stay in `names`.
 void KeepValues(Graph& graph, std::vector<std::string>& names) {
   std::erase_if(names, [&](const std::string& name) {
@@ -242,8 +250,9 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   std::vector<std::string> kept = options.kept_values;
   KeepValues(graph, kept);
   ops::ResolveVersions(graph, registry, model);
+  const planner::InlineLimits limits = InlineLimitsOf(options, graph);
   planner::ClaimFunctionCalls(graph, registry, set);
-  planner::InlineFunctions(graph, model, registry);
+  planner::InlineFunctions(graph, model, registry, limits);
   KeepValues(graph, kept);  // of functions' bodies
   if (!kept.empty()) Fail(Code::kInvalidArgument, "the model's graph has no value '", kept.front(), "'");
   const ops::InferOptions inference{.logger = &logger,
@@ -253,7 +262,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);
   // A provider may refuse now a call of a function that it took before its inputs' types were known.
   while (planner::ReleaseRefusedCalls(graph, registry, set)) {
-    planner::InlineFunctions(graph, model, registry);
+    planner::InlineFunctions(graph, model, registry, limits);
     ops::Infer(graph, registry, inference);
     optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);
   }

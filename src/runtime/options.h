@@ -29,6 +29,8 @@ class Registry;
 
 namespace sardonyx::runtime {
 
+class PackedWeights;
+
 // ONNX Runtime's numbers.
 enum class OptimizationLevel { kDisable = 0, kBasic = 1, kExtended = 2, kLayout = 3, kAll = 99 };
 enum class ExecutionMode { kSequential = 0, kParallel = 1 };
@@ -71,7 +73,9 @@ struct SessionOptions {
   std::vector<std::string> disabled_passes;        // optimizer passes by name
   optimizer::Explanation* explanation = nullptr;   // used only while the session is created
   bool any_scalar_shape = false;                   // the declared shapes of scalar inputs are ignored
-  std::vector<std::string> kept_values;            // of the model's graph: additional outputs, which no pass removes
+  std::shared_ptr<std::atomic<bool>> load_cancelled;  // set by the caller while the session is created: that fails
+  std::shared_ptr<PackedWeights> packed_weights;      // shared with other sessions; null: the session packs its own
+  std::vector<std::string> kept_values;               // of the model's graph: additional outputs, which no pass removes
 
   std::string Config(const std::string& key, const std::string& otherwise) const {
     const auto found = config.find(key);

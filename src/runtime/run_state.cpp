@@ -77,7 +77,7 @@ struct RunStateHost {
     }
     if (!scratch || scratch->size() < bytes) {
       scratch.reset();
-      scratch = Buffer::Allocate(std::max<std::size_t>(bytes, 64));
+      scratch = Buffer::Allocate(std::max<std::size_t>(bytes, 64), self.HostMemory());
     }
     return scratch->data();
   }

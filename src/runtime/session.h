@@ -65,6 +65,8 @@ class Session {
   // run.
   std::int64_t LastCopied(int copy) const { return copied_[static_cast<std::size_t>(copy)].load(); }
   const providers::ProviderSet& providers() const { return *providers_; }
+  // Where values of runs in host memory come from: the environment's allocator if the options ask for it.
+  const std::shared_ptr<Allocator>& host_memory() const { return providers_->host; }
   // The graph that runs, after all passes, in ONNX's text syntax.
   std::string ProgramText(std::int64_t max_elements = 1 << 20) const;
 
