@@ -2,6 +2,8 @@
 import json
 import os
 import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import onnx.parser
@@ -90,6 +92,15 @@ def test_results_are_those_of_onnxruntime(device, name):
             else:
                 np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
     assert elsewhere(ours) == set()
+
+
+def test_the_documents_example_runs(tmp_path):
+    page = (ROOT / "docs/provider_for_onnxruntime.md").read_text()
+    code = page.split("```python\n")[1].split("```")[0].replace("libsardonyx_provider.so", str(PLUGIN))
+    (tmp_path / "model.onnx").write_bytes(parse("(float[n] x) => (float[n] y) { y = Relu(x) }"))
+    code += "import numpy\nprint(session.run(None, {'x': numpy.array([-1, 2], numpy.float32)})[0].tolist())\n"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "[0.0, 2.0]\n"), done.stderr
 
 
 def test_other_sizes_in_every_run(device):
