@@ -5,6 +5,7 @@
 
 #include "base/process.h"
 #include "ops/op_def.h"
+#include "ops/registry.h"
 #include "planner/plan.h"
 #include "runtime/inspect/body_path.h"
 #include "runtime/program.h"
@@ -155,7 +156,7 @@ void ProfileEvents::AddNode(const TraceRun& run, std::size_t index) {
                     {"input_type_shape", TypesAndShapes(tensors.inputs)},
                     {"output_type_shape", TypesAndShapes(tensors.outputs)},
                     {"node", node.name},
-                    {"domain", node.domain},
+                    {"domain", std::string(ops::AuthorsDomain(node.domain))},
                     {"inputs", ValueNames(graph, node.inputs)},
                     {"outputs", ValueNames(graph, node.outputs)}};
   if (const std::string& path = PathOf(*event.program); !path.empty()) arguments["graph"] = path;
@@ -180,7 +181,7 @@ void ProfileEvents::AddCost(const TraceEvent& event, const Tensors& tensors, std
   const Step& step = event.program->steps()[static_cast<std::size_t>(event.step)];
   ops::Cost cost =
       runtime::CostOf(NodeOf(event), step.op, &event.program->kernels()[static_cast<std::size_t>(event.step)].prepared,
-                  tensors.inputs, tensors.outputs);
+                      tensors.inputs, tensors.outputs);
   cost.weights = std::min(parameters, cost.bytes - cost.written);  // a table of which rows are picked is larger
   arguments["bytes"] = cost.bytes;
   if (cost.operations) arguments["flops"] = *cost.operations;
