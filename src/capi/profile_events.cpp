@@ -5,6 +5,7 @@
 
 #include "base/process.h"
 #include "ops/op_def.h"
+#include "ops/registry.h"
 #include "planner/plan.h"
 #include "runtime/inspect/body_path.h"
 #include "runtime/program.h"
@@ -168,7 +169,7 @@ void ProfileEvents::AddNode(const TraceRun& run, std::size_t index) {
                     {"input_type_shape", TypesAndShapes(tensors.inputs)},
                     {"output_type_shape", TypesAndShapes(tensors.outputs)},
                     {"node", node.name},
-                    {"domain", node.domain},
+                    {"domain", std::string(ops::AuthorsDomain(node.domain))},
                     {"inputs", ValueNames(graph, node.inputs)},
                     {"outputs", ValueNames(graph, node.outputs)}};
   if (const std::string& path = PathOf(*event.program); !path.empty()) arguments["graph"] = path;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "ops/registry.h"
 #include "planner/plan.h"
 #include "planner/plan_text.h"
 #include "runtime/inspect/body_path.h"
@@ -37,7 +38,7 @@ Json StepsOf(const Program& program, const Plan& plan) {
   for (std::size_t s = 0; s < program.steps().size(); ++s) {
     const Node& node = program.graph().node(program.steps()[s].node);
     steps.push_back({{"node", node.name},
-                     {"domain", node.domain},
+                     {"domain", std::string(ops::AuthorsDomain(node.domain))},
                      {"op_type", node.op_type},
                      {"provider", node.provider},
                      {"inputs", NamesOf(program.graph(), node.inputs)},

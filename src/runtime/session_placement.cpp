@@ -26,7 +26,8 @@ std::string ReasonOf(const Node& node, const providers::ProviderSet& set) {
 void AddRows(const Graph& graph, const providers::ProviderSet& set, int& copies, std::vector<Placement>& rows) {
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
-    Placement row{node.name, node.op_type, node.provider, ReasonOf(node, set), 0, node.domain, -1, ""};
+    const std::string domain(ops::AuthorsDomain(node.domain));
+    Placement row{node.name, node.op_type, node.provider, ReasonOf(node, set), 0, domain, -1, ""};
     for (const ValueId output : node.outputs)
       if (row.value.empty() && output != kNoValue) row.value = graph.value(output).name;
     if (planner::IsCopy(node)) {

@@ -89,7 +89,10 @@ void InferShapes(ops::InferContext& c, const CustomOperator& op, const Signature
 class CustomKernel {
  public:
   CustomKernel(const ops::PrepareContext& c, const Signature& signature, CustomOperators& session)
-      : session_(session.shared_from_this()), signature_(signature), info_{FactsOf(c, session.kernel_session())} {
+      : session_(session.shared_from_this()),
+        signature_(signature),
+        info_{FactsOf(c, session.kernel_session())},
+        compute_(Callee(signature.HasV2Compute() ? "KernelComputeV2" : "KernelCompute")) {
     const OrtApi* api = ApiBase().GetApi(signature_.version);
     const OrtCustomOp* op = signature_.op;
     if (signature_.HasV2Create()) {
@@ -97,8 +100,7 @@ class CustomKernel {
     } else {
       handle_ = CallOut<Code::kRuntimeException>(Callee("CreateKernel").c_str(), op->CreateKernel, op, api, &info_);
     }
-    compute_ = Callee(signature_.HasV2Compute() ? "KernelComputeV2" : "KernelCompute");
-  }
+  }  // nothing that can fail comes after the kernel is made: it would not be destroyed
   CustomKernel(const CustomKernel&) = delete;
   CustomKernel& operator=(const CustomKernel&) = delete;
   ~CustomKernel() {
@@ -136,9 +138,9 @@ class CustomKernel {
 
   std::shared_ptr<CustomOperators> session_;  // shared by the session's kernels; keeps the library open
   const Signature& signature_;
-  OrtKernelInfo info_;  // the library may keep a pointer to it
-  void* handle_ = nullptr;
+  OrtKernelInfo info_;   // the library may keep a pointer to it
   std::string compute_;  // of error messages
+  void* handle_ = nullptr;
 };
 
 void RunCustom(ops::KernelContext& c) { c.state<CustomKernel>().Run(c); }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "capi/functions.h"
@@ -48,10 +49,10 @@ AttributeValue ValueOf(const void* data, int len, OrtOpAttrType type) {
   }
 }
 
-// A number or text, whose size `out` tells whatever the attribute holds.
+// A number or text. `out` tells the size of a number even where the attribute holds something else.
 template <typename T>
 const T& As(const Attribute& attribute, std::size_t* out) {
-  Need(out, "out") = sizeof(T);
+  Need(out, "out") = std::is_arithmetic_v<T> ? sizeof(T) : 0;
   if (const T* value = std::get_if<T>(&attribute.value)) return *value;
   Fail(Code::kInvalidArgument, "attribute '", attribute.name, "': expected ",
        AttributeTypeName(AttributeTypeOf(AttributeValue(T{}))), ", found ",
