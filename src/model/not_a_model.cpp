@@ -12,8 +12,6 @@ struct Signature {
 };
 constexpr Signature kSignatures[] = {
     {0, "version https://git-lfs", "is a Git LFS pointer, not the file itself (fetch it with 'git lfs pull')"},
-    {4, "ORTM",
-     "is a model in ONNX Runtime's own format (.ort), which is not implemented; give the .onnx file it came from"},
     {4, "TFL3", "is a TensorFlow Lite model; convert it to ONNX first"},
     {0, "GGUF", "is a GGUF file; convert it to ONNX first"},
     {0, "PK\x03\x04", "is a zip archive (PyTorch and Keras save such files); export the model to ONNX first"},

@@ -66,7 +66,7 @@ constexpr ConfigKey kSessionKeys[] = {
     {"session.intra_op_num_threads", kIgnored, "use SessionOptions.intra_op_num_threads (SetIntraOpNumThreads)", ""},
     {"session.intra_op_thread_affinities", kRead, "the processors of each worker, such as 1,2;3-5", ""},
     {"session.layer_assignment_settings", kIgnored, "nodes are assigned to providers in the order in which these were added", ""},
-    {"session.load_model_format", kIgnored, "models are read as ONNX", "ONNX"},
+    {"session.load_model_format", kIgnored, "the first bytes of a model tell its format", "ONNX"},
     {"session.log_id", kIgnored, "use SessionOptions.logid (SetSessionLogId)", ""},
     {"session.log_severity_level", kIgnored, "use SessionOptions.log_severity_level (SetSessionLogSeverityLevel)", ""},
     {"session.log_verbosity_level", kIgnored, "use SessionOptions.log_verbosity_level (SetSessionLogVerbosityLevel)", ""},

@@ -118,7 +118,8 @@ def test_a_program_linked_with_another_release_finds_the_library(tmp_path, relea
 def test_a_binding_finds_the_library_that_its_program_has_opened(tmp_path):
     """As the Java binding does: the program opens the library by its path, in a folder that the loader does not search,
     and then the binding, which was linked with ONNX Runtime."""
-    (tmp_path / "binding.c").write_text("const void* OrtGetApiBase(void);\nconst void* Base(void) { return OrtGetApiBase(); }\n")
+    (tmp_path / "binding.c").write_text("const void* OrtGetApiBase(void);\n"
+                                        "const void* Base(void) { return OrtGetApiBase(); }\n")
     done = run(compiler(), "-shared", "-fPIC", "-o", tmp_path / "binding.so", tmp_path / "binding.c",
                BUILD / "lib/libonnxruntime.so.1")
     assert done.returncode == 0, done.stderr
@@ -126,7 +127,8 @@ def test_a_binding_finds_the_library_that_its_program_has_opened(tmp_path):
                "first.OrtGetApiBase.restype = binding.Base.restype = ctypes.c_void_p\n"
                "assert first.OrtGetApiBase() == binding.Base()")
     environment = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
-    done = run(sys.executable, "-c", program, BUILD / "lib/libonnxruntime.so.1", tmp_path / "binding.so", env=environment)
+    done = run(sys.executable, "-c", program, BUILD / "lib/libonnxruntime.so.1", tmp_path / "binding.so",
+               env=environment)
     assert done.returncode == 0, done.stderr
 
 

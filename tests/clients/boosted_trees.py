@@ -1,5 +1,5 @@
 """Python: models of LightGBM, XGBoost and CatBoost, converted and compared with the libraries that trained them."""
-from client import HERE, STOCK_VERSION, line_results, make_venv
+from client import HERE, STOCK_VERSION, line_results, make_venv, must
 
 NAME = "LightGBM, XGBoost and CatBoost through onnxmltools"
 VERSION = "4.6.0, 2.1.4, 1.2.8"
@@ -10,9 +10,9 @@ RUNS = "twelve models, compared with the libraries that trained them"
 def install(place):
     lightgbm, xgboost, catboost = VERSION.split(", ")
     python = make_venv(place, f"onnxruntime=={STOCK_VERSION}", f"lightgbm=={lightgbm}", f"catboost=={catboost}",
-                       "onnxmltools==1.14.0", "skl2onnx==1.20.0", "scikit-learn<1.7", "onnx<1.19", "protobuf<5", "setuptools")
+                       "onnxmltools==1.14.0", "skl2onnx==1.20.0", "scikit-learn<1.7", "onnx<1.19", "protobuf<5",
+                       "setuptools")
     # Without what only its training on other machines needs.
-    from client import must
     must(python, "-m", "pip", "install", "-q", "--no-deps", f"xgboost=={xgboost}")
 
 

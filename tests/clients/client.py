@@ -149,8 +149,9 @@ def line_results(output):
 
 
 def compare_printed(place, side, *command, tolerance=1e-3, **options):
-    """Runs a program that prints `result NAME: words`, where words may be numbers. On stock each line is a test that passes, and
-    is kept; on Sardonyx it passes if its words are the same, numbers within the tolerance (relative above 1)."""
+    """Runs a program that prints `result NAME: words`, where words may be numbers. On stock each line is a test that
+    passes, and is kept; on Sardonyx it passes if its words are the same, numbers within the tolerance (relative above
+    1)."""
     output = side.run(*command, **options)
     printed = dict(re.findall(r"^result (.*?): ?(.*)$", output.text, re.MULTILINE))
     kept = place / "expected.json"

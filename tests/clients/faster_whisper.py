@@ -12,4 +12,5 @@ def install(place):
 
 
 def run(place, side):
-    return compare_printed(place, side, place / "venv/bin/python", HERE / "programs/faster_whisper_program.py", cwd=place)
+    return compare_printed(place, side, place / "venv/bin/python", HERE / "programs/faster_whisper_program.py",
+                           cwd=place)

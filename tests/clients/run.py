@@ -9,7 +9,6 @@ import collections
 import csv
 import importlib
 import inspect
-import pathlib
 import shutil
 import sys
 import time
@@ -20,6 +19,14 @@ from client import BUILD, CACHE, FAILED, HERE, PASSED, ROOT, SKIPPED, STOCK_VERS
 TABLE = HERE / "results.tsv"
 PAGE = ROOT / "docs/clients.md"
 FIELDS = ("client", "version", "kind", "runs", "passed", "fails_on_both", "missing")
+HEAD = f"""# Released programs that run on Sardonyx
+
+Written by `tests/clients/run.py` from `tests/clients/results.tsv`; do not edit.
+
+Each program is installed as it was released, run on ONNX Runtime first and then on Sardonyx, with only the library or
+the package `onnxruntime` exchanged. A test counts if it passes on ONNX Runtime ({STOCK_VERSION}, or the release that
+the program brings). While it runs on Sardonyx, the lists of mapped files of its processes must show Sardonyx's library
+and not ONNX Runtime's. `make test-clients` runs them all, `make test-clients CLIENTS=go_yalue` one of them."""
 KINDS = {"library": "Programs that load the library", "package": "Python programs that import the package"}
 
 
@@ -93,15 +100,7 @@ def write_table(rows):
 
 def page():
     rows = read_table().values()
-    lines = ["# Released programs that run on Sardonyx", "",
-             "Written by `tests/clients/run.py` from `tests/clients/results.tsv`; do not edit.", "",
-             "Each program is installed as it was released, run on ONNX Runtime first and then on Sardonyx with only the "
-             "library or",
-             "the package `onnxruntime` exchanged. A test counts if it passes on ONNX Runtime "
-             f"({STOCK_VERSION}, or the release that the",
-             "program brings), and while it runs on Sardonyx the list of mapped files must show Sardonyx's library and "
-             "not ONNX",
-             "Runtime's. `make test-clients` runs them all; `make test-clients CLIENTS=go_yalue` one of them."]
+    lines = [HEAD]
     for kind, title in KINDS.items():
         lines += ["", f"## {title}", "", "| program | version | what runs | pass | do not pass |",
                   "| --- | --- | --- | --- | --- |"]

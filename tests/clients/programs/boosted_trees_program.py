@@ -1,4 +1,5 @@
-"""Trains models, converts them, runs them with onnxruntime and compares. Prints ok and failed lines; arguments: none."""
+"""Trains models, converts them, runs them with onnxruntime, compares. Prints ok and failed lines; arguments: none."""
+import pathlib
 import warnings
 
 import catboost
@@ -58,7 +59,7 @@ for task, y in Y.items():
     trained = getattr(catboost, f"CatBoost{kind}")(iterations=30, depth=4, verbose=False, random_seed=1,
                                                    allow_writing_files=False).fit(X, y)
     trained.save_model("catboost.onnx", format="onnx")
-    compare(f"CatBoost, {task}", open("catboost.onnx", "rb").read(), trained, X[:50])
+    compare(f"CatBoost, {task}", pathlib.Path("catboost.onnx").read_bytes(), trained, X[:50])
 trained = lightgbm.LGBMClassifier(n_estimators=10, verbose=-1).fit(X, Y["four classes"])
 model = onnxmltools.convert_lightgbm(trained, initial_types=INPUTS, zipmap=True, target_opset=15)
 compare("LightGBM, maps of four classes", model.SerializeToString(), trained, FEW)

@@ -18,4 +18,5 @@ for name, sound in sounds.items():
     print(f"result {name}, probabilities:", *np.round(np.ravel(probabilities)[::8], 3))
     for threshold in (0.1, 0.3):
         found = get_speech_timestamps(sound, VadOptions(threshold=threshold, min_silence_duration_ms=100))
-        print(f"result {name}, times at {threshold}:", len(found), *(n for part in found for n in (part["start"], part["end"])))
+        print(f"result {name}, times at {threshold}:", len(found),
+              *(n for part in found for n in (part["start"], part["end"])))

@@ -21,7 +21,8 @@ def make_decoder(folder):
                "axis": np.array([1], np.int64), "one": np.array([1], np.int32), "second": np.array(1, np.int64)}
     nodes = [h.make_node("Gather", ["embed", "input_ids"], ["h0"]),
              h.make_node("ReduceSum", ["attention_mask", "axis"], ["counts"], keepdims=0),
-             h.make_node("Cast", ["counts"], ["counts32"], to=T.INT32), h.make_node("Sub", ["counts32", "one"], ["last"]),
+             h.make_node("Cast", ["counts"], ["counts32"], to=T.INT32),
+             h.make_node("Sub", ["counts32", "one"], ["last"]),
              h.make_node("Shape", ["attention_mask"], ["mask_shape"]),
              h.make_node("Gather", ["mask_shape", "second"], ["total64"]),
              h.make_node("Cast", ["total64"], ["total"], to=T.INT32)]
@@ -42,12 +43,16 @@ def make_decoder(folder):
         outputs += [h.make_tensor_value_info(name, T.FLOAT, ["batch", HEADS, "all", SIZE]) for name in present]
         nodes += [h.make_node("SimplifiedLayerNormalization", [f"h{i}", f"scale{i}"], [f"n{i}"], epsilon=1e-5, axis=-1),
                   *(h.make_node("MatMul", [f"n{i}", f"{name}{i}"], [f"{name}_{i}"]) for name in "qkv"),
-                  h.make_node("GroupQueryAttention", [f"q_{i}", f"k_{i}", f"v_{i}", *past, "last", "total", "cos", "sin"],
+                  h.make_node("GroupQueryAttention",
+                              [f"q_{i}", f"k_{i}", f"v_{i}", *past, "last", "total", "cos", "sin"],
                               [f"a{i}", *present], domain="com.microsoft", num_heads=HEADS, kv_num_heads=HEADS,
                               do_rotary=1),
-                  h.make_node("MatMul", [f"a{i}", f"o{i}"], [f"p{i}"]), h.make_node("Add", [f"h{i}", f"p{i}"], [f"r{i}"]),
-                  h.make_node("MatMul", [f"r{i}", f"up{i}"], [f"u{i}"]), h.make_node("Sigmoid", [f"u{i}"], [f"s{i}"]),
-                  h.make_node("Mul", [f"u{i}", f"s{i}"], [f"g{i}"]), h.make_node("MatMul", [f"g{i}", f"down{i}"], [f"d{i}"]),
+                  h.make_node("MatMul", [f"a{i}", f"o{i}"], [f"p{i}"]),
+                  h.make_node("Add", [f"h{i}", f"p{i}"], [f"r{i}"]),
+                  h.make_node("MatMul", [f"r{i}", f"up{i}"], [f"u{i}"]),
+                  h.make_node("Sigmoid", [f"u{i}"], [f"s{i}"]),
+                  h.make_node("Mul", [f"u{i}", f"s{i}"], [f"g{i}"]),
+                  h.make_node("MatMul", [f"g{i}", f"down{i}"], [f"d{i}"]),
                   h.make_node("Add", [f"r{i}", f"d{i}"], [f"h{i + 1}"])]
     nodes.append(h.make_node("MatMul", [f"h{LAYERS}", "head"], ["logits"]))
     graph = h.make_graph(nodes, "decoder", inputs, outputs,

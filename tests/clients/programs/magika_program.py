@@ -18,11 +18,11 @@ CONTENTS = {
     "json": json.dumps({"a": [1, 2, 3], "b": {"c": None}} | {str(i): i for i in range(50)}).encode(),
     "html": b"<!DOCTYPE html>\n<html><head><title>t</title></head><body><p>text</p></body></html>\n",
     "zip": packed.getvalue(), "gzip": gzip.compress(b"text " * 500, mtime=0),
-    "png": base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
-                            "gg=="),
+    "png": base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
+                            "rkJggg=="),
     "text": b"Nothing but a few words of an ordinary sentence. " * 10, "bytes": bytes(range(256)) * 8, "empty": b"",
     "shell": b"#!/bin/sh\nset -e\nfor f in *.c; do\n  cc -c \"$f\" || exit 1\ndone\n",
-    "sql": b"SELECT a.id, COUNT(*) FROM orders a JOIN items b ON a.id = b.order_id GROUP BY a.id ORDER BY 2 DESC;\n" * 2,
+    "sql": b"SELECT a.id, COUNT(*) FROM orders a JOIN items b ON a.id = b.order_id GROUP BY a.id ORDER BY 2;\n" * 2,
     "markdown": b"# Title\n\nSome *text* with a [link](a.md).\n\n- one\n- two\n\n```python\nprint(1)\n```\n" * 2,
     "csv": b"name,number,date\n" + b"".join(b"row%d,%d,2026-01-%02d\n" % (i, i * i, i % 28 + 1) for i in range(40)),
 }

@@ -16,7 +16,8 @@ for number in range(4):
     images.append(cv2.GaussianBlur(image, (2 * number + 1, 2 * number + 1), 0))
 for number, image in enumerate(images):
     found = detector.detect(image)
-    print(f"result picture {number}:", len(found), *(f"{box['class']} {box['score']:.3f} {box['box']}" for box in found))
+    print(f"result picture {number}:", len(found),
+          *(f"{box['class']} {box['score']:.3f} {box['box']}" for box in found))
 print("result a batch:", *(len(found) for found in detector.detect_batch(images, batch_size=3)))
 tensor = np.stack([cv2.resize(image, (320, 320)).transpose(2, 0, 1) for image in images]).astype(np.float32) / 255
 (raw,) = detector.onnx_session.run(None, {detector.input_name: tensor})

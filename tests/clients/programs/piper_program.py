@@ -38,7 +38,8 @@ graph = h.make_graph(nodes, "voice", [h.make_tensor_value_info("input", T.INT64,
 with tempfile.TemporaryDirectory() as folder:
     path = pathlib.Path(folder) / "voice.onnx"
     onnx.save(h.make_model(graph, ir_version=8, opset_imports=[h.make_opsetid("", 17)]), str(path))
-    symbols = "_^$ !'(),-.:;?abcdefghijklmnopqrstuvwxyzæçðøħŋœǀɐɑɒɓɔɕɖɗɘəɚɛɜɞɟɠɡɢɣɤɥɦɧɨɪɫɬɭɯɰɱɲɳɴɵɶɸɹɺɻɽɾʀʁʂʃʈʉʊʋʌʍʎʏʐʑʒʔˈˌːˑ"
+    symbols = "_^$ !'(),-.:;?abcdefghijklmnopqrstuvwxyz"
+    symbols += "æçðøħŋœǀɐɑɒɓɔɕɖɗɘəɚɛɜɞɟɠɡɢɣɤɥɦɧɨɪɫɬɭɯɰɱɲɳɴɵɶɸɹɺɻɽɾʀʁʂʃʈʉʊʋʌʍʎʏʐʑʒʔˈˌːˑ"
     (path.parent / "voice.onnx.json").write_text(json.dumps({
         "num_symbols": 256, "num_speakers": 2, "audio": {"sample_rate": 16000}, "espeak": {"voice": "en-us"},
         "phoneme_id_map": {symbol: [number] for number, symbol in enumerate(symbols)}}))

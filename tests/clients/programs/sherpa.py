@@ -39,7 +39,8 @@ def voice(random):
     """Three seconds of a voice that says two vowels again and again: the harmonics of a pitch through resonances."""
     time = np.arange(3 * RATE) / RATE
     sound = np.zeros(0)
-    for pitch, resonances in ((120, ((700, 90), (1200, 110), (2500, 150))), (200, ((300, 60), (2300, 120), (3000, 150)))):
+    for pitch, resonances in ((120, ((700, 90), (1200, 110), (2500, 150))),
+                              (200, ((300, 60), (2300, 120), (3000, 150)))):
         phase = 2 * np.pi * np.cumsum(pitch + 10 * np.sin(2 * np.pi * 4 * time)) / RATE
         vowel = sum(np.sin(k * phase) * sum(np.exp(-((pitch * k - f) / width) ** 2) for f, width in resonances)
                     for k in range(1, 35))
