@@ -3,10 +3,12 @@
 
 #include <memory>
 
+#include "capi/env_allocators.h"
 #include "onnxruntime_c_api.h"
 #include "runtime/environment.h"
 
 struct OrtEnv {
   std::shared_ptr<sardonyx::runtime::Environment> environment;  // sessions share it and may outlive the handle
   int holders = 0;
+  sardonyx::capi::RegisteredAllocators allocators;
 };
