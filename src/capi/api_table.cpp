@@ -4,9 +4,8 @@
 // To add a function: its definition in an area file and its line here. The slots are frozen by tools/abi.
 //
 // Slots that return no status and are not implemented do nothing and return NULL, "" (text), 0, false or the first
-// enumerator: SyncStream_GetHandle, GetExperimentalFunction (no experimental function is known), GetTrainingApi (NULL
-// says: no training), the Release* functions of handles that nothing makes yet, and in OrtEpApi MemoryDevice_*,
-// SyncStream_*, NodeComputeContext_NodeName and KernelDef_Get*.
+// enumerator: SyncStream_GetHandle, the Release* functions of handles that nothing makes yet, and in OrtEpApi
+// MemoryDevice_*, SyncStream_*, NodeComputeContext_NodeName and KernelDef_Get*.
 #include "capi/api_table.h"
 
 #include <cstddef>
@@ -89,6 +88,14 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.GetAllocatorWithDefaultOptions = GetAllocatorWithDefaultOptions;
   api.CreateAllocator = CreateAllocator;
   api.ReleaseAllocator = ReleaseAllocator;
+  // env_allocators.cpp
+  api.CreateArenaCfg = CreateArenaCfg;
+  api.CreateArenaCfgV2 = CreateArenaCfgV2;
+  api.ReleaseArenaCfg = ReleaseArenaCfg;
+  api.CreateAndRegisterAllocator = CreateAndRegisterAllocator;
+  api.CreateAndRegisterAllocatorV2 = CreateAndRegisterAllocatorV2;
+  api.RegisterAllocator = RegisterAllocator;
+  api.UnregisterAllocator = UnregisterAllocator;
   // tensor.cpp
   api.CreateTensorAsOrtValue = CreateTensorAsOrtValue;
   api.CreateTensorWithDataAsOrtValue = CreateTensorWithDataAsOrtValue;
@@ -230,6 +237,7 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.SetGlobalCustomThreadCreationOptions = SetGlobalCustomThreadCreationOptions;
   api.SetGlobalCustomJoinThreadFn = SetGlobalCustomJoinThreadFn;
   api.SetGlobalIntraOpThreadAffinity = SetGlobalIntraOpThreadAffinity;
+  api.SetPerSessionThreadPoolCallbacks = SetPerSessionThreadPoolCallbacks;
   // session_options.cpp
   api.CreateSessionOptions = CreateSessionOptions;
   api.CloneSessionOptions = CloneSessionOptions;
@@ -260,6 +268,9 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.AddInitializer = AddInitializer;
   api.AddExternalInitializers = AddExternalInitializers;
   api.AddExternalInitializersFromFilesInMemory = AddExternalInitializersFromFilesInMemory;
+  api.SessionOptionsSetLoadCancellationFlag = SessionOptionsSetLoadCancellationFlag;
+  api.SessionOptionsSetWeightlessSourceModelBuffer = SessionOptionsSetWeightlessSourceModelBuffer;
+  api.SessionOptionsSetEpContextDataReadFunc = SessionOptionsSetEpContextDataReadFunc;
   // profile.cpp
   api.EnableProfiling = EnableProfiling;
   api.DisableProfiling = DisableProfiling;
@@ -280,30 +291,60 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.RunOptionsUnsetTerminate = RunOptionsUnsetTerminate;
   api.AddRunConfigEntry = AddRunConfigEntry;
   api.GetRunConfigEntry = GetRunConfigEntry;
+  // opaque_value.cpp
+  api.CreateOpaqueValue = CreateOpaqueValue;
+  api.GetOpaqueValue = GetOpaqueValue;
+  api.GetExperimentalFunction = GetExperimentalFunction;
+  api.GetTrainingApi = GetTrainingApi;
+  // lora_adapter.cpp
+  api.CreateLoraAdapter = CreateLoraAdapter;
+  api.CreateLoraAdapterFromArray = CreateLoraAdapterFromArray;
+  api.ReleaseLoraAdapter = ReleaseLoraAdapter;
+  api.RunOptionsAddActiveLoraAdapter = RunOptionsAddActiveLoraAdapter;
   // provider_options.cpp
   api.GetAvailableProviders = GetAvailableProviders;
   api.ReleaseAvailableProviders = ReleaseAvailableProviders;
   api.SessionOptionsAppendExecutionProvider = SessionOptionsAppendExecutionProvider;
+  api.GetBuildInfoString = GetBuildInfoString;
+  // vendor_options.cpp
   api.SessionOptionsAppendExecutionProvider_CUDA = SessionOptionsAppendExecutionProvider_CUDA;
-  api.SessionOptionsAppendExecutionProvider_CUDA_V2 = SessionOptionsAppendExecutionProvider_CUDA_V2;
-  api.CreateCUDAProviderOptions = CreateCUDAProviderOptions;
-  api.SessionOptionsAppendExecutionProvider_TensorRT = SessionOptionsAppendExecutionProvider_TensorRT;
-  api.SessionOptionsAppendExecutionProvider_TensorRT_V2 = SessionOptionsAppendExecutionProvider_TensorRT_V2;
-  api.CreateTensorRTProviderOptions = CreateTensorRTProviderOptions;
   api.SessionOptionsAppendExecutionProvider_ROCM = SessionOptionsAppendExecutionProvider_ROCM;
-  api.CreateROCMProviderOptions = CreateROCMProviderOptions;
-  api.SessionOptionsAppendExecutionProvider_MIGraphX = SessionOptionsAppendExecutionProvider_MIGraphX;
   api.SessionOptionsAppendExecutionProvider_OpenVINO = SessionOptionsAppendExecutionProvider_OpenVINO;
-  api.SessionOptionsAppendExecutionProvider_OpenVINO_V2 = SessionOptionsAppendExecutionProvider_OpenVINO_V2;
-  api.SessionOptionsAppendExecutionProvider_CANN = SessionOptionsAppendExecutionProvider_CANN;
-  api.CreateCANNProviderOptions = CreateCANNProviderOptions;
-  api.SessionOptionsAppendExecutionProvider_Dnnl = SessionOptionsAppendExecutionProvider_Dnnl;
-  api.CreateDnnlProviderOptions = CreateDnnlProviderOptions;
-  api.SessionOptionsAppendExecutionProvider_VitisAI = SessionOptionsAppendExecutionProvider_VitisAI;
-  api.GetExecutionProviderApi = GetExecutionProviderApi;
+  api.SessionOptionsAppendExecutionProvider_TensorRT = SessionOptionsAppendExecutionProvider_TensorRT;
   api.SetCurrentGpuDeviceId = SetCurrentGpuDeviceId;
   api.GetCurrentGpuDeviceId = GetCurrentGpuDeviceId;
-  api.GetBuildInfoString = GetBuildInfoString;
+  api.SessionOptionsAppendExecutionProvider_TensorRT_V2 = SessionOptionsAppendExecutionProvider_TensorRT_V2;
+  api.CreateTensorRTProviderOptions = CreateTensorRTProviderOptions;
+  api.UpdateTensorRTProviderOptions = UpdateTensorRTProviderOptions;
+  api.GetTensorRTProviderOptionsAsString = GetTensorRTProviderOptionsAsString;
+  api.ReleaseTensorRTProviderOptions = ReleaseTensorRTProviderOptions;
+  api.SessionOptionsAppendExecutionProvider_CUDA_V2 = SessionOptionsAppendExecutionProvider_CUDA_V2;
+  api.CreateCUDAProviderOptions = CreateCUDAProviderOptions;
+  api.UpdateCUDAProviderOptions = UpdateCUDAProviderOptions;
+  api.GetCUDAProviderOptionsAsString = GetCUDAProviderOptionsAsString;
+  api.ReleaseCUDAProviderOptions = ReleaseCUDAProviderOptions;
+  api.SessionOptionsAppendExecutionProvider_MIGraphX = SessionOptionsAppendExecutionProvider_MIGraphX;
+  api.SessionOptionsAppendExecutionProvider_CANN = SessionOptionsAppendExecutionProvider_CANN;
+  api.CreateCANNProviderOptions = CreateCANNProviderOptions;
+  api.UpdateCANNProviderOptions = UpdateCANNProviderOptions;
+  api.GetCANNProviderOptionsAsString = GetCANNProviderOptionsAsString;
+  api.ReleaseCANNProviderOptions = ReleaseCANNProviderOptions;
+  api.SessionOptionsAppendExecutionProvider_Dnnl = SessionOptionsAppendExecutionProvider_Dnnl;
+  api.CreateDnnlProviderOptions = CreateDnnlProviderOptions;
+  api.UpdateDnnlProviderOptions = UpdateDnnlProviderOptions;
+  api.GetDnnlProviderOptionsAsString = GetDnnlProviderOptionsAsString;
+  api.ReleaseDnnlProviderOptions = ReleaseDnnlProviderOptions;
+  api.CreateROCMProviderOptions = CreateROCMProviderOptions;
+  api.UpdateROCMProviderOptions = UpdateROCMProviderOptions;
+  api.GetROCMProviderOptionsAsString = GetROCMProviderOptionsAsString;
+  api.ReleaseROCMProviderOptions = ReleaseROCMProviderOptions;
+  api.UpdateTensorRTProviderOptionsWithValue = UpdateTensorRTProviderOptionsWithValue;
+  api.GetTensorRTProviderOptionsByName = GetTensorRTProviderOptionsByName;
+  api.UpdateCUDAProviderOptionsWithValue = UpdateCUDAProviderOptionsWithValue;
+  api.GetCUDAProviderOptionsByName = GetCUDAProviderOptionsByName;
+  api.SessionOptionsAppendExecutionProvider_OpenVINO_V2 = SessionOptionsAppendExecutionProvider_OpenVINO_V2;
+  api.SessionOptionsAppendExecutionProvider_VitisAI = SessionOptionsAppendExecutionProvider_VitisAI;
+  api.GetExecutionProviderApi = GetExecutionProviderApi;
   // session.cpp
   api.CreateSession = CreateSession;
   api.CreateSessionFromArray = CreateSessionFromArray;
@@ -312,6 +353,7 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.CreateSessionWithPrepackedWeightsContainer = CreateSessionWithPrepackedWeightsContainer;
   api.CreateSessionFromArrayWithPrepackedWeightsContainer = CreateSessionFromArrayWithPrepackedWeightsContainer;
   api.ReleaseSession = ReleaseSession;
+  api.SessionReleaseCapturedGraph = SessionReleaseCapturedGraph;
   api.SessionGetInputCount = SessionGetInputCount;
   api.SessionGetOutputCount = SessionGetOutputCount;
   api.SessionGetOverridableInitializerCount = SessionGetOverridableInitializerCount;
@@ -355,7 +397,11 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.CreateSparseTensorAsOrtValue = CreateSparseTensorAsOrtValue;
   api.CreateSparseTensorWithValuesAsOrtValue = CreateSparseTensorWithValuesAsOrtValue;
   api.FillSparseTensorCoo = FillSparseTensorCoo;
+  api.FillSparseTensorCsr = FillSparseTensorCsr;
+  api.FillSparseTensorBlockSparse = FillSparseTensorBlockSparse;
   api.UseCooIndices = UseCooIndices;
+  api.UseCsrIndices = UseCsrIndices;
+  api.UseBlockSparseIndices = UseBlockSparseIndices;
   api.GetSparseTensorFormat = GetSparseTensorFormat;
   api.GetSparseTensorValuesTypeAndShape = GetSparseTensorValuesTypeAndShape;
   api.GetSparseTensorValues = GetSparseTensorValues;
@@ -461,6 +507,25 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   return api;
 }
 
+constexpr OrtInteropApi FilledInteropApi() {
+  OrtInteropApi api = kNoInteropApi;
+  // interop.cpp
+  api.CreateExternalResourceImporterForDevice = interop::CreateExternalResourceImporterForDevice;
+  api.ReleaseExternalResourceImporter = interop::ReleaseExternalResourceImporter;
+  api.CanImportMemory = interop::CanImportMemory;
+  api.ImportMemory = interop::ImportMemory;
+  api.ReleaseExternalMemoryHandle = interop::ReleaseExternalMemoryHandle;
+  api.CreateTensorFromMemory = interop::CreateTensorFromMemory;
+  api.CanImportSemaphore = interop::CanImportSemaphore;
+  api.ImportSemaphore = interop::ImportSemaphore;
+  api.ReleaseExternalSemaphoreHandle = interop::ReleaseExternalSemaphoreHandle;
+  api.WaitSemaphore = interop::WaitSemaphore;
+  api.SignalSemaphore = interop::SignalSemaphore;
+  api.InitGraphicsInteropForEpDevice = interop::InitGraphicsInteropForEpDevice;
+  api.DeinitGraphicsInteropForEpDevice = interop::DeinitGraphicsInteropForEpDevice;
+  return api;
+}
+
 constexpr OrtModelEditorApi FilledModelEditorApi() {
   OrtModelEditorApi model_editor_api = kNoModelEditorApi;
   // graph/editor_parts.cpp
@@ -527,7 +592,7 @@ constexpr OrtCompileApi FilledCompileApi() {
 constexpr OrtApi kApi = FilledApi();
 constexpr OrtModelEditorApi kModelEditorApi = FilledModelEditorApi();
 constexpr OrtCompileApi kCompileApi = FilledCompileApi();
-constexpr OrtInteropApi kInteropApi = kNoInteropApi;
+constexpr OrtInteropApi kInteropApi = FilledInteropApi();
 
 constexpr OrtEpApi FilledEpApi() {
   OrtEpApi api = kNoEpApi;

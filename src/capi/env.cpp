@@ -110,7 +110,8 @@ OrtStatusPtr ORT_API_CALL CreateEnvWithCustomLoggerAndGlobalThreadPools(
 
 OrtStatusPtr ORT_API_CALL CreateEnvWithOptions(const OrtEnvCreationOptions* options, OrtEnv** out) noexcept {
   constexpr std::uint32_t kFirstVersion = 24;
-  if (options == nullptr || options->version < kFirstVersion)
+  if (options == nullptr) return Guard([] { FailNullArgument("options"); });
+  if (options->version < kFirstVersion)
     return MakeStatus(ORT_INVALID_ARGUMENT, "environment options: expected a struct of version 24 or newer");
   return HoldEnv({options->logging_severity_level, options->log_id, options->custom_logging_function,
                   options->custom_logging_param, options->threading_options, options->config_entries},

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "capi/env_allocators.h"
 #include "capi/handles/key_value_pairs.h"
 #include "onnxruntime_c_api.h"
 #include "providers/plugin/libraries.h"
@@ -20,6 +21,7 @@ struct OrtEnv {
   int holders = 0;
   sardonyx::plugin::Libraries libraries;  // of providers; sessions share those that they use
   OrtKeyValuePairs::Entries config;       // guarded by the process's lock (env.cpp)
+  sardonyx::capi::RegisteredAllocators allocators;
 };
 
 namespace sardonyx::capi {

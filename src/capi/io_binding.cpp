@@ -94,6 +94,10 @@ OrtStatusPtr ORT_API_CALL RunWithBinding(OrtSession* session, const OrtRunOption
     OrtIoBinding& binding = const_cast<OrtIoBinding&>(Need(binding_ptr, "binding_ptr"));  // a run fills its outputs
     if (binding.session.get() != &target)
       Fail(Code::kInvalidArgument, "binding: expected the session that it was created for, found another one");
+    if (run_options != nullptr && !run_options->adapters.empty())
+      target.logger().Warn(
+          "RunWithBinding: the active LoRA adapters of the run options are not used, as in ONNX "
+          "Runtime: bind their parameters, or use Run");
     for (std::size_t i = 0; i < binding.outputs.size(); ++i) {
       if (binding.fresh_outputs[i]) binding.outputs[i] = Value();
     }

@@ -3,9 +3,11 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "model/adapter_file.h"
 #include "onnxruntime_c_api.h"
 #include "runtime/options.h"
 
@@ -34,11 +36,17 @@ struct OrtSessionOptions {
   sardonyx::capi::CustomThreads threads;
   bool has_log_severity = false;                                           // false: the environment's
   std::shared_ptr<const sardonyx::capi::OperatorSource> custom_operators;  // shared with clones; null: none
+  // For providers that load compiled models without weights, and read their data through the caller. Both must live as
+  // long as the sessions.
+  std::span<const std::byte> weightless_source;
+  OrtReadNamedBufferFunc read_ep_context = nullptr;
+  void* read_ep_context_state = nullptr;
 };
 
 struct OrtRunOptions {
   sardonyx::runtime::RunOptions options;
-  int log_severity = -1;  // -1: as the session's
+  std::vector<std::shared_ptr<const sardonyx::model::Adapter>> adapters;  // later ones come before earlier ones
+  int log_severity = -1;                                                  // -1: as the session's
 };
 
 struct OrtThreadingOptions {

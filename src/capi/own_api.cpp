@@ -249,6 +249,9 @@ constexpr SardonyxApi kOwnApi = {
     .SessionTrim = SessionTrim,
     .FixInput = FixInput,
     .SessionPlanText = SessionPlanText,
+    .LoraAdapterInfo = LoraAdapterInfo,
+    .LoraAdapterParameter = LoraAdapterParameter,
+    .WriteLoraAdapter = WriteLoraAdapter,
 };
 
 }  // namespace

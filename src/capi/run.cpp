@@ -2,6 +2,7 @@
 //
 // In the steady state nothing here allocates or looks a name up in a map: names are compared with those of the model by
 // position first, and what a call needs lies on its stack. Only outputs that the caller did not bind become new values.
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -62,6 +63,34 @@ std::optional<std::size_t> OutputIndex(const Session& session, std::size_t posit
   return session.FindOutput(name);
 }
 
+// Runs with the parameters of the active adapters as further inputs; they come before what the caller gives, and those
+// of later adapters before those of earlier ones.
+void RunAdapted(Session& session, const OrtRunOptions& options, std::span<const std::size_t> inputs,
+                std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results) {
+  std::vector<Value> parameters;
+  std::vector<std::size_t> indices;
+  for (auto adapter = options.adapters.rbegin(); adapter != options.adapters.rend(); ++adapter) {
+    for (const auto& [name, tensor] : (*adapter)->parameters) {
+      const std::optional<std::size_t> index = session.FindInput(name);
+      if (!index) session.FailUnknownInput(name);
+      if (std::find(indices.begin(), indices.end(), *index) != indices.end()) continue;
+      indices.push_back(*index);
+      parameters.emplace_back(tensor);
+    }
+  }
+  std::vector<const Value*> all;
+  for (const Value& parameter : parameters) all.push_back(&parameter);
+  const std::size_t given = indices.size();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (std::find(indices.begin(), indices.begin() + static_cast<std::ptrdiff_t>(given), inputs[i]) !=
+        indices.begin() + static_cast<std::ptrdiff_t>(given))
+      continue;
+    indices.push_back(inputs[i]);
+    all.push_back(values[i]);
+  }
+  RunWith(session, &options, indices, all, outputs, results);
+}
+
 // Hands the results over: into the caller's values, or as new ones where it gave NULL. All or none.
 void StoreOutputs(std::span<Value> results, OrtValue** outputs) {
   std::size_t made = 0;
@@ -113,7 +142,11 @@ void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<cons
     results[i] = *AsValue(outputs[i]);
     CheckHost(results[i], output_names[i]);
   }
-  RunWith(session, run_options, input_indices.span(), input_values.span(), output_indices.span(), results.span());
+  if (run_options != nullptr && !run_options->adapters.empty()) {
+    RunAdapted(session, *run_options, input_indices.span(), input_values.span(), output_indices.span(), results.span());
+  } else {
+    RunWith(session, run_options, input_indices.span(), input_values.span(), output_indices.span(), results.span());
+  }
   StoreOutputs(results.span(), outputs);
 }
 

@@ -14,6 +14,7 @@
 #include "capi/options.h"
 #include "capi/profile.h"
 #include "runtime/disabled_passes.h"
+#include "runtime/option_keys.h"
 
 OrtSession::~OrtSession() {
   if (session == nullptr) return;
@@ -70,12 +71,13 @@ OrtStatusPtr TypeOf(const OrtSession* session, PortList ports, const char* what,
   });
 }
 
-OrtStatusPtr HostInfos(const OrtSession* session, PortList ports, const OrtMemoryInfo** infos, size_t count) noexcept {
+OrtStatusPtr HostInfos(const OrtSession* session, PortList ports, const OrtMemoryInfo** infos, size_t count,
+                       const char* name) noexcept {
   return Guard([&] {
     const std::size_t expected = PortsOf(session, ports).size();
     if (count != expected)
       Fail(Code::kInvalidArgument, "memory infos: expected room for ", expected, ", found ", count);
-    NeedArray(infos, count, "memory_info");
+    NeedArray(infos, count, name);
     for (std::size_t i = 0; i < count; ++i) infos[i] = &HostMemoryInfo();
   });
 }
@@ -107,6 +109,7 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
   const Logger& logger = Need(env, "env").environment->logger();
   runtime::SessionOptions copy = options != nullptr ? options->options : runtime::SessionOptions{};
   if (options == nullptr || !options->has_log_severity) copy.log_severity = logger.threshold();
+  runtime::ApplyOptionKeys(copy);
   if (copy.log_id.empty()) copy.log_id = logger.id();
   runtime::DisablePasses(copy);
   if (!copy.profile_prefix.empty()) CheckProfilePrefix(copy.profile_prefix);
@@ -117,11 +120,13 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
         environment.registry(), Logger(copy.log_sink ? copy.log_sink : logger.sink(), copy.log_id, copy.log_severity),
         copy.config);
   }
-  // The caller may free both kinds of external weights as soon as the session is there.
+  // The caller may free both kinds of external weights as soon as the session is there, unless it promised otherwise.
   for (auto& [name, value] : copy.external_initializers)
     if (value.is_tensor() && value.tensor().buffer() && !value.tensor().buffer()->owner())
       value = value.tensor().Clone();
+  const bool borrowed = runtime::IsOn(copy, "session.use_external_initializer_file_buffers_directly", false);
   for (auto& [name, file] : copy.external_files) {
+    if (borrowed) break;
     std::shared_ptr<Buffer> own = Buffer::Allocate(file->size());
     if (file->size() != 0) std::memcpy(own->data(), file->data(), file->size());
     file = std::move(own);
@@ -129,24 +134,42 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
   return copy;
 }
 
+namespace {
+
+OrtSession* SessionFromFile(const OrtEnv* env, const ORTCHAR_T* model_path, const OrtSessionOptions* options,
+                            std::shared_ptr<runtime::PackedWeights> packed) {
+  const std::string path = &Need(model_path, "model_path");
+  runtime::SessionOptions copy = CopyOptions(env, options);
+  copy.packed_weights = std::move(packed);
+  return std::make_unique<OrtSession>(Session::FromFile(env->environment, path, std::move(copy))).release();
+}
+
+OrtSession* SessionFromBytes(const OrtEnv* env, const void* model_data, std::size_t size,
+                             const OrtSessionOptions* options, std::shared_ptr<runtime::PackedWeights> packed) {
+  const auto* data = static_cast<const std::byte*>(NeedArray(model_data, size, "model_data"));
+  runtime::SessionOptions copy = CopyOptions(env, options);
+  copy.packed_weights = std::move(packed);
+  return std::make_unique<OrtSession>(Session::FromBytes(env->environment, {data, size}, nullptr, std::move(copy)))
+      .release();
+}
+
+}  // namespace
+
 OrtStatusPtr ORT_API_CALL CreateSession(const OrtEnv* env, const ORTCHAR_T* model_path,
                                         const OrtSessionOptions* options, OrtSession** out) noexcept {
   return Guard([&] {
-    Need(out, "out");
-    auto session =
-        Session::FromFile(Need(env, "env").environment, &Need(model_path, "model_path"), CopyOptions(env, options));
-    *out = std::make_unique<OrtSession>(std::move(session)).release();
+    Need(env, "env");
+    auto& result = Need(out, "out");
+    result = SessionFromFile(env, model_path, options, nullptr);
   });
 }
 
 OrtStatusPtr ORT_API_CALL CreateSessionFromArray(const OrtEnv* env, const void* model_data, size_t model_data_length,
                                                  const OrtSessionOptions* options, OrtSession** out) noexcept {
   return Guard([&] {
-    Need(out, "out");
-    const auto* data = static_cast<const std::byte*>(NeedArray(model_data, model_data_length, "model_data"));
-    auto session =
-        Session::FromBytes(Need(env, "env").environment, {data, model_data_length}, nullptr, CopyOptions(env, options));
-    *out = std::make_unique<OrtSession>(std::move(session)).release();
+    Need(env, "env");
+    auto& result = Need(out, "out");
+    result = SessionFromBytes(env, model_data, model_data_length, options, nullptr);
   });
 }
 
@@ -161,19 +184,26 @@ void ORT_API_CALL ReleasePrepackedWeightsContainer(OrtPrepackedWeightsContainer*
   std::unique_ptr<OrtPrepackedWeightsContainer> owned(input);
 }
 
-// The container only ever saves memory; each session packs its own weights.
 OrtStatusPtr ORT_API_CALL CreateSessionWithPrepackedWeightsContainer(
     const OrtEnv* env, const ORTCHAR_T* model_path, const OrtSessionOptions* options,
     OrtPrepackedWeightsContainer* prepacked_weights_container, OrtSession** out) noexcept {
-  const OrtStatusPtr failure = Guard([&] { Need(prepacked_weights_container, "prepacked_weights_container"); });
-  return failure != nullptr ? failure : CreateSession(env, model_path, options, out);
+  return Guard([&] {
+    Need(env, "env");
+    auto& result = Need(out, "out");
+    result = SessionFromFile(env, model_path, options,
+                             Need(prepacked_weights_container, "prepacked_weights_container").weights);
+  });
 }
 
 OrtStatusPtr ORT_API_CALL CreateSessionFromArrayWithPrepackedWeightsContainer(
     const OrtEnv* env, const void* model_data, size_t model_data_length, const OrtSessionOptions* options,
     OrtPrepackedWeightsContainer* prepacked_weights_container, OrtSession** out) noexcept {
-  const OrtStatusPtr failure = Guard([&] { Need(prepacked_weights_container, "prepacked_weights_container"); });
-  return failure != nullptr ? failure : CreateSessionFromArray(env, model_data, model_data_length, options, out);
+  return Guard([&] {
+    Need(env, "env");
+    auto& result = Need(out, "out");
+    result = SessionFromBytes(env, model_data, model_data_length, options,
+                              Need(prepacked_weights_container, "prepacked_weights_container").weights);
+  });
 }
 
 // The callback of a run in the background may close its session, or another one whose runs wait for the same worker: a
@@ -192,6 +222,11 @@ void ORT_API_CALL ReleaseSession(OrtSession* input) noexcept {
     return;
   }
   std::unique_ptr<OrtSession> owned(input);
+}
+
+// Runs are not captured as graphs, so whatever is asked to be forgotten is not there.
+OrtStatusPtr ORT_API_CALL SessionReleaseCapturedGraph(OrtSession* session, int /*graph_annotation_id*/) noexcept {
+  return Guard([&] { Need(session, "session"); });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetInputCount(const OrtSession* session, size_t* out) noexcept {
@@ -239,13 +274,13 @@ OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerTypeInfo(const OrtSess
 OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForInputs(const OrtSession* session,
                                                         const OrtMemoryInfo** inputs_memory_info,
                                                         size_t num_inputs) noexcept {
-  return HostInfos(session, PortList::kInputs, inputs_memory_info, num_inputs);
+  return HostInfos(session, PortList::kInputs, inputs_memory_info, num_inputs, "inputs_memory_info");
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForOutputs(const OrtSession* session,
                                                          const OrtMemoryInfo** outputs_memory_info,
                                                          size_t num_outputs) noexcept {
-  return HostInfos(session, PortList::kOutputs, outputs_memory_info, num_outputs);
+  return HostInfos(session, PortList::kOutputs, outputs_memory_info, num_outputs, "outputs_memory_info");
 }
 
 }  // namespace sardonyx::capi

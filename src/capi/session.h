@@ -11,6 +11,7 @@
 
 #include "onnxruntime_c_api.h"
 #include "runtime/session.h"
+#include "runtime/sharing/packed_weights.h"
 
 struct OrtEpAssignedNode {
   std::string name, domain, op_type;
@@ -53,8 +54,10 @@ struct OrtSession {
   mutable Assignment assignment;
 };
 
-// Weights packed by one session and used by others. Packing is not shared yet: it holds nothing.
-struct OrtPrepackedWeightsContainer {};
+// Weights packed by one session and used by others, also by those that are created when the first has gone.
+struct OrtPrepackedWeightsContainer {
+  std::shared_ptr<sardonyx::runtime::PackedWeights> weights = std::make_shared<sardonyx::runtime::PackedWeights>();
+};
 
 // Values bound to a session's inputs and outputs. Entries stand in the order they were bound.
 struct OrtIoBinding {

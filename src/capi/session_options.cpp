@@ -1,4 +1,5 @@
 // capi/session_options.cpp - the functions of OrtSessionOptions.
+#include <atomic>
 #include <cstring>
 #include <memory>
 
@@ -58,7 +59,9 @@ void SetConfigEntry(std::map<std::string, std::string>& config, const char* key,
 OrtStatusPtr ORT_API_CALL CreateSessionOptions(OrtSessionOptions** options) noexcept {
   return Guard([&] {
     auto& result = Need(options, "options");
-    result = std::make_unique<OrtSessionOptions>().release();
+    auto made = std::make_unique<OrtSessionOptions>();
+    made->options.load_cancelled = std::make_shared<std::atomic<bool>>(false);
+    result = made.release();
   });
 }
 
@@ -73,6 +76,37 @@ OrtStatusPtr ORT_API_CALL CloneSessionOptions(const OrtSessionOptions* in_option
 
 void ORT_API_CALL ReleaseSessionOptions(OrtSessionOptions* input) noexcept {
   std::unique_ptr<OrtSessionOptions> owned(input);
+}
+
+// May be called from any thread while sessions are created from these options or from copies of them.
+OrtStatusPtr ORT_API_CALL SessionOptionsSetLoadCancellationFlag(OrtSessionOptions* options, bool cancel) noexcept {
+  return Modify(options, [&](SessionOptions& o) {
+    if (o.load_cancelled == nullptr) o.load_cancelled = std::make_shared<std::atomic<bool>>(false);
+    *o.load_cancelled = cancel;
+  });
+}
+
+OrtStatusPtr ORT_API_CALL SessionOptionsSetWeightlessSourceModelBuffer(OrtSessionOptions* options,
+                                                                       const void* source_model_data,
+                                                                       size_t source_model_data_length) noexcept {
+  return Guard([&] {
+    OrtSessionOptions& target = Need(options, "options");
+    const auto* data = &Need(static_cast<const std::byte*>(source_model_data), "source_model_data");
+    if (source_model_data_length == 0)
+      Fail(Code::kInvalidArgument, "argument 'source_model_data_length': expected the size of a model, found 0");
+    target.weightless_source = {data, source_model_data_length};
+  });
+}
+
+// NULL clears it.
+OrtStatusPtr ORT_API_CALL SessionOptionsSetEpContextDataReadFunc(OrtSessionOptions* options,
+                                                                 OrtReadNamedBufferFunc read_func,
+                                                                 void* state) noexcept {
+  return Guard([&] {
+    OrtSessionOptions& target = Need(options, "options");
+    target.read_ep_context = read_func;
+    target.read_ep_context_state = read_func != nullptr ? state : nullptr;
+  });
 }
 
 OrtStatusPtr ORT_API_CALL SetOptimizedModelFilePath(OrtSessionOptions* options,

@@ -110,6 +110,7 @@ OrtStatusPtr ORT_API_CALL TensorAt(OrtValue* value, const int64_t* location_valu
                                    void** out) noexcept {
   return Guard([&] {
     Tensor& tensor = NeedTensor(value);
+    auto& result = Need(out, "out");
     const Dims dims = tensor.shape();
     if (IsString(tensor.dtype()) || IsSubByte(tensor.dtype()))
       Fail(Code::kInvalidArgument, "TensorAt: expected elements of whole bytes, found ", Name(tensor.dtype()));
@@ -125,7 +126,7 @@ OrtStatusPtr ORT_API_CALL TensorAt(OrtValue* value, const int64_t* location_valu
       index = index * dims[i] + location_values[i];
     }
     const std::size_t element_size = static_cast<std::size_t>(Bits(tensor.dtype()) / 8);
-    Need(out, "out") = tensor.data<std::byte>() + static_cast<std::size_t>(index) * element_size;
+    result = tensor.data<std::byte>() + static_cast<std::size_t>(index) * element_size;
   });
 }
 

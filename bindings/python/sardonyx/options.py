@@ -183,9 +183,9 @@ class SessionOptions(_Closed):
     def set_provider_selection_policy_delegate(self, delegate):
         """Would let a function choose the devices of a session."""
 
-    @missing.refused
     def set_load_cancellation_flag(self, cancel):
-        """Would cancel the loading of a model."""
+        """True, set from any thread, ends the creation of sessions from these options with ModelLoadCanceled."""
+        self._handle.set_load_cancellation_flag(cancel)
 
     @missing.refused
     def set_ep_context_data_read_func(self, read_func, max_data_size):
@@ -248,9 +248,9 @@ class RunOptions(_Closed):
         self._handle.add_run_config_entry(key, value)
         self._config[key] = value
 
-    @missing.refused
     def add_active_adapter(self, adapter):
-        """Would use the parameters of a LoraAdapter in runs with these options."""
+        """Uses the parameters of a LoraAdapter in runs with these options; those of the last adapter come first."""
+        self._handle.add_active_adapter(adapter._loaded())
 
     def get_run_config_entry(self, key):
         if key not in self._config:

@@ -1,6 +1,9 @@
 // bindings/python/src/bind_devices.cpp - devices of providers, memory of inputs and outputs, and placement.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+
+#include <map>
 
 #include "options.h"
 
@@ -87,6 +90,26 @@ nb::list InputDevices(const Session& session) {
   return result;
 }
 
+// An arena of host memory, or the plain allocator, that sessions with session.use_env_allocators share. `arena`: values
+// by ONNX Runtime's keys; -1 asks for the default.
+void RegisterAllocator(const std::string& provider, const std::string& name, int type, int device, int memory,
+                       const std::map<std::string, std::int64_t>& arena) {
+  OrtMemoryInfo* info = nullptr;
+  Check(Ort().CreateMemoryInfo(name.c_str(), static_cast<OrtAllocatorType>(type), device,
+                               static_cast<OrtMemType>(memory), &info));
+  const MemoryInfoPtr owned_info(info);
+  std::vector<const char*> keys;
+  std::vector<std::size_t> values;
+  for (const auto& [key, value] : arena) {
+    keys.push_back(key.c_str());
+    values.push_back(static_cast<std::size_t>(value));
+  }
+  OrtArenaCfg* config = nullptr;
+  Check(Ort().CreateArenaCfgV2(keys.data(), values.data(), keys.size(), &config));
+  const ArenaCfgPtr owned_config(config);
+  Check(Ort().CreateAndRegisterAllocatorV2(Environment(), provider.c_str(), info, config, nullptr, nullptr, 0));
+}
+
 }  // namespace
 
 void AddDevices(nb::module_& module) {
@@ -95,6 +118,7 @@ void AddDevices(nb::module_& module) {
       .def("memory_info", [](const PyEpDevice& handle, int type) {
         return Memory(Ort().EpDevice_MemoryInfo(handle.device, static_cast<OrtDeviceMemoryType>(type)));
       });
+  module.def("register_allocator", &RegisterAllocator);
   module.def("ep_devices", &EpDevices);
   module.def("register_library", [](const std::string& name, const std::string& path) {
     const nb::gil_scoped_release release;  // a library may take long to look at its devices

@@ -85,6 +85,10 @@ void AddSessionOptions(nb::module_& module) {
            [](PySessionOptions& o, bool on) {
              if (!on) Check(Ort().DisablePerSessionThreads(o.get()));
            })
+      .def("set_load_cancellation_flag",
+           [](PySessionOptions& o, bool cancel) {
+             Check(Ort().SessionOptionsSetLoadCancellationFlag(o.get(), cancel));
+           })
       .def("add_session_config_entry",
            [](PySessionOptions& o, const std::string& key, const std::string& value) {
              Check(Ort().AddSessionConfigEntry(o.get(), key.c_str(), value.c_str()));
@@ -181,6 +185,10 @@ void AddRunOptions(nb::module_& module) {
            [](PyRunOptions& o, bool on, const std::string& prefix) {
              Check(on ? Ort().RunOptionsEnableProfiling(o.get(), prefix.c_str())
                       : Ort().RunOptionsDisableProfiling(o.get()));
+           })
+      .def("add_active_adapter",
+           [](PyRunOptions& o, const PyLoraAdapter& adapter) {
+             Check(Ort().RunOptionsAddActiveLoraAdapter(o.get(), adapter.get()));
            })
       .def("add_run_config_entry", [](PyRunOptions& o, const std::string& key, const std::string& value) {
         Check(Ort().AddRunConfigEntry(o.get(), key.c_str(), value.c_str()));

@@ -1,6 +1,7 @@
 // bindings/python/src/options.h - handles of the options of sessions and runs.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "session.h"
@@ -31,6 +32,15 @@ class PyRunOptions {
 
  private:
   RunOptionsPtr options_;
+};
+
+class PyLoraAdapter {
+ public:
+  explicit PyLoraAdapter(const std::string& path);
+  const OrtLoraAdapter* get() const { return adapter_.get(); }
+
+ private:
+  LoraAdapterPtr adapter_;
 };
 
 }  // namespace sardonyx::python

@@ -34,11 +34,34 @@ const OrtMemoryInfo* ORT_API_CALL Info(const OrtAllocator* self) {
   return info;
 }
 
-OrtStatusPtr ORT_API_CALL GetStats(const OrtAllocator* /*self*/, OrtKeyValuePairs** out) {
+void* ORT_API_CALL Reserve(OrtAllocator* self, std::size_t size) {
+  void* block = nullptr;
+  FreeStatus(Guard([&] { block = static_cast<OwnAllocator*>(self)->allocator->Reserve(size); }));
+  return block;
+}
+
+// By ONNX Runtime's names; nothing of an allocator that does not count.
+OrtStatusPtr ORT_API_CALL GetStats(const OrtAllocator* self, OrtKeyValuePairs** out) {
   return Guard([&] {
     auto& result = Need(out, "out");
-    result = std::make_unique<OrtKeyValuePairs>().release();
-  });  // keeps no statistics
+    OrtKeyValuePairs::Entries entries;
+    if (const auto counted = static_cast<const OwnAllocator*>(self)->allocator->Statistics()) {
+      const auto add = [&](const char* key, auto number) {
+        entries[key] = std::to_string(static_cast<std::int64_t>(number));
+      };
+      add("Limit", counted->limit);
+      add("InUse", counted->in_use);
+      add("RequestedInUse", counted->requested_in_use);
+      add("TotalAllocated", counted->held);
+      add("MaxInUse", counted->max_in_use);
+      add("NumAllocs", counted->allocations);
+      add("NumReserves", counted->reservations);
+      add("NumArenaExtensions", counted->extensions);
+      add("NumArenaShrinkages", counted->shrinkages);
+      add("MaxAllocSize", counted->largest_block);
+    }
+    result = std::make_unique<OrtKeyValuePairs>(std::move(entries)).release();
+  });
 }
 
 OwnAllocator::OwnAllocator(std::shared_ptr<Allocator> inner) : OrtAllocator{}, allocator(std::move(inner)) {
@@ -46,7 +69,7 @@ OwnAllocator::OwnAllocator(std::shared_ptr<Allocator> inner) : OrtAllocator{}, a
   OrtAllocator::Alloc = capi::Alloc;
   OrtAllocator::Free = capi::Free;
   OrtAllocator::Info = capi::Info;
-  OrtAllocator::Reserve = capi::Alloc;
+  OrtAllocator::Reserve = capi::Reserve;
   OrtAllocator::GetStats = capi::GetStats;
 }
 

@@ -1,4 +1,4 @@
-// runtime/sharing/packed_weights_test.cpp - sessions with one container pack equal weights once; others stay apart.
+// runtime/packed_weights_test.cpp - sessions with one container pack equal weights once; others stay apart.
 #include "runtime/sharing/packed_weights.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// runtime/sharing/shared_parts_test.cpp - sessions share equal parts, and nothing else.
+// runtime/shared_parts_test.cpp - sessions share equal parts, and nothing else.
 #include "runtime/sharing/shared_parts.h"
 
 #include <gtest/gtest.h>
