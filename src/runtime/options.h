@@ -68,6 +68,7 @@ struct SessionOptions {
   std::map<std::string, std::shared_ptr<Buffer>> external_files;  // by the model's location string
   std::shared_ptr<const ops::Registry> operators;  // if some are custom; shared with their kernels; null: built-in ones
   std::vector<ProviderChoice> providers;           // empty: CPU
+  std::function<std::vector<ProviderChoice>(const Model&)> choose_providers;  // if `providers` is empty; may be null
   std::vector<std::string> disabled_passes;        // optimizer passes by name
   optimizer::Explanation* explanation = nullptr;   // used only while the session is created
   bool any_scalar_shape = false;                   // the declared shapes of scalar inputs are ignored

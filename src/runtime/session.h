@@ -38,6 +38,7 @@ struct Placement {
   std::string domain;             // of the operator; "" is ai.onnx
   int copy = -1;                  // of a copy between devices: its number
   std::string value;              // its first output that has a name
+  std::vector<Placement> members = {};  // of a group that was compiled into one node: its nodes
 };
 
 class Session {
