@@ -12,6 +12,8 @@
 #include "capi/handles/type_info.h"
 #include "capi/options.h"
 #include "capi/profile.h"
+#include "capi/provider_choice.h"
+#include "providers/plugin/session_calls.h"
 #include "runtime/disabled_passes.h"
 
 OrtSession::~OrtSession() {
@@ -83,6 +85,7 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
   runtime::DisablePasses(copy);
   if (!copy.profile_prefix.empty()) CheckProfilePrefix(copy.profile_prefix);
   if (options != nullptr) SetThreadMaker(options->threads, copy.thread_pool);
+  if (options != nullptr) ChooseLater(*env, options->selection, copy);
   if (options != nullptr && options->custom_operators != nullptr) {
     const runtime::Environment& environment = *env->environment;
     copy.operators = options->custom_operators->Make(
@@ -107,6 +110,7 @@ OrtStatusPtr ORT_API_CALL CreateSession(const OrtEnv* env, const ORTCHAR_T* mode
     Need(out, "out");
     auto session =
         Session::FromFile(Need(env, "env").environment, &Need(model_path, "model_path"), CopyOptions(env, options));
+    plugin::EndInitialization(session->providers());
     *out = std::make_unique<OrtSession>(std::move(session)).release();
   });
 }
@@ -118,6 +122,7 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromArray(const OrtEnv* env, const void* 
     const auto* data = static_cast<const std::byte*>(NeedArray(model_data, model_data_length, "model_data"));
     auto session =
         Session::FromBytes(Need(env, "env").environment, {data, model_data_length}, nullptr, CopyOptions(env, options));
+    plugin::EndInitialization(session->providers());
     *out = std::make_unique<OrtSession>(std::move(session)).release();
   });
 }
