@@ -21,7 +21,7 @@ struct OrtEnv {
   int holders = 0;
   sardonyx::plugin::Libraries libraries;  // of providers; sessions share those that they use
   sardonyx::plugin::SharedAllocators allocators;
-  OrtKeyValuePairs::Entries config;       // guarded by the process's lock (env.cpp)
+  OrtKeyValuePairs::Entries config;  // guarded by the process's lock (env.cpp)
 };
 
 namespace sardonyx::capi {

@@ -52,7 +52,6 @@ runtime::ProviderChoice ChoiceOf(const OrtEnv& env, std::span<const OrtEpDevice*
           }};
 }
 
-
 namespace {
 
 constexpr std::size_t kMaxSelected = 8;  // as many as ONNX Runtime makes room for
@@ -126,8 +125,8 @@ std::vector<const OrtEpDevice*> SelectByCaller(std::span<const OrtEpDevice* cons
   CallOut("the function that selects devices", selection.delegate, offered.data(), offered.size(), &of_model,
           &of_runtime, selected.data(), selected.size(), &count, selection.state);
   if (count == 0 || count > kMaxSelected)
-    Fail(Code::kInvalidArgument, "the function that selects devices: expected 1 to ", kMaxSelected,
-         " of them, found ", count);
+    Fail(Code::kInvalidArgument, "the function that selects devices: expected 1 to ", kMaxSelected, " of them, found ",
+         count);
   for (std::size_t i = 0; i < count; ++i) {
     if (std::find(devices.begin(), devices.end(), selected[i]) == devices.end())
       Fail(Code::kInvalidArgument, "the function that selects devices: expected devices that it was offered, found ",

@@ -56,8 +56,7 @@ void CopyElements(const Tensor& from, Tensor& to) {
 // By the library that knows both devices.
 void CopyOnDevice(const OrtValue* from, OrtValue* to, OrtSyncStream* stream) {
   if (stream == nullptr) return CopyAcross(*AsValue(from), *AsValue(to));
-  const plugin::Libraries::Place place =
-      FindRegisteredCopier(NeedTensor(from).device(), NeedTensor(to).device());
+  const plugin::Libraries::Place place = FindRegisteredCopier(NeedTensor(from).device(), NeedTensor(to).device());
   if (place.factory == nullptr)
     Fail(Code::kNotImplemented, "copy: no registered provider library copies between the devices of these tensors");
   place.factory->CopyTensors(&from, &to, &stream, 1);

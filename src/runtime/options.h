@@ -69,10 +69,10 @@ struct SessionOptions {
   std::shared_ptr<const ops::Registry> operators;  // if some are custom; shared with their kernels; null: built-in ones
   std::vector<ProviderChoice> providers;           // empty: CPU
   std::function<std::vector<ProviderChoice>(const Model&)> choose_providers;  // if `providers` is empty; may be null
-  std::vector<std::string> disabled_passes;        // optimizer passes by name
-  optimizer::Explanation* explanation = nullptr;   // used only while the session is created
-  bool any_scalar_shape = false;                   // the declared shapes of scalar inputs are ignored
-  std::vector<std::string> kept_values;            // of the model's graph: additional outputs, which no pass removes
+  std::vector<std::string> disabled_passes;                                   // optimizer passes by name
+  optimizer::Explanation* explanation = nullptr;                              // used only while the session is created
+  bool any_scalar_shape = false;         // the declared shapes of scalar inputs are ignored
+  std::vector<std::string> kept_values;  // of the model's graph: additional outputs, which no pass removes
 
   std::string Config(const std::string& key, const std::string& otherwise) const {
     const auto found = config.find(key);

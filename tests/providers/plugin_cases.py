@@ -1,5 +1,5 @@
-"""Cases with the plug-in of tests/providers/plugin; test_plugin.py runs each in a process of its own, in Sardonyx and in
-ONNX Runtime.
+"""Cases with the plug-in of tests/providers/plugin; test_plugin.py runs each in a process of its own, in Sardonyx and
+in ONNX Runtime.
 
 usage: python plugin_cases.py CASE LIBRARY
 """

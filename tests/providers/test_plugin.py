@@ -9,8 +9,8 @@ import pytest
 HERE = pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", HERE.parents[1] / "build/release"))
 LIBRARY = BUILD / "lib/libtest_provider_plugin.so"
-CASES = ["devices", "compiled", "options", "bodies", "card", "kernels", "lifetimes", "misuse", "faults", "refusal", "selection",
-         "dynamic_options"]
+CASES = ["devices", "compiled", "options", "bodies", "card", "kernels", "lifetimes", "misuse", "faults",
+         "refusal", "selection", "dynamic_options"]
 # In ONNX Runtime a library may be unregistered while it is in use, and errors are put in other words.
 OURS_ALONE = {"lifetimes", "misuse", "faults"}
 

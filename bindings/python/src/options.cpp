@@ -48,8 +48,8 @@ OrtStatus* ORT_API_CALL SelectInPython(const OrtEpDevice** devices, std::size_t 
   try {
     std::vector<PyEpDevice> offered;
     for (std::size_t i = 0; i < count; ++i) offered.push_back({devices[i]});
-    const nb::object chosen = nb::handle(static_cast<PyObject*>(function))(
-        offered, Pairs(of_model), Pairs(of_runtime), max_selected);
+    const nb::object chosen =
+        nb::handle(static_cast<PyObject*>(function))(offered, Pairs(of_model), Pairs(of_runtime), max_selected);
     const auto handles = nb::cast<std::vector<const PyEpDevice*>>(chosen);
     if (handles.size() > max_selected) throw std::runtime_error("it chose more devices than there is room for");
     for (std::size_t i = 0; i < handles.size(); ++i) selected[i] = handles[i]->device;

@@ -34,8 +34,8 @@ char* CompatibilityOf(const Model& model, const char* ep_type, OrtAllocator* all
 
 }  // namespace
 
-OrtStatusPtr ORT_API_CALL GetModelCompatibilityForEpDevices(const OrtEpDevice* const* ep_devices,
-                                                            size_t num_ep_devices, const char* compatibility_info,
+OrtStatusPtr ORT_API_CALL GetModelCompatibilityForEpDevices(const OrtEpDevice* const* ep_devices, size_t num_ep_devices,
+                                                            const char* compatibility_info,
                                                             OrtCompiledModelCompatibility* out_status) noexcept {
   return Guard([&] {
     NeedArray(ep_devices, num_ep_devices, "ep_devices");
@@ -45,8 +45,8 @@ OrtStatusPtr ORT_API_CALL GetModelCompatibilityForEpDevices(const OrtEpDevice* c
     std::vector<const OrtHardwareDevice*> hardware;
     for (std::size_t i = 0; i < num_ep_devices; ++i) {
       if (Need(ep_devices[i], "ep_devices[i]").factory != ep_devices[0]->factory)
-        Fail(Code::kInvalidArgument, "compatibility: expected devices of one provider, found '",
-             ep_devices[0]->ep_name, "' and '", ep_devices[i]->ep_name, "'");
+        Fail(Code::kInvalidArgument, "compatibility: expected devices of one provider, found '", ep_devices[0]->ep_name,
+             "' and '", ep_devices[i]->ep_name, "'");
       hardware.push_back(ep_devices[i]->device);
     }
     result = OrtCompiledModelCompatibility_EP_NOT_APPLICABLE;
@@ -83,9 +83,9 @@ OrtStatusPtr ORT_API_CALL GetCompatibilityInfoFromModelBytes(const void* model_d
   });
 }
 
-OrtStatusPtr ORT_API_CALL GetHardwareDeviceEpIncompatibilityDetails(
-    const OrtEnv* env, const char* ep_name, const OrtHardwareDevice* hw,
-    OrtDeviceEpIncompatibilityDetails** details) noexcept {
+OrtStatusPtr ORT_API_CALL
+GetHardwareDeviceEpIncompatibilityDetails(const OrtEnv* env, const char* ep_name, const OrtHardwareDevice* hw,
+                                          OrtDeviceEpIncompatibilityDetails** details) noexcept {
   return Guard([&] {
     const OrtEnv& environment = Need(env, "env");
     const std::string name = &Need(ep_name, "ep_name");

@@ -67,8 +67,7 @@ OrtStatusPtr ORT_API_CALL GetOpSchema(const char* name, int max_inclusive_versio
   return Guard([&] {
     auto& result = Need(out_schema, "out_schema");
     result = nullptr;
-    const ops::OpSchema* schema =
-        ops::FindSchema(&Need(domain, "domain"), &Need(name, "name"), max_inclusive_version);
+    const ops::OpSchema* schema = ops::FindSchema(&Need(domain, "domain"), &Need(name, "name"), max_inclusive_version);
     if (schema != nullptr) result = MakeSchema(*schema).release();
   });
 }

@@ -30,8 +30,8 @@ void Libraries::Unregister(std::string_view name, SharedAllocators& allocators) 
   // Whoever takes a share takes it from here, under the lock: a count of one stays one.
   if (const long users = at->use_count() - 1 - allocators.CountIdle(**at); users > 0) {
     Fail(Code::kFail, "provider library '", name,
-         "' is still in use: expected its sessions, values, allocators and streams to be released first, found ",
-         users, " of its objects alive");
+         "' is still in use: expected its sessions, values, allocators and streams to be released first, found ", users,
+         " of its objects alive");
   }
   allocators.ReleaseAll(**at);
   closed = std::move(*at);

@@ -40,8 +40,8 @@ std::shared_ptr<Allocator> AllocatorFor(const std::shared_ptr<Ep>& ep) {
   const OrtMemoryInfo* info = ep->devices().front()->memory;
   if (const auto get_device = ep->Find(&OrtEp::GetDefaultMemoryDevice)) {
     const OrtMemoryDevice* device = nullptr;
-    capi::CallOut(ep->Callee("GetDefaultMemoryDevice").c_str(), get_device,
-                  static_cast<const OrtEp*>(ep->handle()), &device);
+    capi::CallOut(ep->Callee("GetDefaultMemoryDevice").c_str(), get_device, static_cast<const OrtEp*>(ep->handle()),
+                  &device);
     if (device == nullptr)
       Fail(Code::kEpFail, ep->Callee("GetDefaultMemoryDevice"), ": expected a memory device, found NULL");
     for (const OrtEpDevice* candidate : ep->devices())

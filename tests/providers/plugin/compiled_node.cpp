@@ -51,12 +51,9 @@ struct Operator {
   Function function;
 };
 const Operator kOperators[] = {
-    {"Add", 2, [](float a, float b) { return a + b; }},
-    {"Sub", 2, [](float a, float b) { return a - b; }},
-    {"Mul", 2, [](float a, float b) { return a * b; }},
-    {"Relu", 1, [](float a, float) { return a > 0 ? a : 0; }},
-    {"Neg", 1, [](float a, float) { return -a; }},
-    {"Sqrt", 1, [](float a, float) { return std::sqrt(a); }},
+    {"Add", 2, [](float a, float b) { return a + b; }}, {"Sub", 2, [](float a, float b) { return a - b; }},
+    {"Mul", 2, [](float a, float b) { return a * b; }}, {"Relu", 1, [](float a, float) { return a > 0 ? a : 0; }},
+    {"Neg", 1, [](float a, float) { return -a; }},      {"Sqrt", 1, [](float a, float) { return std::sqrt(a); }},
 };
 
 OrtStatus* NamesOf(const std::vector<const OrtValueInfo*>& infos, std::vector<std::string>& names) {
@@ -145,8 +142,7 @@ OrtStatus* ORT_API_CALL ComputeNode(OrtNodeComputeInfo* self, void* /*state*/, O
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const Array& result = values.at(node.outputs[i]);
     OrtValue* value = nullptr;
-    TEST_PLUGIN_TRY(
-        api->KernelContext_GetOutput(context, i, result.shape.data(), result.shape.size(), &value));
+    TEST_PLUGIN_TRY(api->KernelContext_GetOutput(context, i, result.shape.data(), result.shape.size(), &value));
     if (value != nullptr) TEST_PLUGIN_TRY(WriteTensor(value, result));
   }
   return nullptr;

@@ -87,9 +87,7 @@ OrtStatus* ORT_API_CALL CreateAllocator(OrtEpFactory* /*self*/, const OrtMemoryI
   return CreateCardAllocator(info, allocator);
 }
 
-void ORT_API_CALL ReleaseAllocator(OrtEpFactory* /*self*/, OrtAllocator* allocator) {
-  ReleaseCardAllocator(allocator);
-}
+void ORT_API_CALL ReleaseAllocator(OrtEpFactory* /*self*/, OrtAllocator* allocator) { ReleaseCardAllocator(allocator); }
 
 OrtStatus* ORT_API_CALL CreateDataTransfer(OrtEpFactory* /*self*/, OrtDataTransferImpl** transfer) {
   TEST_PLUGIN_TRY(Fault("CreateDataTransfer"));
@@ -170,11 +168,10 @@ long TestPluginCount(const char* what) {
   const struct {
     const char* name;
     const std::atomic<long>& count;
-  } kinds[] = {{"factories", counts.factories},   {"providers", counts.providers},
-               {"compiled_nodes", counts.compiled_nodes}, {"states", counts.states},
-               {"allocators", counts.allocators}, {"blocks", counts.blocks},
-               {"transfers", counts.transfers},   {"streams", counts.streams},
-               {"kernels", counts.kernels}};
+  } kinds[] = {
+      {"factories", counts.factories}, {"providers", counts.providers},   {"compiled_nodes", counts.compiled_nodes},
+      {"states", counts.states},       {"allocators", counts.allocators}, {"blocks", counts.blocks},
+      {"transfers", counts.transfers}, {"streams", counts.streams},       {"kernels", counts.kernels}};
   for (const auto& kind : kinds)
     if (std::strcmp(kind.name, what) == 0) return kind.count;
   return -1;

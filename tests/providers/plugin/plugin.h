@@ -33,8 +33,8 @@ extern Counts counts;
 // A status if SDX_PLUGIN_FAULT names `function`, else NULL.
 OrtStatus* Fault(const char* function);
 // Returns from the calling function with what `call` returns, unless that is NULL.
-#define TEST_PLUGIN_TRY(call)                                \
-  do {                                                       \
+#define TEST_PLUGIN_TRY(call)                                         \
+  do {                                                                \
     if (OrtStatus* failed = (call); failed != nullptr) return failed; \
   } while (false)
 OrtStatus* Failure(const std::string& message);

@@ -17,8 +17,8 @@ struct Provider : OrtEp {
     --counts.providers;
   }
   std::string kind;
-  std::string operators = "all";   // or those that it takes: "Add,Mul"
-  bool drop_constants = false;     // compiled nodes keep copies of the constants that they read
+  std::string operators = "all";  // or those that it takes: "Add,Mul"
+  bool drop_constants = false;    // compiled nodes keep copies of the constants that they read
   OrtKernelRegistry* kernels = nullptr;
 };
 
@@ -159,7 +159,8 @@ struct Definition {
   int first, last;
 };
 // Of Relu only the first version: a model of another opset has none.
-constexpr Definition kDefinitions[] = {{"Add", 7, 12}, {"Add", 13, 13}, {"Mul", 7, 14}, {"Relu", 6, 12}, {"Neg", 6, INT_MAX}};
+constexpr Definition kDefinitions[] = {
+    {"Add", 7, 12}, {"Add", 13, 13}, {"Mul", 7, 14}, {"Relu", 6, 12}, {"Neg", 6, INT_MAX}};
 
 OrtStatus* AddKernel(OrtKernelRegistry* registry, const Definition& definition) {
   OrtKernelDefBuilder* builder = nullptr;
