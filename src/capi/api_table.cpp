@@ -413,6 +413,25 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.GetEpDevices = GetEpDevices;
   api.SessionOptionsAppendExecutionProvider_V2 = SessionOptionsAppendExecutionProvider_V2;
   api.SessionOptionsSetEpSelectionPolicy = SessionOptionsSetEpSelectionPolicy;
+  api.SessionOptionsSetEpSelectionPolicyDelegate = SessionOptionsSetEpSelectionPolicyDelegate;
+  api.SetEpDynamicOptions = SetEpDynamicOptions;
+  // ep/shared_allocators.cpp
+  api.CreateSharedAllocator = CreateSharedAllocator;
+  api.GetSharedAllocator = GetSharedAllocator;
+  api.ReleaseSharedAllocator = ReleaseSharedAllocator;
+  // ep/streams.cpp
+  api.CreateSyncStreamForEpDevice = CreateSyncStreamForEpDevice;
+  api.SyncStream_GetHandle = SyncStream_GetHandle;
+  api.ReleaseSyncStream = ReleaseSyncStream;
+  // ep/compatibility.cpp
+  api.GetModelCompatibilityForEpDevices = GetModelCompatibilityForEpDevices;
+  api.GetCompatibilityInfoFromModel = GetCompatibilityInfoFromModel;
+  api.GetCompatibilityInfoFromModelBytes = GetCompatibilityInfoFromModelBytes;
+  api.GetHardwareDeviceEpIncompatibilityDetails = GetHardwareDeviceEpIncompatibilityDetails;
+  api.DeviceEpIncompatibilityDetails_GetReasonsBitmask = DeviceEpIncompatibilityDetails_GetReasonsBitmask;
+  api.DeviceEpIncompatibilityDetails_GetNotes = DeviceEpIncompatibilityDetails_GetNotes;
+  api.DeviceEpIncompatibilityDetails_GetErrorCode = DeviceEpIncompatibilityDetails_GetErrorCode;
+  api.ReleaseDeviceEpIncompatibilityDetails = ReleaseDeviceEpIncompatibilityDetails;
   // ep_device.cpp
   api.GetNumHardwareDevices = GetNumHardwareDevices;
   api.GetHardwareDevices = GetHardwareDevices;
@@ -614,6 +633,7 @@ constexpr OrtEpApi FilledEpApi() {
   api.EpGraphSupportInfo_AddNodesToFuse = ep::EpGraphSupportInfo_AddNodesToFuse;
   api.EpGraphSupportInfo_AddSingleNode = ep::EpGraphSupportInfo_AddSingleNode;
   api.NodeComputeContext_NodeName = ep::NodeComputeContext_NodeName;
+  api.KernelInfo_GetEp = ep::KernelInfo_GetEp;
   // ep/kernel_registry.cpp
   api.CreateKernelRegistry = ep::CreateKernelRegistry;
   api.ReleaseKernelRegistry = ep::ReleaseKernelRegistry;
@@ -639,6 +659,42 @@ constexpr OrtEpApi FilledEpApi() {
   api.KernelDef_GetOutputMemType = ep::KernelDef_GetOutputMemType;
   api.GetTensorDataType = ep::GetTensorDataType;
   api.EpGraphSupportInfo_LookUpKernel = ep::EpGraphSupportInfo_LookUpKernel;
+  // ep/op_schema.cpp
+  api.GetOpSchema = ep::GetOpSchema;
+  api.ReleaseOpSchema = ep::ReleaseOpSchema;
+  api.OpSchema_GetSinceVersion = ep::OpSchema_GetSinceVersion;
+  api.OpSchema_GetNumInputs = ep::OpSchema_GetNumInputs;
+  api.OpSchema_GetInputName = ep::OpSchema_GetInputName;
+  api.OpSchema_GetInputTypeConstraint = ep::OpSchema_GetInputTypeConstraint;
+  api.OpSchema_GetNumOutputs = ep::OpSchema_GetNumOutputs;
+  api.OpSchema_GetOutputName = ep::OpSchema_GetOutputName;
+  api.OpSchema_GetOutputTypeConstraint = ep::OpSchema_GetOutputTypeConstraint;
+  api.OpSchema_GetTypeConstraintCount = ep::OpSchema_GetTypeConstraintCount;
+  api.OpSchema_GetTypeConstraint = ep::OpSchema_GetTypeConstraint;
+  api.OpSchemaTypeConstraint_GetTypeParamName = ep::OpSchemaTypeConstraint_GetTypeParamName;
+  api.OpSchemaTypeConstraint_GetAllowedTypes = ep::OpSchemaTypeConstraint_GetAllowedTypes;
+  api.OpSchemaTypeConstraint_GetInputIndices = ep::OpSchemaTypeConstraint_GetInputIndices;
+  api.OpSchemaTypeConstraint_GetOutputIndices = ep::OpSchemaTypeConstraint_GetOutputIndices;
+  // ep/streams.cpp
+  api.SyncStream_GetImpl = ep::SyncStream_GetImpl;
+  api.SyncStream_GetSyncId = ep::SyncStream_GetSyncId;
+  api.GetSyncIdForLastWaitOnSyncStream = ep::GetSyncIdForLastWaitOnSyncStream;
+  // ep/compatibility.cpp
+  api.DeviceEpIncompatibilityDetails_SetDetails = ep::DeviceEpIncompatibilityDetails_SetDetails;
+  // ep/profiling_events.cpp
+  api.CreateProfilingEvent = ep::CreateProfilingEvent;
+  api.ReleaseProfilingEvent = ep::ReleaseProfilingEvent;
+  api.ProfilingEvent_GetCategory = ep::ProfilingEvent_GetCategory;
+  api.ProfilingEvent_GetName = ep::ProfilingEvent_GetName;
+  api.ProfilingEvent_GetTimestampUs = ep::ProfilingEvent_GetTimestampUs;
+  api.ProfilingEvent_GetDurationUs = ep::ProfilingEvent_GetDurationUs;
+  api.ProfilingEvent_GetArgValue = ep::ProfilingEvent_GetArgValue;
+  // ep/context_config.cpp
+  api.SessionOptionsGetWeightlessSourceModelBuffer = ep::SessionOptionsGetWeightlessSourceModelBuffer;
+  api.SessionOptionsGetEpContextConfig = ep::SessionOptionsGetEpContextConfig;
+  api.ReleaseEpContextConfig = ep::ReleaseEpContextConfig;
+  api.EpContextConfigGetEpContextDataReadFunc = ep::EpContextConfigGetEpContextDataReadFunc;
+  api.EpContextConfigGetEpContextDataWriteFunc = ep::EpContextConfigGetEpContextDataWriteFunc;
   // env.cpp
   api.GetEnvConfigEntries = ep::GetEnvConfigEntries;
   return api;

@@ -20,8 +20,11 @@ const OrtSession::Assignment& AssignmentOf(const OrtSession& session) {
         subgraph->ep_name = placement.provider;
         assignment.subgraph_pointers.push_back(subgraph);
       }
-      subgraph->nodes.push_back({placement.node, placement.domain, placement.op_type});
-      subgraph->node_pointers.push_back(&subgraph->nodes.back());
+      const std::vector<runtime::Placement> alone{placement};
+      for (const runtime::Placement& node : placement.members.empty() ? alone : placement.members) {
+        subgraph->nodes.push_back({node.node, node.domain, node.op_type});
+        subgraph->node_pointers.push_back(&subgraph->nodes.back());
+      }
     }
   });
   return session.assignment;

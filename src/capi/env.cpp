@@ -72,6 +72,21 @@ OrtStatusPtr HoldEnv(const EnvArguments& arguments, OrtEnv** out) noexcept {
 
 }  // namespace
 
+plugin::Libraries::Place FindRegistered(const OrtEpDevice* device) {
+  OrtEnv* env = CurrentEnv();
+  return env != nullptr ? env->libraries.Find(device) : plugin::Libraries::Place{};
+}
+
+plugin::Libraries::Place FindRegisteredCopier(const Device& from, const Device& to) {
+  OrtEnv* env = CurrentEnv();
+  return env != nullptr ? env->libraries.FindCopier(from, to) : plugin::Libraries::Place{};
+}
+
+OrtEnv* CurrentEnv() {
+  const std::lock_guard lock(Process().mutex);
+  return Process().env.get();
+}
+
 void SetEnvConfig(OrtEnv& env, std::string_view key, std::string_view value) {
   const std::lock_guard lock(Process().mutex);
   env.config.insert_or_assign(std::string(key), std::string(value));

@@ -10,6 +10,7 @@
 #include "capi/handles/key_value_pairs.h"
 #include "onnxruntime_c_api.h"
 #include "providers/plugin/libraries.h"
+#include "providers/plugin/shared_allocators.h"
 #include "runtime/environment.h"
 
 struct OrtEnv {
@@ -22,10 +23,15 @@ struct OrtEnv {
   sardonyx::plugin::Libraries libraries;  // of providers; sessions share those that they use
   OrtKeyValuePairs::Entries config;       // guarded by the process's lock (env.cpp)
   sardonyx::capi::RegisteredAllocators allocators;
+  sardonyx::plugin::SharedAllocators shared_allocators;  // of devices
 };
 
 namespace sardonyx::capi {
 
+// The library of a device, in the process's environment; nothing if it is not registered there. Thread-safe.
+plugin::Libraries::Place FindRegistered(const OrtEpDevice* device);
+plugin::Libraries::Place FindRegisteredCopier(const Device& from, const Device& to);  // that copies between these
+OrtEnv* CurrentEnv();  // the process's, which its holders keep; NULL if there is none
 // Entries that plug-ins read (OrtEpApi::GetEnvConfigEntries). Thread-safe.
 void SetEnvConfig(OrtEnv& env, std::string_view key, std::string_view value);
 

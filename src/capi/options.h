@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,11 +30,19 @@ class OperatorSource {
                                                     const std::map<std::string, std::string>& config) const = 0;
 };
 
+// How a session chooses its providers if the caller names none; nothing set: the CPU.
+struct EpSelection {
+  std::optional<OrtExecutionProviderDevicePolicy> policy;
+  EpSelectionDelegate delegate = nullptr;  // in place of a policy
+  void* state = nullptr;
+};
+
 }  // namespace sardonyx::capi
 
 struct OrtSessionOptions {
   sardonyx::runtime::SessionOptions options;
   sardonyx::capi::CustomThreads threads;
+  sardonyx::capi::EpSelection selection;
   bool has_log_severity = false;                                           // false: the environment's
   std::shared_ptr<const sardonyx::capi::OperatorSource> custom_operators;  // shared with clones; null: none
   // For providers that load compiled models without weights, and read their data through the caller. Both must live as

@@ -5,16 +5,19 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <new>
 #include <span>
 
+#include "capi/device_values.h"
 #include "capi/functions.h"
 #include "capi/handles/call_out.h"
 #include "capi/handles/value.h"
 #include "capi/options.h"
 #include "capi/profile.h"
 #include "capi/session.h"
+#include "providers/plugin/session_calls.h"
 
 namespace sardonyx::capi {
 namespace {
@@ -179,11 +182,44 @@ const runtime::RunOptions& DefaultRunOptions() {
   return *options;
 }
 
+static void RunOnHost(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
+                      std::span<const Value* const> values, std::span<const std::size_t> outputs,
+                      std::span<Value> results) {
+  const runtime::RunOptions& run_options = options != nullptr ? options->options : DefaultRunOptions();
+  const auto run = [&] {
+    if (!run_options.profile_prefix.empty()) return RunProfiled(session, run_options, inputs, values, outputs, results);
+    session.Run(run_options, inputs, values, outputs, results);
+  };
+  if (session.providers().providers.size() < 2) return run();  // there is only the CPU's
+  static const OrtRunOptions kDefaults;
+  plugin::RunScope scope(session.providers(), options != nullptr ? *options : kDefaults, run_options.synchronize);
+  run();
+  scope.End();
+}
+
+// A session takes and gives host memory: what the caller has on a device is copied.
 void RunWith(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
              std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results) {
-  const runtime::RunOptions& run_options = options != nullptr ? options->options : DefaultRunOptions();
-  if (!run_options.profile_prefix.empty()) return RunProfiled(session, run_options, inputs, values, outputs, results);
-  session.Run(run_options, inputs, values, outputs, results);
+  const auto on_device = [](const Value* value) { return value != nullptr && IsOnDevice(*value); };
+  if (std::none_of(values.begin(), values.end(), on_device) && std::none_of(results.begin(), results.end(), IsOnDevice))
+    return RunOnHost(session, options, inputs, values, outputs, results);
+  std::deque<Value> copies;
+  std::vector<const Value*> given;
+  for (const Value* value : values) given.push_back(on_device(value) ? &copies.emplace_back(OnHost(*value)) : value);
+  std::vector<Value> made;
+  for (const Value& result : results) made.push_back(IsOnDevice(result) ? Value() : result);
+  RunOnHost(session, options, inputs, given, outputs, made);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (!IsOnDevice(results[i])) {
+      results[i] = std::move(made[i]);
+      continue;
+    }
+    const Tensor &wanted = results[i].tensor(), &found = made[i].tensor();
+    if (wanted.dtype() != found.dtype() || !(wanted.shape() == found.shape()))
+      Fail(Code::kInvalidArgument, "output '", session.outputs()[outputs[i]].name, "': expected ", Name(found.dtype()),
+           ToText(found.shape()), " to be bound, found ", Name(wanted.dtype()), ToText(wanted.shape()));
+    CopyAcross(made[i], results[i]);
+  }
 }
 
 OrtStatusPtr ORT_API_CALL Run(OrtSession* session, const OrtRunOptions* run_options, const char* const* input_names,

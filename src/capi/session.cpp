@@ -13,6 +13,8 @@
 #include "capi/handles/type_info.h"
 #include "capi/options.h"
 #include "capi/profile.h"
+#include "capi/provider_choice.h"
+#include "providers/plugin/session_calls.h"
 #include "runtime/disabled_passes.h"
 #include "runtime/option_keys.h"
 
@@ -114,6 +116,7 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
   runtime::DisablePasses(copy);
   if (!copy.profile_prefix.empty()) CheckProfilePrefix(copy.profile_prefix);
   if (options != nullptr) SetThreadMaker(options->threads, copy.thread_pool);
+  if (options != nullptr) ChooseLater(*env, options->selection, copy);
   if (options != nullptr && options->custom_operators != nullptr) {
     const runtime::Environment& environment = *env->environment;
     copy.operators = options->custom_operators->Make(
@@ -141,7 +144,9 @@ OrtSession* SessionFromFile(const OrtEnv* env, const ORTCHAR_T* model_path, cons
   const std::string path = &Need(model_path, "model_path");
   runtime::SessionOptions copy = CopyOptions(env, options);
   copy.packed_weights = std::move(packed);
-  return std::make_unique<OrtSession>(Session::FromFile(env->environment, path, std::move(copy))).release();
+  auto session = Session::FromFile(env->environment, path, std::move(copy));
+  plugin::EndInitialization(session->providers());
+  return std::make_unique<OrtSession>(std::move(session)).release();
 }
 
 OrtSession* SessionFromBytes(const OrtEnv* env, const void* model_data, std::size_t size,
@@ -149,8 +154,9 @@ OrtSession* SessionFromBytes(const OrtEnv* env, const void* model_data, std::siz
   const auto* data = static_cast<const std::byte*>(NeedArray(model_data, size, "model_data"));
   runtime::SessionOptions copy = CopyOptions(env, options);
   copy.packed_weights = std::move(packed);
-  return std::make_unique<OrtSession>(Session::FromBytes(env->environment, {data, size}, nullptr, std::move(copy)))
-      .release();
+  auto session = Session::FromBytes(env->environment, {data, size}, nullptr, std::move(copy));
+  plugin::EndInitialization(session->providers());
+  return std::make_unique<OrtSession>(std::move(session)).release();
 }
 
 }  // namespace

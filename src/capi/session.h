@@ -5,10 +5,12 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "capi/handles/memory_info.h"
 #include "onnxruntime_c_api.h"
 #include "runtime/session.h"
 #include "runtime/sharing/packed_weights.h"
@@ -64,8 +66,9 @@ struct OrtIoBinding {
   std::shared_ptr<sardonyx::runtime::Session> session;
   std::vector<std::size_t> input_indices, output_indices;
   std::vector<sardonyx::Value> inputs, outputs;
-  std::vector<const sardonyx::Value*> input_pointers;  // into `inputs`
-  std::vector<bool> fresh_outputs;                     // bound to a device: a new value every run
+  std::vector<const sardonyx::Value*> input_pointers;       // into `inputs`
+  std::vector<bool> fresh_outputs;                          // bound to a device: a new value every run
+  std::vector<std::optional<OrtMemoryInfo>> output_memory;  // of outputs bound to a device that is not the host
 };
 
 namespace sardonyx::capi {

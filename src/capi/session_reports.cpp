@@ -144,9 +144,13 @@ Json MakerJson(const runtime::FirstMaker& maker) {
 std::string PlacementJson(const runtime::Session& session) {
   Json rows = Json::array();
   for (const runtime::Placement& placement : session.placement()) {
+    Json members = Json::array();
+    for (const runtime::Placement& member : placement.members)
+      members.push_back({{"node", member.node}, {"domain", member.domain}, {"op_type", member.op_type}});
     const std::int64_t counted = placement.copy >= 0 ? session.LastCopied(placement.copy) : -1;
     const std::int64_t bytes = counted >= 0 ? counted : placement.bytes_copied;
     rows.push_back({{"node", placement.node},
+                    {"members", std::move(members)},
                     {"value", placement.value},
                     {"domain", placement.domain},
                     {"op_type", placement.op_type},

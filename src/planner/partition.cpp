@@ -263,6 +263,10 @@ class Partitioner {
     node.domain = provider.name();
     node.provider = provider.name();
     node.provider_note = std::to_string(group.size()) + " nodes compiled into one";
+    if (claimed.as_written) {
+      node.name = graph.node(claimed.nodes.front()).name;
+      node.provider_note.clear();
+    }
     node.since_version = 1;
     node.inputs = builder.inputs();
     node.outputs = builder.outputs();
@@ -276,10 +280,20 @@ class Partitioner {
   ProviderSet& set_;
 };
 
+// Whether there is a node, bodies included, that no operator runs: the call of a function, or a provider's own.
+bool HasCalls(const Graph& graph, const ops::Registry& registry) {
+  return std::any_of(graph.order.begin(), graph.order.end(), [&](NodeId id) {
+    const Node& node = graph.node(id);
+    const std::vector<const Graph*> bodies = node.Subgraphs();
+    return registry.Find(node.domain, node.op_type, node.since_version) == nullptr ||
+           std::any_of(bodies.begin(), bodies.end(), [&](const Graph* body) { return HasCalls(*body, registry); });
+  });
+}
+
 }  // namespace
 
 void ClaimFunctionCalls(Graph& graph, const ops::Registry& registry, const ProviderSet& set) {
-  if (set.providers.size() < 2) return;
+  if (set.providers.size() < 2 || !HasCalls(graph, registry)) return;  // who has nothing to claim is not asked
   for (const NodeId id : graph.order)
     for (Graph* body : graph.node(id).Subgraphs()) ClaimFunctionCalls(*body, registry, set);
   for (const auto& provider : set.providers) {

@@ -30,14 +30,14 @@ inline constexpr std::string_view kCpuName = "CPUExecutionProvider";
 struct GraphView {
   const Graph& graph;
   const ops::Registry& registry;
-  std::vector<NodeId> nodes;  // that no provider asked earlier took, in topological order
+  std::vector<NodeId> nodes;     // that no provider asked earlier took, in topological order
   const Model* model = nullptr;  // that the graph is part of; null in tests of graphs alone
 };
 
 // Nodes that the provider takes.
 struct Group {
   std::vector<NodeId> nodes;
-  bool fused = false;  // compiled into one node (Compile); else each node has a kernel of its own (Prepare)
+  bool fused = false;            // compiled into one node (Compile); else each node has a kernel of its own (Prepare)
   bool keeps_constants = false;  // fused: the constants that its nodes read are inputs of the one node, too
   // fused: one node that stays as its author wrote it, for a kernel of the provider that knows this version of the
   // operator. The fused node has its inputs and outputs, missing ones included.

@@ -70,9 +70,10 @@ struct SessionOptions {
   std::map<std::string, std::shared_ptr<Buffer>> external_files;  // by the model's location string
   std::shared_ptr<const ops::Registry> operators;  // if some are custom; shared with their kernels; null: built-in ones
   std::vector<ProviderChoice> providers;           // empty: CPU
-  std::vector<std::string> disabled_passes;        // optimizer passes by name
-  optimizer::Explanation* explanation = nullptr;   // used only while the session is created
-  bool any_scalar_shape = false;                   // the declared shapes of scalar inputs are ignored
+  std::function<std::vector<ProviderChoice>(const Model&)> choose_providers;  // if `providers` is empty; may be null
+  std::vector<std::string> disabled_passes;                                   // optimizer passes by name
+  optimizer::Explanation* explanation = nullptr;                              // used only while the session is created
+  bool any_scalar_shape = false;                      // the declared shapes of scalar inputs are ignored
   std::shared_ptr<std::atomic<bool>> load_cancelled;  // set by the caller while the session is created: that fails
   std::shared_ptr<PackedWeights> packed_weights;      // shared with other sessions; null: the session packs its own
   std::vector<std::string> kept_values;               // of the model's graph: additional outputs, which no pass removes

@@ -224,7 +224,12 @@ void RunState::Execute(Parallel* parallel, const RunOptions* options, StepObserv
       repeated_runs_.End();
       repeated_need_ = {};
     }
-    Bind(plan ? plan : program_.FindPlan(facts_));
+    try {
+      Bind(plan ? plan : program_.FindPlan(facts_));
+    } catch (...) {
+      plan_ = nullptr;  // its memory is not all there: the next run binds again
+      throw;
+    }
   }
   struct Cleaner {
     RunState* state;

@@ -220,6 +220,8 @@ void Session::Build(Model* own) {
   logger_ = LoggerOf(*environment_, options_);
   run_limits_ = RunLimits(options_.config);
   threads_ = std::make_unique<SessionThreads>(*environment_, options_);
+  if (options_.providers.empty() && options_.choose_providers) options_.providers = options_.choose_providers(*model_);
+  options_.choose_providers = nullptr;  // a session built from this one's model has these providers, too
   auto providers = std::make_shared<providers::ProviderSet>(MakeProviders(*environment_, options_, logger_));
   if (options_.Config("session.use_env_allocators", "0") == "1")
     if (std::shared_ptr<Allocator> registered = environment_->host_allocator()) providers->host = std::move(registered);

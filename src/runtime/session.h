@@ -34,11 +34,12 @@ struct Port {
 // One row of Session::placement(): a node that runs, bodies of control flow included.
 struct Placement {
   std::string node, op_type, provider;
-  std::string reason;             // why providers asked before did not take it; "" if none was asked
-  std::int64_t bytes_copied = 0;  // by a copy between devices, each time; -1 if unknown before the run
-  std::string domain;             // of the operator; "" is ai.onnx
-  int copy = -1;                  // of a copy between devices: its number
-  std::string value;              // its first output that has a name
+  std::string reason;                   // why providers asked before did not take it; "" if none was asked
+  std::int64_t bytes_copied = 0;        // by a copy between devices, each time; -1 if unknown before the run
+  std::string domain;                   // of the operator; "" is ai.onnx
+  int copy = -1;                        // of a copy between devices: its number
+  std::string value;                    // its first output that has a name
+  std::vector<Placement> members = {};  // of a group that was compiled into one node: its nodes
 };
 
 class Session {

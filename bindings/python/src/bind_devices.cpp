@@ -8,7 +8,6 @@
 #include "options.h"
 
 namespace sardonyx::python {
-namespace {
 
 nb::dict Pairs(const OrtKeyValuePairs* pairs) {
   nb::dict result;
@@ -20,6 +19,8 @@ nb::dict Pairs(const OrtKeyValuePairs* pairs) {
   for (std::size_t i = 0; i < count; ++i) result[Shown(keys[i])] = Shown(values[i]);
   return result;
 }
+
+namespace {
 
 // The arguments of sardonyx.OrtMemoryInfo; None for NULL.
 nb::object Memory(const OrtMemoryInfo* info) {
@@ -127,6 +128,14 @@ void AddDevices(nb::module_& module) {
   module.def("unregister_library", [](const std::string& name) {
     const nb::gil_scoped_release release;
     Check(Ort().UnregisterExecutionProviderLibrary(Environment(), name.c_str()));
+  });
+  module.def("set_dynamic_options", [](const Session& session, const std::map<std::string, std::string>& entries) {
+    std::vector<const char*> keys, values;
+    for (const auto& [key, value] : entries) {
+      keys.push_back(key.c_str());
+      values.push_back(value.c_str());
+    }
+    Check(Ort().SetEpDynamicOptions(session.get(), keys.data(), values.data(), keys.size()));
   });
   module.def("input_devices", &InputDevices);
   module.def("input_memory", [](const Session& session) {

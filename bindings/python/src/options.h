@@ -20,6 +20,9 @@ class PySessionOptions {
   std::vector<nb::object> kept_;
 };
 
+// Keys and values as a dict; empty for NULL.
+nb::dict Pairs(const OrtKeyValuePairs* pairs);
+
 // The device is owned by the environment, which is never released.
 struct PyEpDevice {
   const OrtEpDevice* device;

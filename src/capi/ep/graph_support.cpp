@@ -2,6 +2,7 @@
 #include "capi/functions.h"
 #include "capi/handles/graph_support_info.h"
 #include "capi/handles/graph_view.h"
+#include "capi/handles/kernel_info.h"
 #include "capi/handles/status.h"
 
 namespace sardonyx::capi::ep {
@@ -44,6 +45,17 @@ OrtStatusPtr ORT_API_CALL EpGraphSupportInfo_AddSingleNode(OrtEpGraphSupportInfo
 
 const char* ORT_API_CALL NodeComputeContext_NodeName(const OrtNodeComputeContext* context) noexcept {
   return context != nullptr ? context->node_name : "";
+}
+
+OrtStatusPtr ORT_API_CALL KernelInfo_GetEp(const OrtKernelInfo* info, const OrtEp** ep) noexcept {
+  return Guard([&] {
+    const KernelFacts& facts = *Need(info, "info").facts;
+    auto& result = Need(ep, "ep");
+    if (facts.session == nullptr || facts.session->ep == nullptr)
+      Fail(Code::kInvalidArgument, "node '", facts.node_name, "': expected a kernel of a plug-in's provider, found ",
+           "another");
+    result = facts.session->ep;
+  });
 }
 
 }  // namespace sardonyx::capi::ep

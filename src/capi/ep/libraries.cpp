@@ -17,8 +17,10 @@
 #include "capi/functions.h"
 #include "capi/handles/status.h"
 #include "capi/options.h"
+#include "capi/provider_choice.h"
+#include "capi/session.h"
 #include "providers/plugin/hardware_devices.h"
-#include "providers/plugin/plugin_provider.h"
+#include "providers/plugin/session_calls.h"
 
 namespace sardonyx::capi {
 namespace {
@@ -38,40 +40,6 @@ std::string OptionPrefix(std::string name) {
   return "ep." + name + ".";
 }
 
-// Makes a provider for a session that is being created. The library may have been unregistered since its devices were
-// chosen: options do not keep it.
-std::shared_ptr<providers::Provider> MakeProvider(const std::weak_ptr<plugin::Library>& library,
-                                                  const plugin::Factory* factory,
-                                                  const std::vector<const OrtEpDevice*>& devices,
-                                                  const std::string& name, const runtime::SessionOptions& options,
-                                                  const Logger& logger) {
-  std::shared_ptr<plugin::Library> held = library.lock();
-  if (held == nullptr)
-    Fail(Code::kInvalidArgument, "execution provider '", name,
-         "': the library of the devices in these session options has been unregistered");
-  OrtSessionOptions handle;
-  handle.options = options;
-  return std::make_shared<plugin::PluginProvider>(
-      std::make_shared<plugin::Ep>(std::move(held), *factory, devices, handle, logger));
-}
-
-runtime::ProviderChoice ChoiceOf(OrtEnv& env, std::span<const OrtEpDevice* const> devices) {
-  const plugin::Libraries::Place place = env.libraries.Find(devices.front());
-  if (place.factory == nullptr)
-    Fail(Code::kInvalidArgument, "execution provider: expected devices that GetEpDevices lists, found another one");
-  for (const OrtEpDevice* device : devices) {
-    if (place.factory->FindDevice(device) == nullptr)
-      Fail(Code::kInvalidArgument, "execution provider '", place.factory->name(),
-           "': expected devices of this provider only, found one of another");
-  }
-  return {.name = place.factory->name(),
-          .make = [library = std::weak_ptr<plugin::Library>(place.library), factory = place.factory,
-                   devices = std::vector<const OrtEpDevice*>(devices.begin(), devices.end()),
-                   name = place.factory->name()](const runtime::SessionOptions& options, const Logger& logger) {
-            return MakeProvider(library, factory, devices, name, options, logger);
-          }};
-}
-
 }  // namespace
 
 OrtStatusPtr ORT_API_CALL RegisterExecutionProviderLibrary(OrtEnv* env, const char* registration_name,
@@ -86,7 +54,10 @@ OrtStatusPtr ORT_API_CALL RegisterExecutionProviderLibrary(OrtEnv* env, const ch
 }
 
 OrtStatusPtr ORT_API_CALL UnregisterExecutionProviderLibrary(OrtEnv* env, const char* registration_name) noexcept {
-  return Guard([&] { Need(env, "env").libraries.Unregister(&Need(registration_name, "registration_name")); });
+  return Guard([&] {
+    OrtEnv& target = Need(env, "env");
+    target.libraries.Unregister(&Need(registration_name, "registration_name"), target.shared_allocators);
+  });
 }
 
 OrtStatusPtr ORT_API_CALL GetEpDevices(const OrtEnv* env, const OrtEpDevice* const** ep_devices,
@@ -130,14 +101,39 @@ OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_V2(
                                                      ep_option_vals, num_ep_options);
 }
 
-// Every policy ends at the only device there is.
 OrtStatusPtr ORT_API_CALL SessionOptionsSetEpSelectionPolicy(OrtSessionOptions* session_options,
                                                              OrtExecutionProviderDevicePolicy policy) noexcept {
   return Guard([&] {
-    Need(session_options, "session_options");
+    OrtSessionOptions& target = Need(session_options, "session_options");
     if (policy < OrtExecutionProviderDevicePolicy_DEFAULT ||
         policy > OrtExecutionProviderDevicePolicy_MIN_OVERALL_POWER)
       Fail(Code::kInvalidArgument, "device policy: expected 0 to 6, found ", static_cast<int>(policy));
+    target.selection = {.policy = policy};
+  });
+}
+
+OrtStatusPtr ORT_API_CALL SessionOptionsSetEpSelectionPolicyDelegate(OrtSessionOptions* session_options,
+                                                                     EpSelectionDelegate delegate,
+                                                                     void* delegate_state) noexcept {
+  return Guard([&] {
+    OrtSessionOptions& target = Need(session_options, "session_options");
+    if (delegate == nullptr) FailNullArgument("delegate");
+    target.selection = {.delegate = delegate, .state = delegate_state};
+  });
+}
+
+OrtStatusPtr ORT_API_CALL SetEpDynamicOptions(OrtSession* sess, const char* const* keys, const char* const* values,
+                                              size_t kv_len) noexcept {
+  return Guard([&] {
+    const runtime::Session& session = *Need(sess, "sess").session;
+    NeedArray(keys, kv_len, "keys");
+    NeedArray(values, kv_len, "values");
+    if (kv_len == 0) Fail(Code::kInvalidArgument, "dynamic options: expected at least one, found none");
+    for (std::size_t i = 0; i < kv_len; ++i) {
+      Need(keys[i], "keys[i]");
+      Need(values[i], "values[i]");
+    }
+    plugin::SetDynamicOptions(session.providers(), keys, values, kv_len);
   });
 }
 

@@ -12,8 +12,9 @@ namespace sardonyx::capi {
 namespace {
 
 struct OwnAllocator : OrtAllocator {
-  explicit OwnAllocator(std::shared_ptr<Allocator> inner);
+  OwnAllocator(std::shared_ptr<Allocator> inner, const OrtMemoryInfo* memory);
   std::shared_ptr<Allocator> allocator;  // shared: blocks in use keep it alive, as every Buffer does
+  const OrtMemoryInfo* info;             // NULL: the device's general one
 };
 
 void* ORT_API_CALL Alloc(OrtAllocator* self, std::size_t size) {
@@ -29,8 +30,10 @@ void ORT_API_CALL Free(OrtAllocator* self, void* block) {
 }
 
 const OrtMemoryInfo* ORT_API_CALL Info(const OrtAllocator* self) {
+  const auto* own = static_cast<const OwnAllocator*>(self);
+  if (own->info != nullptr) return own->info;
   const OrtMemoryInfo* info = &HostMemoryInfo();
-  FreeStatus(Guard([&] { info = &MemoryInfoOf(static_cast<const OwnAllocator*>(self)->allocator->device()); }));
+  FreeStatus(Guard([&] { info = &MemoryInfoOf(own->allocator->device()); }));
   return info;
 }
 
@@ -64,7 +67,8 @@ OrtStatusPtr ORT_API_CALL GetStats(const OrtAllocator* self, OrtKeyValuePairs** 
   });
 }
 
-OwnAllocator::OwnAllocator(std::shared_ptr<Allocator> inner) : OrtAllocator{}, allocator(std::move(inner)) {
+OwnAllocator::OwnAllocator(std::shared_ptr<Allocator> inner, const OrtMemoryInfo* memory)
+    : OrtAllocator{}, allocator(std::move(inner)), info(memory) {
   version = ORT_API_VERSION;
   OrtAllocator::Alloc = capi::Alloc;
   OrtAllocator::Free = capi::Free;
@@ -94,12 +98,12 @@ class UserAllocator final : public Allocator {
 
 OrtAllocator* DefaultAllocator() {
   // Never destroyed: callers free blocks in their own static destructors.
-  static OwnAllocator* const allocator = std::make_unique<OwnAllocator>(HostAllocator()).release();
+  static OwnAllocator* const allocator = std::make_unique<OwnAllocator>(HostAllocator(), nullptr).release();
   return allocator;
 }
 
-OrtAllocator* NewAllocator(std::shared_ptr<Allocator> allocator) {
-  return std::make_unique<OwnAllocator>(std::move(allocator)).release();
+OrtAllocator* NewAllocator(std::shared_ptr<Allocator> allocator, const OrtMemoryInfo* info) {
+  return std::make_unique<OwnAllocator>(std::move(allocator), info).release();
 }
 
 void FreeAllocator(OrtAllocator* allocator) noexcept {

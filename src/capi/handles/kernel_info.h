@@ -21,6 +21,7 @@ struct KernelSession {
   OrtLogger logger;
   std::map<std::string, std::string> config;       // the session's config entries
   std::shared_ptr<const ops::Registry> operators;  // that its kernels may invoke; shared with the session
+  const OrtEp* ep = nullptr;                       // of kernels of a plug-in: the provider that they belong to
 };
 
 // What is known of a kernel's node once the model is loaded.

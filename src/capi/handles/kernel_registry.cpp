@@ -20,9 +20,8 @@ bool FitsVersion(const OrtKernelDef& kernel, int version) {
 bool Allows(const std::vector<const OrtDataType*>& types, const OrtValueInfo* value) {
   if (value == nullptr) return true;  // left out
   if (value->type == nullptr || value->type->tensor == nullptr) return false;
-  return std::any_of(types.begin(), types.end(), [&](const OrtDataType* type) {
-    return type->element_type == value->type->tensor->element_type;
-  });
+  return std::any_of(types.begin(), types.end(),
+                     [&](const OrtDataType* type) { return type->element_type == value->type->tensor->element_type; });
 }
 
 // Whether the constraint `name` is one of this parameter: by the name of its type parameter, or by its own.
@@ -48,8 +47,8 @@ const OrtKernelRegistry::Entry* FindKernel(const OrtKernelRegistry& kernels, con
                                            std::string_view provider) {
   for (const OrtKernelRegistry::Entry& entry : kernels.entries) {
     const OrtKernelDef& kernel = entry.definition;
-    if (kernel.op_type == node.op_type && kernel.domain == StandardDomain(node.domain) &&
-        kernel.provider == provider && FitsVersion(kernel, node.since_version) && FitsTypes(kernel, node))
+    if (kernel.op_type == node.op_type && kernel.domain == StandardDomain(node.domain) && kernel.provider == provider &&
+        FitsVersion(kernel, node.since_version) && FitsTypes(kernel, node))
       return &entry;
   }
   return nullptr;

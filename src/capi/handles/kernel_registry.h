@@ -19,7 +19,7 @@ struct OrtDataType {
 struct OrtKernelDef {
   std::string op_type, domain, provider;  // domain "": ai.onnx
   int first_version = 1, last_version = 1;
-  std::map<std::size_t, OrtMemType> input_memory, output_memory;  // where it is not the device's
+  std::map<std::size_t, OrtMemType> input_memory, output_memory;               // where it is not the device's
   std::vector<std::pair<std::string, std::vector<const OrtDataType*>>> types;  // allowed, by name of a type parameter
   std::vector<std::pair<std::size_t, std::size_t>> aliases, may_alias;         // an input and an output
 };

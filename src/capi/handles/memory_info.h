@@ -15,7 +15,6 @@ struct OrtMemoryInfo {
   bool operator==(const OrtMemoryInfo&) const = default;
 };
 
-
 namespace sardonyx::capi {
 
 // What a plug-in sees of it is the device alone: an OrtMemoryDevice is a sardonyx::Device.

@@ -26,9 +26,8 @@ struct Compilation {
     std::erase(infos, nullptr);
     const auto release = ep->Find(&OrtEp::ReleaseNodeComputeInfos);
     if (release == nullptr || infos.empty()) return;
-    capi::FreeStatus(capi::Guard([&] {
-      CallOut("OrtEp::ReleaseNodeComputeInfos", release, ep->handle(), infos.data(), infos.size());
-    }));
+    capi::FreeStatus(capi::Guard(
+        [&] { CallOut("OrtEp::ReleaseNodeComputeInfos", release, ep->handle(), infos.data(), infos.size()); }));
   }
 };
 
@@ -58,7 +57,7 @@ void RunCompiled(ops::KernelContext& context) {
 }
 
 ops::Prepared MakeCompiled(const std::shared_ptr<const Compilation>& compilation, std::size_t index,
-                         std::shared_ptr<const capi::KernelFacts> facts) {
+                           std::shared_ptr<const capi::KernelFacts> facts) {
   const Ep& ep = *compilation->ep;
   OrtNodeComputeInfo* info = compilation->infos[index];
   if (info == nullptr || info->CreateState == nullptr || info->Compute == nullptr || info->ReleaseState == nullptr) {

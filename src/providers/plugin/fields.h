@@ -20,9 +20,12 @@ struct GrowthOf;
 template <>
 struct GrowthOf<OrtEp> {
   static constexpr Growth kSteps[] = {
-      {23, offsetof(OrtEp, GetCapability)},         {24, offsetof(OrtEp, GetKernelRegistry)},
-      {25, offsetof(OrtEp, Sync)},                  {26, offsetof(OrtEp, IsGraphCaptureEnabled)},
-      {27, offsetof(OrtEp, OnSessionInitializationEnd)}, {29, offsetof(OrtEp, GetWeightlessSupport)},
+      {23, offsetof(OrtEp, GetCapability)},
+      {24, offsetof(OrtEp, GetKernelRegistry)},
+      {25, offsetof(OrtEp, Sync)},
+      {26, offsetof(OrtEp, IsGraphCaptureEnabled)},
+      {27, offsetof(OrtEp, OnSessionInitializationEnd)},
+      {29, offsetof(OrtEp, GetWeightlessSupport)},
       {31, offsetof(OrtEp, GetEpContextDataSupport)},
   };
 };

@@ -22,8 +22,10 @@ struct Vendor {
   std::uint32_t id;
   const char* name;
 };
-constexpr Vendor kVendors[] = {  // of PCI devices
-    {kIntel, "Intel"}, {0x1002, "AMD"}, {kAmdCpu, "AMD"}, {0x10de, "NVIDIA"}, {0x5143, "Qualcomm"}, {0x1414, "Microsoft"},
+constexpr Vendor kVendors[] = {
+    // of PCI devices
+    {kIntel, "Intel"},  {0x1002, "AMD"},      {kAmdCpu, "AMD"},
+    {0x10de, "NVIDIA"}, {0x5143, "Qualcomm"}, {0x1414, "Microsoft"},
 };
 
 const char* VendorName(std::uint32_t id) {

@@ -21,18 +21,19 @@ void Libraries::Register(const std::string& name, const std::string& path, const
   ListDevices();
 }
 
-void Libraries::Unregister(std::string_view name) {
+void Libraries::Unregister(std::string_view name, SharedAllocators& allocators) {
   std::shared_ptr<Library> closed;  // after the lock is gone
   const std::lock_guard lock(mutex_);
   const auto at = std::find_if(libraries_.begin(), libraries_.end(),
                                [&](const std::shared_ptr<Library>& library) { return library->name() == name; });
   if (at == libraries_.end()) Fail(Code::kInvalidArgument, "no provider library is registered as '", name, "'");
   // Whoever takes a share takes it from here, under the lock: a count of one stays one.
-  if (at->use_count() > 1) {
+  if (const long users = at->use_count() - 1 - allocators.CountIdle(**at); users > 0) {
     Fail(Code::kFail, "provider library '", name,
-         "' is still in use: expected its sessions, values, allocators and streams to be released first, found ",
-         at->use_count() - 1, " of its objects alive");
+         "' is still in use: expected its sessions, values, allocators and streams to be released first, found ", users,
+         " of its objects alive");
   }
+  allocators.ReleaseAll(**at);
   closed = std::move(*at);
   libraries_.erase(at);
   ListDevices();

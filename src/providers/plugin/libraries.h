@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "providers/plugin/library.h"
+#include "providers/plugin/shared_allocators.h"
 
 namespace sardonyx::plugin {
 
@@ -20,8 +21,9 @@ class Libraries {
 
   // Fails with kInvalidArgument if the name is taken.
   void Register(const std::string& name, const std::string& path, const LibraryHost& host);
-  // Fails with kInvalidArgument for an unknown name, with kFail while anything uses the library.
-  void Unregister(std::string_view name);
+  // Fails with kInvalidArgument for an unknown name, with kFail while anything uses the library but idle ones of
+  // `allocators`, which are released with it.
+  void Unregister(std::string_view name, SharedAllocators& allocators);
 
   // Valid until the next library is registered or unregistered.
   std::span<const OrtEpDevice* const> devices() const;

@@ -130,8 +130,7 @@ Library::Library(std::string name, std::string path, const LibraryHost& host)
     if (factory != nullptr) handles.emplace_back(factory, FactoryReleaser{this});
   if (count == 0 || count > kMaxFactories || count != handles.size())
     Fail(Code::kEpFail, "'", path_, "': CreateEpFactories: expected 1 to ", kMaxFactories, " factories, found ", count);
-  for (FactoryHandle& handle : handles)
-    factories_.push_back(std::make_unique<Factory>(*this, std::move(handle), host));
+  for (FactoryHandle& handle : handles) factories_.push_back(std::make_unique<Factory>(*this, std::move(handle), host));
 }
 
 Library::~Library() = default;

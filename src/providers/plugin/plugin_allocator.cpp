@@ -13,8 +13,8 @@ using capi::CallOut;
 
 OrtAllocator* AllocatorOf(const Factory& factory, const OrtMemoryInfo& info, const OrtKeyValuePairs* options) {
   const auto create = FieldOf(static_cast<const OrtEpFactory*>(factory.handle()), &OrtEpFactory::CreateAllocator);
-  if (create == nullptr || FieldOf(static_cast<const OrtEpFactory*>(factory.handle()),
-                                   &OrtEpFactory::ReleaseAllocator) == nullptr) {
+  if (create == nullptr ||
+      FieldOf(static_cast<const OrtEpFactory*>(factory.handle()), &OrtEpFactory::ReleaseAllocator) == nullptr) {
     Fail(Code::kEpFail, factory.name(), ": OrtEpFactory: expected functions CreateAllocator and ReleaseAllocator, ",
          "which a provider with memory of its own ('", info.name, "') has to have, found NULL");
   }
@@ -56,16 +56,16 @@ void PluginAllocator::Check() {
 PluginAllocator::~PluginAllocator() {
   const auto release = FieldOf(static_cast<const OrtEpFactory*>(factory_.handle()), &OrtEpFactory::ReleaseAllocator);
   if (release == nullptr) return;
-  capi::FreeStatus(capi::Guard(
-      [&] { CallOut("OrtEpFactory::ReleaseAllocator", release, factory_.handle(), handle_); }));
+  capi::FreeStatus(
+      capi::Guard([&] { CallOut("OrtEpFactory::ReleaseAllocator", release, factory_.handle(), handle_); }));
 }
 
 void* PluginAllocator::Allocate(std::size_t size) {
   if (size == 0) return nullptr;
   void* data = CallOut("OrtAllocator::Alloc", handle_->Alloc, handle_, size);
   if (data == nullptr)
-    Fail(Code::kFail, "out of memory: the allocator of ", factory_.name(), " for '", info_.name,
-         "' returned NULL for ", size, " bytes");
+    Fail(Code::kFail, "out of memory: the allocator of ", factory_.name(), " for '", info_.name, "' returned NULL for ",
+         size, " bytes");
   return data;
 }
 

@@ -40,8 +40,8 @@ std::shared_ptr<Allocator> AllocatorFor(const std::shared_ptr<Ep>& ep) {
   const OrtMemoryInfo* info = ep->devices().front()->memory;
   if (const auto get_device = ep->Find(&OrtEp::GetDefaultMemoryDevice)) {
     const OrtMemoryDevice* device = nullptr;
-    capi::CallOut(ep->Callee("GetDefaultMemoryDevice").c_str(), get_device,
-                  static_cast<const OrtEp*>(ep->handle()), &device);
+    capi::CallOut(ep->Callee("GetDefaultMemoryDevice").c_str(), get_device, static_cast<const OrtEp*>(ep->handle()),
+                  &device);
     if (device == nullptr)
       Fail(Code::kEpFail, ep->Callee("GetDefaultMemoryDevice"), ": expected a memory device, found NULL");
     for (const OrtEpDevice* candidate : ep->devices())
@@ -65,6 +65,9 @@ PluginProvider::PluginProvider(std::shared_ptr<Ep> ep)
     : ep_(std::move(ep)), kernels_(FindKernels()), allocator_(AllocatorFor(ep_)) {
   auto session = std::make_shared<capi::KernelSession>();
   session->logger = {ep_->logger()};
+  session->ep = ep_->handle();
+  if (const auto supports = ep_->Find(&OrtEp::IsConcurrentRunSupported))
+    capi::CallOut(ep_->Callee("IsConcurrentRunSupported").c_str(), supports, ep_->handle(), &runs_side_by_side_);
   session_ = std::move(session);
 }
 
@@ -84,9 +87,15 @@ providers::Claims PluginProvider::Claim(const providers::GraphView& view) {
   info.graph = graph.get();
   info.kernels = kernels_;
   info.provider = ep_->name();
-  capi::CallOut(ep_->Callee("GetCapability").c_str(), get_capability, ep_->handle(),
-                static_cast<const OrtGraph*>(graph.get()), &info);
   providers::Claims claims;
+  try {
+    capi::CallOut(ep_->Callee("GetCapability").c_str(), get_capability, ep_->handle(),
+                  static_cast<const OrtGraph*>(graph.get()), &info);
+  } catch (const Error& error) {  // as in ONNX Runtime it takes nothing then, and its nodes run elsewhere
+    ep_->logger().Log(Severity::kError, error.what(), "; the providers after it run its nodes");
+    for (const NodeId id : view.nodes) claims.refusals.push_back({id, error.what()});
+    return claims;
+  }
   for (const OrtEpGraphSupportInfo::Group& claimed : info.groups) {
     providers::Group group{.fused = true, .keeps_constants = !claimed.drop_constants, .as_written = !claimed.fused};
     for (const OrtNode* node : claimed.nodes) group.nodes.push_back(static_cast<NodeId>(node->id));

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ class PluginProvider final : public providers::Provider {
   void CopyBytes(const void* from, Device from_device, void* to, Device to_device, std::size_t bytes) override;
 
   const Ep& ep() const { return *ep_; }
+  bool runs_side_by_side() const { return runs_side_by_side_; }
+  std::mutex& run_mutex() { return run_mutex_; }  // held during runs of a provider that takes one at a time
 
  private:
   const OrtKernelRegistry* FindKernels() const;
@@ -39,6 +42,8 @@ class PluginProvider final : public providers::Provider {
   std::shared_ptr<const capi::KernelSession> session_;
   std::map<std::string, const OrtKernelDef*> definitions_;  // by op_type of the node that a kernel runs
   std::shared_ptr<Allocator> allocator_;
+  bool runs_side_by_side_ = true;
+  std::mutex run_mutex_;
 };
 
 }  // namespace sardonyx::plugin
