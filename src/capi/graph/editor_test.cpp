@@ -212,6 +212,21 @@ TEST(ModelEditor, RefusesWhatContradictsItself) {
   EXPECT_TRUE(Contains(MessageOf(Editor().CreateModel(domains, &none, 1, &model)), "expected 1 or more, found 0"));
 }
 
+TEST(ModelEditor, NewInputsDecideWhatIsConstant) {
+  const Model base = ParseModel(R"(<ir_version: 10, opset_import: ["" : 21]>
+base (float[2] x, float[2] d = {1, 2}) => (float[2] y) <float[2] w = {5, 6}> { a = Add(x, w) y = Mul(a, d) })");
+  OrtGraph* graph = NewEditorGraph();
+  OrtValueInfo* inputs[] = {Declare("w", kPair), Declare("x", kPair)};
+  Must(Editor().SetGraphInputs(graph, inputs, 2));
+  const Model model = Augmented(base, *ModelWith(graph));
+  EXPECT_EQ(ToText(model.graph), R"(base (float[2] w = {5, 6}, float[2] x) => (float[2] y) <float[2] d = {1, 2}> {
+  a = Add(x, w)
+  y = Mul(a, d)
+}
+)");
+  EXPECT_EQ(base.graph.value(*base.graph.Find("w")).initializer->kind, Initializer::Kind::kConstant);
+}
+
 TEST(ModelEditor, AChangeThatIsRefusedLeavesTheSessionAsItWas) {
   const std::string bytes = model::SaveBytes(ParseModel(R"(<ir_version: 10, opset_import: ["" : 21]>
 base (float[2] x) => (float[2] y) <float[2] w = {5, 6}> { y = Add(x, w) })"));
