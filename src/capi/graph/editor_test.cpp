@@ -224,7 +224,10 @@ base (float[2] x, float[2] d = {1, 2}) => (float[2] y) <float[2] w = {5, 6}> { a
   y = Mul(a, d)
 }
 )");
-  EXPECT_EQ(base.graph.value(*base.graph.Find("w")).initializer->kind, Initializer::Kind::kConstant);
+  const auto kind = [](const Graph& in, const char* name) { return in.value(*in.Find(name)).initializer->kind; };
+  EXPECT_EQ(kind(model.graph, "d"), Initializer::Kind::kConstant);
+  EXPECT_EQ(kind(model.graph, "w"), Initializer::Kind::kInputDefault);
+  EXPECT_EQ(kind(base.graph, "w"), Initializer::Kind::kConstant) << "the session's own model stays as it was";
 }
 
 TEST(ModelEditor, AChangeThatIsRefusedLeavesTheSessionAsItWas) {
