@@ -36,8 +36,8 @@ class Builder {
   }
 
   void ReplaceInputs() {
-    for (const ValueId id : graph_.inputs) graph_.value(id).is_input = false;
-    graph_.inputs.clear();
+    const std::vector<ValueId> former = std::exchange(graph_.inputs, {});
+    for (const ValueId id : former) graph_.value(id).is_input = false;
     for (const OrtValueInfo* input : parts_.inputs) {
       const ValueId id = Named(*input);
       ValueInfo& value = graph_.value(id);
@@ -48,7 +48,18 @@ class Builder {
       value.type = TypeOf(*input);
       value.is_input = true;
       graph_.inputs.push_back(id);
+      SetKind(id);
     }
+    for (const ValueId id : former) SetKind(id);
+  }
+
+  // An initializer is the default of an input, or a constant.
+  void SetKind(ValueId id) {
+    const ValueInfo& value = graph_.value(id);
+    if (value.initializer == nullptr) return;
+    auto initializer = std::make_shared<Initializer>(*value.initializer);
+    initializer->kind = value.is_input ? Initializer::Kind::kInputDefault : Initializer::Kind::kConstant;
+    graph_.SetInitializer(id, std::move(initializer));
   }
 
   void ReplaceOutputs() {
@@ -61,8 +72,8 @@ class Builder {
     const ValueId id = Named(part);
     auto initializer = std::make_shared<Initializer>();
     initializer->tensor = part.initializer.tensor();
-    if (graph_.value(id).is_input) initializer->kind = Initializer::Kind::kInputDefault;
     graph_.SetInitializer(id, std::move(initializer));
+    SetKind(id);
   }
 
   void AddNode(const OrtNode& part) {

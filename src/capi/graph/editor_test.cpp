@@ -212,6 +212,24 @@ TEST(ModelEditor, RefusesWhatContradictsItself) {
   EXPECT_TRUE(Contains(MessageOf(Editor().CreateModel(domains, &none, 1, &model)), "expected 1 or more, found 0"));
 }
 
+TEST(ModelEditor, NewInputsDecideWhatIsConstant) {
+  const Model base = ParseModel(R"(<ir_version: 10, opset_import: ["" : 21]>
+base (float[2] x, float[2] d = {1, 2}) => (float[2] y) <float[2] w = {5, 6}> { a = Add(x, w) y = Mul(a, d) })");
+  OrtGraph* graph = NewEditorGraph();
+  OrtValueInfo* inputs[] = {Declare("w", kPair), Declare("x", kPair)};
+  Must(Editor().SetGraphInputs(graph, inputs, 2));
+  const Model model = Augmented(base, *ModelWith(graph));
+  EXPECT_EQ(ToText(model.graph), R"(base (float[2] w = {5, 6}, float[2] x) => (float[2] y) <float[2] d = {1, 2}> {
+  a = Add(x, w)
+  y = Mul(a, d)
+}
+)");
+  const auto kind = [](const Graph& in, const char* name) { return in.value(*in.Find(name)).initializer->kind; };
+  EXPECT_EQ(kind(model.graph, "d"), Initializer::Kind::kConstant);
+  EXPECT_EQ(kind(model.graph, "w"), Initializer::Kind::kInputDefault);
+  EXPECT_EQ(kind(base.graph, "w"), Initializer::Kind::kConstant) << "the session's own model stays as it was";
+}
+
 TEST(ModelEditor, AChangeThatIsRefusedLeavesTheSessionAsItWas) {
   const std::string bytes = model::SaveBytes(ParseModel(R"(<ir_version: 10, opset_import: ["" : 21]>
 base (float[2] x) => (float[2] y) <float[2] w = {5, 6}> { y = Add(x, w) })"));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "ir/domain.h"
@@ -22,12 +23,14 @@ OrtValueInfo* OrtGraph::Find(std::string_view value) const {
 namespace sardonyx::capi {
 namespace {
 
-// As the model's file would name it: loading made the path absolute or relative to the process.
+// As the model's file would name it: loading made the path absolute, and followed links.
 std::string RelativePath(const std::string& file, const std::string& model_path) {
   if (model_path.empty()) return file;
-  const std::filesystem::path folder = std::filesystem::path(model_path).parent_path();
-  const std::filesystem::path relative = std::filesystem::path(file).lexically_relative(folder.empty() ? "." : folder);
-  return relative.empty() ? file : relative.string();
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::path(model_path).parent_path();
+  const std::filesystem::path folder = std::filesystem::canonical(parent.empty() ? "." : parent, error);
+  const std::filesystem::path relative = std::filesystem::path(file).lexically_relative(folder);
+  return error || relative.empty() ? file : relative.string();
 }
 
 class Viewer {

@@ -50,7 +50,7 @@ struct OrtValueInfo {
 };
 
 struct OrtNode {
-  // The node itself for attributes of its own; `defaults` for those that its schema adds.
+  // Defaults of the schema included; null if there is none.
   const sardonyx::Attribute* FindAttribute(std::string_view attribute) const;
 
   std::size_t id = 0;
@@ -59,7 +59,7 @@ struct OrtNode {
   std::vector<OrtValueInfo*> inputs, outputs;  // NULL where an optional one is missing
   std::vector<OrtValueInfo*> implicit_inputs;
   std::vector<const sardonyx::Attribute*> attributes;
-  std::deque<sardonyx::Attribute> own_attributes;  // of `attributes`, what belongs to no node of a graph
+  std::deque<sardonyx::Attribute> own_attributes;  // of `attributes`, what no node of the IR has
   std::vector<std::unique_ptr<OrtGraph>> subgraphs;
   std::vector<const char*> subgraph_attributes;  // the name of the attribute that holds each subgraph
   const OrtGraph* graph = nullptr;               // null: not in a graph yet
