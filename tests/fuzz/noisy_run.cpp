@@ -142,6 +142,9 @@ class NoisyNode {
       if (IsFloats(results[0]) && IsHalf(results[0].tensor().dtype())) WidenHalf(results[0]);
       if (node_.op_type == "Pow" || node_.op_type == "Mul") WidenSquares(results[0]);
       if (node_.op_type == "Mul" && ComesFrom(node_, "Erf", 4)) TakeLimit(results[0]);
+      if (node_.op_type == "Mul" && ComesFrom(node_, "Clip", 2)) WidenProducts(results[0]);
+      if (node_.op_type == "Where") AddMask(results[0]);
+      if (node_.op_type == "Softmax") EmptyRows(results[0]);
       if (node_.op_type == "Div" || node_.op_type == "Reciprocal") WidenQuotients(results[0]);
     }
     if (node_.op_type == "Equal") LeaveEqualityOpen(results[0]);
@@ -186,8 +189,9 @@ class NoisyNode {
       }));
     }
     if (!far || !IsFloats(result)) return;
-    // A factor of an operand may be that of the product as well, where it is no longer in time to keep the terms small.
-    const bool has_factor = ComesFrom(node_, "Mul", 3) || ComesFrom(node_, "Div", 3);
+    // A factor in front or behind may be applied to the terms instead, or to the sum.
+    const bool has_factor =
+        ComesFrom(node_, "Mul", 3) || ComesFrom(node_, "Div", 3) || ComesFrom(node_, "Softmax", 3) || HasFactorBehind();
     const float most = (has_factor ? 1e-3F : 1) * std::numeric_limits<float>::max();
     const std::vector<Value> sums = Evaluated(graph_, node_, registry_, sizes);
     if (sums.empty()) return;
@@ -197,10 +201,12 @@ class NoisyNode {
       return x;
     });
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const std::size_t common = random_() % 16;  // what meets many elements needs that all of them are numbers, say
     ChangeEach(result, [&](std::size_t i, float x, float largest) {
       // Numbers of several sizes: a factor behind the sum may make the largest infinite again.
       const float choices[] = {x, largest, -largest, 1, -1, kInfinity, -kInfinity, std::nanf("")};
-      return open[i] ? choices[random_() % std::size(choices)] : x;
+      const std::size_t choice = common < std::size(choices) ? common : random_() % std::size(choices);
+      return open[i] ? choices[choice] : x;
     });
   }
 
@@ -230,13 +236,15 @@ class NoisyNode {
     });
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     const Shape shape = result.tensor().shape();
+    const std::size_t common = random_() % 10;
     ChangeEach(result, [&](std::size_t i, float x, float) {
       const Pixel here = pixel(shape, i);
       const bool is_near = std::ranges::any_of(far, [&](const Pixel& other) {
         return other.n == here.n && std::abs(other.y - here.y) <= kTile && std::abs(other.x - here.x) <= kTile;
       });
       const float choices[] = {x, 1, std::nanf(""), kInfinity, -kInfinity};
-      return is_near ? choices[random_() % std::size(choices)] : x;
+      const std::size_t choice = common < std::size(choices) ? common : random_() % std::size(choices);
+      return is_near ? choices[choice] : x;
     });
   }
 
@@ -297,6 +305,51 @@ class NoisyNode {
                  [](float x, float other, float) { return std::isnan(x) && other == 0 ? other : x; });
   }
 
+  // Products of numbers that are infinite, where HardSwish divides by 6 first.
+  void WidenProducts(Value& result) {
+    std::vector<Value> arguments;
+    for (const Value& argument : arguments_)
+      arguments.push_back(Changed(argument, [](float x) { return std::isfinite(x) ? x / 64 : x; }));
+    ReplaceWhere(result, arguments, [](float x, float other, float largest) {
+      return std::isinf(x) && std::isfinite(other) ? std::copysign(largest, x) : x;
+    });
+  }
+
+  // A mask that replaces scores, or zeros that replace the probabilities of masked ones: fused attention only adds the
+  // mask, which leaves NaN and infinities.
+  void AddMask(Value& result) {
+    constexpr float kMask = -9900, kHidden = 1e20F;  // attention_scores.cpp, attention_mask.cpp
+    for (const std::size_t i : {1U, 2U}) {
+      if (!IsFloats(arguments_[i]) || arguments_[i].tensor().count() != 1) continue;
+      float mask = 0;
+      Changed(arguments_[i], [&](float x) { return mask = x; });
+      const bool zeroes = mask == 0 && ComesFrom(node_, "Softmax", 2);
+      if (!zeroes && !(mask <= kMask)) continue;
+      // What is chosen where the node chooses the mask.
+      ReplaceWhere(result, {arguments_[0], arguments_[2], arguments_[1]}, [&](float x, float other, float) {
+        const bool remains = zeroes ? std::isnan(other) : !(std::abs(other) < kHidden);
+        return x == mask && remains ? other + mask : x;
+      });
+    }
+  }
+
+  // Rows of scores that are -infinity throughout: fused attention takes those for rows without keys.
+  void EmptyRows(Value& result) {
+    if (!IsFloats(result) || result.tensor().shape().rank() == 0) return;
+    const auto width = static_cast<std::size_t>(result.tensor().shape().back());
+    std::vector<float> scores;
+    Changed(arguments_[0], [&](float x) {
+      scores.push_back(x);
+      return x;
+    });
+    ChangeEach(result, [&](std::size_t i, float x, float) {
+      const auto row = scores.begin() + static_cast<std::ptrdiff_t>(i / width * width);
+      const bool is_empty = std::all_of(row, row + static_cast<std::ptrdiff_t>(width),
+                                        [](float score) { return score == -std::numeric_limits<float>::infinity(); });
+      return is_empty ? 0 : x;
+    });
+  }
+
   // Elements by the node's result with other arguments: replaced(element, other, largest of the type).
   template <typename Replaced>
   void ReplaceWhere(Value& result, const std::vector<Value>& arguments, const Replaced& replaced) {
@@ -309,6 +362,13 @@ class NoisyNode {
       return x;
     });
     ChangeEach(result, [&](std::size_t i, float x, float largest) { return replaced(x, others[i], largest); });
+  }
+
+  bool HasFactorBehind() const {
+    return std::ranges::any_of(graph_.value(node_.outputs[0]).consumers, [&](NodeId id) {
+      const std::string& reader = graph_.node(id).op_type;
+      return reader == "Mul" || reader == "Div" || reader == "BatchNormalization" || reader == "Transpose";
+    });
   }
 
   // Whether an operator of the type lies at most so many nodes in front.
@@ -370,7 +430,10 @@ std::vector<Value> RunWithNoise(const RandomGraph& made, const ops::Registry& re
   const Graph& exact = made.model->graph;
   const Graph graph = WithoutConstants(exact);
   std::unordered_map<ValueId, Value> values;
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) values[graph.inputs[i]] = disturbed(made.inputs[i].second);
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const Value& input = made.inputs[i].second;
+    values[graph.inputs[i]] = DecidesShapes(graph, graph.inputs[i]) ? input : disturbed(input);
+  }
   const auto get = [&](ValueId id) -> Value {
     if (id == kNoValue) return {};
     const auto found = values.find(id);

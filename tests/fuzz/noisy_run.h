@@ -19,6 +19,7 @@ Tensor Disturbed(const Tensor& tensor, std::mt19937& random);
 // factors;
 // - what overflows in float16 or as a square becomes the largest number instead now and then: fused chains and
 //   normalizations are computed in wider types;
+// - where docs/optimizer.md says that fused attention, a fused GELU or Winograd's algorithm differ, both happen;
 // - Equal decides either way between numbers that lie close to each other.
 std::vector<Value> RunWithNoise(const RandomGraph& graph, const ops::Registry& registry, unsigned seed);
 

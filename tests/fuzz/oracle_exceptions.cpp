@@ -51,8 +51,10 @@ constexpr OracleException kTable[] = {
     {"Tanh", Cause::kFormula, "a fused GELU has no sum of 1 and of what Tanh rounds to -1: zero, or nearly"},
     {"Exp", Cause::kTail, kVanishes},
     {"Sigmoid", Cause::kTail, kVanishes},
+    {"Clip", Cause::kFormula, "a fused HardSwish has no product with 6, which overflows"},
     {"Softmax", Cause::kTail,
-     "attention sums the keys in blocks, and a row whose scores all overflow has no fixed result"},
+     "attention sums the keys in blocks, takes a row whose scores all overflow for one without keys, and adds masks to "
+     "scores that Where replaces (docs/optimizer.md)"},
     {"ArgMax", Cause::kJump, kJumps},
     {"ArgMin", Cause::kJump, kJumps},
     {"Cast", Cause::kJump, kJumps},
