@@ -91,11 +91,15 @@ TEST(CloseResults, TheSignOfASumOfZerosIsOpen) {
   EXPECT_TRUE(sum.Takes(Row({-kInfinity})));
   EXPECT_FALSE(sum.Takes(Row({1e30F})));
   EXPECT_FALSE(sum.Takes(Row({kNaN})));
-  const CloseResultsOf no_sum("g (float[2] x) => (float[2] y) { a = Add(x, x) y = Reciprocal(a) }",
-                              {Floats({-0.0F, 0.0F})});
-  EXPECT_TRUE(no_sum.Takes(Floats({-kInfinity, kInfinity})));
-  EXPECT_FALSE(no_sum.Takes(Floats({kInfinity, kInfinity})));
-  EXPECT_FALSE(no_sum.Takes(Floats({-kInfinity, -kInfinity})));
+  const CloseResultsOf no_sum("g (float[3] x) => (float[3] y) { a = Add(x, x) y = Reciprocal(a) }",
+                              {Floats({-0.0F, 0.0F, 1})});
+  EXPECT_TRUE(no_sum.Takes(Floats({-kInfinity, kInfinity, 0.5F})));
+  EXPECT_FALSE(no_sum.Takes(Floats({kInfinity, kInfinity, 0.5F})));
+  EXPECT_FALSE(no_sum.Takes(Floats({-kInfinity, -kInfinity, 0.5F})));
+  const CloseResultsOf zero("g (float[2] x) => (float[2] y) <float[1] z = {0}> { a = Add(x, z) y = Reciprocal(a) }",
+                            {Floats({-0.0F, 0.0F})});
+  EXPECT_TRUE(zero.Takes(Floats({-kInfinity, kInfinity})));  // x + 0 as x
+  EXPECT_TRUE(zero.Takes(Floats({kInfinity, kInfinity})));
 }
 
 TEST(CloseResults, AShapeIsOpenBehindAJumpThatNoiseMeets) {

@@ -130,7 +130,14 @@ bool SameBits(const Tensor& a, const Tensor& b) {
     const auto x = a.span<std::string>(), y = b.span<std::string>();
     return std::equal(x.begin(), x.end(), y.begin());
   }
-  return a.byte_size() == 0 || std::memcmp(a.raw(), b.raw(), a.byte_size()) == 0;
+  if (a.byte_size() == 0 || std::memcmp(a.raw(), b.raw(), a.byte_size()) == 0) return true;
+  constexpr DType kFloats[] = {DType::kFloat, DType::kDouble, DType::kFloat16, DType::kBFloat16};
+  if (std::find(std::begin(kFloats), std::end(kFloats), a.dtype()) == std::end(kFloats)) return false;
+  const std::vector<double> x = Numbers(a), y = Numbers(b);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!(std::isnan(x[i]) && std::isnan(y[i])) && (x[i] != y[i] || std::signbit(x[i]) != std::signbit(y[i])))
+      return false;
+  return true;
 }
 
 std::string DifferenceBeyondRounding(const Tensor& got, const Tensor& want, std::span<const Tensor> noisy,

@@ -9,6 +9,7 @@
 
 namespace sardonyx::fuzz {
 
+// NaN is NaN: which one, the order of operands decides in the processor.
 bool SameBits(const Tensor& a, const Tensor& b);
 
 // What the graph in front of a tensor allows.

@@ -127,6 +127,15 @@ TEST(CloseTensors, AShapeThatNoiseGivesBringsItsElements) {
   EXPECT_FALSE(Passes(Floats({2}), Floats({1}), noisy, kException));
 }
 
+TEST(CloseTensors, TheSameBitsAreTheSameElementsAndAnyNaN) {
+  EXPECT_TRUE(SameBits(Floats({kNaN, -kInfinity, -0.0F}), Floats({std::copysign(kNaN, -1.0F), -kInfinity, -0.0F})));
+  EXPECT_FALSE(SameBits(Floats({0.0F}), Floats({-0.0F})));
+  EXPECT_FALSE(SameBits(Floats({kNaN, 1}), Floats({kNaN, std::nextafter(1.0F, 2.0F)})));
+  EXPECT_FALSE(SameBits(Floats({kNaN}), Floats({kInfinity})));
+  EXPECT_FALSE(SameBits(testing::Ints({(1LL << 60) + 1}), testing::Ints({1LL << 60})));
+  EXPECT_FALSE(SameBits(Floats({1}), Tensor::Of<float>({1}, Shape{1, 1})));
+}
+
 TEST(CloseTensors, TextsOfNumbersMayDifferWhereNoiseMakesOthers) {
   const auto texts = [](std::string a, std::string b) {
     return Tensor::Of<std::string>({std::move(a), std::move(b)}, Shape{2});

@@ -112,6 +112,16 @@ Value Changed(const Value& value, const Change& change) {
   return tensor;
 }
 
+// The size of the largest finite element; 0 if there is none.
+double LargestNumber(const Value& value) {
+  double largest = 0;
+  Changed(value, [&](float x) {
+    if (std::isfinite(x)) largest = std::max(largest, static_cast<double>(std::abs(x)));
+    return x;
+  });
+  return largest;
+}
+
 // The node's results with other arguments; nothing if it does not take them.
 std::vector<Value> Evaluated(const Graph& graph, const Node& node, const ops::Registry& registry,
                              const std::vector<Value>& arguments) {
@@ -122,31 +132,47 @@ std::vector<Value> Evaluated(const Graph& graph, const Node& node, const ops::Re
   }
 }
 
+// Chains of float16 in a run with noise.
+struct HalfChains {
+  bool all_wide = false;      // every node is computed in float
+  bool end_infinite = false;  // what was too large for float16 is infinite again where a chain ends
+  bool saturated = false;     // the largest number of float16 stands for a larger one
+};
+
 // One node in a run with noise.
 class NoisyNode {
  public:
   NoisyNode(const Graph& graph, const Node& node, const ops::Registry& registry, const std::vector<Value>& arguments,
-            std::mt19937& random)
-      : graph_(graph), node_(node), registry_(registry), arguments_(arguments), random_(random) {}
+            std::mt19937& random, HalfChains& chains)
+      : graph_(graph), node_(node), registry_(registry), arguments_(arguments), random_(random), chains_(chains) {}
 
   std::vector<Value> Results() {
     std::vector<Value> results = ops::EvaluateNode(graph_, node_, registry_, arguments_);
     const OracleException* row = node_.domain.empty() ? FindException(node_.op_type) : nullptr;
     if (row != nullptr && row->cause == Cause::kSum) {
       LeaveOverflowOpen(results[0]);
-      if (node_.op_type == "Conv") SpreadOverTiles(results[0]);
+      if (node_.op_type == "Conv") {
+        SpreadOverTiles(results[0]);
+        MultiplyPadding(results[0]);
+      }
       LeaveZeroSignsOpen(results[0]);
     }
     if (row != nullptr && row->cause == Cause::kTail) LeaveTailOpen(results[0]);
+    if (IsFloats(results[0]) && IsHalf(results[0].tensor().dtype())) WidenHalf(results[0]);
+    if (node_.op_type == "Cast" && IsFloats(arguments_[0]) && IsHalf(arguments_[0].tensor().dtype()))
+      EndHalf(results[0]);
     if (random_() % 2 == 0) {
-      if (IsFloats(results[0]) && IsHalf(results[0].tensor().dtype())) WidenHalf(results[0]);
       if (node_.op_type == "Pow" || node_.op_type == "Mul") WidenSquares(results[0]);
-      if (node_.op_type == "Mul" && ComesFrom(node_, "Erf", 4)) TakeLimit(results[0]);
-      if (node_.op_type == "Mul" && ComesFrom(node_, "Clip", 2)) WidenProducts(results[0]);
+      const auto multiplies = [&](std::string_view op_type) {
+        return node_.op_type == "Mul" && ComesFrom(node_, op_type, 4);
+      };
+      if (node_.op_type == "Gelu" || multiplies("Erf")) TakeLimit(results[0]);
+      if (multiplies("Clip") || multiplies("Erf") || multiplies("Tanh")) WidenProducts(results[0]);
       if (node_.op_type == "Where") AddMask(results[0]);
       if (node_.op_type == "Softmax") EmptyRows(results[0]);
       if (node_.op_type == "Div" || node_.op_type == "Reciprocal") WidenQuotients(results[0]);
     }
+    if (node_.op_type == "Add" && AddsZeros()) LeaveZeroSignsOpen(results[0]);
     if (node_.op_type == "Equal") LeaveEqualityOpen(results[0]);
     return results;
   }
@@ -169,9 +195,11 @@ class NoisyNode {
   void LeaveTailOpen(Value& result) {
     if (!IsFloats(result)) return;
     constexpr float kSmall = 1e-30F, kSmallest = 1e-38F;  // Half rounds these to zero, which has no tail then
+    const std::size_t common = random_() % 6;
     ChangeEach(result, [&](std::size_t, float x, float) {
-      const float choices[] = {x, x, 0, kSmallest};
-      return std::abs(x) < kSmall ? std::copysign(choices[random_() % std::size(choices)], x) : x;
+      const float choices[] = {x, 0, kSmallest};
+      const std::size_t choice = common < std::size(choices) ? common : random_() % std::size(choices);
+      return std::abs(x) < kSmall ? std::copysign(choices[choice], x) : x;
     });
   }
 
@@ -210,7 +238,8 @@ class NoisyNode {
     });
   }
 
-  // Winograd's algorithm, for kernels of 3 x 3 with stride 1, carries an infinity, NaN or an overflow over its tiles.
+  // Winograd's algorithm, for kernels of 3 x 3 with stride 1, carries an infinity, NaN, an overflow, and the rounding
+  // of a large number over its tiles.
   void SpreadOverTiles(Value& result) {
     constexpr float kFar = 1e34F;
     constexpr std::int64_t kTile = 6;
@@ -236,8 +265,12 @@ class NoisyNode {
     });
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     const Shape shape = result.tensor().shape();
+    const double largest = LargestNumber(arguments_[0]) * LargestNumber(arguments_[1]);
     const std::size_t common = random_() % 10;
-    ChangeEach(result, [&](std::size_t i, float x, float) {
+    ChangeEach(result, [&](std::size_t i, float x, float most) {
+      const double unit = (static_cast<double>(random_() % 2001) - 1000) / 1000;
+      if (std::isfinite(x))
+        x = static_cast<float>(std::clamp<double>(static_cast<double>(x) + unit * 1e-6 * largest, -most, most));
       const Pixel here = pixel(shape, i);
       const bool is_near = std::ranges::any_of(far, [&](const Pixel& other) {
         return other.n == here.n && std::abs(other.y - here.y) <= kTile && std::abs(other.x - here.x) <= kTile;
@@ -248,8 +281,29 @@ class NoisyNode {
     });
   }
 
+  // Weights that are NaN or infinite: a kernel leaves the pixels of the padding out, or multiplies their zeros.
+  void MultiplyPadding(Value& result) {
+    const auto* pads = std::get_if<std::vector<std::int64_t>>(node_.FindAttribute("pads"));
+    const bool has_pads = pads != nullptr && std::ranges::any_of(*pads, [](std::int64_t pad) { return pad != 0; });
+    bool special = false;
+    std::vector<Value> arguments = arguments_;
+    arguments[1] = Changed(arguments_[1], [&](float x) {
+      special |= !std::isfinite(x);
+      return std::isfinite(x) ? x : 0;
+    });
+    if (!has_pads || !special || random_() % 2 == 0) return;
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const unsigned turn = random_() % 4;
+    ReplaceWhere(result, arguments, [&](float x, float other, float) {
+      const float left_out[] = {other, kInfinity, -kInfinity};
+      return turn == 3 ? std::nanf("") : std::isnan(x) ? left_out[turn] : x;
+    });
+  }
+
   // Infinities of float16 and bfloat16 that are numbers if the node computes in float.
   void WidenHalf(Value& result) {
+    const unsigned turn = chains_.all_wide ? 2 : random_() % 4;
+    if (turn == 0) return;
     std::vector<Value> wide;
     for (const Value& argument : arguments_) {
       if (!IsFloats(argument)) {
@@ -266,8 +320,29 @@ class NoisyNode {
     if (results.empty() || !IsFloats(results[0])) return;
     const Tensor& numbers = results[0].tensor();
     if (numbers.dtype() != DType::kFloat || numbers.count() != result.tensor().count()) return;
+    // What was too large for float16 is infinite again where the chain ends, and so may be what was computed from it.
+    const bool ends = turn == 1;
+    const float kept = chains_.saturated ? 0.01F : 0.9F;
+    const float smallest = result.tensor().dtype() == DType::kFloat16 ? 6e-8F : 1e-38F;
     ChangeEach(result, [&](std::size_t i, float x, float largest) {
-      return std::isinf(x) && std::isfinite(numbers.span<float>()[i]) ? std::copysign(largest, x) : x;
+      const float number = numbers.span<float>()[i];
+      if (ends) return std::abs(x) > kept * largest ? std::copysign(std::numeric_limits<float>::infinity(), x) : x;
+      if (std::isinf(x) && std::isfinite(number)) {
+        chains_.saturated = true;
+        return std::copysign(largest, x);
+      }
+      return x == 0 && number != 0 ? std::copysign(smallest, x) : x;
+    });
+  }
+
+  void EndHalf(Value& result) {
+    if (!chains_.saturated || !chains_.end_infinite || !IsFloats(result)) return;
+    const float kept =
+        arguments_[0].tensor().dtype() == DType::kFloat16 ? 0.01F * kLargest<Half> : 0.01F * kLargest<BFloat16>;
+    const bool all = random_() % 2 == 0;
+    ChangeEach(result, [&](std::size_t, float x, float) {
+      const bool ends = std::abs(x) > kept && (all || random_() % 2 == 0);
+      return ends ? std::copysign(std::numeric_limits<float>::infinity(), x) : x;
     });
   }
 
@@ -305,7 +380,7 @@ class NoisyNode {
                  [](float x, float other, float) { return std::isnan(x) && other == 0 ? other : x; });
   }
 
-  // Products of numbers that are infinite, where HardSwish divides by 6 first.
+  // Products of numbers that are infinite, where HardSwish divides by 6 and GELU by 2 first.
   void WidenProducts(Value& result) {
     std::vector<Value> arguments;
     for (const Value& argument : arguments_)
@@ -364,6 +439,18 @@ class NoisyNode {
     ChangeEach(result, [&](std::size_t i, float x, float largest) { return replaced(x, others[i], largest); });
   }
 
+  // x + 0, which becomes x.
+  bool AddsZeros() const {
+    return std::ranges::any_of(arguments_, [](const Value& argument) {
+      bool zeros = true;
+      Changed(argument, [&](float x) {
+        zeros &= x == 0;
+        return x;
+      });
+      return zeros;
+    });
+  }
+
   bool HasFactorBehind() const {
     return std::ranges::any_of(graph_.value(node_.outputs[0]).consumers, [&](NodeId id) {
       const std::string& reader = graph_.node(id).op_type;
@@ -388,16 +475,11 @@ class NoisyNode {
     node.since_version = schema->since_version;
     const std::vector<Value> differences = Evaluated(graph_, node, registry_, arguments_);
     if (differences.empty() || !IsFloats(differences[0])) return;
-    float largest = 0;
-    for (const Value& argument : arguments_)
-      Changed(argument, [&](float x) {
-        if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
-        return x;
-      });
+    const double largest = std::max(LargestNumber(arguments_[0]), LargestNumber(arguments_[1]));
     const auto truths = result.tensor().span<bool>();
     std::size_t at = 0;
     Changed(differences[0], [&](float difference) {
-      if (std::abs(difference) <= 1e-3F * largest) truths[at] = random_() % 2 == 0;
+      if (std::abs(static_cast<double>(difference)) <= 1e-3 * largest) truths[at] = random_() % 2 == 0;
       ++at;
       return difference;
     });
@@ -408,6 +490,7 @@ class NoisyNode {
   const ops::Registry& registry_;
   const std::vector<Value>& arguments_;
   std::mt19937& random_;
+  HalfChains& chains_;
 };
 
 }  // namespace
@@ -429,6 +512,7 @@ std::vector<Value> RunWithNoise(const RandomGraph& made, const ops::Registry& re
   };
   const Graph& exact = made.model->graph;
   const Graph graph = WithoutConstants(exact);
+  HalfChains chains = {.all_wide = random() % 2 == 0, .end_infinite = random() % 2 == 0};
   std::unordered_map<ValueId, Value> values;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const Value& input = made.inputs[i].second;
@@ -449,7 +533,7 @@ std::vector<Value> RunWithNoise(const RandomGraph& made, const ops::Registry& re
     const bool is_exact = random() % one_in != 0;
     if (!is_exact) DisturbBias(graph, node, arguments, get, random);
     const std::vector<Value> results = is_exact ? ops::EvaluateNode(graph, node, registry, arguments)
-                                                : NoisyNode(graph, node, registry, arguments, random).Results();
+                                                : NoisyNode(graph, node, registry, arguments, random, chains).Results();
     for (std::size_t i = 0; i < results.size(); ++i) values[node.outputs[i]] = disturbed(results[i]);
     if (GuardsOverflow(graph, node, get) && random() % 4 == 0)
       for (bool& x : values[node.outputs[0]].tensor().span<bool>()) x = false;

@@ -35,7 +35,7 @@ std::set<std::string> Kinds(std::string_view text, const std::vector<Value>& inp
   const ops::Registry registry;
   const RandomGraph made = Made(text, inputs, registry);
   std::set<std::string> kinds;
-  for (unsigned seed = 1; seed <= 96; ++seed) {
+  for (unsigned seed = 1; seed <= 400; ++seed) {
     const Tensor tensor = RunWithNoise(made, registry, seed)[0].tensor();
     const float x = tensor.dtype() == DType::kFloat ? tensor.span<float>()[0] : float(tensor.span<Half>()[0]);
     const std::string sign = std::signbit(x) && !std::isnan(x) ? "-" : "";

@@ -13,11 +13,15 @@ constexpr std::string_view kOrder =
 constexpr std::string_view kNormalized =
     "its sums have any order, and a row of equal elements, or of elements whose squares overflow, has no fixed result";
 constexpr std::string_view kVanishes = "a fused activation's result vanishes earlier or later";
+constexpr std::string_view kGelu =
+    "a fused GELU adds no 1 to what is rounded to -1, has no product with 2, which overflows, and may be 0 instead of "
+    "NaN at -infinity (docs/optimizer.md)";
 constexpr std::string_view kQuotient =
     "x * (1 / y) becomes x / y, and 1 / y overflows where y is one of the smallest numbers";
 constexpr std::string_view kJumps = "a rounding of what it compares or rounds becomes another result";
 
 constexpr OracleException kTable[] = {
+    {"Add", Cause::kFormula, "x + 0 becomes x, which keeps the sign of a zero"},
     {"AveragePool", Cause::kSum, kOrder},
     {"Conv", Cause::kSum,
      "another order of the sum does as for MatMul, and Winograd's algorithm spreads what overflows "
@@ -45,12 +49,13 @@ constexpr OracleException kTable[] = {
     {"ReduceLogSumExp", Cause::kFormula, "where the largest element is subtracted first decides what overflows"},
     {"Div", Cause::kFormula, kQuotient},
     {"Reciprocal", Cause::kFormula, kQuotient},
-    {"Erf", Cause::kFormula,
-     "a fused GELU has no sum of 1 and of what Erf rounds to -1, and 0 instead of NaN at -infinity "
-     "(docs/optimizer.md)"},
-    {"Tanh", Cause::kFormula, "a fused GELU has no sum of 1 and of what Tanh rounds to -1: zero, or nearly"},
+    {"Erf", Cause::kFormula, kGelu},
+    {"Gelu", Cause::kTail,
+     "behind a product it is 0 instead of NaN at -infinity (docs/optimizer.md), and vanishes earlier or later"},
+    {"Tanh", Cause::kFormula, kGelu},
     {"Exp", Cause::kTail, kVanishes},
     {"Sigmoid", Cause::kTail, kVanishes},
+    {"Swish", Cause::kTail, kVanishes},
     {"Clip", Cause::kFormula, "a fused HardSwish has no product with 6, which overflows"},
     {"Softmax", Cause::kTail,
      "attention sums the keys in blocks, takes a row whose scores all overflow for one without keys, and adds masks to "
