@@ -21,7 +21,8 @@ Tensor CopyInto(const Tensor& tensor, OrtAllocator* allocator) {
   return copy;
 }
 
-// An empty sequence has no element type; it fits every sequence input.
+// An empty sequence has no element type; it fits every sequence input. Tensors are copied, as ONNX Runtime does: the
+// caller may change or free their memory at once, and an element may become an output of a run.
 Value MakeSequence(std::span<const OrtValue* const> items) {
   Sequence sequence;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -32,7 +33,7 @@ Value MakeSequence(std::span<const OrtValue* const> items) {
     if (item.is_tensor() != first.is_tensor() || (item.is_tensor() && item.tensor().dtype() != first.tensor().dtype()))
       Fail(Code::kInvalidArgument, "sequence: expected elements of one type, found ", first.KindName(),
            " and, as element ", i, ", ", item.KindName());
-    sequence.items.push_back(item);
+    sequence.items.push_back(item.is_tensor() ? Value(item.tensor().Clone()) : item);
   }
   if (!items.empty() && sequence.items[0].is_tensor()) sequence.element_dtype = sequence.items[0].tensor().dtype();
   return sequence;

@@ -443,6 +443,7 @@ static void TestContainers(void) {
   const int64_t two[1] = {2}, three[1] = {3};
   OrtValue *items[2] = {Floats(a, two, 1), Floats(b, three, 1)}, *sequence = NULL, *item = NULL, *length = NULL;
   OK(ort->CreateValue((const OrtValue* const*)items, 2, ONNX_TYPE_SEQUENCE, &sequence));
+  b[2] = 100; /* the sequence has its own memory */
   OK(ort->GetValue(sequence, 1, allocator, &item));
   float* data = NULL;
   OK(ort->GetTensorMutableData(item, (void**)&data));

@@ -41,6 +41,18 @@ def test_types_and_sizes_are_the_peers():
             assert getattr(ours, member)() == getattr(theirs, member)(), (element_type, member)
 
 
+@pytest.mark.parametrize("body", ["y = SequenceAt (s, i)", "t = SequenceInsert (s, x, i) y = SequenceAt (t, i)",
+                                  "t = Identity (s) y = SequenceAt (t, i)"])
+def test_results_do_not_change_with_the_arrays_of_a_sequence(body):
+    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]>
+g (seq(float[N]) s, float[N] x, int64 i) => (float[N] y) {{ {body} }}""").SerializeToString()
+    array, other = np.ones(4, np.float32), np.ones(4, np.float32)
+    feed = {"s": [array, array], "x": other, "i": np.array(1)}
+    (result,) = sardonyx.InferenceSession(model).run(None, feed)
+    array[:] = other[:] = 7
+    assert result.tolist() == [1, 1, 1, 1]
+
+
 def test_it_runs_where_ml_dtypes_is_not_installed():
     """ONNX Runtime does not require that package, so programs for it are installed without it."""
     program = """import sys
