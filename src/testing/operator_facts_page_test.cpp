@@ -1,4 +1,4 @@
-// ops/operator_facts_page_test.cpp - compares docs/operator_facts.md with the rows of the registry.
+// testing/operator_facts_page_test.cpp - compares docs/operator_facts.md with the rows of the registry.
 //
 // SDX_UPDATE=1 in the environment updates the page.
 #include <gtest/gtest.h>

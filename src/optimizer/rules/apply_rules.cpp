@@ -1,4 +1,4 @@
-// optimizer/rules/rule.cpp - finds where rules apply and replaces what they match.
+// optimizer/rules/apply_rules.cpp - finds where rules apply and replaces what they match.
 #include "optimizer/rules/rule.h"
 
 #include <algorithm>

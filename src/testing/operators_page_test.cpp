@@ -1,4 +1,4 @@
-// ops/operators_page_test.cpp - compares docs/operators.md (operators, versions, types) with the registry.
+// testing/operators_page_test.cpp - compares docs/operators.md (operators, versions, types) with the registry.
 //
 // The page is written from the registry and the schema table. SDX_UPDATE=1 in the environment updates it.
 #include <gtest/gtest.h>
