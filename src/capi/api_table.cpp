@@ -4,9 +4,8 @@
 // To add a function: its definition in an area file and its line here. The slots are frozen by tools/abi.
 //
 // Slots that return no status and are not implemented do nothing and return NULL, "" (text), 0, false or the first
-// enumerator: SyncStream_GetHandle, GetExperimentalFunction (no experimental function is known), GetTrainingApi (NULL
-// says: no training), the Release* functions of handles that nothing makes yet, and in OrtEpApi MemoryDevice_*,
-// SyncStream_*, NodeComputeContext_NodeName and KernelDef_Get*.
+// enumerator: GetExperimentalFunction (no experimental function is known), GetTrainingApi (NULL says: no training) and
+// the Release* functions of handles that nothing makes yet.
 #include "capi/api_table.h"
 
 #include <cstddef>
@@ -52,6 +51,7 @@ struct NotImplemented {
   }
 };
 
+#include "capi/ep_table.inc"
 #include "capi/not_implemented.inc"
 
 constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
@@ -361,31 +361,7 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.GetSparseTensorValues = GetSparseTensorValues;
   api.GetSparseTensorIndicesTypeShape = GetSparseTensorIndicesTypeShape;
   api.GetSparseTensorIndices = GetSparseTensorIndices;
-  // ep/libraries.cpp
-  api.RegisterExecutionProviderLibrary = RegisterExecutionProviderLibrary;
-  api.UnregisterExecutionProviderLibrary = UnregisterExecutionProviderLibrary;
-  api.GetEpDevices = GetEpDevices;
-  api.SessionOptionsAppendExecutionProvider_V2 = SessionOptionsAppendExecutionProvider_V2;
-  api.SessionOptionsSetEpSelectionPolicy = SessionOptionsSetEpSelectionPolicy;
-  api.SessionOptionsSetEpSelectionPolicyDelegate = SessionOptionsSetEpSelectionPolicyDelegate;
-  api.SetEpDynamicOptions = SetEpDynamicOptions;
-  // ep/shared_allocators.cpp
-  api.CreateSharedAllocator = CreateSharedAllocator;
-  api.GetSharedAllocator = GetSharedAllocator;
-  api.ReleaseSharedAllocator = ReleaseSharedAllocator;
-  // ep/streams.cpp
-  api.CreateSyncStreamForEpDevice = CreateSyncStreamForEpDevice;
-  api.SyncStream_GetHandle = SyncStream_GetHandle;
-  api.ReleaseSyncStream = ReleaseSyncStream;
-  // ep/compatibility.cpp
-  api.GetModelCompatibilityForEpDevices = GetModelCompatibilityForEpDevices;
-  api.GetCompatibilityInfoFromModel = GetCompatibilityInfoFromModel;
-  api.GetCompatibilityInfoFromModelBytes = GetCompatibilityInfoFromModelBytes;
-  api.GetHardwareDeviceEpIncompatibilityDetails = GetHardwareDeviceEpIncompatibilityDetails;
-  api.DeviceEpIncompatibilityDetails_GetReasonsBitmask = DeviceEpIncompatibilityDetails_GetReasonsBitmask;
-  api.DeviceEpIncompatibilityDetails_GetNotes = DeviceEpIncompatibilityDetails_GetNotes;
-  api.DeviceEpIncompatibilityDetails_GetErrorCode = DeviceEpIncompatibilityDetails_GetErrorCode;
-  api.ReleaseDeviceEpIncompatibilityDetails = ReleaseDeviceEpIncompatibilityDetails;
+  AddPlugInFunctions(api);  // ep_table.inc
   // ep_device.cpp
   api.GetNumHardwareDevices = GetNumHardwareDevices;
   api.GetHardwareDevices = GetHardwareDevices;
@@ -400,8 +376,6 @@ constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   api.EpDevice_EpOptions = EpDevice_EpOptions;
   api.EpDevice_Device = EpDevice_Device;
   api.EpDevice_MemoryInfo = EpDevice_MemoryInfo;
-  api.SessionGetEpDeviceForInputs = SessionGetEpDeviceForInputs;
-  api.SessionGetEpDeviceForOutputs = SessionGetEpDeviceForOutputs;
   // assignment.cpp
   api.Session_GetEpGraphAssignmentInfo = Session_GetEpGraphAssignmentInfo;
   api.EpAssignedSubgraph_GetEpName = EpAssignedSubgraph_GetEpName;
@@ -482,93 +456,6 @@ constexpr OrtApi kApi = FilledApi();
 constexpr OrtModelEditorApi kModelEditorApi = kNoModelEditorApi;
 constexpr OrtCompileApi kCompileApi = kNoCompileApi;
 constexpr OrtInteropApi kInteropApi = kNoInteropApi;
-
-constexpr OrtEpApi FilledEpApi() {
-  OrtEpApi api = kNoEpApi;
-  // ep/devices.cpp
-  api.CreateEpDevice = ep::CreateEpDevice;
-  api.ReleaseEpDevice = ep::ReleaseEpDevice;
-  api.EpDevice_AddAllocatorInfo = ep::EpDevice_AddAllocatorInfo;
-  api.CreateHardwareDevice = ep::CreateHardwareDevice;
-  api.ReleaseHardwareDevice = ep::ReleaseHardwareDevice;
-  // ep/memory_devices.cpp
-  api.MemoryInfo_GetMemoryDevice = ep::MemoryInfo_GetMemoryDevice;
-  api.Value_GetMemoryDevice = ep::Value_GetMemoryDevice;
-  api.MemoryDevice_AreEqual = ep::MemoryDevice_AreEqual;
-  api.MemoryDevice_GetDeviceType = ep::MemoryDevice_GetDeviceType;
-  api.MemoryDevice_GetMemoryType = ep::MemoryDevice_GetMemoryType;
-  api.MemoryDevice_GetVendorId = ep::MemoryDevice_GetVendorId;
-  api.MemoryDevice_GetDeviceId = ep::MemoryDevice_GetDeviceId;
-  // ep/graph_support.cpp
-  api.EpGraphSupportInfo_AddNodesToFuse = ep::EpGraphSupportInfo_AddNodesToFuse;
-  api.EpGraphSupportInfo_AddSingleNode = ep::EpGraphSupportInfo_AddSingleNode;
-  api.NodeComputeContext_NodeName = ep::NodeComputeContext_NodeName;
-  api.KernelInfo_GetEp = ep::KernelInfo_GetEp;
-  // ep/kernel_registry.cpp
-  api.CreateKernelRegistry = ep::CreateKernelRegistry;
-  api.ReleaseKernelRegistry = ep::ReleaseKernelRegistry;
-  api.KernelRegistry_AddKernel = ep::KernelRegistry_AddKernel;
-  api.CreateKernelDefBuilder = ep::CreateKernelDefBuilder;
-  api.ReleaseKernelDefBuilder = ep::ReleaseKernelDefBuilder;
-  api.KernelDefBuilder_SetOperatorType = ep::KernelDefBuilder_SetOperatorType;
-  api.KernelDefBuilder_SetDomain = ep::KernelDefBuilder_SetDomain;
-  api.KernelDefBuilder_SetSinceVersion = ep::KernelDefBuilder_SetSinceVersion;
-  api.KernelDefBuilder_SetExecutionProvider = ep::KernelDefBuilder_SetExecutionProvider;
-  api.KernelDefBuilder_SetInputMemType = ep::KernelDefBuilder_SetInputMemType;
-  api.KernelDefBuilder_SetOutputMemType = ep::KernelDefBuilder_SetOutputMemType;
-  api.KernelDefBuilder_AddTypeConstraint = ep::KernelDefBuilder_AddTypeConstraint;
-  api.KernelDefBuilder_AddInputOutputAliases = ep::KernelDefBuilder_AddInputOutputAliases;
-  api.KernelDefBuilder_AddInputOutputMutableAliases = ep::KernelDefBuilder_AddInputOutputMutableAliases;
-  api.KernelDefBuilder_Build = ep::KernelDefBuilder_Build;
-  api.ReleaseKernelDef = ep::ReleaseKernelDef;
-  api.KernelDef_GetOperatorType = ep::KernelDef_GetOperatorType;
-  api.KernelDef_GetDomain = ep::KernelDef_GetDomain;
-  api.KernelDef_GetSinceVersion = ep::KernelDef_GetSinceVersion;
-  api.KernelDef_GetExecutionProvider = ep::KernelDef_GetExecutionProvider;
-  api.KernelDef_GetInputMemType = ep::KernelDef_GetInputMemType;
-  api.KernelDef_GetOutputMemType = ep::KernelDef_GetOutputMemType;
-  api.GetTensorDataType = ep::GetTensorDataType;
-  api.EpGraphSupportInfo_LookUpKernel = ep::EpGraphSupportInfo_LookUpKernel;
-  // ep/op_schema.cpp
-  api.GetOpSchema = ep::GetOpSchema;
-  api.ReleaseOpSchema = ep::ReleaseOpSchema;
-  api.OpSchema_GetSinceVersion = ep::OpSchema_GetSinceVersion;
-  api.OpSchema_GetNumInputs = ep::OpSchema_GetNumInputs;
-  api.OpSchema_GetInputName = ep::OpSchema_GetInputName;
-  api.OpSchema_GetInputTypeConstraint = ep::OpSchema_GetInputTypeConstraint;
-  api.OpSchema_GetNumOutputs = ep::OpSchema_GetNumOutputs;
-  api.OpSchema_GetOutputName = ep::OpSchema_GetOutputName;
-  api.OpSchema_GetOutputTypeConstraint = ep::OpSchema_GetOutputTypeConstraint;
-  api.OpSchema_GetTypeConstraintCount = ep::OpSchema_GetTypeConstraintCount;
-  api.OpSchema_GetTypeConstraint = ep::OpSchema_GetTypeConstraint;
-  api.OpSchemaTypeConstraint_GetTypeParamName = ep::OpSchemaTypeConstraint_GetTypeParamName;
-  api.OpSchemaTypeConstraint_GetAllowedTypes = ep::OpSchemaTypeConstraint_GetAllowedTypes;
-  api.OpSchemaTypeConstraint_GetInputIndices = ep::OpSchemaTypeConstraint_GetInputIndices;
-  api.OpSchemaTypeConstraint_GetOutputIndices = ep::OpSchemaTypeConstraint_GetOutputIndices;
-  // ep/streams.cpp
-  api.SyncStream_GetImpl = ep::SyncStream_GetImpl;
-  api.SyncStream_GetSyncId = ep::SyncStream_GetSyncId;
-  api.GetSyncIdForLastWaitOnSyncStream = ep::GetSyncIdForLastWaitOnSyncStream;
-  // ep/compatibility.cpp
-  api.DeviceEpIncompatibilityDetails_SetDetails = ep::DeviceEpIncompatibilityDetails_SetDetails;
-  // ep/profiling_events.cpp
-  api.CreateProfilingEvent = ep::CreateProfilingEvent;
-  api.ReleaseProfilingEvent = ep::ReleaseProfilingEvent;
-  api.ProfilingEvent_GetCategory = ep::ProfilingEvent_GetCategory;
-  api.ProfilingEvent_GetName = ep::ProfilingEvent_GetName;
-  api.ProfilingEvent_GetTimestampUs = ep::ProfilingEvent_GetTimestampUs;
-  api.ProfilingEvent_GetDurationUs = ep::ProfilingEvent_GetDurationUs;
-  api.ProfilingEvent_GetArgValue = ep::ProfilingEvent_GetArgValue;
-  // ep/context_config.cpp
-  api.SessionOptionsGetWeightlessSourceModelBuffer = ep::SessionOptionsGetWeightlessSourceModelBuffer;
-  api.SessionOptionsGetEpContextConfig = ep::SessionOptionsGetEpContextConfig;
-  api.ReleaseEpContextConfig = ep::ReleaseEpContextConfig;
-  api.EpContextConfigGetEpContextDataReadFunc = ep::EpContextConfigGetEpContextDataReadFunc;
-  api.EpContextConfigGetEpContextDataWriteFunc = ep::EpContextConfigGetEpContextDataWriteFunc;
-  // env.cpp
-  api.GetEnvConfigEntries = ep::GetEnvConfigEntries;
-  return api;
-}
 constexpr OrtEpApi kEpApi = FilledEpApi();
 constexpr OrtModelPackageApi kModelPackageApi = kNoModelPackageApi;
 

@@ -7,25 +7,9 @@
 #include "capi/functions.h"
 #include "capi/handles/memory_info.h"
 #include "capi/handles/status.h"
-#include "capi/session.h"
 #include "providers/plugin/hardware_devices.h"
 
 namespace sardonyx::capi {
-namespace {
-
-using Ports = const std::vector<runtime::Port>& (runtime::Session::*)() const;
-
-OrtStatusPtr CpuDevices(const OrtSession* session, Ports ports, const OrtEpDevice** devices, size_t count) noexcept {
-  return Guard([&] {
-    const std::size_t expected = (*Need(session, "session").session.*ports)().size();
-    if (count != expected) Fail(Code::kInvalidArgument, "devices: expected room for ", expected, ", found ", count);
-    NeedArray(devices, count, "ep_devices");
-    for (std::size_t i = 0; i < count; ++i) devices[i] = &CpuEpDevice();
-  });
-}
-
-}  // namespace
-
 const OrtEpDevice& CpuEpDevice() {
   static const OrtEpDevice* const device = [] {
     auto made = std::make_unique<OrtEpDevice>();
@@ -101,17 +85,6 @@ const OrtMemoryInfo* ORT_API_CALL EpDevice_MemoryInfo(const OrtEpDevice* ep_devi
                                                       OrtDeviceMemoryType memory_type) noexcept {
   if (ep_device == nullptr) return nullptr;
   return memory_type == OrtDeviceMemoryType_HOST_ACCESSIBLE ? ep_device->host_accessible_memory : ep_device->memory;
-}
-
-OrtStatusPtr ORT_API_CALL SessionGetEpDeviceForInputs(const OrtSession* session, const OrtEpDevice** inputs_ep_devices,
-                                                      size_t num_inputs) noexcept {
-  return CpuDevices(session, &runtime::Session::inputs, inputs_ep_devices, num_inputs);
-}
-
-OrtStatusPtr ORT_API_CALL SessionGetEpDeviceForOutputs(const OrtSession* session,
-                                                       const OrtEpDevice** outputs_ep_devices,
-                                                       size_t num_outputs) noexcept {
-  return CpuDevices(session, &runtime::Session::outputs, outputs_ep_devices, num_outputs);
 }
 
 }  // namespace sardonyx::capi

@@ -428,15 +428,18 @@ def assertions():
 
 
 def coverage():
-    """docs/c_abi.md: which functions are implemented; api_table.cpp decides that."""
-    filled = set(re.findall(r"\bapi\.(\w+) =", (ROOT / "src/capi/api_table.cpp").read_text()))
+    """docs/c_abi.md: which functions are implemented; api_table.cpp and ep_table.inc decide that."""
+    filled = {"OrtApi": set(), "OrtEpApi": set()}
+    for table in ("api_table.cpp", "ep_table.inc"):
+        for name, other in re.findall(r"\bapi\.(\w+) = (ep::)?", (ROOT / "src/capi" / table).read_text()):
+            filled["OrtEpApi" if other else "OrtApi"].add(name)
     out = ["# The C interface: implemented functions", "",
-           "Written by `tools/abi/generate.py` from `src/capi/api_table.cpp`; do not edit.", "",
+           "Written by `tools/abi/generate.py` from `src/capi/api_table.cpp` and `ep_table.inc`; do not edit.", "",
            f"`OrtGetApiBase()->GetApi(1 ... {API_VERSION})` returns one table, whose slots are those of ONNX Runtime "
            f"{VERSION}. A function that is not implemented returns `ORT_NOT_IMPLEMENTED` with its name."]
     for struct, table, where, _, about in TABLES:
         names = [name for _, name, *_ in slots(table)]
-        done = [name for name in names if name in filled and struct == "OrtApi"]
+        done = [name for name in names if name in filled.get(struct, ())]
         out += ["", f"## {struct}", "", f"{about} {len(done)} of {len(names)} functions are implemented."]
         if where == "training":
             out[-1] += " `GetTrainingApi` returns NULL, as in every build of ONNX Runtime without training."
