@@ -51,8 +51,10 @@ struct NotImplemented {
   }
 };
 
-#include "capi/ep_table.inc"
+// clang-format off: the second needs the first
 #include "capi/not_implemented.inc"
+#include "capi/ep_table.inc"
+// clang-format on
 
 constexpr OrtApi FilledApi() {  // NOLINT(readability-function-size): a list
   OrtApi api = kNoApi;

@@ -8,8 +8,10 @@
 #include "capi/handles/memory_info.h"
 #include "capi/handles/status.h"
 #include "providers/plugin/hardware_devices.h"
+#include "providers/provider.h"
 
 namespace sardonyx::capi {
+
 const OrtEpDevice& CpuEpDevice() {
   static const OrtEpDevice* const device = [] {
     auto made = std::make_unique<OrtEpDevice>();
