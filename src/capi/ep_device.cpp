@@ -8,6 +8,7 @@
 #include "capi/handles/memory_info.h"
 #include "capi/handles/status.h"
 #include "providers/plugin/hardware_devices.h"
+#include "providers/provider.h"
 
 namespace sardonyx::capi {
 

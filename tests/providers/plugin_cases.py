@@ -7,6 +7,7 @@ import ctypes
 import gc
 import os
 import sys
+import tempfile
 
 import numpy as np
 import onnx.parser
@@ -178,7 +179,12 @@ def case_misuse():
     refused(lambda: options.add_provider_for_devices(listed, {}), "expected devices")
     options.add_provider_for_devices([devices()["host"]], {})
     ort.unregister_execution_provider_library("test")
-    refused(lambda: ort.InferenceSession(model(), options), "has been unregistered")
+    # The package gives a session that is made from bytes a copy of the options, which the devices no longer go into.
+    refused(lambda: ort.InferenceSession(model(), options), "expected devices that GetEpDevices lists")
+    path = os.path.join(tempfile.mkdtemp(), "model.onnx")
+    with open(path, "wb") as file:
+        file.write(model())
+    refused(lambda: ort.InferenceSession(path, options), "has been unregistered")
     ort.register_execution_provider_library("test", LIBRARY)
 
 
@@ -275,7 +281,7 @@ def main():
     globals()["case_" + sys.argv[1]]()
     check_all_returned()
     ort.unregister_execution_provider_library("test")
-    assert not is_loaded()
+    assert not (OF_SARDONYX and is_loaded())  # ONNX Runtime keeps it open
     print("passed")
 
 

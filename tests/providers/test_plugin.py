@@ -30,3 +30,9 @@ def test_in_sardonyx(case):
 @pytest.mark.parametrize("case", [case for case in CASES if case not in OURS_ALONE])
 def test_in_onnx_runtime(case):
     run(case, "")
+
+
+def test_memory_and_streams_of_a_device():
+    done = subprocess.run([sys.executable, HERE / "memory_cases.py", BUILD / "lib/libsardonyx.so", LIBRARY],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stdout.endswith("passed\n"), done.stdout + done.stderr

@@ -340,7 +340,7 @@ def functions_header():
 
 
 def stub_tables():
-    out = ["// capi/not_implemented.inc - a table of each kind whose functions all return ORT_NOT_IMPLEMENTED with their name.",
+    out = ["// capi/tables/not_implemented.inc - a table of each kind whose functions all return ORT_NOT_IMPLEMENTED with their name.",
            "//", GENERATED, "// Included by api_table.cpp only.", "// clang-format off", ""]
     for struct, table, where, _, _ in TABLES:
         if where == "training":
@@ -428,12 +428,14 @@ def assertions():
 
 
 def coverage():
-    """docs/c_abi.md: which functions are implemented; api_table.cpp decides that."""
-    source = (ROOT / "src/capi/api_table.cpp").read_text()
-    filled = {struct: set(re.findall(r"\b\w*api\.(\w+) =", body)) for struct, body in
-              re.findall(r"^constexpr (Ort\w+) Filled\w*\(\) \{(.*?)^\}", source, re.MULTILINE | re.DOTALL)}
+    """docs/c_abi.md: which functions are implemented; the tables in src/capi/tables decide that."""
+    heading = r"^constexpr (?:(Ort\w+) Filled\w*\(\)|void Add\w+\((Ort\w+)& \w+\)) \{(.*?)^\}"
+    filled = {}
+    for table in sorted((ROOT / "src/capi/tables").glob("*_api*.inc")):
+        for made, added, body in re.findall(heading, table.read_text(), re.MULTILINE | re.DOTALL):
+            filled.setdefault(made or added, set()).update(re.findall(r"\b\w*api\.(\w+) =", body))
     out = ["# The C interface: implemented functions", "",
-           "Written by `tools/abi/generate.py` from `src/capi/api_table.cpp`; do not edit.", "",
+           "Written by `tools/abi/generate.py` from the tables in `src/capi/tables`; do not edit.", "",
            f"`OrtGetApiBase()->GetApi(1 ... {API_VERSION})` returns one table, whose slots are those of ONNX Runtime "
            f"{VERSION}. A function that is not implemented returns `ORT_NOT_IMPLEMENTED` with its name."]
     for struct, table, where, _, about in TABLES:
@@ -460,7 +462,7 @@ def files():
             "onnxruntime_training_c_api.h", "SARDONYX_ONNXRUNTIME_TRAINING_C_API_H",
             "the table of on-device training functions.", training),
         "src/capi/functions.h": functions_header(),
-        "src/capi/not_implemented.inc": stub_tables(),
+        "src/capi/tables/not_implemented.inc": stub_tables(),
         "src/capi/exports.map": version_script(),
         "docs/c_abi.md": coverage(),
         "src/capi/symbol_versions.cpp": symbol_versions(),

@@ -1,4 +1,4 @@
-// capi/session_devices.cpp - the devices of a session's inputs and outputs.
+// capi/ep/session_devices.cpp - the devices that a session takes its inputs from and gives its outputs to.
 #include "capi/ep_device.h"
 #include "capi/functions.h"
 #include "capi/handles/status.h"
