@@ -36,3 +36,20 @@ else()
   target_link_libraries(sdx_re2 INTERFACE ${SDX_re2_LIBRARY})
 endif()
 add_library(sdx::re2 ALIAS sdx_re2)
+
+# FlatBuffers: headers alone, and the compiler that makes a header from a schema.
+sdx_header_library(flatbuffers flatbuffers/flatbuffers.h)
+find_program(SDX_FLATC flatc REQUIRED)
+
+# sdx_flatbuffers(<target> <schema> <sources>...): the header <name>_generated.h of the schema, which these sources of
+# <target> can include. Others are not compiled anew for it.
+function(sdx_flatbuffers target schema)
+  cmake_path(GET schema STEM name)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/flatbuffers)
+  add_custom_command(OUTPUT ${folder}/${name}_generated.h
+                     COMMAND ${SDX_FLATC} --cpp --scoped-enums -o ${folder} ${CMAKE_CURRENT_SOURCE_DIR}/${schema}
+                     DEPENDS ${schema} VERBATIM)
+  target_sources(${target} PRIVATE ${folder}/${name}_generated.h)
+  set_source_files_properties(${ARGN} PROPERTIES INCLUDE_DIRECTORIES "${folder};${SDX_flatbuffers_INCLUDE}"
+                              OBJECT_DEPENDS ${folder}/${name}_generated.h)
+endfunction()

@@ -1,8 +1,7 @@
 # Compiler cache, precompiled headers, fast linker, warnings and sanitizers: what every target of the project shares.
 find_program(SDX_CCACHE ccache)
-if(SDX_CCACHE)
-  # Without these two, ccache never serves a file that is compiled with a precompiled header.
-  set(SDX_CCACHE_COMMAND ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${SDX_CCACHE})
+if(SDX_CCACHE AND CMAKE_HOST_UNIX)
+  set(SDX_CCACHE_COMMAND ${CMAKE_CURRENT_LIST_DIR}/cached_compiler.sh ${SDX_CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${SDX_CCACHE_COMMAND})
   set(CMAKE_C_COMPILER_LAUNCHER ${SDX_CCACHE_COMMAND})
 endif()
@@ -32,6 +31,9 @@ endif()
 add_compile_options(-Wall -Wextra $<$<COMPILE_LANGUAGE:CXX>:-Wmissing-declarations> -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-restrict -Wno-psabi -Wno-missing-field-initializers)
+  # A unique symbol cannot be made local: a program that links libsardonyx.a would share the standard library's with it,
+  # or not link at all.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique>)
 endif()
 if(SDX_WARNINGS_AS_ERRORS)
   add_compile_options(-Werror)

@@ -1633,17 +1633,20 @@ struct OrtApi {
       const char* const* values, size_t kv_len) NO_EXCEPTION;
 
   // ---- Since 1.22
+  // Releases a value of the model editor that is in no graph.
   /* 285 */ void (ORT_API_CALL *ReleaseValueInfo)(OrtValueInfo* input) NO_EXCEPTION;
+  // Releases a node of the model editor that is in no graph.
   /* 286 */ void (ORT_API_CALL *ReleaseNode)(OrtNode* input) NO_EXCEPTION;
+  // Releases a graph of the model editor that is in no model, or a view that Graph_GetGraphView made.
   /* 287 */ void (ORT_API_CALL *ReleaseGraph)(OrtGraph* input) NO_EXCEPTION;
   /* 288 */ void (ORT_API_CALL *ReleaseModel)(OrtModel* input) NO_EXCEPTION;
   // `name` is borrowed.
   /* 289 */ OrtStatusPtr (ORT_API_CALL *GetValueInfoName)(const OrtValueInfo* value_info,
       const char** name) NO_EXCEPTION;
-  // `type_info` is borrowed.
+  // The type of the value; NULL if it is not known. `type_info` is borrowed.
   /* 290 */ OrtStatusPtr (ORT_API_CALL *GetValueInfoTypeInfo)(const OrtValueInfo* value_info,
       const OrtTypeInfo** type_info) NO_EXCEPTION;
-  // The table of functions that build models; they are not implemented.
+  // The table of functions that build and edit models.
   /* 291 */ const OrtModelEditorApi* (ORT_API_CALL *GetModelEditorApi)(void) NO_EXCEPTION;
   // Like CreateTensorWithDataAsOrtValue, for memory that `deleter` frees when the tensor no longer needs it. If the
   // call fails with ORT_INVALID_ARGUMENT, the memory still belongs to the caller. Release `out` with ReleaseValue. The
@@ -1653,7 +1656,7 @@ struct OrtApi {
       OrtValue** out) NO_EXCEPTION;
   /* 293 */ OrtStatusPtr (ORT_API_CALL *SessionOptionsSetLoadCancellationFlag)(OrtSessionOptions* options,
       bool cancel) NO_EXCEPTION;
-  // The table of functions that compile models; they are not implemented.
+  // The table of functions that compile models ahead of time.
   /* 294 */ const OrtCompileApi* (ORT_API_CALL *GetCompileApi)(void) NO_EXCEPTION;
   // Creates an empty list of pairs; NULL if there is no memory. Release `out` with ReleaseKeyValuePairs.
   /* 295 */ void (ORT_API_CALL *CreateKeyValuePairs)(OrtKeyValuePairs** out) NO_EXCEPTION;
@@ -1712,109 +1715,135 @@ struct OrtApi {
       OrtMemoryInfo** out) NO_EXCEPTION;
   /* 321 */ OrtDeviceMemoryType (ORT_API_CALL *MemoryInfoGetDeviceMemType)(const OrtMemoryInfo* ptr) NO_EXCEPTION;
   /* 322 */ uint32_t (ORT_API_CALL *MemoryInfoGetVendorId)(const OrtMemoryInfo* ptr) NO_EXCEPTION;
-  // `producer_node` is borrowed.
+  // The node of the same graph that makes the value, and which of its outputs it is; NULL if none does. `producer_node`
+  // is borrowed.
   /* 323 */ OrtStatusPtr (ORT_API_CALL *ValueInfo_GetValueProducer)(const OrtValueInfo* value_info,
       const OrtNode** producer_node, size_t* producer_output_index) NO_EXCEPTION;
+  // How often nodes of the same graph read the value.
   /* 324 */ OrtStatusPtr (ORT_API_CALL *ValueInfo_GetValueNumConsumers)(const OrtValueInfo* value_info,
       size_t* num_consumers) NO_EXCEPTION;
-  // `nodes` is borrowed.
+  // The nodes of the same graph that read the value, once for each use, and which input it is; -1 if a subgraph of the
+  // node reads it. Fails if the arrays have less room. `nodes` is borrowed.
   /* 325 */ OrtStatusPtr (ORT_API_CALL *ValueInfo_GetValueConsumers)(const OrtValueInfo* value_info,
       const OrtNode** nodes, int64_t* input_indices, size_t num_consumers) NO_EXCEPTION;
+  // The constant, or the default of an input, that the value is; of an enclosing graph, too. NULL if it is neither.
   // `initializer_value` is borrowed.
   /* 326 */ OrtStatusPtr (ORT_API_CALL *ValueInfo_GetInitializerValue)(const OrtValueInfo* value_info,
       const OrtValue** initializer_value) NO_EXCEPTION;
-  // Release `info` with ReleaseExternalInitializerInfo.
+  // Where the initializer's data lie; NULL if it is none, or has no file of its own. Release `info` with
+  // ReleaseExternalInitializerInfo.
   /* 327 */ OrtStatusPtr (ORT_API_CALL *ValueInfo_GetExternalInitializerInfo)(const OrtValueInfo* value_info,
       OrtExternalInitializerInfo** info) NO_EXCEPTION;
+  // Whether the value is an input of its graph without a default.
   /* 328 */ OrtStatusPtr (ORT_API_CALL *ValueInfo_IsRequiredGraphInput)(const OrtValueInfo* value_info,
       bool* is_required_graph_input) NO_EXCEPTION;
+  // Whether the value has a default that the caller may override.
   /* 329 */ OrtStatusPtr (ORT_API_CALL *ValueInfo_IsOptionalGraphInput)(const OrtValueInfo* value_info,
       bool* is_optional_graph_input) NO_EXCEPTION;
+  // Whether the value is an output of its graph.
   /* 330 */ OrtStatusPtr (ORT_API_CALL *ValueInfo_IsGraphOutput)(const OrtValueInfo* value_info,
       bool* is_graph_output) NO_EXCEPTION;
+  // Whether the value is an initializer that nobody can override.
   /* 331 */ OrtStatusPtr (ORT_API_CALL *ValueInfo_IsConstantInitializer)(const OrtValueInfo* value_info,
       bool* is_constant_initializer) NO_EXCEPTION;
+  // Whether the value is one of an enclosing graph.
   /* 332 */ OrtStatusPtr (ORT_API_CALL *ValueInfo_IsFromOuterScope)(const OrtValueInfo* value_info,
       bool* is_from_outer_scope) NO_EXCEPTION;
   // `graph_name` is borrowed.
   /* 333 */ OrtStatusPtr (ORT_API_CALL *Graph_GetName)(const OrtGraph* graph, const char** graph_name) NO_EXCEPTION;
-  // `model_path` is borrowed.
+  // The path that the model was loaded from; "" if it came from memory. `model_path` is borrowed.
   /* 334 */ OrtStatusPtr (ORT_API_CALL *Graph_GetModelPath)(const OrtGraph* graph,
       const ORTCHAR_T** model_path) NO_EXCEPTION;
   /* 335 */ OrtStatusPtr (ORT_API_CALL *Graph_GetOnnxIRVersion)(const OrtGraph* graph,
       int64_t* onnx_ir_version) NO_EXCEPTION;
   /* 336 */ OrtStatusPtr (ORT_API_CALL *Graph_GetNumOperatorSets)(const OrtGraph* graph,
       size_t* num_operator_sets) NO_EXCEPTION;
+  // The opsets that the model imports; "" is the domain of ONNX's own operators. Fails if the arrays have less room.
   // `domains` is borrowed.
   /* 337 */ OrtStatusPtr (ORT_API_CALL *Graph_GetOperatorSets)(const OrtGraph* graph, const char** domains,
       int64_t* opset_versions, size_t num_operator_sets) NO_EXCEPTION;
+  // The number of inputs, with those that have a default.
   /* 338 */ OrtStatusPtr (ORT_API_CALL *Graph_GetNumInputs)(const OrtGraph* graph, size_t* num_inputs) NO_EXCEPTION;
-  // `inputs` is borrowed.
+  // The inputs in their order, with those that have a default. Fails if the array has less room. `inputs` is borrowed.
   /* 339 */ OrtStatusPtr (ORT_API_CALL *Graph_GetInputs)(const OrtGraph* graph, const OrtValueInfo** inputs,
       size_t num_inputs) NO_EXCEPTION;
   /* 340 */ OrtStatusPtr (ORT_API_CALL *Graph_GetNumOutputs)(const OrtGraph* graph, size_t* num_outputs) NO_EXCEPTION;
-  // `outputs` is borrowed.
+  // The outputs in their order. Fails if the array has less room. `outputs` is borrowed.
   /* 341 */ OrtStatusPtr (ORT_API_CALL *Graph_GetOutputs)(const OrtGraph* graph, const OrtValueInfo** outputs,
       size_t num_outputs) NO_EXCEPTION;
   /* 342 */ OrtStatusPtr (ORT_API_CALL *Graph_GetNumInitializers)(const OrtGraph* graph,
       size_t* num_initializers) NO_EXCEPTION;
-  // `initializers` is borrowed.
+  // The constants and defaults of this graph, not of graphs around it. Fails if the array has less room. `initializers`
+  // is borrowed.
   /* 343 */ OrtStatusPtr (ORT_API_CALL *Graph_GetInitializers)(const OrtGraph* graph,
       const OrtValueInfo** initializers, size_t num_initializers) NO_EXCEPTION;
   /* 344 */ OrtStatusPtr (ORT_API_CALL *Graph_GetNumNodes)(const OrtGraph* graph, size_t* num_nodes) NO_EXCEPTION;
-  // `nodes` is borrowed.
+  // The nodes, each behind those whose outputs it reads; of the model editor, in the order in which they were added.
+  // Fails if the array has less room. `nodes` is borrowed.
   /* 345 */ OrtStatusPtr (ORT_API_CALL *Graph_GetNodes)(const OrtGraph* graph, const OrtNode** nodes,
       size_t num_nodes) NO_EXCEPTION;
-  // `node` is borrowed.
+  // The node whose body the graph is; NULL for the model's own graph. `node` is borrowed.
   /* 346 */ OrtStatusPtr (ORT_API_CALL *Graph_GetParentNode)(const OrtGraph* graph, const OrtNode** node) NO_EXCEPTION;
-  // Release `dst_graph` with ReleaseGraph.
+  // A part of a graph, named "sub_graph": its inputs are what the nodes read and do not make, but for constants; its
+  // outputs are what other nodes read and what are outputs of the graph. Fails for graphs of the model editor. Release
+  // `dst_graph` with ReleaseGraph.
   /* 347 */ OrtStatusPtr (ORT_API_CALL *Graph_GetGraphView)(const OrtGraph* src_graph, const OrtNode** nodes,
       size_t num_nodes, OrtGraph** dst_graph) NO_EXCEPTION;
+  // The number of the node, unique in its graph and the same in every view of it.
   /* 348 */ OrtStatusPtr (ORT_API_CALL *Node_GetId)(const OrtNode* node, size_t* node_id) NO_EXCEPTION;
   // `node_name` is borrowed.
   /* 349 */ OrtStatusPtr (ORT_API_CALL *Node_GetName)(const OrtNode* node, const char** node_name) NO_EXCEPTION;
   // `operator_type` is borrowed.
   /* 350 */ OrtStatusPtr (ORT_API_CALL *Node_GetOperatorType)(const OrtNode* node,
       const char** operator_type) NO_EXCEPTION;
-  // `domain_name` is borrowed.
+  // The domain of the operator; "" for ONNX's own. `domain_name` is borrowed.
   /* 351 */ OrtStatusPtr (ORT_API_CALL *Node_GetDomain)(const OrtNode* node, const char** domain_name) NO_EXCEPTION;
+  // The version of the operator: the opset that introduced it in this form. 0 if the operator is not known, or in a
+  // graph of the model editor.
   /* 352 */ OrtStatusPtr (ORT_API_CALL *Node_GetSinceVersion)(const OrtNode* node, int* since_version) NO_EXCEPTION;
   /* 353 */ OrtStatusPtr (ORT_API_CALL *Node_GetNumInputs)(const OrtNode* node, size_t* num_inputs) NO_EXCEPTION;
-  // `inputs` is borrowed.
+  // The inputs in their order; NULL where an optional one is missing. Fails if the array has less room. `inputs` is
+  // borrowed.
   /* 354 */ OrtStatusPtr (ORT_API_CALL *Node_GetInputs)(const OrtNode* node, const OrtValueInfo** inputs,
       size_t num_inputs) NO_EXCEPTION;
   /* 355 */ OrtStatusPtr (ORT_API_CALL *Node_GetNumOutputs)(const OrtNode* node, size_t* num_outputs) NO_EXCEPTION;
-  // `outputs` is borrowed.
+  // The outputs in their order; NULL where an optional one is missing. Fails if the array has less room. `outputs` is
+  // borrowed.
   /* 356 */ OrtStatusPtr (ORT_API_CALL *Node_GetOutputs)(const OrtNode* node, const OrtValueInfo** outputs,
       size_t num_outputs) NO_EXCEPTION;
   /* 357 */ OrtStatusPtr (ORT_API_CALL *Node_GetNumImplicitInputs)(const OrtNode* node,
       size_t* num_implicit_inputs) NO_EXCEPTION;
-  // `implicit_inputs` is borrowed.
+  // The values that the node's subgraphs read. Fails if the array has less room. `implicit_inputs` is borrowed.
   /* 358 */ OrtStatusPtr (ORT_API_CALL *Node_GetImplicitInputs)(const OrtNode* node,
       const OrtValueInfo** implicit_inputs, size_t num_implicit_inputs) NO_EXCEPTION;
   /* 359 */ OrtStatusPtr (ORT_API_CALL *Node_GetNumAttributes)(const OrtNode* node,
       size_t* num_attributes) NO_EXCEPTION;
+  // The attributes, with the defaults of those that the model leaves out. Fails if the array has less room.
   // `attributes` is borrowed.
   /* 360 */ OrtStatusPtr (ORT_API_CALL *Node_GetAttributes)(const OrtNode* node, const OrtOpAttr** attributes,
       size_t num_attributes) NO_EXCEPTION;
-  // `attribute` is borrowed.
+  // The attribute of this name, or NULL for an optional one that is left out and has no default. Fails with
+  // ORT_NOT_FOUND for a name that the operator does not have. `attribute` is borrowed.
   /* 361 */ OrtStatusPtr (ORT_API_CALL *Node_GetAttributeByName)(const OrtNode* node, const char* attribute_name,
       const OrtOpAttr** attribute) NO_EXCEPTION;
-  // Release `attr_tensor` with ReleaseValue.
+  // A copy of the attribute's tensor. Fails for attributes of another type. Release `attr_tensor` with ReleaseValue.
   /* 362 */ OrtStatusPtr (ORT_API_CALL *OpAttr_GetTensorAttributeAsOrtValue)(const OrtOpAttr* attribute,
       OrtValue** attr_tensor) NO_EXCEPTION;
+  // The type of the attribute. Fails for lists of tensors and graphs, sparse tensors and types, which have no number.
   /* 363 */ OrtStatusPtr (ORT_API_CALL *OpAttr_GetType)(const OrtOpAttr* attribute, OrtOpAttrType* type) NO_EXCEPTION;
   // `name` is borrowed.
   /* 364 */ OrtStatusPtr (ORT_API_CALL *OpAttr_GetName)(const OrtOpAttr* attribute, const char** name) NO_EXCEPTION;
   /* 365 */ OrtStatusPtr (ORT_API_CALL *Node_GetNumSubgraphs)(const OrtNode* node, size_t* num_subgraphs) NO_EXCEPTION;
-  // `subgraphs` is borrowed. `attribute_names` is borrowed.
+  // The bodies of the node and, unless `attribute_names` is NULL, the attributes that hold them. Fails if the arrays
+  // have less room. `subgraphs` is borrowed. `attribute_names` is borrowed.
   /* 366 */ OrtStatusPtr (ORT_API_CALL *Node_GetSubgraphs)(const OrtNode* node, const OrtGraph** subgraphs,
       size_t num_subgraphs, const char** attribute_names) NO_EXCEPTION;
-  // `graph` is borrowed.
+  // The graph that has the node; NULL for a node of the model editor that is in none. `graph` is borrowed.
   /* 367 */ OrtStatusPtr (ORT_API_CALL *Node_GetGraph)(const OrtNode* node, const OrtGraph** graph) NO_EXCEPTION;
-  // `out` is borrowed.
+  // The provider that runs the node; "" if none has claimed it yet. `out` is borrowed.
   /* 368 */ OrtStatusPtr (ORT_API_CALL *Node_GetEpName)(const OrtNode* node, const char** out) NO_EXCEPTION;
   /* 369 */ void (ORT_API_CALL *ReleaseExternalInitializerInfo)(OrtExternalInitializerInfo* input) NO_EXCEPTION;
+  // The path of the file, relative to the model's folder where it can be.
   /* 370 */ const ORTCHAR_T* (ORT_API_CALL *ExternalInitializerInfo_GetFilePath)(const OrtExternalInitializerInfo*
       info) NO_EXCEPTION;
   /* 371 */ int64_t (ORT_API_CALL *ExternalInitializerInfo_GetFileOffset)(const OrtExternalInitializerInfo* info)
@@ -1861,12 +1890,13 @@ struct OrtApi {
   // Copies `num_tensors` tensors into others of the same types and shapes, all in host memory. `stream` is ignored.
   /* 386 */ OrtStatusPtr (ORT_API_CALL *CopyTensors)(const OrtEnv* env, const OrtValue* const* src_tensors,
       OrtValue* const* dst_tensors, OrtSyncStream* stream, size_t num_tensors) NO_EXCEPTION;
-  // Release `out` with ReleaseModelMetadata.
+  // What the model says of itself. Release `out` with ReleaseModelMetadata.
   /* 387 */ OrtStatusPtr (ORT_API_CALL *Graph_GetModelMetadata)(const OrtGraph* graph,
       OrtModelMetadata** out) NO_EXCEPTION;
   /* 388 */ OrtStatusPtr (ORT_API_CALL *GetModelCompatibilityForEpDevices)(const OrtEpDevice* const* ep_devices,
       size_t num_ep_devices, const char* compatibility_info, OrtCompiledModelCompatibility* out_status) NO_EXCEPTION;
-  // Release `out` with ReleaseExternalInitializerInfo.
+  // A place for an initializer: what a function of the compile API answers. Release `out` with
+  // ReleaseExternalInitializerInfo.
   /* 389 */ OrtStatusPtr (ORT_API_CALL *CreateExternalInitializerInfo)(const ORTCHAR_T* filepath, int64_t file_offset,
       size_t byte_size, OrtExternalInitializerInfo** out) NO_EXCEPTION;
 
@@ -1987,60 +2017,76 @@ struct OrtApi {
 // Builds and edits models in memory.
 struct OrtModelEditorApi {
   // ---- Since 1.22
-  // Release `type_info` with ReleaseTypeInfo.
+  // The type of a tensor. Release `type_info` with ReleaseTypeInfo.
   /* 0 */ OrtStatusPtr (ORT_API_CALL *CreateTensorTypeInfo)(const OrtTensorTypeAndShapeInfo* tensor_info,
       OrtTypeInfo** type_info) NO_EXCEPTION;
-  // Release `type_info` with ReleaseTypeInfo.
+  // The type of a sparse tensor. Release `type_info` with ReleaseTypeInfo.
   /* 1 */ OrtStatusPtr (ORT_API_CALL *CreateSparseTensorTypeInfo)(const OrtTensorTypeAndShapeInfo* tensor_info,
       OrtTypeInfo** type_info) NO_EXCEPTION;
-  // Release `type_info` with ReleaseTypeInfo.
+  // The type of a map. Release `type_info` with ReleaseTypeInfo.
   /* 2 */ OrtStatusPtr (ORT_API_CALL *CreateMapTypeInfo)(ONNXTensorElementDataType map_key_type,
       const OrtTypeInfo* map_value_type, OrtTypeInfo** type_info) NO_EXCEPTION;
-  // Release `type_info` with ReleaseTypeInfo.
+  // The type of a sequence. Release `type_info` with ReleaseTypeInfo.
   /* 3 */ OrtStatusPtr (ORT_API_CALL *CreateSequenceTypeInfo)(const OrtTypeInfo* sequence_type,
       OrtTypeInfo** type_info) NO_EXCEPTION;
-  // Release `type_info` with ReleaseTypeInfo.
+  // The type of an optional. Release `type_info` with ReleaseTypeInfo.
   /* 4 */ OrtStatusPtr (ORT_API_CALL *CreateOptionalTypeInfo)(const OrtTypeInfo* contained_type,
       OrtTypeInfo** type_info) NO_EXCEPTION;
-  // Release `value_info` with ReleaseValueInfo, unless SetGraphInputs or SetGraphOutputs gives it to a graph.
+  // A value with a name and a type, to become an input or output of a graph. Release `value_info` with
+  // ReleaseValueInfo, unless SetGraphInputs or SetGraphOutputs gives it to a graph.
   /* 5 */ OrtStatusPtr (ORT_API_CALL *CreateValueInfo)(const char* name, const OrtTypeInfo* type_info,
       OrtValueInfo** value_info) NO_EXCEPTION;
-  // Release `node` with ReleaseNode, unless AddNodeToGraph gives it to a graph. `attributes` is copied.
+  // A node that names what it reads and makes; "" stands for an optional input or output that is missing. Release
+  // `node` with ReleaseNode, unless AddNodeToGraph gives it to a graph. On success all of `attributes` are released and
+  // set to NULL, otherwise the caller still owns them.
   /* 6 */ OrtStatusPtr (ORT_API_CALL *CreateNode)(const char* operator_name, const char* domain_name,
       const char* node_name, const char* const* input_names, size_t input_names_len, const char* const* output_names,
       size_t output_names_len, OrtOpAttr** attributes, size_t attribs_len, OrtNode** node) NO_EXCEPTION;
+  // An empty graph. Its parts may be added in any order; what is missing or wrong is found when a session is made.
   // Release `graph` with ReleaseGraph, unless AddGraphToModel gives it to a model.
   /* 7 */ OrtStatusPtr (ORT_API_CALL *CreateGraph)(OrtGraph** graph) NO_EXCEPTION;
-  // On success the graph owns all of `inputs`, otherwise the caller still owns them.
+  // Replaces the inputs. On success the graph owns all of `inputs`, otherwise the caller still owns them.
   /* 8 */ OrtStatusPtr (ORT_API_CALL *SetGraphInputs)(OrtGraph* graph, OrtValueInfo** inputs,
       size_t inputs_len) NO_EXCEPTION;
-  // On success the graph owns all of `outputs`, otherwise the caller still owns them.
+  // Replaces the outputs. On success the graph owns all of `outputs`, otherwise the caller still owns them.
   /* 9 */ OrtStatusPtr (ORT_API_CALL *SetGraphOutputs)(OrtGraph* graph, OrtValueInfo** outputs,
       size_t outputs_len) NO_EXCEPTION;
-  // On success the graph owns `tensor`, otherwise the caller still does.
+  // Adds a tensor in host memory: a constant, or the default of an input of this name. With `data_is_external` its
+  // bytes (at least 128) are not copied and must live as long as every session of the model. On success the graph owns
+  // `tensor`, otherwise the caller still does.
   /* 10 */ OrtStatusPtr (ORT_API_CALL *AddInitializerToGraph)(OrtGraph* graph, const char* name, OrtValue* tensor,
       bool data_is_external) NO_EXCEPTION;
-  // On success the graph owns `node`, otherwise the caller still does.
+  // Adds a node. Fails if another node makes one of its outputs. On success the graph owns `node`, otherwise the caller
+  // still does.
   /* 11 */ OrtStatusPtr (ORT_API_CALL *AddNodeToGraph)(OrtGraph* graph, OrtNode* node) NO_EXCEPTION;
-  // Release `model` with ReleaseModel.
+  // A model that imports these opsets, each domain once. It needs one of the domain "". Release `model` with
+  // ReleaseModel.
   /* 12 */ OrtStatusPtr (ORT_API_CALL *CreateModel)(const char* const* domain_names, const int* opset_versions,
       size_t opset_entries_len, OrtModel** model) NO_EXCEPTION;
-  // On success the model owns `graph`, otherwise the caller still does.
+  // Gives the model its graph; each model takes one. On success the model owns `graph`, otherwise the caller still
+  // does.
   /* 13 */ OrtStatusPtr (ORT_API_CALL *AddGraphToModel)(OrtModel* model, OrtGraph* graph) NO_EXCEPTION;
-  // Release `out` with ReleaseSession. The caller still releases `model` with ReleaseModel.
+  // A session of the model, which may make any number of them. `options` may be NULL. Release `out` with
+  // ReleaseSession. The caller still releases `model` with ReleaseModel.
   /* 14 */ OrtStatusPtr (ORT_API_CALL *CreateSessionFromModel)(const OrtEnv* env, const OrtModel* model,
       const OrtSessionOptions* options, OrtSession** out) NO_EXCEPTION;
-  // Release `out` with ReleaseSession.
+  // A session of a model that may be changed until FinalizeModelEditorSession; only then it runs. Inputs, outputs and
+  // metadata may be read before. `options` may be NULL. Release `out` with ReleaseSession.
   /* 15 */ OrtStatusPtr (ORT_API_CALL *CreateModelEditorSession)(const OrtEnv* env, const ORTCHAR_T* model_path,
       const OrtSessionOptions* options, OrtSession** out) NO_EXCEPTION;
-  // Release `out` with ReleaseSession.
+  // CreateModelEditorSession for a model in memory. Release `out` with ReleaseSession.
   /* 16 */ OrtStatusPtr (ORT_API_CALL *CreateModelEditorSessionFromArray)(const OrtEnv* env, const void* model_data,
       size_t model_data_length, const OrtSessionOptions* options, OrtSession** out) NO_EXCEPTION;
+  // The opset that the session's model imports of a domain; for a known domain that it does not import, the newest.
   /* 17 */ OrtStatusPtr (ORT_API_CALL *SessionGetOpsetForDomain)(const OrtSession* session, const char* domain,
       int* opset) NO_EXCEPTION;
-  // The caller still releases `model` with ReleaseModel.
+  // Adds the nodes and initializers of `model` to the session's; its inputs and outputs, if it has some, take the place
+  // of the session's. Opsets of the same domain have to agree. A change that is refused changes nothing. The caller
+  // still releases `model` with ReleaseModel.
   /* 18 */ OrtStatusPtr (ORT_API_CALL *ApplyModelToModelEditorSession)(OrtSession* session,
       OrtModel* model) NO_EXCEPTION;
+  // Ends the editing: the session runs from now on. `options`, if not NULL, names the providers; all else is as the
+  // session was created. Does nothing to a session that runs.
   /* 19 */ OrtStatusPtr (ORT_API_CALL *FinalizeModelEditorSession)(OrtSession* session,
       const OrtSessionOptions* options, OrtPrepackedWeightsContainer* prepacked_weights_container) NO_EXCEPTION;
 };
@@ -2049,60 +2095,81 @@ struct OrtModelEditorApi {
 struct OrtCompileApi {
   // ---- Since 1.22
   /* 0 */ void (ORT_API_CALL *ReleaseModelCompilationOptions)(OrtModelCompilationOptions* input) NO_EXCEPTION;
-  // Release `out` with ReleaseModelCompilationOptions.
+  // Options with a copy of the session options, but for the optimization level, which is ORT_DISABLE_ALL. Release `out`
+  // with ReleaseModelCompilationOptions.
   /* 1 */ OrtStatusPtr (ORT_API_CALL *CreateModelCompilationOptionsFromSessionOptions)(const OrtEnv* env,
       const OrtSessionOptions* session_options, OrtModelCompilationOptions** out) NO_EXCEPTION;
+  // The model to compile; the last of the three ways to name it counts.
   /* 2 */ OrtStatusPtr (ORT_API_CALL *ModelCompilationOptions_SetInputModelPath)(OrtModelCompilationOptions*
       model_compile_options, const ORTCHAR_T* input_model_path) NO_EXCEPTION;
+  // The model to compile, in memory that has to stay as it is until CompileModel returns.
   /* 3 */ OrtStatusPtr (ORT_API_CALL *ModelCompilationOptions_SetInputModelFromBuffer)(OrtModelCompilationOptions*
       model_compile_options, const void* input_model_data, size_t input_model_data_size) NO_EXCEPTION;
+  // The file to write; by default the input's name with "_ctx.onnx" at its end, beside it. A file that is there is
+  // replaced when the new one is whole.
   /* 4 */ OrtStatusPtr (ORT_API_CALL *ModelCompilationOptions_SetOutputModelPath)(OrtModelCompilationOptions*
       model_compile_options, const ORTCHAR_T* output_model_path) NO_EXCEPTION;
+  // Writes weights of at least so many bytes into a file beside the model; by default all are in the model.
   /* 5 */ OrtStatusPtr (ORT_API_CALL
       *ModelCompilationOptions_SetOutputModelExternalInitializersFile)(OrtModelCompilationOptions*
       model_compile_options, const ORTCHAR_T* external_initializers_file_path,
       size_t external_initializers_size_threshold) NO_EXCEPTION;
-  // Free `output_model_buffer_ptr` with `allocator`.
+  // Memory for the model instead of a file, filled in by CompileModel. Free `output_model_buffer_ptr` with `allocator`.
   /* 6 */ OrtStatusPtr (ORT_API_CALL *ModelCompilationOptions_SetOutputModelBuffer)(OrtModelCompilationOptions*
       model_compile_options, OrtAllocator* allocator, void** output_model_buffer_ptr,
       size_t* output_model_buffer_size_ptr) NO_EXCEPTION;
+  // Whether providers put what they compile into the model; the CPU compiles nothing.
   /* 7 */ OrtStatusPtr (ORT_API_CALL *ModelCompilationOptions_SetEpContextEmbedMode)(OrtModelCompilationOptions*
       model_compile_options, bool embed_ep_context_in_model) NO_EXCEPTION;
+  // Writes the model for the providers of the options. Today that is the CPU alone, which compiles no nodes ahead of
+  // time; with another provider it fails with ORT_NOT_IMPLEMENTED.
   /* 8 */ OrtStatusPtr (ORT_API_CALL *CompileModel)(const OrtEnv* env,
       const OrtModelCompilationOptions* model_options) NO_EXCEPTION;
 
   // ---- Since 1.23
+  // A set of bits of OrtCompileApiFlags.
   /* 9 */ OrtStatusPtr (ORT_API_CALL *ModelCompilationOptions_SetFlags)(OrtModelCompilationOptions*
       model_compile_options, uint32_t flags) NO_EXCEPTION;
+  // Where providers put what they compile if the model is written to memory; the CPU compiles nothing.
   /* 10 */ OrtStatusPtr (ORT_API_CALL
       *ModelCompilationOptions_SetEpContextBinaryInformation)(OrtModelCompilationOptions* model_compile_options,
       const ORTCHAR_T* output_directory, const ORTCHAR_T* model_name) NO_EXCEPTION;
+  // How far the model is optimized before it is written: not at all (the default), or by the passes of ORT_ENABLE_BASIC
+  // at any higher level.
   /* 11 */ OrtStatusPtr (ORT_API_CALL *ModelCompilationOptions_SetGraphOptimizationLevel)(OrtModelCompilationOptions*
       model_compile_options, GraphOptimizationLevel graph_optimization_level) NO_EXCEPTION;
+  // A function that receives the model in parts of at most 64 KiB instead of a file. An error of it ends CompileModel.
   /* 12 */ OrtStatusPtr (ORT_API_CALL *ModelCompilationOptions_SetOutputModelWriteFunc)(OrtModelCompilationOptions*
       model_compile_options, OrtWriteBufferFunc write_func, void* state) NO_EXCEPTION;
+  // A function that is asked for each weight where it is: it writes the weight there itself, or answers NULL to keep it
+  // in the model. CompileModel releases the answer. An error of it ends CompileModel.
   /* 13 */ OrtStatusPtr (ORT_API_CALL
       *ModelCompilationOptions_SetOutputModelGetInitializerLocationFunc)(OrtModelCompilationOptions*
       model_compile_options, OrtGetInitializerLocationFunc get_initializer_location_func, void* state) NO_EXCEPTION;
 
   // ---- Since 1.24
-  // `model` must live until CompileModel returns.
+  // The model to compile, made by the model editor. `model` must live until CompileModel returns.
   /* 14 */ OrtStatusPtr (ORT_API_CALL *ModelCompilationOptions_SetInputModel)(OrtModelCompilationOptions*
       model_compile_options, const OrtModel* model) NO_EXCEPTION;
 
   // ---- Since 1.29
+  // Whether providers may leave weights in the original model; the CPU compiles nothing.
   /* 15 */ OrtStatusPtr (ORT_API_CALL *ModelCompilationOptions_SetWeightlessEnabled)(OrtModelCompilationOptions*
       model_compile_options, bool use_weightless) NO_EXCEPTION;
 
   // ---- Since 1.31
-  // `state` must live until CompileModel returns.
+  // A function that receives what providers compile and keep outside of the model; NULL for none. The CPU compiles
+  // nothing. `state` must live until CompileModel returns.
   /* 16 */ OrtStatusPtr (ORT_API_CALL *ModelCompilationOptions_SetEpContextDataWriteFunc)(OrtModelCompilationOptions*
       model_compile_options, OrtWriteNamedBufferFunc write_func, void* state) NO_EXCEPTION;
-  // Free `output_buffer` with `allocator`.
+  // Weights of at least so many bytes go to memory, filled in by CompileModel; the model says that they are in a file
+  // of this relative name. Free `output_buffer` with `allocator`.
   /* 17 */ OrtStatusPtr (ORT_API_CALL
       *ModelCompilationOptions_SetOutputModelExternalInitializersBuffer)(OrtModelCompilationOptions*
       model_compile_options, const ORTCHAR_T* logical_file_name, size_t initializer_size_threshold,
       OrtAllocator* allocator, void** output_buffer, size_t* output_buffer_size) NO_EXCEPTION;
+  // Weights of at least `minimum_size` bytes outside of the model begin at multiples of `alignment`, a power of two, or
+  // 0 for the usual: 64, and 4096 for those of a mebibyte and more.
   /* 18 */ OrtStatusPtr (ORT_API_CALL
       *ModelCompilationOptions_SetOutputModelExternalInitializersAlignment)(OrtModelCompilationOptions*
       model_compile_options, size_t alignment, size_t minimum_size) NO_EXCEPTION;

@@ -200,6 +200,23 @@ struct SardonyxApi {
   // Branches that run at the same time are grouped in stages. The text is empty before the first run.
   OrtStatusPtr(ORT_API_CALL* SessionPlanText)(const OrtSession* session, OrtAllocator* allocator,
                                               char** text) NO_EXCEPTION;
+
+  // Describes a LoRA adapter (OrtApi::CreateLoraAdapter): the versions of its format, of itself and of the model it is
+  // for, and how many parameters it has.
+  OrtStatusPtr(ORT_API_CALL* LoraAdapterInfo)(const OrtLoraAdapter* adapter, int* format_version, int* adapter_version,
+                                              int* model_version, size_t* parameter_count) NO_EXCEPTION;
+
+  // Gives the name and the tensor of a parameter. The name lives as long as the adapter. The caller releases the value
+  // with OrtApi::ReleaseValue; it shares the adapter's memory, keeps it alive, and must not be written to.
+  OrtStatusPtr(ORT_API_CALL* LoraAdapterParameter)(const OrtLoraAdapter* adapter, size_t index, const char** name,
+                                                   OrtValue** value) NO_EXCEPTION;
+
+  // Writes an adapter of these parameters, in ONNX Runtime's format, to the file `path`.
+  // Errors: ORT_INVALID_ARGUMENT for a value that is not a tensor; ORT_NOT_IMPLEMENTED for a tensor of strings;
+  // ORT_FAIL if the file cannot be written.
+  OrtStatusPtr(ORT_API_CALL* WriteLoraAdapter)(const char* path, int adapter_version, int model_version,
+                                               const char* const* names, const OrtValue* const* values,
+                                               size_t count) NO_EXCEPTION;
 };
 
 // Returns the table of `version` (1 to SARDONYX_API_VERSION), or NULL if this library does not have that version. The

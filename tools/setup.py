@@ -63,6 +63,8 @@ SYSTEM = [
     ("libhwy-dev", header("hwy/highway.h"), "portable SIMD, header-only use"),
     ("libprotozero-dev", header("protozero/pbf_reader.hpp"), "protobuf wire format, header-only"),
     ("libre2-dev", header("re2/re2.h"), "regular expressions in linear time"),
+    ("libflatbuffers-dev", header("flatbuffers/flatbuffers.h"), "files of LoRA adapters, header-only"),
+    ("flatbuffers-compiler", command("flatc"), "makes a header from a FlatBuffers schema"),
     ("pkg-config", command("pkg-config"), "tests of the installed library"),
     ("libcli11-dev", header("CLI/CLI.hpp"), "command line parsing, header-only"),
     ("libstb-dev", header("stb/stb_image.h"), "images as inputs of the tool, header-only use"),

@@ -30,6 +30,7 @@ LICENCES = {
     "LICENSE": [ROOT / "LICENSE"],
     "LICENSE.re2": [ROOT / "third_party/re2/LICENSE", "/usr/share/doc/libre2-dev/copyright"],
     "LICENSE.highway": ["/usr/share/doc/libhwy-dev/copyright"],
+    "LICENSE.flatbuffers": ["/usr/share/doc/libflatbuffers-dev/copyright"],
     "LICENSE.protozero": ["/usr/share/doc/libprotozero-dev/copyright"],
     "LICENSE.nlohmann-json": ["/usr/share/doc/nlohmann-json3-dev/copyright"],
     "LICENSE.nanobind": [ROOT / ".venv/lib/python*/site-packages/nanobind-*.dist-info/licenses/LICENSE"],

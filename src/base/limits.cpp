@@ -22,6 +22,8 @@ void LimitScope::CheckTime() const {
   if (limits_.timeout_ms > 0 && std::chrono::steady_clock::now() > deadline_)
     Fail(limits_.timeout_code, limits_.work, " was stopped: expected it to take at most ", limits_.timeout_ms, " ms (",
          limits_.time_option, "), found it unfinished");
+  if (limits_.cancelled != nullptr && limits_.cancelled->load(std::memory_order_relaxed))
+    Fail(Code::kModelLoadCanceled, limits_.work, " was cancelled by the caller");
   if (outer_ != nullptr) outer_->CheckTime();
 }
 

@@ -5,6 +5,7 @@
 // allocators report what they hand out. Without a scope, each of these calls only tests one pointer.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +21,9 @@ struct Limits {
   const char* time_option = "";  // for error messages: the options that set the limits
   const char* memory_option = "";
   Code timeout_code = Code::kFail;
+  const std::atomic<bool>* cancelled = nullptr;  // set by any thread: the work stops with kModelLoadCanceled
 
-  bool any() const { return timeout_ms > 0 || max_memory > 0; }
+  bool any() const { return timeout_ms > 0 || max_memory > 0 || cancelled != nullptr; }
 };
 
 // Limits this thread for as long as the object lives; the limits of an enclosing scope still apply.
@@ -46,7 +48,7 @@ class LimitScope {
 
 // Whether a scope limits this thread.
 bool IsLimited();
-// Fails with the scope's timeout code when its time is over. To be called between nodes, iterations and chunks of work.
+// Fails with the scope's timeout code when its time is over, and when it is cancelled. To be called between nodes, iterations and chunks of work.
 void CheckTime();
 // To be called before an allocation: fails with kFail if `bytes` more would exceed the limit of this thread's scope.
 void ChargeMemory(std::size_t bytes);

@@ -5,13 +5,14 @@
 #include "capi/handles/key_value_pairs.h"
 #include "capi/handles/memory_info.h"
 #include "capi/handles/status.h"
+#include "capi/session.h"
 
 namespace sardonyx::capi {
 
 OrtStatusPtr ORT_API_CALL AllocatorAlloc(OrtAllocator* ort_allocator, size_t size, void** out) noexcept {
   return Guard([&] {
     auto& result = Need(out, "out");
-    result = AllocateResult(ort_allocator, size);
+    result = AllocateResult(&Need(ort_allocator, "ort_allocator"), size);
   });
 }
 
@@ -46,14 +47,14 @@ OrtStatusPtr ORT_API_CALL GetAllocatorWithDefaultOptions(OrtAllocator** out) noe
 OrtStatusPtr ORT_API_CALL CreateAllocator(const OrtSession* session, const OrtMemoryInfo* mem_info,
                                           OrtAllocator** out) noexcept {
   return Guard([&] {
-    Need(session, "session");
+    const runtime::Session& owner = *Need(session, "session").session;
     const Device& device = Need(mem_info, "mem_info").device;
     if (!device.IsHost() || device.type != DeviceType::kCpu)
       Fail(Code::kInvalidArgument,
            "CreateAllocator: expected the memory info of a device that the session uses ('Cpu'), found '",
            mem_info->name, "'");
     auto& result = Need(out, "out");
-    result = NewAllocator(HostAllocator());
+    result = NewAllocator(owner.host_memory());
   });
 }
 

@@ -20,8 +20,11 @@ const OrtSession::Assignment& AssignmentOf(const OrtSession& session) {
         subgraph->ep_name = placement.provider;
         assignment.subgraph_pointers.push_back(subgraph);
       }
-      subgraph->nodes.push_back({placement.node, placement.domain, placement.op_type});
-      subgraph->node_pointers.push_back(&subgraph->nodes.back());
+      const std::vector<runtime::Placement> alone{placement};
+      for (const runtime::Placement& node : placement.members.empty() ? alone : placement.members) {
+        subgraph->nodes.push_back({node.node, node.domain, node.op_type});
+        subgraph->node_pointers.push_back(&subgraph->nodes.back());
+      }
     }
   });
   return session.assignment;
@@ -33,7 +36,8 @@ OrtStatusPtr ORT_API_CALL Session_GetEpGraphAssignmentInfo(const OrtSession* ses
                                                            const OrtEpAssignedSubgraph* const** ep_subgraphs,
                                                            size_t* num_ep_subgraphs) noexcept {
   return Guard([&] {
-    const OrtSession::Assignment& assignment = AssignmentOf(Need(session, "session"));
+    BuiltSession(session);
+    const OrtSession::Assignment& assignment = AssignmentOf(*session);
     Need(ep_subgraphs, "ep_subgraphs") = assignment.subgraph_pointers.data();
     Need(num_ep_subgraphs, "num_ep_subgraphs") = assignment.subgraph_pointers.size();
   });

@@ -6,6 +6,7 @@
 
 #include <mutex>
 
+#include "capi/ep_device.h"
 #include "capi/functions.h"
 #include "capi/handles/key_value_pairs.h"
 #include "capi/handles/status.h"
@@ -57,9 +58,11 @@ OrtStatusPtr HoldEnv(const EnvArguments& arguments, OrtEnv** out) noexcept {
       if (arguments.entries != nullptr)
         for (const auto& [key, value] : arguments.entries->entries())
           runtime::WarnOfKey(logger, "environment", key, value, runtime::EnvironmentKeys());
-      auto env = std::make_unique<OrtEnv>();
-      env->environment =
+      auto environment =
           std::make_shared<runtime::Environment>(std::move(logger), ProviderFactories(), threads, std::move(pool));
+      auto env = std::make_unique<OrtEnv>(
+          std::move(environment), std::vector<const OrtEpDevice*>{&CpuEpDevice()},
+          arguments.entries != nullptr ? arguments.entries->entries() : OrtKeyValuePairs::Entries{});
       process.env = std::move(env);
     }
     ++process.env->holders;
@@ -68,6 +71,36 @@ OrtStatusPtr HoldEnv(const EnvArguments& arguments, OrtEnv** out) noexcept {
 }
 
 }  // namespace
+
+plugin::Libraries::Place FindRegistered(const OrtEpDevice* device) {
+  OrtEnv* env = CurrentEnv();
+  return env != nullptr ? env->libraries.Find(device) : plugin::Libraries::Place{};
+}
+
+plugin::Libraries::Place FindRegisteredCopier(const Device& from, const Device& to) {
+  OrtEnv* env = CurrentEnv();
+  return env != nullptr ? env->libraries.FindCopier(from, to) : plugin::Libraries::Place{};
+}
+
+OrtEnv* CurrentEnv() {
+  const std::lock_guard lock(Process().mutex);
+  return Process().env.get();
+}
+
+void SetEnvConfig(OrtEnv& env, std::string_view key, std::string_view value) {
+  const std::lock_guard lock(Process().mutex);
+  env.config.insert_or_assign(std::string(key), std::string(value));
+}
+
+OrtStatusPtr ORT_API_CALL ep::GetEnvConfigEntries(OrtKeyValuePairs** config_entries) noexcept {
+  return Guard([&] {
+    auto& result = Need(config_entries, "config_entries");
+    ProcessEnvironment& process = Process();
+    const std::lock_guard lock(process.mutex);
+    if (process.env == nullptr) Fail(Code::kFail, "GetEnvConfigEntries: expected an environment, found none");
+    result = std::make_unique<OrtKeyValuePairs>(process.env->config).release();
+  });
+}
 
 OrtStatusPtr ORT_API_CALL CreateEnv(OrtLoggingLevel log_severity_level, const char* logid, OrtEnv** out) noexcept {
   return HoldEnv({.severity = log_severity_level, .log_id = logid}, out);
@@ -92,7 +125,8 @@ OrtStatusPtr ORT_API_CALL CreateEnvWithCustomLoggerAndGlobalThreadPools(
 
 OrtStatusPtr ORT_API_CALL CreateEnvWithOptions(const OrtEnvCreationOptions* options, OrtEnv** out) noexcept {
   constexpr std::uint32_t kFirstVersion = 24;
-  if (options == nullptr || options->version < kFirstVersion)
+  if (options == nullptr) return Guard([] { FailNullArgument("options"); });
+  if (options->version < kFirstVersion)
     return MakeStatus(ORT_INVALID_ARGUMENT, "environment options: expected a struct of version 24 or newer");
   return HoldEnv({options->logging_severity_level, options->log_id, options->custom_logging_function,
                   options->custom_logging_param, options->threading_options, options->config_entries},

@@ -1,39 +1,21 @@
 // capi/ep_device.cpp - the functions of OrtHardwareDevice and OrtEpDevice.
-//
-// There is one device, the CPU; plug-in libraries will add theirs.
 #include "capi/ep_device.h"
 
+#include <algorithm>
 #include <memory>
-#include <string_view>
 
-#include "base/cpu_info.h"
 #include "capi/functions.h"
-#include "capi/handles/allocator.h"
 #include "capi/handles/memory_info.h"
 #include "capi/handles/status.h"
-#include "capi/options.h"
 #include "capi/session.h"
+#include "providers/plugin/hardware_devices.h"
 
 namespace sardonyx::capi {
 namespace {
 
-OrtHardwareDevice DescribeCpu() {
-  const std::string_view vendor = Cpu().vendor;
-  if (vendor == "GenuineIntel") return {OrtHardwareDeviceType_CPU, 0x8086, 0, "Intel", {}};
-  if (vendor == "AuthenticAMD") return {OrtHardwareDeviceType_CPU, 0x1022, 0, "AMD", {}};
-  return {OrtHardwareDeviceType_CPU, 0, 0, std::string(vendor), {}};
-}
-
-const OrtHardwareDevice& CpuDevice() {
-  static const OrtHardwareDevice* const device = std::make_unique<OrtHardwareDevice>(DescribeCpu()).release();
-  return *device;
-}
-
-using Ports = const std::vector<runtime::Port>& (runtime::Session::*)() const;
-
-OrtStatusPtr CpuDevices(const OrtSession* session, Ports ports, const OrtEpDevice** devices, size_t count) noexcept {
+OrtStatusPtr CpuDevices(const OrtSession* session, PortList ports, const OrtEpDevice** devices, size_t count) noexcept {
   return Guard([&] {
-    const std::size_t expected = (*Need(session, "session").session.*ports)().size();
+    const std::size_t expected = PortsOf(session, ports).size();
     if (count != expected) Fail(Code::kInvalidArgument, "devices: expected room for ", expected, ", found ", count);
     NeedArray(devices, count, "ep_devices");
     for (std::size_t i = 0; i < count; ++i) devices[i] = &CpuEpDevice();
@@ -43,28 +25,22 @@ OrtStatusPtr CpuDevices(const OrtSession* session, Ports ports, const OrtEpDevic
 }  // namespace
 
 const OrtEpDevice& CpuEpDevice() {
-  static const OrtEpDevice* const device =
-      std::make_unique<OrtEpDevice>(OrtEpDevice{"CPUExecutionProvider", "Sardonyx", &CpuDevice(),
-                                                OrtKeyValuePairs(OrtKeyValuePairs::Entries{{"version", SDX_VERSION}}),
-                                                OrtKeyValuePairs(), &HostMemoryInfo()})
-          .release();
+  static const OrtEpDevice* const device = [] {
+    auto made = std::make_unique<OrtEpDevice>();
+    made->ep_name = providers::kCpuName;
+    made->ep_vendor = "Sardonyx";
+    made->device = plugin::HardwareDevices().front();
+    made->metadata.Set("version", SDX_VERSION);
+    made->memory = &HostMemoryInfo();
+    return made.release();
+  }();
   return *device;
-}
-
-OrtStatusPtr ORT_API_CALL GetEpDevices(const OrtEnv* env, const OrtEpDevice* const** ep_devices,
-                                       size_t* num_ep_devices) noexcept {
-  return Guard([&] {
-    Need(env, "env");
-    static const OrtEpDevice* const devices[] = {&CpuEpDevice()};
-    Need(ep_devices, "ep_devices") = devices;
-    Need(num_ep_devices, "num_ep_devices") = std::size(devices);
-  });
 }
 
 OrtStatusPtr ORT_API_CALL GetNumHardwareDevices(const OrtEnv* env, size_t* num_devices) noexcept {
   return Guard([&] {
     Need(env, "env");
-    Need(num_devices, "num_devices") = 1;
+    Need(num_devices, "num_devices") = plugin::HardwareDevices().size();
   });
 }
 
@@ -72,8 +48,10 @@ OrtStatusPtr ORT_API_CALL GetHardwareDevices(const OrtEnv* env, const OrtHardwar
                                              size_t num_devices) noexcept {
   return Guard([&] {
     Need(env, "env");
-    if (num_devices != 1) Fail(Code::kInvalidArgument, "devices: expected room for 1, found ", num_devices);
-    Need(devices, "devices") = &CpuDevice();
+    const std::span<const OrtHardwareDevice* const> all = plugin::HardwareDevices();
+    if (num_devices != all.size())
+      Fail(Code::kInvalidArgument, "devices: expected room for ", all.size(), ", found ", num_devices);
+    std::copy(all.begin(), all.end(), &Need(devices, "devices"));
   });
 }
 
@@ -119,55 +97,19 @@ const OrtHardwareDevice* ORT_API_CALL EpDevice_Device(const OrtEpDevice* ep_devi
 
 const OrtMemoryInfo* ORT_API_CALL EpDevice_MemoryInfo(const OrtEpDevice* ep_device,
                                                       OrtDeviceMemoryType memory_type) noexcept {
-  return ep_device != nullptr && memory_type == OrtDeviceMemoryType_DEFAULT ? ep_device->memory_info : nullptr;
+  if (ep_device == nullptr) return nullptr;
+  return memory_type == OrtDeviceMemoryType_HOST_ACCESSIBLE ? ep_device->host_accessible_memory : ep_device->memory;
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetEpDeviceForInputs(const OrtSession* session, const OrtEpDevice** inputs_ep_devices,
                                                       size_t num_inputs) noexcept {
-  return CpuDevices(session, &runtime::Session::inputs, inputs_ep_devices, num_inputs);
+  return CpuDevices(session, PortList::kInputs, inputs_ep_devices, num_inputs);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetEpDeviceForOutputs(const OrtSession* session,
                                                        const OrtEpDevice** outputs_ep_devices,
                                                        size_t num_outputs) noexcept {
-  return CpuDevices(session, &runtime::Session::outputs, outputs_ep_devices, num_outputs);
-}
-
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_V2(
-    OrtSessionOptions* session_options, OrtEnv* env, const OrtEpDevice* const* ep_devices, size_t num_ep_devices,
-    const char* const* ep_option_keys, const char* const* ep_option_vals, size_t num_ep_options) noexcept {
-  const OrtStatusPtr failure = Guard([&] {
-    Need(env, "env");
-    NeedArray(ep_devices, num_ep_devices, "ep_devices");
-    if (num_ep_devices == 0)
-      Fail(Code::kInvalidArgument, "execution provider: expected at least one device, found none");
-    for (std::size_t i = 0; i < num_ep_devices; ++i) {
-      if (ep_devices[i] != &CpuEpDevice())
-        Fail(Code::kInvalidArgument, "execution provider: expected devices that GetEpDevices lists, found another one");
-    }
-  });
-  return failure != nullptr ? failure
-                            : SessionOptionsAppendExecutionProvider(session_options, "CPUExecutionProvider",
-                                                                    ep_option_keys, ep_option_vals, num_ep_options);
-}
-
-// Every policy ends at the only device there is.
-OrtStatusPtr ORT_API_CALL SessionOptionsSetEpSelectionPolicy(OrtSessionOptions* session_options,
-                                                             OrtExecutionProviderDevicePolicy policy) noexcept {
-  return Guard([&] {
-    Need(session_options, "session_options");
-    if (policy < OrtExecutionProviderDevicePolicy_DEFAULT ||
-        policy > OrtExecutionProviderDevicePolicy_MIN_OVERALL_POWER)
-      Fail(Code::kInvalidArgument, "device policy: expected 0 to 6, found ", static_cast<int>(policy));
-  });
-}
-
-OrtStatusPtr ORT_API_CALL GetSharedAllocator(OrtEnv* env, const OrtMemoryInfo* mem_info,
-                                             OrtAllocator** allocator) noexcept {
-  return Guard([&] {
-    Need(env, "env");
-    Need(allocator, "allocator") = Need(mem_info, "mem_info").device == Device{} ? DefaultAllocator() : nullptr;
-  });
+  return CpuDevices(session, PortList::kOutputs, outputs_ep_devices, num_outputs);
 }
 
 }  // namespace sardonyx::capi

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "capi/device_values.h"
+#include "capi/env.h"
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
 #include "capi/handles/memory_info.h"
@@ -14,14 +16,7 @@ namespace {
 
 using runtime::Session;
 
-void CheckHost(const Value& value, const char* name) {
-  if (value.is_tensor() && !value.tensor().device().IsHost())
-    Fail(Code::kNotImplemented, "value '", name,
-         "': expected host memory, which the session's providers use, found device memory");
-}
-
 void Bind(OrtIoBinding& binding, const char* name, const Value& value) {
-  CheckHost(value, name);
   const std::optional<std::size_t> index = binding.session->FindInput(name);
   if (!index) binding.session->FailUnknownInput(name);
   const auto at = std::find(binding.input_indices.begin(), binding.input_indices.end(), *index);
@@ -35,8 +30,8 @@ void Bind(OrtIoBinding& binding, const char* name, const Value& value) {
   for (const Value& input : binding.inputs) binding.input_pointers.push_back(&input);
 }
 
-void BindResult(OrtIoBinding& binding, const char* name, const Value& value, bool fresh) {
-  CheckHost(value, name);
+void BindResult(OrtIoBinding& binding, const char* name, const Value& value, bool fresh,
+                const OrtMemoryInfo* device = nullptr) {
   const std::optional<std::size_t> index = binding.session->FindOutput(name);
   if (!index) binding.session->FailUnknownOutput(name);
   const auto at = std::find(binding.output_indices.begin(), binding.output_indices.end(), *index);
@@ -45,9 +40,11 @@ void BindResult(OrtIoBinding& binding, const char* name, const Value& value, boo
     binding.output_indices.push_back(*index);
     binding.outputs.emplace_back();
     binding.fresh_outputs.push_back(fresh);
+    binding.output_memory.emplace_back();
   }
   binding.outputs[position] = value;
   binding.fresh_outputs[position] = fresh;
+  binding.output_memory[position] = device != nullptr ? std::optional(*device) : std::nullopt;
 }
 
 }  // namespace
@@ -55,7 +52,8 @@ void BindResult(OrtIoBinding& binding, const char* name, const Value& value, boo
 OrtStatusPtr ORT_API_CALL CreateIoBinding(OrtSession* session, OrtIoBinding** out) noexcept {
   return Guard([&] {
     auto binding = std::make_unique<OrtIoBinding>();
-    binding->session = Need(session, "session").session;
+    BuiltSession(session);
+    binding->session = session->session;
     auto& result = Need(out, "out");
     result = binding.release();
   });
@@ -79,25 +77,37 @@ OrtStatusPtr ORT_API_CALL BindOutput(OrtIoBinding* binding_ptr, const char* name
 OrtStatusPtr ORT_API_CALL BindOutputToDevice(OrtIoBinding* binding_ptr, const char* name,
                                              const OrtMemoryInfo* mem_info_ptr) noexcept {
   return Guard([&] {
-    if (Need(mem_info_ptr, "mem_info_ptr").device.type != DeviceType::kCpu)
-      Fail(Code::kInvalidArgument, "output '", &Need(name, "name"),
-           "': expected a device that the session uses ('Cpu'), found '", mem_info_ptr->name, "'");
-    BindResult(Need(binding_ptr, "binding_ptr"), &Need(name, "name"), Value(), true);
+    const OrtMemoryInfo& info = Need(mem_info_ptr, "mem_info_ptr");
+    const char* output = &Need(name, "name");
+    const bool on_host = info.device.type == DeviceType::kCpu;
+    OrtAllocator* memory = nullptr;
+    if (!on_host) ThrowIfError(GetSharedAllocator(CurrentEnv(), &info, &memory), "GetSharedAllocator");
+    if (!on_host && memory == nullptr)
+      Fail(Code::kInvalidArgument, "output '", output, "': expected the host ('Cpu') or a device of a registered ",
+           "provider library, found '", info.name, "'");
+    BindResult(Need(binding_ptr, "binding_ptr"), output, Value(), true, on_host ? nullptr : &info);
   });
 }
 
 OrtStatusPtr ORT_API_CALL RunWithBinding(OrtSession* session, const OrtRunOptions* run_options,
                                          const OrtIoBinding* binding_ptr) noexcept {
   return Guard([&] {
-    Session& target = *Need(session, "session").session;
+    Session& target = BuiltSession(session);
     OrtIoBinding& binding = const_cast<OrtIoBinding&>(Need(binding_ptr, "binding_ptr"));  // a run fills its outputs
     if (binding.session.get() != &target)
       Fail(Code::kInvalidArgument, "binding: expected the session that it was created for, found another one");
+    if (run_options != nullptr && !run_options->adapters.empty())
+      target.logger().Warn(
+          "RunWithBinding: the active LoRA adapters of the run options are not used, as in ONNX "
+          "Runtime: bind their parameters, or use Run");
     for (std::size_t i = 0; i < binding.outputs.size(); ++i) {
       if (binding.fresh_outputs[i]) binding.outputs[i] = Value();
     }
     RunWith(target, run_options, binding.input_indices, binding.input_pointers, binding.output_indices,
             binding.outputs);
+    for (std::size_t i = 0; i < binding.outputs.size(); ++i)
+      if (binding.output_memory[i] && binding.outputs[i].is_tensor())
+        binding.outputs[i] = OnDevice(binding.outputs[i], *binding.output_memory[i]);
   });
 }
 
@@ -148,6 +158,7 @@ void ORT_API_CALL ClearBoundOutputs(OrtIoBinding* binding_ptr) noexcept {
   binding_ptr->output_indices.clear();
   binding_ptr->outputs.clear();
   binding_ptr->fresh_outputs.clear();
+  binding_ptr->output_memory.clear();
 }
 
 // Host memory needs no waiting.

@@ -1,8 +1,12 @@
 // capi/logging.cpp - converts logging levels and callbacks of the C interface to those of the runtime.
 #include "capi/logging.h"
 
+#include <string>
+
 #include "base/error.h"
+#include "capi/functions.h"
 #include "capi/handles/call_out.h"
+#include "capi/handles/logger.h"
 
 namespace sardonyx::capi {
 
@@ -19,6 +23,23 @@ Logger::Sink MakeSink(OrtLoggingFunction function, void* parameter) {
     CallOut("the logging function", function, parameter, static_cast<OrtLoggingLevel>(severity), category, id, location,
             text);
   };
+}
+
+OrtStatusPtr ORT_API_CALL Logger_LogMessage(const OrtLogger* logger, OrtLoggingLevel log_severity_level,
+                                            const char* message, const ORTCHAR_T* file_path, int line_number,
+                                            const char* func_name) noexcept {
+  return Guard([&] {
+    const Logger& target = Need(logger, "logger").logger;
+    const Severity severity = ToSeverity(log_severity_level);
+    const std::string text = &Need(message, "message");
+    const std::string location = std::string(&Need(file_path, "file_path")) + ":" + std::to_string(line_number) + " " +
+                                 &Need(func_name, "func_name");
+    if (target.Wants(severity)) target.Write(severity, text, location.c_str());
+  });
+}
+
+OrtStatusPtr ORT_API_CALL Logger_GetLoggingSeverityLevel(const OrtLogger* logger, OrtLoggingLevel* out) noexcept {
+  return Guard([&] { Need(out, "out") = static_cast<OrtLoggingLevel>(Need(logger, "logger").logger.threshold()); });
 }
 
 }  // namespace sardonyx::capi

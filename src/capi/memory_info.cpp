@@ -53,35 +53,6 @@ void CheckAllocatorType(OrtAllocatorType type) {
     Fail(Code::kInvalidArgument, "memory info: expected an OrtAllocatorType from -1 to 2, found ", int{type});
 }
 
-// The C interface numbers an FPGA 2 and an NPU 3.
-DeviceType FromDeviceType(OrtMemoryInfoDeviceType type) {
-  switch (type) {
-    case OrtMemoryInfoDeviceType_CPU:
-      return DeviceType::kCpu;
-    case OrtMemoryInfoDeviceType_GPU:
-      return DeviceType::kGpu;
-    case OrtMemoryInfoDeviceType_FPGA:
-      return DeviceType::kFpga;
-    case OrtMemoryInfoDeviceType_NPU:
-      return DeviceType::kNpu;
-  }
-  Fail(Code::kInvalidArgument, "memory info: expected an OrtMemoryInfoDeviceType from 0 to 3, found ", int{type});
-}
-
-OrtMemoryInfoDeviceType ToDeviceType(DeviceType type) {
-  switch (type) {
-    case DeviceType::kCpu:
-      return OrtMemoryInfoDeviceType_CPU;
-    case DeviceType::kGpu:
-      return OrtMemoryInfoDeviceType_GPU;
-    case DeviceType::kNpu:
-      return OrtMemoryInfoDeviceType_NPU;
-    case DeviceType::kFpga:
-      return OrtMemoryInfoDeviceType_FPGA;
-  }
-  return OrtMemoryInfoDeviceType_CPU;
-}
-
 }  // namespace
 
 OrtStatusPtr ORT_API_CALL CreateMemoryInfo(const char* name, enum OrtAllocatorType type, int id,

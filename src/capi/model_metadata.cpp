@@ -1,4 +1,6 @@
 // capi/model_metadata.cpp - the functions of OrtModelMetadata.
+#include "capi/handles/model_metadata.h"
+
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
 #include "capi/handles/status.h"
@@ -21,15 +23,7 @@ OrtStatusPtr CopyField(const OrtModelMetadata* metadata, Text field, OrtAllocato
 
 OrtStatusPtr ORT_API_CALL SessionGetModelMetadata(const OrtSession* session, OrtModelMetadata** out) noexcept {
   return Guard([&] {
-    const Model& model = Need(session, "session").session->model();
-    auto metadata = std::make_unique<OrtModelMetadata>();
-    metadata->producer_name = model.producer_name;
-    metadata->graph_name = model.graph.name;
-    metadata->domain = model.domain;
-    metadata->description = model.doc;
-    metadata->graph_description = model.graph.doc;
-    metadata->version = model.model_version;
-    metadata->custom = model.metadata;
+    auto metadata = std::make_unique<OrtModelMetadata>(MetadataOf(ModelOf(session)));
     auto& result = Need(out, "out");
     result = metadata.release();
   });

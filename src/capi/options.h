@@ -2,9 +2,13 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "model/adapter_file.h"
 #include "onnxruntime_c_api.h"
 #include "runtime/options.h"
 
@@ -17,17 +21,41 @@ struct CustomThreads {
   OrtCustomJoinThreadFn join = nullptr;
 };
 
+// Makes the operators of sessions that have custom ones (capi/custom_op).
+class OperatorSource {
+ public:
+  virtual ~OperatorSource() = default;
+  // `logger` and `config` are the session's, for its kernels.
+  virtual std::shared_ptr<const ops::Registry> Make(const ops::Registry& built_in, Logger logger,
+                                                    const std::map<std::string, std::string>& config) const = 0;
+};
+
+// How a session chooses its providers if the caller names none; nothing set: the CPU.
+struct EpSelection {
+  std::optional<OrtExecutionProviderDevicePolicy> policy;
+  EpSelectionDelegate delegate = nullptr;  // in place of a policy
+  void* state = nullptr;
+};
+
 }  // namespace sardonyx::capi
 
 struct OrtSessionOptions {
   sardonyx::runtime::SessionOptions options;
   sardonyx::capi::CustomThreads threads;
-  bool has_log_severity = false;  // false: the environment's
+  sardonyx::capi::EpSelection selection;
+  bool has_log_severity = false;                                           // false: the environment's
+  std::shared_ptr<const sardonyx::capi::OperatorSource> custom_operators;  // shared with clones; null: none
+  // For providers that load compiled models without weights, and read their data through the caller. Both must live as
+  // long as the sessions.
+  std::span<const std::byte> weightless_source;
+  OrtReadNamedBufferFunc read_ep_context = nullptr;
+  void* read_ep_context_state = nullptr;
 };
 
 struct OrtRunOptions {
   sardonyx::runtime::RunOptions options;
-  int log_severity = -1;  // -1: as the session's
+  std::vector<std::shared_ptr<const sardonyx::model::Adapter>> adapters;  // later ones come before earlier ones
+  int log_severity = -1;                                                  // -1: as the session's
 };
 
 struct OrtThreadingOptions {
@@ -41,6 +69,8 @@ struct OrtThreadingOptions {
 
 namespace sardonyx::capi {
 
+// Fails with kInvalidArgument for a number that is no level.
+runtime::OptimizationLevel CheckedLevel(GraphOptimizationLevel level);
 // Checks what every config entry must be: a key of 1 to 1024 bytes, a value of at most 8192.
 void SetConfigEntry(std::map<std::string, std::string>& config, const char* key, const char* value);
 // Has the pool's threads made by the caller's functions, if there are any; fails with kInvalidArgument for one alone.

@@ -104,36 +104,35 @@ OrtStatusPtr ORT_API_CALL SessionModelText(const OrtSession* session, size_t max
                                            char** text) noexcept {
   return Guard([&] {
     auto& result = Need(text, "text");
-    result =
-        CopyText(allocator, Need(session, "session").session->ProgramText(ToTextOptions(max_elements).max_elements));
+    result = CopyText(allocator, BuiltSession(session).ProgramText(ToTextOptions(max_elements).max_elements));
   });
 }
 
 OrtStatusPtr ORT_API_CALL SessionPlacement(const OrtSession* session, OrtAllocator* allocator, char** json) noexcept {
   return Guard([&] {
     auto& result = Need(json, "json");
-    result = CopyText(allocator, PlacementJson(*Need(session, "session").session));
+    result = CopyText(allocator, PlacementJson(BuiltSession(session)));
   });
 }
 
 OrtStatusPtr ORT_API_CALL SessionProviders(const OrtSession* session, OrtAllocator* allocator, char** json) noexcept {
   return Guard([&] {
     auto& result = Need(json, "json");
-    result = CopyText(allocator, ProvidersJson(*Need(session, "session").session));
+    result = CopyText(allocator, ProvidersJson(BuiltSession(session)));
   });
 }
 
 OrtStatusPtr ORT_API_CALL SessionPlan(const OrtSession* session, OrtAllocator* allocator, char** json) noexcept {
   return Guard([&] {
     auto& result = Need(json, "json");
-    result = CopyText(allocator, PlanJson(*Need(session, "session").session));
+    result = CopyText(allocator, PlanJson(BuiltSession(session)));
   });
 }
 
 OrtStatusPtr ORT_API_CALL SessionPlanText(const OrtSession* session, OrtAllocator* allocator, char** text) noexcept {
   return Guard([&] {
     auto& result = Need(text, "text");
-    result = CopyText(allocator, PlanLines(*Need(session, "session").session));
+    result = CopyText(allocator, PlanLines(BuiltSession(session)));
   });
 }
 
@@ -167,7 +166,7 @@ OrtStatusPtr ORT_API_CALL RunCheckValues(OrtSession* session, const OrtRunOption
     for (std::size_t i = 0; i < input_len; ++i)
       values.emplace_back(&Need(input_names[i], "input_names[i]"),
                           inputs[i] != nullptr ? *AsValue(inputs[i]) : Value());
-    runtime::Session& target = ForInputs(*Need(session, "session").session, values);
+    runtime::Session& target = ForInputs(BuiltSession(session), values);
     std::vector<std::string> outputs;
     for (const runtime::Port& port : target.outputs()) outputs.push_back(port.name);
     runtime::ValueCheck check(target.program());
@@ -201,7 +200,7 @@ OrtStatusPtr ORT_API_CALL SessionMemoryInfo(const OrtSession* session, OrtAlloca
   return Guard([&] {
     auto& result = Need(json, "json");
     WeightBytes bytes;
-    AddWeights(Need(session, "session").session->model().graph, bytes);
+    AddWeights(BuiltSession(session).model().graph, bytes);
     result = CopyText(allocator, Dump({{"weight_bytes", bytes.copied}, {"mapped_bytes", bytes.mapped}}));
   });
 }
@@ -228,7 +227,7 @@ OrtStatusPtr ORT_API_CALL MapContents(const OrtValue* value, size_t index, ONNXT
 }
 
 OrtStatusPtr ORT_API_CALL SessionTrim(OrtSession* session) noexcept {
-  return Guard([&] { Need(session, "session").session->Trim(); });
+  return Guard([&] { BuiltSession(session).Trim(); });
 }
 
 constexpr SardonyxApi kOwnApi = {
@@ -250,6 +249,9 @@ constexpr SardonyxApi kOwnApi = {
     .SessionTrim = SessionTrim,
     .FixInput = FixInput,
     .SessionPlanText = SessionPlanText,
+    .LoraAdapterInfo = LoraAdapterInfo,
+    .LoraAdapterParameter = LoraAdapterParameter,
+    .WriteLoraAdapter = WriteLoraAdapter,
 };
 
 }  // namespace

@@ -49,13 +49,15 @@ std::string Write(const runtime::Session& session, runtime::Trace& trace, const 
     before = ",\n";
   });
   const std::int32_t thread = ThreadNumber();
-  events.AddMachine();
   if (trace.loaded_ns != 0) {
     events.AddSession(session.model().path.empty() ? "model_loading_array" : "model_loading_uri", trace.start_ns,
                       trace.loaded_ns, thread, ProfileEvents::Json::object());
     events.AddSession("session_initialization", trace.loaded_ns, trace.ready_ns, thread, ProfileEvents::Json::object());
   }
-  for (const auto& run : trace.Take()) events.AddRun(*run);
+  const auto runs = trace.Take();
+  for (const auto& run : runs) events.AddRun(*run);
+  for (const auto& run : runs) events.AddActivity(*run);
+  events.AddMachine();
   out << "\n]\n";
   out.close();
   if (!out) {
@@ -126,14 +128,14 @@ OrtStatusPtr ORT_API_CALL RunOptionsDisableProfiling(OrtRunOptions* options) noe
 OrtStatusPtr ORT_API_CALL SessionEndProfiling(OrtSession* session, OrtAllocator* allocator, char** out) noexcept {
   return Guard([&] {
     Need(out, "out");
-    *out = CopyText(allocator, EndProfile(*Need(session, "session").session));
+    *out = CopyText(allocator, EndProfile(BuiltSession(session)));
   });
 }
 
 // Nanoseconds since 1970; 0 for a session without a profile.
 OrtStatusPtr ORT_API_CALL SessionGetProfilingStartTimeNs(const OrtSession* session, uint64_t* out) noexcept {
   return Guard([&] {
-    const auto& trace = Need(session, "session").session->trace();
+    const auto& trace = BuiltSession(session).trace();
     Need(out, "out") = trace ? static_cast<std::uint64_t>(trace->wall_ns) : 0;
   });
 }

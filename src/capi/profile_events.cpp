@@ -5,6 +5,7 @@
 
 #include "base/process.h"
 #include "ops/op_def.h"
+#include "ops/registry.h"
 #include "planner/plan.h"
 #include "runtime/inspect/body_path.h"
 #include "runtime/program.h"
@@ -108,7 +109,6 @@ void ProfileEvents::AddRun(const TraceRun& run) {
     weights_ = 0;
     FindPaths(*main_, "");
   }
-  late_bytes_ = 0;
   for (std::size_t i = 0; i < run.events.size(); ++i) AddNode(run, i);
   Json arguments = Json::object();
   if (run.dropped != 0) arguments["events_dropped"] = run.dropped;
@@ -119,6 +119,14 @@ void ProfileEvents::AddRun(const TraceRun& run) {
   }
   AddSession("SequentialExecutor::Execute", first, last, run.thread, Json::object());
   AddSession("model_run", run.start_ns, run.end_ns, run.thread, std::move(arguments));
+}
+
+void ProfileEvents::AddActivity(const TraceRun& run) {
+  late_bytes_ = 0;
+  for (const TraceEvent& event : run.events) {
+    AddThreads(run, event, NameOf(event));
+    AddMemory(run, event, TensorsOf(run, event));
+  }
 }
 
 void ProfileEvents::FindPaths(const Program& program, const std::string& path) {
@@ -132,14 +140,20 @@ void ProfileEvents::FindPaths(const Program& program, const std::string& path) {
   }
 }
 
-void ProfileEvents::AddNode(const TraceRun& run, std::size_t index) {
-  const TraceEvent& event = run.events[index];
+ProfileEvents::Tensors ProfileEvents::TensorsOf(const TraceRun& run, const TraceEvent& event) {
   const Node& node = NodeOf(event);
-  const Graph& graph = event.program->graph();
   Tensors tensors;
   std::size_t at = event.first_shape;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) tensors.inputs.push_back(TakeTensor(run.shapes, at));
   for (std::size_t i = 0; i < node.outputs.size(); ++i) tensors.outputs.push_back(TakeTensor(run.shapes, at));
+  return tensors;
+}
+
+void ProfileEvents::AddNode(const TraceRun& run, std::size_t index) {
+  const TraceEvent& event = run.events[index];
+  const Node& node = NodeOf(event);
+  const Graph& graph = event.program->graph();
+  const Tensors tensors = TensorsOf(run, event);
   std::size_t activations = 0, parameters = 0, results = 0;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const bool constant = node.inputs[i] != kNoValue && graph.value(node.inputs[i]).constant() != nullptr;
@@ -155,7 +169,7 @@ void ProfileEvents::AddNode(const TraceRun& run, std::size_t index) {
                     {"input_type_shape", TypesAndShapes(tensors.inputs)},
                     {"output_type_shape", TypesAndShapes(tensors.outputs)},
                     {"node", node.name},
-                    {"domain", node.domain},
+                    {"domain", std::string(ops::AuthorsDomain(node.domain))},
                     {"inputs", ValueNames(graph, node.inputs)},
                     {"outputs", ValueNames(graph, node.outputs)}};
   if (const std::string& path = PathOf(*event.program); !path.empty()) arguments["graph"] = path;
@@ -167,12 +181,9 @@ void ProfileEvents::AddNode(const TraceRun& run, std::size_t index) {
   } else {
     arguments["note"] = "nothing to do: a view of its input, or known from the shapes";
   }
-  const std::string name = NameOf(event);
-  Json json = Event("Node", name + "_kernel_time", run.thread, event.start_ns, event.end_ns);
+  Json json = Event("Node", NameOf(event) + "_kernel_time", run.thread, event.start_ns, event.end_ns);
   json["args"] = std::move(arguments);
   sink_(json);
-  AddThreads(run, event, name);
-  AddMemory(run, event, tensors);
 }
 
 void ProfileEvents::AddCost(const TraceEvent& event, const Tensors& tensors, std::int64_t self_ns, double parameters,
@@ -180,7 +191,7 @@ void ProfileEvents::AddCost(const TraceEvent& event, const Tensors& tensors, std
   const Step& step = event.program->steps()[static_cast<std::size_t>(event.step)];
   ops::Cost cost =
       runtime::CostOf(NodeOf(event), step.op, &event.program->kernels()[static_cast<std::size_t>(event.step)].prepared,
-                  tensors.inputs, tensors.outputs);
+                      tensors.inputs, tensors.outputs);
   cost.weights = std::min(parameters, cost.bytes - cost.written);  // a table of which rows are picked is larger
   arguments["bytes"] = cost.bytes;
   if (cost.operations) arguments["flops"] = *cost.operations;

@@ -14,7 +14,8 @@
 
 namespace sardonyx::capi {
 
-// Turns runs of one session into events, in the order of time within a run.
+// Turns runs of one session into events, in the order of time within a run. Tools made for ONNX Runtime's profiles look
+// at the first entries: what its profiles do not have (AddActivity, AddMachine) belongs behind all others.
 class ProfileEvents {
  public:
   using Json = nlohmann::ordered_json;
@@ -24,9 +25,10 @@ class ProfileEvents {
   ProfileEvents(runtime::MachineCeiling ceiling, std::int64_t zero_ns, Sink sink)
       : ceiling_(std::move(ceiling)), zero_ns_(zero_ns), sink_(std::move(sink)) {}
 
-  void AddMachine();
   void AddSession(const char* name, std::int64_t start_ns, std::int64_t end_ns, std::int32_t thread, Json arguments);
-  void AddRun(const runtime::TraceRun& run);
+  void AddRun(const runtime::TraceRun& run);       // the nodes, and the run as a whole
+  void AddActivity(const runtime::TraceRun& run);  // what the other threads did, and memory over time
+  void AddMachine();
 
  private:
   struct Tensors {
@@ -34,6 +36,7 @@ class ProfileEvents {
   };
   Json Event(const char* category, const std::string& name, std::int32_t thread, std::int64_t start_ns,
              std::int64_t end_ns) const;
+  static Tensors TensorsOf(const runtime::TraceRun& run, const runtime::TraceEvent& event);
   void AddNode(const runtime::TraceRun& run, std::size_t index);
   void AddThreads(const runtime::TraceRun& run, const runtime::TraceEvent& event, const std::string& name);
   void AddMemory(const runtime::TraceRun& run, const runtime::TraceEvent& event, const Tensors& tensors);

@@ -44,10 +44,6 @@ const providers::ProviderFactory* FindProvider(std::string_view name) {
   return nullptr;
 }
 
-OrtStatusPtr NoProvider(const char* name) noexcept {
-  return Guard([&] { FailNoProvider(name); });
-}
-
 runtime::ProviderChoice ChoiceOf(const std::string& name, const char* const* keys, const char* const* values,
                                  std::size_t count) {
   NeedArray(keys, count, "provider_options_keys");
@@ -103,85 +99,12 @@ OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider(OrtSessionOption
   return Guard([&] {
     runtime::SessionOptions& target = Need(options, "options").options;
     const std::string_view name = &Need(provider_name, "provider_name");
+    NeedArray(provider_options_keys, num_keys, "provider_options_keys");
+    NeedArray(provider_options_values, num_keys, "provider_options_values");
     const providers::ProviderFactory* factory = FindProvider(name);
     if (factory == nullptr) FailNoProvider(provider_name);
     target.providers.push_back(ChoiceOf(factory->name, provider_options_keys, provider_options_values, num_keys));
   });
-}
-
-// Providers with functions of their own, none of which is part of this library.
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CUDA(OrtSessionOptions* /*options*/,
-                                                                     const OrtCUDAProviderOptions* /*o*/) noexcept {
-  return NoProvider("CUDAExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CUDA_V2(
-    OrtSessionOptions* /*options*/, const OrtCUDAProviderOptionsV2* /*o*/) noexcept {
-  return NoProvider("CUDAExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL CreateCUDAProviderOptions(OrtCUDAProviderOptionsV2** /*out*/) noexcept {
-  return NoProvider("CUDAExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_TensorRT(
-    OrtSessionOptions* /*options*/, const OrtTensorRTProviderOptions* /*o*/) noexcept {
-  return NoProvider("TensorrtExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_TensorRT_V2(
-    OrtSessionOptions* /*options*/, const OrtTensorRTProviderOptionsV2* /*o*/) noexcept {
-  return NoProvider("TensorrtExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL CreateTensorRTProviderOptions(OrtTensorRTProviderOptionsV2** /*out*/) noexcept {
-  return NoProvider("TensorrtExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_ROCM(OrtSessionOptions* /*options*/,
-                                                                     const OrtROCMProviderOptions* /*o*/) noexcept {
-  return NoProvider("ROCMExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL CreateROCMProviderOptions(OrtROCMProviderOptions** /*out*/) noexcept {
-  return NoProvider("ROCMExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_MIGraphX(
-    OrtSessionOptions* /*options*/, const OrtMIGraphXProviderOptions* /*o*/) noexcept {
-  return NoProvider("MIGraphXExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_OpenVINO(
-    OrtSessionOptions* /*options*/, const OrtOpenVINOProviderOptions* /*o*/) noexcept {
-  return NoProvider("OpenVINOExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_OpenVINO_V2(OrtSessionOptions* /*options*/,
-                                                                            const char* const* /*keys*/,
-                                                                            const char* const* /*values*/,
-                                                                            size_t /*num_keys*/) noexcept {
-  return NoProvider("OpenVINOExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CANN(OrtSessionOptions* /*options*/,
-                                                                     const OrtCANNProviderOptions* /*o*/) noexcept {
-  return NoProvider("CANNExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL CreateCANNProviderOptions(OrtCANNProviderOptions** /*out*/) noexcept {
-  return NoProvider("CANNExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_Dnnl(OrtSessionOptions* /*options*/,
-                                                                     const OrtDnnlProviderOptions* /*o*/) noexcept {
-  return NoProvider("DnnlExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL CreateDnnlProviderOptions(OrtDnnlProviderOptions** /*out*/) noexcept {
-  return NoProvider("DnnlExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_VitisAI(OrtSessionOptions* /*options*/,
-                                                                        const char* const* /*keys*/,
-                                                                        const char* const* /*values*/,
-                                                                        size_t /*num_keys*/) noexcept {
-  return NoProvider("VitisAIExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL GetExecutionProviderApi(const char* provider_name, uint32_t /*version*/,
-                                                  const void** /*provider_api*/) noexcept {
-  return NoProvider(provider_name != nullptr ? provider_name : "NULL");
-}
-OrtStatusPtr ORT_API_CALL SetCurrentGpuDeviceId(int /*device_id*/) noexcept {
-  return NoProvider("CUDAExecutionProvider");
-}
-OrtStatusPtr ORT_API_CALL GetCurrentGpuDeviceId(int* /*device_id*/) noexcept {
-  return NoProvider("CUDAExecutionProvider");
 }
 
 const char* ORT_API_CALL GetBuildInfoString() noexcept {

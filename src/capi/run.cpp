@@ -2,18 +2,22 @@
 //
 // In the steady state nothing here allocates or looks a name up in a map: names are compared with those of the model by
 // position first, and what a call needs lies on its stack. Only outputs that the caller did not bind become new values.
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <new>
 #include <span>
 
+#include "capi/device_values.h"
 #include "capi/functions.h"
 #include "capi/handles/call_out.h"
 #include "capi/handles/value.h"
 #include "capi/options.h"
 #include "capi/profile.h"
 #include "capi/session.h"
+#include "providers/plugin/session_calls.h"
 
 namespace sardonyx::capi {
 namespace {
@@ -60,6 +64,34 @@ std::optional<std::size_t> OutputIndex(const Session& session, std::size_t posit
   const std::vector<runtime::Port>& outputs = session.outputs();
   if (position < outputs.size() && outputs[position].name == name) return position;
   return session.FindOutput(name);
+}
+
+// Runs with the parameters of the active adapters as further inputs; they come before what the caller gives, and those
+// of later adapters before those of earlier ones.
+void RunAdapted(Session& session, const OrtRunOptions& options, std::span<const std::size_t> inputs,
+                std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results) {
+  std::vector<Value> parameters;
+  std::vector<std::size_t> indices;
+  for (auto adapter = options.adapters.rbegin(); adapter != options.adapters.rend(); ++adapter) {
+    for (const auto& [name, tensor] : (*adapter)->parameters) {
+      const std::optional<std::size_t> index = session.FindInput(name);
+      if (!index) session.FailUnknownInput(name);
+      if (std::find(indices.begin(), indices.end(), *index) != indices.end()) continue;
+      indices.push_back(*index);
+      parameters.emplace_back(tensor);
+    }
+  }
+  std::vector<const Value*> all;
+  for (const Value& parameter : parameters) all.push_back(&parameter);
+  const std::size_t given = indices.size();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (std::find(indices.begin(), indices.begin() + static_cast<std::ptrdiff_t>(given), inputs[i]) !=
+        indices.begin() + static_cast<std::ptrdiff_t>(given))
+      continue;
+    indices.push_back(inputs[i]);
+    all.push_back(values[i]);
+  }
+  RunWith(session, &options, indices, all, outputs, results);
 }
 
 // Hands the results over: into the caller's values, or as new ones where it gave NULL. All or none.
@@ -113,7 +145,11 @@ void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<cons
     results[i] = *AsValue(outputs[i]);
     CheckHost(results[i], output_names[i]);
   }
-  RunWith(session, run_options, input_indices.span(), input_values.span(), output_indices.span(), results.span());
+  if (run_options != nullptr && !run_options->adapters.empty()) {
+    RunAdapted(session, *run_options, input_indices.span(), input_values.span(), output_indices.span(), results.span());
+  } else {
+    RunWith(session, run_options, input_indices.span(), input_values.span(), output_indices.span(), results.span());
+  }
   StoreOutputs(results.span(), outputs);
 }
 
@@ -146,18 +182,51 @@ const runtime::RunOptions& DefaultRunOptions() {
   return *options;
 }
 
+static void RunOnHost(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
+                      std::span<const Value* const> values, std::span<const std::size_t> outputs,
+                      std::span<Value> results) {
+  const runtime::RunOptions& run_options = options != nullptr ? options->options : DefaultRunOptions();
+  const auto run = [&] {
+    if (!run_options.profile_prefix.empty()) return RunProfiled(session, run_options, inputs, values, outputs, results);
+    session.Run(run_options, inputs, values, outputs, results);
+  };
+  if (session.providers().providers.size() < 2) return run();  // there is only the CPU's
+  static const OrtRunOptions kDefaults;
+  plugin::RunScope scope(session.providers(), options != nullptr ? *options : kDefaults, run_options.synchronize);
+  run();
+  scope.End();
+}
+
+// A session takes and gives host memory: what the caller has on a device is copied.
 void RunWith(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
              std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results) {
-  const runtime::RunOptions& run_options = options != nullptr ? options->options : DefaultRunOptions();
-  if (!run_options.profile_prefix.empty()) return RunProfiled(session, run_options, inputs, values, outputs, results);
-  session.Run(run_options, inputs, values, outputs, results);
+  const auto on_device = [](const Value* value) { return value != nullptr && IsOnDevice(*value); };
+  if (std::none_of(values.begin(), values.end(), on_device) && std::none_of(results.begin(), results.end(), IsOnDevice))
+    return RunOnHost(session, options, inputs, values, outputs, results);
+  std::deque<Value> copies;
+  std::vector<const Value*> given;
+  for (const Value* value : values) given.push_back(on_device(value) ? &copies.emplace_back(OnHost(*value)) : value);
+  std::vector<Value> made;
+  for (const Value& result : results) made.push_back(IsOnDevice(result) ? Value() : result);
+  RunOnHost(session, options, inputs, given, outputs, made);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (!IsOnDevice(results[i])) {
+      results[i] = std::move(made[i]);
+      continue;
+    }
+    const Tensor &wanted = results[i].tensor(), &found = made[i].tensor();
+    if (wanted.dtype() != found.dtype() || !(wanted.shape() == found.shape()))
+      Fail(Code::kInvalidArgument, "output '", session.outputs()[outputs[i]].name, "': expected ", Name(found.dtype()),
+           ToText(found.shape()), " to be bound, found ", Name(wanted.dtype()), ToText(wanted.shape()));
+    CopyAcross(made[i], results[i]);
+  }
 }
 
 OrtStatusPtr ORT_API_CALL Run(OrtSession* session, const OrtRunOptions* run_options, const char* const* input_names,
                               const OrtValue* const* inputs, size_t input_len, const char* const* output_names,
                               size_t output_names_len, OrtValue** outputs) noexcept {
   return Guard([&] {
-    Session& target = *Need(session, "session").session;
+    Session& target = BuiltSession(session);
     NeedArray(input_names, input_len, "input_names");
     NeedArray(inputs, input_len, "inputs");
     NeedArray(output_names, output_names_len, "output_names");
@@ -171,7 +240,7 @@ OrtStatusPtr ORT_API_CALL RunAsync(OrtSession* session, const OrtRunOptions* run
                                    const char* const* output_names, size_t output_names_len, OrtValue** output,
                                    RunAsyncCallbackFn run_async_callback, void* user_data) noexcept {
   return Guard([&] {
-    Session& target = *Need(session, "session").session;
+    Session& target = BuiltSession(session);
     BackgroundRun run{&target, run_options, {}, {}, {}, output, run_async_callback, user_data};
     if (run_async_callback == nullptr) FailNullArgument("run_async_callback");
     NeedArray(output, output_names_len, "output");

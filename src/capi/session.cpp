@@ -13,9 +13,13 @@
 #include "capi/handles/type_info.h"
 #include "capi/options.h"
 #include "capi/profile.h"
+#include "capi/provider_choice.h"
+#include "providers/plugin/session_calls.h"
 #include "runtime/disabled_passes.h"
+#include "runtime/option_keys.h"
 
 OrtSession::~OrtSession() {
+  if (session == nullptr) return;
   session->FinishBackground();
   if (!session->tracing()) return;
   sardonyx::capi::FreeStatus(sardonyx::capi::Guard([&] {
@@ -33,62 +37,99 @@ namespace {
 using runtime::Port;
 using runtime::Session;
 
-const Session& NeedSession(const OrtSession* session) { return *Need(session, "session").session; }
-
 const Port& PortAt(const std::vector<Port>& ports, std::size_t index, const char* what) {
   if (index >= ports.size())
     Fail(Code::kInvalidArgument, what, ": expected an index below ", ports.size(), ", found ", index);
   return ports[index];
 }
 
-using Ports = const std::vector<Port>& (Session::*)() const;
-
-OrtStatusPtr CountOf(const OrtSession* session, Ports ports, size_t* out) noexcept {
-  return Guard([&] { Need(out, "out") = (NeedSession(session).*ports)().size(); });
+OrtStatusPtr CountOf(const OrtSession* session, PortList ports, size_t* out) noexcept {
+  return Guard([&] { Need(out, "out") = PortsOf(session, ports).size(); });
 }
 
-OrtStatusPtr NameOf(const OrtSession* session, Ports ports, const char* what, size_t index, OrtAllocator* allocator,
+OrtStatusPtr NameOf(const OrtSession* session, PortList ports, const char* what, size_t index, OrtAllocator* allocator,
                     char** value) noexcept {
   return Guard([&] {
     auto& result = Need(value, "value");
-    result = CopyText(allocator, PortAt((NeedSession(session).*ports)(), index, what).name);
+    result = CopyText(allocator, PortAt(PortsOf(session, ports), index, what).name);
   });
 }
 
-OrtStatusPtr TypeOf(const OrtSession* session, Ports ports, const char* what, size_t index,
+// Where the model names a dimension whose size is not known, its name counts word for word, not what inference found.
+void NameDims(OrtTypeInfo& info, const std::vector<std::string>& names) {
+  if (info.tensor == nullptr || info.tensor->dims.size() != names.size()) return;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (info.tensor->dims[i] < 0 && !names[i].empty()) info.tensor->symbols[i] = names[i];
+}
+
+OrtStatusPtr TypeOf(const OrtSession* session, PortList ports, const char* what, size_t index,
                     OrtTypeInfo** type_info) noexcept {
   return Guard([&] {
-    const Port& port = PortAt((NeedSession(session).*ports)(), index, what);
+    const Port& port = PortAt(PortsOf(session, ports), index, what);
     auto& result = Need(type_info, "type_info");
-    result = MakeTypeInfo(port.type).release();
+    std::unique_ptr<OrtTypeInfo> info = MakeTypeInfo(port.type);
+    NameDims(*info, port.dim_params);
+    result = info.release();
   });
 }
 
-OrtStatusPtr HostInfos(const OrtSession* session, Ports ports, const OrtMemoryInfo** infos, size_t count) noexcept {
+OrtStatusPtr HostInfos(const OrtSession* session, PortList ports, const OrtMemoryInfo** infos, size_t count,
+                       const char* name) noexcept {
   return Guard([&] {
-    const std::size_t expected = (NeedSession(session).*ports)().size();
+    const std::size_t expected = PortsOf(session, ports).size();
     if (count != expected)
       Fail(Code::kInvalidArgument, "memory infos: expected room for ", expected, ", found ", count);
-    NeedArray(infos, count, "memory_info");
+    NeedArray(infos, count, name);
     for (std::size_t i = 0; i < count; ++i) infos[i] = &HostMemoryInfo();
   });
 }
 
 }  // namespace
 
+Session& BuiltSession(const OrtSession* session) {
+  if (Need(session, "session").session == nullptr)
+    Fail(Code::kFail, "the model of this session is being edited: expected a call of FinalizeModelEditorSession first");
+  return *session->session;
+}
+
+const std::vector<Port>& PortsOf(const OrtSession* session, PortList list) {
+  const auto of = [list](const std::vector<Port>& inputs, const std::vector<Port>& outputs,
+                         const std::vector<Port>& overridable) -> const std::vector<Port>& {
+    return list == PortList::kInputs ? inputs : list == PortList::kOutputs ? outputs : overridable;
+  };
+  if (const EditedModel* edited = Need(session, "session").edited.get())
+    return of(edited->inputs, edited->outputs, edited->overridable);
+  return of(session->session->inputs(), session->session->outputs(), session->session->overridable_initializers());
+}
+
+const Model& ModelOf(const OrtSession* session) {
+  const EditedModel* edited = Need(session, "session").edited.get();
+  return edited != nullptr ? *edited->model : session->session->model();
+}
+
 runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* options) {
   const Logger& logger = Need(env, "env").environment->logger();
   runtime::SessionOptions copy = options != nullptr ? options->options : runtime::SessionOptions{};
   if (options == nullptr || !options->has_log_severity) copy.log_severity = logger.threshold();
+  runtime::ApplyOptionKeys(copy);
   if (copy.log_id.empty()) copy.log_id = logger.id();
   runtime::DisablePasses(copy);
   if (!copy.profile_prefix.empty()) CheckProfilePrefix(copy.profile_prefix);
   if (options != nullptr) SetThreadMaker(options->threads, copy.thread_pool);
-  // The caller may free both kinds of external weights as soon as the session is there.
+  if (options != nullptr) ChooseLater(*env, options->selection, copy);
+  if (options != nullptr && options->custom_operators != nullptr) {
+    const runtime::Environment& environment = *env->environment;
+    copy.operators = options->custom_operators->Make(
+        environment.registry(), Logger(copy.log_sink ? copy.log_sink : logger.sink(), copy.log_id, copy.log_severity),
+        copy.config);
+  }
+  // The caller may free both kinds of external weights as soon as the session is there, unless it promised otherwise.
   for (auto& [name, value] : copy.external_initializers)
     if (value.is_tensor() && value.tensor().buffer() && !value.tensor().buffer()->owner())
       value = value.tensor().Clone();
+  const bool borrowed = runtime::IsOn(copy, "session.use_external_initializer_file_buffers_directly", false);
   for (auto& [name, file] : copy.external_files) {
+    if (borrowed) break;
     std::shared_ptr<Buffer> own = Buffer::Allocate(file->size());
     if (file->size() != 0) std::memcpy(own->data(), file->data(), file->size());
     file = std::move(own);
@@ -96,24 +137,45 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
   return copy;
 }
 
+namespace {
+
+OrtSession* SessionFromFile(const OrtEnv* env, const ORTCHAR_T* model_path, const OrtSessionOptions* options,
+                            std::shared_ptr<runtime::PackedWeights> packed) {
+  const std::string path = &Need(model_path, "model_path");
+  runtime::SessionOptions copy = CopyOptions(env, options);
+  copy.packed_weights = std::move(packed);
+  auto session = Session::FromFile(env->environment, path, std::move(copy));
+  plugin::EndInitialization(session->providers());
+  return std::make_unique<OrtSession>(std::move(session)).release();
+}
+
+OrtSession* SessionFromBytes(const OrtEnv* env, const void* model_data, std::size_t size,
+                             const OrtSessionOptions* options, std::shared_ptr<runtime::PackedWeights> packed) {
+  const auto* data = static_cast<const std::byte*>(NeedArray(model_data, size, "model_data"));
+  runtime::SessionOptions copy = CopyOptions(env, options);
+  copy.packed_weights = std::move(packed);
+  auto session = Session::FromBytes(env->environment, {data, size}, nullptr, std::move(copy));
+  plugin::EndInitialization(session->providers());
+  return std::make_unique<OrtSession>(std::move(session)).release();
+}
+
+}  // namespace
+
 OrtStatusPtr ORT_API_CALL CreateSession(const OrtEnv* env, const ORTCHAR_T* model_path,
                                         const OrtSessionOptions* options, OrtSession** out) noexcept {
   return Guard([&] {
-    Need(out, "out");
-    auto session =
-        Session::FromFile(Need(env, "env").environment, &Need(model_path, "model_path"), CopyOptions(env, options));
-    *out = std::make_unique<OrtSession>(std::move(session)).release();
+    Need(env, "env");
+    auto& result = Need(out, "out");
+    result = SessionFromFile(env, model_path, options, nullptr);
   });
 }
 
 OrtStatusPtr ORT_API_CALL CreateSessionFromArray(const OrtEnv* env, const void* model_data, size_t model_data_length,
                                                  const OrtSessionOptions* options, OrtSession** out) noexcept {
   return Guard([&] {
-    Need(out, "out");
-    const auto* data = static_cast<const std::byte*>(NeedArray(model_data, model_data_length, "model_data"));
-    auto session =
-        Session::FromBytes(Need(env, "env").environment, {data, model_data_length}, nullptr, CopyOptions(env, options));
-    *out = std::make_unique<OrtSession>(std::move(session)).release();
+    Need(env, "env");
+    auto& result = Need(out, "out");
+    result = SessionFromBytes(env, model_data, model_data_length, options, nullptr);
   });
 }
 
@@ -128,19 +190,26 @@ void ORT_API_CALL ReleasePrepackedWeightsContainer(OrtPrepackedWeightsContainer*
   std::unique_ptr<OrtPrepackedWeightsContainer> owned(input);
 }
 
-// The container only ever saves memory; each session packs its own weights.
 OrtStatusPtr ORT_API_CALL CreateSessionWithPrepackedWeightsContainer(
     const OrtEnv* env, const ORTCHAR_T* model_path, const OrtSessionOptions* options,
     OrtPrepackedWeightsContainer* prepacked_weights_container, OrtSession** out) noexcept {
-  const OrtStatusPtr failure = Guard([&] { Need(prepacked_weights_container, "prepacked_weights_container"); });
-  return failure != nullptr ? failure : CreateSession(env, model_path, options, out);
+  return Guard([&] {
+    Need(env, "env");
+    auto& result = Need(out, "out");
+    result = SessionFromFile(env, model_path, options,
+                             Need(prepacked_weights_container, "prepacked_weights_container").weights);
+  });
 }
 
 OrtStatusPtr ORT_API_CALL CreateSessionFromArrayWithPrepackedWeightsContainer(
     const OrtEnv* env, const void* model_data, size_t model_data_length, const OrtSessionOptions* options,
     OrtPrepackedWeightsContainer* prepacked_weights_container, OrtSession** out) noexcept {
-  const OrtStatusPtr failure = Guard([&] { Need(prepacked_weights_container, "prepacked_weights_container"); });
-  return failure != nullptr ? failure : CreateSessionFromArray(env, model_data, model_data_length, options, out);
+  return Guard([&] {
+    Need(env, "env");
+    auto& result = Need(out, "out");
+    result = SessionFromBytes(env, model_data, model_data_length, options,
+                              Need(prepacked_weights_container, "prepacked_weights_container").weights);
+  });
 }
 
 // The callback of a run in the background may close its session, or another one whose runs wait for the same worker: a
@@ -161,58 +230,63 @@ void ORT_API_CALL ReleaseSession(OrtSession* input) noexcept {
   std::unique_ptr<OrtSession> owned(input);
 }
 
+// Runs are not captured as graphs, so whatever is asked to be forgotten is not there.
+OrtStatusPtr ORT_API_CALL SessionReleaseCapturedGraph(OrtSession* session, int /*graph_annotation_id*/) noexcept {
+  return Guard([&] { Need(session, "session"); });
+}
+
 OrtStatusPtr ORT_API_CALL SessionGetInputCount(const OrtSession* session, size_t* out) noexcept {
-  return CountOf(session, &Session::inputs, out);
+  return CountOf(session, PortList::kInputs, out);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOutputCount(const OrtSession* session, size_t* out) noexcept {
-  return CountOf(session, &Session::outputs, out);
+  return CountOf(session, PortList::kOutputs, out);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerCount(const OrtSession* session, size_t* out) noexcept {
-  return CountOf(session, &Session::overridable_initializers, out);
+  return CountOf(session, PortList::kOverridable, out);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetInputName(const OrtSession* session, size_t index, OrtAllocator* allocator,
                                               char** value) noexcept {
-  return NameOf(session, &Session::inputs, "input", index, allocator, value);
+  return NameOf(session, PortList::kInputs, "input", index, allocator, value);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOutputName(const OrtSession* session, size_t index, OrtAllocator* allocator,
                                                char** value) noexcept {
-  return NameOf(session, &Session::outputs, "output", index, allocator, value);
+  return NameOf(session, PortList::kOutputs, "output", index, allocator, value);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerName(const OrtSession* session, size_t index,
                                                                OrtAllocator* allocator, char** value) noexcept {
-  return NameOf(session, &Session::overridable_initializers, "overridable initializer", index, allocator, value);
+  return NameOf(session, PortList::kOverridable, "overridable initializer", index, allocator, value);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetInputTypeInfo(const OrtSession* session, size_t index,
                                                   OrtTypeInfo** type_info) noexcept {
-  return TypeOf(session, &Session::inputs, "input", index, type_info);
+  return TypeOf(session, PortList::kInputs, "input", index, type_info);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOutputTypeInfo(const OrtSession* session, size_t index,
                                                    OrtTypeInfo** type_info) noexcept {
-  return TypeOf(session, &Session::outputs, "output", index, type_info);
+  return TypeOf(session, PortList::kOutputs, "output", index, type_info);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerTypeInfo(const OrtSession* session, size_t index,
                                                                    OrtTypeInfo** type_info) noexcept {
-  return TypeOf(session, &Session::overridable_initializers, "overridable initializer", index, type_info);
+  return TypeOf(session, PortList::kOverridable, "overridable initializer", index, type_info);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForInputs(const OrtSession* session,
                                                         const OrtMemoryInfo** inputs_memory_info,
                                                         size_t num_inputs) noexcept {
-  return HostInfos(session, &Session::inputs, inputs_memory_info, num_inputs);
+  return HostInfos(session, PortList::kInputs, inputs_memory_info, num_inputs, "inputs_memory_info");
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForOutputs(const OrtSession* session,
                                                          const OrtMemoryInfo** outputs_memory_info,
                                                          size_t num_outputs) noexcept {
-  return HostInfos(session, &Session::outputs, outputs_memory_info, num_outputs);
+  return HostInfos(session, PortList::kOutputs, outputs_memory_info, num_outputs, "outputs_memory_info");
 }
 
 }  // namespace sardonyx::capi

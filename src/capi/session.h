@@ -5,12 +5,15 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "capi/handles/memory_info.h"
 #include "onnxruntime_c_api.h"
 #include "runtime/session.h"
+#include "runtime/sharing/packed_weights.h"
 
 struct OrtEpAssignedNode {
   std::string name, domain, op_type;
@@ -23,8 +26,22 @@ struct OrtEpAssignedSubgraph {
   std::vector<const OrtEpAssignedNode*> node_pointers;
 };
 
+namespace sardonyx::capi {
+
+// The model of a session that does not run yet: the model editor's, before FinalizeModelEditorSession.
+struct EditedModel {
+  std::shared_ptr<runtime::Environment> environment;
+  runtime::SessionOptions options;
+  std::shared_ptr<const Model> model;
+  std::vector<runtime::Port> inputs, outputs, overridable;  // as the model declares them
+};
+
+}  // namespace sardonyx::capi
+
 struct OrtSession {
   explicit OrtSession(std::shared_ptr<sardonyx::runtime::Session> s) : session(std::move(s)) {}
+  explicit OrtSession(sardonyx::capi::EditedModel model)
+      : edited(std::make_unique<sardonyx::capi::EditedModel>(std::move(model))) {}
   ~OrtSession();  // waits for runs in the background, writes a profile that was not ended
   OrtSession(const OrtSession&) = delete;
   OrtSession& operator=(const OrtSession&) = delete;
@@ -33,31 +50,35 @@ struct OrtSession {
     std::deque<OrtEpAssignedSubgraph> subgraphs;
     std::vector<const OrtEpAssignedSubgraph*> subgraph_pointers;
   };
-  std::shared_ptr<sardonyx::runtime::Session> session;  // shared with bindings
+  std::shared_ptr<sardonyx::runtime::Session> session;  // shared with bindings; null: the model is being edited
+  std::unique_ptr<sardonyx::capi::EditedModel> edited;  // null: the session runs
   mutable std::once_flag assignment_made;
   mutable Assignment assignment;
 };
 
-struct OrtModelMetadata {
-  std::string producer_name, graph_name, domain, description, graph_description;
-  std::int64_t version = 0;
-  std::vector<std::pair<std::string, std::string>> custom;
+// Weights packed by one session and used by others, also by those that are created when the first has gone.
+struct OrtPrepackedWeightsContainer {
+  std::shared_ptr<sardonyx::runtime::PackedWeights> weights = std::make_shared<sardonyx::runtime::PackedWeights>();
 };
-
-// Weights packed by one session and used by others. Packing is not shared yet: it holds nothing.
-struct OrtPrepackedWeightsContainer {};
 
 // Values bound to a session's inputs and outputs. Entries stand in the order they were bound.
 struct OrtIoBinding {
   std::shared_ptr<sardonyx::runtime::Session> session;
   std::vector<std::size_t> input_indices, output_indices;
   std::vector<sardonyx::Value> inputs, outputs;
-  std::vector<const sardonyx::Value*> input_pointers;  // into `inputs`
-  std::vector<bool> fresh_outputs;                     // bound to a device: a new value every run
+  std::vector<const sardonyx::Value*> input_pointers;       // into `inputs`
+  std::vector<bool> fresh_outputs;                          // bound to a device: a new value every run
+  std::vector<std::optional<OrtMemoryInfo>> output_memory;  // of outputs bound to a device that is not the host
 };
 
 namespace sardonyx::capi {
 
+// The session behind a handle; fails with kFail if its model is still being edited.
+runtime::Session& BuiltSession(const OrtSession* session);
+// What may be asked of a model that is being edited, too.
+enum class PortList { kInputs, kOutputs, kOverridable };
+const std::vector<runtime::Port>& PortsOf(const OrtSession* session, PortList list);
+const Model& ModelOf(const OrtSession* session);
 // Options of a session as its own copy: what the caller may free afterwards is copied, what is unset is the
 // environment's.
 runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* options);

@@ -1,4 +1,5 @@
 // capi/session_options.cpp - the functions of OrtSessionOptions.
+#include <atomic>
 #include <cstring>
 #include <memory>
 
@@ -29,6 +30,20 @@ void AddNamed(std::map<std::string, Value>& values, const char* name, const OrtV
 
 }  // namespace
 
+runtime::OptimizationLevel CheckedLevel(GraphOptimizationLevel level) {
+  const int number = level;
+  switch (number) {
+    case ORT_DISABLE_ALL:
+    case ORT_ENABLE_BASIC:
+    case ORT_ENABLE_EXTENDED:
+    case ORT_ENABLE_LAYOUT:
+    case ORT_ENABLE_ALL:
+      return static_cast<runtime::OptimizationLevel>(number);
+    default:
+      Fail(Code::kInvalidArgument, "graph optimization level: expected 0, 1, 2, 3 or 99, found ", number);
+  }
+}
+
 void SetConfigEntry(std::map<std::string, std::string>& config, const char* key, const char* value) {
   constexpr std::size_t kMaxKey = 1024, kMaxValue = 8192;
   const std::size_t key_length = std::strlen(&Need(key, "config_key"));
@@ -44,7 +59,9 @@ void SetConfigEntry(std::map<std::string, std::string>& config, const char* key,
 OrtStatusPtr ORT_API_CALL CreateSessionOptions(OrtSessionOptions** options) noexcept {
   return Guard([&] {
     auto& result = Need(options, "options");
-    result = std::make_unique<OrtSessionOptions>().release();
+    auto made = std::make_unique<OrtSessionOptions>();
+    made->options.load_cancelled = std::make_shared<std::atomic<bool>>(false);
+    result = made.release();
   });
 }
 
@@ -59,6 +76,37 @@ OrtStatusPtr ORT_API_CALL CloneSessionOptions(const OrtSessionOptions* in_option
 
 void ORT_API_CALL ReleaseSessionOptions(OrtSessionOptions* input) noexcept {
   std::unique_ptr<OrtSessionOptions> owned(input);
+}
+
+// May be called from any thread while sessions are created from these options or from copies of them.
+OrtStatusPtr ORT_API_CALL SessionOptionsSetLoadCancellationFlag(OrtSessionOptions* options, bool cancel) noexcept {
+  return Modify(options, [&](SessionOptions& o) {
+    if (o.load_cancelled == nullptr) o.load_cancelled = std::make_shared<std::atomic<bool>>(false);
+    *o.load_cancelled = cancel;
+  });
+}
+
+OrtStatusPtr ORT_API_CALL SessionOptionsSetWeightlessSourceModelBuffer(OrtSessionOptions* options,
+                                                                       const void* source_model_data,
+                                                                       size_t source_model_data_length) noexcept {
+  return Guard([&] {
+    OrtSessionOptions& target = Need(options, "options");
+    const auto* data = &Need(static_cast<const std::byte*>(source_model_data), "source_model_data");
+    if (source_model_data_length == 0)
+      Fail(Code::kInvalidArgument, "argument 'source_model_data_length': expected the size of a model, found 0");
+    target.weightless_source = {data, source_model_data_length};
+  });
+}
+
+// NULL clears it.
+OrtStatusPtr ORT_API_CALL SessionOptionsSetEpContextDataReadFunc(OrtSessionOptions* options,
+                                                                 OrtReadNamedBufferFunc read_func,
+                                                                 void* state) noexcept {
+  return Guard([&] {
+    OrtSessionOptions& target = Need(options, "options");
+    target.read_ep_context = read_func;
+    target.read_ep_context_state = read_func != nullptr ? state : nullptr;
+  });
 }
 
 OrtStatusPtr ORT_API_CALL SetOptimizedModelFilePath(OrtSessionOptions* options,
@@ -126,20 +174,7 @@ OrtStatusPtr ORT_API_CALL SetUserLoggingFunction(OrtSessionOptions* options, Ort
 
 OrtStatusPtr ORT_API_CALL SetSessionGraphOptimizationLevel(OrtSessionOptions* options,
                                                            GraphOptimizationLevel graph_optimization_level) noexcept {
-  return Modify(options, [&](SessionOptions& o) {
-    switch (static_cast<int>(graph_optimization_level)) {
-      case ORT_DISABLE_ALL:
-      case ORT_ENABLE_BASIC:
-      case ORT_ENABLE_EXTENDED:
-      case ORT_ENABLE_LAYOUT:
-      case ORT_ENABLE_ALL:
-        o.optimization_level = static_cast<runtime::OptimizationLevel>(graph_optimization_level);
-        return;
-      default:
-        Fail(Code::kInvalidArgument, "graph optimization level: expected 0, 1, 2, 3 or 99, found ",
-             static_cast<int>(graph_optimization_level));
-    }
-  });
+  return Modify(options, [&](SessionOptions& o) { o.optimization_level = CheckedLevel(graph_optimization_level); });
 }
 
 OrtStatusPtr ORT_API_CALL SetIntraOpNumThreads(OrtSessionOptions* options, int intra_op_num_threads) noexcept {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "ops/registry.h"
 #include "planner/plan.h"
 #include "planner/plan_text.h"
 #include "runtime/inspect/body_path.h"
@@ -37,7 +38,7 @@ Json StepsOf(const Program& program, const Plan& plan) {
   for (std::size_t s = 0; s < program.steps().size(); ++s) {
     const Node& node = program.graph().node(program.steps()[s].node);
     steps.push_back({{"node", node.name},
-                     {"domain", node.domain},
+                     {"domain", std::string(ops::AuthorsDomain(node.domain))},
                      {"op_type", node.op_type},
                      {"provider", node.provider},
                      {"inputs", NamesOf(program.graph(), node.inputs)},
@@ -143,9 +144,13 @@ Json MakerJson(const runtime::FirstMaker& maker) {
 std::string PlacementJson(const runtime::Session& session) {
   Json rows = Json::array();
   for (const runtime::Placement& placement : session.placement()) {
+    Json members = Json::array();
+    for (const runtime::Placement& member : placement.members)
+      members.push_back({{"node", member.node}, {"domain", member.domain}, {"op_type", member.op_type}});
     const std::int64_t counted = placement.copy >= 0 ? session.LastCopied(placement.copy) : -1;
     const std::int64_t bytes = counted >= 0 ? counted : placement.bytes_copied;
     rows.push_back({{"node", placement.node},
+                    {"members", std::move(members)},
                     {"value", placement.value},
                     {"domain", placement.domain},
                     {"op_type", placement.op_type},

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "capi/device_values.h"
+#include "capi/env.h"
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
 #include "capi/handles/element_type.h"
@@ -37,17 +39,27 @@ Tensor ViewOf(const Device& device, void* data, std::size_t size, const std::int
   return Tensor(dtype, dims, Buffer::View(data, size, std::move(owner), device));
 }
 
-void CopyElements(const Tensor& from, Tensor& to) {
+void CheckAlike(const Tensor& from, const Tensor& to) {
   if (from.dtype() != to.dtype() || !(from.shape() == to.shape()))
     Fail(Code::kInvalidArgument, "copy: expected tensors of one type and shape, found ", Name(from.dtype()),
          ToText(from.shape()), " and ", Name(to.dtype()), ToText(to.shape()));
-  if (!from.device().IsHost() || !to.device().IsHost())
-    Fail(Code::kNotImplemented, "copy: expected tensors in host memory, found one on a device");
+}
+
+void CopyElements(const Tensor& from, Tensor& to) {
   if (IsString(from.dtype())) {
     std::copy_n(from.data<std::string>(), from.count(), to.data<std::string>());
   } else if (from.byte_size() != 0) {
     std::memmove(to.raw(), from.raw(), from.byte_size());
   }
+}
+
+// By the library that knows both devices.
+void CopyOnDevice(const OrtValue* from, OrtValue* to, OrtSyncStream* stream) {
+  if (stream == nullptr) return CopyAcross(*AsValue(from), *AsValue(to));
+  const plugin::Libraries::Place place = FindRegisteredCopier(NeedTensor(from).device(), NeedTensor(to).device());
+  if (place.factory == nullptr)
+    Fail(Code::kNotImplemented, "copy: no registered provider library copies between the devices of these tensors");
+  place.factory->CopyTensors(&from, &to, &stream, 1);
 }
 
 }  // namespace
@@ -110,6 +122,7 @@ OrtStatusPtr ORT_API_CALL TensorAt(OrtValue* value, const int64_t* location_valu
                                    void** out) noexcept {
   return Guard([&] {
     Tensor& tensor = NeedTensor(value);
+    auto& result = Need(out, "out");
     const Dims dims = tensor.shape();
     if (IsString(tensor.dtype()) || IsSubByte(tensor.dtype()))
       Fail(Code::kInvalidArgument, "TensorAt: expected elements of whole bytes, found ", Name(tensor.dtype()));
@@ -125,7 +138,7 @@ OrtStatusPtr ORT_API_CALL TensorAt(OrtValue* value, const int64_t* location_valu
       index = index * dims[i] + location_values[i];
     }
     const std::size_t element_size = static_cast<std::size_t>(Bits(tensor.dtype()) / 8);
-    Need(out, "out") = tensor.data<std::byte>() + static_cast<std::size_t>(index) * element_size;
+    result = tensor.data<std::byte>() + static_cast<std::size_t>(index) * element_size;
   });
 }
 
@@ -181,13 +194,22 @@ OrtStatusPtr ORT_API_CALL GetTensorMemoryInfo(const OrtValue* value, const OrtMe
 }
 
 OrtStatusPtr ORT_API_CALL CopyTensors(const OrtEnv* env, const OrtValue* const* src_tensors,
-                                      OrtValue* const* dst_tensors, OrtSyncStream* /*stream*/,
+                                      OrtValue* const* dst_tensors, OrtSyncStream* stream,
                                       size_t num_tensors) noexcept {
   return Guard([&] {
     Need(env, "env");
     NeedArray(src_tensors, num_tensors, "src_tensors");
     NeedArray(dst_tensors, num_tensors, "dst_tensors");
-    for (std::size_t i = 0; i < num_tensors; ++i) CopyElements(NeedTensor(src_tensors[i]), NeedTensor(dst_tensors[i]));
+    for (std::size_t i = 0; i < num_tensors; ++i) {
+      const Tensor& from = NeedTensor(src_tensors[i]);
+      Tensor& to = NeedTensor(dst_tensors[i]);
+      CheckAlike(from, to);
+      if (from.device().IsHost() && to.device().IsHost()) {
+        CopyElements(from, to);
+      } else {
+        CopyOnDevice(src_tensors[i], dst_tensors[i], stream);
+      }
+    }
   });
 }
 

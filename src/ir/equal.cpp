@@ -32,8 +32,9 @@ bool Same(const Tensor& a, const Tensor& b) {
 }
 
 bool Same(const SparseTensor& a, const SparseTensor& b) {
-  const auto& [shape, values, indices] = a;
-  return shape == b.dense_shape && Same(values, b.values) && Same(indices, b.indices);
+  const auto& [shape, values, indices, format, row_starts] = a;
+  return shape == b.dense_shape && Same(values, b.values) && Same(indices, b.indices) && format == b.format &&
+         Same(row_starts, b.row_starts);
 }
 
 bool Same(const GraphBox& a, const GraphBox& b) { return Same(*a, *b); }
@@ -91,11 +92,11 @@ bool Same(const Node& a, const Node& b) {
 
 bool Same(const ValueInfo& a, const ValueInfo& b) {
   const auto& [name, type, initializer, producer, consumers, is_input, is_output, is_captured, shape_data, device,
-               dim_denotations, doc, metadata] = a;
+               dim_denotations, dim_params, doc, metadata] = a;
   return name == b.name && type == b.type && Same(initializer, b.initializer) && producer == b.producer &&
          consumers == b.consumers && is_input == b.is_input && is_output == b.is_output &&
          is_captured == b.is_captured && shape_data == b.shape_data && device == b.device &&
-         dim_denotations == b.dim_denotations && doc == b.doc && metadata == b.metadata;
+         dim_denotations == b.dim_denotations && dim_params == b.dim_params && doc == b.doc && metadata == b.metadata;
 }
 
 bool Same(const Function& a, const Function& b) {
@@ -111,6 +112,8 @@ bool Same(const Initializer& a, const Initializer& b) {
   if (sparse.has_value() != b.sparse.has_value() || (sparse && !Same(*sparse, *b.sparse))) return false;
   return Same(tensor, b.tensor) && kind == b.kind && file == b.file && offset == b.offset && length == b.length;
 }
+
+bool SameAttributes(const Node& a, const Node& b) { return Same(a.attributes, b.attributes); }
 
 // The private index by names follows from the values.
 bool Same(const Graph& a, const Graph& b) {

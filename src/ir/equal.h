@@ -10,5 +10,6 @@ namespace sardonyx {
 bool Same(const Model& a, const Model& b);
 bool Same(const Graph& a, const Graph& b);
 bool Same(const Initializer& a, const Initializer& b);
+bool SameAttributes(const Node& a, const Node& b);
 
 }  // namespace sardonyx

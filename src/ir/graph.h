@@ -112,7 +112,9 @@ struct ValueInfo {
   bool is_captured = false;                    // stands for a value of the enclosing graph
   std::optional<std::vector<Dim>> shape_data;  // elements of a small integer tensor, as far as inference knows them
   Device device;                               // where it lies in a run (planner/place_copies.h)
-  std::vector<std::string> dim_denotations;    // of a tensor's dimensions ("DATA_BATCH", ""); empty if there are none
+  // Of a tensor's dimensions, one for each; empty if no dimension has one.
+  std::vector<std::string> dim_denotations;  // "DATA_BATCH", ""
+  std::vector<std::string> dim_params;       // symbols word for word as in the file; `type` has them as expressions
   std::string doc;
   std::vector<std::pair<std::string, std::string>> metadata;
 

@@ -2,15 +2,27 @@
 #include "ir/verify.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/error.h"
 
 namespace sardonyx {
 namespace {
 
+// A part of a message that is only made when the check fails: a graph of thousands of nodes is verified several times
+// while a session is created.
+template <typename Part>
+decltype(auto) Said(const Part& part) {
+  if constexpr (std::is_invocable_v<const Part&>) {
+    return part();
+  } else {
+    return (part);
+  }
+}
+
 template <typename... Parts>
 void Expect(bool fact, const Parts&... parts) {
-  if (!fact) Fail(Code::kInvalidGraph, parts...);
+  if (!fact) Fail(Code::kInvalidGraph, Said(parts)...);
 }
 
 class Verifier {
@@ -71,16 +83,22 @@ class Verifier {
     }
   }
 
-  void CheckDefined(ValueId id, const std::string& reader, const std::vector<bool>& placed) {
+  // How a message names a node; a function, for Said.
+  auto NamesNode(NodeId id) const {
+    return [this, id] { return Describe(graph_, graph_.nodes[id]); };
+  }
+
+  template <typename Reader>
+  void CheckDefined(ValueId id, const Reader& reader, const std::vector<bool>& placed) {
     Expect(id < graph_.values.size(), reader, ": expected one of the ", graph_.values.size(),
            " values of the graph, found value ", id);
     const ValueInfo& value = graph_.values[id];
     if (value.producer != kNoNode) {
       Expect(placed[value.producer], reader, ": expected inputs made before it, found '", value.name,
-             "' made later by ", Describe(graph_, graph_.nodes[value.producer]));
+             "' made later by ", NamesNode(value.producer));
       return;
     }
-    if (!value.is_input && !value.initializer && !value.is_captured) FailUndefined(reader, value.name);
+    if (!value.is_input && !value.initializer && !value.is_captured) FailUndefined(Said(reader), value.name);
   }
 
   [[noreturn]] void FailUndefined(const std::string& reader, const std::string& name) const {
@@ -98,7 +116,7 @@ class Verifier {
     for (const NodeId id : graph_.order) {
       Expect(id < graph_.nodes.size(), "expected nodes of the graph in its order, found node ", id);
       const Node& node = graph_.nodes[id];
-      const std::string text = Describe(graph_, node);
+      const auto text = NamesNode(id);
       Expect(node.id == id && !node.erased, text,
              ": expected the order to hold nodes that are not erased under their own ids, found id ", id);
       Expect(!placed[id], text, ": expected each node once in the order, found it twice");
@@ -111,12 +129,12 @@ class Verifier {
         if (output == kNoValue) continue;
         Expect(output < graph_.values.size() && graph_.values[output].producer == id, text,
                ": expected each output to have this node as its producer, found ",
-               output < graph_.values.size() ? "'" + NameOf(output) + "'" : std::to_string(output));
+               [&] { return output < graph_.values.size() ? "'" + NameOf(output) + "'" : std::to_string(output); });
       }
       placed[id] = true;
     }
     for (const Node& node : graph_.nodes) {
-      Expect(node.erased || placed[node.id], Describe(graph_, node),
+      Expect(node.erased || placed[node.id], NamesNode(node.id),
              ": expected the node in the order of its graph, found it missing");
     }
     placed_ = std::move(placed);
@@ -125,7 +143,8 @@ class Verifier {
   void CheckOutputs() {
     std::vector<bool> listed(graph_.values.size(), false);
     for (const ValueId id : graph_.outputs) {
-      CheckDefined(id, "output of graph '" + graph_.name + "'", placed_);
+      CheckDefined(
+          id, [this] { return "output of graph '" + graph_.name + "'"; }, placed_);
       listed[id] = true;
     }
     for (ValueId id = 0; id < graph_.values.size(); ++id) {
@@ -174,9 +193,10 @@ class Verifier {
       }
       if (outer_ == nullptr || capture.outer == kNoValue) continue;
       Expect(capture.outer < outer_->values.size() && outer_->values[capture.outer].name == name, "graph '",
-             graph_.name, "': expected '", name, "' to be captured from the outer value of that name, found ",
-             capture.outer < outer_->values.size() ? "'" + outer_->values[capture.outer].name + "'"
-                                                   : "value " + std::to_string(capture.outer));
+             graph_.name, "': expected '", name, "' to be captured from the outer value of that name, found ", [&] {
+               return capture.outer < outer_->values.size() ? "'" + outer_->values[capture.outer].name + "'"
+                                                            : "value " + std::to_string(capture.outer);
+             });
     }
     for (ValueId id = 0; id < graph_.values.size(); ++id) {
       Expect(captured[id] || !graph_.values[id].is_captured || graph_.UseCount(id) == 0, "value '", NameOf(id),
@@ -197,7 +217,7 @@ class Verifier {
     std::sort(outers.begin(), outers.end());
     outers.erase(std::unique(outers.begin(), outers.end()), outers.end());
     std::sort(implicit.begin(), implicit.end());
-    Expect(outers == implicit, Describe(graph_, node), ": expected ", outers.size(),
+    Expect(outers == implicit, NamesNode(node.id), ": expected ", outers.size(),
            " implicit inputs, those that its subgraphs capture, found ", implicit.size());
   }
 

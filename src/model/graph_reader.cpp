@@ -87,6 +87,7 @@ void GraphReader::ReadHead(const Message& message) {
     value.doc = std::move(info.doc);
     value.metadata = std::move(info.metadata);
     value.dim_denotations = std::move(info.dim_denotations);
+    value.dim_params = std::move(info.dim_params);
   });
 }
 
@@ -177,6 +178,7 @@ void GraphReader::ReadOutputs(const Message& message) {
     if (!info.doc.empty()) value.doc = std::move(info.doc);
     if (!info.metadata.empty()) value.metadata = std::move(info.metadata);
     if (!info.dim_denotations.empty()) value.dim_denotations = std::move(info.dim_denotations);
+    if (!info.dim_params.empty()) value.dim_params = std::move(info.dim_params);
   });
 }
 

@@ -6,20 +6,11 @@
 #include <string_view>
 
 #include "ir/graph.h"
+#include "model/external_sink.h"
 
 namespace sardonyx::model {
 
 using Writer = protozero::pbf_writer;
-
-// Where large weights go instead of into the protobuf.
-class ExternalSink {
- public:
-  virtual ~ExternalSink() = default;
-  // Appends the bytes and returns their offset.
-  virtual std::uint64_t Append(std::string_view bytes) = 0;
-  std::string location;  // what the model says
-  std::size_t min_bytes = 0;
-};
 
 class GraphWriter {
  public:

@@ -96,10 +96,17 @@ class ModelReader {
     if (model_.opset_imports.empty()) model_.opset_imports.push_back({"", 1});
     for (const OpsetImport& import : model_.opset_imports)
       if (import.domain.empty() && context_.options.newest_opset != 0 && import.version > context_.options.newest_opset)
-        Warn("its opset ", import.version, " is newer than ", context_.options.newest_opset,
-             ", the newest that this version of Sardonyx knows");
+        TellOfNewerOpset(import.version);
     context_.ir_version = model_.ir_version;
     context_.opset_imports = model_.opset_imports;
+  }
+
+  void TellOfNewerOpset(std::int64_t version) {
+    constexpr const char* kNewest = ", the newest that this version of Sardonyx knows";
+    if (context_.options.newest_opset_is_limit)
+      root_.Fail(Code::kInvalidGraph, "expected an opset of at most ", context_.options.newest_opset, kNewest,
+                 ", found opset ", version, "; session.allow_released_opsets_only = 0 allows to try it");
+    Warn("its opset ", version, " is newer than ", context_.options.newest_opset, kNewest);
   }
 
   Graph ReadMainGraph() {

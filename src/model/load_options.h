@@ -22,6 +22,7 @@ struct LoadOptions {
   std::string external_data_folder;  // overrides the model's own folder; required for bytes with external data
   std::size_t max_model_bytes = std::size_t{1} << 31;  // of the protobuf itself (ONNX's limit)
   std::int64_t newest_opset = 0;                       // of ai.onnx, to warn of newer ones; 0: no warning
+  bool newest_opset_is_limit = false;                  // newer ones are errors instead
 };
 
 }  // namespace sardonyx::model

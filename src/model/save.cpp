@@ -1,15 +1,12 @@
 // model/save.cpp - converts Model to ModelProto, in memory or in files.
 #include "model/save.h"
 
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <random>
-#include <system_error>
 #include <utility>
 
 #include "base/error.h"
 #include "model/graph_writer.h"
+#include "model/new_file.h"
 #include "model/onnx_fields.h"
 
 namespace sardonyx::model {
@@ -18,72 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kDefaultIrVersion = 10;
-
-fs::path FromUtf8(const std::string& text) { return fs::path(std::u8string(text.begin(), text.end())); }
-
-// A file that appears under its name only when Finish has written all of it.
-class NewFile {
- public:
-  explicit NewFile(std::string path) : path_(std::move(path)), temporary_(path_ + Suffix()) {
-    file_.open(FromUtf8(temporary_), std::ios::binary | std::ios::trunc);
-    Check(file_.is_open(), "cannot be created");
-  }
-  ~NewFile() {
-    if (finished_) return;
-    file_.close();
-    std::error_code ignored;  // the error that led here matters more
-    fs::remove(FromUtf8(temporary_), ignored);
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  void Write(std::string_view bytes) {
-    file_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    Check(file_.good(), "cannot be written");
-    size_ += bytes.size();
-  }
-  void Close() {
-    file_.close();
-    Check(!file_.fail(), "cannot be written");
-  }
-  void Rename() {
-    std::error_code error;
-    fs::rename(FromUtf8(temporary_), FromUtf8(path_), error);
-    if (error) Fail(Code::kFail, "file '", path_, "' cannot be replaced: ", error.message());
-    finished_ = true;
-  }
-  std::uint64_t size() const { return size_; }
-
- private:
-  static std::string Suffix() { return ".saving-" + std::to_string(std::random_device()()); }
-  void Check(bool fine, const char* what) const {
-    if (!fine) Fail(Code::kFail, "file '", path_, "' ", what, ": ", std::generic_category().message(errno));
-  }
-
-  std::string path_, temporary_;
-  std::ofstream file_;
-  std::uint64_t size_ = 0;
-  bool finished_ = false;
-};
-
-class FileSink : public ExternalSink {
- public:
-  explicit FileSink(const std::string& path) : file_(path) {}
-
-  std::uint64_t Append(std::string_view bytes) override {
-    constexpr std::size_t kLine = 64, kPage = 4096, kLarge = std::size_t{1} << 20;
-    const std::size_t alignment = bytes.size() >= kLarge ? kPage : kLine;
-    const std::size_t padding = (alignment - file_.size() % alignment) % alignment;
-    file_.Write(std::string(padding, '\0'));
-    const std::uint64_t offset = file_.size();
-    file_.Write(bytes);
-    return offset;
-  }
-  NewFile& file() { return file_; }
-
- private:
-  NewFile file_;
-};
 
 std::string ModelBytes(const Model& model, ExternalSink* sink) {
   std::string out;
@@ -129,9 +60,10 @@ void SaveFile(const Model& model, const std::string& path, const SaveOptions& op
     file.Rename();
     return;
   }
-  FileSink sink(ExternalPath(path, options.external_data_file));
-  sink.location = options.external_data_file;
-  sink.min_bytes = options.external_data_min_bytes;
+  SinkOptions sink_options;
+  sink_options.location = options.external_data_file;
+  sink_options.min_bytes = options.external_data_min_bytes;
+  FileSink sink(ExternalPath(path, options.external_data_file), std::move(sink_options));
   file.Write(ModelBytes(model, &sink));
   file.Close();
   sink.file().Close();
@@ -139,7 +71,7 @@ void SaveFile(const Model& model, const std::string& path, const SaveOptions& op
   file.Rename();
 }
 
-std::string SaveBytes(const Model& model) { return ModelBytes(model, nullptr); }
+std::string SaveBytes(const Model& model, ExternalSink* weights) { return ModelBytes(model, weights); }
 
 std::string SaveTensor(const Tensor& tensor, std::string_view name) {
   std::string out;

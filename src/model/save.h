@@ -8,6 +8,8 @@
 
 namespace sardonyx::model {
 
+class ExternalSink;
+
 struct SaveOptions {
   std::string external_data_file;  // file name beside the model; "": everything inline
   std::size_t external_data_min_bytes = 1024;
@@ -17,7 +19,8 @@ struct SaveOptions {
 // with kInvalidArgument if the protobuf would exceed 2 GB (use external data). Weights of an external file begin at
 // multiples of 64 bytes, those of a mebibyte or more at multiples of 4,096. A model without an IR version gets 10.
 void SaveFile(const Model& model, const std::string& path, const SaveOptions& options = {});
-std::string SaveBytes(const Model& model);
+// `weights`: where the large ones go; null: everything inline.
+std::string SaveBytes(const Model& model, ExternalSink* weights = nullptr);
 // One TensorProto, as the .pb files of the ONNX tests.
 std::string SaveTensor(const Tensor& tensor, std::string_view name);
 

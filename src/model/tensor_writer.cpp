@@ -60,13 +60,15 @@ void GraphWriter::WriteInitializer(Writer& graph, const ValueInfo& value) {
     WriteText(tensor, TensorField::kDoc, value.doc);
     WriteEntries(tensor, TensorField::kMetadata, value.metadata);
   }
-  if (sink_ == nullptr || IsString(from.dtype()) || from.byte_size() < sink_->min_bytes || !from.device().IsHost()) {
+  const bool may_leave = sink_ != nullptr && !IsString(from.dtype()) && from.device().IsHost();
+  const std::optional<ExternalPlace> place = may_leave ? sink_->Place(value) : std::nullopt;
+  if (!place) {
     WriteData(tensor, from);
     return;
   }
-  const std::pair<const char*, std::string> entries[] = {{"location", sink_->location},
-                                                         {"offset", std::to_string(sink_->Append(BytesOf(from)))},
-                                                         {"length", std::to_string(from.byte_size())}};
+  const std::pair<const char*, std::string> entries[] = {{"location", place->location},
+                                                         {"offset", std::to_string(place->offset)},
+                                                         {"length", std::to_string(place->length)}};
   WriteEntries(tensor, TensorField::kExternalData, entries);
   tensor.add_int32(TensorField::kDataLocation, 1);
 }

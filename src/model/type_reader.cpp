@@ -72,15 +72,15 @@ Type ReadMapType(Message message) {
   return type;
 }
 
-// The denotations of a TypeProto's dimensions, if it is a tensor's.
-std::vector<std::string> ReadDimDenotations(Message type) {
-  std::vector<std::string> denotations;
+// The texts in `field` of a TypeProto's dimensions, if it is a tensor's; empty if no dimension has one.
+std::vector<std::string> ReadDimTexts(Message type, std::uint32_t field) {
+  std::vector<std::string> texts;
   bool any = false;
   const auto read_dim = [&](Message dim) {
-    std::string& denotation = denotations.emplace_back();
+    std::string& text = texts.emplace_back();
     while (dim.Next())
-      if (dim.tag() == TypeField::kDimDenotation) denotation = dim.Text();
-    any = any || !denotation.empty();
+      if (dim.tag() == field) text = dim.Text();
+    any = any || !text.empty();
   };
   while (type.Next()) {
     if (type.tag() != TypeField::kTensor) continue;
@@ -89,10 +89,10 @@ std::vector<std::string> ReadDimDenotations(Message type) {
       if (tensor.tag() != TypeField::kShape) continue;
       Message shape = tensor.Sub("shape");
       while (shape.Next())
-        if (shape.tag() == TypeField::kDim) read_dim(shape.Sub("dim", static_cast<std::int64_t>(denotations.size())));
+        if (shape.tag() == TypeField::kDim) read_dim(shape.Sub("dim", static_cast<std::int64_t>(texts.size())));
     }
   }
-  return any ? denotations : std::vector<std::string>();
+  return any ? texts : std::vector<std::string>();
 }
 
 }  // namespace
@@ -144,7 +144,8 @@ NamedType ReadValueInfo(Message message) {
       case ValueInfoField::kType: {
         const Message type = message.Sub("type");
         info.type = ReadType(type);
-        info.dim_denotations = ReadDimDenotations(type);
+        info.dim_denotations = ReadDimTexts(type, TypeField::kDimDenotation);
+        info.dim_params = ReadDimTexts(type, TypeField::kDimParam);
       } break;
       case ValueInfoField::kMetadata:
         info.metadata.push_back(ReadEntry(message.Sub("metadata_props")));

@@ -17,7 +17,7 @@ struct NamedType {
   std::string name, doc;
   Type type;
   Metadata metadata;
-  std::vector<std::string> dim_denotations;  // of a tensor, one for each dimension; empty if no dimension has one
+  std::vector<std::string> dim_denotations, dim_params;  // as in ValueInfo
 };
 NamedType ReadValueInfo(Message message);
 

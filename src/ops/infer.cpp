@@ -201,7 +201,7 @@ const Type& TypeAsInput(const Node& node, std::size_t i, const Type& type) {
 
 void InferNode(const Graph& graph, const Node& node, const OpDef& op, std::span<const InferContext::Known> inputs,
                std::span<InferContext::Output> outputs, const InferContext::SubgraphFn* subgraph) {
-  InferContext context(graph, node, inputs, outputs, subgraph);
+  InferContext context(graph, node, op, inputs, outputs, subgraph);
   try {
     for (const InferContext::Known& input : inputs) CheckDims(input.type);
     op.infer(context);

@@ -27,10 +27,11 @@ class InferContext : public AttributeReader {
     std::optional<std::vector<Dim>> shape_data;
   };
 
-  InferContext(const Graph& graph, const Node& node, std::span<const Known> inputs, std::span<Output> outputs,
-               const SubgraphFn* subgraph)
-      : AttributeReader(graph, node), inputs_(inputs), outputs_(outputs), subgraph_(subgraph) {}
+  InferContext(const Graph& graph, const Node& node, const OpDef& op, std::span<const Known> inputs,
+               std::span<Output> outputs, const SubgraphFn* subgraph)
+      : AttributeReader(graph, node), op_(&op), inputs_(inputs), outputs_(outputs), subgraph_(subgraph) {}
 
+  const OpDef& op() const { return *op_; }
   bool HasInput(std::size_t i) const { return i < inputs_.size() && inputs_[i].present; }
   const Type& InputType(std::size_t i) const;  // kNone if missing or not known
   DType InputDType(std::size_t i) const;       // kUndefined if not known
@@ -52,6 +53,7 @@ class InferContext : public AttributeReader {
   std::vector<Type> InferSubgraph(std::string_view attribute, std::span<const Type> inputs) const;
 
  private:
+  const OpDef* op_;
   std::span<const Known> inputs_;
   std::span<Output> outputs_;
   const SubgraphFn* subgraph_;

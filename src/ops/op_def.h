@@ -116,6 +116,8 @@ enum Traits : std::uint16_t {
   kMovesElements = 128,    // every element of its outputs is one of input 0
   kPacksWeights = 256,     // brings a constant input 1 into a form of its own, once
   kSizedByElements = 512,  // the size of its outputs depends on the elements of its inputs
+  kCustom = 1024,          // code of a custom operator library: runs whether its outputs are read or not, and only it
+                           // knows the shapes of its outputs; what inference says of them is a prediction
 };
 
 struct OpDef {

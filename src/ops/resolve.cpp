@@ -11,6 +11,10 @@
 namespace sardonyx::ops {
 namespace {
 
+constexpr const char* kCustomHint =
+    "; if a library of custom operators has it, register that library with the session options before the session is "
+    "created (RegisterCustomOpsLibrary_V2, register_custom_ops_library in Python)";
+
 class Resolver {
  public:
   Resolver(Graph& graph, const Registry& registry, const FunctionIndex& functions)
@@ -25,7 +29,8 @@ class Resolver {
         CheckOwnOpset(node);
         FromOwnDomain(node);
       }
-      if (functions_.Find(node.domain, node.op_type, node.overload) == nullptr) Resolve(node);
+      const bool calls_function = functions_.Find(node.domain, node.op_type, node.overload) != nullptr;
+      if (!ResolveCustom(node, calls_function) && !calls_function) Resolve(node);
       for (Graph* body : node.Subgraphs()) Resolver(*body, registry_, functions_).Run();
     }
   }
@@ -47,6 +52,22 @@ class Resolver {
            version, ": the model was saved by a newer Sardonyx; optimize the original model again, or update");
   }
 
+  // A custom operator counts before a function of the model and before a built-in operator, as in ONNX Runtime. It
+  // checks its nodes itself, where their types are known.
+  bool ResolveCustom(Node& node, bool calls_function) const {
+    const std::int64_t opset = graph_.OpsetVersion(node.domain);
+    if (const OpDef* custom = registry_.FindCustom(node.domain, node.op_type, opset)) {
+      node.domain = custom->domain;
+      node.since_version = custom->since.items[0];
+      return true;
+    }
+    const std::vector<int> versions = registry_.CustomVersions(node.domain, node.op_type);
+    if (versions.empty() || calls_function || FindSchema(node.domain, node.op_type) != nullptr) return false;
+    FailAt(node, Code::kInvalidGraph, "custom operator ", FullName(node), " exists since version ",
+           *std::min_element(versions.begin(), versions.end()), " of its domain, and the model imports version ",
+           opset);
+  }
+
   int Opset(const Node& node) const {
     const auto version = graph_.OpsetVersion(node.domain);
     if (version > 0) return static_cast<int>(std::min<std::int64_t>(version, kNewestVersion));
@@ -54,7 +75,7 @@ class Resolver {
     if (node.domain != "" && node.domain.rfind("com.", 0) == 0) return 1;
     if (!registry_.HasName(node.domain, node.op_type) && NewestOpset(node.domain) == 0) {
       FailAt(node, Code::kInvalidGraph, "unknown operator ", FullName(node),
-             ": no operator of this library, function of the model or custom operator library defines it");
+             ": no operator of this library, function of the model or custom operator library defines it", kCustomHint);
     }
     FailAt(node, Code::kInvalidGraph, "expected an opset import for domain '", node.domain, "', found none");
   }
@@ -112,7 +133,7 @@ class Resolver {
     }
     const std::string closest = ClosestName(node.op_type, AllOpTypes(node.domain));
     FailAt(node, Code::kInvalidGraph, "unknown operator ", FullName(node), " (opset ", opset, ")",
-           closest.empty() ? "" : "; did you mean " + closest + "?");
+           closest.empty() ? "" : "; did you mean " + closest + "?", NewestOpset(node.domain) == 0 ? kCustomHint : "");
   }
 
   void CheckCounts(const Node& node, const OpSchema& schema) const {

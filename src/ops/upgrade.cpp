@@ -16,14 +16,6 @@ int NewestVersion(const OpDef& op) {
   return newest;
 }
 
-// False if the operator's newest version is another row's: where this one's upgrade finds that a node means the same
-// there, it gives the node a version of that row; other nodes keep their version, which says what they mean.
-bool IsLastRow(const OpDef& op, const Registry& registry) {
-  const OpSchema* newest = op.domain.empty() ? FindSchema("", op.name) : nullptr;
-  const OpDef* last = newest == nullptr ? nullptr : registry.Find("", op.name, newest->since_version);
-  return last == nullptr || last == &op;
-}
-
 template <typename T>
 Tensor Converted(DType dtype, const std::vector<float>& values, Shape shape) {
   Tensor t(dtype, std::move(shape));
@@ -111,7 +103,7 @@ bool Canonical::IsUnchanged() const {
 bool IsNewestSpelling(const Graph& graph, const Node& node, const Registry& registry) {
   const Canonical canonical(graph, node, registry);
   if (!canonical.IsUnchanged()) return false;
-  return canonical.op() == nullptr || IsLastRow(*canonical.op(), registry);
+  return canonical.op() == nullptr || registry.IsNewest(*canonical.op());
 }
 
 bool MeansTheSame(const Graph& graph, Node& node, int version, const Registry& registry) {
@@ -129,7 +121,9 @@ bool MeansTheSame(const Graph& graph, Node& node, int version, const Registry& r
 Canonical::Canonical(const Graph& graph, const Node& node, const Registry& registry)
     : original_(&node), op_(registry.Find(node.domain, node.op_type, node.since_version)) {
   if (op_ == nullptr || op_->upgrade == nullptr) return;
-  if (node.since_version == NewestVersion(*op_) && IsLastRow(*op_, registry)) return;
+  // Where a row that is superseded finds that a node means the same in the newest version, its upgrade gives the node a
+  // version of that row; other nodes keep their version, which says what they mean.
+  if (node.since_version == NewestVersion(*op_) && registry.IsNewest(*op_)) return;
   upgraded_ = std::make_unique<UpgradeContext>(graph, node);
   op_->upgrade(*upgraded_);
   Node& copy = upgraded_->node;

@@ -10,10 +10,13 @@ namespace sardonyx::planner {
 namespace {
 
 void InferFused(ops::InferContext& c) {
-  std::vector<Type> inputs;
-  for (std::size_t i = 0; i < c.InputCount(); ++i) inputs.push_back(c.InputType(i));
+  std::vector<Type> inputs;  // the body has those that are not missing
+  for (std::size_t i = 0; i < c.InputCount(); ++i)
+    if (c.HasInput(i)) inputs.push_back(c.InputType(i));
   std::vector<Type> outputs = c.InferSubgraph("body", inputs);
-  for (std::size_t i = 0; i < outputs.size() && i < c.OutputCount(); ++i) c.SetOutputType(i, std::move(outputs[i]));
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < c.OutputCount() && next < outputs.size(); ++i)
+    if (c.HasOutput(i)) c.SetOutputType(i, std::move(outputs[next++]));
 }
 
 void InferNothing(ops::InferContext& /*c*/) {}

@@ -8,7 +8,7 @@ namespace sardonyx::planner {
 
 Outline::Outline(const Graph& graph, const ops::Registry& registry, const providers::ProviderSet& providers)
     : graph_(graph), registry_(registry) {
-  memories_.push_back(HostAllocator());
+  memories_.push_back(providers.host);
   for (const auto& provider : providers.providers)
     if (!provider->device().IsHost()) memories_.push_back(provider->allocator());
   AddSlots();

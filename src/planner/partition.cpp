@@ -73,7 +73,8 @@ void CheckConvex(const Graph& graph, const std::set<NodeId>& group, const Provid
 // Makes the graph of a group: values that come from outside become inputs, constants come along.
 class BodyBuilder {
  public:
-  BodyBuilder(const Graph& graph, const std::set<NodeId>& group) : graph_(graph), group_(group) {
+  BodyBuilder(const Graph& graph, const std::set<NodeId>& group, bool keeps_constants)
+      : graph_(graph), group_(group), keeps_constants_(keeps_constants) {
     body_.opset_imports = graph.opset_imports;
   }
 
@@ -90,6 +91,27 @@ class BodyBuilder {
     for (const ValueId output : outputs_) body_.AddOutput(mapped_.at(output));
   }
 
+  // One node with its inputs and outputs as they are.
+  void BuildOne(NodeId id) {
+    Node copy = graph_.node(id);
+    for (ValueId& input : copy.inputs) {
+      inputs_.push_back(input);
+      if (input == kNoValue) continue;
+      const ValueInfo& value = graph_.value(input);
+      input = body_.AddInput(body_.Find(value.name) ? body_.FreshName(value.name) : value.name, value.type);
+      if (value.constant() != nullptr) body_.SetInitializer(input, value.initializer);
+    }
+    for (ValueId& output : copy.outputs) {
+      if (output != kNoValue && !IsUsedOutside(output)) output = kNoValue;
+      outputs_.push_back(output);
+      if (output != kNoValue) output = body_.AddValue(graph_.value(output).name, graph_.value(output).type);
+    }
+    const std::vector<ValueId> outputs = copy.outputs;
+    body_.AddNode(std::move(copy));
+    for (const ValueId output : outputs)
+      if (output != kNoValue) body_.AddOutput(output);
+  }
+
   Graph& body() { return body_; }
   const std::vector<ValueId>& inputs() const { return inputs_; }
   const std::vector<ValueId>& outputs() const { return outputs_; }
@@ -101,13 +123,14 @@ class BodyBuilder {
         if (input == kNoValue || mapped_.count(input) != 0) continue;
         const ValueInfo& value = graph_.value(input);
         if (value.producer != kNoNode && group_.count(value.producer) != 0) continue;
-        if (value.constant() != nullptr) {
+        const bool constant = value.constant() != nullptr;
+        if (constant && !keeps_constants_) {
           mapped_[input] = body_.AddValue(value.name, value.type);
-          body_.SetInitializer(mapped_[input], value.initializer);
         } else {
           mapped_[input] = body_.AddInput(value.name, value.type);
           inputs_.push_back(input);
         }
+        if (constant) body_.SetInitializer(mapped_[input], value.initializer);
       }
     }
   }
@@ -133,9 +156,16 @@ class BodyBuilder {
 
   const Graph& graph_;
   const std::set<NodeId>& group_;
+  const bool keeps_constants_;
   Graph body_;
   std::map<ValueId, ValueId> mapped_;
   std::vector<ValueId> inputs_, outputs_;
+};
+
+// A fused group as a node of its graph.
+struct Fused {
+  NodeId node;
+  bool as_written;
 };
 
 class Partitioner {
@@ -149,7 +179,7 @@ class Partitioner {
     }
     std::set<NodeId> taken;
     for (const auto& provider : set_.providers) {
-      GraphView view{graph, registry_, OpenTo(graph, *provider, taken)};
+      GraphView view{graph, registry_, OpenTo(graph, *provider, taken), set_.model};
       if (view.nodes.empty()) return;
       if (provider->PreferredLayout() == providers::Layout::kChannelsLast && ChangeLayout(graph, view, *provider))
         view.nodes = OpenTo(graph, *provider, taken);
@@ -191,11 +221,11 @@ class Partitioner {
     CheckClaims(view, claims, provider);
     for (const providers::Refusal& refusal : claims.refusals)
       if (refusal.node < graph.nodes.size()) AddNote(graph.node(refusal.node), provider, refusal.reason);
-    bool fused = false;
+    std::vector<Fused> fused;
     for (const Group& group : claims.groups) {
       if (group.fused) {
-        taken.insert(Fuse(graph, {group.nodes.begin(), group.nodes.end()}, provider));
-        fused = true;
+        fused.push_back({Fuse(graph, group, provider), group.as_written});
+        taken.insert(fused.back().node);
         continue;
       }
       for (const NodeId id : group.nodes) {
@@ -203,23 +233,44 @@ class Partitioner {
         if (!IsCpu(provider)) graph.node(id).provider = provider.name();
       }
     }
-    if (fused) graph.SortTopologically();
+    if (fused.empty()) return;
+    graph.SortTopologically();
+    Compile(graph, fused, provider);
   }
 
-  NodeId Fuse(Graph& graph, const std::set<NodeId>& group, Provider& provider) {
+  void Compile(const Graph& graph, const std::vector<Fused>& fused, Provider& provider) {
+    std::vector<providers::FusedNode> groups;
+    for (const Fused& group : fused)
+      groups.push_back({graph, group.node, *graph.node(group.node).Subgraphs().front(), group.as_written});
+    const std::vector<ops::Prepared> kernels = provider.Compile(groups, set_.model);
+    if (kernels.size() != fused.size())
+      FailClaim(provider, "expected a kernel for each of ", fused.size(), " compiled groups, found ", kernels.size());
+    for (std::size_t i = 0; i < fused.size(); ++i) set_.compiled[graph.node(fused[i].node).op_type] = kernels[i];
+  }
+
+  NodeId Fuse(Graph& graph, const Group& claimed, Provider& provider) {
+    const std::set<NodeId> group(claimed.nodes.begin(), claimed.nodes.end());
     CheckConvex(graph, group, provider);
-    BodyBuilder builder(graph, group);
-    builder.Build();
+    BodyBuilder builder(graph, group, claimed.keeps_constants);
+    if (claimed.as_written) {
+      builder.BuildOne(claimed.nodes.front());
+    } else {
+      builder.Build();
+    }
     Node node;
     node.op_type = std::string(provider.name()) + "_" + std::to_string(set_.compiled.size());
     node.name = node.op_type;
     node.domain = provider.name();
     node.provider = provider.name();
     node.provider_note = std::to_string(group.size()) + " nodes compiled into one";
+    if (claimed.as_written) {
+      node.name = graph.node(claimed.nodes.front()).name;
+      node.provider_note.clear();
+    }
     node.since_version = 1;
     node.inputs = builder.inputs();
     node.outputs = builder.outputs();
-    set_.compiled[node.op_type] = provider.Compile(builder.body());
+    set_.compiled[node.op_type] = {};  // its place, until it is compiled with the others
     node.attributes.push_back({"body", GraphBox(std::move(builder.body()))});
     graph.EraseNodes({group.begin(), group.end()});
     return graph.AddNode(std::move(node));
@@ -229,15 +280,25 @@ class Partitioner {
   ProviderSet& set_;
 };
 
+// Whether there is a node, bodies included, that no operator runs: the call of a function, or a provider's own.
+bool HasCalls(const Graph& graph, const ops::Registry& registry) {
+  return std::any_of(graph.order.begin(), graph.order.end(), [&](NodeId id) {
+    const Node& node = graph.node(id);
+    const std::vector<const Graph*> bodies = node.Subgraphs();
+    return registry.Find(node.domain, node.op_type, node.since_version) == nullptr ||
+           std::any_of(bodies.begin(), bodies.end(), [&](const Graph* body) { return HasCalls(*body, registry); });
+  });
+}
+
 }  // namespace
 
 void ClaimFunctionCalls(Graph& graph, const ops::Registry& registry, const ProviderSet& set) {
-  if (set.providers.size() < 2) return;
+  if (set.providers.size() < 2 || !HasCalls(graph, registry)) return;  // who has nothing to claim is not asked
   for (const NodeId id : graph.order)
     for (Graph* body : graph.node(id).Subgraphs()) ClaimFunctionCalls(*body, registry, set);
   for (const auto& provider : set.providers) {
     if (IsCpu(*provider)) continue;
-    GraphView view{graph, registry, {}};
+    GraphView view{graph, registry, {}, set.model};
     for (const NodeId id : graph.order)
       if (graph.node(id).provider.empty()) view.nodes.push_back(id);
     const Claims claims = provider->Claim(view);
@@ -261,7 +322,7 @@ bool ReleaseRefusedCalls(Graph& graph, const ops::Registry& registry, const Prov
   std::set<NodeId> taken;  // by the providers asked so far, as Partition will find
   for (const auto& provider : set.providers) {
     if (!any) break;
-    GraphView view{graph, registry, {}};
+    GraphView view{graph, registry, {}, set.model};
     for (const NodeId id : graph.order) {
       const std::string& owner = graph.node(id).provider;
       if (taken.count(id) == 0 && (owner.empty() || owner == provider->name())) view.nodes.push_back(id);
@@ -294,7 +355,7 @@ void AssignRest(Graph& graph, const ops::Registry& registry, const ProviderSet& 
     if (foreign) continue;  // bodies of a fused node are the provider's own
     for (Graph* body : graph.node(id).Subgraphs()) AssignRest(*body, registry, set, allow_cpu);
   }
-  GraphView view{graph, registry, {}};
+  GraphView view{graph, registry, {}, set.model};
   for (const NodeId id : graph.order)
     if (graph.node(id).provider.empty()) view.nodes.push_back(id);
   if (view.nodes.empty()) return;

@@ -351,7 +351,9 @@ class Confused final : public providers::Provider {
   std::string_view name() const override { return "ConfusedExecutionProvider"; }
   providers::Claims Claim(const providers::GraphView&) override { return {groups_, {}}; }
   ops::Prepared Prepare(ops::PrepareContext&) override { return {}; }
-  ops::Prepared Compile(const Graph&) override { return {}; }
+  std::vector<ops::Prepared> Compile(std::span<const providers::FusedNode> groups, const Model*) override {
+    return std::vector<ops::Prepared>(groups.size());
+  }
 
  private:
   std::vector<providers::Group> groups_;

@@ -141,6 +141,7 @@ void PlanBuilder::InferStep(const Step& step) {
     if (step.outputs[i] == kNoSlot) continue;
     Fact& fact = facts_[step.outputs[i]];
     if (!outputs[i].type.is_none()) fact.type = WithoutSymbols(std::move(outputs[i].type));
+    if ((step.op->traits & ops::kCustom) != 0) fact.type = WithoutShape(fact.type);
     fact.is_static = IsStatic(fact.type) && fact.type.dtype != DType::kString;
     if (fact.is_static) ByteSize(fact.type.dtype, ElementCount(fact.type.StaticShape()));  // fails where it is no size
     // Contents that follow from shapes alone need no kernel.

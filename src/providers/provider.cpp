@@ -5,7 +5,7 @@
 
 namespace sardonyx::providers {
 
-ops::Prepared Provider::Compile(const Graph& /*body*/) {
+std::vector<ops::Prepared> Provider::Compile(std::span<const FusedNode> /*groups*/, const Model* /*model*/) {
   Fail(Code::kNotImplemented, "provider '", name(), "' does not compile groups of nodes");
 }
 

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -29,13 +30,27 @@ inline constexpr std::string_view kCpuName = "CPUExecutionProvider";
 struct GraphView {
   const Graph& graph;
   const ops::Registry& registry;
-  std::vector<NodeId> nodes;  // that no provider asked earlier took, in topological order
+  std::vector<NodeId> nodes;     // that no provider asked earlier took, in topological order
+  const Model* model = nullptr;  // that the graph is part of; null in tests of graphs alone
 };
 
 // Nodes that the provider takes.
 struct Group {
   std::vector<NodeId> nodes;
-  bool fused = false;  // compiled into one node (Compile); else each node has a kernel of its own (Prepare)
+  bool fused = false;            // compiled into one node (Compile); else each node has a kernel of its own (Prepare)
+  bool keeps_constants = false;  // fused: the constants that its nodes read are inputs of the one node, too
+  // fused: one node that stays as its author wrote it, for a kernel of the provider that knows this version of the
+  // operator. The fused node has its inputs and outputs, missing ones included.
+  bool as_written = false;
+};
+
+// A fused group that stands in its graph as one node. `body` has the group's inputs and outputs in the order of the
+// node's (of those that are not missing), constants as initializers.
+struct FusedNode {
+  const Graph& graph;
+  NodeId node;
+  const Graph& body;
+  bool as_written = false;  // as the provider claimed it
 };
 
 struct Refusal {
@@ -67,9 +82,9 @@ class Provider {
   // The kernel of a node that was claimed alone, seen in its newest spelling.
   virtual ops::Prepared Prepare(ops::PrepareContext& context) = 0;
 
-  // The kernel of a fused group: `body` has the group's inputs and outputs in the order of the fused node's, constants
-  // as initializers. Fails with kNotImplemented unless the provider fuses.
-  virtual ops::Prepared Compile(const Graph& body);
+  // The kernels of fused groups, one each; called once for all that it claimed in a graph. Fails with kNotImplemented
+  // unless the provider fuses.
+  virtual std::vector<ops::Prepared> Compile(std::span<const FusedNode> groups, const Model* model);
 
   // Where its kernels' inputs and outputs lie: memory of this allocator's device, but for those that stay on the host
   // (the target shape of a Reshape ...).
@@ -101,8 +116,10 @@ struct MissingProvider {
 
 // The providers of a session in order of priority (the CPU where the user put it, else last), and what they compiled.
 struct ProviderSet {
+  const Model* model = nullptr;  // while its graph is partitioned
   std::vector<std::shared_ptr<Provider>> providers;
   std::vector<MissingProvider> missing;
+  std::shared_ptr<Allocator> host = HostAllocator();  // for values of runs in host memory
   std::unordered_map<std::string, ops::Prepared> compiled;  // fused groups by op_type of their node
 
   Provider* Find(std::string_view name) const;  // "" is the CPU; nullptr if there is none

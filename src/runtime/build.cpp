@@ -15,6 +15,7 @@
 #include "planner/scalar_inputs.h"
 #include "runtime/config_keys.h"
 #include "runtime/disabled_passes.h"
+#include "runtime/option_keys.h"
 #include "runtime/save_graph.h"
 
 namespace sardonyx::runtime {
@@ -158,6 +159,13 @@ optimizer::OptimizeOptions OptimizerOptions(const SessionOptions& options, const
   return optimize;
 }
 
+planner::InlineLimits InlineLimitsOf(const SessionOptions& options, const Graph& graph) {
+  planner::InlineLimits limits;
+  const int made = NumberOf(options, "session.function_expansion_node_limit", 0, 1);
+  if (made != 0) limits.nodes = graph.order.size() + static_cast<std::size_t>(made);
+  return limits;
+}
+
 // Makes values outputs of the graph, which no pass may take away; those that are not there yet stay in `names`.
 void KeepValues(Graph& graph, std::vector<std::string>& names) {
   std::erase_if(names, [&](const std::string& name) {
@@ -196,6 +204,10 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
       continue;
     }
     try {
+      if (choice.make) {
+        set.providers.push_back(choice.make(options, logger));
+        continue;
+      }
       const providers::ProviderFactory* factory = environment.FindFactory(choice.name);
       if (factory == nullptr) {
         std::vector<std::string> names;
@@ -225,9 +237,10 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
 }
 
 Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options,
-                 providers::ProviderSet& set, const Logger& logger) {
-  const ops::Registry& registry = environment.registry();
+                 providers::ProviderSet& set, const Logger& logger, Model* unplaced) {
+  const ops::Registry& registry = RegistryOf(environment, options);
   WarnOfOptions(options, logger);
+  set.model = &model;
   Graph graph = model.graph;
   ReplaceInitializers(graph, options.initializers, false);
   ReplaceInitializers(graph, options.external_initializers, true);
@@ -237,8 +250,9 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   std::vector<std::string> kept = options.kept_values;
   KeepValues(graph, kept);
   ops::ResolveVersions(graph, registry, model);
+  const planner::InlineLimits limits = InlineLimitsOf(options, graph);
   planner::ClaimFunctionCalls(graph, registry, set);
-  planner::InlineFunctions(graph, model, registry);
+  planner::InlineFunctions(graph, model, registry, limits);
   KeepValues(graph, kept);  // of functions' bodies
   if (!kept.empty()) Fail(Code::kInvalidArgument, "the model's graph has no value '", kept.front(), "'");
   const ops::InferOptions inference{.logger = &logger,
@@ -248,19 +262,21 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);
   // A provider may refuse now a call of a function that it took before its inputs' types were known.
   while (planner::ReleaseRefusedCalls(graph, registry, set)) {
-    planner::InlineFunctions(graph, model, registry);
+    planner::InlineFunctions(graph, model, registry, limits);
     ops::Infer(graph, registry, inference);
     optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);
   }
   const bool save = !options.optimized_model_path.empty();
   const bool newest = options.optimization_level > OptimizationLevel::kBasic;
   if (save && !newest) SaveGraph(graph, model, false, registry, options);
+  if (unplaced != nullptr) *unplaced = SavedModel(graph, model, false, registry);
   planner::Partition(graph, registry, set);
   ops::Upgrade(graph, registry);
   optimizer::Optimize(graph, optimizer::Stage::kAfterUpgrade, registry, optimize);
   if (save && newest) SaveGraph(graph, model, true, registry, options);
   planner::AssignRest(graph, registry, set, !CpuFallbackDisabled(options));
   planner::PlaceCopies(graph, set);
+  set.model = nullptr;
   return graph;
 }
 

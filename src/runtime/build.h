@@ -8,6 +8,11 @@
 
 namespace sardonyx::runtime {
 
+// The operators of a session: its own if it has custom ones.
+inline const ops::Registry& RegistryOf(const Environment& environment, const SessionOptions& options) {
+  return options.operators != nullptr ? *options.operators : environment.registry();
+}
+
 // The providers that the options ask for, the CPU last unless they place it. If a provider is missing or cannot start,
 // it is left out with a warning if the options name the CPU as the fallback; otherwise MakeProviders fails (with
 // kInvalidArgument for an unknown name, else with the provider's own error).
@@ -16,8 +21,9 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
 
 // Resolves versions, infers types, inlines functions, partitions, runs the passes of the chosen level, upgrades every
 // node to its newest spelling; in the end every node has its provider and every value its device. Writes the optimized
-// model if the options ask for it. Errors name the node.
+// model if the options ask for it. `unplaced`, if there is one, receives the model as it was before providers were
+// asked for it, in its author's opset. Errors name the node.
 Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options,
-                 providers::ProviderSet& set, const Logger& logger);
+                 providers::ProviderSet& set, const Logger& logger, Model* unplaced = nullptr);
 
 }  // namespace sardonyx::runtime

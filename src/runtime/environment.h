@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "ops/registry.h"
 #include "providers/provider.h"
 #include "runtime/thread_pool.h"
+#include "tensor/allocator.h"
 
 namespace sardonyx::runtime {
 
@@ -33,12 +35,23 @@ class Environment {
   const PoolThreads& pool_threads() const { return pool_threads_; }
   ThreadPool& pool() { return pool_; }
 
+  // Host memory for the sessions that ask for the environment's (session.use_env_allocators); null: none is registered.
+  // Sessions that have taken it keep it. Thread-safe.
+  std::shared_ptr<Allocator> host_allocator() const;
+  void set_host_allocator(std::shared_ptr<Allocator> allocator);
+  // Of the pools of sessions made from now on, which are then their own. Thread-safe.
+  std::shared_ptr<const WorkCallbacks> session_callbacks() const;
+  void set_session_callbacks(std::shared_ptr<const WorkCallbacks> callbacks);
+
  private:
   Logger logger_;
   ops::Registry registry_;
   std::vector<providers::ProviderFactory> factories_;
   PoolThreads pool_threads_;
   ThreadPool pool_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::shared_ptr<Allocator> host_allocator_;
+  std::shared_ptr<const WorkCallbacks> session_callbacks_;
 };
 
 }  // namespace sardonyx::runtime

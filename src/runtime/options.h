@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,17 +19,31 @@ namespace sardonyx::optimizer {
 class Explanation;
 }
 
+namespace sardonyx::providers {
+class Provider;
+}
+
+namespace sardonyx::ops {
+class Registry;
+}
+
 namespace sardonyx::runtime {
+
+class PackedWeights;
 
 // ONNX Runtime's numbers.
 enum class OptimizationLevel { kDisable = 0, kBasic = 1, kExtended = 2, kLayout = 3, kAll = 99 };
 enum class ExecutionMode { kSequential = 0, kParallel = 1 };
+
+struct SessionOptions;
 
 // A provider the user asked for, in order of priority, with its options.
 struct ProviderChoice {
   std::string name;  // "CPUExecutionProvider"
   std::vector<std::pair<std::string, std::string>> options;
   std::string missing = {};  // why the caller found it unavailable, which the user knows; placement names it, too
+  // Makes it for a session with these options; null: a factory of the environment does.
+  std::function<std::shared_ptr<providers::Provider>(const SessionOptions&, const Logger&)> make = {};
 };
 
 struct SessionOptions {
@@ -53,11 +68,15 @@ struct SessionOptions {
   std::map<std::string, Value> external_initializers;  // AddExternalInitializers: likewise, for external data
   std::map<std::string, Value> fixed_inputs;           // of the model's graph: constants, no longer inputs
   std::map<std::string, std::shared_ptr<Buffer>> external_files;  // by the model's location string
-  std::vector<ProviderChoice> providers;                          // empty: CPU
-  std::vector<std::string> disabled_passes;                       // optimizer passes by name
-  optimizer::Explanation* explanation = nullptr;                  // used only while the session is created
-  bool any_scalar_shape = false;                                  // the declared shapes of scalar inputs are ignored
-  std::vector<std::string> kept_values;  // of the model's graph: additional outputs, which no pass removes
+  std::shared_ptr<const ops::Registry> operators;  // if some are custom; shared with their kernels; null: built-in ones
+  std::vector<ProviderChoice> providers;           // empty: CPU
+  std::function<std::vector<ProviderChoice>(const Model&)> choose_providers;  // if `providers` is empty; may be null
+  std::vector<std::string> disabled_passes;                                   // optimizer passes by name
+  optimizer::Explanation* explanation = nullptr;                              // used only while the session is created
+  bool any_scalar_shape = false;                      // the declared shapes of scalar inputs are ignored
+  std::shared_ptr<std::atomic<bool>> load_cancelled;  // set by the caller while the session is created: that fails
+  std::shared_ptr<PackedWeights> packed_weights;      // shared with other sessions; null: the session packs its own
+  std::vector<std::string> kept_values;               // of the model's graph: additional outputs, which no pass removes
 
   std::string Config(const std::string& key, const std::string& otherwise) const {
     const auto found = config.find(key);

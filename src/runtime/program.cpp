@@ -2,6 +2,7 @@
 #include "runtime/program.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/current_error.h"
 #include "base/limits.h"
@@ -11,8 +12,9 @@
 #include "planner/foreign_steps.h"
 #include "planner/make_plan.h"
 #include "runtime/device_copy.h"
+#include "runtime/sharing/packed_weights.h"
 #include "runtime/run_state.h"
-#include "runtime/shared_parts.h"
+#include "runtime/sharing/shared_parts.h"
 #include "runtime/weight_memory.h"
 #include "tensor/dropped_bytes.h"
 
@@ -32,15 +34,15 @@ bool FollowsFromGraph(const Graph& graph, const Node& node, const planner::Step&
 }  // namespace
 
 Program::Program(Graph graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers,
-                 Parallel& parallel)
+                 Parallel& parallel, PackedWeights* packed)
     : Program(registry, std::move(providers)) {
-  Prepare(graph, nullptr, parallel);
+  Prepare(graph, nullptr, parallel, packed);
   Adopt(SharedGraph(std::make_unique<ReadyGraph>(std::move(graph))));
 }
 
 Program::Program(Graph graph, const Program& base) : Program(*base.registry_, base.providers_) {
   Serial serial;
-  Prepare(graph, &base, serial);
+  Prepare(graph, &base, serial, nullptr);
   Adopt(std::make_shared<const ReadyGraph>(std::move(graph)));
 }
 
@@ -48,10 +50,10 @@ Program::~Program() {
   for (auto& entry : states_) delete entry.load();  // NOLINT(cppcoreguidelines-owning-memory): see Lease
 }
 
-void Program::Prepare(Graph& graph, const Program* base, Parallel& parallel) {
+void Program::Prepare(Graph& graph, const Program* base, Parallel& parallel, PackedWeights* packed) {
   for (const NodeId id : graph.order) {
     CheckTime();
-    AddKernel(graph, id, base != nullptr ? &base->kernels_[kernels_.size()] : nullptr, parallel);
+    AddKernel(graph, id, base != nullptr ? &base->kernels_[kernels_.size()] : nullptr, parallel, packed);
   }
   packed_reads_.clear();
 }
@@ -74,15 +76,15 @@ void Program::Adopt(const ReadyGraph& ready, const planner::Outline& outline) {
   }
 }
 
-void Program::AddKernel(Graph& graph, NodeId id, const Kernel* base, Parallel& parallel) {
+void Program::AddKernel(Graph& graph, NodeId id, const Kernel* base, Parallel& parallel, PackedWeights* packed) {
   Kernel kernel;
-  kernel.prepared = base != nullptr ? base->prepared : PrepareNode(graph, graph.node(id), parallel);
+  kernel.prepared = base != nullptr ? base->prepared : PrepareNode(graph, graph.node(id), parallel, packed);
   if (graph.node(id).provider == providers::kCpuName) {
     for (Graph* body : graph.node(id).Subgraphs()) {
       const Program* base_body = base != nullptr ? base->bodies[kernel.bodies.size()].get() : nullptr;
       // NOLINTNEXTLINE: the constructor is private
       kernel.bodies.push_back(std::unique_ptr<Program>(new Program(*registry_, providers_)));
-      kernel.bodies.back()->Prepare(*body, base_body, parallel);
+      kernel.bodies.back()->Prepare(*body, base_body, parallel, packed);
     }
   }
   kernels_.push_back(std::move(kernel));
@@ -96,7 +98,7 @@ int Program::NumberCopies(int first) {
   return first;
 }
 
-ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& parallel) {
+ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& parallel, PackedWeights* packed) {
   providers::Provider* provider = providers_->Find(node.provider);
   if (provider == nullptr)
     Fail(Code::kFail, Describe(graph, node), ": expected a provider of this session, found '", node.provider, "'");
@@ -114,6 +116,14 @@ ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& par
   }
   std::vector<Type> outputs;
   for (const ValueId output : node.outputs) outputs.push_back(output == kNoValue ? Type() : graph.value(output).type);
+  std::optional<PackedWeights::Key> key;
+  if (packed != nullptr) key = PackedWeights::KeyOf(graph, node, op, inputs, outputs, parallel.ThreadCount());
+  if (key) {
+    if (const std::optional<PackedWeights::Entry> found = packed->Find(*key)) {
+      ReleasePacked(graph, node, found->packed);
+      return found->prepared;
+    }
+  }
   ops::PrepareContext context(graph, node, op, inputs, outputs, parallel);
   ops::Prepared prepared;
   try {
@@ -121,16 +131,19 @@ ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& par
   } catch (...) {
     throw AtNode(graph, node, CurrentError());
   }
-  ReleasePacked(graph, node, context);
+  std::vector<bool> is_packed;
+  for (std::size_t i = 0; i < inputs.size(); ++i) is_packed.push_back(context.IsPacked(i));
+  if (key) prepared = packed->Add(std::move(*key), graph, node, std::move(prepared), is_packed);
+  ReleasePacked(graph, node, is_packed);
   return prepared;
 }
 
 // A kernel's packed copy takes the place of the weight. The pages of a mapped file leave memory at once (another reader
 // gets them back by reading); memory of our own is given back when the last reader has packed it.
-void Program::ReleasePacked(Graph& graph, const Node& node, const ops::PrepareContext& context) {
+void Program::ReleasePacked(Graph& graph, const Node& node, const std::vector<bool>& packed) {
   constexpr std::size_t kWorthReleasing = 4096;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] == kNoValue || !context.IsPacked(i)) continue;
+    if (node.inputs[i] == kNoValue || !packed[i]) continue;
     const ValueInfo& value = graph.value(node.inputs[i]);
     const Tensor* constant = value.constant();
     if (constant == nullptr || constant->byte_size() < kWorthReleasing || constant->buffer() == nullptr) continue;

@@ -27,10 +27,10 @@ static void CheckTarget(const std::string& name, const OutputTarget& target, DTy
 }
 
 // Memory for a result of this type in the target; null if it has none of its own.
-static void* TargetMemory(const OutputTarget& target, DType dtype, Dims shape) {
+static void* TargetMemory(const OutputTarget& target, DType dtype, Dims shape, const std::shared_ptr<Allocator>& host) {
   if (target.data != nullptr) return target.data;
   if (target.slot != nullptr) {
-    ops::AllocateDynamic(*target.slot, dtype, shape);
+    ops::AllocateDynamic(*target.slot, dtype, shape, host);
     return target.slot->bytes;
   }
   if (target.value == nullptr) return nullptr;
@@ -42,7 +42,7 @@ static void* TargetMemory(const OutputTarget& target, DType dtype, Dims shape) {
       return target.value->tensor().raw();
     }
   }
-  *target.value = Tensor(dtype, Shape(shape));
+  *target.value = Tensor(dtype, Shape(shape), host);
   return target.value->tensor().raw();
 }
 
@@ -59,10 +59,10 @@ void RunState::PlaceOutputs(std::span<const OutputTarget> targets) {
     const bool spare = target.data != nullptr && OverlapsInput(target.data, bytes);
     void* data = nullptr;
     try {
-      if (!spare) data = TargetMemory(target, planned.dtype, planned.shape);
+      if (!spare) data = TargetMemory(target, planned.dtype, planned.shape, HostMemory());
       if (data == nullptr) {
         std::shared_ptr<Buffer>& buffer = spare_outputs_[k];
-        if (!buffer || buffer->size() < bytes) buffer = Buffer::Allocate(std::max<std::size_t>(bytes, 1));
+        if (!buffer || buffer->size() < bytes) buffer = Buffer::Allocate(std::max<std::size_t>(bytes, 1), HostMemory());
         data = buffer->data();
         copy_spare_[k] = spare;
       }
@@ -106,7 +106,7 @@ void RunState::DeliverOne(std::size_t k, const OutputTarget& target) {
     slot.retained.reset();
     return;
   }
-  ops::CopyTensor(slot.ref, TargetMemory(target, slot.ref.dtype, slot.ref.shape));
+  ops::CopyTensor(slot.ref, TargetMemory(target, slot.ref.dtype, slot.ref.shape, HostMemory()));
 }
 
 }  // namespace sardonyx::runtime

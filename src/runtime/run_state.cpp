@@ -77,7 +77,7 @@ struct RunStateHost {
     }
     if (!scratch || scratch->size() < bytes) {
       scratch.reset();
-      scratch = Buffer::Allocate(std::max<std::size_t>(bytes, 64));
+      scratch = Buffer::Allocate(std::max<std::size_t>(bytes, 64), self.HostMemory());
     }
     return scratch->data();
   }
@@ -224,7 +224,12 @@ void RunState::Execute(Parallel* parallel, const RunOptions* options, StepObserv
       repeated_runs_.End();
       repeated_need_ = {};
     }
-    Bind(plan ? plan : program_.FindPlan(facts_));
+    try {
+      Bind(plan ? plan : program_.FindPlan(facts_));
+    } catch (...) {
+      plan_ = nullptr;  // its memory is not all there: the next run binds again
+      throw;
+    }
   }
   struct Cleaner {
     RunState* state;

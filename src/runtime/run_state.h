@@ -80,6 +80,7 @@ class RunState {
   const std::shared_ptr<Allocator>& AllocatorOf(int slot) const {
     return program_.outline().memories()[program_.slots()[slot].memory];
   }
+  const std::shared_ptr<Allocator>& HostMemory() const { return program_.outline().memories()[0]; }
   void RunLate(const planner::Step& step, ops::KernelContext& context);
   bool RunLateView(const planner::Step& step, const ops::OutputShape& shape);
   bool MayReadContents(const planner::Step& step, std::size_t input) const;

@@ -78,7 +78,7 @@ void CollectVersions(Graph& graph, bool newest, const ops::Registry& registry,
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
     const int needed = newest ? OldestVersion(graph, id, registry) : node.since_version;
-    std::int64_t& version = versions[node.domain];
+    std::int64_t& version = versions[std::string(ops::AuthorsDomain(node.domain))];
     version = std::max<std::int64_t>({version, needed, 1});
     for (Graph* body : graph.node(id).Subgraphs()) CollectVersions(*body, newest, registry, versions);
   }
@@ -117,6 +117,14 @@ void MakeValuesUnique(Graph& graph, std::set<std::string> outer) {
   }
 }
 
+void RestoreDomains(Graph& graph) {
+  for (const NodeId id : graph.order) {
+    Node& node = graph.node(id);
+    node.domain = std::string(ops::AuthorsDomain(node.domain));
+    for (Graph* body : node.Subgraphs()) RestoreDomains(*body);
+  }
+}
+
 std::size_t WeightBytes(const Graph& graph) {
   std::size_t bytes = 0;
   for (const ValueInfo& value : graph.values)
@@ -137,8 +145,7 @@ model::SaveOptions FileOptions(const Graph& graph, const SessionOptions& options
 
 }  // namespace
 
-void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,
-               const SessionOptions& options) {
+Model SavedModel(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry) {
   Model saved = model;
   saved.graph = graph;
   saved.functions.clear();
@@ -162,8 +169,15 @@ void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::R
   for (const auto& [domain, version] : versions) imports.push_back({domain, version});
   for (const OpsetImport& import : imports)
     if (import.domain.empty() || import.domain == "ai.onnx") SpellForOpset(saved.graph, import.version, registry);
+  RestoreDomains(saved.graph);
   saved.opset_imports = imports;
   saved.graph.opset_imports = imports;
+  return saved;
+}
+
+void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,
+               const SessionOptions& options) {
+  const Model saved = SavedModel(graph, model, newest, registry);
   model::SaveFile(saved, options.optimized_model_path, FileOptions(saved.graph, options));
 }
 

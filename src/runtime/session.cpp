@@ -12,10 +12,11 @@
 #include "planner/scalar_inputs.h"
 #include "runtime/build.h"
 #include "runtime/config_keys.h"
+#include "runtime/option_keys.h"
 #include "runtime/program.h"
 #include "runtime/run_state.h"
 #include "runtime/session_threads.h"
-#include "runtime/shared_parts.h"
+#include "runtime/sharing/shared_parts.h"
 #include "runtime/weight_memory.h"
 
 namespace sardonyx::runtime {
@@ -28,6 +29,7 @@ model::LoadOptions LoadOptionsOf(const SessionOptions& options, const Logger& lo
   model::LoadOptions load;
   load.logger = &logger;
   load.newest_opset = ops::NewestOpset("");
+  load.newest_opset_is_limit = IsOn(options, "session.allow_released_opsets_only", false);
   load.external_files = options.external_files;
   for (const auto& [name, value] : options.external_initializers)
     if (value.is_tensor()) load.external_tensors.emplace(name, value.tensor());
@@ -38,6 +40,12 @@ model::LoadOptions LoadOptionsOf(const SessionOptions& options, const Logger& lo
 Logger LoggerOf(const Environment& environment, const SessionOptions& options) {
   return Logger(options.log_sink ? options.log_sink : environment.logger().sink(), options.log_id,
                 options.log_severity);
+}
+
+Limits LoadLimitsOf(const SessionOptions& options) {
+  Limits limits = LoadLimits(options.config);
+  limits.cancelled = options.load_cancelled.get();
+  return limits;
 }
 
 std::shared_ptr<Trace> MakeTrace(const SessionOptions& options) {
@@ -159,7 +167,7 @@ Session::~Session() = default;
 std::unique_ptr<Session> Session::FromFile(std::shared_ptr<Environment> environment, const std::string& path,
                                            SessionOptions options) {
   const Logger logger = LoggerOf(*environment, options);
-  const LimitScope scope(LoadLimits(options.config));
+  const LimitScope scope(LoadLimitsOf(options));
   auto trace = MakeTrace(options);
   auto model = std::make_shared<Model>(model::LoadFile(path, LoadOptionsOf(options, logger)));
   try {
@@ -173,7 +181,7 @@ std::unique_ptr<Session> Session::FromFile(std::shared_ptr<Environment> environm
 std::unique_ptr<Session> Session::FromBytes(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes,
                                             std::shared_ptr<const void> owner, SessionOptions options) {
   const Logger logger = LoggerOf(*environment, options);
-  const LimitScope scope(LoadLimits(options.config));
+  const LimitScope scope(LoadLimitsOf(options));
   auto trace = MakeTrace(options);
   if (owner == nullptr && options.Config("session.use_ort_model_bytes_directly", "0") == "1")
     owner = std::shared_ptr<const void>(bytes.data(), [](const void*) {});  // the caller's, who promised
@@ -189,7 +197,7 @@ std::unique_ptr<Session> Session::FromBytes(std::shared_ptr<Environment> environ
 
 std::unique_ptr<Session> Session::FromModel(std::shared_ptr<Environment> environment,
                                             std::shared_ptr<const Model> model, SessionOptions options) {
-  const LimitScope scope(LoadLimits(options.config));
+  const LimitScope scope(LoadLimitsOf(options));
   auto trace = MakeTrace(options);
   return Make(std::move(environment), std::move(model), nullptr, std::move(options), std::move(trace));
 }
@@ -212,7 +220,11 @@ void Session::Build(Model* own) {
   logger_ = LoggerOf(*environment_, options_);
   run_limits_ = RunLimits(options_.config);
   threads_ = std::make_unique<SessionThreads>(*environment_, options_);
+  if (options_.providers.empty() && options_.choose_providers) options_.providers = options_.choose_providers(*model_);
+  options_.choose_providers = nullptr;  // a session built from this one's model has these providers, too
   auto providers = std::make_shared<providers::ProviderSet>(MakeProviders(*environment_, options_, logger_));
+  if (options_.Config("session.use_env_allocators", "0") == "1")
+    if (std::shared_ptr<Allocator> registered = environment_->host_allocator()) providers->host = std::move(registered);
   Graph graph = BuildGraph(*environment_, *model_, options_, *providers, logger_);
   AddPorts(graph);
   // The program has the weights now; what its kernels pack is then gone. Where other shapes may come they stay, for the
@@ -227,7 +239,8 @@ void Session::Build(Model* own) {
   providers_ = std::move(providers);
   {
     const ActiveRun active(threads_->pool());  // packing is a run, too
-    program_ = std::make_shared<Program>(std::move(graph), environment_->registry(), providers_, threads_->parallel());
+    program_ = std::make_shared<Program>(std::move(graph), RegistryOf(*environment_, options_), providers_,
+                                         threads_->parallel(), options_.packed_weights.get());
   }
   copied_ = std::vector<std::atomic<std::int64_t>>(static_cast<std::size_t>(program_->NumberCopies(0)));
   for (std::atomic<std::int64_t>& bytes : copied_) bytes = -1;
@@ -244,7 +257,7 @@ void Session::AddPorts(const Graph& graph) {
     const ValueInfo& value = graph.value(id);
     if (value.constant() != nullptr) continue;  // a constant that old models list among the inputs
     if (value.initializer) {
-      overridable_.push_back({value.name, value.type});
+      overridable_.push_back({value.name, value.type, value.dim_params});
       defaults_.emplace_back(value.initializer->tensor);
       overridable_at.push_back(at);
     } else {
@@ -252,7 +265,7 @@ void Session::AddPorts(const Graph& graph) {
       if (!IsWhole(value.type))
         Fail(Code::kInvalidGraph, "input '", value.name, "': expected a type that names its element type, found ",
              value.type.is_none() ? "none" : value.type.ToText());
-      inputs_.push_back({value.name, value.type});
+      inputs_.push_back({value.name, value.type, value.dim_params});
       program_input_.push_back(at);
     }
     ++at;
@@ -262,7 +275,10 @@ void Session::AddPorts(const Graph& graph) {
   if (std::any_of(inputs_.begin(), inputs_.end(), is_scalar) ||
       std::any_of(overridable_.begin(), overridable_.end(), is_scalar))
     warned_of_shape_ = std::vector<std::atomic<bool>>(program_input_.size());
-  for (const ValueId id : graph.outputs) outputs_.push_back({graph.value(id).name, graph.value(id).type});
+  for (const ValueId id : graph.outputs) {
+    const ValueInfo& value = graph.value(id);
+    outputs_.push_back({value.name, value.type, value.dim_params});
+  }
 }
 
 void Session::WarnOfRunKeys(const RunOptions& run_options) {
@@ -434,6 +450,7 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
   for (std::size_t i = 0; i < copied_.size(); ++i) copied_[i] = state->copied()[i];
   if (shrink) {
     state->ReleaseMemory();
+    providers_->host->Shrink();
     ReturnFreeMemory(0);
   }
 }

@@ -28,16 +28,18 @@ class SessionThreads;
 struct Port {
   std::string name;
   Type type;
+  std::vector<std::string> dim_params = {};  // names that the model gives its dimensions (ValueInfo::dim_params)
 };
 
 // One row of Session::placement(): a node that runs, bodies of control flow included.
 struct Placement {
   std::string node, op_type, provider;
-  std::string reason;             // why providers asked before did not take it; "" if none was asked
-  std::int64_t bytes_copied = 0;  // by a copy between devices, each time; -1 if unknown before the run
-  std::string domain;             // of the operator; "" is ai.onnx
-  int copy = -1;                  // of a copy between devices: its number
-  std::string value;              // its first output that has a name
+  std::string reason;                   // why providers asked before did not take it; "" if none was asked
+  std::int64_t bytes_copied = 0;        // by a copy between devices, each time; -1 if unknown before the run
+  std::string domain;                   // of the operator; "" is ai.onnx
+  int copy = -1;                        // of a copy between devices: its number
+  std::string value;                    // its first output that has a name
+  std::vector<Placement> members = {};  // of a group that was compiled into one node: its nodes
 };
 
 class Session {
@@ -64,6 +66,8 @@ class Session {
   // run.
   std::int64_t LastCopied(int copy) const { return copied_[static_cast<std::size_t>(copy)].load(); }
   const providers::ProviderSet& providers() const { return *providers_; }
+  // Where values of runs in host memory come from: the environment's allocator if the options ask for it.
+  const std::shared_ptr<Allocator>& host_memory() const { return providers_->host; }
   // The graph that runs, after all passes, in ONNX's text syntax.
   std::string ProgramText(std::int64_t max_elements = 1 << 20) const;
 

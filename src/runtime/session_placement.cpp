@@ -22,11 +22,27 @@ std::string ReasonOf(const Node& node, const providers::ProviderSet& set) {
   return reason + node.provider_note;
 }
 
+// A node that runs as it was written, by a kernel of its provider, is shown so; any other fused node as what it is.
+const Node& Shown(const Node& node) {
+  if (node.domain != node.provider || node.Subgraphs().empty()) return node;
+  const Graph& body = *node.Subgraphs().front();
+  const bool as_written = body.order.size() == 1 && body.node(body.order.front()).name == node.name;
+  return as_written ? body.node(body.order.front()) : node;
+}
+
 // In the order in which Program::NumberCopies goes.
 void AddRows(const Graph& graph, const providers::ProviderSet& set, int& copies, std::vector<Placement>& rows) {
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
-    Placement row{node.name, node.op_type, node.provider, ReasonOf(node, set), 0, node.domain, -1, ""};
+    const Node& shown = Shown(node);
+    Placement row{shown.name, shown.op_type, node.provider, ReasonOf(node, set), 0, std::string(ops::AuthorsDomain(shown.domain)), -1, ""};
+    if (&shown == &node && node.domain == node.provider) {
+      for (const Graph* body : node.Subgraphs())
+        for (const NodeId member : body->order) {
+          const Node& part = body->node(member);
+          row.members.push_back({part.name, part.op_type, node.provider, "", 0, part.domain, -1, ""});
+        }
+    }
     for (const ValueId output : node.outputs)
       if (row.value.empty() && output != kNoValue) row.value = graph.value(output).name;
     if (planner::IsCopy(node)) {

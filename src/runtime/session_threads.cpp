@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/cpu_info.h"
+#include "runtime/option_keys.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -45,13 +46,6 @@ int ProcessorOf(std::string_view digits, const std::string& text) {
   return number - 1;
 }
 
-bool IsOn(const SessionOptions& options, const char* key, bool otherwise) {
-  const std::string value = options.Config(key, otherwise ? "1" : "0");
-  if (value != "0" && value != "1")
-    Fail(Code::kInvalidArgument, "config entry '", key, "': expected 0 or 1, found '", value, "'");
-  return value == "1";
-}
-
 // ONNX Runtime's wish for smaller blocks at the end of a loop; ours shrink anyway (ThreadPool).
 void CheckBlockBase(const SessionOptions& options) {
   constexpr const char* kKey = "session.dynamic_block_base";
@@ -61,11 +55,27 @@ void CheckBlockBase(const SessionOptions& options) {
          "'");
 }
 
+// One pool serves the loops inside of nodes and, in parallel mode, independent nodes: it waits as long as the longer of
+// the two entries says.
+void SetWaiting(const SessionOptions& options, ThreadPoolOptions& pool) {
+  constexpr int kMaxPause = 64;
+  const bool parallel = options.execution_mode == ExecutionMode::kParallel;
+  const int spin = NumberOf(options, "session.intra_op.spin_duration_us", -1);
+  const int branch_spin = NumberOf(options, "session.inter_op.spin_duration_us", -1);
+  const int longest = parallel ? std::max(spin, branch_spin) : spin;
+  if (longest == 0) pool.spin = false;
+  if (longest > 0) pool.spin_during_run = std::chrono::microseconds(longest);
+  const int pause = NumberOf(options, "session.intra_op.spin_backoff_max", 1);
+  const int branch_pause = NumberOf(options, "session.inter_op.spin_backoff_max", 1);
+  pool.longest_pause = std::clamp(parallel ? std::max(pause, branch_pause) : pause, 1, kMaxPause);
+}
+
 ThreadPoolOptions PoolOptions(const SessionOptions& options, int threads) {
   ThreadPoolOptions pool = options.thread_pool;
   pool.spin =
       IsOn(options, "session.intra_op.allow_spinning", true) &&
       (options.execution_mode == ExecutionMode::kSequential || IsOn(options, "session.inter_op.allow_spinning", true));
+  SetWaiting(options, pool);
   pool.spin_after_run = !IsOn(options, "session.force_spinning_stop", false);
   const std::string affinities = options.Config("session.intra_op_thread_affinities", "");
   if (affinities.empty()) return pool;
@@ -78,7 +88,9 @@ ThreadPoolOptions PoolOptions(const SessionOptions& options, int threads) {
 }
 
 bool IsPlain(const ThreadPoolOptions& pool) {
-  return pool.spin && pool.spin_after_run && pool.cores.empty() && !pool.make;
+  const ThreadPoolOptions usual;
+  return pool.spin && pool.spin_after_run && pool.cores.empty() && !pool.make && !pool.callbacks &&
+         pool.spin_during_run == usual.spin_during_run && pool.longest_pause == usual.longest_pause;
 }
 
 }  // namespace
@@ -108,7 +120,8 @@ SessionThreads::SessionThreads(Environment& environment, const SessionOptions& o
   const int threads = count(shared ? environment.pool_threads().intra_op : options.intra_op_threads);
   if (options.execution_mode == ExecutionMode::kParallel)
     branches_ = count(shared ? environment.pool_threads().inter_op : options.inter_op_threads);
-  const ThreadPoolOptions wanted = shared ? ThreadPoolOptions{} : PoolOptions(options, threads);
+  ThreadPoolOptions wanted = shared ? ThreadPoolOptions{} : PoolOptions(options, threads);
+  if (!shared) wanted.callbacks = environment.session_callbacks();
   const int workers = std::max(threads, branches_) - 1;
   if (!IsPlain(wanted) || (!shared && !IsPlain(environment.pool().options()))) {
     own_ = std::make_unique<ThreadPool>(wanted);

@@ -132,6 +132,7 @@ SessionOptions Session::VariantOptions() const {
   options.optimized_model_path.clear();
   options.profile_prefix.clear();
   options.explanation = nullptr;
+  options.load_cancelled = nullptr;  // the session has been created
   options.log_severity = std::max(options.log_severity, Severity::kError);  // what there was to say has been said
   return options;
 }

@@ -1,5 +1,5 @@
 // runtime/shared_parts_test.cpp - sessions share equal parts, and nothing else.
-#include "runtime/shared_parts.h"
+#include "runtime/sharing/shared_parts.h"
 
 #include <gtest/gtest.h>
 

@@ -18,15 +18,42 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a worker looks for work before it parks. During a run serial steps are short: waiting costs less than
-// waking.
-constexpr auto kSpinDuringRun = std::chrono::microseconds(1000);
+// How long a worker looks for work after a run before it parks.
 constexpr auto kSpinAfterRun = std::chrono::microseconds(60);
 
 // True while this thread is inside a loop body: loops in there run serially.
 thread_local bool inside_loop = false;
 
 }  // namespace
+
+// What was offered to the workers at once, and who of them took it. Empty without callbacks.
+class ThreadPool::Offers {
+ public:
+  Offers(const WorkCallbacks* callbacks, int count) : callbacks_(callbacks) {
+    if (callbacks_ == nullptr) return;
+    data_.reserve(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) data_.push_back(callbacks_->enqueue());
+  }
+  ~Offers() {
+    for (std::size_t i = taken_.load(); i < data_.size(); ++i) callbacks_->abandon(data_[i]);
+  }
+  Offers(const Offers&) = delete;
+  Offers& operator=(const Offers&) = delete;
+
+  template <typename Work>
+  void Take(Work&& work) {
+    if (callbacks_ == nullptr) return work();
+    const std::size_t i = taken_.fetch_add(1);
+    callbacks_->start(data_[i]);
+    work();
+    callbacks_->stop(data_[i]);
+  }
+
+ private:
+  const WorkCallbacks* callbacks_;
+  std::vector<void*> data_;
+  std::atomic<std::size_t> taken_ = 0;
+};
 
 struct ThreadPool::Job {
   Parallel::Body body;
@@ -41,6 +68,7 @@ struct ThreadPool::Job {
   std::atomic<int> helpers = 0;
   std::atomic<bool> failed = false;
   std::exception_ptr error = nullptr;  // of the body that set `failed`
+  Offers* offers = nullptr;
 
   void Work() {
     const FloatControlScope control(float_control);
@@ -151,6 +179,8 @@ ThreadPool::JobSlot* ThreadPool::Claim() {
 
 // The caller's part: works, then waits for those that still do.
 void ThreadPool::Run(JobSlot& slot, Job& job) {
+  Offers offers(options_.callbacks.get(), job.max_helpers);  // outlives all helpers, which are waited for below
+  job.offers = &offers;
   slot.job.store(&job);
   Wake();
   job.Work();
@@ -220,7 +250,7 @@ bool ThreadPool::TakeAnyJob(ThreadPlace* place, bool loops_only) {
         job->helpers.load(std::memory_order_relaxed) < job->max_helpers &&
         job->helpers.fetch_add(1) < job->max_helpers) {
       if (place != nullptr && job->core >= 0 && CurrentCore() == job->core) place->KeepOff(job->core);
-      job->Work();
+      job->offers->Take([&] { job->Work(); });
       worked = true;
     }
     slot.holders.fetch_sub(1);
@@ -231,6 +261,11 @@ bool ThreadPool::TakeAnyJob(ThreadPlace* place, bool loops_only) {
 
 void ThreadPool::Schedule(std::function<void()> task) {
   if (worker_count_.load() < 1 || fork_count_.load() != ForkCount()) Grow(1);
+  if (options_.callbacks != nullptr) {
+    task = [offers = std::make_shared<Offers>(options_.callbacks.get(), 1), inner = std::move(task)] {
+      offers->Take(inner);
+    };
+  }
   {
     const std::scoped_lock lock(tasks_mutex_);
     tasks_.push_back(std::move(task));
@@ -258,17 +293,20 @@ void ThreadPool::Worker(int index) {
   if (!options_.cores.empty()) StayOnCores(options_.cores[static_cast<std::size_t>(index) % options_.cores.size()]);
   ThreadPlace place;
   Clock::time_point idle_since = Clock::now();
+  int pauses = 1;
   for (int spins = 0; !stop_.load(std::memory_order_relaxed); ++spins) {
     if (TakeTask() || TakeAnyJob(&place)) {
       idle_since = Clock::now();
+      pauses = 1;
       continue;
     }
-    SpinPause();
+    for (int i = 0; i < pauses; ++i) SpinPause();
+    pauses = std::min(2 * pauses, options_.longest_pause);
     if (spins % 32 != 0 && options_.spin) continue;
     const int runs = active_runs_.load(std::memory_order_relaxed);
     const bool running = runs > 0;
     const bool crowded = runs > 1 && runs >= cores_;  // there is nothing to help with, see Helpers
-    const auto limit = running ? kSpinDuringRun : kSpinAfterRun;
+    const auto limit = running ? options_.spin_during_run : std::min(options_.spin_during_run, kSpinAfterRun);
     if (options_.spin && !crowded && (running || options_.spin_after_run) && Clock::now() - idle_since < limit) {
       if (spins % 1024 == 0) std::this_thread::yield();
       continue;

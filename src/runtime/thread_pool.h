@@ -8,10 +8,12 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -24,16 +26,27 @@ class ThreadPlace;
 
 namespace sardonyx::runtime {
 
+// Functions of the caller that follow each piece of work which is offered to a worker: `enqueue` on the thread that
+// offers it, whose result the others get; then `start` and `stop` on the worker that takes it, or `abandon` if none
+// does. All are set, or none.
+struct WorkCallbacks {
+  std::function<void*()> enqueue;
+  std::function<void(void*)> start, stop, abandon;
+};
+
 // How the workers of a pool are made and how they wait.
 struct ThreadPoolOptions {
   bool spin = true;            // look for work for a while before parking
   bool spin_after_run = true;  // false: park as soon as no run is under way
+  std::chrono::microseconds spin_during_run{1000};  // serial steps are short: waiting costs less than waking
+  int longest_pause = 1;                            // pauses double while there is no work, up to this many at once
   int machine_cores = 0;       // shared by all runs under way; 0: the cores of this machine
   // Where worker i may run: cores[i % size]; none: anywhere.
   std::vector<std::vector<int>> cores;
   // Functions of the caller that make threads: `make` runs work(pool) on a new thread and returns a handle for `join`.
   std::function<const void*(void (*work)(void*), void* pool)> make;
   std::function<void(const void*)> join;
+  std::shared_ptr<const WorkCallbacks> callbacks;  // null: none; shared by the pools of an environment
 };
 
 class ThreadPool {
@@ -63,6 +76,7 @@ class ThreadPool {
  private:
   static constexpr int kSlots = 32;
   struct Job;
+  class Offers;
   // On its own cache line: a job's pointer, and how many workers hold it.
   struct alignas(64) JobSlot {
     std::atomic<Job*> job = nullptr;

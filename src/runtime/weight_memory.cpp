@@ -2,7 +2,7 @@
 #include "runtime/weight_memory.h"
 
 #include "base/mapped_file.h"
-#include "runtime/shared_parts.h"
+#include "runtime/sharing/shared_parts.h"
 #include "tensor/dropped_bytes.h"
 #include "tensor/shared_bytes.h"
 

@@ -12,7 +12,7 @@ namespace sardonyx::runtime {
 bool IsMapped(const Tensor& tensor);
 void ReleasePages(const Tensor& tensor);
 
-// Replaces constants of the graph and its bodies by equal ones that other sessions hold (runtime/shared_parts.h; for
+// Replaces constants of the graph and its bodies by equal ones that other sessions hold (runtime/sharing/shared_parts.h; for
 // tensors in attributes only their bytes, tensor/shared_bytes.h), except for the buffers in `callers`, which somebody
 // else may write.
 void ShareConstants(Graph& graph, const std::set<const Buffer*>& callers);

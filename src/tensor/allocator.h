@@ -2,11 +2,22 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "tensor/device.h"
 
 namespace sardonyx {
+
+// What an allocator has handed out, in bytes and in calls.
+struct AllocatorStatistics {
+  std::size_t in_use = 0, requested_in_use = 0;  // blocks as they are, and as they were asked for
+  std::size_t max_in_use = 0, largest_block = 0;
+  std::size_t held = 0;   // taken from the system, in use or not
+  std::size_t limit = 0;  // of `held`
+  std::int64_t allocations = 0, reservations = 0, extensions = 0, shrinkages = 0;
+};
 
 class Allocator {
  public:
@@ -15,6 +26,11 @@ class Allocator {
   virtual void* Allocate(std::size_t size) = 0;
   virtual void Free(void* data) = 0;
   virtual Device device() const = 0;
+  // A block that will stay for long: it does not count when the allocator decides how much to take next.
+  virtual void* Reserve(std::size_t size) { return Allocate(size); }
+  // Returns what is kept for later allocations to the system.
+  virtual void Shrink() {}
+  virtual std::optional<AllocatorStatistics> Statistics() const { return std::nullopt; }  // nullopt: it does not count
 };
 
 // The process-wide host allocator: 64-byte aligned.

@@ -81,10 +81,19 @@ struct Map {
   Tensor values;  // [n]
 };
 
-struct SparseTensor {  // COO: values [nnz]; indices int64, [nnz] (linear, row-major) or [nnz, rank]; ascending
+// Where the values of a sparse tensor stand.
+enum class SparseFormat : std::uint8_t {
+  kCoo,    // values [nnz]; indices int64, [nnz] (linear, row-major) or [nnz, rank]; ascending
+  kCsr,    // of a matrix: values [nnz]; indices int64 [nnz], the column of each; row_starts int64 [rows + 1]
+  kBlock,  // values [blocks, ...], a block of equal size each; indices int32 [coordinates, blocks]
+};
+
+struct SparseTensor {
   Shape dense_shape;
   Tensor values;
   Tensor indices;
+  SparseFormat format = SparseFormat::kCoo;
+  Tensor row_starts = {};  // of kCsr: where the values of each row begin, and their number
 };
 
 // Contents other than tensors are shared between copies of a Value and never change once made.

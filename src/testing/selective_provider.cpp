@@ -80,7 +80,12 @@ class SelectiveProviderImpl final : public providers::Provider {
     return ops::WithState(RunGroup, GroupState{std::move(body)});
   }
 
-  ops::Prepared Compile(const Graph& body) override { return ops::WithState(RunGroup, GroupState{body}); }
+  std::vector<ops::Prepared> Compile(std::span<const providers::FusedNode> groups, const Model* /*model*/) override {
+    std::vector<ops::Prepared> kernels;
+    for (const providers::FusedNode& group : groups)
+      kernels.push_back(ops::WithState(RunGroup, GroupState{group.body}));
+    return kernels;
+  }
 
  private:
   std::string Refuses(const Graph& graph, const Node& node) const {

@@ -4,14 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/close_tensors.h"
 #include "fuzz/random_graph.h"
 
 namespace sardonyx::fuzz {
 
-bool SameBits(const Tensor& a, const Tensor& b);
-
-// Compares results with those computed node by node. How far roundings may move an output it finds out by disturbing
-// every value of the graph a little, and looking at what becomes of it.
+// Compares results with those computed node by node. What roundings may do to an output it finds out by disturbing
+// every value of the graph a little, and looking at what becomes of it (noisy_run.h, oracle_exceptions.h).
 class CloseResults {
  public:
   CloseResults(const RandomGraph& graph, const ops::Registry& registry) : graph_(graph), registry_(registry) {}
@@ -20,9 +19,6 @@ class CloseResults {
   std::string Compare(std::size_t k, const Value& got);
 
  private:
-  // The elements that differ by more than rounding; `noisy`: results with noise.
-  std::string Difference(std::size_t k, const Tensor& got, const std::vector<const Tensor*>& noisy) const;
-
   const RandomGraph& graph_;
   const ops::Registry& registry_;
   std::vector<std::vector<Value>> noisy_;  // results of disturbed graphs, as many as were needed so far

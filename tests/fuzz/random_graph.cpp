@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <limits>
 #include <random>
 #include <unordered_map>
 
@@ -35,8 +35,35 @@ ValueId GraphGrower::AddInput() {
   return AddInput(Floats(shape), bytes_.Byte());
 }
 
+namespace {
+
+// One of so many inputs has special numbers: mostly one of them, in some places or in all.
+constexpr unsigned kSpecialInputs = 6;
+
+void AddSpecialNumbers(Tensor& tensor, std::mt19937& random) {
+  constexpr float kNumbers[] = {std::numeric_limits<float>::quiet_NaN(),
+                                HUGE_VALF,
+                                -HUGE_VALF,
+                                0.0F,
+                                -0.0F,
+                                1e19F,  // its square overflows
+                                3.4e38F,
+                                -3.4e38F,
+                                1e-30F,
+                                1e-40F,  // its reciprocal overflows
+                                1000.0F,
+                                -1000.0F};
+  const float most = kNumbers[random() % std::size(kNumbers)];
+  const unsigned one_in = 1 + random() % 24;
+  for (float& x : tensor.span<float>())
+    if (random() % one_in == 0) x = random() % 4 != 0 ? most : kNumbers[random() % std::size(kNumbers)];
+}
+
+}  // namespace
+
 ValueId GraphGrower::AddInput(Tensor tensor, std::uint8_t symbolic) {
   const Shape& shape = tensor.shape();
+  if (tensor.dtype() == DType::kFloat && random_() % kSpecialInputs == 0) AddSpecialNumbers(tensor, random_);
   std::vector<Dim> dims;
   for (std::size_t i = 0; i < shape.rank(); ++i)
     dims.push_back((symbolic >> i & 1) != 0 ? Dim::Symbol("d" + std::to_string(shape[i])) : Dim(shape[i]));
@@ -176,104 +203,6 @@ RandomGraph MakeRandomGraph(ByteSource bytes, const ops::Registry& registry) {
   GraphGrower grower(bytes, registry);
   grower.Grow();
   return grower.Finish();
-}
-
-namespace {
-
-// A rounding of the type and a little more.
-template <typename T>
-void Disturb(Tensor& tensor, float relative, std::mt19937& random) {
-  float largest = 0;
-  for (const T x : tensor.span<T>())
-    if (std::isfinite(static_cast<float>(x))) largest = std::max(largest, std::abs(static_cast<float>(x)));
-  for (T& x : tensor.span<T>()) {
-    const float number = static_cast<float>(x);
-    const float unit = static_cast<float>(static_cast<std::int32_t>(random() % 2001) - 1000) / 1000;
-    if (std::isfinite(number)) x = T(number + unit * relative * (std::abs(number) + 0.2F * largest));
-  }
-}
-
-Value Disturbed(const Value& value, std::mt19937& random) {
-  if (!value.is_tensor()) return value;
-  const DType dtype = value.tensor().dtype();
-  if (dtype != DType::kFloat && dtype != DType::kFloat16) return value;
-  Tensor tensor = value.tensor().Clone();
-  if (dtype == DType::kFloat) Disturb<float>(tensor, 1e-6F, random);
-  if (dtype == DType::kFloat16) Disturb<Half>(tensor, 1e-3F, random);
-  return tensor;
-}
-
-// Biases of integer products are rounded to steps of both scales' product, as ONNX Runtime does it: half a step.
-void DisturbBias(const Graph& graph, const Node& node, std::vector<Value>& arguments,
-                 const std::function<Value(ValueId)>& get, std::mt19937& random) {
-  const bool has_bias = (node.op_type == "Conv" || node.op_type == "Gemm") && node.domain.empty() &&
-                        node.inputs.size() > 2 && node.inputs[2] != kNoValue;
-  double step = 1;
-  for (const std::size_t i : {0U, 1U}) {
-    const NodeId maker = has_bias ? graph.value(node.inputs[i]).producer : kNoNode;
-    if (maker == kNoNode || graph.node(maker).op_type != "DequantizeLinear") return;
-    const Tensor scales = get(graph.node(maker).inputs[1]).tensor();
-    const auto all = scales.span<float>();
-    step *= all.empty() ? 0 : static_cast<double>(*std::max_element(all.begin(), all.end()));
-  }
-  Tensor bias = arguments[2].tensor().Clone();
-  for (float& x : bias.span<float>())
-    x += static_cast<float>(step * (static_cast<double>(random() % 1001) / 1000 - 0.5));
-  arguments[2] = std::move(bias);
-}
-
-// Whether `node` looks for NaN in probabilities whose scores had NaN or infinity, not just masked keys. Fused attention
-// leaves such rows NaN that a guard makes zeros (docs/optimizer.md).
-bool GuardsOverflow(const Graph& graph, const Node& node, const std::function<Value(ValueId)>& get) {
-  if (node.op_type != "IsNaN") return false;
-  const NodeId maker = graph.value(node.inputs[0]).producer;
-  if (maker == kNoNode || graph.node(maker).op_type != "Softmax") return false;
-  const Tensor scores = get(graph.node(maker).inputs[0]).tensor();
-  const auto overflowed = [](auto x) { return !(static_cast<float>(x) < HUGE_VALF); };
-  if (scores.dtype() == DType::kFloat) return std::ranges::any_of(scores.span<float>(), overflowed);
-  return scores.dtype() == DType::kFloat16 && std::ranges::any_of(scores.span<Half>(), overflowed);
-}
-
-bool DecidesShapes(const Graph& graph, ValueId id) {
-  const auto& readers = graph.value(id).consumers;
-  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    const Node& node = graph.node(reader);
-    return (node.op_type == "Resize" && node.inputs[0] != id) || node.op_type == "Range";
-  });
-}
-
-}  // namespace
-
-std::vector<Value> RunWithNoise(const RandomGraph& made, const ops::Registry& registry, unsigned seed) {
-  std::mt19937 random(seed);
-  const Graph& graph = made.model->graph;
-  std::unordered_map<ValueId, Value> values;
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i)
-    values[graph.inputs[i]] = Disturbed(made.inputs[i].second, random);
-  const auto get = [&](ValueId id) -> Value {
-    if (id == kNoValue) return {};
-    const auto found = values.find(id);
-    if (found != values.end()) return found->second;
-    const Tensor* constant = graph.value(id).constant();
-    if (constant == nullptr) return {};
-    return values[id] = DecidesShapes(graph, id) ? Value(*constant) : Disturbed(Value(*constant), random);
-  };
-  for (const NodeId id : graph.order) {
-    const Node& node = graph.node(id);
-    std::vector<Value> arguments;
-    for (const ValueId input : node.inputs) arguments.push_back(get(input));
-    DisturbBias(graph, node, arguments, get, random);
-    const std::vector<Value> results = ops::EvaluateNode(graph, node, registry, arguments);
-    for (std::size_t i = 0; i < results.size(); ++i) values[node.outputs[i]] = Disturbed(results[i], random);
-    if (GuardsOverflow(graph, node, get) && random() % 4 == 0)
-      for (bool& x : values[node.outputs[0]].tensor().span<bool>()) x = false;
-    // Numbers that roundings make equal, or keep from it, are met by no noise.
-    if (node.op_type == "Equal" && random() % 4 == 0)
-      for (bool& x : values[node.outputs[0]].tensor().span<bool>()) x = random() % 2 == 0;
-  }
-  std::vector<Value> outputs;
-  for (const ValueId id : graph.outputs) outputs.push_back(get(id));
-  return outputs;
 }
 
 }  // namespace sardonyx::fuzz

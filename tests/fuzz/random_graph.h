@@ -25,8 +25,4 @@ struct RandomGraph {
 // Nodes that fit nothing the graph has so far are left out, so that all bytes make a graph; it may have no nodes.
 RandomGraph MakeRandomGraph(ByteSource bytes, const ops::Registry& registry);
 
-// The graph node by node, with inputs, constants and results that are a rounding error or so off (`seed` says by what):
-// how far the outputs are off then is what other roundings may do to them.
-std::vector<Value> RunWithNoise(const RandomGraph& graph, const ops::Registry& registry, unsigned seed);
-
 }  // namespace sardonyx::fuzz

@@ -66,6 +66,9 @@ def test_readers_of_onnxruntimes_profiles_find_their_fields(profile, tmp_path):
     peer.run(None, {"x": X})
     theirs = events(peer.end_profiling())
     ours = events(profile)
+    kinds = [event["cat"] in ("Machine", "Thread", "Memory") for event in ours]
+    assert any(kinds) and kinds == sorted(kinds), "what ONNX Runtime's profiles lack belongs behind all others"
+    assert [event["name"] for event in ours[:2]] == [event["name"] for event in theirs[:2]]
     memory_of_its_arena = {"mem_arena_held", "mem_arena_held_delta", "mem_bytes_in_use", "mem_bytes_requested_in_use",
                            "mem_in_use_delta", "mem_in_use_peak", "mem_requested_in_use_delta",
                            "thread_scheduling_stats"}

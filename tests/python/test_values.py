@@ -135,8 +135,31 @@ def test_sparse_tensors_of_coordinates():
         assert value.as_sparse_tensor().values().tolist() == [1.5, 2.5]
     with pytest.raises(sardonyx.InvalidArgument, match=r"expected a sparse tensor, found tensor\(float\)"):
         sardonyx.OrtValue.ortvalue_from_numpy(X).as_sparse_tensor()
-    with pytest.raises(NotImplementedError, match="SparseTensor.sparse_csr_from_numpy"):
-        sardonyx.SparseTensor.sparse_csr_from_numpy([3, 3], X[0], X[0], X[0], HOST)
+
+
+def test_sparse_tensors_of_compressed_rows():
+    values, inner, outer = np.array([1.5, 2.5, 3.5], np.float32), np.array([0, 2, 1]), np.array([0, 2, 2, 3])
+    tensors = [package.SparseTensor.sparse_csr_from_numpy(np.array([3, 4]), values, inner, outer,
+                                                          package.OrtDevice.make("cpu", 0))
+               for package in (sardonyx, onnxruntime)]
+    for tensor in tensors:
+        assert tensor.format().name == "ORT_SPARSE_CSRC" and list(tensor.dense_shape()) == [3, 4]
+        assert tensor.values().tolist() == values.tolist()
+        view = tensor.as_csrc_view()
+        assert (view.inner().tolist(), view.outer().tolist()) == (inner.tolist(), outer.tolist())
+        for other in ("as_coo_view", "as_blocksparse_view"):
+            with pytest.raises(Exception, match="."):
+                getattr(tensor, other)()
+    with pytest.raises(sardonyx.InvalidArgument, match="expected a column from 0 to 3, found 9"):
+        sardonyx.SparseTensor.sparse_csr_from_numpy([3, 4], values, np.array([0, 9, 1]), outer, HOST)
+
+
+def test_sparse_tensors_of_blocks():
+    values, indices = np.arange(8, dtype=np.float32).reshape(2, 2, 2), np.array([[0, 0], [0, 1]], np.int32)
+    tensor = sardonyx.SparseTensor._blocksparse_from_numpy([4, 4], values, indices, HOST)
+    assert tensor.format().name == "ORT_SPARSE_BLOCK_SPARSE"
+    np.testing.assert_array_equal(tensor.values(), values)
+    np.testing.assert_array_equal(tensor.as_blocksparse_view().indices(), indices)
 
 
 def test_devices_and_memory():

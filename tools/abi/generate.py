@@ -429,14 +429,16 @@ def assertions():
 
 def coverage():
     """docs/c_abi.md: which functions are implemented; api_table.cpp decides that."""
-    filled = set(re.findall(r"\bapi\.(\w+) =", (ROOT / "src/capi/api_table.cpp").read_text()))
+    source = (ROOT / "src/capi/api_table.cpp").read_text()
+    filled = {struct: set(re.findall(r"\b\w*api\.(\w+) =", body)) for struct, body in
+              re.findall(r"^constexpr (Ort\w+) Filled\w*\(\) \{(.*?)^\}", source, re.MULTILINE | re.DOTALL)}
     out = ["# The C interface: implemented functions", "",
            "Written by `tools/abi/generate.py` from `src/capi/api_table.cpp`; do not edit.", "",
            f"`OrtGetApiBase()->GetApi(1 ... {API_VERSION})` returns one table, whose slots are those of ONNX Runtime "
            f"{VERSION}. A function that is not implemented returns `ORT_NOT_IMPLEMENTED` with its name."]
     for struct, table, where, _, about in TABLES:
         names = [name for _, name, *_ in slots(table)]
-        done = [name for name in names if name in filled and struct == "OrtApi"]
+        done = [name for name in names if name in filled.get(struct, ())]
         out += ["", f"## {struct}", "", f"{about} {len(done)} of {len(names)} functions are implemented."]
         if where == "training":
             out[-1] += " `GetTrainingApi` returns NULL, as in every build of ONNX Runtime without training."

@@ -107,7 +107,8 @@ ProfileReport ReadProfile(const json& trace, std::size_t warmup) {
   ProfileReport report;
   std::map<Key, NodeTimes> nodes;
   std::vector<double> runs;
-  std::size_t run = 0;  // the event of a run comes after those of its nodes
+  std::size_t run = 0;         // the event of a run comes after those of its nodes
+  double begin = 0, end = -1;  // of the first run that counts; events of memory come behind all runs
   for (const json& event : trace) {
     const std::string category = event.value("cat", "");
     if (category == "Machine") {
@@ -116,10 +117,14 @@ ProfileReport ReadProfile(const json& trace, std::size_t warmup) {
       const json streams = event["args"].value("streams", json::array());
       if (!streams.empty()) report.bytes_per_second = streams.back().value("bytes_per_second", 0.0);
     } else if (category == "Session" && event.value("name", "") == "model_run") {
-      if (run++ >= warmup) runs.push_back(event.value("dur", 0.0));
+      if (run++ < warmup) continue;
+      runs.push_back(event.value("dur", 0.0));
+      if (runs.size() > 1) continue;
+      begin = event.value("ts", 0.0);
+      end = begin + runs[0];
     } else if (run >= warmup && category == "Node") {
       AddEvent(event, run - warmup, nodes);
-    } else if (run == warmup && category == "Memory") {
+    } else if (category == "Memory" && begin <= event.value("ts", 0.0) && event.value("ts", 0.0) <= end) {
       report.memory.push_back({event["args"].value("bytes", 0.0), event["args"].value("late_bytes", 0.0)});
     }
   }

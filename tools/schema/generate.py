@@ -9,15 +9,20 @@ usage: python tools/schema/generate.py [--out FOLDER]
 """
 import argparse
 import os
+import pathlib
 import sys
 
-import onnx
-import onnx.defs
-import onnx.printer
-import onnxruntime
-import own_operators
-from onnx import AttributeProto, TensorProto, helper
-from onnxruntime.capi import onnxruntime_pybind11_state as runtime
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import peer  # noqa: E402
+
+peer.require()
+import onnx  # noqa: E402
+import onnx.defs  # noqa: E402
+import onnx.printer  # noqa: E402
+import onnxruntime  # noqa: E402
+import own_operators  # noqa: E402
+from onnx import AttributeProto, TensorProto, helper  # noqa: E402
+from onnxruntime.capi import onnxruntime_pybind11_state as runtime  # noqa: E402
 
 ONNX_VERSION = "1.23.2"
 RUNTIME_VERSION = "1.31.1"

@@ -22,7 +22,15 @@ from sardonyx._core import (
     NotImplemented,  # noqa: A004  (the peer's name)
     RuntimeException,
 )
-from sardonyx.devices import OrtDevice, OrtEpDevice, OrtHardwareDevice, OrtMemoryInfo, get_ep_devices
+from sardonyx.devices import (
+    OrtDevice,
+    OrtEpDevice,
+    OrtHardwareDevice,
+    OrtMemoryInfo,
+    get_ep_devices,
+    register_execution_provider_library,
+    unregister_execution_provider_library,
+)
 from sardonyx.enumerations import (
     ExecutionMode,
     ExecutionOrder,
@@ -77,8 +85,8 @@ __all__ = [
     "OrtSparseFormat", "OrtValue", "RunOptions", "RuntimeException", "SessionOptions", "SparseTensor", "copy_tensors",
     "disable_telemetry_events", "enable_telemetry_events", "get_all_providers", "get_available_providers",
     "get_build_info", "get_device", "get_ep_devices", "get_version_string", "has_collective_ops", "preload_dlls",
-    "print_debug_info", "sardonyx_version", "set_default_logger_severity", "set_default_logger_verbosity",
-    "set_global_thread_pool_sizes", "set_seed",
+    "print_debug_info", "register_execution_provider_library", "sardonyx_version", "set_default_logger_severity",
+    "set_default_logger_verbosity", "set_global_thread_pool_sizes", "set_seed", "unregister_execution_provider_library",
 ]
 
 

@@ -1,4 +1,6 @@
 """Devices and their memory, and the devices that providers find on this machine."""
+import os
+
 from sardonyx import _core, missing
 from sardonyx.enumerations import (
     OrtAllocatorType,
@@ -104,6 +106,17 @@ class OrtEpDevice:
         """Would create a stream of the device."""
 
 
+def register_execution_provider_library(registration_name, library_path):
+    """Loads a library of execution providers, whose devices get_ep_devices() then lists too. A relative path is one
+    from the folder of the library that this package uses."""
+    _core.register_library(registration_name, os.fsdecode(library_path))
+
+
+def unregister_execution_provider_library(registration_name):
+    """Unloads a library. Nothing may use it any more: no session, no value in memory of its devices."""
+    _core.unregister_library(registration_name)
+
+
 def get_ep_devices():
-    """The devices that the providers of this build find on this machine."""
+    """The devices that the providers of this build and of registered libraries find on this machine."""
     return [OrtEpDevice(handle) for handle in _core.ep_devices()]

@@ -223,8 +223,9 @@ class InferenceSession:
         """The nodes that each provider runs, in the order of execution."""
         nodes = {}
         for row in self.placement():
-            node = OrtEpAssignedNode(row["node"], row["domain"], row["op_type"])
-            nodes.setdefault(row["provider"], []).append(node)
+            for part in row["members"] or [row]:
+                node = OrtEpAssignedNode(part["node"], part["domain"], part["op_type"])
+                nodes.setdefault(row["provider"], []).append(node)
         return [OrtEpAssignedSubgraph(*item) for item in nodes.items()]
 
     def placement(self):
@@ -233,7 +234,8 @@ class InferenceSession:
         A dict has node, value (the node's first output, because many nodes have no name), domain, op_type, provider,
         reason (why providers before this one in the list do not run the node; "" if there are none) and bytes_copied.
         The latter is 0 except for copies between devices: the bytes that the last run moved, with all iterations of a
-        body; before the first run, the bytes that the model declares, or None if the size is not fixed.
+        body; before the first run, the bytes that the model declares, or None if the size is not fixed. For nodes that
+        a provider compiled into one, members lists them (node, domain, op_type).
         """
         return json.loads(self._session.placement())
 
@@ -376,9 +378,9 @@ class InferenceSession:
     def enable_fallback(self):
         self._fallback = True
 
-    @missing.refused
     def set_ep_dynamic_options(self, options):
-        """Would set options of the providers while the session lives."""
+        """Sets options of the session's providers from plug-ins, while it lives."""
+        _core.set_dynamic_options(self._session, {str(key): str(value) for key, value in options.items()})
 
     @missing.refused
     def release_captured_graph(self, graph_annotation_id=0):

@@ -60,7 +60,7 @@ def warn(text):
 PACKAGE = {
     "AdapterFormat", "LoraAdapter", "ModelCompiler", "OrtArenaCfg", "OrtEpContextData", "OrtEpContextDataBuffer",
     "OrtExternalInitializerInfo", "OrtSyncStream", "SessionIOBinding", "create_and_register_allocator",
-    "create_and_register_allocator_v2", "register_execution_provider_library", "unregister_execution_provider_library",
+    "create_and_register_allocator_v2",
 }
 # What ONNX Runtime's extension module has in addition; programs use it through onnxruntime.capi.
 EXTENSION = PACKAGE | {

@@ -4,6 +4,7 @@ import os
 import numpy as np
 
 from sardonyx import _core, missing
+from sardonyx.devices import OrtEpDevice
 from sardonyx.enumerations import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from sardonyx.values import OrtValue
 
@@ -179,13 +180,19 @@ class SessionOptions(_Closed):
     def add_provider(self, name, options=None):
         self._call("append_provider", name, {str(key): str(value) for key, value in (options or {}).items()})
 
-    @missing.refused
     def set_provider_selection_policy_delegate(self, delegate):
-        """Would let a function choose the devices of a session."""
+        """Lets a function choose the devices of a session if no provider is added. It gets a list of OrtEpDevice, what
+        the model says of itself, what is known of the runtime (both dicts), and how many it may choose, and gives a
+        list of those that it chose."""
+        def choose(handles, model, runtime, most):
+            return [device._handle for device in delegate([OrtEpDevice(handle) for handle in handles], model, runtime,
+                                                          most)]
 
-    @missing.refused
+        self._call("set_provider_selection_policy_delegate", choose)
+
     def set_load_cancellation_flag(self, cancel):
-        """Would cancel the loading of a model."""
+        """True, set from any thread, ends the creation of sessions from these options with ModelLoadCanceled."""
+        self._handle.set_load_cancellation_flag(cancel)
 
     @missing.refused
     def set_ep_context_data_read_func(self, read_func, max_data_size):
@@ -248,9 +255,9 @@ class RunOptions(_Closed):
         self._handle.add_run_config_entry(key, value)
         self._config[key] = value
 
-    @missing.refused
     def add_active_adapter(self, adapter):
-        """Would use the parameters of a LoraAdapter in runs with these options."""
+        """Uses the parameters of a LoraAdapter in runs with these options; those of the last adapter come first."""
+        self._handle.add_active_adapter(adapter._loaded())
 
     def get_run_config_entry(self, key):
         if key not in self._config:

@@ -15,6 +15,7 @@ _TO_ONNX = {ours: onnx for onnx, ours in _FROM_ONNX.items()}
 
 _TENSOR, _SEQUENCE, _MAP, _SPARSE = 1, 2, 3, 5  # ONNXType
 _DLPACK_HOST = (1, 0)
+_COO_INDICES, _CSR_INNER_INDICES, _CSR_OUTER_INDICES, _BLOCK_INDICES = range(4)  # OrtSparseIndicesFormat
 
 
 def element_type_of(given):
@@ -204,11 +205,34 @@ class SparseCooView:
 
     def indices(self):
         """The indices that the tensor was created with: [count] in the flattened tensor, or [count, 2] coordinates."""
-        return self._handle.sparse_indices()
+        return self._handle.sparse_indices(_COO_INDICES)
+
+
+class SparseCsrView:
+    def __init__(self, handle):
+        self._handle = handle
+
+    def inner(self):
+        """The column of each value."""
+        return self._handle.sparse_indices(_CSR_INNER_INDICES)
+
+    def outer(self):
+        """Where the values of each row begin, and their number."""
+        return self._handle.sparse_indices(_CSR_OUTER_INDICES)
+
+
+class SparseBlockSparseView:
+    def __init__(self, handle):
+        self._handle = handle
+
+    def indices(self):
+        """The coordinates of the blocks, [2, blocks]."""
+        return self._handle.sparse_indices(_BLOCK_INDICES)
 
 
 class SparseTensor:
-    """A sparse tensor in coordinate form (COO): the values that are not zero, and their indices."""
+    """A sparse tensor: the values that are not zero, and their indices, as coordinates (COO), compressed rows (CSR) or
+    blocks."""
 
     def __init__(self, sparse_tensor):
         self._handle = getattr(sparse_tensor, "_handle", sparse_tensor)
@@ -224,14 +248,30 @@ class SparseTensor:
         return cls(_core.ValueHandle.sparse_coo([int(d) for d in dense_shape], values, number, indices))
 
     @classmethod
-    @missing.refused
     def sparse_csr_from_numpy(cls, dense_shape, values, inner_indices, outer_indices, ort_device):
-        """Would create a tensor of compressed sparse rows."""
+        """Uses the memory of `values` [count], `inner_indices` [count] (columns) and `outer_indices` [rows + 1] (where
+        rows begin) without a copy."""
+        require_host("cpu" if ort_device.device_type() == 0 else str(ort_device.device_type()))
+        values = np.ascontiguousarray(values)
+        inner, outer = (np.ascontiguousarray(array, np.int64) for array in (inner_indices, outer_indices))
+        number = element_type_of(values.dtype)
+        return cls(_core.ValueHandle.sparse_csr([int(d) for d in dense_shape], values, number, inner, outer))
+
+    @classmethod
+    def _blocksparse_from_numpy(cls, dense_shape, values, indices, ort_device):
+        """Uses the memory of `values` [blocks, ...] and `indices` [2, blocks] without a copy."""
+        require_host("cpu" if ort_device.device_type() == 0 else str(ort_device.device_type()))
+        values, indices = np.ascontiguousarray(values), np.ascontiguousarray(indices, np.int32)
+        number = element_type_of(values.dtype)
+        return cls(_core.ValueHandle.sparse_blocks([int(d) for d in dense_shape], values, number, indices))
+
+    def _view(self, view, expected):
+        if self.format() != expected:
+            raise RuntimeError(f"expected a sparse tensor of format {expected.name}, found {self.format().name}")
+        return view(self._handle)
 
     def as_coo_view(self):
-        if self.format() != OrtSparseFormat.ORT_SPARSE_COO:
-            raise RuntimeError(f"expected a sparse tensor of coordinates, found {self.format().name}")
-        return SparseCooView(self._handle)
+        return self._view(SparseCooView, OrtSparseFormat.ORT_SPARSE_COO)
 
     def values(self):
         return self._handle.sparse_values()
@@ -248,13 +288,11 @@ class SparseTensor:
     def device_name(self):
         return "cpu"
 
-    @missing.refused
     def as_csrc_view(self):
-        """Would give the indices of compressed sparse rows."""
+        return self._view(SparseCsrView, OrtSparseFormat.ORT_SPARSE_CSRC)
 
-    @missing.refused
     def as_blocksparse_view(self):
-        """Would give the indices of sparse blocks."""
+        return self._view(SparseBlockSparseView, OrtSparseFormat.ORT_SPARSE_BLOCK_SPARSE)
 
     @missing.refused
     def to_cuda(self, ort_device):

@@ -51,6 +51,8 @@ SDX_HANDLE(TensorTypeAndShapeInfo);
 SDX_HANDLE(ModelMetadata);
 SDX_HANDLE(MemoryInfo);
 SDX_HANDLE(IoBinding);
+SDX_HANDLE(LoraAdapter);
+SDX_HANDLE(ArenaCfg);
 SDX_HANDLE(ThreadingOptions);
 #undef SDX_HANDLE
 

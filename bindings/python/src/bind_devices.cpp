@@ -1,11 +1,13 @@
 // bindings/python/src/bind_devices.cpp - devices of providers, memory of inputs and outputs, and placement.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+
+#include <map>
 
 #include "options.h"
 
 namespace sardonyx::python {
-namespace {
 
 nb::dict Pairs(const OrtKeyValuePairs* pairs) {
   nb::dict result;
@@ -17,6 +19,8 @@ nb::dict Pairs(const OrtKeyValuePairs* pairs) {
   for (std::size_t i = 0; i < count; ++i) result[Shown(keys[i])] = Shown(values[i]);
   return result;
 }
+
+namespace {
 
 // The arguments of sardonyx.OrtMemoryInfo; None for NULL.
 nb::object Memory(const OrtMemoryInfo* info) {
@@ -87,6 +91,26 @@ nb::list InputDevices(const Session& session) {
   return result;
 }
 
+// An arena of host memory, or the plain allocator, that sessions with session.use_env_allocators share. `arena`: values
+// by ONNX Runtime's keys; -1 asks for the default.
+void RegisterAllocator(const std::string& provider, const std::string& name, int type, int device, int memory,
+                       const std::map<std::string, std::int64_t>& arena) {
+  OrtMemoryInfo* info = nullptr;
+  Check(Ort().CreateMemoryInfo(name.c_str(), static_cast<OrtAllocatorType>(type), device,
+                               static_cast<OrtMemType>(memory), &info));
+  const MemoryInfoPtr owned_info(info);
+  std::vector<const char*> keys;
+  std::vector<std::size_t> values;
+  for (const auto& [key, value] : arena) {
+    keys.push_back(key.c_str());
+    values.push_back(static_cast<std::size_t>(value));
+  }
+  OrtArenaCfg* config = nullptr;
+  Check(Ort().CreateArenaCfgV2(keys.data(), values.data(), keys.size(), &config));
+  const ArenaCfgPtr owned_config(config);
+  Check(Ort().CreateAndRegisterAllocatorV2(Environment(), provider.c_str(), info, config, nullptr, nullptr, 0));
+}
+
 }  // namespace
 
 void AddDevices(nb::module_& module) {
@@ -95,7 +119,24 @@ void AddDevices(nb::module_& module) {
       .def("memory_info", [](const PyEpDevice& handle, int type) {
         return Memory(Ort().EpDevice_MemoryInfo(handle.device, static_cast<OrtDeviceMemoryType>(type)));
       });
+  module.def("register_allocator", &RegisterAllocator);
   module.def("ep_devices", &EpDevices);
+  module.def("register_library", [](const std::string& name, const std::string& path) {
+    const nb::gil_scoped_release release;  // a library may take long to look at its devices
+    Check(Ort().RegisterExecutionProviderLibrary(Environment(), name.c_str(), path.c_str()));
+  });
+  module.def("unregister_library", [](const std::string& name) {
+    const nb::gil_scoped_release release;
+    Check(Ort().UnregisterExecutionProviderLibrary(Environment(), name.c_str()));
+  });
+  module.def("set_dynamic_options", [](const Session& session, const std::map<std::string, std::string>& entries) {
+    std::vector<const char*> keys, values;
+    for (const auto& [key, value] : entries) {
+      keys.push_back(key.c_str());
+      values.push_back(value.c_str());
+    }
+    Check(Ort().SetEpDynamicOptions(session.get(), keys.data(), values.data(), keys.size()));
+  });
   module.def("input_devices", &InputDevices);
   module.def("input_memory", [](const Session& session) {
     return MemoryOf(session, Ort().SessionGetMemoryInfoForInputs, session.inputs().size());

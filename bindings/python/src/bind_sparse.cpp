@@ -1,4 +1,4 @@
-// bindings/python/src/bind_sparse.cpp - sparse tensors in coordinate form (COO), as methods of the value handle.
+// bindings/python/src/bind_sparse.cpp - sparse tensors in their three formats, as methods of the value handle.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -12,21 +12,44 @@ void* AddressOf(const nb::object& array) {
   return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(array.attr("ctypes").attr("data")));
 }
 
-// A sparse tensor over the memory of the arrays, which the value keeps alive.
-PyValue SparseCoo(const std::vector<std::int64_t>& dense_shape, const nb::object& values, int type,
-                  const nb::object& indices) {
+// A sparse tensor over the values of the array, which has no indices yet.
+ValuePtr SparseValues(const std::vector<std::int64_t>& dense_shape, const nb::object& values, int type) {
   const auto element = static_cast<ONNXTensorElementDataType>(type);
   if (element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
     throw StatusError(ORT_NOT_IMPLEMENTED,
                       "sparse tensors of strings are not implemented in Sardonyx's Python package");
-  const auto count = nb::cast<std::int64_t>(values.attr("size"));
+  const auto shape = nb::cast<std::vector<std::int64_t>>(values.attr("shape"));
   OrtValue* made = nullptr;
   Check(Ort().CreateSparseTensorWithValuesAsOrtValue(HostMemory(), AddressOf(values), dense_shape.data(),
-                                                     dense_shape.size(), &count, 1, element, &made));
-  ValuePtr owned(made);
-  Check(Ort().UseCooIndices(made, static_cast<std::int64_t*>(AddressOf(indices)),
-                            nb::cast<std::size_t>(indices.attr("size"))));
-  return PyValue(std::move(owned), nb::make_tuple(values, indices));
+                                                     dense_shape.size(), shape.data(), shape.size(), element, &made));
+  return ValuePtr(made);
+}
+
+std::size_t SizeOf(const nb::object& array) { return nb::cast<std::size_t>(array.attr("size")); }
+
+// Sparse tensors over the memory of the arrays, which the value keeps alive.
+PyValue SparseCoo(const std::vector<std::int64_t>& dense_shape, const nb::object& values, int type,
+                  const nb::object& indices) {
+  ValuePtr made = SparseValues(dense_shape, values, type);
+  Check(Ort().UseCooIndices(made.get(), static_cast<std::int64_t*>(AddressOf(indices)), SizeOf(indices)));
+  return PyValue(std::move(made), nb::make_tuple(values, indices));
+}
+
+PyValue SparseCsr(const std::vector<std::int64_t>& dense_shape, const nb::object& values, int type,
+                  const nb::object& inner, const nb::object& outer) {
+  ValuePtr made = SparseValues(dense_shape, values, type);
+  Check(Ort().UseCsrIndices(made.get(), static_cast<std::int64_t*>(AddressOf(inner)), SizeOf(inner),
+                            static_cast<std::int64_t*>(AddressOf(outer)), SizeOf(outer)));
+  return PyValue(std::move(made), nb::make_tuple(values, inner, outer));
+}
+
+PyValue SparseBlocks(const std::vector<std::int64_t>& dense_shape, const nb::object& values, int type,
+                     const nb::object& indices) {
+  ValuePtr made = SparseValues(dense_shape, values, type);
+  const auto shape = nb::cast<std::vector<std::int64_t>>(indices.attr("shape"));
+  Check(Ort().UseBlockSparseIndices(made.get(), shape.data(), shape.size(),
+                                    static_cast<std::int32_t*>(AddressOf(indices))));
+  return PyValue(std::move(made), nb::make_tuple(values, indices));
 }
 
 // A view of `data` that keeps `self` alive.
@@ -56,14 +79,15 @@ nb::object Values(const nb::object& self) {
   return View(data, info, self);
 }
 
-nb::object Indices(const nb::object& self) {
+nb::object Indices(const nb::object& self, int kind) {
+  const auto format = static_cast<OrtSparseIndicesFormat>(kind);
   const OrtValue* value = nb::cast<const PyValue&>(self).get();
   OrtTensorTypeAndShapeInfo* info = nullptr;
-  Check(Ort().GetSparseTensorIndicesTypeShape(value, ORT_SPARSE_COO_INDICES, &info));
+  Check(Ort().GetSparseTensorIndicesTypeShape(value, format, &info));
   const TensorTypeAndShapeInfoPtr owned(info);
   const void* data = nullptr;
   std::size_t count = 0;
-  Check(Ort().GetSparseTensorIndices(value, ORT_SPARSE_COO_INDICES, &count, &data));
+  Check(Ort().GetSparseTensorIndices(value, format, &count, &data));
   return View(data, info, self);
 }
 
@@ -77,6 +101,8 @@ int Format(const PyValue& value) {
 
 void AddSparse(nb::class_<PyValue>& handle) {
   handle.def_static("sparse_coo", &SparseCoo)
+      .def_static("sparse_csr", &SparseCsr)
+      .def_static("sparse_blocks", &SparseBlocks)
       .def("sparse_values", &Values)
       .def("sparse_indices", &Indices)
       .def("sparse_format", &Format);

@@ -133,6 +133,7 @@ NB_MODULE(_core, module) {
   AddExceptions(module);
   AddSessionOptions(module);
   AddRunOptions(module);
+  AddAdapters(module);
   AddValues(module);
   AddBinding(module);
   AddSession(module);

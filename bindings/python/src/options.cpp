@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <map>
+#include <stdexcept>
 
 namespace sardonyx::python {
 
@@ -37,6 +38,26 @@ void AddFilesInMemory(PySessionOptions& options, const std::vector<std::string>&
   for (const std::string& name : names) files.push_back(name.c_str());
   Check(Ort().AddExternalInitializersFromFilesInMemory(options.get(), files.data(), starts.data(), sizes.data(),
                                                        files.size()));
+}
+
+// Asks the caller's Python function, which gets handles of devices and gives some of them, for a session's devices.
+OrtStatus* ORT_API_CALL SelectInPython(const OrtEpDevice** devices, std::size_t count, const OrtKeyValuePairs* of_model,
+                                       const OrtKeyValuePairs* of_runtime, const OrtEpDevice** selected,
+                                       std::size_t max_selected, std::size_t* selected_count, void* function) {
+  const nb::gil_scoped_acquire acquire;
+  try {
+    std::vector<PyEpDevice> offered;
+    for (std::size_t i = 0; i < count; ++i) offered.push_back({devices[i]});
+    const nb::object chosen =
+        nb::handle(static_cast<PyObject*>(function))(offered, Pairs(of_model), Pairs(of_runtime), max_selected);
+    const auto handles = nb::cast<std::vector<const PyEpDevice*>>(chosen);
+    if (handles.size() > max_selected) throw std::runtime_error("it chose more devices than there is room for");
+    for (std::size_t i = 0; i < handles.size(); ++i) selected[i] = handles[i]->device;
+    *selected_count = handles.size();
+    return nullptr;
+  } catch (const std::exception& error) {
+    return Ort().CreateStatus(ORT_FAIL, error.what());
+  }
 }
 
 }  // namespace
@@ -84,6 +105,10 @@ void AddSessionOptions(nb::module_& module) {
       .def("set_use_per_session_threads",
            [](PySessionOptions& o, bool on) {
              if (!on) Check(Ort().DisablePerSessionThreads(o.get()));
+           })
+      .def("set_load_cancellation_flag",
+           [](PySessionOptions& o, bool cancel) {
+             Check(Ort().SessionOptionsSetLoadCancellationFlag(o.get(), cancel));
            })
       .def("add_session_config_entry",
            [](PySessionOptions& o, const std::string& key, const std::string& value) {
@@ -159,6 +184,11 @@ void AddSessionOptions(nb::module_& module) {
              Check(Ort().SessionOptionsSetEpSelectionPolicy(o.get(),
                                                             static_cast<OrtExecutionProviderDevicePolicy>(policy)));
            })
+      .def("set_provider_selection_policy_delegate",
+           [](PySessionOptions& o, const nb::object& function) {
+             o.Keep(function);
+             Check(Ort().SessionOptionsSetEpSelectionPolicyDelegate(o.get(), SelectInPython, function.ptr()));
+           })
       .def("register_custom_ops_library", [](PySessionOptions& o, const std::string& path) {
         Check(Ort().RegisterCustomOpsLibrary_V2(o.get(), path.c_str()));
       });
@@ -181,6 +211,10 @@ void AddRunOptions(nb::module_& module) {
            [](PyRunOptions& o, bool on, const std::string& prefix) {
              Check(on ? Ort().RunOptionsEnableProfiling(o.get(), prefix.c_str())
                       : Ort().RunOptionsDisableProfiling(o.get()));
+           })
+      .def("add_active_adapter",
+           [](PyRunOptions& o, const PyLoraAdapter& adapter) {
+             Check(Ort().RunOptionsAddActiveLoraAdapter(o.get(), adapter.get()));
            })
       .def("add_run_config_entry", [](PyRunOptions& o, const std::string& key, const std::string& value) {
         Check(Ort().AddRunConfigEntry(o.get(), key.c_str(), value.c_str()));

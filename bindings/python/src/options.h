@@ -1,6 +1,7 @@
 // bindings/python/src/options.h - handles of the options of sessions and runs.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "session.h"
@@ -19,6 +20,9 @@ class PySessionOptions {
   std::vector<nb::object> kept_;
 };
 
+// Keys and values as a dict; empty for NULL.
+nb::dict Pairs(const OrtKeyValuePairs* pairs);
+
 // The device is owned by the environment, which is never released.
 struct PyEpDevice {
   const OrtEpDevice* device;
@@ -31,6 +35,15 @@ class PyRunOptions {
 
  private:
   RunOptionsPtr options_;
+};
+
+class PyLoraAdapter {
+ public:
+  explicit PyLoraAdapter(const std::string& path);
+  const OrtLoraAdapter* get() const { return adapter_.get(); }
+
+ private:
+  LoraAdapterPtr adapter_;
 };
 
 }  // namespace sardonyx::python

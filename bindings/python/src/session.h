@@ -71,6 +71,7 @@ void AddValues(nb::module_& module);
 void AddSparse(nb::class_<PyValue>& handle);
 void AddDevices(nb::module_& module);
 void AddBinding(nb::module_& module);
+void AddAdapters(nb::module_& module);
 void AddExceptions(nb::module_& module);
 
 }  // namespace sardonyx::python

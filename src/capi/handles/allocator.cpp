@@ -12,8 +12,9 @@ namespace sardonyx::capi {
 namespace {
 
 struct OwnAllocator : OrtAllocator {
-  explicit OwnAllocator(std::shared_ptr<Allocator> inner);
+  OwnAllocator(std::shared_ptr<Allocator> inner, const OrtMemoryInfo* memory);
   std::shared_ptr<Allocator> allocator;  // shared: blocks in use keep it alive, as every Buffer does
+  const OrtMemoryInfo* info;             // NULL: the device's general one
 };
 
 void* ORT_API_CALL Alloc(OrtAllocator* self, std::size_t size) {
@@ -29,24 +30,50 @@ void ORT_API_CALL Free(OrtAllocator* self, void* block) {
 }
 
 const OrtMemoryInfo* ORT_API_CALL Info(const OrtAllocator* self) {
+  const auto* own = static_cast<const OwnAllocator*>(self);
+  if (own->info != nullptr) return own->info;
   const OrtMemoryInfo* info = &HostMemoryInfo();
-  FreeStatus(Guard([&] { info = &MemoryInfoOf(static_cast<const OwnAllocator*>(self)->allocator->device()); }));
+  FreeStatus(Guard([&] { info = &MemoryInfoOf(own->allocator->device()); }));
   return info;
 }
 
-OrtStatusPtr ORT_API_CALL GetStats(const OrtAllocator* /*self*/, OrtKeyValuePairs** out) {
-  return Guard([&] {
-    auto& result = Need(out, "out");
-    result = std::make_unique<OrtKeyValuePairs>().release();
-  });  // keeps no statistics
+void* ORT_API_CALL Reserve(OrtAllocator* self, std::size_t size) {
+  void* block = nullptr;
+  FreeStatus(Guard([&] { block = static_cast<OwnAllocator*>(self)->allocator->Reserve(size); }));
+  return block;
 }
 
-OwnAllocator::OwnAllocator(std::shared_ptr<Allocator> inner) : OrtAllocator{}, allocator(std::move(inner)) {
+// By ONNX Runtime's names; nothing of an allocator that does not count.
+OrtStatusPtr ORT_API_CALL GetStats(const OrtAllocator* self, OrtKeyValuePairs** out) {
+  return Guard([&] {
+    auto& result = Need(out, "out");
+    OrtKeyValuePairs::Entries entries;
+    if (const auto counted = static_cast<const OwnAllocator*>(self)->allocator->Statistics()) {
+      const auto add = [&](const char* key, auto number) {
+        entries[key] = std::to_string(static_cast<std::int64_t>(number));
+      };
+      add("Limit", counted->limit);
+      add("InUse", counted->in_use);
+      add("RequestedInUse", counted->requested_in_use);
+      add("TotalAllocated", counted->held);
+      add("MaxInUse", counted->max_in_use);
+      add("NumAllocs", counted->allocations);
+      add("NumReserves", counted->reservations);
+      add("NumArenaExtensions", counted->extensions);
+      add("NumArenaShrinkages", counted->shrinkages);
+      add("MaxAllocSize", counted->largest_block);
+    }
+    result = std::make_unique<OrtKeyValuePairs>(std::move(entries)).release();
+  });
+}
+
+OwnAllocator::OwnAllocator(std::shared_ptr<Allocator> inner, const OrtMemoryInfo* memory)
+    : OrtAllocator{}, allocator(std::move(inner)), info(memory) {
   version = ORT_API_VERSION;
   OrtAllocator::Alloc = capi::Alloc;
   OrtAllocator::Free = capi::Free;
   OrtAllocator::Info = capi::Info;
-  OrtAllocator::Reserve = capi::Alloc;
+  OrtAllocator::Reserve = capi::Reserve;
   OrtAllocator::GetStats = capi::GetStats;
 }
 
@@ -71,12 +98,12 @@ class UserAllocator final : public Allocator {
 
 OrtAllocator* DefaultAllocator() {
   // Never destroyed: callers free blocks in their own static destructors.
-  static OwnAllocator* const allocator = std::make_unique<OwnAllocator>(HostAllocator()).release();
+  static OwnAllocator* const allocator = std::make_unique<OwnAllocator>(HostAllocator(), nullptr).release();
   return allocator;
 }
 
-OrtAllocator* NewAllocator(std::shared_ptr<Allocator> allocator) {
-  return std::make_unique<OwnAllocator>(std::move(allocator)).release();
+OrtAllocator* NewAllocator(std::shared_ptr<Allocator> allocator, const OrtMemoryInfo* info) {
+  return std::make_unique<OwnAllocator>(std::move(allocator), info).release();
 }
 
 void FreeAllocator(OrtAllocator* allocator) noexcept {

@@ -12,8 +12,8 @@
 namespace sardonyx::capi {
 
 // Calls `function` and returns what it does. What it throws, and a status that is an error, become an Error that names
-// `callee`; the status's code is kept.
-template <typename Function, typename... Args>
+// `callee`; the status's code is kept, and what is thrown has the code `kThrown`.
+template <Code kThrown = Code::kEpFail, typename Function, typename... Args>
 auto CallOut(const char* callee, Function function, Args... args) {
   using Result = std::invoke_result_t<Function, Args...>;
   try {
@@ -25,9 +25,9 @@ auto CallOut(const char* callee, Function function, Args... args) {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    throw Error(Code::kEpFail, std::string(callee) + " threw: " + error.what());
+    throw Error(kThrown, std::string(callee) + " threw: " + error.what());
   } catch (...) {
-    throw Error(Code::kEpFail, std::string(callee) + " threw an exception of an unknown type");
+    throw Error(kThrown, std::string(callee) + " threw an exception of an unknown type");
   }
 }
 

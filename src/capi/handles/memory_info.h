@@ -15,12 +15,17 @@ struct OrtMemoryInfo {
   bool operator==(const OrtMemoryInfo&) const = default;
 };
 
-// What a provider plug-in sees of it is the device alone.
-struct OrtMemoryDevice {
-  sardonyx::Device device;
-};
-
 namespace sardonyx::capi {
+
+// What a plug-in sees of it is the device alone: an OrtMemoryDevice is a sardonyx::Device.
+inline const Device& DeviceOf(const OrtMemoryDevice& device) { return reinterpret_cast<const Device&>(device); }
+inline const OrtMemoryDevice* AsHandle(const Device* device) {
+  return reinterpret_cast<const OrtMemoryDevice*>(device);
+}
+
+OrtMemoryInfoDeviceType ToDeviceType(DeviceType type);
+// Fails with kInvalidArgument for what is no OrtMemoryInfoDeviceType.
+DeviceType FromDeviceType(OrtMemoryInfoDeviceType type);
 
 // The memory info of host memory: "Cpu", device 0, OrtDeviceAllocator, OrtMemTypeDefault.
 const OrtMemoryInfo& HostMemoryInfo();

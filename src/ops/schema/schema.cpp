@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <iterator>
+#include <unordered_map>
 #include <utility>
 
 #include "ir/domain.h"
@@ -98,6 +100,26 @@ int DomainIndex(std::string_view domain) {
   for (std::size_t i = 0; i < std::size(kDomains); ++i)
     if (Text(kDomains[i].name_at) == domain) return static_cast<int>(i);
   return -1;
+}
+
+using SchemaKey = std::pair<int, std::string_view>;  // index of the domain, name
+struct SchemaHash {
+  std::size_t operator()(const SchemaKey& key) const {
+    return std::hash<std::string_view>()(key.second) + static_cast<std::size_t>(key.first);
+  }
+};
+using SchemaIndex = std::unordered_map<SchemaKey, std::span<const OpSchema>, SchemaHash>;
+
+// The versions of each operator, which stand side by side in the table. Made at the first lookup: a session looks up
+// many times for each node, and a binary search in a table of strings that end in NUL was a fifth of its creation.
+SchemaIndex IndexOfSchemas() {
+  SchemaIndex index;
+  for (const OpSchema *first = std::begin(kSchemas), *last = first; first != std::end(kSchemas); first = last) {
+    const SchemaKey key(first->domain_index, first->name());
+    while (last != std::end(kSchemas) && SchemaKey(last->domain_index, last->name()) == key) ++last;
+    index.emplace(key, std::span(first, last));
+  }
+  return index;
 }
 
 const FormalParam* ParamAt(std::span<const FormalParam> params, std::size_t index) {
@@ -208,15 +230,9 @@ const AttributeSpec* OpSchema::FindAttribute(std::string_view attribute) const {
 std::span<const OpSchema> AllSchemas() { return kSchemas; }
 
 std::span<const OpSchema> SchemaVersions(std::string_view domain, std::string_view op_type) {
-  const int index = DomainIndex(domain);
-  if (index < 0) return {};
-  const auto wanted = std::pair(index, op_type);
-  const auto key = [](const OpSchema& s) { return std::pair(static_cast<int>(s.domain_index), s.name()); };
-  const auto* first = std::lower_bound(std::begin(kSchemas), std::end(kSchemas), wanted,
-                                       [&](const OpSchema& s, const auto& w) { return key(s) < w; });
-  const auto* last = first;
-  while (last != std::end(kSchemas) && key(*last) == wanted) ++last;
-  return {first, last};
+  static const SchemaIndex index = IndexOfSchemas();
+  const auto found = index.find({DomainIndex(domain), op_type});
+  return found == index.end() ? std::span<const OpSchema>() : found->second;
 }
 
 const OpSchema* FindSchema(std::string_view domain, std::string_view op_type, int opset_version) {

@@ -152,7 +152,7 @@ bool Matcher::Try(NodeId node) {
   furthest_ = steps_ = 0;
   rejected_ = false;
   reason_.clear();
-  const Goal goal{&rule_.match, graph_.node(node).outputs[0], nullptr};
+  const Goal goal{&rule_.text->match, graph_.node(node).outputs[0], nullptr};
   return goal.value != kNoValue && Meet(&goal);
 }
 
@@ -343,7 +343,7 @@ bool Matcher::IsNumber(double number, ValueId value) const {
 
 bool Matcher::InnerValuesStayInside() {
   const auto is_kept = [&](ValueId value) {
-    return std::any_of(rule_.kept.begin(), rule_.kept.end(),
+    return std::any_of(rule_.text->kept.begin(), rule_.text->kept.end(),
                        [&](std::string_view name) { return match_.value(name) == value; });
   };
   for (const NodeId id : match_.nodes_) {

@@ -12,12 +12,15 @@
 
 namespace sardonyx::optimizer {
 
-// A rule whose expressions have been read.
-struct ParsedRule {
-  const Rule* rule;
+// The expressions of a rule as they were read.
+struct RuleText {
   Term match, replace;
   std::vector<std::string_view> kept;  // values that the replacement names: they may be used elsewhere, too
-  bool is_parsed() const { return match.kind != Term::Kind::kAny; }
+};
+
+struct ParsedRule {
+  const Rule* rule;
+  const RuleText* text = nullptr;  // null until it is read
 };
 
 class Matcher {

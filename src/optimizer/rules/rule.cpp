@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <deque>
-#include <unordered_map>
 
 #include "ops/infer.h"
 #include "ops/schema/schema.h"
 #include "optimizer/rules/matcher.h"
 #include "optimizer/rules/rewrite.h"
+#include "optimizer/rules/rule_table.h"
 #include "optimizer/rules/unused_constants.h"
 
 namespace sardonyx::optimizer {
@@ -228,48 +228,9 @@ class Rewriter {
 
 namespace {
 
-// The rules of a pass by the operator that each begins with. Most models have few of these: a rule is parsed when the
-// first node that it may begin with is met.
-class RuleTable {
- public:
-  explicit RuleTable(std::span<const Rule> rules) {
-    parsed_.reserve(rules.size());
-    for (const Rule& rule : rules) {
-      parsed_.push_back({.rule = &rule, .match = {}, .replace = {}, .kept = {}});
-      for (const std::string_view op_type : rule.match.roots)
-        if (!op_type.empty()) by_operator_[op_type].push_back(&parsed_.back());
-    }
-  }
-  RuleTable(const RuleTable&) = delete;
-  RuleTable& operator=(const RuleTable&) = delete;
-
-  std::span<ParsedRule* const> For(const Node& node) const {
-    const auto found = by_operator_.find(node.op_type);
-    if (found == by_operator_.end()) return {};
-    for (ParsedRule* rule : found->second)
-      if (!rule->is_parsed()) Parse(*rule);
-    return found->second;
-  }
-
- private:
-  static void Parse(ParsedRule& rule) {
-    rule.match = ParseTerm(rule.rule->match.text, rule.rule->match.definitions);
-    rule.replace = ParseTerm(rule.rule->replace.text, rule.rule->replace.definitions);
-    rule.kept = rule.replace.outputs;
-    CollectValues(rule.replace, rule.kept);
-  }
-  static void CollectValues(const Term& term, std::vector<std::string_view>& names) {
-    if (term.kind == Term::Kind::kCapture) names.push_back(term.name);
-    for (const Term& argument : term.arguments) CollectValues(argument, names);
-  }
-
-  std::vector<ParsedRule> parsed_;
-  std::unordered_map<std::string_view, std::vector<ParsedRule*>> by_operator_;
-};
-
 class Engine {
  public:
-  Engine(const RuleTable& rules, Graph& graph, const ops::Registry& registry, int limit, Explanation* explain)
+  Engine(RuleTable& rules, Graph& graph, const ops::Registry& registry, int limit, Explanation* explain)
       : rules_(rules), graph_(graph), registry_(registry), limit_(limit), explain_(explain) {}
 
   int Run() {
@@ -307,10 +268,10 @@ class Engine {
 
   void TryRules(NodeId id, std::deque<NodeId>& work) {
     std::optional<NearMiss> nearest;
-    for (const ParsedRule* rule : rules_.For(graph_.node(id))) {
-      if (rule->rule->match.may_grow && TryReaders(*rule, id, work)) return;
+    for (const ParsedRule& rule : rules_.For(graph_.node(id))) {
+      if (rule.rule->match.may_grow && TryReaders(rule, id, work)) return;
       NearMiss miss;
-      if (Fires(*rule, id, work, &miss)) return;
+      if (Fires(rule, id, work, &miss)) return;
       if (explain_ == nullptr) continue;
       if (explain_->pass() != "*") Tell(id, miss);
       if (!nearest || nearest->Distance() > miss.Distance()) nearest = std::move(miss);
@@ -339,7 +300,7 @@ class Engine {
     if (matches) {
       Rewriter rewriter(graph_, registry_, matcher.match());
       std::string reason;
-      if (rewriter.Run(rule.replace, &reason)) {
+      if (rewriter.Run(rule.text->replace, &reason)) {
         ++fired_;
         Revisit(rewriter.added(), work);
         return true;
@@ -376,7 +337,7 @@ class Engine {
     }
   }
 
-  const RuleTable& rules_;
+  RuleTable& rules_;
   Graph& graph_;
   const ops::Registry& registry_;
   int limit_;
@@ -388,7 +349,8 @@ class Engine {
 
 int ApplyRules(std::span<const Rule> rules, Graph& graph, const ops::Registry& registry, int limit,
                Explanation* explain) {
-  return Engine(RuleTable(rules), graph, registry, limit, explain).Run();
+  RuleTable table(rules);
+  return Engine(table, graph, registry, limit, explain).Run();
 }
 
 }  // namespace sardonyx::optimizer

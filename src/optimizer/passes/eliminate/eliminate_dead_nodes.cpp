@@ -30,6 +30,11 @@ bool DropOutputs(Graph& graph, NodeId id) {
   return changed;
 }
 
+bool IsCustom(const Node& node, const ops::Registry& registry) {
+  const ops::OpDef* op = registry.Find(node.domain, node.op_type, node.since_version);
+  return op != nullptr && (op->traits & ops::kCustom) != 0;
+}
+
 bool EliminateIn(Graph& graph, const PassContext& context) {
   bool changed = false;
   // Against the order, so that a whole chain goes in one walk.
@@ -49,6 +54,10 @@ bool EliminateIn(Graph& graph, const PassContext& context) {
     if (used) {
       if (!read) context.FarFrom(graph, id, "no node reads it, but it is an output of the graph");
       if (!foreign) changed |= DropOutputs(graph, id);
+      continue;
+    }
+    if (IsCustom(graph.node(id), context.registry)) {
+      context.No(graph, id, "custom operators run even if nobody reads their results");
       continue;
     }
     graph.EraseNode(id);

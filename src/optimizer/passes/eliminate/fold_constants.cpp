@@ -103,6 +103,7 @@ class Folder {
     if (op == nullptr) return false;
     if (const ValueInfo* open = OpenInput(node))
       return context_.FarFrom(graph_, node.id, "'", open->name, "' is not constant");
+    if ((op->traits & ops::kCustom) != 0) return context_.No(graph_, node.id, "custom operators are never folded");
     if ((op->traits & ops::kRandom) != 0) return context_.No(graph_, node.id, "it draws random numbers");
     if (!node.Subgraphs().empty()) return context_.FarFrom(graph_, node.id, "nodes with bodies are not folded");
     if (keep_quantized_ && IsDequantize(node) && MayFeedIntegers(graph_, context_.registry, node.outputs[0]))

@@ -6,28 +6,6 @@ from sardonyx.missing import refused
 
 
 @refused
-class AdapterFormat:
-    """A file of LoRA adapters."""
-
-    format_version = adapter_version = model_version = parameters = None
-
-    def export_adapter(self, file_path):
-        """Would write the file."""
-
-    @staticmethod
-    def read_adapter(file_path):
-        """Would read a file."""
-
-
-@refused
-class LoraAdapter:
-    """Parameters that change a model for a run."""
-
-    def Load(self, path):  # noqa: N802  (the peer's name)
-        """Would read the parameters."""
-
-
-@refused
 class ModelCompiler:
     """Writes models that providers have compiled."""
 
@@ -87,21 +65,6 @@ class SessionObjectInitializer:
 
 
 @refused
-class SparseBlockSparseView:
-    def indices(self):
-        """Would give the indices of the blocks."""
-
-
-@refused
-class SparseCsrView:
-    def inner(self):
-        """Would give the columns of the values."""
-
-    def outer(self):
-        """Would give where rows begin."""
-
-
-@refused
 class KernelDef:
     """What an implementation of an operator supports."""
 
@@ -115,16 +78,6 @@ class OpSchema:
 
 class DeviceReset(Exception):  # noqa: N818  (the peer's name)
     """A device has to be reset. There is no device here that can raise it."""
-
-
-@refused
-def create_and_register_allocator(memory_info, arena_cfg):
-    """Would create an allocator that sessions share."""
-
-
-@refused
-def create_and_register_allocator_v2(provider, memory_info, options, arena_cfg):
-    """Would create an allocator of a provider that sessions share."""
 
 
 @refused
@@ -195,16 +148,6 @@ def quantize_qdq_matmul_2bits(result, source, scales, zero_points, block_size, c
 @refused
 def quantize_qdq_matmul_4bits(result, source, scales, zero_points, block_size, columns, rows, symmetric):
     """Would quantize the weights of a matrix product."""
-
-
-@refused
-def register_execution_provider_library(name, path):
-    """Would load a library with a provider."""
-
-
-@refused
-def unregister_execution_provider_library(name):
-    """Would unload a library with a provider."""
 
 
 __all__ = [name for name, value in globals().items() if getattr(value, "is_refused", False) or value is DeviceReset]

@@ -1,6 +1,6 @@
 """Values and devices as ONNX Runtime's extension module has them: below the classes of the package, with its names."""
 import sardonyx
-from sardonyx import values
+from sardonyx import adapters, values
 from sardonyx.missing import refused
 
 _CPU, _GPU, _FPGA, _NPU, _DML = range(5)
@@ -89,6 +89,12 @@ class OrtValue(sardonyx.OrtValue):
         return self.numpy().__dlpack__()
 
 
+class AdapterFormat(adapters.AdapterFormat):
+    """The contents of a file of LoRA parameters, with values of the extension module."""
+
+    _value_class = OrtValue
+
+
 class SparseTensor:
     """A sparse tensor of the extension module."""
 
@@ -101,14 +107,13 @@ class SparseTensor:
         return SparseTensor(made)
 
     @staticmethod
-    @refused
     def sparse_csr_from_numpy(dense_shape, values, inner_indices, outer_indices, device):
-        """Would create a tensor of compressed sparse rows."""
+        made = sardonyx.SparseTensor.sparse_csr_from_numpy(dense_shape, values, inner_indices, outer_indices, device)
+        return SparseTensor(made)
 
     @staticmethod
-    @refused
     def blocksparse_from_numpy(dense_shape, values, indices, device):
-        """Would create a tensor of sparse blocks."""
+        return SparseTensor(sardonyx.SparseTensor._blocksparse_from_numpy(dense_shape, values, indices, device))
 
     @property
     def format(self):
@@ -129,13 +134,11 @@ class SparseTensor:
     def get_coo_data(self):
         return sardonyx.SparseTensor(self).as_coo_view()
 
-    @refused
     def get_csrc_data(self):
-        """Would give the indices of compressed sparse rows."""
+        return sardonyx.SparseTensor(self).as_csrc_view()
 
-    @refused
     def get_blocksparse_data(self):
-        """Would give the indices of sparse blocks."""
+        return sardonyx.SparseTensor(self).as_blocksparse_view()
 
     @refused
     def to_cuda(self, device):

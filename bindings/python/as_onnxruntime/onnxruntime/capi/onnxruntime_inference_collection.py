@@ -74,40 +74,43 @@ class OrtDevice:
         return self._device.mem_type()
 
 
-@refused
 class AdapterFormat:
-    """A file of LoRA adapters."""
+    """A file of LoRA parameters: to be written (set_..., export_adapter), or read (read_adapter, get_...)."""
 
     def __init__(self, adapter=None):
-        pass
+        self._adapter = C.AdapterFormat() if adapter is None else adapter
 
     @staticmethod
     def read_adapter(file_path):
-        """Would read a file."""
+        """The contents of a file."""
+        return AdapterFormat(C.AdapterFormat.read_adapter(file_path))
 
     def export_adapter(self, file_path):
-        """Would write the file."""
+        """Writes the file."""
+        self._adapter.export_adapter(file_path)
 
     def get_format_version(self):
-        """Would give the version of the format."""
+        return self._adapter.format_version
 
     def set_adapter_version(self, adapter_version):
-        """Would set the version of the adapter."""
+        self._adapter.adapter_version = adapter_version
 
     def get_adapter_version(self):
-        """Would give the version of the adapter."""
+        return self._adapter.adapter_version
 
     def set_model_version(self, model_version):
-        """Would set the version of the model."""
+        self._adapter.model_version = model_version
 
     def get_model_version(self):
-        """Would give the version of the model."""
+        return self._adapter.model_version
 
     def set_parameters(self, params):
-        """Would set the parameters."""
+        """Sets the parameters: OrtValues by name."""
+        self._adapter.parameters = params
 
     def get_parameters(self):
-        """Would give the parameters."""
+        """OrtValues by name; they share the memory of a file that was read."""
+        return {name: OrtValue(value) for name, value in self._adapter.parameters.items()}
 
 
 @refused

@@ -37,6 +37,7 @@ from sardonyx import (  # noqa: F401
     RunOptions,
     RuntimeException,
     SessionOptions,
+    _core,
     copy_tensors,
     disable_telemetry_events,
     enable_telemetry_events,
@@ -46,18 +47,27 @@ from sardonyx import (  # noqa: F401
     get_ep_devices,
     get_version_string,
     has_collective_ops,
+    register_execution_provider_library,
     set_default_logger_severity,
     set_default_logger_verbosity,
     set_global_thread_pool_sizes,
     set_seed,
+    unregister_execution_provider_library,
 )
-from sardonyx.values import SparseCooView  # noqa: F401
+from sardonyx.adapters import LoraAdapter  # noqa: F401
+from sardonyx.values import SparseBlockSparseView, SparseCooView, SparseCsrView  # noqa: F401
 
 from onnxruntime.capi._refused import *  # noqa: F403
 from onnxruntime.capi._refused import KernelDef as _KernelDef
 from onnxruntime.capi._refused import OpSchema as _OpSchema
 from onnxruntime.capi._session import InferenceSession, SessionIOBinding  # noqa: F401
-from onnxruntime.capi._values import OrtDevice, OrtValue, OrtValueVector, SparseTensor  # noqa: F401
+from onnxruntime.capi._values import (  # noqa: F401
+    AdapterFormat,
+    OrtDevice,
+    OrtValue,
+    OrtValueVector,
+    SparseTensor,
+)
 
 opkernel = _types.SimpleNamespace(KernelDef=_KernelDef)
 schemadef = _types.SimpleNamespace(OpSchema=_OpSchema)
@@ -118,10 +128,8 @@ class OrtDeviceEpIncompatibilityReason(_enum.IntEnum):
 
 
 class OrtArenaCfg:
-    """How an allocator that sessions share would get its memory: four numbers, or a dict. -1 leaves it to the library.
-
-    The allocator of this build needs none of them (see create_and_register_allocator).
-    """
+    """How an arena that sessions share gets its memory (create_and_register_allocator): four numbers, or a dict. -1
+    leaves it to the library."""
 
     __slots__ = ("max_mem", "arena_extend_strategy", "initial_chunk_size_bytes", "max_dead_bytes_per_chunk",
                  "initial_growth_chunk_size_bytes", "max_power_of_two_extend_bytes")
@@ -137,6 +145,20 @@ class OrtArenaCfg:
             raise ValueError(f"expected keys among {', '.join(self.__slots__)}, found {', '.join(sorted(unknown))}")
         for name in self.__slots__:
             setattr(self, name, int(given.get(name, 0 if name == "max_mem" else -1)))
+
+
+def create_and_register_allocator(memory_info, arena_cfg):
+    """Registers an allocator of host memory for the sessions whose options have session.use_env_allocators = 1."""
+    create_and_register_allocator_v2("CPUExecutionProvider", memory_info, {}, arena_cfg)
+
+
+def create_and_register_allocator_v2(provider, memory_info, options, arena_cfg):
+    """The same for a provider by name; `options` are for providers that have any."""
+    if options:
+        raise InvalidArgument(f"create_and_register_allocator_v2: expected no options of {provider}, found {options}")
+    arena = {} if arena_cfg is None else {name: getattr(arena_cfg, name) for name in arena_cfg.__slots__}
+    _core.register_allocator(provider, memory_info.name, int(memory_info.allocator_type), memory_info.device_id,
+                             int(memory_info.mem_type), arena)
 
 
 class OrtExternalInitializerInfo:

@@ -1,4 +1,5 @@
-// runtime/shared_parts.h - models, constants and graphs that are equal in several sessions, kept once in the process.
+// runtime/sharing/shared_parts.h - models, constants and graphs that are equal in several sessions, kept once in the
+// process.
 //
 // Parts are compared by their contents, not by name: sessions that arrive at equal parts share them, whatever files,
 // options or order of passes led there. All functions are thread-safe; what they return lives as long as somebody holds

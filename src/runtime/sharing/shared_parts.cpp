@@ -1,5 +1,5 @@
-// runtime/shared_parts.cpp - finds equal parts by comparing a few of their properties, then all of them.
-#include "runtime/shared_parts.h"
+// runtime/sharing/shared_parts.cpp - finds equal parts by comparing a few of their properties, then all of them.
+#include "runtime/sharing/shared_parts.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,0 +1,19 @@
+// capi/device_values.h - tensors in memory of plug-ins' devices: moves them to the host, and there.
+#pragma once
+
+#include "onnxruntime_c_api.h"
+#include "tensor/value.h"
+
+namespace sardonyx::capi {
+
+inline bool IsOnDevice(const Value& value) { return value.is_tensor() && !value.tensor().device().IsHost(); }
+
+// Copies the elements of a tensor into another of the same type and shape, on whatever devices. Fails with
+// kNotImplemented naming both devices if no registered library copies between them.
+void CopyAcross(const Value& from, Value& to);
+// A copy in host memory.
+Value OnHost(const Value& value);
+// A copy in memory of the device that `info` describes. Fails with kInvalidArgument if no registered library has it.
+Value OnDevice(const Value& value, const OrtMemoryInfo& info);
+
+}  // namespace sardonyx::capi

@@ -1,0 +1,36 @@
+// capi/env_allocators.h - the allocators that callers have registered with the environment, for its sessions to share.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "capi/handles/memory_info.h"
+#include "runtime/environment.h"
+#include "tensor/allocator.h"
+#include "tensor/arena.h"
+
+struct OrtArenaCfg {
+  sardonyx::ArenaOptions options;
+};
+
+namespace sardonyx::capi {
+
+// One allocator for each device. Thread-safe. Sessions that have taken an allocator keep it.
+class RegisteredAllocators {
+ public:
+  // Takes the place of an earlier one of the same device.
+  void Add(runtime::Environment& environment, const Device& device, std::shared_ptr<Allocator> allocator);
+  // Fails with kInvalidArgument if there is none.
+  void Remove(runtime::Environment& environment, const OrtMemoryInfo& info);
+
+ private:
+  struct Row {
+    Device device;
+    std::shared_ptr<Allocator> allocator;
+  };
+  std::mutex mutex_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace sardonyx::capi

@@ -1,0 +1,18 @@
+// capi/provider_choice.h - puts providers of plug-ins into the options of a session.
+#pragma once
+
+#include <span>
+
+#include "capi/env.h"
+#include "capi/options.h"
+#include "runtime/options.h"
+
+namespace sardonyx::capi {
+
+// The provider of these devices, which must be of one factory of a registered library.
+runtime::ProviderChoice ChoiceOf(const OrtEnv& env, std::span<const OrtEpDevice* const> devices);
+
+// Has the session choose its providers, as the caller's policy or function says, if it was given none.
+void ChooseLater(const OrtEnv& env, const EpSelection& selection, runtime::SessionOptions& options);
+
+}  // namespace sardonyx::capi

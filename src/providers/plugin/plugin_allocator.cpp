@@ -1,0 +1,76 @@
+// providers/plugin/plugin_allocator.cpp - has a plug-in allocate and free memory.
+#include "providers/plugin/plugin_allocator.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "capi/handles/call_out.h"
+
+namespace sardonyx::plugin {
+namespace {
+
+using capi::CallOut;
+
+OrtAllocator* AllocatorOf(const Factory& factory, const OrtMemoryInfo& info, const OrtKeyValuePairs* options) {
+  const auto create = FieldOf(static_cast<const OrtEpFactory*>(factory.handle()), &OrtEpFactory::CreateAllocator);
+  if (create == nullptr ||
+      FieldOf(static_cast<const OrtEpFactory*>(factory.handle()), &OrtEpFactory::ReleaseAllocator) == nullptr) {
+    Fail(Code::kEpFail, factory.name(), ": OrtEpFactory: expected functions CreateAllocator and ReleaseAllocator, ",
+         "which a provider with memory of its own ('", info.name, "') has to have, found NULL");
+  }
+  OrtAllocator* made = nullptr;
+  CallOut((factory.name() + ": OrtEpFactory::CreateAllocator").c_str(), create, factory.handle(), &info, options,
+          &made);
+  return made;
+}
+
+}  // namespace
+
+PluginAllocator::PluginAllocator(std::shared_ptr<Library> library, const Factory& factory, const OrtMemoryInfo& info,
+                                 const OrtKeyValuePairs* options)
+    : owner_(std::move(library)),
+      factory_(factory),
+      info_(info),
+      device_(info.device),
+      handle_(AllocatorOf(factory, info, options)) {
+  Check();
+}
+
+PluginAllocator::PluginAllocator(std::shared_ptr<Ep> ep, const OrtMemoryInfo& info)
+    : owner_(ep), factory_(ep->factory()), info_(info), device_(info.device) {
+  if (const auto create = ep->Find(&OrtEp::CreateAllocator)) {
+    CallOut(ep->Callee("CreateAllocator").c_str(), create, ep->handle(), &info, &handle_);
+  } else {
+    handle_ = AllocatorOf(factory_, info, nullptr);
+  }
+  Check();
+}
+
+void PluginAllocator::Check() {
+  if (handle_ == nullptr || handle_->Alloc == nullptr || handle_->Free == nullptr || handle_->Info == nullptr) {
+    Fail(Code::kEpFail, factory_.name(), ": CreateAllocator: expected an allocator with Alloc, Free and Info for '",
+         info_.name, "', found ", handle_ == nullptr ? "none" : "NULL for one of them");
+  }
+}
+
+PluginAllocator::~PluginAllocator() {
+  const auto release = FieldOf(static_cast<const OrtEpFactory*>(factory_.handle()), &OrtEpFactory::ReleaseAllocator);
+  if (release == nullptr) return;
+  capi::FreeStatus(
+      capi::Guard([&] { CallOut("OrtEpFactory::ReleaseAllocator", release, factory_.handle(), handle_); }));
+}
+
+void* PluginAllocator::Allocate(std::size_t size) {
+  if (size == 0) return nullptr;
+  void* data = CallOut("OrtAllocator::Alloc", handle_->Alloc, handle_, size);
+  if (data == nullptr)
+    Fail(Code::kFail, "out of memory: the allocator of ", factory_.name(), " for '", info_.name, "' returned NULL for ",
+         size, " bytes");
+  return data;
+}
+
+void PluginAllocator::Free(void* data) {
+  capi::FreeStatus(capi::Guard([&] { CallOut("OrtAllocator::Free", handle_->Free, handle_, data); }));
+}
+
+}  // namespace sardonyx::plugin

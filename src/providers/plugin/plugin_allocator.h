@@ -1,0 +1,42 @@
+// providers/plugin/plugin_allocator.h - memory that comes from a plug-in.
+#pragma once
+
+#include <memory>
+
+#include "capi/handles/memory_info.h"
+#include "onnxruntime_c_api.h"
+#include "providers/plugin/ep.h"
+#include "tensor/allocator.h"
+
+namespace sardonyx::plugin {
+
+// An allocator of a plug-in as one of ours. Blocks in use keep it, it keeps its provider, and that the library.
+class PluginAllocator final : public Allocator {
+ public:
+  // Of a factory, shared by sessions.
+  PluginAllocator(std::shared_ptr<Library> library, const Factory& factory, const OrtMemoryInfo& info,
+                  const OrtKeyValuePairs* options);
+  // Of a session's provider; of its factory if the provider makes none.
+  PluginAllocator(std::shared_ptr<Ep> ep, const OrtMemoryInfo& info);
+  ~PluginAllocator() override;
+  PluginAllocator(const PluginAllocator&) = delete;
+  PluginAllocator& operator=(const PluginAllocator&) = delete;
+
+  void* Allocate(std::size_t size) override;
+  void Free(void* data) override;
+  Device device() const override { return device_; }
+
+  const OrtMemoryInfo& info() const { return info_; }
+  OrtAllocator* handle() const { return handle_; }
+
+ private:
+  void Check();
+
+  std::shared_ptr<const void> owner_;  // the library or the provider
+  const Factory& factory_;
+  const OrtMemoryInfo info_;
+  Device device_;
+  OrtAllocator* handle_ = nullptr;
+};
+
+}  // namespace sardonyx::plugin

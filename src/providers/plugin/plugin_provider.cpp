@@ -1,0 +1,171 @@
+// providers/plugin/plugin_provider.cpp - asks an OrtEp which nodes it takes.
+#include "providers/plugin/plugin_provider.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "capi/handles/call_out.h"
+#include "capi/handles/graph_support_info.h"
+#include "capi/handles/graph_view.h"
+#include "capi/handles/memory_info.h"
+#include "capi/handles/value.h"
+#include "providers/plugin/compiled_nodes.h"
+#include "providers/plugin/kernel_nodes.h"
+#include "providers/plugin/plugin_allocator.h"
+
+namespace sardonyx::plugin {
+namespace {
+
+std::shared_ptr<const capi::ModelFacts> FactsOfModel(const Model* model) {
+  return model != nullptr ? capi::FactsOf(*model) : std::make_shared<const capi::ModelFacts>();
+}
+
+// What a plug-in claims of nodes that are not its to claim (another provider was asked first) is left out, as a whole
+// group: what it would compile without them is not what it asked for.
+void AddGroup(const providers::GraphView& view, providers::Group group, providers::Claims& claims) {
+  const auto taken = std::find_if(group.nodes.begin(), group.nodes.end(), [&](NodeId id) {
+    return std::find(view.nodes.begin(), view.nodes.end(), id) == view.nodes.end();
+  });
+  if (taken == group.nodes.end()) {
+    claims.groups.push_back(std::move(group));
+    return;
+  }
+  const std::string other = Describe(view.graph, view.graph.node(*taken));
+  for (const NodeId id : group.nodes)
+    claims.refusals.push_back({id, "claims it only together with " + other + ", which another provider runs"});
+}
+
+std::shared_ptr<Allocator> AllocatorFor(const std::shared_ptr<Ep>& ep) {
+  const OrtMemoryInfo* info = ep->devices().front()->memory;
+  if (const auto get_device = ep->Find(&OrtEp::GetDefaultMemoryDevice)) {
+    const OrtMemoryDevice* device = nullptr;
+    capi::CallOut(ep->Callee("GetDefaultMemoryDevice").c_str(), get_device, static_cast<const OrtEp*>(ep->handle()),
+                  &device);
+    if (device == nullptr)
+      Fail(Code::kEpFail, ep->Callee("GetDefaultMemoryDevice"), ": expected a memory device, found NULL");
+    for (const OrtEpDevice* candidate : ep->devices())
+      for (const OrtMemoryInfo* memory : {candidate->memory, candidate->host_accessible_memory})
+        if (memory != nullptr && memory->device == capi::DeviceOf(*device)) info = memory;
+    if (capi::DeviceOf(*device).IsHost()) return HostAllocator();
+  }
+  if (info == nullptr || info->device.IsHost()) return HostAllocator();
+  return std::make_shared<PluginAllocator>(ep, *info);
+}
+
+// A tensor of bytes that lie on `device`.
+Value BytesOn(const Device& device, const void* data, std::size_t bytes) {
+  return Tensor(DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)},
+                Buffer::View(const_cast<void*>(data), bytes, nullptr, device));
+}
+
+}  // namespace
+
+PluginProvider::PluginProvider(std::shared_ptr<Ep> ep)
+    : ep_(std::move(ep)), kernels_(FindKernels()), allocator_(AllocatorFor(ep_)) {
+  auto session = std::make_shared<capi::KernelSession>();
+  session->logger = {ep_->logger()};
+  session->ep = ep_->handle();
+  if (const auto supports = ep_->Find(&OrtEp::IsConcurrentRunSupported))
+    capi::CallOut(ep_->Callee("IsConcurrentRunSupported").c_str(), supports, ep_->handle(), &runs_side_by_side_);
+  session_ = std::move(session);
+}
+
+const OrtKernelRegistry* PluginProvider::FindKernels() const {
+  const auto get_registry = ep_->Find(&OrtEp::GetKernelRegistry);
+  const OrtKernelRegistry* kernels = nullptr;
+  if (get_registry != nullptr)
+    capi::CallOut(ep_->Callee("GetKernelRegistry").c_str(), get_registry, ep_->handle(), &kernels);
+  return kernels;
+}
+
+providers::Claims PluginProvider::Claim(const providers::GraphView& view) {
+  const auto get_capability = ep_->Find(&OrtEp::GetCapability);
+  if (get_capability == nullptr) return {};  // it takes nothing
+  const std::unique_ptr<OrtGraph> graph = capi::ViewGraph(view.graph, FactsOfModel(view.model));
+  OrtEpGraphSupportInfo info;
+  info.graph = graph.get();
+  info.kernels = kernels_;
+  info.provider = ep_->name();
+  providers::Claims claims;
+  try {
+    capi::CallOut(ep_->Callee("GetCapability").c_str(), get_capability, ep_->handle(),
+                  static_cast<const OrtGraph*>(graph.get()), &info);
+  } catch (const Error& error) {  // as in ONNX Runtime it takes nothing then, and its nodes run elsewhere
+    ep_->logger().Log(Severity::kError, error.what(), "; the providers after it run its nodes");
+    for (const NodeId id : view.nodes) claims.refusals.push_back({id, error.what()});
+    return claims;
+  }
+  for (const OrtEpGraphSupportInfo::Group& claimed : info.groups) {
+    providers::Group group{.fused = true, .keeps_constants = !claimed.drop_constants, .as_written = !claimed.fused};
+    for (const OrtNode* node : claimed.nodes) group.nodes.push_back(static_cast<NodeId>(node->id));
+    if (claimed.fused) {
+      AddGroup(view, std::move(group), claims);
+    } else if (!view.graph.node(group.nodes.front()).Subgraphs().empty()) {
+      claims.refusals.push_back({group.nodes.front(), "its kernels for control flow are not implemented"});
+    } else if (kernels_ == nullptr || capi::FindKernel(*kernels_, *claimed.nodes.front(), ep_->name()) == nullptr) {
+      claims.refusals.push_back({group.nodes.front(), "claims it but has no kernel for it"});
+    } else {
+      AddGroup(view, std::move(group), claims);
+    }
+  }
+  return claims;
+}
+
+std::vector<ops::Prepared> PluginProvider::Compile(std::span<const providers::FusedNode> groups, const Model* model) {
+  const std::shared_ptr<const capi::ModelFacts> facts = FactsOfModel(model);
+  std::vector<providers::FusedNode> compiled;
+  for (const providers::FusedNode& group : groups)
+    if (!group.as_written) compiled.push_back(group);
+  std::vector<ops::Prepared> made;
+  if (!compiled.empty()) made = CompileNodes(ep_, compiled, facts, session_);
+  std::vector<ops::Prepared> kernels;
+  std::size_t next = 0;
+  for (const providers::FusedNode& group : groups)
+    kernels.push_back(group.as_written ? MakeNodeKernel(group, facts) : std::move(made[next++]));
+  return kernels;
+}
+
+ops::Prepared PluginProvider::MakeNodeKernel(const providers::FusedNode& group,
+                                             const std::shared_ptr<const capi::ModelFacts>& facts) {
+  const std::unique_ptr<OrtGraph> body = capi::ViewGraph(group.body, facts);
+  const Node& fused = group.graph.node(group.node);
+  const OrtKernelRegistry::Entry* entry = capi::FindKernel(*kernels_, *body->nodes.front(), ep_->name());
+  if (entry == nullptr) {
+    Fail(Code::kEpFail, ep_->name(), ": expected the kernel for ", fused.name,
+         " that was there when the node was claimed, found none");
+  }
+  definitions_[fused.op_type] = &entry->definition;
+  const Node& node = group.body.node(group.body.order.front());
+  return MakeKernel(ep_, *entry, FactsOf(group.graph, fused, node, session_));
+}
+
+ops::Prepared PluginProvider::Prepare(ops::PrepareContext& context) {
+  Fail(Code::kFail, "provider '", name(), "': expected nodes that it has compiled, found ", context.op_type());
+}
+
+bool PluginProvider::InputOnHost(const Node& node, std::size_t input) const {
+  const auto found = definitions_.find(node.op_type);
+  return found != definitions_.end() && found->second->input_memory.count(input) != 0 &&
+         found->second->input_memory.at(input) != OrtMemTypeDefault;
+}
+
+bool PluginProvider::OutputOnHost(const Node& node, std::size_t output) const {
+  const auto found = definitions_.find(node.op_type);
+  return found != definitions_.end() && found->second->output_memory.count(output) != 0 &&
+         found->second->output_memory.at(output) != OrtMemTypeDefault;
+}
+
+void PluginProvider::CopyBytes(const void* from, Device from_device, void* to, Device to_device, std::size_t bytes) {
+  if (!ep_->factory().CanCopy(from_device, to_device)) {
+    Fail(Code::kEpFail, name(), ": OrtDataTransferImpl::CanCopy: expected a provider with memory of its own to copy ",
+         "from and to the host, found that it cannot");
+  }
+  const Value source = BytesOn(from_device, from, bytes);
+  Value target = BytesOn(to_device, to, bytes);
+  const OrtValue* sources[] = {capi::AsHandle(&source)};
+  OrtValue* targets[] = {capi::AsHandle(&target)};
+  ep_->factory().CopyTensors(sources, targets, nullptr, 1);
+}
+
+}  // namespace sardonyx::plugin

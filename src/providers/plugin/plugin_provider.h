@@ -1,0 +1,49 @@
+// providers/plugin/plugin_provider.h - the provider of a plug-in's OrtEp, as the planner and the runtime see it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capi/handles/graph_view.h"
+#include "capi/handles/kernel_info.h"
+#include "capi/handles/kernel_registry.h"
+#include "providers/plugin/ep.h"
+#include "providers/provider.h"
+
+namespace sardonyx::plugin {
+
+class PluginProvider final : public providers::Provider {
+ public:
+  explicit PluginProvider(std::shared_ptr<Ep> ep);
+
+  std::string_view name() const override { return ep_->name(); }
+  providers::Claims Claim(const providers::GraphView& view) override;
+  std::vector<ops::Prepared> Compile(std::span<const providers::FusedNode> groups, const Model* model) override;
+  ops::Prepared Prepare(ops::PrepareContext& context) override;
+  const std::shared_ptr<Allocator>& allocator() const override { return allocator_; }
+  bool InputOnHost(const Node& node, std::size_t input) const override;
+  bool OutputOnHost(const Node& node, std::size_t output) const override;
+  void CopyBytes(const void* from, Device from_device, void* to, Device to_device, std::size_t bytes) override;
+
+  const Ep& ep() const { return *ep_; }
+  bool runs_side_by_side() const { return runs_side_by_side_; }
+  std::mutex& run_mutex() { return run_mutex_; }  // held during runs of a provider that takes one at a time
+
+ private:
+  const OrtKernelRegistry* FindKernels() const;
+  ops::Prepared MakeNodeKernel(const providers::FusedNode& group, const std::shared_ptr<const capi::ModelFacts>& facts);
+
+  std::shared_ptr<Ep> ep_;
+  const OrtKernelRegistry* kernels_;  // of the provider, which owns it; NULL: it only compiles
+  std::shared_ptr<const capi::KernelSession> session_;
+  std::map<std::string, const OrtKernelDef*> definitions_;  // by op_type of the node that a kernel runs
+  std::shared_ptr<Allocator> allocator_;
+  bool runs_side_by_side_ = true;
+  std::mutex run_mutex_;
+};
+
+}  // namespace sardonyx::plugin

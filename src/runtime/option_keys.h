@@ -1,0 +1,21 @@
+// runtime/option_keys.h - config entries of a session that say what one of its options says ("session.log_id").
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "runtime/options.h"
+
+namespace sardonyx::runtime {
+
+// Sets the options that the entries name; an entry comes before the option. Fails with kInvalidArgument for a value
+// that the option cannot have, naming the entry.
+void ApplyOptionKeys(SessionOptions& options);
+
+// The whole number of an entry, `otherwise` without one. Fails with kInvalidArgument for anything else and below
+// `least`, naming the entry.
+int NumberOf(const SessionOptions& options, const std::string& key, int otherwise, int least = 0);
+// Likewise "0" or "1".
+bool IsOn(const SessionOptions& options, const std::string& key, bool otherwise);
+
+}  // namespace sardonyx::runtime

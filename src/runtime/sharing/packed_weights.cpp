@@ -1,0 +1,123 @@
+// runtime/sharing/packed_weights.cpp - finds packed weights by what they were made from.
+#include "runtime/sharing/packed_weights.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "ir/equal.h"
+#include "providers/provider.h"
+#include "tensor/dropped_bytes.h"
+
+namespace sardonyx::runtime {
+namespace {
+
+constexpr std::size_t kWorthSharing = 4096;  // bytes of a constant
+
+std::uint64_t Mixed(std::uint64_t sum, std::uint64_t word, std::uint64_t factor) {
+  sum = (sum ^ word) * factor;
+  return sum ^ (sum >> 29);
+}
+
+// Text and what is not on the host has no bytes to compare.
+bool HasBytes(const Tensor& tensor) { return HasData(tensor) && tensor.device().IsHost() && !IsString(tensor.dtype()); }
+
+std::uint64_t BucketOf(const PackedWeights::Key& key) {
+  for (const PackedWeights::Key::Input& input : key.inputs)
+    if (input.is_constant) return input.digest[0];
+  return 0;
+}
+
+bool AreEqual(const PackedWeights::Key& a, const PackedWeights::Key& b) {
+  return a.op == b.op && a.threads == b.threads && a.inputs == b.inputs && a.outputs == b.outputs &&
+         SameAttributes(a.node, b.node);
+}
+
+}  // namespace
+
+// Two sums with different factors and starts; four words of each are under way at a time.
+std::array<std::uint64_t, 2> DigestOf(std::span<const std::byte> bytes) {
+  constexpr std::uint64_t kFirst = 0x9E3779B97F4A7C15u, kSecond = 0xC2B2AE3D27D4EB4Fu;
+  std::array<std::uint64_t, 4> first = {1, 2, 3, 4}, second = {5, 6, 7, 8};
+  std::size_t at = 0;
+  for (; at + 32 <= bytes.size(); at += 32) {
+    for (std::size_t lane = 0; lane < 4; ++lane) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes.data() + at + 8 * lane, sizeof word);
+      first[lane] = Mixed(first[lane], word, kFirst);
+      second[lane] = Mixed(second[lane], std::rotl(word, 32), kSecond);
+    }
+  }
+  for (; at < bytes.size(); at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, std::min<std::size_t>(8, bytes.size() - at));
+    first[0] = Mixed(first[0], word, kFirst);
+    second[0] = Mixed(second[0], std::rotl(word, 32), kSecond);
+  }
+  std::array<std::uint64_t, 2> digest = {bytes.size(), bytes.size()};
+  for (std::size_t lane = 0; lane < 4; ++lane) {
+    digest[0] = Mixed(digest[0], first[lane], kSecond);
+    digest[1] = Mixed(digest[1], second[lane], kFirst);
+  }
+  return digest;
+}
+
+std::optional<PackedWeights::Key> PackedWeights::KeyOf(const Graph& /*graph*/, const Node& node, const ops::OpDef& op,
+                                                       std::span<const ops::PrepareContext::Input> inputs,
+                                                       std::span<const Type> outputs, int threads) {
+  if (node.provider != providers::kCpuName || (op.traits & ops::kRandom) != 0 || !node.Subgraphs().empty())
+    return std::nullopt;
+  const auto weighs = [](const ops::PrepareContext::Input& input) {
+    return input.constant != nullptr && input.constant->byte_size() >= kWorthSharing;
+  };
+  if (std::none_of(inputs.begin(), inputs.end(), weighs)) return std::nullopt;
+  Key key;
+  key.op = &op;
+  key.node.attributes = node.attributes;
+  key.outputs.assign(outputs.begin(), outputs.end());
+  key.threads = threads;
+  for (const ops::PrepareContext::Input& input : inputs) {
+    Key::Input& known = key.inputs.emplace_back();
+    known.type = input.type;
+    known.present = input.present;
+    if (input.constant == nullptr) continue;
+    if (!HasBytes(*input.constant)) return std::nullopt;
+    known.is_constant = true;
+    known.shape = input.constant->shape();
+    known.digest = DigestOf({static_cast<const std::byte*>(input.constant->raw()), input.constant->byte_size()});
+  }
+  return key;
+}
+
+const PackedWeights::Kept* PackedWeights::FindKept(const Key& key) const {
+  const auto [begin, end] = kept_.equal_range(BucketOf(key));
+  const auto found = std::find_if(begin, end, [&](const auto& entry) { return AreEqual(entry.second.key, key); });
+  return found == end ? nullptr : &found->second;
+}
+
+std::optional<PackedWeights::Entry> PackedWeights::Find(const Key& key) const {
+  const std::scoped_lock lock(mutex_);
+  const Kept* kept = FindKept(key);
+  return kept == nullptr ? std::nullopt : std::optional(kept->entry);
+}
+
+ops::Prepared PackedWeights::Add(Key key, const Graph& graph, const Node& node, ops::Prepared prepared,
+                                 std::vector<bool> packed) {
+  if (std::none_of(packed.begin(), packed.end(), [](bool is) { return is; })) return prepared;
+  Kept kept{std::move(key), {std::move(prepared), std::move(packed)}, {}};
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    if (node.inputs[i] != kNoValue && kept.key.inputs[i].is_constant && !kept.entry.packed[i])
+      kept.constants.push_back(graph.value(node.inputs[i]).initializer);
+  const std::scoped_lock lock(mutex_);
+  if (const Kept* other = FindKept(kept.key)) return other->entry.prepared;
+  const std::uint64_t bucket = BucketOf(kept.key);
+  return kept_.emplace(bucket, std::move(kept))->second.entry.prepared;
+}
+
+std::size_t PackedWeights::size() const {
+  const std::scoped_lock lock(mutex_);
+  return kept_.size();
+}
+
+}  // namespace sardonyx::runtime

@@ -1,0 +1,230 @@
+// tests/providers/plugin/compiled_node.cpp - runs a group of elementwise nodes, one after the other.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <memory>
+
+#include "plugin.h"
+
+namespace test_plugin {
+namespace {
+
+struct CompiledNode : OrtNodeComputeInfo {
+  CompiledNode() : OrtNodeComputeInfo{} { ++counts.compiled_nodes; }
+  ~CompiledNode() { --counts.compiled_nodes; }
+  std::vector<Step> steps;
+  std::map<std::string, Array> constants;
+  std::vector<std::string> inputs, outputs;
+};
+
+struct State {
+  std::string node_name;
+};
+
+std::int64_t CountOf(const std::vector<std::int64_t>& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t dim : shape) count *= dim;
+  return count;
+}
+
+// The element of `array`, seen with the shape of the result, at position `at`.
+float ElementAt(const Array& array, const std::vector<std::int64_t>& shape, std::int64_t at) {
+  std::int64_t index = 0, stride = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::size_t from_end = i + 1;
+    const std::int64_t dim = shape[shape.size() - from_end];
+    const std::int64_t here = at % dim;
+    at /= dim;
+    if (from_end > array.shape.size()) continue;
+    const std::int64_t own = array.shape[array.shape.size() - from_end];
+    if (own != 1) index += here * stride;
+    stride *= own;
+  }
+  return array.data[static_cast<std::size_t>(index)];
+}
+
+using Function = std::function<float(float, float)>;
+struct Operator {
+  const char* name;
+  int arity;
+  Function function;
+};
+const Operator kOperators[] = {
+    {"Add", 2, [](float a, float b) { return a + b; }}, {"Sub", 2, [](float a, float b) { return a - b; }},
+    {"Mul", 2, [](float a, float b) { return a * b; }}, {"Relu", 1, [](float a, float) { return a > 0 ? a : 0; }},
+    {"Neg", 1, [](float a, float) { return -a; }},      {"Sqrt", 1, [](float a, float) { return std::sqrt(a); }},
+};
+
+OrtStatus* NamesOf(const std::vector<const OrtValueInfo*>& infos, std::vector<std::string>& names) {
+  for (const OrtValueInfo* info : infos) {
+    const char* name = "";
+    if (info != nullptr) TEST_PLUGIN_TRY(api->GetValueInfoName(info, &name));
+    names.emplace_back(name);
+  }
+  return nullptr;
+}
+
+OrtStatus* AddSteps(const OrtGraph* graph, CompiledNode& compiled) {
+  std::size_t count = 0;
+  TEST_PLUGIN_TRY(api->Graph_GetNumNodes(graph, &count));
+  std::vector<const OrtNode*> nodes(count);
+  TEST_PLUGIN_TRY(api->Graph_GetNodes(graph, nodes.data(), count));
+  for (const OrtNode* node : nodes) {
+    Step step;
+    const char* op_type = nullptr;
+    TEST_PLUGIN_TRY(api->Node_GetOperatorType(node, &op_type));
+    step.op_type = op_type;
+    std::size_t inputs = 0;
+    TEST_PLUGIN_TRY(api->Node_GetNumInputs(node, &inputs));
+    std::vector<const OrtValueInfo*> infos(inputs);
+    TEST_PLUGIN_TRY(api->Node_GetInputs(node, infos.data(), inputs));
+    TEST_PLUGIN_TRY(NamesOf(infos, step.inputs));
+    const OrtValueInfo* output = nullptr;
+    TEST_PLUGIN_TRY(api->Node_GetOutputs(node, &output, 1));
+    std::vector<std::string> names;
+    TEST_PLUGIN_TRY(NamesOf({output}, names));
+    step.output = names[0];
+    compiled.steps.push_back(std::move(step));
+  }
+  return nullptr;
+}
+
+OrtStatus* AddConstants(const OrtGraph* graph, CompiledNode& compiled) {
+  std::size_t count = 0;
+  TEST_PLUGIN_TRY(api->Graph_GetNumInitializers(graph, &count));
+  std::vector<const OrtValueInfo*> infos(count);
+  TEST_PLUGIN_TRY(api->Graph_GetInitializers(graph, infos.data(), count));
+  std::vector<std::string> names;
+  TEST_PLUGIN_TRY(NamesOf(infos, names));
+  for (std::size_t i = 0; i < count; ++i) {
+    const OrtValue* value = nullptr;
+    TEST_PLUGIN_TRY(api->ValueInfo_GetInitializerValue(infos[i], &value));
+    TEST_PLUGIN_TRY(ReadTensor(value, compiled.constants[names[i]]));
+  }
+  return nullptr;
+}
+
+OrtStatus* ORT_API_CALL CreateState(OrtNodeComputeInfo* /*self*/, OrtNodeComputeContext* context, void** state) {
+  TEST_PLUGIN_TRY(Fault("CreateState"));
+  *state = new State{ep_api->NodeComputeContext_NodeName(context)};
+  ++counts.states;
+  return nullptr;
+}
+
+void ORT_API_CALL ReleaseState(OrtNodeComputeInfo* /*self*/, void* state) {
+  delete static_cast<State*>(state);
+  --counts.states;
+}
+
+OrtStatus* ORT_API_CALL ComputeNode(OrtNodeComputeInfo* self, void* /*state*/, OrtKernelContext* context) {
+  TEST_PLUGIN_TRY(Fault("Compute"));
+  const auto& node = *static_cast<const CompiledNode*>(self);
+  const OpenDevice open;
+  std::map<std::string, Array> values;
+  std::size_t count = 0;
+  TEST_PLUGIN_TRY(api->KernelContext_GetInputCount(context, &count));
+  if (count != node.inputs.size())
+    return Failure("expected " + std::to_string(node.inputs.size()) + " inputs, found " + std::to_string(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    const OrtValue* value = nullptr;
+    TEST_PLUGIN_TRY(api->KernelContext_GetInput(context, i, &value));
+    TEST_PLUGIN_TRY(ReadTensor(value, values[node.inputs[i]]));
+  }
+  for (const Step& step : node.steps) {
+    std::vector<const Array*> inputs;
+    for (const std::string& name : step.inputs) {
+      const auto found = values.find(name);
+      inputs.push_back(found != values.end() ? &found->second : &node.constants.at(name));
+    }
+    TEST_PLUGIN_TRY(Compute(step.op_type, inputs, values[step.output]));
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const Array& result = values.at(node.outputs[i]);
+    OrtValue* value = nullptr;
+    TEST_PLUGIN_TRY(api->KernelContext_GetOutput(context, i, result.shape.data(), result.shape.size(), &value));
+    if (value != nullptr) TEST_PLUGIN_TRY(WriteTensor(value, result));
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool IsSupported(const char* domain, const char* op_type) {
+  if (*domain != '\0') return false;
+  return std::any_of(std::begin(kOperators), std::end(kOperators),
+                     [&](const Operator& op) { return std::strcmp(op.name, op_type) == 0; });
+}
+
+OrtStatus* Compute(const std::string& op_type, const std::vector<const Array*>& inputs, Array& result) {
+  for (const Operator& op : kOperators) {
+    if (op_type != op.name) continue;
+    std::vector<std::int64_t> shape = inputs[0]->shape;
+    for (const Array* input : inputs) {
+      if (input->shape.size() > shape.size()) shape.insert(shape.begin(), input->shape.size() - shape.size(), 1);
+      for (std::size_t i = 1; i <= input->shape.size(); ++i) {
+        std::int64_t& dim = shape[shape.size() - i];
+        const std::int64_t own = input->shape[input->shape.size() - i];
+        if (dim == 1) dim = own;
+        if (own != dim && own != 1) return Failure(op_type + ": shapes do not fit");
+      }
+    }
+    result.shape = shape;
+    result.data.resize(static_cast<std::size_t>(CountOf(shape)));
+    for (std::size_t i = 0; i < result.data.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      result.data[i] =
+          op.function(ElementAt(*inputs[0], shape, at), op.arity == 2 ? ElementAt(*inputs[1], shape, at) : 0);
+    }
+    return nullptr;
+  }
+  return Failure("unknown operator " + op_type);
+}
+
+OrtStatus* ReadTensor(const OrtValue* value, Array& array) {
+  OrtTensorTypeAndShapeInfo* info = nullptr;
+  TEST_PLUGIN_TRY(api->GetTensorTypeAndShape(value, &info));
+  std::size_t rank = 0;
+  OrtStatus* status = api->GetDimensionsCount(info, &rank);
+  array.shape.resize(rank);
+  if (status == nullptr) status = api->GetDimensions(info, array.shape.data(), rank);
+  api->ReleaseTensorTypeAndShapeInfo(info);
+  TEST_PLUGIN_TRY(status);
+  const void* data = nullptr;
+  TEST_PLUGIN_TRY(api->GetTensorData(value, &data));
+  array.data.resize(static_cast<std::size_t>(CountOf(array.shape)));
+  if (!array.data.empty()) std::memcpy(array.data.data(), data, array.data.size() * sizeof(float));
+  return nullptr;
+}
+
+OrtStatus* WriteTensor(OrtValue* value, const Array& array) {
+  void* data = nullptr;
+  TEST_PLUGIN_TRY(api->GetTensorMutableData(value, &data));
+  if (!array.data.empty()) std::memcpy(data, array.data.data(), array.data.size() * sizeof(float));
+  return nullptr;
+}
+
+OrtStatus* CompileGraph(const OrtGraph* graph, OrtNodeComputeInfo** info) {
+  auto node = std::make_unique<CompiledNode>();
+  node->ort_version_supported = ORT_API_VERSION;
+  node->CreateState = CreateState;
+  node->Compute = ComputeNode;
+  node->ReleaseState = ReleaseState;
+  TEST_PLUGIN_TRY(AddSteps(graph, *node));
+  TEST_PLUGIN_TRY(AddConstants(graph, *node));
+  std::size_t count = 0;
+  TEST_PLUGIN_TRY(api->Graph_GetNumInputs(graph, &count));
+  std::vector<const OrtValueInfo*> infos(count);
+  TEST_PLUGIN_TRY(api->Graph_GetInputs(graph, infos.data(), count));
+  TEST_PLUGIN_TRY(NamesOf(infos, node->inputs));
+  TEST_PLUGIN_TRY(api->Graph_GetNumOutputs(graph, &count));
+  infos.assign(count, nullptr);
+  TEST_PLUGIN_TRY(api->Graph_GetOutputs(graph, infos.data(), count));
+  TEST_PLUGIN_TRY(NamesOf(infos, node->outputs));
+  *info = node.release();
+  return nullptr;
+}
+
+void ReleaseCompiled(OrtNodeComputeInfo* info) { delete static_cast<CompiledNode*>(info); }
+
+}  // namespace test_plugin

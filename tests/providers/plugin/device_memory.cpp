@@ -1,0 +1,196 @@
+// tests/providers/plugin/device_memory.cpp - the memory of the device 'card', copies from and to it, and its streams.
+//
+// The memory is a pool of pages without access rights: only the plug-in opens it, so a stray read or write of the
+// runtime ends the process with a signal.
+#include <sys/mman.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "plugin.h"
+
+namespace test_plugin {
+namespace {
+
+constexpr std::size_t kPoolBytes = std::size_t{64} << 20, kBlock = 4096;
+
+struct Pool {
+  Pool() {
+    void* pages = mmap(nullptr, kPoolBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    base = pages != MAP_FAILED ? static_cast<char*>(pages) : nullptr;
+  }
+  ~Pool() {
+    if (base != nullptr) munmap(base, kPoolBytes);
+  }
+  char* base;
+  std::mutex mutex;
+  std::map<std::size_t, std::size_t> used;  // offset and size of the blocks in use
+  int open = 0;                             // how many may read and write it now
+};
+
+Pool& ThePool() {
+  static Pool pool;
+  return pool;
+}
+
+struct Allocator : OrtAllocator {
+  explicit Allocator(const OrtMemoryInfo* memory) : OrtAllocator{}, info(memory) { ++counts.allocators; }
+  ~Allocator() { --counts.allocators; }
+  const OrtMemoryInfo* info;
+};
+
+// First fit.
+void* ORT_API_CALL Alloc(OrtAllocator* /*self*/, size_t size) {
+  if (OrtStatus* fault = Fault("Alloc")) {
+    api->ReleaseStatus(fault);
+    return nullptr;
+  }
+  Pool& pool = ThePool();
+  const std::lock_guard lock(pool.mutex);
+  const std::size_t need = (size + kBlock - 1) / kBlock * kBlock;
+  std::size_t at = 0;
+  for (const auto& [offset, bytes] : pool.used) {
+    if (at + need <= offset) break;
+    at = offset + bytes;
+  }
+  if (pool.base == nullptr || need == 0 || at + need > kPoolBytes) return nullptr;
+  pool.used[at] = need;
+  ++counts.blocks;
+  return pool.base + at;
+}
+
+void ORT_API_CALL Free(OrtAllocator* /*self*/, void* data) {
+  if (data == nullptr) return;
+  Pool& pool = ThePool();
+  const std::lock_guard lock(pool.mutex);
+  pool.used.erase(static_cast<std::size_t>(static_cast<char*>(data) - pool.base));
+  --counts.blocks;
+}
+
+const OrtMemoryInfo* ORT_API_CALL Info(const OrtAllocator* self) { return static_cast<const Allocator*>(self)->info; }
+
+struct Transfer : OrtDataTransferImpl {
+  Transfer() : OrtDataTransferImpl{} { ++counts.transfers; }
+  ~Transfer() { --counts.transfers; }
+};
+
+void ORT_API_CALL ReleaseTransfer(OrtDataTransferImpl* self) { delete static_cast<Transfer*>(self); }
+
+bool IsCard(const OrtMemoryDevice* device) {
+  return ep_api->MemoryDevice_GetVendorId(device) == kVendorId &&
+         ep_api->MemoryDevice_GetDeviceType(device) == OrtMemoryInfoDeviceType_GPU;
+}
+
+bool ORT_API_CALL CanCopy(const OrtDataTransferImpl* /*self*/, const OrtMemoryDevice* from, const OrtMemoryDevice* to) {
+  const auto is_known = [](const OrtMemoryDevice* device) {
+    return IsCard(device) || ep_api->MemoryDevice_GetDeviceType(device) == OrtMemoryInfoDeviceType_CPU;
+  };
+  return is_known(from) && is_known(to) && (IsCard(from) || IsCard(to));
+}
+
+OrtStatus* ORT_API_CALL CopyTensors(OrtDataTransferImpl* /*self*/, const OrtValue** from, OrtValue** to,
+                                    OrtSyncStream** /*streams*/, size_t count) {
+  TEST_PLUGIN_TRY(Fault("CopyTensors"));
+  const OpenDevice open;
+  for (std::size_t i = 0; i < count; ++i) {
+    const void* source = nullptr;
+    void* target = nullptr;
+    std::size_t bytes = 0;
+    TEST_PLUGIN_TRY(api->GetTensorData(from[i], &source));
+    TEST_PLUGIN_TRY(api->GetTensorMutableData(to[i], &target));
+    TEST_PLUGIN_TRY(api->GetTensorSizeInBytes(from[i], &bytes));
+    if (IsCard(ep_api->Value_GetMemoryDevice(from[i])) != IsOnCard(source) ||
+        IsCard(ep_api->Value_GetMemoryDevice(to[i])) != IsOnCard(target))
+      return Failure("a tensor does not lie where it says");
+    if (bytes != 0) std::memcpy(target, source, bytes);
+  }
+  return nullptr;
+}
+
+struct Stream : OrtSyncStreamImpl {
+  Stream() : OrtSyncStreamImpl{} { ++counts.streams; }
+  ~Stream() { --counts.streams; }
+};
+
+void ORT_API_CALL ReleaseStream(OrtSyncStreamImpl* self) { delete static_cast<Stream*>(self); }
+void* ORT_API_CALL GetStreamHandle(OrtSyncStreamImpl* self) { return self; }
+
+// What a stream does is done when its functions return: there is nothing to wait for.
+struct Notification : OrtSyncNotificationImpl {
+  Notification() : OrtSyncNotificationImpl{} { ++counts.streams; }
+  ~Notification() { --counts.streams; }
+};
+void ORT_API_CALL ReleaseNotification(OrtSyncNotificationImpl* self) { delete static_cast<Notification*>(self); }
+OrtStatus* ORT_API_CALL Activate(OrtSyncNotificationImpl* /*self*/) { return nullptr; }
+OrtStatus* ORT_API_CALL WaitOnDevice(OrtSyncNotificationImpl* /*self*/, OrtSyncStream* /*stream*/) { return nullptr; }
+OrtStatus* ORT_API_CALL WaitOnHost(OrtSyncNotificationImpl* /*self*/) { return nullptr; }
+
+OrtStatus* ORT_API_CALL CreateNotification(OrtSyncStreamImpl* /*self*/, OrtSyncNotificationImpl** notification) {
+  auto made = std::make_unique<Notification>();
+  made->ort_version_supported = ORT_API_VERSION;
+  made->Release = ReleaseNotification;
+  made->Activate = Activate;
+  made->WaitOnDevice = WaitOnDevice;
+  made->WaitOnHost = WaitOnHost;
+  *notification = made.release();
+  return nullptr;
+}
+OrtStatus* ORT_API_CALL Flush(OrtSyncStreamImpl* /*self*/) { return Fault("Flush"); }
+OrtStatus* ORT_API_CALL OnSessionRunEnd(OrtSyncStreamImpl* /*self*/) { return nullptr; }
+
+}  // namespace
+
+OpenDevice::OpenDevice() {
+  Pool& pool = ThePool();
+  const std::lock_guard lock(pool.mutex);
+  if (pool.open++ == 0 && pool.base != nullptr) mprotect(pool.base, kPoolBytes, PROT_READ | PROT_WRITE);
+}
+
+OpenDevice::~OpenDevice() {
+  Pool& pool = ThePool();
+  const std::lock_guard lock(pool.mutex);
+  if (--pool.open == 0 && pool.base != nullptr) mprotect(pool.base, kPoolBytes, PROT_NONE);
+}
+
+bool IsOnCard(const void* data) {
+  const Pool& pool = ThePool();
+  return data >= pool.base && data < pool.base + kPoolBytes;
+}
+
+OrtStatus* CreateCardAllocator(const OrtMemoryInfo* info, OrtAllocator** allocator) {
+  auto made = std::make_unique<Allocator>(info);
+  made->version = ORT_API_VERSION;
+  made->Alloc = Alloc;
+  made->Free = Free;
+  made->Info = Info;
+  *allocator = made.release();
+  return nullptr;
+}
+
+void ReleaseCardAllocator(OrtAllocator* allocator) { delete static_cast<Allocator*>(allocator); }
+
+OrtStatus* CreateTransfer(OrtDataTransferImpl** transfer) {
+  auto made = std::make_unique<Transfer>();
+  made->ort_version_supported = ORT_API_VERSION;
+  made->Release = ReleaseTransfer;
+  made->CanCopy = CanCopy;
+  made->CopyTensors = CopyTensors;
+  *transfer = made.release();
+  return nullptr;
+}
+
+OrtStatus* CreateStream(OrtSyncStreamImpl** stream) {
+  auto made = std::make_unique<Stream>();
+  made->ort_version_supported = ORT_API_VERSION;
+  made->Release = ReleaseStream;
+  made->GetHandle = GetStreamHandle;
+  made->CreateNotification = CreateNotification;
+  made->Flush = Flush;
+  made->OnSessionRunEnd = OnSessionRunEnd;
+  *stream = made.release();
+  return nullptr;
+}
+
+}  // namespace test_plugin

@@ -1,0 +1,178 @@
+// tests/providers/plugin/plugin.cpp - the functions that the library exports, and its factory.
+#include "plugin.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "provider.h"
+
+namespace test_plugin {
+
+const OrtApi* api = nullptr;
+const OrtEpApi* ep_api = nullptr;
+Counts counts;
+
+OrtStatus* Failure(const std::string& message) { return api->CreateStatus(ORT_EP_FAIL, message.c_str()); }
+
+OrtStatus* Fault(const char* function) {
+  const char* faults = std::getenv("SDX_PLUGIN_FAULT");
+  const std::string listed = "," + std::string(faults != nullptr ? faults : "") + ",";
+  if (listed.find("," + std::string(function) + ",") == std::string::npos) return nullptr;
+  return Failure("planted fault in " + std::string(function));
+}
+
+namespace {
+
+struct Factory : OrtEpFactory {
+  Factory() : OrtEpFactory{} { ++counts.factories; }
+  ~Factory() {
+    if (card != nullptr) api->ReleaseMemoryInfo(card);
+    --counts.factories;
+  }
+  OrtMemoryInfo* card = nullptr;  // the memory of the device 'card'
+};
+
+const char* ORT_API_CALL GetName(const OrtEpFactory* /*self*/) { return kName; }
+const char* ORT_API_CALL GetVendor(const OrtEpFactory* /*self*/) { return kVendor; }
+uint32_t ORT_API_CALL GetVendorId(const OrtEpFactory* /*self*/) { return kVendorId; }
+const char* ORT_API_CALL GetVersion(const OrtEpFactory* /*self*/) { return "1.2.3"; }
+
+OrtStatus* AddDevice(Factory& factory, const OrtHardwareDevice* hardware, const char* kind, OrtEpDevice** devices,
+                     std::size_t& count) {
+  OrtKeyValuePairs *metadata = nullptr, *options = nullptr;
+  api->CreateKeyValuePairs(&metadata);
+  api->CreateKeyValuePairs(&options);
+  api->AddKeyValuePair(metadata, "kind", kind);
+  api->AddKeyValuePair(options, "operators", "all");
+  OrtEpDevice* device = nullptr;
+  OrtStatus* status = ep_api->CreateEpDevice(&factory, hardware, metadata, options, &device);
+  api->ReleaseKeyValuePairs(metadata);
+  api->ReleaseKeyValuePairs(options);
+  TEST_PLUGIN_TRY(status);
+  devices[count++] = device;
+  if (std::strcmp(kind, "card") == 0) TEST_PLUGIN_TRY(ep_api->EpDevice_AddAllocatorInfo(device, factory.card));
+  return nullptr;
+}
+
+OrtStatus* ORT_API_CALL GetSupportedDevices(OrtEpFactory* self, const OrtHardwareDevice* const* devices,
+                                            size_t num_devices, OrtEpDevice** ep_devices, size_t max_ep_devices,
+                                            size_t* num_ep_devices) {
+  auto& factory = *static_cast<Factory*>(self);
+  *num_ep_devices = 0;
+  for (std::size_t i = 0; i < num_devices; ++i) {
+    if (api->HardwareDevice_Type(devices[i]) != OrtHardwareDeviceType_CPU) continue;
+    for (const char* kind : {"host", "card", "kernels"}) {
+      if (*num_ep_devices == max_ep_devices) return Failure("no room for devices");
+      TEST_PLUGIN_TRY(AddDevice(factory, devices[i], kind, ep_devices, *num_ep_devices));
+      TEST_PLUGIN_TRY(Fault("GetSupportedDevices"));  // with one device made
+    }
+  }
+  return nullptr;
+}
+
+OrtStatus* ORT_API_CALL CreateEp(OrtEpFactory* /*self*/, const OrtHardwareDevice* const* /*devices*/,
+                                 const OrtKeyValuePairs* const* metadata, size_t num_devices,
+                                 const OrtSessionOptions* options, const OrtLogger* logger, OrtEp** ep) {
+  TEST_PLUGIN_TRY(Fault("CreateEp"));
+  if (num_devices != 1) return Failure("expected one device");
+  return CreateProvider(api->GetKeyValue(metadata[0], "kind"), options, logger, ep);
+}
+
+void ORT_API_CALL ReleaseEp(OrtEpFactory* /*self*/, OrtEp* ep) { ReleaseProvider(ep); }
+
+OrtStatus* ORT_API_CALL CreateAllocator(OrtEpFactory* /*self*/, const OrtMemoryInfo* info,
+                                        const OrtKeyValuePairs* /*options*/, OrtAllocator** allocator) {
+  TEST_PLUGIN_TRY(Fault("CreateAllocator"));
+  return CreateCardAllocator(info, allocator);
+}
+
+void ORT_API_CALL ReleaseAllocator(OrtEpFactory* /*self*/, OrtAllocator* allocator) { ReleaseCardAllocator(allocator); }
+
+OrtStatus* ORT_API_CALL CreateDataTransfer(OrtEpFactory* /*self*/, OrtDataTransferImpl** transfer) {
+  TEST_PLUGIN_TRY(Fault("CreateDataTransfer"));
+  return CreateTransfer(transfer);
+}
+
+bool ORT_API_CALL IsStreamAware(const OrtEpFactory* /*self*/) { return true; }
+
+OrtStatus* ORT_API_CALL CreateSyncStreamForDevice(OrtEpFactory* /*self*/, const OrtMemoryDevice* /*device*/,
+                                                  const OrtKeyValuePairs* /*options*/, OrtSyncStreamImpl** stream) {
+  TEST_PLUGIN_TRY(Fault("CreateSyncStreamForDevice"));
+  return CreateStream(stream);
+}
+
+OrtStatus* ORT_API_CALL ValidateCompatibility(OrtEpFactory* /*self*/, const OrtHardwareDevice* const* /*devices*/,
+                                              size_t /*num_devices*/, const char* info,
+                                              OrtCompiledModelCompatibility* result) {
+  TEST_PLUGIN_TRY(Fault("ValidateCompiledModelCompatibilityInfo"));
+  *result = std::strcmp(info, "version 1") == 0 ? OrtCompiledModelCompatibility_EP_SUPPORTED_OPTIMAL
+                                                : OrtCompiledModelCompatibility_EP_UNSUPPORTED;
+  return nullptr;
+}
+
+OrtStatus* ORT_API_CALL ExplainDevice(OrtEpFactory* /*self*/, const OrtHardwareDevice* /*device*/,
+                                      OrtDeviceEpIncompatibilityDetails* details) {
+  return ep_api->DeviceEpIncompatibilityDetails_SetDetails(details, OrtDeviceEpIncompatibility_MISSING_DEPENDENCY, 17,
+                                                           "the driver is a toy");
+}
+
+}  // namespace
+}  // namespace test_plugin
+
+#define TEST_PLUGIN_EXPORT extern "C" __attribute__((visibility("default")))
+
+TEST_PLUGIN_EXPORT OrtStatus* CreateEpFactories(const char* name, const OrtApiBase* base, const OrtLogger* logger,
+                                                OrtEpFactory** factories, size_t max_factories, size_t* count);
+TEST_PLUGIN_EXPORT OrtStatus* ReleaseEpFactory(OrtEpFactory* factory);
+TEST_PLUGIN_EXPORT long TestPluginCount(const char* what);
+
+OrtStatus* CreateEpFactories(const char* /*name*/, const OrtApiBase* base, const OrtLogger* /*logger*/,
+                             OrtEpFactory** factories, size_t max_factories, size_t* count) {
+  using namespace test_plugin;
+  api = base->GetApi(ORT_API_VERSION);
+  ep_api = api->GetEpApi();
+  TEST_PLUGIN_TRY(Fault("CreateEpFactories"));
+  if (max_factories == 0) return Failure("no room for a factory");
+  auto factory = std::make_unique<Factory>();
+  factory->ort_version_supported = ORT_API_VERSION;
+  factory->GetName = GetName;
+  factory->GetVendor = GetVendor;
+  factory->GetVendorId = GetVendorId;
+  factory->GetVersion = GetVersion;
+  factory->GetSupportedDevices = GetSupportedDevices;
+  factory->CreateEp = CreateEp;
+  factory->ReleaseEp = ReleaseEp;
+  factory->ValidateCompiledModelCompatibilityInfo = ValidateCompatibility;
+  factory->CreateAllocator = CreateAllocator;
+  factory->ReleaseAllocator = ReleaseAllocator;
+  factory->CreateDataTransfer = CreateDataTransfer;
+  factory->IsStreamAware = IsStreamAware;
+  factory->CreateSyncStreamForDevice = CreateSyncStreamForDevice;
+  factory->GetHardwareDeviceIncompatibilityDetails = ExplainDevice;
+  TEST_PLUGIN_TRY(api->CreateMemoryInfo_V2("SdxTestCard", OrtMemoryInfoDeviceType_GPU, kVendorId, 0,
+                                           OrtDeviceMemoryType_DEFAULT, 0, OrtDeviceAllocator, &factory->card));
+  factories[0] = factory.release();
+  *count = 1;
+  return nullptr;
+}
+
+OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
+  delete static_cast<test_plugin::Factory*>(factory);
+  return nullptr;
+}
+
+// How many of a kind there are now; -1 for an unknown one.
+long TestPluginCount(const char* what) {
+  const auto& counts = test_plugin::counts;
+  const struct {
+    const char* name;
+    const std::atomic<long>& count;
+  } kinds[] = {
+      {"factories", counts.factories}, {"providers", counts.providers},   {"compiled_nodes", counts.compiled_nodes},
+      {"states", counts.states},       {"allocators", counts.allocators}, {"blocks", counts.blocks},
+      {"transfers", counts.transfers}, {"streams", counts.streams},       {"kernels", counts.kernels}};
+  for (const auto& kind : kinds)
+    if (std::strcmp(kind.name, what) == 0) return kind.count;
+  return -1;
+}

@@ -1,0 +1,74 @@
+// tests/providers/plugin/plugin.h - a plug-in with an execution provider, as its author would write it against ONNX
+// Runtime's public headers: what its files share.
+//
+// It compiles groups of elementwise float nodes. Three devices of it exist on a CPU: 'host' works in host memory,
+// 'card' in memory that the CPU must not touch, 'kernels' has a kernel for each node and compiles nothing. The
+// environment variable SDX_PLUGIN_FAULT names functions that fail ("Compile" or "CreateEp,GetCapability").
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "onnxruntime_c_api.h"
+
+namespace test_plugin {
+
+inline constexpr const char* kName = "SdxTestProvider";
+inline constexpr const char* kVendor = "Sardonyx tests";
+inline constexpr std::uint32_t kVendorId = 0x5d4e;
+
+// The tables of the runtime that has loaded the plug-in.
+extern const OrtApi* api;
+extern const OrtEpApi* ep_api;
+
+// What lives at the moment, of each kind; all are 0 when everything was given back.
+struct Counts {
+  std::atomic<long> factories, providers, compiled_nodes, states, allocators, blocks, transfers, streams, kernels;
+};
+extern Counts counts;
+
+// A status if SDX_PLUGIN_FAULT names `function`, else NULL.
+OrtStatus* Fault(const char* function);
+// Returns from the calling function with what `call` returns, unless that is NULL.
+#define TEST_PLUGIN_TRY(call)                                         \
+  do {                                                                \
+    if (OrtStatus* failed = (call); failed != nullptr) return failed; \
+  } while (false)
+OrtStatus* Failure(const std::string& message);
+
+// ---- compiled_node.cpp
+struct Step {
+  std::string op_type;
+  std::vector<std::string> inputs;
+  std::string output;
+};
+bool IsSupported(const char* domain, const char* op_type);
+// Makes the node that runs `graph`. `drop_constants`: what the graph's nodes read that is constant is copied.
+OrtStatus* CompileGraph(const OrtGraph* graph, OrtNodeComputeInfo** info);
+void ReleaseCompiled(OrtNodeComputeInfo* info);
+// Computes one operator on floats that lie on the host; `shape` gets the shape of the result.
+struct Array {
+  std::vector<std::int64_t> shape;
+  std::vector<float> data;
+};
+OrtStatus* Compute(const std::string& op_type, const std::vector<const Array*>& inputs, Array& result);
+OrtStatus* ReadTensor(const OrtValue* value, Array& array);
+OrtStatus* WriteTensor(OrtValue* value, const Array& array);
+
+// ---- device_memory.cpp
+// Memory without access rights for anyone but the plug-in itself.
+class OpenDevice {
+ public:
+  OpenDevice();
+  ~OpenDevice();
+};
+bool IsOnCard(const void* data);
+OrtStatus* CreateCardAllocator(const OrtMemoryInfo* info, OrtAllocator** allocator);
+void ReleaseCardAllocator(OrtAllocator* allocator);
+OrtStatus* CreateTransfer(OrtDataTransferImpl** transfer);
+OrtStatus* CreateStream(OrtSyncStreamImpl** stream);
+
+}  // namespace test_plugin

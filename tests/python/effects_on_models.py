@@ -1,0 +1,282 @@
+"""Configuration entries that change how a model is loaded and optimized: each is shown to do what it says."""
+
+import numpy as np
+import onnx
+import onnx.helper as make
+import onnx.numpy_helper
+import onnx.parser
+import pytest
+import sardonyx
+from config_entries import NEG, options_with, parsed, shows, text_of
+
+CHAIN = parsed("g (float[N] x) => (float[N] y) {" + "".join(
+    f"h{i + 1} = {'Sin' if i % 2 else 'Cos'}({'x' if i == 0 else f'h{i}'})" for i in range(3000)) + "y = Neg(h3000) }")
+LARGE = np.ones(200_000, np.float32)
+
+
+@shows("session", "sardonyx.load_timeout_ms")
+def _(_tmp_path):
+    with pytest.raises(Exception, match="load_timeout_ms"):
+        text_of(CHAIN, "sardonyx__load_timeout_ms", "1")
+
+
+@shows("session", "sardonyx.max_load_memory")
+def _(_tmp_path):
+    w = onnx.numpy_helper.from_array(np.ones(100_000, np.float32), "w")
+    ports = [make.make_tensor_value_info(name, 1, [100_000]) for name in "xyw"]
+    graph = make.make_graph([make.make_node("Neg", ["x"], ["y"])], "g", ports[:1], ports[1:], [w])
+    model = make.make_model(graph, ir_version=8, opset_imports=[make.make_opsetid("", 17)]).SerializeToString()
+    text_of(model)
+    with pytest.raises(Exception, match="max_load_memory"):
+        text_of(model, "sardonyx__max_load_memory", "399999")
+
+
+def run_with(model, feed, session_entries, run_entries):
+    options = sardonyx.RunOptions()
+    for key, value in run_entries.items():
+        options.add_run_config_entry(key, value)
+    return sardonyx.InferenceSession(model, options_with(**session_entries)).run(None, feed, options)
+
+
+@shows("session", "sardonyx.max_run_memory")
+def _(_tmp_path):
+    with pytest.raises(Exception, match="max_run_memory"):
+        run_with(CHAIN, {"x": LARGE}, {"sardonyx__max_run_memory": "1000"}, {})
+
+
+@shows("run", "sardonyx.max_run_memory")
+def _(_tmp_path):
+    with pytest.raises(Exception, match="max_run_memory"):
+        run_with(CHAIN, {"x": LARGE}, {}, {"sardonyx.max_run_memory": "1000"})
+
+
+@shows("session", "sardonyx.run_timeout_ms")
+def _(_tmp_path):
+    with pytest.raises(Exception, match="run_timeout_ms"):
+        run_with(CHAIN, {"x": LARGE}, {"sardonyx__run_timeout_ms": "1"}, {})
+
+
+@shows("run", "sardonyx.run_timeout_ms")
+def _(_tmp_path):
+    with pytest.raises(Exception, match="run_timeout_ms"):
+        run_with(CHAIN, {"x": LARGE}, {}, {"sardonyx.run_timeout_ms": "1"})
+
+
+@shows("session", "optimization.constant_folding_max_output_size_in_bytes")
+def _(_tmp_path):
+    model = parsed("g (float[4] x) => (float[4] y) <float16[4] h = {1, 2, 3, 4}> { a = Cast<to = 1>(h) y = Div(x, a) }")
+    assert "Cast" not in text_of(model)
+    assert "Cast" in text_of(model, "optimization__constant_folding_max_output_size_in_bytes", "15")
+
+
+@shows("session", "optimization.disable_specified_optimizers")
+def _(_tmp_path):
+    model = parsed("g (float[4] x) => (float[4] y) { a = Identity(x) b = Neg(a) y = Abs(b) }")
+    assert "Identity" not in text_of(model)
+    assert "Identity" in text_of(model, "optimization__disable_specified_optimizers", "EliminateIdentity")
+
+
+@shows("session", "optimization.enable_gelu_approximation")
+def _(_tmp_path):
+    model, x = parsed("g (float[N] x) => (float[N] y) { y = Gelu(x) }"), np.linspace(-4, 4, 1000, dtype=np.float32)
+    exact, fast = (sardonyx.InferenceSession(model, options).run(None, {"x": x})[0] for options in (
+        options_with(), options_with(optimization__enable_gelu_approximation="1")))
+    assert 1e-5 < np.abs(exact - fast).max() < 1e-2
+
+
+@shows("session", "session.disable_cpu_ep_fallback")
+def _(_tmp_path):
+    with pytest.raises(Exception, match="disable_cpu_ep_fallback"):
+        sardonyx.InferenceSession(NEG, options_with(session__disable_cpu_ep_fallback="1"),
+                                  providers=["CPUExecutionProvider"])
+
+
+@shows("session", "session.disable_double_qdq_remover")
+def _(_tmp_path):
+    model = parsed("""g (float[N] x) => (float[N] y) <float s = {0.02}, float t = {0.3}, int8 z = {0}, int8 w = {5}> {
+        a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) c = QuantizeLinear(b, t, w)
+        d = DequantizeLinear(c, t, w) y = Relu(d) }""")
+    x = np.linspace(-3, 3, 999, dtype=np.float32)
+    q = np.clip(np.rint(x / np.float32(0.02)), -128, 127) * np.float32(0.02)
+    want = np.maximum((np.clip(np.rint(q / np.float32(0.3)) + 5, -128, 127) - 5) * np.float32(0.3), 0)
+    for value in "01":
+        options = options_with(session__disable_double_qdq_remover=value)
+        got = sardonyx.InferenceSession(model, options).run(None, {"x": x})
+        np.testing.assert_allclose(got[0], want, rtol=1e-6)
+
+
+@shows("session", "session.disable_qdq_constant_folding")
+def _(_tmp_path):
+    model = parsed("g (float[2] x) => (float[2] y) <int8[2] q = {3, -4}, float s = {0.5}> "
+                   "{ d = DequantizeLinear(q, s) y = Div(x, d) }")
+    assert "DequantizeLinear" not in text_of(model)
+    assert "DequantizeLinear" in text_of(model, "session__disable_qdq_constant_folding")
+
+
+@shows("session", "session.disable_quant_qdq")
+def _(_tmp_path):
+    model = parsed("""g (float[N,2] x) => (float[N,2] y) <float s = {0.02}, uint8 z = {7}, int8[2,2] w = {1, 2, 3, 4},
+        float t = {0.1}, int8 v = {0}> {
+        a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) k = DequantizeLinear(w, t, v) c = MatMul(b, k)
+        d = QuantizeLinear(c, s, z) y = DequantizeLinear(d, s, z) }""")
+    assert "QLinearMatMul" in text_of(model)
+    assert "QLinearMatMul" not in text_of(model, "session__disable_quant_qdq")
+
+
+@shows("session", "session.enable_quant_qdq_cleanup")
+def _(_tmp_path):
+    model = parsed("""g (float[N,4] x) => (float[N,4] y) <float s = {0.02}, uint8 z = {7}> {
+        a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) y = Softmax(b) }""")
+    assert "QuantizeLinear" in text_of(model)
+    assert "QuantizeLinear" not in text_of(model, "session__enable_quant_qdq_cleanup")
+
+
+@shows("session", "session.dynamic_block_base")
+def _(_tmp_path):
+    text_of(NEG, "session__dynamic_block_base", "4")
+    with pytest.raises(Exception, match="expected a whole number of 0 or more, found 'small'"):
+        text_of(NEG, "session__dynamic_block_base", "small")
+
+
+@shows("session", "session.graph_optimizations_loop_level")
+def _(_tmp_path):
+    body = "".join(f"c{i + 1} = Concat <axis = 0> (z, b{i})  a{i + 1}, b{i + 1} = Split <axis = 0> (c{i + 1}, halves) "
+                   for i in range(4))
+    model = parsed(f"""g (float[2] z, float[2] b0) => (float[2] y) <int64[2] halves = {{2, 2}}>
+        {{ {body} unread = Neg(b4) y = Sum(a1, a2, a3, a4) }}""", opset=17)
+
+    counts = [text_of(model, "session__graph_optimizations_loop_level", level, "ORT_ENABLE_BASIC").count("Split<")
+              for level in "012"]
+    assert counts == [4, 2, 0]
+
+
+def external_model():
+    weight = onnx.TensorProto(name="w", data_type=1, dims=[3], data_location=onnx.TensorProto.EXTERNAL)
+    weight.external_data.add(key="location", value="w.bin")
+    x, y = (make.make_tensor_value_info(name, 1, [3]) for name in "xy")
+    graph = make.make_graph([make.make_node("Add", ["x", "w"], ["y"])], "g", [x], [y], [weight])
+    return make.make_model(graph, ir_version=8, opset_imports=[make.make_opsetid("", 17)])
+
+
+@shows("session", "session.model_external_initializers_file_folder_path")
+def _(tmp_path):
+    (tmp_path / "w.bin").write_bytes(np.array([1, 2, 3], np.float32).tobytes())
+    options = options_with(session__model_external_initializers_file_folder_path=str(tmp_path))
+    session = sardonyx.InferenceSession(external_model().SerializeToString(), options)
+    got = session.run(None, {"x": np.zeros(3, np.float32)})
+    assert got[0].tolist() == [1, 2, 3]
+
+
+def saved_files(tmp_path, **entries):
+    w = onnx.numpy_helper.from_array(np.arange(600, dtype=np.float32).reshape(2, 300), "w")
+    x, y = make.make_tensor_value_info("x", 1, [5, 2]), make.make_tensor_value_info("y", 1, [5, 300])
+    graph = make.make_graph([make.make_node("MatMul", ["x", "w"], ["y"])], "g", [x], [y], [w])
+    model = make.make_model(graph, ir_version=8, opset_imports=[make.make_opsetid("", 17)])
+    options = options_with(**entries)
+    options.optimized_model_filepath = tmp_path / "out.onnx"
+    sardonyx.InferenceSession(model.SerializeToString(), options)
+    return {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+
+
+@shows("session", "session.optimized_model_external_initializers_file_name")
+def _(tmp_path):
+    key = "session__optimized_model_external_initializers_file_name"
+    assert saved_files(tmp_path, **{key: "w.data"})["w.data"] >= 2400
+
+
+@shows("session", "session.optimized_model_external_initializers_min_size_in_bytes")
+def _(tmp_path):
+    name = {"session__optimized_model_external_initializers_file_name": "w.data"}
+    key = "session__optimized_model_external_initializers_min_size_in_bytes"
+    assert saved_files(tmp_path, **name, **{key: "100000"}).get("w.data", 0) == 0
+    assert saved_files(tmp_path, **name, **{key: "1000"})["w.data"] >= 2400
+
+
+@shows("session", "session.qdq_matmulnbits_accuracy_level")
+def _(_tmp_path):
+    q = make.make_tensor("q", onnx.TensorProto.INT4, [64, 32], np.tile(np.arange(-8, 8), 128).tolist())
+    s = onnx.numpy_helper.from_array(np.full((2, 32), 0.1, np.float32), "s")
+    x, y = make.make_tensor_value_info("x", 1, ["N", 64]), make.make_tensor_value_info("y", 1, ["N", 32])
+    nodes = [make.make_node("DequantizeLinear", ["q", "s"], ["w"], axis=0, block_size=32),
+             make.make_node("MatMul", ["x", "w"], ["y"])]
+    model = make.make_model(make.make_graph(nodes, "g", [x], [y], [q, s]), ir_version=10,
+                            opset_imports=[make.make_opsetid("", 21)]).SerializeToString()
+    for level in "14":
+        text = text_of(model, "session__qdq_matmulnbits_accuracy_level", level)
+        assert f"accuracy_level:int={level}" in text
+
+
+@shows("session", "session.record_ep_graph_assignment_info")
+def _(_tmp_path):
+    for value in "01":
+        session = sardonyx.InferenceSession(NEG, options_with(session__record_ep_graph_assignment_info=value))
+        assert len(session.get_provider_graph_assignment_info()) == 1
+
+
+@shows("session", "session.set_denormal_as_zero")
+def _(_tmp_path):
+    x = np.full(3, 1e-40, np.float32)
+    results = [sardonyx.InferenceSession(parsed("g (float[3] x) => (float[3] y) { y = Add(x, x) }"), options_with(
+        session__set_denormal_as_zero=value)).run(None, {"x": x})[0][0] for value in "01"]
+    assert results[0] > 0 and results[1] == 0
+
+
+@shows("session", "session.strict_shape_type_inference")
+def _(_tmp_path):
+    model = parsed("g (float[3] x) => (float[4] y) { y = Neg(x) }")
+    text_of(model)
+    with pytest.raises(Exception, match="'y'"):
+        text_of(model, "session__strict_shape_type_inference")
+
+
+@shows("session", "session.use_deterministic_compute")
+def _(_tmp_path):
+    model = parsed("g (float[N,N] x) => (float y) { a = MatMul(x, x) b = Softmax(a) y = ReduceSum<keepdims = 0>(b) }")
+    x, results = np.random.default_rng(0).standard_normal((257, 257), np.float32), set()
+    for asked in (False, True):
+        for threads in (1, 2, 3, 5):
+            options = options_with()
+            options.intra_op_num_threads = threads
+            options.use_deterministic_compute = asked
+            session = sardonyx.InferenceSession(model, options)
+            results |= {session.run(None, {"x": x})[0].tobytes() for _ in range(5)}
+    assert len(results) == 1
+
+
+@shows("session", "session.x64quantprecision")
+def _(_tmp_path):
+    a, b = np.full((3, 400), 255, np.uint8), np.full((400, 5), 127, np.int8)
+    model = parsed("g (uint8[M,K] a, int8[K,N] b) => (int32[M,N] y) { y = MatMulInteger(a, b) }")
+    assert (sardonyx.InferenceSession(model).run(None, {"a": a, "b": b})[0] == 400 * 255 * 127).all()
+
+
+@shows("session", "session.allow_released_opsets_only")
+def _(_tmp_path):
+    model = parsed("g (float[4] x) => (float[4] y) { y = Neg(x) }", opset=999)
+    text_of(model)
+    with pytest.raises(Exception, match="expected an opset of at most.*found opset 999"):
+        text_of(model, "session__allow_released_opsets_only")
+
+
+@shows("session", "session.function_expansion_node_limit")
+def _(_tmp_path):
+    steps = " ".join(f"h{i + 1} = Neg({'x' if i == 0 else f'h{i}'})" for i in range(20))
+    text = f"""<ir_version: 10, opset_import: ["" : 21, "local" : 1]> g (float[4] x) => (float[4] y) {{
+        a = local.chain(x) y = local.chain(a) }}
+        <domain: "local", opset_import: ["" : 21]> chain (x) => (h20) {{ {steps} }}"""
+    model = onnx.parser.parse_model(text).SerializeToString()
+    text_of(model, "session__function_expansion_node_limit", "100")
+    for limit, found in (("30", "30|32"), ("0", "1 or more, found '0'"), ("many", "found 'many'")):
+        with pytest.raises(Exception, match=found):
+            text_of(model, "session__function_expansion_node_limit", limit)
+
+
+@shows("session", "sardonyx.strict_providers")
+def _(_tmp_path):
+    def make_session(strict):
+        return sardonyx.InferenceSession(NEG, options_with(sardonyx__strict_providers=strict),
+                                         providers=["CUDAExecutionProvider"])
+    with pytest.raises(Exception, match="CUDAExecutionProvider"):
+        make_session("1")
+    with pytest.warns(UserWarning, match="CUDAExecutionProvider"):
+        assert make_session("0").get_providers() == ["CPUExecutionProvider"]
