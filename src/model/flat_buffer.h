@@ -72,7 +72,8 @@ class FlatTable {
     if (depth > kMaxDepth)
       buffer.Fail(Code::kInvalidProtobuf, "expected tables nested at most ", kMaxDepth, " deep, found deeper ones");
     const std::int64_t table = static_cast<std::int64_t>(at) - buffer.Read<std::int32_t>(at);
-    if (table < 0) buffer.Fail(Code::kInvalidProtobuf, "expected the table at byte ", at, " to say where its fields lie");
+    if (table < 0)
+      buffer.Fail(Code::kInvalidProtobuf, "expected the table at byte ", at, " to say where its fields lie");
     fields_ = static_cast<std::size_t>(table);
     count_ = buffer.Read<std::uint16_t>(fields_) / std::size_t{2};
   }
@@ -135,7 +136,8 @@ class FlatTable {
     const std::size_t found = Find(field);
     if (found == 0) return;
     const std::size_t vector = buffer_->Follow(found);
-    const std::size_t count = buffer_->Bytes(vector + 4, buffer_->Read<std::uint32_t>(vector) * std::size_t{4}).size() / 4;
+    const std::size_t count =
+        buffer_->Bytes(vector + 4, buffer_->Read<std::uint32_t>(vector) * std::size_t{4}).size() / 4;
     for (std::size_t i = 0; i < count; ++i) f(buffer_->Follow(vector + 4 + 4 * i));
   }
 

@@ -34,7 +34,19 @@ struct GraphTable {
   enum : std::size_t { kInitializers, kValues, kNodes, kMaxNodeIndex, kEdges, kInputs, kOutputs, kSparseInitializers };
 };
 struct NodeTable {
-  enum : std::size_t { kName, kDoc, kDomain, kSinceVersion, kIndex, kOpType, kType, kProvider, kInputs, kOutputs, kAttributes };
+  enum : std::size_t {
+    kName,
+    kDoc,
+    kDomain,
+    kSinceVersion,
+    kIndex,
+    kOpType,
+    kType,
+    kProvider,
+    kInputs,
+    kOutputs,
+    kAttributes
+  };
 };
 struct AttributeTable {
   enum : std::size_t { kName, kDoc, kType, kF, kI, kS, kT, kG, kFloats, kInts, kStrings, kTensors, kGraphs };
@@ -86,7 +98,9 @@ class Translator {
   }
 
  private:
-  static void Text(Writer& to, std::uint32_t tag, std::string_view text) { to.add_string(tag, text.data(), text.size()); }
+  static void Text(Writer& to, std::uint32_t tag, std::string_view text) {
+    to.add_string(tag, text.data(), text.size());
+  }
 
   static void WriteText(Writer& to, std::uint32_t tag, std::string_view text) {
     if (!text.empty()) Text(to, tag, text);
@@ -117,7 +131,8 @@ class Translator {
         Text(one, ValueInfoField::kName, name);
         const auto found = values.find(name);
         if (found == values.end()) return;
-        if (const FlatTable type = found->second.Table(ValueTable::kType)) Type(Writer(one, ValueInfoField::kType), type);
+        if (const FlatTable type = found->second.Table(ValueTable::kType))
+          Type(Writer(one, ValueInfoField::kType), type);
         WriteText(one, ValueInfoField::kDoc, found->second.Text(ValueTable::kDoc));
       });
     };
@@ -172,9 +187,8 @@ class Translator {
     Text(to, NodeField::kOpType, node.Text(NodeTable::kOpType));
     WriteText(to, NodeField::kDoc, node.Text(NodeTable::kDoc));
     WriteText(to, NodeField::kDomain, node.Text(NodeTable::kDomain));
-    node.ForEachTable(NodeTable::kAttributes, [&](const FlatTable& attribute) {
-      Attribute(Writer(to, NodeField::kAttribute), attribute);
-    });
+    node.ForEachTable(NodeTable::kAttributes,
+                      [&](const FlatTable& attribute) { Attribute(Writer(to, NodeField::kAttribute), attribute); });
   }
 
   void Attribute(Writer to, const FlatTable& from) {
@@ -200,8 +214,8 @@ class Translator {
     constexpr std::int32_t kString = 8;
     const std::string_view name = tensor.Text(TensorTable::kName);
     if (tensor.Number<std::int64_t>(TensorTable::kExternalOffset, -1) != -1)
-      buffer_.Fail(Code::kNotImplemented, "tensor '", name, "': expected its elements, found them in another file, which ",
-                   "is not implemented for .ort files");
+      buffer_.Fail(Code::kNotImplemented, "tensor '", name,
+                   "': expected its elements, found them in another file, which ", "is not implemented for .ort files");
     tensor.ForEachNumber<std::int64_t>(TensorTable::kDims,
                                        [&](std::int64_t dim) { to.add_int64(TensorField::kDims, dim); });
     const auto type = tensor.Number<std::int32_t>(TensorTable::kDataType);

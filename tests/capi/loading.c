@@ -68,8 +68,8 @@ static void Run(struct Opened* library, const char* model) {
     Must(ort, ort->CreateSession(library->env, model, NULL, &library->session));
   }
   Must(ort, ort->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &host));
-  Must(ort, ort->CreateTensorWithDataAsOrtValue(host, x, sizeof(x), shape, 2, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
-                                                &input));
+  Must(ort,
+       ort->CreateTensorWithDataAsOrtValue(host, x, sizeof(x), shape, 2, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &input));
   Must(ort, ort->Run(library->session, NULL, &in, (const OrtValue* const*)&input, 1, &out, 1, &output));
   Must(ort, ort->GetTensorTypeAndShape(output, &info));
   Must(ort, ort->GetTensorShapeElementCount(info, &count));
