@@ -31,9 +31,8 @@ constexpr OracleException kTable[] = {
     {"Gemm", Cause::kSum, kOrder},
     {"GlobalAveragePool", Cause::kSum, kOrder},
     {"MatMul", Cause::kSum,
-     "another order of the sum overflows elsewhere, meets inf - inf elsewhere, or gives a sum of zeros the other sign; "
-     "a "
-     "factor of an operand is applied behind the sum"},
+     "another order of the sum overflows elsewhere, meets inf - inf elsewhere, or gives a sum of zeros the other "
+     "sign; a factor of an operand is applied behind the sum"},
     {"Mean", Cause::kSum, kOrder},
     {"ReduceL2", Cause::kSum, kOrder},
     {"ReduceMean", Cause::kSum, kOrder},
