@@ -2,8 +2,10 @@
 #include "runtime/build.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <map>
+#include <string_view>
 #include <system_error>
 
 #include "ops/infer.h"
@@ -176,9 +178,19 @@ void KeepValues(Graph& graph, std::vector<std::string>& names) {
   });
 }
 
+// Whether a provider of the session reads this entry: its options are entries "ep.NAME.OPTION", the name in lower case.
+bool IsProviderOption(std::string_view key, const SessionOptions& options) {
+  return std::any_of(options.providers.begin(), options.providers.end(), [&](const ProviderChoice& choice) {
+    std::string prefix = "ep." + choice.name + ".";
+    std::transform(prefix.begin(), prefix.end(), prefix.begin(), [](unsigned char c) { return std::tolower(c); });
+    return choice.make && key.starts_with(prefix);
+  });
+}
+
 // Options that say more than this build does are never dropped in silence.
 void WarnOfOptions(const SessionOptions& options, const Logger& logger) {
-  for (const auto& [key, value] : options.config) WarnOfKey(logger, "session", key, value, SessionKeys());
+  for (const auto& [key, value] : options.config)
+    if (!IsProviderOption(key, options)) WarnOfKey(logger, "session", key, value, SessionKeys());
   if (!options.memory_pattern)
     logger.Warn("the session option 'memory pattern off' is not honoured by Sardonyx: ",
                 "memory is always planned, once for each shape of the inputs");

@@ -102,7 +102,7 @@ constexpr ConfigKey kSessionKeys[] = {
     {"session.use_per_session_threads", kRead, "0: as DisablePerSessionThreads", ""},
     {"session.x64quantprecision", kAlways, "products of 8-bit integers are exact on every CPU", ""},
     {"mlas.", kIgnored, "kernels are chosen by CPU and sizes", ""},
-    {"ep.", kRead, "options of providers from libraries, which read them: ep.NAME.OPTION, the name in lower case", ""},
+    {"ep.", kIgnored, "providers get their options when they are added", ""},
 };
 constexpr ConfigKey kRunKeys[] = {
     {"memory.enable_memory_arena_shrinkage", kRead, "cpu:0: the memory of this run is freed when it ends", ""},

@@ -62,17 +62,16 @@ def test_the_list_is_whole():
     shared = ROOT.parent / "shared/abi/config_keys.tsv"
     assert not shared.exists() or shared.read_text() == (ROOT / "tools/abi/config_keys.tsv").read_text()
     assert len(KEYS) > 120
-    # Set elsewhere: SetEpDynamicOptions is refused; providers and models tell the others, not callers.
+    # Set elsewhere: dynamic options go to providers from libraries; providers and models tell the others, not callers.
     assert {scope for scope, _ in KEYS} == {"session", "run", "env", "ep_dynamic", "ep_metadata", "model_metadata"}
     assert {key for scope, key in EFFECTS if (scope, key) not in KEYS and key not in OURS} == set()
 
 
-def test_dynamic_options_of_providers_are_refused():
-    sys.path.insert(0, str(ROOT / "tests/capi"))
-    from test_from_python import Api
+def test_dynamic_options_need_a_provider_that_takes_them():
+    session = sardonyx.InferenceSession(NEG)
     for key in (key for scope, key in KEYS if scope == "ep_dynamic"):
-        with pytest.raises(RuntimeError, match="not implemented"):
-            Api().SetEpDynamicOptions(None, (ctypes.c_char_p * 1)(key.encode()), (ctypes.c_char_p * 1)(b"Default"), 1)
+        with pytest.raises(sardonyx.InvalidArgument, match="no provider of this session takes any"):
+            session.set_ep_dynamic_options({key: "Default"})
 
 
 ENVIRONMENT = """

@@ -34,7 +34,7 @@ std::string AbsolutePath(const char* path) {
   return (std::filesystem::absolute(own.dli_fname).parent_path() / given).string();
 }
 
-// The prefix of the config entries in which a provider finds its options: "ep.myprovider.".
+// The prefix of the config entries in which a provider finds its options; its name is in lower case there.
 std::string OptionPrefix(std::string name) {
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   return "ep." + name + ".";
