@@ -58,9 +58,11 @@ OrtStatusPtr ORT_API_CALL GetMapValueType(const OrtMapTypeInfo* map_type_info, O
 OrtStatusPtr ORT_API_CALL GetSequenceElementType(const OrtSequenceTypeInfo* sequence_type_info,
                                                  OrtTypeInfo** type_info) noexcept {
   return Guard([&] {
-    const Type& element = Need(sequence_type_info, "sequence_type_info").element;
+    const OrtSequenceTypeInfo& sequence = Need(sequence_type_info, "sequence_type_info");
     auto& result = Need(type_info, "type_info");
-    result = MakeTypeInfo(element).release();
+    auto made = MakeTypeInfo(sequence.element);
+    if (made->tensor && !sequence.symbols.empty()) made->tensor->symbols = sequence.symbols;
+    result = made.release();
   });
 }
 

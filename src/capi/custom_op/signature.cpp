@@ -148,6 +148,7 @@ Signature::Signature(const OrtCustomOp& custom_op)
     if (op->GetStartVersion != nullptr)
       start_version = std::max(1, Ask(*this, "GetStartVersion", op->GetStartVersion, op));
     if (op->GetEndVersion != nullptr) end_version = Ask(*this, "GetEndVersion", op->GetEndVersion, op);
+    if (end_version < 0) end_version = std::numeric_limits<int>::max();  // the crate ort says "no end" so
     if (end_version < start_version)
       Fail(Code::kInvalidArgument, "custom operator ", name, ": expected an end version of at least ", start_version,
            ", its start version, found ", end_version);

@@ -68,7 +68,12 @@ OrtStatusPtr SetValues(OrtGraph* graph, OrtValueInfo** values, size_t count, con
 
 OrtStatusPtr ORT_API_CALL CreateTensorTypeInfo(const OrtTensorTypeAndShapeInfo* tensor_info,
                                                OrtTypeInfo** type_info) noexcept {
-  return MakeType(type_info, [&] { return TensorType(tensor_info, ONNX_TYPE_TENSOR); });
+  return Guard([&] {
+    auto& result = Need(type_info, "type_info");
+    auto made = MakeTypeInfo(TensorType(tensor_info, ONNX_TYPE_TENSOR));
+    made->tensor->symbols = tensor_info->symbols;  // our types have a number or a symbol, an info may have both
+    result = made.release();
+  });
 }
 
 OrtStatusPtr ORT_API_CALL CreateSparseTensorTypeInfo(const OrtTensorTypeAndShapeInfo* tensor_info,
@@ -84,7 +89,13 @@ OrtStatusPtr ORT_API_CALL CreateMapTypeInfo(ONNXTensorElementDataType map_key_ty
 }
 
 OrtStatusPtr ORT_API_CALL CreateSequenceTypeInfo(const OrtTypeInfo* sequence_type, OrtTypeInfo** type_info) noexcept {
-  return MakeType(type_info, [&] { return Type::SequenceOf(FromTypeInfo(Need(sequence_type, "sequence_type"))); });
+  return Guard([&] {
+    auto& result = Need(type_info, "type_info");
+    const OrtTypeInfo& element = Need(sequence_type, "sequence_type");
+    auto made = MakeTypeInfo(Type::SequenceOf(FromTypeInfo(element)));
+    if (element.tensor) made->sequence->symbols = element.tensor->symbols;
+    result = made.release();
+  });
 }
 
 OrtStatusPtr ORT_API_CALL CreateOptionalTypeInfo(const OrtTypeInfo* contained_type, OrtTypeInfo** type_info) noexcept {

@@ -166,6 +166,20 @@ TEST(ModelEditor, MakesTypesOfEveryKind) {
   EXPECT_TRUE(Contains(MessageOf(Editor().CreateTensorTypeInfo(pair->tensor.get(), nullptr)), "'type_info'"));
 }
 
+TEST(ModelEditor, KeepsTheSymbolOfADimensionThatHasANumber) {
+  const auto info = MakeTypeInfo(kPair);
+  info->tensor->symbols = {"pair"};
+  OrtTypeInfo *tensor = nullptr, *sequence = nullptr, *element = nullptr;
+  Must(Editor().CreateTensorTypeInfo(info->tensor.get(), &tensor));
+  Must(Editor().CreateSequenceTypeInfo(tensor, &sequence));
+  Must(Api().GetSequenceElementType(sequence->sequence.get(), &element));
+  for (const OrtTypeInfo* type : {tensor, element}) {
+    EXPECT_EQ(type->tensor->dims, (std::vector<std::int64_t>{2}));
+    EXPECT_EQ(type->tensor->symbols, std::vector<std::string>{"pair"});
+  }
+  for (OrtTypeInfo* type : {tensor, sequence, element}) Api().ReleaseTypeInfo(type);
+}
+
 TEST(ModelEditor, CopiesWeightsUnlessTheyAreExternal) {
   std::vector<float> mine(32, 1.0f);
   const auto view = [&] {

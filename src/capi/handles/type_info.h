@@ -25,6 +25,7 @@ struct OrtMapTypeInfo {
 
 struct OrtSequenceTypeInfo {
   sardonyx::Type element;
+  std::vector<std::string> symbols;  // of a tensor's dimensions where the type cannot hold them: those with a number
 };
 
 struct OrtOptionalTypeInfo {
