@@ -14,14 +14,23 @@ namespace fs = std::filesystem;
 
 fs::path FromUtf8(const std::string& text) { return fs::path(std::u8string(text.begin(), text.end())); }
 
+// A device, a pipe: nothing may take its place, and there is nothing to keep until the new file is whole.
+static bool IsSpecial(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(FromUtf8(path), error);
+  return !error && fs::is_other(status);
+}
+
 NewFile::NewFile(std::string path)
-    : path_(std::move(path)), temporary_(path_ + ".saving-" + std::to_string(std::random_device()())) {
+    : path_(std::move(path)),
+      in_place_(IsSpecial(path_)),
+      temporary_(in_place_ ? path_ : path_ + ".saving-" + std::to_string(std::random_device()())) {
   file_.open(FromUtf8(temporary_), std::ios::binary | std::ios::trunc);
   Check(file_.is_open(), "cannot be created");
 }
 
 NewFile::~NewFile() {
-  if (finished_) return;
+  if (finished_ || in_place_) return;
   file_.close();
   std::error_code ignored;  // the error that led here matters more
   fs::remove(FromUtf8(temporary_), ignored);
@@ -39,10 +48,14 @@ void NewFile::Close() {
 }
 
 void NewFile::Rename() {
+  finished_ = true;
+  if (in_place_) return;
   std::error_code error;
   fs::rename(FromUtf8(temporary_), FromUtf8(path_), error);
-  if (error) Fail(Code::kFail, "file '", path_, "' cannot be replaced: ", error.message());
-  finished_ = true;
+  if (error) {
+    finished_ = false;
+    Fail(Code::kFail, "file '", path_, "' cannot be replaced: ", error.message());
+  }
 }
 
 void NewFile::Check(bool fine, const char* what) const {

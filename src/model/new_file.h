@@ -12,7 +12,8 @@ namespace sardonyx::model {
 // A path that may have any characters, as UTF-8.
 std::filesystem::path FromUtf8(const std::string& text);
 
-// Written beside its place under another name, which is gone if it is not finished. Fails with kFail naming path and
+// Written beside its place under another name, which is gone if it is not finished. What is no file (a device, a pipe) is
+// written to as it is. Fails with kFail naming path and
 // the system's reason.
 class NewFile {
  public:
@@ -29,7 +30,9 @@ class NewFile {
  private:
   void Check(bool fine, const char* what) const;
 
-  std::string path_, temporary_;
+  std::string path_;
+  bool in_place_;
+  std::string temporary_;
   std::ofstream file_;
   std::uint64_t size_ = 0;
   bool finished_ = false;

@@ -176,6 +176,20 @@ TEST(Save, LeavesTheOldFileWhenItFails) {
   EXPECT_EQ(FileBytes(path), SaveBytes(model));
 }
 
+// By a link, so that a fault replaces the link and not the machine's device.
+TEST(Save, WritesToADeviceInItsPlace) {
+  const Model model = Load(ModelProto(GraphProto({.nodes = {NodeProto("Identity", {"x"}, {"y"})},
+                                                  .inputs = {Floats("x", {"n"})},
+                                                  .outputs = {Floats("y", {"n"})}})));
+  const TemporaryFolder folder;
+  const fs::path link = folder.path() / "nothing";
+  std::error_code error;
+  fs::create_symlink("/dev/null", link, error);
+  if (error || !fs::is_other(link)) GTEST_SKIP() << "expected a device /dev/null, found none";
+  SaveFile(model, link.string());
+  EXPECT_TRUE(fs::is_symlink(link) && fs::is_other(link));
+}
+
 // The weight is a view of a file that is all hole; nothing of its size is ever allocated.
 TEST(Save, RefusesAModelOfTwoGigabytes) {
   Parts parts;

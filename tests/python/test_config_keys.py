@@ -1,6 +1,5 @@
 """Every configuration entry that ONNX Runtime knows has the effect that is shown here, or causes one warning."""
-import ctypes
-import sys
+import tempfile
 
 import effects_in_c
 import effects_on_models
@@ -19,7 +18,8 @@ VALUES = {"session.enable_cpu_mem_arena": "0", "session.enable_mem_pattern": "0"
           "session.load_model_format": "ORT", "session.save_model_format": "ORT", "session.gqa_value_layout": "BNHS",
           "session.use_device_allocator_for_initializers": "0",
           "session.execution_mode": "parallel", "session.graph_optimization_level": "enable_basic",
-          "session.enable_profiling": "", "session.optimized_model_filepath": "/dev/null",
+          "session.enable_profiling": "",
+          "session.optimized_model_filepath": f"{tempfile.gettempdir()}/of_a_config_entry.onnx",
           "session.model_external_initializers_file_folder_path": "/",
           "session.intra_op_thread_affinities": "1", "ep.<lower-case ep name>.<option>": "1"}
 OURS = ["sardonyx.load_timeout_ms", "sardonyx.max_load_memory", "sardonyx.max_run_memory", "sardonyx.run_timeout_ms",
