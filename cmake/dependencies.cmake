@@ -50,6 +50,9 @@ function(sdx_flatbuffers target schema)
                      COMMAND ${SDX_FLATC} --cpp --scoped-enums -o ${folder} ${CMAKE_CURRENT_SOURCE_DIR}/${schema}
                      DEPENDS ${schema} VERBATIM)
   target_sources(${target} PRIVATE ${folder}/${name}_generated.h)
-  set_source_files_properties(${ARGN} PROPERTIES INCLUDE_DIRECTORIES "${folder};${SDX_flatbuffers_INCLUDE}"
+  # The compiler's own folders must keep their place behind those of the C++ library.
+  set(includes ${folder} ${SDX_flatbuffers_INCLUDE})
+  list(REMOVE_ITEM includes ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES} /usr/include)
+  set_source_files_properties(${ARGN} PROPERTIES INCLUDE_DIRECTORIES "${includes}"
                               OBJECT_DEPENDS ${folder}/${name}_generated.h)
 endfunction()

@@ -92,8 +92,9 @@ static void TestTables(void) {
   /* No slot of any table is empty. */
   for (size_t i = 0; i < sizeof(OrtApi) / sizeof(void*); ++i) CHECK(((void* const*)ort)[i] != NULL);
   for (size_t i = 0; i < sizeof(OrtEpApi) / sizeof(void*); ++i) CHECK(((void* const*)ort->GetEpApi())[i] != NULL);
-  OrtLoraAdapter* adapter = NULL;
-  FAILS(ort->CreateLoraAdapter("x", allocator, &adapter), ORT_NOT_IMPLEMENTED, "OrtApi::CreateLoraAdapter|Sardonyx");
+  OrtModelPackageContext* package = NULL;
+  FAILS(ort->GetModelPackageApi()->CreateModelPackageContext("x", &package), ORT_NOT_IMPLEMENTED,
+        "OrtModelPackageApi::CreateModelPackageContext|Sardonyx");
   OrtEnv* again = NULL;
   OK(ort->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "again", &again));
   CHECK(again == env);

@@ -37,6 +37,9 @@ NOT_REACHED = {
     ("SessionGetOverridableInitializerTypeInfo", "type_info"), ("SessionGetOverridableInitializerName", "allocator"),
     ("GetExecutionProviderApi", "provider_api"), ("SessionOptionsAppendExecutionProvider_V2", "session_options"),
     ("SessionGetEpDeviceForInputs", "inputs_ep_devices"), ("SessionGetEpDeviceForOutputs", "outputs_ep_devices"),
+    ("CreateOpAttr", "data"), ("GetCompatibilityInfoFromModel", "ep_type"),
+    ("GetCompatibilityInfoFromModel", "allocator"), ("GetCompatibilityInfoFromModelBytes", "ep_type"),
+    ("GetCompatibilityInfoFromModelBytes", "allocator"),
 }
 # Functions of providers that are no part of this library: they refuse whatever the arguments are.
 REFUSED = re.compile(r"SessionOptionsAppendExecutionProvider_(?!V2$)|ProviderOptions|CurrentGpuDeviceId")

@@ -65,7 +65,8 @@ def test_product_is_that_of_onnx_runtime(dtype, bits, zeros, level, rows):
     exact = 2e-6 if dtype == np.float32 else 2e-3
     want = a.astype(np.float64) @ weights.T
     # At level 4 ONNX Runtime rounds a to 8 bits: by half a step at most, by its root of a third on average. Four times
-    # the deviation of a sum of such errors is allowed. It does so on some machines only; our results are always exact.
+    # the deviation of a sum of such errors is allowed. It does so on some machines only; so do we, where the CPU has
+    # instructions for sums of 8-bit products.
     deviation = np.abs(a).max() / 254 / np.sqrt(3) * np.linalg.norm(weights, axis=1).max()
     tolerance = max(exact, 4 * deviation / np.abs(want).max()) if level == 4 else exact
     (got,) = compare(
@@ -80,7 +81,7 @@ def test_product_is_that_of_onnx_runtime(dtype, bits, zeros, level, rows):
         K=k,
         accuracy_level=level,
     )
-    assert_close(got, want, exact, "against float64")
+    assert_close(got, want, tolerance, "against float64")
 
 
 @pytest.mark.parametrize("zeros", ["none", "packed", "floats"])
