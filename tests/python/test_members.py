@@ -111,8 +111,8 @@ def test_the_extension_has_or_refuses_every_name():
 
 
 def test_the_honoured_keys_are_those_that_the_library_reads():
-    """A key that the sources learn to read must not be warned of any longer. (Those of providers, "ep. ...", are read for
-    providers from libraries only.)"""
+    """A key that the sources learn to read must not be warned of any longer. (Those of providers, "ep. ...", are read
+    for providers from libraries only.)"""
     source = pathlib.Path(__file__).resolve().parents[2] / "src"
     keys = re.compile(r'"((?:session|sardonyx|optimization|memory)\.[a-z_.]+)"')
     table = source / "runtime/config_keys.cpp"
