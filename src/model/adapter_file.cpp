@@ -29,7 +29,10 @@ Tensor ReadParameter(const format::Parameter& parameter, const std::string& name
                      const std::shared_ptr<const void>& owner, const std::shared_ptr<Allocator>& allocator) {
   const DType dtype = TypeOf(parameter, name);
   std::vector<std::int64_t> dims;
-  if (parameter.dims() != nullptr) dims.assign(parameter.dims()->begin(), parameter.dims()->end());
+  if (parameter.dims() != nullptr) {  // the verifier does not ask for aligned elements
+    dims.resize(parameter.dims()->size());
+    if (!dims.empty()) std::memcpy(dims.data(), parameter.dims()->Data(), dims.size() * sizeof(std::int64_t));
+  }
   for (const std::int64_t dim : dims)
     if (dim < 0) Fail(Code::kFail, "adapter: parameter '", name, "': expected dimensions of 0 or more, found ", dim);
   const Shape shape{Dims(dims)};
@@ -52,6 +55,10 @@ Tensor ReadParameter(const format::Parameter& parameter, const std::string& name
 
 Adapter ReadAdapter(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner,
                     const std::shared_ptr<Allocator>& allocator) {
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::int64_t) != 0) {  // FlatBuffers reads where it lies
+    const auto aligned = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+    return ReadAdapter(*aligned, aligned, allocator);
+  }
   const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
   constexpr std::size_t kHeader = 8;  // where the root is, and the identifier
   if (bytes.size() < kHeader || !format::AdapterBufferHasIdentifier(data))
