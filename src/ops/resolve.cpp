@@ -81,6 +81,9 @@ class Resolver {
   }
 
   void Resolve(Node& node) {
+    // The domain of nodes that a custom operator has taken over is the session's own: no file can ask for it.
+    if (node.since_version == 0 && AuthorsDomain(node.domain) != node.domain)
+      FailAt(node, Code::kInvalidGraph, "unknown operator ", FullName(node), kCustomHint);
     const int opset = Opset(node);
     const OpSchema* schema = FindSchema(node.domain, node.op_type, opset);
     if (schema == nullptr) {

@@ -229,3 +229,15 @@ print([(row["op_type"], row["domain"]) for session in (custom, plain) for row in
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     placement = "[('Relu', ''), ('Relu', '')]"  # under the author's domain
     assert done.stdout.splitlines() == ["-4.0", "0.0", "-4.0", placement], done.stdout + done.stderr
+
+
+def test_no_file_can_ask_for_the_domain_of_a_replaced_operator(monkeypatch):
+    monkeypatch.setenv("CUSTOM_OPS_REPLACE", "1")
+    model = model_of("g (float[n] x) => (float[n] y) { y = Relu <amount = 100.0> (x) }", '"": 17')
+    options = sardonyx.SessionOptions()
+    options.register_custom_ops_library(LIBRARY)
+    sardonyx.InferenceSession(model.SerializeToString(), options)  # the library has this operator
+    model.graph.node[0].domain = "custom:"
+    model.opset_import.add(domain="custom:", version=1)
+    with pytest.raises(sardonyx.InvalidGraph, match="unknown operator custom:"):
+        sardonyx.InferenceSession(model.SerializeToString(), options)
