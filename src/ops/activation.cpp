@@ -42,7 +42,8 @@ constexpr ActivationDef kRows[] = {
 const FloatFunction& FunctionNamed(std::string_view name) {
   const FloatOperator* onnx = FindFloatOperator("", name);
   const FloatOperator* op = onnx != nullptr ? onnx : FindFloatOperator("com.microsoft", name);
-  if (op == nullptr) Fail(Code::kFail, "activation ", name, ": expected an operator on floats of that name, found none");
+  if (op == nullptr)
+    Fail(Code::kFail, "activation ", name, ": expected an operator on floats of that name, found none");
   return op->function;
 }
 
@@ -121,7 +122,12 @@ std::optional<NodeActivation> ActivationOf(const Graph& graph, const Node& node)
   if (!node.domain.empty()) return std::nullopt;
   if (op == "Gelu") return Named(IsTanhForm(node) ? "GeluTanh" : "Gelu");
   if (op == "Clip") {
-    const auto low = BoundOf(graph, node, 1, -kInfinity), high = BoundOf(graph, node, 2, kInfinity);
+    const Type& type = graph.value(node.inputs[0]).type;
+    const bool bounded =
+        std::count_if(node.inputs.begin(), node.inputs.end(), [](ValueId v) { return v != kNoValue; }) == 3;
+    if (type.dtype == DType::kDouble && !bounded) return std::nullopt;  // its largest number is no float
+    const float largest = LargestFinite(type.dtype);
+    const auto low = BoundOf(graph, node, 1, -largest), high = BoundOf(graph, node, 2, largest);
     if (low && high && *low <= *high) return Named(op, *low, *high);
   }
   return std::nullopt;
@@ -159,6 +165,12 @@ void WriteProductActivation(Node& product, const NodeActivation& activation) {
   product.SetAttribute("activation", std::string(activation.def->name));
   if (!f.a.attribute.empty()) product.SetAttribute(AttributeOfProduct(f.a), activation.a);
   if (!f.b.attribute.empty()) product.SetAttribute(AttributeOfProduct(f.b), activation.b);
+}
+
+float LargestFinite(DType dtype) {
+  if (dtype == DType::kFloat16) return 65504.0f;
+  if (dtype == DType::kBFloat16) return 0x1.FEp127f;
+  return std::numeric_limits<float>::max();
 }
 
 std::optional<float> ScalarConstant(const Graph& graph, ValueId value) {

@@ -55,6 +55,9 @@ kernels::Activation ReadProductActivation(const AttributeReader& c);
 void WriteConvActivation(Node& conv, const NodeActivation& activation);
 void WriteProductActivation(Node& product, const NodeActivation& activation);
 
+// The largest finite number of a floating type of at most 32 bits: the bound that a Clip without one has.
+float LargestFinite(DType dtype);
+
 // The one element of a floating constant; nullopt if `value` is anything else.
 std::optional<float> ScalarConstant(const Graph& graph, ValueId value);
 

@@ -16,6 +16,30 @@ int NewestVersion(const OpDef& op) {
   return newest;
 }
 
+bool AllowsInputs(const Graph& graph, const Node& node, const OpSchema& schema) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const FormalParam* param = schema.Input(i);
+    if (param == nullptr || node.inputs[i] == kNoValue) continue;
+    const Type& type = graph.value(node.inputs[i]).type;
+    if (!type.is_none() && type.dtype != DType::kUndefined && !param->types().Contains(type)) return false;
+  }
+  return true;
+}
+
+// The newest version of the row whose schema allows the types of the node's inputs: newer versions of some operators
+// allow fewer types than older ones, and the kernel serves them all.
+int NewestVersionFor(const Graph& graph, const Node& node, const OpDef& op) {
+  const int newest = NewestVersion(op);
+  int best = 0;
+  for (const int version : op.since) {
+    if (version <= best) continue;
+    const OpSchema* schema = FindSchema(node.domain, node.op_type, version);
+    if (schema == nullptr || schema->since_version != version) return newest;
+    if (AllowsInputs(graph, node, *schema)) best = version;
+  }
+  return best > 0 ? best : newest;
+}
+
 template <typename T>
 Tensor Converted(DType dtype, const std::vector<float>& values, Shape shape) {
   Tensor t(dtype, std::move(shape));
@@ -174,8 +198,10 @@ void Upgrade(Graph& graph, const Registry& registry) {
             graph.AddConstant(node.name + "_" + node.op_type + "_" + std::to_string(index), std::move(tensor)));
       while (!graph.node(id).inputs.empty() && graph.node(id).inputs.back() == kNoValue)
         graph.node(id).inputs.pop_back();
+      if (graph.node(id).since_version == NewestVersion(*canonical.op()))
+        graph.node(id).since_version = NewestVersionFor(graph, graph.node(id), *canonical.op());
     } else if (canonical.op() != nullptr) {  // one semantics for all versions of the row
-      graph.node(id).since_version = NewestVersion(*canonical.op());
+      graph.node(id).since_version = NewestVersionFor(graph, graph.node(id), *canonical.op());
     }
     for (Graph* body : graph.node(id).Subgraphs()) Upgrade(*body, registry);
   }

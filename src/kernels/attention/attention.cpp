@@ -113,7 +113,7 @@ class Attention {
   Range Visible(int64_t b, int64_t query) const {
     Range r{a_.firsts != nullptr ? a_.firsts[b] : 0, a_.counts != nullptr ? a_.counts[b] : a_.keys};
     const int64_t p = query + a_.position + (a_.positions != nullptr ? a_.positions[b] : 0);
-    if (a_.causal) r.end = std::min(r.end, p + 1);
+    if (a_.causal && !(a_.last_sees_all && query == a_.queries - 1)) r.end = std::min(r.end, p + 1);
     if (a_.right >= 0) r.end = std::min(r.end, p + a_.right + 1);
     if (a_.left >= 0) r.first = std::max(r.first, p - a_.left);
     r.first = std::clamp<int64_t>(r.first, 0, a_.keys);

@@ -62,6 +62,7 @@ struct AttentionF32Args {
   const std::int64_t* firsts = nullptr;
   const std::int64_t* counts = nullptr;
   bool causal = false;
+  bool last_sees_all = false;  // the last query is not limited by `causal`
   std::int64_t left = -1;
   std::int64_t right = -1;
 

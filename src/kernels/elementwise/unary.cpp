@@ -30,7 +30,7 @@ double Mish(double x) {
 }
 double Shrink(double x, double bias, double lambd) {
   if (x < -lambd) return x + bias;
-  return x > lambd ? x - bias : (x == x ? 0 : x);
+  return x > lambd ? x - bias : 0;
 }
 double Sign(double x) { return x > 0 ? 1 : (x < 0 ? -1 : (x == 0 ? 0 : x)); }
 

@@ -33,7 +33,7 @@ V ReluOf(V x, V, V) { return KeepNan(x, hn::Max(x, Zero())); }
 V ClipOf(V x, V low, V high) { return KeepNan(x, hn::Min(hn::Max(x, low), high)); }
 V LinearOf(V x, V a, V b) { return hn::MulAdd(a, x, b); }
 V LeakyReluOf(V x, V a, V) { return hn::IfThenElse(hn::Lt(x, Zero()), hn::Mul(a, x), x); }
-V ThresholdedReluOf(V x, V a, V) { return hn::IfThenZeroElse(hn::Le(x, a), x); }
+V ThresholdedReluOf(V x, V a, V) { return hn::IfThenElseZero(hn::Gt(x, a), x); }
 V HardSigmoidOf(V x, V a, V b) {
   const V y = hn::MulAdd(a, x, b);
   return KeepNan(y, hn::Max(Zero(), hn::Min(One(), y)));
@@ -45,8 +45,7 @@ V SignOf(V x, V, V) {
 }
 V ShrinkOf(V x, V bias, V lambd) {
   const V high = hn::IfThenElseZero(hn::Gt(x, lambd), hn::Sub(x, bias));
-  const V y = hn::IfThenElse(hn::Lt(x, hn::Neg(lambd)), hn::Add(x, bias), high);
-  return KeepNan(x, y);
+  return hn::IfThenElse(hn::Lt(x, hn::Neg(lambd)), hn::Add(x, bias), high);
 }
 V SoftsignOf(V x, V, V) {
   // An infinite x over an infinite 1 + |x| is 1, not NaN.

@@ -58,7 +58,7 @@ constexpr Row kRows[] = {
     {UnaryKind::kSwish, MapRows<[](Vec x, Vec a, Vec) -> Vec { return x * Sigmoid(a * x); }>},
     {UnaryKind::kSwish, MapRows<[](Vec x, Vec, Vec) -> Vec { return x * Sigmoid(x); }>, When::kAIsOne},
     {UnaryKind::kTanh, MapRows<[](Vec x, Vec, Vec) { return Tanh(x); }>},
-    {UnaryKind::kThresholdedRelu, MapRows<[](Vec x, Vec a, Vec) -> Vec { return x <= a ? Zero() : x; }>},
+    {UnaryKind::kThresholdedRelu, MapRows<[](Vec x, Vec a, Vec) -> Vec { return a < x ? x : Zero(); }>},
 };
 
 // By kind, for any a and for a = 1.

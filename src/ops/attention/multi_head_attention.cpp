@@ -131,6 +131,7 @@ class MultiHead {
     }
     run_.args.scale = state_.scale != 0 ? state_.scale : 1 / std::sqrt(static_cast<float>(run_.q.size));
     run_.args.causal = state_.causal;
+    run_.args.last_sees_all = true;  // as in ONNX Runtime, where there are more keys than queries
     run_.args.position = run_.past;
     if (c.HasInput(in_.indirection)) ReadBeams();
     run_.Plan(io_, c.parallel().ThreadCount());

@@ -1,6 +1,8 @@
-// ops/math/clip.cpp - Clip: limits values to [min, max]; where min is above max, everything becomes max.
+// ops/math/clip.cpp - Clip: limits values to [min, max]; where min is above max, everything becomes max. A bound that
+// is missing is the smallest or largest finite number of the type, so that infinities become finite.
 #include <limits>
 
+#include "ops/activation.h"
 #include "ops/elementwise.h"
 #include "ops/registry.h"
 #include "ops/upgrade_context.h"
@@ -44,11 +46,12 @@ float FloatBound(KernelContext& c, const FloatMap& map, std::size_t i, float oth
 void RunClipFloats(KernelContext& c) {
   FloatMap map = c.state<FloatMap>();
   if (map.f64 != nullptr) {
-    map.a = BoundOf<double>(c, 1, -std::numeric_limits<double>::infinity());
-    map.b = BoundOf<double>(c, 2, std::numeric_limits<double>::infinity());
+    map.a = BoundOf<double>(c, 1, std::numeric_limits<double>::lowest());
+    map.b = BoundOf<double>(c, 2, std::numeric_limits<double>::max());
   } else {
-    map.a = FloatBound(c, map, 1, -std::numeric_limits<float>::infinity());
-    map.b = FloatBound(c, map, 2, std::numeric_limits<float>::infinity());
+    const float largest = LargestFinite(map.dtype);
+    map.a = FloatBound(c, map, 1, -largest);
+    map.b = FloatBound(c, map, 2, largest);
   }
   const TensorRef& x = c.Input(0);
   const OutputRef y = c.Output(0);

@@ -96,7 +96,7 @@ constexpr UnaryRow kRows[] = {
     Row("Cos", {7, 22}, {UnaryKind::kCos}),
     Row("Cosh", {9, 22}, {UnaryKind::kCosh}),
     Row("Elu", {1, 6, 22}, {UnaryKind::kElu, {"alpha", 1}}),
-    Row("Erf", {9, 13}, {UnaryKind::kErf}),
+    Row("Erf", {9, 13}, {UnaryKind::kErf}, kNumbers),
     Row("Exp", {1, 6, 13}, {UnaryKind::kExp}),
     Row("Floor", {1, 6, 13}, {UnaryKind::kFloor}),
     OtherRow("Gelu", {20}, PrepareGelu, kIeeeFloats),

@@ -51,11 +51,19 @@ T Shrink(T x, float bias, float lambd) {
   return v > double{lambd} ? Wrapped<T>(v - bias) : T(0);
 }
 
+// Computed as a float and cut, as in ONNX's reference: beyond 3 the float is 1.
+template <typename T>
+T Erf(T x, float, float) {
+  return static_cast<T>(static_cast<float>(std::erf(static_cast<double>(x))));
+}
+
 template <typename T>
 IntFn* IntFnOf(UnaryKind kind) {
   switch (kind) {
     case UnaryKind::kAbs:
       return Map<T, [](T x, float, float) { return x < 0 ? Negative(x) : x; }>;
+    case UnaryKind::kErf:
+      return Map<T, Erf<T>>;
     case UnaryKind::kNeg:
       return Map<T, [](T x, float, float) { return Negative(x); }>;
     case UnaryKind::kRelu:

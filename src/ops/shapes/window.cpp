@@ -64,7 +64,7 @@ Dim WindowOutput(const AttributeReader& c, const WindowAttributes& w, std::size_
   if (w.auto_pad == AutoPad::kSameUpper || w.auto_pad == AutoPad::kSameLower) return CeilDiv(in, stride);
   const Dim reach = Dim(w.dilation(axis)) * (kernel - Dim(1)) + Dim(1);
   const Dim free = in + Dim(w.pad_begin(axis)) + Dim(w.pad_end(axis)) - reach;
-  if (free.known() && free.number() < 0 && free.number() + stride <= 0) {
+  if (free.known() && free.number() < 0 && free.number() + stride < 0) {
     if (in.known() && in.number() == 0) return Dim(0);
     c.Fail(Code::kInvalidArgument, "expected spatial axis ", axis, " of at least ", reach.ToText(), " with its pads ",
            w.pad_begin(axis), " and ", w.pad_end(axis), ", found ", in.ToText());

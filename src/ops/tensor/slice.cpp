@@ -21,7 +21,8 @@ struct Cut {
   std::int64_t start, step, count;
 };
 
-// start, end and step of one axis of `size` elements, clamped as NumPy does.
+// start, end and step of one axis of `size` elements, clamped as the standard says: a start before the first element is
+// the first element, backwards too (NumPy takes none there).
 Cut CutAxis(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t size) {
   if (step == 0) Fail(Code::kInvalidArgument, "expected steps other than 0, found 0");
   if (step == std::numeric_limits<std::int64_t>::min()) step = -std::numeric_limits<std::int64_t>::max();
@@ -30,6 +31,7 @@ Cut CutAxis(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_
     return step > 0 ? std::clamp<std::int64_t>(at, 0, size) : std::clamp<std::int64_t>(at, -1, size - 1);
   };
   start = clamp(start);
+  if (size > 0) start = std::max<std::int64_t>(start, 0);
   end = clamp(end);
   const std::int64_t span = step > 0 ? end - start : start - end;
   const std::int64_t width = step > 0 ? step : -step;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 
+#include "ops/activation.h"
 #include "ops/evaluate.h"
 #include "ops/schema/schema.h"
 #include "optimizer/passes/passes.h"
@@ -210,6 +211,19 @@ class Widener {
     return wide_[half] = wide;
   }
 
+  // A bound that a Clip of half lacks is the largest number of half, not of float.
+  void BoundClip(Node& node) {
+    if (node.op_type != "Clip" || !node.domain.empty() || !IsHalf(graph_.value(node.inputs[0]))) return;
+    const float largest = ops::LargestFinite(DType::kFloat16);
+    for (const auto& [input, bound] : {std::pair<std::size_t, float>{1, -largest}, {2, largest}}) {
+      if (input < node.inputs.size() && node.inputs[input] != kNoValue) continue;
+      Tensor tensor(DType::kFloat, {});
+      *tensor.data<float>() = bound;
+      node.inputs.resize(std::max(node.inputs.size(), input + 1), kNoValue);
+      node.inputs[input] = graph_.AddConstant(graph_.FreshName(node.name + "_bound"), std::move(tensor));
+    }
+  }
+
   void Rewrite() {
     std::vector<Node> nodes;
     for (const NodeId id : chosen_) nodes.push_back(graph_.node(id));
@@ -225,6 +239,7 @@ class Widener {
     }
     std::map<ValueId, ValueId> gone;  // results of casts that have nothing left to do
     for (Node& node : nodes) {
+      BoundClip(node);
       for (ValueId& input : node.inputs) {
         if (input != kNoValue && IsHalf(graph_.value(input))) input = Wide(input);
         if (const auto found = gone.find(input); found != gone.end()) input = found->second;
