@@ -39,6 +39,7 @@ namespace sardonyx::ops {
   X(Einsum)                \
   X(EmbedLayerNorm)        \
   X(Expand)                \
+  X(FlexAttention)         \
   X(Gather)                \
   X(GatherBlockQuantized)  \
   X(Gemm)                  \

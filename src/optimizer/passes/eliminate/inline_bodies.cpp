@@ -2,10 +2,9 @@
 // condition becomes the nodes of its branch, a Loop that runs once becomes those of its body, and a Loop that never
 // runs passes its inputs on.
 #include <algorithm>
-#include <map>
-#include <span>
 
 #include "optimizer/passes/passes.h"
+#include "optimizer/rules/paste_body.h"
 #include "optimizer/rules/rewrite.h"
 
 namespace sardonyx::optimizer {
@@ -15,48 +14,6 @@ std::optional<bool> BoolOf(const Graph& graph, ValueId value) {
   const Tensor* tensor = graph.value(value).constant();
   if (tensor == nullptr || tensor->dtype() != DType::kBool || tensor->count() != 1) return std::nullopt;
   return *tensor->data<bool>();
-}
-
-// What nested bodies capture follows the new names of the values.
-void RenameCaptures(Graph& body, const std::map<std::string, std::string>& renamed) {
-  for (ValueId id = 0; id < body.values.size(); ++id) {
-    if (!body.value(id).is_captured) continue;
-    const auto found = renamed.find(body.value(id).name);
-    if (found == renamed.end() || found->second == found->first) continue;
-    if (const auto clash = body.Find(found->second)) body.Rename(*clash, body.FreshName(found->second));
-    body.Rename(id, found->second);
-  }
-  for (const NodeId id : body.order)
-    for (Graph* inner : body.node(id).Subgraphs()) RenameCaptures(*inner, renamed);
-}
-
-// Copies the nodes of `body` into the graph, with `inputs` as its inputs. Answers what its outputs are there.
-std::vector<ValueId> Paste(Graph& graph, const std::string& prefix, const Graph& body,
-                           std::span<const ValueId> inputs) {
-  std::vector<ValueId> mapped(body.values.size(), kNoValue);
-  std::map<std::string, std::string> renamed;
-  for (std::size_t i = 0; i < body.inputs.size(); ++i) mapped[body.inputs[i]] = inputs[i];
-  for (const Capture& capture : body.captures) mapped[capture.inner] = capture.outer;
-  for (ValueId id = 0; id < body.values.size(); ++id) {
-    const ValueInfo& info = body.value(id);
-    const bool lives = info.producer != kNoNode || info.initializer != nullptr;
-    if (mapped[id] == kNoValue && lives) {
-      mapped[id] = graph.AddValue(graph.FreshName(prefix + "/" + info.name), info.type);
-      if (info.initializer) graph.SetInitializer(mapped[id], info.initializer);
-    }
-    if (mapped[id] != kNoValue) renamed[info.name] = graph.value(mapped[id]).name;
-  }
-  for (const NodeId id : body.order) {
-    Node node = body.node(id);
-    for (ValueId& input : node.inputs) input = input == kNoValue ? kNoValue : mapped[input];
-    for (ValueId& output : node.outputs) output = output == kNoValue ? kNoValue : mapped[output];
-    for (Graph* inner : node.Subgraphs()) RenameCaptures(*inner, renamed);
-    node.name = node.name.empty() ? prefix : prefix + "/" + node.name;
-    graph.AddNode(std::move(node));
-  }
-  std::vector<ValueId> outputs;
-  for (const ValueId output : body.outputs) outputs.push_back(mapped[output]);
-  return outputs;
 }
 
 class BodyInliner {
@@ -84,7 +41,7 @@ class BodyInliner {
     const Graph branch = Body(*condition ? "then_branch" : "else_branch");
     if (!CanReplaceOutputs(graph_.node(id_).outputs.size())) return false;
     context_.Yes(graph_, id_, "became its ", *condition ? "then" : "else", " branch");
-    ReplaceOutputs(Paste(graph_, Prefix(), branch, {}));
+    ReplaceOutputs(PasteBody(graph_, Prefix(), branch, {}));
     return true;
   }
 
@@ -113,7 +70,7 @@ class BodyInliner {
       if (!body.value(body.outputs[i]).type.is_tensor()) return false;
     context_.Yes(graph_, id_, "runs once");
     initial.insert(initial.begin(), {Number<std::int64_t>(0), Number<bool>(true)});
-    std::vector<ValueId> results = Paste(graph_, Prefix(), body, initial);
+    std::vector<ValueId> results = PasteBody(graph_, Prefix(), body, initial);
     Rewrite rewrite(graph_, context_.registry, id_);
     for (std::size_t i = carried + 1; i < results.size(); ++i) results[i] = Stacked(rewrite, results[i]);
     ReplaceOutputs({results.begin() + 1, results.end()});  // whether it would go on is of no interest

@@ -1,0 +1,52 @@
+// optimizer/rules/paste_body.cpp - copies the nodes of a body into the graph around it.
+#include "optimizer/rules/paste_body.h"
+
+#include <map>
+
+namespace sardonyx::optimizer {
+namespace {
+
+// What nested bodies capture follows the new names of the values.
+void RenameCaptures(Graph& body, const std::map<std::string, std::string>& renamed) {
+  for (ValueId id = 0; id < body.values.size(); ++id) {
+    if (!body.value(id).is_captured) continue;
+    const auto found = renamed.find(body.value(id).name);
+    if (found == renamed.end() || found->second == found->first) continue;
+    if (const auto clash = body.Find(found->second)) body.Rename(*clash, body.FreshName(found->second));
+    body.Rename(id, found->second);
+  }
+  for (const NodeId id : body.order)
+    for (Graph* inner : body.node(id).Subgraphs()) RenameCaptures(*inner, renamed);
+}
+
+}  // namespace
+
+std::vector<ValueId> PasteBody(Graph& graph, const std::string& prefix, const Graph& body,
+                               std::span<const ValueId> inputs) {
+  std::vector<ValueId> mapped(body.values.size(), kNoValue);
+  std::map<std::string, std::string> renamed;
+  for (std::size_t i = 0; i < body.inputs.size(); ++i) mapped[body.inputs[i]] = inputs[i];
+  for (const Capture& capture : body.captures) mapped[capture.inner] = capture.outer;
+  for (ValueId id = 0; id < body.values.size(); ++id) {
+    const ValueInfo& info = body.value(id);
+    const bool lives = info.producer != kNoNode || info.initializer != nullptr;
+    if (mapped[id] == kNoValue && lives) {
+      mapped[id] = graph.AddValue(graph.FreshName(prefix + "/" + info.name), info.type);
+      if (info.initializer) graph.SetInitializer(mapped[id], info.initializer);
+    }
+    if (mapped[id] != kNoValue) renamed[info.name] = graph.value(mapped[id]).name;
+  }
+  for (const NodeId id : body.order) {
+    Node node = body.node(id);
+    for (ValueId& input : node.inputs) input = input == kNoValue ? kNoValue : mapped[input];
+    for (ValueId& output : node.outputs) output = output == kNoValue ? kNoValue : mapped[output];
+    for (Graph* inner : node.Subgraphs()) RenameCaptures(*inner, renamed);
+    node.name = node.name.empty() ? prefix : prefix + "/" + node.name;
+    graph.AddNode(std::move(node));
+  }
+  std::vector<ValueId> outputs;
+  for (const ValueId output : body.outputs) outputs.push_back(mapped[output]);
+  return outputs;
+}
+
+}  // namespace sardonyx::optimizer
