@@ -2,9 +2,9 @@
 // condition becomes the nodes of its branch, a Loop that runs once becomes those of its body, and a Loop that never
 // runs passes its inputs on.
 #include <algorithm>
-#include <map>
 #include <span>
 
+#include "ir/rename_captures.h"
 #include "optimizer/passes/passes.h"
 #include "optimizer/rules/rewrite.h"
 
@@ -17,24 +17,11 @@ std::optional<bool> BoolOf(const Graph& graph, ValueId value) {
   return *tensor->data<bool>();
 }
 
-// What nested bodies capture follows the new names of the values.
-void RenameCaptures(Graph& body, const std::map<std::string, std::string>& renamed) {
-  for (ValueId id = 0; id < body.values.size(); ++id) {
-    if (!body.value(id).is_captured) continue;
-    const auto found = renamed.find(body.value(id).name);
-    if (found == renamed.end() || found->second == found->first) continue;
-    if (const auto clash = body.Find(found->second)) body.Rename(*clash, body.FreshName(found->second));
-    body.Rename(id, found->second);
-  }
-  for (const NodeId id : body.order)
-    for (Graph* inner : body.node(id).Subgraphs()) RenameCaptures(*inner, renamed);
-}
-
 // Copies the nodes of `body` into the graph, with `inputs` as its inputs. Answers what its outputs are there.
 std::vector<ValueId> Paste(Graph& graph, const std::string& prefix, const Graph& body,
                            std::span<const ValueId> inputs) {
   std::vector<ValueId> mapped(body.values.size(), kNoValue);
-  std::map<std::string, std::string> renamed;
+  NewNames renamed;
   for (std::size_t i = 0; i < body.inputs.size(); ++i) mapped[body.inputs[i]] = inputs[i];
   for (const Capture& capture : body.captures) mapped[capture.inner] = capture.outer;
   for (ValueId id = 0; id < body.values.size(); ++id) {
