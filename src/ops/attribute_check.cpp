@@ -19,7 +19,9 @@ template <typename... Parts>
   std::vector<std::string> names;
   for (const AttributeSpec& known : schema.attributes()) names.emplace_back(known.name());
   const std::string closest = ClosestName(name, names);
+  // The words in parentheses are those that programs look for in ONNX Runtime's message.
   FailAt(graph, node, "unknown attribute '", name, "' of ", node.op_type, " version ", schema.since_version,
+         " (Unrecognized attribute: ", name, " for operator ", node.op_type, ")",
          closest.empty() ? "" : "; did you mean '" + closest + "'?");
 }
 

@@ -158,8 +158,10 @@ class GraphInference {
       const Type& type = TypeAsInput(node, i, value.type);
       if (!IsKnown(type)) continue;
       if (!param->types().Contains(type)) {
+        // The words in parentheses are those that programs look for in ONNX Runtime's message.
         FailAt(node, Code::kInvalidGraph, "input ", i, " ('", param->name(), "'): expected ", param->types().ToText(),
-               ", found ", type.ToText(), " ('", value.name, "')");
+               ", found ", type.ToText(), " ('", value.name, "')",
+               type.is_tensor() ? " (Type Error: Type 'tensor(" + std::string(Name(type.dtype)) + ")')" : "");
       }
       if (param->constraint < 0 || (param->option == ParamOption::kVariadic && !param->homogeneous)) continue;
       const Type*& first = bound[static_cast<std::size_t>(param->constraint)];

@@ -83,7 +83,7 @@ class Resolver {
   void Resolve(Node& node) {
     // The domain of nodes that a custom operator has taken over is the session's own: no file can ask for it.
     if (node.since_version == 0 && AuthorsDomain(node.domain) != node.domain)
-      FailAt(node, Code::kInvalidGraph, "unknown operator ", FullName(node), kCustomHint);
+      FailAt(node, UnknownCode(node), "unknown operator ", FullName(node), kCustomHint);
     const int opset = Opset(node);
     const OpSchema* schema = FindSchema(node.domain, node.op_type, opset);
     if (schema == nullptr) {
@@ -128,6 +128,13 @@ class Resolver {
     FailUnknown(node, opset);
   }
 
+  // As in ONNX Runtime, which programs rely on: a model with an operator that ONNX does not have is invalid; one with
+  // an operator of another domain may lack a library of custom operators only.
+  Code UnknownCode(const Node& node) const {
+    const bool standard = node.domain.empty() || node.domain == "ai.onnx.ml" || node.domain == "ai.onnx.training";
+    return standard || graph_.OpsetVersion(node.domain) == 0 ? Code::kInvalidGraph : Code::kFail;
+  }
+
   [[noreturn]] void FailUnknown(const Node& node, int opset) const {
     const auto versions = SchemaVersions(node.domain, node.op_type);
     if (!versions.empty()) {
@@ -135,7 +142,7 @@ class Resolver {
              " of its domain, and the model imports opset ", opset);
     }
     const std::string closest = ClosestName(node.op_type, AllOpTypes(node.domain));
-    FailAt(node, Code::kInvalidGraph, "unknown operator ", FullName(node), " (opset ", opset, ")",
+    FailAt(node, UnknownCode(node), "unknown operator ", FullName(node), " (opset ", opset, ")",
            closest.empty() ? "" : "; did you mean " + closest + "?", NewestOpset(node.domain) == 0 ? kCustomHint : "");
   }
 

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "ir/function_index.h"
+#include "ir/rename_captures.h"
 #include "ops/infer.h"
 #include "ops/schema/schema.h"
 
@@ -79,20 +80,6 @@ class Inliner {
     for (const NodeId id : graph.order) Substitute(graph.node(id).attributes, given);
   }
 
-  // Names that bodies capture must follow the renaming of the function's values.
-  static void RenameCaptures(Graph& body, const std::map<std::string, std::string>& renamed) {
-    for (ValueId id = 0; id < body.values.size(); ++id) {
-      if (!body.value(id).is_captured) continue;
-      if (const auto found = renamed.find(body.value(id).name);
-          found != renamed.end() && found->second != found->first) {
-        if (const auto clash = body.Find(found->second); clash) body.Rename(*clash, body.FreshName(found->second));
-        body.Rename(id, found->second);
-      }
-    }
-    for (const NodeId node : body.order)
-      for (Graph* inner : body.node(node).Subgraphs()) RenameCaptures(*inner, renamed);
-  }
-
   void Expand(Graph& graph, NodeId call_id, const Function& function, int depth) {
     const Node call = graph.node(call_id);
     Graph body = function.body;
@@ -117,7 +104,7 @@ class Inliner {
     const std::string prefix = call.name.empty() ? call.op_type : call.name;
     std::vector<ValueId> mapped(body.values.size(), kNoValue);
     std::vector<bool> placed(body.values.size(), false);
-    std::map<std::string, std::string> renamed;
+    NewNames renamed;
     for (std::size_t i = 0; i < body.inputs.size(); ++i) {
       mapped[body.inputs[i]] = i < call.inputs.size() ? call.inputs[i] : kNoValue;
       placed[body.inputs[i]] = true;

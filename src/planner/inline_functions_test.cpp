@@ -87,6 +87,26 @@ TEST(InlineFunctions, ABodyInAFunctionCapturesItsValues) {
             (std::vector<float>{-2, 6}));
 }
 
+// The two arguments of the first call are one value, those of the second call have each other's names.
+TEST(InlineFunctions, ABodyCapturesTheArgumentsOfItsCall) {
+  const ops::Registry registry;
+  const Graph graph = Inlined(std::string("g (float[1] a, float[1] b, bool yes) => (float[1] y) { "
+                                          "s = my.Minus(a, a, yes) d = my.Minus(b, a, yes) y = Add(s, d) }") +
+                                  kFunctionHeader +
+                                  "Minus (a, b, c) => (q) { q = If (c) <then_branch = t () => (float[1] r) { "
+                                  "r = If (c) <then_branch = t2 () => (float[1] r2) { r2 = Sub(a, b) }, "
+                                  "else_branch = e2 () => (float[1] r2) { r2 = Neg(b) }> }, "
+                                  "else_branch = e () => (float[1] r) { a_1 = Add(a, b) r = Identity(a_1) }> }",
+                              registry);
+  const auto run = [&](bool yes) {
+    std::vector<Value> inputs{Floats({5}), Floats({7})};
+    inputs.emplace_back(Tensor::Scalar<bool>(yes));
+    return Compute(graph, registry, std::move(inputs));
+  };
+  EXPECT_EQ(run(true), (std::vector<float>{2})) << ToText(graph);
+  EXPECT_EQ(run(false), (std::vector<float>{22})) << ToText(graph);
+}
+
 TEST(InlineFunctions, AnAttributeThatABodysOperatorDoesNotKnowIsAnError) {
   const ops::Registry registry;
   const std::string call = "g (float[2,3] x) => (y) { y = my.F<unread = 1>(x) }",

@@ -22,7 +22,9 @@ def run(place, side):
     source = place / f"skl2onnx-{VERSION}"
     report = place / f"{side.name}.xml"
     report.unlink(missing_ok=True)
+    # Two tests train for many minutes: no other waits behind them.
     side.run(place / "venv/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n",
-             os.environ.get("JOBS", "2"), f"--junitxml={report}", "tests", cwd=source, timeout=7200,
+             os.environ.get("JOBS", "2"), "--dist", "worksteal", f"--junitxml={report}", "tests", cwd=source,
+             timeout=7200,
              env={"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
     return junit_results(report)

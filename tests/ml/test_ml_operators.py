@@ -215,6 +215,23 @@ def test_linear_models(dtype):
             compare(ml_models.one_node(node, {"x": element}, outputs, 1), *feeds, tolerance=tolerance_of(post))
 
 
+@pytest.mark.parametrize("op", ["LinearRegressor", "LinearClassifier"])
+@pytest.mark.parametrize("features", [2, None, "f"])
+def test_linear_models_with_more_coefficients_than_features(op, features):
+    rows = np.array([[1, 2], [-1, 0.5]], np.float32)
+    for count, intercepts in ((6, [0.5, 0.25]), (4, [0.5, 0.25]), (5, [0.5, 0.25]), (6, [0.5])):
+        if op == "LinearClassifier" and (count % 2 or len(intercepts) == 1):
+            continue  # ONNX Runtime refuses them too
+        labels = {"targets": 2} if op == "LinearRegressor" else {"classlabels_ints": [0, 1]}
+        node = helper.make_node(op, ["x"], ["y"] if op == "LinearRegressor" else ["l", "y"], domain="ai.onnx.ml",
+                                coefficients=[float(i) for i in range(count)], intercepts=intercepts, **labels)
+        outputs = [helper.make_tensor_value_info("y", FLOAT, None)]
+        graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", FLOAT, [None, features])], outputs)
+        model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17),
+                                                                      helper.make_opsetid("ai.onnx.ml", 1)])
+        compare(model.SerializeToString(), {"x": rows}, {"x": rows[:1]})
+
+
 @pytest.mark.parametrize("kernel", ["LINEAR", "POLY", "RBF", "SIGMOID"])
 def test_support_vector_models(kernel):
     for seed, (post, classes, probabilities, dtype) in enumerate(

@@ -14,6 +14,7 @@ constexpr DTypeSet kFourNumbers = {DType::kFloat, DType::kDouble, DType::kInt64,
 
 struct LinearState {
   ConstantProduct product;        // [classes or targets, features]
+  std::vector<float> wide;        // the coefficients, if only a run tells how many of them count
   std::vector<float> intercepts;  // one per class, or empty
   std::int64_t outputs = 1;       // classes or targets that have coefficients
   ClassLabels labels;             // of classifiers
@@ -24,6 +25,13 @@ struct LinearState {
 // scores [N, outputs] = x * coefficients' + intercepts
 void Multiply(KernelContext& c, const LinearState& state, const RowsOf& rows, float* scores) {
   const TensorRef& x = c.Input(0);
+  if (rows.width < state.product.k() && !state.wide.empty()) {
+    const std::size_t used = static_cast<std::size_t>(state.outputs * rows.width);
+    LinearState narrow{.product = ConstantProduct(std::span(state.wide).first(used), state.outputs, rows.width),
+                       .intercepts = state.intercepts,
+                       .outputs = state.outputs};
+    return Multiply(c, narrow, rows, scores);
+  }
   if (rows.width != state.product.k()) {
     Fail(Code::kInvalidArgument, "expected ", state.product.k(), " features, as there are coefficients, found shape ",
          ToText(x.shape));
@@ -43,16 +51,27 @@ void Multiply(KernelContext& c, const LinearState& state, const RowsOf& rows, fl
   state.product.Run(data, rows.rows, epilogue, scores, c.parallel(), bytes == 0 ? nullptr : scratch.At(product));
 }
 
-// The coefficients' features are known when the model is loaded: their count divided by that of the outputs.
-void ReadCoefficients(PrepareContext& c, LinearState& state) {
+// The features that the input's type names, or 0.
+std::int64_t KnownFeatures(const PrepareContext& c) {
+  const Type& type = c.InputType(0);
+  if (!type.is_tensor() || !type.has_rank || type.dims.empty() || !type.dims.back().known()) return 0;
+  return type.dims.back().number();
+}
+
+// As many features as the input has; where there are more coefficients, the rest does not count, as in ONNX Runtime.
+void ReadCoefficients(PrepareContext& c, LinearState& state, bool whole_rows) {
   const std::span<const float> coefficients = c.FloatsView("coefficients");
   if (coefficients.empty()) c.Fail(Code::kInvalidGraph, "attribute 'coefficients' is required and missing or empty");
   const auto count = static_cast<std::int64_t>(coefficients.size());
-  if (state.outputs <= 0 || count % state.outputs != 0) {
+  if (state.outputs <= 0 || count < state.outputs || (whole_rows && count % state.outputs != 0)) {
     c.Fail(Code::kInvalidGraph, "attribute 'coefficients': expected a multiple of ", state.outputs,
            " values, one row for each output, found ", count);
   }
-  state.product = ConstantProduct(coefficients, state.outputs, count / state.outputs);
+  const std::int64_t most = count / state.outputs, known = KnownFeatures(c);
+  const std::int64_t features = known > 0 && known < most ? known : most;
+  state.product =
+      ConstantProduct(coefficients.first(static_cast<std::size_t>(state.outputs * features)), state.outputs, features);
+  if (known == 0 && most > 1) state.wide.assign(coefficients.begin(), coefficients.end());
   state.post = ReadPostTransform(c);
 }
 
@@ -113,7 +132,7 @@ Prepared PrepareLinearClassifier(PrepareContext& c) {
     c.Fail(Code::kInvalidGraph, "expected a label for each of ", state.outputs, " intercepts, found ",
            state.labels.count());
   }
-  ReadCoefficients(c, state);
+  ReadCoefficients(c, state, true);
   return WithState(RunLinearClassifier, std::move(state));
 }
 
@@ -145,12 +164,9 @@ Prepared PrepareLinearRegressor(PrepareContext& c) {
   LinearState state;
   state.outputs = c.Int("targets", 1);
   state.intercepts = c.Floats("intercepts");
-  // ONNX Runtime ignores a list of another length; here it is an error, because it is one in the model.
-  if (!state.intercepts.empty() && static_cast<std::int64_t>(state.intercepts.size()) != state.outputs) {
-    c.Fail(Code::kInvalidGraph, "attribute 'intercepts': expected ", state.outputs, " values, found ",
-           state.intercepts.size());
-  }
-  ReadCoefficients(c, state);
+  // A list of another length does not count, as in ONNX Runtime.
+  if (static_cast<std::int64_t>(state.intercepts.size()) != state.outputs) state.intercepts.clear();
+  ReadCoefficients(c, state, false);
   return WithState(RunLinearRegressor, std::move(state));
 }
 

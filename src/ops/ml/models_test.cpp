@@ -52,6 +52,19 @@ TEST(MlLinear, Regresses) {
   EXPECT_EQ(Elements<float>(Ml("LinearRegressor", doubles, attributes)[0]), (Reals{1.5f, -4, 3.5f, 8}));
 }
 
+// The first ones count, for the features that the input has, known when the model is loaded or not. Expected: ONNX
+// Runtime 1.31.1.
+TEST(MlLinear, TakesMoreCoefficientsThanTheInputHasFeatures) {
+  const Tensor rows = Tensor::Of<float>({1, 2, -1, 0.5f}, Shape{2, 2});
+  const Reals expected = {5.5f, 11.5f, 0.5f, -0.5f};
+  const Attributes classifier = {
+      {"coefficients", Reals{1, 2, 3, 4, 5, 6}}, {"intercepts", Reals{0.5f, 0.5f}}, {"classlabels_ints", Longs{0, 1}}};
+  const Attributes regressor = {
+      {"coefficients", Reals{1, 2, 3, 4, 5}}, {"intercepts", Reals{0.5f, 0.5f}}, {"targets", std::int64_t{2}}};
+  EXPECT_EQ(Elements<float>(Ml("LinearClassifier", rows, classifier, 2)[1]), expected);
+  EXPECT_EQ(Elements<float>(Ml("LinearRegressor", rows, regressor)[0]), expected);
+}
+
 TEST(MlLinear, RefusesCoefficientsThatDoNotFit) {
   const Attributes labels = {{"classlabels_ints", Longs{0, 1}}, {"intercepts", Reals{0, 0}}};
   const auto with = [&](Reals coefficients) {

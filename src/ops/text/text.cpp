@@ -1,4 +1,5 @@
-// ops/text/text.cpp - operators on strings: RegexFullMatch, StringConcat, StringNormalizer, StringSplit.
+// ops/text/text.cpp - operators on strings: RegexFullMatch, StringConcat, StringNormalizer, StringSplit; the row of
+// com.microsoft.MurmurHash3.
 #include <re2/re2.h>
 
 #include <unordered_set>
@@ -9,6 +10,7 @@
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/text/murmur_hash.h"
 #include "ops/text/utf8_case.h"
 
 namespace sardonyx::ops {
@@ -161,6 +163,7 @@ enum class CaseChange { kNone, kLower, kUpper };
 
 struct NormalizerState {
   CaseChange change;
+  Letters letters;  // that have another case in the attribute's locale
   bool case_sensitive;
   std::unordered_set<std::string> stop_words;  // in lower case unless case_sensitive
 };
@@ -180,9 +183,11 @@ void RunStringNormalizer(KernelContext& c) {
   std::vector<std::string> kept;
   kept.reserve(static_cast<std::size_t>(x.count));
   for (const std::string& text : x.Span<std::string>()) {
-    if (!state.stop_words.empty() && state.stop_words.contains(state.case_sensitive ? text : ToLower(text))) continue;
-    kept.push_back(state.change == CaseChange::kLower   ? ToLower(text)
-                   : state.change == CaseChange::kUpper ? ToUpper(text)
+    if (!state.stop_words.empty() &&
+        state.stop_words.contains(state.case_sensitive ? text : ToLower(text, state.letters)))
+      continue;
+    kept.push_back(state.change == CaseChange::kLower   ? ToLower(text, state.letters)
+                   : state.change == CaseChange::kUpper ? ToUpper(text, state.letters)
                                                         : text);
   }
   if (kept.empty()) kept.emplace_back();  // the specification: one empty string where nothing is left
@@ -199,13 +204,20 @@ Prepared PrepareStringNormalizer(PrepareContext& c) {
     c.Fail(Code::kInvalidGraph, "attribute 'case_change_action': expected NONE, LOWER or UPPER, found '", change, "'");
   }
   state.change = change == "LOWER" ? CaseChange::kLower : change == "UPPER" ? CaseChange::kUpper : CaseChange::kNone;
+  const std::string locale = c.String("locale", "");
+  state.letters = locale == "C" || locale == "POSIX" ? Letters::kAscii : Letters::kAll;
   state.case_sensitive = c.Flag("is_case_sensitive");
   for (const std::string& word : c.Strings("stopwords"))
-    state.stop_words.insert(state.case_sensitive ? word : ToLower(word));
+    state.stop_words.insert(state.case_sensitive ? word : ToLower(word, state.letters));
   return WithState(RunStringNormalizer, std::move(state));
 }
 
 constexpr OpDef kTextOps[] = {
+    {.domain = "com.microsoft",
+     .name = "MurmurHash3",
+     .since = {1},
+     .infer = InferMurmurHash,
+     .prepare = PrepareMurmurHash},
     {.name = "RegexFullMatch", .since = {20}, .types = kStrings, .infer = InferRegex, .prepare = PrepareRegex},
     {.name = "StringConcat", .since = {20}, .types = kStrings, .infer = InferBroadcast, .prepare = PrepareStringConcat},
     {.name = "StringNormalizer",

@@ -87,9 +87,15 @@ std::string MapCase(std::string_view text, char first, Map&& map) {
   return result;
 }
 
+std::uint32_t Same(std::uint32_t c) { return c; }
+
 }  // namespace
 
-std::string ToUpper(std::string_view text) { return MapCase(text, 'a', Upper); }
-std::string ToLower(std::string_view text) { return MapCase(text, 'A', Lower); }
+std::string ToUpper(std::string_view text, Letters letters) {
+  return letters == Letters::kAll ? MapCase(text, 'a', Upper) : MapCase(text, 'a', Same);
+}
+std::string ToLower(std::string_view text, Letters letters) {
+  return letters == Letters::kAll ? MapCase(text, 'A', Lower) : MapCase(text, 'A', Same);
+}
 
 }  // namespace sardonyx::ops

@@ -1,4 +1,4 @@
-// ops/text/utf8_case.h - upper and lower case of UTF-8 text, independent of any locale.
+// ops/text/utf8_case.h - upper and lower case of UTF-8 text, independent of the locale of the process.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 namespace sardonyx::ops {
 
 // Letter by letter (simple case mapping) for Latin, Greek, Cyrillic and Armenian; all else, and what is not UTF-8,
-// stays.
-std::string ToUpper(std::string_view text);
-std::string ToLower(std::string_view text);
+// stays. The locale "C" knows the letters of ASCII only.
+enum class Letters { kAll, kAscii };
+std::string ToUpper(std::string_view text, Letters letters = Letters::kAll);
+std::string ToLower(std::string_view text, Letters letters = Letters::kAll);
 
 }  // namespace sardonyx::ops

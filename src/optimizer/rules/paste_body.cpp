@@ -1,30 +1,13 @@
 // optimizer/rules/paste_body.cpp - copies the nodes of a body into the graph around it.
 #include "optimizer/rules/paste_body.h"
 
-#include <map>
+#include "ir/rename_captures.h"
 
 namespace sardonyx::optimizer {
-namespace {
-
-// What nested bodies capture follows the new names of the values.
-void RenameCaptures(Graph& body, const std::map<std::string, std::string>& renamed) {
-  for (ValueId id = 0; id < body.values.size(); ++id) {
-    if (!body.value(id).is_captured) continue;
-    const auto found = renamed.find(body.value(id).name);
-    if (found == renamed.end() || found->second == found->first) continue;
-    if (const auto clash = body.Find(found->second)) body.Rename(*clash, body.FreshName(found->second));
-    body.Rename(id, found->second);
-  }
-  for (const NodeId id : body.order)
-    for (Graph* inner : body.node(id).Subgraphs()) RenameCaptures(*inner, renamed);
-}
-
-}  // namespace
-
 std::vector<ValueId> PasteBody(Graph& graph, const std::string& prefix, const Graph& body,
                                std::span<const ValueId> inputs) {
   std::vector<ValueId> mapped(body.values.size(), kNoValue);
-  std::map<std::string, std::string> renamed;
+  NewNames renamed;
   for (std::size_t i = 0; i < body.inputs.size(); ++i) mapped[body.inputs[i]] = inputs[i];
   for (const Capture& capture : body.captures) mapped[capture.inner] = capture.outer;
   for (ValueId id = 0; id < body.values.size(); ++id) {
