@@ -9,11 +9,15 @@ from onnx import helper, numpy_helper
 TYPES = {
     np.dtype(np.float32): onnx.TensorProto.FLOAT,
     np.dtype(np.float16): onnx.TensorProto.FLOAT16,
+    np.dtype(np.int16): onnx.TensorProto.INT16,
     np.dtype(np.int32): onnx.TensorProto.INT32,
+    np.dtype(np.uint32): onnx.TensorProto.UINT32,
+    np.dtype(np.uint64): onnx.TensorProto.UINT64,
     np.dtype(np.int64): onnx.TensorProto.INT64,
     np.dtype(np.uint8): onnx.TensorProto.UINT8,
     np.dtype(np.int8): onnx.TensorProto.INT8,
     np.dtype(np.float64): onnx.TensorProto.DOUBLE,
+    np.dtype(object): onnx.TensorProto.STRING,
 }
 
 
