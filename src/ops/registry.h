@@ -20,7 +20,9 @@ namespace sardonyx::ops {
   X(Attention)             \
   X(BatchNorm)             \
   X(BiasGelu)              \
+  X(BifurcationDetector)   \
   X(Binary)                \
+  X(Branches)              \
   X(Cast)                  \
   X(CausalConv)            \
   X(CenterCropPad)         \
@@ -31,6 +33,7 @@ namespace sardonyx::ops {
   X(ControlFlow)           \
   X(Conv)                  \
   X(ConvTranspose)         \
+  X(Crop)                  \
   X(Cumulative)            \
   X(DeformConv)            \
   X(DepthSpace)            \
@@ -40,6 +43,7 @@ namespace sardonyx::ops {
   X(EmbedLayerNorm)        \
   X(Expand)                \
   X(FlexAttention)         \
+  X(Gates)                 \
   X(Gather)                \
   X(GatherBlockQuantized)  \
   X(Gemm)                  \
@@ -48,11 +52,13 @@ namespace sardonyx::ops {
   X(GroupQueryAttention)   \
   X(Identity)              \
   X(InstanceNorm)          \
+  X(Inverse)               \
   X(LayerNorm)             \
   X(LinearAttention)       \
   X(Loss)                  \
   X(MatMul)                \
   X(MatMulNBits)           \
+  X(MaxPoolWithMask)       \
   X(MaxUnpool)             \
   X(MlCategories)          \
   X(MlFeatures)            \
@@ -61,9 +67,12 @@ namespace sardonyx::ops {
   X(MlSvm)                 \
   X(MlTree)                \
   X(MultiHeadAttention)    \
+  X(MurmurHash)            \
+  X(NGram)                 \
   X(NonMaxSuppression)     \
   X(Optional)              \
   X(Pad)                   \
+  X(ParametricSoftplus)    \
   X(Pool)                  \
   X(Pow)                   \
   X(ProjectedAttention)    \
@@ -92,6 +101,7 @@ namespace sardonyx::ops {
   X(Transpose)             \
   X(Unary)                 \
   X(UnaryTest)             \
+  X(Unfold)                \
   X(Unique)                \
   X(Variadic)              \
   X(Where)

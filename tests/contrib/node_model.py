@@ -9,11 +9,15 @@ from onnx import helper, numpy_helper
 TYPES = {
     np.dtype(np.float32): onnx.TensorProto.FLOAT,
     np.dtype(np.float16): onnx.TensorProto.FLOAT16,
+    np.dtype(np.int16): onnx.TensorProto.INT16,
     np.dtype(np.int32): onnx.TensorProto.INT32,
+    np.dtype(np.uint32): onnx.TensorProto.UINT32,
+    np.dtype(np.uint64): onnx.TensorProto.UINT64,
     np.dtype(np.int64): onnx.TensorProto.INT64,
     np.dtype(np.uint8): onnx.TensorProto.UINT8,
     np.dtype(np.int8): onnx.TensorProto.INT8,
     np.dtype(np.float64): onnx.TensorProto.DOUBLE,
+    np.dtype(object): onnx.TensorProto.STRING,
 }
 
 
@@ -49,13 +53,13 @@ def run_model(engine, model, inputs, constants=(), threads=2):
     return session.run(None, feeds)
 
 
-def compare(op, inputs, outputs, constants=(), tolerance=2e-6, check=None, **attributes):
+def compare(op, inputs, outputs, constants=(), tolerance=2e-6, check=None, threads=2, **attributes):
     """Our outputs are ONNX Runtime's up to `tolerance` of the largest value (1 at least); returns ours.
 
     check: a function of (index of the output, array) that picks what is compared."""
     model = node_model(op, inputs, outputs, constants, **attributes)
-    want = run_model(onnxruntime, model, inputs, constants)
-    got = run_model(sardonyx, model, inputs, constants)
+    want = run_model(onnxruntime, model, inputs, constants, threads)
+    got = run_model(sardonyx, model, inputs, constants, threads)
     for index, (ours, theirs) in enumerate(zip(got, want, strict=True)):
         assert ours.dtype == theirs.dtype and ours.shape == theirs.shape, (index, ours.dtype, ours.shape, theirs.shape)
         if check is not None:

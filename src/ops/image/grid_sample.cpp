@@ -294,6 +294,11 @@ void SpellGridSample(SpellContext& c) {
 
 constexpr OpDef kGridSampleOps[] = {
     {.name = "AffineGrid", .since = {20}, .types = kIeeeFloats, .infer = InferAffineGrid, .prepare = PrepareAffineGrid},
+    {.domain = "com.microsoft",
+     .name = "GridSample",
+     .since = {1},
+     .infer = InferGridSample,
+     .prepare = PrepareGridSample},
     {.name = "GridSample",
      .since = {16, 20, 22},
      .infer = InferGridSample,

@@ -75,6 +75,13 @@ constexpr UnaryRow OtherRow(std::string_view name, Few<int> since, PrepareFn* pr
   row.op.prepare = prepare;
   return row;
 }
+// The standard domain's experiments, which opset 10 withdrew.
+constexpr DTypeSet kExperimentTypes = {DType::kFloat, DType::kDouble, DType::kFloat16};
+constexpr UnaryRow ExperimentRow(std::string_view name, FloatFunction function) {
+  UnaryRow row = Row(name, {1}, function, kExperimentTypes);
+  row.op.upgrade = nullptr;
+  return row;
+}
 constexpr UnaryRow SeluRow() {
   UnaryRow row = Row("Selu", {1, 6, 22},
                      {UnaryKind::kSelu, {"alpha", 1.67326319217681884765625f}, {"gamma", 1.05070102214813232421875f}});
@@ -86,6 +93,7 @@ constexpr UnaryRow kRows[] = {
     Row("Abs", {1, 6, 13}, {UnaryKind::kAbs}, kNumbers),
     Row("Acos", {7, 22}, {UnaryKind::kAcos}),
     Row("Acosh", {9, 22}, {UnaryKind::kAcosh}),
+    ExperimentRow("Affine", {UnaryKind::kLinear, {"alpha", 1}, {"beta", 0}}),
     Row("Asin", {7, 22}, {UnaryKind::kAsin}),
     Row("Asinh", {9, 22}, {UnaryKind::kAsinh}),
     Row("Atan", {7, 22}, {UnaryKind::kAtan}),
@@ -110,6 +118,7 @@ constexpr UnaryRow kRows[] = {
     Row("Reciprocal", {1, 6, 13}, {UnaryKind::kReciprocal}),
     Row("Relu", {1, 6, 13, 14}, {UnaryKind::kRelu}, kSignedNumbers),
     Row("Round", {11, 22}, {UnaryKind::kRound}),
+    ExperimentRow("Scale", {UnaryKind::kLinear, {"scale", 1}, {"", 0}}),
     SeluRow(),
     Row("Shrink", {9}, {UnaryKind::kShrink, {"bias", 0}, {"lambd", 0.5f}}, kNumbers),
     Row("Sigmoid", {1, 6, 13}, {UnaryKind::kSigmoid, {"", 1}}),

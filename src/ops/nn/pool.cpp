@@ -36,12 +36,14 @@ struct PoolState {
   bool channels_last = false;
 };
 
-// The domain of channels-last operators, or QLinearAveragePool's own attribute.
-bool IsLast(const AttributeReader& c) { return IsChannelsLast(c) || c.Flag("channels_last"); }
+// The domain of channels-last operators, QLinearAveragePool's own attribute, or the operator that is nothing else.
+bool IsLast(const AttributeReader& c) {
+  return IsChannelsLast(c) || c.Flag("channels_last") || c.op_type() == "NhwcMaxPool";
+}
 
 PoolState ReadPool(const AttributeReader& c, const Type& x) {
   PoolState state;
-  state.kind = c.op_type() == "MaxPool"               ? PoolKind::kMax
+  state.kind = c.op_type().ends_with("MaxPool")       ? PoolKind::kMax
                : c.op_type().ends_with("AveragePool") ? PoolKind::kAverage
                                                       : PoolKind::kLp;
   state.channels_last = IsLast(c);
@@ -299,6 +301,13 @@ constexpr OpDef LastRow(std::string_view name, DTypeSet types) {
 constexpr OpDef kPoolOps[] = {
     LastRow("AveragePool", kKernelFloats),
     LastRow("MaxPool", kKernelFloats | DTypeSet{DType::kInt8, DType::kUInt8}),
+    {.domain = "com.microsoft",
+     .name = "NhwcMaxPool",
+     .since = {1},
+     .types = kQuantized8,
+     .infer = InferPool,
+     .prepare = PreparePool,
+     .cost = CountWindows},
     {.name = "AveragePool",
      .since = {1, 7, 10, 11, 19, 22},
      .types = kIeeeFloats,

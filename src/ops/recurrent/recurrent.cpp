@@ -1,154 +1,22 @@
-// ops/recurrent/recurrent.cpp - RNN, GRU and LSTM: one product for the inputs of all steps, then a small product for
-// each step.
+// ops/recurrent/recurrent.cpp - RNN, GRU, LSTM and DynamicQuantizeLSTM: one product for the inputs of all steps, then a
+// small product for each step.
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <optional>
+#include <type_traits>
 
 #include "ops/cost_context.h"
-#include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/product.h"
 #include "ops/recurrent/recurrent_cell.h"
+#include "ops/recurrent/recurrent_state.h"
 #include "ops/registry.h"
 #include "ops/upgrade_context.h"
 #include "tensor/shared_bytes.h"
 
 namespace sardonyx::ops {
 namespace {
-
-constexpr std::size_t kX = 0, kW = 1, kR = 2, kB = 3, kLens = 4, kH = 5, kC = 6, kP = 7;
-
-enum class CellKind : std::uint8_t { kRnn, kGru, kLstm };
-
-struct RecurrentState {
-  CellKind cell = CellKind::kLstm;
-  std::int64_t gates = 4;
-  std::int64_t directions = 1;
-  bool reverse = false;      // of direction 0
-  bool batch_first = false;  // layout = 1
-  bool linear_before_reset = false, input_forget = false;
-  float clip = 0;
-  std::vector<RecurrentActivation> activations;  // for each direction
-  std::size_t activations_each = 3;
-  // Packed weights of each direction, undefined if W and R are no constants: W^T; R^T (of a GRU without
-  // linear_before_reset only z and r); that GRU's hidden gate.
-  Tensor packed;
-  std::int64_t hidden = 0, input = 0;
-  std::int64_t packed_w = 0, packed_r = 0, packed_h = 0;
-
-  bool TwoProducts() const { return cell == CellKind::kGru && !linear_before_reset; }
-  std::int64_t FirstGates() const { return TwoProducts() ? 2 : gates; }
-  std::int64_t PackedEach() const { return packed_w + packed_r + packed_h; }
-};
-
-RecurrentState ReadRecurrent(const AttributeReader& c) {
-  RecurrentState s;
-  s.cell = c.op_type() == "LSTM" ? CellKind::kLstm : c.op_type() == "GRU" ? CellKind::kGru : CellKind::kRnn;
-  s.gates = s.cell == CellKind::kLstm ? 4 : s.cell == CellKind::kGru ? 3 : 1;
-  s.activations_each = s.cell == CellKind::kLstm ? 3 : s.cell == CellKind::kGru ? 2 : 1;
-  const std::string direction = c.String("direction", "forward");
-  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
-    c.Fail(Code::kInvalidArgument, "attribute 'direction': expected forward, reverse or bidirectional, found '",
-           direction, "'");
-  }
-  s.directions = direction == "bidirectional" ? 2 : 1;
-  s.reverse = direction == "reverse";
-  s.batch_first = c.Flag("layout");
-  s.linear_before_reset = c.Flag("linear_before_reset");
-  s.input_forget = c.Flag("input_forget");
-  s.clip = c.Float("clip", 0);
-  std::vector<std::string_view> defaults(s.activations_each, "Tanh");
-  if (s.cell != CellKind::kRnn) defaults[0] = "Sigmoid";
-  s.activations = ReadActivations(c, s.activations_each * static_cast<std::size_t>(s.directions), defaults);
-  return s;
-}
-
-void CheckDim(const AttributeReader& c, const char* what, const Dim& dim, std::int64_t expected) {
-  if (dim.known() && dim.number() != expected) {
-    c.Fail(Code::kInvalidArgument, "expected ", expected, " as ", what, ", found ", dim.number());
-  }
-}
-
-void InferRecurrent(InferContext& c) {
-  const RecurrentState s = ReadRecurrent(c);
-  for (const std::size_t i : {kX, kW, kR}) {
-    if (c.HasRank(i) && c.Rank(i) != 3) {
-      c.Fail(Code::kInvalidArgument, c.InputText(i), ": expected rank 3, found ", c.InputType(i).ToText());
-    }
-  }
-  Dim seq, batch, hidden;
-  if (c.HasRank(kX)) {
-    seq = c.InputDims(kX)[s.batch_first ? 1 : 0];
-    batch = c.InputDims(kX)[s.batch_first ? 0 : 1];
-  }
-  if (c.Has("hidden_size")) hidden = Dim(c.Int("hidden_size"));
-  if (c.HasRank(kR)) {
-    if (c.InputDims(kR)[2].known() && hidden.known())
-      CheckDim(c, "the last size of R", c.InputDims(kR)[2], hidden.number());
-    if (!c.InputDims(kR)[2].unknown()) hidden = c.InputDims(kR)[2];
-    CheckDim(c, "the first size of R (the directions)", c.InputDims(kR)[0], s.directions);
-    if (hidden.known())
-      CheckDim(c, "the second size of R (gates * hidden)", c.InputDims(kR)[1], s.gates * hidden.number());
-  }
-  if (c.HasRank(kW)) {
-    CheckDim(c, "the first size of W (the directions)", c.InputDims(kW)[0], s.directions);
-    if (hidden.known())
-      CheckDim(c, "the second size of W (gates * hidden)", c.InputDims(kW)[1], s.gates * hidden.number());
-    if (c.HasRank(kX) && c.InputDims(kX)[2].known())
-      CheckDim(c, "the input size of W", c.InputDims(kW)[2], c.InputDims(kX)[2].number());
-  }
-  const Dim directions(s.directions);
-  const DType dtype = c.InputDType(kX);
-  if (c.HasOutput(0)) {
-    c.SetOutput(0, dtype,
-                s.batch_first ? std::vector<Dim>{batch, seq, directions, hidden}
-                              : std::vector<Dim>{seq, directions, batch, hidden});
-  }
-  for (const std::size_t i : {1u, 2u}) {
-    if (!c.HasOutput(i)) continue;
-    c.SetOutput(
-        i, dtype,
-        s.batch_first ? std::vector<Dim>{batch, directions, hidden} : std::vector<Dim>{directions, batch, hidden});
-  }
-}
-
-struct Sizes {
-  std::int64_t seq, batch, input, hidden, gates;
-};
-
-void CheckCount(KernelContext& c, std::size_t i, std::int64_t expected) {
-  if (c.HasInput(i) && c.Input(i).count != expected) {
-    Fail(Code::kInvalidArgument, "expected ", expected, " elements as input ", i, ", found ", ToText(c.Input(i).shape));
-  }
-}
-
-Sizes MakeSizes(KernelContext& c, const RecurrentState& state) {
-  const Dims x = c.Input(kX).shape;
-  Sizes s{x[state.batch_first ? 1 : 0], x[state.batch_first ? 0 : 1], x[2], state.hidden, state.gates};
-  if (!state.packed.defined()) {
-    s.hidden = c.Input(kR).dim(2);
-    CheckCount(c, kW, state.directions * s.gates * s.hidden * s.input);
-    CheckCount(c, kR, state.directions * s.gates * s.hidden * s.hidden);
-  } else if (state.input != s.input) {
-    Fail(Code::kInvalidArgument, "expected an input size of ", state.input, ", found ", ToText(x));
-  }
-  CheckCount(c, kB, state.directions * 2 * s.gates * s.hidden);
-  CheckCount(c, kLens, s.batch);
-  CheckCount(c, kH, state.directions * s.batch * s.hidden);
-  if (state.cell == CellKind::kLstm) {
-    CheckCount(c, kC, state.directions * s.batch * s.hidden);
-    CheckCount(c, kP, state.directions * 3 * s.hidden);
-  }
-  if (c.HasInput(kLens)) {
-    for (const std::int32_t length : c.Input(kLens).Span<const std::int32_t>()) {
-      if (length < 0 || length > s.seq) {
-        Fail(Code::kInvalidArgument, "expected sequence_lens in [0, ", s.seq, "], found ", length);
-      }
-    }
-  }
-  return s;
-}
 
 void AddBias(const Product<float>& p, const float* bias, Parallel& parallel, std::byte* scratch) {
   kernels::GemmF32Args args = GemmArgs(p);
@@ -167,10 +35,11 @@ template <typename T>
 class Runner {
  public:
   Runner(KernelContext& c, const RecurrentState& state)
-      : c_(c),
-        state_(state),
-        s_(MakeSizes(c, state)),
-        io_(c, kDTypeOf<T>, (1u << kLens) | (state.packed.defined() ? (1u << kW) | (1u << kR) : 0)) {
+      : c_(c), state_(state), s_(MakeRecurrentSizes(c, state)), io_(c, kDTypeOf<T>, SkippedInputs(state)) {
+    if (state.quantized) {
+      input_gates_.emplace(c, state.quantized_w, state.directions, s_.input, s_.gates * s_.hidden);
+      hidden_gates_.emplace(c, state.quantized_r, state.directions, s_.hidden, s_.gates * s_.hidden);
+    }
     const auto count = [](std::int64_t a, std::int64_t b) {
       return CheckedMul(std::size_t(a), std::size_t(b), "gates");
     };
@@ -186,10 +55,7 @@ class Runner {
     }
     bias_at_ = io_.template Add<T>(static_cast<std::size_t>(all));
     const int threads = c.parallel().ThreadCount();
-    std::size_t bytes = ProductScratch(InputProduct(0), threads);
-    bytes = std::max(bytes, ProductScratch(RecurrentProduct(0), threads));
-    if (state.TwoProducts()) bytes = std::max(bytes, ProductScratch(HiddenProduct(0), threads));
-    gemm_bytes_ = (bytes + 63) / 64 * 64;
+    gemm_bytes_ = (ScratchOfProducts(threads) + 63) / 64 * 64;
     gemm_at_ = io_.Add(gemm_bytes_ * (both_at_once_ ? 2 : 1));
   }
 
@@ -213,6 +79,25 @@ class Runner {
   }
 
  private:
+  static std::uint32_t SkippedInputs(const RecurrentState& state) {
+    std::uint32_t skipped = 1u << kLens;
+    if (state.HasPacked() || state.quantized) skipped |= (1u << kW) | (1u << kR);
+    for (const QuantizedWeights* weights : {&state.quantized_w, &state.quantized_r})
+      if (state.quantized) skipped |= (1u << weights->scale) | (1u << weights->zero);
+    return skipped;
+  }
+
+  std::size_t ScratchOfProducts(int threads) const {
+    if (state_.quantized) {
+      return std::max(input_gates_->ScratchBytes(s_.seq * s_.batch, threads),
+                      hidden_gates_->ScratchBytes(s_.batch, threads));
+    }
+    std::size_t bytes = ProductScratch(InputProduct(0), threads);
+    bytes = std::max(bytes, ProductScratch(RecurrentProduct(0), threads));
+    if (state_.TwoProducts()) bytes = std::max(bytes, ProductScratch(HiddenProduct(0), threads));
+    return bytes;
+  }
+
   static constexpr std::int64_t kSerialWork = std::int64_t{1} << 19;  // multiplications that do not pay threads
   static constexpr int kFewThreads = 4;
 
@@ -352,7 +237,38 @@ class Runner {
     Product<T> inputs = InputProduct(d);
     inputs.c = memory.input_gates;
     const bool small = inputs.m * inputs.n * inputs.k < kSerialWork;
-    AddBias(inputs, SumBiases(d), small ? static_cast<Parallel&>(serial) : c_.parallel(), memory.gemm);
+    Parallel& parallel = small ? static_cast<Parallel&>(serial) : c_.parallel();
+    if constexpr (std::is_same_v<T, float>) {
+      if (state_.quantized) {
+        return input_gates_->Multiply(d, LongestSequence() * s_.batch, inputs.a, SumBiases(d), inputs.c, parallel,
+                                      memory.gemm);
+      }
+    }
+    AddBias(inputs, SumBiases(d), parallel, memory.gemm);
+  }
+
+  // Steps beyond it have no part in the range of X that quantization finds, as in ONNX Runtime.
+  std::int64_t LongestSequence() const {
+    if (!c_.HasInput(kLens)) return s_.seq;
+    return std::ranges::max(c_.Input(kLens).Span<const std::int32_t>());
+  }
+
+  // recurrent = h R^T, all gates.
+  void MultiplyHidden(std::int64_t d, bool reverse, std::int64_t step, const Memory& memory, Parallel& parallel) {
+    if constexpr (std::is_same_v<T, float>) {
+      const T* h = memory.h;
+      if (c_.HasInput(kLens)) {  // states of sequences that have ended do not widen the range
+        for (std::int64_t b = 0; b < s_.batch; ++b) {
+          T* row = memory.reset + b * s_.hidden;
+          if (TimeOf(reverse, step, b) < 0)
+            std::fill_n(row, s_.hidden, T(0));
+          else
+            std::copy_n(h + b * s_.hidden, s_.hidden, row);
+        }
+        h = memory.reset;
+      }
+      hidden_gates_->Multiply(d, s_.batch, h, nullptr, memory.recurrent, parallel, memory.gemm);
+    }
   }
 
   void RunSteps(std::int64_t d, const Memory& memory, Parallel& parallel) {
@@ -367,7 +283,10 @@ class Runner {
     if (state_.TwoProducts()) std::fill_n(memory.reset, s_.batch * s_.hidden, T(0));
     CellStep<T> cell = MakeStep(d);
     for (std::int64_t step = 0; step < s_.seq; ++step) {
-      RunProduct(recurrent, parallel, memory.gemm);
+      if (state_.quantized)
+        MultiplyHidden(d, reverse, step, memory, parallel);
+      else
+        RunProduct(recurrent, parallel, memory.gemm);
       if (state_.TwoProducts()) {
         ForEachRow(reverse, step, cell, memory, [](const CellStep<T>& s, std::int64_t, std::int64_t) { GruGates(s); });
         RunProduct(hidden, parallel, memory.gemm);
@@ -403,8 +322,9 @@ class Runner {
 
   KernelContext& c_;
   const RecurrentState& state_;
-  Sizes s_;
+  RecurrentSizes s_;
   Operands io_;
+  std::optional<QuantizedGates> input_gates_, hidden_gates_;  // DynamicQuantizeLSTM
   bool both_at_once_ = false;
   std::array<Offsets, 2> at_ = {};
   std::size_t bias_at_, gemm_at_, gemm_bytes_;
@@ -453,6 +373,21 @@ void PackWeights(PrepareContext& c, RecurrentState& s) {
   c.MarkPacked(kR);
 }
 
+Prepared PrepareQuantized(PrepareContext& c) {
+  RecurrentState state = ReadRecurrent(c);
+  state.quantized_w = {.input = kW, .scale = 8, .zero = 9};
+  state.quantized_r = {.input = kR, .scale = 10, .zero = 11};
+  const Tensor *w = c.Constant(kW), *r = c.Constant(kR);
+  for (const QuantizedWeights* weights : {&state.quantized_w, &state.quantized_r}) CheckQuantizedWeights(c, *weights);
+  if (w != nullptr && r != nullptr && w->count() != 0 && r->count() != 0) {
+    state.hidden = r->shape()[1];
+    state.input = w->shape()[1];
+    PackQuantizedWeights(c, state.quantized_w);
+    PackQuantizedWeights(c, state.quantized_r);
+  }
+  return WithState(RunRecurrent<float>, std::move(state));
+}
+
 Prepared PrepareRecurrent(PrepareContext& c) {
   RecurrentState state = ReadRecurrent(c);
   if (c.InputDType(kX) == DType::kDouble) return WithState(RunRecurrent<double>, std::move(state));
@@ -479,6 +414,13 @@ constexpr OpDef Row(std::string_view name, Few<int> since) {
 }
 
 constexpr OpDef kRecurrentOps[] = {
+    {.domain = "com.microsoft",
+     .name = "DynamicQuantizeLSTM",
+     .since = {1},
+     .types = {DType::kFloat},
+     .infer = InferRecurrent,
+     .prepare = PrepareQuantized,
+     .cost = CountRecurrent},
     Row("GRU", {1, 3, 7, 14, 22}),
     Row("LSTM", {1, 7, 14, 22}),
     Row("RNN", {1, 7, 14, 22}),

@@ -22,7 +22,7 @@ struct PadState {
 void InferPad(InferContext& c) {
   if (!c.HasRank(0)) return c.SetOutput(0, c.InputDType(0));
   std::vector<Dim> dims = c.InputDims(0);
-  const auto pads = c.ShapeData(1);
+  const auto pads = c.HasRank(1) && c.Rank(1) > 1 ? std::nullopt : c.ShapeData(1);  // com.microsoft: [1, 2 * rank], too
   const auto axes = c.HasInput(3) ? c.ConstantInts(3) : std::nullopt;
   if (!pads || (c.HasInput(3) && !axes)) {
     dims.assign(dims.size(), Dim());
@@ -219,6 +219,13 @@ void ChangePad(const LayoutChange& c) { MapAxesInput(c, 3, c.input_types[0].rank
 constexpr LayoutDef kPadLayout = {"its axes are mapped", DescribePad, ChangePad};
 
 constexpr OpDef kPadOps[] = {
+    {.domain = "com.microsoft",
+     .name = "Pad",
+     .since = {1},
+     .types = {DType::kFloat, DType::kDouble, DType::kFloat16},
+     .infer = InferPad,
+     .prepare = PreparePad,
+     .cost = CountNothing},
     {.name = "Pad",
      .since = {1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
      .types = kAllTypes,

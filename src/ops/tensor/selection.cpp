@@ -192,7 +192,7 @@ void InferRange(InferContext& c) {
   std::optional<std::vector<Dim>> data[3];
   for (std::size_t i = 0; i < 3 && small; ++i) data[i] = c.ShapeData(i);
   const auto one = [&](std::size_t i) { return data[i] && data[i]->size() == 1 ? data[i]->front() : Dim(); };
-  const Dim start = one(0), limit = one(1), delta = one(2);
+  const Dim start = one(0), limit = one(1), delta = c.HasInput(2) ? one(2) : Dim(1);
   if (small && start.known() && limit.known() && delta.known()) {
     const std::int64_t n = RangeCount(start.number(), limit.number(), delta.number());
     c.SetOutput(0, dtype, {Dim(n)});
@@ -225,7 +225,7 @@ void FillRange(KernelContext& c) {
       Fail(Code::kInvalidArgument, "expected one number in input ", i, ", found shape ", ToText(c.Input(i).shape));
     return static_cast<C>(*c.Input(i).As<T>());
   };
-  const C start = number(0), limit = number(1), delta = number(2);
+  const C start = number(0), limit = number(1), delta = c.HasInput(2) ? number(2) : C(1);
   const std::int64_t shape[] = {RangeCount(start, limit, delta)};
   T* y = c.Output(0, shape).template As<T>();
   for (std::int64_t i = 0; i < shape[0]; ++i) y[i] = static_cast<T>(RangeElement(start, delta, i));
@@ -361,6 +361,12 @@ constexpr OpDef kSelectionOps[] = {
      .cost = CountNothing,
      .traits = kSizedByElements},
     {.name = "OneHot", .since = {9, 11, 28}, .infer = InferOneHot, .prepare = PrepareOneHot, .cost = CountNothing},
+    {.domain = "com.microsoft",
+     .name = "Range",
+     .since = {1},
+     .infer = InferRange,
+     .prepare = PrepareRange,
+     .cost = CountNothing},
     {.name = "Range", .since = {11, 27}, .infer = InferRange, .prepare = PrepareRange, .cost = CountNothing},
     {.name = "ReverseSequence",
      .since = {10, 28},
@@ -368,6 +374,14 @@ constexpr OpDef kSelectionOps[] = {
      .infer = InferReverseSequence,
      .prepare = PrepareReverseSequence,
      .cost = CountNothing},
+    {.domain = "com.microsoft",
+     .name = "Trilu",
+     .since = {1},
+     .types = kAllTypes,
+     .infer = InferTrilu,
+     .prepare = PrepareTrilu,
+     .cost = CountNothing,
+     .traits = kMayAlias},
     {.name = "Trilu",
      .since = {14},
      .types = kAllTypes,

@@ -304,9 +304,24 @@ void RunUnsqueeze(KernelContext& c) {
 
 Prepared PrepareUnsqueeze(PrepareContext&) { return {RunUnsqueeze, nullptr}; }
 
+// com.microsoft's form: one axis, an int32.
+void RunExpandDims(KernelContext& c) {
+  if (c.Input(1).count != 1) Fail(Code::kInvalidArgument, "expected one axis, found shape ", ToText(c.Input(1).shape));
+  RunUnsqueeze(c);
+}
+
+Prepared PrepareExpandDims(PrepareContext&) { return {RunExpandDims, nullptr}; }
+
 void UpgradeAxes(UpgradeContext& c) { c.AttributeToInput("axes", 1); }
 
 constexpr OpDef kShapeOps[] = {
+    {.domain = "com.microsoft",
+     .name = "ExpandDims",
+     .since = {1},
+     .types = kAllTypes,
+     .infer = InferUnsqueeze,
+     .prepare = PrepareExpandDims,
+     .traits = kView | kMovesElements},
     {.name = "Flatten",
      .since = {1, 9, 11, 13, 21, 23, 24, 25},
      .types = kAllTypes,

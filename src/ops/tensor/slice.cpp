@@ -190,6 +190,13 @@ void ChangeSlice(const LayoutChange& c) { MapAxesInput(c, 3, SliceCount(c.graph,
 constexpr LayoutDef kSliceLayout = {"its axes are mapped", DescribeSlice, ChangeSlice};
 
 constexpr OpDef kSliceOps[] = {
+    {.name = "DynamicSlice",
+     .since = {1},
+     .types = kAllTypes,
+     .infer = InferSlice,
+     .prepare = PrepareSlice,
+     .cost = CountPicked,
+     .traits = kMovesElements},
     {.name = "Slice",
      .since = {1, 10, 11, 13},
      .types = kAllTypes,

@@ -173,7 +173,42 @@ Prepared PrepareUnique(PrepareContext& c) {
   return WithState(RunUnique, state);
 }
 
+// com.microsoft's form, of vectors: the elements in the order in which they first occur; no output of where that is.
+void InferUniqueInOrder(InferContext& c) {
+  if (c.HasRank(0) && c.Rank(0) != 1)
+    c.Fail(Code::kInvalidArgument, c.InputText(0), ": expected a vector, found ", c.InputType(0).ToText());
+  c.SetOutput(0, c.InputDType(0), {Dim()});
+  const std::vector<Dim> each = c.HasRank(0) ? c.InputDims(0) : std::vector<Dim>{Dim()};
+  if (c.HasOutput(1)) c.SetOutput(1, DType::kInt64, each);
+  if (c.HasOutput(2)) c.SetOutput(2, DType::kInt64, {Dim()});
+}
+
+void RunUniqueInOrder(KernelContext& c) {
+  const TensorRef& x = c.Input(0);
+  if (x.rank() != 1) Fail(Code::kInvalidArgument, "expected a vector, found shape ", ToText(x.shape));
+  Groups groups;
+  if (x.count > 0) VisitOrdered(x.dtype, [&]<typename T>() { groups = FindGroups(x.As<T>(), {1, x.count, 1}, false); });
+  const std::int64_t shape[] = {static_cast<std::int64_t>(groups.first.size())};
+  const OutputRef y = c.Output(0, shape);
+  for (std::size_t g = 0; g < groups.first.size(); ++g)
+    kernels::CopyElements(x.dtype, x.data, groups.first[g], y.data, static_cast<std::int64_t>(g), 1);
+  WriteInts(c, 1, groups.inverse);
+  WriteInts(c, 2, groups.counts);
+}
+
+Prepared PrepareUniqueInOrder(PrepareContext& c) {
+  if (!VisitOrdered(c.InputDType(0), []<typename T>() {})) c.Unsupported(c.InputText(0), c.InputDType(0));
+  return {RunUniqueInOrder, nullptr};
+}
+
 constexpr OpDef kUniqueOps[] = {
+    {.domain = "com.microsoft",
+     .name = "Unique",
+     .since = {1},
+     .infer = InferUniqueInOrder,
+     .prepare = PrepareUniqueInOrder,
+     .cost = CountNothing,
+     .traits = kSizedByElements},
     {.name = "Unique",
      .since = {11, 28},
      .infer = InferUnique,

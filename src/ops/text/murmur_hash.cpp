@@ -1,65 +1,85 @@
-// ops/text/murmur_hash.cpp - com.microsoft.MurmurHash3: the 32-bit hash of each element, of a text's bytes or of a
-// number's. Source: Appleby, MurmurHash3_x86_32 (public domain).
-#include "ops/text/murmur_hash.h"
-
+// ops/text/murmur_hash.cpp - com.microsoft.MurmurHash3: the 32-bit hash of each element's bytes.
+//
+// Source: Austin Appleby, MurmurHash3_x86_32 (public domain), by its description.
 #include <bit>
 #include <cstring>
-#include <string_view>
+#include <string>
 
+#include "base/dtype.h"
+#include "ops/infer_context.h"
 #include "ops/kernel_context.h"
+#include "ops/prepare_context.h"
+#include "ops/registry.h"
 
 namespace sardonyx::ops {
 namespace {
 
+constexpr std::int64_t kGrain = 4096;
+
 struct HashState {
-  std::uint32_t seed;
+  std::uint32_t seed = 0;
 };
 
-std::uint32_t Mixed(std::uint32_t block) { return std::rotl(block * 0xCC9E2D51U, 15) * 0x1B873593U; }
+std::uint32_t Scramble(std::uint32_t word) { return std::rotl(word * 0xcc9e2d51u, 15) * 0x1b873593u; }
 
-std::uint32_t HashOf(std::string_view bytes, std::uint32_t seed) {
+std::uint32_t Murmur3(const unsigned char* bytes, std::size_t size, std::uint32_t seed) {
   std::uint32_t hash = seed;
-  std::size_t i = 0;
-  for (; i + 4 <= bytes.size(); i += 4) {
-    std::uint32_t block;
-    std::memcpy(&block, bytes.data() + i, 4);
-    hash = std::rotl(hash ^ Mixed(block), 13) * 5 + 0xE6546B64U;
+  std::size_t at = 0;
+  for (; at + 4 <= size; at += 4) {
+    std::uint32_t word;
+    std::memcpy(&word, bytes + at, 4);
+    hash = std::rotl(hash ^ Scramble(word), 13) * 5 + 0xe6546b64u;
   }
   std::uint32_t rest = 0;
-  for (std::size_t end = bytes.size(); end > i; --end) rest = rest << 8 | static_cast<unsigned char>(bytes[end - 1]);
-  hash ^= Mixed(rest);  // 0 if there is no rest
-  hash ^= static_cast<std::uint32_t>(bytes.size());
-  hash = (hash ^ hash >> 16) * 0x85EBCA6BU;
-  hash = (hash ^ hash >> 13) * 0xC2B2AE35U;
+  for (std::size_t i = size; i > at; --i) rest = rest << 8 | bytes[i - 1];
+  if (at < size) hash ^= Scramble(rest);
+  hash ^= static_cast<std::uint32_t>(size);
+  hash = (hash ^ hash >> 16) * 0x85ebca6bu;
+  hash = (hash ^ hash >> 13) * 0xc2b2ae35u;
   return hash ^ hash >> 16;
 }
 
-void RunMurmurHash(KernelContext& c) {
-  const TensorRef& x = c.Input(0);
-  const std::uint32_t seed = c.state<HashState>().seed;
-  const OutputRef y = c.Output(0, x.shape);
-  auto* hashes = static_cast<std::uint32_t*>(y.data);  // or int32, of the same bits
-  if (IsString(x.dtype)) {
-    for (std::int64_t i = 0; i < x.count; ++i) hashes[i] = HashOf(x.As<std::string>()[i], seed);
-    return;
-  }
-  const std::size_t size = ByteSize(x.dtype, 1);
-  const auto* bytes = static_cast<const char*>(x.data);
-  for (std::int64_t i = 0; i < x.count; ++i)
-    hashes[i] = HashOf({bytes + static_cast<std::size_t>(i) * size, size}, seed);
+DType ResultType(const AttributeReader& c) { return c.Int("positive", 1) == 1 ? DType::kUInt32 : DType::kInt32; }
+
+void InferHash(InferContext& c) {
+  if (c.HasRank(0)) return c.SetOutput(0, ResultType(c), c.InputDims(0));
+  c.SetOutput(0, ResultType(c));
 }
+
+void RunHash(KernelContext& c) {
+  const std::uint32_t seed = c.state<HashState>().seed;
+  const TensorRef& x = c.Input(0);
+  auto* y = c.Output(0).As<std::uint32_t>();
+  const std::size_t size = IsString(x.dtype) ? 0 : ByteSize(x.dtype, 1);
+  c.parallel().For(x.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (IsString(x.dtype)) {
+        const std::string& text = x.As<std::string>()[i];
+        y[i] = Murmur3(static_cast<const unsigned char*>(static_cast<const void*>(text.data())), text.size(), seed);
+      } else {
+        y[i] = Murmur3(x.As<unsigned char>() + static_cast<std::size_t>(i) * size, size, seed);
+      }
+    }
+  });
+}
+
+Prepared PrepareHash(PrepareContext& c) {
+  // The seed is an unsigned 32-bit integer in a signed attribute.
+  return WithState(RunHash, HashState{static_cast<std::uint32_t>(c.Int("seed", 0))});
+}
+
+constexpr OpDef kMurmurHashOps[] = {
+    {.domain = "com.microsoft",
+     .name = "MurmurHash3",
+     .since = {1},
+     .types = {DType::kInt32, DType::kUInt32, DType::kInt64, DType::kUInt64, DType::kFloat, DType::kDouble,
+               DType::kString},
+     .infer = InferHash,
+     .prepare = PrepareHash},
+};
 
 }  // namespace
 
-void InferMurmurHash(InferContext& c) {
-  Type type = c.InputType(0);
-  if (!type.is_tensor()) return;
-  type.dtype = c.Int("positive", 1) != 0 ? DType::kUInt32 : DType::kInt32;
-  c.SetOutputType(0, std::move(type));
-}
-
-Prepared PrepareMurmurHash(PrepareContext& c) {
-  return WithState(RunMurmurHash, HashState{static_cast<std::uint32_t>(c.Int("seed", 0))});
-}
+std::span<const OpDef> MurmurHashOps() { return kMurmurHashOps; }
 
 }  // namespace sardonyx::ops

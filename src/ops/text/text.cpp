@@ -1,5 +1,4 @@
-// ops/text/text.cpp - operators on strings: RegexFullMatch, StringConcat, StringNormalizer, StringSplit; the row of
-// com.microsoft.MurmurHash3.
+// ops/text/text.cpp - operators on strings: RegexFullMatch, StringConcat, StringNormalizer, StringSplit.
 #include <re2/re2.h>
 
 #include <unordered_set>
@@ -10,7 +9,6 @@
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
-#include "ops/text/murmur_hash.h"
 #include "ops/text/utf8_case.h"
 
 namespace sardonyx::ops {
@@ -213,11 +211,6 @@ Prepared PrepareStringNormalizer(PrepareContext& c) {
 }
 
 constexpr OpDef kTextOps[] = {
-    {.domain = "com.microsoft",
-     .name = "MurmurHash3",
-     .since = {1},
-     .infer = InferMurmurHash,
-     .prepare = PrepareMurmurHash},
     {.name = "RegexFullMatch", .since = {20}, .types = kStrings, .infer = InferRegex, .prepare = PrepareRegex},
     {.name = "StringConcat", .since = {20}, .types = kStrings, .infer = InferBroadcast, .prepare = PrepareStringConcat},
     {.name = "StringNormalizer",
