@@ -1,4 +1,4 @@
-// plugins/sardonyx_cpu/graph_reader.h - a host's graph as plain data.
+// plugins/host/graph_reader.h - a host's graph as plain data.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "apis.h"
+#include "host_api.h"
 
-namespace sardonyx_cpu {
+namespace plugin_host {
 
 // A value of the host's graph. Only tensors are taken over: `is_tensor` is false for all others.
 struct ValueFacts {
@@ -22,7 +22,7 @@ struct ValueFacts {
 
 class GraphReader {
  public:
-  explicit GraphReader(const Apis& apis) : apis_(apis) {}
+  explicit GraphReader(const HostApi& apis) : apis_(apis) {}
 
   std::vector<const OrtNode*> Nodes(const OrtGraph& graph) const;
   std::vector<const OrtValueInfo*> Inputs(const OrtGraph& graph) const;
@@ -56,7 +56,7 @@ class GraphReader {
   Handle<OrtValue> TensorOf(const OrtOpAttr& attribute) const;
 
  private:
-  const Apis& apis_;
+  const HostApi& apis_;
 };
 
-}  // namespace sardonyx_cpu
+}  // namespace plugin_host

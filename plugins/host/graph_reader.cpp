@@ -1,12 +1,12 @@
-// plugins/sardonyx_cpu/graph_reader.cpp - asks the host for the parts of a graph.
+// plugins/host/graph_reader.cpp - asks the host for the parts of a graph.
 #include "graph_reader.h"
 
-namespace sardonyx_cpu {
+namespace plugin_host {
 namespace {
 
 // What two functions of the host's table list: how many there are, and an array of them.
 template <typename Item, typename Owner>
-std::vector<Item> List(const Apis& apis, const Owner& owner, OrtStatus*(ORT_API_CALL* count)(const Owner*, size_t*),
+std::vector<Item> List(const HostApi& apis, const Owner& owner, OrtStatus*(ORT_API_CALL* count)(const Owner*, size_t*),
                        OrtStatus*(ORT_API_CALL* get)(const Owner*, Item*, size_t)) {
   std::size_t size = 0;
   apis.Host(count(&owner, &size));
@@ -185,4 +185,4 @@ Handle<OrtValue> GraphReader::TensorOf(const OrtOpAttr& attribute) const {
   return {tensor, apis_.host->ReleaseValue};
 }
 
-}  // namespace sardonyx_cpu
+}  // namespace plugin_host
