@@ -156,6 +156,24 @@ const OrtValue* GraphReader::Contents(const OrtValueInfo& initializer) const {
   return contents;
 }
 
+TensorView GraphReader::View(const OrtValue& tensor) const {
+  OrtTensorTypeAndShapeInfo* made = nullptr;
+  apis_.Host(apis_.host->GetTensorTypeAndShape(&tensor, &made));
+  const Handle<OrtTensorTypeAndShapeInfo> info(made, apis_.host->ReleaseTensorTypeAndShapeInfo);
+  TensorView view;
+  apis_.Host(apis_.host->GetTensorElementType(info.get(), &view.type));
+  std::size_t rank = 0, size = 0;
+  apis_.Host(apis_.host->GetDimensionsCount(info.get(), &rank));
+  view.dims.resize(rank);
+  if (rank != 0) apis_.Host(apis_.host->GetDimensions(info.get(), view.dims.data(), rank));
+  if (view.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return view;
+  const void* data = nullptr;
+  apis_.Host(apis_.host->GetTensorSizeInBytes(&tensor, &size));
+  apis_.Host(apis_.host->GetTensorData(&tensor, &data));
+  view.bytes = {static_cast<const std::byte*>(data), size};
+  return view;
+}
+
 std::string GraphReader::Name(const OrtOpAttr& attribute) const {
   const char* name = nullptr;
   apis_.Host(apis_.host->OpAttr_GetName(&attribute, &name));

@@ -1,7 +1,9 @@
 // plugins/host/graph_reader.h - a host's graph as plain data.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +20,13 @@ struct ValueFacts {
   bool has_shape = false;
   std::vector<std::int64_t> dims;    // -1 where it is no number
   std::vector<std::string> symbols;  // "" where it has none
+};
+
+// A tensor in the CPU's memory, where it lies.
+struct TensorView {
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  std::vector<std::int64_t> dims;
+  std::span<const std::byte> bytes;  // none of a tensor of texts
 };
 
 class GraphReader {
@@ -48,6 +57,7 @@ class GraphReader {
   ValueFacts Facts(const OrtValueInfo& value) const;
   bool IsConstant(const OrtValueInfo& value) const;
   const OrtValue* Contents(const OrtValueInfo& initializer) const;
+  TensorView View(const OrtValue& tensor) const;
 
   std::string Name(const OrtOpAttr& attribute) const;
   OrtOpAttrType Kind(const OrtOpAttr& attribute) const;
