@@ -31,26 +31,51 @@ std::vector<bool> TakenNodes(const Graph& graph) {
   return taken;
 }
 
+// A node's level rises by one wherever a path enters or leaves what is taken, so the taken nodes of one level have no
+// path among them that leads through others. What has no makers, such as weights from integers, goes with its readers.
+std::vector<int> Levels(const Graph& graph, const std::vector<bool>& taken) {
+  const std::size_t count = graph.nodes.size();
+  std::vector<int> level(count, 0);
+  std::vector<bool> is_source(count, true);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const int value : graph.nodes[i].inputs) {
+      if (value < 0) continue;
+      const int maker = graph.producer[static_cast<std::size_t>(value)];
+      if (maker >= 0) {
+        const auto from = static_cast<std::size_t>(maker);
+        level[i] = std::max(level[i], level[from] + (taken[from] == taken[i] ? 0 : 1));
+      }
+      if (maker >= 0 || graph.ConstantOf(value) == nullptr) is_source[i] = false;
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!taken[i] || !is_source[i]) continue;
+    int lowest = -1;
+    for (const int value : graph.nodes[i].outputs) {
+      if (value < 0) continue;
+      for (const int reader : graph.consumers[static_cast<std::size_t>(value)]) {
+        const auto to = static_cast<std::size_t>(reader);
+        if (taken[to] && (lowest < 0 || level[to] < lowest)) lowest = level[to];
+      }
+    }
+    if (lowest >= 0) level[i] = lowest;
+  }
+  return level;
+}
+
 }  // namespace
 
-// A node's level rises by one wherever a path enters or leaves what is taken, so the taken nodes of one level have no
-// path among them that leads through others. The connected ones of a level are a group.
 std::vector<std::vector<int>> FindGroups(const Graph& graph, bool small) {
   const std::vector<bool> taken = TakenNodes(graph);
+  const std::vector<int> level = Levels(graph, taken);
   const std::size_t count = graph.nodes.size();
-  std::vector<int> level(count, 0), group(count);
+  std::vector<int> group(count);
   std::iota(group.begin(), group.end(), 0);
   const auto root = [&](int index) {
     while (group[static_cast<std::size_t>(index)] != index) index = group[static_cast<std::size_t>(index)];
     return index;
   };
   for (std::size_t i = 0; i < count; ++i) {
-    for (const int value : graph.nodes[i].inputs) {
-      const int maker = value < 0 ? -1 : graph.producer[static_cast<std::size_t>(value)];
-      if (maker < 0) continue;
-      const auto from = static_cast<std::size_t>(maker);
-      level[i] = std::max(level[i], level[from] + (taken[from] == taken[i] ? 0 : 1));
-    }
     if (!taken[i]) continue;
     for (const int value : graph.nodes[i].inputs) {
       const int maker = value < 0 ? -1 : graph.producer[static_cast<std::size_t>(value)];

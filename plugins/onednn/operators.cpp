@@ -31,13 +31,12 @@ bool HasRank(const Graph& graph, int value, std::size_t least, std::size_t most)
 }
 
 std::string FloatsRefusal(const Graph& graph, const Node& node) {
-  for (const auto* list : {&node.inputs, &node.outputs})
-    for (const int value : *list) {
-      if (value < 0) continue;
-      if (!IsFloat(graph, value)) return "not of float";
-      if (!HasRank(graph, value)) return "its rank is not known, or too large";
-    }
-  return "";
+  for (const int value : node.inputs) {
+    if (value < 0) continue;
+    if (!IsFloat(graph, value)) return "not of float";
+    if (!HasRank(graph, value)) return "its rank is not known, or too large";
+  }
+  return IsFloat(graph, node.outputs[0]) ? "" : "not of float";
 }
 
 std::size_t AxisOf(const Builder& builder, const Node& node, std::int64_t axis, std::size_t rank) {

@@ -41,7 +41,7 @@ std::string Refusal(const Graph& graph, const Node& node);
 inline constexpr std::size_t kMostDims = 6;  // more are not tested
 bool IsFloat(const Graph& graph, int value);
 bool HasRank(const Graph& graph, int value, std::size_t least = 0, std::size_t most = kMostDims);
-// "" if these inputs (all, without a list) and the outputs are float tensors of a known rank.
+// "" if the inputs are float tensors of a known rank, and the result is one of float.
 std::string FloatsRefusal(const Graph& graph, const Node& node);
 // The axis counted from 0; fails with the node's name if the rank has none such.
 std::size_t AxisOf(const Builder& builder, const Node& node, std::int64_t axis, std::size_t rank);

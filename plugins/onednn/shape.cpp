@@ -76,7 +76,7 @@ void BuildTranspose(Builder& builder, const Node& node) {
 
 std::string ReshapeRefusal(const Graph& graph, const Node& node) {
   if (!IsFloat(graph, node.inputs[0]) || !IsFloat(graph, node.outputs[0])) return "not of float";
-  if (!HasRank(graph, node.inputs[0]) || !HasRank(graph, node.outputs[0])) return "its rank is not known";
+  if (!HasRank(graph, node.inputs[0])) return "its rank is not known";
   if (node.Input(1) >= 0 && graph.ConstantOf(node.inputs[1]) == nullptr) return "its shape is not constant";
   if (node.op_type == "Reshape" && node.Input(1) < 0 && !node.Has("shape")) return "it has no shape";
   return "";
