@@ -4,7 +4,7 @@
 apt-get installs system packages (with sudo unless you are root), and pip installs Python packages into two local
 virtual environments: `.venv` (build and demo) and `.venv-test` (tests). Sources that become part of our library come
 from apt-get and lie in third_party/. If nothing is missing, nothing is installed and root is not needed.
-To add a system package, add a row to SYSTEM; for sources, a row to SOURCES; for a Python package, a pinned line to
+To add a system package, add a row to SYSTEM or OPTIONAL; for sources, a row to SOURCES; for a Python package, a pinned line to
 tools/python/*.txt.
 
 usage: tools/setup.py [--no-tests] [--dry-run]
@@ -80,6 +80,11 @@ SYSTEM = [
     ("python3-dev", python_headers, "Python package"),
 ]
 
+# The same for what can be left out: the purpose says what is not built then.
+OPTIONAL = [
+    ("libdnnl-dev", header("oneapi/dnnl/dnnl.hpp"), "plugins/onednn and its tests"),
+]
+
 
 # Source package, its version and the SHA-256 of its archive, the files that are needed, purpose.
 SOURCES = [
@@ -109,6 +114,12 @@ def fetch_sources(dry_run):
             say(f"they are not to be had here ({reason}); the library will need {name} as it is installed")
 
 
+def apt_install(packages, *before):
+    apt = [*before, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-y"]
+    run(*apt, "update")
+    run(*apt, "install", "--no-install-recommends", *packages, stdout=subprocess.DEVNULL)
+
+
 def install_system(dry_run):
     missing = [(package, why) for package, there, why in SYSTEM if not there()]
     if not missing:
@@ -120,14 +131,28 @@ def install_system(dry_run):
         return None
     if not shutil.which("apt-get"):
         sys.exit("setup: this system has no apt-get; install the packages above by its own means, then run this again")
-    root = os.geteuid() == 0
-    if not root and not shutil.which("sudo"):
+    if os.geteuid() != 0 and not shutil.which("sudo"):
         sys.exit("setup: installing system packages needs root, and there is no sudo; run this once as root:\n"
                  f"         apt-get install {' '.join(package for package, _ in missing)}")
-    apt = [*([] if root else ["sudo"]), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-y"]
-    run(*apt, "update")
-    run(*apt, "install", "--no-install-recommends", *(package for package, _ in missing), stdout=subprocess.DEVNULL)
+    apt_install([package for package, _ in missing], *([] if os.geteuid() == 0 else ["sudo"]))
     return say("system packages installed")
+
+
+def install_optional(dry_run):
+    """Installs what can be left out, where that needs no help; never fails."""
+    for package, there, why in OPTIONAL:
+        if there():
+            continue
+        root = os.geteuid() == 0
+        if not shutil.which("apt-get") or (not root and not shutil.which("sudo")):
+            say(f"{package} is not there, so these are left out: {why}")
+            continue
+        say(f"{package} will be installed by apt-get, for {why}")
+        try:
+            if not dry_run:
+                apt_install([package], *([] if root else ["sudo", "-n"]))
+        except subprocess.CalledProcessError as error:
+            say(f"apt-get failed with exit code {error.returncode}, so these are left out: {why}")
 
 
 def installed_key(files):
@@ -168,6 +193,7 @@ def main():
         sys.exit(f"setup: expected Python {wanted} or newer, found {found} ({sys.executable})")
     try:
         install_system(options.dry_run)
+        install_optional(options.dry_run)
         fetch_sources(options.dry_run)
         for name in REQUIREMENTS:
             if not (options.no_tests and name == ".venv-test"):

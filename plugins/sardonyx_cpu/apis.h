@@ -2,67 +2,28 @@
 // Sardonyx linked into it.
 #pragma once
 
-#include <memory>
-#include <stdexcept>
-#include <string>
-
-#include "onnxruntime_c_api.h"
+#include "graph_reader.h"
+#include "host_api.h"
 #include "sardonyx_c_api.h"
 
 namespace sardonyx_cpu {
 
+using plugin_host::Failure;
+using plugin_host::GraphReader;
+using plugin_host::Guard;
+using plugin_host::Handle;
+using plugin_host::ValueFacts;
+
 inline constexpr const char* kName = "SardonyxExecutionProvider";
-inline constexpr std::uint32_t kOldestHost = 23;  // of its API: the first with plug-ins that compile
 
-// A status that one of the two runtimes returned, on its way to the host.
-class Failure : public std::runtime_error {
- public:
-  Failure(OrtErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
-  OrtErrorCode code() const { return code_; }
+struct Apis : plugin_host::HostApi {
+  explicit Apis(const OrtApiBase& base) : HostApi(plugin_host::ConnectToHost(base, kName)) {
+    own = OrtGetApiBase()->GetApi(ORT_API_VERSION);
+  }
 
- private:
-  OrtErrorCode code_;
-};
-
-struct Apis {
-  const OrtApi* host = nullptr;
-  const OrtEpApi* host_ep = nullptr;
   const OrtApi* own = nullptr;
-  std::uint32_t host_version = 0;  // of `host`: newer fields of it must not be read
 
-  // Throws what a status says, and releases it.
-  void Host(OrtStatus* status) const { Check(*host, status); }
   void Own(OrtStatus* status) const { Check(*own, status); }
-
- private:
-  static void Check(const OrtApi& api, OrtStatus* status) {
-    if (status == nullptr) return;
-    const Failure failure(api.GetErrorCode(status), api.GetErrorMessage(status));
-    api.ReleaseStatus(status);
-    throw failure;
-  }
 };
-
-// The tables of a host; fails with a Failure if it is too old for this plug-in.
-Apis ConnectTo(const OrtApiBase& host);
-
-// Runs the body of a function that the host calls: what it throws becomes a status of the host.
-template <typename Body>
-OrtStatus* Guard(const OrtApi& host, Body&& body) noexcept {
-  try {
-    body();
-    return nullptr;
-  } catch (const Failure& failure) {
-    return host.CreateStatus(failure.code(), failure.what());
-  } catch (const std::exception& error) {
-    return host.CreateStatus(ORT_EP_FAIL, error.what());
-  } catch (...) {
-    return host.CreateStatus(ORT_EP_FAIL, "an exception of an unknown type");
-  }
-}
-
-// A handle that is released with a function of its runtime's table.
-template <typename T>
-using Handle = std::unique_ptr<T, void(ORT_API_CALL*)(T*)>;
 
 }  // namespace sardonyx_cpu

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <set>
 
-#include "graph_reader.h"
 #include "model_writer.h"
 
 namespace sardonyx_cpu {

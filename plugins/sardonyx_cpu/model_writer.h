@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph_reader.h"
+#include "apis.h"
 
 namespace sardonyx_cpu {
 

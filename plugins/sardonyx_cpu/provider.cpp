@@ -2,35 +2,18 @@
 #include "provider.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "model_writer.h"
+#include "options.h"
 
 namespace sardonyx_cpu {
-namespace {
-
-constexpr std::string_view kThreadsKey = "ep.sardonyxexecutionprovider.intra_op_num_threads";
-
-int ThreadsOf(const Apis& apis, const OrtSessionOptions& options) {
-  OrtKeyValuePairs* made = nullptr;
-  apis.Host(apis.host->GetSessionOptionsConfigEntries(&options, &made));
-  const Handle<OrtKeyValuePairs> entries(made, apis.host->ReleaseKeyValuePairs);
-  const char* text = apis.host->GetKeyValue(entries.get(), std::string(kThreadsKey).c_str());
-  if (text == nullptr) return 0;
-  int threads = -1;
-  const std::string_view number = text;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), threads);
-  if (error != std::errc() || end != number.data() + number.size() || threads < 0)
-    throw Failure(ORT_INVALID_ARGUMENT,
-                  "option intra_op_num_threads: expected a number of 0 or more, found '" + std::string(text) + "'");
-  return threads;
-}
-
-}  // namespace
 
 Provider::Provider(const OwnRuntime& own, const OrtSessionOptions& options)
-    : OrtEp{}, own_(own), reader_(own.apis), threads_(ThreadsOf(own.apis, options)) {
+    : OrtEp{},
+      own_(own),
+      reader_(own.apis),
+      threads_(plugin_host::Options(own.apis, options, kName).Count("intra_op_num_threads", 0)) {
   ort_version_supported = own.apis.host_version;
   GetName = [](const OrtEp*) -> const char* { return kName; };
   GetCapability = [](OrtEp* self, const OrtGraph* graph, OrtEpGraphSupportInfo* support) -> OrtStatus* {

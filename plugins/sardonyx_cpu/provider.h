@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "apis.h"
-#include "graph_reader.h"
 #include "group.h"
 
 namespace sardonyx_cpu {

@@ -51,6 +51,27 @@ def test_without_root_and_sudo_it_says_what_to_do(monkeypatch):
         setup.install_system(dry_run=False)
 
 
+def test_what_can_be_left_out_is_installed_where_that_is_possible(fake_apt, monkeypatch, capsys):
+    monkeypatch.setattr(setup, "OPTIONAL", rows(there=False))
+    setup.install_optional(dry_run=False)
+    assert fake_apt.read_text().splitlines()[-1].endswith("install --no-install-recommends mold")
+    monkeypatch.setattr(setup, "OPTIONAL", rows(there=True))
+    setup.install_optional(dry_run=False)
+    assert len(fake_apt.read_text().splitlines()) == 2 and "left out" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("fails", ["no apt-get", "apt-get"])
+def test_what_cannot_be_installed_and_can_be_left_out_is_named(fake_apt, monkeypatch, capsys, fails):
+    monkeypatch.setattr(setup, "OPTIONAL", rows(there=False))
+    if fails == "apt-get":
+        (fake_apt.parent / "env").write_text("#!/bin/sh\nexit 100\n")
+    else:
+        monkeypatch.setattr(setup.shutil, "which", lambda name: None)
+    monkeypatch.setattr(setup.os, "geteuid", lambda: 0)
+    setup.install_optional(dry_run=False)
+    assert "so these are left out: fast linker" in capsys.readouterr().out
+
+
 def test_python_packages_are_pinned_and_onnxruntime_is_only_for_tests():
     for files in setup.REQUIREMENTS.values():
         for file in files:

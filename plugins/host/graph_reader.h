@@ -1,14 +1,16 @@
-// plugins/sardonyx_cpu/graph_reader.h - a host's graph as plain data.
+// plugins/host/graph_reader.h - a host's graph as plain data.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "apis.h"
+#include "host_api.h"
 
-namespace sardonyx_cpu {
+namespace plugin_host {
 
 // A value of the host's graph. Only tensors are taken over: `is_tensor` is false for all others.
 struct ValueFacts {
@@ -20,9 +22,16 @@ struct ValueFacts {
   std::vector<std::string> symbols;  // "" where it has none
 };
 
+// A tensor in the CPU's memory, where it lies.
+struct TensorView {
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  std::vector<std::int64_t> dims;
+  std::span<const std::byte> bytes;  // none of a tensor of texts
+};
+
 class GraphReader {
  public:
-  explicit GraphReader(const Apis& apis) : apis_(apis) {}
+  explicit GraphReader(const HostApi& apis) : apis_(apis) {}
 
   std::vector<const OrtNode*> Nodes(const OrtGraph& graph) const;
   std::vector<const OrtValueInfo*> Inputs(const OrtGraph& graph) const;
@@ -48,6 +57,7 @@ class GraphReader {
   ValueFacts Facts(const OrtValueInfo& value) const;
   bool IsConstant(const OrtValueInfo& value) const;
   const OrtValue* Contents(const OrtValueInfo& initializer) const;
+  TensorView View(const OrtValue& tensor) const;
 
   std::string Name(const OrtOpAttr& attribute) const;
   OrtOpAttrType Kind(const OrtOpAttr& attribute) const;
@@ -56,7 +66,7 @@ class GraphReader {
   Handle<OrtValue> TensorOf(const OrtOpAttr& attribute) const;
 
  private:
-  const Apis& apis_;
+  const HostApi& apis_;
 };
 
-}  // namespace sardonyx_cpu
+}  // namespace plugin_host

@@ -1,12 +1,12 @@
-// plugins/sardonyx_cpu/graph_reader.cpp - asks the host for the parts of a graph.
+// plugins/host/graph_reader.cpp - asks the host for the parts of a graph.
 #include "graph_reader.h"
 
-namespace sardonyx_cpu {
+namespace plugin_host {
 namespace {
 
 // What two functions of the host's table list: how many there are, and an array of them.
 template <typename Item, typename Owner>
-std::vector<Item> List(const Apis& apis, const Owner& owner, OrtStatus*(ORT_API_CALL* count)(const Owner*, size_t*),
+std::vector<Item> List(const HostApi& apis, const Owner& owner, OrtStatus*(ORT_API_CALL* count)(const Owner*, size_t*),
                        OrtStatus*(ORT_API_CALL* get)(const Owner*, Item*, size_t)) {
   std::size_t size = 0;
   apis.Host(count(&owner, &size));
@@ -156,6 +156,24 @@ const OrtValue* GraphReader::Contents(const OrtValueInfo& initializer) const {
   return contents;
 }
 
+TensorView GraphReader::View(const OrtValue& tensor) const {
+  OrtTensorTypeAndShapeInfo* made = nullptr;
+  apis_.Host(apis_.host->GetTensorTypeAndShape(&tensor, &made));
+  const Handle<OrtTensorTypeAndShapeInfo> info(made, apis_.host->ReleaseTensorTypeAndShapeInfo);
+  TensorView view;
+  apis_.Host(apis_.host->GetTensorElementType(info.get(), &view.type));
+  std::size_t rank = 0, size = 0;
+  apis_.Host(apis_.host->GetDimensionsCount(info.get(), &rank));
+  view.dims.resize(rank);
+  if (rank != 0) apis_.Host(apis_.host->GetDimensions(info.get(), view.dims.data(), rank));
+  if (view.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return view;
+  const void* data = nullptr;
+  apis_.Host(apis_.host->GetTensorSizeInBytes(&tensor, &size));
+  apis_.Host(apis_.host->GetTensorData(&tensor, &data));
+  view.bytes = {static_cast<const std::byte*>(data), size};
+  return view;
+}
+
 std::string GraphReader::Name(const OrtOpAttr& attribute) const {
   const char* name = nullptr;
   apis_.Host(apis_.host->OpAttr_GetName(&attribute, &name));
@@ -185,4 +203,4 @@ Handle<OrtValue> GraphReader::TensorOf(const OrtOpAttr& attribute) const {
   return {tensor, apis_.host->ReleaseValue};
 }
 
-}  // namespace sardonyx_cpu
+}  // namespace plugin_host
