@@ -117,6 +117,7 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
   if (!copy.profile_prefix.empty()) CheckProfilePrefix(copy.profile_prefix);
   if (options != nullptr) SetThreadMaker(options->threads, copy.thread_pool);
   if (options != nullptr) ChooseLater(*env, options->selection, copy);
+  if (options != nullptr) copy.plugin_data = std::make_shared<const runtime::ContextData>(options->context_data);
   if (options != nullptr && options->custom_operators != nullptr) {
     const runtime::Environment& environment = *env->environment;
     copy.operators = options->custom_operators->Make(

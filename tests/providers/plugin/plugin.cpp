@@ -106,8 +106,9 @@ OrtStatus* ORT_API_CALL ValidateCompatibility(OrtEpFactory* /*self*/, const OrtH
                                               size_t /*num_devices*/, const char* info,
                                               OrtCompiledModelCompatibility* result) {
   TEST_PLUGIN_TRY(Fault("ValidateCompiledModelCompatibilityInfo"));
-  *result = std::strcmp(info, "version 1") == 0 ? OrtCompiledModelCompatibility_EP_SUPPORTED_OPTIMAL
-                                                : OrtCompiledModelCompatibility_EP_UNSUPPORTED;
+  *result = std::strcmp(info, "version 1") == 0   ? OrtCompiledModelCompatibility_EP_SUPPORTED_OPTIMAL
+            : std::strcmp(info, "version 0") == 0 ? OrtCompiledModelCompatibility_EP_SUPPORTED_PREFER_RECOMPILATION
+                                                  : OrtCompiledModelCompatibility_EP_UNSUPPORTED;
   return nullptr;
 }
 

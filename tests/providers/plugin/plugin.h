@@ -58,6 +58,36 @@ OrtStatus* Compute(const std::string& op_type, const std::vector<const Array*>& 
 OrtStatus* ReadTensor(const OrtValue* value, Array& array);
 OrtStatus* WriteTensor(OrtValue* value, const Array& array);
 
+// A compiled node as text that names no graph, and back.
+std::string Save(const OrtNodeComputeInfo* info);
+OrtStatus* Load(const std::string& text, OrtNodeComputeInfo** info);
+
+// ---- ep_context.cpp
+// What a session's options say of EPContext models.
+class ContextSettings {
+ public:
+  ~ContextSettings();
+  OrtStatus* Read(const OrtSessionOptions* options);
+  bool wants_nodes() const { return wants_nodes_; }
+  // Makes the EPContext node that stands for `info`, whose place in the model is that of `fused`.
+  OrtStatus* MakeNode(const OrtNode* fused, const OrtNodeComputeInfo* info, OrtNode** node) const;
+  // Makes what the graph's only node, an EPContext, holds; `is_context` is false if it is none.
+  OrtStatus* Open(const OrtGraph* graph, bool& is_context, OrtNodeComputeInfo** info) const;
+
+ private:
+  OrtStatus* WriteData(const std::string& name, const std::string& data) const;
+  OrtStatus* ReadData(const OrtGraph* graph, const std::string& name, std::string& data) const;
+  std::string FolderOf(const OrtGraph* graph) const;
+
+  bool wants_nodes_ = false, embeds_ = false;
+  std::string model_path_, prefix_;
+  OrtEpContextConfig* config_ = nullptr;
+};
+// An EPContext node that this provider has made.
+bool IsOwnContext(const OrtNode* node);
+// A config entry of the session; "" if there is none.
+OrtStatus* ReadEntry(const OrtSessionOptions* options, const std::string& key, std::string& value);
+
 // ---- device_memory.cpp
 // Memory without access rights for anyone but the plug-in itself.
 class OpenDevice {
