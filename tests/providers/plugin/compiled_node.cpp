@@ -18,6 +18,7 @@ struct CompiledNode : OrtNodeComputeInfo {
   std::vector<Step> steps;
   std::map<std::string, Array> constants;
   std::vector<std::string> inputs, outputs;
+  bool repeats = false;
 };
 
 struct State {
@@ -53,9 +54,10 @@ struct Operator {
   Function function;
 };
 const Operator kOperators[] = {
-    {"Add", 2, [](float a, float b) { return a + b; }}, {"Sub", 2, [](float a, float b) { return a - b; }},
-    {"Mul", 2, [](float a, float b) { return a * b; }}, {"Relu", 1, [](float a, float) { return a > 0 ? a : 0; }},
-    {"Neg", 1, [](float a, float) { return -a; }},      {"Sqrt", 1, [](float a, float) { return std::sqrt(a); }},
+    {"Add", 2, [](float a, float b) { return a + b; }},  {"Sub", 2, [](float a, float b) { return a - b; }},
+    {"Mul", 2, [](float a, float b) { return a * b; }},  {"Relu", 1, [](float a, float) { return a > 0 ? a : 0; }},
+    {"Neg", 1, [](float a, float) { return -a; }},       {"Sqrt", 1, [](float a, float) { return std::sqrt(a); }},
+    {"Triple", 1, [](float a, float) { return 3 * a; }},
 };
 
 OrtStatus* NamesOf(const std::vector<const OrtValueInfo*>& infos, std::vector<std::string>& names) {
@@ -142,7 +144,8 @@ OrtStatus* ORT_API_CALL ComputeNode(OrtNodeComputeInfo* self, void* /*state*/, O
     TEST_PLUGIN_TRY(Compute(step.op_type, inputs, values[step.output]));
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    const Array& result = values.at(node.outputs[i]);
+    Array result = values.at(node.outputs[i]);
+    if (node.repeats) Repeat(result);
     OrtValue* value = nullptr;
     TEST_PLUGIN_TRY(api->KernelContext_GetOutput(context, i, result.shape.data(), result.shape.size(), &value));
     if (value != nullptr) TEST_PLUGIN_TRY(WriteTensor(value, result));
@@ -162,7 +165,7 @@ std::unique_ptr<CompiledNode> NewCompiled() {
 }  // namespace
 
 bool IsSupported(const char* domain, const char* op_type) {
-  if (*domain != '\0') return false;
+  if (*domain != '\0' && std::strcmp(domain, kDomain) != 0) return false;
   return std::any_of(std::begin(kOperators), std::end(kOperators),
                      [&](const Operator& op) { return std::strcmp(op.name, op_type) == 0; });
 }
@@ -215,8 +218,14 @@ OrtStatus* WriteTensor(OrtValue* value, const Array& array) {
   return nullptr;
 }
 
-OrtStatus* CompileGraph(const OrtGraph* graph, OrtNodeComputeInfo** info) {
+void Repeat(Array& array) {
+  array.data.insert(array.data.end(), array.data.begin(), array.data.begin() + static_cast<long>(array.data.size()));
+  if (!array.shape.empty()) array.shape[0] *= 2;
+}
+
+OrtStatus* CompileGraph(const OrtGraph* graph, bool repeats, OrtNodeComputeInfo** info) {
   auto node = NewCompiled();
+  node->repeats = repeats;
   TEST_PLUGIN_TRY(AddSteps(graph, *node));
   TEST_PLUGIN_TRY(AddConstants(graph, *node));
   std::size_t count = 0;

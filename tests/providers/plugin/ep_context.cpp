@@ -9,7 +9,7 @@
 namespace test_plugin {
 namespace {
 
-constexpr const char* kDomain = "com.microsoft";
+constexpr const char* kContextDomain = "com.microsoft";
 
 OrtStatus* TextAttribute(const OrtNode* node, const char* name, std::string& value) {
   const OrtOpAttr* attribute = nullptr;
@@ -59,7 +59,7 @@ bool IsOwnContext(const OrtNode* node) {
   std::string source;
   for (OrtStatus* status : {api->Node_GetDomain(node, &domain), api->Node_GetOperatorType(node, &op_type)})
     api->ReleaseStatus(status);
-  if (std::strcmp(domain, kDomain) != 0 || std::strcmp(op_type, "EPContext") != 0) return false;
+  if (std::strcmp(domain, kContextDomain) != 0 || std::strcmp(op_type, "EPContext") != 0) return false;
   if (OrtStatus* status = TextAttribute(node, "source", source)) {
     api->ReleaseStatus(status);
     return false;
@@ -120,9 +120,9 @@ OrtStatus* ContextSettings::MakeNode(const OrtNode* fused, const OrtNodeComputeI
     status = api->CreateOpAttr("partition_name", name, static_cast<int>(std::strlen(name)), ORT_OP_ATTR_STRING,
                                &attributes[4]);
   if (status == nullptr)
-    status = api->GetModelEditorApi()->CreateNode("EPContext", kDomain, name, input_names.data(), input_names.size(),
-                                                  output_names.data(), output_names.size(), attributes,
-                                                  std::size(attributes), node);
+    status = api->GetModelEditorApi()->CreateNode("EPContext", kContextDomain, name, input_names.data(),
+                                                  input_names.size(), output_names.data(), output_names.size(),
+                                                  attributes, std::size(attributes), node);
   if (status != nullptr)
     for (OrtOpAttr* attribute : attributes)
       if (attribute != nullptr) api->ReleaseOpAttr(attribute);

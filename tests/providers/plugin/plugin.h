@@ -46,14 +46,15 @@ struct Step {
   std::string output;
 };
 bool IsSupported(const char* domain, const char* op_type);
-// Makes the node that runs `graph`. `drop_constants`: what the graph's nodes read that is constant is copied.
-OrtStatus* CompileGraph(const OrtGraph* graph, OrtNodeComputeInfo** info);
+// Makes the node that runs `graph`. `repeats`: each result twice, one below the other, against what the operators say.
+OrtStatus* CompileGraph(const OrtGraph* graph, bool repeats, OrtNodeComputeInfo** info);
 void ReleaseCompiled(OrtNodeComputeInfo* info);
 // Computes one operator on floats that lie on the host; `shape` gets the shape of the result.
 struct Array {
   std::vector<std::int64_t> shape;
   std::vector<float> data;
 };
+void Repeat(Array& array);
 OrtStatus* Compute(const std::string& op_type, const std::vector<const Array*>& inputs, Array& result);
 OrtStatus* ReadTensor(const OrtValue* value, Array& array);
 OrtStatus* WriteTensor(OrtValue* value, const Array& array);
@@ -87,6 +88,10 @@ class ContextSettings {
 bool IsOwnContext(const OrtNode* node);
 // A config entry of the session; "" if there is none.
 OrtStatus* ReadEntry(const OrtSessionOptions* options, const std::string& key, std::string& value);
+
+// ---- custom_operator.cpp
+inline constexpr const char* kDomain = "test.plugin";  // of the operator Triple
+OrtStatus* MakeDomain(OrtCustomOpDomain** domain);
 
 // ---- device_memory.cpp
 // Memory without access rights for anyone but the plug-in itself.

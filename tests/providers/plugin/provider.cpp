@@ -19,6 +19,7 @@ struct Provider : OrtEp {
   std::string kind;
   std::string operators = "all";  // or those that it takes: "Add,Mul"
   bool drop_constants = false;    // compiled nodes keep copies of the constants that they read
+  bool repeats = false;           // results are made twice, one below the other
   ContextSettings context;
   std::string compatibility;  // what it writes into EPContext models; "": nothing
   bool takes_contexts = true;
@@ -109,11 +110,12 @@ OrtStatus* ORT_API_CALL GetCapability(OrtEp* self, const OrtGraph* graph, OrtEpG
 
 OrtStatus* ORT_API_CALL Compile(OrtEp* self, const OrtGraph** graphs, const OrtNode** fused_nodes, size_t count,
                                 OrtNodeComputeInfo** infos, OrtNode** context_nodes) {
-  const ContextSettings& context = static_cast<const Provider*>(self)->context;
+  const auto& provider = *static_cast<const Provider*>(self);
+  const ContextSettings& context = provider.context;
   for (std::size_t i = 0; i < count; ++i) {
     bool is_context = false;
     TEST_PLUGIN_TRY(context.Open(graphs[i], is_context, &infos[i]));
-    if (!is_context) TEST_PLUGIN_TRY(CompileGraph(graphs[i], &infos[i]));
+    if (!is_context) TEST_PLUGIN_TRY(CompileGraph(graphs[i], provider.repeats, &infos[i]));
     if (context.wants_nodes()) TEST_PLUGIN_TRY(context.MakeNode(fused_nodes[i], infos[i], &context_nodes[i]));
     TEST_PLUGIN_TRY(Fault("Compile"));  // with one node made
   }
@@ -146,6 +148,7 @@ struct Kernel : OrtKernelImpl {
   Kernel() : OrtKernelImpl{} { ++counts.kernels; }
   ~Kernel() { --counts.kernels; }
   std::string op_type;
+  bool repeats = false;
 };
 
 OrtStatus* ORT_API_CALL ComputeKernel(OrtKernelImpl* self, OrtKernelContext* context) {
@@ -162,6 +165,7 @@ OrtStatus* ORT_API_CALL ComputeKernel(OrtKernelImpl* self, OrtKernelContext* con
   }
   Array result;
   TEST_PLUGIN_TRY(Compute(static_cast<const Kernel*>(self)->op_type, inputs, result));
+  if (static_cast<const Kernel*>(self)->repeats) Repeat(result);
   OrtValue* value = nullptr;
   TEST_PLUGIN_TRY(api->KernelContext_GetOutput(context, 0, result.shape.data(), result.shape.size(), &value));
   return WriteTensor(value, result);
@@ -181,6 +185,7 @@ OrtStatus* ORT_API_CALL CreateKernel(void* state, const OrtKernelInfo* info, Ort
   kernel->Compute = ComputeKernel;
   kernel->Release = ReleaseKernel;
   kernel->op_type = static_cast<const char*>(state);
+  kernel->repeats = static_cast<const Provider*>(ep)->repeats;
   *out = kernel.release();
   return nullptr;
 }
@@ -251,6 +256,9 @@ OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, co
   std::string drop;
   TEST_PLUGIN_TRY(ReadOption(options, "drop_constants", drop));
   provider->drop_constants = drop == "1";
+  std::string repeats;
+  TEST_PLUGIN_TRY(ReadOption(options, "repeats", repeats));
+  provider->repeats = repeats == "1";
   TEST_PLUGIN_TRY(provider->context.Read(options));
   TEST_PLUGIN_TRY(ReadOption(options, "compatibility", provider->compatibility));
   std::string contexts, support, weightless, source_size;
