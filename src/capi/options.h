@@ -39,17 +39,23 @@ struct EpSelection {
 
 }  // namespace sardonyx::capi
 
+// For providers that load or write compiled models without weights, or their data through the caller: what must live as
+// long as the sessions.
+struct sardonyx::runtime::ContextData {
+  std::span<const std::byte> weightless_source;
+  OrtReadNamedBufferFunc read = nullptr;
+  void* read_state = nullptr;
+  OrtWriteNamedBufferFunc write = nullptr;  // only while CompileModel runs
+  void* write_state = nullptr;
+};
+
 struct OrtSessionOptions {
   sardonyx::runtime::SessionOptions options;
   sardonyx::capi::CustomThreads threads;
   sardonyx::capi::EpSelection selection;
   bool has_log_severity = false;                                           // false: the environment's
   std::shared_ptr<const sardonyx::capi::OperatorSource> custom_operators;  // shared with clones; null: none
-  // For providers that load compiled models without weights, and read their data through the caller. Both must live as
-  // long as the sessions.
-  std::span<const std::byte> weightless_source;
-  OrtReadNamedBufferFunc read_ep_context = nullptr;
-  void* read_ep_context_state = nullptr;
+  sardonyx::runtime::ContextData context_data;
 };
 
 struct OrtRunOptions {

@@ -29,8 +29,15 @@ std::shared_ptr<providers::Provider> MakeProvider(const std::weak_ptr<plugin::Li
          "': the library of the devices in these session options has been unregistered");
   OrtSessionOptions handle;
   handle.options = options;
+  if (options.plugin_data != nullptr) handle.context_data = *options.plugin_data;
+  const plugin::SessionNeeds needs{
+      .contexts = options.Config("ep.context_enable", "0") == "1",
+      .reads = handle.context_data.read != nullptr,
+      .writes = handle.context_data.write != nullptr,
+      .weightless = options.Config("ep.enable_weightless", "0") == "1",
+  };
   return std::make_shared<plugin::PluginProvider>(
-      std::make_shared<plugin::Ep>(std::move(held), *factory, devices, handle, logger));
+      std::make_shared<plugin::Ep>(std::move(held), *factory, devices, handle, logger), needs);
 }
 
 }  // namespace

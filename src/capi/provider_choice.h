@@ -12,6 +12,10 @@ namespace sardonyx::capi {
 // The provider of these devices, which must be of one factory of a registered library.
 runtime::ProviderChoice ChoiceOf(const OrtEnv& env, std::span<const OrtEpDevice* const> devices);
 
+// The operators that a provider's factory brings (capi/custom_op/domain.cpp): sessions with these options know them.
+void AddOperatorsOf(const std::shared_ptr<plugin::Library>& library, const plugin::Factory& factory,
+                    OrtSessionOptions& options);
+
 // Has the session choose its providers, as the caller's policy or function says, if it was given none.
 void ChooseLater(const OrtEnv& env, const EpSelection& selection, runtime::SessionOptions& options);
 

@@ -2,6 +2,7 @@
 #include "capi/session.h"
 
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "base/stay_loaded.h"
@@ -107,6 +108,23 @@ const Model& ModelOf(const OrtSession* session) {
   return edited != nullptr ? *edited->model : session->session->model();
 }
 
+namespace {
+
+// The custom operators of a session; where it chooses its providers itself, those of all that it may choose.
+std::shared_ptr<const OperatorSource> OperatorsFor(const OrtEnv& env, const OrtSessionOptions& options) {
+  if (!options.selection.policy && options.selection.delegate == nullptr) return options.custom_operators;
+  OrtSessionOptions all = options;
+  std::set<const plugin::Factory*> seen;
+  for (const OrtEpDevice* device : env.libraries.devices()) {
+    const plugin::Libraries::Place place = env.libraries.Find(device);
+    if (place.factory != nullptr && seen.insert(place.factory).second)
+      AddOperatorsOf(place.library, *place.factory, all);
+  }
+  return all.custom_operators;
+}
+
+}  // namespace
+
 runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* options) {
   const Logger& logger = Need(env, "env").environment->logger();
   runtime::SessionOptions copy = options != nullptr ? options->options : runtime::SessionOptions{};
@@ -117,9 +135,11 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
   if (!copy.profile_prefix.empty()) CheckProfilePrefix(copy.profile_prefix);
   if (options != nullptr) SetThreadMaker(options->threads, copy.thread_pool);
   if (options != nullptr) ChooseLater(*env, options->selection, copy);
-  if (options != nullptr && options->custom_operators != nullptr) {
+  if (options != nullptr) copy.plugin_data = std::make_shared<const runtime::ContextData>(options->context_data);
+  const auto operators = options != nullptr ? OperatorsFor(*env, *options) : nullptr;
+  if (operators != nullptr) {
     const runtime::Environment& environment = *env->environment;
-    copy.operators = options->custom_operators->Make(
+    copy.operators = operators->Make(
         environment.registry(), Logger(copy.log_sink ? copy.log_sink : logger.sink(), copy.log_id, copy.log_severity),
         copy.config);
   }

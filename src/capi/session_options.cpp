@@ -94,7 +94,7 @@ OrtStatusPtr ORT_API_CALL SessionOptionsSetWeightlessSourceModelBuffer(OrtSessio
     const auto* data = &Need(static_cast<const std::byte*>(source_model_data), "source_model_data");
     if (source_model_data_length == 0)
       Fail(Code::kInvalidArgument, "argument 'source_model_data_length': expected the size of a model, found 0");
-    target.weightless_source = {data, source_model_data_length};
+    target.context_data.weightless_source = {data, source_model_data_length};
   });
 }
 
@@ -104,8 +104,8 @@ OrtStatusPtr ORT_API_CALL SessionOptionsSetEpContextDataReadFunc(OrtSessionOptio
                                                                  void* state) noexcept {
   return Guard([&] {
     OrtSessionOptions& target = Need(options, "options");
-    target.read_ep_context = read_func;
-    target.read_ep_context_state = read_func != nullptr ? state : nullptr;
+    target.context_data.read = read_func;
+    target.context_data.read_state = read_func != nullptr ? state : nullptr;
   });
 }
 

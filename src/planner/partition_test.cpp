@@ -351,8 +351,8 @@ class Confused final : public providers::Provider {
   std::string_view name() const override { return "ConfusedExecutionProvider"; }
   providers::Claims Claim(const providers::GraphView&) override { return {groups_, {}}; }
   ops::Prepared Prepare(ops::PrepareContext&) override { return {}; }
-  std::vector<ops::Prepared> Compile(std::span<const providers::FusedNode> groups, const Model*) override {
-    return std::vector<ops::Prepared>(groups.size());
+  std::vector<providers::CompiledGroup> Compile(std::span<const providers::FusedNode> groups, const Model*) override {
+    return std::vector<providers::CompiledGroup>(groups.size());
   }
 
  private:

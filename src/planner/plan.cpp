@@ -29,6 +29,9 @@ void KeyContents::Add(const KeyContents& other) {
   futile.resize(std::max(futile.size(), other.futile.size()));
   for (std::size_t step = 0; step < other.futile.size(); ++step)
     if (other.futile[step]) futile[step] = true;
+  surprising.resize(std::max(surprising.size(), other.surprising.size()));
+  for (std::size_t step = 0; step < other.surprising.size(); ++step)
+    if (other.surprising[step]) surprising[step] = true;
 }
 
 }  // namespace sardonyx::planner

@@ -92,11 +92,12 @@ struct Plan {
   bool Matches(std::span<const InputFact> inputs) const;
 };
 
-// The inputs whose contents belong to the keys of a graph's plans, because shapes depend on them. Learned from plan to
-// plan.
+// The inputs whose contents belong to the keys of a graph's plans, because shapes depend on them, and other things that
+// are learned from plan to plan.
 struct KeyContents {
   std::vector<int> inputs;
-  std::vector<bool> futile;  // by step: knowing contents did not make its shapes known
+  std::vector<bool> futile;      // by step: knowing contents did not make its shapes known
+  std::vector<bool> surprising;  // by step: its kernel made another shape than inference said (or none: no step did)
 
   bool AddInput(int input);  // whether it is new
   void Add(const KeyContents& other);

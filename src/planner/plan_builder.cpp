@@ -173,6 +173,7 @@ void PlanBuilder::PlanStep(int index) {
       PlanIf(index, planned);
     } else {
       InferStep(step);
+      if (IsSurprising(index)) ForgetOutputs(step);
       const bool all_known = std::all_of(step.outputs.begin(), step.outputs.end(),
                                          [&](int slot) { return slot == kNoSlot || facts_[slot].known.has_value(); });
       if (all_known && !step.outputs.empty()) return;
@@ -219,9 +220,10 @@ void PlanBuilder::PlanIf(int index, PlannedStep& planned) {
     const Fact& fact = facts_[slot];
     return fact.is_static || fact.known.has_value() || !(fact.type.is_tensor() || fact.type.is_none());
   });
-  if (!ready) return ForgetOutputs(step, body);
+  if (!ready) return ForgetOutputs(step);
+  if (IsSurprising(index)) return ForgetOutputs(step);
   const std::vector<InputFact> inner_facts = BodyFacts(step, branch);
-  const KeyContents none{{}, std::vector<bool>(body.steps().size(), false)};
+  const KeyContents none{{}, std::vector<bool>(body.steps().size(), false), {}};
   PlanBuilder builder(body, inner_facts, threads_, none);
   planned.body = builder.Build();
   std::set<int> wanted;  // inputs of the body whose contents would make more shapes known
@@ -235,11 +237,10 @@ void PlanBuilder::PlanIf(int index, PlannedStep& planned) {
   AdoptBranch(step, body, planned);
 }
 
-void PlanBuilder::ForgetOutputs(const Step& step, const Outline& body) {
-  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
-    if (step.outputs[i] == kNoSlot) continue;
-    facts_[step.outputs[i]].type = WithoutShape(*body.slots()[body.outputs()[i]].type);
-    facts_[step.outputs[i]].is_static = false;
+void PlanBuilder::ForgetOutputs(const Step& step) {
+  for (const int slot : step.outputs) {
+    if (slot == kNoSlot) continue;
+    facts_[slot] = {WithoutShape(*outline_.slots()[slot].type), Value(), false};
   }
 }
 
@@ -280,6 +281,7 @@ void PlanBuilder::AskForContents(int index) {
 bool PlanBuilder::CollectInputs(int slot, std::set<int>* inputs, int depth) const {
   const Fact& fact = facts_[slot];
   if (fact.known.has_value()) return true;
+  if (!OnHost(slot)) return false;  // a body may be given what lies on a device
   if (depth > kMaxDepth || !fact.is_static || ElementCount(fact.type.StaticShape()) > kMaxKnownElements) return false;
   if (input_of_[slot] >= 0) {
     if (ElementCount(fact.type.StaticShape()) > kMaxKeyElements) return false;

@@ -35,7 +35,10 @@ class PlanBuilder {
   void PlanStep(int index);
   void PlanIf(int index, PlannedStep& planned);
   void AdoptBranch(const Step& step, const Outline& body, const PlannedStep& planned);
-  void ForgetOutputs(const Step& step, const Outline& body);
+  bool IsSurprising(int index) const {
+    return static_cast<std::size_t>(index) < learned_.surprising.size() && learned_.surprising[index];
+  }
+  void ForgetOutputs(const Step& step);  // their shapes come with the run
   std::vector<Type> BodyTypes(const Step& step, std::string_view attribute, std::span<const Type> inputs) const;
   bool OnHost(int slot) const { return outline_.slots()[slot].memory == 0; }
   bool Foldable(const Step& step) const;

@@ -17,7 +17,8 @@ bool IsImage(const Type& type) { return type.is_tensor() && type.has_rank && typ
 
 class Mover {
  public:
-  Mover(Graph& graph, const ops::Registry& registry) : graph_(graph), registry_(registry) {}
+  Mover(Graph& graph, const ops::Registry& registry, const providers::Provider& provider)
+      : graph_(graph), registry_(registry), provider_(provider) {}
 
   bool Run(const std::set<NodeId>& wanted) {
     for (const NodeId id : std::vector<NodeId>(graph_.order))
@@ -53,7 +54,7 @@ class Mover {
       return input != kNoValue && IsImage(graph_.value(input).type) && graph_.value(input).type.rank() == rank;
     };
     const ops::OpDef* last = node.domain.empty() ? registry_.Find(ops::kChannelsLastDomain, node.op_type, 1) : nullptr;
-    if (last != nullptr) {
+    if (last != nullptr && provider_.WantsChannelsLast(node.domain, node.op_type).value_or(true)) {
       if (!IsCurrent(node, *op) || !fits(node.inputs[0]) || !last->types.Has(graph_.value(node.inputs[0]).type.dtype))
         return;
       graph_.SetInput(id, 0, LastOf(node.inputs[0]));
@@ -98,14 +99,16 @@ class Mover {
 
   Graph& graph_;
   const ops::Registry& registry_;
+  const providers::Provider& provider_;
   std::unordered_map<ValueId, ValueId> last_of_;
   std::vector<ValueId> moved_;  // whose producers give them channels last now
 };
 
 }  // namespace
 
-bool MoveToChannelsLast(Graph& graph, const ops::Registry& registry, const std::vector<NodeId>& nodes) {
-  return Mover(graph, registry).Run({nodes.begin(), nodes.end()});
+bool MoveToChannelsLast(Graph& graph, const ops::Registry& registry, const std::vector<NodeId>& nodes,
+                        const providers::Provider& provider) {
+  return Mover(graph, registry, provider).Run({nodes.begin(), nodes.end()});
 }
 
 }  // namespace sardonyx::planner

@@ -5,7 +5,7 @@
 
 namespace sardonyx::providers {
 
-std::vector<ops::Prepared> Provider::Compile(std::span<const FusedNode> /*groups*/, const Model* /*model*/) {
+std::vector<CompiledGroup> Provider::Compile(std::span<const FusedNode> /*groups*/, const Model* /*model*/) {
   Fail(Code::kNotImplemented, "provider '", name(), "' does not compile groups of nodes");
 }
 

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +54,20 @@ struct FusedNode {
   bool as_written = false;  // as the provider claimed it
 };
 
+// A node that stands for a compiled group in the models that are written, so that no one has to compile it again.
+struct ContextNode {
+  Node node;                                 // without inputs and outputs
+  std::vector<std::string> inputs, outputs;  // values of the group's graph; "" where one is missing
+};
+
+struct CompiledGroup {
+  ops::Prepared kernel;
+  std::optional<ContextNode> context = {};  // if ProviderSet::wants_contexts, and the provider makes such nodes
+};
+
+// How well a model's compiled nodes fit the provider that reads them.
+enum class Compatibility { kUnknown, kOptimal, kSuboptimal, kUnsupported };
+
 struct Refusal {
   NodeId node = kNoNode;
   std::string reason;  // "takes only float, found int64"
@@ -78,13 +93,21 @@ class Provider {
   // operators of com.ms.internal.nhwc (ops/channels_last.h) between transpositions, and the graph is offered to it once
   // more. What it does not take of them then runs on the CPU.
   virtual Layout PreferredLayout() const { return Layout::kChannelsFirst; }
+  // Whether this operator becomes one on images channels last; nullopt: if com.ms.internal.nhwc has it.
+  virtual std::optional<bool> WantsChannelsLast(std::string_view /*domain*/, std::string_view /*op_type*/) const {
+    return std::nullopt;
+  }
 
   // The kernel of a node that was claimed alone, seen in its newest spelling.
   virtual ops::Prepared Prepare(ops::PrepareContext& context) = 0;
 
   // The kernels of fused groups, one each; called once for all that it claimed in a graph. Fails with kNotImplemented
   // unless the provider fuses.
-  virtual std::vector<ops::Prepared> Compile(std::span<const FusedNode> groups, const Model* model);
+  virtual std::vector<CompiledGroup> Compile(std::span<const FusedNode> groups, const Model* model);
+
+  // What a model with nodes that it has compiled says of the provider (its version ...), for Assess; "" if nothing.
+  virtual std::string CompatibilityInfo(const Graph& /*graph*/, const Model* /*model*/) { return ""; }
+  virtual Compatibility Assess(const std::string& /*compatibility_info*/) { return Compatibility::kUnknown; }
 
   // Where its kernels' inputs and outputs lie: memory of this allocator's device, but for those that stay on the host
   // (the target shape of a Reshape ...).
@@ -119,8 +142,11 @@ struct ProviderSet {
   const Model* model = nullptr;  // while its graph is partitioned
   std::vector<std::shared_ptr<Provider>> providers;
   std::vector<MissingProvider> missing;
-  std::shared_ptr<Allocator> host = HostAllocator();  // for values of runs in host memory
+  std::shared_ptr<Allocator> host = HostAllocator();        // for values of runs in host memory
   std::unordered_map<std::string, ops::Prepared> compiled;  // fused groups by op_type of their node
+  bool may_compile = true;                                  // false: only what is compiled already
+  bool wants_contexts = false;                              // a model with compiled nodes is to be written
+  std::unordered_map<std::string, ContextNode> contexts;    // of fused groups, likewise
 
   Provider* Find(std::string_view name) const;  // "" is the CPU; nullptr if there is none
 };

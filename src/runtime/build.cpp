@@ -249,10 +249,14 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
 }
 
 Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options,
-                 providers::ProviderSet& set, const Logger& logger, Model* unplaced) {
+                 providers::ProviderSet& set, const Logger& logger, Model* compiled) {
   const ops::Registry& registry = RegistryOf(environment, options);
   WarnOfOptions(options, logger);
   set.model = &model;
+  set.wants_contexts = WritesContexts(options) || compiled != nullptr;
+  set.may_compile = options.Config("session.disable_model_compile", "0") != "1";
+  const std::string context_path = WritesContexts(options) && compiled == nullptr ? ContextPath(model, options) : "";
+  CheckCompatibility(model, set, options, logger);
   Graph graph = model.graph;
   ReplaceInitializers(graph, options.initializers, false);
   ReplaceInitializers(graph, options.external_initializers, true);
@@ -281,8 +285,15 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   const bool save = !options.optimized_model_path.empty();
   const bool newest = options.optimization_level > OptimizationLevel::kBasic;
   if (save && !newest) SaveGraph(graph, model, false, registry, options);
-  if (unplaced != nullptr) *unplaced = SavedModel(graph, model, false, registry);
   planner::Partition(graph, registry, set);
+  if (compiled != nullptr) {
+    *compiled = ContextModel(graph, model, set, registry);
+  } else if (!set.contexts.empty()) {
+    SaveContexts(ContextModel(graph, model, set, registry), context_path, options);
+  } else if (set.wants_contexts) {
+    logger.Warn("ep.context_enable: Unable to compile any nodes: no provider of the session compiles a node of this ",
+                "model, so no model is written to '", context_path, "'");
+  }
   ops::Upgrade(graph, registry);
   optimizer::Optimize(graph, optimizer::Stage::kAfterUpgrade, registry, optimize);
   if (save && newest) SaveGraph(graph, model, true, registry, options);

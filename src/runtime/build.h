@@ -21,9 +21,10 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
 
 // Resolves versions, infers types, inlines functions, partitions, runs the passes of the chosen level, upgrades every
 // node to its newest spelling; in the end every node has its provider and every value its device. Writes the optimized
-// model if the options ask for it. `unplaced`, if there is one, receives the model as it was before providers were
-// asked for it, in its author's opset. Errors name the node.
+// model, and the one with what providers have compiled, if the options ask for them. `compiled`, if there is one,
+// receives the latter instead, in its author's opset: set.contexts says which nodes it has from providers. Errors name
+// the node.
 Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options,
-                 providers::ProviderSet& set, const Logger& logger, Model* unplaced = nullptr);
+                 providers::ProviderSet& set, const Logger& logger, Model* compiled = nullptr);
 
 }  // namespace sardonyx::runtime

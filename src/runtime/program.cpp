@@ -12,8 +12,8 @@
 #include "planner/foreign_steps.h"
 #include "planner/make_plan.h"
 #include "runtime/device_copy.h"
-#include "runtime/sharing/packed_weights.h"
 #include "runtime/run_state.h"
+#include "runtime/sharing/packed_weights.h"
 #include "runtime/sharing/shared_parts.h"
 #include "runtime/weight_memory.h"
 #include "tensor/dropped_bytes.h"
@@ -186,6 +186,13 @@ std::shared_ptr<const planner::Plan> Program::FindPlan(std::span<const planner::
 std::shared_ptr<const planner::Plan> Program::LastPlan() {
   const std::scoped_lock lock(mutex_);
   return plans_.empty() ? nullptr : plans_.front();
+}
+
+void Program::NoteSurprise(std::size_t step) {
+  const std::scoped_lock lock(mutex_);
+  key_contents_.surprising.resize(steps().size());
+  key_contents_.surprising[step] = true;
+  plans_.clear();
 }
 
 void Program::RunBranchesOn(ThreadPool& pool, int threads) {

@@ -59,6 +59,8 @@ class Program {
   // The plan for these inputs, made if it is new. Thread-safe.
   std::shared_ptr<const planner::Plan> FindPlan(std::span<const planner::InputFact> inputs);
   std::shared_ptr<const planner::Plan> LastPlan();  // returned by FindPlan; null before the first. Thread-safe.
+  // The kernel of this step made another shape than the plan had: later plans leave its shapes open. Thread-safe.
+  void NoteSurprise(std::size_t step);
   // A run state that nobody uses; give it back when the run is over. Never waits: if no free one is at hand, makes one.
   std::unique_ptr<RunState> Lease();
   void GiveBack(std::unique_ptr<RunState> state);

@@ -1,8 +1,11 @@
 // runtime/run_late.cpp - steps whose shapes come with the run: infers the shapes, allocates the outputs, and runs the
 // kernel.
+#include <algorithm>
+
 #include "ops/schema/schema.h"
 #include "ops/single_node.h"
 #include "planner/foreign_steps.h"
+#include "runtime/profile/trace.h"
 #include "runtime/run_state.h"
 
 namespace sardonyx::runtime {
@@ -27,6 +30,8 @@ bool RunState::RunLateView(const Step& step, const ops::OutputShape& shape) {
   if (step.inputs[0] == kNoSlot) return false;
   const Slot& in = slots_[step.inputs[0]];
   if (program_.slots()[step.inputs[0]].memory != program_.slots()[step.outputs[0]].memory) return false;
+  // The plan does not know how far this view travels.
+  if (!strange_.empty() && !IsStrange(step.inputs[0])) return false;
   if (!in.ref.present() || !out.ref.present() || in.ref.count != out.ref.count || in.ref.dtype != out.ref.dtype)
     return false;
   out.ref.data = in.ref.data;
@@ -97,10 +102,7 @@ void RunState::RunLate(const Step& step, ops::KernelContext& context) {
     }
   }
   if (!shapes.Same()) InferLate(step, context, shapes);
-  const auto promised = [&](std::size_t i) -> const Shape* {
-    const planner::PlannedSlot& planned = plan_->slots[step.outputs[i]];
-    return planned.promised ? &planned.shape : nullptr;
-  };
+  const auto promised = [&](std::size_t i) { return Promised(step, context.step(), i); };
   if (!step.outputs.empty() && RunLateView(step, shapes.outputs()[0])) return ops::CheckPromised(context, promised);
   ops::RunSingle(context, *step.op, shapes.outputs(),
                  {[&](std::size_t i, DType dtype, Dims shape) {
@@ -108,6 +110,75 @@ void RunState::RunLate(const Step& step, ops::KernelContext& context) {
                     ops::AllocateDynamic(slots_[slot], dtype, shape, AllocatorOf(slot));
                   },
                   [&] { RunKernel(context); }, promised});
+}
+
+// Only the kernels of other providers know better than inference.
+bool RunState::MaySurprise(const Step& step) { return step.op == &planner::FusedGroup(); }
+
+// Whether the run goes on: FinishLate looks after the readers. Tasks that run at once may have read the slot's shape
+// already, so that their run starts again.
+bool RunState::TakeSurprise(std::size_t step) {
+  program_.NoteSurprise(step);
+  if (!plan_->stages.empty()) {
+    again_ = true;
+    return false;
+  }
+  surprised_ = true;
+  return true;
+}
+
+const Shape* RunState::Promised(const Step& step, std::size_t index, std::size_t output) {
+  const int slot = step.outputs[output];
+  const planner::PlannedSlot& planned = plan_->slots[slot];
+  if (!planned.promised || IsStrange(slot)) return nullptr;
+  const bool kept = Shape::Equal(planned.shape, slots_[slot].ref.shape);
+  return kept || !MaySurprise(step) || !TakeSurprise(index) ? &planned.shape : nullptr;
+}
+
+void RunState::MarkStrange(const Step& step) {
+  for (const int slot : step.outputs)
+    if (slot != kNoSlot && !Shape::Equal(slots_[slot].ref.shape, plan_->slots[slot].shape)) strange_[slot] = true;
+}
+
+bool RunState::ReadsStrange(const Step& step) const {
+  const auto any = [&](const std::vector<int>& slots) {
+    return std::any_of(slots.begin(), slots.end(), [&](int slot) { return slot != kNoSlot && IsStrange(slot); });
+  };
+  return any(step.inputs) || std::any_of(step.captures.begin(), step.captures.end(), any);
+}
+
+// The rest of a run whose step `after` made another shape than planned: what depends on it, steps that the plan left
+// out among them, infers its shapes now and has memory of its own; everything else runs as planned.
+void RunState::FinishLate(int after, TellFn tell) {
+  surprised_ = false;
+  strange_.assign(slots_.size(), false);
+  MarkStrange(program_.steps()[after]);
+  auto next = std::find_if(plan_->steps.begin(), plan_->steps.end(),
+                           [&](const planner::PlannedStep& planned) { return planned.step > after; });
+  for (int index = after + 1; index < static_cast<int>(program_.steps().size()); ++index) {
+    const bool is_planned = next != plan_->steps.end() && next->step == index;
+    const planner::PlannedStep* planned = is_planned ? &*next++ : nullptr;
+    const Step& step = program_.steps()[index];
+    const std::int64_t start = NowNanoseconds();
+    const planner::PlannedStep late{index, true, -1, nullptr};
+    if (ReadsStrange(step)) {
+      for (const int slot : step.outputs) {
+        if (slot == kNoSlot) continue;
+        strange_[slot] = true;
+        slots_[slot].value = Value();
+        slots_[slot].Clear();
+      }
+      planned = &late;
+    }
+    if (planned == nullptr) {
+      tell(index, false, start);
+      continue;
+    }
+    CheckTerminated();
+    RunStep(*planned);
+    if (surprised_.exchange(false)) MarkStrange(step);
+    tell(index, true, start);
+  }
 }
 
 }  // namespace sardonyx::runtime

@@ -80,7 +80,8 @@ void RunState::Deliver(std::span<const OutputTarget> targets) {
 void RunState::DeliverOne(std::size_t k, const OutputTarget& target) {
   if (target.data == nullptr && target.slot == nullptr && target.value == nullptr) return;
   Slot& slot = slots_[program_.outputs()[k]];
-  if (plan_->deliveries[k] == Delivery::kDirect) {
+  const bool strange = IsStrange(program_.outputs()[k]);
+  if (plan_->deliveries[k] == Delivery::kDirect && !strange) {
     if (copy_spare_[k]) ops::CopyTensor(slot.ref, target.data);
     return;
   }
@@ -96,9 +97,13 @@ void RunState::DeliverOne(std::size_t k, const OutputTarget& target) {
     }
     return;
   }
-  if (target.data != nullptr) CheckTarget(name, target, slot.ref.dtype, slot.ref.shape);
+  if (target.data != nullptr) {
+    misfit_ = strange && is_body_;  // until CheckTarget has seen it
+    CheckTarget(name, target, slot.ref.dtype, slot.ref.shape);
+    misfit_ = false;
+  }
   // What a late step made is the run's own: it is handed over. Its memory is replaced in the next run.
-  const bool own = plan_->deliveries[k] == Delivery::kLate && slot.value.is_tensor() &&
+  const bool own = (strange || plan_->deliveries[k] == Delivery::kLate) && slot.value.is_tensor() &&
                    slot.value.tensor().raw() == slot.ref.data && slot.value.tensor().shape() == Shape(slot.ref.shape) &&
                    slot.value.tensor().buffer().use_count() <= 2;
   if (own && target.data == nullptr && target.value != nullptr) {

@@ -39,7 +39,9 @@ struct RunStateHost {
     const Step& step = self.program_.steps()[c.step()];
     const PlannedSlot& planned = self.plan_->slots[step.outputs[i]];
     // Memory that has its place has readers that know it and its shape.
-    if (planned.place == Place::kArena || planned.place == Place::kOutput) {
+    const bool has_place = planned.place == Place::kArena || planned.place == Place::kOutput;
+    if (has_place && !self.IsStrange(step.outputs[i]) &&
+        (dtype != planned.dtype || !self.MaySurprise(step) || !self.TakeSurprise(c.step()))) {
       Fail(Code::kInvalidArgument, "output ", i, ": expected ", Name(planned.dtype), ToText(planned.shape),
            ", as the types of its inputs imply, found ", Name(dtype), ToText(shape));
     }
@@ -51,7 +53,7 @@ struct RunStateHost {
     Slot& slot = *c.outputs()[i];
     RunState& self = Self(c);
     const Place place = self.plan_->slots[self.program_.steps()[c.step()].outputs[i]].place;
-    if (place == Place::kLate) {
+    if (place == Place::kLate || self.IsStrange(self.program_.steps()[c.step()].outputs[i])) {
       slot.value = std::move(value);
       return ops::ShowTensor(slot);
     }
@@ -219,6 +221,11 @@ void RunState::Execute(Parallel* parallel, const RunOptions* options, StepObserv
   SetParallel(parallel);
   options_ = options;
   observer_ = observer;
+  ExecuteOnce(targets, plan);
+  while (again_.exchange(false)) ExecuteOnce(targets, nullptr);
+}
+
+void RunState::ExecuteOnce(std::span<const OutputTarget> targets, const std::shared_ptr<const planner::Plan>& plan) {
   if (plan ? plan_ != plan : !plan_ || !plan_->Matches(facts_)) {
     if (plan_) {  // else its memory was given back
       repeated_runs_.End();
@@ -233,12 +240,23 @@ void RunState::Execute(Parallel* parallel, const RunOptions* options, StepObserv
   }
   struct Cleaner {
     RunState* state;
-    ~Cleaner() { state->Clean(); }
+    ~Cleaner() {
+      if (!state->again_) state->Clean();
+    }
   } cleaner{this};
-  PlaceInputs();
-  PlaceOutputs(targets);
-  RunSteps();
-  Deliver(targets);
+  misfit_ = false;
+  try {
+    PlaceInputs();
+    PlaceOutputs(targets);
+    RunSteps();
+    Deliver(targets);
+  } catch (...) {
+    surprised_ = false;
+    if (!again_) throw;
+    plan_ = nullptr;
+    strange_.clear();
+    return;
+  }
   CountUse();
 }
 
@@ -266,6 +284,7 @@ void RunState::RunSteps() {
   for (const PlannedStep& planned : plan_->steps) {
     CheckTerminated();
     RunStep(planned);
+    if (surprised_.load(std::memory_order_relaxed)) return FinishLate(planned.step, [](int, bool, std::int64_t) {});
   }
 }
 
@@ -289,6 +308,7 @@ void RunState::RunObservedSteps() {
     const std::int64_t start = NowNanoseconds();
     RunStep(planned);
     tell(planned.step, true, start);
+    if (surprised_.load(std::memory_order_relaxed)) return FinishLate(planned.step, tell);
   }
   tell_idle(static_cast<int>(contexts_.size()));
 }
@@ -356,7 +376,7 @@ void RunState::RunIf(const Step& step, const PlannedStep& planned) {
     targets[i] = {};
     if (step.outputs[i] == kNoSlot) continue;
     Slot& slot = slots_[step.outputs[i]];
-    if (plan_->slots[step.outputs[i]].place == Place::kLate) {
+    if (plan_->slots[step.outputs[i]].place == Place::kLate || IsStrange(step.outputs[i])) {
       targets[i].slot = &slot;
     } else {
       targets[i].data = slot.bytes != nullptr ? slot.bytes : &slot;  // empty tensors have no bytes
@@ -364,10 +384,23 @@ void RunState::RunIf(const Step& step, const PlannedStep& planned) {
       targets[i].shape = slot.ref.shape;
     }
   }
-  RunBody(static_cast<std::size_t>(planned.step), static_cast<std::size_t>(branch), {}, targets, planned.body);
+  const auto at = static_cast<std::size_t>(planned.step);
+  try {
+    RunBody(at, static_cast<std::size_t>(branch), {}, targets, planned.body);
+  } catch (...) {
+    if (Child(at, static_cast<std::size_t>(branch)).misfit_) {
+      program_.NoteSurprise(at);
+      again_ = true;
+    }
+    throw;
+  }
 }
 
 void RunState::Clean() {
+  if (!strange_.empty()) {  // its memory is not all the plan's: the next run binds again
+    strange_.clear();
+    plan_ = nullptr;
+  }
   for (const int i : late_slots_) {
     slots_[i].value = Value();
     slots_[i].Clear();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/parallel.h"
 #include "ops/kernel_context.h"
 #include "planner/plan.h"
@@ -65,6 +66,7 @@ class RunState {
     std::size_t memory = 0, scratch = 0;
     void Cover(const Need& run);
   };
+  void ExecuteOnce(std::span<const OutputTarget> targets, const std::shared_ptr<const planner::Plan>& plan);
   void Bind(std::shared_ptr<const planner::Plan> plan);
   Error AtLargestBuffer(std::size_t memory, const Error& error) const;
   Error AtSlot(int slot, const Error& error) const;
@@ -89,6 +91,15 @@ class RunState {
   RunState& Child(std::size_t step, std::size_t body);
   void RunBody(std::size_t step_index, std::size_t body, std::span<const Value> inputs,
                std::span<const OutputTarget> targets, const std::shared_ptr<const planner::Plan>& plan);
+  // Shapes that are not the plan's (run_late.cpp).
+  static bool MaySurprise(const planner::Step& step);
+  bool TakeSurprise(std::size_t step);
+  const Shape* Promised(const planner::Step& step, std::size_t index, std::size_t output);
+  void MarkStrange(const planner::Step& step);
+  bool ReadsStrange(const planner::Step& step) const;
+  using TellFn = FunctionRef<void(int step, bool ran, std::int64_t start)>;
+  void FinishLate(int after, TellFn tell);
+  bool IsStrange(int slot) const { return !strange_.empty() && strange_[static_cast<std::size_t>(slot)]; }
   void RunStages();
   void RunRange(const planner::StepRange& range);
   void SetLanes();
@@ -118,7 +129,11 @@ class RunState {
   Need window_need_, repeated_need_;              // of the window's runs, and of those since the shapes last changed
   int window_ = 0, window_runs_ = 0;              // runs whose needs are looked at together, whatever their shapes
   RepeatedRuns repeated_runs_;
-  bool is_body_ = false;  // of another run state, which looks after the process's free memory
+  std::atomic<bool> surprised_ = false;  // a kernel made a shape that the plan does not have
+  std::atomic<bool> again_ = false;      // and its readers cannot be told any more: the run starts again
+  bool misfit_ = false;                  // an output of this body does not fit what its If planned for it
+  std::vector<bool> strange_;            // by slot, once a kernel did: not what the plan says; empty before
+  bool is_body_ = false;                 // of another run state, which looks after the process's free memory
   std::vector<OutputTarget> targets_;
   std::vector<char> given_inputs_;
   Parallel* parallel_ = nullptr;

@@ -1,8 +1,11 @@
-// runtime/save_graph.h - saves the graph of a session as a model file.
+// runtime/save_graph.h - saves the graph of a session as a model file, also with what providers have compiled.
 #pragma once
+
+#include <string>
 
 #include "ir/graph.h"
 #include "ops/registry.h"
+#include "providers/provider.h"
 #include "runtime/options.h"
 
 namespace sardonyx::runtime {
@@ -17,5 +20,17 @@ Model SavedModel(const Graph& graph, const Model& model, bool newest, const ops:
 // whether the options name one or not. Fails like model::SaveFile.
 void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,
                const SessionOptions& options);
+
+// EPContext models (context_model.cpp): a graph in which nodes that providers have compiled hold the result.
+bool WritesContexts(const SessionOptions& options);
+// Where such a model is written. Fails with kInvalidArgument if nothing says where, with kFail if the file exists.
+std::string ContextPath(const Model& model, const SessionOptions& options);
+// `graph` as the planner's Partition left it, as a model that says which providers compiled it.
+Model ContextModel(const Graph& graph, const Model& model, providers::ProviderSet& set, const ops::Registry& registry);
+void SaveContexts(const Model& written, const std::string& path, const SessionOptions& options);
+// Fails with kFail where a provider of the session says that the model, which it has compiled once,
+// does not fit it.
+void CheckCompatibility(const Model& model, const providers::ProviderSet& set, const SessionOptions& options,
+                        const Logger& logger);
 
 }  // namespace sardonyx::runtime

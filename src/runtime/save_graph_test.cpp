@@ -5,9 +5,11 @@
 
 #include "ir/text.h"
 #include "model/load.h"
+#include "runtime/build.h"
 #include "runtime/session.h"
 #include "testing/environment.h"
 #include "testing/evaluate_op.h"
+#include "testing/selective_provider.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -84,6 +86,31 @@ TEST(SaveGraph, ValuesOfBodiesHaveNamesOfTheirOwn) {
   EXPECT_NE(text.find("Abs(m_1)"), std::string::npos) << text;
   EXPECT_NE(text.find("Neg(m_1)"), std::string::npos) << text;
   EXPECT_NE(text.find("m = Neg(x)"), std::string::npos) << text;
+}
+
+// Groups whose provider makes no context nodes stand in the written model as what they were.
+TEST(ContextModel, HoldsTheNodesOfGroupsWithoutContexts) {
+  const Model model = ParseModel(R"(
+<ir_version: 8, opset_import: ["" : 12]>
+g (bool c, float[N] x) => (float[N] y) <float[1] w = {3}> {
+  a = Add(x, w)  b = Mul(a, a)  s = Abs(b)
+  y = If(c) <then_branch = t () => (float[N] r) { q = Add(s, b)  r = Relu(q) },
+             else_branch = e () => (float[N] z) { z = Neg(s) }>
+})");
+  const auto& environment = testing::TestEnvironment();
+  SessionOptions options;
+  options.providers = {{testing::kSelectiveName, {{"fuse", "1"}}}};
+  providers::ProviderSet set = MakeProviders(*environment, options, Logger());
+  Model written;
+  BuildGraph(*environment, model, options, set, Logger(), &written);
+  EXPECT_EQ(set.compiled.size(), 2u);
+  const std::string text = ToText(written);
+  EXPECT_EQ(text.find(testing::kSelectiveName), std::string::npos) << text;
+  const std::vector<std::pair<std::string, Value>> inputs = {{"c", Tensor::Of<bool>({true}, Shape{})},
+                                                             {"x", Tensor::Of<float>({1, 2}, Shape{2})}};
+  const auto want = Open(model)->Run(RunOptions(), inputs, std::vector<std::string>{"y"});
+  const auto got = Open(std::move(written))->Run(RunOptions(), inputs, std::vector<std::string>{"y"});
+  EXPECT_EQ(Elements<float>(got[0]), Elements<float>(want[0]));
 }
 
 TEST(SaveGraph, RefusesTheDomainOfANewerVersion) {

@@ -130,9 +130,10 @@ std::shared_ptr<Session> Session::WithValues(std::vector<std::string> names) {
 SessionOptions Session::VariantOptions() const {
   SessionOptions options = options_;
   options.optimized_model_path.clear();
+  options.config.erase("ep.context_enable");
   options.profile_prefix.clear();
   options.explanation = nullptr;
-  options.load_cancelled = nullptr;  // the session has been created
+  options.load_cancelled = nullptr;                                         // the session has been created
   options.log_severity = std::max(options.log_severity, Severity::kError);  // what there was to say has been said
   return options;
 }

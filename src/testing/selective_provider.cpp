@@ -80,11 +80,11 @@ class SelectiveProviderImpl final : public providers::Provider {
     return ops::WithState(RunGroup, GroupState{std::move(body)});
   }
 
-  std::vector<ops::Prepared> Compile(std::span<const providers::FusedNode> groups, const Model* /*model*/) override {
-    std::vector<ops::Prepared> kernels;
-    for (const providers::FusedNode& group : groups)
-      kernels.push_back(ops::WithState(RunGroup, GroupState{group.body}));
-    return kernels;
+  std::vector<providers::CompiledGroup> Compile(std::span<const providers::FusedNode> groups,
+                                                const Model* /*model*/) override {
+    std::vector<providers::CompiledGroup> made;
+    for (const providers::FusedNode& group : groups) made.push_back({ops::WithState(RunGroup, GroupState{group.body})});
+    return made;
   }
 
  private:

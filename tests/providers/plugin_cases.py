@@ -137,6 +137,77 @@ def case_kernels():
     assert counts()["kernels"] == 3, counts()
 
 
+def case_custom_operators():
+    """An operator that the plug-in brings: only its provider runs it, in the model and in bodies."""
+    text = """<ir_version: 8, opset_import: ["" : 17, "test.plugin" : 1]>
+    g (bool b, float[N, 4] x) => (float[N, 4] y) {
+      a = test.plugin.Triple (x)
+      c = Exp (a)
+      y = If (b) <then_branch = yes () => (float[N, 4] p) { p = test.plugin.Triple (c) },
+                  else_branch = no () => (float[N, 4] q) { q = Neg (c) }>
+    }"""
+    for kind in ("host", "card"):
+        made = session(kind, model=model(text=text))
+        for b, factor in ((True, 3), (False, -1)):
+            (y,) = made.run(None, {"x": X, "b": np.array(b)})
+            np.testing.assert_allclose(y, factor * np.exp(3 * X), rtol=1e-6)
+    for make in (lambda: session("host", {"operators": "none"}, model=model(text=text)),
+                 lambda: ort.InferenceSession(model(text=text))):
+        try:
+            make()
+        except Exception as error:  # noqa: BLE001  (either runtime's)
+            assert "Triple" in str(error), error
+        else:
+            raise SystemExit("expected an error: nobody runs Triple")
+    if OF_SARDONYX:  # ONNX Runtime does not know the operators of providers that it chooses itself
+        settings = ort.SessionOptions()
+        settings.set_provider_selection_policy(ort.OrtExecutionProviderDevicePolicy.PREFER_CPU)
+        made = ort.InferenceSession(model(text=text), settings)
+        np.testing.assert_allclose(made.run(None, {"x": X, "b": np.array(True)})[0], 3 * np.exp(3 * X), rtol=1e-6)
+
+
+def twice(x):
+    return np.concatenate([x, x])
+
+
+def case_shapes():
+    """Kernels that make another shape than their operators say: what comes after them goes by the shape that is there.
+
+    One row of the input makes a shape that no plan of other rows fits.
+    """
+    text = """<ir_version: 8, opset_import: ["" : 12]>
+    g (bool b, float[N, 4] x) => (float[M, 4] y, int64[2] s, float[K] r, float[L, 4] i, float[N, 4] u) {
+      a = Add (x, x)
+      s = Shape (a)
+      t = Exp (a)
+      y = Sub (t, a)
+      m = Constant <value = int64[1] {-1}> ()
+      f = Reshape (t, m)
+      z = Abs (x)
+      r = Exp (f)
+      i = If (b) <then_branch = yes () => (float[A, 4] p) { p = Sin (t) },
+                  else_branch = no () => (float[B, 4] q) { w = Exp (x)  q = Add (w, w) }>
+      u = Sin (z)
+    }"""
+    for kind in ("host", "card", "kernels"):
+        for parallel in (False, True):
+            settings = ort.SessionOptions()
+            if parallel:
+                settings.execution_mode = ort.ExecutionMode.ORT_PARALLEL
+                settings.inter_op_num_threads = 2
+            settings.add_provider_for_devices([devices()[kind]], {"operators": "Add", "repeats": "1"})
+            made = ort.InferenceSession(model(text=text), sess_options=settings, enable_fallback=0)
+            for x in (X, X[:1], X, X[:2], X[:2]):
+                for b in (True, False):
+                    a = twice(2 * x)
+                    t = np.exp(a)
+                    branch = np.sin(t) if b else twice(2 * np.exp(x))
+                    wanted = (t - a, np.array(a.shape), np.exp(t.reshape(-1)), branch, np.sin(np.abs(x)))
+                    for _ in range(2):
+                        for found, value in zip(made.run(None, {"x": x, "b": np.array(b)}), wanted):
+                            np.testing.assert_allclose(found, value, rtol=1e-5)
+
+
 def case_lifetimes():
     made = session("host")
     try:

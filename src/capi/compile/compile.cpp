@@ -1,5 +1,5 @@
-// capi/compile/compile.cpp - CompileModel: writes a model as the providers of its options have compiled it. The CPU
-// compiles nothing ahead of time: its nodes stay as the basic passes leave them.
+// capi/compile/compile.cpp - CompileModel: writes a model as the providers of its options have compiled it. What no
+// provider compiles, the CPU's nodes, stays as the basic passes leave it.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -17,6 +17,7 @@
 #include "capi/handles/status.h"
 #include "capi/handles/value.h"
 #include "capi/model_source.h"
+#include "capi/options.h"
 #include "model/external_sink.h"
 #include "model/save.h"
 #include "providers/provider.h"
@@ -149,23 +150,14 @@ void Write(const Model& model, const OrtModelCompilationOptions& options) {
   }
 }
 
-// The keys that only other providers read concern nobody.
 runtime::SessionOptions BuildOptions(const OrtModelCompilationOptions& options) {
   runtime::SessionOptions session = options.session;
   session.optimization_level = std::min(session.optimization_level, runtime::OptimizationLevel::kBasic);
-  std::erase_if(session.config, [](const auto& entry) {
-    return entry.first.starts_with("ep.context_") || entry.first == "ep.enable_weightless";
-  });
+  runtime::ContextData data = session.plugin_data != nullptr ? *session.plugin_data : runtime::ContextData{};
+  data.write = options.write_context;
+  data.write_state = options.write_context_state;
+  session.plugin_data = std::make_shared<const runtime::ContextData>(data);
   return session;
-}
-
-void CheckProviders(const providers::ProviderSet& set) {
-  for (const auto& provider : set.providers) {
-    if (provider->name() != providers::kCpuName) {
-      Fail(Code::kNotImplemented, "OrtCompileApi::CompileModel is not implemented for provider '", provider->name(),
-           "'; it writes models for the CPU alone");
-    }
-  }
 }
 
 }  // namespace
@@ -177,16 +169,16 @@ OrtStatusPtr ORT_API_CALL CompileModel(const OrtEnv* env, const OrtModelCompilat
     CheckInput(options);
     CheckOutput(options);
     const Model input = LoadInput(options);
-    const runtime::SessionOptions session = BuildOptions(options);
+    runtime::SessionOptions session = BuildOptions(options);
     const Logger logger(session.log_sink ? session.log_sink : environment.logger().sink(), session.log_id,
                         session.log_severity);
+    if (session.providers.empty() && session.choose_providers) session.providers = session.choose_providers(input);
     providers::ProviderSet set = runtime::MakeProviders(environment, session, logger);
-    CheckProviders(set);
     Model compiled;
     runtime::BuildGraph(environment, input, session, set, logger, &compiled);
-    if ((options.flags & OrtCompileApiFlags_ERROR_IF_NO_NODES_COMPILED) != 0) {
-      Fail(Code::kFail, "Unable to compile any nodes: no provider of the session options compiles nodes ahead of time");
-    }
+    if (set.contexts.empty() && (options.flags & OrtCompileApiFlags_ERROR_IF_NO_NODES_COMPILED) != 0)
+      Fail(Code::kFail,
+           "Unable to compile any nodes: no provider of the session options compiles a node of this model");
     Write(compiled, options);
   });
 }

@@ -1,4 +1,5 @@
 // capi/custom_op/kernel.cpp - infers, creates and runs the kernels of custom operators.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,7 +29,11 @@ NodeTypes TypesOf(const Context& c) {
   return types;
 }
 
-// The overloads that the node may mean; never none.
+bool IsForCpu(const Signature& signature) {
+  return signature.provider.empty() || signature.provider == "CPUExecutionProvider";
+}
+
+// The overloads that the node may mean, those with a kernel for the CPU if there are some; never none.
 template <typename Context>
 std::vector<const Signature*> Choose(const Context& c, const CustomOperator& op) {
   const NodeTypes types = TypesOf(c);
@@ -38,6 +43,9 @@ std::vector<const Signature*> Choose(const Context& c, const CustomOperator& op)
     why = WhyNot(overload, types);
     if (why.empty()) fitting.push_back(&overload);
   }
+  const auto foreign = std::stable_partition(fitting.begin(), fitting.end(),
+                                             [](const Signature* signature) { return IsForCpu(*signature); });
+  if (foreign != fitting.begin()) fitting.erase(foreign, fitting.end());
   if (!fitting.empty()) return fitting;
   if (op.overloads.size() == 1) c.Fail(Code::kInvalidGraph, "custom operator ", op.overloads[0].ToText(), ": ", why);
   std::string found, known;
@@ -168,6 +176,10 @@ void InferCustom(ops::InferContext& c) {
 ops::Prepared PrepareCustom(ops::PrepareContext& c) {
   const CustomOperator& op = OperatorOf(c.op());
   const Signature& signature = *Choose(c, op)[0];
+  if (!IsForCpu(signature)) {
+    c.Fail(Code::kNotImplemented, "custom operator ", signature.ToText(), ": its kernel is for provider '",
+           signature.provider, "', which does not run this node");
+  }
   for (std::size_t i = 0; i < c.OutputCount(); ++i) {
     if (c.HasOutput(i) && !IsKnown(c.OutputType(i)))
       c.Fail(Code::kInvalidGraph, "output ", i, ": its element type does not follow from custom operator ",

@@ -162,8 +162,6 @@ bool Signature::HasV2Compute() const { return version >= kStatuses && op->Kernel
 std::string Signature::ToText() const { return name + "(" + ListOf(inputs) + ") -> " + ListOf(outputs); }
 
 std::string WhyNot(const Signature& signature, const NodeTypes& node) {
-  if (!signature.provider.empty() && signature.provider != "CPUExecutionProvider")
-    return "its kernel is for provider '" + signature.provider + "', which this library does not have";
   if (std::string why = WhyNotCount("inputs", node.inputs.size(), signature.inputs); !why.empty()) return why;
   if (std::string why = WhyNotCount("outputs", node.outputs.size(), signature.outputs); !why.empty()) return why;
   const Type* first = nullptr;  // of the variadic inputs

@@ -5,33 +5,30 @@
 #include "capi/handles/status.h"
 #include "capi/options.h"
 
-// The caller's functions for the data of compiled models. None can be set yet (OrtApi and OrtCompileApi say so).
+// The caller's functions for the data of compiled models.
 struct OrtEpContextConfig {
-  OrtReadNamedBufferFunc read = nullptr;
-  void* read_state = nullptr;
-  OrtWriteNamedBufferFunc write = nullptr;
-  void* write_state = nullptr;
+  sardonyx::runtime::ContextData data;
 };
 
 namespace sardonyx::capi::ep {
 
-// There is a source model only where weights are left out of a compiled one, which no session asks for yet.
+// NULL if the caller has not given the model that compiled nodes without weights come from.
 OrtStatusPtr ORT_API_CALL SessionOptionsGetWeightlessSourceModelBuffer(const OrtSessionOptions* session_options,
                                                                        const void** source_model_data,
                                                                        size_t* source_model_data_length) noexcept {
   return Guard([&] {
-    Need(session_options, "session_options");
-    Need(source_model_data_length, "source_model_data_length") = 0;
-    Need(source_model_data, "source_model_data") = nullptr;
+    const std::span<const std::byte> source = Need(session_options, "session_options").context_data.weightless_source;
+    Need(source_model_data_length, "source_model_data_length") = source.size();
+    Need(source_model_data, "source_model_data") = source.data();
   });
 }
 
 OrtStatusPtr ORT_API_CALL SessionOptionsGetEpContextConfig(const OrtSessionOptions* session_options,
                                                            OrtEpContextConfig** config) noexcept {
   return Guard([&] {
-    Need(session_options, "session_options");
+    const OrtSessionOptions& options = Need(session_options, "session_options");
     auto& result = Need(config, "config");
-    result = std::make_unique<OrtEpContextConfig>().release();
+    result = std::make_unique<OrtEpContextConfig>(OrtEpContextConfig{options.context_data}).release();
   });
 }
 
@@ -44,8 +41,8 @@ OrtStatusPtr ORT_API_CALL EpContextConfigGetEpContextDataReadFunc(const OrtEpCon
                                                                   void** state) noexcept {
   return Guard([&] {
     const OrtEpContextConfig& from = Need(config, "config");
-    Need(state, "state") = from.read_state;
-    Need(read_func, "read_func") = from.read;
+    Need(state, "state") = from.data.read_state;
+    Need(read_func, "read_func") = from.data.read;
   });
 }
 
@@ -54,8 +51,8 @@ OrtStatusPtr ORT_API_CALL EpContextConfigGetEpContextDataWriteFunc(const OrtEpCo
                                                                    void** state) noexcept {
   return Guard([&] {
     const OrtEpContextConfig& from = Need(config, "config");
-    Need(state, "state") = from.write_state;
-    Need(write_func, "write_func") = from.write;
+    Need(state, "state") = from.data.write_state;
+    Need(write_func, "write_func") = from.data.write;
   });
 }
 

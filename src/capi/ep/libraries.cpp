@@ -94,6 +94,8 @@ OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_V2(
     }
     options.providers.push_back(std::move(choice));
     options.config = std::move(config);
+    const plugin::Libraries::Place place = env->libraries.Find(devices.front());
+    if (place.factory != nullptr) AddOperatorsOf(place.library, *place.factory, *session_options);
   });
   return failure != nullptr || !is_own
              ? failure

@@ -75,16 +75,47 @@ ops::Prepared MakeCompiled(const std::shared_ptr<const Compilation>& compilation
   return {RunCompiled, std::move(node)};
 }
 
-// Nodes that a plug-in makes to stand for what it compiled. They are written when a model with them is asked for.
-void DropContextNodes(const std::vector<OrtNode*>& nodes) {
-  for (OrtNode* node : nodes) std::unique_ptr<OrtNode> owned(node);
+// Nodes that a plug-in makes to stand for what it compiled.
+class ContextNodes {
+ public:
+  explicit ContextNodes(std::size_t count) : nodes_(count) {}
+  ~ContextNodes() {
+    for (OrtNode* node : nodes_) std::unique_ptr<OrtNode> owned(node);
+  }
+  ContextNodes(const ContextNodes&) = delete;
+  ContextNodes& operator=(const ContextNodes&) = delete;
+
+  OrtNode** data() { return nodes_.data(); }
+  const OrtNode* operator[](std::size_t i) const { return nodes_[i]; }
+
+ private:
+  std::vector<OrtNode*> nodes_;
+};
+
+std::vector<std::string> NamesOf(const std::vector<OrtValueInfo*>& values) {
+  std::vector<std::string> names;
+  for (const OrtValueInfo* value : values) names.push_back(value != nullptr ? value->name : "");
+  return names;
+}
+
+providers::ContextNode CopyContext(const OrtNode& made) {
+  providers::ContextNode context;
+  context.node.name = made.name;
+  context.node.op_type = made.op_type;
+  context.node.domain = made.domain;
+  for (const Attribute* attribute : made.attributes) context.node.attributes.push_back(*attribute);
+  context.inputs = NamesOf(made.inputs);
+  context.outputs = NamesOf(made.outputs);
+  return context;
 }
 
 }  // namespace
 
-std::vector<ops::Prepared> CompileNodes(const std::shared_ptr<Ep>& ep, std::span<const providers::FusedNode> groups,
-                                        const std::shared_ptr<const capi::ModelFacts>& facts,
-                                        const std::shared_ptr<const capi::KernelSession>& session) {
+std::vector<providers::CompiledGroup> CompileNodes(const std::shared_ptr<Ep>& ep,
+                                                   std::span<const providers::FusedNode> groups,
+                                                   const std::shared_ptr<const capi::ModelFacts>& facts,
+                                                   const std::shared_ptr<const capi::KernelSession>& session,
+                                                   bool wants_contexts) {
   const auto compile = ep->Find(&OrtEp::Compile);
   if (compile == nullptr || ep->Find(&OrtEp::ReleaseNodeComputeInfos) == nullptr) {
     Fail(Code::kEpFail, ep->Callee("Compile"), ": expected functions Compile and ReleaseNodeComputeInfos, which a ",
@@ -103,16 +134,21 @@ std::vector<ops::Prepared> CompileNodes(const std::shared_ptr<Ep>& ep, std::span
   auto compilation = std::make_shared<Compilation>();
   compilation->ep = ep;
   compilation->infos.resize(groups.size());
-  std::vector<OrtNode*> context_nodes(groups.size());
+  ContextNodes contexts(groups.size());
   CallOut(ep->Callee("Compile").c_str(), compile, ep->handle(), graphs.data(), nodes.data(), graphs.size(),
-          compilation->infos.data(), context_nodes.data());
-  DropContextNodes(context_nodes);
-  std::vector<ops::Prepared> kernels;
+          compilation->infos.data(), contexts.data());
+  std::vector<providers::CompiledGroup> made;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const Node& node = groups[i].graph.node(groups[i].node);
-    kernels.push_back(MakeCompiled(compilation, i, FactsOf(groups[i].graph, node, node, session)));
+    if (wants_contexts && contexts[i] == nullptr) {
+      Fail(Code::kEpFail, ep->Callee("Compile"), ": node '", node.name,
+           "': expected an EPContext node for the model that ep.context_enable asks for, found NULL");
+    }
+    providers::CompiledGroup group{MakeCompiled(compilation, i, FactsOf(groups[i].graph, node, node, session))};
+    if (wants_contexts) group.context = CopyContext(*contexts[i]);
+    made.push_back(std::move(group));
   }
-  return kernels;
+  return made;
 }
 
 }  // namespace sardonyx::plugin

@@ -13,9 +13,12 @@
 
 namespace sardonyx::plugin {
 
-// Has `ep` compile the groups, all at once, and makes the state of each. Fails with what the plug-in says.
-std::vector<ops::Prepared> CompileNodes(const std::shared_ptr<Ep>& ep, std::span<const providers::FusedNode> groups,
-                                        const std::shared_ptr<const capi::ModelFacts>& facts,
-                                        const std::shared_ptr<const capi::KernelSession>& session);
+// Has `ep` compile the groups, all at once, and makes the state of each. Fails with what the plug-in says, and if
+// `wants_contexts` where it makes no node for a model with compiled nodes.
+std::vector<providers::CompiledGroup> CompileNodes(const std::shared_ptr<Ep>& ep,
+                                                   std::span<const providers::FusedNode> groups,
+                                                   const std::shared_ptr<const capi::ModelFacts>& facts,
+                                                   const std::shared_ptr<const capi::KernelSession>& session,
+                                                   bool wants_contexts);
 
 }  // namespace sardonyx::plugin

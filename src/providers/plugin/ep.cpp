@@ -28,8 +28,12 @@ Ep::Ep(std::shared_ptr<Library> library, const Factory& factory, std::vector<con
     metadata.push_back(&device->metadata);
   }
   OrtEp* made = nullptr;
-  capi::CallOut((name_ + ": OrtEpFactory::CreateEp").c_str(), factory.handle()->CreateEp, factory.handle(),
-                hardware.data(), metadata.data(), hardware.size(), &options, &logger_, &made);
+  try {
+    capi::CallOut((name_ + ": OrtEpFactory::CreateEp").c_str(), factory.handle()->CreateEp, factory.handle(),
+                  hardware.data(), metadata.data(), hardware.size(), &options, &logger_, &made);
+  } catch (const Error& error) {  // whatever its code is: ONNX Runtime gives this one
+    throw Error(Code::kFail, error.what());
+  }
   if (made == nullptr) Fail(Code::kEpFail, name_, ": OrtEpFactory::CreateEp: expected a provider, found NULL");
   handle_.reset(made);
   if (made->ort_version_supported < kOldestVersion) {

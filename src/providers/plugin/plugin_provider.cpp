@@ -61,8 +61,9 @@ Value BytesOn(const Device& device, const void* data, std::size_t bytes) {
 
 }  // namespace
 
-PluginProvider::PluginProvider(std::shared_ptr<Ep> ep)
-    : ep_(std::move(ep)), kernels_(FindKernels()), allocator_(AllocatorFor(ep_)) {
+PluginProvider::PluginProvider(std::shared_ptr<Ep> ep, const SessionNeeds& needs)
+    : ep_(std::move(ep)), needs_(needs), kernels_(FindKernels()), allocator_(AllocatorFor(ep_)), layout_(FindLayout()) {
+  if (needs_.weightless) CheckWeightless();
   auto session = std::make_shared<capi::KernelSession>();
   session->logger = {ep_->logger()};
   session->ep = ep_->handle();
@@ -112,18 +113,27 @@ providers::Claims PluginProvider::Claim(const providers::GraphView& view) {
   return claims;
 }
 
-std::vector<ops::Prepared> PluginProvider::Compile(std::span<const providers::FusedNode> groups, const Model* model) {
+std::vector<providers::CompiledGroup> PluginProvider::Compile(std::span<const providers::FusedNode> groups,
+                                                              const Model* model) {
   const std::shared_ptr<const capi::ModelFacts> facts = FactsOfModel(model);
   std::vector<providers::FusedNode> compiled;
   for (const providers::FusedNode& group : groups)
     if (!group.as_written) compiled.push_back(group);
-  std::vector<ops::Prepared> made;
-  if (!compiled.empty()) made = CompileNodes(ep_, compiled, facts, session_);
-  std::vector<ops::Prepared> kernels;
+  std::vector<providers::CompiledGroup> made;
+  if (!compiled.empty()) {
+    CheckContextData();
+    made = CompileNodes(ep_, compiled, facts, session_, needs_.contexts);
+  }
+  std::vector<providers::CompiledGroup> all;
   std::size_t next = 0;
-  for (const providers::FusedNode& group : groups)
-    kernels.push_back(group.as_written ? MakeNodeKernel(group, facts) : std::move(made[next++]));
-  return kernels;
+  for (const providers::FusedNode& group : groups) {
+    if (group.as_written) {
+      all.push_back({MakeNodeKernel(group, facts)});
+    } else {
+      all.push_back(std::move(made[next++]));
+    }
+  }
+  return all;
 }
 
 ops::Prepared PluginProvider::MakeNodeKernel(const providers::FusedNode& group,

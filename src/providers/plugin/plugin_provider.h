@@ -16,13 +16,26 @@
 
 namespace sardonyx::plugin {
 
+// What a session asks of its providers, besides what they read of its options themselves.
+struct SessionNeeds {
+  bool contexts = false;               // nodes for a model with what they compiled
+  bool reads = false, writes = false;  // through the caller, the data of such nodes
+  bool weightless = false;             // such nodes without the model's weights
+};
+
 class PluginProvider final : public providers::Provider {
  public:
-  explicit PluginProvider(std::shared_ptr<Ep> ep);
+  // Fails with kFail where the plug-in cannot do what the session needs.
+  PluginProvider(std::shared_ptr<Ep> ep, const SessionNeeds& needs);
 
   std::string_view name() const override { return ep_->name(); }
   providers::Claims Claim(const providers::GraphView& view) override;
-  std::vector<ops::Prepared> Compile(std::span<const providers::FusedNode> groups, const Model* model) override;
+  std::vector<providers::CompiledGroup> Compile(std::span<const providers::FusedNode> groups,
+                                                const Model* model) override;
+  std::string CompatibilityInfo(const Graph& graph, const Model* model) override;
+  providers::Compatibility Assess(const std::string& compatibility_info) override;
+  providers::Layout PreferredLayout() const override { return layout_; }
+  std::optional<bool> WantsChannelsLast(std::string_view domain, std::string_view op_type) const override;
   ops::Prepared Prepare(ops::PrepareContext& context) override;
   const std::shared_ptr<Allocator>& allocator() const override { return allocator_; }
   bool InputOnHost(const Node& node, std::size_t input) const override;
@@ -35,13 +48,18 @@ class PluginProvider final : public providers::Provider {
 
  private:
   const OrtKernelRegistry* FindKernels() const;
+  void CheckContextData() const;
+  void CheckWeightless() const;
+  providers::Layout FindLayout() const;
   ops::Prepared MakeNodeKernel(const providers::FusedNode& group, const std::shared_ptr<const capi::ModelFacts>& facts);
 
   std::shared_ptr<Ep> ep_;
+  SessionNeeds needs_;
   const OrtKernelRegistry* kernels_;  // of the provider, which owns it; NULL: it only compiles
   std::shared_ptr<const capi::KernelSession> session_;
   std::map<std::string, const OrtKernelDef*> definitions_;  // by op_type of the node that a kernel runs
   std::shared_ptr<Allocator> allocator_;
+  providers::Layout layout_ = providers::Layout::kChannelsFirst;
   bool runs_side_by_side_ = true;
   std::mutex run_mutex_;
 };

@@ -1,9 +1,11 @@
 // tests/providers/plugin/compiled_node.cpp - runs a group of elementwise nodes, one after the other.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <sstream>
 
 #include "plugin.h"
 
@@ -16,6 +18,7 @@ struct CompiledNode : OrtNodeComputeInfo {
   std::vector<Step> steps;
   std::map<std::string, Array> constants;
   std::vector<std::string> inputs, outputs;
+  bool repeats = false;
 };
 
 struct State {
@@ -51,9 +54,10 @@ struct Operator {
   Function function;
 };
 const Operator kOperators[] = {
-    {"Add", 2, [](float a, float b) { return a + b; }}, {"Sub", 2, [](float a, float b) { return a - b; }},
-    {"Mul", 2, [](float a, float b) { return a * b; }}, {"Relu", 1, [](float a, float) { return a > 0 ? a : 0; }},
-    {"Neg", 1, [](float a, float) { return -a; }},      {"Sqrt", 1, [](float a, float) { return std::sqrt(a); }},
+    {"Add", 2, [](float a, float b) { return a + b; }},  {"Sub", 2, [](float a, float b) { return a - b; }},
+    {"Mul", 2, [](float a, float b) { return a * b; }},  {"Relu", 1, [](float a, float) { return a > 0 ? a : 0; }},
+    {"Neg", 1, [](float a, float) { return -a; }},       {"Sqrt", 1, [](float a, float) { return std::sqrt(a); }},
+    {"Triple", 1, [](float a, float) { return 3 * a; }},
 };
 
 OrtStatus* NamesOf(const std::vector<const OrtValueInfo*>& infos, std::vector<std::string>& names) {
@@ -140,7 +144,8 @@ OrtStatus* ORT_API_CALL ComputeNode(OrtNodeComputeInfo* self, void* /*state*/, O
     TEST_PLUGIN_TRY(Compute(step.op_type, inputs, values[step.output]));
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    const Array& result = values.at(node.outputs[i]);
+    Array result = values.at(node.outputs[i]);
+    if (node.repeats) Repeat(result);
     OrtValue* value = nullptr;
     TEST_PLUGIN_TRY(api->KernelContext_GetOutput(context, i, result.shape.data(), result.shape.size(), &value));
     if (value != nullptr) TEST_PLUGIN_TRY(WriteTensor(value, result));
@@ -148,10 +153,19 @@ OrtStatus* ORT_API_CALL ComputeNode(OrtNodeComputeInfo* self, void* /*state*/, O
   return nullptr;
 }
 
+std::unique_ptr<CompiledNode> NewCompiled() {
+  auto node = std::make_unique<CompiledNode>();
+  node->ort_version_supported = ORT_API_VERSION;
+  node->CreateState = CreateState;
+  node->Compute = ComputeNode;
+  node->ReleaseState = ReleaseState;
+  return node;
+}
+
 }  // namespace
 
 bool IsSupported(const char* domain, const char* op_type) {
-  if (*domain != '\0') return false;
+  if (*domain != '\0' && std::strcmp(domain, kDomain) != 0) return false;
   return std::any_of(std::begin(kOperators), std::end(kOperators),
                      [&](const Operator& op) { return std::strcmp(op.name, op_type) == 0; });
 }
@@ -204,12 +218,14 @@ OrtStatus* WriteTensor(OrtValue* value, const Array& array) {
   return nullptr;
 }
 
-OrtStatus* CompileGraph(const OrtGraph* graph, OrtNodeComputeInfo** info) {
-  auto node = std::make_unique<CompiledNode>();
-  node->ort_version_supported = ORT_API_VERSION;
-  node->CreateState = CreateState;
-  node->Compute = ComputeNode;
-  node->ReleaseState = ReleaseState;
+void Repeat(Array& array) {
+  array.data.insert(array.data.end(), array.data.begin(), array.data.begin() + static_cast<long>(array.data.size()));
+  if (!array.shape.empty()) array.shape[0] *= 2;
+}
+
+OrtStatus* CompileGraph(const OrtGraph* graph, bool repeats, OrtNodeComputeInfo** info) {
+  auto node = NewCompiled();
+  node->repeats = repeats;
   TEST_PLUGIN_TRY(AddSteps(graph, *node));
   TEST_PLUGIN_TRY(AddConstants(graph, *node));
   std::size_t count = 0;
@@ -221,6 +237,61 @@ OrtStatus* CompileGraph(const OrtGraph* graph, OrtNodeComputeInfo** info) {
   infos.assign(count, nullptr);
   TEST_PLUGIN_TRY(api->Graph_GetOutputs(graph, infos.data(), count));
   TEST_PLUGIN_TRY(NamesOf(infos, node->outputs));
+  *info = node.release();
+  return nullptr;
+}
+
+std::string Save(const OrtNodeComputeInfo* info) {
+  const auto& node = *static_cast<const CompiledNode*>(info);
+  std::ostringstream text;
+  const auto names = [&](const std::vector<std::string>& list) {
+    text << list.size() << '\n';
+    for (const std::string& name : list) text << name << '\n';
+  };
+  text << "SdxTestContext\n" << node.steps.size() << '\n';
+  for (const Step& step : node.steps) {
+    names({step.op_type, step.output});
+    names(step.inputs);
+  }
+  text << node.constants.size() << '\n' << std::hexfloat;
+  for (const auto& [name, array] : node.constants) {
+    text << name << '\n' << array.shape.size() << '\n';
+    for (const std::int64_t dim : array.shape) text << dim << '\n';
+    for (const float element : array.data) text << element << '\n';
+  }
+  names(node.inputs);
+  names(node.outputs);
+  return text.str();
+}
+
+OrtStatus* Load(const std::string& text, OrtNodeComputeInfo** info) {
+  std::istringstream lines(text);
+  std::string line;
+  const auto next = [&] { return std::getline(lines, line) ? line : std::string(); };
+  const auto number = [&] { return static_cast<std::size_t>(std::strtoull(next().c_str(), nullptr, 10)); };
+  const auto names = [&] {
+    std::vector<std::string> list(number());
+    for (std::string& name : list) name = next();
+    return list;
+  };
+  if (next() != "SdxTestContext") return Failure("not a compiled node");
+  auto node = NewCompiled();
+  node->steps.resize(number());
+  for (Step& step : node->steps) {
+    const std::vector<std::string> named = names();
+    step.op_type = named[0];
+    step.output = named[1];
+    step.inputs = names();
+  }
+  for (std::size_t left = number(); left != 0; --left) {
+    Array& array = node->constants[next()];
+    array.shape.resize(number());
+    for (std::int64_t& dim : array.shape) dim = static_cast<std::int64_t>(number());
+    array.data.resize(static_cast<std::size_t>(CountOf(array.shape)));
+    for (float& element : array.data) element = std::strtof(next().c_str(), nullptr);
+  }
+  node->inputs = names();
+  node->outputs = names();
   *info = node.release();
   return nullptr;
 }

@@ -28,9 +28,11 @@ struct Factory : OrtEpFactory {
   Factory() : OrtEpFactory{} { ++counts.factories; }
   ~Factory() {
     if (card != nullptr) api->ReleaseMemoryInfo(card);
+    if (domain != nullptr) api->ReleaseCustomOpDomain(domain);
     --counts.factories;
   }
   OrtMemoryInfo* card = nullptr;  // the memory of the device 'card'
+  OrtCustomOpDomain* domain = nullptr;
 };
 
 const char* ORT_API_CALL GetName(const OrtEpFactory* /*self*/) { return kName; }
@@ -106,8 +108,22 @@ OrtStatus* ORT_API_CALL ValidateCompatibility(OrtEpFactory* /*self*/, const OrtH
                                               size_t /*num_devices*/, const char* info,
                                               OrtCompiledModelCompatibility* result) {
   TEST_PLUGIN_TRY(Fault("ValidateCompiledModelCompatibilityInfo"));
-  *result = std::strcmp(info, "version 1") == 0 ? OrtCompiledModelCompatibility_EP_SUPPORTED_OPTIMAL
-                                                : OrtCompiledModelCompatibility_EP_UNSUPPORTED;
+  *result = std::strcmp(info, "version 1") == 0   ? OrtCompiledModelCompatibility_EP_SUPPORTED_OPTIMAL
+            : std::strcmp(info, "version 0") == 0 ? OrtCompiledModelCompatibility_EP_SUPPORTED_PREFER_RECOMPILATION
+                                                  : OrtCompiledModelCompatibility_EP_UNSUPPORTED;
+  return nullptr;
+}
+
+OrtStatus* ORT_API_CALL GetNumCustomOpDomains(OrtEpFactory* /*self*/, size_t* count) {
+  TEST_PLUGIN_TRY(Fault("GetNumCustomOpDomains"));
+  *count = 1;
+  return nullptr;
+}
+
+OrtStatus* ORT_API_CALL GetCustomOpDomains(OrtEpFactory* self, OrtCustomOpDomain** domains, size_t count) {
+  TEST_PLUGIN_TRY(Fault("GetCustomOpDomains"));
+  if (count != 1) return Failure("expected room for one domain");
+  domains[0] = static_cast<Factory*>(self)->domain;
   return nullptr;
 }
 
@@ -150,6 +166,9 @@ OrtStatus* CreateEpFactories(const char* /*name*/, const OrtApiBase* base, const
   factory->IsStreamAware = IsStreamAware;
   factory->CreateSyncStreamForDevice = CreateSyncStreamForDevice;
   factory->GetHardwareDeviceIncompatibilityDetails = ExplainDevice;
+  factory->GetNumCustomOpDomains = GetNumCustomOpDomains;
+  factory->GetCustomOpDomains = GetCustomOpDomains;
+  TEST_PLUGIN_TRY(MakeDomain(&factory->domain));
   TEST_PLUGIN_TRY(api->CreateMemoryInfo_V2("SdxTestCard", OrtMemoryInfoDeviceType_GPU, kVendorId, 0,
                                            OrtDeviceMemoryType_DEFAULT, 0, OrtDeviceAllocator, &factory->card));
   factories[0] = factory.release();

@@ -46,17 +46,52 @@ struct Step {
   std::string output;
 };
 bool IsSupported(const char* domain, const char* op_type);
-// Makes the node that runs `graph`. `drop_constants`: what the graph's nodes read that is constant is copied.
-OrtStatus* CompileGraph(const OrtGraph* graph, OrtNodeComputeInfo** info);
+// Makes the node that runs `graph`. `repeats`: each result twice, one below the other, against what the operators say.
+OrtStatus* CompileGraph(const OrtGraph* graph, bool repeats, OrtNodeComputeInfo** info);
 void ReleaseCompiled(OrtNodeComputeInfo* info);
 // Computes one operator on floats that lie on the host; `shape` gets the shape of the result.
 struct Array {
   std::vector<std::int64_t> shape;
   std::vector<float> data;
 };
+void Repeat(Array& array);
 OrtStatus* Compute(const std::string& op_type, const std::vector<const Array*>& inputs, Array& result);
 OrtStatus* ReadTensor(const OrtValue* value, Array& array);
 OrtStatus* WriteTensor(OrtValue* value, const Array& array);
+
+// A compiled node as text that names no graph, and back.
+std::string Save(const OrtNodeComputeInfo* info);
+OrtStatus* Load(const std::string& text, OrtNodeComputeInfo** info);
+
+// ---- ep_context.cpp
+// What a session's options say of EPContext models.
+class ContextSettings {
+ public:
+  ~ContextSettings();
+  OrtStatus* Read(const OrtSessionOptions* options);
+  bool wants_nodes() const { return wants_nodes_; }
+  // Makes the EPContext node that stands for `info`, whose place in the model is that of `fused`.
+  OrtStatus* MakeNode(const OrtNode* fused, const OrtNodeComputeInfo* info, OrtNode** node) const;
+  // Makes what the graph's only node, an EPContext, holds; `is_context` is false if it is none.
+  OrtStatus* Open(const OrtGraph* graph, bool& is_context, OrtNodeComputeInfo** info) const;
+
+ private:
+  OrtStatus* WriteData(const std::string& name, const std::string& data) const;
+  OrtStatus* ReadData(const OrtGraph* graph, const std::string& name, std::string& data) const;
+  std::string FolderOf(const OrtGraph* graph) const;
+
+  bool wants_nodes_ = false, embeds_ = false;
+  std::string model_path_, prefix_;
+  OrtEpContextConfig* config_ = nullptr;
+};
+// An EPContext node that this provider has made.
+bool IsOwnContext(const OrtNode* node);
+// A config entry of the session; "" if there is none.
+OrtStatus* ReadEntry(const OrtSessionOptions* options, const std::string& key, std::string& value);
+
+// ---- custom_operator.cpp
+inline constexpr const char* kDomain = "test.plugin";  // of the operator Triple
+OrtStatus* MakeDomain(OrtCustomOpDomain** domain);
 
 // ---- device_memory.cpp
 // Memory without access rights for anyone but the plug-in itself.

@@ -19,6 +19,12 @@ struct Provider : OrtEp {
   std::string kind;
   std::string operators = "all";  // or those that it takes: "Add,Mul"
   bool drop_constants = false;    // compiled nodes keep copies of the constants that they read
+  bool repeats = false;           // results are made twice, one below the other
+  ContextSettings context;
+  std::string compatibility;  // what it writes into EPContext models; "": nothing
+  bool takes_contexts = true;
+  std::uint32_t data_support = 3;
+  OrtWeightlessSupport weightless = OrtWeightlessSupport_NONE;
   OrtKernelRegistry* kernels = nullptr;
 };
 
@@ -67,6 +73,12 @@ OrtStatus* ClaimChains(const Provider& provider, const std::vector<const OrtNode
     return status;
   };
   for (const OrtNode* node : nodes) {
+    if (provider.takes_contexts && IsOwnContext(node)) {  // each is compiled by itself
+      TEST_PLUGIN_TRY(close());
+      chain.push_back(node);
+      TEST_PLUGIN_TRY(close());
+      continue;
+    }
     bool takes = false;
     TEST_PLUGIN_TRY(Takes(provider, node, takes));
     if (takes) {
@@ -96,10 +108,15 @@ OrtStatus* ORT_API_CALL GetCapability(OrtEp* self, const OrtGraph* graph, OrtEpG
 
 // ---- compiled nodes
 
-OrtStatus* ORT_API_CALL Compile(OrtEp* /*self*/, const OrtGraph** graphs, const OrtNode** /*fused_nodes*/, size_t count,
-                                OrtNodeComputeInfo** infos, OrtNode** /*context_nodes*/) {
+OrtStatus* ORT_API_CALL Compile(OrtEp* self, const OrtGraph** graphs, const OrtNode** fused_nodes, size_t count,
+                                OrtNodeComputeInfo** infos, OrtNode** context_nodes) {
+  const auto& provider = *static_cast<const Provider*>(self);
+  const ContextSettings& context = provider.context;
   for (std::size_t i = 0; i < count; ++i) {
-    TEST_PLUGIN_TRY(CompileGraph(graphs[i], &infos[i]));
+    bool is_context = false;
+    TEST_PLUGIN_TRY(context.Open(graphs[i], is_context, &infos[i]));
+    if (!is_context) TEST_PLUGIN_TRY(CompileGraph(graphs[i], provider.repeats, &infos[i]));
+    if (context.wants_nodes()) TEST_PLUGIN_TRY(context.MakeNode(fused_nodes[i], infos[i], &context_nodes[i]));
     TEST_PLUGIN_TRY(Fault("Compile"));  // with one node made
   }
   return nullptr;
@@ -109,12 +126,29 @@ void ORT_API_CALL ReleaseNodeComputeInfos(OrtEp* /*self*/, OrtNodeComputeInfo** 
   for (std::size_t i = 0; i < count; ++i) ReleaseCompiled(infos[i]);
 }
 
+const char* ORT_API_CALL GetCompatibility(OrtEp* self, const OrtGraph* /*graph*/) {
+  return static_cast<const Provider*>(self)->compatibility.c_str();
+}
+
+OrtStatus* ORT_API_CALL GetDataSupport(const OrtEp* self, uint32_t* flags) {
+  TEST_PLUGIN_TRY(Fault("GetEpContextDataSupport"));
+  *flags = static_cast<const Provider*>(self)->data_support;
+  return nullptr;
+}
+
+OrtStatus* ORT_API_CALL GetWeightlessSupport(const OrtEp* self, OrtWeightlessSupport* support) {
+  TEST_PLUGIN_TRY(Fault("GetWeightlessSupport"));
+  *support = static_cast<const Provider*>(self)->weightless;
+  return nullptr;
+}
+
 // ---- kernels
 
 struct Kernel : OrtKernelImpl {
   Kernel() : OrtKernelImpl{} { ++counts.kernels; }
   ~Kernel() { --counts.kernels; }
   std::string op_type;
+  bool repeats = false;
 };
 
 OrtStatus* ORT_API_CALL ComputeKernel(OrtKernelImpl* self, OrtKernelContext* context) {
@@ -131,6 +165,7 @@ OrtStatus* ORT_API_CALL ComputeKernel(OrtKernelImpl* self, OrtKernelContext* con
   }
   Array result;
   TEST_PLUGIN_TRY(Compute(static_cast<const Kernel*>(self)->op_type, inputs, result));
+  if (static_cast<const Kernel*>(self)->repeats) Repeat(result);
   OrtValue* value = nullptr;
   TEST_PLUGIN_TRY(api->KernelContext_GetOutput(context, 0, result.shape.data(), result.shape.size(), &value));
   return WriteTensor(value, result);
@@ -150,6 +185,7 @@ OrtStatus* ORT_API_CALL CreateKernel(void* state, const OrtKernelInfo* info, Ort
   kernel->Compute = ComputeKernel;
   kernel->Release = ReleaseKernel;
   kernel->op_type = static_cast<const char*>(state);
+  kernel->repeats = static_cast<const Provider*>(ep)->repeats;
   *out = kernel.release();
   return nullptr;
 }
@@ -207,16 +243,7 @@ OrtStatus* ORT_API_CALL SetDynamicOptions(OrtEp* /*self*/, const char* const* ke
 
 // An option of the provider, as the runtime stores it in the session's.
 OrtStatus* ReadOption(const OrtSessionOptions* options, const char* name, std::string& value) {
-  const std::string key = "ep.sdxtestprovider." + std::string(name);
-  int has = 0;
-  TEST_PLUGIN_TRY(api->HasSessionConfigEntry(options, key.c_str(), &has));
-  if (has == 0) return nullptr;
-  std::size_t size = 0;
-  TEST_PLUGIN_TRY(api->GetSessionConfigEntry(options, key.c_str(), nullptr, &size));
-  value.resize(size);
-  TEST_PLUGIN_TRY(api->GetSessionConfigEntry(options, key.c_str(), value.data(), &size));
-  value.resize(size - 1);  // without the NUL
-  return nullptr;
+  return ReadEntry(options, "ep.sdxtestprovider." + std::string(name), value);
 }
 
 }  // namespace
@@ -229,6 +256,29 @@ OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, co
   std::string drop;
   TEST_PLUGIN_TRY(ReadOption(options, "drop_constants", drop));
   provider->drop_constants = drop == "1";
+  std::string repeats;
+  TEST_PLUGIN_TRY(ReadOption(options, "repeats", repeats));
+  provider->repeats = repeats == "1";
+  TEST_PLUGIN_TRY(provider->context.Read(options));
+  TEST_PLUGIN_TRY(ReadOption(options, "compatibility", provider->compatibility));
+  std::string contexts, support, weightless, source_size;
+  TEST_PLUGIN_TRY(ReadOption(options, "contexts", contexts));
+  provider->takes_contexts = contexts != "0";
+  TEST_PLUGIN_TRY(ReadOption(options, "data_support", support));
+  if (!support.empty()) provider->data_support = static_cast<std::uint32_t>(std::stoul(support));
+  TEST_PLUGIN_TRY(ReadOption(options, "weightless", weightless));
+  if (weightless == "external") provider->weightless = OrtWeightlessSupport_EXTERNAL_ONLY;
+  if (weightless == "all") provider->weightless = OrtWeightlessSupport_ALL;
+  TEST_PLUGIN_TRY(ReadOption(options, "source_size", source_size));
+  if (!source_size.empty()) {
+    const void* source = nullptr;
+    std::size_t size = 0;
+    TEST_PLUGIN_TRY(ep_api->SessionOptionsGetWeightlessSourceModelBuffer(options, &source, &size));
+    if (source == nullptr || size != std::stoul(source_size)) return Failure("there is no such source model");
+  }
+  provider->GetWeightlessSupport = GetWeightlessSupport;
+  provider->GetCompiledModelCompatibilityInfo = GetCompatibility;
+  provider->GetEpContextDataSupport = GetDataSupport;
   provider->GetName = GetName;
   provider->GetCapability = GetCapability;
   provider->OnRunStart = OnRunStart;

@@ -1,0 +1,168 @@
+"""Cases with EPContext models; test_contexts.py runs each in a process of its own, in Sardonyx and in ONNX Runtime.
+
+usage: python context_cases.py CASE LIBRARY [FOLDER]
+"""
+import os
+import pathlib
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from plugin_cases import LIBRARY, NAME, WANTED, X, check, check_all_returned, devices, model, operators, ort
+
+FOLDER = pathlib.Path(tempfile.mkdtemp())
+
+
+def session(source, entries=None, options=None, kind="host"):
+    settings = ort.SessionOptions()
+    settings.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+    for key, value in (entries or {}).items():
+        settings.add_session_config_entry(key, value)
+    settings.add_provider_for_devices([devices()[kind]], options or {})
+    return ort.InferenceSession(source, sess_options=settings, enable_fallback=0)
+
+
+def write(name, entries=None, options=None, source=None, kind="host"):
+    """Makes a session that writes the model `name`, checks it, and returns the model."""
+    path = FOLDER / name
+    made = session(source or model(), {"ep.context_enable": "1", "ep.context_file_path": str(path), **(entries or {})},
+                   options, kind)
+    check(made)
+    return onnx.load(path, load_external_data=False) if path.exists() else None
+
+
+def attributes(node):
+    return {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
+
+
+def refused(action, text):
+    try:
+        action()
+    except Exception as error:  # noqa: BLE001  (either runtime's)
+        assert text in str(error), error
+    else:
+        raise SystemExit(f"expected an error: {text}")
+
+
+def case_embedded():
+    for drop in ("0", "1"):
+        name = f"embedded{drop}.onnx"
+        written = write(name, {"ep.context_embed_mode": "1"}, {"drop_constants": drop, "compatibility": "version 1"})
+        first, tanh, second = written.graph.node
+        assert (first.op_type, first.domain) == (second.op_type, second.domain) == ("EPContext", "com.microsoft")
+        assert list(first.input) == (["x"] if drop == "1" else ["x", "w"]) and list(first.output) == ["c"]
+        assert tanh.op_type == "Tanh" and list(second.input) == ["d"] and list(second.output) == ["y"]
+        assert attributes(first)["source"] == NAME.encode() and attributes(first)["embed_mode"] == 1
+        assert attributes(first)["ep_cache_context"].startswith(b"SdxTestContext")
+        assert [weight.name for weight in written.graph.initializer] == ([] if drop == "1" else ["w"])
+        opsets = {opset.domain: opset.version for opset in written.opset_import}
+        assert opsets[""] == 17 and opsets["com.microsoft"] == 1, opsets
+        assert {p.key: p.value for p in written.metadata_props} == {"ep_compatibility_info." + NAME: "version 1"}
+        assert sorted(file.name for file in FOLDER.iterdir() if drop in file.name) == [name]
+        made = session(str(FOLDER / name))
+        check(made)
+        check(made, X[:1], WANTED[:1])
+        assert operators(made) == ["EPContext", "EPContext"], operators(made)
+        check(session((FOLDER / name).read_bytes()))  # all that it needs is in it
+
+
+def case_beside():
+    written = write("beside.onnx", {"ep.context_node_name_prefix": "mine_", "ep.context_embed_mode": "0"})
+    files = [attributes(node)["ep_cache_context"].decode() for node in written.graph.node if node.domain]
+    assert len(set(files)) == 2 and all(file.startswith("mine_") for file in files), files
+    assert all((FOLDER / file).exists() for file in files), files
+    check(session(str(FOLDER / "beside.onnx")))
+    (FOLDER / files[0]).unlink()
+    refused(lambda: session(str(FOLDER / "beside.onnx")), "there is no file " + files[0])
+
+
+def case_two_models():
+    """Two models in one folder keep their data apart."""
+    other = model(text="""<ir_version: 8, opset_import: ["" : OPSET]>
+    g (float[N, 4] x) => (float[N, 4] y) { a = Relu (x)  y = Add (a, x) }""")
+    (FOLDER / "first.onnx").write_bytes(model())
+    (FOLDER / "second.onnx").write_bytes(other)
+    for name in ("first", "second"):
+        session(str(FOLDER / f"{name}.onnx"), {"ep.context_enable": "1",
+                                               "ep.context_file_path": str(FOLDER / f"{name}_done.onnx")})
+    check(session(str(FOLDER / "first_done.onnx")))
+    check(session(str(FOLDER / "second_done.onnx")), X, np.maximum(X, 0) + X)
+
+
+def case_places():
+    path = FOLDER / "source.onnx"
+    path.write_bytes(model())
+    check(session(str(path), {"ep.context_enable": "1", "ep.context_embed_mode": "1"}))
+    assert (FOLDER / "source_ctx.onnx").exists()
+    check(session(str(FOLDER / "source_ctx.onnx")))
+    refused(lambda: session(str(path), {"ep.context_enable": "1"}), "exists already")
+    refused(lambda: session(model(), {"ep.context_enable": "1"}), "Both ep_context_path and model_path are empty")
+    refused(lambda: session(str(path), {"ep.context_enable": "1", "ep.context_file_path": str(FOLDER) + "/"}),
+            "folder")
+    written = write("weights.onnx", {"ep.context_model_external_initializers_file_name": "weights.bin",
+                                     "ep.context_embed_mode": "1"})
+    (weight,) = written.graph.initializer
+    assert {entry.key: entry.value for entry in weight.external_data}["location"] == "weights.bin"
+    check(session(str(FOLDER / "weights.onnx")))
+    for entries in ({"ep.context_enable": "0"}, {"ep.context_enable": "yes"}):
+        assert write("off.onnx", entries) is None
+
+
+def case_nothing_compiled():
+    # What nobody compiles makes no such model: not where the provider takes nothing, nor where it has kernels.
+    assert write("none.onnx", options={"operators": "none"}) is None
+    assert write("kernels.onnx", source=model(opset=12), kind="kernels") is None
+    written = write("some.onnx", {"ep.context_embed_mode": "1"}, {"operators": "Neg"})
+    assert [node.op_type for node in written.graph.node] == ["Mul", "Add", "Relu", "Tanh", "Add", "EPContext"]
+    check(session(str(FOLDER / "some.onnx")))
+
+
+def case_without_the_provider():
+    write("alone.onnx", {"ep.context_embed_mode": "1"})
+    refused(lambda: ort.InferenceSession(str(FOLDER / "alone.onnx")), "EPContext")
+    refused(lambda: session(str(FOLDER / "alone.onnx"), options={"contexts": "0"}), "EPContext")
+    refused(lambda: session(str(FOLDER / "alone.onnx"), options={"contexts": "0"}), NAME)
+
+
+def case_again():
+    write("once.onnx", {"ep.context_embed_mode": "1"})
+    once = str(FOLDER / "once.onnx")
+    written = write("twice.onnx", {"ep.context_embed_mode": "1"}, source=once)
+    assert [node.op_type for node in written.graph.node] == ["EPContext", "Tanh", "EPContext"]
+    check(session(str(FOLDER / "twice.onnx")))
+
+
+def case_no_compiling():
+    write("compiled.onnx", {"ep.context_embed_mode": "1"})
+    check(session(str(FOLDER / "compiled.onnx"), {"session.disable_model_compile": "1"}))
+    refused(lambda: session(model(), {"session.disable_model_compile": "1"}), NAME)
+
+
+def case_faults():
+    os.environ["SDX_PLUGIN_FAULT"] = "MakeContextNode"
+    refused(lambda: write("fault.onnx"), "planted fault in MakeContextNode")
+    os.environ["SDX_PLUGIN_FAULT"] = "NoContextNode"
+    refused(lambda: write("fault.onnx"), "NULL")
+    del os.environ["SDX_PLUGIN_FAULT"]
+    assert not (FOLDER / "fault.onnx").exists()
+    check_all_returned()
+
+
+def case_load():
+    """What the other runtime has compiled."""
+    folder = pathlib.Path(sys.argv[3])
+    for name in ("embedded", "again", "some", "none"):
+        check(session(str(folder / f"{name}.onnx")))
+
+
+def main():
+    ort.register_execution_provider_library("test", LIBRARY)
+    globals()["case_" + sys.argv[1]]()
+    check_all_returned()
+    ort.unregister_execution_provider_library("test")
+    print("passed")
+
+
+if __name__ == "__main__":
+    main()
