@@ -50,6 +50,7 @@ class Program {
 
   const planner::Outline& outline() const { return *outline_; }
   const Graph& graph() const { return outline_->graph(); }
+  const std::shared_ptr<const providers::ProviderSet>& providers() const { return providers_; }
   const std::vector<planner::SlotInfo>& slots() const { return outline_->slots(); }
   const std::vector<planner::Step>& steps() const { return outline_->steps(); }
   const std::vector<Kernel>& kernels() const { return kernels_; }  // by step

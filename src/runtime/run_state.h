@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "ops/kernel_context.h"
 #include "planner/plan.h"
+#include "runtime/devices/run_streams.h"
 #include "runtime/late_shapes.h"
 #include "runtime/profile/step_observer.h"
 #include "runtime/program.h"
@@ -76,7 +77,14 @@ class RunState {
   void RunObservedSteps();
   void CheckTerminated() const;
   void RunStep(const planner::PlannedStep& planned);
+  void RunPlanned(const planner::PlannedStep& planned);
   void RunKernel(ops::KernelContext& context);
+  void PrepareStreams();
+  RunStreams::Point PointOf(int slot) const;
+  void WaitForInputs(const planner::PlannedStep& planned);
+  void MarkOutputs(const planner::Step& step);
+  void EndStreams();
+  bool WaitsForLastRun() const;
   const std::shared_ptr<Allocator>& AllocatorOf(int slot) const {
     return program_.outline().memories()[program_.slots()[slot].memory];
   }
@@ -124,8 +132,13 @@ class RunState {
   Parallel* parallel_ = nullptr;
   const RunOptions* options_ = nullptr;
   StepObserver* observer_ = nullptr;
+  std::vector<RunStreams::Point> points_;  // by slot: where the work that makes it ends; empty without streams
+  std::vector<char> read_elsewhere_;       // by slot: by more than the stream that makes it
+  bool waits_for_last_ = false;            // work that the last run left to a stream uses memory that this one changes
+  RunStreams* streams_ = nullptr;          // of the run that this is part of; null: no step has one
   std::vector<std::int64_t> own_copied_;
-  std::int64_t* copied_ = nullptr;  // of the run that this is part of
+  std::int64_t* copied_ = nullptr;           // of the run that this is part of
+  std::unique_ptr<RunStreams> own_streams_;  // goes first: until then there may be work under way in all this memory
 };
 
 // Fails unless `found` has the element type expected when the model was loaded: the kernel was made for that type, and

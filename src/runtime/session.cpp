@@ -416,6 +416,7 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
   if (!run_options.config.empty()) WarnOfRunKeys(run_options);
   if (Session& session = ForInputs(input_indices, inputs); &session != this)
     return session.Run(run_options, input_indices, inputs, output_indices, outputs, observer);
+  if (run_options.stream != nullptr) RunStreams::CheckGiven(*providers_, *run_options.stream);
   const Limits limits = run_options.config.empty() ? run_limits_ : RunLimits(run_limits_, run_options.config);
   std::optional<LimitScope> scope;
   if (limits.any()) scope.emplace(limits);

@@ -9,6 +9,7 @@
 #include "capi/handles/graph_support_info.h"
 #include "capi/handles/graph_view.h"
 #include "capi/handles/memory_info.h"
+#include "capi/handles/sync_stream.h"
 #include "capi/handles/value.h"
 #include "providers/plugin/compiled_nodes.h"
 #include "providers/plugin/kernel_nodes.h"
@@ -156,6 +157,37 @@ bool PluginProvider::OutputOnHost(const Node& node, std::size_t output) const {
          found->second->output_memory.at(output) != OrtMemTypeDefault;
 }
 
+bool PluginProvider::HasStreams() const {
+  const OrtEpFactory* factory = ep_->factory().handle();
+  if (device().IsHost()) return false;
+  const auto is_aware = FieldOf(factory, &OrtEpFactory::IsStreamAware);
+  return is_aware != nullptr && capi::CallOut("OrtEpFactory::IsStreamAware", is_aware, factory) &&
+         (ep_->Find(&OrtEp::CreateSyncStreamForDevice) != nullptr ||
+          FieldOf(factory, &OrtEpFactory::CreateSyncStreamForDevice) != nullptr);
+}
+
+// The provider's own function comes before its factory's.
+std::shared_ptr<Stream> PluginProvider::MakeStream() {
+  const Device on = device();
+  OrtSyncStreamImpl* made = nullptr;
+  const char* made_by = "OrtEp::CreateSyncStreamForDevice";
+  if (const auto create = ep_->Find(&OrtEp::CreateSyncStreamForDevice)) {
+    capi::CallOut(ep_->Callee("CreateSyncStreamForDevice").c_str(), create, ep_->handle(), capi::AsHandle(&on), &made);
+  } else {
+    made_by = "OrtEpFactory::CreateSyncStreamForDevice";
+    OrtEpFactory* factory = ep_->factory().handle();
+    const OrtKeyValuePairs* options = nullptr;
+    capi::CallOut((ep_->name() + ": " + made_by).c_str(),
+                  FieldOf(static_cast<const OrtEpFactory*>(factory), &OrtEpFactory::CreateSyncStreamForDevice), factory,
+                  capi::AsHandle(&on), options, &made);
+  }
+  return std::make_shared<OrtSyncStream>(ep_, ep_->library().get(), on, ep_->name(), made_by, made);
+}
+
+void PluginProvider::Sync() {
+  if (const auto sync = ep_->Find(&OrtEp::Sync)) capi::CallOut(ep_->Callee("Sync").c_str(), sync, ep_->handle());
+}
+
 void PluginProvider::CopyBytes(const void* from, Device from_device, void* to, Device to_device, std::size_t bytes) {
   if (!ep_->factory().CanCopy(from_device, to_device)) {
     Fail(Code::kEpFail, name(), ": OrtDataTransferImpl::CanCopy: expected a provider with memory of its own to copy ",
@@ -165,7 +197,8 @@ void PluginProvider::CopyBytes(const void* from, Device from_device, void* to, D
   Value target = BytesOn(to_device, to, bytes);
   const OrtValue* sources[] = {capi::AsHandle(&source)};
   OrtValue* targets[] = {capi::AsHandle(&target)};
-  ep_->factory().CopyTensors(sources, targets, nullptr, 1);
+  auto* stream = dynamic_cast<OrtSyncStream*>(CurrentStream());
+  ep_->factory().CopyTensors(sources, targets, stream != nullptr ? &stream : nullptr, 1);
 }
 
 }  // namespace sardonyx::plugin

@@ -27,6 +27,9 @@ class PluginProvider final : public providers::Provider {
   const std::shared_ptr<Allocator>& allocator() const override { return allocator_; }
   bool InputOnHost(const Node& node, std::size_t input) const override;
   bool OutputOnHost(const Node& node, std::size_t output) const override;
+  bool HasStreams() const override;
+  std::shared_ptr<Stream> MakeStream() override;
+  void Sync() override;
   void CopyBytes(const void* from, Device from_device, void* to, Device to_device, std::size_t bytes) override;
 
   const Ep& ep() const { return *ep_; }

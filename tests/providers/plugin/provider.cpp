@@ -205,6 +205,13 @@ OrtStatus* ORT_API_CALL SetDynamicOptions(OrtEp* /*self*/, const char* const* ke
   return nullptr;
 }
 
+OrtStatus* ORT_API_CALL CreateOwnStream(OrtEp* /*self*/, const OrtMemoryDevice* /*device*/,
+                                        OrtSyncStreamImpl** stream) {
+  TEST_PLUGIN_TRY(Fault("CreateOwnStream"));
+  ++events.own_streams;
+  return CreateStream(stream);
+}
+
 // An option of the provider, as the runtime stores it in the session's.
 OrtStatus* ReadOption(const OrtSessionOptions* options, const char* name, std::string& value) {
   const std::string key = "ep.sdxtestprovider." + std::string(name);
@@ -229,6 +236,9 @@ OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, co
   std::string drop;
   TEST_PLUGIN_TRY(ReadOption(options, "drop_constants", drop));
   provider->drop_constants = drop == "1";
+  std::string own_streams;
+  TEST_PLUGIN_TRY(ReadOption(options, "own_streams", own_streams));
+  if (own_streams == "1") provider->CreateSyncStreamForDevice = CreateOwnStream;  // else the factory's serve
   provider->GetName = GetName;
   provider->GetCapability = GetCapability;
   provider->OnRunStart = OnRunStart;
