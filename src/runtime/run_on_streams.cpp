@@ -4,11 +4,13 @@
 // for what lies on the device.
 #include <algorithm>
 
+#include "ops/tensor_ref.h"
 #include "planner/foreign_steps.h"
 #include "runtime/run_state.h"
 
 namespace sardonyx::runtime {
 
+using ops::TensorRef;
 using planner::kNoSlot;
 using planner::Step;
 using Point = RunStreams::Point;
@@ -102,13 +104,29 @@ void RunState::EndStreams() {
   if (points_.empty()) return;
   if (is_body_) return streams_->Flush();
   const auto copied = [&](std::size_t k) {
-    return plan_->deliveries[k] != planner::Delivery::kDirect || copy_spare_[k];
+    return program_.slots()[program_.outputs()[k]].memory == 0 &&
+           (plan_->deliveries[k] != planner::Delivery::kDirect || copy_spare_[k]);
   };
   bool copies = false;
   for (std::size_t k = 0; k < plan_->deliveries.size(); ++k) copies = copies || copied(k);
-  const bool synchronize = options_ == nullptr || options_->synchronize;
-  if (!synchronize && copies) streams_->Flush();
-  streams_->End(synchronize);
+  if (!synchronize_ && copies) streams_->Flush();
+  streams_->End(synchronize_);
+}
+
+// Into the caller's memory on the device; a stream does it after the steps.
+void RunState::CopyOutput(std::size_t k, void* to) {
+  const int slot = program_.outputs()[k];
+  const TensorRef& ref = slots_[slot].ref;
+  if (program_.slots()[slot].memory == 0) return ops::CopyTensor(ref, to);
+  if (ref.count == 0) return;
+  const Device device = AllocatorOf(slot)->device();
+  const auto& providers = program_.providers()->providers;
+  for (std::size_t i = 0; i < providers.size(); ++i) {
+    if (!(providers[i]->device() == device)) continue;
+    const bool streams = streams_ != nullptr && providers[i]->HasStreams();
+    const StreamScope scope(streams ? &streams_->Give(static_cast<int>(i)) : nullptr);
+    return providers[i]->CopyBytes(ref.data, device, to, device, ref.byte_size());
+  }
 }
 
 }  // namespace sardonyx::runtime

@@ -243,16 +243,18 @@ void RunState::Execute(Parallel* parallel, const RunOptions* options, StepObserv
   PlaceOutputs(targets);
   if (streams_ == nullptr) {
     RunSteps();
+    Deliver(targets, false);
   } else {
     try {
       RunSteps();
+      Deliver(targets, false);
       EndStreams();
     } catch (...) {
       streams_->Flush(false);  // the memory of what is under way is about to go
       throw;
     }
   }
-  Deliver(targets);
+  Deliver(targets, true);
   CountUse();
 }
 

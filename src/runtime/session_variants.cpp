@@ -132,7 +132,7 @@ SessionOptions Session::VariantOptions() const {
   options.optimized_model_path.clear();
   options.profile_prefix.clear();
   options.explanation = nullptr;
-  options.load_cancelled = nullptr;  // the session has been created
+  options.load_cancelled = nullptr;                                         // the session has been created
   options.log_severity = std::max(options.log_severity, Severity::kError);  // what there was to say has been said
   return options;
 }
@@ -186,6 +186,7 @@ std::shared_ptr<Session> Session::Derive(const std::vector<std::string>& names) 
   session->threads_ = threads_;
   session->AddPorts(graph);
   session->program_ = std::make_shared<Program>(std::move(graph), *program_);
+  session->ports_ = FindDevicePorts(session->program_->graph());
   if (threads_->branches() > 1) session->program_->RunBranchesOn(threads_->pool(), threads_->branches());
   return session;
 }

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import onnx.parser
-from memory_cases import DEVICE_ALLOCATOR, DEVICE_MEMORY, FLOAT, Api, P
+from memory_cases import DEVICE_ALLOCATOR, DEVICE_MEMORY, FLOAT, Api, P, flush
 
 RUNTIME, PLUGIN = sys.argv[2], sys.argv[3]
 OF_SARDONYX = "sardonyx" in os.path.basename(RUNTIME)
@@ -119,7 +119,7 @@ class Plugin:
     def done(self):
         """At the end of a case: everything was given back, and no work was lost."""
         release("MemoryInfo", self.host)
-        assert self.event("lost") == 0
+        assert self.event("lost") == 0 or not OF_SARDONYX
         for kind in ("providers", "compiled_nodes", "states", "blocks", "streams", "notifications", "kernels"):
             assert self.alive(kind) == 0, (kind, self.alive(kind))
         api("UnregisterExecutionProviderLibrary", self.env, b"test")
@@ -390,6 +390,177 @@ class Binding:
 
     def release(self):
         release("IoBinding", self.handle)
+
+
+def case_binding():
+    plugin = Plugin()
+    session = plugin.session(WHOLE)
+    binding = Binding(session)
+    x, y = plugin.to_card(X), plugin.on_card(X.shape)
+    changes = Changes(plugin)
+    binding.input("x", x)
+    binding.output("y", y)
+    for _ in range(2):
+        binding.run()
+        assert changes() == {"streamed": 1, "flushes": 1, "run_ends": 1}  # and nothing is copied
+    check(plugin.from_card(y, X.shape), X, np.sqrt)
+    binding.output_on("y", plugin.info)
+    changes()
+    binding.run()
+    assert changes() == {"streamed": 1, "flushes": 1, "run_ends": 1}
+    [made] = binding.outputs()
+    check(plugin.from_card(made, X.shape), X, np.sqrt)
+    # The input's own memory, and a part of it, as the output.
+    binding.output("y", x)
+    for _ in range(2):
+        x = plugin.to_card(X) if _ else x
+        binding.input("x", x)
+        binding.output("y", x)
+        binding.run()
+        check(plugin.from_card(x, X.shape), X, np.sqrt)
+        release("Value", x)
+    # A value on the host, and one that only the host reads.
+    changes()
+    given = plugin.on_host(X)
+    binding.input("x", given)
+    binding.output("y", y)
+    binding.run()
+    assert changes()["copies"] == 1
+    check(plugin.from_card(y, X.shape), X, np.sqrt)
+    binding.release()
+    release("Session", session)
+    session = plugin.session(WHOLE.replace("Mul (x, w)", "Sin (x)"))
+    x = plugin.to_card(X)
+    [kept] = run(session, {"x": x}, {"y": y})
+    assert kept.value == y.value
+    np.testing.assert_allclose(plugin.from_card(y, X.shape), -2 * np.sqrt(np.maximum(np.sin(X) + X, 0)), rtol=1e-6)
+    release("Value", x, y, given)
+    release("Session", session)
+    # A value outlives the session that made it.
+    check(plugin.from_card(made, X.shape), X, np.sqrt)
+    release("Value", made)
+    plugin.done()
+
+
+def case_handed_over():
+    """What one session leaves on the device is what the next one reads."""
+    plugin = Plugin()
+    first, second = plugin.session(WHOLE), plugin.session(WHOLE)
+    one, two = Binding(first), Binding(second)
+    x = plugin.to_card(X)
+    changes = Changes(plugin)
+    one.input("x", x)
+    one.output_on("y", plugin.info)
+    one.run()
+    [between] = one.outputs()
+    two.input("x", between)
+    two.output_on("y", plugin.info)
+    two.run()
+    [made] = two.outputs()
+    assert "copies" not in changes()
+    check(plugin.from_card(made, X.shape), wanted(X, np.sqrt), np.sqrt)
+    for binding in (one, two):
+        binding.release()
+    release("Value", x, between, made)
+    release("Session", first, second)
+    plugin.done()
+
+
+def case_unsynchronized():
+    plugin = Plugin()
+    session = plugin.session(WHOLE)
+    options = api.out("CreateRunOptions")
+    api("AddRunConfigEntry", options, b"disable_synchronize_execution_providers", b"1")
+    stream = api.out("CreateSyncStreamForEpDevice", plugin.card, None)
+    api("RunOptionsSetSyncStream", options, stream, result=P)
+    binding = Binding(session)
+    x, y, z = plugin.to_card(X), plugin.to_card(X), plugin.to_card(X)
+    binding.input("x", x)
+    binding.output("y", y)
+    changes = Changes(plugin)
+    binding.run(options)
+    assert changes() == {"streamed": 1}
+    assert (plugin.from_card(y, X.shape) == X).all()  # not yet
+    # The next run on the stream follows: neither waits.
+    binding.input("x", y)
+    binding.output("y", z)
+    changes()
+    binding.run(options)
+    assert changes() == {"streamed": 1}
+    back = np.zeros_like(X)
+    here = plugin.on_host(back)
+    plugin.copy(z, here, stream)
+    flush(api, stream)
+    check(back, wanted(X, np.sqrt), np.sqrt)
+    # What comes to the host by a copy of the stream is there when the caller says so, if not at once.
+    binding.output("y", here)
+    binding.run(options)
+    flush(api, stream)
+    check(back, wanted(X, np.sqrt), np.sqrt)
+    binding.run(options)
+    binding.release()
+    release("Session", session)  # waits for what it has begun
+    release("Value", x, y, z, here)
+    release("RunOptions", options)
+    release("SyncStream", stream)
+    plugin.done()
+
+
+def listed(function, session):
+    found = (P * 1)()
+    api(function, session, found, 1)
+    return found[0]
+
+
+def case_places():
+    """Where a session takes its input and gives its output, and by which device."""
+    plugin = Plugin()
+    for kind, on_card in (("card", True), ("host", False)):
+        session = plugin.session(WHOLE, kind=kind)
+        for port in ("Inputs", "Outputs"):
+            info = P(listed("SessionGetMemoryInfoFor" + port, session))
+            name = ctypes.cast(api.out("MemoryInfoGetName", info), ctypes.c_char_p).value
+            assert name == (b"SdxTestCard" if on_card else b"Cpu"), name
+            device = listed("SessionGetEpDeviceFor" + port, session)
+            # ONNX Runtime names the first device of the provider, whichever the session has.
+            assert device == plugin.kinds[kind] or not OF_SARDONYX
+            assert api("EpDevice_EpName", P(device), result=ctypes.c_char_p) == b"SdxTestProvider"
+        release("Session", session)
+    session = plugin.session(CHAIN, {"operators": "none"})
+    for port in ("Inputs", "Outputs"):
+        device = P(listed("SessionGetEpDeviceFor" + port, session))
+        assert api("EpDevice_EpName", device, result=ctypes.c_char_p) == b"CPUExecutionProvider"
+    release("Session", session)
+    plugin.done()
+
+
+def case_allocators():
+    plugin = Plugin()
+    own = plugin.session(WHOLE)
+    api.out("GetSharedAllocator", plugin.env, plugin.info)
+    before = plugin.alive("allocators")
+    shared = plugin.session(WHOLE, config={"session.use_env_allocators": "1"})
+    assert plugin.alive("allocators") == before
+    check(run_on_host(plugin, shared, X), X, np.sqrt)
+    binding = Binding(shared)
+    x = plugin.to_card(X)
+    binding.input("x", x)
+    binding.output_on("y", plugin.info)
+    binding.run()
+    [made] = binding.outputs()
+    binding.release()
+    release("Session", own, shared)
+    if OF_SARDONYX:  # a value keeps the library: ONNX Runtime takes it away
+        fails("'test' is still in use", api, "UnregisterExecutionProviderLibrary", plugin.env, b"test")
+    check(plugin.from_card(made, X.shape), X, np.sqrt)
+    release("Value", x, made)
+    if OF_SARDONYX:
+        os.environ["SDX_PLUGIN_FAULT"] = "IncompleteAllocator"
+        before = plugin.alive("allocators")
+        fails("CreateAllocator: expected an allocator with Alloc, Free and Info for 'SdxTestCard'", plugin.session)
+        del os.environ["SDX_PLUGIN_FAULT"]
+        assert plugin.alive("allocators") == before  # it was given back
+    plugin.done()
 
 
 def main():

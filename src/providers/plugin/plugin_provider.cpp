@@ -37,7 +37,7 @@ void AddGroup(const providers::GraphView& view, providers::Group group, provider
     claims.refusals.push_back({id, "claims it only together with " + other + ", which another provider runs"});
 }
 
-std::shared_ptr<Allocator> AllocatorFor(const std::shared_ptr<Ep>& ep) {
+std::shared_ptr<Allocator> AllocatorFor(const std::shared_ptr<Ep>& ep, const PluginProvider::Lend& lend) {
   const OrtMemoryInfo* info = ep->devices().front()->memory;
   if (const auto get_device = ep->Find(&OrtEp::GetDefaultMemoryDevice)) {
     const OrtMemoryDevice* device = nullptr;
@@ -51,6 +51,8 @@ std::shared_ptr<Allocator> AllocatorFor(const std::shared_ptr<Ep>& ep) {
     if (capi::DeviceOf(*device).IsHost()) return HostAllocator();
   }
   if (info == nullptr || info->device.IsHost()) return HostAllocator();
+  if (lend != nullptr)
+    if (std::shared_ptr<Allocator> lent = lend(*info)) return lent;
   return std::make_shared<PluginAllocator>(ep, *info);
 }
 
@@ -62,8 +64,8 @@ Value BytesOn(const Device& device, const void* data, std::size_t bytes) {
 
 }  // namespace
 
-PluginProvider::PluginProvider(std::shared_ptr<Ep> ep)
-    : ep_(std::move(ep)), kernels_(FindKernels()), allocator_(AllocatorFor(ep_)) {
+PluginProvider::PluginProvider(std::shared_ptr<Ep> ep, const Lend& lend)
+    : ep_(std::move(ep)), kernels_(FindKernels()), allocator_(AllocatorFor(ep_, lend)) {
   auto session = std::make_shared<capi::KernelSession>();
   session->logger = {ep_->logger()};
   session->ep = ep_->handle();

@@ -1,6 +1,7 @@
 // providers/plugin/plugin_provider.h - the provider of a plug-in's OrtEp, as the planner and the runtime see it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,7 +19,9 @@ namespace sardonyx::plugin {
 
 class PluginProvider final : public providers::Provider {
  public:
-  explicit PluginProvider(std::shared_ptr<Ep> ep);
+  // `lend` (may be null) lends the allocator of another owner for a kind of memory; null from it: there is none.
+  using Lend = std::function<std::shared_ptr<Allocator>(const OrtMemoryInfo&)>;
+  explicit PluginProvider(std::shared_ptr<Ep> ep, const Lend& lend = nullptr);
 
   std::string_view name() const override { return ep_->name(); }
   providers::Claims Claim(const providers::GraphView& view) override;

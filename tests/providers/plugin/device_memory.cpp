@@ -134,7 +134,9 @@ bool IsOnCard(const void* data) {
 OrtStatus* CreateCardAllocator(const OrtMemoryInfo* info, OrtAllocator** allocator) {
   auto made = std::make_unique<Allocator>(info);
   made->version = ORT_API_VERSION;
-  made->Alloc = Alloc;
+  OrtStatus* incomplete = Fault("IncompleteAllocator");
+  made->Alloc = incomplete == nullptr ? Alloc : nullptr;
+  api->ReleaseStatus(incomplete);
   made->Free = Free;
   made->Info = Info;
   *allocator = made.release();
