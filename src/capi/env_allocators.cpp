@@ -123,6 +123,12 @@ void RegisteredAllocators::Add(runtime::Environment& environment, const Device& 
   if (device == Device{}) environment.set_host_allocator(std::move(allocator));
 }
 
+std::shared_ptr<Allocator> RegisteredAllocators::Find(const Device& device) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.device == device; });
+  return found != rows_.end() ? found->allocator : nullptr;
+}
+
 void RegisteredAllocators::Remove(runtime::Environment& environment, const OrtMemoryInfo& info) {
   const std::scoped_lock lock(mutex_);
   if (std::erase_if(rows_, [&](const Row& row) { return row.device == info.device; }) == 0)

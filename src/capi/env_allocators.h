@@ -21,6 +21,7 @@ class RegisteredAllocators {
  public:
   // Takes the place of an earlier one of the same device.
   void Add(runtime::Environment& environment, const Device& device, std::shared_ptr<Allocator> allocator);
+  std::shared_ptr<Allocator> Find(const Device& device);  // null if there is none
   // Fails with kInvalidArgument if there is none.
   void Remove(runtime::Environment& environment, const OrtMemoryInfo& info);
 

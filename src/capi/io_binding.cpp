@@ -45,6 +45,8 @@ void BindResult(OrtIoBinding& binding, const char* name, const Value& value, boo
   binding.outputs[position] = value;
   binding.fresh_outputs[position] = fresh;
   binding.output_memory[position] = device != nullptr ? std::optional(*device) : std::nullopt;
+  binding.output_places.clear();
+  for (const auto& memory : binding.output_memory) binding.output_places.push_back(memory ? &*memory : nullptr);
 }
 
 }  // namespace
@@ -103,11 +105,8 @@ OrtStatusPtr ORT_API_CALL RunWithBinding(OrtSession* session, const OrtRunOption
     for (std::size_t i = 0; i < binding.outputs.size(); ++i) {
       if (binding.fresh_outputs[i]) binding.outputs[i] = Value();
     }
-    RunWith(target, run_options, binding.input_indices, binding.input_pointers, binding.output_indices,
-            binding.outputs);
-    for (std::size_t i = 0; i < binding.outputs.size(); ++i)
-      if (binding.output_memory[i] && binding.outputs[i].is_tensor())
-        binding.outputs[i] = OnDevice(binding.outputs[i], *binding.output_memory[i]);
+    RunWith(target, run_options, binding.input_indices, binding.input_pointers, binding.output_indices, binding.outputs,
+            binding.output_places);
   });
 }
 
@@ -159,15 +158,16 @@ void ORT_API_CALL ClearBoundOutputs(OrtIoBinding* binding_ptr) noexcept {
   binding_ptr->outputs.clear();
   binding_ptr->fresh_outputs.clear();
   binding_ptr->output_memory.clear();
+  binding_ptr->output_places.clear();
 }
 
-// Host memory needs no waiting.
+// Have the providers finish what they were given.
 OrtStatusPtr ORT_API_CALL SynchronizeBoundInputs(OrtIoBinding* binding_ptr) noexcept {
-  return Guard([&] { Need(binding_ptr, "binding_ptr"); });
+  return Guard([&] { Need(binding_ptr, "binding_ptr").session->Synchronize(); });
 }
 
 OrtStatusPtr ORT_API_CALL SynchronizeBoundOutputs(OrtIoBinding* binding_ptr) noexcept {
-  return Guard([&] { Need(binding_ptr, "binding_ptr"); });
+  return Guard([&] { Need(binding_ptr, "binding_ptr").session->Synchronize(); });
 }
 
 }  // namespace sardonyx::capi

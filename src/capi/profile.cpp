@@ -85,15 +85,18 @@ std::string EndProfile(runtime::Session& session) {
 }
 
 void RunProfiled(runtime::Session& called, const runtime::RunOptions& options, std::span<const std::size_t> inputs,
-                 std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results) {
+                 std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results,
+                 const runtime::RunExtras& extras) {
   CheckProfilePrefix(options.profile_prefix);
   runtime::Session& session = called.ForInputs(inputs, values);
   runtime::Trace trace;
   auto run = std::make_unique<runtime::TraceRun>(trace.Room());
   run->Begin(session.program());
+  runtime::RunExtras traced = extras;
+  traced.observer = run.get();
   std::exception_ptr failure;
   try {
-    session.Run(options, inputs, values, outputs, results, run.get());
+    session.Run(options, inputs, values, outputs, results, traced);
   } catch (...) {  // what ran until then is in the profile
     failure = std::current_exception();
   }

@@ -17,7 +17,8 @@ std::string EndProfile(runtime::Session& session);
 
 // Runs with a profile of this run alone, written at its end, however it ends.
 void RunProfiled(runtime::Session& session, const runtime::RunOptions& options, std::span<const std::size_t> inputs,
-                 std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results);
+                 std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results,
+                 const runtime::RunExtras& extras);
 
 // Fails with kInvalidArgument unless files that begin like this can be written.
 void CheckProfilePrefix(const std::string& prefix);

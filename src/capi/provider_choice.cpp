@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capi/ep_device.h"
+#include "capi/handles/allocator.h"
 #include "capi/handles/call_out.h"
 #include "capi/handles/key_value_pairs.h"
 #include "capi/handles/model_metadata.h"
@@ -36,8 +37,15 @@ std::shared_ptr<providers::Provider> MakeProvider(const std::weak_ptr<plugin::Li
       .writes = handle.context_data.write != nullptr,
       .weightless = options.Config("ep.enable_weightless", "0") == "1",
   };
-  return std::make_shared<plugin::PluginProvider>(
-      std::make_shared<plugin::Ep>(std::move(held), *factory, devices, handle, logger), needs);
+  plugin::PluginProvider::Lend lend;
+  if (OrtEnv* env = CurrentEnv(); env != nullptr && options.Config("session.use_env_allocators", "0") == "1") {
+    lend = [env, held, factory](const OrtMemoryInfo& info) {
+      std::shared_ptr<Allocator> registered = env->allocators.Find(info.device);
+      return registered != nullptr ? registered : FromHandle(env->shared_allocators.Get(held, *factory, info));
+    };
+  }
+  return std::make_shared<plugin::PluginProvider>(std::make_shared<plugin::Ep>(held, *factory, devices, handle, logger),
+                                                  needs, lend);
 }
 
 }  // namespace

@@ -115,12 +115,6 @@ void StoreOutputs(std::span<Value> results, OrtValue** outputs) {
   }
 }
 
-void CheckHost(const Value& value, const char* name) {
-  if (value.is_tensor() && !value.tensor().device().IsHost())
-    Fail(Code::kNotImplemented, "value '", name,
-         "': expected host memory, which the session's providers use, found device memory");
-}
-
 void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<const char* const> input_names,
               const OrtValue* const* inputs, std::span<const char* const> output_names, OrtValue** outputs) {
   Scratch<std::size_t> input_indices(input_names.size()), output_indices(output_names.size());
@@ -129,7 +123,6 @@ void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<cons
   for (std::size_t i = 0; i < input_names.size(); ++i) {
     input_indices[i] = InputIndex(session, i, &Need(input_names[i], "input_names[i]"));
     input_values[i] = inputs[i] != nullptr ? AsValue(inputs[i]) : nullptr;  // nothing: for an input of optional type
-    if (input_values[i] != nullptr) CheckHost(*input_values[i], input_names[i]);
   }
   for (std::size_t i = 0; i < output_names.size(); ++i) {
     const auto index = OutputIndex(session, i, &Need(output_names[i], "output_names[i]"));
@@ -141,9 +134,7 @@ void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<cons
       return RunNamed(*variant, run_options, input_names, inputs, output_names, outputs);
     }
     output_indices[i] = *index;
-    if (outputs[i] == nullptr) continue;
-    results[i] = *AsValue(outputs[i]);
-    CheckHost(results[i], output_names[i]);
+    if (outputs[i] != nullptr) results[i] = *AsValue(outputs[i]);
   }
   if (run_options != nullptr && !run_options->adapters.empty()) {
     RunAdapted(session, *run_options, input_indices.span(), input_values.span(), output_indices.span(), results.span());
@@ -182,44 +173,80 @@ const runtime::RunOptions& DefaultRunOptions() {
   return *options;
 }
 
-static void RunOnHost(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
-                      std::span<const Value* const> values, std::span<const std::size_t> outputs,
-                      std::span<Value> results) {
+static void RunInPlace(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
+                       std::span<const Value* const> values, std::span<const std::size_t> outputs,
+                       std::span<Value> results, const runtime::RunExtras& extras) {
   const runtime::RunOptions& run_options = options != nullptr ? options->options : DefaultRunOptions();
   const auto run = [&] {
-    if (!run_options.profile_prefix.empty()) return RunProfiled(session, run_options, inputs, values, outputs, results);
-    session.Run(run_options, inputs, values, outputs, results);
+    if (!run_options.profile_prefix.empty())
+      return RunProfiled(session, run_options, inputs, values, outputs, results, extras);
+    session.Run(run_options, inputs, values, outputs, results, extras);
   };
   if (session.providers().providers.size() < 2) return run();  // there is only the CPU's
   static const OrtRunOptions kDefaults;
-  plugin::RunScope scope(session.providers(), options != nullptr ? *options : kDefaults, run_options.synchronize);
+  plugin::RunScope scope(session.providers(), options != nullptr ? *options : kDefaults,
+                         run_options.synchronize || extras.synchronize);
   run();
   scope.End();
 }
 
-// A session takes and gives host memory: what the caller has on a device is copied.
-void RunWith(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
-             std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results) {
-  const auto on_device = [](const Value* value) { return value != nullptr && IsOnDevice(*value); };
-  if (std::none_of(values.begin(), values.end(), on_device) && std::none_of(results.begin(), results.end(), IsOnDevice))
-    return RunOnHost(session, options, inputs, values, outputs, results);
+// What the session cannot take or make where the caller has it goes through the host.
+static void RunThroughHost(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
+                           std::span<const Value* const> values, std::span<const std::size_t> outputs,
+                           std::span<Value> results, std::span<const OrtMemoryInfo* const> places) {
   std::deque<Value> copies;
   std::vector<const Value*> given;
-  for (const Value* value : values) given.push_back(on_device(value) ? &copies.emplace_back(OnHost(*value)) : value);
-  std::vector<Value> made;
-  for (const Value& result : results) made.push_back(IsOnDevice(result) ? Value() : result);
-  RunOnHost(session, options, inputs, given, outputs, made);
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    if (!IsOnDevice(results[i])) {
-      results[i] = std::move(made[i]);
-      continue;
-    }
-    const Tensor &wanted = results[i].tensor(), &found = made[i].tensor();
-    if (wanted.dtype() != found.dtype() || !(wanted.shape() == found.shape()))
-      Fail(Code::kInvalidArgument, "output '", session.outputs()[outputs[i]].name, "': expected ", Name(found.dtype()),
-           ToText(found.shape()), " to be bound, found ", Name(wanted.dtype()), ToText(wanted.shape()));
-    CopyAcross(made[i], results[i]);
+  for (std::size_t j = 0; j < values.size(); ++j) {
+    const Value* value = values[j];
+    const bool fits =
+        value == nullptr || !IsOnDevice(*value) || value->tensor().device() == session.InputPlace(inputs[j]);
+    given.push_back(fits ? value : &copies.emplace_back(OnHost(*value)));
   }
+  std::vector<Value> made(results.size());
+  std::vector<Device> devices(results.size());
+  runtime::RunExtras extras{.places = devices};
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Device place = session.OutputPlace(outputs[i]);
+    if (IsOnDevice(results[i])) {
+      const bool fits = results[i].tensor().device() == place;
+      if (fits) made[i] = results[i];
+      extras.synchronize = extras.synchronize || !fits;
+    } else if (results[i].has_value() || places.empty() || places[i] == nullptr) {
+      made[i] = std::move(results[i]);
+    } else if (places[i]->device == place) {
+      devices[i] = place;
+    } else {
+      extras.synchronize = true;
+    }
+  }
+  RunInPlace(session, options, inputs, given, outputs, made, extras);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const bool bound = IsOnDevice(results[i]);
+    const bool wanted = !bound && !places.empty() && places[i] != nullptr;
+    if (IsOnDevice(made[i]) || !(bound || wanted) || !made[i].is_tensor()) {
+      results[i] = std::move(made[i]);
+    } else if (wanted) {
+      results[i] = OnDevice(made[i], *places[i]);
+    } else {
+      const Tensor &target = results[i].tensor(), &found = made[i].tensor();
+      if (target.dtype() != found.dtype() || !(target.shape() == found.shape()))
+        Fail(Code::kInvalidArgument, "output '", session.outputs()[outputs[i]].name, "': expected ",
+             Name(found.dtype()), ToText(found.shape()), " to be bound, found ", Name(target.dtype()),
+             ToText(target.shape()));
+      CopyAcross(made[i], results[i]);
+    }
+  }
+}
+
+void RunWith(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
+             std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results,
+             std::span<const OrtMemoryInfo* const> places) {
+  const auto on_device = [](const Value* value) { return value != nullptr && IsOnDevice(*value); };
+  const auto placed = [](const OrtMemoryInfo* place) { return place != nullptr; };
+  if (std::none_of(values.begin(), values.end(), on_device) &&
+      std::none_of(results.begin(), results.end(), IsOnDevice) && std::none_of(places.begin(), places.end(), placed))
+    return RunInPlace(session, options, inputs, values, outputs, results, {});
+  RunThroughHost(session, options, inputs, values, outputs, results, places);
 }
 
 OrtStatusPtr ORT_API_CALL Run(OrtSession* session, const OrtRunOptions* run_options, const char* const* input_names,

@@ -1,8 +1,10 @@
 // capi/run_options.cpp - the functions of OrtRunOptions.
 #include <memory>
+#include <string_view>
 
 #include "capi/functions.h"
 #include "capi/handles/status.h"
+#include "capi/handles/sync_stream.h"
 #include "capi/logging.h"
 #include "capi/options.h"
 
@@ -58,7 +60,18 @@ OrtStatusPtr ORT_API_CALL RunOptionsUnsetTerminate(OrtRunOptions* options) noexc
 
 OrtStatusPtr ORT_API_CALL AddRunConfigEntry(OrtRunOptions* options, const char* config_key,
                                             const char* config_value) noexcept {
-  return Guard([&] { SetConfigEntry(Need(options, "options").options.config, config_key, config_value); });
+  return Guard([&] {
+    runtime::RunOptions& target = Need(options, "options").options;
+    SetConfigEntry(target.config, config_key, config_value);
+    if (std::string_view(config_key) == "disable_synchronize_execution_providers")
+      target.synchronize = std::string_view(config_value) == "0";
+  });
+}
+
+// The runs share the stream with the caller, who may release it while they use it. NULL: the session's own streams.
+void ORT_API_CALL RunOptionsSetSyncStream(OrtRunOptions* options, OrtSyncStream* sync_stream) noexcept {
+  if (options == nullptr) return;
+  options->options.stream = sync_stream != nullptr ? sync_stream->shared_from_this() : nullptr;
 }
 
 const char* ORT_API_CALL GetRunConfigEntry(const OrtRunOptions* options, const char* config_key) noexcept {

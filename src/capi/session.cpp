@@ -74,17 +74,6 @@ OrtStatusPtr TypeOf(const OrtSession* session, PortList ports, const char* what,
   });
 }
 
-OrtStatusPtr HostInfos(const OrtSession* session, PortList ports, const OrtMemoryInfo** infos, size_t count,
-                       const char* name) noexcept {
-  return Guard([&] {
-    const std::size_t expected = PortsOf(session, ports).size();
-    if (count != expected)
-      Fail(Code::kInvalidArgument, "memory infos: expected room for ", expected, ", found ", count);
-    NeedArray(infos, count, name);
-    for (std::size_t i = 0; i < count; ++i) infos[i] = &HostMemoryInfo();
-  });
-}
-
 }  // namespace
 
 Session& BuiltSession(const OrtSession* session) {
@@ -295,18 +284,6 @@ OrtStatusPtr ORT_API_CALL SessionGetOutputTypeInfo(const OrtSession* session, si
 OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerTypeInfo(const OrtSession* session, size_t index,
                                                                    OrtTypeInfo** type_info) noexcept {
   return TypeOf(session, PortList::kOverridable, "overridable initializer", index, type_info);
-}
-
-OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForInputs(const OrtSession* session,
-                                                        const OrtMemoryInfo** inputs_memory_info,
-                                                        size_t num_inputs) noexcept {
-  return HostInfos(session, PortList::kInputs, inputs_memory_info, num_inputs, "inputs_memory_info");
-}
-
-OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForOutputs(const OrtSession* session,
-                                                         const OrtMemoryInfo** outputs_memory_info,
-                                                         size_t num_outputs) noexcept {
-  return HostInfos(session, PortList::kOutputs, outputs_memory_info, num_outputs, "outputs_memory_info");
 }
 
 }  // namespace sardonyx::capi

@@ -69,6 +69,7 @@ struct OrtIoBinding {
   std::vector<const sardonyx::Value*> input_pointers;       // into `inputs`
   std::vector<bool> fresh_outputs;                          // bound to a device: a new value every run
   std::vector<std::optional<OrtMemoryInfo>> output_memory;  // of outputs bound to a device that is not the host
+  std::vector<const OrtMemoryInfo*> output_places;          // into `output_memory`; NULL: the host
 };
 
 namespace sardonyx::capi {
@@ -84,8 +85,10 @@ const Model& ModelOf(const OrtSession* session);
 runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* options);
 // The options of a run that gave none.
 const runtime::RunOptions& DefaultRunOptions();
-// Runs as the options say: with a profile of this run, or as it is.
+// Runs as the options say: with a profile of this run, or as it is. Values may lie on any device. `places`: the device
+// for results that are Value(), in the order of `outputs`; empty: all on the host.
 void RunWith(runtime::Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
-             std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results);
+             std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results,
+             std::span<const OrtMemoryInfo* const> places = {});
 
 }  // namespace sardonyx::capi

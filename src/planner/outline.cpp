@@ -5,6 +5,16 @@
 #include "planner/foreign_steps.h"
 
 namespace sardonyx::planner {
+namespace {
+
+int StreamOf(const Node& node, const providers::ProviderSet& providers) {
+  for (std::size_t i = 0; i < providers.providers.size(); ++i)
+    if (providers.providers[i]->name() == node.provider)
+      return providers.providers[i]->HasStreams() ? static_cast<int>(i) : -1;
+  return -1;
+}
+
+}  // namespace
 
 Outline::Outline(const Graph& graph, const ops::Registry& registry, const providers::ProviderSet& providers)
     : graph_(graph), registry_(registry) {
@@ -58,6 +68,8 @@ void Outline::AddStep(const Node& node, const providers::ProviderSet& providers)
   step.node = graph_.order[steps_.size() - 1];
   step.op = &OperatorOf(node, registry_, providers);
   step.on_cpu = node.provider == providers::kCpuName;
+  if (!step.on_cpu) step.stream = StreamOf(node, providers);
+  has_streams_ = has_streams_ || step.stream >= 0;
   step.is_if = step.on_cpu && node.domain.empty() && node.op_type == "If";
   for (const ValueId input : node.inputs) step.inputs.push_back(SlotOf(input));
   for (const ValueId output : node.outputs) {
@@ -67,6 +79,7 @@ void Outline::AddStep(const Node& node, const providers::ProviderSet& providers)
   if (!step.on_cpu) return;
   for (const Graph* body : node.Subgraphs()) {
     step.bodies.push_back(std::make_unique<const Outline>(*body, registry_, providers));
+    has_streams_ = has_streams_ || step.bodies.back()->has_streams();
     std::vector<int>& captures = step.captures.emplace_back();
     for (const Capture& capture : body->captures) captures.push_back(SlotOf(capture.outer));
   }

@@ -27,6 +27,8 @@ struct Step {
   std::vector<std::vector<int>> captures;              // by body: the slot of this graph for each captured input
   bool is_if = false;
   bool on_cpu = true;  // else another provider's kernel: never computed while planning, never in place
+  // The provider (index in the ProviderSet) whose stream takes its work; -1: its work is done when it returns.
+  int stream = -1;
 };
 
 // What is the same about a value in all plans.
@@ -53,6 +55,7 @@ class Outline {
   const std::vector<int>& outputs() const { return outputs_; }
   // Where values lie: the host first, then the memory of each provider that has its own device.
   const std::vector<std::shared_ptr<Allocator>>& memories() const { return memories_; }
+  bool has_streams() const { return has_streams_; }  // it or a body has a step whose work a stream takes
   // `error` with the step's node named.
   Error AtStep(const Step& step, const Error& error) const;
 
@@ -70,6 +73,7 @@ class Outline {
   std::vector<Step> steps_;
   std::vector<int> inputs_, outputs_;
   std::size_t explicit_inputs_ = 0;
+  bool has_streams_ = false;
 };
 
 }  // namespace sardonyx::planner

@@ -75,6 +75,8 @@ void PlanBuilder::LinkViews() {
     }
     const auto use = [&](int slot, int until) {
       if (slot == kNoSlot) return;
+      // A stream may read and write host memory at any time until the run ends.
+      if (step.stream >= 0 && OnHost(slot)) until = steps;
       const int root = RootOf(slot);
       first_[root] = std::min(first_[root], at);
       last_[root] = std::max(last_[root], until);

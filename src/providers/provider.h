@@ -21,6 +21,7 @@
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
 #include "tensor/allocator.h"
+#include "tensor/stream.h"
 
 namespace sardonyx::providers {
 
@@ -115,8 +116,15 @@ class Provider {
   virtual bool InputOnHost(const Node& /*node*/, std::size_t /*input*/) const { return false; }
   virtual bool OutputOnHost(const Node& /*node*/, std::size_t /*output*/) const { return false; }
 
-  // Copies `bytes` between its device and the host, in either direction. Fails with kNotImplemented unless it has a
-  // device of its own.
+  // Whether its kernels and copies only hand their work to a stream, which they find in CurrentStream(). Without one
+  // they return when the work is done.
+  virtual bool HasStreams() const { return false; }
+  virtual std::shared_ptr<Stream> MakeStream() { return nullptr; }
+  // Returns when everything is done that it was given, on any stream.
+  virtual void Sync() {}
+
+  // Copies `bytes` between its device and the host, in either direction, or within its device; as work of
+  // CurrentStream(), if there is one. Fails with kNotImplemented unless it has a device of its own.
   virtual void CopyBytes(const void* from, Device from_device, void* to, Device to_device, std::size_t bytes);
 
   Device device() const { return allocator()->device(); }

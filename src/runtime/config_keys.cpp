@@ -118,7 +118,7 @@ constexpr ConfigKey kRunKeys[] = {
     {"memory.enable_memory_arena_shrinkage", kRead, "cpu:0: the memory of this run is freed when it ends", ""},
     {"sardonyx.max_run_memory", kRead, "limit for the memory that the run holds, in bytes", ""},
     {"sardonyx.run_timeout_ms", kRead, "limit for the run, in milliseconds", ""},
-    {"disable_synchronize_execution_providers", kIgnored, "a run ends when all providers have finished", "0"},
+    {"disable_synchronize_execution_providers", kRead, "1: a run may end before providers have done the work that they gave to streams", ""},
     {"gpu_graph_id", kIgnored, "runs are not captured as graphs", "-1"},
     {"qnn.", kIgnored, "there is no QNN provider", ""},
 };

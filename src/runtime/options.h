@@ -13,6 +13,7 @@
 #include "base/logging.h"
 #include "ir/graph.h"
 #include "runtime/thread_pool.h"
+#include "tensor/stream.h"
 #include "tensor/value.h"
 
 namespace sardonyx::optimizer {
@@ -91,8 +92,9 @@ struct RunOptions {
   Severity log_severity = Severity::kWarning;
   int log_verbosity = 0;
   std::atomic<bool> terminate = false;  // set by any thread: the run ends with kFail before its next step
-  bool synchronize = true;
-  std::string profile_prefix;  // "": no profile of this run
+  bool synchronize = true;              // false: the run may end before the work that it gave to streams is done
+  std::shared_ptr<Stream> stream;  // takes the work for its device, shared with the caller; null: one of the session's
+  std::string profile_prefix;      // "": no profile of this run
   std::map<std::string, std::string> config;
 };
 

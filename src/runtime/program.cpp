@@ -11,7 +11,7 @@
 #include "ops/prepare_context.h"
 #include "planner/foreign_steps.h"
 #include "planner/make_plan.h"
-#include "runtime/device_copy.h"
+#include "runtime/devices/device_copy.h"
 #include "runtime/run_state.h"
 #include "runtime/sharing/packed_weights.h"
 #include "runtime/sharing/shared_parts.h"
@@ -51,9 +51,12 @@ Program::~Program() {
 }
 
 void Program::Prepare(Graph& graph, const Program* base, Parallel& parallel, PackedWeights* packed) {
+  std::unordered_map<NodeId, const Kernel*> made;
+  if (base != nullptr)
+    for (std::size_t i = 0; i < base->kernels_.size(); ++i) made[base->steps()[i].node] = &base->kernels_[i];
   for (const NodeId id : graph.order) {
     CheckTime();
-    AddKernel(graph, id, base != nullptr ? &base->kernels_[kernels_.size()] : nullptr, parallel, packed);
+    AddKernel(graph, id, base != nullptr ? made.at(id) : nullptr, parallel, packed);
   }
   packed_reads_.clear();
 }
@@ -79,6 +82,7 @@ void Program::Adopt(const ReadyGraph& ready, const planner::Outline& outline) {
 void Program::AddKernel(Graph& graph, NodeId id, const Kernel* base, Parallel& parallel, PackedWeights* packed) {
   Kernel kernel;
   kernel.prepared = base != nullptr ? base->prepared : PrepareNode(graph, graph.node(id), parallel, packed);
+  if (base != nullptr) kernel.copy = base->copy;
   if (graph.node(id).provider == providers::kCpuName) {
     for (Graph* body : graph.node(id).Subgraphs()) {
       const Program* base_body = base != nullptr ? base->bodies[kernel.bodies.size()].get() : nullptr;

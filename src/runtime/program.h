@@ -35,14 +35,15 @@ struct Kernel {
 
 // Constant except for its caches, which are thread-safe. Bodies are programs of their own, whose inputs are the
 // explicit ones, then the captured ones.
-class Program {
+class Program : public std::enable_shared_from_this<Program> {
  public:
   // `graph` must be in its newest spelling with types inferred, every node with its provider. The program keeps it, or
   // an equal graph that another program has. Fails with kNotImplemented naming the node.
   // `packed` (may be null): weights that are packed already are taken from there, and others added.
   Program(Graph graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers,
           Parallel& parallel, PackedWeights* packed = nullptr);
-  // The program `base`, whose kernels are shared, with more outputs: `graph` is a copy of its graph that names them.
+  // The program `base`, whose kernels are shared, with more outputs or without some nodes: `graph` is a copy of its
+  // graph.
   Program(Graph graph, const Program& base);
   ~Program();
   Program(const Program&) = delete;
@@ -50,6 +51,7 @@ class Program {
 
   const planner::Outline& outline() const { return *outline_; }
   const Graph& graph() const { return outline_->graph(); }
+  const std::shared_ptr<const providers::ProviderSet>& providers() const { return providers_; }
   const std::vector<planner::SlotInfo>& slots() const { return outline_->slots(); }
   const std::vector<planner::Step>& steps() const { return outline_->steps(); }
   const std::vector<Kernel>& kernels() const { return kernels_; }  // by step

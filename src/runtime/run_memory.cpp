@@ -58,6 +58,7 @@ void RunState::CountUse() {
 }
 
 void RunState::ReleaseMemory() {
+  if (own_streams_ != nullptr) own_streams_->Flush();
   arenas_.clear();
   spare_outputs_.assign(spare_outputs_.size(), nullptr);
   scratch_.assign(scratch_.size(), nullptr);

@@ -27,22 +27,24 @@ static void CheckTarget(const std::string& name, const OutputTarget& target, DTy
 }
 
 // Memory for a result of this type in the target; null if it has none of its own.
-static void* TargetMemory(const OutputTarget& target, DType dtype, Dims shape, const std::shared_ptr<Allocator>& host) {
+static void* TargetMemory(const OutputTarget& target, DType dtype, Dims shape,
+                          const std::shared_ptr<Allocator>& memory) {
   if (target.data != nullptr) return target.data;
   if (target.slot != nullptr) {
-    ops::AllocateDynamic(*target.slot, dtype, shape, host);
+    ops::AllocateDynamic(*target.slot, dtype, shape, memory);
     return target.slot->bytes;
   }
   if (target.value == nullptr) return nullptr;
   const std::size_t bytes = ByteSize(dtype, ElementCount(shape));
   if (!IsString(dtype) && target.value->is_tensor()) {
     const std::shared_ptr<Buffer> buffer = target.value->tensor().buffer();
-    if (buffer && buffer.use_count() == 2 && !buffer->read_only() && buffer->size() >= bytes) {  // the Value's and ours
+    if (buffer && buffer.use_count() == 2 && !buffer->read_only() && buffer->size() >= bytes &&
+        buffer->device() == memory->device()) {  // the Value's and ours
       *target.value = Tensor(dtype, Shape(shape), buffer);
       return target.value->tensor().raw();
     }
   }
-  *target.value = Tensor(dtype, Shape(shape), host);
+  *target.value = Tensor(dtype, Shape(shape), memory);
   return target.value->tensor().raw();
 }
 
@@ -59,10 +61,11 @@ void RunState::PlaceOutputs(std::span<const OutputTarget> targets) {
     const bool spare = target.data != nullptr && OverlapsInput(target.data, bytes);
     void* data = nullptr;
     try {
-      if (!spare) data = TargetMemory(target, planned.dtype, planned.shape, HostMemory());
+      if (!spare) data = TargetMemory(target, planned.dtype, planned.shape, AllocatorOf(slot));
       if (data == nullptr) {
         std::shared_ptr<Buffer>& buffer = spare_outputs_[k];
-        if (!buffer || buffer->size() < bytes) buffer = Buffer::Allocate(std::max<std::size_t>(bytes, 1), HostMemory());
+        if (!buffer || buffer->size() < bytes)
+          buffer = Buffer::Allocate(std::max<std::size_t>(bytes, 1), AllocatorOf(slot));
         data = buffer->data();
         copy_spare_[k] = spare;
       }
@@ -73,8 +76,10 @@ void RunState::PlaceOutputs(std::span<const OutputTarget> targets) {
   }
 }
 
-void RunState::Deliver(std::span<const OutputTarget> targets) {
-  for (std::size_t k = 0; k < targets.size(); ++k) DeliverOne(k, targets[k]);
+// On devices first: streams have yet to do it.
+void RunState::Deliver(std::span<const OutputTarget> targets, bool on_host) {
+  for (std::size_t k = 0; k < targets.size(); ++k)
+    if ((program_.slots()[program_.outputs()[k]].memory == 0) == on_host) DeliverOne(k, targets[k]);
 }
 
 void RunState::DeliverOne(std::size_t k, const OutputTarget& target) {
@@ -82,7 +87,7 @@ void RunState::DeliverOne(std::size_t k, const OutputTarget& target) {
   Slot& slot = slots_[program_.outputs()[k]];
   const bool strange = IsStrange(program_.outputs()[k]);
   if (plan_->deliveries[k] == Delivery::kDirect && !strange) {
-    if (copy_spare_[k]) ops::CopyTensor(slot.ref, target.data);
+    if (copy_spare_[k]) CopyOutput(k, target.data);
     return;
   }
   const std::string& name = program_.graph().value(program_.graph().outputs[k]).name;
@@ -111,7 +116,7 @@ void RunState::DeliverOne(std::size_t k, const OutputTarget& target) {
     slot.retained.reset();
     return;
   }
-  ops::CopyTensor(slot.ref, TargetMemory(target, slot.ref.dtype, slot.ref.shape, HostMemory()));
+  CopyOutput(k, TargetMemory(target, slot.ref.dtype, slot.ref.shape, AllocatorOf(program_.outputs()[k])));
 }
 
 }  // namespace sardonyx::runtime

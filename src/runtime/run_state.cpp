@@ -1,7 +1,7 @@
 // runtime/run_state.cpp - one run: binds the plan and runs its steps.
 //
-// Its other parts: late steps (run_late.cpp), outputs (run_outputs.cpp), branches (run_stages.cpp), memory between runs
-// (run_memory.cpp).
+// Its other parts: late steps (run_late.cpp), outputs (run_outputs.cpp), branches (run_stages.cpp), streams
+// (run_on_streams.cpp), memory between runs (run_memory.cpp).
 #include "runtime/run_state.h"
 
 #include <algorithm>
@@ -155,6 +155,7 @@ Error RunState::AtSlot(int slot, const Error& error) const {
 void RunState::Bind(std::shared_ptr<const planner::Plan> plan) {
   plan_ = std::move(plan);
   SetLanes();
+  waits_for_last_ = own_streams_ != nullptr && WaitsForLastRun();
   late_slots_.clear();
   arenas_.resize(program_.outline().memories().size());
   for (std::size_t memory = 0; memory < arenas_.size(); ++memory) {
@@ -221,12 +222,14 @@ void RunState::Execute(Parallel* parallel, const RunOptions* options, StepObserv
   SetParallel(parallel);
   options_ = options;
   observer_ = observer;
+  if (program_.outline().has_streams()) PrepareStreams();
   ExecuteOnce(targets, plan);
   while (again_.exchange(false)) ExecuteOnce(targets, nullptr);
 }
 
 void RunState::ExecuteOnce(std::span<const OutputTarget> targets, const std::shared_ptr<const planner::Plan>& plan) {
   if (plan ? plan_ != plan : !plan_ || !plan_->Matches(facts_)) {
+    if (own_streams_ != nullptr) own_streams_->Flush();
     if (plan_) {  // else its memory was given back
       repeated_runs_.End();
       repeated_need_ = {};
@@ -246,15 +249,20 @@ void RunState::ExecuteOnce(std::span<const OutputTarget> targets, const std::sha
   } cleaner{this};
   misfit_ = false;
   try {
+    if (waits_for_last_) own_streams_->Flush();
     PlaceInputs();
     PlaceOutputs(targets);
     RunSteps();
-    Deliver(targets);
+    Deliver(targets, false);
+    if (streams_ != nullptr) EndStreams();
+    Deliver(targets, true);
   } catch (...) {
     surprised_ = false;
+    if (streams_ != nullptr) streams_->Flush(false);  // the memory of what is under way is about to go
     if (!again_) throw;
     plan_ = nullptr;
     strange_.clear();
+    std::fill(points_.begin(), points_.end(), RunStreams::Point());
     return;
   }
   CountUse();
@@ -280,7 +288,8 @@ void RunState::CheckTerminated() const {
 void RunState::RunSteps() {
   if (observer_ != nullptr) return RunObservedSteps();
   // A limit is that of one thread: the tasks of a stage come one after another.
-  if (!plan_->stages.empty() && !IsLimited()) return RunStages();
+  // So is a stream.
+  if (!plan_->stages.empty() && !IsLimited() && streams_ == nullptr) return RunStages();
   for (const PlannedStep& planned : plan_->steps) {
     CheckTerminated();
     RunStep(planned);
@@ -323,15 +332,24 @@ void RunState::RunKernel(ops::KernelContext& context) {
 void RunState::RunStep(const PlannedStep& planned) {
   const Step& step = program_.steps()[planned.step];
   try {
-    if (step.is_if) {
-      RunIf(step, planned);
-    } else if (planned.late) {
-      RunLate(step, contexts_[planned.step]);
-    } else {
-      RunKernel(contexts_[planned.step]);
-    }
+    if (streams_ == nullptr) return RunPlanned(planned);
+    WaitForInputs(planned);
+    const StreamScope scope(step.stream >= 0 ? &streams_->Give(step.stream) : nullptr);
+    RunPlanned(planned);
+    MarkOutputs(step);
   } catch (...) {
     throw program_.outline().AtStep(step, CurrentError());
+  }
+}
+
+void RunState::RunPlanned(const PlannedStep& planned) {
+  const Step& step = program_.steps()[planned.step];
+  if (step.is_if) {
+    RunIf(step, planned);
+  } else if (planned.late) {
+    RunLate(step, contexts_[planned.step]);
+  } else {
+    RunKernel(contexts_[planned.step]);
   }
 }
 
@@ -356,6 +374,7 @@ void RunState::RunBody(std::size_t step_index, std::size_t body, std::span<const
   for (std::size_t i = 0; i < step.captures[body].size(); ++i)
     child.SetInput(inputs.size() + i, slots_[step.captures[body][i]]);
   child.copied_ = copied_;
+  child.streams_ = streams_;
   child.Execute(parallel_, options_, observer_, targets, plan);
 }
 

@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "ops/kernel_context.h"
 #include "planner/plan.h"
+#include "runtime/devices/run_streams.h"
 #include "runtime/late_shapes.h"
 #include "runtime/profile/step_observer.h"
 #include "runtime/program.h"
@@ -43,6 +44,7 @@ class RunState {
   // node named, or with kFail when `options->terminate` is set. `observer`, if there is one, is told of every step.
   void Execute(Parallel* parallel, const RunOptions* options, StepObserver* observer,
                std::span<const OutputTarget> targets, const std::shared_ptr<const planner::Plan>& plan = nullptr);
+  Program& program() const { return program_; }
   const planner::Plan* plan() const { return plan_.get(); }
   // From now on Execute counts the bytes that it moves between devices, by number of the copy (Program::NumberCopies).
   void BeginCopies(std::size_t count) {
@@ -52,6 +54,8 @@ class RunState {
   const std::vector<std::int64_t>& copied() const { return own_copied_; }
   // Bytes of memory kept from earlier runs, bodies included.
   std::size_t HeldBytes() const;
+  // Whether Execute returns only when the work that it has given to streams is done.
+  void set_synchronize(bool synchronize) { synchronize_ = synchronize; }
   // Frees what is kept for the next run. To be called between runs.
   void ReleaseMemory();
   // Room for the caller's arguments, kept so that a repeated run allocates nothing.
@@ -78,7 +82,14 @@ class RunState {
   void RunObservedSteps();
   void CheckTerminated() const;
   void RunStep(const planner::PlannedStep& planned);
+  void RunPlanned(const planner::PlannedStep& planned);
   void RunKernel(ops::KernelContext& context);
+  void PrepareStreams();
+  RunStreams::Point PointOf(int slot) const;
+  void WaitForInputs(const planner::PlannedStep& planned);
+  void MarkOutputs(const planner::Step& step);
+  void EndStreams();
+  bool WaitsForLastRun() const;
   const std::shared_ptr<Allocator>& AllocatorOf(int slot) const {
     return program_.outline().memories()[program_.slots()[slot].memory];
   }
@@ -105,7 +116,8 @@ class RunState {
   void SetLanes();
   void CountUse();
   bool HoldsMoreThan(const Need& need) const;
-  void Deliver(std::span<const OutputTarget> targets);
+  void Deliver(std::span<const OutputTarget> targets, bool on_host);
+  void CopyOutput(std::size_t k, void* to);
   void DeliverOne(std::size_t k, const OutputTarget& target);
   void Clean();
 
@@ -139,8 +151,14 @@ class RunState {
   Parallel* parallel_ = nullptr;
   const RunOptions* options_ = nullptr;
   StepObserver* observer_ = nullptr;
+  std::vector<RunStreams::Point> points_;  // by slot: where the work that makes it ends; empty without streams
+  std::vector<char> read_elsewhere_;       // by slot: by more than the stream that makes it
+  bool synchronize_ = true;
+  bool waits_for_last_ = false;    // work that the last run left to a stream uses memory that this one changes
+  RunStreams* streams_ = nullptr;  // of the run that this is part of; null: no step has one
   std::vector<std::int64_t> own_copied_;
-  std::int64_t* copied_ = nullptr;  // of the run that this is part of
+  std::int64_t* copied_ = nullptr;           // of the run that this is part of
+  std::unique_ptr<RunStreams> own_streams_;  // goes first: until then there may be work under way in all this memory
 };
 
 // Fails unless `found` has the element type expected when the model was loaded: the kernel was made for that type, and

@@ -242,6 +242,7 @@ void Session::Build(Model* own) {
     program_ = std::make_shared<Program>(std::move(graph), RegistryOf(*environment_, options_), providers_,
                                          threads_->parallel(), options_.packed_weights.get());
   }
+  ports_ = FindDevicePorts(program_->graph());
   copied_ = std::vector<std::atomic<std::int64_t>>(static_cast<std::size_t>(program_->NumberCopies(0)));
   for (std::atomic<std::int64_t>& bytes : copied_) bytes = -1;
   if (threads_->branches() > 1) program_->RunBranchesOn(threads_->pool(), threads_->branches());
@@ -392,8 +393,8 @@ void Session::SetInputs(RunState& state, std::span<const std::size_t> indices,
 void Session::ExecuteTraced(RunState& state, const RunOptions& run_options, StepObserver* observer) {
   const std::shared_ptr<Trace> trace = trace_;
   auto run = std::make_unique<TraceRun>(trace->Room());
-  run->Begin(*program_);
-  run->keeps = program_;
+  run->Begin(state.program());
+  run->keeps = state.program().shared_from_this();
   struct Ending {
     Trace& trace;
     std::unique_ptr<TraceRun>& run;
@@ -412,14 +413,16 @@ void Session::ExecuteTraced(RunState& state, const RunOptions& run_options, Step
 
 void Session::Run(const RunOptions& run_options, std::span<const std::size_t> input_indices,
                   std::span<const Value* const> inputs, std::span<const std::size_t> output_indices,
-                  std::span<Value> outputs, StepObserver* observer) {
+                  std::span<Value> outputs, const RunExtras& extras) {
   if (!run_options.config.empty()) WarnOfRunKeys(run_options);
   if (Session& session = ForInputs(input_indices, inputs); &session != this)
-    return session.Run(run_options, input_indices, inputs, output_indices, outputs, observer);
+    return session.Run(run_options, input_indices, inputs, output_indices, outputs, extras);
+  if (run_options.stream != nullptr) RunStreams::CheckGiven(*providers_, *run_options.stream);
   const Limits limits = run_options.config.empty() ? run_limits_ : RunLimits(run_limits_, run_options.config);
   std::optional<LimitScope> scope;
   if (limits.any()) scope.emplace(limits);
-  LeasedState state(*program_);
+  LeasedState state(ports_.any() ? ProgramFor(input_indices, inputs, output_indices, outputs, extras.places)
+                                 : *program_);
   if (scope) scope->Charge(state->HeldBytes());  // the leased state's memory is the run's
   SetInputs(*state, input_indices, inputs);
   std::vector<OutputTarget>& targets = state->targets();
@@ -441,6 +444,8 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
   const std::uint64_t control = FloatControl();
   const FloatControlScope float_scope(threads_->flushes_denormals() ? WithoutDenormals(control) : control);
   const bool shrink = (!run_options.config.empty() && ShrinksArenas(run_options)) || !options_.cpu_arena;
+  state->set_synchronize(run_options.synchronize || extras.synchronize);
+  StepObserver* const observer = extras.observer;
   if (tracing()) {
     ExecuteTraced(*state, run_options, observer);
   } else {
@@ -461,6 +466,10 @@ void Session::RunInBackground(std::function<void()> run) { background_.Start(thr
 
 void Session::Trim() {
   program_->Trim();
+  {
+    const std::scoped_lock lock(placed_mutex_);
+    for (PlacedProgram& placed : placed_) placed.program->Trim();
+  }
   if (Session* any = any_shape_now_.load(std::memory_order_acquire)) any->Trim();
   ReturnFreeMemory(0);
 }
@@ -481,7 +490,7 @@ std::vector<Value> Session::Run(const RunOptions& run_options, const std::vector
     output_indices.push_back(*index);
   }
   std::vector<Value> outputs(output_indices.size());
-  Run(run_options, input_indices, values, output_indices, outputs, observer);
+  Run(run_options, input_indices, values, output_indices, outputs, {.observer = observer});
   return outputs;
 }
 

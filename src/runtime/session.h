@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,7 @@
 
 #include "ir/graph.h"
 #include "runtime/background_runs.h"
+#include "runtime/devices/device_ports.h"
 #include "runtime/environment.h"
 #include "runtime/options.h"
 #include "runtime/profile/step_observer.h"
@@ -40,6 +42,14 @@ struct Placement {
   int copy = -1;                        // of a copy between devices: its number
   std::string value;                    // its first output that has a name
   std::vector<Placement> members = {};  // of a group that was compiled into one node: its nodes
+};
+
+// What a run is told besides its options.
+struct RunExtras {
+  StepObserver* observer = nullptr;  // is told of every step; may be null
+  // Where output k is to lie if outputs[k] is Value(): on the host, or on OutputPlace; empty: all on the host.
+  std::span<const Device> places = {};
+  bool synchronize = false;  // even if the options do not ask for it
 };
 
 class Session {
@@ -84,10 +94,19 @@ class Session {
   // Fails with kInvalidArgument for a missing, unknown or duplicate input and for a wrong element type, rank or
   // dimension, naming input, expected and found (an input declared as a scalar takes any shape); kFail if the run was
   // terminated or exceeds its limits. No allocation, lock or look-up by name once shapes repeat and all outputs are
-  // bound. `observer`, if there is one, is told of every step.
+  // bound. Inputs and outputs may lie on the host, or where InputPlace and OutputPlace say, without a copy.
   void Run(const RunOptions& run_options, std::span<const std::size_t> input_indices,
            std::span<const Value* const> inputs, std::span<const std::size_t> output_indices, std::span<Value> outputs,
-           StepObserver* observer = nullptr);
+           const RunExtras& extras = {});
+  // The device that an input (by its index in FindInput) is copied to by all who read it, or an output is copied from;
+  // Device{}: the host.
+  Device InputPlace(std::size_t index) const;
+  Device OutputPlace(std::size_t index) const;
+  // The provider that reads an input, or computes an output.
+  std::string_view InputProvider(std::size_t index) const;
+  std::string_view OutputProvider(std::size_t index) const;
+  // Returns when the providers have done all that earlier runs gave them.
+  void Synchronize();
   // The same by name, for callers without indices.
   std::vector<Value> Run(const RunOptions& run_options, const std::vector<std::pair<std::string, Value>>& inputs,
                          const std::vector<std::string>& output_names, StepObserver* observer = nullptr);
@@ -131,6 +150,9 @@ class Session {
   void SetInputs(class RunState& state, std::span<const std::size_t> indices,
                  std::span<const Value* const> inputs) const;
   void CheckInput(const Port& port, const Value& value) const;
+  Program& ProgramFor(std::span<const std::size_t> input_indices, std::span<const Value* const> inputs,
+                      std::span<const std::size_t> output_indices, std::span<const Value> outputs,
+                      std::span<const Device> places);
   SessionOptions VariantOptions() const;
   Session& ForAnyShape();
   std::shared_ptr<Session> MakeVariant(const std::vector<std::string>& names);
@@ -148,6 +170,7 @@ class Session {
   Logger logger_;
   std::shared_ptr<SessionThreads> threads_;  // shared with variants
   std::shared_ptr<Program> program_;         // shared with the recorded runs of a variant that is gone
+  DevicePorts ports_;                        // of the program; by its inputs and outputs
   std::vector<Port> inputs_, outputs_, overridable_;
   std::vector<int> program_input_;                           // by input index: its place among the program's inputs
   std::vector<Value> defaults_;                              // of overridable initializers
@@ -160,6 +183,14 @@ class Session {
   std::atomic<Session*> any_shape_now_ = nullptr;
   std::vector<std::atomic<bool>> warned_of_shape_;  // by input; empty without inputs declared as scalars
   BackgroundRuns background_;
+
+  // Programs with the same kernels for runs with inputs or outputs on devices; those that are marked.
+  struct PlacedProgram {
+    std::vector<bool> inputs, outputs;
+    std::shared_ptr<Program> program;  // shared with recorded runs
+  };
+  std::mutex placed_mutex_;
+  std::list<PlacedProgram> placed_;
 
   std::mutex warned_mutex_;
   std::set<std::string> warned_run_keys_;

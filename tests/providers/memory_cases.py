@@ -42,6 +42,13 @@ class Api:
         return made
 
 
+def flush(api, stream):
+    """Has a stream of the plug-in finish its work, as a caller that knows the library would."""
+    table = ctypes.cast(api("GetEpApi", result=P), ctypes.POINTER(P))
+    impl = ctypes.CFUNCTYPE(P, P)(table[13])(stream)  # SyncStream_GetImpl
+    assert not ctypes.CFUNCTYPE(P, P)(ctypes.cast(impl, ctypes.POINTER(P))[4])(impl)  # OrtSyncStreamImpl::Flush
+
+
 def main():
     api, plugin = Api(sys.argv[1]), sys.argv[2].encode()
     env = api.out("CreateEnv", 3, b"test")
@@ -65,7 +72,9 @@ def main():
     stream = api.out("CreateSyncStreamForEpDevice", card, None)
     assert api("SyncStream_GetHandle", stream, result=P)
     api("CopyTensors", env, (P * 1)(values[0].value), (P * 1)(there.value), stream, 1)
-    api("CopyTensors", env, (P * 1)(there.value), (P * 1)(values[1].value), None, 1)
+    api("CopyTensors", env, (P * 1)(there.value), (P * 1)(values[1].value), stream, 1)
+    assert not back.any()  # the stream has not done it yet
+    flush(api, stream)
     assert (back == x).all(), back
 
     # A value on the device, and a stream, keep the library.

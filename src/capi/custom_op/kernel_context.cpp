@@ -8,6 +8,7 @@
 #include "capi/handles/call_out.h"
 #include "capi/handles/memory_info.h"
 #include "capi/handles/status.h"
+#include "capi/handles/sync_stream.h"
 #include "capi/handles/value.h"
 
 namespace sardonyx::capi {
@@ -84,19 +85,16 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetScratchBuffer(const OrtKernelContext*
   });
 }
 
-// Kernels on the CPU have no stream, and nothing that would be a stream's.
+// NULL for kernels without a stream: all on the CPU.
 OrtStatusPtr ORT_API_CALL KernelContext_GetGPUComputeStream(const OrtKernelContext* context, void** out) noexcept {
   return Guard([&] {
-    Need(context, "context");
-    Need(out, "out") = nullptr;
+    const OrtSyncStream* stream = Need(context, "context").stream();
+    Need(out, "out") = stream != nullptr ? stream->handle() : nullptr;
   });
 }
 
 OrtStatusPtr ORT_API_CALL KernelContext_GetSyncStream(const OrtKernelContext* context, OrtSyncStream** out) noexcept {
-  return Guard([&] {
-    Need(context, "context");
-    Need(out, "out") = nullptr;
-  });
+  return Guard([&] { Need(out, "out") = Need(context, "context").stream(); });
 }
 
 OrtStatusPtr ORT_API_CALL KernelContext_GetResource(const OrtKernelContext* context, int resource_version,
@@ -105,7 +103,8 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetResource(const OrtKernelContext* cont
     const KernelFacts& facts = Need(context, "context").facts();
     Need(resource, "resource") = nullptr;
     Fail(Code::kInvalidArgument, "resource ", resource_id, " (version ", resource_version,
-         "): resources belong to a device's stream, and node '", facts.node_name, "' runs on the CPU without one");
+         "): resources belong to the streams of providers that are not plug-ins, and node '", facts.node_name,
+         "' runs without one");
   });
 }
 

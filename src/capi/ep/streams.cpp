@@ -1,5 +1,6 @@
 // capi/ep/streams.cpp - the functions of OrtSyncStream.
 #include <memory>
+#include <utility>
 
 #include "capi/env.h"
 #include "capi/functions.h"
@@ -9,18 +10,6 @@
 #include "providers/plugin/fields.h"
 
 namespace sardonyx::capi {
-namespace {
-
-struct StreamReleaser {
-  void operator()(OrtSyncStream* stream) const noexcept {
-    if (stream->impl != nullptr)
-      FreeStatus(Guard([&] { CallOut("OrtSyncStreamImpl::Release", stream->impl->Release, stream->impl); }));
-    const std::unique_ptr<OrtSyncStream> owned(stream);
-  }
-};
-
-}  // namespace
-
 OrtStatusPtr ORT_API_CALL CreateSyncStreamForEpDevice(const OrtEpDevice* ep_device,
                                                       const OrtKeyValuePairs* stream_options,
                                                       OrtSyncStream** stream) noexcept {
@@ -39,42 +28,44 @@ OrtStatusPtr ORT_API_CALL CreateSyncStreamForEpDevice(const OrtEpDevice* ep_devi
     if (device.memory == nullptr)
       Fail(Code::kInvalidArgument, "stream: expected a device with memory of its own, found one of '", device.ep_name,
            "' that uses the host's");
-    std::unique_ptr<OrtSyncStream, StreamReleaser> made(new OrtSyncStream{place.library, device.memory->device});
-    CallOut((device.ep_name + ": OrtEpFactory::CreateSyncStreamForDevice").c_str(), create, place.factory->handle(),
-            AsHandle(&device.memory->device), stream_options, &made->impl);
-    if (made->impl == nullptr || made->impl->Release == nullptr || made->impl->GetHandle == nullptr) {
-      const bool none = made->impl == nullptr;
-      made->impl = nullptr;
-      Fail(Code::kEpFail, device.ep_name, ": OrtEpFactory::CreateSyncStreamForDevice: expected a stream with Release ",
-           "and GetHandle, found ", none ? "none" : "NULL for one of them");
-    }
-    result = made.release();
+    OrtSyncStreamImpl* impl = nullptr;
+    constexpr const char* kMadeBy = "OrtEpFactory::CreateSyncStreamForDevice";
+    CallOut((device.ep_name + ": " + kMadeBy).c_str(), create, place.factory->handle(),
+            AsHandle(&device.memory->device), stream_options, &impl);
+    const auto made = std::make_shared<OrtSyncStream>(place.library, place.library.get(), device.memory->device,
+                                                      device.ep_name, kMadeBy, impl);
+    made->held = made;
+    result = made.get();
   });
 }
 
 void* ORT_API_CALL SyncStream_GetHandle(OrtSyncStream* stream) noexcept {
   void* handle = nullptr;
-  if (stream != nullptr)
-    FreeStatus(Guard([&] { handle = CallOut("OrtSyncStreamImpl::GetHandle", stream->impl->GetHandle, stream->impl); }));
+  if (stream != nullptr) FreeStatus(Guard([&] { handle = stream->handle(); }));
   return handle;
 }
 
 void ORT_API_CALL ReleaseSyncStream(OrtSyncStream* input) noexcept {
-  if (input != nullptr) StreamReleaser()(input);
+  if (input != nullptr) const std::shared_ptr<OrtSyncStream> released = std::move(input->held);
 }
 
 namespace ep {
 
 const OrtSyncStreamImpl* ORT_API_CALL SyncStream_GetImpl(const OrtSyncStream* stream) noexcept {
-  return stream != nullptr ? stream->impl : nullptr;
+  return stream != nullptr ? stream->impl() : nullptr;
 }
 
-// Counts the notifications of a stream, which only runs with streams of their own would make.
-uint64_t ORT_API_CALL SyncStream_GetSyncId(const OrtSyncStream* /*stream*/) noexcept { return 0; }
+uint64_t ORT_API_CALL SyncStream_GetSyncId(const OrtSyncStream* stream) noexcept {
+  return stream != nullptr ? stream->sync_id() : 0;
+}
 
-uint64_t ORT_API_CALL GetSyncIdForLastWaitOnSyncStream(const OrtSyncStream* /*producer_stream*/,
-                                                       const OrtSyncStream* /*consumer_stream*/) noexcept {
-  return 0;
+// 0 if the consumer has not waited for the producer.
+uint64_t ORT_API_CALL GetSyncIdForLastWaitOnSyncStream(const OrtSyncStream* producer_stream,
+                                                       const OrtSyncStream* consumer_stream) noexcept {
+  if (producer_stream == nullptr || consumer_stream == nullptr) return 0;
+  std::uint64_t sync_id = 0;
+  FreeStatus(Guard([&] { sync_id = consumer_stream->LastWaitFor(*producer_stream); }));
+  return sync_id;
 }
 
 }  // namespace ep

@@ -2,6 +2,7 @@
 #include "capi/handles/kernel_context.h"
 
 #include "base/error.h"
+#include "capi/handles/sync_stream.h"
 #include "ops/tensor_ref.h"
 
 using sardonyx::Buffer;
@@ -34,7 +35,12 @@ bool IsTensorType(const Type& type) { return type.is_none() || type.kind == Type
 
 OrtKernelContext::OrtKernelContext(sardonyx::ops::KernelContext& kernel, const sardonyx::capi::KernelFacts& facts,
                                    Aliases aliases)
-    : kernel_(kernel), facts_(facts), aliases_(aliases), inputs_(kernel.InputCount()), outputs_(kernel.OutputCount()) {
+    : kernel_(kernel),
+      facts_(facts),
+      aliases_(aliases),
+      stream_(dynamic_cast<OrtSyncStream*>(sardonyx::CurrentStream())),
+      inputs_(kernel.InputCount()),
+      outputs_(kernel.OutputCount()) {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     if (!kernel.HasInput(i)) continue;
     const Slot& slot = *kernel.inputs()[i];

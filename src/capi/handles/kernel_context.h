@@ -33,6 +33,8 @@ struct OrtKernelContext {
   // Hands over the outputs that are not tensors. To be called when the kernel has returned.
   void Finish();
 
+  // The stream that takes the kernel's work; nullptr if its work is to be done when it returns.
+  OrtSyncStream* stream() const { return stream_; }
   sardonyx::Parallel& parallel() const { return kernel_.parallel(); }
   const sardonyx::capi::KernelFacts& facts() const { return facts_; }
 
@@ -40,5 +42,6 @@ struct OrtKernelContext {
   sardonyx::ops::KernelContext& kernel_;
   const sardonyx::capi::KernelFacts& facts_;
   Aliases aliases_;
+  OrtSyncStream* stream_;
   std::vector<sardonyx::Value> inputs_, outputs_;
 };

@@ -4,6 +4,7 @@
 #include "ir/rename_captures.h"
 
 namespace sardonyx::optimizer {
+
 std::vector<ValueId> PasteBody(Graph& graph, const std::string& prefix, const Graph& body,
                                std::span<const ValueId> inputs) {
   std::vector<ValueId> mapped(body.values.size(), kNoValue);

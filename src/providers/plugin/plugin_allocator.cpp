@@ -32,37 +32,42 @@ PluginAllocator::PluginAllocator(std::shared_ptr<Library> library, const Factory
       factory_(factory),
       info_(info),
       device_(info.device),
-      handle_(AllocatorOf(factory, info, options)) {
-  Check();
+      handle_(nullptr, Releaser{factory.handle()}) {
+  Take(AllocatorOf(factory, info, options));
 }
 
 PluginAllocator::PluginAllocator(std::shared_ptr<Ep> ep, const OrtMemoryInfo& info)
-    : owner_(ep), factory_(ep->factory()), info_(info), device_(info.device) {
+    : owner_(ep),
+      factory_(ep->factory()),
+      info_(info),
+      device_(info.device),
+      handle_(nullptr, Releaser{factory_.handle()}) {
+  OrtAllocator* made = nullptr;
   if (const auto create = ep->Find(&OrtEp::CreateAllocator)) {
-    CallOut(ep->Callee("CreateAllocator").c_str(), create, ep->handle(), &info, &handle_);
+    CallOut(ep->Callee("CreateAllocator").c_str(), create, ep->handle(), &info, &made);
   } else {
-    handle_ = AllocatorOf(factory_, info, nullptr);
+    made = AllocatorOf(factory_, info, nullptr);
   }
-  Check();
+  Take(made);
 }
 
-void PluginAllocator::Check() {
-  if (handle_ == nullptr || handle_->Alloc == nullptr || handle_->Free == nullptr || handle_->Info == nullptr) {
+void PluginAllocator::Take(OrtAllocator* made) {
+  handle_.reset(made);
+  if (made == nullptr || made->Alloc == nullptr || made->Free == nullptr || made->Info == nullptr) {
     Fail(Code::kEpFail, factory_.name(), ": CreateAllocator: expected an allocator with Alloc, Free and Info for '",
-         info_.name, "', found ", handle_ == nullptr ? "none" : "NULL for one of them");
+         info_.name, "', found ", made == nullptr ? "none" : "NULL for one of them");
   }
 }
 
-PluginAllocator::~PluginAllocator() {
-  const auto release = FieldOf(static_cast<const OrtEpFactory*>(factory_.handle()), &OrtEpFactory::ReleaseAllocator);
-  if (release == nullptr) return;
-  capi::FreeStatus(
-      capi::Guard([&] { CallOut("OrtEpFactory::ReleaseAllocator", release, factory_.handle(), handle_); }));
+void PluginAllocator::Releaser::operator()(OrtAllocator* handle) const noexcept {
+  const auto release = FieldOf(static_cast<const OrtEpFactory*>(factory), &OrtEpFactory::ReleaseAllocator);
+  if (release != nullptr)
+    capi::FreeStatus(capi::Guard([&] { CallOut("OrtEpFactory::ReleaseAllocator", release, factory, handle); }));
 }
 
 void* PluginAllocator::Allocate(std::size_t size) {
   if (size == 0) return nullptr;
-  void* data = CallOut("OrtAllocator::Alloc", handle_->Alloc, handle_, size);
+  void* data = CallOut("OrtAllocator::Alloc", handle_->Alloc, handle_.get(), size);
   if (data == nullptr)
     Fail(Code::kFail, "out of memory: the allocator of ", factory_.name(), " for '", info_.name, "' returned NULL for ",
          size, " bytes");
@@ -70,7 +75,7 @@ void* PluginAllocator::Allocate(std::size_t size) {
 }
 
 void PluginAllocator::Free(void* data) {
-  capi::FreeStatus(capi::Guard([&] { CallOut("OrtAllocator::Free", handle_->Free, handle_, data); }));
+  capi::FreeStatus(capi::Guard([&] { CallOut("OrtAllocator::Free", handle_->Free, handle_.get(), data); }));
 }
 
 }  // namespace sardonyx::plugin

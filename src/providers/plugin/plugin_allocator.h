@@ -18,7 +18,6 @@ class PluginAllocator final : public Allocator {
                   const OrtKeyValuePairs* options);
   // Of a session's provider; of its factory if the provider makes none.
   PluginAllocator(std::shared_ptr<Ep> ep, const OrtMemoryInfo& info);
-  ~PluginAllocator() override;
   PluginAllocator(const PluginAllocator&) = delete;
   PluginAllocator& operator=(const PluginAllocator&) = delete;
 
@@ -27,16 +26,20 @@ class PluginAllocator final : public Allocator {
   Device device() const override { return device_; }
 
   const OrtMemoryInfo& info() const { return info_; }
-  OrtAllocator* handle() const { return handle_; }
+  OrtAllocator* handle() const { return handle_.get(); }
 
  private:
-  void Check();
+  struct Releaser {
+    OrtEpFactory* factory;
+    void operator()(OrtAllocator* handle) const noexcept;
+  };
+  void Take(OrtAllocator* made);  // fails with kEpFail if it lacks a function; it is released then, too
 
   std::shared_ptr<const void> owner_;  // the library or the provider
   const Factory& factory_;
   const OrtMemoryInfo info_;
   Device device_;
-  OrtAllocator* handle_ = nullptr;
+  std::unique_ptr<OrtAllocator, Releaser> handle_;
 };
 
 }  // namespace sardonyx::plugin

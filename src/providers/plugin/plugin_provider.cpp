@@ -9,6 +9,7 @@
 #include "capi/handles/graph_support_info.h"
 #include "capi/handles/graph_view.h"
 #include "capi/handles/memory_info.h"
+#include "capi/handles/sync_stream.h"
 #include "capi/handles/value.h"
 #include "providers/plugin/compiled_nodes.h"
 #include "providers/plugin/kernel_nodes.h"
@@ -36,7 +37,7 @@ void AddGroup(const providers::GraphView& view, providers::Group group, provider
     claims.refusals.push_back({id, "claims it only together with " + other + ", which another provider runs"});
 }
 
-std::shared_ptr<Allocator> AllocatorFor(const std::shared_ptr<Ep>& ep) {
+std::shared_ptr<Allocator> AllocatorFor(const std::shared_ptr<Ep>& ep, const PluginProvider::Lend& lend) {
   const OrtMemoryInfo* info = ep->devices().front()->memory;
   if (const auto get_device = ep->Find(&OrtEp::GetDefaultMemoryDevice)) {
     const OrtMemoryDevice* device = nullptr;
@@ -50,6 +51,8 @@ std::shared_ptr<Allocator> AllocatorFor(const std::shared_ptr<Ep>& ep) {
     if (capi::DeviceOf(*device).IsHost()) return HostAllocator();
   }
   if (info == nullptr || info->device.IsHost()) return HostAllocator();
+  if (lend != nullptr)
+    if (std::shared_ptr<Allocator> lent = lend(*info)) return lent;
   return std::make_shared<PluginAllocator>(ep, *info);
 }
 
@@ -61,8 +64,12 @@ Value BytesOn(const Device& device, const void* data, std::size_t bytes) {
 
 }  // namespace
 
-PluginProvider::PluginProvider(std::shared_ptr<Ep> ep, const SessionNeeds& needs)
-    : ep_(std::move(ep)), needs_(needs), kernels_(FindKernels()), allocator_(AllocatorFor(ep_)), layout_(FindLayout()) {
+PluginProvider::PluginProvider(std::shared_ptr<Ep> ep, const SessionNeeds& needs, const Lend& lend)
+    : ep_(std::move(ep)),
+      needs_(needs),
+      kernels_(FindKernels()),
+      allocator_(AllocatorFor(ep_, lend)),
+      layout_(FindLayout()) {
   if (needs_.weightless) CheckWeightless();
   auto session = std::make_shared<capi::KernelSession>();
   session->logger = {ep_->logger()};
@@ -166,6 +173,37 @@ bool PluginProvider::OutputOnHost(const Node& node, std::size_t output) const {
          found->second->output_memory.at(output) != OrtMemTypeDefault;
 }
 
+bool PluginProvider::HasStreams() const {
+  const OrtEpFactory* factory = ep_->factory().handle();
+  if (device().IsHost()) return false;
+  const auto is_aware = FieldOf(factory, &OrtEpFactory::IsStreamAware);
+  return is_aware != nullptr && capi::CallOut("OrtEpFactory::IsStreamAware", is_aware, factory) &&
+         (ep_->Find(&OrtEp::CreateSyncStreamForDevice) != nullptr ||
+          FieldOf(factory, &OrtEpFactory::CreateSyncStreamForDevice) != nullptr);
+}
+
+// The provider's own function comes before its factory's.
+std::shared_ptr<Stream> PluginProvider::MakeStream() {
+  const Device on = device();
+  OrtSyncStreamImpl* made = nullptr;
+  const char* made_by = "OrtEp::CreateSyncStreamForDevice";
+  if (const auto create = ep_->Find(&OrtEp::CreateSyncStreamForDevice)) {
+    capi::CallOut(ep_->Callee("CreateSyncStreamForDevice").c_str(), create, ep_->handle(), capi::AsHandle(&on), &made);
+  } else {
+    made_by = "OrtEpFactory::CreateSyncStreamForDevice";
+    OrtEpFactory* factory = ep_->factory().handle();
+    const OrtKeyValuePairs* options = nullptr;
+    capi::CallOut((ep_->name() + ": " + made_by).c_str(),
+                  FieldOf(static_cast<const OrtEpFactory*>(factory), &OrtEpFactory::CreateSyncStreamForDevice), factory,
+                  capi::AsHandle(&on), options, &made);
+  }
+  return std::make_shared<OrtSyncStream>(ep_, ep_->library().get(), on, ep_->name(), made_by, made);
+}
+
+void PluginProvider::Sync() {
+  if (const auto sync = ep_->Find(&OrtEp::Sync)) capi::CallOut(ep_->Callee("Sync").c_str(), sync, ep_->handle());
+}
+
 void PluginProvider::CopyBytes(const void* from, Device from_device, void* to, Device to_device, std::size_t bytes) {
   if (!ep_->factory().CanCopy(from_device, to_device)) {
     Fail(Code::kEpFail, name(), ": OrtDataTransferImpl::CanCopy: expected a provider with memory of its own to copy ",
@@ -175,7 +213,8 @@ void PluginProvider::CopyBytes(const void* from, Device from_device, void* to, D
   Value target = BytesOn(to_device, to, bytes);
   const OrtValue* sources[] = {capi::AsHandle(&source)};
   OrtValue* targets[] = {capi::AsHandle(&target)};
-  ep_->factory().CopyTensors(sources, targets, nullptr, 1);
+  auto* stream = dynamic_cast<OrtSyncStream*>(CurrentStream());
+  ep_->factory().CopyTensors(sources, targets, stream != nullptr ? &stream : nullptr, 1);
 }
 
 }  // namespace sardonyx::plugin

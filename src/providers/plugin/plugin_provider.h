@@ -1,6 +1,7 @@
 // providers/plugin/plugin_provider.h - the provider of a plug-in's OrtEp, as the planner and the runtime see it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -25,8 +26,10 @@ struct SessionNeeds {
 
 class PluginProvider final : public providers::Provider {
  public:
-  // Fails with kFail where the plug-in cannot do what the session needs.
-  PluginProvider(std::shared_ptr<Ep> ep, const SessionNeeds& needs);
+  // `lend` (may be null) lends the allocator of another owner for a kind of memory; null from it: there is none. Fails
+  // with kFail where the plug-in cannot do what the session needs.
+  using Lend = std::function<std::shared_ptr<Allocator>(const OrtMemoryInfo&)>;
+  PluginProvider(std::shared_ptr<Ep> ep, const SessionNeeds& needs, const Lend& lend = nullptr);
 
   std::string_view name() const override { return ep_->name(); }
   providers::Claims Claim(const providers::GraphView& view) override;
@@ -40,6 +43,9 @@ class PluginProvider final : public providers::Provider {
   const std::shared_ptr<Allocator>& allocator() const override { return allocator_; }
   bool InputOnHost(const Node& node, std::size_t input) const override;
   bool OutputOnHost(const Node& node, std::size_t output) const override;
+  bool HasStreams() const override;
+  std::shared_ptr<Stream> MakeStream() override;
+  void Sync() override;
   void CopyBytes(const void* from, Device from_device, void* to, Device to_device, std::size_t bytes) override;
 
   const Ep& ep() const { return *ep_; }

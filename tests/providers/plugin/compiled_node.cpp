@@ -121,11 +121,54 @@ void ORT_API_CALL ReleaseState(OrtNodeComputeInfo* /*self*/, void* state) {
   --counts.states;
 }
 
+// What a tensor of the run is, for work that is done later.
+struct Place {
+  std::vector<std::int64_t> shape;
+  float* data = nullptr;
+};
+
+OrtStatus* PlaceOf(const OrtValue* value, Place& place) {
+  TEST_PLUGIN_TRY(ReadShape(value, place.shape));
+  const void* data = nullptr;
+  TEST_PLUGIN_TRY(api->GetTensorData(value, &data));
+  place.data = static_cast<float*>(const_cast<void*>(data));
+  return nullptr;
+}
+
+using Places = std::map<std::string, Place>;
+using Values = std::map<std::string, Array>;
+
+const Array& Find(const CompiledNode& node, const Values& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found != values.end() ? found->second : node.constants.at(name);
+}
+
+OrtStatus* RunSteps(const CompiledNode& node, Values& values) {
+  for (const Step& step : node.steps) {
+    std::vector<const Array*> inputs;
+    for (const std::string& name : step.inputs) inputs.push_back(&Find(node, values, name));
+    TEST_PLUGIN_TRY(Compute(step.op_type, inputs, values[step.output]));
+  }
+  return nullptr;
+}
+
+// The shapes of all values, without data.
+OrtStatus* ShapesOf(const CompiledNode& node, const Places& places, Values& values) {
+  for (const auto& [name, place] : places) values[name].shape = place.shape;
+  for (const Step& step : node.steps) {
+    std::vector<const Array*> inputs;
+    for (const std::string& name : step.inputs) inputs.push_back(&Find(node, values, name));
+    TEST_PLUGIN_TRY(BroadcastShape(step.op_type, inputs, values[step.output].shape));
+  }
+  return nullptr;
+}
+
 OrtStatus* ORT_API_CALL ComputeNode(OrtNodeComputeInfo* self, void* /*state*/, OrtKernelContext* context) {
   TEST_PLUGIN_TRY(Fault("Compute"));
   const auto& node = *static_cast<const CompiledNode*>(self);
-  const OpenDevice open;
-  std::map<std::string, Array> values;
+  OrtSyncStream* stream = nullptr;
+  TEST_PLUGIN_TRY(StreamOf(context, &stream));
+  Places from, to;
   std::size_t count = 0;
   TEST_PLUGIN_TRY(api->KernelContext_GetInputCount(context, &count));
   if (count != node.inputs.size())
@@ -133,23 +176,29 @@ OrtStatus* ORT_API_CALL ComputeNode(OrtNodeComputeInfo* self, void* /*state*/, O
   for (std::size_t i = 0; i < count; ++i) {
     const OrtValue* value = nullptr;
     TEST_PLUGIN_TRY(api->KernelContext_GetInput(context, i, &value));
-    TEST_PLUGIN_TRY(ReadTensor(value, values[node.inputs[i]]));
+    TEST_PLUGIN_TRY(PlaceOf(value, from[node.inputs[i]]));
   }
-  for (const Step& step : node.steps) {
-    std::vector<const Array*> inputs;
-    for (const std::string& name : step.inputs) {
-      const auto found = values.find(name);
-      inputs.push_back(found != values.end() ? &found->second : &node.constants.at(name));
-    }
-    TEST_PLUGIN_TRY(Compute(step.op_type, inputs, values[step.output]));
-  }
+  Values shapes;
+  TEST_PLUGIN_TRY(ShapesOf(node, from, shapes));
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    Array result = values.at(node.outputs[i]);
+    Array result{shapes.at(node.outputs[i]).shape, {}};
     if (node.repeats) Repeat(result);
+    const std::vector<std::int64_t>& shape = result.shape;
     OrtValue* value = nullptr;
-    TEST_PLUGIN_TRY(api->KernelContext_GetOutput(context, i, result.shape.data(), result.shape.size(), &value));
-    if (value != nullptr) TEST_PLUGIN_TRY(WriteTensor(value, result));
+    TEST_PLUGIN_TRY(api->KernelContext_GetOutput(context, i, shape.data(), shape.size(), &value));
+    if (value != nullptr) TEST_PLUGIN_TRY(PlaceOf(value, to[node.outputs[i]]));
   }
+  Do(stream, [&node, from, to] {
+    const OpenDevice open;
+    Values values;
+    for (const auto& [name, place] : from)
+      values[name] = {place.shape, std::vector<float>(place.data, place.data + CountOf(place.shape))};
+    if (OrtStatus* failed = RunSteps(node, values)) return api->ReleaseStatus(failed);  // shapes fit: it has none
+    for (const auto& [name, place] : to) {
+      if (node.repeats) Repeat(values[name]);
+      std::copy(values[name].data.begin(), values[name].data.end(), place.data);
+    }
+  });
   return nullptr;
 }
 
@@ -170,40 +219,50 @@ bool IsSupported(const char* domain, const char* op_type) {
                      [&](const Operator& op) { return std::strcmp(op.name, op_type) == 0; });
 }
 
+OrtStatus* BroadcastShape(const std::string& op_type, const std::vector<const Array*>& inputs,
+                          std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> made = inputs[0]->shape;
+  for (const Array* input : inputs) {
+    if (input->shape.size() > made.size()) made.insert(made.begin(), input->shape.size() - made.size(), 1);
+    for (std::size_t i = 1; i <= input->shape.size(); ++i) {
+      std::int64_t& dim = made[made.size() - i];
+      const std::int64_t own = input->shape[input->shape.size() - i];
+      if (dim == 1) dim = own;
+      if (own != dim && own != 1) return Failure(op_type + ": shapes do not fit");
+    }
+  }
+  shape = made;
+  return nullptr;
+}
+
 OrtStatus* Compute(const std::string& op_type, const std::vector<const Array*>& inputs, Array& result) {
   for (const Operator& op : kOperators) {
     if (op_type != op.name) continue;
-    std::vector<std::int64_t> shape = inputs[0]->shape;
-    for (const Array* input : inputs) {
-      if (input->shape.size() > shape.size()) shape.insert(shape.begin(), input->shape.size() - shape.size(), 1);
-      for (std::size_t i = 1; i <= input->shape.size(); ++i) {
-        std::int64_t& dim = shape[shape.size() - i];
-        const std::int64_t own = input->shape[input->shape.size() - i];
-        if (dim == 1) dim = own;
-        if (own != dim && own != 1) return Failure(op_type + ": shapes do not fit");
-      }
-    }
-    result.shape = shape;
-    result.data.resize(static_cast<std::size_t>(CountOf(shape)));
+    TEST_PLUGIN_TRY(BroadcastShape(op_type, inputs, result.shape));
+    result.data.resize(static_cast<std::size_t>(CountOf(result.shape)));
     for (std::size_t i = 0; i < result.data.size(); ++i) {
       const auto at = static_cast<std::int64_t>(i);
-      result.data[i] =
-          op.function(ElementAt(*inputs[0], shape, at), op.arity == 2 ? ElementAt(*inputs[1], shape, at) : 0);
+      result.data[i] = op.function(ElementAt(*inputs[0], result.shape, at),
+                                   op.arity == 2 ? ElementAt(*inputs[1], result.shape, at) : 0);
     }
     return nullptr;
   }
   return Failure("unknown operator " + op_type);
 }
 
-OrtStatus* ReadTensor(const OrtValue* value, Array& array) {
+OrtStatus* ReadShape(const OrtValue* value, std::vector<std::int64_t>& shape) {
   OrtTensorTypeAndShapeInfo* info = nullptr;
   TEST_PLUGIN_TRY(api->GetTensorTypeAndShape(value, &info));
   std::size_t rank = 0;
   OrtStatus* status = api->GetDimensionsCount(info, &rank);
-  array.shape.resize(rank);
-  if (status == nullptr) status = api->GetDimensions(info, array.shape.data(), rank);
+  shape.resize(rank);
+  if (status == nullptr) status = api->GetDimensions(info, shape.data(), rank);
   api->ReleaseTensorTypeAndShapeInfo(info);
-  TEST_PLUGIN_TRY(status);
+  return status;
+}
+
+OrtStatus* ReadTensor(const OrtValue* value, Array& array) {
+  TEST_PLUGIN_TRY(ReadShape(value, array.shape));
   const void* data = nullptr;
   TEST_PLUGIN_TRY(api->GetTensorData(value, &data));
   array.data.resize(static_cast<std::size_t>(CountOf(array.shape)));

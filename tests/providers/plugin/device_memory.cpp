@@ -1,4 +1,4 @@
-// tests/providers/plugin/device_memory.cpp - the memory of the device 'card', copies from and to it, and its streams.
+// tests/providers/plugin/device_memory.cpp - the memory of the device 'card', and copies from and to it.
 //
 // The memory is a pool of pages without access rights: only the plug-in opens it, so a stray read or write of the
 // runtime ends the process with a signal.
@@ -91,9 +91,8 @@ bool ORT_API_CALL CanCopy(const OrtDataTransferImpl* /*self*/, const OrtMemoryDe
 }
 
 OrtStatus* ORT_API_CALL CopyTensors(OrtDataTransferImpl* /*self*/, const OrtValue** from, OrtValue** to,
-                                    OrtSyncStream** /*streams*/, size_t count) {
+                                    OrtSyncStream** streams, size_t count) {
   TEST_PLUGIN_TRY(Fault("CopyTensors"));
-  const OpenDevice open;
   for (std::size_t i = 0; i < count; ++i) {
     const void* source = nullptr;
     void* target = nullptr;
@@ -104,41 +103,14 @@ OrtStatus* ORT_API_CALL CopyTensors(OrtDataTransferImpl* /*self*/, const OrtValu
     if (IsCard(ep_api->Value_GetMemoryDevice(from[i])) != IsOnCard(source) ||
         IsCard(ep_api->Value_GetMemoryDevice(to[i])) != IsOnCard(target))
       return Failure("a tensor does not lie where it says");
-    if (bytes != 0) std::memcpy(target, source, bytes);
+    Do(streams != nullptr ? streams[i] : nullptr, [=] {
+      const OpenDevice open;
+      ++events.copies;
+      if (bytes != 0) std::memcpy(target, source, bytes);
+    });
   }
   return nullptr;
 }
-
-struct Stream : OrtSyncStreamImpl {
-  Stream() : OrtSyncStreamImpl{} { ++counts.streams; }
-  ~Stream() { --counts.streams; }
-};
-
-void ORT_API_CALL ReleaseStream(OrtSyncStreamImpl* self) { delete static_cast<Stream*>(self); }
-void* ORT_API_CALL GetStreamHandle(OrtSyncStreamImpl* self) { return self; }
-
-// What a stream does is done when its functions return: there is nothing to wait for.
-struct Notification : OrtSyncNotificationImpl {
-  Notification() : OrtSyncNotificationImpl{} { ++counts.streams; }
-  ~Notification() { --counts.streams; }
-};
-void ORT_API_CALL ReleaseNotification(OrtSyncNotificationImpl* self) { delete static_cast<Notification*>(self); }
-OrtStatus* ORT_API_CALL Activate(OrtSyncNotificationImpl* /*self*/) { return nullptr; }
-OrtStatus* ORT_API_CALL WaitOnDevice(OrtSyncNotificationImpl* /*self*/, OrtSyncStream* /*stream*/) { return nullptr; }
-OrtStatus* ORT_API_CALL WaitOnHost(OrtSyncNotificationImpl* /*self*/) { return nullptr; }
-
-OrtStatus* ORT_API_CALL CreateNotification(OrtSyncStreamImpl* /*self*/, OrtSyncNotificationImpl** notification) {
-  auto made = std::make_unique<Notification>();
-  made->ort_version_supported = ORT_API_VERSION;
-  made->Release = ReleaseNotification;
-  made->Activate = Activate;
-  made->WaitOnDevice = WaitOnDevice;
-  made->WaitOnHost = WaitOnHost;
-  *notification = made.release();
-  return nullptr;
-}
-OrtStatus* ORT_API_CALL Flush(OrtSyncStreamImpl* /*self*/) { return Fault("Flush"); }
-OrtStatus* ORT_API_CALL OnSessionRunEnd(OrtSyncStreamImpl* /*self*/) { return nullptr; }
 
 }  // namespace
 
@@ -162,7 +134,9 @@ bool IsOnCard(const void* data) {
 OrtStatus* CreateCardAllocator(const OrtMemoryInfo* info, OrtAllocator** allocator) {
   auto made = std::make_unique<Allocator>(info);
   made->version = ORT_API_VERSION;
-  made->Alloc = Alloc;
+  OrtStatus* incomplete = Fault("IncompleteAllocator");
+  made->Alloc = incomplete == nullptr ? Alloc : nullptr;
+  api->ReleaseStatus(incomplete);
   made->Free = Free;
   made->Info = Info;
   *allocator = made.release();
@@ -178,18 +152,6 @@ OrtStatus* CreateTransfer(OrtDataTransferImpl** transfer) {
   made->CanCopy = CanCopy;
   made->CopyTensors = CopyTensors;
   *transfer = made.release();
-  return nullptr;
-}
-
-OrtStatus* CreateStream(OrtSyncStreamImpl** stream) {
-  auto made = std::make_unique<Stream>();
-  made->ort_version_supported = ORT_API_VERSION;
-  made->Release = ReleaseStream;
-  made->GetHandle = GetStreamHandle;
-  made->CreateNotification = CreateNotification;
-  made->Flush = Flush;
-  made->OnSessionRunEnd = OnSessionRunEnd;
-  *stream = made.release();
   return nullptr;
 }
 

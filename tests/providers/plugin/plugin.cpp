@@ -12,6 +12,7 @@ namespace test_plugin {
 const OrtApi* api = nullptr;
 const OrtEpApi* ep_api = nullptr;
 Counts counts;
+Events events;
 
 OrtStatus* Failure(const std::string& message) { return api->CreateStatus(ORT_EP_FAIL, message.c_str()); }
 
@@ -181,16 +182,32 @@ OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
   return nullptr;
 }
 
-// How many of a kind there are now; -1 for an unknown one.
+// How many of a kind there are now, or how often an event has happened; -1 for an unknown name.
 long TestPluginCount(const char* what) {
   const auto& counts = test_plugin::counts;
+  const auto& events = test_plugin::events;
   const struct {
     const char* name;
     const std::atomic<long>& count;
-  } kinds[] = {
-      {"factories", counts.factories}, {"providers", counts.providers},   {"compiled_nodes", counts.compiled_nodes},
-      {"states", counts.states},       {"allocators", counts.allocators}, {"blocks", counts.blocks},
-      {"transfers", counts.transfers}, {"streams", counts.streams},       {"kernels", counts.kernels}};
+  } kinds[] = {{"factories", counts.factories},
+               {"providers", counts.providers},
+               {"compiled_nodes", counts.compiled_nodes},
+               {"states", counts.states},
+               {"allocators", counts.allocators},
+               {"blocks", counts.blocks},
+               {"transfers", counts.transfers},
+               {"streams", counts.streams},
+               {"notifications", counts.notifications},
+               {"kernels", counts.kernels},
+               {"event copies", events.copies},
+               {"event streamed", events.streamed},
+               {"event activated", events.activated},
+               {"event host_waits", events.host_waits},
+               {"event device_waits", events.device_waits},
+               {"event flushes", events.flushes},
+               {"event run_ends", events.run_ends},
+               {"event own_streams", events.own_streams},
+               {"event lost", events.lost}};
   for (const auto& kind : kinds)
     if (std::strcmp(kind.name, what) == 0) return kind.count;
   return -1;

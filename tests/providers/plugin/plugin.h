@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,9 +27,17 @@ extern const OrtEpApi* ep_api;
 
 // What lives at the moment, of each kind; all are 0 when everything was given back.
 struct Counts {
-  std::atomic<long> factories, providers, compiled_nodes, states, allocators, blocks, transfers, streams, kernels;
+  std::atomic<long> factories, providers, compiled_nodes, states, allocators, blocks, transfers, streams, notifications,
+      kernels;
 };
 extern Counts counts;
+
+// What has happened since the library was loaded.
+struct Events {
+  std::atomic<long> copies, streamed, activated, host_waits, device_waits, flushes, run_ends, own_streams;
+  std::atomic<long> lost;  // work that a stream still had when it was released
+};
+extern Events events;
 
 // A status if SDX_PLUGIN_FAULT names `function`, else NULL.
 OrtStatus* Fault(const char* function);
@@ -56,6 +65,10 @@ struct Array {
 };
 void Repeat(Array& array);
 OrtStatus* Compute(const std::string& op_type, const std::vector<const Array*>& inputs, Array& result);
+// The shape of an elementwise result.
+OrtStatus* BroadcastShape(const std::string& op_type, const std::vector<const Array*>& inputs,
+                          std::vector<std::int64_t>& shape);
+OrtStatus* ReadShape(const OrtValue* value, std::vector<std::int64_t>& shape);
 OrtStatus* ReadTensor(const OrtValue* value, Array& array);
 OrtStatus* WriteTensor(OrtValue* value, const Array& array);
 
@@ -104,6 +117,12 @@ bool IsOnCard(const void* data);
 OrtStatus* CreateCardAllocator(const OrtMemoryInfo* info, OrtAllocator** allocator);
 void ReleaseCardAllocator(OrtAllocator* allocator);
 OrtStatus* CreateTransfer(OrtDataTransferImpl** transfer);
+
+// ---- streams.cpp
 OrtStatus* CreateStream(OrtSyncStreamImpl** stream);
+// Does the work when somebody waits for the stream; at once if there is none (NULL).
+void Do(const OrtSyncStream* stream, std::function<void()> work);
+// The stream that takes the work of a kernel, or NULL.
+OrtStatus* StreamOf(const OrtKernelContext* context, OrtSyncStream** stream);
 
 }  // namespace test_plugin

@@ -241,6 +241,13 @@ OrtStatus* ORT_API_CALL SetDynamicOptions(OrtEp* /*self*/, const char* const* ke
   return nullptr;
 }
 
+OrtStatus* ORT_API_CALL CreateOwnStream(OrtEp* /*self*/, const OrtMemoryDevice* /*device*/,
+                                        OrtSyncStreamImpl** stream) {
+  TEST_PLUGIN_TRY(Fault("CreateOwnStream"));
+  ++events.own_streams;
+  return CreateStream(stream);
+}
+
 // An option of the provider, as the runtime stores it in the session's.
 OrtStatus* ReadOption(const OrtSessionOptions* options, const char* name, std::string& value) {
   return ReadEntry(options, "ep.sdxtestprovider." + std::string(name), value);
@@ -279,6 +286,9 @@ OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, co
   provider->GetWeightlessSupport = GetWeightlessSupport;
   provider->GetCompiledModelCompatibilityInfo = GetCompatibility;
   provider->GetEpContextDataSupport = GetDataSupport;
+  std::string own_streams;
+  TEST_PLUGIN_TRY(ReadOption(options, "own_streams", own_streams));
+  if (own_streams == "1") provider->CreateSyncStreamForDevice = CreateOwnStream;  // else the factory's serve
   provider->GetName = GetName;
   provider->GetCapability = GetCapability;
   provider->OnRunStart = OnRunStart;

@@ -1,5 +1,5 @@
-// runtime/device_copy.cpp - copies bytes between devices, through the provider.
-#include "runtime/device_copy.h"
+// runtime/devices/device_copy.cpp - copies bytes between devices, through the provider.
+#include "runtime/devices/device_copy.h"
 
 #include "ops/kernel_context.h"
 

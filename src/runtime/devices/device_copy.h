@@ -1,4 +1,4 @@
-// runtime/device_copy.h - the kernel of a copy between the host and a device.
+// runtime/devices/device_copy.h - the kernel of a copy between the host and a device.
 #pragma once
 
 #include "ir/graph.h"
