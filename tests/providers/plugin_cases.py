@@ -146,7 +146,8 @@ def case_custom_operators():
       y = If (b) <then_branch = yes () => (float[N, 4] p) { p = test.plugin.Triple (c) },
                   else_branch = no () => (float[N, 4] q) { q = Neg (c) }>
     }"""
-    for kind in ("host", "card"):
+    # A body in ONNX Runtime 1.31.1 does not wait for what a stream makes before it.
+    for kind in ("host", "card") if OF_SARDONYX else ("host",):
         made = session(kind, model=model(text=text))
         for b, factor in ((True, 3), (False, -1)):
             (y,) = made.run(None, {"x": X, "b": np.array(b)})
