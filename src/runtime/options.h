@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,7 @@ class Registry;
 namespace sardonyx::runtime {
 
 class PackedWeights;
+class CompiledWeights;
 
 // ONNX Runtime's numbers.
 enum class OptimizationLevel { kDisable = 0, kBasic = 1, kExtended = 2, kLayout = 3, kAll = 99 };
@@ -76,7 +78,10 @@ struct SessionOptions {
   bool any_scalar_shape = false;                      // the declared shapes of scalar inputs are ignored
   std::shared_ptr<std::atomic<bool>> load_cancelled;  // set by the caller while the session is created: that fails
   std::shared_ptr<PackedWeights> packed_weights;      // shared with other sessions; null: the session packs its own
-  std::vector<std::string> kept_values;               // of the model's graph: additional outputs, which no pass removes
+  std::shared_ptr<CompiledWeights> compiled;          // of a compiled model, for it and its variants; else null
+  // Receives the session as a compiled model (docs/compiled_models.md), in pieces; null: nothing is compiled.
+  std::function<void(std::string_view)> compiled_sink;
+  std::vector<std::string> kept_values;  // of the model's graph: additional outputs, which no pass removes
 
   std::string Config(const std::string& key, const std::string& otherwise) const {
     const auto found = config.find(key);
