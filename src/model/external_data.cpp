@@ -74,7 +74,9 @@ ExternalFiles::File ExternalFiles::Open(const std::string& location) const {
   if (const auto given = options_.external_files.find(location); given != options_.external_files.end()) {
     const std::shared_ptr<Buffer>& buffer = given->second;
     file.bytes = {static_cast<const std::byte*>(static_cast<const Buffer&>(*buffer).data()), buffer->size()};
-    file.owner = buffer;
+    file.owner = buffer->read_only() ? buffer->owner() : buffer;
+    if (!file.owner) file.owner = buffer;
+    file.mapped = MappedFile::Behind(file.owner);
     file.path = location;
     return file;
   }

@@ -1,6 +1,8 @@
 // model/load.cpp - converts ModelProto to Model.
 #include "model/load.h"
 
+#include <bit>
+#include <cstring>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "base/mapped_file.h"
 #include "ir/function_index.h"
 #include "ir/verify.h"
+#include "model/compiled_file.h"
 #include "model/graph_reader.h"
 #include "model/not_a_model.h"
 #include "model/onnx_fields.h"
@@ -172,7 +175,40 @@ class ModelReader {
   int graph_count_ = 0;
 };
 
+Model ReadModel(LoadContext& context, std::string_view chars) {
+  context.source.begin = chars.data();
+  return ModelReader(context, chars).Read();
+}
+
+// A copy of the bytes where packed weights are aligned.
+std::shared_ptr<Buffer> AlignedCopy(std::span<const std::byte> bytes) {
+  std::shared_ptr<Buffer> copy = Buffer::Allocate(bytes.size());
+  if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
+  return copy;
+}
+
+// The weights of a compiled model are external data of the file itself.
+Model LoadCompiled(LoadContext& context, std::span<const std::byte> bytes) {
+  constexpr std::uintptr_t kAlignment = 64;
+  std::shared_ptr<const void> owner = context.owner;
+  if (owner == nullptr || std::bit_cast<std::uintptr_t>(bytes.data()) % kAlignment != 0) {
+    const std::shared_ptr<Buffer> copy = AlignedCopy(bytes);
+    bytes = {static_cast<const std::byte*>(copy->data()), bytes.size()};
+    owner = copy;
+  }
+  CompiledFile file = ReadCompiled(bytes, owner, context.source.name);
+  LoadOptions options = context.options;
+  options.external_tensors.clear();
+  options.external_files = {{std::string(kInThisFile), Buffer::ReadOnly(bytes.data(), bytes.size(), owner)}};
+  ExternalFiles files(options, "");
+  LoadContext inner{options, files, context.source, owner, context.mapped, 0, {}};
+  Model model = ReadModel(inner, file.model);
+  if (options.compiled != nullptr) *options.compiled = std::move(file.parts);
+  return model;
+}
+
 Model Load(LoadContext& context, std::span<const std::byte> bytes) {
+  if (IsCompiledModel(Chars(bytes))) return LoadCompiled(context, bytes);
   if (IsOrtFormat(Chars(bytes))) {
     const auto onnx = std::make_shared<const std::string>(OnnxFromOrtFormat(Chars(bytes), context.source.name));
     context.owner = onnx;
@@ -185,8 +221,7 @@ Model Load(LoadContext& context, std::span<const std::byte> bytes) {
   const std::string_view chars = Chars(bytes);
   if (const std::string why = WhyNotAModel(chars); !why.empty())
     Fail(Code::kInvalidProtobuf, context.source.name, " is not an ONNX model: it ", why);
-  context.source.begin = chars.data();
-  return ModelReader(context, chars).Read();
+  return ReadModel(context, chars);
 }
 
 }  // namespace

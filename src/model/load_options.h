@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/logging.h"
@@ -12,6 +13,8 @@
 #include "tensor/value.h"
 
 namespace sardonyx::model {
+
+struct CompiledParts;
 
 struct LoadOptions {
   const Logger* logger = nullptr;  // warnings (newer IR or opset); null: dropped
@@ -23,6 +26,9 @@ struct LoadOptions {
   std::size_t max_model_bytes = std::size_t{1} << 31;  // of the protobuf itself (ONNX's limit)
   std::int64_t newest_opset = 0;                       // of ai.onnx, to warn of newer ones; 0: no warning
   bool newest_opset_is_limit = false;                  // newer ones are errors instead
+  // Receives what a compiled model has beside the model (model/compiled_file.h). Null: that is left out, and the model
+  // is like any other that was optimized.
+  std::optional<CompiledParts>* compiled = nullptr;
 };
 
 }  // namespace sardonyx::model

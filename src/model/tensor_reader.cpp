@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "model/compiled_file.h"
 #include "model/onnx_fields.h"
 
 namespace sardonyx::model {
@@ -170,9 +171,11 @@ class Decoder {
     if (offset > file.bytes.size() || size_ > file.bytes.size() - offset)
       message_.Fail(Code::kInvalidGraph, "expected ", size_, " bytes for ", TypeText(dtype_, shape_), " at offset ",
                     offset, " of '", file.path, "', found a file of ", file.bytes.size(), " bytes", PointerHint(file));
-    to.file = file.path;
-    to.offset = offset;
-    to.length = size_;
+    if (location != kInThisFile) {
+      to.file = file.path;
+      to.offset = offset;
+      to.length = size_;
+    }
     const auto* begin = static_cast<const char*>(static_cast<const void*>(file.bytes.data()));
     return FromBytes(begin + offset, file.owner, file.mapped);
   }

@@ -1,4 +1,6 @@
 // model/type_writer.cpp - writes TypeProto, ValueInfoProto and other small messages.
+#include <span>
+
 #include "model/graph_writer.h"
 #include "model/onnx_fields.h"
 
@@ -15,21 +17,33 @@ void WriteMessage(Writer& parent, std::uint32_t tag, F&& fill) {
   parent.add_message(tag, contents);
 }
 
-void WriteDim(Writer& dim, const Dim& from) {
-  if (from.known()) dim.add_int64(TypeField::kDimValue, from.number());
-  if (from.symbolic()) dim.add_string(TypeField::kDimParam, from.ToText());
+// `name`: the author's, if there is one. Inference may know a longer expression for it.
+void WriteDim(Writer& dim, const Dim& from, const std::string& name) {
+  if (from.known())
+    dim.add_int64(TypeField::kDimValue, from.number());
+  else if (!name.empty())
+    dim.add_string(TypeField::kDimParam, name);
+  else if (from.symbolic())
+    dim.add_string(TypeField::kDimParam, from.ToText());
 }
 
-using Denotations = std::vector<std::string>;
+// Of the dimensions of a value, one for each or none.
+struct DimTexts {
+  std::span<const std::string> denotations, names;
+  static const std::string& At(std::span<const std::string> texts, std::size_t i) {
+    static const std::string nothing;
+    return i < texts.size() ? texts[i] : nothing;
+  }
+};
 
-void WriteTensorType(Writer& tensor, const Type& from, const Denotations& denotations) {
+void WriteTensorType(Writer& tensor, const Type& from, const DimTexts& texts) {
   tensor.add_int32(TypeField::kElemType, static_cast<std::int32_t>(from.dtype));
   if (!from.has_rank) return;
   WriteMessage(tensor, TypeField::kShape, [&](Writer& shape) {
     for (std::size_t i = 0; i < from.dims.size(); ++i) {
       WriteMessage(shape, TypeField::kDim, [&](Writer& dim) {
-        WriteDim(dim, from.dims[i]);
-        if (i < denotations.size()) WriteText(dim, TypeField::kDimDenotation, denotations[i]);
+        WriteDim(dim, from.dims[i], DimTexts::At(texts.names, i));
+        WriteText(dim, TypeField::kDimDenotation, DimTexts::At(texts.denotations, i));
       });
     }
   });
@@ -53,11 +67,11 @@ std::uint32_t FieldOf(TypeKind kind) {
   return 0;
 }
 
-void WriteContents(Writer& type, const Type& from, const Denotations& denotations) {
+void WriteContents(Writer& type, const Type& from, const DimTexts& texts) {
   if (from.is_none()) return;
   WriteMessage(type, FieldOf(from.kind), [&](Writer& inner) {
     if (from.kind == TypeKind::kTensor || from.kind == TypeKind::kSparseTensor)
-      return WriteTensorType(inner, from, denotations);
+      return WriteTensorType(inner, from, texts);
     const bool map = from.kind == TypeKind::kMap;
     if (map) inner.add_int32(TypeField::kKeyType, static_cast<std::int32_t>(from.dtype));
     if (from.element) WriteType(inner, map ? TypeField::kValueType : TypeField::kElemType, *from.element);
@@ -74,8 +88,9 @@ void WriteType(Writer& parent, std::uint32_t tag, const Type& from) {
 void WriteValueInfo(Writer info, const ValueInfo& from) {
   info.add_string(ValueInfoField::kName, from.name);
   if (!from.type.is_none()) {
-    WriteMessage(info, ValueInfoField::kType,
-                 [&](Writer& type) { WriteContents(type, from.type, from.dim_denotations); });
+    DimTexts texts{from.dim_denotations, {}};
+    if (from.is_input || from.is_output) texts.names = from.dim_params;
+    WriteMessage(info, ValueInfoField::kType, [&](Writer& type) { WriteContents(type, from.type, texts); });
   }
   WriteText(info, ValueInfoField::kDoc, from.doc);
   WriteEntries(info, ValueInfoField::kMetadata, from.metadata);

@@ -275,14 +275,15 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
                                     .strict = options.Config("session.strict_shape_type_inference", "0") == "1"};
   ops::Infer(graph, registry, inference);
   const auto optimize = OptimizerOptions(options, logger);
-  optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);
+  const bool optimizes = options.compiled == nullptr;  // a compiled model has gone through all passes
+  if (optimizes) optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);
   // A provider may refuse now a call of a function that it took before its inputs' types were known.
   while (planner::ReleaseRefusedCalls(graph, registry, set)) {
     planner::InlineFunctions(graph, model, registry, limits);
     ops::Infer(graph, registry, inference);
-    optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);
+    if (optimizes) optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);
   }
-  const bool save = !options.optimized_model_path.empty();
+  const bool save = !options.optimized_model_path.empty() && FormatOf(options) != ModelFormat::kCompiled;
   const bool newest = options.optimization_level > OptimizationLevel::kBasic;
   if (save && !newest) SaveGraph(graph, model, false, registry, options);
   planner::Partition(graph, registry, set);
@@ -295,7 +296,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
                 "model, so no model is written to '", context_path, "'");
   }
   ops::Upgrade(graph, registry);
-  optimizer::Optimize(graph, optimizer::Stage::kAfterUpgrade, registry, optimize);
+  if (optimizes) optimizer::Optimize(graph, optimizer::Stage::kAfterUpgrade, registry, optimize);
   if (save && newest) SaveGraph(graph, model, true, registry, options);
   planner::AssignRest(graph, registry, set, !CpuFallbackDisabled(options));
   planner::PlaceCopies(graph, set);

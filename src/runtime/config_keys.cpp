@@ -88,7 +88,7 @@ constexpr ConfigKey kSessionKeys[] = {
     {"session.record_ep_graph_assignment_info", kAlways, "which provider runs which node is always recorded", ""},
     {"session.resource_cuda_partitioning_settings", kIgnored, "there is no CUDA provider", ""},
     {"session.save_external_prepacked_constant_initializers", kIgnored, "saved models contain the weights in ONNX's form", "0"},
-    {"session.save_model_format", kIgnored, "models are written as ONNX", "ONNX"},
+    {"session.save_model_format", kRead, "ONNX, ORT or SDX: the format of a saved model, whatever the end of its path says (.ort, .sdx)", ""},
     {"session.set_denormal_as_zero", kRead, "1: all threads of a run treat denormal numbers as zero", ""},
     {"session.strict_shape_type_inference", kRead, "1: a declared shape that contradicts the inferred one is an error", ""},
     {"session.strict_workspace_verification", kIgnored, "working memory is planned for each set of shapes", "0"},

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,7 @@ namespace sardonyx::runtime {
 
 class PackedWeights;
 struct ContextData;  // of plug-ins' compiled nodes; defined where plug-ins are known (capi/options.h)
+class CompiledWeights;
 
 // ONNX Runtime's numbers.
 enum class OptimizationLevel { kDisable = 0, kBasic = 1, kExtended = 2, kLayout = 3, kAll = 99 };
@@ -79,7 +81,10 @@ struct SessionOptions {
   std::shared_ptr<std::atomic<bool>> load_cancelled;  // set by the caller while the session is created: that fails
   std::shared_ptr<PackedWeights> packed_weights;      // shared with other sessions; null: the session packs its own
   std::shared_ptr<const ContextData> plugin_data;     // null: nothing
-  std::vector<std::string> kept_values;               // of the model's graph: additional outputs, which no pass removes
+  std::shared_ptr<CompiledWeights> compiled;          // of a compiled model, for it and its variants; else null
+  // Receives the session as a compiled model (docs/compiled_models.md), in pieces; null: nothing is compiled.
+  std::function<void(std::string_view)> compiled_sink;
+  std::vector<std::string> kept_values;  // of the model's graph: additional outputs, which no pass removes
 
   std::string Config(const std::string& key, const std::string& otherwise) const {
     const auto found = config.find(key);

@@ -13,10 +13,12 @@
 #include "planner/make_plan.h"
 #include "runtime/devices/device_copy.h"
 #include "runtime/run_state.h"
+#include "runtime/sharing/compiled_weights.h"
 #include "runtime/sharing/packed_weights.h"
 #include "runtime/sharing/shared_parts.h"
 #include "runtime/weight_memory.h"
 #include "tensor/dropped_bytes.h"
+#include "tensor/packing.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -34,7 +36,7 @@ bool FollowsFromGraph(const Graph& graph, const Node& node, const planner::Step&
 }  // namespace
 
 Program::Program(Graph graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers,
-                 Parallel& parallel, PackedWeights* packed)
+                 Parallel& parallel, PackedSources packed)
     : Program(registry, std::move(providers)) {
   Prepare(graph, nullptr, parallel, packed);
   Adopt(SharedGraph(std::make_unique<ReadyGraph>(std::move(graph))));
@@ -42,7 +44,7 @@ Program::Program(Graph graph, const ops::Registry& registry, std::shared_ptr<con
 
 Program::Program(Graph graph, const Program& base) : Program(*base.registry_, base.providers_) {
   Serial serial;
-  Prepare(graph, &base, serial, nullptr);
+  Prepare(graph, &base, serial, {});
   Adopt(std::make_shared<const ReadyGraph>(std::move(graph)));
 }
 
@@ -50,7 +52,7 @@ Program::~Program() {
   for (auto& entry : states_) delete entry.load();  // NOLINT(cppcoreguidelines-owning-memory): see Lease
 }
 
-void Program::Prepare(Graph& graph, const Program* base, Parallel& parallel, PackedWeights* packed) {
+void Program::Prepare(Graph& graph, const Program* base, Parallel& parallel, PackedSources packed) {
   std::unordered_map<NodeId, const Kernel*> made;
   if (base != nullptr)
     for (std::size_t i = 0; i < base->kernels_.size(); ++i) made[base->steps()[i].node] = &base->kernels_[i];
@@ -79,7 +81,7 @@ void Program::Adopt(const ReadyGraph& ready, const planner::Outline& outline) {
   }
 }
 
-void Program::AddKernel(Graph& graph, NodeId id, const Kernel* base, Parallel& parallel, PackedWeights* packed) {
+void Program::AddKernel(Graph& graph, NodeId id, const Kernel* base, Parallel& parallel, PackedSources packed) {
   Kernel kernel;
   kernel.prepared = base != nullptr ? base->prepared : PrepareNode(graph, graph.node(id), parallel, packed);
   if (base != nullptr) kernel.copy = base->copy;
@@ -102,7 +104,7 @@ int Program::NumberCopies(int first) {
   return first;
 }
 
-ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& parallel, PackedWeights* packed) {
+ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& parallel, PackedSources packed) {
   providers::Provider* provider = providers_->Find(node.provider);
   if (provider == nullptr)
     Fail(Code::kFail, Describe(graph, node), ": expected a provider of this session, found '", node.provider, "'");
@@ -120,10 +122,15 @@ ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& par
   }
   std::vector<Type> outputs;
   for (const ValueId output : node.outputs) outputs.push_back(output == kNoValue ? Type() : graph.value(output).type);
+  std::optional<Digest> compiled_key;
+  if (packed.compiled != nullptr && node.provider == providers::kCpuName)
+    compiled_key = CompiledWeights::KeyOf(graph, node, inputs, outputs);
+  const std::vector<Tensor>* known = compiled_key ? packed.compiled->Find(*compiled_key) : nullptr;
   std::optional<PackedWeights::Key> key;
-  if (packed != nullptr) key = PackedWeights::KeyOf(graph, node, op, inputs, outputs, parallel.ThreadCount());
+  if (packed.shared != nullptr && known == nullptr)
+    key = PackedWeights::KeyOf(graph, node, op, inputs, outputs, parallel.ThreadCount());
   if (key) {
-    if (const std::optional<PackedWeights::Entry> found = packed->Find(*key)) {
+    if (const std::optional<PackedWeights::Entry> found = packed.shared->Find(*key)) {
       ReleasePacked(graph, node, found->packed);
       return found->prepared;
     }
@@ -131,13 +138,15 @@ ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& par
   ops::PrepareContext context(graph, node, op, inputs, outputs, parallel);
   ops::Prepared prepared;
   try {
+    const PackingScope scope(known);
     prepared = provider->Prepare(context);
+    if (compiled_key) packed.compiled->Add(*compiled_key, scope.packed());
   } catch (...) {
     throw AtNode(graph, node, CurrentError());
   }
   std::vector<bool> is_packed;
   for (std::size_t i = 0; i < inputs.size(); ++i) is_packed.push_back(context.IsPacked(i));
-  if (key) prepared = packed->Add(std::move(*key), graph, node, std::move(prepared), is_packed);
+  if (key) prepared = packed.shared->Add(std::move(*key), graph, node, std::move(prepared), is_packed);
   ReleasePacked(graph, node, is_packed);
   return prepared;
 }

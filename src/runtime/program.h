@@ -33,15 +33,20 @@ struct Kernel {
   int copy = -1;                                 // of a copy between devices: its number (NumberCopies)
 };
 
+// Where weights are taken from that are packed already, and where others are added; either may be null.
+struct PackedSources {
+  PackedWeights* shared = nullptr;
+  CompiledWeights* compiled = nullptr;  // asked first
+};
+
 // Constant except for its caches, which are thread-safe. Bodies are programs of their own, whose inputs are the
 // explicit ones, then the captured ones.
 class Program : public std::enable_shared_from_this<Program> {
  public:
   // `graph` must be in its newest spelling with types inferred, every node with its provider. The program keeps it, or
   // an equal graph that another program has. Fails with kNotImplemented naming the node.
-  // `packed` (may be null): weights that are packed already are taken from there, and others added.
   Program(Graph graph, const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers,
-          Parallel& parallel, PackedWeights* packed = nullptr);
+          Parallel& parallel, PackedSources packed = {});
   // The program `base`, whose kernels are shared, with more outputs or without some nodes: `graph` is a copy of its
   // graph.
   Program(Graph graph, const Program& base);
@@ -81,9 +86,9 @@ class Program : public std::enable_shared_from_this<Program> {
   Program(const ops::Registry& registry, std::shared_ptr<const providers::ProviderSet> providers)
       : registry_(&registry), providers_(std::move(providers)) {}
   // Weights that kernels pack are dropped from the graph. The graph of a body is part of its parent's.
-  void Prepare(Graph& graph, const Program* base, Parallel& parallel, PackedWeights* packed);
-  void AddKernel(Graph& graph, NodeId id, const Kernel* base, Parallel& parallel, PackedWeights* packed);
-  ops::Prepared PrepareNode(Graph& graph, const Node& node, Parallel& parallel, PackedWeights* packed);
+  void Prepare(Graph& graph, const Program* base, Parallel& parallel, PackedSources packed);
+  void AddKernel(Graph& graph, NodeId id, const Kernel* base, Parallel& parallel, PackedSources packed);
+  ops::Prepared PrepareNode(Graph& graph, const Node& node, Parallel& parallel, PackedSources packed);
   void ReleasePacked(Graph& graph, const Node& node, const std::vector<bool>& packed);
   // Replaces the program's graph and outline by the equal ones of `ready`, and the states of its kernels by those that
   // others made from that graph.

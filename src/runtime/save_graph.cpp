@@ -6,11 +6,13 @@
 #include <map>
 #include <set>
 
+#include "model/new_file.h"
 #include "model/save.h"
 #include "ops/own_domain.h"
 #include "ops/schema/schema.h"
 #include "ops/upgrade.h"
 #include "runtime/file_spelling.h"
+#include "runtime/sharing/compiled_weights.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -125,6 +127,12 @@ void RestoreDomains(Graph& graph) {
   }
 }
 
+void SetImports(Graph& graph, const std::vector<OpsetImport>& imports) {
+  graph.opset_imports = imports;
+  for (const NodeId id : graph.order)
+    for (Graph* body : graph.node(id).Subgraphs()) SetImports(*body, imports);
+}
+
 std::size_t WeightBytes(const Graph& graph) {
   std::size_t bytes = 0;
   for (const ValueInfo& value : graph.values)
@@ -173,6 +181,67 @@ Model SavedModel(const Graph& graph, const Model& model, bool newest, const ops:
   saved.opset_imports = imports;
   saved.graph.opset_imports = imports;
   return saved;
+}
+
+ModelFormat FormatOf(const SessionOptions& options) {
+  constexpr const char* kKey = "session.save_model_format";
+  const std::string& path = options.optimized_model_path;
+  const std::string format = options.Config(kKey, path.ends_with(".sdx") ? "SDX" : "ONNX");
+  if (format == "ONNX") return ModelFormat::kOnnx;
+  if (format == "SDX") return ModelFormat::kCompiled;
+  if (format == "ORT") Fail(Code::kNotImplemented, kKey, ": ORT is not implemented; ONNX and SDX are");
+  Fail(Code::kInvalidArgument, kKey, ": expected ONNX, ORT or SDX, found '", format, "'");
+}
+
+bool Compiles(const SessionOptions& options) {
+  return options.compiled_sink ||
+         (!options.optimized_model_path.empty() && FormatOf(options) == ModelFormat::kCompiled);
+}
+
+SessionOptions OptionsOfCompiled(const SessionOptions& options) {
+  SessionOptions compiled = options;
+  compiled.optimized_model_path.clear();
+  compiled.initializers.clear();
+  compiled.external_initializers.clear();
+  compiled.fixed_inputs.clear();
+  compiled.free_dimensions_by_name.clear();
+  compiled.free_dimensions_by_denotation.clear();
+  compiled.kept_values.clear();
+  compiled.config.clear();
+  compiled.disabled_passes.clear();
+  compiled.compiled = std::make_shared<CompiledWeights>();
+  return compiled;
+}
+
+Model CompiledModel(const Graph& graph, const Model& model, const ops::Registry& registry,
+                    const providers::ProviderSet& set) {
+  for (const auto& provider : set.providers) {
+    if (provider->name() != providers::kCpuName)
+      Fail(Code::kNotImplemented, "compiling a model for provider '", provider->name(),
+           "' is not implemented; compiled models are for the CPU alone");
+  }
+  Model compiled = model;
+  compiled.graph = graph;
+  compiled.functions.clear();
+  MakeValuesUnique(compiled.graph, {});
+  ops::ToOwnDomain(compiled.graph);
+  RestoreDomains(compiled.graph);
+  std::map<std::string, std::int64_t> versions;
+  CollectVersions(compiled.graph, false, registry, versions);
+  std::vector<OpsetImport> imports = compiled.graph.opset_imports;
+  for (const OpsetImport& import : imports) versions.erase(import.domain);
+  for (const auto& [domain, version] : versions) imports.push_back({domain, version});
+  SetImports(compiled.graph, imports);
+  compiled.opset_imports = imports;
+  return compiled;
+}
+
+void SaveCompiled(const Model& model, const model::CompiledParts& parts, const SessionOptions& options) {
+  if (options.compiled_sink) return model::WriteCompiled(model, parts, options.compiled_sink);
+  model::NewFile file(options.optimized_model_path);
+  model::WriteCompiled(model, parts, [&](std::string_view bytes) { file.Write(bytes); });
+  file.Close();
+  file.Rename();
 }
 
 void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ir/graph.h"
+#include "model/compiled_file.h"
 #include "ops/registry.h"
 #include "providers/provider.h"
 #include "runtime/options.h"
@@ -16,8 +17,24 @@ namespace sardonyx::runtime {
 // the same, so that most runtimes can read the model.
 Model SavedModel(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry);
 
-// Writes that model to options.optimized_model_path. Weights beyond what a protobuf holds go into a file beside it,
-// whether the options name one or not. Fails like model::SaveFile.
+// How a session writes its model: by the entry session.save_model_format or, without it, by the end of the path.
+enum class ModelFormat { kOnnx, kCompiled };
+// Fails with kInvalidArgument for an unknown format, and with kNotImplemented for one that is not written.
+ModelFormat FormatOf(const SessionOptions& options);
+
+// Whether the session is to be written as a compiled model (docs/compiled_models.md).
+bool Compiles(const SessionOptions& options);
+// `graph` as a session runs it, as a model to be compiled: every node in its newest spelling. Fails with
+// kNotImplemented if a provider other than the CPU runs nodes.
+Model CompiledModel(const Graph& graph, const Model& model, const ops::Registry& registry,
+                    const providers::ProviderSet& set);
+// The options for building that model again; what changes the graph has been done.
+SessionOptions OptionsOfCompiled(const SessionOptions& options);
+// Writes the compiled model to the options' path or sink.
+void SaveCompiled(const Model& model, const model::CompiledParts& parts, const SessionOptions& options);
+
+// Writes what SavedModel makes to options.optimized_model_path. Weights beyond what a protobuf holds go into a file
+// beside it, whether the options name one or not. Fails like model::SaveFile.
 void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,
                const SessionOptions& options);
 

@@ -15,7 +15,9 @@
 #include "runtime/option_keys.h"
 #include "runtime/program.h"
 #include "runtime/run_state.h"
+#include "runtime/save_graph.h"
 #include "runtime/session_threads.h"
+#include "runtime/sharing/compiled_weights.h"
 #include "runtime/sharing/shared_parts.h"
 #include "runtime/weight_memory.h"
 
@@ -25,8 +27,11 @@ namespace {
 // What folding and packing leave in the heap before it is given back: below, asking costs more than it gives.
 constexpr std::size_t kWorthReturning = std::size_t{1} << 20;
 
-model::LoadOptions LoadOptionsOf(const SessionOptions& options, const Logger& logger) {
+// `compiled` receives the packed weights if the model is a compiled one.
+model::LoadOptions LoadOptionsOf(const SessionOptions& options, const Logger& logger,
+                                 std::optional<model::CompiledParts>& compiled) {
   model::LoadOptions load;
+  load.compiled = &compiled;
   load.logger = &logger;
   load.newest_opset = ops::NewestOpset("");
   load.newest_opset_is_limit = IsOn(options, "session.allow_released_opsets_only", false);
@@ -99,15 +104,6 @@ bool IsWhole(const Type& type) {
   return type.element != nullptr && IsWhole(*type.element);
 }
 
-// Of the tensors that the options hand to the session: the caller may write to them.
-std::set<const Buffer*> CallersBuffers(const SessionOptions& options) {
-  std::set<const Buffer*> buffers;
-  for (const auto* given : {&options.initializers, &options.external_initializers})
-    for (const auto& [name, value] : *given)
-      if (value.is_tensor()) buffers.insert(value.tensor().buffer().get());
-  return buffers;
-}
-
 // ONNX Runtime's list of the devices whose arenas shrink when the run is over; we have the host's.
 bool ShrinksArenas(const RunOptions& options) {
   constexpr const char* kKey = "memory.enable_memory_arena_shrinkage";
@@ -169,8 +165,10 @@ std::unique_ptr<Session> Session::FromFile(std::shared_ptr<Environment> environm
   const Logger logger = LoggerOf(*environment, options);
   const LimitScope scope(LoadLimitsOf(options));
   auto trace = MakeTrace(options);
-  auto model = std::make_shared<Model>(model::LoadFile(path, LoadOptionsOf(options, logger)));
+  std::optional<model::CompiledParts> compiled;
+  auto model = std::make_shared<Model>(model::LoadFile(path, LoadOptionsOf(options, logger, compiled)));
   try {
+    if (compiled) options.compiled = WeightsOfCompiled(std::move(*compiled), options, logger);
     Model* own = model.get();
     return Make(std::move(environment), std::move(model), own, std::move(options), std::move(trace));
   } catch (const Error& error) {
@@ -185,7 +183,9 @@ std::unique_ptr<Session> Session::FromBytes(std::shared_ptr<Environment> environ
   auto trace = MakeTrace(options);
   if (owner == nullptr && options.Config("session.use_ort_model_bytes_directly", "0") == "1")
     owner = std::shared_ptr<const void>(bytes.data(), [](const void*) {});  // the caller's, who promised
-  auto model = std::make_shared<Model>(model::LoadBytes(bytes, owner, LoadOptionsOf(options, logger)));
+  std::optional<model::CompiledParts> compiled;
+  auto model = std::make_shared<Model>(model::LoadBytes(bytes, owner, LoadOptionsOf(options, logger, compiled)));
+  if (compiled) options.compiled = WeightsOfCompiled(std::move(*compiled), options, logger);
   Model* own = model.get();
   auto session = Make(std::move(environment), std::move(model), own, std::move(options), std::move(trace));
   if (owner != nullptr) {
@@ -226,6 +226,14 @@ void Session::Build(Model* own) {
   if (options_.Config("session.use_env_allocators", "0") == "1")
     if (std::shared_ptr<Allocator> registered = environment_->host_allocator()) providers->host = std::move(registered);
   Graph graph = BuildGraph(*environment_, *model_, options_, *providers, logger_);
+  std::optional<Model> compiling;
+  CompiledWeights new_weights;
+  PackedSources packed{options_.packed_weights.get(), options_.compiled.get()};
+  if (Compiles(options_)) {
+    compiling = CompiledModel(graph, *model_, RegistryOf(*environment_, options_), *providers);
+    graph = BuildGraph(*environment_, *compiling, OptionsOfCompiled(options_), *providers, logger_);
+    packed = {nullptr, &new_weights};
+  }
   AddPorts(graph);
   // The program has the weights now; what its kernels pack is then gone. Where other shapes may come they stay, for the
   // model to be built again.
@@ -240,9 +248,10 @@ void Session::Build(Model* own) {
   {
     const ActiveRun active(threads_->pool());  // packing is a run, too
     program_ = std::make_shared<Program>(std::move(graph), RegistryOf(*environment_, options_), providers_,
-                                         threads_->parallel(), options_.packed_weights.get());
+                                         threads_->parallel(), packed);
   }
   ports_ = FindDevicePorts(program_->graph());
+  if (compiling) SaveCompiled(*compiling, new_weights.Parts(), options_);
   copied_ = std::vector<std::atomic<std::int64_t>>(static_cast<std::size_t>(program_->NumberCopies(0)));
   for (std::atomic<std::int64_t>& bytes : copied_) bytes = -1;
   if (threads_->branches() > 1) program_->RunBranchesOn(threads_->pool(), threads_->branches());

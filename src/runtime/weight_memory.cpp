@@ -1,7 +1,11 @@
 // runtime/weight_memory.cpp - releases mapped pages, shares constants, and drops weights.
 #include "runtime/weight_memory.h"
 
+#include <utility>
+
+#include "base/error.h"
 #include "base/mapped_file.h"
+#include "runtime/sharing/compiled_weights.h"
 #include "runtime/sharing/shared_parts.h"
 #include "tensor/dropped_bytes.h"
 #include "tensor/shared_bytes.h"
@@ -19,6 +23,25 @@ bool IsMapped(const Tensor& tensor) { return FileOf(tensor) != nullptr; }
 
 void ReleasePages(const Tensor& tensor) {
   if (tensor.buffer()) MappedFile::ReleaseBehind(tensor.buffer()->owner(), tensor.raw(), tensor.byte_size());
+}
+
+std::set<const Buffer*> CallersBuffers(const SessionOptions& options) {
+  std::set<const Buffer*> buffers;
+  for (const auto* given : {&options.initializers, &options.external_initializers})
+    for (const auto& [name, value] : *given)
+      if (value.is_tensor()) buffers.insert(value.tensor().buffer().get());
+  return buffers;
+}
+
+std::shared_ptr<CompiledWeights> WeightsOfCompiled(model::CompiledParts parts, const SessionOptions& options,
+                                                   const Logger& logger) {
+  for (const auto* given : {&options.initializers, &options.external_initializers}) {
+    if (given->empty()) continue;
+    Fail(Code::kInvalidArgument, "initializer '", given->begin()->first,
+         "': expected a model whose weights may be replaced, found a compiled one; replace them in the model from "
+         "which it is compiled");
+  }
+  return std::make_shared<CompiledWeights>(std::move(parts), logger);
 }
 
 void ShareConstants(Graph& graph, const std::set<const Buffer*>& callers) {

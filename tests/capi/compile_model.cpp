@@ -1,9 +1,10 @@
 // tests/capi/compile_model.cpp - compiles a model with the compile API of the library given on the command line in
 // every way that it offers, runs what came of it, and prints the results.
 //
-// usage: capi_compile_model LIBRARY FOLDER
+// usage: capi_compile_model LIBRARY FOLDER [own]
 //   FOLDER  may be written to; has inline.onnx and external.onnx, y = Relu(x * w) + v with float x[N,4], w[4,3] and
 //           v[3], the second with its weights in a file
+//   own     only compiles into Sardonyx's own format, which no other library has
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -313,10 +314,53 @@ void FromEditor() {
   RunFile("edited.onnx");
 }
 
+// Every input and every place for the result.
+void ToOwnFormat() {
+  Answer("inline.sdx", Compile([&](OrtModelCompilationOptions* o) {
+           Must(compiler->ModelCompilationOptions_SetInputModelPath(o, In("inline.onnx").c_str()));
+           Must(compiler->ModelCompilationOptions_SetOutputModelPath(o, In("inline.sdx").c_str()));
+           Must(compiler->ModelCompilationOptions_SetFlags(o, OrtCompileApiFlags_ERROR_IF_NO_NODES_COMPILED));
+         }));
+  RunFile("inline.sdx");
+  Must(ort->AddSessionConfigEntry(plain, "session.save_model_format", "SDX"));
+  Answer("beside the model", Compile([&](OrtModelCompilationOptions* o) {
+           Must(compiler->ModelCompilationOptions_SetInputModelPath(o, In("external.onnx").c_str()));
+         }));
+  RunFile("external.sdx");
+  void* bytes = nullptr;
+  size_t size = 0;
+  Answer("a buffer", Compile([&](OrtModelCompilationOptions* o) {
+           Must(compiler->ModelCompilationOptions_SetInputModelPath(o, In("external.onnx").c_str()));
+           Must(compiler->ModelCompilationOptions_SetOutputModelBuffer(o, allocator, &bytes, &size));
+         }));
+  RunBytes(bytes, size);
+  std::vector<char> collected;
+  Answer("a function", Compile([&](OrtModelCompilationOptions* o) {
+           Must(compiler->ModelCompilationOptions_SetInputModelFromBuffer(o, bytes, size));  // compiled once more
+           Must(compiler->ModelCompilationOptions_SetOutputModelWriteFunc(o, Collect, &collected));
+         }));
+  RunBytes(collected.data(), collected.size());
+  std::printf("both have %s bytes\n",
+              std::string(collected.begin(), collected.end()) == std::string(static_cast<const char*>(bytes), size)
+                  ? "the same"
+                  : "other");
+  Must(ort->AllocatorFree(allocator, bytes));
+  Answer("a function that fails", Compile([&](OrtModelCompilationOptions* o) {
+           Must(compiler->ModelCompilationOptions_SetInputModelPath(o, In("inline.onnx").c_str()));
+           Must(compiler->ModelCompilationOptions_SetOutputModelWriteFunc(o, Refuse, nullptr));
+         }));
+  Answer("weights elsewhere", Compile([&](OrtModelCompilationOptions* o) {
+           Must(compiler->ModelCompilationOptions_SetInputModelPath(o, In("inline.onnx").c_str()));
+           Must(compiler->ModelCompilationOptions_SetOutputModelPath(o, In("split.sdx").c_str()));
+           Must(compiler->ModelCompilationOptions_SetOutputModelExternalInitializersFile(o, "split.bin", 48));
+         }));
+  Exists("split.sdx");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 1;
+  if (argc != 3 && argc != 4) return 1;
   void* library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
   const OrtApiBase* (*get_base)() = nullptr;
   if (library != nullptr) *reinterpret_cast<void**>(&get_base) = dlsym(library, "OrtGetApiBase");
@@ -332,11 +376,15 @@ int main(int argc, char** argv) {
   env = own;
   Must(ort->GetAllocatorWithDefaultOptions(&allocator));
   Must(ort->CreateSessionOptions(&plain));
-  ToFiles();
-  ToMemory();
-  WithFunction();
-  FromEditor();
-  MakeMistakes();
+  if (argc == 4) {
+    ToOwnFormat();
+  } else {
+    ToFiles();
+    ToMemory();
+    WithFunction();
+    FromEditor();
+    MakeMistakes();
+  }
   ort->ReleaseSessionOptions(plain);
   ort->ReleaseEnv(own);
 }

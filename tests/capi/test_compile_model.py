@@ -31,14 +31,14 @@ def model():
 
 @pytest.fixture
 def compile_all(tmp_path):
-    def run(library, name):
+    def run(library, name, *parts):
         folder = tmp_path / name
         folder.mkdir()
         onnx.save(model(), folder / "inline.onnx")
         onnx.save_model(model(), folder / "external.onnx", save_as_external_data=True, location="weights.bin",
                         size_threshold=0)
-        done = subprocess.run([BUILD / "bin/capi_compile_model", library, folder], capture_output=True, text=True,
-                              timeout=120)
+        done = subprocess.run([BUILD / "bin/capi_compile_model", library, folder, *parts], capture_output=True,
+                              text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines(), done.stderr, folder
 
@@ -64,6 +64,17 @@ def test_models_are_written_and_run(compile_all):
 
 def test_onnx_runtime_does_the_same(compile_all):
     assert compile_all(peer(), "theirs")[0] == compile_all(OURS, "ours")[0]
+
+
+def test_our_own_format_is_written_and_run(compile_all):
+    lines, errors, folder = compile_all(OURS, "own", "own")
+    assert lines == ["inline.sdx: accepted", "y = 10.500 20.250 30.125", "beside the model: accepted",
+                     "y = 10.500 20.250 30.125", "a buffer: accepted", "y = 10.500 20.250 30.125",
+                     "a function: accepted", "y = 10.500 20.250 30.125", "both have the same bytes",
+                     "a function that fails: refused with 6", "weights elsewhere: refused with 2",
+                     "split.sdx is not there"]
+    assert "the disk is full" in errors and "expected no place of their own" in errors
+    assert (folder / "inline.sdx").read_bytes().startswith(b"SDXMODEL")
 
 
 @pytest.mark.parametrize("name", ["inline_ctx", "external_ctx", "optimized", "split", "located"])

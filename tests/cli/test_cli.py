@@ -210,6 +210,18 @@ def test_optimize_writes_a_model_that_computes_the_same(linear, here):
     assert want == got
 
 
+def test_compile_writes_a_model_that_computes_the_same(linear, here):
+    assert "wrote linear.sdx: " in sardonyx("compile", linear).stdout
+    assert json.loads(sardonyx("compile", linear, "-o", "five.sdx", "--dim", "batch=5", "--json").stdout) == {
+        "output": "five.sdx", "bytes": (here / "five.sdx").stat().st_size}
+    want = run_json(linear, "--dim", "batch=5")["outputs"]
+    assert run_json("linear.sdx", "--dim", "batch=5")["outputs"] == run_json("five.sdx")["outputs"] == want
+    assert "MatMul" in sardonyx("info", "linear.sdx").stdout
+    assert "MatMul" in sardonyx("print", "linear.sdx").stdout
+    assert sardonyx("check", "linear.sdx").stdout.endswith("ok\n")
+    assert "expected another file than the model" in sardonyx("compile", "linear.sdx", expect=1).stderr
+
+
 def test_optimize_sets_inputs(here):
     nodes = [helper.make_node("ReduceSum", ["x", "axes"], ["s"]), helper.make_node("Mul", ["s", "k"], ["y"])]
     save("sum.onnx", nodes, [value("x", TensorProto.FLOAT, ["n", 2]), value("axes", TensorProto.INT64, [1]),

@@ -192,6 +192,12 @@ def _(tmp_path):
     assert saved_files(tmp_path, **name, **{key: "1000"})["w.data"] >= 2400
 
 
+@shows("session", "session.save_model_format")
+def _(tmp_path):
+    saved_files(tmp_path, session__save_model_format="SDX")
+    assert (tmp_path / "out.onnx").read_bytes().startswith(b"SDXMODEL")
+
+
 @shows("session", "session.qdq_matmulnbits_accuracy_level")
 def _(_tmp_path):
     q = make.make_tensor("q", onnx.TensorProto.INT4, [64, 32], np.tile(np.arange(-8, 8), 128).tolist())

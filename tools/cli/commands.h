@@ -22,6 +22,7 @@ void AddInfo(CLI::App& app, Common& common);
 void AddRun(CLI::App& app, Common& common);
 void AddBench(CLI::App& app, Common& common);
 void AddOptimize(CLI::App& app, Common& common);
+void AddCompile(CLI::App& app, Common& common);
 void AddCheck(CLI::App& app, Common& common);
 void AddPrint(CLI::App& app, Common& common);
 void AddProfile(CLI::App& app, Common& common);

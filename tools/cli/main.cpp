@@ -19,6 +19,7 @@ constexpr const char* kFooter =
     "  sardonyx run model.onnx --input x=x.npy -o y.npz  run it on a NumPy array and save the outputs\n"
     "  sardonyx bench model.onnx                         measure its speed and memory\n"
     "  sardonyx optimize model.onnx -o faster.onnx       write the optimized model\n"
+    "  sardonyx compile model.onnx                       write model.sdx, which loads at once\n"
     "  sardonyx profile model.onnx --html profile.html   show where the time goes, in tables and on a page\n"
     "\n"
     "For help on a command, add --help: sardonyx run --help\n"
@@ -63,6 +64,7 @@ int Main(int argc, char** argv) {
   AddRun(app, common);
   AddBench(app, common);
   AddOptimize(app, common);
+  AddCompile(app, common);
   AddCheck(app, common);
   AddPrint(app, common);
   AddProfile(app, common);

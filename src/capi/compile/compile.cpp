@@ -1,10 +1,13 @@
-// capi/compile/compile.cpp - CompileModel: writes a model as the providers of its options have compiled it. What no
-// provider compiles, the CPU's nodes, stays as the basic passes leave it.
+// capi/compile/compile.cpp - CompileModel: writes a model as the providers of its options have compiled it. In ONNX's
+// format, what no provider compiles, the CPU's nodes, stays as the basic passes leave it. Our own format
+// (docs/compiled_models.md) has them fully optimized, and their weights packed.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "capi/compile/options.h"
@@ -22,6 +25,8 @@
 #include "model/save.h"
 #include "providers/provider.h"
 #include "runtime/build.h"
+#include "runtime/save_graph.h"
+#include "runtime/session.h"
 
 namespace sardonyx::capi::compile {
 namespace {
@@ -48,12 +53,19 @@ Model LoadInput(const OrtModelCompilationOptions& options) {
   return *LoadModel({options.input_path.c_str(), nullptr, 0}, options.session);
 }
 
+// Whether a compiled model of ours is wanted: by the end of its path, or by the entry session.save_model_format.
+bool IsOwnFormat(const OrtModelCompilationOptions& options) {
+  runtime::SessionOptions session = options.session;
+  if (const auto* path = std::get_if<std::string>(&options.output)) session.optimized_model_path = *path;
+  return runtime::FormatOf(session) == runtime::ModelFormat::kCompiled;
+}
+
 // The path that the model is written to, or that it would have if it is not; "" if neither model has one.
 std::string OutputPath(const OrtModelCompilationOptions& options) {
   if (const auto* path = std::get_if<std::string>(&options.output)) return *path;
   if (options.input_path.empty()) return "";
   const fs::path input(options.input_path);
-  return (input.parent_path() / (input.stem().string() + "_ctx.onnx")).string();
+  return (input.parent_path() / (input.stem().string() + (IsOwnFormat(options) ? ".sdx" : "_ctx.onnx"))).string();
 }
 
 bool GoesToFile(const OrtModelCompilationOptions& options) { return options.output.index() <= 1; }
@@ -160,6 +172,33 @@ runtime::SessionOptions BuildOptions(const OrtModelCompilationOptions& options) 
   return session;
 }
 
+// Writes a compiled model of ours. Its nodes are all compiled, by the CPU.
+void CompileForCpu(const std::shared_ptr<runtime::Environment>& environment, Model input,
+                   const OrtModelCompilationOptions& options) {
+  if (options.weights.index() != 0)
+    Fail(Code::kInvalidArgument,
+         "the compiled model's weights: expected no place of their own, found one; they are "
+         "in the compiled model, where they are mapped");
+  runtime::SessionOptions session = BuildOptions(options);
+  session.optimization_level =
+      options.level_is_given ? options.session.optimization_level : runtime::OptimizationLevel::kAll;
+  session.optimized_model_path.clear();
+  std::string bytes;
+  std::optional<model::NewFile> file;
+  if (GoesToFile(options)) file.emplace(OutputPath(options));
+  session.compiled_sink = [&](std::string_view piece) {
+    if (file) return file->Write(piece);
+    if (const auto* function = std::get_if<OutputFunction>(&options.output)) return CallWriter(*function, piece);
+    bytes += piece;
+  };
+  runtime::Session::FromModel(environment, std::make_shared<const Model>(std::move(input)), std::move(session));
+  if (file) {
+    file->Close();
+    file->Rename();
+  }
+  if (const auto* buffer = std::get_if<OutputBuffer>(&options.output)) FillBuffer(*buffer, bytes);
+}
+
 }  // namespace
 
 OrtStatusPtr ORT_API_CALL CompileModel(const OrtEnv* env, const OrtModelCompilationOptions* model_options) noexcept {
@@ -168,7 +207,8 @@ OrtStatusPtr ORT_API_CALL CompileModel(const OrtEnv* env, const OrtModelCompilat
     const OrtModelCompilationOptions& options = Need(model_options, "model_options");
     CheckInput(options);
     CheckOutput(options);
-    const Model input = LoadInput(options);
+    Model input = LoadInput(options);
+    if (IsOwnFormat(options)) return CompileForCpu(Need(env, "env").environment, std::move(input), options);
     runtime::SessionOptions session = BuildOptions(options);
     const Logger logger(session.log_sink ? session.log_sink : environment.logger().sink(), session.log_id,
                         session.log_severity);

@@ -171,6 +171,7 @@ OrtStatusPtr ORT_API_CALL ModelCompilationOptions_SetGraphOptimizationLevel(
     OrtModelCompilationOptions* model_compile_options, GraphOptimizationLevel graph_optimization_level) noexcept {
   return Modify(model_compile_options, [&](OrtModelCompilationOptions& options) {
     options.session.optimization_level = CheckedLevel(graph_optimization_level);
+    options.level_is_given = true;
   });
 }
 

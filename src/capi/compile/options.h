@@ -54,6 +54,7 @@ struct OrtModelCompilationOptions {
       weights;  // none: in the model
   std::size_t alignment = 0, aligned_bytes = 0;
   std::uint32_t flags = 0;
+  bool level_is_given = false;                      // else models of ONNX are not optimized, and compiled ones fully
   OrtWriteNamedBufferFunc write_context = nullptr;  // for providers that keep what they compile outside of the model
   void* write_context_state = nullptr;
 };

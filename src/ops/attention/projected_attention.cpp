@@ -12,7 +12,7 @@
 #include "ops/integers.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
-#include "tensor/shared_bytes.h"
+#include "tensor/packing.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -277,23 +277,23 @@ void PackWeights(PrepareContext& c, State* state) {
     state->inner = weights->shape()[0], state->columns = weights->shape()[1];
     state->weights_signed = weights->dtype() == DType::kInt8;
     const std::size_t bytes = kernels::GemmInt8PackedBytes(state->inner, state->columns);
-    state->packed = ZeroedToShare(DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)});
-    kernels::PackGemmInt8B(state->inner, state->columns, weights->raw(), state->columns, state->weights_signed,
-                           state->packed.raw(), c.parallel());
-    state->packed = Shared(std::move(state->packed));
+    state->packed = Packed(DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}, [&](Tensor& packed) {
+      kernels::PackGemmInt8B(state->inner, state->columns, weights->raw(), state->columns, state->weights_signed,
+                             packed.raw(), c.parallel());
+    });
     return;
-  }
-  Tensor floats = *weights;
-  if (weights->dtype() != DType::kFloat) {
-    floats = Tensor(DType::kFloat, weights->shape());
-    Convert(weights->dtype(), weights->raw(), DType::kFloat, floats.raw(), weights->count(), c.parallel());
   }
   state->inner = weights->shape()[0], state->columns = weights->shape()[1];
   const auto count = static_cast<std::int64_t>(kernels::GemmF32PackedCount(state->inner, state->columns));
-  state->packed = ZeroedToShare(DType::kFloat, Shape{count});
-  kernels::PackGemmF32B(state->inner, state->columns, floats.data<float>(), state->columns, false,
-                        state->packed.data<float>(), c.parallel());
-  state->packed = Shared(std::move(state->packed));
+  state->packed = Packed(DType::kFloat, Shape{count}, [&](Tensor& packed) {
+    Tensor floats = *weights;
+    if (weights->dtype() != DType::kFloat) {
+      floats = Tensor(DType::kFloat, weights->shape());
+      Convert(weights->dtype(), weights->raw(), DType::kFloat, floats.raw(), weights->count(), c.parallel());
+    }
+    kernels::PackGemmF32B(state->inner, state->columns, floats.data<float>(), state->columns, false,
+                          packed.data<float>(), c.parallel());
+  });
 }
 
 Prepared PrepareProjected(PrepareContext& c) {

@@ -5,7 +5,7 @@
 
 #include "base/mapped_file.h"
 #include "kernels/gemm/gemm_any.h"
-#include "tensor/shared_bytes.h"
+#include "tensor/packing.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -58,20 +58,20 @@ PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& l, Parallel& parall
   VisitDType<float, Half, BFloat16, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>(
       b.dtype(), [&]<typename T>() {
         packed.count = static_cast<std::int64_t>((PackedCount<T>(l) + 31) / 32 * 32);  // whole cache lines
-        packed.data = ZeroedToShare(b.dtype(), Shape{l.batch, packed.count});
-        for (std::int64_t i = 0; i < l.batch; ++i) {
-          const T* from = b.data<T>() + i * l.unit;
-          T* to = packed.data.data<T>() + i * packed.count;
-          if constexpr (std::is_same_v<T, float>) {
-            if (l.trans && b.buffer() != nullptr && MappedFile::Behind(b.buffer()->owner()) != nullptr) {
-              PackPieces(l, b, from, to, parallel);
-              continue;
+        packed.data = Packed(b.dtype(), Shape{l.batch, packed.count}, [&](Tensor& all) {
+          for (std::int64_t i = 0; i < l.batch; ++i) {
+            const T* from = b.data<T>() + i * l.unit;
+            T* to = all.data<T>() + i * packed.count;
+            if constexpr (std::is_same_v<T, float>) {
+              if (l.trans && b.buffer() != nullptr && MappedFile::Behind(b.buffer()->owner()) != nullptr) {
+                PackPieces(l, b, from, to, parallel);
+                continue;
+              }
             }
+            PackOne<T>(l, from, to, parallel);
           }
-          PackOne<T>(l, from, to, parallel);
-        }
+        });
       });
-  packed.data = Shared(std::move(packed.data));
   return packed;
 }
 

@@ -8,7 +8,7 @@
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
 #include "ops/prepare_context.h"
-#include "tensor/shared_bytes.h"
+#include "tensor/packing.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -66,9 +66,9 @@ Prepared PrepareOf(PrepareContext& c, DistanceState state) {
   const Tensor* b = c.Constant(1);
   if (b != nullptr && b->shape().rank() == 2) {
     state.n = b->shape()[0], state.k = b->shape()[1];
-    state.packed = ZeroedToShare(b->dtype(), Shape{kernels::PackedPointCount(state.n, state.k)});
-    kernels::PackPoints(b->data<T>(), state.n, state.k, state.packed.data<T>());
-    state.packed = Shared(std::move(state.packed));
+    state.packed = Packed(b->dtype(), Shape{kernels::PackedPointCount(state.n, state.k)}, [&](Tensor& packed) {
+      kernels::PackPoints(b->data<T>(), state.n, state.k, packed.data<T>());
+    });
     c.MarkPacked(1);
   }
   return WithState(RunDistance<T>, std::move(state));

@@ -2,7 +2,7 @@
 #include "ops/ml/product.h"
 
 #include "kernels/gemm/gemm.h"
-#include "tensor/shared_bytes.h"
+#include "tensor/packing.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -18,10 +18,11 @@ kernels::GemmF32Args Arguments(std::int64_t m, std::int64_t n, std::int64_t k, c
 }  // namespace
 
 ConstantProduct::ConstantProduct(std::span<const float> coefficients, std::int64_t n, std::int64_t k) : n_(n), k_(k) {
-  Serial serial;
-  packed_ = ZeroedToShare(DType::kFloat, Shape{static_cast<std::int64_t>(kernels::GemmF32PackedCount(k, n))});
-  kernels::PackGemmF32B(k, n, coefficients.data(), k, true, packed_.data<float>(), serial);
-  packed_ = Shared(std::move(packed_));
+  const auto count = static_cast<std::int64_t>(kernels::GemmF32PackedCount(k, n));
+  packed_ = Packed(DType::kFloat, Shape{count}, [&](Tensor& packed) {
+    Serial serial;
+    kernels::PackGemmF32B(k, n, coefficients.data(), k, true, packed.data<float>(), serial);
+  });
 }
 
 std::size_t ConstantProduct::ScratchBytes(std::int64_t m, Parallel& parallel) const {

@@ -11,7 +11,7 @@
 #include "ops/registry.h"
 #include "ops/shapes/conv_attributes.h"
 #include "ops/shapes/layout_images.h"
-#include "tensor/shared_bytes.h"
+#include "tensor/packing.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -157,14 +157,15 @@ void PackWeights(PrepareContext& c, ConvState& state) {
   const Type x = ToChannelsFirst(c.InputType(kX), state.layouts.input_last);
   state.algorithm = ChooseAlgorithm(shape, ConvOutputDims(c, state, x, c.InputType(kW)));
   shape.algorithm = state.algorithm;
-  Tensor floats = *w;
-  if (w->dtype() != DType::kFloat) {
-    floats = Tensor(DType::kFloat, w->shape());
-    Convert(w->dtype(), w->raw(), DType::kFloat, floats.raw(), w->count(), c.parallel());
-  }
-  state.packed = ZeroedToShare(DType::kFloat, Shape{static_cast<std::int64_t>(kernels::ConvF32PackedCount(shape))});
-  kernels::PackConvF32Weights(shape, floats.data<float>(), state.packed.data<float>(), c.parallel());
-  state.packed = Shared(std::move(state.packed));
+  const auto count = static_cast<std::int64_t>(kernels::ConvF32PackedCount(shape));
+  state.packed = Packed(DType::kFloat, Shape{count}, [&](Tensor& packed) {
+    Tensor floats = *w;
+    if (w->dtype() != DType::kFloat) {
+      floats = Tensor(DType::kFloat, w->shape());
+      Convert(w->dtype(), w->raw(), DType::kFloat, floats.raw(), w->count(), c.parallel());
+    }
+    kernels::PackConvF32Weights(shape, floats.data<float>(), packed.data<float>(), c.parallel());
+  });
   state.weights = w->shape();
   c.MarkPacked(kW);
 }

@@ -9,7 +9,7 @@
 #include "ops/registry.h"
 #include "ops/shapes/conv_attributes.h"
 #include "ops/shapes/layout_images.h"
-#include "tensor/shared_bytes.h"
+#include "tensor/packing.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -184,15 +184,15 @@ void PackWeights(PrepareContext& c, ConvState& state) {
   attributes.auto_pad = AutoPad::kNotSet;
   const Window3 window = MakeWindow(attributes, unknown, unknown, Dims(dims).subspan(2));
   const kernels::ConvShape shape = MakeConvShape(window, 1, dims[0], dims[1] * state.group, state, true);
-  Tensor floats = *w;
-  if (w->dtype() != DType::kFloat) {
-    floats = Tensor(DType::kFloat, w->shape());
-    Convert(w->dtype(), w->raw(), DType::kFloat, floats.raw(), w->count(), c.parallel());
-  }
-  state.packed =
-      ZeroedToShare(DType::kFloat, Shape{static_cast<std::int64_t>(kernels::ConvTransposeF32PackedCount(shape))});
-  kernels::PackConvTransposeF32Weights(shape, floats.data<float>(), state.packed.data<float>(), c.parallel());
-  state.packed = Shared(std::move(state.packed));
+  const auto count = static_cast<std::int64_t>(kernels::ConvTransposeF32PackedCount(shape));
+  state.packed = Packed(DType::kFloat, Shape{count}, [&](Tensor& packed) {
+    Tensor floats = *w;
+    if (w->dtype() != DType::kFloat) {
+      floats = Tensor(DType::kFloat, w->shape());
+      Convert(w->dtype(), w->raw(), DType::kFloat, floats.raw(), w->count(), c.parallel());
+    }
+    kernels::PackConvTransposeF32Weights(shape, floats.data<float>(), packed.data<float>(), c.parallel());
+  });
   state.weights = w->shape();
   c.MarkPacked(kW);
 }

@@ -2,7 +2,7 @@
 #include "ops/quantized/int8_product.h"
 
 #include "kernels/gemm/tile_int8.h"
-#include "tensor/shared_bytes.h"
+#include "tensor/packing.h"
 
 namespace sardonyx::ops {
 
@@ -11,17 +11,18 @@ PackedInt8 PackInt8B(PrepareContext& c, std::size_t input, bool transposed) {
   const Tensor* b = c.Constant(input);
   if (b == nullptr || b->shape().rank() != 2 || b->count() == 0 || !kInt8s.Has(b->dtype())) return state;
   const std::int64_t k = b->shape()[transposed ? 1 : 0], n = b->shape()[transposed ? 0 : 1];
-  Tensor rows = *b;
-  if (transposed) {
-    rows = Tensor(b->dtype(), Shape{k, n});
-    kernels::BestTilesInt8().transpose(n, k, static_cast<const std::uint8_t*>(b->raw()), k,
-                                       static_cast<std::uint8_t*>(rows.raw()), n);
-  }
   state.b = Shape{k, n};
   state.is_signed = b->dtype() == DType::kInt8;
-  state.packed = ZeroedToShare(DType::kUInt8, Shape{static_cast<std::int64_t>(kernels::GemmInt8PackedBytes(k, n))});
-  kernels::PackGemmInt8B(k, n, rows.raw(), n, state.is_signed, state.packed.raw(), c.parallel());
-  state.packed = Shared(std::move(state.packed));
+  const auto bytes = static_cast<std::int64_t>(kernels::GemmInt8PackedBytes(k, n));
+  state.packed = Packed(DType::kUInt8, Shape{bytes}, [&](Tensor& packed) {
+    Tensor rows = *b;
+    if (transposed) {
+      rows = Tensor(b->dtype(), Shape{k, n});
+      kernels::BestTilesInt8().transpose(n, k, static_cast<const std::uint8_t*>(b->raw()), k,
+                                         static_cast<std::uint8_t*>(rows.raw()), n);
+    }
+    kernels::PackGemmInt8B(k, n, rows.raw(), n, state.is_signed, packed.raw(), c.parallel());
+  });
   c.MarkPacked(input);
   return state;
 }

@@ -12,7 +12,7 @@
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
-#include "tensor/shared_bytes.h"
+#include "tensor/packing.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -201,10 +201,10 @@ Prepared PrepareMatMulNBits(PrepareContext& c) {
     const Parts p{PartOf(c.Constant(kB)), PartOf(c.Constant(kScales)), PartOf(c.Constant(kZeros)),
                   PartOf(c.Constant(kGroupIndex))};
     CheckCounts(s.shape, p);
-    std::vector<float> scales(2 * ScaleCount(s)), wide(WideCount(s));
-    s.packed = ZeroedToShare(DType::kUInt8, Shape{static_cast<std::int64_t>(PackedBytes(s))});
-    Pack(s, p, scales.data(), wide.data(), static_cast<std::byte*>(s.packed.raw()), c.parallel());
-    s.packed = Shared(std::move(s.packed));
+    s.packed = Packed(DType::kUInt8, Shape{static_cast<std::int64_t>(PackedBytes(s))}, [&](Tensor& packed) {
+      std::vector<float> scales(2 * ScaleCount(s)), wide(WideCount(s));
+      Pack(s, p, scales.data(), wide.data(), static_cast<std::byte*>(packed.raw()), c.parallel());
+    });
     for (const std::size_t i : {kB, kScales, kZeros, kGroupIndex})
       if (c.HasInput(i)) c.MarkPacked(i);
   }

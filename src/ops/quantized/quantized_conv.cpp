@@ -14,7 +14,7 @@
 #include "ops/registry.h"
 #include "ops/shapes/conv_attributes.h"
 #include "ops/shapes/layout_images.h"
-#include "tensor/shared_bytes.h"
+#include "tensor/packing.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -250,9 +250,10 @@ void PackWeights(PrepareContext& c, const Inputs& in, ConvState& state) {
   for (std::int64_t& dim : unknown) dim = 1;
   const Window3 window = MakeWindow(state.window, unknown, unknown, Dims(dims).subspan(2));
   const kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state, false);
-  state.packed = ZeroedToShare(DType::kUInt8, Shape{static_cast<std::int64_t>(kernels::ConvInt8PackedBytes(shape))});
-  kernels::PackConvInt8Weights(shape, weights, static_cast<std::byte*>(state.packed.raw()), c.parallel());
-  state.packed = Shared(std::move(state.packed));
+  const auto bytes = static_cast<std::int64_t>(kernels::ConvInt8PackedBytes(shape));
+  state.packed = Packed(DType::kUInt8, Shape{bytes}, [&](Tensor& packed) {
+    kernels::PackConvInt8Weights(shape, weights, static_cast<std::byte*>(packed.raw()), c.parallel());
+  });
   state.weights = dims;
   c.MarkPacked(in.w);
 }

@@ -13,7 +13,7 @@
 #include "ops/recurrent/recurrent_state.h"
 #include "ops/registry.h"
 #include "ops/upgrade_context.h"
-#include "tensor/shared_bytes.h"
+#include "tensor/packing.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -351,24 +351,25 @@ void PackWeights(PrepareContext& c, RecurrentState& s) {
   s.packed_w = Rounded(kernels::GemmF32PackedCount(s.input, all));
   s.packed_r = Rounded(kernels::GemmF32PackedCount(s.hidden, first));
   s.packed_h = s.TwoProducts() ? Rounded(kernels::GemmF32PackedCount(s.hidden, s.hidden)) : 0;
-  Tensor wf(DType::kFloat, w->shape()), rf(DType::kFloat, r->shape());
-  if (w->dtype() == DType::kFloat)
-    wf = *w, rf = *r;
-  else
-    Convert(w->dtype(), w->raw(), DType::kFloat, wf.raw(), w->count(), c.parallel()),
-        Convert(r->dtype(), r->raw(), DType::kFloat, rf.raw(), r->count(), c.parallel());
-  s.packed = ZeroedToShare(DType::kFloat, Shape{s.directions, s.PackedEach()});
-  for (std::int64_t d = 0; d < s.directions; ++d) {
-    float* to = s.packed.data<float>() + d * s.PackedEach();
-    const float* rd = rf.data<float>() + d * all * s.hidden;
-    kernels::PackGemmF32B(s.input, all, wf.data<float>() + d * all * s.input, s.input, true, to, c.parallel());
-    kernels::PackGemmF32B(s.hidden, first, rd, s.hidden, true, to + s.packed_w, c.parallel());
-    if (s.TwoProducts()) {
-      kernels::PackGemmF32B(s.hidden, s.hidden, rd + first * s.hidden, s.hidden, true, to + s.packed_w + s.packed_r,
-                            c.parallel());
+  s.packed = Packed(DType::kFloat, Shape{s.directions, s.PackedEach()}, [&](Tensor& packed) {
+    const auto as_floats = [&](const Tensor& weights) {
+      if (weights.dtype() == DType::kFloat) return weights;
+      Tensor floats(DType::kFloat, weights.shape());
+      Convert(weights.dtype(), weights.raw(), DType::kFloat, floats.raw(), weights.count(), c.parallel());
+      return floats;
+    };
+    const Tensor wf = as_floats(*w), rf = as_floats(*r);
+    for (std::int64_t d = 0; d < s.directions; ++d) {
+      float* to = packed.data<float>() + d * s.PackedEach();
+      const float* rd = rf.data<float>() + d * all * s.hidden;
+      kernels::PackGemmF32B(s.input, all, wf.data<float>() + d * all * s.input, s.input, true, to, c.parallel());
+      kernels::PackGemmF32B(s.hidden, first, rd, s.hidden, true, to + s.packed_w, c.parallel());
+      if (s.TwoProducts()) {
+        kernels::PackGemmF32B(s.hidden, s.hidden, rd + first * s.hidden, s.hidden, true, to + s.packed_w + s.packed_r,
+                              c.parallel());
+      }
     }
-  }
-  s.packed = Shared(std::move(s.packed));
+  });
   c.MarkPacked(kW);
   c.MarkPacked(kR);
 }

@@ -6,7 +6,6 @@
 // instead.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -15,14 +14,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/digest.h"
 #include "ir/graph.h"
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 
 namespace sardonyx::runtime {
-
-// A digest of `bytes` that is equal for equal bytes, and only by an accident of 1 in 2^128 for others.
-std::array<std::uint64_t, 2> DigestOf(std::span<const std::byte> bytes);
 
 // All functions are thread-safe.
 class PackedWeights {
@@ -33,7 +30,7 @@ class PackedWeights {
       Type type;
       bool present = false, is_constant = false;
       Shape shape;  // of the constant
-      std::array<std::uint64_t, 2> digest = {};
+      Digest digest = {};
       bool operator==(const Input&) const = default;
     };
     const ops::OpDef* op = nullptr;
