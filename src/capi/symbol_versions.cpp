@@ -6,7 +6,8 @@
 #include "onnxruntime_c_api.h"
 
 // name_of_any_release as name@VERS_1.0.0 to name@VERS_1.40.9, but for 1.31.1: that
-// version, which new programs are linked with, is given to `name` itself by exports.map.
+// version, which new programs are linked with, is given to `name` itself by exports.map. And as name@VERS_1.0 to
+// name@VERS_1.40: Debian's packages leave the patch release out.
 #define SDX_EVERY_RELEASE(name) \
   __asm__( \
       ".irp minor,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19" \
@@ -14,7 +15,9 @@
       ".irp patch,0,1,2,3,4,5,6,7,8,9\n" \
       ".ifnc \\minor\\().\\patch,31.1\n" \
       ".symver " #name "_of_any_release, " #name "@VERS_1.\\minor\\().\\patch\n" \
-      ".endif\n.endr\n.endr\n" \
+      ".endif\n.endr\n" \
+      ".symver " #name "_of_any_release, " #name "@VERS_1.\\minor\n" \
+      ".endr\n" \
   )
 
 extern "C" {

@@ -26,9 +26,17 @@ class Faulty final : public Kernel {
 OrtStatus* ORT_API_CALL FailToInfer(const OrtCustomOp*, OrtShapeInferContext* context) {
   const OrtOpAttr* attribute = nullptr;
   OrtStatus* missing = api->ShapeInferContext_GetAttribute(context, "infer", &attribute);
-  if (missing == nullptr) return api->CreateStatus(ORT_INVALID_ARGUMENT, "no shape can be told");
-  api->ReleaseStatus(missing);
-  return nullptr;
+  if (missing != nullptr) {
+    api->ReleaseStatus(missing);
+    return nullptr;
+  }
+  OrtStatus* status = api->CreateStatus(ORT_INVALID_ARGUMENT, "no shape can be told");
+  std::int64_t form = 0;
+  std::size_t size = 0;
+  api->ReleaseStatus(api->ReadOpAttr(attribute, ORT_OP_ATTR_INT, &form, sizeof form, &size));
+  // 2: as the functions of ONNX Runtime's C++ header, which return what a destroyed Ort::Status held
+  if (form == 2) api->ReleaseStatus(status);
+  return status;
 }
 
 }  // namespace

@@ -202,6 +202,13 @@ def test_a_shape_function_that_fails_is_a_warning(capfd):
     assert warned.count("no shape can be told") == 1 and "InferOutputShapeFn" in warned and "node0" in warned, warned
 
 
+def test_a_shape_function_that_fails_with_a_status_it_has_freed_is_a_warning(capfd):
+    made = session("g (float[n] x) => (float y) { y = test.custom.Faulty <infer = 2> (x) }")
+    assert made.run(None, {"x": np.ones(2, np.float32)})[0] == 1
+    warned = capfd.readouterr().err
+    assert warned.count("freed the status") == 1 and "node0" in warned, warned
+
+
 def test_a_message_of_the_library_goes_to_the_sessions_log(capfd):
     made = session("g (float[n] x) => (string[k] y, float[1] z) { y, z = test.custom.TellContext (x) }", logid="theirs")
     made.run(None, {"x": np.ones(1, np.float32)})

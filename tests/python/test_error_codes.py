@@ -1,4 +1,4 @@
-"""Errors of models that clients of ONNX Runtime catch by their class, or find by words in them: compared with its own."""
+"""Errors that clients of ONNX Runtime catch by their class or find by words in them, compared with its own."""
 import onnxruntime
 import pytest
 import sardonyx

@@ -361,7 +361,7 @@ def exported():
 def version_script():
     out = ["# capi/exports.map - what libsardonyx.so exports, and the symbol versions that linked programs ask for.", "#",
            GENERATED.replace("//", "#")]
-    releases = [f"1.{minor}.{patch}" for minor in MINORS for patch in PATCHES]
+    releases = [f"1.{minor}{patch}" for minor in MINORS for patch in ["", *(f".{patch}" for patch in PATCHES)]]
     out += [f"VERS_{release} {{}};" for release in releases if release != VERSION]
     out += [f"VERS_{VERSION} {{", "  global:", *[f"    {row[0]};" for row in exported()], "  local:", "    *;", "};",
             "SARDONYX_1 {", "  global:", "    SardonyxGetApi;", "};"]
@@ -372,13 +372,15 @@ def symbol_versions():
     minors, patches = ([f",{number}" for number in numbers] for numbers in (MINORS, PATCHES))
     assembly = [".irp minor" + "".join(minors[:20]), "".join(minors[20:]) + r"\n", rf".irp patch{''.join(patches)}\n",
                 rf".ifnc \\minor\\().\\patch,{VERSION[2:]}\n",
-                r'.symver " #name "_of_any_release, " #name "@VERS_1.\\minor\\().\\patch\n', r".endif\n.endr\n.endr\n"]
+                r'.symver " #name "_of_any_release, " #name "@VERS_1.\\minor\\().\\patch\n', r".endif\n.endr\n",
+                r'.symver " #name "_of_any_release, " #name "@VERS_1.\\minor\n', r".endr\n"]
     out = ["// capi/symbol_versions.cpp - every exported function under the symbol version of each release.", "//", GENERATED,
            "// clang-format off",
            "// ELF only. A program linked with release 1.30.0 asks for OrtGetApiBase@VERS_1.30.0 and accepts no other.",
            '#include "onnxruntime_c_api.h"', "",
            f"// name_of_any_release as name@VERS_1.0.0 to name@VERS_1.{MINORS[-1]}.{PATCHES[-1]}, but for {VERSION}: that",
-           "// version, which new programs are linked with, is given to `name` itself by exports.map.",
+           "// version, which new programs are linked with, is given to `name` itself by exports.map. And as name@VERS_1.0 to",
+           f"// name@VERS_1.{MINORS[-1]}: Debian's packages leave the patch release out.",
            "#define SDX_EVERY_RELEASE(name) \\", "  __asm__( \\",
            *[f'      "{line}" \\' for line in assembly], "  )", "", 'extern "C" {', ""]
     for name, ret, params, *_ in exported():

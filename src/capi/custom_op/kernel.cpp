@@ -75,7 +75,11 @@ void InferShapes(ops::InferContext& c, const CustomOperator& op, const Signature
   OrtShapeInferContext context(c);
   const std::string callee = "custom operator " + signature.name + ": InferOutputShapeFn";
   try {
-    CallOut(callee.c_str(), signature.op->InferOutputShapeFn, signature.op, &context);
+    const StatusWatch watch;
+    OrtStatus* status = nullptr;
+    CallOut(callee.c_str(), [&] { status = signature.op->InferOutputShapeFn(signature.op, &context); });
+    if (watch.Lives(status)) ThrowIfError(status, callee.c_str());
+    if (status != nullptr) Fail(Code::kFail, callee, ": it failed, and freed the status that says why");
   } catch (const Error& error) {  // the kernel knows its shapes all the same
     return op.session->WarnOfShapes(signature, AtNode(c.graph(), c.node(), error));
   }

@@ -1,6 +1,7 @@
 // capi/handles/status.cpp - OrtStatus, and the one place where exceptions become statuses.
 #include "capi/handles/status.h"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 
@@ -16,11 +17,23 @@ OrtStatus* OutOfMemoryStatus() noexcept {
   return status;
 }
 
+thread_local StatusWatch* watch = nullptr;
+
 }  // namespace
+
+StatusWatch::StatusWatch() noexcept : outer_(std::exchange(watch, this)) {}
+StatusWatch::~StatusWatch() { watch = outer_; }
+bool StatusWatch::Lives(const OrtStatus* status) const noexcept {
+  return std::find(living_.begin(), living_.end(), status) != living_.end();
+}
+void StatusWatch::Made(const OrtStatus* status) { living_.push_back(status); }
+void StatusWatch::Freed(const OrtStatus* status) noexcept { std::erase(living_, status); }
 
 OrtStatusPtr MakeStatus(OrtErrorCode code, const char* message) noexcept {
   try {
-    return std::make_unique<OrtStatus>(OrtStatus{code, message != nullptr ? message : ""}).release();
+    auto status = std::make_unique<OrtStatus>(OrtStatus{code, message != nullptr ? message : ""});
+    if (watch != nullptr) watch->Made(status.get());
+    return status.release();
   } catch (...) {
     return OutOfMemoryStatus();
   }
@@ -40,6 +53,7 @@ OrtStatusPtr StatusOfCurrentException() noexcept {
 }
 
 void FreeStatus(OrtStatusPtr status) noexcept {
+  if (watch != nullptr) watch->Freed(status);
   if (status != OutOfMemoryStatus()) std::unique_ptr<OrtStatus> owned(status);
 }
 

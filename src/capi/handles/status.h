@@ -3,6 +3,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "onnxruntime_c_api.h"
@@ -19,6 +20,24 @@ OrtStatusPtr MakeStatus(OrtErrorCode code, const char* message) noexcept;
 // The status of the exception in flight; to be called in a catch block only.
 OrtStatusPtr StatusOfCurrentException() noexcept;
 void FreeStatus(OrtStatusPtr status) noexcept;
+
+// Knows the statuses that this thread has made and not freed since it began, so that one that foreign code returns can
+// be told from one that it has freed before: the lambdas of ONNX Runtime's C++ header return what a destroyed
+// Ort::Status held. One at a time in a thread; an inner one hides the outer.
+class StatusWatch {
+ public:
+  StatusWatch() noexcept;
+  ~StatusWatch();
+  StatusWatch(const StatusWatch&) = delete;
+  StatusWatch& operator=(const StatusWatch&) = delete;
+  bool Lives(const OrtStatus* status) const noexcept;
+  void Made(const OrtStatus* status);
+  void Freed(const OrtStatus* status) noexcept;
+
+ private:
+  std::vector<const OrtStatus*> living_;
+  StatusWatch* outer_;
+};
 
 // Runs the body of a C function: NULL if it returns, the status of what it throws otherwise.
 template <typename Body>

@@ -59,5 +59,18 @@ TEST(CallOut, NamesWhoFailedAndKeepsTheCode) {
   EXPECT_EQ(StatusOf([] { CallOut("the plug-in", Throw, 0); }).second, "the plug-in threw: boom");
 }
 
+TEST(StatusWatch, TellsStatusesThatLiveFromFreedOnes) {
+  OrtStatus* before = MakeStatus(ORT_FAIL, "made before");
+  const StatusWatch watch;
+  OrtStatus *kept = MakeStatus(ORT_FAIL, "kept"), *freed = MakeStatus(ORT_FAIL, "freed");
+  FreeStatus(freed);
+  EXPECT_TRUE(watch.Lives(kept));
+  EXPECT_FALSE(watch.Lives(freed));
+  EXPECT_FALSE(watch.Lives(before));
+  EXPECT_FALSE(watch.Lives(nullptr));
+  FreeStatus(kept);
+  FreeStatus(before);
+}
+
 }  // namespace
 }  // namespace sardonyx::capi
