@@ -186,6 +186,9 @@ static void RunOnHost(Session& session, const OrtRunOptions* options, std::span<
                       std::span<const Value* const> values, std::span<const std::size_t> outputs,
                       std::span<Value> results) {
   const runtime::RunOptions& run_options = options != nullptr ? options->options : DefaultRunOptions();
+  if (options != nullptr && options->log_severity > ORT_LOGGING_LEVEL_FATAL)
+    Fail(Code::kFail, "log severity level of the run: expected 0 (verbose) to 4 (fatal), or -1 for the session's, ",
+         "found ", options->log_severity);
   const auto run = [&] {
     if (!run_options.profile_prefix.empty()) return RunProfiled(session, run_options, inputs, values, outputs, results);
     session.Run(run_options, inputs, values, outputs, results);
@@ -197,9 +200,29 @@ static void RunOnHost(Session& session, const OrtRunOptions* options, std::span<
   scope.End();
 }
 
+// A tensor may be made over NULL, to say its type and shape; it cannot be computed with.
+static bool LacksData(const Value& value) {
+  return value.is_tensor() && value.tensor().raw() == nullptr && value.tensor().count() != 0 &&
+         value.tensor().device().IsHost();
+}
+
+[[noreturn]] static void FailNoData(const runtime::Port& port) {
+  Fail(Code::kInvalidArgument, "value '", port.name,
+       "': expected a tensor with data, found one that was made over NULL");
+}
+
+static const runtime::Port& InputPort(const Session& session, std::size_t index) {
+  const std::size_t count = session.inputs().size();
+  return index < count ? session.inputs()[index] : session.overridable_initializers()[index - count];
+}
+
 // A session takes and gives host memory: what the caller has on a device is copied.
 void RunWith(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
              std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] != nullptr && LacksData(*values[i])) FailNoData(InputPort(session, inputs[i]));
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (LacksData(results[i])) FailNoData(session.outputs()[outputs[i]]);
   const auto on_device = [](const Value* value) { return value != nullptr && IsOnDevice(*value); };
   if (std::none_of(values.begin(), values.end(), on_device) && std::none_of(results.begin(), results.end(), IsOnDevice))
     return RunOnHost(session, options, inputs, values, outputs, results);
