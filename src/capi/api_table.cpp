@@ -63,7 +63,7 @@ constexpr OrtModelEditorApi kModelEditorApi = FilledModelEditorApi();
 constexpr OrtCompileApi kCompileApi = FilledCompileApi();
 constexpr OrtInteropApi kInteropApi = FilledInteropApi();
 constexpr OrtEpApi kEpApi = FilledEpApi();
-constexpr OrtModelPackageApi kModelPackageApi = kNoModelPackageApi;
+constexpr OrtModelPackageApi kModelPackageApi = FilledModelPackageApi();
 
 // One table serves every version: slots are only ever added at the end.
 const OrtApi* ORT_API_CALL GetApi(std::uint32_t version) noexcept {

@@ -98,7 +98,7 @@ Value ElementOf(const Value& value, int index, OrtAllocator* allocator) {
   if (!value.is_sequence()) FailNoContainer(value);
   const std::vector<Value>& items = value.sequence().items;
   if (index < 0 || static_cast<std::size_t>(index) >= items.size())
-    Fail(Code::kInvalidArgument, "sequence: expected an index in [0, ", items.size(), "), found ", index);
+    Fail(Code::kFail, "sequence: expected an index in [0, ", items.size(), "), found ", index);
   const Value& item = items[static_cast<std::size_t>(index)];
   return item.is_tensor() ? Value(CopyInto(item.tensor(), allocator)) : item;  // maps never change
 }
@@ -122,7 +122,7 @@ OrtStatusPtr ORT_API_CALL CreateValue(const OrtValue* const* in, size_t num_valu
         *out = NewHandle(num_values == 0 ? Value() : *AsValue(&Need(in[0], "in[0]")));
         return;
       default:
-        Fail(Code::kInvalidArgument, "CreateValue: expected a sequence (2), a map (3) or an optional (6), found ",
+        Fail(Code::kFail, "CreateValue: expected a sequence (2), a map (3) or an optional (6), found ",
              int{value_type});
     }
   });

@@ -14,6 +14,7 @@
 #include "capi/options.h"
 #include "capi/providers.h"
 #include "runtime/config_keys.h"
+#include "runtime/session_threads.h"
 
 namespace sardonyx::capi {
 namespace {
@@ -41,7 +42,7 @@ struct EnvArguments {
 OrtStatusPtr HoldEnv(const EnvArguments& arguments, OrtEnv** out) noexcept {
   return Guard([&] {
     Need(out, "out");
-    const std::string log_id = &Need(arguments.log_id, "logid");
+    const std::string log_id = arguments.log_id != nullptr ? arguments.log_id : "";
     const Severity severity = ToSeverity(arguments.severity);
     ProcessEnvironment& process = Process();
     const std::lock_guard lock(process.mutex);
@@ -51,7 +52,7 @@ OrtStatusPtr HoldEnv(const EnvArguments& arguments, OrtEnv** out) noexcept {
       if (const OrtThreadingOptions* given = arguments.threading; given != nullptr) {
         threads = {given->intra_op_threads, given->inter_op_threads, given->flush_denormals};
         pool.spin = given->spin;
-        pool.cores = given->cores;
+        if (!given->affinity.empty()) pool.cores = runtime::ParseAffinities(given->affinity);
         SetThreadMaker(given->threads, pool);
       }
       Logger logger(MakeSink(arguments.function, arguments.parameter), log_id, severity);
@@ -142,21 +143,20 @@ void ORT_API_CALL ReleaseEnv(OrtEnv* input) noexcept {
 }
 
 OrtStatusPtr ORT_API_CALL UpdateEnvWithCustomLogLevel(OrtEnv* ort_env, OrtLoggingLevel log_severity_level) noexcept {
-  return Guard([&] { Need(ort_env, "ort_env").environment->set_log_severity(ToSeverity(log_severity_level)); });
+  return Guard([&] {
+    if (ort_env != nullptr) ort_env->environment->set_log_severity(ToSeverity(log_severity_level));
+  });
 }
 
 // There is no telemetry: nothing is ever sent, so both are already so.
-OrtStatusPtr ORT_API_CALL EnableTelemetryEvents(const OrtEnv* env) noexcept {
-  return Guard([&] { Need(env, "env"); });
-}
+OrtStatusPtr ORT_API_CALL EnableTelemetryEvents(const OrtEnv* /*env*/) noexcept { return nullptr; }
 
-OrtStatusPtr ORT_API_CALL DisableTelemetryEvents(const OrtEnv* env) noexcept {
-  return Guard([&] { Need(env, "env"); });
-}
+OrtStatusPtr ORT_API_CALL DisableTelemetryEvents(const OrtEnv* /*env*/) noexcept { return nullptr; }
 
 // The language a binding is written in matters to telemetry only.
-OrtStatusPtr ORT_API_CALL SetLanguageProjection(const OrtEnv* ort_env, OrtLanguageProjection /*projection*/) noexcept {
-  return Guard([&] { Need(ort_env, "ort_env"); });
+OrtStatusPtr ORT_API_CALL SetLanguageProjection(const OrtEnv* /*ort_env*/,
+                                                OrtLanguageProjection /*projection*/) noexcept {
+  return nullptr;
 }
 
 OrtStatusPtr ORT_API_CALL CreateThreadingOptions(OrtThreadingOptions** out) noexcept {

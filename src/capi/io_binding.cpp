@@ -18,7 +18,13 @@ using runtime::Session;
 
 void Bind(OrtIoBinding& binding, const char* name, const Value& value) {
   const std::optional<std::size_t> index = binding.session->FindInput(name);
-  if (!index) binding.session->FailUnknownInput(name);
+  if (!index) {
+    try {
+      binding.session->FailUnknownInput(name);
+    } catch (const Error& error) {  // the same words, with the code that ONNX Runtime gives here
+      Fail(Code::kFail, error.what());
+    }
+  }
   const auto at = std::find(binding.input_indices.begin(), binding.input_indices.end(), *index);
   if (at != binding.input_indices.end()) {
     binding.inputs[static_cast<std::size_t>(at - binding.input_indices.begin())] = value;
@@ -33,7 +39,10 @@ void Bind(OrtIoBinding& binding, const char* name, const Value& value) {
 void BindResult(OrtIoBinding& binding, const char* name, const Value& value, bool fresh,
                 const OrtMemoryInfo* device = nullptr) {
   const std::optional<std::size_t> index = binding.session->FindOutput(name);
-  if (!index) binding.session->FailUnknownOutput(name);
+  if (!index) {
+    binding.unknown_outputs.emplace_back(name);
+    return;
+  }
   const auto at = std::find(binding.output_indices.begin(), binding.output_indices.end(), *index);
   const auto position = static_cast<std::size_t>(at - binding.output_indices.begin());
   if (at == binding.output_indices.end()) {
@@ -102,6 +111,7 @@ OrtStatusPtr ORT_API_CALL RunWithBinding(OrtSession* session, const OrtRunOption
       target.logger().Warn(
           "RunWithBinding: the active LoRA adapters of the run options are not used, as in ONNX "
           "Runtime: bind their parameters, or use Run");
+    if (!binding.unknown_outputs.empty()) binding.session->FailUnknownOutput(binding.unknown_outputs.front());
     for (std::size_t i = 0; i < binding.outputs.size(); ++i) {
       if (binding.fresh_outputs[i]) binding.outputs[i] = Value();
     }
@@ -155,6 +165,7 @@ void ORT_API_CALL ClearBoundInputs(OrtIoBinding* binding_ptr) noexcept {
 void ORT_API_CALL ClearBoundOutputs(OrtIoBinding* binding_ptr) noexcept {
   if (binding_ptr == nullptr) return;
   binding_ptr->output_indices.clear();
+  binding_ptr->unknown_outputs.clear();
   binding_ptr->outputs.clear();
   binding_ptr->fresh_outputs.clear();
   binding_ptr->output_memory.clear();

@@ -1,6 +1,7 @@
 // capi/logging.cpp - converts logging levels and callbacks of the C interface to those of the runtime.
 #include "capi/logging.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/error.h"
@@ -11,9 +12,7 @@
 namespace sardonyx::capi {
 
 Severity ToSeverity(int level) {
-  if (level < ORT_LOGGING_LEVEL_VERBOSE || level > ORT_LOGGING_LEVEL_FATAL)
-    Fail(Code::kInvalidArgument, "logging level: expected 0 (verbose) to 4 (fatal), found ", level);
-  return static_cast<Severity>(level);
+  return static_cast<Severity>(std::clamp<int>(level, ORT_LOGGING_LEVEL_VERBOSE, ORT_LOGGING_LEVEL_FATAL));
 }
 
 Logger::Sink MakeSink(OrtLoggingFunction function, void* parameter) {
@@ -31,9 +30,9 @@ OrtStatusPtr ORT_API_CALL Logger_LogMessage(const OrtLogger* logger, OrtLoggingL
   return Guard([&] {
     const Logger& target = Need(logger, "logger").logger;
     const Severity severity = ToSeverity(log_severity_level);
-    const std::string text = &Need(message, "message");
-    const std::string location = std::string(&Need(file_path, "file_path")) + ":" + std::to_string(line_number) + " " +
-                                 &Need(func_name, "func_name");
+    const auto text_of = [](const char* text) { return std::string(text != nullptr ? text : ""); };
+    const std::string text = text_of(message);
+    const std::string location = text_of(file_path) + ":" + std::to_string(line_number) + " " + text_of(func_name);
     if (target.Wants(severity)) target.Write(severity, text, location.c_str());
   });
 }

@@ -6,7 +6,7 @@
 
 namespace sardonyx::capi {
 
-// Fails with kInvalidArgument for what is no OrtLoggingLevel.
+// Of a level below all or above all of OrtLoggingLevel: the first or the last one.
 Severity ToSeverity(int level);
 // A sink that calls `function(parameter, ...)`; NULL: none, messages go to standard error.
 Logger::Sink MakeSink(OrtLoggingFunction function, void* parameter);

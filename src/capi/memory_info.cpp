@@ -48,9 +48,10 @@ Device DeviceNamed(const char* name, int id) {
        "'; other devices are described with CreateMemoryInfo_V2");
 }
 
-void CheckAllocatorType(OrtAllocatorType type) {
-  if (type < OrtInvalidAllocator || type > OrtReadOnlyAllocator)
-    Fail(Code::kInvalidArgument, "memory info: expected an OrtAllocatorType from -1 to 2, found ", int{type});
+// A number that is no OrtAllocatorType, which ONNX Runtime accepts, is OrtInvalidAllocator.
+OrtAllocatorType AllocatorTypeOf(int type) {
+  return type >= OrtInvalidAllocator && type <= OrtReadOnlyAllocator ? static_cast<OrtAllocatorType>(type)
+                                                                     : OrtInvalidAllocator;
 }
 
 }  // namespace
@@ -58,8 +59,7 @@ void CheckAllocatorType(OrtAllocatorType type) {
 OrtStatusPtr ORT_API_CALL CreateMemoryInfo(const char* name, enum OrtAllocatorType type, int id,
                                            enum OrtMemType mem_type, OrtMemoryInfo** out) noexcept {
   return Guard([&] {
-    CheckAllocatorType(type);
-    OrtMemoryInfo info{&Need(name, "name"), type, mem_type, DeviceNamed(name, id)};
+    OrtMemoryInfo info{&Need(name, "name"), AllocatorTypeOf(type), mem_type, DeviceNamed(name, id)};
     auto& result = Need(out, "out");
     result = std::make_unique<OrtMemoryInfo>(std::move(info)).release();
   });
@@ -70,18 +70,16 @@ OrtStatusPtr ORT_API_CALL CreateMemoryInfo_V2(const char* name, enum OrtMemoryIn
                                               size_t alignment, enum OrtAllocatorType allocator_type,
                                               OrtMemoryInfo** out) noexcept {
   return Guard([&] {
-    CheckAllocatorType(allocator_type);
-    if (mem_type != OrtDeviceMemoryType_DEFAULT && mem_type != OrtDeviceMemoryType_HOST_ACCESSIBLE)
-      Fail(Code::kInvalidArgument, "memory info: expected an OrtDeviceMemoryType (0 or 5), found ", int{mem_type});
     if ((alignment & (alignment - 1)) != 0 || alignment > UINT32_MAX)
       Fail(Code::kInvalidArgument, "memory info: expected an alignment that is 0 or a power of two, found ", alignment);
     Device device;
     device.type = FromDeviceType(device_type);
     device.vendor = vendor_id;
     device.id = device_id;
-    device.memory = static_cast<MemoryKind>(mem_type);
+    device.memory =
+        mem_type == OrtDeviceMemoryType_HOST_ACCESSIBLE ? MemoryKind::kHostAccessible : MemoryKind::kDefault;
     if (alignment != 0) device.alignment = static_cast<std::uint32_t>(alignment);
-    OrtMemoryInfo info{&Need(name, "name"), allocator_type, OrtMemTypeDefault, device};
+    OrtMemoryInfo info{&Need(name, "name"), AllocatorTypeOf(allocator_type), OrtMemTypeDefault, device};
     auto& result = Need(out, "out");
     result = std::make_unique<OrtMemoryInfo>(std::move(info)).release();
   });
@@ -90,9 +88,8 @@ OrtStatusPtr ORT_API_CALL CreateMemoryInfo_V2(const char* name, enum OrtMemoryIn
 OrtStatusPtr ORT_API_CALL CreateCpuMemoryInfo(enum OrtAllocatorType type, enum OrtMemType mem_type,
                                               OrtMemoryInfo** out) noexcept {
   return Guard([&] {
-    CheckAllocatorType(type);
     auto& result = Need(out, "out");
-    result = std::make_unique<OrtMemoryInfo>(OrtMemoryInfo{"Cpu", type, mem_type, Device{}}).release();
+    result = std::make_unique<OrtMemoryInfo>(OrtMemoryInfo{"Cpu", AllocatorTypeOf(type), mem_type, Device{}}).release();
   });
 }
 

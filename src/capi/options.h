@@ -53,7 +53,9 @@ struct OrtSessionOptions {
   sardonyx::runtime::SessionOptions options;
   sardonyx::capi::CustomThreads threads;
   sardonyx::capi::EpSelection selection;
+  std::vector<const OrtEpDevice*> devices;  // of the plug-ins' providers in `options`
   bool has_log_severity = false;                                           // false: the environment's
+  int log_severity = -1;                                                   // as it was given; checked by sessions
   std::shared_ptr<const sardonyx::capi::OperatorSource> custom_operators;  // shared with clones; null: none
   sardonyx::runtime::ContextData context_data;
 };
@@ -70,7 +72,7 @@ struct OrtThreadingOptions {
   bool spin = true;
   bool flush_denormals = false;
   sardonyx::capi::CustomThreads threads;
-  std::vector<std::vector<int>> cores;  // by worker; empty: anywhere
+  std::string affinity;  // which processors each worker may use, in ONNX Runtime's notation; "": all
 };
 
 namespace sardonyx::capi {

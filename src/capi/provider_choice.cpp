@@ -150,7 +150,8 @@ std::vector<const OrtEpDevice*> SelectByCaller(std::span<const OrtEpDevice* cons
   return {selected.begin(), selected.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-// One choice for each provider, in the order of the devices.
+}  // namespace
+
 std::vector<runtime::ProviderChoice> ChoicesOf(const OrtEnv& env, const std::vector<const OrtEpDevice*>& devices) {
   std::vector<runtime::ProviderChoice> choices;
   std::vector<const OrtEpFactory*> seen;
@@ -169,14 +170,16 @@ std::vector<runtime::ProviderChoice> ChoicesOf(const OrtEnv& env, const std::vec
   return choices;
 }
 
-}  // namespace
+std::vector<const OrtEpDevice*> SelectDevices(const OrtEnv& env, const EpSelection& selection, const Model& model) {
+  const std::vector<const OrtEpDevice*> devices = InOrder(env.libraries.devices());
+  if (selection.delegate != nullptr) return SelectByCaller(devices, selection, model);
+  return selection.policy ? SelectByPolicy(devices, *selection.policy) : std::vector<const OrtEpDevice*>();
+}
 
 void ChooseLater(const OrtEnv& env, const EpSelection& selection, runtime::SessionOptions& options) {
   if (!selection.policy && selection.delegate == nullptr) return;
   options.choose_providers = [&env, selection](const Model& model) {
-    const std::vector<const OrtEpDevice*> devices = InOrder(env.libraries.devices());
-    return ChoicesOf(env, selection.delegate != nullptr ? SelectByCaller(devices, selection, model)
-                                                        : SelectByPolicy(devices, *selection.policy));
+    return ChoicesOf(env, SelectDevices(env, selection, model));
   };
 }
 

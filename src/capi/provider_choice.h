@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "capi/env.h"
 #include "capi/options.h"
@@ -15,6 +16,11 @@ runtime::ProviderChoice ChoiceOf(const OrtEnv& env, std::span<const OrtEpDevice*
 // The operators that a provider's factory brings (capi/custom_op/domain.cpp): sessions with these options know them.
 void AddOperatorsOf(const std::shared_ptr<plugin::Library>& library, const plugin::Factory& factory,
                     OrtSessionOptions& options);
+
+// The devices that the caller's policy or function chooses for a model, the best first; none without either.
+std::vector<const OrtEpDevice*> SelectDevices(const OrtEnv& env, const EpSelection& selection, const Model& model);
+// One choice for each provider, in the order of the devices.
+std::vector<runtime::ProviderChoice> ChoicesOf(const OrtEnv& env, const std::vector<const OrtEpDevice*>& devices);
 
 // Has the session choose its providers, as the caller's policy or function says, if it was given none.
 void ChooseLater(const OrtEnv& env, const EpSelection& selection, runtime::SessionOptions& options);

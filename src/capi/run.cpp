@@ -177,6 +177,9 @@ static void RunInPlace(Session& session, const OrtRunOptions* options, std::span
                        std::span<const Value* const> values, std::span<const std::size_t> outputs,
                        std::span<Value> results, const runtime::RunExtras& extras) {
   const runtime::RunOptions& run_options = options != nullptr ? options->options : DefaultRunOptions();
+  if (options != nullptr && options->log_severity > ORT_LOGGING_LEVEL_FATAL)
+    Fail(Code::kFail, "log severity level of the run: expected 0 (verbose) to 4 (fatal), or -1 for the session's, ",
+         "found ", options->log_severity);
   const auto run = [&] {
     if (!run_options.profile_prefix.empty())
       return RunProfiled(session, run_options, inputs, values, outputs, results, extras);
@@ -188,6 +191,22 @@ static void RunInPlace(Session& session, const OrtRunOptions* options, std::span
                          run_options.synchronize || extras.synchronize);
   run();
   scope.End();
+}
+
+// A tensor may be made over NULL, to say its type and shape; it cannot be computed with.
+static bool LacksData(const Value& value) {
+  return value.is_tensor() && value.tensor().raw() == nullptr && value.tensor().count() != 0 &&
+         value.tensor().device().IsHost();
+}
+
+[[noreturn]] static void FailNoData(const runtime::Port& port) {
+  Fail(Code::kInvalidArgument, "value '", port.name,
+       "': expected a tensor with data, found one that was made over NULL");
+}
+
+static const runtime::Port& InputPort(const Session& session, std::size_t index) {
+  const std::size_t count = session.inputs().size();
+  return index < count ? session.inputs()[index] : session.overridable_initializers()[index - count];
 }
 
 // What the session cannot take or make where the caller has it goes through the host.
@@ -241,6 +260,10 @@ static void RunThroughHost(Session& session, const OrtRunOptions* options, std::
 void RunWith(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
              std::span<const Value* const> values, std::span<const std::size_t> outputs, std::span<Value> results,
              std::span<const OrtMemoryInfo* const> places) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] != nullptr && LacksData(*values[i])) FailNoData(InputPort(session, inputs[i]));
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (LacksData(results[i])) FailNoData(session.outputs()[outputs[i]]);
   const auto on_device = [](const Value* value) { return value != nullptr && IsOnDevice(*value); };
   const auto placed = [](const OrtMemoryInfo* place) { return place != nullptr; };
   if (std::none_of(values.begin(), values.end(), on_device) &&

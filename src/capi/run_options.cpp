@@ -27,7 +27,7 @@ OrtStatusPtr ORT_API_CALL RunOptionsSetRunLogSeverityLevel(OrtRunOptions* option
   return Guard([&] {
     OrtRunOptions& target = Need(options, "options");
     target.options.log_severity = log_severity_level < 0 ? Severity::kWarning : ToSeverity(log_severity_level);
-    target.log_severity = log_severity_level;
+    target.log_severity = log_severity_level;  // checked by runs
   });
 }
 

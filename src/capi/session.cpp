@@ -39,8 +39,7 @@ using runtime::Port;
 using runtime::Session;
 
 const Port& PortAt(const std::vector<Port>& ports, std::size_t index, const char* what) {
-  if (index >= ports.size())
-    Fail(Code::kInvalidArgument, what, ": expected an index below ", ports.size(), ", found ", index);
+  if (index >= ports.size()) Fail(Code::kFail, what, ": expected an index below ", ports.size(), ", found ", index);
   return ports[index];
 }
 
@@ -116,6 +115,9 @@ std::shared_ptr<const OperatorSource> OperatorsFor(const OrtEnv& env, const OrtS
 
 runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* options) {
   const Logger& logger = Need(env, "env").environment->logger();
+  if (options != nullptr && options->log_severity > ORT_LOGGING_LEVEL_FATAL)
+    Fail(Code::kFail, "log severity level of the session: expected 0 (verbose) to 4 (fatal), or -1 for the ",
+         "environment's, found ", options->log_severity);
   runtime::SessionOptions copy = options != nullptr ? options->options : runtime::SessionOptions{};
   if (options == nullptr || !options->has_log_severity) copy.log_severity = logger.threshold();
   runtime::ApplyOptionKeys(copy);
@@ -148,6 +150,11 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
 
 namespace {
 
+// NULL: the session shares its packed weights with no other.
+std::shared_ptr<runtime::PackedWeights> WeightsOf(const OrtPrepackedWeightsContainer* container) {
+  return container != nullptr ? container->weights : nullptr;
+}
+
 OrtSession* SessionFromFile(const OrtEnv* env, const ORTCHAR_T* model_path, const OrtSessionOptions* options,
                             std::shared_ptr<runtime::PackedWeights> packed) {
   const std::string path = &Need(model_path, "model_path");
@@ -160,7 +167,8 @@ OrtSession* SessionFromFile(const OrtEnv* env, const ORTCHAR_T* model_path, cons
 
 OrtSession* SessionFromBytes(const OrtEnv* env, const void* model_data, std::size_t size,
                              const OrtSessionOptions* options, std::shared_ptr<runtime::PackedWeights> packed) {
-  const auto* data = static_cast<const std::byte*>(NeedArray(model_data, size, "model_data"));
+  const auto* data = &Need(static_cast<const std::byte*>(model_data), "model_data");
+  if (size == 0) Fail(Code::kInvalidArgument, "argument 'model_data_length': expected the size of a model, found 0");
   runtime::SessionOptions copy = CopyOptions(env, options);
   copy.packed_weights = std::move(packed);
   auto session = Session::FromBytes(env->environment, {data, size}, nullptr, std::move(copy));
@@ -205,8 +213,7 @@ OrtStatusPtr ORT_API_CALL CreateSessionWithPrepackedWeightsContainer(
   return Guard([&] {
     Need(env, "env");
     auto& result = Need(out, "out");
-    result = SessionFromFile(env, model_path, options,
-                             Need(prepacked_weights_container, "prepacked_weights_container").weights);
+    result = SessionFromFile(env, model_path, options, WeightsOf(prepacked_weights_container));
   });
 }
 
@@ -216,8 +223,7 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromArrayWithPrepackedWeightsContainer(
   return Guard([&] {
     Need(env, "env");
     auto& result = Need(out, "out");
-    result = SessionFromBytes(env, model_data, model_data_length, options,
-                              Need(prepacked_weights_container, "prepacked_weights_container").weights);
+    result = SessionFromBytes(env, model_data, model_data_length, options, WeightsOf(prepacked_weights_container));
   });
 }
 

@@ -67,6 +67,7 @@ struct OrtIoBinding {
   std::vector<std::size_t> input_indices, output_indices;
   std::vector<sardonyx::Value> inputs, outputs;
   std::vector<const sardonyx::Value*> input_pointers;       // into `inputs`
+  std::vector<std::string> unknown_outputs;                 // bound, but the model has none of this name: runs fail
   std::vector<bool> fresh_outputs;                          // bound to a device: a new value every run
   std::vector<std::optional<OrtMemoryInfo>> output_memory;  // of outputs bound to a device that is not the host
   std::vector<const OrtMemoryInfo*> output_places;          // into `output_memory`; NULL: the host

@@ -163,7 +163,8 @@ OrtStatusPtr ORT_API_CALL SetSessionLogSeverityLevel(OrtSessionOptions* options,
   return Guard([&] {
     OrtSessionOptions& target = Need(options, "options");
     target.options.log_severity = ToSeverity(session_log_severity_level);
-    target.has_log_severity = true;
+    target.log_severity = session_log_severity_level;
+    target.has_log_severity = session_log_severity_level >= 0;
   });
 }
 

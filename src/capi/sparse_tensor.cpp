@@ -164,7 +164,7 @@ OrtStatusPtr ORT_API_CALL CreateSparseTensorAsOrtValue(OrtAllocator* allocator, 
     SparseTensor sparse;
     sparse.dense_shape = ToShape(dense_shape, dense_shape_len, "dense_shape");
     ElementCount(sparse.dense_shape);
-    sparse.values = Tensor(FromElementType(type), Shape{0}, FromHandle(&Need(allocator, "allocator")));
+    sparse.values = Tensor(FromElementType(type, Code::kNotImplemented), Shape{0}, FromHandle(&Need(allocator, "allocator")));
     auto& result = Need(out, "out");
     result = NewHandle(std::move(sparse));
   });
@@ -177,7 +177,7 @@ OrtStatusPtr ORT_API_CALL CreateSparseTensorWithValuesAsOrtValue(const OrtMemory
                                                                  OrtValue** out) noexcept {
   return Guard([&] {
     CheckHost(info, "info");
-    const DType dtype = FromElementType(type);
+    const DType dtype = FromElementType(type, Code::kNotImplemented);
     if (IsString(dtype))
       Fail(Code::kInvalidArgument, "sparse tensor: expected numbers in the caller's memory, found strings");
     SparseTensor sparse;
@@ -185,8 +185,7 @@ OrtStatusPtr ORT_API_CALL CreateSparseTensorWithValuesAsOrtValue(const OrtMemory
     ElementCount(sparse.dense_shape);
     const Shape shape = ToShape(values_shape, values_shape_len, "values_shape");
     const std::size_t size = ByteSize(dtype, ElementCount(shape));
-    sparse.values =
-        Tensor(dtype, shape, Buffer::View(NeedArray(static_cast<std::byte*>(p_data), size, "p_data"), size));
+    sparse.values = Tensor(dtype, shape, Buffer::View(static_cast<std::byte*>(p_data), size));
     auto& result = Need(out, "out");
     result = NewHandle(std::move(sparse));
   });

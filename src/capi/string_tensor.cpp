@@ -64,12 +64,10 @@ OrtStatusPtr ORT_API_CALL GetStringTensorContent(const OrtValue* value, void* s,
   return Guard([&] {
     const std::span<const std::string> strings = NeedStrings(value);
     if (offsets_len != strings.size())
-      Fail(Code::kInvalidArgument, "string tensor: expected room for ", strings.size(), " offsets, found ",
-           offsets_len);
+      Fail(Code::kFail, "string tensor: expected room for ", strings.size(), " offsets, found ", offsets_len);
     std::size_t total = 0;
     for (const std::string& element : strings) total += element.size();
-    if (s_len < total)
-      Fail(Code::kInvalidArgument, "string tensor: expected room for ", total, " bytes, found ", s_len);
+    if (s_len < total) Fail(Code::kFail, "string tensor: expected room for ", total, " bytes, found ", s_len);
     NeedArray(static_cast<char*>(s), total, "s");
     NeedArray(offsets, offsets_len, "offsets");
     std::size_t at = 0;
@@ -89,7 +87,7 @@ OrtStatusPtr ORT_API_CALL GetStringTensorElement(const OrtValue* value, size_t s
   return Guard([&] {
     const std::string& element = ElementAt(NeedStrings(value), index);
     if (s_len < element.size())
-      Fail(Code::kInvalidArgument, "string tensor: expected room for ", element.size(), " bytes, found ", s_len);
+      Fail(Code::kFail, "string tensor: expected room for ", element.size(), " bytes, found ", s_len);
     NeedArray(static_cast<char*>(s), element.size(), "s");
     if (!element.empty()) std::memcpy(s, element.data(), element.size());
   });

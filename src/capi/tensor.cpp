@@ -26,7 +26,7 @@ Shape ToShape(const std::int64_t* shape, std::size_t rank) {
 // A tensor over the caller's bytes; `owner` (may be null) frees them with the last view.
 Tensor ViewOf(const Device& device, void* data, std::size_t size, const std::int64_t* shape, std::size_t rank,
               ONNXTensorElementDataType type, std::shared_ptr<const void> owner) {
-  const DType dtype = FromElementType(type);
+  const DType dtype = FromElementType(type, Code::kNotImplemented);
   if (IsString(dtype))
     Fail(Code::kInvalidArgument,
          "expected an element type of fixed size for the caller's memory, found string; use CreateTensorAsOrtValue");
@@ -35,7 +35,6 @@ Tensor ViewOf(const Device& device, void* data, std::size_t size, const std::int
   if (size < needed)
     Fail(Code::kInvalidArgument, "tensor of ", Name(dtype), ToText(dims), ": expected a buffer of at least ", needed,
          " bytes, found ", size);
-  if (data == nullptr && needed != 0) FailNullArgument("p_data");
   return Tensor(dtype, dims, Buffer::View(data, size, std::move(owner), device));
 }
 
@@ -69,7 +68,7 @@ OrtStatusPtr ORT_API_CALL CreateTensorAsOrtValue(OrtAllocator* allocator, const 
   return Guard([&] {
     Need(out, "out");
     const std::shared_ptr<Allocator> memory = FromHandle(&Need(allocator, "allocator"));
-    *out = NewHandle(Tensor(FromElementType(type), ToShape(shape, shape_len), memory));
+    *out = NewHandle(Tensor(FromElementType(type, Code::kNotImplemented), ToShape(shape, shape_len), memory));
   });
 }
 

@@ -115,7 +115,9 @@ OrtStatusPtr ORT_API_CALL SetGlobalIntraOpThreadAffinity(OrtThreadingOptions* tp
                                                          const char* affinity_string) noexcept {
   return Guard([&] {
     OrtThreadingOptions& options = Need(tp_options, "tp_options");
-    options.cores = runtime::ParseAffinities(&Need(affinity_string, "affinity_string"));
+    if (Need(affinity_string, "affinity_string") == '\0')
+      Fail(Code::kInvalidArgument, "argument 'affinity_string': expected groups of processors, found ''");
+    options.affinity = &Need(affinity_string, "affinity_string");  // read when the environment is made
   });
 }
 

@@ -85,8 +85,7 @@ OrtStatusPtr ORT_API_CALL CreateTensorTypeAndShapeInfo(OrtTensorTypeAndShapeInfo
 OrtStatusPtr ORT_API_CALL SetTensorElementType(OrtTensorTypeAndShapeInfo* info,
                                                enum ONNXTensorElementDataType type) noexcept {
   return Guard([&] {
-    if (type != ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED) FromElementType(type);  // an info may have none (yet)
-    Need(info, "info").element_type = type;
+    Need(info, "info").element_type = type;  // any: what is made from the info checks it
   });
 }
 

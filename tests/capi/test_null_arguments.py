@@ -28,6 +28,15 @@ ALLOWED = {
     ("SetUserLoggingFunction", "user_logging_function"), ("CreateLoraAdapter", "allocator"),
     ("CreateLoraAdapterFromArray", "allocator"), ("GetSessionConfigEntry", "config_value"),
     ("ReleaseAvailableProviders", "ptr"),
+    # As in ONNX Runtime (docs/abi_differences.md).
+    ("CreateEnv", "logid"), ("CreateEnvWithCustomLogger", "logid"), ("CreateEnvWithGlobalThreadPools", "logid"),
+    ("CreateEnvWithCustomLoggerAndGlobalThreadPools", "logid"), ("EnableTelemetryEvents", "env"),
+    ("DisableTelemetryEvents", "env"), ("SetLanguageProjection", "ort_env"), ("UpdateEnvWithCustomLogLevel", "ort_env"),
+    ("CreateTensorWithDataAsOrtValue", "p_data"), ("CreateTensorWithDataAndDeleterAsOrtValue", "p_data"),
+    ("CreateSparseTensorWithValuesAsOrtValue", "p_data"), ("EnableOrtCustomOps", "options"),
+    ("CreateSessionWithPrepackedWeightsContainer", "prepacked_weights_container"),
+    ("CreateSessionFromArrayWithPrepackedWeightsContainer", "prepacked_weights_container"),
+    ("SessionOptionsSetEpSelectionPolicyDelegate", "delegate"),
 }
 # Not looked at, because the objects of the program leave nothing to write, or another argument is wrong before.
 NOT_REACHED = {

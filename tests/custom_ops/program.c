@@ -235,7 +235,6 @@ static void MakeMistakes(void) {
   MISTAKE(RegisterCustomOpsUsingFunction(NULL, "RegisterOfProgram"));
   MISTAKE(RegisterCustomOpsUsingFunction(options, NULL));
   MISTAKE(RegisterCustomOpsUsingFunction(options, ""));
-  MISTAKE(EnableOrtCustomOps(NULL));
   MISTAKE(KernelInfoGetAttribute_float(NULL, "a", &real));
   MISTAKE(KernelInfoGetAttribute_int64(NULL, "a", &integer));
   MISTAKE(KernelInfoGetAttribute_string(NULL, "a", text, &size));

@@ -58,7 +58,7 @@ def test_what_is_no_list_of_providers_is_refused(wrong):
 
 
 def test_a_library_that_is_not_there_is_named():
-    with pytest.raises(sardonyx.NoSuchFile, match="provider library 'mine': there is no file '.*libmine.so'"):
+    with pytest.raises(sardonyx.Fail, match="provider library 'mine': there is no file '.*libmine.so'"):
         sardonyx.register_execution_provider_library("mine", "libmine.so")
 
 

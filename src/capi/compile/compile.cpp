@@ -99,6 +99,9 @@ class FunctionSink final : public model::ExternalSink {
             AsHandle(&tensor), known ? &*known : nullptr, &answer);
     const std::unique_ptr<OrtExternalInitializerInfo> place(answer);
     if (place == nullptr) return std::nullopt;
+    if (place->offset < 0)
+      Fail(Code::kInvalidArgument, "the function that locates initializers: initializer '", value.name,
+           "': expected an offset of 0 or more, found ", place->offset);
     return model::ExternalPlace{place->path, static_cast<std::uint64_t>(place->offset), place->size};
   }
 

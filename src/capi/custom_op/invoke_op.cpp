@@ -1,5 +1,6 @@
 // capi/custom_op/invoke_op.cpp - OrtOp: an operator of the session that a kernel calls with values of its own.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,14 @@
 #include "ir/function_index.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
+#include "ops/schema/schema.h"
 #include "ops/tensor_ref.h"
 
 // A graph of one node, whose inputs and outputs are all named; a call with missing ones works on a copy of the node.
 struct OrtOp {
   sardonyx::Graph graph;
   std::shared_ptr<const sardonyx::capi::KernelSession> session;  // shared with the kernel; the operator may outlive it
+  std::optional<sardonyx::Error> mistake;  // the operator cannot have such a node; every call of it says so
   const sardonyx::Node& node() const { return graph.node(graph.order[0]); }
 };
 
@@ -82,7 +85,7 @@ OrtStatusPtr ORT_API_CALL CreateOp(const OrtKernelInfo* info, const char* op_nam
     const KernelFacts& facts = *Need(info, "info").facts;
     const std::string domain_name = domain != nullptr ? domain : "";
     CheckTypes(type_constraint_names, type_constraint_values, CountOf(type_constraint_count, "type_constraint_count"));
-    if (version < 1) Fail(Code::kInvalidArgument, "version: expected 1 or more, found ", version);
+    if (version < 1) Fail(Code::kFail, "version: expected 1 or more, found ", version);
     auto op = std::make_unique<OrtOp>();
     op->session = facts.session;
     Graph& graph = op->graph;
@@ -99,7 +102,14 @@ OrtStatusPtr ORT_API_CALL CreateOp(const OrtKernelInfo* info, const char* op_nam
       call.attributes.push_back(*AsAttribute(&Need(attr_values[i], "attr_values[i]")));
     const NodeId id = graph.AddNode(std::move(call));
     const Model no_functions;
-    ops::ResolveVersions(graph, *facts.session->operators, no_functions);
+    try {
+      ops::ResolveVersions(graph, *facts.session->operators, no_functions);
+    } catch (const Error& error) {  // ONNX Runtime looks at the numbers of inputs and outputs in the call
+      if (ops::FindSchema(domain_name, op_name, version) == nullptr) Fail(Code::kFail, error.what());
+      op->mistake = error;
+      *ort_op = op.release();
+      return;
+    }
     const Node& node = graph.node(id);
     if (facts.session->operators->Find(node.domain, node.op_type, node.since_version) == nullptr)
       Fail(Code::kNotImplemented, "operator ", node.op_type, " version ", node.since_version, " of domain '",
@@ -114,6 +124,7 @@ OrtStatusPtr ORT_API_CALL InvokeOp(const OrtKernelContext* context, const OrtOp*
   return Guard([&] {
     Parallel& parallel = Need(context, "context").parallel();
     const OrtOp& op = Need(ort_op, "ort_op");
+    if (op.mistake) throw Error(*op.mistake);
     const std::size_t inputs_given = CountOf(input_count, "input_count");
     const std::size_t outputs_given = CountOf(output_count, "output_count");
     if (inputs_given != op.node().inputs.size() || outputs_given != op.node().outputs.size()) {

@@ -121,7 +121,7 @@ class CustomKernel {
   }
 
   void Run(ops::KernelContext& c) const {
-    OrtKernelContext context(c, *info_.facts, signature_.aliases);
+    OrtKernelContext context(c, *info_.facts, signature_.aliases, &spare_);
     const OrtCustomOp* op = signature_.op;
     if (signature_.HasV2Compute()) {
       CallOut<Code::kRuntimeException>(compute_.c_str(), op->KernelComputeV2, handle_, &context);
@@ -153,6 +153,7 @@ class CustomKernel {
   OrtKernelInfo info_;   // the library may keep a pointer to it
   std::string compute_;  // of error messages
   void* handle_ = nullptr;
+  mutable SpareValues spare_;
 };
 
 void RunCustom(ops::KernelContext& c) { c.state<CustomKernel>().Run(c); }

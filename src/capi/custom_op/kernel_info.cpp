@@ -106,8 +106,8 @@ OrtStatusPtr ORT_API_CALL KernelInfoGetAttributeArray_string(const OrtKernelInfo
   return Guard([&] {
     const std::span<const std::string> list = ListOf<std::string>(info, name);
     OrtAllocator& memory = Need(allocator, "allocator");
-    Need(out, "out");
     Need(size, "size") = list.size();
+    if (out == nullptr) return;  // only the size was asked for
     *out = nullptr;
     if (list.empty()) return;
     auto** texts = static_cast<char**>(AllocateResult(&memory, list.size() * sizeof(char*)));
@@ -170,10 +170,11 @@ OrtStatusPtr ORT_API_CALL KernelInfo_GetOutputTypeInfo(const OrtKernelInfo* info
 OrtStatusPtr ORT_API_CALL KernelInfoGetConstantInput_tensor(const OrtKernelInfo* info, size_t index, int* is_constant,
                                                             const OrtValue** out) noexcept {
   return Guard([&] {
-    const Port& port = PortAt(FactsOf(info).inputs, "input", index);
-    Need(out, "out");
-    Need(is_constant, "is_constant") = port.constant.has_value() ? 1 : 0;
-    *out = port.constant.has_value() ? AsHandle(&port.constant) : nullptr;
+    const std::vector<Port>& inputs = FactsOf(info).inputs;
+    const bool constant = index < inputs.size() && inputs[index].constant.has_value();
+    Need(is_constant, "is_constant") = constant ? 1 : 0;
+    if (constant) Need(out, "out");
+    if (out != nullptr) *out = constant ? AsHandle(&inputs[index].constant) : nullptr;
   });
 }
 
@@ -205,14 +206,11 @@ OrtStatusPtr ORT_API_CALL KernelInfo_GetConfigEntries(const OrtKernelInfo* info,
   });
 }
 
-OrtStatusPtr ORT_API_CALL KernelInfoGetAllocator(const OrtKernelInfo* info, OrtMemType mem_type,
+OrtStatusPtr ORT_API_CALL KernelInfoGetAllocator(const OrtKernelInfo* info, OrtMemType /*mem_type*/,
                                                  OrtAllocator** out) noexcept {
   return Guard([&] {
     Need(info, "info");
     Need(out, "out");
-    if (mem_type != OrtMemTypeCPUInput && mem_type != OrtMemTypeCPUOutput && mem_type != OrtMemTypeDefault)
-      Fail(Code::kInvalidArgument, "mem_type: expected -2 (CPU input), -1 (CPU output) or 0 (default), found ",
-           static_cast<int>(mem_type));
     *out = NewAllocator(HostAllocator());
   });
 }

@@ -87,14 +87,14 @@ OrtStatusPtr ORT_API_CALL RegisterCustomOpsUsingFunction(OrtSessionOptions* opti
 
 OrtStatusPtr ORT_API_CALL EnableOrtCustomOps(OrtSessionOptions* options) noexcept {
   return Guard([&] {
-    OrtSessionOptions& target = Need(options, "options");
+    if (options == nullptr) return;
     void* function = dlsym(RTLD_DEFAULT, kRegister);
     if (function == nullptr)
       Fail(Code::kFail,
            "EnableOrtCustomOps: the operators of onnxruntime-extensions are not in this process; install that package "
            "and register its library by its path (RegisterCustomOpsLibrary_V2; in Python "
            "options.register_custom_ops_library(onnxruntime_extensions.get_library_path()))");
-    Register(target, function, std::string(kRegister) + " of onnxruntime-extensions");
+    Register(*options, function, std::string(kRegister) + " of onnxruntime-extensions");
   });
 }
 

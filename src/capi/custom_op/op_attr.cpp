@@ -43,7 +43,7 @@ AttributeValue ValueOf(const void* data, int len, OrtOpAttrType type) {
     case ORT_OP_ATTR_STRINGS:
       return TextsOf(data, len);
     default:
-      Fail(Code::kInvalidArgument,
+      Fail(Code::kFail,
            "type: expected an OrtOpAttrType from 1 (INT) to 6 (STRINGS), of which attributes can be made, found ",
            static_cast<int>(type));
   }

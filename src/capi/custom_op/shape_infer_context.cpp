@@ -16,7 +16,7 @@ OrtStatusPtr ORT_API_CALL ShapeInferContext_GetInputTypeShape(const OrtShapeInfe
   return Guard([&] {
     const auto& inputs = Need(context, "context").inputs;
     if (index >= inputs.size())
-      Fail(Code::kInvalidArgument, "input: expected an index below ", inputs.size(), ", found ", index);
+      Fail(Code::kRuntimeException, "input: expected an index below ", inputs.size(), ", found ", index);
     Need(info, "info") = inputs[index].get();
   });
 }
@@ -39,7 +39,7 @@ OrtStatusPtr ORT_API_CALL ShapeInferContext_SetOutputTypeShape(const OrtShapeInf
     // The interface hands out a context that looks constant; its outputs are there to be set.
     auto& outputs = const_cast<OrtShapeInferContext&>(Need(context, "context")).outputs;
     if (index >= outputs.size())
-      Fail(Code::kInvalidArgument, "output: expected an index below ", outputs.size(), ", found ", index);
+      Fail(Code::kRuntimeException, "output: expected an index below ", outputs.size(), ", found ", index);
     auto copy = std::make_unique<OrtTensorTypeAndShapeInfo>(Need(info, "info"));
     copy->symbols.resize(copy->dims.size());
     outputs[index] = std::move(copy);

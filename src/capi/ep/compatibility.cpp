@@ -26,7 +26,9 @@ constexpr const char* kCompatibilityKey = "ep_compatibility_info.";
 
 // NULL if the model has none for this provider.
 char* CompatibilityOf(const Model& model, const char* ep_type, OrtAllocator* allocator) {
-  const std::string wanted = std::string(kCompatibilityKey) + &Need(ep_type, "ep_type");
+  if (Need(ep_type, "ep_type") == '\0')
+    Fail(Code::kInvalidArgument, "argument 'ep_type': expected the name of an execution provider, found ''");
+  const std::string wanted = std::string(kCompatibilityKey) + ep_type;
   for (const auto& [key, value] : model.metadata)
     if (key == wanted) return CopyText(allocator, value);
   return nullptr;
@@ -76,7 +78,9 @@ OrtStatusPtr ORT_API_CALL GetCompatibilityInfoFromModelBytes(const void* model_d
                                                              const char* ep_type, OrtAllocator* allocator,
                                                              char** compatibility_info) noexcept {
   return Guard([&] {
-    const auto* data = static_cast<const std::byte*>(NeedArray(model_data, model_data_length, "model_data"));
+    const auto* data = &Need(static_cast<const std::byte*>(model_data), "model_data");
+    if (model_data_length == 0)
+      Fail(Code::kInvalidArgument, "argument 'model_data_length': expected the size of a model, found 0");
     auto& result = Need(compatibility_info, "compatibility_info");
     const Model model = model::LoadBytes({data, model_data_length}, nullptr, {});
     result = CompatibilityOf(model, ep_type, &Need(allocator, "allocator"));

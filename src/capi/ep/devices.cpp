@@ -54,8 +54,6 @@ OrtStatusPtr ORT_API_CALL CreateHardwareDevice(OrtHardwareDeviceType type, uint3
                                                OrtHardwareDevice** hardware_device) noexcept {
   return Guard([&] {
     auto& result = Need(hardware_device, "hardware_device");
-    if (type < OrtHardwareDeviceType_CPU || type > OrtHardwareDeviceType_NPU)
-      Fail(Code::kInvalidArgument, "hardware device: expected an OrtHardwareDeviceType from 0 to 2, found ", int{type});
     const OrtKeyValuePairs::Entries entries = metadata != nullptr ? metadata->entries() : OrtKeyValuePairs::Entries{};
     result =
         std::make_unique<OrtHardwareDevice>(

@@ -17,9 +17,9 @@ constexpr int kTypes = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E8M0 + 1;
 
 OrtKernelDef& DefinitionOf(OrtKernelDefBuilder* builder) { return Need(builder, "kernel_def_builder").definition; }
 
-void CheckMemoryType(OrtMemType type) {
-  if (type < OrtMemTypeCPUInput || type > OrtMemTypeDefault)
-    Fail(Code::kInvalidArgument, "kernel definition: expected an OrtMemType from -2 to 0, found ", int{type});
+// A number that is no OrtMemType, which ONNX Runtime accepts, means the provider's own memory.
+OrtMemType MemoryTypeOf(int type) {
+  return type >= OrtMemTypeCPUInput && type < OrtMemTypeDefault ? static_cast<OrtMemType>(type) : OrtMemTypeDefault;
 }
 
 OrtStatusPtr AddAliases(OrtKernelDefBuilder* builder, const int* inputs, const int* outputs, std::size_t count,
@@ -106,18 +106,12 @@ OrtStatusPtr ORT_API_CALL KernelDefBuilder_SetExecutionProvider(OrtKernelDefBuil
 
 OrtStatusPtr ORT_API_CALL KernelDefBuilder_SetInputMemType(OrtKernelDefBuilder* kernel_def_builder, size_t input_index,
                                                            OrtMemType mem_type) noexcept {
-  return Guard([&] {
-    CheckMemoryType(mem_type);
-    DefinitionOf(kernel_def_builder).input_memory[input_index] = mem_type;
-  });
+  return Guard([&] { DefinitionOf(kernel_def_builder).input_memory[input_index] = MemoryTypeOf(mem_type); });
 }
 
 OrtStatusPtr ORT_API_CALL KernelDefBuilder_SetOutputMemType(OrtKernelDefBuilder* kernel_def_builder,
                                                             size_t output_index, OrtMemType mem_type) noexcept {
-  return Guard([&] {
-    CheckMemoryType(mem_type);
-    DefinitionOf(kernel_def_builder).output_memory[output_index] = mem_type;
-  });
+  return Guard([&] { DefinitionOf(kernel_def_builder).output_memory[output_index] = MemoryTypeOf(mem_type); });
 }
 
 OrtStatusPtr ORT_API_CALL KernelDefBuilder_AddTypeConstraint(OrtKernelDefBuilder* kernel_def_builder,
@@ -205,7 +199,7 @@ OrtStatusPtr ORT_API_CALL GetTensorDataType(ONNXTensorElementDataType elem_type,
   }();
   return Guard([&] {
     if (elem_type <= ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED || elem_type >= kTypes)
-      Fail(Code::kInvalidArgument, "expected an ONNXTensorElementDataType from 1 to ", kTypes - 1, ", found ",
+      Fail(Code::kNotImplemented, "expected an ONNXTensorElementDataType from 1 to ", kTypes - 1, ", found ",
            int{elem_type});
     Need(out, "out") = &kAll[elem_type];
   });

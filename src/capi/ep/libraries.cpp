@@ -34,6 +34,16 @@ std::string AbsolutePath(const char* path) {
   return (std::filesystem::absolute(own.dli_fname).parent_path() / given).string();
 }
 
+// Runs `change`; what stands in its way has the code that ONNX Runtime gives.
+template <typename Change>
+void ChangeLibraries(Change&& change) {
+  try {
+    change();
+  } catch (const Error& error) {
+    Fail(Code::kFail, error.what());
+  }
+}
+
 // The prefix of the config entries in which a provider finds its options; its name is in lower case there.
 std::string OptionPrefix(std::string name) {
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -49,14 +59,17 @@ OrtStatusPtr ORT_API_CALL RegisterExecutionProviderLibrary(OrtEnv* env, const ch
     const std::string name = &Need(registration_name, "registration_name");
     const std::string file = AbsolutePath(&Need(path, "path"));
     if (name.ends_with(".virtual")) SetEnvConfig(target, "allow_virtual_devices", "1");
-    target.libraries.Register(name, file, {&ApiBase(), plugin::HardwareDevices(), target.environment->logger()});
+    ChangeLibraries([&] {
+      target.libraries.Register(name, file, {&ApiBase(), plugin::HardwareDevices(), target.environment->logger()});
+    });
   });
 }
 
 OrtStatusPtr ORT_API_CALL UnregisterExecutionProviderLibrary(OrtEnv* env, const char* registration_name) noexcept {
   return Guard([&] {
     OrtEnv& target = Need(env, "env");
-    target.libraries.Unregister(&Need(registration_name, "registration_name"), target.shared_allocators);
+    const std::string name = &Need(registration_name, "registration_name");
+    ChangeLibraries([&] { target.libraries.Unregister(name, target.shared_allocators); });
   });
 }
 
@@ -94,6 +107,7 @@ OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_V2(
     }
     options.providers.push_back(std::move(choice));
     options.config = std::move(config);
+    session_options->devices.insert(session_options->devices.end(), devices.begin(), devices.end());
     const plugin::Libraries::Place place = env->libraries.Find(devices.front());
     if (place.factory != nullptr) AddOperatorsOf(place.library, *place.factory, *session_options);
   });
@@ -119,7 +133,6 @@ OrtStatusPtr ORT_API_CALL SessionOptionsSetEpSelectionPolicyDelegate(OrtSessionO
                                                                      void* delegate_state) noexcept {
   return Guard([&] {
     OrtSessionOptions& target = Need(session_options, "session_options");
-    if (delegate == nullptr) FailNullArgument("delegate");
     target.selection = {.delegate = delegate, .state = delegate_state};
   });
 }
@@ -135,7 +148,8 @@ OrtStatusPtr ORT_API_CALL SetEpDynamicOptions(OrtSession* sess, const char* cons
       Need(keys[i], "keys[i]");
       Need(values[i], "values[i]");
     }
-    plugin::SetDynamicOptions(session.providers(), keys, values, kv_len);
+    if (!plugin::SetDynamicOptions(session.providers(), keys, values, kv_len))
+      session.logger().Warn("SetEpDynamicOptions: no provider of this session takes any option; nothing was set");
   });
 }
 

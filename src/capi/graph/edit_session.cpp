@@ -71,7 +71,11 @@ OrtStatusPtr ORT_API_CALL CreateModelEditorSession(const OrtEnv* env, const ORTC
 OrtStatusPtr ORT_API_CALL CreateModelEditorSessionFromArray(const OrtEnv* env, const void* model_data,
                                                             size_t model_data_length, const OrtSessionOptions* options,
                                                             OrtSession** out) noexcept {
-  const OrtStatusPtr failure = Guard([&] { Need(static_cast<const std::byte*>(model_data), "model_data"); });
+  const OrtStatusPtr failure = Guard([&] {
+    Need(static_cast<const std::byte*>(model_data), "model_data");
+    if (model_data_length == 0)
+      Fail(Code::kInvalidArgument, "argument 'model_data_length': expected the size of a model, found 0");
+  });
   return failure != nullptr ? failure : StartEditing(env, {nullptr, model_data, model_data_length}, options, out);
 }
 

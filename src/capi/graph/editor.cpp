@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "capi/handles/status.h"
-#include "model/onnx_fields.h"
 
 namespace sardonyx::capi {
 namespace {
@@ -76,7 +75,7 @@ std::unique_ptr<OrtGraph> NewGraph() {
   auto graph = std::make_unique<OrtGraph>();
   graph->name = "ModelEditorGraph";  // as ONNX Runtime names it
   ModelFacts facts;
-  facts.ir_version = model::kNewestIrVersion;
+  facts.ir_version = kEditorIrVersion;
   facts.metadata.graph_name = graph->name;
   graph->facts = std::make_shared<const ModelFacts>(std::move(facts));
   return graph;

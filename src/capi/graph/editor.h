@@ -17,6 +17,9 @@ struct OrtModel {
 
 namespace sardonyx::capi {
 
+// The IR version of models made here: what ONNX Runtime of the same API version gives them, and can read.
+constexpr int kEditorIrVersion = 13;
+
 std::unique_ptr<OrtGraph> NewGraph();
 // Each takes its part over; what is refused stays the caller's.
 void SetInputs(OrtGraph& graph, std::span<OrtValueInfo*> inputs);

@@ -6,7 +6,6 @@
 #include "capi/graph/editor.h"
 #include "ir/domain.h"
 #include "ir/verify.h"
-#include "model/onnx_fields.h"
 
 namespace sardonyx::capi {
 namespace {
@@ -122,7 +121,7 @@ Model MakeModel(const OrtModel& parts) {
   if (std::none_of(parts.opsets.begin(), parts.opsets.end(), is_onnx))
     Fail(Code::kInvalidArgument, "expected a model with an opset of the domain '' (ai.onnx), found none");
   Model model;
-  model.ir_version = model::kNewestIrVersion;
+  model.ir_version = kEditorIrVersion;
   model.opset_imports = parts.opsets;
   model.graph.name = graph.name;
   model.graph.opset_imports = parts.opsets;

@@ -104,8 +104,6 @@ OrtStatusPtr ORT_API_CALL CreateExternalInitializerInfo(const ORTCHAR_T* filepat
                                                         size_t byte_size, OrtExternalInitializerInfo** out) noexcept {
   return Guard([&] {
     auto& result = Need(out, "out");
-    if (file_offset < 0)
-      Fail(Code::kInvalidArgument, "argument 'file_offset': expected 0 or more, found ", file_offset);
     auto info = std::make_unique<OrtExternalInitializerInfo>();
     *info = {&Need(filepath, "filepath"), file_offset, byte_size};
     result = info.release();

@@ -423,7 +423,7 @@ TEST(GraphView, SaysWhereExternalDataLie) {
   EXPECT_EQ(Api().ExternalInitializerInfo_GetFileOffset(info), 128);
   EXPECT_EQ(Api().ExternalInitializerInfo_GetByteSize(info), 64u);
   Api().ReleaseExternalInitializerInfo(info);
-  EXPECT_NE(MessageOf(Api().CreateExternalInitializerInfo("f", -1, 1, &info)).find("'file_offset'"), std::string::npos);
+  EXPECT_NE(MessageOf(Api().CreateExternalInitializerInfo(nullptr, 0, 1, &info)).find("'filepath'"), std::string::npos);
 }
 
 }  // namespace

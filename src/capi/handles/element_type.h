@@ -20,8 +20,8 @@ inline ONNXTensorElementDataType ToElementType(DType dtype) {
   }
 }
 
-// Fails with kInvalidArgument for what is no element type of a tensor.
-inline DType FromElementType(ONNXTensorElementDataType type) {
+// Fails with `code` for what is no element type of a tensor.
+inline DType FromElementType(ONNXTensorElementDataType type, Code code = Code::kInvalidArgument) {
   const int number = static_cast<int>(type);
   switch (number) {
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT2:
@@ -32,7 +32,7 @@ inline DType FromElementType(ONNXTensorElementDataType type) {
       return DType::kFloat8E8M0;
     default:
       if (number <= 0 || number > ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT4E2M1)
-        Fail(Code::kInvalidArgument, "expected an ONNXTensorElementDataType from 1 to 26, found ", number);
+        Fail(code, "expected an ONNXTensorElementDataType from 1 to 26, found ", number);
       return static_cast<DType>(number);
   }
 }

@@ -38,6 +38,7 @@ struct CompiledNode {
   void* state = nullptr;
   std::shared_ptr<const capi::KernelFacts> facts;
   std::string callee;
+  mutable capi::SpareValues spare;
 
   CompiledNode() = default;
   CompiledNode(const CompiledNode&) = delete;
@@ -51,7 +52,7 @@ struct CompiledNode {
 
 void RunCompiled(ops::KernelContext& context) {
   const auto& node = context.state<CompiledNode>();
-  OrtKernelContext handle(context, *node.facts);
+  OrtKernelContext handle(context, *node.facts, {}, &node.spare);
   CallOut(node.callee.c_str(), node.info->Compute, node.info, node.state, &handle);
   handle.Finish();
 }

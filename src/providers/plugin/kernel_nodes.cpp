@@ -27,11 +27,12 @@ struct KernelNode {
   std::unique_ptr<OrtKernelInfo> info;  // kernels may keep the pointer
   std::unique_ptr<OrtKernelImpl, KernelReleaser> kernel;
   std::string callee;
+  mutable capi::SpareValues spare;
 };
 
 void RunKernel(ops::KernelContext& context) {
   const auto& node = context.state<KernelNode>();
-  OrtKernelContext handle(context, *node.facts, node.entry.definition.aliases);
+  OrtKernelContext handle(context, *node.facts, node.entry.definition.aliases, &node.spare);
   CallOut(node.callee.c_str(), node.kernel->Compute, node.kernel.get(), &handle);
   handle.Finish();
 }

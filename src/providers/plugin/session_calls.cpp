@@ -27,7 +27,7 @@ void EndInitialization(const providers::ProviderSet& providers) {
   }
 }
 
-void SetDynamicOptions(const providers::ProviderSet& providers, const char* const* keys, const char* const* values,
+bool SetDynamicOptions(const providers::ProviderSet& providers, const char* const* keys, const char* const* values,
                        std::size_t count) {
   bool taken = false;
   for (const PluginProvider* plugin : PluginsOf(providers)) {
@@ -37,7 +37,7 @@ void SetDynamicOptions(const providers::ProviderSet& providers, const char* cons
     taken = true;
     CallOut(ep.Callee("SetDynamicOptions").c_str(), set, ep.handle(), keys, values, count);
   }
-  if (!taken) Fail(Code::kInvalidArgument, "dynamic options: no provider of this session takes any");
+  return taken;
 }
 
 RunScope::RunScope(const providers::ProviderSet& providers, const OrtRunOptions& options, bool synchronize)

@@ -15,8 +15,8 @@ class PluginProvider;
 // Tells the providers of plug-ins that the session is ready.
 void EndInitialization(const providers::ProviderSet& providers);
 
-// Fails with kInvalidArgument if no provider of the session takes such options.
-void SetDynamicOptions(const providers::ProviderSet& providers, const char* const* keys, const char* const* values,
+// Whether a provider of the session takes such options.
+bool SetDynamicOptions(const providers::ProviderSet& providers, const char* const* keys, const char* const* values,
                        std::size_t count);
 
 // Tells the providers of plug-ins of one run. Runs of a session whose provider does not run them side by side wait for
