@@ -16,6 +16,7 @@
 #include "capi/handles/value.h"
 #include "capi/options.h"
 #include "capi/profile.h"
+#include "capi/runs/captured_runs.h"
 #include "capi/session.h"
 #include "providers/plugin/session_calls.h"
 
@@ -177,17 +178,19 @@ static void RunInPlace(Session& session, const OrtRunOptions* options, std::span
                        std::span<const Value* const> values, std::span<const std::size_t> outputs,
                        std::span<Value> results, const runtime::RunExtras& extras) {
   const runtime::RunOptions& run_options = options != nullptr ? options->options : DefaultRunOptions();
-  const auto run = [&] {
+  const auto run = [&](const runtime::RunExtras& told) {
     if (!run_options.profile_prefix.empty())
-      return RunProfiled(session, run_options, inputs, values, outputs, results, extras);
-    session.Run(run_options, inputs, values, outputs, results, extras);
+      return RunProfiled(session, run_options, inputs, values, outputs, results, told);
+    session.Run(run_options, inputs, values, outputs, results, told);
   };
-  if (session.providers().providers.size() < 2) return run();  // there is only the CPU's
+  if (session.providers().providers.size() < 2) return run(extras);  // there is only the CPU's
   static const OrtRunOptions kDefaults;
-  plugin::RunScope scope(session.providers(), options != nullptr ? *options : kDefaults,
-                         run_options.synchronize || extras.synchronize);
-  run();
-  scope.End();
+  RunCaptured(session, run_options, {inputs, values, outputs, results}, extras, [&](const runtime::RunExtras& told) {
+    plugin::RunScope scope(session.providers(), options != nullptr ? *options : kDefaults,
+                           run_options.synchronize || told.synchronize);
+    run(told);
+    scope.End();
+  });
 }
 
 // What the session cannot take or make where the caller has it goes through the host.
@@ -279,6 +282,11 @@ OrtStatusPtr ORT_API_CALL RunAsync(OrtSession* session, const OrtRunOptions* run
       run.output_names.emplace_back(&Need(output_names[i], "output_names[i]"));
     target.RunInBackground(std::move(run));
   });
+}
+
+// Without a provider that captures graphs, whatever is to be forgotten is not there.
+OrtStatusPtr ORT_API_CALL SessionReleaseCapturedGraph(OrtSession* session, int graph_annotation_id) noexcept {
+  return Guard([&] { ReleaseCaptured(BuiltSession(session), graph_annotation_id); });
 }
 
 }  // namespace sardonyx::capi
