@@ -16,6 +16,7 @@
 #include "capi/handles/value.h"
 #include "capi/options.h"
 #include "capi/profile.h"
+#include "capi/runs/captured_runs.h"
 #include "capi/session.h"
 #include "providers/plugin/session_calls.h"
 
@@ -180,17 +181,19 @@ static void RunInPlace(Session& session, const OrtRunOptions* options, std::span
   if (options != nullptr && options->log_severity > ORT_LOGGING_LEVEL_FATAL)
     Fail(Code::kFail, "log severity level of the run: expected 0 (verbose) to 4 (fatal), or -1 for the session's, ",
          "found ", options->log_severity);
-  const auto run = [&] {
+  const auto run = [&](const runtime::RunExtras& told) {
     if (!run_options.profile_prefix.empty())
-      return RunProfiled(session, run_options, inputs, values, outputs, results, extras);
-    session.Run(run_options, inputs, values, outputs, results, extras);
+      return RunProfiled(session, run_options, inputs, values, outputs, results, told);
+    session.Run(run_options, inputs, values, outputs, results, told);
   };
-  if (session.providers().providers.size() < 2) return run();  // there is only the CPU's
+  if (session.providers().providers.size() < 2) return run(extras);  // there is only the CPU's
   static const OrtRunOptions kDefaults;
-  plugin::RunScope scope(session.providers(), options != nullptr ? *options : kDefaults,
-                         run_options.synchronize || extras.synchronize);
-  run();
-  scope.End();
+  RunCaptured(session, run_options, {inputs, values, outputs, results}, extras, [&](const runtime::RunExtras& told) {
+    plugin::RunScope scope(session.providers(), options != nullptr ? *options : kDefaults,
+                           run_options.synchronize || told.synchronize);
+    run(told);
+    scope.End();
+  });
 }
 
 // A tensor may be made over NULL, to say its type and shape; it cannot be computed with.
@@ -302,6 +305,11 @@ OrtStatusPtr ORT_API_CALL RunAsync(OrtSession* session, const OrtRunOptions* run
       run.output_names.emplace_back(&Need(output_names[i], "output_names[i]"));
     target.RunInBackground(std::move(run));
   });
+}
+
+// Without a provider that captures graphs, whatever is to be forgotten is not there.
+OrtStatusPtr ORT_API_CALL SessionReleaseCapturedGraph(OrtSession* session, int graph_annotation_id) noexcept {
+  return Guard([&] { ReleaseCaptured(BuiltSession(session), graph_annotation_id); });
 }
 
 }  // namespace sardonyx::capi

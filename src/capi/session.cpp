@@ -15,6 +15,7 @@
 #include "capi/options.h"
 #include "capi/profile.h"
 #include "capi/provider_choice.h"
+#include "capi/runs/captured_runs.h"
 #include "providers/plugin/session_calls.h"
 #include "runtime/disabled_passes.h"
 #include "runtime/option_keys.h"
@@ -161,6 +162,7 @@ OrtSession* SessionFromFile(const OrtEnv* env, const ORTCHAR_T* model_path, cons
   runtime::SessionOptions copy = CopyOptions(env, options);
   copy.packed_weights = std::move(packed);
   auto session = Session::FromFile(env->environment, path, std::move(copy));
+  CheckCapture(*session);
   plugin::EndInitialization(session->providers());
   return std::make_unique<OrtSession>(std::move(session)).release();
 }
@@ -172,6 +174,7 @@ OrtSession* SessionFromBytes(const OrtEnv* env, const void* model_data, std::siz
   runtime::SessionOptions copy = CopyOptions(env, options);
   copy.packed_weights = std::move(packed);
   auto session = Session::FromBytes(env->environment, {data, size}, nullptr, std::move(copy));
+  CheckCapture(*session);
   plugin::EndInitialization(session->providers());
   return std::make_unique<OrtSession>(std::move(session)).release();
 }
@@ -243,11 +246,6 @@ void ORT_API_CALL ReleaseSession(OrtSession* input) noexcept {
     return;
   }
   std::unique_ptr<OrtSession> owned(input);
-}
-
-// Runs are not captured as graphs, so whatever is asked to be forgotten is not there.
-OrtStatusPtr ORT_API_CALL SessionReleaseCapturedGraph(OrtSession* session, int /*graph_annotation_id*/) noexcept {
-  return Guard([&] { Need(session, "session"); });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetInputCount(const OrtSession* session, size_t* out) noexcept {

@@ -119,7 +119,7 @@ constexpr ConfigKey kRunKeys[] = {
     {"sardonyx.max_run_memory", kRead, "limit for the memory that the run holds, in bytes", ""},
     {"sardonyx.run_timeout_ms", kRead, "limit for the run, in milliseconds", ""},
     {"disable_synchronize_execution_providers", kRead, "1: a run may end before providers have done the work that they gave to streams", ""},
-    {"gpu_graph_id", kIgnored, "runs are not captured as graphs", "-1"},
+    {"gpu_graph_id", kRead, "the graph that a plug-in captures the run as, and replays; -1: none", ""},
     {"qnn.", kIgnored, "there is no QNN provider", ""},
 };
 constexpr ConfigKey kEnvironmentKeys[] = {

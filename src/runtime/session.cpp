@@ -130,11 +130,18 @@ class ActiveRun {
 class LeasedState {
  public:
   explicit LeasedState(Program& program) : program_(program), state_(program.Lease()) {}
-  ~LeasedState() { program_.GiveBack(std::move(state_)); }
+  ~LeasedState() {
+    if (state_ != nullptr) program_.GiveBack(std::move(state_));
+  }
   LeasedState(const LeasedState&) = delete;
   LeasedState& operator=(const LeasedState&) = delete;
   RunState& operator*() { return *state_; }
   RunState* operator->() { return state_.get(); }
+  // Gives it back only when what is returned is released.
+  std::shared_ptr<const void> Keep() {
+    return {state_.release(),
+            [&program = program_](RunState* state) { program.GiveBack(std::unique_ptr<RunState>(state)); }};
+  }
 
  private:
   Program& program_;
@@ -462,7 +469,9 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
     state->Execute(threads, &run_options, observer, targets);
   }
   for (std::size_t i = 0; i < copied_.size(); ++i) copied_[i] = state->copied()[i];
-  if (shrink) {
+  if (extras.memory != nullptr) {
+    *extras.memory = state.Keep();
+  } else if (shrink) {
     state->ReleaseMemory();
     providers_->host->Shrink();
     ReturnFreeMemory(0);
@@ -472,16 +481,6 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
 Parallel& Session::parallel() const { return threads_->parallel(); }
 
 void Session::RunInBackground(std::function<void()> run) { background_.Start(threads_->pool(), std::move(run)); }
-
-void Session::Trim() {
-  program_->Trim();
-  {
-    const std::scoped_lock lock(placed_mutex_);
-    for (PlacedProgram& placed : placed_) placed.program->Trim();
-  }
-  if (Session* any = any_shape_now_.load(std::memory_order_acquire)) any->Trim();
-  ReturnFreeMemory(0);
-}
 
 std::vector<Value> Session::Run(const RunOptions& run_options, const std::vector<std::pair<std::string, Value>>& inputs,
                                 const std::vector<std::string>& output_names, StepObserver* observer) {

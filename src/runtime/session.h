@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -50,6 +51,18 @@ struct RunExtras {
   // Where output k is to lie if outputs[k] is Value(): on the host, or on OutputPlace; empty: all on the host.
   std::span<const Device> places = {};
   bool synchronize = false;  // even if the options do not ask for it
+  // Receives what holds the memory of the run: until it is released, no other run gets that memory. May be null.
+  std::shared_ptr<const void>* memory = nullptr;
+};
+
+// A run that a provider has captured and can replay: its memory, and the values whose memory it reads and writes.
+struct CapturedRun {
+  struct Port {
+    std::size_t index;
+    Value value;
+  };
+  std::shared_ptr<const void> memory;  // shared with nobody: its type is the session's own
+  std::vector<Port> inputs, outputs;
 };
 
 class Session {
@@ -128,6 +141,13 @@ class Session {
   // closest.
   std::shared_ptr<Session> WithValues(std::vector<std::string> names);
 
+  // By number of the graph.
+  struct CapturedRuns {
+    std::mutex mutex;  // held while runs are captured and replayed
+    std::map<int, CapturedRun> runs;
+  };
+  CapturedRuns& captured() { return captured_; }
+
   // The profile of this session's runs since it was created; null unless SessionOptions::profile_prefix asks for it.
   // EndTrace stops it and returns it once: runs that begin afterwards are not in it.
   const std::shared_ptr<Trace>& trace() const { return trace_; }
@@ -205,6 +225,7 @@ class Session {
   bool weights_dropped_ = false;      // the model cannot be built again as it is
   std::span<const std::byte> bytes_;  // that the caller keeps
   std::shared_ptr<const void> bytes_owner_;
+  CapturedRuns captured_;  // goes first: its memory is that of the programs
 };
 
 }  // namespace sardonyx::runtime

@@ -10,6 +10,7 @@
 // shapes, and that session infers and plans from what each run brings.
 #include <algorithm>
 
+#include "base/free_memory.h"
 #include "planner/scalar_inputs.h"
 #include "runtime/program.h"
 #include "runtime/session.h"
@@ -190,6 +191,16 @@ std::shared_ptr<Session> Session::Derive(const std::vector<std::string>& names) 
   session->ports_ = FindDevicePorts(session->program_->graph());
   if (threads_->branches() > 1) session->program_->RunBranchesOn(threads_->pool(), threads_->branches());
   return session;
+}
+
+void Session::Trim() {
+  program_->Trim();
+  {
+    const std::scoped_lock lock(placed_mutex_);
+    for (PlacedProgram& placed : placed_) placed.program->Trim();
+  }
+  if (Session* any = any_shape_now_.load(std::memory_order_acquire)) any->Trim();
+  ReturnFreeMemory(0);
 }
 
 void Session::FailUnknownValue(const std::string& name) const {

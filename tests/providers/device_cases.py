@@ -159,7 +159,8 @@ def check(result, x=X, function=np.tanh):
 class Changes:
     """What has happened since the last call."""
 
-    NAMES = ("copies", "streamed", "activated", "host_waits", "device_waits", "flushes", "run_ends", "own_streams")
+    NAMES = ("copies", "streamed", "activated", "host_waits", "device_waits", "flushes", "run_ends", "own_streams",
+             "captured_runs", "replayed", "synced")
 
     def __init__(self, plugin):
         self.plugin, self.before = plugin, {}
@@ -560,6 +561,68 @@ def case_allocators():
         fails("CreateAllocator: expected an allocator with Alloc, Free and Info for 'SdxTestCard'", plugin.session)
         del os.environ["SDX_PLUGIN_FAULT"]
         assert plugin.alive("allocators") == before  # it was given back
+    plugin.done()
+
+
+def case_capture():
+    plugin = Plugin()
+    session = plugin.session(WHOLE, {"graph_capture": "1", "separate": "1"})
+    binding = Binding(session)
+    x, y = plugin.to_card(X), plugin.on_card(X.shape)
+    binding.input("x", x)
+    binding.output("y", y)
+    changes = Changes(plugin)
+    once = {"streamed": 6, "flushes": 1, "run_ends": 1}
+    captured = {"captured_runs": 2, **{name: 2 * count for name, count in once.items()}}  # one run only warms up
+    replayed = {"replayed": 1, "synced": 1}
+    binding.run()
+    assert changes() == captured
+    check(plugin.from_card(y, X.shape), X, np.sqrt)
+    other = np.ascontiguousarray(X[::-1])
+    here = plugin.on_host(other)
+    plugin.copy(here, x)
+    changes()
+    for _ in range(2):
+        binding.run()
+        assert changes() == replayed
+    check(plugin.from_card(y, X.shape), other, np.sqrt)
+    # The graph owns the memory of its run: another run takes other memory.
+    options = api.out("CreateRunOptions")
+    before = plugin.alive("blocks")
+    changes()
+    for id, happened in (("-1", once), ("7", captured), ("7", replayed), ("-1", once), ("0", replayed)):
+        api("AddRunConfigEntry", options, b"gpu_graph_id", id.encode())
+        binding.run(options)
+        assert changes() == happened, (id, happened)
+        check(plugin.from_card(y, X.shape), other, np.sqrt)
+        changes()
+    assert plugin.alive("blocks") > before or not OF_SARDONYX
+    api("AddRunConfigEntry", options, b"gpu_graph_id", b"junk")
+    fails("junk", binding.run, options)
+    api("SessionReleaseCapturedGraph", session, 7)
+    api("AddRunConfigEntry", options, b"gpu_graph_id", b"7")
+    binding.run(options)
+    assert changes() == captured
+    if OF_SARDONYX:  # ONNX Runtime replays whatever is bound
+        fails("input 'x': expected the tensor that was bound when the graph was captured", run_on_host, plugin, session,
+              X)
+        binding.output("y", x)
+        fails("output 'y': expected the tensor that was bound when the graph was captured", binding.run)
+        binding.output("y", y)
+        for fault, action in (("ReplayGraph", binding.run), ("Sync", binding.run), ("ReleaseCapturedGraph", lambda: api(
+                "SessionReleaseCapturedGraph", session, 0))):
+            os.environ["SDX_PLUGIN_FAULT"] = fault
+            fails("planted fault in " + fault, action)
+            del os.environ["SDX_PLUGIN_FAULT"]
+        binding.run()
+    # Nodes of other providers cannot be captured.
+    for policy in ("1", "shapes"):
+        fails("SdxTestProvider", plugin.session, CHAIN, {"graph_capture": policy})
+        release("Session", plugin.session(WHOLE, {"graph_capture": policy}))
+    binding.release()
+    release("Value", x, y, here)
+    release("RunOptions", options)
+    release("Session", session)
     plugin.done()
 
 

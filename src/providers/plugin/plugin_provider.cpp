@@ -77,6 +77,35 @@ PluginProvider::PluginProvider(std::shared_ptr<Ep> ep, const SessionNeeds& needs
   if (const auto supports = ep_->Find(&OrtEp::IsConcurrentRunSupported))
     capi::CallOut(ep_->Callee("IsConcurrentRunSupported").c_str(), supports, ep_->handle(), &runs_side_by_side_);
   session_ = std::move(session);
+  if (const auto enabled = ep_->Find(&OrtEp::IsGraphCaptureEnabled))
+    captures_graphs_ =
+        capi::CallOut(ep_->Callee("IsGraphCaptureEnabled").c_str(), enabled, static_cast<const OrtEp*>(ep_->handle()));
+  if (captures_graphs_ &&
+      (ep_->Find(&OrtEp::IsGraphCaptured) == nullptr || ep_->Find(&OrtEp::ReplayGraph) == nullptr)) {
+    Fail(Code::kEpFail, ep_->Callee("IsGraphCaptureEnabled"), ": expected functions IsGraphCaptured and ReplayGraph, ",
+         "which a provider that captures graphs has to have, found NULL for one of them");
+  }
+}
+
+bool PluginProvider::cpu_computes_shapes() const {
+  const auto policy = ep_->Find(&OrtEp::GetGraphCaptureNodeAssignmentPolicy);
+  return policy != nullptr && capi::CallOut(ep_->Callee("GetGraphCaptureNodeAssignmentPolicy").c_str(), policy,
+                                            static_cast<const OrtEp*>(ep_->handle())) ==
+                                  OrtGraphCaptureNodeAssignmentPolicy_ALLOW_CPU_FOR_SHAPES;
+}
+
+bool PluginProvider::IsCaptured(int graph) const {
+  return capi::CallOut(ep_->Callee("IsGraphCaptured").c_str(), ep_->Find(&OrtEp::IsGraphCaptured),
+                       static_cast<const OrtEp*>(ep_->handle()), graph);
+}
+
+void PluginProvider::Replay(int graph) {
+  capi::CallOut(ep_->Callee("ReplayGraph").c_str(), ep_->Find(&OrtEp::ReplayGraph), ep_->handle(), graph);
+}
+
+void PluginProvider::ReleaseCaptured(int graph) {
+  if (const auto release = ep_->Find(&OrtEp::ReleaseCapturedGraph))
+    capi::CallOut(ep_->Callee("ReleaseCapturedGraph").c_str(), release, ep_->handle(), graph);
 }
 
 const OrtKernelRegistry* PluginProvider::FindKernels() const {

@@ -48,6 +48,13 @@ class PluginProvider final : public providers::Provider {
   void Sync() override;
   void CopyBytes(const void* from, Device from_device, void* to, Device to_device, std::size_t bytes) override;
 
+  // Whether it captures runs as graphs of its device, and may be asked for the following.
+  bool captures_graphs() const { return captures_graphs_; }
+  bool cpu_computes_shapes() const;  // in a captured run; else the provider has to run every node
+  bool IsCaptured(int graph) const;
+  void Replay(int graph);
+  void ReleaseCaptured(int graph);
+
   const Ep& ep() const { return *ep_; }
   bool runs_side_by_side() const { return runs_side_by_side_; }
   std::mutex& run_mutex() { return run_mutex_; }  // held during runs of a provider that takes one at a time
@@ -67,6 +74,7 @@ class PluginProvider final : public providers::Provider {
   std::shared_ptr<Allocator> allocator_;
   providers::Layout layout_ = providers::Layout::kChannelsFirst;
   bool runs_side_by_side_ = true;
+  bool captures_graphs_ = false;
   std::mutex run_mutex_;
 };
 

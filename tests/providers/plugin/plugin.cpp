@@ -207,6 +207,9 @@ long TestPluginCount(const char* what) {
                {"event flushes", events.flushes},
                {"event run_ends", events.run_ends},
                {"event own_streams", events.own_streams},
+               {"event captured_runs", events.captured_runs},
+               {"event replayed", events.replayed},
+               {"event synced", events.synced},
                {"event lost", events.lost}};
   for (const auto& kind : kinds)
     if (std::strcmp(kind.name, what) == 0) return kind.count;

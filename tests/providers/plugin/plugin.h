@@ -35,6 +35,7 @@ extern Counts counts;
 // What has happened since the library was loaded.
 struct Events {
   std::atomic<long> copies, streamed, activated, host_waits, device_waits, flushes, run_ends, own_streams;
+  std::atomic<long> captured_runs, replayed, synced;
   std::atomic<long> lost;  // work that a stream still had when it was released
 };
 extern Events events;
@@ -124,5 +125,14 @@ OrtStatus* CreateStream(OrtSyncStreamImpl** stream);
 void Do(const OrtSyncStream* stream, std::function<void()> work);
 // The stream that takes the work of a kernel, or NULL.
 OrtStatus* StreamOf(const OrtKernelContext* context, OrtSyncStream** stream);
+
+// ---- captured_graphs.cpp
+// Gives a provider the functions of graph capture; `cpu_for_shapes`: the CPU may run nodes that compute shapes.
+void EnableCapture(OrtEp* ep, bool cpu_for_shapes);
+void ForgetCaptures(const OrtEp* ep);
+// At the start and the end of a run: what is recorded between belongs to the graph of the run's gpu_graph_id.
+void StartCapture(const OrtEp* ep, const OrtRunOptions* options);
+void EndCapture();
+void Record(const std::function<void()>& work);
 
 }  // namespace test_plugin

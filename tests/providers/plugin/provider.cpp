@@ -13,11 +13,13 @@ namespace {
 struct Provider : OrtEp {
   Provider() : OrtEp{} { ++counts.providers; }
   ~Provider() {
+    ForgetCaptures(this);
     if (kernels != nullptr) ep_api->ReleaseKernelRegistry(kernels);
     --counts.providers;
   }
   std::string kind;
   std::string operators = "all";  // or those that it takes: "Add,Mul"
+  bool separate = false;          // each node is a group of its own
   bool drop_constants = false;    // compiled nodes keep copies of the constants that they read
   bool repeats = false;           // results are made twice, one below the other
   ContextSettings context;
@@ -81,11 +83,8 @@ OrtStatus* ClaimChains(const Provider& provider, const std::vector<const OrtNode
     }
     bool takes = false;
     TEST_PLUGIN_TRY(Takes(provider, node, takes));
-    if (takes) {
-      chain.push_back(node);
-    } else {
-      TEST_PLUGIN_TRY(close());
-    }
+    if (takes) chain.push_back(node);
+    if (!takes || provider.separate) TEST_PLUGIN_TRY(close());
   }
   return close();
 }
@@ -227,9 +226,20 @@ OrtStatus* ORT_API_CALL GetKernelRegistry(OrtEp* self, const OrtKernelRegistry**
 
 // ---- runs
 
-OrtStatus* ORT_API_CALL OnRunStart(OrtEp* /*self*/, const OrtRunOptions* /*options*/) { return Fault("OnRunStart"); }
+OrtStatus* ORT_API_CALL OnRunStart(OrtEp* self, const OrtRunOptions* options) {
+  TEST_PLUGIN_TRY(Fault("OnRunStart"));
+  StartCapture(self, options);
+  return nullptr;
+}
 OrtStatus* ORT_API_CALL OnRunEnd(OrtEp* /*self*/, const OrtRunOptions* /*options*/, bool /*sync*/) {
+  EndCapture();
   return Fault("OnRunEnd");
+}
+
+OrtStatus* ORT_API_CALL Sync(OrtEp* /*self*/) {
+  TEST_PLUGIN_TRY(Fault("Sync"));
+  ++events.synced;
+  return nullptr;
 }
 
 OrtStatus* ORT_API_CALL SetDynamicOptions(OrtEp* /*self*/, const char* const* keys, const char* const* values,
@@ -286,6 +296,13 @@ OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, co
   provider->GetWeightlessSupport = GetWeightlessSupport;
   provider->GetCompiledModelCompatibilityInfo = GetCompatibility;
   provider->GetEpContextDataSupport = GetDataSupport;
+  std::string separate;
+  TEST_PLUGIN_TRY(ReadOption(options, "separate", separate));
+  provider->separate = separate == "1";
+  provider->Sync = Sync;
+  std::string capture;
+  TEST_PLUGIN_TRY(ReadOption(options, "graph_capture", capture));
+  if (!capture.empty()) EnableCapture(provider.get(), capture == "shapes");
   std::string own_streams;
   TEST_PLUGIN_TRY(ReadOption(options, "own_streams", own_streams));
   if (own_streams == "1") provider->CreateSyncStreamForDevice = CreateOwnStream;  // else the factory's serve

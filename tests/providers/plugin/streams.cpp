@@ -132,6 +132,7 @@ OrtStatus* CreateStream(OrtSyncStreamImpl** stream) {
 }
 
 void Do(const OrtSyncStream* stream, std::function<void()> work) {
+  Record(work);
   if (stream == nullptr) return work();
   ++events.streamed;
   AsStream(ep_api->SyncStream_GetImpl(stream)).Add(std::move(work));
