@@ -186,6 +186,7 @@ void CompileForCpu(const std::shared_ptr<runtime::Environment>& environment, Mod
   session.optimization_level =
       options.level_is_given ? options.session.optimization_level : runtime::OptimizationLevel::kAll;
   session.optimized_model_path.clear();
+  session.config.erase("ep.context_enable");  // that is what the other format is for
   std::string bytes;
   std::optional<model::NewFile> file;
   if (GoesToFile(options)) file.emplace(OutputPath(options));

@@ -140,7 +140,7 @@ OrtStatusPtr ORT_API_CALL SessionOptionsSetEpSelectionPolicyDelegate(OrtSessionO
 OrtStatusPtr ORT_API_CALL SetEpDynamicOptions(OrtSession* sess, const char* const* keys, const char* const* values,
                                               size_t kv_len) noexcept {
   return Guard([&] {
-    const runtime::Session& session = BuiltSession(sess);
+    const runtime::Session& session = BuiltSession(&Need(sess, "sess"));
     NeedArray(keys, kv_len, "keys");
     NeedArray(values, kv_len, "values");
     if (kv_len == 0) Fail(Code::kInvalidArgument, "dynamic options: expected at least one, found none");
