@@ -18,6 +18,7 @@ namespace sardonyx::ops {
 #define SDX_OP_FAMILIES(X) \
   X(ArgMinMax)             \
   X(Attention)             \
+  X(AttnLstm)              \
   X(BatchNorm)             \
   X(BiasGelu)              \
   X(BifurcationDetector)   \
@@ -39,10 +40,13 @@ namespace sardonyx::ops {
   X(DepthSpace)            \
   X(Det)                   \
   X(Dropout)               \
+  X(DynamicTimeWarping)    \
   X(Einsum)                \
   X(EmbedLayerNorm)        \
   X(Expand)                \
   X(FlexAttention)         \
+  X(Experts)               \
+  X(FourBitProduct)        \
   X(Gates)                 \
   X(Gather)                \
   X(GatherBlockQuantized)  \
@@ -93,6 +97,8 @@ namespace sardonyx::ops {
   X(Signal)                \
   X(Slice)                 \
   X(Softmax)               \
+  X(SparseAttention)       \
+  X(SparseMatMul)          \
   X(Text)                  \
   X(TfIdf)                 \
   X(Tokenizer)             \
@@ -104,7 +110,8 @@ namespace sardonyx::ops {
   X(Unfold)                \
   X(Unique)                \
   X(Variadic)              \
-  X(Where)
+  X(Where)                 \
+  X(WordConvEmbedding)
 
 #define SDX_DECLARE(Family) std::span<const OpDef> Family##Ops();
 SDX_OP_FAMILIES(SDX_DECLARE)

@@ -1,5 +1,5 @@
 // ops/attention/rotary_embedding.cpp - RotaryEmbedding: rotates pairs of each head's elements by the angle of their
-// position.
+// position; and com.microsoft.MRotaryEmbedding, where pairs belong to one of three positions (time, height, width).
 #include <algorithm>
 
 #include "ops/cost_context.h"
@@ -105,6 +105,91 @@ void RunRotary(KernelContext& c) {
       });
 }
 
+// ---- com.microsoft MRotaryEmbedding
+
+constexpr std::int64_t kStreams = 3;
+
+struct MultiState {
+  RotaryState rotary;
+  std::vector<std::int64_t> sections;  // pairs of each position
+  bool woven = false;                  // positions take turns, as far as their sections go
+  float scale = 1;
+};
+
+// The position that pair `i` belongs to.
+std::int64_t StreamOf(const MultiState& state, std::int64_t i) {
+  const std::vector<std::int64_t>& sections = state.sections;
+  if (!state.woven) return i < sections[0] ? 0 : i < sections[0] + sections[1] ? 1 : 2;
+  const std::int64_t turn = i % kStreams;
+  return turn != 0 && i < kStreams * sections[static_cast<std::size_t>(turn)] ? turn : 0;
+}
+
+void RunMultiRotary(KernelContext& c) {
+  const auto& state = c.state<MultiState>();
+  const Inputs& in = kMicrosoft;
+  const Dims cache = c.Input(in.cos).shape, ids = c.Input(in.positions).shape;
+  const std::int64_t half = cache.size() == 2 ? cache[1] : 0;
+  const Sizes s = MakeSizes(c.Input(0).shape, state.rotary, state.rotary.rotated == 0 ? 2 * half : 0);
+  const std::int64_t rotated = state.rotary.rotated == 0 ? s.size : state.rotary.rotated;
+  if (half * 2 != rotated || rotated > s.size || !Shape::Equal(cache, c.Input(in.sin).shape)) {
+    Fail(Code::kInvalidArgument, "expected cos_cache and sin_cache of width ", rotated / 2, " for heads of ", s.size,
+         ", found ", ToText(cache), " and ", ToText(c.Input(in.sin).shape));
+  }
+  const std::int64_t sections = state.sections[0] + state.sections[1] + state.sections[2];
+  if (sections != half) {
+    Fail(Code::kInvalidArgument, "attribute 'mrope_section': expected sections of together ", half,
+         ", the width of cos_cache, found ", sections);
+  }
+  if (ids.size() != 3 || ids[0] != kStreams || ids[1] != s.batch || ids[2] != s.sequence) {
+    Fail(Code::kInvalidArgument, "input 1 ('position_ids'): expected shape [3, ", s.batch, ", ", s.sequence,
+         "], found ", ToText(ids));
+  }
+  const std::int64_t tokens = s.batch * s.sequence;
+  for (const std::int64_t id : c.Input(in.positions).Span<std::int64_t>()) {
+    if (id < 0 || id >= cache[0])
+      Fail(Code::kInvalidArgument, "input 1 ('position_ids'): expected positions in [0, ", cache[0], "), found ", id);
+  }
+  if (c.Output(0).count == 0) return;
+  Operands io(c, DType::kFloat, 1u << in.positions);
+  const std::size_t angles_at = io.Add<float>(2 * static_cast<std::size_t>(tokens * half));
+  const Operands::Computing computing(io);
+  float* angles = io.At<float>(angles_at);
+  c.parallel().For(
+      tokens, std::max<std::int64_t>(1, 4096 / (s.heads * s.size)), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          float *cos = angles + 2 * i * half, *sin = cos + half;
+          for (std::int64_t k = 0; k < half; ++k) {
+            const std::int64_t row = c.Input(in.positions).As<std::int64_t>()[StreamOf(state, k) * tokens + i];
+            cos[k] = io.In<float>(in.cos)[row * half + k] * state.scale;
+            sin[k] = io.In<float>(in.sin)[row * half + k] * state.scale;
+          }
+          for (std::int64_t h = 0; h < s.heads; ++h) {
+            const std::int64_t at = i / s.sequence * s.batch_stride + i % s.sequence * s.row_stride + h * s.head_stride;
+            Rotate(io.In<float>(0) + at, cos, sin, half, s.size, state.rotary.interleaved, io.Out<float>(0) + at);
+          }
+        }
+      });
+}
+
+Prepared PrepareMultiRotary(PrepareContext& c) {
+  MultiState state;
+  state.rotary = {c.Int("num_heads", 0), c.Int("rotary_embedding_dim", 0), c.Flag("interleaved"), kMicrosoft};
+  state.sections = c.Ints("mrope_section");
+  state.scale = c.Float("scale", 1);
+  const std::int64_t layout = c.Int("mrope_layout", 0);
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  if (state.sections.size() != kStreams ||
+      std::ranges::any_of(state.sections, [](std::int64_t section) { return section < 0 || section > kMost; })) {
+    c.Fail(Code::kInvalidArgument, "attribute 'mrope_section': expected 3 numbers of at least 0, found ",
+           ToText(Dims(state.sections)));
+  }
+  if (layout != 0 && layout != 1)
+    c.Fail(Code::kInvalidArgument, "attribute 'mrope_layout': expected 0 or 1, found ", layout);
+  if (c.InputDType(1) != DType::kInt64) c.Unsupported(c.InputText(1), c.InputDType(1));
+  state.woven = layout == 1;
+  return WithState(RunMultiRotary, std::move(state));
+}
+
 Prepared PrepareRotary(PrepareContext& c) {
   RotaryState state;
   state.heads = c.Int("num_heads", 0);
@@ -121,6 +206,13 @@ Prepared PrepareRotary(PrepareContext& c) {
 constexpr DTypeSet kRotaryTypes = {DType::kFloat, DType::kFloat16, DType::kBFloat16};
 
 constexpr OpDef kRotaryEmbeddingOps[] = {
+    {.domain = "com.microsoft",
+     .name = "MRotaryEmbedding",
+     .since = {1},
+     .types = kRotaryTypes,
+     .infer = InferRotary,
+     .prepare = PrepareMultiRotary,
+     .cost = CountTwicePerOutput},
     {.name = "RotaryEmbedding",
      .since = {23},
      .types = kRotaryTypes,

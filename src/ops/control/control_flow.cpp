@@ -1,6 +1,7 @@
-// ops/control/control_flow.cpp - If and Loop.
+// ops/control/control_flow.cpp - If and Loop; and the rows of GreedySearch and Sampling (greedy_search.cpp).
 #include <array>
 
+#include "ops/control/greedy_search.h"
 #include "ops/control/scan_output.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
@@ -165,6 +166,20 @@ Prepared PrepareLoop(PrepareContext& c) {
 }
 
 constexpr OpDef kControlFlowOps[] = {
+    {.domain = "com.microsoft",
+     .name = "GreedySearch",
+     .since = {1},
+     .types = {DType::kInt32},
+     .infer = InferGreedySearch,
+     .prepare = PrepareGreedySearch,
+     .traits = kSizedByElements},
+    {.domain = "com.microsoft",
+     .name = "Sampling",
+     .since = {1},
+     .types = {DType::kInt32},
+     .infer = InferGreedySearch,
+     .prepare = PrepareSampling,
+     .traits = kSizedByElements | kRandom},
     {.name = "If", .since = {1, 11, 13, 16, 19, 21, 23, 24, 25}, .infer = InferIf, .prepare = PrepareIf},
     {.name = "Loop", .since = {1, 11, 13, 16, 19, 21, 23, 24, 25}, .infer = InferLoop, .prepare = PrepareLoop},
 };

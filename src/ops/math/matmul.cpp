@@ -111,6 +111,59 @@ void RunMatMul(KernelContext& c) {
   RunProduct(p, c.parallel(), bytes == 0 ? nullptr : io.At(scratch));
 }
 
+// ---- com.microsoft MatMulInteger16: products of 16-bit integers as 32-bit sums, which wrap
+
+void InferMatMul16(InferContext& c) {
+  const DType dtype =
+      c.InputDType(0) == DType::kUInt16 && c.InputDType(1) == DType::kUInt16 ? DType::kUInt32 : DType::kInt32;
+  if (!c.HasRank(0) || !c.HasRank(1)) return c.SetOutput(0, dtype);
+  c.SetOutput(0, dtype, MatMulDims(c, c.InputDims(0), c.InputDims(1)));
+}
+
+void Widen16(const TensorRef& x, std::int32_t* to, Parallel& parallel) {
+  parallel.For(x.count, 16384, [&](std::int64_t begin, std::int64_t end) {
+    if (x.dtype == DType::kInt16)
+      std::copy(x.As<std::int16_t>() + begin, x.As<std::int16_t>() + end, to + begin);
+    else
+      std::copy(x.As<std::uint16_t>() + begin, x.As<std::uint16_t>() + end, to + begin);
+  });
+}
+
+void RunMatMul16(KernelContext& c) {
+  const MatMulOperand a = ViewOperand(c.Input(0).shape, false), b = ViewOperand(c.Input(1).shape, true);
+  Shape batch;
+  Product<std::int32_t> p;
+  p.batch = MatMulBatch(a, b, &batch);
+  const OutputRef y = c.Output(0);
+  if (y.count == 0) return;
+  p.m = a.rows, p.n = b.cols, p.k = a.cols;
+  p.lda = a.ld, p.ldb = b.ld, p.ldc = p.n, p.c_batch_stride = p.m * p.n;
+  static const std::int64_t kGiven = 0;
+  p.a_batch_offsets = p.b_batch_offsets = &kGiven;
+  ScratchLayout layout;
+  const std::size_t a_at = layout.Add<std::int32_t>(static_cast<std::size_t>(c.Input(0).count));
+  const std::size_t b_at = layout.Add<std::int32_t>(static_cast<std::size_t>(c.Input(1).count));
+  const std::size_t offsets = layout.Add<std::int64_t>(2 * static_cast<std::size_t>(p.batch));
+  const std::size_t bytes = ProductScratch(p, c.parallel().ThreadCount()), scratch = layout.Add(bytes);
+  std::byte* block = c.Scratch(layout.bytes());
+  auto* wide_a = static_cast<std::int32_t*>(static_cast<void*>(block + a_at));
+  auto* wide_b = static_cast<std::int32_t*>(static_cast<void*>(block + b_at));
+  auto* table = static_cast<std::int64_t*>(static_cast<void*>(block + offsets));
+  Widen16(c.Input(0), wide_a, c.parallel());
+  Widen16(c.Input(1), wide_b, c.parallel());
+  BatchOffsets(a, batch, a.unit, table);
+  BatchOffsets(b, batch, b.unit, table + p.batch);
+  p.a_batch_offsets = table, p.b_batch_offsets = table + p.batch;
+  p.a = wide_a, p.b = wide_b, p.c = y.As<std::int32_t>();  // the sums of either type have the same bits
+  RunProduct(p, c.parallel(), bytes == 0 ? nullptr : block + scratch);
+}
+
+Prepared PrepareMatMul16(PrepareContext& c) {
+  const DType b = c.InputDType(1);
+  if (b != DType::kInt16 && b != DType::kUInt16) c.Unsupported(c.InputText(1), b);
+  return {RunMatMul16, nullptr};
+}
+
 void PackB(PrepareContext& c, MatMulState& state) {
   const Tensor* tensor = c.Constant(1);
   if (tensor == nullptr || tensor->count() == 0 || tensor->shape().rank() == 0) return;
@@ -168,6 +221,13 @@ constexpr OpDef kMatMulOps[] = {
      .prepare = PrepareMatMul,
      .cost = CountProduct,
      .traits = kPacksWeights},
+    {.domain = "com.microsoft",
+     .name = "MatMulInteger16",
+     .since = {1},
+     .types = {DType::kInt16, DType::kUInt16},
+     .infer = InferMatMul16,
+     .prepare = PrepareMatMul16,
+     .cost = CountProduct},
     {.domain = "com.microsoft",
      .name = "TransposeMatMul",
      .since = {1},

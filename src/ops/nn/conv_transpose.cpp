@@ -14,7 +14,9 @@
 namespace sardonyx::ops {
 namespace {
 
-constexpr std::size_t kX = 0, kW = 1, kB = 2;
+constexpr std::size_t kX = 0, kW = 1;
+// com.microsoft ConvTransposeWithDynamicPads has the pads as an input before the bias.
+constexpr std::size_t kBias = 2, kPads = 2, kBiasAfterPads = 3;
 
 std::vector<std::int64_t> ReadOutputShape(const AttributeReader& c, std::size_t rank) {
   std::vector<std::int64_t> shape = c.Ints("output_shape");
@@ -98,24 +100,25 @@ struct Sizes {
   kernels::ConvShape shape;
 };
 
-Sizes MakeSizes(KernelContext& c, const ConvState& state) {
+Sizes MakeSizes(KernelContext& c, const ConvState& state, std::size_t bias) {
   const Shape x = ToChannelsFirst(c.Input(kX).shape, state.layouts.input_last);
   const Shape y = ToChannelsFirst(c.Output(0).shape, state.layouts.output_last);
   const Dims w = state.packed.defined() ? Dims(state.weights) : c.Input(kW).shape;
   CheckConvShapes(state.window, state.group, x, w, true);
-  if (c.HasInput(kB) && c.Input(kB).count != w[1] * state.group) {
+  if (c.HasInput(bias) && c.Input(bias).count != w[1] * state.group) {
     Fail(Code::kInvalidArgument, "expected a bias of ", w[1] * state.group, " values, found ",
-         ToText(c.Input(kB).shape));
+         ToText(c.Input(bias).shape));
   }
   const Window3 window = MakeTransposedWindow(state, x, y, w.subspan(2));
   return {window, MakeConvShape(window, x[0], x[1], w[1] * state.group, state, true)};
 }
 
+template <std::size_t kB>
 void RunFloat(KernelContext& c) {
   const auto& state = c.state<ConvState>();
-  const Sizes sizes = MakeSizes(c, state);
+  const Sizes sizes = MakeSizes(c, state, kB);
   const bool empty = c.Input(kX).count == 0 || c.Output(0).count == 0;
-  Operands io(c, DType::kFloat, state.packed.defined() ? 1u << kW : 0);
+  Operands io(c, DType::kFloat, (state.packed.defined() ? 1u << kW : 0) | (kB == kBiasAfterPads ? 1u << kPads : 0));
   const std::size_t scratch_bytes =
       empty ? 0 : kernels::ConvTransposeF32ScratchBytes(sizes.shape, c.parallel().ThreadCount());
   const std::size_t scratch = io.Add(scratch_bytes);
@@ -140,9 +143,10 @@ void RunFloat(KernelContext& c) {
   kernels::ConvTransposeF32(args, c.parallel(), scratch_bytes == 0 ? nullptr : io.At(scratch));
 }
 
+template <std::size_t kB>
 void RunDouble(KernelContext& c) {
   const auto& state = c.state<ConvState>();
-  const auto [window, shape] = MakeSizes(c, state);
+  const auto [window, shape] = MakeSizes(c, state, kB);
   const std::int64_t taps = window.kernel[0] * window.kernel[1] * window.kernel[2];
   const std::int64_t pixels = window.in[0] * window.in[1] * window.in[2];
   const std::int64_t out_pixels = window.out[0] * window.out[1] * window.out[2];
@@ -200,9 +204,87 @@ void PackWeights(PrepareContext& c, ConvState& state) {
 Prepared PrepareTranspose(PrepareContext& c) {
   const Type x = ToChannelsFirst(c.InputType(kX), ImageLayouts::Of(c).input_last);
   ConvState state = ReadTranspose(c, x, c.InputType(kW));
-  if (c.InputDType(kX) == DType::kDouble) return WithState(RunDouble, std::move(state));
+  if (c.InputDType(kX) == DType::kDouble) return WithState(RunDouble<kBias>, std::move(state));
   PackWeights(c, state);
-  return WithState(RunFloat, std::move(state));
+  return WithState(RunFloat<kBias>, std::move(state));
+}
+
+// ---- com.microsoft ConvTransposeWithDynamicPads: pads of the run, which decide the size of the output
+
+void CheckPads(const AttributeReader& c, const std::vector<std::int64_t>& pads, std::size_t rank) {
+  CheckAtLeast(c, "Pads", pads, 0);
+  if (pads.size() != 2 * (rank - 2))
+    c.Fail(Code::kInvalidArgument, "input 2 ('Pads'): expected ", 2 * (rank - 2), " values, found ", pads.size());
+}
+
+// Output dims with pads, or unknown ones where there are none.
+void InferDynamicPads(InferContext& c) {
+  const Type &x = c.InputType(kX), &w = c.InputType(kW);
+  ConvState state = ReadTranspose(c, x, w);
+  if (!c.HasRank(kX)) return c.SetOutput(0, c.InputDType(kX));
+  const auto pads = c.HasInput(kPads) ? c.ConstantInts(kPads) : std::nullopt;
+  if (pads) CheckPads(c, *pads, x.rank());
+  if (pads) state.window.pads = *pads;
+  std::vector<Dim> dims(x.rank());
+  dims[0] = x.dims[0];
+  if (w.has_rank) dims[1] = w.dims[1] * Dim(state.group);
+  const bool known = (pads || !c.HasInput(kPads)) && state.window.auto_pad == AutoPad::kNotSet;
+  for (std::size_t i = 0; known && i + 2 < x.rank(); ++i) {
+    Dim kernel = w.has_rank ? w.dims[2 + i] : Dim();
+    if (!state.window.kernel.empty()) kernel = Dim(state.window.kernel[i]);
+    const Dim more(state.output_padding.empty() ? 0 : state.output_padding[i]);
+    dims[2 + i] = Dim(state.window.stride(i)) * (x.dims[2 + i] - Dim(1)) + more +
+                  (kernel - Dim(1)) * Dim(state.window.dilation(i)) + Dim(1) - Dim(state.window.pad_begin(i)) -
+                  Dim(state.window.pad_end(i));
+    if (dims[2 + i].known() && dims[2 + i].number() < 0) {
+      c.Fail(Code::kInvalidArgument, "expected an output size of at least 0 on spatial axis ", i, ", found ",
+             dims[2 + i].number());
+    }
+  }
+  c.SetOutput(0, c.InputDType(kX), std::move(dims));
+}
+
+template <RunFn* Run>
+void RunDynamicPads(KernelContext& c) {
+  const auto& constant = c.state<ConvState>();
+  ConvState state = constant;
+  const Dims x = c.Input(kX).shape, w = state.packed.defined() ? Dims(state.weights) : c.Input(kW).shape;
+  const std::size_t spatial = x.size() - 2;
+  CheckConvShapes(state.window, state.group, x, w, true);
+  if (c.HasInput(kPads)) {
+    const std::span<const std::int64_t> pads = c.Input(kPads).Span<std::int64_t>();
+    constexpr std::int64_t kMost = std::int64_t{1} << 31;
+    const bool fits = pads.size() == 2 * spatial &&
+                      std::ranges::all_of(pads, [](std::int64_t pad) { return pad >= 0 && pad <= kMost; });
+    if (!fits) {
+      Fail(Code::kInvalidArgument, "input 2 ('Pads'): expected ", 2 * spatial, " values in [0, ", kMost, "], found ",
+           ToText(pads));
+    }
+    state.window.pads.assign(pads.begin(), pads.end());
+  }
+  Shape shape{x[0], w[1] * state.group};
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const std::int64_t more = state.output_padding.empty() ? 0 : state.output_padding[i];
+    const std::int64_t size = state.window.stride(i) * (x[2 + i] - 1) + more +
+                              (w[2 + i] - 1) * state.window.dilation(i) + 1 - state.window.pad_begin(i) -
+                              state.window.pad_end(i);
+    if (size < 0)
+      Fail(Code::kInvalidArgument, "expected an output size of at least 0 on spatial axis ", i, ", found ", size);
+    shape.Append(size);
+  }
+  c.Output(0, shape);
+  c.set_state(&state);
+  Run(c);
+  c.set_state(&constant);
+}
+
+Prepared PrepareDynamicPads(PrepareContext& c) {
+  ConvState state = ReadTranspose(c, c.InputType(kX), c.InputType(kW));
+  if (state.window.auto_pad != AutoPad::kNotSet) c.Unsupported("attribute 'auto_pad' of");
+  if (c.HasInput(kPads) && c.InputDType(kPads) != DType::kInt64) c.Unsupported(c.InputText(kPads), c.InputDType(kPads));
+  if (c.InputDType(kX) == DType::kDouble) return WithState(RunDynamicPads<RunDouble<kBiasAfterPads>>, std::move(state));
+  PackWeights(c, state);
+  return WithState(RunDynamicPads<RunFloat<kBiasAfterPads>>, std::move(state));
 }
 
 void CountTransposed(CostContext& c) {
@@ -220,6 +302,14 @@ constexpr OpDef kConvTransposeOps[] = {
      .cost = CountTransposed,
      .layout = &kFloatConvLayout,
      .traits = kPacksWeights},
+    {.domain = "com.microsoft",
+     .name = "ConvTransposeWithDynamicPads",
+     .since = {1},
+     .types = {DType::kFloat, DType::kDouble, DType::kFloat16},
+     .infer = InferDynamicPads,
+     .prepare = PrepareDynamicPads,
+     .cost = CountTransposed,
+     .traits = kPacksWeights | kSizedByElements},
     {.domain = kChannelsLastDomain,
      .name = "ConvTranspose",
      .since = {1},

@@ -24,9 +24,7 @@ void CheckCount(KernelContext& c, std::size_t i, std::int64_t expected) {
 RecurrentState ReadRecurrent(const AttributeReader& c) {
   RecurrentState s;
   s.quantized = c.op_type() == "DynamicQuantizeLSTM";
-  s.cell = s.quantized || c.op_type() == "LSTM" ? CellKind::kLstm
-           : c.op_type() == "GRU"               ? CellKind::kGru
-                                                : CellKind::kRnn;
+  s.cell = c.op_type().ends_with("LSTM") ? CellKind::kLstm : c.op_type() == "GRU" ? CellKind::kGru : CellKind::kRnn;
   s.gates = s.cell == CellKind::kLstm ? 4 : s.cell == CellKind::kGru ? 3 : 1;
   s.activations_each = s.cell == CellKind::kLstm ? 3 : s.cell == CellKind::kGru ? 2 : 1;
   const std::string direction = c.String("direction", "forward");
