@@ -135,7 +135,7 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
   if (!copy.profile_prefix.empty()) CheckProfilePrefix(copy.profile_prefix);
   if (options != nullptr) SetThreadMaker(options->threads, copy.thread_pool);
   if (options != nullptr) ChooseLater(*env, options->selection, copy);
-  if (options != nullptr) copy.plugin_data = std::make_shared<const runtime::ContextData>(options->context_data);
+  if (options != nullptr) copy.plugin_data = std::make_shared<const runtime::PluginData>(options->context_data);
   const auto operators = options != nullptr ? OperatorsFor(*env, *options) : nullptr;
   if (operators != nullptr) {
     const runtime::Environment& environment = *env->environment;
@@ -159,21 +159,29 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
 
 namespace {
 
+void SetContainer(runtime::SessionOptions& options, const OrtPrepackedWeightsContainer* container) {
+  if (container == nullptr) return;
+  options.packed_weights = container->weights;
+  auto data = options.plugin_data != nullptr ? *options.plugin_data : runtime::PluginData{};
+  data.weights = container->of_plugins;
+  options.plugin_data = std::make_shared<const runtime::PluginData>(std::move(data));
+}
+
 OrtSession* SessionFromFile(const OrtEnv* env, const ORTCHAR_T* model_path, const OrtSessionOptions* options,
-                            std::shared_ptr<runtime::PackedWeights> packed) {
+                            const OrtPrepackedWeightsContainer* packed) {
   const std::string path = &Need(model_path, "model_path");
   runtime::SessionOptions copy = CopyOptions(env, options);
-  copy.packed_weights = std::move(packed);
+  SetContainer(copy, packed);
   auto session = Session::FromFile(env->environment, path, std::move(copy));
   plugin::EndInitialization(session->providers());
   return std::make_unique<OrtSession>(std::move(session)).release();
 }
 
 OrtSession* SessionFromBytes(const OrtEnv* env, const void* model_data, std::size_t size,
-                             const OrtSessionOptions* options, std::shared_ptr<runtime::PackedWeights> packed) {
+                             const OrtSessionOptions* options, const OrtPrepackedWeightsContainer* packed) {
   const auto* data = static_cast<const std::byte*>(NeedArray(model_data, size, "model_data"));
   runtime::SessionOptions copy = CopyOptions(env, options);
-  copy.packed_weights = std::move(packed);
+  SetContainer(copy, packed);
   auto session = Session::FromBytes(env->environment, {data, size}, nullptr, std::move(copy));
   plugin::EndInitialization(session->providers());
   return std::make_unique<OrtSession>(std::move(session)).release();
@@ -216,8 +224,8 @@ OrtStatusPtr ORT_API_CALL CreateSessionWithPrepackedWeightsContainer(
   return Guard([&] {
     Need(env, "env");
     auto& result = Need(out, "out");
-    result = SessionFromFile(env, model_path, options,
-                             Need(prepacked_weights_container, "prepacked_weights_container").weights);
+    result =
+        SessionFromFile(env, model_path, options, &Need(prepacked_weights_container, "prepacked_weights_container"));
   });
 }
 
@@ -228,7 +236,7 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromArrayWithPrepackedWeightsContainer(
     Need(env, "env");
     auto& result = Need(out, "out");
     result = SessionFromBytes(env, model_data, model_data_length, options,
-                              Need(prepacked_weights_container, "prepacked_weights_container").weights);
+                              &Need(prepacked_weights_container, "prepacked_weights_container"));
   });
 }
 

@@ -57,7 +57,7 @@ void Outline::AddStep(const Node& node, const providers::ProviderSet& providers)
   Step& step = steps_.emplace_back();
   step.node = graph_.order[steps_.size() - 1];
   step.op = &OperatorOf(node, registry_, providers);
-  step.on_cpu = node.provider == providers::kCpuName;
+  step.on_cpu = node.provider == providers::kCpuName || IsControlFlow(node);
   step.is_if = step.on_cpu && node.domain.empty() && node.op_type == "If";
   for (const ValueId input : node.inputs) step.inputs.push_back(SlotOf(input));
   for (const ValueId output : node.outputs) {

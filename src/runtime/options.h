@@ -30,7 +30,7 @@ class Registry;
 namespace sardonyx::runtime {
 
 class PackedWeights;
-struct ContextData;  // of plug-ins' compiled nodes; defined where plug-ins are known (capi/options.h)
+struct PluginData;  // what plug-ins get; defined where these are known (capi/options.h)
 
 // ONNX Runtime's numbers.
 enum class OptimizationLevel { kDisable = 0, kBasic = 1, kExtended = 2, kLayout = 3, kAll = 99 };
@@ -77,7 +77,7 @@ struct SessionOptions {
   bool any_scalar_shape = false;                      // the declared shapes of scalar inputs are ignored
   std::shared_ptr<std::atomic<bool>> load_cancelled;  // set by the caller while the session is created: that fails
   std::shared_ptr<PackedWeights> packed_weights;      // shared with other sessions; null: the session packs its own
-  std::shared_ptr<const ContextData> plugin_data;     // null: nothing
+  std::shared_ptr<const PluginData> plugin_data;      // null: nothing
   std::vector<std::string> kept_values;               // of the model's graph: additional outputs, which no pass removes
 
   std::string Config(const std::string& key, const std::string& otherwise) const {

@@ -35,7 +35,14 @@ void AddRows(const Graph& graph, const providers::ProviderSet& set, int& copies,
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
     const Node& shown = Shown(node);
-    Placement row{shown.name, shown.op_type, node.provider, ReasonOf(node, set), 0, std::string(ops::AuthorsDomain(shown.domain)), -1, ""};
+    Placement row{shown.name,
+                  shown.op_type,
+                  node.provider,
+                  ReasonOf(node, set),
+                  0,
+                  std::string(ops::AuthorsDomain(shown.domain)),
+                  -1,
+                  ""};
     if (&shown == &node && node.domain == node.provider) {
       for (const Graph* body : node.Subgraphs())
         for (const NodeId member : body->order) {
@@ -53,7 +60,7 @@ void AddRows(const Graph& graph, const providers::ProviderSet& set, int& copies,
                              : -1;
     }
     rows.push_back(std::move(row));
-    if (node.provider == providers::kCpuName)
+    if (planner::IsControlFlow(node))
       for (const Graph* body : node.Subgraphs()) AddRows(*body, set, copies, rows);
   }
 }

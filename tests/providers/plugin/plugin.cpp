@@ -12,6 +12,7 @@ namespace test_plugin {
 const OrtApi* api = nullptr;
 const OrtEpApi* ep_api = nullptr;
 Counts counts;
+std::atomic<long> claims = 0;
 
 OrtStatus* Failure(const std::string& message) { return api->CreateStatus(ORT_EP_FAIL, message.c_str()); }
 
@@ -190,7 +191,10 @@ long TestPluginCount(const char* what) {
   } kinds[] = {
       {"factories", counts.factories}, {"providers", counts.providers},   {"compiled_nodes", counts.compiled_nodes},
       {"states", counts.states},       {"allocators", counts.allocators}, {"blocks", counts.blocks},
-      {"transfers", counts.transfers}, {"streams", counts.streams},       {"kernels", counts.kernels}};
+      {"transfers", counts.transfers}, {"streams", counts.streams},       {"kernels", counts.kernels},
+      {"helpers", counts.helpers},     {"packed", counts.packed}};
+  if (std::strcmp(what, "claims") == 0) return test_plugin::claims;
+  if (std::strcmp(what, "shared places") == 0) return test_plugin::CountSharedPlaces();
   for (const auto& kind : kinds)
     if (std::strcmp(kind.name, what) == 0) return kind.count;
   return -1;
