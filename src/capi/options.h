@@ -14,6 +14,8 @@
 
 namespace sardonyx::capi {
 
+class SharedWeights;
+
 // Functions of the caller that make worker threads; both are set or none.
 struct CustomThreads {
   OrtCustomCreateThreadFn create = nullptr;
@@ -39,14 +41,15 @@ struct EpSelection {
 
 }  // namespace sardonyx::capi
 
-// For providers that load or write compiled models without weights, or their data through the caller: what must live as
-// long as the sessions.
-struct sardonyx::runtime::ContextData {
+// What a session hands on to its plug-ins: for compiled models without weights, or with their data at the caller's. The
+// caller keeps these as long as the sessions.
+struct sardonyx::runtime::PluginData {
   std::span<const std::byte> weightless_source;
   OrtReadNamedBufferFunc read = nullptr;
   void* read_state = nullptr;
   OrtWriteNamedBufferFunc write = nullptr;  // only while CompileModel runs
   void* write_state = nullptr;
+  std::shared_ptr<capi::SharedWeights> weights;  // of the prepacked-weights container; null: none
 };
 
 struct OrtSessionOptions {
@@ -57,7 +60,7 @@ struct OrtSessionOptions {
   bool has_log_severity = false;                                           // false: the environment's
   int log_severity = -1;                                                   // as it was given; checked by sessions
   std::shared_ptr<const sardonyx::capi::OperatorSource> custom_operators;  // shared with clones; null: none
-  sardonyx::runtime::ContextData context_data;
+  sardonyx::runtime::PluginData context_data;
 };
 
 struct OrtRunOptions {

@@ -35,6 +35,8 @@ std::shared_ptr<providers::Provider> MakeProvider(const std::weak_ptr<plugin::Li
       .contexts = options.Config("ep.context_enable", "0") == "1",
       .reads = handle.context_data.read != nullptr,
       .writes = handle.context_data.write != nullptr,
+      .packs = options.Config("session.disable_prepacking", "0") != "1",
+      .shared_weights = handle.context_data.weights,
       .weightless = options.Config("ep.enable_weightless", "0") == "1",
   };
   plugin::PluginProvider::Lend lend;

@@ -127,7 +127,7 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
   if (!copy.profile_prefix.empty()) CheckProfilePrefix(copy.profile_prefix);
   if (options != nullptr) SetThreadMaker(options->threads, copy.thread_pool);
   if (options != nullptr) ChooseLater(*env, options->selection, copy);
-  if (options != nullptr) copy.plugin_data = std::make_shared<const runtime::ContextData>(options->context_data);
+  if (options != nullptr) copy.plugin_data = std::make_shared<const runtime::PluginData>(options->context_data);
   const auto operators = options != nullptr ? OperatorsFor(*env, *options) : nullptr;
   if (operators != nullptr) {
     const runtime::Environment& environment = *env->environment;
@@ -151,16 +151,19 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
 
 namespace {
 
-// NULL: the session shares its packed weights with no other.
-std::shared_ptr<runtime::PackedWeights> WeightsOf(const OrtPrepackedWeightsContainer* container) {
-  return container != nullptr ? container->weights : nullptr;
+void SetContainer(runtime::SessionOptions& options, const OrtPrepackedWeightsContainer* container) {
+  if (container == nullptr) return;
+  options.packed_weights = container->weights;
+  auto data = options.plugin_data != nullptr ? *options.plugin_data : runtime::PluginData{};
+  data.weights = container->of_plugins;
+  options.plugin_data = std::make_shared<const runtime::PluginData>(std::move(data));
 }
 
 OrtSession* SessionFromFile(const OrtEnv* env, const ORTCHAR_T* model_path, const OrtSessionOptions* options,
-                            std::shared_ptr<runtime::PackedWeights> packed) {
+                            const OrtPrepackedWeightsContainer* packed) {
   const std::string path = &Need(model_path, "model_path");
   runtime::SessionOptions copy = CopyOptions(env, options);
-  copy.packed_weights = std::move(packed);
+  SetContainer(copy, packed);
   auto session = Session::FromFile(env->environment, path, std::move(copy));
   CheckCapture(*session);
   plugin::EndInitialization(session->providers());
@@ -168,11 +171,11 @@ OrtSession* SessionFromFile(const OrtEnv* env, const ORTCHAR_T* model_path, cons
 }
 
 OrtSession* SessionFromBytes(const OrtEnv* env, const void* model_data, std::size_t size,
-                             const OrtSessionOptions* options, std::shared_ptr<runtime::PackedWeights> packed) {
+                             const OrtSessionOptions* options, const OrtPrepackedWeightsContainer* packed) {
   const auto* data = &Need(static_cast<const std::byte*>(model_data), "model_data");
   if (size == 0) Fail(Code::kInvalidArgument, "argument 'model_data_length': expected the size of a model, found 0");
   runtime::SessionOptions copy = CopyOptions(env, options);
-  copy.packed_weights = std::move(packed);
+  SetContainer(copy, packed);
   auto session = Session::FromBytes(env->environment, {data, size}, nullptr, std::move(copy));
   CheckCapture(*session);
   plugin::EndInitialization(session->providers());
@@ -216,7 +219,7 @@ OrtStatusPtr ORT_API_CALL CreateSessionWithPrepackedWeightsContainer(
   return Guard([&] {
     Need(env, "env");
     auto& result = Need(out, "out");
-    result = SessionFromFile(env, model_path, options, WeightsOf(prepacked_weights_container));
+    result = SessionFromFile(env, model_path, options, prepacked_weights_container);
   });
 }
 
@@ -226,7 +229,7 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromArrayWithPrepackedWeightsContainer(
   return Guard([&] {
     Need(env, "env");
     auto& result = Need(out, "out");
-    result = SessionFromBytes(env, model_data, model_data_length, options, WeightsOf(prepacked_weights_container));
+    result = SessionFromBytes(env, model_data, model_data_length, options, prepacked_weights_container);
   });
 }
 

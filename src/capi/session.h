@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "capi/handles/memory_info.h"
+#include "capi/handles/shared_weights.h"
 #include "onnxruntime_c_api.h"
 #include "runtime/session.h"
 #include "runtime/sharing/packed_weights.h"
@@ -59,6 +60,7 @@ struct OrtSession {
 // Weights packed by one session and used by others, also by those that are created when the first has gone.
 struct OrtPrepackedWeightsContainer {
   std::shared_ptr<sardonyx::runtime::PackedWeights> weights = std::make_shared<sardonyx::runtime::PackedWeights>();
+  std::shared_ptr<sardonyx::capi::SharedWeights> of_plugins = std::make_shared<sardonyx::capi::SharedWeights>();
 };
 
 // Values bound to a session's inputs and outputs. Entries stand in the order they were bound.

@@ -35,6 +35,8 @@ bool IsCopy(const Node& node) {
   return node.domain == kCopyDomain && (node.op_type == kCopyFromHost || node.op_type == kCopyToHost);
 }
 
+bool IsControlFlow(const Node& node) { return !node.Subgraphs().empty() && node.domain != node.provider; }
+
 const ops::OpDef& OperatorOf(const Node& node, const ops::Registry& registry, const providers::ProviderSet& providers) {
   const providers::Provider* provider = providers.Find(node.provider);
   if (provider != nullptr && node.domain == provider->name() && providers.compiled.contains(node.op_type))

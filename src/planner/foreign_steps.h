@@ -20,6 +20,10 @@ const ops::OpDef& ForeignOperator();
 const ops::OpDef& DeviceCopy();
 bool IsCopy(const Node& node);
 
+// Whether the executor runs the node's bodies: control flow of the CPU, or of a provider that leaves it to the
+// executor.
+bool IsControlFlow(const Node& node);
+
 // The operator by which a node runs: one of these, or the registry's.
 const ops::OpDef& OperatorOf(const Node& node, const ops::Registry& registry, const providers::ProviderSet& providers);
 

@@ -67,7 +67,7 @@ void Outline::AddStep(const Node& node, const providers::ProviderSet& providers)
   Step& step = steps_.emplace_back();
   step.node = graph_.order[steps_.size() - 1];
   step.op = &OperatorOf(node, registry_, providers);
-  step.on_cpu = node.provider == providers::kCpuName;
+  step.on_cpu = node.provider == providers::kCpuName || IsControlFlow(node);
   if (!step.on_cpu) step.stream = StreamOf(node, providers);
   has_streams_ = has_streams_ || step.stream >= 0;
   step.is_if = step.on_cpu && node.domain.empty() && node.op_type == "If";

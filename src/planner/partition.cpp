@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "planner/foreign_steps.h"
 #include "planner/prefer_layout.h"
 
 namespace sardonyx::planner {
@@ -42,7 +43,7 @@ void CheckClaims(const GraphView& view, const Claims& claims, const Provider& pr
       const Node& node = view.graph.node(id);
       if (open.erase(id) == 0)
         FailClaim(provider, "claimed ", Describe(view.graph, node), ", which was not offered or is claimed twice");
-      if (!group.fused && !IsCpu(provider) && !node.Subgraphs().empty()) {
+      if (!group.fused && !group.control_flow && !IsCpu(provider) && !node.Subgraphs().empty()) {
         FailClaim(provider, "claimed ", Describe(view.graph, node),
                   " alone; control flow runs in the executor or inside a fused group");
       }
@@ -191,9 +192,12 @@ class Partitioner {
     for (const auto& provider : set_.providers) {
       GraphView view{graph, registry_, OpenTo(graph, *provider, taken), set_.model};
       if (view.nodes.empty()) return;
-      if (provider->PreferredLayout() == providers::Layout::kChannelsLast && ChangeLayout(graph, view, *provider))
+      Claims claims = Ask(view, *provider);
+      if (provider->PreferredLayout() == providers::Layout::kChannelsLast && ChangeLayout(graph, claims, *provider)) {
         view.nodes = OpenTo(graph, *provider, taken);
-      Apply(graph, view, *provider, taken);
+        claims = Ask(view, *provider);
+      }
+      Apply(graph, claims, *provider, taken);
       CheckKept(graph, view, *provider, taken);
     }
   }
@@ -208,9 +212,13 @@ class Partitioner {
     return nodes;
   }
 
-  bool ChangeLayout(Graph& graph, const GraphView& view, Provider& provider) const {
-    const Claims claims = provider.Claim(view);
+  static Claims Ask(const GraphView& view, Provider& provider) {
+    Claims claims = provider.Claim(view);
     CheckClaims(view, claims, provider);
+    return claims;
+  }
+
+  bool ChangeLayout(Graph& graph, const Claims& claims, const Provider& provider) const {
     std::vector<NodeId> claimed;
     for (const Group& group : claims.groups) claimed.insert(claimed.end(), group.nodes.begin(), group.nodes.end());
     return MoveToChannelsLast(graph, registry_, claimed, provider);
@@ -226,9 +234,7 @@ class Partitioner {
     }
   }
 
-  void Apply(Graph& graph, const GraphView& view, Provider& provider, std::set<NodeId>& taken) {
-    const Claims claims = provider.Claim(view);
-    CheckClaims(view, claims, provider);
+  void Apply(Graph& graph, const Claims& claims, Provider& provider, std::set<NodeId>& taken) {
     for (const providers::Refusal& refusal : claims.refusals)
       if (refusal.node < graph.nodes.size()) AddNote(graph.node(refusal.node), provider, refusal.reason);
     std::vector<Fused> fused;
@@ -387,8 +393,8 @@ void Partition(Graph& graph, const ops::Registry& registry, ProviderSet& set) {
 void AssignRest(Graph& graph, const ops::Registry& registry, const ProviderSet& set, bool allow_cpu) {
   Provider* cpu = set.Find("");
   for (const NodeId id : graph.order) {
-    const bool foreign = !graph.node(id).provider.empty();
-    if (foreign) continue;  // bodies of a fused node are the provider's own
+    const Node& node = graph.node(id);
+    if (!node.provider.empty() && !IsControlFlow(node)) continue;  // bodies of a fused node are the provider's own
     for (Graph* body : graph.node(id).Subgraphs()) AssignRest(*body, registry, set, allow_cpu);
   }
   GraphView view{graph, registry, {}, set.model};

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "planner/foreign_steps.h"
 
 namespace sardonyx::planner {
 namespace {
@@ -26,7 +27,8 @@ class CopyPlacer {
 
  private:
   void Place(NodeId id) {
-    Provider* provider = set_.Find(graph_.node(id).provider);
+    const bool is_control_flow = IsControlFlow(graph_.node(id));
+    Provider* provider = set_.Find(is_control_flow ? "" : graph_.node(id).provider);
     const Device device = provider->device();
     for (std::size_t i = 0; i < graph_.node(id).inputs.size(); ++i) {
       const ValueId input = graph_.node(id).inputs[i];
@@ -34,8 +36,7 @@ class CopyPlacer {
       const Device wanted = provider->InputOnHost(graph_.node(id), i) ? Device{} : device;
       if (!(graph_.value(input).device == wanted)) graph_.SetInput(id, i, On(input, wanted));
     }
-    const bool executor_runs_bodies = provider->name() == providers::kCpuName;
-    if (executor_runs_bodies && !graph_.node(id).Subgraphs().empty()) {
+    if (is_control_flow) {
       for (Graph* body : graph_.node(id).Subgraphs()) CopyPlacer(*body, set_, this).Run();
       graph_.RefreshCaptures(id);
     }

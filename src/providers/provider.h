@@ -44,6 +44,8 @@ struct Group {
   // fused: one node that stays as its author wrote it, for a kernel of the provider that knows this version of the
   // operator. The fused node has its inputs and outputs, missing ones included.
   bool as_written = false;
+  // One node of control flow, not fused: the executor runs it for the provider, whose memory its bodies' nodes use.
+  bool control_flow = false;
 };
 
 // A fused group that stands in its graph as one node. `body` has the group's inputs and outputs in the order of the

@@ -32,7 +32,7 @@ class Registry;
 namespace sardonyx::runtime {
 
 class PackedWeights;
-struct ContextData;  // of plug-ins' compiled nodes; defined where plug-ins are known (capi/options.h)
+struct PluginData;  // what plug-ins get; defined where these are known (capi/options.h)
 class CompiledWeights;
 
 // ONNX Runtime's numbers.
@@ -80,7 +80,7 @@ struct SessionOptions {
   bool any_scalar_shape = false;                      // the declared shapes of scalar inputs are ignored
   std::shared_ptr<std::atomic<bool>> load_cancelled;  // set by the caller while the session is created: that fails
   std::shared_ptr<PackedWeights> packed_weights;      // shared with other sessions; null: the session packs its own
-  std::shared_ptr<const ContextData> plugin_data;     // null: nothing
+  std::shared_ptr<const PluginData> plugin_data;      // null: nothing
   std::shared_ptr<CompiledWeights> compiled;          // of a compiled model, for it and its variants; else null
   // Receives the session as a compiled model (docs/compiled_models.md), in pieces; null: nothing is compiled.
   std::function<void(std::string_view)> compiled_sink;

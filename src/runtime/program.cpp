@@ -85,7 +85,7 @@ void Program::AddKernel(Graph& graph, NodeId id, const Kernel* base, Parallel& p
   Kernel kernel;
   kernel.prepared = base != nullptr ? base->prepared : PrepareNode(graph, graph.node(id), parallel, packed);
   if (base != nullptr) kernel.copy = base->copy;
-  if (graph.node(id).provider == providers::kCpuName) {
+  if (planner::IsControlFlow(graph.node(id))) {
     for (Graph* body : graph.node(id).Subgraphs()) {
       const Program* base_body = base != nullptr ? base->bodies[kernel.bodies.size()].get() : nullptr;
       // NOLINTNEXTLINE: the constructor is private
@@ -105,7 +105,7 @@ int Program::NumberCopies(int first) {
 }
 
 ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& parallel, PackedSources packed) {
-  providers::Provider* provider = providers_->Find(node.provider);
+  providers::Provider* provider = providers_->Find(planner::IsControlFlow(node) ? "" : node.provider);
   if (provider == nullptr)
     Fail(Code::kFail, Describe(graph, node), ": expected a provider of this session, found '", node.provider, "'");
   const ops::OpDef& op = planner::OperatorOf(node, *registry_, *providers_);

@@ -48,9 +48,23 @@ static void* TargetMemory(const OutputTarget& target, DType dtype, Dims shape,
   return target.value->tensor().raw();
 }
 
+// A custom operator's kernel may write straight into the caller's tensor: its shape is what the kernel will ask for, or
+// the run fails.
+void RunState::OfferTarget(std::size_t k, const OutputTarget& target) {
+  const int slot = program_.outputs()[k];
+  const int producer = program_.slots()[slot].producer;
+  if (target.data == nullptr || producer < 0 || program_.slots()[slot].memory != 0 || IsString(target.dtype)) return;
+  if ((program_.steps()[producer].op->traits & ops::kCustom) == 0) return;
+  const std::int64_t count = ElementCount(target.shape);
+  if (count == 0 || OverlapsInput(target.data, ByteSize(target.dtype, count))) return;
+  slots_[slot].ref = {target.dtype, nullptr, target.shape, count};
+  slots_[slot].PlaceAt(target.data);
+}
+
 void RunState::PlaceOutputs(std::span<const OutputTarget> targets) {
   for (std::size_t k = 0; k < plan_->deliveries.size(); ++k) {
     copy_spare_[k] = false;
+    if (plan_->deliveries[k] == Delivery::kLate) OfferTarget(k, targets[k]);
     if (plan_->deliveries[k] != Delivery::kDirect) continue;
     const int slot = program_.outputs()[k];
     const PlannedSlot& planned = plan_->slots[slot];
@@ -106,6 +120,7 @@ void RunState::DeliverOne(std::size_t k, const OutputTarget& target) {
     misfit_ = strange && is_body_;  // until CheckTarget has seen it
     CheckTarget(name, target, slot.ref.dtype, slot.ref.shape);
     misfit_ = false;
+    if (slot.ref.data == target.data) return;
   }
   // What a late step made is the run's own: it is handed over. Its memory is replaced in the next run.
   const bool own = (strange || plan_->deliveries[k] == Delivery::kLate) && slot.value.is_tensor() &&

@@ -77,6 +77,7 @@ class RunState {
   void SetParallel(Parallel* parallel);
   void PlaceInputs();
   void PlaceOutputs(std::span<const OutputTarget> targets);
+  void OfferTarget(std::size_t k, const OutputTarget& target);
   bool OverlapsInput(const void* data, std::size_t bytes) const;
   void RunSteps();
   void RunObservedSteps();

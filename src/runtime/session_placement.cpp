@@ -60,7 +60,7 @@ void AddRows(const Graph& graph, const providers::ProviderSet& set, int& copies,
                              : -1;
     }
     rows.push_back(std::move(row));
-    if (node.provider == providers::kCpuName)
+    if (planner::IsControlFlow(node))
       for (const Graph* body : node.Subgraphs()) AddRows(*body, set, copies, rows);
   }
 }

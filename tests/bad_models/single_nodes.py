@@ -171,6 +171,8 @@ CALLS = [
      [u(1, 4, 4, 2), *_Q, i(3, 2, 3, 3), abs(f(3)), I8(0), *_Q, ints32(1, 2, 3), u(1, 4, 4, 3), *_Q, *_Q], 1,
      {"pads": [1, 1, 1, 1]}),
     (LAST, "AveragePool", [f(1, 4, 4, 3)], 1, {"kernel_shape": [2, 2], "ceil_mode": 1}),
+    (LAST, "GlobalAveragePool", [f(2, 4, 4, 3)], 1, {}),
+    (LAST, "GlobalMaxPool", [f(2, 4, 4, 3)], 1, {}),
     (LAST, "MaxPool", [f(1, 4, 4, 3)], 1, {"kernel_shape": [2, 2], "strides": [2, 2]}),
     (LAST, "Conv", [f(1, 4, 4, 3), f(5, 3, 3, 3), f(5)], 1, {"pads": [1, 1, 1, 1]}),
     (LAST, "Conv", [f(1, 4, 4, 4), f(4, 1, 3, 3), f(4)], 1, {"group": 4}),

@@ -337,6 +337,26 @@ def surroundings(runtime):
 
 
 @case
+def an_output_of_the_caller(runtime):
+    """A kernel is told of the tensor that the caller has bound, and writes into it."""
+    session = runtime.session("g (float[n] x) => (string[k] y, float[1] z) { y, z = test.custom.TellContext (x) }")
+    told = []
+    for bound in (True, False, True):
+        z = np.zeros(1, np.float32)
+        binding = session.io_binding()
+        binding.bind_cpu_input("x", floats(1))
+        binding.bind_output("y", "cpu")
+        if bound:
+            binding.bind_output("z", "cpu", 0, np.float32, [1], z.ctypes.data)
+        else:
+            binding.bind_output("z", "cpu")
+        session.run_with_iobinding(binding)
+        facts, result = (value.numpy() for value in binding.get_outputs())
+        told.append([[fact for fact in facts if "before it is asked" in fact], plain(result), plain(z)])
+    return told
+
+
+@case
 def other_operators(runtime):
     text = "g (float[m, n] x) => (float[m, n] y, float[m, 2] v, int64[m, 2] i, string[k] e) " \
            "{ y, v, i, e = test.custom.CallOthers (x) }"

@@ -260,21 +260,19 @@ class TellContext final : public Kernel {
     const std::int64_t negative = -1;
     tell("negative shape", Outcome(api->KernelContext_GetOutput(context, 1, &negative, 1, &output)));
     void* stream = nullptr;
-    tell("stream",
-         Outcome(api->KernelContext_GetGPUComputeStream(context, &stream)) + (stream == nullptr ? " none" : " some"));
+    const std::string streamed = Outcome(api->KernelContext_GetGPUComputeStream(context, &stream));
+    tell("stream", streamed + (stream == nullptr ? " none" : " some"));
     OrtSyncStream* sync = nullptr;
-    tell("sync stream",
-         Outcome(api->KernelContext_GetSyncStream(context, &sync)) + (sync == nullptr ? " none" : " some"));
+    const std::string synchronous = Outcome(api->KernelContext_GetSyncStream(context, &sync));
+    tell("sync stream", synchronous + (sync == nullptr ? " none" : " some"));
     void* resource = nullptr;
     tell("resource", Outcome(api->KernelContext_GetResource(context, 1, 1, &resource)));
     OrtValue* preallocated = nullptr;
-    tell("output 99 before it is asked for",
-         Outcome(api->KernelContext_GetPreallocatedOutput(context, 99, &preallocated)) +
-             (preallocated == nullptr ? " none" : " some"));
+    const std::string none = Outcome(api->KernelContext_GetPreallocatedOutput(context, 99, &preallocated));
+    tell("output 99 before it is asked for", none + (preallocated == nullptr ? " none" : " some"));
     preallocated = nullptr;
-    tell("output 1 before it is asked for",
-         Outcome(api->KernelContext_GetPreallocatedOutput(context, 1, &preallocated)) +
-             (preallocated == nullptr ? " none" : " some"));
+    const std::string given = Outcome(api->KernelContext_GetPreallocatedOutput(context, 1, &preallocated));
+    tell("output 1 before it is asked for", given + (preallocated == nullptr ? " none" : " some"));
     OrtMemoryInfo* memory = nullptr;
     Check(api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory));
     OrtAllocator* allocator = nullptr;

@@ -34,16 +34,20 @@ def model(opset=17, text=CHAIN):
     return onnx.parser.parse_model(text.replace("OPSET", str(opset))).SerializeToString()
 
 
-def counts():
-    """What the plug-in says is alive, by kind; the library is not kept open."""
+def count_of(kind):
     library = ctypes.CDLL(LIBRARY, mode=os.RTLD_NOW | getattr(os, "RTLD_NOLOAD", 4))
     count = library.TestPluginCount
     count.restype, count.argtypes = ctypes.c_long, [ctypes.c_char_p]
-    kinds = ("factories", "providers", "compiled_nodes", "states", "allocators", "blocks", "transfers", "streams",
-             "kernels")
-    result = {kind: count(kind.encode()) for kind in kinds}
+    result = count(kind.encode())
     ctypes.CDLL(None).dlclose(ctypes.c_void_p(library._handle))
     return result
+
+
+def counts():
+    """What the plug-in says is alive, by kind; the library is not kept open."""
+    kinds = ("factories", "providers", "compiled_nodes", "states", "allocators", "blocks", "transfers", "streams",
+             "kernels", "helpers", "packed")
+    return {kind: count_of(kind) for kind in kinds}
 
 
 def is_loaded():
@@ -165,6 +169,122 @@ def case_custom_operators():
         settings.set_provider_selection_policy(ort.OrtExecutionProviderDevicePolicy.PREFER_CPU)
         made = ort.InferenceSession(model(text=text), settings)
         np.testing.assert_allclose(made.run(None, {"x": X, "b": np.array(True)})[0], 3 * np.exp(3 * X), rtol=1e-6)
+
+
+def case_control_flow():
+    """If, Loop and Scan by the provider's kernels, which the runtime makes for it; so are the nodes of their bodies."""
+    text = """<ir_version: 8, opset_import: ["" : 12]>
+    g (bool c, int64 n, float[N, 4] x)
+      => (float[N, 4] i, float[N, 4] l, float[M, N, 4] s, float[N, 4] k, float[4, N] t) {
+      i = If (c) <then_branch = yes () => (float[N, 4] p) { p = Add (x, x) },
+                  else_branch = no () => (float[N, 4] q) { q = Neg (x) }>
+      go = Constant <value = bool {1}> ()
+      l, s = Loop (n, go, x) <body = b (int64 at, bool on, float[N, 4] v) => (bool o, float[N, 4] w, float[N, 4] z) {
+        o = Identity (on)
+        w = Add (v, x)
+        z = Mul (w, x)
+      }>
+      k, t = Scan <num_scan_inputs = 1, scan_output_axes = [1], body = d (float[N, 4] h, float[4] r)
+                   => (float[N, 4] hh, float[4] rr) {
+        hh = Add (h, r)
+        rr = Mul (r, r)
+      }> (x, x)
+    }"""
+    made = session("kernels", {"control_flow": "1"}, model=model(text=text))
+    for c in (True, False):
+        i, l, s, k, t = made.run(None, {"c": np.array(c), "n": np.array(3), "x": X})  # noqa: E741
+        np.testing.assert_array_equal(i, 2 * X if c else -X)
+        np.testing.assert_allclose(l, 4 * X, rtol=1e-6)
+        np.testing.assert_allclose(s, np.stack([2 * X * X, 3 * X * X, 4 * X * X]), rtol=1e-6)
+        np.testing.assert_allclose(k, X + X.sum(0), rtol=1e-5)
+        np.testing.assert_allclose(t, (X * X).T, rtol=1e-6)
+    assert {"If", "Loop", "Scan"} <= set(operators(made)), operators(made)
+    assert counts()["kernels"] == 6, counts()
+    made = session("kernels", model=model(text=text))  # without kernels for control flow
+    assert not {"If", "Loop", "Scan"} & set(operators(made)), operators(made)
+    np.testing.assert_allclose(made.run(None, {"c": np.array(True), "n": np.array(2), "x": X})[1], 3 * X, rtol=1e-6)
+
+
+def case_packed_weights():
+    made = session("kernels", {"packs": "1"}, model=model(opset=12))
+    check(made)
+    assert counts()["packed"] == 1, counts()
+    made = session("kernels", model=model(opset=12))
+    check(made)
+    del made
+    gc.collect()
+    settings = ort.SessionOptions()
+    settings.add_session_config_entry("session.disable_prepacking", "1")
+    settings.add_provider_for_devices([devices()["kernels"]], {"packs": "1"})
+    made = ort.InferenceSession(model(opset=12), sess_options=settings, enable_fallback=0)
+    check(made)
+    assert counts()["packed"] == 0, counts()
+    del made
+    for fault in ("PrePackWeight", "CreateControlFlow"):
+        os.environ["SDX_PLUGIN_FAULT"] = fault
+        text = """<ir_version: 8, opset_import: ["" : 12]>
+        g (bool c, float[N, 4] x) => (float[N, 4] i) <float[4] w = {1, 2, 3, 4}> {
+          y = Mul (x, w)
+          i = If (c) <then_branch = yes () => (float[N, 4] p) { p = Exp (y) },
+                      else_branch = no () => (float[N, 4] q) { q = Sqrt (y) }>
+        }"""
+        try:
+            session("kernels", {"packs": "1", "control_flow": "1"}, model=model(text=text))
+        except Exception as error:  # noqa: BLE001  (either runtime's)
+            assert "planted fault in " + fault in str(error), error
+        else:
+            raise SystemExit("expected the planted fault in " + fault)
+        finally:
+            del os.environ["SDX_PLUGIN_FAULT"]
+    check_all_returned()
+
+
+IMAGES = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[N, 3, 8, 8] x) => (float[N, 3, 1, 1] y) {
+  a = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x)
+  b = Relu (a)
+  c = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (b)
+  d = Add (c, c)
+  y = GlobalMaxPool (d)
+}"""
+
+
+def case_layout():
+    """Operators on images come in the layout that the provider prefers; between them nothing is transposed."""
+    x = np.random.default_rng(1).standard_normal((2, 3, 8, 8), np.float32)
+    y = 2 * np.maximum(x, 0).max((2, 3), keepdims=True)
+
+    def nodes(options):
+        made = session("host", options, model=model(text=IMAGES))
+        np.testing.assert_allclose(made.run(None, {"x": x})[0], y, rtol=1e-6)
+        np.testing.assert_allclose(made.run(None, {"x": x[:1]})[0], y[:1], rtol=1e-6)
+        found = {NAME: [], CPU: []}
+        for part in made.get_provider_graph_assignment_info():
+            found[part.ep_name] += [(node.domain, node.op_type) for node in part.get_nodes()]
+        return sorted(found[NAME]), [op_type for _, op_type in found[CPU]]
+
+    last = "com.ms.internal.nhwc"
+    pools = [(last, "GlobalMaxPool"), (last, "MaxPool"), (last, "MaxPool")]
+    mine, others = nodes({"layout": "NHWC"})
+    assert mine == [("", "Add"), ("", "Relu"), *pools], mine
+    assert len(others) <= 2 and set(others) <= {"Transpose", "Reshape"}, others  # at both ends
+    mine, _ = nodes({"layout": "NHWC", "convert": "GlobalMaxPool"})
+    assert [node for node in mine if node[1].endswith("Pool")] == [(last, "GlobalMaxPool")], mine
+    mine, others = nodes({})
+    assert mine == [("", "Add"), ("", "Relu")] and "Transpose" not in others, (mine, others)
+
+
+def case_claims():
+    """How often a provider is asked for its claims: once for each graph, once more where the layout changed."""
+    bodies = """<ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, float[N] x) => (float[N] y) {
+      y = If (c) <then_branch = yes () => (float[N] a) { h = Add (x, x)  a = Neg (h) },
+                  else_branch = no () => (float[N] b) { b = Exp (x) }>
+    }"""
+    for text, options, asked in ((CHAIN, {}, 1), (bodies, {}, 3), (IMAGES, {}, 1), (IMAGES, {"layout": "NHWC"}, 2)):
+        before = count_of("claims")
+        session("host", options, model=model(text=text))
+        assert count_of("claims") - before == asked, (text, options, count_of("claims") - before)
 
 
 def twice(x):

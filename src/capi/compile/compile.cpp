@@ -168,10 +168,10 @@ void Write(const Model& model, const OrtModelCompilationOptions& options) {
 runtime::SessionOptions BuildOptions(const OrtModelCompilationOptions& options) {
   runtime::SessionOptions session = options.session;
   session.optimization_level = std::min(session.optimization_level, runtime::OptimizationLevel::kBasic);
-  runtime::ContextData data = session.plugin_data != nullptr ? *session.plugin_data : runtime::ContextData{};
+  runtime::PluginData data = session.plugin_data != nullptr ? *session.plugin_data : runtime::PluginData{};
   data.write = options.write_context;
   data.write_state = options.write_context_state;
-  session.plugin_data = std::make_shared<const runtime::ContextData>(data);
+  session.plugin_data = std::make_shared<const runtime::PluginData>(data);
   return session;
 }
 

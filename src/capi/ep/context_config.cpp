@@ -7,7 +7,7 @@
 
 // The caller's functions for the data of compiled models.
 struct OrtEpContextConfig {
-  sardonyx::runtime::ContextData data;
+  sardonyx::runtime::PluginData data;
 };
 
 namespace sardonyx::capi::ep {

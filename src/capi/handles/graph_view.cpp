@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ir/domain.h"
+#include "ops/channels_last.h"
 #include "ops/schema/schema.h"
 
 const sardonyx::Attribute* OrtNode::FindAttribute(std::string_view attribute) const {
@@ -178,7 +179,7 @@ class Viewer {
     shown.op_type = node.op_type;
     shown.domain = StandardDomain(node.domain);
     shown.provider = node.provider;
-    shown.since_version = node.since_version;
+    shown.since_version = VersionOf(node);
     shown.graph = view_.get();
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       shown.inputs.push_back(InfoOf(node.inputs[i]));
@@ -197,6 +198,13 @@ class Viewer {
       output->producer_output = i;
     }
     AddAttributes(node, shown);
+  }
+
+  // Operators on images channels last have the versions of those that they stand for.
+  int VersionOf(const Node& node) const {
+    if (node.domain != ops::kChannelsLastDomain) return node.since_version;
+    const ops::OpSchema* schema = ops::FindSchema("", node.op_type, static_cast<int>(graph_.OpsetVersion("")));
+    return schema != nullptr ? schema->since_version : node.since_version;
   }
 
   void AddAttributes(const Node& node, OrtNode& shown) const {

@@ -72,6 +72,10 @@ TEST(ChannelsLast, Pools) {
     ExpectSame(op, 22, {x}, {0},
                {{"kernel_shape", IntList{2, 2}}, {"strides", IntList{3, 3}}, {"ceil_mode", std::int64_t{1}}});
   }
+  const Value line = random.Uniform(DType::kDouble, Shape{3, 4, 7});
+  const Value half = random.Uniform(DType::kFloat16, Shape{1, 3, 2, 3, 2});
+  for (const char* op : {"GlobalMaxPool", "GlobalAveragePool"})
+    for (const Value& image : {x, line, half}) ExpectSame(op, 22, {image}, {0});
 }
 
 TEST(ChannelsLast, Normalizations) {

@@ -1,8 +1,10 @@
 // ops/nn/global_pool.cpp - GlobalAveragePool, GlobalMaxPool and GlobalLpPool: one number per plane.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "kernels/reduce/reduce_f32.h"
+#include "ops/channels_last.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/nn/lp_power.h"
@@ -27,8 +29,9 @@ void InferGlobal(InferContext& c) {
   if (!c.HasRank(0)) return c.SetOutput(0, c.InputDType(0));
   if (c.Rank(0) < 2) c.Fail(Code::kInvalidArgument, "expected an input [N, C, ...], found ", c.InputType(0).ToText());
   std::vector<Dim> dims(c.Rank(0), Dim(1));
+  const std::size_t channels = IsChannelsLast(c) ? c.Rank(0) - 1 : 1;
   dims[0] = c.InputDims(0)[0];
-  dims[1] = c.InputDims(0)[1];
+  dims[channels] = c.InputDims(0)[channels];
   c.SetOutput(0, c.InputDType(0), std::move(dims));
 }
 
@@ -70,6 +73,38 @@ void RunGlobal(KernelContext& c) {
                    });
 }
 
+// The plane of channel k is every C-th element from x + k on.
+template <typename T>
+void RunGlobalLast(KernelContext& c) {
+  const auto& state = c.state<GlobalState>();
+  const Dims shape = c.Input(0).shape;
+  if (c.Output(0).count == 0) return;
+  const std::int64_t channels = shape.back(), n = ElementCount(shape, 1, shape.size() - 1);
+  Operands io(c, kDTypeOf<T>);
+  const Operands::Computing computing(io);
+  const T* x = io.In<T>(0);
+  T* y = io.Out<T>(0);
+  const bool max = state.kind == GlobalKind::kMax;
+  c.parallel().For(shape[0], 1, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> sums(static_cast<std::size_t>(channels));
+    for (std::int64_t image = begin; image < end; ++image) {
+      std::fill(sums.begin(), sums.end(), max ? -HUGE_VAL : 0.0);
+      const T* from = x + image * n * channels;
+      for (std::int64_t at = 0; at < n; ++at, from += channels) {
+        for (std::int64_t k = 0; k < channels; ++k) {
+          double& sum = sums[static_cast<std::size_t>(k)];
+          const auto element = static_cast<double>(from[k]);
+          sum = !max ? sum + element : element > sum || element != element ? element : sum;
+        }
+      }
+      for (std::int64_t k = 0; k < channels; ++k) {
+        const double sum = sums[static_cast<std::size_t>(k)];
+        y[image * channels + k] = static_cast<T>(max ? sum : sum / static_cast<double>(n));
+      }
+    }
+  });
+}
+
 Prepared PrepareGlobal(PrepareContext& c) {
   GlobalState state;
   state.kind = c.op_type() == "GlobalMaxPool"  ? GlobalKind::kMax
@@ -77,7 +112,9 @@ Prepared PrepareGlobal(PrepareContext& c) {
                                                : GlobalKind::kAverage;
   state.p = static_cast<double>(c.Int("p", 2));
   if (state.p <= 0) c.Fail(Code::kInvalidArgument, "attribute 'p': expected at least 1, found ", state.p);
-  return WithState(c.InputDType(0) == DType::kDouble ? RunGlobal<double> : RunGlobal<float>, state);
+  const bool is_double = c.InputDType(0) == DType::kDouble;
+  if (IsChannelsLast(c)) return WithState(is_double ? RunGlobalLast<double> : RunGlobalLast<float>, state);
+  return WithState(is_double ? RunGlobal<double> : RunGlobal<float>, state);
 }
 
 bool DescribeGlobalPool(const Graph& graph, const Node& node, NodeLayout& layout) {
@@ -104,7 +141,19 @@ void ChangeGlobalPool(const LayoutChange& c) {
 constexpr LayoutDef kGlobalPoolLayout = {"becomes a reduction", DescribeGlobalPool, ChangeGlobalPool};
 constexpr LayoutDef kQLinearGlobalLayout = {"attribute channels_last", DescribeMain, SetChannelsLast};
 
+constexpr OpDef LastRow(std::string_view name) {
+  return {.domain = kChannelsLastDomain,
+          .name = name,
+          .since = {1},
+          .types = kIeeeFloats,
+          .infer = InferGlobal,
+          .prepare = PrepareGlobal,
+          .cost = CountOncePerInput};
+}
+
 constexpr OpDef kGlobalPoolOps[] = {
+    LastRow("GlobalAveragePool"),
+    LastRow("GlobalMaxPool"),
     {.name = "GlobalAveragePool",
      .since = {1, 22},
      .types = kIeeeFloats,

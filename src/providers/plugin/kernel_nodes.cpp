@@ -1,12 +1,18 @@
 // providers/plugin/kernel_nodes.cpp - makes and runs kernels of a plug-in's registry.
 #include "providers/plugin/kernel_nodes.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "capi/handles/allocator.h"
 #include "capi/handles/call_out.h"
+#include "capi/handles/control_flow_kernel.h"
 #include "capi/handles/kernel_context.h"
+#include "capi/handles/value.h"
 #include "ops/kernel_context.h"
+#include "providers/plugin/plugin_allocator.h"
 
 namespace sardonyx::plugin {
 namespace {
@@ -24,8 +30,9 @@ struct KernelNode {
   std::shared_ptr<const Ep> ep;  // the kernel must not outlive it
   std::shared_ptr<const capi::KernelFacts> facts;
   OrtKernelRegistry::Entry entry;
-  std::unique_ptr<OrtKernelInfo> info;  // kernels may keep the pointer
-  std::unique_ptr<OrtKernelImpl, KernelReleaser> kernel;
+  std::unique_ptr<OrtKernelInfo> info;                             // kernels may keep the pointer
+  std::vector<std::shared_ptr<const capi::PackedBuffers>> packed;  // shared with kernels of other sessions
+  std::unique_ptr<OrtKernelImpl, KernelReleaser> kernel;           // gone before what it has packed
   std::string callee;
   mutable capi::SpareValues spare;
 };
@@ -61,8 +68,10 @@ std::shared_ptr<const capi::KernelFacts> FactsOf(const Graph& graph, const Node&
   return facts;
 }
 
-ops::Prepared MakeKernel(const std::shared_ptr<Ep>& ep, const OrtKernelRegistry::Entry& entry,
-                         std::shared_ptr<const capi::KernelFacts> facts) {
+namespace {
+
+std::shared_ptr<KernelNode> NewKernel(const std::shared_ptr<Ep>& ep, const OrtKernelRegistry::Entry& entry,
+                                      std::shared_ptr<const capi::KernelFacts> facts) {
   auto node = std::make_shared<KernelNode>();
   node->ep = ep;
   node->entry = entry;
@@ -77,7 +86,57 @@ ops::Prepared MakeKernel(const std::shared_ptr<Ep>& ep, const OrtKernelRegistry:
          "': expected a kernel with a function Compute, found ", made == nullptr ? "none" : "NULL");
   }
   node->kernel.reset(made);
+  return node;
+}
+
+// Kernels of one operator and version pack an input in the same way.
+std::string KindOf(const Ep& ep, const capi::KernelFacts& facts, std::size_t input) {
+  return ep.name() + "/" + facts.domain + "." + facts.op_type + "-" + std::to_string(facts.since_version) + "/" +
+         std::to_string(input);
+}
+
+void PackWeights(KernelNode& node, const Packing& packing) {
+  OrtKernelImpl& kernel = *node.kernel;
+  constexpr std::uint32_t kFirst = 24;  // the version with PrePackWeight
+  if (!packing.allowed || kernel.ort_version_supported < kFirst || kernel.PrePackWeight == nullptr) return;
+  const bool on_host = packing.memory->device().IsHost();
+  OrtAllocator* allocator =
+      on_host ? capi::DefaultAllocator() : static_cast<const PluginAllocator&>(*packing.memory).handle();
+  const std::string callee = node.ep->name() + ": OrtKernelImpl::";
+  for (std::size_t i = 0; i < node.facts->inputs.size(); ++i) {
+    if (!node.facts->inputs[i].constant.is_tensor()) continue;
+    const Value weight = packing.place(i, node.facts->inputs[i].constant);
+    OrtSharedPrePackedWeightCache cache{allocator, {}, {}};
+    OrtSharedPrePackedWeightCache* shared = packing.shared != nullptr && on_host ? &cache : nullptr;
+    bool is_packed = false;
+    CallOut((callee + "PrePackWeight").c_str(), kernel.PrePackWeight, &kernel, capi::AsHandle(&weight),
+            static_cast<int>(i), allocator, shared, &is_packed);
+    if (cache.data.empty()) continue;
+    auto stored = std::make_shared<const capi::PackedBuffers>(std::move(cache));
+    if (!is_packed || kernel.SetSharedPrePackedWeight == nullptr) {
+      Fail(Code::kEpFail, callee, "PrePackWeight: node '", node.facts->node_name, "', input ", i,
+           ": expected a packed weight and a function SetSharedPrePackedWeight where weights are stored to be shared");
+    }
+    node.packed.push_back(packing.shared->Share(KindOf(*node.ep, *node.facts, i), std::move(stored)));
+    const capi::PackedBuffers& buffers = *node.packed.back();
+    CallOut((callee + "SetSharedPrePackedWeight").c_str(), kernel.SetSharedPrePackedWeight, &kernel,
+            const_cast<const void* const*>(buffers.data().data()), buffers.sizes().data(), buffers.sizes().size(),
+            static_cast<int>(i));
+  }
+}
+
+}  // namespace
+
+ops::Prepared MakeKernel(const std::shared_ptr<Ep>& ep, const OrtKernelRegistry::Entry& entry,
+                         std::shared_ptr<const capi::KernelFacts> facts, const Packing& packing) {
+  std::shared_ptr<KernelNode> node = NewKernel(ep, entry, std::move(facts));
+  PackWeights(*node, packing);
   return {RunKernel, std::move(node)};
+}
+
+bool LeavesToExecutor(const std::shared_ptr<Ep>& ep, const OrtKernelRegistry::Entry& entry,
+                      std::shared_ptr<const capi::KernelFacts> facts) {
+  return capi::IsControlFlowKernel(*NewKernel(ep, entry, std::move(facts))->kernel);
 }
 
 }  // namespace sardonyx::plugin

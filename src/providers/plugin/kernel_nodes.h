@@ -1,12 +1,17 @@
 // providers/plugin/kernel_nodes.h - nodes that run by a kernel of a plug-in's registry.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 
 #include "capi/handles/kernel_info.h"
 #include "capi/handles/kernel_registry.h"
+#include "capi/handles/shared_weights.h"
 #include "ops/op_def.h"
 #include "providers/plugin/ep.h"
+#include "tensor/allocator.h"
+#include "tensor/value.h"
 
 namespace sardonyx::plugin {
 
@@ -15,8 +20,20 @@ namespace sardonyx::plugin {
 std::shared_ptr<const capi::KernelFacts> FactsOf(const Graph& graph, const Node& shown, const Node& node,
                                                  std::shared_ptr<const capi::KernelSession> session);
 
-// Has the plug-in make its kernel. Fails with what it says.
+// How a kernel may pack the weights that it reads.
+struct Packing {
+  bool allowed = true;
+  std::shared_ptr<Allocator> memory;                                     // of the provider's device
+  std::shared_ptr<capi::SharedWeights> shared;                           // null: each kernel keeps its own
+  std::function<Value(std::size_t input, const Value& constant)> place;  // a weight where the kernel reads it
+};
+
+// Has the plug-in make its kernel, and pack its weights. Fails with what it says.
 ops::Prepared MakeKernel(const std::shared_ptr<Ep>& ep, const OrtKernelRegistry::Entry& entry,
-                         std::shared_ptr<const capi::KernelFacts> facts);
+                         std::shared_ptr<const capi::KernelFacts> facts, const Packing& packing);
+
+// Whether the kernel that the plug-in makes for control flow is the one that it gets from us.
+bool LeavesToExecutor(const std::shared_ptr<Ep>& ep, const OrtKernelRegistry::Entry& entry,
+                      std::shared_ptr<const capi::KernelFacts> facts);
 
 }  // namespace sardonyx::plugin

@@ -138,11 +138,19 @@ providers::Claims PluginProvider::Claim(const providers::GraphView& view) {
     for (const OrtNode* node : claimed.nodes) group.nodes.push_back(static_cast<NodeId>(node->id));
     if (claimed.fused) {
       AddGroup(view, std::move(group), claims);
-    } else if (!view.graph.node(group.nodes.front()).Subgraphs().empty()) {
-      claims.refusals.push_back({group.nodes.front(), "its kernels for control flow are not implemented"});
-    } else if (kernels_ == nullptr || capi::FindKernel(*kernels_, *claimed.nodes.front(), ep_->name()) == nullptr) {
-      claims.refusals.push_back({group.nodes.front(), "claims it but has no kernel for it"});
+      continue;
+    }
+    const Node& node = view.graph.node(group.nodes.front());
+    const OrtKernelRegistry::Entry* entry =
+        kernels_ != nullptr ? capi::FindKernel(*kernels_, *claimed.nodes.front(), ep_->name()) : nullptr;
+    if (entry == nullptr) {
+      claims.refusals.push_back({node.id, "claims it but has no kernel for it"});
+    } else if (node.Subgraphs().empty()) {
+      AddGroup(view, std::move(group), claims);
+    } else if (!LeavesToExecutor(ep_, *entry, FactsOf(view.graph, node, node, session_))) {
+      claims.refusals.push_back({node.id, "kernels of its own for control flow are not implemented"});
     } else {
+      group = {.nodes = {node.id}, .control_flow = true};
       AddGroup(view, std::move(group), claims);
     }
   }
@@ -183,7 +191,15 @@ ops::Prepared PluginProvider::MakeNodeKernel(const providers::FusedNode& group,
   }
   definitions_[fused.op_type] = &entry->definition;
   const Node& node = group.body.node(group.body.order.front());
-  return MakeKernel(ep_, *entry, FactsOf(group.graph, fused, node, session_));
+  Packing packing{needs_.packs, allocator_, needs_.shared_weights, {}};
+  packing.place = [&](std::size_t input, const Value& constant) {
+    const Tensor& tensor = constant.tensor();
+    if (device().IsHost() || InputOnHost(fused, input)) return constant;
+    auto buffer = Buffer::Allocate(std::max<std::size_t>(tensor.byte_size(), 1), allocator_);
+    CopyBytes(tensor.raw(), Device{}, buffer->data(), device(), tensor.byte_size());
+    return Value(Tensor(tensor.dtype(), tensor.shape(), std::move(buffer)));
+  };
+  return MakeKernel(ep_, *entry, FactsOf(group.graph, fused, node, session_), packing);
 }
 
 ops::Prepared PluginProvider::Prepare(ops::PrepareContext& context) {

@@ -12,6 +12,7 @@
 #include "capi/handles/graph_view.h"
 #include "capi/handles/kernel_info.h"
 #include "capi/handles/kernel_registry.h"
+#include "capi/handles/shared_weights.h"
 #include "providers/plugin/ep.h"
 #include "providers/provider.h"
 
@@ -19,9 +20,11 @@ namespace sardonyx::plugin {
 
 // What a session asks of its providers, besides what they read of its options themselves.
 struct SessionNeeds {
-  bool contexts = false;               // nodes for a model with what they compiled
-  bool reads = false, writes = false;  // through the caller, the data of such nodes
-  bool weightless = false;             // such nodes without the model's weights
+  bool contexts = false;                                          // nodes for a model with what they compiled
+  bool reads = false, writes = false;                             // through the caller, the data of such nodes
+  bool packs = true;                                              // kernels may pack weights
+  std::shared_ptr<capi::SharedWeights> shared_weights = nullptr;  // and share them with other sessions; null: not
+  bool weightless = false;                                        // such nodes without the model's weights
 };
 
 class PluginProvider final : public providers::Provider {

@@ -69,6 +69,27 @@ OrtStatus* NamesOf(const std::vector<const OrtValueInfo*>& infos, std::vector<st
   return nullptr;
 }
 
+OrtStatus* CheckPool(const Step& step) {
+  if (step.domain != kChannelsLast) return Failure(step.op_type + " of domain '" + step.domain + "' is compiled");
+  const int wanted = step.op_type == "MaxPool" ? 12 : 1;  // of opset 17
+  return step.version == wanted ? nullptr : Failure("version " + std::to_string(step.version) + " of " + step.op_type);
+}
+
+// The largest elements of windows of an image [N, H, W, C].
+void Pool(const Array& image, std::int64_t height, std::int64_t width, Array& result) {
+  const std::int64_t rows = image.shape[1] / height, columns = image.shape[2] / width, channels = image.shape[3];
+  result.shape = {image.shape[0], rows, columns, channels};
+  result.data.assign(static_cast<std::size_t>(CountOf(result.shape)), -INFINITY);
+  for (std::int64_t at = 0; at < CountOf(image.shape); ++at) {
+    const std::int64_t c = at % channels, x = at / channels % image.shape[2];
+    const std::int64_t y = at / channels / image.shape[2] % image.shape[1];
+    const std::int64_t n = at / channels / image.shape[2] / image.shape[1];
+    if (y / height >= rows || x / width >= columns) continue;
+    float& most = result.data[static_cast<std::size_t>(((n * rows + y / height) * columns + x / width) * channels + c)];
+    most = std::max(most, image.data[static_cast<std::size_t>(at)]);
+  }
+}
+
 OrtStatus* AddSteps(const OrtGraph* graph, CompiledNode& compiled) {
   std::size_t count = 0;
   TEST_PLUGIN_TRY(api->Graph_GetNumNodes(graph, &count));
@@ -79,6 +100,11 @@ OrtStatus* AddSteps(const OrtGraph* graph, CompiledNode& compiled) {
     const char* op_type = nullptr;
     TEST_PLUGIN_TRY(api->Node_GetOperatorType(node, &op_type));
     step.op_type = op_type;
+    const char* domain = nullptr;
+    TEST_PLUGIN_TRY(api->Node_GetDomain(node, &domain));
+    TEST_PLUGIN_TRY(api->Node_GetSinceVersion(node, &step.version));
+    step.domain = domain;
+    if (IsPool(op_type)) TEST_PLUGIN_TRY(CheckPool(step));
     std::size_t inputs = 0;
     TEST_PLUGIN_TRY(api->Node_GetNumInputs(node, &inputs));
     std::vector<const OrtValueInfo*> infos(inputs);
@@ -213,7 +239,13 @@ std::unique_ptr<CompiledNode> NewCompiled() {
 
 }  // namespace
 
+bool IsPool(const char* op_type) {
+  return std::strcmp(op_type, "MaxPool") == 0 || std::strcmp(op_type, "GlobalMaxPool") == 0;
+}
+
 bool IsSupported(const char* domain, const char* op_type) {
+  const bool channels_last = std::strcmp(domain, kChannelsLast) == 0;
+  if (IsPool(op_type)) return channels_last || *domain == '\0';
   if (*domain != '\0' && std::strcmp(domain, kDomain) != 0) return false;
   return std::any_of(std::begin(kOperators), std::end(kOperators),
                      [&](const Operator& op) { return std::strcmp(op.name, op_type) == 0; });
@@ -236,6 +268,13 @@ OrtStatus* BroadcastShape(const std::string& op_type, const std::vector<const Ar
 }
 
 OrtStatus* Compute(const std::string& op_type, const std::vector<const Array*>& inputs, Array& result) {
+  if (IsPool(op_type.c_str())) {
+    const Array& image = *inputs[0];
+    if (image.shape.size() != 4) return Failure(op_type + ": expected an image");
+    const bool global = op_type == "GlobalMaxPool";
+    Pool(image, global ? image.shape[1] : 2, global ? image.shape[2] : 2, result);
+    return nullptr;
+  }
   for (const Operator& op : kOperators) {
     if (op_type != op.name) continue;
     TEST_PLUGIN_TRY(BroadcastShape(op_type, inputs, result.shape));

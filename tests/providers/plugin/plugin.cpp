@@ -13,6 +13,7 @@ const OrtApi* api = nullptr;
 const OrtEpApi* ep_api = nullptr;
 Counts counts;
 Events events;
+std::atomic<long> claims = 0;
 
 OrtStatus* Failure(const std::string& message) { return api->CreateStatus(ORT_EP_FAIL, message.c_str()); }
 
@@ -199,6 +200,8 @@ long TestPluginCount(const char* what) {
                {"streams", counts.streams},
                {"notifications", counts.notifications},
                {"kernels", counts.kernels},
+               {"helpers", counts.helpers},
+               {"packed", counts.packed},
                {"event copies", events.copies},
                {"event streamed", events.streamed},
                {"event activated", events.activated},
@@ -211,6 +214,8 @@ long TestPluginCount(const char* what) {
                {"event replayed", events.replayed},
                {"event synced", events.synced},
                {"event lost", events.lost}};
+  if (std::strcmp(what, "claims") == 0) return test_plugin::claims;
+  if (std::strcmp(what, "shared places") == 0) return test_plugin::CountSharedPlaces();
   for (const auto& kind : kinds)
     if (std::strcmp(kind.name, what) == 0) return kind.count;
   return -1;

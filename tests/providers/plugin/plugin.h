@@ -28,9 +28,10 @@ extern const OrtEpApi* ep_api;
 // What lives at the moment, of each kind; all are 0 when everything was given back.
 struct Counts {
   std::atomic<long> factories, providers, compiled_nodes, states, allocators, blocks, transfers, streams, notifications,
-      kernels;
+      kernels, helpers, packed;
 };
 extern Counts counts;
+extern std::atomic<long> claims;  // calls of GetCapability since the library was loaded
 
 // What has happened since the library was loaded.
 struct Events {
@@ -49,13 +50,17 @@ OrtStatus* Fault(const char* function);
   } while (false)
 OrtStatus* Failure(const std::string& message);
 
+inline constexpr const char* kChannelsLast = "com.ms.internal.nhwc";
+
 // ---- compiled_node.cpp
 struct Step {
-  std::string op_type;
+  std::string op_type, domain;
+  int version;
   std::vector<std::string> inputs;
   std::string output;
 };
 bool IsSupported(const char* domain, const char* op_type);
+bool IsPool(const char* op_type);  // of images channels last: MaxPool by two with a stride of two, GlobalMaxPool
 // Makes the node that runs `graph`. `repeats`: each result twice, one below the other, against what the operators say.
 OrtStatus* CompileGraph(const OrtGraph* graph, bool repeats, OrtNodeComputeInfo** info);
 void ReleaseCompiled(OrtNodeComputeInfo* info);
@@ -102,6 +107,30 @@ class ContextSettings {
 bool IsOwnContext(const OrtNode* node);
 // A config entry of the session; "" if there is none.
 OrtStatus* ReadEntry(const OrtSessionOptions* options, const std::string& key, std::string& value);
+
+// ---- control_flow.cpp
+OrtStatus* ORT_API_CALL CreateControlFlow(void* state, const OrtKernelInfo* info, OrtKernelImpl** kernel);
+
+// ---- packed_weights.cpp
+class PackedWeight {
+ public:
+  PackedWeight() = default;
+  ~PackedWeight();
+  PackedWeight(const PackedWeight&) = delete;
+  PackedWeight& operator=(const PackedWeight&) = delete;
+  // Into memory of its own or, if there is one, of the cache, which gives it back with SetShared.
+  OrtStatus* Pack(const OrtValue* weight, OrtAllocator* allocator, OrtSharedPrePackedWeightCache* cache);
+  OrtStatus* SetShared(const void* const* data, const std::size_t* sizes, std::size_t count);
+  OrtStatus* Unpack(Array& array) const;
+
+ private:
+  bool is_packed_ = false;
+  std::vector<std::int64_t> shape_;
+  OrtAllocator* allocator_ = nullptr;
+  float* own_ = nullptr;
+  const float* data_ = nullptr;
+};
+long CountSharedPlaces();  // different ones, since the library was loaded
 
 // ---- custom_operator.cpp
 inline constexpr const char* kDomain = "test.plugin";  // of the operator Triple

@@ -18,19 +18,42 @@ struct Provider : OrtEp {
     --counts.providers;
   }
   std::string kind;
-  std::string operators = "all";  // or those that it takes: "Add,Mul"
-  bool separate = false;          // each node is a group of its own
-  bool drop_constants = false;    // compiled nodes keep copies of the constants that they read
-  bool repeats = false;           // results are made twice, one below the other
+  std::string operators = "all";    // or those that it takes: "Add,Mul"
+  bool separate = false;            // each node is a group of its own
+  bool drop_constants = false;      // compiled nodes keep copies of the constants that they read
+  bool channels_last = false;       // wants images so
+  std::string convert = "default";  // operators to be converted: "default", or those of a list
+  bool repeats = false;             // results are made twice, one below the other
   ContextSettings context;
   std::string compatibility;  // what it writes into EPContext models; "": nothing
   bool takes_contexts = true;
   std::uint32_t data_support = 3;
   OrtWeightlessSupport weightless = OrtWeightlessSupport_NONE;
+  bool packs = false;         // kernels pack their weights
+  bool control_flow = false;  // there are kernels for it
   OrtKernelRegistry* kernels = nullptr;
 };
 
 const char* ORT_API_CALL GetName(const OrtEp* /*self*/) { return kName; }
+
+bool IsListed(const std::string& list, const char* name) {
+  return ("," + list + ",").find("," + std::string(name) + ",") != std::string::npos;
+}
+
+OrtStatus* ORT_API_CALL GetPreferredDataLayout(OrtEp* self, OrtEpDataLayout* layout) {
+  TEST_PLUGIN_TRY(Fault("GetPreferredDataLayout"));
+  *layout = static_cast<const Provider*>(self)->channels_last ? OrtEpDataLayout_NHWC : OrtEpDataLayout_NCHW;
+  return nullptr;
+}
+
+OrtStatus* ORT_API_CALL ShouldConvertDataLayout(OrtEp* self, const char* domain, const char* op_type,
+                                                OrtEpDataLayout layout, int* should_convert) {
+  TEST_PLUGIN_TRY(Fault("ShouldConvertDataLayoutForOp"));
+  if (layout != OrtEpDataLayout_NHWC || *domain != '\0') return Failure("asked of another layout or domain");
+  const std::string& convert = static_cast<const Provider*>(self)->convert;
+  *should_convert = convert == "default" ? -1 : IsListed(convert, op_type) ? 1 : 0;
+  return nullptr;
+}
 
 // ---- claims
 
@@ -50,9 +73,12 @@ OrtStatus* Takes(const Provider& provider, const OrtNode* node, bool& takes) {
   const char *domain = nullptr, *op_type = nullptr;
   TEST_PLUGIN_TRY(api->Node_GetDomain(node, &domain));
   TEST_PLUGIN_TRY(api->Node_GetOperatorType(node, &op_type));
-  const std::string listed = "," + provider.operators + ",";
-  takes = IsSupported(domain, op_type) &&
-          (provider.operators == "all" || listed.find("," + std::string(op_type) + ",") != std::string::npos);
+  takes = IsSupported(domain, op_type) && (provider.operators == "all" || IsListed(provider.operators, op_type));
+  // Images are pooled channels last only. They come in ONNX's domain first.
+  if (IsPool(op_type)) {
+    const bool will_be_converted = provider.convert == "default" || IsListed(provider.convert, op_type);
+    takes = takes && provider.channels_last && (*domain != '\0' || will_be_converted);
+  }
   std::size_t inputs = 0;
   TEST_PLUGIN_TRY(api->Node_GetNumInputs(node, &inputs));
   std::vector<const OrtValueInfo*> infos(inputs);
@@ -91,6 +117,7 @@ OrtStatus* ClaimChains(const Provider& provider, const std::vector<const OrtNode
 
 OrtStatus* ORT_API_CALL GetCapability(OrtEp* self, const OrtGraph* graph, OrtEpGraphSupportInfo* info) {
   TEST_PLUGIN_TRY(Fault("GetCapability"));
+  ++claims;
   const auto& provider = *static_cast<const Provider*>(self);
   std::size_t count = 0;
   TEST_PLUGIN_TRY(api->Graph_GetNumNodes(graph, &count));
@@ -148,6 +175,7 @@ struct Kernel : OrtKernelImpl {
   ~Kernel() { --counts.kernels; }
   std::string op_type;
   bool repeats = false;
+  std::map<std::size_t, PackedWeight> packed;  // by input
 };
 
 OrtStatus* ORT_API_CALL ComputeKernel(OrtKernelImpl* self, OrtKernelContext* context) {
@@ -157,10 +185,15 @@ OrtStatus* ORT_API_CALL ComputeKernel(OrtKernelImpl* self, OrtKernelContext* con
   std::vector<Array> arrays(count);
   std::vector<const Array*> inputs;
   for (std::size_t i = 0; i < count; ++i) {
+    const auto& packed = static_cast<const Kernel*>(self)->packed;
+    inputs.push_back(&arrays[i]);
+    if (const auto found = packed.find(i); found != packed.end()) {
+      TEST_PLUGIN_TRY(found->second.Unpack(arrays[i]));
+      continue;
+    }
     const OrtValue* value = nullptr;
     TEST_PLUGIN_TRY(api->KernelContext_GetInput(context, i, &value));
     TEST_PLUGIN_TRY(ReadTensor(value, arrays[i]));
-    inputs.push_back(&arrays[i]);
   }
   Array result;
   TEST_PLUGIN_TRY(Compute(static_cast<const Kernel*>(self)->op_type, inputs, result));
@@ -171,6 +204,18 @@ OrtStatus* ORT_API_CALL ComputeKernel(OrtKernelImpl* self, OrtKernelContext* con
 }
 
 void ORT_API_CALL ReleaseKernel(OrtKernelImpl* self) { delete static_cast<Kernel*>(self); }
+
+OrtStatus* ORT_API_CALL PrePackWeight(OrtKernelImpl* self, const OrtValue* weight, int input, OrtAllocator* allocator,
+                                      OrtSharedPrePackedWeightCache* cache, bool* is_packed) {
+  TEST_PLUGIN_TRY(static_cast<Kernel*>(self)->packed[static_cast<std::size_t>(input)].Pack(weight, allocator, cache));
+  *is_packed = true;
+  return nullptr;
+}
+
+OrtStatus* ORT_API_CALL SetSharedWeight(OrtKernelImpl* self, const void* const* data, const size_t* sizes, size_t count,
+                                        int input) {
+  return static_cast<Kernel*>(self)->packed[static_cast<std::size_t>(input)].SetShared(data, sizes, count);
+}
 
 OrtStatus* ORT_API_CALL CreateKernel(void* state, const OrtKernelInfo* info, OrtKernelImpl** out) {
   TEST_PLUGIN_TRY(Fault("CreateKernel"));
@@ -184,6 +229,10 @@ OrtStatus* ORT_API_CALL CreateKernel(void* state, const OrtKernelInfo* info, Ort
   kernel->Compute = ComputeKernel;
   kernel->Release = ReleaseKernel;
   kernel->op_type = static_cast<const char*>(state);
+  if (static_cast<const Provider*>(ep)->packs) {
+    kernel->PrePackWeight = PrePackWeight;
+    kernel->SetSharedPrePackedWeight = SetSharedWeight;
+  }
   kernel->repeats = static_cast<const Provider*>(ep)->repeats;
   *out = kernel.release();
   return nullptr;
@@ -193,11 +242,12 @@ struct Definition {
   const char* op_type;
   int first, last;
 };
+constexpr Definition kControlFlow[] = {{"If", 11, 20}, {"Loop", 11, 20}, {"Scan", 11, 20}};
 // Of Relu only the first version: a model of another opset has none.
 constexpr Definition kDefinitions[] = {
     {"Add", 7, 12}, {"Add", 13, 13}, {"Mul", 7, 14}, {"Relu", 6, 12}, {"Neg", 6, INT_MAX}};
 
-OrtStatus* AddKernel(OrtKernelRegistry* registry, const Definition& definition) {
+OrtStatus* AddKernel(OrtKernelRegistry* registry, const Definition& definition, OrtKernelCreateFunc create) {
   OrtKernelDefBuilder* builder = nullptr;
   TEST_PLUGIN_TRY(ep_api->CreateKernelDefBuilder(&builder));
   const OrtDataType* type = nullptr;
@@ -208,9 +258,9 @@ OrtStatus* AddKernel(OrtKernelRegistry* registry, const Definition& definition) 
     TEST_PLUGIN_TRY(ep_api->KernelDefBuilder_SetDomain(builder, ""));
     TEST_PLUGIN_TRY(ep_api->KernelDefBuilder_SetSinceVersion(builder, definition.first, definition.last));
     TEST_PLUGIN_TRY(ep_api->KernelDefBuilder_SetExecutionProvider(builder, kName));
-    TEST_PLUGIN_TRY(ep_api->KernelDefBuilder_AddTypeConstraint(builder, "T", &type, 1));
+    if (create == CreateKernel) TEST_PLUGIN_TRY(ep_api->KernelDefBuilder_AddTypeConstraint(builder, "T", &type, 1));
     TEST_PLUGIN_TRY(ep_api->KernelDefBuilder_Build(builder, &made));
-    return ep_api->KernelRegistry_AddKernel(registry, made, CreateKernel, const_cast<char*>(definition.op_type));
+    return ep_api->KernelRegistry_AddKernel(registry, made, create, const_cast<char*>(definition.op_type));
   };
   OrtStatus* status = build();
   if (made != nullptr) ep_api->ReleaseKernelDef(made);
@@ -276,6 +326,16 @@ OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, co
   std::string repeats;
   TEST_PLUGIN_TRY(ReadOption(options, "repeats", repeats));
   provider->repeats = repeats == "1";
+  std::string packs, control_flow, layout;
+  TEST_PLUGIN_TRY(ReadOption(options, "packs", packs));
+  TEST_PLUGIN_TRY(ReadOption(options, "control_flow", control_flow));
+  provider->packs = packs == "1";
+  provider->control_flow = control_flow == "1";
+  TEST_PLUGIN_TRY(ReadOption(options, "layout", layout));
+  TEST_PLUGIN_TRY(ReadOption(options, "convert", provider->convert));
+  provider->channels_last = layout == "NHWC";
+  provider->GetPreferredDataLayout = GetPreferredDataLayout;
+  provider->ShouldConvertDataLayoutForOp = ShouldConvertDataLayout;
   TEST_PLUGIN_TRY(provider->context.Read(options));
   TEST_PLUGIN_TRY(ReadOption(options, "compatibility", provider->compatibility));
   std::string contexts, support, weightless, source_size;
@@ -314,7 +374,10 @@ OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, co
   if (provider->kind == "kernels") {
     provider->GetKernelRegistry = GetKernelRegistry;
     TEST_PLUGIN_TRY(ep_api->CreateKernelRegistry(&provider->kernels));
-    for (const Definition& definition : kDefinitions) TEST_PLUGIN_TRY(AddKernel(provider->kernels, definition));
+    for (const Definition& definition : kDefinitions)
+      TEST_PLUGIN_TRY(AddKernel(provider->kernels, definition, CreateKernel));
+    for (const Definition& definition : kControlFlow)
+      if (provider->control_flow) TEST_PLUGIN_TRY(AddKernel(provider->kernels, definition, CreateControlFlow));
   } else {
     provider->Compile = Compile;
     provider->ReleaseNodeComputeInfos = ReleaseNodeComputeInfos;
