@@ -180,6 +180,8 @@ long TestPluginCount(const char* what) {
                {"streams", counts.streams},
                {"notifications", counts.notifications},
                {"kernels", counts.kernels},
+               {"profilers", counts.profilers},
+               {"event profiled", events.profiled},
                {"event copies", events.copies},
                {"event streamed", events.streamed},
                {"event activated", events.activated},

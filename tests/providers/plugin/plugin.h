@@ -28,14 +28,14 @@ extern const OrtEpApi* ep_api;
 // What lives at the moment, of each kind; all are 0 when everything was given back.
 struct Counts {
   std::atomic<long> factories, providers, compiled_nodes, states, allocators, blocks, transfers, streams, notifications,
-      kernels;
+      kernels, profilers;
 };
 extern Counts counts;
 
 // What has happened since the library was loaded.
 struct Events {
   std::atomic<long> copies, streamed, activated, host_waits, device_waits, flushes, run_ends, own_streams;
-  std::atomic<long> captured_runs, replayed, synced;
+  std::atomic<long> captured_runs, replayed, synced, profiled;
   std::atomic<long> lost;  // work that a stream still had when it was released
 };
 extern Events events;
@@ -90,6 +90,9 @@ OrtStatus* CreateStream(OrtSyncStreamImpl** stream);
 void Do(const OrtSyncStream* stream, std::function<void()> work);
 // The stream that takes the work of a kernel, or NULL.
 OrtStatus* StreamOf(const OrtKernelContext* context, OrtSyncStream** stream);
+
+// ---- profiler.cpp
+OrtStatus* ORT_API_CALL CreateProfiler(OrtEp* ep, OrtEpProfilerImpl** profiler);
 
 // ---- captured_graphs.cpp
 // Gives a provider the functions of graph capture; `cpu_for_shapes`: the CPU may run nodes that compute shapes.
