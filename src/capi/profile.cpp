@@ -15,6 +15,7 @@
 #include "capi/handles/status.h"
 #include "capi/options.h"
 #include "capi/profile_events.h"
+#include "capi/runs/plugin_profilers.h"
 #include "capi/session.h"
 
 namespace sardonyx::capi {
@@ -56,6 +57,9 @@ std::string Write(const runtime::Session& session, runtime::Trace& trace, const 
   }
   const auto runs = trace.Take();
   for (const auto& run : runs) events.AddRun(*run);
+  if (trace.listener != nullptr)
+    for (const OrtProfilingEvent& event : static_cast<PluginProfilers&>(*trace.listener).End())
+      events.AddForeign(event);
   for (const auto& run : runs) events.AddActivity(*run);
   events.AddMachine();
   out << "\n]\n";
@@ -90,7 +94,8 @@ void RunProfiled(runtime::Session& called, const runtime::RunOptions& options, s
   CheckProfilePrefix(options.profile_prefix);
   runtime::Session& session = called.ForInputs(inputs, values);
   runtime::Trace trace;
-  auto run = std::make_unique<runtime::TraceRun>(trace.Room());
+  trace.listener = PluginProfilers::Make(session, trace);
+  auto run = std::make_unique<runtime::TraceRun>(trace.Room(), trace.listener);
   run->Begin(session.program());
   runtime::RunExtras traced = extras;
   traced.observer = run.get();

@@ -82,6 +82,20 @@ Json ProfileEvents::Event(const char* category, const std::string& name, std::in
           {"name", name}};
 }
 
+// With ONNX Runtime's names of the categories.
+void ProfileEvents::AddForeign(const OrtProfilingEvent& event) {
+  constexpr const char* kCategories[] = {"Session", "Node", "Kernel", "Api"};
+  Json json = {{"cat", kCategories[event.category]},
+               {"pid", event.process},
+               {"tid", event.thread},
+               {"dur", event.duration_us},
+               {"ts", event.start_us},
+               {"ph", "X"},
+               {"name", event.name}};
+  json["args"] = Json(event.arguments);
+  sink_(json);
+}
+
 void ProfileEvents::AddMachine() {
   Json event = Event("Machine", "ceiling", ThreadNumber(), zero_ns_, zero_ns_);
   Json streams = Json::array();

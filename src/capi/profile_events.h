@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "capi/handles/profiling_event.h"
 #include "runtime/profile/cost.h"
 #include "runtime/profile/machine_ceiling.h"
 #include "runtime/profile/trace.h"
@@ -26,8 +27,9 @@ class ProfileEvents {
       : ceiling_(std::move(ceiling)), zero_ns_(zero_ns), sink_(std::move(sink)) {}
 
   void AddSession(const char* name, std::int64_t start_ns, std::int64_t end_ns, std::int32_t thread, Json arguments);
-  void AddRun(const runtime::TraceRun& run);       // the nodes, and the run as a whole
-  void AddActivity(const runtime::TraceRun& run);  // what the other threads did, and memory over time
+  void AddRun(const runtime::TraceRun& run);        // the nodes, and the run as a whole
+  void AddActivity(const runtime::TraceRun& run);   // what the other threads did, and memory over time
+  void AddForeign(const OrtProfilingEvent& event);  // that a plug-in measured
   void AddMachine();
 
  private:

@@ -267,12 +267,29 @@ void RunWith(Session& session, const OrtRunOptions* options, std::span<const std
     if (values[i] != nullptr && LacksData(*values[i])) FailNoData(InputPort(session, inputs[i]));
   for (std::size_t i = 0; i < results.size(); ++i)
     if (LacksData(results[i])) FailNoData(session.outputs()[outputs[i]]);
-  const auto on_device = [](const Value* value) { return value != nullptr && IsOnDevice(*value); };
-  const auto placed = [](const OrtMemoryInfo* place) { return place != nullptr; };
-  if (std::none_of(values.begin(), values.end(), on_device) &&
-      std::none_of(results.begin(), results.end(), IsOnDevice) && std::none_of(places.begin(), places.end(), placed))
-    return RunInPlace(session, options, inputs, values, outputs, results, {});
-  RunThroughHost(session, options, inputs, values, outputs, results, places);
+  // Whether a session takes or makes a value where it lies, or is to lie.
+  bool any = false, fits = true;
+  const auto check = [&](const Device& device, const Device& place) {
+    if (device.IsHost()) return;
+    any = true;
+    fits = fits && device == place;
+  };
+  for (std::size_t j = 0; j < values.size(); ++j)
+    if (values[j] != nullptr && values[j]->is_tensor())
+      check(values[j]->tensor().device(), session.InputPlace(inputs[j]));
+  Scratch<Device> devices(results.size());
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (results[k].is_tensor()) {
+      check(results[k].tensor().device(), session.OutputPlace(outputs[k]));
+    } else if (!places.empty() && places[k] != nullptr) {
+      devices[k] = places[k]->device;
+      check(devices[k], session.OutputPlace(outputs[k]));
+      fits = fits && !devices[k].IsHost();  // a kind of host memory that only its own allocator has
+    }
+  }
+  if (!fits) return RunThroughHost(session, options, inputs, values, outputs, results, places);
+  RunInPlace(session, options, inputs, values, outputs, results,
+             {.places = any ? devices.span() : std::span<const Device>()});
 }
 
 OrtStatusPtr ORT_API_CALL Run(OrtSession* session, const OrtRunOptions* run_options, const char* const* input_names,

@@ -16,6 +16,7 @@
 #include "capi/profile.h"
 #include "capi/provider_choice.h"
 #include "capi/runs/captured_runs.h"
+#include "capi/runs/plugin_profilers.h"
 #include "providers/plugin/session_calls.h"
 #include "runtime/disabled_passes.h"
 #include "runtime/option_keys.h"
@@ -159,15 +160,21 @@ void SetContainer(runtime::SessionOptions& options, const OrtPrepackedWeightsCon
   options.plugin_data = std::make_shared<const runtime::PluginData>(std::move(data));
 }
 
+// The handle of a session that is ready, which its plug-ins are told.
+OrtSession* Started(std::unique_ptr<Session> session) {
+  CheckCapture(*session);
+  if (session->trace() != nullptr) session->trace()->listener = PluginProfilers::Make(*session, *session->trace());
+  plugin::EndInitialization(session->providers());
+  return std::make_unique<OrtSession>(std::move(session)).release();
+}
+
 OrtSession* SessionFromFile(const OrtEnv* env, const ORTCHAR_T* model_path, const OrtSessionOptions* options,
                             const OrtPrepackedWeightsContainer* packed) {
   const std::string path = &Need(model_path, "model_path");
   runtime::SessionOptions copy = CopyOptions(env, options);
   SetContainer(copy, packed);
   auto session = Session::FromFile(env->environment, path, std::move(copy));
-  CheckCapture(*session);
-  plugin::EndInitialization(session->providers());
-  return std::make_unique<OrtSession>(std::move(session)).release();
+  return Started(std::move(session));
 }
 
 OrtSession* SessionFromBytes(const OrtEnv* env, const void* model_data, std::size_t size,
@@ -177,9 +184,7 @@ OrtSession* SessionFromBytes(const OrtEnv* env, const void* model_data, std::siz
   runtime::SessionOptions copy = CopyOptions(env, options);
   SetContainer(copy, packed);
   auto session = Session::FromBytes(env->environment, {data, size}, nullptr, std::move(copy));
-  CheckCapture(*session);
-  plugin::EndInitialization(session->providers());
-  return std::make_unique<OrtSession>(std::move(session)).release();
+  return Started(std::move(session));
 }
 
 }  // namespace

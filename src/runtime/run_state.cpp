@@ -315,7 +315,13 @@ void RunState::RunObservedSteps() {
     CheckTerminated();
     tell_idle(planned.step);
     const std::int64_t start = NowNanoseconds();
-    RunStep(planned);
+    observer_->OnStart(start);
+    try {
+      RunStep(planned);
+    } catch (...) {
+      observer_->OnFailure(start);
+      throw;
+    }
     tell(planned.step, true, start);
     if (surprised_.load(std::memory_order_relaxed)) return FinishLate(planned.step, tell);
   }

@@ -100,21 +100,6 @@ class LeasedState {
   std::unique_ptr<RunState> state_;
 };
 
-// Told of each step what all of them are told.
-class Observers final : public StepObserver {
- public:
-  Observers(StepObserver& first, StepObserver& second) : first_(first), second_(second) {}
-  void OnStep(const ObservedStep& step) override {
-    first_.OnStep(step);
-    second_.OnStep(step);
-  }
-  Parallel* Threads(Parallel* parallel) override { return second_.Threads(first_.Threads(parallel)); }
-
- private:
-  StepObserver& first_;
-  StepObserver& second_;
-};
-
 }  // namespace
 
 Session::~Session() = default;
@@ -234,7 +219,7 @@ std::string Session::ProgramText(std::int64_t max_elements) const {
 // The run's own recorder joins the session's profile however the run ends.
 void Session::ExecuteTraced(RunState& state, const RunOptions& run_options, StepObserver* observer) {
   const std::shared_ptr<Trace> trace = trace_;
-  auto run = std::make_unique<TraceRun>(trace->Room());
+  auto run = std::make_unique<TraceRun>(trace->Room(), trace->listener);
   run->Begin(state.program());
   run->keeps = state.program().shared_from_this();
   struct Ending {
@@ -248,7 +233,7 @@ void Session::ExecuteTraced(RunState& state, const RunOptions& run_options, Step
   if (observer == nullptr) {
     state.Execute(run->Threads(&parallel()), &run_options, run.get(), state.targets());
   } else {
-    Observers both(*observer, *run);
+    BothObservers both(*observer, *run);
     state.Execute(both.Threads(&parallel()), &run_options, &both, state.targets());
   }
 }

@@ -232,16 +232,18 @@ Program& Session::ProgramFor(std::span<const std::size_t> input_indices, std::sp
   for (std::size_t k = 0; k < output_indices.size(); ++k)
     check("output", outputs_[output_indices[k]], wanted(k), OutputPlace(output_indices[k]));
   if (!any) return *program_;
-  PlacedProgram key{std::vector<bool>(ports_.inputs.size()), std::vector<bool>(ports_.outputs.size()), nullptr};
+  thread_local PlacedProgram key;  // keeps its room, so that a repeated run allocates nothing
+  key.inputs.assign(ports_.inputs.size(), false);
+  key.outputs.assign(ports_.outputs.size(), false);
   for (std::size_t j = 0; j < input_indices.size(); ++j)
     key.inputs[static_cast<std::size_t>(program_input_[input_indices[j]])] = !device_of(inputs[j]).IsHost();
   for (std::size_t k = 0; k < output_indices.size(); ++k) key.outputs[output_indices[k]] = !wanted(k).IsHost();
   const std::scoped_lock lock(placed_mutex_);
   for (const PlacedProgram& placed : placed_)
     if (placed.inputs == key.inputs && placed.outputs == key.outputs) return *placed.program;
-  key.program = std::make_shared<Program>(WithoutCopies(program_->graph(), key.inputs, key.outputs), *program_);
-  if (threads_->branches() > 1) key.program->RunBranchesOn(threads_->pool(), threads_->branches());
-  placed_.push_back(std::move(key));
+  auto program = std::make_shared<Program>(WithoutCopies(program_->graph(), key.inputs, key.outputs), *program_);
+  if (threads_->branches() > 1) program->RunBranchesOn(threads_->pool(), threads_->branches());
+  placed_.push_back({key.inputs, key.outputs, std::move(program)});
   return *placed_.back().program;
 }
 

@@ -2,6 +2,7 @@
 import tempfile
 
 import effects_in_c
+import effects_on_devices
 import effects_on_models
 import effects_on_runs
 import numpy as np
@@ -24,7 +25,7 @@ VALUES = {"session.enable_cpu_mem_arena": "0", "session.enable_mem_pattern": "0"
           "session.intra_op_thread_affinities": "1", "ep.<lower-case ep name>.<option>": "1"}
 OURS = ["sardonyx.load_timeout_ms", "sardonyx.max_load_memory", "sardonyx.max_run_memory", "sardonyx.run_timeout_ms",
         "sardonyx.strict_providers"]
-MODULES = (effects_in_c, effects_on_models, effects_on_runs)  # each adds to EFFECTS
+MODULES = (effects_in_c, effects_on_devices, effects_on_models, effects_on_runs)  # each adds to EFFECTS
 
 
 def said_of(scope, key, capfd):

@@ -1,18 +1,9 @@
 // capi/ep/profiling_events.cpp - the functions of OrtProfilingEvent: an event that a plug-in measured.
-#include <map>
 #include <memory>
-#include <string>
 
 #include "capi/functions.h"
+#include "capi/handles/profiling_event.h"
 #include "capi/handles/status.h"
-
-struct OrtProfilingEvent {
-  OrtProfilingEventCategory category;
-  std::int32_t process, thread;
-  std::string name;
-  std::int64_t start_us, duration_us;
-  std::map<std::string, std::string, std::less<>> arguments;
-};
 
 namespace sardonyx::capi::ep {
 
@@ -23,6 +14,9 @@ OrtStatusPtr ORT_API_CALL CreateProfilingEvent(OrtProfilingEventCategory categor
                                                OrtProfilingEvent** out) noexcept {
   return Guard([&] {
     auto& result = Need(out, "out");
+    if (category < OrtProfilingEventCategory_SESSION || category > OrtProfilingEventCategory_API)
+      Fail(Code::kInvalidArgument, "profiling event: expected an OrtProfilingEventCategory from 0 to 3, found ",
+           int{category});
     NeedArray(arg_keys, num_args, "arg_keys");
     NeedArray(arg_values, num_args, "arg_values");
     auto event = std::make_unique<OrtProfilingEvent>(OrtProfilingEvent{
@@ -61,6 +55,18 @@ OrtStatusPtr ORT_API_CALL ProfilingEvent_GetArgValue(const OrtProfilingEvent* ev
     const auto& arguments = Need(event, "event").arguments;
     const auto found = arguments.find(&Need(key, "key"));
     Need(out, "out") = found != arguments.end() ? found->second.c_str() : nullptr;
+  });
+}
+
+// Copies the events.
+OrtStatusPtr ORT_API_CALL ProfilingEventsContainer_AddEvents(OrtProfilingEventsContainer* events_container,
+                                                             const OrtProfilingEvent* const* events,
+                                                             size_t num_events) noexcept {
+  return Guard([&] {
+    OrtProfilingEventsContainer& container = Need(events_container, "events_container");
+    NeedArray(events, num_events, "events");
+    for (std::size_t i = 0; i < num_events; ++i) Need(events[i], "events[i]");
+    for (std::size_t i = 0; i < num_events; ++i) container.events.push_back(*events[i]);
   });
 }
 

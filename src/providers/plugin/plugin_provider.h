@@ -59,6 +59,7 @@ class PluginProvider final : public providers::Provider {
   void ReleaseCaptured(int graph);
 
   const Ep& ep() const { return *ep_; }
+  std::shared_ptr<const Ep> share_ep() const { return ep_; }
   bool runs_side_by_side() const { return runs_side_by_side_; }
   std::mutex& run_mutex() { return run_mutex_; }  // held during runs of a provider that takes one at a time
 

@@ -36,8 +36,34 @@ class StepObserver {
   virtual ~StepObserver() = default;
   // Every step of the program, in its order; those of a body come before the step that holds them.
   virtual void OnStep(const ObservedStep& step) = 0;
+  // Before a step runs, with its ObservedStep::start_ns; OnStep follows, or OnFailure.
+  virtual void OnStart(std::int64_t /*start_ns*/) {}
+  virtual void OnFailure(std::int64_t /*start_ns*/) {}
   // The threads that the run's kernels get instead of `parallel`, which outlives the run.
   virtual Parallel* Threads(Parallel* parallel) { return parallel; }
+};
+
+// Tells two observers.
+class BothObservers final : public StepObserver {
+ public:
+  BothObservers(StepObserver& first, StepObserver& second) : first_(first), second_(second) {}
+  void OnStep(const ObservedStep& step) override {
+    first_.OnStep(step);
+    second_.OnStep(step);
+  }
+  void OnStart(std::int64_t start_ns) override {
+    first_.OnStart(start_ns);
+    second_.OnStart(start_ns);
+  }
+  void OnFailure(std::int64_t start_ns) override {
+    first_.OnFailure(start_ns);
+    second_.OnFailure(start_ns);
+  }
+  Parallel* Threads(Parallel* parallel) override { return second_.Threads(first_.Threads(parallel)); }
+
+ private:
+  StepObserver& first_;
+  StepObserver& second_;
 };
 
 }  // namespace sardonyx::runtime

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/process.h"
 
@@ -76,7 +77,8 @@ class TraceRun::CountedParallel final : public Parallel {
 
 thread_local bool TraceRun::CountedParallel::inside = false;
 
-TraceRun::TraceRun(std::size_t max_events) : max_events_(max_events) {}
+TraceRun::TraceRun(std::size_t max_events, std::shared_ptr<TraceListener> listener)
+    : max_events_(max_events), listener_(std::move(listener)) {}
 TraceRun::~TraceRun() = default;
 
 Parallel* TraceRun::Threads(Parallel* parallel) {
@@ -89,11 +91,13 @@ void TraceRun::Begin(const Program& program) {
   main = &program;
   thread = ThreadNumber();
   start_ns = NowNanoseconds();
+  if (listener_ != nullptr) listener_->Begin(start_ns);
 }
 
 void TraceRun::End() {
   end_ns = NowNanoseconds();
   parallel_.reset();
+  if (listener_ != nullptr) listener_->EndRun(start_ns, end_ns);
 }
 
 void TraceRun::AddShape(const ops::Slot* slot) {
@@ -106,7 +110,16 @@ void TraceRun::AddShape(const ops::Slot* slot) {
   shapes.insert(shapes.end(), slot->ref.shape.begin(), slot->ref.shape.end());
 }
 
+void TraceRun::OnStart(std::int64_t start) {
+  if (listener_ != nullptr) listener_->Begin(start);
+}
+
+void TraceRun::OnFailure(std::int64_t start) {
+  if (listener_ != nullptr) listener_->Abandon(start);
+}
+
 void TraceRun::OnStep(const ObservedStep& step) {
+  if (listener_ != nullptr && step.ran) listener_->EndStep(step);
   if (events.size() >= max_events_) {
     ++dropped;
     return;

@@ -36,17 +36,30 @@ struct TraceEvent {
   std::uint32_t share_count = 0;  // threads that took part; 0: the run's own thread alone
 };
 
+// Is told of what a profile records while it happens, by the thread that it happens on. Runs and the steps in them
+// nest.
+class TraceListener {
+ public:
+  virtual ~TraceListener() = default;
+  virtual void Begin(std::int64_t start_ns) = 0;  // of a run or a step
+  virtual void EndStep(const ObservedStep& step) = 0;
+  virtual void EndRun(std::int64_t start_ns, std::int64_t end_ns) = 0;
+  virtual void Abandon(std::int64_t start_ns) = 0;  // a step that failed
+};
+
 // Tensors in `shapes`: element type, rank, dimensions, one after the other; inputs first. A value that is missing or
 // not a tensor has the type kUndefined and rank 0.
 class TraceRun final : public StepObserver {
  public:
-  // Events beyond `max_events` are counted and dropped.
-  explicit TraceRun(std::size_t max_events);
+  // Events beyond `max_events` are counted and dropped. `listener` may be null.
+  explicit TraceRun(std::size_t max_events, std::shared_ptr<TraceListener> listener = nullptr);
   ~TraceRun() override;
   TraceRun(const TraceRun&) = delete;
   TraceRun& operator=(const TraceRun&) = delete;
 
   void OnStep(const ObservedStep& step) override;
+  void OnStart(std::int64_t start) override;
+  void OnFailure(std::int64_t start) override;
   Parallel* Threads(Parallel* parallel) override;
   void Begin(const Program& program);
   void End();
@@ -66,6 +79,7 @@ class TraceRun final : public StepObserver {
   void AddShape(const ops::Slot* slot);
 
   std::size_t max_events_;
+  std::shared_ptr<TraceListener> listener_;  // shared with the trace
   std::unique_ptr<CountedParallel> parallel_;
 };
 
@@ -82,6 +96,7 @@ class Trace {
 
   const std::int64_t start_ns, wall_ns;      // the same moment by steady_clock and since 1970
   std::int64_t loaded_ns = 0, ready_ns = 0;  // when the model was read; when the session was ready
+  std::shared_ptr<TraceListener> listener;   // of its runs, which share it; null: nobody listens
 
  private:
   mutable std::mutex mutex_;

@@ -202,6 +202,8 @@ long TestPluginCount(const char* what) {
                {"kernels", counts.kernels},
                {"helpers", counts.helpers},
                {"packed", counts.packed},
+               {"profilers", counts.profilers},
+               {"event profiled", events.profiled},
                {"event copies", events.copies},
                {"event streamed", events.streamed},
                {"event activated", events.activated},

@@ -28,7 +28,7 @@ extern const OrtEpApi* ep_api;
 // What lives at the moment, of each kind; all are 0 when everything was given back.
 struct Counts {
   std::atomic<long> factories, providers, compiled_nodes, states, allocators, blocks, transfers, streams, notifications,
-      kernels, helpers, packed;
+      kernels, helpers, packed, profilers;
 };
 extern Counts counts;
 extern std::atomic<long> claims;  // calls of GetCapability since the library was loaded
@@ -36,7 +36,7 @@ extern std::atomic<long> claims;  // calls of GetCapability since the library wa
 // What has happened since the library was loaded.
 struct Events {
   std::atomic<long> copies, streamed, activated, host_waits, device_waits, flushes, run_ends, own_streams;
-  std::atomic<long> captured_runs, replayed, synced;
+  std::atomic<long> captured_runs, replayed, synced, profiled;
   std::atomic<long> lost;  // work that a stream still had when it was released
 };
 extern Events events;
@@ -154,6 +154,9 @@ OrtStatus* CreateStream(OrtSyncStreamImpl** stream);
 void Do(const OrtSyncStream* stream, std::function<void()> work);
 // The stream that takes the work of a kernel, or NULL.
 OrtStatus* StreamOf(const OrtKernelContext* context, OrtSyncStream** stream);
+
+// ---- profiler.cpp
+OrtStatus* ORT_API_CALL CreateProfiler(OrtEp* ep, OrtEpProfilerImpl** profiler);
 
 // ---- captured_graphs.cpp
 // Gives a provider the functions of graph capture; `cpu_for_shapes`: the CPU may run nodes that compute shapes.

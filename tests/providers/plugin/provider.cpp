@@ -360,6 +360,7 @@ OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, co
   TEST_PLUGIN_TRY(ReadOption(options, "separate", separate));
   provider->separate = separate == "1";
   provider->Sync = Sync;
+  provider->CreateProfiler = CreateProfiler;
   std::string capture;
   TEST_PLUGIN_TRY(ReadOption(options, "graph_capture", capture));
   if (!capture.empty()) EnableCapture(provider.get(), capture == "shapes");
