@@ -214,3 +214,14 @@ def test_a_compiled_model_can_be_optimized_and_compiled_again(files, tmp_path):
     assert again.read_bytes() == path.read_bytes()
     session(str(path), optimized_model_filepath=str(tmp_path / "back.onnx"))
     assert_same(session(str(tmp_path / "back.onnx")).run(None, feed), session(str(model)).run(None, feed))
+
+
+def test_inner_values_can_be_computed(tmp_path):
+    """A second session is built from the compiled model, with the value as an output."""
+    model = models.model("g (float[n,64] x) => (float[n,64] y) { a = MatMul (x, w) b = Softmax (a) y = MatMul (b, w) }",
+                         {"w": models.uniform((64, 64))})
+    feed = {"x": models.uniform((3, 64))}
+    loaded = session(str(compiled(model, tmp_path / "m.sdx")))
+    assert_same(loaded.run(["y", "b", "a"], feed), session(model).run(["y", "b", "a"], feed))
+    with pytest.raises(Exception, match="'c'"):
+        loaded.run(["c"], feed)
