@@ -224,3 +224,14 @@ def test_inner_values_can_be_computed(tmp_path):
     assert_same(loaded.run(["y", "b", "a"], feed), session(model).run(["y", "b", "a"], feed))
     with pytest.raises(Exception, match="'c'"):
         loaded.run(["c"], feed)
+
+
+def test_a_declared_scalar_stays_one(tmp_path):
+    """Sessions of other models are prepared again for other shapes, from the model before its passes."""
+    model = models.model("g (float x) => (int64[k] y) { y = Shape (x) }", {})
+    vector = {"x": np.zeros(3, np.float32)}
+    assert session(model).run(None, vector)[0].tolist() == [3]
+    loaded = session(str(compiled(model, tmp_path / "m.sdx")))
+    assert loaded.run(None, {"x": np.float32(1)})[0].tolist() == []
+    with pytest.raises(Exception, match=r"input 'x': expected float, found float\[3\]: the model was compiled for"):
+        loaded.run(None, vector)
