@@ -96,7 +96,7 @@ constexpr ConfigKey kSessionKeys[] = {
     {"session.use_device_allocator_for_initializers", kIgnored, "weights are never allocated from an arena", "1"},
     {"session.use_env_allocators", kRead, "1: values of runs lie in memory of the allocator that is registered with the environment", ""},
     {"session.use_external_initializer_file_buffers_directly", kRead, "1: external data files in memory are not copied; the caller keeps them as long as the session lives", ""},
-    {"session.use_memory_mapped_ort_model", kIgnored, "there is no ORT format; ONNX files are always mapped", "0"},
+    {"session.use_memory_mapped_ort_model", kIgnored, "files of all formats are always mapped", "0"},
     {"session.use_ort_model_bytes_directly", kRead, "1: the bytes of the model are not copied; the caller keeps them as long as the session lives", ""},
     {"session.use_ort_model_bytes_for_initializers", kIgnored, "session.use_ort_model_bytes_directly also applies to weights", "0"},
     {"session.use_per_session_threads", kRead, "0: as DisablePerSessionThreads", ""},

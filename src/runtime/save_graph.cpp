@@ -7,9 +7,12 @@
 #include <set>
 
 #include "model/new_file.h"
+#include "model/ort_writer.h"
 #include "model/save.h"
+#include "ops/evaluate.h"
 #include "ops/own_domain.h"
 #include "ops/schema/schema.h"
+#include "ops/schema/type_names.h"
 #include "ops/upgrade.h"
 #include "runtime/file_spelling.h"
 #include "runtime/sharing/compiled_weights.h"
@@ -151,6 +154,62 @@ model::SaveOptions FileOptions(const Graph& graph, const SessionOptions& options
   return save;
 }
 
+// The schema of a node by the file's opsets; null for custom operators.
+const ops::OpSchema* SchemaOf(const Graph& graph, const Node& node) {
+  const std::int64_t opset = graph.OpsetVersion(node.domain);
+  return ops::FindSchema(node.domain, node.op_type, opset > 0 ? static_cast<int>(opset) : ops::kNewestVersion);
+}
+
+void CollectOperators(const Graph& graph, model::OrtOperators& operators) {
+  for (const NodeId id : graph.order) {
+    const Node& node = graph.node(id);
+    if (const ops::OpSchema* schema = SchemaOf(graph, node)) {
+      auto& names = operators[node.domain + ":" + node.op_type + ":" + std::to_string(schema->since_version)];
+      if (names.empty())
+        for (const auto& [name, arguments] : ops::TypeNamesOf(*schema))
+          for (const ops::TypeArgument& argument : arguments)
+            names[name].push_back({argument.is_output, argument.index});
+    }
+    for (const Graph* body : node.Subgraphs()) CollectOperators(*body, operators);
+  }
+}
+
+// ONNX Runtime has no kernel for Constant: files in its format have initializers instead.
+void MakeConstantsInitializers(Graph& graph, const ops::Registry& registry) {
+  std::vector<NodeId> constants;
+  for (const NodeId id : graph.order) {
+    Node& node = graph.node(id);
+    for (Graph* body : node.Subgraphs()) MakeConstantsInitializers(*body, registry);
+    if (node.domain.empty() && node.op_type == "Constant") constants.push_back(id);
+  }
+  for (const NodeId id : constants) {
+    auto initializer = std::make_shared<Initializer>();
+    initializer->tensor = ops::EvaluateNode(graph, graph.node(id), registry, {}).at(0).tensor();
+    const ValueId value = graph.node(id).outputs[0];
+    graph.EraseNode(id);
+    graph.SetInitializer(value, std::move(initializer));
+  }
+}
+
+std::string OrtBytes(Model model, const ops::Registry& registry) {
+  MakeConstantsInitializers(model.graph, registry);
+  model::OrtOperators operators;
+  CollectOperators(model.graph, operators);
+  return model::SaveOrtBytes(model, operators, [](const Graph& graph, const Node& node) {
+    const ops::OpSchema* schema = SchemaOf(graph, node);
+    if (schema == nullptr)
+      return model::OrtNodeFacts{node.since_version, std::vector<std::int32_t>(node.inputs.size(), 1)};
+    return model::OrtNodeFacts{schema->since_version, ops::InputCounts(*schema, node.inputs.size())};
+  });
+}
+
+void WriteFile(const std::string& path, std::string_view bytes) {
+  model::NewFile file(path);
+  file.Write(bytes);
+  file.Close();
+  file.Rename();
+}
+
 }  // namespace
 
 Model SavedModel(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry) {
@@ -179,17 +238,18 @@ Model SavedModel(const Graph& graph, const Model& model, bool newest, const ops:
     if (import.domain.empty() || import.domain == "ai.onnx") SpellForOpset(saved.graph, import.version, registry);
   RestoreDomains(saved.graph);
   saved.opset_imports = imports;
-  saved.graph.opset_imports = imports;
+  SetImports(saved.graph, imports);
   return saved;
 }
 
 ModelFormat FormatOf(const SessionOptions& options) {
   constexpr const char* kKey = "session.save_model_format";
   const std::string& path = options.optimized_model_path;
-  const std::string format = options.Config(kKey, path.ends_with(".sdx") ? "SDX" : "ONNX");
+  const char* by_name = path.ends_with(".sdx") ? "SDX" : path.ends_with(".ort") ? "ORT" : "ONNX";
+  const std::string format = options.Config(kKey, by_name);
   if (format == "ONNX") return ModelFormat::kOnnx;
   if (format == "SDX") return ModelFormat::kCompiled;
-  if (format == "ORT") Fail(Code::kNotImplemented, kKey, ": ORT is not implemented; ONNX and SDX are");
+  if (format == "ORT") return ModelFormat::kOrt;
   Fail(Code::kInvalidArgument, kKey, ": expected ONNX, ORT or SDX, found '", format, "'");
 }
 
@@ -247,6 +307,7 @@ void SaveCompiled(const Model& model, const model::CompiledParts& parts, const S
 void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,
                const SessionOptions& options) {
   const Model saved = SavedModel(graph, model, newest, registry);
+  if (FormatOf(options) == ModelFormat::kOrt) return WriteFile(options.optimized_model_path, OrtBytes(saved, registry));
   model::SaveFile(saved, options.optimized_model_path, FileOptions(saved.graph, options));
 }
 

@@ -18,8 +18,8 @@ namespace sardonyx::runtime {
 Model SavedModel(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry);
 
 // How a session writes its model: by the entry session.save_model_format or, without it, by the end of the path.
-enum class ModelFormat { kOnnx, kCompiled };
-// Fails with kInvalidArgument for an unknown format, and with kNotImplemented for one that is not written.
+enum class ModelFormat { kOnnx, kOrt, kCompiled };
+// Fails with kInvalidArgument for an unknown format.
 ModelFormat FormatOf(const SessionOptions& options);
 
 // Whether the session is to be written as a compiled model (docs/compiled_models.md).

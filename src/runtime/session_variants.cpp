@@ -78,6 +78,11 @@ Session& Session::ForInputs(std::span<const std::size_t> indices, std::span<cons
     const Tensor& tensor = inputs[j]->tensor();
     if (tensor.shape().rank() == 0 || tensor.dtype() != port.type.dtype) continue;
     other = true;
+    // Its passes relied on the declared shape, and the model that they started from is not here.
+    if (options_.compiled != nullptr)
+      Fail(Code::kInvalidArgument, "input '", port.name, "': expected ", port.type.ToText(), ", found ",
+           Name(tensor.dtype()), ToText(tensor.shape()),
+           ": the model was compiled for scalars, as it declares; the model itself takes other shapes, too");
     if (warned_of_shape_[indices[j]].exchange(true)) continue;
     logger_.Warn("input '", port.name, "' is declared as a scalar, ", port.type.ToText(), ", and was given as ",
                  Name(tensor.dtype()), ToText(tensor.shape()),

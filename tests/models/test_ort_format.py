@@ -1,4 +1,4 @@
-"""Models in ONNX Runtime's own format (.ort), which the peer has saved, compute what the peer computes with them."""
+"""Models in ONNX Runtime's own format (.ort): both libraries load what either has saved, and compute the same."""
 import random
 
 import numpy as np
@@ -34,12 +34,14 @@ FEEDS = {"attributes of all kinds": {"x": np.arange(6, dtype=np.float32).reshape
                            "k": np.array(4)}}
 
 
-def saved(model, path):
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+def saved(model, path, package=onnxruntime, level="ORT_DISABLE_ALL", **entries):
+    options = package.SessionOptions()
+    options.graph_optimization_level = getattr(package.GraphOptimizationLevel, level)
+    options.log_severity_level = 3
     options.optimized_model_filepath = str(path)
-    options.add_session_config_entry("session.save_model_format", "ORT")
-    onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    for key, value in (entries or {"session.save_model_format": "ORT"}).items():
+        options.add_session_config_entry(key, value)
+    package.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     return path
 
 
@@ -82,3 +84,75 @@ def test_damaged_ones_are_errors(case):
                                             "NoSuchFile"), repr(error)
             errors += 1
     assert errors > 300
+
+
+# What either library must find in the file: optional inputs, bodies that read values around them, initializers that
+# nobody reads and that are outputs, strings, sequences, maps, sparse weights, variadic inputs, functions.
+OURS = MODELS | {
+    "missing inputs": """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[N] x) => (float[N] y) <float high = {0.5}> { y = Clip (x, , high) }""",
+    "an initializer as output": """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[N] x) => (float[N] y, float[2] w) <float[2] w = {1, 2}> { y = Neg (x) }""",
+    "constants of all kinds": """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[N] x) => (float[N] y, string[2] s, float[3] f)
+        { one = Constant <value_float: float = 1.5> ()
+          y = Add (x, one)
+          s = Constant <value_strings: strings = ["a", "b"]> ()
+          f = Constant <value_floats: floats = [1.0, 2.0, 3.0]> () }""",
+    "a sequence": """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2,3] x) => (seq(float[?,3]) parts, float[1,3] last) <int64 at = {-1}, int64 one = {1}>
+        { parts = SplitToSequence <axis: int = 0> (x, one)
+          last = SequenceAt (parts, at) }""",
+    "a function": """<ir_version: 8, opset_import: ["" : 17, "mine" : 1]>
+        g (float[N] x) => (float[N] y) { y = mine.Twice (x) }
+        <domain: "mine", opset_import: ["" : 17]> Twice (a) => (b) { b = Add (a, a) }""",
+    "a map": """<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+        g (float[N,2] x) => (seq(map(string, float)) y)
+        { y = ai.onnx.ml.ZipMap <classlabels_strings: strings = ["no", "yes"]> (x) }""",
+}
+OUR_FEEDS = FEEDS | {
+    "missing inputs": {"x": np.float32([0, 1])}, "an initializer as output": {"x": np.float32([0, 1])},
+    "constants of all kinds": {"x": np.float32([0, 1])}, "a sequence": {"x": np.float32([[1, 2, 3], [4, 5, 6]])},
+    "a function": {"x": np.float32([3, 4])}, "a map": {"x": np.float32([[0.25, 0.75]])}}
+
+
+def plain(value):
+    """Arrays as lists, so that results of any kind can be compared."""
+    if isinstance(value, np.ndarray):
+        return str(value.dtype), value.tolist()
+    if isinstance(value, dict):
+        return [(key, plain(item)) for key, item in value.items()]
+    return [plain(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("level", ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC"])
+@pytest.mark.parametrize("name", OURS)
+def test_what_we_save_runs_in_both(name, level, tmp_path):
+    model, feeds = onnx.parser.parse_model(OURS[name]), OUR_FEEDS[name]
+    path = saved(model, tmp_path / "model.ort", sardonyx, level)
+    assert path.read_bytes()[4:8] == b"ORTM"
+    want = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    for package in (sardonyx, onnxruntime):
+        session = package.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        ports = [[(port.name, port.type, port.shape) for port in [*each.get_inputs(), *each.get_outputs()]]
+                 for each in (session, want)]
+        assert ports[0] == ports[1]
+        assert plain(session.run(None, feeds)) == plain(want.run(None, feeds)), package.__name__
+        assert session.get_modelmeta().producer_name == model.producer_name
+
+
+def test_the_format_follows_from_the_path_or_the_entry(tmp_path):
+    model = onnx.parser.parse_model(MODELS["graphs inside"])
+    by_name = saved(model, tmp_path / "by_name.ort", sardonyx, **{"session.log_id": "x"})
+    assert by_name.read_bytes()[4:8] == b"ORTM"
+    assert by_name.read_bytes() == saved(model, tmp_path / "by_entry", sardonyx).read_bytes()
+    other = saved(model, tmp_path / "other.ort", sardonyx, **{"session.save_model_format": "ONNX"})
+    assert onnx.load_model(other, format="protobuf").graph.node
+
+
+def test_what_the_format_does_not_have_is_an_error(tmp_path):
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+        g (optional(float[2]) x) => (float[2] y) { y = OptionalGetElement (x) }""")
+    with pytest.raises(Exception, match="value 'x': expected a tensor, a sequence or a map, found optional"):
+        saved(model, tmp_path / "model.ort", sardonyx)
+    assert not (tmp_path / "model.ort").exists()
