@@ -60,9 +60,9 @@ def installed(name, module):
 
 def run_client(name):
     """A row of the table, and the lines that say what is wrong."""
-    module = importlib.import_module(name)
+    module, stock = importlib.import_module(name), stock_library()
     place = installed(name, module)
-    sides = (Side("stock", stock_library(), None, place / "stock.log"),
+    sides = (Side("stock", stock, None, place / "stock.log"),
              Side("ours", BUILD / "lib/libonnxruntime.so.1", BUILD / "as_onnxruntime", place / "ours.log"))
     for side in sides:
         side.log.unlink(missing_ok=True)
