@@ -16,6 +16,7 @@ HERE = ROOT / "tests/clients"
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
 CACHE = pathlib.Path(os.environ.get("SARDONYX_CLIENTS", pathlib.Path.home() / ".cache/sardonyx-clients")).resolve()
 STOCK_VERSION = "1.31.1"
+DEBIAN_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 # Files with ONNX Runtime in them, or with Sardonyx under one of its names.
@@ -114,6 +115,28 @@ def make_venv(place, *requirements):
     must(sys.executable, "-m", "venv", "--clear", place / "venv")
     must(python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *requirements)
     return python
+
+
+def debian_packages(place, suite, *packages):
+    """Downloads `name=version` of another suite of the Debian mirror that this machine's apt uses, and unpacks them
+    into `place`. Nothing is installed."""
+    need("apt-get", "dpkg-deb")
+    targets = must("apt-get", "indextargets", "--format", "$(LABEL)|$(REPO_URI)", "Created-By: Packages",
+                   "Component: main")
+    mirrors = [line.partition("|")[2] for line in targets.splitlines() if line.startswith("Debian|")]
+    if not mirrors:
+        raise ClientError(f"expected a Debian mirror among the sources of apt, found:\n{targets}")
+    for folder in ("lists/partial", "cache/archives/partial", "parts"):
+        (place / "apt" / folder).mkdir(parents=True)
+    sources = place / "apt/sources.list"
+    sources.write_text(f"deb [signed-by={DEBIAN_KEYS} arch=amd64] {mirrors[0]} {suite} main\n")
+    options = [f"-oDir::Etc::SourceList={sources}", f"-oDir::Etc::SourceParts={place / 'apt/parts'}",
+               f"-oDir::State::Lists={place / 'apt/lists'}", f"-oDir::Cache={place / 'apt/cache'}",
+               "-oAPT::Sandbox::User=root"]
+    must("apt-get", *options, "-qq", "update")
+    must("apt-get", *options, "-qq", "download", *packages, cwd=place)
+    for file in place.glob("*.deb"):
+        must("dpkg-deb", "-x", file, place)
 
 
 def need(*programs):

@@ -69,3 +69,51 @@ def make(folder):
           [h.make_tensor_value_info("times", T.INT64, []), h.make_tensor_value_info("x", f, ["n"])],
           [h.make_tensor_value_info("y", f, ["n"])])
     (folder / "broken.onnx").write_bytes(b"this is not a model")
+
+
+def make_for_cxx(folder):
+    """Writes those that only programs/cxx_api needs, besides the others."""
+    make(folder)
+    f = T.FLOAT
+    optional = h.make_optional_type_proto(h.make_tensor_type_proto(f, ["n"]))
+    _save(folder, "optional", [h.make_node("OptionalHasElement", ["x"], ["y"])], [h.make_value_info("x", optional)],
+          [h.make_tensor_value_info("y", T.BOOL, [])])
+    own = (("", 17), ("cxx", 1))
+    x, z, y = (h.make_tensor_value_info(name, f, ["rows", 2]) for name in "xzy")
+    second = onnx.numpy_helper.from_array(np.array([[10, 20]], np.float32), "second")
+    _save(folder, "cxx_add",
+          [h.make_node("AddAmount", ["x", "second"], ["y"], "add", domain="cxx", amount=0.5, whole=3, text="words",
+                       reals=[1.0, 2.0], longs=[4, 5, 6], texts=["a", "b"], tensor=second)], [x], [y], [second], own)
+    sums = h.make_tensor_value_info("y", f, None)
+    for fault in ("", "made", "run"):
+        _save(folder, f"cxx_sums{'_not_' if fault else ''}{fault}",
+              [h.make_node("Sums", ["x", "z"], ["y"], "sums", domain="cxx", fault=fault)], [x, z], [sums], (), own)
+    _save(folder, "cxx_lite", [h.make_node("Doubled", ["x"], ["d"], domain="cxx"),
+                               h.make_node("Scaled", ["d"], ["y"], domain="cxx", by=3.0)], [x], [y], (), own)
+    # Attributes of all kinds, a body that captures, an input that a caller may leave out, an output without a name.
+    branches = {name: h.make_graph([h.make_node(op, ["p", "x"], ["q"], f"{op}_inside")], name, [],
+                                   [h.make_tensor_value_info("q", f, None)])
+                for name, op in (("then_branch", "Add"), ("else_branch", "Sub"))}
+    _save(folder, "cxx_graph",
+          [h.make_node("LeakyRelu", ["x"], ["l"], "leaky", alpha=0.25),
+           h.make_node("Transpose", ["l"], ["t"], "transposed", perm=[1, 0]),
+           h.make_node("Transpose", ["t"], ["p"], "back", perm=[1, 0]),
+           h.make_node("If", ["yes"], ["c"], "choice", **branches),
+           h.make_node("Clip", ["c", "", "high"], ["k"], "clipped"),
+           h.make_node("LabelEncoder", ["n"], ["e"], "labels", domain="ai.onnx.ml", keys_int64s=[1, 2],
+                       values_strings=["a", "b"], default_string="none"),
+           h.make_node("Dropout", ["k"], ["y", ""], "dropout")],
+          [x, h.make_tensor_value_info("yes", T.BOOL, []), h.make_tensor_value_info("n", T.INT64, ["n"]),
+           h.make_tensor_value_info("high", f, [])],
+          [y, h.make_tensor_value_info("e", T.STRING, ["n"])],
+          [onnx.numpy_helper.from_array(np.array(2, np.float32), "high")], (("", 17), ("ai.onnx.ml", 2)),
+          model_version=3)
+    # y = x w + x a b, where a and b are parameters of an adapter.
+    zeros = [onnx.numpy_helper.from_array(np.zeros(shape, np.float32), name)
+             for name, shape in (("a", (2, 0)), ("b", (0, 2)))]
+    ones = onnx.numpy_helper.from_array(np.ones((2, 2), np.float32), "w")
+    _save(folder, "adapted",
+          [h.make_node("MatMul", ["x", "a"], ["xa"]), h.make_node("MatMul", ["xa", "b"], ["xab"]),
+           h.make_node("MatMul", ["x", "w"], ["xw"]), h.make_node("Add", ["xab", "xw"], ["y"])],
+          [x, h.make_tensor_value_info("a", f, [2, "r"]), h.make_tensor_value_info("b", f, ["r", 2])], [y],
+          [ones, *zeros])

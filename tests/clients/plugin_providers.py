@@ -1,22 +1,15 @@
-"""Released libraries of execution providers, in ONNX Runtime and in Sardonyx: the same program with the same library.
+"""Released libraries of execution providers: the same program with the same libraries in ONNX Runtime and here.
 
-usage: python tests/clients/plugin_providers.py [NAME ...]
-
-Makes an environment of its own under $SARDONYX_CLIENTS (~/.cache/sardonyx-clients) and prints a line for each provider
-and model. Never part of the tests: the packages are large. A model counts as failed if ONNX Runtime runs it and
-Sardonyx does not, or if its results are further from the CPU's than ONNX Runtime's are.
-"""
+A model passes here if it runs, on the plug-in too where ONNX Runtime runs parts of it there, and if its results are not
+further from the CPU's than ONNX Runtime's are."""
 import json
-import os
-import pathlib
-import subprocess
-import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
-CACHE = pathlib.Path(os.environ.get("SARDONYX_CLIENTS", pathlib.Path.home() / ".cache/sardonyx-clients"))
-PROGRAM = pathlib.Path(__file__).parent / "programs/plugin_program.py"
-STOCK = "onnxruntime==1.31.1"
+from client import FAILED, HERE, PASSED, STOCK_VERSION, make_venv, must
+
+NAME = "plug-in providers: nxrt-ep-cpu, openvino, webgpu, qnn"
+VERSION = "0.1.0.dev6, 1.8.1, 0.4.0, 2.7.0"
+KIND = "package"
+RUNS = "their devices, and five models over them with the CPU as the rest"
 TOLERANCE = 1e-5
 # Name: the package, the library in it, and options.
 PROVIDERS = {
@@ -28,64 +21,41 @@ PROVIDERS = {
 }
 
 
-def install():
-    place = CACHE / "plugin_providers"
-    python = place / "venv/bin/python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", place / "venv"], check=True)
-        pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        subprocess.run([*pip, STOCK, "onnx"], check=True)
-        for package, *_ in PROVIDERS.values():
-            subprocess.run([*pip, "--no-deps", "--pre", package], check=True)
-    return python
+def install(place):
+    python = make_venv(place, f"onnxruntime=={STOCK_VERSION}", "onnx")
+    for package, *_ in PROVIDERS.values():
+        must(python, "-m", "pip", "install", "-q", "--no-deps", "--pre", package)
 
 
-def run(python, library, options, package):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LD_"))}
-    if package is not None:
-        environment["PYTHONPATH"] = str(package)
-    done = subprocess.run([python, PROGRAM, library, *options], env=environment, capture_output=True, text=True,
-                          errors="replace", timeout=600)
-    if done.returncode != 0:
-        return {"error": (done.stdout + done.stderr).strip()[-2000:] or f"ended with {done.returncode}"}
-    return json.loads(done.stdout.strip().splitlines()[-1])
+def answer(place, side, library, options):
+    """What the program says: an object, {"error": why} if it has ended otherwise."""
+    output = side.run(place / "venv/bin/python", HERE / "programs/plugin_program.py", library, *options, cwd=place,
+                      timeout=600)
+    found = [line for line in output.text.splitlines() if line.startswith("{")]
+    return json.loads(found[-1]) if output.status == 0 and found else {"error": output.text[-2000:]}
 
 
-def compare(name, stock, ours):
-    """Prints what there is to say of one provider; gives the number of failures."""
-    print(f"{name}: devices {json.dumps(stock.get('devices', stock))}")
-    if "error" in stock:
-        print(f"{name}: ONNX Runtime itself: {stock['error']}")
-        return 0
-    if "error" in ours or ours["devices"] != stock["devices"]:
-        print(f"{name}: FAILED: {ours.get('error', ours.get('devices'))}")
-        return 1
-    failures = 0
-    for model in sorted(set(stock) - {"runtime", "devices"}):
-        theirs, mine = stock[model], ours[model]
-        if "error" in theirs:
-            print(f"{name}: {model}: ONNX Runtime itself: {theirs['error'][:300]}; Sardonyx: {json.dumps(mine)[:300]}")
-            continue
-        good = "error" not in mine and mine["distance"] <= max(TOLERANCE, 2 * theirs["distance"])
-        failures += not good
-        print(f"{name}: {model}: {'ok' if good else 'FAILED'}: {json.dumps(mine)} (ONNX Runtime: "
-              f"{json.dumps(theirs['on_plugin'])}, {theirs['distance']:.2g})")
-    return failures
+def passes(mine, theirs):
+    if "error" in theirs:
+        return False  # it fails on both, or is not compared
+    if "error" in mine:
+        return False
+    placed = bool(mine["on_plugin"]) or not theirs["on_plugin"]
+    return placed and mine["distance"] <= max(TOLERANCE, 2 * theirs["distance"])
 
 
-def main():
-    python = install()
-    site = next((CACHE / "plugin_providers/venv/lib").glob("python*/site-packages"))
-    failures = 0
-    for name in sys.argv[1:] or PROVIDERS:
-        _, library, options = PROVIDERS[name]
-        stock = run(python, site / library, options, None)
-        ours = run(python, site / library, options, BUILD / "as_onnxruntime")
-        if "runtime" in ours and not pathlib.Path(ours["runtime"]).is_relative_to(BUILD):
-            sys.exit(f"expected our package, found {ours['runtime']}")
-        failures += compare(name, stock, ours)
-    sys.exit(failures != 0)
-
-
-if __name__ == "__main__":
-    main()
+def run(place, side):
+    (site,) = place.glob("venv/lib/*/site-packages")
+    results = {}
+    for name, (_, library, options) in PROVIDERS.items():
+        kept = place / f"{name}.json"
+        mine = answer(place, side, site / library, options)
+        if side.name == "stock":
+            kept.write_text(json.dumps(mine))
+        theirs = json.loads(kept.read_text())
+        same = "error" not in theirs and mine.get("devices") == theirs["devices"]
+        results[f"{name}: devices"] = PASSED if same else FAILED
+        for model in sorted(set(theirs) - {"runtime", "devices", "error"}):
+            fine = passes(mine.get(model, {"error": "not run"}), theirs[model])
+            results[f"{name}: {model}"] = PASSED if fine else FAILED
+    return results

@@ -26,7 +26,10 @@ Written by `tests/clients/run.py` from `tests/clients/results.tsv`; do not edit.
 Each program is installed as it was released, run on ONNX Runtime first and then on Sardonyx, with only the library or
 the package `onnxruntime` exchanged. A test counts if it passes on ONNX Runtime ({STOCK_VERSION}, or the release that
 the program brings). While it runs on Sardonyx, the lists of mapped files of its processes must show Sardonyx's library
-and not ONNX Runtime's. `make test-clients` runs them all, `make test-clients CLIENTS=go_yalue` one of them."""
+and not ONNX Runtime's. `make test-clients` runs them all, `make test-clients CLIENTS=go_yalue` one of them.
+
+`make test`, which continuous integration runs, runs none of them: each installs packages from the network, and no test
+there uses it."""
 KINDS = {"library": "Programs that load the library", "package": "Python programs that import the package"}
 
 
@@ -60,9 +63,9 @@ def installed(name, module):
 
 def run_client(name):
     """A row of the table, and the lines that say what is wrong."""
-    module = importlib.import_module(name)
+    module, stock = importlib.import_module(name), stock_library()
     place = installed(name, module)
-    sides = (Side("stock", stock_library(), None, place / "stock.log"),
+    sides = (Side("stock", stock, None, place / "stock.log"),
              Side("ours", BUILD / "lib/libonnxruntime.so.1", BUILD / "as_onnxruntime", place / "ours.log"))
     for side in sides:
         side.log.unlink(missing_ok=True)
@@ -119,12 +122,12 @@ def main(names):
         return 2
     sys.path.insert(0, str(HERE))
     CACHE.mkdir(parents=True, exist_ok=True)
-    rows, bad = read_table(), []
+    bad = []
     for name in names or clients():
         started = time.monotonic()
         try:
             row, wrong = run_client(name)
-            rows[row["client"]] = row
+            write_table(read_table() | {row["client"]: row})  # at once: what comes later may be stopped
         except ClientError as error:
             wrong = [str(error)]
         except Exception:
@@ -133,7 +136,6 @@ def main(names):
             print(f"  {name}: {line}")
         print(f"  {name}: {time.monotonic() - started:.0f} s", flush=True)
         bad += [name] if wrong else []
-    write_table(rows)
     PAGE.write_text(page())
     print(f"{len(bad)} clients do not pass: {', '.join(bad)}" if bad else "all clients pass")
     return 1 if bad else 0

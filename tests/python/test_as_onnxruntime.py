@@ -252,6 +252,41 @@ def test_packages_that_are_missing_say_so_by_name(package):
     assert output.splitlines() == refusals
 
 
+def test_the_helper_of_types_that_optimum_asks_for():
+    """Where torch is, its types too: it is not here, so that something else stands for it."""
+    output = run("""
+        import sys, types
+        sys.modules["torch"] = torch = types.SimpleNamespace(float32="f", float64="d", bool="b", bfloat16="bf")
+        import numpy as np, onnx, onnxruntime, onnxruntime.datasets
+        from onnxruntime.transformers import io_binding_helper
+        from onnxruntime.transformers.io_binding_helper import TypeHelper as helper
+        session = onnxruntime.InferenceSession(onnxruntime.datasets.get_example("mul_1.onnx"))
+        names = [value.name for value in (*session.get_inputs(), *session.get_outputs())]
+        print(helper.get_input_type(session, names[0]), helper.get_output_type(session, names[1]))
+        print(helper.get_io_numpy_type_map(session) == dict.fromkeys(names, np.float32),
+              helper.get_io_torch_type_map(session) == dict.fromkeys(names, "f"),
+              helper.get_io_onnx_type_map(session) == dict.fromkeys(names, onnx.TensorProto.FLOAT))
+        print(helper.ort_type_to_numpy_type("tensor(bool)") is bool, helper.ort_type_to_torch_type("tensor(bfloat16)"),
+              helper.numpy_type_to_torch_type(np.float64), helper.numpy_type_to_torch_type(np.dtype("float64")),
+              helper.torch_type_to_numpy_type("b") is bool)
+        for action in (lambda: helper.get_input_type(session, "nobody"),
+                       lambda: helper.ort_type_to_numpy_type("tensor(string)"),
+                       lambda: helper.ort_type_to_torch_type("float"),
+                       lambda: helper.torch_type_to_numpy_type("bf"), lambda: io_binding_helper.CudaSession):
+            try:
+                action()
+            except (ValueError, NotImplementedError) as failure:
+                print(type(failure).__name__, failure)
+        """)
+    assert output.splitlines() == [
+        "tensor(float) tensor(float)", "True True True", "True bf d d True",
+        "ValueError expected an input of the session, found 'nobody'",
+        "ValueError expected a type of ONNX Runtime that numpy has, found 'tensor(string)'",
+        "ValueError expected a type of ONNX Runtime that torch has, found 'float'",
+        "ValueError expected a type of torch that numpy has, found 'bf'",
+        "MissingModule onnxruntime.transformers.io_binding_helper.CudaSession is not implemented in Sardonyx"]
+
+
 def test_what_is_refused_exists_and_names_itself():
     output = run("""
         import onnxruntime
