@@ -4,6 +4,9 @@ import pathlib
 import subprocess
 import sys
 
+import numpy as np
+import onnx.numpy_helper
+import onnx.parser
 import pytest
 
 HERE = pathlib.Path(__file__).parent
@@ -47,3 +50,17 @@ def test_what_follows_is_fused_and_weights_are_packed_once(host):
         has_vnni = "avx512_vnni" in file.read()
     quantized = [" ".join(line) for line in parts["integers"] if line[3] == "convolution"]
     assert all(("src_u8" in line and "dst_u8" in line) == has_vnni for line in quantized), quantized
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_documents_example_runs(host, tmp_path):
+    page = (HERE.parents[1] / "docs/onednn_provider.md").read_text()
+    code = page.split("```python\n")[1].split("```")[0].replace("libonednn_provider.so", str(LIBRARY))
+    body = "(float[n, 2] x) => (float[n, 2] y) { y = MatMul(x, w) }"
+    model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 18]> g {body}')
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([[0, 1], [2, 0]], np.float32), "w"))
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    code += "import numpy\nprint(session.run(None, {'x': numpy.array([[3, 4]], numpy.float32)})[0].tolist())\n"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(HOSTS[host])})
+    assert (done.returncode, done.stdout) == (0, "[[8.0, 3.0]]\n"), done.stderr
