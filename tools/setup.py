@@ -4,8 +4,8 @@
 apt-get installs system packages (with sudo unless you are root), and pip installs Python packages into two local
 virtual environments: `.venv` (build and demo) and `.venv-test` (tests). Sources that become part of our library come
 from apt-get and lie in third_party/. If nothing is missing, nothing is installed and root is not needed.
-To add a system package, add a row to SYSTEM or OPTIONAL; for sources, a row to SOURCES; for a Python package, a pinned line to
-tools/python/*.txt.
+To add a system package, add a row to SYSTEM or OPTIONAL; for sources, a row to SOURCES; for a Python package, a pinned
+line to tools/python/*.txt.
 
 usage: tools/setup.py [--no-tests] [--dry-run]
 """

@@ -59,7 +59,7 @@ void BuildConv(Builder& builder, const Node& node) {
   if (window.kernel != Spatial(weights))
     builder.Fail(node, "expected weights of kernel_shape " + Show(window.kernel) + ", found " + Show(weights));
   Dims result{input[0], weights[0]};
-  for (const std::int64_t size : SlideOver(window, Spatial(input), false)) result.push_back(size);
+  for (const std::int64_t size : SlideOver(builder, node, window, Spatial(input), false)) result.push_back(size);
   if (CountOf(result) == 0) return builder.Set(node.outputs[0], builder.NewPlain(result));
   const Dims grouped = GroupedDims(weights, groups);
   Product product = ProductOf(node, input, grouped, result);

@@ -66,7 +66,8 @@ void BuildPool(Builder& builder, const Node& node) {
   const Dims spatial(input.begin() + 2, input.end());
   const Window window = WindowOf(node, node.Ints("kernel_shape", {}), spatial);
   Dims dims{input[0], input[1]};
-  for (const std::int64_t size : SlideOver(window, spatial, node.Int("ceil_mode", 0) != 0)) dims.push_back(size);
+  for (const std::int64_t size : SlideOver(builder, node, window, spatial, node.Int("ceil_mode", 0) != 0))
+    dims.push_back(size);
   const bool with_padding = node.Int("count_include_pad", 0) != 0;
   Run(builder, node,
       node.op_type == "MaxPool" ? algorithm::pooling_max

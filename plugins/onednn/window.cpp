@@ -34,12 +34,14 @@ Window WindowOf(const Node& node, const Dims& kernel, const Dims& spatial) {
   return window;
 }
 
-Dims SlideOver(const Window& window, const Dims& spatial, bool round_up) {
+Dims SlideOver(const Builder& builder, const Node& node, const Window& window, const Dims& spatial, bool round_up) {
   Dims result;
   for (std::size_t i = 0; i < spatial.size(); ++i) {
     const std::int64_t reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
     const std::int64_t room = spatial[i] + window.begin[i] + window.end[i] - reach;
-    if (room < 0) return Dims(spatial.size(), 0);
+    if (room < 0)
+      builder.Fail(node, "expected a kernel that fits into the padded input " + Show(spatial) + ", found " +
+                             Show(window.kernel));
     const std::int64_t stride = window.strides[i];
     std::int64_t size = (room + (round_up ? stride - 1 : 0)) / stride + 1;
     if (round_up && (size - 1) * stride >= spatial[i] + window.begin[i]) --size;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "model.h"
+#include "builder.h"
 
 namespace sardonyx_onednn {
 
@@ -16,8 +16,8 @@ struct Window {
 // Of a Conv or pool with input `spatial`: attributes, and the padding that auto_pad asks for.
 Window WindowOf(const Node& node, const Dims& kernel, const Dims& spatial);
 // Sizes of the result; with `round_up`, windows that begin inside of the input or its left padding count although they
-// end outside. Less than 1 if the window does not fit.
-Dims SlideOver(const Window& window, const Dims& spatial, bool round_up);
+// end outside. Fails with the node's name if the window does not fit.
+Dims SlideOver(const Builder& builder, const Node& node, const Window& window, const Dims& spatial, bool round_up);
 // "" unless attributes are out of the range that the standard gives them.
 std::string WindowRefusal(const Node& node, std::size_t spatial_rank);
 

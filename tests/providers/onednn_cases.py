@@ -9,10 +9,8 @@ import gc
 import os
 import pathlib
 import sys
-import zlib
 
 import numpy as np
-import onnx
 import onnx.helper as helper
 import onnx.numpy_helper as numpy_helper
 import onnx.parser
@@ -86,7 +84,8 @@ class Node:
                 held.append(numpy_helper.from_array(value[0], f"i{i}"))
             elif value is not None:
                 shape = [f"d{i}_{axis}" for axis in range(value.ndim)] if dynamic else value.shape
-                given.append(helper.make_tensor_value_info(f"i{i}", helper.np_dtype_to_tensor_dtype(value.dtype), shape))
+                element = helper.np_dtype_to_tensor_dtype(value.dtype)
+                given.append(helper.make_tensor_value_info(f"i{i}", element, shape))
         node = helper.make_node(self.op, names, ["y"], name="the node", **self.attributes)
         result = helper.make_empty_tensor_value_info("y")
         graph = helper.make_graph([node], "g", given, [result], held)
@@ -277,14 +276,14 @@ def shapes():
 
 
 def run_nodes(cases):
-    count, failures = 0, []
-    for count, case in enumerate(cases, 1):
+    cases, failures = list(cases), []
+    for case in cases:
         try:
             case.check()
         except Exception as error:
             failures.append(f"{case.name()}: {error}")
-    assert not failures, f"{len(failures)} of {count} nodes:\n" + "\n".join(failures)
-    print(count, "nodes")
+    assert not failures, f"{len(failures)} of {len(cases)} nodes:\n" + "\n".join(failures)
+    print(len(cases), "nodes")
 
 
 def case_convolutions():
@@ -317,6 +316,334 @@ def case_reductions():
 
 def case_shapes():
     run_nodes(shapes())
+
+
+def weights(**arrays):
+    """Initializers that a model of text() gets by name."""
+    return [numpy_helper.from_array(np.asarray(array), name) for name, array in arrays.items()]
+
+
+def chain(body, held, feeds, opset=21, options=None, left=(), tolerance=(1e-4, 1e-4), shapes=()):
+    """Compares a model with the host's results, for its feeds and for these other shapes; returns the session."""
+    made_from = text(body, opset)
+    made_from.graph.initializer.extend(weights(**held))
+    made, reference = session(made_from, options), host(made_from)
+    assert elsewhere(made) == sorted(left), elsewhere(made)
+    for shape in [None, *shapes]:
+        given = feeds if shape is None else {name: numbers(*shape) for name in feeds}
+        for _ in range(2):
+            compare(made.run(None, given), reference.run(None, given), *tolerance, body)
+    return made
+
+
+def case_chains():
+    x = numbers(2, 8, 10, 12)
+    w, v, b = numbers(16, 8, 3, 3), numbers(16, 8, 1, 1, seed=2), numbers(16)
+    images = [(1, 8, 7, 7), (5, 8, 10, 12), (2, 8, 10, 12)]
+    for after in ("Relu(c)", "Clip(c, low, high)", "HardSwish(c)", "Gelu(c)", "Sigmoid(c)", "LeakyRelu<alpha=0.2>(c)",
+                  "Mul(c, vector)", "Add(c, vector)", "Sub(c, vector)", "Div(c, vector)", "Add(vector, c)",
+                  "Sub(vector, c)", "Mul(c, high)", "Sub(high, c)", "HardSigmoid(c)"):
+        chain(f"""(float[n, 8, h, w] x) => (float[n, 16, h, w] y) {{ c = Conv<pads=[1,1,1,1]>(x, k, b)
+            y = {after} }}""",
+              {"k": w, "b": b, "low": F(-0.5), "high": F(1.25), "vector": numbers(16, 1, 1, seed=9, low=0.5)}, {"x": x},
+              shapes=images)
+    # A residual block: the sum is computed in the memory of the branch that nobody needs any more.
+    chain("""(float[n, 8, h, w] x) => (float[n, 16, h, w] y) { a = Conv<pads=[1,1,1,1]>(x, k, b)  s = Conv(x, v)
+        t = Add(a, s)  r = Relu(t)  p = Conv(r, q)  u = Add(p, r)  y = Relu(u) }""",
+          {"k": w, "v": v, "b": b, "q": numbers(16, 16, 1, 1)}, {"x": x}, shapes=images, tolerance=(1e-3, 1e-4))
+    # The sum's other operand is read by the convolution itself, by others, by the caller, or is an input.
+    chain("(float[n, 8, h, w] x) => (float[n, 8, h, w] y) { r = Relu(x)  c = Conv(r, k)  y = Add(c, r) }",
+          {"k": numbers(8, 8, 1, 1)}, {"x": x}, shapes=images)
+    chain("""(float[n, 8, h, w] x) => (float[n, 8, h, w] y, float[n, 8, h, w] z) { r = Relu(x)  c = Conv(r, k)
+        y = Add(c, r)  d = Conv(y, k)  e = Add(d, y)  z = Mul(e, r) }""",
+          {"k": numbers(8, 8, 1, 1)}, {"x": x}, shapes=images, tolerance=(1e-3, 1e-4))
+    chain("(float[n, 8, h, w] x) => (float[n, 8, h, w] y) { c = Conv(x, k)  y = Add(x, c) }",
+          {"k": numbers(8, 8, 1, 1)}, {"x": x}, shapes=images)
+    # Values that leave in the middle, twice, or as they came.
+    chain("""(float[n, 8, h, w] x) => (float[n, 16, h, w] c, float[n, 16, h, w] y, float[n, k] f, float[n, k] g)
+        { c = Conv<pads=[1,1,1,1]>(x, k, b)  y = Relu(c)  f = Flatten(c)  g = Identity(f) }""",
+          {"k": w, "b": b}, {"x": x})
+    # Layouts of convolutions meet plain ones.
+    chain("""(float[n, 8, h, w] x) => (float[n, m] y) { c = Conv(x, k)
+        p = MaxPool<kernel_shape=[2,2], strides=[2,2]>(c)  q = Concat<axis=1>(p, p)
+        s = Softmax<axis=1>(q)  g = GlobalAveragePool(s)  f = Flatten(g)
+        l = Gemm<transB=1>(f, m, o)  y = Relu(l) }""",
+          {"k": w, "m": numbers(5, 32), "o": numbers(5)}, {"x": x}, shapes=images)
+    # Squeeze and excitation: a factor for each channel, of one image and of several.
+    chain("""(float[n, 8, h, w] x) => (float[n, 16, h, w] y) { c = Conv<pads=[1,1,1,1]>(x, k)  g = GlobalAveragePool(c)
+        e = Conv(g, q)  s = Sigmoid(e)  y = Mul(c, s) }""",
+          {"k": w, "q": numbers(16, 16, 1, 1)}, {"x": x}, shapes=images, tolerance=(1e-3, 1e-4))
+
+
+def case_transformers():
+    x = numbers(2, 6, 32)
+    held = {"w": numbers(32, 64), "b": numbers(64), "v": numbers(64, 32), "c": numbers(32), "scale": numbers(32),
+            "shift": numbers(32, seed=1), "half": F(0.5), "one": F(1), "two": F(2), "root": F(np.sqrt(2)),
+            "eps": F(1e-5), "last": np.array([-1])}
+    texts = [(1, 1, 32), (3, 17, 32), (2, 6, 32)]
+    chain("""(float[n, s, 32] x) => (float[n, s, 32] y) { a = MatMul(x, w)  h = Add(a, b)
+        d = Div(h, root)  e = Erf(d)  f = Add(e, one)  g = Mul(h, f)  i = Mul(g, half)
+        j = MatMul(i, v)  k = Add(c, j)  l = Add(k, x)
+        m = ReduceMean<keepdims=1>(l, last)  o = Sub(l, m)  p = Pow(o, two)  q = ReduceMean<keepdims=1>(p, last)
+        r = Add(q, eps)  t = Sqrt(r)  u = Div(o, t)  z = Mul(u, scale)  y = Add(z, shift) }""", held, {"x": x},
+          shapes=texts, tolerance=(1e-3, 1e-4))
+    # Erf that is not of a GELU stays with the host.
+    chain("""(float[n, s, 32] x) => (float[n, s, 64] y) { a = MatMul(x, w)  e = Erf(a)  y = Add(e, b) }""", held,
+          {"x": x}, left=["Erf"])
+    # Attention: transposed views are multiplied as they lie.
+    chain("""(float[n, s, 32] x) => (float[n, s, 32] y) {
+        q = Reshape(x, heads)  qt = Transpose<perm=[0,2,1,3]>(q)  kt = Transpose<perm=[0,2,3,1]>(q)
+        m = MatMul(qt, kt)  d = Mul(m, scale1)  p = Softmax(d)  o = MatMul(p, qt)  ot = Transpose<perm=[0,2,1,3]>(o)
+        y = Reshape(ot, joined) }""",
+          {"heads": np.array([0, 0, 4, 8]), "joined": np.array([0, 0, 32]), "scale1": F(0.35)}, {"x": x}, shapes=texts)
+    # One mask for all heads.
+    chain("(float[n, 3, s, s] x) => (float[n, 3, s, s] y) { a = Add(x, m)  p = Softmax(a)  y = Mul(p, m) }",
+          {"m": numbers(2, 1, 1, 5)}, {"x": numbers(2, 3, 5, 5)})
+    chain("(float[n, 32] x) => (float[n, 32] y) { s = Sigmoid(x)  y = Mul(x, s) }", {}, {"x": numbers(4, 32)})
+
+
+def quantized(held, element, zero, name, array, axis=None):
+    """Adds an array as integers with scales to `held`; their DequantizeLinear's result is `name`."""
+    span = np.abs(array).max(axis=None if axis is None else tuple(i for i in range(array.ndim) if i != axis))
+    scale = np.asarray(np.maximum(span, 1e-3) / 127, F)
+    shaped = scale if axis is None else scale.reshape([-1 if i == axis else 1 for i in range(array.ndim)])
+    info = np.iinfo(element)
+    held[name + "_q"] = np.clip(np.rint(array / shaped) + zero, info.min, info.max).astype(element)
+    held[name + "_s"], held[name + "_z"] = scale, np.full(scale.shape, zero, element)
+    return f"{name} = DequantizeLinear{'' if axis is None else f'<axis={axis}>'}({name}_q, {name}_s, {name}_z)  "
+
+
+def steps_apart(body, held, feeds, result_scale, shapes=(), share=0.02):
+    """Results that were rounded to integers may differ by one step where a sum lies between two."""
+    made_from = text(body)
+    made_from.graph.initializer.extend(weights(**held))
+    made, reference = session(made_from), host(made_from)
+    # What first makes integers of the inputs, and what last makes floats of results.
+    assert set(elsewhere(made)) <= {"QuantizeLinear", "DequantizeLinear"}, elsewhere(made)
+    for shape in [None, *shapes]:
+        given = feeds if shape is None else {name: numbers(*shape) for name in feeds}
+        for got, want in zip(made.run(None, given), reference.run(None, given)):
+            assert got.dtype == want.dtype and got.shape == want.shape
+            steps = np.abs(got.astype(np.float64) - want) / result_scale
+            assert steps.max() <= 1.01 and (steps > 0.01).mean() <= share, (body, steps.max(), (steps > 0.01).mean())
+
+
+def case_quantized():
+    x = numbers(2, 8, 9, 9)
+    for element, zero in ((np.uint8, 117), (np.int8, 0), (np.int8, -5), (np.uint8, 0)):
+        for weight, middle, axis in ((np.int8, 0, 0), (np.int8, 0, None), (np.uint8, 128, None), (np.int8, 3, None)):
+            for after in ("", "Relu", "HardSwish"):
+                held = {"xs": F(0.02), "xz": np.array(zero, element), "ys": F(0.11), "yz": np.array(zero, element)}
+                body = quantized(held, weight, middle, "w", numbers(16, 8, 3, 3), axis)
+                body += quantized(held, np.int32, 0, "b", numbers(16) * 40, 0)
+                body += "xq = QuantizeLinear(x, xs, xz)  xd = DequantizeLinear(xq, xs, xz)  "
+                body += "c = Conv<pads=[1,1,1,1]>(xd, w, b)  " + (f"a = {after}(c)  " if after else "")
+                body += f"q = QuantizeLinear({'a' if after else 'c'}, ys, yz)  y = DequantizeLinear(q, ys, yz)"
+                steps_apart(f"(float[n, 8, h, w] x) => (float[n, 16, h, w] y) {{ {body} }}", held, {"x": x}, 0.11,
+                            shapes=[(1, 8, 5, 6)])
+    for element, zero in ((np.uint8, 121), (np.int8, 4)):
+        for axis in (None, 1):
+            held = {"xs": F(0.02), "xz": np.array(zero, element), "ys": F(0.2), "yz": np.array(zero, element),
+                    "b": numbers(24)}
+            body = quantized(held, np.int8, 0, "w", numbers(16, 24), axis)
+            body += "xq = QuantizeLinear(x, xs, xz)  xd = DequantizeLinear(xq, xs, xz)  "
+            body += "c = MatMul(xd, w)  a = Add(c, b)  q = QuantizeLinear(a, ys, yz)  y = DequantizeLinear(q, ys, yz)"
+            steps_apart(f"(float[n, m, 16] x) => (float[n, m, 24] y) {{ {body} }}", held, {"x": numbers(2, 5, 16)}, 0.2,
+                        shapes=[(1, 7, 16)])
+    # Float results of integers; a residual sum of two quantized branches; a pool between integers.
+    held = {"xs": F(0.02), "xz": np.array(120, np.uint8), "ys": F(0.1), "yz": np.array(100, np.uint8)}
+    parts = quantized(held, np.int8, 0, "w", numbers(8, 8, 3, 3), 0)
+    parts += "xq = QuantizeLinear(x, xs, xz)  xd = DequantizeLinear(xq, xs, xz)  c = Conv<pads=[1,1,1,1]>(xd, w)  "
+    steps_apart(f"(float[n, 8, h, w] x) => (float[n, 8, h, w] y) {{ {parts} y = Relu(c) }}", held, {"x": x}, 1e-3,
+                share=0)
+    more = parts + """q = QuantizeLinear(c, ys, yz)  d = DequantizeLinear(q, ys, yz)  s = Add(d, xd)
+        t = QuantizeLinear(s, ys, yz)  u = DequantizeLinear(t, ys, yz)
+        m = MaxPool<kernel_shape=[2,2], strides=[2,2]>(u)  v = QuantizeLinear(m, ys, yz)
+        y = DequantizeLinear(v, ys, yz)"""
+    steps_apart(f"(float[n, 8, h, w] x) => (float[n, 8, i, j] y) {{ {more} }}", held, {"x": x}, 0.1,
+                shapes=[(1, 8, 4, 4)])
+    # Integers as a result, and integers that come in.
+    steps_apart(f"(float[n, 8, h, w] x) => (uint8[n, 8, h, w] y) {{ {parts} y = QuantizeLinear(c, ys, yz) }}", held,
+                {"x": x}, 1)
+    # Without the option the same numbers are computed in float.
+    body = f"(float[n, 8, h, w] x) => (float[n, 8, h, w] y) {{ {parts} y = Relu(c) }}"
+    chain(body, held, {"x": x}, options={"int8": "0"}, left=["QuantizeLinear"])
+
+
+def feeds_of(model, size):
+    random, feeds = np.random.default_rng(1), {}
+    for each in model.get_inputs():
+        dims = [dim if isinstance(dim, int) else size.get(dim, 1) for dim in each.shape]
+        if "float" in each.type:
+            feeds[each.name] = random.standard_normal(dims).astype(F)
+        else:
+            feeds[each.name] = random.integers(1, 2 if "mask" in each.name else 1000, dims)
+    return feeds
+
+
+# Model, sizes of its inputs, the largest difference as a part of the largest result.
+MODELS = [("resnet50", [{"batch": 1}, {"batch": 3}], 1e-5), ("mobilenet_v3_large", [{"batch": 2}], 1e-5),
+          ("keras_mobilenet_v2", [{}], 1e-2), ("minilm_l6", [{"sequence": 9}, {"batch": 2, "sequence": 33}], 1e-5)]
+INTEGERS = [("mobilenet_v3_int8_qdq", [{"batch": 1}], 0.15), ("minilm_int8_qdq", [{"sequence": 16}], 0.1)]
+
+
+def case_models():
+    for name, sizes, tolerance in MODELS + INTEGERS:
+        path = str(ZOO / f"{name}.onnx")
+        made, reference = session(None, {"small_groups": "0"}, path), host(None, path)
+        taken = sum(len(part.get_nodes()) for part in made.get_provider_graph_assignment_info() if part.ep_name == NAME)
+        assert taken > 100, (name, taken)
+        for size in sizes:
+            feeds = feeds_of(reference, size)
+            for got, want in zip(made.run(None, feeds), reference.run(None, feeds)):
+                assert got.shape == want.shape and np.abs(got - want).max() <= tolerance * np.abs(want).max(), (
+                    name, size, np.abs(got - want).max(), np.abs(want).max())
+
+
+SMALL = """(float[n, 8, h, w] x) => (float[n, 16, h, w] y) { c = Conv<pads=[1,1,1,1]>(x, k, b)  r = Relu(c)
+    s = Softmax<axis=1>(r)  y = Add(r, s) }"""
+HELD = {"k": numbers(16, 8, 3, 3), "b": numbers(16)}
+
+
+def small():
+    model = text(SMALL)
+    model.graph.initializer.extend(weights(**HELD))
+    return model
+
+
+def case_threads():
+    """Several threads run one session at once, with one shape and with many."""
+    made, reference = session(small()), host(small())
+    sizes = [(1, 8, 6, 6), (2, 8, 6, 6), (1, 8, 9, 5), (3, 8, 4, 4)] + [(1, 8, n, 3) for n in range(2, 14)]
+    inputs = [numbers(*size, seed=seed) for seed in range(6) for size in sizes] + [numbers(2, 8, 6, 6)] * 60
+    wanted = [reference.run(None, {"x": x}) for x in inputs]
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        for got, want in zip(pool.map(lambda x: made.run(None, {"x": x}), inputs), wanted):
+            compare(got, want, 1e-4, 1e-5)
+
+
+def resident():
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def case_lifetimes():
+    """Sessions come and go, and so do shapes; memory does not grow."""
+    model, x = small(), numbers(1, 8, 64, 64)
+    model.graph.initializer.append(numpy_helper.from_array(numbers(1 << 20), "ballast"))  # 4 MB in each session
+    node = helper.make_node("Add", ["flat", "ballast"], ["z"])
+    model.graph.node.extend([helper.make_node("Identity", ["v"], ["flat"]), node])
+    model.graph.input.append(helper.make_tensor_value_info("v", 1, ["m"]))
+    model.graph.output.append(helper.make_tensor_value_info("z", 1, ["m"]))
+    feeds = {"x": x, "v": numbers(1 << 20, seed=1)}
+
+    def once():
+        session(model).run(None, feeds)
+
+    for _ in range(5):
+        once()
+    before = resident()
+    for _ in range(40):
+        once()
+    assert resident() - before < 40 << 20, f"grew by {(resident() - before) >> 20} MB in 40 sessions of 8 MB each"
+    made = session(small())
+    for round_of_shapes in range(4):
+        if round_of_shapes == 1:
+            before = resident()
+        for size in range(2, 102):
+            made.run(None, {"x": numbers(1, 8, size, 64)})
+    assert resident() - before < 30 << 20, f"grew by {(resident() - before) >> 20} MB with shapes that it had met"
+
+
+@contextlib.contextmanager
+def fails(*parts):
+    if not STRICT:
+        parts = [part for part in parts if part.startswith(("node", "option"))]  # its own checks may come first
+    try:
+        yield
+    except Exception as error:
+        assert all(part in str(error) for part in parts), (parts, str(error))
+    else:
+        raise AssertionError(f"expected an error with {parts}, found none")
+
+
+def case_errors():
+    product = text("(float[n, k] a, float[m, l] b) => (float[n, l] y) { [node one] y = MatMul(a, b) }".replace(
+        "[node one] ", ""))
+    product.graph.node[0].name = "one"
+    made = session(product)
+    with fails("node 'one' (MatMul)", "inner dimensions that are equal", "[2, 3] x [4, 5]"):
+        made.run(None, {"a": numbers(2, 3), "b": numbers(4, 5)})
+    compare(made.run(None, {"a": numbers(2, 3), "b": numbers(3, 5)}), [numbers(2, 3) @ numbers(3, 5)])
+    added = text("(float[n] a, float[m] b) => (float[k] y) { y = Add(a, b) }")
+    added.graph.node[0].name = "two"
+    with fails("node 'two' (Add)", "shapes that broadcast", "[2] and [3]"):
+        session(added).run(None, {"a": numbers(2), "b": numbers(3)})
+    convolution = text("(float[n, c, h, w] x, float[m, d, i, j] k) => (float[n, m, o, p] y) { y = Conv(x, k) }")
+    convolution.graph.node[0].name = "three"
+    with fails("node 'three' (Conv)", "weights for 4 channels in 1 groups", "[2, 3, 1, 1]"):
+        session(convolution).run(None, {"x": numbers(1, 4, 5, 5), "k": numbers(2, 3, 1, 1)})
+    with fails("node 'three' (Conv)", "a kernel that fits"):
+        session(convolution).run(None, {"x": numbers(1, 4, 5, 5), "k": numbers(2, 4, 7, 1)})
+    for option, value, expected in (("intra_op_num_threads", "many", "expected a number of 0 or more, found 'many'"),
+                                    ("int8", "yes", "expected 0 or 1, found 'yes'"),
+                                    ("bf16", "2", "expected 0 or 1, found '2'")):
+        with fails(f"option {option}: {expected}"):
+            session(small(), {option: value})
+
+
+def case_options():
+    x = numbers(2, 8, 12, 12)
+    want = host(small()).run(None, {"x": x})[0]
+    for threads in ("0", "1", "3"):
+        compare(session(small(), {"intra_op_num_threads": threads}).run(None, {"x": x}), [want], 1e-4, 1e-5)
+    with open("/proc/cpuinfo") as file:
+        has_avx512 = " avx512bw" in file.read()
+    if has_avx512:
+        got = session(small(), {"bf16": "1"}).run(None, {"x": x})[0]
+        error = np.abs(got - want).max() / np.abs(want).max()
+        assert 1e-6 < error < 1e-2, error  # eight bits of each factor
+    else:
+        with fails("option bf16: expected a CPU with AVX-512"):
+            session(small(), {"bf16": "1"})
+    # A lone elementwise node is not worth the way.
+    lone = text("(float[n] x) => (float[n] y) { y = Relu(x) }")
+    assert elsewhere(session(lone, {"small_groups": "0"})) == ["Relu"] and elsewhere(session(lone)) == []
+
+
+def case_verbose():
+    """test_onednn.py reads what oneDNN prints: which primitives run, and what is computed with them."""
+    x = numbers(2, 8, 12, 12)
+    print("model: floats", flush=True)
+    session(small()).run(None, {"x": x})
+    print("model: integers", flush=True)
+    held = {"xs": F(0.02), "xz": np.array(120, np.uint8), "ys": F(0.1), "yz": np.array(100, np.uint8)}
+    body = quantized(held, np.int8, 0, "w", numbers(8, 8, 3, 3), 0)
+    body += """xq = QuantizeLinear(x, xs, xz)  xd = DequantizeLinear(xq, xs, xz)  c = Conv<pads=[1,1,1,1]>(xd, w)
+        r = Relu(c)  y = QuantizeLinear(r, ys, yz)"""
+    model = text(f"(float[n, 8, h, w] x) => (uint8[n, 8, h, w] y) {{ {body} }}")
+    model.graph.initializer.extend(weights(**held))
+    made = session(model)
+    for _ in range(3):
+        made.run(None, {"x": x})
+    print("model: end", flush=True)
+
+
+def case_refusals():
+    """What oneDNN does otherwise than the standard says stays with the host."""
+    for body, opset in (("(float[n] x) => (float[n] y) { y = Log(x) }", 21),
+                        ("(float[n] x) => (float[n] y) { y = Exp(x) }", 21),
+                        ("(double[n] x) => (double[n] y) { y = Relu(x) }", 21),
+                        ("(float x, float[n] z) => (float[n] y) { y = Max(x, z) }", 21),
+                        ("(float[n, c, h, w] x) => (float[n, c, i, j] y, int64[n, c, i, j] z) "
+                         "{ y, z = MaxPool<kernel_shape=[2,2]>(x) }", 21),
+                        ("(float[n, c, h, w] x) => (float[n, c, i, j] y) { y = AveragePool<kernel_shape=[2,2], "
+                         "count_include_pad=1, ceil_mode=1>(x) }", 21),
+                        ("(float[n] x, float l) => (float[n] y) { y = Clip(x, l) }", 21)):
+        model = text(body, opset)
+        made = session(model)
+        assert elsewhere(made) == [node.op_type for node in model.graph.node], body
 
 
 if __name__ == "__main__":
