@@ -75,10 +75,14 @@ OrtStatus* CheckPool(const Step& step) {
   return step.version == wanted ? nullptr : Failure("version " + std::to_string(step.version) + " of " + step.op_type);
 }
 
+std::vector<std::int64_t> PoolShape(const Array& image, std::int64_t height, std::int64_t width) {
+  return {image.shape[0], image.shape[1] / height, image.shape[2] / width, image.shape[3]};
+}
+
 // The largest elements of windows of an image [N, H, W, C].
 void Pool(const Array& image, std::int64_t height, std::int64_t width, Array& result) {
-  const std::int64_t rows = image.shape[1] / height, columns = image.shape[2] / width, channels = image.shape[3];
-  result.shape = {image.shape[0], rows, columns, channels};
+  result.shape = PoolShape(image, height, width);
+  const std::int64_t rows = result.shape[1], columns = result.shape[2], channels = result.shape[3];
   result.data.assign(static_cast<std::size_t>(CountOf(result.shape)), -INFINITY);
   for (std::int64_t at = 0; at < CountOf(image.shape); ++at) {
     const std::int64_t c = at % channels, x = at / channels % image.shape[2];
@@ -184,7 +188,13 @@ OrtStatus* ShapesOf(const CompiledNode& node, const Places& places, Values& valu
   for (const Step& step : node.steps) {
     std::vector<const Array*> inputs;
     for (const std::string& name : step.inputs) inputs.push_back(&Find(node, values, name));
-    TEST_PLUGIN_TRY(BroadcastShape(step.op_type, inputs, values[step.output].shape));
+    std::vector<std::int64_t>& shape = values[step.output].shape;
+    if (IsPool(step.op_type.c_str())) {
+      const bool global = step.op_type == "GlobalMaxPool";
+      shape = PoolShape(*inputs[0], global ? inputs[0]->shape[1] : 2, global ? inputs[0]->shape[2] : 2);
+    } else {
+      TEST_PLUGIN_TRY(BroadcastShape(step.op_type, inputs, shape));
+    }
   }
   return nullptr;
 }
