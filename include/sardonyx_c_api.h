@@ -13,8 +13,8 @@
 // - Texts are UTF-8 and end in NUL. A result (`text`, `json`, `model_data`) is allocated with `allocator`, and the
 //   caller frees it with that allocator's Free.
 // - A model is given either as a file (`model_path`) or as bytes (`model_data`, `model_data_length`). The other pointer
-//   is NULL; both or neither is ORT_INVALID_ARGUMENT. The model is in ONNX's protobuf format, or in ONNX's text syntax
-//   if its first byte is '<'.
+//   is NULL; both or neither is ORT_INVALID_ARGUMENT. The model is in ONNX's protobuf format, in ONNX
+//   Runtime's format, or compiled (.sdx), which its first bytes tell; or in ONNX's text syntax if its first byte is '<'.
 // - Weights in external files are looked for beside the model's file. A model that is given as bytes has no folder: set
 //   the config entry "session.model_external_initializers_file_folder_path" in the session options.
 // - Any thread may call any function. Threads may share an OrtEnv and an OrtSession; every other object belongs to one
@@ -80,7 +80,8 @@ struct SardonyxApi {
                                             char** json) NO_EXCEPTION;
 
   // Optimizes the model as a session with `options` does (NULL: the default options, with all optimizations), and
-  // writes the result to the file `output_path`.
+  // writes the result to the file `output_path`: as an ONNX model, in ONNX Runtime's format (.ort) or as a compiled
+  // model (.sdx), as the end of the path or the config entry session.save_model_format (ONNX, ORT, SDX) says.
   OrtStatusPtr(ORT_API_CALL* OptimizeModelToFile)(const OrtEnv* env, const ORTCHAR_T* model_path,
                                                   const void* model_data, size_t model_data_length,
                                                   const OrtSessionOptions* options,

@@ -12,6 +12,7 @@ import pytest
 import sardonyx
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
 CASES = models.cases()
 
 
@@ -224,6 +225,23 @@ def test_inner_values_can_be_computed(tmp_path):
     assert_same(loaded.run(["y", "b", "a"], feed), session(model).run(["y", "b", "a"], feed))
     with pytest.raises(Exception, match="'c'"):
         loaded.run(["c"], feed)
+
+
+def test_custom_operators_stay_custom(tmp_path):
+    def options():
+        made = sardonyx.SessionOptions()
+        made.register_custom_ops_library(str(BUILD / "lib/libcustom_ops.so"))
+        return made
+
+    model = models.model("""g (float[n,64] x) => (float[n,64] y)
+        { a = test.custom.AddAmount <amount = 2.5> (x) b = MatMul (a, w) y = test.custom.Twice (b) }""",
+                         {"w": models.uniform((64, 64))}, {"test.custom": 1})
+    feed, saving = {"x": models.uniform((3, 64))}, options()
+    saving.optimized_model_filepath = str(tmp_path / "m.sdx")
+    want = sardonyx.InferenceSession(model, saving).run(None, feed)
+    assert_same(sardonyx.InferenceSession(str(tmp_path / "m.sdx"), options()).run(None, feed), want)
+    with pytest.raises(Exception, match="unknown operator test.custom.AddAmount"):
+        session(str(tmp_path / "m.sdx"))
 
 
 def test_a_declared_scalar_stays_one(tmp_path):
