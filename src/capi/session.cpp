@@ -98,6 +98,12 @@ const Model& ModelOf(const OrtSession* session) {
   return edited != nullptr ? *edited->model : session->session->model();
 }
 
+void TellPlugins(Session& session) {
+  CheckCapture(session);
+  if (session.trace() != nullptr) session.trace()->listener = PluginProfilers::Make(session, *session.trace());
+  plugin::EndInitialization(session.providers());
+}
+
 runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* options) {
   const Logger& logger = Need(env, "env").environment->logger();
   runtime::SessionOptions copy = options != nullptr ? options->options : runtime::SessionOptions{};
@@ -130,11 +136,8 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
 
 namespace {
 
-// The handle of a session that is ready, which its plug-ins are told.
 OrtSession* Started(std::unique_ptr<Session> session) {
-  CheckCapture(*session);
-  if (session->trace() != nullptr) session->trace()->listener = PluginProfilers::Make(*session, *session->trace());
-  plugin::EndInitialization(session->providers());
+  TellPlugins(*session);
   return std::make_unique<OrtSession>(std::move(session)).release();
 }
 
