@@ -115,6 +115,12 @@ std::shared_ptr<const OperatorSource> OperatorsFor(const OrtEnv& env, const OrtS
 
 }  // namespace
 
+void TellPlugins(Session& session) {
+  CheckCapture(session);
+  if (session.trace() != nullptr) session.trace()->listener = PluginProfilers::Make(session, *session.trace());
+  plugin::EndInitialization(session.providers());
+}
+
 runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* options) {
   const Logger& logger = Need(env, "env").environment->logger();
   if (options != nullptr && options->log_severity > ORT_LOGGING_LEVEL_FATAL)
@@ -162,9 +168,7 @@ void SetContainer(runtime::SessionOptions& options, const OrtPrepackedWeightsCon
 
 // The handle of a session that is ready, which its plug-ins are told.
 OrtSession* Started(std::unique_ptr<Session> session) {
-  CheckCapture(*session);
-  if (session->trace() != nullptr) session->trace()->listener = PluginProfilers::Make(*session, *session->trace());
-  plugin::EndInitialization(session->providers());
+  TellPlugins(*session);
   return std::make_unique<OrtSession>(std::move(session)).release();
 }
 

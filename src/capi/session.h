@@ -86,6 +86,9 @@ const Model& ModelOf(const OrtSession* session);
 // Options of a session as its own copy: what the caller may free afterwards is copied, what is unset is the
 // environment's.
 runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* options);
+// To be called when a session has been made: its plug-ins are told, and their profilers begin. Fails with kFail if one
+// of them captures graphs and does not run all that it must.
+void TellPlugins(runtime::Session& session);
 // The options of a run that gave none.
 const runtime::RunOptions& DefaultRunOptions();
 // Runs as the options say: with a profile of this run, or as it is. Values may lie on any device. `places`: the device

@@ -58,6 +58,7 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromModel(const OrtEnv* env, const OrtMod
     const auto& environment = Need(env, "env").environment;
     auto made = std::make_shared<const Model>(MakeModel(Need(model, "model")));
     auto session = Session::FromModel(environment, std::move(made), CopyOptions(env, options));
+    TellPlugins(*session);
     result = std::make_unique<OrtSession>(std::move(session)).release();
   });
 }
@@ -108,7 +109,9 @@ FinalizeModelEditorSession(OrtSession* session, const OrtSessionOptions* options
     if (Need(session, "session").edited == nullptr) return;
     EditedModel& edited = *session->edited;
     if (options != nullptr) edited.options.providers = options->options.providers;
-    session->session = Session::FromModel(edited.environment, edited.model, edited.options);
+    std::shared_ptr<Session> made = Session::FromModel(edited.environment, edited.model, edited.options);
+    TellPlugins(*made);
+    session->session = std::move(made);
     session->edited = nullptr;
   });
 }
