@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "ir/model_version.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
 
@@ -127,7 +128,7 @@ std::string ModelCard(const Model& model) {
                      {"producer_name", model.producer_name},
                      {"producer_version", model.producer_version},
                      {"domain", model.domain},
-                     {"model_version", model.model_version},
+                     {"model_version", model.model_version == kNoModelVersion ? 0 : model.model_version},
                      {"description", model.doc},
                      {"graph_name", model.graph.name},
                      {"inputs", Inputs(model.graph, false)},

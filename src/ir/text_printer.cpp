@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ir/identifier.h"
+#include "ir/model_version.h"
 #include "ir/tensor_text.h"
 #include "ir/text.h"
 
@@ -219,7 +220,8 @@ void Printer::Print(const Model& model) {
   add("producer_name", model.producer_name);
   add("producer_version", model.producer_version);
   add("domain", model.domain);
-  if (model.model_version != 0) properties.push_back("model_version: " + std::to_string(model.model_version));
+  if (model.model_version != 0 && model.model_version != kNoModelVersion)
+    properties.push_back("model_version: " + std::to_string(model.model_version));
   add("doc_string", model.doc);
   if (!model.metadata.empty()) {
     std::string text = "metadata_props: [";

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/mapped_file.h"
 #include "ir/function_index.h"
+#include "ir/model_version.h"
 #include "ir/verify.h"
 #include "model/compiled_file.h"
 #include "model/graph_reader.h"
@@ -47,6 +48,7 @@ class ModelReader {
 
  private:
   void ReadHead() {
+    model_.model_version = kNoModelVersion;
     for (Message m = root_; m.Next();) {
       switch (m.tag()) {
         case ModelField::kIrVersion:

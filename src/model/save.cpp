@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "ir/model_version.h"
 #include "model/graph_writer.h"
 #include "model/new_file.h"
 #include "model/onnx_fields.h"
@@ -24,7 +25,7 @@ std::string ModelBytes(const Model& model, ExternalSink* sink) {
   WriteText(writer, ModelField::kProducerName, model.producer_name);
   WriteText(writer, ModelField::kProducerVersion, model.producer_version);
   WriteText(writer, ModelField::kDomain, model.domain);
-  if (model.model_version != 0) writer.add_int64(ModelField::kModelVersion, model.model_version);
+  if (model.model_version != kNoModelVersion) writer.add_int64(ModelField::kModelVersion, model.model_version);
   WriteText(writer, ModelField::kDoc, model.doc);
   GraphWriter graphs(out, sink, ir_version);
   graphs.WriteGraph(Writer(writer, ModelField::kGraph), model.graph, true);

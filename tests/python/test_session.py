@@ -51,6 +51,20 @@ def test_loads_from_paths(model, tmp_path, name, form):
     assert np.array_equal(y, X * [1, 2, 3]) and s.tolist() == [2, 3]
 
 
+@pytest.mark.parametrize("version", [None, 0, 5])
+def test_the_version_of_a_model_that_may_have_none(model, version, tmp_path):
+    proto = onnx.ModelProto.FromString(model)
+    proto.ClearField("model_version")
+    if version is not None:
+        proto.model_version = version
+    expected = onnxruntime.InferenceSession(proto.SerializeToString()).get_modelmeta().version
+    options = sardonyx.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "saved.onnx")
+    assert sardonyx.InferenceSession(proto.SerializeToString(), options).get_modelmeta().version == expected
+    assert sardonyx.InferenceSession(tmp_path / "saved.onnx").get_modelmeta().version == expected
+    assert expected == (2**63 - 1 if version is None else version)
+
+
 def test_describes_itself_as_onnxruntime_does(session, peer):
     for get in ("get_inputs", "get_outputs", "get_overridable_initializers"):
         ours, theirs = getattr(session, get)(), getattr(peer, get)()
