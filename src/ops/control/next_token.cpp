@@ -53,6 +53,20 @@ void TokenRules::Apply(std::span<const std::int32_t> text, std::int64_t row, boo
     scores[i] -= static_cast<float>(presence[at + i]) * presence_penalty;
 }
 
+float RepetitionPenalty(const KernelContext& c, std::size_t input) {
+  if (!c.HasInput(input)) return 1;
+  const TensorRef& penalty = c.Input(input);
+  if (penalty.count != 1) {
+    Fail(Code::kInvalidArgument, "input ", input, " ('repetition_penalty'): expected one number, found shape ",
+         ToText(penalty.shape));
+  }
+  const float value = *penalty.As<float>();
+  if (!(value > 0)) {
+    Fail(Code::kInvalidArgument, "input ", input, " ('repetition_penalty'): expected a number above 0, found ", value);
+  }
+  return value;
+}
+
 std::int32_t BestToken(std::span<const float> scores) {
   return static_cast<std::int32_t>(std::ranges::max_element(scores) - scores.begin());
 }
