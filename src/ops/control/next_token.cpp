@@ -13,9 +13,8 @@ constexpr float kNever = std::numeric_limits<float>::lowest();
 
 void Penalize(std::span<const std::int32_t> text, float penalty, std::span<float> scores) {
   std::vector<std::int32_t> tokens(text.begin(), text.end());
-  std::ranges::sort(tokens);
-  const auto rest = std::ranges::unique(tokens);
-  tokens.erase(rest.begin(), rest.end());
+  std::sort(tokens.begin(), tokens.end());
+  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
   for (const std::int32_t token : tokens) {
     float& score = scores[static_cast<std::size_t>(token)];
     score = score < 0 ? score * penalty : score / penalty;
