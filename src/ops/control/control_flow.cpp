@@ -1,4 +1,4 @@
-// ops/control/control_flow.cpp - If and Loop; and the rows of GreedySearch and Sampling (greedy_search.cpp).
+// ops/control/control_flow.cpp - If and Loop; and the rows of operators that generate text (greedy_search.h).
 #include <array>
 
 #include "ops/control/greedy_search.h"
@@ -166,6 +166,13 @@ Prepared PrepareLoop(PrepareContext& c) {
 }
 
 constexpr OpDef kControlFlowOps[] = {
+    {.domain = "com.microsoft",
+     .name = "BeamSearch",
+     .since = {1},
+     .types = {DType::kInt32},
+     .infer = InferBeamSearch,
+     .prepare = PrepareBeamSearch,
+     .traits = kSizedByElements},
     {.domain = "com.microsoft",
      .name = "GreedySearch",
      .since = {1},

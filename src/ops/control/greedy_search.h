@@ -1,11 +1,12 @@
-// ops/control/greedy_search.h - com.microsoft GreedySearch and Sampling, whose rows are in control_flow.cpp.
+// ops/control/greedy_search.h - com.microsoft GreedySearch, Sampling and BeamSearch, whose rows are in
+// control_flow.cpp.
 #pragma once
 
 #include "ops/op_def.h"
 
 namespace sardonyx::ops {
 
-InferFn InferGreedySearch;
-PrepareFn PrepareGreedySearch, PrepareSampling;
+InferFn InferGreedySearch, InferBeamSearch;
+PrepareFn PrepareGreedySearch, PrepareSampling, PrepareBeamSearch;
 
 }  // namespace sardonyx::ops

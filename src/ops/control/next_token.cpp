@@ -13,9 +13,8 @@ constexpr float kNever = std::numeric_limits<float>::lowest();
 
 void Penalize(std::span<const std::int32_t> text, float penalty, std::span<float> scores) {
   std::vector<std::int32_t> tokens(text.begin(), text.end());
-  std::ranges::sort(tokens);
-  const auto rest = std::ranges::unique(tokens);
-  tokens.erase(rest.begin(), rest.end());
+  std::sort(tokens.begin(), tokens.end());
+  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
   for (const std::int32_t token : tokens) {
     float& score = scores[static_cast<std::size_t>(token)];
     score = score < 0 ? score * penalty : score / penalty;
@@ -51,6 +50,20 @@ void TokenRules::Apply(std::span<const std::int32_t> text, std::int64_t row, boo
     for (float& score : scores) score /= temperature;
   for (std::size_t i = 0; !presence.empty() && i < scores.size(); ++i)
     scores[i] -= static_cast<float>(presence[at + i]) * presence_penalty;
+}
+
+float RepetitionPenalty(const KernelContext& c, std::size_t input) {
+  if (!c.HasInput(input)) return 1;
+  const TensorRef& penalty = c.Input(input);
+  if (penalty.count != 1) {
+    Fail(Code::kInvalidArgument, "input ", input, " ('repetition_penalty'): expected one number, found shape ",
+         ToText(penalty.shape));
+  }
+  const float value = *penalty.As<float>();
+  if (!(value > 0)) {
+    Fail(Code::kInvalidArgument, "input ", input, " ('repetition_penalty'): expected a number above 0, found ", value);
+  }
+  return value;
 }
 
 std::int32_t BestToken(std::span<const float> scores) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "ops/kernel_context.h"
 #include "ops/random_stream.h"
 
 namespace sardonyx::ops {
@@ -24,6 +25,9 @@ struct TokenRules {
   // scores.size()).
   void Apply(std::span<const std::int32_t> text, std::int64_t row, bool first, std::span<float> scores) const;
 };
+
+// The repetition_penalty of an input, 1 if it is missing. Fails unless it is one number above 0.
+float RepetitionPenalty(const KernelContext& c, std::size_t input);
 
 // The token with the highest score; of equal ones the first.
 std::int32_t BestToken(std::span<const float> scores);

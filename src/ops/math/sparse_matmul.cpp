@@ -89,7 +89,7 @@ void RunSparse(KernelContext& c) {
     T factor = values[i];
     if constexpr (std::is_floating_point_v<T>) factor *= static_cast<T>(state.alpha);
     const T* from = b.As<T>() + column * row_step;
-    using Sum = std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+    using Sum = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
     for (std::int64_t j = 0; j < n; ++j) {  // integers wrap
       T& to = y[row * n + j];
       to = static_cast<T>(static_cast<Sum>(to) + static_cast<Sum>(factor) * static_cast<Sum>(from[j * column_step]));

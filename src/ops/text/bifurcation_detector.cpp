@@ -50,12 +50,11 @@ std::int64_t FindSuffix(Tokens source, Tokens tokens, const DetectorState& state
   const auto longest = std::min(state.max_ngram, static_cast<std::int64_t>(tokens.size()));
   for (std::int64_t n = state.min_ngram; n <= longest; ++n) {
     const Tokens ngram = tokens.last(static_cast<std::size_t>(n));
-    const auto first = std::ranges::search(source, ngram);
-    if (first.empty()) break;
-    found = first.end() - source.begin();
-    if (first.end() == source.end()) break;
-    const auto second = std::ranges::search(std::ranges::subrange(first.begin() + 1, source.end()), ngram);
-    if (!second.empty()) found = -1;
+    const auto first = std::search(source.begin(), source.end(), ngram.begin(), ngram.end());
+    if (first == source.end()) break;
+    found = first - source.begin() + n;
+    if (found == static_cast<std::int64_t>(source.size())) break;
+    if (std::search(first + 1, source.end(), ngram.begin(), ngram.end()) != source.end()) found = -1;
   }
   return found;
 }
