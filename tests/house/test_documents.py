@@ -9,7 +9,7 @@ import pytest
 from documents import BUILD, ROOT, blocks, run
 from PIL import Image
 
-COMMANDS = ("", "info", "run", "bench", "optimize", "check", "print", "profile", "plan", "explain-placement")
+COMMANDS = ("", "info", "run", "bench", "optimize", "compile", "check", "print", "profile", "plan", "explain-placement")
 PYTHON = ROOT / ".venv/bin/python"
 
 

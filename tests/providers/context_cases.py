@@ -9,7 +9,7 @@ import tempfile
 
 import numpy as np
 import onnx
-from plugin_cases import LIBRARY, NAME, WANTED, X, check, check_all_returned, devices, model, operators, ort
+from plugin_cases import LIBRARY, NAME, OF_SARDONYX, WANTED, X, check, check_all_returned, devices, model, operators, ort
 
 FOLDER = pathlib.Path(tempfile.mkdtemp())
 
@@ -107,6 +107,29 @@ def case_places():
     check(session(str(FOLDER / "weights.onnx")))
     for entries in ({"ep.context_enable": "0"}, {"ep.context_enable": "yes"}):
         assert write("off.onnx", entries) is None
+
+
+def case_entries():
+    """What the provider alone reads reaches it."""
+    for key in ("ep.share_ep_contexts", "ep.stop_share_ep_contexts", "ep.context_source_model_path",
+                "ep.enable_weightless_ep_context_nodes", "ep.context_node_name_prefix"):
+        check(session(model(), {key: "1"}, {"expects": key + "=1"}))
+        refused(lambda key=key: session(model(), {key: "0"}, {"expects": key + "=1"}), f"expected {key}=1, found '0'")
+
+
+def case_suboptimal():
+    write("old.onnx", {"ep.context_embed_mode": "1"}, {"compatibility": "version 0"})
+    check(session(str(FOLDER / "old.onnx")))
+    if OF_SARDONYX:  # ONNX Runtime's package does not ask its providers; its C interface does (compile_contexts.cpp)
+        refused(lambda: session(str(FOLDER / "old.onnx"), {"session.fail_on_suboptimal_compiled_model": "1"}),
+                "suboptimal")
+
+
+def case_weightless():
+    """A provider that cannot leave weights out is refused where that is asked for."""
+    entries = {"ep.enable_weightless": "1", "ep.context_embed_mode": "1"}
+    refused(lambda: write("none.onnx", entries, {"weightless": "none"}), "eightless")
+    assert write("all.onnx", entries, {"weightless": "all"}) is not None
 
 
 def case_nothing_compiled():

@@ -364,6 +364,13 @@ OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, co
   std::string capture;
   TEST_PLUGIN_TRY(ReadOption(options, "graph_capture", capture));
   if (!capture.empty()) EnableCapture(provider.get(), capture == "shapes");
+  std::string expects;  // an entry of the session, "key=value"
+  TEST_PLUGIN_TRY(ReadOption(options, "expects", expects));
+  if (const std::size_t equals = expects.find('='); equals != std::string::npos) {
+    std::string found;
+    TEST_PLUGIN_TRY(ReadEntry(options, expects.substr(0, equals), found));
+    if (found != expects.substr(equals + 1)) return Failure("expected " + expects + ", found '" + found + "'");
+  }
   std::string own_streams;
   TEST_PLUGIN_TRY(ReadOption(options, "own_streams", own_streams));
   if (own_streams == "1") provider->CreateSyncStreamForDevice = CreateOwnStream;  // else the factory's serve
