@@ -40,6 +40,12 @@ def wanted(x, function=np.tanh):
 api = Api(RUNTIME)
 
 
+def ep_api(slot, result, *arguments):
+    """Calls a function of OrtEpApi on handles."""
+    table = ctypes.cast(api("GetEpApi", result=P), ctypes.POINTER(P))
+    return ctypes.CFUNCTYPE(result, *[P] * len(arguments))(table[slot])(*arguments)
+
+
 def texts(values):
     return (ctypes.c_char_p * max(len(values), 1))(*[value.encode() for value in values])
 
@@ -329,6 +335,8 @@ def case_given_stream():
         check(run_on_host(plugin, session, X, options))
         check_counts(changes(), copies=4, streamed=6, activated=1, host_waits=1)
         assert plugin.alive("streams") == 2  # the caller's, and one that the session keeps
+    # It has been waited for twice, at one point of each run; no stream has waited for it.
+    assert ep_api(14, ctypes.c_uint64, stream) == 2 and ep_api(15, ctypes.c_uint64, stream, stream) == 0
     api("RunOptionsSetSyncStream", options, stream, result=P)
     if OF_SARDONYX:  # options keep the stream, and a session on the host has no use for it
         release("SyncStream", stream)
