@@ -16,9 +16,14 @@ namespace {
 
 constexpr std::size_t kRemembered = 16;  // sizes of inputs, the latest
 
+// Throws what a status of either runtime says.
+void Check(const OrtApi& api, const Apis& apis, OrtStatus* status) {
+  &api == apis.host ? apis.Host(status) : apis.Own(status);
+}
+
 // The sizes of a value of either runtime.
 std::vector<std::int64_t> DimsOf(const OrtApi& api, const Apis& apis, const OrtValue& value) {
-  const auto check = [&](OrtStatus* status) { &api == apis.host ? apis.Host(status) : apis.Own(status); };
+  const auto check = [&](OrtStatus* status) { Check(api, apis, status); };
   OrtTensorTypeAndShapeInfo* made = nullptr;
   check(api.GetTensorTypeAndShape(&value, &made));
   const Handle<OrtTensorTypeAndShapeInfo> info(made, api.ReleaseTensorTypeAndShapeInfo);
@@ -27,6 +32,20 @@ std::vector<std::int64_t> DimsOf(const OrtApi& api, const Apis& apis, const OrtV
   std::vector<std::int64_t> dims(rank);
   if (rank != 0) check(api.GetDimensions(info.get(), dims.data(), rank));
   return dims;
+}
+
+// Copies texts from a tensor of one runtime to one of the other, of the same sizes.
+void CopyTexts(const Apis& apis, const OrtApi& from_api, const OrtValue& from, const OrtApi& to_api, OrtValue& to,
+               const std::vector<std::int64_t>& dims) {
+  std::size_t count = 1;
+  for (const std::int64_t dim : dims) count *= static_cast<std::size_t>(dim);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t length = 0;
+    Check(from_api, apis, from_api.GetStringTensorElementLength(&from, i, &length));
+    char* room = nullptr;
+    Check(to_api, apis, to_api.GetResizedStringTensorElementBuffer(&to, i, length, &room));
+    if (length != 0) Check(from_api, apis, from_api.GetStringTensorElement(&from, length, i, room));
+  }
 }
 
 // The names in an expression such as "2*batch + floor(n/2)".
@@ -247,15 +266,7 @@ void Group::CopyOut(OrtKernelContext& context, const Port& port, const OrtValue&
   OrtValue* to = nullptr;
   apis.Host(apis.host->KernelContext_GetOutput(&context, port.host_index, dims.data(), dims.size(), &to));
   if (port.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
-    std::size_t count = 1;
-    for (const std::int64_t dim : dims) count *= static_cast<std::size_t>(dim);
-    for (std::size_t i = 0; i < count; ++i) {
-      std::size_t length = 0;
-      apis.Own(apis.own->GetStringTensorElementLength(&value, i, &length));
-      char* room = nullptr;
-      apis.Host(apis.host->GetResizedStringTensorElementBuffer(to, i, length, &room));
-      if (length != 0) apis.Own(apis.own->GetStringTensorElement(&value, length, i, room));
-    }
+    CopyTexts(apis, *apis.own, value, *apis.host, *to, dims);
     return;
   }
   std::size_t size = 0;
@@ -275,15 +286,7 @@ Handle<OrtValue> Group::TakeStrings(const OrtValue& value, const Dims& dims) con
   apis.Own(apis.own->CreateTensorAsOrtValue(allocator, dims.data(), dims.size(), ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING,
                                             &made));
   Handle<OrtValue> strings(made, apis.own->ReleaseValue);
-  std::size_t count = 1;
-  for (const std::int64_t dim : dims) count *= static_cast<std::size_t>(dim);
-  for (std::size_t i = 0; i < count; ++i) {
-    std::size_t length = 0;
-    apis.Host(apis.host->GetStringTensorElementLength(&value, i, &length));
-    char* room = nullptr;
-    apis.Own(apis.own->GetResizedStringTensorElementBuffer(made, i, length, &room));
-    if (length != 0) apis.Host(apis.host->GetStringTensorElement(&value, length, i, room));
-  }
+  CopyTexts(apis, *apis.host, value, *apis.own, *made, dims);
   return strings;
 }
 

@@ -14,7 +14,8 @@ BUILD = pathlib.Path(os.environ.get("SDX_BUILD", HERE.parents[1] / "build/releas
 LIBRARY = BUILD / "lib/libonednn_provider.so"
 HOSTS = {"sardonyx": BUILD / "as_onnxruntime", "onnxruntime": ""}
 CASES = ["convolutions", "products", "pools", "normalizations", "arithmetic", "functions", "reductions", "shapes",
-         "chains", "transformers", "quantized", "models", "threads", "lifetimes", "errors", "options", "refusals"]
+         "chains", "transformers", "quantized", "models", "threads", "lifetimes", "errors", "options", "refusals",
+         "groups"]
 
 pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="built without oneDNN (libdnnl-dev)")
 
