@@ -9,6 +9,7 @@
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
 #include "capi/handles/memory_info.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/handles/type_info.h"
 #include "capi/options.h"
@@ -195,7 +196,7 @@ OrtStatusPtr ORT_API_CALL CreatePrepackedWeightsContainer(OrtPrepackedWeightsCon
 }
 
 void ORT_API_CALL ReleasePrepackedWeightsContainer(OrtPrepackedWeightsContainer* input) noexcept {
-  std::unique_ptr<OrtPrepackedWeightsContainer> owned(input);
+  ReleaseHandle(input);
 }
 
 OrtStatusPtr ORT_API_CALL CreateSessionWithPrepackedWeightsContainer(
@@ -233,7 +234,7 @@ void ORT_API_CALL ReleaseSession(OrtSession* input) noexcept {
     FreeStatus(failure);
     return;
   }
-  std::unique_ptr<OrtSession> owned(input);
+  ReleaseHandle(input);
 }
 
 // Runs are not captured as graphs, so whatever is asked to be forgotten is not there.

@@ -6,6 +6,7 @@
 
 #include "capi/custom_op/operators.h"
 #include "capi/functions.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 
 namespace sardonyx::capi {
@@ -63,8 +64,6 @@ OrtStatusPtr ORT_API_CALL AddCustomOpDomain(OrtSessionOptions* options, OrtCusto
   });
 }
 
-void ORT_API_CALL ReleaseCustomOpDomain(OrtCustomOpDomain* input) noexcept {
-  std::unique_ptr<OrtCustomOpDomain> owned(input);
-}
+void ORT_API_CALL ReleaseCustomOpDomain(OrtCustomOpDomain* input) noexcept { ReleaseHandle(input); }
 
 }  // namespace sardonyx::capi
