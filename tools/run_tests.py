@@ -110,9 +110,9 @@ def stage_isa(options):
         yield from run_gtest(binary, options.jobs, f"{isa}: ", test_filter, {"SDX_MAX_ISA": isa})
 
 
-def plain_core():
-    """The library of the release build, for code that needs no sanitizer."""
-    return BUILD / "lib/libsdx_core.a"
+def plain_libraries():
+    """Those of the release build, for code that needs no sanitizer."""
+    return [f"-DSDX_PLAIN_{part.upper()}={BUILD / f'lib/libsdx_{part}.a'}" for part in ("core", "capi")]
 
 
 def sanitized(target, sanitizers, jobs, *settings):
@@ -145,9 +145,9 @@ def watched_kernels(options):
 
 
 def stage_sanitizers(options):
-    """thread sanitizer: pool and sessions; address and undefined-behaviour sanitizers: loader, kernels and operators"""
+    """thread sanitizer: pool, sessions, C interface; address and undefined-behaviour sanitizers: loader, operators"""
     yield from sanitized("thread_tests", "thread", 1)
-    yield from sanitized("session_tests", "thread", 1, f"-DSDX_PLAIN_CORE={plain_core()}")
+    yield from sanitized("session_tests", "thread", 1, *plain_libraries())
     yield from sanitized("loader_tests", "address,undefined", options.jobs)
     yield from watched_kernels(options)
 

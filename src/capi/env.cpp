@@ -9,6 +9,7 @@
 #include "capi/ep_device.h"
 #include "capi/functions.h"
 #include "capi/handles/key_value_pairs.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/logging.h"
 #include "capi/options.h"
@@ -166,9 +167,7 @@ OrtStatusPtr ORT_API_CALL CreateThreadingOptions(OrtThreadingOptions** out) noex
   });
 }
 
-void ORT_API_CALL ReleaseThreadingOptions(OrtThreadingOptions* input) noexcept {
-  std::unique_ptr<OrtThreadingOptions> owned(input);
-}
+void ORT_API_CALL ReleaseThreadingOptions(OrtThreadingOptions* input) noexcept { ReleaseHandle(input); }
 
 OrtStatusPtr ORT_API_CALL SetGlobalIntraOpNumThreads(OrtThreadingOptions* tp_options,
                                                      int intra_op_num_threads) noexcept {

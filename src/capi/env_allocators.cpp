@@ -11,6 +11,7 @@
 #include "capi/env.h"
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "providers/provider.h"
 
@@ -164,7 +165,7 @@ OrtStatusPtr ORT_API_CALL CreateArenaCfgV2(const char* const* arena_config_keys,
   });
 }
 
-void ORT_API_CALL ReleaseArenaCfg(OrtArenaCfg* input) noexcept { std::unique_ptr<OrtArenaCfg> owned(input); }
+void ORT_API_CALL ReleaseArenaCfg(OrtArenaCfg* input) noexcept { ReleaseHandle(input); }
 
 OrtStatusPtr ORT_API_CALL CreateAndRegisterAllocator(OrtEnv* env, const OrtMemoryInfo* mem_info,
                                                      const OrtArenaCfg* arena_cfg) noexcept {

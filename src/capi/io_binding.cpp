@@ -7,6 +7,7 @@
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
 #include "capi/handles/memory_info.h"
+#include "capi/handles/release.h"
 #include "capi/handles/value.h"
 #include "capi/options.h"
 #include "capi/session.h"
@@ -70,7 +71,7 @@ OrtStatusPtr ORT_API_CALL CreateIoBinding(OrtSession* session, OrtIoBinding** ou
   });
 }
 
-void ORT_API_CALL ReleaseIoBinding(OrtIoBinding* input) noexcept { std::unique_ptr<OrtIoBinding> owned(input); }
+void ORT_API_CALL ReleaseIoBinding(OrtIoBinding* input) noexcept { ReleaseHandle(input); }
 
 // The binding shares the tensor's memory and keeps it alive; a caller's own memory must live until the last run.
 OrtStatusPtr ORT_API_CALL BindInput(OrtIoBinding* binding_ptr, const char* name, const OrtValue* val_ptr) noexcept {

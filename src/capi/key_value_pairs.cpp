@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "capi/functions.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 
 namespace sardonyx::capi {
@@ -37,8 +38,6 @@ void ORT_API_CALL RemoveKeyValuePair(OrtKeyValuePairs* kvps, const char* key) no
   FreeStatus(Guard([&] { kvps->Remove(key); }));
 }
 
-void ORT_API_CALL ReleaseKeyValuePairs(OrtKeyValuePairs* input) noexcept {
-  std::unique_ptr<OrtKeyValuePairs> owned(input);
-}
+void ORT_API_CALL ReleaseKeyValuePairs(OrtKeyValuePairs* input) noexcept { ReleaseHandle(input); }
 
 }  // namespace sardonyx::capi

@@ -7,6 +7,7 @@
 
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/handles/value.h"
 #include "capi/options.h"
@@ -53,7 +54,7 @@ OrtStatusPtr ORT_API_CALL CreateLoraAdapterFromArray(const void* bytes, size_t n
   });
 }
 
-void ORT_API_CALL ReleaseLoraAdapter(OrtLoraAdapter* input) noexcept { std::unique_ptr<OrtLoraAdapter> owned(input); }
+void ORT_API_CALL ReleaseLoraAdapter(OrtLoraAdapter* input) noexcept { ReleaseHandle(input); }
 
 OrtStatusPtr ORT_API_CALL LoraAdapterInfo(const OrtLoraAdapter* adapter, int* format_version, int* adapter_version,
                                           int* model_version, size_t* parameter_count) noexcept {

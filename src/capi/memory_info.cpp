@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "capi/functions.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 
 namespace sardonyx::capi {
@@ -125,6 +126,6 @@ uint32_t ORT_API_CALL MemoryInfoGetVendorId(const OrtMemoryInfo* ptr) noexcept {
   return ptr != nullptr ? ptr->device.vendor : 0;
 }
 
-void ORT_API_CALL ReleaseMemoryInfo(OrtMemoryInfo* input) noexcept { std::unique_ptr<OrtMemoryInfo> owned(input); }
+void ORT_API_CALL ReleaseMemoryInfo(OrtMemoryInfo* input) noexcept { ReleaseHandle(input); }
 
 }  // namespace sardonyx::capi

@@ -3,6 +3,7 @@
 
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/session.h"
 
@@ -29,9 +30,7 @@ OrtStatusPtr ORT_API_CALL SessionGetModelMetadata(const OrtSession* session, Ort
   });
 }
 
-void ORT_API_CALL ReleaseModelMetadata(OrtModelMetadata* input) noexcept {
-  std::unique_ptr<OrtModelMetadata> owned(input);
-}
+void ORT_API_CALL ReleaseModelMetadata(OrtModelMetadata* input) noexcept { ReleaseHandle(input); }
 
 OrtStatusPtr ORT_API_CALL ModelMetadataGetProducerName(const OrtModelMetadata* model_metadata, OrtAllocator* allocator,
                                                        char** value) noexcept {

@@ -172,16 +172,18 @@ std::vector<runtime::ProviderChoice> ChoicesOf(const OrtEnv& env, const std::vec
   return choices;
 }
 
-std::vector<const OrtEpDevice*> SelectDevices(const OrtEnv& env, const EpSelection& selection, const Model& model) {
-  const std::vector<const OrtEpDevice*> devices = InOrder(env.libraries.devices());
-  if (selection.delegate != nullptr) return SelectByCaller(devices, selection, model);
-  return selection.policy ? SelectByPolicy(devices, *selection.policy) : std::vector<const OrtEpDevice*>();
+std::vector<const OrtEpDevice*> SelectDevices(std::span<const OrtEpDevice* const> devices, const EpSelection& selection,
+                                              const Model& model) {
+  const std::vector<const OrtEpDevice*> ordered = InOrder(devices);
+  if (selection.delegate != nullptr) return SelectByCaller(ordered, selection, model);
+  return selection.policy ? SelectByPolicy(ordered, *selection.policy) : std::vector<const OrtEpDevice*>();
 }
 
 void ChooseLater(const OrtEnv& env, const EpSelection& selection, runtime::SessionOptions& options) {
   if (!selection.policy && selection.delegate == nullptr) return;
   options.choose_providers = [&env, selection](const Model& model) {
-    return ChoicesOf(env, SelectDevices(env, selection, model));
+    const plugin::Libraries::Held held = env.libraries.Hold();
+    return ChoicesOf(env, SelectDevices(held.devices, selection, model));
   };
 }
 

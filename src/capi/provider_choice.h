@@ -17,8 +17,9 @@ runtime::ProviderChoice ChoiceOf(const OrtEnv& env, std::span<const OrtEpDevice*
 void AddOperatorsOf(const std::shared_ptr<plugin::Library>& library, const plugin::Factory& factory,
                     OrtSessionOptions& options);
 
-// The devices that the caller's policy or function chooses for a model, the best first; none without either.
-std::vector<const OrtEpDevice*> SelectDevices(const OrtEnv& env, const EpSelection& selection, const Model& model);
+// Those of `devices` that the caller's policy or function chooses for a model, the best first; none without either.
+std::vector<const OrtEpDevice*> SelectDevices(std::span<const OrtEpDevice* const> devices, const EpSelection& selection,
+                                              const Model& model);
 // One choice for each provider, in the order of the devices.
 std::vector<runtime::ProviderChoice> ChoicesOf(const OrtEnv& env, const std::vector<const OrtEpDevice*>& devices);
 

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "capi/functions.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/handles/sync_stream.h"
 #include "capi/logging.h"
@@ -17,7 +18,7 @@ OrtStatusPtr ORT_API_CALL CreateRunOptions(OrtRunOptions** out) noexcept {
   });
 }
 
-void ORT_API_CALL ReleaseRunOptions(OrtRunOptions* input) noexcept { std::unique_ptr<OrtRunOptions> owned(input); }
+void ORT_API_CALL ReleaseRunOptions(OrtRunOptions* input) noexcept { ReleaseHandle(input); }
 
 OrtStatusPtr ORT_API_CALL RunOptionsSetRunLogVerbosityLevel(OrtRunOptions* options, int log_verbosity_level) noexcept {
   return Guard([&] { Need(options, "options").options.log_verbosity = log_verbosity_level; });

@@ -10,6 +10,7 @@
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
 #include "capi/handles/memory_info.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/handles/type_info.h"
 #include "capi/options.h"
@@ -219,7 +220,7 @@ OrtStatusPtr ORT_API_CALL CreatePrepackedWeightsContainer(OrtPrepackedWeightsCon
 }
 
 void ORT_API_CALL ReleasePrepackedWeightsContainer(OrtPrepackedWeightsContainer* input) noexcept {
-  std::unique_ptr<OrtPrepackedWeightsContainer> owned(input);
+  ReleaseHandle(input);
 }
 
 OrtStatusPtr ORT_API_CALL CreateSessionWithPrepackedWeightsContainer(
@@ -257,7 +258,7 @@ void ORT_API_CALL ReleaseSession(OrtSession* input) noexcept {
     FreeStatus(failure);
     return;
   }
-  std::unique_ptr<OrtSession> owned(input);
+  ReleaseHandle(input);
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetInputCount(const OrtSession* session, size_t* out) noexcept {

@@ -5,6 +5,7 @@
 
 #include "capi/functions.h"
 #include "capi/handles/key_value_pairs.h"
+#include "capi/handles/release.h"
 #include "capi/handles/value.h"
 #include "capi/logging.h"
 #include "capi/options.h"
@@ -74,9 +75,7 @@ OrtStatusPtr ORT_API_CALL CloneSessionOptions(const OrtSessionOptions* in_option
   });
 }
 
-void ORT_API_CALL ReleaseSessionOptions(OrtSessionOptions* input) noexcept {
-  std::unique_ptr<OrtSessionOptions> owned(input);
-}
+void ORT_API_CALL ReleaseSessionOptions(OrtSessionOptions* input) noexcept { ReleaseHandle(input); }
 
 // May be called from any thread while sessions are created from these options or from copies of them.
 OrtStatusPtr ORT_API_CALL SessionOptionsSetLoadCancellationFlag(OrtSessionOptions* options, bool cancel) noexcept {

@@ -8,6 +8,7 @@
 #include "capi/handles/allocator.h"
 #include "capi/handles/element_type.h"
 #include "capi/handles/memory_info.h"
+#include "capi/handles/release.h"
 #include "capi/handles/type_info.h"
 #include "capi/handles/value.h"
 
@@ -212,6 +213,6 @@ OrtStatusPtr ORT_API_CALL CopyTensors(const OrtEnv* env, const OrtValue* const* 
   });
 }
 
-void ORT_API_CALL ReleaseValue(OrtValue* input) noexcept { std::unique_ptr<Value> owned(AsValue(input)); }
+void ORT_API_CALL ReleaseValue(OrtValue* input) noexcept { ReleaseHandle(AsValue(input)); }
 
 }  // namespace sardonyx::capi

@@ -5,6 +5,7 @@
 
 #include "capi/functions.h"
 #include "capi/handles/element_type.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 
 namespace sardonyx::capi {
@@ -153,11 +154,9 @@ bool ORT_API_CALL TensorTypeAndShape_HasShape(const OrtTensorTypeAndShapeInfo* i
   return info != nullptr && info->has_shape;
 }
 
-void ORT_API_CALL ReleaseTypeInfo(OrtTypeInfo* input) noexcept { std::unique_ptr<OrtTypeInfo> owned(input); }
+void ORT_API_CALL ReleaseTypeInfo(OrtTypeInfo* input) noexcept { ReleaseHandle(input); }
 
-void ORT_API_CALL ReleaseTensorTypeAndShapeInfo(OrtTensorTypeAndShapeInfo* input) noexcept {
-  std::unique_ptr<OrtTensorTypeAndShapeInfo> owned(input);
-}
+void ORT_API_CALL ReleaseTensorTypeAndShapeInfo(OrtTensorTypeAndShapeInfo* input) noexcept { ReleaseHandle(input); }
 
 // Maps' and sequences' infos are only ever lent out by the OrtTypeInfo that owns them.
 void ORT_API_CALL ReleaseMapTypeInfo(OrtMapTypeInfo* /*input*/) noexcept {}

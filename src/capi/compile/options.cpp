@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "capi/functions.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/options.h"
 #include "capi/session.h"
@@ -58,9 +59,7 @@ OrtStatusPtr ORT_API_CALL CreateModelCompilationOptionsFromSessionOptions(const 
   });
 }
 
-void ORT_API_CALL ReleaseModelCompilationOptions(OrtModelCompilationOptions* input) noexcept {
-  std::unique_ptr<OrtModelCompilationOptions> owned(input);
-}
+void ORT_API_CALL ReleaseModelCompilationOptions(OrtModelCompilationOptions* input) noexcept { ReleaseHandle(input); }
 
 OrtStatusPtr ORT_API_CALL ModelCompilationOptions_SetInputModelPath(OrtModelCompilationOptions* model_compile_options,
                                                                     const ORTCHAR_T* input_model_path) noexcept {

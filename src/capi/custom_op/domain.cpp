@@ -9,6 +9,7 @@
 #include "capi/custom_op/operators.h"
 #include "capi/functions.h"
 #include "capi/handles/call_out.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/provider_choice.h"
 #include "providers/plugin/fields.h"
@@ -118,8 +119,6 @@ OrtStatusPtr ORT_API_CALL AddCustomOpDomain(OrtSessionOptions* options, OrtCusto
   });
 }
 
-void ORT_API_CALL ReleaseCustomOpDomain(OrtCustomOpDomain* input) noexcept {
-  std::unique_ptr<OrtCustomOpDomain> owned(input);
-}
+void ORT_API_CALL ReleaseCustomOpDomain(OrtCustomOpDomain* input) noexcept { ReleaseHandle(input); }
 
 }  // namespace sardonyx::capi

@@ -8,6 +8,7 @@
 #include "capi/handles/element_type.h"
 #include "capi/handles/kernel_context.h"
 #include "capi/handles/op_attr.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/handles/value.h"
 #include "ir/function_index.h"
@@ -143,6 +144,6 @@ OrtStatusPtr ORT_API_CALL InvokeOp(const OrtKernelContext* context, const OrtOp*
   });
 }
 
-void ORT_API_CALL ReleaseOp(OrtOp* input) noexcept { std::unique_ptr<OrtOp> owned(input); }
+void ORT_API_CALL ReleaseOp(OrtOp* input) noexcept { ReleaseHandle(input); }
 
 }  // namespace sardonyx::capi

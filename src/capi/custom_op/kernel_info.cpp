@@ -9,6 +9,7 @@
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
 #include "capi/handles/key_value_pairs.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/handles/type_info.h"
 #include "capi/handles/value.h"
@@ -222,6 +223,6 @@ OrtStatusPtr ORT_API_CALL CopyKernelInfo(const OrtKernelInfo* info, OrtKernelInf
   });
 }
 
-void ORT_API_CALL ReleaseKernelInfo(OrtKernelInfo* input) noexcept { std::unique_ptr<OrtKernelInfo> owned(input); }
+void ORT_API_CALL ReleaseKernelInfo(OrtKernelInfo* input) noexcept { ReleaseHandle(input); }
 
 }  // namespace sardonyx::capi

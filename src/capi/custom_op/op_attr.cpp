@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "capi/functions.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 
 namespace sardonyx::capi {
@@ -117,8 +118,6 @@ OrtStatusPtr ORT_API_CALL ReadOpAttr(const OrtOpAttr* op_attr, OrtOpAttrType typ
   });
 }
 
-void ORT_API_CALL ReleaseOpAttr(OrtOpAttr* input) noexcept {
-  std::unique_ptr<Attribute> owned(reinterpret_cast<Attribute*>(input));
-}
+void ORT_API_CALL ReleaseOpAttr(OrtOpAttr* input) noexcept { ReleaseHandle(reinterpret_cast<Attribute*>(input)); }
 
 }  // namespace sardonyx::capi

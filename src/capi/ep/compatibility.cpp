@@ -8,6 +8,7 @@
 #include "capi/handles/allocator.h"
 #include "capi/handles/call_out.h"
 #include "capi/handles/ep_device.h"
+#include "capi/handles/release.h"
 #include "model/load.h"
 #include "providers/plugin/fields.h"
 
@@ -130,7 +131,7 @@ OrtStatusPtr ORT_API_CALL DeviceEpIncompatibilityDetails_GetErrorCode(const OrtD
 }
 
 void ORT_API_CALL ReleaseDeviceEpIncompatibilityDetails(OrtDeviceEpIncompatibilityDetails* input) noexcept {
-  std::unique_ptr<OrtDeviceEpIncompatibilityDetails> owned(input);
+  ReleaseHandle(input);
 }
 
 OrtStatusPtr ORT_API_CALL ep::DeviceEpIncompatibilityDetails_SetDetails(OrtDeviceEpIncompatibilityDetails* details,

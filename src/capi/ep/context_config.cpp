@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "capi/functions.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/options.h"
 
@@ -32,9 +33,7 @@ OrtStatusPtr ORT_API_CALL SessionOptionsGetEpContextConfig(const OrtSessionOptio
   });
 }
 
-void ORT_API_CALL ReleaseEpContextConfig(OrtEpContextConfig* input) noexcept {
-  std::unique_ptr<OrtEpContextConfig> owned(input);
-}
+void ORT_API_CALL ReleaseEpContextConfig(OrtEpContextConfig* input) noexcept { ReleaseHandle(input); }
 
 OrtStatusPtr ORT_API_CALL EpContextConfigGetEpContextDataReadFunc(const OrtEpContextConfig* config,
                                                                   OrtReadNamedBufferFunc* read_func,

@@ -5,6 +5,7 @@
 #include "capi/functions.h"
 #include "capi/handles/call_out.h"
 #include "capi/handles/ep_device.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "providers/plugin/fields.h"
 
@@ -32,7 +33,7 @@ OrtStatusPtr ORT_API_CALL CreateEpDevice(OrtEpFactory* ep_factory, const OrtHard
   });
 }
 
-void ORT_API_CALL ReleaseEpDevice(OrtEpDevice* input) noexcept { std::unique_ptr<OrtEpDevice> owned(input); }
+void ORT_API_CALL ReleaseEpDevice(OrtEpDevice* input) noexcept { ReleaseHandle(input); }
 
 OrtStatusPtr ORT_API_CALL EpDevice_AddAllocatorInfo(OrtEpDevice* ep_device,
                                                     const OrtMemoryInfo* allocator_memory_info) noexcept {
@@ -62,8 +63,6 @@ OrtStatusPtr ORT_API_CALL CreateHardwareDevice(OrtHardwareDeviceType type, uint3
   });
 }
 
-void ORT_API_CALL ReleaseHardwareDevice(OrtHardwareDevice* input) noexcept {
-  std::unique_ptr<OrtHardwareDevice> owned(input);
-}
+void ORT_API_CALL ReleaseHardwareDevice(OrtHardwareDevice* input) noexcept { ReleaseHandle(input); }
 
 }  // namespace sardonyx::capi::ep

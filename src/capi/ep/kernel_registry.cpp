@@ -7,6 +7,7 @@
 
 #include "capi/functions.h"
 #include "capi/handles/graph_support_info.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "ir/domain.h"
 
@@ -51,9 +52,7 @@ OrtStatusPtr ORT_API_CALL CreateKernelRegistry(OrtKernelRegistry** kernel_regist
   });
 }
 
-void ORT_API_CALL ReleaseKernelRegistry(OrtKernelRegistry* input) noexcept {
-  std::unique_ptr<OrtKernelRegistry> owned(input);
-}
+void ORT_API_CALL ReleaseKernelRegistry(OrtKernelRegistry* input) noexcept { ReleaseHandle(input); }
 
 OrtStatusPtr ORT_API_CALL KernelRegistry_AddKernel(OrtKernelRegistry* kernel_registry, const OrtKernelDef* kernel_def,
                                                    OrtKernelCreateFunc kernel_create_func,
@@ -73,9 +72,7 @@ OrtStatusPtr ORT_API_CALL CreateKernelDefBuilder(OrtKernelDefBuilder** kernel_de
   });
 }
 
-void ORT_API_CALL ReleaseKernelDefBuilder(OrtKernelDefBuilder* input) noexcept {
-  std::unique_ptr<OrtKernelDefBuilder> owned(input);
-}
+void ORT_API_CALL ReleaseKernelDefBuilder(OrtKernelDefBuilder* input) noexcept { ReleaseHandle(input); }
 
 OrtStatusPtr ORT_API_CALL KernelDefBuilder_SetOperatorType(OrtKernelDefBuilder* kernel_def_builder,
                                                            const char* op_type) noexcept {
@@ -152,7 +149,7 @@ OrtStatusPtr ORT_API_CALL KernelDefBuilder_Build(OrtKernelDefBuilder* kernel_def
   });
 }
 
-void ORT_API_CALL ReleaseKernelDef(OrtKernelDef* input) noexcept { std::unique_ptr<OrtKernelDef> owned(input); }
+void ORT_API_CALL ReleaseKernelDef(OrtKernelDef* input) noexcept { ReleaseHandle(input); }
 
 const char* ORT_API_CALL KernelDef_GetOperatorType(const OrtKernelDef* kernel_def) noexcept {
   return kernel_def != nullptr ? kernel_def->op_type.c_str() : "";

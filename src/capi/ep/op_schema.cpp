@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "capi/functions.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "ops/schema/schema.h"
 
@@ -72,7 +73,7 @@ OrtStatusPtr ORT_API_CALL GetOpSchema(const char* name, int max_inclusive_versio
   });
 }
 
-void ORT_API_CALL ReleaseOpSchema(OrtOpSchema* input) noexcept { std::unique_ptr<OrtOpSchema> owned(input); }
+void ORT_API_CALL ReleaseOpSchema(OrtOpSchema* input) noexcept { ReleaseHandle(input); }
 
 OrtStatusPtr ORT_API_CALL OpSchema_GetSinceVersion(const OrtOpSchema* schema, int* out) noexcept {
   return Guard([&] { Need(out, "out") = Need(schema, "schema").schema->since_version; });

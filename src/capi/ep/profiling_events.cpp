@@ -3,6 +3,7 @@
 
 #include "capi/functions.h"
 #include "capi/handles/profiling_event.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 
 namespace sardonyx::capi::ep {
@@ -27,9 +28,7 @@ OrtStatusPtr ORT_API_CALL CreateProfilingEvent(OrtProfilingEventCategory categor
   });
 }
 
-void ORT_API_CALL ReleaseProfilingEvent(OrtProfilingEvent* input) noexcept {
-  std::unique_ptr<OrtProfilingEvent> owned(input);
-}
+void ORT_API_CALL ReleaseProfilingEvent(OrtProfilingEvent* input) noexcept { ReleaseHandle(input); }
 
 OrtStatusPtr ORT_API_CALL ProfilingEvent_GetCategory(const OrtProfilingEvent* event,
                                                      OrtProfilingEventCategory* out) noexcept {

@@ -58,7 +58,8 @@ OrtStatusPtr ORT_API_CALL GetSharedAllocator(OrtEnv* env, const OrtMemoryInfo* m
     auto& result = Need(allocator, "allocator");
     result = wanted.device == Device{} ? DefaultAllocator() : nullptr;
     if (result != nullptr) return;
-    for (const OrtEpDevice* device : target.libraries.devices()) {
+    const plugin::Libraries::Held held = target.libraries.Hold();
+    for (const OrtEpDevice* device : held.devices) {
       for (const OrtMemoryInfo* info : {device->memory, device->host_accessible_memory, device->read_only_memory}) {
         if (info == nullptr || info->device != wanted.device || info->allocator_type != wanted.allocator_type) continue;
         const plugin::Libraries::Place place = target.libraries.Find(device);

@@ -7,13 +7,14 @@
 #include "capi/graph/editor.h"
 #include "capi/handles/element_type.h"
 #include "capi/handles/op_attr.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/handles/value.h"
 #include "ir/domain.h"
 
 namespace sardonyx::capi {
 
-void ORT_API_CALL ReleaseModel(OrtModel* input) noexcept { std::unique_ptr<OrtModel> owned(input); }
+void ORT_API_CALL ReleaseModel(OrtModel* input) noexcept { ReleaseHandle(input); }
 
 }  // namespace sardonyx::capi
 

@@ -3,6 +3,7 @@
 #include "capi/graph/copy_array.h"
 #include "capi/handles/graph_view.h"
 #include "capi/handles/op_attr.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/handles/value.h"
 #include "ops/schema/schema.h"
@@ -64,7 +65,7 @@ OrtOpAttrType TypeOf(const Attribute& attribute) {
 
 // A graph releases its nodes itself.
 void ORT_API_CALL ReleaseNode(OrtNode* input) noexcept {
-  if (input != nullptr && input->graph == nullptr) std::unique_ptr<OrtNode> owned(input);
+  if (input != nullptr && input->graph == nullptr) ReleaseHandle(input);
 }
 
 OrtStatusPtr ORT_API_CALL Node_GetId(const OrtNode* node, size_t* node_id) noexcept {

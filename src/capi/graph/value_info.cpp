@@ -1,6 +1,7 @@
 // capi/graph/value_info.cpp - the functions that read an OrtValueInfo, and where an external initializer lies.
 #include "capi/functions.h"
 #include "capi/handles/graph_view.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/handles/value.h"
 
@@ -15,7 +16,7 @@ OrtStatusPtr Answer(const OrtValueInfo* value_info, bool OrtValueInfo::*flag, co
 
 // A graph releases its values itself.
 void ORT_API_CALL ReleaseValueInfo(OrtValueInfo* input) noexcept {
-  if (input != nullptr && input->graph == nullptr) std::unique_ptr<OrtValueInfo> owned(input);
+  if (input != nullptr && input->graph == nullptr) ReleaseHandle(input);
 }
 
 OrtStatusPtr ORT_API_CALL GetValueInfoName(const OrtValueInfo* value_info, const char** name) noexcept {
@@ -110,9 +111,7 @@ OrtStatusPtr ORT_API_CALL CreateExternalInitializerInfo(const ORTCHAR_T* filepat
   });
 }
 
-void ORT_API_CALL ReleaseExternalInitializerInfo(OrtExternalInitializerInfo* input) noexcept {
-  std::unique_ptr<OrtExternalInitializerInfo> owned(input);
-}
+void ORT_API_CALL ReleaseExternalInitializerInfo(OrtExternalInitializerInfo* input) noexcept { ReleaseHandle(input); }
 
 const ORTCHAR_T* ORT_API_CALL ExternalInitializerInfo_GetFilePath(const OrtExternalInitializerInfo* info) noexcept {
   return info != nullptr ? info->path.c_str() : nullptr;

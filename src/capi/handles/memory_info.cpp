@@ -5,6 +5,8 @@
 #include <memory>
 #include <mutex>
 
+#include "base/error.h"
+
 namespace sardonyx::capi {
 namespace {
 

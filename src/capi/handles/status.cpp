@@ -61,6 +61,10 @@ void FailNullArgument(const char* name) {
   Fail(Code::kInvalidArgument, "argument '", name, "': expected a pointer, found NULL");
 }
 
+void FailReleased(const char* name) {
+  Fail(Code::kInvalidArgument, "argument '", name, "': the handle was released before");
+}
+
 void ThrowIfError(OrtStatusPtr status, const char* callee) {
   if (status == nullptr) return;
   const Error error(static_cast<Code>(status->code), std::string(callee) + ": " + status->message);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "capi/handles/release.h"
 #include "onnxruntime_c_api.h"
 
 struct OrtStatus {
@@ -51,12 +52,16 @@ OrtStatusPtr Guard(Body&& body) noexcept {
 }
 
 [[noreturn]] void FailNullArgument(const char* name);
+[[noreturn]] void FailReleased(const char* name);
 
-// A pointer argument that must be there; fails with kInvalidArgument naming it. Ask before making what goes there: in
-// `Need(out, "out") = Make()` C++ calls Make first, and what it made is lost if `out` is NULL.
+// A pointer argument that must be there; fails with kInvalidArgument naming it, in debug builds also where it is a
+// handle that was released. Ask before making what goes there: in `Need(out, "out") = Make()` C++ calls Make first, and
+// what it made is lost if `out` is NULL.
 template <typename T>
 T& Need(T* argument, const char* name) {
   if (argument == nullptr) FailNullArgument(name);
+  if constexpr (kDebugBuild)
+    if (WasReleased(argument)) FailReleased(name);
   return *argument;
 }
 

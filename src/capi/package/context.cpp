@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "capi/functions.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/package/find.h"
 
@@ -40,9 +41,7 @@ OrtStatusPtr ORT_API_CALL CreateModelPackageContext(const ORTCHAR_T* package_roo
   });
 }
 
-void ORT_API_CALL ReleaseModelPackageContext(OrtModelPackageContext* ctx) noexcept {
-  std::unique_ptr<OrtModelPackageContext> owned(ctx);
-}
+void ORT_API_CALL ReleaseModelPackageContext(OrtModelPackageContext* ctx) noexcept { ReleaseHandle(ctx); }
 
 OrtStatusPtr ORT_API_CALL ModelPackage_GetSchemaVersion(const OrtModelPackageContext* ctx,
                                                         int64_t* out_version) noexcept {

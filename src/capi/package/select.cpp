@@ -7,6 +7,7 @@
 #include "capi/env.h"
 #include "capi/ep_device.h"
 #include "capi/functions.h"
+#include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/package/find.h"
 #include "capi/provider_choice.h"
@@ -109,7 +110,8 @@ OrtStatusPtr ORT_API_CALL CreateModelPackageOptionsFromSessionOptions(const OrtE
     std::vector<runtime::ProviderChoice> choices = given.options.providers;
     std::vector<const OrtEpDevice*> devices = given.devices;
     if (choices.empty()) {
-      devices = SelectDevices(environment, given.selection, Model{});
+      const plugin::Libraries::Held held = environment.libraries.Hold();
+      devices = SelectDevices(held.devices, given.selection, Model{});
       choices = ChoicesOf(environment, devices);
     }
     made->ep_name = kCpu;
@@ -124,9 +126,7 @@ OrtStatusPtr ORT_API_CALL CreateModelPackageOptionsFromSessionOptions(const OrtE
   });
 }
 
-void ORT_API_CALL ReleaseModelPackageOptions(OrtModelPackageOptions* options) noexcept {
-  std::unique_ptr<OrtModelPackageOptions> owned(options);
-}
+void ORT_API_CALL ReleaseModelPackageOptions(OrtModelPackageOptions* options) noexcept { ReleaseHandle(options); }
 
 OrtStatusPtr ORT_API_CALL SelectComponent(const OrtModelPackageContext* context, const char* component_name,
                                           const OrtModelPackageOptions* options,
@@ -146,7 +146,7 @@ OrtStatusPtr ORT_API_CALL SelectComponent(const OrtModelPackageContext* context,
 }
 
 void ORT_API_CALL ReleaseModelPackageComponentContext(OrtModelPackageComponentContext* ctx) noexcept {
-  std::unique_ptr<OrtModelPackageComponentContext> owned(ctx);
+  ReleaseHandle(ctx);
 }
 
 OrtStatusPtr ORT_API_CALL ModelPackageComponent_GetSelectedVariantName(const OrtModelPackageComponentContext* ctx,

@@ -40,15 +40,21 @@ void Libraries::Unregister(std::string_view name, SharedAllocators& allocators) 
 }
 
 void Libraries::ListDevices() {
-  devices_ = own_;
+  std::vector<const OrtEpDevice*> devices = own_;
   for (const auto& library : libraries_)
     for (const auto& factory : library->factories())
-      for (const auto& device : factory->devices()) devices_.push_back(device.get());
+      for (const auto& device : factory->devices()) devices.push_back(device.get());
+  lists_.push_back(std::move(devices));
 }
 
 std::span<const OrtEpDevice* const> Libraries::devices() const {
   const std::lock_guard lock(mutex_);
-  return devices_;
+  return lists_.back();
+}
+
+Libraries::Held Libraries::Hold() const {
+  const std::lock_guard lock(mutex_);
+  return {libraries_, lists_.back()};
 }
 
 Libraries::Place Libraries::Find(const OrtEpDevice* device) const {

@@ -1,6 +1,7 @@
 // providers/plugin/libraries.h - the libraries that an environment has registered, by name.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -25,8 +26,14 @@ class Libraries {
   // `allocators`, which are released with it.
   void Unregister(std::string_view name, SharedAllocators& allocators);
 
-  // Valid until the next library is registered or unregistered.
+  // The list stays valid; its devices are there as long as their library is registered.
   std::span<const OrtEpDevice* const> devices() const;
+  // The same, with shares in the libraries, which are not unregistered meanwhile.
+  struct Held {
+    std::vector<std::shared_ptr<Library>> libraries;
+    std::span<const OrtEpDevice* const> devices;
+  };
+  Held Hold() const;
   // The library and the factory of a device; nothing for one of a library that is not registered any more.
   struct Place {
     std::shared_ptr<Library> library;
@@ -42,7 +49,9 @@ class Libraries {
 
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Library>> libraries_;
-  std::vector<const OrtEpDevice*> own_, devices_;
+  std::vector<const OrtEpDevice*> own_;
+  // The last one is the present one. Callers have pointers to the others, too, and may read them on other threads.
+  std::deque<std::vector<const OrtEpDevice*>> lists_;
 };
 
 }  // namespace sardonyx::plugin

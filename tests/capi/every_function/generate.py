@@ -293,7 +293,9 @@ static void PrintText(const char* text) {
 static int PrintStatus(OrtStatus* status) {
   Print("status %d", status != NULL ? (int)ort->GetErrorCode(status) : 0);
   if (status != NULL && getenv("SDX_SHOW_MESSAGES") != NULL) fprintf(stderr, "  %s\n", ort->GetErrorMessage(status));
-  return status != NULL;
+  const int failed = status != NULL;
+  ort->ReleaseStatus(status);
+  return failed;
 }
 """
 

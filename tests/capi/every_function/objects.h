@@ -235,6 +235,11 @@ static void MakeModel(OrtGraph** graph, OrtModel** model, int whole) {
   MUST(editor->CreateNode("Neg", "", "n2", kInputs, 1, kWeights, 1, NULL, 0, &the_Node));
   MUST(editor->CreateModel(domains, versions, 1, model));
   if (whole) MUST(editor->AddGraphToModel(*model, *graph));
+  ort->ReleaseTypeInfo(type);
+  ort->ReleaseTensorTypeAndShapeInfo(tensor);
+  if (!whole) return;
+  ort->ReleaseValueInfo(the_ValueInfo);  // those of the other model take their place
+  ort->ReleaseNode(the_Node);
 }
 
 static void MakeForPlugins(void) {
@@ -252,8 +257,12 @@ static void MakeForPlugins(void) {
     MUST(ep->KernelDefBuilder_SetSinceVersion(builder, 6, 12));
     MUST(ep->KernelDefBuilder_SetExecutionProvider(builder, "SomeProvider"));
     MUST(ep->KernelDefBuilder_AddTypeConstraint(builder, "T", types, 1));
-    if (i == 0) MUST(ep->KernelDefBuilder_Build(builder, &the_KernelDef));
-    the_KernelDefBuilder = builder;
+    if (i == 0) {
+      MUST(ep->KernelDefBuilder_Build(builder, &the_KernelDef));
+      ep->ReleaseKernelDefBuilder(builder);
+    } else {
+      the_KernelDefBuilder = builder;
+    }
   }
   MUST(ep->GetOpSchema("Add", 13, "", &the_OpSchema));
   MUST(ep->OpSchema_GetTypeConstraint(the_OpSchema, 0, &the_OpSchemaTypeConstraint));
@@ -269,6 +278,7 @@ static void MakeForPackages(void) {
   MUST(ort->SetIntraOpNumThreads(on_cpu, 1));
   MUST(ort->SessionOptionsAppendExecutionProvider_V2(on_cpu, the_Env, devices, 1, NULL, NULL, 0));
   MAY(packages->CreateModelPackageOptionsFromSessionOptions(the_Env, on_cpu, &the_ModelPackageOptions));
+  ort->ReleaseSessionOptions(on_cpu);
   MAY(packages->CreateModelPackageContext(package_folder, &the_ModelPackageContext));
   if (the_ModelPackageContext != NULL)
     MAY(packages->SelectComponent(the_ModelPackageContext, "part", the_ModelPackageOptions,
@@ -395,4 +405,10 @@ static void RunProbe(void) {
   MUST(ort->KernelInfo_GetLogger(the_KernelInfo, &the_Logger));
   MAY(ort->CreateOp(the_KernelInfo, "Neg", "", 13, NULL, NULL, 0, NULL, 0, 1, 1, &the_Op));
   MUST(ort->Run(session, NULL, kInputs, values, 1, kOutputs, 1, &result));
+  ort->ReleaseValue(result);
+  ort->ReleaseSessionOptions(options);
+  ort->ReleaseOp(the_Op);
+  ort->ReleaseKernelInfo(the_KernelInfo);
+  ort->ReleaseSession(session);
+  ort->ReleaseCustomOpDomain(domain);
 }

@@ -1,0 +1,51 @@
+// capi/handles/release.cpp - released handles that debug builds still know.
+#include "capi/handles/release.h"
+
+#include <cstddef>
+#include <cstdio>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <unordered_set>
+
+namespace sardonyx::capi {
+namespace {
+
+constexpr std::size_t kKept = 20'000;
+
+struct Released {
+  std::mutex mutex;
+  std::deque<void*> order;
+  std::unordered_set<const void*> all;
+};
+
+// Never destroyed: handles are released in static destructors, too.
+Released& Known() {
+  static Released* const released = std::make_unique<Released>().release();
+  return *released;
+}
+
+}  // namespace
+
+bool WasReleased(const void* handle) noexcept {
+  Released& known = Known();
+  const std::lock_guard lock(known.mutex);
+  return known.all.contains(handle);
+}
+
+void SetAside(void* memory) noexcept {
+  Released& known = Known();
+  const std::lock_guard lock(known.mutex);
+  known.order.push_back(memory);
+  known.all.insert(memory);
+  if (known.order.size() <= kKept) return;
+  known.all.erase(known.order.front());
+  ::operator delete(known.order.front());
+  known.order.pop_front();
+}
+
+void ReportSecondRelease(const void* handle) noexcept {
+  std::fprintf(stderr, "sardonyx: the handle %p was released before; it is released only once\n", handle);
+}
+
+}  // namespace sardonyx::capi

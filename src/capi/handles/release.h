@@ -1,0 +1,30 @@
+// capi/handles/release.h - releases handles, and finds out in debug builds that one is used or released again
+// afterwards.
+#pragma once
+
+#include <memory>
+
+#include "base/debug_build.h"
+
+namespace sardonyx::capi {
+
+// In debug builds the memory of released handles is set aside for a while, so that no new handle has the address of an
+// old one. Thread-safe.
+bool WasReleased(const void* handle) noexcept;
+void SetAside(void* memory) noexcept;
+void ReportSecondRelease(const void* handle) noexcept;  // on standard error: functions that release return no status
+
+// Destroys what a function of the interface made and handed out; NULL is left alone.
+template <typename T>
+void ReleaseHandle(T* handle) noexcept {
+  if constexpr (kDebugBuild) {
+    if (handle == nullptr) return;
+    if (WasReleased(handle)) return ReportSecondRelease(handle);
+    std::destroy_at(handle);
+    SetAside(handle);
+  } else {
+    const std::unique_ptr<T> owned(handle);
+  }
+}
+
+}  // namespace sardonyx::capi
