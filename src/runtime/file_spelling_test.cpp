@@ -1,5 +1,5 @@
 // runtime/file_spelling_test.cpp - old operators in files whose opset was raised by a pass.
-#include "runtime/file_spelling.h"
+#include "runtime/saving/file_spelling.h"
 
 #include <gtest/gtest.h>
 

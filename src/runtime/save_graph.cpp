@@ -14,7 +14,7 @@
 #include "ops/schema/schema.h"
 #include "ops/schema/type_names.h"
 #include "ops/upgrade.h"
-#include "runtime/file_spelling.h"
+#include "runtime/saving/file_spelling.h"
 #include "runtime/sharing/compiled_weights.h"
 
 namespace sardonyx::runtime {

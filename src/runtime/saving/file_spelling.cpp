@@ -1,5 +1,5 @@
-// runtime/file_spelling.cpp - spells each node as its operator's row says.
-#include "runtime/file_spelling.h"
+// runtime/saving/file_spelling.cpp - spells each node as its operator's row says.
+#include "runtime/saving/file_spelling.h"
 
 #include <vector>
 

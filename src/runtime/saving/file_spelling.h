@@ -1,4 +1,4 @@
-// runtime/file_spelling.h - spells nodes of old versions for a file that imports a newer opset.
+// runtime/saving/file_spelling.h - spells nodes of old versions for a file that imports a newer opset.
 #pragma once
 
 #include <cstdint>
