@@ -57,6 +57,9 @@ const std::map<std::string, std::string> kExamples = {
      " int8 none = {0}, float[2] ws = {0.02, 0.01}, int8[2,2,1,1] w = {100, -50, 7, 127}, int32[2] b = {300, -400}> {"
      "c = com.ms.internal.nhwc.QLinearConv(x, s, z, w, ws, none, t, z, b)"
      " y = com.microsoft.QLinearAdd(c, t, z, v, s, z, s, z) }"},
+    {"expand_flex_attention",
+     "g (float[1,2,3,4] q, float[1,2,5,4] k, float[1,2,5,4] v) => (float[1,2,3,4] y) {"
+     " y = ai.onnx.preview.FlexAttention(q, k, v) }"},
     {"fuse_conv_scale",
      "g (float[1,1,3,3] x) => (float[1,1,3,3] y) <float[1,1,1,1] w = {2}, float[1,1,1] s = {3}> {"
      "a = Conv(x, w) y = Mul(a, s) }"},

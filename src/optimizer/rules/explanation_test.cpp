@@ -55,6 +55,12 @@ const std::map<std::string, NearMiss> kNearMisses = {
       {"'a'", "its further outputs are used"}}},
     {"eliminate_identity",
      {"g (float[2] x) => (float[2] y) { y = Identity(x) }", {"'y'", "both its ends have names that the user knows"}}},
+    {"expand_flex_attention",
+     {"g (bool c, float[1,2,3,4] f, double[1,2,3,4] d) => (y) {"
+      " q = If <then_branch = a () => (float[1,2,3,4] r) { r = Neg(f) },"
+      " else_branch = b () => (double[1,2,3,4] s) { s = Neg(d) }> (c)"
+      " y = ai.onnx.preview.FlexAttention(q, q, q) }",
+      {"FlexAttention, output 'y'", "the element type of its queries is not known"}}},
     {"eliminate_quantization",
      {"g (float[2] x) => (float[2] y) <float s = {0.1}, float t = {0.2}, uint8 z = {3}> {"
       " q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, t, z) y = Neg(d) }",

@@ -1,7 +1,6 @@
 // optimizer/passes/rewrite/expand_flex_attention_test.cpp - FlexAttention becomes products and Softmax, or what the
 // fusions make of them. Results are compared with ONNX's reference in tests/conformance/test_flex_attention.py.
 #include "testing/evaluate_op.h"
-#include "testing/pass_example.h"
 #include "testing/pass_test.h"
 
 namespace sardonyx::optimizer {
@@ -14,15 +13,6 @@ using ::sardonyx::testing::RunPipeline;
 const std::string kPlain =
     "g (float[1,2,3,4] q, float[1,2,5,4] k, float[1,2,5,4] v) => (float[1,2,3,4] y) {"
     " y = ai.onnx.preview.FlexAttention(q, k, v) }";
-
-const testing::PassExample kExample("expand_flex_attention",
-                                    {.changed = kPlain,
-                                     .left = "g (bool c, float[1,2,3,4] f, double[1,2,3,4] d) => (y) {"
-                                             " q = If <then_branch = a () => (float[1,2,3,4] r) { r = Neg(f) },"
-                                             " else_branch = b () => (double[1,2,3,4] s) { s = Neg(d) }> (c)"
-                                             " y = ai.onnx.preview.FlexAttention(q, q, q) }",
-                                     .reasons = {"FlexAttention, output 'y'",
-                                                 "the element type of its queries is not known"}});
 
 std::string Left(const std::string& text, Level level) {
   const ops::Registry registry;
