@@ -111,7 +111,8 @@ Measurement Measure(const BenchArguments& arguments, int threads, std::vector<In
   const Session session = Load(arguments.model, {.level = arguments.level,
                                                  .threads = threads,
                                                  .providers = arguments.session.providers,
-                                                 .provider_options = arguments.session.provider_options});
+                                                 .provider_options = arguments.session.provider_options,
+                                                 .provider_libraries = arguments.session.provider_libraries});
   result.create_ms = MillisecondsSince(start);
   if (inputs.empty()) inputs = MakeInputs(session.inputs(), arguments.inputs, assumed);
   std::vector<Handle<OrtValue>> values;

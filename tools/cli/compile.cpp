@@ -34,7 +34,7 @@ void Compile(const CompileArguments& arguments, const Common& common) {
     throw Failure(ORT_INVALID_ARGUMENT, "--output: expected another file than the model, found " + output.string());
   const Handle<OrtEnv> env = MakeEnv(false);
   const Handle<OrtSessionOptions> options = MakeOptions(
-      {.level = arguments.level, .config = {"session.save_model_format=SDX"}, .dims = ParseDims(arguments.dims)});
+      *env, {.level = arguments.level, .config = {"session.save_model_format=SDX"}, .dims = ParseDims(arguments.dims)});
   {
     const Progress progress("compiling " + arguments.model);
     Check(Sardonyx().OptimizeModelToFile(env.get(), model.path_or_null(), model.data_or_null(), model.bytes.size(),

@@ -90,7 +90,8 @@ void Optimize(const OptimizeArguments& arguments, const Common& common) {
   }
   const ModelSource model = OpenModel(arguments.model);
   const Handle<OrtEnv> env = MakeEnv(false);
-  const Handle<OrtSessionOptions> options = MakeOptions({.level = arguments.level, .dims = ParseDims(arguments.dims)});
+  const Handle<OrtSessionOptions> options =
+      MakeOptions(*env, {.level = arguments.level, .dims = ParseDims(arguments.dims)});
   if (!arguments.fixed.empty()) FixInputs(options.get(), model, arguments);
   json answer = json::object();
   if (arguments.explain) {

@@ -38,6 +38,13 @@ void AddProviders(CLI::App& command, SessionSettings& session) {
       ->expected(1)
       ->take_all();
   command
+      .add_option("--provider-library", session.provider_libraries,
+                  "Load this library of execution providers, made for ONNX Runtime's plug-in interface; --provider "
+                  "chooses one (may be repeated)")
+      ->option_text("FILE")
+      ->expected(1)
+      ->take_all();
+  command
       .add_option("--provider-option", session.provider_options,
                   "Set an option of a provider that --provider names (may be repeated)")
       ->option_text("NAME:KEY=VALUE")

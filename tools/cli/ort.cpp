@@ -7,6 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "providers.h"
+
 namespace sardonyx::cli {
 namespace {
 
@@ -71,35 +73,6 @@ HostTensor CopyTensor(const std::string& name, const OrtValue& value) {
     tensor.strings.push_back(std::move(text));
   }
   return tensor;
-}
-
-std::pair<std::string, std::string> SplitEntry(const std::string& text, const std::string& option) {
-  const std::size_t at = text.find('=');
-  if (at == std::string::npos || at == 0)
-    throw Failure(ORT_INVALID_ARGUMENT, option + ": expected KEY=VALUE, found '" + text + "'");
-  return {text.substr(0, at), text.substr(at + 1)};
-}
-
-void AppendProviders(OrtSessionOptions* options, const SessionSettings& settings) {
-  std::vector<std::vector<std::pair<std::string, std::string>>> entries(settings.providers.size());
-  for (const std::string& text : settings.provider_options) {
-    const std::string name = text.substr(0, text.find(':'));
-    const auto found = std::find(settings.providers.begin(), settings.providers.end(), name);
-    if (name.size() == text.size() || found == settings.providers.end())
-      throw Failure(ORT_INVALID_ARGUMENT,
-                    "--provider-option: expected NAME:KEY=VALUE with the NAME of a --provider, found '" + text + "'");
-    entries[static_cast<std::size_t>(found - settings.providers.begin())].push_back(
-        SplitEntry(text.substr(name.size() + 1), "--provider-option"));
-  }
-  for (std::size_t i = 0; i < settings.providers.size(); ++i) {
-    std::vector<const char*> keys, values;
-    for (const auto& [key, value] : entries[i]) {
-      keys.push_back(key.c_str());
-      values.push_back(value.c_str());
-    }
-    Check(Sardonyx().AppendProvider(options, settings.providers[i].c_str(), keys.data(), values.data(), keys.size(),
-                                    nullptr));
-  }
 }
 
 bool IsText(const std::filesystem::path& path) { return path.extension() == ".txt" || path.extension() == ".onnxtxt"; }
@@ -208,13 +181,13 @@ Handle<OrtEnv> MakeEnv(bool verbose) {
   return {env, Ort().ReleaseEnv};
 }
 
-Handle<OrtSessionOptions> MakeOptions(const SessionSettings& settings) {
+Handle<OrtSessionOptions> MakeOptions(OrtEnv& env, const SessionSettings& settings) {
   OrtSessionOptions* options = nullptr;
   Check(Ort().CreateSessionOptions(&options));
   Handle<OrtSessionOptions> owned(options, Ort().ReleaseSessionOptions);
   Check(Ort().SetSessionGraphOptimizationLevel(options, settings.level));
   Check(Ort().SetIntraOpNumThreads(options, settings.threads));
-  AppendProviders(options, settings);
+  AppendProviders(env, options, settings);
   for (const std::string& entry : settings.config) {
     const auto [key, value] = SplitEntry(entry, "--config");
     Check(Ort().AddSessionConfigEntry(options, key.c_str(), value.c_str()));
@@ -243,7 +216,7 @@ std::string TypeText(const ValueDescription& value) {
 
 Session::Session(const ModelSource& model, const SessionSettings& settings)
     : env_(MakeEnv(settings.verbose)), session_(nullptr, Ort().ReleaseSession) {
-  const Handle<OrtSessionOptions> options = MakeOptions(settings);
+  const Handle<OrtSessionOptions> options = MakeOptions(*env_, settings);
   OrtSession* session = nullptr;
   if (model.bytes.empty()) {
     Check(Ort().CreateSession(env_.get(), model.path.c_str(), options.get(), &session));

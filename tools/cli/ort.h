@@ -62,13 +62,14 @@ struct SessionSettings {
   bool verbose = false;
   std::vector<std::string> providers;         // in order of priority; the CPU is added last if it is missing
   std::vector<std::string> provider_options;  // NAME:KEY=VALUE
-  std::vector<std::string> config;            // KEY=VALUE
+  std::vector<std::string> provider_libraries;
+  std::vector<std::string> config;  // KEY=VALUE
   std::string profile_prefix;                 // "": no profile
   std::vector<std::pair<std::string, std::int64_t>> dims;  // sizes of named dimensions
 };
 
 Handle<OrtEnv> MakeEnv(bool verbose);
-Handle<OrtSessionOptions> MakeOptions(const SessionSettings& settings);
+Handle<OrtSessionOptions> MakeOptions(OrtEnv& env, const SessionSettings& settings);
 
 // An input or output of a session.
 struct ValueDescription {

@@ -2,6 +2,7 @@
 #include "providers/plugin/plugin_provider.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -154,6 +155,11 @@ providers::Claims PluginProvider::Claim(const providers::GraphView& view) {
       AddGroup(view, std::move(group), claims);
     }
   }
+  std::set<NodeId> claimed;
+  for (const OrtEpGraphSupportInfo::Group& group : info.groups)
+    for (const OrtNode* node : group.nodes) claimed.insert(static_cast<NodeId>(node->id));
+  for (const NodeId id : view.nodes)
+    if (claimed.count(id) == 0) claims.refusals.push_back({id, "does not claim it"});
   return claims;
 }
 
