@@ -1,9 +1,18 @@
 // plugins/onednn/factory.cpp - what the host finds in the library: oneDNN as a provider for the CPU.
+#include <cstdlib>
+
 #include "cpu_factory.h"
 #include "provider.h"
 
 namespace sardonyx_onednn {
 namespace {
+
+// oneDNN keeps the last 1,024 primitives of the process, whether anybody uses them or not: with shapes that change that
+// is up to half a gigabyte of code. Plans keep what they use, so few are enough, unless the user says how many.
+void LimitPrimitiveCache() {
+  if (std::getenv("DNNL_PRIMITIVE_CACHE_CAPACITY") != nullptr) return;
+  dnnl::set_primitive_cache_capacity(32);
+}
 
 class Maker {
  public:
@@ -12,6 +21,7 @@ class Maker {
     const dnnl_version_t& version = *dnnl::version();
     version_ =
         std::to_string(version.major) + "." + std::to_string(version.minor) + "." + std::to_string(version.patch);
+    LimitPrimitiveCache();
   }
 
   const plugin_host::HostApi& apis() const { return library_.apis; }

@@ -567,6 +567,11 @@ def case_lifetimes():
         for size in range(2, 42):
             made.run(None, {"x": numbers(1, 8, size, 64)})
     assert resident() - before < 30 << 20, f"grew by {(resident() - before) >> 20} MB with shapes that it had met"
+    for size in range(100, 400):
+        if size == 130:
+            before = resident()
+        made.run(None, {"x": numbers(1, 8, size, 16)})
+    assert resident() - before < 30 << 20, f"grew by {(resident() - before) >> 20} MB with 270 new shapes"
 
 
 @contextlib.contextmanager
