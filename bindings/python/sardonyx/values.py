@@ -294,9 +294,9 @@ class SparseTensor:
     def as_blocksparse_view(self):
         return self._view(SparseBlockSparseView, OrtSparseFormat.ORT_SPARSE_BLOCK_SPARSE)
 
-    @missing.refused
     def to_cuda(self, ort_device):
-        """Would copy the tensor to a GPU."""
+        """An error: no build of this library has CUDA, which a plug-in may have."""
+        raise RuntimeError("SparseTensor.to_cuda: CUDA is not available in this build")
 
     def __getattr__(self, name):
         missing.refuse("SparseTensor", name)

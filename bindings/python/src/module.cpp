@@ -112,6 +112,8 @@ void AddSession(nb::module_& module) {
              Check(Ort().SessionGetProfilingStartTimeNs(s.get(), &time));
              return time;
            })
+      .def("release_captured_graph",
+           [](const Session& s, int id) { Check(Ort().SessionReleaseCapturedGraph(s.get(), id)); })
       .def("trim",
            [](const Session& s) {
              const nb::gil_scoped_release release;
@@ -138,6 +140,7 @@ NB_MODULE(_core, module) {
   AddBinding(module);
   AddSession(module);
   AddDevices(module);
+  AddCompile(module);
   module.def("available_providers", &AvailableProviders);
   module.def("version_string", [] { return std::string(OrtGetApiBase()->GetVersionString()); });
   module.def("own_version_string", [] { return std::string(Own().GetVersionString()); });

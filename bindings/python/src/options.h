@@ -20,12 +20,20 @@ class PySessionOptions {
   std::vector<nb::object> kept_;
 };
 
+// Sets the Python function that reads the data of compiled models; None for none. The options keep it.
+void SetDataReader(PySessionOptions& options, const nb::object& function);
+
 // Keys and values as a dict; empty for NULL.
 nb::dict Pairs(const OrtKeyValuePairs* pairs);
 
 // The device is owned by the environment, which is never released.
 struct PyEpDevice {
   const OrtEpDevice* device;
+};
+
+// Likewise owned.
+struct PyHardwareDevice {
+  const OrtHardwareDevice* device;
 };
 
 class PyRunOptions {

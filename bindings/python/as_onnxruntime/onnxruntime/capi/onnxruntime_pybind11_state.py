@@ -54,7 +54,21 @@ from sardonyx import (  # noqa: F401
     set_seed,
     unregister_execution_provider_library,
 )
+from sardonyx import compile as _compile
 from sardonyx.adapters import LoraAdapter  # noqa: F401
+from sardonyx.compile import (  # noqa: F401
+    OrtCompiledModelCompatibility,
+    OrtDeviceEpIncompatibilityReason,
+    OrtEpContextData,
+    OrtEpContextDataBuffer,
+    OrtExternalInitializerInfo,
+    get_compatibility_info_from_model,
+    get_compatibility_info_from_model_bytes,
+    get_hardware_device_ep_incompatibility_details,
+    get_hardware_devices,
+    get_model_compatibility_for_ep_devices,
+)
+from sardonyx.devices import OrtSyncStream  # noqa: F401
 from sardonyx.values import SparseBlockSparseView, SparseCooView, SparseCsrView  # noqa: F401
 
 from onnxruntime.capi._refused import *  # noqa: F403
@@ -89,14 +103,16 @@ def get_default_session_options():
     return SessionOptions()
 
 
+class SessionObjectInitializer:
+    """An argument of sessions in old releases."""
+
+    def __init__(self):
+        raise TypeError("SessionObjectInitializer: expected get_session_initializer() to make it")
+
+
 def get_session_initializer():
-    """None: sessions need no such object."""
-
-
-def get_hardware_devices():
-    """The devices of this machine that the providers of this build find."""
-    return list({(int(d.device.type), d.device.vendor_id, d.device.device_id): d.device
-                 for d in get_ep_devices()}.values())
+    """An object that sessions needed in old releases."""
+    return object.__new__(SessionObjectInitializer)
 
 
 def is_dlpack_uint8_tensor(capsule):
@@ -110,21 +126,6 @@ class ArenaExtendStrategy(_enum.IntEnum):
 
 
 kNextPowerOfTwo, kSameAsRequested = ArenaExtendStrategy  # noqa: N816
-
-
-class OrtCompiledModelCompatibility(_enum.IntEnum):
-    EP_NOT_APPLICABLE = 0
-    EP_SUPPORTED_OPTIMAL = 1
-    EP_SUPPORTED_PREFER_RECOMPILATION = 2
-    EP_UNSUPPORTED = 3
-
-
-class OrtDeviceEpIncompatibilityReason(_enum.IntEnum):
-    NONE = 0
-    DRIVER_INCOMPATIBLE = 1
-    DEVICE_INCOMPATIBLE = 2
-    MISSING_DEPENDENCY = 4
-    UNKNOWN = -2**31
 
 
 class OrtArenaCfg:
@@ -161,13 +162,19 @@ def create_and_register_allocator_v2(provider, memory_info, options, arena_cfg):
                              int(memory_info.mem_type), arena)
 
 
-class OrtExternalInitializerInfo:
-    """Where the data of an initializer lies: the file, and the offset and size in bytes."""
+class ModelCompiler(_compile.ModelCompiler):
+    """A sardonyx.ModelCompiler with the arguments in the extension module's order."""
 
-    __slots__ = ("filepath", "file_offset", "byte_size")
+    _value_class = OrtValue
 
-    def __init__(self, filepath, file_offset, byte_size):
-        self.filepath, self.file_offset, self.byte_size = filepath, file_offset, byte_size
+    def __init__(self, options, model, is_path, embed, external_file, external_threshold, flags, level, location):
+        if is_path != isinstance(model, str):
+            raise TypeError(f"model: expected {'a path' if is_path else 'bytes'}, found {type(model).__name__}")
+        super().__init__(options, model, embed, external_file, external_threshold, flags, level, location)
+
+    def compile_to_file(self, path):
+        """Writes the compiled model."""
+        super().compile_to_file(path)
 
 
 __all__ = [name for name in dir() if not name.startswith("_")]
