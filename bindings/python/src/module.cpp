@@ -145,6 +145,11 @@ NB_MODULE(_core, module) {
   module.def("version_string", [] { return std::string(OrtGetApiBase()->GetVersionString()); });
   module.def("own_version_string", [] { return std::string(Own().GetVersionString()); });
   module.def("build_info", [] { return std::string(Ort().GetBuildInfoString()); });
+  module.def("operators_json", [] {
+    char* json = nullptr;
+    Check(Own().OperatorsJson(DefaultAllocator(), &json));
+    return TakeText(json);
+  });
   module.def("set_global_thread_pool_sizes", &SetGlobalThreads);
   module.def("set_log_level", [](int level) {
     Check(Ort().UpdateEnvWithCustomLogLevel(Environment(), static_cast<OrtLoggingLevel>(level)));

@@ -5,35 +5,8 @@ Give what Sardonyx learns its own place, and remove it here; tests/python/test_p
 from sardonyx.missing import refused
 
 
-@refused
-class KernelDef:
-    """What an implementation of an operator supports."""
-
-    domain = op_name = provider = type_constraints = version_range = None
-
-
-@refused
-class OpSchema:
-    """What an operator accepts. The package onnx has schemas of all its operators (onnx.defs)."""
-
-
 class DeviceReset(Exception):  # noqa: N818  (the peer's name)
     """A device has to be reset. There is no device here that can raise it."""
-
-
-@refused
-def get_all_operator_schema():
-    """Would list the operators."""
-
-
-@refused
-def get_all_opkernel_def():
-    """Would list the implementations of operators."""
-
-
-@refused
-def get_registered_ep_kernel_defs(ep_name):
-    """Would list a provider's implementations of operators."""
 
 
 @refused
