@@ -303,9 +303,9 @@ class SparseTensor:
 
 
 def copy_tensors(src, dst, stream=None):
-    """Copies each tensor of `src` into the tensor of `dst` at the same position. Shapes and types must be equal."""
-    if stream is not None:
-        missing.refuse("sardonyx", "copy_tensors(stream=...)", {"copy_tensors(stream=...)"})
+    """Copies each tensor of `src` into the tensor of `dst` at the same position. Shapes and types must be equal.
+    `stream` is an OrtSyncStream of a device of theirs, on which its provider copies."""
     if len(src) != len(dst):
         raise ValueError(f"expected as many tensors to copy to as from, found {len(dst)} and {len(src)}")
-    _core.copy_tensors([value._handle for value in src], [value._handle for value in dst])
+    _core.copy_tensors([value._handle for value in src], [value._handle for value in dst],
+                       None if stream is None else stream._handle)

@@ -86,23 +86,6 @@ nb::list HardwareDevices() {
   return result;
 }
 
-// A stream of a device's provider.
-class PySyncStream {
- public:
-  explicit PySyncStream(const PyEpDevice& device) {
-    OrtSyncStream* made = nullptr;
-    Check(Ort().CreateSyncStreamForEpDevice(device.device, nullptr, &made));
-    stream_.reset(made);
-  }
-  OrtSyncStream* get() const { return stream_.get(); }
-
- private:
-  struct Deleter {
-    void operator()(OrtSyncStream* stream) const noexcept { Ort().ReleaseSyncStream(stream); }
-  };
-  std::unique_ptr<OrtSyncStream, Deleter> stream_;
-};
-
 using MemoryFn = OrtStatusPtr(ORT_API_CALL*)(const OrtSession*, const OrtMemoryInfo**, std::size_t);
 
 nb::list MemoryOf(const Session& session, MemoryFn memory_of, std::size_t count) {

@@ -1,6 +1,7 @@
 // bindings/python/src/options.h - handles of the options of sessions and runs.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,24 @@ struct PyEpDevice {
   const OrtEpDevice* device;
 };
 
-// Likewise owned.
+// A stream of a device's provider.
+class PySyncStream {
+ public:
+  explicit PySyncStream(const PyEpDevice& device) {
+    OrtSyncStream* made = nullptr;
+    Check(Ort().CreateSyncStreamForEpDevice(device.device, nullptr, &made));
+    stream_.reset(made);
+  }
+  OrtSyncStream* get() const { return stream_.get(); }
+
+ private:
+  struct Deleter {
+    void operator()(OrtSyncStream* stream) const noexcept { Ort().ReleaseSyncStream(stream); }
+  };
+  std::unique_ptr<OrtSyncStream, Deleter> stream_;
+};
+
+// Owned by the environment too.
 struct PyHardwareDevice {
   const OrtHardwareDevice* device;
 };
