@@ -14,7 +14,8 @@
 //   caller frees it with that allocator's Free.
 // - A model is given either as a file (`model_path`) or as bytes (`model_data`, `model_data_length`). The other pointer
 //   is NULL; both or neither is ORT_INVALID_ARGUMENT. The model is in ONNX's protobuf format, in ONNX
-//   Runtime's format, or compiled (.sdx), which its first bytes tell; or in ONNX's text syntax if its first byte is '<'.
+//   Runtime's format, or compiled (.sdx), which its first bytes tell; or in ONNX's text syntax if its first byte is
+//   '<'.
 // - Weights in external files are looked for beside the model's file. A model that is given as bytes has no folder: set
 //   the config entry "session.model_external_initializers_file_folder_path" in the session options.
 // - Any thread may call any function. Threads may share an OrtEnv and an OrtSession; every other object belongs to one
@@ -218,6 +219,20 @@ struct SardonyxApi {
   OrtStatusPtr(ORT_API_CALL* WriteLoraAdapter)(const char* path, int adapter_version, int model_version,
                                                const char* const* names, const OrtValue* const* values,
                                                size_t count) NO_EXCEPTION;
+
+  // Describes every version of every operator of ONNX and ONNX Runtime, and of Sardonyx itself, as a JSON array. Each
+  // has:
+  //   "domain", "name", "since"      the domain is "" for ai.onnx
+  //   "deprecated"                   whether the operator is gone since that version
+  //   "min_inputs", "max_inputs", "min_outputs", "max_outputs"    2147483647: any number
+  //   "inputs", "outputs"            arrays of {"name", "type", "types", "option" (0 single, 1 optional, 2 variadic),
+  //                                  "homogeneous"}
+  //   "attributes"                   an array of {"name", "type" (a number of AttributeProto.AttributeType),
+  //   "required"} "constraints"                  {name of a type, such as "T": [the types that it may be]} "kernel"
+  //   null if the CPU provider does not run it, else {"until", "types"}: the last version
+  //                                  of the same kernel, and what constraints are narrower for it
+  // Free `json` with `allocator`.
+  OrtStatusPtr(ORT_API_CALL* OperatorsJson)(OrtAllocator* allocator, char** json) NO_EXCEPTION;
 };
 
 // Returns the table of `version` (1 to SARDONYX_API_VERSION), or NULL if this library does not have that version. The

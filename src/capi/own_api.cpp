@@ -1,4 +1,6 @@
-// capi/own_api.cpp - the table of sardonyx_c_api.h: checking, printing, explaining and describing models.
+// capi/own_api.cpp - the table of sardonyx_c_api.h: checking, printing, explaining and describing models;
+// the operators.
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -16,6 +18,8 @@
 #include "capi/session_reports.h"
 #include "ir/text.h"
 #include "model/save.h"
+#include "ops/registry.h"
+#include "ops/schema/schema.h"
 #include "optimizer/pipeline.h"
 #include "runtime/build.h"
 
@@ -230,6 +234,68 @@ OrtStatusPtr ORT_API_CALL SessionTrim(OrtSession* session) noexcept {
   return Guard([&] { BuiltSession(session).Trim(); });
 }
 
+Json DescribeParams(std::span<const ops::FormalParam> params) {
+  Json result = Json::array();
+  for (const ops::FormalParam& param : params)
+    result.push_back({{"name", param.name()},
+                      {"type", param.type()},
+                      {"types", param.types().Names()},
+                      {"option", static_cast<int>(param.option)},
+                      {"homogeneous", param.homogeneous}});
+  return result;
+}
+
+// What the registry has for one version: null, or {"until", "types"}.
+Json DescribeKernel(const ops::Registry& registry, const ops::OpSchema& schema) {
+  const ops::OpDef* op =
+      schema.deprecated() ? nullptr : registry.Find(schema.domain(), schema.name(), schema.since_version);
+  if (op == nullptr) return nullptr;
+  int until = ops::kNewestVersion;
+  for (const ops::OpSchema& other : ops::SchemaVersions(schema.domain(), schema.name()))
+    if (other.since_version > schema.since_version) until = std::min(until, other.since_version - 1);
+  Json types = Json::object();
+  const ops::FormalParam* param =
+      schema.inputs().empty() ? schema.Output(0) : schema.Input(static_cast<std::size_t>(op->typed_input));
+  if (!op->types.empty() && param != nullptr && param->constraint >= 0 && param->types().HasOnlyTensors()) {
+    Json& narrower = types[std::string(param->type())] = Json::array();
+    for (int i = 1; i < kDTypeCount; ++i) {
+      const auto element = static_cast<DType>(i);
+      if (op->types.Has(element) && param->types().Contains(element))
+        narrower.push_back("tensor(" + std::string(Name(element)) + ")");
+    }
+  }
+  return {{"until", until}, {"types", std::move(types)}};
+}
+
+OrtStatusPtr ORT_API_CALL OperatorsJson(OrtAllocator* allocator, char** json) noexcept {
+  return Guard([&] {
+    Need(json, "json");
+    const ops::Registry registry;
+    Json all = Json::array();
+    for (const ops::OpSchema& schema : ops::AllSchemas()) {
+      Json attributes = Json::array(), constraints = Json::object();
+      for (const ops::AttributeSpec& attribute : schema.attributes())
+        attributes.push_back({{"name", attribute.name()}, {"type", attribute.type}, {"required", attribute.required}});
+      for (const ops::TypeConstraint& constraint : schema.type_constraints())
+        constraints[std::string(constraint.name())] = constraint.types().Names();
+      all.push_back({{"domain", schema.domain()},
+                     {"name", schema.name()},
+                     {"since", schema.since_version},
+                     {"deprecated", schema.deprecated()},
+                     {"min_inputs", schema.min_inputs},
+                     {"max_inputs", schema.max_inputs},
+                     {"min_outputs", schema.min_outputs},
+                     {"max_outputs", schema.max_outputs},
+                     {"inputs", DescribeParams(schema.inputs())},
+                     {"outputs", DescribeParams(schema.outputs())},
+                     {"attributes", std::move(attributes)},
+                     {"constraints", std::move(constraints)},
+                     {"kernel", DescribeKernel(registry, schema)}});
+    }
+    *json = CopyText(allocator, Dump(all));
+  });
+}
+
 constexpr SardonyxApi kOwnApi = {
     .GetVersionString = GetVersionString,
     .PrintModelText = PrintModelText,
@@ -252,6 +318,7 @@ constexpr SardonyxApi kOwnApi = {
     .LoraAdapterInfo = LoraAdapterInfo,
     .LoraAdapterParameter = LoraAdapterParameter,
     .WriteLoraAdapter = WriteLoraAdapter,
+    .OperatorsJson = OperatorsJson,
 };
 
 }  // namespace

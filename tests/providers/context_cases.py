@@ -9,7 +9,19 @@ import tempfile
 
 import numpy as np
 import onnx
-from plugin_cases import LIBRARY, NAME, OF_SARDONYX, WANTED, X, check, check_all_returned, devices, model, operators, ort
+from plugin_cases import (
+    LIBRARY,
+    NAME,
+    OF_SARDONYX,
+    WANTED,
+    X,
+    check,
+    check_all_returned,
+    devices,
+    model,
+    operators,
+    ort,
+)
 
 FOLDER = pathlib.Path(tempfile.mkdtemp())
 
@@ -160,6 +172,68 @@ def case_no_compiling():
     write("compiled.onnx", {"ep.context_embed_mode": "1"})
     check(session(str(FOLDER / "compiled.onnx"), {"session.disable_model_compile": "1"}))
     refused(lambda: session(model(), {"session.disable_model_compile": "1"}), NAME)
+
+
+def case_functions():
+    """The data go through functions of the program, which get objects that end with their call."""
+    stored, kept = {}, []
+
+    def store(name, data):
+        whole = data.read()
+        parts = b"".join(data.read(at, min(3, data.size - at)) for at in range(0, data.size, 3))
+        assert parts == whole and len(whole) == data.size and data.read(data.size) == b""
+        for range_ in ((data.size + 1,), (0, data.size + 1)):
+            expect_error(lambda range_=range_: data.read(*range_))
+        stored[name] = whole
+        kept.append(data)
+
+    settings = ort.SessionOptions()
+    settings.add_provider_for_devices([devices()["host"]], {})
+    compiler = ort.ModelCompiler(settings, model(), embed_compiled_data_into_model=False)
+    compiler.set_ep_context_data_write_func(store)
+    (FOLDER / "there").mkdir()
+    compiler.compile_to_file(str(FOLDER / "there/functions.onnx"))
+    assert len(stored) == 2 and all(stored.values()), stored
+    assert [file.name for file in (FOLDER / "there").iterdir()] == ["functions.onnx"]
+
+    def give(name, buffer):
+        data = stored[name]
+        assert (buffer.is_allocated, buffer.size, buffer.max_size) == (False, 0, 1000)
+        for early in (lambda: buffer.write(b""), lambda: buffer.allocate(1001)):
+            expect_error(early)
+        buffer.allocate(len(data))
+        assert buffer.is_allocated and buffer.size == len(data)
+        for late in (lambda: buffer.allocate(1), lambda: buffer.write(data, 1)):
+            expect_error(late)
+        buffer.write(data[:5])
+        buffer.write(memoryview(data)[5:], offset=5)
+        kept.append(buffer)
+
+    def load(function):
+        settings = ort.SessionOptions()
+        settings.add_provider_for_devices([devices()["host"]], {})
+        settings.set_ep_context_data_read_func(function, 1000)
+        return ort.InferenceSession(str(FOLDER / "there/functions.onnx"), sess_options=settings, enable_fallback=0)
+
+    check(load(give))
+    assert len(kept) == 4
+    assert sorted(thing.size for thing in kept) == sorted(2 * [len(data) for data in stored.values()])
+    for late in (kept[0].read, lambda: kept[2].write(b""), lambda: kept[2].allocate(1)):
+        expect_error(late)
+    assert kept[2].is_allocated and kept[2].max_size == 1000
+    refused(lambda: load(lambda name, buffer: 1 / 0), "ZeroDivisionError: division by zero")
+    refused(lambda: load(lambda name, buffer: None), "allocate")
+    compiler.set_ep_context_data_write_func(lambda name, data: {}[name])
+    refused(compiler.compile_to_bytes, "KeyError: ")
+    compiler.clear_ep_context_data_write_func()
+
+
+def expect_error(action):
+    try:
+        action()
+    except (RuntimeError, ValueError):
+        return
+    raise AssertionError("expected an error")
 
 
 def case_faults():

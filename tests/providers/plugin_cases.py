@@ -91,6 +91,19 @@ def case_devices():
     assert (card.name, card.device_vendor_id, card.device_id) == ("SdxTestCard", 0x5d4e, 0)
 
 
+def case_stream():
+    """A stream of a device: the provider's is behind it, a copy of host memory may name it, and it ends."""
+    stream = devices()["card"].create_sync_stream()
+    assert isinstance(stream, ort.OrtSyncStream) and stream.get_handle() != 0 and counts()["streams"] == 1
+    if OF_SARDONYX:  # ONNX Runtime's package has nothing that copies from host to host
+        copy = ort.OrtValue.ortvalue_from_numpy(np.zeros_like(X))
+        ort.copy_tensors([ort.OrtValue.ortvalue_from_numpy(X)], [copy], stream)
+        np.testing.assert_array_equal(copy.numpy(), X)
+    del stream
+    gc.collect()
+    assert counts()["streams"] == 0, counts()
+
+
 def case_compiled():
     made = session("host")
     assert made.get_providers() == [NAME, CPU]

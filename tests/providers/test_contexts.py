@@ -22,7 +22,7 @@ g (float[N, 4] x) => (float[N, 4] y) <float[4] w = {1, 2, 3, 4}> {
   y = Neg (e)
 }"""
 CASES = ["embedded", "beside", "two_models", "places", "nothing_compiled", "without_the_provider", "again",
-         "no_compiling", "faults", "entries", "suboptimal", "weightless"]
+         "no_compiling", "faults", "entries", "suboptimal", "weightless", "functions"]
 
 
 def run(case, path, *arguments):

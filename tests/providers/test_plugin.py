@@ -10,7 +10,7 @@ import pytest
 HERE = pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", HERE.parents[1] / "build/release"))
 LIBRARY = BUILD / "lib/libtest_provider_plugin.so"
-CASES = ["devices", "compiled", "options", "bodies", "card", "kernels", "lifetimes", "misuse", "faults",
+CASES = ["devices", "stream", "compiled", "options", "bodies", "card", "kernels", "lifetimes", "misuse", "faults",
          "refusal", "selection", "dynamic_options", "shapes",
          "custom_operators", "layout", "control_flow", "packed_weights",
          "claims"]

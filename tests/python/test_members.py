@@ -34,6 +34,14 @@ def members(theirs):
                                     if hasattr(theirs, name))]
 
 
+def of(kind, **values):
+    """An object that only the library makes."""
+    made = object.__new__(kind)
+    for name, value in values.items():
+        setattr(made, name, value)
+    return made
+
+
 def instances():
     """One object of each class that users do not only get numbers from."""
     session = sardonyx.InferenceSession(MODEL)
@@ -43,7 +51,11 @@ def instances():
     subgraph = session.get_provider_graph_assignment_info()[0]
     made = [session, value, coo, device, device.device, subgraph, subgraph.get_nodes()[0], sardonyx.SessionOptions(),
             sardonyx.RunOptions(), session.io_binding(), session.get_inputs()[0], session.get_modelmeta(),
-            sardonyx.OrtDevice.make("cpu", 0), session.get_input_memory_infos()[0]]
+            sardonyx.OrtDevice.make("cpu", 0), session.get_input_memory_infos()[0],
+            sardonyx.LoraAdapter(), sardonyx.OrtArenaCfg({}), sardonyx.OrtExternalInitializerInfo("a", 1, 2),
+            sardonyx.ModelCompiler(sardonyx.SessionOptions(), MODEL), of(sardonyx.OrtSyncStream),
+            of(sardonyx.OrtEpContextData, size=0), of(sardonyx.OrtEpContextDataBuffer, size=0, max_size=0,
+                                                      is_allocated=False)]
     return {type(thing).__name__: thing for thing in made}
 
 

@@ -22,11 +22,15 @@ from sardonyx._core import (
     NotImplemented,  # noqa: A004  (the peer's name)
     RuntimeException,
 )
+from sardonyx.adapters import LoraAdapter
+from sardonyx.allocators import OrtArenaCfg, create_and_register_allocator, create_and_register_allocator_v2
+from sardonyx.compile import ModelCompiler, OrtEpContextData, OrtEpContextDataBuffer, OrtExternalInitializerInfo
 from sardonyx.devices import (
     OrtDevice,
     OrtEpDevice,
     OrtHardwareDevice,
     OrtMemoryInfo,
+    OrtSyncStream,
     get_ep_devices,
     register_execution_provider_library,
     unregister_execution_provider_library,
@@ -77,15 +81,17 @@ __version__ = get_version_string()
 
 __all__ = [
     "EPFail", "EngineError", "ExecutionMode", "ExecutionOrder", "Fail", "GraphOptimizationLevel", "IOBinding",
-    "InferenceSession", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "ModelLoadCanceled", "ModelLoaded",
-    "ModelMetadata", "ModelRequiresCompilation", "NoModel", "NoSuchFile", "NodeArg", "NotFound", "NotImplemented",
-    "OrtAllocatorType", "OrtCompileApiFlags", "OrtDevice", "OrtDeviceMemoryType", "OrtDeviceVendorId",
-    "OrtEpAssignedNode", "OrtEpAssignedSubgraph", "OrtEpDevice", "OrtExecutionProviderDevicePolicy",
+    "InferenceSession", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "LoraAdapter", "ModelCompiler",
+    "ModelLoadCanceled", "ModelLoaded", "ModelMetadata", "ModelRequiresCompilation", "NoModel", "NoSuchFile", "NodeArg",
+    "NotFound", "NotImplemented", "OrtAllocatorType", "OrtArenaCfg", "OrtCompileApiFlags", "OrtDevice",
+    "OrtDeviceMemoryType", "OrtDeviceVendorId", "OrtEpAssignedNode", "OrtEpAssignedSubgraph", "OrtEpContextData",
+    "OrtEpContextDataBuffer", "OrtEpDevice", "OrtExecutionProviderDevicePolicy", "OrtExternalInitializerInfo",
     "OrtHardwareDevice", "OrtHardwareDeviceType", "OrtMemType", "OrtMemoryInfo", "OrtMemoryInfoDeviceType",
-    "OrtSparseFormat", "OrtValue", "RunOptions", "RuntimeException", "SessionOptions", "SparseTensor", "copy_tensors",
-    "disable_telemetry_events", "enable_telemetry_events", "get_all_providers", "get_available_providers",
-    "get_build_info", "get_device", "get_ep_devices", "get_version_string", "has_collective_ops", "preload_dlls",
-    "print_debug_info", "register_execution_provider_library", "sardonyx_version", "set_default_logger_severity",
+    "OrtSparseFormat", "OrtSyncStream", "OrtValue", "RunOptions", "RuntimeException", "SessionOptions", "SparseTensor",
+    "copy_tensors", "create_and_register_allocator", "create_and_register_allocator_v2", "disable_telemetry_events",
+    "enable_telemetry_events", "get_all_providers", "get_available_providers", "get_build_info", "get_device",
+    "get_ep_devices", "get_version_string", "has_collective_ops", "preload_dlls", "print_debug_info",
+    "register_execution_provider_library", "sardonyx_version", "set_default_logger_severity",
     "set_default_logger_verbosity", "set_global_thread_pool_sizes", "set_seed", "unregister_execution_provider_library",
 ]
 

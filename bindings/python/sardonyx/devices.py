@@ -73,9 +73,10 @@ class OrtMemoryInfo:
 class OrtHardwareDevice:
     """A device of this machine."""
 
-    __slots__ = ("type", "vendor", "vendor_id", "device_id", "metadata")
+    __slots__ = ("_handle", "type", "vendor", "vendor_id", "device_id", "metadata")
 
     def __init__(self, values):
+        self._handle = values["handle"]
         self.type = OrtHardwareDeviceType(values["type"])
         self.vendor = values["vendor"]
         self.vendor_id = values["vendor_id"]
@@ -101,9 +102,31 @@ class OrtEpDevice:
         """The memory of the device of this OrtDeviceMemoryType; None if the provider uses host memory."""
         return OrtMemoryInfo._from_core(self._handle.memory_info(int(mem_type)))
 
-    @missing.refused
     def create_sync_stream(self):
-        """Would create a stream of the device."""
+        """A stream of the device."""
+        return OrtSyncStream._of(self)
+
+
+class OrtSyncStream:
+    """A stream of a device, on which its provider does work in order (OrtEpDevice.create_sync_stream)."""
+
+    __slots__ = ("_handle",)
+
+    def __init__(self):
+        raise TypeError("OrtSyncStream: expected OrtEpDevice.create_sync_stream() to make it")
+
+    @classmethod
+    def _of(cls, device):
+        stream = object.__new__(cls)
+        try:
+            stream._handle = _core.SyncStreamHandle(device._handle)
+        except _core.InvalidArgument as error:  # the peer's exception
+            raise RuntimeError(str(error)) from error
+        return stream
+
+    def get_handle(self):
+        """The address of the provider's stream."""
+        return self._handle.address()
 
 
 def register_execution_provider_library(registration_name, library_path):

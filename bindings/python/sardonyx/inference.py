@@ -382,9 +382,9 @@ class InferenceSession:
         """Sets options of the session's providers from plug-ins, while it lives."""
         _core.set_dynamic_options(self._session, {str(key): str(value) for key, value in options.items()})
 
-    @missing.refused
     def release_captured_graph(self, graph_annotation_id=0):
-        """Would release a graph that a provider has captured."""
+        """Frees a graph that a provider has captured, with this number."""
+        self._session.release_captured_graph(graph_annotation_id)
 
     def __getattr__(self, name):
         missing.refuse(type(self).__name__, name)

@@ -57,19 +57,10 @@ def warn(text):
     warnings.warn(text, UserWarning, stacklevel=level)
 
 
-PACKAGE = {
-    "AdapterFormat", "LoraAdapter", "ModelCompiler", "OrtArenaCfg", "OrtEpContextData", "OrtEpContextDataBuffer",
-    "OrtExternalInitializerInfo", "OrtSyncStream", "SessionIOBinding", "create_and_register_allocator",
-    "create_and_register_allocator_v2",
-}
+PACKAGE = {"AdapterFormat", "SessionIOBinding"}
 # What ONNX Runtime's extension module has in addition; programs use it through onnxruntime.capi.
 EXTENSION = PACKAGE | {
-    "ArenaExtendStrategy", "DeviceReset", "SessionObjectInitializer",
-    "OrtCompiledModelCompatibility", "OrtDeviceEpIncompatibilityReason", "SparseBlockSparseView", "SparseCsrView",
-    "get_all_operator_schema", "get_all_opkernel_def", "get_compatibility_info_from_model",
-    "get_compatibility_info_from_model_bytes", "get_default_session_options",
-    "get_hardware_device_ep_incompatibility_details", "get_hardware_devices", "get_model_compatibility_for_ep_devices",
-    "get_registered_ep_kernel_defs", "get_session_initializer", "is_dlpack_uint8_tensor",
-    "quantize_matmul_2bits", "quantize_matmul_4bits", "quantize_matmul_8bits", "quantize_matmul_bnb4",
-    "quantize_qdq_matmul_2bits", "quantize_qdq_matmul_4bits",
+    "ArenaExtendStrategy", "DeviceReset", "SessionObjectInitializer", "get_default_session_options",
+    "get_session_initializer", "is_dlpack_uint8_tensor", "quantize_matmul_2bits", "quantize_matmul_4bits",
+    "quantize_matmul_8bits", "quantize_matmul_bnb4", "quantize_qdq_matmul_2bits", "quantize_qdq_matmul_4bits",
 }

@@ -4,6 +4,7 @@ import os
 import numpy as np
 
 from sardonyx import _core, missing
+from sardonyx.compile import reader_of_data, require_callable
 from sardonyx.devices import OrtEpDevice
 from sardonyx.enumerations import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from sardonyx.values import OrtValue
@@ -194,13 +195,16 @@ class SessionOptions(_Closed):
         """True, set from any thread, ends the creation of sessions from these options with ModelLoadCanceled."""
         self._handle.set_load_cancellation_flag(cancel)
 
-    @missing.refused
     def set_ep_context_data_read_func(self, read_func, max_data_size):
-        """Would read the data of compiled models through a function."""
+        """Lets a function give what compiled models keep outside: it gets the name and an OrtEpContextDataBuffer, which
+        it allocates, at most `max_data_size` bytes, and fills. It may be called by several threads at once."""
+        require_callable(read_func, "read_func")
+        if not 0 < max_data_size < 2**64 - 1:
+            raise RuntimeError(f"max_data_size: expected a size of at least 1 byte, found {max_data_size}")
+        self._call("set_ep_context_data_read_func", reader_of_data(read_func, max_data_size))
 
-    @missing.refused
     def clear_ep_context_data_read_func(self):
-        """Would undo set_ep_context_data_read_func."""
+        self._call("set_ep_context_data_read_func", None)
 
     def _call(self, method, *arguments):
         getattr(self._handle, method)(*map(_handle_of, arguments))

@@ -294,18 +294,18 @@ class SparseTensor:
     def as_blocksparse_view(self):
         return self._view(SparseBlockSparseView, OrtSparseFormat.ORT_SPARSE_BLOCK_SPARSE)
 
-    @missing.refused
     def to_cuda(self, ort_device):
-        """Would copy the tensor to a GPU."""
+        """An error: no build of this library has CUDA, which a plug-in may have."""
+        raise RuntimeError("SparseTensor.to_cuda: CUDA is not available in this build")
 
     def __getattr__(self, name):
         missing.refuse("SparseTensor", name)
 
 
 def copy_tensors(src, dst, stream=None):
-    """Copies each tensor of `src` into the tensor of `dst` at the same position. Shapes and types must be equal."""
-    if stream is not None:
-        missing.refuse("sardonyx", "copy_tensors(stream=...)", {"copy_tensors(stream=...)"})
+    """Copies each tensor of `src` into the tensor of `dst` at the same position. Shapes and types must be equal.
+    `stream` is an OrtSyncStream of a device of theirs, on which its provider copies."""
     if len(src) != len(dst):
         raise ValueError(f"expected as many tensors to copy to as from, found {len(dst)} and {len(src)}")
-    _core.copy_tensors([value._handle for value in src], [value._handle for value in dst])
+    _core.copy_tensors([value._handle for value in src], [value._handle for value in dst],
+                       None if stream is None else stream._handle)

@@ -46,19 +46,24 @@ nb::object Memory(const OrtMemoryInfo* info) {
   return result;
 }
 
-nb::dict Describe(const PyEpDevice& handle) {
-  const OrtHardwareDevice* hardware = Ort().EpDevice_Device(handle.device);
-  nb::dict device, result;
+nb::dict DescribeHardware(const OrtHardwareDevice* hardware) {
+  nb::dict device;
+  device["handle"] = PyHardwareDevice{hardware};
   device["type"] = static_cast<int>(Ort().HardwareDevice_Type(hardware));
   device["vendor"] = Shown(Ort().HardwareDevice_Vendor(hardware));
   device["vendor_id"] = Ort().HardwareDevice_VendorId(hardware);
   device["device_id"] = Ort().HardwareDevice_DeviceId(hardware);
   device["metadata"] = Pairs(Ort().HardwareDevice_Metadata(hardware));
+  return device;
+}
+
+nb::dict Describe(const PyEpDevice& handle) {
+  nb::dict result;
   result["ep_name"] = Shown(Ort().EpDevice_EpName(handle.device));
   result["ep_vendor"] = Shown(Ort().EpDevice_EpVendor(handle.device));
   result["ep_metadata"] = Pairs(Ort().EpDevice_EpMetadata(handle.device));
   result["ep_options"] = Pairs(Ort().EpDevice_EpOptions(handle.device));
-  result["device"] = device;
+  result["device"] = DescribeHardware(Ort().EpDevice_Device(handle.device));
   return result;
 }
 
@@ -68,6 +73,16 @@ std::vector<PyEpDevice> EpDevices() {
   Check(Ort().GetEpDevices(Environment(), &devices, &count));
   std::vector<PyEpDevice> result;
   for (std::size_t i = 0; i < count; ++i) result.push_back({devices[i]});
+  return result;
+}
+
+nb::list HardwareDevices() {
+  std::size_t count = 0;
+  Check(Ort().GetNumHardwareDevices(Environment(), &count));
+  std::vector<const OrtHardwareDevice*> devices(count);
+  Check(Ort().GetHardwareDevices(Environment(), devices.data(), count));
+  nb::list result;
+  for (const OrtHardwareDevice* device : devices) result.append(DescribeHardware(device));
   return result;
 }
 
@@ -119,6 +134,13 @@ void AddDevices(nb::module_& module) {
       .def("memory_info", [](const PyEpDevice& handle, int type) {
         return Memory(Ort().EpDevice_MemoryInfo(handle.device, static_cast<OrtDeviceMemoryType>(type)));
       });
+  nb::class_<PyHardwareDevice>(module, "HardwareDeviceHandle");
+  nb::class_<PySyncStream>(module, "SyncStreamHandle")
+      .def(nb::init<const PyEpDevice&>())
+      .def("address", [](const PySyncStream& stream) {
+        return reinterpret_cast<std::uintptr_t>(Ort().SyncStream_GetHandle(stream.get()));
+      });
+  module.def("hardware_devices", &HardwareDevices);
   module.def("register_allocator", &RegisterAllocator);
   module.def("ep_devices", &EpDevices);
   module.def("register_library", [](const std::string& name, const std::string& path) {

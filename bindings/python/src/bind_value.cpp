@@ -62,12 +62,15 @@ std::string TypeTextOf(const PyValue& value) {
   return TypeText(TypeInfoPtr(info).get());
 }
 
-void CopyTensors(const std::vector<const PyValue*>& from, const std::vector<const PyValue*>& to) {
+// `stream` may be null.
+void CopyTensors(const std::vector<const PyValue*>& from, const std::vector<const PyValue*>& to,
+                 const PySyncStream* stream) {
   std::vector<const OrtValue*> sources;
   std::vector<OrtValue*> targets;
   for (const PyValue* value : from) sources.push_back(value->get());
   for (const PyValue* value : to) targets.push_back(value->get());
-  Check(Ort().CopyTensors(Environment(), sources.data(), targets.data(), nullptr, sources.size()));
+  Check(Ort().CopyTensors(Environment(), sources.data(), targets.data(), stream != nullptr ? stream->get() : nullptr,
+                          sources.size()));
 }
 
 }  // namespace
@@ -110,7 +113,7 @@ void AddValues(nb::module_& module) {
         Check(Ort().HasValue(value.get(), &present));
         return present != 0;
       });
-  module.def("copy_tensors", &CopyTensors);
+  module.def("copy_tensors", &CopyTensors, nb::arg(), nb::arg(), nb::arg().none());
   module.def("numpy_dtype", &NumpyDType);
   module.def("element_type_of", [](const nb::object& dtype) { return ElementTypeOf(dtype); });
 }

@@ -112,6 +112,8 @@ void AddSession(nb::module_& module) {
              Check(Ort().SessionGetProfilingStartTimeNs(s.get(), &time));
              return time;
            })
+      .def("release_captured_graph",
+           [](const Session& s, int id) { Check(Ort().SessionReleaseCapturedGraph(s.get(), id)); })
       .def("trim",
            [](const Session& s) {
              const nb::gil_scoped_release release;
@@ -138,10 +140,16 @@ NB_MODULE(_core, module) {
   AddBinding(module);
   AddSession(module);
   AddDevices(module);
+  AddCompile(module);
   module.def("available_providers", &AvailableProviders);
   module.def("version_string", [] { return std::string(OrtGetApiBase()->GetVersionString()); });
   module.def("own_version_string", [] { return std::string(Own().GetVersionString()); });
   module.def("build_info", [] { return std::string(Ort().GetBuildInfoString()); });
+  module.def("operators_json", [] {
+    char* json = nullptr;
+    Check(Own().OperatorsJson(DefaultAllocator(), &json));
+    return TakeText(json);
+  });
   module.def("set_global_thread_pool_sizes", &SetGlobalThreads);
   module.def("set_log_level", [](int level) {
     Check(Ort().UpdateEnvWithCustomLogLevel(Environment(), static_cast<OrtLoggingLevel>(level)));

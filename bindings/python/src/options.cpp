@@ -189,6 +189,7 @@ void AddSessionOptions(nb::module_& module) {
              o.Keep(function);
              Check(Ort().SessionOptionsSetEpSelectionPolicyDelegate(o.get(), SelectInPython, function.ptr()));
            })
+      .def("set_ep_context_data_read_func", &SetDataReader, nb::arg().none())
       .def("register_custom_ops_library", [](PySessionOptions& o, const std::string& path) {
         Check(Ort().RegisterCustomOpsLibrary_V2(o.get(), path.c_str()));
       });

@@ -1,6 +1,7 @@
 // bindings/python/src/options.h - handles of the options of sessions and runs.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,37 @@ class PySessionOptions {
   std::vector<nb::object> kept_;
 };
 
+// Sets the Python function that reads the data of compiled models; None for none. The options keep it.
+void SetDataReader(PySessionOptions& options, const nb::object& function);
+
 // Keys and values as a dict; empty for NULL.
 nb::dict Pairs(const OrtKeyValuePairs* pairs);
 
 // The device is owned by the environment, which is never released.
 struct PyEpDevice {
   const OrtEpDevice* device;
+};
+
+// A stream of a device's provider.
+class PySyncStream {
+ public:
+  explicit PySyncStream(const PyEpDevice& device) {
+    OrtSyncStream* made = nullptr;
+    Check(Ort().CreateSyncStreamForEpDevice(device.device, nullptr, &made));
+    stream_.reset(made);
+  }
+  OrtSyncStream* get() const { return stream_.get(); }
+
+ private:
+  struct Deleter {
+    void operator()(OrtSyncStream* stream) const noexcept { Ort().ReleaseSyncStream(stream); }
+  };
+  std::unique_ptr<OrtSyncStream, Deleter> stream_;
+};
+
+// Owned by the environment too.
+struct PyHardwareDevice {
+  const OrtHardwareDevice* device;
 };
 
 class PyRunOptions {

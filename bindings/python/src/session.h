@@ -70,6 +70,7 @@ void AddRunOptions(nb::module_& module);
 void AddValues(nb::module_& module);
 void AddSparse(nb::class_<PyValue>& handle);
 void AddDevices(nb::module_& module);
+void AddCompile(nb::module_& module);
 void AddBinding(nb::module_& module);
 void AddAdapters(nb::module_& module);
 void AddExceptions(nb::module_& module);

@@ -2,6 +2,7 @@
 from sardonyx import (
     InferenceSession,
     IOBinding,
+    ModelCompiler,
     OrtDevice,
     OrtDeviceVendorId,
     OrtValue,
@@ -11,7 +12,8 @@ from sardonyx import (
 )
 
 __all__ = [
-    "IOBinding", "InferenceSession", "OrtDevice", "OrtDeviceVendorId", "OrtValue", "SparseTensor", "copy_tensors",
+    "IOBinding", "InferenceSession", "ModelCompiler", "OrtDevice", "OrtDeviceVendorId", "OrtValue", "SparseTensor",
+    "copy_tensors",
 ]
 
 

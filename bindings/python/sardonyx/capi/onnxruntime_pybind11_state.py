@@ -2,9 +2,25 @@
 import sardonyx
 from sardonyx import *  # noqa: F403
 from sardonyx import missing
-from sardonyx.values import OrtValueVector, SparseCooView  # noqa: F401
+from sardonyx.compile import (
+    OrtCompiledModelCompatibility,
+    OrtDeviceEpIncompatibilityReason,
+    get_compatibility_info_from_model,
+    get_compatibility_info_from_model_bytes,
+    get_hardware_device_ep_incompatibility_details,
+    get_hardware_devices,
+    get_model_compatibility_for_ep_devices,
+)
+from sardonyx.operators import get_all_operator_schema, get_all_opkernel_def, get_registered_ep_kernel_defs
+from sardonyx.values import OrtValueVector, SparseBlockSparseView, SparseCooView, SparseCsrView
 
-__all__ = [*sardonyx.__all__, "OrtValueVector", "SparseCooView"]
+__all__ = [
+    *sardonyx.__all__, "OrtCompiledModelCompatibility", "OrtDeviceEpIncompatibilityReason", "OrtValueVector",
+    "SparseBlockSparseView", "SparseCooView", "SparseCsrView", "get_all_operator_schema", "get_all_opkernel_def",
+    "get_compatibility_info_from_model", "get_compatibility_info_from_model_bytes",
+    "get_hardware_device_ep_incompatibility_details", "get_hardware_devices", "get_model_compatibility_for_ep_devices",
+    "get_registered_ep_kernel_defs",
+]
 
 
 def __getattr__(name):

@@ -1,7 +1,6 @@
 """Values and devices as ONNX Runtime's extension module has them: below the classes of the package, with its names."""
 import sardonyx
 from sardonyx import adapters, values
-from sardonyx.missing import refused
 
 _CPU, _GPU, _FPGA, _NPU, _DML = range(5)
 _MEMORY_OF = {kind: kind.name.lower() for kind in sardonyx.OrtMemoryInfoDeviceType}
@@ -140,9 +139,8 @@ class SparseTensor:
     def get_blocksparse_data(self):
         return sardonyx.SparseTensor(self).as_blocksparse_view()
 
-    @refused
     def to_cuda(self, device):
-        """Would copy the tensor to a GPU."""
+        return sardonyx.SparseTensor(self).to_cuda(device)
 
 
 class OrtValueVector(values.OrtValueVector):

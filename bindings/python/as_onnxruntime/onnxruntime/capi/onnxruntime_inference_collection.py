@@ -4,7 +4,7 @@ from typing import Any
 
 import sardonyx
 from sardonyx import IOBinding, OrtDeviceVendorId, OrtValue, SparseTensor, copy_tensors, inference
-from sardonyx.missing import refused, warn
+from sardonyx.missing import warn
 
 from onnxruntime.capi import _pybind_state as C  # noqa: N812  (the peer's name)
 
@@ -113,30 +113,9 @@ class AdapterFormat:
         return {name: OrtValue(value) for name, value in self._adapter.parameters.items()}
 
 
-@refused
-class ModelCompiler:
-    """Writes models that providers have compiled."""
-
-    def __init__(self, sess_options, input_model_path_or_bytes, embed_compiled_data_into_model=False,
-                 external_initializers_file_path=None, external_initializers_size_threshold=1024,
-                 flags=C.OrtCompileApiFlags.NONE, graph_optimization_level=C.GraphOptimizationLevel.ORT_DISABLE_ALL,
-                 get_initializer_location_func=None):
-        pass
-
-    def compile_to_bytes(self):
-        """Would give the compiled model."""
-
-    def compile_to_file(self, output_model_path=None):
-        """Would write the compiled model."""
-
-    def compile_to_stream(self, write_function):
-        """Would hand the compiled model to a function."""
-
-    def set_ep_context_data_write_func(self, write_func):
-        """Would write the data of providers through a function."""
-
-    def clear_ep_context_data_write_func(self):
-        """Would undo set_ep_context_data_write_func."""
+class ModelCompiler(sardonyx.compile.ModelCompiler):
+    __doc__ = sardonyx.compile.ModelCompiler.__doc__
+    _value_class = OrtValue
 
 
 def get_ort_device_type(device_type):

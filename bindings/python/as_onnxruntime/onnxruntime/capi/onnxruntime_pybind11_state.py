@@ -37,7 +37,6 @@ from sardonyx import (  # noqa: F401
     RunOptions,
     RuntimeException,
     SessionOptions,
-    _core,
     copy_tensors,
     disable_telemetry_events,
     enable_telemetry_events,
@@ -54,12 +53,36 @@ from sardonyx import (  # noqa: F401
     set_seed,
     unregister_execution_provider_library,
 )
+from sardonyx import compile as _compile
 from sardonyx.adapters import LoraAdapter  # noqa: F401
+from sardonyx.allocators import (  # noqa: F401
+    OrtArenaCfg,
+    create_and_register_allocator,
+    create_and_register_allocator_v2,
+)
+from sardonyx.compile import (  # noqa: F401
+    OrtCompiledModelCompatibility,
+    OrtDeviceEpIncompatibilityReason,
+    OrtEpContextData,
+    OrtEpContextDataBuffer,
+    OrtExternalInitializerInfo,
+    get_compatibility_info_from_model,
+    get_compatibility_info_from_model_bytes,
+    get_hardware_device_ep_incompatibility_details,
+    get_hardware_devices,
+    get_model_compatibility_for_ep_devices,
+)
+from sardonyx.devices import OrtSyncStream  # noqa: F401
+from sardonyx.operators import KernelDef as _KernelDef
+from sardonyx.operators import OpSchema as _OpSchema
+from sardonyx.operators import (  # noqa: F401
+    get_all_operator_schema,
+    get_all_opkernel_def,
+    get_registered_ep_kernel_defs,
+)
 from sardonyx.values import SparseBlockSparseView, SparseCooView, SparseCsrView  # noqa: F401
 
 from onnxruntime.capi._refused import *  # noqa: F403
-from onnxruntime.capi._refused import KernelDef as _KernelDef
-from onnxruntime.capi._refused import OpSchema as _OpSchema
 from onnxruntime.capi._session import InferenceSession, SessionIOBinding  # noqa: F401
 from onnxruntime.capi._values import (  # noqa: F401
     AdapterFormat,
@@ -71,7 +94,6 @@ from onnxruntime.capi._values import (  # noqa: F401
 
 opkernel = _types.SimpleNamespace(KernelDef=_KernelDef)
 schemadef = _types.SimpleNamespace(OpSchema=_OpSchema)
-del KernelDef, OpSchema  # noqa: F821  (they belong to opkernel and schemadef)
 
 # The providers that ONNX Runtime 1.31 has names for, by its priority; get_available_providers() lists those of a build.
 _PROVIDERS = ("NvTensorRTRTX", "Tensorrt", "CUDA", "MIGraphX", "OpenVINO", "Dnnl", "VitisAI", "QNN", "Nnapi", "VSINPU",
@@ -89,14 +111,16 @@ def get_default_session_options():
     return SessionOptions()
 
 
+class SessionObjectInitializer:
+    """An argument of sessions in old releases."""
+
+    def __init__(self):
+        raise TypeError("SessionObjectInitializer: expected get_session_initializer() to make it")
+
+
 def get_session_initializer():
-    """None: sessions need no such object."""
-
-
-def get_hardware_devices():
-    """The devices of this machine that the providers of this build find."""
-    return list({(int(d.device.type), d.device.vendor_id, d.device.device_id): d.device
-                 for d in get_ep_devices()}.values())
+    """An object that sessions needed in old releases."""
+    return object.__new__(SessionObjectInitializer)
 
 
 def is_dlpack_uint8_tensor(capsule):
@@ -112,62 +136,19 @@ class ArenaExtendStrategy(_enum.IntEnum):
 kNextPowerOfTwo, kSameAsRequested = ArenaExtendStrategy  # noqa: N816
 
 
-class OrtCompiledModelCompatibility(_enum.IntEnum):
-    EP_NOT_APPLICABLE = 0
-    EP_SUPPORTED_OPTIMAL = 1
-    EP_SUPPORTED_PREFER_RECOMPILATION = 2
-    EP_UNSUPPORTED = 3
+class ModelCompiler(_compile.ModelCompiler):
+    """A sardonyx.ModelCompiler with the arguments in the extension module's order."""
 
+    _value_class = OrtValue
 
-class OrtDeviceEpIncompatibilityReason(_enum.IntEnum):
-    NONE = 0
-    DRIVER_INCOMPATIBLE = 1
-    DEVICE_INCOMPATIBLE = 2
-    MISSING_DEPENDENCY = 4
-    UNKNOWN = -2**31
+    def __init__(self, options, model, is_path, embed, external_file, external_threshold, flags, level, location):
+        if is_path != isinstance(model, str):
+            raise TypeError(f"model: expected {'a path' if is_path else 'bytes'}, found {type(model).__name__}")
+        super().__init__(options, model, embed, external_file, external_threshold, flags, level, location)
 
-
-class OrtArenaCfg:
-    """How an arena that sessions share gets its memory (create_and_register_allocator): four numbers, or a dict. -1
-    leaves it to the library."""
-
-    __slots__ = ("max_mem", "arena_extend_strategy", "initial_chunk_size_bytes", "max_dead_bytes_per_chunk",
-                 "initial_growth_chunk_size_bytes", "max_power_of_two_extend_bytes")
-
-    def __init__(self, *values):
-        if len(values) == 4:
-            values = [dict(zip(self.__slots__, values))]
-        if len(values) != 1 or not isinstance(values[0], dict):
-            raise TypeError(f"expected a dict or four numbers ({', '.join(self.__slots__[:4])}), found {values}")
-        (given,) = values
-        unknown = set(given) - set(self.__slots__)
-        if unknown:
-            raise ValueError(f"expected keys among {', '.join(self.__slots__)}, found {', '.join(sorted(unknown))}")
-        for name in self.__slots__:
-            setattr(self, name, int(given.get(name, 0 if name == "max_mem" else -1)))
-
-
-def create_and_register_allocator(memory_info, arena_cfg):
-    """Registers an allocator of host memory for the sessions whose options have session.use_env_allocators = 1."""
-    create_and_register_allocator_v2("CPUExecutionProvider", memory_info, {}, arena_cfg)
-
-
-def create_and_register_allocator_v2(provider, memory_info, options, arena_cfg):
-    """The same for a provider by name; `options` are for providers that have any."""
-    if options:
-        raise InvalidArgument(f"create_and_register_allocator_v2: expected no options of {provider}, found {options}")
-    arena = {} if arena_cfg is None else {name: getattr(arena_cfg, name) for name in arena_cfg.__slots__}
-    _core.register_allocator(provider, memory_info.name, int(memory_info.allocator_type), memory_info.device_id,
-                             int(memory_info.mem_type), arena)
-
-
-class OrtExternalInitializerInfo:
-    """Where the data of an initializer lies: the file, and the offset and size in bytes."""
-
-    __slots__ = ("filepath", "file_offset", "byte_size")
-
-    def __init__(self, filepath, file_offset, byte_size):
-        self.filepath, self.file_offset, self.byte_size = filepath, file_offset, byte_size
+    def compile_to_file(self, path):
+        """Writes the compiled model."""
+        super().compile_to_file(path)
 
 
 __all__ = [name for name in dir() if not name.startswith("_")]
