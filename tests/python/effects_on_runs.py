@@ -12,7 +12,7 @@ def session_with(model=NEG, **entries):
     return sardonyx.InferenceSession(model, options_with(**entries))
 
 WORKERS = """
-import json, os, sys, numpy as np, sardonyx
+import json, os, sys, time, numpy as np, sardonyx
 def threads():
     return set(os.listdir("/proc/self/task"))
 def session(*entry, mode="ORT_SEQUENTIAL"):
@@ -32,6 +32,12 @@ def seconds(threads):  # on a core, of these threads
     return sum(int(a) + int(b) for a, b in ticks) / os.sysconf("SC_CLK_TCK")
 for _ in range(20):
     held.run(None, {"x": np.ones(3, np.float32)})
+def sleeps(thread):  # so it has begun, and found its place
+    return open(f"/proc/self/task/{thread}/stat").read().rsplit(")", 1)[1].split()[0] == "S"
+for _ in range(3000):
+    if all(sleeps(thread) for thread in own):
+        break
+    time.sleep(0.01)
 print(json.dumps([len(own), [sorted(os.sched_getaffinity(int(t))) for t in own]]))
 """
 
