@@ -7,7 +7,7 @@ CONFIGURE := cmake -S . -G Ninja
 PHASE := $(PYTHON) tools/phases.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build check test test-zoo test-clients fuzz bench soak load wheel lint demo clean format
+.PHONY: help setup build check test test-zoo test-clients test-watched fuzz bench soak load wheel lint demo clean format
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -31,6 +31,9 @@ test-zoo: build  ## compare all models of ../shared/zoo with ONNX Runtime (7.7 G
 
 test-clients: build  ## run released programs for ONNX Runtime on this build; CLIENTS='node java ...'
 	@.venv-test/bin/python tests/clients/run.py $(CLIENTS)
+
+test-watched: build  ## test the C interface, with good and bad arguments, under address and undefined-behaviour sanitizers
+	@.venv-test/bin/python tools/watched_interface.py
 
 fuzz: setup  ## fuzz with sanitizers; SECONDS=3600 or RUNS=200000 for each target, TARGETS='load text optimizer model'
 	@.venv-test/bin/python tools/fuzz.py $(if $(SECONDS),--seconds $(SECONDS)) $(if $(RUNS),--runs $(RUNS)) $(TARGETS)

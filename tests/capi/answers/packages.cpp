@@ -431,7 +431,9 @@ void Selections() {
          {{"first/", ""}, {"shared_assets/sha256-" + hex + "/m.onnx", "@model"}});
   packages->ReleaseModelPackageOptions(options);
 
-  Select("by default", Manifest("{\"part\": " + Variant(cpu) + "}"), files, OptionsFor(false));
+  options = OptionsFor(false);
+  Select("by default", Manifest("{\"part\": " + Variant(cpu) + "}"), files, options);
+  packages->ReleaseModelPackageOptions(options);
 }
 
 // The plug-in of the tests finds compiled models of "version 1" optimal and all others unsupported.
