@@ -209,13 +209,26 @@ Model LoadCompiled(LoadContext& context, std::span<const std::byte> bytes) {
   return model;
 }
 
-Model Load(LoadContext& context, std::span<const std::byte> bytes) {
+// The caller may have said which format it expects.
+void CheckFormat(const LoadContext& context, std::string_view bytes) {
+  const std::string& wanted = context.options.format;
+  if (wanted.empty()) return;
+  if (wanted != "ONNX" && wanted != "ORT")
+    Fail(Code::kInvalidArgument, "config entry 'session.load_model_format': expected ONNX or ORT, found '", wanted,
+         "'");
+  const char* found = IsCompiledModel(bytes) ? "SDX" : IsOrtFormat(bytes) ? "ORT" : "ONNX";
+  if (wanted != found)
+    Fail(Code::kInvalidArgument, context.source.name, ": session.load_model_format expects a model in ", wanted,
+         " format, found a model in ", found, " format");
+}
+
+Model LoadAny(LoadContext& context, std::span<const std::byte> bytes) {
   if (IsCompiledModel(Chars(bytes))) return LoadCompiled(context, bytes);
   if (IsOrtFormat(Chars(bytes))) {
     const auto onnx = std::make_shared<const std::string>(OnnxFromOrtFormat(Chars(bytes), context.source.name));
     context.owner = onnx;
     context.mapped = nullptr;
-    return Load(context, std::as_bytes(std::span(*onnx)));
+    return LoadAny(context, std::as_bytes(std::span(*onnx)));
   }
   if (bytes.size() > context.options.max_model_bytes)
     Fail(Code::kInvalidProtobuf, context.source.name, ": expected a model of at most ", context.options.max_model_bytes,
@@ -224,6 +237,11 @@ Model Load(LoadContext& context, std::span<const std::byte> bytes) {
   if (const std::string why = WhyNotAModel(chars); !why.empty())
     Fail(Code::kInvalidProtobuf, context.source.name, " is not an ONNX model: it ", why);
   return ReadModel(context, chars);
+}
+
+Model Load(LoadContext& context, std::span<const std::byte> bytes) {
+  CheckFormat(context, Chars(bytes));
+  return LoadAny(context, bytes);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct LoadOptions {
   std::size_t max_model_bytes = std::size_t{1} << 31;  // of the protobuf itself (ONNX's limit)
   std::int64_t newest_opset = 0;                       // of ai.onnx, to warn of newer ones; 0: no warning
   bool newest_opset_is_limit = false;                  // newer ones are errors instead
+  std::string format;  // "ONNX" or "ORT": a model in another format is an error; "": each is known by its first bytes
   // Receives what a compiled model has beside the model (model/compiled_file.h). Null: that is left out, and the model
   // is like any other that was optimized.
   std::optional<CompiledParts>* compiled = nullptr;

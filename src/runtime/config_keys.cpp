@@ -67,7 +67,7 @@ constexpr ConfigKey kSessionKeys[] = {
     {"session.intra_op_num_threads", kRead, "as SetIntraOpNumThreads", ""},
     {"session.intra_op_thread_affinities", kRead, "the processors of each worker, such as 1,2;3-5", ""},
     {"session.layer_assignment_settings", kIgnored, "nodes are assigned to providers in the order in which these were added", ""},
-    {"session.load_model_format", kIgnored, "the first bytes of a model tell its format", "ONNX"},
+    {"session.load_model_format", kRead, "ONNX or ORT: a model in another format is an error; if empty, the first bytes tell the format", ""},
     {"session.log_id", kRead, "as SetSessionLogId", ""},
     {"session.log_severity_level", kRead, "0 to 4: as SetSessionLogSeverityLevel", ""},
     {"session.log_verbosity_level", kRead, "as SetSessionLogVerbosityLevel", ""},

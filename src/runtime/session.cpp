@@ -34,6 +34,7 @@ model::LoadOptions LoadOptionsOf(const SessionOptions& options, const Logger& lo
   load.logger = &logger;
   load.newest_opset = ops::NewestOpset("");
   load.newest_opset_is_limit = IsOn(options, "session.allow_released_opsets_only", false);
+  load.format = options.Config("session.load_model_format", "");
   load.external_files = options.external_files;
   for (const auto& [name, value] : options.external_initializers)
     if (value.is_tensor()) load.external_tensors.emplace(name, value.tensor());

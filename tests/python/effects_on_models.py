@@ -192,6 +192,20 @@ def _(tmp_path):
     assert saved_files(tmp_path, **name, **{key: "1000"})["w.data"] >= 2400
 
 
+@shows("session", "session.load_model_format")
+def _(tmp_path):
+    path = str(tmp_path / "model.ort")
+    options = options_with()
+    options.optimized_model_filepath = path
+    sardonyx.InferenceSession(NEG, options)
+    for model, right, wrong in ((path, "ORT", "ONNX"), (NEG, "ONNX", "ORT")):
+        sardonyx.InferenceSession(model, options_with(session__load_model_format=right))
+        with pytest.raises(Exception, match=f"load_model_format expects a model in {wrong} format, found a model in {right}"):
+            sardonyx.InferenceSession(model, options_with(session__load_model_format=wrong))
+    with pytest.raises(Exception, match="expected ONNX or ORT, found 'TFLITE'"):
+        sardonyx.InferenceSession(NEG, options_with(session__load_model_format="TFLITE"))
+
+
 @shows("session", "session.save_model_format")
 def _(tmp_path):
     saved_files(tmp_path, session__save_model_format="SDX")

@@ -17,7 +17,7 @@ KEYS = [(scope.split("(")[0], key) for scope, key, *_ in ROWS]
 VALUES = {"session.enable_cpu_mem_arena": "0", "session.enable_mem_pattern": "0", "session.enable_quant_qdq": "0",
           "session.use_per_session_threads": "0", "session.enable_dq_matmulnbits_fusion": "0",
           "session.prepack.enable_parallel": "0",
-          "session.load_model_format": "ORT", "session.save_model_format": "ORT", "session.gqa_value_layout": "BNHS",
+          "session.load_model_format": "ONNX", "session.save_model_format": "ORT", "session.gqa_value_layout": "BNHS",
           "session.use_device_allocator_for_initializers": "0",
           "session.execution_mode": "parallel", "session.graph_optimization_level": "enable_basic",
           "session.enable_profiling": "",
