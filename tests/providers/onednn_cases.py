@@ -571,7 +571,8 @@ def case_lifetimes():
         if size == 130:
             before = resident()
         made.run(None, {"x": numbers(1, 8, size, 16)})
-    assert resident() - before < 30 << 20, f"grew by {(resident() - before) >> 20} MB with 270 new shapes"
+    # It was more than 70 while oneDNN kept 1,024 primitives.
+    assert resident() - before < 55 << 20, f"grew by {(resident() - before) >> 20} MB with 270 new shapes"
 
 
 @contextlib.contextmanager
