@@ -16,8 +16,10 @@ import onnx.numpy_helper as numpy_helper
 import onnx.parser
 import onnxruntime as ort
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import model_zoo  # noqa: E402
+
 NAME, CPU = "OneDnnExecutionProvider", "CPUExecutionProvider"
-ZOO = pathlib.Path(os.environ.get("SDX_ZOO", pathlib.Path(__file__).resolve().parents[3] / "shared/zoo"))
 F = np.float32
 # ONNX Runtime would hide an error of a provider behind a session on the CPU.
 STRICT = {} if hasattr(ort, "sardonyx_version") else {"enable_fallback": 0}
@@ -502,7 +504,7 @@ INTEGERS = [("mobilenet_v3_int8_qdq", [{"batch": 1}], 0.15), ("minilm_int8_qdq",
 
 def case_models():
     for name, sizes, tolerance in MODELS + INTEGERS:
-        path = str(ZOO / f"{name}.onnx")
+        path = str(model_zoo.path(name))
         made, reference = session(None, {"small_groups": "0"}, path), host(None, path)
         taken = sum(len(part.get_nodes()) for part in made.get_provider_graph_assignment_info() if part.ep_name == NAME)
         assert taken > 100, (name, taken)

@@ -9,6 +9,9 @@ import onnx.numpy_helper
 import onnx.parser
 import pytest
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import model_zoo  # noqa: E402
+
 HERE = pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", HERE.parents[1] / "build/release"))
 LIBRARY = BUILD / "lib/libonednn_provider.so"
@@ -32,6 +35,8 @@ def run(case, host, **variables):
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("case", CASES)
 def test_onednn(case, host):
+    if case == "models" and not model_zoo.present():
+        pytest.skip(model_zoo.why_absent())
     run(case, host)
 
 
