@@ -1,5 +1,5 @@
 // ops/training/training.cpp - ai.onnx.preview.training: one step of Adagrad, Adam or Momentum over any number of
-// tensors.
+// tensors, and Gradient, which the pass expand_gradient turns into other operators.
 #include <cmath>
 
 #include "ops/infer_context.h"
@@ -142,7 +142,21 @@ constexpr OpDef Row(std::string_view name) {
           .prepare = PrepareOptimizer};
 }
 
-constexpr OpDef kTrainingOps[] = {Row("Adagrad"), Row("Adam"), Row("Momentum")};
+// The derivative with respect to a tensor has the tensor's type.
+void InferGradient(InferContext& c) {
+  for (std::size_t i = 0; i < c.OutputCount() && c.HasInput(i); ++i)
+    if (c.HasOutput(i)) c.SetOutputType(i, c.InputType(i));
+}
+
+Prepared PrepareGradient(PrepareContext& c) {
+  c.Fail(Code::kNotImplemented, "expected the pass expand_gradient to have replaced this node; is it disabled?");
+}
+
+constexpr OpDef kTrainingOps[] = {
+    Row("Adagrad"),
+    Row("Adam"),
+    Row("Momentum"),
+    {.domain = kDomain, .name = "Gradient", .since = {1}, .infer = InferGradient, .prepare = PrepareGradient}};
 
 }  // namespace
 

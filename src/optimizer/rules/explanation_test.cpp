@@ -61,6 +61,12 @@ const std::map<std::string, NearMiss> kNearMisses = {
       " else_branch = b () => (double[1,2,3,4] s) { s = Neg(d) }> (c)"
       " y = ai.onnx.preview.FlexAttention(q, q, q) }",
       {"FlexAttention, output 'y'", "the element type of its queries is not known"}}},
+    {"expand_gradient",
+     {"g (bool c, float[2] x, double[2] w) => (dx) {"
+      " y = If <then_branch = a () => (float[2] r) { r = Neg(x) },"
+      " else_branch = b () => (double[2] s) { s = Neg(w) }> (c)"
+      " dx = ai.onnx.preview.training.Gradient<xs = [\"x\"], y = \"y\">(x) }",
+      {"Gradient, output 'dx'", "the type of 'y' is not known"}}},
     {"eliminate_quantization",
      {"g (float[2] x) => (float[2] y) <float s = {0.1}, float t = {0.2}, uint8 z = {3}> {"
       " q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, t, z) y = Neg(d) }",
