@@ -7,7 +7,7 @@ CONFIGURE := cmake -S . -G Ninja
 PHASE := $(PYTHON) tools/phases.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build check test test-zoo test-clients test-watched fuzz bench soak load wheel lint demo clean format
+.PHONY: help setup build check test test-zoo test-clients test-watched fuzz bench soak load wheel lint demo clean format bench-ops
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -42,6 +42,9 @@ bench: setup  ## compare the speed of models with ONNX Runtime; MODELS='names fa
 	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
 	@ninja -C $(BUILD) sardonyx_python peak
 	@set -f; .venv-test/bin/python -W ignore benchmarks/bench.py $(MODELS) $(if $(THREADS),--threads $(THREADS)) $(BENCHFLAGS)
+
+bench-ops: build  ## compare each operator by itself with ONNX Runtime; BENCHFLAGS='--only Conv --threads 1'
+	@PYTHONPATH=$(BUILD)/python .venv-test/bin/python -W ignore benchmarks/operators.py $(BENCHFLAGS)
 
 soak: build  ## run a long mix of models, shapes, threads, cancelled runs and wrong inputs; MINUTES=30
 	@PYTHONPATH=$(BUILD)/python .venv-test/bin/python -W ignore tests/soak/soak.py --minutes $(or $(MINUTES),30)
