@@ -36,6 +36,12 @@ LICENCES = {
     "LICENSE.nanobind": [ROOT / ".venv/lib/python*/site-packages/nanobind-*.dist-info/licenses/LICENSE"],
 }
 
+# The same for the component of ImageDecoder, where it is in the wheel.
+IMAGES_LICENCES = {f"LICENSE.{name}": [f"/usr/share/doc/{package}/copyright"] for name, package in {
+    "libjpeg-turbo": "libjpeg62-turbo-dev", "libpng": "libpng-dev", "libwebp": "libwebp-dev", "libtiff": "libtiff-dev",
+    "openjpeg": "libopenjp2-7-dev", "zlib": "zlib1g-dev", "liblzma": "liblzma-dev", "zstd": "libzstd-dev",
+    "libdeflate": "libdeflate-dev"}.items()}
+
 
 def run(*command):
     return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
@@ -72,20 +78,26 @@ def python_tag(module):
     return f"cp{found[1]}{found[2]}", f"{found[1]}.{found[2]}"
 
 
-def licences():
+def licences_of(libraries):
+    """The licences that a wheel with these libraries must contain."""
+    images = any("images" in library.name for library in libraries)
+    return {**LICENCES, **(IMAGES_LICENCES if images else {})}
+
+
+def texts(licences):
     """(name, text) of each licence. Fails if one is not found, because a wheel must contain them."""
-    for name, places in LICENCES.items():
+    for name, places in licences.items():
         found = [match for place in places for match in sorted(pathlib.Path("/").glob(str(place).lstrip("/")))]
         if not found:
             sys.exit(f"wheel: expected {name} in {' or '.join(map(str, places))}")
         yield name, found[0].read_bytes()
 
 
-def metadata(version, python):
+def metadata(version, python, licences):
     lines = ["Metadata-Version: 2.4", "Name: sardonyx", f"Version: {version}",
              "Summary: Runs ONNX models, with ONNX Runtime's Python interface",
              "Keywords: onnx,inference,machine-learning", "License-Expression: Apache-2.0",
-             *(f"License-File: {name}" for name in LICENCES), f"Requires-Python: >={python}",
+             *(f"License-File: {name}" for name in licences), f"Requires-Python: >={python}",
              *(f"Requires-Dist: {requirement}" for requirement in DEPENDENCIES),
              "Classifier: Operating System :: POSIX :: Linux", "Classifier: Programming Language :: Python :: 3",
              "Classifier: Topic :: Scientific/Engineering :: Artificial Intelligence", "Classifier: Typing :: Typed",
@@ -120,13 +132,13 @@ def stage(build, folder):
     return module, sorted((folder / "sardonyx").glob("*.so"))
 
 
-def write_wheel(output, name, version, tag, text, files):
+def write_wheel(output, name, version, tag, text, licences, files):
     """Writes the wheel `name` of `files`, which are (path, data), with the metadata `text`. Returns its path."""
     about = f"{name}-{version}.dist-info"
     files = [*files, (f"{about}/METADATA", text.encode()),
              (f"{about}/WHEEL", f"Wheel-Version: 1.0\nGenerator: sardonyx tools/wheel.py\n"
                                 f"Root-Is-Purelib: false\nTag: {tag}\n".encode()),
-             *((f"{about}/licenses/{licence}", content) for licence, content in licences())]
+             *((f"{about}/licenses/{licence}", content) for licence, content in texts(licences))]
     files.append((f"{about}/RECORD", record(files, f"{about}/RECORD")))
     output.mkdir(parents=True, exist_ok=True)
     path = output / f"{name}-{version}-{tag}.whl"
@@ -147,8 +159,9 @@ def build_wheel(build, output):
         folder = pathlib.Path(folder)
         module, libraries = stage(build, folder)
         tag, python = python_tag(module)
+        licences = licences_of(libraries)
         return write_wheel(output, "sardonyx", version, f"{tag}-{tag}-{platform_tag(libraries)}",
-                           metadata(version, python), files_below(folder, folder))
+                           metadata(version, python, licences), licences, files_below(folder, folder))
 
 
 def build_onnxruntime_wheel(build, output):
@@ -170,7 +183,7 @@ def build_onnxruntime_wheel(build, output):
         needed = f"Requires-Dist: sardonyx=={version_of(build)}\n"
         names = "".join(f"License-File: {name}\n" for name in LICENCES)
         return write_wheel(output, "onnxruntime", version, f"py3-none-{platform_tag(libraries)}",
-                           head + names + needed, sorted([*files_below(root, root), copy]))
+                           head + names + needed, LICENCES, sorted([*files_below(root, root), copy]))
 
 
 def main():
