@@ -64,6 +64,7 @@ SYSTEM = [
     ("libhwy-dev", header("hwy/highway.h"), "portable SIMD, header-only use"),
     ("libprotozero-dev", header("protozero/pbf_reader.hpp"), "protobuf wire format, header-only"),
     ("libre2-dev", header("re2/re2.h"), "regular expressions in linear time"),
+    ("libutf8proc-dev", header("utf8proc.h"), "upper and lower case of Unicode's letters"),
     ("libflatbuffers-dev", header("flatbuffers/flatbuffers.h"), "files of LoRA adapters, header-only"),
     ("flatbuffers-compiler", command("flatc"), "makes a header from a FlatBuffers schema"),
     ("pkg-config", command("pkg-config"), "tests of the installed library"),

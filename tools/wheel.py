@@ -29,6 +29,7 @@ GLIBC_OF_GLIBCXX = {(3, 4, 28): (2, 31), (3, 4, 29): (2, 34), (3, 4, 30): (2, 35
 LICENCES = {
     "LICENSE": [ROOT / "LICENSE"],
     "LICENSE.re2": [ROOT / "third_party/re2/LICENSE", "/usr/share/doc/libre2-dev/copyright"],
+    "LICENSE.utf8proc": ["/usr/share/doc/libutf8proc-dev/copyright"],
     "LICENSE.highway": ["/usr/share/doc/libhwy-dev/copyright"],
     "LICENSE.flatbuffers": ["/usr/share/doc/libflatbuffers-dev/copyright"],
     "LICENSE.protozero": ["/usr/share/doc/libprotozero-dev/copyright"],
