@@ -254,8 +254,7 @@ def test_quantization_to_four_bits_rounds_and_saturates(signed):
 def check_four_bits(nodes, x, kind, bits, peer_agrees):
     signed = kind == onnx.TensorProto.INT4
     nodes = [*nodes, helper.make_node("Cast", ["q"], ["y"], to=onnx.TensorProto.INT32)]
-    scale, zero = helper.make_tensor("scale", onnx.TensorProto.FLOAT, [], [1.0]), helper.make_tensor("zero", kind, [], [0])
-    weights = [scale, zero]
+    weights = [helper.make_tensor("scale", onnx.TensorProto.FLOAT, [], [1]), helper.make_tensor("zero", kind, [], [0])]
     inputs = [helper.make_tensor_value_info("x0", helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)]
     outputs = [helper.make_tensor_value_info("y", onnx.TensorProto.INT32, None)]
     graph = helper.make_graph(nodes, "g", inputs, outputs, weights if len(nodes[0].input) > 1 else [])
