@@ -1,4 +1,4 @@
-# Third-party libraries of the core: header-only but for RE2, found where tools/setup.py, vcpkg or Conan put them.
+# Third-party libraries of the core: header-only but for RE2 and utf8proc, found where tools/setup.py, vcpkg or Conan put them.
 #
 # sdx_header_library(<name> <header>): an interface target sdx::<name> with the folder that holds <header>.
 function(sdx_header_library name header)
@@ -14,7 +14,7 @@ sdx_header_library(protozero protozero/pbf_reader.hpp)
 sdx_header_library(cli11 CLI/CLI.hpp)
 sdx_header_library(json nlohmann/json.hpp)
 
-# Regular expressions: the one dependency that is linked. From its sources it becomes part of our library, for Debian's
+# Regular expressions. From its sources it becomes part of our library, for Debian's
 # libre2.a cannot: it is not position independent and has a thread variable that only a program may have. Debian's sources
 # lack the generated tables (Unicode, Perl classes); these three objects of libre2.a are data alone, which any library can
 # take, and the linker takes nothing else of it.
@@ -36,6 +36,19 @@ else()
   target_link_libraries(sdx_re2 INTERFACE ${SDX_re2_LIBRARY})
 endif()
 add_library(sdx::re2 ALIAS sdx_re2)
+
+# The cases of Unicode's letters. The archive becomes part of our library; where there is none, the library needs another.
+find_path(SDX_utf8proc_INCLUDE utf8proc.h REQUIRED)
+find_library(SDX_utf8proc_ARCHIVE libutf8proc.a)
+if(NOT SDX_utf8proc_ARCHIVE)
+  find_library(SDX_utf8proc_LIBRARY utf8proc REQUIRED)
+  message(NOTICE "utf8proc is linked as it is installed (${SDX_utf8proc_LIBRARY}); where that is a shared library, ours "
+                 "will need it")
+endif()
+add_library(sdx_utf8proc INTERFACE)
+target_include_directories(sdx_utf8proc SYSTEM INTERFACE ${SDX_utf8proc_INCLUDE})
+target_link_libraries(sdx_utf8proc INTERFACE $<IF:$<BOOL:${SDX_utf8proc_ARCHIVE}>,${SDX_utf8proc_ARCHIVE},${SDX_utf8proc_LIBRARY}>)
+add_library(sdx::utf8proc ALIAS sdx_utf8proc)
 
 # FlatBuffers: headers alone, and the compiler that makes a header from a schema.
 sdx_header_library(flatbuffers flatbuffers/flatbuffers.h)

@@ -32,7 +32,8 @@ def command(*names):
 
 def header(path):
     """Whether a C++ compiler would find <path> in the usual folders or in those of CPATH and CMAKE_PREFIX_PATH."""
-    folders = ["/usr/include", "/usr/local/include", *os.environ.get("CPATH", "").split(os.pathsep)]
+    folders = ["/usr/include", f"/usr/include/{sysconfig.get_config_var('MULTIARCH')}", "/usr/local/include"]
+    folders += os.environ.get("CPATH", "").split(os.pathsep)
     folders += [f"{p}/include" for p in os.environ.get("CMAKE_PREFIX_PATH", "").split(os.pathsep) if p]
     return lambda: any(folder and (pathlib.Path(folder) / path).exists() for folder in folders)
 
@@ -63,6 +64,7 @@ SYSTEM = [
     ("libhwy-dev", header("hwy/highway.h"), "portable SIMD, header-only use"),
     ("libprotozero-dev", header("protozero/pbf_reader.hpp"), "protobuf wire format, header-only"),
     ("libre2-dev", header("re2/re2.h"), "regular expressions in linear time"),
+    ("libutf8proc-dev", header("utf8proc.h"), "upper and lower case of Unicode's letters"),
     ("libflatbuffers-dev", header("flatbuffers/flatbuffers.h"), "files of LoRA adapters, header-only"),
     ("flatbuffers-compiler", command("flatc"), "makes a header from a FlatBuffers schema"),
     ("pkg-config", command("pkg-config"), "tests of the installed library"),
@@ -70,6 +72,11 @@ SYSTEM = [
     ("libstb-dev", header("stb/stb_image.h"), "images as inputs of the tool, header-only use"),
     ("zlib1g-dev", header("zlib.h"), "compressed .npz files"),
     ("nlohmann-json3-dev", header("nlohmann/json.hpp"), "JSON, header-only"),
+    ("libjpeg-dev", header("jpeglib.h"), "plugins/images, the component of ImageDecoder"),
+    ("libpng-dev", header("png.h"), "plugins/images"),
+    ("libwebp-dev", header("webp/demux.h"), "plugins/images"),
+    ("libtiff-dev", header("tiffio.h"), "plugins/images"),
+    ("libopenjp2-7-dev", header("openjpeg-2.5/openjpeg.h"), "plugins/images"),
     ("libgtest-dev", header("gtest/gtest.h"), "C++ tests"),
     ("libbenchmark-dev", header("benchmark/benchmark.h"), "kernel benchmarks"),
     ("clang", command("clang++"), "make fuzz"),

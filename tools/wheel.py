@@ -29,12 +29,19 @@ GLIBC_OF_GLIBCXX = {(3, 4, 28): (2, 31), (3, 4, 29): (2, 34), (3, 4, 30): (2, 35
 LICENCES = {
     "LICENSE": [ROOT / "LICENSE"],
     "LICENSE.re2": [ROOT / "third_party/re2/LICENSE", "/usr/share/doc/libre2-dev/copyright"],
+    "LICENSE.utf8proc": ["/usr/share/doc/libutf8proc-dev/copyright"],
     "LICENSE.highway": ["/usr/share/doc/libhwy-dev/copyright"],
     "LICENSE.flatbuffers": ["/usr/share/doc/libflatbuffers-dev/copyright"],
     "LICENSE.protozero": ["/usr/share/doc/libprotozero-dev/copyright"],
     "LICENSE.nlohmann-json": ["/usr/share/doc/nlohmann-json3-dev/copyright"],
     "LICENSE.nanobind": [ROOT / ".venv/lib/python*/site-packages/nanobind-*.dist-info/licenses/LICENSE"],
 }
+
+# The same for the component of ImageDecoder, where it is in the wheel.
+IMAGES_LICENCES = {f"LICENSE.{name}": [f"/usr/share/doc/{package}/copyright"] for name, package in {
+    "libjpeg-turbo": "libjpeg62-turbo-dev", "libpng": "libpng-dev", "libwebp": "libwebp-dev", "libtiff": "libtiff-dev",
+    "openjpeg": "libopenjp2-7-dev", "zlib": "zlib1g-dev", "liblzma": "liblzma-dev", "zstd": "libzstd-dev",
+    "libdeflate": "libdeflate-dev"}.items()}
 
 
 def run(*command):
@@ -72,20 +79,26 @@ def python_tag(module):
     return f"cp{found[1]}{found[2]}", f"{found[1]}.{found[2]}"
 
 
-def licences():
+def licences_of(libraries):
+    """The licences that a wheel with these libraries must contain."""
+    images = any("images" in library.name for library in libraries)
+    return {**LICENCES, **(IMAGES_LICENCES if images else {})}
+
+
+def texts(licences):
     """(name, text) of each licence. Fails if one is not found, because a wheel must contain them."""
-    for name, places in LICENCES.items():
+    for name, places in licences.items():
         found = [match for place in places for match in sorted(pathlib.Path("/").glob(str(place).lstrip("/")))]
         if not found:
             sys.exit(f"wheel: expected {name} in {' or '.join(map(str, places))}")
         yield name, found[0].read_bytes()
 
 
-def metadata(version, python):
+def metadata(version, python, licences):
     lines = ["Metadata-Version: 2.4", "Name: sardonyx", f"Version: {version}",
              "Summary: Runs ONNX models, with ONNX Runtime's Python interface",
              "Keywords: onnx,inference,machine-learning", "License-Expression: Apache-2.0",
-             *(f"License-File: {name}" for name in LICENCES), f"Requires-Python: >={python}",
+             *(f"License-File: {name}" for name in licences), f"Requires-Python: >={python}",
              *(f"Requires-Dist: {requirement}" for requirement in DEPENDENCIES),
              "Classifier: Operating System :: POSIX :: Linux", "Classifier: Programming Language :: Python :: 3",
              "Classifier: Topic :: Scientific/Engineering :: Artificial Intelligence", "Classifier: Typing :: Typed",
@@ -120,13 +133,13 @@ def stage(build, folder):
     return module, sorted((folder / "sardonyx").glob("*.so"))
 
 
-def write_wheel(output, name, version, tag, text, files):
+def write_wheel(output, name, version, tag, text, licences, files):
     """Writes the wheel `name` of `files`, which are (path, data), with the metadata `text`. Returns its path."""
     about = f"{name}-{version}.dist-info"
     files = [*files, (f"{about}/METADATA", text.encode()),
              (f"{about}/WHEEL", f"Wheel-Version: 1.0\nGenerator: sardonyx tools/wheel.py\n"
                                 f"Root-Is-Purelib: false\nTag: {tag}\n".encode()),
-             *((f"{about}/licenses/{licence}", content) for licence, content in licences())]
+             *((f"{about}/licenses/{licence}", content) for licence, content in texts(licences))]
     files.append((f"{about}/RECORD", record(files, f"{about}/RECORD")))
     output.mkdir(parents=True, exist_ok=True)
     path = output / f"{name}-{version}-{tag}.whl"
@@ -147,8 +160,9 @@ def build_wheel(build, output):
         folder = pathlib.Path(folder)
         module, libraries = stage(build, folder)
         tag, python = python_tag(module)
+        licences = licences_of(libraries)
         return write_wheel(output, "sardonyx", version, f"{tag}-{tag}-{platform_tag(libraries)}",
-                           metadata(version, python), files_below(folder, folder))
+                           metadata(version, python, licences), licences, files_below(folder, folder))
 
 
 def build_onnxruntime_wheel(build, output):
@@ -170,7 +184,7 @@ def build_onnxruntime_wheel(build, output):
         needed = f"Requires-Dist: sardonyx=={version_of(build)}\n"
         names = "".join(f"License-File: {name}\n" for name in LICENCES)
         return write_wheel(output, "onnxruntime", version, f"py3-none-{platform_tag(libraries)}",
-                           head + names + needed, sorted([*files_below(root, root), copy]))
+                           head + names + needed, LICENCES, sorted([*files_below(root, root), copy]))
 
 
 def main():

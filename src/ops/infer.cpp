@@ -2,6 +2,7 @@
 #include "ops/infer.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/limits.h"
 #include "ir/node_error.h"
@@ -13,10 +14,39 @@
 namespace sardonyx::ops {
 namespace {
 
+// The types that bodies had for their outputs before the inference of the whole graph began: what their author
+// declared, as far as nothing more was known.
+using DeclaredOutputs = std::unordered_map<const Graph*, std::vector<Type>>;
+
+std::vector<Type> OutputTypes(const Graph& body) {
+  std::vector<Type> types;
+  for (const ValueId output : body.outputs) types.push_back(body.value(output).type);
+  return types;
+}
+
+// The index of a loop's first output in its body that is stacked. It has one shape in all iterations, the declared one,
+// while the values before it may change theirs from one to the next.
+std::size_t FirstStacked(const Node& node, const Graph& body) {
+  return node.op_type == "Loop" && node.domain.empty() ? std::max<std::size_t>(node.inputs.size(), 2) - 1
+                                                       : body.outputs.size();
+}
+
+// `inferred` with the numbers of `declared` where inference knows nothing.
+Type Completed(Type inferred, const Type& declared) {
+  if (!inferred.is_tensor() || !declared.is_tensor() || !declared.has_rank || inferred.dtype != declared.dtype)
+    return inferred;
+  if (!inferred.has_rank) inferred = Type::TensorOf(inferred.dtype, std::vector<Dim>(declared.dims.size()));
+  if (inferred.dims.size() != declared.dims.size()) return inferred;
+  for (std::size_t i = 0; i < inferred.dims.size(); ++i)
+    if (inferred.dims[i] == Dim() && declared.dims[i].known()) inferred.dims[i] = declared.dims[i];
+  return inferred;
+}
+
 class GraphInference {
  public:
-  GraphInference(Graph& graph, const Registry& registry, const InferOptions& options, bool is_body)
-      : graph_(graph), registry_(registry), options_(options), is_body_(is_body) {}
+  GraphInference(Graph& graph, const Registry& registry, const InferOptions& options, DeclaredOutputs& declared,
+                 bool is_body)
+      : graph_(graph), registry_(registry), options_(options), declared_(declared), is_body_(is_body) {}
 
   void Run() {
     for (const NodeId id : graph_.order) {
@@ -87,12 +117,16 @@ class GraphInference {
     auto* box = std::get_if<GraphBox>(graph_.node(id).FindAttribute(attribute));
     Graph& body = **box;
     Descend(body, types);
-    std::vector<Type> result;
-    for (const ValueId output : body.outputs) result.push_back(body.value(output).type);
-    return result;
+    const std::vector<Type>& declared = declared_.at(&body);
+    for (std::size_t i = FirstStacked(graph_.node(id), body); i < body.outputs.size(); ++i) {
+      Type& type = body.value(body.outputs[i]).type;
+      type = Completed(std::move(type), declared[i]);
+    }
+    return OutputTypes(body);
   }
 
   void Descend(Graph& body, std::span<const Type> types) {
+    if (!declared_.contains(&body)) declared_.emplace(&body, OutputTypes(body));
     for (const Capture& capture : body.captures) {
       const ValueInfo& outer = graph_.value(capture.outer);
       ValueInfo& inner = body.value(capture.inner);
@@ -102,7 +136,7 @@ class GraphInference {
     }
     for (std::size_t i = 0; i < std::min(types.size(), body.inputs.size()); ++i)
       if (!types[i].is_none()) body.value(body.inputs[i]).type = types[i];
-    GraphInference(body, registry_, options_, true).Run();
+    GraphInference(body, registry_, options_, declared_, true).Run();
   }
 
   // Inside of bodies the inferred type alone counts: a loop infers its body again with wider types.
@@ -177,6 +211,7 @@ class GraphInference {
   Graph& graph_;
   const Registry& registry_;
   const InferOptions& options_;
+  DeclaredOutputs& declared_;
   bool is_body_;
 };
 
@@ -214,14 +249,16 @@ void InferNode(const Graph& graph, const Node& node, const OpDef& op, std::span<
 }
 
 void InferAt(Graph& graph, NodeId node, const Registry& registry, const InferOptions& options) {
-  GraphInference(graph, registry, options, false).RunOne(node);
+  DeclaredOutputs declared;
+  GraphInference(graph, registry, options, declared, false).RunOne(node);
 }
 
 void Infer(Graph& graph, const Registry& registry, const InferOptions& options) {
   for (ValueInfo& value : graph.values)
     if (value.initializer && value.type.is_none())
       value.type = Type::TensorOf(value.initializer->tensor.dtype(), value.initializer->tensor.shape());
-  GraphInference(graph, registry, options, false).Run();
+  DeclaredOutputs declared;
+  GraphInference(graph, registry, options, declared, false).Run();
 }
 
 }  // namespace sardonyx::ops

@@ -55,6 +55,7 @@ namespace sardonyx::ops {
   X(GridSample)            \
   X(GroupQueryAttention)   \
   X(Identity)              \
+  X(ImageDecoder)          \
   X(InstanceNorm)          \
   X(Inverse)               \
   X(LayerNorm)             \

@@ -191,3 +191,126 @@ def test_causal_attention_over_more_keys_than_queries(queries, keys):
     want = [(sees / sees.sum(1, keepdims=True))[None] @ np.eye(keys, 8, dtype=F)]
     inputs = [query, key, np.eye(keys, 8, dtype=F)[None]]
     check(want, True, "MultiHeadAttention", inputs, 18, domain="com.microsoft", num_heads=1, unidirectional=1)
+
+
+def test_resize_aligns_the_corners_of_the_length_before_rounding():
+    x, scales = np.arange(5, dtype=F).reshape(1, 1, 5), np.array([1, 1, 1.5], F)
+    want = (np.arange(7) * 4 / 6.5).astype(F).reshape(1, 1, 7)
+    modes = {"mode": "linear", "coordinate_transformation_mode": "align_corners"}
+    check([want], False, "Resize", [x, None, scales], 19, constants=[2], **modes)
+    sizes = np.array([1, 1, 7], I64)  # of a size that is given, the corners are those of the output
+    want = (np.arange(7) * 4 / 6).astype(F).reshape(1, 1, 7)
+    check([want], True, "Resize", [x, None, None, sizes], 19, constants=[3], **modes)
+
+
+@pytest.mark.parametrize(
+    "kernel,stride,where,want",
+    [
+        (1, 2, "SAME_UPPER", [0, 1, 0, 2, 0, 3]),
+        (1, 2, "SAME_LOWER", [1, 0, 2, 0, 3, 0]),
+        (2, 3, "SAME_UPPER", [0, 1, 2, 0, 2, 4, 0, 3, 6]),
+        (1, 4, "SAME_UPPER", [0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0]),
+        (1, 4, "SAME_LOWER", [0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0]),
+    ],
+)
+@pytest.mark.parametrize("dtype", [F, np.float64])
+def test_same_of_a_transposed_kernel_below_its_stride(kernel, stride, where, want, dtype):
+    x = np.array([1, 2, 3], dtype).reshape(1, 1, 3)
+    w = np.arange(1, kernel + 1, dtype=dtype).reshape(1, 1, kernel)
+    want = np.array(want, dtype).reshape(1, 1, -1)
+    check([want], False, "ConvTranspose", [x, w], 11, constants=[1], auto_pad=where, strides=[stride])
+    x, w = x.reshape(1, 1, 1, 3), w.reshape(1, 1, 1, kernel)
+    check([want[:, :, None]], False, "ConvTranspose", [x, w], 22, auto_pad=where, strides=[1, stride])
+
+
+def test_cubic_grid_outside_of_the_border():
+    image = (np.arange(16, dtype=F) ** 1.5).reshape(1, 1, 4, 4)
+    grid = np.array([[-1.2, -1.1], [2.7, -1.6], [-3, 3]], F).reshape(1, 1, 3, 2)
+    want = image[0, 0, [0, 0, 3], [0, 3, 0]].reshape(1, 1, 1, 3)
+    for aligned in (0, 1):
+        attributes = {"mode": "cubic", "padding_mode": "border", "align_corners": aligned}
+        check([want], False, "GridSample", [image, grid], 20, **attributes)
+
+
+FOUR_BITS = np.array([-9.6, -8.5, -1.5, -0.5, 0.5, 1.5, 2.5, 2.7, 7.5, 15.5, 16, 200, -200], F)
+
+
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize("dtype", [F, np.float16])
+def test_cast_to_four_bits_cuts(signed, dtype):
+    kind = onnx.TensorProto.INT4 if signed else onnx.TensorProto.UINT4
+    bits = np.trunc(FOUR_BITS).astype(I32) & 15
+    check_four_bits([helper.make_node("Cast", ["x0"], ["q"], to=kind)], FOUR_BITS.astype(dtype), kind, bits, False)
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_quantization_to_four_bits_rounds_and_saturates(signed):
+    kind = onnx.TensorProto.INT4 if signed else onnx.TensorProto.UINT4
+    low, high = (-8, 7) if signed else (0, 15)
+    bits = np.clip(np.rint(FOUR_BITS), low, high).astype(I32) & 15
+    check_four_bits([helper.make_node("QuantizeLinear", ["x0", "scale", "zero"], ["q"])], FOUR_BITS, kind, bits, True)
+
+
+def check_four_bits(nodes, x, kind, bits, peer_agrees):
+    signed = kind == onnx.TensorProto.INT4
+    nodes = [*nodes, helper.make_node("Cast", ["q"], ["y"], to=onnx.TensorProto.INT32)]
+    weights = [helper.make_tensor("scale", onnx.TensorProto.FLOAT, [], [1]), helper.make_tensor("zero", kind, [], [0])]
+    inputs = [helper.make_tensor_value_info("x0", helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)]
+    outputs = [helper.make_tensor_value_info("y", onnx.TensorProto.INT32, None)]
+    graph = helper.make_graph(nodes, "g", inputs, outputs, weights if len(nodes[0].input) > 1 else [])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    want = np.where((bits > 7) & signed, bits - 16, bits)
+    for level in LEVELS:
+        np.testing.assert_array_equal(run(sardonyx, model, {"x0": x}, level)[0], want, err_msg=level)
+    assert np.array_equal(run(onnxruntime, model, {"x0": x})[0], want) == peer_agrees
+
+
+TREE = {
+    "nodes_treeids": [0, 0, 0], "nodes_nodeids": [0, 1, 2], "nodes_featureids": [0, 0, 0],
+    "nodes_values": [1.0, 0.0, 0.0], "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"], "nodes_truenodeids": [1, 0, 0],
+    "nodes_falsenodeids": [2, 0, 0], "nodes_hitrates": [1.0] * 3, "nodes_missing_value_tracks_true": [0, 0, 0],
+}
+
+
+@pytest.mark.parametrize("aggregate", ["SUM", "AVERAGE", "MIN", "MAX"])
+def test_base_values_of_targets_without_votes(aggregate):
+    x, votes = np.array([[0], [2]], F), {"target_treeids": [0, 0], "target_nodeids": [1, 2]}
+    several = {**votes, "target_ids": [1, 2], "target_weights": [5.0, 7.0], "base_values": [10.0, 20.0, 30.0]}
+    want = np.array([[10, 25, 30], [10, 20, 37]], F)
+    check_trees(want, False, x, n_targets=3, aggregate_function=aggregate, **TREE, **several)
+    one = {"target_treeids": [0], "target_nodeids": [1], "target_ids": [0], "target_weights": [5.0]}
+    check_trees(want[:, 1:2] * 0 + np.array([[15], [10]], F), True, x, n_targets=1, base_values=[10.0],
+                aggregate_function=aggregate, **TREE, **one)
+
+
+def check_trees(want, peer_agrees, x, **attributes):
+    node = helper.make_node("TreeEnsembleRegressor", ["x0"], ["y0"], domain="ai.onnx.ml", **attributes)
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x0", onnx.TensorProto.FLOAT, x.shape)],
+                              [helper.make_tensor_value_info("y0", onnx.TensorProto.FLOAT, None)])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    for level in LEVELS:
+        np.testing.assert_array_equal(run(sardonyx, model, {"x0": x}, level)[0], want, err_msg=level)
+    assert np.array_equal(run(onnxruntime, model, {"x0": x})[0], want) == peer_agrees
+
+
+@pytest.mark.parametrize("opset", [7, 10])
+def test_mask_of_early_dropout(opset):
+    x = np.array([1, 2], F)
+    node = helper.make_node("Dropout", ["x0"], ["y0", "y1"], ratio=0.5)
+    kind = onnx.TensorProto.FLOAT if opset == 7 else onnx.TensorProto.BOOL
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x0", onnx.TensorProto.FLOAT, x.shape)],
+                              [helper.make_tensor_value_info("y0", onnx.TensorProto.FLOAT, None),
+                               helper.make_tensor_value_info("y1", kind, None)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    for level in LEVELS:
+        y, mask = run(sardonyx, model, {"x0": x}, level)
+        np.testing.assert_array_equal(y, x)
+        np.testing.assert_array_equal(mask, [1, 1])
+    assert not run(onnxruntime, model, {"x0": x})[1].any()
+
+
+@pytest.mark.parametrize("opset", [8, 9, 13])
+def test_mean_variance_normalization_of_equal_numbers(opset):
+    zero = np.zeros((1, 2, 2, 2), F)
+    check([zero], False, "MeanVarianceNormalization", [zero + 3], opset)

@@ -69,7 +69,7 @@ class Overlay:
         libraries = [BUILD / "lib" / f"lib{name}.a" for name in ("sdx_testing", "sdx_capi", "sdx_core", "sdx_re2")]
         program = self.folder / "document_tests"
         run(["c++", *objects, *(path for path in libraries if path.exists()), "-lgtest",
-             "-lgtest_main", "-lpthread", "-l:libre2.a", "-ldl", "-o", program])
+             "-lgtest_main", "-lpthread", "-l:libre2.a", "-l:libutf8proc.a", "-ldl", "-o", program])
         return program
 
     def compile(self, path):

@@ -36,6 +36,14 @@ print(session.run(None, {"x": np.float32([[1, 0, 0]])})[0].tolist(), bool(onnxru
 MODEL = """<ir_version: 10, opset_import: ["" : 21]>
 first (float[batch, 3] x) => (float[batch, 2] y) <float[3, 2] weight = {1, 2, 3, 4, 5, 6}> { y = MatMul(x, weight) }
 """
+IMAGE_MODEL = """<ir_version: 10, opset_import: ["" : 20]>
+photo (uint8[size] file) => (uint8[height, width, 3] pixels) { pixels = ImageDecoder(file) }
+"""
+IMAGE_PROGRAM = """
+import numpy as np, sardonyx
+file = np.frombuffer(b"P3 1 1 255 255 127 0", np.uint8)
+print(sardonyx.InferenceSession("image.onnx").run(None, {"file": file})[0].tolist())
+"""
 
 
 def run(*command, **options):
@@ -98,13 +106,23 @@ def test_its_libraries_are_stripped_and_find_each_other(built, tmp_path):
     with zipfile.ZipFile(built) as archive:
         archive.extractall(tmp_path)
     libraries = sorted((tmp_path / "sardonyx").glob("*.so"))
-    assert len(libraries) == 2
+    assert {library.name.split(".")[0] for library in libraries} == {"_core", "libsardonyx", "libsardonyx_images"}
     for library in libraries:
         sections = run("readelf", "-SW", library)
         assert ".symtab" not in sections and ".debug_info" not in sections
-        assert "[$ORIGIN]" in run("readelf", "-d", library) or library.name == "libsardonyx.so"
+        assert "[$ORIGIN]" in run("readelf", "-d", library) or library.name.startswith("libsardonyx")
         assert str(ROOT).encode() not in library.read_bytes()
     assert built.stat().st_size < 20e6
+
+
+def test_it_decodes_images_and_holds_the_licences_of_the_decoders(environment, built, tmp_path):
+    folder, python, clean = environment
+    (tmp_path / "model.txt").write_text(IMAGE_MODEL)
+    run(BUILD / "bin/sardonyx", "optimize", tmp_path / "model.txt", "-o", folder / "image.onnx")
+    assert run(python, "-c", IMAGE_PROGRAM, cwd=folder, env=clean) == "[[[255, 127, 0]]]\n"
+    with zipfile.ZipFile(built) as archive:
+        licences = [name for name in archive.namelist() if "/licenses/" in name]
+    assert {"LICENSE.libjpeg-turbo", "LICENSE.libtiff"} <= {name.split("/")[-1] for name in licences}
 
 
 def test_the_tag_is_that_of_the_newest_symbols(built, tmp_path, monkeypatch):

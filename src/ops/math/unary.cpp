@@ -131,7 +131,7 @@ constexpr UnaryRow kRows[] = {
     Row("Swish", {24}, {UnaryKind::kSwish, {"alpha", 1}}),
     Row("Tan", {7, 22}, {UnaryKind::kTan}),
     Row("Tanh", {1, 6, 13}, {UnaryKind::kTanh}),
-    Row("ThresholdedRelu", {10, 22}, {UnaryKind::kThresholdedRelu, {"alpha", 1}}),
+    Row("ThresholdedRelu", {1, 10, 22}, {UnaryKind::kThresholdedRelu, {"alpha", 1}}),
     MicrosoftRow("Gelu", {UnaryKind::kGelu}),
     MicrosoftRow("QuickGelu", {UnaryKind::kSwish, {"alpha", 1.702f}}),
 };

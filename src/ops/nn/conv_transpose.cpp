@@ -77,7 +77,8 @@ void InferTranspose(InferContext& c) {
   c.SetOutput(0, c.InputDType(kX), FromChannelsFirst(std::move(dims), state.layouts.output_last));
 }
 
-// Where output_shape or SAME decides, the pads are what is left over.
+// Where output_shape or SAME decides, the pads are what is left over. With SAME, a kernel below the stride leaves less
+// than nothing: negative pads, which are zeros around the output, split by the formula of the standard (rounded down).
 Window3 MakeTransposedWindow(const ConvState& state, Dims x, Dims y, Dims kernel) {
   WindowAttributes attributes = state.window;
   attributes.auto_pad = AutoPad::kNotSet;
@@ -88,9 +89,10 @@ Window3 MakeTransposedWindow(const ConvState& state, Dims x, Dims y, Dims kernel
   for (std::size_t i = 0; i < rank; ++i) {
     const std::size_t at = 3 - rank + i;
     const std::int64_t more = state.output_padding.empty() ? 0 : state.output_padding[i];
-    const std::int64_t total = std::max<std::int64_t>(
-        0, w.stride[at] * (w.in[at] - 1) + more + (w.kernel[at] - 1) * w.dilation[at] + 1 - w.out[at]);
-    w.pad_begin[at] = state.window.auto_pad == AutoPad::kSameUpper ? total / 2 : total - total / 2;
+    std::int64_t total = w.stride[at] * (w.in[at] - 1) + more + (w.kernel[at] - 1) * w.dilation[at] + 1 - w.out[at];
+    if (!same) total = std::max<std::int64_t>(0, total);
+    const std::int64_t half = (total - (total & 1)) / 2;
+    w.pad_begin[at] = state.window.auto_pad == AutoPad::kSameUpper ? half : total - half;
   }
   return w;
 }

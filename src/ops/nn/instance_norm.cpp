@@ -110,13 +110,21 @@ Prepared PrepareGroupNorm(PrepareContext& c) {
 struct AxesState {
   std::vector<std::int64_t> axes;
   std::int64_t p = 0;  // LpNormalization: 1 or 2; 0: mean and variance
+  bool divides = true;
+  bool images = false;  // the axes are those of [N, C, H, W], of which an input may lack the last
 };
+
+ReducedAxes MarkedAxes(const AxesState& state, std::size_t rank) {
+  std::vector<std::int64_t> axes = state.axes;
+  if (state.images) std::erase_if(axes, [&](std::int64_t axis) { return axis >= static_cast<std::int64_t>(rank); });
+  return MarkAxes(axes, rank);
+}
 
 template <typename T>
 void RunAxesNorm(KernelContext& c) {
   const auto& state = c.state<AxesState>();
   if (c.Input(0).count == 0) return;
-  const ReducePlan p = MakeReducePlan(c.Input(0).shape, MarkAxes(state.axes, c.Input(0).rank()));
+  const ReducePlan p = MakeReducePlan(c.Input(0).shape, MarkedAxes(state, c.Input(0).rank()));
   Operands io(c, kDTypeOf<T>);
   const Operands::Computing computing(io);
   const std::int64_t grain = std::max<std::int64_t>(1, 4096 / p.reduced_total);
@@ -140,7 +148,7 @@ void RunAxesNorm(KernelContext& c) {
       });
       if (state.p == 0) scale = std::sqrt(scale / count) + 1e-9;
       if (state.p == 2) scale = std::sqrt(scale);
-      if (scale == 0) scale = 1;  // nothing but zeros stays that
+      if (scale == 0 || !state.divides) scale = 1;  // nothing but zeros stays that
       for_each(
           [&](std::int64_t at) { io.Out<T>(0)[at] = static_cast<T>((static_cast<double>(x[at]) - mean) / scale); });
     }
@@ -156,6 +164,15 @@ Prepared PrepareAxesNorm(PrepareContext& c) {
   } else {
     state.axes = c.Has("axes") ? c.Ints("axes") : std::vector<std::int64_t>{0, 2, 3};
   }
+  return WithState(c.InputDType(0) == DType::kDouble ? RunAxesNorm<double> : RunAxesNorm<float>, std::move(state));
+}
+
+// The experiment that version 9 replaced.
+Prepared PrepareFirstMeanVariance(PrepareContext& c) {
+  AxesState state;
+  state.axes = c.Flag("across_channels") ? std::vector<std::int64_t>{0, 1, 2, 3} : std::vector<std::int64_t>{0, 2, 3};
+  state.divides = c.Int("normalize_variance", 1) != 0;
+  state.images = true;
   return WithState(c.InputDType(0) == DType::kDouble ? RunAxesNorm<double> : RunAxesNorm<float>, std::move(state));
 }
 
@@ -279,6 +296,12 @@ constexpr OpDef kInstanceNormOps[] = {
      .types = kIeeeFloats,
      .infer = InferSameAsInput,
      .prepare = PrepareAxesNorm,
+     .cost = CountNormalization},
+    {.name = "MeanVarianceNormalization",
+     .since = {1},
+     .types = {DType::kFloat, DType::kDouble, DType::kFloat16},
+     .infer = InferSameAsInput,
+     .prepare = PrepareFirstMeanVariance,
      .cost = CountNormalization},
     {.name = "MeanVarianceNormalization",
      .since = {9, 13},

@@ -10,6 +10,7 @@
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
 #include "ops/text/utf8_case.h"
+#include "ops/text/utf8_length.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -180,7 +181,10 @@ void RunStringNormalizer(KernelContext& c) {
   }
   std::vector<std::string> kept;
   kept.reserve(static_cast<std::size_t>(x.count));
-  for (const std::string& text : x.Span<std::string>()) {
+  for (std::int64_t i = 0; i < x.count; ++i) {
+    const std::string& text = x.As<std::string>()[i];
+    if (!IsUtf8(text))
+      Fail(Code::kInvalidArgument, "expected valid UTF-8 in the input, found other bytes in element ", i);
     if (!state.stop_words.empty() &&
         state.stop_words.contains(state.case_sensitive ? text : ToLower(text, state.letters)))
       continue;
@@ -202,8 +206,7 @@ Prepared PrepareStringNormalizer(PrepareContext& c) {
     c.Fail(Code::kInvalidGraph, "attribute 'case_change_action': expected NONE, LOWER or UPPER, found '", change, "'");
   }
   state.change = change == "LOWER" ? CaseChange::kLower : change == "UPPER" ? CaseChange::kUpper : CaseChange::kNone;
-  const std::string locale = c.String("locale", "");
-  state.letters = locale == "C" || locale == "POSIX" ? Letters::kAscii : Letters::kAll;
+  state.letters = LettersOf(c.String("locale", ""));
   state.case_sensitive = c.Flag("is_case_sensitive");
   for (const std::string& word : c.Strings("stopwords"))
     state.stop_words.insert(state.case_sensitive ? word : ToLower(word, state.letters));
