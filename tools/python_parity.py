@@ -41,11 +41,15 @@ Programs that were written for ONNX Runtime run on Sardonyx if they import this 
 `tests/python/test_parity.py` keeps it up to date. What Sardonyx lacks exists too: using it raises an error with its
 name, which is a `NotImplementedError`.
 
-The package differs from `sardonyx` in one behaviour. If a provider in the list of a session is not available,
-`onnxruntime.InferenceSession` warns, says what runs instead, and goes on; `sardonyx.InferenceSession` raises an error
-unless the list also has `CPUExecutionProvider`. The session configuration entry `sardonyx.strict_providers` decides it
-under both names: 1 is the error, 0 the warning. A run can be awaited under both names: `outputs = await
-session.run_async(None, feed)`.
+The package differs from `sardonyx` in two behaviours:
+
+- If a provider in the list of a session is not available, `onnxruntime.InferenceSession` warns, says what runs instead,
+  and goes on; `sardonyx.InferenceSession` raises an error unless the list also has `CPUExecutionProvider`. The session
+  configuration entry `sardonyx.strict_providers` decides it under both names: 1 is the error, 0 the warning.
+- A dict is an input for maps to floats only, and an error for others, as in ONNX Runtime, whose users' tests expect it;
+  `sardonyx.InferenceSession` takes it for maps of all types.
+
+A run can be awaited under both names: `outputs = await session.run_async(None, feed)`.
 """
 
 

@@ -3,8 +3,9 @@
 A model passes here if it runs, on the plug-in too where ONNX Runtime runs parts of it there, and if its results are not
 further from the CPU's than ONNX Runtime's are."""
 import json
+import pathlib
 
-from client import FAILED, HERE, PASSED, STOCK_VERSION, make_venv, must
+from client import FAILED, HERE, PASSED, STOCK_VERSION, ClientError, make_venv, must
 
 NAME = "plug-in providers: nxrt-ep-cpu, openvino, webgpu, qnn"
 VERSION = "0.1.0.dev6, 1.8.1, 0.4.0, 2.7.0"
@@ -19,9 +20,12 @@ PROVIDERS = {
     "webgpu": ("onnxruntime-ep-webgpu==0.4.0", "onnxruntime_ep_webgpu/libonnxruntime_providers_webgpu.so", []),
     "qnn": ("onnxruntime-qnn==2.7.0", "onnxruntime_qnn/libonnxruntime_providers_qnn.so", ["backend_type=cpu"]),
 }
+VULKAN = pathlib.Path("/usr/share/vulkan/icd.d")
 
 
 def install(place):
+    if not list(VULKAN.glob("lvp_icd*")):  # WebGPU finds no device without a driver, on either side
+        raise ClientError("expected Mesa's Vulkan driver for the CPU: apt-get install mesa-vulkan-drivers libvulkan1")
     python = make_venv(place, f"onnxruntime=={STOCK_VERSION}", "onnx")
     for package, *_ in PROVIDERS.values():
         must(python, "-m", "pip", "install", "-q", "--no-deps", "--pre", package)

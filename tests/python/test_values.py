@@ -32,6 +32,11 @@ def test_an_array_outlives_its_value():
     assert np.array_equal(array, X)
 
 
+def test_an_array_of_a_type_that_onnx_lacks_is_an_error_with_its_name():
+    with pytest.raises(sardonyx.InvalidArgument, match="elements have a type in ONNX, found dtype datetime64"):
+        sardonyx.OrtValue.ortvalue_from_numpy(np.array(["2020-01-01"], "datetime64[D]"))
+
+
 def test_types_and_sizes_are_the_peers():
     for element_type in (np.float32, np.int64, np.bool_, np.float16, onnx.TensorProto.BFLOAT16, onnx.TensorProto.INT4):
         ours, theirs = (package.OrtValue.ortvalue_from_shape_and_type([2, 3], element_type)

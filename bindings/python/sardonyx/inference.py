@@ -130,6 +130,7 @@ class InferenceSession:
 
     _sess = property(lambda self: self)  # in ONNX Runtime a session of the extension module
     _strict_providers = True  # unless the entry STRICT_PROVIDERS of the session's options says otherwise
+    _dicts_are_of_floats = False  # whether a dict is taken for a map to floats, whatever the model declares
 
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
         if not isinstance(path_or_bytes, (str, bytes, os.PathLike)):
@@ -174,6 +175,8 @@ class InferenceSession:
         self._overridable = self._session.overridable_initializers
         self._output_names = [output.name for output in self._outputs]
         self._required = [port.name for port in self._inputs if not port.type.startswith("optional")]
+        self._other_maps = {port.name: port.type for port in self._inputs if self._dicts_are_of_floats
+                            and port.type.startswith("map(") and not port.type.endswith(",tensor(float))")}
 
     def _are_providers_strict(self):
         options = self._sess_options
@@ -245,6 +248,14 @@ class InferenceSession:
         if missing:
             raise ValueError(f"Required inputs ({missing}) are missing from input feed ({list(feed_input_names)}).")
 
+    def _refuse_dicts(self, feed):
+        for name, declared in self._other_maps.items():
+            if isinstance(feed.get(name), dict):
+                key = declared[len("map("):declared.index(",")]
+                raise _core.InvalidArgument(
+                    f"input '{name}': expected a value of type {declared}, found a dict, which ONNX Runtime's package "
+                    f"takes for map({key},tensor(float)); the package sardonyx accepts it")
+
     def run(self, output_names, input_feed, run_options=None):
         """Runs the model and returns the named outputs (None: all) as a list of NumPy arrays, lists (of sequences) and
         dicts (of maps).
@@ -257,6 +268,8 @@ class InferenceSession:
         and its results may differ from those of the first session in the last bits.
         """
         self._validate_input(input_feed.keys())
+        if self._other_maps:
+            self._refuse_dicts(input_feed)
         feed = {name: value._handle if isinstance(value, OrtValue) else value for name, value in input_feed.items()}
         return self._session.run(list(output_names) if output_names else self._output_names, feed,
                                  run_options._handle if run_options is not None else None)
@@ -361,6 +374,8 @@ class InferenceSession:
         that iteration). Sessions with graph_optimization_level ORT_DISABLE_ALL have every node of the model's author.
         """
         self._validate_input(input_feed.keys())
+        if self._other_maps:
+            self._refuse_dicts(input_feed)
         feed = {name: value._handle if isinstance(value, OrtValue) else value for name, value in input_feed.items()}
         return json.loads(self._session.check_values(feed, run_options._handle if run_options is not None else None))
 

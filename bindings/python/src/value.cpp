@@ -110,6 +110,11 @@ ValuePtr PackedTensor(nb::handle array, int element_type) {
   return owned;
 }
 
+std::string DTypeName(nb::handle array) {
+  const nb::object dtype = array.attr("dtype");
+  return nb::cast<std::string>(nb::str(dtype));
+}
+
 HeldValue FromArray(nb::object array) {
   int element_type = ElementTypeOf(array.attr("dtype"));
   if (element_type == 0) {
@@ -121,8 +126,8 @@ HeldValue FromArray(nb::object array) {
     }
   }
   if (element_type == 0)
-    throw StatusError(ORT_INVALID_ARGUMENT, "expected a NumPy array whose elements have a type in ONNX, found dtype " +
-                                                nb::cast<std::string>(nb::str(array.attr("dtype"))));
+    throw StatusError(ORT_INVALID_ARGUMENT,
+                      "expected a NumPy array whose elements have a type in ONNX, found dtype " + DTypeName(array));
   if (element_type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return {StringTensor(array), nb::none()};
   if (BitsOf(element_type) < 8) return {PackedTensor(array, element_type), nb::none()};
   return TensorFromArray(array, element_type);
@@ -155,18 +160,31 @@ HeldValue FromList(nb::handle object, const std::string& type) {
   return {ValuePtr(made), nb::none()};
 }
 
+// The keys or values of a dict as an array of a map's element type. Whole numbers may become floating-point ones, as in
+// a list; any other conversion would hide a mistake.
+nb::object MapPart(const nb::list& items, int element, const std::string& what) {
+  const nb::object found = Numpy().attr("array")(items);
+  if (element <= 0) return found;
+  const bool text = element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
+  const bool whole = element == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
+  const std::string kind = nb::cast<std::string>(found.attr("dtype").attr("kind"));
+  if (nb::len(items) != 0 && std::string_view(text ? "USOT" : whole ? "biu" : "biuf").find(kind) == std::string::npos)
+    throw StatusError(ORT_INVALID_ARGUMENT, "map: expected " + what + " that are " +
+                                                (text    ? "texts"
+                                                 : whole ? "whole numbers"
+                                                         : "numbers") +
+                                                ", found elements of dtype " + DTypeName(found));
+  return Numpy().attr("array")(items, text ? nb::object(nb::str("object")) : NumpyDType(element));
+}
+
 HeldValue FromDict(nb::handle object, const std::string& type) {
   const std::string inner = Inner(type);
   const auto comma = inner.find(',');
-  const std::string key = inner.substr(0, comma),
+  const std::string key = "tensor(" + inner.substr(0, comma) + ")",
                     value = comma == std::string::npos ? "" : inner.substr(inner.find_first_not_of(' ', comma + 1));
   const nb::dict dict = nb::borrow<nb::dict>(object);
-  const nb::object keys = Numpy().attr("array")(
-      dict.keys(), key == "string" ? nb::object(nb::str("object")) : nb::object(nb::str("int64")));
-  const int element = ElementTypeFromText(value);
-  const nb::object values =
-      element > 0 ? Numpy().attr("array")(dict.values(), NumpyDType(element)) : Numpy().attr("array")(dict.values());
-  HeldValue held[2] = {FromArray(keys), FromArray(values)};
+  HeldValue held[2] = {FromArray(MapPart(dict.keys(), ElementTypeFromText(key), "keys")),
+                       FromArray(MapPart(dict.values(), ElementTypeFromText(value), "values"))};
   const OrtValue* parts[2] = {held[0].value.get(), held[1].value.get()};
   OrtValue* made = nullptr;
   Check(Ort().CreateValue(parts, 2, ONNX_TYPE_MAP, &made));

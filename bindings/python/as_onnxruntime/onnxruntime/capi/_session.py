@@ -8,6 +8,7 @@ class InferenceSession(sardonyx.InferenceSession):
     """A session in two steps: `InferenceSession(options, path or bytes, ...)`, then `initialize_session`."""
 
     _strict_providers = False
+    _dicts_are_of_floats = True
 
     def __init__(self, options, path_or_bytes, is_path, read_config_from_model):  # noqa: ARG002
         self._arguments = path_or_bytes, options

@@ -24,6 +24,7 @@ class InferenceSession(Session):
     unless the options have the entry `sardonyx.strict_providers` = 1."""
 
     _strict_providers = False
+    _dicts_are_of_floats = True
 
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
         super().__init__(path_or_bytes, sess_options, _as_list(providers), provider_options, **kwargs)
