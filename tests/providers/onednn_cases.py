@@ -497,7 +497,7 @@ def feeds_of(model, size):
 
 
 # Model, sizes of its inputs, the largest difference as a part of the largest result.
-MODELS = [("resnet50", [{"batch": 1}, {"batch": 3}], 1e-5), ("mobilenet_v3_large", [{"batch": 2}], 1e-5),
+MODELS = [("resnet50", [{"batch": 1}, {"batch": 3}], 3e-5), ("mobilenet_v3_large", [{"batch": 2}], 3e-5),
           ("keras_mobilenet_v2", [{}], 1e-2), ("minilm_l6", [{"sequence": 9}, {"batch": 2, "sequence": 33}], 1e-5)]
 INTEGERS = [("mobilenet_v3_int8_qdq", [{"batch": 1}], 0.15), ("minilm_int8_qdq", [{"sequence": 16}], 0.1)]
 
