@@ -77,6 +77,7 @@ namespace sardonyx::ops {
   X(MlTree)                \
   X(MultiHeadAttention)    \
   X(MurmurHash)            \
+  X(Nchwc)                 \
   X(NGram)                 \
   X(NonMaxSuppression)     \
   X(Optional)              \

@@ -14,8 +14,8 @@
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
-#include "ops/quantized/ordered.h"
 #include "ops/quantized_scale.h"
+#include "ops/shapes/memory_order.h"
 
 namespace sardonyx::ops {
 namespace {

@@ -1,4 +1,4 @@
-// ops/attention/ordered_attention.h - com.microsoft QOrderedAttention, whose row is in ops/quantized/ordered_int8.cpp.
+// ops/attention/ordered_attention.h - com.microsoft QOrderedAttention, whose row is in projected_attention.cpp.
 #pragma once
 
 #include "ops/op_def.h"

@@ -7,6 +7,7 @@
 #include "ops/activation.h"
 #include "ops/cost_context.h"
 #include "ops/nn/im2col.h"
+#include "ops/nn/infer_images.h"
 #include "ops/operands.h"
 #include "ops/registry.h"
 #include "ops/shapes/conv_attributes.h"
@@ -18,6 +19,8 @@ namespace {
 
 constexpr std::size_t kX = 0, kW = 1, kB = 2, kZ = 3;
 
+}  // namespace
+
 void InferConv(InferContext& c) {
   const ImageLayouts layouts = ImageLayouts::Of(c);
   const Type x = ToChannelsFirst(c.InputType(kX), layouts.input_last);
@@ -25,6 +28,8 @@ void InferConv(InferContext& c) {
   if (!c.HasRank(kX)) return c.SetOutput(0, c.InputDType(kX));
   c.SetOutput(0, x.dtype, FromChannelsFirst(ConvOutputDims(c, state, x, c.InputType(kW)), layouts.output_last));
 }
+
+namespace {
 
 struct Sizes {
   Window3 window;

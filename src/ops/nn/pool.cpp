@@ -12,6 +12,7 @@
 #include "ops/channels_last.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
+#include "ops/nn/infer_images.h"
 #include "ops/nn/lp_power.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -66,6 +67,8 @@ PoolState ReadPool(const AttributeReader& c, const Type& x) {
   return state;
 }
 
+}  // namespace
+
 void InferPool(InferContext& c) {
   const bool last = IsLast(c);
   const Type x = ToChannelsFirst(c.InputType(0), last);
@@ -82,6 +85,8 @@ void InferPool(InferContext& c) {
   if (c.HasOutput(1)) c.SetOutput(1, DType::kInt64, dims);
   c.SetOutput(0, c.InputDType(0), FromChannelsFirst(std::move(dims), last));
 }
+
+namespace {
 
 kernels::PoolShape MakePoolShape(KernelContext& c, const PoolState& state) {
   const Shape x = ToChannelsFirst(c.Input(0).shape, state.channels_last);

@@ -9,15 +9,14 @@
 #include "kernels/elementwise/quantize.h"
 #include "kernels/gemm/gemm_int8.h"
 #include "kernels/norm/affine_f32.h"
-#include "ops/attention/ordered_attention.h"
+#include "kernels/reduce/reduce_f32.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
-#include "ops/nn/row_statistics.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
-#include "ops/quantized/ordered.h"
 #include "ops/quantized_scale.h"
 #include "ops/registry.h"
+#include "ops/shapes/memory_order.h"
 #include "tensor/packing.h"
 
 namespace sardonyx::ops {
@@ -122,20 +121,22 @@ void RunNorm(KernelContext& c) {
   const float *gamma = io.In<float>(2), *beta = io.In<float>(3), zero = 0;
   const auto* x = c.Input(0).As<std::int8_t>();
   auto* y = c.Output(0).As<std::int8_t>();
+  const auto& reduce = kernels::ReduceF32();
   const auto quantize = kernels::Quantization().quantize(DType::kInt8, true);
-  c.parallel().For(c.Input(0).count / n, std::max<std::int64_t>(1, 8192 / n),
-                   [&](std::int64_t begin, std::int64_t end) {
-                     std::vector<float> row(static_cast<std::size_t>(n));
-                     for (std::int64_t i = begin; i < end; ++i) {
-                       kernels::ToFloats(DType::kInt8)(x, i * n, row.size(), row.data());
-                       kernels::Quantization().repeated_dequantize(row.data(), &x_scale, &zero, row.size(), row.data());
-                       const auto mean = static_cast<float>(Sum(row.data(), n) / static_cast<double>(n));
-                       const double variance = Deviations(row.data(), n, mean) / static_cast<double>(n);
-                       const auto factor = static_cast<float>(1 / std::sqrt(variance + state.epsilon));
-                       kernels::AffineF32().row(row.data(), n, mean, factor, gamma, beta, row.data());
-                       quantize(row.data(), &y_scale, &zero, -128, 127, row.size(), y + i * n);
-                     }
-                   });
+  c.parallel().For(
+      c.Input(0).count / n, std::max<std::int64_t>(1, 8192 / n), [&](std::int64_t begin, std::int64_t end) {
+        std::vector<float> row(static_cast<std::size_t>(n));
+        for (std::int64_t i = begin; i < end; ++i) {
+          kernels::ToFloats(DType::kInt8)(x, i * n, row.size(), row.data());
+          kernels::Quantization().repeated_dequantize(row.data(), &x_scale, &zero, row.size(), row.data());
+          const auto mean =
+              static_cast<float>(reduce.row(kernels::ReduceKind::kSum, row.data(), n) / static_cast<double>(n));
+          const double variance = reduce.sum_squared_deviations(row.data(), n, mean) / static_cast<double>(n);
+          const auto factor = static_cast<float>(1 / std::sqrt(variance + state.epsilon));
+          kernels::AffineF32().row(row.data(), n, mean, factor, gamma, beta, row.data());
+          quantize(row.data(), &y_scale, &zero, -128, 127, row.size(), y + i * n);
+        }
+      });
 }
 
 Prepared PrepareNorm(PrepareContext& c) {
@@ -322,7 +323,6 @@ constexpr OpDef Row(std::string_view name, DTypeSet types, InferFn* infer, Prepa
 
 constexpr OpDef kOrderedInt8Ops[] = {
     Row("DequantizeWithOrder", {DType::kInt8}, InferDequantize, PrepareDequantize),
-    Row("QOrderedAttention", {DType::kInt8}, InferOrderedAttention, PrepareOrderedAttention),
     Row("QOrderedLayerNormalization", {DType::kInt8}, InferNorm, PrepareNorm, CountNormalization),
     Row("QOrderedMatMul", {DType::kInt8}, InferProduct, PrepareProduct, CountProduct),
     Row("QuantizeWithOrder", {DType::kFloat, DType::kFloat16}, InferQuantize, PrepareQuantize),

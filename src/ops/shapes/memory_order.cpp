@@ -1,5 +1,5 @@
-// ops/quantized/ordered.cpp - where elements lie in the memory orders of cuBLASLt.
-#include "ops/quantized/ordered.h"
+// ops/shapes/memory_order.cpp - where elements lie in the memory orders of cuBLASLt.
+#include "ops/shapes/memory_order.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// ops/quantized/ordered.h - the memory orders of cuBLASLt, in which com.microsoft's QOrdered operators keep 8-bit
+// ops/shapes/memory_order.h - the memory orders of cuBLASLt, in which com.microsoft's QOrdered operators keep 8-bit
 // matrices.
 #pragma once
 
