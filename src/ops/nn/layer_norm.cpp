@@ -49,9 +49,7 @@ void InferLayerNorm(InferContext& c) {
   const DType y = form.rms && form.skip == kAbsent && c.InputDType(form.scale) != DType::kUndefined
                       ? c.InputDType(form.scale)
                       : c.InputDType(0);
-  const DType stash = c.InputDType(0) == DType::kDouble && form.skip == kAbsent && form.name[0] == 'S'
-                          ? DType::kDouble
-                          : c.DTypeAttribute("stash_type", DType::kFloat);
+  const DType stash = c.DTypeAttribute("stash_type", DType::kFloat);
   if (!c.HasRank(0)) {
     c.SetOutput(0, y);
     for (const std::size_t i : {form.mean, form.inverse}) {
