@@ -89,3 +89,33 @@ def test_deviations_of_doubles_are_floats_unless_the_node_says_else():
         np.testing.assert_allclose(y, x * exact, rtol=1e-12)
         if dtype == F:
             np.testing.assert_allclose(i, run(onnxruntime, model, {"x": x, "s": np.ones(4)})[1], rtol=1e-6)
+
+
+LAYERS = {"LayerNormalization": 17, "RMSNormalization": 23, "SimplifiedLayerNormalization": 17}
+
+
+@pytest.mark.parametrize("op", LAYERS)
+@pytest.mark.parametrize("axis", [-1, 1])
+@pytest.mark.parametrize("shape", [(2, 3, 4), (2, 1, 4), (2, 1, 1), (3, 1), (1, 3, 1), (3, 4), (4,), (1,), ()])
+@pytest.mark.parametrize("dtype", ["float", "double", "float16"])
+def test_scales_of_rows(op, axis, shape, dtype):
+    """The scale may be of any shape that broadcasts to X, not only to what is normalized."""
+    kind = {"float": F, "double": np.float64, "float16": np.float16}[dtype]
+    graph = parse_graph(f"g ({dtype}[2,3,4] x, {dtype}[{','.join(map(str, shape))}] s) => ({dtype}[] y) {{ "
+                        f"y = {op} <axis = {axis}> (x, s) }}")  # fmt: skip
+    graph.output[0].type.tensor_type.ClearField("shape")
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", LAYERS[op])], ir_version=10)
+    rng = np.random.default_rng(2)
+    x, s = rng.standard_normal((2, 3, 4)).astype(kind), np.asarray(rng.standard_normal(shape)).astype(kind)
+    axes = tuple(range(axis % 3, 3))
+    wide = x.astype(float)
+    wide = wide - wide.mean(axes, keepdims=True) if op == "LayerNormalization" else wide
+    want = wide / np.sqrt((wide * wide).mean(axes, keepdims=True) + 1e-5) * s
+    (y,) = run(sardonyx, model, {"x": x, "s": s})
+    np.testing.assert_allclose(y, want, rtol=0, atol={"float": 1e-6, "double": 1e-7, "float16": 4e-3}[dtype])
+
+
+def test_scale_that_does_not_broadcast():
+    model = model_of("g (float[2,3,4] x, float[2,4] s) => (float[2,3,4] y) { y = LayerNormalization(x, s) }")
+    with pytest.raises(Exception, match=r"broadcast to the input \[2, 3, 4\], found \[2, 4\]"):
+        run(sardonyx, model, {"x": np.ones((2, 3, 4), F), "s": np.ones((2, 4), F)})
