@@ -140,8 +140,8 @@ class Opener {
     return node;
   }
   ValueId Add(Node node, ValueId output = kNoValue) {
-    if (output == kNoValue) output = graph_.AddValue("");
-    node.name = graph_.value(output).name + "_" + node.op_type;
+    if (output == kNoValue) output = graph_.AddValue(graph_.FreshName(place_));
+    if (node.name.empty()) node.name = graph_.value(output).name + "_" + node.op_type;
     node.outputs = {output};
     graph_.AddNode(std::move(node));
     return output;
@@ -171,15 +171,28 @@ class Opener {
     if (opset_ >= 11) return Add("Pad", {x, Constant(pads)}, {});
     return Add("Pad", {x}, {{"pads", pads}});
   }
+  // As many channels as fill the last block, where only a run knows how many there are.
+  ValueId FillBlock(ValueId x) {
+    if (opset_ < 11) return x;  // a run says what is wrong if there are too few
+    const ValueId channels = Add("Gather", {Add("Shape", {x}, {}), Constant({1})}, {});
+    const ValueId missing = Add("Mod", {Add("Sub", {Constant({0}), channels}, {}), Constant({block_})}, {});
+    const ValueId pads =
+        Add("Concat", {Constant({0, 0, 0, 0, 0}), missing, Constant({0, 0})}, {{"axis", std::int64_t{0}}});
+    return Add("Pad", {x, pads}, {});
+  }
 
   // ---- Blocked values and their twins
 
   // [N, C / b, H, W, b] <-> [N, C, H, W], by way of [N, H, W, C / b, b], from which 0 can keep N, H and W.
   ValueId OpenValue(ValueId blocked) {
+    const std::string place = std::exchange(place_, graph_.value(blocked).name);
     const ValueId apart = Reshape(blocked, {0, -1, 0, 0, block_});
-    return Transpose(Reshape(Transpose(apart, {0, 2, 3, 1, 4}), {0, 0, 0, -1}), {0, 3, 1, 2});
+    const ValueId open = Transpose(Reshape(Transpose(apart, {0, 2, 3, 1, 4}), {0, 0, 0, -1}), {0, 3, 1, 2});
+    place_ = place;
+    return open;
   }
   void CloseAs(ValueId blocked, ValueId plain) {
+    place_ = graph_.value(blocked).name;
     const ValueId apart = Reshape(Transpose(plain, {0, 2, 3, 1}), {0, 0, 0, -1, block_});
     Reshape(Transpose(apart, {0, 3, 1, 2, 4}), {0, -1, 0, 0}, blocked);
   }
@@ -204,13 +217,16 @@ class Opener {
   // ---- The operators
 
   void Open(NodeId id) {
-    const Node& node = graph_.node(id);
+    const Node node = graph_.node(id);  // a copy: adding nodes may move it
+    place_ = graph_.value(node.outputs[0]).name;
     if (node.op_type == "Conv") return OpenConv(node);
     if (node.op_type == "ReorderInput") return OpenReorderInput(node);
     if (node.op_type == "ReorderOutput") return OpenReorderOutput(node);
     const Twin x = TwinOf(node.inputs[0]);
     if (node.op_type == "Upsample") return Pair(node, Upsample(node, x.value), x.channels);
-    Pair(node, Add(node.op_type, {x.value}, PoolAttributes(node)), x.channels);
+    Node pool = MakeNode(node.op_type, {x.value}, PoolAttributes(node));
+    pool.name = node.name;
+    Pair(node, Add(std::move(pool)), x.channels);
   }
 
   // Older versions lack attributes that the saved node has with its default.
@@ -230,10 +246,10 @@ class Opener {
     const bool last = ops::AttributeReader(graph_, node).Flag("channels_last");
     ValueId x = node.inputs[0];
     const std::int64_t channels = DimOf(graph_, x, last ? 3 : 1), padded = (channels + block_ - 1) / block_ * block_;
-    const Node copy = node;  // adding nodes may move it
     if (last) x = Transpose(x, {0, 3, 1, 2});
     if (padded != channels) x = AddChannels(x, padded - channels);
-    Pair(copy, x, padded);
+    if (channels == 0) x = FillBlock(x);
+    Pair(node, x, padded);
   }
 
   void OpenReorderOutput(const Node& node) {
@@ -250,8 +266,7 @@ class Opener {
     replaced_.emplace_back(output, y);
   }
 
-  void OpenConv(const Node& original) {
-    const Node node = original;  // adding nodes may move it
+  void OpenConv(const Node& node) {
     const Tensor* w = graph_.value(node.inputs[1]).constant();
     if (w == nullptr || w->dtype() != DType::kFloat || w->shape().rank() != 4)
       FailAt(node, "input 1 ('W'): expected constant weights [M, C, kH, kW] of floats, found ",
@@ -262,6 +277,7 @@ class Opener {
     if (m % block_ != 0 || (input_blocks && c % block_ != 0))
       FailAt(node, "input 1 ('W'): expected whole blocks of channels, found weights ", ToText(w->shape()));
     Node conv = MakeNode("Conv", {}, node.attributes);
+    conv.name = node.name;
     const auto input = [&](std::size_t i) { return i < node.inputs.size() ? node.inputs[i] : kNoValue; };
     const ValueId filters =
         graph_.AddConstant(graph_.value(node.inputs[1]).name, OpenFilters(*w, block_, input_blocks));
@@ -277,8 +293,7 @@ class Opener {
     Pair(node, Add(std::move(conv)), m);
   }
 
-  ValueId Upsample(const Node& original, ValueId x) {
-    const Node node = original;  // adding nodes may move it
+  ValueId Upsample(const Node& node, ValueId x) {
     const ops::AttributeReader reader(graph_, node);
     const std::string mode = reader.String("mode", "nearest"),
                       coordinates = reader.String("coordinate_transformation_mode", "asymmetric");
@@ -290,12 +305,15 @@ class Opener {
            opset_);
     std::vector<float> factors(scales.begin(), scales.end());
     const ValueId given = graph_.AddConstant("scales", Tensor::Vector<float>(factors));
-    if (opset_ < 11) return Add(opset_ == 9 ? "Upsample" : "Resize", {x, given}, {{"mode", mode}});
-    std::vector<Attribute> attributes = {{"mode", mode}, {"coordinate_transformation_mode", coordinates}};
-    if (mode == "nearest") attributes.push_back({"nearest_mode", std::string("floor")});
+    Node resize = MakeNode(opset_ == 9 ? "Upsample" : "Resize", {x, given}, {{"mode", mode}});
+    resize.name = node.name;
+    if (opset_ < 11) return Add(std::move(resize));
     // Before opset 13 the regions, which only another mode reads, must be there.
     const ValueId regions = opset_ < 13 ? graph_.AddConstant("regions", Tensor(DType::kFloat, Shape{0})) : kNoValue;
-    return Add("Resize", {x, regions, given}, std::move(attributes));
+    resize.inputs = {x, regions, given};
+    resize.SetAttribute("coordinate_transformation_mode", coordinates);
+    if (mode == "nearest") resize.SetAttribute("nearest_mode", std::string("floor"));
+    return Add(std::move(resize));
   }
 
   // An operator that does to blocked images what it does to others; true if it now works on the twins.
@@ -307,7 +325,9 @@ class Opener {
     const bool concat = node.domain.empty() && node.op_type == "Concat";
     if (op == nullptr || (!concat && (op->traits & ops::kElementwise) == 0)) return false;
     if (concat && ops::AttributeReader(graph_, node).Int("axis", 1) != 1) return false;
+    place_ = graph_.value(node.outputs[0]).name;
     Node copy = MakeNode(node.op_type, {}, node.attributes);
+    copy.name = node.name;
     copy.domain = node.domain;
     copy.since_version = node.since_version;
     std::int64_t channels = 0;
@@ -328,6 +348,7 @@ class Opener {
   Graph& graph_;
   const ops::Registry& registry_;
   std::int64_t block_, opset_;
+  std::string place_;              // the author's value for which nodes are added: they are named after it
   std::map<ValueId, Twin> twins_;  // of blocked values
   std::vector<std::pair<ValueId, ValueId>> replaced_;
 };

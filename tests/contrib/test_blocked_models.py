@@ -270,6 +270,20 @@ def test_reorder(block, last, channels):
     np.testing.assert_array_equal(y, moved)
 
 
+@pytest.mark.parametrize("block", [8, 16])
+@pytest.mark.parametrize("channels", [4, 16, 20])
+def test_reorder_of_unknown_channels(block, channels):
+    node = blocked("ReorderInput", ["x"])
+    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", "c", "h", "w"])
+    graph = helper.make_graph([node], "g", [given], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+    opsets = [helper.make_opsetid("", 13), helper.make_opsetid(NCHWC, 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
+    x = image(1, 2, channels, 5, 3)
+    for level in LEVELS:
+        (y,) = session(sardonyx, model, level, nchwc_block_size=str(block)).run(None, {"x": x})
+        np.testing.assert_array_equal(y, close(np.pad(x, ((0, 0), (0, -channels % block), (0, 0), (0, 0))), block))
+
+
 CONVOLUTIONS = {  # shape of x, weights, attributes; x is blocked unless it has fewer channels than a block
     "few": ((2, 3, 7, 9), (32, 3, 3, 3), {"pads": [1, 0, 1, 2], "strides": [2, 1]}),
     "blocks": ((1, 32, 6, 5), (16, 32, 3, 3), {"pads": [1, 1, 1, 1]}),
