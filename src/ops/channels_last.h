@@ -15,7 +15,10 @@ namespace sardonyx::ops {
 
 inline constexpr std::string_view kChannelsLastDomain = "com.ms.internal.nhwc";
 
-inline bool IsChannelsLast(const AttributeReader& c) { return c.node().domain == kChannelsLastDomain; }
+// com.microsoft's NhwcConv and NhwcFusedConv are Conv and FusedConv of the domain under another name.
+inline bool IsChannelsLast(const AttributeReader& c) {
+  return c.node().domain == kChannelsLastDomain || c.op_type() == "NhwcConv" || c.op_type() == "NhwcFusedConv";
+}
 
 // How the image inputs and outputs of a node lie. A convolution of the domain may read or write channels first all the
 // same (attributes channels_first_input, channels_first_output): its kernels change the layout on the way.

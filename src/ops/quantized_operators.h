@@ -11,7 +11,7 @@ inline constexpr DTypeSet kQuantized8 = {DType::kInt8, DType::kUInt8};
 // quantized_elementwise.cpp
 InferFn InferQLinearBinary;
 PrepareFn PrepareQLinearAdd, PrepareQLinearMul;
-PrepareFn PrepareQLinearSigmoid, PrepareQLinearLeakyRelu;
+PrepareFn PrepareQLinearSigmoid, PrepareQLinearLeakyRelu, PrepareQOrderedGelu;
 InferFn InferLookup8;
 PrepareFn PrepareLookup8;
 

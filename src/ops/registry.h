@@ -21,14 +21,17 @@ namespace sardonyx::ops {
   X(AttnLstm)              \
   X(BatchNorm)             \
   X(BiasGelu)              \
+  X(BiasSoftmax)           \
   X(BifurcationDetector)   \
   X(Binary)                \
   X(Branches)              \
   X(Cast)                  \
   X(CausalConv)            \
   X(CenterCropPad)         \
+  X(ChannelBias)           \
   X(Clip)                  \
   X(Col2Im)                \
+  X(ComplexMul)            \
   X(ConcatSplit)           \
   X(Constant)              \
   X(ControlFlow)           \
@@ -53,6 +56,7 @@ namespace sardonyx::ops {
   X(Gemm)                  \
   X(GlobalPool)            \
   X(GridSample)            \
+  X(GroupNorm)             \
   X(GroupQueryAttention)   \
   X(Identity)              \
   X(ImageDecoder)          \
@@ -73,9 +77,11 @@ namespace sardonyx::ops {
   X(MlTree)                \
   X(MultiHeadAttention)    \
   X(MurmurHash)            \
+  X(Nchwc)                 \
   X(NGram)                 \
   X(NonMaxSuppression)     \
   X(Optional)              \
+  X(OrderedInt8)           \
   X(Pad)                   \
   X(ParametricSoftplus)    \
   X(Pool)                  \
@@ -86,6 +92,7 @@ namespace sardonyx::ops {
   X(QuantizedMatMul)       \
   X(Random)                \
   X(Recurrent)             \
+  X(RealFourier)           \
   X(Reduce)                \
   X(Region)                \
   X(Resize)                \

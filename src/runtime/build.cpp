@@ -11,6 +11,7 @@
 #include "ops/infer.h"
 #include "ops/upgrade.h"
 #include "optimizer/pipeline.h"
+#include "planner/channel_blocks.h"
 #include "planner/inline_functions.h"
 #include "planner/partition.h"
 #include "planner/place_copies.h"
@@ -248,6 +249,15 @@ providers::ProviderSet MakeProviders(const Environment& environment, const Sessi
   return set;
 }
 
+// 0: not given.
+static std::int64_t BlockSize(const SessionOptions& options) {
+  constexpr const char* kKey = "sardonyx.nchwc_block_size";
+  const std::string value = options.Config(kKey, "");
+  if (value.empty()) return 0;
+  if (value != "8" && value != "16") Fail(Code::kInvalidArgument, kKey, ": expected 8 or 16, found '", value, "'");
+  return value == "8" ? 8 : 16;
+}
+
 Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options,
                  providers::ProviderSet& set, const Logger& logger, Model* compiled) {
   const ops::Registry& registry = RegistryOf(environment, options);
@@ -274,6 +284,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   const ops::InferOptions inference{.logger = &logger,
                                     .strict = options.Config("session.strict_shape_type_inference", "0") == "1"};
   ops::Infer(graph, registry, inference);
+  if (planner::OpenChannelBlocks(graph, registry, BlockSize(options))) ops::Infer(graph, registry, inference);
   const auto optimize = OptimizerOptions(options, logger);
   const bool optimizes = options.compiled == nullptr;  // a compiled model has gone through all passes
   if (optimizes) optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);

@@ -16,6 +16,7 @@ constexpr ConfigKey kSessionKeys[] = {
     {"sardonyx.load_timeout_ms", kRead, "limit for creating the session, in milliseconds", ""},
     {"sardonyx.max_load_memory", kRead, "limit for the memory that creating the session takes, in bytes", ""},
     {"sardonyx.max_run_memory", kRead, "limit for the memory that a run holds, in bytes", ""},
+    {"sardonyx.nchwc_block_size", kRead, "8 or 16: how many channels a block of com.microsoft.nchwc has in the model; by default what fits its sizes, or else what ONNX Runtime takes on this machine", ""},
     {"sardonyx.run_timeout_ms", kRead, "limit for a run, in milliseconds", ""},
     {"sardonyx.strict_providers", kRead, "in Python, whether an unknown or unavailable provider is an error (1, the default of the package sardonyx) or a warning (0, that of the package onnxruntime)", ""},
     {"optimization.constant_folding_max_output_size_in_bytes", kRead, "constants with more bytes are not folded; 0: no limit", ""},
@@ -117,6 +118,7 @@ constexpr ConfigKey kSessionKeys[] = {
 constexpr ConfigKey kRunKeys[] = {
     {"memory.enable_memory_arena_shrinkage", kRead, "cpu:0: the memory of this run is freed when it ends", ""},
     {"sardonyx.max_run_memory", kRead, "limit for the memory that the run holds, in bytes", ""},
+    {"sardonyx.nchwc_block_size", kRead, "8 or 16: how many channels a block of com.microsoft.nchwc has in the model; by default what fits its sizes, or else what ONNX Runtime takes on this machine", ""},
     {"sardonyx.run_timeout_ms", kRead, "limit for the run, in milliseconds", ""},
     {"disable_synchronize_execution_providers", kRead, "1: a run may end before providers have done the work that they gave to streams", ""},
     {"gpu_graph_id", kRead, "the graph that a plug-in captures the run as, and replays; -1: none", ""},

@@ -59,7 +59,8 @@ def call_model(domain, op, inputs, outputs, attributes):
     infos = [helper.make_value_info(name, type_of(value)) for name, value in zip(names, inputs, strict=True) if name]
     graph = helper.make_graph([node], "g", infos, [helper.make_empty_tensor_value_info(name) for name in node.output])
     imports = [helper.make_opsetid(*each) for each in (("", 21), (single_nodes.MS, 1), (single_nodes.ML, 3),
-                                                            (single_nodes.OWN, 1), (single_nodes.LAST, 1))]
+                                                            (single_nodes.OWN, 1), (single_nodes.LAST, 1),
+                                                            (single_nodes.BLOCKED, 1))]
     return helper.make_model(graph, opset_imports=imports, ir_version=10)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 _random = np.random.default_rng(1)
 MS, ML, OWN, LAST = "com.microsoft", "ai.onnx.ml", "ai.sardonyx", "com.ms.internal.nhwc"
+BLOCKED = "com.microsoft.nchwc"
 I32, I64, U8, I8 = np.int32, np.int64, np.uint8, np.int8
 
 
@@ -191,4 +192,40 @@ CALLS = [
     ("", "MatMulInteger", [u(2, 4), i(4, 3), u(2), i(3)], 1, {}),
     ("", "ConvInteger", [u(1, 2, 4, 4), u(3, 2, 3, 3), ZERO, U8(5)], 1, {"pads": [1, 1, 1, 1]}),
     ("", "QLinearConv", [u(1, 2, 4, 4), *_Q, i(3, 2, 3, 3), abs(f(3)), i(3) * 0, *_Q, ints32(1, 2, 3)], 1, {}),
+    (MS, "GroupNorm", [f(2, 3, 3, 4), f(4), f(4)], 1, {"groups": 2, "activation": 1}),
+    (MS, "GroupNorm", [f(2, 4, 3, 3), f(4), f(4)], 1, {"groups": 4, "activation": 0, "channels_last": 0}),
+    (MS, "SkipGroupNorm", [f(2, 3, 3, 4), f(4), f(4), f(2, 4), f(4)], 2, {"groups": 2, "activation": 1}),
+    (MS, "SkipGroupNorm", [f(2, 4, 3, 3), f(4), f(4), f(2, 4, 3, 3)], 1,
+     {"groups": 2, "activation": 0, "channels_last": 0}),
+    (MS, "BiasAdd", [f(2, 3, 4), f(4), f(2, 3, 4)], 1, {}),
+    (MS, "BiasSplitGelu", [f(2, 3, 4), f(4)], 1, {}),
+    (MS, "BiasSoftmax", [f(2, 3, 4), f(2, 1, 4)], 1, {"axis": 2, "is_inner_broadcast": 1}),
+    (MS, "NhwcConv", [f(1, 4, 4, 3), f(5, 3, 3, 3), f(5)], 1, {"pads": [1, 1, 1, 1]}),
+    (MS, "NhwcFusedConv", [f(1, 4, 4, 4), f(4, 1, 3, 3), f(4), f(1, 2, 2, 4)], 1, {"group": 4, "activation": "Relu"}),
+    (MS, "GemmFastGelu", [f(2, 3, 4), f(4, 5), f(5)], 1, {}),
+    (MS, "GemmFloat8", [f(3, 4), f(5, 4), f(3, 5), f(1), f(1), f(1)], 1,
+     {"transB": 1, "beta": 0.5, "activation": "GELU"}),
+    (MS, "Rfft", [f(2, 3, 8)], 1, {"signal_ndim": 2}),
+    (MS, "Irfft", [f(2, 3, 5, 2)], 1, {"signal_ndim": 2}),
+    (MS, "ComplexMul", [f(3, 1, 2), f(4, 2)], 1, {}),
+    (MS, "ComplexMulConj", [f(3, 2), f(2)], 1, {}),
+    (MS, "TorchEmbedding", [f(4, 3), ints(1, 3)], 1, {}),
+    (MS, "QuantizeWithOrder", [f(8, 32), SCALE], 1, {"order_input": 1, "order_output": 3}),
+    (MS, "DequantizeWithOrder", [i(32, 32), SCALE], 1, {"order_input": 4, "order_output": 1, "to": 1}),
+    (MS, "QOrderedGelu", [i(3, 5), SCALE, SCALE], 1, {}),
+    (MS, "QOrderedLayerNormalization", [i(3, 5), SCALE, f(5), f(5), SCALE], 1, {"axis": -1}),
+    (MS, "QOrderedMatMul", [i(2, 3, 4), SCALE, i(4, 5), abs(f(5)), SCALE, f(5), i(3, 5), SCALE], 1,
+     {"order_A": 1, "order_B": 0, "order_Y": 1}),
+    (MS, "QOrderedAttention",
+     [i(2, 3, 4), SCALE, *[SCALE] * 3, i(4, 6), i(4, 6), i(4, 6), *[SCALE] * 3, f(6), f(6), f(6), *[SCALE] * 3,
+      ints32(3, 2)], 1, {"num_heads": 2, "order_input": 1, "order_weight": 0, "order_output": 1}),
+    (BLOCKED, "ReorderInput", [f(1, 12, 3, 3)], 1, {}),
+    (BLOCKED, "ReorderOutput", [f(1, 16, 3, 3)], 1, {"channels": 12, "channels_last": 1}),
+    (BLOCKED, "MaxPool", [f(1, 16, 4, 4)], 1, {"kernel_shape": [2, 2], "strides": [2, 2]}),
+    (BLOCKED, "AveragePool", [f(1, 16, 4, 4)], 1, {"kernel_shape": [2, 2], "pads": [1, 1, 0, 0]}),
+    (BLOCKED, "GlobalAveragePool", [f(1, 16, 4, 4)], 1, {}),
+    (BLOCKED, "GlobalMaxPool", [f(1, 16, 4, 4)], 1, {}),
+    (BLOCKED, "Upsample", [f(1, 16, 2, 2)], 1, {"scales": [1, 1, 2, 3]}),
+    ("", "MemcpyFromHost", [f(2, 3)], 1, {}),
+    ("", "LayerNormalization", [f(2, 3, 4), f(2, 1, 4), f(3, 1)], 1, {}),
 ]

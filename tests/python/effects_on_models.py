@@ -50,6 +50,19 @@ def _(_tmp_path):
         run_with(CHAIN, {"x": LARGE}, {}, {"sardonyx.max_run_memory": "1000"})
 
 
+@shows("session", "sardonyx.nchwc_block_size")
+def _(_tmp_path):
+    ports = [make.make_tensor_value_info(name, 1, [1, 4, 1, 1]) for name in "xy"]
+    node = make.make_node("ReorderInput", ["x"], ["y"], domain="com.microsoft.nchwc")
+    graph = make.make_graph([node], "g", ports[:1], [make.make_tensor_value_info("y", 1, None)])
+    opsets = [make.make_opsetid("", 17), make.make_opsetid("com.microsoft.nchwc", 1)]
+    model = make.make_model(graph, ir_version=8, opset_imports=opsets).SerializeToString()
+    x = {"x": np.arange(4, dtype=np.float32).reshape(1, 4, 1, 1)}
+    for size in (8, 16):
+        (y,) = run_with(model, x, {"sardonyx__nchwc_block_size": str(size)}, {})
+        assert y.ravel().tolist() == [0, 1, 2, 3] + [0] * (size - 4)
+
+
 @shows("session", "sardonyx.run_timeout_ms")
 def _(_tmp_path):
     with pytest.raises(Exception, match="run_timeout_ms"):

@@ -24,8 +24,8 @@ VALUES = {"session.enable_cpu_mem_arena": "0", "session.enable_mem_pattern": "0"
           "session.optimized_model_filepath": f"{tempfile.gettempdir()}/of_a_config_entry.onnx",
           "session.model_external_initializers_file_folder_path": "/",
           "session.intra_op_thread_affinities": "1", "ep.<lower-case ep name>.<option>": "1"}
-OURS = ["sardonyx.load_timeout_ms", "sardonyx.max_load_memory", "sardonyx.max_run_memory", "sardonyx.run_timeout_ms",
-        "sardonyx.strict_providers"]
+OURS = ["sardonyx.load_timeout_ms", "sardonyx.max_load_memory", "sardonyx.max_run_memory", "sardonyx.nchwc_block_size",
+        "sardonyx.run_timeout_ms", "sardonyx.strict_providers"]
 MODULES = (effects_in_c, effects_on_contexts, effects_on_devices, effects_on_models, effects_on_runs)  # add to EFFECTS
 
 

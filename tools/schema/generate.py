@@ -27,8 +27,8 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime  # noqa: E402
 ONNX_VERSION = "1.23.2"
 RUNTIME_VERSION = "1.31.1"
 # In the order of the indices in the table; the first name is the one that the sources use.
-DOMAINS = ["", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "com.microsoft", own_operators.DOMAIN,
-           own_operators.LAST]
+DOMAINS = ["", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "com.microsoft", "com.microsoft.nchwc",
+           own_operators.DOMAIN, own_operators.LAST]
 RUNTIME_DOMAINS = DOMAINS[:-2]  # domains of ONNX Runtime's schemas
 UNLIMITED = 2147483647
 

@@ -8,6 +8,7 @@
 #include "ops/attention/attention_cost.h"
 #include "ops/attention/attention_mask.h"
 #include "ops/attention/cached_attention.h"
+#include "ops/attention/ordered_attention.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
 #include "ops/prepare_context.h"
@@ -324,6 +325,12 @@ constexpr OpDef kProjectedAttentionOps[] = {
      .infer = InferProjected,
      .prepare = PrepareProjected,
      .cost = CountProjected},
+    {.domain = "com.microsoft",
+     .name = "QOrderedAttention",
+     .since = {1},
+     .types = {DType::kInt8},
+     .infer = InferOrderedAttention,
+     .prepare = PrepareOrderedAttention},
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
 // ops/math/gemm.cpp - Gemm and com.microsoft FusedGemm: Y = activation(alpha * A' * B' + beta * C).
+//
+// com.microsoft GemmFloat8 reads and writes 8-bit floats, which it scales: the product by scaleA * scaleB, Y by scaleY.
 #include <cmath>
 #include <cstdint>
 
@@ -18,6 +20,8 @@ namespace {
 
 constexpr DTypeSet kGemmTypes = kIeeeFloats | DTypeSet{DType::kInt32, DType::kInt64, DType::kUInt32, DType::kUInt64};
 
+constexpr std::size_t kScaleA = 3, kScaleB = 4, kScaleY = 5;  // inputs of GemmFloat8
+
 struct GemmState {
   bool trans_a = false, trans_b = false;
   float alpha = 1, beta = 1;
@@ -26,8 +30,8 @@ struct GemmState {
   std::int64_t k = 0, n = 0;  // of packed B
 };
 
-void InferGemm(InferContext& c) {
-  if (!c.HasRank(0) || !c.HasRank(1)) return c.SetOutput(0, c.InputDType(0), {Dim(), Dim()});
+void InferMatrices(InferContext& c, DType dtype) {
+  if (!c.HasRank(0) || !c.HasRank(1)) return c.SetOutput(0, dtype, {Dim(), Dim()});
   for (const std::size_t i : {0u, 1u}) {
     if (c.Rank(i) != 2) {
       c.Fail(Code::kInvalidArgument, "expected a matrix as input ", i == 0 ? "A" : "B", ", found ",
@@ -40,8 +44,12 @@ void InferGemm(InferContext& c) {
     c.Fail(Code::kInvalidArgument, "inner dimensions differ: ", c.InputType(0).ToText(), trans_a ? " (transA)" : "",
            " x ", c.InputType(1).ToText(), trans_b ? " (transB)" : "");
   }
-  c.SetOutput(0, c.InputDType(0), {c.InputDims(0)[trans_a ? 1 : 0], c.InputDims(1)[trans_b ? 0 : 1]});
+  c.SetOutput(0, dtype, {c.InputDims(0)[trans_a ? 1 : 0], c.InputDims(1)[trans_b ? 0 : 1]});
 }
+
+void InferGemm(InferContext& c) { InferMatrices(c, c.InputDType(0)); }
+
+void InferGemmFloat8(InferContext& c) { InferMatrices(c, c.DTypeAttribute("dtype", DType::kFloat)); }
 
 // How C [...] broadcasts to [m, n].
 struct Addend {
@@ -79,10 +87,27 @@ Sizes MakeSizes(KernelContext& c, const GemmState& state) {
   return s;
 }
 
+// What the three scales make of the product and of Y; 1 where there are none.
+struct Scales {
+  float product = 1, y = 1;
+};
+
+Scales ReadScales(KernelContext& c) {
+  for (const std::size_t i : {kScaleA, kScaleB, kScaleY}) {
+    if (c.HasInput(i) && c.Input(i).count != 1)
+      Fail(Code::kInvalidArgument, "input ", i, ": expected one scale, found shape ", ToText(c.Input(i).shape));
+  }
+  Scales scales;
+  if (c.HasInput(kScaleA)) scales.product = *c.Input(kScaleA).As<float>() * *c.Input(kScaleB).As<float>();
+  if (c.HasInput(kScaleY)) scales.y = *c.Input(kScaleY).As<float>();
+  return scales;
+}
+
 void RunFloat(KernelContext& c) {
   const auto& state = c.state<GemmState>();
   const Sizes s = MakeSizes(c, state);
   const Addend addend = ViewAddend(c, s.m, s.n);
+  const Scales scales = ReadScales(c);
   if (c.Output(0).count == 0) return;
   Operands io(c, DType::kFloat, state.packed.defined() ? 2 : 0);
   kernels::GemmF32Args args;
@@ -90,7 +115,7 @@ void RunFloat(KernelContext& c) {
   args.lda = s.lda, args.trans_a = state.trans_a;
   args.ldb = s.ldb, args.trans_b = state.trans_b;
   args.ldc = s.n;
-  args.epilogue.alpha = state.alpha;
+  args.epilogue.alpha = state.alpha * scales.product;
   args.epilogue.activation = state.activation;
   state.packed.GiveTo<float>(args);
   static const float kGiven = 0;
@@ -116,6 +141,10 @@ void RunFloat(KernelContext& c) {
     args.epilogue.bias = addend_data[0];
   }
   kernels::GemmF32(args, c.parallel(), bytes == 0 ? nullptr : io.At(scratch));
+  if (scales.y == 1) return;
+  c.parallel().For(s.m * s.n, 16384, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) args.c[i] *= scales.y;
+  });
 }
 
 template <typename T>
@@ -189,6 +218,28 @@ Prepared PrepareGemm(PrepareContext& c) {
   return WithState(RunFloat, std::move(state));
 }
 
+// cuBLAS, on which the operator was defined, computes GELU by tanh.
+Prepared PrepareGemmFloat8(PrepareContext& c) {
+  GemmState state;
+  state.trans_a = c.Flag("transA");
+  state.trans_b = c.Flag("transB");
+  state.alpha = c.Float("alpha", 1);
+  state.beta = c.Float("beta", 0);
+  const std::string activation = c.String("activation", "NONE");
+  if (activation == "RELU") {
+    state.activation = {kernels::UnaryKind::kRelu};
+  } else if (activation == "GELU") {
+    state.activation = {kernels::UnaryKind::kGeluTanh};
+  } else if (activation != "NONE") {
+    c.Fail(Code::kInvalidArgument, "attribute 'activation': expected NONE, RELU or GELU, found '", activation, "'");
+  }
+  if (c.HasInput(kScaleA) != c.HasInput(kScaleB)) {
+    c.Fail(Code::kInvalidArgument, "expected both scaleA and scaleB or none, found only ",
+           c.InputText(c.HasInput(kScaleA) ? kScaleA : kScaleB));
+  }
+  return WithState(RunFloat, std::move(state));
+}
+
 // Versions 1 and 6 ask for broadcasting with a flag; since 7 it is always there.
 void UpgradeGemm(UpgradeContext& c) { c.Take("broadcast"); }
 
@@ -209,6 +260,13 @@ constexpr OpDef kGemmOps[] = {
      .prepare = PrepareGemm,
      .cost = CountProduct,
      .traits = kPacksWeights},
+    {.domain = "com.microsoft",
+     .name = "GemmFloat8",
+     .since = {1},
+     .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16, DType::kFloat8E4M3FN, DType::kFloat8E5M2},
+     .infer = InferGemmFloat8,
+     .prepare = PrepareGemmFloat8,
+     .cost = CountProduct},
 };
 
 }  // namespace

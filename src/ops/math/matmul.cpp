@@ -2,7 +2,8 @@
 //
 // com.microsoft FusedMatMul scales and transposes: Y = alpha * A' * B'. ai.sardonyx FusedMatMul adds, for products of
 // any rank, what FusedGemm has for matrices: Y = activation(alpha * A' * B' + bias + residual). bias is [N] or missing,
-// residual has Y's shape or is missing; the activation and its parameters are as in FusedGemm.
+// residual has Y's shape or is missing; the activation and its parameters are as in FusedGemm. com.microsoft
+// GemmFastGelu is that with a bias and the activation GeluTanh.
 #include <algorithm>
 #include <cstdint>
 
@@ -197,6 +198,13 @@ Prepared PrepareMatMul(PrepareContext& c) {
   return WithState(RunMatMul<float>, std::move(state));
 }
 
+Prepared PrepareGemmFastGelu(PrepareContext& c) {
+  MatMulState state;
+  PackB(c, state);
+  state.activation = {kernels::UnaryKind::kGeluTanh};
+  return WithState(RunMatMul<float>, std::move(state));
+}
+
 constexpr OpDef kMatMulOps[] = {
     {.name = "MatMul",
      .since = {1, 9, 13},
@@ -219,6 +227,14 @@ constexpr OpDef kMatMulOps[] = {
      .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
      .infer = InferProduct,
      .prepare = PrepareMatMul,
+     .cost = CountProduct,
+     .traits = kPacksWeights},
+    {.domain = "com.microsoft",
+     .name = "GemmFastGelu",
+     .since = {1},
+     .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
+     .infer = InferProduct,
+     .prepare = PrepareGemmFastGelu,
      .cost = CountProduct,
      .traits = kPacksWeights},
     {.domain = "com.microsoft",

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "kernels/reduce/reduce_any.h"
-#include "kernels/softmax/softmax_f32.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
+#include "ops/math/softmax_any.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/quantized_operators.h"
@@ -59,33 +59,14 @@ Split SplitAt(const SoftmaxState& state, Dims shape) {
   return s;
 }
 
-void SoftmaxAny(const float* x, const Split& s, bool log, float* y, Parallel& parallel) {
-  kernels::SoftmaxF32(x, s.outer, s.n, s.inner, log, y, parallel);
-}
-
-void SoftmaxAny(const double* x, const Split& s, bool log, double* y, Parallel& parallel) {
-  parallel.For(s.outer * s.inner, std::max<std::int64_t>(1, 2048 / s.n), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t base = i / s.inner * s.n * s.inner + i % s.inner;
-      double max = -std::numeric_limits<double>::infinity(), sum = 0;
-      for (std::int64_t k = 0; k < s.n; ++k) max = std::max(max, x[base + k * s.inner]);
-      for (std::int64_t k = 0; k < s.n; ++k) sum += std::exp(x[base + k * s.inner] - max);
-      const double log_sum = std::log(sum);
-      for (std::int64_t k = 0; k < s.n; ++k) {
-        const std::int64_t at = base + k * s.inner;
-        y[at] = log ? x[at] - max - log_sum : std::exp(x[at] - max) / sum;
-      }
-    }
-  });
-}
-
 template <typename T>
 void RunSoftmax(KernelContext& c) {
   const auto& state = c.state<SoftmaxState>();
   if (c.Output(0).count == 0) return;
   Operands io(c, kDTypeOf<T>);
   const Operands::Computing computing(io);
-  SoftmaxAny(io.In<T>(0), SplitAt(state, c.Input(0).shape), state.log, io.Out<T>(0), c.parallel());
+  const Split s = SplitAt(state, c.Input(0).shape);
+  SoftmaxAny(io.In<T>(0), s.outer, s.n, s.inner, state.log, io.Out<T>(0), c.parallel());
 }
 
 // Writes 1 at the first largest element of each of up to 64 columns, 0 elsewhere.

@@ -1,5 +1,5 @@
-// ops/nn/conv.cpp - Conv and FusedConv, channels first and last: f32 on the convolution kernels, f16 and bf16 through
-// f32, f64 through im2col.
+// ops/nn/conv.cpp - Conv and FusedConv, channels first and last (NhwcConv and NhwcFusedConv are these): f32 on the
+// convolution kernels, f16 and bf16 through f32, f64 through im2col.
 #include <algorithm>
 
 #include "kernels/gemm/gemm.h"
@@ -7,6 +7,7 @@
 #include "ops/activation.h"
 #include "ops/cost_context.h"
 #include "ops/nn/im2col.h"
+#include "ops/nn/infer_images.h"
 #include "ops/operands.h"
 #include "ops/registry.h"
 #include "ops/shapes/conv_attributes.h"
@@ -18,6 +19,8 @@ namespace {
 
 constexpr std::size_t kX = 0, kW = 1, kB = 2, kZ = 3;
 
+}  // namespace
+
 void InferConv(InferContext& c) {
   const ImageLayouts layouts = ImageLayouts::Of(c);
   const Type x = ToChannelsFirst(c.InputType(kX), layouts.input_last);
@@ -25,6 +28,8 @@ void InferConv(InferContext& c) {
   if (!c.HasRank(kX)) return c.SetOutput(0, c.InputDType(kX));
   c.SetOutput(0, x.dtype, FromChannelsFirst(ConvOutputDims(c, state, x, c.InputType(kW)), layouts.output_last));
 }
+
+namespace {
 
 struct Sizes {
   Window3 window;
@@ -97,35 +102,61 @@ void RunFloat(KernelContext& c) {
   kernels::ConvF32(args, c.parallel(), scratch_bytes == 0 ? nullptr : io.At(scratch));
 }
 
+// The channels of one group as planes [channels, pixels], from pixels of `all` channels each.
+void ToPlanes(const double* x, std::int64_t pixels, std::int64_t all, std::int64_t channels, double* planes,
+              Parallel& parallel) {
+  parallel.For(channels, std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(pixels, 1)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t channel = begin; channel < end; ++channel)
+                   for (std::int64_t i = 0; i < pixels; ++i) planes[channel * pixels + i] = x[i * all + channel];
+               });
+}
+
+// The product of the weights of a group and the columns of an image: Y [channels, pixels], or its transpose.
+kernels::GemmAnyArgs<double> ColumnProduct(const kernels::ConvShape& shape, std::int64_t taps, std::int64_t pixels,
+                                           bool last, bool bias) {
+  const std::int64_t group_out = shape.out_channels / shape.groups, k = shape.in_channels / shape.groups * taps;
+  kernels::GemmAnyArgs<double> args;
+  args.m = last ? pixels : group_out, args.n = last ? group_out : pixels, args.k = k;
+  args.lda = last ? pixels : k, args.ldb = last ? k : pixels, args.ldc = last ? shape.out_channels : pixels;
+  args.trans_a = args.trans_b = last;
+  args.beta = bias ? 1 : 0;
+  (last ? args.c0_column_stride : args.c0_row_stride) = 1;
+  static const double kGiven = 0;
+  args.c0 = bias ? &kGiven : nullptr;
+  return args;
+}
+
 void RunDouble(KernelContext& c) {
   const auto& state = c.state<ConvState>();
   const auto [window, shape] = MakeSizes(c, state);
+  const bool last = state.layouts.output_last;
   const std::int64_t taps = window.kernel[0] * window.kernel[1] * window.kernel[2];
   const std::int64_t in_pixels = window.in[0] * window.in[1] * window.in[2];
   const std::int64_t pixels = window.out[0] * window.out[1] * window.out[2];
   const std::int64_t group_in = shape.in_channels / shape.groups, group_out = shape.out_channels / shape.groups;
   if (c.Output(0).count == 0) return;
   const double* bias = c.HasInput(kB) ? c.Input(kB).As<double>() : nullptr;
-  double* y = c.Output(0).As<double>();
-  kernels::GemmAnyArgs<double> args;
-  args.m = group_out, args.n = pixels, args.k = group_in * taps;
-  args.lda = args.k, args.ldb = pixels, args.ldc = pixels;
-  args.beta = bias != nullptr ? 1 : 0;
-  args.c0_row_stride = 1;
-  args.c0 = bias;
+  kernels::GemmAnyArgs<double> args = ColumnProduct(shape, taps, pixels, last, bias != nullptr);
   ScratchLayout layout;
   const std::size_t cols_at = layout.Add<double>(CheckedMul(
       static_cast<std::size_t>(args.k), static_cast<std::size_t>(pixels), "the size of the convolution's columns"));
+  const std::size_t planes_at = layout.Add<double>(last ? static_cast<std::size_t>(group_in * in_pixels) : 0);
   const std::size_t gemm_bytes = kernels::GemmAnyScratchBytes(args, c.parallel().ThreadCount());
   const std::size_t gemm_at = layout.Add(gemm_bytes);
   std::byte* block = c.Scratch(layout.bytes());
   double* cols = static_cast<double*>(static_cast<void*>(block + cols_at));
+  double* planes = static_cast<double*>(static_cast<void*>(block + planes_at));
   for (std::int64_t i = 0; i < shape.batch * shape.groups; ++i) {
-    const std::int64_t group = i % shape.groups;
-    Im2Col(window, c.Input(kX).As<double>() + i * group_in * in_pixels, group_in, 0.0, cols, c.parallel());
-    args.a = c.Input(kW).As<double>() + group * group_out * args.k;
-    args.b = cols;
-    args.c = y + i * group_out * pixels;
+    const std::int64_t image = i / shape.groups, group = i % shape.groups;
+    const double* x = c.Input(kX).As<double>() + image * shape.in_channels * in_pixels;
+    double* y = c.Output(0).As<double>() + image * shape.out_channels * pixels;
+    if (last) ToPlanes(x + group * group_in, in_pixels, shape.in_channels, group_in, planes, c.parallel());
+    Im2Col(window, last ? planes : x + group * group_in * in_pixels, group_in, 0.0, cols, c.parallel());
+    const double* weights = c.Input(kW).As<double>() + group * group_out * args.k;
+    args.a = last ? cols : weights;
+    args.b = last ? weights : cols;
+    args.c = y + group * group_out * (last ? 1 : pixels);
     args.c0 = bias != nullptr ? bias + group * group_out : nullptr;
     kernels::GemmAny(args, c.parallel(), gemm_bytes == 0 ? nullptr : block + gemm_at);
   }
@@ -175,7 +206,7 @@ Prepared PrepareConv(PrepareContext& c) {
   ConvState state = ReadConv(c, x, c.InputType(kW));
   state.activation = ReadConvActivation(c);
   if (c.InputDType(kX) == DType::kDouble) {
-    if (IsChannelsLast(c)) c.Unsupported("channels-last images", DType::kDouble);
+    if (state.layouts.input_last != state.layouts.output_last) c.Unsupported("a change of layout of", DType::kDouble);
     if (state.activation.kind != kernels::UnaryKind::kNone || c.HasInput(kZ)) {
       c.Unsupported("a fused activation or sum and inputs", DType::kDouble);
     }
@@ -218,7 +249,9 @@ constexpr DTypeSet kKernelFloats = {DType::kFloat, DType::kFloat16, DType::kBFlo
 constexpr OpDef kConvOps[] = {
     Row("", "Conv", {1, 11, 22}, kIeeeFloats, &kFloatConvLayout),
     Row("com.microsoft", "FusedConv", {1}, kIeeeFloats, &kFloatConvLayout),
-    Row(kChannelsLastDomain, "Conv", {1}, kKernelFloats),
+    Row("com.microsoft", "NhwcConv", {1}, {DType::kFloat, DType::kFloat16, DType::kDouble}),
+    Row("com.microsoft", "NhwcFusedConv", {1}, {DType::kFloat, DType::kFloat16}),
+    Row(kChannelsLastDomain, "Conv", {1}, kIeeeFloats),
     Row(kChannelsLastDomain, "FusedConv", {1}, kKernelFloats),
 };
 

@@ -7,6 +7,7 @@
 #include "ops/channels_last.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
+#include "ops/nn/infer_images.h"
 #include "ops/nn/lp_power.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -25,7 +26,9 @@ struct GlobalState {
   double p = 2;
 };
 
-void InferGlobal(InferContext& c) {
+}  // namespace
+
+void InferGlobalPool(InferContext& c) {
   if (!c.HasRank(0)) return c.SetOutput(0, c.InputDType(0));
   if (c.Rank(0) < 2) c.Fail(Code::kInvalidArgument, "expected an input [N, C, ...], found ", c.InputType(0).ToText());
   std::vector<Dim> dims(c.Rank(0), Dim(1));
@@ -34,6 +37,8 @@ void InferGlobal(InferContext& c) {
   dims[channels] = c.InputDims(0)[channels];
   c.SetOutput(0, c.InputDType(0), std::move(dims));
 }
+
+namespace {
 
 double Plane(const GlobalState& state, const float* x, std::int64_t n) {
   using kernels::ReduceKind;
@@ -146,7 +151,7 @@ constexpr OpDef LastRow(std::string_view name) {
           .name = name,
           .since = {1},
           .types = kIeeeFloats,
-          .infer = InferGlobal,
+          .infer = InferGlobalPool,
           .prepare = PrepareGlobal,
           .cost = CountOncePerInput};
 }
@@ -157,14 +162,14 @@ constexpr OpDef kGlobalPoolOps[] = {
     {.name = "GlobalAveragePool",
      .since = {1, 22},
      .types = kIeeeFloats,
-     .infer = InferGlobal,
+     .infer = InferGlobalPool,
      .prepare = PrepareGlobal,
      .cost = CountOncePerInput,
      .layout = &kGlobalPoolLayout},
     {.name = "GlobalLpPool",
      .since = {1, 2, 22},
      .types = kIeeeFloats,
-     .infer = InferGlobal,
+     .infer = InferGlobalPool,
      .prepare = PrepareGlobal,
      .upgrade = UpgradeLpPower,
      .cost = CountOncePerInput,
@@ -172,7 +177,7 @@ constexpr OpDef kGlobalPoolOps[] = {
     {.name = "GlobalMaxPool",
      .since = {1, 22},
      .types = kIeeeFloats,
-     .infer = InferGlobal,
+     .infer = InferGlobalPool,
      .prepare = PrepareGlobal,
      .cost = CountOncePerInput,
      .layout = &kGlobalPoolLayout},

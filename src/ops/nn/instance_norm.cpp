@@ -9,7 +9,7 @@
 #include "ops/channels_last.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
-#include "ops/nn/row_statistics.h"
+#include "ops/nn/group_planes.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
@@ -25,13 +25,6 @@ struct GroupState {
   double epsilon = 1e-5;
   std::int64_t groups = 0;  // 0: one for each channel
 };
-
-void Affine(const float* x, std::int64_t n, float mean, float scale, float bias, float* y) {
-  kernels::AffineF32().scalar(x, n, mean, scale, bias, y);
-}
-void Affine(const double* x, std::int64_t n, double mean, double scale, double bias, double* y) {
-  for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * scale + bias;
-}
 
 // How many groups the channels make, after checking that scale and bias fit.
 std::int64_t CheckedGroups(KernelContext& c, std::int64_t channels) {
@@ -73,27 +66,15 @@ void RunGroupNorm(KernelContext& c) {
   const Dims shape = c.Input(0).shape;
   if (c.Input(0).count == 0) return;
   if (shape.size() < 2) Fail(Code::kInvalidArgument, "expected an input [N, C, ...], found ", ToText(shape));
-  const std::int64_t channels = shape[1], groups = CheckedGroups(c, channels);
-  const std::int64_t each = channels / groups, pixels = ElementCount(shape, 2, shape.size());
+  GroupPlanes<T> planes;
+  planes.batch = shape[0], planes.channels = shape[1], planes.pixels = ElementCount(shape, 2, shape.size());
+  planes.groups = CheckedGroups(c, planes.channels);
+  planes.epsilon = state.epsilon;
+  planes.per_group = c.Input(1).count != planes.channels;  // in version 18
   Operands io(c, kDTypeOf<T>);
   const Operands::Computing computing(io);
-  // Version 18 has one scale and bias a group.
-  const bool per_group = c.Input(1).count != channels;
-  const T *scale = io.In<T>(1), *bias = io.In<T>(2);
-  const std::int64_t n = each * pixels;
-  c.parallel().For(shape[0] * groups, std::max<std::int64_t>(1, 4096 / n), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const T* x = io.In<T>(0) + i * n;
-      T* y = io.Out<T>(0) + i * n;
-      const T mean = static_cast<T>(Sum(x, n) / static_cast<double>(n));
-      const double inverse = 1 / std::sqrt(Deviations(x, n, mean) / static_cast<double>(n) + state.epsilon);
-      for (std::int64_t k = 0; k < each; ++k) {
-        const std::int64_t at = per_group ? i % groups : i % groups * each + k;
-        const T factor = static_cast<T>(inverse * static_cast<double>(scale[at]));
-        Affine(x + k * pixels, pixels, mean, factor, bias[at], y + k * pixels);
-      }
-    }
-  });
+  planes.x = io.In<T>(0), planes.scale = io.In<T>(1), planes.bias = io.In<T>(2), planes.y = io.Out<T>(0);
+  NormalizeGroups(planes, c.parallel());
 }
 
 Prepared PrepareGroupNorm(PrepareContext& c) {

@@ -49,9 +49,7 @@ void InferLayerNorm(InferContext& c) {
   const DType y = form.rms && form.skip == kAbsent && c.InputDType(form.scale) != DType::kUndefined
                       ? c.InputDType(form.scale)
                       : c.InputDType(0);
-  const DType stash = c.InputDType(0) == DType::kDouble && form.skip == kAbsent && form.name[0] == 'S'
-                          ? DType::kDouble
-                          : c.DTypeAttribute("stash_type", DType::kFloat);
+  const DType stash = c.DTypeAttribute("stash_type", DType::kFloat);
   if (!c.HasRank(0)) {
     c.SetOutput(0, y);
     for (const std::size_t i : {form.mean, form.inverse}) {
@@ -104,27 +102,53 @@ void AddRows(const double* a, const double* b, const double* c, std::int64_t n, 
   for (std::int64_t i = 0; i < n; ++i) sum[i] = a[i] + b[i] + (c != nullptr ? c[i] : 0);
 }
 
-// The parameter of each of the n normalised elements (`dims`); in place if it has them all.
+// A scale or bias: the elements of the first row, and how far on those of the next are.
 template <typename T>
-const T* Expand(const T* from, Dims shape, Dims dims, std::int64_t n, T* to) {
-  if (from == nullptr || ElementCount(shape) == n) return from;
-  while (shape.size() > dims.size() && shape[0] == 1) shape = shape.subspan(1);
+struct RowParameter {
+  const T* data = nullptr;
+  std::int64_t stride = 0;
+
+  const T* At(std::int64_t row) const { return data == nullptr ? nullptr : data + row * stride; }
+};
+
+// The dimensions of a parameter that broadcasts to X: those of the normalized axes, or of all if rows differ in it.
+Dims OwnDims(Dims shape, std::size_t normalized) {
+  while (shape.size() > normalized && shape[0] == 1) shape = shape.subspan(1);
+  return shape;
+}
+
+// How many elements the parameter has once it is repeated; 0 if it is used in place.
+std::size_t RepeatedCount(Dims given, Dims x, std::size_t axis) {
+  const Dims row = x.subspan(axis), shape = OwnDims(given, row.size());
+  if (Shape::Equal(shape, row) || Shape::Equal(shape, x)) return 0;
+  return static_cast<std::size_t>(ElementCount(x, shape.size() > row.size() ? 0 : axis, x.size()));
+}
+
+// Repeats a parameter into `to`, or takes it in place.
+template <typename T>
+RowParameter<T> Repeat(const T* from, Dims given, Dims x, std::size_t axis, T* to) {
+  const Dims row = x.subspan(axis), shape = OwnDims(given, row.size());
+  const bool of_rows = shape.size() > row.size();
+  const Dims dims = of_rows ? x : row;
+  const std::int64_t stride = of_rows ? ElementCount(row, 0, row.size()) : 0;
+  if (RepeatedCount(given, x, axis) == 0) return {from, stride};
   Shape out;
   if (!Broadcast(shape, dims, &out) || !Shape::Equal(out, dims)) {
-    Fail(Code::kNotImplemented, "expected a scale and bias that broadcast to the normalized axes ", ToText(dims),
-         ", found ", ToText(shape));
+    Fail(Code::kInvalidArgument, "expected a scale and bias that broadcast to the input ", ToText(x), ", found ",
+         ToText(given));
   }
-  for (std::int64_t i = 0; i < n; ++i) {
+  const std::int64_t count = ElementCount(dims, 0, dims.size());
+  for (std::int64_t i = 0; i < count; ++i) {
     std::int64_t rest = i, at = 0, step = 1;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      const std::int64_t size = dims[dims.size() - 1 - axis], mine = shape[shape.size() - 1 - axis];
+    for (std::size_t back = 0; back < shape.size(); ++back) {
+      const std::int64_t size = dims[dims.size() - 1 - back], mine = shape[shape.size() - 1 - back];
       if (mine != 1) at += rest % size * step;
       rest /= size;
       step *= mine;
     }
     to[i] = from[at];
   }
-  return to;
+  return {to, stride};
 }
 
 // The moments of no elements are no numbers.
@@ -161,17 +185,14 @@ void RunLayerNorm(KernelContext& c) {
   CheckSums(c, form, n);
   Operands io(c, kDTypeOf<T>);
   const auto has = [&](std::size_t i) { return i != kAbsent && c.HasInput(i); };
-  const auto expanded = [&](std::size_t i) {
-    return has(i) && c.Input(i).count != n ? static_cast<std::size_t>(n) : 0;
-  };
-  const std::size_t scale_at = io.Add<T>(expanded(form.scale)), bias_at = io.Add<T>(expanded(form.bias));
+  const auto repeated = [&](std::size_t i) { return has(i) ? RepeatedCount(c.Input(i).shape, x_shape, axis) : 0; };
+  const std::size_t scale_at = io.Add<T>(repeated(form.scale)), bias_at = io.Add<T>(repeated(form.bias));
   const bool sums_out = form.sum != kAbsent && c.HasOutput(form.sum);
   const Operands::Computing computing(io);
-  const Dims dims = x_shape.subspan(axis);
-  const T* scale =
-      !has(form.scale) ? nullptr : Expand(io.In<T>(form.scale), c.Input(form.scale).shape, dims, n, io.At<T>(scale_at));
-  const T* bias =
-      !has(form.bias) ? nullptr : Expand(io.In<T>(form.bias), c.Input(form.bias).shape, dims, n, io.At<T>(bias_at));
+  const auto parameter = [&](std::size_t i, std::size_t at) {
+    return has(i) ? Repeat(io.In<T>(i), c.Input(i).shape, x_shape, axis, io.At<T>(at)) : RowParameter<T>();
+  };
+  const RowParameter<T> scale = parameter(form.scale, scale_at), bias = parameter(form.bias, bias_at);
   const T* skip = has(form.skip) ? io.In<T>(form.skip) : nullptr;
   const std::int64_t skip_rows = skip != nullptr ? c.Input(form.skip).count / n : 1;
   const T* sum_bias = has(form.sum_bias) ? io.In<T>(form.sum_bias) : nullptr;
@@ -187,7 +208,7 @@ void RunLayerNorm(KernelContext& c) {
         x = sum;
       }
       const Moments m = RowMoments(x, n, form.rms, state.epsilon);
-      AffineRow(x, n, m, scale, bias, y);
+      AffineRow(x, n, m, scale.At(row), bias.At(row), y);
       if (means != nullptr) means[row] = static_cast<T>(m.mean);
       if (inverses != nullptr) inverses[row] = static_cast<T>(m.inverse);
     }

@@ -14,6 +14,7 @@
 #include "ops/cost_context.h"
 #include "ops/elementwise.h"
 #include "ops/infer_context.h"
+#include "ops/nn/infer_images.h"
 #include "ops/nn/lp_power.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -68,6 +69,8 @@ PoolState ReadPool(const AttributeReader& c, const Type& x) {
   return state;
 }
 
+}  // namespace
+
 void InferPool(InferContext& c) {
   const bool last = IsLast(c);
   const Type x = ToChannelsFirst(c.InputType(0), last);
@@ -84,6 +87,8 @@ void InferPool(InferContext& c) {
   if (c.HasOutput(1)) c.SetOutput(1, DType::kInt64, dims);
   c.SetOutput(0, c.InputDType(0), FromChannelsFirst(std::move(dims), last));
 }
+
+namespace {
 
 kernels::PoolShape MakePoolShape(KernelContext& c, const PoolState& state) {
   const Shape x = ToChannelsFirst(c.Input(0).shape, state.channels_last);

@@ -369,6 +369,13 @@ constexpr OpDef kQuantizeOps[] = {
      .infer = InferSameType,
      .prepare = PrepareQLinearSigmoid,
      .traits = kMayAlias | kElementwise},
+    {.domain = "com.microsoft",
+     .name = "QOrderedGelu",
+     .since = {1},
+     .types = {DType::kInt8},
+     .infer = InferSameType,
+     .prepare = PrepareQOrderedGelu,
+     .traits = kMayAlias | kElementwise},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // ops/quantized/quantized_elementwise.cpp - 8-bit elementwise operators of com.microsoft (QLinearAdd, QLinearMul,
-// QLinearSigmoid, QLinearLeakyRelu) and ai.sardonyx.Lookup8, a table of 256 results. Their rows are in quantize.cpp.
+// QLinearSigmoid, QLinearLeakyRelu, QOrderedGelu) and ai.sardonyx.Lookup8, a table of 256 results. Their rows are in
+// quantize.cpp.
 //
 // A function of one 8-bit tensor is computed for all 256 elements first, so its speed does not depend on the function.
 #include <algorithm>
@@ -92,13 +93,15 @@ void RunLookup(KernelContext& c, const std::uint8_t* table) {
 struct FunctionState {
   kernels::UnaryF32Fn* function = nullptr;
   float a = 0;
+  std::size_t x_zero = 2, y_scale = 3, y_zero = 4;  // inputs
 };
+constexpr std::size_t kNoInput = 99;
 
 // X, its scale and zero point, those of Y.
 void RunFunction(KernelContext& c) {
   const auto& state = c.state<FunctionState>();
   const DType dtype = c.Input(0).dtype;
-  const QuantizedScale x = ReadScale(c, 1, 2), y = ReadScale(c, 3, 4);
+  const QuantizedScale x = ReadScale(c, 1, state.x_zero), y = ReadScale(c, state.y_scale, state.y_zero);
   std::array<float, 256> values = {};
   std::array<std::uint8_t, 256> table = {};
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -121,6 +124,15 @@ Prepared PrepareQLinearSigmoid(PrepareContext&) {
 Prepared PrepareQLinearLeakyRelu(PrepareContext& c) {
   return WithState(RunFunction,
                    FunctionState{kernels::UnaryF32(kernels::UnaryKind::kLeakyRelu), c.Float("alpha", 0.01f)});
+}
+
+// X, its scale and that of Y, in any memory order.
+Prepared PrepareQOrderedGelu(PrepareContext& c) {
+  if (c.Int("order_X", 1) != c.Int("order_Y", c.Int("order_X", 1))) {
+    c.Fail(Code::kInvalidArgument, "attribute 'order_Y': expected that of X, ", c.Int("order_X", 1), ", found ",
+           c.Int("order_Y"));
+  }
+  return WithState(RunFunction, FunctionState{kernels::UnaryF32(kernels::UnaryKind::kGelu), 0, kNoInput, 2, kNoInput});
 }
 
 // Lookup8: X and a table of 256 results, one for each byte that X may hold.

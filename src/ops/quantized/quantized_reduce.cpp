@@ -26,8 +26,18 @@ constexpr std::int64_t kColumns = 512;  // of one task
 struct MeanState {
   std::vector<std::int64_t> axes;
   bool keeps = true;
-  bool pools = false;  // QLinearGlobalAveragePool
+  bool pools = false;  // QLinearGlobalAveragePool: the axes are all but two
+  bool channels_last = false;
 };
+
+// [N, C, spatial...], or with channels_last [N, spatial..., C].
+std::vector<std::int64_t> SpatialAxes(std::size_t size, bool channels_last) {
+  const auto rank = static_cast<std::int64_t>(size);
+  std::vector<std::int64_t> axes;
+  for (std::int64_t axis = 1; axis < rank; ++axis)
+    if (axis != (channels_last ? rank - 1 : 1)) axes.push_back(axis);
+  return axes;
+}
 
 class MeanRunner {
  public:
@@ -90,7 +100,10 @@ void RunMean(KernelContext& c) {
   const auto& state = c.state<MeanState>();
   const TensorRef& x = c.Input(0);
   if (c.Output(0).count == 0) return;
-  const ReducePlan plan = MakeReducePlan(x.shape, MarkAxes(state.axes, x.rank(), state.axes.empty()));
+  const std::vector<std::int64_t> spatial =
+      state.pools ? SpatialAxes(x.rank(), state.channels_last) : std::vector<std::int64_t>();
+  const std::vector<std::int64_t>& axes = state.pools ? spatial : state.axes;
+  const ReducePlan plan = MakeReducePlan(x.shape, MarkAxes(axes, x.rank(), axes.empty()));
   if (x.count == 0) Fail(Code::kInvalidArgument, "expected elements for every mean, found shape ", ToText(x.shape));
   const MeanRunner runner(c, plan, state.pools);
   const std::int64_t blocks = (plan.inner + kColumns - 1) / kColumns;
@@ -122,7 +135,6 @@ Prepared PrepareQLinearMean(PrepareContext& c) {
   return WithState(RunMean, MeanState{c.Ints("axes"), c.Flag("keepdims", true)});
 }
 
-// [N, C, spatial...], or with channels_last [N, spatial..., C].
 void InferQLinearGlobalMean(InferContext& c) {
   if (!c.HasRank(0)) return c.SetOutput(0, c.InputDType(0));
   if (c.Rank(0) < 3) c.Fail(Code::kInvalidArgument, "expected an input [N, C, ...], found ", c.InputType(0).ToText());
@@ -134,14 +146,7 @@ void InferQLinearGlobalMean(InferContext& c) {
 }
 
 Prepared PrepareQLinearGlobalMean(PrepareContext& c) {
-  const Type& x = c.InputType(0);
-  if (!x.has_rank) c.Unsupported("an input of unknown rank");
-  MeanState state{.pools = true};
-  const auto rank = static_cast<std::int64_t>(x.rank());
-  const std::int64_t channels = c.Flag("channels_last") ? rank - 1 : 1;
-  for (std::int64_t axis = 1; axis < rank; ++axis)
-    if (axis != channels) state.axes.push_back(axis);
-  return WithState(RunMean, std::move(state));
+  return WithState(RunMean, MeanState{.pools = true, .channels_last = c.Flag("channels_last")});
 }
 
 // ---- Softmax

@@ -1,4 +1,5 @@
-// ops/tensor/identity.cpp - operators that pass their input on: Identity and BitCast (the same bytes as another type).
+// ops/tensor/identity.cpp - operators that pass their input on: Identity, BitCast (the same bytes as another type) and
+// copies between devices.
 #include "ops/copy_elements.h"
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
@@ -31,7 +32,19 @@ Prepared PrepareBitCast(PrepareContext&) { return {.run = RunBitCast, .state = n
 
 constexpr DTypeSet kCastable = kNumbers | kFloat8s | kSubBytes | kComplexes | DTypeSet{DType::kBool};
 
+// ONNX Runtime's copies between the memory of devices, which files have that it saved for a GPU: on one device there is
+// nothing to do.
+constexpr OpDef CopyRow(std::string_view name) {
+  return {.name = name,
+          .since = {1},
+          .infer = InferSameAsInput,
+          .prepare = PrepareIdentity,
+          .traits = kView | kMovesElements};
+}
+
 constexpr OpDef kIdentityOps[] = {
+    CopyRow("MemcpyFromHost"),
+    CopyRow("MemcpyToHost"),
     {.name = "BitCast",
      .since = {26},
      .types = kCastable,
