@@ -9,11 +9,11 @@
 #include "model/new_file.h"
 #include "model/ort_writer.h"
 #include "model/save.h"
-#include "ops/evaluate.h"
 #include "ops/own_domain.h"
 #include "ops/schema/schema.h"
 #include "ops/schema/type_names.h"
 #include "ops/upgrade.h"
+#include "planner/constant_nodes.h"
 #include "runtime/saving/file_spelling.h"
 #include "runtime/sharing/compiled_weights.h"
 
@@ -175,24 +175,8 @@ void CollectOperators(const Graph& graph, model::OrtOperators& operators) {
 }
 
 // ONNX Runtime has no kernel for Constant: files in its format have initializers instead.
-void MakeConstantsInitializers(Graph& graph, const ops::Registry& registry) {
-  std::vector<NodeId> constants;
-  for (const NodeId id : graph.order) {
-    Node& node = graph.node(id);
-    for (Graph* body : node.Subgraphs()) MakeConstantsInitializers(*body, registry);
-    if (node.domain.empty() && node.op_type == "Constant") constants.push_back(id);
-  }
-  for (const NodeId id : constants) {
-    auto initializer = std::make_shared<Initializer>();
-    initializer->tensor = ops::EvaluateNode(graph, graph.node(id), registry, {}).at(0).tensor();
-    const ValueId value = graph.node(id).outputs[0];
-    graph.EraseNode(id);
-    graph.SetInitializer(value, std::move(initializer));
-  }
-}
-
 std::string OrtBytes(Model model, const ops::Registry& registry) {
-  MakeConstantsInitializers(model.graph, registry);
+  planner::MakeConstantsInitializers(model.graph, registry);
   model::OrtOperators operators;
   CollectOperators(model.graph, operators);
   return model::SaveOrtBytes(model, operators, [](const Graph& graph, const Node& node) {
