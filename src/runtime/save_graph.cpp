@@ -221,6 +221,7 @@ Model SavedModel(const Graph& graph, const Model& model, bool newest, const ops:
   for (const OpsetImport& import : imports)
     if (import.domain.empty() || import.domain == "ai.onnx") SpellForOpset(saved.graph, import.version, registry);
   RestoreDomains(saved.graph);
+  AddExpectedOutputs(saved.graph);
   saved.opset_imports = imports;
   SetImports(saved.graph, imports);
   return saved;
