@@ -15,6 +15,7 @@
 #include "ops/upgrade.h"
 #include "planner/constant_nodes.h"
 #include "runtime/saving/file_spelling.h"
+#include "runtime/saving/own_functions.h"
 #include "runtime/sharing/compiled_weights.h"
 
 namespace sardonyx::runtime {
@@ -85,6 +86,7 @@ void CollectVersions(Graph& graph, bool newest, const ops::Registry& registry,
     const int needed = newest ? OldestVersion(graph, id, registry) : node.since_version;
     std::int64_t& version = versions[std::string(ops::AuthorsDomain(node.domain))];
     version = std::max<std::int64_t>({version, needed, 1});
+    if (node.domain == ops::kOwnDomain) versions[""] = std::max(versions[""], kOwnFunctionsOpset);
     for (Graph* body : graph.node(id).Subgraphs()) CollectVersions(*body, newest, registry, versions);
   }
 }
@@ -291,8 +293,9 @@ void SaveCompiled(const Model& model, const model::CompiledParts& parts, const S
 
 void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,
                const SessionOptions& options) {
-  const Model saved = SavedModel(graph, model, newest, registry);
+  Model saved = SavedModel(graph, model, newest, registry);
   if (FormatOf(options) == ModelFormat::kOrt) return WriteFile(options.optimized_model_path, OrtBytes(saved, registry));
+  AddOwnFunctions(saved);
   model::SaveFile(saved, options.optimized_model_path, FileOptions(saved.graph, options));
 }
 
