@@ -53,7 +53,7 @@ class Call:
     variable: set = dataclasses.field(default_factory=set)  # inputs that are never initializers
     random: bool = False  # only types and shapes can be compared
     tolerance: float = 1.0  # factor
-    unordered: tuple = ()  # of outputs that may have any order (not used for others)
+    off_by: int = 0  # by which integers may differ that are cut or rounded from a real number
     newest: "Call | None" = None  # the same call as the newest version spells it, for references without the old one
 
 
@@ -250,10 +250,13 @@ def build(schema, draw, call, name, opset=None):
     weights = [constant(call.inputs[i], names[i]) for i in sorted(fixed)]
     graph = helper.make_graph([node], "g", given, asked, weights)
     imports = opset_imports(schema, opset)
-    known = [i for i in imports if i.domain in ("", "ai.onnx.ml")]
-    model = helper.make_model(graph, opset_imports=imports, ir_version=max(8, helper.find_min_ir_version_for(known)))
+    model = helper.make_model(graph, opset_imports=imports, ir_version=ir_version(opset if not schema.domain else 21))
     feeds = {names[i]: feed_of(x) for i, x in enumerate(call.inputs) if x is not None and i not in fixed}
     return Case(name, model, feeds, call, draw)
+
+
+def ir_version(opset):
+    return 14 if opset > 26 else 13 if opset > 24 else 11 if opset > 22 else 10
 
 
 def output_types(schema, draw, count):

@@ -2,10 +2,12 @@
 
 A name is DOMAIN.OPERATOR-VERSION/TYPE/INDEX, or chain/KIND/INDEX: with the seed it says everything about a case.
 """
+import dataclasses
+
 import chains
+import fallbacks
 import recipes
-from calls import HISTORY, KINDS, NAMES, Draw, build, main_variable
-from calls import Call as Call
+from calls import HISTORY, KINDS, NAMES, Draw, build, last_opset, main_variable
 
 RECIPES = recipes.load()
 NEWER = 27  # the first opset that ONNX Runtime 1.31 refuses
@@ -47,7 +49,7 @@ def cells(operators=(), newest_only=False):
     """Names of all cells, without an index."""
     for schema in schemas(operators, newest_only):
         for kind in kinds_of(schema)[1]:
-            yield f"{schema.domain}.{schema.name}-{schema.since_version}/{NAMES[kind] if kind else 'any'}"
+            yield f"{schema.domain or 'ai.onnx'}.{schema.name}-{schema.since_version}/{NAMES[kind] if kind else 'any'}"
 
 
 def schema_of(domain, operator, version):
@@ -63,16 +65,20 @@ def make(name, seed, mood=None):
     front, _, kind = cell.partition("/")
     full, _, version = front.rpartition("-")
     domain, _, operator = full.rpartition(".")
+    domain = "" if domain == "ai.onnx" else domain
     schema = schema_of(domain, operator, int(version))
     variable = main_variable(schema)
     fixed = {} if kind == "any" else {variable: KINDS[f"tensor({kind})"]}
     draw = Draw(schema, seed, int(index), fixed, mood)
     call = RECIPES[domain, operator](draw)
     case = build(schema, draw, call, name)
+    stripped = fallbacks.stripped(call.attributes)
+    if call.newest is None and stripped != call.attributes:
+        call.newest = dataclasses.replace(call, attributes=stripped)
     if call.newest:
         newer = [s for s in HISTORY[domain, operator] if not s.deprecated and s.since_version < NEWER]
         names = Draw(newer[-1], seed, int(index), dict(draw.types), mood)
-        other = build(newer[-1], names, call.newest, name)
+        other = build(newer[-1], names, call.newest, name, min(last_opset(newer[-1]), NEWER - 1))
         case.newest = (other.model, other.feeds)
     return case
 

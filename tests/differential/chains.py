@@ -179,10 +179,7 @@ def transpose_matmul(c):
     d.mood = "tame"
     m, k, n = d.whole(1, 4), d.whole(1, 4), d.whole(1, 4)
     x, y = c.given(c.values((2, k, m))), c.weight(c.values((2, n, k)))
-    if d.chance(0.8):
-        x = c.add("Transpose", x, perm=[0, 2, 1])
-    else:
-        x = c.given(c.values((2, m, k)))
+    x = c.add("Transpose", x, perm=[0, 2, 1]) if d.chance(0.8) else c.given(c.values((2, m, k)))
     y = c.add("Transpose", y, perm=[0, 2, 1])
     z = c.add("MatMul", x, y)
     return c.add("Mul", z, c.weight(FLOAT(0.5))) if d.chance() else c.add("Div", z, c.weight(FLOAT(4)))
@@ -193,7 +190,8 @@ def reshapes(c):
     d = c.d
     x = c.given(c.values((2, 3, 4)))
     for _ in range(d.whole(1, 3)):
-        x = c.add("Reshape", x, c.weight(np.array(d.pick([6, 4], [-1], [2, 12], [0, -1], [4, 3, 2], [24, 1]), np.int64)))
+        shape = d.pick([6, 4], [-1], [2, 12], [0, -1], [4, 3, 2], [24, 1])
+        x = c.add("Reshape", x, c.weight(np.array(shape, np.int64)))
         if d.chance(0.4):
             x = c.add("Flatten", x, axis=d.pick(0, 1, -1))
     return c.add("Neg", x)

@@ -1,5 +1,6 @@
 """Whether two results of one model are the same, up to the rounding that their type allows."""
 import numpy as np
+from calls import NAMES, element_kind
 
 # A bound of the relative rounding error of one operation; compared are a few of them.
 EPSILON = {"float64": 1e-13, "float32": 1e-6, "float16": 2e-3, "bfloat16": 1.6e-2, "complex64": 1e-6,
@@ -19,15 +20,18 @@ def as_exact(array):
     return array
 
 
-def close(got, want, factor, narrow=None):
+def close(got, want, factor, off_by=0):
     """A mask of the elements of `got` that equal those of `want`; the tolerance is that of the narrower type."""
-    name = np.asarray(got).dtype.name
+    name = max((np.asarray(x).dtype.name for x in (got, want)), key=lambda n: EPSILON.get(n, 0))
     got, want = as_exact(got), as_exact(want)
     if got.dtype.kind not in "fc":
         if want.dtype.kind in "OUS" or got.dtype.kind in "OUS":
             return np.asarray(got.astype(str) == want.astype(str))
-        return np.asarray(got == want)
-    relative = (EPSILON[name] if name in EPSILON else 1e-9) * factor
+        same = np.asarray(got == want)
+        if off_by:
+            same |= np.asarray(np.abs(got.astype(np.float64) - want.astype(np.float64)) <= off_by)
+        return same
+    relative = EPSILON.get(name, 1e-9) * factor
     with np.errstate(all="ignore"):
         finite = np.abs(want[np.isfinite(want)])
         # Sums cancel: their error is relative to the terms, of which the largest result is a measure.
@@ -35,32 +39,45 @@ def close(got, want, factor, narrow=None):
         return np.isclose(got, want.astype(got.dtype), relative, absolute, equal_nan=True)
 
 
-def fault(got, wants, factor=1.0, shapes_only=False):
+def fault(got, wants, factor=1.0, shapes_only=False, off_by=0):
     """What is different between one output and each of `wants`, of which each element must equal one; "" if nothing."""
     if isinstance(got, (list, tuple, dict)) or got is None or any(isinstance(w, (list, tuple)) for w in wants):
         return nested_fault(got, wants, factor, shapes_only)
     got = np.asarray(got)
-    mask = None
+    mask = rough = None
     for want in wants:
         want = np.asarray(want)
         if got.shape != want.shape:
             return f"shape {got.shape} instead of {want.shape}"
-        if want is wants[0] and not same_type(got.dtype, want.dtype):
+        if is_text(got) != is_text(want):
             return f"type {got.dtype} instead of {want.dtype}"
         if shapes_only:
             return ""
-        same = close(got, want, factor)
+        same = close(got, want, factor, off_by)
         mask = same if mask is None else mask | same
+        if got.dtype == np.float64 and want.dtype.kind == "f":
+            same = close(got.astype(np.float32), want.astype(np.float64), factor)
+            rough = same if rough is None else rough | same
     if mask.all():
         return ""
     wrong = np.argwhere(~mask)
     place = tuple(int(i) for i in wrong[0])
     values = ", ".join(str(np.asarray(w)[place]) for w in wants)
-    return f"{len(wrong)} of {mask.size} elements, first at {place}: {got[place]} instead of {values}"
+    single = "in single precision: " if rough is not None and rough.all() else ""
+    return f"{single}{len(wrong)} of {mask.size} elements, first at {place}: {got[place]} instead of {values}"
 
 
-def same_type(one, other):
-    return one == other or {one.kind, other.kind} <= set("OUS")
+def is_text(array):
+    return array.dtype.kind in "OUS"
+
+
+def type_fault(outputs, declared):
+    """The first of `outputs` that has another element type than its graph declares."""
+    for i, (value, info) in enumerate(zip(outputs, declared, strict=True)):
+        kind = info.type.tensor_type.elem_type
+        if kind and isinstance(value, np.ndarray) and element_kind(value) != kind:
+            return f"output {i}: type {value.dtype} instead of {NAMES[kind]}"
+    return ""
 
 
 def nested_fault(got, wants, factor, shapes_only):
@@ -80,10 +97,10 @@ def nested_fault(got, wants, factor, shapes_only):
     return ""
 
 
-def outputs_fault(got, wants, factor=1.0, shapes_only=False):
+def outputs_fault(got, wants, factor=1.0, shapes_only=False, off_by=0):
     """The first difference between outputs and one or several lists of expected ones."""
     for i, value in enumerate(got):
         expected = [want[i] for want in wants if want is not None]
-        if words := fault(value, expected, factor, shapes_only):
+        if words := fault(value, expected, factor, shapes_only, off_by):
             return f"output {i}: {words}"
     return ""

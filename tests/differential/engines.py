@@ -71,7 +71,7 @@ def ort_value(array):
     kind = element_kind(array)
     if kind == TensorProto.STRING:
         raise NotImplementedError("strings beside types that NumPy lacks")
-    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(np.ascontiguousarray(array), kind)
+    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array.copy(), kind)
 
 
 def stock_model(model):

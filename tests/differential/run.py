@@ -59,7 +59,7 @@ def child(seed, findings):
         except Exception as error:  # noqa: BLE001  (a recipe that fails is a fault of the recipe)
             print("broken", json.dumps([name, f"{type(error).__name__}: {error}"]), flush=True)
             continue
-        verdict = judge.judge(case)
+        verdict = judge.judge(case, stage=lambda peer: print("stage", peer, flush=True))
         report = {"name": name, "peers": verdict.peers, "settled": verdict.settled, "faults": verdict.faults}
         if verdict.faults and findings and verdict.faults[0][0] != "nobody":
             case, verdict = shrink.shrunk(case, verdict, judge.judge)
@@ -109,6 +109,7 @@ class Worker:
         self.process.wait()
 
     def answered(self, name):
+        stage = "ours"
         while True:
             try:
                 line = self.lines.get(timeout=HANG * (5 if self.options.findings else 1))
@@ -123,29 +124,43 @@ class Worker:
                 name, words = json.loads(rest)
                 self.report({"name": name, "peers": [], "settled": [], "faults": [["recipe", words]]})
                 return True
-            if word != "begin":
+            if word == "stage":
+                stage = rest
+            elif word != "begin":
                 code = self.process.wait()
                 time.sleep(0.2)
                 words = f"the process ended with {code}: {''.join(self.errors)[-2000:]}"
-                self.report({"name": name, "peers": [], "settled": [], "faults": [["ours", words]]})
+                settled = [[stage, "its process ended"]] if stage == "stock" else []
+                self.report({"name": name, "peers": [], "settled": settled,
+                             "faults": [] if settled else [[stage, words]]})
                 return False
+
+
+def described(report):
+    lines = [report["name"], *(f"    {peer}: {words}" for peer, words in report["faults"])]
+    if "small" in report:
+        lines += [f"    {report['node']}", f"    again: {__file__} --again {report['small']}"]
+    return "\n".join(lines)
 
 
 class Summary:
     def __init__(self):
         self.cases, self.compared, self.settled, self.findings = 0, collections.Counter(), collections.Counter(), []
+        self.peers = {}  # of each case: those that computed it
         self.lock = threading.Lock()
 
     def add(self, report):
         with self.lock:
             self.cases += 1
+            self.peers[report["name"]] = report["peers"]
             self.compared.update(report["peers"])
             self.settled.update(f"{peer}: {reason}" for peer, reason in report["settled"])
             if report["faults"]:
                 self.findings.append(report)
-                print(f"{report['name']}", *(f"    {peer}: {words}" for peer, words in report["faults"]),
-                      *([f"    {report['node']}", f"    again: {__file__} --again {report['small']}"]
-                        if "small" in report else []), sep="\n", flush=True)
+                print(described(report), flush=True)
+
+    def text(self):
+        return "\n".join(described(report) for report in self.findings)
 
     def print(self, seconds):
         for reason, count in sorted(self.settled.items()):
@@ -159,9 +174,9 @@ class Summary:
               f"{len(self.findings)} findings")
 
 
-def hunt(options):
+def hunt(options, source=None):
     summary, lock = Summary(), threading.Lock()
-    start, source = time.monotonic(), names(options)
+    start, source = time.monotonic(), source or names(options)
 
     def take():
         with lock:

@@ -3,12 +3,17 @@
 A stored case is a folder as the official suite has them: model.onnx and test_data_set_0/input_N.pb.
 """
 import copy
+import dataclasses
 import pathlib
 
 import numpy as np
 import onnx
 from calls import Call, Case, Draw
 from onnx import TensorProto, numpy_helper
+
+
+def clone(case):
+    return dataclasses.replace(case, model=copy.deepcopy(case.model), feeds=copy.deepcopy(case.feeds))
 
 
 def kinds_of(verdict):
@@ -18,7 +23,7 @@ def kinds_of(verdict):
 def attributes_removed(case):
     for number, node in enumerate(case.model.graph.node):
         for at in range(len(node.attribute)):
-            smaller = copy.deepcopy(case)
+            smaller = clone(case)
             del smaller.model.graph.node[number].attribute[at]
             yield smaller
 
@@ -26,7 +31,7 @@ def attributes_removed(case):
 def inputs_removed(case):
     for number, node in enumerate(case.model.graph.node):
         if node.input and len(node.input) > 1:
-            smaller = copy.deepcopy(case)
+            smaller = clone(case)
             name = smaller.model.graph.node[number].input.pop()
             drop(smaller, name)
             yield smaller
@@ -44,7 +49,7 @@ def drop(case, name):
 
 def last_node_removed(case):
     if len(case.model.graph.node) > 1:
-        smaller = copy.deepcopy(case)
+        smaller = clone(case)
         node = smaller.model.graph.node.pop()
         graph = smaller.model.graph
         kind = next(o.type for o in graph.output if o.name == node.output[0])
@@ -64,7 +69,7 @@ def values_flattened(case):
         if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or value.size == 0:
             continue
         for part in (slice(None), slice(0, value.size // 2), slice(value.size // 2, None)):
-            smaller = copy.deepcopy(case)
+            smaller = clone(case)
             flat = smaller.feeds[name].reshape(-1)
             if (flat[part] == 1).all():
                 continue

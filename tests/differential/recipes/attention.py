@@ -1,6 +1,7 @@
 """Attention and its relatives."""
 import numpy as np
 from calls import FLOATS, Call, dtype_of
+
 from recipes import recipe
 
 

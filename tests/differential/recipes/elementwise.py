@@ -1,6 +1,7 @@
 """Operators that compute each element of the output from one element of each (broadcast) input."""
 import numpy as np
-from calls import FLOATS, INTEGERS, KINDS, NARROW_FLOATS, NAMES, SMALL_INTEGERS, Call, dtype_of
+from calls import FLOATS, INTEGERS, KINDS, NAMES, NARROW_FLOATS, SMALL_INTEGERS, Call, dtype_of
+
 from recipes import recipe
 
 CAST_TARGETS = INTEGERS | FLOATS | {9}
@@ -29,6 +30,8 @@ def with_parameters(d):
         attributes.setdefault("lambd", 1.0)
     if "consumed_inputs" in d.schema.attributes:
         attributes["consumed_inputs"] = [0]
+        if d.op == "Selu":  # whose defaults have more digits in newer versions
+            attributes = {"alpha": 1.5, "gamma": 1.25, **attributes}
     return Call([d.values("T", d.shape())], attributes)
 
 
@@ -158,9 +161,11 @@ def clip(d):
     if d.version < 11:
         attributes = {"min": float(bounds[0]) if d.chance(0.7) else None,
                       "max": float(bounds[1]) if d.chance(0.7) else None}
+        limits = [np.asarray(attributes[n], x.dtype) if attributes[n] is not None else None for n in ("min", "max")]
+        newest = Call([x, *limits] if limits[1] is not None else [x, limits[0]] if limits[0] is not None else [x])
         if "consumed_inputs" in d.schema.attributes:
             attributes["consumed_inputs"] = [0]
-        return Call([x], attributes)
+        return Call([x], attributes, newest=newest if d.version == 1 else None)
     low, high = (b if d.chance(0.7) else None for b in bounds)
     return Call([x, low, high] if high is not None else [x, low] if low is not None else [x])
 
@@ -180,6 +185,8 @@ def cast_source(d, kind, target):
         if target == 9:
             words = ["1", "0"]
         return np.array([words[i] for i in d.rng.integers(0, len(words), int(np.prod(shape)))], object).reshape(shape)
+    if 24 in (kind, target):  # powers of two, neither 0 nor negative
+        return d.values(kind, shape, "tame", low=1, high=4 if kind not in SMALL_INTEGERS else 1)
     if kind in FLOATS | NARROW_FLOATS and target not in FLOATS | NARROW_FLOATS | {9}:
         # Outside of the integer's range the text leaves the result open.
         most = {21: 15, 22: 7, 25: 3, 26: 1}.get(target, 100)
@@ -187,8 +194,6 @@ def cast_source(d, kind, target):
         return d.values(kind, shape, "tame", low=low, high=most)
     if kind in INTEGERS and target in SMALL_INTEGERS | NARROW_FLOATS:
         return d.values(kind, shape, "tame", low=0, high=3 if target != 26 else 1)
-    if target == 24:
-        return d.values(kind, shape, "tame", low=1, high=4)
     return d.values(kind, shape)
 
 

@@ -1,6 +1,7 @@
 """Convolutions and pools."""
 import numpy as np
 from calls import Call, dtype_of
+
 from recipes import recipe
 
 
@@ -123,9 +124,10 @@ def pool(d):
 def global_pool(d):
     x = d.values("T", (d.pick(1, 2), d.pick(1, 3), *[max(n, 1) for n in d.shape(1, 3, 60)]), "tame")
     p = {"p": d.pick(None, 1, 2, 3)} if d.op == "GlobalLpPool" else {}
+    newest = Call([x], dict(p), tolerance=8) if d.version == 1 else None
     if d.version == 1 and p.get("p"):
         p["p"] = float(p["p"])
-    return Call([x], p, tolerance=8)
+    return Call([x], p, tolerance=8, newest=newest)
 
 
 @recipe("MaxUnpool")

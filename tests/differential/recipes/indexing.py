@@ -1,6 +1,7 @@
 """Operators whose inputs choose elements: slices, gathers, scatters, sorting."""
 import numpy as np
 from calls import INTEGERS, Call, dtype_of
+
 from recipes import recipe
 
 

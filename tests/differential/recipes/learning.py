@@ -2,6 +2,7 @@
 import numpy as np
 from calls import FLOATS, Call, constant, dtype_of
 from onnx import helper
+
 from recipes import recipe
 
 ML = "ai.onnx.ml"
@@ -49,7 +50,8 @@ def imputer(d):
         nan = d.chance()
         x = np.where(d.rng.random(x.shape) < 0.4, np.nan if nan else 3.0, x).astype(x.dtype)
         return Call([x], {"imputed_value_floats": reals(d, n), "replaced_value_float": float("nan") if nan else 3.0})
-    return Call([x], {"imputed_value_int64s": [d.whole(-9, 9) for _ in range(n)], "replaced_value_int64": d.whole(-2, 2)})
+    imputed = [d.whole(-9, 9) for _ in range(n)]
+    return Call([x], {"imputed_value_int64s": imputed, "replaced_value_int64": d.whole(-2, 2)})
 
 
 @recipe("OneHotEncoder", domain=ML)

@@ -1,6 +1,7 @@
 """Operators on quantized tensors."""
 import numpy as np
 from calls import FLOATS, INTEGERS, Call, dtype_of
+
 from recipes import recipe
 from recipes.images import Window, conv_shapes, rank_of
 from recipes.sums import matmul_shapes
@@ -34,13 +35,13 @@ def quantize_linear(d):
     shape = tuple(max(n, 1) for n in d.shape(1, 4))
     size, attributes = layout(d, shape)
     kind = d.kind("T1")
-    second = kind if kind in FLOATS and d.version >= 19 else 1
+    second = kind if d.version >= 19 and (kind in FLOATS or d.version < 23) else 1
     if d.version >= 23:
         d.types["T2"] = second
     out = d.kind("T3" if d.version >= 23 else "T2")
     x = np.asarray(np.round(d.rng.standard_normal(shape) * 16) / 4).astype(dtype_of(kind))
     zero = zero_point(d, out, size)
-    inputs = [x, scale(d, second, size)]
+    inputs = [x, scale(d, second, size) if second in FLOATS else d.values(second, size, low=1, high=4)]
     if d.chance(0.8) or out != 2:
         inputs.append(zero)
     if out in {17, 18, 19, 20} and "saturate" in d.schema.attributes:
@@ -52,7 +53,7 @@ def quantize_linear(d):
 def dequantize_linear(d):
     shape = tuple(max(n, 1) for n in d.shape(1, 4))
     size, attributes = layout(d, shape)
-    kind = d.kind("T1")
+    kind = d.kind("T1" if d.version >= 19 else "T")
     second = d.kind("T2", FLOATS) if d.version >= 19 else 1
     if d.version >= 23:
         d.types["T3"] = second

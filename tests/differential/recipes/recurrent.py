@@ -1,6 +1,7 @@
 """Recurrent operators."""
 import numpy as np
 from calls import Call
+
 from recipes import recipe
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}

@@ -2,6 +2,7 @@
 import numpy as np
 from calls import KINDS, Call, Optional, Sequence, dtype_of
 from onnx import TensorProto, helper
+
 from recipes import recipe
 
 BOOL, INT64 = TensorProto.BOOL, TensorProto.INT64

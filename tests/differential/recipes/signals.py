@@ -1,6 +1,7 @@
 """Signals, text and random numbers."""
 import numpy as np
 from calls import Call, dtype_of
+
 from recipes import recipe
 
 
@@ -100,7 +101,7 @@ def tf_idf(d):
 
 @recipe("RandomNormal", "RandomUniform")
 def random_tensor(d):
-    return Call([], {"shape": list(d.shape()), "dtype": d.kind("T"), "seed": d.pick(None, 1.0)}, random=True)
+    return Call([], {"shape": list(d.shape(1)), "dtype": d.kind("T"), "seed": d.pick(None, 1.0)}, random=True)
 
 
 @recipe("RandomNormalLike", "RandomUniformLike")

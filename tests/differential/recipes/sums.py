@@ -1,6 +1,7 @@
 """Reductions, products, normalizations and losses."""
 import numpy as np
 from calls import FLOATS, Call, dtype_of
+
 from recipes import recipe
 
 REDUCTIONS = ["ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
@@ -190,7 +191,7 @@ def mean_variance_normalization(d):
 
 @recipe("LRN")
 def lrn(d):
-    x = d.values("T", d.shape(3, 5), "tame")
+    x = d.values("T", d.shape(*d.pick((4, 4), (4, 4), (3, 5))), "tame")
     return Call([x], {"size": d.pick(1, 2, 3, 4, 5), "alpha": d.pick(None, d.real(0.01, 1)),
                       "beta": d.pick(None, d.real(0.3, 1)), "bias": d.pick(None, d.real(0.5, 2))}, tolerance=16)
 

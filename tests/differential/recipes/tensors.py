@@ -2,6 +2,7 @@
 import numpy as np
 from calls import FLOATS, INTEGERS, Call, constant, dtype_of
 from onnx import TensorProto, helper
+
 from recipes import recipe
 
 
@@ -49,6 +50,8 @@ def reshape(d):
         zeros = 0 in want and x.size > 0
         allow = {"allowzero": d.pick(None, 0) if zeros else d.pick(None, 0, 1)}
     if d.version < 5:
+        if not want:
+            return Call([x.reshape(1)], {"shape": [1]}, newest=Call([x.reshape(1), d.ints(1)]))
         return Call([x], {"shape": want, "consumed_inputs": None}, newest=Call([x, d.ints(*want)]))
     return Call([x, d.ints(*want)], allow)
 
@@ -109,7 +112,8 @@ def split(d):
     x = d.values("T", shape)
     attributes = {"axis": axis if axis or d.chance() else None}
     if by_sizes and d.version < 13:
-        return Call([x], {**attributes, "split": sizes}, count)
+        newest = Call([x, d.ints(*sizes)], attributes, count) if d.version == 1 else None
+        return Call([x], {**attributes, "split": sizes}, count, newest=newest)
     if by_sizes:
         return Call([x, d.ints(*sizes)], attributes, count)
     if d.version >= 18:
@@ -183,10 +187,7 @@ def center_crop_pad(d):
 def depth_to_space(d):
     block = d.pick(1, 2, 2, 3)
     n, c, h, w = d.pick(1, 2), d.pick(1, 2, 3), d.pick(1, 2, 3), d.pick(1, 2, 4)
-    if d.op == "DepthToSpace":
-        shape = (n, c * block * block, h, w)
-    else:
-        shape = (n, c, h * block, w * block)
+    shape = (n, c * block * block, h, w) if d.op == "DepthToSpace" else (n, c, h * block, w * block)
     attributes = {"blocksize": block, "mode": d.pick(None, "DCR", "CRD") if "mode" in d.schema.attributes else None}
     return Call([d.values("T", shape)], attributes)
 
