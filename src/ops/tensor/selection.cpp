@@ -28,9 +28,9 @@ Prepared Stateless(PrepareContext&) {
 
 // ---- NonZero
 
+// A scalar has no axes, so that its indices have no rows: [0, N].
 void InferNonZero(InferContext& c) {
-  c.SetOutput(0, DType::kInt64,
-              {c.HasRank(0) ? Dim(static_cast<std::int64_t>(std::max<std::size_t>(1, c.Rank(0)))) : Dim(), Dim()});
+  c.SetOutput(0, DType::kInt64, {c.HasRank(0) ? Dim(static_cast<std::int64_t>(c.Rank(0))) : Dim(), Dim()});
 }
 
 // Calls f(i) for each element that is not zero (not "" for strings), in order.
@@ -53,15 +53,14 @@ void RunNonZero(KernelContext& c) {
   const TensorRef& x = c.Input(0);
   std::int64_t found = 0;
   ForNonZero(x, [&](std::int64_t) { ++found; });
-  const std::size_t rank = std::max<std::size_t>(1, x.rank());
+  const std::size_t rank = x.rank();
   const std::int64_t shape[] = {static_cast<std::int64_t>(rank), found};
   std::int64_t* y = c.Output(0, shape).As<std::int64_t>();
   std::int64_t at = 0;
   ForNonZero(x, [&](std::int64_t i) {
     for (std::size_t d = rank; d-- > 0;) {
-      const std::int64_t size = x.rank() == 0 ? 1 : x.shape[d];
-      y[static_cast<std::int64_t>(d) * found + at] = i % size;
-      i /= size;
+      y[static_cast<std::int64_t>(d) * found + at] = i % x.shape[d];
+      i /= x.shape[d];
     }
     ++at;
   });
