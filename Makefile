@@ -39,7 +39,7 @@ fuzz: setup  ## fuzz with sanitizers; SECONDS=3600 or RUNS=200000 for each targe
 	@.venv-test/bin/python tools/fuzz.py $(if $(SECONDS),--seconds $(SECONDS)) $(if $(RUNS),--runs $(RUNS)) $(TARGETS)
 
 fuzz-ops: build  ## compare random operators and chains with onnx.reference and ONNX Runtime; SECONDS=3600, SEED=1, OPERATORS='Conv,Pad'
-	@PYTHONPATH=$(BUILD)/python .venv-test/bin/python -W ignore tests/differential/run.py --seed $(or $(SEED),1) \
+	@PYTHONPATH=$(BUILD)/python .venv-test/bin/python -W ignore tests/differential/compare_runtimes.py --seed $(or $(SEED),1) \
 		--seconds $(or $(SECONDS),3600) --operators '$(OPERATORS)' --findings $(BUILD)/fuzz-ops --jobs $(or $(JOBS),1)
 
 bench: setup  ## compare the speed of models with ONNX Runtime; MODELS='names families globs' or all, THREADS='1 2'

@@ -1,8 +1,8 @@
 """What a case is compared with where neither peer computes it: the same call in types or a version that a peer has."""
 import copy
 
-import engines
 import numpy as np
+import runtimes
 from calls import dtype_of, element_kind
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
@@ -41,7 +41,7 @@ def in_single_precision(case):
     for opset in (own, *OPSETS):
         model.opset_import[0].version = opset
         try:
-            return engines.stock(as_case(case, model, feeds))
+            return runtimes.stock(as_case(case, model, feeds))
         except Exception as error:  # noqa: BLE001  (the next opset may do)
             last = error
     raise last
@@ -78,9 +78,9 @@ def by_places(case):
     model.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
     other = as_case(case, model, feeds)
     try:
-        found = engines.stock(other)
+        found = runtimes.stock(other)
     except Exception:  # noqa: BLE001  (what ONNX Runtime has no kernel for)
-        found = engines.reference(other)
+        found = runtimes.reference(other)
     elements = np.concatenate(known)
     if kind == TensorProto.STRING:
         elements[0] = ""

@@ -2,8 +2,8 @@
 import dataclasses
 
 import compare
-import engines
 import fallbacks
+import runtimes
 from settled import reason_of
 
 
@@ -26,12 +26,12 @@ def attempt(function, *arguments):
 def peers_of(case, stage):
     """{peer: lists of outputs, one of which each element has to equal}"""
     found = {}
-    plain, _ = attempt(engines.reference, case)
-    wide, _ = attempt(engines.exact, case)
+    plain, _ = attempt(runtimes.reference, case)
+    wide, _ = attempt(runtimes.exact, case)
     if plain is not None:
         found["reference"] = [plain, wide] if wide is not None else [plain]
     stage("stock")  # whose process may end
-    theirs, _ = attempt(engines.stock, case)
+    theirs, _ = attempt(runtimes.stock, case)
     if theirs is not None:
         found["stock"] = [theirs]
     for other in fallbacks.ALL if not found else ():
@@ -46,8 +46,8 @@ def peers_of(case, stage):
 def judge(case, stage=lambda peer: None):
     """A Verdict. `stage` hears which runtime comes next, before its process may end."""
     faults, results = [], {}
-    for level in engines.LEVELS:
-        outputs, error = attempt(engines.ours, case, level)
+    for level in runtimes.LEVELS:
+        outputs, error = attempt(runtimes.ours, case, level)
         results[level] = outputs, error
     (plain, error), (best, other_error) = results["0"], results["99"]
     peers = peers_of(case, stage)

@@ -103,13 +103,13 @@ def text_of(kinds):
 
 def rows():
     """(schema, variable, allowed, ours, stock's) of each version of each operator."""
-    import cases
+    import random_cases
     from calls import HISTORY
     ours, theirs = our_rows(), stored_stock()
     for (domain, operator), group in sorted(HISTORY.items()):
         for schema in group:
             if domain in DOMAINS and not schema.deprecated and operator != "SwiGLU":
-                variable, kinds = cases.kinds_of(schema)
+                variable, kinds = random_cases.kinds_of(schema)
                 allowed = {k for k in kinds if k}
                 mine = kernel_kinds(ours, schema, variable, allowed) - {k for o, k in REFUSED if o == operator}
                 yield schema, variable, allowed, mine, kernel_kinds(theirs, schema, variable, allowed)

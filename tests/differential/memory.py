@@ -9,8 +9,8 @@ import os
 import subprocess
 import sys
 
-import cases
 import numpy as np
+import random_cases
 import sardonyx
 from calls import FLOATS, HISTORY, INTEGERS, NAMES, dtype_of
 from fallbacks import retyped
@@ -58,7 +58,7 @@ def calls_of(schema):
     """Calls of float with a first input of some size."""
     name = f"{schema.domain or 'ai.onnx'}.{schema.name}-{schema.since_version}/float"
     for index in range(TRIES):
-        case = cases.make(f"{name}/{index}", 11, "tame")
+        case = random_cases.make(f"{name}/{index}", 11, "tame")
         x = first_input(case)
         if isinstance(x, np.ndarray) and x.size >= LEAST and x.dtype == np.float32 and not case.call.random:
             yield case
@@ -109,9 +109,9 @@ def measured_table():
 
 def measured(schema):
     """The types below 8 bytes that the newest version copies."""
-    if schema.deprecated or (schema.domain, schema.name) not in cases.RECIPES:
+    if schema.deprecated or (schema.domain, schema.name) not in random_cases.RECIPES:
         return set()
-    variable, kinds = cases.kinds_of(schema)
+    variable, kinds = random_cases.kinds_of(schema)
     narrow = {k for k in kinds if k in FLOATS | INTEGERS and k != FLOAT and dtype_of(k).itemsize < 8}
     if variable is None or FLOAT not in kinds or not narrow:
         return set()

@@ -1,8 +1,8 @@
 """Disagreements that are settled: whose result is not compared where, and why. docs/disputed_results.md is the page.
 
 A row says that `peer` ("reference", "stock", or "both") may differ where an operator of the model is one of
-`operators` and `when` holds for the case. A row whose disagreement is gone can be removed: run.py --unused lists rows
-that excused nothing.
+`operators` and `when` holds for the case. A row whose disagreement is gone can be removed: compare_runtimes.py --unused
+lists rows that excused nothing.
 """
 import dataclasses
 from collections.abc import Callable

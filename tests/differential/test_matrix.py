@@ -7,10 +7,10 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-import cases  # noqa: E402
+import compare_runtimes  # noqa: E402
 import matrix  # noqa: E402
 import memory  # noqa: E402
-import run  # noqa: E402
+import random_cases  # noqa: E402
 from calls import HISTORY, NAMES  # noqa: E402
 
 SHARES = 8
@@ -19,13 +19,13 @@ MORE = 12  # further cases of a cell whose first one nothing computes but Sardon
 
 
 def hunted(tmp_path, names):
-    options = run.arguments(["--seed", str(SEED), "--findings", str(tmp_path)])
-    return run.hunt(options, iter(names))
+    options = compare_runtimes.arguments(["--seed", str(SEED), "--findings", str(tmp_path)])
+    return compare_runtimes.hunt(options, iter(names))
 
 
 @pytest.mark.parametrize("share", range(SHARES))
 def test_each_cell_agrees_with_a_peer(tmp_path, share):
-    names = list(cases.cells())[share::SHARES]
+    names = list(random_cases.cells())[share::SHARES]
     summary = hunted(tmp_path, [f"{name}/0" for name in names])
     assert not summary.findings, summary.text()
     # `settled` counts: a peer computed the case, and who is right stands in the table.
@@ -43,8 +43,8 @@ def test_each_cell_agrees_with_a_peer(tmp_path, share):
 
 def test_no_operator_is_left_out():
     left_out = {name for (domain, name), group in HISTORY.items()
-                if (domain, name) not in cases.RECIPES and not group[-1].deprecated}
-    assert left_out == set(cases.NO_CASES)
+                if (domain, name) not in random_cases.RECIPES and not group[-1].deprecated}
+    assert left_out == set(random_cases.NO_CASES)
 
 
 def test_the_table_of_kernels_has_no_hole():

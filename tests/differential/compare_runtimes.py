@@ -5,7 +5,7 @@ Sardonyx runs each model without optimization and with all of it. What disagrees
 docs/disputed_results.md) is printed, reduced, and stored in a folder that --again runs. The same seed and number of
 cases give the same models; --seconds ends a longer run.
 
-usage: run.py [--seed N] [--cases N] [--seconds N] [--operators A,B] [--chains] [--newest] [--jobs N]
+usage: compare_runtimes.py [--seed N] [--cases N] [--seconds N] [--operators A,B] [--chains] [--newest] [--jobs N]
               [--findings FOLDER] [--case NAME | --again FOLDER]
 """
 import argparse
@@ -25,10 +25,10 @@ HANG = 60  # seconds after which a case counts as hanging
 
 def names(options):
     """Names of cases without end: each cell in turn, then each chain."""
-    import cases
     import chains
+    import random_cases
     operators = set(filter(None, options.operators.split(",")))
-    cells = [] if options.chains else list(cases.cells(operators, options.newest))
+    cells = [] if options.chains else list(random_cases.cells(operators, options.newest))
     if not operators:
         cells += [f"chain/{name}" for name in sorted(chains.CHAINS) for _ in range(CHAIN_SHARE)]
     if not cells:
@@ -48,14 +48,14 @@ def child(seed, findings):
     """Reads names of cases, one a line, and prints a line before and after each."""
     import peer
     peer.require()
-    import cases
     import judge
+    import random_cases
     import shrink
     for line in sys.stdin:
         name = line.strip()
         print("begin", name, flush=True)
         try:
-            case = cases.make(name, seed)
+            case = random_cases.make(name, seed)
         except Exception as error:  # noqa: BLE001  (a recipe that fails is a fault of the recipe)
             print("broken", json.dumps([name, f"{type(error).__name__}: {error}"]), flush=True)
             continue
@@ -223,8 +223,8 @@ def main():
     if options.child:
         child(options.seed, options.findings)
     elif options.case:
-        import cases
-        one(cases.make(options.case, options.seed))
+        import random_cases
+        one(random_cases.make(options.case, options.seed))
     elif options.again:
         import shrink
         one(shrink.load(options.again))
