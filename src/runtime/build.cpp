@@ -13,6 +13,7 @@
 #include "optimizer/pipeline.h"
 #include "planner/channel_blocks.h"
 #include "planner/inline_functions.h"
+#include "planner/moved_images.h"
 #include "planner/partition.h"
 #include "planner/place_copies.h"
 #include "planner/scalar_inputs.h"
@@ -275,6 +276,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   if (options.any_scalar_shape) planner::ForgetScalarShapes(graph);
   std::vector<std::string> kept = options.kept_values;
   KeepValues(graph, kept);
+  planner::OpenMovedImages(graph, registry);
   ops::ResolveVersions(graph, registry, model);
   const planner::InlineLimits limits = InlineLimitsOf(options, graph);
   planner::ClaimFunctionCalls(graph, registry, set);
