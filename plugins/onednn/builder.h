@@ -22,6 +22,8 @@ struct Settings {
   bool bf16 = false;
   bool int8 = true;
   bool small_groups = false;
+  bool keep_nan = true;    // runs with inputs that are not finite get plans that keep NaN
+  bool keeps_nan = false;  // of a plan: nothing is computed with what takes the other operand where an element is NaN
 };
 
 // Constants as primitives want them, shared by all plans of a group: packed weights, biases in other units.

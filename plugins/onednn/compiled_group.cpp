@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "keep_nan.h"
 #include "rewrite.h"
 #include "threads.h"
 
@@ -13,6 +14,11 @@ namespace {
 constexpr std::size_t kRemembered = 8;        // sets of shapes, the latest
 constexpr std::size_t kSmallConstant = 4096;  // bytes; those are kept, for they may be read as numbers
 
+Settings Careful(Settings settings) {
+  settings.keeps_nan = true;
+  return settings;
+}
+
 }  // namespace
 
 CompiledGroup::CompiledGroup(const Library& library, const Settings& settings, const OrtGraph& graph,
@@ -20,6 +26,7 @@ CompiledGroup::CompiledGroup(const Library& library, const Settings& settings, c
     : OrtNodeComputeInfo{},
       library_(library),
       settings_(settings),
+      careful_settings_(Careful(settings)),
       graph_(ReadGraph(plugin_host::GraphReader(library.apis), graph, true)) {
   ort_version_supported = library.apis.host_version;
   CreateState = [](OrtNodeComputeInfo* self, OrtNodeComputeContext*, void** state) -> OrtStatus* {
@@ -32,6 +39,8 @@ CompiledGroup::CompiledGroup(const Library& library, const Settings& settings, c
   };
   ReleaseState = [](OrtNodeComputeInfo*, void*) {};
   Rewrite(graph_);
+  loses_nan_ = settings_.keep_nan && LosesNan(graph_);
+  makes_nan_ = loses_nan_ && MakesNan(graph_);
   FindPorts(fused);
   CompileKnownShapes();
 }
@@ -58,8 +67,12 @@ void CompiledGroup::CompileKnownShapes() {
     inputs.push_back(facts.dims);
   }
   const ThreadCount threads(settings_.threads);
-  std::unique_ptr<Plan> plan = Take(inputs);
-  const std::set<const void*> used = plan->Constants();
+  // Both plans are made while all constants are there.
+  std::vector<std::pair<bool, std::unique_ptr<Plan>>> plans;
+  if (!makes_nan_) plans.emplace_back(false, Take(inputs, false));
+  if (loses_nan_) plans.emplace_back(true, Take(inputs, true));
+  std::set<const void*> used;
+  for (const auto& [keeps_nan, plan] : plans) used.merge(plan->Constants());
   for (Value& value : graph_.values) {
     if (!value.constant || value.constant->bytes.size() <= kSmallConstant ||
         used.contains(value.constant->bytes.data()))
@@ -67,7 +80,18 @@ void CompiledGroup::CompileKnownShapes() {
     value.constant->own.reset();
     value.constant->bytes = {};
   }
-  GiveBack(inputs, std::move(plan));
+  for (auto& [keeps_nan, plan] : plans) GiveBack(inputs, keeps_nan, std::move(plan));
+}
+
+// Whether a run needs a plan that keeps NaN.
+bool CompiledGroup::KeepsNan(const std::vector<Dims>& shapes, const std::vector<const void*>& inputs) const {
+  if (!loses_nan_ || makes_nan_) return makes_nan_;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (graph_.at(graph_.inputs[i]).type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT &&
+        !AllFinite({static_cast<const float*>(inputs[i]), static_cast<std::size_t>(CountOf(shapes[i]))}))
+      return true;
+  }
+  return false;
 }
 
 void CompiledGroup::Run(OrtKernelContext& context) {
@@ -89,7 +113,8 @@ void CompiledGroup::Run(OrtKernelContext& context) {
     inputs.push_back(view.bytes.data());
   }
   const ThreadCount threads(settings_.threads);
-  std::unique_ptr<Plan> plan = Take(shapes);
+  const bool keeps_nan = KeepsNan(shapes, inputs);
+  std::unique_ptr<Plan> plan = Take(shapes, keeps_nan);
   std::vector<void*> outputs;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Dims& dims = plan->output_dims()[i];
@@ -100,14 +125,15 @@ void CompiledGroup::Run(OrtKernelContext& context) {
     outputs.push_back(data);
   }
   plan->Run(inputs, outputs);
-  GiveBack(shapes, std::move(plan));
+  GiveBack(shapes, keeps_nan, std::move(plan));
 }
 
-std::unique_ptr<Plan> CompiledGroup::Take(const std::vector<Dims>& inputs) {
+std::unique_ptr<Plan> CompiledGroup::Take(const std::vector<Dims>& inputs, bool keeps_nan) {
   {
     const std::lock_guard lock(mutex_);
-    const auto found =
-        std::find_if(known_.begin(), known_.end(), [&](const Shapes& each) { return each.inputs == inputs; });
+    const auto found = std::find_if(known_.begin(), known_.end(), [&](const Shapes& each) {
+      return each.inputs == inputs && each.keeps_nan == keeps_nan;
+    });
     if (found != known_.end() && !found->idle.empty()) {
       std::unique_ptr<Plan> plan = std::move(found->idle.back());
       found->idle.pop_back();
@@ -115,15 +141,16 @@ std::unique_ptr<Plan> CompiledGroup::Take(const std::vector<Dims>& inputs) {
       return plan;
     }
   }
-  return Builder(graph_, settings_, library_.engine, packed_, inputs).Build();
+  return Builder(graph_, keeps_nan ? careful_settings_ : settings_, library_.engine, packed_, inputs).Build();
 }
 
-void CompiledGroup::GiveBack(const std::vector<Dims>& inputs, std::unique_ptr<Plan> plan) {
+void CompiledGroup::GiveBack(const std::vector<Dims>& inputs, bool keeps_nan, std::unique_ptr<Plan> plan) {
   const std::lock_guard lock(mutex_);
-  auto found = std::find_if(known_.begin(), known_.end(), [&](const Shapes& each) { return each.inputs == inputs; });
+  auto found = std::find_if(known_.begin(), known_.end(),
+                            [&](const Shapes& each) { return each.inputs == inputs && each.keeps_nan == keeps_nan; });
   if (found == known_.end()) {
     if (known_.size() == kRemembered) known_.pop_back();
-    known_.push_front({inputs, {}});
+    known_.push_front({inputs, keeps_nan, {}});
     found = known_.begin();
   }
   found->idle.push_back(std::move(plan));

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "fusion.h"
+#include "keep_nan.h"
 #include "operators.h"
 
 namespace sardonyx_onednn {
@@ -79,6 +80,7 @@ std::string EltwiseRefusal(const Graph& graph, const Node& node) {
 void BuildEltwise(Builder& builder, const Node& node) {
   const EltwiseChain chain = *EltwiseOf(builder.graph(), node);
   Tensor tensor = builder.Float(node.inputs[chain.subject]);
+  if (builder.settings().keeps_nan && CountOf(tensor.dims) != 0) tensor = builder.Plain(tensor);
   for (const Eltwise& function : chain.functions) {
     const Tensor result = builder.New(tensor.desc, tensor.dims);
     RunEltwise(builder, tensor, result, function);
@@ -133,6 +135,7 @@ std::optional<EltwiseChain> EltwiseOf(const Graph& graph, const Node& node) {
 
 void RunEltwise(Builder& builder, const Tensor& from, const Tensor& to, const Eltwise& function) {
   if (CountOf(from.dims) == 0) return;
+  if (builder.settings().keeps_nan && TakesLimitForNan(function)) return RunClamp(builder, from, to, function);
   const auto found = Describe<dnnl::eltwise_forward>(
       {dnnl::prop_kind::forward_inference, function.algorithm, from.desc, function.alpha, function.beta}, {},
       builder.engine());

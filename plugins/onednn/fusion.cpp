@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "keep_nan.h"
+
 namespace sardonyx_onednn {
 namespace {
 
@@ -40,6 +42,9 @@ bool Fusion::Take(int index, const Dims& dims, const Rules& rules) {
   const Node& node = builder_.node(index);
   if (!node.domain.empty()) return false;
   if (const auto chain = EltwiseOf(builder_.graph(), node); chain && node.inputs[chain->subject] == value_) {
+    if (builder_.settings().keeps_nan &&
+        std::any_of(chain->functions.begin(), chain->functions.end(), TakesLimitForNan))
+      return false;
     for (const Eltwise& function : chain->functions) items_.push_back({function, dnnl::algorithm::undef, {}});
     return true;
   }

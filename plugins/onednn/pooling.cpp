@@ -1,6 +1,7 @@
 // plugins/onednn/pooling.cpp - MaxPool, AveragePool and the global pools.
 #include <algorithm>
 
+#include "keep_nan.h"
 #include "operators.h"
 #include "window.h"
 
@@ -35,6 +36,11 @@ void Run(Builder& builder, const Node& node, algorithm kind, Window window, cons
   const Tensor input = builder.Float(node.inputs[0]);
   if (CountOf(dims) == 0) return builder.Set(node.outputs[0], builder.NewPlain(dims));
   if (CountOf(input.dims) == 0) builder.Fail(node, "expected elements to pool, found shape " + Show(input.dims));
+  if (kind == algorithm::pooling_max && builder.settings().keeps_nan) {
+    const Tensor result = builder.NewPlain(dims);
+    RunMaxPool(builder, builder.Plain(input), result, window);
+    return builder.Set(node.outputs[0], result);
+  }
   // oneDNN wants the padding that fits the sizes.
   for (std::size_t i = 0; i < window.end.size(); ++i)
     window.end[i] = (dims[i + 2] - 1) * window.strides[i] + (window.kernel[i] - 1) * window.dilations[i] + 1 -

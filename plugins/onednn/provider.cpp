@@ -33,6 +33,7 @@ Settings Read(const plugin_host::HostApi& apis, const OrtSessionOptions& from) {
   settings.bf16 = options.Flag("bf16", false);
   settings.int8 = options.Flag("int8", true);
   settings.small_groups = options.Flag("small_groups", false);
+  settings.keep_nan = options.Flag("keep_nan", true);
   if (settings.bf16 && !HasBfloat16())
     throw Failure(ORT_INVALID_ARGUMENT, "option bf16: expected a CPU with AVX-512, found one without");
   return settings;

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "capi/ep_device.h"
@@ -83,12 +86,18 @@ int RankOf(const OrtEpDevice& device) {
   return own ? 0 : 1;
 }
 
-// NPUs, GPUs, then CPUs; of each the best suited first.
+// A GPU with memory of its own.
+bool IsDiscrete(const OrtEpDevice& device) {
+  const char* discrete = device.device->metadata.Find("Discrete");
+  return device.device->type == OrtHardwareDeviceType_GPU && discrete != nullptr && std::string_view(discrete) == "1";
+}
+
+// NPUs, GPUs, then CPUs; of each the best suited first, and the provider's name decides between equals.
 std::vector<const OrtEpDevice*> InOrder(std::span<const OrtEpDevice* const> devices) {
   const auto place = [](const OrtEpDevice* device) {
     const OrtHardwareDeviceType type = device->device->type;
     const int by_type = type == OrtHardwareDeviceType_NPU ? 0 : type == OrtHardwareDeviceType_GPU ? 1 : 2;
-    return std::pair(by_type, RankOf(*device));
+    return std::tuple(by_type, IsDiscrete(*device) ? 0 : 1, RankOf(*device), std::string_view(device->ep_name));
   };
   std::vector<const OrtEpDevice*> ordered(devices.begin(), devices.end());
   std::stable_sort(ordered.begin(), ordered.end(), [&](const auto* a, const auto* b) { return place(a) < place(b); });
@@ -109,15 +118,16 @@ OrtHardwareDeviceType TypeWanted(OrtExecutionProviderDevicePolicy policy) {
   }
 }
 
-// The best device of the type that the policy prefers; where there is none, of the CPU.
+// The best device of the type that the policy prefers, if there is one, and the best CPU for what that does not take.
 std::vector<const OrtEpDevice*> SelectByPolicy(std::span<const OrtEpDevice* const> devices,
                                                OrtExecutionProviderDevicePolicy policy) {
+  std::vector<const OrtEpDevice*> selected;
   for (const OrtHardwareDeviceType type : {TypeWanted(policy), OrtHardwareDeviceType_CPU}) {
     const auto found = std::find_if(devices.begin(), devices.end(),
                                     [&](const OrtEpDevice* device) { return device->device->type == type; });
-    if (found != devices.end()) return {*found};
+    if (found != devices.end() && (selected.empty() || selected.front() != *found)) selected.push_back(*found);
   }
-  return {};
+  return selected;
 }
 
 OrtKeyValuePairs Describe(const Model& model) {

@@ -58,13 +58,6 @@ OrtStatusPtr NameOf(const OrtSession* session, PortList ports, const char* what,
   });
 }
 
-// Where the model names a dimension whose size is not known, its name counts word for word, not what inference found.
-void NameDims(OrtTypeInfo& info, const std::vector<std::string>& names) {
-  if (info.tensor == nullptr || info.tensor->dims.size() != names.size()) return;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (info.tensor->dims[i] < 0 && !names[i].empty()) info.tensor->symbols[i] = names[i];
-}
-
 OrtStatusPtr TypeOf(const OrtSession* session, PortList ports, const char* what, size_t index,
                     OrtTypeInfo** type_info) noexcept {
   return Guard([&] {

@@ -6,8 +6,10 @@
 namespace sardonyx {
 
 FunctionIndex::FunctionIndex(const Model& model) {
-  for (const Function& function : model.functions)
+  for (const Function& function : model.functions) {
+    if (function.domain == "ai.sardonyx") continue;
     functions_.try_emplace({StandardDomain(function.domain), function.name, function.overload}, &function);
+  }
 }
 
 const Function* FunctionIndex::Find(std::string_view domain, std::string_view name, std::string_view overload) const {

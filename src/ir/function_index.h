@@ -9,7 +9,8 @@
 
 namespace sardonyx {
 
-// Refers to `model`, which must outlive it and must not change its functions.
+// Refers to `model`, which must outlive it and must not change its functions. Those of ai.sardonyx are for others
+// (runtime/saving/own_functions.h): this library has the operators themselves.
 class FunctionIndex {
  public:
   FunctionIndex(const Model& model);  // NOLINT(google-explicit-constructor): a model converts to its functions

@@ -20,11 +20,11 @@ class Inliner {
   Inliner(const Model& model, const ops::Registry& registry, const InlineLimits& limits)
       : functions_(model), registry_(registry), limits_(limits) {}
 
-  void Run(Graph& graph, int depth) {
-    bool changed = false;
+  bool Run(Graph& graph, int depth) {
+    bool changed = false, changed_body = false;
     for (const NodeId id : std::vector<NodeId>(graph.order)) {
       CheckTime();
-      for (Graph* body : graph.node(id).Subgraphs()) Run(*body, depth);
+      for (Graph* body : graph.node(id).Subgraphs()) changed_body = Run(*body, depth) || changed_body;
       if (!graph.node(id).Subgraphs().empty()) graph.RefreshCaptures(id);
       if (!graph.node(id).provider.empty()) continue;
       std::optional<Function> standard;
@@ -38,6 +38,7 @@ class Inliner {
       changed = true;
     }
     if (changed) graph.SortTopologically();
+    return changed || changed_body;
   }
 
  private:
@@ -85,7 +86,7 @@ class Inliner {
     Graph body = function.body;
     SubstituteIn(body, AttributesOf(call, function));
     ops::ResolveVersions(body, registry_, functions_);
-    Run(body, depth + 1);
+    if (limits_.nested) Run(body, depth + 1);
     expanded_ += 1 + body.order.size();  // a call of an empty function is work, too
     if (expanded_ > limits_.nodes) {
       Fail(Code::kInvalidGraph, "[", call.op_type, "] ", Describe(graph, call),
@@ -159,10 +160,33 @@ class Inliner {
   std::size_t expanded_ = 0;
 };
 
+// `to` is a graph before calls were replaced, `from` the same one afterwards: what it had has kept its number.
+void CopyTypes(const Graph& from, Graph& to) {
+  for (ValueId id = 0; id < to.values.size(); ++id) {
+    to.value(id).type = from.value(id).type;
+    to.value(id).shape_data = from.value(id).shape_data;
+    if (to.value(id).is_captured) to.value(id).initializer = from.value(id).initializer;
+  }
+  for (const NodeId id : to.order) {
+    if (from.node(id).erased) continue;
+    const std::vector<const Graph*> inferred = from.node(id).Subgraphs();
+    const std::vector<Graph*> bodies = to.node(id).Subgraphs();
+    for (std::size_t i = 0; i < bodies.size(); ++i) CopyTypes(*inferred[i], *bodies[i]);
+  }
+}
+
 }  // namespace
 
-void InlineFunctions(Graph& graph, const Model& model, const ops::Registry& registry, const InlineLimits& limits) {
-  Inliner(model, registry, limits).Run(graph, 0);
+bool InlineFunctions(Graph& graph, const Model& model, const ops::Registry& registry, const InlineLimits& limits) {
+  return Inliner(model, registry, limits).Run(graph, 0);
+}
+
+void InferThroughCalls(Graph& graph, const Model& model, const ops::Registry& registry,
+                       const ops::InferOptions& options) {
+  Graph expanded = graph;
+  InlineFunctions(expanded, model, registry);
+  ops::Infer(expanded, registry, options);
+  CopyTypes(expanded, graph);
 }
 
 }  // namespace sardonyx::planner

@@ -183,31 +183,44 @@ class Partitioner {
  public:
   Partitioner(const ops::Registry& registry, ProviderSet& set) : registry_(registry), set_(set) {}
 
-  void Run(Graph& graph) {
+  // Returns whether a call that was claimed has lost its provider.
+  bool Run(Graph& graph, const Graph* outer = nullptr, NodeId parent = kNoNode) {
+    bool released = false;
     for (const NodeId id : std::vector<NodeId>(graph.order)) {
-      for (Graph* body : graph.node(id).Subgraphs()) Run(*body);
+      if (IsFused(graph.node(id))) continue;
+      for (Graph* body : graph.node(id).Subgraphs()) released = Run(*body, &graph, id) || released;
       if (!graph.node(id).Subgraphs().empty()) graph.RefreshCaptures(id);
     }
     std::set<NodeId> taken;
     for (const auto& provider : set_.providers) {
-      GraphView view{graph, registry_, OpenTo(graph, *provider, taken), set_.model};
-      if (view.nodes.empty()) return;
+      GraphView view{graph, registry_, OpenTo(graph, *provider, taken), set_.model, outer, parent};
+      if (view.nodes.empty()) break;
       Claims claims = Ask(view, *provider);
-      if (provider->PreferredLayout() == providers::Layout::kChannelsLast && ChangeLayout(graph, claims, *provider)) {
+      Moved moved;
+      if (provider->PreferredLayout() == providers::Layout::kChannelsLast)
+        moved = ChangeLayout(graph, claims, *provider);
+      if (moved.changed) {
         view.nodes = OpenTo(graph, *provider, taken);
         claims = Ask(view, *provider);
       }
+      released = ReleaseRefused(graph, claims, view, *provider) || released;
       Apply(graph, claims, *provider, taken);
-      CheckKept(graph, view, *provider, taken);
+      std::erase_if(moved.lent,
+                    [&](const LentNode& node) { return graph.node(node.id).erased || taken.count(node.id); });
+      MoveBack(graph, registry_, moved.lent, *provider);
     }
+    return released;
   }
 
  private:
-  static std::vector<NodeId> OpenTo(const Graph& graph, const Provider& provider, const std::set<NodeId>& taken) {
+  bool IsFused(const Node& node) const { return !node.provider.empty() && node.domain == node.provider; }
+
+  std::vector<NodeId> OpenTo(const Graph& graph, const Provider& provider, const std::set<NodeId>& taken) const {
     std::vector<NodeId> nodes;
     for (const NodeId id : graph.order) {
-      const std::string& owner = graph.node(id).provider;
-      if (taken.count(id) == 0 && (owner.empty() || owner == provider.name())) nodes.push_back(id);
+      const Node& node = graph.node(id);
+      if (taken.count(id) == 0 && !IsFused(node) && (node.provider.empty() || node.provider == provider.name()))
+        nodes.push_back(id);
     }
     return nodes;
   }
@@ -218,20 +231,24 @@ class Partitioner {
     return claims;
   }
 
-  bool ChangeLayout(Graph& graph, const Claims& claims, const Provider& provider) const {
+  Moved ChangeLayout(Graph& graph, const Claims& claims, const Provider& provider) const {
     std::vector<NodeId> claimed;
     for (const Group& group : claims.groups) claimed.insert(claimed.end(), group.nodes.begin(), group.nodes.end());
     return MoveToChannelsLast(graph, registry_, claimed, provider);
   }
 
-  // A call that is claimed is not inlined, so its provider has to stay with what it said.
-  static void CheckKept(const Graph& graph, const GraphView& view, const Provider& provider,
-                        const std::set<NodeId>& taken) {
+  // A call of a function that was claimed before its graph was optimized may be refused now; it is inlined then.
+  static bool ReleaseRefused(Graph& graph, const Claims& claims, const GraphView& view, const Provider& provider) {
+    std::set<NodeId> claimed;
+    for (const Group& group : claims.groups) claimed.insert(group.nodes.begin(), group.nodes.end());
+    bool released = false;
     for (const NodeId id : view.nodes) {
-      const Node& node = graph.node(id);
-      if (!node.erased && node.provider == provider.name() && taken.count(id) == 0)
-        FailClaim(provider, "claimed ", Describe(graph, node), " and refused it when asked again");
+      Node& node = graph.node(id);
+      if (node.provider != provider.name() || claimed.count(id) != 0 || IsControlFlow(node)) continue;
+      node.provider.clear();
+      released = true;
     }
+    return released;
   }
 
   void Apply(Graph& graph, const Claims& claims, Provider& provider, std::set<NodeId>& taken) {
@@ -303,6 +320,7 @@ class Partitioner {
     node.inputs = builder.inputs();
     node.outputs = builder.outputs();
     set_.compiled[node.op_type] = {};  // its place, until it is compiled with the others
+    builder.body().name = node.op_type;
     node.attributes.push_back({"body", GraphBox(std::move(builder.body()))});
     graph.EraseNodes({group.begin(), group.end()});
     return graph.AddNode(std::move(node));
@@ -322,72 +340,48 @@ class Partitioner {
        node.provider_note.empty() ? "" : "; " + node.provider_note);
 }
 
-// Whether there is a node, bodies included, that no operator runs: the call of a function, or a provider's own.
-bool HasCalls(const Graph& graph, const ops::Registry& registry) {
-  return std::any_of(graph.order.begin(), graph.order.end(), [&](NodeId id) {
-    const Node& node = graph.node(id);
-    const std::vector<const Graph*> bodies = node.Subgraphs();
-    return registry.Find(node.domain, node.op_type, node.since_version) == nullptr ||
-           std::any_of(bodies.begin(), bodies.end(), [&](const Graph* body) { return HasCalls(*body, registry); });
-  });
+bool IsOpenCall(const Node& node, const ops::Registry& registry) {
+  return node.provider.empty() && !IsContext(node) &&
+         registry.Find(node.domain, node.op_type, node.since_version) == nullptr;
 }
 
-}  // namespace
-
-void ClaimFunctionCalls(Graph& graph, const ops::Registry& registry, const ProviderSet& set) {
-  if (set.providers.size() < 2 || !HasCalls(graph, registry)) return;  // who has nothing to claim is not asked
+void OfferCalls(Graph& graph, const ops::Registry& registry, const ProviderSet& set, const Graph* outer,
+                NodeId parent) {
   for (const NodeId id : graph.order)
-    for (Graph* body : graph.node(id).Subgraphs()) ClaimFunctionCalls(*body, registry, set);
+    for (Graph* body : graph.node(id).Subgraphs()) OfferCalls(*body, registry, set, &graph, id);
   for (const auto& provider : set.providers) {
     if (IsCpu(*provider)) continue;
-    GraphView view{graph, registry, {}, set.model};
+    if (std::none_of(graph.order.begin(), graph.order.end(),
+                     [&](NodeId id) { return IsOpenCall(graph.node(id), registry); }))
+      return;
+    GraphView view{graph, registry, {}, set.model, outer, parent};
     for (const NodeId id : graph.order)
       if (graph.node(id).provider.empty()) view.nodes.push_back(id);
     const Claims claims = provider->Claim(view);
     CheckClaims(view, claims, *provider);
-    for (const Group& group : claims.groups) {
-      for (const NodeId id : group.nodes) {
-        Node& node = graph.node(id);
-        if (registry.Find(node.domain, node.op_type, node.since_version) == nullptr) node.provider = provider->name();
-      }
-    }
+    for (const Group& group : claims.groups)
+      for (const NodeId id : group.nodes)
+        if (IsOpenCall(graph.node(id), registry)) graph.node(id).provider = provider->name();
   }
 }
 
-bool ReleaseRefusedCalls(Graph& graph, const ops::Registry& registry, const ProviderSet& set) {
-  bool released = false;
-  bool any = false;
-  for (const NodeId id : graph.order) {
-    any = any || !graph.node(id).provider.empty();
-    for (Graph* body : graph.node(id).Subgraphs()) released = ReleaseRefusedCalls(*body, registry, set) || released;
-  }
-  std::set<NodeId> taken;  // by the providers asked so far, as Partition will find
-  for (const auto& provider : set.providers) {
-    if (!any) break;
-    GraphView view{graph, registry, {}, set.model};
-    for (const NodeId id : graph.order) {
-      const std::string& owner = graph.node(id).provider;
-      if (taken.count(id) == 0 && (owner.empty() || owner == provider->name())) view.nodes.push_back(id);
-    }
-    const Claims claims = provider->Claim(view);
-    CheckClaims(view, claims, *provider);
-    for (const Group& group : claims.groups) taken.insert(group.nodes.begin(), group.nodes.end());
-    for (const NodeId id : view.nodes) {
-      Node& node = graph.node(id);
-      if (node.provider != provider->name() || taken.count(id) != 0) continue;
-      const auto refusal = std::find_if(claims.refusals.begin(), claims.refusals.end(),
-                                        [&](const providers::Refusal& r) { return r.node == id; });
-      AddNote(node, *provider,
-              refusal != claims.refusals.end() ? refusal->reason : "refused the call when asked again");
-      node.provider.clear();
-      released = true;
-    }
-  }
-  return released;
+}  // namespace
+
+bool HasOpenCalls(const Graph& graph, const ops::Registry& registry) {
+  return std::any_of(graph.order.begin(), graph.order.end(), [&](NodeId id) {
+    const Node& node = graph.node(id);
+    const std::vector<const Graph*> bodies = node.Subgraphs();
+    return IsOpenCall(node, registry) ||
+           std::any_of(bodies.begin(), bodies.end(), [&](const Graph* body) { return HasOpenCalls(*body, registry); });
+  });
 }
 
-void Partition(Graph& graph, const ops::Registry& registry, ProviderSet& set) {
-  if (set.providers.size() > 1) Partitioner(registry, set).Run(graph);
+void ClaimFunctionCalls(Graph& graph, const ops::Registry& registry, const ProviderSet& set) {
+  OfferCalls(graph, registry, set, nullptr, kNoNode);
+}
+
+bool Partition(Graph& graph, const ops::Registry& registry, ProviderSet& set) {
+  return set.providers.size() > 1 && Partitioner(registry, set).Run(graph);
 }
 
 void AssignRest(Graph& graph, const ops::Registry& registry, const ProviderSet& set, bool allow_cpu) {

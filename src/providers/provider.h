@@ -34,6 +34,8 @@ struct GraphView {
   const ops::Registry& registry;
   std::vector<NodeId> nodes;     // that no provider asked earlier took, in topological order
   const Model* model = nullptr;  // that the graph is part of; null in tests of graphs alone
+  const Graph* outer = nullptr;  // if the graph is a body: the graph that has the node `parent` whose body it is
+  NodeId parent = kNoNode;
 };
 
 // Nodes that the provider takes.

@@ -12,6 +12,7 @@
 #include "ops/upgrade.h"
 #include "optimizer/pipeline.h"
 #include "planner/channel_blocks.h"
+#include "planner/constant_nodes.h"
 #include "planner/inline_functions.h"
 #include "planner/moved_images.h"
 #include "planner/partition.h"
@@ -199,6 +200,21 @@ void WarnOfOptions(const SessionOptions& options, const Logger& logger) {
   WarnOfDisabledNames(options, logger);
 }
 
+// Calls of functions are offered level by level: what a provider does not take is replaced by the function's body, and
+// the calls in that body are offered next.
+void OfferCalls(Graph& graph, const Model& model, const ops::Registry& registry, const providers::ProviderSet& set,
+                planner::InlineLimits limits, ops::InferOptions inference) {
+  limits.nested = false;
+  inference.logger = nullptr;  // what it has to warn of, it says when all calls are replaced
+  planner::MakeConstantsInitializers(graph, registry);
+  for (int depth = 0; depth < limits.depth && planner::HasOpenCalls(graph, registry); ++depth) {
+    planner::InferThroughCalls(graph, model, registry, inference);
+    planner::ClaimFunctionCalls(graph, registry, set);
+    if (!planner::InlineFunctions(graph, model, registry, limits)) return;
+    planner::MakeConstantsInitializers(graph, registry);
+  }
+}
+
 bool CpuFallbackDisabled(const SessionOptions& options) {
   return options.Config("session.disable_cpu_ep_fallback", "0") == "1";
 }
@@ -279,27 +295,29 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   planner::OpenMovedImages(graph, registry);
   ops::ResolveVersions(graph, registry, model);
   const planner::InlineLimits limits = InlineLimitsOf(options, graph);
-  planner::ClaimFunctionCalls(graph, registry, set);
-  planner::InlineFunctions(graph, model, registry, limits);
-  KeepValues(graph, kept);  // of functions' bodies
-  if (!kept.empty()) Fail(Code::kInvalidArgument, "the model's graph has no value '", kept.front(), "'");
   const ops::InferOptions inference{.logger = &logger,
                                     .strict = options.Config("session.strict_shape_type_inference", "0") == "1"};
+  const bool shows_graphs = set.providers.size() > 1;  // to providers that choose what they take
+  if (shows_graphs) OfferCalls(graph, model, registry, set, limits, inference);
+  planner::InlineFunctions(graph, model, registry, limits);
+  if (shows_graphs) planner::MakeConstantsInitializers(graph, registry);
+  KeepValues(graph, kept);  // of functions' bodies
+  if (!kept.empty()) Fail(Code::kInvalidArgument, "the model's graph has no value '", kept.front(), "'");
   ops::Infer(graph, registry, inference);
   if (planner::OpenChannelBlocks(graph, registry, BlockSize(options))) ops::Infer(graph, registry, inference);
   const auto optimize = OptimizerOptions(options, logger);
+  auto before_claims = optimize;  // providers may take quantized weights as they are
+  if (shows_graphs) before_claims.keep_dequantization = true;
   const bool optimizes = options.compiled == nullptr;  // a compiled model has gone through all passes
-  if (optimizes) optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);
-  // A provider may refuse now a call of a function that it took before its inputs' types were known.
-  while (planner::ReleaseRefusedCalls(graph, registry, set)) {
-    planner::InlineFunctions(graph, model, registry, limits);
-    ops::Infer(graph, registry, inference);
-    if (optimizes) optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, optimize);
-  }
+  if (optimizes) optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, before_claims);
   const bool save = !options.optimized_model_path.empty() && FormatOf(options) != ModelFormat::kCompiled;
   const bool newest = options.optimization_level > OptimizationLevel::kBasic;
   if (save && !newest) SaveGraph(graph, model, false, registry, options);
-  planner::Partition(graph, registry, set);
+  while (planner::Partition(graph, registry, set)) {
+    planner::InlineFunctions(graph, model, registry, limits);
+    planner::MakeConstantsInitializers(graph, registry);
+    ops::Infer(graph, registry, inference);
+  }
   if (compiled != nullptr) {
     *compiled = ContextModel(graph, model, set, registry);
   } else if (!set.contexts.empty()) {

@@ -9,12 +9,13 @@
 #include "model/new_file.h"
 #include "model/ort_writer.h"
 #include "model/save.h"
-#include "ops/evaluate.h"
 #include "ops/own_domain.h"
 #include "ops/schema/schema.h"
 #include "ops/schema/type_names.h"
 #include "ops/upgrade.h"
+#include "planner/constant_nodes.h"
 #include "runtime/saving/file_spelling.h"
+#include "runtime/saving/own_functions.h"
 #include "runtime/sharing/compiled_weights.h"
 
 namespace sardonyx::runtime {
@@ -85,6 +86,7 @@ void CollectVersions(Graph& graph, bool newest, const ops::Registry& registry,
     const int needed = newest ? OldestVersion(graph, id, registry) : node.since_version;
     std::int64_t& version = versions[std::string(ops::AuthorsDomain(node.domain))];
     version = std::max<std::int64_t>({version, needed, 1});
+    if (node.domain == ops::kOwnDomain) versions[""] = std::max(versions[""], kOwnFunctionsOpset);
     for (Graph* body : graph.node(id).Subgraphs()) CollectVersions(*body, newest, registry, versions);
   }
 }
@@ -175,24 +177,8 @@ void CollectOperators(const Graph& graph, model::OrtOperators& operators) {
 }
 
 // ONNX Runtime has no kernel for Constant: files in its format have initializers instead.
-void MakeConstantsInitializers(Graph& graph, const ops::Registry& registry) {
-  std::vector<NodeId> constants;
-  for (const NodeId id : graph.order) {
-    Node& node = graph.node(id);
-    for (Graph* body : node.Subgraphs()) MakeConstantsInitializers(*body, registry);
-    if (node.domain.empty() && node.op_type == "Constant") constants.push_back(id);
-  }
-  for (const NodeId id : constants) {
-    auto initializer = std::make_shared<Initializer>();
-    initializer->tensor = ops::EvaluateNode(graph, graph.node(id), registry, {}).at(0).tensor();
-    const ValueId value = graph.node(id).outputs[0];
-    graph.EraseNode(id);
-    graph.SetInitializer(value, std::move(initializer));
-  }
-}
-
 std::string OrtBytes(Model model, const ops::Registry& registry) {
-  MakeConstantsInitializers(model.graph, registry);
+  planner::MakeConstantsInitializers(model.graph, registry);
   model::OrtOperators operators;
   CollectOperators(model.graph, operators);
   return model::SaveOrtBytes(model, operators, [](const Graph& graph, const Node& node) {
@@ -237,6 +223,7 @@ Model SavedModel(const Graph& graph, const Model& model, bool newest, const ops:
   for (const OpsetImport& import : imports)
     if (import.domain.empty() || import.domain == "ai.onnx") SpellForOpset(saved.graph, import.version, registry);
   RestoreDomains(saved.graph);
+  AddExpectedOutputs(saved.graph);
   saved.opset_imports = imports;
   SetImports(saved.graph, imports);
   return saved;
@@ -306,8 +293,9 @@ void SaveCompiled(const Model& model, const model::CompiledParts& parts, const S
 
 void SaveGraph(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry,
                const SessionOptions& options) {
-  const Model saved = SavedModel(graph, model, newest, registry);
+  Model saved = SavedModel(graph, model, newest, registry);
   if (FormatOf(options) == ModelFormat::kOrt) return WriteFile(options.optimized_model_path, OrtBytes(saved, registry));
+  AddOwnFunctions(saved);
   model::SaveFile(saved, options.optimized_model_path, FileOptions(saved.graph, options));
 }
 

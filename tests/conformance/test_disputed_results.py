@@ -148,6 +148,76 @@ def test_slice_backwards_from_before_the_first_element(constant):
     check([np.zeros(0, F)], True, "Slice", [np.zeros(0, F), *bounds], 13)
 
 
+@pytest.mark.parametrize("opset", [9, 13])
+def test_non_zero_of_a_scalar(opset):
+    for value, count in ((5, 1), (0, 0)):
+        model, feeds = one_node("NonZero", [np.array(value, F)], opset)
+        model.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.INT64
+        assert all(run(sardonyx, model, feeds, level)[0].shape == (0, count) for level in LEVELS)
+        assert run(onnxruntime, model, feeds)[0].shape == (1, count)
+
+
+def test_softsign_of_infinity():
+    check([np.array([1, -1, NAN, 0.5] * 9, F)], False, "Softsign", [np.array([INF, -INF, NAN, 1] * 9, F)], 22)
+
+
+@pytest.mark.parametrize("op", ["ReduceMax", "ReduceMin"])
+def test_reduced_maxima_beside_nan(op):
+    x = np.array([[1, NAN, 3], [4, 5, 6]])
+    check([np.array([[NAN], [6 if op == "ReduceMax" else 4]])], None, op, [x, np.array([1], I64)], 18)
+
+
+@pytest.mark.parametrize("reduction", ["max", "min"])
+def test_scattered_maxima_beside_nan(reduction):
+    x, places = np.array([1, NAN, 3], F), np.array([[0], [1]], I64)
+    want = np.array([NAN, NAN, 3], F)
+    check([want], False, "ScatterND", [x, places, np.array([NAN, 9], F)], 18, reduction=reduction)
+    check([want], None, "ScatterElements", [x, places[:, 0], np.array([NAN, 9], F)], 18, reduction=reduction)
+
+
+@pytest.mark.parametrize("op,want", [("ReduceSum", 0), ("ReduceProd", 1), ("ReduceL2", 0), ("ReduceMean", NAN)])
+def test_reductions_over_nothing(op, want):
+    model, feeds = one_node(op, [np.zeros((0, 3), F), np.array([0, 1], I64)], 18)
+    for level in LEVELS:
+        (y,) = run(sardonyx, model, feeds, level)
+        np.testing.assert_array_equal(y, np.full((1, 1), want, F))
+
+
+@pytest.mark.parametrize("where", ["SAME_UPPER", "SAME_LOWER"])
+def test_same_of_a_stride_above_the_kernel(where):
+    x = np.array([1, 2, 4, 8, 16, 32], F).reshape(1, 1, 6)
+    want = np.array([1, 8], F).reshape(1, 1, 2)
+    for op in ("AveragePool", "MaxPool", "LpPool"):
+        check([want], False if op != "LpPool" else None, op, [x], 18, kernel_shape=[1], strides=[3], auto_pad=where)
+
+
+def test_same_of_a_dilated_pool():
+    x = np.array([-98, -97, -99, -96, -100, -95], F).reshape(1, 1, 6)
+    want = np.array([-98, -98, -99], F).reshape(1, 1, 3)
+    check([want], False, "MaxPool", [x], 12, kernel_shape=[3], dilations=[2], strides=[2], auto_pad="SAME_LOWER")
+
+
+def test_normalizer_divides_by_the_largest_number():
+    node = helper.make_node("Normalizer", ["x0"], ["y0"], domain="ai.onnx.ml", norm="MAX")
+    kind = onnx.TensorProto.FLOAT
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x0", kind, [1, 2])],
+                              [helper.make_tensor_value_info("y0", kind, None)])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    for level in LEVELS:
+        np.testing.assert_array_equal(run(sardonyx, model, {"x0": np.array([[2, -4]], F)}, level)[0], [[1, -2]])
+    np.testing.assert_array_equal(run(onnxruntime, model, {"x0": np.array([[2, -4]], F)})[0], [[1, -2]])
+
+
+def test_unique_without_sorting():
+    check([np.array([5, 3, 9], I64)], True, "Unique", [np.array([5, 3, 5, 9, 3], I64)], 11, sorted=0)
+
+
+def test_slice_backwards_from_the_lowest_number():
+    x, far = np.arange(5, dtype=F), 2**31 - 1
+    check([np.zeros(0, F)], False, "Slice", [x, *(np.array([v], I64) for v in (-far, far, 0, -1))], 13)
+
+
 def test_erf_of_integers():
     x = np.array([-9, -3, 0, 2, 4], I32)
     check([np.array([-1, 0, 0, 0, 1])], False, "Erf", [x], 9)

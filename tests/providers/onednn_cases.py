@@ -16,8 +16,10 @@ import onnx.numpy_helper as numpy_helper
 import onnx.parser
 import onnxruntime as ort
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "tools"), str(ROOT / "tests/models")]
 import model_zoo  # noqa: E402
+from float64_reference import float64_run  # noqa: E402
 
 NAME, CPU = "OneDnnExecutionProvider", "CPUExecutionProvider"
 F = np.float32
@@ -485,6 +487,53 @@ def case_quantized():
     chain(body, held, {"x": x}, options={"int8": "0"}, left=["QuantizeLinear"])
 
 
+def windows(x, size, stride):
+    """The largest element of each window, or its NaN."""
+    view = np.lib.stride_tricks.sliding_window_view(x, (size, size), axis=(2, 3))[:, :, ::stride, ::stride]
+    return view.max((-1, -2))  # NumPy's max keeps NaN
+
+
+def case_nan():
+    """NaN goes through what oneDNN would take the other operand for; runs without it are computed as ever."""
+    x = numbers(2, 8, 9, 10)
+    broken = x.copy()
+    broken[0, 3, 4, 5] = broken[1, 0, 0, 0] = np.nan
+    broken[1, 7, 8, 9], broken[0, 0, 0, 0] = np.inf, -np.inf
+    weights = numbers(8, 8, 1, 1, seed=2)
+    functions = {"Relu(x)": lambda x: np.maximum(x, 0), "Clip(x, low, high)": lambda x: np.clip(x, -0.5, 1.5),
+                 "HardSigmoid(x)": lambda x: np.clip(x * F(0.2) + F(0.5), 0, 1),
+                 "MaxPool<kernel_shape=[3,3], strides=[2,2]>(x)": lambda x: windows(x, 3, 2),
+                 "GlobalMaxPool(x)": lambda x: x.max((2, 3), keepdims=True),
+                 "MaxPool<kernel_shape=[2,2]>(Relu(x))": lambda x: windows(np.maximum(x, 0), 2, 1)}
+    for shape in ("n, 8, h, w", "2, 8, 9, 10"):
+        for function, wanted in functions.items():
+            inner = function.replace("Relu(x))", "t)")
+            body = f"(float[{shape}] x) => (y) <float low = {{-0.5}}, float high = {{1.5}}> {{ "
+            body += ("t = Relu(x)  " if inner != function else "") + f"y = {inner} }}"
+            made = session(text(body))
+            assert elsewhere(made) == [], function
+            for feed in (x, broken, x):
+                np.testing.assert_allclose(made.run(None, {"x": feed})[0], wanted(feed), rtol=1e-5, atol=1e-6)
+        conv = text(f"""(float[{shape}] x) => (y) {{ c = Conv(x, k)  r = Relu(c)
+            p = MaxPool<kernel_shape=[2,2], strides=[2,2]>(r)  s = Sigmoid(x)  m = ReduceMean<keepdims=1>(s, a)
+            y = Add(p, m) }}""")
+        conv.graph.initializer.extend([numpy_helper.from_array(weights, "k"),
+                                       numpy_helper.from_array(np.array([2, 3]), "a")])
+        made, without = session(conv), session(conv, {"keep_nan": "0"})
+        with np.errstate(invalid="ignore"):
+            for feed in (x, broken, x):
+                clamped = np.maximum(np.einsum("oc,nchw->nohw", weights[:, :, 0, 0], feed), 0)
+                want = windows(clamped, 2, 2) + (1 / (1 + np.exp(-feed))).mean((2, 3), keepdims=True)
+                assert np.isnan(want).any() == np.isnan(feed).any()
+                np.testing.assert_allclose(made.run(None, {"x": feed})[0], want, rtol=2e-4, atol=2e-5)
+        assert np.isfinite(without.run(None, {"x": x})[0]).all()
+    # Of finite inputs a root makes NaN, which Relu passes on.
+    root = session(text("(float[n, 8] x) => (float[n, 8] y) { s = Sqrt(x)  y = Relu(s) }"))
+    values = np.linspace(-1, 2, 16, dtype=F).reshape(2, 8)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(root.run(None, {"x": values})[0], np.sqrt(values), rtol=1e-6)
+
+
 def feeds_of(model, size):
     random, feeds = np.random.default_rng(1), {}
     for each in model.get_inputs():
@@ -496,9 +545,11 @@ def feeds_of(model, size):
     return feeds
 
 
-# Model, sizes of its inputs, the largest difference as a part of the largest result.
-MODELS = [("resnet50", [{"batch": 1}, {"batch": 3}], 1e-5), ("mobilenet_v3_large", [{"batch": 2}], 1e-5),
-          ("keras_mobilenet_v2", [{}], 1e-2), ("minilm_l6", [{"sequence": 9}, {"batch": 2, "sequence": 33}], 1e-5)]
+# Model, sizes of its inputs, the largest difference as a part of the largest result. None: the model itself multiplies
+# rounding errors (each of the normalizations of keras_mobilenet_v2 by 10 and more), so that the host's own results are
+# off by 5e-3; those of the plug-in may be as far from float64, within a factor of three.
+MODELS = [("resnet50", [{"batch": 1}, {"batch": 3}], 3e-5), ("mobilenet_v3_large", [{"batch": 2}], 3e-5),
+          ("keras_mobilenet_v2", [{}], None), ("minilm_l6", [{"sequence": 9}, {"batch": 2, "sequence": 33}], 3e-5)]
 INTEGERS = [("mobilenet_v3_int8_qdq", [{"batch": 1}], 0.15), ("minilm_int8_qdq", [{"sequence": 16}], 0.1)]
 
 
@@ -510,7 +561,12 @@ def case_models():
         assert taken > 100, (name, taken)
         for size in sizes:
             feeds = feeds_of(reference, size)
-            for got, want in zip(made.run(None, feeds), reference.run(None, feeds)):
+            results = zip(made.run(None, feeds), reference.run(None, feeds))
+            if tolerance is None:
+                for (got, want), exact in zip(results, float64_run(path, feeds).values(), strict=True):
+                    assert np.abs(got - exact).max() <= 3 * np.abs(want - exact).max(), (name, size)
+                continue
+            for got, want in results:
                 assert got.shape == want.shape and np.abs(got - want).max() <= tolerance * np.abs(want).max(), (
                     name, size, np.abs(got - want).max(), np.abs(want).max())
 

@@ -79,7 +79,7 @@ def check(made, x=X, wanted=WANTED):
 
 def case_devices():
     listed = devices()
-    assert list(listed) == ["host", "card", "kernels"], listed
+    assert list(listed) == ["host", "card", "kernels", "card_kernels"], listed
     device = listed["host"]
     assert (device.ep_vendor, device.ep_metadata["version"]) == ("Sardonyx tests", "1.2.3")
     assert device.ep_metadata["library_path"] == LIBRARY and device.ep_options == {"operators": "all"}
@@ -203,19 +203,52 @@ def case_control_flow():
         rr = Mul (r, r)
       }> (x, x)
     }"""
-    made = session("kernels", {"control_flow": "1"}, model=model(text=text))
-    for c in (True, False):
-        i, l, s, k, t = made.run(None, {"c": np.array(c), "n": np.array(3), "x": X})  # noqa: E741
-        np.testing.assert_array_equal(i, 2 * X if c else -X)
-        np.testing.assert_allclose(l, 4 * X, rtol=1e-6)
-        np.testing.assert_allclose(s, np.stack([2 * X * X, 3 * X * X, 4 * X * X]), rtol=1e-6)
-        np.testing.assert_allclose(k, X + X.sum(0), rtol=1e-5)
-        np.testing.assert_allclose(t, (X * X).T, rtol=1e-6)
-    assert {"If", "Loop", "Scan"} <= set(operators(made)), operators(made)
-    assert counts()["kernels"] == 6, counts()
-    made = session("kernels", model=model(text=text))  # without kernels for control flow
-    assert not {"If", "Loop", "Scan"} & set(operators(made)), operators(made)
-    np.testing.assert_allclose(made.run(None, {"c": np.array(True), "n": np.array(2), "x": X})[1], 3 * X, rtol=1e-6)
+    # A body in ONNX Runtime 1.31.1 does not wait for what a stream makes before it.
+    for kind in ("kernels", "card_kernels") if OF_SARDONYX else ("kernels",):
+        for claimed in (True, False):  # without kernels for control flow, too
+            made = session(kind, {"control_flow": str(int(claimed))}, model=model(text=text))
+            for c, n in ((True, 3), (False, 3), (True, 1), (True, 3)):
+                i, l, s, k, t = made.run(None, {"c": np.array(c), "n": np.array(n), "x": X})  # noqa: E741
+                np.testing.assert_array_equal(i, 2 * X if c else -X)
+                np.testing.assert_allclose(l, (n + 1) * X, rtol=1e-6)
+                np.testing.assert_allclose(s, np.stack([turn * X * X for turn in range(2, n + 2)]), rtol=1e-6)
+                np.testing.assert_allclose(k, X + X.sum(0), rtol=1e-5)
+                np.testing.assert_allclose(t, (X * X).T, rtol=1e-6)
+            control_flow = {"If", "Loop", "Scan"}
+            assert control_flow & set(operators(made)) == (control_flow if claimed else set()), operators(made)
+            assert counts()["kernels"] == 6, (kind, counts())
+            del made
+            gc.collect()
+            assert counts()["helpers"] == counts()["blocks"] == 0, counts()
+
+
+def case_control_flow_on_a_card():
+    """What goes into bodies and comes out of them lies on the card: read around the loop, too, and bound there."""
+    text = """<ir_version: 8, opset_import: ["" : 12]>
+    g (bool c, int64 n, float[N, 4] x) => (float[N, 4] y, float[N, 4] z) <float[4] w = {1, 2, 3, 4}> {
+      a = Mul (x, w)
+      go = Constant <value = bool {1}> ()
+      l = Loop (n, go, a) <body = b (int64 at, bool on, float[N, 4] v) => (bool o, float[N, 4] u) {
+        o = Identity (on)
+        f = If (c) <then_branch = yes () => (float[N, 4] p) { p = Add (v, a) },
+                    else_branch = no () => (float[N, 4] q) { h = Mul (v, w)  q = Neg (h) }>
+        u = Add (f, x)
+      }>
+      y = Add (l, a)
+      z = Neg (l)
+    }"""
+    w = np.array([1, 2, 3, 4], np.float32)
+    for control_flow in ("0", "1"):
+        made = session("card_kernels", {"control_flow": control_flow}, model=model(text=text))
+        for c, n, rows in ((True, 3, 3), (False, 2, 3), (True, 0, 1), (False, 4, 2)):
+            x = X[:rows]
+            value = x * w
+            for _ in range(n):
+                value = (value + x * w if c else -(value * w)) + x
+            y, z = made.run(None, {"c": np.array(c), "n": np.array(n), "x": x})
+            np.testing.assert_allclose(y, value + x * w, rtol=1e-5)
+            np.testing.assert_allclose(z, -value, rtol=1e-5)
+        del made
 
 
 def case_packed_weights():

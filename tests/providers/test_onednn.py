@@ -18,7 +18,7 @@ LIBRARY = BUILD / "lib/libonednn_provider.so"
 HOSTS = {"sardonyx": BUILD / "as_onnxruntime", "onnxruntime": ""}
 CASES = ["convolutions", "products", "pools", "normalizations", "arithmetic", "functions", "reductions", "shapes",
          "chains", "transformers", "quantized", "models", "threads", "lifetimes", "errors", "options", "refusals",
-         "groups"]
+         "groups", "nan"]
 
 pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="built without oneDNN (libdnnl-dev)")
 

@@ -126,8 +126,8 @@ def value_problems(name, model, path, level, feed, theirs):
     """`theirs`: what ONNX Runtime computes from the author's model."""
     import onnxruntime
 
-    used = {node.domain for node in all_nodes(model)}
-    if not used <= set(KNOWN_TO_ALL):
+    used = {node.domain for node in all_nodes(model) if node.domain != "ai.sardonyx" or not node.overload}
+    if not used <= set(KNOWN_TO_ALL):  # operators of ai.sardonyx with an overload have a function
         return
     try:
         session = open_with_peer(onnxruntime, path)

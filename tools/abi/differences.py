@@ -42,6 +42,20 @@ Compared are the codes of errors, counts, values and texts; the words of errors 
 otherwise. No call ends the process in Sardonyx. No call that succeeds in ONNX Runtime fails here, except where ONNX
 Runtime ends the process later, when it uses what it was given.
 """
+SEEN = ROOT / "tests/providers/seen_differences.tsv"
+SEEN_TEXT = """\
+`tests/providers/test_seen.py` loads one plug-in into both libraries. The plug-in writes down all that it can ask of
+the graphs in `GetCapability` and `Compile`: nodes in order, attributes, bodies and their parent nodes, types, shapes,
+who makes and reads a value, constants, opsets, metadata. Without optimizations both show the same graphs, as often and
+in the same order: constants as initializers, calls of functions level by level after inference, operators on images
+channels last where the provider prefers them. What differs:"""
+SEEN_REST = """\
+- What a function's body becomes has names made from the call's name here (`call/value`), and from the function's
+  name in ONNX Runtime (`_inlfunc_Function_value`). Transpositions and images channels last have other names, too.
+- A call that the provider has claimed has the provider's name when it is shown again; ONNX Runtime names the provider
+  of nodes that change their layout.
+- With optimizations the graphs are those that each library's own optimizer makes; weights that DequantizeLinear reads
+  stay quantized in both until providers have chosen."""
 CRASH_TEXT = """Almost all of them pass NULL. Sardonyx returns ORT_INVALID_ARGUMENT (2); a function without a status
 returns what the table shows."""
 
@@ -158,11 +172,22 @@ def page(theirs, found, version):
                               different=len(others) + len(later)),
              "## Other results", "", *table(others), "",
              "## Mistakes that ONNX Runtime keeps", "", *table(later), "",
+             "## What a provider is shown", "", SEEN_TEXT, "", *seen(), "", SEEN_REST, "",
              "## Calls that end the process in ONNX Runtime", "", CRASH_TEXT, "",
              "| function | calls | Sardonyx |", "|---|---|---|"]
     for (function, _, said, _), calls in grouped(crashes).items():
         lines.append(f"| `{function}` | {', '.join(f'`{call}`' for call in calls)} | {shown(said)} |")
     return "\n".join(lines) + "\n"
+
+
+def seen():
+    """The table of what a provider is shown otherwise."""
+    models = {}
+    for row in SEEN.read_text().splitlines()[1:]:
+        model, where, why = row.split("\t")
+        models.setdefault(why, []).append(model.split(",")[0])
+    return ["| in the test's model | difference |", "|---|---|",
+            *(f"| {', '.join(dict.fromkeys(names))} | {why} |" for why, names in models.items())]
 
 
 def survey(build):

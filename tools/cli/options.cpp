@@ -50,6 +50,31 @@ void AddProviders(CLI::App& command, SessionSettings& session) {
       ->option_text("NAME:KEY=VALUE")
       ->expected(1)
       ->take_all();
+  CLI::Option* device =
+      command
+          .add_option(
+              "--device", session.devices,
+              "Give a provider from a library this device of its own: a number (from 0), cpu, gpu or npu (may be "
+              "repeated; default: the first)")
+          ->option_text("NAME:DEVICE")
+          ->expected(1)
+          ->take_all();
+  static const std::map<std::string, OrtExecutionProviderDevicePolicy> policies = {
+      {"default", OrtExecutionProviderDevicePolicy_DEFAULT},
+      {"prefer-cpu", OrtExecutionProviderDevicePolicy_PREFER_CPU},
+      {"prefer-npu", OrtExecutionProviderDevicePolicy_PREFER_NPU},
+      {"prefer-gpu", OrtExecutionProviderDevicePolicy_PREFER_GPU},
+      {"max-performance", OrtExecutionProviderDevicePolicy_MAX_PERFORMANCE},
+      {"max-efficiency", OrtExecutionProviderDevicePolicy_MAX_EFFICIENCY},
+      {"min-overall-power", OrtExecutionProviderDevicePolicy_MIN_OVERALL_POWER}};
+  command
+      .add_option("--policy", session.policy,
+                  "Choose providers and devices of the libraries by themselves: default, prefer-cpu, prefer-npu, "
+                  "prefer-gpu, max-performance, max-efficiency or min-overall-power")
+      ->transform(CLI::CheckedTransformer(policies, CLI::ignore_case))
+      ->option_text("POLICY")
+      ->excludes("--provider")
+      ->excludes(device);
 }
 
 void AddSession(CLI::App& command, SessionSettings& session) {

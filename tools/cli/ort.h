@@ -63,8 +63,10 @@ struct SessionSettings {
   std::vector<std::string> providers;         // in order of priority; the CPU is added last if it is missing
   std::vector<std::string> provider_options;  // NAME:KEY=VALUE
   std::vector<std::string> provider_libraries;
-  std::vector<std::string> config;  // KEY=VALUE
-  std::string profile_prefix;                 // "": no profile
+  std::vector<std::string> devices;  // NAME:WHICH
+  std::optional<OrtExecutionProviderDevicePolicy> policy;
+  std::vector<std::string> config;                         // KEY=VALUE
+  std::string profile_prefix;                              // "": no profile
   std::vector<std::pair<std::string, std::int64_t>> dims;  // sizes of named dimensions
 };
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
+#include "capi/handles/shown_order.h"
 #include "ir/domain.h"
 #include "ops/channels_last.h"
 #include "ops/schema/schema.h"
@@ -34,12 +36,34 @@ std::string RelativePath(const std::string& file, const std::string& model_path)
   return error || relative.empty() ? file : relative.string();
 }
 
+// Plug-ins look for the version of a domain whose operators stand in the graph, whether the author imported it or not.
+std::vector<OpsetImport> AllOpsets(const Graph& graph, const ModelFacts* facts) {
+  std::vector<OpsetImport> opsets = graph.opset_imports;
+  std::vector<OpsetImport> others = facts != nullptr ? facts->opsets : std::vector<OpsetImport>{};
+  const OpsetImport known[] = {{"ai.onnx.ml", 5},
+                               {"ai.onnx.preview", 1},
+                               {"ai.onnx.preview.training", 1},
+                               {"ai.onnx.training", 1},
+                               {"com.microsoft", 1},
+                               {"com.microsoft.experimental", 1},
+                               {"com.microsoft.nchwc", 1},
+                               {"com.ms.internal.nhwc", graph.OpsetVersion("")},
+                               {"org.pytorch.aten", 1}};
+  others.insert(others.end(), std::begin(known), std::end(known));
+  for (const OpsetImport& other : others) {
+    const bool is_there = std::any_of(opsets.begin(), opsets.end(),
+                                      [&](const OpsetImport& opset) { return opset.domain == other.domain; });
+    if (!is_there && other.version != 0) opsets.push_back(other);
+  }
+  return opsets;
+}
+
 class Viewer {
  public:
   Viewer(const Graph& graph, std::shared_ptr<const ModelFacts> facts, const OrtNode* parent)
       : graph_(graph), infos_(graph.values.size()), view_(std::make_unique<OrtGraph>()) {
+    view_->opsets = AllOpsets(graph, facts.get());
     view_->facts = std::move(facts);
-    view_->opsets = graph.opset_imports;
     view_->parent = parent;
     view_->source = &graph;
   }
@@ -49,9 +73,30 @@ class Viewer {
     for (const ValueId id : graph_.inputs) AddInput(id);
     for (const ValueId id : graph_.outputs) AddOutput(id);
     for (ValueId id = 0; id < graph_.values.size(); ++id)
-      if (IsInitializer(id)) view_->initializers.push_back(InfoOf(id));
-    for (const NodeId id : graph_.order) AddNode(id);
+      if (IsInitializer(id) && IsUsed(id)) view_->initializers.push_back(InfoOf(id));
+    for (const NodeId id : ShownOrder(graph_)) AddNode(id);
     return std::move(view_);
+  }
+
+  // The node alone, in no graph; what it reads and makes is its own.
+  std::unique_ptr<OrtNode> Alone(NodeId id) {
+    auto node = std::make_unique<OrtNode>();
+    std::unordered_map<ValueId, OrtValueInfo*> shown;
+    const auto info_of = [&](ValueId value) -> OrtValueInfo* {
+      if (value == kNoValue) return nullptr;
+      const auto [entry, fresh] = shown.try_emplace(value, nullptr);
+      if (fresh) {
+        entry->second = &node->own_values.emplace_back();
+        Describe(value, *entry->second);
+      }
+      return entry->second;
+    };
+    Describe(id, *node);
+    for (const ValueId input : graph_.node(id).inputs) node->inputs.push_back(info_of(input));
+    for (const ValueId input : graph_.node(id).implicit_inputs) node->implicit_inputs.push_back(info_of(input));
+    for (const ValueId output : graph_.node(id).outputs) node->outputs.push_back(info_of(output));
+    AddAttributes(graph_.node(id), *node);
+    return node;
   }
 
   std::unique_ptr<OrtGraph> Some(std::span<const NodeId> nodes) {
@@ -70,7 +115,7 @@ class Viewer {
         view_->initializers.push_back(InfoOf(input));
       }
     }
-    for (const NodeId id : graph_.order)
+    for (const NodeId id : ShownOrder(graph_))
       if (chosen[id]) AddNode(id);
     return std::move(view_);
   }
@@ -94,6 +139,11 @@ class Viewer {
     return graph_.value(id).initializer != nullptr && !graph_.value(id).is_captured;
   }
 
+  bool IsUsed(ValueId id) const {
+    const ValueInfo& value = graph_.value(id);
+    return value.is_input || value.is_output || !value.consumers.empty();
+  }
+
   bool IsConstant(ValueId id) const {
     const ValueInfo& value = graph_.value(id);
     if (value.constant() != nullptr || !value.is_captured) return value.constant() != nullptr;
@@ -102,7 +152,11 @@ class Viewer {
   }
 
   const OrtValueInfo* Outer(const std::string& name) const {
-    return view_->parent != nullptr && view_->parent->graph != nullptr ? view_->parent->graph->Find(name) : nullptr;
+    if (view_->parent == nullptr) return nullptr;
+    if (view_->parent->graph != nullptr) return view_->parent->graph->Find(name);
+    const auto& values = view_->parent->own_values;
+    const auto found = std::find_if(values.begin(), values.end(), [&](const auto& own) { return own.name == name; });
+    return found != values.end() ? &*found : nullptr;
   }
 
   // In the order of ONNX Runtime: an input of the graph counts as used at its place there.
@@ -130,15 +184,22 @@ class Viewer {
   OrtValueInfo* InfoOf(ValueId id) {
     if (id == kNoValue) return nullptr;
     if (infos_[id] != nullptr) return infos_[id];
-    const ValueInfo& value = graph_.value(id);
     OrtValueInfo& info = *view_->own_values.emplace_back(std::make_unique<OrtValueInfo>());
-    info.name = value.name;
+    Describe(id, info);
     info.graph = view_.get();
-    if (!value.type.is_none()) info.type = MakeTypeInfo(value.type);
-    if (value.initializer != nullptr) SetInitializer(info, *value.initializer);
-    if (value.is_captured) ShowOuter(info);
     view_->by_name.emplace(info.name, &info);
     return infos_[id] = &info;
+  }
+
+  void Describe(ValueId id, OrtValueInfo& info) const {
+    const ValueInfo& value = graph_.value(id);
+    info.name = value.name;
+    if (!value.type.is_none()) {
+      info.type = MakeTypeInfo(value.type);
+      NameDims(*info.type, value.dim_params);
+    }
+    if (value.initializer != nullptr) SetInitializer(info, *value.initializer);
+    if (value.is_captured) ShowOuter(info);
   }
 
   void SetInitializer(OrtValueInfo& info, const Initializer& initializer) const {
@@ -161,6 +222,7 @@ class Viewer {
   void AddInput(ValueId id) {
     OrtValueInfo* info = InfoOf(id);
     info->is_required_input = graph_.value(id).initializer == nullptr;
+    info->is_optional_input = !info->is_required_input;
     view_->inputs.push_back(info);
   }
 
@@ -174,12 +236,7 @@ class Viewer {
     const Node& node = graph_.node(id);
     OrtNode& shown = *view_->own_nodes.emplace_back(std::make_unique<OrtNode>());
     view_->nodes.push_back(&shown);
-    shown.id = id;
-    shown.name = node.name;
-    shown.op_type = node.op_type;
-    shown.domain = StandardDomain(node.domain);
-    shown.provider = node.provider;
-    shown.since_version = VersionOf(node);
+    Describe(id, shown);
     shown.graph = view_.get();
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       shown.inputs.push_back(InfoOf(node.inputs[i]));
@@ -200,22 +257,41 @@ class Viewer {
     AddAttributes(node, shown);
   }
 
-  // Operators on images channels last have the versions of those that they stand for.
+  void Describe(NodeId id, OrtNode& shown) const {
+    const Node& node = graph_.node(id);
+    shown.id = id;
+    shown.name = node.name;
+    shown.op_type = node.op_type;
+    shown.domain = StandardDomain(node.domain);
+    shown.provider = node.provider;
+    shown.since_version = VersionOf(node);
+  }
+
+  // Operators on images channels last have the versions of those that they stand for, calls that of their domain.
   int VersionOf(const Node& node) const {
+    if (node.since_version == 0) return static_cast<int>(graph_.OpsetVersion(node.domain));
     if (node.domain != ops::kChannelsLastDomain) return node.since_version;
     const ops::OpSchema* schema = ops::FindSchema("", node.op_type, static_cast<int>(graph_.OpsetVersion("")));
     return schema != nullptr ? schema->since_version : node.since_version;
   }
 
+  // Operators on images channels last have the attributes of those that they stand for.
+  const ops::OpSchema* SchemaOf(const Node& node) const {
+    if (node.since_version <= 0) return nullptr;
+    if (node.domain != ops::kChannelsLastDomain) return ops::FindSchema(node.domain, node.op_type, node.since_version);
+    const ops::OpSchema* standard = ops::FindSchema("", node.op_type, VersionOf(node));
+    return standard != nullptr ? standard : ops::FindSchema("com.microsoft", node.op_type, 1);
+  }
+
   void AddAttributes(const Node& node, OrtNode& shown) const {
+    if (!node.provider.empty() && node.domain == node.provider) return;  // compiled: its body is shown by itself
     for (const Attribute& attribute : node.attributes) {
       shown.attributes.push_back(&attribute);
       if (const auto* one = std::get_if<GraphBox>(&attribute.value)) AddSubgraph(shown, attribute, **one);
       if (const auto* several = std::get_if<std::vector<GraphBox>>(&attribute.value))
         for (const GraphBox& graph : *several) AddSubgraph(shown, attribute, *graph);
     }
-    const ops::OpSchema* schema =
-        node.since_version > 0 ? ops::FindSchema(node.domain, node.op_type, node.since_version) : nullptr;
+    const ops::OpSchema* schema = SchemaOf(node);
     if (schema == nullptr) return;
     for (const ops::AttributeSpec& spec : schema->attributes()) {
       if (!spec.has_default() || node.FindAttribute(spec.name()) != nullptr) continue;
@@ -238,7 +314,8 @@ class Viewer {
 }  // namespace
 
 std::shared_ptr<const ModelFacts> FactsOf(const Model& model) {
-  return std::make_shared<const ModelFacts>(ModelFacts{model.path, model.ir_version, MetadataOf(model)});
+  return std::make_shared<const ModelFacts>(
+      ModelFacts{model.path, model.ir_version, MetadataOf(model), model.opset_imports});
 }
 
 std::optional<OrtExternalInitializerInfo> ExternalInfoOf(const Initializer& initializer,
@@ -252,6 +329,14 @@ std::optional<OrtExternalInitializerInfo> ExternalInfoOf(const Initializer& init
 std::unique_ptr<OrtGraph> ViewGraph(const Graph& graph, std::shared_ptr<const ModelFacts> facts,
                                     const OrtNode* parent) {
   return Viewer(graph, std::move(facts), parent).All();
+}
+
+std::unique_ptr<OrtGraph> ViewBody(const Graph& body, const Graph& outer, NodeId parent,
+                                   std::shared_ptr<const ModelFacts> facts) {
+  std::unique_ptr<OrtNode> node = Viewer(outer, facts, nullptr).Alone(parent);
+  std::unique_ptr<OrtGraph> view = ViewGraph(body, std::move(facts), node.get());
+  view->own_parent = std::move(node);
+  return view;
 }
 
 std::unique_ptr<OrtGraph> ViewNodes(const Graph& graph, std::span<const NodeId> nodes,

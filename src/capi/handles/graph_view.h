@@ -73,6 +73,7 @@ struct ModelFacts {
   std::string path;  // "" if it came from memory
   std::int64_t ir_version = 0;
   OrtModelMetadata metadata;
+  std::vector<OpsetImport> opsets;
 };
 std::shared_ptr<const ModelFacts> FactsOf(const Model& model);
 
@@ -88,6 +89,7 @@ struct OrtGraph {
   std::vector<OrtValueInfo*> initializers;
   std::vector<OrtNode*> nodes;  // in topological order
   const OrtNode* parent = nullptr;
+  std::unique_ptr<OrtNode> own_parent;      // of a body that is shown alone; it is in no graph
   const sardonyx::Graph* source = nullptr;  // null: made by the model editor
   bool in_model = false;                    // an OrtModel owns it
   bool in_node = false;                     // an OrtNode owns it
@@ -103,11 +105,17 @@ namespace sardonyx::capi {
 // Where an initializer's data lie if they have a file of their own. `model_path`: "" if the model came from memory.
 std::optional<OrtExternalInitializerInfo> ExternalInfoOf(const Initializer& initializer, const std::string& model_path);
 
-// Shows `graph` and the subgraphs inside it. Nodes are numbered by NodeId. `parent`: if the graph is the body of a
-// node, that node in a view of the enclosing graph, which has to outlive this one; without it values of the enclosing
-// graph are known by name and type, and as constants if inference has shown them to the body.
+// Shows `graph` and the subgraphs inside it. Nodes are numbered by NodeId, and stand in the order of ShownOrder.
+// Domains that the model does not import have the version that ONNX Runtime gives them. `parent`: if the graph is the
+// body of a node, that node in a view of the enclosing graph, which has to outlive this one; without it values of the
+// enclosing graph are known by name and type, and as constants if inference has shown them to the body.
 std::unique_ptr<OrtGraph> ViewGraph(const Graph& graph, std::shared_ptr<const ModelFacts> facts,
                                     const OrtNode* parent = nullptr);
+
+// Shows a body of the node `parent` of `outer`, and with it that node: what it reads and makes, its attributes and
+// bodies, but not the graph that it is in.
+std::unique_ptr<OrtGraph> ViewBody(const Graph& body, const Graph& outer, NodeId parent,
+                                   std::shared_ptr<const ModelFacts> facts);
 
 // Shows these nodes alone, as a graph named "sub_graph". Its inputs are what they read and do not make, but for
 // constants; its outputs are what nodes elsewhere read and what `graph` has as outputs; both in the order of `nodes`,

@@ -118,4 +118,10 @@ Type FromTypeInfo(const OrtTypeInfo& info) {
   return type;
 }
 
+void NameDims(OrtTypeInfo& info, const std::vector<std::string>& names) {
+  if (info.tensor == nullptr || info.tensor->dims.size() != names.size()) return;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (info.tensor->dims[i] < 0 && !names[i].empty()) info.tensor->symbols[i] = names[i];
+}
+
 }  // namespace sardonyx::capi

@@ -47,6 +47,9 @@ namespace sardonyx::capi {
 std::unique_ptr<OrtTypeInfo> MakeTypeInfo(const Type& type);
 std::unique_ptr<OrtTensorTypeAndShapeInfo> MakeTensorInfo(const Type& type);
 std::unique_ptr<OrtTensorTypeAndShapeInfo> MakeTensorInfo(DType dtype, Dims dims);
+// Where the model names a dimension whose size is not known, its name (of `names`, one for each dimension or none at
+// all) counts word for word, not what inference found.
+void NameDims(OrtTypeInfo& info, const std::vector<std::string>& names);
 // The type that a value has now; of sequences the element's rank is unknown.
 Type TypeOf(const Value& value);
 ONNXType KindOf(const Value& value);

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "kernels/copy/storage.h"
+#include "kernels/copy/transpose.h"
 #include "kernels/gemm/tile_f32.h"
 #include "kernels/gemm/tile_int8.h"
 
@@ -83,11 +85,42 @@ struct Odometer {
 };
 
 template <typename T>
+bool IsAligned(const T* from, const T* to) {
+  const auto places = reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to);
+  return places % sizeof(T) == 0;
+}
+
+// The unsigned integer of T's size.
+template <typename T>
+using Element =
+    std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                       std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+
+template <typename T>
+void Fill(T* to, const T value, std::int64_t n) {
+  constexpr auto kBlock = static_cast<std::int64_t>(64 / sizeof(T));
+  std::int64_t i = 0;
+  if (n >= kBlock) {
+    T block[kBlock];
+    for (T& element : block) element = value;
+    for (; i + kBlock <= n; i += kBlock) std::memcpy(static_cast<void*>(to + i), block, sizeof block);
+  }
+  for (; i < n; ++i) to[i] = value;
+}
+
+template <typename T>
 void InnerLoop(const T* from, std::int64_t from_step, T* to, std::int64_t to_step, std::int64_t n) {
-  if (from_step == 0 && to_step == 1) {
-    const T value = *from;
-    for (std::int64_t i = 0; i < n; ++i) to[i] = value;
-  } else if (from_step == 1 && to_step == 1) {
+  if (from_step == 0 && to_step == 1) return Fill(to, *from, n);
+  if constexpr (sizeof(T) <= 8) {
+    if (to_step == 1 && n >= 16 && IsAligned(from, to)) {
+      const void* source = from;
+      void* target = to;
+      return BestTransposes().Every<Element<T>>()(static_cast<const Element<T>*>(source), from_step,
+                                                  static_cast<Element<T>*>(target), n);
+    }
+  }
+  if (from_step == 1 && to_step == 1) {
     for (std::int64_t i = 0; i < n; ++i) to[i] = from[i];
   } else {
     for (std::int64_t i = 0; i < n; ++i) to[i * to_step] = from[i * from_step];
@@ -134,8 +167,16 @@ void CopyRows(const StridedLoops& l, const T* from, T* to, Parallel& parallel) {
 // Elements of four bytes at their own alignment move as floats do.
 template <typename T>
 bool IsFloatLike(const T* from, const T* to) {
-  const auto places = reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to);
-  return sizeof(T) == sizeof(float) && places % alignof(float) == 0;
+  return sizeof(T) == sizeof(float) && IsAligned(from, to);
+}
+
+template <typename U>
+TransposeFn<U>* TransposesOf() {
+  if constexpr (sizeof(U) == 2) {
+    return BestTransposes().u16;
+  } else {
+    return BestTransposes().u64;
+  }
 }
 
 // to[i * to_step + j] = from[i + j * from_step] for i < rows, j < columns, by square tiles held in registers and L1.
@@ -151,6 +192,14 @@ void TransposeTiles(const T* from, std::int64_t from_step, T* to, std::int64_t t
   if constexpr (sizeof(T) == 1) {
     return BestTilesInt8().transpose(columns, rows, reinterpret_cast<const std::uint8_t*>(from), from_step,
                                      reinterpret_cast<std::uint8_t*>(to), to_step);
+  }
+  if constexpr (sizeof(T) == 2 || sizeof(T) == 8) {
+    const void* source = from;
+    void* target = to;
+    if (IsAligned(from, to)) {
+      return TransposesOf<Element<T>>()(columns, rows, static_cast<const Element<T>*>(source), from_step,
+                                        static_cast<Element<T>*>(target), to_step);
+    }
   }
   constexpr std::int64_t kTile = sizeof(T) >= 8 ? 8 : 16;
   T tile[kTile * kTile];
@@ -209,14 +258,29 @@ void CopyTransposed(StridedLoops l, int swapped, const T* from, T* to, Parallel&
   });
 }
 
+// Where the innermost loop is of a few elements (the pixels of a block), a long one that reads neighbours and writes
+// close by takes its place.
+void PreferLongLoop(StridedLoops& l, std::int64_t bytes) {
+  const int inner = l.rank - 1;
+  if (inner < 1 || l.size[inner] >= 8 || l.from[inner] == 1) return;
+  for (int d = inner - 1; d >= 0; --d) {
+    if (l.from[d] != 1 || l.to[d] * bytes > 64 || l.size[d] < 4 * l.size[inner]) continue;
+    std::swap(l.size[d], l.size[inner]);
+    std::swap(l.from[d], l.from[inner]);
+    std::swap(l.to[d], l.to[inner]);
+    return;
+  }
+}
+
 template <typename T>
-void CopyBytes(const StridedLoops& l, const void* from, std::int64_t from_offset, void* to, std::int64_t to_offset,
+void CopyBytes(StridedLoops& l, const void* from, std::int64_t from_offset, void* to, std::int64_t to_offset,
                Parallel& parallel) {
   const auto* source = static_cast<const Loose<T>*>(from) + from_offset;
   auto* target = static_cast<Loose<T>*>(to) + to_offset;
   if (const int swapped = TransposedLoop(l, sizeof(T)); swapped >= 0) {
     CopyTransposed(l, swapped, source, target, parallel);
   } else {
+    PreferLongLoop(l, static_cast<std::int64_t>(sizeof(T)));
     CopyRows(l, source, target, parallel);
   }
 }

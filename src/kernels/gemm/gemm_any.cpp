@@ -14,6 +14,7 @@ namespace {
 
 using std::int64_t;
 
+constexpr int64_t kRowsInPlace = 2;  // of A, that B is not packed for
 constexpr int64_t kSerialWork = int64_t{1} << 17;
 constexpr int64_t kMostSums = int64_t{12} * 32;  // of a tile
 constexpr int64_t kAliasBytes = 4096;            // rows of A this far apart fall into one set of the first cache level
@@ -59,13 +60,14 @@ class Loop {
   using U = TileType<T>;
 
   Loop(const GemmAnyArgs<T>& g, int64_t threads) : g_(g), tile_(Tile<T>(g.isa)) {
-    panels_ = CeilDiv(g.n, tile_.columns);
-    if (threads > 1)
+    in_place_ = g.m <= kRowsInPlace && g.packed_b == nullptr && !g.trans_b;
+    panels_ = CeilDiv(g.n, Width());
+    if (threads > 1 && !in_place_)
       chunks_ = std::clamp<int64_t>(CeilDiv(4 * threads, std::max<int64_t>(1, g.batch * panels_)), 1,
                                     std::max<int64_t>(1, CeilDiv(g.m, 4 * tile_.rows)));
   }
   int64_t UnitCount() const { return g_.m == 0 ? 0 : g_.batch * panels_ * chunks_; }
-  int64_t SlotElements() const { return g_.packed_b != nullptr ? 0 : g_.k * tile_.columns; }
+  int64_t SlotElements() const { return g_.packed_b != nullptr || in_place_ ? 0 : g_.k * tile_.columns; }
   // Elements of a copy of A whose rows do not alias; 0 if A is read where it lies.
   int64_t CopyElements() const {
     const bool aliases = g_.lda * static_cast<int64_t>(sizeof(T)) % kAliasBytes == 0;
@@ -82,9 +84,13 @@ class Loop {
 
   void Run(int64_t begin, int64_t end, U* slot) const {
     for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t chunk = unit % chunks_, column = unit / chunks_ % panels_ * tile_.columns;
+      const int64_t chunk = unit % chunks_, column = unit / chunks_ % panels_ * Width();
       const int64_t item = unit / chunks_ / panels_;
-      const int64_t columns = std::min<int64_t>(tile_.columns, g_.n - column);
+      const int64_t columns = std::min<int64_t>(Width(), g_.n - column);
+      if (in_place_) {
+        RunInPlace(item, column, columns);
+        continue;
+      }
       const U* panel = slot;
       if (g_.packed_b != nullptr) {
         panel = reinterpret_cast<const U*>(g_.packed_b + BOffset(item) + column * g_.k);
@@ -97,8 +103,7 @@ class Loop {
       for (int64_t row = g_.m * chunk / chunks_; row < end_row; row += tile_.rows) {
         U sums[kMostSums];
         const int64_t count = std::min<int64_t>(tile_.rows, end_row - row);
-        const auto* a = reinterpret_cast<const U*>(
-            g_.a + (g_.a_batch_offsets != nullptr ? g_.a_batch_offsets[item] : item * g_.a_batch_stride));
+        const U* a = A(item);
         const int64_t row_stride = g_.trans_a ? 1 : g_.lda, k_stride = g_.trans_a ? g_.lda : 1;
         tile_.run({count, a + row * row_stride, row_stride, k_stride, g_.k, panel, sums});
         for (int64_t r = 0; r < count; ++r) Finish(sums + r * tile_.columns, item, row + r, column, columns);
@@ -107,6 +112,21 @@ class Loop {
   }
 
  private:
+  // So few rows use an element of B too rarely to pay for a copy of it.
+  void RunInPlace(int64_t item, int64_t column, int64_t columns) const {
+    const auto* b = reinterpret_cast<const U*>(g_.b + BOffset(item) + column);
+    const int64_t row_stride = g_.trans_a ? 1 : g_.lda, k_stride = g_.trans_a ? g_.lda : 1;
+    for (int64_t row = 0; row < g_.m; ++row) {
+      U sums[kMostSums] = {};
+      tile_.add_rows(g_.k, A(item) + row * row_stride, k_stride, b, g_.ldb, columns, sums);
+      Finish(sums, item, row, column, columns);
+    }
+  }
+  int64_t Width() const { return in_place_ ? kMostSums : tile_.columns; }
+  const U* A(int64_t item) const {
+    return reinterpret_cast<const U*>(
+        g_.a + (g_.a_batch_offsets != nullptr ? g_.a_batch_offsets[item] : item * g_.a_batch_stride));
+  }
   int64_t CopyStride() const { return g_.k + 64 / static_cast<int64_t>(sizeof(T)); }
   int64_t BOffset(int64_t item) const {
     return g_.b_batch_offsets != nullptr ? g_.b_batch_offsets[item] : item * g_.b_batch_stride;
@@ -132,6 +152,7 @@ class Loop {
   const TileAny<U>& tile_;
   int64_t panels_ = 0;
   int64_t chunks_ = 1;
+  bool in_place_ = false;
 };
 
 template <typename T>

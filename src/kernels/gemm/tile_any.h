@@ -25,6 +25,9 @@ struct TileAny {
   std::int64_t rows;     // the tallest tile
   std::int64_t columns;  // nr
   void (*run)(TileAnyArgs<T> args);
+  // sums[j] += a[i * a_step] * b[i * ldb + j], for i < k, j < n: a row of A with rows of B where they lie.
+  void (*add_rows)(std::int64_t k, const T* a, std::ptrdiff_t a_step, const T* b, std::ptrdiff_t ldb, std::int64_t n,
+                   T* sums);
 };
 
 // Signed integers use the unsigned ones: the bits of sums and products are the same.

@@ -54,8 +54,25 @@ void Run(TileAnyArgs<T> t) {
 }
 
 template <typename T>
+void AddRows(int64_t k, const T* a, ptrdiff_t a_step, const T* b, ptrdiff_t ldb, int64_t n, T* sums) {
+  int64_t i = 0;
+  for (; i + 4 <= k; i += 4) {
+    const T a0 = a[i * a_step], a1 = a[(i + 1) * a_step], a2 = a[(i + 2) * a_step], a3 = a[(i + 3) * a_step];
+    const T *b0 = b + i * ldb, *b1 = b0 + ldb, *b2 = b1 + ldb, *b3 = b2 + ldb;
+#pragma omp simd
+    for (int64_t j = 0; j < n; ++j) sums[j] = (sums[j] + a0 * b0[j] + a1 * b1[j]) + (a2 * b2[j] + a3 * b3[j]);
+  }
+  for (; i < k; ++i) {
+    const T x = a[i * a_step];
+    const T* row = b + i * ldb;
+#pragma omp simd
+    for (int64_t j = 0; j < n; ++j) sums[j] += x * row[j];
+  }
+}
+
+template <typename T>
 constexpr TileAny<T> MakeTile() {
-  return {kRows, 2 * VecOf<T>::kCount, Run<T>};
+  return {kRows, 2 * VecOf<T>::kCount, Run<T>, AddRows<T>};
 }
 constexpr TilesAny kTiles = {MakeTile<double>(), MakeTile<std::uint32_t>(), MakeTile<std::uint64_t>()};
 

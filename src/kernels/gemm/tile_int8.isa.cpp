@@ -302,13 +302,14 @@ void Interleave(const Bytes16 (&from)[16], Bytes16 (&to)[16]) {
 
 void TransposeBytes(int64_t rows, int64_t columns, const std::uint8_t* src, ptrdiff_t src_stride, std::uint8_t* dst,
                     ptrdiff_t dst_stride) {
-  const auto single = [&](int64_t row0, int64_t row1, int64_t column0, int64_t column1) {
-    for (int64_t c = column0; c < column1; ++c)
-      for (int64_t r = row0; r < row1; ++r) dst[c * dst_stride + r] = src[r * src_stride + c];
-  };
-  const int64_t whole_rows = rows - rows % 16, whole_columns = columns - columns % 16;
-  for (int64_t r = 0; r < whole_rows; r += 16)
-    for (int64_t c = 0; c < whole_columns; c += 16) {
+  if (rows < 16 || columns < 16) {
+    for (int64_t c = 0; c < columns; ++c)
+      for (int64_t r = 0; r < rows; ++r) dst[c * dst_stride + r] = src[r * src_stride + c];
+    return;
+  }
+  // The last tile of either direction overlaps the one before it where 16 does not divide the size.
+  for (int64_t r = 0; r < rows; r = r + 16 < rows && r + 32 > rows ? rows - 16 : r + 16)
+    for (int64_t c = 0; c < columns; c = c + 16 < columns && c + 32 > columns ? columns - 16 : c + 16) {
       Bytes16 a[16], b[16];
 #pragma GCC unroll 16
       for (int i = 0; i < 16; ++i) std::memcpy(&a[i], src + (r + i) * src_stride + c, 16);
@@ -319,8 +320,6 @@ void TransposeBytes(int64_t rows, int64_t columns, const std::uint8_t* src, ptrd
 #pragma GCC unroll 16
       for (int i = 0; i < 16; ++i) std::memcpy(dst + (c + i) * dst_stride + r, &a[i], 16);
     }
-  single(0, whole_rows, whole_columns, columns);
-  single(whole_rows, rows, 0, columns);
 }
 
 template <typename Kind, int V, int... I>

@@ -13,12 +13,12 @@ namespace sardonyx::kernels {
 
 enum class ReduceKind : std::uint8_t { kSum, kSumAbs, kSumSquare, kProd, kMax, kMin };
 
-inline constexpr std::int64_t kShortRow = 16;  // rows below this length are for short_rows
+inline constexpr std::int64_t kShortRow = 2048;  // the longest rows for short_rows
 
 struct ReduceF32Set {
   // The reduction of x [n]; the identity (0, 1, -inf, +inf) for n = 0.
   double (*row)(ReduceKind kind, const float* x, std::int64_t n);
-  // y[r] = the reduction of x[r * n + i], i < n, in one chain: for rows shorter than a vector. n may not be 0.
+  // y[r] = the reduction of x[r * n + i], i < n, for 0 < n <= kShortRow, with one call for all rows.
   void (*short_rows)(ReduceKind kind, const float* x, std::int64_t rows, std::int64_t n, float* y);
   // acc [columns] = the reduction of acc and of the n rows of x, `stride` apart. Callers start with the identity.
   void (*columns)(ReduceKind kind, const float* x, std::int64_t n, std::int64_t stride, std::int64_t columns,

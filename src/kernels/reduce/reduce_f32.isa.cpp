@@ -1,6 +1,7 @@
 // kernels/reduce/reduce_f32.isa.cpp - reductions of f32 rows and columns, one source for every ISA.
 #include "kernels/reduce/reduce_f32.h"
 
+#include "kernels/simd/fold_f32.h"
 #include "kernels/simd/math_f32.h"
 #include "kernels/simd/vec_f32.h"
 
@@ -14,9 +15,13 @@ constexpr float kInfinity = __builtin_inff();
 // Each kind: its start, one step for a vector, one for a scalar, and how two partial results join.
 struct SumOf {
   static constexpr float kStart = 0;
+  static constexpr bool kRepeatable = false;
   static Vec Step(Vec acc, Vec x) { return acc + x; }
   static float Step(float acc, float x) { return acc + x; }
-  static Vec Join(Vec a, Vec b) { return a + b; }
+  template <typename V>
+  static V Join(V a, V b) {
+    return a + b;
+  }
   static double Join(double a, double b) { return a + b; }
 };
 struct SumAbsOf : SumOf {
@@ -31,21 +36,32 @@ struct ProdOf {
   static constexpr float kStart = 1;
   static Vec Step(Vec acc, Vec x) { return acc * x; }
   static float Step(float acc, float x) { return acc * x; }
-  static Vec Join(Vec a, Vec b) { return a * b; }
+  template <typename V>
+  static V Join(V a, V b) {
+    return a * b;
+  }
   static double Join(double a, double b) { return a * b; }
 };
 struct MaxOf {  // a NaN, once in, stays
   static constexpr float kStart = -kInfinity;
-  static Vec Step(Vec acc, Vec x) { return (x > acc) | (x != x) ? x : acc; }
+  static constexpr bool kRepeatable = true;
+  template <typename V>
+  static V Join(V acc, V x) {
+    return (x > acc) | (x != x) ? x : acc;
+  }
+  static Vec Step(Vec acc, Vec x) { return Join(acc, x); }
   static float Step(float acc, float x) { return x > acc || x != x ? x : acc; }
-  static Vec Join(Vec a, Vec b) { return Step(a, b); }
   static double Join(double a, double b) { return b > a || b != b ? b : a; }
 };
 struct MinOf {
   static constexpr float kStart = kInfinity;
-  static Vec Step(Vec acc, Vec x) { return (x < acc) | (x != x) ? x : acc; }
+  static constexpr bool kRepeatable = true;
+  template <typename V>
+  static V Join(V acc, V x) {
+    return (x < acc) | (x != x) ? x : acc;
+  }
+  static Vec Step(Vec acc, Vec x) { return Join(acc, x); }
   static float Step(float acc, float x) { return x < acc || x != x ? x : acc; }
-  static Vec Join(Vec a, Vec b) { return Step(a, b); }
   static double Join(double a, double b) { return b < a || b != b ? b : a; }
 };
 
@@ -89,7 +105,7 @@ double RowOf(const float* x, int64_t n) {
 
 // N: the length of the rows, or 0 for any.
 template <typename Op, int N>
-void ShortRows(const float* x, int64_t rows, int64_t length, float* y) {
+void ScalarRows(const float* x, int64_t rows, int64_t length, float* y) {
   const int64_t n = N == 0 ? length : N;
   for (int64_t r = 0; r < rows; ++r, x += n) {
     float acc = Op::kStart;
@@ -98,12 +114,52 @@ void ShortRows(const float* x, int64_t rows, int64_t length, float* y) {
   }
 }
 
+// The last n - i elements of a row of at least a vector: an extreme may read elements twice, a sum adds zeros.
+template <typename Op>
+Vec AddTail(Vec acc, const float* x, int64_t i, int64_t n) {
+  if constexpr (Op::kRepeatable) {
+    return Op::Step(acc, Load(x + n - kLanes));
+  } else {
+    return Op::Step(acc, Load(x + i, FirstLanes(n - i)));
+  }
+}
+
+// Rows of at least kLanes elements; sums of at most kShortRow.
+template <typename Op>
+void VectorRows(const float* x, int64_t rows, int64_t n, float* y) {
+  for (int64_t r = 0; r < rows; ++r, x += n) {
+    Vec acc[kChains];
+    for (Vec& a : acc) a = Broadcast(Op::kStart);
+    int64_t i = 0;
+    for (; i + kChains * kLanes <= n; i += kChains * kLanes)
+      for (int chain = 0; chain < kChains; ++chain) acc[chain] = Op::Step(acc[chain], Load(x + i + chain * kLanes));
+    for (int chain = 0; i + kLanes <= n; i += kLanes, ++chain) acc[chain] = Op::Step(acc[chain], Load(x + i));
+    if (i < n) acc[kChains - 1] = AddTail<Op>(acc[kChains - 1], x, i, n);
+    const Vec all = Op::Join(Op::Join(acc[0], acc[1]), Op::Join(acc[2], acc[3]));
+    y[r] = JoinHalves(all, [](auto a, auto b) { return Op::Join(a, b); });
+  }
+}
+
+// An extreme is the same in any order.
+template <typename Op>
+double ExtremeRow(const float* x, int64_t n) {
+  if (n < kLanes) return RowOf<Op>(x, n);
+  float extreme;
+  VectorRows<Op>(x, 1, n, &extreme);
+  return static_cast<double>(extreme);
+}
+
 template <typename Op>
 void ShortRowsOf(const float* x, int64_t rows, int64_t n, float* y) {
-  if (n == 2) return ShortRows<Op, 2>(x, rows, n, y);
-  if (n == 3) return ShortRows<Op, 3>(x, rows, n, y);
-  if (n == 4) return ShortRows<Op, 4>(x, rows, n, y);
-  ShortRows<Op, 0>(x, rows, n, y);
+  if (n == 2) return ScalarRows<Op, 2>(x, rows, n, y);
+  if (n == 3) return ScalarRows<Op, 3>(x, rows, n, y);
+  if (n == 4) return ScalarRows<Op, 4>(x, rows, n, y);
+  if (n < kLanes) return ScalarRows<Op, 0>(x, rows, n, y);
+  if constexpr (Op::kStart == 1) {  // a product
+    for (int64_t r = 0; r < rows; ++r) y[r] = static_cast<float>(RowOf<Op>(x + r * n, n));
+  } else {
+    VectorRows<Op>(x, rows, n, y);
+  }
 }
 
 // V vectors of columns over all rows; blocks of 128 rows are joined so that float sums stay short.
@@ -151,9 +207,9 @@ double ReduceRow(ReduceKind kind, const float* x, int64_t n) {
     case ReduceKind::kProd:
       return RowOf<ProdOf>(x, n);
     case ReduceKind::kMax:
-      return RowOf<MaxOf>(x, n);
+      return ExtremeRow<MaxOf>(x, n);
     case ReduceKind::kMin:
-      return RowOf<MinOf>(x, n);
+      return ExtremeRow<MinOf>(x, n);
   }
   return 0;
 }

@@ -60,12 +60,39 @@ inline ExpParts SplitExp(Floats x) {
   return {tail, ToInt32(n)};
 }
 
+#if defined(__AVX512F__)
+
+// One instruction scales by 2^n and rounds denormal results once; the clamps hand on a NaN, their second operand.
+inline Floats Exp(Floats x) {
+  constexpr float kCoefficients[] = {0.49999994f, 0.166665152f, 0.041668456f, 0.00836941879f, 0.00138131448f};
+  const Floats in{
+      _mm512_maskz_max_ps(0xFFFF, Splat(-104.0f).raw, _mm512_maskz_min_ps(0xFFFF, Splat(89.0f).raw, x.raw))};
+  const Floats n = hn::Round(hn::Mul(in, Splat(1.44269504f)));
+  const Floats r = hn::NegMulAdd(n, Splat(3.194618329871446e-05f), hn::NegMulAdd(n, Splat(0.693115234375f), in));
+  const Floats tail = hn::MulAdd(hn::Mul(r, r), Polynomial(r, kCoefficients), r);
+  return Floats{_mm512_maskz_scalef_ps(0xFFFF, hn::Add(tail, Splat(1.0f)).raw, n.raw)};
+}
+
+// 1 / x for x >= 1, infinity included: an estimate of 14 bits and one step of Newton's method.
+inline Floats ReciprocalFromOne(Floats x) {
+  const __m512 y = _mm512_maskz_rcp14_ps(0xFFFF, x.raw);
+  const Floats rest = hn::NegMulAdd(x, Floats{y}, Splat(1.0f));
+  const __mmask16 finite = _mm512_cmp_ps_mask(x.raw, Splat(HUGE_VALF).raw, _CMP_NEQ_UQ);
+  return Floats{_mm512_mask_fmadd_ps(y, finite, rest.raw, y)};
+}
+
+#else
+
+inline Floats ReciprocalFromOne(Floats x) { return hn::Div(Splat(1.0f), x); }
+
 inline Floats Exp(Floats x) {
   const ExpParts e = SplitExp(x);
   const Int32s half = hn::ShiftRight<1>(e.n);  // in two steps, so that denormal results are rounded once, at the end
   const Floats y = hn::Mul(hn::Mul(hn::Add(e.tail, Splat(1.0f)), PowerOfTwo(half)), PowerOfTwo(hn::Sub(e.n, half)));
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
+
+#endif
 
 // e^x - 1 for x <= 88.
 inline Floats Expm1(Floats x) {
@@ -114,7 +141,7 @@ inline Floats Log1pOfUnit(Floats t) {
 inline Floats Sigmoid(Floats x) {
   const Floats e = Exp(hn::Neg(hn::Abs(x)));
   const Floats top = hn::IfThenElse(hn::Lt(x, Splat(0.0f)), e, Splat(1.0f));
-  return hn::Div(top, hn::Add(e, Splat(1.0f)));
+  return hn::Mul(top, ReciprocalFromOne(hn::Add(e, Splat(1.0f))));
 }
 
 inline Floats Tanh(Floats x) {
@@ -123,7 +150,7 @@ inline Floats Tanh(Floats x) {
   const Floats x2 = hn::Mul(x, x);
   const Floats small = hn::MulAdd(hn::Mul(x, x2), Polynomial(x2, kCoefficients), x);
   const Floats e = Exp(hn::Add(size, size));
-  const Floats large = hn::Sub(Splat(1.0f), hn::Div(Splat(2.0f), hn::Add(e, Splat(1.0f))));
+  const Floats large = hn::NegMulAdd(Splat(2.0f), ReciprocalFromOne(hn::Add(e, Splat(1.0f))), Splat(1.0f));
   return hn::IfThenElse(hn::Lt(size, Splat(0.625f)), small, hn::CopySign(large, x));
 }
 

@@ -1,6 +1,7 @@
 // kernels/softmax/softmax_f32.isa.cpp - softmax of rows and columns, one source for every ISA.
 #include "kernels/softmax/softmax_f32.h"
 
+#include "kernels/simd/fold_f32.h"
 #include "kernels/simd/math_f32.h"
 #include "kernels/simd/vec_f32.h"
 
@@ -9,7 +10,10 @@ namespace {
 
 constexpr float kInfinity = __builtin_inff();
 
-Vec Greater(Vec acc, Vec x) { return (x > acc) | (x != x) ? x : acc; }
+template <typename V>
+V Greater(V acc, V x) {
+  return (x > acc) | (x != x) ? x : acc;
+}
 
 // e^x for x <= 0, exactly 0 where masks put -inf.
 Vec ExpOfNegative(Vec x) { return x < Broadcast(-87.0f) ? Broadcast(0.0f) : Exp(x); }
@@ -22,14 +26,14 @@ float RowMax(const float* x, int64_t n) {
     max2 = Greater(max2, Load(x + i + kLanes));
   }
   max = Greater(max, max2);
+  if (n < kLanes) {
+    float result = -kInfinity;
+    for (; i < n; ++i) result = x[i] > result || x[i] != x[i] ? x[i] : result;
+    return result;
+  }
   if (i + kLanes <= n) max = Greater(max, Load(x + i)), i += kLanes;
-  float lanes[kLanes];
-  Store(lanes, max);
-  float result = lanes[0];
-  for (int lane = 1; lane < kLanes; ++lane)
-    result = lanes[lane] > result || lanes[lane] != lanes[lane] ? lanes[lane] : result;
-  for (; i < n; ++i) result = x[i] > result || x[i] != x[i] ? x[i] : result;
-  return result;
+  if (i < n) max = Greater(max, Load(x + n - kLanes));  // some of them once more
+  return JoinHalves(max, [](auto a, auto b) { return Greater(a, b); });
 }
 
 // The sum of e^(x - max), and the terms into y where `store`; blocks are added in double.
@@ -51,10 +55,8 @@ double Exponentials(const float* x, int64_t n, float max, float* y) {
     for (; i < end; i += kLanes) {
       const Lanes lanes = FirstLanes(end - i);
       const Vec e = ExpOfNegative(Load(x + i, lanes) - shift);
-      float part[kLanes] = {};
-      Store(part, e, lanes);
       if (kStore) Store(y + i, e, lanes);
-      sum += Load(part);
+      sum += Keep(e, lanes);
     }
     total += static_cast<double>(Sum(sum + sum2));
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <complex>
 
+#include "kernels/elementwise/binary.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
 #include "ops/kernel_context.h"
@@ -36,19 +37,43 @@ struct ImageAxis {
   std::int64_t image, block, columns, stride, pad, dilation;
 };
 
+template <typename T>
+void AddTo(T& sum, const T& value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    sum = static_cast<T>(static_cast<float>(sum) + static_cast<float>(value));
+  } else {
+    sum = static_cast<T>(sum + value);
+  }
+}
+
+// Adds `count` neighbouring columns to a row of the image: column i to element i * stride + shift, if it is there.
+// add: the vector form for the type, or null.
+template <typename T>
+void AddRow(const T* column, std::int64_t count, std::int64_t stride, std::int64_t shift, std::int64_t size,
+            kernels::BinaryFn* add, T* row) {
+  const std::int64_t begin = shift < 0 ? (-shift + stride - 1) / stride : 0;
+  const std::int64_t room = size - 1 - shift;
+  const std::int64_t end = room < 0 ? 0 : std::min(count, room / stride + 1);
+  if (stride == 1 && add != nullptr && begin < end) {
+    T* to = row + (begin + shift);
+    add(to, column + begin, to, static_cast<std::size_t>(end - begin));
+  } else {
+    for (std::int64_t i = begin; i < end; ++i) AddTo(row[i * stride + shift], column[i]);
+  }
+}
+
 // Adds the columns of one channel of one image: column [blocks, positions] to image [spatial...].
 template <typename T>
-void AddColumns(const T* column, const ImageAxis* axes, std::size_t rank, T* image) {
-  std::int64_t blocks = 1, positions = 1;
-  for (std::size_t d = 0; d < rank; ++d) {
-    blocks *= axes[d].block;
-    positions *= axes[d].columns;
-  }
+void AddColumns(const T* column, const ImageAxis* axes, std::size_t rank, kernels::BinaryFn* add, T* image) {
+  std::int64_t blocks = 1, rows = 1;
+  for (std::size_t d = 0; d < rank; ++d) blocks *= axes[d].block;
+  for (std::size_t d = 0; d + 1 < rank; ++d) rows *= axes[d].columns;
+  const ImageAxis& last = axes[rank - 1];
   for (std::int64_t b = 0; b < blocks; ++b) {
-    for (std::int64_t p = 0; p < positions; ++p) {
-      std::int64_t at = 0, step = 1, in_block = b, position = p;
+    for (std::int64_t r = 0; r < rows; ++r, column += last.columns) {
+      std::int64_t at = 0, step = last.image, in_block = b / last.block, position = r;
       bool inside = true;
-      for (std::size_t d = rank; d-- > 0;) {
+      for (std::size_t d = rank - 1; d-- > 0;) {
         const ImageAxis& a = axes[d];
         const std::int64_t i = position % a.columns * a.stride - a.pad + in_block % a.block * a.dilation;
         in_block /= a.block;
@@ -58,12 +83,7 @@ void AddColumns(const T* column, const ImageAxis* axes, std::size_t rank, T* ima
         step *= a.image;
       }
       if (!inside) continue;
-      const T value = column[b * positions + p];
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-        image[at] = static_cast<T>(static_cast<float>(image[at]) + static_cast<float>(value));
-      } else {
-        image[at] = static_cast<T>(image[at] + value);
-      }
+      AddRow(column, last.columns, last.stride, b % last.block * last.dilation - last.pad, last.image, add, image + at);
     }
   }
 }
@@ -120,11 +140,13 @@ void RunCol2Im(KernelContext& c) {
   shape[1] = x.shape[1] / blocks;
   const OutputRef y = c.Output(0, shape);
   const std::int64_t plane = ElementCount(image);
+  // Bools are summed as true and false, not as bytes.
+  kernels::BinaryFn* add = x.dtype == DType::kBool ? nullptr : kernels::Binary(kernels::BinaryKind::kAdd, x.dtype).both;
   VisitSummed(x.dtype, [&]<typename T>() {
     c.parallel().For(shape[0] * shape[1], 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         std::fill_n(y.As<T>() + i * plane, plane, T());
-        AddColumns(x.As<T>() + i * blocks * positions, axes, rank, y.As<T>() + i * plane);
+        AddColumns(x.As<T>() + i * blocks * positions, axes, rank, add, y.As<T>() + i * plane);
       }
     });
   });

@@ -8,6 +8,7 @@
 #include "ops/integers.h"
 #include "ops/kernel_context.h"
 #include "ops/op_def.h"
+#include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
 #include "ops/spell_context.h"
@@ -105,7 +106,8 @@ AxisTaps TapsOf(float normalized, std::int64_t size, const GridState& state) {
     taps.weight[0] = 1;
     return taps;
   }
-  const auto left = static_cast<std::int64_t>(std::floor(x));
+  auto left = static_cast<std::int64_t>(x);  // the floor, without a call
+  left -= static_cast<float>(left) > x ? 1 : 0;
   const float part = x - static_cast<float>(left);
   const int reach = state.mode == SampleMode::kCubic ? 2 : 1;
   taps.count = 2 * reach;
@@ -128,24 +130,30 @@ struct PixelTaps {
   float weight[64];
 };
 
-PixelTaps Combine(const float* coordinates, Dims spatial, const GridState& state) {
-  PixelTaps taps;
-  taps.count = 1;
-  taps.at[0] = 0;
-  taps.weight[0] = 1;
-  for (std::size_t d = 0; d < spatial.size(); ++d) {
-    const AxisTaps axis = TapsOf(coordinates[spatial.size() - 1 - d], spatial[d], state);  // the grid says x before y
-    PixelTaps next;
-    for (int i = 0; i < taps.count; ++i) {
+void Combine(const float* coordinates, Dims spatial, const GridState& state, PixelTaps& taps) {
+  AxisTaps axis = TapsOf(coordinates[spatial.size() - 1], spatial[0], state);  // the grid says x before y
+  taps.count = 0;
+  for (int t = 0; t < axis.count; ++t) {
+    if (axis.at[t] < 0) continue;
+    taps.at[taps.count] = axis.at[t];
+    taps.weight[taps.count++] = axis.weight[t];
+  }
+  for (std::size_t d = 1; d < spatial.size(); ++d) {
+    axis = TapsOf(coordinates[spatial.size() - 1 - d], spatial[d], state);
+    const int before = taps.count;
+    std::int64_t at[16];  // all axes but the last one: at most two of four taps
+    float weight[16];
+    std::copy_n(taps.at, before, at);
+    std::copy_n(taps.weight, before, weight);
+    taps.count = 0;
+    for (int i = 0; i < before; ++i) {
       for (int t = 0; t < axis.count; ++t) {
         if (axis.at[t] < 0) continue;
-        next.at[next.count] = taps.at[i] * spatial[d] + axis.at[t];
-        next.weight[next.count++] = taps.weight[i] * axis.weight[t];
+        taps.at[taps.count] = at[i] * spatial[d] + axis.at[t];
+        taps.weight[taps.count++] = weight[i] * axis.weight[t];
       }
     }
-    taps = next;
   }
-  return taps;
 }
 
 template <typename F>
@@ -154,53 +162,68 @@ bool VisitNumber(DType dtype, F&& f) {
                     std::uint16_t, std::uint32_t, std::uint64_t>(dtype, f);
 }
 
-// Output element `i` of each channel from the pixels of its sample.
 template <typename T>
-void WriteSample(const PixelTaps& taps, const T* x, std::int64_t in_plane, T* y, std::int64_t out_plane,
-                 std::int64_t channels) {
+T Weighted(const PixelTaps& taps, const T* x) {
   using C = std::conditional_t<sizeof(T) == 8 || (sizeof(T) == 4 && std::is_integral_v<T>), double, float>;
-  for (std::int64_t c = 0; c < channels; ++c) {
-    C sum = 0;
-    for (int t = 0; t < taps.count; ++t) {
-      if constexpr (std::is_arithmetic_v<T>) {
-        sum += static_cast<C>(taps.weight[t]) * static_cast<C>(x[c * in_plane + taps.at[t]]);
-      } else {
-        sum += taps.weight[t] * static_cast<float>(x[c * in_plane + taps.at[t]]);
-      }
+  C sum = 0;
+  for (int t = 0; t < taps.count; ++t) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      sum += static_cast<C>(taps.weight[t]) * static_cast<C>(x[taps.at[t]]);
+    } else {
+      sum += taps.weight[t] * static_cast<float>(x[taps.at[t]]);
     }
-    y[c * out_plane] = static_cast<T>(sum);
   }
+  return static_cast<T>(sum);
+}
+
+constexpr std::int64_t kSamples = 32;  // whose pixels are found together, then read channel by channel
+
+// Calls write(image, first sample in its plane, samples, their pixels) for all samples.
+template <typename Write>
+void ForSamples(KernelContext& c, const OutputRef& y, const GridState& state, const Write& write) {
+  const TensorRef& grid = c.Input(1);
+  const Dims spatial = c.Input(0).shape.subspan(2);
+  const std::int64_t plane = ElementCount(y.shape, 2, y.rank()), blocks = (plane + kSamples - 1) / kSamples;
+  const auto axes = static_cast<std::int64_t>(spatial.size());
+  kernels::ToFloatsFn* load = kernels::ToFloats(grid.dtype);
+  c.parallel().For(c.Input(0).shape[0] * blocks, 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t block = begin; block < end; ++block) {
+      const std::int64_t image = block / blocks, first = block % blocks * kSamples;
+      const std::int64_t count = std::min(kSamples, plane - first);
+      float coordinates[kSamples * kMaxAxes];
+      load(grid.data, (image * plane + first) * axes, static_cast<std::size_t>(count * axes), coordinates);
+      PixelTaps taps[kSamples];
+      for (std::int64_t i = 0; i < count; ++i) Combine(coordinates + i * axes, spatial, state, taps[i]);
+      write(image, first, count, taps);
+    }
+  });
 }
 
 void SampleAll(KernelContext& c, const OutputRef& y, const GridState& state) {
   const TensorRef& x = c.Input(0);
-  const TensorRef& grid = c.Input(1);
-  const Dims spatial = x.shape.subspan(2);
-  const std::int64_t channels = x.shape[1], in_plane = ElementCount(spatial),
+  const std::int64_t channels = x.shape[1], in_plane = ElementCount(x.shape, 2, x.rank()),
                      out_plane = ElementCount(y.shape, 2, y.rank());
-  const auto axes = static_cast<std::int64_t>(spatial.size());
-  c.parallel().For(x.shape[0] * out_plane, 512, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      float coordinates[kMaxAxes];
-      kernels::ToFloats(grid.dtype)(grid.data, i * axes, static_cast<std::size_t>(axes), coordinates);
-      const PixelTaps taps = Combine(coordinates, spatial, state);
-      const std::int64_t n = i / out_plane, from = n * channels * in_plane,
-                         to = n * channels * out_plane + i % out_plane;
-      if (state.mode == SampleMode::kNearest) {
-        kernels::VisitStorage(x.dtype, [&]<typename S>() {
-          const typename S::Source source = kernels::StorageAt<S>(x.data);
-          const S target = kernels::StorageAt<S>(y.data);
-          for (std::int64_t k = 0; k < channels; ++k) {
-            target.Set(to + k * out_plane,
-                       taps.count == 0 ? typename S::Element{} : source.Get(from + k * in_plane + taps.at[0]));
+  if (state.mode == SampleMode::kNearest) {
+    kernels::VisitStorage(x.dtype, [&]<typename S>() {
+      const typename S::Source source = kernels::StorageAt<S>(x.data);
+      const S target = kernels::StorageAt<S>(y.data);
+      ForSamples(c, y, state, [&](std::int64_t image, std::int64_t first, std::int64_t count, const PixelTaps* taps) {
+        for (std::int64_t k = image * channels; k < (image + 1) * channels; ++k) {
+          for (std::int64_t i = 0; i < count; ++i) {
+            target.Set(k * out_plane + first + i,
+                       taps[i].count == 0 ? typename S::Element{} : source.Get(k * in_plane + taps[i].at[0]));
           }
-        });
-      } else {
-        VisitNumber(x.dtype, [&]<typename T>() {
-          WriteSample(taps, x.As<T>() + from, in_plane, y.As<T>() + to, out_plane, channels);
-        });
-      }
-    }
+        }
+      });
+    });
+    return;
+  }
+  VisitNumber(x.dtype, [&]<typename T>() {
+    ForSamples(c, y, state, [&](std::int64_t image, std::int64_t first, std::int64_t count, const PixelTaps* taps) {
+      for (std::int64_t k = image * channels; k < (image + 1) * channels; ++k)
+        for (std::int64_t i = 0; i < count; ++i)
+          y.As<T>()[k * out_plane + first + i] = Weighted(taps[i], x.As<const T>() + k * in_plane);
+    });
   });
 }
 
@@ -247,6 +270,35 @@ void InferAffineGrid(InferContext& c) {
   c.SetOutput(0, c.InputDType(0), std::move(dims));
 }
 
+// The coordinates of the pixels of an axis: -1 and 1 are its ends, or the centres of its first and last pixel.
+void FillAxis(bool align_corners, std::int64_t n, double* at) {
+  const auto count = static_cast<double>(n);
+  for (std::int64_t k = 0; k < n; ++k) {
+    const auto twice = 2 * static_cast<double>(k);
+    at[k] = align_corners ? (n == 1 ? -1 : twice / (count - 1) - 1) : (twice + 1) / count - 1;
+  }
+}
+
+// Axes x, y, z: sizes and coordinates.
+struct GridAxes {
+  std::int64_t axes = 0;
+  std::int64_t size[3] = {};
+  double* at[3] = {};
+};
+
+// The points of one row along x: the product of the matrix [axes, axes + 1] and (x, y, z, 1).
+void WriteRow(const GridAxes& grid, const double* matrix, std::int64_t row, double* y) {
+  const std::int64_t columns = grid.axes + 1;
+  double rest[3];
+  for (std::int64_t r = 0; r < grid.axes; ++r) rest[r] = matrix[r * columns + grid.axes];
+  for (std::int64_t d = 1; d < grid.axes; ++d) {
+    for (std::int64_t r = 0; r < grid.axes; ++r) rest[r] += matrix[r * columns + d] * grid.at[d][row % grid.size[d]];
+    row /= grid.size[d];
+  }
+  for (std::int64_t k = 0; k < grid.size[0]; ++k)
+    for (std::int64_t r = 0; r < grid.axes; ++r) y[k * grid.axes + r] = matrix[r * columns] * grid.at[0][k] + rest[r];
+}
+
 void RunAffineGrid(KernelContext& c) {
   const TensorRef& theta = c.Input(0);
   const Shape size = IntsOf(c.Input(1));
@@ -261,27 +313,26 @@ void RunAffineGrid(KernelContext& c) {
   for (std::size_t d = 2; d < size.size(); ++d) shape.Append(size[d]);
   shape.Append(axes);
   const OutputRef y = c.Output(0, shape);
+  if (y.count == 0) return;
+  Operands io(c, DType::kDouble, 2);
+  std::size_t places[3];
+  for (std::int64_t d = 0; d < axes; ++d)
+    places[d] = io.Add<double>(static_cast<std::size_t>(size[static_cast<std::size_t>(axes + 1 - d)]));
+  const Operands::Computing computing(io);
   const bool align = c.state<AffineState>().align_corners;
-  const std::int64_t points = size[0] == 0 ? 0 : y.count / axes / size[0];
-  for (std::int64_t i = 0; i < points * size[0]; ++i) {
-    double at[4] = {1, 1, 1, 1}, matrix[12], row[3];
-    std::int64_t rest = i % points;
-    for (std::int64_t d = 0; d < axes; ++d) {  // x, y, z: the last axis first
-      const std::int64_t n = size[static_cast<std::size_t>(axes + 1 - d)], k = rest % n;
-      rest /= n;
-      const auto count = static_cast<double>(n);
-      at[d] = align ? (n == 1 ? -1 : 2 * static_cast<double>(k) / (count - 1) - 1)
-                    : (2 * static_cast<double>(k) + 1) / count - 1;
-    }
-    at[axes] = 1;
-    const std::int64_t elements = axes * (axes + 1);
-    kernels::ToDoubles(theta.dtype)(theta.data, i / points * elements, static_cast<std::size_t>(elements), matrix);
-    for (std::int64_t r = 0; r < axes; ++r) {
-      row[r] = 0;
-      for (std::int64_t k = 0; k <= axes; ++k) row[r] += matrix[r * (axes + 1) + k] * at[k];
-    }
-    kernels::FromDoubles(y.dtype)(row, static_cast<std::size_t>(axes), y.data, i * axes);
+  GridAxes grid = {.axes = axes};
+  for (std::int64_t d = 0; d < axes; ++d) {  // x, y, z: the last axis first
+    grid.size[d] = size[static_cast<std::size_t>(axes + 1 - d)];
+    grid.at[d] = io.At<double>(places[d]);
+    FillAxis(align, grid.size[d], grid.at[d]);
   }
+  const std::int64_t rows = y.count / axes / grid.size[0], rows_of_image = rows / size[0];
+  c.parallel().For(rows, std::max<std::int64_t>(1, 8192 / (axes * grid.size[0])),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t i = begin; i < end; ++i)
+                       WriteRow(grid, io.In<double>(0) + i / rows_of_image * axes * (axes + 1), i % rows_of_image,
+                                io.Out<double>(0) + i * grid.size[0] * axes);
+                   });
 }
 
 Prepared PrepareAffineGrid(PrepareContext& c) { return WithState(RunAffineGrid, AffineState{c.Flag("align_corners")}); }

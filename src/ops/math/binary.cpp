@@ -1,7 +1,7 @@
 // ops/math/binary.cpp - ONNX operators of the form z[i] = f(x[i], y[i]) with NumPy's broadcasting.
 //
 // To add one: its kind in kernels/elementwise/binary.h and its row here, its cases in binary_test.cpp.
-#include "kernels/elementwise/binary.h"
+#include "ops/math/binary.h"
 
 #include <algorithm>
 
@@ -99,7 +99,9 @@ bool IsHeavy(BinaryKind kind) {
   return kind == BinaryKind::kPow || kind == BinaryKind::kMod || kind == BinaryKind::kFMod;
 }
 
-Prepared PrepareKind(PrepareContext& c, BinaryKind kind, bool to_bool = false, bool swap = false) {
+}  // namespace
+
+Prepared PrepareBinary(PrepareContext& c, BinaryKind kind, bool to_bool, bool swap) {
   const DType dtype = c.InputDType(0);
   if (c.InputDType(1) != DType::kUndefined && dtype != c.InputDType(1))
     c.Fail(Code::kInvalidGraph, "expected inputs of one type, found ", Name(dtype), " and ", Name(c.InputDType(1)));
@@ -117,23 +119,25 @@ Prepared PrepareKind(PrepareContext& c, BinaryKind kind, bool to_bool = false, b
   return WithState(RunBinary, map);
 }
 
+namespace {
+
 template <BinaryKind kKind>
 Prepared Arithmetic(PrepareContext& c) {
-  return PrepareKind(c, kKind);
+  return PrepareBinary(c, kKind);
 }
 template <BinaryKind kKind, bool kSwap = false>
 Prepared Comparison(PrepareContext& c) {
-  return PrepareKind(c, kKind, true, kSwap);
+  return PrepareBinary(c, kKind, true, kSwap);
 }
 Prepared PrepareMod(PrepareContext& c) {
   const std::int64_t fmod = c.Int("fmod", 0);
   if (fmod != 0 && fmod != 1) c.Fail(Code::kInvalidArgument, "attribute 'fmod': expected 0 or 1, found ", fmod);
-  return PrepareKind(c, fmod == 1 ? BinaryKind::kFMod : BinaryKind::kMod);
+  return PrepareBinary(c, fmod == 1 ? BinaryKind::kFMod : BinaryKind::kMod);
 }
 Prepared PrepareBitShift(PrepareContext& c) {
   const std::string& direction = c.String("direction");
-  if (direction == "LEFT") return PrepareKind(c, BinaryKind::kShiftLeft);
-  if (direction == "RIGHT") return PrepareKind(c, BinaryKind::kShiftRight);
+  if (direction == "LEFT") return PrepareBinary(c, BinaryKind::kShiftLeft);
+  if (direction == "RIGHT") return PrepareBinary(c, BinaryKind::kShiftRight);
   c.Fail(Code::kInvalidArgument, "attribute 'direction': expected 'LEFT' or 'RIGHT', found '", direction, "'");
 }
 
@@ -154,7 +158,7 @@ void RunEqualStrings(KernelContext& c) {
 }
 Prepared PrepareEqual(PrepareContext& c) {
   if (c.InputDType(0) == DType::kString) return {.run = RunEqualStrings, .state = nullptr};
-  return PrepareKind(c, BinaryKind::kEqual, true);
+  return PrepareBinary(c, BinaryKind::kEqual, true);
 }
 
 // Contents of integer results.

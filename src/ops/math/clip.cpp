@@ -2,6 +2,7 @@
 // is missing is the smallest or largest finite number of the type, so that infinities become finite.
 #include <limits>
 
+#include "kernels/elementwise/simple.h"
 #include "ops/activation.h"
 #include "ops/elementwise.h"
 #include "ops/registry.h"
@@ -27,11 +28,9 @@ void RunClipInts(KernelContext& c) {
   const T high = BoundOf<T>(c, 2, std::numeric_limits<T>::max());
   const T* x = c.Input(0).As<const T>();
   T* y = c.Output(0).As<T>();
+  kernels::SimpleFn* clip = c.state<kernels::SimpleFn*>();
   c.parallel().For(c.Input(0).count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const T v = x[i] < low ? low : x[i];
-      y[i] = v > high ? high : v;
-    }
+    clip(x + begin, y + begin, static_cast<std::size_t>(end - begin), &low, &high);
   });
 }
 
@@ -68,7 +67,9 @@ Prepared PrepareClip(PrepareContext& c) {
   if (IsFloating(dtype)) return WithState(RunClipFloats, FloatMap::Of(kernels::UnaryKind::kClip, dtype));
   Prepared prepared;
   VisitDType<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
-             std::uint64_t>(dtype, [&]<typename T>() { prepared.run = RunClipInts<T>; });
+             std::uint64_t>(dtype, [&]<typename T>() {
+    prepared = WithState(RunClipInts<T>, kernels::Simple(kernels::SimpleKind::kClip, dtype));
+  });
   if (prepared.run == nullptr) c.Unsupported(c.InputText(0), dtype);
   return prepared;
 }

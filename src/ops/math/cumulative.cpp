@@ -1,8 +1,8 @@
 // ops/math/cumulative.cpp - CumSum and CumProd along an axis, forwards or backwards, with or without the element
 // itself.
 #include <algorithm>
-#include <type_traits>
 
+#include "kernels/reduce/columns.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
@@ -29,25 +29,36 @@ std::int64_t ReadAxis(const TensorRef& axis) {
 
 // Floats add up in double, so that long sums stay exact to a rounding; integers wrap around.
 template <typename T>
-struct Accumulate {
-  using Type = T;
-};
-template <>
-struct Accumulate<float> {
-  using Type = double;
-};
-template <>
-struct Accumulate<std::int32_t> {
-  using Type = std::uint32_t;
-};
-template <>
-struct Accumulate<std::int64_t> {
-  using Type = std::uint64_t;
+using Total = typename kernels::RunningTotal<T>::Type;
+
+// The places of a row along the axis, in the order in which they are summed.
+struct Line {
+  std::int64_t first, step, count;
 };
 
 template <typename T>
+void SumRow(const CumulativeState& state, const Line& line, const T* from, T* to) {
+  Total<T> total = state.product ? Total<T>(1) : Total<T>(0);
+  for (std::int64_t k = 0, at = line.first; k < line.count; ++k, at += line.step) {
+    const auto element = static_cast<Total<T>>(from[at]);
+    const Total<T> next = state.product ? total * element : total + element;
+    to[at] = static_cast<T>(state.exclusive ? total : next);
+    total = next;
+  }
+}
+
+constexpr std::int64_t kColumns = 128;  // neighbours that are summed together, so that memory is read in its order
+
+template <typename T>
+void SumColumns(const CumulativeState& state, const Line& line, std::int64_t columns, const T* from, T* to) {
+  Total<T> totals[kColumns];
+  std::fill_n(totals, columns, state.product ? Total<T>(1) : Total<T>(0));
+  kernels::ColumnKernels().running.Of<T>()({state.exclusive, state.product}, from + line.first, line.count, line.step,
+                                           columns, totals, to + line.first);
+}
+
+template <typename T>
 void RunCumulative(KernelContext& c) {
-  using Total = typename Accumulate<T>::Type;
   const auto& state = c.state<CumulativeState>();
   const TensorRef& x = c.Input(0);
   const std::size_t axis = NormalizeAxis(ReadAxis(c.Input(1)), x.rank());
@@ -58,16 +69,16 @@ void RunCumulative(KernelContext& c) {
   const std::int64_t inner = ElementCount(x.shape, axis + 1, x.rank());
   const T* from = io.In<T>(0);
   T* to = io.Out<T>(0);
-  c.parallel().For(outer * inner, std::max<std::int64_t>(1, 8192 / n), [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t tiles = (inner + kColumns - 1) / kColumns;
+  const std::int64_t grain = std::max<std::int64_t>(1, 8192 / n / std::min(inner, kColumns));
+  c.parallel().For(outer * tiles, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t base = i / inner * n * inner + i % inner;
-      Total total = state.product ? Total(1) : Total(0);
-      for (std::int64_t k = 0; k < n; ++k) {
-        const std::int64_t at = base + (state.reverse ? n - 1 - k : k) * inner;
-        const Total element = static_cast<Total>(from[at]);
-        const Total next = state.product ? total * element : total + element;
-        to[at] = static_cast<T>(state.exclusive ? total : next);
-        total = next;
+      const std::int64_t base = i / tiles * n * inner + i % tiles * kColumns;
+      const Line line = {state.reverse ? base + (n - 1) * inner : base, state.reverse ? -inner : inner, n};
+      if (inner == 1) {
+        SumRow(state, line, from, to);
+      } else {
+        SumColumns(state, line, std::min(kColumns, inner - i % tiles * kColumns), from, to);
       }
     }
   });

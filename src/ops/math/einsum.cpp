@@ -1,10 +1,14 @@
-// ops/math/einsum.cpp - Einsum: operands are contracted one after the other, each step one batched matrix product.
+// ops/math/einsum.cpp - Einsum: two operands are contracted at a time, the cheapest ones first, each step one
+// batched matrix product.
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <map>
 #include <string>
 #include <type_traits>
+#include <utility>
 
+#include "kernels/copy/strided_copy.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
@@ -105,18 +109,31 @@ class Runner {
     }
   }
 
-  // Everything but the last copy into the output.
-  View Execute(Bump& memory) {
-    View sum = MakeView(0);
-    for (std::size_t i = 1; i < e_.count; ++i) sum = Contract(memory, sum, MakeView(i), i + 1);
-    if (e_.count == 1) sum = Contract(memory, sum, One(), 1);
-    return sum;
+  // Everything but a last copy where the sums do not lie in y, the memory of the output, in its order. Of several
+  // operands those two are contracted next that take the fewest multiplications.
+  View Execute(Bump& memory, T* y) {
+    std::array<View, kMaxOperands> views;
+    std::size_t count = e_.count;
+    for (std::size_t i = 0; i < count; ++i) views[i] = MakeView(i);
+    if (count == 1) return SumsNothing(views[0]) ? views[0] : Contract(memory, views[0], One(), OutputLabels(), y);
+    while (true) {
+      const auto [i, j] = Cheapest({views.data(), count});
+      if (count == 2) return Contract(memory, views[i], views[j], OutputLabels(), y);
+      std::array<bool, EinsumEquation::kLabels> kept = OutputLabels();
+      for (std::size_t k = 0; k < count; ++k)
+        for (std::size_t label = 0; k != i && k != j && label < kept.size(); ++label)
+          kept[label] |= views[k].has[label];
+      views[i] = Contract(memory, views[i], views[j], kept, nullptr);
+      std::move(views.begin() + static_cast<std::ptrdiff_t>(j) + 1, views.begin() + static_cast<std::ptrdiff_t>(count),
+                views.begin() + static_cast<std::ptrdiff_t>(j));
+      --count;
+    }
   }
 
   void StoreOutput(const View& sum, T* y) {
     Labels all;
     for (std::size_t i = 0; i < e_.output.rank; ++i) Append(all, e_.output.labels[i]);
-    Copy(sum, all, y);
+    if (sum.data != y) Copy(sum, all, y);
   }
 
  private:
@@ -145,11 +162,36 @@ class Runner {
     labels.list[labels.count++] = label;
     labels.size *= sizes_[label];
   }
-  // A label is kept after a step if the output or a later operand has it.
-  bool Kept(int label, std::size_t next) const {
-    bool kept = e_.output.Has(label);
-    for (std::size_t i = next; i < e_.count; ++i) kept |= e_.operands[i].Has(label);
-    return kept;
+  std::array<bool, EinsumEquation::kLabels> OutputLabels() const {
+    std::array<bool, EinsumEquation::kLabels> labels = {};
+    for (std::size_t i = 0; i < e_.output.rank; ++i) labels[static_cast<std::size_t>(e_.output.labels[i])] = true;
+    return labels;
+  }
+  bool SumsNothing(const View& v) const {
+    const auto kept = OutputLabels();
+    for (std::size_t label = 0; label < kept.size(); ++label)
+      if (v.has[label] && !kept[label]) return false;
+    return true;
+  }
+  // The two views, the first one first, whose labels make the fewest products; of equal ones the first.
+  std::pair<std::size_t, std::size_t> Cheapest(std::span<const View> views) const {
+    std::pair<std::size_t, std::size_t> best = {0, 1};
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; views.size() > 2 && i < views.size(); ++i) {
+      for (std::size_t j = i + 1; j < views.size(); ++j) {
+        double products = 1;
+        for (std::size_t label = 0; label < sizes_.size(); ++label)
+          if (views[i].has[label] || views[j].has[label]) products *= static_cast<double>(sizes_[label]);
+        if (products < least) least = products, best = {i, j};
+      }
+    }
+    return best;
+  }
+  bool IsOutputOrder(const Labels& labels) const {
+    if (labels.count != e_.output.rank) return false;
+    for (std::size_t i = 0; i < labels.count; ++i)
+      if (labels.list[i] != e_.output.labels[i]) return false;
+    return true;
   }
 
   // to[...] = from over `labels`, the last one fastest.
@@ -173,7 +215,18 @@ class Runner {
     });
   }
   void Copy(const View& from, const Labels& labels, T* to) {
-    if (from.dtype == kDTypeOf<T>) return CopyFrom<T>(from, labels, to);
+    if (from.dtype == kDTypeOf<T>) {
+      kernels::StridedLoops loops;
+      bool fits = true;
+      std::int64_t step = labels.size;
+      for (std::size_t i = 0; labels.size != 0 && i < labels.count; ++i) {
+        step /= sizes_[labels.list[i]];
+        fits = fits && loops.Add(sizes_[labels.list[i]], from.stride[labels.list[i]], step);
+      }
+      if (labels.size == 0) return;
+      if (fits) return kernels::StridedCopy(from.dtype, loops, from.data, 0, to, 0, c_.parallel());
+      return CopyFrom<T>(from, labels, to);
+    }
     VisitDType<Half, BFloat16, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>(
         from.dtype, [&]<typename From>() {
           if constexpr (kStoredAs<T, From>) CopyFrom<From>(from, labels, to);
@@ -193,13 +246,14 @@ class Runner {
     return to;
   }
 
-  // a x b summed over what neither the output nor operands from `next` on have. What only one of them has is summed,
-  // too: the other repeats its elements over it (stride 0).
-  View Contract(Bump& memory, const View& a, const View& b, std::size_t next) {
+  // a x b summed over what is not kept. What only one of them has is summed, too: the other repeats its elements over
+  // it (stride 0). Lies in `to` if that is there and has the order of the result.
+  View Contract(Bump& memory, const View& a, const View& b, const std::array<bool, EinsumEquation::kLabels>& kept,
+                T* to) {
     Labels batch, rows, columns, inner;
     for (int label = 0; label < EinsumEquation::kLabels; ++label) {
       if (!a.has[label] && !b.has[label]) continue;
-      if (!Kept(label, next))
+      if (!kept[static_cast<std::size_t>(label)])
         Append(inner, label);
       else if (a.has[label] && b.has[label])
         Append(batch, label);
@@ -220,7 +274,7 @@ class Runner {
     const Labels result = joined(rows, columns);
     p.a = Arrange(memory, a, joined(rows, inner));
     p.b = Arrange(memory, b, joined(inner, columns));
-    p.c = memory.Take<T>(result.size);
+    p.c = to != nullptr && IsOutputOrder(result) ? to : memory.Take<T>(result.size);
     const std::size_t bytes = ProductScratch(p, c_.parallel().ThreadCount());
     std::byte* scratch = memory.Take<std::byte>(static_cast<std::int64_t>(bytes));
     if (!memory.measuring() && result.size > 0) RunProduct(p, c_.parallel(), bytes == 0 ? nullptr : scratch);
@@ -268,10 +322,10 @@ void RunEinsum(KernelContext& c) {
   const bool narrow = y.dtype != kDTypeOf<T>;
   Bump measure(nullptr);
   if (narrow) measure.Take<T>(y.count);
-  runner.Execute(measure);
+  runner.Execute(measure, nullptr);
   Bump memory(c.Scratch<std::byte>(std::max<std::size_t>(measure.bytes(), 64)));
   T* to = narrow ? memory.Take<T>(y.count) : y.As<T>();
-  runner.StoreOutput(runner.Execute(memory), to);
+  runner.StoreOutput(runner.Execute(memory, to), to);
   if (narrow) Narrow(to, y);
 }
 

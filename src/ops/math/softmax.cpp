@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/reduce/reduce_any.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/math/softmax_any.h"
@@ -68,7 +69,40 @@ void RunSoftmax(KernelContext& c) {
   SoftmaxAny(io.In<T>(0), s.outer, s.n, s.inner, state.log, io.Out<T>(0), c.parallel());
 }
 
-// 1 at the first largest element, 0 elsewhere.
+// Writes 1 at the first largest element of each of up to 64 columns, 0 elsewhere.
+template <typename T>
+void MarkLargest(const T* x, std::int64_t n, std::int64_t inner, std::int64_t columns, T* y) {
+  T best[64];
+  std::int64_t at[64] = {};
+  std::copy_n(x, columns, best);
+  for (std::int64_t k = 1; k < n; ++k) {
+    const T* row = x + k * inner;
+    for (std::int64_t j = 0; j < columns; ++j) {
+      if (row[j] > best[j]) [[unlikely]] {
+        best[j] = row[j];
+        at[j] = k;
+      }
+    }
+  }
+  for (std::int64_t k = 0; k < n; ++k) std::fill_n(y + k * inner, columns, T(0));
+  for (std::int64_t j = 0; j < columns; ++j) y[at[j] * inner + j] = T(1);
+}
+
+double LargestOfRow(const float* x, std::int64_t n) {
+  return kernels::ReduceF32().row(kernels::ReduceKind::kMax, x, n);
+}
+double LargestOfRow(const double* x, std::int64_t n) {
+  return kernels::ReduceAny().Extremes<double>().row(false, x, n);
+}
+
+template <typename T>
+void MarkLargestOfRow(const T* x, std::int64_t n, T* y) {
+  const T largest = static_cast<T>(LargestOfRow(x, n));
+  if (largest != largest) return MarkLargest(x, n, 1, 1, y);  // a NaN is no larger than what comes before it
+  std::fill_n(y, n, T(0));
+  y[std::find(x, x + n, largest) - x] = T(1);
+}
+
 template <typename T>
 void RunHardmax(KernelContext& c) {
   const auto& state = c.state<SoftmaxState>();
@@ -78,14 +112,19 @@ void RunHardmax(KernelContext& c) {
   const Split s = SplitAt(state, c.Input(0).shape);
   const T* x = io.In<T>(0);
   T* y = io.Out<T>(0);
-  for (std::int64_t i = 0; i < s.outer * s.inner; ++i) {
-    const std::int64_t base = i / s.inner * s.n * s.inner + i % s.inner;
-    std::int64_t best = 0;
-    for (std::int64_t k = 1; k < s.n; ++k) {
-      if (x[base + k * s.inner] > x[base + best * s.inner]) best = k;
+  constexpr std::int64_t kColumns = 64;  // neighbours that are searched together
+  const std::int64_t tiles = (s.inner + kColumns - 1) / kColumns;
+  const std::int64_t grain = std::max<std::int64_t>(1, 8192 / s.n / std::min(s.inner, kColumns));
+  c.parallel().For(s.outer * tiles, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t first = i % tiles * kColumns, base = i / tiles * s.n * s.inner + first;
+      if (s.inner == 1) {
+        MarkLargestOfRow(x + base, s.n, y + base);
+      } else {
+        MarkLargest(x + base, s.n, s.inner, std::min(kColumns, s.inner - first), y + base);
+      }
     }
-    for (std::int64_t k = 0; k < s.n; ++k) y[base + k * s.inner] = T(k == best ? 1 : 0);
-  }
+  });
 }
 
 Prepared PrepareSoftmax(PrepareContext& c) {

@@ -4,34 +4,55 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
+#include "kernels/elementwise/simple.h"
 #include "ops/elementwise.h"
 #include "ops/registry.h"
 
 namespace sardonyx::ops {
 namespace {
 
+using kernels::SimpleKind;
 using kernels::UnaryKind;
 
-// Elements [begin, end) of x and y.
+// Elements [begin, end) of x and y, by a loop of its own where there is no vector form.
 using IntFn = void(const void* x, void* y, std::int64_t begin, std::int64_t end, float a, float b);
 struct IntMap {
   IntFn* run;
   float a, b;
 };
 
+// A vector form, which needs no parameters.
+struct SimpleMap {
+  kernels::SimpleFn* run = nullptr;
+  std::int64_t in_size = 0, out_size = 0;  // bytes of an element
+};
+
+void RunSimpleMap(KernelContext& c) {
+  const auto& map = c.state<SimpleMap>();
+  const TensorRef& x = c.Input(0);
+  const OutputRef y = c.Output(0);
+  c.parallel().For(x.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    map.run(x.As<const char>() + begin * map.in_size, y.As<char>() + begin * map.out_size,
+            static_cast<std::size_t>(end - begin), nullptr, nullptr);
+  });
+}
+
+// Without a run where the kind has no vector form for the type.
+Prepared PrepareSimple(SimpleKind kind, DType dtype, bool to_bool = false) {
+  kernels::SimpleFn* run = kernels::Simple(kind, dtype);
+  if (run == nullptr) return {};
+  const std::int64_t size = Bits(dtype) / 8;
+  return WithState(RunSimpleMap, SimpleMap{run, size, to_bool ? 1 : size});
+}
+
 template <typename T, auto kF>
 void Map(const void* px, void* py, std::int64_t begin, std::int64_t end, float a, float b) {
   const T* x = static_cast<const T*>(px);
   T* y = static_cast<T*>(py);
   for (std::int64_t i = begin; i < end; ++i) y[i] = kF(x[i], a, b);
-}
-
-// Integers wrap: the absolute value and the negative of the smallest one are itself.
-template <typename T>
-T Negative(T x) {
-  return static_cast<T>(0u - static_cast<std::make_unsigned_t<T>>(x));
 }
 
 // Towards zero, then modulo the type's range; what no 64 bits hold becomes the type's smallest number.
@@ -59,19 +80,21 @@ T Erf(T x, float, float) {
 
 template <typename T>
 IntFn* IntFnOf(UnaryKind kind) {
+  return kind == UnaryKind::kErf ? Map<T, Erf<T>> : Map<T, Shrink<T>>;
+}
+
+std::optional<SimpleKind> SimpleKindOf(UnaryKind kind) {
   switch (kind) {
     case UnaryKind::kAbs:
-      return Map<T, [](T x, float, float) { return x < 0 ? Negative(x) : x; }>;
-    case UnaryKind::kErf:
-      return Map<T, Erf<T>>;
+      return SimpleKind::kAbs;
     case UnaryKind::kNeg:
-      return Map<T, [](T x, float, float) { return Negative(x); }>;
+      return SimpleKind::kNeg;
     case UnaryKind::kRelu:
-      return Map<T, [](T x, float, float) { return x < 0 ? T(0) : x; }>;
+      return SimpleKind::kRelu;
     case UnaryKind::kSign:
-      return Map<T, [](T x, float, float) { return static_cast<T>(x > 0 ? 1 : (x < 0 ? -1 : 0)); }>;
+      return SimpleKind::kSign;
     default:
-      return Map<T, Shrink<T>>;
+      return std::nullopt;
   }
 }
 
@@ -83,35 +106,12 @@ void RunIntMap(KernelContext& c) {
                    [&](std::int64_t begin, std::int64_t end) { map.run(x.data, y.data, begin, end, map.a, map.b); });
 }
 
-// Any type by its bytes: ~x.
-void RunBitwiseNot(KernelContext& c) {
-  const TensorRef& x = c.Input(0);
-  const OutputRef y = c.Output(0);
-  const auto* from = x.As<const std::uint8_t>();
-  auto* to = y.As<std::uint8_t>();
-  c.parallel().For(static_cast<std::int64_t>(x.byte_size()), 4 * kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) to[i] = static_cast<std::uint8_t>(~from[i]);
-  });
-}
-
-void RunNot(KernelContext& c) {
-  const TensorRef& x = c.Input(0);
-  const OutputRef y = c.Output(0);
-  const auto* from = x.As<const std::uint8_t>();
-  auto* to = y.As<std::uint8_t>();
-  c.parallel().For(x.count, 4 * kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) to[i] = from[i] == 0;
-  });
-}
-
-// IsNaN and IsInf: a test on floats or doubles.
+// IsNaN and IsInf of 8-bit floats: a test of their values.
 struct FloatTest {
   bool nan = false, positive = false, negative = false;
-  DType dtype = DType::kUndefined;
   kernels::ToFloatsFn* load = nullptr;
 
-  template <typename T>
-  bool Holds(T x) const {
+  bool Holds(float x) const {
     if (nan) return x != x;
     return std::isinf(x) && (x > 0 ? positive : negative);
   }
@@ -122,11 +122,11 @@ void RunFloatTest(KernelContext& c) {
   const TensorRef& x = c.Input(0);
   const OutputRef y = c.Output(0);
   auto* to = y.As<std::uint8_t>();
+  if (!test.nan && !test.positive && !test.negative) {
+    std::fill_n(to, y.count, std::uint8_t{0});
+    return;
+  }
   c.parallel().For(x.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    if (test.dtype == DType::kDouble) {
-      for (std::int64_t i = begin; i < end; ++i) to[i] = test.Holds(x.As<const double>()[i]);
-      return;
-    }
     float block[kFloatBlock];
     for (std::int64_t i = begin; i < end; i += kFloatBlock) {
       const std::size_t count = std::min(kFloatBlock, static_cast<std::size_t>(end - i));
@@ -136,22 +136,26 @@ void RunFloatTest(KernelContext& c) {
   });
 }
 
-Prepared PrepareTest(PrepareContext& c, FloatTest test) {
-  test.dtype = c.InputDType(0);
-  test.load = kernels::ToFloats(test.dtype);
-  if (!IsFloating(test.dtype)) c.Unsupported("input 'X'", test.dtype);
+Prepared PrepareTest(PrepareContext& c, std::optional<SimpleKind> kind, FloatTest test) {
+  const DType dtype = c.InputDType(0);
+  if (!IsFloating(dtype)) c.Unsupported("input 'X'", dtype);
+  if (kind)
+    if (Prepared simple = PrepareSimple(*kind, dtype, true); simple.run != nullptr) return simple;
+  test.load = kernels::ToFloats(dtype);
   return WithState(RunFloatTest, test);
 }
-Prepared PrepareIsNaN(PrepareContext& c) {
-  FloatTest test;
-  test.nan = true;
-  return PrepareTest(c, test);
-}
+Prepared PrepareIsNaN(PrepareContext& c) { return PrepareTest(c, SimpleKind::kIsNaN, {.nan = true}); }
 Prepared PrepareIsInf(PrepareContext& c) {
-  FloatTest test;
-  test.positive = c.Flag("detect_positive", true);
-  test.negative = c.Flag("detect_negative", true);
-  return PrepareTest(c, test);
+  const bool positive = c.Flag("detect_positive", true), negative = c.Flag("detect_negative", true);
+  std::optional<SimpleKind> kind;  // none: nothing is found
+  if (positive && negative) {
+    kind = SimpleKind::kIsInf;
+  } else if (positive) {
+    kind = SimpleKind::kIsPositiveInf;
+  } else if (negative) {
+    kind = SimpleKind::kIsNegativeInf;
+  }
+  return PrepareTest(c, kind, {.positive = positive, .negative = negative});
 }
 
 void InferTest(InferContext& c) {
@@ -180,6 +184,8 @@ constexpr OpDef kUnaryTestOps[] = {
 }  // namespace
 
 Prepared PrepareUnaryInts(PrepareContext& c, UnaryKind kind, float a, float b) {
+  if (const auto simple = SimpleKindOf(kind))
+    if (Prepared prepared = PrepareSimple(*simple, c.InputDType(0)); prepared.run != nullptr) return prepared;
   IntFn* run = nullptr;
   VisitDType<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
              std::uint64_t>(c.InputDType(0), [&]<typename T>() { run = IntFnOf<T>(kind); });
@@ -187,8 +193,16 @@ Prepared PrepareUnaryInts(PrepareContext& c, UnaryKind kind, float a, float b) {
   return WithState(RunIntMap, IntMap{run, a, b});
 }
 
-Prepared PrepareBitwiseNot(PrepareContext&) { return {.run = RunBitwiseNot, .state = nullptr}; }
-Prepared PrepareNot(PrepareContext&) { return {.run = RunNot, .state = nullptr}; }
+Prepared PrepareBitwiseNot(PrepareContext& c) {
+  Prepared prepared = PrepareSimple(SimpleKind::kBitwiseNot, c.InputDType(0));
+  if (prepared.run == nullptr) c.Unsupported(c.InputText(0), c.InputDType(0));
+  return prepared;
+}
+Prepared PrepareNot(PrepareContext& c) {
+  Prepared prepared = PrepareSimple(SimpleKind::kNot, c.InputDType(0));
+  if (prepared.run == nullptr) c.Unsupported(c.InputText(0), c.InputDType(0));
+  return prepared;
+}
 
 std::span<const OpDef> UnaryTestOps() { return kUnaryTestOps; }
 

@@ -7,6 +7,7 @@
 #include "ops/cost_context.h"
 #include "ops/elementwise.h"
 #include "ops/fused_elementwise.h"
+#include "ops/math/binary.h"
 #include "ops/registry.h"
 #include "ops/shapes/broadcast.h"
 #include "ops/upgrade_context.h"
@@ -101,6 +102,7 @@ Prepared PrepareFold(PrepareContext& c, BinaryKind kind, bool mean = false) {
     if (c.InputDType(i) != DType::kUndefined && c.InputDType(i) != fold.dtype)
       c.Fail(Code::kInvalidGraph, "input ", i, ": expected type ", Name(fold.dtype), " as input 0 has, found ",
              Name(c.InputDType(i)));
+  if (c.InputCount() == 2 && !mean) return PrepareBinary(c, kind);
   fold.loops = kernels::Binary(kind, fold.dtype);
   fold.size = static_cast<std::size_t>(Bits(fold.dtype) / 8);
   if (fold.loops.both == nullptr && IsFloating(fold.dtype)) {

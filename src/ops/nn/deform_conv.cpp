@@ -1,7 +1,6 @@
 // ops/nn/deform_conv.cpp - DeformConv: bilinear samples at shifted places become columns, then one product per image
 // and group.
 #include <algorithm>
-#include <cmath>
 
 #include "ops/cost_context.h"
 #include "ops/operands.h"
@@ -14,6 +13,8 @@ namespace sardonyx::ops {
 namespace {
 
 constexpr std::size_t kX = 0, kW = 1, kOffset = 2, kB = 3, kMask = 4;
+
+constexpr std::int64_t kPoints = 128;  // samples that are placed before the channels read them
 
 struct DeformState {
   ConvState conv;
@@ -37,18 +38,50 @@ void InferDeform(InferContext& c) {
   c.SetOutput(0, c.InputDType(kX), ConvOutputDims(c, state.conv, c.InputType(kX), c.InputType(kW)));
 }
 
-// x [height, width] at (h, w), 0 outside, between the four neighbours.
+// The largest integer that is not above x, of at most 2^62.
 template <typename T>
-T Sample(const T* x, std::int64_t height, std::int64_t width, T h, T w) {
-  if (!(h > -1 && w > -1 && h < static_cast<T>(height) && w < static_cast<T>(width))) return 0;
-  const T top = std::floor(h), left = std::floor(w);
-  const auto row = static_cast<std::int64_t>(top), column = static_cast<std::int64_t>(left);
-  const auto at = [&](std::int64_t r, std::int64_t k) {
-    return r < 0 || r >= height || k < 0 || k >= width ? T(0) : x[r * width + k];
-  };
-  const T down = h - top, right = w - left;
-  return (1 - down) * ((1 - right) * at(row, column) + right * at(row, column + 1)) +
-         down * ((1 - right) * at(row + 1, column) + right * at(row + 1, column + 1));
+std::int64_t Floor(T x) {
+  const auto whole = static_cast<std::int64_t>(x);
+  return static_cast<T>(whole) > x ? whole - 1 : whole;
+}
+
+// Where one sample lies in a plane, the same for all channels of an offset group: four neighbours, of which those
+// outside of the image count as 0.
+template <typename T>
+struct SamplePoint {
+  std::int64_t at = 0;  // the upper left one; the others at its right, below it and below that one
+  T weight[4] = {};
+  unsigned inside = 0;  // a bit for each
+};
+constexpr unsigned kAllInside = 15;
+
+template <typename T>
+SamplePoint<T> PointAt(std::int64_t height, std::int64_t width, T h, T w, T factor) {
+  SamplePoint<T> point;
+  if (!(h > -1 && w > -1 && h < static_cast<T>(height) && w < static_cast<T>(width))) return point;
+  const std::int64_t row = Floor(h), column = Floor(w);
+  const T down = h - static_cast<T>(row), right = w - static_cast<T>(column);
+  point.at = row * width + column;
+  point.weight[0] = (1 - down) * (1 - right) * factor;
+  point.weight[1] = (1 - down) * right * factor;
+  point.weight[2] = down * (1 - right) * factor;
+  point.weight[3] = down * right * factor;
+  const unsigned left_in = column >= 0, right_in = column + 1 < width;
+  const unsigned columns = left_in | right_in << 1;
+  point.inside = (row >= 0 ? columns : 0) | (row + 1 < height ? columns << 2 : 0);
+  return point;
+}
+
+template <typename T>
+T SampleAt(const SamplePoint<T>& point, const T* x, std::int64_t width) {
+  const std::int64_t at[] = {point.at, point.at + 1, point.at + width, point.at + width + 1};
+  if (point.inside == kAllInside) [[likely]]
+    return (point.weight[0] * x[at[0]] + point.weight[1] * x[at[1]]) +
+           (point.weight[2] * x[at[2]] + point.weight[3] * x[at[3]]);
+  T sum = 0;
+  for (int i = 0; i < 4; ++i)
+    if ((point.inside >> i & 1) != 0) sum += point.weight[i] * x[at[i]];
+  return sum;
 }
 
 template <typename T>
@@ -91,10 +124,7 @@ class Runner {
         product_.b = io_.template At<T>(cols_at_) + g * product_.k * pixels_;
         product_.c = io_.template Out<T>(0) + (image * group + g) * outputs_ * pixels_;
         RunProduct(product_, c_.parallel(), bytes_ == 0 ? nullptr : io_.At(gemm_at_));
-        const T* bias = io_.template In<T>(kB);
-        for (std::int64_t i = 0; bias != nullptr && i < outputs_ * pixels_; ++i) {
-          product_.c[i] += bias[g * outputs_ + i / pixels_];
-        }
+        if (const T* bias = io_.template In<T>(kB); bias != nullptr) AddBias(bias + g * outputs_);
       }
     }
   }
@@ -106,28 +136,54 @@ class Runner {
     }
   }
 
+  void AddBias(const T* bias) const {
+    for (std::int64_t row = 0; row < outputs_; ++row)
+      for (std::int64_t i = 0; i < pixels_; ++i) product_.c[row * pixels_ + i] += bias[row];
+  }
+
+  // A task is the samples of one tap of an offset group. They are placed once for all channels of the group.
   void FillColumns(std::int64_t image) {
-    const auto& [in, out, kernel, stride, dilation, pad, pad_end] = window_;
-    const std::int64_t each = channels_ / state_.offset_groups, width = out[2];
-    const std::int64_t in_height = in[1], in_width = in[2], kernel_width = kernel[2];
-    const auto place = [&, s = stride, p = pad, d = dilation](int axis, std::int64_t at, std::int64_t tap) {
-      return static_cast<T>(at * s[axis] - p[axis] + tap * d[axis]);
-    };
-    c_.parallel().For(channels_ * taps_, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        const std::int64_t channel = row / taps_, tap = row % taps_;
-        const std::int64_t shift = (image * state_.offset_groups + channel / each) * taps_ + tap;
-        const T* x = io_.template In<T>(kX) + (image * channels_ + channel) * in_pixels_;
-        const T* offset = io_.template In<T>(kOffset) + shift * 2 * pixels_;
-        const T* mask = c_.HasInput(kMask) ? io_.template In<T>(kMask) + shift * pixels_ : nullptr;
-        T* to = io_.template At<T>(cols_at_) + row * pixels_;
-        for (std::int64_t i = 0; i < pixels_; ++i) {
-          const T h = place(1, i / width, tap / kernel_width) + offset[i];
-          const T w = place(2, i % width, tap % kernel_width) + offset[pixels_ + i];
-          to[i] = Sample(x, in_height, in_width, h, w) * (mask != nullptr ? mask[i] : T(1));
+    c_.parallel().For(state_.offset_groups * taps_, 1, [&](std::int64_t begin, std::int64_t end) {
+      SamplePoint<T> points[kPoints];
+      for (std::int64_t task = begin; task < end; ++task) {
+        for (std::int64_t first = 0; first < pixels_; first += kPoints) {
+          const std::int64_t count = std::min(kPoints, pixels_ - first);
+          PlacePoints(image, task, first, count, points);
+          SampleChannels(image, task, first, count, points);
         }
       }
     });
+  }
+
+  void PlacePoints(std::int64_t image, std::int64_t task, std::int64_t first, std::int64_t count,
+                   SamplePoint<T>* points) const {
+    const Window3& s = window_;
+    const std::int64_t shift = image * state_.offset_groups * taps_ + task, tap = task % taps_, width = s.out[2];
+    const T* offset = io_.template In<T>(kOffset) + shift * 2 * pixels_ + first;
+    const T* mask = c_.HasInput(kMask) ? io_.template In<T>(kMask) + shift * pixels_ + first : nullptr;
+    const std::int64_t top = tap / s.kernel[2] * s.dilation[1] - s.pad_begin[1];
+    const std::int64_t left = tap % s.kernel[2] * s.dilation[2] - s.pad_begin[2];
+    std::int64_t oh = first / width, ow = first % width;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T h = static_cast<T>(oh * s.stride[1] + top) + offset[i];
+      const T w = static_cast<T>(ow * s.stride[2] + left) + offset[pixels_ + i];
+      points[i] = PointAt(s.in[1], s.in[2], h, w, mask != nullptr ? mask[i] : T(1));
+      if (++ow == width) {
+        ow = 0;
+        ++oh;
+      }
+    }
+  }
+
+  void SampleChannels(std::int64_t image, std::int64_t task, std::int64_t first, std::int64_t count,
+                      const SamplePoint<T>* points) const {
+    const std::int64_t each = channels_ / state_.offset_groups, width = window_.in[2];
+    const std::int64_t begin = task / taps_ * each;
+    for (std::int64_t channel = begin; channel < begin + each; ++channel) {
+      const T* x = io_.template In<T>(kX) + (image * channels_ + channel) * in_pixels_;
+      T* to = io_.template At<T>(cols_at_) + (channel * taps_ + task % taps_) * pixels_ + first;
+      for (std::int64_t i = 0; i < count; ++i) to[i] = SampleAt(points[i], x, width);
+    }
   }
 
   KernelContext& c_;

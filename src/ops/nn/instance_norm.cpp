@@ -5,6 +5,7 @@
 
 #include "kernels/norm/affine_f32.h"
 #include "kernels/norm/group_norm_last_f32.h"
+#include "kernels/reduce/reduce_any.h"
 #include "ops/channels_last.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
@@ -101,6 +102,63 @@ ReducedAxes MarkedAxes(const AxesState& state, std::size_t rank) {
   return MarkAxes(axes, rank);
 }
 
+// What the differences from the mean are divided by, from the sum of their sizes or squares.
+double Divisor(const AxesState& state, double sum, double count) {
+  if (state.p == 0) sum = std::sqrt(sum / count) + 1e-9;
+  if (state.p == 2) sum = std::sqrt(sum);
+  return sum == 0 || !state.divides ? 1 : sum;  // nothing but zeros stays that
+}
+
+double SumOfSizes(const float* x, std::int64_t n) {
+  return kernels::ReduceF32().row(kernels::ReduceKind::kSumAbs, x, n);
+}
+double SumOfSizes(const double* x, std::int64_t n) {
+  return kernels::ReduceAny().Sums<double>().row(kernels::ReduceKind::kSumAbs, x, n);
+}
+
+// Group i, element by element, in double.
+template <typename T>
+void NormElements(const AxesState& state, const ReducePlan& p, std::int64_t i, const T* x, T* y) {
+  const std::int64_t base = p.KeptOffset(i / p.inner) + i % p.inner;
+  const auto for_each = [&](auto step) {
+    for (std::int64_t r = 0; r < p.repeats; ++r) {
+      const std::int64_t at = base + p.ReducedOffset(r);
+      for (std::int64_t k = 0; k < p.n; ++k) step(at + k * p.inner);
+    }
+  };
+  const auto count = static_cast<double>(p.reduced_total);
+  double mean = 0, sum = 0;
+  if (state.p == 0) for_each([&](std::int64_t at) { mean += static_cast<double>(x[at]); });
+  mean /= count;
+  for_each([&](std::int64_t at) {
+    const double v = static_cast<double>(x[at]) - mean;
+    sum += state.p == 1 ? std::abs(v) : v * v;
+  });
+  const double divisor = Divisor(state, sum, count);
+  for_each([&](std::int64_t at) { y[at] = static_cast<T>((static_cast<double>(x[at]) - mean) / divisor); });
+}
+
+// Group i, whose blocks are contiguous rows. False where the sums leave the range in which floats are exact enough.
+template <typename T>
+bool NormRows(const AxesState& state, const ReducePlan& p, std::int64_t i, const T* x, T* y) {
+  const auto count = static_cast<double>(p.reduced_total);
+  const std::int64_t base = p.KeptOffset(i);
+  double total = 0, sum = 0;
+  for (std::int64_t r = 0; state.p == 0 && r < p.repeats; ++r) total += Sum(x + base + p.ReducedOffset(r), p.n);
+  const T mean = static_cast<T>(total / count);
+  for (std::int64_t r = 0; r < p.repeats; ++r) {
+    const T* row = x + base + p.ReducedOffset(r);
+    sum += state.p == 1 ? SumOfSizes(row, p.n) : Deviations(row, p.n, mean);
+  }
+  if (!(sum > 1e-25 && sum < 1e25)) return false;
+  const T factor = static_cast<T>(1 / Divisor(state, sum, count));
+  for (std::int64_t r = 0; r < p.repeats; ++r) {
+    const std::int64_t at = base + p.ReducedOffset(r);
+    Affine(x + at, p.n, mean, factor, T(0), y + at);
+  }
+  return true;
+}
+
 template <typename T>
 void RunAxesNorm(KernelContext& c) {
   const auto& state = c.state<AxesState>();
@@ -108,31 +166,12 @@ void RunAxesNorm(KernelContext& c) {
   const ReducePlan p = MakeReducePlan(c.Input(0).shape, MarkedAxes(state, c.Input(0).rank()));
   Operands io(c, kDTypeOf<T>);
   const Operands::Computing computing(io);
-  const std::int64_t grain = std::max<std::int64_t>(1, 4096 / p.reduced_total);
+  const T* x = io.In<T>(0);
+  T* y = io.Out<T>(0);
+  const std::int64_t grain = std::max<std::int64_t>(1, (p.inner == 1 ? 16384 : 4096) / p.reduced_total);
   c.parallel().For(p.outer * p.inner, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t base = p.KeptOffset(i / p.inner) + i % p.inner;
-      const auto for_each = [&](auto step) {
-        for (std::int64_t r = 0; r < p.repeats; ++r) {
-          const std::int64_t at = base + p.ReducedOffset(r);
-          for (std::int64_t k = 0; k < p.n; ++k) step(at + k * p.inner);
-        }
-      };
-      const T* x = io.In<T>(0);
-      const double count = static_cast<double>(p.reduced_total);
-      double mean = 0, scale = 0;
-      if (state.p == 0) for_each([&](std::int64_t at) { mean += static_cast<double>(x[at]); });
-      mean /= count;
-      for_each([&](std::int64_t at) {
-        const double v = static_cast<double>(x[at]) - mean;
-        scale += state.p == 1 ? std::abs(v) : v * v;
-      });
-      if (state.p == 0) scale = std::sqrt(scale / count) + 1e-9;
-      if (state.p == 2) scale = std::sqrt(scale);
-      if (scale == 0 || !state.divides) scale = 1;  // nothing but zeros stays that
-      for_each(
-          [&](std::int64_t at) { io.Out<T>(0)[at] = static_cast<T>((static_cast<double>(x[at]) - mean) / scale); });
-    }
+    for (std::int64_t i = begin; i < end; ++i)
+      if (p.inner != 1 || !NormRows(state, p, i, x, y)) NormElements(state, p, i, x, y);
   });
 }
 

@@ -1,4 +1,4 @@
-// ops/nn/pool.cpp - MaxPool, AveragePool and LpPool: float by rows, other types and indices window by window.
+// ops/nn/pool.cpp - MaxPool, AveragePool and LpPool: float by rows, other types and indices tap by tap.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,8 +9,10 @@
 #include "kernels/pool/pool_f32.h"
 #include "kernels/pool/pool_last_f32.h"
 #include "kernels/pool/pool_last_int8.h"
+#include "kernels/pool/pool_taps.h"
 #include "ops/channels_last.h"
 #include "ops/cost_context.h"
+#include "ops/elementwise.h"
 #include "ops/infer_context.h"
 #include "ops/nn/infer_images.h"
 #include "ops/nn/lp_power.h"
@@ -173,46 +175,6 @@ void RunQuantized(KernelContext& c) {
   });
 }
 
-// Calls step(offset in the plane) for every element of the window of output (od, oh, ow) that lies in the input.
-template <typename Step>
-void ForEachTap(const kernels::PoolShape& p, std::int64_t od, std::int64_t oh, std::int64_t ow, Step step) {
-  const kernels::PoolTapRange depth(p, 0, od), height(p, 1, oh), width(p, 2, ow);
-  for (std::int64_t kd = depth.first; kd < depth.last; ++kd) {
-    const std::int64_t d = depth.input + kd * p.dilation[0];
-    for (std::int64_t kh = height.first; kh < height.last; ++kh) {
-      const std::int64_t row = (d * p.in[1] + height.input + kh * p.dilation[1]) * p.in[2];
-      for (std::int64_t kw = width.first; kw < width.last; ++kw) step(row + width.input + kw * p.dilation[2]);
-    }
-  }
-}
-
-template <typename T>
-T MaxOf(const kernels::PoolShape& p, const T* x, std::int64_t od, std::int64_t oh, std::int64_t ow, std::int64_t* at) {
-  T best = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
-  *at = -1;
-  ForEachTap(p, od, oh, ow, [&](std::int64_t i) {
-    if (*at < 0 || x[i] > best || x[i] != x[i]) best = x[i], *at = i;
-  });
-  return best;
-}
-
-template <typename T>
-T AverageOf(const kernels::PoolShape& p, const T* x, std::int64_t od, std::int64_t oh, std::int64_t ow) {
-  T sum = 0;
-  ForEachTap(p, od, oh, ow, [&](std::int64_t i) { sum += x[i]; });
-  return sum / (static_cast<T>(PoolTaps(p, 0, od) * PoolTaps(p, 1, oh)) * static_cast<T>(PoolTaps(p, 2, ow)));
-}
-
-template <typename T>
-T NormOf(const kernels::PoolShape& p, const T* x, std::int64_t od, std::int64_t oh, std::int64_t ow, double power) {
-  double sum = 0;
-  ForEachTap(p, od, oh, ow, [&](std::int64_t i) {
-    const double v = std::abs(static_cast<double>(x[i]));
-    sum += power == 1 ? v : power == 2 ? v * v : std::pow(v, power);
-  });
-  return static_cast<T>(power == 1 ? sum : power == 2 ? std::sqrt(sum) : std::pow(sum, 1 / power));
-}
-
 // The position of a maximum in the whole tensor; column-major: within its plane the first spatial axis runs fastest.
 std::int64_t IndexOf(const kernels::PoolShape& p, std::int64_t plane, std::int64_t at, bool column_major) {
   const std::int64_t size = p.in[0] * p.in[1] * p.in[2];
@@ -222,6 +184,7 @@ std::int64_t IndexOf(const kernels::PoolShape& p, std::int64_t plane, std::int64
   return plane * size + d + p.in[0] * (h + p.in[1] * w);
 }
 
+// Types other than float, positions, and powers.
 template <typename T>
 void RunWindows(KernelContext& c) {
   const auto& state = c.state<PoolState>();
@@ -229,23 +192,18 @@ void RunWindows(KernelContext& c) {
   if (c.Output(0).count == 0) return;
   Operands io(c, kDTypeOf<T>, 0, 2);
   const Operands::Computing computing(io);
+  const std::int64_t outputs = p.out[0] * p.out[1] * p.out[2];
+  const std::int64_t planes = c.Output(0).count / outputs;
+  if (state.kind != PoolKind::kMax) {
+    if constexpr (std::is_floating_point_v<T>)
+      kernels::SumPoolTaps(p, planes, io.In<T>(0), state.p, io.Out<T>(0), c.parallel());
+    return;
+  }
   std::int64_t* indices = c.HasOutput(1) ? c.Output(1).As<std::int64_t>() : nullptr;
-  const std::int64_t outputs = p.out[0] * p.out[1] * p.out[2], inputs = p.in[0] * p.in[1] * p.in[2];
-  const T* x = io.In<T>(0);
-  T* y = io.Out<T>(0);
-  c.parallel().For(c.Output(0).count, 1024, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t plane = i / outputs, out = i % outputs;
-      const std::int64_t od = out / (p.out[1] * p.out[2]), oh = out / p.out[2] % p.out[1], ow = out % p.out[2];
-      const T* from = x + plane * inputs;
-      if (state.kind == PoolKind::kMax) {
-        std::int64_t at = 0;
-        y[i] = MaxOf(p, from, od, oh, ow, &at);
-        if (indices != nullptr) indices[i] = IndexOf(p, plane, at, state.column_major);
-      } else if constexpr (std::is_floating_point_v<T>) {
-        y[i] = state.kind == PoolKind::kAverage ? AverageOf(p, from, od, oh, ow) : NormOf(p, from, od, oh, ow, state.p);
-      }
-    }
+  kernels::MaxPoolTaps(p, planes, io.In<T>(0), io.Out<T>(0), indices, c.parallel());
+  if (indices == nullptr) return;
+  c.parallel().For(planes * outputs, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) indices[i] = IndexOf(p, i / outputs, indices[i], state.column_major);
   });
 }
 

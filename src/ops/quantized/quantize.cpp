@@ -110,17 +110,19 @@ void QuantizeRun(const Quantizer& q, const Parameters& parameters, const ScaleRu
   }
 }
 
-// int32 over int32: exact in double, as ONNX's reference divides.
+// int32 over int32: exact in double, as ONNX's reference divides. Float types take the quotient as it is.
 void QuantizeIntRun(const Quantizer& q, const Parameters& parameters, const ScaleRun& r, const TensorRef& x,
                     const TensorRef& scales, const OutputRef& y) {
   for (std::int64_t i = 0; i < r.count; ++i) {
     float scale = 0, zero = 0;
     parameters.Read(r, i, 1, &scale, &zero);
     const std::int32_t divisor = scales.As<const std::int32_t>()[r.repeated ? r.scale : r.scale + i];
-    const double quotient =
-        std::nearbyint(static_cast<double>(x.As<const std::int32_t>()[r.begin + i]) / divisor) + zero;
-    const auto whole = static_cast<float>(quotient >= q.low ? std::min<double>(quotient, q.high) : q.low);
-    q.store(&whole, 1, y.data, r.begin + i);
+    const double exact = static_cast<double>(x.As<const std::int32_t>()[r.begin + i]) / divisor;
+    const bool rounds = q.repeated != nullptr;
+    const double quotient = rounds ? std::nearbyint(exact) + zero : exact + (q.adds_zero ? zero : 0);
+    auto value = static_cast<float>(quotient);
+    if (rounds) value = quotient >= q.low ? static_cast<float>(std::min<double>(quotient, q.high)) : q.low;
+    q.store(&value, 1, y.data, r.begin + i);
   }
 }
 
@@ -168,7 +170,7 @@ Prepared PrepareQuantize(PrepareContext& c) {
   }
   const bool ints = scale == DType::kInt32;
   if (ints && q.x_type != DType::kInt32) c.Unsupported("an int32 scale and input 'x'", q.x_type);
-  if (IsFloating(to) && !ints) {
+  if (IsFloating(to)) {
     q.store = kernels::FromFloats(to, {.saturate = c.Flag("saturate", true)});
     q.adds_zero = to == DType::kFloat4E2M1 && c.HasInput(2);
     return WithState(RunQuantize, q);

@@ -1,6 +1,8 @@
 // ops/reduction/argminmax.cpp - ArgMax and ArgMin, of the first or the last extreme element.
 #include <algorithm>
 
+#include "kernels/reduce/columns.h"
+#include "kernels/reduce/reduce_any.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
@@ -39,23 +41,67 @@ bool Beats(T x, T best) {
   return kLast ? x >= best : x > best;
 }
 
+template <typename T>
+T ExtremeOf(bool min, const T* x, std::int64_t n) {
+  if constexpr (std::is_same_v<T, float>) {
+    const auto kind = min ? kernels::ReduceKind::kMin : kernels::ReduceKind::kMax;
+    return static_cast<float>(kernels::ReduceF32().row(kind, x, n));
+  } else {
+    return kernels::ReduceAny().Extremes<T>().row(min, x, n);
+  }
+}
+
+// In a row of n elements: the extreme by vectors, then its place. A NaN is the extreme.
+template <bool kMin, bool kLast, typename T>
+std::int64_t FindInRow(const T* x, std::int64_t n) {
+  if constexpr (sizeof(T) == 2) {
+    T best = x[0];
+    std::int64_t at = 0;
+    for (std::int64_t k = 1; k < n; ++k)
+      if (Beats<kMin, kLast>(x[k], best)) [[unlikely]]
+        best = x[k], at = k;
+    return at;
+  } else {
+    const T extreme = ExtremeOf(kMin, x, n);
+    const auto is_it = [&](std::int64_t k) { return x[k] == extreme || (extreme != extreme && x[k] != x[k]); };
+    std::int64_t k = kLast ? n - 1 : 0;
+    while (!is_it(k)) k += kLast ? -1 : 1;
+    return k;
+  }
+}
+
+constexpr std::int64_t kColumns = 64;  // neighbours that are searched together, so that memory is read in its order
+
+template <typename T>
+void FindInColumns(kernels::ExtremeKind kind, const T* x, std::int64_t n, std::int64_t inner, std::int64_t columns,
+                   std::int64_t* y) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;  // rows whose places 32 bits hold
+  T best[kColumns];
+  std::int32_t at[kColumns];
+  std::copy_n(x, columns, best);
+  std::fill_n(y, columns, std::int64_t{0});
+  for (std::int64_t first = 1; first < n; first += kMost) {
+    std::fill_n(at, columns, -1);
+    kernels::ColumnKernels().extremes.Of<T>()(kind, x + first * inner, std::min(kMost, n - first), inner, columns, best,
+                                              at);
+    for (std::int64_t j = 0; j < columns; ++j)
+      if (at[j] >= 0) y[j] = first + at[j];
+  }
+}
+
 template <bool kMin, bool kLast, typename T>
 void FindAll(Parallel& parallel, const T* x, std::int64_t outer, std::int64_t n, std::int64_t inner, std::int64_t* y) {
-  parallel.For(outer, std::max<std::int64_t>(1, 8192 / (n * inner)), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t o = begin; o < end; ++o) {
-      const T* base = x + o * n * inner;
-      std::int64_t* to = y + o * inner;
+  const std::int64_t tiles = (inner + kColumns - 1) / kColumns;
+  const std::int64_t grain = std::max<std::int64_t>(1, 8192 / n / std::min(inner, kColumns));
+  parallel.For(outer * tiles, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t first = i % tiles * kColumns;
+      const T* base = x + i / tiles * n * inner + first;
+      std::int64_t* to = y + i / tiles * inner + first;
       if (inner == 1) {
-        std::int64_t at = 0;
-        for (std::int64_t k = 1; k < n; ++k) at = Beats<kMin, kLast>(base[k], base[at]) ? k : at;
-        *to = at;
-        continue;
-      }
-      std::fill_n(to, inner, 0);
-      for (std::int64_t k = 1; k < n; ++k) {
-        for (std::int64_t i = 0; i < inner; ++i) {
-          if (Beats<kMin, kLast>(base[k * inner + i], base[to[i] * inner + i])) to[i] = k;
-        }
+        *to = FindInRow<kMin, kLast>(base, n);
+      } else {
+        FindInColumns<T>({kMin, kLast}, base, n, inner, std::min(kColumns, inner - first), to);
       }
     }
   });

@@ -11,6 +11,7 @@
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/quantized_operators.h"
+#include "ops/reduction/reduce_any.h"
 #include "ops/reduction/reduce_layout.h"
 #include "ops/registry.h"
 #include "ops/shapes/reduce_plan.h"
@@ -20,8 +21,6 @@ namespace sardonyx::ops {
 namespace {
 
 using kernels::ReduceKind;
-
-enum class Reduction : std::uint8_t { kSum, kMean, kMax, kMin, kProd, kL1, kL2, kLogSum, kLogSumExp, kSumSquare };
 
 struct Name {
   std::string_view name;
@@ -129,24 +128,6 @@ ReducePlan Begin(KernelContext& c) {
   return MakeReducePlan(shape, reduced);
 }
 
-ReduceKind KindOf(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::kMax:
-      return ReduceKind::kMax;
-    case Reduction::kMin:
-      return ReduceKind::kMin;
-    case Reduction::kProd:
-      return ReduceKind::kProd;
-    case Reduction::kL1:
-      return ReduceKind::kSumAbs;
-    case Reduction::kL2:
-    case Reduction::kSumSquare:
-      return ReduceKind::kSumSquare;
-    default:
-      return ReduceKind::kSum;
-  }
-}
-
 double Join(ReduceKind kind, double a, double b) {
   switch (kind) {
     case ReduceKind::kMax:
@@ -173,16 +154,13 @@ double Finish(Reduction reduction, double value, std::int64_t count) {
   }
 }
 
-constexpr std::int64_t kPiece = 1 << 16;  // elements of a row that one piece of work takes
-constexpr std::int64_t kGrain = 1 << 14;  // elements worth a thread
-
 bool NeedsFinish(Reduction reduction) {
   return reduction == Reduction::kMean || reduction == Reduction::kL2 || reduction == Reduction::kLogSum;
 }
 
 // Rows that lie one after the other, each with an output of its own, and none so long that threads should share it.
 bool IsPlain(const ReducePlan& p) {
-  return p.repeats == 1 && p.n > 0 && p.n <= kPiece &&
+  return p.repeats == 1 && p.n > 0 && p.n <= kReducePiece &&
          (p.kept_count == 0 || (p.kept_count == 1 && p.kept[0].stride == p.n));
 }
 
@@ -190,8 +168,8 @@ void ReducePlainRows(KernelContext& c, const ReducePlan& p, Reduction reduction,
   const kernels::ReduceF32Set& kernel = kernels::ReduceF32();
   const ReduceKind kind = KindOf(reduction);
   const bool finish = NeedsFinish(reduction);
-  c.parallel().For(p.outer, std::max<std::int64_t>(1, kGrain / p.n), [&](std::int64_t begin, std::int64_t end) {
-    if (p.n < kernels::kShortRow) {
+  c.parallel().For(p.outer, std::max<std::int64_t>(1, kReduceGrain / p.n), [&](std::int64_t begin, std::int64_t end) {
+    if (p.n <= kernels::kShortRow) {
       kernel.short_rows(kind, x + begin * p.n, end - begin, p.n, y + begin);
       for (std::int64_t o = begin; finish && o < end; ++o)
         y[o] = static_cast<float>(Finish(reduction, static_cast<double>(y[o]), p.n));
@@ -206,13 +184,13 @@ void ReducePlainRows(KernelContext& c, const ReducePlan& p, Reduction reduction,
 void ReduceRows(KernelContext& c, const ReducePlan& p, Reduction reduction, const float* x, float* y, double* partial) {
   const kernels::ReduceF32Set& kernel = kernels::ReduceF32();
   const ReduceKind kind = KindOf(reduction);
-  const std::int64_t pieces = (p.n + kPiece - 1) / kPiece, per_output = p.repeats * pieces;
-  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / std::min(p.n, kPiece));
+  const std::int64_t pieces = (p.n + kReducePiece - 1) / kReducePiece, per_output = p.repeats * pieces;
+  const std::int64_t grain = std::max<std::int64_t>(1, kReduceGrain / std::min(p.n, kReducePiece));
   c.parallel().For(p.outer * per_output, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t rest = i % per_output, piece = rest % pieces * kPiece;
+      const std::int64_t rest = i % per_output, piece = rest % pieces * kReducePiece;
       const float* row = x + p.KeptOffset(i / per_output) + p.ReducedOffset(rest / pieces) + piece;
-      partial[i] = kernel.row(kind, row, std::min(kPiece, p.n - piece));
+      partial[i] = kernel.row(kind, row, std::min(kReducePiece, p.n - piece));
     }
   });
   for (std::int64_t o = 0; o < p.outer; ++o) {
@@ -225,7 +203,7 @@ void ReduceRows(KernelContext& c, const ReducePlan& p, Reduction reduction, cons
 // log(sum(e^x)) of rows, from their maximum so that nothing overflows.
 void LogSumExpRows(KernelContext& c, const ReducePlan& p, const float* x, float* y) {
   const kernels::ReduceF32Set& kernel = kernels::ReduceF32();
-  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, p.reduced_total));
+  const std::int64_t grain = std::max<std::int64_t>(1, kReduceGrain / std::max<std::int64_t>(1, p.reduced_total));
   c.parallel().For(p.outer, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t o = begin; o < end; ++o) {
       const float* base = x + p.KeptOffset(o);
@@ -247,7 +225,7 @@ void ReduceColumns(KernelContext& c, const ReducePlan& p, Reduction reduction, c
   const std::int64_t tiles = (p.inner + kTile - 1) / kTile;
   const std::int64_t work = std::max<std::int64_t>(1, p.reduced_total * std::min(kTile, p.inner));
   const bool finish = NeedsFinish(reduction);
-  c.parallel().For(p.outer * tiles, std::max<std::int64_t>(1, kGrain / work),
+  c.parallel().For(p.outer * tiles, std::max<std::int64_t>(1, kReduceGrain / work),
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t i = begin; i < end; ++i) {
                        const std::int64_t at = i % tiles * kTile, columns = std::min(kTile, p.inner - at);
@@ -264,117 +242,6 @@ void ReduceColumns(KernelContext& c, const ReducePlan& p, Reduction reduction, c
                    });
 }
 
-// One reduction of elements of T, one after the other: what its accumulator is, a step, and the result.
-template <typename T, Reduction kReduction>
-struct Scalar {
-  static constexpr bool kFloating = std::is_floating_point_v<T>;
-  static constexpr bool kInDouble = kFloating || kReduction == Reduction::kL2 || kReduction == Reduction::kLogSum ||
-                                    kReduction == Reduction::kLogSumExp;
-  static constexpr bool kExtreme = kReduction == Reduction::kMax || kReduction == Reduction::kMin;
-  // Integers sum and multiply modulo 2^64 and are cut to their width at the end.
-  using Accumulator = std::conditional_t<kExtreme, T, std::conditional_t<kInDouble, double, std::uint64_t>>;
-
-  static Accumulator Start() {
-    using Limits = std::numeric_limits<T>;
-    if constexpr (kReduction == Reduction::kMax) return kFloating ? -Limits::infinity() : Limits::lowest();
-    if constexpr (kReduction == Reduction::kMin) return kFloating ? Limits::infinity() : Limits::max();
-    return kReduction == Reduction::kProd ? Accumulator(1) : Accumulator(0);
-  }
-  static Accumulator Step(Accumulator acc, T element, double max) {
-    if constexpr (kReduction == Reduction::kMax) {
-      return element > acc || element != element ? element : acc;
-    } else if constexpr (kReduction == Reduction::kMin) {
-      return element < acc || element != element ? element : acc;
-    } else {
-      const auto x = static_cast<Accumulator>(element);
-      if constexpr (kReduction == Reduction::kProd) return acc * x;
-      if constexpr (kReduction == Reduction::kL1) return acc + (element < T(0) ? Accumulator(0) - x : x);
-      if constexpr (kReduction == Reduction::kL2 || kReduction == Reduction::kSumSquare) return acc + x * x;
-      if constexpr (kReduction == Reduction::kLogSumExp) return acc + std::exp(x - max);
-      return acc + x;
-    }
-  }
-  static T Result(Accumulator acc, std::int64_t count, double max) {
-    if constexpr (kReduction == Reduction::kMean && !kFloating) {
-      if (count == 0) return T(0);
-      if constexpr (std::is_signed_v<T>) return static_cast<T>(static_cast<std::int64_t>(acc) / count);
-      return static_cast<T>(acc / static_cast<std::uint64_t>(count));
-    } else if constexpr (kReduction == Reduction::kMean) {
-      return static_cast<T>(acc / static_cast<double>(count));
-    } else if constexpr (kReduction == Reduction::kL2) {
-      return Rounded(std::sqrt(acc));
-    } else if constexpr (kReduction == Reduction::kLogSum) {
-      return Rounded(std::log(acc));
-    } else if constexpr (kReduction == Reduction::kLogSumExp) {
-      return Rounded(std::log(acc) + max);
-    } else {
-      return static_cast<T>(acc);
-    }
-  }
-  static T Rounded(double value) {
-    if constexpr (kFloating) return static_cast<T>(value);
-    const bool fits = value >= static_cast<double>(std::numeric_limits<T>::min()) &&
-                      value < static_cast<double>(std::numeric_limits<T>::max()) + 1;
-    return fits ? static_cast<T>(value) : std::numeric_limits<T>::min();
-  }
-};
-
-template <typename T, Reduction kReduction>
-void ReduceScalars(KernelContext& c, const ReducePlan& p, const T* x, T* y) {
-  using S = Scalar<T, kReduction>;
-  if (p.reduced_total == 0) {  // x may be null, and has no rows to point at
-    std::fill_n(y, p.outer * p.inner, S::Result(S::Start(), 0, 0));
-    return;
-  }
-  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, p.reduced_total));
-  c.parallel().For(p.outer * p.inner, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const T* base = x + p.KeptOffset(i / p.inner) + i % p.inner;
-      const auto for_each = [&](auto step) {
-        for (std::int64_t r = 0; r < p.repeats; ++r) {
-          const T* block = base + p.ReducedOffset(r);
-          for (std::int64_t k = 0; k < p.n; ++k) step(block[k * p.inner]);
-        }
-      };
-      double max = 0;
-      if constexpr (kReduction == Reduction::kLogSumExp) {
-        max = -std::numeric_limits<double>::infinity();
-        for_each([&](T v) { max = std::max(max, static_cast<double>(v)); });
-        if (std::isinf(max)) max = 0;
-      }
-      typename S::Accumulator acc = S::Start();
-      for_each([&](T v) { acc = S::Step(acc, v, max); });
-      y[i] = S::Result(acc, p.reduced_total, max);
-    }
-  });
-}
-
-template <typename T>
-void ReduceAny(KernelContext& c, const ReducePlan& p, Reduction reduction, const T* x, T* y) {
-  if (reduction == Reduction::kMax) return ReduceScalars<T, Reduction::kMax>(c, p, x, y);
-  if (reduction == Reduction::kMin) return ReduceScalars<T, Reduction::kMin>(c, p, x, y);
-  if constexpr (sizeof(T) >= 4) {
-    switch (reduction) {
-      case Reduction::kSum:
-        return ReduceScalars<T, Reduction::kSum>(c, p, x, y);
-      case Reduction::kMean:
-        return ReduceScalars<T, Reduction::kMean>(c, p, x, y);
-      case Reduction::kProd:
-        return ReduceScalars<T, Reduction::kProd>(c, p, x, y);
-      case Reduction::kL1:
-        return ReduceScalars<T, Reduction::kL1>(c, p, x, y);
-      case Reduction::kL2:
-        return ReduceScalars<T, Reduction::kL2>(c, p, x, y);
-      case Reduction::kLogSum:
-        return ReduceScalars<T, Reduction::kLogSum>(c, p, x, y);
-      case Reduction::kLogSumExp:
-        return ReduceScalars<T, Reduction::kLogSumExp>(c, p, x, y);
-      default:
-        return ReduceScalars<T, Reduction::kSumSquare>(c, p, x, y);
-    }
-  }
-}
-
 template <typename T>
 void RunAny(KernelContext& c) {
   const ReducePlan plan = Begin(c);
@@ -389,8 +256,9 @@ void RunFloat(KernelContext& c) {
   Operands io(c, DType::kFloat, 2);
   const bool rows = plan.inner == 1 && plan.n > 0;
   const std::size_t partial = io.Add<double>(
-      rows && !IsPlain(plan) ? static_cast<std::size_t>(plan.outer * plan.repeats * ((plan.n + kPiece - 1) / kPiece))
-                             : 0);
+      rows && !IsPlain(plan)
+          ? static_cast<std::size_t>(plan.outer * plan.repeats * ((plan.n + kReducePiece - 1) / kReducePiece))
+          : 0);
   const Operands::Computing computing(io);
   const float* x = io.In<float>(0);
   float* y = io.Out<float>(0);

@@ -47,8 +47,10 @@ double Hann(double n, double size) {
   return s * s;
 }
 double Hamming(double n, double size) { return 25.0 / 46 - (1 - 25.0 / 46) * std::cos(2 * kPi * n / size); }
+// cos(2a) = 2 cos(a)^2 - 1: in this form the middle is exactly 1, also where the output is an integer.
 double Blackman(double n, double size) {
-  return 0.42 - 0.5 * std::cos(2 * kPi * n / size) + 0.08 * std::cos(4 * kPi * n / size);
+  const double c = std::cos(2 * kPi * n / size);
+  return 0.34 + 0.16 * c * c - 0.5 * c;
 }
 
 struct WindowState {

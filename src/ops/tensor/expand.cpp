@@ -122,8 +122,15 @@ Prepared PrepareTile(PrepareContext&) { return {RunTile, nullptr}; }
 std::int64_t AsInt(const Tensor& t) {
   std::int64_t value = 0;
   const bool known =
-      t.count() == 1 && VisitDType<float, double, std::int32_t, std::int64_t>(
-                            t.dtype(), [&]<typename T>() { value = static_cast<std::int64_t>(t.data<T>()[0]); });
+      t.count() == 1 &&
+      VisitDType<float, double, Half, BFloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                 std::uint16_t, std::uint32_t, std::uint64_t>(t.dtype(), [&]<typename T>() {
+        if constexpr (std::is_arithmetic_v<T>) {
+          value = static_cast<std::int64_t>(t.data<T>()[0]);
+        } else {
+          value = static_cast<std::int64_t>(static_cast<float>(t.data<T>()[0]));
+        }
+      });
   if (!known) Fail(Code::kInvalidArgument, "expected one number, found ", Name(t.dtype()), ToText(t.shape()));
   return value;
 }

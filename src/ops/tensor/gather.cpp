@@ -135,6 +135,14 @@ std::int64_t RowOffset(Dims x, Dims indices, std::size_t axis, std::int64_t row)
   return offset;
 }
 
+// Fails for the first of n indices that lies outside of the axis: one test for all where none does.
+template <typename Index>
+void CheckRow(const Index* at, std::int64_t n, std::int64_t size) {
+  bool outside = false;
+  for (std::int64_t j = 0; j < n; ++j) outside |= at[j] < -size || at[j] >= size;
+  for (std::int64_t j = 0; outside && j < n; ++j) CheckedIndex(at[j], size);
+}
+
 template <typename Storage, typename Index>
 void GatherElementRows(KernelContext& c, const OutputRef& y, std::size_t axis, const Index* indices) {
   const TensorRef& x = c.Input(0);
@@ -143,13 +151,15 @@ void GatherElementRows(KernelContext& c, const OutputRef& y, std::size_t axis, c
   const std::int64_t size = x.shape[axis], stride = ElementCount(x.shape, axis + 1, x.rank()), n = shape[last];
   const typename Storage::Source from = StorageAt<Storage>(x.data);
   const Storage to = StorageAt<Storage>(y.data);
+  const std::int64_t next = axis == last ? 0 : 1;
   ForRows<Storage>(c.parallel(), y.count / n, n, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t base = RowOffset(x.shape, shape, axis, row);
       const Index* at = indices + row * n;
+      CheckRow(at, n, size);
       for (std::int64_t j = 0; j < n; ++j) {
-        const std::int64_t k = CheckedIndex(at[j], size);
-        to.Set(row * n + j, from.Get(base + k * stride + (axis == last ? 0 : j)));
+        const std::int64_t k = at[j] < 0 ? at[j] + size : at[j];
+        to.Set(row * n + j, from.Get(base + k * stride + j * next));
       }
     }
   });

@@ -1,5 +1,7 @@
 // ops/tensor/scatter.cpp - Scatter, ScatterElements, ScatterND, TensorScatter: a copy of a tensor with updates written
 // into it.
+#include <algorithm>
+
 #include "kernels/copy/strided_copy.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
@@ -17,7 +19,6 @@ namespace {
 struct ScatterState {
   std::int64_t axis;
   ScatterReductionFn* combine;
-  bool overwrites = false;  // no reduction
 };
 
 void CopyData(KernelContext& c, const OutputRef& y) {
@@ -31,6 +32,19 @@ ScatterReductionFn* ReadReduction(PrepareContext& c) {
   ScatterReductionFn* combine = FindScatterReduction(c.String("reduction", "none"), c.InputDType(0));
   if (combine == nullptr) c.Unsupported("attribute 'reduction' and data", c.InputDType(0));
   return combine;
+}
+
+constexpr std::int64_t kPlaces = 256;  // that are found together before their updates are written
+
+// Indices [begin, begin + n), not checked.
+void ReadIndices(const TensorRef& indices, std::int64_t begin, std::int64_t n, std::int64_t* to) {
+  if (indices.dtype == DType::kInt64) {
+    std::copy_n(indices.As<std::int64_t>() + begin, n, to);
+  } else if (indices.dtype == DType::kInt32) {
+    std::copy_n(indices.As<std::int32_t>() + begin, n, to);
+  } else {
+    Fail(Code::kNotImplemented, "expected indices of type int32 or int64, found ", Name(indices.dtype));
+  }
 }
 
 // ---- ScatterElements
@@ -52,17 +66,8 @@ class ElementScatter {
   std::int64_t PieceSize() const { return along_ * row_; }
 
   void Run(std::int64_t begin, std::int64_t end) const {
-    const bool plain = c_.state<ScatterState>().overwrites && y_.dtype == DType::kFloat && axis_ != last_;
-    for (std::int64_t piece = begin; piece < end; ++piece) {
-      for (std::int64_t k = 0; k < along_; ++k) {
-        const std::int64_t row = (piece / after_ * along_ + k) * after_ + piece % after_;
-        if (plain) {
-          CopyRow(row);
-        } else {
-          CombineRow(row);
-        }
-      }
-    }
+    for (std::int64_t piece = begin; piece < end; ++piece)
+      for (std::int64_t k = 0; k < along_; ++k) CombineRow((piece / after_ * along_ + k) * after_ + piece % after_);
   }
 
  private:
@@ -77,18 +82,14 @@ class ElementScatter {
     return base;
   }
   void CombineRow(std::int64_t row) const {
-    const std::int64_t base = Base(row);
-    for (std::int64_t j = 0; j < row_; ++j) {
-      const std::int64_t k = CheckedIndex(IntAt(indices_, row * row_ + j), y_.shape[axis_]);
-      c_.state<ScatterState>().combine(y_.dtype, c_.Input(2).data, row * row_ + j, y_.data,
-                                       base + k * stride_ + (axis_ == last_ ? 0 : j), 1);
+    const std::int64_t base = Base(row), size = y_.shape[axis_], next = axis_ == last_ ? 0 : 1;
+    std::int64_t places[kPlaces];
+    for (std::int64_t j = 0; j < row_; j += kPlaces) {
+      const std::int64_t n = std::min(kPlaces, row_ - j);
+      ReadIndices(indices_, row * row_ + j, n, places);
+      for (std::int64_t i = 0; i < n; ++i) places[i] = base + CheckedIndex(places[i], size) * stride_ + (j + i) * next;
+      c_.state<ScatterState>().combine(y_.dtype, c_.Input(2).data, row * row_ + j, y_.data, places, n, 1);
     }
-  }
-  void CopyRow(std::int64_t row) const {
-    const float* from = c_.Input(2).As<const float>() + row * row_;
-    float* to = y_.As<float>() + Base(row);
-    for (std::int64_t j = 0; j < row_; ++j)
-      to[CheckedIndex(IntAt(indices_, row * row_ + j), y_.shape[axis_]) * stride_ + j] = from[j];
   }
 
   KernelContext& c_;
@@ -119,8 +120,7 @@ void RunScatterElements(KernelContext& c) {
 }
 
 Prepared PrepareScatterElements(PrepareContext& c) {
-  return WithState(RunScatterElements,
-                   ScatterState{c.Int("axis", 0), ReadReduction(c), c.String("reduction", "none") == "none"});
+  return WithState(RunScatterElements, ScatterState{c.Int("axis", 0), ReadReduction(c)});
 }
 
 // ---- ScatterND
@@ -146,13 +146,18 @@ void RunScatterNd(KernelContext& c) {
   const std::int64_t run = ElementCount(x.shape, static_cast<std::size_t>(width), x.rank());
   const std::int64_t rows = ElementCount(indices.shape, 0, indices.rank() - 1);
   ScatterReductionFn* combine = c.state<ScatterState>().combine;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    std::int64_t offset = 0;
-    for (std::int64_t d = 0; d < width; ++d) {
-      const std::int64_t size = x.shape[static_cast<std::size_t>(d)];
-      offset = offset * size + CheckedIndex(IntAt(indices, row * width + d), size);
+  std::int64_t places[kPlaces];
+  for (std::int64_t row = 0; row < rows; row += kPlaces) {
+    const std::int64_t n = std::min(kPlaces, rows - row);
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::int64_t offset = 0;
+      for (std::int64_t d = 0; d < width; ++d) {
+        const std::int64_t size = x.shape[static_cast<std::size_t>(d)];
+        offset = offset * size + CheckedIndex(IntAt(indices, (row + i) * width + d), size);
+      }
+      places[i] = offset * run;
     }
-    combine(x.dtype, updates.data, row * run, y.data, offset * run, run);
+    combine(x.dtype, updates.data, row * run, y.data, places, n, run);
   }
 }
 

@@ -1,6 +1,7 @@
 // ops/tensor/scatter_reduction.cpp - the reductions of the scatter operators.
 #include "ops/tensor/scatter_reduction.h"
 
+#include <algorithm>
 #include <type_traits>
 
 #include "base/error.h"
@@ -66,10 +67,50 @@ struct Maximum {
 };
 
 template <typename Op, typename T>
-void Combine(DType, const void* from, std::int64_t begin, void* to, std::int64_t at, std::int64_t n) {
+void Combine(DType, const void* from, std::int64_t begin, void* to, const std::int64_t* places, std::int64_t n,
+             std::int64_t run) {
   const T* u = static_cast<const T*>(from) + begin;
-  T* y = static_cast<T*>(to) + at;
-  for (std::int64_t i = 0; i < n; ++i) y[i] = Op::template Of<T>(y[i], u[i]);
+  T* y = static_cast<T*>(to);
+  if (run == 1) {
+    for (std::int64_t i = 0; i < n; ++i) y[places[i]] = Op::template Of<T>(y[places[i]], u[i]);
+    return;
+  }
+  for (std::int64_t i = 0; i < n; ++i, u += run)
+    for (std::int64_t j = 0; j < run; ++j) y[places[i] + j] = Op::template Of<T>(y[places[i] + j], u[j]);
+}
+
+template <typename T>
+void Write(DType, const void* from, std::int64_t begin, void* to, const std::int64_t* places, std::int64_t n,
+           std::int64_t run) {
+  const T* u = static_cast<const T*>(from) + begin;
+  T* y = static_cast<T*>(to);
+  if (run == 1) {
+    for (std::int64_t i = 0; i < n; ++i) y[places[i]] = u[i];
+    return;
+  }
+  for (std::int64_t i = 0; i < n; ++i, u += run) std::copy_n(u, run, y + places[i]);
+}
+
+void WriteAny(DType dtype, const void* from, std::int64_t begin, void* to, const std::int64_t* places, std::int64_t n,
+              std::int64_t run) {
+  for (std::int64_t i = 0; i < n; ++i) kernels::CopyElements(dtype, from, begin + i * run, to, places[i], run);
+}
+
+// By the size of an element alone, where it has whole bytes.
+ScatterReductionFn* WriteOf(DType dtype) {
+  if (IsString(dtype) || IsSubByte(dtype)) return WriteAny;
+  switch (Bits(dtype)) {
+    case 8:
+      return Write<std::uint8_t>;
+    case 16:
+      return Write<std::uint16_t>;
+    case 32:
+      return Write<std::uint32_t>;
+    case 64:
+      return Write<std::uint64_t>;
+    default:
+      return WriteAny;
+  }
 }
 
 template <typename Op>
@@ -83,7 +124,7 @@ ScatterReductionFn* ForType(DType dtype) {
 }  // namespace
 
 ScatterReductionFn* FindScatterReduction(std::string_view reduction, DType dtype) {
-  if (reduction == "none") return kernels::CopyElements;
+  if (reduction == "none") return WriteOf(dtype);
   if (reduction == "add") return ForType<Add>(dtype);
   if (reduction == "mul") return ForType<Multiply>(dtype);
   if (reduction == "min") return ForType<Minimum>(dtype);

@@ -8,9 +8,10 @@
 
 namespace sardonyx::ops {
 
-// to[at..at+n) = f(to[at..at+n), from[begin..begin+n)); a plain copy for "none". Of each element in order.
-using ScatterReductionFn = void(DType dtype, const void* from, std::int64_t begin, void* to, std::int64_t at,
-                                std::int64_t n);
+// For each of `n` places in order: to[place..place+run) = f(to[place..place+run), u), with the run elements u of `from`
+// that follow those of the place before, the first at `begin`; a plain copy for "none".
+using ScatterReductionFn = void(DType dtype, const void* from, std::int64_t begin, void* to, const std::int64_t* places,
+                                std::int64_t n, std::int64_t run);
 
 // The function of `reduction` ("none", "add", "mul", "min", "max"); nullptr if the type has none. Integers wrap around,
 // NaN wins min and max, add and max of bools is or, mul and min is and. Fails with kInvalidGraph on other names.

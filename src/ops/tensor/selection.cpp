@@ -1,5 +1,6 @@
 // ops/tensor/selection.cpp - Compress, NonZero, OneHot, Range, ReverseSequence, Trilu: parts of a tensor chosen by
 // position or value.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -27,9 +28,9 @@ Prepared Stateless(PrepareContext&) {
 
 // ---- NonZero
 
+// A scalar has no axes, so that its indices have no rows: [0, N].
 void InferNonZero(InferContext& c) {
-  c.SetOutput(0, DType::kInt64,
-              {c.HasRank(0) ? Dim(static_cast<std::int64_t>(std::max<std::size_t>(1, c.Rank(0)))) : Dim(), Dim()});
+  c.SetOutput(0, DType::kInt64, {c.HasRank(0) ? Dim(static_cast<std::int64_t>(c.Rank(0))) : Dim(), Dim()});
 }
 
 // Calls f(i) for each element that is not zero (not "" for strings), in order.
@@ -52,15 +53,14 @@ void RunNonZero(KernelContext& c) {
   const TensorRef& x = c.Input(0);
   std::int64_t found = 0;
   ForNonZero(x, [&](std::int64_t) { ++found; });
-  const std::size_t rank = std::max<std::size_t>(1, x.rank());
+  const std::size_t rank = x.rank();
   const std::int64_t shape[] = {static_cast<std::int64_t>(rank), found};
   std::int64_t* y = c.Output(0, shape).As<std::int64_t>();
   std::int64_t at = 0;
   ForNonZero(x, [&](std::int64_t i) {
     for (std::size_t d = rank; d-- > 0;) {
-      const std::int64_t size = x.rank() == 0 ? 1 : x.shape[d];
-      y[static_cast<std::int64_t>(d) * found + at] = i % size;
-      i /= size;
+      y[static_cast<std::int64_t>(d) * found + at] = i % x.shape[d];
+      i /= x.shape[d];
     }
     ++at;
   });
@@ -228,7 +228,13 @@ void FillRange(KernelContext& c) {
   const C start = number(0), limit = number(1), delta = c.HasInput(2) ? number(2) : C(1);
   const std::int64_t shape[] = {RangeCount(start, limit, delta)};
   T* y = c.Output(0, shape).template As<T>();
-  for (std::int64_t i = 0; i < shape[0]; ++i) y[i] = static_cast<T>(RangeElement(start, delta, i));
+  if constexpr (std::is_integral_v<T>) {
+    auto element = static_cast<std::uint64_t>(start);  // sums wrap as RangeElement does
+    for (std::int64_t i = 0; i < shape[0]; ++i, element += static_cast<std::uint64_t>(delta))
+      y[i] = static_cast<T>(element);
+  } else {
+    for (std::int64_t i = 0; i < shape[0]; ++i) y[i] = static_cast<T>(RangeElement(start, delta, i));
+  }
 }
 
 Prepared PrepareRange(PrepareContext& c) {
@@ -272,17 +278,33 @@ void RunReverseSequence(KernelContext& c) {
   const std::int64_t run = ElementCount(x.shape, 2, x.rank());
   const OutputRef y = c.Output(0, x.shape);
   if (y.count == 0) return;  // the other dimensions may be any number
-  for (std::int64_t b = 0; b < batches; ++b) {
-    const std::int64_t length = IntAt(lengths, b);
-    if (length < 0 || length > times) {
-      Fail(Code::kInvalidArgument, "expected sequence lengths in [0, ", times, "], found ", length, " for batch ", b);
-    }
-    for (std::int64_t t = 0; t < times; ++t) {
-      const std::int64_t source = t < length ? length - 1 - t : t;
-      const auto place = [&](std::int64_t time) { return (batch_first ? b * times + time : time * batches + b) * run; };
-      kernels::CopyElements(x.dtype, x.data, place(source), y.data, place(t), run);
+  const Shape until = IntsOf(lengths);
+  for (std::size_t b = 0; b < until.size(); ++b) {
+    if (until[b] < 0 || until[b] > times) {
+      Fail(Code::kInvalidArgument, "expected sequence lengths in [0, ", times, "], found ", until[b], " for batch ", b);
     }
   }
+  // In the order of the memory: sequence by sequence, or step by step.
+  const std::int64_t outer = batch_first ? batches : times, inner = batch_first ? times : batches;
+  const std::int64_t grain = IsSubByte(x.dtype) ? outer : std::max<std::int64_t>(1, 8192 / (inner * run));
+  kernels::VisitStorage(x.dtype, [&]<typename S>() {
+    const typename S::Source from = kernels::StorageAt<S>(x.data);
+    const S to = kernels::StorageAt<S>(y.data);
+    c.parallel().For(outer, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        for (std::int64_t j = 0; j < inner; ++j) {
+          const std::int64_t t = batch_first ? j : i, length = until[static_cast<std::size_t>(batch_first ? i : j)];
+          const std::int64_t source = t < length ? length - 1 - t : t;
+          const std::int64_t place = batch_first ? i * times + source : source * batches + j;
+          if (run == 1) {
+            to.Set(i * inner + j, from.Get(place));
+          } else {
+            to.CopyRun((i * inner + j) * run, from, place * run, run);
+          }
+        }
+      }
+    });
+  });
 }
 
 Prepared PrepareReverseSequence(PrepareContext& c) {

@@ -17,7 +17,10 @@ const Tensor kTable = Tensor::Of<std::int64_t>({0, 1, 2, 3, 4, 5}, Shape{2, 3});
 
 TEST(SelectOps, NonZeroAndCompress) {
   EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"NonZero", 13, {kTable}})[0]), (Longs{0, 0, 1, 1, 1, 1, 2, 0, 1, 2}));
-  EXPECT_EQ(EvaluateOp({"NonZero", 13, {Tensor::Scalar(-0.0f)}})[0].tensor().shape(), (Shape{1, 0}));
+  for (const int version : {9, 13}) {
+    EXPECT_EQ(EvaluateOp({"NonZero", version, {Tensor::Scalar(-0.0f)}})[0].tensor().shape(), (Shape{0, 0}));
+    EXPECT_EQ(EvaluateOp({"NonZero", version, {Tensor::Scalar(2.0f)}})[0].tensor().shape(), (Shape{0, 1}));
+  }
   const Tensor keep = Tensor::Of<bool>({false, true}, Shape{2});
   EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"Compress", 11, {kTable, keep}, {{"axis", std::int64_t{1}}}})[0]),
             (Longs{1, 4}));

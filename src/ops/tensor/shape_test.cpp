@@ -61,6 +61,9 @@ TEST(ShapeOps, ExpandAndTileRepeat) {
             (std::vector<std::int32_t>{1, 1, 2, 2, 3, 3, 1, 1, 2, 2, 3, 3}));
   EXPECT_EQ(Elements<std::int32_t>(EvaluateOp({"Tile", 1, {x, Ints({2}), Ints({1})}})[0]),
             (std::vector<std::int32_t>{1, 1, 2, 2, 3, 3}));
+  const Tensor half = Tensor::Of<Half>({Half(2.0f), Half(3.0f)}, Shape{2});
+  EXPECT_EQ(EvaluateOp({"Tile", 1, {half, Tensor::Scalar(Half(2.0f)), Tensor::Scalar(Half(0.0f))}})[0].tensor().shape(),
+            (Shape{4}));
   EXPECT_NE(ErrorOfOp({"Tile", 13, {x, Ints({2})}}).find("one repeat per dimension"), std::string::npos);
   EXPECT_NE(ErrorOfOp({"Expand", 13, {x, Ints({2, 2})}}).find("broadcast"), std::string::npos);
 }

@@ -1,8 +1,11 @@
 // ops/tensor/unique.cpp - Unique: the distinct elements of a tensor, or its distinct slices along an axis.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <complex>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "kernels/copy/strided_copy.h"
 #include "ops/cost_context.h"
@@ -74,12 +77,64 @@ struct Groups {
       counts;  // first[g]: the first slice of group g; inverse[i]: the group of slice i
 };
 
+// Bits that are ordered as the numbers are: equal for equal numbers, all NaN one and above all others.
 template <typename T>
-Groups FindGroups(const T* x, const Slices& s, bool sorted) {
+std::uint64_t OrderedBits(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    constexpr Bits kSign = Bits(1) << (8 * sizeof(T) - 1);
+    if (x != x) return static_cast<Bits>(~Bits(0));
+    const auto bits = std::bit_cast<Bits>(x == 0 ? T(0) : x);
+    return static_cast<Bits>((bits & kSign) != 0 ? ~bits : bits | kSign);
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<std::uint64_t>(x) ^ std::uint64_t(1) << 63;
+  } else {
+    return static_cast<std::uint64_t>(x);
+  }
+}
+
+// The places of numbers in ascending order, equal ones in the order in which they occur: by one byte after the other,
+// the lowest first; bytes in which all agree are passed over.
+template <typename T>
+std::vector<std::int64_t> SortedPlaces(const T* x, std::size_t n) {
+  struct Element {
+    std::uint64_t bits;
+    std::int64_t place;
+  };
+  std::vector<Element> elements(n), sorted(n);
+  std::array<std::array<std::size_t, 256>, 8> counts = {};
+  for (std::size_t i = 0; i < n; ++i) {
+    elements[i] = {OrderedBits(x[i]), static_cast<std::int64_t>(i)};
+    for (std::size_t byte = 0; byte < 8; ++byte) ++counts[byte][elements[i].bits >> (8 * byte) & 255];
+  }
+  for (std::size_t byte = 0; byte < 8; ++byte) {
+    if (counts[byte][elements[0].bits >> (8 * byte) & 255] == n) continue;
+    std::size_t at = 0;
+    for (std::size_t& count : counts[byte]) at += std::exchange(count, at);
+    for (const Element& e : elements) sorted[counts[byte][e.bits >> (8 * byte) & 255]++] = e;
+    elements.swap(sorted);
+  }
+  std::vector<std::int64_t> places(n);
+  for (std::size_t i = 0; i < n; ++i) places[i] = elements[i].place;
+  return places;
+}
+
+// Slices in ascending order, equal ones in the order in which they occur.
+template <typename T>
+std::vector<std::int64_t> SortedSlices(const T* x, const Slices& s) {
+  constexpr std::int64_t kFew = 512;  // fewer are not worth the counts
+  if constexpr (std::is_arithmetic_v<T>)
+    if (s.outer == 1 && s.inner == 1 && s.size >= kFew) return SortedPlaces(x, static_cast<std::size_t>(s.size));
   std::vector<std::int64_t> order(static_cast<std::size_t>(s.size));
   std::iota(order.begin(), order.end(), std::int64_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::int64_t a, std::int64_t b) { return CompareSlices(x, s, a, b) < 0; });
+  return order;
+}
+
+template <typename T>
+Groups FindGroups(const T* x, const Slices& s, bool sorted) {
+  const std::vector<std::int64_t> order = SortedSlices(x, s);
   Groups groups;
   groups.inverse.resize(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {

@@ -1,4 +1,5 @@
 // ops/tensor/where.cpp - Where: elements of X or Y chosen by a condition; all three broadcast.
+#include "kernels/elementwise/simple.h"
 #include "ops/cost_context.h"
 #include "ops/elementwise.h"
 #include "ops/quantized_operators.h"
@@ -8,14 +9,17 @@
 namespace sardonyx::ops {
 namespace {
 
+// z[i] = condition[i] ? x[i * step_x] : y[i * step_y]; steps are 0 or 1.
 template <typename T>
 void Select(const bool* condition, const T* x, std::int64_t step_x, const T* y, std::int64_t step_y, T* z,
             std::int64_t n) {
-  if (step_x == 1 && step_y == 1) {
-    for (std::int64_t i = 0; i < n; ++i) z[i] = condition[i] ? x[i] : y[i];
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) z[i] = condition[i] ? x[i * step_x] : y[i * step_y];
+  if constexpr (std::is_unsigned_v<T>) {
+    const kernels::SelectLoops loops = kernels::Select(sizeof(T));
+    kernels::SelectFn* run = step_x == 1 ? (step_y == 1 ? loops.both : loops.repeated_y)
+                                         : (step_y == 1 ? loops.repeated_x : loops.repeated_both);
+    return run(condition, x, y, z, static_cast<std::size_t>(n));
   }
+  for (std::int64_t i = 0; i < n; ++i) z[i] = condition[i] ? x[i * step_x] : y[i * step_y];
 }
 
 template <typename T>

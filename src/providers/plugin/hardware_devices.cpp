@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/cpu_info.h"
@@ -16,7 +17,7 @@
 namespace sardonyx::plugin {
 namespace {
 
-constexpr std::uint32_t kIntel = 0x8086, kAmdCpu = 0x1022;
+constexpr std::uint32_t kIntel = 0x8086, kAmdCpu = 0x1022, kNvidia = 0x10de;
 
 struct Vendor {
   std::uint32_t id;
@@ -24,8 +25,8 @@ struct Vendor {
 };
 constexpr Vendor kVendors[] = {
     // of PCI devices
-    {kIntel, "Intel"},  {0x1002, "AMD"},      {kAmdCpu, "AMD"},
-    {0x10de, "NVIDIA"}, {0x5143, "Qualcomm"}, {0x1414, "Microsoft"},
+    {kIntel, "Intel"},   {0x1002, "AMD"},      {kAmdCpu, "AMD"},
+    {kNvidia, "NVIDIA"}, {0x5143, "Qualcomm"}, {0x1414, "Microsoft"},
 };
 
 const char* VendorName(std::uint32_t id) {
@@ -58,25 +59,49 @@ int NumberOf(const std::string& name, std::string_view prefix) {
   return error == std::errc() && end == name.data() + name.size() ? number : -1;
 }
 
+// What the folder of a device says; nothing for a device that does not say what it is.
+void AddDevice(const std::filesystem::path& device, OrtHardwareDeviceType type, OrtKeyValuePairs::Entries metadata,
+               std::deque<OrtHardwareDevice>& devices) {
+  std::uint32_t vendor = 0, id = 0;
+  if (!ReadNumber(device / "vendor", vendor) || !ReadNumber(device / "device", id)) return;
+  std::error_code error;
+  const std::filesystem::path bus = std::filesystem::canonical(device, error);
+  if (!error && bus.filename().string().find(':') != std::string::npos)
+    metadata.emplace("pci_bus_id", bus.filename().string());
+  if (type == OrtHardwareDeviceType_GPU && vendor == kNvidia) metadata.emplace("Discrete", "1");  // memory of its own
+  devices.push_back({type, vendor, id, VendorName(vendor), OrtKeyValuePairs(std::move(metadata))});
+}
+
+std::vector<std::string> NamesIn(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (auto it = std::filesystem::directory_iterator(folder, error); !error && it != std::filesystem::end(it);
+       it.increment(error))
+    names.push_back(it->path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 void AddFolder(const std::filesystem::path& folder, std::string_view prefix, OrtHardwareDeviceType type,
                const char* index_key, std::deque<OrtHardwareDevice>& devices) {
   std::vector<int> numbers;
-  std::error_code error;
-  for (auto it = std::filesystem::directory_iterator(folder, error); !error && it != std::filesystem::end(it);
-       it.increment(error)) {
-    const int number = NumberOf(it->path().filename().string(), prefix);
-    if (number >= 0) numbers.push_back(number);
-  }
+  for (const std::string& name : NamesIn(folder))
+    if (const int number = NumberOf(name, prefix); number >= 0) numbers.push_back(number);
   std::sort(numbers.begin(), numbers.end());
   for (const int number : numbers) {
-    const std::filesystem::path device = folder / (std::string(prefix) + std::to_string(number)) / "device";
-    std::uint32_t vendor = 0, id = 0;
-    if (!ReadNumber(device / "vendor", vendor) || !ReadNumber(device / "device", id)) continue;
-    OrtKeyValuePairs::Entries metadata{{index_key, std::to_string(number)}};
-    const std::filesystem::path bus = std::filesystem::canonical(device, error);
-    if (!error && bus.filename().string().find(':') != std::string::npos)
-      metadata.emplace("pci_bus_id", bus.filename().string());
-    devices.push_back({type, vendor, id, VendorName(vendor), OrtKeyValuePairs(std::move(metadata))});
+    AddDevice(folder / (std::string(prefix) + std::to_string(number)) / "device", type,
+              {{index_key, std::to_string(number)}}, devices);
+  }
+}
+
+// In a container there may be GPUs without a driver for screens: controllers of screens (class 03) that are VGA
+// compatible (00) or only compute in three dimensions (02).
+void AddBus(const std::filesystem::path& folder, std::deque<OrtHardwareDevice>& devices) {
+  constexpr std::uint32_t kVga = 0x0300, k3d = 0x0302;
+  for (const std::string& name : NamesIn(folder)) {
+    std::uint32_t kind = 0;
+    if (!ReadNumber(folder / name / "class", kind) || (kind >> 8 != kVga && kind >> 8 != k3d)) continue;
+    AddDevice(folder / name, OrtHardwareDeviceType_GPU, {}, devices);
   }
 }
 
@@ -85,6 +110,7 @@ void AddFolder(const std::filesystem::path& folder, std::string_view prefix, Ort
 std::deque<OrtHardwareDevice> DevicesOfSystem(const std::filesystem::path& sys) {
   std::deque<OrtHardwareDevice> devices;
   AddFolder(sys / "class/drm", "card", OrtHardwareDeviceType_GPU, "card_idx", devices);
+  if (devices.empty()) AddBus(sys / "bus/pci/devices", devices);
   AddFolder(sys / "class/accel", "accel", OrtHardwareDeviceType_NPU, "accel_idx", devices);
   return devices;
 }

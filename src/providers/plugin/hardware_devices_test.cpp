@@ -45,8 +45,34 @@ TEST_F(DeviceTree, ListsCardsByNumberThenAccelerators) {
   EXPECT_EQ(devices[0].vendor, "Intel");
   EXPECT_STREQ(devices[0].metadata.Find("card_idx"), "2");
   EXPECT_STREQ(devices[0].metadata.Find("pci_bus_id"), "0000:01:00.0");
+  EXPECT_EQ(devices[0].metadata.Find("Discrete"), nullptr) << "not known";
   EXPECT_EQ(devices[1].vendor, "NVIDIA");
+  EXPECT_STREQ(devices[1].metadata.Find("Discrete"), "1");
   EXPECT_EQ(devices[2].type, OrtHardwareDeviceType_NPU);
+}
+
+TEST_F(DeviceTree, ListsTheGpusOfTheBusWhereThereAreNoCards) {
+  const auto add = [&](const std::string& name, const std::string& vendor, const std::string& kind) {
+    Add("other/" + name, name, vendor, "0x2330");
+    std::ofstream(root_ / "devices" / name / "class") << kind << "\n";
+    std::filesystem::create_directories(root_ / "bus/pci/devices");
+    std::filesystem::create_directory_symlink(root_ / "devices" / name, root_ / "bus/pci/devices" / name);
+  };
+  add("0000:02:00.0", "0x1002", "0x030000");
+  add("0000:01:00.0", "0x10de", "0x030200");
+  add("0000:03:00.0", "0x10de", "0x040300");  // sound
+  add("0000:04:00.0", "0x8086", "0x038000");
+  std::deque<OrtHardwareDevice> devices = DevicesOfSystem(root_);
+  ASSERT_EQ(devices.size(), 2U);
+  EXPECT_EQ(devices[0].type, OrtHardwareDeviceType_GPU);
+  EXPECT_STREQ(devices[0].metadata.Find("pci_bus_id"), "0000:01:00.0");
+  EXPECT_STREQ(devices[0].metadata.Find("Discrete"), "1");
+  EXPECT_EQ(devices[0].metadata.Find("card_idx"), nullptr);
+  EXPECT_EQ(devices[1].vendor_id, 0x1002U);
+  Add("drm/card0", "0000:05:00.0", "0x8086", "0x56a0");
+  devices = DevicesOfSystem(root_);
+  ASSERT_EQ(devices.size(), 1U) << "cards are enough";
+  EXPECT_STREQ(devices[0].metadata.Find("card_idx"), "0");
 }
 
 TEST_F(DeviceTree, MayBeMissing) { EXPECT_TRUE(DevicesOfSystem(root_ / "nowhere").empty()); }

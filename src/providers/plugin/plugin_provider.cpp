@@ -120,7 +120,10 @@ const OrtKernelRegistry* PluginProvider::FindKernels() const {
 providers::Claims PluginProvider::Claim(const providers::GraphView& view) {
   const auto get_capability = ep_->Find(&OrtEp::GetCapability);
   if (get_capability == nullptr) return {};  // it takes nothing
-  const std::unique_ptr<OrtGraph> graph = capi::ViewGraph(view.graph, FactsOfModel(view.model));
+  const std::shared_ptr<const capi::ModelFacts> facts = FactsOfModel(view.model);
+  const std::unique_ptr<OrtGraph> graph = view.outer != nullptr
+                                              ? capi::ViewBody(view.graph, *view.outer, view.parent, facts)
+                                              : capi::ViewGraph(view.graph, facts);
   OrtEpGraphSupportInfo info;
   info.graph = graph.get();
   info.kernels = kernels_;

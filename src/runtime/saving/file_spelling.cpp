@@ -1,6 +1,7 @@
 // runtime/saving/file_spelling.cpp - spells each node as its operator's row says.
 #include "runtime/saving/file_spelling.h"
 
+#include <string>
 #include <vector>
 
 #include "ops/schema/schema.h"
@@ -37,6 +38,21 @@ void SpellForOpset(Graph& graph, std::int64_t opset, const ops::Registry& regist
     Check(c, registry);
   }
   graph.SortTopologically();
+}
+
+void AddExpectedOutputs(Graph& graph) {
+  constexpr std::size_t kMaskIndex = 1;
+  for (const NodeId id : std::vector<NodeId>(graph.order)) {
+    for (Graph* body : graph.node(id).Subgraphs()) AddExpectedOutputs(*body);
+    const Node& node = graph.node(id);
+    if (node.domain != "com.microsoft" || node.op_type != "EmbedLayerNormalization") continue;
+    if (node.outputs.size() > kMaskIndex && node.outputs[kMaskIndex] != kNoValue) continue;
+    const Type& y = graph.value(node.outputs[0]).type;
+    const Type type = y.is_tensor() && y.has_rank && y.rank() == 3 ? Type::TensorOf(DType::kInt32, {y.dims[0]})
+                                                                   : Type::TensorOf(DType::kInt32);
+    const std::string name = graph.FreshName(graph.value(node.outputs[0]).name + "_mask_index");
+    graph.MoveOutput(id, kMaskIndex, graph.AddValue(name, type));
+  }
 }
 
 }  // namespace sardonyx::runtime

@@ -13,4 +13,8 @@ namespace sardonyx::runtime {
 // they mean in `opset` what they mean in the session. Fails with kNotImplemented naming the node that has no such form.
 void SpellForOpset(Graph& graph, std::int64_t opset, const ops::Registry& registry);
 
+// Gives nodes of com.microsoft the outputs that ONNX Runtime asks for whether anyone reads them or not: without the
+// second one it refuses an EmbedLayerNormalization.
+void AddExpectedOutputs(Graph& graph);
+
 }  // namespace sardonyx::runtime

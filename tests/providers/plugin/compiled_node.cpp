@@ -10,6 +10,13 @@
 #include "plugin.h"
 
 namespace test_plugin {
+
+std::int64_t CountOf(const std::vector<std::int64_t>& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t dim : shape) count *= dim;
+  return count;
+}
+
 namespace {
 
 struct CompiledNode : OrtNodeComputeInfo {
@@ -24,12 +31,6 @@ struct CompiledNode : OrtNodeComputeInfo {
 struct State {
   std::string node_name;
 };
-
-std::int64_t CountOf(const std::vector<std::int64_t>& shape) {
-  std::int64_t count = 1;
-  for (const std::int64_t dim : shape) count *= dim;
-  return count;
-}
 
 // The element of `array`, seen with the shape of the result, at position `at`.
 float ElementAt(const Array& array, const std::vector<std::int64_t>& shape, std::int64_t at) {

@@ -22,8 +22,11 @@ struct ScanHelper : OrtScanKernelHelper {
 void ORT_API_CALL ReleaseLoopHelper(OrtLoopKernelHelper* self) { delete static_cast<LoopHelper*>(self); }
 void ORT_API_CALL ReleaseScanHelper(OrtScanKernelHelper* self) { delete static_cast<ScanHelper*>(self); }
 
-OrtStatus* ORT_API_CALL ConcatOutput(OrtLoopKernelHelper* /*self*/, void* /*stream*/, const OrtValue* const* parts,
+// What a runtime does on a stream before these calls has to be done when they read.
+OrtStatus* ORT_API_CALL ConcatOutput(OrtLoopKernelHelper* /*self*/, void* stream, const OrtValue* const* parts,
                                      size_t count, void* output, size_t size) {
+  const OpenDevice open;
+  FinishStream(stream);
   auto* to = static_cast<char*>(output);
   for (std::size_t i = 0; i < count; ++i) {
     const void* data = nullptr;
@@ -39,7 +42,9 @@ OrtStatus* ORT_API_CALL ConcatOutput(OrtLoopKernelHelper* /*self*/, void* /*stre
 }
 
 OrtStatus* ORT_API_CALL Transpose(OrtScanKernelHelper* /*self*/, const size_t* permutation, size_t rank,
-                                  const OrtValue* input, OrtSyncStream* /*stream*/, OrtValue* output) {
+                                  const OrtValue* input, OrtSyncStream* stream, OrtValue* output) {
+  const OpenDevice open;
+  FinishStream(stream != nullptr ? api->SyncStream_GetHandle(stream) : nullptr);
   Array from, to;
   TEST_PLUGIN_TRY(ReadTensor(input, from));
   if (from.shape.size() != rank) return Failure("a permutation of another rank");

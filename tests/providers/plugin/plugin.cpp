@@ -55,7 +55,7 @@ OrtStatus* AddDevice(Factory& factory, const OrtHardwareDevice* hardware, const 
   api->ReleaseKeyValuePairs(options);
   TEST_PLUGIN_TRY(status);
   devices[count++] = device;
-  if (std::strcmp(kind, "card") == 0) TEST_PLUGIN_TRY(ep_api->EpDevice_AddAllocatorInfo(device, factory.card));
+  if (std::strncmp(kind, "card", 4) == 0) TEST_PLUGIN_TRY(ep_api->EpDevice_AddAllocatorInfo(device, factory.card));
   return nullptr;
 }
 
@@ -66,7 +66,7 @@ OrtStatus* ORT_API_CALL GetSupportedDevices(OrtEpFactory* self, const OrtHardwar
   *num_ep_devices = 0;
   for (std::size_t i = 0; i < num_devices; ++i) {
     if (api->HardwareDevice_Type(devices[i]) != OrtHardwareDeviceType_CPU) continue;
-    for (const char* kind : {"host", "card", "kernels"}) {
+    for (const char* kind : {"host", "card", "kernels", "card_kernels"}) {
       if (*num_ep_devices == max_ep_devices) return Failure("no room for devices");
       TEST_PLUGIN_TRY(AddDevice(factory, devices[i], kind, ep_devices, *num_ep_devices));
       TEST_PLUGIN_TRY(Fault("GetSupportedDevices"));  // with one device made

@@ -1,9 +1,10 @@
 // tests/providers/plugin/plugin.h - a plug-in with an execution provider, as its author would write it against ONNX
 // Runtime's public headers: what its files share.
 //
-// It compiles groups of elementwise float nodes. Three devices of it exist on a CPU: 'host' works in host memory,
-// 'card' in memory that the CPU must not touch, 'kernels' has a kernel for each node and compiles nothing. The
-// environment variable SDX_PLUGIN_FAULT names functions that fail ("Compile" or "CreateEp,GetCapability").
+// It compiles groups of elementwise float nodes. Four devices of it exist on a CPU: 'host' works in host memory, 'card'
+// in memory that the CPU must not touch; 'kernels' and 'card_kernels' have a kernel for each node and compile nothing,
+// the latter in the card's memory. The environment variable SDX_PLUGIN_FAULT names functions that fail ("Compile" or
+// "CreateEp,GetCapability").
 #pragma once
 
 #include <atomic>
@@ -69,6 +70,7 @@ struct Array {
   std::vector<std::int64_t> shape;
   std::vector<float> data;
 };
+std::int64_t CountOf(const std::vector<std::int64_t>& shape);
 void Repeat(Array& array);
 OrtStatus* Compute(const std::string& op_type, const std::vector<const Array*>& inputs, Array& result);
 // The shape of an elementwise result.
@@ -111,6 +113,9 @@ OrtStatus* ReadEntry(const OrtSessionOptions* options, const std::string& key, s
 // ---- control_flow.cpp
 OrtStatus* ORT_API_CALL CreateControlFlow(void* state, const OrtKernelInfo* info, OrtKernelImpl** kernel);
 
+// ---- card_kernels.cpp
+OrtKernelImpl* NewCardKernel(const char* op_type);
+
 // ---- packed_weights.cpp
 class PackedWeight {
  public:
@@ -152,6 +157,8 @@ OrtStatus* CreateTransfer(OrtDataTransferImpl** transfer);
 OrtStatus* CreateStream(OrtSyncStreamImpl** stream);
 // Does the work when somebody waits for the stream; at once if there is none (NULL).
 void Do(const OrtSyncStream* stream, std::function<void()> work);
+// Does all that the stream of this handle (may be NULL) was given.
+void FinishStream(void* handle);
 // The stream that takes the work of a kernel, or NULL.
 OrtStatus* StreamOf(const OrtKernelContext* context, OrtSyncStream** stream);
 

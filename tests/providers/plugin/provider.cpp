@@ -223,7 +223,12 @@ OrtStatus* ORT_API_CALL CreateKernel(void* state, const OrtKernelInfo* info, Ort
   TEST_PLUGIN_TRY(api->KernelInfo_GetInputCount(info, &inputs));
   const OrtEp* ep = nullptr;
   TEST_PLUGIN_TRY(ep_api->KernelInfo_GetEp(info, &ep));
-  if (static_cast<const Provider*>(ep)->kind != "kernels") return Failure("a kernel of another provider");
+  const std::string& kind = static_cast<const Provider*>(ep)->kind;
+  if (kind == "card_kernels") {
+    *out = NewCardKernel(static_cast<const char*>(state));
+    return nullptr;
+  }
+  if (kind != "kernels") return Failure("a kernel of another provider");
   auto kernel = std::make_unique<Kernel>();
   kernel->ort_version_supported = ORT_API_VERSION;
   kernel->Compute = ComputeKernel;
@@ -247,6 +252,14 @@ constexpr Definition kControlFlow[] = {{"If", 11, 20}, {"Loop", 11, 20}, {"Scan"
 constexpr Definition kDefinitions[] = {
     {"Add", 7, 12}, {"Add", 13, 13}, {"Mul", 7, 14}, {"Relu", 6, 12}, {"Neg", 6, INT_MAX}};
 
+// The condition of If, the turns and the condition of Loop are read on the host.
+OrtStatus* KeepOnHost(OrtKernelDefBuilder* builder, const std::string& op_type) {
+  const std::size_t inputs = op_type == "If" ? 1 : op_type == "Loop" ? 2 : 0;
+  for (std::size_t i = 0; i < inputs; ++i)
+    TEST_PLUGIN_TRY(ep_api->KernelDefBuilder_SetInputMemType(builder, i, OrtMemTypeCPUInput));
+  return nullptr;
+}
+
 OrtStatus* AddKernel(OrtKernelRegistry* registry, const Definition& definition, OrtKernelCreateFunc create) {
   OrtKernelDefBuilder* builder = nullptr;
   TEST_PLUGIN_TRY(ep_api->CreateKernelDefBuilder(&builder));
@@ -259,6 +272,7 @@ OrtStatus* AddKernel(OrtKernelRegistry* registry, const Definition& definition, 
     TEST_PLUGIN_TRY(ep_api->KernelDefBuilder_SetSinceVersion(builder, definition.first, definition.last));
     TEST_PLUGIN_TRY(ep_api->KernelDefBuilder_SetExecutionProvider(builder, kName));
     if (create == CreateKernel) TEST_PLUGIN_TRY(ep_api->KernelDefBuilder_AddTypeConstraint(builder, "T", &type, 1));
+    if (create == CreateControlFlow) TEST_PLUGIN_TRY(KeepOnHost(builder, definition.op_type));
     TEST_PLUGIN_TRY(ep_api->KernelDefBuilder_Build(builder, &made));
     return ep_api->KernelRegistry_AddKernel(registry, made, create, const_cast<char*>(definition.op_type));
   };
@@ -379,7 +393,7 @@ OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, co
   provider->OnRunStart = OnRunStart;
   provider->OnRunEnd = OnRunEnd;
   provider->SetDynamicOptions = SetDynamicOptions;
-  if (provider->kind == "kernels") {
+  if (provider->kind == "kernels" || provider->kind == "card_kernels") {
     provider->GetKernelRegistry = GetKernelRegistry;
     TEST_PLUGIN_TRY(ep_api->CreateKernelRegistry(&provider->kernels));
     for (const Definition& definition : kDefinitions)

@@ -88,7 +88,7 @@ OrtStatus* ORT_API_CALL WaitOnHost(OrtSyncNotificationImpl* self) {
 }
 
 void ORT_API_CALL ReleaseStream(OrtSyncStreamImpl* self) { delete static_cast<Stream*>(self); }
-void* ORT_API_CALL GetStreamHandle(OrtSyncStreamImpl* self) { return &static_cast<Stream*>(self)->mutex; }
+void* ORT_API_CALL GetStreamHandle(OrtSyncStreamImpl* self) { return static_cast<Stream*>(self); }
 
 OrtStatus* ORT_API_CALL CreateNotification(OrtSyncStreamImpl* self, OrtSyncNotificationImpl** notification) {
   TEST_PLUGIN_TRY(Fault("CreateNotification"));
@@ -136,6 +136,12 @@ void Do(const OrtSyncStream* stream, std::function<void()> work) {
   if (stream == nullptr) return work();
   ++events.streamed;
   AsStream(ep_api->SyncStream_GetImpl(stream)).Add(std::move(work));
+}
+
+void FinishStream(void* handle) {
+  if (handle == nullptr) return;
+  auto& stream = *static_cast<Stream*>(handle);
+  stream.DoUntil(stream.Given());
 }
 
 OrtStatus* StreamOf(const OrtKernelContext* context, OrtSyncStream** stream) {

@@ -1,0 +1,21 @@
+// kernels/elementwise/simple.cpp - the dispatch of the simple functions.
+#include "kernels/elementwise/simple.h"
+
+namespace sardonyx::kernels {
+namespace {
+
+constexpr Variant<SimpleTableFn> kVariants[] = {SDX_VARIANTS(SimpleKernels)};
+
+const SimpleTable& Table() {
+  static const SimpleTable best = Best(kVariants)();
+  return best;
+}
+
+}  // namespace
+
+std::span<const Variant<SimpleTableFn>> SimpleVariants() { return kVariants; }
+
+SimpleFn* Simple(SimpleKind kind, DType dtype) { return Table().simple(kind, dtype); }
+SelectLoops Select(std::size_t bytes) { return Table().select(bytes); }
+
+}  // namespace sardonyx::kernels

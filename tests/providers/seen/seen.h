@@ -1,0 +1,50 @@
+// tests/providers/seen/seen.h - a plug-in that writes down all that it is shown, as JSON: what its files share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "onnxruntime_c_api.h"
+
+namespace seen {
+
+// The tables of the runtime that has loaded the plug-in.
+extern const OrtApi* api;
+extern const OrtEpApi* ep_api;
+
+// Throws what a call says, unless it succeeded; Guard in plugin.cpp hands it back to the runtime.
+struct Failure {
+  OrtStatus* status;
+};
+inline void Check(OrtStatus* status) {
+  if (status != nullptr) throw Failure{status};
+}
+
+// ---- text.cpp: JSON
+std::string Text(const std::string& text);
+std::string List(const std::vector<std::string>& items);
+class Object {
+ public:
+  Object& Add(const std::string& key, const std::string& json);
+  Object& Text(const std::string& key, const char* text) { return Add(key, seen::Text(text != nullptr ? text : "")); }
+  Object& Number(const std::string& key, std::int64_t number) { return Add(key, std::to_string(number)); }
+  Object& Flag(const std::string& key, bool flag) { return Add(key, flag ? "true" : "false"); }
+  std::string Json() const { return "{" + body_ + "}"; }
+
+ private:
+  std::string body_;
+};
+
+// ---- values.cpp
+std::string TypeJson(const OrtTypeInfo* type);
+std::string TensorJson(const OrtValue* tensor);  // its type, its shape and its bytes
+std::string ValueJson(const OrtValueInfo* info);
+std::string NameOf(const OrtValueInfo* info);  // "" for a missing one
+
+// ---- graphs.cpp
+std::string GraphJson(const OrtGraph* graph, bool with_bodies);
+std::string NodeJson(const OrtNode* node, bool with_bodies);
+std::vector<const OrtNode*> NodesOf(const OrtGraph* graph);
+
+}  // namespace seen
