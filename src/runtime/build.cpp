@@ -14,6 +14,7 @@
 #include "planner/channel_blocks.h"
 #include "planner/constant_nodes.h"
 #include "planner/inline_functions.h"
+#include "planner/moved_images.h"
 #include "planner/partition.h"
 #include "planner/place_copies.h"
 #include "planner/scalar_inputs.h"
@@ -291,6 +292,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   if (options.any_scalar_shape) planner::ForgetScalarShapes(graph);
   std::vector<std::string> kept = options.kept_values;
   KeepValues(graph, kept);
+  planner::OpenMovedImages(graph, registry);
   ops::ResolveVersions(graph, registry, model);
   const planner::InlineLimits limits = InlineLimitsOf(options, graph);
   const ops::InferOptions inference{.logger = &logger,

@@ -119,3 +119,23 @@ def test_scale_that_does_not_broadcast():
     model = model_of("g (float[2,3,4] x, float[2,4] s) => (float[2,3,4] y) { y = LayerNormalization(x, s) }")
     with pytest.raises(Exception, match=r"broadcast to the input \[2, 3, 4\], found \[2, 4\]"):
         run(sardonyx, model, {"x": np.ones((2, 3, 4), F), "s": np.ones((2, 4), F)})
+
+
+@pytest.mark.parametrize("sizes", [(3, 2), (1, 4), (5, 1)])
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 1), (3,)])
+@pytest.mark.parametrize("dtype", [F, np.float64, np.int32, np.int64])
+def test_features_of_other_sizes_than_the_node_says(sizes, shape, dtype):
+    x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    z = (np.arange(2 * len(x) if len(shape) > 1 else 2).reshape(-1, 2) + 10).astype(dtype)
+    kind = helper.np_dtype_to_tensor_dtype(x.dtype)
+    node = helper.make_node("FeatureVectorizer", ["x", "z"], ["y"], domain="ai.onnx.ml", inputdimensions=sizes)
+    given = [helper.make_tensor_value_info(name, kind, v.shape) for name, v in (("x", x), ("z", z))]
+    asked = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph([node], "g", given, [asked])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    (y,) = run(sardonyx, model, {"x": x, "z": z})
+    rows = [v.reshape(len(z), -1) for v in (x, z)]
+    want = [np.pad(v, ((0, 0), (0, n)))[:, :n] for v, n in zip(rows, sizes, strict=True)]
+    np.testing.assert_array_equal(y, np.concatenate(want, 1))
+    np.testing.assert_array_equal(y, run(onnxruntime, model, {"x": x, "z": z})[0])

@@ -213,7 +213,8 @@ def _(tmp_path):
     sardonyx.InferenceSession(NEG, options)
     for model, right, wrong in ((path, "ORT", "ONNX"), (NEG, "ONNX", "ORT")):
         sardonyx.InferenceSession(model, options_with(session__load_model_format=right))
-        with pytest.raises(Exception, match=f"load_model_format expects a model in {wrong} format, found a model in {right}"):
+        message = f"load_model_format expects a model in {wrong} format, found a model in {right}"
+        with pytest.raises(Exception, match=message):
             sardonyx.InferenceSession(model, options_with(session__load_model_format=wrong))
     with pytest.raises(Exception, match="expected ONNX or ORT, found 'TFLITE'"):
         sardonyx.InferenceSession(NEG, options_with(session__load_model_format="TFLITE"))

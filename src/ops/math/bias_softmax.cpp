@@ -46,13 +46,18 @@ void RunBiasSoftmax(KernelContext& c) {
   Operands io(c, kDTypeOf<T>);
   const Operands::Computing computing(io);
   T* y = io.Out<T>(0);
-  c.parallel().For(rows, std::max<std::int64_t>(1, 16384 / n), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t from = state.inner ? row / (rows / given) : row % given;
-      AddRow(io.In<T>(0) + row * n, io.In<T>(1) + from * n, n, y + row * n);
+  const std::int64_t block = std::max<std::int64_t>(1, 4096 / n);  // rows that stay in the cache between the steps
+  c.parallel().For((rows + block - 1) / block, 2, [&](std::int64_t begin, std::int64_t end) {
+    Serial serial;
+    for (std::int64_t first = begin * block; first < std::min(rows, end * block); first += block) {
+      const std::int64_t count = std::min(block, rows - first);
+      for (std::int64_t row = first; row < first + count; ++row) {
+        const std::int64_t from = state.inner ? row / (rows / given) : row % given;
+        AddRow(io.In<T>(0) + row * n, io.In<T>(1) + from * n, n, y + row * n);
+      }
+      SoftmaxAny(y + first * n, count, n, 1, false, y + first * n, serial);
     }
   });
-  SoftmaxAny(y, rows, n, 1, false, y, c.parallel());
 }
 
 Prepared PrepareBiasSoftmax(PrepareContext& c) {

@@ -24,6 +24,25 @@ void InferComplexMul(InferContext& c) {
   InferBroadcast(c);
 }
 
+// Of n numbers that lie one after the other, or one that is repeated (step 0).
+template <typename T>
+void Multiply(const T* a, std::int64_t a_step, const T* b, std::int64_t b_step, T sign, std::int64_t n, T* y) {
+  for (std::int64_t i = 0; i < n; ++i, a += a_step, b += b_step, y += 2) {
+    const T re = a[0] * b[0] - sign * a[1] * b[1], im = sign * a[0] * b[1] + a[1] * b[0];
+    y[0] = re;
+    y[1] = im;
+  }
+}
+
+template <typename T>
+void Multiply(const T* a, const T* b, T sign, std::int64_t n, T* y) {  // with constant steps: in vectors
+  for (std::int64_t i = 0; i < 2 * n; i += 2) {
+    const T re = a[i] * b[i] - sign * (a[i + 1] * b[i + 1]), im = sign * (a[i] * b[i + 1]) + a[i + 1] * b[i];
+    y[i] = re;
+    y[i + 1] = im;
+  }
+}
+
 template <typename T>
 void RunComplexMul(KernelContext& c) {
   const T sign = c.state<State>().conjugate ? T(-1) : T(1);
@@ -46,11 +65,8 @@ void RunComplexMul(KernelContext& c) {
     plan.ForRange(begin, end, [&](const BroadcastRun& run) {
       const T *a = io.In<T>(0) + 2 * run.in[0], *b = io.In<T>(1) + 2 * run.in[1];
       T* y = io.Out<T>(0) + 2 * run.out;
-      for (std::int64_t i = 0; i < run.count; ++i, a += a_step, b += b_step, y += 2) {
-        const T re = a[0] * b[0] - sign * a[1] * b[1], im = sign * a[0] * b[1] + a[1] * b[0];
-        y[0] = re;
-        y[1] = im;
-      }
+      if (a_step != 0 && b_step != 0) return Multiply(a, b, sign, run.count, y);
+      Multiply(a, a_step, b, b_step, sign, run.count, y);
     });
   });
 }

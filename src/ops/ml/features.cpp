@@ -252,44 +252,67 @@ Prepared PrepareImputer(PrepareContext& c) {
   return ForNumbers(c, [&]<typename T>() { return WithState(RunImputer<T>, state); });
 }
 
-// ---- FeatureVectorizer: the inputs side by side, as floats
+// ---- FeatureVectorizer: the inputs side by side, as floats. With inputdimensions each has as many columns as this
+// says: more are left out, and zeros take the place of missing ones, as in ONNX Runtime.
+
+using Columns = std::vector<std::int64_t>;  // of each input; empty: as many as it has
+
+Columns ReadColumns(const AttributeReader& c) {
+  Columns columns = c.Ints("inputdimensions");
+  if (!columns.empty() && columns.size() != c.InputCount()) {
+    c.Fail(Code::kInvalidGraph, "attribute 'inputdimensions': expected ", c.InputCount(), " values, found ",
+           columns.size());
+  }
+  for (const std::int64_t count : columns) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 40;  // so that the sum is a number
+    if (count < 0 || count > kMost)
+      c.Fail(Code::kInvalidArgument, "attribute 'inputdimensions': expected 0 to ", kMost, ", found ", count);
+  }
+  return columns;
+}
 
 void InferVectorizer(InferContext& c) {
+  const Columns given = ReadColumns(c);
   Dim rows, columns(0);
   for (std::size_t i = 0; i < c.InputCount(); ++i) {
     const bool ranked = c.HasRank(i) && c.Rank(i) >= 1;
-    columns = ranked ? columns + c.InputDims(i).back() : Dim();
+    Dim width = ranked ? c.InputDims(i)[0] : Dim();
     if (ranked) rows = c.Rank(i) == 1 ? Dim(1) : c.InputDims(i)[0];
+    for (std::size_t axis = 1; ranked && axis < c.Rank(i); ++axis)
+      width = axis == 1 ? c.InputDims(i)[1] : width * c.InputDims(i)[axis];
+    columns = columns + (given.empty() ? width : Dim(given[i]));
   }
   c.SetOutput(0, DType::kFloat, {rows, columns});
 }
 
 void RunVectorizer(KernelContext& c) {
+  const Columns& given = c.state<Columns>();
   const auto rows_of = [&](std::size_t i) { return c.Input(i).rank() < 2 ? 1 : c.Input(i).shape[0]; };
   const std::int64_t rows = rows_of(0);
+  const auto width_of = [&](std::size_t i) { return rows == 0 ? 0 : c.Input(i).count / rows; };
+  const auto columns_of = [&](std::size_t i) { return given.empty() ? width_of(i) : given[i]; };
   std::int64_t columns = 0;
   for (std::size_t i = 0; i < c.InputCount(); ++i) {
-    if (rows_of(i) != rows || c.Input(i).rank() > 2) {
+    if (rows_of(i) != rows) {
       Fail(Code::kInvalidArgument, "expected inputs of ", rows, " rows, found ", ToText(c.Input(i).shape), " in input ",
            i);
     }
-    columns += rows == 0 ? 0 : c.Input(i).count / rows;
+    columns += columns_of(i);
   }
   const std::int64_t shape[] = {rows, columns};
   const OutputRef y = c.Output(0, shape);
+  std::fill_n(y.As<float>(), y.count, 0.0f);
   std::int64_t at = 0;
   for (std::size_t i = 0; i < c.InputCount() && rows > 0; ++i) {
     const TensorRef& x = c.Input(i);
-    const std::int64_t width = x.count / rows;
-    for (std::int64_t row = 0; row < rows; ++row) {
-      kernels::ToFloats(x.dtype)(x.data, row * width, static_cast<std::size_t>(width),
-                                 y.As<float>() + row * columns + at);
-    }
-    at += width;
+    const auto kept = static_cast<std::size_t>(std::min(width_of(i), columns_of(i)));
+    for (std::int64_t row = 0; row < rows; ++row)
+      kernels::ToFloats(x.dtype)(x.data, row * width_of(i), kept, y.As<float>() + row * columns + at);
+    at += columns_of(i);
   }
 }
 
-Prepared PrepareVectorizer(PrepareContext&) { return {RunVectorizer, nullptr}; }
+Prepared PrepareVectorizer(PrepareContext& c) { return WithState(RunVectorizer, ReadColumns(c)); }
 
 // ---- LabelEncoder
 

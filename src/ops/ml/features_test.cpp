@@ -40,6 +40,10 @@ TEST(MlFeatures, ImputeAndJoin) {
   EXPECT_NE(MlError("Imputer", 1, {x}).find("expected imputed values"), Text::npos);
   EXPECT_EQ(Elements<float>(Ml("FeatureVectorizer", 1, {x, kRows})[0]), (Reals{1, 0, 1, -2, 0, 4, 3, 4}));
   EXPECT_NE(MlError("FeatureVectorizer", 1, {x, Floats({1})}).find("inputs of 2 rows"), Text::npos);
+  EXPECT_EQ(Elements<float>(Ml("FeatureVectorizer", 1, {x, kRows}, {{"inputdimensions", Longs{1, 3}}})[0]),
+            (Reals{1, 1, -2, 0, 0, 3, 4, 0}));
+  EXPECT_NE(MlError("FeatureVectorizer", 1, {x, kRows}, {{"inputdimensions", Longs{2}}}).find("expected 2 values"),
+            Text::npos);
 }
 
 TEST(MlLabelEncoder, MapsWithDefaults) {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "kernels/elementwise/convert.h"
 #include "kernels/elementwise/quantize.h"
+#include "kernels/gemm/tile_int8.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -29,6 +30,28 @@ std::int64_t PlaceOf(Order order, const Matrices& m, std::int64_t row, std::int6
       return group + row / 32 * 1024 + ((row % 8 / 2 * 4 + row % 32 / 8) * 2 + row % 2) * 32 + in_group;
   }
   return 0;
+}
+
+// Columns that follow each other in memory, beginning at a multiple of their number.
+std::int64_t RunOf(Order order, const Matrices& m) {
+  if (order == Order::kColumn) return 1;
+  if (order == Order::kTiles8) return 4;
+  return order == Order::kRow ? m.columns : 32;
+}
+
+// Rows of x as columns of y, or the other way round: the same bytes turned.
+void Transpose(const Matrices& m, Order from, const std::int8_t* x, std::int8_t* y, Parallel& parallel) {
+  const std::int64_t rows = from == Order::kRow ? m.rows : m.columns, columns = m.rows * m.columns / rows;
+  constexpr std::int64_t kRows = 64;  // of one task
+  const std::int64_t tasks = (rows + kRows - 1) / kRows;
+  parallel.For(m.batch * tasks, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t matrix = i / tasks * rows * columns, row = i % tasks * kRows;
+      kernels::BestTilesInt8().transpose(std::min(kRows, rows - row), columns,
+                                         reinterpret_cast<const std::uint8_t*>(x) + matrix + row * columns, columns,
+                                         reinterpret_cast<std::uint8_t*>(y) + matrix + row, rows);
+    }
+  });
 }
 
 }  // namespace
@@ -74,12 +97,16 @@ void Reorder(const Matrices& matrices, Order from, Order to, const std::int8_t* 
   const std::int64_t unit = matrices.rows * matrices.columns;
   if (matrices.count() == 0) return;
   if (from == to) return static_cast<void>(std::copy_n(x, matrices.count(), y));
+  const bool turns = (from == Order::kRow && to == Order::kColumn) || (from == Order::kColumn && to == Order::kRow);
+  if (turns) return Transpose(matrices, from, x, y, parallel);
+  const std::int64_t run = std::min(RunOf(from, matrices), RunOf(to, matrices));
   const std::int64_t grain = std::max<std::int64_t>(1, kGrain / matrices.columns);
   parallel.For(matrices.batch * matrices.rows, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t matrix = i / matrices.rows * unit, row = i % matrices.rows;
-      for (std::int64_t column = 0; column < matrices.columns; ++column) {
-        y[matrix + PlaceOf(to, matrices, row, column)] = x[matrix + PlaceOf(from, matrices, row, column)];
+      for (std::int64_t column = 0; column < matrices.columns; column += run) {
+        std::copy_n(x + matrix + PlaceOf(from, matrices, row, column), run,
+                    y + matrix + PlaceOf(to, matrices, row, column));
       }
     }
   });
