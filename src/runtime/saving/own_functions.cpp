@@ -288,6 +288,8 @@ class Writer {
     function.overload = std::to_string(++count_);
     for (const Attribute& attribute : node.attributes) function.attributes.push_back(attribute.name);
     function.body = std::move(*body);
+    for (const NodeId id : function.body.order)
+      function.body.node(id).name.clear();  // the call's name says which it is
     for (const OpsetImport& import : model_.opset_imports)
       if (import.domain.empty() || import.domain == "ai.onnx") function.body.opset_imports.push_back(import);
     model_.functions.push_back(std::move(function));
