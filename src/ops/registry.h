@@ -62,6 +62,7 @@ namespace sardonyx::ops {
   X(ImageDecoder)          \
   X(InstanceNorm)          \
   X(Inverse)               \
+  X(JoinedNBits)           \
   X(LayerNorm)             \
   X(LinearAttention)       \
   X(Loss)                  \
@@ -82,9 +83,12 @@ namespace sardonyx::ops {
   X(NonMaxSuppression)     \
   X(Optional)              \
   X(OrderedInt8)           \
+  X(PackedAttention)       \
   X(Pad)                   \
+  X(Padding)               \
   X(ParametricSoftplus)    \
   X(Pool)                  \
+  X(PositionBias)          \
   X(Pow)                   \
   X(ProjectedAttention)    \
   X(Quantize)              \

@@ -63,6 +63,9 @@ const std::map<std::string, std::string> kExamples = {
     {"expand_gradient",
      "g (float[2] x) => (float[2] y, float[2] dx) { y = Exp(x)"
      " dx = ai.onnx.preview.training.Gradient<xs = [\"x\"], y = \"y\">(x) }"},
+    {"expand_joined_operators",
+     "g (float[3,4] x, float[4,12] w, float[12] b, int32[2,2] o, int32[3] s) => (float[3,4] y) {"
+     " y = com.microsoft.PackedAttention <num_heads = 2> (x, w, b, o, s) }"},
     {"fuse_conv_scale",
      "g (float[1,1,3,3] x) => (float[1,1,3,3] y) <float[1,1,1,1] w = {2}, float[1,1,1] s = {3}> {"
      "a = Conv(x, w) y = Mul(a, s) }"},

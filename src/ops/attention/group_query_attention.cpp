@@ -26,6 +26,7 @@ struct State {
   std::int64_t heads = 1, kv_heads = 1;
   float scale = 0, softcap = 0, norm_epsilon = 1e-6f;
   std::int64_t window = -1;
+  bool sliding = false;     // the caches hold the last rows only, those of the window at least
   std::int64_t scores = 0;  // 1: before, 2: after softmax
   int cache_bits = 0;       // of integers in the caches; 0: they hold floats
   bool k_per_channel = false, v_per_channel = false;
@@ -45,6 +46,11 @@ State ReadState(const AttributeReader& c) {
   s.softcap = c.Float("softcap", 0);
   s.norm_epsilon = c.Float("qk_norm_epsilon", 1e-6f);
   s.window = std::min(c.Int("local_window_size", -1), std::int64_t{1} << 40);
+  s.sliding = c.Flag("sliding_window_cache");
+  if (s.sliding && s.window < 1) {
+    c.Fail(Code::kInvalidArgument,
+           "attribute 'local_window_size': expected at least 1 where sliding_window_cache is 1, ", "found ", s.window);
+  }
   s.rotary = c.Flag("do_rotary");
   s.interleaved = c.Flag("rotary_interleaved");
   s.smooth = c.Int("smooth_softmax", 0) > 0;
@@ -75,7 +81,8 @@ void InferGroupQuery(InferContext& c) {
   const Dim stored = cache == DType::kUInt8 ? CeilDiv(size, Dim(2)) : size;
   Dim rows = keys;
   if (c.HasInput(kPastK)) {
-    rows = c.HasRank(kPastK) && c.Rank(kPastK) == 4 ? Max(c.InputDims(kPastK)[2], keys) : Dim();
+    rows = c.HasRank(kPastK) && c.Rank(kPastK) == 4 ? c.InputDims(kPastK)[2] : Dim();
+    if (!s.sliding) rows = Max(rows, keys);
   }
   for (const std::size_t i : {kPresentK, kPresentV}) {
     if (c.HasOutput(i)) c.SetOutput(i, cache, {q[0], Dim(s.kv_heads), rows, stored});
@@ -135,7 +142,8 @@ Sizes ReadSizes(KernelContext& c, const State& s) {
 class GroupQuery {
  public:
   explicit GroupQuery(KernelContext& c) : c_(c), state_(c.state<State>()), n_(ReadSizes(c, state_)) {
-    const std::int64_t cache[] = {n_.batch, state_.kv_heads, n_.rows, n_.stored};
+    if (state_.sliding) StageRows();
+    const std::int64_t cache[] = {n_.batch, state_.kv_heads, state_.sliding ? n_.past_rows : n_.rows, n_.stored};
     for (const std::size_t i : {kPresentK, kPresentV})
       if (c.HasOutput(i)) c.Output(i, cache);
     if (c.HasOutput(kScores)) {
@@ -156,11 +164,14 @@ class GroupQuery {
     const bool moves_q = state_.rotary || c_.HasInput(kQNorm);
     const std::size_t q_at = io.Add<float>(moves_q ? floats(n_.batch * state_.heads * n_.queries * n_.size) : 0);
     const std::int64_t cache = n_.batch * state_.kv_heads * n_.rows * n_.size;
-    const bool own_k = integers || !c_.HasOutput(kPresentK), own_v = integers || !c_.HasOutput(kPresentV);
+    const bool own = integers || state_.sliding;
+    const bool own_k = own || !c_.HasOutput(kPresentK), own_v = own || !c_.HasOutput(kPresentV);
     const std::size_t k_at = io.Add<float>(own_k ? floats(cache) : 0);
     const std::size_t v_at = io.Add<float>(own_v ? floats(cache) : 0);
     const std::size_t ints_at = io.Add<std::int64_t>(floats(2 * n_.batch));
     const std::size_t sinks_at = io.Add<float>(floats(state_.smooth ? state_.heads : 0));
+    const bool stages = state_.sliding && c_.HasInput(kAddend);
+    const std::size_t addend_at = io.Add<float>(stages ? floats(ElementCount(StagedShape())) : 0);
     const std::size_t scratch_at = io.Add(kernels::AttentionF32ScratchBytes(args_, c_.parallel().ThreadCount()));
     const Operands::Computing computing(io);
     SetPlaces(io.At<std::int64_t>(ints_at));
@@ -195,11 +206,18 @@ class GroupQuery {
     args_.y = io.Out<float>(kY);
     args_.y_strides = RowsOfHeads(n_.batch, n_.queries, state_.heads, n_.size, state_.heads * n_.size).strides;
     if (c_.HasInput(kAddend)) {
-      const MaskedScores scores{n_.batch, n_.queries, n_.keys, 0};
-      args_.bias[0] = BroadcastAddend(c_.Input(kAddend).shape, io.In<float>(kAddend), state_.heads, scores);
+      const MaskedScores scores{n_.batch, n_.queries, args_.keys, 0};
+      const float* addend = io.In<float>(kAddend);
+      if (stages) addend = StageAddend(addend, io.At<float>(addend_at));
+      const Shape shape = stages ? StagedShape() : Shape(c_.Input(kAddend).shape);
+      args_.bias[0] = BroadcastAddend(shape, addend, state_.heads, scores);
     }
     if (c_.HasOutput(kScores)) args_.scores = io.Out<float>(kScores);
     kernels::AttentionF32(args_, c_.parallel(), io.At(scratch_at));
+    if (state_.sliding) {
+      KeepLastRows(keys, store, io.Out<float>(kPresentK));
+      KeepLastRows(values, store, io.Out<float>(kPresentV));
+    }
   }
 
  private:
@@ -208,10 +226,67 @@ class GroupQuery {
   bool FirstPrompt() const { return n_.queries == n_.keys; }
   std::int64_t Past(std::int64_t b) const { return FirstPrompt() ? 0 : Length(b) - n_.queries; }
 
+  // ---- A sliding cache of C rows holds the rows [0, Resident) of the last positions. All rows of a call, those before
+  // it and the new ones, are staged in memory of their own; attention counts keys from the first of these.
+  std::int64_t Resident(std::int64_t positions) const {
+    const std::int64_t capacity = n_.past_rows, step = capacity - state_.window + 1;
+    return positions <= capacity ? positions : positions - step * ((positions - capacity + step - 1) / step);
+  }
+  // Rows of the cache that come before the new ones.
+  std::int64_t CachedRows(std::int64_t b) const { return state_.sliding ? Resident(Past(b)) : Past(b); }
+  std::int64_t CachedAndNew(std::int64_t b) const { return CachedRows(b) + Length(b) - Past(b); }
+
+  void StageRows() {
+    if (!c_.HasInput(kPastK) || state_.window > n_.past_rows) {
+      Fail(Code::kInvalidArgument, "expected past_key and past_value of at least local_window_size = ", state_.window,
+           " rows where sliding_window_cache is 1, found ",
+           c_.HasInput(kPastK) ? ToText(c_.Input(kPastK).shape) : "none");
+    }
+    n_.rows = n_.queries;
+    for (std::int64_t b = 0; b < n_.batch; ++b)
+      n_.rows = std::max(n_.rows, Resident(std::max<std::int64_t>(0, Past(b))) + n_.queries);
+  }
+  Shape StagedShape() const {
+    const Dims given = c_.Input(kAddend).shape;
+    const std::int64_t heads = given.size() == 4 ? given[1] : 1;
+    return Shape{n_.batch, heads, n_.queries, n_.rows};
+  }
+  // The addend's columns count positions of the whole sequence; those of the staged rows are picked.
+  const float* StageAddend(const float* addend, float* staged) const {
+    const Dims given = c_.Input(kAddend).shape;
+    const Shape shape = StagedShape();
+    const std::int64_t want[] = {given.size() == 4 && given[0] == 1 ? 1 : n_.batch, shape[1], n_.queries, n_.keys};
+    if (!Shape::Equal(given, want) || (shape[1] != 1 && shape[1] != state_.heads)) {
+      Fail(Code::kInvalidArgument, "expected attention_bias [1 or ", n_.batch, ", 1 or ", state_.heads, ", ",
+           n_.queries, ", ", n_.keys, "], found ", ToText(given));
+    }
+    std::fill_n(staged, ElementCount(shape), 0.0f);
+    const std::int64_t rows = shape[1] * n_.queries;
+    for (std::int64_t b = 0; b < n_.batch; ++b) {
+      const std::int64_t first = Past(b) - CachedRows(b), count = CachedAndNew(b);
+      const float* from = addend + (given[0] == 1 ? 0 : b * rows * n_.keys) + first;
+      for (std::int64_t row = 0; row < rows; ++row)
+        std::copy_n(from + row * n_.keys, count, staged + (b * rows + row) * n_.rows);
+    }
+    return staged;
+  }
+  void KeepLastRows(const float* staged, const Heads& store, float* present) const {
+    if (present == nullptr) return;
+    const std::int64_t head = n_.past_rows * n_.size;
+    for (std::int64_t i = 0; i < n_.batch * state_.kv_heads; ++i) {
+      const std::int64_t b = i / state_.kv_heads, kept = Resident(Length(b));
+      const float* from = staged + store.Offset(b, i % state_.kv_heads, CachedAndNew(b) - kept);
+      float* to = present + i * head;
+      std::copy_n(from, kept * n_.size, to);
+      std::fill_n(to + kept * n_.size, head - kept * n_.size, 0.0f);
+    }
+  }
+
   void CheckLengths() const {
     for (std::int64_t b = 0; b < n_.batch; ++b) {
       const std::int64_t past = Past(b);
-      if (Length(b) < 1 || Length(b) > n_.keys || past < 0 || past + n_.queries > n_.rows || past > n_.past_rows) {
+      const bool fits = state_.sliding || (past + n_.queries <= n_.rows && past <= n_.past_rows);
+      if (Length(b) < 1 || Length(b) > n_.keys || past < 0 || !fits) {
         Fail(Code::kInvalidArgument, "expected seqlens_k in [", FirstPrompt() ? 0 : n_.queries - 1, ", ", n_.keys - 1,
              "] with a cache of ", n_.past_rows, " rows, found ", Length(b) - 1);
       }
@@ -237,7 +312,8 @@ class GroupQuery {
 
   void SetArguments() {
     args_.batch = n_.batch, args_.heads = state_.heads, args_.kv_heads = state_.kv_heads;
-    args_.queries = n_.queries, args_.keys = n_.keys, args_.size = args_.value_size = n_.size;
+    args_.queries = n_.queries, args_.keys = state_.sliding ? n_.rows : n_.keys,
+    args_.size = args_.value_size = n_.size;
     args_.scale = state_.scale != 0 ? state_.scale : 1 / std::sqrt(static_cast<float>(n_.size));
     args_.cap = state_.softcap;
     args_.causal = state_.causal;
@@ -247,8 +323,8 @@ class GroupQuery {
 
   void SetPlaces(std::int64_t* memory) {
     for (std::int64_t b = 0; b < n_.batch; ++b) {
-      memory[b] = Past(b);
-      memory[n_.batch + b] = Length(b);
+      memory[b] = CachedRows(b);
+      memory[n_.batch + b] = CachedAndNew(b);
     }
     args_.positions = memory;
     args_.counts = memory + n_.batch;
@@ -269,7 +345,7 @@ class GroupQuery {
     const bool shared = past == to;
     c_.parallel().For(n_.batch * state_.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t b = i / state_.kv_heads, rows = Past(b);
+        const std::int64_t b = i / state_.kv_heads, rows = CachedRows(b);
         float* head = to + store.Offset(b, i % state_.kv_heads);
         if (shared) continue;
         if (past != nullptr) std::copy_n(past + i * n_.past_rows * n_.size, rows * n_.size, head);
@@ -332,7 +408,7 @@ class GroupQuery {
         }
         for (std::int64_t h = 0; h < source.heads; ++h) {
           const float* x = from + source.Offset(b, h, s);
-          float* y = to + target.Offset(b, h, s + (append ? Past(b) : 0));
+          float* y = to + target.Offset(b, h, s + (append ? CachedRows(b) : 0));
           if (norm != nullptr) {
             Normalise(x, norm, y);
             x = y;
@@ -390,8 +466,10 @@ void ReadCache(PrepareContext& c, State* state) {
 
 Prepared PrepareGroupQuery(PrepareContext& c) {
   State state = ReadState(c);
-  if (c.Flag("sliding_window_cache")) c.Unsupported("attribute 'sliding_window_cache'");
   ReadCache(c, &state);
+  if (state.sliding && state.cache_bits != 0)
+    c.Unsupported("attribute 'sliding_window_cache' with a cache of integers");
+  if (state.sliding && c.HasOutput(kScores)) c.Unsupported("attribute 'sliding_window_cache' with an output of scores");
   if (c.HasInput(kQNorm) != c.HasInput(kKNorm)) {
     c.Fail(Code::kInvalidArgument, "expected q_norm_weight and k_norm_weight together, found only one");
   }

@@ -67,6 +67,10 @@ const std::map<std::string, NearMiss> kNearMisses = {
       " else_branch = b () => (double[2] s) { s = Neg(w) }> (c)"
       " dx = ai.onnx.preview.training.Gradient<xs = [\"x\"], y = \"y\">(x) }",
       {"Gradient, output 'dx'", "the type of 'y' is not known"}}},
+    {"expand_joined_operators",
+     {"g (float[3,4] x, float[4,12] w, float[12] b, int32[2,2] o, int32[3] s) => (float[3,4] y) { y = Neg(x)"
+      " unread = com.microsoft.PackedAttention <num_heads = 2> (x, w, b, o, s) }",
+      {"PackedAttention, output 'unread'", "nobody reads its results"}}},
     {"eliminate_quantization",
      {"g (float[2] x) => (float[2] y) <float s = {0.1}, float t = {0.2}, uint8 z = {3}> {"
       " q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, t, z) y = Neg(d) }",
