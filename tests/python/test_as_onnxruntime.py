@@ -372,3 +372,17 @@ def test_without_the_package_the_name_leads_to_the_installed_one():
     """The folders of tests and benchmarks do not have it."""
     text = "import onnxruntime; print(hasattr(onnxruntime, 'sardonyx_version'))"
     assert run(text, path=BUILD / "python") == "False\n"
+
+
+def test_members_of_enumerations_print_as_in_onnx_runtime():
+    program = """
+        import inspect, onnxruntime
+        from onnxruntime.capi import onnxruntime_pybind11_state as state
+        for module in (onnxruntime, state):
+            for name, kind in sorted(vars(module).items()):
+                members = list(getattr(kind, "__members__", {}).values()) if inspect.isclass(kind) else []
+                for member in members[:1]:
+                    print(name, str(member), f"{member}", repr(member), int(member))
+        """
+    ours, theirs = run(program), run(program, path="")
+    assert ours == theirs and "ExecutionMode ExecutionMode.ORT_SEQUENTIAL" in ours

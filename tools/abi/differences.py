@@ -54,6 +54,7 @@ SEEN_REST = """\
   name in ONNX Runtime (`_inlfunc_Function_value`). Transpositions and images channels last have other names, too.
 - A call that the provider has claimed has the provider's name when it is shown again; ONNX Runtime names the provider
   of nodes that change their layout.
+- GPUs and NPUs that are found on Linux have the name of their maker here, and an empty name in ONNX Runtime.
 - With optimizations the graphs are those that each library's own optimizer makes; weights that DequantizeLinear reads
   stay quantized in both until providers have chosen."""
 CRASH_TEXT = """Almost all of them pass NULL. Sardonyx returns ORT_INVALID_ARGUMENT (2); a function without a status

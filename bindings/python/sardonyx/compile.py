@@ -1,22 +1,21 @@
 """Compiled models: writing them, their data in functions of the program, and what is known of their compatibility."""
-import enum
 import operator
 import os
 
 from sardonyx import _core
 from sardonyx.devices import OrtEpDevice, OrtHardwareDevice
-from sardonyx.enumerations import GraphOptimizationLevel, OrtCompileApiFlags
+from sardonyx.enumerations import Enumeration, GraphOptimizationLevel, OrtCompileApiFlags
 from sardonyx.values import OrtValue
 
 
-class OrtCompiledModelCompatibility(enum.IntEnum):
+class OrtCompiledModelCompatibility(Enumeration):
     EP_NOT_APPLICABLE = 0
     EP_SUPPORTED_OPTIMAL = 1
     EP_SUPPORTED_PREFER_RECOMPILATION = 2
     EP_UNSUPPORTED = 3
 
 
-class OrtDeviceEpIncompatibilityReason(enum.IntEnum):
+class OrtDeviceEpIncompatibilityReason(Enumeration):
     NONE = 0
     DRIVER_INCOMPATIBLE = 1
     DEVICE_INCOMPATIBLE = 2

@@ -2,7 +2,13 @@
 import enum
 
 
-class GraphOptimizationLevel(enum.IntEnum):
+class Enumeration(enum.IntEnum):
+    """A number that prints as its name, as the enumerations of the onnxruntime package do."""
+    __str__ = enum.Enum.__str__
+    __format__ = enum.Enum.__format__
+
+
+class GraphOptimizationLevel(Enumeration):
     ORT_DISABLE_ALL = 0
     ORT_ENABLE_BASIC = 1
     ORT_ENABLE_EXTENDED = 2
@@ -10,43 +16,43 @@ class GraphOptimizationLevel(enum.IntEnum):
     ORT_ENABLE_ALL = 99
 
 
-class ExecutionMode(enum.IntEnum):
+class ExecutionMode(Enumeration):
     ORT_SEQUENTIAL = 0
     ORT_PARALLEL = 1
 
 
-class ExecutionOrder(enum.IntEnum):
+class ExecutionOrder(Enumeration):
     DEFAULT = 0
     PRIORITY_BASED = 1
     MEMORY_EFFICIENT = 2
 
 
-class OrtAllocatorType(enum.IntEnum):
+class OrtAllocatorType(Enumeration):
     INVALID = -1
     ORT_DEVICE_ALLOCATOR = 0
     ORT_ARENA_ALLOCATOR = 1
 
 
-class OrtMemType(enum.IntEnum):
+class OrtMemType(Enumeration):
     CPU_INPUT = -2
     CPU_OUTPUT = -1
     CPU = -1
     DEFAULT = 0
 
 
-class OrtDeviceMemoryType(enum.IntEnum):
+class OrtDeviceMemoryType(Enumeration):
     DEFAULT = 0
     HOST_ACCESSIBLE = 5
 
 
-class OrtMemoryInfoDeviceType(enum.IntEnum):
+class OrtMemoryInfoDeviceType(Enumeration):
     CPU = 0
     GPU = 1
     FPGA = 2
     NPU = 3
 
 
-class OrtHardwareDeviceType(enum.IntEnum):
+class OrtHardwareDeviceType(Enumeration):
     CPU = 0
     GPU = 1
     NPU = 2
@@ -65,7 +71,7 @@ class OrtDeviceVendorId(enum.IntEnum):
     INTEL = 0x8086
 
 
-class OrtExecutionProviderDevicePolicy(enum.IntEnum):
+class OrtExecutionProviderDevicePolicy(Enumeration):
     DEFAULT = 0
     PREFER_CPU = 1
     PREFER_NPU = 2
@@ -76,12 +82,15 @@ class OrtExecutionProviderDevicePolicy(enum.IntEnum):
 
 
 class OrtCompileApiFlags(enum.IntFlag):
+    __str__ = enum.Enum.__str__
+    __format__ = enum.Enum.__format__
+
     NONE = 0
     ERROR_IF_NO_NODES_COMPILED = 1
     ERROR_IF_OUTPUT_FILE_EXISTS = 2
 
 
-class OrtSparseFormat(enum.IntEnum):
+class OrtSparseFormat(Enumeration):
     ORT_SPARSE_UNDEFINED = 0
     ORT_SPARSE_COO = 1
     ORT_SPARSE_CSRC = 2

@@ -1,5 +1,4 @@
 """The counterpart of ONNX Runtime's extension module: what its package stands on, and programs import from there."""
-import enum as _enum
 import types as _types
 
 from sardonyx import (  # noqa: F401
@@ -73,6 +72,7 @@ from sardonyx.compile import (  # noqa: F401
     get_model_compatibility_for_ep_devices,
 )
 from sardonyx.devices import OrtSyncStream  # noqa: F401
+from sardonyx.enumerations import Enumeration as _Enumeration
 from sardonyx.operators import KernelDef as _KernelDef
 from sardonyx.operators import OpSchema as _OpSchema
 from sardonyx.operators import (  # noqa: F401
@@ -128,7 +128,7 @@ def is_dlpack_uint8_tensor(capsule):
     return OrtValue.from_dlpack(capsule).data_type() == "tensor(uint8)"
 
 
-class ArenaExtendStrategy(_enum.IntEnum):
+class ArenaExtendStrategy(_Enumeration):
     kNextPowerOfTwo = 0  # noqa: N815
     kSameAsRequested = 1  # noqa: N815
 
