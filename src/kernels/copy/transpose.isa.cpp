@@ -3,7 +3,6 @@
 #include "kernels/copy/transpose.h"
 
 #include <cstring>
-#include <type_traits>
 
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
@@ -72,19 +71,19 @@ void Transpose(std::int64_t rows, std::int64_t columns, const T* from, std::ptrd
   }
 }
 
-template <typename T, typename Step>
-void EveryAt(const T* from, Step step, T* to, std::ptrdiff_t n) {
+template <std::ptrdiff_t kStep, typename T>
+void EveryAt(const T* from, T* to, std::ptrdiff_t n) {
 #pragma omp simd
-  for (std::ptrdiff_t i = 0; i < n; ++i) to[i] = from[i * step];
+  for (std::ptrdiff_t i = 0; i < n; ++i) to[i] = from[i * kStep];
 }
 
 // The steps of images in blocks and of what is read backwards are constants, for which there are shuffles.
 template <typename T>
 void Every(const T* from, std::ptrdiff_t step, T* to, std::int64_t n) {
-  if (step == 2) return EveryAt(from, std::integral_constant<std::ptrdiff_t, 2>(), to, n);
-  if (step == 3) return EveryAt(from, std::integral_constant<std::ptrdiff_t, 3>(), to, n);
-  if (step == 4) return EveryAt(from, std::integral_constant<std::ptrdiff_t, 4>(), to, n);
-  if (step == -1) return EveryAt(from, std::integral_constant<std::ptrdiff_t, -1>(), to, n);
+  if (step == 2) return EveryAt<2>(from, to, n);
+  if (step == 3) return EveryAt<3>(from, to, n);
+  if (step == 4) return EveryAt<4>(from, to, n);
+  if (step == -1) return EveryAt<-1>(from, to, n);
   for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step];
 }
 
