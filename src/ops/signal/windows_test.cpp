@@ -36,11 +36,12 @@ TEST(SignalOps, TransformsAndWindows) {
                                    {Tensor::Scalar<std::int64_t>(1)},
                                    {{"periodic", std::int64_t{0}}, {"output_datatype", std::int64_t{11}}}})[0])[0],
       1);
-  EXPECT_EQ(Elements<std::int32_t>(EvaluateOp({"BlackmanWindow",
-                                               17,
-                                               {Tensor::Scalar<std::int64_t>(3)},
-                                               {{"periodic", std::int64_t{0}}, {"output_datatype", std::int64_t{6}}}})[0]),
-            (std::vector<std::int32_t>{0, 1, 0}));
+  EXPECT_EQ(
+      Elements<std::int32_t>(EvaluateOp({"BlackmanWindow",
+                                         17,
+                                         {Tensor::Scalar<std::int64_t>(3)},
+                                         {{"periodic", std::int64_t{0}}, {"output_datatype", std::int64_t{6}}}})[0]),
+      (std::vector<std::int32_t>{0, 1, 0}));
   EXPECT_NE(ErrorOfOp({"BlackmanWindow", 17, {Tensor::Scalar<std::int64_t>(-1)}}).size(), 0u);
 }
 
