@@ -278,6 +278,20 @@ outputs: y direct
   EXPECT_EQ(g.Text({Floats({4, 4})}, 2), g.Text({Floats({4, 4})}, 1)) << "too little work for two threads";
 }
 
+TEST(MakePlan, TheLastTaskDoesNotOverwriteWhatAnotherOneReads) {
+  ReadyToPlan g(R"(g (float[n,n] x) => (float[n,n] y) {
+    a = Relu(x)
+    b = Softmax(a)
+    d = Neg(a)
+    y = MatMul(b, d)
+  })");
+  const std::string text = g.Text({Floats({256, 256})}, 2);
+  EXPECT_NE(text.find("at once, 2 of 2:\n    2  d = Neg(a)\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find(": a, d\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(": d\n"), std::string::npos) << text;
+  EXPECT_NE(g.Text({Floats({256, 256})}, 1).find(": a, d\n"), std::string::npos) << "one thread may";
+}
+
 TEST(MakePlan, AnErrorNamesTheNode) {
   ReadyToPlan g("g (float[n] x, float[m] w) => (float[k] y) { [sum] y = Add(x, w) }");
   try {

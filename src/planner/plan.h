@@ -34,6 +34,7 @@ struct PlannedSlot {
     kLate,      // its shape comes with the run, or it is not a plain tensor: has its own memory
   };
   Place place = Place::kNone;
+  int takes = -1;         // kLate: the slot whose memory a tensor of its type and shape may have; -1: none
   bool promised = false;  // kLate, but of a shape that the plan knows and later steps rely on
   DType dtype = DType::kUndefined;
   Shape shape;

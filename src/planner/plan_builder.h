@@ -58,6 +58,9 @@ class PlanBuilder {
   int RootOf(int slot) const;
   void LinkViews();
   void ReuseInPlace();
+  bool DiesAt(int root, int at) const;
+  int TakenBy(const Step& step, std::size_t input, int at) const;
+  void TakeInPlace(const Step& step, int at);
   void ChooseDeliveries();
   void PlaceArena();
   void EraseViews();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "planner/in_place_op.h"
 #include "planner/memory.h"
 #include "planner/plan_builder.h"
 
@@ -92,10 +93,46 @@ void PlanBuilder::LinkViews() {
     if (slot != kNoSlot) last_[RootOf(slot)] = steps;
 }
 
+// Whether nothing reads the storage during or after this step but the step itself.
+bool PlanBuilder::DiesAt(int root, int at) const {
+  if (last_[root] != at) return false;
+  // The end of a stage may be this step, and yet another task of the stage a reader at the same time.
+  return plan_->stages.empty() || plan_->stages[stage_of_[at]].size() == 1 || TaskOf(first_[root], at) != nullptr;
+}
+
+// The slot of the input if an output of this step may have its memory, else kNoSlot.
+int PlanBuilder::TakenBy(const Step& step, std::size_t input, int at) const {
+  const int in = input < step.inputs.size() ? step.inputs[input] : kNoSlot;
+  if (in == kNoSlot) return kNoSlot;
+  const int root = RootOf(in);
+  const bool has_memory = IsArenaRoot(root) || plan_->slots[root].place == Place::kLate;
+  if (!has_memory || !DiesAt(root, at)) return kNoSlot;
+  // A kernel that is given the input twice may read one of them when the other is overwritten.
+  const auto readers = std::count_if(step.inputs.begin(), step.inputs.end(),
+                                     [&](int other) { return other != kNoSlot && RootOf(other) == root; });
+  return readers == 1 ? in : kNoSlot;
+}
+
+// Outputs whose shapes only the kernel knows: the run offers the memory, the kernel's shape decides. What leaves the
+// run has memory of its own.
+void PlanBuilder::TakeInPlace(const Step& step, int at) {
+  for (const auto& [input, output] : static_cast<const InPlaceOp&>(*step.op).in_place) {
+    const int out = output < step.outputs.size() ? step.outputs[output] : kNoSlot;
+    const int in = TakenBy(step, input, at);
+    if (out == kNoSlot || in == kNoSlot || plan_->slots[out].place != Place::kLate || plan_->slots[out].takes >= 0 ||
+        last_[out] >= static_cast<int>(plan_->steps.size()) || plan_->slots[in].memory != plan_->slots[out].memory)
+      continue;
+    plan_->slots[out].takes = in;
+    for (int slot = in; slot >= 0; slot = plan_->slots[RootOf(slot)].takes)
+      last_[RootOf(slot)] = std::max(last_[RootOf(slot)], last_[out]);
+  }
+}
+
 void PlanBuilder::ReuseInPlace() {
   for (int at = 0; at < static_cast<int>(plan_->steps.size()); ++at) {
     const PlannedStep& planned = plan_->steps[at];
     const Step& step = outline_.steps()[planned.step];
+    if ((step.op->traits & ops::kCustom) != 0) TakeInPlace(step, at);
     if ((step.op->traits & ops::kMayAlias) == 0 || !step.on_cpu || planned.late || step.outputs.empty() ||
         step.outputs[0] == kNoSlot)
       continue;
@@ -105,7 +142,7 @@ void PlanBuilder::ReuseInPlace() {
       if (in == kNoSlot) continue;
       const int root = RootOf(in);
       const PlannedSlot& from = plan_->slots[in];
-      if (!IsArenaRoot(root) || last_[root] != at || !(from.shape == plan_->slots[out].shape) ||
+      if (!IsArenaRoot(root) || !DiesAt(root, at) || !(from.shape == plan_->slots[out].shape) ||
           Bits(from.dtype) != Bits(plan_->slots[out].dtype))
         continue;
       // Another input may read the same storage, but only element for element.

@@ -87,6 +87,24 @@ void CheckKind(const Node& node, std::size_t input, const Value& value) {
 
 }  // namespace
 
+// An output of the input's type and shape is written over the input, which nothing reads any more. The kernel may ask
+// for another shape all the same, and gets other memory then.
+void RunState::OfferInputs(const Step& step) {
+  if (!strange_.empty()) return;  // the lifetimes are no longer the plan's
+  for (const int slot : step.outputs) {
+    const int from = slot == kNoSlot ? -1 : plan_->slots[slot].takes;
+    if (from < 0) continue;
+    const Slot& in = slots_[from];
+    Slot& out = slots_[slot];
+    if (!in.ref.present() || in.bytes == nullptr || IsString(in.ref.dtype) || out.ref.present()) continue;
+    // Its own tensor may have gone into a sequence, which goes on.
+    if (in.value.is_tensor() && in.value.tensor().buffer().use_count() > (in.retained ? 2 : 1)) continue;
+    out.value = Value();
+    out.ref = in.ref;
+    out.PlaceAt(in.bytes);
+  }
+}
+
 void RunState::RunLate(const Step& step, ops::KernelContext& context) {
   LateShapes& shapes = late_shapes_[context.step()];
   shapes.Begin();
@@ -103,6 +121,7 @@ void RunState::RunLate(const Step& step, ops::KernelContext& context) {
   }
   if (!shapes.Same()) InferLate(step, context, shapes);
   const auto promised = [&](std::size_t i) { return Promised(step, context.step(), i); };
+  if ((step.op->traits & ops::kCustom) != 0) OfferInputs(step);
   if (!step.outputs.empty() && RunLateView(step, shapes.outputs()[0])) return ops::CheckPromised(context, promised);
   ops::RunSingle(context, *step.op, shapes.outputs(),
                  {[&](std::size_t i, DType dtype, Dims shape) {

@@ -96,6 +96,7 @@ class RunState {
   }
   const std::shared_ptr<Allocator>& HostMemory() const { return program_.outline().memories()[0]; }
   void RunLate(const planner::Step& step, ops::KernelContext& context);
+  void OfferInputs(const planner::Step& step);
   bool RunLateView(const planner::Step& step, const ops::OutputShape& shape);
   bool MayReadContents(const planner::Step& step, std::size_t input) const;
   void InferLate(const planner::Step& step, const ops::KernelContext& context, LateShapes& shapes) const;

@@ -153,6 +153,26 @@ void ORT_API_CALL ReleasePairs(int* inputs, int* outputs) {
   delete[] outputs;
 }
 
+// y[i] = x[i] + other[n - 1 - i], of the first `count` elements; which is wrong if y lies where `other` does. Says
+// whether y has the memory of x.
+class AddTurned final : public Kernel {
+ public:
+  explicit AddTurned(float count) : count_(static_cast<std::int64_t>(count)) {}
+  static Kernel* Make(const OrtKernelInfo* info) { return new AddTurned(FloatAttribute(info, "count", -1)); }
+  void Compute(OrtKernelContext* context) override {
+    const Tensor x = Input(context, 0);
+    const OrtValue* other = InputValue(context, 1);
+    auto* y = Output<float>(context, 0, count_ >= 0 ? std::vector{count_} : x.shape);
+    const std::size_t count = count_ >= 0 ? static_cast<std::size_t>(count_) : x.count;
+    *Output<std::int64_t>(context, 1, {}) = y == x.As<float>();
+    for (std::size_t i = 0; i < count; ++i)
+      y[i] = x.As<float>()[i] + (other == nullptr ? 1 : Look(other).As<float>()[count - 1 - i]);
+  }
+
+ private:
+  std::int64_t count_;
+};
+
 // Counts its calls, in this process: nobody may fold, merge or drop it.
 class Tick final : public Kernel {
  public:
@@ -293,6 +313,9 @@ void AddBasicOps(OrtCustomOpDomain* domain) {
   static TestOp in_place("AddInPlace", {{kFloat}}, {{kFloat}}, AddAmount::Make);
   in_place.GetMayInplace = FirstToFirst;
   in_place.ReleaseMayInplace = ReleasePairs;
+  static TestOp turned("AddTurned", {{kFloat}, {kFloat, INPUT_OUTPUT_OPTIONAL}}, {{kFloat}, {kInt64}}, AddTurned::Make);
+  turned.GetMayInplace = FirstToFirst;
+  turned.ReleaseMayInplace = ReleasePairs;
   static TestOp tick("Tick", {{kFloat}}, {{kFloat}}, Tick::Make);
   static TestOp version1("Version", {{kFloat}}, {{kInt64}}, Number<1>::Make);
   static TestOp version3("Version", {{kFloat}}, {{kInt64}}, Number<3>::Make);
@@ -303,9 +326,9 @@ void AddBasicOps(OrtCustomOpDomain* domain) {
   static TestOp repeat("Repeat", {{kFloat}}, {{kFloat}}, Repeat::Make);
   repeat.Shapes(Repeat::Infer);
   static TestOp items("Items", {{kAny}}, {{kInt64}}, Items::Make);
-  AddAll(domain, {&add,      &add_old, &add_16,   &twice_float, &twice_int, &twice_double, &reverse,
-                  &positive, &counts,  &alike,    &deal,        &scale,     &upper,        &first,
-                  &in_place, &tick,    &version1, &version3,    &later,     &repeat,       &items});
+  AddAll(domain, {&add,      &add_old,  &add_16, &twice_float, &twice_int, &twice_double, &reverse,  &positive,
+                  &counts,   &alike,    &deal,   &scale,       &upper,     &first,        &in_place, &tick,
+                  &version1, &version3, &later,  &repeat,      &items,     &turned});
 }
 
 }  // namespace custom_ops

@@ -191,6 +191,53 @@ def an_output_that_may_take_the_place_of_an_input(runtime):
     return runtime.run(text, {"x": floats(1, 2, 3)})
 
 
+IN_PLACE = {
+    "of_a_planned_value": "t = Neg (x) y, p = test.custom.AddTurned (t)",
+    "of_a_value_of_another_custom_operator": """t = Neg (x) u, q = test.custom.AddTurned (t)
+                                               y, p = test.custom.AddTurned (u)""",
+    "beside_another_input": "t = Neg (x) y, p = test.custom.AddTurned (t, x)",
+    "behind_a_view": "t = Neg (x) v = Identity (t) y, p = test.custom.AddTurned (v)",
+    "of_another_shape": "t = Neg (x) s, p = test.custom.AddTurned <count = 1.0> (t) y = Add (s, x)",
+    "read_again_later": "t = Neg (x) u, p = test.custom.AddTurned (t) y = Mul (t, u)",
+    "read_again_by_a_view": """t, q = test.custom.AddTurned (x) v = Identity (t) u, p = test.custom.AddTurned (t)
+                               y = Mul (v, u)""",
+    "given_twice": "t = Neg (x) y, p = test.custom.AddTurned (t, t)",
+    "an_input_of_the_model": "y, p = test.custom.AddTurned (x)",
+    "a_constant": "t = Constant <value_floats = [5.0, 7.0, 9.0]> () u, p = test.custom.AddTurned (t) y = Add (x, u)",
+    "in_a_sequence": """t, q = test.custom.AddTurned (x) s = SequenceConstruct (t) u, p = test.custom.AddTurned (t)
+                        zero = Constant <value_int = 0> () k = SequenceAt (s, zero) y = Mul (k, u)""",
+}
+
+
+def in_place(runtime, name):
+    """What is computed, twice; behind the operator there is one more, because what leaves a run is never in place."""
+    body = IN_PLACE[name].replace("y, p =", "z, p =")
+    end = "y = Neg (z)" if body != IN_PLACE[name] else ""
+    session = runtime.session(f"g (float[n] x) => (float[n] y, int64 p) {{ {body} {end} }}")
+    found = [session.run(None, {"x": floats(*x)}) for x in [(1, 2, 3), (4, 5, 6), (7, 8, 9)]]
+    return [[y.ravel().tolist() for y, _ in found], [int(place) for _, place in found]]
+
+
+@case
+def values_of_operators_that_may_work_in_place(runtime):
+    return {name: in_place(runtime, name)[0] for name in IN_PLACE}
+
+
+@case
+def outputs_that_take_the_place_of_an_input(runtime):
+    return [name for name in IN_PLACE if all(in_place(runtime, name)[1])]
+
+
+@case
+def outputs_that_have_a_place_of_their_own(runtime):
+    return [name for name in IN_PLACE if not any(in_place(runtime, name)[1])]
+
+
+@case
+def calls_with_other_shapes_and_contents(runtime):
+    return runtime.run("g (float[n] x) => (string[m] y) { y = test.custom.CallAgain (x) }", {"x": floats(1)})
+
+
 @case
 def versions(runtime):
     text = "g (float[n] x) => (int64 y) { y = test.custom.Version (x) }"

@@ -1,4 +1,6 @@
 // tests/custom_ops/invoke_ops.cpp - operators that call other operators, and the threads of the session.
+#include <time.h>
+
 #include <atomic>
 
 #include "test_op.h"
@@ -94,6 +96,92 @@ class CallOthers final : public Kernel {
   OrtOp *add_ = nullptr, *mul_ = nullptr, *top_ = nullptr;
 };
 
+// x + x by Add, computed `calls` times; and the nanoseconds of processor time that one call takes.
+class TimeCalls final : public Kernel {
+ public:
+  static Kernel* Make(const OrtKernelInfo* info) {
+    auto* kernel = new TimeCalls;
+    Check(api->KernelInfoGetAttribute_int64(info, "calls", &kernel->calls_));
+    kernel->add_ = NewOp(info, "Add", 14, {{"T", kFloat}}, {}, 2, 1);
+    return kernel;
+  }
+  ~TimeCalls() override { api->ReleaseOp(add_); }
+  void Compute(OrtKernelContext* context) override {
+    const OrtValue* x = InputValue(context, 0);
+    const OrtValue* inputs[] = {x, x};
+    OrtValue* outputs[] = {OutputValue(context, 0, Look(x).shape)};
+    Check(api->InvokeOp(context, add_, inputs, 2, outputs, 1));
+    const double start = Now();
+    for (std::int64_t i = 0; i < calls_; ++i) Check(api->InvokeOp(context, add_, inputs, 2, outputs, 1));
+    *Output<double>(context, 1, {}) = (Now() - start) / static_cast<double>(calls_);
+  }
+
+ private:
+  static double Now() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+  }
+  OrtOp* add_ = nullptr;
+  std::int64_t calls_ = 1;
+};
+
+// One operator of each kind, called with shapes, types and contents that change from call to call.
+class CallAgain final : public Kernel {
+ public:
+  static Kernel* Make(const OrtKernelInfo* info) {
+    auto* kernel = new CallAgain;
+    kernel->add_ = NewOp(info, "Add", 14, {{"T", kFloat}}, {}, 2, 1);
+    kernel->fill_ = NewOp(info, "Expand", 13, {{"T", kFloat}}, {}, 2, 1);
+    return kernel;
+  }
+  ~CallAgain() override {
+    for (OrtOp* op : {add_, fill_}) api->ReleaseOp(op);
+  }
+  void Compute(OrtKernelContext* context) override {
+    std::vector<std::string> told;
+    for (const std::int64_t n : {3, 3, 5, 1, 3}) {
+      std::vector<float> values(static_cast<std::size_t>(n), static_cast<float>(told.size() + 1));
+      Use<float> x({n}, values.data(), values.size(), kFloat), sum({n}, values.data(), values.size(), kFloat);
+      // The result goes where an input lies.
+      const std::string outcome = Outcome(Call(context, add_, {x.value, sum.value}, sum.value));
+      told.push_back(outcome + " " + std::to_string(values.back()));
+    }
+    for (const std::int64_t n : {2, 4, 2, 4}) {
+      float one = 7;
+      std::int64_t shape = n;
+      std::vector<float> filled(4, 0);
+      Use<float> x({1}, &one, 1, kFloat), y({4}, filled.data(), 4, kFloat);
+      Use<std::int64_t> wanted({1}, &shape, 1, kInt64);
+      const std::string outcome = Outcome(Call(context, fill_, {x.value, wanted.value}, y.value));
+      told.push_back((outcome == "ok" ? "ok " : "error ") + std::to_string(n == 4 ? filled.back() : 0));
+    }
+    GiveTexts(context, 0, {static_cast<std::int64_t>(told.size())}, told);
+  }
+
+ private:
+  template <typename T>
+  struct Use {
+    Use(const std::vector<std::int64_t>& shape, T* data, std::size_t count, Type type) {
+      Check(api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory));
+      Check(api->CreateTensorWithDataAsOrtValue(memory, data, count * sizeof(T), shape.data(), shape.size(), type,
+                                                &value));
+    }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    ~Use() {
+      api->ReleaseValue(value);
+      api->ReleaseMemoryInfo(memory);
+    }
+    OrtMemoryInfo* memory = nullptr;
+    OrtValue* value = nullptr;
+  };
+  static OrtStatus* Call(OrtKernelContext* context, OrtOp* op, std::vector<const OrtValue*> inputs, OrtValue* output) {
+    return api->InvokeOp(context, op, inputs.data(), static_cast<int>(inputs.size()), &output, 1);
+  }
+  OrtOp *add_ = nullptr, *fill_ = nullptr;
+};
+
 // [x, x], a sequence that an operator of ONNX makes.
 class Pair final : public Kernel {
  public:
@@ -155,7 +243,9 @@ void AddSequenceOps(OrtCustomOpDomain* domain) {
 void AddInvokeOps(OrtCustomOpDomain* domain) {
   static TestOp call("CallOthers", {{kFloat}}, {{kFloat}, {kFloat}, {kInt64}, {kString}}, CallOthers::Make);
   static TestOp parallel("ParallelSquare", {{kFloat}}, {{kFloat}, {kInt64}}, ParallelSquare::Make);
-  for (TestOp* op : {&call, &parallel}) Check(api->CustomOpDomain_Add(domain, op));
+  static TestOp times("TimeCalls", {{kFloat}}, {{kFloat}, {kDouble}}, TimeCalls::Make);
+  static TestOp again("CallAgain", {{kFloat}}, {{kString}}, CallAgain::Make);
+  for (TestOp* op : {&call, &parallel, &times, &again}) Check(api->CustomOpDomain_Add(domain, op));
 }
 
 }  // namespace custom_ops

@@ -1,9 +1,11 @@
 // capi/custom_op/invoke_op.cpp - OrtOp: an operator of the session that a kernel calls with values of its own.
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "capi/custom_op/eager_call.h"
 #include "capi/functions.h"
 #include "capi/handles/element_type.h"
 #include "capi/handles/kernel_context.h"
@@ -22,11 +24,14 @@ struct OrtOp {
   sardonyx::Graph graph;
   std::shared_ptr<const sardonyx::capi::KernelSession> session;  // shared with the kernel; the operator may outlive it
   std::optional<sardonyx::Error> mistake;  // the operator cannot have such a node; every call of it says so
+  sardonyx::capi::EagerCalls calls;
   const sardonyx::Node& node() const { return graph.node(graph.order[0]); }
 };
 
 namespace sardonyx::capi {
 namespace {
+
+constexpr std::size_t kMostPlain = 16;  // inputs or outputs of a call that allocates nothing for them
 
 std::size_t CountOf(int count, const char* what) {
   if (count < 0) Fail(Code::kInvalidArgument, what, ": expected 0 or more, found ", count);
@@ -71,6 +76,40 @@ void Give(const OrtOp& op, std::size_t i, Value result, Value& target) {
          Name(from.dtype()), ToText(from.shape()), ", found one of ", Name(to.dtype()), ToText(to.shape()));
   }
   ops::CopyTensor(ops::RefOf(from), to.raw());
+}
+
+// The common case, told from the others without allocating anything: tensors for all inputs, nothing left out.
+bool IsPlain(const OrtOp& op, const OrtValue* const* inputs, OrtValue* const* outputs) {
+  const Node& node = op.node();
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    if (inputs[i] == nullptr || !AsValue(inputs[i])->is_tensor()) return false;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    if (outputs[i] == nullptr) return false;
+  return node.Subgraphs().empty();
+}
+
+void CallPlain(const OrtOp& op, const OrtValue* const* input_values, OrtValue* const* output_values,
+               Parallel& parallel) {
+  std::array<const Value*, kMostPlain> inputs{};
+  std::array<Value*, kMostPlain> outputs{};
+  const std::size_t in = op.node().inputs.size(), out = op.node().outputs.size();
+  for (std::size_t i = 0; i < in; ++i) inputs[i] = AsValue(input_values[i]);
+  for (std::size_t i = 0; i < out; ++i) outputs[i] = AsValue(output_values[i]);
+  std::unique_ptr<EagerCall> call = op.calls.Take();
+  if (call == nullptr) call = std::make_unique<EagerCall>(op.graph, op.node(), *op.session->operators);
+  call->Run({inputs.data(), in}, {outputs.data(), out}, parallel);
+  op.calls.Give(std::move(call));
+}
+
+// The rest: values that are missing or no tensors.
+void CallAny(const OrtOp& op, const OrtValue* const* input_values, OrtValue* const* output_values, Parallel& parallel) {
+  std::vector<Value> inputs;
+  const Node node = NodeFor(op, inputs, input_values, output_values);
+  ops::EvaluateOptions options;
+  options.parallel = &parallel;
+  std::vector<Value> results = ops::EvaluateNode(op.graph, node, *op.session->operators, inputs, options);
+  for (std::size_t i = 0; i < op.node().outputs.size(); ++i)
+    if (output_values[i] != nullptr) Give(op, i, std::move(results[i]), *AsValue(output_values[i]));
 }
 
 }  // namespace
@@ -134,13 +173,9 @@ OrtStatusPtr ORT_API_CALL InvokeOp(const OrtKernelContext* context, const OrtOp*
     }
     NeedArray(input_values, inputs_given, "input_values");
     NeedArray(output_values, outputs_given, "output_values");
-    std::vector<Value> inputs;
-    const Node node = NodeFor(op, inputs, input_values, output_values);
-    ops::EvaluateOptions options;
-    options.parallel = &parallel;
-    std::vector<Value> results = ops::EvaluateNode(op.graph, node, *op.session->operators, inputs, options);
-    for (std::size_t i = 0; i < outputs_given; ++i)
-      if (output_values[i] != nullptr) Give(op, i, std::move(results[i]), *AsValue(output_values[i]));
+    if (inputs_given <= kMostPlain && outputs_given <= kMostPlain && IsPlain(op, input_values, output_values))
+      return CallPlain(op, input_values, output_values, parallel);
+    CallAny(op, input_values, output_values, parallel);
   });
 }
 

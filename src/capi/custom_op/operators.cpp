@@ -28,7 +28,12 @@ void CustomOperators::Add(const OrtCustomOpDomain& domain) {
     if (same != operators_.end()) {
       const bool again = std::any_of(same->overloads.begin(), same->overloads.end(),
                                      [&](const Signature& overload) { return overload.op == op; });
-      if (!again) same->overloads.push_back(std::move(signature));
+      if (again) continue;
+      // A plan does not know which of them runs: what one of them does not allow, none does.
+      std::erase_if(same->in_place, [&](const auto& pair) {
+        return std::find(signature.in_place.begin(), signature.in_place.end(), pair) == signature.in_place.end();
+      });
+      same->overloads.push_back(std::move(signature));
       continue;
     }
     CustomOperator& added = operators_.emplace_back();
@@ -41,6 +46,7 @@ void CustomOperators::Add(const OrtCustomOpDomain& domain) {
     added.infer = InferCustom;
     added.prepare = PrepareCustom;
     added.traits = ops::kCustom | ops::kRandom | ops::kSizedByElements;
+    added.in_place = signature.in_place;
     added.overloads.push_back(std::move(signature));
     registry_.AddCustom(added, name);
   }

@@ -15,6 +15,7 @@
 #include "capi/handles/kernel_info.h"
 #include "ops/op_def.h"
 #include "ops/registry.h"
+#include "planner/in_place_op.h"
 
 struct OrtCustomOpDomain {
   std::string name;
@@ -27,7 +28,7 @@ class CustomOperators;
 
 // All OrtCustomOps of one name and version: overloads, chosen by the types of the inputs. It is the operator's row, so
 // that contexts lead to it.
-struct CustomOperator : ops::OpDef {
+struct CustomOperator : planner::InPlaceOp {
   CustomOperators* session = nullptr;
   std::string own_name, own_domain;  // what the row's views point to
   std::vector<Signature> overloads;

@@ -64,15 +64,20 @@ Formals ReadFormals(const Signature& s, const FormalFunctions& functions) {
   return formals;
 }
 
-void ReadAliases(Signature& s) {
-  const OrtCustomOp& op = *s.op;
-  if (s.version < kAliases || op.GetAliasMap == nullptr) return;
+using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
+
+// Pairs of an input and an output. The library makes both arrays, and frees them.
+Pairs ReadPairs(const Signature& s, const char* what, decltype(OrtCustomOp::GetAliasMap) get,
+                decltype(OrtCustomOp::ReleaseAliasMap) release) {
+  Pairs pairs;
+  if (s.version < kAliases || get == nullptr) return pairs;
   int *inputs = nullptr, *outputs = nullptr;
-  const std::size_t count = Ask(s, "GetAliasMap", op.GetAliasMap, &inputs, &outputs);
+  const std::size_t count = Ask(s, (std::string("Get") + what).c_str(), get, &inputs, &outputs);
   for (std::size_t i = 0; i < count && count <= kMostFormals && inputs != nullptr && outputs != nullptr; ++i)
     if (inputs[i] >= 0 && outputs[i] >= 0)
-      s.aliases.emplace_back(static_cast<std::size_t>(inputs[i]), static_cast<std::size_t>(outputs[i]));
-  if (count != 0 && op.ReleaseAliasMap != nullptr) Ask(s, "ReleaseAliasMap", op.ReleaseAliasMap, inputs, outputs);
+      pairs.emplace_back(static_cast<std::size_t>(inputs[i]), static_cast<std::size_t>(outputs[i]));
+  if (count != 0 && release != nullptr) Ask(s, (std::string("Release") + what).c_str(), release, inputs, outputs);
+  return pairs;
 }
 
 std::string ListOf(const Formals& formals) {
@@ -153,7 +158,13 @@ Signature::Signature(const OrtCustomOp& custom_op)
       Fail(Code::kInvalidArgument, "custom operator ", name, ": expected an end version of at least ", start_version,
            ", its start version, found ", end_version);
   }
-  ReadAliases(*this);
+  aliases = ReadPairs(*this, "AliasMap", op->GetAliasMap, op->ReleaseAliasMap);
+  in_place = ReadPairs(*this, "MayInplace", op->GetMayInplace, op->ReleaseMayInplace);
+  // An output that the kernel may leave unmade is never there before the kernel asks for it.
+  std::erase_if(in_place, [&](const auto& pair) {
+    const Formal* formal = outputs.At(pair.second);
+    return formal == nullptr || formal->option == INPUT_OUTPUT_OPTIONAL;
+  });
 }
 
 bool Signature::HasV2Create() const { return version >= kStatuses && op->CreateKernelV2 != nullptr; }

@@ -43,7 +43,8 @@ struct Signature {
   std::string provider;  // "": the CPU
   int start_version = 1, end_version;
   Formals inputs, outputs;
-  std::vector<std::pair<std::size_t, std::size_t>> aliases;  // input, output: share their bytes
+  std::vector<std::pair<std::size_t, std::size_t>> aliases;   // input, output: share their bytes
+  std::vector<std::pair<std::size_t, std::size_t>> in_place;  // input, output: may share their bytes
   bool infers_shapes = false;
 
   bool HasV2Create() const;
