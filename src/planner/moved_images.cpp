@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "ops/channels_last.h"
+#include "ops/schema/schema.h"
 
 namespace sardonyx::planner {
 namespace {
@@ -95,6 +96,7 @@ class Mover {
   bool Move(NodeId id) {
     Node& node = graph_.node(id);
     const Row* row = FindRow(node.op_type);
+    if (row == nullptr && ops::FindSchema("", node.op_type) == nullptr) return false;  // nobody's; resolving says so
     if (row == nullptr) FailAt(node, "on images channels last");
     if (row->way == Way::kAttribute) {
       node.domain = "com.microsoft";

@@ -42,7 +42,11 @@ def all_nodes(model):
 
 
 def operators(model):
-    return dict(collections.Counter(f"{node.domain}.{node.op_type}".lstrip(".") for node in all_nodes(model)))
+    """How often each operator stands in a model. Functions of ai.sardonyx say what an operator means, for others."""
+    nodes = list(nodes_of(model.graph))
+    for function in model.functions:
+        nodes += nodes_of(function) if function.domain != "ai.sardonyx" else []
+    return dict(collections.Counter(f"{node.domain}.{node.op_type}".lstrip(".") for node in nodes))
 
 
 def options_of(engine, level, path=None):
