@@ -182,6 +182,32 @@ def test_old_version(case):
                 np.testing.assert_allclose(got, one, rtol=1e-4, atol=1e-5, err_msg=level)
 
 
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("slope", [np.array([0.5], F), np.array([1, 2, 3], F), np.array([1, 2, 3], F).reshape(3, 1)])
+def test_a_slope_whose_rank_is_not_declared(slope, level):
+    made, feeds = model("PRelu", [Z, slope], 6)
+    for value in made.graph.input:
+        value.type.tensor_type.ClearField("shape")
+    want = np.where(Z > 0, Z, Z * slope.reshape(-1, 1))
+    np.testing.assert_array_equal(run(sardonyx, made, feeds, level)[0], want)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("kind", [TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2])
+@pytest.mark.parametrize("opset", [19, 21])
+def test_integers_quantized_to_float8(opset, kind, level):
+    """Scales of int32, which newer versions lack; float8 takes the quotient without rounding it to an integer."""
+    x = np.array([-7, -2, 0, 1, 3, 2**31 - 1], np.int32)
+    node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])
+    weights = [onnx.numpy_helper.from_array(np.array(2, np.int32), "s"), helper.make_tensor("z", kind, [], [0])]
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", INT32, x.shape)],
+                              [helper.make_tensor_value_info("y", kind, None)], weights)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    (y,) = run(sardonyx, made, {"x": x}, level)
+    largest = {TensorProto.FLOAT8E4M3FN: 448, TensorProto.FLOAT8E5M2: 57344}[kind]
+    np.testing.assert_array_equal(y.astype(F), np.array([-3.5, -1, 0, 0.5, 1.5, largest], F))
+
+
 def test_no_version_of_the_standard_is_missing():
     """docs/operators.md, which is generated from the table of operators, against all schemas of the package onnx."""
     has, domain = {}, ""

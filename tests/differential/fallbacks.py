@@ -36,9 +36,11 @@ def as_case(case, model, feeds):
 
 def in_single_precision(case):
     """ONNX Runtime's result for float, which most of its kernels take, in an opset that it has."""
+    if "Cast" in case.model.graph.node[0].op_type:
+        raise NotImplementedError("the type is the question")
     model, feeds = retyped(case, FLOAT_KINDS, TensorProto.FLOAT)
     own = model.opset_import[0].version
-    for opset in (own, *OPSETS):
+    for opset in (own, *([] if case.newest and model.graph.node[0].op_type in MOVES else OPSETS)):
         model.opset_import[0].version = opset
         try:
             return runtimes.stock(as_case(case, model, feeds))
@@ -49,6 +51,8 @@ def in_single_precision(case):
 
 def in_doubles(case):
     """The reference's result of integers as doubles, cut."""
+    if "Cast" in case.model.graph.node[0].op_type:
+        raise NotImplementedError("the type is the question")
     kinds = {v.type.tensor_type.elem_type for v in case.model.graph.output}
     model, feeds = retyped(case, kinds, TensorProto.DOUBLE)
     with np.errstate(all="ignore"):

@@ -76,10 +76,14 @@ def huge_bound(case):
     return any((np.abs(v.astype(np.float64)) >= 2**31 - 2).any() for v in limits if v.dtype.kind in "iu")
 
 
+def same(case):
+    return attribute(case, "auto_pad", "").startswith("SAME")
+
+
 def wide_stride(case):
     """A stride above the kernel: SAME needs no pads."""
     pairs = zip(attribute(case, "strides", []), attribute(case, "kernel_shape", []), strict=False)
-    return attribute(case, "auto_pad", "").startswith("SAME") and any(s > k for s, k in pairs)
+    return same(case) and any(s > k for s, k in pairs)
 
 
 def backwards(case):
@@ -106,7 +110,7 @@ SINGLE = ("Erf Gelu HardSwish GroupNormalization DeformConv AffineGrid GridSampl
           "HammingWindow HannWindow BlackmanWindow Shrink Adam Adagrad Momentum LayerNormalization RMSNormalization "
           "Celu Elu Selu LeakyRelu HardSigmoid ThresholdedRelu Swish MelWeightMatrix LRN Resize RoiAlign "
           "BatchNormalization InstanceNormalization MeanVarianceNormalization LpPool Mish Normalizer Imputer Scaler "
-          "Gemm PRelu LSTM GRU RNN Clip Upsample LpNormalization")
+          "Gemm PRelu LSTM GRU RNN Clip Upsample LpNormalization DFT STFT Pad")
 
 ROWS = [
     Settled(SINGLE, "both", "the peer computes doubles, or attributes and constants beside them, in single precision",
@@ -125,7 +129,7 @@ ROWS = [
     Settled("StringSplit", "reference", "the text: an empty string has no parts"),
     Settled("Unique", "reference", "the text: without sorted, in the order of the first occurrence",
             lambda c: attribute(c, "sorted", 1) == 0),
-    Settled("CenterCropPad Trilu", "reference", "the reference fills strings with 0",
+    Settled("CenterCropPad Pad Trilu", "reference", "the reference fills strings with 0",
             lambda c: main_kind(c) == 8),
     Settled("GridSample Resize Upsample", "reference", "the reference computes integers and text as if they were "
             "something else", lambda c: main_kind(c) not in (1, 10, 11, 16)),
@@ -158,6 +162,10 @@ ROWS = [
             lambda c: version(c) < 7),
     Settled("AveragePool MaxPool LpPool", "reference", "the reference's pads of SAME are negative for wide strides",
             wide_stride),
+    Settled("MaxPool", "reference", "the reference rounds the length of SAME down", same),
+    Settled("MaxPool", "both", "a window of pads alone: the text leaves the value open", words="-inf instead of"),
+    Settled("Resize", "reference", "the text: a region of one pixel is read in its middle",
+            lambda c: attribute(c, "coordinate_transformation_mode") == "tf_crop_and_resize"),
     Settled("MaxPool", "reference", "the text: indices count in the whole tensor, the reference counts in a plane",
             words="output 1"),
     Settled("LpPool", "reference", "the reference ignores dilations",
@@ -177,7 +185,7 @@ ROWS = [
     Settled("Slice", "reference", "the text limits starts to the first element; the reference does what NumPy does",
             backwards),
     Settled("Unsqueeze", "reference", "the text: the order of axes does not matter",
-            lambda c: attribute(c, "axes", []) != sorted(attribute(c, "axes", []))),
+            lambda c: attribute(c, "axes", []) != sorted(attribute(c, "axes", [])) or negative_axes(c)),
     Settled("LinearRegressor TreeEnsembleRegressor TreeEnsembleClassifier", "reference",
             "the reference computes integers in integers", is_integer),
     Settled("TreeEnsembleClassifier", "reference",
@@ -186,6 +194,8 @@ ROWS = [
             lambda c: attribute(c, "prob_a") is not None and len(attribute(c, "rho", [])) > 1),
     Settled("PRelu", "reference", "-0 is not below 0: the reference multiplies it", words="instead of nan"),
     Settled("Col2Im", "nobody", "strings have no sum", lambda c: main_kind(c) == 8),
+    Settled("Col2Im", "reference", "strings have no sum: the reference adds them to nothing",
+            lambda c: main_kind(c) == 8),
     # ONNX Runtime
     Settled("NonZero", "stock", "the text: the indices of a scalar have the shape [0, N]", words="instead of (1,"),
     Settled("TreeEnsembleRegressor", "stock", "base values of targets without votes", lambda c:
@@ -201,6 +211,14 @@ ROWS = [
     Settled("AveragePool MaxPool LpPool", "stock",
             "ONNX Runtime's pads of SAME are negative for wide strides: pads are at least 0 by the text", wide_stride),
     Settled("ScatterND ScatterElements", "stock", "ONNX Runtime loses NaN in maxima and minima", has_nan),
+    Settled("Clip", "stock", "float16: ONNX Runtime keeps infinity where a bound is missing, unlike in float",
+            lambda c: main_kind(c) == 10, "instead of inf"),
+    Settled("Mod", "stock", "ONNX Runtime computes fmod of int64 in double", is_integer),
+    Settled("Shrink", "stock", "ONNX Runtime negates lambd in the unsigned type", is_integer),
+    Settled("ReduceLogSumExp", "stock", "ONNX Runtime loses NaN beside infinity", has_nan),
+    Settled("Resize", "stock", "align_corners of a length that is not an integer",
+            lambda c: attribute(c, "coordinate_transformation_mode") == "align_corners"),
+    Settled("If Loop Scan", "stock", "ONNX Runtime loses strings that it stacks", lambda c: c.draw.types.get("V") == 8),
     Settled("Sign", "stock", "ONNX Runtime answers 0 for NaN of float16", has_nan),
     Settled("AffineGrid", "stock", "one pixel with align_corners: the standard's function gives 0, ONNX Runtime -1",
             one_pixel),

@@ -63,7 +63,8 @@ void InferPRelu(InferContext& c) {
 void UpgradePRelu(UpgradeContext& c) {
   c.Take("consumed_inputs");
   const Type* slope = c.InputType(1);
-  if (c.version() < 7 && slope != nullptr && slope->has_rank && slope->rank() == 1)
+  // A rank that is not declared may be 1, and a slope of more dimensions begins at the channels, too.
+  if (c.version() < 7 && (slope == nullptr || !slope->has_rank || slope->rank() == 1))
     c.SetAttribute("axis", std::int64_t{1});
 }
 

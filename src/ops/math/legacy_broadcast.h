@@ -29,7 +29,7 @@ void InferLegacyBroadcast(InferContext& c, DType dtype);
 // Drops `broadcast` and `consumed_inputs`; keeps `axis`.
 void UpgradeLegacyBroadcast(UpgradeContext& c);
 
-// PRelu: the slope broadcasts to X; before opset 7 a slope of rank 1 belonged to axis 1.
+// PRelu: the slope broadcasts to X; before opset 7 a slope of rank 1 (or of no declared rank) began at axis 1.
 void InferPRelu(InferContext& c);
 void UpgradePRelu(UpgradeContext& c);
 

@@ -21,7 +21,7 @@ def resize(d):
     factors = [1.0, 1.0, *[d.pick(0.5, 1.0, 1.5, 2.0, 2.5, 3.0) for _ in range(rank)]]
     factors = np.array([f if n * f >= 1 else 1.0 for n, f in zip(x.shape, factors)], np.float32)
     if d.version == 10:
-        return Call([x, factors], attributes)
+        return Call([x, factors], attributes, tolerance=64, off_by=1)
     attributes["coordinate_transformation_mode"] = d.pick(None, *TRANSFORMS, "tf_crop_and_resize",
                                                           "half_pixel_symmetric" if d.version >= 19 else "half_pixel")
     if mode == "nearest":
