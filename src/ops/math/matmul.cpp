@@ -86,8 +86,8 @@ void RunMatMul(KernelContext& c) {
   CheckAddends(c, p.n);
   Operands io(c, kDTypeOf<T>, is_packed ? 2 : 0);
   const std::int64_t b_unit = is_packed ? state.packed.count : b.unit;
-  const bool regular =
-      RegularBatch(a, p.batch, a.unit, &p.a_batch_stride) & RegularBatch(b, p.batch, b_unit, &p.b_batch_stride);
+  const bool regular_a = RegularBatch(a, p.batch, a.unit, &p.a_batch_stride);
+  const bool regular = RegularBatch(b, p.batch, b_unit, &p.b_batch_stride) && regular_a;
   const std::size_t offsets = io.Add<std::int64_t>(regular ? 0 : 2 * static_cast<std::size_t>(p.batch));
   state.packed.GiveTo<T>(p);
   static const std::int64_t kGiven = 0;

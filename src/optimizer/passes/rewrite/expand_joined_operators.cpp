@@ -3,6 +3,7 @@
 // MatMulNBitsMlp and MatMulNBitsQkv a normalization and products.
 #include <limits>
 
+#include "ops/node_view.h"
 #include "optimizer/passes/passes.h"
 #include "optimizer/rules/rewrite.h"
 
