@@ -170,6 +170,13 @@ def test_relative_positions(queries, keys, buckets, far, both_ways, dtype):
     np.testing.assert_array_equal(got, table[:, at][None])
 
 
+@pytest.mark.parametrize("far", [1, 3, 4, 8])
+def test_a_distance_below_the_exact_ones(far):
+    table = np.arange(16, dtype=F).reshape(16, 1)
+    (got,) = run("RelativePositionBias", [table, np.array([40]), np.array([40])], [F], max_distance=far)
+    assert got.min() == 0 and got.max() == 15
+
+
 def test_relative_positions_refuse():
     with pytest.raises(Exception, match="-1"):
         run("RelativePositionBias", [np.ones((1, 4), F), np.array([-1]), np.array([2])], [F], max_distance=8)

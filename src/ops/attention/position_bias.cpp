@@ -49,7 +49,9 @@ std::int64_t BucketOf(const BucketState& state, std::int64_t buckets, std::int64
   const float share = std::log(static_cast<float>(distance) / static_cast<float>(exact)) /
                       std::log(static_cast<float>(state.max_distance) / static_cast<float>(exact));
   const float place = share * static_cast<float>(buckets - exact);
-  const auto step = place < static_cast<float>(buckets) ? static_cast<std::int64_t>(place) : buckets;
+  std::int64_t step = buckets;  // also where max_distance lies below the exact distances
+  if (place > 0 && place < static_cast<float>(buckets)) step = static_cast<std::int64_t>(place);
+  if (place <= 0 && state.max_distance > exact) step = 0;
   return first + std::min(exact + step, buckets - 1);
 }
 
