@@ -7,11 +7,10 @@ if(SDX_CCACHE AND CMAKE_HOST_UNIX)
 endif()
 
 # sdx_precompile(<target> <header>...): reads these headers once for all of the target's files, and with them what nearly
-# every file includes anyway. Each file still names what it needs: builds of the fuzz targets precompile nothing, so that
-# an include that is missing is found there.
+# every file includes anyway. Each file still names what it needs: -DSDX_PRECOMPILED_HEADERS=OFF finds what is missing.
 option(SDX_PRECOMPILED_HEADERS "Precompile the headers that nearly every file reads" ON)
 function(sdx_precompile target)
-  if(SDX_PRECOMPILED_HEADERS AND NOT SDX_FUZZ AND NOT MSVC)
+  if(SDX_PRECOMPILED_HEADERS AND NOT MSVC)
     target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <cstddef> <cstdint> <cstring> <functional>
                                                 <memory> <optional> <span> <string> <string_view> <tuple> <type_traits>
                                                 <unordered_map> <utility> <variant> <vector> ${ARGN})
@@ -19,6 +18,8 @@ function(sdx_precompile target)
       # The first is for the compiler cache. The others: g++ 12 takes what it inlines from a precompiled <string> for our
       # own code and reports false positives that it hides otherwise.
       target_compile_options(${target} PRIVATE -fpch-preprocess -Wno-array-bounds -Wno-stringop-overflow)
+    else()
+      target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")  # for the compiler cache
     endif()
   endif()
 endfunction()
