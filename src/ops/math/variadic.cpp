@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "kernels/copy/stream.h"
 #include "kernels/elementwise/binary.h"
 #include "ops/copy_elements.h"
 #include "ops/cost_context.h"
@@ -33,7 +34,11 @@ constexpr std::int64_t kBlock = 1024;
 
 class Folding {
  public:
-  Folding(const Fold& fold, KernelContext& c) : fold_(fold), c_(c), out_(c.Output(0)) {}
+  Folding(const Fold& fold, KernelContext& c) : fold_(fold), c_(c), out_(c.Output(0)) {
+    // Where it overwrites an input its lines are in the caches anyway.
+    streamed_ = out_.byte_size() >= kernels::kStreamedBytes;
+    for (std::size_t k = 0; k < c.InputCount(); ++k) streamed_ = streamed_ && c.Input(k).data != out_.data;
+  }
 
   void Run(std::int64_t begin, std::int64_t end) {
     bool same = fold_.load == nullptr;
@@ -68,11 +73,12 @@ class Folding {
     std::byte* const out = out_.As<std::byte>() + at;
     const void* sums = c_.Input(0).As<std::byte>() + at;
     for (std::size_t k = 1; k < count; ++k) {
-      std::byte* to = k + 1 == count && !fold_.mean ? out : sums_;
+      std::byte* to = k + 1 == count && !fold_.mean && !streamed_ ? out : sums_;
       fold_.loops.both(sums, c_.Input(k).As<std::byte>() + at, to, n);
       sums = to;
     }
-    if (fold_.mean) Divide(n, out);
+    if (fold_.mean) Divide(n, streamed_ ? sums_ : out);
+    if (streamed_) kernels::Stream()(sums_, out, n * fold_.size);
   }
 
   // One run of input x joins the sums.
@@ -109,6 +115,7 @@ class Folding {
   const Fold& fold_;
   KernelContext& c_;
   const OutputRef out_;
+  bool streamed_ = false;
   alignas(64) std::byte sums_[kBlock * 8];
 };
 
