@@ -49,14 +49,43 @@ void RunColumns(const T* x, int64_t n, int64_t step, int64_t columns, Total<T>* 
   for (int64_t j = whole; twice && j < columns; ++j) totals[j] = line[j - last];
 }
 
+// Totals of elements of their own size are the row before: y[k] = y[k - 1] + x[k], or + x[k - 1]; x is not y.
+template <typename T, bool kExclusive, bool kProduct>
+void RunFromRowBefore(const T* x, int64_t n, int64_t step, int64_t columns, Total<T>* totals, T* y) {
+  const auto join = [](auto a, auto b) {
+    const auto left = static_cast<Total<T>>(a), right = static_cast<Total<T>>(b);
+    return static_cast<Total<T>>(kProduct ? left * right : left + right);
+  };
+#pragma omp simd
+  for (int64_t j = 0; j < columns; ++j) y[j] = static_cast<T>(kExclusive ? totals[j] : join(totals[j], x[j]));
+  for (int64_t k = 1; k < n; ++k) {
+    const T* from = x + (kExclusive ? k - 1 : k) * step;
+    const T* before = y + (k - 1) * step;
+    T* to = y + k * step;
+#pragma omp simd
+    for (int64_t j = 0; j < columns; ++j) to[j] = static_cast<T>(join(before[j], from[j]));
+  }
+  const T* last = y + (n - 1) * step;
+  for (int64_t j = 0; j < columns; ++j)
+    totals[j] = kExclusive ? join(last[j], x[(n - 1) * step + j]) : static_cast<Total<T>>(last[j]);
+}
+
+template <typename T, bool kExclusive, bool kProduct>
+void RunOne(const T* x, int64_t n, int64_t step, int64_t columns, Total<T>* totals, T* y) {
+  if constexpr (sizeof(Total<T>) == sizeof(T)) {
+    if (x != y && n > 0) return RunFromRowBefore<T, kExclusive, kProduct>(x, n, step, columns, totals, y);
+  }
+  RunColumns<T, kExclusive, kProduct>(x, n, step, columns, totals, y);
+}
+
 template <typename T>
 void Run(RunningKind kind, const T* x, int64_t n, int64_t step, int64_t columns, Total<T>* totals, T* y) {
   if (kind.exclusive) {
-    kind.product ? RunColumns<T, true, true>(x, n, step, columns, totals, y)
-                 : RunColumns<T, true, false>(x, n, step, columns, totals, y);
+    kind.product ? RunOne<T, true, true>(x, n, step, columns, totals, y)
+                 : RunOne<T, true, false>(x, n, step, columns, totals, y);
   } else {
-    kind.product ? RunColumns<T, false, true>(x, n, step, columns, totals, y)
-                 : RunColumns<T, false, false>(x, n, step, columns, totals, y);
+    kind.product ? RunOne<T, false, true>(x, n, step, columns, totals, y)
+                 : RunOne<T, false, false>(x, n, step, columns, totals, y);
   }
 }
 

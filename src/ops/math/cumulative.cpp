@@ -48,7 +48,7 @@ void SumRow(const CumulativeState& state, const Line& line, const T* from, T* to
 }
 
 // Neighbours that are summed together, so that memory is read in its order: as many as leave every thread some.
-constexpr std::int64_t kColumns = 1024, kLeastColumns = 128;
+constexpr std::int64_t kColumns = 4096, kLeastColumns = 128;
 
 std::int64_t TileOf(std::int64_t inner, std::int64_t outer, int threads) {
   const std::int64_t share = inner * std::min<std::int64_t>(outer, threads) / threads;
