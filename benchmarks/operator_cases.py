@@ -94,14 +94,17 @@ def elementwise(size, n):
     for dtype in NUMBERS:
         x, z = random_of(dtype, (rows, columns)), random_of(dtype, (rows, columns), 1)
         condition = random_of("bool", (rows, columns), 2)
-        yield Case("Where", "", dtype, size, "y = Where(c, x, z)", {"c": condition, "x": x, "z": z}, {})
+        yield Case("Where", "", dtype, size, "y = Where(c, x, z)", {"c": condition, "x": x, "z": z}, {},
+                   bytes_per_element=1 + 3 * np.dtype(DTYPES[dtype]).itemsize)
         low, high = (np.array(v, DTYPES[dtype]) for v in (-1, 1))
-        yield Case("Clip", "", dtype, size, "y = Clip(x, l, h)", {"x": x}, {"l": low, "h": high})
+        yield Case("Clip", "", dtype, size, "y = Clip(x, l, h)", {"x": x}, {"l": low, "h": high},
+                   bytes_per_element=2 * np.dtype(DTYPES[dtype]).itemsize)
     for source, target, code in (("float", "float16", 10), ("float16", "float", 1), ("float", "int64", 7),
                                  ("int64", "float", 1), ("int8", "float", 1), ("float", "int8", 3),
                                  ("bool", "float", 1), ("float", "bool", 9), ("int64", "int32", 6)):
         yield Case("Cast", f"to {target}", source, size, f"y = Cast<to={code}>(x)",
-                   {"x": random_of(source, (rows, columns))}, {})
+                   {"x": random_of(source, (rows, columns))}, {},
+                   bytes_per_element=sum(np.dtype(DTYPES[kind]).itemsize for kind in (source, target)))
 
 
 def reductions(size, n):

@@ -7,6 +7,7 @@
 
 #include "base/dtype.h"
 #include "base/parallel.h"
+#include "kernels/copy/stream.h"
 
 namespace sardonyx::ops {
 
@@ -18,9 +19,13 @@ inline void CopyElements(DType dtype, const void* from, void* to, std::int64_t c
     return;
   }
   constexpr std::int64_t kBytes = 1 << 18;  // a thread's least share
-  parallel.For(static_cast<std::int64_t>(ByteSize(dtype, count)), kBytes, [&](std::int64_t begin, std::int64_t end) {
-    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
-                static_cast<std::size_t>(end - begin));
+  const std::size_t bytes = ByteSize(dtype, count);
+  kernels::StreamFn* const stream = bytes < kernels::kStreamedBytes ? nullptr : kernels::Stream();
+  parallel.For(static_cast<std::int64_t>(bytes), kBytes, [&](std::int64_t begin, std::int64_t end) {
+    const void* source = static_cast<const char*>(from) + begin;
+    void* target = static_cast<char*>(to) + begin;
+    if (stream != nullptr) return stream(source, target, static_cast<std::size_t>(end - begin));
+    std::memcpy(target, source, static_cast<std::size_t>(end - begin));
   });
 }
 

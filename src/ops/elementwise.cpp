@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/copy/stream.h"
+
 namespace sardonyx::ops {
 
 using kernels::UnaryKind;
@@ -23,26 +25,42 @@ FloatMap FloatMap::Of(UnaryKind kind, DType dtype, double a, double b) {
   return map;
 }
 
-void FloatMap::Run(const void* x, void* y, std::int64_t begin, std::int64_t end) const {
-  const auto n = static_cast<std::size_t>(end - begin);
+void FloatMap::Make(const void* x, std::int64_t begin, std::size_t n, void* y, std::int64_t at) const {
   const auto fa = static_cast<float>(a), fb = static_cast<float>(b);
-  if (f64 != nullptr) return f64(static_cast<const double*>(x) + begin, static_cast<double*>(y) + begin, n, a, b);
-  if (load == nullptr) return f32(static_cast<const float*>(x) + begin, static_cast<float*>(y) + begin, n, fa, fb);
+  if (f64 != nullptr) return f64(static_cast<const double*>(x) + begin, static_cast<double*>(y) + at, n, a, b);
+  if (load == nullptr) return f32(static_cast<const float*>(x) + begin, static_cast<float*>(y) + at, n, fa, fb);
   alignas(64) float block[kFloatBlock];
-  for (std::int64_t i = begin; i < end; i += kFloatBlock) {
-    const std::size_t count = std::min(kFloatBlock, static_cast<std::size_t>(end - i));
-    load(x, i, count, block);
+  for (std::size_t i = 0; i < n; i += kFloatBlock) {
+    const std::size_t count = std::min(kFloatBlock, n - i);
+    const auto offset = static_cast<std::int64_t>(i);
+    load(x, begin + offset, count, block);
     f32(block, block, count, fa, fb);
-    store(block, count, y, i);
+    store(block, count, y, at + offset);
   }
+}
+
+void FloatMap::Run(const void* x, void* y, std::int64_t begin, std::int64_t end, bool streamed) const {
+  const auto n = static_cast<std::size_t>(end - begin);
+  if (!streamed) return Make(x, begin, n, y, begin);
+  const auto size = static_cast<std::size_t>(Bits(dtype) / 8);
+  kernels::StreamBlocks(n, size, static_cast<std::byte*>(y) + begin * static_cast<std::int64_t>(size),
+                        [&](std::size_t i, std::size_t count, std::byte* block) {
+                          Make(x, begin + static_cast<std::int64_t>(i), count, block, 0);
+                          return count;
+                        });
+}
+
+bool IsStreamed(const OutputRef& y, const void* x, const void* z) {
+  return Bits(y.dtype) >= 8 && y.byte_size() >= kernels::kStreamedBytes && y.data != x && y.data != z;
 }
 
 void RunFloatMap(KernelContext& c) {
   const auto& map = c.state<FloatMap>();
   const TensorRef& x = c.Input(0);
   const OutputRef y = c.Output(0);
+  const bool streamed = IsStreamed(y, x.data);
   c.parallel().For(x.count, map.grain,
-                   [&](std::int64_t begin, std::int64_t end) { map.Run(x.data, y.data, begin, end); });
+                   [&](std::int64_t begin, std::int64_t end) { map.Run(x.data, y.data, begin, end, streamed); });
 }
 
 Prepared PrepareFloatMap(PrepareContext& c, UnaryKind kind, double a, double b) {

@@ -31,9 +31,16 @@ struct FloatMap {
 
   // For a type with conversions to and from float, or double.
   static FloatMap Of(kernels::UnaryKind kind, DType dtype, double a = 0, double b = 0);
-  // Elements [begin, end) of x and y, which may be the same memory.
-  void Run(const void* x, void* y, std::int64_t begin, std::int64_t end) const;
+  // Elements [begin, end) of x and y, which may be the same memory unless y is streamed (kernels/copy/stream.h).
+  void Run(const void* x, void* y, std::int64_t begin, std::int64_t end, bool streamed = false) const;
+
+ private:
+  // Elements [begin, begin + n) of x to y[0 .. n).
+  void Make(const void* x, std::int64_t begin, std::size_t n, void* y, std::int64_t at) const;
 };
+
+// Whether a result is large enough to be written past the caches; not where it overwrites what is read.
+bool IsStreamed(const OutputRef& y, const void* x, const void* z = nullptr);
 
 // Input 0 to output 0 by a FloatMap state.
 void RunFloatMap(KernelContext& c);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/copy/storage.h"
+#include "kernels/copy/stream.h"
 #include "kernels/copy/transpose.h"
 #include "kernels/gemm/tile_f32.h"
 #include "kernels/gemm/tile_int8.h"
@@ -15,6 +16,7 @@ namespace sardonyx::kernels {
 namespace {
 
 constexpr std::int64_t kBytesPerTask = 64 * 1024;
+constexpr std::int64_t kStreamedRun = 512;  // elements: shorter runs have too many parts of lines
 
 // A number that may lie at any address: short contiguous runs are moved as one larger element.
 template <typename T>
@@ -143,6 +145,7 @@ void CopyRows(const StridedLoops& l, const T* from, T* to, Parallel& parallel) {
   const std::int64_t rows = OuterCount(l, inner);
   const std::int64_t grain = std::max<std::int64_t>(1, piece / n);
   const bool contiguous = l.from[inner] == 1 && l.to[inner] == 1;
+  const bool streamed = static_cast<std::size_t>(rows * n) * sizeof(T) >= kStreamedBytes && n >= kStreamedRun;
   parallel.For(rows * pieces, grain, [&](std::int64_t begin, std::int64_t end) {
     Odometer at(l, inner, begin / pieces);
     std::int64_t part = begin % pieces;
@@ -151,7 +154,9 @@ void CopyRows(const StridedLoops& l, const T* from, T* to, Parallel& parallel) {
       const std::int64_t count = std::min(piece, n - first);
       const T* source = from + at.from + first * l.from[inner];
       T* target = to + at.to + first * l.to[inner];
-      if (contiguous && count * static_cast<std::int64_t>(sizeof(T)) >= 32) {
+      if (contiguous && streamed) {
+        Stream()(source, target, static_cast<std::size_t>(count) * sizeof(T));
+      } else if (contiguous && count * static_cast<std::int64_t>(sizeof(T)) >= 32) {
         std::memcpy(target, source, static_cast<std::size_t>(count) * sizeof(T));
       } else {
         InnerLoop(source, l.from[inner], target, l.to[inner], count);

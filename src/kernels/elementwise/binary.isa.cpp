@@ -167,6 +167,46 @@ BinaryLoops SubBySize(DType dtype) {
   }
 }
 
+// Remainders of floats through doubles: quotients below kMost are whole numbers times a divisor of 24 bits, which a
+// double holds, so they are exact; the quotient may have been rounded up to the next whole number. Other operands, few,
+// are left to the library. kFloor: the sign of the divisor, else that of the dividend. kStepX, kStepY: 0 for a repeated
+// operand.
+template <bool kFloor, int kStepX, int kStepY>
+std::size_t FloatRemainders(const void* px, const void* py, void* pz, std::size_t n) {
+  constexpr double kMost = 1 << 29;
+  constexpr float kInfinity = __builtin_inff();
+  constexpr std::size_t kBlock = 64;
+  const float* x = static_cast<const float*>(px);
+  const float* y = static_cast<const float*>(py);
+  float* z = static_cast<float*>(pz);
+  float r[kBlock];
+  for (std::size_t begin = 0; begin < n; begin += kBlock, x += kBlock * kStepX, y += kBlock * kStepY, z += kBlock) {
+    const std::size_t count = n - begin < kBlock ? n - begin : kBlock;
+    unsigned unusual = 0;
+#pragma omp simd reduction(| : unusual)
+    for (std::size_t i = 0; i < count; ++i) {
+      const float narrow = __builtin_fabsf(y[i * kStepY]);
+      const double dividend = __builtin_fabsf(x[i * kStepX]), divisor = narrow, quotient = dividend / divisor;
+      const bool usual = (quotient < kMost) & (narrow < kInfinity);
+      unusual |= static_cast<unsigned>(!usual);
+      const double whole = static_cast<std::int32_t>(usual ? quotient : 0.0), rest = dividend - whole * divisor;
+      r[i] = __builtin_copysignf(static_cast<float>(rest < 0 ? rest + divisor : rest), x[i * kStepX]);
+    }
+    for (std::size_t i = 0; unusual != 0 && i < count; ++i) r[i] = __builtin_fmodf(x[i * kStepX], y[i * kStepY]);
+#pragma omp simd
+    for (std::size_t i = 0; i < count; ++i) {
+      const float rest = r[i], divisor = y[i * kStepY];
+      const float floored = (rest < 0) != (divisor < 0) ? rest + divisor : rest;  // a NaN stays one either way
+      z[i] = !kFloor ? rest : rest == 0 ? __builtin_copysignf(0.0f, divisor) : floored;
+    }
+  }
+  return n;
+}
+template <bool kFloor>
+BinaryLoops Remainders() {
+  return {FloatRemainders<kFloor, 1, 1>, FloatRemainders<kFloor, 1, 0>, FloatRemainders<kFloor, 0, 1>};
+}
+
 template <template <typename, typename> class Make, typename F>
 BinaryLoops ByType(DType dtype) {
   switch (dtype) {
@@ -260,6 +300,8 @@ BinaryLoops FindBinary(BinaryKind kind, DType dtype) {
     default:
       break;
   }
+  if (dtype == DType::kFloat && kind == BinaryKind::kMod) return Remainders<true>();
+  if (dtype == DType::kFloat && kind == BinaryKind::kFMod) return Remainders<false>();
   if (dtype == DType::kFloat) return OfFloat<float>(kind);
   if (dtype == DType::kDouble) return OfFloat<double>(kind);
   if (dtype == DType::kBool || IsInteger(dtype)) return OfInt(kind, dtype);

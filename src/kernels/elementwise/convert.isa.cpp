@@ -112,7 +112,22 @@ void FromFloats32(const float* x, std::size_t n, void* to, std::int64_t begin) {
 template <typename T>
 void FromFloats64(const float* x, std::size_t n, void* to, std::int64_t begin) {
   T* y = static_cast<T*>(to) + begin;
-  for (std::size_t i = 0; i < n; ++i) y[i] = static_cast<T>(Truncate64(x[i]));
+  constexpr std::size_t kBlock = 32;
+  // Only AVX-512 has an instruction for 64 bits; blocks of numbers that 32 bits hold, nearly all, go without it.
+  std::size_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    U32 outside = 0;
+#pragma omp simd reduction(| : outside)
+    for (std::size_t k = 0; k < kBlock; ++k)
+      outside |= static_cast<U32>((Bits<U32>(x[i + k]) & 0x7fffffffu) >= 0x4f000000u);  // NaN, too
+    if (outside != 0) {
+      for (std::size_t k = i; k < i + kBlock; ++k) y[k] = static_cast<T>(Truncate64(x[k]));
+      continue;
+    }
+#pragma omp simd
+    for (std::size_t k = i; k < i + kBlock; ++k) y[k] = static_cast<T>(static_cast<std::int32_t>(x[k]));
+  }
+  for (; i < n; ++i) y[i] = static_cast<T>(Truncate64(x[i]));
 }
 void FloatsToDoubles(const float* x, std::size_t n, void* to, std::int64_t begin) {
   double* y = static_cast<double*>(to) + begin;

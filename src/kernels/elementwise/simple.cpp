@@ -17,5 +17,6 @@ std::span<const Variant<SimpleTableFn>> SimpleVariants() { return kVariants; }
 
 SimpleFn* Simple(SimpleKind kind, DType dtype) { return Table().simple(kind, dtype); }
 SelectLoops Select(std::size_t bytes) { return Table().select(bytes); }
+RampFn* Ramp(std::size_t bytes) { return Table().ramp(bytes); }
 
 }  // namespace sardonyx::kernels

@@ -1,5 +1,5 @@
 // kernels/elementwise/simple.h - functions of a few instructions on contiguous elements: of one integer, tests of
-// floats by their bits, and the choice between two elements.
+// floats by their bits, the choice between two elements, and ramps.
 #pragma once
 
 #include <cstddef>
@@ -42,10 +42,16 @@ struct SelectLoops {
 // For elements of 1, 2, 4 or 8 bytes.
 SelectLoops Select(std::size_t bytes);
 
+// y[i] = start + i * step of integers, which wrap.
+using RampFn = void(std::uint64_t start, std::uint64_t step, void* y, std::size_t n);
+// For elements of 2, 4 or 8 bytes.
+RampFn* Ramp(std::size_t bytes);
+
 // The vector forms of one ISA.
 struct SimpleTable {
   SimpleFn* (*simple)(SimpleKind kind, DType dtype) = nullptr;
   SelectLoops (*select)(std::size_t bytes) = nullptr;
+  RampFn* (*ramp)(std::size_t bytes) = nullptr;
 };
 using SimpleTableFn = SimpleTable();
 std::span<const Variant<SimpleTableFn>> SimpleVariants();

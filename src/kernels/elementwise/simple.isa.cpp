@@ -206,8 +206,40 @@ SelectLoops FindSelect(std::size_t bytes) {
   }
 }
 
+// Neighbours side by side: each is kCount steps after the one before it in its lane, so no multiplication is needed.
+template <typename T>
+void FillRamp(std::uint64_t start, std::uint64_t step, void* to, std::size_t n) {
+  constexpr std::size_t kCount = 128 / sizeof(T);
+  T* y = static_cast<T*>(to);
+  T lanes[kCount];
+  for (std::size_t j = 0; j < kCount; ++j) lanes[j] = static_cast<T>(start + j * step);
+  const T stride = static_cast<T>(kCount * step);
+  std::size_t i = 0;
+  for (; i + kCount <= n; i += kCount) {
+#pragma omp simd
+    for (std::size_t j = 0; j < kCount; ++j) {
+      y[i + j] = lanes[j];
+      lanes[j] = static_cast<T>(lanes[j] + stride);
+    }
+  }
+  for (std::size_t j = 0; i < n; ++i, ++j) y[i] = lanes[j];
+}
+
+RampFn* FindRamp(std::size_t bytes) {
+  switch (bytes) {
+    case 2:
+      return FillRamp<std::uint16_t>;
+    case 4:
+      return FillRamp<std::uint32_t>;
+    case 8:
+      return FillRamp<std::uint64_t>;
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
-SimpleTable SimpleKernels() { return {FindSimple, FindSelect}; }
+SimpleTable SimpleKernels() { return {FindSimple, FindSelect, FindRamp}; }
 
 }  // namespace sardonyx::kernels::SDX_ISA

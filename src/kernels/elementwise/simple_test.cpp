@@ -145,5 +145,28 @@ TEST(Simple, ChoicesInEveryForm) {
   }
 }
 
+template <typename T>
+void ExpectRamp(RampFn* ramp) {
+  ASSERT_NE(ramp, nullptr);
+  for (const std::size_t n : kLengths) {
+    for (const std::int64_t step : {std::int64_t{1}, std::int64_t{-3}, std::numeric_limits<std::int64_t>::max()}) {
+      std::vector<T> y(n);
+      ramp(41, static_cast<std::uint64_t>(step), y.data(), n);
+      std::uint64_t want = 41;
+      for (std::size_t i = 0; i < n; ++i, want += static_cast<std::uint64_t>(step))
+        ASSERT_EQ(y[i], static_cast<T>(want)) << n << " " << i;
+    }
+  }
+}
+
+TEST(Simple, RampsInEveryForm) {
+  for (const auto& [isa, make] : Runnable(SimpleVariants())) {
+    SCOPED_TRACE(Name(isa));
+    ExpectRamp<std::uint16_t>(make().ramp(2));
+    ExpectRamp<std::uint32_t>(make().ramp(4));
+    ExpectRamp<std::uint64_t>(make().ramp(8));
+  }
+}
+
 }  // namespace
 }  // namespace sardonyx::kernels

@@ -46,6 +46,10 @@ template <typename T>
 using ExtremePlacesFn = void(ExtremeKind kind, const T* x, std::int64_t n, std::int64_t stride, std::int64_t columns,
                              T* best, std::int32_t* at);
 
+// at[r] = the place of the extreme of row r of n elements, n > 0; the rows follow each other.
+template <typename T>
+using ExtremeRowsFn = void(ExtremeKind kind, const T* x, std::int64_t rows, std::int64_t n, std::int64_t* at);
+
 // The vector forms of one ISA, for all types of Of<T>().
 template <template <typename> typename Fn>
 struct RunningTypes {
@@ -86,6 +90,7 @@ struct AllTypes : RunningTypes<Fn> {
 struct ColumnTable {
   RunningTypes<RunningFn> running;
   AllTypes<ExtremePlacesFn> extremes;
+  AllTypes<ExtremeRowsFn> extreme_rows;
 };
 using ColumnTableFn = ColumnTable();
 std::span<const Variant<ColumnTableFn>> ColumnVariants();

@@ -10,45 +10,82 @@ using std::int64_t;
 template <typename T>
 using Total = typename RunningTotal<T>::Type;
 
+// What a line of memory holds.
+template <typename T>
+constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+
+// One row of `columns` columns.
+template <typename T, bool kExclusive, bool kProduct>
+[[gnu::always_inline]] inline void RunRow(const T* x, int64_t columns, Total<T>* totals, T* y) {
+#pragma omp simd
+  for (int64_t j = 0; j < columns; ++j) {
+    const auto element = static_cast<Total<T>>(x[j]);
+    const auto next = static_cast<Total<T>>(kProduct ? totals[j] * element : totals[j] + element);
+    y[j] = static_cast<T>(kExclusive ? totals[j] : next);
+    totals[j] = next;
+  }
+}
+
+// Row after row, so that memory is read in its order. The last columns are a whole line, too, some of whose columns are
+// computed twice, with totals of their own.
 template <typename T, bool kExclusive, bool kProduct>
 void RunColumns(const T* x, int64_t n, int64_t step, int64_t columns, Total<T>* totals, T* y) {
-  // Totals of a line of memory stay in registers for all rows.
-  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
-  for (; columns >= kLine; columns -= kLine, x += kLine, y += kLine, totals += kLine) {
-    Total<T> line[kLine];
-    for (int64_t j = 0; j < kLine; ++j) line[j] = totals[j];
-    for (int64_t k = 0; k < n; ++k) {
+  const bool twice = columns % kLine<T> != 0 && columns > kLine<T> && x != y;  // x must not be overwritten before
+  const int64_t whole = twice || columns < kLine<T> ? columns / kLine<T> * kLine<T> : columns,
+                last = columns - kLine<T>;
+  alignas(64) Total<T> line[kLine<T>];
 #pragma omp simd
-      for (int64_t j = 0; j < kLine; ++j) {
-        const auto element = static_cast<Total<T>>(x[k * step + j]);
-        const auto next = static_cast<Total<T>>(kProduct ? line[j] * element : line[j] + element);
-        y[k * step + j] = static_cast<T>(kExclusive ? line[j] : next);
-        line[j] = next;
-      }
+  for (int64_t j = 0; j < kLine<T>; ++j) line[j] = twice ? totals[last + j] : 0;
+  for (int64_t k = 0; k < n; ++k, x += step, y += step) {
+    for (int64_t j = 0; j + kLine<T> <= whole; j += kLine<T>)
+      RunRow<T, kExclusive, kProduct>(x + j, kLine<T>, totals + j, y + j);
+    if (twice) {
+      RunRow<T, kExclusive, kProduct>(x + last, kLine<T>, line, y + last);
+    } else {
+      const int64_t done = whole / kLine<T> * kLine<T>;
+      RunRow<T, kExclusive, kProduct>(x + done, columns - done, totals + done, y + done);
     }
-    for (int64_t j = 0; j < kLine; ++j) totals[j] = line[j];
   }
-  for (int64_t k = 0; k < n; ++k) {
-    const T* from = x + k * step;
+  for (int64_t j = whole; twice && j < columns; ++j) totals[j] = line[j - last];
+}
+
+// Totals of elements of their own size are the row before: y[k] = y[k - 1] + x[k], or + x[k - 1]; x is not y.
+template <typename T, bool kExclusive, bool kProduct>
+void RunFromRowBefore(const T* x, int64_t n, int64_t step, int64_t columns, Total<T>* totals, T* y) {
+  const auto join = [](auto a, auto b) {
+    const auto left = static_cast<Total<T>>(a), right = static_cast<Total<T>>(b);
+    return static_cast<Total<T>>(kProduct ? left * right : left + right);
+  };
+#pragma omp simd
+  for (int64_t j = 0; j < columns; ++j) y[j] = static_cast<T>(kExclusive ? totals[j] : join(totals[j], x[j]));
+  for (int64_t k = 1; k < n; ++k) {
+    const T* from = x + (kExclusive ? k - 1 : k) * step;
+    const T* before = y + (k - 1) * step;
     T* to = y + k * step;
 #pragma omp simd
-    for (int64_t j = 0; j < columns; ++j) {
-      const auto element = static_cast<Total<T>>(from[j]);
-      const auto next = static_cast<Total<T>>(kProduct ? totals[j] * element : totals[j] + element);
-      to[j] = static_cast<T>(kExclusive ? totals[j] : next);
-      totals[j] = next;
-    }
+    for (int64_t j = 0; j < columns; ++j) to[j] = static_cast<T>(join(before[j], from[j]));
   }
+  const T* last = y + (n - 1) * step;
+  for (int64_t j = 0; j < columns; ++j)
+    totals[j] = kExclusive ? join(last[j], x[(n - 1) * step + j]) : static_cast<Total<T>>(last[j]);
+}
+
+template <typename T, bool kExclusive, bool kProduct>
+void RunOne(const T* x, int64_t n, int64_t step, int64_t columns, Total<T>* totals, T* y) {
+  if constexpr (sizeof(Total<T>) == sizeof(T)) {
+    if (x != y && n > 0) return RunFromRowBefore<T, kExclusive, kProduct>(x, n, step, columns, totals, y);
+  }
+  RunColumns<T, kExclusive, kProduct>(x, n, step, columns, totals, y);
 }
 
 template <typename T>
 void Run(RunningKind kind, const T* x, int64_t n, int64_t step, int64_t columns, Total<T>* totals, T* y) {
   if (kind.exclusive) {
-    kind.product ? RunColumns<T, true, true>(x, n, step, columns, totals, y)
-                 : RunColumns<T, true, false>(x, n, step, columns, totals, y);
+    kind.product ? RunOne<T, true, true>(x, n, step, columns, totals, y)
+                 : RunOne<T, true, false>(x, n, step, columns, totals, y);
   } else {
-    kind.product ? RunColumns<T, false, true>(x, n, step, columns, totals, y)
-                 : RunColumns<T, false, false>(x, n, step, columns, totals, y);
+    kind.product ? RunOne<T, false, true>(x, n, step, columns, totals, y)
+                 : RunOne<T, false, false>(x, n, step, columns, totals, y);
   }
 }
 
@@ -75,6 +112,82 @@ void FindColumns(const T* x, int64_t n, int64_t stride, int64_t columns, T* best
   }
 }
 
+// lanes[0] = the best of the first 2 * kHalf lanes, in halves.
+template <bool kMin, int kHalf, typename T>
+[[gnu::always_inline]] inline void FoldHalves(T* lanes) {
+#pragma omp simd
+  for (int j = 0; j < kHalf; ++j)
+    lanes[j] = Beats<kMin, false>(lanes[j + kHalf], lanes[j]) ? lanes[j + kHalf] : lanes[j];
+  if constexpr (kHalf > 1) FoldHalves<kMin, kHalf / 2>(lanes);
+}
+
+// Of a row of at least a line: the extremes of the lanes of its lines, the last of which may read elements again, then
+// the place of the best.
+template <bool kMin, bool kLast, typename T>
+int64_t FindInLines(const T* x, int64_t n) {
+  constexpr int64_t kCount = kLine<T>;
+  alignas(64) T best[kCount], top[kCount];
+  alignas(64) std::int32_t at[kCount];
+#pragma omp simd
+  for (int64_t j = 0; j < kCount; ++j) best[j] = x[j], at[j] = static_cast<std::int32_t>(j);
+  for (int64_t k = kCount; k < n; k += kCount) {
+    const int64_t first = k + kCount <= n ? k : n - kCount;
+    const T* line = x + first;
+    const auto place = static_cast<std::int32_t>(first);
+#pragma omp simd
+    for (int64_t j = 0; j < kCount; ++j) {
+      const T v = line[j], old = best[j];
+      const bool better = Beats<kMin, kLast>(v, old);
+      best[j] = better ? v : old;
+      at[j] = better ? place + static_cast<std::int32_t>(j) : at[j];
+    }
+  }
+#pragma omp simd
+  for (int64_t j = 0; j < kCount; ++j) top[j] = best[j];
+  FoldHalves<kMin, static_cast<int>(kCount / 2)>(top);
+  const T extreme = top[0];
+  // The first place is the largest of their complements.
+  std::int32_t place = INT32_MIN;
+#pragma omp simd reduction(max : place)
+  for (int64_t j = 0; j < kCount; ++j) {
+    const bool is_it = (best[j] == extreme) | ((best[j] != best[j]) & (extreme != extreme));
+    const std::int32_t candidate = is_it ? (kLast ? at[j] : ~at[j]) : INT32_MIN;
+    place = candidate > place ? candidate : place;
+  }
+  return kLast ? place : ~place;
+}
+
+// Longer rows in pieces whose places 31 bits hold.
+template <bool kMin, bool kLast, typename T>
+int64_t FindInRow(const T* x, int64_t n) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  int64_t best = 0, begin = 1;
+  if (n >= kLine<T>) {
+    const int64_t first = n < kMost ? n : kMost;
+    best = FindInLines<kMin, kLast>(x, first), begin = first;
+  }
+  while (begin < n) {
+    const int64_t count = n - begin < kMost ? n - begin : kMost;
+    const int64_t at = count < kLine<T> ? begin : begin + FindInLines<kMin, kLast>(x + begin, count);
+    if (Beats<kMin, kLast>(x[at], x[best])) best = at;
+    begin += count < kLine<T> ? 1 : count;
+  }
+  return best;
+}
+
+template <bool kMin, bool kLast, typename T>
+void FindInRows(const T* x, int64_t rows, int64_t n, int64_t* at) {
+  for (int64_t r = 0; r < rows; ++r) at[r] = FindInRow<kMin, kLast>(x + r * n, n);
+}
+template <typename T>
+void FindRows(ExtremeKind kind, const T* x, int64_t rows, int64_t n, int64_t* at) {
+  if (kind.min) {
+    kind.last ? FindInRows<true, true>(x, rows, n, at) : FindInRows<true, false>(x, rows, n, at);
+  } else {
+    kind.last ? FindInRows<false, true>(x, rows, n, at) : FindInRows<false, false>(x, rows, n, at);
+  }
+}
+
 template <typename T>
 void Find(ExtremeKind kind, const T* x, int64_t n, int64_t stride, int64_t columns, T* best, std::int32_t* at) {
   if (kind.min) {
@@ -98,6 +211,12 @@ ColumnTable MakeColumnKernels() {
   extremes.s16 = Find<std::int16_t>, extremes.u16 = Find<std::uint16_t>;
   extremes.s32 = Find<std::int32_t>, extremes.u32 = Find<std::uint32_t>;
   extremes.s64 = Find<std::int64_t>, extremes.u64 = Find<std::uint64_t>;
+  AllTypes<ExtremeRowsFn>& rows = table.extreme_rows;
+  rows.f32 = FindRows<float>, rows.f64 = FindRows<double>;
+  rows.s8 = FindRows<std::int8_t>, rows.u8 = FindRows<std::uint8_t>;
+  rows.s16 = FindRows<std::int16_t>, rows.u16 = FindRows<std::uint16_t>;
+  rows.s32 = FindRows<std::int32_t>, rows.u32 = FindRows<std::uint32_t>;
+  rows.s64 = FindRows<std::int64_t>, rows.u64 = FindRows<std::uint64_t>;
   return table;
 }
 

@@ -38,7 +38,7 @@ bool Same(T a, T b) {
 template <typename T>
 void ExpectRunning(RunningFn<T>* run) {
   using Total = typename RunningTotal<T>::Type;
-  for (const std::int64_t columns : {1, 3, 16, 37}) {
+  for (const std::int64_t columns : {1, 3, 8, 16, 17, 37, 64, 95}) {
     const std::int64_t stride = columns + 2;
     const std::vector<T> x = Numbers<T>(static_cast<std::size_t>(kRows * stride), false);
     for (const bool exclusive : {false, true}) {
@@ -58,6 +58,29 @@ void ExpectRunning(RunningFn<T>* run) {
               total = next;
             }
           }
+        }
+      }
+    }
+  }
+}
+
+template <typename T>
+void ExpectRowPlaces(ExtremeRowsFn<T>* find) {
+  for (const std::int64_t n : {1, 3, 8, 9, 16, 31, 47, 64, 130, 200}) {
+    const std::vector<T> x = Numbers<T>(static_cast<std::size_t>(kRows * n), n > 40);
+    for (const bool min : {false, true}) {
+      for (const bool last : {false, true}) {
+        std::vector<std::int64_t> at(static_cast<std::size_t>(kRows), -1);
+        find({min, last}, x.data(), kRows, n, at.data());
+        for (std::int64_t r = 0; r < kRows; ++r) {
+          std::int64_t place = 0;
+          for (std::int64_t k = 1; k < n; ++k) {
+            const T v = x[static_cast<std::size_t>(r * n + k)], best = x[static_cast<std::size_t>(r * n + place)];
+            const bool equal = last && Same(v, best);
+            const bool beyond = best == best && (v != v || (min ? v < best : v > best));
+            if (equal || beyond) place = k;
+          }
+          ASSERT_EQ(at[static_cast<std::size_t>(r)], place) << n << " row " << r;
         }
       }
     }
@@ -108,15 +131,25 @@ TEST(Columns, PlacesOfExtremesInEveryForm) {
     SCOPED_TRACE(Name(isa));
     const ColumnTable table = make();
     ExpectExtremes(table.extremes.f32);
+    ExpectRowPlaces(table.extreme_rows.f32);
     ExpectExtremes(table.extremes.f64);
+    ExpectRowPlaces(table.extreme_rows.f64);
     ExpectExtremes(table.extremes.s8);
+    ExpectRowPlaces(table.extreme_rows.s8);
     ExpectExtremes(table.extremes.u8);
+    ExpectRowPlaces(table.extreme_rows.u8);
     ExpectExtremes(table.extremes.s16);
+    ExpectRowPlaces(table.extreme_rows.s16);
     ExpectExtremes(table.extremes.u16);
+    ExpectRowPlaces(table.extreme_rows.u16);
     ExpectExtremes(table.extremes.s32);
+    ExpectRowPlaces(table.extreme_rows.s32);
     ExpectExtremes(table.extremes.u32);
+    ExpectRowPlaces(table.extreme_rows.u32);
     ExpectExtremes(table.extremes.s64);
+    ExpectRowPlaces(table.extreme_rows.s64);
     ExpectExtremes(table.extremes.u64);
+    ExpectRowPlaces(table.extreme_rows.u64);
   }
 }
 
@@ -128,6 +161,11 @@ void ExpectReducedExtremes(const ReduceExtremes<T>& extremes) {
       T want = x[0];
       for (const T v : x) want = v != v || (want == want && (min ? v < want : v > want)) ? v : want;
       EXPECT_TRUE(Same(extremes.row(min, x.data(), n), want)) << n;
+      T rows[2] = {};
+      std::vector<T> twice(x);
+      twice.insert(twice.end(), x.begin(), x.end());
+      extremes.rows(min, twice.data(), 2, n, rows);
+      EXPECT_TRUE(Same(rows[0], want) && Same(rows[1], want)) << n;
       std::vector<T> acc(x.begin(), x.begin() + 1);
       extremes.columns(min, x.data(), n, 1, 1, acc.data());
       EXPECT_TRUE(Same(acc[0], want)) << n;

@@ -21,6 +21,8 @@ template <typename T>
 struct ReduceExtremes {
   // The largest (or smallest) of n elements, n > 0.
   T (*row)(bool min, const T* x, std::int64_t n) = nullptr;
+  // y[r] = that of row r of n elements, n > 0; the rows follow each other.
+  void (*rows)(bool min, const T* x, std::int64_t rows, std::int64_t n, T* y) = nullptr;
   // acc [columns] = the extreme of acc and of the n rows of x, `stride` apart.
   void (*columns)(bool min, const T* x, std::int64_t n, std::int64_t stride, std::int64_t columns, T* acc) = nullptr;
 };

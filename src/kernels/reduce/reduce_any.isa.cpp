@@ -62,10 +62,18 @@ struct ProdOf {
   }
 };
 
+// lanes[0] = the fold of the first 2 * kHalf lanes, in halves.
+template <typename Op, int kHalf, typename T>
+[[gnu::always_inline]] inline void FoldHalves(T* lanes) {
+#pragma omp simd
+  for (int j = 0; j < kHalf; ++j) lanes[j] = Op::Step(lanes[j], lanes[j + kHalf]);
+  if constexpr (kHalf > 1) FoldHalves<Op, kHalf / 2>(lanes);
+}
+
 // Rows of at least kCount elements: as many are folded side by side, the last ones perhaps once more.
 template <typename Op, int kCount, typename T>
 T ExtremeByLanes(const T* x, int64_t n) {
-  T lanes[kCount];
+  alignas(64) T lanes[kCount];
 #pragma omp simd
   for (int j = 0; j < kCount; ++j) lanes[j] = x[j];
   for (int64_t i = kCount; i < n; i += kCount) {
@@ -73,17 +81,15 @@ T ExtremeByLanes(const T* x, int64_t n) {
 #pragma omp simd
     for (int j = 0; j < kCount; ++j) lanes[j] = Op::Step(lanes[j], from[j]);
   }
-  for (int half = kCount / 2; half > 0; half /= 2) {
-#pragma omp simd
-    for (int j = 0; j < half; ++j) lanes[j] = Op::Step(lanes[j], lanes[j + half]);
-  }
+  FoldHalves<Op, kCount / 2>(lanes);
   return lanes[0];
 }
 
 template <typename Op, typename T>
 T ExtremeOfRow(const T* x, int64_t n) {
-  constexpr int kMany = sizeof(T) == 1 ? 256 : 32, kFew = sizeof(T) == 1 ? 16 : 8;
+  constexpr int kMany = sizeof(T) == 1 ? 256 : 32, kSome = 64, kFew = sizeof(T) == 1 ? 16 : 8;
   if (n >= 2 * kMany) return ExtremeByLanes<Op, kMany>(x, n);
+  if (sizeof(T) == 1 && n >= kSome) return ExtremeByLanes<Op, kSome>(x, n);
   if (n >= kFew) return ExtremeByLanes<Op, kFew>(x, n);
   T best = x[0];
   for (int64_t i = 1; i < n; ++i) best = Op::Step(best, x[i]);
@@ -96,7 +102,7 @@ WideSum<T> SumOfRow(const T* x, int64_t n) {
   WideSum<T> total = Op::kStart;
   int64_t i = 0;
   if (n >= kCount) {
-    WideSum<T> lanes[kCount];
+    alignas(64) WideSum<T> lanes[kCount];
     for (WideSum<T>& lane : lanes) lane = Op::kStart;
     for (; i + kCount <= n; i += kCount) {
 #pragma omp simd
@@ -122,6 +128,10 @@ void FoldColumns(const T* x, int64_t n, int64_t stride, int64_t columns, Acc* ac
 template <typename T>
 T ExtremeRow(bool min, const T* x, int64_t n) {
   return min ? ExtremeOfRow<MinOf>(x, n) : ExtremeOfRow<MaxOf>(x, n);
+}
+template <typename T>
+void ExtremeRows(bool min, const T* x, int64_t rows, int64_t n, T* y) {
+  for (int64_t r = 0; r < rows; ++r) y[r] = ExtremeRow(min, x + r * n, n);
 }
 template <typename T>
 void ExtremeColumns(bool min, const T* x, int64_t n, int64_t stride, int64_t columns, T* acc) {
@@ -156,7 +166,7 @@ void SumColumns(ReduceKind kind, const T* x, int64_t n, int64_t stride, int64_t 
 }
 
 template <typename T>
-constexpr ReduceExtremes<T> kExtremes = {ExtremeRow<T>, ExtremeColumns<T>};
+constexpr ReduceExtremes<T> kExtremes = {ExtremeRow<T>, ExtremeRows<T>, ExtremeColumns<T>};
 template <typename T>
 constexpr ReduceSums<T> kSums = {SumRow<T>, SumColumns<T>};
 

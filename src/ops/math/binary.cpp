@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/copy/stream.h"
 #include "ops/dim_facts.h"
 #include "ops/elementwise.h"
 #include "ops/math/legacy_broadcast.h"
@@ -34,15 +35,28 @@ class BinaryRunner {
  public:
   BinaryRunner(const BinaryMap& map, const BroadcastPlan& plan, const TensorRef& x, const TensorRef& y,
                const OutputRef& z)
-      : map_(map), x_(x), y_(y), z_(z), repeats_x_(plan.repeats(0)), repeats_y_(plan.repeats(1)) {
+      : map_(map),
+        x_(x),
+        y_(y),
+        z_(z),
+        repeats_x_(plan.repeats(0)),
+        repeats_y_(plan.repeats(1)),
+        streamed_(IsStreamed(z, x.data, y.data)) {
     fn_ = repeats_y_ ? map.loops.repeated_y : (repeats_x_ ? map.loops.repeated_x : map.loops.both);
   }
 
   void Run(const BroadcastRun& r) const {
     if (map_.load != nullptr) return RunBlocks(r);
     const auto n = static_cast<std::size_t>(r.count);
+    const std::byte *const x = At(x_, r.in[0]), *const y = At(y_, r.in[1]);
+    std::byte* const z = z_.As<std::byte>() + r.out * Signed(map_.out_size);
+    const std::size_t step_x = repeats_x_ ? 0 : map_.in_size, step_y = repeats_y_ ? 0 : map_.in_size;
     const std::size_t done =
-        fn_(At(x_, r.in[0]), At(y_, r.in[1]), z_.As<std::byte>() + r.out * Signed(map_.out_size), n);
+        !streamed_ || n < kFloatBlock
+            ? fn_(x, y, z, n)
+            : kernels::StreamBlocks(n, map_.out_size, z, [&](std::size_t i, std::size_t count, std::byte* block) {
+                return fn_(x + i * step_x, y + i * step_y, block, count);
+              });
     if (done != n) FailDivision(r, done);
   }
 
@@ -77,7 +91,7 @@ class BinaryRunner {
   const BinaryMap& map_;
   const TensorRef &x_, &y_;
   const OutputRef z_;
-  bool repeats_x_, repeats_y_;
+  bool repeats_x_, repeats_y_, streamed_;
   BinaryFn* fn_;
 };
 

@@ -47,11 +47,17 @@ void SumRow(const CumulativeState& state, const Line& line, const T* from, T* to
   }
 }
 
-constexpr std::int64_t kColumns = 128;  // neighbours that are summed together, so that memory is read in its order
+// Neighbours that are summed together, so that memory is read in its order: as many as leave every thread some.
+constexpr std::int64_t kColumns = 4096, kLeastColumns = 128;
+
+std::int64_t TileOf(std::int64_t inner, std::int64_t outer, int threads) {
+  const std::int64_t share = inner * std::min<std::int64_t>(outer, threads) / threads;
+  return std::clamp(share / kLeastColumns * kLeastColumns, kLeastColumns, kColumns);
+}
 
 template <typename T>
 void SumColumns(const CumulativeState& state, const Line& line, std::int64_t columns, const T* from, T* to) {
-  Total<T> totals[kColumns];
+  alignas(64) Total<T> totals[kColumns];
   std::fill_n(totals, columns, state.product ? Total<T>(1) : Total<T>(0));
   kernels::ColumnKernels().running.Of<T>()({state.exclusive, state.product}, from + line.first, line.count, line.step,
                                            columns, totals, to + line.first);
@@ -69,16 +75,16 @@ void RunCumulative(KernelContext& c) {
   const std::int64_t inner = ElementCount(x.shape, axis + 1, x.rank());
   const T* from = io.In<T>(0);
   T* to = io.Out<T>(0);
-  const std::int64_t tiles = (inner + kColumns - 1) / kColumns;
-  const std::int64_t grain = std::max<std::int64_t>(1, 8192 / n / std::min(inner, kColumns));
+  const std::int64_t tile = TileOf(inner, outer, c.parallel().ThreadCount()), tiles = (inner + tile - 1) / tile;
+  const std::int64_t grain = std::max<std::int64_t>(1, 8192 / n / std::min(inner, tile));
   c.parallel().For(outer * tiles, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t base = i / tiles * n * inner + i % tiles * kColumns;
+      const std::int64_t base = i / tiles * n * inner + i % tiles * tile;
       const Line line = {state.reverse ? base + (n - 1) * inner : base, state.reverse ? -inner : inner, n};
       if (inner == 1) {
         SumRow(state, line, from, to);
       } else {
-        SumColumns(state, line, std::min(kColumns, inner - i % tiles * kColumns), from, to);
+        SumColumns(state, line, std::min(tile, inner - i % tiles * tile), from, to);
       }
     }
   });

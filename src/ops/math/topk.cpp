@@ -1,6 +1,8 @@
 // ops/math/topk.cpp - TopK: the k largest or smallest elements of an axis with their indices; among equal ones the
 // first.
 #include <algorithm>
+#include <bit>
+#include <type_traits>
 
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
@@ -11,6 +13,8 @@
 
 namespace sardonyx::ops {
 namespace {
+
+constexpr std::int64_t kFew = 16;  // elements that are ranked by counting
 
 struct TopKState {
   std::int64_t axis = -1;
@@ -34,47 +38,120 @@ void InferTopK(InferContext& c) {
   c.SetOutput(0, c.InputDType(0), std::move(dims));
 }
 
-// Values are compared as numbers; NaN is greater than all of them.
+// Elements are ranked by keys: smaller is better, equal elements go by their places. An element of up to 32 bits and
+// its place share a number, so that one comparison does both.
+using PackedKey = std::uint64_t;
+struct WideKey {
+  std::uint64_t rank;
+  std::int64_t place;
+  bool operator<(const WideKey& other) const { return rank != other.rank ? rank < other.rank : place < other.place; }
+};
+std::int64_t PlaceOf(PackedKey key) { return static_cast<std::int64_t>(key & 0xffffffffu); }
+std::int64_t PlaceOf(const WideKey& key) { return key.place; }
+
+// An unsigned number that orders elements of T as they are ordered; NaN is greater than all others, -0 is 0.
 template <typename T>
-bool Less(T a, T b) {
+auto Ascending(T x) {
+  using U =
+      std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+                         std::type_identity<std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>::type;
+  constexpr U kSign = static_cast<U>(U(1) << (8 * sizeof(T) - 1));
   if constexpr (std::is_floating_point_v<T>) {
-    if (a != a) return false;
-    if (b != b) return true;
+    const U bits = std::bit_cast<U>(x + T(0));
+    return x != x ? static_cast<U>(~U(0)) : (bits & kSign) != 0 ? static_cast<U>(~bits) : static_cast<U>(bits | kSign);
+  } else {
+    return std::is_signed_v<T> ? static_cast<U>(static_cast<U>(x) ^ kSign) : static_cast<U>(x);
   }
-  return a < b;
 }
 
-template <typename T>
-struct Ranked {
-  const T* x;
-  std::int64_t stride;
-  bool largest;
-  bool operator()(std::int64_t a, std::int64_t b) const {
-    const T &va = x[a * stride], &vb = x[b * stride];
-    if (largest ? Less(vb, va) : Less(va, vb)) return true;
-    if (largest ? Less(va, vb) : Less(vb, va)) return false;
-    return a < b;
+template <typename Key, typename T>
+Key KeyOf(T x, std::int64_t place, bool largest) {
+  auto rank = Ascending(x);
+  if (largest) rank = static_cast<decltype(rank)>(~rank);
+  if constexpr (std::is_same_v<Key, PackedKey>) {
+    return static_cast<std::uint64_t>(rank) << 32 | static_cast<std::uint64_t>(place);
+  } else {
+    return {rank, place};
   }
-};
+}
 
-// The places of the k best of n, best first, into order[0, k).
-template <typename T>
-void Select(const Ranked<T>& better, std::int64_t n, std::int64_t k, bool sorted, std::int64_t* order) {
+// The k best of a few keys, best first: the rank of each is the number of smaller ones, which no branch has to guess.
+template <typename Key>
+void SelectOfFew(Key* keys, std::int64_t n, std::int64_t k) {
+  Key ordered[kFew];
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int64_t rank = 0;
+    for (std::int64_t j = 0; j < n; ++j) rank += keys[j] < keys[i] ? 1 : 0;
+    ordered[rank] = keys[i];
+  }
+  std::copy_n(ordered, k, keys);
+}
+
+// The k best of n keys, best first unless all are wanted unsorted, into keys[0, k).
+template <typename Key>
+void Select(Key* keys, std::int64_t n, std::int64_t k, bool sorted) {
+  if (!sorted && k == n) return;
+  if (n <= kFew) return SelectOfFew(keys, n, k);
   if (k * 8 < n) {  // few of many: a heap of the best with the worst on top
-    for (std::int64_t i = 0; i < k; ++i) order[i] = i;
-    std::make_heap(order, order + k, better);
+    std::make_heap(keys, keys + k);
     for (std::int64_t i = k; i < n; ++i) {
-      if (!better(i, order[0])) continue;
-      std::pop_heap(order, order + k, better);
-      order[k - 1] = i;
-      std::push_heap(order, order + k, better);
+      if (!(keys[i] < keys[0])) continue;
+      std::pop_heap(keys, keys + k);
+      keys[k - 1] = keys[i];
+      std::push_heap(keys, keys + k);
     }
-    std::sort_heap(order, order + k, better);
+    std::sort_heap(keys, keys + k);
     return;
   }
-  for (std::int64_t i = 0; i < n; ++i) order[i] = i;
-  if (k < n) std::nth_element(order, order + k, order + n, better);
-  if (sorted || k < n) std::sort(order, order + k, better);
+  if (k < n) std::nth_element(keys, keys + k, keys + n);
+  std::sort(keys, keys + k);
+}
+
+struct TopKJob {
+  std::int64_t outer, n, inner, k, columns;  // columns: neighbours that are read together, in the order of memory
+  bool largest, sorted;
+  std::int64_t blocks() const { return (inner + columns - 1) / columns; }
+};
+
+// Block `i` of columns; keys: room for n of each column.
+template <typename Key, typename T>
+void SelectBlock(const TopKJob& job, std::int64_t i, const T* x, Key* keys, T* y, std::int64_t* indices) {
+  const std::int64_t first = i % job.blocks() * job.columns, columns = std::min(job.columns, job.inner - first);
+  const T* from = x + i / job.blocks() * job.n * job.inner + first;
+  for (std::int64_t row = 0; row < job.n; ++row)
+    for (std::int64_t j = 0; j < columns; ++j)
+      keys[j * job.n + row] = KeyOf<Key>(from[row * job.inner + j], row, job.largest);
+  for (std::int64_t j = 0; j < columns; ++j) Select(keys + j * job.n, job.n, job.k, job.sorted);
+  const std::int64_t to = i / job.blocks() * job.k * job.inner + first;
+  for (std::int64_t row = 0; row < job.k; ++row) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const std::int64_t place = PlaceOf(keys[j * job.n + row]), at = to + row * job.inner + j;
+      y[at] = from[place * job.inner + j];
+      if (indices != nullptr) indices[at] = place;
+    }
+  }
+}
+
+template <typename Key, typename T>
+void RunJob(KernelContext& c, TopKJob job, std::int64_t* indices) {
+  constexpr std::int64_t kColumns = 16, kMostKeys = 65536;
+  job.columns = std::min(job.inner, std::clamp<std::int64_t>(kMostKeys / job.n, 1, kColumns));
+  const std::int64_t units = job.outer * job.blocks();
+  // Every piece of work has room for the keys of one block.
+  const std::int64_t pieces = std::min<std::int64_t>(units, 4 * std::int64_t{c.parallel().ThreadCount()});
+  Operands io(c, kDTypeOf<T>, 2, 2);
+  const std::size_t room = io.Add<Key>(static_cast<std::size_t>(
+      CheckedMul(CheckedMul(pieces, job.columns, "the size of scratch memory"), job.n, "the size of scratch memory")));
+  const Operands::Computing computing(io);
+  const T* from = io.In<T>(0);
+  T* to = io.Out<T>(0);
+  c.parallel().For(pieces, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t piece = begin; piece < end; ++piece) {
+      Key* keys = io.At<Key>(room) + piece * job.columns * job.n;
+      for (std::int64_t i = units * piece / pieces; i < units * (piece + 1) / pieces; ++i)
+        SelectBlock(job, i, from, keys, to, indices);
+    }
+  });
 }
 
 template <typename T>
@@ -91,28 +168,12 @@ void RunTopK(KernelContext& c) {
   const OutputRef y = c.Output(0, shape);
   std::int64_t* indices = c.HasOutput(1) ? c.Output(1, shape).As<std::int64_t>() : nullptr;
   if (y.count == 0) return;
-  const std::int64_t outer = ElementCount(x.shape, 0, axis), inner = ElementCount(x.shape, axis + 1, x.rank());
-  // Every piece of work has room for the indices of one row.
-  const std::int64_t jobs = std::min<std::int64_t>(outer * inner, 64);
-  Operands io(c, kDTypeOf<T>, 2, 2);
-  const std::size_t orders = io.Add<std::int64_t>(static_cast<std::size_t>(jobs * n));
-  const Operands::Computing computing(io);
-  const T* from = io.In<T>(0);
-  T* to = io.Out<T>(0);
-  c.parallel().For(jobs, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t job = begin; job < end; ++job) {
-      std::int64_t* order = io.At<std::int64_t>(orders) + job * n;
-      for (std::int64_t i = outer * inner * job / jobs; i < outer * inner * (job + 1) / jobs; ++i) {
-        const T* row = from + i / inner * n * inner + i % inner;
-        Select(Ranked<T>{row, inner, state.largest}, n, k, state.sorted, order);
-        for (std::int64_t j = 0; j < k; ++j) {
-          const std::int64_t at = (i / inner * k + j) * inner + i % inner;
-          to[at] = row[order[j] * inner];
-          if (indices != nullptr) indices[at] = order[j];
-        }
-      }
-    }
-  });
+  const TopKJob job = {
+      ElementCount(x.shape, 0, axis), n, ElementCount(x.shape, axis + 1, x.rank()), k, 1, state.largest, state.sorted};
+  if constexpr (sizeof(T) <= 4) {
+    if (n <= std::int64_t{1} << 32) return RunJob<PackedKey, T>(c, job, indices);
+  }
+  RunJob<WideKey, T>(c, job, indices);
 }
 
 Prepared PrepareTopK(PrepareContext& c) {

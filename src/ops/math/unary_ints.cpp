@@ -7,6 +7,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "kernels/copy/stream.h"
 #include "kernels/elementwise/simple.h"
 #include "ops/elementwise.h"
 #include "ops/registry.h"
@@ -34,9 +35,17 @@ void RunSimpleMap(KernelContext& c) {
   const auto& map = c.state<SimpleMap>();
   const TensorRef& x = c.Input(0);
   const OutputRef y = c.Output(0);
+  const bool streamed = IsStreamed(y, x.data);
   c.parallel().For(x.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    map.run(x.As<const char>() + begin * map.in_size, y.As<char>() + begin * map.out_size,
-            static_cast<std::size_t>(end - begin), nullptr, nullptr);
+    const auto* from = x.As<const std::byte>() + begin * map.in_size;
+    auto* to = y.As<std::byte>() + begin * map.out_size;
+    const auto n = static_cast<std::size_t>(end - begin);
+    if (!streamed) return map.run(from, to, n, nullptr, nullptr);
+    kernels::StreamBlocks(n, static_cast<std::size_t>(map.out_size), to,
+                          [&](std::size_t i, std::size_t count, std::byte* block) {
+                            map.run(from + i * static_cast<std::size_t>(map.in_size), block, count, nullptr, nullptr);
+                            return count;
+                          });
   });
 }
 

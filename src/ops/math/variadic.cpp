@@ -1,7 +1,9 @@
 // ops/math/variadic.cpp - Max, Mean, Min, Sum of any number of inputs that broadcast, and the row of FusedElementwise.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
+#include "kernels/copy/stream.h"
 #include "kernels/elementwise/binary.h"
 #include "ops/copy_elements.h"
 #include "ops/cost_context.h"
@@ -32,10 +34,18 @@ constexpr std::int64_t kBlock = 1024;
 
 class Folding {
  public:
-  Folding(const Fold& fold, KernelContext& c) : fold_(fold), c_(c), out_(c.Output(0)) {}
+  Folding(const Fold& fold, KernelContext& c) : fold_(fold), c_(c), out_(c.Output(0)) {
+    // Where it overwrites an input its lines are in the caches anyway.
+    streamed_ = out_.byte_size() >= kernels::kStreamedBytes;
+    for (std::size_t k = 0; k < c.InputCount(); ++k) streamed_ = streamed_ && c.Input(k).data != out_.data;
+  }
 
   void Run(std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; i += kBlock) Block(i, std::min(end, i + kBlock));
+    bool same = fold_.load == nullptr;
+    for (std::size_t k = 0; k < c_.InputCount(); ++k) same = same && c_.Input(k).count == out_.count;
+    for (std::int64_t i = begin; i < end; i += kBlock) {
+      same ? BlockOfSame(i, std::min(end, i + kBlock)) : Block(i, std::min(end, i + kBlock));
+    }
   }
 
  private:
@@ -47,12 +57,28 @@ class Folding {
       plan.ForRange(begin, end, [&](const BroadcastRun& r) { Take(x, k == 0, plan.repeats(0), r, begin); });
     }
     const auto n = static_cast<std::size_t>(end - begin);
-    if (fold_.mean) Divide(n);
+    if (fold_.mean) Divide(n, sums_);
     if (fold_.load != nullptr) {
       fold_.store(reinterpret_cast<const float*>(sums_), n, out_.data, begin);
     } else {
       std::memcpy(out_.As<char>() + begin * static_cast<std::int64_t>(fold_.size), sums_, n * fold_.size);
     }
+  }
+
+  // Inputs of the output's shape: the last step writes the output.
+  void BlockOfSame(std::int64_t begin, std::int64_t end) {
+    const auto n = static_cast<std::size_t>(end - begin);
+    const std::int64_t at = begin * static_cast<std::int64_t>(fold_.size);
+    const std::size_t count = c_.InputCount();
+    std::byte* const out = out_.As<std::byte>() + at;
+    const void* sums = c_.Input(0).As<std::byte>() + at;
+    for (std::size_t k = 1; k < count; ++k) {
+      std::byte* to = k + 1 == count && !fold_.mean && !streamed_ ? out : sums_;
+      fold_.loops.both(sums, c_.Input(k).As<std::byte>() + at, to, n);
+      sums = to;
+    }
+    if (fold_.mean) Divide(n, streamed_ ? sums_ : out);
+    if (streamed_) kernels::Stream()(sums_, out, n * fold_.size);
   }
 
   // One run of input x joins the sums.
@@ -74,16 +100,22 @@ class Folding {
     }
   }
 
-  void Divide(std::size_t n) {
-    const auto count = static_cast<double>(c_.InputCount());
-    const auto narrow = static_cast<float>(count);
-    const auto loops = kernels::Binary(BinaryKind::kDiv, fold_.size == sizeof(double) ? DType::kDouble : DType::kFloat);
-    loops.repeated_y(sums_, fold_.size == sizeof(double) ? static_cast<const void*>(&count) : &narrow, sums_, n);
+  // The sums over the number of inputs; that of a power of two is a product, which is faster.
+  void Divide(std::size_t n, void* to) {
+    const std::size_t inputs = c_.InputCount();
+    const bool exact = std::has_single_bit(inputs);
+    const double by = exact ? 1 / static_cast<double>(inputs) : static_cast<double>(inputs);
+    const auto narrow = static_cast<float>(by);
+    const bool wide = fold_.size == sizeof(double);
+    const auto loops =
+        kernels::Binary(exact ? BinaryKind::kMul : BinaryKind::kDiv, wide ? DType::kDouble : DType::kFloat);
+    loops.repeated_y(sums_, wide ? static_cast<const void*>(&by) : &narrow, to, n);
   }
 
   const Fold& fold_;
   KernelContext& c_;
   const OutputRef out_;
+  bool streamed_ = false;
   alignas(64) std::byte sums_[kBlock * 8];
 };
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "kernels/reduce/columns.h"
-#include "kernels/reduce/reduce_any.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
@@ -32,44 +31,6 @@ void InferArg(InferContext& c) {
   c.SetOutput(0, DType::kInt64, std::move(dims));
 }
 
-// True if `x` takes the place of `best`. A NaN takes every number's place, as in NumPy.
-template <bool kMin, bool kLast, typename T>
-bool Beats(T x, T best) {
-  if (best != best) return kLast && x != x;
-  if (x != x) return true;
-  if constexpr (kMin) return kLast ? x <= best : x < best;
-  return kLast ? x >= best : x > best;
-}
-
-template <typename T>
-T ExtremeOf(bool min, const T* x, std::int64_t n) {
-  if constexpr (std::is_same_v<T, float>) {
-    const auto kind = min ? kernels::ReduceKind::kMin : kernels::ReduceKind::kMax;
-    return static_cast<float>(kernels::ReduceF32().row(kind, x, n));
-  } else {
-    return kernels::ReduceAny().Extremes<T>().row(min, x, n);
-  }
-}
-
-// In a row of n elements: the extreme by vectors, then its place. A NaN is the extreme.
-template <bool kMin, bool kLast, typename T>
-std::int64_t FindInRow(const T* x, std::int64_t n) {
-  if constexpr (sizeof(T) == 2) {
-    T best = x[0];
-    std::int64_t at = 0;
-    for (std::int64_t k = 1; k < n; ++k)
-      if (Beats<kMin, kLast>(x[k], best)) [[unlikely]]
-        best = x[k], at = k;
-    return at;
-  } else {
-    const T extreme = ExtremeOf(kMin, x, n);
-    const auto is_it = [&](std::int64_t k) { return x[k] == extreme || (extreme != extreme && x[k] != x[k]); };
-    std::int64_t k = kLast ? n - 1 : 0;
-    while (!is_it(k)) k += kLast ? -1 : 1;
-    return k;
-  }
-}
-
 constexpr std::int64_t kColumns = 64;  // neighbours that are searched together, so that memory is read in its order
 
 template <typename T>
@@ -89,20 +50,22 @@ void FindInColumns(kernels::ExtremeKind kind, const T* x, std::int64_t n, std::i
   }
 }
 
-template <bool kMin, bool kLast, typename T>
-void FindAll(Parallel& parallel, const T* x, std::int64_t outer, std::int64_t n, std::int64_t inner, std::int64_t* y) {
+template <typename T>
+void FindAll(Parallel& parallel, kernels::ExtremeKind kind, const T* x, std::int64_t outer, std::int64_t n,
+             std::int64_t inner, std::int64_t* y) {
+  if (inner == 1) {
+    parallel.For(outer, std::max<std::int64_t>(1, 8192 / n), [&](std::int64_t begin, std::int64_t end) {
+      kernels::ColumnKernels().extreme_rows.Of<T>()(kind, x + begin * n, end - begin, n, y + begin);
+    });
+    return;
+  }
   const std::int64_t tiles = (inner + kColumns - 1) / kColumns;
   const std::int64_t grain = std::max<std::int64_t>(1, 8192 / n / std::min(inner, kColumns));
   parallel.For(outer * tiles, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t first = i % tiles * kColumns;
       const T* base = x + i / tiles * n * inner + first;
-      std::int64_t* to = y + i / tiles * inner + first;
-      if (inner == 1) {
-        *to = FindInRow<kMin, kLast>(base, n);
-      } else {
-        FindInColumns<T>({kMin, kLast}, base, n, inner, std::min(kColumns, inner - first), to);
-      }
+      FindInColumns<T>(kind, base, n, inner, std::min(kColumns, inner - first), y + i / tiles * inner + first);
     }
   });
 }
@@ -121,10 +84,7 @@ void RunArg(KernelContext& c) {
   const std::int64_t inner = shape.empty() ? 1 : ElementCount(shape, axis + 1, shape.size());
   const T* x = io.In<T>(0);
   std::int64_t* y = c.Output(0).As<std::int64_t>();
-  if (state.min && state.last) return FindAll<true, true>(c.parallel(), x, outer, n, inner, y);
-  if (state.min) return FindAll<true, false>(c.parallel(), x, outer, n, inner, y);
-  if (state.last) return FindAll<false, true>(c.parallel(), x, outer, n, inner, y);
-  FindAll<false, false>(c.parallel(), x, outer, n, inner, y);
+  FindAll(c.parallel(), kernels::ExtremeKind{state.min, state.last}, x, outer, n, inner, y);
 }
 
 Prepared PrepareArg(PrepareContext& c) {

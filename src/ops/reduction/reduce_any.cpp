@@ -32,15 +32,28 @@ class WholeExponentials {
   std::array<double, 746> table_;
 };
 
-// log(sum(e^x)) of the integers that for_each visits: their differences from the largest are whole numbers.
-template <typename T, typename ForEach>
-double LogSumExpOfIntegers(const ForEach& for_each) {
+// log(sum(e^x)) of the integers that for_each visits in runs of elements `step` apart: their differences from the
+// largest are whole numbers. Four sums, so that none has to wait for the one before.
+template <typename T, typename ForEachRun>
+double LogSumExpOfIntegers(const ForEachRun& for_each) {
   T max = std::numeric_limits<T>::lowest();
-  for_each([&](T v) { max = std::max(max, v); });
+  for_each([&](const T* x, std::int64_t n, std::int64_t step) {
+    if (step == 1 && n > 0) max = std::max(max, kernels::ReduceAny().template Extremes<T>().row(false, x, n));
+    for (std::int64_t k = 0; step != 1 && k < n; ++k) max = std::max(max, x[k * step]);
+  });
   const WholeExponentials& exponentials = WholeExponentials::Get();
+  const auto power = [&](T v) {
+    return exponentials.OfNegative(static_cast<std::uint64_t>(max) - static_cast<std::uint64_t>(v));
+  };
   double sum = 0;
-  for_each(
-      [&](T v) { sum += exponentials.OfNegative(static_cast<std::uint64_t>(max) - static_cast<std::uint64_t>(v)); });
+  for_each([&](const T* x, std::int64_t n, std::int64_t step) {
+    double a = 0, b = 0, c = 0, d = 0;
+    std::int64_t k = 0;
+    for (; k + 4 <= n; k += 4, x += 4 * step)
+      a += power(x[0]), b += power(x[step]), c += power(x[2 * step]), d += power(x[3 * step]);
+    for (; k < n; ++k, x += step) a += power(*x);
+    sum += a + b + (c + d);
+  });
   return std::log(sum) + static_cast<double>(max);
 }
 
@@ -110,15 +123,17 @@ void ReduceScalars(KernelContext& c, const ReducePlan& p, const T* x, T* y) {
   c.parallel().For(p.outer * p.inner, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const T* base = x + p.KeptOffset(i / p.inner) + i % p.inner;
+      const auto for_each_run = [&](auto take) {
+        for (std::int64_t r = 0; r < p.repeats; ++r) take(base + p.ReducedOffset(r), p.n, p.inner);
+      };
       const auto for_each = [&](auto step) {
-        for (std::int64_t r = 0; r < p.repeats; ++r) {
-          const T* block = base + p.ReducedOffset(r);
-          for (std::int64_t k = 0; k < p.n; ++k) step(block[k * p.inner]);
-        }
+        for_each_run([&](const T* run, std::int64_t n, std::int64_t stride) {
+          for (std::int64_t k = 0; k < n; ++k) step(run[k * stride]);
+        });
       };
       double max = 0;
       if constexpr (kReduction == Reduction::kLogSumExp && std::is_integral_v<T>) {
-        y[i] = S::Rounded(LogSumExpOfIntegers<T>(for_each));
+        y[i] = S::Rounded(LogSumExpOfIntegers<T>(for_each_run));
         continue;
       } else if constexpr (kReduction == Reduction::kLogSumExp) {
         max = -std::numeric_limits<double>::infinity();
@@ -143,6 +158,9 @@ struct Extreme {
   Acc Start() const { return min ? Scalar<T, Reduction::kMin>::Start() : Scalar<T, Reduction::kMax>::Start(); }
   Acc Row(const T* x, std::int64_t n) const {
     return n == 0 ? Start() : kernels::ReduceAny().template Extremes<T>().row(min, x, n);
+  }
+  void Rows(const T* x, std::int64_t rows, std::int64_t n, T* y) const {  // n > 0
+    kernels::ReduceAny().template Extremes<T>().rows(min, x, rows, n, y);
   }
   void Columns(const T* x, std::int64_t n, std::int64_t stride, std::int64_t columns, Acc* acc) const {
     kernels::ReduceAny().template Extremes<T>().columns(min, x, n, stride, columns, acc);
@@ -185,6 +203,15 @@ void ReduceRows(KernelContext& c, const ReducePlan& p, const How& how, const T* 
   const std::int64_t pieces = (p.n + kReducePiece - 1) / kReducePiece, per_output = p.repeats * pieces;
   const std::int64_t grain = std::max<std::int64_t>(1, kReduceGrain / std::min(p.n, kReducePiece));
   if (per_output == 1) {
+    const bool adjoining = p.kept_count == 0 || (p.kept_count == 1 && p.kept[0].stride == p.n);
+    if constexpr (requires { how.Rows(x, p.outer, p.n, y); }) {
+      if (adjoining) {
+        c.parallel().For(p.outer, grain, [&](std::int64_t begin, std::int64_t end) {
+          how.Rows(x + begin * p.n, end - begin, p.n, y + begin);
+        });
+        return;
+      }
+    }
     c.parallel().For(p.outer, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t o = begin; o < end; ++o) y[o] = how.Result(how.Row(x + p.KeptOffset(o), p.n), p.n);
     });

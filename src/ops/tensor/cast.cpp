@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/copy/stream.h"
 #include "ops/copy_elements.h"
 #include "ops/cost_context.h"
 #include "ops/elementwise.h"
@@ -27,15 +28,30 @@ struct Casting {
   FromIntsFn* from_ints = nullptr;
 };
 
-// Elements [begin, end) through blocks of T.
+// Elements [begin, begin + n) of x to those of y from `at` on, through blocks of T.
 template <typename T, typename Load, typename Store>
-void Through(Load* load, Store* store, const void* x, void* y, std::int64_t begin, std::int64_t end) {
+void Through(Load* load, Store* store, const void* x, std::int64_t begin, std::size_t n, void* y, std::int64_t at) {
   constexpr std::size_t kBlock = 4096 / sizeof(T);
   alignas(64) T block[kBlock];
-  for (std::int64_t i = begin; i < end; i += kBlock) {
-    const std::size_t n = std::min(kBlock, static_cast<std::size_t>(end - i));
-    load(x, i, n, block);
-    store(block, n, y, i);
+  for (std::size_t i = 0; i < n; i += kBlock) {
+    const std::size_t count = std::min(kBlock, n - i);
+    load(x, begin + static_cast<std::int64_t>(i), count, block);
+    store(block, count, y, at + static_cast<std::int64_t>(i));
+  }
+}
+
+// Elements [begin, begin + n) of x to those of y from `at` on.
+void CastSome(const Casting& cast, const void* x, std::int64_t begin, std::size_t n, void* y, std::int64_t at) {
+  if (cast.to_ints != nullptr) {
+    Through<std::int64_t>(cast.to_ints, cast.from_ints, x, begin, n, y, at);
+  } else if (cast.to_doubles != nullptr) {
+    Through<double>(cast.to_doubles, cast.from_doubles, x, begin, n, y, at);
+  } else if (cast.from == DType::kFloat) {
+    cast.from_floats(static_cast<const float*>(x) + begin, n, y, at);
+  } else if (cast.to == DType::kFloat) {
+    cast.to_floats(x, begin, n, static_cast<float*>(y) + at);
+  } else {
+    Through<float>(cast.to_floats, cast.from_floats, x, begin, n, y, at);
   }
 }
 
@@ -43,18 +59,16 @@ void RunNumbers(KernelContext& c) {
   const auto& cast = c.state<Casting>();
   const TensorRef& x = c.Input(0);
   const OutputRef y = c.Output(0);
+  const bool streamed = IsStreamed(y, x.data);
   c.parallel().For(x.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    if (cast.to_ints != nullptr) {
-      Through<std::int64_t>(cast.to_ints, cast.from_ints, x.data, y.data, begin, end);
-    } else if (cast.to_doubles != nullptr) {
-      Through<double>(cast.to_doubles, cast.from_doubles, x.data, y.data, begin, end);
-    } else if (cast.from == DType::kFloat) {
-      cast.from_floats(x.As<const float>() + begin, static_cast<std::size_t>(end - begin), y.data, begin);
-    } else if (cast.to == DType::kFloat) {
-      cast.to_floats(x.data, begin, static_cast<std::size_t>(end - begin), y.As<float>() + begin);
-    } else {
-      Through<float>(cast.to_floats, cast.from_floats, x.data, y.data, begin, end);
-    }
+    const auto n = static_cast<std::size_t>(end - begin);
+    if (!streamed) return CastSome(cast, x.data, begin, n, y.data, begin);
+    const auto size = static_cast<std::size_t>(Bits(y.dtype) / 8);
+    StreamBlocks(n, size, y.As<std::byte>() + begin * static_cast<std::int64_t>(size),
+                 [&](std::size_t i, std::size_t count, std::byte* block) {
+                   CastSome(cast, x.data, begin + static_cast<std::int64_t>(i), count, block, 0);
+                   return count;
+                 });
   });
 }
 

@@ -1,4 +1,5 @@
 // ops/tensor/gather.cpp - Gather, GatherElements, GatherND: elements picked by indices.
+#include "kernels/copy/pick.h"
 #include "kernels/copy/storage.h"
 #include "kernels/copy/strided_copy.h"
 #include "ops/cost_context.h"
@@ -135,34 +136,66 @@ std::int64_t RowOffset(Dims x, Dims indices, std::size_t axis, std::int64_t row)
   return offset;
 }
 
-// Fails for the first of n indices that lies outside of the axis: one test for all where none does.
+// Calls row(base, first, at): the n elements from y[first] on are those of x, from x[base] on, that the indices
+// at[0..n) pick.
+template <typename Index, typename Row>
+void ForPickedRows(KernelContext& c, std::size_t axis, const Index* indices, std::int64_t grain, const Row& row) {
+  const TensorRef& x = c.Input(0);
+  const Dims shape = c.Input(1).shape;
+  const std::int64_t n = shape.back();
+  c.parallel().For(c.Input(1).count / n, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) row(RowOffset(x.shape, shape, axis, i), i * n, indices + i * n);
+  });
+}
+
+kernels::PickedRow PickedRowOf(const TensorRef& x, std::size_t axis) {
+  return {x.shape[axis], ElementCount(x.shape, axis + 1, x.rank()), axis + 1 == x.rank() ? 0 : 1};
+}
+
+// Elements of 1, 2, 4 or 8 bytes.
 template <typename Index>
-void CheckRow(const Index* at, std::int64_t n, std::int64_t size) {
-  bool outside = false;
-  for (std::int64_t j = 0; j < n; ++j) outside |= at[j] < -size || at[j] >= size;
-  for (std::int64_t j = 0; outside && j < n; ++j) CheckedIndex(at[j], size);
+void PickElementRows(KernelContext& c, const OutputRef& y, std::size_t axis, const Index* indices,
+                     kernels::PickFn<Index>* pick) {
+  const TensorRef& x = c.Input(0);
+  const kernels::PickedRow picked = PickedRowOf(x, axis);
+  const std::int64_t n = c.Input(1).shape.back(), bytes = Bits(x.dtype) / 8;
+  const std::int64_t grain = std::max<std::int64_t>(1, kBytesPerTask / 16 / n);
+  ForPickedRows(c, axis, indices, grain, [&](std::int64_t base, std::int64_t first, const Index* at) {
+    const std::int64_t done = pick(picked, x.As<std::byte>() + base * bytes, at, n, y.As<std::byte>() + first * bytes);
+    if (done < n) CheckedIndex(at[done], picked.size);
+  });
 }
 
 template <typename Storage, typename Index>
 void GatherElementRows(KernelContext& c, const OutputRef& y, std::size_t axis, const Index* indices) {
-  const TensorRef& x = c.Input(0);
-  const Dims shape = c.Input(1).shape;
-  const std::size_t last = x.rank() - 1;
-  const std::int64_t size = x.shape[axis], stride = ElementCount(x.shape, axis + 1, x.rank()), n = shape[last];
-  const typename Storage::Source from = StorageAt<Storage>(x.data);
+  const kernels::PickedRow picked = PickedRowOf(c.Input(0), axis);
+  const std::int64_t n = c.Input(1).shape.back();
+  const typename Storage::Source from = StorageAt<Storage>(c.Input(0).data);
   const Storage to = StorageAt<Storage>(y.data);
-  const std::int64_t next = axis == last ? 0 : 1;
-  ForRows<Storage>(c.parallel(), y.count / n, n, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t base = RowOffset(x.shape, shape, axis, row);
-      const Index* at = indices + row * n;
-      CheckRow(at, n, size);
-      for (std::int64_t j = 0; j < n; ++j) {
-        const std::int64_t k = at[j] < 0 ? at[j] + size : at[j];
-        to.Set(row * n + j, from.Get(base + k * stride + j * next));
-      }
-    }
+  const std::int64_t grain = Storage::kPacked ? y.count / n : std::max<std::int64_t>(1, kBytesPerTask / 16 / n);
+  ForPickedRows(c, axis, indices, grain, [&](std::int64_t base, std::int64_t first, const Index* at) {
+    for (std::int64_t j = 0; j < n; ++j)
+      to.Set(first + j, from.Get(base + CheckedIndex(at[j], picked.size) * picked.stride + j * picked.next));
   });
+}
+
+void RunPickedElements(KernelContext& c, const OutputRef& y, std::size_t axis) {
+  const TensorRef& x = c.Input(0);
+  const TensorRef& indices = c.Input(1);
+  const bool whole_bytes = !IsString(x.dtype) && Bits(x.dtype) >= 8;
+  const kernels::PickLoops loops = kernels::Pick(whole_bytes ? static_cast<std::size_t>(Bits(x.dtype) / 8) : 0);
+  if (loops.by_int64 == nullptr) {
+    VisitStorage(x.dtype, [&]<typename Storage>() {
+      VisitIndices(indices, [&](const auto* values) { GatherElementRows<Storage>(c, y, axis, values); });
+    });
+  } else {
+    VisitIndices(indices, [&]<typename Index>(const Index* values) {
+      if constexpr (sizeof(Index) == 4)
+        PickElementRows(c, y, axis, values, loops.by_int32);
+      else
+        PickElementRows(c, y, axis, values, loops.by_int64);
+    });
+  }
 }
 
 void RunGatherElements(KernelContext& c) {
@@ -177,9 +210,7 @@ void RunGatherElements(KernelContext& c) {
   }
   const OutputRef y = c.Output(0, indices.shape);
   if (y.count == 0) return;
-  VisitStorage(x.dtype, [&]<typename Storage>() {
-    VisitIndices(indices, [&](const auto* values) { GatherElementRows<Storage>(c, y, axis, values); });
-  });
+  RunPickedElements(c, y, axis);
 }
 
 Prepared PrepareGatherElements(PrepareContext& c) {

@@ -6,6 +6,7 @@
 
 #include "kernels/copy/storage.h"
 #include "kernels/copy/strided_copy.h"
+#include "kernels/elementwise/simple.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
@@ -229,9 +230,11 @@ void FillRange(KernelContext& c) {
   const std::int64_t shape[] = {RangeCount(start, limit, delta)};
   T* y = c.Output(0, shape).template As<T>();
   if constexpr (std::is_integral_v<T>) {
-    auto element = static_cast<std::uint64_t>(start);  // sums wrap as RangeElement does
-    for (std::int64_t i = 0; i < shape[0]; ++i, element += static_cast<std::uint64_t>(delta))
-      y[i] = static_cast<T>(element);
+    kernels::RampFn* const ramp = kernels::Ramp(sizeof(T));
+    c.parallel().For(shape[0], 1 << 16, [&](std::int64_t begin, std::int64_t end) {
+      const auto first = static_cast<std::uint64_t>(RangeElement(start, delta, begin));
+      ramp(first, static_cast<std::uint64_t>(delta), y + begin, static_cast<std::size_t>(end - begin));
+    });
   } else {
     for (std::int64_t i = 0; i < shape[0]; ++i) y[i] = static_cast<T>(RangeElement(start, delta, i));
   }

@@ -1,7 +1,10 @@
 // ops/text/text.cpp - operators on strings: RegexFullMatch, StringConcat, StringNormalizer, StringSplit.
 #include <re2/re2.h>
 
+#include <string>
+#include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "base/limits.h"
 #include "ops/infer_context.h"
@@ -9,6 +12,7 @@
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/shapes/broadcast.h"
 #include "ops/text/utf8_case.h"
 #include "ops/text/utf8_length.h"
 
@@ -57,24 +61,27 @@ void RunStringConcat(KernelContext& c) {
     Fail(Code::kInvalidArgument, "shapes ", ToText(a.shape), " and ", ToText(b.shape), " do not broadcast");
   }
   const OutputRef y = c.Output(0, shape);
-  const auto place = [&](const TensorRef& t, std::int64_t i) {
-    std::int64_t at = 0, step = 1;
-    for (std::size_t d = shape.size(); d-- > 0; i /= shape[d]) {
-      if (d + t.rank() < shape.size()) continue;
-      const std::int64_t size = t.shape[d + t.rank() - shape.size()];
-      if (size != 1) at += i % shape[d] * step;
-      step *= size;
-    }
-    return at;
+  if (y.count == 0) return;
+  const Dims shapes[] = {a.shape, b.shape};
+  const BroadcastPlan plan(y.shape, shapes);
+  const std::int64_t step_a = plan.repeats(0) ? 0 : 1, step_b = plan.repeats(1) ? 0 : 1;
+  const auto for_each = [&](auto f) {  // f(text of a, text of b, place in y)
+    plan.ForRange(0, y.count, [&](const BroadcastRun& r) {
+      const std::string* left = a.As<std::string>() + r.in[0];
+      const std::string* right = b.As<std::string>() + r.in[1];
+      for (std::int64_t i = 0; i < r.count; ++i) f(left[i * step_a], right[i * step_b], r.out + i);
+    });
   };
   std::size_t bytes = 0;  // of all texts, which limits have to allow; in a loop they double each time
-  for (std::int64_t i = 0; i < y.count; ++i)
-    bytes += a.As<std::string>()[place(a, i)].size() + b.As<std::string>()[place(b, i)].size();
+  for_each(
+      [&](const std::string& left, const std::string& right, std::int64_t) { bytes += left.size() + right.size(); });
   ChargeMemory(bytes);
   ReturnMemory(bytes);
-  for (std::int64_t i = 0; i < y.count; ++i) {
-    y.As<std::string>()[i] = a.As<std::string>()[place(a, i)] + b.As<std::string>()[place(b, i)];
-  }
+  for_each([&](const std::string& left, const std::string& right, std::int64_t i) {
+    std::string& text = y.As<std::string>()[i];
+    text.reserve(left.size() + right.size());
+    text.assign(left).append(right);
+  });
 }
 
 Prepared PrepareStringConcat(PrepareContext&) { return {RunStringConcat, nullptr}; }
@@ -100,55 +107,62 @@ void InferStringSplit(InferContext& c) {
 
 bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-std::vector<std::string> SplitAtSpace(std::string_view text, std::int64_t most) {
-  std::vector<std::string> parts;
+void SplitAtSpace(std::string_view text, std::int64_t most, std::vector<std::string_view>& parts) {
+  const std::size_t before = parts.size();
   std::size_t i = 0;
   while (true) {
     while (i < text.size() && IsSpace(text[i])) ++i;
-    if (i == text.size()) return parts;
+    if (i == text.size()) return;
     std::size_t end = i;
-    if (most >= 0 && static_cast<std::int64_t>(parts.size()) == most) {
+    if (most >= 0 && static_cast<std::int64_t>(parts.size() - before) == most) {
       end = text.size();
       while (end > i && IsSpace(text[end - 1])) --end;
-      parts.emplace_back(text.substr(i, end - i));
-      return parts;
+      parts.push_back(text.substr(i, end - i));
+      return;
     }
     while (end < text.size() && !IsSpace(text[end])) ++end;
-    parts.emplace_back(text.substr(i, end - i));
+    parts.push_back(text.substr(i, end - i));
     i = end;
   }
 }
 
-std::vector<std::string> SplitAt(std::string_view text, const SplitState& state) {
-  if (state.delimiter.empty()) return SplitAtSpace(text, state.most);
-  std::vector<std::string> parts;
-  if (text.empty()) return parts;
+// Appends the parts of `text`.
+void SplitAt(std::string_view text, const SplitState& state, std::vector<std::string_view>& parts) {
+  if (state.delimiter.empty()) return SplitAtSpace(text, state.most, parts);
+  if (text.empty()) return;
   std::size_t begin = 0;
-  while (state.most < 0 || static_cast<std::int64_t>(parts.size()) < state.most) {
+  for (std::int64_t splits = 0; state.most < 0 || splits < state.most; ++splits) {
     const std::size_t end = text.find(state.delimiter, begin);
     if (end == std::string_view::npos) break;
-    parts.emplace_back(text.substr(begin, end - begin));
+    parts.push_back(text.substr(begin, end - begin));
     begin = end + state.delimiter.size();
   }
-  parts.emplace_back(text.substr(begin));
-  return parts;
+  parts.push_back(text.substr(begin));
 }
 
 void RunStringSplit(KernelContext& c) {
   const TensorRef& x = c.Input(0);
-  std::vector<std::vector<std::string>> all;
+  const auto texts = static_cast<std::size_t>(x.count);
+  std::vector<std::string_view> parts;  // of all texts, one after the other
+  std::vector<std::size_t> ends;        // of each text's parts
+  ends.reserve(texts);
   std::size_t most = 0;
-  for (std::int64_t i = 0; i < x.count; ++i) {
-    all.push_back(SplitAt(x.As<std::string>()[i], c.state<SplitState>()));
-    most = std::max(most, all.back().size());
+  for (std::size_t i = 0; i < texts; ++i) {
+    const std::size_t before = parts.size();
+    SplitAt(x.As<std::string>()[i], c.state<SplitState>(), parts);
+    most = std::max(most, parts.size() - before);
+    ends.push_back(parts.size());
   }
   Shape shape(x.shape);
   shape.Append(static_cast<std::int64_t>(most));
   std::string* y = c.Output(0, shape).As<std::string>();
   std::int64_t* counts = c.HasOutput(1) ? c.Output(1, x.shape).As<std::int64_t>() : nullptr;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    for (std::size_t k = 0; k < most; ++k) y[i * most + k] = k < all[i].size() ? all[i][k] : std::string();
-    if (counts != nullptr) counts[i] = static_cast<std::int64_t>(all[i].size());
+  std::size_t part = 0;
+  for (std::size_t i = 0; i < texts; ++i, y += most) {
+    const std::size_t count = ends[i] - part;
+    for (std::size_t k = 0; k < count; ++k) y[k].assign(parts[part++]);
+    for (std::size_t k = count; k < most; ++k) y[k].clear();
+    if (counts != nullptr) counts[i] = static_cast<std::int64_t>(count);
   }
 }
 

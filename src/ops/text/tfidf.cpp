@@ -1,10 +1,12 @@
 // ops/text/tfidf.cpp - TfIdfVectorizer: counts of known n-grams in rows of words or numbers.
 #include <algorithm>
+#include <bit>
 #include <limits>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "ops/infer_context.h"
-#include "ops/integers.h"
 #include "ops/kernel_context.h"
 #include "ops/op_def.h"
 #include "ops/prepare_context.h"
@@ -16,6 +18,46 @@ namespace {
 constexpr std::int32_t kNone = -1;
 constexpr std::int64_t kGrain = 4096;  // items that are worth a thread
 
+std::uint64_t Bits64(std::int64_t x) { return static_cast<std::uint64_t>(x); }
+
+// Numbers by key in one array of slots: a slot is found by the upper bits of a product, and the next free one is taken.
+class NumberMap {
+ public:
+  // The number of the key, which becomes `value` if it is new.
+  std::int32_t Add(std::uint64_t key, std::int32_t value) {
+    if (2 * (size_ + 1) > slots_.size()) Grow();
+    Slot& slot = slots_[Find(key)];
+    if (slot.value == kNone) slot = {key, value}, ++size_;
+    return slot.value;
+  }
+  std::int32_t Get(std::uint64_t key) const { return slots_.empty() ? kNone : slots_[Find(key)].value; }
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Slot {
+    std::uint64_t key = 0;
+    std::int32_t value = kNone;
+  };
+
+  // The slot of the key, or a free one.
+  std::size_t Find(std::uint64_t key) const {
+    std::size_t at = static_cast<std::size_t>(key * 0x9e3779b97f4a7c15u >> shift_);
+    while (slots_[at].value != kNone && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
+    return at;
+  }
+  void Grow() {
+    std::vector<Slot> old(std::max<std::size_t>(16, 2 * slots_.size()));
+    old.swap(slots_);
+    shift_ = 64 - std::countr_zero(slots_.size());
+    for (const Slot& slot : old)
+      if (slot.value != kNone) slots_[Find(slot.key)] = slot;
+  }
+
+  std::vector<Slot> slots_;
+  std::size_t size_ = 0;
+  int shift_ = 60;
+};
+
 // The n-grams as a tree over the numbers of the pool's items: a node for each prefix, with the place of its count in
 // the output if it is one of the pool.
 struct Trie {
@@ -24,23 +66,20 @@ struct Trie {
     float weight = 1;
   };
   std::vector<Node> nodes;
-  std::vector<std::int32_t> first;                       // the node of each item alone
-  std::unordered_map<std::uint64_t, std::int32_t> next;  // by node and item
+  std::vector<std::int32_t> first;  // the node of each item alone
+  NumberMap next;                   // by node and item
 
   static std::uint64_t Key(std::int32_t node, std::int32_t item) {
     return static_cast<std::uint64_t>(node) << 32 | static_cast<std::uint32_t>(item);
   }
-  std::int32_t Next(std::int32_t node, std::int32_t item) const {
-    const auto found = next.find(Key(node, item));
-    return found == next.end() ? kNone : found->second;
-  }
+  std::int32_t Next(std::int32_t node, std::int32_t item) const { return next.Get(Key(node, item)); }
 };
 
 struct TfIdfState {
   bool strings, counts, weighted;  // counts: TF and TFIDF; weighted: IDF and TFIDF
   std::int64_t shortest, longest, skip, columns;
   std::unordered_map<std::string, std::int32_t> words;  // the number of each item of the pool
-  std::unordered_map<std::int64_t, std::int32_t> numbers;
+  NumberMap numbers;
   Trie trie;
 };
 
@@ -63,17 +102,15 @@ void InferTfIdf(InferContext& c) {
 
 // The node of the n-gram items[0 .. n), made if it is new.
 std::int32_t AddGram(Trie& trie, const std::int32_t* items, std::size_t n) {
-  const auto make = [&](std::int32_t& place) {
-    if (place == kNone) {
-      place = static_cast<std::int32_t>(trie.nodes.size());
-      trie.nodes.emplace_back();
-    }
-    return place;
-  };
-  std::int32_t node = make(trie.first[items[0]]);
-  for (std::size_t i = 1; i < n; ++i)
-    node = make(trie.next.try_emplace(Trie::Key(node, items[i]), kNone).first->second);
-  return node;
+  const auto fresh = static_cast<std::int32_t>(trie.nodes.size());
+  std::int32_t& first = trie.first[items[0]];
+  if (first == kNone) first = fresh;
+  std::int32_t node = first;
+  for (std::size_t i = 1;; ++i) {
+    if (node == static_cast<std::int32_t>(trie.nodes.size())) trie.nodes.emplace_back();
+    if (i == n) return node;
+    node = trie.next.Add(Trie::Key(node, items[i]), static_cast<std::int32_t>(trie.nodes.size()));
+  }
 }
 
 // `pool`: the numbers of the pool's items.
@@ -128,16 +165,18 @@ void CountRow(const TfIdfState& state, const std::int32_t* items, std::int64_t w
 
 void NumberRow(const TfIdfState& state, const TensorRef& x, std::int64_t begin, std::int64_t width,
                std::int32_t* items) {
-  for (std::int64_t i = 0; i < width; ++i) {
-    items[i] = kNone;
-    if (state.strings) {
-      const auto found = state.words.find(x.As<std::string>()[begin + i]);
-      if (found != state.words.end()) items[i] = found->second;
-    } else {
-      const auto found = state.numbers.find(IntAt(x, begin + i));
-      if (found != state.numbers.end()) items[i] = found->second;
+  if (state.strings) {
+    const std::string* words = x.As<std::string>() + begin;
+    for (std::int64_t i = 0; i < width; ++i) {
+      const auto found = state.words.find(words[i]);
+      items[i] = found == state.words.end() ? kNone : found->second;
     }
+    return;
   }
+  VisitDType<std::int32_t, std::int64_t>(x.dtype, [&]<typename T>() {
+    const T* numbers = x.As<T>() + begin;
+    for (std::int64_t i = 0; i < width; ++i) items[i] = state.numbers.Get(Bits64(numbers[i]));
+  });
 }
 
 void RunTfIdf(KernelContext& c) {
@@ -163,12 +202,19 @@ void RunTfIdf(KernelContext& c) {
 }
 
 // The number of each element of the pool; equal elements have one number.
-template <typename Item, typename Map>
-std::vector<std::int32_t> NumberPool(std::span<const Item> pool, Map& numbers) {
+std::vector<std::int32_t> NumberWords(std::span<const std::string> pool,
+                                      std::unordered_map<std::string, std::int32_t>& words) {
   std::vector<std::int32_t> items;
   items.reserve(pool.size());
-  for (const Item& item : pool)
-    items.push_back(numbers.try_emplace(item, static_cast<std::int32_t>(numbers.size())).first->second);
+  for (const std::string& word : pool)
+    items.push_back(words.try_emplace(word, static_cast<std::int32_t>(words.size())).first->second);
+  return items;
+}
+std::vector<std::int32_t> NumberNumbers(std::span<const std::int64_t> pool, NumberMap& numbers) {
+  std::vector<std::int32_t> items;
+  items.reserve(pool.size());
+  for (const std::int64_t item : pool)
+    items.push_back(numbers.Add(Bits64(item), static_cast<std::int32_t>(numbers.size())));
   return items;
 }
 
@@ -185,8 +231,8 @@ Prepared PrepareTfIdf(PrepareContext& c) {
   state.longest = c.Int("max_gram_length");
   state.skip = c.Int("max_skip_count");
   state.columns = ColumnCount(c);
-  const std::vector<std::int32_t> pool = state.strings ? NumberPool(c.StringsView("pool_strings"), state.words)
-                                                       : NumberPool(c.IntsView("pool_int64s"), state.numbers);
+  const std::vector<std::int32_t> pool = state.strings ? NumberWords(c.StringsView("pool_strings"), state.words)
+                                                       : NumberNumbers(c.IntsView("pool_int64s"), state.numbers);
   state.trie = BuildTrie(c, pool, state.words.size() + state.numbers.size());
   return WithState(RunTfIdf, std::move(state));
 }

@@ -1,0 +1,47 @@
+// kernels/copy/stream.h - writes that go past the caches, for results too large to be found there again: a line that is
+// written as a whole is then not read from memory before.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "kernels/dispatch.h"
+
+namespace sardonyx::kernels {
+
+// to[0 .. bytes) = from[0 .. bytes), which do not overlap.
+using StreamFn = void(const void* from, void* to, std::size_t bytes);
+StreamFn* Stream();
+
+// Results of at least so many bytes are streamed: more than the share of the last cache that a core can count on.
+inline constexpr std::size_t kStreamedBytes = std::size_t{16} << 20;
+
+// n elements of `size` bytes to `to`: make(i, count, block) makes elements [i, i + count) in a block that stays in the
+// first cache, from where they are streamed. Returns n, or what is made before the first block of which make returns
+// less than count.
+template <typename Make>
+std::size_t StreamBlocks(std::size_t n, std::size_t size, std::byte* to, const Make& make) {
+  constexpr std::size_t kBytes = 8192;
+  alignas(64) std::byte block[kBytes];
+  StreamFn* const stream = Stream();
+  const std::size_t most = kBytes / size;
+  for (std::size_t i = 0; i < n; i += most) {
+    const std::size_t count = std::min(most, n - i), made = make(i, count, block);
+    stream(block, to + i * size, made * size);
+    if (made < count) return i + made;
+  }
+  return n;
+}
+
+// The vector forms of one ISA.
+std::span<const Variant<StreamFn>> StreamVariants();
+
+#define SDX_DECLARE(isa) \
+  namespace isa {        \
+  StreamFn StreamMemory; \
+  }
+SDX_FOR_EACH_ISA(SDX_DECLARE)
+#undef SDX_DECLARE
+
+}  // namespace sardonyx::kernels
