@@ -5,11 +5,12 @@ Sardonyx runs each model without optimization and with all of it. What disagrees
 docs/disputed_results.md) is printed, reduced, and stored in a folder that --again runs. The same seed and number of
 cases give the same models; --seconds ends a longer run.
 
-usage: compare_runtimes.py [--seed N] [--cases N] [--seconds N] [--operators A,B] [--chains] [--newest] [--jobs N]
-              [--findings FOLDER] [--case NAME | --again FOLDER]
+usage: compare_runtimes.py [--seed N] [--cases N] [--seconds N] [--operators A,B] [--chains] [--newest] [--older N]
+              [--jobs N] [--findings FOLDER] [--case NAME | --again FOLDER]
 """
 import argparse
 import collections
+import itertools
 import json
 import pathlib
 import queue
@@ -29,14 +30,16 @@ def names(options):
     import random_cases
     operators = set(filter(None, options.operators.split(",")))
     cells = [] if options.chains else list(random_cases.cells(operators, options.newest))
+    newest = set(random_cases.cells(operators, newest_only=True))
     if not operators:
         cells += [f"chain/{name}" for name in sorted(chains.CHAINS) for _ in range(CHAIN_SHARE)]
     if not cells:
         raise SystemExit(f"expected operators with cases, found {options.operators!r}")
     seen = collections.Counter()
-    rounds = range(options.cases) if options.cases else iter(int, 1)
-    for _ in rounds:
+    for turn in range(options.cases) if options.cases else itertools.count():
         for cell in cells:
+            if options.older and turn >= options.older and cell not in newest and not cell.startswith("chain/"):
+                continue
             yield f"{cell}/{seen[cell]}"
             seen[cell] += 1
 
@@ -210,6 +213,7 @@ def arguments(given=None):
     parser.add_argument("--operators", default="", help="only these, and no chains")
     parser.add_argument("--chains", action="store_true", help="only chains")
     parser.add_argument("--newest", action="store_true", help="only the newest version of each operator")
+    parser.add_argument("--older", type=int, default=0, help="as --cases, of versions that have a newer one; 0: as many")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--findings", default="", help="folder for reduced models")
     parser.add_argument("--case", default="", help="shows one case, with the values of all runtimes")
