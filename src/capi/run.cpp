@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <new>
 #include <span>
+#include <vector>
 
 #include "capi/device_values.h"
 #include "capi/functions.h"
@@ -116,6 +118,35 @@ void StoreOutputs(std::span<Value> results, OrtValue** outputs) {
   }
 }
 
+bool AnyTwice(std::span<const std::size_t> indices) {
+  if (indices.size() < 2) return false;
+  Scratch<std::size_t> sorted(indices.size());
+  std::ranges::copy(indices, sorted.span().begin());
+  std::ranges::sort(sorted.span());
+  return std::ranges::adjacent_find(sorted.span()) != sorted.span().end();
+}
+
+// Callers may ask for an output more than once: the run computes it once, and the results share its value. Memory can
+// be given only where it is asked for first.
+void RunEachOnce(const Session& session, std::span<const std::size_t> outputs, std::span<Value> results,
+                 const std::function<void(std::span<const std::size_t>, std::span<Value>)>& run) {
+  std::vector<std::size_t> once, place;
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto found = std::ranges::find(once, outputs[i]);
+    place.push_back(static_cast<std::size_t>(found - once.begin()));
+    if (found == once.end()) {
+      once.push_back(outputs[i]);
+      values.push_back(std::move(results[i]));
+    } else if (results[i].has_value()) {
+      Fail(Code::kInvalidArgument, "output '", session.outputs()[outputs[i]].name,
+           "': expected memory for it once, found a second value for the same output");
+    }
+  }
+  run(once, values);
+  for (std::size_t i = 0; i < outputs.size(); ++i) results[i] = values[place[i]];
+}
+
 void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<const char* const> input_names,
               const OrtValue* const* inputs, std::span<const char* const> output_names, OrtValue** outputs) {
   Scratch<std::size_t> input_indices(input_names.size()), output_indices(output_names.size());
@@ -137,10 +168,17 @@ void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<cons
     output_indices[i] = *index;
     if (outputs[i] != nullptr) results[i] = *AsValue(outputs[i]);
   }
-  if (run_options != nullptr && !run_options->adapters.empty()) {
-    RunAdapted(session, *run_options, input_indices.span(), input_values.span(), output_indices.span(), results.span());
+  const auto run = [&](std::span<const std::size_t> wanted, std::span<Value> values) {
+    if (run_options != nullptr && !run_options->adapters.empty()) {
+      RunAdapted(session, *run_options, input_indices.span(), input_values.span(), wanted, values);
+    } else {
+      RunWith(session, run_options, input_indices.span(), input_values.span(), wanted, values);
+    }
+  };
+  if (AnyTwice(output_indices.span())) {
+    RunEachOnce(session, output_indices.span(), results.span(), run);
   } else {
-    RunWith(session, run_options, input_indices.span(), input_values.span(), output_indices.span(), results.span());
+    run(output_indices.span(), results.span());
   }
   StoreOutputs(results.span(), outputs);
 }

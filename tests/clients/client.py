@@ -9,11 +9,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests/clients"
-BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
+BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release")).resolve()
 CACHE = pathlib.Path(os.environ.get("SARDONYX_CLIENTS", pathlib.Path.home() / ".cache/sardonyx-clients")).resolve()
 STOCK_VERSION = "1.31.1"
 DEBIAN_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -64,7 +65,8 @@ class Side:
         return Output(output, process.returncode)
 
     def _watch(self, group, over):
-        while not over.wait(0.01):
+        started = time.monotonic()
+        while not over.wait(min(0.25, 0.01 + (time.monotonic() - started) / 400)):  # rarely where a run takes long
             for entry in pathlib.Path("/proc").iterdir():
                 if not entry.name.isdigit():
                     continue

@@ -28,13 +28,15 @@ the package `onnxruntime` exchanged. A test counts if it passes on ONNX Runtime 
 the program brings). While it runs on Sardonyx, the lists of mapped files of its processes must show Sardonyx's library
 and not ONNX Runtime's. `make test-clients` runs them all, `make test-clients CLIENTS=go_yalue` one of them.
 
-`make test`, which continuous integration runs, runs none of them: each installs packages from the network, and no test
-there uses it."""
+`make test`, which continuous integration runs, runs magika, onnx-asr, rapidocr and swift-f0, which are part of the test
+environment and carry their models (`tests/clients/test_small_clients.py`). The others install packages from the
+network, and no test there uses it."""
 KINDS = {"library": "Programs that load the library", "package": "Python programs that import the package"}
 
 
 def clients():
-    return sorted(path.stem for path in HERE.glob("*.py") if path.stem not in ("client", "models", "run"))
+    return sorted(path.stem for path in HERE.glob("*.py")
+                  if path.stem not in ("client", "models", "run") and not path.stem.startswith("test_"))
 
 
 def stock_library():

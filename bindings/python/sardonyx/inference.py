@@ -290,6 +290,7 @@ class InferenceSession:
         """
         if callback is None:
             return self._run_awaited(output_names, input_feed, run_options)
+        self._validate_input(input_feed.keys())  # an error of the call, not of the run
 
         def work():
             try:

@@ -21,10 +21,21 @@ def _option(name, default, doc):
         return self._values.get(name, default)
 
     def set_(self, value):
+        value = _as_type_of(default, value)
         getattr(self._handle, "set_" + name)(value)
         self._values[name] = value
 
     return property(get, set_, doc=doc)
+
+
+def _as_type_of(default, value):
+    """Numbers for switches, and NumPy's integers, are taken as ONNX Runtime takes them; the rest is the setter's to
+    refuse."""
+    if isinstance(default, bool) and (value is None or isinstance(value, (int, float, np.number, np.bool_))):
+        return bool(value)
+    if type(default) is int and isinstance(value, np.integer):
+        return int(value)
+    return value
 
 
 def _without_effect(name, default, doc):

@@ -37,6 +37,8 @@ def has_collective_ops():
 
 
 def set_default_logger_severity(severity):
+    if not 0 <= severity <= 4:
+        raise RuntimeError(f"log severity: expected 0 (verbose) to 4 (fatal), found {severity}")
     _core.set_log_level(severity)
 
 

@@ -21,16 +21,62 @@ Session = sardonyx.InferenceSession
 
 class InferenceSession(Session):
     """A session for programs that were written for ONNX Runtime: a provider that is missing is a warning, not an error,
-    unless the options have the entry `sardonyx.strict_providers` = 1."""
+    unless the options have the entry `sardonyx.strict_providers` = 1. The same goes for a list of providers that is
+    none, unless `enable_fallback=0` is given."""
 
     _strict_providers = False
     _dicts_are_of_floats = True
+    _fallback_providers = ["CPUExecutionProvider"]  # noqa: RUF012  (a list in ONNX Runtime too)
 
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
-        super().__init__(path_or_bytes, sess_options, _as_list(providers), provider_options, **kwargs)
+        fallback = int(kwargs.pop("enable_fallback", 1)) == 1
+        providers = _as_list(providers)
+        try:
+            inference._normalized_providers(providers, provider_options)
+        except ValueError as error:
+            if not fallback or _asks_for_strict_providers(sess_options):
+                raise
+            warn(f"{error} The nodes run on CPUExecutionProvider instead.")
+            providers, provider_options, fallback = list(self._fallback_providers), None, False
+        self._sess_options_initial = sess_options
+        super().__init__(path_or_bytes, sess_options, providers, provider_options, **kwargs)
+        self._fallback = fallback
 
     def set_providers(self, providers=None, provider_options=None):
         super().set_providers(_as_list(providers), provider_options)
+
+    # Names without promise, which programs use all the same.
+    _sess = property(lambda self: _SessionBelow(self))
+    _inputs_meta = property(lambda self: self.get_inputs())
+    _outputs_meta = property(lambda self: self.get_outputs())
+    _overridable_initializers = property(lambda self: self.get_overridable_initializers())
+    _model_meta = property(lambda self: self.get_modelmeta())
+    _model_bytes = property(lambda self: self._model if isinstance(self._model, bytes) else None)
+    _providers = property(lambda self: self.get_providers())
+    _provider_options = property(lambda self: self.get_provider_options())
+    _enable_fallback = property(lambda self: self._fallback)
+
+
+class _SessionBelow:
+    """A session with the names that ONNX Runtime's extension module has for its properties."""
+
+    _RENAMED = {"inputs_meta": "get_inputs", "outputs_meta": "get_outputs", "model_meta": "get_modelmeta",
+                "overridable_initializers": "get_overridable_initializers", "session_options": "get_session_options",
+                "input_meminfos": "get_input_memory_infos", "output_meminfos": "get_output_memory_infos",
+                "input_epdevices": "get_input_epdevices", "get_profiling_start_time_ns": "get_profiling_start_time_ns"}
+
+    def __init__(self, session):
+        self._session = session
+
+    def __getattr__(self, name):
+        if name in self._RENAMED:
+            return getattr(self._session, self._RENAMED[name])()
+        return getattr(self._session, name)
+
+
+def _asks_for_strict_providers(options):
+    return (options is not None and options.has_session_config_entry(inference.STRICT_PROVIDERS)
+            and options.get_session_config_entry(inference.STRICT_PROVIDERS) == "1")
 
 
 def _as_list(providers):

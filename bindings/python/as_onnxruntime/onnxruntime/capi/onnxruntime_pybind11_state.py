@@ -152,3 +152,13 @@ class ModelCompiler(_compile.ModelCompiler):
 
 
 __all__ = [name for name in dir() if not name.startswith("_")]
+
+
+def _name_the_classes():
+    """Tracebacks, logs and pickles name this module, as programs expect."""
+    for name, thing in list(globals().items()):
+        if isinstance(thing, type) and thing.__name__ == name and thing.__module__ != __name__:
+            thing.__module__ = __name__
+
+
+_name_the_classes()
