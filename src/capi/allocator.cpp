@@ -1,13 +1,27 @@
 // capi/allocator.cpp - the functions of OrtAllocator.
 #include "capi/handles/allocator.h"
 
+#include <memory>
+
 #include "capi/functions.h"
 #include "capi/handles/key_value_pairs.h"
 #include "capi/handles/memory_info.h"
 #include "capi/handles/status.h"
 #include "capi/session.h"
+#include "providers/provider.h"
 
 namespace sardonyx::capi {
+namespace {
+
+// What a session allocates its values on `device` with; null if it uses no such device.
+std::shared_ptr<Allocator> MemoryOf(const runtime::Session& session, const Device& device) {
+  if (device.type == DeviceType::kCpu) return session.host_memory();
+  for (const auto& provider : session.providers().providers)
+    if (provider->device() == device) return provider->allocator();
+  return nullptr;
+}
+
+}  // namespace
 
 OrtStatusPtr ORT_API_CALL AllocatorAlloc(OrtAllocator* ort_allocator, size_t size, void** out) noexcept {
   return Guard([&] {
@@ -48,13 +62,14 @@ OrtStatusPtr ORT_API_CALL CreateAllocator(const OrtSession* session, const OrtMe
                                           OrtAllocator** out) noexcept {
   return Guard([&] {
     const runtime::Session& owner = *Need(session, "session").session;
-    const Device& device = Need(mem_info, "mem_info").device;
-    if (!device.IsHost() || device.type != DeviceType::kCpu)
+    const OrtMemoryInfo& info = Need(mem_info, "mem_info");
+    std::shared_ptr<Allocator> memory = MemoryOf(owner, info.device);
+    if (memory == nullptr)
       Fail(Code::kInvalidArgument,
-           "CreateAllocator: expected the memory info of a device that the session uses ('Cpu'), found '",
-           mem_info->name, "'");
+           "CreateAllocator: expected the memory info of a device that the session uses ('Cpu', or that of one of its ",
+           "providers), found '", info.name, "'");
     auto& result = Need(out, "out");
-    result = NewAllocator(owner.host_memory());
+    result = NewAllocator(std::move(memory));
   });
 }
 

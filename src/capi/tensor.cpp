@@ -206,7 +206,7 @@ OrtStatusPtr ORT_API_CALL CopyTensors(const OrtEnv* env, const OrtValue* const* 
       CheckAlike(from, to);
       if (from.device().IsHost() && to.device().IsHost()) {
         CopyElements(from, to);
-      } else {
+      } else if (from.byte_size() != 0) {  // there is nothing to ask a provider for
         CopyOnDevice(src_tensors[i], dst_tensors[i], stream);
       }
     }

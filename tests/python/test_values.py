@@ -176,8 +176,12 @@ def test_devices_and_memory():
     for info in (*session.get_input_memory_infos(), *session.get_output_memory_infos()):
         assert (info.name, info.device_id, info.mem_type) == ("Cpu", 0, sardonyx.OrtMemType.DEFAULT)
     assert len(session.get_input_epdevices()) == 1
-    with pytest.raises(NotImplementedError, match="device 'cuda' is not implemented"):
-        sardonyx.OrtDevice.make("cuda", 0)
+    cuda = sardonyx.OrtDevice.make("cuda", 0)
+    assert (cuda.device_type(), cuda.device_vendor_id()) == (1, 0x10de)
+    with pytest.raises(RuntimeError, match="a device of a registered provider library with .* found GPU 0 of vendor"):
+        sardonyx.OrtValue.ortvalue_from_numpy(X, "cuda")
+    with pytest.raises(ValueError, match="expected a device among cpu, .*, found 'stone'"):
+        sardonyx.OrtDevice.make("stone", 0)
     options = sardonyx.SessionOptions()
     assert not options.has_providers()
     options.add_provider_for_devices([device], {})

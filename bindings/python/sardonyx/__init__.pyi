@@ -171,7 +171,7 @@ class ModelMetadata:
     custom_metadata_map: dict[str, str]
 
 class OrtDevice:
-    def __init__(self, device_type: int = 0, device_id: int = 0) -> None: ...
+    def __init__(self, device_type: int = 0, device_id: int = 0, vendor_id: int = 0) -> None: ...
     @staticmethod
     def make(ort_device_name: str, device_id: int, vendor_id: int = -1) -> OrtDevice: ...
     def device_type(self) -> int: ...
@@ -341,12 +341,18 @@ class IOBinding:
     def bind_ortvalue_input(self, name: str, ortvalue: OrtValue) -> None: ...
     def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None: ...
     def bind_input(
-        self, name: str, device_type: str, device_id: int, element_type: Any, shape: Sequence[int], buffer_ptr: int
+        self,
+        name: str,
+        device_type: str | OrtDevice,
+        device_id: int,
+        element_type: Any,
+        shape: Sequence[int],
+        buffer_ptr: int,
     ) -> None: ...
     def bind_output(
         self,
         name: str,
-        device_type: str = "cpu",
+        device_type: str | OrtDevice = "cpu",
         device_id: int = 0,
         element_type: Any = None,
         shape: Sequence[int] | None = None,

@@ -1,7 +1,7 @@
 """Devices and their memory, and the devices that providers find on this machine."""
 import os
 
-from sardonyx import _core, missing
+from sardonyx import _core
 from sardonyx.enumerations import (
     OrtAllocatorType,
     OrtDeviceMemoryType,
@@ -10,24 +10,65 @@ from sardonyx.enumerations import (
     OrtMemType,
 )
 
-_HOST = ("cpu", "CPU", "Cpu")
+_CPU, _GPU, _FPGA, _NPU = range(4)  # OrtMemoryInfoDeviceType
+# The kind and the vendor that a name implies.
+_NAMES = {"cpu": (_CPU, 0), "gpu": (_GPU, 0), "cuda": (_GPU, 0x10de), "webgpu": (_GPU, 0), "dml": (_GPU, 0x1414),
+          "npu": (_NPU, 0), "cann": (_NPU, 0x19e5), "fpga": (_FPGA, 0)}
+HOST = (int(OrtMemoryInfoDeviceType.CPU), 0, 0, int(OrtDeviceMemoryType.DEFAULT))
 
 
-def require_host(device_type):
-    if device_type not in _HOST:
-        raise missing.MissingMember(f"device '{device_type}' is not implemented in Sardonyx; there is 'cpu'")
+def _numbers_of(name):
+    key = name if name not in ("CPU", "Cpu") else "cpu"
+    if key not in _NAMES:
+        raise ValueError(f"expected a device among {', '.join(_NAMES)}, found '{name}'")
+    return _NAMES[key]
+
+
+def place_of(device, device_id=0, vendor_id=-1):
+    """(type, vendor, number, kind of memory) of a device, given by name or as an object with OrtDevice's methods, as
+    the C interface numbers them. All of the host is one place."""
+    if isinstance(device, str):
+        kind, vendor = _numbers_of(device)
+        vendor, memory = vendor if vendor_id < 0 else int(vendor_id), 0
+    else:
+        kind, device_id = device.device_type(), device.device_id()
+        vendor = _first_of(device, "device_vendor_id", "vendor_id")
+        memory = _first_of(device, "device_mem_type", "mem_type")
+    if kind == _CPU:
+        return HOST
+    return kind, vendor, device_id, memory
+
+
+def _first_of(device, *names):
+    """The package's class and the extension module's have other names for the same."""
+    return next(getattr(device, name)() for name in names if hasattr(device, name))
+
+
+def place_of_memory(info):
+    """The same of an OrtMemoryInfo."""
+    if info.device_type == OrtMemoryInfoDeviceType.CPU:
+        return HOST
+    return int(info.device_type), info.device_vendor_id, info.device_id, int(info.device_mem_type)
+
+
+def require_host(device):
+    """Fails with RuntimeError for what has to be on the host."""
+    if place_of(device) != HOST:
+        raise RuntimeError(f"sparse tensors are on the host, device 0 of type 0 (CPU), alone; found device "
+                           f"{device.device_id()} of type {device.device_type()}")
 
 
 class OrtDevice:
-    """The device that memory belongs to. This build uses host memory only."""
+    """The device that memory belongs to: its kind (0 is the host), its number, vendor and kind of memory."""
 
-    def __init__(self, device_type=0, device_id=0):
-        self._type, self._id = device_type, device_id
+    def __init__(self, device_type=0, device_id=0, vendor_id=0):
+        self._type, self._id, self._vendor = device_type, device_id, vendor_id
 
     @staticmethod
-    def make(ort_device_name, device_id, vendor_id=-1):  # noqa: ARG004  (the host has no vendor)
-        require_host(ort_device_name)
-        return OrtDevice(0, device_id)
+    def make(ort_device_name, device_id, vendor_id=-1):
+        """The device of this name ("cpu", "cuda", "gpu" ...) and number; -1: the vendor that the name implies."""
+        kind, implied = _numbers_of(ort_device_name)
+        return OrtDevice(kind, device_id, implied if vendor_id < 0 else int(vendor_id))
 
     def device_type(self):
         """The kind of the device; 0 is the host."""
@@ -37,7 +78,7 @@ class OrtDevice:
         return self._id
 
     def device_vendor_id(self):
-        return 0
+        return self._vendor
 
     def device_mem_type(self):
         return 0

@@ -1,4 +1,4 @@
-"""InferenceSession and IOBinding, with the methods of onnxruntime, implemented with the C interface."""
+"""InferenceSession, with the methods of onnxruntime's, implemented with the C interface."""
 import asyncio
 import contextlib
 import json
@@ -8,10 +8,11 @@ import weakref
 from collections.abc import Sequence
 
 from sardonyx import _core, missing
-from sardonyx.devices import OrtEpDevice, OrtMemoryInfo, require_host
+from sardonyx.binding import IOBinding
+from sardonyx.devices import OrtEpDevice, OrtMemoryInfo, place_of
 from sardonyx.options import STRICT_PROVIDERS, RunOptions, SessionOptions
 from sardonyx.process import get_available_providers
-from sardonyx.values import OrtValue, OrtValueVector, tensor_at
+from sardonyx.values import OrtValue, element_type_of
 
 
 class ModelMetadata:
@@ -130,6 +131,7 @@ class InferenceSession:
 
     _sess = property(lambda self: self)  # in ONNX Runtime a session of the extension module
     _strict_providers = True  # unless the entry STRICT_PROVIDERS of the session's options says otherwise
+    _binding_class = IOBinding
     _dicts_are_of_floats = False  # whether a dict is taken for a map to floats, whatever the model declares
 
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
@@ -327,19 +329,28 @@ class InferenceSession:
             raise
 
     def io_binding(self):
-        return IOBinding(self)
+        return self._binding_class(self)
 
     def run_with_iobinding(self, iobinding, run_options=None):
         if iobinding._session is not self:
             raise ValueError("IOBinding must be used with the session that created it.")
         iobinding._handle.run(self._session, run_options._handle if run_options is not None else None)
 
-    def run_with_ortvaluevector(self, run_options, feed_names, feeds, fetch_names, fetches, fetch_devices):  # noqa: ARG002
-        """Like `run_with_ort_values`, but appends the results to `fetches`."""
-        fetches.extend(self.run_with_ort_values(fetch_names, dict(zip(feed_names, feeds, strict=True)), run_options))
+    def run_with_ortvaluevector(self, run_options, feed_names, feeds, fetch_names, fetches, fetch_devices):
+        """Like `run_with_ort_values`, but appends the results, each on the device (an OrtDevice) at its place in
+        `fetch_devices`, to `fetches`."""
+        binding = IOBinding(self)
+        for name, value in zip(feed_names, feeds, strict=True):
+            binding.bind_ortvalue_input(name, value)
+        for name, device in zip(fetch_names, fetch_devices, strict=True):
+            binding.bind_output(name, device)
+        self.run_with_iobinding(binding, run_options)
+        fetches.extend(binding.get_outputs())
 
     def create_ortvalue_from_shape_and_type(self, shape, element_type, device_type, device_id=0, vendor_id=-1):
-        return OrtValue.ortvalue_from_shape_and_type(shape, element_type, device_type, device_id, vendor_id)
+        """A tensor in memory of the session's allocator for that device."""
+        place = place_of(device_type, device_id, vendor_id)
+        return OrtValue(_core.ValueHandle.empty_of(self._session, list(shape), element_type_of(element_type), place))
 
     def get_tuning_results(self):
         """Returns an empty list: kernels are chosen by sizes, not by measurements."""
@@ -431,61 +442,6 @@ class InferenceSession:
         self._disabled = state["disabled"]
         self._fallback = True
         self._create()
-
-
-class IOBinding:
-    """Inputs and outputs that stay bound between runs."""
-
-    _iobinding = property(lambda self: self)  # in ONNX Runtime a binding of the extension module
-
-    def __init__(self, session):
-        self._handle = _core.BindingHandle(session._session)
-        self._session = session
-
-    def bind_cpu_input(self, name, arr_on_cpu):
-        self.bind_ortvalue_input(name, OrtValue.ortvalue_from_numpy(arr_on_cpu))
-
-    def bind_ortvalue_input(self, name, ortvalue):
-        self._handle.bind_input(name, ortvalue._handle)
-
-    def bind_input(self, name, device_type, device_id, element_type, shape, buffer_ptr):  # noqa: ARG002
-        require_host(device_type)
-        self._handle.bind_input(name, tensor_at(element_type, shape, buffer_ptr))
-
-    def bind_output(self, name, device_type="cpu", device_id=0, element_type=None, shape=None, buffer_ptr=None):  # noqa: ARG002
-        require_host(device_type)
-        if buffer_ptr is None:
-            self._handle.bind_output_to_host(name)
-        else:
-            self._handle.bind_output(name, tensor_at(element_type, shape, buffer_ptr))
-
-    def bind_ortvalue_output(self, name, ortvalue):
-        self._handle.bind_output(name, ortvalue._handle)
-
-    def synchronize_inputs(self):
-        """Does nothing: host memory needs no waiting."""
-
-    def synchronize_outputs(self):
-        """Does nothing: host memory needs no waiting."""
-
-    def get_outputs(self):
-        return [OrtValue(value) for value in self._handle.outputs()]
-
-    def get_outputs_as_ortvaluevector(self):
-        return OrtValueVector(self.get_outputs())
-
-    def copy_outputs_to_cpu(self):
-        """Copies of the outputs, which later runs do not change; get_outputs() returns the values themselves."""
-        return [value.numpy().copy() if value.is_tensor() else value.numpy() for value in self.get_outputs()]
-
-    def clear_binding_inputs(self):
-        self._handle.clear_inputs()
-
-    def clear_binding_outputs(self):
-        self._handle.clear_outputs()
-
-    def __getattr__(self, name):
-        missing.refuse("IOBinding", name)
 
 
 __all__ = [

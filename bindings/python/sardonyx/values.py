@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 from sardonyx import _core, missing
-from sardonyx.devices import require_host
+from sardonyx.devices import HOST, place_of, place_of_memory, require_host
 from sardonyx.enumerations import OrtSparseFormat
 
 # ONNX's TensorProto.DataType and the C interface number the three newest types differently.
@@ -15,6 +15,8 @@ _TO_ONNX = {ours: onnx for onnx, ours in _FROM_ONNX.items()}
 
 _TENSOR, _SEQUENCE, _MAP, _SPARSE = 1, 2, 3, 5  # ONNXType
 _DLPACK_HOST = (1, 0)
+# What ONNX Runtime's package calls the devices that the C interface numbers so: every GPU is "cuda" there.
+_DEVICE_NAMES = ("cpu", "cuda", "fpga", "npu")
 _COO_INDICES, _CSR_INNER_INDICES, _CSR_OUTER_INDICES, _BLOCK_INDICES = range(4)  # OrtSparseIndicesFormat
 
 
@@ -28,10 +30,12 @@ def element_type_of(given):
     return number
 
 
-def tensor_at(element_type, shape, address):
-    """A tensor over memory of the caller, which must outlive the tensor."""
+def tensor_at(element_type, shape, address, place=HOST):
+    """A tensor over memory of the caller, on the host or on a device, which must outlive the tensor."""
     number = element_type_of(element_type)
     dtype = np.dtype(_core.numpy_dtype(number))
+    if place != HOST:
+        return _core.ValueHandle.over(address, math.prod(shape) * dtype.itemsize, list(shape), number, place)
     memory = (ctypes.c_uint8 * (math.prod(shape) * dtype.itemsize)).from_address(address)
     array = np.frombuffer(memory, dtype=np.uint8).view(dtype).reshape(shape)
     return _core.ValueHandle.from_array_with_type(array, number)
@@ -64,10 +68,17 @@ class OrtValue:
         return self
 
     @classmethod
-    def ortvalue_from_numpy(cls, numpy_obj, /, device_type="cpu", device_id=0, vendor_id=-1):  # noqa: ARG003
-        """Uses the array's memory if it is contiguous."""
-        require_host(device_type)
-        return cls(_core.ValueHandle.from_numpy(np.asarray(numpy_obj)), numpy_obj)
+    def ortvalue_from_numpy(cls, numpy_obj, /, device_type="cpu", device_id=0, vendor_id=-1):
+        """On the host it uses the array's memory if that is contiguous; on a device it is a copy."""
+        place = place_of(device_type, device_id, vendor_id)
+        here = cls(_core.ValueHandle.from_numpy(np.asarray(numpy_obj)), numpy_obj)
+        if place == HOST:
+            return here
+        if here.data_type() == "tensor(string)":
+            raise RuntimeError("expected an array of numbers for a device, found strings")
+        there = cls(_core.ValueHandle.empty_at(here.shape(), here._handle.element_type(), place))
+        copy_tensors([here], [there])
+        return there
 
     @classmethod
     def ortvalue_from_numpy_with_onnx_type(cls, data, /, onnx_element_type):
@@ -81,9 +92,10 @@ class OrtValue:
             if (device_type, device_id, vendor_id) != ("cpu", 0, -1):
                 warnings.warn("device_type, device_id, and vendor_id are ignored when memory_info is provided.",
                               stacklevel=2)
-            device_type = "cpu" if memory_info.device_type == 0 else memory_info.device_type.name.lower()
-        require_host(device_type)
-        return cls(_core.ValueHandle.empty(list(shape), element_type_of(element_type)))
+            place = place_of_memory(memory_info)
+        else:
+            place = place_of(device_type, device_id, vendor_id)
+        return cls(_core.ValueHandle.empty_at(list(shape), element_type_of(element_type), place))
 
     @classmethod
     def ort_value_from_sparse_tensor(cls, sparse_tensor):
@@ -108,8 +120,8 @@ class OrtValue:
         return SparseTensor(self._handle)
 
     def numpy(self):
-        """A NumPy array that shares this tensor's memory; a copy for strings and types of less than a byte; a list or
-        dict for sequences and maps.
+        """A NumPy array that shares this tensor's memory; a copy for strings, types of less than a byte and memory of
+        devices; a list or dict for sequences and maps.
         """
         return self._handle.numpy()
 
@@ -121,14 +133,18 @@ class OrtValue:
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def __dlpack__(self, *, stream=None):  # noqa: ARG002  (the host has no streams)
-        return self.numpy().__dlpack__()
+    def __dlpack__(self, *, stream=None):  # noqa: ARG002  (a value is there when it is handed out)
+        """Shares the tensor's memory; NumPy takes that of the host alone."""
+        return self.numpy().__dlpack__() if self._is_on_host() else self._handle.dlpack()
 
     def to_dlpack(self):
         return self.__dlpack__()
 
     def __dlpack_device__(self):
-        return _DLPACK_HOST
+        return _DLPACK_HOST if self._is_on_host() else self._handle.dlpack_device()
+
+    def _is_on_host(self):
+        return not self.is_tensor() or self._handle.is_on_host()
 
     def shape(self):
         return self._handle.shape()
@@ -149,7 +165,8 @@ class OrtValue:
         return self._handle.size_in_bytes()
 
     def device_name(self):
-        return "cpu"
+        """"cpu", or the kind of the device: "cuda" (any GPU, as in ONNX Runtime), "npu", "fpga"."""
+        return _DEVICE_NAMES[self._handle.place()[0]] if self.is_tensor() else "cpu"
 
     def has_value(self):
         return self._handle.has_value()
@@ -176,8 +193,7 @@ class OrtValue:
             raise RuntimeError(f"The input size of numpy arrays does not match the size of the OrtValue: expected "
                                f"{self.tensor_size_in_bytes()} bytes ({self.data_type()} {self.shape()}), found "
                                f"{array.nbytes} ({array.dtype} {list(array.shape)})")
-        ctypes.memmove(self.data_ptr(), array.ctypes.data, array.nbytes)
-        return None
+        return copy_tensors([OrtValue(tensor_at(self.element_type(), self.shape(), array.ctypes.data))], [self])
 
     def __getattr__(self, name):
         missing.refuse("OrtValue", name)
@@ -240,7 +256,7 @@ class SparseTensor:
     @classmethod
     def sparse_coo_from_numpy(cls, dense_shape, values, coo_indices, ort_device):
         """Uses the memory of `values` [count] and `coo_indices` ([count] or [count, 2]) without a copy."""
-        require_host("cpu" if ort_device.device_type() == 0 else str(ort_device.device_type()))
+        require_host(ort_device)
         values, indices = np.ascontiguousarray(values), np.ascontiguousarray(coo_indices, np.int64)
         if values.ndim != 1:
             raise ValueError(f"expected values of one dimension, found shape {list(values.shape)}")
@@ -251,7 +267,7 @@ class SparseTensor:
     def sparse_csr_from_numpy(cls, dense_shape, values, inner_indices, outer_indices, ort_device):
         """Uses the memory of `values` [count], `inner_indices` [count] (columns) and `outer_indices` [rows + 1] (where
         rows begin) without a copy."""
-        require_host("cpu" if ort_device.device_type() == 0 else str(ort_device.device_type()))
+        require_host(ort_device)
         values = np.ascontiguousarray(values)
         inner, outer = (np.ascontiguousarray(array, np.int64) for array in (inner_indices, outer_indices))
         number = element_type_of(values.dtype)
@@ -260,7 +276,7 @@ class SparseTensor:
     @classmethod
     def _blocksparse_from_numpy(cls, dense_shape, values, indices, ort_device):
         """Uses the memory of `values` [blocks, ...] and `indices` [2, blocks] without a copy."""
-        require_host("cpu" if ort_device.device_type() == 0 else str(ort_device.device_type()))
+        require_host(ort_device)
         values, indices = np.ascontiguousarray(values), np.ascontiguousarray(indices, np.int32)
         number = element_type_of(values.dtype)
         return cls(_core.ValueHandle.sparse_blocks([int(d) for d in dense_shape], values, number, indices))

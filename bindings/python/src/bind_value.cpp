@@ -1,7 +1,9 @@
 // bindings/python/src/bind_value.cpp - OrtValue and IoBinding.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "device_values.h"
 #include "interrupt.h"
 #include "options.h"
 #include "session.h"
@@ -48,11 +50,13 @@ std::size_t SizeInBytes(const PyValue& value) {
   return size;
 }
 
-// A NumPy array over the memory of `self`, which it keeps alive; a copy if NumPy cannot share the memory.
+// A NumPy array over the memory of `self`, which it keeps alive; a copy if NumPy cannot share the memory, as that of a
+// device.
 nb::object ToNumpy(const nb::object& self) {
   const auto& value = nb::cast<const PyValue&>(self);
   if (KindOf(value) != ONNX_TYPE_TENSOR || ElementType(value) == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
     return ToPythonCopy(value.get());
+  if (!IsOnHost(value.get())) return ToPython(CopyToHost(value.get()));
   return TensorView(value.get(), self);
 }
 
@@ -69,6 +73,7 @@ void CopyTensors(const std::vector<const PyValue*>& from, const std::vector<cons
   std::vector<OrtValue*> targets;
   for (const PyValue* value : from) sources.push_back(value->get());
   for (const PyValue* value : to) targets.push_back(value->get());
+  const nb::gil_scoped_release release;
   Check(Ort().CopyTensors(Environment(), sources.data(), targets.data(), stream != nullptr ? stream->get() : nullptr,
                           sources.size()));
 }
@@ -78,6 +83,7 @@ void CopyTensors(const std::vector<const PyValue*>& from, const std::vector<cons
 void AddValues(nb::module_& module) {
   nb::class_<PyValue> handle(module, "ValueHandle");
   AddSparse(handle);
+  AddDeviceValues(handle);
   handle
       .def_static("from_numpy",
                   [](const nb::object& array) {
@@ -93,13 +99,6 @@ void AddValues(nb::module_& module) {
                   [](const nb::object& object, const std::string& type) {
                     HeldValue held = FromPython(object, type);
                     return PyValue(std::move(held.value), held.memory);
-                  })
-      .def_static("empty",
-                  [](const std::vector<std::int64_t>& shape, int type) {
-                    OrtValue* made = nullptr;
-                    Check(Ort().CreateTensorAsOrtValue(DefaultAllocator(), shape.data(), shape.size(),
-                                                       static_cast<ONNXTensorElementDataType>(type), &made));
-                    return PyValue(ValuePtr(made), nb::none());
                   })
       .def("numpy", &ToNumpy)
       .def("type_text", &TypeTextOf)
@@ -173,9 +172,19 @@ void AddBinding(nb::module_& module) {
              Check(Ort().BindOutput(b.get(), name.c_str(), nb::cast<const PyValue&>(value).get()));
              b.Keep("out:" + nb::cast<std::string>(shown), value);
            })
-      .def("bind_output_to_host",
-           [](Binding& b, const nb::str& shown) {
-             Check(Ort().BindOutputToDevice(b.get(), b.Spelling(shown).c_str(), HostMemory()));
+      .def("bind_output_to",
+           [](Binding& b, const nb::str& shown, const Place& place) {
+             Check(Ort().BindOutputToDevice(b.get(), b.Spelling(shown).c_str(), MemoryAt(place)));
+           })
+      .def("synchronize_inputs",
+           [](Binding& b) {
+             const nb::gil_scoped_release release;
+             Check(Ort().SynchronizeBoundInputs(b.get()));
+           })
+      .def("synchronize_outputs",
+           [](Binding& b) {
+             const nb::gil_scoped_release release;
+             Check(Ort().SynchronizeBoundOutputs(b.get()));
            })
       .def("clear_inputs", [](Binding& b) { Ort().ClearBoundInputs(b.get()); })
       .def("clear_outputs", [](Binding& b) { Ort().ClearBoundOutputs(b.get()); })

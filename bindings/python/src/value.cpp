@@ -435,6 +435,21 @@ nb::object TensorView(const OrtValue* value, const nb::object& owner) {
   return view ? object.attr("view")(NumpyDType(type)) : object;
 }
 
+nb::object DlpackView(const OrtValue* value, const nb::object& owner, int device_type, int device_id) {
+  const TensorTypeAndShapeInfoPtr info = InfoOf(value);
+  ONNXTensorElementDataType type{};
+  Check(Ort().GetTensorElementType(info.get(), &type));
+  const std::vector<std::int64_t> shape = DimsOf(info.get());
+  const std::vector<std::size_t> dims(shape.begin(), shape.end());
+  const void* data = nullptr;
+  Check(Ort().GetTensorData(value, &data));
+  bool view = false;
+  const auto carrier = CarrierType(type, &view);
+  const nb::ndarray<> array(const_cast<void*>(data), dims.size(), dims.data(), owner, nullptr, carrier, device_type,
+                            device_id);
+  return nb::cast(array, nb::rv_policy::reference);
+}
+
 nb::object ToPython(ValuePtr value) {
   if (!value) return nb::none();
   ONNXType type = ONNX_TYPE_UNKNOWN;

@@ -33,6 +33,9 @@ nb::object ToPython(ValuePtr value);
 // A NumPy array over a tensor's memory that keeps `owner` alive; a copy for types of less than a byte.
 nb::object TensorView(const OrtValue* value, const nb::object& owner);
 
+// A DLPack capsule over a tensor's memory that keeps `owner` alive; the device as DLPack numbers it.
+nb::object DlpackView(const OrtValue* value, const nb::object& owner, int device_type, int device_id);
+
 // Like ToPython, for values other than tensors of numbers, but copies the contents and leaves the value to the caller.
 nb::object ToPythonCopy(const OrtValue* value);
 

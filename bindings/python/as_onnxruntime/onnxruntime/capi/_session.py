@@ -1,7 +1,7 @@
 """Sessions and bindings as ONNX Runtime's extension module has them: below the classes of the package."""
 import sardonyx
 
-from onnxruntime.capi._values import OrtValueVector, name_of
+from onnxruntime.capi._values import OrtValueVector
 
 
 class InferenceSession(sardonyx.InferenceSession):
@@ -33,9 +33,6 @@ class InferenceSession(sardonyx.InferenceSession):
     def run_with_ort_values(self, feed, output_names, run_options):
         return OrtValueVector(super().run_with_ort_values(output_names, feed, run_options))
 
-    def create_ortvalue_from_shape_and_type(self, shape, element_type, device):
-        return super().create_ortvalue_from_shape_and_type(shape, element_type, name_of(device))
-
     def create_ortvalue_from_shape_and_onnx_type(self, shape, element_type, device):
         return self.create_ortvalue_from_shape_and_type(shape, element_type, device)
 
@@ -53,16 +50,23 @@ class InferenceSession(sardonyx.InferenceSession):
 class SessionIOBinding(sardonyx.IOBinding):
     """Inputs and outputs that stay bound; devices are objects here, and arrays are bound with `bind_input` too."""
 
+    @classmethod
+    def _below(cls, binding):
+        """The same binding as the extension module has it."""
+        made = cls.__new__(cls)
+        made._handle, made._session = binding._handle, binding._session
+        return made
+
     def bind_input(self, name, *values):
         """Binds an array, or (device, element type, shape, address)."""
         if len(values) == 1:
             return self.bind_cpu_input(name, *values)
         device, element_type, shape, address = values
-        return super().bind_input(name, name_of(device), device.device_id(), element_type, shape, address)
+        return super().bind_input(name, device, None, element_type, shape, address)
 
     def bind_output(self, name, device, *memory):
         """Binds memory of a device: (element type, shape, address), or what the run allocates there."""
-        super().bind_output(name, name_of(device), device.device_id(), *memory)
+        super().bind_output(name, device, None, *memory)
 
     def get_outputs(self):
         return OrtValueVector(super().get_outputs())

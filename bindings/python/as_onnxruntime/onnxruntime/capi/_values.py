@@ -1,16 +1,13 @@
 """Values and devices as ONNX Runtime's extension module has them: below the classes of the package, with its names."""
 import sardonyx
 from sardonyx import adapters, values
+from sardonyx.devices import place_of
 
-_CPU, _GPU, _FPGA, _NPU, _DML = range(5)
-_MEMORY_OF = {kind: kind.name.lower() for kind in sardonyx.OrtMemoryInfoDeviceType}
+_CPU, _GPU, _FPGA, _NPU = range(4)
 
 
 class OrtDevice:
-    """A kind of device (see the static methods), its number, vendor (a PCI number) and kind of memory.
-
-    Any device can be described; only host memory can be used.
-    """
+    """A kind of device (see the static methods), its number, vendor (a PCI number) and kind of memory."""
 
     def __init__(self, *numbers):
         if len(numbers) not in (3, 4):
@@ -31,16 +28,10 @@ class OrtDevice:
         return self._memory
 
     cpu = staticmethod(lambda: _CPU)
-    cuda = gpu = webgpu = staticmethod(lambda: _GPU)
+    cuda = gpu = webgpu = dml = staticmethod(lambda: _GPU)
     fpga = staticmethod(lambda: _FPGA)
     npu = cann = staticmethod(lambda: _NPU)
-    dml = staticmethod(lambda: _DML)
     default_memory = staticmethod(lambda: 0)
-
-
-def name_of(device):
-    """The name of the device's kind, for functions that accept host memory and refuse others by name."""
-    return {_CPU: "cpu", _GPU: "gpu", _FPGA: "fpga", _NPU: "npu"}.get(device.device_type(), "dml")
 
 
 class OrtValue(sardonyx.OrtValue):
@@ -48,7 +39,7 @@ class OrtValue(sardonyx.OrtValue):
 
     @staticmethod
     def ortvalue_from_numpy(array, device):
-        return OrtValue(sardonyx.OrtValue.ortvalue_from_numpy(array, name_of(device)), array)
+        return OrtValue(sardonyx.OrtValue.ortvalue_from_numpy(array, device), array)
 
     @staticmethod
     def ortvalue_from_numpy_with_onnx_type(array, onnx_element_type):
@@ -56,7 +47,7 @@ class OrtValue(sardonyx.OrtValue):
 
     @staticmethod
     def ortvalue_from_shape_and_type(shape, element_type, device):
-        return OrtValue(sardonyx.OrtValue.ortvalue_from_shape_and_type(shape, element_type, name_of(device)))
+        return OrtValue(sardonyx.OrtValue.ortvalue_from_shape_and_type(shape, element_type, device))
 
     @staticmethod
     def ortvalue_from_shape_and_onnx_type(shape, element_type, device):
@@ -84,8 +75,11 @@ class OrtValue(sardonyx.OrtValue):
     def as_sparse_tensor(self):
         return SparseTensor(super().as_sparse_tensor())
 
-    def __dlpack__(self, stream=None):  # noqa: ARG002  (the host has no streams)
-        return self.numpy().__dlpack__()
+    def __dlpack__(self, stream=None):
+        return super().__dlpack__(stream=stream)
+
+    def device_name(self):
+        return super().device_name().capitalize()
 
 
 class AdapterFormat(adapters.AdapterFormat):
@@ -153,10 +147,7 @@ class OrtValueVector(values.OrtValueVector):
     def push_back_batch(self, tensors, data_pointers, element_types, shapes, devices):  # noqa: ARG002
         """Appends values over the memory of tensors, which must outlive the vector."""
         for pointer, element_type, shape, device in zip(data_pointers, element_types, shapes, devices):
-            if name_of(device) != "cpu":
-                raise NotImplementedError(f"OrtValueVector.push_back_batch for device type {device.device_type()} is "
-                                          f"not implemented in Sardonyx; there is host memory")
-            self.append(OrtValue(values.tensor_at(element_type, shape, pointer)))
+            self.append(OrtValue(values.tensor_at(element_type, shape, pointer, place_of(device))))
 
     def bool_tensor_indices(self):
         """The positions of tensors of bool, which older DLPack cannot tell from uint8."""

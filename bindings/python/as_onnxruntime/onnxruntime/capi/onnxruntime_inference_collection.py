@@ -3,7 +3,7 @@ from collections.abc import Callable
 from typing import Any
 
 import sardonyx
-from sardonyx import IOBinding, OrtDeviceVendorId, OrtValue, SparseTensor, copy_tensors, inference
+from sardonyx import OrtDeviceVendorId, OrtValue, SparseTensor, copy_tensors, inference
 from sardonyx.missing import warn
 
 from onnxruntime.capi import _pybind_state as C  # noqa: N812  (the peer's name)
@@ -19,12 +19,18 @@ GetInitializerLocationWrapperFunc = Callable[
 Session = sardonyx.InferenceSession
 
 
+class IOBinding(sardonyx.IOBinding):
+    __doc__ = sardonyx.IOBinding.__doc__
+    _iobinding = property(lambda self: C.SessionIOBinding._below(self))
+
+
 class InferenceSession(Session):
     """A session for programs that were written for ONNX Runtime: a provider that is missing is a warning, not an error,
     unless the options have the entry `sardonyx.strict_providers` = 1. The same goes for a list of providers that is
     none, unless `enable_fallback=0` is given."""
 
     _strict_providers = False
+    _binding_class = IOBinding
     _dicts_are_of_floats = True
     _fallback_providers = ["CPUExecutionProvider"]  # noqa: RUF012  (a list in ONNX Runtime too)
 
@@ -88,7 +94,7 @@ def _as_list(providers):
 
 
 class OrtDevice:
-    """The device that memory belongs to. Any device can be described; only host memory can be used."""
+    """The device that memory belongs to."""
 
     def __init__(self, c_ort_device):
         if not isinstance(c_ort_device, C.OrtDevice):

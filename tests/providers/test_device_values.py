@@ -1,0 +1,26 @@
+"""Python values on a device of a plug-in: the same program, with Sardonyx under the name of ONNX Runtime and with ONNX
+Runtime itself, tells the same."""
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+BUILD = pathlib.Path(os.environ.get("SDX_BUILD", HERE.parents[1] / "build/release"))
+LIBRARY = BUILD / "lib/libtest_provider_plugin.so"
+
+
+def told(path):
+    done = subprocess.run([sys.executable, HERE / "device_value_cases.py", LIBRARY], capture_output=True, text=True,
+                          timeout=120, env={**os.environ, "PYTHONPATH": str(path)})
+    assert done.returncode == 0 and done.stdout.endswith("end: True\n"), done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+def test_values_on_a_device_are_as_in_onnx_runtime():
+    ours, peers = told(BUILD / "as_onnxruntime"), told("")
+    assert ours == peers
+    answers = dict(line.split(": ", 1) for line in ours)
+    # Not that both are wrong.
+    assert not [line for line in ours if "False" in line]
+    assert answers["copies of a run"] == "0" and answers["left"] == "[0, 0, 0, 0]"
