@@ -30,6 +30,7 @@ OPTIONS = {"ASAN_OPTIONS": "abort_on_error=1:allocator_may_return_null=1:malloc_
            "UBSAN_OPTIONS": "print_stacktrace=1:abort_on_error=1"}
 # The tests whose programs take the library's path or are linked with it ...
 PROGRAMS = ("tests/capi/test_abi_differences.py", "tests/capi/test_null_arguments.py", "tests/capi/test_answers.py",
+            "tests/capi/test_other_kinds.py", "tests/capi/test_odd_calls.py::test_nothing_ends_the_process",
             "tests/capi/test_compile_model.py", "tests/capi/test_model_editor.py",
             "tests/capi/test_session_callbacks.py", "tests/capi/test_thread_options.py",
             *(f"tests/capi/test_capi.py::test_{name}" for name in (

@@ -2,8 +2,10 @@
 #include "capi/handles/allocator.h"
 
 #include <memory>
+#include <utility>
 
 #include "capi/functions.h"
+#include "capi/handles/call_out.h"
 #include "capi/handles/key_value_pairs.h"
 #include "capi/handles/memory_info.h"
 #include "capi/handles/status.h"
@@ -31,27 +33,32 @@ OrtStatusPtr ORT_API_CALL AllocatorAlloc(OrtAllocator* ort_allocator, size_t siz
 }
 
 OrtStatusPtr ORT_API_CALL AllocatorFree(OrtAllocator* ort_allocator, void* p) noexcept {
-  return Guard([&] { Need(ort_allocator, "ort_allocator").Free(ort_allocator, p); });
+  return Guard([&] {
+    Need(ort_allocator, "ort_allocator");
+    CallOut<Code::kRuntimeException>("OrtAllocator::Free", ort_allocator->Free, ort_allocator, p);
+  });
 }
 
 OrtStatusPtr ORT_API_CALL AllocatorGetInfo(const OrtAllocator* ort_allocator,
                                            const struct OrtMemoryInfo** out) noexcept {
-  return Guard([&] { Need(out, "out") = Need(ort_allocator, "ort_allocator").Info(ort_allocator); });
+  return Guard([&] {
+    auto& result = Need(out, "out");
+    Need(ort_allocator, "ort_allocator");
+    result = CallOut<Code::kRuntimeException>("OrtAllocator::Info", ort_allocator->Info, ort_allocator);
+  });
 }
 
 OrtStatusPtr ORT_API_CALL AllocatorGetStats(const OrtAllocator* ort_allocator, OrtKeyValuePairs** out) noexcept {
-  OrtStatusPtr status = nullptr;
-  OrtStatusPtr failure = Guard([&] {
+  return Guard([&] {
     const OrtAllocator& allocator = Need(ort_allocator, "ort_allocator");
     constexpr std::uint32_t kFirstVersionWithStats = 23;
     if (allocator.version >= kFirstVersionWithStats && allocator.GetStats != nullptr) {
-      status = allocator.GetStats(ort_allocator, out);
+      CallOut<Code::kRuntimeException>("OrtAllocator::GetStats", allocator.GetStats, ort_allocator, out);
     } else {
       auto& result = Need(out, "out");
       result = std::make_unique<OrtKeyValuePairs>().release();
     }
   });
-  return failure != nullptr ? failure : status;
 }
 
 OrtStatusPtr ORT_API_CALL GetAllocatorWithDefaultOptions(OrtAllocator** out) noexcept {
@@ -61,7 +68,7 @@ OrtStatusPtr ORT_API_CALL GetAllocatorWithDefaultOptions(OrtAllocator** out) noe
 OrtStatusPtr ORT_API_CALL CreateAllocator(const OrtSession* session, const OrtMemoryInfo* mem_info,
                                           OrtAllocator** out) noexcept {
   return Guard([&] {
-    const runtime::Session& owner = *Need(session, "session").session;
+    const runtime::Session& owner = BuiltSession(session);
     const OrtMemoryInfo& info = Need(mem_info, "mem_info");
     std::shared_ptr<Allocator> memory = MemoryOf(owner, info.device);
     if (memory == nullptr)

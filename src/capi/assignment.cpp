@@ -22,7 +22,7 @@ const OrtSession::Assignment& AssignmentOf(const OrtSession& session) {
       }
       const std::vector<runtime::Placement> alone{placement};
       for (const runtime::Placement& node : placement.members.empty() ? alone : placement.members) {
-        subgraph->nodes.push_back({node.node, node.domain, node.op_type});
+        subgraph->nodes.push_back({{}, node.node, node.domain, node.op_type});
         subgraph->node_pointers.push_back(&subgraph->nodes.back());
       }
     }

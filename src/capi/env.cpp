@@ -43,6 +43,8 @@ struct EnvArguments {
 OrtStatusPtr HoldEnv(const EnvArguments& arguments, OrtEnv** out) noexcept {
   return Guard([&] {
     Need(out, "out");
+    NeedKind(arguments.threading, "tp_options");
+    NeedKind(arguments.entries, "config_entries");
     const std::string log_id = arguments.log_id != nullptr ? arguments.log_id : "";
     const Severity severity = ToSeverity(arguments.severity);
     ProcessEnvironment& process = Process();
@@ -127,7 +129,7 @@ OrtStatusPtr ORT_API_CALL CreateEnvWithCustomLoggerAndGlobalThreadPools(
 
 OrtStatusPtr ORT_API_CALL CreateEnvWithOptions(const OrtEnvCreationOptions* options, OrtEnv** out) noexcept {
   constexpr std::uint32_t kFirstVersion = 24;
-  if (options == nullptr) return Guard([] { FailNullArgument("options"); });
+  if (!Given(options)) return Guard([&] { Need(options, "options"); });
   if (options->version < kFirstVersion)
     return MakeStatus(ORT_INVALID_ARGUMENT, "environment options: expected a struct of version 24 or newer");
   return HoldEnv({options->logging_severity_level, options->log_id, options->custom_logging_function,
@@ -145,7 +147,7 @@ void ORT_API_CALL ReleaseEnv(OrtEnv* input) noexcept {
 
 OrtStatusPtr ORT_API_CALL UpdateEnvWithCustomLogLevel(OrtEnv* ort_env, OrtLoggingLevel log_severity_level) noexcept {
   return Guard([&] {
-    if (ort_env != nullptr) ort_env->environment->set_log_severity(ToSeverity(log_severity_level));
+    if (NeedKind(ort_env, "ort_env") != nullptr) ort_env->environment->set_log_severity(ToSeverity(log_severity_level));
   });
 }
 

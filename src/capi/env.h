@@ -8,12 +8,14 @@
 
 #include "capi/env_allocators.h"
 #include "capi/handles/key_value_pairs.h"
+#include "capi/handles/kind.h"
 #include "onnxruntime_c_api.h"
 #include "providers/plugin/libraries.h"
 #include "providers/plugin/shared_allocators.h"
 #include "runtime/environment.h"
 
 struct OrtEnv {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kEnv> mark;
   OrtEnv(std::shared_ptr<sardonyx::runtime::Environment> shared, std::vector<const OrtEpDevice*> own_devices,
          OrtKeyValuePairs::Entries entries)
       : environment(std::move(shared)), libraries(std::move(own_devices)), config(std::move(entries)) {}

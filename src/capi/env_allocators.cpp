@@ -110,7 +110,8 @@ void AddNew(OrtEnv* env, const OrtMemoryInfo* mem_info, const OrtArenaCfg* confi
          "': allocators of other devices come from their provider, or from the caller (RegisterAllocator)");
   std::shared_ptr<Allocator> allocator = HostAllocator();
   if (info.allocator_type == OrtArenaAllocator)
-    allocator = std::make_shared<Arena>(HostAllocator(), config != nullptr ? config->options : ArenaOptions{});
+    allocator = std::make_shared<Arena>(HostAllocator(),
+                                        NeedKind(config, "arena_cfg") != nullptr ? config->options : ArenaOptions{});
   target.allocators.Add(*target.environment, info.device, std::move(allocator));
 }
 

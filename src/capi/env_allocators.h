@@ -5,12 +5,14 @@
 #include <mutex>
 #include <vector>
 
+#include "capi/handles/kind.h"
 #include "capi/handles/memory_info.h"
 #include "runtime/environment.h"
 #include "tensor/allocator.h"
 #include "tensor/arena.h"
 
 struct OrtArenaCfg {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kArenaCfg> mark;
   sardonyx::ArenaOptions options;
 };
 

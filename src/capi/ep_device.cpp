@@ -44,48 +44,48 @@ OrtStatusPtr ORT_API_CALL GetHardwareDevices(const OrtEnv* env, const OrtHardwar
 }
 
 OrtHardwareDeviceType ORT_API_CALL HardwareDevice_Type(const OrtHardwareDevice* device) noexcept {
-  return device != nullptr ? device->type : OrtHardwareDeviceType_CPU;
+  return Given(device) ? device->type : OrtHardwareDeviceType_CPU;
 }
 
 uint32_t ORT_API_CALL HardwareDevice_VendorId(const OrtHardwareDevice* device) noexcept {
-  return device != nullptr ? device->vendor_id : 0;
+  return Given(device) ? device->vendor_id : 0;
 }
 
 const char* ORT_API_CALL HardwareDevice_Vendor(const OrtHardwareDevice* device) noexcept {
-  return device != nullptr ? device->vendor.c_str() : "";
+  return Given(device) ? device->vendor.c_str() : "";
 }
 
 uint32_t ORT_API_CALL HardwareDevice_DeviceId(const OrtHardwareDevice* device) noexcept {
-  return device != nullptr ? device->device_id : 0;
+  return Given(device) ? device->device_id : 0;
 }
 
 const OrtKeyValuePairs* ORT_API_CALL HardwareDevice_Metadata(const OrtHardwareDevice* device) noexcept {
-  return device != nullptr ? &device->metadata : nullptr;
+  return Given(device) ? &device->metadata : nullptr;
 }
 
 const char* ORT_API_CALL EpDevice_EpName(const OrtEpDevice* ep_device) noexcept {
-  return ep_device != nullptr ? ep_device->ep_name.c_str() : "";
+  return Given(ep_device) ? ep_device->ep_name.c_str() : "";
 }
 
 const char* ORT_API_CALL EpDevice_EpVendor(const OrtEpDevice* ep_device) noexcept {
-  return ep_device != nullptr ? ep_device->ep_vendor.c_str() : "";
+  return Given(ep_device) ? ep_device->ep_vendor.c_str() : "";
 }
 
 const OrtKeyValuePairs* ORT_API_CALL EpDevice_EpMetadata(const OrtEpDevice* ep_device) noexcept {
-  return ep_device != nullptr ? &ep_device->metadata : nullptr;
+  return Given(ep_device) ? &ep_device->metadata : nullptr;
 }
 
 const OrtKeyValuePairs* ORT_API_CALL EpDevice_EpOptions(const OrtEpDevice* ep_device) noexcept {
-  return ep_device != nullptr ? &ep_device->options : nullptr;
+  return Given(ep_device) ? &ep_device->options : nullptr;
 }
 
 const OrtHardwareDevice* ORT_API_CALL EpDevice_Device(const OrtEpDevice* ep_device) noexcept {
-  return ep_device != nullptr ? ep_device->device : nullptr;
+  return Given(ep_device) ? ep_device->device : nullptr;
 }
 
 const OrtMemoryInfo* ORT_API_CALL EpDevice_MemoryInfo(const OrtEpDevice* ep_device,
                                                       OrtDeviceMemoryType memory_type) noexcept {
-  if (ep_device == nullptr) return nullptr;
+  if (!Given(ep_device)) return nullptr;
   return memory_type == OrtDeviceMemoryType_HOST_ACCESSIBLE ? ep_device->host_accessible_memory : ep_device->memory;
 }
 

@@ -1,6 +1,10 @@
 // capi/io_binding.cpp - the functions of OrtIoBinding.
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "capi/device_values.h"
 #include "capi/env.h"
@@ -59,6 +63,31 @@ void BindResult(OrtIoBinding& binding, const char* name, const Value& value, boo
   for (const auto& memory : binding.output_memory) binding.output_places.push_back(memory ? &*memory : nullptr);
 }
 
+// Where in another session than the binding's what is bound belongs: it is found by its name.
+std::vector<std::size_t> InputsOf(const Session& other, const OrtIoBinding& binding) {
+  const auto& inputs = binding.session->inputs();
+  const auto& overridable = binding.session->overridable_initializers();
+  std::vector<std::size_t> indices;
+  for (const std::size_t i : binding.input_indices) {
+    const std::string& name = i < inputs.size() ? inputs[i].name : overridable[i - inputs.size()].name;
+    const std::optional<std::size_t> index = other.FindInput(name);
+    if (!index) other.FailUnknownInput(name);
+    indices.push_back(*index);
+  }
+  return indices;
+}
+
+std::vector<std::size_t> OutputsOf(const Session& other, const OrtIoBinding& binding) {
+  std::vector<std::size_t> indices;
+  for (const std::size_t i : binding.output_indices) {
+    const std::string& name = binding.session->outputs()[i].name;
+    const std::optional<std::size_t> index = other.FindOutput(name);
+    if (!index) other.FailUnknownOutput(name);
+    indices.push_back(*index);
+  }
+  return indices;
+}
+
 }  // namespace
 
 OrtStatusPtr ORT_API_CALL CreateIoBinding(OrtSession* session, OrtIoBinding** out) noexcept {
@@ -106,9 +135,7 @@ OrtStatusPtr ORT_API_CALL RunWithBinding(OrtSession* session, const OrtRunOption
   return Guard([&] {
     Session& target = BuiltSession(session);
     OrtIoBinding& binding = const_cast<OrtIoBinding&>(Need(binding_ptr, "binding_ptr"));  // a run fills its outputs
-    if (binding.session.get() != &target)
-      Fail(Code::kInvalidArgument, "binding: expected the session that it was created for, found another one");
-    if (run_options != nullptr && !run_options->adapters.empty())
+    if (NeedKind(run_options, "run_options") != nullptr && !run_options->adapters.empty())
       target.logger().Warn(
           "RunWithBinding: the active LoRA adapters of the run options are not used, as in ONNX "
           "Runtime: bind their parameters, or use Run");
@@ -116,8 +143,13 @@ OrtStatusPtr ORT_API_CALL RunWithBinding(OrtSession* session, const OrtRunOption
     for (std::size_t i = 0; i < binding.outputs.size(); ++i) {
       if (binding.fresh_outputs[i]) binding.outputs[i] = Value();
     }
-    RunWith(target, run_options, binding.input_indices, binding.input_pointers, binding.output_indices, binding.outputs,
-            binding.output_places);
+    std::span<const std::size_t> inputs = binding.input_indices, outputs = binding.output_indices;
+    std::vector<std::size_t> other_inputs, other_outputs;
+    if (binding.session.get() != &target) {
+      inputs = other_inputs = InputsOf(target, binding);
+      outputs = other_outputs = OutputsOf(target, binding);
+    }
+    RunWith(target, run_options, inputs, binding.input_pointers, outputs, binding.outputs, binding.output_places);
   });
 }
 
@@ -157,14 +189,14 @@ OrtStatusPtr ORT_API_CALL GetBoundOutputValues(const OrtIoBinding* binding_ptr, 
 }
 
 void ORT_API_CALL ClearBoundInputs(OrtIoBinding* binding_ptr) noexcept {
-  if (binding_ptr == nullptr) return;
+  if (!Given(binding_ptr)) return;
   binding_ptr->input_indices.clear();
   binding_ptr->inputs.clear();
   binding_ptr->input_pointers.clear();
 }
 
 void ORT_API_CALL ClearBoundOutputs(OrtIoBinding* binding_ptr) noexcept {
-  if (binding_ptr == nullptr) return;
+  if (!Given(binding_ptr)) return;
   binding_ptr->output_indices.clear();
   binding_ptr->unknown_outputs.clear();
   binding_ptr->outputs.clear();

@@ -18,23 +18,23 @@ void ORT_API_CALL CreateKeyValuePairs(OrtKeyValuePairs** out) noexcept {
 }
 
 void ORT_API_CALL AddKeyValuePair(OrtKeyValuePairs* kvps, const char* key, const char* value) noexcept {
-  if (kvps == nullptr || key == nullptr || *key == '\0') return;
+  if (!Given(kvps) || key == nullptr || *key == '\0') return;
   FreeStatus(Guard([&] { kvps->Set(key, value != nullptr ? value : ""); }));
 }
 
 const char* ORT_API_CALL GetKeyValue(const OrtKeyValuePairs* kvps, const char* key) noexcept {
-  return kvps != nullptr && key != nullptr ? kvps->Find(key) : nullptr;
+  return Given(kvps) && key != nullptr ? kvps->Find(key) : nullptr;
 }
 
 void ORT_API_CALL GetKeyValuePairs(const OrtKeyValuePairs* kvps, const char* const** keys, const char* const** values,
                                    size_t* num_entries) noexcept {
-  if (keys != nullptr) *keys = kvps != nullptr ? kvps->keys() : nullptr;
-  if (values != nullptr) *values = kvps != nullptr ? kvps->values() : nullptr;
-  if (num_entries != nullptr) *num_entries = kvps != nullptr ? kvps->size() : 0;
+  if (keys != nullptr) *keys = Given(kvps) ? kvps->keys() : nullptr;
+  if (values != nullptr) *values = Given(kvps) ? kvps->values() : nullptr;
+  if (num_entries != nullptr) *num_entries = Given(kvps) ? kvps->size() : 0;
 }
 
 void ORT_API_CALL RemoveKeyValuePair(OrtKeyValuePairs* kvps, const char* key) noexcept {
-  if (kvps == nullptr || key == nullptr) return;
+  if (!Given(kvps) || key == nullptr) return;
   FreeStatus(Guard([&] { kvps->Remove(key); }));
 }
 

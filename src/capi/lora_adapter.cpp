@@ -7,6 +7,7 @@
 
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
+#include "capi/handles/kind.h"
 #include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/handles/value.h"
@@ -15,6 +16,7 @@
 #include "model/adapter_file.h"
 
 struct OrtLoraAdapter {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kLoraAdapter> mark;
   std::shared_ptr<const sardonyx::model::Adapter> adapter;  // shared with the options of runs
 };
 
@@ -22,7 +24,7 @@ namespace sardonyx::capi {
 namespace {
 
 std::shared_ptr<Allocator> HostMemoryOf(OrtAllocator* allocator) {
-  if (allocator == nullptr) return HostAllocator();
+  if (NeedKind(allocator, "allocator") == nullptr) return HostAllocator();
   std::shared_ptr<Allocator> memory = FromHandle(allocator);
   if (!memory->device().IsHost())
     Fail(Code::kNotImplemented, "argument 'allocator': expected host memory, which the CPU reads, found a device's");
@@ -30,7 +32,8 @@ std::shared_ptr<Allocator> HostMemoryOf(OrtAllocator* allocator) {
 }
 
 OrtLoraAdapter* NewAdapter(model::Adapter adapter) {
-  return std::make_unique<OrtLoraAdapter>(OrtLoraAdapter{std::make_shared<const model::Adapter>(std::move(adapter))})
+  return std::make_unique<OrtLoraAdapter>(
+             OrtLoraAdapter{{}, std::make_shared<const model::Adapter>(std::move(adapter))})
       .release();
 }
 

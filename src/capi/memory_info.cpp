@@ -60,7 +60,7 @@ OrtAllocatorType AllocatorTypeOf(int type) {
 OrtStatusPtr ORT_API_CALL CreateMemoryInfo(const char* name, enum OrtAllocatorType type, int id,
                                            enum OrtMemType mem_type, OrtMemoryInfo** out) noexcept {
   return Guard([&] {
-    OrtMemoryInfo info{&Need(name, "name"), AllocatorTypeOf(type), mem_type, DeviceNamed(name, id)};
+    OrtMemoryInfo info{{}, &Need(name, "name"), AllocatorTypeOf(type), mem_type, DeviceNamed(name, id)};
     auto& result = Need(out, "out");
     result = std::make_unique<OrtMemoryInfo>(std::move(info)).release();
   });
@@ -80,7 +80,7 @@ OrtStatusPtr ORT_API_CALL CreateMemoryInfo_V2(const char* name, enum OrtMemoryIn
     device.memory =
         mem_type == OrtDeviceMemoryType_HOST_ACCESSIBLE ? MemoryKind::kHostAccessible : MemoryKind::kDefault;
     if (alignment != 0) device.alignment = static_cast<std::uint32_t>(alignment);
-    OrtMemoryInfo info{&Need(name, "name"), AllocatorTypeOf(allocator_type), OrtMemTypeDefault, device};
+    OrtMemoryInfo info{{}, &Need(name, "name"), AllocatorTypeOf(allocator_type), OrtMemTypeDefault, device};
     auto& result = Need(out, "out");
     result = std::make_unique<OrtMemoryInfo>(std::move(info)).release();
   });
@@ -90,7 +90,8 @@ OrtStatusPtr ORT_API_CALL CreateCpuMemoryInfo(enum OrtAllocatorType type, enum O
                                               OrtMemoryInfo** out) noexcept {
   return Guard([&] {
     auto& result = Need(out, "out");
-    result = std::make_unique<OrtMemoryInfo>(OrtMemoryInfo{"Cpu", AllocatorTypeOf(type), mem_type, Device{}}).release();
+    result =
+        std::make_unique<OrtMemoryInfo>(OrtMemoryInfo{{}, "Cpu", AllocatorTypeOf(type), mem_type, Device{}}).release();
   });
 }
 
@@ -115,15 +116,15 @@ OrtStatusPtr ORT_API_CALL MemoryInfoGetType(const OrtMemoryInfo* ptr, OrtAllocat
 }
 
 void ORT_API_CALL MemoryInfoGetDeviceType(const OrtMemoryInfo* ptr, OrtMemoryInfoDeviceType* out) noexcept {
-  if (ptr != nullptr && out != nullptr) *out = ToDeviceType(ptr->device.type);
+  if (Given(ptr) && out != nullptr) *out = ToDeviceType(ptr->device.type);
 }
 
 OrtDeviceMemoryType ORT_API_CALL MemoryInfoGetDeviceMemType(const OrtMemoryInfo* ptr) noexcept {
-  return ptr != nullptr ? static_cast<OrtDeviceMemoryType>(ptr->device.memory) : OrtDeviceMemoryType_DEFAULT;
+  return Given(ptr) ? static_cast<OrtDeviceMemoryType>(ptr->device.memory) : OrtDeviceMemoryType_DEFAULT;
 }
 
 uint32_t ORT_API_CALL MemoryInfoGetVendorId(const OrtMemoryInfo* ptr) noexcept {
-  return ptr != nullptr ? ptr->device.vendor : 0;
+  return Given(ptr) ? ptr->device.vendor : 0;
 }
 
 void ORT_API_CALL ReleaseMemoryInfo(OrtMemoryInfo* input) noexcept { ReleaseHandle(input); }

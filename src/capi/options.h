@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "capi/handles/kind.h"
 #include "model/adapter_file.h"
 #include "onnxruntime_c_api.h"
 #include "runtime/options.h"
@@ -53,10 +54,11 @@ struct sardonyx::runtime::PluginData {
 };
 
 struct OrtSessionOptions {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kSessionOptions> mark;
   sardonyx::runtime::SessionOptions options;
   sardonyx::capi::CustomThreads threads;
   sardonyx::capi::EpSelection selection;
-  std::vector<const OrtEpDevice*> devices;  // of the plug-ins' providers in `options`
+  std::vector<const OrtEpDevice*> devices;                                 // of the plug-ins' providers in `options`
   bool has_log_severity = false;                                           // false: the environment's
   int log_severity = -1;                                                   // as it was given; checked by sessions
   std::shared_ptr<const sardonyx::capi::OperatorSource> custom_operators;  // shared with clones; null: none
@@ -64,12 +66,14 @@ struct OrtSessionOptions {
 };
 
 struct OrtRunOptions {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kRunOptions> mark;
   sardonyx::runtime::RunOptions options;
   std::vector<std::shared_ptr<const sardonyx::model::Adapter>> adapters;  // later ones come before earlier ones
   int log_severity = -1;                                                  // -1: as the session's
 };
 
 struct OrtThreadingOptions {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kThreadingOptions> mark;
   int intra_op_threads = 0;
   int inter_op_threads = 0;
   bool spin = true;

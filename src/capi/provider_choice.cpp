@@ -149,11 +149,11 @@ std::vector<const OrtEpDevice*> SelectByCaller(std::span<const OrtEpDevice* cons
   std::array<const OrtEpDevice*, kMaxSelected> selected{};
   std::size_t count = 0;
   const OrtKeyValuePairs of_model = Describe(model), of_runtime;
-  CallOut("the function that selects devices", selection.delegate, offered.data(), offered.size(), &of_model,
-          &of_runtime, selected.data(), selected.size(), &count, selection.state);
+  CallOut<Code::kRuntimeException>("the function that selects devices", selection.delegate, offered.data(),
+                                   offered.size(), &of_model, &of_runtime, selected.data(), selected.size(), &count,
+                                   selection.state);
   if (count == 0 || count > kMaxSelected)
-    Fail(Code::kInvalidArgument, "the function that selects devices: expected 1 to ", kMaxSelected, " of them, found ",
-         count);
+    Fail(Code::kFail, "the function that selects devices: expected 1 to ", kMaxSelected, " of them, found ", count);
   for (std::size_t i = 0; i < count; ++i) {
     if (std::find(devices.begin(), devices.end(), selected[i]) == devices.end())
       Fail(Code::kInvalidArgument, "the function that selects devices: expected devices that it was offered, found ",

@@ -6,11 +6,9 @@
 #include <cstddef>
 #include <cstring>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <new>
 #include <span>
-#include <vector>
 
 #include "capi/device_values.h"
 #include "capi/functions.h"
@@ -118,33 +116,52 @@ void StoreOutputs(std::span<Value> results, OrtValue** outputs) {
   }
 }
 
-bool AnyTwice(std::span<const std::size_t> indices) {
-  if (indices.size() < 2) return false;
-  Scratch<std::size_t> sorted(indices.size());
-  std::ranges::copy(indices, sorted.span().begin());
-  std::ranges::sort(sorted.span());
-  return std::ranges::adjacent_find(sorted.span()) != sorted.span().end();
+// Of an input that is given twice, ONNX Runtime takes the last value. How many are left, at the front.
+std::size_t KeepLast(std::span<std::size_t> indices, std::span<const Value*> values) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const auto end = indices.begin() + static_cast<std::ptrdiff_t>(kept);
+    const auto at = static_cast<std::size_t>(std::find(indices.begin(), end, indices[i]) - indices.begin());
+    indices[at] = indices[i];
+    values[at] = values[i];
+    if (at == kept) ++kept;
+  }
+  return kept;
 }
 
-// Callers may ask for an output more than once: the run computes it once, and the results share its value. Memory can
-// be given only where it is asked for first.
-void RunEachOnce(const Session& session, std::span<const std::size_t> outputs, std::span<Value> results,
-                 const std::function<void(std::span<const std::size_t>, std::span<Value>)>& run) {
-  std::vector<std::size_t> once, place;
-  std::vector<Value> values;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const auto found = std::ranges::find(once, outputs[i]);
-    place.push_back(static_cast<std::size_t>(found - once.begin()));
-    if (found == once.end()) {
-      once.push_back(outputs[i]);
-      values.push_back(std::move(results[i]));
-    } else if (results[i].has_value()) {
-      Fail(Code::kInvalidArgument, "output '", session.outputs()[outputs[i]].name,
-           "': expected memory for it once, found a second value for the same output");
+void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<const char* const> input_names,
+              const OrtValue* const* inputs, std::span<const char* const> output_names, OrtValue** outputs);
+
+// An output that is asked for more than once is one value, to which each of the handles refers.
+void RunRepeated(Session& session, const OrtRunOptions* run_options, std::span<const char* const> input_names,
+                 const OrtValue* const* inputs, std::span<const char* const> output_names, OrtValue** outputs) {
+  std::vector<const char*> names;
+  std::vector<OrtValue*> made;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < output_names.size(); ++i) {
+    const auto at = std::find_if(names.begin(), names.end(),
+                                 [&](const char* name) { return std::strcmp(name, output_names[i]) == 0; });
+    places.push_back(static_cast<std::size_t>(at - names.begin()));
+    if (at != names.end()) {
+      if (outputs[i] != nullptr)
+        Fail(Code::kInvalidArgument, "output '", output_names[i],
+             "': expected memory only where it is asked for first, found some at outputs[", std::to_string(i), "]");
+      continue;
+    }
+    names.push_back(output_names[i]);
+    made.push_back(outputs[i]);
+  }
+  RunNamed(session, run_options, input_names, inputs, names, made.data());
+  std::vector<bool> given(made.size());
+  for (std::size_t i = 0; i < output_names.size(); ++i) {
+    OrtValue* const value = made[places[i]];
+    if (!given[places[i]]) {
+      outputs[i] = value;
+      given[places[i]] = true;
+    } else {
+      outputs[i] = NewHandle(*AsValue(value));
     }
   }
-  run(once, values);
-  for (std::size_t i = 0; i < outputs.size(); ++i) results[i] = values[place[i]];
 }
 
 void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<const char* const> input_names,
@@ -152,33 +169,33 @@ void RunNamed(Session& session, const OrtRunOptions* run_options, std::span<cons
   Scratch<std::size_t> input_indices(input_names.size()), output_indices(output_names.size());
   Scratch<const Value*> input_values(input_names.size());
   Scratch<Value> results(output_names.size());
+  NeedKind(run_options, "run_options");
   for (std::size_t i = 0; i < input_names.size(); ++i) {
     input_indices[i] = InputIndex(session, i, &Need(input_names[i], "input_names[i]"));
-    input_values[i] = inputs[i] != nullptr ? AsValue(inputs[i]) : nullptr;  // nothing: for an input of optional type
+    input_values[i] = AsValue(NeedKind(inputs[i], "inputs[i]"));  // NULL: nothing, for an input of optional type
   }
+  const std::size_t kept = KeepLast(input_indices.span(), input_values.span());
+  const std::span<const std::size_t> given = input_indices.span().first(kept);
+  const std::span<const Value* const> values = input_values.span().first(kept);
   for (std::size_t i = 0; i < output_names.size(); ++i) {
     const auto index = OutputIndex(session, i, &Need(output_names[i], "output_names[i]"));
     if (!index) {  // a value inside of the model
       std::vector<std::string> names;
       for (const char* name : output_names) names.emplace_back(&Need(name, "output_names[i]"));
-      Session& fitting = session.ForInputs(input_indices.span(), input_values.span());
+      Session& fitting = session.ForInputs(given, values);
       const std::shared_ptr<Session> variant = fitting.WithValues(std::move(names));
       return RunNamed(*variant, run_options, input_names, inputs, output_names, outputs);
     }
+    const auto earlier = output_indices.span().first(i);
+    if (std::find(earlier.begin(), earlier.end(), *index) != earlier.end())
+      return RunRepeated(session, run_options, input_names, inputs, output_names, outputs);
     output_indices[i] = *index;
-    if (outputs[i] != nullptr) results[i] = *AsValue(outputs[i]);
+    if (NeedKind(outputs[i], "outputs[i]") != nullptr) results[i] = *AsValue(outputs[i]);
   }
-  const auto run = [&](std::span<const std::size_t> wanted, std::span<Value> values) {
-    if (run_options != nullptr && !run_options->adapters.empty()) {
-      RunAdapted(session, *run_options, input_indices.span(), input_values.span(), wanted, values);
-    } else {
-      RunWith(session, run_options, input_indices.span(), input_values.span(), wanted, values);
-    }
-  };
-  if (AnyTwice(output_indices.span())) {
-    RunEachOnce(session, output_indices.span(), results.span(), run);
+  if (run_options != nullptr && !run_options->adapters.empty()) {
+    RunAdapted(session, *run_options, given, values, output_indices.span(), results.span());
   } else {
-    run(output_indices.span(), results.span());
+    RunWith(session, run_options, given, values, output_indices.span(), results.span());
   }
   StoreOutputs(results.span(), outputs);
 }
@@ -349,12 +366,14 @@ OrtStatusPtr ORT_API_CALL RunAsync(OrtSession* session, const OrtRunOptions* run
                                    RunAsyncCallbackFn run_async_callback, void* user_data) noexcept {
   return Guard([&] {
     Session& target = BuiltSession(session);
+    NeedKind(run_options, "run_options");
     BackgroundRun run{&target, run_options, {}, {}, {}, output, run_async_callback, user_data};
     if (run_async_callback == nullptr) FailNullArgument("run_async_callback");
     NeedArray(output, output_names_len, "output");
     NeedArray(input_names, input_len, "input_names");
     NeedArray(output_names, output_names_len, "output_names");
     run.inputs.assign(NeedArray(input, input_len, "input"), input + input_len);
+    for (const OrtValue* value : run.inputs) NeedKind(value, "input[i]");
     for (std::size_t i = 0; i < input_len; ++i) run.input_names.emplace_back(&Need(input_names[i], "input_names[i]"));
     for (std::size_t i = 0; i < output_names_len; ++i)
       run.output_names.emplace_back(&Need(output_names[i], "output_names[i]"));

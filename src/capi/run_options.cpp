@@ -71,12 +71,12 @@ OrtStatusPtr ORT_API_CALL AddRunConfigEntry(OrtRunOptions* options, const char* 
 
 // The runs share the stream with the caller, who may release it while they use it. NULL: the session's own streams.
 void ORT_API_CALL RunOptionsSetSyncStream(OrtRunOptions* options, OrtSyncStream* sync_stream) noexcept {
-  if (options == nullptr) return;
-  options->options.stream = sync_stream != nullptr ? sync_stream->shared_from_this() : nullptr;
+  if (!Given(options)) return;
+  options->options.stream = Given(sync_stream) ? sync_stream->shared_from_this() : nullptr;
 }
 
 const char* ORT_API_CALL GetRunConfigEntry(const OrtRunOptions* options, const char* config_key) noexcept {
-  if (options == nullptr || config_key == nullptr) return nullptr;
+  if (!Given(options) || config_key == nullptr) return nullptr;
   const char* value = nullptr;
   FreeStatus(Guard([&] {
     const auto found = options->options.config.find(config_key);

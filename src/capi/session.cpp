@@ -117,6 +117,7 @@ void TellPlugins(Session& session) {
 
 runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* options) {
   const Logger& logger = Need(env, "env").environment->logger();
+  NeedKind(options, "options");
   if (options != nullptr && options->log_severity > ORT_LOGGING_LEVEL_FATAL)
     Fail(Code::kFail, "log severity level of the session: expected 0 (verbose) to 4 (fatal), or -1 for the ",
          "environment's, found ", options->log_severity);
@@ -153,7 +154,7 @@ runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* 
 namespace {
 
 void SetContainer(runtime::SessionOptions& options, const OrtPrepackedWeightsContainer* container) {
-  if (container == nullptr) return;
+  if (NeedKind(container, "prepacked_weights_container") == nullptr) return;
   options.packed_weights = container->weights;
   auto data = options.plugin_data != nullptr ? *options.plugin_data : runtime::PluginData{};
   data.weights = container->of_plugins;
@@ -239,7 +240,7 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromArrayWithPrepackedWeightsContainer(
 // The callback of a run in the background may close its session, or another one whose runs wait for the same worker: a
 // thread of its own then waits for them.
 void ORT_API_CALL ReleaseSession(OrtSession* input) noexcept {
-  if (input != nullptr && runtime::BackgroundRuns::InsideOne()) {
+  if (input != nullptr && !IsOther(input) && runtime::BackgroundRuns::InsideOne()) {
     HoldLibrary();
     const OrtStatusPtr failure = Guard([&] {
       std::thread([input] {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "capi/handles/kind.h"
 #include "capi/handles/memory_info.h"
 #include "capi/handles/shared_weights.h"
 #include "onnxruntime_c_api.h"
@@ -17,11 +18,13 @@
 #include "runtime/sharing/packed_weights.h"
 
 struct OrtEpAssignedNode {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kEpAssignedNode> mark;
   std::string name, domain, op_type;
 };
 
 // The nodes that one provider runs, in their order.
 struct OrtEpAssignedSubgraph {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kEpAssignedSubgraph> mark;
   std::string ep_name;
   std::deque<OrtEpAssignedNode> nodes;
   std::vector<const OrtEpAssignedNode*> node_pointers;
@@ -40,6 +43,7 @@ struct EditedModel {
 }  // namespace sardonyx::capi
 
 struct OrtSession {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kSession> mark;
   explicit OrtSession(std::shared_ptr<sardonyx::runtime::Session> s) : session(std::move(s)) {}
   explicit OrtSession(sardonyx::capi::EditedModel model)
       : edited(std::make_unique<sardonyx::capi::EditedModel>(std::move(model))) {}
@@ -59,12 +63,14 @@ struct OrtSession {
 
 // Weights packed by one session and used by others, also by those that are created when the first has gone.
 struct OrtPrepackedWeightsContainer {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kPrepackedWeightsContainer> mark;
   std::shared_ptr<sardonyx::runtime::PackedWeights> weights = std::make_shared<sardonyx::runtime::PackedWeights>();
   std::shared_ptr<sardonyx::capi::SharedWeights> of_plugins = std::make_shared<sardonyx::capi::SharedWeights>();
 };
 
 // Values bound to a session's inputs and outputs. Entries stand in the order they were bound.
 struct OrtIoBinding {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kIoBinding> mark;
   std::shared_ptr<sardonyx::runtime::Session> session;
   std::vector<std::size_t> input_indices, output_indices;
   std::vector<sardonyx::Value> inputs, outputs;

@@ -6,6 +6,7 @@
 #include "capi/env.h"
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
+#include "capi/handles/call_out.h"
 #include "capi/handles/element_type.h"
 #include "capi/handles/memory_info.h"
 #include "capi/handles/release.h"
@@ -90,9 +91,11 @@ OrtStatusPtr ORT_API_CALL CreateTensorWithDataAndDeleterAsOrtValue(OrtAllocator*
   return Guard([&] {
     Need(out, "out");
     const OrtMemoryInfo* info = Need(deleter, "deleter").Info(deleter);
-    const Device device = info != nullptr ? info->device : Device{};
+    const Device device = NeedKind(info, "deleter->Info()") != nullptr ? info->device : Device{};
     ViewOf(device, p_data, p_data_len, shape, shape_len, type, nullptr);  // fails before the bytes change hands
-    std::shared_ptr<const void> owner(p_data, [deleter](void* data) { deleter->Free(deleter, data); });
+    std::shared_ptr<const void> owner(p_data, [deleter](void* data) {
+      FreeStatus(Guard([&] { CallOut("OrtAllocator::Free", deleter->Free, deleter, data); }));
+    });
     *out = NewHandle(ViewOf(device, p_data, p_data_len, shape, shape_len, type, std::move(owner)));
   });
 }
@@ -198,6 +201,7 @@ OrtStatusPtr ORT_API_CALL CopyTensors(const OrtEnv* env, const OrtValue* const* 
                                       size_t num_tensors) noexcept {
   return Guard([&] {
     Need(env, "env");
+    NeedKind(stream, "stream");
     NeedArray(src_tensors, num_tensors, "src_tensors");
     NeedArray(dst_tensors, num_tensors, "dst_tensors");
     for (std::size_t i = 0; i < num_tensors; ++i) {
@@ -213,6 +217,9 @@ OrtStatusPtr ORT_API_CALL CopyTensors(const OrtEnv* env, const OrtValue* const* 
   });
 }
 
-void ORT_API_CALL ReleaseValue(OrtValue* input) noexcept { ReleaseHandle(AsValue(input)); }
+void ORT_API_CALL ReleaseValue(OrtValue* input) noexcept {
+  if (input != nullptr && IsOther(input)) return ReportOtherKind(ExpectedName(input), NameOf(input));
+  ReleaseHandle(AsValue(input));
+}
 
 }  // namespace sardonyx::capi

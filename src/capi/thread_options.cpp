@@ -52,8 +52,8 @@ void SetThreadMaker(const CustomThreads& custom, runtime::ThreadPoolOptions& poo
     Fail(Code::kInvalidArgument, "custom threads: expected a function that creates threads and one that joins them, ",
          "found only the one that ", custom.create != nullptr ? "creates" : "joins");
   pool.make = [custom](void (*work)(void*), void* parameter) -> const void* {
-    const OrtCustomThreadHandle handle =
-        CallOut("the function that creates threads", custom.create, custom.options, work, parameter);
+    const OrtCustomThreadHandle handle = CallOut<Code::kRuntimeException>(
+        "the function that creates threads", custom.create, custom.options, work, parameter);
     if (handle == nullptr) Fail(Code::kFail, "the function that creates threads: expected a handle, found NULL");
     return handle;
   };

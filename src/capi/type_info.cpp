@@ -151,7 +151,7 @@ OrtStatusPtr ORT_API_CALL GetTensorShapeElementCount(const OrtTensorTypeAndShape
 }
 
 bool ORT_API_CALL TensorTypeAndShape_HasShape(const OrtTensorTypeAndShapeInfo* info) noexcept {
-  return info != nullptr && info->has_shape;
+  return Given(info) && info->has_shape;
 }
 
 void ORT_API_CALL ReleaseTypeInfo(OrtTypeInfo* input) noexcept { ReleaseHandle(input); }

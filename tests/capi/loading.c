@@ -5,6 +5,8 @@
  *   run:N              runs MODEL (float x[2,3] to y) on the library opened as number N, from 0, and prints "N y..."
  *   close:N            releases what runs on it have made, and closes it
  *   forget:N           closes it, but leaves its session alive
+ *   again:N:LIBRARY    opens, uses and closes it N times (RTLD_LOCAL), and prints what the last half of them has added:
+ *                      "grown" kibibytes of resident memory, mapped files, open files
  *   mapped:PART        prints whether a file with PART in its path is mapped
  *   threads            prints the number of threads of the process */
 #define _GNU_SOURCE
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "onnxruntime_c_api.h"
 
@@ -53,7 +56,7 @@ static void Open(char* text) {
   library->ort = get_base()->GetApi(16); /* an old one, which both libraries have */
 }
 
-static void Run(struct Opened* library, const char* model) {
+static void Run(struct Opened* library, const char* model, int print) {
   const OrtApi* ort = library->ort;
   static float x[] = {1, 2, 3, 4, 5, 6};
   const int64_t shape[] = {2, 3};
@@ -74,9 +77,11 @@ static void Run(struct Opened* library, const char* model) {
   Must(ort, ort->GetTensorTypeAndShape(output, &info));
   Must(ort, ort->GetTensorShapeElementCount(info, &count));
   Must(ort, ort->GetTensorMutableData(output, (void**)&y));
-  printf("%d", (int)(library - all));
-  for (size_t i = 0; i < count; ++i) printf(" %g", (double)y[i]);
-  printf("\n");
+  if (print) {
+    printf("%d", (int)(library - all));
+    for (size_t i = 0; i < count; ++i) printf(" %g", (double)y[i]);
+    printf("\n");
+  }
   ort->ReleaseTensorTypeAndShapeInfo(info);
   ort->ReleaseValue(output);
   ort->ReleaseValue(input);
@@ -92,6 +97,52 @@ static void Close(struct Opened* library, int forget_session) {
   }
 }
 
+static int Lines(const char* path) {
+  FILE* file = fopen(path, "r");
+  int count = 0;
+  for (int c = fgetc(file); c != EOF; c = fgetc(file)) count += c == '\n';
+  fclose(file);
+  return count;
+}
+
+static int Entries(const char* path) {
+  DIR* folder = opendir(path);
+  int count = 0;
+  for (struct dirent* entry = readdir(folder); entry != NULL; entry = readdir(folder)) count += entry->d_name[0] != '.';
+  closedir(folder);
+  return count;
+}
+
+static long ResidentKibibytes(void) {
+  FILE* file = fopen("/proc/self/statm", "r");
+  long size = 0, resident = 0;
+  if (fscanf(file, "%ld %ld", &size, &resident) != 2) exit(2);
+  fclose(file);
+  return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void Again(const char* model, char* text) {
+  const int turns = atoi(text);
+  const char* path = strchr(text, ':') + 1;
+  long memory = 0;
+  int maps = 0, files = 0;
+  for (int turn = 0; turn < turns; ++turn) {
+    char step[4200];
+    snprintf(step, sizeof step, "local:%s", path);
+    opened = 0;
+    Open(step);
+    Run(&all[0], model, 0);
+    Close(&all[0], 0);
+    if (turn + 1 != turns / 2) continue;
+    memory = ResidentKibibytes();
+    maps = Lines("/proc/self/maps");
+    files = Entries("/proc/self/fd");
+  }
+  opened = 0;
+  printf("grown %ld %d %d\n", ResidentKibibytes() - memory, Lines("/proc/self/maps") - maps,
+         Entries("/proc/self/fd") - files);
+}
+
 static void PrintMapped(const char* part) {
   FILE* maps = fopen("/proc/self/maps", "r");
   char line[8192];
@@ -101,13 +152,7 @@ static void PrintMapped(const char* part) {
   printf("mapped %d\n", found);
 }
 
-static void PrintThreads(void) {
-  DIR* folder = opendir("/proc/self/task");
-  int count = 0;
-  for (struct dirent* entry = readdir(folder); entry != NULL; entry = readdir(folder)) count += entry->d_name[0] != '.';
-  closedir(folder);
-  printf("threads %d\n", count);
-}
+static void PrintThreads(void) { printf("threads %d\n", Entries("/proc/self/task")); }
 
 int main(int argc, char** argv) {
   if (argc < 3) return 1;
@@ -121,13 +166,15 @@ int main(int argc, char** argv) {
     ++argument;
     if (strncmp(argv[i], "open:", 5) == 0) {
       Open(argument);
+    } else if (strncmp(argv[i], "again:", 6) == 0) {
+      Again(argv[1], argument);
     } else if (strncmp(argv[i], "mapped:", 7) == 0) {
       PrintMapped(argument);
     } else {
       const int number = atoi(argument);
       if (number < 0 || number >= opened) return 1;
       if (strncmp(argv[i], "run:", 4) == 0) {
-        Run(&all[number], argv[1]);
+        Run(&all[number], argv[1], 1);
       } else {
         Close(&all[number], strncmp(argv[i], "forget:", 7) == 0);
       }

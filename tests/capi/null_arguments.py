@@ -18,7 +18,8 @@ OBJECTS = {"OrtEnv": "env", "OrtSession": "session", "OrtSessionOptions": "sessi
            "OrtAllocator": "allocator", "OrtTypeInfo": "type_info", "OrtTensorTypeAndShapeInfo": "tensor_info",
            "OrtModelMetadata": "metadata", "OrtIoBinding": "binding", "OrtThreadingOptions": "threading_options",
            "OrtKeyValuePairs": "pairs", "OrtArenaCfg": "arena", "OrtPrepackedWeightsContainer": "container",
-           "OrtStatus": "status", "OrtEpDevice": "ep_device", "OrtHardwareDevice": "hardware_device",
+           "OrtStatus": "status", "OrtMapTypeInfo": "map_info", "OrtSequenceTypeInfo": "sequence_info",
+           "OrtOptionalTypeInfo": "optional_info", "OrtEpDevice": "ep_device", "OrtHardwareDevice": "hardware_device",
            "OrtEnvCreationOptions": "(&env_options)", "OrtThreadPoolCallbacksConfig": "(&callbacks)"}
 HEAD = r"""// Written by tests/capi/null_arguments.py; do not edit.
 #define _POSIX_C_SOURCE 200809L
@@ -40,6 +41,9 @@ static OrtMemoryInfo* memory_info;
 static OrtAllocator* allocator;
 static OrtTypeInfo* type_info;
 static OrtTensorTypeAndShapeInfo* tensor_info;
+static const OrtMapTypeInfo* map_info;
+static const OrtSequenceTypeInfo* sequence_info;
+static const OrtOptionalTypeInfo* optional_info;
 static OrtModelMetadata* metadata;
 static OrtIoBinding* binding;
 static OrtThreadingOptions* threading_options;
@@ -69,6 +73,17 @@ static void Must(OrtStatus* made) {
   exit(2);
 }
 
+static void MakeTypes(void) {
+  const OrtModelEditorApi* editor = ort->GetModelEditorApi();
+  OrtTypeInfo* type = NULL;
+  Must(editor->CreateMapTypeInfo(ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, type_info, &type));
+  Must(ort->CastTypeInfoToMapTypeInfo(type, &map_info));
+  Must(editor->CreateSequenceTypeInfo(type_info, &type));
+  Must(ort->CastTypeInfoToSequenceTypeInfo(type, &sequence_info));
+  Must(editor->CreateOptionalTypeInfo(type_info, &type));
+  Must(ort->CastTypeInfoToOptionalTypeInfo(type, &optional_info));
+}
+
 static void MakeObjects(const char* model) {
   const int64_t shape[] = {1};
   const OrtEpDevice* const* devices = NULL;
@@ -90,6 +105,7 @@ static void MakeObjects(const char* model) {
   Must(ort->FillSparseTensorCoo(coordinates, memory_info, shape, 1, numbers, &zero, 1));
   Must(ort->AddSessionConfigEntry(session_options, "Cpu", "1"));
   Must(ort->SessionGetInputTypeInfo(session, 0, &type_info));
+  MakeTypes();
   Must(ort->CreateTensorTypeAndShapeInfo(&tensor_info));
   Must(ort->SessionGetModelMetadata(session, &metadata));
   Must(ort->CreateIoBinding(session, &binding));

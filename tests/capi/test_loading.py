@@ -50,6 +50,14 @@ def test_it_is_unloaded_and_loaded_again(do):
     assert [line for line in lines if line.startswith("mapped")] == ["mapped 0"] * 3
 
 
+def test_loading_it_a_hundred_times_adds_little_memory_and_no_mapping(do):
+    (line,) = do(f"again:100:{OURS}")
+    kibibytes, maps, files = (int(number) for number in line.removeprefix("grown ").split())
+    # Objects of the whole process are never destroyed, since programs may use them last: about 4 KiB each time.
+    assert kibibytes < 50 * 12
+    assert (maps, files) <= (2, 0)
+
+
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) == 1, reason="a session has no workers on one core")
 def test_it_stays_while_a_forgotten_session_has_workers(do):
     lines = do(f"open:local:{OURS}", "run:0", "threads", "forget:0", "mapped:libsardonyx.so")

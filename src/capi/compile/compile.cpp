@@ -95,8 +95,8 @@ class FunctionSink final : public model::ExternalSink {
     const Value tensor(value.initializer->tensor);
     const std::optional<OrtExternalInitializerInfo> known = ExternalInfoOf(*value.initializer, model_path_);
     OrtExternalInitializerInfo* answer = nullptr;
-    CallOut("the function that locates initializers", function_.locate, function_.state, value.name.c_str(),
-            AsHandle(&tensor), known ? &*known : nullptr, &answer);
+    CallOut<Code::kRuntimeException>("the function that locates initializers", function_.locate, function_.state,
+                                     value.name.c_str(), AsHandle(&tensor), known ? &*known : nullptr, &answer);
     const std::unique_ptr<OrtExternalInitializerInfo> place(answer);
     if (place == nullptr) return std::nullopt;
     if (place->offset < 0)
@@ -121,8 +121,8 @@ void CallWriter(const OutputFunction& function, std::string_view bytes) {
   constexpr std::size_t kMost = std::size_t{1} << 16;  // at a time, as ONNX Runtime
   for (std::size_t at = 0; at < bytes.size(); at += kMost) {
     const std::string_view part = bytes.substr(at, kMost);
-    CallOut("the function that writes the compiled model", function.write, function.state,
-            static_cast<const void*>(part.data()), part.size());
+    CallOut<Code::kRuntimeException>("the function that writes the compiled model", function.write, function.state,
+                                     static_cast<const void*>(part.data()), part.size());
   }
 }
 

@@ -87,7 +87,7 @@ ModelCompilationOptions_SetInputModelFromBuffer(OrtModelCompilationOptions* mode
 OrtStatusPtr ORT_API_CALL ModelCompilationOptions_SetInputModel(OrtModelCompilationOptions* model_compile_options,
                                                                 const OrtModel* model) noexcept {
   return Modify(model_compile_options, [&](OrtModelCompilationOptions& options) {
-    if (model == nullptr) FailNullArgument("model");
+    Need(model, "model");
     ForgetInput(options);
     options.input_model = model;
   });

@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "capi/handles/kind.h"
 #include "onnxruntime_c_api.h"
 #include "runtime/options.h"
 
@@ -42,6 +43,7 @@ struct WeightFunction {
 }  // namespace sardonyx::capi
 
 struct OrtModelCompilationOptions {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kModelCompilationOptions> mark;
   sardonyx::runtime::SessionOptions session;
 
   std::string input_path;  // one of three, or none yet

@@ -98,7 +98,7 @@ void AddOperatorsOf(const std::shared_ptr<plugin::Library>& library, const plugi
 OrtStatusPtr ORT_API_CALL CreateCustomOpDomain(const char* domain, OrtCustomOpDomain** out) noexcept {
   return Guard([&] {
     Need(out, "out");
-    *out = std::make_unique<OrtCustomOpDomain>(OrtCustomOpDomain{&Need(domain, "domain"), {}}).release();
+    *out = std::make_unique<OrtCustomOpDomain>(OrtCustomOpDomain{{}, &Need(domain, "domain"), {}}).release();
   });
 }
 

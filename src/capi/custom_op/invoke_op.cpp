@@ -9,6 +9,7 @@
 #include "capi/functions.h"
 #include "capi/handles/element_type.h"
 #include "capi/handles/kernel_context.h"
+#include "capi/handles/kind.h"
 #include "capi/handles/op_attr.h"
 #include "capi/handles/release.h"
 #include "capi/handles/status.h"
@@ -21,6 +22,7 @@
 
 // A graph of one node, whose inputs and outputs are all named; a call with missing ones works on a copy of the node.
 struct OrtOp {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kOp> mark;
   sardonyx::Graph graph;
   std::shared_ptr<const sardonyx::capi::KernelSession> session;  // shared with the kernel; the operator may outlive it
   std::optional<sardonyx::Error> mistake;  // the operator cannot have such a node; every call of it says so
@@ -173,6 +175,8 @@ OrtStatusPtr ORT_API_CALL InvokeOp(const OrtKernelContext* context, const OrtOp*
     }
     NeedArray(input_values, inputs_given, "input_values");
     NeedArray(output_values, outputs_given, "output_values");
+    for (std::size_t i = 0; i < inputs_given; ++i) NeedKind(input_values[i], "input_values[i]");
+    for (std::size_t i = 0; i < outputs_given; ++i) NeedKind(output_values[i], "output_values[i]");
     if (inputs_given <= kMostPlain && outputs_given <= kMostPlain && IsPlain(op, input_values, output_values))
       return CallPlain(op, input_values, output_values, parallel);
     CallAny(op, input_values, output_values, parallel);

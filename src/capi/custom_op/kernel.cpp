@@ -103,7 +103,7 @@ class CustomKernel {
   CustomKernel(const ops::PrepareContext& c, const Signature& signature, CustomOperators& session)
       : session_(session.shared_from_this()),
         signature_(signature),
-        info_{FactsOf(c, session.kernel_session())},
+        info_{{}, FactsOf(c, session.kernel_session())},
         compute_(Callee(signature.HasV2Compute() ? "KernelComputeV2" : "KernelCompute")) {
     const OrtApi* api = ApiBase().GetApi(signature_.version);
     const OrtCustomOp* op = signature_.op;

@@ -87,7 +87,7 @@ OrtStatusPtr ORT_API_CALL RegisterCustomOpsUsingFunction(OrtSessionOptions* opti
 
 OrtStatusPtr ORT_API_CALL EnableOrtCustomOps(OrtSessionOptions* options) noexcept {
   return Guard([&] {
-    if (options == nullptr) return;
+    if (NeedKind(options, "options") == nullptr) return;
     void* function = dlsym(RTLD_DEFAULT, kRegister);
     if (function == nullptr)
       Fail(Code::kFail,

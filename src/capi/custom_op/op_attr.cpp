@@ -118,6 +118,9 @@ OrtStatusPtr ORT_API_CALL ReadOpAttr(const OrtOpAttr* op_attr, OrtOpAttrType typ
   });
 }
 
-void ORT_API_CALL ReleaseOpAttr(OrtOpAttr* input) noexcept { ReleaseHandle(reinterpret_cast<Attribute*>(input)); }
+void ORT_API_CALL ReleaseOpAttr(OrtOpAttr* input) noexcept {
+  if (input != nullptr && IsOther(input)) return ReportOtherKind(ExpectedName(input), NameOf(input));
+  ReleaseHandle(reinterpret_cast<Attribute*>(input));
+}
 
 }  // namespace sardonyx::capi

@@ -13,11 +13,13 @@
 #include "base/logging.h"
 #include "capi/custom_op/signature.h"
 #include "capi/handles/kernel_info.h"
+#include "capi/handles/kind.h"
 #include "ops/op_def.h"
 #include "ops/registry.h"
 #include "planner/in_place_op.h"
 
 struct OrtCustomOpDomain {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kCustomOpDomain> mark;
   std::string name;
   std::vector<const OrtCustomOp*> ops;  // of the caller, who keeps them until the last session is gone
 };

@@ -8,12 +8,14 @@
 #include "capi/handles/allocator.h"
 #include "capi/handles/call_out.h"
 #include "capi/handles/ep_device.h"
+#include "capi/handles/kind.h"
 #include "capi/handles/release.h"
 #include "model/load.h"
 #include "providers/plugin/fields.h"
 
 // Why a provider cannot use a device.
 struct OrtDeviceEpIncompatibilityDetails {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kDeviceEpIncompatibilityDetails> mark;
   std::uint32_t reasons = OrtDeviceEpIncompatibility_NONE;
   std::int32_t error_code = 0;
   std::string notes;
@@ -139,7 +141,7 @@ OrtStatusPtr ORT_API_CALL ep::DeviceEpIncompatibilityDetails_SetDetails(OrtDevic
                                                                         const char* notes) noexcept {
   return Guard([&] {
     OrtDeviceEpIncompatibilityDetails& target = Need(details, "details");
-    target = {reasons_bitmask, error_code, notes != nullptr ? notes : ""};
+    target = {{}, reasons_bitmask, error_code, notes != nullptr ? notes : ""};
   });
 }
 

@@ -2,12 +2,14 @@
 #include <memory>
 
 #include "capi/functions.h"
+#include "capi/handles/kind.h"
 #include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "capi/options.h"
 
 // The caller's functions for the data of compiled models.
 struct OrtEpContextConfig {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kEpContextConfig> mark;
   sardonyx::runtime::PluginData data;
 };
 
@@ -29,7 +31,7 @@ OrtStatusPtr ORT_API_CALL SessionOptionsGetEpContextConfig(const OrtSessionOptio
   return Guard([&] {
     const OrtSessionOptions& options = Need(session_options, "session_options");
     auto& result = Need(config, "config");
-    result = std::make_unique<OrtEpContextConfig>(OrtEpContextConfig{options.context_data}).release();
+    result = std::make_unique<OrtEpContextConfig>(OrtEpContextConfig{{}, options.context_data}).release();
   });
 }
 

@@ -27,7 +27,7 @@ OrtStatusPtr ORT_API_CALL CreateEpDevice(OrtEpFactory* ep_factory, const OrtHard
       for (const auto& [key, value] : ep_options->entries()) device->options.Set(key, value);
     if (const auto version = plugin::FieldOf(factory, &OrtEpFactory::GetVersion))
       device->metadata.Set("version", text(CallOut("OrtEpFactory::GetVersion", version, factory)));
-    if (ep_metadata != nullptr)
+    if (NeedKind(ep_metadata, "ep_metadata") != nullptr)
       for (const auto& [key, value] : ep_metadata->entries()) device->metadata.Set(key, value);
     result = device.release();
   });
@@ -55,11 +55,12 @@ OrtStatusPtr ORT_API_CALL CreateHardwareDevice(OrtHardwareDeviceType type, uint3
                                                OrtHardwareDevice** hardware_device) noexcept {
   return Guard([&] {
     auto& result = Need(hardware_device, "hardware_device");
-    const OrtKeyValuePairs::Entries entries = metadata != nullptr ? metadata->entries() : OrtKeyValuePairs::Entries{};
-    result =
-        std::make_unique<OrtHardwareDevice>(
-            OrtHardwareDevice{type, vendor_id, device_id, &Need(vendor_name, "vendor_name"), OrtKeyValuePairs(entries)})
-            .release();
+    const OrtKeyValuePairs::Entries entries =
+        NeedKind(metadata, "metadata") != nullptr ? metadata->entries() : OrtKeyValuePairs::Entries{};
+    result = std::make_unique<OrtHardwareDevice>(
+                 OrtHardwareDevice{
+                     {}, type, vendor_id, device_id, &Need(vendor_name, "vendor_name"), OrtKeyValuePairs(entries)})
+                 .release();
   });
 }
 

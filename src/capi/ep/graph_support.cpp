@@ -44,7 +44,7 @@ OrtStatusPtr ORT_API_CALL EpGraphSupportInfo_AddSingleNode(OrtEpGraphSupportInfo
 }
 
 const char* ORT_API_CALL NodeComputeContext_NodeName(const OrtNodeComputeContext* context) noexcept {
-  return context != nullptr ? context->node_name : "";
+  return Given(context) ? context->node_name : "";
 }
 
 OrtStatusPtr ORT_API_CALL KernelInfo_GetEp(const OrtKernelInfo* info, const OrtEp** ep) noexcept {

@@ -152,11 +152,11 @@ OrtStatusPtr ORT_API_CALL KernelDefBuilder_Build(OrtKernelDefBuilder* kernel_def
 void ORT_API_CALL ReleaseKernelDef(OrtKernelDef* input) noexcept { ReleaseHandle(input); }
 
 const char* ORT_API_CALL KernelDef_GetOperatorType(const OrtKernelDef* kernel_def) noexcept {
-  return kernel_def != nullptr ? kernel_def->op_type.c_str() : "";
+  return Given(kernel_def) ? kernel_def->op_type.c_str() : "";
 }
 
 const char* ORT_API_CALL KernelDef_GetDomain(const OrtKernelDef* kernel_def) noexcept {
-  return kernel_def != nullptr ? kernel_def->domain.c_str() : "";
+  return Given(kernel_def) ? kernel_def->domain.c_str() : "";
 }
 
 OrtStatusPtr ORT_API_CALL KernelDef_GetSinceVersion(const OrtKernelDef* kernel_def, int* start_version,
@@ -169,7 +169,7 @@ OrtStatusPtr ORT_API_CALL KernelDef_GetSinceVersion(const OrtKernelDef* kernel_d
 }
 
 const char* ORT_API_CALL KernelDef_GetExecutionProvider(const OrtKernelDef* kernel_def) noexcept {
-  return kernel_def != nullptr ? kernel_def->provider.c_str() : "";
+  return Given(kernel_def) ? kernel_def->provider.c_str() : "";
 }
 
 OrtStatusPtr ORT_API_CALL KernelDef_GetInputMemType(const OrtKernelDef* kernel_def, size_t input_index,

@@ -6,12 +6,12 @@
 namespace sardonyx::capi::ep {
 
 const OrtMemoryDevice* ORT_API_CALL MemoryInfo_GetMemoryDevice(const OrtMemoryInfo* memory_info) noexcept {
-  return memory_info != nullptr ? AsHandle(&memory_info->device) : nullptr;
+  return Given(memory_info) ? AsHandle(&memory_info->device) : nullptr;
 }
 
 // Values other than dense tensors lie on the host.
 const OrtMemoryDevice* ORT_API_CALL Value_GetMemoryDevice(const OrtValue* value) noexcept {
-  if (value == nullptr) return nullptr;
+  if (!Given(value)) return nullptr;
   const Value& given = *AsValue(value);
   if (!given.is_tensor() || given.tensor().buffer() == nullptr) return AsHandle(&HostMemoryInfo().device);
   return AsHandle(&given.tensor().buffer()->device());

@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "capi/functions.h"
+#include "capi/handles/kind.h"
 #include "capi/handles/release.h"
 #include "capi/handles/status.h"
 #include "ops/schema/schema.h"
 
 // A type parameter of an operator, with the inputs and outputs that have its type.
 struct OrtOpSchemaTypeConstraint {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kOpSchemaTypeConstraint> mark;
   std::string name;
   std::vector<std::string> types;
   std::vector<const char*> type_pointers;
@@ -18,6 +20,7 @@ struct OrtOpSchemaTypeConstraint {
 };
 
 struct OrtOpSchema {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kOpSchema> mark;
   const sardonyx::ops::OpSchema* schema = nullptr;
   std::vector<std::string> input_names, output_names;
   std::deque<OrtOpSchemaTypeConstraint> constraints;

@@ -21,7 +21,7 @@ OrtStatusPtr ORT_API_CALL CreateProfilingEvent(OrtProfilingEventCategory categor
     NeedArray(arg_keys, num_args, "arg_keys");
     NeedArray(arg_values, num_args, "arg_values");
     auto event = std::make_unique<OrtProfilingEvent>(OrtProfilingEvent{
-        category, process_id, thread_id, &Need(event_name, "event_name"), timestamp_us, duration_us, {}});
+        {}, category, process_id, thread_id, &Need(event_name, "event_name"), timestamp_us, duration_us, {}});
     for (std::size_t i = 0; i < num_args; ++i)
       event->arguments.insert_or_assign(&Need(arg_keys[i], "arg_keys[i]"), &Need(arg_values[i], "arg_values[i]"));
     result = event.release();

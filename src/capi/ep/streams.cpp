@@ -41,28 +41,28 @@ OrtStatusPtr ORT_API_CALL CreateSyncStreamForEpDevice(const OrtEpDevice* ep_devi
 
 void* ORT_API_CALL SyncStream_GetHandle(OrtSyncStream* stream) noexcept {
   void* handle = nullptr;
-  if (stream != nullptr) FreeStatus(Guard([&] { handle = stream->handle(); }));
+  if (Given(stream)) FreeStatus(Guard([&] { handle = stream->handle(); }));
   return handle;
 }
 
 void ORT_API_CALL ReleaseSyncStream(OrtSyncStream* input) noexcept {
-  if (input != nullptr) const std::shared_ptr<OrtSyncStream> released = std::move(input->held);
+  if (Given(input)) const std::shared_ptr<OrtSyncStream> released = std::move(input->held);
 }
 
 namespace ep {
 
 const OrtSyncStreamImpl* ORT_API_CALL SyncStream_GetImpl(const OrtSyncStream* stream) noexcept {
-  return stream != nullptr ? stream->impl() : nullptr;
+  return Given(stream) ? stream->impl() : nullptr;
 }
 
 uint64_t ORT_API_CALL SyncStream_GetSyncId(const OrtSyncStream* stream) noexcept {
-  return stream != nullptr ? stream->sync_id() : 0;
+  return Given(stream) ? stream->sync_id() : 0;
 }
 
 // 0 if the consumer has not waited for the producer.
 uint64_t ORT_API_CALL GetSyncIdForLastWaitOnSyncStream(const OrtSyncStream* producer_stream,
                                                        const OrtSyncStream* consumer_stream) noexcept {
-  if (producer_stream == nullptr || consumer_stream == nullptr) return 0;
+  if (!Given(producer_stream) || !Given(consumer_stream)) return 0;
   std::uint64_t sync_id = 0;
   FreeStatus(Guard([&] { sync_id = consumer_stream->LastWaitFor(*producer_stream); }));
   return sync_id;

@@ -104,8 +104,10 @@ OrtStatusPtr ORT_API_CALL ApplyModelToModelEditorSession(OrtSession* session, Or
 // A session that runs stays as it is. The options are the session's own, but for the providers.
 OrtStatusPtr ORT_API_CALL
 FinalizeModelEditorSession(OrtSession* session, const OrtSessionOptions* options,
-                           OrtPrepackedWeightsContainer* /*prepacked_weights_container*/) noexcept {
+                           OrtPrepackedWeightsContainer* prepacked_weights_container) noexcept {
   return Guard([&] {
+    NeedKind(options, "options");
+    NeedKind(prepacked_weights_container, "prepacked_weights_container");
     if (Need(session, "session").edited == nullptr) return;
     EditedModel& edited = *session->edited;
     if (options != nullptr) edited.options.providers = options->options.providers;

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "capi/handles/graph_view.h"
+#include "capi/handles/kind.h"
 #include "ir/graph.h"
 
 struct OrtModel {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kModel> mark;
   std::vector<sardonyx::OpsetImport> opsets;
   std::unique_ptr<OrtGraph> graph;
 };

@@ -30,7 +30,7 @@ OrtStatusPtr Copy(const OrtGraph* graph, List OrtGraph::*list, const char* name,
 
 // A model releases its graph itself, a node its bodies.
 void ORT_API_CALL ReleaseGraph(OrtGraph* input) noexcept {
-  if (input != nullptr && !input->in_model && !input->in_node) ReleaseHandle(input);
+  if (input != nullptr && (IsOther(input) || (!input->in_model && !input->in_node))) ReleaseHandle(input);
 }
 
 OrtStatusPtr ORT_API_CALL Graph_GetName(const OrtGraph* graph, const char** graph_name) noexcept {

@@ -65,7 +65,7 @@ OrtOpAttrType TypeOf(const Attribute& attribute) {
 
 // A graph releases its nodes itself.
 void ORT_API_CALL ReleaseNode(OrtNode* input) noexcept {
-  if (input != nullptr && input->graph == nullptr) ReleaseHandle(input);
+  if (input != nullptr && (IsOther(input) || input->graph == nullptr)) ReleaseHandle(input);
 }
 
 OrtStatusPtr ORT_API_CALL Node_GetId(const OrtNode* node, size_t* node_id) noexcept {

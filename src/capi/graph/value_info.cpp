@@ -16,7 +16,7 @@ OrtStatusPtr Answer(const OrtValueInfo* value_info, bool OrtValueInfo::*flag, co
 
 // A graph releases its values itself.
 void ORT_API_CALL ReleaseValueInfo(OrtValueInfo* input) noexcept {
-  if (input != nullptr && input->graph == nullptr) ReleaseHandle(input);
+  if (input != nullptr && (IsOther(input) || input->graph == nullptr)) ReleaseHandle(input);
 }
 
 OrtStatusPtr ORT_API_CALL GetValueInfoName(const OrtValueInfo* value_info, const char** name) noexcept {
@@ -106,7 +106,7 @@ OrtStatusPtr ORT_API_CALL CreateExternalInitializerInfo(const ORTCHAR_T* filepat
   return Guard([&] {
     auto& result = Need(out, "out");
     auto info = std::make_unique<OrtExternalInitializerInfo>();
-    *info = {&Need(filepath, "filepath"), file_offset, byte_size};
+    *info = {{}, &Need(filepath, "filepath"), file_offset, byte_size};
     result = info.release();
   });
 }
@@ -114,15 +114,15 @@ OrtStatusPtr ORT_API_CALL CreateExternalInitializerInfo(const ORTCHAR_T* filepat
 void ORT_API_CALL ReleaseExternalInitializerInfo(OrtExternalInitializerInfo* input) noexcept { ReleaseHandle(input); }
 
 const ORTCHAR_T* ORT_API_CALL ExternalInitializerInfo_GetFilePath(const OrtExternalInitializerInfo* info) noexcept {
-  return info != nullptr ? info->path.c_str() : nullptr;
+  return Given(info) ? info->path.c_str() : nullptr;
 }
 
 int64_t ORT_API_CALL ExternalInitializerInfo_GetFileOffset(const OrtExternalInitializerInfo* info) noexcept {
-  return info != nullptr ? info->offset : 0;
+  return Given(info) ? info->offset : 0;
 }
 
 size_t ORT_API_CALL ExternalInitializerInfo_GetByteSize(const OrtExternalInitializerInfo* info) noexcept {
-  return info != nullptr ? info->size : 0;
+  return Given(info) ? info->size : 0;
 }
 
 }  // namespace sardonyx::capi

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "capi/handles/call_out.h"
 #include "capi/handles/key_value_pairs.h"
 #include "capi/handles/memory_info.h"
 #include "capi/handles/status.h"
@@ -82,11 +83,16 @@ bool IsOurs(const OrtAllocator* handle) { return handle->Alloc == Alloc; }
 class UserAllocator final : public Allocator {
  public:
   explicit UserAllocator(OrtAllocator* handle) : handle_(handle) {
-    const OrtMemoryInfo* info = handle->Info != nullptr ? handle->Info(handle) : nullptr;
+    const OrtMemoryInfo* info = handle->Info != nullptr
+                                    ? CallOut<Code::kRuntimeException>("OrtAllocator::Info", handle->Info, handle)
+                                    : nullptr;
     if (info != nullptr) device_ = info->device;
   }
   void* Allocate(std::size_t size) override { return size != 0 ? AllocateResult(handle_, size) : nullptr; }
-  void Free(void* data) override { handle_->Free(handle_, data); }
+  // Buffers are freed in destructors: there is no one to tell what the caller's function throws.
+  void Free(void* data) override {
+    FreeStatus(Guard([&] { CallOut("OrtAllocator::Free", handle_->Free, handle_, data); }));
+  }
   Device device() const override { return device_; }
 
  private:
@@ -119,7 +125,8 @@ std::shared_ptr<Allocator> FromHandle(OrtAllocator* handle) {
 }
 
 void* AllocateResult(OrtAllocator* allocator, std::size_t size) {
-  void* block = Need(allocator, "allocator").Alloc(allocator, size);
+  Need(allocator, "allocator");
+  void* block = CallOut<Code::kRuntimeException>("OrtAllocator::Alloc", allocator->Alloc, allocator, size);
   if (block == nullptr && size != 0)
     Fail(Code::kFail, "out of memory: the caller's allocator returned NULL for ", size, " bytes");
   return block;

@@ -12,10 +12,13 @@
 namespace sardonyx::capi {
 
 // Calls `function` and returns what it does. What it throws, and a status that is an error, become an Error that names
-// `callee`; the status's code is kept, and what is thrown has the code `kThrown`.
+// `callee`; the status's code is kept, and what is thrown has the code `kThrown`. A function that is NULL is an error,
+// too.
 template <Code kThrown = Code::kEpFail, typename Function, typename... Args>
 auto CallOut(const char* callee, Function function, Args... args) {
   using Result = std::invoke_result_t<Function, Args...>;
+  if constexpr (std::is_pointer_v<Function>)
+    if (function == nullptr) Fail(Code::kInvalidArgument, callee, ": expected a function, found NULL");
   try {
     if constexpr (std::is_same_v<Result, OrtStatusPtr>) {
       ThrowIfError(function(args...), callee);

@@ -5,10 +5,12 @@
 #include <string>
 
 #include "capi/handles/key_value_pairs.h"
+#include "capi/handles/kind.h"
 #include "capi/handles/memory_info.h"
 #include "onnxruntime_c_api.h"
 
 struct OrtHardwareDevice {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kHardwareDevice> mark;
   OrtHardwareDeviceType type;
   std::uint32_t vendor_id, device_id;
   std::string vendor;
@@ -17,6 +19,7 @@ struct OrtHardwareDevice {
 
 // An execution provider on a device. Plug-ins make theirs while their library is registered (OrtEpApi::CreateEpDevice).
 struct OrtEpDevice {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kEpDevice> mark;
   std::string ep_name, ep_vendor;
   const OrtHardwareDevice* device = nullptr;
   OrtKeyValuePairs metadata, options;

@@ -5,9 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include "capi/handles/kind.h"
 #include "onnxruntime_c_api.h"
 
 struct OrtEpGraphSupportInfo {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kEpGraphSupportInfo> mark;
   struct Group {
     std::vector<const OrtNode*> nodes;
     bool fused = false;
@@ -21,5 +23,6 @@ struct OrtEpGraphSupportInfo {
 
 // What a compiled node knows of itself when its state is made.
 struct OrtNodeComputeContext {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kNodeComputeContext> mark;
   const char* node_name = "";
 };

@@ -322,8 +322,8 @@ std::optional<OrtExternalInitializerInfo> ExternalInfoOf(const Initializer& init
                                                          const std::string& model_path) {
   if (initializer.file.empty()) return std::nullopt;
   const std::size_t size = initializer.length != 0 ? initializer.length : initializer.tensor.byte_size();
-  return OrtExternalInitializerInfo{RelativePath(initializer.file, model_path),
-                                    static_cast<std::int64_t>(initializer.offset), size};
+  return OrtExternalInitializerInfo{
+      {}, RelativePath(initializer.file, model_path), static_cast<std::int64_t>(initializer.offset), size};
 }
 
 std::unique_ptr<OrtGraph> ViewGraph(const Graph& graph, std::shared_ptr<const ModelFacts> facts,

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "capi/handles/kind.h"
 #include "capi/handles/model_metadata.h"
 #include "capi/handles/type_info.h"
 #include "ir/graph.h"
@@ -23,12 +24,14 @@
 #include "tensor/value.h"
 
 struct OrtExternalInitializerInfo {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kExternalInitializerInfo> mark;
   std::string path;  // relative to the model's folder, as far as it can be
   std::int64_t offset = 0;
   std::size_t size = 0;
 };
 
 struct OrtValueInfo {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kValueInfo> mark;
   struct Consumer {
     OrtNode* node;
     std::int64_t input;  // -1: one of the node's subgraphs reads it
@@ -50,6 +53,7 @@ struct OrtValueInfo {
 };
 
 struct OrtNode {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kNode> mark;
   // Defaults of the schema included; null if there is none.
   const sardonyx::Attribute* FindAttribute(std::string_view attribute) const;
 
@@ -80,6 +84,7 @@ std::shared_ptr<const ModelFacts> FactsOf(const Model& model);
 }  // namespace sardonyx::capi
 
 struct OrtGraph {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kGraph> mark;
   OrtValueInfo* Find(std::string_view value) const;  // null if there is none
 
   std::string name;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "capi/handles/kernel_info.h"
+#include "capi/handles/kind.h"
 #include "onnxruntime_c_api.h"
 #include "ops/kernel_context.h"
 
@@ -49,6 +50,7 @@ class SpareValues {
 // Valid while the kernel runs. Several threads may read the inputs at once.
 struct OrtKernelContext {
  public:
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kKernelContext> mark;
   // Pairs of an input and an output that begins as that input's bytes.
   using Aliases = std::span<const std::pair<std::size_t, std::size_t>>;
 

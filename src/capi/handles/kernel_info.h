@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "capi/handles/kind.h"
 #include "capi/handles/logger.h"
 #include "ir/graph.h"
 #include "onnxruntime_c_api.h"
@@ -47,5 +48,6 @@ std::shared_ptr<const KernelFacts> FactsOf(const ops::PrepareContext& context,
 }  // namespace sardonyx::capi
 
 struct OrtKernelInfo {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kKernelInfo> mark;
   std::shared_ptr<const sardonyx::capi::KernelFacts> facts;  // shared by copies
 };

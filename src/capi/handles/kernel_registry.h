@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "capi/handles/graph_view.h"
+#include "capi/handles/kind.h"
 #include "onnxruntime_c_api.h"
 
 // The type of tensors of one element type; there is one handle for each (OrtEpApi::GetTensorDataType).
@@ -17,6 +18,7 @@ struct OrtDataType {
 };
 
 struct OrtKernelDef {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kKernelDef> mark;
   std::string op_type, domain, provider;  // domain "": ai.onnx
   int first_version = 1, last_version = 1;
   std::map<std::size_t, OrtMemType> input_memory, output_memory;               // where it is not the device's
@@ -25,10 +27,12 @@ struct OrtKernelDef {
 };
 
 struct OrtKernelDefBuilder {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kKernelDefBuilder> mark;
   OrtKernelDef definition;
 };
 
 struct OrtKernelRegistry {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kKernelRegistry> mark;
   struct Entry {
     OrtKernelDef definition;
     OrtKernelCreateFunc create;

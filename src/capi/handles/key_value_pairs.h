@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "capi/handles/kind.h"
 #include "onnxruntime_c_api.h"
 
 struct OrtKeyValuePairs {
  public:
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kKeyValuePairs> mark;
   using Entries = std::map<std::string, std::string, std::less<>>;
 
   OrtKeyValuePairs() = default;

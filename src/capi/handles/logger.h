@@ -2,8 +2,10 @@
 #pragma once
 
 #include "base/logging.h"
+#include "capi/handles/kind.h"
 #include "onnxruntime_c_api.h"
 
 struct OrtLogger {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kLogger> mark;
   sardonyx::Logger logger;
 };

@@ -29,7 +29,8 @@ const char* NameOf(const Device& device) {
 const OrtMemoryInfo& HostMemoryInfo() {
   // Never destroyed: callers read it in their own static destructors.
   static const OrtMemoryInfo* const info =
-      std::make_unique<OrtMemoryInfo>(OrtMemoryInfo{"Cpu", OrtDeviceAllocator, OrtMemTypeDefault, Device{}}).release();
+      std::make_unique<OrtMemoryInfo>(OrtMemoryInfo{{}, "Cpu", OrtDeviceAllocator, OrtMemTypeDefault, Device{}})
+          .release();
   return *info;
 }
 
@@ -44,7 +45,7 @@ const OrtMemoryInfo& MemoryInfoOf(const Device& device) {
   for (const OrtMemoryInfo& info : seen->infos) {
     if (info.device == device) return info;
   }
-  return seen->infos.emplace_back(OrtMemoryInfo{NameOf(device), OrtDeviceAllocator, OrtMemTypeDefault, device});
+  return seen->infos.emplace_back(OrtMemoryInfo{{}, NameOf(device), OrtDeviceAllocator, OrtMemTypeDefault, device});
 }
 
 // The C interface numbers an FPGA 2 and an NPU 3.

@@ -3,10 +3,12 @@
 
 #include <string>
 
+#include "capi/handles/kind.h"
 #include "onnxruntime_c_api.h"
 #include "tensor/device.h"
 
 struct OrtMemoryInfo {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kMemoryInfo> mark;
   std::string name;
   OrtAllocatorType allocator_type = OrtDeviceAllocator;
   OrtMemType mem_type = OrtMemTypeDefault;

@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "capi/handles/kind.h"
 #include "onnxruntime_c_api.h"
 
 // Times are in microseconds, since the profile began.
 struct OrtProfilingEvent {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kProfilingEvent> mark;
   OrtProfilingEventCategory category = OrtProfilingEventCategory_NODE;
   std::int32_t process = 0, thread = 0;
   std::string name;
@@ -21,5 +23,6 @@ struct OrtProfilingEvent {
 
 // What a plug-in has measured, when the profile ends.
 struct OrtProfilingEventsContainer {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kProfilingEventsContainer> mark;
   std::vector<OrtProfilingEvent> events;
 };

@@ -48,4 +48,8 @@ void ReportSecondRelease(const void* handle) noexcept {
   std::fprintf(stderr, "sardonyx: the handle %p was released before; it is released only once\n", handle);
 }
 
+void ReportOtherKind(const char* expected, const char* found) noexcept {
+  std::fprintf(stderr, "sardonyx: expected %s to release, found %s: it is left alone\n", expected, found);
+}
+
 }  // namespace sardonyx::capi

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/debug_build.h"
+#include "capi/handles/kind.h"
 
 namespace sardonyx::capi {
 
@@ -12,14 +13,18 @@ namespace sardonyx::capi {
 // old one. Thread-safe.
 bool WasReleased(const void* handle) noexcept;
 void SetAside(void* memory) noexcept;
-void ReportSecondRelease(const void* handle) noexcept;  // on standard error: functions that release return no status
+// On standard error: functions that release return no status.
+void ReportSecondRelease(const void* handle) noexcept;
+void ReportOtherKind(const char* expected, const char* found) noexcept;
 
-// Destroys what a function of the interface made and handed out; NULL is left alone.
+// Destroys what a function of the interface made and handed out; NULL and handles of other kinds are left alone.
 template <typename T>
 void ReleaseHandle(T* handle) noexcept {
-  if constexpr (kDebugBuild) {
-    if (handle == nullptr) return;
+  if (handle == nullptr) return;
+  if constexpr (kDebugBuild)
     if (WasReleased(handle)) return ReportSecondRelease(handle);
+  if (IsOther(handle)) return ReportOtherKind(ExpectedName(handle), NameOf(handle));
+  if constexpr (kDebugBuild) {
     std::destroy_at(handle);
     SetAside(handle);
   } else {

@@ -8,10 +8,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "capi/handles/kind.h"
 #include "onnxruntime_c_api.h"
 
 // Where a kernel stores the packed form of one weight, in memory of `allocator`.
 struct OrtSharedPrePackedWeightCache {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kSharedPrePackedWeightCache> mark;
   OrtAllocator* allocator = nullptr;
   std::vector<void*> data;
   std::vector<std::size_t> sizes;

@@ -13,7 +13,7 @@ namespace {
 
 OrtStatus* OutOfMemoryStatus() noexcept {
   // Made when the first status is released, long before memory runs out; 13 bytes need no heap of their own.
-  static OrtStatus* const status = std::make_unique<OrtStatus>(OrtStatus{ORT_FAIL, "out of memory"}).release();
+  static OrtStatus* const status = std::make_unique<OrtStatus>(OrtStatus{{}, ORT_FAIL, "out of memory"}).release();
   return status;
 }
 
@@ -31,7 +31,7 @@ void StatusWatch::Freed(const OrtStatus* status) noexcept { std::erase(living_, 
 
 OrtStatusPtr MakeStatus(OrtErrorCode code, const char* message) noexcept {
   try {
-    auto status = std::make_unique<OrtStatus>(OrtStatus{code, message != nullptr ? message : ""});
+    auto status = std::make_unique<OrtStatus>(OrtStatus{{}, code, message != nullptr ? message : ""});
     if (watch != nullptr) watch->Made(status.get());
     return status.release();
   } catch (...) {
@@ -54,7 +54,9 @@ OrtStatusPtr StatusOfCurrentException() noexcept {
 
 void FreeStatus(OrtStatusPtr status) noexcept {
   if (watch != nullptr) watch->Freed(status);
-  if (status != OutOfMemoryStatus()) std::unique_ptr<OrtStatus> owned(status);
+  if (status == nullptr || status == OutOfMemoryStatus()) return;
+  if (IsOther(status)) return ReportOtherKind(ExpectedName(status), NameOf(status));
+  const std::unique_ptr<OrtStatus> owned(status);
 }
 
 void FailNullArgument(const char* name) {
@@ -63,6 +65,10 @@ void FailNullArgument(const char* name) {
 
 void FailReleased(const char* name) {
   Fail(Code::kInvalidArgument, "argument '", name, "': the handle was released before");
+}
+
+void FailOtherKind(const char* name, const char* expected, const char* found) {
+  Fail(Code::kInvalidArgument, "argument '", name, "': expected ", expected, ", found ", found);
 }
 
 void ThrowIfError(OrtStatusPtr status, const char* callee) {

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "capi/handles/kind.h"
 #include "capi/handles/release.h"
 #include "onnxruntime_c_api.h"
 
 struct OrtStatus {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kStatus> mark;
   OrtErrorCode code;
   std::string message;
 };
@@ -53,16 +55,24 @@ OrtStatusPtr Guard(Body&& body) noexcept {
 
 [[noreturn]] void FailNullArgument(const char* name);
 [[noreturn]] void FailReleased(const char* name);
+[[noreturn]] void FailOtherKind(const char* name, const char* expected, const char* found);
 
 // A pointer argument that must be there; fails with kInvalidArgument naming it, in debug builds also where it is a
-// handle that was released. Ask before making what goes there: in `Need(out, "out") = Make()` C++ calls Make first, and
-// what it made is lost if `out` is NULL.
+// handle that was released, and where it is a handle of another kind. Ask before making what goes there: in `Need(out,
+// "out") = Make()` C++ calls Make first, and what it made is lost if `out` is NULL.
 template <typename T>
 T& Need(T* argument, const char* name) {
   if (argument == nullptr) FailNullArgument(name);
   if constexpr (kDebugBuild)
     if (WasReleased(argument)) FailReleased(name);
+  if (IsOther(argument)) FailOtherKind(name, ExpectedName(argument), NameOf(argument));
   return *argument;
+}
+
+// A pointer argument that may be NULL.
+template <typename T>
+T* NeedKind(T* argument, const char* name) {
+  return argument == nullptr ? nullptr : &Need(argument, name);
 }
 
 // A pointer argument that may be NULL for zero elements.

@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "capi/handles/kind.h"
 #include "ir/type.h"
 #include "onnxruntime_c_api.h"
 #include "tensor/value.h"
 
 // Element type and shape. A dimension that is no number is -1; its symbol, if it has one, is in `symbols`.
 struct OrtTensorTypeAndShapeInfo {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kTensorTypeAndShapeInfo> mark;
   ONNXTensorElementDataType element_type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   bool has_shape = false;
   std::vector<std::int64_t> dims;
@@ -19,21 +21,25 @@ struct OrtTensorTypeAndShapeInfo {
 };
 
 struct OrtMapTypeInfo {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kMapTypeInfo> mark;
   ONNXTensorElementDataType key_type;
   sardonyx::Type value;
 };
 
 struct OrtSequenceTypeInfo {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kSequenceTypeInfo> mark;
   sardonyx::Type element;
   std::vector<std::string> symbols;  // of a tensor's dimensions where the type cannot hold them: those with a number
 };
 
 struct OrtOptionalTypeInfo {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kOptionalTypeInfo> mark;
   sardonyx::Type contained;
 };
 
 // Exactly the info of its kind is there; casts hand out pointers to it.
 struct OrtTypeInfo {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kTypeInfo> mark;
   ONNXType kind = ONNX_TYPE_UNKNOWN;
   std::string denotation;
   std::unique_ptr<OrtTensorTypeAndShapeInfo> tensor;

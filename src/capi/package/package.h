@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "capi/handles/kind.h"
 #include "capi/options.h"
 #include "capi/package/paths.h"
 #include "onnxruntime_c_api.h"
@@ -53,18 +54,21 @@ bool NamesFile(const std::string& session_option);
 }  // namespace sardonyx::capi
 
 struct OrtModelPackageContext {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kModelPackageContext> mark;
   std::unique_ptr<sardonyx::capi::Package> package;
   mutable std::string resolved;  // what ModelPackage_ResolveStringRef gave last
 };
 
 // The first execution provider that session options name, choose by their policy or use by default.
 struct OrtModelPackageOptions {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kModelPackageOptions> mark;
   std::string ep_name;
   std::vector<const OrtEpDevice*> devices;                  // of a plug-in
   std::optional<sardonyx::runtime::ProviderChoice> choice;  // none: the default, the CPU
 };
 
 struct OrtModelPackageComponentContext {
+  sardonyx::capi::Mark<sardonyx::capi::Kind::kModelPackageComponentContext> mark;
   std::string component_name;
   sardonyx::capi::PackageVariant variant;
   OrtModelPackageOptions options;

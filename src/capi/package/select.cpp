@@ -140,7 +140,7 @@ OrtStatusPtr ORT_API_CALL SelectComponent(const OrtModelPackageContext* context,
       Fail(Code::kFail, "component '", component.name, "': none of its ", component.variants.size(),
            " variants fits the execution provider '", wanted.ep_name, "' and its devices");
     result = std::make_unique<OrtModelPackageComponentContext>(
-                 OrtModelPackageComponentContext{component.name, *best, wanted})
+                 OrtModelPackageComponentContext{{}, component.name, *best, wanted})
                  .release();
   });
 }
@@ -169,6 +169,7 @@ OrtStatusPtr ORT_API_CALL CreateSession(const OrtEnv* env, OrtModelPackageCompon
     Need(env, "env");
     const OrtModelPackageComponentContext& component = Need(context, "context");
     Need(session, "session");
+    NeedKind(session_options, "session_options");
     if (component.variant.model_file.empty())
       Fail(Code::kFail, "variant '", component.variant.name, "' of component '", component.component_name,
            "' has no executor_info[\"ort\"][\"model_file\"]");

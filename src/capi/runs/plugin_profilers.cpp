@@ -61,7 +61,8 @@ std::uint64_t PluginProfilers::CorrelationOf(std::int64_t start_ns) const {
 
 OrtProfilingEvent PluginProfilers::Event(OrtProfilingEventCategory category, std::string name, std::int64_t start_ns,
                                          std::int64_t end_ns) const {
-  return {category,
+  return {{},
+          category,
           ProcessNumber(),
           ThreadNumber(),
           std::move(name),

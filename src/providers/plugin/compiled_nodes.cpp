@@ -70,7 +70,7 @@ ops::Prepared MakeCompiled(const std::shared_ptr<const Compilation>& compilation
   node->compilation = compilation;
   node->facts = std::move(facts);
   node->callee = ep.name() + ": OrtNodeComputeInfo::Compute";
-  OrtNodeComputeContext context{node->facts->node_name.c_str()};
+  OrtNodeComputeContext context{{}, node->facts->node_name.c_str()};
   CallOut((ep.name() + ": OrtNodeComputeInfo::CreateState").c_str(), info->CreateState, info, &context, &node->state);
   node->info = info;  // from now on its state is to be released
   return {RunCompiled, std::move(node)};

@@ -18,7 +18,7 @@ Ep::Ep(std::shared_ptr<Library> library, const Factory& factory, std::vector<con
     : library_(std::move(library)),
       factory_(factory),
       devices_(std::move(devices)),
-      logger_{logger},
+      logger_{{}, logger},
       name_(factory.name()),
       handle_(nullptr, Releaser{factory.handle()}) {
   std::vector<const OrtHardwareDevice*> hardware;

@@ -37,9 +37,9 @@ const char* VendorName(std::uint32_t id) {
 
 OrtHardwareDevice DescribeCpu() {
   const std::string_view vendor = Cpu().vendor;
-  if (vendor == "GenuineIntel") return {OrtHardwareDeviceType_CPU, kIntel, 0, "Intel", {}};
-  if (vendor == "AuthenticAMD") return {OrtHardwareDeviceType_CPU, kAmdCpu, 0, "AMD", {}};
-  return {OrtHardwareDeviceType_CPU, 0, 0, std::string(vendor), {}};
+  if (vendor == "GenuineIntel") return {{}, OrtHardwareDeviceType_CPU, kIntel, 0, "Intel", {}};
+  if (vendor == "AuthenticAMD") return {{}, OrtHardwareDeviceType_CPU, kAmdCpu, 0, "AMD", {}};
+  return {{}, OrtHardwareDeviceType_CPU, 0, 0, std::string(vendor), {}};
 }
 
 // A file with one number such as "0x10de"; false if there is none.
@@ -69,7 +69,7 @@ void AddDevice(const std::filesystem::path& device, OrtHardwareDeviceType type, 
   if (!error && bus.filename().string().find(':') != std::string::npos)
     metadata.emplace("pci_bus_id", bus.filename().string());
   if (type == OrtHardwareDeviceType_GPU && vendor == kNvidia) metadata.emplace("Discrete", "1");  // memory of its own
-  devices.push_back({type, vendor, id, VendorName(vendor), OrtKeyValuePairs(std::move(metadata))});
+  devices.push_back({{}, type, vendor, id, VendorName(vendor), OrtKeyValuePairs(std::move(metadata))});
 }
 
 std::vector<std::string> NamesIn(const std::filesystem::path& folder) {

@@ -76,7 +76,7 @@ std::shared_ptr<KernelNode> NewKernel(const std::shared_ptr<Ep>& ep, const OrtKe
   node->ep = ep;
   node->entry = entry;
   node->facts = std::move(facts);
-  node->info = std::make_unique<OrtKernelInfo>(OrtKernelInfo{node->facts});
+  node->info = std::make_unique<OrtKernelInfo>(OrtKernelInfo{{}, node->facts});
   node->callee = ep->name() + ": OrtKernelImpl::Compute";
   OrtKernelImpl* made = nullptr;
   CallOut((ep->name() + ": OrtKernelCreateFunc").c_str(), entry.create, entry.state,
@@ -106,7 +106,7 @@ void PackWeights(KernelNode& node, const Packing& packing) {
   for (std::size_t i = 0; i < node.facts->inputs.size(); ++i) {
     if (!node.facts->inputs[i].constant.is_tensor()) continue;
     const Value weight = packing.place(i, node.facts->inputs[i].constant);
-    OrtSharedPrePackedWeightCache cache{allocator, {}, {}};
+    OrtSharedPrePackedWeightCache cache{{}, allocator, {}, {}};
     OrtSharedPrePackedWeightCache* shared = packing.shared != nullptr && on_host ? &cache : nullptr;
     bool is_packed = false;
     CallOut((callee + "PrePackWeight").c_str(), kernel.PrePackWeight, &kernel, capi::AsHandle(&weight),

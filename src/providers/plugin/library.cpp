@@ -113,7 +113,7 @@ void Factory::CopyTensors(const OrtValue** from, OrtValue** to, OrtSyncStream** 
 }
 
 Library::Library(std::string name, std::string path, const LibraryHost& host)
-    : name_(std::move(name)), path_(std::move(path)), logger_{host.logger} {
+    : name_(std::move(name)), path_(std::move(path)), logger_{{}, host.logger} {
   if (std::error_code error; !std::filesystem::exists(path_, error))
     Fail(Code::kNoSuchFile, "provider library '", name_, "': there is no file '", path_, "'");
   handle_.reset(dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL));

@@ -73,7 +73,7 @@ PluginProvider::PluginProvider(std::shared_ptr<Ep> ep, const SessionNeeds& needs
       layout_(FindLayout()) {
   if (needs_.weightless) CheckWeightless();
   auto session = std::make_shared<capi::KernelSession>();
-  session->logger = {ep_->logger()};
+  session->logger = {{}, ep_->logger()};
   session->ep = ep_->handle();
   if (const auto supports = ep_->Find(&OrtEp::IsConcurrentRunSupported))
     capi::CallOut(ep_->Callee("IsConcurrentRunSupported").c_str(), supports, ep_->handle(), &runs_side_by_side_);

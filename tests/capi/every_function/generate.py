@@ -1,11 +1,12 @@
 """Writes a C program that calls every function of every table of the C interface with good and with bad arguments.
 
-usage: generate.py OUTPUT.c
+usage: generate.py OUTPUT.c [--kinds]
 
 The program opens the library that it is given, makes the objects of objects.h and prints a line for each call:
 `TABLE.FUNCTION CALL | status 0, out 1`. A CALL is `good`, or says which one argument is another: `name=NULL`. Each call
 runs in a process of its own, because some end it, and leave nothing behind for the next. The results are the code of
 the status and what was written: numbers and texts as they are, of pointers only whether they are NULL.
+With --kinds, the calls are others: each has one handle of another kind than the function expects (`name=session`).
 To give a function other arguments: a row in arguments.tsv.
 """
 import pathlib
@@ -130,6 +131,33 @@ def good(function, kind, name, mark, index):
 SIZE = re.compile(r"len|length|count|num_|_num$|size|^total$|entries|bytes")
 
 
+# Handles of a large and of a small struct, and a value, which is no struct of the C interface.
+KINDS = {"session": "the_Session", "arena_configuration": "the_ArenaCfg", "value": "the_Value"}
+# What has no mark of its kind: a struct of the caller may begin as a value does, so only marks are recognized there.
+UNMARKED = {"OrtAllocator", "OrtCustomOp", "OrtEnvCreationOptions", "OrtThreadPoolCallbacksConfig", "OrtOpAttr",
+            "OrtSyncStream"}
+# Structs of vendors, which are not looked at, and those of plug-ins.
+UNSEEN = {"OrtMemoryDevice", "OrtDataType", "OrtSyncStreamImpl", "OrtKernelImpl", "OrtEp", "OrtEpFactory", "OrtApi",
+            "OrtLoopKernelHelper", "OrtScanKernelHelper", "OrtExternalResourceImporter", "OrtExternalMemoryHandle",
+            "OrtExternalSemaphoreHandle"}
+UNSEEN_FUNCTION = re.compile(r"_(CUDA|ROCM|OpenVINO|TensorRT|MIGraphX|CANN|Dnnl|VitisAI)|ProviderOptions")
+
+
+def other_kinds(function, kind, name, mark):
+    """[(how the call is called, expression)] of handles of other kinds."""
+    base, stars = plain(kind)
+    if is_function(kind) or is_result(kind, mark) or not base.startswith("Ort") or base in ENUMS or base in UNSEEN:
+        return []
+    if UNSEEN_FUNCTION.search(function):
+        return []
+    if stars == 1:
+        return [(label, handle) for label, handle in KINDS.items()
+                if handle != f"the_{base[3:]}" and (label != "value" or base not in UNMARKED)]
+    if base == "OrtValue" and "const" in kind:
+        return [("sessions", "(void*[]){the_Session}")]
+    return []
+
+
 def others(function, kind, name):
     """[(how the call is called, expression)] of bad values of an argument."""
     base, stars = plain(kind)
@@ -173,14 +201,14 @@ def phase(parameters):
     return "kInCompute" if kinds & {"OrtKernelContext", "OrtKernelInfo", "OrtOp", "OrtLogger"} else "kAnywhere"
 
 
-def call(struct, function, result, parameters):
+def call(struct, function, result, parameters, kinds=False):
     """The C function that makes the calls of `function`, and the names of the calls."""
     names, arguments, prints = ["good"], [], []
     for index, (kind, name, mark) in enumerate(parameters):
         expression = good(function, kind, name, mark, index)
         cast = "void*" if "(" in kind else kind
         chosen = f"({cast})({expression})"
-        for label, value in others(function, kind, name):
+        for label, value in other_kinds(function, kind, name, mark) if kinds else others(function, kind, name):
             if value == expression:
                 continue
             chosen = f"call == {len(names)} ? ({cast})({value}) : {chosen}"
@@ -224,7 +252,7 @@ static const char* only;  // the function to call, or NULL for all
 static void RunCalls(int phase) {
   for (size_t i = 0; i < sizeof kFunctions / sizeof kFunctions[0]; ++i) {
     if (kFunctions[i].phase != phase || (only != NULL && strcmp(only, kFunctions[i].function) != 0)) continue;
-    for (int call = 0; call < kFunctions[i].count; ++call) {
+    for (int call = kFirstCall; call < kFunctions[i].count; ++call) {
       said[0] = '\0';
       fflush(stdout);
       const pid_t child = fork();
@@ -300,11 +328,12 @@ static int PrintStatus(OrtStatus* status) {
 """
 
 
-def program():
-    lines = ["// Written by tests/capi/every_function/generate.py; do not edit.", '#include "objects.h"', PRINT]
+def program(kinds):
+    lines = ["// Written by tests/capi/every_function/generate.py; do not edit.", '#include "objects.h"', PRINT,
+             f"enum {{ kFirstCall = {int(kinds)} }};"]
     listed = []
     for struct, function, result, parameters in rows():
-        body, names = call(struct, function, result, parameters)
+        body, names = call(struct, function, result, parameters, kinds)
         names_of = f"kNames_{struct}_{function}"
         texts = ", ".join(f'"{name}"' for name in names)
         lines += body + [f"static const char* const {names_of}[] = {{{texts}}};"]
@@ -314,4 +343,4 @@ def program():
 
 
 if __name__ == "__main__":
-    pathlib.Path(sys.argv[1]).write_text(program())
+    pathlib.Path(sys.argv[1]).write_text(program(kinds="--kinds" in sys.argv[2:]))

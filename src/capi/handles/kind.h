@@ -1,0 +1,231 @@
+// capi/handles/kind.h - what kind of handle a pointer of the caller's is: handles begin with a mark of their kind.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "onnxruntime_c_api.h"
+
+namespace sardonyx::capi {
+
+// In the order of kNames in kind.cpp.
+enum class Kind : std::uint8_t {
+  kEnv,
+  kSession,
+  kSessionOptions,
+  kRunOptions,
+  kIoBinding,
+  kMemoryInfo,
+  kTypeInfo,
+  kTensorTypeAndShapeInfo,
+  kMapTypeInfo,
+  kSequenceTypeInfo,
+  kOptionalTypeInfo,
+  kModelMetadata,
+  kThreadingOptions,
+  kArenaCfg,
+  kPrepackedWeightsContainer,
+  kKeyValuePairs,
+  kLoraAdapter,
+  kStatus,
+  kLogger,
+  kCustomOpDomain,
+  kOp,
+  kKernelInfo,
+  kKernelContext,
+  kShapeInferContext,
+  kHardwareDevice,
+  kEpDevice,
+  kEpAssignedSubgraph,
+  kEpAssignedNode,
+  kValueInfo,
+  kNode,
+  kGraph,
+  kModel,
+  kExternalInitializerInfo,
+  kModelCompilationOptions,
+  kModelPackageOptions,
+  kModelPackageContext,
+  kModelPackageComponentContext,
+  kKernelRegistry,
+  kKernelDefBuilder,
+  kKernelDef,
+  kOpSchema,
+  kOpSchemaTypeConstraint,
+  kProfilingEvent,
+  kProfilingEventsContainer,
+  kEpContextConfig,
+  kDeviceEpIncompatibilityDetails,
+  kEpGraphSupportInfo,
+  kNodeComputeContext,
+  kSharedPrePackedWeightCache,
+  kCount
+};
+
+// The first byte is that of no type of elements, with which values begin, and of no version, with which structs of
+// callers do.
+inline constexpr std::uint64_t kMark = 0xD15C'0A5E'4B1F'0080;
+static_assert(static_cast<int>(Kind::kCount) < 0x80);
+constexpr std::uint64_t MarkOf(Kind kind) { return kMark | static_cast<std::uint64_t>(kind); }
+
+// The first member of a handle.
+template <Kind kKind>
+class Mark {
+ public:
+  Mark() = default;
+  Mark(const Mark&) = default;
+  Mark& operator=(const Mark&) = default;
+  // What is made in this memory later is no handle of this kind.
+  ~Mark() { *const_cast<volatile std::uint64_t*>(&value_) = 0; }
+  bool operator==(const Mark&) const = default;
+
+ private:
+  std::uint64_t value_ = MarkOf(kKind);
+};
+
+// The kind of a type of handles, which need not be complete; kCount: it has no mark.
+template <typename T>
+inline constexpr Kind kKindOf = Kind::kCount;
+template <>
+inline constexpr Kind kKindOf<OrtEnv> = Kind::kEnv;
+template <>
+inline constexpr Kind kKindOf<OrtSession> = Kind::kSession;
+template <>
+inline constexpr Kind kKindOf<OrtSessionOptions> = Kind::kSessionOptions;
+template <>
+inline constexpr Kind kKindOf<OrtRunOptions> = Kind::kRunOptions;
+template <>
+inline constexpr Kind kKindOf<OrtIoBinding> = Kind::kIoBinding;
+template <>
+inline constexpr Kind kKindOf<OrtMemoryInfo> = Kind::kMemoryInfo;
+template <>
+inline constexpr Kind kKindOf<OrtTypeInfo> = Kind::kTypeInfo;
+template <>
+inline constexpr Kind kKindOf<OrtTensorTypeAndShapeInfo> = Kind::kTensorTypeAndShapeInfo;
+template <>
+inline constexpr Kind kKindOf<OrtMapTypeInfo> = Kind::kMapTypeInfo;
+template <>
+inline constexpr Kind kKindOf<OrtSequenceTypeInfo> = Kind::kSequenceTypeInfo;
+template <>
+inline constexpr Kind kKindOf<OrtOptionalTypeInfo> = Kind::kOptionalTypeInfo;
+template <>
+inline constexpr Kind kKindOf<OrtModelMetadata> = Kind::kModelMetadata;
+template <>
+inline constexpr Kind kKindOf<OrtThreadingOptions> = Kind::kThreadingOptions;
+template <>
+inline constexpr Kind kKindOf<OrtArenaCfg> = Kind::kArenaCfg;
+template <>
+inline constexpr Kind kKindOf<OrtPrepackedWeightsContainer> = Kind::kPrepackedWeightsContainer;
+template <>
+inline constexpr Kind kKindOf<OrtKeyValuePairs> = Kind::kKeyValuePairs;
+template <>
+inline constexpr Kind kKindOf<OrtLoraAdapter> = Kind::kLoraAdapter;
+template <>
+inline constexpr Kind kKindOf<OrtStatus> = Kind::kStatus;
+template <>
+inline constexpr Kind kKindOf<OrtLogger> = Kind::kLogger;
+template <>
+inline constexpr Kind kKindOf<OrtCustomOpDomain> = Kind::kCustomOpDomain;
+template <>
+inline constexpr Kind kKindOf<OrtOp> = Kind::kOp;
+template <>
+inline constexpr Kind kKindOf<OrtKernelInfo> = Kind::kKernelInfo;
+template <>
+inline constexpr Kind kKindOf<OrtKernelContext> = Kind::kKernelContext;
+template <>
+inline constexpr Kind kKindOf<OrtShapeInferContext> = Kind::kShapeInferContext;
+template <>
+inline constexpr Kind kKindOf<OrtHardwareDevice> = Kind::kHardwareDevice;
+template <>
+inline constexpr Kind kKindOf<OrtEpDevice> = Kind::kEpDevice;
+template <>
+inline constexpr Kind kKindOf<OrtEpAssignedSubgraph> = Kind::kEpAssignedSubgraph;
+template <>
+inline constexpr Kind kKindOf<OrtEpAssignedNode> = Kind::kEpAssignedNode;
+template <>
+inline constexpr Kind kKindOf<OrtValueInfo> = Kind::kValueInfo;
+template <>
+inline constexpr Kind kKindOf<OrtNode> = Kind::kNode;
+template <>
+inline constexpr Kind kKindOf<OrtGraph> = Kind::kGraph;
+template <>
+inline constexpr Kind kKindOf<OrtModel> = Kind::kModel;
+template <>
+inline constexpr Kind kKindOf<OrtExternalInitializerInfo> = Kind::kExternalInitializerInfo;
+template <>
+inline constexpr Kind kKindOf<OrtModelCompilationOptions> = Kind::kModelCompilationOptions;
+template <>
+inline constexpr Kind kKindOf<OrtModelPackageOptions> = Kind::kModelPackageOptions;
+template <>
+inline constexpr Kind kKindOf<OrtModelPackageContext> = Kind::kModelPackageContext;
+template <>
+inline constexpr Kind kKindOf<OrtModelPackageComponentContext> = Kind::kModelPackageComponentContext;
+template <>
+inline constexpr Kind kKindOf<OrtKernelRegistry> = Kind::kKernelRegistry;
+template <>
+inline constexpr Kind kKindOf<OrtKernelDefBuilder> = Kind::kKernelDefBuilder;
+template <>
+inline constexpr Kind kKindOf<OrtKernelDef> = Kind::kKernelDef;
+template <>
+inline constexpr Kind kKindOf<OrtOpSchema> = Kind::kOpSchema;
+template <>
+inline constexpr Kind kKindOf<OrtOpSchemaTypeConstraint> = Kind::kOpSchemaTypeConstraint;
+template <>
+inline constexpr Kind kKindOf<OrtProfilingEvent> = Kind::kProfilingEvent;
+template <>
+inline constexpr Kind kKindOf<OrtProfilingEventsContainer> = Kind::kProfilingEventsContainer;
+template <>
+inline constexpr Kind kKindOf<OrtEpContextConfig> = Kind::kEpContextConfig;
+template <>
+inline constexpr Kind kKindOf<OrtDeviceEpIncompatibilityDetails> = Kind::kDeviceEpIncompatibilityDetails;
+template <>
+inline constexpr Kind kKindOf<OrtEpGraphSupportInfo> = Kind::kEpGraphSupportInfo;
+template <>
+inline constexpr Kind kKindOf<OrtNodeComputeContext> = Kind::kNodeComputeContext;
+template <>
+inline constexpr Kind kKindOf<OrtSharedPrePackedWeightCache> = Kind::kSharedPrePackedWeightCache;
+
+// Handles without a mark, and structs of the caller.
+template <typename T>
+concept Unmarked = std::is_same_v<T, OrtValue> || std::is_same_v<T, OrtAllocator> || std::is_same_v<T, OrtCustomOp> ||
+    std::is_same_v<T, OrtEnvCreationOptions> || std::is_same_v<T, OrtThreadPoolCallbacksConfig> ||
+    std::is_same_v<T, OrtOpAttr> || std::is_same_v<T, OrtSyncStream>;
+
+inline std::uint64_t FirstWord(const void* handle) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, handle, sizeof(word));
+  return word;
+}
+
+// Whether memory that `handle` points to is marked as a handle of a kind other than the pointer's type. Of memory that
+// is no handle of this library, only the first eight bytes are read.
+template <typename T>
+bool IsOther(T* handle) noexcept {
+  constexpr Kind kind = kKindOf<std::remove_const_t<T>>;
+  if constexpr (kind != Kind::kCount) {
+    return FirstWord(handle) != MarkOf(kind);
+  } else if constexpr (Unmarked<std::remove_const_t<T>>) {
+    return *reinterpret_cast<const unsigned char*>(handle) >= 0x80 &&
+           (FirstWord(handle) & ~std::uint64_t{0x7F}) == kMark;
+  } else {
+    return false;
+  }
+}
+// For functions without a status: whether there is a handle of the pointer's kind.
+template <typename T>
+bool Given(T* handle) noexcept {
+  return handle != nullptr && !IsOther(handle);
+}
+// What a handle is, in words: "session options"; what is no handle: "something else".
+const char* NameOf(const void* handle) noexcept;
+const char* NameOf(Kind kind) noexcept;
+template <typename T>
+const char* ExpectedName(T* /*handle*/) noexcept {
+  if constexpr (kKindOf<std::remove_const_t<T>> != Kind::kCount) return NameOf(kKindOf<std::remove_const_t<T>>);
+  return std::is_same_v<std::remove_const_t<T>, OrtValue>       ? "a value"
+         : std::is_same_v<std::remove_const_t<T>, OrtAllocator> ? "an allocator"
+                                                                : "what the type of the argument says";
+}
+
+}  // namespace sardonyx::capi
