@@ -53,7 +53,7 @@ std::int64_t PlaceOf(const WideKey& key) { return key.place; }
 template <typename T>
 auto Ascending(T x) {
   using U =
-      std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+      typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
                          std::type_identity<std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>::type;
   constexpr U kSign = static_cast<U>(U(1) << (8 * sizeof(T) - 1));
   if constexpr (std::is_floating_point_v<T>) {
