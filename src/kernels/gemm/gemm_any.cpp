@@ -5,6 +5,7 @@
 #include "kernels/gemm/gemm_any.h"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 #include "kernels/gemm/tile_any.h"
@@ -46,7 +47,8 @@ void PackPanel(int64_t k, int64_t columns, int64_t width, const T* b, int64_t k_
                U* panel) {
   for (int64_t i = 0; i < k; ++i, panel += width) {
     if (column_stride == 1) {
-      for (int64_t j = 0; j < columns; ++j) panel[j] = static_cast<U>(b[i * k_stride + j]);
+      static_assert(sizeof(T) == sizeof(U));
+      std::memcpy(panel, b + i * k_stride, static_cast<std::size_t>(columns) * sizeof(U));
     } else {
       for (int64_t j = 0; j < columns; ++j) panel[j] = static_cast<U>(b[i * k_stride + j * column_stride]);
     }
