@@ -371,7 +371,7 @@ def case_faults():
         plugin.forget("lost")
     for fault, words in (("nothing:CreateStream", "expected a stream with Release and GetHandle, found none"),
                          ("incomplete:CreateStream", "expected a stream with Release and GetHandle, found NULL"),
-                         ("nothing:CreateNotification", "expected a notification with Release, Activate and WaitOnHost"),
+                         ("nothing:CreateNotification", "expected a notification with Release, Activate and"),
                          ("incomplete:CreateNotification", "expected a notification with Release, Activate and")):
         session = plugin.session()
         os.environ["SDX_PLUGIN_FAULT"] = fault

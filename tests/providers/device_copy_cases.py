@@ -4,6 +4,7 @@ too, through the package `onnxruntime`; test_device_values.py runs it with Sardo
 usage: python device_copy_cases.py CASE FIRST SECOND     (two libraries)
 """
 import ctypes
+import os
 import sys
 
 import numpy as np
@@ -17,14 +18,15 @@ X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
 W = np.array([1, 2, 3, 4], np.float32)
 
 
+def count_of(path, what):
+    count = ctypes.CDLL(path).TestPluginCount
+    count.restype, count.argtypes = ctypes.c_long, [ctypes.c_char_p]
+    return count(what.encode())
+
+
 def events():
     """How often each library has copied from and to the host, and from card to card."""
-    counted = []
-    for path in (FIRST, SECOND):
-        count = ctypes.CDLL(path).TestPluginCount
-        count.restype, count.argtypes = ctypes.c_long, [ctypes.c_char_p]
-        counted.append((count(b"event copies"), count(b"event across")))
-    return np.array(counted)
+    return np.array([(count_of(path, "event copies"), count_of(path, "event across")) for path in (FIRST, SECOND)])
 
 
 class Changes:
@@ -167,7 +169,8 @@ def case_shared(devices):
       v = Max (p, q)
     }"""
     made = session(text, (devices["first"], {"operators": "Neg"}))
-    wanted = {"y": -X, "z": np.sinh(-X), "v": np.maximum(np.exp(np.tanh(-X)), np.maximum(np.cos(X), np.sin(np.tanh(X))))}
+    others = np.maximum(np.cos(X), np.sin(np.tanh(X)))
+    wanted = {"y": -X, "z": np.sinh(-X), "v": np.maximum(np.exp(np.tanh(-X)), others)}
     for infos in (made.get_input_memory_infos(), made.get_output_memory_infos()):
         assert {info.name for info in infos} == {"Cpu"}, infos  # where there is least to be copied without a binding
     for here in (X, np.ascontiguousarray(X[:2]), X):
@@ -181,6 +184,69 @@ def case_shared(devices):
     for name, value in zip("yzv", made.run(None, {"x": X})):
         np.testing.assert_allclose(value, wanted[name], rtol=1e-6)
     changes.check((2, 0), (0, 0))  # x there, and y back once
+
+
+def case_pinned(devices):
+    """Memory of the device that the host reaches: NumPy shares it, and it is an input and an output like any other."""
+    memory = devices["second"].memory_info(ort.OrtDeviceMemoryType.HOST_ACCESSIBLE)
+    assert (memory.name, memory.device_mem_type) == ("SdxSecondPinned", ort.OrtDeviceMemoryType.HOST_ACCESSIBLE)
+    before = count_of(SECOND, "event pinned")
+    x, y = (ort.OrtValue.ortvalue_from_shape_and_type([3, 4], np.float32, memory_info=memory) for _ in range(2))
+    assert count_of(SECOND, "event pinned") == before + 2
+    shared = x.numpy()
+    if OF_SARDONYX:  # ONNX Runtime's package refuses it
+        copies = events()
+        x.update_inplace(X)
+        assert (events() == copies).all()  # the host writes it itself
+        np.testing.assert_array_equal(shared, X)
+    shared[...] = X * 2
+    np.testing.assert_array_equal(x.numpy(), X * 2)
+    made = session(MODEL, (devices["second"], {}))
+    wanted = X * 2 * (W + 1)
+    np.testing.assert_allclose(made.run_with_ort_values(None, {"x": x})[0].numpy(), wanted, rtol=1e-6)
+    if OF_SARDONYX:  # ONNX Runtime cannot copy an output there
+        binding = made.io_binding()
+        binding.bind_ortvalue_input("x", x)
+        binding.bind_ortvalue_output("y", y)
+        made.run_with_iobinding(binding)
+        np.testing.assert_allclose(y.numpy(), wanted, rtol=1e-6)
+    there = on("second", X)
+    ort.copy_tensors([x], [there])
+    np.testing.assert_array_equal(there.numpy(), X * 2)
+
+
+def case_on_stream(devices):
+    """What a node asks for while it runs comes from the stream's memory."""
+    text = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[N, 4] x) => (float[M] y) {
+      a = Neg (x)
+      p = Greater (a, x)
+      b = Compress (a, p)
+      q = Add (b, b)
+      r = Tanh (q)
+      y = Mul (r, q)
+    }"""
+    made = session(text, (devices["second"], {}))
+    assert count_of(SECOND, "event on_stream") == 0
+    for x in (X, np.ascontiguousarray(X[:2]), X):
+        want = 2 * -x[-x > x]
+        np.testing.assert_allclose(made.run(None, {"x": x})[0], np.tanh(want) * want, rtol=1e-6)
+        assert count_of(SECOND, "event on_stream") >= 1  # Sardonyx keeps the memory for the next run
+    if not OF_SARDONYX:
+        return
+    other = session(text, (devices["second"], {}))
+    for fault, words in (("AllocOnStream", "the allocator of SdxSecondProvider for 'SdxSecondCard' returned NULL"),
+                         ("throw:AllocOnStream", "AllocOnStream threw: planted exception in AllocOnStream")):
+        os.environ["SDX_PLUGIN_FAULT"] = fault
+        try:
+            other.run(None, {"x": X})
+            raise SystemExit("expected an error")
+        except Exception as error:  # noqa: BLE001
+            assert words in str(error), error
+        del os.environ["SDX_PLUGIN_FAULT"]
+    want = 2 * -X[-X > X]
+    np.testing.assert_allclose(other.run(None, {"x": X})[0], np.tanh(want) * want, rtol=1e-6)
 
 
 def main():

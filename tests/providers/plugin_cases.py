@@ -443,11 +443,11 @@ WRONG_AT_REGISTERING = {
 WRONG_AT_LOADING = {
     "nothing:CreateEp": ("host", "OrtEpFactory::CreateEp: expected a provider, found NULL"),
     "incomplete:CreateEp": ("host", "OrtEp: expected a function GetName, found NULL"),
-    "nothing:Compile": ("host", "expected an OrtNodeComputeInfo with CreateState, Compute and ReleaseState, found none"),
+    "nothing:Compile": ("host", "OrtNodeComputeInfo with CreateState, Compute and ReleaseState, found none"),
     "incomplete:Compile": ("host", "OrtNodeComputeInfo with CreateState, Compute and ReleaseState, found NULL"),
     "nothing:CreateKernel": ("kernels", "expected a kernel with a function Compute, found none"),
     "incomplete:CreateKernel": ("kernels", "expected a kernel with a function Compute, found NULL"),
-    "nothing:CreateAllocator": ("card", "expected an allocator with Alloc, Free and Info for 'SdxTestCard', found none"),
+    "nothing:CreateAllocator": ("card", "an allocator with Alloc, Free and Info for 'SdxTestCard', found none"),
 }
 
 

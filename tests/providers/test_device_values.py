@@ -29,7 +29,7 @@ def test_values_on_a_device_are_as_in_onnx_runtime():
 
 
 # ONNX Runtime copies an output that the host reads, too, to the card before its stream has made it.
-COPIES = [(case, runtime) for case in ("values", "sessions", "joined", "shared") for runtime in
+COPIES = [(case, runtime) for case in ("values", "sessions", "joined", "shared", "pinned", "on_stream") for runtime in
           ("sardonyx", "onnx_runtime") if (case, runtime) != ("shared", "onnx_runtime")]
 
 
