@@ -1,7 +1,10 @@
 // capi/device_values.h - tensors in memory of plug-ins' devices: moves them to the host, and there.
 #pragma once
 
+#include <memory>
+
 #include "onnxruntime_c_api.h"
+#include "tensor/allocator.h"
 #include "tensor/value.h"
 
 namespace sardonyx::capi {
@@ -11,9 +14,13 @@ inline bool IsOnDevice(const Value& value) { return value.is_tensor() && !value.
 // Copies the elements of a tensor into another of the same type and shape, on whatever devices. Fails with
 // kNotImplemented naming both devices if no registered library copies between them.
 void CopyAcross(const Value& from, Value& to);
+// Whether it can.
+bool CanCopyAcross(const Device& from, const Device& to);
 // A copy in host memory.
 Value OnHost(const Value& value);
 // A copy in memory of the device that `info` describes. Fails with kInvalidArgument if no registered library has it.
 Value OnDevice(const Value& value, const OrtMemoryInfo& info);
+// A copy in memory of this allocator.
+Value CopyWith(const Value& value, const std::shared_ptr<Allocator>& allocator);
 
 }  // namespace sardonyx::capi

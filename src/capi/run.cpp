@@ -267,17 +267,33 @@ static const runtime::Port& InputPort(const Session& session, std::size_t index)
   return index < count ? session.inputs()[index] : session.overridable_initializers()[index - count];
 }
 
-// What the session cannot take or make where the caller has it goes through the host.
-static void RunThroughHost(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
-                           std::span<const Value* const> values, std::span<const std::size_t> outputs,
-                           std::span<Value> results, std::span<const OrtMemoryInfo* const> places) {
+// The device that a tensor is copied to for an input or output whose place is `place`: the host, unless a plug-in
+// copies from device to device.
+static const std::shared_ptr<Allocator>& MeetingPlace(const Session& session, const Device& from, const Device& place,
+                                                      bool back) {
+  if (!place.IsHost() && (back ? CanCopyAcross(place, from) : CanCopyAcross(from, place)))
+    for (const auto& provider : session.providers().providers)
+      if (provider->device() == place) return provider->allocator();
+  return HostAllocator();
+}
+
+// What the session cannot take or make where the caller has it is copied: from device to device where a plug-in does
+// that, else through the host.
+static void RunWithCopies(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
+                          std::span<const Value* const> values, std::span<const std::size_t> outputs,
+                          std::span<Value> results, std::span<const OrtMemoryInfo* const> places) {
   std::deque<Value> copies;
   std::vector<const Value*> given;
   for (std::size_t j = 0; j < values.size(); ++j) {
     const Value* value = values[j];
     const bool fits =
         value == nullptr || !IsOnDevice(*value) || value->tensor().device() == session.InputPlace(inputs[j]);
-    given.push_back(fits ? value : &copies.emplace_back(OnHost(*value)));
+    if (fits) {
+      given.push_back(value);
+      continue;
+    }
+    const Device device = value->tensor().device(), place = session.InputPlace(inputs[j]);
+    given.push_back(&copies.emplace_back(CopyWith(*value, MeetingPlace(session, device, place, false))));
   }
   std::vector<Value> made(results.size());
   std::vector<Device> devices(results.size());
@@ -287,12 +303,14 @@ static void RunThroughHost(Session& session, const OrtRunOptions* options, std::
     if (IsOnDevice(results[i])) {
       const bool fits = results[i].tensor().device() == place;
       if (fits) made[i] = results[i];
+      if (!fits) devices[i] = MeetingPlace(session, results[i].tensor().device(), place, true)->device();
       extras.synchronize = extras.synchronize || !fits;
     } else if (results[i].has_value() || places.empty() || places[i] == nullptr) {
       made[i] = std::move(results[i]);
     } else if (places[i]->device == place) {
       devices[i] = place;
     } else {
+      devices[i] = MeetingPlace(session, places[i]->device, place, true)->device();
       extras.synchronize = true;
     }
   }
@@ -300,7 +318,11 @@ static void RunThroughHost(Session& session, const OrtRunOptions* options, std::
   for (std::size_t i = 0; i < made.size(); ++i) {
     const bool bound = IsOnDevice(results[i]);
     const bool wanted = !bound && !places.empty() && places[i] != nullptr;
-    if (IsOnDevice(made[i]) || !(bound || wanted) || !made[i].is_tensor()) {
+    const auto there = [&] {  // it was made where it is to lie
+      const Device device = bound ? results[i].tensor().device() : places[i]->device;
+      return IsOnDevice(made[i]) && made[i].tensor().device() == device;
+    };
+    if (!(bound || wanted) || !made[i].is_tensor() || there()) {
       results[i] = std::move(made[i]);
     } else if (wanted) {
       results[i] = OnDevice(made[i], *places[i]);
@@ -342,7 +364,7 @@ void RunWith(Session& session, const OrtRunOptions* options, std::span<const std
       fits = fits && !devices[k].IsHost();  // a kind of host memory that only its own allocator has
     }
   }
-  if (!fits) return RunThroughHost(session, options, inputs, values, outputs, results, places);
+  if (!fits) return RunWithCopies(session, options, inputs, values, outputs, results, places);
   RunInPlace(session, options, inputs, values, outputs, results,
              {.places = any ? devices.span() : std::span<const Device>()});
 }

@@ -32,7 +32,7 @@ const ops::OpDef& ForeignOperator() { return kForeignOperator; }
 const ops::OpDef& DeviceCopy() { return kDeviceCopy; }
 
 bool IsCopy(const Node& node) {
-  return node.domain == kCopyDomain && (node.op_type == kCopyFromHost || node.op_type == kCopyToHost);
+  return node.domain == kCopyDomain && (node.op_type == kCopyFromHost || node.op_type == kCopyToHost || node.op_type == kCopyAcross);
 }
 
 bool IsControlFlow(const Node& node) { return !node.Subgraphs().empty() && node.domain != node.provider; }

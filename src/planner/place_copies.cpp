@@ -59,8 +59,8 @@ class CopyPlacer {
       copy = CaptureOn(id, device);
     } else if (value.constant() != nullptr) {
       copy = ConstantOn(id, device);
-    } else if (!value.device.IsHost() && !device.IsHost()) {
-      return On(On(id, Device{}), device);  // two devices meet on the host
+    } else if (!value.device.IsHost() && !device.IsHost() && Copier(value.device, device) == nullptr) {
+      return On(On(id, Device{}), device);  // two devices that know nothing of each other meet on the host
     } else {
       copy = AddCopy(id, device);
     }
@@ -95,13 +95,13 @@ class CopyPlacer {
 
   ValueId AddCopy(ValueId id, const Device& to) {
     const ValueInfo& value = graph_.value(id);
-    const bool from_host = value.device.IsHost();
+    const bool from_host = value.device.IsHost(), across = !from_host && !to.IsHost();
     Node node;
-    node.op_type = from_host ? kCopyFromHost : kCopyToHost;
+    node.op_type = across ? kCopyAcross : from_host ? kCopyFromHost : kCopyToHost;
     node.domain = kCopyDomain;
     node.since_version = 1;
-    node.provider = At(from_host ? to : value.device).name();
-    node.name = graph_.FreshName(value.name + (from_host ? "/to_device" : "/to_host"));
+    node.provider = across ? Copier(value.device, to)->name() : At(from_host ? to : value.device).name();
+    node.name = graph_.FreshName(value.name + (to.IsHost() ? "/to_host" : "/to_device"));
     node.inputs = {id};
     node.outputs = {graph_.AddValue(node.name, value.type)};
     const ValueId copy = node.outputs[0];
@@ -110,7 +110,8 @@ class CopyPlacer {
     return copy;
   }
 
-  // An output keeps its name: what its node makes on the device gets another.
+  // An output keeps its name: what its node makes on the device gets another. Who reads it on the host reads the
+  // output.
   void BringHome(ValueId output) {
     if (graph_.value(output).device.IsHost()) return;
     const NodeId producer = graph_.value(output).producer;
@@ -122,12 +123,26 @@ class CopyPlacer {
     const ValueId made =
         graph_.AddValue(graph_.FreshName(graph_.value(output).name + "/on_device"), graph_.value(output).type);
     graph_.value(made).device = graph_.value(output).device;
+    ValueId copy = kNoValue;
+    for (const auto& entry : copies_)
+      if (entry.first == output && graph_.value(entry.second).device.IsHost()) copy = entry.second;
     graph_.ReplaceUses(output, made);
     graph_.value(output).device = Device{};
-    const ValueId copy = AddCopy(made, Device{});
+    if (copy == kNoValue) {
+      copy = AddCopy(made, Device{});
+    } else {
+      graph_.ReplaceUses(copy, output);
+    }
     const NodeId copier = graph_.value(copy).producer;
     graph_.MoveOutput(copier, 0, output);
     graph_.MoveOutput(producer, at, made);
+  }
+
+  // The provider that copies from one device to another; null: none does.
+  Provider* Copier(const Device& from, const Device& to) const {
+    for (const Device& device : {to, from})
+      if (Provider& provider = At(device); provider.CanCopy(from, to)) return &provider;
+    return nullptr;
   }
 
   Provider& At(const Device& device) const {

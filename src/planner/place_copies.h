@@ -10,6 +10,7 @@ namespace sardonyx::planner {
 inline constexpr std::string_view kCopyDomain = "ai.sardonyx";
 inline constexpr std::string_view kCopyFromHost = "MemcpyFromHost";
 inline constexpr std::string_view kCopyToHost = "MemcpyToHost";
+inline constexpr std::string_view kCopyAcross = "MemcpyAcross";  // from one device to another
 
 // Every node must have its provider. Sets ValueInfo::device of all values, and adds a copy node where a node reads a
 // value that lies elsewhere, once per value and device. Copies of values that a body captures stand before the

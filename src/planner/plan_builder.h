@@ -40,6 +40,7 @@ class PlanBuilder {
   }
   void ForgetOutputs(const Step& step);  // their shapes come with the run
   std::vector<Type> BodyTypes(const Step& step, std::string_view attribute, std::span<const Type> inputs) const;
+  bool CopiesAcross(const Step& step) const;
   bool OnHost(int slot) const { return outline_.slots()[slot].memory == 0; }
   bool Foldable(const Step& step) const;
   bool FoldStep(const Step& step);

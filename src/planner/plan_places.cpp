@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "planner/foreign_steps.h"
 #include "planner/in_place_op.h"
 #include "planner/memory.h"
 #include "planner/plan_builder.h"
@@ -60,6 +61,11 @@ void PlanBuilder::PlaceSlots() {
   PlaceArena();
 }
 
+// Whether a step reads one device and writes another.
+bool PlanBuilder::CopiesAcross(const Step& step) const {
+  return step.op == &DeviceCopy() && !OnHost(step.inputs[0]) && !OnHost(step.outputs[0]);
+}
+
 // Views share the storage of what they view. Lifetimes are those of whole storages.
 void PlanBuilder::LinkViews() {
   const int steps = static_cast<int>(plan_->steps.size());
@@ -74,12 +80,13 @@ void PlanBuilder::LinkViews() {
           viewed.count == plan_->slots[step.outputs[0]].count && viewed.memory == plan_->slots[step.outputs[0]].memory)
         root_[step.outputs[0]] = RootOf(step.inputs[0]);
     }
+    const bool across = step.stream >= 0 && CopiesAcross(step);
     const auto use = [&](int slot, int until) {
       if (slot == kNoSlot) return;
-      // A stream may read and write host memory at any time until the run ends.
-      if (step.stream >= 0 && OnHost(slot)) until = steps;
+      // A stream may read and write host memory, and that of another device, at any time until the run ends.
+      if (step.stream >= 0 && (OnHost(slot) || across)) until = steps;
       const int root = RootOf(slot);
-      first_[root] = std::min(first_[root], at);
+      first_[root] = std::min(first_[root], across ? 0 : at);
       last_[root] = std::max(last_[root], until);
     };
     // What a late view may look at must outlive the run: nobody knows yet how far the view travels.

@@ -127,9 +127,13 @@ class Provider {
   // Returns when everything is done that it was given, on any stream.
   virtual void Sync() {}
 
-  // Copies `bytes` between its device and the host, in either direction, or within its device; as work of
-  // CurrentStream(), if there is one. Fails with kNotImplemented unless it has a device of its own.
+  // Copies `bytes` between its device and the host, in either direction, within its device, or between the devices that
+  // CanCopy names; as work of CurrentStream(), if there is one. Fails with kNotImplemented unless it has a device of its
+  // own.
   virtual void CopyBytes(const void* from, Device from_device, void* to, Device to_device, std::size_t bytes);
+
+  // Whether CopyBytes takes these two devices; neither is the host.
+  virtual bool CanCopy(const Device& /*from*/, const Device& /*to*/) const { return false; }
 
   Device device() const { return allocator()->device(); }
 };

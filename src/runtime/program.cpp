@@ -58,7 +58,8 @@ void Program::Prepare(Graph& graph, const Program* base, Parallel& parallel, Pac
     for (std::size_t i = 0; i < base->kernels_.size(); ++i) made[base->steps()[i].node] = &base->kernels_[i];
   for (const NodeId id : graph.order) {
     CheckTime();
-    AddKernel(graph, id, base != nullptr ? made.at(id) : nullptr, parallel, packed);
+    const auto known = made.find(id);  // a copy to the host may be new
+    AddKernel(graph, id, known != made.end() ? known->second : nullptr, parallel, packed);
   }
   packed_reads_.clear();
 }

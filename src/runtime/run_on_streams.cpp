@@ -47,7 +47,9 @@ bool RunState::WaitsForLastRun() const {
       return slot != kNoSlot &&
              (program_.slots()[slot].memory == 0 || plan_->slots[slot].place == planner::PlannedSlot::Place::kLate);
     };
-    return !step.bodies.empty() ||
+    const bool across = step.op == &planner::DeviceCopy() && program_.slots()[step.inputs[0]].memory != 0 &&
+                        program_.slots()[step.outputs[0]].memory != 0;  // two streams have an order in this run alone
+    return !step.bodies.empty() || across ||
            (step.stream >= 0 && (std::any_of(step.inputs.begin(), step.inputs.end(), changes) ||
                                  std::any_of(step.outputs.begin(), step.outputs.end(), changes)));
   });

@@ -115,6 +115,9 @@ class Session {
   // Device{}: the host.
   Device InputPlace(std::size_t index) const;
   Device OutputPlace(std::size_t index) const;
+  // Whether nodes on the host read it, too: it is best left there, as in ONNX Runtime.
+  bool InputIsShared(std::size_t index) const;
+  bool OutputIsShared(std::size_t index) const;
   // The provider that reads an input, or computes an output.
   std::string_view InputProvider(std::size_t index) const;
   std::string_view OutputProvider(std::size_t index) const;

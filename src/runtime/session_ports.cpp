@@ -192,6 +192,12 @@ Device Session::InputPlace(std::size_t index) const {
 
 Device Session::OutputPlace(std::size_t index) const { return ports_.any() ? ports_.outputs[index] : Device{}; }
 
+bool Session::InputIsShared(std::size_t index) const {
+  return ports_.any() && ports_.shared_inputs[static_cast<std::size_t>(program_input_[index])];
+}
+
+bool Session::OutputIsShared(std::size_t index) const { return ports_.any() && ports_.shared_outputs[index]; }
+
 // The first that reads it, if there are several. A copy belongs to the provider of the device.
 std::string_view Session::InputProvider(std::size_t index) const {
   const Graph& graph = program_->graph();

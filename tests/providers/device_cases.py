@@ -359,14 +359,27 @@ def case_faults():
                            ("CreateNotification", {}), ("Activate", {}), ("WaitOnHost", {}), ("Flush", {}),
                            ("OnSessionRunEnd", {})):
         session = plugin.session(options=options)
-        os.environ["SDX_PLUGIN_FAULT"] = fault
-        fails("planted fault in " + fault, run_on_host, plugin, session, X)
-        del os.environ["SDX_PLUGIN_FAULT"]
+        for planted, words in ((fault, "planted fault in " + fault),
+                               ("throw:" + fault, "threw: planted exception in " + fault)):
+            os.environ["SDX_PLUGIN_FAULT"] = planted
+            fails(words, run_on_host, plugin, session, X)
+            del os.environ["SDX_PLUGIN_FAULT"]
         # What a stream cannot finish goes with it.
         assert bool(plugin.event("lost")) == (fault == "Flush"), (fault, plugin.event("lost"))
         check(run_on_host(plugin, session, X))  # the next run is as good as any
         release("Session", session)
         plugin.forget("lost")
+    for fault, words in (("nothing:CreateStream", "expected a stream with Release and GetHandle, found none"),
+                         ("incomplete:CreateStream", "expected a stream with Release and GetHandle, found NULL"),
+                         ("nothing:CreateNotification", "expected a notification with Release, Activate and"),
+                         ("incomplete:CreateNotification", "expected a notification with Release, Activate and")):
+        session = plugin.session()
+        os.environ["SDX_PLUGIN_FAULT"] = fault
+        fails(words, run_on_host, plugin, session, X)
+        del os.environ["SDX_PLUGIN_FAULT"]
+        check(run_on_host(plugin, session, X))
+        release("Session", session)
+        assert plugin.alive("streams") == plugin.alive("notifications") == 0
     # A node that fails does so when others before it are under way, in memory that is then used again.
     session = plugin.session()
     os.environ["SDX_PLUGIN_FAULT"] = "Compute"

@@ -428,33 +428,65 @@ def case_misuse():
 
 FAULTS_AT_REGISTERING = ("CreateEpFactories", "GetSupportedDevices", "CreateDataTransfer")
 FAULTS_AT_LOADING = {"CreateEp": "host", "Compile": "host", "CreateState": "host",
-                     "CreateKernel": "kernels", "GetKernelRegistry": "kernels", "CreateAllocator": "card"}
+                     "CreateKernel": "kernels", "GetKernelRegistry": "kernels", "CreateAllocator": "card",
+                     "GetPreferredDataLayout": "host"}
 FAULTS_AT_RUNNING = {"Compute": "host", "OnRunStart": "host", "OnRunEnd": "host", "KernelCompute": "kernels",
                      "CopyTensors": "card", "Alloc": "card"}
+# What succeeds and yet is wrong, and what the error says.
+WRONG_AT_REGISTERING = {
+    "nothing:CreateEpFactories": "CreateEpFactories: expected 1 to 4 factories, found 0",
+    "miscount:CreateEpFactories": "CreateEpFactories: expected 1 to 4 factories, found 2",
+    "incomplete:CreateEpFactories": "expected a factory with GetName, GetVendor",
+    "miscount:GetSupportedDevices": "OrtEpFactory::GetSupportedDevices: it says that it supports 5 devices",
+    "incomplete:CreateDataTransfer": "CreateDataTransfer: expected Release, CanCopy and CopyTensors, found NULL",
+}
+WRONG_AT_LOADING = {
+    "nothing:CreateEp": ("host", "OrtEpFactory::CreateEp: expected a provider, found NULL"),
+    "incomplete:CreateEp": ("host", "OrtEp: expected a function GetName, found NULL"),
+    "nothing:Compile": ("host", "OrtNodeComputeInfo with CreateState, Compute and ReleaseState, found none"),
+    "incomplete:Compile": ("host", "OrtNodeComputeInfo with CreateState, Compute and ReleaseState, found NULL"),
+    "nothing:CreateKernel": ("kernels", "expected a kernel with a function Compute, found none"),
+    "incomplete:CreateKernel": ("kernels", "expected a kernel with a function Compute, found NULL"),
+    "nothing:CreateAllocator": ("card", "an allocator with Alloc, Free and Info for 'SdxTestCard', found none"),
+}
+
+
+def error_of(fault, action):
+    """The text of the one error that it ends in."""
+    os.environ["SDX_PLUGIN_FAULT"] = fault
+    try:
+        action()
+    except Exception as error:  # noqa: BLE001
+        return str(error)
+    finally:
+        del os.environ["SDX_PLUGIN_FAULT"]
+    raise SystemExit(f"expected an error: {fault}")
 
 
 def case_faults():
     def fails(fault, action):
-        os.environ["SDX_PLUGIN_FAULT"] = fault
-        try:
-            action()
-        except Exception as error:  # noqa: BLE001
-            text = str(error)
-            assert ("planted fault in " + fault in text) or (fault == "Alloc" and "out of memory" in text), text
-            # Besides the plug-in's words the error says who was called.
-            assert "::" in text or fault in ("CreateEpFactories", "CreateKernel", "Alloc"), text
-        else:
-            raise SystemExit(f"expected the planted fault in {fault}")
-        finally:
-            del os.environ["SDX_PLUGIN_FAULT"]
+        text = error_of(fault, action)
+        assert ("planted fault in " + fault in text) or (fault == "Alloc" and "out of memory" in text), text
+        # Besides the plug-in's words the error says who was called.
+        assert "::" in text or fault in ("CreateEpFactories", "CreateKernel", "Alloc"), text
+        text = error_of("throw:" + fault, action)
+        assert "threw: planted exception in " + fault in text, text
 
     ort.unregister_execution_provider_library("test")
     for fault in FAULTS_AT_REGISTERING:
         fails(fault, lambda: ort.register_execution_provider_library("test", LIBRARY))
-        assert not is_loaded()
+        assert not is_loaded(), fault
+    for fault, words in WRONG_AT_REGISTERING.items():
+        text = error_of(fault, lambda: ort.register_execution_provider_library("test", LIBRARY))
+        assert words in text, text
+        assert not is_loaded(), fault
     ort.register_execution_provider_library("test", LIBRARY)
     for fault, kind in FAULTS_AT_LOADING.items():
         fails(fault, lambda kind=kind: session(kind, model=model(opset=12)))
+        check_all_returned()
+    for fault, (kind, words) in WRONG_AT_LOADING.items():
+        text = error_of(fault, lambda kind=kind: session(kind, model=model(opset=12)))
+        assert words in text, text
         check_all_returned()
     for fault, kind in FAULTS_AT_RUNNING.items():
         made = session(kind, model=model(opset=12))

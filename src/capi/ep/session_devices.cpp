@@ -62,11 +62,13 @@ OrtStatusPtr Devices(const OrtSession* session, PortList ports, const OrtEpDevic
 
 OrtStatusPtr Memories(const OrtSession* session, PortList ports, const OrtMemoryInfo** infos, size_t count,
                       const char* name) noexcept {
-  return Fill<const OrtMemoryInfo*>(
-      session, ports, infos, count, name, &HostMemoryInfo(),
-      [&](const Session& of, std::size_t index, std::string_view provider) {
-        return MemoryOf(of, provider, ports == PortList::kInputs ? of.InputPlace(index) : of.OutputPlace(index));
-      });
+  return Fill<const OrtMemoryInfo*>(session, ports, infos, count, name, &HostMemoryInfo(),
+                                    [&](const Session& of, std::size_t index, std::string_view provider) {
+                                      const bool inputs = ports == PortList::kInputs;
+                                      const bool on_host = inputs ? of.InputIsShared(index) : of.OutputIsShared(index);
+                                      const Device place = inputs ? of.InputPlace(index) : of.OutputPlace(index);
+                                      return MemoryOf(of, provider, on_host ? Device{} : place);
+                                    });
 }
 
 }  // namespace

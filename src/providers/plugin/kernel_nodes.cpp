@@ -81,11 +81,11 @@ std::shared_ptr<KernelNode> NewKernel(const std::shared_ptr<Ep>& ep, const OrtKe
   OrtKernelImpl* made = nullptr;
   CallOut((ep->name() + ": OrtKernelCreateFunc").c_str(), entry.create, entry.state,
           static_cast<const OrtKernelInfo*>(node->info.get()), &made);
+  node->kernel.reset(made);  // whatever it is, it is to be released
   if (made == nullptr || made->Compute == nullptr) {
     Fail(Code::kEpFail, ep->name(), ": OrtKernelCreateFunc: node '", node->facts->node_name,
          "': expected a kernel with a function Compute, found ", made == nullptr ? "none" : "NULL");
   }
-  node->kernel.reset(made);
   return node;
 }
 

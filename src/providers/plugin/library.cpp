@@ -90,10 +90,10 @@ void Factory::AddDataTransfer() {
   OrtDataTransferImpl* transfer = nullptr;
   CallOut((name_ + ": OrtEpFactory::CreateDataTransfer").c_str(), create, handle_.get(), &transfer);
   if (transfer == nullptr) return;
+  if (transfer->Release != nullptr) transfer_.reset(transfer);
   if (transfer->Release == nullptr || transfer->CanCopy == nullptr || transfer->CopyTensors == nullptr)
     Fail(Code::kEpFail, name_, ": OrtEpFactory::CreateDataTransfer: expected Release, CanCopy and CopyTensors, found ",
          "NULL for one of them");
-  transfer_.reset(transfer);
 }
 
 const OrtEpDevice* Factory::FindDevice(const OrtEpDevice* device) const {

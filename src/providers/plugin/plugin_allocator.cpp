@@ -1,10 +1,13 @@
 // providers/plugin/plugin_allocator.cpp - has a plug-in allocate and free memory.
 #include "providers/plugin/plugin_allocator.h"
 
+#include <cstdint>
 #include <utility>
 
 #include "base/error.h"
 #include "capi/handles/call_out.h"
+#include "capi/handles/sync_stream.h"
+#include "tensor/stream.h"
 
 namespace sardonyx::plugin {
 namespace {
@@ -67,7 +70,12 @@ void PluginAllocator::Releaser::operator()(OrtAllocator* handle) const noexcept 
 
 void* PluginAllocator::Allocate(std::size_t size) {
   if (size == 0) return nullptr;
-  void* data = CallOut("OrtAllocator::Alloc", handle_->Alloc, handle_.get(), size);
+  constexpr std::uint32_t kFirstWithStreams = 23;
+  auto* stream = dynamic_cast<OrtSyncStream*>(CurrentStream());
+  const bool on_stream = stream != nullptr && stream->device() == device_ && handle_->version >= kFirstWithStreams &&
+                         handle_->AllocOnStream != nullptr;
+  void* data = on_stream ? CallOut("OrtAllocator::AllocOnStream", handle_->AllocOnStream, handle_.get(), size, stream)
+                         : CallOut("OrtAllocator::Alloc", handle_->Alloc, handle_.get(), size);
   if (data == nullptr)
     Fail(Code::kFail, "out of memory: the allocator of ", factory_.name(), " for '", info_.name, "' returned NULL for ",
          size, " bytes");

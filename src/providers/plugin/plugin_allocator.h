@@ -21,6 +21,7 @@ class PluginAllocator final : public Allocator {
   PluginAllocator(const PluginAllocator&) = delete;
   PluginAllocator& operator=(const PluginAllocator&) = delete;
 
+  // By AllocOnStream, if the plug-in has it, what a node on a stream asks for.
   void* Allocate(std::size_t size) override;
   void Free(void* data) override;
   Device device() const override { return device_; }

@@ -50,6 +50,7 @@ class PluginProvider final : public providers::Provider {
   std::shared_ptr<Stream> MakeStream() override;
   void Sync() override;
   void CopyBytes(const void* from, Device from_device, void* to, Device to_device, std::size_t bytes) override;
+  bool CanCopy(const Device& from, const Device& to) const override { return ep_->factory().CanCopy(from, to); }
 
   // Whether it captures runs as graphs of its device, and may be asked for the following.
   bool captures_graphs() const { return captures_graphs_; }

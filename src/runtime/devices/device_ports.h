@@ -7,16 +7,18 @@
 
 namespace sardonyx::runtime {
 
-// The device that could hold each input (without constants) and output of a graph: where all who read the input copy it
-// to, or the output is copied from. Device{}: only the host.
+// The device that could hold each input (without constants) and output of a graph: where those who read the input copy
+// it to, or the output is copied from. Device{}: only the host.
 struct DevicePorts {
   std::vector<Device> inputs, outputs;
+  // Nodes on the host read it, too: with the value on the device, it is copied for them.
+  std::vector<bool> shared_inputs, shared_outputs;
   bool any() const;
 };
 DevicePorts FindDevicePorts(const Graph& graph);
 
 // The graph without the copies of the inputs and outputs that are marked, which lie on their devices. They must have
-// one. All other nodes keep their ids.
+// one. What nodes on the host read as well is copied there, once. All other nodes keep their ids.
 Graph WithoutCopies(Graph graph, const std::vector<bool>& inputs, const std::vector<bool>& outputs);
 
 }  // namespace sardonyx::runtime

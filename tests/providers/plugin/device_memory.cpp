@@ -1,13 +1,16 @@
 // tests/providers/plugin/device_memory.cpp - the memory of the device 'card', and copies from and to it.
 //
 // The memory is a pool of pages without access rights: only the plug-in opens it, so a stray read or write of the
-// runtime ends the process with a signal.
+// runtime ends the process with a signal. The second library also opens that of the first.
+#include <dlfcn.h>
 #include <sys/mman.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "plugin.h"
 
@@ -61,6 +64,27 @@ void* ORT_API_CALL Alloc(OrtAllocator* /*self*/, size_t size) {
   return pool.base + at;
 }
 
+void* ORT_API_CALL AllocOnStream(OrtAllocator* self, size_t size, OrtSyncStream* stream) {
+  if (OrtStatus* fault = Fault("AllocOnStream")) {
+    api->ReleaseStatus(fault);
+    return nullptr;
+  }
+  if (stream == nullptr || ep_api->SyncStream_GetImpl(stream) == nullptr) return nullptr;
+  ++events.on_stream;
+  return Alloc(self, size);
+}
+
+void* ORT_API_CALL AllocPinned(OrtAllocator* /*self*/, size_t size) {
+  ++events.pinned;
+  ++counts.blocks;
+  return std::malloc(size);
+}
+
+void ORT_API_CALL FreePinned(OrtAllocator* /*self*/, void* data) {
+  if (data != nullptr) --counts.blocks;
+  std::free(data);
+}
+
 void ORT_API_CALL Free(OrtAllocator* /*self*/, void* data) {
   if (data == nullptr) return;
   Pool& pool = ThePool();
@@ -78,16 +102,37 @@ struct Transfer : OrtDataTransferImpl {
 
 void ORT_API_CALL ReleaseTransfer(OrtDataTransferImpl* self) { delete static_cast<Transfer*>(self); }
 
-bool IsCard(const OrtMemoryDevice* device) {
-  return ep_api->MemoryDevice_GetVendorId(device) == kVendorId &&
+bool IsCardOf(const OrtMemoryDevice* device, std::uint32_t vendor) {
+  return ep_api->MemoryDevice_GetVendorId(device) == vendor &&
+         ep_api->MemoryDevice_GetMemoryType(device) == OrtDeviceMemoryType_DEFAULT &&
          ep_api->MemoryDevice_GetDeviceType(device) == OrtMemoryInfoDeviceType_GPU;
 }
 
+bool IsCard(const OrtMemoryDevice* device) { return IsCardOf(device, kVendorId); }
+
+bool IsFirstCard(const OrtMemoryDevice* device) { return !IsCard(device) && IsCardOf(device, kFirstVendorId); }
+
 bool ORT_API_CALL CanCopy(const OrtDataTransferImpl* /*self*/, const OrtMemoryDevice* from, const OrtMemoryDevice* to) {
   const auto is_known = [](const OrtMemoryDevice* device) {
-    return IsCard(device) || ep_api->MemoryDevice_GetDeviceType(device) == OrtMemoryInfoDeviceType_CPU;
+    return IsCard(device) || IsFirstCard(device) ||
+           ep_api->MemoryDevice_GetMemoryType(device) == OrtDeviceMemoryType_HOST_ACCESSIBLE ||
+           ep_api->MemoryDevice_GetDeviceType(device) == OrtMemoryInfoDeviceType_CPU;
   };
   return is_known(from) && is_known(to) && (IsCard(from) || IsCard(to));
+}
+
+// Opens (true) or closes the first library's card.
+OrtStatus* OpenFirst(bool open) {
+  Dl_info own{};  // the first lies beside this one
+  if (dladdr(reinterpret_cast<void*>(&OpenFirst), &own) == 0) return Failure("a library without a path");
+  std::string path = own.dli_fname;
+  path = path.substr(0, path.rfind('/') + 1) + "libtest_provider_plugin.so";
+  void* first = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (first == nullptr) return Failure("the first library is not loaded");
+  const auto function = reinterpret_cast<void (*)(bool)>(dlsym(first, "TestPluginOpen"));
+  if (function != nullptr) function(open);
+  dlclose(first);
+  return function != nullptr ? nullptr : Failure("the first library cannot be opened");
 }
 
 OrtStatus* ORT_API_CALL CopyTensors(OrtDataTransferImpl* /*self*/, const OrtValue** from, OrtValue** to,
@@ -103,10 +148,14 @@ OrtStatus* ORT_API_CALL CopyTensors(OrtDataTransferImpl* /*self*/, const OrtValu
     if (IsCard(ep_api->Value_GetMemoryDevice(from[i])) != IsOnCard(source) ||
         IsCard(ep_api->Value_GetMemoryDevice(to[i])) != IsOnCard(target))
       return Failure("a tensor does not lie where it says");
+    const bool across =
+        IsFirstCard(ep_api->Value_GetMemoryDevice(from[i])) || IsFirstCard(ep_api->Value_GetMemoryDevice(to[i]));
     Do(streams != nullptr ? streams[i] : nullptr, [=] {
       const OpenDevice open;
-      ++events.copies;
+      ++(across ? events.across : events.copies);
+      if (across) api->ReleaseStatus(OpenFirst(true));
       if (bytes != 0) std::memcpy(target, source, bytes);
+      if (across) api->ReleaseStatus(OpenFirst(false));
     });
   }
   return nullptr;
@@ -114,17 +163,21 @@ OrtStatus* ORT_API_CALL CopyTensors(OrtDataTransferImpl* /*self*/, const OrtValu
 
 }  // namespace
 
-OpenDevice::OpenDevice() {
+namespace {
+
+void Open(bool open) {
   Pool& pool = ThePool();
   const std::lock_guard lock(pool.mutex);
-  if (pool.open++ == 0 && pool.base != nullptr) mprotect(pool.base, kPoolBytes, PROT_READ | PROT_WRITE);
+  const int before = pool.open;
+  pool.open += open ? 1 : -1;
+  if (pool.base != nullptr && (before == 0 || pool.open == 0))
+    mprotect(pool.base, kPoolBytes, pool.open == 0 ? PROT_NONE : PROT_READ | PROT_WRITE);
 }
 
-OpenDevice::~OpenDevice() {
-  Pool& pool = ThePool();
-  const std::lock_guard lock(pool.mutex);
-  if (--pool.open == 0 && pool.base != nullptr) mprotect(pool.base, kPoolBytes, PROT_NONE);
-}
+}  // namespace
+
+OpenDevice::OpenDevice() { Open(true); }
+OpenDevice::~OpenDevice() { Open(false); }
 
 bool IsOnCard(const void* data) {
   const Pool& pool = ThePool();
@@ -139,6 +192,15 @@ OrtStatus* CreateCardAllocator(const OrtMemoryInfo* info, OrtAllocator** allocat
   api->ReleaseStatus(incomplete);
   made->Free = Free;
   made->Info = Info;
+  std::string name;
+  const char* text = nullptr;
+  if (api->MemoryInfoGetName(info, &text) == nullptr) name = text;
+  if (name == kPinnedName) {
+    made->Alloc = AllocPinned;
+    made->Free = FreePinned;
+  } else if (kHasPinned) {
+    made->AllocOnStream = AllocOnStream;
+  }
   *allocator = made.release();
   return nullptr;
 }
@@ -149,10 +211,14 @@ OrtStatus* CreateTransfer(OrtDataTransferImpl** transfer) {
   auto made = std::make_unique<Transfer>();
   made->ort_version_supported = ORT_API_VERSION;
   made->Release = ReleaseTransfer;
-  made->CanCopy = CanCopy;
+  if (!IsPlanted("incomplete:", "CreateDataTransfer")) made->CanCopy = CanCopy;
   made->CopyTensors = CopyTensors;
   *transfer = made.release();
   return nullptr;
 }
 
 }  // namespace test_plugin
+
+// For the second library.
+extern "C" __attribute__((visibility("default"))) void TestPluginOpen(bool open);
+void TestPluginOpen(bool open) { test_plugin::Open(open); }

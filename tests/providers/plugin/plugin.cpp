@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 
 #include "provider.h"
 
@@ -17,10 +18,15 @@ std::atomic<long> claims = 0;
 
 OrtStatus* Failure(const std::string& message) { return api->CreateStatus(ORT_EP_FAIL, message.c_str()); }
 
-OrtStatus* Fault(const char* function) {
+bool IsPlanted(const char* kind, const char* function) {
   const char* faults = std::getenv("SDX_PLUGIN_FAULT");
   const std::string listed = "," + std::string(faults != nullptr ? faults : "") + ",";
-  if (listed.find("," + std::string(function) + ",") == std::string::npos) return nullptr;
+  return listed.find("," + std::string(kind) + function + ",") != std::string::npos;
+}
+
+OrtStatus* Fault(const char* function) {
+  if (IsPlanted("throw:", function)) throw std::runtime_error("planted exception in " + std::string(function));
+  if (!IsPlanted("", function)) return nullptr;
   return Failure("planted fault in " + std::string(function));
 }
 
@@ -30,10 +36,12 @@ struct Factory : OrtEpFactory {
   Factory() : OrtEpFactory{} { ++counts.factories; }
   ~Factory() {
     if (card != nullptr) api->ReleaseMemoryInfo(card);
+    if (pinned != nullptr) api->ReleaseMemoryInfo(pinned);
     if (domain != nullptr) api->ReleaseCustomOpDomain(domain);
     --counts.factories;
   }
   OrtMemoryInfo* card = nullptr;  // the memory of the device 'card'
+  OrtMemoryInfo* pinned = nullptr;
   OrtCustomOpDomain* domain = nullptr;
 };
 
@@ -55,7 +63,9 @@ OrtStatus* AddDevice(Factory& factory, const OrtHardwareDevice* hardware, const 
   api->ReleaseKeyValuePairs(options);
   TEST_PLUGIN_TRY(status);
   devices[count++] = device;
-  if (std::strncmp(kind, "card", 4) == 0) TEST_PLUGIN_TRY(ep_api->EpDevice_AddAllocatorInfo(device, factory.card));
+  if (std::strncmp(kind, "card", 4) != 0) return nullptr;
+  TEST_PLUGIN_TRY(ep_api->EpDevice_AddAllocatorInfo(device, factory.card));
+  if (kHasPinned) TEST_PLUGIN_TRY(ep_api->EpDevice_AddAllocatorInfo(device, factory.pinned));
   return nullptr;
 }
 
@@ -72,6 +82,7 @@ OrtStatus* ORT_API_CALL GetSupportedDevices(OrtEpFactory* self, const OrtHardwar
       TEST_PLUGIN_TRY(Fault("GetSupportedDevices"));  // with one device made
     }
   }
+  if (IsPlanted("miscount:", "GetSupportedDevices")) ++*num_ep_devices;
   return nullptr;
 }
 
@@ -79,6 +90,7 @@ OrtStatus* ORT_API_CALL CreateEp(OrtEpFactory* /*self*/, const OrtHardwareDevice
                                  const OrtKeyValuePairs* const* metadata, size_t num_devices,
                                  const OrtSessionOptions* options, const OrtLogger* logger, OrtEp** ep) {
   TEST_PLUGIN_TRY(Fault("CreateEp"));
+  if (IsPlanted("nothing:", "CreateEp")) return nullptr;
   if (num_devices != 1) return Failure("expected one device");
   return CreateProvider(api->GetKeyValue(metadata[0], "kind"), options, logger, ep);
 }
@@ -88,6 +100,7 @@ void ORT_API_CALL ReleaseEp(OrtEpFactory* /*self*/, OrtEp* ep) { ReleaseProvider
 OrtStatus* ORT_API_CALL CreateAllocator(OrtEpFactory* /*self*/, const OrtMemoryInfo* info,
                                         const OrtKeyValuePairs* /*options*/, OrtAllocator** allocator) {
   TEST_PLUGIN_TRY(Fault("CreateAllocator"));
+  if (IsPlanted("nothing:", "CreateAllocator")) return nullptr;
   return CreateCardAllocator(info, allocator);
 }
 
@@ -151,6 +164,7 @@ OrtStatus* CreateEpFactories(const char* /*name*/, const OrtApiBase* base, const
   api = base->GetApi(ORT_API_VERSION);
   ep_api = api->GetEpApi();
   TEST_PLUGIN_TRY(Fault("CreateEpFactories"));
+  if (IsPlanted("nothing:", "CreateEpFactories")) return nullptr;
   if (max_factories == 0) return Failure("no room for a factory");
   auto factory = std::make_unique<Factory>();
   factory->ort_version_supported = ORT_API_VERSION;
@@ -171,10 +185,14 @@ OrtStatus* CreateEpFactories(const char* /*name*/, const OrtApiBase* base, const
   factory->GetNumCustomOpDomains = GetNumCustomOpDomains;
   factory->GetCustomOpDomains = GetCustomOpDomains;
   TEST_PLUGIN_TRY(MakeDomain(&factory->domain));
-  TEST_PLUGIN_TRY(api->CreateMemoryInfo_V2("SdxTestCard", OrtMemoryInfoDeviceType_GPU, kVendorId, 0,
+  TEST_PLUGIN_TRY(api->CreateMemoryInfo_V2(kCardName, OrtMemoryInfoDeviceType_GPU, kVendorId, 0,
                                            OrtDeviceMemoryType_DEFAULT, 0, OrtDeviceAllocator, &factory->card));
+  TEST_PLUGIN_TRY(api->CreateMemoryInfo_V2(kPinnedName, OrtMemoryInfoDeviceType_GPU, kVendorId, 0,
+                                           OrtDeviceMemoryType_HOST_ACCESSIBLE, 0, OrtDeviceAllocator,
+                                           &factory->pinned));
+  if (IsPlanted("incomplete:", "CreateEpFactories")) factory->GetVendor = nullptr;
   factories[0] = factory.release();
-  *count = 1;
+  *count = IsPlanted("miscount:", "CreateEpFactories") ? 2 : 1;
   return nullptr;
 }
 
@@ -205,6 +223,9 @@ long TestPluginCount(const char* what) {
                {"profilers", counts.profilers},
                {"event profiled", events.profiled},
                {"event copies", events.copies},
+               {"event across", events.across},
+               {"event on_stream", events.on_stream},
+               {"event pinned", events.pinned},
                {"event streamed", events.streamed},
                {"event activated", events.activated},
                {"event host_waits", events.host_waits},

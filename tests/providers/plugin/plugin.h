@@ -4,7 +4,7 @@
 // It compiles groups of elementwise float nodes. Four devices of it exist on a CPU: 'host' works in host memory, 'card'
 // in memory that the CPU must not touch; 'kernels' and 'card_kernels' have a kernel for each node and compile nothing,
 // the latter in the card's memory. The environment variable SDX_PLUGIN_FAULT names functions that fail ("Compile" or
-// "CreateEp,GetCapability").
+// "CreateEp,GetCapability"; Fault and IsPlanted say how else).
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,23 @@
 
 namespace test_plugin {
 
+// The same sources are a second library, of another vendor, whose card can read and write the first one's, too.
+inline constexpr std::uint32_t kFirstVendorId = 0x5d4e;
+#ifdef TEST_PLUGIN_SECOND
+inline constexpr const char* kName = "SdxSecondProvider";
+inline constexpr const char* kCardName = "SdxSecondCard";
+inline constexpr const char* kOptions = "ep.sdxsecondprovider.";
+inline constexpr std::uint32_t kVendorId = 0x5d4f;
+#else
 inline constexpr const char* kName = "SdxTestProvider";
+inline constexpr const char* kCardName = "SdxTestCard";
+inline constexpr const char* kOptions = "ep.sdxtestprovider.";  // in the entries of a session
+inline constexpr std::uint32_t kVendorId = kFirstVendorId;
+#endif
 inline constexpr const char* kVendor = "Sardonyx tests";
-inline constexpr std::uint32_t kVendorId = 0x5d4e;
+// The second card also has memory that the host can reach, and allocates on streams.
+inline constexpr const char* kPinnedName = "SdxSecondPinned";
+inline constexpr bool kHasPinned = kVendorId != kFirstVendorId;
 
 // The tables of the runtime that has loaded the plug-in.
 extern const OrtApi* api;
@@ -36,14 +50,18 @@ extern std::atomic<long> claims;  // calls of GetCapability since the library wa
 
 // What has happened since the library was loaded.
 struct Events {
-  std::atomic<long> copies, streamed, activated, host_waits, device_waits, flushes, run_ends, own_streams;
+  std::atomic<long> copies, across, on_stream, pinned, streamed, activated, host_waits, device_waits, flushes, run_ends,
+      own_streams;
   std::atomic<long> captured_runs, replayed, synced, profiled;
   std::atomic<long> lost;  // work that a stream still had when it was released
 };
 extern Events events;
 
-// A status if SDX_PLUGIN_FAULT names `function`, else NULL.
+// A status if SDX_PLUGIN_FAULT names `function`, else NULL. "throw:Compile" has it throw an exception instead.
 OrtStatus* Fault(const char* function);
+// Whether SDX_PLUGIN_FAULT has "nothing:function", which then succeeds without a result, "incomplete:function", whose
+// result then lacks a function, or "miscount:function", which then says a wrong number.
+bool IsPlanted(const char* kind, const char* function);
 // Returns from the calling function with what `call` returns, unless that is NULL.
 #define TEST_PLUGIN_TRY(call)                                         \
   do {                                                                \
@@ -142,13 +160,13 @@ inline constexpr const char* kDomain = "test.plugin";  // of the operator Triple
 OrtStatus* MakeDomain(OrtCustomOpDomain** domain);
 
 // ---- device_memory.cpp
-// Memory without access rights for anyone but the plug-in itself.
+// Memory without access rights for anyone but the plug-in itself, and for those who know of it: open while this lives.
 class OpenDevice {
  public:
   OpenDevice();
   ~OpenDevice();
 };
-bool IsOnCard(const void* data);
+bool IsOnCard(const void* data);  // of this library
 OrtStatus* CreateCardAllocator(const OrtMemoryInfo* info, OrtAllocator** allocator);
 void ReleaseCardAllocator(OrtAllocator* allocator);
 OrtStatus* CreateTransfer(OrtDataTransferImpl** transfer);

@@ -145,6 +145,11 @@ OrtStatus* ORT_API_CALL Compile(OrtEp* self, const OrtGraph** graphs, const OrtN
     if (context.wants_nodes()) TEST_PLUGIN_TRY(context.MakeNode(fused_nodes[i], infos[i], &context_nodes[i]));
     TEST_PLUGIN_TRY(Fault("Compile"));  // with one node made
   }
+  if (IsPlanted("nothing:", "Compile")) {
+    ReleaseCompiled(infos[0]);
+    infos[0] = nullptr;
+  }
+  if (IsPlanted("incomplete:", "Compile")) infos[0]->Compute = nullptr;
   return nullptr;
 }
 
@@ -219,6 +224,7 @@ OrtStatus* ORT_API_CALL SetSharedWeight(OrtKernelImpl* self, const void* const* 
 
 OrtStatus* ORT_API_CALL CreateKernel(void* state, const OrtKernelInfo* info, OrtKernelImpl** out) {
   TEST_PLUGIN_TRY(Fault("CreateKernel"));
+  if (IsPlanted("nothing:", "CreateKernel")) return nullptr;
   std::size_t inputs = 0;
   TEST_PLUGIN_TRY(api->KernelInfo_GetInputCount(info, &inputs));
   const OrtEp* ep = nullptr;
@@ -231,7 +237,7 @@ OrtStatus* ORT_API_CALL CreateKernel(void* state, const OrtKernelInfo* info, Ort
   if (kind != "kernels") return Failure("a kernel of another provider");
   auto kernel = std::make_unique<Kernel>();
   kernel->ort_version_supported = ORT_API_VERSION;
-  kernel->Compute = ComputeKernel;
+  if (!IsPlanted("incomplete:", "CreateKernel")) kernel->Compute = ComputeKernel;
   kernel->Release = ReleaseKernel;
   kernel->op_type = static_cast<const char*>(state);
   if (static_cast<const Provider*>(ep)->packs) {
@@ -324,7 +330,7 @@ OrtStatus* ORT_API_CALL CreateOwnStream(OrtEp* /*self*/, const OrtMemoryDevice* 
 
 // An option of the provider, as the runtime stores it in the session's.
 OrtStatus* ReadOption(const OrtSessionOptions* options, const char* name, std::string& value) {
-  return ReadEntry(options, "ep.sdxtestprovider." + std::string(name), value);
+  return ReadEntry(options, kOptions + std::string(name), value);
 }
 
 }  // namespace
@@ -388,7 +394,7 @@ OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, co
   std::string own_streams;
   TEST_PLUGIN_TRY(ReadOption(options, "own_streams", own_streams));
   if (own_streams == "1") provider->CreateSyncStreamForDevice = CreateOwnStream;  // else the factory's serve
-  provider->GetName = GetName;
+  if (!IsPlanted("incomplete:", "CreateEp")) provider->GetName = GetName;
   provider->GetCapability = GetCapability;
   provider->OnRunStart = OnRunStart;
   provider->OnRunEnd = OnRunEnd;

@@ -92,12 +92,13 @@ void* ORT_API_CALL GetStreamHandle(OrtSyncStreamImpl* self) { return static_cast
 
 OrtStatus* ORT_API_CALL CreateNotification(OrtSyncStreamImpl* self, OrtSyncNotificationImpl** notification) {
   TEST_PLUGIN_TRY(Fault("CreateNotification"));
+  if (IsPlanted("nothing:", "CreateNotification")) return nullptr;
   auto made = std::make_unique<Notification>();
   made->ort_version_supported = ORT_API_VERSION;
   made->Release = ReleaseNotification;
   made->Activate = Activate;
   made->WaitOnDevice = WaitOnDevice;
-  made->WaitOnHost = WaitOnHost;
+  if (!IsPlanted("incomplete:", "CreateNotification")) made->WaitOnHost = WaitOnHost;
   made->stream = static_cast<Stream*>(self);
   *notification = made.release();
   return nullptr;
@@ -120,10 +121,11 @@ OrtStatus* ORT_API_CALL OnSessionRunEnd(OrtSyncStreamImpl* /*self*/) {
 }  // namespace
 
 OrtStatus* CreateStream(OrtSyncStreamImpl** stream) {
+  if (IsPlanted("nothing:", "CreateStream")) return nullptr;
   auto made = std::make_unique<Stream>();
   made->ort_version_supported = ORT_API_VERSION;
   made->Release = ReleaseStream;
-  made->GetHandle = GetStreamHandle;
+  if (!IsPlanted("incomplete:", "CreateStream")) made->GetHandle = GetStreamHandle;
   made->CreateNotification = CreateNotification;
   made->Flush = Flush;
   made->OnSessionRunEnd = OnSessionRunEnd;
