@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -179,6 +180,66 @@ TEST_F(Threads, RegisterAndUnregisterLibraries) {
       ReleaseSessionOptions(options);
     } while (registering > 0);
   });
+}
+
+// An operator y = x.
+OrtCustomOp Copy() {
+  OrtCustomOp op{};
+  op.version = 10;
+  op.GetName = [](const OrtCustomOp*) { return "Copy"; };
+  op.GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };
+  op.GetInputType = [](const OrtCustomOp*, size_t) { return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT; };
+  op.GetOutputType = op.GetInputType;
+  op.GetInputTypeCount = [](const OrtCustomOp*) -> size_t { return 1; };
+  op.GetOutputTypeCount = op.GetInputTypeCount;
+  op.GetInputCharacteristic = [](const OrtCustomOp*, size_t) { return INPUT_OUTPUT_REQUIRED; };
+  op.GetOutputCharacteristic = op.GetInputCharacteristic;
+  op.CreateKernel = [](const OrtCustomOp*, const OrtApi*, const OrtKernelInfo*) -> void* { return nullptr; };
+  op.KernelDestroy = [](void*) {};
+  op.KernelCompute = [](void*, OrtKernelContext* context) {
+    const OrtValue* x = nullptr;
+    OrtValue* y = nullptr;
+    void *from = nullptr, *to = nullptr;
+    size_t size = 0;
+    Must(KernelContext_GetInput(context, 0, &x));
+    Must(GetTensorSizeInBytes(x, &size));
+    const auto count = static_cast<std::int64_t>(size / sizeof(float));
+    Must(KernelContext_GetOutput(context, 0, &count, 1, &y));
+    Must(GetTensorMutableData(const_cast<OrtValue*>(x), &from));
+    Must(GetTensorMutableData(y, &to));
+    std::memcpy(to, from, size);
+  };
+  return op;
+}
+
+// Each thread has a domain of its own and one that all share; a domain is released as soon as its session is.
+TEST_F(Threads, RegisterCustomOperators) {
+  const OrtCustomOp op = Copy();
+  OrtCustomOpDomain* shared = nullptr;
+  Must(CreateCustomOpDomain("shared", &shared));
+  Must(CustomOpDomain_Add(shared, &op));
+  const std::string bytes = model::SaveBytes(
+      ParseModel("<ir_version: 10, opset_import: [\"\" : 21, \"own\" : 1, \"shared\" : 1]>\n"
+                 "g (float[N] x) => (float[N] y) { a = own.Copy(x) b = shared.Copy(a) c = Add(b, b) d = Add(c, b) "
+                 "e = Add(d, d) y = Neg(e) }"));
+  AtOnce(4, [&](int) {
+    for (int i = 0; i < 10; ++i) {
+      OrtCustomOpDomain* own = nullptr;
+      OrtSessionOptions* options = nullptr;
+      OrtSession* session = nullptr;
+      Must(CreateCustomOpDomain("own", &own));
+      Must(CustomOpDomain_Add(own, &op));
+      Must(CreateSessionOptions(&options));
+      Must(AddCustomOpDomain(options, own));
+      Must(AddCustomOpDomain(options, shared));
+      Must(CreateSessionFromArray(env_, bytes.data(), bytes.size(), options, &session));
+      ReleaseSessionOptions(options);
+      EXPECT_EQ(RunOnce(session, nullptr, 1 + i), 0);
+      ReleaseSession(session);
+      ReleaseCustomOpDomain(own);
+    }
+  });
+  ReleaseCustomOpDomain(shared);
 }
 
 TEST_F(Threads, RunNodesOfAPlugin) {

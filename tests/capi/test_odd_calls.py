@@ -28,6 +28,12 @@ def models(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def ours(models):
+    """{program: ({case: what it said}, the errors)}"""
+    return {program: results(program, BUILD / "lib/libsardonyx.so", models) for program in PROGRAMS}
+
+
 def peer():
     (library,) = pathlib.Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so.1*")
     return library
@@ -46,24 +52,24 @@ def steps(text):
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_nothing_ends_the_process(program, models):
-    ours, said = results(program, BUILD / "lib/libsardonyx.so", models)
-    assert len(ours) >= PROGRAMS[program]
-    assert [case for case, text in ours.items() if re.search("crash|not prepared", text)] == [], said[-2000:]
+def test_nothing_ends_the_process(program, ours):
+    found, said = ours[program]
+    assert len(found) >= PROGRAMS[program]
+    assert [case for case, text in found.items() if re.search("crash|not prepared", text)] == [], said[-2000:]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_what_succeeds_in_onnx_runtime_succeeds(program, models):
-    ours, said = results(program, BUILD / "lib/libsardonyx.so", models)
+def test_what_succeeds_in_onnx_runtime_succeeds(program, ours, models):
+    mine, said = ours[program]
     theirs, _ = results(program, peer(), models)
-    assert list(ours) == list(theirs)
+    assert list(mine) == list(theirs)
     wrong = []
     for case, text in theirs.items():
-        expected, found = steps(text), steps(ours[case])
+        expected, found = steps(text), steps(mine[case])
         if "crash" in text or [name for name, _ in expected] != [name for name, _ in found]:
             # An error that comes earlier than ONNX Runtime's own, or its end.
             if "crash" not in text and expected[-1][1] == "0" and found[-1][1] != "0":
-                wrong.append((case, text, ours[case]))
+                wrong.append((case, text, mine[case]))
             continue
         wrong += [(case, theirs_step, ours_step) for theirs_step, ours_step in zip(expected, found, strict=True)
                   if theirs_step[1] == "0" and ours_step[1] != "0"]
