@@ -1,6 +1,7 @@
-// ops/attention/projected_attention.cpp - com.microsoft Attention and QAttention: one product (of floats or of 8-bit
-// integers) projects the input to queries, keys and values; then attention by heads, with an optional cache of keys and
-// values [2, batch, heads, sequence, size].
+// ops/attention/projected_attention.cpp - com.microsoft Attention, DecoderMaskedSelfAttention and QAttention: one
+// product (of floats or of 8-bit integers) projects the input to queries, keys and values; then attention by heads,
+// with an optional cache of keys and values [2, batch, heads, sequence, size].
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/gemm/gemm.h"
@@ -22,17 +23,21 @@ constexpr std::size_t kX = 0, kWeights = 1, kBias = 2;
 constexpr std::size_t kY = 0, kPresent = 1;
 constexpr std::size_t kAbsent = 99;  // no such input
 
-// Where the two operators have their other inputs.
+// Where the operators have their other inputs.
 struct Inputs {
   std::size_t mask, past, addend, past_length;
   std::size_t x_scale = kAbsent, weight_scale = kAbsent, x_zero = kAbsent, weight_zero = kAbsent;
+  std::size_t beams = kAbsent, indirection = kAbsent;
 };
 constexpr Inputs kFloatInputs = {3, 4, 5, 6};
 constexpr Inputs kQuantizedInputs = {5, 8, kAbsent, kAbsent, 3, 4, 6, 7};
+constexpr Inputs kDecoderInputs = {3, 4, 5, 6, kAbsent, kAbsent, kAbsent, kAbsent, 7, 8};
 
 struct State {
   Inputs in = kFloatInputs;
   bool quantized = false;
+  bool decoder = false;  // DecoderMaskedSelfAttention: one new token for each sequence
+  bool shared = true;    // with a past_sequence_length, the caches are as long as they will ever be
   bool weights_signed = false;
   std::int64_t heads = 1;
   std::int64_t hidden[3] = {0, 0, 0};  // of Q, K, V; 0: a third of the weights' columns each
@@ -47,6 +52,8 @@ State ReadState(const AttributeReader& c) {
   State s;
   s.quantized = c.op_type() == "QAttention";
   if (s.quantized) s.in = kQuantizedInputs;
+  s.decoder = c.op_type() == "DecoderMaskedSelfAttention";
+  if (s.decoder) s.in = kDecoderInputs, s.shared = c.Flag("past_present_share_buffer");
   s.heads = c.Int("num_heads");
   if (s.heads < 1) c.Fail(Code::kInvalidArgument, "attribute 'num_heads': expected at least 1, found ", s.heads);
   const std::vector<std::int64_t> sizes = c.Ints("qkv_hidden_sizes");
@@ -92,7 +99,7 @@ void InferProjected(InferContext& c) {
   const bool has_past = c.HasInput(s.in.past) && c.HasRank(s.in.past) && c.Rank(s.in.past) == 5;
   const Dim past = !c.HasInput(s.in.past) ? Dim(0) : has_past ? c.InputDims(s.in.past)[3] : Dim();
   c.SetOutput(kPresent, dtype,
-              {Dim(2), x[0], Dim(s.heads), c.HasInput(s.in.past_length) ? past : past + x[1],
+              {Dim(2), x[0], Dim(s.heads), c.HasInput(s.in.past_length) && s.shared ? past : past + x[1],
                FloorDiv(k_hidden, Dim(s.heads))});
 }
 
@@ -115,7 +122,9 @@ class Projected {
     run_.v = RowsOfHeads(x[0], x[1], state_.heads, v_hidden / state_.heads, gemm_.n);
     run_.y = RowsOfHeads(x[0], x[1], state_.heads, v_hidden / state_.heads, v_hidden);
     hidden_ = hidden;
+    if (state_.decoder) CheckDecoder(x);
     ReadPast();
+    if (c.HasInput(in_.indirection)) ReadBeams();
     run_.args.scale = state_.scale != 0 ? state_.scale : 1 / std::sqrt(static_cast<float>(run_.q.size));
     run_.args.causal = state_.causal;
     run_.args.position = run_.past;
@@ -124,6 +133,7 @@ class Projected {
     if (c.HasInput(in_.mask)) {
       mask_at_ = io_.Add<float>(static_cast<std::size_t>(MaskAddendCount(c.Input(in_.mask), scores_)));
     }
+    if (KeysInGroups()) keys_at_ = io_.Add<float>(static_cast<std::size_t>(Half(run_.cache_rows)));
     projected_at_ = io_.Add<float>(static_cast<std::size_t>(rows_ * gemm_.n));
     if (state_.quantized) {
       sums_at_ = io_.Add<std::int32_t>(static_cast<std::size_t>(rows_ * gemm_.n));
@@ -145,11 +155,15 @@ class Projected {
     AttentionData d;
     d.q = gemm_.c, d.k = Behind(d.q, hidden_), d.v = Behind(d.k, hidden_);
     d.y = io_.Out<float>(kY);
-    const auto half = [&](std::int64_t rows) { return batch_ * state_.heads * rows * run_.k.size; };
-    if (c_.HasInput(in_.past)) d.past_k = io_.In<float>(in_.past), d.past_v = Behind(d.past_k, half(run_.past_rows));
+    if (c_.HasInput(in_.past)) d.past_k = io_.In<float>(in_.past), d.past_v = Behind(d.past_k, Half(run_.past_rows));
     if (run_.present_k)
-      d.present_k = io_.Out<float>(kPresent), d.present_v = Behind(d.present_k, half(run_.cache_rows));
+      d.present_k = io_.Out<float>(kPresent), d.present_v = Behind(d.present_k, Half(run_.cache_rows));
+    if (!KeysInGroups()) return run_.Run(io_, d, c_.parallel());
+    float *keys = io_.At<float>(keys_at_), *present = d.present_k;
+    MoveKeys(d.past_k, false, keys);
+    d.past_k = d.present_k = keys;
     run_.Run(io_, d, c_.parallel());
+    MoveKeys(keys, true, present);
   }
 
  private:
@@ -158,6 +172,7 @@ class Projected {
     std::uint32_t skip = 1u << s.in.mask;
     if (s.packed.defined() || s.quantized) skip |= 1u << kWeights;
     if (s.quantized) return skip | 1u << kX | 1u << s.in.x_zero | 1u << s.in.weight_zero;
+    if (s.decoder) skip |= 1u << s.in.beams | 1u << s.in.indirection;
     return skip | 1u << s.in.past_length;
   }
 
@@ -240,7 +255,7 @@ class Projected {
     }
     run_.past = run_.past_rows;
     run_.cache_rows = run_.past_rows + run_.k.sequence;
-    if (c_.HasInput(in_.past_length) && c_.HasInput(in_.past)) {
+    if (c_.HasInput(in_.past_length) && c_.HasInput(in_.past) && state_.shared) {
       run_.past = IntAt(c_.Input(in_.past_length), 0);
       run_.cache_rows = run_.past_rows;
       if (run_.past < 0 || run_.past + run_.k.sequence > run_.past_rows) {
@@ -256,6 +271,69 @@ class Projected {
     }
   }
 
+  // ---- DecoderMaskedSelfAttention.
+  void CheckDecoder(Dims x) const {
+    if (x[1] != 1) Fail(Code::kInvalidArgument, "input 0 ('input'): expected [batch, 1, hidden], found ", ToText(x));
+    const TensorRef &length = c_.Input(in_.past_length), &past = c_.Input(in_.past);
+    if (length.count != 1) {
+      Fail(Code::kInvalidArgument, "input 6 ('past_sequence_length'): expected one element, found shape ",
+           ToText(length.shape));
+    }
+    if (!state_.shared && past.rank() == 5 && IntAt(length, 0) != past.dim(3)) {
+      Fail(Code::kInvalidArgument, "input 6 ('past_sequence_length'): expected the length of the past, ", past.dim(3),
+           ", without past_present_share_buffer, found ", IntAt(length, 0));
+    }
+    if (c_.HasInput(in_.mask) && c_.Input(in_.mask).rank() != 2) {
+      Fail(Code::kInvalidArgument, "input 3 ('mask_index'): expected [batch, total sequence], found ",
+           ToText(c_.Input(in_.mask).shape));
+    }
+    if (KeysInGroups() && run_.k.size % KeyGroup() != 0) {
+      Fail(Code::kInvalidArgument, "input 4 ('past'): expected heads of a size divisible by ", KeyGroup(),
+           " with past_present_share_buffer, found ", run_.k.size);
+    }
+  }
+
+  // [batch / beams, beams, positions]: the beam whose cache has the key.
+  void ReadBeams() {
+    const TensorRef& table = c_.Input(in_.indirection);
+    const bool counted = c_.HasInput(in_.beams);
+    if (counted && c_.Input(in_.beams).count != 1) {
+      Fail(Code::kInvalidArgument, "input 7 ('beam_width'): expected one element, found shape ",
+           ToText(c_.Input(in_.beams).shape));
+    }
+    const std::int64_t beams = counted ? IntAt(c_.Input(in_.beams), 0) : table.rank() == 3 ? table.dim(1) : 1;
+    if (table.rank() != 3 || beams < 1 || batch_ % beams != 0 || table.dim(1) != beams ||
+        table.dim(0) != batch_ / beams || table.dim(2) < run_.past) {
+      Fail(Code::kInvalidArgument, "input 8 ('cache_indirection'): expected [", batch_, " / beams, beams, ", run_.past,
+           " or more], found ", ToText(table.shape), " and ", beams, " beams");
+    }
+    run_.beams = beams;
+    run_.beam_table = table.As<const std::int32_t>();
+    run_.beam_table_rows = table.dim(2);
+  }
+
+  // A shared cache keeps the keys of a head as [size / group, rows, group], groups of 16 bytes; values lie in rows.
+  bool KeysInGroups() const { return state_.decoder && state_.shared; }
+  std::int64_t KeyGroup() const { return c_.Input(kX).dtype == DType::kFloat ? 4 : 8; }
+
+  std::int64_t Half(std::int64_t rows) const { return batch_ * state_.heads * rows * run_.k.size; }
+
+  void MoveKeys(const float* from, bool into_groups, float* to) const {
+    const std::int64_t rows = run_.cache_rows, size = run_.k.size, group = KeyGroup(), head = rows * size;
+    c_.parallel().For(batch_ * state_.heads, std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, head)),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        for (std::int64_t i = begin * head; i < end * head; i += head) {
+                          for (std::int64_t row = 0; row < rows; ++row) {
+                            for (std::int64_t k = 0; k < size; k += group) {
+                              const std::int64_t plain = i + row * size + k, grouped = i + k * rows + row * group;
+                              std::copy_n(from + (into_groups ? plain : grouped), group,
+                                          to + (into_groups ? grouped : plain));
+                            }
+                          }
+                        }
+                      });
+  }
+
   KernelContext& c_;
   const State& state_;
   const Inputs& in_;
@@ -265,7 +343,7 @@ class Projected {
   kernels::GemmInt8Args int8_;  // QAttention
   MaskedScores scores_;
   std::int64_t batch_ = 0, rows_ = 0, hidden_ = 0;
-  std::size_t mask_at_ = 0, projected_at_ = 0, sums_at_ = 0, gemm_at_ = 0, gemm_bytes_ = 0;
+  std::size_t mask_at_ = 0, keys_at_ = 0, projected_at_ = 0, sums_at_ = 0, gemm_at_ = 0, gemm_bytes_ = 0;
 };
 
 void RunProjected(KernelContext& c) { Projected(c).Run(); }
@@ -315,6 +393,13 @@ constexpr OpDef kProjectedAttentionOps[] = {
      .name = "Attention",
      .since = {1},
      .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
+     .infer = InferProjected,
+     .prepare = PrepareProjected,
+     .cost = CountProjected},
+    {.domain = "com.microsoft",
+     .name = "DecoderMaskedSelfAttention",
+     .since = {1},
+     .types = {DType::kFloat, DType::kFloat16},
      .infer = InferProjected,
      .prepare = PrepareProjected,
      .cost = CountProjected},
