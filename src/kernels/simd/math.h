@@ -80,10 +80,17 @@ inline Floats ReciprocalFromOne(Floats x) {
   const __mmask16 finite = _mm512_cmp_ps_mask(x.raw, Splat(HUGE_VALF).raw, _CMP_NEQ_UQ);
   return Floats{_mm512_mask_fmadd_ps(y, finite, rest.raw, y)};
 }
+// a / b for finite a and b >= 2: an estimate of 14 bits, and its rest divided once more.
+inline Floats QuotientFromTwo(Floats a, Floats b) {
+  const Floats inverse{_mm512_maskz_rcp14_ps(0xFFFF, b.raw)};
+  const Floats y = hn::Mul(a, inverse);
+  return hn::MulAdd(hn::NegMulAdd(y, b, a), inverse, y);
+}
 
 #else
 
 inline Floats ReciprocalFromOne(Floats x) { return hn::Div(Splat(1.0f), x); }
+inline Floats QuotientFromTwo(Floats a, Floats b) { return hn::Div(a, b); }
 
 inline Floats Exp(Floats x) {
   const ExpParts e = SplitExp(x);
@@ -144,14 +151,18 @@ inline Floats Sigmoid(Floats x) {
   return hn::Mul(top, ReciprocalFromOne(hn::Add(e, Splat(1.0f))));
 }
 
+// With m = e^2|x| - 1, which keeps its digits near 0, |tanh(x)| = m / (m + 2). It is 1 from 9.2 on.
 inline Floats Tanh(Floats x) {
-  constexpr float kCoefficients[] = {-0.333332807f, 0.133314416f, -0.0537397154f, 0.0206390861f, -0.00570498686f};
-  const Floats size = hn::Abs(x);
-  const Floats x2 = hn::Mul(x, x);
-  const Floats small = hn::MulAdd(hn::Mul(x, x2), Polynomial(x2, kCoefficients), x);
-  const Floats e = Exp(hn::Add(size, size));
-  const Floats large = hn::NegMulAdd(Splat(2.0f), ReciprocalFromOne(hn::Add(e, Splat(1.0f))), Splat(1.0f));
-  return hn::IfThenElse(hn::Lt(size, Splat(0.625f)), small, hn::CopySign(large, x));
+  constexpr float kCoefficients[] = {0.49999994f, 0.166665152f, 0.041668456f, 0.00836941879f, 0.00138131448f};
+  const Floats size = hn::Min(hn::Abs(x), Splat(9.2f));
+  const Floats n = hn::Round(hn::Mul(size, Splat(2.88539008f)));
+  const Floats twice = hn::Add(size, size);
+  const Floats r = hn::NegMulAdd(n, Splat(3.194618329871446e-05f), hn::NegMulAdd(n, Splat(0.693115234375f), twice));
+  const Floats tail = hn::MulAdd(hn::Mul(r, r), Polynomial(r, kCoefficients), r);
+  const Floats scale = PowerOfTwo(ToInt32(n));
+  const Floats m = hn::MulAdd(scale, tail, hn::Sub(scale, Splat(1.0f)));
+  const Floats y = hn::CopySign(QuotientFromTwo(m, hn::Add(m, Splat(2.0f))), x);
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
 // erfc(t) for t >= 0.98, from a fit of -ln(erfc) on [0.98, 5]; 0 beyond 5 (erfc(5) is 1.5e-12).

@@ -1,8 +1,10 @@
 // ops/image/non_max_suppression.cpp - NonMaxSuppression: the best boxes of each class that do not overlap a better one.
 #include <algorithm>
-#include <cmath>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
-#include <numeric>
+#include <vector>
 
 #include "kernels/region/overlap.h"
 #include "ops/infer_context.h"
@@ -149,18 +151,64 @@ struct Limits {
   float iou, score;
 };
 
-// Appends (batch, class, box) of the boxes that stay. `order` holds the candidates, the best first.
-void Suppress(const std::vector<std::int64_t>& order, const float* boxes, bool center_point, const Limits& limits,
-              std::int64_t batch, std::int64_t label, std::vector<std::int64_t>& selected) {
-  std::vector<SearchedBox> candidates(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) candidates[i] = ReadBox(boxes + order[i] * 4, center_point);
+// A candidate as one number: the smaller, the better its score, and among equal ones its place in the list.
+std::uint64_t RankOf(float score, std::int64_t index) {
+  auto bits = std::bit_cast<std::uint32_t>(score + 0.0f);  // -0 is 0
+  bits = (bits & 0x80000000u) != 0 ? bits : ~(bits | 0x80000000u);
+  return std::uint64_t{bits} << 32 | static_cast<std::uint64_t>(index);
+}
+
+// Candidates, the best first. They are sorted in parts as they are asked for: often few of many are.
+class Ranking {
+ public:
+  void Reset(const float* scores, std::int64_t n, const Limits& limits) {
+    ranks_.clear();
+    for (std::int64_t i = 0; i < n; ++i)
+      if (scores[i] > limits.score) ranks_.push_back(RankOf(scores[i], i));
+    sorted_ = 0;
+    part_ = static_cast<std::size_t>(std::min<std::int64_t>(limits.most, n)) + 32;
+  }
+  std::size_t size() const { return ranks_.size(); }
+  // The box of rank `i`.
+  std::int64_t At(std::size_t i) {
+    while (i >= sorted_) SortNext();
+    return static_cast<std::int64_t>(ranks_[i] & 0xFFFFFFFFu);
+  }
+
+ private:
+  void SortNext() {
+    const auto begin = ranks_.begin() + static_cast<std::ptrdiff_t>(sorted_);
+    const std::size_t count = std::min(part_, ranks_.size() - sorted_);
+    const auto end = begin + static_cast<std::ptrdiff_t>(count);
+    if (end != ranks_.end()) std::nth_element(begin, end, ranks_.end());
+    std::sort(begin, end);
+    sorted_ += count;
+    part_ *= 4;
+  }
+
+  std::vector<std::uint64_t> ranks_;
+  std::size_t sorted_ = 0, part_ = 0;
+};
+
+constexpr std::int64_t kBoxesOfOneStrip = 256;  // up to here all chosen boxes are compared sooner than strips are made
+
+// Appends (batch, class, box) of the boxes that stay.
+void Suppress(Ranking& ranking, const float* boxes, bool center_point, const Limits& limits, std::int64_t batch,
+              std::int64_t label, std::vector<std::int64_t>& selected) {
+  std::vector<SearchedBox> candidates;
+  if (limits.most > kBoxesOfOneStrip) {
+    candidates.reserve(ranking.size());
+    for (std::size_t i = 0; i < ranking.size(); ++i)
+      candidates.push_back(ReadBox(boxes + ranking.At(i) * 4, center_point));
+  }
   ChosenBoxes chosen;
   chosen.Reset(candidates);
   std::int64_t count = 0;
-  for (std::size_t i = 0; i < order.size() && count < limits.most; ++i) {
-    if (chosen.Overlaps(candidates[i], limits.iou)) continue;
-    chosen.Add(candidates[i]);
-    selected.insert(selected.end(), {batch, label, order[i]});
+  for (std::size_t i = 0; i < ranking.size() && count < limits.most; ++i) {
+    const SearchedBox box = candidates.empty() ? ReadBox(boxes + ranking.At(i) * 4, center_point) : candidates[i];
+    if (chosen.Overlaps(box, limits.iou)) continue;
+    chosen.Add(box);
+    selected.insert(selected.end(), {batch, label, ranking.At(i)});
     ++count;
   }
 }
@@ -178,16 +226,14 @@ void RunNms(KernelContext& c) {
                          Threshold(c, 4, -std::numeric_limits<float>::infinity())};
   if (!(limits.iou >= 0 && limits.iou <= 1))
     Fail(Code::kInvalidArgument, "expected an iou_threshold in [0, 1], found ", limits.iou);
-  std::vector<std::int64_t> selected, order;
+  if (n > std::numeric_limits<std::uint32_t>::max())
+    Fail(Code::kNotImplemented, "expected at most 4294967295 boxes of an image, found ", n);
+  std::vector<std::int64_t> selected;
+  Ranking ranking;
   for (std::int64_t b = 0; b < batches; ++b) {
     for (std::int64_t k = 0; k < classes && limits.most > 0; ++k) {
-      const float* score = scores.As<float>() + (b * classes + k) * n;
-      order.clear();
-      for (std::int64_t i = 0; i < n; ++i)
-        if (score[i] > limits.score) order.push_back(i);
-      if (order.empty()) continue;
-      std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) { return score[i] > score[j]; });
-      Suppress(order, boxes.As<float>() + b * n * 4, c.state<NmsState>().center_point, limits, b, k, selected);
+      ranking.Reset(scores.As<float>() + (b * classes + k) * n, n, limits);
+      Suppress(ranking, boxes.As<float>() + b * n * 4, c.state<NmsState>().center_point, limits, b, k, selected);
     }
   }
   const std::int64_t shape[] = {static_cast<std::int64_t>(selected.size()) / 3, 3};

@@ -1,6 +1,7 @@
 // ops/math/bias_gelu.cpp - com.microsoft BiasGelu and FastGelu: GELU of x plus a bias along the last dimension.
 #include <algorithm>
 
+#include "kernels/norm/affine_f32.h"
 #include "ops/elementwise.h"
 #include "ops/registry.h"
 #include "ops/shapes/broadcast.h"
@@ -22,7 +23,8 @@ void AddAndMap(const FloatMap& map, Load* load, Function* function, KernelContex
         const std::size_t n = std::min(kFloatBlock, static_cast<std::size_t>(r.count - i));
         load(x.data, r.in[0] + i, n, sums);
         load(bias.data, plan.repeats(1) ? r.in[1] : r.in[1] + i, plan.repeats(1) ? 1 : n, biases);
-        for (std::size_t k = 0; k < n; ++k) sums[k] += biases[plan.repeats(1) ? 0 : k];
+        if (plan.repeats(1)) std::fill_n(biases + 1, n - 1, biases[0]);
+        for (std::size_t k = 0; k < n; ++k) sums[k] += biases[k];
         function(sums, sums, n, 0, 0);
         if constexpr (std::is_same_v<T, float>) {
           kernels::FromFloats(map.dtype)(sums, n, y.data, r.out + i);
@@ -34,11 +36,31 @@ void AddAndMap(const FloatMap& map, Load* load, Function* function, KernelContex
   });
 }
 
+// Rows of floats in place: the sum goes to y, the function over y while it is in the cache.
+void AddAndMapRows(const FloatMap& map, KernelContext& c) {
+  const auto *x = c.Input(0).As<float>(), *bias = c.Input(1).As<float>();
+  const OutputRef y = c.Output(0);
+  const std::int64_t columns = c.Input(1).count;
+  const auto add = kernels::AffineF32().add;
+  c.parallel().For(y.count / columns, std::max<std::int64_t>(1, map.grain / columns),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t row = begin; row < end; ++row) {
+                       float* to = y.As<float>() + row * columns;
+                       add(x + row * columns, bias, nullptr, columns, to);
+                       map.f32(to, to, static_cast<std::size_t>(columns), 0, 0);
+                     }
+                   });
+}
+
 void RunBiasGelu(KernelContext& c) {
   const auto& map = c.state<FloatMap>();
   if (!c.HasInput(1)) return RunFloatMap(c);
   if (c.Output(0).count == 0) return;
-  if (map.f64 != nullptr) {
+  const Dims shape = c.Input(0).shape;
+  const bool in_rows = !shape.empty() && c.Input(1).rank() == 1 && c.Input(1).count == shape.back();
+  if (map.dtype == DType::kFloat && in_rows) {
+    AddAndMapRows(map, c);
+  } else if (map.f64 != nullptr) {
     AddAndMap<double>(map, kernels::ToDoubles(map.dtype), map.f64, c);
   } else {
     AddAndMap<float>(map, kernels::ToFloats(map.dtype), map.f32, c);
