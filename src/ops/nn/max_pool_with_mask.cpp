@@ -29,7 +29,7 @@ void InferMasked(InferContext& c) {
   if (!c.HasRank(0)) return c.SetOutput(0, c.InputDType(0));
   std::vector<Dim> dims = {c.InputDims(0)[0], c.InputDims(0)[1]};
   for (std::size_t i = 0; i < window.kernel.size(); ++i)
-    dims.push_back(WindowOutput(c, window, i, c.InputDims(0)[2 + i], Dim(window.kernel[i])));
+    dims.push_back(PoolOutput(c, window, i, c.InputDims(0)[2 + i], Dim(window.kernel[i])));
   c.SetOutput(0, c.InputDType(0), std::move(dims));
 }
 

@@ -82,7 +82,7 @@ void InferPool(InferContext& c) {
   }
   std::vector<Dim> dims = {x.dims[0], x.dims[1]};
   for (std::size_t i = 0; i + 2 < x.rank(); ++i) {
-    dims.push_back(WindowOutput(c, state.window, i, x.dims[2 + i], Dim(state.window.kernel[i])));
+    dims.push_back(PoolOutput(c, state.window, i, x.dims[2 + i], Dim(state.window.kernel[i])));
   }
   if (c.HasOutput(1)) c.SetOutput(1, DType::kInt64, dims);
   c.SetOutput(0, c.InputDType(0), FromChannelsFirst(std::move(dims), last));

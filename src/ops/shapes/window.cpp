@@ -77,6 +77,22 @@ Dim WindowOutput(const AttributeReader& c, const WindowAttributes& w, std::size_
   return Dim(out.number() - (drop ? 1 : 0));
 }
 
+Dim PoolOutput(const AttributeReader& c, const WindowAttributes& w, std::size_t axis, const Dim& in,
+               const Dim& kernel) {
+  const std::int64_t stride = w.stride(axis), pads = w.pad_begin(axis) + w.pad_end(axis);
+  const bool same = w.auto_pad == AutoPad::kSameUpper || w.auto_pad == AutoPad::kSameLower;
+  const Dim reach = Dim(w.dilation(axis)) * (kernel - Dim(1)) + Dim(1);
+  // With these pads a window fits into every input that has elements.
+  const bool fits = reach.known() && reach.number() <= 1 + pads;
+  if (same || w.ceil_mode || stride == 1 || fits) return WindowOutput(c, w, axis, in, kernel);
+  const Dim free = in + Dim(pads) - reach;
+  if (free.known()) {
+    const bool partial = in.number() > 0 && free.number() < 0 && free.number() > -2 * stride;
+    return partial ? Dim(free.number() / stride + 1) : WindowOutput(c, w, axis, in, kernel);
+  }
+  return Max(FloorDiv(free, stride), Min(CeilDiv(free, stride), Dim(0))) + Dim(1);
+}
+
 Window3 MakeWindow(const WindowAttributes& w, Dims x, Dims y, Dims kernel) {
   Window3 window;
   const std::size_t rank = x.size() - 2;
@@ -94,6 +110,9 @@ Window3 MakeWindow(const WindowAttributes& w, Dims x, Dims y, Dims kernel) {
           std::max<std::int64_t>(0, (y[2 + i] - 1) * w.stride(i) + (kernel[i] - 1) * w.dilation(i) + 1 - x[2 + i]);
       window.pad_begin[at] = w.auto_pad == AutoPad::kSameUpper ? need / 2 : need - need / 2;
       window.pad_end[at] = need - window.pad_begin[at];
+    } else if (!w.ceil_mode) {
+      const std::int64_t end = (y[2 + i] - 1) * w.stride(i) + (kernel[i] - 1) * w.dilation(i) + 1;
+      window.pad_end[at] = std::max(window.pad_end[at], end - x[2 + i] - window.pad_begin[at]);  // see PoolOutput
     }
   }
   return window;

@@ -38,6 +38,11 @@ void CheckWindowRank(const AttributeReader& c, const WindowAttributes& w, std::s
 Dim WindowOutput(const AttributeReader& c, const WindowAttributes& w, std::size_t axis, const Dim& in,
                  const Dim& kernel);
 
+// The output size of one axis of a pool. The number of windows is rounded towards zero, as ONNX Runtime and ONNX's
+// shape inference do it: of an input that is smaller than the window by less than the stride, one window is computed
+// that lies partly outside. Models of released programs rely on it; by the text's formula their outputs are empty.
+Dim PoolOutput(const AttributeReader& c, const WindowAttributes& w, std::size_t axis, const Dim& in, const Dim& kernel);
+
 // The numbers of one run, depth-height-width: missing leading dimensions have size 1.
 struct Window3 {
   std::array<std::int64_t, 3> in = {1, 1, 1};
