@@ -99,7 +99,7 @@ class Evaluation {
                                                 : DType::kUndefined;
     if (dtype == DType::kUndefined || op.types.Has(dtype)) return;
     Fail(Code::kNotImplemented, "[", op.name, "] ", Describe(graph_, original_), ": ", op.name, " version ",
-         canonical_.node().since_version, " is not implemented for type ", Name(dtype));
+         original_.since_version, " is not implemented for type ", Name(dtype));
   }
 
   Prepared PrepareNode(const Node& node, const OpDef& op) {

@@ -195,7 +195,7 @@ TEST(HostileInputs, OwnOperatorsWithoutTheirInputs) {
   expect(last + "Conv(x)", "expected 2 to 3 inputs, found 1");
   expect(R"(com.microsoft.SimplifiedLayerNormalization("", s))", "input 0 ('X') is required and missing");
   // A bias of bytes would be read as one of integers.
-  expect(last + "QLinearConv(c, s, z, w, s, z, s, z, b)", "input 8 ('B'): expected tensor(int32), found");
+  expect(last + "QLinearConv(c, s, z, w, s, z, s, z, b)", "input 8 ('B'): expected tensor(int32) in version 1, found");
   expect(last + "FusedConv(x)", "expected 2 to 4 inputs, found 1");
   expect(own + R"(FusedMatMul(x, ""))", "input 1 ('B') is required and missing");
   expect(own + "Lookup8(b)", "expected 2 inputs, found 1");

@@ -194,7 +194,7 @@ class GraphInference {
       if (!param->types().Contains(type)) {
         // The words in parentheses are those that programs look for in ONNX Runtime's message.
         FailAt(node, Code::kInvalidGraph, "input ", i, " ('", param->name(), "'): expected ", param->types().ToText(),
-               ", found ", type.ToText(), " ('", value.name, "')",
+               " in version ", node.since_version, ", found ", type.ToText(), " ('", value.name, "')",
                type.is_tensor() ? " (Type Error: Type 'tensor(" + std::string(Name(type.dtype)) + ")')" : "");
       }
       if (param->constraint < 0 || (param->option == ParamOption::kVariadic && !param->homogeneous)) continue;

@@ -22,12 +22,12 @@ std::size_t PrepareContext::SubgraphIndex(std::string_view attribute) const {
   Fail(Code::kInvalidGraph, "attribute '", attribute, "' (a graph) is required and missing");
 }
 
+// No version: the upgrade to the newest spelling has replaced that of the model's opset.
 void PrepareContext::Unsupported(std::string_view what, DType dtype) const {
-  Fail(Code::kNotImplemented, op_type(), " version ", node().since_version, " is not implemented for ", what,
-       " of type ", Name(dtype));
+  Fail(Code::kNotImplemented, op_type(), " is not implemented for ", what, " of type ", Name(dtype));
 }
 void PrepareContext::Unsupported(std::string_view what) const {
-  Fail(Code::kNotImplemented, op_type(), " version ", node().since_version, " is not implemented for ", what);
+  Fail(Code::kNotImplemented, op_type(), " is not implemented for ", what);
 }
 
 }  // namespace sardonyx::ops

@@ -401,3 +401,78 @@ def test_mask_of_early_dropout(opset):
 def test_mean_variance_normalization_of_equal_numbers(opset):
     zero = np.zeros((1, 2, 2, 2), F)
     check([zero], False, "MeanVarianceNormalization", [zero + 3], opset)
+
+
+@pytest.mark.parametrize("past,keys", [(3, 5), (2, 2), (0, 4)])
+def test_causal_attention_behind_a_cache(past, keys):
+    """Query i sees the cache and the keys 0 to i: the text's offset is the length of the cache."""
+    rng = np.random.default_rng(past)
+    q, k, v = (rng.standard_normal((1, 1, n, 4)).astype(F) for n in (2, keys, keys))
+    old = [rng.standard_normal((1, 1, past, 4)).astype(F) for _ in range(2)]
+    all_k, all_v = (np.concatenate(pair, axis=2).astype(np.float64) for pair in zip(old, (k, v), strict=True))
+    scores = q @ all_k.swapaxes(-1, -2) / 2
+    scores = np.where(np.arange(past + keys) <= np.arange(2)[:, None] + past, scores, -INF)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    want = weights / weights.sum(-1, keepdims=True) @ all_v
+    model, feeds = one_node("Attention", [q, k, v, None, *old], 24, outputs=1, is_causal=1)
+    for level in LEVELS:
+        np.testing.assert_allclose(run(sardonyx, model, feeds, level)[0], want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("op", ["BlackmanWindow", "HammingWindow", "HannWindow"])
+@pytest.mark.parametrize("dtype", [F, np.float64, np.float16, np.int8, np.uint64])
+def test_symmetric_window_of_one_sample(op, dtype):
+    """The formula divides 0 by 0; the middle of each window is 1."""
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    model, feeds = one_node(op, [np.array(1, I64)], 17, periodic=0, output_datatype=kind)
+    model.graph.output[0].type.tensor_type.elem_type = kind
+    for level in LEVELS:
+        (got,) = run(sardonyx, model, feeds, level)
+        assert got.dtype == dtype and got.tolist() == [1]
+
+
+@pytest.mark.parametrize("mode,want", [("nearest", 2.0), ("linear", 2.0), ("cubic", 2.0)])
+def test_resize_to_one_element_by_half_pixels_of_pytorch(mode, want):
+    """The text: x_original is 0 for a length of 1. The reference says -0.5, which antialiasing and cubic show."""
+    x = np.array([[[[2, 4, 6, 11]]]], F)
+    size = np.array([1, 1, 1, 1], I64)
+    mode = {"mode": mode, "coordinate_transformation_mode": "pytorch_half_pixel"}
+    check([np.full((1, 1, 1, 1), want, F)], True, "Resize", [x, None, None, size], 19, constants=(3,), **mode)
+
+
+@pytest.mark.parametrize("dtype", [F, np.float64])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_gemm_of_nothing_is_beta_times_c(rows, dtype):
+    """The sum over no products is 0; beta * C stays."""
+    c = np.array([3, 0.5, -1], dtype)
+    a, b = np.zeros((rows, 0), dtype), np.zeros((0, 3), dtype)
+    want = np.broadcast_to(c * np.float32(1.5), (rows, 3)).astype(dtype)
+    check([want], False, "Gemm", [a, b, c], 13, beta=1.5)
+
+
+@pytest.mark.parametrize("batch", [(), (2, 3)])
+def test_integer_products_over_nothing_are_zero(batch):
+    a, b = np.zeros((*batch, 7, 0), np.uint8), np.zeros((*batch, 0, 3), np.uint8)
+    model, feeds = one_node("MatMulInteger", [a, b], 10)
+    model.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.INT32
+    for level in LEVELS:
+        np.testing.assert_array_equal(run(sardonyx, model, feeds, level)[0], np.zeros((*batch, 7, 3), I32))
+
+
+@pytest.mark.parametrize("kind", [F, np.float64, np.float16, np.str_])
+def test_what_float8e8m0_cannot_hold_is_nan_without_saturation(kind):
+    """The table of Cast: 0, infinity and what is too large or too small is NaN; with saturate the nearest number."""
+    tiny = 0.0 if kind == np.float16 else 1e-39
+    x = np.array([0, INF, tiny, 4], np.float64 if kind == np.str_ else kind)
+    x = np.array(["0", "INF", "1e-39", "4"], object) if kind == np.str_ else x
+    node = helper.make_node("Cast", ["x"], ["y"], to=onnx.TensorProto.FLOAT8E8M0, saturate=0, round_mode="nearest")
+    source = onnx.TensorProto.STRING if kind == np.str_ else helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+    given = helper.make_tensor_value_info("x", source, [4])
+    asked = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT8E8M0, [4])
+    graph = helper.make_graph([node], "g", [given], [asked])
+    for saturate, codes in ((0, [255, 255, 255, 129]), (1, [0, 254, 0, 129])):
+        node.attribute[[a.name for a in node.attribute].index("saturate")].i = saturate
+        graph.node[0].CopyFrom(node)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=13)
+        for level in LEVELS:
+            assert run(sardonyx, model, {"x": x}, level)[0].view(np.uint8).tolist() == codes, (saturate, level)

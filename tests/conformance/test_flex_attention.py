@@ -117,6 +117,40 @@ def test_a_graph_reads_values_around_it(level):
     np.testing.assert_allclose(run(model, feeds, level), want, atol=2e-6)
 
 
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("shapes", [FIXED, SYMBOLS], ids=["fixed", "symbols"])
+@pytest.mark.parametrize("scale", [None, 0.5, 0.3])
+def test_doubles_keep_their_digits(level, shapes, scale):
+    feeds = random_feeds(np.float64)
+    model = flex_model(onnx.TensorProto.DOUBLE, shapes, {"scale": scale} if scale else {})
+    factor = float(np.float32(scale)) if scale else 1 / np.sqrt(8)  # the attribute is a float
+    k, v = np.repeat(feeds["k"], 2, axis=1), np.repeat(feeds["v"], 2, axis=1)
+    weights = np.exp(feeds["q"] @ k.swapaxes(-1, -2) * factor)
+    want = weights / weights.sum(-1, keepdims=True) @ v
+    np.testing.assert_allclose(run(model, feeds, level), want, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.3, 1 / np.sqrt(8)])
+def test_a_graph_of_doubles_keeps_its_digits(factor):
+    """The scale of a fused Attention is a float, which 0.3 is not."""
+    value = helper.make_tensor("c", onnx.TensorProto.DOUBLE, [], [factor])
+    nodes = [
+        helper.make_node("Transpose", ["k"], ["kt"], perm=[0, 1, 3, 2]),
+        helper.make_node("MatMul", ["q", "kt"], ["s"]),
+        helper.make_node("Mul", ["s", "c"], ["scaled"]),
+        helper.make_node("Softmax", ["scaled"], ["p"], axis=-1),
+        helper.make_node("MatMul", ["p", "v"], ["y"]),
+    ]
+    feeds = random_feeds(np.float64, 2, 2)
+    inputs = [helper.make_tensor_value_info(name, onnx.TensorProto.DOUBLE, x.shape) for name, x in feeds.items()]
+    outputs = [helper.make_tensor_value_info("y", onnx.TensorProto.DOUBLE, None)]
+    graph = helper.make_graph(nodes, "g", inputs, outputs, [value])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    weights = np.exp(feeds["q"] @ feeds["k"].swapaxes(-1, -2) * factor)
+    want = weights / weights.sum(-1, keepdims=True) @ feeds["v"]
+    np.testing.assert_allclose(run(model, feeds), want, rtol=1e-12, atol=1e-13)
+
+
 def test_precision_of_softmax():
     graphs = modifiers(onnx.TensorProto.FLOAT16)
     attributes = {"softmax_precision": onnx.TensorProto.FLOAT16, "score_mod": graphs["soft_cap"]}

@@ -213,7 +213,7 @@ def arguments(given=None):
     parser.add_argument("--operators", default="", help="only these, and no chains")
     parser.add_argument("--chains", action="store_true", help="only chains")
     parser.add_argument("--newest", action="store_true", help="only the newest version of each operator")
-    parser.add_argument("--older", type=int, default=0, help="as --cases, of versions that have a newer one; 0: as many")
+    parser.add_argument("--older", type=int, default=0, help="as --cases, of versions with a newer one; 0: as many")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--findings", default="", help="folder for reduced models")
     parser.add_argument("--case", default="", help="shows one case, with the values of all runtimes")

@@ -71,6 +71,8 @@ def by_places(case):
     model, feeds = copy.deepcopy(model), dict(feeds)
     weights = {t.name: t for t in model.graph.initializer}
     kind = model.graph.input[0].type.tensor_type.elem_type
+    if kind == TensorProto.FLOAT:
+        raise NotImplementedError("scales have the type, too, and ONNX Runtime computes it")
     known, names = [np.zeros(1, dtype_of(kind))], {v.name for v in [*model.graph.input, *model.graph.initializer]}
     for value in model.graph.input:
         if value.type.tensor_type.elem_type == kind:

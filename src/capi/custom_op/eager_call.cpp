@@ -119,7 +119,7 @@ void EagerCall::CheckType() const {
                       : at < inputs_.size() ? inputs_[at].ref.dtype
                                             : DType::kUndefined;
   if (dtype == DType::kUndefined || op.types.Has(dtype)) return;
-  Fail(Code::kNotImplemented, op.name, " version ", canonical_.node().since_version, " is not implemented for type ",
+  Fail(Code::kNotImplemented, op.name, " version ", original_.since_version, " is not implemented for type ",
        Name(dtype));
 }
 

@@ -10,6 +10,7 @@
 // Rows of which every key is masked keep the result that they have in the graph (optimizer/fusion/attention_mask.h).
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "ops/infer.h"
 #include "optimizer/fusion/attention_mask.h"
@@ -268,9 +269,25 @@ class AttentionFuser {
     return rewrite.Add("Reshape", {y, end.shape->Build(rewrite)}, {{"allowzero", std::int64_t{1}}});
   }
 
+  // The attribute is a float, which doubles need to be exact; without it the scale is 1 / sqrt(head size).
+  bool AddScale(double scale, const Heads& q, DType dtype, std::vector<Attribute>* attributes) const {
+    const auto near = [scale](double other) { return std::abs(other - scale) <= 1e-15 * std::abs(scale); };
+    const auto rounded = static_cast<float>(scale);
+    if (dtype != DType::kDouble || near(rounded)) {
+      attributes->push_back({"scale", rounded});
+      return true;
+    }
+    const Dim size = Size(q, kSize);
+    return size.known() && near(1 / std::sqrt(static_cast<double>(size.number())));
+  }
+
   bool Build(Rewrite& rewrite, NodeId softmax, const Heads& q, const Heads& k, const Heads& v, bool flat, ValueId mask,
              double scale, ValueId old, bool transposed) {
-    std::vector<Attribute> attributes = {{"scale", static_cast<float>(scale)}};
+    std::vector<Attribute> attributes;
+    if (!AddScale(scale, q, TypeOf(old).dtype, &attributes)) {
+      if (mask != kNoValue) rewrite.DropUnused(mask);
+      return context_.No(graph_, softmax, "its scale needs a double");
+    }
     if (flat) {
       attributes.push_back({"q_num_heads", Size(q, kHead).number()});
       attributes.push_back({"kv_num_heads", Size(k, kHead).number()});

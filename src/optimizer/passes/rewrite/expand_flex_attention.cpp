@@ -55,9 +55,10 @@ class FlexAttentionExpander {
   ValueId RootOfScale() {
     const ops::AttributeReader node(graph_, graph_.node(id_));
     const Dim size = DimOf(q_, 3).known() ? DimOf(q_, 3) : DimOf(k_, 3);
-    if (node.Has("scale")) return rewrite_.Scalar(dtype_, std::sqrt(node.Float("scale")));
+    if (node.Has("scale")) return rewrite_.Scalar(dtype_, std::sqrt(static_cast<double>(node.Float("scale"))));
     if (size.known()) return rewrite_.Scalar(dtype_, std::pow(static_cast<double>(size.number()), -0.25));
-    const ValueId root = rewrite_.Add("Sqrt", {rewrite_.Add("Sqrt", {As(DType::kFloat, Sizes(q_, 3, 4))})});
+    const DType wide = dtype_ == DType::kDouble ? DType::kDouble : DType::kFloat;
+    const ValueId root = rewrite_.Add("Sqrt", {rewrite_.Add("Sqrt", {As(wide, Sizes(q_, 3, 4))})});
     return As(dtype_, rewrite_.Add("Reciprocal", {root}));
   }
 
