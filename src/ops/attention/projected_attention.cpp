@@ -9,6 +9,7 @@
 #include "ops/attention/attention_cost.h"
 #include "ops/attention/attention_mask.h"
 #include "ops/attention/cached_attention.h"
+#include "ops/attention/longformer_attention.h"
 #include "ops/attention/ordered_attention.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
@@ -403,6 +404,12 @@ constexpr OpDef kProjectedAttentionOps[] = {
      .infer = InferProjected,
      .prepare = PrepareProjected,
      .cost = CountProjected},
+    {.domain = "com.microsoft",
+     .name = "LongformerAttention",
+     .since = {1},
+     .types = {DType::kFloat, DType::kFloat16},
+     .infer = InferLongformer,
+     .prepare = PrepareLongformer},
     {.domain = "com.microsoft",
      .name = "QAttention",
      .since = {1},
