@@ -29,14 +29,13 @@ the program brings). While it runs on Sardonyx, the lists of mapped files of its
 and not ONNX Runtime's. `make test-clients` runs them all, `make test-clients CLIENTS=go_yalue` one of them.
 
 `make test`, which continuous integration runs, runs magika, onnx-asr, rapidocr and swift-f0, which are part of the test
-environment and carry their models (`tests/clients/test_small_clients.py`). The others install packages from the
+environment and carry their models (`tests/python/test_released_programs.py`). The others install packages from the
 network, and no test there uses it."""
 KINDS = {"library": "Programs that load the library", "package": "Python programs that import the package"}
 
 
 def clients():
-    return sorted(path.stem for path in HERE.glob("*.py")
-                  if path.stem not in ("client", "models", "run") and not path.stem.startswith("test_"))
+    return sorted(path.stem for path in HERE.glob("*.py") if path.stem not in ("client", "models", "run"))
 
 
 def stock_library():
