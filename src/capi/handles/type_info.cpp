@@ -59,7 +59,7 @@ std::unique_ptr<OrtTypeInfo> MakeTypeInfo(const Type& type) {
       info->tensor = MakeTensorInfo(type);
       break;
     case TypeKind::kSequence:
-      info->sequence = std::make_unique<OrtSequenceTypeInfo>(OrtSequenceTypeInfo{{}, ElementOf(type)});
+      info->sequence = std::make_unique<OrtSequenceTypeInfo>(OrtSequenceTypeInfo{{}, ElementOf(type), {}});
       break;
     case TypeKind::kMap:
       info->map = std::make_unique<OrtMapTypeInfo>(OrtMapTypeInfo{{}, ToElementType(type.dtype), ElementOf(type)});
