@@ -9,57 +9,10 @@
 
 namespace sardonyx::capi {
 
-// In the order of kNames in kind.cpp.
 enum class Kind : std::uint8_t {
-  kEnv,
-  kSession,
-  kSessionOptions,
-  kRunOptions,
-  kIoBinding,
-  kMemoryInfo,
-  kTypeInfo,
-  kTensorTypeAndShapeInfo,
-  kMapTypeInfo,
-  kSequenceTypeInfo,
-  kOptionalTypeInfo,
-  kModelMetadata,
-  kThreadingOptions,
-  kArenaCfg,
-  kPrepackedWeightsContainer,
-  kKeyValuePairs,
-  kLoraAdapter,
-  kStatus,
-  kLogger,
-  kCustomOpDomain,
-  kOp,
-  kKernelInfo,
-  kKernelContext,
-  kShapeInferContext,
-  kHardwareDevice,
-  kEpDevice,
-  kEpAssignedSubgraph,
-  kEpAssignedNode,
-  kValueInfo,
-  kNode,
-  kGraph,
-  kModel,
-  kExternalInitializerInfo,
-  kModelCompilationOptions,
-  kModelPackageOptions,
-  kModelPackageContext,
-  kModelPackageComponentContext,
-  kKernelRegistry,
-  kKernelDefBuilder,
-  kKernelDef,
-  kOpSchema,
-  kOpSchemaTypeConstraint,
-  kProfilingEvent,
-  kProfilingEventsContainer,
-  kEpContextConfig,
-  kDeviceEpIncompatibilityDetails,
-  kEpGraphSupportInfo,
-  kNodeComputeContext,
-  kSharedPrePackedWeightCache,
+#define SARDONYX_HANDLE_KIND(NAME, WORDS) k##NAME,
+#include "capi/handles/kinds.inc"
+#undef SARDONYX_HANDLE_KIND
   kCount
 };
 
@@ -87,104 +40,11 @@ class Mark {
 // The kind of a type of handles, which need not be complete; kCount: it has no mark.
 template <typename T>
 inline constexpr Kind kKindOf = Kind::kCount;
-template <>
-inline constexpr Kind kKindOf<OrtEnv> = Kind::kEnv;
-template <>
-inline constexpr Kind kKindOf<OrtSession> = Kind::kSession;
-template <>
-inline constexpr Kind kKindOf<OrtSessionOptions> = Kind::kSessionOptions;
-template <>
-inline constexpr Kind kKindOf<OrtRunOptions> = Kind::kRunOptions;
-template <>
-inline constexpr Kind kKindOf<OrtIoBinding> = Kind::kIoBinding;
-template <>
-inline constexpr Kind kKindOf<OrtMemoryInfo> = Kind::kMemoryInfo;
-template <>
-inline constexpr Kind kKindOf<OrtTypeInfo> = Kind::kTypeInfo;
-template <>
-inline constexpr Kind kKindOf<OrtTensorTypeAndShapeInfo> = Kind::kTensorTypeAndShapeInfo;
-template <>
-inline constexpr Kind kKindOf<OrtMapTypeInfo> = Kind::kMapTypeInfo;
-template <>
-inline constexpr Kind kKindOf<OrtSequenceTypeInfo> = Kind::kSequenceTypeInfo;
-template <>
-inline constexpr Kind kKindOf<OrtOptionalTypeInfo> = Kind::kOptionalTypeInfo;
-template <>
-inline constexpr Kind kKindOf<OrtModelMetadata> = Kind::kModelMetadata;
-template <>
-inline constexpr Kind kKindOf<OrtThreadingOptions> = Kind::kThreadingOptions;
-template <>
-inline constexpr Kind kKindOf<OrtArenaCfg> = Kind::kArenaCfg;
-template <>
-inline constexpr Kind kKindOf<OrtPrepackedWeightsContainer> = Kind::kPrepackedWeightsContainer;
-template <>
-inline constexpr Kind kKindOf<OrtKeyValuePairs> = Kind::kKeyValuePairs;
-template <>
-inline constexpr Kind kKindOf<OrtLoraAdapter> = Kind::kLoraAdapter;
-template <>
-inline constexpr Kind kKindOf<OrtStatus> = Kind::kStatus;
-template <>
-inline constexpr Kind kKindOf<OrtLogger> = Kind::kLogger;
-template <>
-inline constexpr Kind kKindOf<OrtCustomOpDomain> = Kind::kCustomOpDomain;
-template <>
-inline constexpr Kind kKindOf<OrtOp> = Kind::kOp;
-template <>
-inline constexpr Kind kKindOf<OrtKernelInfo> = Kind::kKernelInfo;
-template <>
-inline constexpr Kind kKindOf<OrtKernelContext> = Kind::kKernelContext;
-template <>
-inline constexpr Kind kKindOf<OrtShapeInferContext> = Kind::kShapeInferContext;
-template <>
-inline constexpr Kind kKindOf<OrtHardwareDevice> = Kind::kHardwareDevice;
-template <>
-inline constexpr Kind kKindOf<OrtEpDevice> = Kind::kEpDevice;
-template <>
-inline constexpr Kind kKindOf<OrtEpAssignedSubgraph> = Kind::kEpAssignedSubgraph;
-template <>
-inline constexpr Kind kKindOf<OrtEpAssignedNode> = Kind::kEpAssignedNode;
-template <>
-inline constexpr Kind kKindOf<OrtValueInfo> = Kind::kValueInfo;
-template <>
-inline constexpr Kind kKindOf<OrtNode> = Kind::kNode;
-template <>
-inline constexpr Kind kKindOf<OrtGraph> = Kind::kGraph;
-template <>
-inline constexpr Kind kKindOf<OrtModel> = Kind::kModel;
-template <>
-inline constexpr Kind kKindOf<OrtExternalInitializerInfo> = Kind::kExternalInitializerInfo;
-template <>
-inline constexpr Kind kKindOf<OrtModelCompilationOptions> = Kind::kModelCompilationOptions;
-template <>
-inline constexpr Kind kKindOf<OrtModelPackageOptions> = Kind::kModelPackageOptions;
-template <>
-inline constexpr Kind kKindOf<OrtModelPackageContext> = Kind::kModelPackageContext;
-template <>
-inline constexpr Kind kKindOf<OrtModelPackageComponentContext> = Kind::kModelPackageComponentContext;
-template <>
-inline constexpr Kind kKindOf<OrtKernelRegistry> = Kind::kKernelRegistry;
-template <>
-inline constexpr Kind kKindOf<OrtKernelDefBuilder> = Kind::kKernelDefBuilder;
-template <>
-inline constexpr Kind kKindOf<OrtKernelDef> = Kind::kKernelDef;
-template <>
-inline constexpr Kind kKindOf<OrtOpSchema> = Kind::kOpSchema;
-template <>
-inline constexpr Kind kKindOf<OrtOpSchemaTypeConstraint> = Kind::kOpSchemaTypeConstraint;
-template <>
-inline constexpr Kind kKindOf<OrtProfilingEvent> = Kind::kProfilingEvent;
-template <>
-inline constexpr Kind kKindOf<OrtProfilingEventsContainer> = Kind::kProfilingEventsContainer;
-template <>
-inline constexpr Kind kKindOf<OrtEpContextConfig> = Kind::kEpContextConfig;
-template <>
-inline constexpr Kind kKindOf<OrtDeviceEpIncompatibilityDetails> = Kind::kDeviceEpIncompatibilityDetails;
-template <>
-inline constexpr Kind kKindOf<OrtEpGraphSupportInfo> = Kind::kEpGraphSupportInfo;
-template <>
-inline constexpr Kind kKindOf<OrtNodeComputeContext> = Kind::kNodeComputeContext;
-template <>
-inline constexpr Kind kKindOf<OrtSharedPrePackedWeightCache> = Kind::kSharedPrePackedWeightCache;
+#define SARDONYX_HANDLE_KIND(NAME, WORDS) \
+  template <>                             \
+  inline constexpr Kind kKindOf<Ort##NAME> = Kind::k##NAME;
+#include "capi/handles/kinds.inc"
+#undef SARDONYX_HANDLE_KIND
 
 // Handles without a mark, and structs of the caller.
 template <typename T>
