@@ -32,6 +32,7 @@ extern "C" {
 #endif
 
 typedef struct SardonyxApi SardonyxApi;
+typedef struct SardonyxModel SardonyxModel;  // a model in memory, for tools that change models
 
 struct SardonyxApi {
   // Returns the version of the library, such as "0.1.0". The text is static.
@@ -233,6 +234,82 @@ struct SardonyxApi {
   //                                  of the same kernel, and what constraints are narrower for it
   // Free `json` with `allocator`.
   OrtStatusPtr(ORT_API_CALL* OperatorsJson)(OrtAllocator* allocator, char** json) NO_EXCEPTION;
+
+  // Loads a model to be read and changed: quantizers and converters are written with it. The weights of a file stay
+  // mapped and are not copied. `options` may be NULL; only its config entries on external data matter. The caller
+  // releases `model` with ReleaseModel.
+  OrtStatusPtr(ORT_API_CALL* LoadModel)(const ORTCHAR_T* model_path, const void* model_data, size_t model_data_length,
+                                        const OrtSessionOptions* options, SardonyxModel** model) NO_EXCEPTION;
+
+  void(ORT_API_CALL* ReleaseModel)(SardonyxModel* input) NO_EXCEPTION;
+
+  // Describes the model as it is now, as a JSON object.
+  // clang-format off
+  //   "ir_version", "model_version", "producer_name", "producer_version", "domain", "doc"
+  //   "opsets"        {domain: version}; "" is the domain of ONNX itself
+  //   "metadata"      {key: value}
+  //   "functions"     [{"domain", "name"}]
+  //   "graphs"        the model's graph, then the bodies of nodes; null where an edit removed one. A graph has
+  //     "name", and a body: "parent", "node", "attribute" (the number of its graph, the node in it and the attribute)
+  //     "inputs", "outputs"    names of values
+  //     "nodes"       in topological order as of the last save: {"id", "name", "domain", "op_type", "overload" (if it
+  //                   is not empty), "inputs", "outputs" (names; "" is an omitted one), "attributes"}
+  //     "initializers"    [{"name", "type", "shape", "bytes", "constant" (false: the default of an input), "file" (of
+  //                   external data)}]
+  //     "values"      {name: {"type", "shape"}} of inputs and of what nodes make, as far as types are known
+  // clang-format on
+  // "type" and "shape" are those of ModelInfoJson. An attribute is {"type", "value"}, where "type" is "float", "int",
+  // "string", "floats", "ints" or "strings", a float may be the text "nan", "inf" or "-inf"; of other types there is no
+  // "value", and an attribute of a function that takes the place of one is {"type", "reference"}.
+  OrtStatusPtr(ORT_API_CALL* ModelJson)(const SardonyxModel* model, OrtAllocator* allocator, char** json) NO_EXCEPTION;
+
+  // Gives the tensor of an initializer, or with `node` >= 0 of that node's attribute. The caller releases `value`,
+  // which shares the model's memory and must not be written to. Errors: ORT_INVALID_ARGUMENT if there is no tensor of
+  // this name.
+  OrtStatusPtr(ORT_API_CALL* ModelTensor)(const SardonyxModel* model, size_t graph, int64_t node, const char* name,
+                                          OrtValue** value) NO_EXCEPTION;
+
+  // Changes the model. `edits` is a JSON array of objects, applied in turn; "graph" is the number of a graph (0 if it
+  // is missing), "node" the id of a node in it, and "tensor" an index of `tensors`, whose contents are copied.
+  // clang-format off
+  //   {"edit": "add_node", "op_type", "inputs", "outputs", "name", "domain", "attributes", "like"}    "like" is the id
+  //                             of a node whose attributes, with bodies, are copied first. An attribute is as in
+  //                             ModelJson, or {"type": "tensor", "value": index of `tensors`}
+  //   {"edit": "remove_node", "node"}                               others may make its outputs then
+  //   {"edit": "set_input" or "set_output", "node", "index", "value": name}
+  //   {"edit": "set_attribute", "node", "name", "attribute"}        without "attribute" it is removed
+  //   {"edit": "set_operator", "node", "op_type", "domain", "name"} each only if it is there
+  //   {"edit": "replace_uses", "from", "to"}                        in nodes and their bodies; outputs stay
+  //   {"edit": "rename_value", "value", "name"}
+  //   {"edit": "set_initializer", "name", "tensor"}                 without "tensor" it is removed
+  //   {"edit": "set_type", "value", "type", "shape"}                without "type" it becomes unknown
+  //   {"edit": "add_output" or "remove_output", "value"}
+  //   {"edit": "add_input", "value", "type", "shape"}, {"edit": "remove_input", "value"}
+  //   {"edit": "set_opset", "domain", "version"}, {"edit": "set_metadata", "key", "value"}
+  //   {"edit": "set_producer", "name", "version"}
+  //   {"edit": "infer_types"}                                       fills in what types follow from those of the inputs
+  // clang-format on
+  // Nodes may be added in any order and may read what is made later: the graph is sorted and checked when it is saved
+  // or run. `results` is a JSON array with the new node's id for "add_node" and null for the others.
+  // Errors: ORT_INVALID_ARGUMENT, ORT_INVALID_GRAPH with the number of the edit; those before it stay.
+  OrtStatusPtr(ORT_API_CALL* EditModel)(SardonyxModel* model, const char* edits, const OrtValue* const* tensors,
+                                        size_t tensor_count, OrtAllocator* allocator, char** results) NO_EXCEPTION;
+
+  // Writes the model in ONNX's protobuf format. With `external_data_file` (NULL: none), the name of a file beside
+  // `path`, weights of at least `external_data_min_bytes` go there. Nothing is left half written.
+  // Errors: ORT_INVALID_GRAPH if the model contradicts itself; ORT_INVALID_ARGUMENT if it needs more than 2 GB without
+  // external data; ORT_FAIL if a file cannot be written.
+  OrtStatusPtr(ORT_API_CALL* SaveModel)(SardonyxModel* model, const ORTCHAR_T* path, const char* external_data_file,
+                                        size_t external_data_min_bytes) NO_EXCEPTION;
+
+  // The same to memory, all weights inside.
+  OrtStatusPtr(ORT_API_CALL* SaveModelToArray)(SardonyxModel* model, OrtAllocator* allocator, void** model_data,
+                                               size_t* model_data_length) NO_EXCEPTION;
+
+  // Creates a session from the model as it is now. Later edits do not change the session.
+  OrtStatusPtr(ORT_API_CALL* CreateSessionFromLoadedModel)(const OrtEnv* env, SardonyxModel* model,
+                                                           const OrtSessionOptions* options,
+                                                           OrtSession** out) NO_EXCEPTION;
 };
 
 // Returns the table of `version` (1 to SARDONYX_API_VERSION), or NULL if this library does not have that version. The

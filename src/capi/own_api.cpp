@@ -319,6 +319,14 @@ constexpr SardonyxApi kOwnApi = {
     .LoraAdapterParameter = LoraAdapterParameter,
     .WriteLoraAdapter = WriteLoraAdapter,
     .OperatorsJson = OperatorsJson,
+    .LoadModel = LoadModelToEdit,
+    .ReleaseModel = ReleaseModelToEdit,
+    .ModelJson = ModelJson,
+    .ModelTensor = ModelTensor,
+    .EditModel = EditModel,
+    .SaveModel = SaveEditedModel,
+    .SaveModelToArray = SaveEditedModelToArray,
+    .CreateSessionFromLoadedModel = CreateSessionFromEditedModel,
 };
 
 }  // namespace

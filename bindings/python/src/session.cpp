@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "interrupt.h"
+#include "model.h"
 
 namespace sardonyx::python {
 namespace {
@@ -113,6 +114,10 @@ Session::Session(const nb::object& model, OrtSessionOptions* options) {
     const auto bytes = nb::borrow<nb::bytes>(model);
     const nb::gil_scoped_release release;
     Check(Ort().CreateSessionFromArray(Environment(), bytes.data(), bytes.size(), options, &made));
+  } else if (nb::isinstance<PyModel>(model)) {
+    SardonyxModel* edited = nb::cast<PyModel&>(model).get();
+    const nb::gil_scoped_release release;
+    Check(Own().CreateSessionFromLoadedModel(Environment(), edited, options, &made));
   } else {
     const std::string path = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(model));
     const nb::gil_scoped_release release;

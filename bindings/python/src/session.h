@@ -35,7 +35,7 @@ class PyValue {
 
 class Session {
  public:
-  // `model` is bytes or a path (str, or a path object that os.fsdecode accepts).
+  // `model` is bytes, a ModelHandle or a path (str, or a path object that os.fsdecode accepts).
   Session(const nb::object& model, OrtSessionOptions* options);
   OrtSession* get() const { return Hold().get(); }
   // The name in the model for a name as Python shows it; they differ only if the name is not UTF-8.
@@ -71,6 +71,7 @@ void AddValues(nb::module_& module);
 void AddSparse(nb::class_<PyValue>& handle);
 void AddDevices(nb::module_& module);
 void AddCompile(nb::module_& module);
+void AddModel(nb::module_& module);
 void AddBinding(nb::module_& module);
 void AddAdapters(nb::module_& module);
 void AddExceptions(nb::module_& module);

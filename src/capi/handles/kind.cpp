@@ -8,7 +8,7 @@ namespace sardonyx::capi {
 namespace {
 
 constexpr std::array<const char*, static_cast<std::size_t>(Kind::kCount)> kNames = {
-#define SARDONYX_HANDLE_KIND(NAME, WORDS) WORDS,
+#define SARDONYX_HANDLE_KIND(NAME, TYPE, WORDS) WORDS,
 #include "capi/handles/kinds.inc"
 #undef SARDONYX_HANDLE_KIND
 };

@@ -6,11 +6,12 @@
 #include <type_traits>
 
 #include "onnxruntime_c_api.h"
+#include "sardonyx_c_api.h"
 
 namespace sardonyx::capi {
 
 enum class Kind : std::uint8_t {
-#define SARDONYX_HANDLE_KIND(NAME, WORDS) k##NAME,
+#define SARDONYX_HANDLE_KIND(NAME, TYPE, WORDS) k##NAME,
 #include "capi/handles/kinds.inc"
 #undef SARDONYX_HANDLE_KIND
   kCount
@@ -40,9 +41,9 @@ class Mark {
 // The kind of a type of handles, which need not be complete; kCount: it has no mark.
 template <typename T>
 inline constexpr Kind kKindOf = Kind::kCount;
-#define SARDONYX_HANDLE_KIND(NAME, WORDS) \
-  template <>                             \
-  inline constexpr Kind kKindOf<Ort##NAME> = Kind::k##NAME;
+#define SARDONYX_HANDLE_KIND(NAME, TYPE, WORDS) \
+  template <>                                   \
+  inline constexpr Kind kKindOf<TYPE> = Kind::k##NAME;
 #include "capi/handles/kinds.inc"
 #undef SARDONYX_HANDLE_KIND
 
