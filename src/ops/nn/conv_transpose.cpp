@@ -2,6 +2,7 @@
 // through f32, f64 through col2im.
 #include <algorithm>
 
+#include "kernels/conv/conv_transpose_columns.h"
 #include "kernels/gemm/gemm_any.h"
 #include "ops/cost_context.h"
 #include "ops/nn/im2col.h"
@@ -120,18 +121,27 @@ void RunFloat(KernelContext& c) {
   const auto& state = c.state<ConvState>();
   const Sizes sizes = MakeSizes(c, state, kB);
   const bool empty = c.Input(kX).count == 0 || c.Output(0).count == 0;
+  const bool columns = kernels::ColumnsSuitConvTranspose(sizes.shape);
   Operands io(c, DType::kFloat, (state.packed.defined() ? 1u << kW : 0) | (kB == kBiasAfterPads ? 1u << kPads : 0));
-  const std::size_t scratch_bytes =
-      empty ? 0 : kernels::ConvTransposeF32ScratchBytes(sizes.shape, c.parallel().ThreadCount());
+  const int threads = c.parallel().ThreadCount();
+  const std::size_t scratch_bytes = empty     ? 0
+                                    : columns ? kernels::ConvTransposeColumnsScratchBytes(sizes.shape, threads)
+                                              : kernels::ConvTransposeF32ScratchBytes(sizes.shape, threads);
   const std::size_t scratch = io.Add(scratch_bytes);
   const std::size_t packed =
-      io.Add<float>(state.packed.defined() || empty ? 0 : kernels::ConvTransposeF32PackedCount(sizes.shape));
+      io.Add<float>(state.packed.defined() || columns || empty ? 0 : kernels::ConvTransposeF32PackedCount(sizes.shape));
   const Operands::Computing computing(io);
   if (c.Output(0).count == 0) return;
   if (empty) {
     const bool last = state.layouts.output_last;
     FillWithBias(io.In<float>(kB), ToChannelsFirst(c.Output(0).shape, last), last, io.Out<float>(0));
     return;
+  }
+  std::byte* const memory = scratch_bytes == 0 ? nullptr : io.At(scratch);
+  if (columns) {
+    const float* weights = state.packed.defined() ? state.packed.data<float>() : io.In<float>(kW);
+    return kernels::ConvTransposeColumnsF32(sizes.shape, io.In<float>(kX), weights, io.In<float>(kB), io.Out<float>(0),
+                                            c.parallel(), memory);
   }
   kernels::ConvF32Args args;
   args.shape = sizes.shape;
@@ -142,7 +152,7 @@ void RunFloat(KernelContext& c) {
   }
   args.y = io.Out<float>(0);
   args.epilogue.bias_n = io.In<float>(kB);
-  kernels::ConvTransposeF32(args, c.parallel(), scratch_bytes == 0 ? nullptr : io.At(scratch));
+  kernels::ConvTransposeF32(args, c.parallel(), memory);
 }
 
 template <std::size_t kB>
@@ -190,8 +200,13 @@ void PackWeights(PrepareContext& c, ConvState& state) {
   attributes.auto_pad = AutoPad::kNotSet;
   const Window3 window = MakeWindow(attributes, unknown, unknown, Dims(dims).subspan(2));
   const kernels::ConvShape shape = MakeConvShape(window, 1, dims[0], dims[1] * state.group, state, true);
-  const auto count = static_cast<std::int64_t>(kernels::ConvTransposeF32PackedCount(shape));
+  const bool columns = kernels::ColumnsSuitConvTranspose(shape);
+  if (columns && w->dtype() == DType::kFloat) return;  // used as they are
+  const auto count =
+      columns ? w->count() : static_cast<std::int64_t>(kernels::ConvTransposeF32PackedCount(shape));
   state.packed = Packed(DType::kFloat, Shape{count}, [&](Tensor& packed) {
+    if (columns)
+      return Convert(w->dtype(), w->raw(), DType::kFloat, packed.raw(), w->count(), c.parallel());
     Tensor floats = *w;
     if (w->dtype() != DType::kFloat) {
       floats = Tensor(DType::kFloat, w->shape());
