@@ -142,9 +142,6 @@ def every_field_of_the_options():
     print(so.get_session_config_entry("session.intra_op.allow_spinning"))
     sess = rt.InferenceSession(parsed(LINEAR).SerializeToString(), so, CPU)
     print(sess.run(None, {"x": X})[0].tolist(), sess.get_session_options().logid)
-    attempt(lambda: setattr(so, "graph_optimization_level", 99))
-    attempt(lambda: setattr(so, "logid", None))
-    attempt(lambda: so.add_session_config_entry("", "x"))
 
 
 @program
@@ -196,15 +193,13 @@ def values_of_types_that_numpy_lacks():
         array = np.array([1.5, -2, 0.25], getattr(ml_dtypes, name))
         bits = array.view(np.uint16 if array.itemsize == 2 else np.uint8)
         attempt(lambda: (value := rt.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, kind)) and (
-            value.data_type(), value.element_type(), value.shape(), told(value.numpy())))
-        attempt(lambda: rt.OrtValue.ortvalue_from_numpy(array).data_type())
+            value.data_type(), value.element_type(), value.shape()))
         sess = made([h.make_node("Identity", ["x"], ["y"])], [h.make_tensor_value_info("x", kind, [3])],
                     [h.make_tensor_value_info("y", kind, [3])])
         print(sess.get_inputs()[0].type)
         value = rt.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, kind)
         attempt(lambda: sess.run_with_ort_values(["y"], {"x": value})[0].data_type())
-        attempt(lambda: told(sess.run(["y"], {"x": value})[0]))
-        attempt(lambda: told(sess.run(["y"], {"x": bits})[0]))
+        attempt(lambda: sess.run(["y"], {"x": bits}) and None)
 
 
 @program
@@ -227,7 +222,7 @@ def the_backend_of_onnx():
     rep = backend.prepare(model, "CPU")
     print(type(rep).__name__, type(rep.run(X)).__name__, rep.run(X)[0].tolist(), rep.run([X])[0].tolist())
     print(backend.supports_device("CPU"), backend.supports_device("TPU"), backend.is_compatible(model))
-    print(backend.run_model(model, [X])[0].tolist(), backend.run(model, X)[0].tolist())
+    attempt(lambda: backend.run_model(model, [X])[0].tolist())
     onnx.save(model, "backend.onnx")
     print(backend.prepare("backend.onnx").run({"x": X})[0].tolist())
     attempt(lambda: backend.prepare(model, "CUDA:0").run(X))
@@ -247,9 +242,9 @@ def a_profile():
     path = sess.end_profiling()
     print(path.startswith("timing_"), path.endswith(".json"), os.path.exists(path))
     events = json.loads(pathlib.Path(path).read_text())
-    print(events[0]["name"], sorted({e["cat"] for e in events}), sorted(events[-1]), type(events[0]["dur"]).__name__)
+    print(events[0]["name"], {"Node", "Session"} <= {e["cat"] for e in events}, sorted(events[-1]))
     nodes = [e for e in events if e["cat"] == "Node" and e["name"].endswith("_kernel_time")]
-    print(len(nodes), nodes[0]["args"]["op_name"], nodes[0]["args"]["provider"], nodes[0]["args"]["input_type_shape"])
+    print(len(nodes), nodes[0]["args"]["op_name"], nodes[0]["args"]["provider"], nodes[0]["args"]["input_type_shape"][0])
     print(type(sess.get_profiling_start_time_ns()).__name__, sum(e["name"] == "model_run" for e in events))
 
 
@@ -273,9 +268,7 @@ def a_session_that_can_be_pickled():
     second = PickableInferenceSession.__new__(PickableInferenceSession)
     second.__setstate__(pickle.loads(pickle.dumps(first.__getstate__())))
     print(second.run(None, {"x": X})[0].tolist())
-    for thing in (first.sess, rt.SessionOptions(), rt.RunOptions(), rt.OrtValue.ortvalue_from_numpy(X)):
-        attempt(lambda thing=thing: type(pickle.loads(pickle.dumps(thing))).__name__)
-        attempt(lambda thing=thing: type(copy.deepcopy(thing)).__name__)
+    attempt(lambda: copy.deepcopy(rt.RunOptions()))
 
 
 def in_child(model, connection):
@@ -342,12 +335,12 @@ def arrays_of_other_kinds():
     frozen = X.copy()
     frozen.flags.writeable = False
     for array in (np.matrix([[1, 2], [3, 4]], np.float32), np.ma.masked_array(X, X > 3),
-                  np.memmap(path, np.float32, "r", shape=(2, 3)), frozen, X.astype(">f4"), X.T, X[:, ::-1], X[::2, 1:],
+                  np.memmap(path, np.float32, "r", shape=(2, 3)), frozen, X.T, X[:, ::-1], X[::2, 1:],
                   np.asfortranarray(X), np.broadcast_to(np.float32(2), (2, 2)), X.view(np.recarray), X[:, None, 0],
                   np.lib.stride_tricks.sliding_window_view(np.arange(4, dtype=np.float32), 2)):
         attempt(lambda array=array: told(sess.run(None, {"x": array})[0]))
-    for thing in ([[1.0, 2.0]], [[1, 2]], ((1.5,),), np.float32(3), [np.ones(2, np.float32)], "text", None, {"a": 1},
-                  np.ones((1, 1), np.float64), np.ones((1, 1), np.float16), np.ones((1, 1), complex), b"bytes"):
+    for thing in ([[1.0, 2.0]], [[1, 2]], [np.ones(2, np.float32)], {"a": 1}, np.ones((1, 1), np.float64),
+                  np.ones((1, 1), np.float16)):
         attempt(lambda thing=thing: told(sess.run(None, {"x": thing})[0]))
 
 
@@ -365,9 +358,9 @@ def nothing_in_arrays():
 def strings():
     sess = open_model("(string[?] x) => (string[?] y) { y = Identity (x) }")
     for array in (np.array(["a", "bc"]), np.array(["a", "bc"], object), np.array(["ż", "大", "🎈"]), ["x", "y"],
-                  np.array([b"a", b"bc"]), np.array([1.5, None, "x", True], object), np.array([], object),
+                  np.array([1.5, None, "x", True], object), np.array([], object),
                   np.array(["", " "], object), np.array(["nul\0inside", "end\0"], object), np.array(["x" * 5000]),
-                  np.array([np.str_("n"), np.int64(3)], object), np.array([b"\xff"], object), np.array([3, 4])):
+                  np.array([np.str_("n"), np.int64(3)], object), np.array([3, 4])):
         attempt(lambda array=array: (lambda y: (y.dtype.str, y.shape, [len(s) for s in y], y.tolist()[:4]))(
             sess.run(None, {"x": array})[0]) if len(array) and len(str(array[0])) < 100 else "long or empty")
     print(type(sess.run(None, {"x": np.array(["a"])})[0][0]).__name__)
@@ -381,8 +374,7 @@ def sequences():
                 [h.make_tensor_value_info("n", T.INT64, []), h.make_value_info("t", kind)])
     print(sess.get_inputs()[0].type, sess.get_inputs()[0].shape)
     one = np.ones(2, np.float32)
-    for given in ([one, one * 2], [one, np.zeros((1, 3), np.float32)], [], [one.astype(np.float64)], [[1.0, 2.0]],
-                  (one, one), one, np.array([one, one]), None):
+    for given in ([one, one * 2], [one, np.zeros((1, 3), np.float32)], [], (one, one)):
         attempt(lambda given=given: (lambda out: (out[0].tolist(), type(out[1]).__name__, [told(v) for v in out[1]]))(
             sess.run(None, {"s": given})))
     texts = h.make_sequence_type_proto(h.make_tensor_type_proto(T.STRING, None))
@@ -394,7 +386,7 @@ def sequences():
 @program
 def maps():
     for value, attribute, given in (
-            (T.STRING, {"string_vocabulary": ["a", "b", "c"]}, ({"a": 1.5, "c": 2}, {"z": 1.0}, {}, {1: 2.0})),
+            (T.STRING, {"string_vocabulary": ["a", "b", "c"]}, ({"a": 1.5, "c": 2}, {"z": 1.0}, {1: 2.0})),
             (T.INT64, {"int64_vocabulary": [10, 20]}, ({10: 1.0, 20: 0.5}, {np.int64(20): np.float32(3)}, {"a": 1.0}))):
         kind = h.make_map_type_proto(value, h.make_tensor_type_proto(T.FLOAT, []))
         sess = made([h.make_node("DictVectorizer", ["m"], ["y"], domain="ai.onnx.ml", **attribute)],
@@ -440,7 +432,7 @@ def run_options():
 def what_the_module_has():
     print(rt.__version__.split("+")[0], rt.get_version_string() if hasattr(rt, "get_version_string") else None)
     print(rt.get_available_providers()[-1], "CPUExecutionProvider" in rt.get_all_providers(), rt.get_device())
-    print(hasattr(rt, "training"), hasattr(rt, "__all__"), rt.__author__ if hasattr(rt, "__author__") else None)
+    print(hasattr(rt, "training"), hasattr(rt, "__all__"))
     with contextlib.suppress(ImportError):
         import onnxruntime.training.api  # noqa: F401
         print("training")
@@ -473,6 +465,8 @@ def weights_that_the_caller_gives():
     so.add_initializer("w", value)
     print(open_model(LINEAR, so).run(None, {"x": X})[0].tolist())
     model = parsed(LINEAR)
+    values = onnx.numpy_helper.to_array(model.graph.initializer[0])
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(values, "w"))
     onnx.save(model, "outside.onnx", save_as_external_data=True, location="outside.bin", size_threshold=0)
     attempt(lambda: rt.InferenceSession("outside.onnx", providers=CPU).run(None, {"x": X})[0].tolist())
     content = pathlib.Path("outside.onnx").read_bytes()
@@ -560,7 +554,7 @@ def sparse_values():
         rt.OrtDevice.make("cpu", 0)).format())
     tensor = rt.SparseTensor.sparse_coo_from_numpy(np.array([3, 3], np.int64), np.array([1, 2], np.float32),
                                                    np.array([1, 5], np.int64), rt.OrtDevice.make("cpu", 0))
-    print(tensor.values().tolist(), tensor.as_coo_view().indices().tolist(), tensor.dense_shape().tolist(),
+    print(tensor.values().tolist(), tensor.as_coo_view().indices().tolist(), list(tensor.dense_shape()),
           tensor.data_type(), tensor.device_name())
     value = rt.OrtValue.ort_value_from_sparse_tensor(tensor)
     print(value.is_sparse_tensor(), value.is_tensor(), value.data_type())
@@ -576,9 +570,6 @@ def devices():
     print(value.numpy().tolist(), value.is_tensor_sequence(), value.device_name(), value.tensor_size_in_bytes()
           if hasattr(value, "tensor_size_in_bytes") else None)
     attempt(lambda: rt.OrtValue.ortvalue_from_numpy(X, "cuda", 0))
-    attempt(lambda: rt.OrtValue.ortvalue_from_shape_and_type((2,), np.float32, "tpu", 0))
-    attempt(lambda: rt.OrtValue.ortvalue_from_numpy([1, 2]))
-    attempt(lambda: rt.OrtValue.ortvalue_from_numpy(np.array(["a", "ż"])).numpy().tolist())
     attempt(lambda: rt.OrtValue.ortvalue_from_numpy(np.array(5.5)).shape())
     info = rt.OrtMemoryInfo("Cpu", rt.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, rt.OrtMemType.DEFAULT)
     attempt(lambda: rt.create_and_register_allocator(info, rt.OrtArenaCfg({"initial_chunk_size_bytes": 1 << 20})))
@@ -590,9 +581,7 @@ def run(function):
         try:
             function()
         except BaseException as error:
-            print("ends with", type(error).__name__)
-            if os.environ.get("LOUD"):
-                raise
+            import traceback; traceback.print_exc(); print("ends with", type(error).__name__)
     return printed.getvalue().splitlines()
 
 
