@@ -177,6 +177,8 @@ void Session::SetInputs(RunState& state, std::span<const std::size_t> indices,
     if (given[i]) continue;
     if (i >= inputs_.size()) {
       state.SetInput(static_cast<std::size_t>(program_input_[i]), defaults_[i - inputs_.size()]);
+    } else if (inputs_[i].type.kind == TypeKind::kOptional) {
+      state.SetInput(static_cast<std::size_t>(program_input_[i]), Value());
     } else {
       std::vector<std::string> found;
       for (const std::size_t index : indices) found.push_back(InputPort(index).name);

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/shape.h"
 #include "tensor/host_allocators.h"
+#include "tensor/kept_blocks.h"
 
 namespace sardonyx {
 std::shared_ptr<Buffer> Buffer::Allocate(std::size_t size, const std::shared_ptr<Allocator>& allocator) {
@@ -49,7 +50,11 @@ std::shared_ptr<Buffer> Buffer::Strings(std::size_t count) {
 Buffer::~Buffer() {
   if (string_count_ != 0) std::destroy_n(static_cast<std::string*>(data_), string_count_);
   if (allocator_ && data_ != nullptr) {
-    allocator_->Free(data_);
+    if (size_ <= kLargestKeptBlock && allocator_ == HostAllocator()) {
+      FreeLater(data_);
+    } else {
+      allocator_->Free(data_);
+    }
     ReturnMemory(size_);
   }
 }

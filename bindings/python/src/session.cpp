@@ -64,7 +64,15 @@ nb::object ShapeOf(const OrtTypeInfo* info) {
   nb::list shape;
   const OrtTensorTypeAndShapeInfo* tensor = nullptr;
   Check(Ort().CastTypeInfoToTensorInfo(info, &tensor));
-  if (tensor == nullptr) return shape;
+  if (tensor == nullptr) {  // an optional tensor has the tensor's shape
+    const OrtOptionalTypeInfo* optional = nullptr;
+    Check(Ort().CastTypeInfoToOptionalTypeInfo(info, &optional));
+    if (optional == nullptr) return shape;
+    OrtTypeInfo* inner = nullptr;
+    Check(Ort().GetOptionalContainedTypeInfo(optional, &inner));
+    const TypeInfoPtr owned(inner);
+    return ShapeOf(inner);
+  }
   std::size_t rank = 0;
   Check(Ort().GetDimensionsCount(tensor, &rank));
   std::vector<std::int64_t> dims(rank);

@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -73,17 +74,18 @@ ValuePtr StringTensor(nb::handle array) {
                                      ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, &value));
   ValuePtr owned(value);
   const nb::list items(array.attr("ravel")().attr("tolist")());
-  std::vector<const char*> pointers;  // into the objects
-  std::vector<nb::object> made;
-  pointers.reserve(nb::len(items));
+  std::size_t at = 0;
   for (const nb::handle item : items) {
-    PyObject* text = item.ptr();
-    if (!PyBytes_Check(text) && !PyUnicode_Check(text)) text = made.emplace_back(nb::str(item)).ptr();
-    const char* pointer = PyBytes_Check(text) ? PyBytes_AS_STRING(text) : PyUnicode_AsUTF8AndSize(text, nullptr);
-    if (pointer == nullptr) throw nb::python_error();
-    pointers.push_back(pointer);
+    nb::object text = nb::borrow(item);
+    if (!PyBytes_Check(text.ptr()) && !PyUnicode_Check(text.ptr())) text = nb::str(item);
+    Py_ssize_t size = PyBytes_Check(text.ptr()) ? PyBytes_GET_SIZE(text.ptr()) : 0;
+    const char* bytes =
+        PyBytes_Check(text.ptr()) ? PyBytes_AS_STRING(text.ptr()) : PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (bytes == nullptr) throw nb::python_error();
+    char* element = nullptr;  // of this size, because a text may have a NUL inside
+    Check(Ort().GetResizedStringTensorElementBuffer(value, at++, static_cast<std::size_t>(size), &element));
+    std::copy_n(bytes, size, element);
   }
-  Check(Ort().FillStringTensor(value, pointers.data(), pointers.size()));
   return owned;
 }
 

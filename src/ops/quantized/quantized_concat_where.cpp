@@ -37,6 +37,8 @@ constexpr std::size_t kFirst = kQLinearConcatFirst, kStep = 3;
 
 }  // namespace
 
+static bool IsNothing(const Dim& dim) { return dim.known() && dim.number() == 0; }
+
 void InferQLinearConcat(InferContext& c) {
   const DType dtype = c.InputDType(kFirst);
   std::vector<Dim> dims;
@@ -49,7 +51,12 @@ void InferQLinearConcat(InferContext& c) {
     }
     const std::size_t axis = AxisOf(c, c.Int("axis"), dims.size());
     bool fits = x.size() == dims.size();
-    for (std::size_t d = 0; fits && d < x.size(); ++d) {
+    // As for Concat, what adds nothing along the axis may have any other dimensions.
+    if (fits && IsNothing(dims[axis])) {
+      dims = x;
+      continue;
+    }
+    for (std::size_t d = 0; fits && d < x.size() && !IsNothing(x[axis]); ++d) {
       if (d == axis) continue;
       fits = !dims[d].known() || !x[d].known() || dims[d].number() == x[d].number();
       if (x[d].known()) dims[d] = x[d];

@@ -303,6 +303,19 @@ TEST(QLinearConcat, BringsTensorsToOneScale) {
             std::string::npos);
 }
 
+TEST(QLinearConcat, TakesEmptyInputsOfOtherDimensions) {
+  const Tensor none = Bytes<std::uint8_t>(Shape{0, 0}, 1), b = Bytes<std::uint8_t>(Shape{2, 20}, 2);
+  const Value scale = Tensor::Scalar(0.1f), zero = Tensor::Scalar(std::uint8_t{9});
+  for (const bool first : {false, true}) {
+    const Value& one = first ? none : b;
+    const Value& other = first ? b : none;
+    const auto y =
+        Compute8("QLinearConcat", {scale, zero, one, scale, zero, other, scale, zero}, {{"axis", std::int64_t{1}}});
+    EXPECT_EQ(y[0].tensor().shape(), (Shape{2, 20}));
+    EXPECT_EQ(Elements<std::uint8_t>(y[0]), Elements<std::uint8_t>(b));
+  }
+}
+
 TEST(QLinearWhere, ChoosesWithBroadcasting) {
   const Tensor a = Bytes<std::int8_t>(Shape{2, 5}, 1), b = Bytes<std::int8_t>(Shape{5}, 2);
   std::vector<Value> inputs = {Tensor::Of<bool>({true, false}, Shape{2, 1})};

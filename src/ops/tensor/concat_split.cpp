@@ -31,16 +31,23 @@ void CopyRuns(DType dtype, std::int64_t outer, std::int64_t run, const void* fro
 
 // ---- Concat
 
+// Inputs that add nothing along the axis may have any other dimensions, as in ONNX Runtime: programs give an empty past
+// like that.
+bool IsEmptyAlong(const std::vector<Dim>& x, std::size_t axis) { return x[axis].known() && x[axis].number() == 0; }
+
+// The input that the dimensions of the others are compared with: the first that has some along the axis.
+std::size_t ReferenceOfConcat(const InferContext& c, std::size_t ranked, std::size_t axis) {
+  for (std::size_t i = ranked; i < c.InputCount(); ++i)
+    if (c.HasRank(i) && c.Rank(i) > axis && !IsEmptyAlong(c.InputDims(i), axis)) return i;
+  return ranked;
+}
+
 void InferConcat(InferContext& c) {
-  std::size_t ranked = c.InputCount();
-  for (std::size_t i = 0; i < c.InputCount(); ++i) {
-    if (c.HasRank(i)) {
-      ranked = i;
-      break;
-    }
-  }
+  std::size_t ranked = 0;
+  while (ranked < c.InputCount() && !c.HasRank(ranked)) ++ranked;
   if (ranked == c.InputCount()) return c.SetOutput(0, c.InputDType(0));
   const std::size_t rank = c.Rank(ranked), axis = AxisOf(c, c.Int("axis"), rank);
+  ranked = ReferenceOfConcat(c, ranked, axis);
   std::vector<Dim> dims = c.InputDims(ranked);
   Dim sum(0);
   for (std::size_t i = 0; i < c.InputCount(); ++i) {
@@ -49,8 +56,8 @@ void InferConcat(InferContext& c) {
       continue;
     }
     const std::vector<Dim>& x = c.InputDims(i);
-    bool fits = x.size() == rank;
-    for (std::size_t d = 0; fits && d < rank; ++d) {
+    bool fits = x.size() == dims.size();
+    for (std::size_t d = 0; fits && d < rank && !IsEmptyAlong(x, axis); ++d) {
       if (d == axis) continue;
       if (dims[d].known() && x[d].known() && dims[d].number() != x[d].number()) fits = false;
       dims[d] = Simpler(dims[d], x[d]);
@@ -74,13 +81,17 @@ void InferConcat(InferContext& c) {
 }
 
 void RunConcat(KernelContext& c) {
-  const Dims first = c.Input(0).shape;
-  const std::size_t axis = NormalizeAxis(c.state<AxisState>().axis, first.size());
+  const std::size_t axis = NormalizeAxis(c.state<AxisState>().axis, c.Input(0).rank());
+  std::size_t reference = 0;
+  for (std::size_t i = c.InputCount(); i-- > 0;)
+    if (c.Input(i).rank() > axis && c.Input(i).shape[axis] != 0) reference = i;
+  const Dims first = c.Input(reference).shape;
   Shape shape(first);
-  for (std::size_t i = 1; i < c.InputCount(); ++i) {
+  shape[axis] = 0;
+  for (std::size_t i = 0; i < c.InputCount(); ++i) {
     const Dims x = c.Input(i).shape;
     bool fits = x.size() == first.size();
-    for (std::size_t d = 0; fits && d < x.size(); ++d) fits = d == axis || x[d] == first[d];
+    for (std::size_t d = 0; fits && d < x.size(); ++d) fits = d == axis || x[axis] == 0 || x[d] == first[d];
     if (!fits) {
       Fail(Code::kInvalidArgument, "expected inputs that differ in dimension ", axis, " only, found shapes ",
            ToText(first), " and ", ToText(x), " (input ", i, ")");

@@ -29,6 +29,23 @@ TEST(ConcatOp, JoinsAlongTheAxis) {
             std::string::npos);
 }
 
+// As in ONNX Runtime; transformers.js gives a past of the shape [0, heads, 0, size] before the first token.
+TEST(ConcatOp, TakesEmptyInputsOfOtherDimensions) {
+  const Tensor none(DType::kInt64, Shape{0, 0}), five(DType::kInt64, Shape{5, 0});
+  const decltype(OpCall::attributes) axis = {{"axis", std::int64_t{1}}};
+  for (const auto& inputs : {std::vector<Value>{none, kTable}, {kTable, none}, {five, none, kTable, five}}) {
+    const Value y = EvaluateOp({"Concat", 13, inputs, axis})[0];
+    EXPECT_EQ(y.tensor().shape(), (Shape{2, 3}));
+    EXPECT_EQ(Elements<std::int64_t>(y), (Longs{0, 1, 2, 3, 4, 5}));
+  }
+  EXPECT_EQ(EvaluateOp({"Concat", 13, {five, none}, axis})[0].tensor().shape(), (Shape{5, 0}));
+  EXPECT_NE(ErrorOfOp({"Concat", 13, {kTable, Tensor(DType::kInt64, Shape{0, 1})}, axis})
+                .find("differ in dimension 1 only, found"),
+            std::string::npos);
+  EXPECT_NE(ErrorOfOp({"Concat", 13, {kTable, Tensor(DType::kInt64, Shape{0})}, axis}).find("differ in dimension 1"),
+            std::string::npos);
+}
+
 TEST(SplitOp, CutsEvenlyOrAsTold) {
   const auto parts = EvaluateOp({"Split", 13, {kTable, Ints({1, 2})}, {{"axis", std::int64_t{1}}}, 2});
   EXPECT_EQ(Elements<std::int64_t>(parts[0]), (Longs{0, 3}));

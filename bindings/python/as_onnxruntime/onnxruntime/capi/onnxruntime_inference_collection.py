@@ -1,4 +1,5 @@
 """The classes of the package `onnxruntime`: those of sardonyx, with the peer's behaviour where the two differ."""
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -17,11 +18,25 @@ GetInitializerLocationWrapperFunc = Callable[
     [str, C.OrtValue, C.OrtExternalInitializerInfo | None], C.OrtExternalInitializerInfo | None]
 
 Session = sardonyx.InferenceSession
+_ERRORS = (C.EPFail, C.EngineError, C.Fail, C.InvalidArgument, C.InvalidGraph, C.NotImplemented, C.RuntimeException)
+
+
+@contextlib.contextmanager
+def _runtime_errors():
+    """In ONNX Runtime, what fails with bound values is a RuntimeError, and programs catch it as one."""
+    try:
+        yield
+    except _ERRORS as error:
+        raise RuntimeError(str(error)) from error
 
 
 class IOBinding(sardonyx.IOBinding):
     __doc__ = sardonyx.IOBinding.__doc__
     _iobinding = property(lambda self: C.SessionIOBinding._below(self))
+
+    def bind_cpu_input(self, name, arr_on_cpu):
+        with _runtime_errors():
+            super().bind_cpu_input(name, arr_on_cpu)
 
 
 class InferenceSession(Session):
@@ -47,6 +62,10 @@ class InferenceSession(Session):
         self._sess_options_initial = sess_options
         super().__init__(path_or_bytes, sess_options, providers, provider_options, **kwargs)
         self._fallback = fallback
+
+    def run_with_iobinding(self, iobinding, run_options=None):
+        with _runtime_errors():
+            super().run_with_iobinding(iobinding, run_options)
 
     def set_providers(self, providers=None, provider_options=None):
         super().set_providers(_as_list(providers), provider_options)
