@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "ir/attributes.h"
 #include "ops/channels_last.h"
 #include "ops/schema/schema.h"
 
@@ -22,6 +23,7 @@ enum class Way : std::uint8_t {
   kBetween,    // input 0 and output 0 are images: ONNX's operator between transpositions
   kAnyLayout,  // ONNX's operator as it is: its other inputs name sizes in the image's own order
   kAttribute,  // com.microsoft's operator with the attribute channels_last
+  kAsFloats,   // QLinearConvTranspose: ConvTranspose between transpositions, between numbers made floats and back
 };
 struct Row {
   std::string_view name;
@@ -33,7 +35,9 @@ constexpr Row kRows[] = {
     {"GridSample", Way::kBetween},
     {"LRN", Way::kBetween},
     {"LpPool", Way::kBetween},
+    {"MaxUnpool", Way::kBetween},  // its places and its output's shape stay those of images channels first
     {"Resize", Way::kAnyLayout},
+    {"QLinearConvTranspose", Way::kAsFloats},
     {"QLinearAveragePool", Way::kAttribute},
 };
 
@@ -92,6 +96,11 @@ class Mover {
     return node.domain.empty() && std::ranges::find(kNames, node.op_type) != std::end(kNames);
   }
 
+  // A grid, places or a filter has as many dimensions as the image.
+  static bool HasImageBeside(const Row& row) {
+    return row.name == "GridSample" || row.name == "MaxUnpool" || row.way == Way::kAsFloats;
+  }
+
   // True if nodes were added.
   bool Move(NodeId id) {
     Node& node = graph_.node(id);
@@ -109,8 +118,10 @@ class Mover {
       return false;
     }
     std::size_t rank = RankOf(node.inputs[0]);
-    if (rank == 0 && node.op_type == "GridSample" && node.inputs.size() > 1) rank = RankOf(node.inputs[1]);
+    const std::size_t same = row->way == Way::kAsFloats ? 3 : 1;  // an input of the same rank
+    if (rank == 0 && node.inputs.size() > same && HasImageBeside(*row)) rank = RankOf(node.inputs[same]);
     if (rank < 3) FailAt(node, rank == 0 ? "for images of unknown rank" : "for images of rank 2 or less");
+    if (row->way == Way::kAsFloats) MakeFloats(id, rank);
     MoveBetween(id, static_cast<std::int64_t>(rank));
     return true;
   }
@@ -136,6 +147,39 @@ class Mover {
     graph_.AddNode(std::move(transpose));
     ranks_[result] = static_cast<std::size_t>(rank);
   }
+
+  // ONNX has no QLinearConvTranspose: x, x_scale, x_zero_point, then the same of w and y without its numbers, and B.
+  void MakeFloats(NodeId id, std::size_t rank) {
+    const std::vector<ValueId> in(graph_.node(id).inputs.begin(), graph_.node(id).inputs.end());
+    if (in.size() < 8) FailAt(graph_.node(id), "with fewer than 8 inputs");
+    const Tensor* w_scale = graph_.value(in[4]).constant();
+    if (w_scale != nullptr && w_scale->count() > 1 && (IntAttribute(graph_.node(id), "group", 1) != 1 || Opset() < 13))
+      FailAt(graph_.node(id), "with a scale for each channel and groups, nor with such scales before opset 13");
+    const ValueId result = graph_.node(id).outputs[0];
+    std::vector<ValueId> floats = {graph_.AddNode("", "DequantizeLinear", {in[0], in[1], in[2]}, {}),
+                                   graph_.AddNode("", "DequantizeLinear", {in[3], in[4], in[5]}, {})};
+    if (in.size() > 8 && in[8] != kNoValue) {
+      const ValueId scale = graph_.AddNode("", "Mul", {in[1], in[4]}, {});
+      const bool has_axis = Opset() >= 13;
+      floats.push_back(
+          graph_.AddNode("", "DequantizeLinear", {in[8], scale},
+                         has_axis ? std::vector<Attribute>{{"axis", std::int64_t{0}}} : std::vector<Attribute>{}));
+    }
+    for (std::size_t i = 0; i < in.size(); ++i) graph_.SetInput(id, i, i < floats.size() ? floats[i] : kNoValue);
+    graph_.node(id).inputs.resize(floats.size());
+    graph_.node(id).op_type = "ConvTranspose";
+    const ValueId sums = graph_.AddValue(graph_.FreshName(graph_.value(result).name));
+    graph_.MoveOutput(id, 0, sums);
+    Node quantize;
+    quantize.op_type = "QuantizeLinear";
+    quantize.name = graph_.value(result).name + "_QuantizeLinear";
+    quantize.inputs = {sums, in[6], in[7]};
+    quantize.outputs = {result};
+    graph_.AddNode(std::move(quantize));
+    ranks_[result] = rank;
+  }
+
+  std::int64_t Opset() const { return graph_.OpsetVersion(""); }
 
   void Import(std::string_view domain) {
     if (graph_.OpsetVersion(domain) == 0) graph_.opset_imports.push_back({std::string(domain), 1});

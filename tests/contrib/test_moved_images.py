@@ -16,7 +16,8 @@ def image(seed, *shape):
     return np.random.default_rng(seed).standard_normal(shape).astype(F)
 
 
-def run(nodes, feeds, weights, opset=17, outputs=("y",), declared=True):
+def run(nodes, feeds, weights, opset=17, outputs=("y",), declared=True, exact=True):
+    """Results of all levels, which agree: up to rounding of floats, and with exact=False up to one unit of integers."""
     given = [
         helper.make_tensor_value_info(
             k, helper.np_dtype_to_tensor_dtype(v.dtype), [f"{k}{i}" for i in range(v.ndim)] if declared else None
@@ -36,7 +37,10 @@ def run(nodes, feeds, weights, opset=17, outputs=("y",), declared=True):
         results.append(sardonyx.InferenceSession(model, options).run(None, feeds))
     for other in results[1:]:
         for a, b in zip(other, results[0], strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+            if exact:
+                np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+            else:
+                assert np.abs(a.astype(np.int64) - b.astype(np.int64)).max() <= 1
     return results[0]
 
 
@@ -148,6 +152,88 @@ def test_refuses():
     node = helper.make_node("LRN", ["x"], ["y"], name="n", domain=LAST, size=3)
     with pytest.raises(Exception, match=r"node 'n' .*LRN is not implemented for images of unknown rank"):
         run([node], {"x": image(1, 1, 2, 2, 2)}, {}, declared=False)
-    node = helper.make_node("MaxUnpool", ["x", "i"], ["y"], name="n", domain=LAST, kernel_shape=[2, 2])
-    with pytest.raises(Exception, match=r"node 'n' .*MaxUnpool is not implemented on images channels last"):
-        run([node], {"x": image(1, 1, 2, 2, 2), "i": np.zeros((1, 2, 2, 2), np.int64)}, {})
+
+
+@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize("sized", [True, False])
+@pytest.mark.parametrize("rank", [3, 4])
+def test_max_unpool(declared, sized, rank):
+    """ONNX Runtime moves the image alone: places and the output's shape are those of images channels first."""
+    size = (2, 3, 6, 8)[:rank]
+    attributes = {"kernel_shape": [2] * (rank - 2), "strides": [2] * (rank - 2)}
+    pool = helper.make_node("MaxPool", ["x"], ["y", "i"], **attributes)
+    pooled, places = run([pool], {"x": image(4, *size)}, {}, outputs=("y", "i"))
+    weights = {"s": np.array([2, 3, *(n + 2 for n in size[2:])])} if sized else {}
+    names = ["x", "i", *weights]
+    feeds = {"x": pooled, "i": places}
+    (want,) = run([helper.make_node("MaxUnpool", names, ["y"], **attributes)], feeds, weights)
+    assert np.count_nonzero(want) == pooled.size
+    feeds["x"] = last(pooled)
+    if not declared:
+        node = helper.make_node("MaxUnpool", names, ["y"], name="n", domain=LAST, **attributes)
+        with pytest.raises(Exception, match=r"node 'n' .*MaxUnpool is not implemented for images of unknown rank"):
+            run([node], feeds, weights, declared=False)
+        return
+    (y,) = run([helper.make_node("MaxUnpool", names, ["y"], domain=LAST, **attributes)], feeds, weights)
+    np.testing.assert_array_equal(y, last(want))
+
+
+def transposed_sums(x, w, strides, pads):
+    """Sums of a transposed convolution of integers, images [N, C, H, W], filters [C, M, kH, kW], one group."""
+    n, _, height, width = x.shape
+    _, m, kh, kw = w.shape
+    y = np.zeros((n, m, (height - 1) * strides[0] + kh, (width - 1) * strides[1] + kw), np.int64)
+    for i in range(height):
+        for j in range(width):
+            block = np.einsum("nc,cmhw->nmhw", x[:, :, i, j], w)
+            y[:, :, i * strides[0] : i * strides[0] + kh, j * strides[1] : j * strides[1] + kw] += block
+    return y[:, :, pads[0] : y.shape[2] - pads[2], pads[1] : y.shape[3] - pads[3]]
+
+
+@pytest.mark.parametrize("kinds", [(np.uint8, np.uint8), (np.uint8, np.int8), (np.int8, np.int8)])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("bias,per_channel", [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize("opset", [10, 13, 21])
+def test_quantized_transposed_convolution(kinds, groups, bias, per_channel, opset):
+    if per_channel and (groups > 1 or opset < 13):
+        return check_refused_scales(groups, opset)
+    rng = np.random.default_rng(2)
+    limits = [np.iinfo(k) for k in kinds]
+    x = rng.integers(limits[0].min, limits[0].max + 1, (2, 4, 5, 6)).astype(kinds[0])
+    w = rng.integers(limits[1].min, limits[1].max + 1, (6, 3, 3, 2)).astype(kinds[1])
+    w_scale = (rng.random(3) * 0.01 + 0.005).astype(F) if per_channel else np.array(0.0075, F)
+    w_zero = np.array([3, 5, 1] if per_channel else 3).astype(kinds[1])
+    weights = {"xs": F(0.05), "xz": kinds[0](9), "w": w, "ws": w_scale, "wz": w_zero, "ys": F(0.4), "yz": kinds[0](11)}
+    names = ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz"]
+    if bias:
+        weights["b"] = rng.integers(-3000, 3000, 3 * groups).astype(np.int32)
+        names.append("b")
+    attributes = {"strides": [2, 1], "pads": [1, 0, 0, 1], "kernel_shape": [3, 2], "group": groups}
+    node = helper.make_node("QLinearConvTranspose", names, ["y"], domain=LAST, **attributes)
+    (y,) = run([node], {"x": x}, weights, opset, exact=False)
+    wide_x, wide_w = np.moveaxis(x.astype(np.int64) - 9, -1, 1), w - w_zero.astype(np.int64).reshape(1, -1, 1, 1)
+    parts = [
+        transposed_sums(a, b, [2, 1], [1, 0, 0, 1])
+        for a, b in zip(np.split(wide_x, groups, 1), np.split(wide_w, groups), strict=True)
+    ]
+    sums = np.concatenate(parts, 1) + (weights["b"].reshape(1, -1, 1, 1) if bias else 0)
+    exact = sums * np.float64(F(0.05)) * w_scale.astype(np.float64).reshape(1, -1, 1, 1) / np.float64(F(0.4)) + 11
+    want = last(np.clip(np.rint(exact), limits[0].min, limits[0].max))
+    tie = np.abs(last(exact) % 1 - 0.5) < 1e-3  # sums of floats may fall on the other side
+    assert y.dtype == kinds[0] and y.shape == want.shape
+    np.testing.assert_array_equal(y[~tie], want[~tie])
+    assert np.abs(y.astype(np.int64) - want).max() <= 1 and len(np.unique(y)) > 30
+
+
+def check_refused_scales(groups, opset):
+    weights = {"xs": F(1), "xz": np.uint8(0), "w": np.zeros((6, 3, 1, 1), np.uint8), "ws": np.ones(3, F)}
+    weights |= {"wz": np.zeros(3, np.uint8), "ys": F(1), "yz": np.uint8(0)}
+    node = helper.make_node("QLinearConvTranspose", ["x", *weights], ["y"], name="n", domain=LAST, group=groups)
+    with pytest.raises(Exception, match=r"node 'n' .*QLinearConvTranspose is not implemented with a scale for each"):
+        run([node], {"x": np.zeros((1, 2, 2, 6), np.uint8)}, weights, opset)
+
+
+def test_quantized_transposed_convolution_refuses_missing_inputs():
+    node = helper.make_node("QLinearConvTranspose", ["x", "s"], ["y"], name="n", domain=LAST)
+    with pytest.raises(Exception, match=r"node 'n' .*with fewer than 8 inputs"):
+        run([node], {"x": np.zeros((1, 2, 2, 6), np.uint8)}, {"s": F(1)})

@@ -16,9 +16,9 @@ DOMAINS = ["", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training"]
 GROUPS = [("floats", {1, 10, 11, 16}), ("integers", {2, 3, 4, 5, 6, 7, 12, 13}), ("bool", {9}), ("string", {8}),
           ("complex", {14, 15}), ("float8", {17, 18, 19, 20, 24}), ("small", {21, 22, 23, 25, 26})]
 REMARKS = {  # what a type is limited to, and why
-    ("Resize", "string bool complex"): "nearest only: there is no mean of them",
-    ("Upsample", "string bool complex"): "nearest only: there is no mean of them",
-    ("GridSample", "string bool complex"): "nearest only: there is no mean of them",
+    ("Resize", "string bool"): "nearest only: there is no mean of them",
+    ("Upsample", "string bool"): "nearest only: there is no mean of them",
+    ("GridSample", "string bool"): "nearest only: there is no mean of them",
     ("Col2Im", "string"): "refused: strings have no sum",
 }
 REFUSED = {("Col2Im", 8)}  # types of a schema that mean nothing for the operator

@@ -1,6 +1,7 @@
 // ops/image/grid_sample.cpp - GridSample and AffineGrid, for images of one to three spatial dimensions.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 
 #include "kernels/copy/storage.h"
 #include "kernels/elementwise/convert.h"
@@ -159,7 +160,17 @@ void Combine(const float* coordinates, Dims spatial, const GridState& state, Pix
 template <typename F>
 bool VisitNumber(DType dtype, F&& f) {
   return VisitDType<float, double, Half, BFloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
-                    std::uint16_t, std::uint32_t, std::uint64_t>(dtype, f);
+                    std::uint16_t, std::uint32_t, std::uint64_t, std::complex<float>, std::complex<double>>(dtype, f);
+}
+
+template <typename R>
+std::complex<R> Weighted(const PixelTaps& taps, const std::complex<R>* x) {
+  R real = 0, imaginary = 0;
+  for (int t = 0; t < taps.count; ++t) {
+    real += static_cast<R>(taps.weight[t]) * x[taps.at[t]].real();
+    imaginary += static_cast<R>(taps.weight[t]) * x[taps.at[t]].imag();
+  }
+  return {real, imaginary};
 }
 
 template <typename T>

@@ -1,8 +1,10 @@
 // ops/image/resize_run.cpp - nearest copies elements by index tables; linear and cubic resize one axis after the other.
+// Complex numbers are resized as pairs of reals, along one more axis.
 #include "ops/image/resize_run.h"
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <limits>
 
@@ -35,6 +37,9 @@ T FromCompute(C value, bool round) {
     return static_cast<T>(static_cast<float>(value));
   }
 }
+
+bool IsComplex(DType dtype) { return dtype == DType::kComplex64 || dtype == DType::kComplex128; }
+DType PartOf(DType complex) { return complex == DType::kComplex64 ? DType::kFloat : DType::kDouble; }
 
 template <typename T, typename C>
 C ToCompute(T value) {
@@ -93,16 +98,19 @@ void NearestRows(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, c
   });
 }
 
-// The extrapolation value as an element of the type.
+// The extrapolation value as an element of the type: a truth for bool, a real number for complex types.
 template <typename Storage>
 typename Storage::Element OutsideElement(DType dtype, float value) {
   using Element = typename Storage::Element;
   Element element{};
   if constexpr (std::is_trivially_copyable_v<Element> && !Storage::kPacked) {
-    VisitNumber(dtype, [&]<typename T>() {
-      const T typed = FromCompute<T, double>(value, false);
+    const auto set = [&]<typename T>(T typed) {
       if constexpr (sizeof(T) == sizeof(Element)) std::memcpy(static_cast<void*>(&element), &typed, sizeof(Element));
-    });
+    };
+    VisitNumber(dtype, [&]<typename T>() { set(FromCompute<T, double>(value, false)); });
+    if (dtype == DType::kBool) set(value != 0);
+    if (dtype == DType::kComplex64) set(std::complex<float>(value));
+    if (dtype == DType::kComplex128) set(std::complex<double>(value));
   }
   return element;
 }
@@ -113,8 +121,10 @@ typename Storage::Element OutsideElement(DType dtype, float value) {
 template <typename C>
 class Resampler {
  public:
-  Resampler(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, const ResizeOptions& options)
-      : c_(c), x_(c.Input(0)), y_(y), axes_(axes), options_(options) {}
+  // pairs: the last axis is that of the parts of complex numbers.
+  Resampler(KernelContext& c, const TensorRef& x, const OutputRef& y, const ResizeAxis* axes,
+            const ResizeOptions& options, bool pairs)
+      : c_(c), x_(x), y_(y), axes_(axes), options_(options), pairs_(pairs) {}
 
   void Run() {
     Order();
@@ -140,7 +150,8 @@ class Resampler {
   // Axes that shrink come first, so that there is less to do for the others. But an element of the last axis is
   // gathered, which costs several times what one of a row does: it comes first unless the others make fewer of them.
   void Order() {
-    for (std::size_t i = 0; i < x_.rank(); ++i)
+    const std::size_t rank = x_.rank() - (pairs_ ? 1 : 0);
+    for (std::size_t i = 0; i < rank; ++i)
       if (!axes_[i].Identity(options_)) order_[count_++] = i;
     std::stable_sort(order_, order_ + count_, [&](std::size_t a, std::size_t b) {
       return axes_[a].out * axes_[b].in < axes_[b].out * axes_[a].in;
@@ -214,8 +225,11 @@ class Resampler {
         const std::int64_t inner = ElementCount(y_.shape, d + 1, y_.rank()), outer = ElementCount(y_.shape, 0, d);
         for (std::int64_t j = 0; j < axes_[d].out; ++j) {
           if (!axes_[d].Outside(j, options_.coordinates)) continue;
-          for (std::int64_t o = 0; o < outer; ++o)
-            std::fill_n(y_.template As<T>() + (o * axes_[d].out + j) * inner, inner, value);
+          for (std::int64_t o = 0; o < outer; ++o) {
+            T* y = y_.template As<T>() + (o * axes_[d].out + j) * inner;
+            std::fill_n(y, inner, value);
+            for (std::int64_t i = 1; pairs_ && i < inner; i += 2) y[i] = T{0};  // a real number
+          }
         }
       }
     });
@@ -226,6 +240,7 @@ class Resampler {
   const OutputRef y_;
   const ResizeAxis* axes_;
   const ResizeOptions& options_;
+  const bool pairs_;
   std::size_t order_[kMaxResizeRank], count_ = 0;
   C* buffers_[2];
   C* weights_;
@@ -241,7 +256,7 @@ bool NeedsDouble(DType dtype) {
 }  // namespace
 
 bool CanInterpolate(DType dtype) {
-  return VisitNumber(dtype, []<typename T>() {});
+  return IsComplex(dtype) || VisitNumber(dtype, []<typename T>() {});
 }
 
 void RunNearest(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, const ResizeOptions& options) {
@@ -267,10 +282,25 @@ void RunNearest(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, co
 }
 
 void RunInterpolated(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, const ResizeOptions& options) {
-  if (NeedsDouble(y.dtype)) {
-    Resampler<double>(c, y, axes, options).Run();
+  TensorRef x = c.Input(0);
+  OutputRef to = y;
+  Shape from_shape(x.shape), to_shape(y.shape);
+  ResizeAxis all[kMaxResizeRank + 1];
+  const bool pairs = IsComplex(y.dtype);
+  if (pairs) {
+    std::copy_n(axes, x.rank(), all);
+    all[x.rank()].in = all[x.rank()].out = 2;
+    from_shape.Append(2);
+    to_shape.Append(2);
+    x.shape = from_shape, to.shape = to_shape;
+    x.dtype = to.dtype = PartOf(y.dtype);
+    x.count *= 2, to.count *= 2;
+    axes = all;
+  }
+  if (NeedsDouble(to.dtype)) {
+    Resampler<double>(c, x, to, axes, options, pairs).Run();
   } else {
-    Resampler<float>(c, y, axes, options).Run();
+    Resampler<float>(c, x, to, axes, options, pairs).Run();
   }
 }
 

@@ -2,7 +2,8 @@
 // K.
 //
 // Constant weights are packed for kernels/nbits; others are packed in every run. With a group index per row of K (old
-// models) the weights are widened to floats for the f32 product.
+// models) the weights are widened to floats for the f32 product. Weights in the layout of a GPU's kernel get the plain
+// layout first.
 #include <algorithm>
 
 #include "kernels/gemm/gemm.h"
@@ -11,6 +12,7 @@
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
+#include "ops/quantized/gpu_weights.h"
 #include "ops/registry.h"
 #include "tensor/packing.h"
 
@@ -191,18 +193,36 @@ void RunMatMulNBits(KernelContext& c) {
   }
 }
 
+// The layout of the weights, checked: 0 for the plain one.
+GpuWeights ReadLayout(PrepareContext& c, const kernels::NBitsShape& s) {
+  const GpuWeights w{.n = s.n, .k = s.k, .block = s.block, .bits = s.bits, .layout = c.Int("weight_prepacked", 0)};
+  if (w.layout == 0) return w;
+  CheckGpuWeights(w);
+  if (c.HasInput(kGroupIndex)) c.Unsupported("input 'g_idx' beside attribute 'weight_prepacked'");
+  for (const std::size_t i : {kB, kScales, kZeros}) {
+    if (c.HasInput(i) && c.Constant(i) == nullptr)
+      c.Fail(Code::kInvalidArgument, c.InputText(i), ": expected a constant beside attribute 'weight_prepacked'");
+  }
+  return w;
+}
+
 Prepared PrepareMatMulNBits(PrepareContext& c) {
   State s = ReadState(c);
-  if (c.Int("weight_prepacked", 0) != 0) c.Unsupported("attribute 'weight_prepacked'");
+  const GpuWeights gpu = ReadLayout(c, s.shape);
   s.by_index = c.HasInput(kGroupIndex);
   s.shape.has_zeros = c.HasInput(kZeros);
   const auto constant = [&](std::size_t i) { return !c.HasInput(i) || c.Constant(i) != nullptr; };
   if (constant(kB) && constant(kScales) && constant(kZeros) && constant(kGroupIndex)) {
-    const Parts p{PartOf(c.Constant(kB)), PartOf(c.Constant(kScales)), PartOf(c.Constant(kZeros)),
-                  PartOf(c.Constant(kGroupIndex))};
+    Parts p{PartOf(c.Constant(kB)), PartOf(c.Constant(kScales)), PartOf(c.Constant(kZeros)),
+            PartOf(c.Constant(kGroupIndex))};
     CheckCounts(s.shape, p);
     s.packed = Packed(DType::kUInt8, Shape{static_cast<std::int64_t>(PackedBytes(s))}, [&](Tensor& packed) {
       std::vector<float> scales(2 * ScaleCount(s)), wide(WideCount(s));
+      std::vector<std::uint8_t> plain(gpu.layout == 0 ? 0 : static_cast<std::size_t>(p.q.count));
+      if (gpu.layout != 0) {
+        UnpackGpuWeights(gpu, static_cast<const std::uint8_t*>(p.q.data), plain.data(), c.parallel());
+        p.q.data = plain.data();
+      }
       Pack(s, p, scales.data(), wide.data(), static_cast<std::byte*>(packed.raw()), c.parallel());
     });
     for (const std::size_t i : {kB, kScales, kZeros, kGroupIndex})
