@@ -2,8 +2,8 @@
 #include "ops/attention/paged_cache.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "base/small_float.h"
 #include "kernels/elementwise/convert.h"
 
 namespace sardonyx::ops {
@@ -11,15 +11,28 @@ namespace {
 
 constexpr std::int64_t kChunk = 64;  // elements that are scaled before they are rounded; even, as pairs share a byte
 
+// To the nearest, ties to even. NaN, which has no integer, becomes `least`.
 int Rounded(float x, float least, float most) {
-  // fmax and fmin give the bound for NaN, which has no integer.
-  return static_cast<int>(std::nearbyint(std::fmin(most, std::fmax(least, x))));
+  constexpr float kNoFraction = 12582912;  // numbers of this size have none, so the sum is rounded
+  x = x > least ? x : least;
+  x = x < most ? x : most;
+  return static_cast<int>((x + kNoFraction) - kNoFraction);
 }
 
 void StoreInt4(const float* x, std::int64_t count, std::byte* to) {
   for (std::int64_t i = 0; i < count; i += 2) {
     const int low = Rounded(x[i], -8, 7) + 8, high = i + 1 < count ? Rounded(x[i + 1], -8, 7) + 8 : 8;
     to[i / 2] = static_cast<std::byte>(low | high << 4);
+  }
+}
+
+void LoadFloat4(const std::byte* from, std::int64_t bytes, float* y) {
+  float numbers[16];
+  for (std::uint8_t i = 0; i < 16; ++i) numbers[i] = Float4ToFloat(i);
+  for (std::int64_t i = 0; i < bytes; ++i) {
+    const auto both = static_cast<unsigned>(from[i]);
+    y[2 * i] = numbers[both & 15];
+    y[2 * i + 1] = numbers[both >> 4];
   }
 }
 
@@ -63,6 +76,8 @@ void PagedCache::Load(std::int64_t slot, std::int64_t rows, std::int64_t first, 
     const std::byte* from = data + ((slot + i) * heads + first) * head_bytes();
     if (element == DType::kInt4) {
       LoadInt4(from, count / 2, y + i * count);
+    } else if (element == DType::kFloat4E2M1) {
+      LoadFloat4(from, count / 2, y + i * count);
     } else {
       kernels::ToFloats(element)(from, 0, static_cast<std::size_t>(count), y + i * count);
     }
