@@ -2,12 +2,14 @@
 // caches of keys and values, rotary embedding, local windows and softmax sinks.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "kernels/attention/rotary.h"
 #include "kernels/norm/affine_f32.h"
 #include "kernels/reduce/reduce_f32.h"
 #include "ops/attention/attention_cost.h"
 #include "ops/attention/attention_mask.h"
+#include "ops/attention/group_query_state.h"
 #include "ops/attention/heads.h"
 #include "ops/attention/quantized_cache.h"
 #include "ops/infer_context.h"
@@ -18,54 +20,10 @@
 namespace sardonyx::ops {
 namespace {
 
-constexpr std::size_t kQ = 0, kK = 1, kV = 2, kPastK = 3, kPastV = 4, kLengths = 5, kTotal = 6, kCos = 7, kSin = 8;
-constexpr std::size_t kPositions = 9, kAddend = 10, kSinks = 11, kKScale = 12, kVScale = 13, kQNorm = 14, kKNorm = 15;
-constexpr std::size_t kY = 0, kPresentK = 1, kPresentV = 2, kScores = 3;
-
-struct State {
-  std::int64_t heads = 1, kv_heads = 1;
-  float scale = 0, softcap = 0, norm_epsilon = 1e-6f;
-  std::int64_t window = -1;
-  bool sliding = false;     // the caches hold the last rows only, those of the window at least
-  std::int64_t scores = 0;  // 1: before, 2: after softmax
-  int cache_bits = 0;       // of integers in the caches; 0: they hold floats
-  bool k_per_channel = false, v_per_channel = false;
-  bool rotary = false, interleaved = false, smooth = false, causal = true;
-};
-
-State ReadState(const AttributeReader& c) {
-  State s;
-  s.heads = c.Int("num_heads");
-  s.kv_heads = c.Int("kv_num_heads");
-  constexpr std::int64_t kMostHeads = 1 << 20;
-  if (s.heads < 1 || s.kv_heads < 1 || s.heads > kMostHeads || s.heads % s.kv_heads != 0) {
-    c.Fail(Code::kInvalidArgument, "expected num_heads in [1, ", kMostHeads, "] and divisible by kv_num_heads, found ",
-           s.heads, " and ", s.kv_heads);
-  }
-  s.scale = c.Float("scale", 0);
-  s.softcap = c.Float("softcap", 0);
-  s.norm_epsilon = c.Float("qk_norm_epsilon", 1e-6f);
-  s.window = std::min(c.Int("local_window_size", -1), std::int64_t{1} << 40);
-  s.sliding = c.Flag("sliding_window_cache");
-  if (s.sliding && s.window < 1) {
-    c.Fail(Code::kInvalidArgument,
-           "attribute 'local_window_size': expected at least 1 where sliding_window_cache is 1, ", "found ", s.window);
-  }
-  s.rotary = c.Flag("do_rotary");
-  s.interleaved = c.Flag("rotary_interleaved");
-  s.smooth = c.Int("smooth_softmax", 0) > 0;
-  s.causal = c.Flag("causal", true);
-  s.scores = c.Int("qk_output", 0);
-  if (s.scores < 0 || s.scores > 2)
-    c.Fail(Code::kInvalidArgument, "attribute 'qk_output': expected 0 to 2, found ", s.scores);
-  if (!s.causal && s.window >= 0) {
-    c.Fail(Code::kInvalidArgument, "attribute 'local_window_size': expected -1 where causal is 0, found ", s.window);
-  }
-  return s;
-}
+using namespace group_query;
 
 void InferGroupQuery(InferContext& c) {
-  const State s = ReadState(c);
+  const GroupQueryState s = ReadGroupQueryState(c);
   const DType dtype = c.InputDType(kQ), cache = c.HasInput(kPastK) ? c.InputDType(kPastK) : dtype;
   const auto total = c.ShapeData(kTotal);
   const Dim keys = total && total->size() == 1 ? total->front() : Dim();
@@ -90,58 +48,10 @@ void InferGroupQuery(InferContext& c) {
   if (c.HasOutput(kScores)) c.SetOutput(kScores, dtype, {q[0], Dim(s.heads), q[1], keys});
 }
 
-// The sizes of one call, checked.
-struct Sizes {
-  std::int64_t batch, queries, size, keys, past_rows, rows;
-  std::int64_t stored;  // elements of a row in the caches
-  bool packed;
-};
-
-Sizes ReadSizes(KernelContext& c, const State& s) {
-  Sizes n{};
-  const Dims q = c.Input(kQ).shape;
-  n.batch = q[0], n.queries = q[1];
-  n.packed = !c.HasInput(kK);
-  const std::int64_t heads = n.packed ? s.heads + 2 * s.kv_heads : s.heads;
-  n.size = q[2] / heads;
-  n.stored = s.cache_bits == 4 ? (n.size + 1) / 2 : n.size;
-  n.keys = c.Input(kTotal).count == 1 ? c.Input(kTotal).As<const std::int32_t>()[0] : -1;
-  n.past_rows = c.HasInput(kPastK) && c.Input(kPastK).rank() == 4 ? c.Input(kPastK).dim(2) : 0;
-  n.rows = std::max(n.past_rows, n.keys);
-  if (q[2] % heads != 0 || n.keys < 0 || c.Input(kLengths).count != n.batch) {
-    Fail(Code::kInvalidArgument, "expected a query of ", heads, " heads, ", n.batch,
-         " seqlens_k and one total_sequence_length, found ", ToText(q), ", ", ToText(c.Input(kLengths).shape), " and ",
-         ToText(c.Input(kTotal).shape));
-  }
-  if (!n.packed) {
-    const std::int64_t want[] = {n.batch, n.queries, s.kv_heads * n.size};
-    if (!c.HasInput(kV) || !Shape::Equal(c.Input(kK).shape, want) || !Shape::Equal(c.Input(kV).shape, want)) {
-      Fail(Code::kInvalidArgument, "expected key and value ", ToText(want), ", found ", ToText(c.Input(kK).shape),
-           " and ", c.HasInput(kV) ? ToText(c.Input(kV).shape) : "none");
-    }
-  }
-  for (const std::size_t i : {kQNorm, kKNorm}) {
-    if (c.HasInput(i) && c.Input(i).count != n.size) {
-      Fail(Code::kInvalidArgument, "expected q_norm_weight and k_norm_weight [", n.size, "], found ",
-           ToText(c.Input(i).shape));
-    }
-  }
-  if (c.HasInput(kPastK) != c.HasInput(kPastV)) {
-    Fail(Code::kInvalidArgument, "expected past_key and past_value together, found only one");
-  }
-  if (c.HasInput(kPastK)) {
-    const std::int64_t want[] = {n.batch, s.kv_heads, n.past_rows, n.stored};
-    if (!Shape::Equal(c.Input(kPastK).shape, want) || !Shape::Equal(c.Input(kPastV).shape, want)) {
-      Fail(Code::kInvalidArgument, "expected past_key and past_value ", ToText(want), ", found ",
-           ToText(c.Input(kPastK).shape), " and ", ToText(c.Input(kPastV).shape));
-    }
-  }
-  return n;
-}
-
 class GroupQuery {
  public:
-  explicit GroupQuery(KernelContext& c) : c_(c), state_(c.state<State>()), n_(ReadSizes(c, state_)) {
+  explicit GroupQuery(KernelContext& c)
+      : c_(c), state_(c.state<GroupQueryState>()), n_(ReadGroupQuerySizes(c, state_)) {
     if (state_.sliding) StageRows();
     const std::int64_t cache[] = {n_.batch, state_.kv_heads, state_.sliding ? n_.past_rows : n_.rows, n_.stored};
     for (const std::size_t i : {kPresentK, kPresentV})
@@ -214,7 +124,7 @@ class GroupQuery {
     }
     if (c_.HasOutput(kScores)) args_.scores = io.Out<float>(kScores);
     kernels::AttentionF32(args_, c_.parallel(), io.At(scratch_at));
-    if (state_.sliding) {
+    if (state_.sliding && !integers) {
       KeepLastRows(keys, store, io.Out<float>(kPresentK));
       KeepLastRows(values, store, io.Out<float>(kPresentV));
     }
@@ -363,9 +273,35 @@ class GroupQuery {
     return {state_.cache_bits, n_.size, io.In<float>(scale), per_channel};
   }
 
+  // UseIntegers for caches that slide: `floats` are the staged rows.
+  void SlideIntegers(std::size_t past, std::size_t present, const QuantizedCache& cache, float* floats,
+                     const Heads& store) const {
+    const std::int64_t bytes = cache.row_bytes(), head_bytes = n_.past_rows * bytes;
+    const auto* from = c_.Input(past).As<const std::byte>();
+    auto* to = c_.Output(present).As<std::byte>();
+    c_.parallel().For(n_.batch * state_.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t b = i / state_.kv_heads, h = i % state_.kv_heads, rows = CachedRows(b);
+        const std::int64_t kept = Resident(Length(b)), dropped = CachedAndNew(b) - kept;
+        const std::byte* old = from + i * head_bytes;
+        std::byte* head = to + i * head_bytes;
+        float* wide = floats + store.Offset(b, h);
+        for (std::int64_t s = 0; s < rows; ++s) cache.Load(h, old + s * bytes, wide + s * n_.size);
+        for (std::int64_t s = rows; s < rows + n_.queries; ++s) cache.Round(h, wide + s * n_.size);
+        const std::int64_t old_kept = std::max<std::int64_t>(0, rows - dropped);
+        if (old_kept > 0) std::memmove(head, old + dropped * bytes, static_cast<std::size_t>(old_kept * bytes));
+        for (std::int64_t s = old_kept; s < kept; ++s) {
+          cache.Store(h, wide + (dropped + s) * n_.size, head + s * bytes);
+        }
+        std::fill_n(head + kept * bytes, head_bytes - kept * bytes, std::byte{0});
+      }
+    });
+  }
+
   // The new rows of `floats` go to the present as integers; all rows come back as floats, the new ones rounded.
   void UseIntegers(std::size_t past, std::size_t present, const QuantizedCache& cache, float* floats,
                    const Heads& store) const {
+    if (state_.sliding) return SlideIntegers(past, present, cache, floats, store);
     const std::int64_t bytes = cache.row_bytes();
     const auto* from = c_.HasInput(past) ? c_.Input(past).As<const std::byte>() : nullptr;
     auto* to = c_.Output(present).As<std::byte>();
@@ -433,8 +369,8 @@ class GroupQuery {
   }
 
   KernelContext& c_;
-  const State& state_;
-  Sizes n_;
+  const GroupQueryState& state_;
+  GroupQuerySizes n_;
   kernels::AttentionF32Args args_;
   kernels::RotaryFn* rotary_ = kernels::BestRotary();
   std::int64_t half_ = 0;
@@ -442,34 +378,11 @@ class GroupQuery {
 
 void RunGroupQuery(KernelContext& c) { GroupQuery(c).Run(); }
 
-void ReadCache(PrepareContext& c, State* state) {
-  const DType cache = c.HasInput(kPastK) ? c.InputDType(kPastK) : c.InputDType(kQ);
-  if (cache == c.InputDType(kQ)) return;
-  if (cache != DType::kInt8 && cache != DType::kUInt8) c.Unsupported("a cache", cache);
-  state->cache_bits = cache == DType::kInt8 ? 8 : 4;
-  const std::int64_t bits = c.Int("kv_cache_bit_width", 8);
-  if (bits != state->cache_bits) {
-    c.Fail(Code::kInvalidArgument, "attribute 'kv_cache_bit_width': expected ", state->cache_bits, " for a cache of ",
-           Name(cache), ", found ", bits);
-  }
-  const auto per_channel = [&](std::string_view name) {
-    const std::string kind = c.String(name, "NONE");
-    if (kind != "PER_TENSOR" && kind != "PER_CHANNEL") {
-      c.Fail(Code::kInvalidArgument, "attribute '", name, "': expected PER_TENSOR or PER_CHANNEL, found '", kind, "'");
-    }
-    return kind == "PER_CHANNEL";
-  };
-  state->k_per_channel = per_channel("k_quant_type");
-  state->v_per_channel = per_channel("v_quant_type");
-  if (!c.HasOutput(kPresentK) || !c.HasOutput(kPresentV)) c.Unsupported("a cache of integers without present outputs");
-}
-
 Prepared PrepareGroupQuery(PrepareContext& c) {
-  State state = ReadState(c);
-  ReadCache(c, &state);
-  if (state.sliding && state.cache_bits != 0)
-    c.Unsupported("attribute 'sliding_window_cache' with a cache of integers");
-  if (state.sliding && c.HasOutput(kScores)) c.Unsupported("attribute 'sliding_window_cache' with an output of scores");
+  GroupQueryState state = ReadGroupQueryState(c);
+  ReadGroupQueryCache(c, &state);
+  if (state.sliding && c.HasOutput(kScores))
+    c.Unsupported("attribute 'sliding_window_cache' with an output of scores, which ONNX Runtime refuses, too");
   if (c.HasInput(kQNorm) != c.HasInput(kKNorm)) {
     c.Fail(Code::kInvalidArgument, "expected q_norm_weight and k_norm_weight together, found only one");
   }

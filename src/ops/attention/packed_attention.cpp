@@ -1,5 +1,7 @@
 // ops/attention/packed_attention.cpp - com.microsoft PackedAttention and PackedMultiHeadAttention: attention over
-// sequences whose padding was removed. The pass expand_joined_operators makes them of padded attention.
+// sequences whose padding was removed. The pass expand_joined_operators makes them of padded attention. And the row of
+// PagedAttention, which never had padding.
+#include "ops/attention/paged_attention.h"
 #include "ops/infer_context.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
@@ -75,6 +77,12 @@ constexpr OpDef Row(std::string_view name, InferFn* infer) {
 constexpr OpDef kPackedAttentionOps[] = {
     Row("PackedAttention", InferPackedAttention),
     Row("PackedMultiHeadAttention", InferPackedMultiHead),
+    {.domain = "com.microsoft",
+     .name = "PagedAttention",
+     .since = {1},
+     .types = {DType::kFloat16, DType::kBFloat16},
+     .infer = InferPagedAttention,
+     .prepare = PreparePagedAttention},
 };
 
 }  // namespace

@@ -17,6 +17,11 @@ struct QuantizedCache {
   // Rounds to the nearest, ties to even; saturates.
   void Store(std::int64_t head, const float* x, std::byte* to) const;
   void Load(std::int64_t head, const std::byte* from, float* y) const;
+  // What Store and Load give.
+  void Round(std::int64_t head, float* x) const;
+
+ private:
+  int Rounded(std::int64_t head, const float* x, std::int64_t i) const;
 };
 
 }  // namespace sardonyx::ops
