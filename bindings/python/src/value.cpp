@@ -67,23 +67,41 @@ void* AddressOf(nb::handle array) {
   return data;
 }
 
+// The elements of an array of objects, in order: its own memory where it is contiguous.
+class Objects {
+ public:
+  explicit Objects(nb::handle array) {
+    const bool objects = nb::cast<std::string>(array.attr("dtype").attr("kind")) == "O";
+    // Texts of a fixed length become objects here.
+    kept_ = objects ? Numpy().attr("ascontiguousarray")(array) : array.attr("astype")("object");
+    count_ = nb::cast<std::size_t>(kept_.attr("size"));
+    items_ = static_cast<PyObject* const*>(AddressOf(kept_));
+  }
+  std::size_t size() const { return count_; }
+  nb::handle operator[](std::size_t i) const { return items_[i] != nullptr ? items_[i] : Py_None; }
+
+ private:
+  nb::object kept_;
+  std::size_t count_ = 0;
+  PyObject* const* items_ = nullptr;
+};
+
 ValuePtr StringTensor(nb::handle array) {
   const std::vector<std::int64_t> shape = ShapeOf(array);
   OrtValue* value = nullptr;
   Check(Ort().CreateTensorAsOrtValue(DefaultAllocator(), shape.data(), shape.size(),
                                      ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, &value));
   ValuePtr owned(value);
-  const nb::list items(array.attr("ravel")().attr("tolist")());
-  std::size_t at = 0;
-  for (const nb::handle item : items) {
-    nb::object text = nb::borrow(item);
-    if (!PyBytes_Check(text.ptr()) && !PyUnicode_Check(text.ptr())) text = nb::str(item);
+  const Objects items(array);
+  for (std::size_t at = 0; at < items.size(); ++at) {
+    nb::object text = nb::borrow(items[at]);
+    if (!PyBytes_Check(text.ptr()) && !PyUnicode_Check(text.ptr())) text = nb::str(text);
     Py_ssize_t size = PyBytes_Check(text.ptr()) ? PyBytes_GET_SIZE(text.ptr()) : 0;
     const char* bytes =
         PyBytes_Check(text.ptr()) ? PyBytes_AS_STRING(text.ptr()) : PyUnicode_AsUTF8AndSize(text.ptr(), &size);
     if (bytes == nullptr) throw nb::python_error();
     char* element = nullptr;  // of this size, because a text may have a NUL inside
-    Check(Ort().GetResizedStringTensorElementBuffer(value, at++, static_cast<std::size_t>(size), &element));
+    Check(Ort().GetResizedStringTensorElementBuffer(value, at, static_cast<std::size_t>(size), &element));
     std::copy_n(bytes, size, element);
   }
   return owned;
@@ -200,16 +218,15 @@ nb::object StringArray(const OrtValue* value, const std::vector<std::int64_t>& s
   std::string bytes(total, '\0');
   std::vector<std::size_t> offsets(count);
   if (count != 0) Check(Ort().GetStringTensorContent(value, bytes.data(), total, offsets.data(), count));
-  nb::list texts;
+  nb::object array = Numpy().attr("empty")(nb::int_(count), "object");
+  auto* const items = static_cast<PyObject**>(AddressOf(array));
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t end = i + 1 < count ? offsets[i + 1] : total;
     PyObject* text =
         PyUnicode_DecodeUTF8(bytes.data() + offsets[i], static_cast<Py_ssize_t>(end - offsets[i]), "surrogateescape");
     if (text == nullptr) throw nb::python_error();
-    texts.append(nb::steal(text));
+    Py_XDECREF(std::exchange(items[i], text));  // NumPy's None
   }
-  nb::object array = Numpy().attr("empty")(nb::int_(count), "object");
-  for (std::size_t i = 0; i < count; ++i) array[i] = texts[i];
   nb::list dims;
   for (const std::int64_t dim : shape) dims.append(nb::int_(dim));
   return array.attr("reshape")(nb::tuple(dims));

@@ -70,10 +70,51 @@ void RunFromRowBefore(const T* x, int64_t n, int64_t step, int64_t columns, Tota
     totals[j] = kExclusive ? join(last[j], x[(n - 1) * step + j]) : static_cast<Total<T>>(last[j]);
 }
 
+// Columns whose totals stay in registers while all rows are taken.
+#if defined(__AVX512F__)
+constexpr int64_t kDoubles = 8;
+#elif defined(__AVX2__)
+constexpr int64_t kDoubles = 4;
+#else
+constexpr int64_t kDoubles = 2;
+#endif
+constexpr int64_t kHeldVectors = 8, kHeld = kHeldVectors * kDoubles;
+using DoubleVec __attribute__((vector_size(8 * kDoubles))) = double;
+using FloatVec __attribute__((vector_size(4 * kDoubles))) = float;
+
+template <bool kExclusive, bool kProduct>
+void RunHeld(const float* x, int64_t n, int64_t step, double* totals, float* y) {
+  DoubleVec held[kHeldVectors];
+  __builtin_memcpy(held, totals, sizeof held);
+  for (int64_t k = 0; k < n; ++k, x += step, y += step) {
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < kHeldVectors; ++i) {
+      FloatVec elements;
+      __builtin_memcpy(&elements, x + i * kDoubles, sizeof elements);
+      const DoubleVec before = held[i], wide = __builtin_convertvector(elements, DoubleVec);
+      held[i] = kProduct ? before * wide : before + wide;
+      const FloatVec result = __builtin_convertvector(kExclusive ? before : held[i], FloatVec);
+      __builtin_memcpy(y + i * kDoubles, &result, sizeof result);
+    }
+  }
+  __builtin_memcpy(totals, held, sizeof held);
+}
+
+// Rows that stay in the second cache are read a few columns at a time.
+constexpr int64_t kCachedFloats = 192 * 1024;
+
 template <typename T, bool kExclusive, bool kProduct>
 void RunOne(const T* x, int64_t n, int64_t step, int64_t columns, Total<T>* totals, T* y) {
   if constexpr (sizeof(Total<T>) == sizeof(T)) {
     if (x != y && n > 0) return RunFromRowBefore<T, kExclusive, kProduct>(x, n, step, columns, totals, y);
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    const int64_t distance = step < 0 ? -step : step;
+    if (n * distance <= kCachedFloats) {
+      for (; columns >= kHeld; columns -= kHeld, x += kHeld, totals += kHeld, y += kHeld)
+        RunHeld<kExclusive, kProduct>(x, n, step, totals, y);
+      if (columns == 0) return;
+    }
   }
   RunColumns<T, kExclusive, kProduct>(x, n, step, columns, totals, y);
 }

@@ -62,12 +62,15 @@ inline ExpParts SplitExp(Floats x) {
 
 #if defined(__AVX512F__)
 
+// A sum with it has no room for a fraction, and holds the whole number in its low bits.
+inline constexpr float kWhole = 12582912.0f;
+
 // One instruction scales by 2^n and rounds denormal results once; the clamps hand on a NaN, their second operand.
 inline Floats Exp(Floats x) {
   constexpr float kCoefficients[] = {0.49999994f, 0.166665152f, 0.041668456f, 0.00836941879f, 0.00138131448f};
   const Floats in{
       _mm512_maskz_max_ps(0xFFFF, Splat(-104.0f).raw, _mm512_maskz_min_ps(0xFFFF, Splat(89.0f).raw, x.raw))};
-  const Floats n = hn::Round(hn::Mul(in, Splat(1.44269504f)));
+  const Floats n = hn::Sub(hn::MulAdd(in, Splat(1.44269504f), Splat(kWhole)), Splat(kWhole));
   const Floats r = hn::NegMulAdd(n, Splat(3.194618329871446e-05f), hn::NegMulAdd(n, Splat(0.693115234375f), in));
   const Floats tail = hn::MulAdd(hn::Mul(r, r), Polynomial(r, kCoefficients), r);
   return Floats{_mm512_maskz_scalef_ps(0xFFFF, hn::Add(tail, Splat(1.0f)).raw, n.raw)};
@@ -152,6 +155,22 @@ inline Floats Sigmoid(Floats x) {
 }
 
 // With m = e^2|x| - 1, which keeps its digits near 0, |tanh(x)| = m / (m + 2). It is 1 from 9.2 on.
+#if defined(__AVX512F__)
+// e^2|x| = 2^n e^2r, where |x| = n ln(2) / 2 + r: n is read from the low bits of a sum that has no room for a fraction.
+// An error of r grows with n, and counts less by 2^n.
+inline Floats Tanh(Floats x) {
+  constexpr float kCoefficients[] = {1.99999976f, 1.333321216f, 0.666695296f, 0.26782140128f, 0.08840415616f};
+  const Int32Tag di;
+  const FloatTag d;
+  const Floats size{_mm512_maskz_min_ps(0xFFFF, Splat(9.2f).raw, hn::Abs(x).raw)};  // NaN stays
+  const Floats shifted = hn::MulAdd(size, Splat(2.88539008f), Splat(kWhole));
+  const Floats r = hn::NegMulAdd(hn::Sub(shifted, Splat(kWhole)), Splat(0.34657359f), size);
+  const Floats tail = hn::MulAdd(hn::Mul(r, r), Polynomial(r, kCoefficients), hn::Add(r, r));
+  const Floats scale = hn::BitCast(d, hn::Add(hn::ShiftLeft<23>(hn::BitCast(di, shifted)), hn::Set(di, 0x3f800000)));
+  const Floats m = hn::MulAdd(scale, tail, hn::Sub(scale, Splat(1.0f)));
+  return hn::CopySign(QuotientFromTwo(m, hn::Add(m, Splat(2.0f))), x);
+}
+#else
 inline Floats Tanh(Floats x) {
   constexpr float kCoefficients[] = {0.49999994f, 0.166665152f, 0.041668456f, 0.00836941879f, 0.00138131448f};
   const Floats size = hn::Min(hn::Abs(x), Splat(9.2f));
@@ -164,6 +183,7 @@ inline Floats Tanh(Floats x) {
   const Floats y = hn::CopySign(QuotientFromTwo(m, hn::Add(m, Splat(2.0f))), x);
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
+#endif
 
 // erfc(t) for t >= 0.98, from a fit of -ln(erfc) on [0.98, 5]; 0 beyond 5 (erfc(5) is 1.5e-12).
 inline Floats ErfcTail(Floats t) {

@@ -5,6 +5,7 @@
 
 #include "kernels/copy/storage.h"
 #include "kernels/elementwise/convert.h"
+#include "kernels/sample/bilinear.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
 #include "ops/kernel_context.h"
@@ -238,6 +239,32 @@ void SampleAll(KernelContext& c, const OutputRef& y, const GridState& state) {
   });
 }
 
+// Images of floats, whose points lie between four pixels.
+bool IsBilinear(const TensorRef& x, const TensorRef& grid, const GridState& state) {
+  return x.dtype == DType::kFloat && grid.dtype == DType::kFloat && x.rank() == 4 &&
+         state.mode == SampleMode::kLinear && state.padding != Padding::kReflection &&
+         x.shape[2] * x.shape[3] <= (std::int64_t{1} << 30);
+}
+
+void SampleBilinear(KernelContext& c, const OutputRef& y, const GridState& state) {
+  const TensorRef &x = c.Input(0), &grid = c.Input(1);
+  const std::int64_t channels = x.shape[1], in_plane = x.shape[2] * x.shape[3], out_plane = y.shape[2] * y.shape[3];
+  const kernels::PointsOfImage image{x.shape[2], x.shape[3], state.align_corners, state.padding == Padding::kBorder};
+  constexpr std::int64_t kPoints = kernels::BilinearBlock::kPoints;
+  const std::int64_t blocks = (out_plane + kPoints - 1) / kPoints;
+  const std::int64_t grain = std::max<std::int64_t>(1, 16384 / (kPoints * (channels + 1)));
+  c.parallel().For(x.shape[0] * blocks, grain, [&](std::int64_t begin, std::int64_t end) {
+    kernels::BilinearBlock block;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t n = i / blocks, first = i % blocks * kPoints;
+      block.count = std::min(kPoints, out_plane - first);
+      kernels::FindBilinear(image, grid.As<const float>() + (n * out_plane + first) * 2, block);
+      for (std::int64_t k = n * channels; k < (n + 1) * channels; ++k)
+        kernels::ReadBilinear(block, x.As<const float>() + k * in_plane, y.As<float>() + k * out_plane + first);
+    }
+  });
+}
+
 void RunGridSample(KernelContext& c) {
   const TensorRef& x = c.Input(0);
   const TensorRef& grid = c.Input(1);
@@ -254,7 +281,9 @@ void RunGridSample(KernelContext& c) {
   const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
   if (x.count == 0) Fail(Code::kInvalidArgument, "expected an image with elements, found shape ", ToText(x.shape));
-  SampleAll(c, y, c.state<GridState>());
+  const auto& state = c.state<GridState>();
+  if (IsBilinear(x, grid, state)) return SampleBilinear(c, y, state);
+  SampleAll(c, y, state);
 }
 
 Prepared PrepareGridSample(PrepareContext& c) {

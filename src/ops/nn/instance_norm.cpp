@@ -5,6 +5,7 @@
 
 #include "kernels/norm/affine_f32.h"
 #include "kernels/norm/group_norm_last_f32.h"
+#include "kernels/norm/short_rows.h"
 #include "kernels/reduce/reduce_any.h"
 #include "ops/channels_last.h"
 #include "ops/cost_context.h"
@@ -169,9 +170,16 @@ void RunAxesNorm(KernelContext& c) {
   const T* x = io.In<T>(0);
   T* y = io.Out<T>(0);
   const std::int64_t grain = std::max<std::int64_t>(1, (p.inner == 1 ? 16384 : 4096) / p.reduced_total);
+  using Short = kernels::ShortRows<T>;
+  const bool is_short = state.p != 0 && p.inner == 1 && p.repeats == 1 && p.n <= Short::kMost &&
+                        (p.outer == 1 || p.KeptOffset(1) == p.n);
+  const kernels::RowSize size = state.p == 1 ? kernels::RowSize::kSumAbs : kernels::RowSize::kRootSumSquare;
   c.parallel().For(p.outer * p.inner, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (is_short) i += kernels::DivideShortRows(Short{size, x + i * p.n, y + i * p.n, end - i, p.n});
+      if (i == end) return;
       if (p.inner != 1 || !NormRows(state, p, i, x, y)) NormElements(state, p, i, x, y);
+    }
   });
 }
 

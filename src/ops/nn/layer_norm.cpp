@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/norm/affine_f32.h"
+#include "kernels/norm/short_rows.h"
 #include "kernels/reduce/reduce_f32.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
@@ -198,8 +199,18 @@ void RunLayerNorm(KernelContext& c) {
   const T* sum_bias = has(form.sum_bias) ? io.In<T>(form.sum_bias) : nullptr;
   T* means = form.mean != kAbsent ? io.Out<T>(form.mean) : nullptr;
   T* inverses = form.inverse != kAbsent ? io.Out<T>(form.inverse) : nullptr;
+  kernels::ShortRows<T> plain{kernels::RowSize::kRootMeanSquare};
+  plain.n = n, plain.scale = scale.data, plain.epsilon = state.epsilon;
+  const bool is_plain = form.rms && n <= plain.kMost && skip == nullptr && bias.data == nullptr && scale.stride == 0 &&
+                        inverses == nullptr;
   c.parallel().For(rows, std::max<std::int64_t>(1, 4096 / n), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
+      if (is_plain) {
+        kernels::ShortRows<T> rest = plain;
+        rest.x = io.In<T>(0) + row * n, rest.y = io.Out<T>(0) + row * n, rest.rows = end - row;
+        row += kernels::DivideShortRows(rest);
+        if (row == end) return;
+      }
       const T* x = io.In<T>(0) + row * n;
       T* y = io.Out<T>(0) + row * n;
       if (skip != nullptr) {
