@@ -430,6 +430,12 @@ constexpr OpDef kProjectedAttentionOps[] = {
      .types = {DType::kInt8},
      .infer = InferOrderedAttention,
      .prepare = PrepareOrderedAttention},
+    {.domain = "com.microsoft",
+     .name = "QOrderedLongformerAttention",
+     .since = {1},
+     .types = {DType::kInt8},
+     .infer = InferLongformer,
+     .prepare = PrepareOrderedLongformer},
 };
 
 }  // namespace
