@@ -406,6 +406,22 @@ def test_slots_are_where_rows_go():
     assert not np.array_equal(y, plain[0])
 
 
+def test_sequences_share_blocks():
+    """A prompt that several sequences begin with lies in the cache once."""
+    case = Case([(9, 1), (10, 2), (8, 3)])
+    case.inputs["block_table"][:, :2] = case.inputs["block_table"][0, :2]
+    check(case)
+
+
+@pytest.mark.parametrize("dtype,stored", [(B, H), (H, B)])
+def test_caches_of_the_other_float(dtype, stored):
+    case = Case(dtype=dtype)
+    for name in ("key_cache", "value_cache"):
+        case.inputs[name] = case.inputs[name].astype(stored)
+    case.k_codec = case.v_codec = Codec("float", stored)
+    check(case)
+
+
 @pytest.mark.parametrize("window", [-1, 5])
 def test_missing_blocks_are_hidden(window):
     case = Case([(30, 2), (9, 1), (17, 1)], local_window_size=window)

@@ -1,5 +1,6 @@
 // ops/attention/longformer_attention.cpp - com.microsoft LongformerAttention: a token sees those up to `window`
-// positions away and all global tokens; a global token sees every token, with projections of its own.
+// positions away and all global tokens; a global token sees every token, with projections of its own. And
+// QOrderedLongformerAttention, whose projections and result are rounded to int8.
 //
 // The work grows with sequence * (window + global tokens): a block of queries meets the keys that one of them sees,
 // gathered in one piece, and an addend hides what the others see.
@@ -11,24 +12,39 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <string_view>
 #include <vector>
 
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_int8.h"
 #include "ops/attention/heads.h"
 #include "ops/operands.h"
+#include "ops/quantized_scale.h"
+#include "ops/shapes/memory_order.h"
 
 namespace sardonyx::ops {
 namespace {
 
-constexpr std::size_t kX = 0, kWeights = 1, kBias = 2, kMask = 3, kGlobalWeights = 4, kGlobalBias = 5, kGlobal = 6;
+constexpr std::size_t kX = 0, kNone = 99;
+
+// Where the inputs are.
+struct Inputs {
+  std::size_t weights, bias, mask, global_weights, global_bias, global;
+  // Scales of the int8 forms.
+  std::size_t x_scale = kNone, weights_scale = kNone, projected_scale = kNone;
+  std::size_t global_weights_scale = kNone, global_projected_scale = kNone, y_scale = kNone;
+};
+constexpr Inputs kFloats = {1, 2, 3, 4, 5, 6};
+constexpr Inputs kBytes = {2, 4, 7, 8, 10, 12, 1, 3, 6, 9, 11, 13};
 
 struct State {
   std::int64_t heads = 1, window = 1;
+  bool bytes = false;
 };
 
 State ReadState(const AttributeReader& c) {
-  const State s = {c.Int("num_heads"), c.Int("window")};
+  const State s = {.heads = c.Int("num_heads"), .window = c.Int("window")};
   constexpr std::int64_t kMost = std::int64_t{1} << 40;  // sums and products of a few stay numbers
   if (s.heads < 1 || s.heads > kMost) {
     c.Fail(Code::kInvalidArgument, "attribute 'num_heads': expected at least 1, found ", s.heads);
@@ -41,7 +57,11 @@ State ReadState(const AttributeReader& c) {
 
 class Longformer {
  public:
-  explicit Longformer(KernelContext& c) : c_(c), state_(c.state<State>()), io_(c, DType::kFloat, 1u << kGlobal) {
+  explicit Longformer(KernelContext& c)
+      : c_(c),
+        state_(c.state<State>()),
+        in_(state_.bytes ? kBytes : kFloats),
+        io_(c, DType::kFloat, SkippedInputs(state_, in_), state_.bytes ? 1u : 0) {
     CheckShapes();
     FindGlobals();
     args_.heads = args_.kv_heads = state_.heads;
@@ -59,7 +79,17 @@ class Longformer {
     keys_at_ = floats(2 * most_keys_, hidden_);
     rows_at_ = floats(2 * most_globals_, hidden_);
     addend_at_ = floats(block_, most_keys_);
-    gemm_bytes_ = kernels::GemmF32ScratchBytes(Product(), c.parallel().ThreadCount());
+    const int threads = c.parallel().ThreadCount();
+    if (state_.bytes) {
+      ReadScales();
+      turned_at_ = io_.Add<std::int8_t>(
+          CheckedMul(static_cast<std::size_t>(hidden_) * 3, static_cast<std::size_t>(hidden_), "attention"));
+      rounded_at_ = io_.Add<std::int8_t>(static_cast<std::size_t>(batch_ * sequence_ * 3 * hidden_));
+      result_at_ = floats(batch_ * sequence_, hidden_);
+      gemm_bytes_ = kernels::GemmInt8ScratchBytes(ByteProduct(), threads);
+    } else {
+      gemm_bytes_ = kernels::GemmF32ScratchBytes(Product(), threads);
+    }
     gemm_at_ = io_.Add(gemm_bytes_);
     scratch_at_ = io_.Add(std::max(ScratchBytes(block_, most_keys_), ScratchBytes(most_globals_, sequence_)));
   }
@@ -67,9 +97,9 @@ class Longformer {
   void Run() {
     if (c_.Input(kX).count == 0) return;
     const Operands::Computing computing(io_);
-    mask_ = io_.In<float>(kMask), y_ = io_.Out<float>(0);
-    Project(kWeights, kBias, io_.At<float>(projected_at_));
-    if (most_globals_ > 0) Project(kGlobalWeights, kGlobalBias, io_.At<float>(global_at_));
+    mask_ = io_.In<float>(in_.mask), y_ = state_.bytes ? io_.At<float>(result_at_) : io_.Out<float>(0);
+    Project(false, io_.At<float>(projected_at_));
+    if (most_globals_ > 0) Project(true, io_.At<float>(global_at_));
     for (std::int64_t b = 0; b < batch_; ++b) {
       c_.CheckCancelled();
       for (std::int64_t begin = 0; begin < sequence_; begin += block_) {
@@ -80,9 +110,16 @@ class Longformer {
         if (mask_[b * sequence_ + s] < 0) std::fill_n(y_ + (b * sequence_ + s) * hidden_, hidden_, 0.0f);
       }
     }
+    if (state_.bytes) {
+      QuantizeBytes(y_, batch_ * sequence_ * hidden_, y_scale_, c_.Output(0).As<std::int8_t>(), c_.parallel());
+    }
   }
 
  private:
+  static std::uint32_t SkippedInputs(const State& s, const Inputs& in) {
+    return s.bytes ? ~(1u << in.mask | 1u << in.bias | 1u << in.global_bias) : 1u << in.global;
+  }
+
   void Expect(std::size_t i, const char* name, std::initializer_list<std::int64_t> want) const {
     const Dims shape = c_.Input(i).shape;
     if (Shape::Equal(shape, Dims(want.begin(), want.size()))) return;
@@ -101,16 +138,16 @@ class Longformer {
            " and a hidden size divisible by ", state_.heads, " heads, found ", ToText(x));
     }
     const auto columns = static_cast<std::int64_t>(CheckedMul(static_cast<std::size_t>(hidden_), 3, "attention"));
-    Expect(kWeights, "weight", {hidden_, columns});
-    Expect(kBias, "bias", {columns});
-    Expect(kMask, "mask", {batch_, sequence_});
-    Expect(kGlobalWeights, "global_weight", {hidden_, columns});
-    Expect(kGlobalBias, "global_bias", {columns});
-    Expect(kGlobal, "global", {batch_, sequence_});
+    Expect(in_.weights, "weight", {hidden_, columns});
+    Expect(in_.bias, "bias", {columns});
+    Expect(in_.mask, "mask", {batch_, sequence_});
+    Expect(in_.global_weights, "global_weight", {hidden_, columns});
+    Expect(in_.global_bias, "global_bias", {columns});
+    Expect(in_.global, "global", {batch_, sequence_});
   }
 
   void FindGlobals() {
-    const std::int32_t* flags = c_.Input(kGlobal).As<const std::int32_t>();
+    const std::int32_t* flags = c_.Input(in_.global).As<const std::int32_t>();
     globals_.resize(static_cast<std::size_t>(batch_));
     for (std::int64_t i = 0; i < batch_ * sequence_; ++i) {
       if (flags[i] != 0) globals_[static_cast<std::size_t>(i / sequence_)].push_back(i % sequence_);
@@ -127,11 +164,53 @@ class Longformer {
     return g;
   }
 
-  void Project(std::size_t weights, std::size_t bias, float* to) {
+  void Project(bool global, float* to) {
+    const std::size_t weights = global ? in_.global_weights : in_.weights, bias = global ? in_.global_bias : in_.bias;
+    std::byte* scratch = gemm_bytes_ == 0 ? nullptr : io_.At(gemm_at_);
+    if (state_.bytes) return ProjectBytes(global, weights, io_.In<float>(bias), to, scratch);
     kernels::GemmF32Args g = Product();
     g.a = io_.In<float>(kX), g.b = io_.In<float>(weights), g.c = to;
     g.epilogue.bias_n = io_.In<float>(bias);
-    kernels::GemmF32(g, c_.parallel(), gemm_bytes_ == 0 ? nullptr : io_.At(gemm_at_));
+    kernels::GemmF32(g, c_.parallel(), scratch);
+  }
+
+  // ---- int8
+
+  float ScaleOf(std::size_t i) {
+    const float scale = ReadScale(c_, i, kNone).scale;
+    if (!(scale > 0)) Fail(Code::kInvalidArgument, "input ", i, ": expected a scale above 0, found ", scale);
+    return scale;
+  }
+
+  void ReadScales() {
+    const float x = ScaleOf(in_.x_scale);
+    projected_scales_[0] = ScaleOf(in_.projected_scale), projected_scales_[1] = ScaleOf(in_.global_projected_scale);
+    factors_[0] = x * ScaleOf(in_.weights_scale) / projected_scales_[0];
+    factors_[1] = x * ScaleOf(in_.global_weights_scale) / projected_scales_[1];
+    y_scale_ = ScaleOf(in_.y_scale);
+  }
+
+  kernels::GemmInt8Args ByteProduct() const {
+    kernels::GemmInt8Args g;
+    g.m = batch_ * sequence_, g.k = hidden_, g.n = 3 * hidden_;
+    g.lda = g.k, g.ldb = g.n, g.ldc = g.n;
+    g.a_signed = g.b_signed = true;
+    g.result = kernels::Int8Result::kFloats;
+    return g;
+  }
+
+  // Weights come column by column. The bias counts steps of the projections already: ONNX Runtime adds it to the
+  // product as it is.
+  void ProjectBytes(bool global, std::size_t weights, const float* bias, float* to, std::byte* scratch) {
+    auto *turned = io_.At<std::int8_t>(turned_at_), *rounded = io_.At<std::int8_t>(rounded_at_);
+    Reorder({1, hidden_, 3 * hidden_}, Order::kColumn, Order::kRow, c_.Input(weights).As<std::int8_t>(), turned,
+            c_.parallel());
+    kernels::GemmInt8Args g = ByteProduct();
+    g.a = c_.Input(kX).data, g.b = turned, g.c = to;
+    g.scales = &factors_[global ? 1 : 0], g.float_bias = bias;
+    kernels::GemmInt8(g, c_.parallel(), scratch);
+    QuantizeBytes(to, g.m * g.n, 1, rounded, c_.parallel());
+    DequantizeBytes(rounded, g.m * g.n, projected_scales_[global ? 1 : 0], to, c_.parallel());
   }
 
   std::size_t ScratchBytes(std::int64_t queries, std::int64_t keys) {
@@ -198,6 +277,7 @@ class Longformer {
 
   KernelContext& c_;
   const State& state_;
+  const Inputs& in_;
   Operands io_;
   kernels::AttentionF32Args args_;
   std::int64_t batch_ = 0, sequence_ = 0, hidden_ = 0, block_ = 0, most_keys_ = 0, most_globals_ = 0;
@@ -206,6 +286,8 @@ class Longformer {
   float* y_ = nullptr;
   std::size_t projected_at_ = 0, global_at_ = 0, keys_at_ = 0, rows_at_ = 0, addend_at_ = 0;
   std::size_t gemm_bytes_ = 0, gemm_at_ = 0, scratch_at_ = 0;
+  std::size_t turned_at_ = 0, rounded_at_ = 0, result_at_ = 0;
+  float projected_scales_[2] = {}, factors_[2] = {}, y_scale_ = 0;  // of the projections; the second: of global tokens
 };
 
 void RunLongformer(KernelContext& c) { Longformer(c).Run(); }
@@ -223,5 +305,19 @@ void InferLongformer(InferContext& c) {
 }
 
 Prepared PrepareLongformer(PrepareContext& c) { return WithState(RunLongformer, ReadState(c)); }
+
+Prepared PrepareOrderedLongformer(PrepareContext& c) {
+  State state = ReadState(c);
+  state.bytes = true;
+  ExpectRows(c, "order_input");
+  ExpectRows(c, "order_output");
+  for (const std::string_view name : {"order_weight", "order_global_weight"}) {
+    const Order order = ReadOrder(c, name);
+    if (order != Order::kColumn) {
+      c.Fail(Code::kNotImplemented, "attribute '", name, "': expected ", Name(Order::kColumn), ", found ", Name(order));
+    }
+  }
+  return WithState(RunLongformer, state);
+}
 
 }  // namespace sardonyx::ops

@@ -1,4 +1,5 @@
-// ops/attention/longformer_attention.h - com.microsoft LongformerAttention, for the table of ops/attention.
+// ops/attention/longformer_attention.h - com.microsoft LongformerAttention and QOrderedLongformerAttention, for the
+// table of ops/attention.
 #pragma once
 
 #include "ops/infer_context.h"
@@ -8,5 +9,6 @@ namespace sardonyx::ops {
 
 void InferLongformer(InferContext& c);
 Prepared PrepareLongformer(PrepareContext& c);
+Prepared PrepareOrderedLongformer(PrepareContext& c);
 
 }  // namespace sardonyx::ops

@@ -9,6 +9,7 @@
 #include "ops/attention/attention_cost.h"
 #include "ops/attention/attention_mask.h"
 #include "ops/attention/cached_attention.h"
+#include "ops/attention/decoder_attention.h"
 #include "ops/attention/longformer_attention.h"
 #include "ops/attention/ordered_attention.h"
 #include "ops/infer_context.h"
@@ -398,6 +399,12 @@ constexpr OpDef kProjectedAttentionOps[] = {
      .prepare = PrepareProjected,
      .cost = CountProjected},
     {.domain = "com.microsoft",
+     .name = "DecoderAttention",
+     .since = {1},
+     .types = {DType::kFloat, DType::kFloat16},
+     .infer = InferDecoderAttention,
+     .prepare = PrepareDecoderAttention},
+    {.domain = "com.microsoft",
      .name = "DecoderMaskedSelfAttention",
      .since = {1},
      .types = {DType::kFloat, DType::kFloat16},
@@ -423,6 +430,12 @@ constexpr OpDef kProjectedAttentionOps[] = {
      .types = {DType::kInt8},
      .infer = InferOrderedAttention,
      .prepare = PrepareOrderedAttention},
+    {.domain = "com.microsoft",
+     .name = "QOrderedLongformerAttention",
+     .since = {1},
+     .types = {DType::kInt8},
+     .infer = InferLongformer,
+     .prepare = PrepareOrderedLongformer},
 };
 
 }  // namespace
