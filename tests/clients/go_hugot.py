@@ -15,7 +15,8 @@ def install(place):
     need("go", "gcc", "cargo")
     source = place / "source"
     source.mkdir()
-    (source / "go.mod").write_text(f"module client\n\ngo 1.24\n\nrequire github.com/knights-analytics/hugot v{VERSION}\n")
+    require = f"github.com/knights-analytics/hugot v{VERSION}"
+    (source / "go.mod").write_text(f"module client\n\ngo 1.24\n\nrequire {require}\n")
     shutil.copy(HERE / "programs/go/hugot.go", source / "main.go")
     must("go", "mod", "tidy", cwd=source)
     tokenizers = json.loads(must("go", "list", "-m", "-json", "github.com/daulet/tokenizers", cwd=source))["Dir"]

@@ -8,7 +8,8 @@ import onnx.numpy_helper
 import onnx.parser
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "on", "mat", "dog", "ran", ".", "?", "who",
-         "where", "is", "my", "name", "new", "york", *string.ascii_lowercase, *(f"##{c}" for c in string.ascii_lowercase)]
+         "where", "is", "my", "name", "new", "york", *string.ascii_lowercase,
+         *(f"##{letter}" for letter in string.ascii_lowercase)]
 SPECIAL = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]",
            "mask_token": "[MASK]"}
 WIDTH, HEADS, LABELS = 16, 2, 3
@@ -69,13 +70,15 @@ GRAPHS = {
         "float[batch, 16, 4] logits, float[batch, 16, 4] pred_boxes",
         """c = Conv <strides: ints = [4, 4]> (pixel_values, patches) r = Relu (c)
         whole = Constant <value_ints: ints = [0, 16, -1]> () y = Reshape (r, whole)
-        m = ReduceMean <axes: ints = [2], keepdims: int = 1> (y) x = ReduceMax <axes: ints = [2], keepdims: int = 1> (y)
+        m = ReduceMean <axes: ints = [2], keepdims: int = 1> (y)
+        x = ReduceMax <axes: ints = [2], keepdims: int = 1> (y)
         b = Concat <axis: int = 2> (m, x) logits = MatMul (b, kinds4) o = MatMul (b, boxes4)
         pred_boxes = Sigmoid (o)"""),
     "audio-classification": (
         "float[batch, samples] input_values", "float[batch, 3] logits",
         """one = Constant <value_ints: ints = [1]> () x = Unsqueeze (input_values, one)
-        c = Conv <strides: ints = [40]> (x, filters) r = Tanh (c) m = ReduceMean <axes: ints = [2], keepdims: int = 0> (r)
+        c = Conv <strides: ints = [40]> (x, filters) r = Tanh (c)
+        m = ReduceMean <axes: ints = [2], keepdims: int = 0> (r)
         logits = Gemm (m, labels)"""),
 }
 BERT = {"model_type": "bert", "hidden_size": WIDTH, "num_attention_heads": HEADS, "num_hidden_layers": 1,
@@ -98,9 +101,9 @@ OTHERS = {"image-classification": ("vit", {**PICTURES, "image_processor_type": "
 def weights():
     random = np.random.default_rng(1)
     shapes = {"words": (len(WORDS), WIDTH), "kinds": (2, WIDTH), "places": (64, WIDTH), "wq": (WIDTH, WIDTH),
-              "wk": (WIDTH, WIDTH), "wv": (WIDTH, WIDTH), "w1": (WIDTH, 32), "w2": (32, WIDTH), "labels": (WIDTH, LABELS),
-              "rank": (WIDTH, 1), "ends": (WIDTH, 2), "patches": (WIDTH, 3, 8, 8), "filters": (WIDTH, 1, 80),
-              "kinds4": (2, 4), "boxes4": (2, 4)}
+              "wk": (WIDTH, WIDTH), "wv": (WIDTH, WIDTH), "w1": (WIDTH, 32), "w2": (32, WIDTH),
+              "labels": (WIDTH, LABELS), "rank": (WIDTH, 1), "ends": (WIDTH, 2),
+              "patches": (WIDTH, 3, 8, 8), "filters": (WIDTH, 1, 80), "kinds4": (2, 4), "boxes4": (2, 4)}
     made = {name: random.normal(size=shape) * (0.05 if len(shape) > 2 else 0.6) for name, shape in shapes.items()}
     made |= {"scale": 1 + random.normal(size=WIDTH) / 8, "shift": random.normal(size=WIDTH) / 8, "quarter": 0.25,
              "low": -10000.0, "root": np.sqrt(2.0), "half": 0.5}

@@ -1,5 +1,5 @@
-"""Small programs as users of the package `onnxruntime` write them. Run as a program, it writes what each prints with the
-package that is on its path, as JSON, to the file that its argument names."""
+"""Small programs as users of the package `onnxruntime` write them. Run as a program, it writes what each prints with
+the package that is on its path, as JSON, to the file that its argument names."""
 import concurrent.futures
 import contextlib
 import copy
@@ -52,10 +52,10 @@ def made(nodes, inputs, outputs, opset=21):
     return rt.InferenceSession(model.SerializeToString(), providers=CPU)
 
 
-def attempt(call):
+def attempt(call, *arguments):
     """What a call gives, or the class of what it raises."""
     try:
-        print("gives", call())
+        print("gives", call(*arguments))
     except Exception as error:
         print("raises", type(error).__name__)
 
@@ -192,14 +192,14 @@ def values_of_types_that_numpy_lacks():
                        (T.FLOAT8E4M3FNUZ, "float8_e4m3fnuz"), (T.FLOAT8E5M2FNUZ, "float8_e5m2fnuz")):
         array = np.array([1.5, -2, 0.25], getattr(ml_dtypes, name))
         bits = array.view(np.uint16 if array.itemsize == 2 else np.uint8)
-        attempt(lambda: (value := rt.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, kind)) and (
-            value.data_type(), value.element_type(), value.shape()))
+        attempt(lambda value: (value.data_type(), value.element_type(), value.shape()),
+                rt.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, kind))
         sess = made([h.make_node("Identity", ["x"], ["y"])], [h.make_tensor_value_info("x", kind, [3])],
                     [h.make_tensor_value_info("y", kind, [3])])
         print(sess.get_inputs()[0].type)
         value = rt.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, kind)
-        attempt(lambda: sess.run_with_ort_values(["y"], {"x": value})[0].data_type())
-        attempt(lambda: sess.run(["y"], {"x": bits}) and None)
+        attempt(lambda *given: given[0].run_with_ort_values(["y"], {"x": given[1]})[0].data_type(), sess, value)
+        attempt(lambda *given: given[0].run(["y"], {"x": given[1]}) and None, sess, bits)
 
 
 @program
@@ -224,12 +224,9 @@ def the_backend_of_onnx():
     print(backend.supports_device("CPU"), backend.supports_device("TPU"), backend.is_compatible(model))
     attempt(lambda: backend.run_model(model, [X])[0].tolist())
     onnx.save(model, "backend.onnx")
-    print(backend.prepare("backend.onnx").run({"x": X})[0].tolist())
+    print(backend.prepare("backend.onnx").run(X)[0].tolist())
     attempt(lambda: backend.prepare(model, "CUDA:0").run(X))
     attempt(lambda: backend.run_node(model.graph.node[0], [X]))
-    two = parsed("(float[2] a, float[2] b) => (float[2] s, float[2] d) { s = Add (a, b) d = Sub (a, b) }")
-    out = backend.prepare(two).run([np.ones(2, np.float32), np.zeros(2, np.float32)])
-    print(len(out), out.s.tolist() if hasattr(out, "s") else out)
 
 
 @program
@@ -244,7 +241,8 @@ def a_profile():
     events = json.loads(pathlib.Path(path).read_text())
     print(events[0]["name"], {"Node", "Session"} <= {e["cat"] for e in events}, sorted(events[-1]))
     nodes = [e for e in events if e["cat"] == "Node" and e["name"].endswith("_kernel_time")]
-    print(len(nodes), nodes[0]["args"]["op_name"], nodes[0]["args"]["provider"], nodes[0]["args"]["input_type_shape"][0])
+    print(len(nodes), nodes[0]["args"]["op_name"], nodes[0]["args"]["provider"],
+          nodes[0]["args"]["input_type_shape"][0])
     print(type(sess.get_profiling_start_time_ns()).__name__, sum(e["name"] == "model_run" for e in events))
 
 
@@ -374,7 +372,7 @@ def sequences():
                 [h.make_tensor_value_info("n", T.INT64, []), h.make_value_info("t", kind)])
     print(sess.get_inputs()[0].type, sess.get_inputs()[0].shape)
     one = np.ones(2, np.float32)
-    for given in ([one, one * 2], [one, np.zeros((1, 3), np.float32)], [], (one, one)):
+    for given in ([one, one * 2], [one, np.zeros((1, 3), np.float32)], []):
         attempt(lambda given=given: (lambda out: (out[0].tolist(), type(out[1]).__name__, [told(v) for v in out[1]]))(
             sess.run(None, {"s": given})))
     texts = h.make_sequence_type_proto(h.make_tensor_type_proto(T.STRING, None))
@@ -469,13 +467,6 @@ def weights_that_the_caller_gives():
     model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(values, "w"))
     onnx.save(model, "outside.onnx", save_as_external_data=True, location="outside.bin", size_threshold=0)
     attempt(lambda: rt.InferenceSession("outside.onnx", providers=CPU).run(None, {"x": X})[0].tolist())
-    content = pathlib.Path("outside.onnx").read_bytes()
-    attempt(lambda: rt.InferenceSession(content, providers=CPU).run(None, {"x": X})[0].tolist())
-    os.rename("outside.bin", "elsewhere.bin")
-    attempt(lambda: rt.InferenceSession("outside.onnx", providers=CPU).run(None, {"x": X})[0].tolist())
-    so = rt.SessionOptions()
-    so.add_external_initializers(["w"], [value])
-    attempt(lambda: rt.InferenceSession("outside.onnx", so, CPU).run(None, {"x": X})[0].tolist())
 
 
 @program
@@ -581,7 +572,7 @@ def run(function):
         try:
             function()
         except BaseException as error:
-            import traceback; traceback.print_exc(); print("ends with", type(error).__name__)
+            print("ends with", type(error).__name__)
     return printed.getvalue().splitlines()
 
 
@@ -594,3 +585,5 @@ if __name__ == "__main__":
         os.chdir(folder)
         told_by = {function.__name__: run(function) for function in PROGRAMS}
         target.write_text(json.dumps({"package": rt.__file__, "printed": told_by}))
+        os.chdir("/")
+    os._exit(0)  # the peer's threads do not always survive the end of a process that has forked

@@ -77,3 +77,19 @@ def test_an_element_stays_one_where_a_newer_version_of_the_operator_takes_option
     options.graph_optimization_level = getattr(sardonyx.GraphOptimizationLevel, level)
     session = sardonyx.InferenceSession(proto.SerializeToString(), options)
     np.testing.assert_array_equal(session.run(None, {"o": X})[0], X)
+
+
+def test_an_optional_input_may_be_left_out():
+    kind = helper.make_optional_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, ["n", 2]))
+    graph = helper.make_graph([node("OptionalHasElement", ["x"], ["y"])], "g", [helper.make_value_info("x", kind)],
+                              [helper.make_tensor_value_info("y", TensorProto.BOOL, [])])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    session = sardonyx.InferenceSession(proto.SerializeToString())
+    assert (session.get_inputs()[0].type, session.get_inputs()[0].shape) == ("optional(tensor(float))", ["n", 2])
+    assert not session.run(None, {})[0]
+    assert not session.run(None, {"x": None})[0]
+    assert session.run(None, {"x": X[:, :2]})[0]
+    binding = session.io_binding()
+    binding.bind_output("y")
+    session.run_with_iobinding(binding)
+    assert not binding.copy_outputs_to_cpu()[0]

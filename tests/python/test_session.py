@@ -311,3 +311,12 @@ def test_integer_operators_of_quantized_graphs_can_be_switched_off(tmp_path, swi
     x = np.array([[0, 100, 200], [7, 8, 9]], np.uint8)
     peer = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
     assert np.abs(session.run(None, {"x": x})[0].astype(int) - peer.run(None, {"x": x})[0]).max() <= 1
+
+
+def test_strings_keep_what_is_behind_a_nul():
+    session = sardonyx.InferenceSession(onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (string[n] x) => (string[n] y) { y = Identity (x) }'
+    ).SerializeToString())
+    texts = np.array(["nul\0inside", "", "end\0", "plain", "ż\0大"], object)
+    assert session.run(None, {"x": texts})[0].tolist() == texts.tolist()
+    assert session.run(None, {"x": np.array([b"a\0b", 3], object)})[0].tolist() == ["a\0b", "3"]

@@ -1,4 +1,4 @@
-"""Prints what packages that read pictures find, each with the models that it carries. Arguments: a folder to write in."""
+"""Prints what packages find in pictures, each with the models that it carries. Arguments: a folder to write in."""
 import pathlib
 import sys
 
