@@ -1,4 +1,4 @@
-"""Wrong uses of the operators of com.microsoft that have no twin in the standard domain: a call that is right, and every
+"""Wrong uses of the operators of com.microsoft that have no twin in the standard domain: a right call, and every
 input of it with a rank or a size that is not. Sardonyx says which node and what it expected, in the session or the run.
 
 SparseToDenseMatMul, BeamSearch and its kin, whose inputs are sparse tensors and subgraphs, have such cases in their own
@@ -61,6 +61,7 @@ CALLS = {
     "LinearAttentionGate": ([f(1, 2, 3), f(3), f(3), f(1, 2, 3)], [F, F], {}),
     "MRotaryEmbedding": ([f(2, 3, 5, 16), n(L, 3, 2, 5), f(9, 8), f(9, 8)], [F], {"mrope_section": [3, 2, 3]}),
     "MatMulBnb4": ([f(2, 8), n(U, 16), f(1)], [F], {"N": 4, "K": 8, "block_size": 64, "quant_type": 1}),
+    "MatMulFpQ4": ([f(2, 32), np.zeros(42, U), a(L, 32, 2)], [F], {}),
     "MatMulInteger16": ([n(np.int16, 2, 3), n(np.int16, 3, 4)], [S], {}),
     "MaxpoolWithMask": ([f(1, 1, 8, 8), n(S, 1, 1, 8, 8)], [F], {"kernel_shape": [2, 2]}),
     "MoE": ([f(4, 8), f(4, 2), f(2, 6, 8), f(2, 6), f(2, 8, 6), f(2, 8)], [F], EXPERTS),
@@ -124,6 +125,7 @@ TAKEN = {
     "Inverse": "0 rank",
     "LinearAttentionGate": "1 rank, 2 rank",
     "MatMulBnb4": "0 rank, 2 rank",
+    "MatMulFpQ4": "0 rank, 2 rank",
     "MatMulInteger16": "0 rank, 1 rank, 1 size",
     "NGramHashMapping": "0 size, 1 size",
     "VarlenNGramHashMapping": "1 size",
@@ -225,6 +227,10 @@ RUNTIME = {
     "sequence longer than the input": (*of("DynamicQuantizeLSTM", 4, a(S, 3)), "found 3"),
     "memory longer than it is": (*of("AttnLSTM", 12, a(S, 5)), "found 5"),
     "kernel of another rank": (*of("NhwcMaxPool", 0, n(U, 1, 6, 7, 3), kernel_shape=[2]), "kernel_shape|expected"),
+    "shape of one number": (*of("MatMulFpQ4", 2, np.array(32)), "B_shape|expected"),
+    "shape of three numbers": (*of("MatMulFpQ4", 2, a(L, 32, 2, 0)), "B_shape|expected"),
+    "negative shape": (*of("MatMulFpQ4", 2, a(L, -1, 2)), "found -1|expected"),
+    "packed weights of no dimension": (*of("MatMulFpQ4", 1, np.array(0, U)), "expected"),
     "mask of another rank": (*of("MaxpoolWithMask", 1, n(S, 1, 1, 8)), "found"),
     "mask of another height": (*of("MaxpoolWithMask", 1, n(S, 1, 1, 4, 8)), "found"),
     "mask of no image": (*of("MaxpoolWithMask", 1, n(S, 0, 1, 8, 8)), "found"),

@@ -9,6 +9,8 @@ import pytest
 import sardonyx
 from node_model import assert_close, compare, node_model, run_model
 from onnx import TensorProto
+from test_gates import engram
+from test_gpu_products import gelu_tanh
 from test_sparse import attend, compressed, run_shared
 from test_twins import experiment
 
@@ -239,26 +241,61 @@ def test_bifurcation_of_nothing_in_common_and_of_all():
 # ---- Gates and branches
 
 
+KINDS = {F: TensorProto.FLOAT, H: TensorProto.FLOAT16, ml_dtypes.bfloat16: TensorProto.BFLOAT16}
+
+
+def run_in(kind, op, inputs, count=1, **attributes):
+    """Outputs with all inputs of the type, bfloat16 too, which NumPy lacks; as floats."""
+    model = node_model(op, [x if x is None else x.astype(F) for x in inputs], [F] * count, **attributes)
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.elem_type = KINDS[kind]
+    session = sardonyx.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    given = {i: x for i, x in enumerate(inputs) if x is not None}
+    values = {f"x{i}": sardonyx.OrtValue.ortvalue_from_numpy_with_onnx_type(x, KINDS[kind]) for i, x in given.items()}
+    results = [y.numpy() for y in session.run_with_ort_values(None, values)]
+    return [(y if y.dtype == kind else y.view(kind)).astype(F) for y in results]
+
+
 @pytest.mark.parametrize("rows,size", [((2, 3), 7), ((1, 4), 2048)])
-@pytest.mark.parametrize("dtype", [F, H, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("dtype", KINDS)
 def test_gated_add_of_types(rows, size, dtype):
     """A product and a sum, each rounded to the type, as ONNX Runtime's test has it."""
     rng = np.random.default_rng(6)
     x, y, gate = (rng.uniform(-3, 3, (*rows, n)).astype(dtype) for n in (size, size, 1))
     product = (y.astype(F) * gate.astype(F)).astype(dtype)
     want = (x.astype(F) + product.astype(F)).astype(dtype)
-    kind = {F: TensorProto.FLOAT, H: TensorProto.FLOAT16}.get(dtype, TensorProto.BFLOAT16)
-    given = [v.astype(F) for v in (x, y, gate)]
-    model = node_model("GatedAdd", given, [F])
-    for value in (*model.graph.input, *model.graph.output):
-        value.type.tensor_type.elem_type = kind
-    session = sardonyx.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    values = [sardonyx.OrtValue.ortvalue_from_numpy_with_onnx_type(v, kind) for v in (x, y, gate)]
-    (got,) = session.run_with_ort_values(None, {f"x{i}": v for i, v in enumerate(values)})
-    got = got.numpy()
-    if got.dtype != want.dtype:
-        got = got.view(want.dtype)
+    (got,) = run_in(dtype, "GatedAdd", [x, y, gate])
     assert_close(got, want, {F: 1e-6, H: 1e-3}.get(dtype, 8e-3), "against each step rounded")
+
+
+def bfloat16_cases():
+    rng = np.random.default_rng(12)
+
+    def random16(*shape):
+        return random(rng, *shape).astype(ml_dtypes.bfloat16)
+
+    x, w, b = random16(2, 3, 40), random16(40, 33), random16(33)
+    yield "GemmFastGelu", [x, w, b], {}, lambda x, w, b: [gelu_tanh(x @ w + b)]
+    plain = {"dtype": TensorProto.BFLOAT16, "alpha": 0.5, "beta": 2.0}
+    yield "GemmFloat8", [x[0], w, b], plain, lambda a, b, c: [0.5 * a @ b + 2 * c]
+    gate, scale = random16(2, 3, 40), random16(8)
+    for name, power in (("silu", 1), ("sigmoid", 0)):
+
+        def normed(x, scale, gate, power=power):
+            groups = x.reshape(2, 3, 5, 8)
+            groups = groups / np.sqrt((groups**2).mean(-1, keepdims=True) + 1e-5) * scale
+            return [groups.reshape(x.shape) * gate**power / (1 + np.exp(-gate))]
+
+        yield "GatedRMSNorm", [x, scale, gate], {"activation": name, "epsilon": 1e-5}, normed
+    keys = [random16(*shape) for shape in [(2, 3, 4, 8), (2, 3, 4, 8), (2, 3, 8), (4, 8), (4, 8)]]
+    yield "EngramGate", keys, {"epsilon": 1e-5}, lambda *parts: [engram(*parts, np.ones((4, 8)), 1e-5)[0]]
+
+
+@pytest.mark.parametrize("op,inputs,attributes,formula", list(bfloat16_cases()))
+def test_bfloat16(op, inputs, attributes, formula):
+    (got,) = run_in(ml_dtypes.bfloat16, op, inputs, **attributes)
+    (want,) = formula(*[x.astype(D) for x in inputs])
+    assert_close(got, want, 8e-3, "against float64")
 
 
 # ---- Attention
@@ -280,3 +317,104 @@ def test_prompts_of_a_padded_batch(lengths):
         assert_close(got[b, :length], want[b, :length], 2e-6, "output")
         assert_close(key[b, :, :length], keys[b, :, :length], 0, "keys")
         assert_close(value[b, :, :length], values[b, :, :length], 0, "values")
+
+
+@pytest.mark.parametrize("lengths", [(1152, 576), (95, 1, 48), (32,)])
+@pytest.mark.parametrize("bias", [False, True])
+def test_packed_sequences_are_those_by_themselves(lengths, bias):
+    rng = np.random.default_rng(8)
+    size, most, batch = 16, max(lengths), len(lengths)
+    weights = [random(rng, size, 3 * size), random(rng, 3 * size)]
+    tokens = [random(rng, n, size) for n in lengths]
+    scores = random(rng, batch, 2, most, most) if bias else None
+
+    def attended(sequences, longest, added):
+        places = np.arange(len(sequences) * longest).reshape(len(sequences), longest)
+        there = [row[: len(s)] for row, s in zip(places, sequences, strict=True)]
+        absent = [row[len(s) :] for row, s in zip(places, sequences, strict=True)]
+        offsets = np.concatenate(there + absent).reshape(places.shape).astype(S)
+        ends = np.cumsum([0] + [len(s) for s in sequences]).astype(S)
+        inputs = [np.concatenate(sequences), *weights, offsets, ends, added]
+        return run_model(sardonyx, node_model("PackedAttention", inputs, [F], num_heads=2), inputs)[0]
+
+    packed = attended(tokens, most, scores)
+    alone = [
+        attended([s], len(s), None if scores is None else scores[b : b + 1, :, : len(s), : len(s)])
+        for b, s in enumerate(tokens)
+    ]
+    assert_close(packed, np.concatenate(alone), 2e-6, "packed")
+
+
+@pytest.mark.parametrize(
+    "shape,bias,axis,inner",
+    [
+        ((8, 4, 4, 2, 2, 8), (8, 4, 1, 1, 2, 8), 4, 1),
+        ((8, 4, 4, 2, 2, 8), (8, 1, 1, 2, 2, 8), -3, 1),
+        ((8, 4, 4, 2, 2, 8), (1, 2, 8), 4, 1),
+        ((8, 4, 4, 2, 2, 8), (8, 4, 4, 2, 2, 8), 4, 1),
+        ((8, 4, 4, 2, 2, 8), (1, 4, 2, 2, 8), 4, 0),
+        ((8, 4, 4, 2, 2, 8), (4, 4, 2, 2, 8), -3, 0),
+        ((8, 4, 4, 2, 2, 8), (1, 1, 2, 8), 4, 0),
+        ((8, 4, 4, 2, 2, 8), (8, 4, 4, 2, 2, 8), 4, 0),
+        ((6, 4, 16, 32), (6, 1, 1, 32), 3, 1),
+        ((6, 4, 16, 32), (4, 16, 32), -1, 0),
+        ((4, 2, 4096), (4, 1, 4096), 2, 1),
+        ((4, 2, 4096), (2, 4096), 2, 0),
+    ],
+)
+@pytest.mark.parametrize("dtype,bound", [(F, 2e-6), (H, 2e-3)])
+def test_softmax_of_broadcast_biases(shape, bias, axis, inner, dtype, bound):
+    rng = np.random.default_rng(9)
+    x, b = random(rng, *shape).astype(dtype), random(rng, *bias).astype(dtype)
+    axes = tuple(range(axis % len(shape), len(shape)))
+    terms = np.exp(x.astype(D) + b.astype(D))
+    model = node_model("BiasSoftmax", [x, b], [dtype], axis=axis, is_inner_broadcast=inner)
+    (got,) = run_model(sardonyx, model, [x, b])
+    assert_close(got, terms / terms.sum(axes, keepdims=True), bound, "against float64")
+
+
+# ---- Quantized inputs
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+@pytest.mark.parametrize("batch,length,size", [(9, 3, 4), (1, 2, 4), (2, 5, 8)])
+@pytest.mark.parametrize("segments", [True, False])
+@pytest.mark.parametrize("mask", [True, False])
+def test_quantized_embeddings_of_larger_batches_than_rows(dtype, batch, length, size, segments, mask):
+    rng = np.random.default_rng(10)
+    low, high = (-128, 128) if dtype == np.int8 else (0, 256)
+
+    def numbers(*shape):
+        return rng.integers(low, high, shape).astype(dtype)
+
+    tables = [numbers(20, size), numbers(8, size), numbers(3, size) if segments else None, numbers(size), numbers(size)]
+    inputs = [
+        rng.integers(0, 20, (batch, length)).astype(S),
+        rng.integers(0, 3, (batch, length)).astype(S) if segments else None,
+        *tables,
+        (np.arange(length) < rng.integers(1, length + 1, (batch, 1))).astype(S) if mask else None,
+        *[None if t is None else (rng.random(1) * 0.05 + 0.01).astype(F) for t in tables],
+        *[None if t is None else numbers(1) for t in tables],
+    ]
+    constants = tuple(i for i in range(2, 18) if inputs[i] is not None and i != 7)
+    compare("QEmbedLayerNormalization", inputs, [F, S], constants, tolerance=5e-6, epsilon=1e-6)
+
+
+def test_sessions_share_weights_of_a_quantized_lstm():
+    rng = np.random.default_rng(11)
+    x, state = random(rng, 1, 1, 2), random(rng, 1, 1, 16)
+    w, r = (rng.integers(-127, 128, (1, n, 64)).astype(np.int8) for n in (2, 16))
+    scales = [np.array([0.01], F), np.zeros(1, np.int8)]
+    inputs = [x, w, r, None, None, state, state, None, *scales, *scales]
+    model = node_model("DynamicQuantizeLSTM", inputs, [F], (1, 2), hidden_size=16)
+    shared = {f"x{i}": sardonyx.OrtValue.ortvalue_from_numpy(v) for i, v in ((1, w), (2, r))}
+    feeds = {f"x{i}": v for i, v in enumerate(inputs) if v is not None and i not in (1, 2)}
+    results = []
+    for values in (shared, shared, {}):
+        options = sardonyx.SessionOptions()
+        for name, value in values.items():
+            options.add_initializer(name, value)
+        session = sardonyx.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        results.append(session.run(None, feeds)[0])
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
