@@ -7,7 +7,7 @@ CONFIGURE := cmake -S . -G Ninja
 PHASE := $(PYTHON) tools/phases.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build check test test-zoo test-clients test-watched fuzz bench soak load wheel lint demo clean format bench-ops fuzz-ops
+.PHONY: help setup build check test test-zoo test-clients test-watched fuzz bench soak load wheel lint demo clean format bench-ops fuzz-ops fuzz-ops-sanitized
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -41,6 +41,10 @@ fuzz: setup  ## fuzz with sanitizers; SECONDS=3600 or RUNS=200000 for each targe
 fuzz-ops: build  ## compare random operators and chains with onnx.reference and ONNX Runtime; SECONDS=3600, SEED=1, OPERATORS='Conv,Pad'
 	@PYTHONPATH=$(BUILD)/python .venv-test/bin/python -W ignore tests/differential/compare_runtimes.py --seed $(or $(SEED),1) \
 		--seconds $(or $(SECONDS),3600) --operators '$(OPERATORS)' --findings $(BUILD)/fuzz-ops --jobs $(or $(JOBS),1)
+
+fuzz-ops-sanitized: build  ## the same under address and undefined-behaviour sanitizers, vector code included
+	@.venv-test/bin/python -W ignore tests/bad_models/sanitized.py --script tests/differential/compare_runtimes.py \
+		--seed $(or $(SEED),1) --seconds $(or $(SECONDS),3600) --operators '$(OPERATORS)' --jobs $(or $(JOBS),1)
 
 bench: setup  ## compare the speed of models with ONNX Runtime; MODELS='names families globs' or all, THREADS='1 2'
 	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE

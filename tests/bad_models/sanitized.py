@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""tests/bad_models/sanitized.py - hostile_run.py and a library with the address and undefined-behaviour sanitizers.
+"""tests/bad_models/sanitized.py - a script and a library with the address and undefined-behaviour sanitizers.
 
 usage: sanitized.py [arguments of hostile_run.py]
+       sanitized.py --script FILE [its arguments]
 
 Builds libsardonyx.so in build/fuzz, in the same way as the fuzz targets, and uses it in the Python package of the
 release build (run `make build` first). clang's sanitizer runtime is loaded before Python.
@@ -32,6 +33,13 @@ def runtime():
     return path
 
 
+def script(arguments):
+    """What Python runs."""
+    if arguments[:1] == ["--script"]:
+        return arguments[1:]
+    return [str(ROOT / "tests/bad_models/hostile_run.py"), *arguments]
+
+
 def main():
     faults = checks.configure("build/fuzz", *fuzz.CONFIGURE) or checks.ninja("build/fuzz", "sardonyx")
     if faults:
@@ -43,7 +51,7 @@ def main():
             (library / name).symlink_to(fuzz.BUILD / "lib/libsardonyx.so")
         package = pathlib.Path(folder) / "python"
         shutil.copytree(ROOT / "build/release/python", package)
-        command = [sys.executable, "-W", "ignore", str(ROOT / "tests/bad_models/hostile_run.py"), *sys.argv[1:]]
+        command = [sys.executable, "-W", "ignore", *script(sys.argv[1:])]
         environment = os.environ | SANITIZERS | {"LD_PRELOAD": str(runtime()), "LD_LIBRARY_PATH": str(library),
                                                  "PYTHONPATH": str(package)}
         sys.exit(subprocess.run(command, env=environment, check=False).returncode)

@@ -18,6 +18,7 @@ TYPES = {
     np.dtype(np.int8): onnx.TensorProto.INT8,
     np.dtype(np.float64): onnx.TensorProto.DOUBLE,
     np.dtype(object): onnx.TensorProto.STRING,
+    np.dtype(bool): onnx.TensorProto.BOOL,
 }
 
 

@@ -33,6 +33,7 @@ struct PlainStorage {
   // data[at..at+n) = from.data[begin..begin+n); the ranges do not overlap.
   void CopyRun(std::int64_t at, Source from, std::int64_t begin, std::int64_t n) const {
     if constexpr (std::is_trivially_copyable_v<T>) {
+      if (n == 0) return;  // there may be no memory
       std::memcpy(data + at, from.data + begin, static_cast<std::size_t>(n) * sizeof(T));
     } else {
       std::copy_n(from.data + begin, n, data + at);
@@ -63,7 +64,8 @@ struct PackedStorage {
   void CopyRun(std::int64_t at, Source from, std::int64_t begin, std::int64_t n) const {
     if (at % kPerByte == 0 && begin % kPerByte == 0) {
       const std::int64_t whole = n / kPerByte;
-      std::memcpy(data + at / kPerByte, from.data + begin / kPerByte, static_cast<std::size_t>(whole));
+      if (whole > 0)  // else there may be no memory
+        std::memcpy(data + at / kPerByte, from.data + begin / kPerByte, static_cast<std::size_t>(whole));
       at += whole * kPerByte;
       begin += whole * kPerByte;
       n -= whole * kPerByte;

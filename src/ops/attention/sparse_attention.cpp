@@ -128,7 +128,7 @@ class SparseRunner {
     }
     for (std::int64_t b = 0; b < batch_; ++b) {
       const std::int64_t length = c_.Input(kLengths).As<std::int32_t>()[b];
-      const std::int64_t least = total_ == queries_ ? 0 : queries_;
+      const std::int64_t least = total_ == queries_ ? 1 : queries_;  // prompts may be padded
       if (length < least || length > total_) {
         Fail(Code::kInvalidArgument, "input 8 ('key_total_sequence_lengths'): expected lengths in [", least, ", ",
              total_, "], found ", length);

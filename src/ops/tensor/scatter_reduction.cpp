@@ -2,6 +2,8 @@
 #include "ops/tensor/scatter_reduction.h"
 
 #include <algorithm>
+#include <complex>
+#include <string>
 #include <type_traits>
 
 #include "base/error.h"
@@ -91,6 +93,15 @@ void Write(DType, const void* from, std::int64_t begin, void* to, const std::int
   for (std::int64_t i = 0; i < n; ++i, u += run) std::copy_n(u, run, y + places[i]);
 }
 
+// Sums of strings: the texts one after the other, as ONNX Runtime has it; the standard's text names none.
+void Append(DType, const void* from, std::int64_t begin, void* to, const std::int64_t* places, std::int64_t n,
+            std::int64_t run) {
+  const auto* u = static_cast<const std::string*>(from) + begin;
+  auto* y = static_cast<std::string*>(to);
+  for (std::int64_t i = 0; i < n; ++i, u += run)
+    for (std::int64_t j = 0; j < run; ++j) y[places[i] + j] += u[j];
+}
+
 void WriteAny(DType dtype, const void* from, std::int64_t begin, void* to, const std::int64_t* places, std::int64_t n,
               std::int64_t run) {
   for (std::int64_t i = 0; i < n; ++i) kernels::CopyElements(dtype, from, begin + i * run, to, places[i], run);
@@ -121,12 +132,20 @@ ScatterReductionFn* ForType(DType dtype) {
   return found;
 }
 
+// Sums and products, which complex numbers have too.
+template <typename Op>
+ScatterReductionFn* ForRing(DType dtype) {
+  if (dtype == DType::kComplex64) return Combine<Op, std::complex<float>>;
+  if (dtype == DType::kComplex128) return Combine<Op, std::complex<double>>;
+  return ForType<Op>(dtype);
+}
+
 }  // namespace
 
 ScatterReductionFn* FindScatterReduction(std::string_view reduction, DType dtype) {
   if (reduction == "none") return WriteOf(dtype);
-  if (reduction == "add") return ForType<Add>(dtype);
-  if (reduction == "mul") return ForType<Multiply>(dtype);
+  if (reduction == "add") return IsString(dtype) ? Append : ForRing<Add>(dtype);
+  if (reduction == "mul") return ForRing<Multiply>(dtype);
   if (reduction == "min") return ForType<Minimum>(dtype);
   if (reduction == "max") return ForType<Maximum>(dtype);
   Fail(Code::kInvalidGraph, "attribute 'reduction': expected none, add, mul, min or max, found '", reduction, "'");

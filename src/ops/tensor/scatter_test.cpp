@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 
 #include "testing/evaluate_op.h"
 
@@ -65,6 +66,24 @@ TEST(ScatterElementsOp, MaxKeepsNanAndIntegersWrap) {
                                                {Ints({INT64_MAX}), Ints({0}), Ints({1})},
                                                {{"reduction", std::string("add")}}})[0])[0],
             INT64_MIN);
+}
+
+TEST(ScatterElementsOp, AddsTextsAndComplexNumbers) {
+  const auto scattered = [](Tensor x, Tensor u, const char* reduction) {
+    return EvaluateOp({"ScatterElements", 18, {x, Ints({0, 0}), u}, {{"reduction", std::string(reduction)}}})[0];
+  };
+  using Complex = std::complex<float>;
+  const Tensor words = Tensor::Of<std::string>({"a", "b"}, Shape{2}),
+               more = Tensor::Of<std::string>({"X", "Y"}, Shape{2});
+  EXPECT_EQ(Elements<std::string>(scattered(words, more, "add")), (std::vector<std::string>{"aXY", "b"}));
+  const Tensor x = Tensor::Of<Complex>({{1, 2}, {3, 0}}, Shape{2}), u = Tensor::Of<Complex>({{0, 1}, {2, 0}}, Shape{2});
+  EXPECT_EQ(Elements<Complex>(scattered(x, u, "add")), (std::vector<Complex>{{3, 3}, {3, 0}}));
+  EXPECT_EQ(Elements<Complex>(scattered(x, u, "mul")), (std::vector<Complex>{{-4, 2}, {3, 0}}));
+  for (const char* reduction : {"mul", "min"}) {
+    const std::vector<Attribute> attributes = {{"reduction", std::string(reduction)}};
+    EXPECT_NE(ErrorOfOp({"ScatterElements", 18, {words, Ints({0, 0}), more}, attributes}).find("data of type string"),
+              std::string::npos);
+  }
 }
 
 TEST(ScatterNdOp, WritesSlices) {

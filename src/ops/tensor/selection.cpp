@@ -87,11 +87,10 @@ void RunCompress(KernelContext& c) {
   const CompressState& state = c.state<CompressState>();
   const std::size_t axis = state.axis ? NormalizeAxis(*state.axis, x.rank()) : 0;
   const std::int64_t size = state.axis ? x.shape[axis] : x.count;
-  if (condition.count > size) {
-    Fail(Code::kInvalidArgument, "expected a condition of at most ", size, " elements, found ", condition.count);
-  }
+  // What is missing counts as false; ONNX Runtime does not look at what is too much.
+  const std::int64_t length = std::min(condition.count, size);
   const bool* keep = condition.As<bool>();
-  const std::int64_t kept = std::count(keep, keep + condition.count, true);
+  const std::int64_t kept = std::count(keep, keep + length, true);
   Shape shape(x.shape);
   if (state.axis) {
     shape[axis] = kept;
@@ -104,7 +103,7 @@ void RunCompress(KernelContext& c) {
   const std::int64_t outer = state.axis ? ElementCount(x.shape, 0, axis) : 1;
   std::int64_t at = 0;
   for (std::int64_t o = 0; o < outer; ++o) {
-    for (std::int64_t i = 0; i < condition.count; ++i) {
+    for (std::int64_t i = 0; i < length; ++i) {
       if (!keep[i]) continue;
       kernels::CopyElements(x.dtype, x.data, (o * size + i) * inner, y.data, at, inner);
       at += inner;

@@ -25,7 +25,7 @@ TEST(SelectOps, NonZeroAndCompress) {
   EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"Compress", 11, {kTable, keep}, {{"axis", std::int64_t{1}}}})[0]),
             (Longs{1, 4}));
   EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"Compress", 11, {kTable, keep}})[0]), (Longs{1}));
-  EXPECT_NE(ErrorOfOp({"Compress", 11, {Ints({1}), keep}}).find("at most 1 elements, found 2"), Text::npos);
+  EXPECT_TRUE(Elements<std::int64_t>(EvaluateOp({"Compress", 11, {Ints({1}), keep}})[0]).empty());
 }
 
 TEST(SelectOps, RangeCountsInBothDirections) {
