@@ -69,9 +69,11 @@ template <typename Op>
 double JoinLanes(Vec v) {
   float lanes[kLanes];
   Store(lanes, v);
-  double result = static_cast<double>(lanes[0]);
-  for (int i = 1; i < kLanes; ++i) result = Op::Join(result, static_cast<double>(lanes[i]));
-  return result;
+  double results[kLanes];
+  for (int i = 0; i < kLanes; ++i) results[i] = static_cast<double>(lanes[i]);
+  for (int left = kLanes / 2; left > 0; left /= 2)
+    for (int i = 0; i < left; ++i) results[i] = Op::Join(results[i], results[i + left]);
+  return results[0];
 }
 
 // `load` makes the vector (or the scalar) at an index, so that e^x and deviations run through the same loop.
@@ -149,6 +151,27 @@ double ExtremeRow(const float* x, int64_t n) {
   return static_cast<double>(extreme);
 }
 
+// -0 as often as there are lanes, then 1: added to the first elements of a vector they leave those, and 1 elsewhere.
+struct OnesBehind {
+  constexpr OnesBehind() {
+    for (int i = 0; i < kLanes; ++i) values[i] = -0.0F, values[kLanes + i] = 1;
+  }
+  float values[2 * kLanes] = {};
+};
+constexpr OnesBehind kOnesBehind;
+
+// Products of rows of at least kLanes elements, whose lanes are joined in double.
+void ProductRows(const float* x, int64_t rows, int64_t n, float* y) {
+  for (int64_t r = 0; r < rows; ++r, x += n) {
+    Vec even = Broadcast(1), odd = Broadcast(1);
+    int64_t i = 0;
+    for (; i + 2 * kLanes <= n; i += 2 * kLanes) even = even * Load(x + i), odd = odd * Load(x + i + kLanes);
+    if (i + kLanes <= n) even = even * Load(x + i), i += kLanes;
+    if (i < n) odd = odd * (Load(x + i, FirstLanes(n - i)) + Load(kOnesBehind.values + kLanes - (n - i)));
+    y[r] = static_cast<float>(JoinLanes<ProdOf>(even * odd));
+  }
+}
+
 template <typename Op>
 void ShortRowsOf(const float* x, int64_t rows, int64_t n, float* y) {
   if (n == 2) return ScalarRows<Op, 2>(x, rows, n, y);
@@ -156,7 +179,7 @@ void ShortRowsOf(const float* x, int64_t rows, int64_t n, float* y) {
   if (n == 4) return ScalarRows<Op, 4>(x, rows, n, y);
   if (n < kLanes) return ScalarRows<Op, 0>(x, rows, n, y);
   if constexpr (Op::kStart == 1) {  // a product
-    for (int64_t r = 0; r < rows; ++r) y[r] = static_cast<float>(RowOf<Op>(x + r * n, n));
+    ProductRows(x, rows, n, y);
   } else {
     VectorRows<Op>(x, rows, n, y);
   }
