@@ -102,12 +102,19 @@ class Loop {
                   slot);
       }
       const int64_t end_row = g_.m * (chunk + 1) / chunks_;
-      for (int64_t row = g_.m * chunk / chunks_; row < end_row; row += tile_.rows) {
+      const U* a = A(item);
+      const int64_t row_stride = g_.trans_a ? 1 : g_.lda, k_stride = g_.trans_a ? g_.lda : 1;
+      const int64_t first_row = g_.m * chunk / chunks_;
+      if (columns == tile_.columns && g_.c0 == nullptr && g_.alpha == T{1}) {  // sums are results
+        U* c = reinterpret_cast<U*>(g_.c) + item * g_.c_batch_stride + first_row * g_.ldc + column;
+        if (end_row > first_row)
+          tile_.run({end_row - first_row, a + first_row * row_stride, row_stride, k_stride, g_.k, panel, c, g_.ldc});
+        continue;
+      }
+      for (int64_t row = first_row; row < end_row; row += tile_.rows) {
         U sums[kMostSums];
         const int64_t count = std::min<int64_t>(tile_.rows, end_row - row);
-        const U* a = A(item);
-        const int64_t row_stride = g_.trans_a ? 1 : g_.lda, k_stride = g_.trans_a ? g_.lda : 1;
-        tile_.run({count, a + row * row_stride, row_stride, k_stride, g_.k, panel, sums});
+        tile_.run({count, a + row * row_stride, row_stride, k_stride, g_.k, panel, sums, tile_.columns});
         for (int64_t r = 0; r < count; ++r) Finish(sums + r * tile_.columns, item, row + r, column, columns);
       }
     }

@@ -8,16 +8,17 @@
 
 namespace sardonyx::kernels {
 
-// sums[r * nr + j] for r < rows; strides of A in elements; rows of the panel are nr apart.
+// sums[r * sums_stride + j] for r < rows and j < nr; strides in elements; rows of the panel are nr apart.
 template <typename T>
 struct TileAnyArgs {
-  std::int64_t rows;  // 1..the tallest tile
+  std::int64_t rows;  // at least 1
   const T* a;
   std::ptrdiff_t row_stride;
   std::ptrdiff_t k_stride;
   std::int64_t k;
   const T* panel;
   T* sums;
+  std::ptrdiff_t sums_stride;
 };
 
 template <typename T>

@@ -37,10 +37,10 @@ void Tile(TileAnyArgs<T>* t) {
     panel += 2 * kCount;
   }
 #pragma GCC unroll 16
-  for (ptrdiff_t r = 0; r < R; ++r) std::memcpy(t->sums + r * 2 * kCount, acc[r], sizeof acc[r]);
+  for (ptrdiff_t r = 0; r < R; ++r) std::memcpy(t->sums + r * t->sums_stride, acc[r], sizeof acc[r]);
   t->rows -= R;
   t->a += R * row_stride;
-  t->sums += 2 * kCount * R;
+  t->sums += R * t->sums_stride;
 }
 
 template <typename T>

@@ -8,11 +8,12 @@
 
 namespace sardonyx::kernels {
 
-// What a row is divided by: the sum of |x|, the square root of the sum of x^2, or sqrt(mean of x^2 + epsilon).
-enum class RowSize : std::uint8_t { kSumAbs, kRootSumSquare, kRootMeanSquare };
+// What a row is divided by: the sum of |x|, the square root of the sum of x^2, sqrt(mean of x^2 + epsilon), or that of
+// its differences from its mean, which are what is divided then.
+enum class RowSize : std::uint8_t { kSumAbs, kRootSumSquare, kRootMeanSquare, kDeviation };
 
-// Rows follow each other. y = x * (1 / size) * scale; y may be x. Error: 40 * 2^-24 (doubles: 160 * 2^-53) relative to
-// y, tested in short_rows_test.cpp.
+// Rows follow each other. y = x * (1 / size) * scale + bias; y may be x. Error: 40 * 2^-24 (doubles: 160 * 2^-53)
+// relative to |y - bias|, and as much of the mean's size, tested in short_rows_test.cpp.
 template <typename T>
 struct ShortRows {
   static constexpr std::int64_t kMost = 2048;
@@ -21,6 +22,7 @@ struct ShortRows {
   T* y = nullptr;
   std::int64_t rows = 0, n = 0;
   const T* scale = nullptr;  // [n] or null
+  const T* bias = nullptr;   // [n] or null
   double epsilon = 0;
 };
 // Returns how many rows are done: it stops before one whose sum is so small or so large, or no number, that it has to

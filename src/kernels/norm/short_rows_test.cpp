@@ -11,37 +11,47 @@
 namespace sardonyx::kernels {
 namespace {
 
+// What the row's values less `mean` are divided by.
+double SizeOf(RowSize size, const std::vector<double>& row, double mean) {
+  double sum = 0;
+  for (const double v : row) sum += size == RowSize::kSumAbs ? std::abs(v) : (v - mean) * (v - mean);
+  if (size == RowSize::kSumAbs) return sum;
+  return std::sqrt(size == RowSize::kRootSumSquare ? sum : sum / static_cast<double>(row.size()) + 0.25);
+}
+
 template <typename T>
 void CheckRows(RowSize size, std::int64_t n, bool scaled, Isa isa) {
   constexpr std::int64_t kRows = 5;
-  std::vector<T> x(static_cast<std::size_t>(kRows * n)), scale(static_cast<std::size_t>(n));
+  const auto length = static_cast<std::size_t>(n);
+  std::vector<T> x(kRows * length), scale(length), bias(length);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(std::sin(static_cast<double>(i * i + 1)));
-  for (std::size_t i = 0; i < scale.size(); ++i) scale[i] = static_cast<T>(1 + std::cos(static_cast<double>(i)));
+  for (std::size_t i = 0; i < length; ++i) scale[i] = static_cast<T>(1 + std::cos(static_cast<double>(i)));
+  for (std::size_t i = 0; i < length; ++i) bias[i] = static_cast<T>(std::sin(static_cast<double>(i)));
   std::vector<T> y = x;  // in place
-  const ShortRows<T> rows{size, y.data(), y.data(), kRows, n, scaled ? scale.data() : nullptr, 0.25};
+  ShortRows<T> rows{size, y.data(), y.data(), kRows, n};
+  rows.epsilon = 0.25;
+  if (scaled) rows.scale = scale.data(), rows.bias = bias.data();
   ASSERT_EQ(DivideShortRows(rows, isa), kRows);
-  for (std::int64_t r = 0; r < kRows; ++r) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const auto v = static_cast<double>(x[static_cast<std::size_t>(r * n + i)]);
-      sum += size == RowSize::kSumAbs ? std::abs(v) : v * v;
-    }
-    const double divisor = size == RowSize::kSumAbs          ? sum
-                           : size == RowSize::kRootSumSquare ? std::sqrt(sum)
-                                                             : std::sqrt(sum / static_cast<double>(n) + 0.25);
-    for (std::int64_t i = 0; i < n; ++i) {
-      const auto at = static_cast<std::size_t>(r * n + i);
-      const double want = static_cast<double>(x[at]) / divisor *
-                          (scaled ? static_cast<double>(scale[static_cast<std::size_t>(i)]) : 1);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    const std::vector<double> row(x.begin() + static_cast<std::ptrdiff_t>(r * length),
+                                  x.begin() + static_cast<std::ptrdiff_t>((r + 1) * length));
+    double mean = 0;
+    for (const double v : row) mean += v / static_cast<double>(n);
+    if (size != RowSize::kDeviation) mean = 0;
+    const double divisor = SizeOf(size, row, mean);
+    for (std::size_t i = 0; i < length; ++i) {
+      const double factor = (scaled ? static_cast<double>(scale[i]) : 1) / divisor;
+      const double want = (row[i] - mean) * factor + (scaled ? static_cast<double>(bias[i]) : 0);
       const double bound = sizeof(T) == 4 ? 40 * 0x1p-24 : 160 * 0x1p-53;
-      ASSERT_NEAR(static_cast<double>(y[at]), want, bound * std::abs(want) + 1e-300) << Name(isa) << ' ' << n;
+      ASSERT_NEAR(static_cast<double>(y[r * length + i]), want, bound * (std::abs(row[i] * factor) + std::abs(want)) +
+                  bound) << Name(isa) << ' ' << n;
     }
   }
 }
 
 TEST(ShortRows, EveryLengthSizeAndIsaMatchesTheDefinition) {
   for (const Isa isa : SupportedIsas()) {
-    for (const RowSize size : {RowSize::kSumAbs, RowSize::kRootSumSquare, RowSize::kRootMeanSquare}) {
+    for (const RowSize size : {RowSize::kSumAbs, RowSize::kRootSumSquare, RowSize::kRootMeanSquare, RowSize::kDeviation}) {
       for (std::int64_t n = 1; n <= 80; ++n) {
         CheckRows<float>(size, n, n % 2 == 0, isa);
         CheckRows<double>(size, n, n % 2 == 0, isa);

@@ -65,13 +65,19 @@ struct MinOf {
   static double Join(double a, double b) { return b < a || b != b ? b : a; }
 };
 
+// Inline: behind a call that takes a vector, g++ 12 leaves the upper halves of registers dirty, and the code that runs
+// next takes several times as long.
 template <typename Op>
-double JoinLanes(Vec v) {
+[[gnu::always_inline]] inline double JoinLanes(Vec v) {
   float lanes[kLanes];
   Store(lanes, v);
-  double result = static_cast<double>(lanes[0]);
-  for (int i = 1; i < kLanes; ++i) result = Op::Join(result, static_cast<double>(lanes[i]));
-  return result;
+  double chains[4];
+  for (int i = 0; i < 4; ++i) chains[i] = static_cast<double>(lanes[i]);
+#pragma GCC unroll 3
+  for (int i = 4; i < kLanes; i += 4)
+#pragma GCC unroll 4
+    for (int chain = 0; chain < 4; ++chain) chains[chain] = Op::Join(chains[chain], static_cast<double>(lanes[i + chain]));
+  return Op::Join(Op::Join(chains[0], chains[1]), Op::Join(chains[2], chains[3]));
 }
 
 // `load` makes the vector (or the scalar) at an index, so that e^x and deviations run through the same loop.
@@ -149,6 +155,27 @@ double ExtremeRow(const float* x, int64_t n) {
   return static_cast<double>(extreme);
 }
 
+// -0 as often as there are lanes, then 1: added to the first elements of a vector they leave those, and 1 elsewhere.
+struct OnesBehind {
+  constexpr OnesBehind() {
+    for (int i = 0; i < kLanes; ++i) values[i] = -0.0F, values[kLanes + i] = 1;
+  }
+  float values[2 * kLanes] = {};
+};
+constexpr OnesBehind kOnesBehind;
+
+// Products of rows of at least kLanes elements, whose lanes are joined in double.
+void ProductRows(const float* x, int64_t rows, int64_t n, float* y) {
+  for (int64_t r = 0; r < rows; ++r, x += n) {
+    Vec even = Broadcast(1), odd = Broadcast(1);
+    int64_t i = 0;
+    for (; i + 2 * kLanes <= n; i += 2 * kLanes) even = even * Load(x + i), odd = odd * Load(x + i + kLanes);
+    if (i + kLanes <= n) even = even * Load(x + i), i += kLanes;
+    if (i < n) odd = odd * (Load(x + i, FirstLanes(n - i)) + Load(kOnesBehind.values + kLanes - (n - i)));
+    y[r] = static_cast<float>(JoinLanes<ProdOf>(even * odd));
+  }
+}
+
 template <typename Op>
 void ShortRowsOf(const float* x, int64_t rows, int64_t n, float* y) {
   if (n == 2) return ScalarRows<Op, 2>(x, rows, n, y);
@@ -156,7 +183,7 @@ void ShortRowsOf(const float* x, int64_t rows, int64_t n, float* y) {
   if (n == 4) return ScalarRows<Op, 4>(x, rows, n, y);
   if (n < kLanes) return ScalarRows<Op, 0>(x, rows, n, y);
   if constexpr (Op::kStart == 1) {  // a product
-    for (int64_t r = 0; r < rows; ++r) y[r] = static_cast<float>(RowOf<Op>(x + r * n, n));
+    ProductRows(x, rows, n, y);
   } else {
     VectorRows<Op>(x, rows, n, y);
   }

@@ -74,15 +74,21 @@ void NearestRows(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, c
   const std::int64_t grain = Storage::kPacked ? rows : std::max<std::int64_t>(1, 16384 / row_size);
   c.parallel().For(rows, grain, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t previous = -2;
+    std::int64_t place[kMaxResizeRank];  // of the row, counted on: a division takes as long as a short row
+    std::int64_t rest = begin;
+    for (std::size_t d = last; d-- > 0; rest /= axes[d].out) place[d] = rest % axes[d].out;
     for (std::int64_t row = begin; row < end; ++row) {
-      std::int64_t rest = row, base = 0, stride = axes[last].in * run;
+      std::int64_t base = 0, stride = axes[last].in * run;
       bool inside = true;
       for (std::size_t d = last; d-- > 0;) {
-        const std::int32_t i = index[d][rest % axes[d].out];
-        rest /= axes[d].out;
+        const std::int32_t i = index[d][place[d]];
         inside = inside && i >= 0;
         base += i * stride;
         stride *= axes[d].in;
+      }
+      for (std::size_t d = last; d-- > 0;) {
+        if (++place[d] < axes[d].out) break;
+        place[d] = 0;
       }
       const std::int64_t at = row * row_size;
       if (!inside) {

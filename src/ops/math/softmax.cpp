@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/reduce/reduce_any.h"
+#include "kernels/reduce/columns.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/math/softmax_any.h"
@@ -88,19 +88,28 @@ void MarkLargest(const T* x, std::int64_t n, std::int64_t inner, std::int64_t co
   for (std::int64_t j = 0; j < columns; ++j) y[at[j] * inner + j] = T(1);
 }
 
-double LargestOfRow(const float* x, std::int64_t n) {
-  return kernels::ReduceF32().row(kernels::ReduceKind::kMax, x, n);
-}
-double LargestOfRow(const double* x, std::int64_t n) {
-  return kernels::ReduceAny().Extremes<double>().row(false, x, n);
+// A NaN is no larger than what comes before it.
+template <typename T>
+std::int64_t PlaceBesideNan(const T* x, std::int64_t n) {
+  std::int64_t at = 0;
+  for (std::int64_t k = 1; k < n; ++k)
+    if (x[k] > x[at]) at = k;
+  return at;
 }
 
+// Rows that follow each other.
 template <typename T>
-void MarkLargestOfRow(const T* x, std::int64_t n, T* y) {
-  const T largest = static_cast<T>(LargestOfRow(x, n));
-  if (largest != largest) return MarkLargest(x, n, 1, 1, y);  // a NaN is no larger than what comes before it
-  std::fill_n(y, n, T(0));
-  y[std::find(x, x + n, largest) - x] = T(1);
+void MarkLargestOfRows(const T* x, std::int64_t rows, std::int64_t n, T* y) {
+  constexpr std::int64_t kRows = 64;
+  std::int64_t at[kRows];
+  for (std::int64_t first = 0; first < rows; first += kRows, x += kRows * n, y += kRows * n) {
+    const std::int64_t count = std::min(kRows, rows - first);
+    kernels::ColumnKernels().extreme_rows.Of<T>()({}, x, count, n, at);
+    for (std::int64_t r = 0; r < count; ++r)
+      if (x[r * n + at[r]] != x[r * n + at[r]]) at[r] = PlaceBesideNan(x + r * n, n);
+    std::fill_n(y, count * n, T(0));
+    for (std::int64_t r = 0; r < count; ++r) y[r * n + at[r]] = T(1);
+  }
 }
 
 template <typename T>
@@ -116,13 +125,10 @@ void RunHardmax(KernelContext& c) {
   const std::int64_t tiles = (s.inner + kColumns - 1) / kColumns;
   const std::int64_t grain = std::max<std::int64_t>(1, 8192 / s.n / std::min(s.inner, kColumns));
   c.parallel().For(s.outer * tiles, grain, [&](std::int64_t begin, std::int64_t end) {
+    if (s.inner == 1) return MarkLargestOfRows(x + begin * s.n, end - begin, s.n, y + begin * s.n);
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t first = i % tiles * kColumns, base = i / tiles * s.n * s.inner + first;
-      if (s.inner == 1) {
-        MarkLargestOfRow(x + base, s.n, y + base);
-      } else {
-        MarkLargest(x + base, s.n, s.inner, std::min(kColumns, s.inner - first), y + base);
-      }
+      MarkLargest(x + base, s.n, s.inner, std::min(kColumns, s.inner - first), y + base);
     }
   });
 }

@@ -199,10 +199,10 @@ void RunLayerNorm(KernelContext& c) {
   const T* sum_bias = has(form.sum_bias) ? io.In<T>(form.sum_bias) : nullptr;
   T* means = form.mean != kAbsent ? io.Out<T>(form.mean) : nullptr;
   T* inverses = form.inverse != kAbsent ? io.Out<T>(form.inverse) : nullptr;
-  kernels::ShortRows<T> plain{kernels::RowSize::kRootMeanSquare};
-  plain.n = n, plain.scale = scale.data, plain.epsilon = state.epsilon;
-  const bool is_plain = form.rms && n <= plain.kMost && skip == nullptr && bias.data == nullptr && scale.stride == 0 &&
-                        inverses == nullptr;
+  kernels::ShortRows<T> plain{form.rms ? kernels::RowSize::kRootMeanSquare : kernels::RowSize::kDeviation};
+  plain.n = n, plain.scale = scale.data, plain.bias = bias.data, plain.epsilon = state.epsilon;
+  const bool is_plain = n <= plain.kMost && skip == nullptr && scale.stride == 0 && bias.stride == 0 &&
+                        means == nullptr && inverses == nullptr;
   c.parallel().For(rows, std::max<std::int64_t>(1, 4096 / n), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       if (is_plain) {
