@@ -2,11 +2,15 @@
 // texts, several for each prompt.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <numeric>
+#include <optional>
 
 #include "kernels/softmax/softmax_f32.h"
 #include "ops/control/decoder_steps.h"
+#include "ops/control/encoder_decoder_steps.h"
 #include "ops/control/greedy_search.h"
 #include "ops/control/next_token.h"
 
@@ -17,8 +21,11 @@ constexpr std::size_t kIds = 0, kMaxLength = 1, kMinLength = 2, kBeams = 3, kRet
                       kPenalty = 6, kVocabMask = 7, kPrefixMask = 8, kMask = 9, kDecoderIds = 10, kProcessor = 11;
 constexpr std::int64_t kMostBeams = 1 << 16;
 
+constexpr std::int64_t kDecoderAlone = 0, kEncoderDecoder = 1;  // model_type
+
 struct BeamState {
   DecoderDef decoder;
+  std::optional<EncoderDecoderDef> encoder;
   bool early_stopping = false;
 };
 
@@ -46,14 +53,15 @@ class Finished {
 
 class BeamSearcher {
  public:
-  explicit BeamSearcher(KernelContext& c)
-      : c_(c), s_(c.state<BeamState>()), batch_(c.Input(kIds).dim(0)), prompt_(c.Input(kIds).dim(1)) {
+  explicit BeamSearcher(KernelContext& c) : c_(c), s_(c.state<BeamState>()), batch_(c.Input(kIds).dim(0)) {
+    ReadPrompt();
     length_ = NumberOf(c, kMaxLength, "max_length", 0);
     beams_ = NumberOf(c, kBeams, "num_beams", 1);
     returned_ = NumberOf(c, kReturned, "num_return_sequences", 1);
     if (length_ <= prompt_ || length_ > kMostTokens || prompt_ < 1) {
-      Fail(Code::kInvalidArgument, "input 1 ('max_length'): expected a number above the length of 'input_ids', ",
-           prompt_, " (at least 1), and up to ", kMostTokens, ", found ", length_);
+      Fail(Code::kInvalidArgument, "input 1 ('max_length'): expected a number above the length of ",
+           s_.encoder ? "the text to go on with, " : "'input_ids', ", prompt_, " (at least 1), and up to ", kMostTokens,
+           ", found ", length_);
     }
     if (beams_ < 1 || beams_ > kMostBeams)
       Fail(Code::kInvalidArgument, "input 3 ('num_beams'): expected a number in [1, ", kMostBeams, "], found ", beams_);
@@ -81,20 +89,36 @@ class BeamSearcher {
     float* y_scores = c_.HasOutput(1) ? c_.Output(1, Dims(shape).first(2)).As<float>() : nullptr;
     if (batch_ == 0) return WriteNoScores();
     Start();
-    DecoderSteps steps(c_, s_.decoder, beams_, kMask);
+    const std::unique_ptr<TextSteps> steps = Steps();
     for (std::int64_t at = prompt_; at < length_; ++at) {
-      const std::span<float> scores = steps.Run();
-      if (at == prompt_) ReadMasks(steps);
+      const std::span<float> scores = steps->Run();
+      if (at == prompt_) ReadMasks(*steps);
       Score(scores, at);
       for (std::int64_t b = 0; b < batch_; ++b) Extend(b, scores, at);
       Append(at);
       if (std::ranges::all_of(done_, std::identity{})) break;
-      if (at + 1 < length_) steps.Advance(tokens_, sources_);
+      if (at + 1 < length_) steps->Advance(tokens_, sources_);
     }
     Finish(y, y_scores);
   }
 
  private:
+  // The tokens with which the texts of each row begin.
+  void ReadPrompt() {
+    if (s_.encoder) {
+      prompt_ = 1, prompts_.assign(static_cast<std::size_t>(batch_), s_.encoder->start);
+      return;
+    }
+    prompt_ = c_.Input(kIds).dim(1);
+    const std::span<const std::int32_t> ids = c_.Input(kIds).Span<std::int32_t>();
+    prompts_.assign(ids.begin(), ids.end());
+  }
+
+  std::unique_ptr<TextSteps> Steps() {
+    if (s_.encoder) return std::make_unique<EncoderDecoderSteps>(c_, s_.decoder, *s_.encoder, beams_, prompts_, kMask);
+    return std::make_unique<DecoderSteps>(c_, s_.decoder, beams_, kMask);
+  }
+
   std::span<const std::int32_t> TextOf(std::int64_t row, std::int64_t length) const {
     return {texts_.data() + row * length_, static_cast<std::size_t>(length)};
   }
@@ -103,7 +127,7 @@ class BeamSearcher {
     const auto rows = static_cast<std::size_t>(batch_ * beams_);
     texts_.assign(rows * static_cast<std::size_t>(length_), s_.decoder.pad);
     for (std::int64_t row = 0; row < batch_ * beams_; ++row)
-      std::copy_n(c_.Input(kIds).As<std::int32_t>() + row / beams_ * prompt_, prompt_, texts_.data() + row * length_);
+      std::copy_n(prompts_.data() + row / beams_ * prompt_, prompt_, texts_.data() + row * length_);
     sums_.assign(rows, -1e9f);  // of the copies of a prompt the first one counts
     for (std::int64_t b = 0; b < batch_; ++b) sums_[static_cast<std::size_t>(b * beams_)] = 0;
     tokens_.assign(rows, 0), sources_.assign(rows, 0), written_ = prompt_;
@@ -111,12 +135,12 @@ class BeamSearcher {
     finished_.resize(static_cast<std::size_t>(batch_));
   }
 
-  void ReadMasks(const DecoderSteps& steps) {
+  void ReadMasks(const TextSteps& steps) {
     words_ = steps.words();
     const std::int64_t all[] = {batch_, words_};
     rules_.allowed = steps.VocabularyMask(kVocabMask, "vocab_mask", Dims(all).last(1));
     rules_.first_allowed = steps.VocabularyMask(kPrefixMask, "prefix_vocab_mask", all);
-    steps.CheckTokens();
+    CheckTokens(prompts_, s_.decoder.pad, words_);
     if (words_ < 2) Fail(Code::kInvalidArgument, "expected a vocabulary of at least 2 tokens, found ", words_);
     if (c_.HasOutput(2)) {
       const std::int64_t shape[] = {length_ - prompt_, batch_, beams_, words_};
@@ -227,9 +251,10 @@ class BeamSearcher {
 
   KernelContext& c_;
   const BeamState& s_;
-  std::int64_t batch_, prompt_, length_ = 0, beams_ = 1, returned_ = 1, words_ = 0, written_ = 0;
+  std::int64_t batch_, prompt_ = 0, length_ = 0, beams_ = 1, returned_ = 1, words_ = 0, written_ = 0;
   float length_penalty_ = 1;
   TokenRules rules_;
+  std::vector<std::int32_t> prompts_;           // [batch, prompt]
   std::vector<std::int32_t> texts_;             // [batch * beams, max_length]
   std::vector<float> sums_;                     // of each beam
   std::vector<std::int32_t> tokens_, sources_;  // what each beam goes on with
@@ -240,10 +265,20 @@ class BeamSearcher {
 
 void RunBeamSearch(KernelContext& c) { BeamSearcher(c).Run(); }
 
+BeamState ReadModel(const AttributeReader& c) {
+  const std::int64_t kind = c.Int("model_type", kDecoderAlone);
+  if (kind == kDecoderAlone) return {ReadDecoders(c), {}};
+  if (kind != kEncoderDecoder) c.Fail(Code::kInvalidArgument, "attribute 'model_type': expected 0 or 1, found ", kind);
+  BeamState s = {ReadTokens(c), ReadEncoderDecoder(c, false)};
+  if (s.encoder->start < 0)
+    c.Fail(Code::kInvalidArgument, "attribute 'decoder_start_token_id': expected a token for a model with an encoder");
+  return s;
+}
+
 }  // namespace
 
 void InferBeamSearch(InferContext& c) {
-  const DecoderDef def = ReadDecoders(c);
+  const DecoderDef def = ReadModel(c).decoder;
   InferDecoders(c);
   if (c.HasRank(kIds) && c.Rank(kIds) != 2)
     c.Fail(Code::kInvalidArgument, c.InputText(kIds), ": expected rank 2, found ", c.InputType(kIds).ToText());
@@ -260,8 +295,12 @@ Prepared PrepareBeamSearch(PrepareContext& c) {
     if (c.HasInput(i) && c.InputDType(i) != expected) c.Unsupported(c.InputText(i), c.InputDType(i));
   }
   if (c.HasInput(kDecoderIds)) c.Unsupported(c.InputText(kDecoderIds));
-  BeamState s = {ReadDecoders(c), c.Flag("early_stopping")};
-  FindDecoders(c, s.decoder);
+  BeamState s = ReadModel(c);
+  s.early_stopping = c.Flag("early_stopping");
+  if (s.encoder)
+    FindEncoderDecoder(c, *s.encoder);
+  else
+    FindDecoders(c, s.decoder);
   return WithState(RunBeamSearch, std::move(s));
 }
 
