@@ -73,10 +73,7 @@ void ReadEncoder(const AttributeReader& c, EncoderDecoderDef& def) {
            "expected a decoder without encoder_hidden_states after an encoder whose outputs are keys and values alone");
   }
   def.source = graph.value(graph.inputs[0]).type.dtype;
-  const bool fits = def.masked
-                        ? def.source == DType::kInt32
-                        : def.source == DType::kFloat || def.source == DType::kFloat16 || def.source == DType::kInt32;
-  if (!fits)
+  if (def.masked || def.source != DType::kFloat16)
     CheckType(c, "encoder", "input", 0, graph.value(graph.inputs[0]).type, def.masked ? DType::kInt32 : DType::kFloat);
   for (std::size_t i = 1; i < inputs; ++i)
     CheckType(c, "encoder", "input", i, graph.value(graph.inputs[i]).type, DType::kInt32);
