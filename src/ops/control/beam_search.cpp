@@ -108,9 +108,6 @@ class BeamSearcher {
  private:
   // The tokens with which the texts of each row begin.
   void ReadPrompt() {
-    const std::size_t rank = s_.whisper ? 3 : 2;
-    if (c_.Input(kIds).shape.size() != rank)
-      Fail(Code::kInvalidArgument, "input 0: expected rank ", rank, ", found shape ", ToText(c_.Input(kIds).shape));
     if (c_.HasInput(kDecoderIds)) {
       const TensorRef& ids = c_.Input(kDecoderIds);
       if (ids.shape.size() != 2 || ids.dim(0) != batch_) {
