@@ -60,9 +60,10 @@ def small_decoder(seed=0, prefix="", vocabulary=VOCABULARY):
 
 
 def generate(engine, op, inputs, graphs, outputs=(TensorProto.INT32,), **attributes):
-    """The outputs of one node that generates text; inputs: arrays or None in order."""
+    """The outputs of one node that generates text; inputs: arrays or None in order; outputs: types or None."""
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
-    node = helper.make_node(op, names, [f"y{i}" for i in range(len(outputs))], domain="com.microsoft", **attributes)
+    results = [f"y{i}" if dtype is not None else "" for i, dtype in enumerate(outputs)]
+    node = helper.make_node(op, names, results, domain="com.microsoft", **attributes)
     node.attribute.extend(helper.make_attribute(name, graph) for name, graph in graphs.items())
     given = [
         helper.make_tensor_value_info(
@@ -71,7 +72,7 @@ def generate(engine, op, inputs, graphs, outputs=(TensorProto.INT32,), **attribu
         for i, x in enumerate(inputs)
         if x is not None
     ]
-    asked = [helper.make_tensor_value_info(f"y{i}", dtype, None) for i, dtype in enumerate(outputs)]
+    asked = [helper.make_tensor_value_info(f"y{i}", x, None) for i, x in enumerate(outputs) if x is not None]
     model = helper.make_model(
         helper.make_graph([node], "g", given, asked),
         opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)],

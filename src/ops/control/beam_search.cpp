@@ -1,24 +1,35 @@
-// ops/control/beam_search.cpp - com.microsoft.BeamSearch: runs a decoder token by token and follows the most probable
-// texts, several for each prompt.
+// ops/control/beam_search.cpp - com.microsoft BeamSearch and WhisperBeamSearch: runs a decoder token by token and
+// follows the most probable texts, several for each prompt.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <numeric>
+#include <optional>
 
 #include "kernels/softmax/softmax_f32.h"
 #include "ops/control/decoder_steps.h"
+#include "ops/control/encoder_decoder_steps.h"
 #include "ops/control/greedy_search.h"
 #include "ops/control/next_token.h"
+#include "ops/control/whisper_rules.h"
 
 namespace sardonyx::ops {
 namespace {
 
 constexpr std::size_t kIds = 0, kMaxLength = 1, kMinLength = 2, kBeams = 3, kReturned = 4, kLengthPenalty = 5,
-                      kPenalty = 6, kVocabMask = 7, kPrefixMask = 8, kMask = 9, kDecoderIds = 10, kProcessor = 11;
+                      kPenalty = 6, kVocabMask = 7, kPrefixMask = 8, kMask = 9, kDecoderIds = 10, kProcessor = 11,
+                      kForced = 13, kTemperature = 14;
+constexpr std::size_t kCrossScores = 3, kNoSpeech = 4;  // outputs
 constexpr std::int64_t kMostBeams = 1 << 16;
+
+constexpr std::int64_t kDecoderAlone = 0, kEncoderDecoder = 1, kWhisper = 2;  // model_type
 
 struct BeamState {
   DecoderDef decoder;
+  std::optional<EncoderDecoderDef> encoder;
+  std::optional<WhisperDef> whisper;
   bool early_stopping = false;
 };
 
@@ -46,14 +57,15 @@ class Finished {
 
 class BeamSearcher {
  public:
-  explicit BeamSearcher(KernelContext& c)
-      : c_(c), s_(c.state<BeamState>()), batch_(c.Input(kIds).dim(0)), prompt_(c.Input(kIds).dim(1)) {
+  explicit BeamSearcher(KernelContext& c) : c_(c), s_(c.state<BeamState>()), batch_(c.Input(kIds).dim(0)) {
+    ReadPrompt();
     length_ = NumberOf(c, kMaxLength, "max_length", 0);
     beams_ = NumberOf(c, kBeams, "num_beams", 1);
     returned_ = NumberOf(c, kReturned, "num_return_sequences", 1);
     if (length_ <= prompt_ || length_ > kMostTokens || prompt_ < 1) {
-      Fail(Code::kInvalidArgument, "input 1 ('max_length'): expected a number above the length of 'input_ids', ",
-           prompt_, " (at least 1), and up to ", kMostTokens, ", found ", length_);
+      Fail(Code::kInvalidArgument, "input 1 ('max_length'): expected a number above the length of ",
+           s_.encoder ? "the text to go on with, " : "'input_ids', ", prompt_, " (at least 1), and up to ", kMostTokens,
+           ", found ", length_);
     }
     if (beams_ < 1 || beams_ > kMostBeams)
       Fail(Code::kInvalidArgument, "input 3 ('num_beams'): expected a number in [1, ", kMostBeams, "], found ", beams_);
@@ -67,12 +79,11 @@ class BeamSearcher {
              ToText(c.Input(kLengthPenalty).shape));
       length_penalty_ = *c.Input(kLengthPenalty).As<float>();
     }
-    if (NumberOf(c, kProcessor, "logits_processor", 0) != 0)
-      Fail(Code::kNotImplemented, "input 11 ('logits_processor'): only 0 is implemented");
     rules_.end = s_.decoder.end;
     rules_.no_repeat = s_.decoder.no_repeat;
     rules_.min_length = NumberOf(c, kMinLength, "min_length", 0);
     rules_.repetition_penalty = RepetitionPenalty(c, kPenalty);
+    ReadProcessor();
   }
 
   void Run() {
@@ -81,20 +92,58 @@ class BeamSearcher {
     float* y_scores = c_.HasOutput(1) ? c_.Output(1, Dims(shape).first(2)).As<float>() : nullptr;
     if (batch_ == 0) return WriteNoScores();
     Start();
-    DecoderSteps steps(c_, s_.decoder, beams_, kMask);
+    const std::unique_ptr<TextSteps> steps = Steps();
     for (std::int64_t at = prompt_; at < length_; ++at) {
-      const std::span<float> scores = steps.Run();
-      if (at == prompt_) ReadMasks(steps);
+      const std::span<float> scores = steps->Run();
+      if (at == prompt_) ReadMasks(*steps, scores);
       Score(scores, at);
       for (std::int64_t b = 0; b < batch_; ++b) Extend(b, scores, at);
       Append(at);
       if (std::ranges::all_of(done_, std::identity{})) break;
-      if (at + 1 < length_) steps.Advance(tokens_, sources_);
+      if (at + 1 < length_) steps->Advance(tokens_, sources_);
     }
     Finish(y, y_scores);
   }
 
  private:
+  // The tokens with which the texts of each row begin.
+  void ReadPrompt() {
+    if (c_.HasInput(kDecoderIds)) {
+      const TensorRef& ids = c_.Input(kDecoderIds);
+      if (ids.shape.size() != 2 || ids.dim(0) != batch_) {
+        Fail(Code::kInvalidArgument, "input 10 ('decoder_input_ids'): expected shape [", batch_,
+             ", tokens], a row for each of input 0, found ", ToText(ids.shape));
+      }
+      prompt_ = ids.dim(1), prompts_.assign(ids.Span<std::int32_t>().begin(), ids.Span<std::int32_t>().end());
+      return;
+    }
+    if (s_.encoder) {
+      prompt_ = 1, prompts_.assign(static_cast<std::size_t>(batch_), s_.encoder->start);
+      return;
+    }
+    prompt_ = c_.Input(kIds).dim(1);
+    const std::span<const std::int32_t> ids = c_.Input(kIds).Span<std::int32_t>();
+    prompts_.assign(ids.begin(), ids.end());
+  }
+
+  void ReadProcessor() {
+    const std::int64_t processor = NumberOf(c_, kProcessor, "logits_processor", 0);
+    stamps_ = processor == 1 && s_.whisper;
+    if (processor != 0 && !stamps_) {
+      Fail(Code::kNotImplemented, "input 11 ('logits_processor'): expected 0", s_.whisper ? " or 1 (timestamps)" : "",
+           ", found ", processor);
+    }
+    if (!c_.HasInput(kTemperature)) return;
+    if (c_.Input(kTemperature).count == 1) rules_.temperature = *c_.Input(kTemperature).As<float>();
+    if (c_.Input(kTemperature).count != 1 || !(rules_.temperature > 0))
+      Fail(Code::kInvalidArgument, "input 14 ('temperature'): expected one number above 0");
+  }
+
+  std::unique_ptr<TextSteps> Steps() {
+    if (s_.encoder) return std::make_unique<EncoderDecoderSteps>(c_, s_.decoder, *s_.encoder, beams_, prompts_, kMask);
+    return std::make_unique<DecoderSteps>(c_, s_.decoder, beams_, kMask);
+  }
+
   std::span<const std::int32_t> TextOf(std::int64_t row, std::int64_t length) const {
     return {texts_.data() + row * length_, static_cast<std::size_t>(length)};
   }
@@ -103,7 +152,7 @@ class BeamSearcher {
     const auto rows = static_cast<std::size_t>(batch_ * beams_);
     texts_.assign(rows * static_cast<std::size_t>(length_), s_.decoder.pad);
     for (std::int64_t row = 0; row < batch_ * beams_; ++row)
-      std::copy_n(c_.Input(kIds).As<std::int32_t>() + row / beams_ * prompt_, prompt_, texts_.data() + row * length_);
+      std::copy_n(prompts_.data() + row / beams_ * prompt_, prompt_, texts_.data() + row * length_);
     sums_.assign(rows, -1e9f);  // of the copies of a prompt the first one counts
     for (std::int64_t b = 0; b < batch_; ++b) sums_[static_cast<std::size_t>(b * beams_)] = 0;
     tokens_.assign(rows, 0), sources_.assign(rows, 0), written_ = prompt_;
@@ -111,13 +160,19 @@ class BeamSearcher {
     finished_.resize(static_cast<std::size_t>(batch_));
   }
 
-  void ReadMasks(const DecoderSteps& steps) {
+  void ReadMasks(const TextSteps& steps, std::span<const float> scores) {
     words_ = steps.words();
     const std::int64_t all[] = {batch_, words_};
     rules_.allowed = steps.VocabularyMask(kVocabMask, "vocab_mask", Dims(all).last(1));
     rules_.first_allowed = steps.VocabularyMask(kPrefixMask, "prefix_vocab_mask", all);
-    steps.CheckTokens();
+    CheckTokens(prompts_, s_.decoder.pad, words_);
     if (words_ < 2) Fail(Code::kInvalidArgument, "expected a vocabulary of at least 2 tokens, found ", words_);
+    if (stamps_ && (s_.whisper->stamps.first < 0 || s_.whisper->stamps.first >= words_)) {
+      Fail(Code::kInvalidArgument, "attribute 'beginning_timestamp_token_id': expected a token in [0, ", words_ - 1,
+           "] for timestamps, found ", s_.whisper->stamps.first);
+    }
+    forced_ = ForcedTokens(c_, kForced, batch_, words_);
+    if (c_.HasOutput(kNoSpeech)) WriteNoSpeech(scores);
     if (c_.HasOutput(2)) {
       const std::int64_t shape[] = {length_ - prompt_, batch_, beams_, words_};
       const OutputRef out = c_.Output(2, shape);
@@ -125,7 +180,23 @@ class BeamSearcher {
       all_scores_ = out.As<float>();
     }
   }
+  void WriteNoSpeech(std::span<const float> scores) {
+    const std::int64_t token = s_.whisper->no_speech;
+    if (token < 0 || token >= words_) {
+      Fail(Code::kInvalidArgument, "attribute 'no_speech_token_id': expected a token in [0, ", words_ - 1,
+           "] for output 4, found ", token);
+    }
+    const std::int64_t shape[] = {batch_};
+    float* y = c_.Output(kNoSpeech, shape).As<float>();
+    std::vector<float> all(static_cast<std::size_t>(words_));
+    for (std::int64_t b = 0; b < batch_; ++b) {
+      kernels::SoftmaxF32(scores.data() + b * beams_ * words_, 1, words_, 1, false, all.data(), c_.parallel());
+      y[b] = all[static_cast<std::size_t>(token)];
+    }
+  }
   void WriteNoScores() {
+    const std::int64_t none[] = {0};
+    if (c_.HasOutput(kNoSpeech)) c_.Output(kNoSpeech, none);
     if (!c_.HasOutput(2)) return;
     const std::int64_t shape[] = {length_ - prompt_, 0, beams_, std::max<std::int64_t>(s_.decoder.vocabulary, 0)};
     c_.Output(2, shape);
@@ -139,6 +210,8 @@ class BeamSearcher {
       const std::span<float> own =
           scores.subspan(static_cast<std::size_t>(row * words_), static_cast<std::size_t>(words_));
       rules_.Apply(TextOf(row, at), row / beams_, at == prompt_, own);
+      if (stamps_) s_.whisper->stamps.Apply(TextOf(row, at), own);
+      forced_.Apply(row / beams_, at - prompt_, own);
       for (float& score : own) score += sums_[static_cast<std::size_t>(row)];
     }
     for (std::int64_t b = 0; all_scores_ != nullptr && b < batch_; ++b) {
@@ -227,9 +300,12 @@ class BeamSearcher {
 
   KernelContext& c_;
   const BeamState& s_;
-  std::int64_t batch_, prompt_, length_ = 0, beams_ = 1, returned_ = 1, words_ = 0, written_ = 0;
+  std::int64_t batch_, prompt_ = 0, length_ = 0, beams_ = 1, returned_ = 1, words_ = 0, written_ = 0;
   float length_penalty_ = 1;
   TokenRules rules_;
+  bool stamps_ = false;  // rules of timestamps
+  ForcedTokens forced_;
+  std::vector<std::int32_t> prompts_;           // [batch, prompt]
   std::vector<std::int32_t> texts_;             // [batch * beams, max_length]
   std::vector<float> sums_;                     // of each beam
   std::vector<std::int32_t> tokens_, sources_;  // what each beam goes on with
@@ -240,28 +316,55 @@ class BeamSearcher {
 
 void RunBeamSearch(KernelContext& c) { BeamSearcher(c).Run(); }
 
+bool HasInput(const AttributeReader& c, std::size_t i) { return i < c.InputCount() && c.node().inputs[i] != kNoValue; }
+
+BeamState ReadModel(const AttributeReader& c) {
+  const bool whisper = c.op_type() == "WhisperBeamSearch";
+  const std::int64_t kind = c.Int("model_type", whisper ? kWhisper : kDecoderAlone);
+  if (whisper && kind != kWhisper)
+    c.Fail(Code::kInvalidArgument, "attribute 'model_type': expected ", kWhisper, ", found ", kind);
+  if (kind == kDecoderAlone) return {ReadDecoders(c), {}, {}};
+  if (kind != kEncoderDecoder && kind != kWhisper)
+    c.Fail(Code::kInvalidArgument, "attribute 'model_type': expected 0, 1 or 2, found ", kind);
+  BeamState s = {ReadTokens(c), ReadEncoderDecoder(c, kind == kWhisper), {}};
+  if (kind == kWhisper) s.whisper = ReadWhisper(c, s.decoder.end, s.encoder->start);
+  if (s.encoder->start < 0 && !(s.whisper && HasInput(c, kDecoderIds)))
+    c.Fail(Code::kInvalidArgument, "attribute 'decoder_start_token_id': expected a token for a model with an encoder");
+  return s;
+}
+
 }  // namespace
 
 void InferBeamSearch(InferContext& c) {
-  const DecoderDef def = ReadDecoders(c);
+  const BeamState model = ReadModel(c);
+  const DecoderDef& def = model.decoder;
+  const std::size_t rank = model.whisper ? 3 : 2;
   InferDecoders(c);
-  if (c.HasRank(kIds) && c.Rank(kIds) != 2)
-    c.Fail(Code::kInvalidArgument, c.InputText(kIds), ": expected rank 2, found ", c.InputType(kIds).ToText());
+  if (c.HasRank(kIds) && c.Rank(kIds) != rank)
+    c.Fail(Code::kInvalidArgument, c.InputText(kIds), ": expected rank ", rank, ", found ", c.InputType(kIds).ToText());
   const Dim batch = c.HasRank(kIds) ? c.InputDims(kIds)[0] : Dim();
   c.SetOutput(0, DType::kInt32, {batch, Dim(), Dim()});
   if (c.HasOutput(1)) c.SetOutput(1, DType::kFloat, {batch, Dim()});
   if (c.HasOutput(2))
     c.SetOutput(2, DType::kFloat, {Dim(), batch, Dim(), def.vocabulary > 0 ? Dim(def.vocabulary) : Dim()});
+  if (c.HasOutput(kCrossScores))
+    c.Fail(Code::kNotImplemented, "output 3 ('cross_qk') is not implemented (ONNX Runtime has it on a GPU only)");
+  if (c.HasOutput(kNoSpeech)) c.SetOutput(kNoSpeech, DType::kFloat, {batch});
 }
 
 Prepared PrepareBeamSearch(PrepareContext& c) {
-  for (std::size_t i = 0; i <= kProcessor; ++i) {
-    const DType expected = i == kPenalty || i == kLengthPenalty ? DType::kFloat : DType::kInt32;
+  BeamState s = ReadModel(c);
+  for (std::size_t i = 0; i <= kTemperature; ++i) {
+    const bool number = i == kPenalty || i == kLengthPenalty || i == kTemperature;
+    const DType expected = i == kIds && s.encoder ? s.encoder->source : number ? DType::kFloat : DType::kInt32;
     if (c.HasInput(i) && c.InputDType(i) != expected) c.Unsupported(c.InputText(i), c.InputDType(i));
   }
-  if (c.HasInput(kDecoderIds)) c.Unsupported(c.InputText(kDecoderIds));
-  BeamState s = {ReadDecoders(c), c.Flag("early_stopping")};
-  FindDecoders(c, s.decoder);
+  if (c.HasInput(kDecoderIds) && !s.whisper) c.Unsupported(c.InputText(kDecoderIds));
+  s.early_stopping = c.Flag("early_stopping");
+  if (s.encoder)
+    FindEncoderDecoder(c, *s.encoder);
+  else
+    FindDecoders(c, s.decoder);
   return WithState(RunBeamSearch, std::move(s));
 }
 

@@ -57,11 +57,29 @@ Tensor Ints32(std::int64_t rows, std::int64_t columns) { return Tensor(DType::kI
 
 }  // namespace
 
-DecoderDef ReadDecoders(const AttributeReader& c) {
+std::int32_t TokenAttribute(const AttributeReader& c, const char* name, std::int64_t otherwise) {
+  const std::int64_t value = c.Int(name, otherwise);
+  if (value < -1 || value > kMostTokens)
+    c.Fail(Code::kInvalidArgument, "attribute '", name, "': expected a token, found ", value);
+  return static_cast<std::int32_t>(value);
+}
+
+DecoderDef ReadTokens(const AttributeReader& c) {
   DecoderDef def;
+  for (const char* name : {"pad_token_id", "eos_token_id"}) c.Int(name);  // required
+  def.pad = TokenAttribute(c, "pad_token_id", -1), def.end = TokenAttribute(c, "eos_token_id", -1);
+  def.vocabulary = c.Int("vocab_size", -1);
+  def.no_repeat = std::max<std::int64_t>(0, c.Int("no_repeat_ngram_size", 0));
+  return def;
+}
+
+DecoderDef ReadDecoders(const AttributeReader& c) {
+  DecoderDef def = ReadTokens(c);
   const std::int64_t kind = c.Int("model_type", 0);
-  if (kind != 0 || c.Has("encoder"))
-    c.Fail(Code::kNotImplemented, "models with an encoder are not implemented, found 'model_type' ", kind);
+  if (kind != 0 || c.Has("encoder")) {
+    c.Fail(Code::kNotImplemented, "expected a decoder alone ('model_type' 0, no 'encoder'), found 'model_type' ", kind,
+           c.Has("encoder") ? " and an 'encoder'" : "");
+  }
   ReadPast(c, "decoder", def);
   if (c.Has("init_decoder")) {
     DecoderDef first;
@@ -69,15 +87,6 @@ DecoderDef ReadDecoders(const AttributeReader& c) {
     if (first.layers != def.layers || first.heads != def.heads || first.size != def.size || first.past != def.past)
       c.Fail(Code::kInvalidGraph, "expected 'init_decoder' with the past of 'decoder', found another one");
   }
-  const auto token = [&](const char* name) {
-    const std::int64_t value = c.Int(name);
-    if (value < -1 || value > kMostTokens)
-      c.Fail(Code::kInvalidArgument, "attribute '", name, "': expected a token, found ", value);
-    return static_cast<std::int32_t>(value);
-  };
-  def.pad = token("pad_token_id"), def.end = token("eos_token_id");
-  def.vocabulary = c.Int("vocab_size", -1);
-  def.no_repeat = std::max<std::int64_t>(0, c.Int("no_repeat_ngram_size", 0));
   return def;
 }
 
@@ -87,7 +96,7 @@ void FindDecoders(PrepareContext& c, DecoderDef& def) {
 }
 
 void InferDecoders(InferContext& c) {
-  for (const char* attribute : {"decoder", "init_decoder"}) {
+  for (const char* attribute : {"encoder", "decoder", "init_decoder"}) {
     const Graph* decoder = c.GraphAttribute(attribute);
     if (decoder == nullptr) continue;
     std::vector<Type> types;  // as it declares them, with sizes that a run decides unknown
@@ -111,7 +120,7 @@ std::int64_t NumberOf(const KernelContext& c, std::size_t input, const char* nam
 }
 
 DecoderSteps::DecoderSteps(KernelContext& c, const DecoderDef& def, std::int64_t copies, std::size_t mask)
-    : c_(c), def_(def), copies_(copies), rows_(c.Input(kIds).dim(0) * copies) {
+    : TextSteps(c, def.vocabulary, c.Input(kIds).dim(0) * copies), def_(def), copies_(copies) {
   const Dims ids = c.Input(kIds).shape;
   if (c.HasInput(mask) && !std::ranges::equal(c.Input(mask).shape, ids)) {
     Fail(Code::kInvalidArgument, "input ", mask, " ('attention_mask'): expected the shape of 'input_ids' ", ToText(ids),
@@ -145,32 +154,32 @@ std::span<float> DecoderSteps::Run() {
   c_.CheckCancelled();
   c_.RunSubgraph(first_ && def_.first_decoder ? *def_.first_decoder : def_.decoder, inputs_, outputs_);
   first_ = false;
-  ReadScores();
-  return scores_;
+  return ReadScores(outputs_[0], 1);
 }
 
-// The scores of the last position.
-void DecoderSteps::ReadScores() {
-  const Value& value = outputs_[0];
-  const bool fits = value.is_tensor() && value.tensor().shape().rank() == 3 && value.tensor().shape()[0] == rows_ &&
+std::span<float> TextSteps::ReadScores(const Value& value, std::int64_t copies) {
+  const std::int64_t rows = rows_ / copies;
+  const bool fits = value.is_tensor() && value.tensor().shape().rank() == 3 && value.tensor().shape()[0] == rows &&
                     value.tensor().shape()[1] > 0;
   if (!fits) {
-    Fail(Code::kInvalidArgument, "expected logits [", rows_, ", length, vocabulary] of the decoder, found ",
+    Fail(Code::kInvalidArgument, "expected logits [", rows, ", length, vocabulary] of the model, found ",
          value.is_tensor() ? ToText(value.tensor().shape()) : value.KindName());
   }
   const Tensor& logits = value.tensor();
   const std::int64_t length = logits.shape()[1], width = logits.shape()[2];
-  words_ = def_.vocabulary > 0 ? def_.vocabulary : width;
+  const std::int64_t words = words_ > 0 ? words_ : vocabulary_ > 0 ? vocabulary_ : width;
   kernels::ToFloatsFn* const load = kernels::ToFloats(logits.dtype());
-  if (words_ < 1 || words_ > width || !IsFloating(logits.dtype()) || load == nullptr) {
-    Fail(Code::kInvalidArgument, "expected logits of at least ", std::max<std::int64_t>(1, words_), " floats, found ",
+  if (words < 1 || words > width || !IsFloating(logits.dtype()) || load == nullptr) {
+    Fail(Code::kInvalidArgument, "expected logits of at least ", std::max<std::int64_t>(1, words), " floats, found ",
          Name(logits.dtype()), " ", ToText(logits.shape()));
   }
-  scores_.resize(static_cast<std::size_t>(rows_ * words_));
+  words_ = words;
+  scores_.resize(CheckedMul(static_cast<std::size_t>(rows_), static_cast<std::size_t>(words), "the number of scores"));
   for (std::int64_t row = 0; row < rows_; ++row) {
-    load(logits.raw(), (row * length + length - 1) * width, static_cast<std::size_t>(words_),
-         scores_.data() + row * words_);
+    load(logits.raw(), (row / copies * length + length - 1) * width, static_cast<std::size_t>(words),
+         scores_.data() + row * words);
   }
+  return scores_;
 }
 
 void DecoderSteps::Advance(std::span<const std::int32_t> tokens, std::span<const std::int32_t> sources) {
@@ -210,16 +219,16 @@ Tensor DecoderSteps::Reordered(const Tensor& past, std::span<const std::int32_t>
   return result;
 }
 
-void DecoderSteps::CheckTokens() const {
-  for (const std::int32_t token : c_.Input(kIds).Span<std::int32_t>()) {
-    if (token < 0 || token >= words_)
-      Fail(Code::kInvalidArgument, "input 0 ('input_ids'): expected tokens in [0, ", words_ - 1, "], found ", token);
+void CheckTokens(std::span<const std::int32_t> tokens, std::int32_t pad, std::int64_t words) {
+  for (const std::int32_t token : tokens) {
+    if (token < 0 || token >= words)
+      Fail(Code::kInvalidArgument, "the text to go on with: expected tokens in [0, ", words - 1, "], found ", token);
   }
-  if (def_.pad >= words_)
-    Fail(Code::kInvalidArgument, "attribute 'pad_token_id': expected a token below ", words_, ", found ", def_.pad);
+  if (pad >= words)
+    Fail(Code::kInvalidArgument, "attribute 'pad_token_id': expected a token below ", words, ", found ", pad);
 }
 
-std::span<const std::int32_t> DecoderSteps::VocabularyMask(std::size_t input, const char* name, Dims expected) const {
+std::span<const std::int32_t> TextSteps::VocabularyMask(std::size_t input, const char* name, Dims expected) const {
   if (!c_.HasInput(input)) return {};
   if (!std::ranges::equal(c_.Input(input).shape, expected)) {
     Fail(Code::kInvalidArgument, "input ", input, " ('", name, "'): expected shape ", ToText(expected), ", found ",

@@ -59,7 +59,7 @@ class Search {
       Choose(scores, at, random ? &*random : nullptr, done, y);
       if (std::ranges::all_of(done, std::identity{})) break;
       for (std::int64_t b = 0; b < batch_; ++b) tokens[static_cast<std::size_t>(b)] = y[b * length_ + at];
-      if (at + 1 < length_) steps.Advance(tokens);
+      if (at + 1 < length_) steps.Advance(tokens, {});
     }
   }
 
@@ -75,7 +75,7 @@ class Search {
     rules_.allowed = steps.VocabularyMask(kVocabMask, "vocab_mask", words);
     rules_.first_allowed = steps.VocabularyMask(kPrefixMask, "prefix_vocab_mask", all);
     if (s_.draws) rules_.presence = steps.VocabularyMask(kPresenceMask, "presence_mask", all);
-    steps.CheckTokens();
+    CheckTokens(c_.Input(kIds).Span<std::int32_t>(), s_.decoder.pad, steps.words());
   }
 
   void Choose(std::span<float> scores, std::int64_t at, RandomStream* random, std::vector<bool>& done,

@@ -1,5 +1,5 @@
-// ops/control/greedy_search.h - com.microsoft GreedySearch, Sampling and BeamSearch, whose rows are in
-// control_flow.cpp.
+// ops/control/greedy_search.h - com.microsoft GreedySearch, Sampling, BeamSearch and WhisperBeamSearch, whose rows are
+// in control_flow.cpp.
 #pragma once
 
 #include "ops/op_def.h"
