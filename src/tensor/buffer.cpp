@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "base/kept_blocks.h"
 #include "base/limits.h"
 #include "base/shape.h"
 #include "tensor/host_allocators.h"
-#include "tensor/kept_blocks.h"
 
 namespace sardonyx {
 std::shared_ptr<Buffer> Buffer::Allocate(std::size_t size, const std::shared_ptr<Allocator>& allocator) {

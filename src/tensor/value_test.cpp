@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <limits>
+#include <set>
+
+#include "base/kept_blocks.h"
 
 namespace sardonyx {
 namespace {
@@ -107,6 +111,15 @@ TEST(Tensor, RefusesShapesBeforeAllocating) {
 TEST(Tensor, PackedTypesTakeFewerBytes) {
   EXPECT_EQ(Tensor(DType::kInt4, Shape{3}).byte_size(), 2u);
   EXPECT_EQ(Tensor(DType::kUInt2, Shape{3, 3}).byte_size(), 3u);
+}
+
+TEST(Buffer, SmallBlocksAreFreedLater) {
+  const auto address = [](std::size_t size) {
+    return reinterpret_cast<std::uintptr_t>(Buffer::Allocate(size)->data());
+  };
+  std::set<std::uintptr_t> small;
+  for (std::size_t i = 0; i < kKeptBlocks; ++i) small.insert(address(64));
+  EXPECT_EQ(small.size(), kKeptBlocks);
 }
 
 TEST(Value, KnowsItsKind) {

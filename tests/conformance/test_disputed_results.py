@@ -476,3 +476,15 @@ def test_what_float8e8m0_cannot_hold_is_nan_without_saturation(kind):
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=13)
         for level in LEVELS:
             assert run(sardonyx, model, {"x": x}, level)[0].view(np.uint8).tolist() == codes, (saturate, level)
+
+
+@pytest.mark.parametrize("length", [12, 16, 20, 400])
+@pytest.mark.parametrize("mean", [-0.5, 2.0])
+def test_imaginary_part_of_the_mean_of_a_spectrum(length, mean):
+    signal = mean + 0.1 * np.sin(np.arange(1000, dtype=F)).reshape(1, -1, 1)
+    model, feeds = one_node("STFT", [signal.astype(F), np.array(4, I64), np.hanning(length).astype(F)], 17)
+    theirs = run(onnxruntime, model, feeds)[0][0, :, 0]
+    for level in LEVELS:
+        real, imaginary = run(sardonyx, model, feeds, level)[0][0, :, 0].T
+        assert (np.sign(imaginary) == np.sign(theirs[:, 1])).all(), level
+        assert (np.abs(imaginary) <= 1e-6 * np.abs(real)).all(), level

@@ -1,4 +1,5 @@
 // ops/signal/signal.cpp - DFT, STFT, window functions and the mel weight matrix; all computed in double.
+#include <bit>
 #include <cmath>
 #include <numbers>
 #include <optional>
@@ -274,6 +275,12 @@ void InferStft(InferContext& c) {
   c.SetOutput(0, c.InputDType(0), {batch, frames, c.Flag("onesided", true) ? OneSided(length) : length, Dim(2)});
 }
 
+// The mean of a real frame has no imaginary part. ONNX Runtime's transform of lengths that are no powers of two leaves
+// one of the other sign, between 2^-22 and 2^-20 of the real part, and models are exported, tried and published with
+// it: where a vocoder (Kokoro) wants the angle of a negative mean, its graph asks whether the imaginary part is above
+// 0, and takes -pi instead of pi where it is not.
+constexpr double kImaginaryShare = 0x1p-21;
+
 // Frames of a signal and where their spectra go.
 struct Frames {
   const TensorRef& x;
@@ -293,6 +300,7 @@ class FrameTransform {
       : f_(frames),
         fft_(fft),
         window_(window),
+        leans_(f_.parts == 1 && f_.x.dtype == DType::kFloat && !std::has_single_bit(static_cast<std::uint64_t>(f_.n))),
         data_(static_cast<std::size_t>(f_.n)),
         out_(data_),
         work_(static_cast<std::size_t>(fft.work_count())) {}
@@ -345,6 +353,7 @@ class FrameTransform {
   }
 
   void Write(std::int64_t frame, std::vector<Complex>& spectrum) {
+    if (leans_) spectrum[0].imag(-kImaginaryShare * spectrum[0].real());
     kernels::FromDoubles(f_.y.dtype)(kernels::Parts(spectrum.data()), static_cast<std::size_t>(2 * f_.kept), f_.y.data,
                                      frame * f_.kept * 2);
   }
@@ -352,6 +361,7 @@ class FrameTransform {
   const Frames& f_;
   const kernels::Fft& fft_;
   std::span<const double> window_;
+  const bool leans_;
   std::vector<Complex> data_, out_, work_;
 };
 

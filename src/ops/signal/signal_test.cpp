@@ -68,5 +68,25 @@ TEST(Stft, EqualsTheSumInEveryFrame) {
   ExpectAllKinds<double>();
 }
 
+// As in ONNX Runtime; a graph that asks whether it is above 0 takes the angle of a negative mean for pi.
+TEST(Stft, TheMeanHasAnImaginaryPartOfTheOtherSignUnlessTheLengthIsAPowerOfTwo) {
+  for (const std::int64_t length : {20, 16}) {
+    for (const float level : {-0.5f, 3.0f}) {
+      Tensor signal(DType::kFloat, Shape{1, 100, 1});
+      std::fill_n(signal.data<float>(), 100, level);
+      const auto out = EvaluateOp(
+          {"STFT", 17, {signal, Tensor::Scalar<std::int64_t>(5), Value(), Tensor::Scalar<std::int64_t>(length)}});
+      const float* mean = out[0].tensor().data<float>() + 3 * (length / 2 + 1) * 2;
+      EXPECT_FLOAT_EQ(mean[0], level * static_cast<float>(length));
+      if (length == 16) {
+        EXPECT_EQ(mean[1], 0);
+      } else {
+        EXPECT_LT(mean[1] * mean[0], 0);
+        EXPECT_LE(std::abs(mean[1]), 1e-6f * std::abs(mean[0]));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sardonyx::ops

@@ -1,4 +1,4 @@
-"""Prints what packages hear in sounds made here, each with the model that it carries. Arguments: a folder to write in."""
+"""Prints what packages hear in sounds made here, with the models that they carry. Arguments: a folder to write in."""
 import pathlib
 import sys
 

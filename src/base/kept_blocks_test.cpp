@@ -1,11 +1,11 @@
-// tensor/kept_blocks_test.cpp - the heap gets small blocks back only after some others were freed.
-#include "tensor/kept_blocks.h"
+// base/kept_blocks_test.cpp - the heap gets small blocks back only after some others were freed.
+#include "base/kept_blocks.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <set>
 #include <thread>
 #include <vector>
@@ -14,15 +14,15 @@
 #include <malloc.h>
 #endif
 
-#include "tensor/buffer.h"
-
 namespace sardonyx {
 namespace {
 
 std::uintptr_t AddressOfFreed(std::size_t size) {
-  const std::shared_ptr<Buffer> buffer = Buffer::Allocate(size);
-  std::memset(buffer->data(), 7, size);
-  return reinterpret_cast<std::uintptr_t>(buffer->data());
+  void* const data = std::malloc(size);
+  std::memset(data, 7, size);
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  FreeLater(data);
+  return address;
 }
 
 TEST(KeptBlocks, AFreedBlockIsNotHandedOutAtOnce) {
@@ -46,10 +46,10 @@ TEST(KeptBlocks, ThreadsFreeSideBySide) {
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([thread] {
       for (int round = 0; round < 2000; ++round) {
-        const std::shared_ptr<Buffer> buffer = Buffer::Allocate(256);
-        auto* const data = static_cast<unsigned char*>(buffer->data());
+        auto* const data = static_cast<unsigned char*>(std::malloc(256));
         std::memset(data, thread, 256);
         for (int at = 0; at < 256; at += 64) ASSERT_EQ(data[at], thread);
+        FreeLater(data);
       }
     });
   }

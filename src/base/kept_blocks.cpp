@@ -1,5 +1,5 @@
-// tensor/kept_blocks.cpp - a ring of blocks that wait to be freed.
-#include "tensor/kept_blocks.h"
+// base/kept_blocks.cpp - a ring of blocks that wait to be freed.
+#include "base/kept_blocks.h"
 
 #include <array>
 #include <atomic>
