@@ -23,7 +23,7 @@ constexpr std::int64_t kTileBytes = 16;  // of the rows that are permuted togeth
 template <int kBits>
 struct Places {
   static constexpr int kTile = 128 / kBits, kInWord = 32 / kBits;
-  std::uint8_t bit[kTile];
+  std::uint8_t bit[kTile] = {};
 
   Places() {
     for (int row = 0; row < kTile; ++row) {
