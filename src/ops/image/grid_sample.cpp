@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
+#include <type_traits>
 
 #include "kernels/copy/storage.h"
 #include "kernels/elementwise/convert.h"
@@ -184,6 +186,10 @@ T Weighted(const PixelTaps& taps, const T* x) {
     } else {
       sum += taps.weight[t] * static_cast<float>(x[taps.at[t]]);
     }
+  }
+  if constexpr (std::is_integral_v<T>) {  // cubic overshoots
+    if (!(sum > static_cast<C>(std::numeric_limits<T>::min()))) return std::numeric_limits<T>::min();
+    if (sum >= static_cast<C>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
   }
   return static_cast<T>(sum);
 }

@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/copy/storage.h"
 #include "kernels/resize/resample.h"

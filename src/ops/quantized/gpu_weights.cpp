@@ -17,10 +17,52 @@ namespace {
 constexpr std::int64_t kRowsPerTurn = 64;
 constexpr std::int64_t kGrain = 16384;  // a thread gets at least this many numbers
 
-// The plain row whose number is at `row` in the permuted column.
-std::int64_t PlainRow(std::int64_t row, int bits) {
-  const std::int64_t tile = 128 / bits, quarter = tile / 4, at = row % tile;
-  return row - at + at / quarter * 2 + at % quarter / 2 * 8 + at % 2;
+constexpr std::int64_t kTileBytes = 16;  // of the rows that are permuted together: in a column they lie side by side
+
+// Where the numbers of a tile lie, by their plain rows: bits from its beginning.
+template <int kBits>
+struct Places {
+  static constexpr int kTile = 128 / kBits, kInWord = 32 / kBits;
+  std::uint8_t bit[kTile] = {};
+
+  Places() {
+    for (int row = 0; row < kTile; ++row) {
+      const int quarter = kTile / 4, place = row % kInWord;
+      const int plain = row / quarter * 2 + row % quarter / 2 * 8 + row % 2;
+      const int from = row / kInWord * kInWord + place / 2 + place % 2 * (kInWord / 2);  // even places first
+      bit[plain] = static_cast<std::uint8_t>(from * kBits);
+    }
+  }
+};
+
+template <int kBits>
+void UnpackTile(const Places<kBits>& places, const std::uint8_t* from, std::uint8_t* to) {
+  constexpr int kPerByte = 8 / kBits;
+  for (int i = 0; i < kTileBytes; ++i) {
+    unsigned byte = 0;
+    for (int j = 0; j < kPerByte; ++j) {
+      const int bit = places.bit[i * kPerByte + j];
+      byte |= ((static_cast<unsigned>(from[bit / 8]) >> (bit % 8)) & ((1u << kBits) - 1)) << (j * kBits);
+    }
+    to[i] = static_cast<std::uint8_t>(byte);
+  }
+}
+
+template <int kBits>
+void Unpack(const GpuWeights& w, const std::uint8_t* from, std::uint8_t* to, Parallel& parallel) {
+  const Places<kBits> places;
+  const std::int64_t row_bytes = w.k * kBits / 8, tiles = row_bytes / kTileBytes;
+  const std::int64_t columns = w.layout == 1 ? 16 / kBits : 1;
+  const std::int64_t turn = w.layout == 1 ? kRowsPerTurn * kBits / 128 : tiles;  // tiles of a column side by side
+  parallel.For(w.n, kGrain / w.k + 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t n = begin; n < end; ++n) {
+      const std::uint8_t* group = from + n / columns * columns * row_bytes;
+      for (std::int64_t tile = 0; tile < tiles; ++tile) {
+        const std::int64_t at = (tile / turn * columns + n % columns) * turn + tile % turn;
+        UnpackTile<kBits>(places, group + at * kTileBytes, to + n * row_bytes + tile * kTileBytes);
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -43,25 +85,13 @@ void CheckGpuWeights(const GpuWeights& w) {
 }
 
 void UnpackGpuWeights(const GpuWeights& w, const std::uint8_t* from, std::uint8_t* to, Parallel& parallel) {
-  const std::int64_t in_word = 32 / w.bits, words = w.k / in_word, row_bytes = w.k * w.bits / 8;
-  const std::int64_t columns = w.layout == 1 ? 16 / w.bits : 1;
-  const std::int64_t turn = w.layout == 1 ? kRowsPerTurn / in_word : words;  // words of a column side by side
-  const unsigned mask = (1u << w.bits) - 1;
-  parallel.For(w.n, kGrain / w.k + 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t n = begin; n < end; ++n) {
-      const std::uint8_t* group = from + n / columns * columns * row_bytes;
-      std::uint8_t* row = to + n * row_bytes;
-      for (std::int64_t i = 0; i < row_bytes; ++i) row[i] = 0;
-      for (std::int64_t k = 0; k < w.k; ++k) {
-        const std::int64_t word = k / in_word, place = k % in_word;
-        const std::int64_t word_at = (word / turn * columns + n % columns) * turn + word % turn;
-        const std::int64_t bit = (place / 2 + place % 2 * (in_word / 2)) * w.bits;  // even places first
-        const unsigned value = (group[word_at * 4 + bit / 8] >> (bit % 8)) & mask;
-        const std::int64_t plain = PlainRow(k, w.bits) * w.bits;
-        row[plain / 8] = static_cast<std::uint8_t>(row[plain / 8] | value << (plain % 8));
-      }
-    }
-  });
+  if (w.bits == 8) {
+    Unpack<8>(w, from, to, parallel);
+  } else if (w.bits == 4) {
+    Unpack<4>(w, from, to, parallel);
+  } else {
+    Unpack<2>(w, from, to, parallel);
+  }
 }
 
 }  // namespace sardonyx::ops
