@@ -59,8 +59,10 @@ def small_decoder(seed=0, prefix="", vocabulary=VOCABULARY):
     return helper.make_graph(nodes, prefix + "decoder", inputs, outputs, weights)
 
 
-def generate(engine, op, inputs, graphs, outputs=(TensorProto.INT32,), **attributes):
-    """The outputs of one node that generates text; inputs: arrays or None in order; outputs: types or None."""
+def generate(engine, op, inputs, graphs, outputs=(TensorProto.INT32,), weights=(), **attributes):
+    """The outputs of one node that generates text; inputs: arrays or None in order; outputs: types or None.
+
+    weights: initializers of the graph around it."""
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
     results = [f"y{i}" if dtype is not None else "" for i, dtype in enumerate(outputs)]
     node = helper.make_node(op, names, results, domain="com.microsoft", **attributes)
@@ -74,7 +76,7 @@ def generate(engine, op, inputs, graphs, outputs=(TensorProto.INT32,), **attribu
     ]
     asked = [helper.make_tensor_value_info(f"y{i}", x, None) for i, x in enumerate(outputs) if x is not None]
     model = helper.make_model(
-        helper.make_graph([node], "g", given, asked),
+        helper.make_graph([node], "g", given, asked, weights),
         opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)],
         ir_version=8,
     )

@@ -129,6 +129,20 @@ def test_float16(form, beams):
     np.testing.assert_allclose(got[1], want[1], atol=5e-2)
 
 
+def test_weights_of_the_graph_around():
+    # As ONNX Runtime's exporter leaves them, which takes weights out of both graphs.
+    graphs, weights = model(1), []
+    for graph in graphs.values():
+        weights += [type(w).FromString(w.SerializeToString()) for w in graph.initializer]
+        del graph.initializer[:]
+    got, want = (
+        generate(engine, "BeamSearch", inputs_of(), graphs, OUTPUTS, weights, **TOKENS)
+        for engine in (sardonyx, onnxruntime)
+    )
+    np.testing.assert_array_equal(got[0], want[0], strict=True)
+    np.testing.assert_array_equal(got[0], ours(model(1))[0])
+
+
 def test_no_rows():
     got = ours(model(), ids=IDS[:0])
     assert [x.shape for x in got] == [(0, 2, 10), (0, 2), (9, 0, 3, 0)]
