@@ -46,19 +46,25 @@ void AddTo(T& sum, const T& value) {
   }
 }
 
-// Adds `count` neighbouring columns to a row of the image: column i to element i * stride + shift, if it is there.
+// Columns [begin, end) of a row go to elements column * stride + shift of a row of the image.
+struct RowPart {
+  RowPart(const ImageAxis& axis, std::int64_t in_block) : shift(in_block * axis.dilation - axis.pad) {
+    begin = shift < 0 ? (-shift + axis.stride - 1) / axis.stride : 0;
+    const std::int64_t room = axis.image - 1 - shift;
+    end = room < 0 ? 0 : std::min(axis.columns, room / axis.stride + 1);
+  }
+  std::int64_t shift, begin, end;
+};
+
 // add: the vector form for the type, or null.
 template <typename T>
-void AddRow(const T* column, std::int64_t count, std::int64_t stride, std::int64_t shift, std::int64_t size,
-            kernels::BinaryFn* add, T* row) {
-  const std::int64_t begin = shift < 0 ? (-shift + stride - 1) / stride : 0;
-  const std::int64_t room = size - 1 - shift;
-  const std::int64_t end = room < 0 ? 0 : std::min(count, room / stride + 1);
-  if (stride == 1 && add != nullptr && begin < end) {
-    T* to = row + (begin + shift);
-    add(to, column + begin, to, static_cast<std::size_t>(end - begin));
+void AddRow(const T* column, const RowPart& part, std::int64_t stride, kernels::BinaryFn* add, T* row) {
+  constexpr std::int64_t kFew = 16;  // a call takes longer
+  if (stride == 1 && add != nullptr && part.end - part.begin >= kFew) {
+    T* to = row + (part.begin + part.shift);
+    add(to, column + part.begin, to, static_cast<std::size_t>(part.end - part.begin));
   } else {
-    for (std::int64_t i = begin; i < end; ++i) AddTo(row[i * stride + shift], column[i]);
+    for (std::int64_t i = part.begin; i < part.end; ++i) AddTo(row[i * stride + part.shift], column[i]);
   }
 }
 
@@ -70,20 +76,24 @@ void AddColumns(const T* column, const ImageAxis* axes, std::size_t rank, kernel
   for (std::size_t d = 0; d + 1 < rank; ++d) rows *= axes[d].columns;
   const ImageAxis& last = axes[rank - 1];
   for (std::int64_t b = 0; b < blocks; ++b) {
+    const RowPart part(last, b % last.block);
+    // Where the rows of the block begin, and which of them comes next, counted on: divisions take longer than short rows.
+    std::int64_t first[kMaxRank], place[kMaxRank] = {}, in_block = b / last.block;
+    for (std::size_t d = rank - 1; d-- > 0; in_block /= axes[d].block)
+      first[d] = in_block % axes[d].block * axes[d].dilation - axes[d].pad;
     for (std::int64_t r = 0; r < rows; ++r, column += last.columns) {
-      std::int64_t at = 0, step = last.image, in_block = b / last.block, position = r;
+      std::int64_t at = 0, step = last.image;
       bool inside = true;
-      for (std::size_t d = rank - 1; d-- > 0;) {
-        const ImageAxis& a = axes[d];
-        const std::int64_t i = position % a.columns * a.stride - a.pad + in_block % a.block * a.dilation;
-        in_block /= a.block;
-        position /= a.columns;
-        inside = inside && i >= 0 && i < a.image;
+      for (std::size_t d = rank - 1; d-- > 0; step *= axes[d].image) {
+        const std::int64_t i = place[d] * axes[d].stride + first[d];
+        inside = inside && i >= 0 && i < axes[d].image;
         at += i * step;
-        step *= a.image;
       }
-      if (!inside) continue;
-      AddRow(column, last.columns, last.stride, b % last.block * last.dilation - last.pad, last.image, add, image + at);
+      for (std::size_t d = rank - 1; d-- > 0;) {
+        if (++place[d] < axes[d].columns) break;
+        place[d] = 0;
+      }
+      if (inside) AddRow(column, part, last.stride, add, image + at);
     }
   }
 }

@@ -61,11 +61,13 @@ class MeanRunner {
   void Run(std::int64_t outer, std::int64_t first, std::int64_t columns) const {
     const bool is_signed = x_.dtype == DType::kInt8;
     kernels::Sum8Fn* const sum8 = kernels::Sum8Function();
-    double sums[kColumns] = {};
+    double sums[kColumns];
+    std::fill_n(sums, columns, 0.0);
     for (std::int64_t r = 0; r < plan_.repeats; ++r) {
       const std::uint8_t* x = x_.As<const std::uint8_t>() + plan_.KeptOffset(outer) + plan_.ReducedOffset(r) + first;
       for (std::int64_t row = 0; row < plan_.n; row += kernels::kSum8MaxRows) {
-        std::int32_t part[kColumns] = {};
+        std::int32_t part[kColumns];
+        std::fill_n(part, columns, 0);
         sum8(x + row * plan_.inner, is_signed, std::min(kernels::kSum8MaxRows, plan_.n - row), plan_.inner, columns,
              part);
         for (std::int64_t k = 0; k < columns; ++k) sums[k] += part[k];
