@@ -71,29 +71,29 @@ void AddRow(const T* column, const RowPart& part, std::int64_t stride, kernels::
 // Adds the columns of one channel of one image: column [blocks, positions] to image [spatial...].
 template <typename T>
 void AddColumns(const T* column, const ImageAxis* axes, std::size_t rank, kernels::BinaryFn* add, T* image) {
-  std::int64_t blocks = 1, rows = 1;
-  for (std::size_t d = 0; d < rank; ++d) blocks *= axes[d].block;
-  for (std::size_t d = 0; d + 1 < rank; ++d) rows *= axes[d].columns;
+  const ImageAxis only{1, 1, 1, 1, 0, 1};
   const ImageAxis& last = axes[rank - 1];
+  const ImageAxis& rows = rank > 1 ? axes[rank - 2] : only;
+  const std::size_t outer = rank > 1 ? rank - 2 : 0;
+  std::int64_t blocks = last.block * rows.block, planes = 1;
+  for (std::size_t d = 0; d < outer; ++d) blocks *= axes[d].block, planes *= axes[d].columns;
   for (std::int64_t b = 0; b < blocks; ++b) {
-    const RowPart part(last, b % last.block);
-    // Where the rows of the block begin, and which of them comes next, counted on: divisions take longer than short rows.
-    std::int64_t first[kMaxRank], place[kMaxRank] = {}, in_block = b / last.block;
-    for (std::size_t d = rank - 1; d-- > 0; in_block /= axes[d].block)
-      first[d] = in_block % axes[d].block * axes[d].dilation - axes[d].pad;
-    for (std::int64_t r = 0; r < rows; ++r, column += last.columns) {
-      std::int64_t at = 0, step = last.image;
+    const RowPart part(last, b % last.block), of_rows(rows, b / last.block % rows.block);
+    for (std::int64_t plane = 0; plane < planes; ++plane, column += rows.columns * last.columns) {
+      std::int64_t at = 0, step = rows.image * last.image, in_block = b / last.block / rows.block, place = plane;
       bool inside = true;
-      for (std::size_t d = rank - 1; d-- > 0; step *= axes[d].image) {
-        const std::int64_t i = place[d] * axes[d].stride + first[d];
+      for (std::size_t d = outer; d-- > 0; step *= axes[d].image) {
+        const std::int64_t i =
+            place % axes[d].columns * axes[d].stride + in_block % axes[d].block * axes[d].dilation - axes[d].pad;
         inside = inside && i >= 0 && i < axes[d].image;
         at += i * step;
+        place /= axes[d].columns, in_block /= axes[d].block;
       }
-      for (std::size_t d = rank - 1; d-- > 0;) {
-        if (++place[d] < axes[d].columns) break;
-        place[d] = 0;
+      if (!inside) continue;
+      for (std::int64_t r = of_rows.begin; r < of_rows.end; ++r) {
+        T* row = image + at + (r * rows.stride + of_rows.shift) * last.image;
+        AddRow(column + r * last.columns, part, last.stride, add, row);
       }
-      if (inside) AddRow(column, part, last.stride, add, image + at);
     }
   }
 }
