@@ -155,7 +155,7 @@ optimizer::OptimizeOptions OptimizerOptions(const SessionOptions& options, const
   optimize.approximate_gelu = options.Config("optimization.enable_gelu_approximation", "0") == "1";
   const std::string accuracy = options.Config("session.qdq_matmulnbits_accuracy_level", "4");
   if (accuracy.size() != 1 || accuracy[0] < '0' || accuracy[0] > '4')
-    Fail(Code::kInvalidArgument, "session.qdq_matmulnbits_accuracy_level: expected 0 to 4, found '", accuracy, "'");
+    Fail(Code::kFail, "session.qdq_matmulnbits_accuracy_level: expected 0 to 4, found '", accuracy, "'");
   optimize.block_product_accuracy = accuracy[0] - '0';
   optimize.keep_dequantization = options.Config("session.disable_qdq_constant_folding", "0") == "1";
   optimize.fold_limit = FoldLimit(options);
@@ -192,6 +192,7 @@ bool IsProviderOption(std::string_view key, const SessionOptions& options) {
 
 // Options that say more than this build does are never dropped in silence.
 void WarnOfOptions(const SessionOptions& options, const Logger& logger) {
+  CheckIgnoredValues(options.config);
   for (const auto& [key, value] : options.config)
     if (!IsProviderOption(key, options)) WarnOfKey(logger, "session", key, value, SessionKeys());
   if (!options.memory_pattern)

@@ -2,6 +2,16 @@
 #include "runtime/config_keys.h"
 
 #include <algorithm>
+#include <charconv>
+#include <climits>
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "ir/graph.h"
@@ -137,7 +147,135 @@ const ConfigKey* Find(std::span<const ConfigKey> keys, std::string_view name) {
   return found == keys.end() ? nullptr : &*found;
 }
 
+using Entries = std::map<std::string, std::string>;
+
+[[noreturn]] void Refuse(Code code, std::string_view key, std::string_view expected, std::string_view found) {
+  Fail(code, "config entry '", key, "': expected ", expected, ", found '", found, "'");
+}
+
+template <typename T>
+bool ReadNumber(std::string_view text, T& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+void CheckWords(const Entries& config, Code code, std::string_view key, std::string_view expected,
+                std::initializer_list<std::string_view> words) {
+  const auto found = config.find(std::string(key));
+  if (found != config.end() && std::find(words.begin(), words.end(), found->second) == words.end())
+    Refuse(code, key, expected, found->second);
+}
+
+template <typename T>
+void CheckNumber(const Entries& config, Code code, std::string_view key, std::string_view expected, T least) {
+  const auto found = config.find(std::string(key));
+  T number{};
+  if (found != config.end() && (!ReadNumber(found->second, number) || number < least))
+    Refuse(code, key, expected, found->second);
+}
+
+// device(name,...);...
+void CheckAssignment(const Entries& config, std::string_view key, bool exact_names) {
+  const auto found = config.find(std::string(key));
+  if (found == config.end()) return;
+  for (const std::string_view part : Split(found->second, ';')) {
+    if (part.find_first_not_of(" \t") == std::string_view::npos) continue;
+    const std::size_t begin = part.find('('), end = part.find(')');
+    const bool named = part.find_first_not_of(" \t") < begin;
+    if (begin == std::string_view::npos || end == std::string_view::npos || end < begin || !named)
+      Refuse(Code::kInvalidArgument, key, "device(name,...) separated by semicolons", part);
+    if (exact_names) continue;
+    for (const std::string_view name : Split(part.substr(begin + 1, end - begin - 1), ','))
+      if (const std::size_t first = name.find_first_not_of(" \t");
+          first != std::string_view::npos && name[first] == '=')
+        Refuse(Code::kInvalidArgument, key, "parts of names without '='", name);
+  }
+}
+
+// input:[d0,d1];...
+void CheckShapes(const Entries& config) {
+  constexpr std::string_view kKey = "session.max_shape_override";
+  const auto found = config.find(std::string(kKey));
+  if (found == config.end() || found->second.empty()) return;
+  for (const std::string_view part : Split(found->second, ';')) {
+    const std::size_t colon = part.rfind(':');
+    const std::string_view shape = colon == std::string_view::npos ? std::string_view() : part.substr(colon + 1);
+    if (colon == 0 || shape.size() < 2 || shape.front() != '[' || shape.back() != ']')
+      Refuse(Code::kFail, kKey, "input:[dimension,...] separated by semicolons", part);
+    if (shape.size() == 2) continue;  // a scalar
+    for (const std::string_view dimension : Split(shape.substr(1, shape.size() - 2), ','))
+      if (std::int64_t size = 0; !ReadNumber(dimension, size) || size <= 0)
+        Refuse(Code::kFail, kKey, "dimensions of 1 or more", part);
+  }
+}
+
+void CheckExpertCounters(const Entries& config) {
+  constexpr std::string_view kCounting = "session.enable_moe_expert_counting",
+                             kStatistics = "session.enable_moe_expert_statistics";
+  CheckWords(config, Code::kFail, kCounting, "0 or 1", {"0", "1"});
+  CheckWords(config, Code::kInvalidArgument, kStatistics, "0 or 1", {"0", "1"});
+  const auto is_on = [&](std::string_view key) {
+    const auto found = config.find(std::string(key));
+    return found != config.end() && found->second == "1";
+  };
+  const bool counted = is_on(kCounting) || is_on(kStatistics);
+  double alpha = 0.9, beta = 0.1;  // ONNX Runtime's defaults
+  for (const std::string_view name : {"alpha", "beta", "state_file"}) {
+    const std::string key = "session.moe_expert_counter_" + std::string(name);
+    const auto found = config.find(key);
+    if (found == config.end()) continue;
+    if (!counted) Refuse(Code::kFail, key, "this entry only beside " + std::string(kCounting) + " = 1", found->second);
+    if (name == "state_file") continue;
+    double& number = name == "alpha" ? alpha : beta;
+    if (!ReadNumber(found->second, number) || !std::isfinite(number) || number < 0)
+      Refuse(Code::kFail, key, "a number of 0 or more", found->second);
+  }
+  constexpr double kRounding = 1e-9;
+  if (alpha + beta > 1 + kRounding)
+    Fail(Code::kFail, "config entries 'session.moe_expert_counter_alpha' and '..._beta': expected a sum of at most 1, ",
+         "found ", alpha, " and ", beta);
+}
+
 }  // namespace
+
+void CheckIgnoredValues(const Entries& config) {
+  constexpr Code kInvalid = Code::kInvalidArgument;
+  CheckWords(config, kInvalid, "optimization.minimal_build_optimizations", "save, apply or nothing",
+             {"", "save", "apply"});
+  CheckWords(config, kInvalid, "session.gqa_value_layout", "BNSH or BNHS", {"BNSH", "BNHS"});
+  CheckNumber<std::uint64_t>(config, kInvalid, "session.function_expansion_byte_limit", "a whole number of 1 or more",
+                             1);
+  CheckNumber<std::int64_t>(config, kInvalid, "ep.cuda.gqa_workspace_max_total_sequence_length",
+                            "a whole number of 0 or more", 0);
+  CheckNumber<std::int64_t>(config, Code::kFail, "session.qdq_matmulnbits_block_size", "a whole number", INT64_MIN);
+  CheckAssignment(config, "session.layer_assignment_settings", true);
+  CheckAssignment(config, "session.name_based_layer_assignment", false);
+  if (config.contains("session.layer_assignment_settings") && config.contains("session.name_based_layer_assignment"))
+    Fail(kInvalid, "expected only one of the config entries 'session.layer_assignment_settings' and ",
+         "'session.name_based_layer_assignment', found both");
+  constexpr const char* kLimits = "session.resource_cuda_partitioning_settings";
+  if (const auto found = config.find(kLimits); found != config.end() && !found->second.empty())
+    if (Split(found->second, ',').size() != 2)
+      Refuse(kInvalid, kLimits, "a limit and a file, separated by a comma", found->second);
+  CheckShapes(config);
+  CheckExpertCounters(config);
+}
+
+void CheckRunValues(const Entries& config) {
+  constexpr const char* kGraph = "gpu_graph_id";
+  if (const auto found = config.find(kGraph); found != config.end() && !found->second.empty())
+    CheckNumber<int>(config, Code::kInvalidArgument, kGraph, "a whole number", INT_MIN);
+}
 
 std::span<const ConfigKey> SessionKeys() { return kSessionKeys; }
 std::span<const ConfigKey> RunKeys() { return kRunKeys; }

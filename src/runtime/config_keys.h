@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,12 @@ struct ConfigKey {
 std::span<const ConfigKey> SessionKeys();
 std::span<const ConfigKey> RunKeys();
 std::span<const ConfigKey> EnvironmentKeys();
+
+// Fails for values that ONNX Runtime refuses of entries that change nothing here, with its codes: what is wrong there
+// is not right here because it is not read.
+void CheckIgnoredValues(const std::map<std::string, std::string>& config);
+// Likewise of a run's entries that only some providers read.
+void CheckRunValues(const std::map<std::string, std::string>& config);
 
 bool ChangesNothing(std::string_view key, std::string_view value, std::span<const ConfigKey> keys);
 // Warns of an entry that changes nothing, and says what holds instead if `keys` has the entry, else the closest name.

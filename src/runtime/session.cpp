@@ -206,6 +206,7 @@ void Session::Build(Model* own) {
 }
 
 void Session::WarnOfRunKeys(const RunOptions& run_options) {
+  CheckRunValues(run_options.config);
   for (const auto& entry : run_options.config) {
     if (!ChangesNothing(entry.first, entry.second, RunKeys())) continue;
     const std::scoped_lock lock(warned_mutex_);

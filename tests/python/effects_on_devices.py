@@ -7,7 +7,7 @@ import sys
 import pytest
 from config_entries import ROOT, shows
 
-BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
+BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release")).resolve()
 
 
 def run_case(name):

@@ -17,12 +17,15 @@ KEYS = [(scope.split("(")[0], key) for scope, key, *_ in ROWS]
 VALUES = {"session.enable_cpu_mem_arena": "0", "session.enable_mem_pattern": "0", "session.enable_quant_qdq": "0",
           "session.use_per_session_threads": "0", "session.enable_dq_matmulnbits_fusion": "0",
           "session.prepack.enable_parallel": "0",
-          "session.load_model_format": "ONNX", "session.save_model_format": "ORT", "session.gqa_value_layout": "BNHS",
+          "session.load_model_format": "ONNX", "session.save_model_format": "ORT",
           "session.use_device_allocator_for_initializers": "0",
           "session.execution_mode": "parallel", "session.graph_optimization_level": "enable_basic",
           "session.enable_profiling": "",
           "session.optimized_model_filepath": f"{tempfile.gettempdir()}/of_a_config_entry.onnx",
           "session.model_external_initializers_file_folder_path": "/",
+          "optimization.minimal_build_optimizations": "apply", "session.gqa_value_layout": "BNHS",
+          "session.layer_assignment_settings": "cpu(a)", "session.name_based_layer_assignment": "cpu(a)",
+          "session.max_shape_override": "x:[3]", "session.resource_cuda_partitioning_settings": "1,stats.csv",
           "session.intra_op_thread_affinities": "1", "ep.<lower-case ep name>.<option>": "1"}
 OURS = ["sardonyx.load_timeout_ms", "sardonyx.max_load_memory", "sardonyx.max_run_memory", "sardonyx.nchwc_block_size",
         "sardonyx.run_timeout_ms", "sardonyx.strict_providers"]
@@ -35,6 +38,9 @@ def said_of(scope, key, capfd):
     options.intra_op_num_threads = 2
     if scope == "session":
         options.add_session_config_entry(key, value)
+        if key.startswith("session.moe_expert_counter"):  # an error without what it belongs to
+            options.add_session_config_entry("session.enable_moe_expert_counting", "1")
+            options.add_session_config_entry(key, "0.05")
     else:
         run_options.add_run_config_entry(key, "cpu:0" if key.startswith("memory.") else value)
     capfd.readouterr()
