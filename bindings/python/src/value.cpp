@@ -67,38 +67,23 @@ void* AddressOf(nb::handle array) {
   return data;
 }
 
-// The elements of an array of objects, in order: its own memory where it is contiguous.
-class Objects {
- public:
-  explicit Objects(nb::handle array) {
-    const bool objects = nb::cast<std::string>(array.attr("dtype").attr("kind")) == "O";
-    // Texts of a fixed length become objects here.
-    kept_ = objects ? Numpy().attr("ascontiguousarray")(array) : array.attr("astype")("object");
-    count_ = nb::cast<std::size_t>(kept_.attr("size"));
-    items_ = static_cast<PyObject* const*>(AddressOf(kept_));
-  }
-  std::size_t size() const { return count_; }
-  nb::handle operator[](std::size_t i) const { return items_[i] != nullptr ? items_[i] : Py_None; }
-
- private:
-  nb::object kept_;
-  std::size_t count_ = 0;
-  PyObject* const* items_ = nullptr;
-};
-
 ValuePtr StringTensor(nb::handle array) {
   const std::vector<std::int64_t> shape = ShapeOf(array);
   OrtValue* value = nullptr;
   Check(Ort().CreateTensorAsOrtValue(DefaultAllocator(), shape.data(), shape.size(),
                                      ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, &value));
   ValuePtr owned(value);
-  const Objects items(array);
-  for (std::size_t at = 0; at < items.size(); ++at) {
-    nb::object text = nb::borrow(items[at]);
-    if (!PyBytes_Check(text.ptr()) && !PyUnicode_Check(text.ptr())) text = nb::str(text);
-    Py_ssize_t size = PyBytes_Check(text.ptr()) ? PyBytes_GET_SIZE(text.ptr()) : 0;
-    const char* bytes =
-        PyBytes_Check(text.ptr()) ? PyBytes_AS_STRING(text.ptr()) : PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  // Texts of a fixed length become objects first.
+  const bool objects = nb::cast<std::string>(array.attr("dtype").attr("kind")) == "O";
+  const nb::object kept = objects ? Numpy().attr("ascontiguousarray")(array) : array.attr("astype")("object");
+  auto* const* items = static_cast<PyObject* const*>(AddressOf(kept));
+  const auto count = nb::cast<std::size_t>(kept.attr("size"));
+  for (std::size_t at = 0; at < count; ++at) {
+    nb::object text = nb::borrow(items[at] != nullptr ? items[at] : Py_None);
+    const bool is_bytes = PyBytes_Check(text.ptr());
+    if (!is_bytes && !PyUnicode_Check(text.ptr())) text = nb::str(text);
+    Py_ssize_t size = is_bytes ? PyBytes_GET_SIZE(text.ptr()) : 0;
+    const char* bytes = is_bytes ? PyBytes_AS_STRING(text.ptr()) : PyUnicode_AsUTF8AndSize(text.ptr(), &size);
     if (bytes == nullptr) throw nb::python_error();
     char* element = nullptr;  // of this size, because a text may have a NUL inside
     Check(Ort().GetResizedStringTensorElementBuffer(value, at, static_cast<std::size_t>(size), &element));

@@ -2,6 +2,8 @@
 // turn into vectors; compiled once per ISA.
 #include "kernels/reduce/columns.h"
 
+#include "kernels/simd/vec_any.h"
+
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
 
@@ -71,13 +73,7 @@ void RunFromRowBefore(const T* x, int64_t n, int64_t step, int64_t columns, Tota
 }
 
 // Columns whose totals stay in registers while all rows are taken.
-#if defined(__AVX512F__)
-constexpr int64_t kDoubles = 8;
-#elif defined(__AVX2__)
-constexpr int64_t kDoubles = 4;
-#else
-constexpr int64_t kDoubles = 2;
-#endif
+constexpr int64_t kDoubles = VecOf<double>::kCount;
 constexpr int64_t kHeldVectors = 8, kHeld = kHeldVectors * kDoubles;
 using DoubleVec __attribute__((vector_size(8 * kDoubles))) = double;
 using FloatVec __attribute__((vector_size(4 * kDoubles))) = float;

@@ -1,7 +1,7 @@
 // kernels/sample/bilinear.isa.cpp - points between pixels, one source for every ISA.
 #include "kernels/sample/bilinear.h"
 
-#include "kernels/simd/vec_f32.h"
+#include "kernels/simd/gather_f32.h"
 
 namespace sardonyx::kernels::SDX_ISA {
 using std::int32_t;
@@ -36,16 +36,6 @@ void FindAxis(const PointsOfImage& image, int64_t size, const float* points, int
   }
 }
 
-// a + w * plane[at], or a where there is no pixel.
-#if defined(__AVX512F__)
-inline Vec AddPixels(Vec sum, const float* plane, const int32_t* at, const float* weight) {
-  const __m512i places = _mm512_loadu_si512(at);
-  const __mmask16 inside = _mm512_cmpge_epi32_mask(places, _mm512_setzero_si512());
-  const Vec pixels = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), inside, places, plane, 4);
-  return sum + pixels * _mm512_maskz_loadu_ps(inside, weight);
-}
-#endif
-
 }  // namespace
 
 void FindBilinear(const PointsOfImage& image, const float* points, BilinearBlock& block) {
@@ -73,22 +63,19 @@ void FindBilinear(const PointsOfImage& image, const float* points, BilinearBlock
 void ReadBilinear(const BilinearBlock& block, const float* plane, float* y) {
   const int64_t count = block.count;
   int64_t i = 0;
-#if defined(__AVX512F__)
-  for (; i + kLanes <= count; i += kLanes) {
-    Vec sum = Broadcast(0);
-    for (int corner = 0; corner < 4; ++corner)
-      sum = AddPixels(sum, plane, block.at[corner] + i, block.weight[corner] + i);
-    Store(y + i, sum);
-  }
-#else
-  // Gathers of AVX2 are slow on many machines.
-  if (block.all_inside) {
+  if constexpr (kGathers) {
+    for (; i + kLanes <= count; i += kLanes) {
+      Vec sum = Broadcast(0);
+      for (int corner = 0; corner < 4; ++corner)
+        sum = AddGathered(sum, plane, block.at[corner] + i, block.weight[corner] + i);
+      Store(y + i, sum);
+    }
+  } else if (block.all_inside) {
     for (; i < count; ++i) {
       y[i] = (block.weight[0][i] * plane[block.at[0][i]] + block.weight[1][i] * plane[block.at[1][i]]) +
              (block.weight[2][i] * plane[block.at[2][i]] + block.weight[3][i] * plane[block.at[3][i]]);
     }
   }
-#endif
   for (; i < count; ++i) {
     float sum = 0;
     for (int corner = 0; corner < 4; ++corner)
