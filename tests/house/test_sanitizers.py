@@ -11,10 +11,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 FAULTS = {
     "thread": ("data race", """
-        int shared_count = 0;
+        volatile int shared_count = 0;
         int main() {
-          std::thread other([] { ++shared_count; });
-          ++shared_count;
+          const auto count = [] { for (int i = 0; i < 1000; ++i) shared_count = shared_count + 1; };
+          std::thread other(count);
+          count();
           other.join();
         }"""),
     "address,undefined": ("heap-buffer-overflow", """

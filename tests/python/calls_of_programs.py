@@ -120,6 +120,8 @@ CALLS = [
     "[a.tolist() for a in sess.run(output_names=('z',), input_feed=feed, run_options=None)]",
     "[a.tolist() for a in sess.run(['z', 'z'], feed)]", "[a.tolist() for a in sess.run(['z', 'y', 'z', 'y'], feed)]",
     "[v.numpy().tolist() for v in sess.run_with_ort_values(['y', 'y'], {'x': value(x), 's': value(s)})]",
+    "sess.run('y', feed)", "sess.run(None, feed, 3)", "sess.io_binding().bind_output('q')",
+    "sess.io_binding().bind_ortvalue_input('q', value(x))", "sess.io_binding().bind_cpu_input('x', [1.0, 2.0])",
     "sess.run(['q'], feed)", "sess.run(None, {'x': x})", "sess.run(None, {})", "sess.run(None, feed | {'q': x})",
     "sess.run(None, {'x': x.astype(np.float64), 's': s})", "sess.run(None, {'x': x.astype(np.int64), 's': s})",
     "sess.run(None, {'x': x[0], 's': s})", "sess.run(None, {'x': x[:, :2], 's': s})", "sess.run(None, [x, s])",

@@ -121,6 +121,21 @@ def _kept_once(session):
     return next((model for model in others if model == session._model), session._model)
 
 
+def _names(output_names):
+    """A text alone would count as a list of its letters."""
+    if isinstance(output_names, str):
+        raise TypeError(f"'output_names': expected a list of names or None, found the text {output_names!r}")
+    return list(output_names) if output_names else None
+
+
+def _handle_of(run_options):
+    if run_options is None:
+        return None
+    if not isinstance(run_options, RunOptions):
+        raise TypeError(f"'run_options': expected RunOptions, found '{type(run_options).__name__}'")
+    return run_options._handle
+
+
 class InferenceSession:
     """A model that is loaded and ready to run. Any number of threads may call `run` at the same time.
 
@@ -273,15 +288,14 @@ class InferenceSession:
         if self._other_maps:
             self._refuse_dicts(input_feed)
         feed = {name: value._handle if isinstance(value, OrtValue) else value for name, value in input_feed.items()}
-        return self._session.run(list(output_names) if output_names else self._output_names, feed,
-                                 run_options._handle if run_options is not None else None)
+        return self._session.run(_names(output_names) or self._output_names, feed, _handle_of(run_options))
 
     def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
         """Like `run`, with OrtValues as inputs and outputs."""
         self._validate_input(input_dict_ort_values.keys())
         feed = {name: value._handle for name, value in input_dict_ort_values.items()}
-        values = self._session.run_with_values(list(output_names) if output_names else self._output_names, feed,
-                                               run_options._handle if run_options is not None else None)
+        values = self._session.run_with_values(_names(output_names) or self._output_names, feed,
+                                               _handle_of(run_options))
         return [OrtValue(value) for value in values]
 
     def run_async(self, output_names, input_feed, callback=None, user_data=None, run_options=None):
@@ -334,7 +348,7 @@ class InferenceSession:
     def run_with_iobinding(self, iobinding, run_options=None):
         if iobinding._session is not self:
             raise ValueError("IOBinding must be used with the session that created it.")
-        iobinding._handle.run(self._session, run_options._handle if run_options is not None else None)
+        iobinding._handle.run(self._session, _handle_of(run_options))
 
     def run_with_ortvaluevector(self, run_options, feed_names, feeds, fetch_names, fetches, fetch_devices):
         """Like `run_with_ort_values`, but appends the results, each on the device (an OrtDevice) at its place in
@@ -389,7 +403,7 @@ class InferenceSession:
         if self._other_maps:
             self._refuse_dicts(input_feed)
         feed = {name: value._handle if isinstance(value, OrtValue) else value for name, value in input_feed.items()}
-        return json.loads(self._session.check_values(feed, run_options._handle if run_options is not None else None))
+        return json.loads(self._session.check_values(feed, _handle_of(run_options)))
 
     def memory_plan(self):
         """The plan of the last run: a list with the steps, arenas, buffers and values of the graph and of each body.

@@ -3,6 +3,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import sardonyx
 from sardonyx import OrtDeviceVendorId, OrtValue, SparseTensor, copy_tensors, inference
 from sardonyx.missing import warn
@@ -35,8 +36,26 @@ class IOBinding(sardonyx.IOBinding):
     _iobinding = property(lambda self: C.SessionIOBinding._below(self))
 
     def bind_cpu_input(self, name, arr_on_cpu):
+        if not isinstance(arr_on_cpu, np.ndarray):
+            raise RuntimeError(f"input '{name}': expected an array, found '{type(arr_on_cpu).__name__}'")
         with _runtime_errors():
             super().bind_cpu_input(name, arr_on_cpu)
+
+    def bind_ortvalue_input(self, name, ortvalue):
+        with _runtime_errors():
+            super().bind_ortvalue_input(name, ortvalue)
+
+    def bind_input(self, name, device_type, device_id, element_type, shape, buffer_ptr):
+        with _runtime_errors():
+            super().bind_input(name, device_type, device_id, element_type, shape, buffer_ptr)
+
+    def bind_output(self, name, device_type="cpu", device_id=0, element_type=None, shape=None, buffer_ptr=None):
+        with _runtime_errors():
+            super().bind_output(name, device_type, device_id, element_type, shape, buffer_ptr)
+
+    def bind_ortvalue_output(self, name, ortvalue):
+        with _runtime_errors():
+            super().bind_ortvalue_output(name, ortvalue)
 
 
 class InferenceSession(Session):
