@@ -28,14 +28,11 @@ constinit std::array<std::atomic<void*>, kKeptBlocks> kept = {};
 constinit std::atomic<std::size_t> next = 0;
 constinit std::atomic<bool> unloading = false;
 
-// When the library is unloaded. Static objects of other files may free buffers after that.
-struct AtUnload {
-  ~AtUnload() {
-    unloading.store(true, std::memory_order_relaxed);
-    for (std::atomic<void*>& place : kept) std::free(place.exchange(nullptr, std::memory_order_acquire));
-  }
-};
-const AtUnload at_unload;
+// When the library is unloaded. Static objects may free buffers after that.
+[[gnu::destructor]] void FreeAllKept() {
+  unloading.store(true, std::memory_order_relaxed);
+  for (std::atomic<void*>& place : kept) std::free(place.exchange(nullptr, std::memory_order_acquire));
+}
 
 }  // namespace
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "kernels/gemm/kernel_test.h"
 #include "kernels/pool/pool_f32.h"
-#include "tensor/value.h"
 
 namespace sardonyx::kernels {
 namespace {
@@ -42,9 +42,9 @@ float Expected(const PoolShape& p, const float* x, std::int64_t row, std::int64_
 
 void Compare(const PoolShape& p, const std::vector<float>& x, std::int64_t planes, Isa isa) {
   Serial serial;
-  Tensor scratch(DType::kUInt8, Shape{static_cast<std::int64_t>(PoolF32ScratchBytes(p, planes))});
+  Scratch scratch(PoolF32ScratchBytes(p, planes));
   std::vector<float> y(static_cast<std::size_t>(planes * p.out[1] * p.out[2]));
-  PoolF32(p, planes, x.data(), y.data(), serial, static_cast<std::byte*>(scratch.raw()), isa);
+  PoolF32(p, planes, x.data(), y.data(), serial, scratch.data(), isa);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(y.size()); ++i) {
     const std::int64_t plane = i / (p.out[1] * p.out[2]), row = i / p.out[2] % p.out[1], column = i % p.out[2];
     const float want = Expected(p, x.data() + plane * p.in[1] * p.in[2], row, column);
