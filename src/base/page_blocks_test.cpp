@@ -44,6 +44,29 @@ TEST(PageBlocks, LittleIsKept) {
   ReleasePageBlocks();
 }
 
+TEST(PageBlocks, OneLargeBlockIsKeptOnceItsSizeComesBack) {
+  if (!IsPageBlock(kMega)) GTEST_SKIP() << "no page blocks here";
+  ReleasePageBlocks();
+  const auto free = [](std::size_t size) { FreePageBlock(AllocatePageBlock(size)); };
+  free(40 * kMega);
+  EXPECT_EQ(KeptPageBlocks(), 0u) << "it may have been the only one";
+  free(50 * kMega);
+  EXPECT_EQ(KeptPageBlocks(), 0u);
+  free(50 * kMega);
+  EXPECT_GE(KeptPageBlocks(), 50 * kMega);
+  void* const other = AllocatePageBlock(100 * kMega);
+  EXPECT_GE(KeptPageBlocks(), 50 * kMega) << "a block of half the size is no fit";
+  void* const again = AllocatePageBlock(45 * kMega);
+  EXPECT_EQ(KeptPageBlocks(), 0u) << "the kept block serves it";
+  FreePageBlock(again);
+  FreePageBlock(other);
+  free(500 * kMega);
+  free(500 * kMega);
+  EXPECT_LT(KeptPageBlocks(), 100 * kMega) << "none so large is kept";
+  ReleasePageBlocks();
+  EXPECT_EQ(KeptPageBlocks(), 0u);
+}
+
 TEST(PageBlocks, FailsForMoreThanThereIs) {
   if (!IsPageBlock(kMega)) GTEST_SKIP() << "no page blocks here";
   EXPECT_EQ(AllocatePageBlock(SIZE_MAX - 10), nullptr);

@@ -24,7 +24,10 @@ inline void CopyElements(DType dtype, const void* from, void* to, std::int64_t c
   parallel.For(static_cast<std::int64_t>(bytes), kBytes, [&](std::int64_t begin, std::int64_t end) {
     const void* source = static_cast<const char*>(from) + begin;
     void* target = static_cast<char*>(to) + begin;
-    if (stream != nullptr) return stream(source, target, static_cast<std::size_t>(end - begin));
+    if (stream != nullptr) {
+      stream(source, target, static_cast<std::size_t>(end - begin));
+      return kernels::FinishStreaming();
+    }
     std::memcpy(target, source, static_cast<std::size_t>(end - begin));
   });
 }

@@ -23,8 +23,6 @@ void StreamMemory(const void* from, void* to, std::size_t bytes) {
   for (; i + kLine <= bytes; i += kLine)
     for (std::size_t k = 0; k < kLine; k += lanes) hn::Stream(hn::LoadU(d, x + i + k), d, y + i + k);
   if (i < bytes) std::memcpy(y + i, x + i, bytes - i);
-  // Other threads see these writes before what this one writes next. A builtin, so that the object has no symbol of it.
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 }  // namespace sardonyx::kernels::SDX_ISA

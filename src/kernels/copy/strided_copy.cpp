@@ -166,6 +166,7 @@ void CopyRows(const StridedLoops& l, const T* from, T* to, Parallel& parallel) {
         at.Next();
       }
     }
+    if (contiguous && streamed) FinishStreaming();
   });
 }
 

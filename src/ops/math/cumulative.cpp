@@ -1,7 +1,9 @@
 // ops/math/cumulative.cpp - CumSum and CumProd along an axis, forwards or backwards, with or without the element
 // itself.
 #include <algorithm>
+#include <cstdlib>
 
+#include "kernels/copy/stream.h"
 #include "kernels/reduce/columns.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
@@ -48,7 +50,7 @@ void SumRow(const CumulativeState& state, const Line& line, const T* from, T* to
 }
 
 // Neighbours that are summed together, so that memory is read in its order: as many as leave every thread some.
-constexpr std::int64_t kColumns = 4096, kLeastColumns = 128;
+constexpr std::int64_t kColumns = 2048, kLeastColumns = 128;
 
 std::int64_t TileOf(std::int64_t inner, std::int64_t outer, int threads) {
   const std::int64_t share = inner * std::min<std::int64_t>(outer, threads) / threads;
@@ -61,6 +63,25 @@ void SumColumns(const CumulativeState& state, const Line& line, std::int64_t col
   std::fill_n(totals, columns, state.product ? Total<T>(1) : Total<T>(0));
   kernels::ColumnKernels().running.Of<T>()({state.exclusive, state.product}, from + line.first, line.count, line.step,
                                            columns, totals, to + line.first);
+}
+
+constexpr std::int64_t kStreamedColumns = 512;  // fewer that are not whole rows have too many parts of lines
+
+// As SumColumns, but results leave from a block past the caches: whole rows, as many as fit, or parts of one row.
+template <typename T>
+void StreamColumns(const CumulativeState& state, const Line& line, std::int64_t columns, const T* from, T* to) {
+  alignas(64) Total<T> totals[kColumns];
+  alignas(64) T block[kColumns];
+  std::fill_n(totals, columns, state.product ? Total<T>(1) : Total<T>(0));
+  kernels::StreamFn* const stream = kernels::Stream();
+  const std::int64_t most = columns == std::abs(line.step) ? kColumns / columns : 1;
+  for (std::int64_t k = 0; k < line.count; k += most) {
+    const std::int64_t rows = std::min(most, line.count - k), at = line.first + k * line.step;
+    const std::int64_t before = line.step < 0 ? (rows - 1) * line.step : 0;  // of the row that lies first in memory
+    kernels::ColumnKernels().running.Of<T>()({state.exclusive, state.product}, from + at, rows, line.step, columns,
+                                             totals, block - before);
+    stream(block, to + at + before, static_cast<std::size_t>(rows * columns) * sizeof(T));
+  }
 }
 
 template <typename T>
@@ -76,6 +97,8 @@ void RunCumulative(KernelContext& c) {
   const T* from = io.In<T>(0);
   T* to = io.Out<T>(0);
   const std::int64_t tile = TileOf(inner, outer, c.parallel().ThreadCount()), tiles = (inner + tile - 1) / tile;
+  const bool streamed = x.byte_size() >= kernels::kStreamedBytes && x.data != c.Output(0).data &&
+                        (tiles == 1 ? inner > 1 : tile >= kStreamedColumns);
   const std::int64_t grain = std::max<std::int64_t>(1, 8192 / n / std::min(inner, tile));
   c.parallel().For(outer * tiles, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
@@ -84,9 +107,10 @@ void RunCumulative(KernelContext& c) {
       if (inner == 1) {
         SumRow(state, line, from, to);
       } else {
-        SumColumns(state, line, std::min(tile, inner - i % tiles * tile), from, to);
+        (streamed ? StreamColumns<T> : SumColumns<T>)(state, line, std::min(tile, inner - i % tiles * tile), from, to);
       }
     }
+    if (streamed) kernels::FinishStreaming();
   });
 }
 

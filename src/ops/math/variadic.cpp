@@ -46,6 +46,7 @@ class Folding {
     for (std::int64_t i = begin; i < end; i += kBlock) {
       same ? BlockOfSame(i, std::min(end, i + kBlock)) : Block(i, std::min(end, i + kBlock));
     }
+    if (streamed_) kernels::FinishStreaming();
   }
 
  private:
