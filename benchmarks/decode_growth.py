@@ -19,7 +19,6 @@ import numpy as np
 
 engines.peer.require()
 import onnxruntime  # noqa: E402
-
 import sardonyx  # noqa: E402
 
 ENGINES = {"sardonyx": sardonyx, "onnxruntime": onnxruntime}
