@@ -11,13 +11,17 @@
 namespace sardonyx::planner {
 
 std::shared_ptr<const Plan> MakePlan(const Outline& outline, std::span<const InputFact> inputs, int threads,
-                                     KeyContents& learned) {
+                                     KeyContents& learned, PlanFacts* facts) {
   learned.futile.resize(outline.steps().size());
+  PlanFacts known = facts != nullptr ? std::exchange(*facts, {}) : PlanFacts();
+  int inferred = 0;  // in all rounds
   // Each round learns which inputs' contents belong to the key, or that knowing them was in vain.
   std::vector<std::pair<int, std::set<int>>> asked;
   for (;;) {
-    PlanBuilder builder(outline, inputs, threads, learned);
+    PlanBuilder builder(outline, inputs, threads, learned, std::move(known));
     std::shared_ptr<const Plan> plan = builder.Build();
+    known = builder.TakeFacts();
+    known.inferred = inferred += known.inferred;
     for (const auto& [step, wanted] : asked) {
       const auto& late = builder.late_steps();
       if (std::find(late.begin(), late.end(), step) != late.end()) learned.futile[step] = true;
@@ -28,7 +32,9 @@ std::shared_ptr<const Plan> MakePlan(const Outline& outline, std::span<const Inp
       for (const int input : wanted) grew = learned.AddInput(input) || grew;
       asked.emplace_back(step, wanted);
     }
-    if (!grew) return plan;
+    if (grew) continue;
+    if (facts != nullptr) *facts = std::move(known);
+    return plan;
   }
 }
 

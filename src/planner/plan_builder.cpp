@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/current_error.h"
 #include "ops/evaluate.h"
@@ -36,55 +38,80 @@ bool IsStatic(const Type& type) { return type.is_tensor() && type.dtype != DType
 }  // namespace
 
 PlanBuilder::PlanBuilder(const Outline& outline, std::span<const InputFact> inputs, int threads,
-                         const KeyContents& learned)
-    : outline_(outline), inputs_(inputs), threads_(threads), learned_(learned), plan_(std::make_shared<Plan>()) {}
+                         const KeyContents& learned, PlanFacts before)
+    : outline_(outline),
+      inputs_(inputs),
+      threads_(threads),
+      learned_(learned),
+      plan_(std::make_shared<Plan>()),
+      facts_(std::move(before.slots)),
+      outcomes_(std::move(before.steps)),
+      has_facts_before_(!facts_.empty()) {}
 
 std::shared_ptr<Plan> PlanBuilder::Build() {
-  const std::size_t slots = outline_.slots().size();
-  plan_->slots.resize(slots);
-  facts_.resize(slots);
-  input_of_.assign(slots, -1);
-  for (std::size_t i = 0; i < slots; ++i) {
-    const SlotInfo& info = outline_.slots()[i];
-    // A declared shape is a claim; a plan rests on what inference says for this run's inputs.
-    facts_[i].type = info.producer >= 0 ? WithoutShape(*info.type) : WithoutSymbols(*info.type);
-    if (info.constant == nullptr) continue;
-    if (!OnHost(static_cast<int>(i)) || !HasData(*info.constant)) {  // contents that nobody can read here
-      facts_[i] = {Type::TensorOf(info.constant->dtype(), info.constant->shape()), Value(), true};
-      continue;
-    }
-    facts_[i] = {Type::TensorOf(info.constant->dtype(), info.constant->shape()), *info.constant, true};
-  }
+  plan_->slots.resize(outline_.slots().size());
+  BeginFacts();
   AddInputs();
   for (int step = 0; step < static_cast<int>(outline_.steps().size()); ++step) PlanStep(step);
   PlaceSlots();
   return plan_;
 }
 
+void PlanBuilder::BeginFacts() {
+  const std::size_t slots = outline_.slots().size();
+  input_of_.assign(slots, -1);
+  for (std::size_t i = 0; i < outline_.inputs().size(); ++i) input_of_[outline_.inputs()[i]] = static_cast<int>(i);
+  changed_.assign(slots, !has_facts_before_);
+  if (has_facts_before_) return;
+  outcomes_.assign(outline_.steps().size(), Outcome::kOpen);
+  facts_.reserve(slots);
+  for (std::size_t i = 0; i < slots; ++i) facts_.push_back(InitialFact(static_cast<int>(i)));
+}
+
+PlanBuilder::Fact PlanBuilder::InitialFact(int slot) const {
+  const SlotInfo& info = outline_.slots()[slot];
+  // A declared shape is a claim; a plan rests on what inference says for this run's inputs.
+  if (info.constant == nullptr)
+    return {info.producer >= 0 ? WithoutShape(*info.type) : WithoutSymbols(*info.type), Value(), false};
+  // Contents may be where nobody can read them here.
+  const bool readable = OnHost(slot) && HasData(*info.constant);
+  return {Type::TensorOf(info.constant->dtype(), info.constant->shape()), readable ? Value(*info.constant) : Value(),
+          true};
+}
+
 void PlanBuilder::AddInputs() {
   for (std::size_t i = 0; i < outline_.inputs().size(); ++i) {
     const int slot = outline_.inputs()[i];
-    const InputFact& given = inputs_[i];
-    input_of_[slot] = static_cast<int>(i);
-    Fact& fact = facts_[slot];
-    if (given.ref.present()) {
-      fact = {Type::TensorOf(given.ref.dtype, given.ref.shape), Value(), true};
-      plan_->input_shapes.emplace_back(Shape(given.ref.shape));
-    } else {
-      if (!given.type.is_none()) fact.type = WithoutSymbols(given.type);
-      fact.is_static = IsStatic(fact.type);
-      plan_->input_shapes.emplace_back(std::nullopt);
-      if (fact.is_static) plan_->input_shapes.back() = fact.type.StaticShape();
-    }
-    fact.known = given.known;
+    Fact fact = FactOfInput(i);
+    if (has_facts_before_) changed_[slot] = !(fact == facts_[slot]);
+    facts_[slot] = std::move(fact);
   }
-  for (const int input : learned_.inputs) {
-    const ops::TensorRef& ref = inputs_[input].ref;
-    if (!ref.present() || ref.data == nullptr || ref.dtype == DType::kString) continue;
-    Tensor copy = Tensor(ref.dtype, Shape(ref.shape), Buffer::ReadOnly(ref.data, ref.byte_size(), nullptr)).Clone();
-    plan_->contents.emplace_back(input, std::string(static_cast<const char*>(copy.raw()), copy.byte_size()));
-    facts_[outline_.inputs()[input]].known = std::move(copy);
+}
+
+// Adds to the key what the plan rests on.
+PlanBuilder::Fact PlanBuilder::FactOfInput(std::size_t input) {
+  const InputFact& given = inputs_[input];
+  Fact fact;
+  if (given.ref.present()) {
+    fact = {Type::TensorOf(given.ref.dtype, given.ref.shape), Value(), true};
+    plan_->input_shapes.emplace_back(Shape(given.ref.shape));
+  } else {
+    fact = InitialFact(outline_.inputs()[input]);
+    if (!given.type.is_none()) fact.type = WithoutSymbols(given.type);
+    fact.is_static = IsStatic(fact.type);
+    plan_->input_shapes.emplace_back(std::nullopt);
+    if (fact.is_static) plan_->input_shapes.back() = fact.type.StaticShape();
   }
+  fact.known = given.known;
+  const ops::TensorRef& ref = given.ref;
+  const bool in_key =
+      std::find(learned_.inputs.begin(), learned_.inputs.end(), static_cast<int>(input)) != learned_.inputs.end();
+  if (!in_key || !ref.present() || ref.data == nullptr || ref.dtype == DType::kString) return fact;
+  Tensor copy = Tensor(ref.dtype, Shape(ref.shape), Buffer::ReadOnly(ref.data, ref.byte_size(), nullptr)).Clone();
+  plan_->contents.emplace_back(static_cast<int>(input),
+                               std::string(static_cast<const char*>(copy.raw()), copy.byte_size()));
+  fact.known = std::move(copy);
+  return fact;
 }
 
 bool PlanBuilder::Foldable(const Step& step) const {
@@ -165,32 +192,71 @@ bool PlanBuilder::HasLateInput(const Step& step) const {
   });
 }
 
-void PlanBuilder::PlanStep(int index) {
+// Whether the plan before says all about the step: its inputs are as they were then.
+bool PlanBuilder::IsSettled(int index) const {
+  if (outcomes_[index] == Outcome::kOpen || IsSurprising(index)) return false;
   const Step& step = outline_.steps()[index];
+  return std::none_of(step.inputs.begin(), step.inputs.end(),
+                      [&](int slot) { return slot != kNoSlot && changed_[slot]; });
+}
+
+// What was known about the outputs, by output.
+std::vector<PlanBuilder::Fact> PlanBuilder::ResetOutputs(const Step& step) {
+  std::vector<Fact> before;
+  for (const int slot : step.outputs)
+    before.push_back(slot == kNoSlot ? Fact() : std::exchange(facts_[slot], InitialFact(slot)));
+  return before;
+}
+
+void PlanBuilder::NoteOutcome(int index, std::size_t steps_before, const std::vector<Fact>& outputs_before) {
+  const Step& step = outline_.steps()[index];
+  for (std::size_t i = 0; i < outputs_before.size(); ++i)
+    if (step.outputs[i] != kNoSlot) changed_[step.outputs[i]] = !(outputs_before[i] == facts_[step.outputs[i]]);
+  // Bodies see more than the inputs; functions of others may say something else each time.
+  if (!step.bodies.empty() || !step.on_cpu || (step.op->traits & ops::kCustom) != 0) return;
+  outcomes_[index] = Outcome::kNothing;
+  if (plan_->steps.size() > steps_before) outcomes_[index] = plan_->steps.back().late ? Outcome::kOpen : Outcome::kRuns;
+}
+
+void PlanBuilder::PlanStep(int index) {
+  if (IsSettled(index)) {
+    if (outcomes_[index] == Outcome::kRuns) plan_->steps.push_back({index, false, -1, nullptr});
+    return;
+  }
+  const Step& step = outline_.steps()[index];
+  const std::size_t steps_before = plan_->steps.size();
+  const std::vector<Fact> outputs_before = has_facts_before_ ? ResetOutputs(step) : std::vector<Fact>();
+  ++inferred_;
   try {
-    PlannedStep planned{index, false, -1, nullptr};
-    if (step.is_if) {
-      PlanIf(index, planned);
-    } else {
-      InferStep(step);
-      if (IsSurprising(index)) ForgetOutputs(step);
-      const bool all_known = std::all_of(step.outputs.begin(), step.outputs.end(),
-                                         [&](int slot) { return slot == kNoSlot || facts_[slot].known.has_value(); });
-      if (all_known && !step.outputs.empty()) return;
-      if (FoldStep(step)) return;
-    }
-    const bool all_static = std::all_of(step.outputs.begin(), step.outputs.end(),
-                                        [&](int slot) { return slot == kNoSlot || facts_[slot].is_static; });
-    // Whether an input of unknown shape goes with the others, nobody can say before the run.
-    planned.late = !all_static || (!step.is_if && HasLateInput(step));
-    if (!all_static) {
-      late_steps_.push_back(index);
-      AskForContents(index);
-    }
-    plan_->steps.push_back(std::move(planned));
+    WalkStep(index);
   } catch (...) {
     throw outline_.AtStep(step, CurrentError());
   }
+  NoteOutcome(index, steps_before, outputs_before);
+}
+
+void PlanBuilder::WalkStep(int index) {
+  const Step& step = outline_.steps()[index];
+  PlannedStep planned{index, false, -1, nullptr};
+  if (step.is_if) {
+    PlanIf(index, planned);
+  } else {
+    InferStep(step);
+    if (IsSurprising(index)) ForgetOutputs(step);
+    const bool all_known = std::all_of(step.outputs.begin(), step.outputs.end(),
+                                       [&](int slot) { return slot == kNoSlot || facts_[slot].known.has_value(); });
+    if (all_known && !step.outputs.empty()) return;
+    if (FoldStep(step)) return;
+  }
+  const bool all_static = std::all_of(step.outputs.begin(), step.outputs.end(),
+                                      [&](int slot) { return slot == kNoSlot || facts_[slot].is_static; });
+  // Whether an input of unknown shape goes with the others, nobody can say before the run.
+  planned.late = !all_static || (!step.is_if && HasLateInput(step));
+  if (!all_static) {
+    late_steps_.push_back(index);
+    AskForContents(index);
+  }
+  plan_->steps.push_back(std::move(planned));
 }
 
 std::vector<InputFact> PlanBuilder::BodyFacts(const Step& step, std::size_t body) const {

@@ -4,11 +4,14 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ops/infer.h"
 #include "planner/memory.h"
 #include "planner/plan.h"
+#include "planner/plan_facts.h"
 
 namespace sardonyx::planner {
 
@@ -16,23 +19,29 @@ namespace sardonyx::planner {
 // branch of an If whose condition is known. Then gives every value its place.
 class PlanBuilder {
  public:
-  // All arguments must outlive it; `learned.futile` has an entry for each step.
-  PlanBuilder(const Outline& outline, std::span<const InputFact> inputs, int threads, const KeyContents& learned);
+  // The arguments but `before`, the facts of another plan of the outline, must outlive it; `learned.futile` has an
+  // entry for each step.
+  PlanBuilder(const Outline& outline, std::span<const InputFact> inputs, int threads, const KeyContents& learned,
+              PlanFacts before = {});
   std::shared_ptr<Plan> Build();
   // After Build: the steps that lack contents of inputs, with the inputs that would help.
   const std::vector<std::pair<int, std::set<int>>>& wanted() const { return wanted_; }
   const std::vector<int>& late_steps() const { return late_steps_; }
+  PlanFacts TakeFacts() { return {std::move(facts_), std::move(outcomes_), inferred_}; }
 
  private:
-  // What the walk knows about a slot.
-  struct Fact {
-    Type type;    // static when the shape is known
-    Value known;  // contents
-    bool is_static = false;
-  };
+  using Fact = PlanFact;
+  using Outcome = PlanFacts::Outcome;
+  void BeginFacts();
+  Fact InitialFact(int slot) const;
   void AddInputs();
+  Fact FactOfInput(std::size_t input);
+  bool IsSettled(int index) const;
+  std::vector<Fact> ResetOutputs(const Step& step);
+  void NoteOutcome(int index, std::size_t steps_before, const std::vector<Fact>& outputs_before);
   bool HasLateInput(const Step& step) const;
   void PlanStep(int index);
+  void WalkStep(int index);
   void PlanIf(int index, PlannedStep& planned);
   void AdoptBranch(const Step& step, const Outline& body, const PlannedStep& planned);
   bool IsSurprising(int index) const {
@@ -73,7 +82,11 @@ class PlanBuilder {
   int threads_;
   const KeyContents& learned_;
   std::shared_ptr<Plan> plan_;
-  std::vector<Fact> facts_;
+  std::vector<Fact> facts_;        // by slot
+  std::vector<Outcome> outcomes_;  // by step
+  std::vector<bool> changed_;      // by slot: its fact is not that of the plan before
+  bool has_facts_before_ = false;
+  int inferred_ = 0;
   std::vector<int> input_of_;  // by slot: input, or -1
   std::vector<std::pair<int, std::set<int>>> wanted_;
   std::vector<int> late_steps_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/current_error.h"
 #include "base/limits.h"
@@ -183,14 +184,17 @@ std::shared_ptr<const planner::Plan> Program::FindCached(std::span<const planner
 // Threads with new shapes plan at the same time; of two plans for the same inputs the first that is ready stays.
 std::shared_ptr<const planner::Plan> Program::FindPlan(std::span<const planner::InputFact> inputs) {
   planner::KeyContents learned;
+  planner::PlanFacts facts;
   {
     const std::scoped_lock lock(mutex_);
     if (std::shared_ptr<const planner::Plan> plan = FindCached(inputs)) return plan;
     learned = key_contents_;
+    facts = std::exchange(facts_, {});
   }
-  std::shared_ptr<const planner::Plan> made = planner::MakePlan(*outline_, inputs, branch_threads_, learned);
+  std::shared_ptr<const planner::Plan> made = planner::MakePlan(*outline_, inputs, branch_threads_, learned, &facts);
   const std::scoped_lock lock(mutex_);
   key_contents_.Add(learned);
+  facts_ = std::move(facts);
   if (std::shared_ptr<const planner::Plan> plan = FindCached(inputs)) return plan;
   plans_.push_front(std::move(made));
   if (plans_.size() > kMaxPlans) plans_.pop_back();
@@ -220,6 +224,7 @@ void Program::Trim() {
   {
     const std::scoped_lock lock(mutex_);
     plans_.clear();
+    facts_ = {};
   }
   for (auto& entry : states_) const std::unique_ptr<RunState> idle(entry.exchange(nullptr));
   for (const Kernel& kernel : kernels_)

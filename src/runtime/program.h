@@ -16,6 +16,7 @@
 #include "ops/registry.h"
 #include "planner/outline.h"
 #include "planner/plan.h"
+#include "planner/plan_facts.h"
 #include "providers/provider.h"
 #include "runtime/options.h"
 
@@ -107,9 +108,10 @@ class Program : public std::enable_shared_from_this<Program> {
 
   static constexpr std::size_t kMaxPlans = 16;
   static constexpr std::size_t kStates = 16;
-  ForkMutex mutex_;                                        // guards plans_ and key_contents_
+  ForkMutex mutex_;                                        // guards plans_, key_contents_ and facts_
   std::list<std::shared_ptr<const planner::Plan>> plans_;  // most recently used first
   planner::KeyContents key_contents_;
+  planner::PlanFacts facts_;  // of the plan made last; empty while another is made from them
   std::array<std::atomic<RunState*>, kStates> states_ = {};
   ThreadPool* branch_pool_ = nullptr;
   int branch_threads_ = 1;

@@ -24,6 +24,19 @@ using planner::PlannedStep;
 using planner::Step;
 using Place = PlannedSlot::Place;
 
+// Memory in the place of some that was too small. Lengths that grew once often grow on: it has room for a few steps, of
+// the size that HoldsMoreThan accepts, unless such room is refused.
+static std::shared_ptr<Buffer> AllocateGrown(std::size_t bytes, bool grows, const std::shared_ptr<Allocator>& memory) {
+  constexpr std::size_t kMostRoom = std::size_t{8} << 20;
+  if (grows) {
+    try {
+      return Buffer::Allocate(bytes + std::min(bytes / 8, kMostRoom), memory);
+    } catch (const Error&) {  // the exact size says what is missing
+    }
+  }
+  return Buffer::Allocate(bytes, memory);
+}
+
 // What a kernel asks its executor for.
 struct RunStateHost {
   static RunState& Self(ops::KernelContext& c) { return *static_cast<RunState*>(c.executor()); }
@@ -78,8 +91,9 @@ struct RunStateHost {
     while (most < bytes && !self.run_scratch_.compare_exchange_weak(most, bytes, std::memory_order_relaxed)) {
     }
     if (!scratch || scratch->size() < bytes) {
+      const bool grows = scratch != nullptr;
       scratch.reset();
-      scratch = Buffer::Allocate(std::max<std::size_t>(bytes, 64), self.HostMemory());
+      scratch = AllocateGrown(std::max<std::size_t>(bytes, 64), grows, self.HostMemory());
     }
     return scratch->data();
   }
@@ -162,9 +176,10 @@ void RunState::Bind(std::shared_ptr<const planner::Plan> plan) {
     const std::size_t bytes = plan_->arena_bytes[memory];
     std::shared_ptr<Buffer>& arena = arenas_[memory];
     if (bytes == 0 || (arena && arena->size() >= bytes)) continue;
+    const bool grows = arena != nullptr;
     arena.reset();
     try {
-      arena = Buffer::Allocate(bytes, program_.outline().memories()[memory]);
+      arena = AllocateGrown(bytes, grows, program_.outline().memories()[memory]);
     } catch (const Error& error) {
       throw AtLargestBuffer(memory, error);
     }

@@ -1,0 +1,162 @@
+// planner/plan_facts_test.cpp - plans made from the facts of another plan are those made from nothing, for less work.
+#include "planner/plan_facts.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/text.h"
+#include "ops/infer.h"
+#include "ops/tensor_ref.h"
+#include "ops/upgrade.h"
+#include "planner/make_plan.h"
+#include "planner/plan_text.h"
+#include "testing/environment.h"
+
+namespace sardonyx::planner {
+namespace {
+
+void GiveToCpu(Graph& graph) {
+  for (const NodeId id : graph.order) {
+    graph.node(id).provider = providers::kCpuName;
+    for (Graph* body : graph.node(id).Subgraphs()) GiveToCpu(*body);
+  }
+}
+
+class Planned {
+ public:
+  explicit Planned(const std::string& text)
+      : model_(ParseModel("<ir_version: 10, opset_import: [\"\" : 21]> " + text)), graph_(model_.graph) {
+    const ops::Registry& registry = testing::TestEnvironment()->registry();
+    ops::ResolveVersions(graph_, registry, model_);
+    ops::Infer(graph_, registry);
+    ops::Upgrade(graph_, registry);
+    GiveToCpu(graph_);
+    outline_ = std::make_unique<const Outline>(graph_, registry, providers::ProviderSet());
+  }
+
+  // The plan made from the facts of the last one, which must be the one made from nothing. Returns the number of steps
+  // that it looked at.
+  int Check(const std::vector<Tensor>& inputs) {
+    std::vector<InputFact> given;
+    for (const Tensor& input : inputs) given.push_back({ops::RefOf(input), Type(), Value()});
+    KeyContents learned = learned_;
+    const std::string fresh = PlanText(*outline_, *MakePlan(*outline_, given, 1, learned));
+    EXPECT_EQ(PlanText(*outline_, *MakePlan(*outline_, given, 1, learned_, &facts_)), fresh);
+    EXPECT_EQ(learned.inputs, learned_.inputs);
+    EXPECT_EQ(learned.futile, learned_.futile);
+    return facts_.inferred;
+  }
+  void CheckFails(const std::vector<Tensor>& inputs) {
+    std::vector<InputFact> given;
+    for (const Tensor& input : inputs) given.push_back({ops::RefOf(input), Type(), Value()});
+    EXPECT_THROW(MakePlan(*outline_, given, 1, learned_, &facts_), Error);
+    EXPECT_TRUE(facts_.slots.empty());
+  }
+  const PlanFacts& facts() const { return facts_; }
+
+ private:
+  Model model_;
+  Graph graph_;
+  std::unique_ptr<const Outline> outline_;
+  KeyContents learned_;
+  PlanFacts facts_;
+};
+
+Tensor Floats(Shape shape) {
+  Tensor zeros(DType::kFloat, std::move(shape));
+  std::fill_n(zeros.data<float>(), zeros.count(), 0.0f);
+  return zeros;
+}
+
+// A cache that grows by a token, beside a layer that does not see its length.
+constexpr auto kDecoder = R"(g (float[b,s,4] x, float[b,past,4] cache) => (float[b,s,4] y, float[b,total,4] grown)
+    <float[4,4] w = {1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1}> {
+  q = MatMul(x, w)
+  a = Relu(q)
+  grown = Concat<axis = 1>(cache, a)
+  turned = Transpose<perm = [0,2,1]>(grown)
+  scores = MatMul(a, turned)
+  weights = Softmax(scores)
+  mixed = MatMul(weights, grown)
+  b = Add(mixed, x)
+  c = MatMul(b, w)
+  d = Tanh(c)
+  y = Softmax(d)
+})";
+
+TEST(PlanFacts, OnlyStepsThatSeeTheNewLengthAreLookedAt) {
+  Planned g(kDecoder);
+  EXPECT_EQ(g.Check({Floats({1, 1, 4}), Floats({1, 5, 4})}), 11);
+  for (int past = 6; past < 106; ++past)
+    EXPECT_EQ(g.Check({Floats({1, 1, 4}), Floats({1, past, 4})}), 5) << past;  // Concat to the second MatMul
+  EXPECT_EQ(g.Check({Floats({1, 1, 4}), Floats({1, 105, 4})}), 0);
+}
+
+TEST(PlanFacts, OtherLengthsBatchesAndEmptyCachesChangeWhatDependsOnThem) {
+  Planned g(kDecoder);
+  g.Check({Floats({1, 7, 4}), Floats({1, 0, 4})});
+  g.Check({Floats({1, 1, 4}), Floats({1, 7, 4})});
+  g.Check({Floats({3, 1, 4}), Floats({3, 7, 4})});
+  g.Check({Floats({3, 0, 4}), Floats({3, 0, 4})});
+  g.Check({Floats({1, 7, 4}), Floats({1, 0, 4})});
+}
+
+TEST(PlanFacts, APlanThatFailsLeavesNone) {
+  Planned g(kDecoder);
+  g.Check({Floats({1, 1, 4}), Floats({1, 5, 4})});
+  g.CheckFails({Floats({2, 1, 4}), Floats({3, 5, 4})});
+  EXPECT_EQ(g.Check({Floats({1, 1, 4}), Floats({1, 6, 4})}), 11);
+}
+
+TEST(PlanFacts, LengthsBecomeContentsAndContentsShapes) {
+  Planned g(R"(g (float[n,m] x) => (float[k] y, int64[j] places) <int64[1] minus = {-1}, int64[1] two = {2}> {
+    shape = Shape(x)
+    rows = Gather<axis = 0>(shape, zero)
+    half = Div(rows, two)
+    target = Concat<axis = 0>(half, minus)
+    r = Reshape(x, target)
+    flat = Reshape(r, minus)
+    y = Relu(flat)
+    all = NonZero(y)
+    places = Reshape(all, minus)
+    zero = Constant<value_ints = [0]>()
+  })");
+  for (const int rows : {2, 4, 4, 6, 100, 2, 0}) g.Check({Floats({rows, 3})});
+}
+
+TEST(PlanFacts, ContentsOfInputsInTheKeyCountAsChanges) {
+  Planned g("g (float[n] x, int64[2] shape) => (float[a,b] y) { r = Reshape(x, shape)\n y = Softmax(r) }");
+  g.Check({Floats({12}), Tensor::Of<std::int64_t>({3, 4}, {2})});
+  EXPECT_EQ(g.Check({Floats({12}), Tensor::Of<std::int64_t>({4, 3}, {2})}), 2);
+  EXPECT_EQ(g.Check({Floats({12}), Tensor::Of<std::int64_t>({4, 3}, {2})}), 0);
+  g.Check({Floats({15}), Tensor::Of<std::int64_t>({5, 3}, {2})});
+}
+
+TEST(PlanFacts, TheBranchOfAnIfFollowsTheLength) {
+  Planned g(R"(g (float[n] x, float[2] z) => (float[m] y, float[2] t) <int64[1] four = {4}> {
+    shape = Shape(x)
+    many = Greater(shape, four)
+    y = If(many) <then_branch = a () => (float[p] u) { u = Concat<axis = 0>(x, z) },
+                  else_branch = b () => (float[p] v) { v = Relu(x) }>
+    t = Tanh(z)
+  })");
+  for (const int n : {3, 5, 4, 6, 3, 3}) g.Check({Floats({n}), Floats({2})});
+}
+
+TEST(PlanFacts, FactsAreTheSameOnlyWithTheSameTypeAndContents) {
+  const Type type = Type::TensorOf(DType::kInt64, Shape{2});
+  const PlanFact fact{type, Tensor::Of<std::int64_t>({1, 2}, {2}), true};
+  EXPECT_TRUE(fact == (PlanFact{type, Tensor::Of<std::int64_t>({1, 2}, {2}), true}));
+  EXPECT_FALSE(fact == (PlanFact{type, Tensor::Of<std::int64_t>({1, 3}, {2}), true}));
+  EXPECT_FALSE(fact == (PlanFact{type, Value(), true}));
+  EXPECT_FALSE(fact == (PlanFact{type, Tensor::Of<std::int64_t>({1, 2}, {2}), false}));
+  EXPECT_FALSE((PlanFact{type, Value(), true}) == (PlanFact{Type::TensorOf(DType::kInt64, Shape{3}), Value(), true}));
+}
+
+}  // namespace
+}  // namespace sardonyx::planner
