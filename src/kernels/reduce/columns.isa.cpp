@@ -74,17 +74,16 @@ void RunFromRowBefore(const T* x, int64_t n, int64_t step, int64_t columns, Tota
 
 // Columns whose totals stay in registers while all rows are taken.
 constexpr int64_t kDoubles = VecOf<double>::kCount;
-constexpr int64_t kHeldVectors = 8, kHeld = kHeldVectors * kDoubles;
 using DoubleVec __attribute__((vector_size(8 * kDoubles))) = double;
 using FloatVec __attribute__((vector_size(4 * kDoubles))) = float;
 
-template <bool kExclusive, bool kProduct>
+template <int64_t kVectors, bool kExclusive, bool kProduct>
 void RunHeld(const float* x, int64_t n, int64_t step, double* totals, float* y) {
-  DoubleVec held[kHeldVectors];
+  DoubleVec held[kVectors];
   __builtin_memcpy(held, totals, sizeof held);
   for (int64_t k = 0; k < n; ++k, x += step, y += step) {
 #pragma GCC unroll 8
-    for (int64_t i = 0; i < kHeldVectors; ++i) {
+    for (int64_t i = 0; i < kVectors; ++i) {
       FloatVec elements;
       __builtin_memcpy(&elements, x + i * kDoubles, sizeof elements);
       const DoubleVec before = held[i], wide = __builtin_convertvector(elements, DoubleVec);
@@ -99,6 +98,31 @@ void RunHeld(const float* x, int64_t n, int64_t step, double* totals, float* y) 
 // Rows that stay in the second cache are read a few columns at a time.
 constexpr int64_t kCachedFloats = 192 * 1024;
 
+// The next kVectors * kDoubles columns, as often as there are so many from `at` on. Returns the first that is left.
+template <int64_t kVectors, bool kExclusive, bool kProduct>
+int64_t RunWhole(const float* x, int64_t n, int64_t step, int64_t at, int64_t columns, double* totals, float* y) {
+  constexpr int64_t kHeld = kVectors * kDoubles;
+  for (; at + kHeld <= columns; at += kHeld)
+    RunHeld<kVectors, kExclusive, kProduct>(x + at, n, step, totals + at, y + at);
+  return at;
+}
+
+// At least one vector of columns. The last is a whole one, too, some of whose columns are computed twice, with totals
+// of their own; where y is x, which must not be overwritten before, what is left of it is computed alone.
+template <bool kExclusive, bool kProduct>
+void RunHeldColumns(const float* x, int64_t n, int64_t step, int64_t columns, double* totals, float* y) {
+  const int64_t last = columns - kDoubles;
+  double end[kDoubles];
+  __builtin_memcpy(end, totals + last, sizeof end);
+  int64_t at = RunWhole<8, kExclusive, kProduct>(x, n, step, 0, columns, totals, y);
+  at = RunWhole<4, kExclusive, kProduct>(x, n, step, at, columns, totals, y);
+  at = RunWhole<1, kExclusive, kProduct>(x, n, step, at, columns, totals, y);
+  if (at == columns) return;
+  if (x == y) return RunColumns<float, kExclusive, kProduct>(x + at, n, step, columns - at, totals + at, y + at);
+  RunHeld<1, kExclusive, kProduct>(x + last, n, step, end, y + last);
+  for (int64_t j = at; j < columns; ++j) totals[j] = end[j - last];
+}
+
 template <typename T, bool kExclusive, bool kProduct>
 void RunOne(const T* x, int64_t n, int64_t step, int64_t columns, Total<T>* totals, T* y) {
   if constexpr (sizeof(Total<T>) == sizeof(T)) {
@@ -106,10 +130,8 @@ void RunOne(const T* x, int64_t n, int64_t step, int64_t columns, Total<T>* tota
   }
   if constexpr (std::is_same_v<T, float>) {
     const int64_t distance = step < 0 ? -step : step;
-    if (n * distance <= kCachedFloats) {
-      for (; columns >= kHeld; columns -= kHeld, x += kHeld, totals += kHeld, y += kHeld)
-        RunHeld<kExclusive, kProduct>(x, n, step, totals, y);
-      if (columns == 0) return;
+    if (n * distance <= kCachedFloats && columns >= kDoubles) {
+      return RunHeldColumns<kExclusive, kProduct>(x, n, step, columns, totals, y);
     }
   }
   RunColumns<T, kExclusive, kProduct>(x, n, step, columns, totals, y);
