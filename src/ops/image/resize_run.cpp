@@ -60,6 +60,13 @@ C ToCompute(T value) {
 
 // ---- Nearest
 
+// By value: what a byte is written through might otherwise be any of what the loop reads.
+template <typename Storage>
+void GatherRow(Storage to, std::int64_t at, typename Storage::Source from, std::int64_t base,
+               const std::int32_t* columns, std::int64_t out) {
+  for (std::int64_t j = 0; j < out; ++j) to.Set(at + j, from.Get(base + columns[j]));
+}
+
 // index[d] maps each output position to an input position, or -1 for the extrapolation value.
 template <typename Storage>
 void NearestRows(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, const std::int32_t* const* index,
@@ -97,7 +104,7 @@ void NearestRows(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, c
       } else if (base == previous) {  // rows repeat when an axis before the last grows
         to.CopyRun(at, to, at - row_size, row_size);
       } else if (run == 1 && none_outside) {
-        for (std::int64_t j = 0; j < out; ++j) to.Set(at + j, from.Get(base + columns[j]));
+        GatherRow(to, at, from, base, columns, out);
       } else {
         for (std::int64_t j = 0; j < out; ++j) {
           if (columns[j] < 0) {
