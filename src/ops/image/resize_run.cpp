@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "kernels/copy/storage.h"
+#include "kernels/elementwise/convert.h"
 #include "kernels/resize/resample.h"
 #include "ops/integers.h"
 
@@ -221,6 +222,13 @@ class Resampler {
   }
 
   const C* Load() {
+    if constexpr (std::is_same_v<C, float>) {
+      kernels::ToFloatsFn* const to_floats = kernels::ToFloats(x_.dtype);
+      c_.parallel().For(x_.count, 16384, [&](std::int64_t begin, std::int64_t end) {
+        to_floats(x_.data, begin, static_cast<std::size_t>(end - begin), buffers_[0] + begin);
+      });
+      return buffers_[0];
+    }
     VisitNumber(x_.dtype, [&]<typename T>() {
       const T* x = x_.template As<T>();
       c_.parallel().For(x_.count, 16384, [&](std::int64_t begin, std::int64_t end) {
