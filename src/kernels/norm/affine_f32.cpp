@@ -4,8 +4,10 @@
 namespace sardonyx::kernels {
 namespace {
 
-#define SDX_ROW(isa) \
-  {Isa::isa, {isa::AffineScalar, isa::AffineColumns, isa::AffineRow, isa::AddRows, isa::LrnThreeQuarters}},
+#define SDX_ROW(isa)                                                                            \
+  {Isa::isa,                                                                                    \
+   {isa::AffineScalar, isa::AffineColumns, isa::AffineRow, isa::AddRows, isa::LrnThreeQuarters, \
+    isa::AffineScalarF64, isa::AffineColumnsF64}},
 constexpr Variant<AffineF32Set> kRows[] = {SDX_FOR_EACH_ISA(SDX_ROW)};
 #undef SDX_ROW
 

@@ -61,4 +61,15 @@ void LrnThreeQuarters(const float* x, int64_t channels, int64_t stride, int64_t 
   });
 }
 
+void AffineScalarF64(const double* x, int64_t n, double mean, double scale, double bias, double* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * scale + bias;
+}
+
+void AffineColumnsF64(const double* x, int64_t n, const double* mean, const double* scale, const double* bias,
+                      double* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean[i]) * scale[i] + bias[i];
+}
+
 }  // namespace sardonyx::kernels::SDX_ISA

@@ -74,17 +74,16 @@ void RunFromRowBefore(const T* x, int64_t n, int64_t step, int64_t columns, Tota
 
 // Columns whose totals stay in registers while all rows are taken.
 constexpr int64_t kDoubles = VecOf<double>::kCount;
-constexpr int64_t kHeldVectors = 8, kHeld = kHeldVectors * kDoubles;
 using DoubleVec __attribute__((vector_size(8 * kDoubles))) = double;
 using FloatVec __attribute__((vector_size(4 * kDoubles))) = float;
 
-template <bool kExclusive, bool kProduct>
+template <int64_t kVectors, bool kExclusive, bool kProduct>
 void RunHeld(const float* x, int64_t n, int64_t step, double* totals, float* y) {
-  DoubleVec held[kHeldVectors];
+  DoubleVec held[kVectors];
   __builtin_memcpy(held, totals, sizeof held);
   for (int64_t k = 0; k < n; ++k, x += step, y += step) {
 #pragma GCC unroll 8
-    for (int64_t i = 0; i < kHeldVectors; ++i) {
+    for (int64_t i = 0; i < kVectors; ++i) {
       FloatVec elements;
       __builtin_memcpy(&elements, x + i * kDoubles, sizeof elements);
       const DoubleVec before = held[i], wide = __builtin_convertvector(elements, DoubleVec);
@@ -99,6 +98,31 @@ void RunHeld(const float* x, int64_t n, int64_t step, double* totals, float* y) 
 // Rows that stay in the second cache are read a few columns at a time.
 constexpr int64_t kCachedFloats = 192 * 1024;
 
+// The next kVectors * kDoubles columns, as often as there are so many from `at` on. Returns the first that is left.
+template <int64_t kVectors, bool kExclusive, bool kProduct>
+int64_t RunWhole(const float* x, int64_t n, int64_t step, int64_t at, int64_t columns, double* totals, float* y) {
+  constexpr int64_t kHeld = kVectors * kDoubles;
+  for (; at + kHeld <= columns; at += kHeld)
+    RunHeld<kVectors, kExclusive, kProduct>(x + at, n, step, totals + at, y + at);
+  return at;
+}
+
+// At least one vector of columns. The last is a whole one, too, some of whose columns are computed twice, with totals
+// of their own; where y is x, which must not be overwritten before, what is left of it is computed alone.
+template <bool kExclusive, bool kProduct>
+void RunHeldColumns(const float* x, int64_t n, int64_t step, int64_t columns, double* totals, float* y) {
+  const int64_t last = columns - kDoubles;
+  double end[kDoubles];
+  __builtin_memcpy(end, totals + last, sizeof end);
+  int64_t at = RunWhole<8, kExclusive, kProduct>(x, n, step, 0, columns, totals, y);
+  at = RunWhole<4, kExclusive, kProduct>(x, n, step, at, columns, totals, y);
+  at = RunWhole<1, kExclusive, kProduct>(x, n, step, at, columns, totals, y);
+  if (at == columns) return;
+  if (x == y) return RunColumns<float, kExclusive, kProduct>(x + at, n, step, columns - at, totals + at, y + at);
+  RunHeld<1, kExclusive, kProduct>(x + last, n, step, end, y + last);
+  for (int64_t j = at; j < columns; ++j) totals[j] = end[j - last];
+}
+
 template <typename T, bool kExclusive, bool kProduct>
 void RunOne(const T* x, int64_t n, int64_t step, int64_t columns, Total<T>* totals, T* y) {
   if constexpr (sizeof(Total<T>) == sizeof(T)) {
@@ -106,10 +130,8 @@ void RunOne(const T* x, int64_t n, int64_t step, int64_t columns, Total<T>* tota
   }
   if constexpr (std::is_same_v<T, float>) {
     const int64_t distance = step < 0 ? -step : step;
-    if (n * distance <= kCachedFloats) {
-      for (; columns >= kHeld; columns -= kHeld, x += kHeld, totals += kHeld, y += kHeld)
-        RunHeld<kExclusive, kProduct>(x, n, step, totals, y);
-      if (columns == 0) return;
+    if (n * distance <= kCachedFloats && columns >= kDoubles) {
+      return RunHeldColumns<kExclusive, kProduct>(x, n, step, columns, totals, y);
     }
   }
   RunColumns<T, kExclusive, kProduct>(x, n, step, columns, totals, y);
@@ -149,6 +171,38 @@ void FindColumns(const T* x, int64_t n, int64_t stride, int64_t columns, T* best
   }
 }
 
+// A signed number that orders as elements of up to 32 bits do, the best the largest: NaN beats all, zeros of both signs
+// are equal.
+template <bool kMin, typename T>
+[[gnu::always_inline]] inline std::int32_t OrderOf(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const float value = (kMin ? -x : x) + 0.0f;
+    std::int32_t bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    const std::int32_t order = bits < 0 ? bits ^ INT32_MAX : bits;
+    return x != x ? INT32_MAX : order;
+  } else {
+    constexpr std::int64_t kShift = std::is_unsigned_v<T> && sizeof(T) == 4 ? INT32_MIN : 0;
+    const auto order = static_cast<std::int32_t>(x + kShift);
+    return kMin ? ~order : order;
+  }
+}
+
+// The place of the best of kCount lanes that hold the best of their places in a row; of equal ones the first or last.
+// Elements of up to 32 bits: order and place are one number.
+template <bool kMin, bool kLast, int64_t kCount, typename T>
+[[gnu::always_inline]] inline int64_t PlaceOfBest(const T* best, const std::int32_t* at) {
+  int64_t top = INT64_MIN;
+#pragma omp simd reduction(max : top)
+  for (int64_t j = 0; j < kCount; ++j) {
+    const int64_t place = kLast ? at[j] : INT32_MAX - at[j];
+    const int64_t joined = (static_cast<int64_t>(OrderOf<kMin>(best[j])) * (int64_t{1} << 32)) + place;
+    top = joined > top ? joined : top;
+  }
+  const int64_t place = top & INT32_MAX;
+  return kLast ? place : INT32_MAX - place;
+}
+
 // lanes[0] = the best of the first 2 * kHalf lanes, in halves.
 template <bool kMin, int kHalf, typename T>
 [[gnu::always_inline]] inline void FoldHalves(T* lanes) {
@@ -158,27 +212,10 @@ template <bool kMin, int kHalf, typename T>
   if constexpr (kHalf > 1) FoldHalves<kMin, kHalf / 2>(lanes);
 }
 
-// Of a row of at least a line: the extremes of the lanes of its lines, the last of which may read elements again, then
-// the place of the best.
-template <bool kMin, bool kLast, typename T>
-int64_t FindInLines(const T* x, int64_t n) {
-  constexpr int64_t kCount = kLine<T>;
-  alignas(64) T best[kCount], top[kCount];
-  alignas(64) std::int32_t at[kCount];
-#pragma omp simd
-  for (int64_t j = 0; j < kCount; ++j) best[j] = x[j], at[j] = static_cast<std::int32_t>(j);
-  for (int64_t k = kCount; k < n; k += kCount) {
-    const int64_t first = k + kCount <= n ? k : n - kCount;
-    const T* line = x + first;
-    const auto place = static_cast<std::int32_t>(first);
-#pragma omp simd
-    for (int64_t j = 0; j < kCount; ++j) {
-      const T v = line[j], old = best[j];
-      const bool better = Beats<kMin, kLast>(v, old);
-      best[j] = better ? v : old;
-      at[j] = better ? place + static_cast<std::int32_t>(j) : at[j];
-    }
-  }
+// As PlaceOfBest, for elements of 64 bits.
+template <bool kMin, bool kLast, int64_t kCount, typename T>
+[[gnu::always_inline]] inline int64_t PlaceOfWideBest(const T* best, const std::int32_t* at) {
+  alignas(64) T top[kCount];
 #pragma omp simd
   for (int64_t j = 0; j < kCount; ++j) top[j] = best[j];
   FoldHalves<kMin, static_cast<int>(kCount / 2)>(top);
@@ -194,10 +231,60 @@ int64_t FindInLines(const T* x, int64_t n) {
   return kLast ? place : ~place;
 }
 
+// Of a row of at least a line: the extremes of the lanes of its lines, the last of which may read elements again, then
+// the place of the best.
+template <bool kMin, bool kLast, typename T>
+int64_t FindInLines(const T* x, int64_t n) {
+  constexpr int64_t kCount = kLine<T>;
+  alignas(64) T best[kCount];
+  alignas(64) std::int32_t at[kCount];
+#pragma omp simd
+  for (int64_t j = 0; j < kCount; ++j) best[j] = x[j], at[j] = static_cast<std::int32_t>(j);
+  for (int64_t k = kCount; k < n; k += kCount) {
+    const int64_t first = k + kCount <= n ? k : n - kCount;
+    const T* line = x + first;
+    const auto place = static_cast<std::int32_t>(first);
+#pragma omp simd
+    for (int64_t j = 0; j < kCount; ++j) {
+      const T v = line[j], old = best[j];
+      const bool better = Beats<kMin, kLast>(v, old);
+      best[j] = better ? v : old;
+      at[j] = better ? place + static_cast<std::int32_t>(j) : at[j];
+    }
+  }
+  if constexpr (sizeof(T) == 8) return PlaceOfWideBest<kMin, kLast, kCount>(best, at);
+  return PlaceOfBest<kMin, kLast, kCount>(best, at);
+}
+
+// Rows of small integers, in lines of kFewLanes: order and place are one number of 32 bits.
+constexpr int64_t kFewLanes = 16, kLongestFew = 32767;
+
+template <bool kMin, bool kLast, typename T>
+int64_t FindSmall(const T* x, int64_t n) {
+  std::int32_t lanes[kFewLanes], top = INT32_MIN;
+#pragma omp simd
+  for (int64_t j = 0; j < kFewLanes; ++j) lanes[j] = INT32_MIN;
+  for (int64_t k = 0; k < n; k += kFewLanes) {
+    const auto first = static_cast<std::int32_t>(k + kFewLanes <= n ? k : n - kFewLanes);
+#pragma omp simd
+    for (std::int32_t j = 0; j < kFewLanes; ++j) {
+      const std::int32_t place = first + j, element = x[first + j];
+      const std::int32_t joined = (kMin ? ~element : element) * 32768 + (kLast ? place : 32767 - place);
+      lanes[j] = joined > lanes[j] ? joined : lanes[j];
+    }
+  }
+#pragma omp simd reduction(max : top)
+  for (int64_t j = 0; j < kFewLanes; ++j) top = lanes[j] > top ? lanes[j] : top;
+  const int64_t place = top & 32767;
+  return kLast ? place : 32767 - place;
+}
+
 // Longer rows in pieces whose places 31 bits hold.
 template <bool kMin, bool kLast, typename T>
 int64_t FindInRow(const T* x, int64_t n) {
   constexpr int64_t kMost = int64_t{1} << 30;
+  if constexpr (sizeof(T) == 1)
+    if (n >= kFewLanes && n <= kLongestFew) return FindSmall<kMin, kLast>(x, n);
   int64_t best = 0, begin = 1;
   if (n >= kLine<T>) {
     const int64_t first = n < kMost ? n : kMost;

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "kernels/copy/storage.h"
+#include "kernels/elementwise/convert.h"
 #include "kernels/resize/resample.h"
 #include "ops/integers.h"
 
@@ -60,6 +61,13 @@ C ToCompute(T value) {
 
 // ---- Nearest
 
+// By value: what a byte is written through might otherwise be any of what the loop reads.
+template <typename Storage>
+void GatherRow(Storage to, std::int64_t at, typename Storage::Source from, std::int64_t base,
+               const std::int32_t* columns, std::int64_t out) {
+  for (std::int64_t j = 0; j < out; ++j) to.Set(at + j, from.Get(base + columns[j]));
+}
+
 // index[d] maps each output position to an input position, or -1 for the extrapolation value.
 template <typename Storage>
 void NearestRows(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, const std::int32_t* const* index,
@@ -97,7 +105,7 @@ void NearestRows(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, c
       } else if (base == previous) {  // rows repeat when an axis before the last grows
         to.CopyRun(at, to, at - row_size, row_size);
       } else if (run == 1 && none_outside) {
-        for (std::int64_t j = 0; j < out; ++j) to.Set(at + j, from.Get(base + columns[j]));
+        GatherRow(to, at, from, base, columns, out);
       } else {
         for (std::int64_t j = 0; j < out; ++j) {
           if (columns[j] < 0) {
@@ -214,6 +222,13 @@ class Resampler {
   }
 
   const C* Load() {
+    if constexpr (std::is_same_v<C, float>) {
+      kernels::ToFloatsFn* const to_floats = kernels::ToFloats(x_.dtype);
+      c_.parallel().For(x_.count, 16384, [&](std::int64_t begin, std::int64_t end) {
+        to_floats(x_.data, begin, static_cast<std::size_t>(end - begin), buffers_[0] + begin);
+      });
+      return buffers_[0];
+    }
     VisitNumber(x_.dtype, [&]<typename T>() {
       const T* x = x_.template As<T>();
       c_.parallel().For(x_.count, 16384, [&](std::int64_t begin, std::int64_t end) {

@@ -24,6 +24,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/copy/stream.h"
 #include "kernels/elementwise/binary.h"
 #include "kernels/elementwise/convert.h"
 #include "kernels/elementwise/quantize.h"
@@ -206,6 +207,8 @@ class TapeRunner {
     } else {
       output_bytes_ = c.Output(0).As<std::uint8_t>();
     }
+    streamed_ = output_bytes_ == nullptr && c.Output(0).byte_size() >= kernels::kStreamedBytes;
+    for (std::size_t k = 0; k < tape.inputs; ++k) streamed_ = streamed_ && c.Input(k).data != c.Output(0).data;
   }
 
   void Run(std::int64_t begin, std::int64_t end) const {
@@ -220,7 +223,9 @@ class TapeRunner {
       const std::int64_t row_end = std::min(end, begin - begin % walk_.sizes[0] + walk_.sizes[0]);
       for (; begin < row_end; begin += kBlock) {
         const std::int64_t n = std::min(kBlock, row_end - begin);
-        if (output_ != nullptr) {
+        if (streamed_) {
+          StreamBlock(at, begin, static_cast<std::size_t>(n));
+        } else if (output_ != nullptr) {
           RunBlock(at, output_ + begin, static_cast<std::size_t>(n));
         } else if (narrow_ != nullptr) {
           alignas(64) float block[kBlock];
@@ -233,10 +238,21 @@ class TapeRunner {
       }
       begin = row_end;
     }
+    if (streamed_) kernels::FinishStreaming();
   }
 
  private:
   using Places = std::array<std::int64_t, kMaxTapeInputs>;
+
+  // A block of floats or halves, past the caches.
+  void StreamBlock(const Places& at, std::int64_t begin, std::size_t n) const {
+    alignas(64) float block[kBlock];
+    RunBlock(at, block, n);
+    if (output_ != nullptr) return kernels::Stream()(block, output_ + begin, n * sizeof(float));
+    alignas(64) std::uint16_t halves[kBlock];
+    narrow_(block, n, halves, 0);
+    kernels::Stream()(halves, static_cast<std::uint16_t*>(output_halves_) + begin, n * sizeof(std::uint16_t));
+  }
 
   void RunQuantized(const Places& at, std::uint8_t* y, std::size_t n) const {
     alignas(64) float block[kBlock];
@@ -300,6 +316,7 @@ class TapeRunner {
   void* output_halves_ = nullptr;
   kernels::FromFloatsFn* narrow_ = nullptr;
   std::uint8_t* output_bytes_ = nullptr;
+  bool streamed_ = false;
 };
 
 void RunTape(KernelContext& c) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/copy/stream.h"
 #include "kernels/norm/affine_f32.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
@@ -63,15 +64,17 @@ void Affine(const float* x, std::int64_t n, float mean, float scale, float bias,
   kernels::AffineF32().scalar(x, n, mean, scale, bias, y);
 }
 void Affine(const double* x, std::int64_t n, double mean, double scale, double bias, double* y) {
-  for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * scale + bias;
+  kernels::AffineF32().scalar_f64(x, n, mean, scale, bias, y);
 }
 void AffineColumns(const float* x, std::int64_t n, const float* mean, const float* scale, const float* bias, float* y) {
   kernels::AffineF32().columns(x, n, mean, scale, bias, y);
 }
 void AffineColumns(const double* x, std::int64_t n, const double* mean, const double* scale, const double* bias,
                    double* y) {
-  for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean[i]) * scale[i] + bias[i];
+  kernels::AffineF32().columns_f64(x, n, mean, scale, bias, y);
 }
+
+constexpr std::int64_t kLeastStreamed = 2048;  // pixels: streaming waits for memory once per plane
 
 template <typename T>
 void Normalize(Parallel& parallel, const Sizes& s, const T* x, const T* mean, const T* factor, const T* bias, T* y) {
@@ -84,10 +87,24 @@ void Normalize(Parallel& parallel, const Sizes& s, const T* x, const T* mean, co
     return;
   }
   const std::int64_t grain = std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, s.pixels));
+  const bool streamed =
+      x != y && static_cast<std::size_t>(s.batch * s.channels * s.pixels) * sizeof(T) >= kernels::kStreamedBytes &&
+      s.pixels >= kLeastStreamed;
   parallel.For(s.batch * s.channels, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t channel = i % s.channels;
-      Affine(x + i * s.pixels, s.pixels, mean[channel], factor[channel], bias[channel], y + i * s.pixels);
+      const T* from = x + i * s.pixels;
+      T* to = y + i * s.pixels;
+      if (!streamed) {
+        Affine(from, s.pixels, mean[channel], factor[channel], bias[channel], to);
+        continue;
+      }
+      kernels::StreamBlocks(static_cast<std::size_t>(s.pixels), sizeof(T), reinterpret_cast<std::byte*>(to),
+                            [&](std::size_t at, std::size_t n, std::byte* block) {
+                              Affine(from + at, static_cast<std::int64_t>(n), mean[channel], factor[channel],
+                                     bias[channel], reinterpret_cast<T*>(block));
+                              return n;
+                            });
     }
   });
 }

@@ -1,8 +1,11 @@
 // ops/nn/layer_norm.cpp - LayerNormalization, RMSNormalization and com.microsoft's forms with a skip connection.
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
+#include <type_traits>
 
+#include "kernels/elementwise/convert.h"
 #include "kernels/norm/affine_f32.h"
 #include "kernels/norm/short_rows.h"
 #include "kernels/reduce/reduce_f32.h"
@@ -175,55 +178,129 @@ void CheckSums(KernelContext& c, const Form& form, std::int64_t n) {
   }
 }
 
+// Halves are widened a few rows at a time: whole tensors of floats would go through memory twice.
+constexpr std::int64_t kBlock = 4096;
+
+bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
+bool IsHalfRows(KernelContext& c, std::int64_t n) {
+  return IsHalf(c.Input(0).dtype) && IsHalf(c.Output(0).dtype) && n <= kBlock;
+}
+
+std::uint32_t BitsOf(bool set, std::initializer_list<std::size_t> places) {
+  std::uint32_t bits = 0;
+  for (const std::size_t i : places)
+    if (set && i != kAbsent) bits |= std::uint32_t{1} << i;
+  return bits;
+}
+
+// A run of the operator: what stays the same for all rows.
 template <typename T>
-void RunLayerNorm(KernelContext& c) {
-  const auto& state = c.state<LayerNormState>();
-  const Form& form = *state.form;
-  const Dims x_shape = c.Input(0).shape;
-  if (c.Input(0).count == 0) return RunEmpty<T>(c, form);
-  const std::size_t axis = NormalizeAxis(state.axis, x_shape.size());
-  const std::int64_t n = ElementCount(x_shape, axis, x_shape.size()), rows = c.Input(0).count / n;
-  CheckSums(c, form, n);
-  Operands io(c, kDTypeOf<T>);
-  const auto has = [&](std::size_t i) { return i != kAbsent && c.HasInput(i); };
-  const auto repeated = [&](std::size_t i) { return has(i) ? RepeatedCount(c.Input(i).shape, x_shape, axis) : 0; };
-  const std::size_t scale_at = io.Add<T>(repeated(form.scale)), bias_at = io.Add<T>(repeated(form.bias));
-  const bool sums_out = form.sum != kAbsent && c.HasOutput(form.sum);
-  const Operands::Computing computing(io);
-  const auto parameter = [&](std::size_t i, std::size_t at) {
-    return has(i) ? Repeat(io.In<T>(i), c.Input(i).shape, x_shape, axis, io.At<T>(at)) : RowParameter<T>();
-  };
-  const RowParameter<T> scale = parameter(form.scale, scale_at), bias = parameter(form.bias, bias_at);
-  const T* skip = has(form.skip) ? io.In<T>(form.skip) : nullptr;
-  const std::int64_t skip_rows = skip != nullptr ? c.Input(form.skip).count / n : 1;
-  const T* sum_bias = has(form.sum_bias) ? io.In<T>(form.sum_bias) : nullptr;
-  T* means = form.mean != kAbsent ? io.Out<T>(form.mean) : nullptr;
-  T* inverses = form.inverse != kAbsent ? io.Out<T>(form.inverse) : nullptr;
-  kernels::ShortRows<T> plain{form.rms ? kernels::RowSize::kRootMeanSquare : kernels::RowSize::kDeviation};
-  plain.n = n, plain.scale = scale.data, plain.bias = bias.data, plain.epsilon = state.epsilon;
-  const bool is_plain = n <= plain.kMost && skip == nullptr && scale.stride == 0 && bias.stride == 0 &&
-                        means == nullptr && inverses == nullptr;
-  c.parallel().For(rows, std::max<std::int64_t>(1, 4096 / n), [&](std::int64_t begin, std::int64_t end) {
+class RowNormalizer {
+ public:
+  RowNormalizer(KernelContext& c, const LayerNormState& state)
+      : c_(c),
+        form_(*state.form),
+        epsilon_(state.epsilon),
+        axis_(NormalizeAxis(state.axis, c.Input(0).rank())),
+        n_(ElementCount(c.Input(0).shape, axis_, c.Input(0).rank())),
+        rows_(c.Input(0).count / n_),
+        halves_(IsHalfRows(c, n_)),
+        io_(c, kDTypeOf<T>, BitsOf(halves_, {0, form_.skip}), BitsOf(halves_, {0, form_.sum})) {}
+
+  void Run() {
+    CheckSums(c_, form_, n_);
+    const std::size_t scale_at = io_.template Add<T>(Repeated(form_.scale)),
+                      bias_at = io_.template Add<T>(Repeated(form_.bias));
+    const Operands::Computing computing(io_);
+    scale_ = Parameter(form_.scale, scale_at), bias_ = Parameter(form_.bias, bias_at);
+    if (Has(form_.skip)) skip_rows_ = c_.Input(form_.skip).count / n_;
+    sum_bias_ = Has(form_.sum_bias) ? io_.template In<T>(form_.sum_bias) : nullptr;
+    means_ = form_.mean != kAbsent ? io_.template Out<T>(form_.mean) : nullptr;
+    inverses_ = form_.inverse != kAbsent ? io_.template Out<T>(form_.inverse) : nullptr;
+    c_.parallel().For(rows_, std::max<std::int64_t>(1, 4096 / n_), [this](std::int64_t begin, std::int64_t end) {
+      if (halves_) return RunHalves(begin, end);
+      const T* x = io_.template In<T>(0) + begin * n_;
+      T* y = io_.template Out<T>(0) + begin * n_;
+      if (!Has(form_.skip)) return Normalize(x, begin, end, y);
+      for (std::int64_t row = begin; row < end; ++row, x += n_, y += n_) {
+        T* sum = SumsOut() ? io_.template Out<T>(form_.sum) + row * n_ : y;
+        AddRows(x, io_.template In<T>(form_.skip) + row % skip_rows_ * n_, sum_bias_, n_, sum);
+        Normalize(sum, row, row + 1, y);
+      }
+    });
+  }
+
+ private:
+  bool Has(std::size_t i) const { return i != kAbsent && c_.HasInput(i); }
+  bool SumsOut() const { return form_.sum != kAbsent && c_.HasOutput(form_.sum); }
+  std::size_t Repeated(std::size_t i) const {
+    return Has(i) ? RepeatedCount(c_.Input(i).shape, c_.Input(0).shape, axis_) : 0;
+  }
+  RowParameter<T> Parameter(std::size_t i, std::size_t at) {
+    if (!Has(i)) return {};
+    return Repeat(io_.template In<T>(i), c_.Input(i).shape, c_.Input(0).shape, axis_, io_.template At<T>(at));
+  }
+
+  // Rows [begin, end) of the tensor, which follow each other from x on, to y.
+  void Normalize(const T* x, std::int64_t begin, std::int64_t end, T* y) const {
+    kernels::ShortRows<T> rest{form_.rms ? kernels::RowSize::kRootMeanSquare : kernels::RowSize::kDeviation};
+    rest.n = n_, rest.scale = scale_.data, rest.bias = bias_.data, rest.epsilon = epsilon_;
+    const bool is_short = n_ <= rest.kMost && scale_.stride == 0 && bias_.stride == 0 && means_ == nullptr &&
+                          inverses_ == nullptr;
     for (std::int64_t row = begin; row < end; ++row) {
-      if (is_plain) {
-        kernels::ShortRows<T> rest = plain;
-        rest.x = io.In<T>(0) + row * n, rest.y = io.Out<T>(0) + row * n, rest.rows = end - row;
+      if (is_short) {
+        rest.x = x + (row - begin) * n_, rest.y = y + (row - begin) * n_, rest.rows = end - row;
         row += kernels::DivideShortRows(rest);
         if (row == end) return;
       }
-      const T* x = io.In<T>(0) + row * n;
-      T* y = io.Out<T>(0) + row * n;
-      if (skip != nullptr) {
-        T* sum = sums_out ? io.Out<T>(form.sum) + row * n : y;
-        AddRows(x, skip + row % skip_rows * n, sum_bias, n, sum);
-        x = sum;
-      }
-      const Moments m = RowMoments(x, n, form.rms, state.epsilon);
-      AffineRow(x, n, m, scale.At(row), bias.At(row), y);
-      if (means != nullptr) means[row] = static_cast<T>(m.mean);
-      if (inverses != nullptr) inverses[row] = static_cast<T>(m.inverse);
+      const T* from = x + (row - begin) * n_;
+      const Moments m = RowMoments(from, n_, form_.rms, epsilon_);
+      AffineRow(from, n_, m, scale_.At(row), bias_.At(row), y + (row - begin) * n_);
+      if (means_ != nullptr) means_[row] = static_cast<T>(m.mean);
+      if (inverses_ != nullptr) inverses_[row] = static_cast<T>(m.inverse);
     }
-  });
+  }
+
+  void RunHalves(std::int64_t begin, std::int64_t end) const {
+    if constexpr (std::is_same_v<T, float>) {
+      alignas(64) float x[kBlock], skip[kBlock], y[kBlock];  // y is not x: a row would wait for the one before
+      kernels::ToFloatsFn* const widen = kernels::ToFloats(c_.Input(0).dtype);
+      kernels::FromFloatsFn* const narrow = kernels::FromFloats(c_.Output(0).dtype);
+      const std::int64_t most = Has(form_.skip) ? 1 : std::max<std::int64_t>(1, kBlock / 2 / n_);
+      for (std::int64_t row = begin; row < end; row += most) {
+        const std::int64_t rows = std::min(most, end - row);
+        const auto count = static_cast<std::size_t>(rows * n_);
+        widen(c_.Input(0).data, row * n_, count, x);
+        if (Has(form_.skip)) {
+          widen(c_.Input(form_.skip).data, row % skip_rows_ * n_, count, skip);
+          AddRows(x, skip, sum_bias_, n_, x);
+          if (SumsOut()) narrow(x, count, c_.Output(form_.sum).data, row * n_);
+        }
+        Normalize(x, row, row + rows, y);
+        narrow(y, count, c_.Output(0).data, row * n_);
+      }
+    }
+  }
+
+  KernelContext& c_;
+  const Form& form_;
+  const double epsilon_;
+  const std::size_t axis_;
+  const std::int64_t n_, rows_;
+  const bool halves_;
+  Operands io_;
+  RowParameter<T> scale_, bias_;
+  const T* sum_bias_ = nullptr;
+  std::int64_t skip_rows_ = 1;
+  T *means_ = nullptr, *inverses_ = nullptr;
+};
+
+template <typename T>
+void RunLayerNorm(KernelContext& c) {
+  const auto& state = c.state<LayerNormState>();
+  if (c.Input(0).count == 0) return RunEmpty<T>(c, *state.form);
+  RowNormalizer<T>(c, state).Run();
 }
 
 Prepared PrepareLayerNorm(PrepareContext& c) {

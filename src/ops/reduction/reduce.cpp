@@ -5,6 +5,8 @@
 #include <optional>
 #include <type_traits>
 
+#include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/unary.h"
 #include "kernels/reduce/reduce_f32.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
@@ -242,6 +244,48 @@ void ReduceColumns(KernelContext& c, const ReducePlan& p, Reduction reduction, c
                    });
 }
 
+// log(sum(e^x)) of `columns` neighbouring columns, at most kExpColumns, a few rows of exponentials at a time.
+constexpr std::int64_t kExpColumns = 256, kExpRows = 16;
+
+void LogSumExpTile(const ReducePlan& p, const float* base, std::int64_t columns, float* y) {
+  const kernels::ReduceF32Set& kernel = kernels::ReduceF32();
+  const kernels::BinaryFn* const subtract = kernels::Binary(kernels::BinaryKind::kSub, DType::kFloat).both;
+  kernels::UnaryF32Fn* const exp = kernels::UnaryF32(kernels::UnaryKind::kExp);
+  alignas(64) float shift[kExpColumns], powers[kExpRows * kExpColumns], part[kExpColumns];
+  double sums[kExpColumns] = {};
+  std::fill_n(y, columns, kernels::ReduceIdentity(ReduceKind::kMax));
+  for (std::int64_t r = 0; r < p.repeats; ++r)
+    kernel.columns(ReduceKind::kMax, base + p.ReducedOffset(r), p.n, p.inner, columns, y);
+  std::transform(y, y + columns, shift, [](float max) { return std::isinf(max) ? 0.0f : max; });
+  for (std::int64_t r = 0; r < p.repeats; ++r) {
+    const float* x = base + p.ReducedOffset(r);
+    for (std::int64_t k = 0; k < p.n; k += kExpRows) {
+      const std::int64_t rows = std::min(kExpRows, p.n - k);
+      for (std::int64_t i = 0; i < rows; ++i)
+        subtract(x + (k + i) * p.inner, shift, powers + i * columns, static_cast<std::size_t>(columns));
+      exp(powers, powers, static_cast<std::size_t>(rows * columns), 1, 0);
+      std::fill_n(part, columns, 0.0f);
+      kernel.columns(ReduceKind::kSum, powers, rows, columns, columns, part);
+      for (std::int64_t j = 0; j < columns; ++j) sums[j] += static_cast<double>(part[j]);
+    }
+  }
+  for (std::int64_t j = 0; j < columns; ++j)
+    if (!std::isinf(y[j])) y[j] = static_cast<float>(std::log(sums[j]) + static_cast<double>(y[j]));
+}
+
+void LogSumExpColumns(KernelContext& c, const ReducePlan& p, const float* x, float* y) {
+  const std::int64_t tiles = (p.inner + kExpColumns - 1) / kExpColumns;
+  const std::int64_t work = std::max<std::int64_t>(1, p.reduced_total * std::min(kExpColumns, p.inner));
+  c.parallel().For(p.outer * tiles, std::max<std::int64_t>(1, kReduceGrain / 4 / work),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t i = begin; i < end; ++i) {
+                       const std::int64_t at = i % tiles * kExpColumns;
+                       LogSumExpTile(p, x + p.KeptOffset(i / tiles) + at, std::min(kExpColumns, p.inner - at),
+                                     y + i / tiles * p.inner + at);
+                     }
+                   });
+}
+
 template <typename T>
 void RunAny(KernelContext& c) {
   const ReducePlan plan = Begin(c);
@@ -262,12 +306,12 @@ void RunFloat(KernelContext& c) {
   const Operands::Computing computing(io);
   const float* x = io.In<float>(0);
   float* y = io.Out<float>(0);
-  if (plan.reduced_total == 0 || (!rows && reduction == Reduction::kLogSumExp)) {
+  if (plan.reduced_total == 0) {
     ReduceAny<float>(c, plan, reduction, x, y);
+  } else if (reduction == Reduction::kLogSumExp) {
+    (rows ? LogSumExpRows : LogSumExpColumns)(c, plan, x, y);
   } else if (!rows) {
     ReduceColumns(c, plan, reduction, x, y);
-  } else if (reduction == Reduction::kLogSumExp) {
-    LogSumExpRows(c, plan, x, y);
   } else if (IsPlain(plan)) {
     ReducePlainRows(c, plan, reduction, x, y);
   } else {
