@@ -66,6 +66,8 @@ def ours():
 
 def test_the_package_has_or_refuses_every_name():
     for name in public(dir(onnxruntime)):
+        if inspect.ismodule(getattr(onnxruntime, name)):  # there once anything has imported it
+            continue
         if name not in dir(sardonyx):
             with pytest.raises(NotImplementedError, match=f"sardonyx.{name} is not implemented"):
                 getattr(sardonyx, name)
