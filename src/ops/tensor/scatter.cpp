@@ -1,6 +1,7 @@
 // ops/tensor/scatter.cpp - Scatter, ScatterElements, ScatterND, TensorScatter: a copy of a tensor with updates written
 // into it.
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/copy/strided_copy.h"
 #include "ops/cost_context.h"
@@ -21,8 +22,17 @@ struct ScatterState {
   ScatterReductionFn* combine;
 };
 
-void CopyData(KernelContext& c, const OutputRef& y) {
+void CopyData(KernelContext& c, const OutputRef& y, const TensorRef& updates) {
   const TensorRef& x = c.Input(0);
+  if (x.data != y.data && !IsString(x.dtype) && updates.count >= x.count / 2) {
+    // Most of it is written again at once: large copies, too, stay in the caches.
+    constexpr std::int64_t kBytes = 1 << 18;  // a thread's least share
+    const std::int64_t bytes = static_cast<std::int64_t>(ByteSize(x.dtype, x.count));
+    return c.parallel().For(bytes, kBytes, [&](std::int64_t begin, std::int64_t end) {
+      std::memcpy(static_cast<char*>(y.data) + begin, static_cast<const char*>(x.data) + begin,
+                  static_cast<std::size_t>(end - begin));
+    });
+  }
   kernels::CopyAll(x.dtype, x.data, y.data, x.count, c.parallel());
 }
 
@@ -111,7 +121,7 @@ void RunScatterElements(KernelContext& c) {
          " except along axis ", axis, ", found ", ToText(indices.shape), " and ", ToText(updates.shape));
   }
   const OutputRef y = c.Output(0, x.shape);
-  CopyData(c, y);
+  CopyData(c, y, updates);
   if (indices.count == 0) return;
   const ElementScatter scatter(c, y, axis);
   const std::int64_t pieces = scatter.Pieces();
@@ -142,7 +152,7 @@ void RunScatterNd(KernelContext& c) {
          " and indices ", ToText(indices.shape), ", found ", ToText(updates.shape));
   }
   const OutputRef y = c.Output(0, x.shape);
-  CopyData(c, y);
+  CopyData(c, y, updates);
   const std::int64_t run = ElementCount(x.shape, static_cast<std::size_t>(width), x.rank());
   const std::int64_t rows = ElementCount(indices.shape, 0, indices.rank() - 1);
   ScatterReductionFn* combine = c.state<ScatterState>().combine;
@@ -182,7 +192,7 @@ void RunTensorScatter(KernelContext& c) {
          ", or shorter along axis ", axis, " (not the batch), found ", ToText(update.shape));
   }
   const OutputRef y = c.Output(0, cache.shape);
-  CopyData(c, y);
+  CopyData(c, y, update);
   if (update.count == 0) return;
   const std::int64_t batches = cache.shape[0], length = cache.shape[axis], added = update.shape[axis];
   const std::int64_t rows = ElementCount(cache.shape, 1, axis), run = ElementCount(cache.shape, axis + 1, cache.rank());

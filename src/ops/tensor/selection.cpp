@@ -268,6 +268,29 @@ struct ReverseState {
 
 void InferReverseSequence(InferContext& c) { c.SetOutputType(0, c.InputType(0)); }
 
+// Sequences of single elements that lie side by side, x of shape [times, batches]. Each reads rows of its own, so they
+// are walked in strips: what a strip fetches is used by all its columns before it leaves the cache.
+void ReverseColumns(KernelContext& c, const TensorRef& x, const OutputRef& y, const Shape& until) {
+  constexpr std::int64_t kStrip = 16;
+  const std::int64_t times = x.shape[0], batches = x.shape[1];
+  const std::int64_t grain = std::max<std::int64_t>(1, 8192 / (kStrip * times));
+  kernels::VisitStorage(x.dtype, [&]<typename S>() {
+    const typename S::Source from = kernels::StorageAt<S>(x.data);
+    const S to = kernels::StorageAt<S>(y.data);
+    c.parallel().For((batches + kStrip - 1) / kStrip, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t strip = begin; strip < end; ++strip) {
+        const std::int64_t first = strip * kStrip, last = std::min(batches, first + kStrip);
+        for (std::int64_t t = 0; t < times; ++t) {
+          for (std::int64_t b = first; b < last; ++b) {
+            const std::int64_t length = until[static_cast<std::size_t>(b)];
+            to.Set(t * batches + b, from.Get((t < length ? length - 1 - t : t) * batches + b));
+          }
+        }
+      }
+    });
+  });
+}
+
 void RunReverseSequence(KernelContext& c) {
   const TensorRef& x = c.Input(0);
   const TensorRef& lengths = c.Input(1);
@@ -286,6 +309,7 @@ void RunReverseSequence(KernelContext& c) {
       Fail(Code::kInvalidArgument, "expected sequence lengths in [0, ", times, "], found ", until[b], " for batch ", b);
     }
   }
+  if (!batch_first && run == 1 && !IsSubByte(x.dtype)) return ReverseColumns(c, x, y, until);
   // In the order of the memory: sequence by sequence, or step by step.
   const std::int64_t outer = batch_first ? batches : times, inner = batch_first ? times : batches;
   const std::int64_t grain = IsSubByte(x.dtype) ? outer : std::max<std::int64_t>(1, 8192 / (inner * run));
