@@ -36,6 +36,11 @@ float RowMax(const float* x, int64_t n) {
   return JoinHalves(max, [](auto a, auto b) { return Greater(a, b); });
 }
 
+// x[i] of the row that follows, if there is one: searching for its maximum would wait for memory.
+void FetchSoon(const float* x, int64_t i) {
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(x) + static_cast<uintptr_t>(4 * i)));
+}
+
 // The sum of e^(x - max), and the terms into y where `store`; blocks are added in double.
 template <bool kStore>
 double Exponentials(const float* x, int64_t n, float max, float* y) {
@@ -47,6 +52,8 @@ double Exponentials(const float* x, int64_t n, float max, float* y) {
     Vec sum = Broadcast(0), sum2 = sum;
     int64_t i = begin;
     for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
+      FetchSoon(x, n + i);
+      FetchSoon(x, n + i + kLanes);
       const Vec a = ExpOfNegative(Load(x + i) - shift), b = ExpOfNegative(Load(x + i + kLanes) - shift);
       if (kStore) Store(y + i, a), Store(y + i + kLanes, b);
       sum += a;
