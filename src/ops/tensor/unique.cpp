@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <complex>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -132,8 +133,49 @@ std::vector<std::int64_t> SortedSlices(const T* x, const Slices& s) {
   return order;
 }
 
+// Numbers of up to 16 bits as the index of a table, in their order.
 template <typename T>
-Groups FindGroups(const T* x, const Slices& s, bool sorted) {
+std::size_t TableKey(T x) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    const auto value = static_cast<float>(x);
+    if (value != value) return 0xFFFF;
+    const auto bits = value == 0 ? std::uint16_t(0) : std::bit_cast<std::uint16_t>(x);
+    return (bits & 0x8000) != 0 ? static_cast<std::uint16_t>(~bits) : bits | 0x8000u;
+  } else {
+    return static_cast<std::size_t>(std::int64_t{x} - std::numeric_limits<T>::min());
+  }
+}
+
+// The groups of many elements that have few values, in ascending order: by a table of what was seen.
+template <typename T>
+Groups CountValues(const T* x, std::size_t n) {
+  struct Seen {
+    std::int64_t first = 0, count = 0, group = 0;
+  };
+  std::vector<Seen> seen(std::size_t(1) << (8 * sizeof(T)));
+  for (std::size_t i = 0; i < n; ++i) {
+    Seen& value = seen[TableKey(x[i])];
+    if (value.count++ == 0) value.first = static_cast<std::int64_t>(i);
+  }
+  Groups groups;
+  for (Seen& value : seen) {
+    if (value.count == 0) continue;
+    value.group = static_cast<std::int64_t>(groups.first.size());
+    groups.first.push_back(value.first);
+    groups.counts.push_back(value.count);
+  }
+  groups.inverse.resize(n);
+  for (std::size_t i = 0; i < n; ++i) groups.inverse[i] = seen[TableKey(x[i])].group;
+  return groups;
+}
+
+// The groups in ascending order.
+template <typename T>
+Groups SortedGroups(const T* x, const Slices& s) {
+  if constexpr (sizeof(T) <= 2) {
+    constexpr std::int64_t kMany = 1 << (8 * sizeof(T) - 3);  // enough for a table
+    if (s.outer == 1 && s.inner == 1 && s.size >= kMany) return CountValues(x, static_cast<std::size_t>(s.size));
+  }
   const std::vector<std::int64_t> order = SortedSlices(x, s);
   Groups groups;
   groups.inverse.resize(order.size());
@@ -145,6 +187,12 @@ Groups FindGroups(const T* x, const Slices& s, bool sorted) {
     ++groups.counts.back();
     groups.inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(groups.first.size()) - 1;
   }
+  return groups;
+}
+
+template <typename T>
+Groups FindGroups(const T* x, const Slices& s, bool sorted) {
+  Groups groups = SortedGroups(x, s);
   if (sorted) return groups;
   // By first occurrence: rank the groups by their first slice.
   std::vector<std::int64_t> by_first(groups.first.size()), place(groups.first.size());
