@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kernels/copy/storage.h"
+#include "kernels/copy/stream.h"
 #include "kernels/copy/strided_copy.h"
 #include "kernels/elementwise/simple.h"
 #include "ops/cost_context.h"
@@ -230,9 +231,16 @@ void FillRange(KernelContext& c) {
   T* y = c.Output(0, shape).template As<T>();
   if constexpr (std::is_integral_v<T>) {
     kernels::RampFn* const ramp = kernels::Ramp(sizeof(T));
+    const bool streamed = static_cast<std::size_t>(shape[0]) >= kernels::kStreamedBytes / sizeof(T);
     c.parallel().For(shape[0], 1 << 16, [&](std::int64_t begin, std::int64_t end) {
-      const auto first = static_cast<std::uint64_t>(RangeElement(start, delta, begin));
-      ramp(first, static_cast<std::uint64_t>(delta), y + begin, static_cast<std::size_t>(end - begin));
+      const auto fill = [&](std::size_t at, std::size_t n, void* to) {
+        const auto first = static_cast<std::uint64_t>(RangeElement(start, delta, begin + static_cast<std::int64_t>(at)));
+        ramp(first, static_cast<std::uint64_t>(delta), to, n);
+        return n;
+      };
+      const auto count = static_cast<std::size_t>(end - begin);
+      if (!streamed) return static_cast<void>(fill(0, count, y + begin));
+      kernels::StreamBlocks(count, sizeof(T), reinterpret_cast<std::byte*>(y + begin), fill);
     });
   } else {
     for (std::int64_t i = 0; i < shape[0]; ++i) y[i] = static_cast<T>(RangeElement(start, delta, i));
