@@ -7,7 +7,7 @@ CONFIGURE := cmake -S . -G Ninja
 PHASE := $(PYTHON) tools/phases.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build check test test-zoo test-clients test-watched fuzz bench soak load wheel lint demo clean format bench-ops fuzz-ops fuzz-ops-sanitized
+.PHONY: help setup build check test test-zoo test-clients test-watched test-valgrind fuzz bench soak load wheel lint demo clean format bench-ops fuzz-ops fuzz-ops-sanitized
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -34,6 +34,9 @@ test-clients: build  ## run released programs for ONNX Runtime on this build; CL
 
 test-watched: build  ## test the C interface, with good and bad arguments, under address and undefined-behaviour sanitizers
 	@.venv-test/bin/python tools/watched_interface.py
+
+test-valgrind: build  ## run the programs of the C interface's tests under valgrind (10 minutes; valgrind must be installed)
+	@.venv-test/bin/python tools/valgrind_interface.py
 
 fuzz: setup  ## fuzz with sanitizers; SECONDS=3600 or RUNS=200000 for each target, TARGETS='load text optimizer model'
 	@.venv-test/bin/python tools/fuzz.py $(if $(SECONDS),--seconds $(SECONDS)) $(if $(RUNS),--runs $(RUNS)) $(TARGETS)
