@@ -29,11 +29,11 @@ class QuantOperatorBase:
         self.quantizer.remember(output, made.outputs[0], *params)
         return made
 
-    def pass_on(self, source, suffix=TENSOR_NAME_QUANT_SUFFIX):
-        """Lets the node itself work on integers: its outputs have the scale and zero point of its first input, of which
-        `source` is the QuantizedValue."""
+    def pass_on(self, source, outputs=1, suffix=TENSOR_NAME_QUANT_SUFFIX):
+        """Lets the node itself work on integers: its first outputs have the scale and zero point of its first input, of
+        which `source` is the QuantizedValue."""
         self.node.set_input(0, source.q_name)
-        for index, output in enumerate(self.node.outputs):
+        for index, output in enumerate(self.node.outputs[:outputs]):
             self.node.set_output(index, output + suffix)
             self.quantizer.remember(output, output + suffix, source.scale_name, source.zp_name)
 

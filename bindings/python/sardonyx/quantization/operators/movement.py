@@ -67,7 +67,7 @@ class QSplit(QuantOperatorBase):
             return self.keep()
         if self.node.name:
             self.node.set_operator(name=f"{self.node.name}_quant")
-        self.pass_on(values[0], suffix="quantized")
+        self.pass_on(values[0], len(self.node.outputs), suffix="quantized")
         return None
 
 
