@@ -202,12 +202,12 @@ class BaseQuantizer:
         elif quant_type == FLOAT8E4M3FN:
             zero_point, scale = compute_scale_zp_float8(quant_type, data.avg_std[1])
         else:
-            lowest, highest = (np.asarray(overrides.get(key, bound))
+            lowest, highest = (np.asarray(overrides.get(key, bound)).reshape(())
                                for key, bound in zip(("rmin", "rmax"), data.range_value, strict=True))
             symmetric = overrides.get("symmetric", self.is_activation_symmetric)
             qmin, qmax = get_qmin_qmax_for_qType(quant_type, overrides.get("reduce_range", False), symmetric)
             if self.is_activation_restricted_asymmetric and quant_type == UINT8 and not symmetric:
-                zero_point, scale = snap_zero_point_to_uint8(lowest, highest, qmin=qmin, qmax=qmax,
+                zero_point, scale = snap_zero_point_to_uint8(lowest, highest, qmin=int(qmin), qmax=int(qmax),
                                                              min_real_range=self.min_real_range)
             else:
                 zero_point, scale = compute_scale_zp(lowest, highest, qmin, qmax, symmetric, self.min_real_range)
@@ -232,7 +232,7 @@ class BaseQuantizer:
             return None
         logging.info("%s: the scale of the weight grows so that the bias fits into int32", what)
         ratio = np.where(too_small, needed / np.where(too_small, found, 1.0), 1.0)
-        return (weight_scale.astype(np.float64) * ratio).astype(weight_scale.dtype).reshape(weight_scale.shape)
+        return np.asarray(weight_scale.astype(np.float64) * ratio, weight_scale.dtype).reshape(weight_scale.shape)
 
     def adjust_tensor_ranges(self):
         """Ranges that follow from operators: what goes into Clip and Relu needs no more than what comes out, and

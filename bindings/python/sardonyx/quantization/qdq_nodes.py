@@ -1,4 +1,5 @@
 """The nodes that QDQQuantizer adds once tensors are marked and scales are known."""
+import logging
 from dataclasses import dataclass
 
 from sardonyx.quantization.quant_types import (
@@ -57,7 +58,10 @@ class QDQNodes:
         self._add_shared(waiting)
         if quantizer.quantize_bias:
             for name, info in quantizer.bias_to_quantize.items():
-                if name not in self.written:
+                weight = self.written.get(info.weight_name)
+                if weight is not None and weight.original.block_size:
+                    logging.info("bias '%s' stays a float: weights in blocks have no scale for it", name)
+                elif name not in self.written:
                     self._add_bias(name, info)
 
     def _add_shared(self, waiting):
