@@ -159,15 +159,17 @@ class BaseQuantizer:
             self.graph.set_initializer(zero_point_name, np.asarray(zero_point).astype(ONNX_TYPE_TO_NP_TYPE[quant_type]))
 
     def add_quantized_bias(self, bias_name, input_scale, weight_scale, beta=1.0):
-        """Adds a bias as int32 of the scale input_scale * weight_scale * beta, from where the products are added to it;
-        for float8 as floats, which are cast. Returns the names of it, its scale and its zero point, and the scale."""
+        """Adds a bias times `beta` as int32 of the scale input_scale * weight_scale, which the products have, too; for
+        float8 as floats, which are cast. Returns the names of it, its scale and its zero point, and the scale."""
         graph, bias = self.graph, self.graph.tensor(bias_name)
+        if beta != 1.0:
+            bias = (bias * beta).astype(bias.dtype)
         name = bias_name + TENSOR_NAME_QUANT_SUFFIX
         if self.weight_qType == FLOAT8E4M3FN:
             quantized, scale = bias.astype(np.float32), np.ones(1, np.float32)
             zero_point = np.zeros(1, ONNX_TYPE_TO_NP_TYPE[FLOAT8E4M3FN])
         else:
-            exact = np.asarray(input_scale * weight_scale * beta)
+            exact = np.asarray(input_scale * weight_scale)
             numbers = np.round(bias.astype(np.float64) / exact.astype(np.float64))
             if np.any(numbers < _INT32.min) or np.any(numbers > _INT32.max):
                 logging.warning("bias '%s' does not fit into int32: its scale is too small", bias_name)

@@ -245,14 +245,14 @@ class ONNXQuantizer(BaseQuantizer):
         return self.remember(name, quantized, scale_name, zero_point_name, QuantizedValueType.Initializer, axis)
 
     def quantize_bias_static(self, bias_name, input_name, weight_name, beta=1.0):
-        """The name of a bias as int32, of the scale of input and weight. The scale of a symmetric int8 weight grows
+        """The name of beta * bias as int32, of the scale of input and weight. The scale of a symmetric int8 weight grows
         where the bias would not fit otherwise."""
         if bias_name in self.quantized_value_map:
             return self.quantized_value_map[bias_name].q_name
         weight, source = self.quantized_value_map[weight_name], self.quantized_value_map[input_name]
         weight_scale, input_scale = self.graph.tensor(weight.scale_name), self.graph.tensor(source.scale_name)
         if self.weight_qType == INT8 and not self.graph.tensor(weight.zp_name).any():
-            enlarged = self.enlarged_scale(self.graph.tensor(bias_name), input_scale, weight_scale,
+            enlarged = self.enlarged_scale(self.graph.tensor(bias_name) * beta, input_scale, weight_scale,
                                            f"weight '{weight_name}', bias '{bias_name}'")
             if enlarged is not None:
                 weight_scale = enlarged

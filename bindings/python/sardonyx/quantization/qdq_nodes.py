@@ -1,5 +1,4 @@
 """The nodes that QDQQuantizer adds once tensors are marked and scales are known."""
-import logging
 from dataclasses import dataclass
 
 from sardonyx.quantization.quant_types import (
@@ -56,13 +55,9 @@ class QDQNodes:
             elif name not in quantizer.tensor_to_producing_dq:
                 self._add_activation(name)
         self._add_shared(waiting)
-        if quantizer.quantize_bias:
-            for name, info in quantizer.bias_to_quantize.items():
-                weight = self.written.get(info.weight_name)
-                if weight is not None and weight.original.block_size:
-                    logging.info("bias '%s' stays a float: weights in blocks have no scale for it", name)
-                elif name not in self.written:
-                    self._add_bias(name, info)
+        for name, info in quantizer.bias_to_quantize.items():
+            if name not in self.written:
+                self._add_bias(name, info)
 
     def _add_shared(self, waiting):
         """Tensors with the scale of another, as soon as that is known."""

@@ -163,21 +163,25 @@ class QDQQuantizer(BaseQuantizer):
             self.quantize_weight_tensor(tensor_name)
 
     def quantize_bias_tensor(self, node, bias_name, input_name, weight_name, beta=1.0):
-        """Marks a bias, which becomes int32 with the scale of input * weight * beta. A bias of several nodes is copied,
-        as each needs a scale of its own. With an entry in TensorQuantOverrides it is a weight like others."""
+        """Marks a bias, which becomes beta * bias as int32 with the scale of the products. A bias of several nodes is
+        copied, as each needs a scale of its own. With an entry in TensorQuantOverrides it is a weight like others; returns
+        whether beta is part of it."""
         if self.tensor_quant_overrides.get(bias_name):
             self.quantize_weight_of(bias_name, default_axis=0)
-            return
+            return False
         known = self.graph.initializers.get(bias_name)
         if known is None or known.type.dtype not in QUANTIZABLE:
             logging.warning("bias '%s' of %r is not quantized: it is no initializer of floats", bias_name, node)
-            return
+            return False
+        if not self.quantize_bias or self.block_size > 0:  # weights in blocks have no scale for it
+            return False
         if bias_name in self.bias_to_quantize:
             copy = self._free_initializer_name(bias_name)
             self.graph.set_initializer(copy, self.graph.tensor(bias_name))
             node.set_input(node.inputs.index(bias_name), copy)
             bias_name = copy
         self.bias_to_quantize[bias_name] = QDQBiasQuantInfo(node.name, input_name, weight_name, beta)
+        return True
 
     def _free_initializer_name(self, prefix):
         numbers = [int(name[len(prefix):]) for name in self.graph.initializers
@@ -292,7 +296,7 @@ class QDQQuantizer(BaseQuantizer):
             if weight["quant_type"] not in (INT8, INT16) or weight["zero_point"].any() or weight.get("block_size"):
                 continue
             enlarged = self.enlarged_scale(
-                self.graph.tensor(bias), known.get_for_consumer(info.node_name)["scale"], weight["scale"],
+                self.graph.tensor(bias) * info.beta, known.get_for_consumer(info.node_name)["scale"], weight["scale"],
                 f"weight '{info.weight_name}', bias '{bias}'")
             if enlarged is not None:
                 weight["scale"] = enlarged

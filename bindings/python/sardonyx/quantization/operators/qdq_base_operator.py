@@ -52,8 +52,9 @@ class QDQGemm(QDQOperatorBase):
         quantizer.quantize_weight_of(node.inputs[1], default_axis=0 if node.attribute("transB", 0) else 1)
         bias = node.inputs[2] if len(node.inputs) > 2 else ""
         if bias and quantizer.is_input_a_initializer(bias):
-            quantizer.quantize_bias_tensor(node, bias, node.inputs[0], node.inputs[1], node.attribute("beta", 1.0))
-            if "beta" in node.attribute_names:
+            has_beta = quantizer.quantize_bias_tensor(node, bias, node.inputs[0], node.inputs[1],
+                                                      node.attribute("beta", 1.0))
+            if has_beta and "beta" in node.attribute_names:
                 node.set_attribute("beta", 1.0)
 
 
