@@ -5,6 +5,7 @@ import numpy as np
 
 from sardonyx.model import Model
 from sardonyx.quantization.calibration_data import TensorData
+from sardonyx.quantization.onnx_model import ChangedModel
 from sardonyx.quantization.quant_math import (
     compute_data_quant_params,
     compute_scale_zp,
@@ -71,7 +72,7 @@ class BaseQuantizer:
 
     def __init__(self, model, per_channel, reduce_range, weight_qType, activation_qType, tensors_range,  # noqa: N803
                  nodes_to_quantize, nodes_to_exclude, op_types_to_quantize, extra_options=None):
-        self.changed = Model(model)
+        self.changed, self._model = Model(model), None
         self.changed.infer_types()
         self.graph = self.changed.graph
         self.opset_version = self.changed.opsets.get("", self.changed.opsets.get("ai.onnx", 1))
@@ -105,15 +106,16 @@ class BaseQuantizer:
 
     @property
     def model(self):
-        """An ONNXModel of the model as it is now."""
-        from sardonyx.quantization.onnx_model import ONNXModel
-
-        return ONNXModel(self.changed.to_proto())
+        """The ONNXModel of what is quantized, to be taken when that is done."""
+        if self._model is None:
+            self._model = ChangedModel(self.changed)
+        return self._model
 
     def quantize_model(self):
         """Quantizes and returns an onnx.ModelProto."""
         self.change_model()
-        return self.changed.to_proto()
+        self._model = None
+        return self.model.model
 
     def change_model(self):
         """Quantizes `changed`."""

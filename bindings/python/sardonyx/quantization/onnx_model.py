@@ -249,6 +249,27 @@ class ONNXModel:
             self.model.graph.input.remove(value)
 
 
+class ChangedModel(ONNXModel):
+    """The ONNXModel of a sardonyx.model.Model, which becomes a proto only when that is asked for: models over 2 GB can
+    be saved without."""
+
+    def __init__(self, changed):
+        self._changed, self._proto = changed, None
+
+    @property
+    def model(self):
+        if self._proto is None:
+            self._proto = self._changed.to_proto()
+        return self._proto
+
+    def save_model_to_file(self, output_path, use_external_data_format=False):
+        if self._proto is not None:
+            super().save_model_to_file(output_path, use_external_data_format)
+            return
+        path = Path(output_path)
+        self._changed.save(os.fspath(path), f"{path.name}.data" if use_external_data_format else None)
+
+
 def _replace(names, old, new):
     if not isinstance(old, str) or not isinstance(new, str):
         raise TypeError(f"expected names of values, found {old!r} and {new!r}")
