@@ -61,6 +61,5 @@ PACKAGE = {"AdapterFormat", "SessionIOBinding"}
 # What ONNX Runtime's extension module has in addition; programs use it through onnxruntime.capi.
 EXTENSION = PACKAGE | {
     "ArenaExtendStrategy", "DeviceReset", "SessionObjectInitializer", "get_default_session_options",
-    "get_session_initializer", "is_dlpack_uint8_tensor", "quantize_matmul_2bits", "quantize_matmul_4bits",
-    "quantize_matmul_8bits", "quantize_matmul_bnb4", "quantize_qdq_matmul_2bits", "quantize_qdq_matmul_4bits",
+    "get_session_initializer", "is_dlpack_uint8_tensor",
 }

@@ -80,6 +80,7 @@ from sardonyx.operators import (  # noqa: F401
     get_all_opkernel_def,
     get_registered_ep_kernel_defs,
 )
+from sardonyx.quantization.weight_kernels import *  # noqa: F403
 from sardonyx.values import SparseBlockSparseView, SparseCooView, SparseCsrView  # noqa: F401
 
 from onnxruntime.capi._refused import *  # noqa: F403

@@ -1,0 +1,43 @@
+"""Ranges of tensors from data: the calibraters of all methods, and what they take and give."""
+from collections.abc import Sequence
+from pathlib import Path
+
+from sardonyx.quantization.calibrater_minmax import CalibraterBase, MinMaxCalibrater
+from sardonyx.quantization.calibration_data import (
+    CalibrationCacheEncoder,
+    CalibrationDataReader,
+    CalibrationMethod,
+    TensorData,
+    TensorsData,
+    load_tensors_data,
+    save_tensors_data,
+)
+
+__all__ = [
+    "CalibraterBase", "CalibrationCacheEncoder", "CalibrationDataReader", "CalibrationMethod", "MinMaxCalibrater",
+    "TensorData", "TensorsData", "create_calibrator", "load_tensors_data", "save_tensors_data",
+]
+
+# Of each method: the calibrater, and what it takes from extra_options with the value where it is not given.
+_METHODS = {
+    CalibrationMethod.MinMax: (MinMaxCalibrater, {
+        "symmetric": False, "moving_average": False, "averaging_constant": 0.01, "max_intermediate_outputs": None,
+        "per_channel": False}),
+}
+
+
+def create_calibrator(model: str | Path, op_types_to_calibrate: Sequence[str] | None = None,
+                      augmented_model_path="augmented_model.onnx", calibrate_method=CalibrationMethod.MinMax,
+                      use_external_data_format=False, providers=None, extra_options={}):  # noqa: B006  (as in the API)
+    """A calibrater with a session that is ready for collect_data. `extra_options`: arguments of the method."""
+    if calibrate_method not in _METHODS:
+        raise ValueError(f"expected a CalibrationMethod, found {calibrate_method!r}")
+    kind, defaults = _METHODS[calibrate_method]
+    options = {name: extra_options.get(name, value) for name, value in defaults.items()}
+    calibrator = kind(model, op_types_to_calibrate, augmented_model_path,
+                      use_external_data_format=use_external_data_format, **options)
+    calibrator.augment_graph()
+    if providers:
+        calibrator.execution_providers = providers
+    calibrator.create_inference_session()
+    return calibrator
