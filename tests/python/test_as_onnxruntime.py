@@ -290,14 +290,15 @@ def test_the_helper_of_types_that_optimum_asks_for():
 def test_what_is_refused_exists_and_names_itself():
     output = run("""
         from onnxruntime.capi import _pybind_state as C
-        for action in (lambda: C.quantize_matmul_4bits(*range(8)), lambda: C.get_all_operator_schema()[0].doc):
+        for action in (
+                lambda: C.pack_fp4_weights_for_cuda_moe_gemm(0, 0, 0), lambda: C.get_all_operator_schema()[0].doc):
             try:
                 action()
             except RuntimeError as refusal:
                 print(refusal)
         """)
     assert output.splitlines() == [f"{name} is not implemented in Sardonyx" for name in (
-        "quantize_matmul_4bits", "OpSchema.doc")]
+        "pack_fp4_weights_for_cuda_moe_gemm", "OpSchema.doc")]
 
 
 def test_the_classes_of_the_extension_module_work():

@@ -198,8 +198,8 @@ def contents(path):
 
 
 def assert_same(paths, rtol=1e-6, steps=0):
-    """Both made the same: counts of operators, weights and zero points (but for `steps`), scales, and biases but for the
-    last digit."""
+    """Both made the same: counts of operators, weights and zero points (but for `steps`), scales, and biases but for
+    the last digit."""
     (counts, arrays), (other_counts, others) = contents(paths["ours"]), contents(paths["peer"])
     assert counts == other_counts
     assert set(arrays) == set(others)

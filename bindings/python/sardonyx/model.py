@@ -73,7 +73,8 @@ class Node:
         if kind == "tensor":
             return self.graph.model._tensor(self.graph, self.id, name)
         if "value" not in entry:
-            raise TypeError(f"attribute '{name}' of {self!r}: expected a number, a text, a tensor or a list, found {kind}")
+            raise TypeError(f"attribute '{name}' of {self!r}: expected a number, a text, a tensor or a list, found "
+                            f"{kind}")
         value = entry["value"]
         if kind == "floats":
             return [_float(number) for number in value]

@@ -85,8 +85,9 @@ class MinMaxCalibrater(CalibraterBase):
                  augmented_model_path="augmented_model.onnx", symmetric=False, use_external_data_format=False,
                  moving_average=False, averaging_constant=0.01, max_intermediate_outputs=None, per_channel=False):
         """`moving_average`: the mean of the runs' ends instead of the farthest; a later collect_data moves it by
-        `averaging_constant` of the difference. `max_intermediate_outputs`: after so many runs their range is merged into
-        that of the runs before, as if a new collect_data began. `per_channel`: a range for each index of axis 1."""
+        `averaging_constant` of the difference. `max_intermediate_outputs`: after so many runs their range is merged
+        into that of the runs before, as if a new collect_data began. `per_channel`: a range for each index of axis
+        1."""
         super().__init__(model_path, op_types_to_calibrate=op_types_to_calibrate,
                          augmented_model_path=augmented_model_path, symmetric=symmetric,
                          use_external_data_format=use_external_data_format, per_channel=per_channel)

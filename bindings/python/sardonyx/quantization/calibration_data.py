@@ -164,8 +164,8 @@ class CalibrationCacheEncoder(json.JSONEncoder):
 
 
 def save_tensors_data(tensors_data: TensorsData, path: str | Path, *, smooth_quant: bool = False) -> None:
-    """Writes ranges to a JSON file, which is there as a whole or not at all. `smooth_quant` notes whether they are those
-    of a smoothed model."""
+    """Writes ranges to a JSON file, which is there as a whole or not at all. `smooth_quant` notes whether they are
+    those of a smoothed model."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     number, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")

@@ -33,8 +33,8 @@ class MatMulBnb4Quantizer:
         rows, columns = fpweight.shape
         packed = np.zeros((rows * columns + 1) // 2, np.uint8)
         absmax = np.zeros(-(-rows * columns // self.block_size), fpweight.dtype)
-        quantize_matmul_bnb4(packed, np.ascontiguousarray(fpweight.T), absmax, self.block_size, self.quant_type, columns,
-                             rows)
+        quantize_matmul_bnb4(packed, np.ascontiguousarray(fpweight.T), absmax, self.block_size, self.quant_type,
+                             columns, rows)
         return packed, absmax
 
     def process(self):

@@ -36,8 +36,8 @@ _INT4_OPSET = 21
 
 class MatMulNBitsQuantizer:
     """`model`: an onnx.ModelProto or a path. Without `algo_config` weights are rounded to the nearest number
-    (DefaultWeightOnlyQuantConfig) with the other arguments. `nodes_to_include`: names of nodes that are quantized whatever
-    their operator is. process() does it; `model` has the result."""
+    (DefaultWeightOnlyQuantConfig) with the other arguments. `nodes_to_include`: names of nodes that are quantized
+    whatever their operator is. process() does it; `model` has the result."""
 
     def __init__(self, model, bits: int = 4, block_size: int = 128, is_symmetric: bool = False,
                  accuracy_level: int | None = None, nodes_to_exclude=None, nodes_to_include: list[str] | None = None,
@@ -61,7 +61,7 @@ class MatMulNBitsQuantizer:
         found = getattr(algo_config, "bits", 4)
         if found not in (2, 4, 8):
             raise ValueError(f"expected 2, 4 or 8 bits, found {found}")
-        size = getattr(algo_config, "block_size", block_size) if algo_config.algorithm in ("DEFAULT", "HQQ") else block_size
+        size = algo_config.block_size if algo_config.algorithm in ("DEFAULT", "HQQ") else block_size
         if size < 16 or size & (size - 1):
             raise ValueError(f"expected a block size that is a power of 2 from 16 on, found {size}")
 
@@ -87,8 +87,8 @@ class MatMulNBitsQuantizer:
             return
         import onnx
 
-        logging.warning("the model is of opset %d, which has no integers of 4 bits: it is converted to opset %d", version,
-                        _INT4_OPSET)
+        logging.warning("the model is of opset %d, which has no integers of 4 bits: it is converted to opset %d",
+                        version, _INT4_OPSET)
         converted = onnx.version_converter.convert_version(self.changed.to_proto(), _INT4_OPSET)
         converted.ir_version = max(converted.ir_version, 10)
         self.changed = Model(converted)
@@ -155,7 +155,8 @@ class MatMulNBitsQuantizer:
             graph.add_node("Unsqueeze", [made.outputs[0], axes], [output], f"{made.name}_unsqueeze")
 
     def _missing_dimensions(self, graph, node, outer):
-        """How many dimensions of 1 the output lacks, as a weight without its outer ones is multiplied; None: unknown."""
+        """How many dimensions of 1 the output lacks, as a weight without its outer ones is multiplied; None:
+        unknown."""
         if outer == 0:
             return 0
         known = graph.type_of(node.inputs[0])
@@ -176,9 +177,7 @@ class MatMulNBitsQuantizer:
 
     def _add_nbits(self, graph, home, node, name, matrix, dtype, hessians):
         bits, size, symmetric = self._settings(node)
-        if self.algo_config.algorithm == "DEFAULT":
-            names = f"{name}_Q{bits}", f"{name}_scales", f"{name}_zero_points"
-        elif self.algo_config.algorithm == "HQQ":
+        if self.algo_config.algorithm in ("DEFAULT", "HQQ"):
             names = f"{name}_Q{bits}", f"{name}_scales", f"{name}_zero_points"
         else:
             names = f"{name}_Q{bits}G{size}", f"{name}_scale", f"{name}_zp"
@@ -228,12 +227,12 @@ class MatMulNBitsQuantizer:
         return numbers, scales, None if symmetric else zero_points
 
     def _add_pair(self, graph, home, node, name, matrix, dtype):
-        """DequantizeLinear with blocks along K, and the MatMul; with one block for each column and without zero points the
-        weight is stored transposed."""
+        """DequantizeLinear with blocks along K, and the MatMul; with one block for each column and without zero points
+        the weight is stored transposed."""
         config = self.algo_config
         if config.bits == 8:
-            raise NotImplementedError(f"{node!r}: expected 2 or 4 bits for QuantFormat.QDQ, found 8; quantize_static has "
-                                      "weights of 8 bits")
+            raise NotImplementedError(f"{node!r}: expected 2 or 4 bits for QuantFormat.QDQ, found 8; quantize_static "
+                                      "has weights of 8 bits")
         rows = matrix.shape[0]
         size = rows if config.channel_wised_quantize else config.block_size
         turned = config.channel_wised_quantize and config.is_symmetric
@@ -267,11 +266,13 @@ class MatMulNBitsQuantizer:
         data = home.tensor(name)
         axis = config.quant_axes.get("Gather", 1)
         if not -data.ndim <= axis < data.ndim:
-            raise ValueError(f"{node!r}: expected an axis of a weight of the shape {data.shape} in quant_axes, found {axis}")
+            raise ValueError(f"{node!r}: expected an axis of a weight of the shape {data.shape} in quant_axes, found "
+                             f"{axis}")
         axis %= data.ndim
         names = f"{name}_Q4", f"{name}_scales", f"{name}_zero_points"
         if names[0] not in home.initializers:
-            for key, array in zip(names, quantized_along(data, axis, config.block_size, config.is_symmetric), strict=True):
+            made = quantized_along(data, axis, config.block_size, config.is_symmetric)
+            for key, array in zip(names, made, strict=True):
                 if array is not None:
                     home.set_initializer(key, array)
         inputs = [names[0], node.inputs[1], names[1], *[names[2]] * (names[2] in home.initializers)]
@@ -311,7 +312,8 @@ def _element(bits, is_signed):
 
 
 def quantized_along(data, axis, block_size, is_symmetric):
-    """(numbers of 4 bits, scales, zero points or None) of an array in blocks along an axis, for GatherBlockQuantized."""
+    """(numbers of 4 bits, scales, zero points or None) of an array in blocks along an axis, for
+    GatherBlockQuantized."""
     moved = np.moveaxis(data, axis, -1)
     length = moved.shape[-1]
     count = -(-length // block_size)

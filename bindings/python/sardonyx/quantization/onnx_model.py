@@ -221,7 +221,7 @@ class ONNXModel:
             ready = [index for index in range(len(nodes)) if index not in done and waits_for[index] <= done]
             if not ready:
                 circle = next(node for index, node in enumerate(nodes) if index not in done)
-                raise ValueError(f"node '{circle.name}' ({circle.op_type}) reads a value that depends on its own output")
+                raise ValueError(f"node '{circle.name}' ({circle.op_type}) reads what depends on its own output")
             for index in ready:  # what became ready by these comes in the next turn
                 order.append(index)
                 done.add(index)
@@ -229,7 +229,8 @@ class ONNXModel:
         self.model.graph.node.extend(nodes[index] for index in order)
 
     def save_model_to_file(self, output_path, use_external_data_format=False):
-        """Writes the model; with `use_external_data_format` weights lie in a file beside it, as models over 2 GB need."""
+        """Writes the model; with `use_external_data_format` weights lie in a file beside it, as models over 2 GB
+        need."""
         import onnx
 
         self.topological_sort()

@@ -93,8 +93,8 @@ class ONNXQuantizer(BaseQuantizer):
                 tensor_name in self.quantized_value_map)
 
     def get_tensor_type(self, tensor_name, mandatory=False):
-        """The number of a tensor's element type (TensorProto.DataType). Where it does not follow from the model: that of
-        the option DefaultTensorType, or an error, if it is `mandatory`; otherwise None."""
+        """The number of a tensor's element type (TensorProto.DataType). Where it does not follow from the model: that
+        of the option DefaultTensorType, or an error, if it is `mandatory`; otherwise None."""
         known = self.graph.type_of(tensor_name)
         if known is None and self.parent is not None:
             return self.parent.get_tensor_type(tensor_name, mandatory)
@@ -245,8 +245,8 @@ class ONNXQuantizer(BaseQuantizer):
         return self.remember(name, quantized, scale_name, zero_point_name, QuantizedValueType.Initializer, axis)
 
     def quantize_bias_static(self, bias_name, input_name, weight_name, beta=1.0):
-        """The name of beta * bias as int32, of the scale of input and weight. The scale of a symmetric int8 weight grows
-        where the bias would not fit otherwise."""
+        """The name of beta * bias as int32, of the scale of input and weight. The scale of a symmetric int8 weight
+        grows where the bias would not fit otherwise."""
         if bias_name in self.quantized_value_map:
             return self.quantized_value_map[bias_name].q_name
         weight, source = self.quantized_value_map[weight_name], self.quantized_value_map[input_name]
@@ -278,8 +278,8 @@ class ONNXQuantizer(BaseQuantizer):
                             f"{value_name}_DequantizeLinear", attributes={"axis": value.axis})
 
     def replace(self, node, op_type, inputs, output, domain="", attributes=None, drop=()):
-        """Puts a node on integers in the place of one: with its attributes but those in `drop`, and with `_quant` behind
-        its name. `output` is what the new one makes."""
+        """Puts a node on integers in the place of one: with its attributes but those in `drop`, and with `_quant`
+        behind its name. `output` is what the new one makes."""
         made = self.graph.add_node(op_type, inputs, [output], f"{node.name}_quant" if node.name else "", domain,
                                    attributes, like=node)
         for name in drop:

@@ -212,6 +212,6 @@ class QDQNodes:
             return self.graph.tensor(self._scale_for(name, reader).scale)
         node = self.quantizer.tensor_to_producing_dq.get(name)
         if node is None or node.inputs[1] not in self.graph.initializers:
-            raise ValueError(f"bias '{bias}' of node '{reader}': it needs the scale of '{name}', which is not quantized "
-                             "with a constant one; exclude the node from quantization")
+            raise ValueError(f"bias '{bias}' of node '{reader}': it needs the scale of '{name}', which is not "
+                             "quantized with a constant one; exclude the node from quantization")
         return self.graph.tensor(node.inputs[1])

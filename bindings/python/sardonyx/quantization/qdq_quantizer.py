@@ -129,7 +129,8 @@ class QDQQuantizer(BaseQuantizer):
     def _is_tensor_quantizable(self, tensor_name):
         known = self.graph.type_of(tensor_name)
         if known is None:
-            logging.warning("tensor '%s' is not quantized: its element type does not follow from the model", tensor_name)
+            logging.warning("tensor '%s' is not quantized: its element type does not follow from the model",
+                            tensor_name)
         return known is not None and known.dtype in QUANTIZABLE
 
     # What the rules call.
@@ -164,8 +165,8 @@ class QDQQuantizer(BaseQuantizer):
 
     def quantize_bias_tensor(self, node, bias_name, input_name, weight_name, beta=1.0):
         """Marks a bias, which becomes beta * bias as int32 with the scale of the products. A bias of several nodes is
-        copied, as each needs a scale of its own. With an entry in TensorQuantOverrides it is a weight like others; returns
-        whether beta is part of it."""
+        copied, as each needs a scale of its own. With an entry in TensorQuantOverrides it is a weight like others;
+        returns whether beta is part of it."""
         if self.tensor_quant_overrides.get(bias_name):
             self.quantize_weight_of(bias_name, default_axis=0)
             return False

@@ -38,9 +38,9 @@ class QuantConfig:
     """What both ways of quantization take.
 
     `activation_type`, `weight_type`: QuantType. `op_types_to_quantize`: operators; without any, all that have a rule.
-    `nodes_to_quantize`, `nodes_to_exclude`: names of nodes; without the former, all. `per_channel`: weights have a scale
-    for each channel. `reduce_range`: weights have one bit less. `use_external_data_format`: weights lie in a file beside
-    the model, which models over 2 GB need."""
+    `nodes_to_quantize`, `nodes_to_exclude`: names of nodes; without the former, all. `per_channel`: weights have a
+    scale for each channel. `reduce_range`: weights have one bit less. `use_external_data_format`: weights lie in a file
+    beside the model, which models over 2 GB need."""
 
     def __init__(self, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8, op_types_to_quantize=None,
                  nodes_to_quantize=None, nodes_to_exclude=None, per_channel=False, reduce_range=False,
@@ -91,8 +91,8 @@ def get_qdq_config(model_input, calibration_data_reader: CalibrationDataReader,
     """A StaticQuantConfig that quantizes all operators of a model (a path or an onnx.ModelProto), other than Cast,
     QuantizeLinear and DequantizeLinear.
 
-    `nodes_to_exclude`: names, or a function of the onnx.ModelProto and an onnx.NodeProto. `calibrate_args`: arguments of
-    the calibrator. The others stand for options of quantize_static, which `extra_options` can override."""
+    `nodes_to_exclude`: names, or a function of the onnx.ModelProto and an onnx.NodeProto. `calibrate_args`: arguments
+    of the calibrator. The others stand for options of quantize_static, which `extra_options` can override."""
     import onnx
 
     model = model_input
@@ -174,10 +174,10 @@ def quantize_static(model_input, model_output: str | Path, calibration_data_read
     kept in that file and read from there if it exists; no data is needed then. The others are those of QuantConfig.
 
     Options: ActivationSymmetric, WeightSymmetric (ranges reach equally far on both sides of zero),
-    ActivationRestrictedAsymmetric (the zero point is the lowest number or the middle), MinimumRealRange (narrower ranges
-    are widened), TensorQuantOverrides (types, ranges or scales of single tensors), ForceQuantizeNoInputCheck (operators
-    that only move elements are quantized wherever they stand), MatMulConstBOnly (products of two activations stay
-    floats), EnableSubgraph (bodies of control flow, too), DefaultTensorType (for tensors of unknown type),
+    ActivationRestrictedAsymmetric (the zero point is the lowest number or the middle), MinimumRealRange (narrower
+    ranges are widened), TensorQuantOverrides (types, ranges or scales of single tensors), ForceQuantizeNoInputCheck
+    (operators that only move elements are quantized wherever they stand), MatMulConstBOnly (products of two activations
+    stay floats), EnableSubgraph (bodies of control flow, too), DefaultTensorType (for tensors of unknown type),
     extra.Sigmoid.nnapi (Sigmoid's scale is 1/256);
     for QDQ: AddQDQPairToWeight (weights stay floats behind both nodes), OpTypesToExcludeOutputQuantization,
     DedicatedQDQPair (one pair for each reader), QDQOpTypePerChannelSupportToAxis, QuantizeBias, UseQDQContribOps (nodes
@@ -186,7 +186,8 @@ def quantize_static(model_input, model_output: str | Path, calibration_data_read
     CalibMaxIntermediateOutputs, CalibPercentile, CalibStridedMinMax (data is read in portions of that size);
     SmoothQuant, SmoothQuantAlpha, SmoothQuantFolding (outliers of activations move into the weights before).
 
-    Errors: ValueError for types that do not go together, an unknown tensor in an option, or a range that is not known."""
+    Errors: ValueError for types that do not go together, an unknown tensor in an option, or a range that is not
+    known."""
     options = extra_options or {}
     if QuantType.QFLOAT8E4M3FN in (activation_type, weight_type) and calibrate_method != CalibrationMethod.Distribution:
         raise ValueError(f"float8 needs CalibrationMethod.Distribution, found {calibrate_method}")

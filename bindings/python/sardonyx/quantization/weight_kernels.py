@@ -1,5 +1,5 @@
-"""Weights in blocks of 2, 4 and 8 bits and in the 4-bit floats of bitsandbytes, as MatMulNBits and MatMulBnb4 read them.
-Each function fills arrays that the caller made, as the functions of these names in onnxruntime do."""
+"""Weights in blocks of 2, 4 and 8 bits and in the 4-bit floats of bitsandbytes, as MatMulNBits and MatMulBnb4 read
+them. Each function fills arrays that the caller made, as the functions of these names in onnxruntime do."""
 import numpy as np
 
 __all__ = [
@@ -124,8 +124,8 @@ CODES = {0: np.concatenate([_FP4, -_FP4]), 1: _NF4}
 
 
 def quantize_matmul_bnb4(dst, src, absmax, block_size, quant_type, N, K):  # noqa: N803
-    """Fills dst [N * K / 2] and absmax [blocks] from src [N, K], which is read as one line: the largest magnitude of each
-    block, and the codes nearest to the quotients, the first of two in the upper half of a byte."""
+    """Fills dst [N * K / 2] and absmax [blocks] from src [N, K], which is read as one line: the largest magnitude of
+    each block, and the codes nearest to the quotients, the first of two in the upper half of a byte."""
     line = np.zeros(-(-N * K // block_size) * block_size, np.float32)
     line[:N * K] = np.asarray(src, np.float32).reshape(-1)[:N * K]
     blocks = line.reshape(-1, block_size)

@@ -3,9 +3,9 @@ from sardonyx.quantization.quant_types import QuantFormat
 
 
 class WeightOnlyQuantConfig:
-    """What all algorithms share. `op_types_to_quantize`: MatMul (the default), Gather. `quant_axes`: pairs of an operator
-    and the axis along which blocks lie: 0 for MatMul, 1 for Gather. `customized_weight_config`: dictionaries with bits,
-    group_size and scheme ("sym", "asym") by the names of nodes."""
+    """What all algorithms share. `op_types_to_quantize`: MatMul (the default), Gather. `quant_axes`: pairs of an
+    operator and the axis along which blocks lie: 0 for MatMul, 1 for Gather. `customized_weight_config`: dictionaries
+    with bits, group_size and scheme ("sym", "asym") by the names of nodes."""
 
     def __init__(self, algorithm: str, quant_format: QuantFormat, op_types_to_quantize: tuple[str, ...] | None = None,
                  quant_axes: tuple[tuple[str, int], ...] | None = None, customized_weight_config: dict | None = None):
@@ -21,7 +21,8 @@ def _only_operators(name, quant_format):
 
 
 class RTNWeightOnlyQuantConfig(WeightOnlyQuantConfig):
-    """To the nearest number, with float64 scales. `ratios`: by the names of weights, the part of the range that is kept."""
+    """To the nearest number, with float64 scales. `ratios`: by the names of weights, the part of the range that is
+    kept."""
 
     def __init__(self, ratios=None, quant_format=QuantFormat.QOperator,
                  op_types_to_quantize: tuple[str, ...] | None = None, customized_weight_config: dict | None = None):
@@ -44,8 +45,8 @@ class KQuantWeightOnlyQuantConfig(WeightOnlyQuantConfig):
 class GPTQWeightOnlyQuantConfig(WeightOnlyQuantConfig):
     """GPTQ (Frantar et al. 2022): what rounding one row costs is made up for by the rows behind, on the data given.
 
-    `percdamp`: part of the mean of the Hessian's diagonal that is added to it. `block_size`: rows between two updates of
-    all that follow. `actorder`: rows of large activations first. `mse`: ranges of smallest error. `perchannel`: each
+    `percdamp`: part of the mean of the Hessian's diagonal that is added to it. `block_size`: rows between two updates
+    of all that follow. `actorder`: rows of large activations first. `mse`: ranges of smallest error. `perchannel`: each
     column has a range of its own."""
 
     def __init__(self, calibration_data_reader=None, percdamp=0.01, block_size=128, actorder=False, mse=False,
@@ -79,14 +80,13 @@ class DefaultWeightOnlyQuantConfig(WeightOnlyQuantConfig):
         super().__init__("DEFAULT", quant_format, op_types_to_quantize, quant_axes)
         self.block_size, self.is_symmetric, self.bits = block_size, is_symmetric, bits
         self.accuracy_level, self.channel_wised_quantize = accuracy_level, channel_wised_quantize
-        if channel_wised_quantize:
-            if quant_format == QuantFormat.QOperator:
-                raise NotImplementedError("channel_wised_quantize: MatMulNBits has blocks; expected QuantFormat.QDQ")
+        if channel_wised_quantize and quant_format == QuantFormat.QOperator:
+            raise NotImplementedError("channel_wised_quantize: MatMulNBits has blocks; expected QuantFormat.QDQ")
 
 
 class NVAWQWeightOnlyQuantConfig(WeightOnlyQuantConfig):
     """AWQ by NVIDIA's package modelopt, on a data set of Hugging Face; not done by Sardonyx."""
 
     def __init__(self, tokenizer_dir, dataset_name="cnn", cache_dir="./cache", calibration_method="awq_lite"):
-        raise NotImplementedError("NVAWQWeightOnlyQuantConfig: quantization by modelopt is not implemented in Sardonyx; "
-                                  "GPTQWeightOnlyQuantConfig also takes data into account")
+        raise NotImplementedError("NVAWQWeightOnlyQuantConfig: quantization by modelopt is not implemented in "
+                                  "Sardonyx; GPTQWeightOnlyQuantConfig also takes data into account")

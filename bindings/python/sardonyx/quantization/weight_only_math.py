@@ -1,5 +1,5 @@
-"""The algorithms that quantize groups of weights. A weight is [K, N], a group is `size` numbers of a column, and results
-are [N * groups, size], [N * groups, 1] and [N * groups, 1]: numbers, scales and zero points."""
+"""The algorithms that quantize groups of weights. A weight is [K, N], a group is `size` numbers of a column, and
+results are [N * groups, size], [N * groups, 1] and [N * groups, 1]: numbers, scales and zero points."""
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -38,11 +38,11 @@ def round_to_nearest(groups, bits, symmetric, ratio=1.0):
 
 
 def k_quant(groups, bits, steps=20):
-    """Scale and zero point of smallest squared error, which are looked for as llama.cpp's k-quants do: for several widths
-    of the range, least squares give scale and offset.
+    """Scale and zero point of smallest squared error, which are looked for as llama.cpp's k-quants do: for several
+    widths of the range, least squares give scale and offset.
 
-    Two things differ. The offset is rounded to a zero point before the error is measured, and the scale is fitted again.
-    And all numbers weigh the same, not large ones more: that is the error of outputs for inputs of one size."""
+    Two things differ. The offset is rounded to a zero point before the error is measured, and the scale is fitted
+    again. And all numbers weigh the same, not large ones more: that is the error of outputs for inputs of one size."""
     parts = [groups[start:start + _PART] for start in range(0, len(groups), _PART)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         made = list(pool.map(lambda part: _k_quant(part.astype(np.float32), (1 << bits) - 1, bits, steps), parts))
@@ -84,8 +84,8 @@ def _squared_error(x, numbers, scale, zero_point):
 
 
 def hqq(groups, bits, norm=0.7, beta=10.0, kappa=1.01, turns=20):
-    """Half-quadratic quantization: zero points (floats) that make the error sparse, by a proximal step in turns. Returns
-    numbers, scales and zero points."""
+    """Half-quadratic quantization: zero points (floats) that make the error sparse, by a proximal step in turns.
+    Returns numbers, scales and zero points."""
     x, top = groups.astype(np.float32), (1 << bits) - 1
     lowest, span = x.min(1, keepdims=True), x.max(1, keepdims=True) - x.min(1, keepdims=True)
     inverse = np.minimum(np.float32(top) / np.where(span == 0, np.float32(top), span), np.float32(2e4))
@@ -107,10 +107,11 @@ def hqq(groups, bits, norm=0.7, beta=10.0, kappa=1.01, turns=20):
 
 
 class Gptq:
-    """GPTQ (Frantar et al. 2022) for one weight: rows are rounded one after the other, and the rows behind take over the
-    error, weighted by the inverse of the Hessian of the layer's squared error, X^T X."""
+    """GPTQ (Frantar et al. 2022) for one weight: rows are rounded one after the other, and the rows behind take over
+    the error, weighted by the inverse of the Hessian of the layer's squared error, X^T X."""
 
-    def __init__(self, bits, size, symmetric, percdamp=0.01, block_size=128, actorder=False, mse=False, perchannel=True):
+    def __init__(self, bits, size, symmetric, percdamp=0.01, block_size=128, actorder=False, mse=False,
+                 perchannel=True):
         self.top, self.size, self.symmetric = (1 << bits) - 1, size, symmetric
         self.percdamp, self.block_size, self.actorder = percdamp, block_size, actorder
         self.mse, self.perchannel = mse, perchannel

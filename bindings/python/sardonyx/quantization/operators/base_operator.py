@@ -3,8 +3,8 @@ from sardonyx.quantization.quant_types import TENSOR_NAME_QUANT_SUFFIX, ms_domai
 
 
 class QuantOperatorBase:
-    """A node, and the ONNXQuantizer that asks for it to be quantized. By itself it keeps the node, and gives it back the
-    floats of inputs that are only there quantized."""
+    """A node, and the ONNXQuantizer that asks for it to be quantized. By itself it keeps the node, and gives it back
+    the floats of inputs that are only there quantized."""
 
     def __init__(self, onnx_quantizer, onnx_node):
         self.quantizer, self.node = onnx_quantizer, onnx_node
@@ -22,7 +22,8 @@ class QuantOperatorBase:
             self.quantizer.restore(name)
 
     def replace(self, op_type, inputs, params, domain=ms_domain, attributes=None, drop=()):
-        """Puts an operator on integers in the node's place. `params`: the names of the output's scale and zero point."""
+        """Puts an operator on integers in the node's place. `params`: the names of the output's scale and zero
+        point."""
         output = self.node.outputs[0]
         made = self.quantizer.replace(self.node, op_type, inputs, output + TENSOR_NAME_QUANT_SUFFIX, domain, attributes,
                                       drop)

@@ -1,4 +1,5 @@
-"""Operators that only move elements or choose among them: what goes in and what comes out share scale and zero point."""
+"""Operators that only move elements or choose among them: what goes in and what comes out share scale and zero
+point."""
 import numpy as np
 
 from sardonyx.quantization.operators.base_operator import QuantOperatorBase
