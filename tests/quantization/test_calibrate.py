@@ -147,7 +147,109 @@ def test_no_run_is_lost_when_ranges_are_merged_in_between(models, tmp_path, ever
     check({name: vars(value) for name, value in mine.compute_data().items()}, expected)
 
 
-@pytest.mark.parametrize("method", METHODS[:1])
+HISTOGRAMS = [(METHODS[1], options) for options in (
+    {}, {"symmetric": True}, {"num_bins": 512}, {"num_bins": 1000, "num_quantized_bins": 64},
+    {"num_bins": 301, "num_quantized_bins": 128})] + [(METHODS[2], options) for options in (
+        {}, {"symmetric": False}, {"percentile": 90}, {"percentile": 97.5, "symmetric": False, "num_bins": 333},
+        {"num_bins": 64, "percentile": 0}, {"percentile": 100, "symmetric": False})] + [
+            (METHODS[3], options) for options in ({}, {"scenario": "p3"}, {"num_bins": 700})]
+
+
+@pytest.mark.parametrize("name", FEEDS)
+@pytest.mark.parametrize("calls", [(5,), (1, 2, 3)])
+@pytest.mark.parametrize(("method", "options"), HISTOGRAMS, ids=str)
+def test_ranges_and_counts_of_histograms(models, tmp_path, name, calls, method, options):
+    mine, other = both(models, tmp_path, name, method, options, calls)
+    # A value at the edge of a bin may round to either side: few of the counts differ, by few.
+    for key, entry in other.items():
+        if name != "half":
+            assert np.abs(mine[key]["hist"] - entry["hist"]).sum() <= 4 + entry["hist"].sum() // 200
+        assert mine[key].pop("hist").sum() == entry.pop("hist").sum()
+    check(mine, other)
+
+
+ARRAYS = {
+    "spread": [weights(1, 4, 100), weights(2, 4, 100) * 3, weights(3, 4, 100) * 2],
+    "zero": [np.zeros(9, np.float32), np.zeros(9, np.float32), weights(4, 9)],
+    "same": [np.full(7, 2.5, np.float32), np.full(7, -2.5, np.float32), np.full(7, 2.5, np.float32)],
+    "empty": [np.zeros((0, 3), np.float32), weights(5, 3, 3), np.zeros((0, 3), np.float32)],
+    "positive": [np.abs(weights(6, 50)) + 1, np.abs(weights(7, 50)) + 4, np.abs(weights(8, 50))],
+    "large": [weights(9, 50) * 1e30, weights(10, 50) * 1e-30, weights(11, 50) * 1e32],
+    "edges": [np.arange(-64, 65, dtype=np.float32), np.arange(-64, 65, dtype=np.float32) / 4,
+              np.arange(-70, 71, dtype=np.float32)],
+    "half": [weights(12, 300).astype(np.float16), weights(13, 300).astype(np.float16) * np.float16(3)],
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize(("method", "symmetric", "bins"), [("entropy", False, 128), ("percentile", True, 256),
+                                                         ("percentile", False, 100), ("distribution", False, 512)])
+@pytest.mark.parametrize("together", [False, True])
+def test_a_collector_has_the_same_histograms(name, method, symmetric, bins, together):
+    collectors = [module.HistogramCollector(method, symmetric, bins, 128, 99.9, "same") for module in (ours, theirs)]
+    for collector in collectors:
+        for given in ([ARRAYS[name]] if together and name != "empty" else ARRAYS[name]):
+            collector.collect({"t": given})
+    mine, other = (list(collector.get_histogram_dict()["t"]) for collector in collectors)
+    assert len(mine) == len(other)
+    for left, right in zip(mine, other):
+        assert np.asarray(left).dtype == np.asarray(right).dtype
+        np.testing.assert_array_equal(left, right)
+    mine, other = (collector.compute_collection_result()["t"] for collector in collectors)
+    for left, right in zip(*[vars(one).values() if method == "distribution" else one for one in (mine, other)]):
+        np.testing.assert_allclose(left, right, rtol=1e-6) if method != "distribution" or not isinstance(
+            left, list) else None
+    merged = [collector.merge_histogram(
+        (np.arange(8), np.linspace(-1, 1, 9, dtype=np.float32), np.float32(-1), np.float32(1), np.float32(1)),
+        ARRAYS["spread"][1].ravel(), np.float32(-9), np.float32(9), np.float32(9)) for collector in collectors]
+    for left, right in zip(*merged):
+        np.testing.assert_array_equal(left, right)
+
+
+def test_values_that_are_no_numbers_are_passed_over_and_infinite_ones_named():
+    collector = ours.HistogramCollector("entropy", False, 128, 128, 99.9, "same")
+    collector.collect({"t": np.array([np.nan, 1, -3, np.nan] * 40, np.float32), "n": np.full(5, np.nan, np.float32)})
+    hist, edges, low, high, _ = collector.get_histogram_dict()["t"]
+    assert (low, high, hist.sum(), hist[-1 - 128 // 3], edges[0]) == (-3, 1, 80, hist[128 - 128 // 3 - 1], -3)
+    assert collector.get_histogram_dict()["n"][0].sum() == 0
+    with pytest.raises(ValueError, match="'t'.*inf"):
+        collector.collect({"t": np.array([1, np.inf], np.float32)})
+    with pytest.raises(TypeError, match="'t'.*float64"):
+        collector.collect({"t": np.zeros(3)})
+
+
+def test_runs_may_have_other_shapes_and_readers_may_reuse_their_arrays(models, tmp_path):
+    # Theirs puts the values of all runs into one array, which needs equal shapes.
+    made = ours.create_calibrator(models / "mlp.onnx", augmented_model_path=str(tmp_path / "a.onnx"),
+                                  calibrate_method=ours.CalibrationMethod.Percentile)
+    parts = ours.HistogramCollector("percentile", True, 2048, 128, 99.999, "same")
+    parts.collect({"x": np.concatenate([weights(run, run, 6).ravel() for run in range(1, 6)])})
+
+    class Growing:
+        def __init__(self):
+            self.array, self.run = np.zeros((5, 6), np.float32), 0
+
+        def get_next(self):
+            self.run += 1
+            if self.run > 5:
+                return None
+            self.array[:self.run] = weights(self.run, self.run, 6)
+            return {"x": self.array[:self.run]}
+    made.collect_data(Growing())
+    np.testing.assert_array_equal(made.collector.histogram_dict["x"][0], parts.histogram_dict["x"][0])
+
+
+@pytest.mark.parametrize("base", [None, 2.0])
+def test_relative_entropy(base):
+    one, other = (np.abs(weights(seed, 40)) for seed in (1, 2))
+    one[3] = other[5] = 0
+    for pair in ((one, np.abs(weights(3, 40))), (one, other)):
+        np.testing.assert_allclose(ours.entropy(*pair, base), theirs.entropy(*pair, base), rtol=1e-6)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(ours.rel_entr(one, other), theirs.rel_entr(one, other))
+
+
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kinds", [["Conv"], ["Relu", "Mul"], ["Identity"], []], ids=str)
 def test_tensors_of_chosen_operators(models, tmp_path, method, kinds):
     check(*both(models, tmp_path, "cnn", method, op_types_to_calibrate=kinds, providers=["CPUExecutionProvider"]))
@@ -165,6 +267,18 @@ def test_what_is_wrong_is_named(models, tmp_path):
         ours.create_calibrator(models / "mlp.onnx", calibrate_method="MinMax")
     with pytest.raises(ValueError, match="0 to 1"):
         ours.MinMaxCalibrater(models / "mlp.onnx", moving_average=True, averaging_constant=2)
+    for method, options, text in ((METHODS[1], {"num_bins": 100}, "100 and 128"), (METHODS[2], {"percentile": 101},
+                                  "0 to 100"), (METHODS[3], {"num_bins": 100}, "512"),
+                                  (METHODS[3], {"scenario": "p4"}, "p4")):
+        made = ours.create_calibrator(models / "mlp.onnx", augmented_model_path=str(tmp_path / "a.onnx"),
+                                      calibrate_method=ours.CalibrationMethod[method.name], extra_options=options)
+        with pytest.raises(ValueError, match="collect"):
+            made.compute_data()
+        with pytest.raises(ValueError, match="gave none"):
+            made.collect_data(Reader("mlp", 0))
+        made.collect_data(Reader("mlp"))
+        with pytest.raises(ValueError, match=text):
+            made.compute_data()
     made = ours.create_calibrator(models / "mlp.onnx", augmented_model_path=str(tmp_path / "a.onnx"))
     with pytest.raises(ValueError, match="gave none"):
         made.collect_data(Reader("mlp", 0))

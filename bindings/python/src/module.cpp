@@ -142,6 +142,7 @@ NB_MODULE(_core, module) {
   AddDevices(module);
   AddCompile(module);
   AddModel(module);
+  AddHistogram(module);
   module.def("available_providers", &AvailableProviders);
   module.def("version_string", [] { return std::string(OrtGetApiBase()->GetVersionString()); });
   module.def("own_version_string", [] { return std::string(Own().GetVersionString()); });

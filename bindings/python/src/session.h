@@ -72,6 +72,7 @@ void AddSparse(nb::class_<PyValue>& handle);
 void AddDevices(nb::module_& module);
 void AddCompile(nb::module_& module);
 void AddModel(nb::module_& module);
+void AddHistogram(nb::module_& module);
 void AddBinding(nb::module_& module);
 void AddAdapters(nb::module_& module);
 void AddExceptions(nb::module_& module);

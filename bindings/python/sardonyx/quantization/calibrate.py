@@ -2,6 +2,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from sardonyx.quantization.calibrater_histograms import (
+    DistributionCalibrater,
+    EntropyCalibrater,
+    HistogramCalibrater,
+    PercentileCalibrater,
+)
 from sardonyx.quantization.calibrater_minmax import CalibraterBase, MinMaxCalibrater
 from sardonyx.quantization.calibration_data import (
     CalibrationCacheEncoder,
@@ -12,10 +18,13 @@ from sardonyx.quantization.calibration_data import (
     load_tensors_data,
     save_tensors_data,
 )
+from sardonyx.quantization.histograms import CalibrationDataCollector, HistogramCollector, entropy, rel_entr
 
 __all__ = [
-    "CalibraterBase", "CalibrationCacheEncoder", "CalibrationDataReader", "CalibrationMethod", "MinMaxCalibrater",
-    "TensorData", "TensorsData", "create_calibrator", "load_tensors_data", "save_tensors_data",
+    "CalibraterBase", "CalibrationCacheEncoder", "CalibrationDataCollector", "CalibrationDataReader",
+    "CalibrationMethod", "DistributionCalibrater", "EntropyCalibrater", "HistogramCalibrater", "HistogramCollector",
+    "MinMaxCalibrater", "PercentileCalibrater", "TensorData", "TensorsData", "create_calibrator", "entropy",
+    "load_tensors_data", "rel_entr", "save_tensors_data",
 ]
 
 # Of each method: the calibrater, and what it takes from extra_options with the value where it is not given.
@@ -23,6 +32,9 @@ _METHODS = {
     CalibrationMethod.MinMax: (MinMaxCalibrater, {
         "symmetric": False, "moving_average": False, "averaging_constant": 0.01, "max_intermediate_outputs": None,
         "per_channel": False}),
+    CalibrationMethod.Entropy: (EntropyCalibrater, {"num_bins": 128, "num_quantized_bins": 128, "symmetric": False}),
+    CalibrationMethod.Percentile: (PercentileCalibrater, {"num_bins": 2048, "percentile": 99.999, "symmetric": True}),
+    CalibrationMethod.Distribution: (DistributionCalibrater, {"num_bins": 2048, "scenario": "same"}),
 }
 
 
