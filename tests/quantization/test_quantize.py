@@ -286,7 +286,7 @@ def test_wrong_arguments_are_refused_by_both(sources, tmp_path, arguments, messa
     for library in (peer, ours):
         given = of(library, arguments)
         given["quant_format"] = library.QuantFormat[arguments.get("quant_format", "QDQ")]
-        with pytest.raises(ValueError, match=message if library is ours else ""):
+        with pytest.raises(ValueError, match=message if library is ours else "."):
             library.quantize_static(str(sources / "cnn.onnx"), tmp_path / "q.onnx", Reader(cnn()), **given)
 
 

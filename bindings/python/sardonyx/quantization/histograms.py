@@ -50,17 +50,21 @@ class DataRange:
 def _range_of(array, absolute):
     if array.dtype == np.float32:
         return _core.range_of(array, absolute)
-    array = np.abs(array) if absolute else array
-    return (np.nan, np.nan) if np.isnan(array).all() else (np.nanmin(array), np.nanmax(array))
+    return _core.range_of(array.astype(np.float32), absolute)
 
 
-def _add_counts(array, hist, edges, absolute, bounds):
-    """`bounds`: the range of bins that are equally wide; None if the edges themselves count."""
-    if array.dtype == np.float32 and edges.dtype == np.float32 and edges[-1] > edges[0]:
-        _core.add_counts(array, edges, hist, absolute)
-        return
-    array = np.abs(array) if absolute else array
-    hist += np.histogram(array, edges)[0] if bounds is None else np.histogram(array, hist.size, range=bounds)[0]
+def _add_counts(array, hist, edges, absolute):
+    _core.add_counts(array.astype(np.float32, copy=False), edges, hist, absolute)
+
+
+def _bins(count, low, high):
+    """No counts yet, and edges of that many bins, float32 for half-precision values, too: these lie too far apart."""
+    low, high = np.float32(low), np.float32(high)
+    # Edges that float32 can tell apart, for values that are all the same, too.
+    least = max(abs(low), abs(high), np.finfo(np.float32).tiny) * count * np.finfo(np.float32).eps
+    if high - low < least:
+        low, high = low - max(least, 0.5), high + max(least, 0.5)
+    return np.zeros(count, np.int64), np.linspace(float(low), float(high), count + 1).astype(np.float32)
 
 
 class CalibrationDataCollector(metaclass=abc.ABCMeta):
@@ -89,7 +93,7 @@ class HistogramCollector(CalibrationDataCollector):
         self.num_quantized_bins = num_quantized_bins
         self.percentile = percentile
         self.scenario = scenario
-        self._ranges, self._bounds, self._fresh = {}, {}, {}
+        self._ranges, self._fresh = {}, {}
         self._workers = None
 
     def get_histogram_dict(self):
@@ -140,7 +144,7 @@ class HistogramCollector(CalibrationDataCollector):
         for name, seen in self._ranges.items():
             old = self.histogram_dict.get(name)
             make = self._magnitudes if absolute else self._values
-            self._fresh[name], self._bounds[name] = make(old, seen, *seen.ends(name))
+            self._fresh[name] = make(old, seen, *seen.ends(name))
         self._ranges = {}
 
     def add_counts(self, arrays, absolute=None):
@@ -148,57 +152,51 @@ class HistogramCollector(CalibrationDataCollector):
 
         def count(name, array):
             hist, edges = self._fresh[name][:2]
-            _add_counts(array, hist, edges, absolute, self._bounds[name])
+            _add_counts(array, hist, edges, absolute)
         self._each(count, arrays)
 
     def finish_counts(self):
         self.histogram_dict |= self._fresh
-        self._fresh, self._bounds = {}, {}
+        self._fresh = {}
         self._workers.shutdown()
         self._workers = None
 
     def _values(self, old, seen, low, high):
-        """Bins on both sides of zero, and their range."""
-        kind = seen.dtype
-        reach = np.array(max(abs(low), abs(high)), dtype=kind)
+        """Bins on both sides of zero, and their range; more of them on both sides for values that lie farther out."""
+        reach = np.float32(max(abs(low), abs(high)))
         if old is None:
-            hist, edges = np.histogram(np.empty(0, kind), self.num_bins, range=(-reach, reach))
-            return (hist, edges, low, high, reach), (-reach, reach)
+            return (*_bins(self.num_bins, -reach, reach), low, high, reach)
         counts, edges, old_low, old_high, old_reach = old
         low, high = min(old_low, low), max(old_high, high)
         if reach <= old_reach:
-            return (counts.copy(), edges, low, high, old_reach), (-old_reach, old_reach)
-        more = 0
-        if old_reach != 0:
-            width = 2 * old_reach / counts.size
-            more = int((reach - old_reach) // width + 1)
-            reach = more * width + old_reach
-        hist, edges = np.histogram(np.empty(0, kind), counts.size + 2 * more, range=(-reach, reach))
+            return counts.copy(), edges, low, high, old_reach
+        half = edges[-1]
+        width = 2 * float(half) / counts.size
+        more = int((float(reach) - half) // width + 1)
+        hist, edges = _bins(counts.size + 2 * more, -(half + more * width), half + more * width)
         hist[more:hist.size - more] += counts
-        return (hist, edges, low, high, reach), (-reach, reach)
+        return hist, edges, low, high, edges[-1]
 
     def _magnitudes(self, old, seen, low, high):
-        """Bins of magnitudes from the smallest on, and their range; those that grew count by their edges."""
-        kind = seen.dtype
+        """Bins of magnitudes from the smallest on; more of them for magnitudes that are larger."""
         if old is None:
-            ends = (0, 1) if seen.smallest is None else (kind.type(seen.smallest), kind.type(seen.largest))
-            hist, edges = np.histogram(np.empty(0, kind), self.num_bins, range=ends)
-            return (hist, edges.astype(kind), low, high), ends
+            smallest, largest = (0, 1) if seen.smallest is None else (seen.smallest, seen.largest)
+            return (*_bins(self.num_bins, smallest, largest), low, high)
         counts, edges, old_low, old_high = old
-        largest = kind.type(0 if seen.largest is None else seen.largest)
+        largest = np.float32(0 if seen.largest is None else seen.largest)
         if largest > edges[-1]:
             width = edges[1] - edges[0]
-            edges = np.hstack((edges, np.arange(edges[-1] + width, largest + width, width))).astype(kind)
-        hist = np.zeros(edges.size - 1, counts.dtype)
+            edges = np.hstack((edges, np.arange(edges[-1] + width, largest + width, width))).astype(np.float32)
+        hist = np.zeros(edges.size - 1, np.int64)
         hist[:counts.size] += counts
-        return (hist, edges, min(old_low, low), max(old_high, high)), None
+        return hist, edges, min(old_low, low), max(old_high, high)
 
     def merge_histogram(self, old_histogram, data_arr, new_min, new_max, new_threshold):
         """A histogram of values with those of an array in it, which lie between the ends given."""
         seen = DataRange()
         seen.dtype = data_arr.dtype
-        made, bounds = self._values(old_histogram, seen, new_min, new_max)
-        _add_counts(np.ascontiguousarray(data_arr).reshape(-1), made[0], made[1], False, bounds)
+        made = self._values(old_histogram, seen, new_min, new_max)
+        _add_counts(np.ascontiguousarray(data_arr).reshape(-1), made[0], made[1], False)
         return made
 
     def compute_collection_result(self):
@@ -218,7 +216,7 @@ class HistogramCollector(CalibrationDataCollector):
 
     def _percentile_of(self, histogram):
         hist, edges = histogram[:2]
-        share = np.cumsum(hist / hist.sum())
+        share = np.cumsum(hist / max(hist.sum(), 1))
         if self.symmetric:
             high = edges[np.searchsorted(share, self.percentile / 100.0)]
             return -high, high
@@ -233,7 +231,7 @@ class HistogramCollector(CalibrationDataCollector):
         found = {}
         for name, histogram in self.histogram_dict.items():
             hist, edges = histogram[:2]
-            low, high = _inside(function(histogram), histogram, edges.dtype)
+            low, high = _inside(function(histogram), histogram)
             found[name] = (low, high, hist, edges)
             _plot(hist, edges)
         return found
@@ -265,9 +263,10 @@ class HistogramCollector(CalibrationDataCollector):
             middles = middles ** power
         mean = (hist * middles).sum() / total
         if power != 1 and int(power) == power and int(power) % 2 == 1:
-            deviation = ((hist * (middles - mean) ** 2).sum() / total) ** 0.5
+            variance = (hist * (middles - mean) ** 2).sum() / total
         else:
-            deviation = ((hist * middles ** 2).sum() / total - mean ** 2) ** 0.5
+            variance = (hist * middles ** 2).sum() / total - mean ** 2
+        deviation = max(variance, 0) ** 0.5  # rounding leaves less than 0 for values that are all the same
         return np.array(mean, dtype=hist_edges.dtype), np.array(deviation, dtype=hist_edges.dtype)
 
     def get_entropy_threshold(self, histogram, num_quantized_bins):
@@ -281,13 +280,13 @@ class HistogramCollector(CalibrationDataCollector):
         sums = np.concatenate(([0], np.cumsum(hist)))
         lost = [_divergence(hist, sums, *pair, num_quantized_bins, edges.dtype) for pair in ends]
         start, end = ends[int(np.argmin(np.array(lost, np.float64)))]
-        return _inside((edges[start], edges[end]), histogram, edges.dtype)
+        return _inside((edges[start], edges[end]), histogram)
 
 
-def _inside(ends, histogram, dtype):
-    """The ends, but none beyond the values that there were."""
-    low, high = (np.array(end, dtype=dtype) for end in ends)
-    lowest, highest = histogram[2:4]
+def _inside(ends, histogram):
+    """The ends in the tensor's type, but none beyond the values that there were."""
+    lowest, highest = (np.asarray(end) for end in histogram[2:4])
+    low, high = (np.array(end, dtype=lowest.dtype) for end in ends)
     return lowest if low < lowest else low, highest if high > highest else high
 
 

@@ -1,0 +1,99 @@
+"""Times calibration here and by ONNX Runtime's tool on a model of the zoo: seconds beyond the sessions' own creation and
+the peak of memory, each run in a process of its own, in turns.
+
+usage: benchmarks/calibration.py [--model resnet50] [--samples 32] [--methods MinMax Entropy Percentile] [--turns 1]
+"""
+import argparse
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+
+class Samples:
+    """The inputs of the model that seeds give, made before the clock starts."""
+
+    def __init__(self, name, count):
+        import model_zoo
+
+        self.feeds = [model_zoo.inputs(name, seed=seed) for seed in range(count)]
+
+    def get_next(self):
+        return self.feeds.pop(0) if self.feeds else None
+
+
+def peak_mb():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def child(who, model, samples, method):
+    """Runs in a process of its own: prints seconds and megabytes."""
+    import model_zoo
+
+    path, reader = model_zoo.path(model), Samples(model, samples)
+    if who == "runs":
+        import sardonyx
+
+        session, feeds = sardonyx.InferenceSession(str(path)), reader.feeds
+        session.run(None, feeds[0])
+        start, before = time.perf_counter(), peak_mb()
+        for feed in feeds:
+            session.run(None, feed)
+        print(json.dumps([time.perf_counter() - start, peak_mb() - before]))
+        return
+    if who == "sardonyx":
+        import sardonyx.quantization.calibrate as calibrate
+    else:
+        import onnxruntime
+        import onnxruntime.quantization.calibrate as calibrate
+
+        assert not hasattr(onnxruntime, "sardonyx_version")
+    with tempfile.TemporaryDirectory() as folder:
+        made = calibrate.create_calibrator(path, augmented_model_path=os.path.join(folder, "augmented.onnx"),
+                                           calibrate_method=calibrate.CalibrationMethod[method])
+        start, before = time.perf_counter(), peak_mb()
+        made.collect_data(reader)
+        made.compute_data()
+        print(json.dumps([time.perf_counter() - start, peak_mb() - before]))
+
+
+def measured(*arguments):
+    """(seconds, megabytes) of a child; what it prints besides is passed over."""
+    made = subprocess.run([sys.executable, "-W", "ignore", __file__, "--child", *map(str, arguments)], check=True,
+                          capture_output=True, text=True)
+    return json.loads(made.stdout.strip().splitlines()[-1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", default="resnet50")
+    parser.add_argument("--samples", type=int, default=32)
+    parser.add_argument("--methods", nargs="*", default=["MinMax", "Entropy", "Percentile"])
+    parser.add_argument("--turns", type=int, default=1)
+    parser.add_argument("--child", nargs=4)
+    options = parser.parse_args()
+    if options.child:
+        who, model, samples, method = options.child
+        return child(who, model, int(samples), method)
+    print("method\tsardonyx s\tonnxruntime s\tratio\tsardonyx MB\tonnxruntime MB\tratio\tover bare runs")
+    for method in options.methods:
+        best = {}
+        for _ in range(options.turns):
+            for who in ("runs", "sardonyx", "onnxruntime"):
+                found = measured(who, options.model, options.samples, method)
+                best[who] = [min(pair) for pair in zip(found, best.get(who, found), strict=True)]
+        ours, peer, runs = best["sardonyx"], best["onnxruntime"], best["runs"]
+        print(f"{method}\t{ours[0]:.2f}\t{peer[0]:.2f}\t{peer[0] / ours[0]:.2f}\t{ours[1]:.0f}\t{peer[1]:.0f}\t"
+              f"{ours[1] / peer[1]:.2f}\t{ours[0] / runs[0]:.2f}")
+    return None
+
+
+if __name__ == "__main__":
+    main()
