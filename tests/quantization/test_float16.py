@@ -37,7 +37,8 @@ def converted(library, proto, **arguments):
 
 ARGUMENTS = [
     {}, {"keep_io_types": True}, {"keep_io_types": ["x"]}, {"op_block_list": []},
-    {"op_block_list": ["Add", "Conv", "MatMul"]}, {"node_block_list": ["conv", "product", "div"], "keep_io_types": True},
+    {"op_block_list": ["Add", "Conv", "MatMul"]},
+    {"node_block_list": ["conv", "product", "div"], "keep_io_types": True},
     {"force_fp16_initializers": True, "op_block_list": ["Conv", "Gemm", "Max"]},
     {"min_positive_val": 1e-5, "max_finite_val": 0.5}]
 
@@ -58,7 +59,8 @@ def test_the_same_models(tmp_path, name, arguments):
         assert counts[key] == other_counts[key]
     # ONNX Runtime's tool adds the same cast again for each reader.
     assert counts["", "Cast"] <= other_counts["", "Cast"]
-    for one, two in zip([*mine.graph.input, *mine.graph.output], [*other.graph.input, *other.graph.output], strict=True):
+    ends = [[*made.graph.input, *made.graph.output] for made in (mine, other)]
+    for one, two in zip(*ends, strict=True):
         assert (one.name, one.type.tensor_type.elem_type) == (two.name, two.type.tensor_type.elem_type)
 
 
@@ -111,7 +113,8 @@ def test_paths_and_functions(tmp_path):
         [helper.make_tensor_value_info("y", 1, [2])]), functions=[double], ir_version=8,
         opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("own", 1)])
     made = ours.convert_float_to_float16(proto)
-    assert sardonyx.InferenceSession(made.SerializeToString()).run(None, {"x": np.float16([1, 2])})[0].tolist() == [2, 4]
+    result = sardonyx.InferenceSession(made.SerializeToString()).run(None, {"x": np.float16([1, 2])})[0]
+    assert result.tolist() == [2, 4]
 
 
 def test_numbers():
@@ -134,7 +137,8 @@ def test_wrong_arguments(arguments, message):
 
 def test_signatures():
     for name, other in vars(theirs).items():
-        if (inspect.isfunction(other) or inspect.isclass(other)) and other.__module__ == theirs.__name__ and name[0] != "_":
+        is_own = getattr(other, "__module__", None) == theirs.__name__ and name[0] != "_"
+        if is_own and (inspect.isfunction(other) or inspect.isclass(other)):
             parameters = [[(one.name, one.default) for one in inspect.signature(one).parameters.values()]
                           for one in (getattr(ours, name), other)]
             assert parameters[0] == parameters[1], name

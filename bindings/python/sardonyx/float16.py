@@ -1,5 +1,5 @@
-"""Models whose floats become half precision, which halves their size: convert_float_to_float16 for onnx.ModelProto, with
-the arguments of onnxruntime.transformers.float16."""
+"""Models whose floats become half precision, which halves their size: convert_float_to_float16 for onnx.ModelProto,
+with the arguments of onnxruntime.transformers.float16."""
 import os
 
 import numpy as np
@@ -11,8 +11,8 @@ SMALLEST, LARGEST = 5.96e-08, 65504.0  # of half precision: the smallest positiv
 DEFAULT_OP_BLOCK_LIST = [
     "ArrayFeatureExtractor", "Binarizer", "CastMap", "CategoryMapper", "DictVectorizer", "FeatureVectorizer", "Imputer",
     "LabelEncoder", "LinearClassifier", "LinearRegressor", "Normalizer", "OneHotEncoder", "RandomUniformLike",
-    "SVMClassifier", "SVMRegressor", "Scaler", "TreeEnsembleClassifier", "TreeEnsembleRegressor", "TreeEnsemble", "ZipMap",
-    "NonMaxSuppression", "TopK", "RoiAlign", "Range", "CumSum", "Min", "Max", "Upsample",
+    "SVMClassifier", "SVMRegressor", "Scaler", "TreeEnsembleClassifier", "TreeEnsembleRegressor", "TreeEnsemble",
+    "ZipMap", "NonMaxSuppression", "TopK", "RoiAlign", "Range", "CumSum", "Min", "Max", "Upsample",
 ]
 # Inputs that are floats whatever the others are.
 ALWAYS_FLOAT_INPUTS = {"Resize": [2], "GroupNorm": [1, 2], "SkipGroupNorm": [1, 2]}
@@ -23,8 +23,8 @@ _FLOAT_BY_DEFAULT = {"RandomNormal", "RandomUniform", "SequenceEmpty"}
 
 
 def convert_np_to_float16(np_array, min_positive_val=SMALLEST, max_finite_val=LARGEST):
-    """An array in half precision. Numbers that are too small or too large become the ends of the range given, with their
-    sign; 0, infinity and NaN stay."""
+    """An array in half precision. Numbers that are too small or too large become the ends of the range given, with
+    their sign; 0, infinity and NaN stay."""
     size = np.abs(np_array)
     inside = np.isfinite(np_array) & (np_array != 0)
     clipped = np.copysign(np.clip(size, min_positive_val, max_finite_val), np_array)
@@ -80,8 +80,8 @@ def convert_float_to_float16(model, min_positive_val=SMALLEST, max_finite_val=LA
     """The onnx.ModelProto of a model (one itself, or a path) with floats in half precision.
 
     `keep_io_types`: inputs and outputs stay floats; a list names those that do. `op_block_list`, `node_block_list`:
-    operators and names of nodes that stay on floats (or on bfloat16, with `use_bfloat16_as_blocked_nodes_dtype`); without
-    the former, DEFAULT_OP_BLOCK_LIST. `force_fp16_initializers`: also of weights that only such nodes read.
+    operators and names of nodes that stay on floats (or on bfloat16, with `use_bfloat16_as_blocked_nodes_dtype`);
+    without the former, DEFAULT_OP_BLOCK_LIST. `force_fp16_initializers`: also of weights that only such nodes read.
     `force_fp16_inputs`: by operators, inputs of ALWAYS_FLOAT_INPUTS that are converted nevertheless.
     `disable_shape_infer`: the model tells the types of its values. Weights are limited to the range given.
 
@@ -131,7 +131,8 @@ class _Conversion:
                 index not in self.force_inputs.get(node.op_type, ()))
 
     def convert_graph(self, graph, outer, keep_io_types=False):
-        """`outer`: what names of the graphs around mean: an InitializerTracker, or None for values of half precision."""
+        """`outer`: what names of the graphs around mean: an InitializerTracker, or None for values of half
+        precision."""
         scope = dict(outer)
         for value in (*graph.input, *graph.value_info, *graph.output):
             scope.pop(value.name, None)

@@ -83,7 +83,8 @@ class HistogramCollector(CalibrationDataCollector):
     """`histogram_dict` has for each tensor (counts, edges, smallest value, largest value), and behind these the range
     that the bins cover on both sides of zero where they are bins of values and not of magnitudes.
 
-    Data of any size is given in parts: add_range for all of them, start_counts, add_counts for all of them once more."""
+    Data of any size is given in parts: add_range for all of them, start_counts, add_counts for all of them once
+    more."""
 
     def __init__(self, method, symmetric, num_bins, num_quantized_bins, percentile, scenario):
         self.histogram_dict = {}
@@ -296,8 +297,8 @@ def _plot(hist, edges):
 
 
 def _divergence(hist, sums, start, end, count, dtype):
-    """How much the bins from `start` to `end`, with those outside put into the first and the last, tell that they do not
-    once they are merged into `count` (Kullback and Leibler)."""
+    """How much the bins from `start` to `end`, with those outside put into the first and the last, tell that they do
+    not once they are merged into `count` (Kullback and Leibler)."""
     part, width = hist[start:end], (end - start) // count
     whole = part.copy()
     whole[0] += sums[start]
