@@ -17,8 +17,8 @@ constexpr const char* kCustomHint =
 
 class Resolver {
  public:
-  Resolver(Graph& graph, const Registry& registry, const FunctionIndex& functions)
-      : graph_(graph), registry_(registry), functions_(functions) {}
+  Resolver(Graph& graph, const Registry& registry, const FunctionIndex& functions, UnknownOperators unknown)
+      : graph_(graph), registry_(registry), functions_(functions), unknown_(unknown) {}
 
   void Run() {
     for (const NodeId id : graph_.order) {
@@ -30,8 +30,9 @@ class Resolver {
         FromOwnDomain(node);
       }
       const bool calls_function = functions_.Find(node.domain, node.op_type, node.overload) != nullptr;
-      if (!ResolveCustom(node, calls_function) && !calls_function) Resolve(node);
-      for (Graph* body : node.Subgraphs()) Resolver(*body, registry_, functions_).Run();
+      const bool is_left_alone = calls_function || (unknown_ == UnknownOperators::kLeftAlone && IsUnknown(node));
+      if (!ResolveCustom(node, is_left_alone) && !is_left_alone) Resolve(node);
+      for (Graph* body : node.Subgraphs()) Resolver(*body, registry_, functions_, unknown_).Run();
     }
   }
 
@@ -43,6 +44,11 @@ class Resolver {
 
   std::string FullName(const Node& node) const {
     return node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
+  }
+
+  // No operator of this library has the name, in whatever version.
+  bool IsUnknown(const Node& node) const {
+    return SchemaVersions(node.domain, node.op_type).empty() && !registry_.HasName(node.domain, node.op_type);
   }
 
   void CheckOwnOpset(const Node& node) const {
@@ -168,12 +174,13 @@ class Resolver {
   Graph& graph_;
   const Registry& registry_;
   const FunctionIndex& functions_;
+  const UnknownOperators unknown_;
 };
 
 }  // namespace
 
-void ResolveVersions(Graph& graph, const Registry& registry, const FunctionIndex& functions) {
-  Resolver(graph, registry, functions).Run();
+void ResolveVersions(Graph& graph, const Registry& registry, const FunctionIndex& functions, UnknownOperators unknown) {
+  Resolver(graph, registry, functions, unknown).Run();
 }
 
 }  // namespace sardonyx::ops

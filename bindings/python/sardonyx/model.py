@@ -343,8 +343,9 @@ class Model:
         self.producer_name, self.producer_version = name, version
 
     def infer_types(self):
-        """Fills in the types and shapes that follow from those of the inputs, symbolic ones included. Nodes and graphs
-        that were taken from this model before are not those of the model any more."""
+        """Fills in the types and shapes that follow from those of the inputs, symbolic ones included; nothing follows
+        from operators that are not known. Nodes and graphs that were taken from this model before are not those of the
+        model any more."""
         self.graph._edit("infer_types")
         self._read()
 

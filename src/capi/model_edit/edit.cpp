@@ -324,7 +324,7 @@ Json SetProducer(const Edit& edit) {
 Json InferTypes(const Edit& edit) {
   edit.model().Finish();
   const ops::Registry registry;
-  ops::ResolveVersions(edit.model().model.graph, registry, edit.model().model);
+  ops::ResolveVersions(edit.model().model.graph, registry, edit.model().model, ops::UnknownOperators::kLeftAlone);
   ops::Infer(edit.model().model.graph, registry);
   return nullptr;
 }
