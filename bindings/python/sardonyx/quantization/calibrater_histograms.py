@@ -10,8 +10,7 @@ from sardonyx.quantization.histograms import HistogramCollector
 
 
 class HistogramCalibrater(CalibraterBase):
-    """Runs the model twice on each input: once for the range of its values, once for their counts. Of the data only the
-    inputs are kept in between."""
+    """Runs the model once on each input and counts the values of its tensors; no tensor is kept."""
 
     def __init__(self, model_path: str | Path, op_types_to_calibrate: Sequence[str] | None = None,
                  augmented_model_path="augmented_model.onnx", use_external_data_format=False, method="percentile",
@@ -21,7 +20,7 @@ class HistogramCalibrater(CalibraterBase):
         super().__init__(model_path, op_types_to_calibrate=op_types_to_calibrate,
                          augmented_model_path=augmented_model_path, symmetric=symmetric,
                          use_external_data_format=use_external_data_format)
-        self.intermediate_outputs = []  # the inputs between the two runs
+        self.intermediate_outputs = []  # stays empty: values are counted as they come
         self.calibrate_tensors_range = None
         self.num_model_outputs = len(self.model.graph.outputs)
         self.model_original_outputs = set(self.model.graph.outputs)
@@ -50,22 +49,15 @@ class HistogramCalibrater(CalibraterBase):
             self.collector = HistogramCollector(self.method, self.symmetric, self.num_bins, self.num_quantized_bins,
                                                 self.percentile, self.scenario)
         names = [one.name for one in self.infer_session.get_outputs() if one.name in self.tensors_to_calibrate]
+        outputs, runs = _ReusedOutputs(self.infer_session, names), 0
         while inputs := data_reader.get_next():
-            # A reader may use its arrays again for what it gives next.
-            self.intermediate_outputs.append({name: _copy(value) for name, value in inputs.items()})
-            self.collector.add_range(self._values(names, self.intermediate_outputs[-1]))
-        if not self.intermediate_outputs:
+            given = {name: np.asarray(value) for name, value in inputs.items()
+                     if name in self.tensors_to_calibrate and name not in names}
+            self.collector.stream(given | outputs.run(inputs))
+            runs += 1
+        if not runs:
             raise ValueError("expected data to calibrate with, but the reader gave none")
-        self.collector.start_counts()
-        for inputs in self.intermediate_outputs:
-            self.collector.add_counts(self._values(names, inputs))
-        self.collector.finish_counts()
-        self.clear_collected_data()
-
-    def _values(self, names, inputs):
-        given = {name: np.asarray(value) for name, value in inputs.items()
-                 if name in self.tensors_to_calibrate and name not in names}
-        return given | dict(zip(names, self.infer_session.run(names, inputs) if names else ()))
+        self.collector.finish_stream()
 
     def compute_data(self) -> TensorsData:
         if self.collector is None:
@@ -78,8 +70,33 @@ class HistogramCalibrater(CalibraterBase):
         raise TypeError(f"{type(self).__name__} needs a compute_data of its own: it is no calibrater of a known method")
 
 
-def _copy(value):
-    return value.copy() if isinstance(value, np.ndarray) else value
+class _ReusedOutputs:
+    """Runs of a session whose outputs lie in the same memory as those of the run before, as long as inputs have the same
+    shapes: new memory would cost as much as the model's own work."""
+
+    def __init__(self, session, names):
+        self.session, self.names = session, names
+        self.binding = self.shapes = None
+
+    def run(self, inputs):
+        if not self.names:
+            return {}
+        inputs = {name: np.ascontiguousarray(value) for name, value in inputs.items()}
+        shapes = {name: value.shape for name, value in inputs.items()}
+        is_known = shapes == self.shapes
+        if not is_known:
+            self.binding, self.shapes = self.session.io_binding(), shapes
+        for name, value in inputs.items():
+            self.binding.bind_cpu_input(name, value)
+        if not is_known:
+            for name in self.names:
+                self.binding.bind_output(name)
+        self.session.run_with_iobinding(self.binding)
+        values = self.binding.get_outputs()
+        if not is_known:
+            for name, value in zip(self.names, values, strict=True):
+                self.binding.bind_ortvalue_output(name, value)
+        return {name: value.numpy() for name, value in zip(self.names, values, strict=True)}
 
 
 class EntropyCalibrater(HistogramCalibrater):

@@ -67,6 +67,18 @@ def _bins(count, low, high):
     return np.zeros(count, np.int64), np.linspace(float(low), float(high), count + 1).astype(np.float32)
 
 
+def _counts_between(stream, edges, absolute):
+    """The counts of a StreamedHistogram between edges that are not its own."""
+    counts = np.asarray(stream.counts())
+    side = counts.size // 2
+    if absolute:
+        counts = counts[side:] + counts[side - 1::-1]
+    places = np.linspace(0 if absolute else -stream.reach, stream.reach, counts.size + 1)
+    below = np.interp(edges.astype(np.float64), places, np.concatenate(([0], np.cumsum(counts))))
+    below[0], below[-1] = 0, counts.sum()
+    return np.diff(np.round(below)).astype(np.int64)
+
+
 class CalibrationDataCollector(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def collect(self, name_to_arr):
@@ -94,7 +106,7 @@ class HistogramCollector(CalibrationDataCollector):
         self.num_quantized_bins = num_quantized_bins
         self.percentile = percentile
         self.scenario = scenario
-        self._ranges, self._fresh = {}, {}
+        self._ranges, self._fresh, self._streams = {}, {}, {}
         self._workers = None
 
     def get_histogram_dict(self):
@@ -191,6 +203,36 @@ class HistogramCollector(CalibrationDataCollector):
         hist = np.zeros(edges.size - 1, np.int64)
         hist[:counts.size] += counts
         return hist, edges, min(old_low, low), max(old_high, high)
+
+    def stream(self, arrays):
+        """Takes arrays by the names of tensors, in one of many parts; finish_stream() makes histograms of all of them.
+        Counts are exact for bins of 1/16384 of the reach (or half of that), and between them taken to be spread
+        evenly."""
+        for name, array in arrays.items():
+            if array.dtype not in _DTYPES:
+                raise TypeError(f"tensor '{name}': expected values of float16 or float32, found {array.dtype}")
+            self._streams.setdefault(name, (_core.StreamedHistogram(), array.dtype))
+
+        def add(name, array):
+            self._streams[name][0].add(array.astype(np.float32, copy=False))
+        self._each(add, arrays)
+
+    def finish_stream(self):
+        absolute = self._is_absolute()
+        for name, (stream, dtype) in self._streams.items():
+            seen = DataRange()
+            seen.dtype = dtype
+            if stream.low <= stream.high:
+                seen.low, seen.high = stream.low, stream.high
+                seen.smallest, seen.largest = stream.smallest, max(abs(stream.low), abs(stream.high))
+            make = self._magnitudes if absolute else self._values
+            made = make(self.histogram_dict.get(name), seen, *seen.ends(name))
+            made[0][...] += _counts_between(stream, made[1], absolute)
+            self.histogram_dict[name] = made
+        self._streams = {}
+        if self._workers is not None:
+            self._workers.shutdown()
+            self._workers = None
 
     def merge_histogram(self, old_histogram, data_arr, new_min, new_max, new_threshold):
         """A histogram of values with those of an array in it, which lie between the ends given."""
