@@ -1,5 +1,5 @@
-"""Times calibration here and by ONNX Runtime's tool on a model of the zoo: seconds beyond the sessions' own creation and
-the peak of memory, each run in a process of its own, in turns.
+"""Times calibration here and by ONNX Runtime's tool on a model of the zoo: seconds beyond the sessions' own creation
+and the peak of memory, each run in a process of its own, in turns.
 
 usage: benchmarks/calibration.py [--model resnet50] [--samples 32] [--methods MinMax Entropy Percentile] [--turns 1]
 """

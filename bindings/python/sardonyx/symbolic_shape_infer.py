@@ -44,15 +44,16 @@ class SymbolicShapeInference:
                 made.infer_types()
         node = self._first_unknown(made.graph)
         if node is not None:
-            message = (f"{node!r}: the shape of its output does not follow from the model; if the operator is not known, "
-                       "guess_output_rank takes that of its first input")
+            message = (f"{node!r}: the shape of its output does not follow from the model; if the operator is not "
+                       "known, guess_output_rank takes that of its first input")
             if self.verbose_ > 0:
                 _logger.warning(message)
             raise RuntimeError(message)
 
     @staticmethod
     def _first_unknown(graph):
-        return next((node for node in graph.nodes for name in node.outputs if name and not _has_rank(graph, name)), None)
+        return next((node for node in graph.nodes
+                     for name in node.outputs if name and not _has_rank(graph, name)), None)
 
 
 def _has_rank(graph, name):
@@ -64,7 +65,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--input", required=True, help="the model")
     parser.add_argument("--output", help="where the model is written with its shapes")
-    parser.add_argument("--auto_merge", action="store_true", help="has no effect: symbols that must be the same are one")
+    parser.add_argument("--auto_merge", action="store_true", help="has no effect: equal symbols are one")
     parser.add_argument("--int_max", type=int, default=2**31 - 1, help="has no effect: slices of any size are inferred")
     parser.add_argument("--guess_output_rank", action="store_true",
                         help="outputs of operators that are not known have the rank of the first input")
@@ -72,7 +73,8 @@ def main():
     parser.add_argument("--save_as_external_data", action="store_true", help="weights lie in a file beside the model")
     parser.add_argument("--all_tensors_to_one_file", action="store_true", help="has no effect: they always do")
     parser.add_argument("--external_data_location", help="the name of that file; MODEL.data if it is not given")
-    parser.add_argument("--external_data_size_threshold", type=int, default=1024, help="smaller weights stay in the model")
+    parser.add_argument("--external_data_size_threshold", type=int, default=1024, 
+                        help="smaller weights stay in the model")
     options = parser.parse_args()
     made = Model(options.input)
     made.infer_types()

@@ -71,8 +71,8 @@ class HistogramCalibrater(CalibraterBase):
 
 
 class _ReusedOutputs:
-    """Runs of a session whose outputs lie in the same memory as those of the run before, as long as inputs have the same
-    shapes: new memory would cost as much as the model's own work."""
+    """Runs of a session whose outputs lie in the same memory as those of the run before, as long as inputs have the
+    same shapes: new memory would cost as much as the model's own work."""
 
     def __init__(self, session, names):
         self.session, self.names = session, names
