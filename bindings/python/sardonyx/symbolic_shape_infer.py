@@ -73,7 +73,7 @@ def main():
     parser.add_argument("--save_as_external_data", action="store_true", help="weights lie in a file beside the model")
     parser.add_argument("--all_tensors_to_one_file", action="store_true", help="has no effect: they always do")
     parser.add_argument("--external_data_location", help="the name of that file; MODEL.data if it is not given")
-    parser.add_argument("--external_data_size_threshold", type=int, default=1024, 
+    parser.add_argument("--external_data_size_threshold", type=int, default=1024,
                         help="smaller weights stay in the model")
     options = parser.parse_args()
     made = Model(options.input)
