@@ -51,10 +51,10 @@ def child(who, model, samples, method):
     if who == "sardonyx":
         import sardonyx.quantization.calibrate as calibrate
     else:
-        import onnxruntime
-        import onnxruntime.quantization.calibrate as calibrate
+        import peer
 
-        assert not hasattr(onnxruntime, "sardonyx_version")
+        peer.require()
+        import onnxruntime.quantization.calibrate as calibrate
     with tempfile.TemporaryDirectory() as folder:
         made = calibrate.create_calibrator(path, augmented_model_path=os.path.join(folder, "augmented.onnx"),
                                            calibrate_method=calibrate.CalibrationMethod[method])
