@@ -13,7 +13,8 @@ BUILD = pathlib.Path(os.environ.get("SDX_BUILD", "build/release")).resolve()
 
 def run(*arguments):
     environment = {**os.environ, "PYTHONPATH": str(BUILD / "as_onnxruntime")}
-    return subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True, check=True).stdout
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
 def test_modules_are_the_same():

@@ -38,8 +38,8 @@ class _Same(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def get_code(self, name):
         """What `python -m` runs."""
-        return compile(f"import runpy\nrunpy.run_module({self._home(name)!r}, run_name='__main__', alter_sys=True)", name,
-                       "exec")
+        text = f"import runpy\nrunpy.run_module({self._home(name)!r}, run_name='__main__', alter_sys=True)"
+        return compile(text, name, "exec")
 
     @staticmethod
     def _home(name):
