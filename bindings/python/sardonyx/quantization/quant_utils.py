@@ -65,7 +65,7 @@ __all__ = [
     "model_has_pre_process_metadata", "ms_domain", "normalize_axis", "onnx_domain", "optimize_model",
     "pack_bytes_to_4bit", "quantize_data", "quantize_nparray", "quantize_onnx_initializer",
     "save_and_reload_model_with_shape_infer", "smooth_distribution", "snap_zero_point_to_uint8",
-    "tensor_proto_to_array", "type_to_name", "uint4", "update_opset_version",
+    "tensor_proto_to_array", "type_to_name", "uint4", "update_opset_version", "write_calibration_table",
 ]
 
 _METADATA = "onnxruntime.quant"
@@ -165,6 +165,13 @@ def apply_plot(hist, hist_edges):
     pyplot.xlabel("Tensor value")
     pyplot.ylabel("Counts")
     pyplot.show()
+
+
+def write_calibration_table(calibration_cache, dir="."):
+    """See sardonyx.quantization.calibration_table."""
+    from sardonyx.quantization import calibration_table
+
+    calibration_table.write_calibration_table(calibration_cache, dir)
 
 
 def tensor_proto_to_array(initializer) -> np.ndarray:

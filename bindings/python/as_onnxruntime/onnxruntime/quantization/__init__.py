@@ -36,6 +36,11 @@ class _Same(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module):
         sys.modules[module.__name__] = importlib.import_module(self._home(module.__name__))
 
+    def get_code(self, name):
+        """What `python -m` runs."""
+        text = f"import runpy\nrunpy.run_module({self._home(name)!r}, run_name='__main__', alter_sys=True)"
+        return compile(text, name, "exec")
+
     @staticmethod
     def _home(name):
         return f"{_OURS}registry" if name in _RULES else _OURS + name[len(_THEIRS):]
