@@ -1,5 +1,6 @@
 """quantize_dynamic and quantize_static make what ONNX Runtime's functions make of the same model, data and arguments,
 and what they make runs in both."""
+import importlib
 import inspect
 import json
 
@@ -7,11 +8,9 @@ import numpy as np
 import onnx
 import onnxruntime
 import onnxruntime.quantization as peer
-import onnxruntime.quantization.quantize as peer_quantize
 import pytest
 import sardonyx
 import sardonyx.quantization as ours
-import sardonyx.quantization.quantize as our_quantize
 from onnx import TensorProto, helper
 from quantized_models import (
     Reader,
@@ -255,6 +254,18 @@ def test_nodes_excluded_by_a_function(sources):
     assert sorted(configs[0].nodes_to_exclude) == sorted(configs[1].nodes_to_exclude) == ["conv0", "conv1", "conv2"]
 
 
+def test_channels_in_old_models(tmp_path):
+    """DequantizeLinear has an axis from opset 13 on; ONNX Runtime's tool writes a model that does not load."""
+    source, result = str(tmp_path / "f.onnx"), str(tmp_path / "q.onnx")
+    onnx.save(mlp(11), source)
+    ours.quantize_static(source, result, Reader(mlp(11)), per_channel=True)
+    assert {one.domain: one.version for one in onnx.load(result).opset_import}[""] == 13
+    agree(source, result)
+    ours.quantize_static(source, result, Reader(mlp(11)), per_channel=True, quant_format=ours.QuantFormat.QOperator)
+    assert {one.domain: one.version for one in onnx.load(result).opset_import}[""] == 11
+    agree(source, result)
+
+
 def test_ranges_are_kept_in_a_file(sources, tmp_path):
     source, cache = str(sources / "mlp.onnx"), tmp_path / "ranges.json"
     ours.quantize_static(source, tmp_path / "a.onnx", Reader(mlp()), calibration_cache_path=cache)
@@ -276,6 +287,8 @@ def test_ranges_are_kept_in_a_file(sources, tmp_path):
     ({"weight_type": "QFLOAT8E4M3FN"}, "Distribution"),
     ({"extra_options": {"TensorQuantOverrides": {"nothing": [{}]}}}, "'nothing'"),
     ({"extra_options": {"TensorQuantOverrides": {"w0": [{"scale": 1.0}]}}}, "zero_point"),
+    ({"extra_options": {"TensorQuantOverrides": {"w0": [3]}}}, "dictionary, found 'int'"),
+    ({"extra_options": {"TensorQuantOverrides": {"w0": {"axis": 0}}}}, "list of dictionaries, found 'dict'"),
     ({"extra_options": {"TensorQuantOverrides": {"w0": [{"convert": {"quant_type": "QUInt16"}}]}}}, "weight"),
     ({"extra_options": {"TensorQuantOverrides": {"w0": [{"axis": 7}]}}}, "7"),
     ({"extra_options": {"TensorQuantOverrides": {"w0": [{"axis": 0}, {"axis": 0}]}}}, "4"),
@@ -291,6 +304,10 @@ def test_wrong_arguments_are_refused_by_both(sources, tmp_path, arguments, messa
 
 
 def test_signatures():
+    # As members of their packages these names are functions.
+    our_quantize, peer_quantize = (importlib.import_module(f"{library}.quantization.quantize")
+                                   for library in ("sardonyx", "onnxruntime"))
+    assert {"quantize", "quantize_static", "QuantConfig"} <= set(vars(peer_quantize))
     for name, other in vars(peer_quantize).items():
         if inspect.isfunction(other) and other.__module__ == peer_quantize.__name__:
             mine = getattr(our_quantize, name)

@@ -22,9 +22,10 @@ from sardonyx.quantization.qdq_quantizer import QDQQuantizer
 from sardonyx.quantization.quant_types import MODEL_SIZE_THRESHOLD, QuantFormat, QuantizationMode, QuantType
 from sardonyx.quantization.quant_utils import needed_opset
 from sardonyx.quantization.registry import IntegerOpsRegistry, QDQRegistry, QLinearOpsRegistry
-from sardonyx.quantization.tensor_quant_overrides import TensorQuantOverridesHelper
+from sardonyx.quantization.tensor_quant_overrides import TensorQuantOverridesHelper, check_form
 
 _PREPROCESSED = ("onnx.quant.pre_process", "onnxruntime.quant")
+_CHANNELS = 13  # the opset from which on DequantizeLinear has an axis
 _SIXTEEN_BITS, _FOUR_BITS = {QuantType.QInt16, QuantType.QUInt16}, {QuantType.QInt4, QuantType.QUInt4}
 # What calibrators take, and the names of these options among those of quantize_static.
 _CALIBRATION_OPTIONS = {
@@ -137,7 +138,7 @@ def check_static_quant_arguments(quant_format: QuantFormat, activation_type: Qua
         raise ValueError("types of 16 bits need QuantFormat.QDQ: operators on integers have 8 bits")
 
 
-def _opened(model_input, weight_type, activation_type, extra_options):
+def _opened(model_input, weight_type, activation_type, extra_options, oldest=1):
     """The model as a sardonyx.model.Model, of an opset that has what the types need."""
     model = Model(model_input)
     version = model.opsets.get("", model.opsets.get("ai.onnx"))
@@ -145,6 +146,10 @@ def _opened(model_input, weight_type, activation_type, extra_options):
         raise ValueError("the model has no operators of ONNX's own domain, so there is nothing to quantize")
     wanted = needed_opset(version, weight_type, activation_type, extra_options.get("TensorQuantOverrides"),
                           extra_options.get("BlockSize", 0))
+    if wanted < oldest:
+        logging.warning("the model is of opset %d, whose DequantizeLinear has no axis: it is converted to opset %d",
+                        version, oldest)
+        wanted = oldest
     if wanted != version:
         import onnx
 
@@ -192,9 +197,12 @@ def quantize_static(model_input, model_output: str | Path, calibration_data_read
     if QuantType.QFLOAT8E4M3FN in (activation_type, weight_type) and calibrate_method != CalibrationMethod.Distribution:
         raise ValueError(f"float8 needs CalibrationMethod.Distribution, found {calibrate_method}")
     check_static_quant_arguments(quant_format, activation_type, weight_type)
+    check_form(options.get("TensorQuantOverrides"))
     kinds = op_types_to_quantize or sorted({*QLinearOpsRegistry, *QDQRegistry})
     excluded = list(nodes_to_exclude or [])
-    model, is_changed = _opened(model_input, weight_type, activation_type, options)
+    has_channels = quant_format is QuantFormat.QDQ and (per_channel or any(
+        "axis" in entry for entries in (options.get("TensorQuantOverrides") or {}).values() for entry in entries))
+    model, is_changed = _opened(model_input, weight_type, activation_type, options, _CHANNELS if has_channels else 1)
     if options.get("SmoothQuant", False):
         if calibration_data_reader is None:
             raise ValueError("SmoothQuant needs data: a cache of ranges does not tell the ranges of channels")

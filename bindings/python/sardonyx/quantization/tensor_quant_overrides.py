@@ -177,16 +177,31 @@ def _fault(name, entries, initializers, activation_names, default_activation_qty
     """What is wrong with the entries of a tensor; None if nothing is."""
     if name not in initializers and name not in activation_names:
         return "the model has no such tensor"
-    if not isinstance(entries, list):
-        return f"expected a list of dictionaries, found '{type(entries).__name__}'"
-    for index, entry in enumerate(entries):
-        if not isinstance(entry, dict):
-            return f"entry {index}: expected a dictionary, found '{type(entry).__name__}'"
+    form = _fault_of_form(entries)
+    if form is not None:
+        return form
     if not entries or not entries[0]:
         return None
     if len(entries) == 1 and entries[0].get("axis") is None:
         return _fault_of_tensor(entries[0], name in initializers, default_activation_qtype)
     return _fault_of_channels(entries, initializers.get(name))
+
+
+def _fault_of_form(entries):
+    if not isinstance(entries, list):
+        return f"expected a list of dictionaries, found '{type(entries).__name__}'"
+    for index, entry in enumerate(entries):
+        if not isinstance(entry, dict):
+            return f"entry {index}: expected a dictionary, found '{type(entry).__name__}'"
+    return None
+
+
+def check_form(overrides):
+    """Raises ValueError for TensorQuantOverrides that are no lists of dictionaries, before anything looks into them."""
+    for name, entries in (overrides or {}).items():
+        fault = _fault_of_form(entries)
+        if fault is not None:
+            raise ValueError(f"TensorQuantOverrides of '{name}': {fault}")
 
 
 def _fault_of_scale(entry):
