@@ -14,7 +14,9 @@ std::string_view NameOf(const Graph& graph, ValueId id) {
 
 // Whether the value's type must be told: a node makes it, and no other list holds it.
 bool NeedsValueInfo(const ValueInfo& value) {
-  const bool told = !value.type.is_none() || !value.doc.empty() || !value.metadata.empty();
+  // A shape without an element type, which inference may leave, is no type in a file.
+  const bool has_type = !value.type.is_none() && !(value.type.is_tensor() && value.type.dtype == DType::kUndefined);
+  const bool told = has_type || !value.doc.empty() || !value.metadata.empty();
   return told && value.producer != kNoNode && !value.is_output;
 }
 

@@ -17,9 +17,9 @@ struct InferOptions {
 // Resolves since_version of every node from the opset imports and checks each node against its schema: known operator
 // (suggesting the closest name), input and output counts, attribute names and types, required ones. Fails with
 // kInvalidGraph, or kNotImplemented for operators of a known domain that have no schema. Subgraphs too. Calls of
-// functions are left alone; so are unknown operators if `unknown` says so: nothing follows for the types of their
-// outputs then.
-enum class UnknownOperators { kRefused, kLeftAlone };
+// functions are left alone; so are unknown operators, or all but those of ONNX's own domain, if `unknown` says so:
+// nothing follows for the types of their outputs then.
+enum class UnknownOperators { kRefused, kLeftAlone, kAllButStandard };
 void ResolveVersions(Graph& graph, const Registry& registry, const FunctionIndex& functions,
                      UnknownOperators unknown = UnknownOperators::kRefused);
 

@@ -30,7 +30,7 @@ class Resolver {
         FromOwnDomain(node);
       }
       const bool calls_function = functions_.Find(node.domain, node.op_type, node.overload) != nullptr;
-      const bool is_left_alone = calls_function || (unknown_ == UnknownOperators::kLeftAlone && IsUnknown(node));
+      const bool is_left_alone = calls_function || IsLeftAlone(node);
       if (!ResolveCustom(node, is_left_alone) && !is_left_alone) Resolve(node);
       for (Graph* body : node.Subgraphs()) Resolver(*body, registry_, functions_, unknown_).Run();
     }
@@ -46,8 +46,10 @@ class Resolver {
     return node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
   }
 
-  // No operator of this library has the name, in whatever version.
-  bool IsUnknown(const Node& node) const {
+  // What is left alone by its name: no operator of this library has it, in whatever version.
+  bool IsLeftAlone(const Node& node) const {
+    if (unknown_ == UnknownOperators::kRefused) return false;
+    if (unknown_ == UnknownOperators::kAllButStandard && !node.domain.empty()) return true;
     return SchemaVersions(node.domain, node.op_type).empty() && !registry_.HasName(node.domain, node.op_type);
   }
 

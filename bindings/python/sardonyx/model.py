@@ -107,6 +107,7 @@ class Node:
         self.graph._producers.pop(self.outputs[index], None)
         self.outputs[index] = name
         self.graph._producers[name] = self
+        self.graph._names.add(name)
 
     def set_operator(self, op_type=None, domain=None, name=None):
         """Changes what is given."""
@@ -342,11 +343,11 @@ class Model:
         self.graph._edit("set_producer", name=name, version=version)
         self.producer_name, self.producer_version = name, version
 
-    def infer_types(self):
+    def infer_types(self, standard_only=False):
         """Fills in the types and shapes that follow from those of the inputs, symbolic ones included; nothing follows
-        from operators that are not known. Nodes and graphs that were taken from this model before are not those of the
-        model any more."""
-        self.graph._edit("infer_types")
+        from operators that are not known (with `standard_only`: from those of other domains than ONNX's own). Nodes and
+        graphs that were taken from this model before are not those of the model any more."""
+        self.graph._edit("infer_types", standard_only=standard_only)
         self._read()
 
     def save(self, path, external_data=None, min_bytes=1024):

@@ -324,7 +324,9 @@ Json SetProducer(const Edit& edit) {
 Json InferTypes(const Edit& edit) {
   edit.model().Finish();
   const ops::Registry registry;
-  ops::ResolveVersions(edit.model().model.graph, registry, edit.model().model, ops::UnknownOperators::kLeftAlone);
+  const auto known = edit.Get<bool>("standard_only", false) ? ops::UnknownOperators::kAllButStandard
+                                                            : ops::UnknownOperators::kLeftAlone;
+  ops::ResolveVersions(edit.model().model.graph, registry, edit.model().model, known);
   ops::Infer(edit.model().model.graph, registry);
   return nullptr;
 }

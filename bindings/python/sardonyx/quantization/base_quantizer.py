@@ -73,8 +73,9 @@ class BaseQuantizer:
     def __init__(self, model, per_channel, reduce_range, weight_qType, activation_qType, tensors_range,  # noqa: N803
                  nodes_to_quantize, nodes_to_exclude, op_types_to_quantize, extra_options=None):
         self.changed, self._model = Model(model), None
-        self.changed.infer_types()
-        self.graph = self.changed.graph
+        # What follows from operators of other domains alone stays as it is, unless quant_pre_process wrote its types.
+        self.changed.infer_types(standard_only=True)
+        self.graph, self._added = self.changed.graph, {}
         self.opset_version = self.changed.opsets.get("", self.changed.opsets.get("ai.onnx", 1))
         self.per_channel, self.reduce_range = per_channel, reduce_range
         options = self.extra_options = extra_options or {}
@@ -154,11 +155,14 @@ class BaseQuantizer:
         return not (self.nodes_to_exclude and node.name in self.nodes_to_exclude)
 
     def add_scale_and_zero_point(self, scale_name, scale, zero_point_name, zero_point, quant_type):
-        """As initializers, unless they are there: the first that name them decide."""
-        if scale_name not in self.graph.initializers:
-            self.graph.set_initializer(scale_name, np.asarray(scale))
-        if zero_point_name not in self.graph.initializers:
-            self.graph.set_initializer(zero_point_name, np.asarray(zero_point).astype(ONNX_TYPE_TO_NP_TYPE[quant_type]))
+        """As initializers, unless this quantizer has added some of these names: the first decide. Returns their names,
+        which differ where the model has others so called."""
+        zero_point = np.asarray(zero_point).astype(ONNX_TYPE_TO_NP_TYPE[quant_type])
+        for name, array in ((scale_name, np.asarray(scale)), (zero_point_name, zero_point)):
+            if (self.graph.number, name) not in self._added:
+                free = self._added[self.graph.number, name] = self.graph.unique_name(name)
+                self.graph.set_initializer(free, array)
+        return tuple(self._added[self.graph.number, name] for name in (scale_name, zero_point_name))
 
     def add_quantized_bias(self, bias_name, input_scale, weight_scale, beta=1.0):
         """Adds a bias times `beta` as int32 of the scale input_scale * weight_scale, which the products have, too; for
@@ -166,7 +170,7 @@ class BaseQuantizer:
         graph, bias = self.graph, self.graph.tensor(bias_name)
         if beta != 1.0:
             bias = (bias * beta).astype(bias.dtype)
-        name = bias_name + TENSOR_NAME_QUANT_SUFFIX
+        name = graph.unique_name(bias_name + TENSOR_NAME_QUANT_SUFFIX)
         if self.weight_qType == FLOAT8E4M3FN:
             quantized, scale = bias.astype(np.float32), np.ones(1, np.float32)
             zero_point = np.zeros(1, ONNX_TYPE_TO_NP_TYPE[FLOAT8E4M3FN])
@@ -178,10 +182,10 @@ class BaseQuantizer:
             quantized = np.clip(numbers, _INT32.min, _INT32.max).astype(np.int32).reshape(bias.shape)
             scale = exact.astype(bias.dtype).reshape(-1)
             zero_point = np.zeros(scale.shape if scale.size > 1 else (), np.int32)
-        graph.set_initializer(name, quantized)
-        graph.set_initializer(f"{name}_scale", scale)
-        graph.set_initializer(f"{name}_zero_point", zero_point)
-        return name, f"{name}_scale", f"{name}_zero_point", scale
+        scale_name, zero_point_name = graph.unique_name(f"{name}_scale"), graph.unique_name(f"{name}_zero_point")
+        for key, array in ((name, quantized), (scale_name, scale), (zero_point_name, zero_point)):
+            graph.set_initializer(key, array)
+        return name, scale_name, zero_point_name, scale
 
     def channel_params(self, data, quant_type, axis, symmetric, reduce_range, overrides):
         """(zero points, scales) of the channels of an array along `axis`. `overrides`: one entry, or one a channel."""

@@ -1,7 +1,14 @@
 """The nodes that measure the range of a tensor in each run and quantize it."""
 import numpy as np
 
-from sardonyx.quantization.quant_types import ELEMENT_NUMBERS, FLOAT_NUMPY_TYPES, INT8, UINT8, get_qrange_for_qType
+from sardonyx.quantization.quant_types import (
+    ELEMENT_NUMBERS,
+    FLOAT,
+    FLOAT_NUMPY_TYPES,
+    INT8,
+    UINT8,
+    get_qrange_for_qType,
+)
 
 _RANGE_UINT8, _RANGE_INT8 = "fixed_quantization_range_uint8", "fixed_quantization_range_int8"
 _ZERO, _ZERO_POINT = "fixed_zero", "fixed_zero_zp"
@@ -11,9 +18,12 @@ def add_measured_quantization(graph, name, quantized, element, kind, has_dynamic
     """Adds nodes that make `quantized` of the value `name`, of the element type `element`; returns the names of its
     scale and zero point. `kind`: UINT8, with a zero point that is measured, too, or INT8, around 0.
 
-    ONNX's DynamicQuantizeLinear (from opset 11 on, for floats and uint8) does all of it."""
+    ONNX's DynamicQuantizeLinear (from opset 11 on, for floats and uint8) does all of it; half precision becomes floats
+    for it, and so does the scale."""
     scale, zero_point = f"{name}_scale", f"{name}_zero_point"
-    if has_dynamic_quantization and kind == UINT8 and element == "float":
+    if has_dynamic_quantization and kind == UINT8:
+        if element != "float":
+            name = _step(graph, "Cast", [name], f"{name}_cast_for_range", f"{name}_as_float", to=FLOAT)
         graph.add_node("DynamicQuantizeLinear", [name], [quantized, scale, zero_point], f"{name}_QuantizeLinear")
         return scale, zero_point
     dtype = FLOAT_NUMPY_TYPES[ELEMENT_NUMBERS[element]]
@@ -40,12 +50,15 @@ def _constant(graph, name, value, dtype):
 
 
 def _measure_uint8(graph, name, dtype, scale, zero_point):
+    zero = _constant(graph, _ZERO, 0, dtype)  # lies in the range, also where all numbers lie on one side
     lowest = _step(graph, "ReduceMin", [name], f"{name}_ReduceMin", keepdims=0)
+    lowest = _step(graph, "Min", [lowest, zero], f"{name}_lowest")
     highest = _step(graph, "ReduceMax", [name], f"{name}_ReduceMax", keepdims=0)
+    highest = _step(graph, "Max", [highest, zero], f"{name}_highest")
     width = _step(graph, "Sub", [highest, lowest], f"{name}_scale_Sub")
     numbers = _constant(graph, _RANGE_UINT8, int(get_qrange_for_qType(UINT8)), dtype)
     _step(graph, "Div", [width, numbers], f"{name}_scale_Div", scale)
-    below = _step(graph, "Sub", [_constant(graph, _ZERO, 0, dtype), lowest], f"{name}_zero_point_Sub")
+    below = _step(graph, "Sub", [zero, lowest], f"{name}_zero_point_Sub")
     steps = _step(graph, "Div", [below, scale], f"{name}_zero_point_Div")
     whole = _step(graph, "Floor", [steps], f"{name}_zero_point_Floor")
     _step(graph, "Cast", [whole], f"{name}_zero_point_Cast", zero_point, to=UINT8)

@@ -135,10 +135,8 @@ class ONNXQuantizer(BaseQuantizer):
             scale, zero_point, kind = params["scale"], params["zero_point"], params["quant_type"]
         else:
             scale, kind = np.asarray(scale, params["scale"].dtype), self.activation_qType
-        names = f"{name}_scale", f"{name}_zero_point"
-        self.add_scale_and_zero_point(names[0], np.asarray(scale).reshape(()), names[1],
-                                      np.asarray(zero_point).reshape(()), kind)
-        return names
+        return self.add_scale_and_zero_point(f"{name}_scale", np.asarray(scale).reshape(()), f"{name}_zero_point",
+                                             np.asarray(zero_point).reshape(()), kind)
 
     def quantize_activation(self, node, indices):
         """The QuantizedValue of each of these inputs of a node, quantized where they are not yet; None if the range of
@@ -180,7 +178,7 @@ class ONNXQuantizer(BaseQuantizer):
     def _quantize_value(self, name):
         """Adds the node that quantizes a value of this graph."""
         names = self.output_params(name)
-        quantized = name + TENSOR_NAME_QUANT_SUFFIX
+        quantized = self.graph.unique_name(name + TENSOR_NAME_QUANT_SUFFIX)
         if names is not None:
             self.graph.add_node("QuantizeLinear", [name, *names], [quantized], f"{name}_QuantizeLinear")
         else:
@@ -238,10 +236,10 @@ class ONNXQuantizer(BaseQuantizer):
         return self._add_weight(weight_name, data, kind, scale, zero_point, axis)
 
     def _add_weight(self, name, data, kind, scale, zero_point, axis=None):
-        quantized = name + TENSOR_NAME_QUANT_SUFFIX
+        quantized = self.graph.unique_name(name + TENSOR_NAME_QUANT_SUFFIX)
         self.graph.set_initializer(quantized, quantize_weight_array(data, kind, zero_point, scale, axis))
-        scale_name, zero_point_name = f"{name}_scale", f"{name}_zero_point"
-        self.add_scale_and_zero_point(scale_name, scale, zero_point_name, zero_point, kind)
+        scale_name, zero_point_name = self.add_scale_and_zero_point(f"{name}_scale", scale, f"{name}_zero_point",
+                                                                    zero_point, kind)
         return self.remember(name, quantized, scale_name, zero_point_name, QuantizedValueType.Initializer, axis)
 
     def quantize_bias_static(self, bias_name, input_name, weight_name, beta=1.0):
@@ -280,6 +278,7 @@ class ONNXQuantizer(BaseQuantizer):
     def replace(self, node, op_type, inputs, output, domain="", attributes=None, drop=()):
         """Puts a node on integers in the place of one: with its attributes but those in `drop`, and with `_quant`
         behind its name. `output` is what the new one makes."""
+        output = self.graph.unique_name(output)
         made = self.graph.add_node(op_type, inputs, [output], f"{node.name}_quant" if node.name else "", domain,
                                    attributes, like=node)
         for name in drop:

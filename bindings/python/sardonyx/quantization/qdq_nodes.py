@@ -41,6 +41,7 @@ class QDQNodes:
     def __init__(self, quantizer):
         self.quantizer, self.graph = quantizer, quantizer.graph
         self.written = {}  # a _Written for each tensor that is done
+        self.node_names = {node.name for node in quantizer.graph.nodes}
 
     def add_all(self):
         quantizer = self.quantizer
@@ -82,31 +83,37 @@ class QDQNodes:
         return written.converted if readers is None or reader in readers else written.original
 
     def _scale_of(self, name, params, suffix=""):
-        made = _Scale(f"{name}_scale{suffix}", f"{name}_zero_point{suffix}", params.get("axis"),
-                      params.get("block_size", 0))
-        self.quantizer.add_scale_and_zero_point(made.scale, params["scale"], made.zero_point, params["zero_point"],
-                                                params["quant_type"])
-        return made
+        names = self.quantizer.add_scale_and_zero_point(
+            f"{name}_scale{suffix}", params["scale"], f"{name}_zero_point{suffix}", params["zero_point"],
+            params["quant_type"])
+        return _Scale(*names, params.get("axis"), params.get("block_size", 0))
 
     def _add_node(self, op_type, source, output, name, scale):
+        taken, number = name, 0
+        while name in self.node_names:
+            name, number = f"{taken}_{number}", number + 1
+        self.node_names.add(name)
         self.graph.add_node(op_type, [source, scale.scale, scale.zero_point], [output], name,
                             self.quantizer.qdq_op_domain,
                             {"axis": scale.axis, "block_size": scale.block_size or None})
 
     def _add_pair(self, source, quantized, output, name, scale, number=""):
-        self._add_node(QUANT_OP_NAME, source, quantized + number, add_quant_suffix(name) + number, scale)
-        self._add_node(DEQUANT_OP_NAME, quantized + number, output, add_dequant_suffix(name) + number, scale)
+        """Returns the name of the integers."""
+        quantized = self.graph.unique_name(quantized + number)
+        self._add_node(QUANT_OP_NAME, source, quantized, add_quant_suffix(name) + number, scale)
+        self._add_node(DEQUANT_OP_NAME, quantized, output, add_dequant_suffix(name) + number, scale)
+        return quantized
 
     def _add_weight(self, name):
         """Integers and their DequantizeLinear; or both nodes behind the floats, if the caller asks for pairs."""
         quantizer, graph = self.quantizer, self.graph
         params = quantizer.initializer_quant_params[name]
-        scale, output = self._scale_of(name, params), add_dequant_output_suffix(name)
+        scale, output = self._scale_of(name, params), graph.unique_name(add_dequant_output_suffix(name))
         graph.replace_uses(name, output)
         if quantizer.add_qdq_pair_to_weight:
             self._add_pair(name, add_quant_output_suffix(name), output, name, scale)
         else:
-            quantized = name + TENSOR_NAME_QUANT_SUFFIX
+            quantized = graph.unique_name(name + TENSOR_NAME_QUANT_SUFFIX)
             graph.set_initializer(quantized, quantize_weight_array(
                 graph.tensor(name), params["quant_type"], params["zero_point"], params["scale"], scale.axis,
                 scale.block_size))
@@ -139,19 +146,19 @@ class QDQNodes:
         """(what a QuantizeLinear reads, what its DequantizeLinear makes) so that all readers see the latter. The output
         of a graph keeps its name."""
         if name in self.graph.outputs and self.graph.producer(name) is not None:
-            self._rename_output(name)
-            return add_quant_input_suffix(name), name
-        output = add_dequant_output_suffix(name)
+            return self._rename_output(name), name
+        output = self.graph.unique_name(add_dequant_output_suffix(name))
         self.graph.replace_uses(name, output)
         return name, output
 
     def _rename_output(self, name):
-        producer = self.graph.producer(name)
-        producer.set_output(producer.outputs.index(name), add_quant_input_suffix(name))
+        producer, free = self.graph.producer(name), self.graph.unique_name(add_quant_input_suffix(name))
+        producer.set_output(producer.outputs.index(name), free)
+        return free
 
     def _add_pair_for_each(self, name, readers, scale):
         for number, node in enumerate(readers, 1):
-            output = f"{add_dequant_output_suffix(name)}_{number}"
+            output = self.graph.unique_name(f"{add_dequant_output_suffix(name)}_{number}")
             for index, one in enumerate(node.inputs):
                 if one == name:
                     node.set_input(index, output)
@@ -169,16 +176,12 @@ class QDQNodes:
         known = {node.name for node in nodes}
         readers = known if readers is None else readers
         is_output, all_see_second = name in graph.outputs, len(readers) == len(known)
-        source = name
-        if is_output:
-            self._rename_output(name)
-            source = add_quant_input_suffix(name)
+        source = self._rename_output(name) if is_output else name
         output = name if is_output and not all_see_second else add_dequant_output_suffix(name)
         second_output = name if is_output and all_see_second else add_dequant_output_suffix(changed)
         self._redirect(name, known - readers, output)
         self._redirect(name, readers, second_output)
-        quantized = add_quant_output_suffix(name)
-        self._add_pair(source, quantized, output, name, first)
+        quantized = self._add_pair(source, add_quant_output_suffix(name), output, name, first)
         if not all_see_second:
             output = add_quant_input_suffix(changed)
             self._add_node(DEQUANT_OP_NAME, quantized, output, add_dequant_suffix(f"{changed}_clone"), first)

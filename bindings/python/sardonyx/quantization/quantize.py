@@ -25,7 +25,7 @@ from sardonyx.quantization.registry import IntegerOpsRegistry, QDQRegistry, QLin
 from sardonyx.quantization.tensor_quant_overrides import TensorQuantOverridesHelper, check_form
 
 _PREPROCESSED = ("onnx.quant.pre_process", "onnxruntime.quant")
-_CHANNELS = 13  # the opset from which on DequantizeLinear has an axis
+_CHANNELS, _HALF = 13, 19  # the opsets from which on DequantizeLinear has an axis, and takes half precision
 _SIXTEEN_BITS, _FOUR_BITS = {QuantType.QInt16, QuantType.QUInt16}, {QuantType.QInt4, QuantType.QUInt4}
 # What calibrators take, and the names of these options among those of quantize_static.
 _CALIBRATION_OPTIONS = {
@@ -146,8 +146,10 @@ def _opened(model_input, weight_type, activation_type, extra_options, oldest=1):
         raise ValueError("the model has no operators of ONNX's own domain, so there is nothing to quantize")
     wanted = needed_opset(version, weight_type, activation_type, extra_options.get("TensorQuantOverrides"),
                           extra_options.get("BlockSize", 0))
+    if any(known.type.dtype == "float16" for known in model.graph.initializers.values()):
+        oldest = max(oldest, _HALF)
     if wanted < oldest:
-        logging.warning("the model is of opset %d, whose DequantizeLinear has no axis: it is converted to opset %d",
+        logging.warning("the model is of opset %d, whose QuantizeLinear does not do: it is converted to opset %d",
                         version, oldest)
         wanted = oldest
     if wanted != version:

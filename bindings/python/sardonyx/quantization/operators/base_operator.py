@@ -35,8 +35,9 @@ class QuantOperatorBase:
         which `source` is the QuantizedValue."""
         self.node.set_input(0, source.q_name)
         for index, output in enumerate(self.node.outputs[:outputs]):
-            self.node.set_output(index, output + suffix)
-            self.quantizer.remember(output, output + suffix, source.scale_name, source.zp_name)
+            made = self.quantizer.graph.unique_name(output + suffix)
+            self.node.set_output(index, made)
+            self.quantizer.remember(output, made, source.scale_name, source.zp_name)
 
 
 def with_params(*values):

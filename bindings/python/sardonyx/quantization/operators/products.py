@@ -4,7 +4,7 @@ import logging
 import numpy as np
 
 from sardonyx.quantization.operators.base_operator import QuantOperatorBase, with_params
-from sardonyx.quantization.quant_types import FLOAT8_TYPES, FLOAT8E4M3FN, INT8, ms_domain
+from sardonyx.quantization.quant_types import FLOAT, FLOAT8_TYPES, FLOAT8E4M3FN, FLOAT16, INT8, ms_domain
 
 
 class _IntegerProduct(QuantOperatorBase):
@@ -20,13 +20,29 @@ class _IntegerProduct(QuantOperatorBase):
         graph.add_node(op_type, [value.q_name for value in values] + [value.zp_name for value in values], [product],
                        name, like=attributes_of)
         graph.remove_node(node)
-        graph.add_node("Cast", [product], [floats], f"{product}_cast", attributes={"to": element})
+        is_half = element == FLOAT16  # sums and products of scales have the range of floats
+        graph.add_node("Cast", [product], [floats], f"{product}_cast", attributes={"to": FLOAT if is_half else element})
         scale_names = [value.scale_name for value in values]
         scaling = f"{name}_scales_mul" if name else "_".join(scale_names) + "_mul"
         scale = f"{scaling}:0"
         if graph.producer(scale) is None:
-            graph.add_node("Mul", scale_names, [scale], scaling)
-        return graph.add_node("Mul", [floats, scale], [output], f"{name}_output_scale_mul" if name else "")
+            graph.add_node("Mul", [self._as_float(one) for one in scale_names] if is_half else scale_names, [scale],
+                           scaling)
+        label = f"{name}_output_scale_mul" if name else ""
+        if not is_half:
+            return graph.add_node("Mul", [floats, scale], [output], label)
+        graph.add_node("Mul", [floats, scale], [f"{output}_as_float"], label)
+        return graph.add_node("Cast", [f"{output}_as_float"], [output], f"{output}_to_half",
+                              attributes={"to": FLOAT16})
+
+    def _as_float(self, name):
+        graph, made = self.quantizer.graph, f"{name}_as_float"
+        known = graph.initializers.get(name)
+        if known is None or known.type.dtype == "float":  # scales that are measured are floats
+            return name
+        if graph.producer(made) is None:
+            graph.add_node("Cast", [name], [made], f"{made}_cast", attributes={"to": FLOAT})
+        return made
 
 
 class QOpMatMul(QuantOperatorBase):
