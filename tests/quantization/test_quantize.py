@@ -48,13 +48,17 @@ def check(sources, name, how, folder, **arguments):
 
 
 def agree(source, path):
-    """Both runtimes give nearly the floats of the model that it was made of. A step of one of the scales is allowed."""
+    """Both runtimes give nearly the floats of the model that it was made of. A step of one of the scales is allowed. With
+    operators on integers ONNX Runtime has to run only: its sums saturate on processors without VNNI."""
     values = feed(onnx.load(source), 5)
+    on_integers = any(kind.endswith("Integer") or kind == "DynamicQuantizeLSTM" or
+                      (kind.startswith("Q") and kind != "QuantizeLinear") for _, kind in contents(path)[0])
     floats = sardonyx.InferenceSession(source).run(None, values)
     for exact, stock, mine in zip(floats, *run_both(path, values), strict=True):
         if exact.dtype.kind == "f":
             spread = np.abs(exact.astype(np.float64)).max()
-            assert np.abs(mine - stock.astype(np.float64)).max() <= 0.1 * spread + 1e-5
+            assert mine.shape == stock.shape
+            assert on_integers or np.abs(mine - stock.astype(np.float64)).max() <= 0.1 * spread + 1e-5
             assert np.abs(mine - exact.astype(np.float64)).mean() <= 0.2 * spread
 
 
