@@ -48,8 +48,8 @@ def check(sources, name, how, folder, **arguments):
 
 
 def agree(source, path):
-    """Both runtimes give nearly the floats of the model that it was made of. A step of one of the scales is allowed. With
-    operators on integers ONNX Runtime has to run only: its sums saturate on processors without VNNI."""
+    """Both runtimes give nearly the floats of the model that it was made of. A step of one of the scales is allowed.
+    With operators on integers ONNX Runtime has to run only: its sums saturate on processors without VNNI."""
     values = feed(onnx.load(source), 5)
     on_integers = any(kind.endswith("Integer") or kind == "DynamicQuantizeLSTM" or
                       (kind.startswith("Q") and kind != "QuantizeLinear") for _, kind in contents(path)[0])
