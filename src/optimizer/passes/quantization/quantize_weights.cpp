@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/evaluate.h"
 #include "optimizer/passes/passes.h"
 #include "optimizer/quantization/quantization.h"
 
@@ -68,14 +69,40 @@ std::optional<std::size_t> OutputAxis(const Node& node, const Type& weights) {
   return std::nullopt;
 }
 
+// Floats that nodes between a DequantizeLinear of constants and a product make; undefined if there are others.
+Tensor Computed(const Graph& graph, const ops::Registry& registry, ValueId value, int depth = 0) {
+  constexpr int kDeepest = 4;
+  if (const Tensor* constant = graph.value(value).constant()) return *constant;
+  const NodeId producer = graph.value(value).producer;
+  if (producer == kNoNode || depth > kDeepest) return {};
+  const Node& node = graph.node(producer);
+  if (IsForeign(node) || (!IsDequantize(node) && !MovesElements(registry, node))) return {};
+  std::vector<Value> inputs;
+  for (const ValueId input : node.inputs) {
+    Tensor given = input == kNoValue ? Tensor() : Computed(graph, registry, input, depth + 1);
+    if (input != kNoValue && !given.defined()) return {};
+    inputs.push_back(input == kNoValue ? Value() : Value(std::move(given)));
+  }
+  const std::vector<Value> results = ops::EvaluateNode(graph, node, registry, inputs);
+  return results.size() == 1 && results[0].is_tensor() ? results[0].tensor() : Tensor();
+}
+
+// True if the product reads integers of 8 bits already, with scales that it takes.
+bool IsQuantized(const Graph& graph, ValueId weights, std::size_t axis) {
+  const auto q = DequantizedFrom(graph, weights);
+  return q && q->Is8Bit() && (!q->axis || *q->axis == axis);
+}
+
 bool QuantizeWeights(Graph& graph, const PassContext& context, NodeId id) {
   const Node& node = graph.node(id);
   if (node.inputs.size() < 2 || node.inputs[0] == kNoValue || node.inputs[1] == kNoValue) return false;
   const ValueInfo& value = graph.value(node.inputs[1]);
   const auto axis = OutputAxis(node, value.type);
   const auto x = axis ? DequantizedFrom(graph, node.inputs[0]) : std::nullopt;
-  const Tensor* weights = value.constant();
-  if (!x || weights == nullptr) return false;
+  if (!x || IsQuantized(graph, node.inputs[1], *axis)) return false;
+  const Tensor computed = Computed(graph, context.registry, node.inputs[1]);
+  const Tensor* weights = computed.defined() ? &computed : nullptr;
+  if (weights == nullptr) return false;
   if (!x->IsPerTensor8() || weights->dtype() != DType::kFloat || weights->count() == 0)
     return context.FarFrom(graph, id, "its input is not of 8 bits with one scale, or its weights are not of float");
   const Shape shape = weights->shape();

@@ -55,6 +55,21 @@ TEST(QuantizeWeights, TakesAConvolutionAndItsOwnCopyOfSharedWeights) {
   EXPECT_NE(g.Text().find("{2, -1, 3, 7}"), std::string::npos) << g.Text();
 }
 
+TEST(QuantizeWeights, ReadsDequantizedWeightsInAnotherShapeOrOf4Bits) {
+  const auto conv = [](std::string_view weights, std::string_view made) {
+    return "g (float[1,2,3] x) => (float[1,3,3] y) <float s = {0.03}, uint8 z = {120}, " + std::string(weights) +
+           ", float[3] ws = {0.1, 0.2, 0.5}, int64[3] shape = {3, 2, 1}, int64[1] last = {2}> {" + std::string(kIn) +
+           std::string(made) + " y = Conv(xd, w)}";
+  };
+  for (const std::string& text :
+       {conv("int8[3,1,2] q = {1, 2, -3, 4, 5, -100}", "d = DequantizeLinear<axis = 0>(q, ws) w = Reshape(d, shape)"),
+        conv("int8[3,2] q = {1, 2, -3, 4, 5, -100}", "d = DequantizeLinear<axis = 0>(q, ws) w = Unsqueeze(d, last)"),
+        conv("int4[3,2,1] q = {1, 2, -3, 4, 5, -8}", "w = DequantizeLinear<axis = 0>(q, ws)")}) {
+    const PassedGraph g(text, {&kQuantizeWeights, &kFuseQuantizedProduct}, 1e-4);
+    EXPECT_EQ(g.Operators(), "QuantizeLinear ConvInteger Cast Mul") << g.Text();
+  }
+}
+
 TEST(QuantizeWeights, LeavesOtherWeightsAlone) {
   EXPECT_EQ(PassedGraph(MatMulGraph(kOffGrid), {&kQuantizeWeights}).Operators(),
             "QuantizeLinear DequantizeLinear MatMul");
