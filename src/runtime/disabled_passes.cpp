@@ -88,6 +88,7 @@ constexpr Alias kAliases[] = {
     {"TransposeOptimizer", "merge_views"},
     {"TransposeOptimizer", "move_views"},
     {"UnsqueezeElimination", "merge_views"},
+    {"WeightBiasQuantization", "quantize_weights"},
 };
 
 // Its transformers whose work is never done here, or always (docs/optimizer.md says which and why): they may be named.
@@ -110,14 +111,13 @@ constexpr std::string_view kWithoutCounterpart[] = {
     "RemoveDuplicateCastTransformer",
     "RocmBlasAltImpl",
     "SliceConcatToSpaceToDepthFusion",
-    "WeightBiasQuantization",
     "WhereDummyDq",
 };
 
 // What makes integer operators of Quantize- and DequantizeLinear nodes.
 constexpr std::string_view kQuantizationPasses[] = {
-    "fuse_block_quantized_product", "fuse_lookup",       "fuse_quantized_operator",
-    "fuse_quantized_product",       "move_quantization", "quantize_activations"};
+    "fuse_block_quantized_product", "fuse_lookup",          "fuse_quantized_operator", "fuse_quantized_product",
+    "move_quantization",            "quantize_activations", "quantize_weights"};
 
 bool Names(std::string_view name, std::string_view theirs) {
   const bool has_level = name.size() == theirs.size() + 2 && name[theirs.size()] == 'L';

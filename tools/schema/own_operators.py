@@ -89,7 +89,8 @@ class ChannelsLast:
 def channels_last():
     mixed_layouts = [attribute(f"channels_first_{side}", INT, 0) for side in ("input", "output")]
     fused_conv = next(s for s in runtime.get_all_operator_schema() if (s.domain, s.name) == (MICROSOFT, "FusedConv"))
-    convolutions = [*(onnx.defs.get_schema(name) for name in ("Conv", "ConvTranspose", "QLinearConv")), fused_conv]
+    convolutions = [*(onnx.defs.get_schema(name) for name in ("Conv", "ConvInteger", "ConvTranspose", "QLinearConv")),
+                    fused_conv]
     others = ["AveragePool", "DepthToSpace", "GroupNormalization", "InstanceNormalization", "MaxPool", "SpaceToDepth"]
     return [*(ChannelsLast(base, mixed_layouts) for base in convolutions),
             *(ChannelsLast(onnx.defs.get_schema(name)) for name in others)]

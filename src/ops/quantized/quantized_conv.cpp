@@ -287,10 +287,14 @@ Prepared PrepareQLinear(PrepareContext& c) {
   return Prepare(c, kQLinear, RunQLinear);
 }
 
+bool DescribeConvInteger(const Graph& graph, const Node& node, NodeLayout& layout) {
+  return IsQuantizedImage(InputType(graph, node, 0)) && DescribeConv(graph, node, 1, layout);
+}
 bool DescribeQLinearConv(const Graph& graph, const Node& node, NodeLayout& layout) {
   return IsQuantizedImage(InputType(graph, node, 0)) && DescribeConv(graph, node, 3, layout);
 }
 
+constexpr LayoutDef kConvIntegerLayout = {"images either way, best last", DescribeConvInteger, ChangeConv};
 constexpr LayoutDef kQLinearConvLayout = {"images either way, best last", DescribeQLinearConv, ChangeConv};
 
 constexpr OpDef QLinearRow(std::string_view domain, int since, std::string_view name = "QLinearConv",
@@ -305,13 +309,20 @@ constexpr OpDef QLinearRow(std::string_view domain, int since, std::string_view 
           .layout = layout};
 }
 
+constexpr OpDef IntegerRow(std::string_view domain, int since, const LayoutDef* layout = nullptr) {
+  return {.domain = domain,
+          .name = "ConvInteger",
+          .since = {since},
+          .types = kInt8s,
+          .infer = InferInteger,
+          .prepare = PrepareInteger,
+          .cost = CountConvolution,
+          .layout = layout};
+}
+
 constexpr OpDef kQuantizedConvOps[] = {
-    {.name = "ConvInteger",
-     .since = {10},
-     .types = kInt8s,
-     .infer = InferInteger,
-     .prepare = PrepareInteger,
-     .cost = CountConvolution},
+    IntegerRow("", 10, &kConvIntegerLayout),
+    IntegerRow(kChannelsLastDomain, 1),
     QLinearRow("", 10, "QLinearConv", &kQLinearConvLayout),
     QLinearRow("com.microsoft", 1),
     QLinearRow(kChannelsLastDomain, 1),

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "optimizer/rules/rewrite.h"
+
 namespace sardonyx::optimizer {
 namespace {
 
@@ -109,7 +111,11 @@ std::optional<ChannelNorm> ChannelNormOf(Match& m) {
 
 bool IsFoldableConv(Match& m) {
   const Tensor* weight = m.constant("w");
-  if (weight == nullptr) return m.No("the convolution's weights are not constant");
+  if (weight == nullptr) {
+    const bool quantized = ProducerOf(m.graph(), m.value("w"), "DequantizeLinear") != nullptr;
+    return m.No(quantized ? "the convolution's weights are quantized: fuse_quantized_conv_scale changes their scales"
+                          : "the convolution's weights are not constant");
+  }
   const std::int64_t groups = Groups(m.node("y"));
   if (weight->shape().rank() < 3 || weight->count() == 0 || groups < 1 || weight->shape()[0] % groups != 0)
     return m.No("the convolution's weights have no usable shape");

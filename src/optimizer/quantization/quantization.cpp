@@ -177,6 +177,32 @@ std::vector<double> ScalesOf(const Graph& graph, const Quantization& q) {
   return {elements.begin(), elements.end()};
 }
 
+std::optional<std::vector<double>> ConstantElements(const Graph& graph, ValueId value) {
+  const auto integers = [](const Tensor& tensor) {
+    std::vector<double> elements;
+    VisitDType<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t>(
+        tensor.dtype(), [&]<typename T>() { elements.assign(tensor.data<T>(), tensor.data<T>() + tensor.count()); });
+    return elements;
+  };
+  const auto q = DequantizedFrom(graph, value);
+  const Tensor* data = graph.value(q ? q->data : value).constant();
+  if (data == nullptr) return std::nullopt;
+  if (!q) {
+    if (data->dtype() != DType::kFloat) return std::nullopt;
+    const auto floats = data->span<float>();
+    return std::vector<double>(floats.begin(), floats.end());
+  }
+  const std::vector<double> scales = ScalesOf(graph, *q);
+  std::vector<double> zeros(scales.size(), 0.0), elements = integers(*data);
+  if (q->zero != kNoValue) zeros = integers(*graph.value(q->zero).constant());
+  const std::int64_t inner = q->axis ? ElementCount(data->shape(), *q->axis + 1, data->shape().rank()) : 1;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const std::size_t at = q->axis ? i / static_cast<std::size_t>(inner) % scales.size() : 0;
+    elements[i] = (elements[i] - zeros[at]) * scales[at];
+  }
+  return elements;
+}
+
 bool HasOnlyZeroZeros(const Graph& graph, const Quantization& q) {
   if (q.zero == kNoValue) return true;
   const Tensor& zero = *graph.value(q.zero).constant();

@@ -22,14 +22,12 @@ struct Quantization {
   std::int64_t zero_value = 0;
 
   bool Is8Bit() const { return dtype == DType::kInt8 || dtype == DType::kUInt8; }
+  bool IsSigned() const { return dtype == DType::kInt8 || dtype == DType::kInt16; }
   bool Is16Bit() const { return dtype == DType::kInt16 || dtype == DType::kUInt16; }
   bool IsPerTensor8() const { return !axis && Is8Bit(); }
   bool IsPerTensor() const { return !axis && (Is8Bit() || Is16Bit()); }
   double Span() const { return Is8Bit() ? 255.0 : 65535.0; }  // from the lowest integer to the highest
-  double Low() const {
-    const bool is_signed = dtype == DType::kInt8 || dtype == DType::kInt16;
-    return (is_signed ? -(Span() + 1) / 2 : 0.0) - static_cast<double>(zero_value);
-  }
+  double Low() const { return (IsSigned() ? -(Span() + 1) / 2 : 0.0) - static_cast<double>(zero_value); }
   double LowestValue() const { return Low() * scale_value; }              // of IsPerTensor() ones
   double HighestValue() const { return (Low() + Span()) * scale_value; }  // likewise
   bool SameAs(const Quantization& other) const {
@@ -76,6 +74,8 @@ bool MayFeedIntegers(const Graph& graph, const ops::Registry& registry, ValueId 
 ValueId ZeroOrConstant(Graph& graph, const Quantization& q);
 // The scales as double: one, or one for each index of the axis.
 std::vector<double> ScalesOf(const Graph& graph, const Quantization& q);
+// What a constant of floats has, or what a DequantizeLinear makes of a constant; nullopt for other values.
+std::optional<std::vector<double>> ConstantElements(const Graph& graph, ValueId value);
 // True if every zero point is 0.
 bool HasOnlyZeroZeros(const Graph& graph, const Quantization& q);
 

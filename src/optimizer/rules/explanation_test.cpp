@@ -167,12 +167,13 @@ const std::map<std::string, NearMiss> kNearMisses = {
     {"fuse_quantized_operator",
      {"g (float[2,4] x, float[2,4] v) => (uint8[2,4] y) <float s = {0.03}, uint8 z = {120}> {"
       "xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) m = Add(xd, v) y = QuantizeLinear(m, s, z) }",
-      {"(Add", "QLinearAdd takes operands of one uint8 quantization each"}}},
+      {"(Add", "QLinearAdd takes 8-bit operands", "'v' is an input of floats"}}},
     {"fuse_quantized_product",
-     {"g (float[1,2,3,3] x, float[1,1,3,3] r) => (float[1,1,3,3] y) <float s = {0.03}, uint8 z = {120},"
-      " int8[1,2,1,1] w = {1, -2}, float[1] ws = {0.01}, int8[1] wz = {0}> { xq = QuantizeLinear(x, s, z)"
-      " xd = DequantizeLinear(xq, s, z) wd = DequantizeLinear<axis = 0>(w, ws, wz) c = Conv(xd, wd) y = Add(c, r) }",
-      {"(Conv", "is not read by one QuantizeLinear"}}},
+     {"g (float[1,2,3,3] x) => (float[1,2,3,3] y) <float s = {0.03}, uint8 z = {120},"
+      " int8[2,1,1,1] w = {1, -2}, float[2] ws = {0.01, 0.02}> { xq = QuantizeLinear(x, s, z)"
+      " xd = DequantizeLinear(xq, s, z) wd = DequantizeLinear<axis = 0>(w, ws) c = Conv<group = 2>(xd, wd)"
+      " y = Abs(c) }",
+      {"(Conv", "is not read by one QuantizeLinear", "a depthwise convolution is faster in float"}}},
     {"fuse_relu_clip",
      {"g (float[2] x, float l) => (float[2] y) { a = Relu(x) y = Clip(a, l) }",
       {"(Clip", "the lower bound is not constant"}}},

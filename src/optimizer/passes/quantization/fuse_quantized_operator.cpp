@@ -2,11 +2,15 @@
 // become ONNX Runtime's 8-bit ones: QLinearAdd, QLinearMul, QLinearSoftmax, QLinearAveragePool,
 // QLinearGlobalAveragePool, QLinearReduceMean, QLinearConcat, QLinearWhere.
 //
+// Their operands and results are of one type. An operand of the other sign is converted by a table (Lookup8): the same
+// numbers, with a zero point that is 128 steps away.
+//
 // To add one: its row in kOperators and a function that makes its node.
 #include <algorithm>
 
 #include "ops/schema/schema.h"
 #include "optimizer/passes/passes.h"
+#include "optimizer/quantization/float_nodes.h"
 #include "optimizer/quantization/quantization.h"
 
 namespace sardonyx::optimizer {
@@ -15,19 +19,31 @@ namespace {
 // A node whose result is quantized, and what is found of its inputs.
 struct Candidate {
   Graph& graph;
+  const ops::Registry& registry;
   NodeId id;
   QuantizedValue y;
 
   const Node& node() const { return graph.node(id); }
-  // Input i as 8-bit integers of the result's type; nullopt if it is something else.
+  // Input i as 8-bit integers; nullopt if it is something else.
   std::optional<QuantizedValue> Input(std::size_t i) const {
     if (i >= node().inputs.size()) return std::nullopt;
     const auto q = DequantizedFrom(graph, node().inputs[i]);
-    if (!q || !q->IsPerTensor8() || q->dtype != y.dtype || graph.node(q->node).provider != node().provider)
-      return std::nullopt;
+    if (!q || !q->IsPerTensor8() || graph.node(q->node).provider != node().provider) return std::nullopt;
+    if (q->dtype != y.dtype && !HasOperator(registry, "ai.sardonyx", "Lookup8")) return std::nullopt;
     return q;
   }
-  std::vector<ValueId> Three(const QuantizedValue& q) const { return {q.data, q.scale, ZeroOrConstant(graph, q)}; }
+  // Integers of the result's type, with scale and zero point. May add a node, so it comes behind all conditions.
+  std::vector<ValueId> Three(const QuantizedValue& q) const {
+    if (q.dtype == y.dtype) return {q.data, q.scale, ZeroOrConstant(graph, q)};
+    Tensor table(y.dtype, Shape{256}), zero(y.dtype, Shape{});
+    const auto other_sign = [](std::int64_t byte) { return static_cast<std::uint8_t>(byte ^ 128); };
+    for (std::int64_t i = 0; i < 256; ++i) static_cast<std::uint8_t*>(table.raw())[i] = other_sign(i);
+    *static_cast<std::uint8_t*>(zero.raw()) = other_sign(q.zero_value & 255);
+    Rewrite rewrite(graph, registry, id);
+    const ValueId data =
+        rewrite.Add("ai.sardonyx", "Lookup8", {q.data, graph.AddConstant("other_sign", std::move(table))});
+    return {data, q.scale, graph.AddConstant("zero_point", std::move(zero))};
+  }
   std::vector<ValueId> ScaleAndZero() const { return {y.scale, ZeroOrConstant(graph, y)}; }
 };
 
@@ -59,13 +75,12 @@ std::optional<Replacement> Unary(const Candidate& c) {
 }
 
 std::optional<Replacement> Softmax(const Candidate& c) {
-  auto r = Unary(c);
-  if (!r) return r;
   const bool flatten = c.node().since_version < 13;
   const std::int64_t axis = IntAttribute(c.node(), "axis", flatten ? 1 : -1);
-  r->attributes = {{"axis", axis}, {"opset", std::int64_t{flatten ? 12 : 13}}};
   const Type& x = c.graph.value(c.node().inputs[0]).type;
   if (flatten && (!x.has_rank || axis >= static_cast<std::int64_t>(x.rank()))) return std::nullopt;
+  auto r = Unary(c);
+  if (r) r->attributes = {{"axis", axis}, {"opset", std::int64_t{flatten ? 12 : 13}}};
   return r;
 }
 
@@ -97,12 +112,14 @@ std::optional<Replacement> ReduceMean(const Candidate& c) {
 }
 
 std::optional<Replacement> Concat(const Candidate& c) {
-  Replacement r{c.ScaleAndZero(), {{"axis", IntAttribute(c.node(), "axis", 0)}}};
+  std::vector<QuantizedValue> all;
   for (std::size_t i = 0; i < c.node().inputs.size(); ++i) {
     const auto x = c.Input(i);
     if (!x) return std::nullopt;
-    Append(r.inputs, c.Three(*x));
+    all.push_back(*x);
   }
+  Replacement r{c.ScaleAndZero(), {{"axis", IntAttribute(c.node(), "axis", 0)}}};
+  for (const QuantizedValue& x : all) Append(r.inputs, c.Three(x));
   return r;
 }
 
@@ -128,33 +145,37 @@ constexpr Operator kOperators[] = {
     {"Softmax", "QLinearSoftmax", Softmax}, {"Where", "QLinearWhere", Where},
 };
 
-// Between an input that is dequantized and a result that is quantized.
-bool IsBetween(const Graph& graph, const Node& node) {
-  const auto& readers = graph.value(node.outputs[0]).consumers;
-  const bool quantized =
-      std::any_of(readers.begin(), readers.end(), [&](NodeId reader) { return IsQuantize(graph.node(reader)); });
-  return quantized && std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-           const NodeId producer = input == kNoValue ? kNoNode : graph.value(input).producer;
-           return producer != kNoNode && IsDequantize(graph.node(producer));
-         });
+const Operator* OperatorOf(const Node& node) {
+  const auto* op = std::find_if(std::begin(kOperators), std::end(kOperators),
+                                [&](const Operator& each) { return each.op_type == node.op_type; });
+  return node.domain.empty() && op != std::end(kOperators) ? op : nullptr;
+}
+bool HasIntegerForm(const Node& node) { return OperatorOf(node) != nullptr; }
+
+// The first input that is not of 8 bits.
+std::string WhyNot(const Graph& graph, const Node& node) {
+  for (const ValueId input : node.inputs) {
+    if (input == kNoValue || graph.value(input).type.dtype != DType::kFloat) continue;
+    const auto q = DequantizedFrom(graph, input);
+    if (!q || !q->IsPerTensor8()) return "'" + graph.value(input).name + "' " + WhyNot8Bit(graph, input);
+  }
+  return "an attribute or the axes do not fit";
 }
 
 bool Fuse(Graph& graph, const PassContext& context, NodeId id) {
   const Node& node = graph.node(id);
-  if (node.erased || !node.domain.empty() || node.outputs.size() != 1) return false;
-  const auto* op = std::find_if(std::begin(kOperators), std::end(kOperators),
-                                [&](const Operator& each) { return each.op_type == node.op_type; });
-  if (op == std::end(kOperators) || !HasOperator(context.registry, "com.microsoft", op->integer)) return false;
-  if (!IsBetween(graph, node)) return false;
+  const Operator* op = OperatorOf(node);
+  if (node.erased || op == nullptr || node.outputs.size() != 1) return false;
+  if (!HasOperator(context.registry, "com.microsoft", op->integer) || !IsBetweenQuantization(graph, node)) return false;
   const auto y = SoleQuantization(graph, node.outputs[0]);
   if (!y) return context.No(graph, id, "its result is not read by one QuantizeLinear with constant parameters alone");
   if (!y->IsPerTensor8() || graph.node(y->node).provider != node.provider)
     return context.No(graph, id,
                       "the QuantizeLinear behind it has several scales or 16 bits, or runs on another provider");
-  auto replacement = op->find({graph, id, *y});
+  auto replacement = op->find({graph, context.registry, id, *y});
   if (!replacement)
-    return context.No(graph, id, op->integer, " takes operands of one ", Name(y->dtype),
-                      " quantization each, and known axes: an input or attribute does not fit");
+    return context.No(graph, id, op->integer,
+                      " takes 8-bit operands with one constant scale each, and constant axes: ", WhyNot(graph, node));
   Rewrite rewrite(graph, context.registry, id);
   rewrite.Replace(y->data, rewrite.Add("com.microsoft", op->integer, std::move(replacement->inputs),
                                        std::move(replacement->attributes)));
@@ -165,6 +186,7 @@ bool FuseQuantizedOperator(Graph& graph, PassContext& context) {
   return ForEachGraph(graph, [&](Graph& each) {
     bool changed = false;
     for (const NodeId id : OwnNodes(each)) changed |= Fuse(each, context, id);
+    ReportFloatNodes(each, context, HasIntegerForm);
     return changed;
   });
 }

@@ -55,9 +55,22 @@ TEST(FuseQuantizedOperator, LeavesWhatIsNotQuantizedThroughoutAlone) {
             "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear Add QuantizeLinear");
   EXPECT_EQ(Fused("m = AveragePool<kernel_shape = [2], dilations = [2]>(xd)").Operators(),
             "QuantizeLinear DequantizeLinear AveragePool QuantizeLinear");
-  // int8 and uint8
-  EXPECT_EQ(Fused("wq = QuantizeLinear(v, t, n) wd = DequantizeLinear(wq, t, n) m = Add(xd, wd)").Operators(),
-            "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear Add QuantizeLinear");
+}
+
+TEST(FuseQuantizedOperator, ConvertsOperandsOfTheOtherSign) {
+  const std::string other = "wq = QuantizeLinear(v, t, n) wd = DequantizeLinear(wq, t, n) ";
+  EXPECT_EQ(Fused(other + "m = Add(xd, wd)").Operators(), std::string(kTwo) + "Lookup8 QLinearAdd");
+  EXPECT_EQ(Fused(other + "m = Mul(wd, xd)").Operators(), std::string(kTwo) + "Lookup8 QLinearMul");
+  EXPECT_EQ(Fused(other + "m = Concat<axis = 1>(wd, xd)", 0).Operators(), std::string(kTwo) + "Lookup8 QLinearConcat");
+  EXPECT_EQ(Fused(other + "m = GlobalAveragePool(wd)").Operators(), "QuantizeLinear Lookup8 QLinearGlobalAveragePool");
+  EXPECT_EQ(Fused("m = Add(xd, vd) i = QuantizeLinear(m, s, n)", 1, "int8[p,q,r] i, uint8[p,q,r] y").Operators(),
+            "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear Add QuantizeLinear QuantizeLinear")
+      << "two quantizations";
+  // An attribute that does not fit leaves nothing of the conversion behind.
+  EXPECT_EQ(Fused(other + "m = AveragePool<kernel_shape = [2], dilations = [2]>(wd)").Operators(),
+            "QuantizeLinear DequantizeLinear AveragePool QuantizeLinear");
+  EXPECT_EQ(Fused(other + "m = Concat<axis = 1>(wd, v)").Operators(),
+            "QuantizeLinear DequantizeLinear Concat QuantizeLinear");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // optimizer/passes/quantization/fuse_quantized_product.cpp - Conv, MatMul and Gemm between DequantizeLinear and
-// QuantizeLinear become QLinearConv, QLinearMatMul and com.microsoft.QGemm; a MatMul whose result stays float becomes
-// MatMulIntegerToFloat.
+// QuantizeLinear become QLinearConv, QLinearMatMul and com.microsoft.QGemm. Where the result stays float, a MatMul or
+// Gemm becomes MatMulIntegerToFloat, and a Conv becomes ConvInteger with the scales and the bias behind it.
 //
 // The bias of a convolution or Gemm becomes int32 with scale x_scale * w_scale, as ONNX Runtime's operators take it.
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "optimizer/passes/passes.h"
+#include "optimizer/quantization/float_nodes.h"
 #include "optimizer/quantization/quantization.h"
 
 namespace sardonyx::optimizer {
@@ -57,13 +58,12 @@ class ProductFuser {
   };
   std::optional<Operands> FindOperands(NodeId id) const {
     const auto x = DequantizedFrom(graph_, Input(id, 0)), w = DequantizedFrom(graph_, Input(id, 1));
-    const bool both = x && w && x->IsPerTensor8() && w->Is8Bit() && IsHere(id, x->node) && IsHere(id, w->node);
-    if (!both) {
-      No(id, "expected 8-bit operands with constant scales, the first with one scale: operand ",
-         x && x->IsPerTensor8() && IsHere(id, x->node) ? 1 : 0, " is something else");
-      return std::nullopt;
-    }
-    return Operands{*x, *w};
+    if (x && w && x->IsPerTensor8() && w->Is8Bit() && IsHere(id, x->node) && IsHere(id, w->node))
+      return Operands{*x, *w};
+    const bool first = !x || !x->IsPerTensor8() || !IsHere(id, x->node);
+    No(id, "operand ", first ? 0 : 1, " '", graph_.value(Input(id, first ? 0 : 1)).name, "' ",
+       WhyNot8Bit(graph_, Input(id, first ? 0 : 1)));
+    return std::nullopt;
   }
 
   std::optional<QuantizedValue> ResultOf(NodeId id) const {
@@ -73,24 +73,6 @@ class ProductFuser {
   }
 
   // ---- Bias
-
-  // The elements of a constant of float, or of a dequantized constant of int32.
-  std::optional<std::vector<double>> BiasElements(ValueId bias) const {
-    if (const auto q = DequantizedFrom(graph_, bias)) {
-      const Tensor* data = graph_.value(q->data).constant();
-      if (data == nullptr || data->dtype() != DType::kInt32 || !HasOnlyZeroZeros(graph_, *q)) return std::nullopt;
-      if (q->axis && *q->axis + 1 != data->shape().rank()) return std::nullopt;
-      const std::vector<double> scales = ScalesOf(graph_, *q);
-      std::vector<double> elements;
-      for (const std::int32_t element : data->span<std::int32_t>())
-        elements.push_back(element * scales[elements.size() % scales.size()]);
-      return elements;
-    }
-    const Tensor* constant = graph_.value(bias).constant();
-    if (constant == nullptr || constant->dtype() != DType::kFloat) return std::nullopt;
-    const auto floats = constant->span<float>();
-    return std::vector<double>(floats.begin(), floats.end());
-  }
 
   // True if `bias` is made of int32 with these scales already.
   bool HasScales(const QuantizedValue& bias, const std::vector<double>& scales) const {
@@ -105,13 +87,14 @@ class ProductFuser {
   }
 
   // The bias as int32 of `scales` (one, or one for each element of its last axis); kNoValue if that cannot be.
-  ValueId IntegerBias(ValueId bias, const std::vector<double>& scales) {
+  ValueId IntegerBias(NodeId id, ValueId bias, const std::vector<double>& scales) {
     const Type& type = graph_.value(bias).type;
     if (!type.has_rank) return kNoValue;
     const auto quantized = DequantizedFrom(graph_, bias);
     const bool along_last = !quantized || !quantized->axis || *quantized->axis + 1 == type.rank();
     if (quantized && along_last && HasScales(*quantized, scales)) return quantized->data;
-    const auto elements = BiasElements(bias);
+    const auto elements = ConstantElements(graph_, bias);
+    if (!elements && type.rank() == 1) return ComputedBias(id, bias, scales);
     if (!elements ||
         (scales.size() != 1 && (type.rank() == 0 || type.dims.back() != Dim(static_cast<std::int64_t>(scales.size())))))
       return kNoValue;
@@ -124,11 +107,30 @@ class ProductFuser {
     return graph_.AddConstant("bias_quantized", std::move(tensor));
   }
 
+  // Of a bias that is known only at run time: a graph input with a default, as some exporters write all parameters.
+  ValueId ComputedBias(NodeId id, ValueId bias, const std::vector<double>& scales) {
+    Rewrite rewrite(graph_, registry_, id);
+    const ValueId steps = rewrite.Add("Div", {bias, Floats("bias_scale", scales)});
+    constexpr double kFarthest = 2147483520;  // the largest float that is an int32
+    const ValueId limited = rewrite.Add(
+        "Clip", {steps, rewrite.Scalar(DType::kFloat, -kFarthest), rewrite.Scalar(DType::kFloat, kFarthest)});
+    return rewrite.Add("Cast", {rewrite.Add("Round", {limited})}, {{"to", static_cast<std::int64_t>(DType::kInt32)}});
+  }
+
+  // A constant of one float or of a row, in `shape` if that is given.
+  ValueId Floats(const std::string& name, const std::vector<double>& values, Shape shape = {}) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    if (shape.rank() == 0 && count != 1) shape = Shape{count};
+    Tensor tensor(DType::kFloat, shape);
+    std::transform(values.begin(), values.end(), tensor.data<float>(), [](double v) { return static_cast<float>(v); });
+    return graph_.AddConstant(name, std::move(tensor));
+  }
+
   // True if integers of `scales` give the bias itself: a result that stays float would show their rounding.
   bool IsMadeOf(ValueId bias, const std::vector<double>& scales) const {
     const auto quantized = DequantizedFrom(graph_, bias);
     if (quantized && HasScales(*quantized, scales)) return true;
-    const auto elements = BiasElements(bias);
+    const auto elements = ConstantElements(graph_, bias);
     if (!elements) return false;
     for (std::size_t i = 0; i < elements->size(); ++i) {
       const double scale = scales[i % scales.size()], element = (*elements)[i];
@@ -145,22 +147,45 @@ class ProductFuser {
   // ---- The products
 
   bool FuseConv(NodeId id) {
-    if (!HasOperator(registry_, "", "QLinearConv")) return false;
     const auto found = FindOperands(id);
-    const auto y = ResultOf(id);
     if (!found) return false;
-    if (!y) return No(id, "its result is not read by one QuantizeLinear to 8 bits alone");
-    if (found->w.axis && *found->w.axis != 0)
-      return No(id, "the scales of its weights are along axis ", *found->w.axis, ", expected 0");
     const auto& [x, w] = *found;
+    if (w.axis && *w.axis != 0) return No(id, "the scales of its weights are along axis ", *w.axis, ", expected 0");
+    const auto y = HasOperator(registry_, "", "QLinearConv") ? ResultOf(id) : std::nullopt;
     ValueId bias = Input(id, 2);
-    if (bias != kNoValue) {
-      bias = IntegerBias(bias, Times(ScalesOf(graph_, w), x.scale_value));
-      if (bias == kNoValue) return No(id, "its bias is not constant, or too large for int32");
-    }
+    if (y && bias != kNoValue) bias = IntegerBias(id, bias, Times(ScalesOf(graph_, w), x.scale_value));
+    if (!y || (bias == kNoValue && Input(id, 2) != kNoValue)) return FuseConvToFloat(id, x, w);
     Replace(id, *y, "", "QLinearConv",
             {x.data, x.scale, ZeroOrConstant(graph_, x), w.data, w.scale, ZeroOrConstant(graph_, w), y->scale,
              ZeroOrConstant(graph_, *y), bias});
+    return true;
+  }
+
+  // A convolution whose result stays float: sums of integers, their scales and the bias.
+  bool FuseConvToFloat(NodeId id, const QuantizedValue& x, const QuantizedValue& w) {
+    const Type weights = graph_.value(w.data).type;
+    if (!HasOperator(registry_, "", "ConvInteger") || !weights.HasStaticShape() || weights.rank() < 3)
+      return No(id, "its result is not read by one QuantizeLinear to 8 bits alone");
+    if (weights.dims[1] == Dim(1) && weights.dims[0] != Dim(1))
+      return No(id,
+                "its result stays float, as it is not read by one QuantizeLinear to 8 bits alone; a depthwise "
+                "convolution is faster in float then");
+    const std::vector<Attribute> attributes = graph_.node(id).attributes;
+    const ValueId old = graph_.node(id).outputs[0], bias = Input(id, 2);
+    const std::vector<double> scales = Times(ScalesOf(graph_, w), x.scale_value);
+    Rewrite rewrite(graph_, registry_, id);
+    const ValueId sums = rewrite.Add("ConvInteger", {x.data, w.data, x.zero, w.zero}, attributes);
+    const ValueId floats = rewrite.Add("Cast", {sums}, {{"to", static_cast<std::int64_t>(DType::kFloat)}});
+    std::vector<std::int64_t> row(weights.rank(), 1);
+    row[1] = weights.dims[0].number();
+    const ValueId factor = Floats("sum_scale", scales, scales.size() == 1 ? Shape{} : Shape(row));
+    ValueId made = rewrite.Add("Mul", {floats, factor});
+    if (bias != kNoValue) {
+      const auto elements = ConstantElements(graph_, bias);
+      made = rewrite.Add("Add", {made, elements ? Floats("bias", *elements, Shape(row))
+                                                : rewrite.Add("Reshape", {bias, rewrite.Ints(row)})});
+    }
+    rewrite.Replace(old, made);
     return true;
   }
 
@@ -221,12 +246,11 @@ class ProductFuser {
     ValueId bias = Input(id, 2);
     if (alpha == 0 || (bias != kNoValue && beta != 1)) return No(id, "its alpha is 0, or its beta is not 1");
     const auto y = ResultOf(id);
+    const std::vector<double> scales = Times(ScalesOf(graph_, b), a.scale_value * alpha);
+    if (!y && bias != kNoValue && !IsMadeOf(bias, scales)) return FuseGemmToFloat(id, a, b);
     if (bias != kNoValue) {
-      const std::vector<double> scales = Times(ScalesOf(graph_, b), a.scale_value * alpha);
-      if (!y && !IsMadeOf(bias, scales))
-        return No(id, "its result stays float and would show the rounding of its bias");
-      bias = IntegerBias(bias, scales);
-      if (bias == kNoValue) return No(id, "its bias is not constant, or too large for int32");
+      bias = IntegerBias(id, bias, scales);
+      if (bias == kNoValue) return FuseGemmToFloat(id, a, b);
     }
     std::vector<ValueId> inputs = {
         a.data, a.scale, ZeroOrConstant(graph_, a), b.data, b.scale, ZeroOrConstant(graph_, b), bias};
@@ -237,6 +261,27 @@ class ProductFuser {
     Rewrite rewrite(graph_, registry_, id);
     const ValueId made = rewrite.Add("com.microsoft", "QGemm", std::move(inputs), std::move(attributes));
     rewrite.Replace(y ? y->data : gemm.outputs[0], made);
+    return true;
+  }
+
+  // A Gemm whose result stays float, and would show it if its bias became int32.
+  bool FuseGemmToFloat(NodeId id, const QuantizedValue& a, QuantizedValue b) {
+    const Node& gemm = graph_.node(id);
+    const ValueId bias = Input(id, 2), old = gemm.outputs[0];
+    const Type& type = graph_.value(bias).type;
+    const bool transposes = IntAttribute(gemm, "transB", 0) != 0;
+    if (!HasOperator(registry_, "com.microsoft", "MatMulIntegerToFloat") || IntAttribute(gemm, "transA", 0) != 0 ||
+        FloatAttribute(gemm, "alpha") != 1 || !type.has_rank)
+      return No(id, "its result stays float and would show the rounding of its bias");
+    Rewrite rewrite(graph_, registry_, id);
+    if (transposes) b.data = rewrite.Add("Transpose", {b.data}, {{"perm", std::vector<std::int64_t>{1, 0}}});
+    const auto elements = ConstantElements(graph_, bias);
+    const bool in_product = type.rank() == 1 && type.dims[0] == graph_.value(b.data).type.dims.back();
+    const ValueId constant = elements ? Floats("bias", *elements, type.StaticShape()) : kNoValue;
+    ValueId made = rewrite.Add("com.microsoft", "MatMulIntegerToFloat",
+                               {a.data, b.data, a.scale, b.scale, a.zero, b.zero, in_product ? constant : kNoValue});
+    if (!in_product || !elements) made = rewrite.Add("Add", {made, elements ? constant : bias});
+    rewrite.Replace(old, made);
     return true;
   }
 

@@ -56,12 +56,7 @@ TEST(FuseQuantizedProduct, GivesABiasOfAnotherScaleTheRightOne) {
 
 TEST(FuseQuantizedProduct, LeavesConvolutionsThatAreNotQuantizedThroughout) {
   const std::string stays = "QuantizeLinear DequantizeLinear DequantizeLinear";
-  // Another reader of the float result; a result that stays float; scales of another axis; a scale that is an input.
-  const PassedGraph read(ConvGraph(Body("c = Conv(xd, wd) "), "", "float[1,2,2,2] y, float[1,2,2,2] c"),
-                         {&kFuseQuantizedProduct});
-  EXPECT_EQ(read.Operators(), stays + " Conv QuantizeLinear DequantizeLinear");
-  const PassedGraph open(ConvGraph(std::string(kIn) + kWeights + "y = Conv(xd, wd)"), {&kFuseQuantizedProduct});
-  EXPECT_EQ(open.Operators(), stays + " Conv");
+  // Scales of another axis; a scale that is an input.
   const std::string along_inputs = std::string(kIn) + "wd = DequantizeLinear<axis = 1>(w, ws, wz) c = Conv(xd, wd) ";
   EXPECT_EQ(PassedGraph(ConvGraph(along_inputs + kOut), {&kFuseQuantizedProduct}).Operators(),
             stays + " Conv QuantizeLinear DequantizeLinear");
@@ -71,6 +66,41 @@ TEST(FuseQuantizedProduct, LeavesConvolutionsThatAreNotQuantizedThroughout) {
   given.replace(given.find("DequantizeLinear(xq, s, z)"), 26, "DequantizeLinear(xq, u, z)");
   EXPECT_EQ(PassedGraph(given, {&kFuseQuantizedProduct}, HUGE_VAL).Operators(),
             stays + " Conv QuantizeLinear DequantizeLinear");
+}
+
+TEST(FuseQuantizedProduct, SumsIntegersWhereTheResultOfAConvolutionStaysFloat) {
+  // Another reader of the float result; a result that is not quantized at all.
+  const PassedGraph read(ConvGraph(Body("c = Conv(xd, wd) "), "", "float[1,2,2,2] y, float[1,2,2,2] c"),
+                         {&kFuseQuantizedProduct}, 1e-5);
+  EXPECT_EQ(read.Operators(), "QuantizeLinear ConvInteger Cast Mul QuantizeLinear DequantizeLinear");
+  const PassedGraph open(ConvGraph(std::string(kIn) + kWeights + "y = Conv<pads = [0, 0, 0, 0]>(xd, wd, bf)"),
+                         {&kFuseQuantizedProduct}, 1e-5);
+  EXPECT_EQ(open.Operators(), "QuantizeLinear ConvInteger Cast Mul Add");
+  const PassedGraph one(ConvGraph(std::string(kIn) + "wd = DequantizeLinear(w, s) y = Conv(xd, wd)", "",
+                                  "float[1,2,2,2] y", "int8", "-7"),
+                        {&kFuseQuantizedProduct}, 1e-5);
+  EXPECT_EQ(one.Operators(), "QuantizeLinear ConvInteger Cast Mul");
+  // A bias that no int32 holds.
+  const PassedGraph large(ConvGraph(Body("c = Conv(xd, wd, large) "), ", float[2] large = {1e9, 0}"),
+                          {&kFuseQuantizedProduct}, 1e-5);
+  EXPECT_EQ(large.Operators(), "QuantizeLinear ConvInteger Cast Mul Add QuantizeLinear DequantizeLinear");
+  const PassedGraph depthwise(
+      ConvGraph(std::string(kIn) + "wd = DequantizeLinear<axis = 0>(d, ws, wz) y = Conv<group = 2>(xd, wd)",
+                ", int8[2,1,2,2] d = {1, 2, 3, 4, 5, 6, 7, 8}"),
+      {&kFuseQuantizedProduct});
+  EXPECT_EQ(depthwise.Operators(), "QuantizeLinear DequantizeLinear DequantizeLinear Conv");
+}
+
+TEST(FuseQuantizedProduct, TakesABiasOf8BitsAndOneThatIsAnInput) {
+  const PassedGraph bytes(ConvGraph(Body("be = DequantizeLinear<axis = 0>(b8, bs8, bz8) c = Conv(xd, wd, be) "),
+                                    ", int8[2] b8 = {50, -20}, float[2] bs8 = {0.003, 0.006}, int8[2] bz8 = {5, 0}"),
+                          {&kFuseQuantizedProduct}, 0.07);
+  EXPECT_EQ(bytes.Operators(), kFused);
+  EXPECT_NE(bytes.Text().find("{450, -200}"), std::string::npos) << bytes.Text();
+  std::string given = ConvGraph(Body("c = Conv(xd, wd, u) "));
+  given.replace(given.find("(float[1,2,3,3] x)"), 18, "(float[1,2,3,3] x, float[2] u)");
+  EXPECT_EQ(PassedGraph(given, {&kFuseQuantizedProduct}, 0.07).Operators(),
+            "QuantizeLinear Div Clip Round Cast QLinearConv DequantizeLinear");
 }
 
 TEST(FuseQuantizedProduct, TakesDequantizedTensorsThatOthersReadToo) {
@@ -128,7 +158,9 @@ TEST(FuseQuantizedProduct, MakesAGemmOfIntegers) {
   EXPECT_EQ(PassedGraph(gemm("", "y = Abs(c)", "0.6, -0.3"), {&kFuseQuantizedProduct}, 1e-5).Operators(),
             "QuantizeLinear QGemm Abs");
   // A bias that integers would round, where the result shows it.
-  EXPECT_EQ(PassedGraph(gemm("", "y = Abs(c)", "0.5, -0.25011"), {&kFuseQuantizedProduct}).Operators(),
+  const PassedGraph open(gemm("", "y = Abs(c)", "0.5, -0.25011"), {&kFuseQuantizedProduct, &kFoldConstants}, 1e-5);
+  EXPECT_EQ(open.Operators(), "QuantizeLinear MatMulIntegerToFloat Abs");
+  EXPECT_EQ(PassedGraph(gemm(", alpha = 0.5", "y = Abs(c)", "0.5, -0.25011"), {&kFuseQuantizedProduct}).Operators(),
             "QuantizeLinear DequantizeLinear DequantizeLinear Gemm Abs");
   EXPECT_EQ(PassedGraph(gemm(", beta = 2.0", kOut), {&kFuseQuantizedProduct}).Operators(),
             "QuantizeLinear DequantizeLinear DequantizeLinear Gemm QuantizeLinear DequantizeLinear");

@@ -67,6 +67,8 @@ bool QuantizeBefore(Graph& graph, const PassContext& context, NodeId id) {
   if (!y->Is8Bit())
     return no("the QuantizeLinear behind it makes ", Name(y->dtype), ", which no operator computes with");
   if (SoleReader(graph, x) != id) return no("its input '", graph.value(x).name, "' is also read by others");
+  if (IsDequantize(graph.node(producer)))
+    return context.FarFrom(graph, id, "it is a function of 8-bit integers itself");
   if (!HasIntegerForm(graph.node(producer))) return no(Describe(graph, graph.node(producer)), " has no integer form");
   Rewrite rewrite(graph, context.registry, id);
   const ValueId zero = ZeroOrConstant(graph, *y);

@@ -1,0 +1,99 @@
+"""Models of quantization-aware training, as their exporters spell them, run on integers: no product stays in float that
+ONNX Runtime has in integers, and values are those of the graph as it stands."""
+import collections
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import sardonyx
+from onnx.reference import ReferenceEvaluator
+from qat_graphs import SPELLINGS, spelling
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOOL = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release")) / "bin/sardonyx"
+INTEGERS = {"QLinearConv", "QLinearConvAdd", "ConvInteger", "QLinearMatMul", "QGemm", "MatMulIntegerToFloat"}
+FLOATS = {"Conv", "FusedConv", "MatMul", "FusedMatMul", "Gemm", "FusedGemm"}
+# The products of each spelling, all of integers.
+PRODUCTS = {"torch fake quantize": 3, "torch converted": 3, "torch pt2e": 2, "tensorflow through tf2onnx": 3,
+            "brevitas": 3, "brevitas of 4 bits": 3, "brevitas with parameters as inputs": 1, "modelopt": 3,
+            "between floats": 0}
+
+
+def optimized(package, model, path):
+    options = package.SessionOptions()
+    options.optimized_model_filepath = str(path)
+    options.log_severity_level = 4
+    package.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return collections.Counter(node.op_type for node in onnx.load(path).graph.node)
+
+
+def count(operators, kinds):
+    return sum(operators[kind] for kind in kinds)
+
+
+def feeds(model, seed):
+    constants = {each.name for each in model.graph.initializer}
+    random = np.random.default_rng(seed)
+    return {each.name: random.standard_normal([d.dim_value for d in each.type.tensor_type.shape.dim]).astype(np.float32)
+            for each in model.graph.input if each.name not in constants}
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_products_are_of_integers(name, tmp_path):
+    model, _ = spelling(name)
+    ours = optimized(sardonyx, model, tmp_path / "ours.onnx")
+    assert (count(ours, INTEGERS), count(ours, FLOATS)) == (PRODUCTS[name], 0), ours
+    try:
+        theirs = optimized(onnxruntime, model, tmp_path / "theirs.onnx")
+    except Exception as error:  # what it makes of torch's parameters of shape [1], it does not load
+        assert name.startswith("torch fake") and "must be a scalar" in str(error)
+    else:
+        assert count(theirs, INTEGERS) <= PRODUCTS[name]
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_values_are_those_of_the_graph_as_it_stands(name):
+    """Sums of integers are exact and sums of floats are not: where they lie between two steps, one may be taken for the
+    other."""
+    model, step = spelling(name)
+    session, plain = sardonyx.InferenceSession(model.SerializeToString()), ReferenceEvaluator(model)
+    moved = []
+    for seed in range(3):
+        values = feeds(model, seed)
+        got, want = session.run(None, values)[0], plain.run(None, values)[0]
+        difference = np.abs(got.astype(np.float64) - want)
+        assert difference.max() <= step * 1.001
+        moved.append((difference > 1e-4 * np.abs(want).max()).mean())
+    assert np.mean(moved) <= 0.4
+
+
+def explained(model, path):
+    onnx.save(model, path)
+    return subprocess.run([TOOL, "optimize", path, "--explain"], capture_output=True, text=True, check=True).stdout
+
+
+def test_explanation_names_what_stays_in_float(tmp_path):
+    text = explained(spelling("between floats")[0], tmp_path / "model.onnx")
+    stays = [line for line in text.splitlines() if "stays in float between quantized nodes" in line]
+    for kind in ("ConvTranspose", "LayerNormalization", "GRU"):
+        assert any(f"({kind}" in line and f"{kind} has no form of 8-bit integers" in line for line in stays), text
+    assert any("(Add" in line and "is made in float by node" in line for line in stays), text
+    for name in ("torch fake quantize", "torch converted", "brevitas"):
+        assert "stays in float" not in explained(spelling(name)[0], tmp_path / "model.onnx"), name
+
+
+def test_explanation_names_weights_that_were_never_quantized(tmp_path):
+    model, _ = spelling("tensorflow through tf2onnx")
+    weights = next(each for each in model.graph.initializer if each.name == "w")
+    random = np.random.default_rng(1).standard_normal(weights.dims).astype(np.float32)
+    weights.CopyFrom(onnx.numpy_helper.from_array(random, "w"))
+    text = explained(model, tmp_path / "model.onnx")
+    assert "its weights 'w' are floats that were never quantized" in text
+
+
+def test_spellings_have_names():
+    assert set(PRODUCTS) == set(SPELLINGS)
