@@ -251,7 +251,8 @@ class BaseQuantizer:
             source, result = node.inputs[0], node.outputs[0]
             if node.op_type == "Softmax":
                 self.tensors_range[result] = TensorData(lowest=np.float32(0.0), highest=np.float32(1.0))
-            elif (self.readings(source) == 1 and source in self.tensors_range and result in self.tensors_range):
+            elif (self.readings(source) == 1 and source in self.tensors_range and result in self.tensors_range
+                  and source not in self.graph.outputs and not self.graph.is_read_by_bodies(source)):
                 self.tensors_range[source] = self.tensors_range[result]
 
     def readings(self, name):
