@@ -3,7 +3,7 @@
 
 usage: int8_tasks.py [magika] [rapidocr] [silero] [--forms QDQ QOperator dynamic] [--files 150]
 
-Magika labels files of the repository, RapidOCR reads images as the demo draws them, Silero finds the speech in a signal.
+Magika labels files of the repository, RapidOCR reads images as the demo draws them, Silero finds speech in a signal.
 Each program's models are quantized with inputs that the program itself gave them on other files and texts (Silero's
 signal is the one it is judged by). Only products are quantized: statistics of normalizations, and the spectrum that
 Silero computes by a convolution, need more than 8 bits. Without ranges (dynamic) convolutions stay floats, too: their
