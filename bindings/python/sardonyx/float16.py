@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 _FLOAT, _FLOAT16, _BFLOAT16 = 1, 10, 16  # TensorProto.DataType
+_LARGE_WEIGHT, _LARGE_MODEL = 1 << 20, 2_000_000_000  # bytes: what a serialized proto may have is a little more
 SMALLEST, LARGEST = 5.96e-08, 65504.0  # of half precision: the smallest positive number and the largest finite one
 
 # Operators that stay on floats: some do not take half precision, others lose too much with it.
@@ -100,15 +101,40 @@ def convert_float_to_float16(model, min_positive_val=SMALLEST, max_finite_val=LA
 
         model = onnx.inliner.inline_local_functions(model)
     if not disable_shape_infer:
-        from sardonyx.model import Model
-
-        known = Model(model)
-        known.infer_types()
-        model = known.to_proto()
+        model = _with_types(model)
     conversion = _Conversion(model, (min_positive_val, max_finite_val), op_block_list, node_block_list,
                              force_fp16_initializers, force_fp16_inputs,
                              _BFLOAT16 if use_bfloat16_as_blocked_nodes_dtype else _FLOAT)
     conversion.convert_graph(model.graph, {}, keep_io_types)
+    return model
+
+
+def _with_types(model):
+    """The onnx.ModelProto with the types of its values. Weights that together do not fit into a serialized proto stay
+    in the one that is given; for their types alone they become inputs of the other."""
+    from sardonyx.model import Model
+
+    large = [one for one in model.graph.initializer if len(one.raw_data) >= _LARGE_WEIGHT]
+    if sum(len(one.raw_data) for one in large) < _LARGE_MODEL:
+        known = Model(model)
+        known.infer_types()
+        return known.to_proto()
+    import onnx
+
+    small = onnx.ModelProto(ir_version=max(model.ir_version, 4), opset_import=model.opset_import)
+    names, graph = {one.name for one in large}, small.graph
+    for field in ("node", "input", "output", "value_info"):
+        getattr(graph, field).extend(getattr(model.graph, field))
+    graph.name = model.graph.name
+    graph.initializer.extend(one for one in model.graph.initializer if one.name not in names)
+    given = {value.name for value in graph.input}
+    graph.input.extend(make_value_info_from_tensor(one) for one in large if one.name not in given)
+    known = Model(small)
+    known.infer_types()
+    typed = known.to_proto().graph
+    for field in ("node", "value_info", "output"):
+        model.graph.ClearField(field)
+        getattr(model.graph, field).extend(getattr(typed, field))
     return model
 
 

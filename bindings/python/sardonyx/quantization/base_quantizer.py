@@ -65,14 +65,15 @@ class QuantizationParams:
 
 
 class BaseQuantizer:
-    """A model and how it is to be quantized. `model`: an onnx.ModelProto, bytes, a path or a sardonyx.model.Model,
-    which is copied. `tensors_range`: the TensorData of activations by name, None where they are measured in each run.
+    """A model and how it is to be quantized. `model`: an onnx.ModelProto, bytes, a path, or a sardonyx.model.Model,
+    which is changed: a copy of it would have to fit into 2 GB. `tensors_range`: the TensorData of activations by name,
+    None where they are measured in each run.
 
     Lists of nodes hold names; an empty `nodes_to_quantize` means all. `extra_options` are those of quantize_static."""
 
     def __init__(self, model, per_channel, reduce_range, weight_qType, activation_qType, tensors_range,  # noqa: N803
                  nodes_to_quantize, nodes_to_exclude, op_types_to_quantize, extra_options=None):
-        self.changed, self._model = Model(model), None
+        self.changed, self._model = model if isinstance(model, Model) else Model(model), None
         # What follows from operators of other domains alone stays as it is, unless quant_pre_process wrote its types.
         self.changed.infer_types(standard_only=True)
         self.graph, self._added = self.changed.graph, {}
@@ -251,7 +252,8 @@ class BaseQuantizer:
             source, result = node.inputs[0], node.outputs[0]
             if node.op_type == "Softmax":
                 self.tensors_range[result] = TensorData(lowest=np.float32(0.0), highest=np.float32(1.0))
-            elif (self.readings(source) == 1 and source in self.tensors_range and result in self.tensors_range):
+            elif (self.readings(source) == 1 and source in self.tensors_range and result in self.tensors_range
+                  and source not in self.graph.outputs and not self.graph.is_read_by_bodies(source)):
                 self.tensors_range[source] = self.tensors_range[result]
 
     def readings(self, name):

@@ -9,6 +9,7 @@ from sardonyx.model import Model
 from sardonyx.quantization.calibration_data import CalibrationDataReader, CalibrationMethod, TensorData, TensorsData
 
 _CALIBRATED = ("float", "float16")  # the element types of tensors that have ranges
+_MOVING = ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity")  # make what they are given
 
 
 class CalibraterBase:
@@ -101,17 +102,38 @@ class MinMaxCalibrater(CalibraterBase):
         self.averaging_constant = averaging_constant
         self.max_intermediate_outputs = max_intermediate_outputs
         self._outputs = {}  # of a tensor: the outputs that hold its smallest and largest values
+        self._following = {}  # of a tensor whose ends follow from another's: that one's name, and Relu's limit or None
+        self._calibrated = []  # the names of both
 
     def augment_graph(self):
-        """Adds nodes that reduce each tensor, so that a run hands out two numbers of it and not the tensor."""
+        """Adds nodes that reduce each tensor, so that a run hands out two numbers of it and not the tensor. The ends of
+        what Relu and operators that only move numbers make follow from those of what they read."""
         graph = self.model.graph
         selected, types = self.select_tensors_to_calibrate(self.model)
+        self._calibrated = [name for name in types if name in selected]
         flat = graph.unique_name("sardonyx_calibration_shape")
         graph.set_initializer(flat, np.array([-1], np.int64))
-        for name in [name for name in types if name in selected]:
-            self._outputs[name] = [self._add_reduction(operator, name, types[name], flat)
-                                   for operator in ("ReduceMin", "ReduceMax")]
+        for name in self._calibrated:
+            if not self._follows(name, graph.producer(name), selected):
+                self._outputs[name] = [self._add_reduction(operator, name, types[name], flat)
+                                       for operator in ("ReduceMin", "ReduceMax")]
         self._save()
+
+    def _follows(self, name, node, selected):
+        is_relu = node is not None and node.op_type == "Relu"
+        is_moved = node is not None and node.op_type in _MOVING and not self.per_channel
+        if not (is_relu or is_moved) or node.domain or node.inputs[0] not in selected:
+            return False
+        self._following[name] = (node.inputs[0], 0 if is_relu else None)
+        return True
+
+    def _ends(self, values, name):
+        """The smallest and largest values of a tensor, of what a run gave for the tensors in self._outputs."""
+        if name not in self._following:
+            return values[name]
+        source, limit = self._following[name]
+        ends = self._ends(values, source)
+        return ends if limit is None else [np.maximum(end, end.dtype.type(limit)) for end in ends]
 
     def _add_reduction(self, operator, name, kind, flat):
         graph, attributes, inputs = self.model.graph, {"keepdims": 1}, [name]
@@ -138,7 +160,9 @@ class MinMaxCalibrater(CalibraterBase):
     def collect_data(self, data_reader: CalibrationDataReader):
         wanted = [output for pair in self._outputs.values() for output in pair]
         while inputs := data_reader.get_next():
-            self.intermediate_outputs.append(self.infer_session.run(wanted, inputs) if wanted else [])
+            found = iter(self.infer_session.run(wanted, inputs) if wanted else [])
+            values = {name: (low, next(found)) for name, low in zip(self._outputs, found)}
+            self.intermediate_outputs.append([end for name in self._calibrated for end in self._ends(values, name)])
             if len(self.intermediate_outputs) == self.max_intermediate_outputs:
                 self.compute_data()
                 self.clear_collected_data()
@@ -167,7 +191,7 @@ class MinMaxCalibrater(CalibraterBase):
             return self.calibrate_tensors_range
         lowest, highest = (np.nanmean, np.nanmean) if self.moving_average else (np.nanmin, np.nanmax)
         ranges = {}
-        for index, name in enumerate(self._outputs):
+        for index, name in enumerate(self._calibrated):
             low = lowest([run[2 * index] for run in self.intermediate_outputs], axis=0)
             high = highest([run[2 * index + 1] for run in self.intermediate_outputs], axis=0)
             if self.symmetric:

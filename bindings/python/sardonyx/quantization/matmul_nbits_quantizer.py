@@ -13,6 +13,7 @@ from sardonyx.quantization import weight_only_math
 from sardonyx.quantization.base_quantizer import QUANTIZABLE
 from sardonyx.quantization.onnx_model import ChangedModel
 from sardonyx.quantization.quant_types import INT8, UINT8, QuantFormat, ms_domain
+from sardonyx.quantization.watched_values import watching
 from sardonyx.quantization.weight_kernels import block_params, pack, quantize_blocks
 from sardonyx.quantization.weight_only_config import (
     DefaultWeightOnlyQuantConfig,
@@ -283,24 +284,18 @@ class MatMulNBitsQuantizer:
 
     def _hessians(self):
         """X^T X of the rows of each product's first input, as a mean of twice that over the samples."""
-        from sardonyx import InferenceSession
-
         graph, reader = self.changed.graph, copy.deepcopy(self.algo_config.calibration_data_reader)
         if reader is None:
             raise ValueError("GPTQWeightOnlyQuantConfig: expected a calibration_data_reader")
         names = sorted({node.inputs[0] for node in graph.nodes if self._is_chosen(node) and node.op_type == "MatMul" and
                         self._home(graph, node.inputs[1]) is graph})
-        watched = Model(self.changed)
-        for name in list(watched.graph.outputs):
-            watched.graph.remove_output(name)
-        for name in names:
-            watched.graph.add_output(name)
-        session, sums, count = InferenceSession(watched.to_bytes()), {}, dict.fromkeys(names, 0)
-        while (feed := reader.get_next()) is not None:
-            for name, value in zip(names, session.run(names, feed), strict=True):
-                rows = value.reshape(-1, value.shape[-1]).astype(np.float64)
-                before, count[name] = count[name], count[name] + value.shape[0]
-                sums[name] = sums.get(name, 0) * (before / count[name]) + 2 / count[name] * (rows.T @ rows)
+        sums, count = {}, dict.fromkeys(names, 0)
+        with watching(self.changed, names) as session:
+            while (feed := reader.get_next()) is not None:
+                for name, value in zip(names, session.run(names, feed), strict=True):
+                    rows = value.reshape(-1, value.shape[-1]).astype(np.float64)
+                    before, count[name] = count[name], count[name] + value.shape[0]
+                    sums[name] = sums.get(name, 0) * (before / count[name]) + 2 / count[name] * (rows.T @ rows)
         if names and not sums:
             raise ValueError("GPTQWeightOnlyQuantConfig: the calibration_data_reader gave no data")
         return sums

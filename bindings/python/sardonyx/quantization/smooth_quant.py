@@ -2,8 +2,8 @@
 the rows of the weights that they meet are multiplied by it, so that one scale fits all channels."""
 import numpy as np
 
-from sardonyx.model import Model
 from sardonyx.quantization.quant_types import ELEMENT_NUMBERS, FLOAT_NUMPY_TYPES
+from sardonyx.quantization.watched_values import watching
 
 _FLOATS = ("float", "float16")
 
@@ -59,20 +59,13 @@ def _rows(graph, node):
 
 def _largest_of_channels(model, data_reader, names, providers):
     """The largest magnitude in each channel (of the last axis) of the named values."""
-    import sardonyx
-
-    watched = Model(model)
-    for name in list(watched.graph.outputs):
-        watched.graph.remove_output(name)
-    for name in names:
-        watched.graph.add_output(name)
-    session = sardonyx.InferenceSession(watched.to_bytes(), providers=providers or ["CPUExecutionProvider"])
     largest, runs = {}, 0
-    while (feed := data_reader.get_next()) is not None:
-        runs += 1
-        for name, value in zip(names, session.run(names, feed) if names else (), strict=True):
-            found = np.abs(value.reshape(-1, value.shape[-1]).astype(np.float64)).max(0, initial=0)
-            largest[name] = np.maximum(largest[name], found) if name in largest else found
+    with watching(model, names, providers) as session:
+        while (feed := data_reader.get_next()) is not None:
+            runs += 1
+            for name, value in zip(names, session.run(names, feed) if names else (), strict=True):
+                found = np.abs(value.reshape(-1, value.shape[-1]).astype(np.float64)).max(0, initial=0)
+                largest[name] = np.maximum(largest[name], found) if name in largest else found
     if not runs:
         raise ValueError("SmoothQuant: the calibration_data_reader gave no data")
     return largest

@@ -1,4 +1,6 @@
 """Activations, arithmetic, Softmax, pools and Where on integers: operators whose output has a range of its own."""
+import numpy as np
+
 from sardonyx.quantization.operators.base_operator import QuantOperatorBase, with_params
 from sardonyx.quantization.operators.qdq_base_operator import QDQOperatorBase
 from sardonyx.quantization.quant_types import UINT8
@@ -19,15 +21,21 @@ class QLinearActivation(QuantOperatorBase):
         return None
 
     def _pass_over(self):
-        """The range of what goes into Relu and Clip was taken from what comes out, so the integers are the same; not if
-        the range was made symmetric."""
+        """Where what goes into Relu and Clip has the range of what comes out, the integers are the same. It does not if
+        others read it, too, or if it shares the range of what came before; nor if the range was made symmetric."""
         value = self.quantizer.quantized_value_map.get(self.node.inputs[0])
-        if value is None or self.quantizer.is_activation_symmetric:
+        if value is None or self.quantizer.is_activation_symmetric or not self._has_range_of_output(value):
             return self.keep()
         self.quantizer.graph.remove_node(self.node)
         self.quantizer.remember(self.node.outputs[0], value.q_name, value.scale_name, value.zp_name, value.value_type,
                                 value.axis)
         return None
+
+    def _has_range_of_output(self, value):
+        wanted, graph = self.quantizer.quantization_params.get(self.node.outputs[0]), self.quantizer.graph
+        return wanted is not None and all(
+            value_name in graph.initializers and np.array_equal(graph.tensor(value_name).reshape(()), wanted[part])
+            for part, value_name in (("scale", value.scale_name), ("zero_point", value.zp_name)))
 
 
 class QDQRemovableActivation(QDQOperatorBase):

@@ -106,11 +106,12 @@ class QLinearGemm(QOpMatMul):
         quantizer, node = self.quantizer, self.node
         bias = node.inputs[2] if len(node.inputs) > 2 else ""
         values = _with_weight(quantizer, node, quantizer.weight_qType, 0 if node.attribute("transB", 0) else 1)
-        params = quantizer.output_params(node.outputs[0])
-        if params is None or values is None or (bias and not quantizer.is_input_a_initializer(bias)):
+        params, alpha = quantizer.output_params(node.outputs[0]), node.attribute("alpha", 1.0)
+        if params is None or values is None or alpha == 0 or (bias and not quantizer.is_input_a_initializer(bias)):
             return self.keep()
-        if bias:
-            bias = quantizer.quantize_bias_static(bias, node.inputs[0], node.inputs[1], node.attribute("beta", 1.0))
+        if bias:  # QGemm multiplies it by alpha, too
+            bias = quantizer.quantize_bias_static(bias, node.inputs[0], node.inputs[1],
+                                                  node.attribute("beta", 1.0) / alpha)
         self.replace("QGemm", [*with_params(*values), bias, *params], params, drop=["beta"])
         return None
 
