@@ -236,6 +236,18 @@ def test_values_that_are_no_numbers_are_passed_over_and_infinite_ones_named():
         collector.collect({"t": np.zeros(3)})
 
 
+def test_streams_hold_zeros_alone_and_the_ends_of_the_type():
+    largest, least = np.finfo(np.float32).max, np.float32(1e-42)
+    collector = ours.HistogramCollector("percentile", False, 64, 64, 99.9, "same")
+    collector.stream({"zero": np.zeros(100, np.float32), "mask": np.array([0, -largest] * 50, np.float32),
+                      "small": np.array([least, 0] * 50, np.float32), "late": np.zeros(100, np.float32)})
+    collector.stream({"late": np.full(100, 3, np.float32)})
+    collector.finish_stream()
+    found = collector.get_histogram_dict()
+    assert [found[name][0].sum() for name in ("zero", "mask", "small", "late")] == [100, 100, 100, 200]
+    assert found["mask"][0][0] == 50 and found["mask"][2] == -largest and found["late"][0][-1] == 100
+
+
 def test_runs_may_have_other_shapes_and_readers_may_reuse_their_arrays(models, tmp_path):
     # Theirs puts the values of all runs into one array, which needs equal shapes.
     made = ours.create_calibrator(models / "mlp.onnx", augmented_model_path=str(tmp_path / "a.onnx"),

@@ -16,6 +16,7 @@ namespace sardonyx::cli {
 // What all commands have in common.
 struct Common {
   bool json = false;
+  int exit_code = 0;  // of a command that another program ran
 };
 
 void AddInfo(CLI::App& app, Common& common);
@@ -28,6 +29,8 @@ void AddPrint(CLI::App& app, Common& common);
 void AddProfile(CLI::App& app, Common& common);
 void AddPlan(CLI::App& app, Common& common);
 void AddExplainPlacement(CLI::App& app, Common& common);
+void AddQuantize(CLI::App& app, Common& common);
+void AddConvert(CLI::App& app, Common& common);
 
 // Options that several commands have.
 void AddModel(CLI::App& command, std::string& path);

@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "inputs.h"
+#include "model_card.h"
 #include "progress.h"
 #include "terminal.h"
 
@@ -12,12 +13,6 @@ namespace sardonyx::cli {
 namespace {
 
 using nlohmann::json;
-
-json Card(const ModelSource& model) {
-  return json::parse(Text([&](OrtAllocator* allocator, char** text) {
-    return Sardonyx().ModelInfoJson(model.path_or_null(), model.data_or_null(), model.bytes.size(), allocator, text);
-  }));
-}
 
 struct OptimizeArguments {
   std::string model;
@@ -43,29 +38,9 @@ std::string Changes(const json& before, const json& after) {
   return Columns(rows);
 }
 
-// The inputs in the JSON of SardonyxApi::ModelInfoJson.
-std::vector<ValueDescription> InputsOf(const json& card) {
-  std::vector<ValueDescription> inputs;
-  for (const json& port : card["inputs"]) {
-    ValueDescription input{.name = port["name"], .has_shape = port.contains("shape")};
-    for (int onnx = 1; onnx < 64; ++onnx) {
-      const ElementType* type = FindOnnxType(onnx);
-      if (type == nullptr || port["type"] != type->name) continue;
-      input.kind = ONNX_TYPE_TENSOR;
-      input.type = type->type;
-    }
-    for (const json& size : input.has_shape ? port["shape"] : json::array()) {
-      input.shape.push_back(size.is_number() ? size.get<std::int64_t>() : -1);
-      input.symbols.push_back(size.is_string() ? size.get<std::string>() : "");
-    }
-    inputs.push_back(std::move(input));
-  }
-  return inputs;
-}
-
 // Fixes the inputs that --set-input names. It is an error if neither the model nor --dim nor a file gives a size.
 void FixInputs(OrtSessionOptions* options, const ModelSource& model, const OptimizeArguments& arguments) {
-  const std::vector<ValueDescription> all = InputsOf(Card(model));
+  const std::vector<ValueDescription> all = InputsOf(ModelCard(model));
   for (const std::string& text : arguments.fixed) {
     const std::string name = SplitPair(text, "--set-input").first;
     const auto found = std::ranges::find(all, name, &ValueDescription::name);
@@ -108,8 +83,8 @@ void Optimize(const OptimizeArguments& arguments, const Common& common) {
     Check(Sardonyx().OptimizeModelToFile(env.get(), model.path_or_null(), model.data_or_null(), model.bytes.size(),
                                          options.get(), output.c_str()));
     progress.reset();
-    const json before = Card(model);
-    const json after = Card(OpenModel(output));
+    const json before = ModelCard(model);
+    const json after = ModelCard(OpenModel(output));
     answer.update({{"output", arguments.output},
                    {"nodes_before", before["node_count"]},
                    {"nodes_after", after["node_count"]},

@@ -16,12 +16,6 @@ namespace {
 
 [[noreturn]] void Invalid(const std::string& message) { throw Failure(ORT_INVALID_ARGUMENT, message); }
 
-std::string Names(const std::vector<ValueDescription>& values) {
-  std::string text;
-  for (const ValueDescription& value : values) text += (text.empty() ? "'" : ", '") + value.name + "'";
-  return text.empty() ? "none" : text;
-}
-
 void CheckName(const std::string& name, const std::vector<ValueDescription>& wanted, const std::string& option) {
   if (std::ranges::find(wanted, name, &ValueDescription::name) == wanted.end()) {
     Invalid(option + ": the model has no input '" + name + "'; its inputs are " + Names(wanted));
@@ -123,11 +117,7 @@ Wishes ParseWishes(const std::vector<ValueDescription>& wanted, const InputArgum
     }
   }
   for (const auto& [name, value] : ParseDims(arguments.dims)) wishes.dims[name] = value;
-  for (const std::string& text : arguments.shapes) {
-    const auto [name, value] = SplitPair(text, "--shape");
-    CheckName(name, wanted, "--shape");
-    wishes.shapes[name] = ParseShape(value);
-  }
+  wishes.shapes = ParseShapes(arguments.shapes, wanted);
   return wishes;
 }
 
@@ -179,11 +169,8 @@ Range ChooseRange(const ElementType& type, const std::string& text) {
     const bool real = type.layout == Layout::kFloat || type.layout == Layout::kComplex;
     return real ? Range{-1, 1} : type.layout == Layout::kBool || type.bits < 4 ? Range{0, 1} : Range{0, 7};
   }
-  const std::size_t comma = text.find(',');
-  if (comma == std::string::npos) Invalid("--range: expected LOW,HIGH, as in --range 0,255, found '" + text + "'");
-  const Range range{ParseNumber(text.substr(0, comma), "--range"), ParseNumber(text.substr(comma + 1), "--range")};
-  if (range.low > range.high) Invalid("--range: expected LOW,HIGH with LOW first, found '" + text + "'");
-  return range;
+  const std::vector<double> ends = ParseRange(text);
+  return {ends[0], ends[1]};
 }
 
 // Uniformly distributed numbers; integers include both ends. The same seed gives the same numbers on every machine.
@@ -203,7 +190,72 @@ void FillRandom(HostTensor& tensor, const ElementType& type, const Range& range,
   }
 }
 
-// The tensor of a file with the model's element type. Types that NumPy lacks are stored as unsigned integers.
+// The inputs; those that would be random only on request.
+std::vector<Input> MakeSome(const std::vector<ValueDescription>& wanted, const InputArguments& arguments,
+                            std::vector<std::string>& assumed, bool with_random) {
+  Wishes wishes = ParseWishes(wanted, arguments);
+  CheckDims(wanted, wishes);
+  std::vector<Input> inputs;
+  for (const ValueDescription& value : wanted) {
+    const auto source = wishes.sources.find(value.name);
+    if (source == wishes.sources.end() && !with_random) continue;
+    if (value.kind != ONNX_TYPE_TENSOR) {
+      throw Failure(ORT_NOT_IMPLEMENTED,
+                    "input '" + value.name + "' is a " + TypeText(value) + ", not a tensor: use the Python package");
+    }
+    Input input{.tensor = {.name = value.name, .type = value.type}, .source = "random"};
+    if (source != wishes.sources.end()) input.source = source->second;
+    const ElementType& type = FindElementType(value.type);
+    if (const auto found = wishes.tensors.find(value.name); found != wishes.tensors.end()) {
+      input.tensor = Fit(std::move(found->second), value, input.source);
+      input.tensor.name = value.name;
+    } else {
+      input.tensor.shape = ChooseShape(value, wishes, assumed);
+      const std::size_t count = ElementCount(input.tensor.shape);
+      input.tensor.data.resize(DataSize(type, count));
+      if (const auto number = wishes.numbers.find(value.name); number != wishes.numbers.end()) {
+        if (type.layout == Layout::kString) input.tensor.strings.assign(count, input.source);
+        for (std::size_t i = 0; type.layout != Layout::kString && i < count; ++i) {
+          SetElement(type, input.tensor.data, i, number->second);
+        }
+      } else {
+        FillRandom(input.tensor, type, ChooseRange(type, arguments.range), arguments.seed + inputs.size());
+      }
+    }
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+}  // namespace
+
+std::string Names(const std::vector<ValueDescription>& values) {
+  std::string text;
+  for (const ValueDescription& value : values) text += (text.empty() ? "'" : ", '") + value.name + "'";
+  return text.empty() ? "none" : text;
+}
+
+std::map<std::string, std::vector<std::int64_t>> ParseShapes(const std::vector<std::string>& shapes,
+                                                             const std::vector<ValueDescription>& wanted) {
+  std::map<std::string, std::vector<std::int64_t>> parsed;
+  for (const std::string& text : shapes) {
+    const auto [name, value] = SplitPair(text, "--shape");
+    CheckName(name, wanted, "--shape");
+    parsed[name] = ParseShape(value);
+  }
+  return parsed;
+}
+
+std::vector<double> ParseRange(const std::string& text) {
+  if (text.empty()) return {};
+  const std::size_t comma = text.find(',');
+  if (comma == std::string::npos) Invalid("--range: expected LOW,HIGH, as in --range 0,255, found '" + text + "'");
+  const double low = ParseNumber(text.substr(0, comma), "--range");
+  const double high = ParseNumber(text.substr(comma + 1), "--range");
+  if (low > high) Invalid("--range: expected LOW,HIGH with LOW first, found '" + text + "'");
+  return {low, high};
+}
+
 HostTensor Fit(HostTensor tensor, const ValueDescription& value, const std::string& source) {
   const ElementType& want = FindElementType(value.type);
   const ElementType& have = FindElementType(tensor.type);
@@ -227,41 +279,14 @@ HostTensor Fit(HostTensor tensor, const ValueDescription& value, const std::stri
   return tensor;
 }
 
-}  // namespace
-
 std::vector<Input> MakeInputs(const std::vector<ValueDescription>& wanted, const InputArguments& arguments,
                               std::vector<std::string>& assumed) {
-  Wishes wishes = ParseWishes(wanted, arguments);
-  CheckDims(wanted, wishes);
-  std::vector<Input> inputs;
-  for (const ValueDescription& value : wanted) {
-    if (value.kind != ONNX_TYPE_TENSOR) {
-      throw Failure(ORT_NOT_IMPLEMENTED,
-                    "input '" + value.name + "' is a " + TypeText(value) + ", not a tensor: use the Python package");
-    }
-    Input input{.tensor = {.name = value.name, .type = value.type}, .source = "random"};
-    if (const auto source = wishes.sources.find(value.name); source != wishes.sources.end())
-      input.source = source->second;
-    const ElementType& type = FindElementType(value.type);
-    if (const auto found = wishes.tensors.find(value.name); found != wishes.tensors.end()) {
-      input.tensor = Fit(std::move(found->second), value, input.source);
-      input.tensor.name = value.name;
-    } else {
-      input.tensor.shape = ChooseShape(value, wishes, assumed);
-      const std::size_t count = ElementCount(input.tensor.shape);
-      input.tensor.data.resize(DataSize(type, count));
-      if (const auto number = wishes.numbers.find(value.name); number != wishes.numbers.end()) {
-        if (type.layout == Layout::kString) input.tensor.strings.assign(count, input.source);
-        for (std::size_t i = 0; type.layout != Layout::kString && i < count; ++i) {
-          SetElement(type, input.tensor.data, i, number->second);
-        }
-      } else {
-        FillRandom(input.tensor, type, ChooseRange(type, arguments.range), arguments.seed + inputs.size());
-      }
-    }
-    inputs.push_back(std::move(input));
-  }
-  return inputs;
+  return MakeSome(wanted, arguments, assumed, true);
+}
+
+std::vector<Input> GivenInputs(const std::vector<ValueDescription>& wanted, const InputArguments& arguments,
+                               std::vector<std::string>& assumed) {
+  return MakeSome(wanted, arguments, assumed, false);
 }
 
 }  // namespace sardonyx::cli

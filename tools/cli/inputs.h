@@ -3,6 +3,7 @@
 #define SARDONYX_TOOLS_CLI_INPUTS_H
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,24 @@ struct Input {
 // not fit, NOT_IMPLEMENTED for a sequence, map or optional.
 std::vector<Input> MakeInputs(const std::vector<ValueDescription>& wanted, const InputArguments& arguments,
                               std::vector<std::string>& assumed);
+
+// The same without those that would be random.
+std::vector<Input> GivenInputs(const std::vector<ValueDescription>& wanted, const InputArguments& arguments,
+                               std::vector<std::string>& assumed);
+
+// The tensor of a file with the model's element type. Types that NumPy lacks are stored as unsigned integers. Throws a
+// Failure with INVALID_ARGUMENT that names `source` if type or shape do not fit.
+HostTensor Fit(HostTensor tensor, const ValueDescription& value, const std::string& source);
+
+// {"x=1x3", ...} by name. Throws a Failure for a name that is none of the inputs.
+std::map<std::string, std::vector<std::int64_t>> ParseShapes(const std::vector<std::string>& shapes,
+                                                             const std::vector<ValueDescription>& wanted);
+
+// "LOW,HIGH" as two numbers; none for "".
+std::vector<double> ParseRange(const std::string& text);
+
+// "'x', 'y'", or "none".
+std::string Names(const std::vector<ValueDescription>& values);
 
 }  // namespace sardonyx::cli
 

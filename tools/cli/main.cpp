@@ -20,6 +20,7 @@ constexpr const char* kFooter =
     "  sardonyx bench model.onnx                         measure its speed and memory\n"
     "  sardonyx optimize model.onnx -o faster.onnx       write the optimized model\n"
     "  sardonyx compile model.onnx                       write model.sdx, which loads at once\n"
+    "  sardonyx quantize model.onnx --data photos        write model.int8.onnx, smaller and faster\n"
     "  sardonyx profile model.onnx --html profile.html   show where the time goes, in tables and on a page\n"
     "\n"
     "For help on a command, add --help: sardonyx run --help\n"
@@ -65,6 +66,8 @@ int Main(int argc, char** argv) {
   AddBench(app, common);
   AddOptimize(app, common);
   AddCompile(app, common);
+  AddQuantize(app, common);
+  AddConvert(app, common);
   AddCheck(app, common);
   AddPrint(app, common);
   AddProfile(app, common);
@@ -72,7 +75,7 @@ int Main(int argc, char** argv) {
   AddExplainPlacement(app, common);
   try {
     app.parse(argc, argv);
-    return 0;
+    return common.exit_code;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const Failure& failure) {

@@ -1,7 +1,5 @@
 // tools/cli/profile.cpp - `sardonyx profile`: shows where the time of a run goes, as tables and as an HTML page.
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +7,7 @@
 #include "profile_page.h"
 #include "profile_report.h"
 #include "progress.h"
+#include "temporary_folder.h"
 #include "terminal.h"
 
 namespace sardonyx::cli {
@@ -24,26 +23,6 @@ struct ProfileArguments {
   int runs = 10;
   int warmup = 3;
   std::size_t nodes = 20;
-};
-
-// A temporary folder, deleted with its contents in the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "sardonyx_XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw Failure(ORT_FAIL, "cannot create a temporary folder: " + pattern);
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
 };
 
 std::string Fixed(double value, int digits) {

@@ -1,7 +1,9 @@
 """Models whose floats become half precision, which halves their size: convert_float_to_float16 for onnx.ModelProto,
-with the arguments of onnxruntime.transformers.float16."""
+with the arguments of onnxruntime.transformers.float16, and convert_float_to_bfloat16."""
+import functools
 import os
 
+import ml_dtypes
 import numpy as np
 
 _FLOAT, _FLOAT16, _BFLOAT16 = 1, 10, 16  # TensorProto.DataType
@@ -21,6 +23,7 @@ ALWAYS_FLOAT_INPUTS = {"Resize": [2], "GroupNorm": [1, 2], "SkipGroupNorm": [1, 
 _TYPED = {"EyeLike", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
           "SequenceEmpty", "Bernoulli"}
 _FLOAT_BY_DEFAULT = {"RandomNormal", "RandomUniform", "SequenceEmpty"}
+_BFLOAT16_OPSET = 22  # the first in which convolutions and pooling take bfloat16
 
 
 def convert_np_to_float16(np_array, min_positive_val=SMALLEST, max_finite_val=LARGEST):
@@ -42,6 +45,18 @@ def convert_tensor_float_to_float16(tensor, min_positive_val=SMALLEST, max_finit
         half = convert_np_to_float16(onnx.numpy_helper.to_array(tensor), min_positive_val, max_finite_val)
         made = onnx.numpy_helper.from_array(half, tensor.name)
         made.doc_string = tensor.doc_string
+        tensor.CopyFrom(made)
+    return tensor
+
+
+def convert_tensor_float_to_bfloat16(tensor):
+    """Changes an onnx.TensorProto of floats to bfloat16, to the nearest number, and returns it; other tensors stay."""
+    import onnx
+
+    if tensor.data_type == _FLOAT:
+        values = onnx.numpy_helper.to_array(tensor).astype(ml_dtypes.bfloat16)
+        made = onnx.TensorProto(name=tensor.name, doc_string=tensor.doc_string, data_type=_BFLOAT16,
+                                dims=tensor.dims, raw_data=values.tobytes())
         tensor.CopyFrom(made)
     return tensor
 
@@ -138,9 +153,58 @@ def _with_types(model):
     return model
 
 
+def convert_float_to_bfloat16(model, keep_io_types=False, op_block_list=None, node_block_list=None):
+    """The onnx.ModelProto of a model (one itself, or a path) with floats as bfloat16, which has the range of floats and
+    3 digits. Arguments are those of convert_float_to_float16.
+
+    Models older than opset 22 are converted to it, as convolutions and pooling take bfloat16 from there on. Operators
+    that do not take it stay on floats, those of other domains than ONNX's own among them.
+
+    Errors: ValueError for what is no model; RuntimeError, from the package onnx, for a model that cannot be converted
+    to that opset."""
+    import onnx
+
+    if isinstance(model, (str, os.PathLike)):
+        model = onnx.load(os.fspath(model))
+    if not isinstance(model, onnx.ModelProto):
+        raise ValueError(f"expected an onnx.ModelProto or a path, found '{type(model).__name__}'")
+    if model.functions:
+        import onnx.inliner
+
+        model = onnx.inliner.inline_local_functions(model)
+    version = max((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), default=_BFLOAT16_OPSET)
+    if version < _BFLOAT16_OPSET:
+        version = _BFLOAT16_OPSET
+        model = onnx.version_converter.convert_version(model, version)
+    model.ir_version = max(model.ir_version, 10)
+    from sardonyx.model import Model
+
+    known = Model(model)
+    known.infer_types()
+    model = known.to_proto()
+    conversion = _Conversion(model, None, op_block_list, node_block_list, False, None, _FLOAT,
+                             half=_BFLOAT16)
+    conversion.takes_half = functools.partial(_takes_bfloat16, version)
+    conversion.convert_graph(model.graph, {}, keep_io_types)
+    return model
+
+
+def _takes_bfloat16(version, node):
+    """Whether an operator takes bfloat16 wherever it takes floats, by the package onnx."""
+    import onnx
+
+    if node.domain not in ("", "ai.onnx") or not onnx.defs.has(node.op_type, ""):
+        return False
+    schema = onnx.defs.get_schema(node.op_type, version, "")
+    kinds = [set(one.allowed_type_strs) for one in schema.type_constraints]
+    return all("tensor(bfloat16)" in kind for kind in kinds if "tensor(float)" in kind)
+
+
 class _Conversion:
-    def __init__(self, model, ends, op_block_list, node_block_list, force_initializers, force_inputs, blocked_type):
+    def __init__(self, model, ends, op_block_list, node_block_list, force_initializers, force_inputs, blocked_type,
+                 half=_FLOAT16):
         self.ends, self.force_initializers, self.blocked_type = ends, force_initializers, blocked_type
+        self.half, self.takes_half = half, lambda node: True
         self.operators = set(DEFAULT_OP_BLOCK_LIST if op_block_list is None else op_block_list)
         self.nodes, self.force_inputs = set(node_block_list or []), force_inputs or {}
         self.float_inputs = dict(ALWAYS_FLOAT_INPUTS)
@@ -149,7 +213,14 @@ class _Conversion:
             self.float_inputs["Resize"] = [1]
 
     def is_blocked(self, node):
-        return node.op_type in self.operators or node.name in self.nodes
+        return node.op_type in self.operators or node.name in self.nodes or not self.takes_half(node)
+
+    def narrow(self, tensor):
+        """Changes an onnx.TensorProto of floats to half precision."""
+        if self.half == _BFLOAT16:
+            convert_tensor_float_to_bfloat16(tensor)
+        else:
+            convert_tensor_float_to_float16(tensor, *self.ends)
 
     def stays_float(self, node, index):
         """Whether an input is a float whatever the others are."""
@@ -173,11 +244,11 @@ class _Conversion:
         self._count_readers(nodes, scope)
         for tracker in trackers:
             if self.force_initializers or tracker.fp16_nodes or not tracker.fp32_nodes:
-                convert_tensor_float_to_float16(tracker.initializer, *self.ends)
+                self.narrow(tracker.initializer)
         kept = {value.name for value in (*graph.input, *graph.output) if value.name in renamed}
         for value in (*graph.input, *graph.output, *graph.value_info):
             for kind in _float_types(value) if value.name not in kept else ():
-                kind.elem_type = _FLOAT16
+                kind.elem_type = self.half
         made, casts = [], {}
         for node in nodes:
             made += self._convert_node(node, scope, casts)
@@ -195,7 +266,7 @@ class _Conversion:
         for index, value in enumerate(graph.input):
             if self._is_kept(value, keep_io_types) and value.name not in weights:
                 renamed[value.name] = f"graph_input_cast_{index}"
-                before.append(onnx.helper.make_node("Cast", [value.name], [renamed[value.name]], to=_FLOAT16,
+                before.append(onnx.helper.make_node("Cast", [value.name], [renamed[value.name]], to=self.half,
                                                     name=f"graph_input_cast{index}"))
         for index, value in enumerate(graph.output):
             if self._is_kept(value, keep_io_types):
@@ -250,7 +321,7 @@ class _Conversion:
         if name not in scope:
             return False
         tracker = scope[name]
-        return tracker is None or tracker.initializer.data_type == _FLOAT16
+        return tracker is None or tracker.initializer.data_type == self.half
 
     def _casts_behind(self, node, scope):
         import onnx
@@ -258,7 +329,7 @@ class _Conversion:
         for index, name in enumerate(node.output):
             if name in scope and scope[name] is None:
                 node.output[index] = f"{name}_cast_to_fp16"
-                yield onnx.helper.make_node("Cast", [node.output[index]], [name], to=_FLOAT16,
+                yield onnx.helper.make_node("Cast", [node.output[index]], [name], to=self.half,
                                             name=f"{name}_cast_to_fp16_node")
 
     def _convert_attributes(self, node, scope):
@@ -267,23 +338,24 @@ class _Conversion:
         known = {attribute.name: attribute for attribute in node.attribute}
         named = {"Cast": "to", **dict.fromkeys(_TYPED, "dtype")}.get(node.op_type)
         if named in known and known[named].i == _FLOAT:
-            known[named].i = _FLOAT16
+            known[named].i = self.half
         elif named == "dtype" and named not in known and node.op_type in _FLOAT_BY_DEFAULT:
-            node.attribute.append(onnx.helper.make_attribute("dtype", _FLOAT16))
+            node.attribute.append(onnx.helper.make_attribute("dtype", self.half))
         if node.op_type == "ConstantOfShape" and "value" not in known and node.domain in ("", "ai.onnx"):
-            zero = onnx.helper.make_tensor("value", _FLOAT16, [1], [0])
+            zero = onnx.helper.make_tensor("value", self.half, [1], [0])
             node.attribute.append(onnx.helper.make_attribute("value", zero))
         if node.op_type == "Constant":
             for name in ("value_float", "value_floats"):
                 if name in known:
                     value = np.asarray(onnx.helper.get_attribute_value(known[name]), np.float32)
-                    half = onnx.numpy_helper.from_array(convert_np_to_float16(value, *self.ends))
+                    half = onnx.numpy_helper.from_array(value)
+                    self.narrow(half)
                     known[name].CopyFrom(onnx.helper.make_attribute("value", half))
         if node.op_type in self.float_inputs and node.op_type not in self.force_inputs:
             return
         for attribute in node.attribute:
             for tensor in (*([attribute.t] if attribute.HasField("t") else ()), *attribute.tensors):
-                convert_tensor_float_to_float16(tensor, *self.ends)
+                self.narrow(tensor)
         for body in _bodies(node):
             self.convert_graph(body, scope)
 

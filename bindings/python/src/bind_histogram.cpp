@@ -112,6 +112,8 @@ class StreamedHistogram {
   static constexpr std::size_t kNaN = 2 * kSide;  // a bin that is passed over
   static constexpr std::size_t kMostPending = std::size_t{1} << 31;
   static constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  static constexpr float kLeastReach = 0x1p-100F;  // kSide divided by it is finite
+  static constexpr float kMostReach = std::numeric_limits<float>::max();
 
   void AddPart(const float* x, std::size_t count) {
     constexpr std::size_t kLanes = 16;
@@ -140,7 +142,8 @@ class StreamedHistogram {
   void Count(const float* x, std::size_t count) {
     constexpr std::size_t kBlock = 512;
     std::array<std::int32_t, kBlock> bins;
-    const float scale = static_cast<float>(kSide) / reach_;  // a power of two: products are exact
+    // A power of two, but for the largest reach: products are exact. Zeros alone have no reach, and lie in the middle.
+    const float scale = reach_ > 0 ? static_cast<float>(kSide) / reach_ : 0;
     constexpr auto kMiddle = static_cast<float>(kSide);
     constexpr auto kLast = static_cast<std::int32_t>(2 * kSide - 1);
     if ((pending_ += count) > kMostPending) Flush(), pending_ = count;
@@ -168,15 +171,15 @@ class StreamedHistogram {
     pending_ = 0;
   }
 
-  // Makes the reach a power of two that is not below `farthest`.
+  // Makes the reach a power of two that is not below `farthest`, or the largest number of the type.
   void Widen(float farthest) {
     if (reach_ == 0) {
-      reach_ = std::exp2(std::ceil(std::log2(farthest)));
-      while (reach_ < farthest) reach_ *= 2;
+      reach_ = std::clamp(std::exp2(std::ceil(std::log2(farthest))), kLeastReach, kMostReach);
+      while (reach_ < farthest) reach_ = std::min(reach_ * 2, kMostReach);
     }
     if (reach_ < farthest) Flush();
     while (reach_ < farthest) {
-      reach_ *= 2;
+      reach_ = std::min(reach_ * 2, kMostReach);
       MergePairs(sums_.data());
     }
   }

@@ -62,7 +62,7 @@ def _bins(count, low, high):
     low, high = np.float32(low), np.float32(high)
     # Edges that float32 can tell apart, for values that are all the same, too.
     least = max(abs(low), abs(high), np.finfo(np.float32).tiny) * count * np.finfo(np.float32).eps
-    if high - low < least:
+    if float(high) - float(low) < least:
         low, high = low - max(least, 0.5), high + max(least, 0.5)
     return np.zeros(count, np.int64), np.linspace(float(low), float(high), count + 1).astype(np.float32)
 

@@ -1,0 +1,183 @@
+"""What each layer costs and brings: noise of its output, range of its values, time in float and in integers."""
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx.commands.accuracy import Noise, decibels
+from sardonyx.commands.candidates import quiet
+from sardonyx.commands.speed import node_times
+from sardonyx.model import Model
+
+_MOVING = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "MaxPool", "Split", "Slice", "Pad", "Concat"}
+_SAMPLES = 4  # of which values are compared; noise of a layer differs little between samples
+
+
+@dataclass
+class Layer:
+    """A node that can be quantized. `sqnr`: of its output against the original's, with the noise of the layers before
+    it; `added`: the noise that the layer adds, as a share of its output's signal; None where the value is not there to
+    be compared. Times are in milliseconds, and None where the node has become part of `part_of`."""
+
+    name: str
+    op_type: str
+    output: str
+    is_quantized: bool
+    sqnr: float | None = None
+    added: float | None = None
+    weight_sqnr: float | None = None
+    low: float | None = None
+    high: float | None = None
+    scale: float | None = None
+    float_ms: float | None = None
+    integer_ms: float | None = None
+    part_of: str = ""
+
+    @property
+    def gain_ms(self):
+        return None if self.float_ms is None or self.integer_ms is None else self.float_ms - self.integer_ms
+
+
+def layers_of(workshop, settings):
+    """The nodes that these settings quantize, and those that they would without `excluded`; in topological order."""
+    graph, found = workshop.prepared.graph, []
+    kinds = {"MatMul"} if settings.method == "int4" else set(settings.kinds)
+    from sardonyx.commands.model_facts import products
+
+    weighted = {node.name for node in products(graph)}
+    for node in graph.nodes:
+        known = graph.type_of(node.outputs[0])
+        if node.op_type not in kinds or node.op_type in _MOVING or known is None:
+            continue
+        if known.dtype not in ("float", "float16"):
+            continue
+        needs_weight = settings.method != "static" or node.op_type in ("MatMul", "Conv", "ConvTranspose")
+        if needs_weight and node.name not in weighted and node.op_type != "Gather":
+            continue
+        if node.op_type == "Gather" and node.inputs[0] not in graph.initializers:
+            continue
+        found.append(Layer(node.name, node.op_type, node.outputs[0], node.name not in settings.excluded))
+    return found
+
+
+def measure_noise(layers, workshop, settings, path, samples, progress=lambda _: None):
+    """Sets sqnr, added and weight_sqnr of layers. `path`: the quantized model; that of operators on integers is
+    measured in the form with QuantizeLinear and DequantizeLinear, which has all values as floats."""
+    if settings.format == "qoperator" and settings.method == "static":
+        from dataclasses import replace
+
+        settings = replace(settings, format="qdq")
+        path = workshop.folder / "layers_qdq.onnx"
+        workshop.make(settings, path)
+    graph = workshop.prepared.graph
+    wanted = {layer.output for layer in layers}
+    for layer in layers:
+        wanted.update(name for name in graph.producer(layer.output).inputs if graph.producer(name) is not None)
+    exact, names = _watched(workshop.prepared_file, wanted, workshop)
+    other, names = _watched(path, names, workshop)
+    shares = _shares(exact, other, names, samples, progress)
+    for layer in layers:
+        if layer.output not in shares:
+            continue
+        before = [shares[name] for name in graph.producer(layer.output).inputs if name in shares]
+        layer.sqnr = decibels(shares[layer.output])
+        layer.added = max(shares[layer.output] - max(before, default=0), 0)
+    if settings.method == "static":
+        _measure_weights(layers, workshop.prepared, path)
+    for layer in layers:
+        if workshop.histograms is not None and layer.output in workshop.histograms.of:
+            counts, edges, low, high, *_ = workshop.histograms.of[layer.output]
+            layer.low, layer.high = float(low), float(high)
+
+
+def _watched(path, names, workshop):
+    """(a session of the model in which these values are outputs, those of the names that it has)."""
+    import sardonyx
+
+    model = Model(str(path))
+    graph = model.graph
+    model.infer_types()
+    graph = model.graph
+    found = sorted(name for name in names if graph.producer(name) is not None
+                   and (graph.type_of(name) is None or graph.type_of(name).dtype in ("float", "float16")))
+    for name in list(graph.outputs):
+        if name not in found:
+            graph.remove_output(name)
+    for name in found:
+        if name not in graph.outputs:
+            graph.add_output(name)
+    file = workshop.folder / "watched_layers.onnx"
+    model.save(file, f"{file.name}.data" if workshop.is_large else None)
+    options = sardonyx.SessionOptions()
+    options.graph_optimization_level = sardonyx.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    session = sardonyx.InferenceSession(str(file), options)
+    return session, found
+
+
+def _shares(exact, other, names, samples, progress):
+    """Noise of each value as a share of its signal."""
+    noises = {name: Noise() for name in names}
+    numbers = samples.comparison[:_SAMPLES]
+    for at, number in enumerate(numbers if names else ()):
+        progress(at / len(numbers))
+        feed = samples.feed(number)
+        for name, one, two in zip(names, exact.run(names, feed), other.run(names, feed), strict=True):
+            if one.shape == two.shape and np.issubdtype(one.dtype, np.floating):
+                noises[name].add(one, two)
+    return {name: noise.share for name, noise in noises.items() if noise.signal}
+
+
+def _measure_weights(layers, prepared, path):
+    from sardonyx.quantization.qdq_loss_debug import compute_weight_error, create_weight_matching
+
+    with quiet():
+        errors = compute_weight_error(create_weight_matching(prepared.path, str(path)))
+    for layer in layers:
+        node = prepared.graph.producer(layer.output)
+        found = [errors[name] for name in node.inputs if name in errors]
+        layer.weight_sqnr = min(found) if found else None
+
+
+def measure_times(layers, workshop, path, threads, feed, folder):
+    """Sets times of layers. Layers that became part of another node have their time there, and none of their own."""
+    graph = workshop.prepared.graph
+    exact = node_times(workshop.prepared_file, threads, feed, folder)
+    other = node_times(path, threads, feed, folder)
+    for layer in layers:
+        home = {name: _home(graph, layer.name, times) for name, times in (("exact", exact), ("other", other))}
+        layer.part_of = "" if home["other"] in (layer.name, None) else home["other"]
+    # Nodes that are one in either model are counted together, at the last of them.
+    groups = {}
+    for layer in layers:
+        groups.setdefault(_home(graph, layer.name, other) or layer.name, []).append(layer)
+    for name, members in groups.items():
+        homes = {_home(graph, member.name, exact) or member.name for member in members}
+        last = next((member for member in members if member.name == name), members[-1])
+        last.part_of = ""
+        last.float_ms = sum(exact.get(home, 0.0) for home in homes)
+        last.integer_ms = other.get(name, 0.0)
+        for member in members:
+            if member is not last:
+                member.part_of = last.name
+
+
+def _home(graph, name, times):
+    """The node whose time includes that of a node: itself, or the next one behind it that was measured."""
+    node = next((one for one in graph.nodes if one.name == name), None)
+    for _ in range(8):
+        if node is None:
+            return None
+        if node.name in times:
+            return node.name
+        readers = graph.consumers(node.outputs[0])
+        node = readers[0] if len(readers) == 1 else None
+    return None
+
+
+def by_cost(layers):
+    """The quantized layers, those that add most noise first; those that could not be compared last."""
+    known = [layer for layer in layers if layer.is_quantized]
+    return sorted(known, key=lambda layer: -(layer.added if layer.added is not None else -math.inf))
+
+
