@@ -10,6 +10,8 @@
 
 #include "kernels/conv/conv_int8_loops.h"
 #include "kernels/conv/depthwise_int8.h"
+#include "kernels/conv/window_reader.h"
+#include "kernels/gemm/clipped_product.h"
 
 namespace sardonyx::kernels {
 namespace {
@@ -24,11 +26,21 @@ constexpr std::size_t kOverRead = 64;     // bytes that a group may lie beyond t
 constexpr int64_t kPackBlock = 256;       // values of a channel packed at a time; whole groups
 constexpr int64_t kFillBlock = 64;        // pixels and channels transposed at a time
 
-const TileInt8Set& Tiles(const TileInt8Set* tiles) { return tiles != nullptr ? *tiles : BestTilesInt8(); }
 std::size_t RoundUp64(std::size_t bytes) { return (bytes + 63) & ~std::size_t{63}; }
 bool IsFirst(ImageLayout layout) { return layout == ImageLayout::kChannelsFirst; }
 
 bool IsDepthwise(const ConvShape& s) { return s.in_channels == s.groups && s.out_channels == s.groups && s.groups > 1; }
+
+// Clipping windows pays where their runs are long and each is multiplied by enough weights.
+constexpr int64_t kFewestClippedInputs = 128;
+constexpr int64_t kFewestClippedOutputs = 64;
+
+// The given tiles, or the best for weights of this shape.
+const TileInt8Set& Tiles(const ConvShape& s, const TileInt8Set* tiles) {
+  if (tiles != nullptr) return *tiles;
+  const bool clips = s.groups == 1 && s.in_channels >= kFewestClippedInputs && s.out_channels >= kFewestClippedOutputs;
+  return clips || IsDepthwise(s) ? BestTilesInt8() : BestTilesWithoutClipping();
+}
 
 // Groups too narrow for a tile are taken together: as many multiplications in fewer and longer sums.
 ConvShape MergedGroups(const ConvShape& s, const TileInt8Set& tiles) {
@@ -51,7 +63,8 @@ ConvShape OneRow(const ConvShape& shape) {
   return s;
 }
 
-// ---- Weights: [header][zb of each channel][sum B' of each channel][panels]
+// ---- Weights: [header][zb of each channel][sum B' of each channel][panels], and by sets with `clipped` the limits of
+// values of each group.
 
 struct Header {
   uint32_t any_zero;  // 1 if a zb is not 0
@@ -76,14 +89,17 @@ struct PackedLayout {
     k = merged_taps ? s.kernel[2] * group_in : group_in;
     panel_count = CeilDivide(group_out, t.columns);
     panel_bytes = runs * t.GroupCount(k) * t.columns * 4;
-    total = panels + static_cast<std::size_t>(s.groups * panel_count * panel_bytes);
+    limits = panels + static_cast<std::size_t>(s.groups * panel_count * panel_bytes);
+    row_groups = runs * t.GroupCount(k);
+    if (t.clipped != nullptr) limit_bytes = ClippedLimits::Bytes(row_groups);
+    total = limits + static_cast<std::size_t>(s.groups) * limit_bytes;
   }
-  std::size_t zeros, sums, panels, total;
+  std::size_t zeros, sums, panels, limits = 0, limit_bytes = 0, total;
   bool depthwise;
   bool merged_taps = false;  // the taps of a kernel row are one long sum
   int64_t group_in, group_out;
   int64_t runs = 0, k = 0;  // sums of a window: how many and how long
-  int64_t panel_count = 0, panel_bytes = 0;
+  int64_t panel_count = 0, panel_bytes = 0, row_groups = 0;
 };
 
 const uint32_t* Terms(const std::byte* packed, std::size_t at) {
@@ -132,6 +148,14 @@ class WeightPacker {
         }
       }
     std::memcpy(packed_ + layout_.sums + first * 4, sums, static_cast<std::size_t>(columns) * 4);
+  }
+
+  void PackLimits(int64_t groups, Parallel& parallel) const {
+    if (t_.clipped == nullptr) return;
+    for (int64_t g = 0; g < groups; ++g)
+      ClippedLimits::Write(*t_.clipped, packed_ + layout_.panels + g * layout_.panel_count * layout_.panel_bytes,
+                           layout_.panel_count, layout_.panel_bytes, layout_.row_groups,
+                           packed_ + layout_.limits + static_cast<std::size_t>(g) * layout_.limit_bytes, parallel);
   }
 
   void PackDepthwise() {
@@ -186,12 +210,17 @@ struct Input {
   Input(const ConvInt8Args& args, const ConvShape& s, const PackedLayout& packed, const TileInt8Set& t) {
     for (int i = 0; i < 3; ++i) size[i] = (s.out[i] - 1) * s.stride[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
     lead = s.pad_begin;
+    channels = s.in_channels;
+    value_bytes = t.ValueBytes();
+    if (t.clipped != nullptr && !packed.depthwise) {  // clipping reads the image as it is
+      in_place = !IsFirst(s.in_layout);
+      size = s.in, lead = {0, 0, 0};
+      return;
+    }
     in_place = t.bytes && !args.x_signed && !IsFirst(s.in_layout) && s.pad_begin == Index3{0, 0, 0} &&
                size[0] <= s.in[0] && size[1] <= s.in[1] && size[2] <= s.in[2] &&
                (packed.depthwise || packed.k % t.GroupValues() == 0);
     if (in_place) size = s.in;
-    channels = s.in_channels;
-    value_bytes = t.ValueBytes();
   }
   Index3 Pitch() const {  // bytes
     const int64_t pixel = channels * value_bytes;
@@ -295,7 +324,9 @@ class Runner {
         layout_(s_, packed_, input_),
         scratch_(scratch) {}
 
-  std::size_t ScratchBytes() const { return layout_.loops; }
+  std::size_t ScratchBytes(int threads) const {
+    return layout_.loops + (IsClipped() ? ClippedScratchBytes(Product(s_.out), packed_.row_groups, threads) : 0);
+  }
 
   void Run(Parallel& parallel) {
     Header header;
@@ -319,6 +350,10 @@ class Runner {
       }
       g.y = static_cast<std::byte*>(args_.y) + n * y_image;
       if (g.sum.z != nullptr) g.sum.z = static_cast<const std::byte*>(args_.sum.z) + n * y_image;
+      if (IsClipped()) {
+        RunClipped(g, header.any_zero != 0, parallel);
+        continue;
+      }
       if (packed_.depthwise) {
         RunDepthwiseInt8(g, parallel);
         continue;
@@ -355,6 +390,39 @@ class Runner {
     return g;
   }
 
+  bool IsClipped() const { return t_.clipped != nullptr && !packed_.depthwise; }
+
+  void RunClipped(const IntegerConvolution& g, bool any_zero, Parallel& parallel) const {
+    const auto* sums = Terms(args_.packed_weights, packed_.sums);
+    for (int64_t group = 0; group < s_.groups; ++group) {
+      // A transposed image has its signs flipped already.
+      const WindowReader reader(s_, packed_.k, packed_.merged_taps,
+                                args_.x_zero + (input_.in_place ? 0 : t_.AShift(args_.x_signed)),
+                                reinterpret_cast<const std::uint8_t*>(g.x) + group * packed_.group_in);
+      const auto read = [&](int64_t row, ClippedRow& out) { reader.Read(row, out); };
+      const int64_t first = group * packed_.group_out;
+      ClippedProduct p{.read = read};
+      p.tiles = &t_;
+      p.rows = g.out_pixels, p.columns = packed_.group_out;
+      p.k = packed_.runs * packed_.k, p.groups = packed_.row_groups;
+      p.a_signed = args_.x_signed && input_.in_place;
+      p.a_zero = static_cast<uint32_t>(args_.x_zero + t_.AShift(args_.x_signed));
+      p.panels = g.panels + group * packed_.panel_count * packed_.panel_bytes;
+      p.limits = args_.packed_weights + packed_.limits + static_cast<std::size_t>(group) * packed_.limit_bytes;
+      p.b_sums = sums + first;
+      p.b_zero = any_zero ? g.zeros + first : nullptr;
+      p.bias = args_.bias != nullptr ? args_.bias + first : nullptr;
+      p.common.result = g.result, p.common.sum = &g.sum;
+      p.common.low = g.Low(), p.common.high = g.High(), p.common.zero = static_cast<uint32_t>(g.y_zero);
+      p.common.c_row_stride = s_.out_channels;
+      p.plane = IsFirst(g.out_layout) ? g.out_pixels : 0;
+      p.c = static_cast<std::byte*>(g.y) + first * (p.plane != 0 ? p.plane : 1) * g.ResultBytes();
+      if (g.sum.z != nullptr) p.z = static_cast<const std::uint8_t*>(g.sum.z) + first;
+      p.scales = g.scales != nullptr ? g.scales + first : nullptr;
+      RunClippedProduct(p, parallel, scratch_ + layout_.loops);
+    }
+  }
+
   // sum A' - K * za of every group and position.
   const uint32_t* SumRows(const IntegerConvolution& g, uint32_t a_zero, Parallel& parallel) const {
     auto* terms = reinterpret_cast<uint32_t*>(scratch_ + layout_.row_terms);
@@ -384,29 +452,30 @@ class Runner {
 }  // namespace
 
 std::size_t ConvInt8PackedBytes(const ConvShape& shape, const TileInt8Set* tiles) {
-  return PackedLayout(OneRow(shape), Tiles(tiles)).total;
+  return PackedLayout(OneRow(shape), Tiles(shape, tiles)).total;
 }
 
 void PackConvInt8Weights(const ConvShape& shape, const ConvInt8Weights& weights, std::byte* packed, Parallel& parallel,
                          const TileInt8Set* tiles) {
   const ConvShape s = OneRow(shape);
-  WeightPacker packer(s, weights, packed, Tiles(tiles));
+  WeightPacker packer(s, weights, packed, Tiles(shape, tiles));
   packer.PackZeros();
   if (packer.layout().depthwise) return packer.PackDepthwise();
   const int64_t groups = s.out_channels / packer.layout().group_out;
   parallel.For(groups * packer.layout().panel_count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) packer.PackPanel(unit);
   });
+  packer.PackLimits(groups, parallel);
 }
 
 bool ConvInt8Adds(const ConvShape& shape) { return !IsFirst(shape.out_layout) && !IsDepthwise(shape); }
 
-std::size_t ConvInt8ScratchBytes(const ConvInt8Args& args) {
-  return Runner(args, OneRow(args.shape), Tiles(args.tiles), nullptr).ScratchBytes();
+std::size_t ConvInt8ScratchBytes(const ConvInt8Args& args, int threads) {
+  return Runner(args, OneRow(args.shape), Tiles(args.shape, args.tiles), nullptr).ScratchBytes(threads);
 }
 
 void ConvInt8(const ConvInt8Args& args, Parallel& parallel, std::byte* scratch) {
-  Runner(args, OneRow(args.shape), Tiles(args.tiles), scratch).Run(parallel);
+  Runner(args, OneRow(args.shape), Tiles(args.shape, args.tiles), scratch).Run(parallel);
 }
 
 }  // namespace sardonyx::kernels

@@ -50,8 +50,9 @@ void PackConvInt8Weights(const ConvShape& shape, const ConvInt8Weights& weights,
 // True if a convolution of these channels, groups and layouts can add a value.
 bool ConvInt8Adds(const ConvShape& shape);
 
-std::size_t ConvInt8ScratchBytes(const ConvInt8Args& args);  // of shape, x_signed and tiles alone
-// scratch: ConvInt8ScratchBytes(args) bytes, 64-byte aligned.
+// Of shape, x_signed and tiles alone, for at most so many threads.
+std::size_t ConvInt8ScratchBytes(const ConvInt8Args& args, int threads);
+// scratch: ConvInt8ScratchBytes(args, parallel's threads) bytes, 64-byte aligned.
 void ConvInt8(const ConvInt8Args& args, Parallel& parallel, std::byte* scratch);
 
 }  // namespace sardonyx::kernels

@@ -48,7 +48,7 @@ void ConvBytes(benchmark::State& state) {
   args.shape = s, args.x = x.get(), args.x_zero = 3;
   args.result = Int8Result::kBytes, args.y = y.get(), args.scales = scales.get();
   const std::size_t packed_bytes = ConvInt8PackedBytes(s);
-  const Floats scratch = Filled(ConvInt8ScratchBytes(args) / 4);
+  const Floats scratch = Filled(ConvInt8ScratchBytes(args, 1) / 4);
   std::vector<Floats> packed(std::max<std::size_t>(1, kWeightBytes / packed_bytes));
   Serial serial;
   for (Floats& p : packed) {

@@ -22,7 +22,8 @@ struct Kinds {
   Int8Result result = Int8Result::kBytes;
   bool y_signed = false, bias = true;
   ImageLayout in_layout = kLast, out_layout = kLast;
-  bool sum = false;  // with a value like the result
+  bool sum = false;     // with a value like the result
+  bool narrow = false;  // all but a few values of x lie close to its zero point
 };
 
 // Extreme values are frequent: 255 * 127 four times is what saturating instructions get wrong.
@@ -48,6 +49,11 @@ struct Data {
 Data MakeData(const ConvShape& s, const Kinds& kinds) {
   Data d;
   d.x = RandomBytes(s.batch * s.in_channels * Volume(s.in), 1);
+  std::mt19937 mostly(6);
+  for (std::uint8_t& x : d.x)
+    if (kinds.narrow && mostly() % 40 != 0)
+      x = static_cast<std::uint8_t>(kinds.x_zero + (kinds.x_zero > 20 || kinds.x_signed ? -20 : 0) +
+                                    static_cast<int>(mostly() % 60));
   d.w = RandomBytes(s.out_channels * (s.in_channels / s.groups) * Volume(s.kernel), 2);
   d.zeros = RandomBytes(kinds.w_zeros == 2 ? s.out_channels : kinds.w_zeros, 3);
   std::mt19937 engine(4);
@@ -112,7 +118,7 @@ void CheckSet(const Case& c, const Kinds& kinds, const ConvShape& s, const Data&
   const float sum_zero = kinds.y_signed ? 20 : 90;
   const float constant = sum_zero - (static_cast<float>(args.y_zero) * 0.7f + 17 * 0.45f);
   if (kinds.sum) args.sum = {z.data(), 0.7f, 0.45f, constant, kinds.y_signed};
-  Scratch packed(ConvInt8PackedBytes(s, &set)), scratch(ConvInt8ScratchBytes(args));
+  Scratch packed(ConvInt8PackedBytes(s, &set)), scratch(ConvInt8ScratchBytes(args, parallel.ThreadCount()));
   const ConvInt8Weights weights = {d.w.data(), kinds.w_signed, d.zeros.data(), static_cast<int64_t>(d.zeros.size())};
   PackConvInt8Weights(s, weights, packed.data(), parallel, &set);
   args.packed_weights = packed.data();
@@ -186,6 +192,21 @@ TEST(ConvInt8, EverySizeAndLayout) {
     }
 }
 
+// Where sums of two products must fit into 16 bits, a few values are multiplied apart from the others.
+TEST(ConvInt8, FewValuesFarFromTheOthers) {
+  ThreeInTurn threads;
+  for (const Case& c : kCases)
+    for (int flags = 0; flags < 4; ++flags) {
+      Kinds kinds;
+      kinds.narrow = true;
+      kinds.x_signed = flags == 1, kinds.x_zero = flags == 1 ? -20 : flags == 2 ? 0 : 130;
+      kinds.in_layout = flags == 3 ? kFirst : kLast;
+      kinds.out_layout = flags == 2 ? kFirst : kLast;
+      kinds.w_zeros = flags == 1 ? 2 : 0;
+      Check(c, kinds, threads);
+    }
+}
+
 TEST(ConvInt8, EveryKindOfValueAndZeroPoint) {
   Serial serial;
   for (const Case& c : kCases)
@@ -217,6 +238,10 @@ TEST(ConvInt8, ManyPixelsOnManyThreads) {
   ThreeInTurn threads;
   Check({"many", 1, 32, 64, 1, {1, 40, 65}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}, {}, threads);
   Check({"many 1x1", 3, 64, 40, 1, {1, 20, 20}, {1, 1, 1}}, {}, threads);
+  Kinds narrow;
+  narrow.narrow = true, narrow.x_zero = 128;
+  Check({"many narrow", 1, 36, 200, 1, {1, 20, 21}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}, narrow,
+        threads);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/gemm/clipped_product.h"
 #include "kernels/gemm/tile_int8.h"
 
 namespace sardonyx::kernels {
@@ -79,6 +80,7 @@ void PackPanel(const GemmInt8Args& g, const TileInt8Set& t, int64_t first, std::
   }
 }
 
+// Packed B: panels, the sums of columns, and with `clipped` the limits of values.
 void PackB(const GemmInt8Args& g, const TileInt8Set& t, std::byte* packed, Parallel& parallel) {
   const int64_t panels = PanelCount(t, g.n);
   auto* sums = reinterpret_cast<uint32_t*>(packed + panels * PanelBytes(t, g.k));
@@ -89,6 +91,17 @@ void PackB(const GemmInt8Args& g, const TileInt8Set& t, std::byte* packed, Paral
                    PackPanel(g, t, p * t.columns, panel, sums + p * t.columns);
                  }
                });
+  if (t.clipped == nullptr) return;
+  auto* limits = reinterpret_cast<std::byte*>(sums + panels * t.columns);
+  ClippedLimits::Write(*t.clipped, packed, panels, PanelBytes(t, g.k), t.GroupCount(g.k), limits, parallel);
+}
+
+void SetResult(const GemmInt8Args& g, TileInt8Args* t) {
+  t->result = g.result;
+  t->c_row_stride = g.ldc;
+  t->low = static_cast<float>(LowestByte(g.c_signed) - g.c_zero);
+  t->high = static_cast<float>(HighestByte(g.c_signed) - g.c_zero);
+  t->zero = static_cast<uint32_t>(g.c_zero);
 }
 
 class Product {
@@ -177,11 +190,7 @@ class Product {
     a.tap_offsets = &kNoOffset;
     a.taps = 1;
     a.k_groups = t_.GroupCount(g_.k);
-    a.result = g_.result;
-    a.c_row_stride = g_.ldc;
-    a.low = static_cast<float>(LowestByte(g_.c_signed) - g_.c_zero);
-    a.high = static_cast<float>(HighestByte(g_.c_signed) - g_.c_zero);
-    a.zero = static_cast<uint32_t>(g_.c_zero);
+    SetResult(g_, &a);
     return a;
   }
 
@@ -236,7 +245,70 @@ class Product {
   bool any_b_zero_ = false;
 };
 
+// Scratch of one product by sets with `clipped`: zero points of rows and columns, scales, packed B, blocks of rows.
+struct ClippedLayout {
+  ClippedLayout(const GemmInt8Args& g, const TileInt8Set& t, int threads) {
+    const std::size_t columns = RoundUp64(PanelCount(t, g.n) * t.columns * 4);
+    b_zero = RoundUp64(g.m * 4);
+    scales = b_zero + columns;
+    b = scales + columns;
+    blocks = b + (g.packed_b == nullptr ? GemmInt8PackedBytes(g.k, g.n, &t) : 0);
+    total = blocks + ClippedScratchBytes(g.m, t.GroupCount(g.k), threads);
+  }
+  std::size_t b_zero, scales, b, blocks, total;
+};
+
+void RunClipped(const GemmInt8Args& g, const TileInt8Set& t, std::byte* scratch, Parallel& parallel) {
+  const ClippedLayout layout(g, t, parallel.ThreadCount());
+  const auto* packed = static_cast<const std::byte*>(g.packed_b);
+  if (packed == nullptr) {
+    PackB(g, t, scratch + layout.b, parallel);
+    packed = scratch + layout.b;
+  }
+  const auto* a = static_cast<const std::uint8_t*>(g.a);
+  const auto read = [&](int64_t row, ClippedRow& out) { out.Take(a + row * g.lda, g.k); };
+  const int64_t panels = PanelCount(t, g.n);
+  const auto a_zero = [&](int64_t row) {
+    const int zero = g.a_zero == nullptr ? 0 : ValueAt(g.a_zero, row, g.a_signed);
+    return static_cast<uint32_t>(zero + t.AShift(g.a_signed));
+  };
+  ClippedProduct p{.read = read};
+  p.tiles = &t;
+  p.rows = g.m, p.columns = g.n, p.k = g.k, p.groups = t.GroupCount(g.k);
+  p.a_signed = g.a_signed;
+  p.panels = packed;
+  p.b_sums = reinterpret_cast<const uint32_t*>(packed + panels * PanelBytes(t, g.k));
+  p.limits = reinterpret_cast<const std::byte*>(p.b_sums + panels * t.columns);
+  if (g.a_zero != nullptr && g.a_zero_per_row) {
+    auto* zeros = reinterpret_cast<uint32_t*>(scratch);
+    for (int64_t r = 0; r < g.m; ++r) zeros[r] = a_zero(r);
+    p.row_zeros = zeros;
+  } else {
+    p.a_zero = a_zero(0);
+  }
+  auto* b_zero = reinterpret_cast<uint32_t*>(scratch + layout.b_zero);
+  bool any_b_zero = false;
+  for (int64_t j = 0; j < g.n; ++j) {
+    const int zero = g.b_zero == nullptr ? 0 : ValueAt(g.b_zero, g.b_zero_per_column ? j : 0, g.b_signed);
+    b_zero[j] = static_cast<uint32_t>(zero - t.BShift(g.b_signed));
+    any_b_zero = any_b_zero || b_zero[j] != 0;
+  }
+  if (any_b_zero) p.b_zero = b_zero;
+  p.bias = g.bias;
+  SetResult(g, &p.common);
+  p.c = static_cast<std::byte*>(g.c);
+  p.scales = g.scales;
+  if (g.result != Int8Result::kSums && !g.scale_per_column) {
+    auto* scales = reinterpret_cast<float*>(scratch + layout.scales);
+    std::fill_n(scales, g.n, *g.scales);
+    p.scales = scales;
+  }
+  p.float_bias = g.float_bias, p.row_scales = g.row_scales;
+  RunClippedProduct(p, parallel, scratch + layout.blocks);
+}
+
 void RunOne(const GemmInt8Args& g, std::byte* scratch, Parallel& parallel) {
+  if (Tiles(g.tiles).clipped != nullptr) return RunClipped(g, Tiles(g.tiles), scratch, parallel);
   const bool small = std::max<int64_t>(g.m, 4) * g.n * g.k < kSerialWork;
   Serial serial;
   Parallel& threads = small ? serial : parallel;
@@ -270,21 +342,37 @@ GemmInt8Args Item(const GemmInt8Args& g, int64_t i) {
   return one;
 }
 
+// Scratch of an item that runs on so many threads.
+std::size_t ItemBytes(const GemmInt8Args& g, int threads) {
+  const TileInt8Set& t = Tiles(g.tiles);
+  return t.clipped != nullptr ? RoundUp64(static_cast<int64_t>(ClippedLayout(g, t, threads).total))
+                              : Layout(g, t).total;
+}
+
 }  // namespace
 
 // clang-format off
 static constexpr Variant<TileInt8SetFn> kVariants[] = {
     SDX_X86_VARIANT(avx512, TileSetBytes, avx512_vnni)
+    SDX_X86_VARIANT(avx512, TileSetWords, avx512)
+    SDX_X86_VARIANT(avx2, TileSetClipped, avx2)
     SDX_VARIANTS(TileSetWords)
 };
 // clang-format on
 
 std::span<const Variant<TileInt8SetFn>> TileInt8Variants() { return kVariants; }
 const TileInt8Set& BestTilesInt8() { return *Best(kVariants)(); }
+const TileInt8Set& BestTilesWithoutClipping() {
+  const TileInt8Set& best = BestTilesInt8();
+  static constexpr Variant<TileInt8SetFn> kWords[] = {SDX_VARIANTS(TileSetWords)};
+  return best.clipped == nullptr ? best : *Best(kWords, best.isa)();
+}
 
 std::size_t GemmInt8PackedBytes(int64_t k, int64_t n, const TileInt8Set* tiles) {
   const TileInt8Set& t = Tiles(tiles);
-  return static_cast<std::size_t>(PanelCount(t, n) * (PanelBytes(t, k) + t.columns * 4));
+  const int64_t panels = PanelCount(t, n);
+  const std::size_t bytes = static_cast<std::size_t>(panels * (PanelBytes(t, k) + t.columns * 4));
+  return t.clipped == nullptr ? bytes : bytes + ClippedLimits::Bytes(t.GroupCount(k));
 }
 
 // NOLINTNEXTLINE(readability-function-size): the parameters of BLAS
@@ -297,8 +385,7 @@ void PackGemmInt8B(int64_t k, int64_t n, const void* b, int64_t ldb, bool b_sign
 
 std::size_t GemmInt8ScratchBytes(const GemmInt8Args& args, int threads) {
   const GemmInt8Args g = Collapse(args);
-  const std::size_t slots = ItemsInParallel(g, threads) ? static_cast<std::size_t>(threads) : 1;
-  return slots * Layout(g, Tiles(g.tiles)).total;
+  return ItemsInParallel(g, threads) ? static_cast<std::size_t>(threads) * ItemBytes(g, 1) : ItemBytes(g, threads);
 }
 
 void GemmInt8(const GemmInt8Args& args, Parallel& parallel, std::byte* scratch) {
@@ -309,7 +396,7 @@ void GemmInt8(const GemmInt8Args& args, Parallel& parallel, std::byte* scratch) 
     for (int64_t i = 0; i < g.batch; ++i) RunOne(Item(g, i), scratch, parallel);
     return;
   }
-  const std::size_t slot = Layout(g, Tiles(g.tiles)).total;
+  const std::size_t slot = ItemBytes(g, 1);
   parallel.For(threads, 1, [&](int64_t begin, int64_t end) {
     Serial serial;
     for (int64_t s = begin; s < end; ++s)

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct Case {
   int a_zero = 0, b_zero = 0;  // 0 none, 1 one value, 2 per row or column
   bool packed = false;
   int64_t batch = 1;
+  bool narrow = false;  // all but a few values of A lie close together
 };
 
 // Extreme values are frequent: 255 * 127 four times is what saturating instructions get wrong.
@@ -33,6 +35,16 @@ std::vector<std::uint8_t> RandomBytes(std::size_t count, std::uint32_t seed) {
   return bytes;
 }
 
+// Close to `middle`, but for one in 40 that is extreme.
+std::vector<std::uint8_t> NarrowBytes(std::size_t count, std::uint32_t seed, int middle) {
+  std::mt19937 engine(seed);
+  std::vector<std::uint8_t> bytes = RandomBytes(count, seed + 1);
+  for (std::uint8_t& b : bytes)
+    if (engine() % 40 != 0)
+      b = static_cast<std::uint8_t>(std::max<int>(0, middle - 30 + static_cast<int>(engine() % 60)));
+  return bytes;
+}
+
 int Value(const std::vector<std::uint8_t>& bytes, int64_t i, bool is_signed) {
   return is_signed ? static_cast<std::int8_t>(bytes[i]) : bytes[i];
 }
@@ -42,7 +54,9 @@ void Check(const Case& c, const TileInt8Set& set, Parallel& parallel) {
                std::to_string(c.n) + "x" + std::to_string(c.k) + (c.a_signed ? " s8" : " u8") +
                (c.b_signed ? " s8" : " u8") + (c.packed ? " packed" : ""));
   const int64_t lda = c.k + 3, ldb = c.n + 1, ldc = c.n + 2;
-  const auto a = RandomBytes(static_cast<std::size_t>(c.batch * c.m * lda), 1);
+  const auto a_count = static_cast<std::size_t>(c.batch * c.m * lda);
+  const int middle = (c.a_signed ? 256 : 0) + static_cast<int>(c.k % 5 * 40) - (c.a_signed ? 80 : 0);
+  const auto a = c.narrow ? NarrowBytes(a_count, 1, middle) : RandomBytes(a_count, 1);
   const auto b = RandomBytes(static_cast<std::size_t>(c.batch * c.k * ldb), 2);
   const auto a_zero = RandomBytes(static_cast<std::size_t>(c.m), 3),
              b_zero = RandomBytes(static_cast<std::size_t>(c.n), 4);
@@ -99,6 +113,22 @@ TEST(GemmInt8, EverySignednessAndKindOfZeroPoint) {
       for (int a_zero = 0; a_zero < 3; ++a_zero)
         for (int b_zero = 0; b_zero < 3; ++b_zero)
           Check({9, 40, 70, (flags & 1) != 0, (flags & 2) != 0, a_zero, b_zero, (flags & 4) != 0}, set, threads);
+  });
+}
+
+// Where sums of two products must fit into 16 bits, a few values are multiplied apart from the others.
+TEST(GemmInt8, FewValuesFarFromTheOthers) {
+  Serial serial;
+  ThreeInTurn threads;
+  ForSets([&](const TileInt8Set& set) {
+    for (const int64_t m : {1, 5, 6, 7, 64, 65, 130})
+      for (const int64_t n : {1, 8, 9, 16, 33})
+        for (const int64_t k : {1, 3, 31, 32, 33, 67, 129}) {
+          Check({m, n, k, k % 2 == 0, n % 2 == 0, 1, 1, true, 1, true}, set, serial);
+          Check({m, n, k, k % 2 != 0, true, 2, 0, false, 1, true}, set, threads);
+        }
+    Check({130, 300, 200, false, true, 1, 0, true, 1, true}, set, threads);
+    Check({3, 20, 40, true, false, 2, 2, true, 4, true}, set, threads);
   });
 }
 

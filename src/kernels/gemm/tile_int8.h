@@ -29,6 +29,7 @@ struct TileInt8Args {
   // sum + column_terms[column] - a_zero[row] * b_sums[column] - row_terms[row] * b_zero[column]; null: no such term.
   // row_terms like rows of A'.
   const std::uint32_t* column_terms;
+  const std::uint32_t* start;  // [rows][nr] in place of column_terms, or null; sets with `clipped` only
   const std::uint32_t* a_zero;
   const std::uint32_t* b_sums;
   const std::uint32_t* row_terms0;
@@ -52,6 +53,8 @@ struct TileInt8Args {
 
 using TileInt8Fn = void(const TileInt8Args&);
 
+struct ClippedRowsSet;  // kernels/gemm/clipped_rows.h
+
 struct TileInt8Set {
   Isa isa;
   bool bytes;                 // groups of four bytes, else of two 16-bit values
@@ -68,6 +71,11 @@ struct TileInt8Set {
   // dst[c * dst_stride + r] = src[r * src_stride + c]
   void (*transpose)(std::int64_t rows, std::int64_t columns, const std::uint8_t* src, std::ptrdiff_t src_stride,
                     std::uint8_t* dst, std::ptrdiff_t dst_stride);
+  // Not null: sums of two products must fit into 16 bits, so A' is clipped and what was clipped is added elsewhere
+  // (clipped_product.h). The tiles any_wide and any_narrow take every A'.
+  const ClippedRowsSet* clipped = nullptr;
+  TileInt8Fn* const* any_wide = nullptr;
+  TileInt8Fn* const* any_narrow = nullptr;
 
   std::int64_t GroupValues() const { return bytes ? 4 : 2; }
   std::int64_t ValueBytes() const { return bytes ? 1 : 2; }
@@ -78,18 +86,22 @@ struct TileInt8Set {
   void Run(const TileInt8Args& t, std::int64_t rows_of_tile) const {
     (2 * t.columns <= columns ? narrow : wide)[rows_of_tile - 1](t);
   }
+  void RunAny(const TileInt8Args& t, std::int64_t rows_of_tile) const {
+    (2 * t.columns <= columns ? any_narrow : any_wide)[rows_of_tile - 1](t);
+  }
 };
 
-// TileSetBytes: null for an ISA without groups of four bytes.
+// TileSetBytes, TileSetClipped: null for an ISA without groups of four bytes.
 using TileInt8SetFn = const TileInt8Set*();
-#define SDX_DECLARE(isa)                    \
-  namespace isa {                           \
-  TileInt8SetFn TileSetWords, TileSetBytes; \
+#define SDX_DECLARE(isa)                                    \
+  namespace isa {                                           \
+  TileInt8SetFn TileSetWords, TileSetBytes, TileSetClipped; \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE
 
 std::span<const Variant<TileInt8SetFn>> TileInt8Variants();
 const TileInt8Set& BestTilesInt8();
+const TileInt8Set& BestTilesWithoutClipping();
 
 }  // namespace sardonyx::kernels

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "kernels/gemm/clipped_rows.h"
 #include "kernels/simd/vec_i32.h"
 #include "kernels/simd/vec_u8.h"
 
@@ -16,6 +17,7 @@ constexpr ptrdiff_t kVectorBytes = 4 * kLanes;
 
 struct Words {
   static constexpr int kGroup = 2;
+  static constexpr bool kHasStart = false;
   using Value = std::int16_t;
   static UintVec Dot(UintVec sum, UintVec a, UintVec b) { return DotWords(sum, a, b); }
   static Value Convert(std::uint8_t v, bool is_signed) {
@@ -37,6 +39,7 @@ struct Words {
 
 struct Bytes {
   static constexpr int kGroup = 4;
+  static constexpr bool kHasStart = false;
   using Value = std::uint8_t;
   static UintVec Dot(UintVec sum, UintVec a, UintVec b) { return DotBytes(sum, a, b); }
   static Value Convert(std::uint8_t v, bool is_signed) { return static_cast<Value>(is_signed ? v ^ 0x80 : v); }
@@ -44,6 +47,21 @@ struct Bytes {
     return LoadInt(p) ^ BroadcastInt(is_signed ? 0x80808080 : 0);
   }
   static UintVec AddValues(UintVec sum, UintVec v) { return DotBytes(sum, v, BroadcastInt(0x01010101)); }
+};
+
+// Bytes on a CPU without VNNI, where sums of two products must fit into 16 bits (clipped_rows.h).
+struct ClippedBytes : Bytes {
+  static constexpr bool kHasStart = true;
+  static UintVec Dot(UintVec sum, UintVec a, UintVec b) { return DotSmallBytes(sum, a, b); }
+  static UintVec AddValues(UintVec sum, UintVec v) { return DotSmallBytes(sum, v, BroadcastInt(0x01010101)); }
+};
+
+// The same groups with any values of A', at a little over half the speed.
+struct AnyBytes : ClippedBytes {
+  static UintVec Dot(UintVec sum, UintVec a, UintVec b) {
+    sum = DotWords(sum, a & BroadcastInt(0x00FF00FF), EvenBytes(b));
+    return DotWords(sum, (a >> 8) & BroadcastInt(0x00FF00FF), OddBytes(b));
+  }
 };
 
 // Row r of an array whose first half of the rows begins at `first` and the others at `second`.
@@ -113,7 +131,7 @@ template <int R, typename Value>
 }
 
 // Bytes plus those of z.
-template <int R, int V>
+template <int R, int V, bool kZFirst>
 [[gnu::noinline]] void StoreByteSums(const TileInt8Args& t, const UintVec (&acc)[R][V]) {
   auto *c0 = static_cast<std::uint8_t*>(t.c0), *c1 = static_cast<std::uint8_t*>(t.c1);
   const Int8Sum& sum = *t.sum;
@@ -121,14 +139,11 @@ template <int R, int V>
   const ByteBounds bounds(t.low, t.high, t.zero);
   const ByteReader reader(lowest < 0, 0);
   const Vec q_zero = Broadcast(static_cast<float>(static_cast<std::int32_t>(t.zero)));
-  const bool z_first = sum.z_first;  // and so added last
-  const Vec last_scale = Broadcast(z_first ? sum.z_scale : sum.scale), constant = Broadcast(sum.constant);
-  const Vec other_scale = Broadcast(z_first ? sum.scale : sum.z_scale);
+  const Vec q_scale = Broadcast(sum.scale), z_scale = Broadcast(sum.z_scale), constant = Broadcast(sum.constant);
   // Products next to their sums: compilers fuse the two then, in every ISA that can.
   const auto add = [&](UintVec sums, Vec scale, Vec z) {
     const Vec q = bounds.Round(ToFloat(sums) * scale) + q_zero;
-    const Vec last = z_first ? z : q, other = z_first ? q : z;
-    return last * last_scale + (other * other_scale + constant);
+    return kZFirst ? z * z_scale + (q * q_scale + constant) : q * q_scale + (z * z_scale + constant);
   };
   if constexpr (V == 2) {
     if (t.columns == V * kLanes) {
@@ -187,6 +202,11 @@ void Tile(const TileInt8Args& t) {
 #pragma GCC unroll 16
     for (ptrdiff_t r = 0; r < R; ++r) acc[r][v] = start;
   }
+  if (Kind::kHasStart && t.start != nullptr) {
+#pragma GCC unroll 16
+    for (ptrdiff_t r = 0; r < R; ++r)
+      for (ptrdiff_t v = 0; v < V; ++v) acc[r][v] = LoadInt(t.start + (2 * r + v) * kLanes);
+  }
   const ptrdiff_t l1 = t.a_row_bytes, l3 = 3 * l1, l5 = 5 * l1, prefetch_step = t.prefetch_step;
   const std::byte* b = t.b;
   const char* prefetch = t.prefetch;
@@ -227,7 +247,7 @@ void Tile(const TileInt8Args& t) {
 #pragma GCC unroll 16
     for (ptrdiff_t r = 0; r < R; ++r)
       for (ptrdiff_t v = 0; v < V; ++v) copy[r][v] = acc[r][v];
-    return StoreByteSums(t, copy);
+    return t.sum->z_first ? StoreByteSums<R, V, true>(t, copy) : StoreByteSums<R, V, false>(t, copy);
   }
   if (t.result == Int8Result::kFloats) return StoreFloats(t, acc);
   StoreSums(t, acc);
@@ -355,6 +375,20 @@ const TileInt8Set* TileSetBytes() {
     return &Sets<Bytes>::kSet;
   else
     return nullptr;
+}
+
+const TileInt8Set* TileSetClipped() {
+  if constexpr (kHasSmallBytes) {
+    static constexpr TileInt8Set kSet = [] {
+      TileInt8Set set = Sets<ClippedBytes>::kSet;
+      set.clipped = &kClippedRowLoops;
+      set.any_wide = Sets<AnyBytes>::kWide.run, set.any_narrow = Sets<AnyBytes>::kNarrow.run;
+      return set;
+    }();
+    return &kSet;
+  } else {
+    return nullptr;
+  }
 }
 
 }  // namespace sardonyx::kernels::SDX_ISA

@@ -70,4 +70,21 @@ inline UintVec DotBytes(UintVec sum, UintVec, UintVec) { return sum; }  // never
 
 #endif
 
+// Dot products of bytes without VNNI, exact while the sum of two neighbouring products fits into 16 bits.
+#if defined(__AVX2__) && !defined(__AVX512F__)
+constexpr bool kHasSmallBytes = true;
+inline UintVec DotSmallBytes(UintVec sum, UintVec unsigned_a, UintVec signed_b) {
+  const __m256i pairs = _mm256_maddubs_epi16((__m256i)unsigned_a, (__m256i)signed_b);
+  return sum + (UintVec)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+}
+// The signed bytes 0 and 2, or 1 and 3, of each group as 16-bit values.
+inline UintVec EvenBytes(UintVec v) { return (UintVec)_mm256_srai_epi16(_mm256_slli_epi16((__m256i)v, 8), 8); }
+inline UintVec OddBytes(UintVec v) { return (UintVec)_mm256_srai_epi16((__m256i)v, 8); }
+#else
+constexpr bool kHasSmallBytes = false;
+inline UintVec DotSmallBytes(UintVec sum, UintVec, UintVec) { return sum; }  // never called
+inline UintVec EvenBytes(UintVec v) { return v; }
+inline UintVec OddBytes(UintVec v) { return v; }
+#endif
+
 }  // namespace sardonyx::kernels::SDX_ISA

@@ -58,7 +58,16 @@ inline void StoreAsBytes(std::uint8_t* to, UintVec values, ptrdiff_t count) {
   }
 #else
   using Narrow __attribute__((vector_size(kLanes))) = std::uint8_t;
+#if defined(__AVX2__)
+  const __m256i first = _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,  //
+                                         0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+  const __m256i quads = _mm256_shuffle_epi8((__m256i)values, first);
+  const __m128i both = _mm_unpacklo_epi32(_mm256_castsi256_si128(quads), _mm256_extracti128_si256(quads, 1));
+  Narrow bytes;
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(&bytes), both);
+#else
   const Narrow bytes = __builtin_convertvector(values, Narrow);
+#endif
   if (count >= kLanes) {
     std::memcpy(to, &bytes, sizeof bytes);
   } else {
@@ -77,11 +86,7 @@ class ByteReader {
     const __m128i bytes = _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)), _mm_set1_epi8(flip_));
     return ToFloat((UintVec)_mm512_maskz_cvtepu8_epi32(0xFFFF, bytes)) - zero_;
 #else
-    using Narrow __attribute__((vector_size(kLanes))) = std::uint8_t;
-    Narrow bytes;
-    std::memcpy(&bytes, p, sizeof bytes);
-    bytes ^= static_cast<std::uint8_t>(flip_);
-    return __builtin_convertvector(__builtin_convertvector(bytes, UintVec), Vec) - zero_;
+    return ToFloat(WidenBytes(p) ^ BroadcastInt(static_cast<std::uint8_t>(flip_))) - zero_;
 #endif
   }
   Vec LoadFirst(const std::uint8_t* p, ptrdiff_t count) const {
@@ -126,6 +131,34 @@ class RowPacker {
 
   Vec high_;
   __m512i zero_, flip_;
+};
+
+#elif defined(__AVX2__)
+
+class RowPacker {
+ public:
+  // As ByteBounds. Signed bytes are packed as unsigned ones 128 higher.
+  RowPacker(float low, float high, std::uint32_t zero) : high_(Broadcast(high)) {
+    const bool is_signed = low + static_cast<float>(static_cast<std::int32_t>(zero)) < 0;
+    zero_ = _mm256_set1_epi16(static_cast<short>(static_cast<std::int32_t>(zero) + (is_signed ? 128 : 0)));
+    flip_ = _mm256_set1_epi8(is_signed ? -128 : 0);
+  }
+  void Store(const Vec (&a)[2], std::uint8_t* to_a, const Vec (&b)[2], std::uint8_t* to_b) const {
+    const __m256i in_lanes = _mm256_xor_si256(_mm256_packus_epi16(Pack(a), Pack(b)), flip_);
+    const __m256i rows = _mm256_permutevar8x32_epi32(in_lanes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to_a), _mm256_castsi256_si128(rows));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to_b), _mm256_extracti128_si256(rows, 1));
+  }
+
+ private:
+  // Only the upper bound is needed: conversions give the least integer for what is out of range.
+  __m256i Round(Vec x) const { return _mm256_cvtps_epi32(Min(high_, x)); }
+  __m256i Pack(const Vec (&row)[2]) const {
+    return _mm256_adds_epi16(_mm256_packs_epi32(Round(row[0]), Round(row[1])), zero_);
+  }
+
+  Vec high_;
+  __m256i zero_, flip_;
 };
 
 #else

@@ -85,7 +85,7 @@ class IntegerConv {
       Fail(Code::kInvalidArgument, "expected 1 or ", w[0], " zero points of the weights, found ", zeros);
     }
     if (Computes()) {
-      scratch_ = layout_.Add(kernels::ConvInt8ScratchBytes(args_));
+      scratch_ = layout_.Add(kernels::ConvInt8ScratchBytes(args_, c.parallel().ThreadCount()));
       if (!state_.packed.defined()) packed_ = layout_.Add(kernels::ConvInt8PackedBytes(args_.shape));
     }
   }
