@@ -1,6 +1,4 @@
-// capi/assignment.cpp - reports which execution provider runs which nodes of a session.
-#include <map>
-
+// capi/assignment.cpp - reports which execution provider runs which nodes of a session's model.
 #include "capi/functions.h"
 #include "capi/handles/status.h"
 #include "capi/session.h"
@@ -12,18 +10,13 @@ namespace {
 const OrtSession::Assignment& AssignmentOf(const OrtSession& session) {
   std::call_once(session.assignment_made, [&] {
     OrtSession::Assignment& assignment = session.assignment;
-    std::map<std::string, OrtEpAssignedSubgraph*> by_provider;
-    for (const runtime::Placement& placement : session.session->placement()) {
-      OrtEpAssignedSubgraph*& subgraph = by_provider[placement.provider];
-      if (subgraph == nullptr) {
-        subgraph = &assignment.subgraphs.emplace_back();
-        subgraph->ep_name = placement.provider;
-        assignment.subgraph_pointers.push_back(subgraph);
-      }
-      const std::vector<runtime::Placement> alone{placement};
-      for (const runtime::Placement& node : placement.members.empty() ? alone : placement.members) {
-        subgraph->nodes.push_back({{}, node.node, node.domain, node.op_type});
-        subgraph->node_pointers.push_back(&subgraph->nodes.back());
+    for (const providers::AssignedPart& part : session.session->providers().assigned) {
+      OrtEpAssignedSubgraph& subgraph = assignment.subgraphs.emplace_back();
+      subgraph.ep_name = part.provider;
+      assignment.subgraph_pointers.push_back(&subgraph);
+      for (const providers::AssignedPart::Member& node : part.nodes) {
+        subgraph.nodes.push_back({{}, node.name, node.domain, node.op_type});
+        subgraph.node_pointers.push_back(&subgraph.nodes.back());
       }
     }
   });
@@ -36,7 +29,11 @@ OrtStatusPtr ORT_API_CALL Session_GetEpGraphAssignmentInfo(const OrtSession* ses
                                                            const OrtEpAssignedSubgraph* const** ep_subgraphs,
                                                            size_t* num_ep_subgraphs) noexcept {
   return Guard([&] {
-    BuiltSession(session);
+    if (!BuiltSession(session).providers().records_assignment) {
+      Fail(Code::kFail,
+           "Session configuration entry 'session.record_ep_graph_assignment_info' must be set to \"1\" to ",
+           "retrieve the assignment of nodes to execution providers");
+    }
     const OrtSession::Assignment& assignment = AssignmentOf(*session);
     Need(ep_subgraphs, "ep_subgraphs") = assignment.subgraph_pointers.data();
     Need(num_ep_subgraphs, "num_ep_subgraphs") = assignment.subgraph_pointers.size();

@@ -22,7 +22,7 @@ struct OrtEpAssignedNode {
   std::string name, domain, op_type;
 };
 
-// The nodes that one provider runs, in their order.
+// Nodes that a provider runs by one claim.
 struct OrtEpAssignedSubgraph {
   sardonyx::capi::Mark<sardonyx::capi::Kind::kEpAssignedSubgraph> mark;
   std::string ep_name;

@@ -153,6 +153,15 @@ struct MissingProvider {
   std::size_t before = 0;  // of ProviderSet::providers: the one that stands in its place
 };
 
+// What one provider runs by one claim, of the graph as its author wrote it: a compiled group's nodes, or a single node.
+struct AssignedPart {
+  struct Member {
+    std::string name, domain, op_type;
+  };
+  std::string provider;
+  std::vector<Member> nodes;
+};
+
 // The providers of a session in order of priority (the CPU where the user put it, else last), and what they compiled.
 struct ProviderSet {
   const Model* model = nullptr;  // while its graph is partitioned
@@ -163,6 +172,8 @@ struct ProviderSet {
   bool may_compile = true;                                  // false: only what is compiled already
   bool wants_contexts = false;                              // a model with compiled nodes is to be written
   std::unordered_map<std::string, ContextNode> contexts;    // of fused groups, likewise
+  bool records_assignment = false;                          // the following is filled in
+  std::vector<AssignedPart> assigned;                       // by provider, then by graph, innermost bodies first
 
   Provider* Find(std::string_view name) const;  // "" is the CPU; nullptr if there is none
 };

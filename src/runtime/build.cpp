@@ -11,6 +11,7 @@
 #include "ops/infer.h"
 #include "ops/upgrade.h"
 #include "optimizer/pipeline.h"
+#include "planner/assignment.h"
 #include "planner/channel_blocks.h"
 #include "planner/constant_nodes.h"
 #include "planner/inline_functions.h"
@@ -318,6 +319,10 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
     planner::InlineFunctions(graph, model, registry, limits);
     planner::MakeConstantsInitializers(graph, registry);
     ops::Infer(graph, registry, inference);
+  }
+  if (options.Config("session.record_ep_graph_assignment_info", "0") == "1" && !set.records_assignment) {
+    set.records_assignment = true;
+    set.assigned = planner::AssignmentOf(graph, set);
   }
   if (compiled != nullptr) {
     *compiled = ContextModel(graph, model, set, registry);

@@ -96,7 +96,7 @@ constexpr ConfigKey kSessionKeys[] = {
     {"session.qdq_matmulnbits_accuracy_level", kRead, "the accuracy level, 0 to 4, of matrix products fused from DequantizeLinear and MatMul", ""},
     {"session.qdq_matmulnbits_block_size", kIgnored, "weights keep the block size of the model", ""},
     {"session.qdqisint8allowed", kIgnored, "8-bit types stay as in the model", ""},
-    {"session.record_ep_graph_assignment_info", kAlways, "which provider runs which node is always recorded", ""},
+    {"session.record_ep_graph_assignment_info", kRead, "1: records which provider runs which node of the model, for Session_GetEpGraphAssignmentInfo", ""},
     {"session.resource_cuda_partitioning_settings", kIgnored, "there is no CUDA provider", ""},
     {"session.save_external_prepacked_constant_initializers", kIgnored, "saved models contain the weights in ONNX's form", "0"},
     {"session.save_model_format", kRead, "ONNX, ORT or SDX: the format of a saved model, whatever the end of its path says (.ort, .sdx)", ""},

@@ -242,9 +242,11 @@ def _(_tmp_path):
 
 @shows("session", "session.record_ep_graph_assignment_info")
 def _(_tmp_path):
-    for value in "01":
-        session = sardonyx.InferenceSession(NEG, options_with(session__record_ep_graph_assignment_info=value))
-        assert len(session.get_provider_graph_assignment_info()) == 1
+    sessions = [sardonyx.InferenceSession(NEG, options_with(session__record_ep_graph_assignment_info=value))
+                for value in "01"]
+    with pytest.raises(sardonyx.Fail, match="record_ep_graph_assignment_info"):
+        sessions[0].get_provider_graph_assignment_info()
+    assert len(sessions[1].get_provider_graph_assignment_info()) == 1
 
 
 @shows("session", "session.set_denormal_as_zero")

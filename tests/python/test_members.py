@@ -44,7 +44,9 @@ def of(kind, **values):
 
 def instances():
     """One object of each class that users do not only get numbers from."""
-    session = sardonyx.InferenceSession(MODEL)
+    options = sardonyx.SessionOptions()
+    options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+    session = sardonyx.InferenceSession(MODEL, options)
     value = sardonyx.OrtValue.ortvalue_from_numpy(X)
     coo = sardonyx.SparseTensor.sparse_coo_from_numpy([2, 2], X[0], np.arange(3), sardonyx.OrtDevice.make("cpu", 0))
     device = sardonyx.get_ep_devices()[0]

@@ -207,7 +207,11 @@ def test_runs_with_values_and_bindings():
     assert out[0, 0] == -50 and binding.get_outputs()[0].numpy()[0, 0] == -50 and copies[0][0, 0] == -X[0, 0]
     with pytest.raises(ValueError, match="session that created it"):
         sardonyx.InferenceSession(MODEL).run_with_iobinding(binding)
-    (part,) = session.get_provider_graph_assignment_info()
+    with pytest.raises(sardonyx.Fail, match="session.record_ep_graph_assignment_info"):
+        session.get_provider_graph_assignment_info()
+    options = sardonyx.SessionOptions()
+    options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+    (part,) = sardonyx.InferenceSession(MODEL, options).get_provider_graph_assignment_info()
     assert [node.op_type for node in part.get_nodes()] == ["Neg"]
 
 

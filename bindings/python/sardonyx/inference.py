@@ -31,7 +31,7 @@ class ModelMetadata:
 
 
 class OrtEpAssignedNode:
-    """A node of the graph that runs, with its operator."""
+    """A node of the model, with its operator."""
 
     __slots__ = ("name", "domain", "op_type")
 
@@ -42,7 +42,7 @@ class OrtEpAssignedNode:
 
 
 class OrtEpAssignedSubgraph:
-    """The nodes that one provider runs."""
+    """Nodes that a provider runs: a group that it has compiled, or a single node."""
 
     __slots__ = ("ep_name", "_nodes")
 
@@ -240,13 +240,12 @@ class InferenceSession:
         return [handle and OrtEpDevice(handle) for handle in _core.input_devices(self._session)]
 
     def get_provider_graph_assignment_info(self):
-        """The nodes that each provider runs, in the order of execution."""
-        nodes = {}
-        for row in self.placement():
-            for part in row["members"] or [row]:
-                node = OrtEpAssignedNode(part["node"], part["domain"], part["op_type"])
-                nodes.setdefault(row["provider"], []).append(node)
-        return [OrtEpAssignedSubgraph(*item) for item in nodes.items()]
+        """Which provider runs which nodes of the model: a part for each group that a provider has compiled, and one for
+        each other node. Needs the entry session.record_ep_graph_assignment_info = "1"; placement() shows the graph that
+        runs.
+        """
+        return [OrtEpAssignedSubgraph(provider, [OrtEpAssignedNode(*node) for node in nodes])
+                for provider, nodes in _core.assignment(self._session)]
 
     def placement(self):
         """Which provider runs which node: a list of dicts in the order of execution.

@@ -106,6 +106,31 @@ nb::list InputDevices(const Session& session) {
   return result;
 }
 
+// (provider, [(name, domain, operator)]) of each part.
+nb::list Assignment(const Session& session) {
+  const OrtEpAssignedSubgraph* const* parts = nullptr;
+  std::size_t count = 0;
+  Check(Ort().Session_GetEpGraphAssignmentInfo(session.get(), &parts, &count));
+  nb::list result;
+  for (std::size_t i = 0; i < count; ++i) {
+    const char* provider = nullptr;
+    const OrtEpAssignedNode* const* nodes = nullptr;
+    std::size_t node_count = 0;
+    Check(Ort().EpAssignedSubgraph_GetEpName(parts[i], &provider));
+    Check(Ort().EpAssignedSubgraph_GetNodes(parts[i], &nodes, &node_count));
+    nb::list listed;
+    for (std::size_t k = 0; k < node_count; ++k) {
+      const char *name = nullptr, *domain = nullptr, *op_type = nullptr;
+      Check(Ort().EpAssignedNode_GetName(nodes[k], &name));
+      Check(Ort().EpAssignedNode_GetDomain(nodes[k], &domain));
+      Check(Ort().EpAssignedNode_GetOperatorType(nodes[k], &op_type));
+      listed.append(nb::make_tuple(Shown(name), Shown(domain), Shown(op_type)));
+    }
+    result.append(nb::make_tuple(Shown(provider), listed));
+  }
+  return result;
+}
+
 // An arena of host memory, or the plain allocator, that sessions with session.use_env_allocators share. `arena`: values
 // by ONNX Runtime's keys; -1 asks for the default.
 void RegisterAllocator(const std::string& provider, const std::string& name, int type, int device, int memory,
@@ -160,6 +185,7 @@ void AddDevices(nb::module_& module) {
     Check(Ort().SetEpDynamicOptions(session.get(), keys.data(), values.data(), keys.size()));
   });
   module.def("input_devices", &InputDevices);
+  module.def("assignment", &Assignment);
   module.def("input_memory", [](const Session& session) {
     return MemoryOf(session, Ort().SessionGetMemoryInfoForInputs, session.inputs().size());
   });

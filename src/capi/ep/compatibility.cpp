@@ -37,6 +37,16 @@ char* CompatibilityOf(const Model& model, const char* ep_type, OrtAllocator* all
   return nullptr;
 }
 
+// As in ONNX Runtime, what is not a model is an invalid graph here.
+template <typename Load>
+Model LoadModel(const Load& load) {
+  try {
+    return load();
+  } catch (const Error& error) {
+    Fail(error.code() == Code::kNoSuchFile ? Code::kNoSuchFile : Code::kInvalidGraph, error.what());
+  }
+}
+
 }  // namespace
 
 OrtStatusPtr ORT_API_CALL GetModelCompatibilityForEpDevices(const OrtEpDevice* const* ep_devices, size_t num_ep_devices,
@@ -72,7 +82,8 @@ OrtStatusPtr ORT_API_CALL GetCompatibilityInfoFromModel(const ORTCHAR_T* model_p
                                                         OrtAllocator* allocator, char** compatibility_info) noexcept {
   return Guard([&] {
     auto& result = Need(compatibility_info, "compatibility_info");
-    const Model model = model::LoadFile(&Need(model_path, "model_path"), {});
+    const char* path = &Need(model_path, "model_path");
+    const Model model = LoadModel([&] { return model::LoadFile(path, {}); });
     result = CompatibilityOf(model, ep_type, &Need(allocator, "allocator"));
   });
 }
@@ -85,7 +96,7 @@ OrtStatusPtr ORT_API_CALL GetCompatibilityInfoFromModelBytes(const void* model_d
     if (model_data_length == 0)
       Fail(Code::kInvalidArgument, "argument 'model_data_length': expected the size of a model, found 0");
     auto& result = Need(compatibility_info, "compatibility_info");
-    const Model model = model::LoadBytes({data, model_data_length}, nullptr, {});
+    const Model model = LoadModel([&] { return model::LoadBytes({data, model_data_length}, nullptr, {}); });
     result = CompatibilityOf(model, ep_type, &Need(allocator, "allocator"));
   });
 }

@@ -84,8 +84,12 @@ providers::Compatibility PluginProvider::Assess(const std::string& compatibility
   std::vector<const OrtHardwareDevice*> hardware;
   for (const OrtEpDevice* device : ep_->devices()) hardware.push_back(device->device);
   OrtCompiledModelCompatibility answer = OrtCompiledModelCompatibility_EP_NOT_APPLICABLE;
-  CallOut((ep_->name() + ": OrtEpFactory::ValidateCompiledModelCompatibilityInfo").c_str(), validate, factory,
-          hardware.data(), hardware.size(), compatibility_info.c_str(), &answer);
+  try {
+    CallOut((ep_->name() + ": OrtEpFactory::ValidateCompiledModelCompatibilityInfo").c_str(), validate, factory,
+            hardware.data(), hardware.size(), compatibility_info.c_str(), &answer);
+  } catch (const Error& error) {  // ONNX Runtime answers so, whatever the plug-in's code
+    Fail(Code::kFail, error.what());
+  }
   switch (answer) {
     case OrtCompiledModelCompatibility_EP_SUPPORTED_OPTIMAL:
       return providers::Compatibility::kOptimal;
