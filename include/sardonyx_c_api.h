@@ -288,6 +288,7 @@ struct SardonyxApi {
   //   {"edit": "set_opset", "domain", "version"}, {"edit": "set_metadata", "key", "value"}
   //   {"edit": "set_producer", "name", "version"}
   //   {"edit": "infer_types"}                                       fills in what types follow from those of the inputs
+  //   {"edit": "optimize", "level", "for", "disabled", ...}         runs the optimizer's passes: docs/optimizer.md
   // clang-format on
   // Nodes may be added in any order and may read what is made later: the graph is sorted and checked when it is saved
   // or run. `results` is a JSON array with the new node's id for "add_node" and null for the others.

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "ir/verify.h"
 #include "ops/attribute_check.h"
+#include "optimizer/passes/exchange/exchange_passes.h"
 #include "optimizer/passes/passes.h"
 #include "optimizer/rules/changes.h"
 #include "optimizer/rules/graph_digest.h"
@@ -36,17 +37,37 @@ constexpr const Pass* kAfterUpgrade[] = {
 #undef SDX_BEFORE_UPGRADE
 #undef SDX_AFTER_UPGRADE
 
+#define SDX_FOR_ONNX_RUNTIME(Name) &k##Name,
+constexpr const Pass* kForOnnxRuntime[] = {
+#include "optimizer/passes/exchange/exchange_order.inc"
+};
+#undef SDX_FOR_ONNX_RUNTIME
+
 constexpr std::size_t kKeptTransposeBytes = std::size_t{32} << 20;
 
 std::span<const Pass* const> PassesOf(Stage stage) {
   if (stage == Stage::kBeforeUpgrade) return kBeforeUpgrade;
+  if (stage == Stage::kForOnnxRuntime) return kForOnnxRuntime;
   return kAfterUpgrade;
+}
+
+std::vector<PassInfo> PassesOf(std::initializer_list<Stage> stages) {
+  std::vector<PassInfo> all;
+  for (const Stage stage : stages) {
+    for (const Pass* pass : PassesOf(stage)) {
+      const bool known =
+          std::any_of(all.begin(), all.end(), [&](const PassInfo& info) { return info.name == pass->name; });
+      if (!known) all.push_back({pass->name, pass->level});
+    }
+  }
+  return all;
 }
 
 void CheckName(const std::string& name) {
   if (name.empty()) return;
   std::vector<std::string> names;
-  for (const PassInfo& info : AllPasses()) names.emplace_back(info.name);
+  for (const PassInfo& info : PassesOf({Stage::kBeforeUpgrade, Stage::kAfterUpgrade, Stage::kForOnnxRuntime}))
+    names.emplace_back(info.name);
   if (std::find(names.begin(), names.end(), name) != names.end()) return;
   const std::string closest = ClosestName(name, names);
   Fail(Code::kInvalidArgument, "there is no optimizer pass '", name, "'",
@@ -161,17 +182,8 @@ bool RunVerified(const Pass& pass, Graph& graph, PassContext& context) {
   return true;
 }
 
-std::vector<PassInfo> AllPasses() {
-  std::vector<PassInfo> all;
-  for (const Stage stage : {Stage::kBeforeUpgrade, Stage::kAfterUpgrade}) {
-    for (const Pass* pass : PassesOf(stage)) {
-      const bool known =
-          std::any_of(all.begin(), all.end(), [&](const PassInfo& info) { return info.name == pass->name; });
-      if (!known) all.push_back({pass->name, pass->level});
-    }
-  }
-  return all;
-}
+std::vector<PassInfo> AllPasses() { return PassesOf({Stage::kBeforeUpgrade, Stage::kAfterUpgrade}); }
+std::vector<PassInfo> ExchangePasses() { return PassesOf({Stage::kForOnnxRuntime}); }
 
 void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const OptimizeOptions& options) {
   for (const std::string& name : options.disabled_passes) CheckName(name);
@@ -184,10 +196,11 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
   context.approximate_gelu = options.approximate_gelu;
   context.clean_quantization = options.clean_quantization;
   context.block_product_accuracy = options.block_product_accuracy;
-  for (const Pass* pass : kAfterUpgrade)
+  context.exchange = &options.exchange;
+  for (const Pass* pass : PassesOf(stage == Stage::kForOnnxRuntime ? stage : Stage::kAfterUpgrade))
     if (pass->takes_transposes && WhyNotRun(*pass, options, context).empty())
       context.min_kept_transpose_bytes = kKeptTransposeBytes;
-  const bool names_sizes = stage == Stage::kAfterUpgrade && options.level >= Level::kExtended;
+  const bool names_sizes = stage != Stage::kBeforeUpgrade && options.level >= Level::kExtended;
   if (names_sizes) NameUnknownSizes(graph, registry);
   const int rounds = RoundsOf(stage, options);
   const std::span<const Pass* const> passes = PassesOf(stage);

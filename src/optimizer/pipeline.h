@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "optimizer/rules/exchange_options.h"
 #include "optimizer/rules/pass.h"
 
 namespace sardonyx::optimizer {
 
-// Basic passes run before partitioning, in the author's opset; the others after the upgrade to the newest spelling.
-enum class Stage { kBeforeUpgrade, kAfterUpgrade };
+// Basic passes run before partitioning, in the author's opset; the others after the upgrade to the newest spelling:
+// those of a session, or instead those that make a model for ONNX Runtime (passes/exchange).
+enum class Stage { kBeforeUpgrade, kAfterUpgrade, kForOnnxRuntime };
 
 // kOnce: the passes of a stage run once. kAsNeeded: again where passes are known to leave something to others.
 // kUntilStable: all of them again as long as any of them changes something, up to ten times.
@@ -29,6 +31,7 @@ struct OptimizeOptions {
   std::int64_t block_product_accuracy = 4;  // accuracy_level of MatMulNBits (pass fuse_block_quantized_product)
   Repeats repeats = Repeats::kAsNeeded;     // how often the passes of a stage run
   bool checks_reports = kDebugBuild;        // a pass that changes the graph and does not say so is an error
+  ExchangeOptions exchange = {};            // for Stage::kForOnnxRuntime
   Explanation* explanation = nullptr;       // learns what the passes that it wants did, and what they left alone
 };
 
@@ -46,6 +49,12 @@ struct PassInfo {
   std::string_view name;
   Level level;
 };
+// Of sessions, and of models for ONNX Runtime; each once.
 std::vector<PassInfo> AllPasses();
+std::vector<PassInfo> ExchangePasses();
+// Those of them that run only where a model is made for devices that have their operators.
+inline constexpr std::string_view kOptionalExchangePasses[] = {"fuse_gemm_fast_gelu", "fuse_group_norm",
+                                                               "spell_group_norm",    "spell_group_norm_channels_first",
+                                                               "fuse_bias_add",       "fuse_bias_split_gelu"};
 
 }  // namespace sardonyx::optimizer

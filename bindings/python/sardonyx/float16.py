@@ -177,13 +177,8 @@ def convert_float_to_bfloat16(model, keep_io_types=False, op_block_list=None, no
         version = _BFLOAT16_OPSET
         model = onnx.version_converter.convert_version(model, version)
     model.ir_version = max(model.ir_version, 10)
-    from sardonyx.model import Model
-
-    known = Model(model)
-    known.infer_types()
-    model = known.to_proto()
-    conversion = _Conversion(model, None, op_block_list, node_block_list, False, None, _FLOAT,
-                             half=_BFLOAT16)
+    model = _with_types(model)
+    conversion = _Conversion(model, None, op_block_list, node_block_list, False, None, _FLOAT, half=_BFLOAT16)
     conversion.takes_half = functools.partial(_takes_bfloat16, version)
     conversion.convert_graph(model.graph, {}, keep_io_types)
     return model

@@ -350,6 +350,16 @@ class Model:
         self.graph._edit("infer_types", standard_only=standard_only)
         self._read()
 
+    def optimize(self, level="basic", target=None, disabled=(), **choices):
+        """Runs the optimizer's passes (docs/optimizer.md): at level "basic" those that keep to the author's opset, at
+        "disable" none of them. `target` "onnxruntime" then fuses operators as ONNX Runtime has them. `disabled`: names
+        of passes. `choices`: `passes`, the only ones to run behind the basic ones; `padding`, what attention reads of a
+        mask ("mask", "length" or "none"); `join_projections`, `multi_head_bias` and `approximate_gelu`, flags. Calls of
+        functions are inlined. Nodes and graphs that were taken from this model before are not those of the model any
+        more."""
+        self.graph._edit("optimize", level=level, disabled=list(disabled), **{"for": target}, **choices)
+        self._read()
+
     def save(self, path, external_data=None, min_bytes=1024):
         """Writes the model; with `external_data`, the name of a file beside it, larger weights go there."""
         self._handle.save(path, external_data or "", min_bytes)

@@ -13,6 +13,7 @@
 #include "ir/domain.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
+#include "runtime/disabled_passes.h"
 
 namespace sardonyx::capi {
 namespace {
@@ -331,6 +332,58 @@ Json InferTypes(const Edit& edit) {
   return nullptr;
 }
 
+// What names an option, and the options' values by their names.
+template <typename T>
+T Chosen(const Edit& edit, const char* key, std::string_view otherwise,
+         std::initializer_list<std::pair<std::string_view, T>> choices) {
+  const auto name = edit.Get<std::string>(key, std::string(otherwise));
+  std::string known;
+  for (const auto& [each, value] : choices) {
+    if (each == name) return value;
+    known += (known.empty() ? "'" : ", '") + std::string(each) + "'";
+  }
+  Fail(Code::kInvalidArgument, "key '", key, "': expected one of ", known, ", found '", name, "'");
+}
+
+Json Optimize(const Edit& edit) {
+  using optimizer::PaddingForm;
+  optimizer::OptimizeOptions options;
+  options.level = Chosen<optimizer::Level>(
+      edit, "level", "basic", {{"disable", optimizer::Level::kDisable}, {"basic", optimizer::Level::kBasic}});
+  const auto target = edit.Get<std::string>("for", "");
+  if (!target.empty() && target != "onnxruntime")
+    Fail(Code::kInvalidArgument, "key 'for': expected 'onnxruntime', found '", target, "'");
+  if (edit.Has("disabled"))
+    for (const Json& name : edit.json()["disabled"]) options.disabled_passes.push_back(name.get<std::string>());
+  if (edit.Has("disabled_optimizers")) {  // ONNX Runtime's names
+    runtime::SessionOptions named;
+    named.config["optimization.disable_specified_optimizers"] = edit.Get<std::string>("disabled_optimizers");
+    runtime::DisablePasses(named);
+    options.disabled_passes.insert(options.disabled_passes.end(), named.disabled_passes.begin(),
+                                   named.disabled_passes.end());
+  }
+  if (edit.Has("passes")) {
+    const auto& wanted = edit.json()["passes"];
+    for (const optimizer::PassInfo& pass : optimizer::ExchangePasses())
+      if (std::find(wanted.begin(), wanted.end(), pass.name) == wanted.end())
+        options.disabled_passes.emplace_back(pass.name);
+  }
+  for (const std::string_view name : optimizer::kOptionalExchangePasses)
+    if (!edit.Has("optional") || std::find(edit.json()["optional"].begin(), edit.json()["optional"].end(), name) ==
+                                     edit.json()["optional"].end())
+      options.disabled_passes.emplace_back(name);
+  options.approximate_gelu = edit.Get<bool>("approximate_gelu", false);
+  options.exchange.joins_projections = edit.Get<bool>("join_projections", true);
+  options.exchange.multi_head_bias = edit.Get<bool>("multi_head_bias", true);
+  options.exchange.padding = Chosen<PaddingForm>(edit, "padding", "mask",
+                                                 {{"length", PaddingForm::kLength},
+                                                  {"length_and_start", PaddingForm::kLengthAndStart},
+                                                  {"mask", PaddingForm::kMask},
+                                                  {"none", PaddingForm::kNone}});
+  OptimizeModel(edit.model(), options, !target.empty());
+  return nullptr;
+}
+
 struct Row {
   std::string_view name;
   Json (*apply)(const Edit&);
@@ -342,6 +395,7 @@ constexpr std::array kEdits = {
     Row{"set_type", SetType},         Row{"add_output", AddOutput},       Row{"remove_output", RemoveOutput},
     Row{"add_input", AddInput},       Row{"remove_input", RemoveInput},   Row{"set_opset", SetOpset},
     Row{"set_metadata", SetMetadata}, Row{"set_producer", SetProducer},   Row{"infer_types", InferTypes},
+    Row{"optimize", Optimize},
 };
 
 Json Apply(const Edit& edit) {

@@ -10,7 +10,10 @@ using sardonyx::Graph;
 using sardonyx::GraphBox;
 using sardonyx::NodeId;
 
-SardonyxModel::SardonyxModel(sardonyx::Model loaded) : model(std::move(loaded)) {
+SardonyxModel::SardonyxModel(sardonyx::Model loaded) : model(std::move(loaded)) { NumberGraphs(); }
+
+void SardonyxModel::NumberGraphs() {
+  graphs.clear();
   graphs.push_back({&model.graph, 0, sardonyx::kNoNode, ""});
   for (const NodeId id : model.graph.order) NumberBodies(0, id);
 }

@@ -9,6 +9,7 @@
 
 #include "capi/handles/kind.h"
 #include "ir/graph.h"
+#include "optimizer/pipeline.h"
 #include "sardonyx_c_api.h"
 
 struct SardonyxModel {
@@ -24,6 +25,8 @@ struct SardonyxModel {
   SardonyxModel(const SardonyxModel&) = delete;
   SardonyxModel& operator=(const SardonyxModel&) = delete;
 
+  // Numbers all graphs anew, from the model's own on.
+  void NumberGraphs();
   // Numbers the graphs in the attributes of a node, and the graphs inside them.
   void NumberBodies(std::size_t graph, sardonyx::NodeId node);
   // Forgets the graphs of a node that goes. Their numbers are not given again.
@@ -42,6 +45,10 @@ namespace sardonyx::capi {
 
 // The model as JSON (SardonyxApi::ModelJson).
 std::string DescribeModel(const SardonyxModel& model);
+
+// Runs the passes that come before the upgrade, unless the level is kDisable, and then, if so asked, those that make a
+// model for ONNX Runtime. Calls of the model's functions are inlined. All graphs and nodes are others then.
+void OptimizeModel(SardonyxModel& model, const optimizer::OptimizeOptions& options, bool for_onnx_runtime);
 
 // Applies SardonyxApi::EditModel's list; returns its results.
 std::string ApplyEdits(SardonyxModel& model, std::string_view edits, std::span<const Tensor> tensors);

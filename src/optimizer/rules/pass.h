@@ -16,6 +16,8 @@
 
 namespace sardonyx::optimizer {
 
+struct ExchangeOptions;  // optimizer/rules/exchange_options.h
+
 enum class Level { kDisable = 0, kBasic = 1, kExtended = 2, kLayout = 3, kAll = 99 };  // ONNX Runtime's numbers
 
 struct PassContext {
@@ -30,11 +32,12 @@ struct PassContext {
   // the product packs the constant where it lies, so no second copy is made of an embedding that is also the last
   // weight.
   std::size_t min_kept_transpose_bytes = SIZE_MAX;
-  bool approximate_gelu = false;            // Gelu may become its tanh form
-  bool clean_quantization = false;          // QuantizeLinear and DequantizeLinear pairs that only round may go
-  std::int64_t block_product_accuracy = 4;  // accuracy_level that fuse_block_quantized_product sets
-  bool checks_reports = kDebugBuild;        // a pass that changes the graph and does not say so is an error
-  Explanation* explanation = nullptr;       // null unless somebody asked for this pass
+  bool approximate_gelu = false;              // Gelu may become its tanh form
+  bool clean_quantization = false;            // QuantizeLinear and DequantizeLinear pairs that only round may go
+  std::int64_t block_product_accuracy = 4;    // accuracy_level that fuse_block_quantized_product sets
+  const ExchangeOptions* exchange = nullptr;  // of a model that is written for ONNX Runtime
+  bool checks_reports = kDebugBuild;          // a pass that changes the graph and does not say so is an error
+  Explanation* explanation = nullptr;         // null unless somebody asked for this pass
 
   // Reports why a node that the pass looked at stays as it is. Returns false, so that a condition can end with it.
   template <typename... Parts>

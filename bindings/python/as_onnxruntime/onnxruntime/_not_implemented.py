@@ -11,8 +11,7 @@ class _Submodules:
     """A finder for sys.meta_path that refuses the submodules of the packages in `names`."""
 
     names = set()
-    there = {"onnxruntime.tools.symbolic_shape_infer", "onnxruntime.transformers.float16",
-             "onnxruntime.transformers.io_binding_helper"}
+    there = {"onnxruntime.tools.symbolic_shape_infer"}
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):  # noqa: ARG003
@@ -21,14 +20,21 @@ class _Submodules:
         return None
 
 
-def refusing(package):
-    """The module-level __getattr__ of a package, or of a module, for all names that it does not have."""
-    _Submodules.names.add(package)
-    if _Submodules not in sys.meta_path:
-        sys.meta_path.insert(0, _Submodules)
+def refusing(package, finds=None):
+    """The module-level __getattr__ of a package, or of a module, for all names that it does not have. `finds`: a finder
+    for sys.meta_path that gives the package's modules or refuses them."""
+    if finds is not None:
+        sys.meta_path.insert(0, finds)
+    else:
+        _Submodules.names.add(package)
+        if _Submodules not in sys.meta_path:
+            sys.meta_path.insert(0, _Submodules)
 
     def refuse(name):
-        if name.startswith("__") or f"{package}.{name}" in _Submodules.there:  # `from package import module` goes on
+        if finds is not None and not name.startswith("__"):
+            finds.find_spec(f"{package}.{name}")  # refuses what is not there
+        goes_on = finds is not None or f"{package}.{name}" in _Submodules.there  # `from package import module`
+        if name.startswith("__") or goes_on:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         raise MissingModule(f"{package}.{name} is not implemented in Sardonyx", name=package)
 

@@ -34,29 +34,38 @@ bool IsResidual(Match& m) {
   return !m.graph().value(m.value("sum")).is_output || m.No("the sum is an output of the graph");
 }
 
+// Those with a bias first, which the others would leave to a node of its own.
 constexpr Rule kRules[] = {
     {.name = "layer, with bias",
      .match = "LayerNormalization(sum:Add(Add(x, bias), skip), scale, ?shift; "
               "axis=$axis, epsilon=$epsilon, stash_type=1)",
      .replace = "com.microsoft.SkipLayerNormalization(x, skip, scale, ?shift, bias; epsilon=$epsilon) -> _, _, _, sum",
      .when = IsResidual},
-    {.name = "layer",
-     .match = "LayerNormalization(sum:Add(x, skip), scale, ?shift; axis=$axis, epsilon=$epsilon, stash_type=1)",
-     .replace = "com.microsoft.SkipLayerNormalization(x, skip, scale, ?shift; epsilon=$epsilon) -> _, _, _, sum",
-     .when = IsResidual},
     {.name = "root mean square, with bias",
      .match = "RMSNormalization(sum:Add(Add(x, bias), skip), scale; axis=$axis, epsilon=$epsilon, stash_type=1)",
      .replace = "com.microsoft.SkipSimplifiedLayerNormalization(x, skip, scale, bias; epsilon=$epsilon) "
                 "-> _, _, _, sum",
+     .when = IsResidual},
+    {.name = "layer",
+     .match = "LayerNormalization(sum:Add(x, skip), scale, ?shift; axis=$axis, epsilon=$epsilon, stash_type=1)",
+     .replace = "com.microsoft.SkipLayerNormalization(x, skip, scale, ?shift; epsilon=$epsilon) -> _, _, _, sum",
      .when = IsResidual},
     {.name = "root mean square",
      .match = "RMSNormalization(sum:Add(x, skip), scale; axis=$axis, epsilon=$epsilon, stash_type=1)",
      .replace = "com.microsoft.SkipSimplifiedLayerNormalization(x, skip, scale; epsilon=$epsilon) -> _, _, _, sum",
      .when = IsResidual},
 };
+constexpr std::span<const Rule> kAll(kRules), kWithBias = kAll.first(2), kAlone = kAll.last(2);
 
 }  // namespace
 
-constinit const Pass kFuseSkipLayerNorm = {.name = "fuse_skip_layer_norm", .level = Level::kExtended, .rules = kRules};
+constinit const Pass kFuseSkipLayerNorm = {.name = "fuse_skip_layer_norm", .level = Level::kExtended, .rules = kAll};
+
+// The two halves by themselves, for models that are written for ONNX Runtime (passes/exchange).
+extern const Pass kFuseBiasSkipLayerNorm, kFuseSkipLayerNormAlone;
+constinit const Pass kFuseBiasSkipLayerNorm = {
+    .name = "fuse_bias_skip_layer_norm", .level = Level::kExtended, .rules = kWithBias};
+constinit const Pass kFuseSkipLayerNormAlone = {
+    .name = "fuse_skip_layer_norm", .level = Level::kExtended, .rules = kAlone};
 
 }  // namespace sardonyx::optimizer

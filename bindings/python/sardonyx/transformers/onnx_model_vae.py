@@ -1,0 +1,10 @@
+"""VaeOnnxModel: the decoder and encoder of Stable Diffusion's images."""
+from sardonyx.transformers.onnx_model_unet import UnetOnnxModel
+
+
+class VaeOnnxModel(UnetOnnxModel):
+    model_type = "vae"
+    counted = ("Attention", "GroupNorm", "SkipGroupNorm", "NhwcConv")
+
+    def adapted(self, choices):
+        return choices

@@ -1,0 +1,11 @@
+// optimizer/passes/exchange/exchange_passes.h - declares the passes of exchange_order.inc that sessions do not run.
+#pragma once
+
+#include "optimizer/passes/passes.h"
+
+namespace sardonyx::optimizer {
+
+extern const Pass kFuseBiasAdd, kFuseBiasGelu, kFuseBiasSkipLayerNorm, kFuseBiasSplitGelu, kFuseGemmFastGelu,
+    kFuseSkipLayerNormAlone, kSpellAttention, kSpellGelu, kSpellGroupNorm, kSpellGroupNormFirst, kSpellNormalization;
+
+}  // namespace sardonyx::optimizer

@@ -1,0 +1,137 @@
+"""optimize_model makes the fused operators that onnxruntime.transformers.optimizer makes, and the same outputs in both
+runtimes."""
+from collections import Counter
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import sardonyx
+from sardonyx.transformers import optimizer
+from sardonyx.transformers.fusion_options import AttentionMaskFormat, FusionOptions
+from small_transformers import bert, decoder, inputs_of
+
+
+def outputs(library, proto, feeds):
+    options = library.SessionOptions()
+    options.log_severity_level = 3
+    session = library.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)[0]
+
+
+def operators(proto):
+    return Counter(f"{node.domain}.{node.op_type}" if node.domain else node.op_type for node in proto.graph.node)
+
+
+def check(proto, fused, feeds=None, rows=slice(None)):
+    """The fused model is valid, and computes what the author's does, in both runtimes."""
+    feeds = inputs_of(proto) if feeds is None else feeds
+    want = outputs(onnxruntime, proto, feeds)[rows]
+    for library in (onnxruntime, sardonyx):
+        np.testing.assert_allclose(outputs(library, fused, feeds)[rows], want, rtol=1e-3, atol=1e-4,
+                                   err_msg=library.__name__)
+
+
+def test_bert_from_end_to_end(tmp_path):
+    proto = bert()
+    onnx.save(proto, tmp_path / "model.onnx")
+    made = optimizer.optimize_model(str(tmp_path / "model.onnx"), "bert", num_heads=2, hidden_size=8)
+    assert {name: count for name, count in made.get_fused_operator_statistics().items() if count} == {
+        "EmbedLayerNormalization": 1, "Attention": 2, "BiasGelu": 2, "SkipLayerNormalization": 4}
+    assert made.is_fully_optimized()
+    assert operators(made.model)["Softmax"] == operators(made.model)["Erf"] == 0
+    assert made.model.producer_name == "sardonyx.transformers"
+    check(proto, made.model)
+    made.save_model_to_file(str(tmp_path / "fused.onnx"), use_external_data_format=True, size_threshold=0)
+    assert (tmp_path / "fused.onnx.data").exists()
+    assert optimizer.get_fusion_statistics(str(tmp_path / "fused.onnx"))["Attention"] == 2
+
+
+def test_a_proto_stays_as_it_is():
+    proto = bert(1)
+    before = proto.SerializeToString()
+    optimizer.optimize_model(proto)
+    assert proto.SerializeToString() == before
+
+
+def fused(proto, model_type="bert", **fields):
+    options = FusionOptions(model_type)
+    for name, value in fields.items():
+        assert hasattr(options, name), name
+        setattr(options, name, value)
+    return optimizer.optimize_model(proto, model_type, optimization_options=options).model
+
+
+@pytest.mark.parametrize(("field", "value", "gone", "there"), [
+    ("enable_gelu", False, "com.microsoft.BiasGelu", "Erf"),
+    ("enable_layer_norm", False, "com.microsoft.SkipLayerNormalization", "ReduceMean"),
+    ("enable_attention", False, "com.microsoft.Attention", "Softmax"),
+    ("enable_skip_layer_norm", False, "com.microsoft.SkipLayerNormalization", "LayerNormalization"),
+    ("enable_embed_layer_norm", False, "com.microsoft.EmbedLayerNormalization", "Gather"),
+    ("enable_bias_gelu", False, "com.microsoft.BiasGelu", "com.microsoft.Gelu"),
+    ("enable_gelu_approximation", True, "com.microsoft.BiasGelu", "com.microsoft.FastGelu"),
+    ("use_multi_head_attention", True, "com.microsoft.Attention", "com.microsoft.MultiHeadAttention"),
+    ("enable_gemm_fast_gelu", True, "com.microsoft.GemmFastGelu", "com.microsoft.BiasGelu"),
+])
+def test_each_option(field, value, gone, there):
+    proto = bert(1)
+    made = fused(proto, **{field: value})
+    found = operators(made)
+    assert found[gone] == 0
+    assert found[there] > 0
+    check(proto, made)
+
+
+def test_the_bias_of_a_residual_sum():
+    proto = bert(1)
+    counts = {flag: operators(fused(proto, enable_bias_skip_layer_norm=flag)) for flag in (True, False)}
+    assert counts[True]["com.microsoft.SkipLayerNormalization"] == counts[False]["com.microsoft.SkipLayerNormalization"]
+    assert counts[False]["Add"] == counts[True]["Add"] + 2
+
+
+@pytest.mark.parametrize(("form", "rank"), [
+    (AttentionMaskFormat.MaskIndexEnd, 1), (AttentionMaskFormat.AttentionMask, 2), (AttentionMaskFormat.NoMask, None)])
+@pytest.mark.parametrize("joined", [True, False])
+def test_forms_of_the_mask(form, rank, joined):
+    proto = bert(1)
+    made = fused(proto, attention_mask_format=form, use_multi_head_attention=not joined)
+    node = next(node for node in made.graph.node if node.op_type in ("Attention", "MultiHeadAttention"))
+    mask = node.input[3 if joined else 4] if len(node.input) > (3 if joined else 4) else ""
+    types = {value.name: value.type.tensor_type for value in (*made.graph.value_info, *made.graph.input)}
+    assert (len(types[mask].shape.dim) if mask else None) == rank
+    check(proto, made, inputs_of(proto, padding=rank is not None))
+
+
+def test_other_spellings_of_attention():
+    proto = decoder()
+    made = fused(proto, "bart")
+    assert operators(made)["com.microsoft.Attention"] == 1  # of one source
+    assert operators(made)["com.microsoft.MultiHeadAttention"] == 1  # of two
+    check(proto, made)
+    proto = bert(1, gelu_tanh=True, masked=False)
+    made = fused(proto)
+    assert operators(made)["com.microsoft.FastGelu"] == 1
+    check(proto, made)
+
+
+@pytest.mark.parametrize(("level", "attentions"), [(1, 0), (2, 1), (99, 1)])
+def test_levels_of_onnx_runtime_alone(tmp_path, level, attentions):
+    proto = bert(1)
+    made = optimizer.optimize_model(proto, opt_level=level, only_onnxruntime=True).model
+    assert operators(made)["com.microsoft.Attention"] == attentions
+    check(proto, made)
+    path = optimizer.optimize_by_onnxruntime(proto, optimized_model_path=str(tmp_path / "made.onnx"), opt_level=level,
+                                             disabled_optimizers=["AttentionFusion", "ConstantSharing"],
+                                             save_as_external_data=True, external_data_file_threshold=0)
+    assert operators(onnx.load(path))["com.microsoft.Attention"] == 0
+    assert (tmp_path / "made.onnx.data").exists()
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match="opt_level: expected None, 0, 1, 2 or 99, found 5"):
+        optimizer.optimize_model(bert(1), opt_level=5)
+    with pytest.raises(NotImplementedError, match="MaskIndexEndAndStart is not implemented"):
+        fused(bert(1), attention_mask_format=AttentionMaskFormat.MaskIndexEndAndStart)
+    with pytest.raises(ValueError, match="expected a hidden size that 3 heads share equally, found 8"):
+        optimizer.optimize_model(bert(1), num_heads=3, hidden_size=8)
+    assert type(optimizer.optimize_model(bert(1), "no such type")).__name__ == "OnnxModel"
