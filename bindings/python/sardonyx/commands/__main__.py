@@ -4,7 +4,7 @@ import sys
 import traceback
 from types import SimpleNamespace
 
-from sardonyx.commands.failure import Failure
+from sardonyx.commands.failure import Failure, library_message
 from sardonyx.commands.files import raise_on_signals, undisturbed
 from sardonyx.commands.terminal import styled
 
@@ -14,6 +14,7 @@ _LIBRARY = (ValueError, RuntimeError, TypeError, OSError, NotImplementedError, M
 
 
 def _report(failure, code, as_json):
+    """`failure`: an exception or a text."""
     text = str(failure) or type(failure).__name__
     if as_json:
         print(json.dumps({"error": {"code": code, "message": text}}, indent=2))
@@ -44,7 +45,11 @@ def main(path):
         code = getattr(failure, "code", None) or ("NOT_IMPLEMENTED" if is_missing else "FAIL")
         _report(failure, code if isinstance(code, str) else "FAIL", request.json)
         return 3 if is_missing else 1
-    except Exception as failure:  # a defect: what is known of it helps to find it
+    except Exception as failure:
+        if library_message(failure) is not None:
+            _report(library_message(failure), "FAIL", request.json)
+            return 1
+        # A defect: what is known of it helps to find it.
         traceback.print_exc()
         _report(f"this tool has a defect, please report it: {type(failure).__name__}: {failure}", "FAIL", request.json)
         return 1

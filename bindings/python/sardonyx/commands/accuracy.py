@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sardonyx.commands.failure import Failure
+from sardonyx.commands.failure import Failure, library_message
 
 _FLOATS = ("tensor(float)", "tensor(float16)", "tensor(bfloat16)", "tensor(double)")
 
@@ -70,7 +70,16 @@ class Reference:
         self._samples, self.values = samples, []
         for at, number in enumerate(samples.comparison):
             progress(at / len(samples.comparison))
-            self.values.append(session.run(self.names, samples.feed(number)))
+            try:
+                self.values.append(session.run(self.names, samples.feed(number)))
+            except Exception as failure:
+                said = library_message(failure)
+                if said is None:
+                    raise
+                hint = "".join(f"; {text}" for text in samples.assumed) + (
+                    "; inputs " + ", ".join(f"'{name}'" for name in samples.random) + " are random: give sizes with "
+                    "--dim or --shape, numbers with --range, or real inputs with --data" if samples.random else "")
+                raise Failure(f"the model does not run on {samples.origin(number)}: {said}{hint}") from None
         self.ranked, self.axis = self._ranked_output()
 
     def _ranked_output(self):

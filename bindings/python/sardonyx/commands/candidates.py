@@ -12,10 +12,11 @@ from sardonyx.quantization.calibration_data import CalibrationMethod
 LARGE = 1 << 30  # bytes of weights from which on they lie in a file of their own, as a model file ends at 2 GB
 _CHANNELS_OPSET, _OLDEST_OPSET = 13, 11
 
-# What is quantized where ranges are known. Softmax, normalizations and functions of one value lose more than they gain.
+# What is quantized where ranges are known. Softmax, normalizations, functions of one value and products of two values
+# (gates, SiLU) lose more than they gain.
 _PRODUCTS = ["Conv", "ConvTranspose", "Gemm", "MatMul"]
 _BETWEEN = ["Add", "Concat", "MaxPool", "AveragePool", "GlobalAveragePool", "Relu", "Clip", "LeakyRelu", "Reshape",
-            "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Resize", "Split", "Slice", "Pad", "Mul"]
+            "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Resize", "Split", "Slice", "Pad"]
 _MOVING = ["Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten"]
 _DYNAMIC = ["MatMul", "Attention", "LSTM", "Gather", "EmbedLayerNormalization", "Conv"]
 

@@ -131,7 +131,7 @@ def as_json(result):
 
     def accuracy(one):
         return None if one is None else {
-            "sqnr_db": finite(one.sqnr), "top1_agreement": one.agreement,
+            "sqnr_db": finite(one.sqnr), "exact": one.sqnr == math.inf, "top1_agreement": one.agreement,
             "outputs": {name: finite(value) for name, value in one.by_output.items()}, "not_finite": one.not_finite}
     return {"before": side(result.before), "after": side(result.after), "accuracy": accuracy(result.accuracy),
             "onnxruntime": {"version": result.peer_version, "accuracy": accuracy(result.peer_accuracy),

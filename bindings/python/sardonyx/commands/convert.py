@@ -15,6 +15,7 @@ from sardonyx.commands.samples import Reader, Samples
 from sardonyx.commands.terminal import Progress, styled
 from sardonyx.model import Model
 
+_FLOAT = 1  # TensorProto.DataType
 _LARGEST_HALF = 65504.0
 _MARGIN = 4.0  # values of other data may be so much larger than those that were seen
 _LARGE = 2 << 30  # bytes of a file of protobuf
@@ -94,6 +95,8 @@ class Conversion:
         else:
             made = float16.convert_float_to_bfloat16(self.model.to_proto(), **arguments)
         converted = Model(made)
+        for graph in [graph for graph in converted.graphs if graph is not None]:
+            _join_floats(graph)
         weights = sum(known.size for graph in converted.graphs if graph is not None
                       for known in graph.initializers.values())
         converted.save(str(path), f"{path.name}.data" if weights > _LARGE // 2 else None)
@@ -118,6 +121,22 @@ class Conversion:
                 maker = graph.producer(name)
                 found.update(node.name for node in [maker, *graph.consumers(name)] if node is not None)
         return found
+
+
+def _join_floats(graph):
+    """Nodes that stay float read what others that do make, not what half precision leaves of it."""
+    for node in graph.nodes:
+        narrow = graph.producer(node.inputs[0]) if node.op_type == "Cast" and node.attribute("to") == _FLOAT else None
+        if narrow is None or narrow.op_type != "Cast" or not (
+                narrow.name.endswith("_cast_to_fp16_node") or narrow.name.startswith("graph_input_cast")):
+            continue
+        if node.outputs[0] in graph.outputs:
+            continue
+        graph.replace_uses(node.outputs[0], narrow.inputs[0])
+        graph.remove_node(node)
+        name = narrow.outputs[0]
+        if not graph.consumers(name) and name not in graph.outputs and not graph.is_read_by_bodies(name):
+            graph.remove_node(narrow)
 
 
 def _types(model):

@@ -1,6 +1,9 @@
 """Errors that these commands report: a code of the C interface and a message for people."""
 
 
+import re
+
+
 class Failure(Exception):  # noqa: N818  (a message for people, as in the command line tool)
     """The exit code is 3 for NOT_IMPLEMENTED, and 1 otherwise, as in the command line tool."""
 
@@ -22,3 +25,10 @@ def need_onnx(purpose):
 
         raise Failure(f"{purpose} needs the Python package onnx, which {sys.executable} does not have: install it with "
                       f"{sys.executable} -m pip install onnx", "NOT_IMPLEMENTED") from None
+
+
+def library_message(failure):
+    """What an error of the library says, without its prefix; None for an error of another kind."""
+    if not type(failure).__module__.startswith("sardonyx."):
+        return None
+    return re.sub(r"^\[Sardonyx\] : \d+ : \w+ : ", "", str(failure))

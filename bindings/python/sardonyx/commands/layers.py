@@ -8,16 +8,21 @@ from sardonyx.commands.accuracy import Noise, decibels
 from sardonyx.commands.candidates import quiet
 from sardonyx.commands.speed import node_times
 from sardonyx.model import Model
+from sardonyx.quantization.quant_types import DEQUANT_OUTPUT_SUFFIX
 
+# Operators that make no new numbers, and functions that become part of a range.
 _MOVING = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "MaxPool", "Split", "Slice", "Pad", "Concat"}
+_CLIPPING = {"Relu", "Clip"}
+_BEHIND = 0.999
 _SAMPLES = 4  # of which values are compared; noise of a layer differs little between samples
 
 
 @dataclass
 class Layer:
     """A node that can be quantized. `sqnr`: of its output against the original's, with the noise of the layers before
-    it; `added`: the noise that the layer adds, as a share of its output's signal; None where the value is not there to
-    be compared. Times are in milliseconds, and None where the node has become part of `part_of`."""
+    it and that of its own quantization; `added`: the noise that the layer adds, as a share of its output's signal; None
+    where the value is not there to be compared. Times are in milliseconds, and None where the node has become part of
+    `part_of`."""
 
     name: str
     op_type: str
@@ -47,7 +52,7 @@ def layers_of(workshop, settings):
     weighted = {node.name for node in products(graph)}
     for node in graph.nodes:
         known = graph.type_of(node.outputs[0])
-        if node.op_type not in kinds or node.op_type in _MOVING or known is None:
+        if node.op_type not in kinds or node.op_type in _MOVING | _CLIPPING or known is None:
             continue
         if known.dtype not in ("float", "float16"):
             continue
@@ -56,8 +61,15 @@ def layers_of(workshop, settings):
             continue
         if node.op_type == "Gather" and node.inputs[0] not in graph.initializers:
             continue
-        found.append(Layer(node.name, node.op_type, node.outputs[0], node.name not in settings.excluded))
+        found.append(Layer(node.name, node.op_type, _clipped(graph, node), node.name not in settings.excluded))
     return found
+
+
+def _clipped(graph, node):
+    """The value of a node, or that of the Relu or Clip alone that reads it: its quantized range stands for these."""
+    readers = graph.consumers(node.outputs[0])
+    is_clipped = len(readers) == 1 and readers[0].op_type in _CLIPPING and node.outputs[0] not in graph.outputs
+    return readers[0].outputs[0] if is_clipped else node.outputs[0]
 
 
 def measure_noise(layers, workshop, settings, path, samples, progress=lambda _: None):
@@ -70,16 +82,17 @@ def measure_noise(layers, workshop, settings, path, samples, progress=lambda _: 
         path = workshop.folder / "layers_qdq.onnx"
         workshop.make(settings, path)
     graph = workshop.prepared.graph
+    nodes = {node.name: node for node in graph.nodes}
     wanted = {layer.output for layer in layers}
     for layer in layers:
-        wanted.update(name for name in graph.producer(layer.output).inputs if graph.producer(name) is not None)
-    exact, names = _watched(workshop.prepared_file, wanted, workshop)
-    other, names = _watched(path, names, workshop)
+        wanted.update(name for name in nodes[layer.name].inputs if graph.producer(name) is not None)
+    other, names = _watched(path, {name: (f"{name}{DEQUANT_OUTPUT_SUFFIX}", name) for name in wanted}, workshop)
+    exact, names = _watched(workshop.prepared_file, {name: (name,) for name in names}, workshop)
     shares = _shares(exact, other, names, samples, progress)
     for layer in layers:
         if layer.output not in shares:
             continue
-        before = [shares[name] for name in graph.producer(layer.output).inputs if name in shares]
+        before = [shares[name] for name in nodes[layer.name].inputs if name in shares]
         layer.sqnr = decibels(shares[layer.output])
         layer.added = max(shares[layer.output] - max(before, default=0), 0)
     if settings.method == "static":
@@ -91,19 +104,23 @@ def measure_noise(layers, workshop, settings, path, samples, progress=lambda _: 
 
 
 def _watched(path, names, workshop):
-    """(a session of the model in which these values are outputs, those of the names that it has)."""
+    """(a function that gives values by the keys of `names` on a feed, those keys). `names`: for each key the names that
+    the value may have in the model, of which the first that is there counts."""
     import sardonyx
 
     model = Model(str(path))
-    graph = model.graph
     model.infer_types()
     graph = model.graph
-    found = sorted(name for name in names if graph.producer(name) is not None
-                   and (graph.type_of(name) is None or graph.type_of(name).dtype in ("float", "float16")))
+
+    def is_there(name):
+        known = graph.type_of(name)
+        return graph.producer(name) is not None and (known is None or known.dtype in ("float", "float16"))
+    found = {key: next(filter(is_there, several), None) for key, several in sorted(names.items())}
+    found = {key: name for key, name in found.items() if name is not None}
     for name in list(graph.outputs):
-        if name not in found:
+        if name not in found.values():
             graph.remove_output(name)
-    for name in found:
+    for name in found.values():
         if name not in graph.outputs:
             graph.add_output(name)
     file = workshop.folder / "watched_layers.onnx"
@@ -112,7 +129,10 @@ def _watched(path, names, workshop):
     options.graph_optimization_level = sardonyx.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
     session = sardonyx.InferenceSession(str(file), options)
-    return session, found
+
+    def values(feed, keys):
+        return session.run([found[key] for key in keys], feed)
+    return values, list(found)
 
 
 def _shares(exact, other, names, samples, progress):
@@ -122,7 +142,7 @@ def _shares(exact, other, names, samples, progress):
     for at, number in enumerate(numbers if names else ()):
         progress(at / len(numbers))
         feed = samples.feed(number)
-        for name, one, two in zip(names, exact.run(names, feed), other.run(names, feed), strict=True):
+        for name, one, two in zip(names, exact(feed, names), other(feed, names), strict=True):
             if one.shape == two.shape and np.issubdtype(one.dtype, np.floating):
                 noises[name].add(one, two)
     return {name: noise.share for name, noise in noises.items() if noise.signal}
@@ -131,11 +151,11 @@ def _shares(exact, other, names, samples, progress):
 def _measure_weights(layers, prepared, path):
     from sardonyx.quantization.qdq_loss_debug import compute_weight_error, create_weight_matching
 
+    nodes = {node.name: node for node in prepared.graph.nodes}
     with quiet():
         errors = compute_weight_error(create_weight_matching(prepared.path, str(path)))
     for layer in layers:
-        node = prepared.graph.producer(layer.output)
-        found = [errors[name] for name in node.inputs if name in errors]
+        found = [errors[name] for name in nodes[layer.name].inputs if name in errors]
         layer.weight_sqnr = min(found) if found else None
 
 
@@ -179,5 +199,15 @@ def by_cost(layers):
     """The quantized layers, those that add most noise first; those that could not be compared last."""
     known = [layer for layer in layers if layer.is_quantized]
     return sorted(known, key=lambda layer: -(layer.added if layer.added is not None else -math.inf))
+
+
+def by_blame(layers, graph):
+    """Names of the quantized layers in the order in which a search leaves them in float: as by_cost, but a layer comes
+    right behind the one that reads it if that one adds more noise. Its output is quantized, too, and what that loses
+    may show only where it is read: outliers hide it."""
+    readers = {layer.name: {node.name for node in graph.consumers(layer.output)} for layer in layers}
+    cost = {layer.name: layer.added or 0.0 for layer in layers}
+    blame = {name: max([cost[name]] + [_BEHIND * cost.get(one, 0.0) for one in readers[name]]) for name in cost}
+    return sorted((layer.name for layer in layers if layer.is_quantized), key=lambda name: -blame[name])
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from sardonyx.commands import files, layers
 from sardonyx.commands.page_parts import SCRIPT, STYLE
-from sardonyx.commands.terminal import byte_text, decibel_text, share_text, time_text
+from sardonyx.commands.terminal import byte_text, decibel_text, noise_text, share_text, time_text
 
 _BARS = 64  # of a histogram
 _CHART = (960, 220)
@@ -103,7 +103,7 @@ def _search(work):
                   _cell(step.sqnr, decibel_text(step.sqnr)), _cell(step.agreement, share_text(step.agreement)),
                   _cell("yes" if step.is_met else "no")]) for at, step in enumerate(work.search.tried)]
     return ("<h2>Search for layers to leave in float</h2>\n"
-            + _table(["", "what", "in float", "SQNR", "same top-1", "target met"], rows))
+            + _table(["", "what", "in float", "SQNR", "same top-1", "target met"], rows, "second"))
 
 
 def _chart(work):
@@ -145,16 +145,12 @@ def _cost(work):
         return ""
     most = max((one.added for one in costly if math.isfinite(one.added)), default=0)
     rows = [("", [_cell(one.name), _cell(one.op_type),
-                  _cell(one.added, _percent(one.added)).replace("</td>", f" {_bar(one.added, most)}</td>"),
+                  _cell(one.added, noise_text(one.added)).replace("</td>", f" {_bar(one.added, most)}</td>"),
                   _cell(one.sqnr, decibel_text(one.sqnr))]) for one in costly[:15]]
     return ("<h2>Layers that cost most accuracy</h2>\n<p class=\"note\">How much noise a layer adds to that of the "
             "layers before it, as a share of its output's power. --exclude leaves a layer in float, and "
             "--target-sqnr looks for the ones that matter.</p>\n"
             + _table(["layer", "operator", "adds noise", "SQNR behind it"], rows))
-
-
-def _percent(share):
-    return "no number" if not math.isfinite(share) else f"{100 * share:.2g} %"
 
 
 def _gain(work):
@@ -180,7 +176,7 @@ def _all_layers(work):
         rows.append((f' id="layer{at}"', [
             _cell(at, str(at)), _cell(one.name), _cell(one.op_type),
             _cell("integers" if one.is_quantized else "float"), _cell(one.sqnr, _or_none(one.sqnr, decibel_text)),
-            _cell(one.added, _or_none(one.added, _percent)),
+            _cell(one.added, _or_none(one.added, noise_text)),
             _cell(one.weight_sqnr, _or_none(one.weight_sqnr, decibel_text)),
             _cell(one.low, _or_none(one.low, lambda value: f"{value:.4g}")),
             _cell(one.high, _or_none(one.high, lambda value: f"{value:.4g}")), f"<td>{button}</td>",
@@ -190,7 +186,7 @@ def _all_layers(work):
     return ("<h2>All layers</h2>\n<p class=\"note\">Click a column's head to sort. Ranges and histograms are those of "
             "a layer's output on the data; blue lines mark the range that integers cover.</p>\n" + _table(
                 ["", "layer", "operator", "computes with", "SQNR", "adds noise", "SQNR of weights", "lowest", "highest",
-                 "histogram", "float ms", "integer ms", "timed with"], rows, "layers"))
+                 "histogram", "float ms", "integer ms", "timed with"], rows, "second"))
 
 
 def _or_none(value, text):

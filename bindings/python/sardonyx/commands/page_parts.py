@@ -7,8 +7,9 @@ p { max-width: 60em; margin: .5em 0; overflow-wrap: anywhere; }
 table { border-collapse: collapse; } td, th { padding: 3px 10px; text-align: left; border-bottom: 1px solid #e4e4e4; }
 th { cursor: pointer; background: #f4f4f4; position: sticky; top: 0; white-space: nowrap; }
 td.n { text-align: right; white-space: nowrap; } tr.chosen td { font-weight: 600; }
-td:not(.n) { max-width: 34em; overflow-wrap: anywhere; min-width: 3em; }
-table.layers td:nth-child(2) { min-width: 16em; }
+td { white-space: nowrap; }
+td:first-child:not(.n), table.second td:nth-child(2) { white-space: normal; overflow-wrap: anywhere; min-width: 11em;
+  max-width: 34em; }
 .scroll { overflow: auto; max-height: 80vh; border: 1px solid #ddd; max-width: max-content; }
 svg text { font: 11px system-ui, sans-serif; } svg.chart { max-width: 100%; height: auto; }
 .bar { display: inline-block; height: 10px; background: #e2553d; vertical-align: middle; margin-left: 6px; }

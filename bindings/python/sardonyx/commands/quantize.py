@@ -14,7 +14,7 @@ from sardonyx.commands.files import unfinished
 from sardonyx.commands.outputs import check_place, output_path
 from sardonyx.commands.samples import Reader, Samples
 from sardonyx.commands.search import search
-from sardonyx.commands.terminal import Progress, columns, decibel_text, share_text, styled, time_text
+from sardonyx.commands.terminal import Progress, columns, decibel_text, noise_text, share_text, styled, time_text
 from sardonyx.model import Model
 
 _CLOSE = 3.0  # dB: of candidates as close as this to the best, the fastest is taken
@@ -129,10 +129,12 @@ class Quantization:
         return [one.without(found) if one.method == "static" else one for one in options]
 
     def _merit(self, at, highest):
-        """Candidates near the best, or good enough, come first, the fastest of them in front; then by SQNR."""
-        _, accuracy, (before, after) = self.tried[at]
+        """Candidates near the best, or good enough, come first, those of the faster method in front; then by SQNR.
+        Ranges do not change the speed, so that differences within a method are those of the moment."""
+        settings, accuracy, _ = self.tried[at]
         is_close = accuracy.sqnr >= min(highest - _CLOSE, _ENOUGH)
-        return is_close, before / after if is_close and after else accuracy.sqnr
+        speeds = [before / after for one, _, (before, after) in self.tried if one.method == settings.method and after]
+        return is_close, max(speeds, default=0.0) if is_close else 0.0, accuracy.sqnr
 
     def _say_choice(self):
         self.says("\n" + styled("bold", "How"))
@@ -160,9 +162,10 @@ class Quantization:
         path = self._path(self.chosen)
         with Progress("measuring layers") as progress:
             layers.measure_noise(self.layers, self.workshop, self.settings, path, self.samples, progress)
-            feed = self.samples.feed(self.samples.comparison[0])
-            layers.measure_times(self.layers, self.workshop, path, request.threads, feed, self.folder)
-        order = [layer.name for layer in layers.by_cost(self.layers)]
+            if request.seconds > 0:
+                feed = self.samples.feed(self.samples.comparison[0])
+                layers.measure_times(self.layers, self.workshop, path, request.threads, feed, self.folder)
+        order = layers.by_blame(self.layers, self.workshop.prepared.graph)
         gains = {layer.name: layer.gain_ms or 0.0 for layer in self.layers}
         trial = self.folder / "trial.onnx"
         with Progress("searching for layers to leave in float") as progress:
@@ -212,9 +215,9 @@ class Quantization:
     def _measure(self):
         request = self.request
         self.comparison = comparison.compare(request, self.output, self.samples, self.reference)
-        if request.report or not request.json or request.target_sqnr:
-            with Progress("measuring layers") as progress:
-                layers.measure_noise(self.layers, self.workshop, self.settings, self.output, self.samples, progress)
+        with Progress("measuring layers") as progress:
+            layers.measure_noise(self.layers, self.workshop, self.settings, self.output, self.samples, progress)
+            if request.seconds > 0:
                 feed = self.samples.feed(self.samples.comparison[0])
                 layers.measure_times(self.layers, self.workshop, self.output, request.threads, feed, self.folder)
         if request.json:
@@ -233,7 +236,7 @@ class Quantization:
         if costly:
             print("\n" + styled("bold", f"Layers that cost most accuracy (of {len(self.layers)})"))
             print(columns([["layer", "operator", "adds noise of", "SQNR behind it"]] + [
-                [one.name, one.op_type, f"{100 * one.added:.2g} %", decibel_text(one.sqnr)] for one in costly]))
+                [one.name, one.op_type, noise_text(one.added), decibel_text(one.sqnr)] for one in costly]))
         gains = sorted((one for one in self.layers if one.is_quantized and one.gain_ms is not None),
                        key=lambda one: -one.gain_ms)[:_SHOWN_LAYERS]
         if gains:

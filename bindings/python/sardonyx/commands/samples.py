@@ -107,7 +107,7 @@ class Samples:
         if symbol in self._request.dims:
             return self._request.dims[symbol]
         if key not in self._sizes:
-            size = self._sum(symbol) or _usual(known, axis)
+            size = self._sum(symbol) or self._mask_length(name, symbol) or _usual(known, axis)
             self._sizes[key] = size
             what = symbol or f"dimension {axis} of '{name}'"
             self.assumed.append(f"the model leaves {what} open: {size} is assumed (see --dim and --shape)")
@@ -121,6 +121,19 @@ class Samples:
         sizes = [int(part) if part.isdecimal() else self._request.dims.get(part, self._sizes.get(part))
                  for part in parts]
         return None if None in sizes else sum(sizes)
+
+
+    def _mask_length(self, name, symbol):
+        """Of a decoder's mask whose length has a name of its own: that of the past and of the tokens."""
+        types = {one: self._graph.type_of(one) for one in self.inputs}
+        others = [one for one, known in types.items() if one != name and known and symbol in (known.shape or ())]
+        tokens = next((one for one, known in types.items() if one != name and "mask" not in one.lower() and known and
+                       known.dtype in _INTEGERS and len(known.shape or ()) == 2), None)
+        past = next((one for one, known in types.items()
+                     if "past" in one.lower() and known and len(known.shape or ()) == 4), None)
+        if others or "mask" not in name.lower() or tokens is None or past is None:
+            return None
+        return self._shape(tokens)[1] + self._shape(past)[2]
 
 
 def _usual(known, axis):

@@ -34,6 +34,8 @@ def byte_text(count):
 
 
 def time_text(milliseconds):
+    if milliseconds >= 100:
+        return f"{milliseconds:.0f} ms"
     return f"{milliseconds:.3g} ms" if milliseconds >= 0.1 else f"{1e3 * milliseconds:.2g} us"
 
 
@@ -43,6 +45,11 @@ def decibel_text(value):
 
 def share_text(value):
     return "-" if value is None else f"{100 * value:.4g} %"
+
+
+def noise_text(share):
+    """A share of noise in percent."""
+    return "no number" if not share < float("inf") else f"{100 * share:.2g} %" if share < 1 else f"{100 * share:.0f} %"
 
 
 class Progress:
