@@ -2,6 +2,7 @@
 """benchmarks/bench.py - compares Sardonyx with ONNX Runtime: latency, start, memory and error of models and kernels.
 
 usage: benchmarks/bench.py [MODEL ...] [--threads 1 2] [--seconds S] [--inputs N] [--json FILE] [--no-kernels]
+                           [--quantize]
 
 MODEL is a name, a family or a glob; "all" is the whole zoo; without one, a selection runs in less than five minutes.
 Each model has a process for the comparison, and one for each engine to measure its peak memory.
@@ -17,6 +18,7 @@ import time
 
 import ceilings
 import models
+import quantized
 import report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -100,6 +102,12 @@ def measure_kernel(model, options, progress, threads):
     return {"name": model.name, "threads": threads} | worker("engines.py", job, options.limit)
 
 
+def measure_quantized(model, options, progress, threads):
+    progress.say(f"{model.name} and its float model: {threads} thread{'s' * (threads > 1)}")
+    job = {"model": model.name, "cores": cores_for(threads), "threads": threads, "seconds": options.seconds}
+    return {"name": model.name, "threads": threads} | worker("quantized.py", job, options.limit)
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", help='names, families, globs, or "all"; default: a selection')
@@ -109,6 +117,8 @@ def parse():
     parser.add_argument("--limit", type=int, default=300, help="seconds after which a process has failed")
     parser.add_argument("--json", type=pathlib.Path, default=ROOT / "build/bench.json")
     parser.add_argument("--no-kernels", dest="kernels", action="store_false", help="leave out the single nodes")
+    parser.add_argument("--quantize", action="store_true",
+                        help="also models of the zoo that our tool quantizes, against their float models")
     parser.add_argument("--no-memory", dest="memory", action="store_false", help="leave out peak memory")
     options = parser.parse_args()
     allowed = len(os.sched_getaffinity(0))
@@ -129,26 +139,32 @@ def main():
     chosen = [model for model in chosen if model.family != "kernel"]
     machine = ceilings.read(BUILD / "bin/peak", options.threads)
     print(report.machine_text(machine), flush=True)
-    progress = Progress(len(chosen) + len(nodes))
-    results, kernels = [], []
+    pairs = quantized.of_zoo(chosen) + (quantized.own() if options.quantize and models.model_zoo.present() else [])
+    progress = Progress(len(chosen) + len(nodes) + len(pairs))
+    results, kernels, quantized_rows = [], [], []
     for model in chosen:
         results.append(measure_model(model, options, progress))
         progress.step()
-        save(options.json, machine, results, kernels)
+        save(options.json, machine, results, kernels, quantized_rows)
+    for model in pairs:
+        quantized_rows += [measure_quantized(model, options, progress, threads) for threads in options.threads]
+        progress.step()
     for model in nodes:
         kernels += [measure_kernel(model, options, progress, threads) for threads in options.threads]
         progress.step()
     progress.clear()
-    save(options.json, machine, results, kernels)
+    save(options.json, machine, results, kernels, quantized_rows)
     print(report.models_text(results))
+    print(quantized.text(quantized_rows))
     print(report.kernels_text(kernels, machine))
     print(f"JSON: {options.json}")
-    sys.exit(any("failure" in row for row in results + kernels))
+    sys.exit(any("failure" in row for row in results + kernels + quantized_rows))
 
 
-def save(path, machine, results, kernels):
+def save(path, machine, results, kernels, quantized_rows):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"machine": machine, "models": results, "kernels": kernels}, indent=1) + "\n")
+    tables = {"machine": machine, "models": results, "kernels": kernels, "quantized": quantized_rows}
+    path.write_text(json.dumps(tables, indent=1) + "\n")
 
 
 if __name__ == "__main__":
