@@ -501,9 +501,9 @@ def case_faults():
 def case_other_faults():
     """Of functions that are called only in some sessions: one error that names the function, and nothing is left."""
     def fails(fault, action):
-        for planted, words in ((fault, f"planted fault in {fault}"), ("throw:" + fault, f"planted exception in {fault}")):
+        for planted, what in ((fault, "fault"), ("throw:" + fault, "exception")):
             text = error_of(planted, action)
-            assert words in text and "::" in text, text
+            assert f"planted {what} in {fault}" in text and "::" in text, text
             check_all_returned()
 
     def images():

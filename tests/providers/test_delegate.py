@@ -9,7 +9,8 @@ import seen_models
 
 HERE = pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", HERE.parents[1] / "build/release")).resolve()
-MODELS = ["cnn", "transformer", "constants", "quantized", "external", "old", "functions", "standard_functions", "images"]
+MODELS = ["cnn", "transformer", "constants", "quantized", "external", "old", "functions", "standard_functions",
+          "images"]
 # ONNX Runtime 1.31.1 does not show what a group in a body captures as an input, and has no opset for compiled groups
 # in models with functions.
 OURS_ALONE = {"transformer", "constants", "functions", "standard_functions", "images"}

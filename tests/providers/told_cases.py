@@ -71,7 +71,8 @@ g (uint8[N, 4] x, uint8[N, 4] u, bool c) => (float[N, 4] a, float[N, 4] v, float
   [if] p = If (c) <then_branch = yes () => (float[N, 4] i) { [abs] i = Abs (f) },
                    else_branch = no () => (float[N, 4] k) { [g] j = DequantizeLinear (x, s, z) [mul] k = Mul (j, j) }>
 }"""
-MODELS = {"quantized": QUANTIZED, "chain": CHAIN, "named": NAMED, "bodies": BODIES, "function": FUNCTION, "images": IMAGES, "own": OWN}
+MODELS = {"quantized": QUANTIZED, "chain": CHAIN, "named": NAMED, "bodies": BODIES, "function": FUNCTION,
+          "images": IMAGES, "own": OWN}
 RECORD = "session.record_ep_graph_assignment_info"
 
 
