@@ -12,7 +12,7 @@
 
 namespace sardonyx::capi {
 
-void CopyAcross(const Value& from, Value& to) {
+void CopyAcross(const Value& from, Value& to, OrtSyncStream* stream) {
   const Device source = from.tensor().device(), target = to.tensor().device();
   if (source.IsHost() && target.IsHost()) {
     std::memmove(to.tensor().raw(), from.tensor().raw(), from.tensor().byte_size());
@@ -26,25 +26,25 @@ void CopyAcross(const Value& from, Value& to) {
   if (from.tensor().byte_size() == 0) return;  // there is nothing to ask a provider for
   const OrtValue* sources[] = {AsHandle(&from)};
   OrtValue* targets[] = {AsHandle(&to)};
-  place.factory->CopyTensors(sources, targets, nullptr, 1);
+  place.factory->CopyTensors(sources, targets, stream != nullptr ? &stream : nullptr, 1);
 }
 
 bool CanCopyAcross(const Device& from, const Device& to) { return FindRegisteredCopier(from, to).factory != nullptr; }
 
-Value CopyWith(const Value& value, const std::shared_ptr<Allocator>& allocator) {
+Value CopyWith(const Value& value, const std::shared_ptr<Allocator>& allocator, OrtSyncStream* stream) {
   Value copy(Tensor(value.tensor().dtype(), value.tensor().shape(), allocator));
-  CopyAcross(value, copy);
+  CopyAcross(value, copy, stream);
   return copy;
 }
 
 Value OnHost(const Value& value) { return CopyWith(value, HostAllocator()); }
 
-Value OnDevice(const Value& value, const OrtMemoryInfo& info) {
+Value OnDevice(const Value& value, const OrtMemoryInfo& info, OrtSyncStream* stream) {
   OrtAllocator* allocator = nullptr;
   ThrowIfError(GetSharedAllocator(CurrentEnv(), &info, &allocator), "GetSharedAllocator");
   if (allocator == nullptr)
     Fail(Code::kInvalidArgument, "no registered provider library has memory of the kind '", info.name, "'");
-  return CopyWith(value, FromHandle(allocator));
+  return CopyWith(value, FromHandle(allocator), stream);
 }
 
 }  // namespace sardonyx::capi

@@ -13,6 +13,7 @@
 #include "capi/device_values.h"
 #include "capi/functions.h"
 #include "capi/handles/call_out.h"
+#include "capi/handles/sync_stream.h"
 #include "capi/handles/value.h"
 #include "capi/options.h"
 #include "capi/profile.h"
@@ -277,6 +278,54 @@ static const std::shared_ptr<Allocator>& MeetingPlace(const Session& session, co
   return HostAllocator();
 }
 
+// The caller's stream, if it takes work for one of the two devices: then what it was given before is done before the
+// copy. NULL otherwise.
+static OrtSyncStream* StreamOf(const OrtRunOptions* options, const Device& from, const Device& to) {
+  if (options == nullptr || options->options.stream == nullptr) return nullptr;
+  const Device device = options->options.stream->device();
+  return device == from || device == to ? dynamic_cast<OrtSyncStream*>(options->options.stream.get()) : nullptr;
+}
+
+// A copy of an input where the session takes it; it is there when the function returns.
+static Value CopyInput(const Session& session, const OrtRunOptions* options, const Value& value, const Device& place) {
+  const Device device = value.tensor().device();
+  const std::shared_ptr<Allocator>& memory = MeetingPlace(session, device, place, false);
+  OrtSyncStream* stream = StreamOf(options, device, memory->device());
+  Value copy = CopyWith(value, memory, stream);
+  if (stream != nullptr) stream->Flush();
+  return copy;
+}
+
+// The results of a run that is over, where the caller wants them.
+static void CopyOutputs(const Session& session, const OrtRunOptions* options, std::span<const std::size_t> outputs,
+                        std::span<Value> made, std::span<Value> results, std::span<const OrtMemoryInfo* const> places) {
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const bool bound = IsOnDevice(results[i]);
+    const bool wanted = !bound && !places.empty() && places[i] != nullptr;
+    const auto there = [&] {  // it was made where it is to lie
+      const Device device = bound ? results[i].tensor().device() : places[i]->device;
+      return IsOnDevice(made[i]) && made[i].tensor().device() == device;
+    };
+    if (!(bound || wanted) || !made[i].is_tensor() || there()) {
+      results[i] = std::move(made[i]);
+      continue;
+    }
+    const Device to = bound ? results[i].tensor().device() : places[i]->device;
+    OrtSyncStream* stream = StreamOf(options, made[i].tensor().device(), to);
+    if (wanted) {
+      results[i] = OnDevice(made[i], *places[i], stream);
+    } else {
+      const Tensor &target = results[i].tensor(), &found = made[i].tensor();
+      if (target.dtype() != found.dtype() || !(target.shape() == found.shape()))
+        Fail(Code::kInvalidArgument, "output '", session.outputs()[outputs[i]].name, "': expected ",
+             Name(found.dtype()), ToText(found.shape()), " to be bound, found ", Name(target.dtype()),
+             ToText(target.shape()));
+      CopyAcross(made[i], results[i], stream);
+    }
+    if (stream != nullptr) stream->Flush();
+  }
+}
+
 // What the session cannot take or make where the caller has it is copied: from device to device where a plug-in does
 // that, else through the host.
 static void RunWithCopies(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
@@ -292,12 +341,12 @@ static void RunWithCopies(Session& session, const OrtRunOptions* options, std::s
       given.push_back(value);
       continue;
     }
-    const Device device = value->tensor().device(), place = session.InputPlace(inputs[j]);
-    given.push_back(&copies.emplace_back(CopyWith(*value, MeetingPlace(session, device, place, false))));
+    given.push_back(&copies.emplace_back(CopyInput(session, options, *value, session.InputPlace(inputs[j]))));
   }
   std::vector<Value> made(results.size());
   std::vector<Device> devices(results.size());
   runtime::RunExtras extras{.places = devices};
+  extras.synchronize = !copies.empty();  // which go when this function returns
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Device place = session.OutputPlace(outputs[i]);
     if (IsOnDevice(results[i])) {
@@ -315,26 +364,7 @@ static void RunWithCopies(Session& session, const OrtRunOptions* options, std::s
     }
   }
   RunInPlace(session, options, inputs, given, outputs, made, extras);
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    const bool bound = IsOnDevice(results[i]);
-    const bool wanted = !bound && !places.empty() && places[i] != nullptr;
-    const auto there = [&] {  // it was made where it is to lie
-      const Device device = bound ? results[i].tensor().device() : places[i]->device;
-      return IsOnDevice(made[i]) && made[i].tensor().device() == device;
-    };
-    if (!(bound || wanted) || !made[i].is_tensor() || there()) {
-      results[i] = std::move(made[i]);
-    } else if (wanted) {
-      results[i] = OnDevice(made[i], *places[i]);
-    } else {
-      const Tensor &target = results[i].tensor(), &found = made[i].tensor();
-      if (target.dtype() != found.dtype() || !(target.shape() == found.shape()))
-        Fail(Code::kInvalidArgument, "output '", session.outputs()[outputs[i]].name, "': expected ",
-             Name(found.dtype()), ToText(found.shape()), " to be bound, found ", Name(target.dtype()),
-             ToText(target.shape()));
-      CopyAcross(made[i], results[i]);
-    }
-  }
+  CopyOutputs(session, options, outputs, made, results, places);
 }
 
 void RunWith(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,

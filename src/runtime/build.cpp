@@ -19,6 +19,7 @@
 #include "planner/partition.h"
 #include "planner/place_copies.h"
 #include "planner/scalar_inputs.h"
+#include "planner/unique_dequantization.h"
 #include "runtime/config_keys.h"
 #include "runtime/disabled_passes.h"
 #include "runtime/option_keys.h"
@@ -315,6 +316,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   const bool save = !options.optimized_model_path.empty() && FormatOf(options) != ModelFormat::kCompiled;
   const bool newest = options.optimization_level > OptimizationLevel::kBasic;
   if (save && !newest) SaveGraph(graph, model, false, registry, options);
+  if (shows_graphs) planner::SeparateDequantization(graph);
   while (planner::Partition(graph, registry, set)) {
     planner::InlineFunctions(graph, model, registry, limits);
     planner::MakeConstantsInitializers(graph, registry);

@@ -532,6 +532,54 @@ def case_unsynchronized():
     plugin.done()
 
 
+# The host reads x, and the card what comes of it.
+HOST_FIRST = """
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[N, 4] x) => (float[N, 4] y) {
+  t = Tanh (x)
+  y = Neg (t)
+}"""
+
+
+def case_borders():
+    """A value on the card that the host reads is copied after what the caller's stream still has to do to it."""
+    plugin = Plugin()
+    first, second = plugin.session(WHOLE), plugin.session(HOST_FIRST)
+    options, later = api.out("CreateRunOptions"), api.out("CreateRunOptions")
+    stream = api.out("CreateSyncStreamForEpDevice", plugin.card, None)
+    for made in (options, later):
+        api("RunOptionsSetSyncStream", made, stream, result=P)
+    api("AddRunConfigEntry", options, b"disable_synchronize_execution_providers", b"1")
+    one, two = Binding(first), Binding(second)
+    x, between, y = plugin.to_card(X), plugin.to_card(X), plugin.on_card(X.shape)
+    one.input("x", x)
+    one.output("y", between)
+    two.output("y", y)
+    for run_options in (later, options):
+        one.run(options)
+        two.input("x", between)
+        two.run(run_options)
+        flush(api, stream)
+        np.testing.assert_allclose(plugin.from_card(y, X.shape), -np.tanh(wanted(X, np.sqrt)), rtol=1e-6)
+    if OF_SARDONYX:  # nothing is left to be done where the copy fails
+        one.run(options)
+        os.environ["SDX_PLUGIN_FAULT"] = "CopyTensors"
+        fails("planted fault in CopyTensors", two.run, later)
+        os.environ["SDX_PLUGIN_FAULT"] = "Flush"
+        fails("planted fault in Flush", two.run, later)
+        del os.environ["SDX_PLUGIN_FAULT"]
+        two.run(later)
+        np.testing.assert_allclose(plugin.from_card(y, X.shape), -np.tanh(wanted(X, np.sqrt)), rtol=1e-6)
+        flush(api, stream)
+    for binding in (one, two):
+        binding.release()
+    release("Session", first, second)
+    release("Value", x, between, y)
+    release("RunOptions", options, later)
+    release("SyncStream", stream)
+    plugin.done()
+
+
 def listed(function, session):
     found = (P * 1)()
     api(function, session, found, 1)

@@ -498,6 +498,44 @@ def case_faults():
         gc.collect()
 
 
+def case_other_faults():
+    """Of functions that are called only in some sessions: one error that names the function, and nothing is left."""
+    def fails(fault, action):
+        for planted, what in ((fault, "fault"), ("throw:" + fault, "exception")):
+            text = error_of(planted, action)
+            assert f"planted {what} in {fault}" in text and "::" in text, text
+            check_all_returned()
+
+    def images():
+        return session("host", {"layout": "NHWC"}, model=model(text=IMAGES))
+
+    def weightless():
+        settings = ort.SessionOptions()
+        settings.add_session_config_entry("ep.enable_weightless", "1")
+        settings.add_provider_for_devices([devices()["host"]], {"weightless": "all"})
+        return ort.InferenceSession(model(), settings, enable_fallback=0)
+
+    def written():
+        settings = ort.SessionOptions()
+        settings.add_provider_for_devices([devices()["host"]], {})
+        compiler = ort.ModelCompiler(settings, model(), embed_compiled_data_into_model=False)
+        compiler.set_ep_context_data_write_func(lambda name, data: None)
+        return compiler.compile_to_bytes()
+
+    for fault, action in (("ShouldConvertDataLayoutForOp", images), ("GetWeightlessSupport", weightless),
+                          ("GetEpContextDataSupport", written), ("GetNumCustomOpDomains", lambda: session("host")),
+                          ("GetCustomOpDomains", lambda: session("host"))):
+        fails(fault, action)
+        assert action() is not None, fault
+        check_all_returned()
+    made = session("host")
+    for planted in ("SetDynamicOptions", "throw:SetDynamicOptions"):
+        text = error_of(planted, lambda: made.set_ep_dynamic_options({"ep.dynamic.workload_type": "Efficient"}))
+        assert "OrtEp::SetDynamicOptions" in text, text
+    made.set_ep_dynamic_options({"ep.dynamic.workload_type": "Efficient"})
+    check(made)
+
+
 def case_refusal():
     os.environ["SDX_PLUGIN_FAULT"] = "GetCapability"  # it then takes nothing
     made = session("host")

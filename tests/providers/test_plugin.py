@@ -11,13 +11,14 @@ HERE = pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", HERE.parents[1] / "build/release"))
 LIBRARY = BUILD / "lib/libtest_provider_plugin.so"
 CASES = ["devices", "stream", "compiled", "options", "bodies", "card", "kernels", "lifetimes", "misuse", "faults",
+         "other_faults",
          "refusal", "selection", "dynamic_options", "shapes",
          "custom_operators", "layout", "control_flow", "control_flow_on_a_card", "packed_weights",
          "claims"]
 # In ONNX Runtime a library may be unregistered while it is in use, and errors are put in other words.
 # A kernel that makes another shape than its operator says ends its runs, where that shares memory with others.
 # Nodes of a body get memory of the host there, if its loop runs on the CPU.
-OURS_ALONE = {"lifetimes", "misuse", "faults", "shapes", "control_flow_on_a_card"}
+OURS_ALONE = {"lifetimes", "misuse", "faults", "other_faults", "shapes", "control_flow_on_a_card"}
 
 
 def run(case, path):

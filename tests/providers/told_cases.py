@@ -57,7 +57,22 @@ g (float[N, 4] x) => (float[N, 4] y) {
   [triple] a = test.plugin.Triple (x)
   [exp] y = Exp (a)
 }"""
-MODELS = {"chain": CHAIN, "named": NAMED, "bodies": BODIES, "function": FUNCTION, "images": IMAGES, "own": OWN}
+# Each reader of what is dequantized has a DequantizeLinear of its own, whoever runs them.
+QUANTIZED = """<ir_version: 8, opset_import: ["" : 17]>
+g (uint8[N, 4] x, uint8[N, 4] u, bool c) => (float[N, 4] a, float[N, 4] v, float[N, 4] w, float[N, 4] p)
+<float s = {0.5}, uint8 z = {3}> {
+  [d] a = DequantizeLinear (x, s, z)
+  [n] v = Neg (a)
+  [e] b = DequantizeLinear (u, s, z)
+  [sum] t = Add (b, b)
+  [q] r = QuantizeLinear (t, s, z)
+  [f] f = DequantizeLinear (r, s, z)
+  [relu] w = Relu (f)
+  [if] p = If (c) <then_branch = yes () => (float[N, 4] i) { [abs] i = Abs (f) },
+                   else_branch = no () => (float[N, 4] k) { [g] j = DequantizeLinear (x, s, z) [mul] k = Mul (j, j) }>
+}"""
+MODELS = {"quantized": QUANTIZED, "chain": CHAIN, "named": NAMED, "bodies": BODIES, "function": FUNCTION,
+          "images": IMAGES, "own": OWN}
 RECORD = "session.record_ep_graph_assignment_info"
 
 
