@@ -11,8 +11,7 @@ class _Submodules:
     """A finder for sys.meta_path that refuses the submodules of the packages in `names`."""
 
     names = set()
-    there = {"onnxruntime.tools.symbolic_shape_infer", "onnxruntime.transformers.float16",
-             "onnxruntime.transformers.io_binding_helper"}
+    there = {"onnxruntime.transformers.float16", "onnxruntime.transformers.io_binding_helper"}
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):  # noqa: ARG003
