@@ -1,11 +1,16 @@
 """Models whose floats become half precision, which halves their size: convert_float_to_float16 for onnx.ModelProto,
-with the arguments of onnxruntime.transformers.float16."""
+with the arguments of onnxruntime.transformers.float16, and convert_float_to_bfloat16."""
+import functools
+import logging
 import os
 
+import ml_dtypes
 import numpy as np
 
 _FLOAT, _FLOAT16, _BFLOAT16 = 1, 10, 16  # TensorProto.DataType
 SMALLEST, LARGEST = 5.96e-08, 65504.0  # of half precision: the smallest positive number and the largest finite one
+SMALLEST_BFLOAT16, LARGEST_BFLOAT16 = 9.183549615799121e-41, 3.3895313892515355e38
+_CAST_OPSET, _BODY_OPSET = 13, 16  # the first opsets whose Cast, and whose If, Loop and Scan, have bfloat16
 
 # Operators that stay on floats: some do not take half precision, others lose too much with it.
 DEFAULT_OP_BLOCK_LIST = [
@@ -25,10 +30,17 @@ _FLOAT_BY_DEFAULT = {"RandomNormal", "RandomUniform", "SequenceEmpty"}
 def convert_np_to_float16(np_array, min_positive_val=SMALLEST, max_finite_val=LARGEST):
     """An array in half precision. Numbers that are too small or too large become the ends of the range given, with
     their sign; 0, infinity and NaN stay."""
-    size = np.abs(np_array)
-    inside = np.isfinite(np_array) & (np_array != 0)
-    clipped = np.copysign(np.clip(size, min_positive_val, max_finite_val), np_array)
-    return np.float16(np.where(inside, clipped, np_array))
+    return _clipped(np_array, min_positive_val, max_finite_val).astype(np.float16)
+
+
+def convert_np_to_bfloat16(np_array, min_positive_val=SMALLEST_BFLOAT16, max_finite_val=LARGEST_BFLOAT16):
+    """The same in bfloat16 (of ml_dtypes)."""
+    return _clipped(np_array, min_positive_val, max_finite_val).astype(ml_dtypes.bfloat16)
+
+
+def _clipped(array, least, most):
+    inside = np.isfinite(array) & (array != 0)
+    return np.where(inside, np.copysign(np.clip(np.abs(array), least, most), array), array)
 
 
 def convert_tensor_float_to_float16(tensor, min_positive_val=SMALLEST, max_finite_val=LARGEST):
@@ -39,10 +51,16 @@ def convert_tensor_float_to_float16(tensor, min_positive_val=SMALLEST, max_finit
         raise ValueError(f"expected an onnx.TensorProto, found '{type(tensor).__name__}'")
     if tensor.data_type == _FLOAT:
         half = convert_np_to_float16(onnx.numpy_helper.to_array(tensor), min_positive_val, max_finite_val)
-        made = onnx.numpy_helper.from_array(half, tensor.name)
-        made.doc_string = tensor.doc_string
-        tensor.CopyFrom(made)
+        _fill(tensor, half)
     return tensor
+
+
+def _fill(tensor, array):
+    import onnx
+
+    made = onnx.numpy_helper.from_array(array, tensor.name)
+    made.doc_string = tensor.doc_string
+    tensor.CopyFrom(made)
 
 
 def float_to_float16_max_diff(tensor, min_positive_val=SMALLEST, max_finite_val=LARGEST):
@@ -86,11 +104,57 @@ def convert_float_to_float16(model, min_positive_val=SMALLEST, max_finite_val=LA
     `disable_shape_infer`: the model tells the types of its values. Weights are limited to the range given.
 
     Errors: ValueError for a range that half precision does not have."""
-    import onnx
-
     if min_positive_val < SMALLEST or max_finite_val > LARGEST:
         raise ValueError(f"expected a range within {SMALLEST} and {LARGEST}, which half precision has, found "
                          f"{min_positive_val} and {max_finite_val}")
+    model = _with_types(_opened(model), disable_shape_infer)
+    conversion = _Conversion(model, (min_positive_val, max_finite_val), op_block_list, node_block_list,
+                             force_fp16_initializers, force_fp16_inputs,
+                             _BFLOAT16 if use_bfloat16_as_blocked_nodes_dtype else _FLOAT)
+    conversion.convert_graph(model.graph, {}, keep_io_types)
+    return model
+
+
+def convert_float_to_bfloat16(model, min_positive_val=SMALLEST_BFLOAT16, max_finite_val=LARGEST_BFLOAT16,
+                              keep_io_types=False, disable_shape_infer=False, op_block_list=None, node_block_list=None,
+                              force_bf16_initializers=False):
+    """The onnx.ModelProto of a model with floats in bfloat16, which has the range of floats and 8 bits of precision.
+
+    The arguments are those of convert_float_to_float16. Nodes whose operator has no bfloat16 in the model's opset, or
+    no kernel for it here, stay on floats between casts; from opset 22 on, most operators have it. Models older than
+    opset 13, which brings the cast, are converted to it, and those with bodies of control flow to opset 16.
+
+    Errors: ValueError for a range that bfloat16 does not have."""
+    from sardonyx.bfloat16_operators import CONTROL_FLOW, Bfloat16Operators
+
+    if min_positive_val < SMALLEST_BFLOAT16 or max_finite_val > LARGEST_BFLOAT16:
+        raise ValueError(f"expected a range within {SMALLEST_BFLOAT16} and {LARGEST_BFLOAT16}, which bfloat16 has, "
+                         f"found {min_positive_val} and {max_finite_val}")
+    model = _opened(model)
+    needed = _BODY_OPSET if any(node.op_type in CONTROL_FLOW for node in model.graph.node) else _CAST_OPSET
+    if _opset(model) < needed:
+        import onnx
+
+        logging.warning("the model is of opset %d: it is converted to opset %d, whose operators have bfloat16",
+                        _opset(model), needed)
+        model = onnx.version_converter.convert_version(model, needed)
+    model = _with_types(model, disable_shape_infer)
+    conversion = _Conversion(model, (min_positive_val, max_finite_val), op_block_list, node_block_list,
+                             force_bf16_initializers, {}, _FLOAT, _BFLOAT16)
+    conversion.takes = Bfloat16Operators({"": _opset(model), **{one.domain: one.version for one in model.opset_import
+                                                                 if one.domain not in ("", "ai.onnx")}})
+    conversion.convert_graph(model.graph, {}, keep_io_types)
+    return model
+
+
+def _opset(model):
+    return max((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), default=11)
+
+
+def _opened(model):
+    """The onnx.ModelProto of a path, or of itself, without functions."""
+    import onnx
+
     if isinstance(model, (str, os.PathLike)):
         model = onnx.load(os.fspath(model))
     if not isinstance(model, onnx.ModelProto):
@@ -99,34 +163,42 @@ def convert_float_to_float16(model, min_positive_val=SMALLEST, max_finite_val=LA
         import onnx.inliner
 
         model = onnx.inliner.inline_local_functions(model)
-    if not disable_shape_infer:
-        from sardonyx.model import Model
-
-        known = Model(model)
-        known.infer_types()
-        model = known.to_proto()
-    conversion = _Conversion(model, (min_positive_val, max_finite_val), op_block_list, node_block_list,
-                             force_fp16_initializers, force_fp16_inputs,
-                             _BFLOAT16 if use_bfloat16_as_blocked_nodes_dtype else _FLOAT)
-    conversion.convert_graph(model.graph, {}, keep_io_types)
     return model
 
 
+def _with_types(model, are_known):
+    if are_known:
+        return model
+    from sardonyx.model import Model
+
+    known = Model(model)
+    known.infer_types()
+    return known.to_proto()
+
+
 class _Conversion:
-    def __init__(self, model, ends, op_block_list, node_block_list, force_initializers, force_inputs, blocked_type):
-        self.ends, self.force_initializers, self.blocked_type = ends, force_initializers, blocked_type
+    """`half`: the type that floats become. `takes`: the Bfloat16Operators of the model, or None."""
+
+    def __init__(self, model, ends, op_block_list, node_block_list, force_initializers, force_inputs, blocked_type,
+                 half=_FLOAT16):
+        self.force_initializers, self.blocked_type, self.half, self.takes = force_initializers, blocked_type, half, None
+        convert = convert_np_to_float16 if half == _FLOAT16 else convert_np_to_bfloat16
+        self.to_half = functools.partial(convert, min_positive_val=ends[0], max_finite_val=ends[1])
+        self.suffix = "fp16" if half == _FLOAT16 else "bf16"
         self.operators = set(DEFAULT_OP_BLOCK_LIST if op_block_list is None else op_block_list)
         self.nodes, self.force_inputs = set(node_block_list or []), force_inputs or {}
         self.float_inputs = dict(ALWAYS_FLOAT_INPUTS)
-        version = max((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), default=11)
-        if version <= 10:  # [X, scales]
+        if _opset(model) <= 10:  # [X, scales]
             self.float_inputs["Resize"] = [1]
 
     def is_blocked(self, node):
-        return node.op_type in self.operators or node.name in self.nodes
+        listed = node.op_type in self.operators or node.name in self.nodes
+        return listed or (self.takes is not None and self.takes.float_inputs(node) is None)
 
     def stays_float(self, node, index):
         """Whether an input is a float whatever the others are."""
+        if self.takes is not None and index in (self.takes.float_inputs(node) or ()):
+            return True
         return (index in self.float_inputs.get(node.op_type, ()) and
                 index not in self.force_inputs.get(node.op_type, ()))
 
@@ -147,11 +219,11 @@ class _Conversion:
         self._count_readers(nodes, scope)
         for tracker in trackers:
             if self.force_initializers or tracker.fp16_nodes or not tracker.fp32_nodes:
-                convert_tensor_float_to_float16(tracker.initializer, *self.ends)
+                self._convert_tensor(tracker.initializer)
         kept = {value.name for value in (*graph.input, *graph.output) if value.name in renamed}
         for value in (*graph.input, *graph.output, *graph.value_info):
             for kind in _float_types(value) if value.name not in kept else ():
-                kind.elem_type = _FLOAT16
+                kind.elem_type = self.half
         made, casts = [], {}
         for node in nodes:
             made += self._convert_node(node, scope, casts)
@@ -169,7 +241,7 @@ class _Conversion:
         for index, value in enumerate(graph.input):
             if self._is_kept(value, keep_io_types) and value.name not in weights:
                 renamed[value.name] = f"graph_input_cast_{index}"
-                before.append(onnx.helper.make_node("Cast", [value.name], [renamed[value.name]], to=_FLOAT16,
+                before.append(onnx.helper.make_node("Cast", [value.name], [renamed[value.name]], to=self.half,
                                                     name=f"graph_input_cast{index}"))
         for index, value in enumerate(graph.output):
             if self._is_kept(value, keep_io_types):
@@ -224,16 +296,22 @@ class _Conversion:
         if name not in scope:
             return False
         tracker = scope[name]
-        return tracker is None or tracker.initializer.data_type == _FLOAT16
+        return tracker is None or tracker.initializer.data_type == self.half
 
     def _casts_behind(self, node, scope):
         import onnx
 
         for index, name in enumerate(node.output):
             if name in scope and scope[name] is None:
-                node.output[index] = f"{name}_cast_to_fp16"
-                yield onnx.helper.make_node("Cast", [node.output[index]], [name], to=_FLOAT16,
-                                            name=f"{name}_cast_to_fp16_node")
+                node.output[index] = f"{name}_cast_to_{self.suffix}"
+                yield onnx.helper.make_node("Cast", [node.output[index]], [name], to=self.half,
+                                            name=f"{name}_cast_to_{self.suffix}_node")
+
+    def _convert_tensor(self, tensor):
+        import onnx
+
+        if tensor.data_type == _FLOAT:
+            _fill(tensor, self.to_half(onnx.numpy_helper.to_array(tensor)))
 
     def _convert_attributes(self, node, scope):
         import onnx
@@ -241,23 +319,23 @@ class _Conversion:
         known = {attribute.name: attribute for attribute in node.attribute}
         named = {"Cast": "to", **dict.fromkeys(_TYPED, "dtype")}.get(node.op_type)
         if named in known and known[named].i == _FLOAT:
-            known[named].i = _FLOAT16
+            known[named].i = self.half
         elif named == "dtype" and named not in known and node.op_type in _FLOAT_BY_DEFAULT:
-            node.attribute.append(onnx.helper.make_attribute("dtype", _FLOAT16))
+            node.attribute.append(onnx.helper.make_attribute("dtype", self.half))
         if node.op_type == "ConstantOfShape" and "value" not in known and node.domain in ("", "ai.onnx"):
-            zero = onnx.helper.make_tensor("value", _FLOAT16, [1], [0])
+            zero = onnx.helper.make_tensor("value", self.half, [1], [0])
             node.attribute.append(onnx.helper.make_attribute("value", zero))
         if node.op_type == "Constant":
             for name in ("value_float", "value_floats"):
                 if name in known:
                     value = np.asarray(onnx.helper.get_attribute_value(known[name]), np.float32)
-                    half = onnx.numpy_helper.from_array(convert_np_to_float16(value, *self.ends))
+                    half = onnx.numpy_helper.from_array(self.to_half(value))
                     known[name].CopyFrom(onnx.helper.make_attribute("value", half))
         if node.op_type in self.float_inputs and node.op_type not in self.force_inputs:
             return
         for attribute in node.attribute:
             for tensor in (*([attribute.t] if attribute.HasField("t") else ()), *attribute.tensors):
-                convert_tensor_float_to_float16(tensor, *self.ends)
+                self._convert_tensor(tensor)
         for body in _bodies(node):
             self.convert_graph(body, scope)
 
