@@ -231,7 +231,7 @@ for broken in (lambda: backend.prepare(model, optimized_model_filepath="x"), lam
         "NotImplementedError the backend runs models; a nod"]
 
 
-@pytest.mark.parametrize("package", ["transformers", "tools"])
+@pytest.mark.parametrize("package", ["transformers"])
 def test_packages_that_are_missing_say_so_by_name(package):
     output = run(f"""
         import importlib

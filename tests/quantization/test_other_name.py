@@ -34,15 +34,20 @@ def test_modules_are_the_same():
         from onnxruntime.transformers.float16 import convert_float_to_float16
         import sardonyx.quantization.quant_utils
         print(quantize is same is again, QuantType is sardonyx.quantization.quant_utils.QuantType)
-        for name in ("execution_providers.qnn", "fusions"):
-            try:
-                __import__("onnxruntime.quantization." + name)
-            except ImportError as failure:
-                print(isinstance(failure, NotImplementedError), failure)
+        from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config
+        from onnxruntime.tools.ort_format_model.ort_flatbuffers_py.fbs import Model, Node
+        import onnxruntime.tools.ort_format_model
+        from ort_flatbuffers_py.fbs.Node import Node as same_node
+        from onnxruntime.quantization.CalTableFlatBuffers.KeyValue import KeyValue
+        print(Node.Node is same_node, KeyValue.__module__)
+        try:
+            import onnxruntime.quantization.of_no_such_name
+        except ImportError as failure:
+            print(isinstance(failure, NotImplementedError), failure)
         """))
     assert output.splitlines() == [
-        "True True", "True onnxruntime.quantization.execution_providers is not implemented in Sardonyx",
-        "True onnxruntime.quantization.fusions is not implemented in Sardonyx"]
+        "True True", "True sardonyx.quantization.CalTableFlatBuffers.KeyValue",
+        "True onnxruntime.quantization.of_no_such_name is not implemented in Sardonyx"]
 
 
 def test_a_program_and_a_command(tmp_path):

@@ -323,7 +323,6 @@ def test_configurations_for_quantize(tmp_path):
      "reader"),
     (lambda m: our_nbits.DefaultWeightOnlyQuantConfig(channel_wised_quantize=True), "QDQ"),
     (lambda m: our_nbits.RTNWeightOnlyQuantConfig(quant_format=ours.QuantFormat.QDQ), "QOperator"),
-    (lambda m: our_nbits.NVAWQWeightOnlyQuantConfig("folder"), "modelopt"),
     (lambda m: our_bnb4.MatMulBnb4Quantizer(m, 2, 64), "FP4"),
     (lambda m: our_nbits.MatMulNBitsQuantizer(m, op_types_to_quantize=("Gather",),
                                               quant_axes=(("Gather", 5),)).process(), "found 5")])

@@ -1,6 +1,7 @@
 """Models whose floats become half precision, which halves their size: convert_float_to_float16 for onnx.ModelProto,
 with the arguments of onnxruntime.transformers.float16, and convert_float_to_bfloat16."""
 import functools
+import logging
 import os
 
 import ml_dtypes
@@ -9,6 +10,8 @@ import numpy as np
 _FLOAT, _FLOAT16, _BFLOAT16 = 1, 10, 16  # TensorProto.DataType
 _LARGE_WEIGHT, _LARGE_MODEL = 1 << 20, 2_000_000_000  # bytes: what a serialized proto may have is a little more
 SMALLEST, LARGEST = 5.96e-08, 65504.0  # of half precision: the smallest positive number and the largest finite one
+SMALLEST_BFLOAT16, LARGEST_BFLOAT16 = 9.183549615799121e-41, 3.3895313892515355e38
+_CAST_OPSET, _BODY_OPSET = 13, 16  # the first opsets whose Cast, and whose If, Loop and Scan, have bfloat16
 
 # Operators that stay on floats: some do not take half precision, others lose too much with it.
 DEFAULT_OP_BLOCK_LIST = [
@@ -23,16 +26,22 @@ ALWAYS_FLOAT_INPUTS = {"Resize": [2], "GroupNorm": [1, 2], "SkipGroupNorm": [1, 
 _TYPED = {"EyeLike", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
           "SequenceEmpty", "Bernoulli"}
 _FLOAT_BY_DEFAULT = {"RandomNormal", "RandomUniform", "SequenceEmpty"}
-_BFLOAT16_OPSET = 22  # the first in which convolutions and pooling take bfloat16
 
 
 def convert_np_to_float16(np_array, min_positive_val=SMALLEST, max_finite_val=LARGEST):
     """An array in half precision. Numbers that are too small or too large become the ends of the range given, with
     their sign; 0, infinity and NaN stay."""
-    size = np.abs(np_array)
-    inside = np.isfinite(np_array) & (np_array != 0)
-    clipped = np.copysign(np.clip(size, min_positive_val, max_finite_val), np_array)
-    return np.float16(np.where(inside, clipped, np_array))
+    return _clipped(np_array, min_positive_val, max_finite_val).astype(np.float16)
+
+
+def convert_np_to_bfloat16(np_array, min_positive_val=SMALLEST_BFLOAT16, max_finite_val=LARGEST_BFLOAT16):
+    """The same in bfloat16 (of ml_dtypes)."""
+    return _clipped(np_array, min_positive_val, max_finite_val).astype(ml_dtypes.bfloat16)
+
+
+def _clipped(array, least, most):
+    inside = np.isfinite(array) & (array != 0)
+    return np.where(inside, np.copysign(np.clip(np.abs(array), least, most), array), array)
 
 
 def convert_tensor_float_to_float16(tensor, min_positive_val=SMALLEST, max_finite_val=LARGEST):
@@ -43,22 +52,16 @@ def convert_tensor_float_to_float16(tensor, min_positive_val=SMALLEST, max_finit
         raise ValueError(f"expected an onnx.TensorProto, found '{type(tensor).__name__}'")
     if tensor.data_type == _FLOAT:
         half = convert_np_to_float16(onnx.numpy_helper.to_array(tensor), min_positive_val, max_finite_val)
-        made = onnx.numpy_helper.from_array(half, tensor.name)
-        made.doc_string = tensor.doc_string
-        tensor.CopyFrom(made)
+        _fill(tensor, half)
     return tensor
 
 
-def convert_tensor_float_to_bfloat16(tensor):
-    """Changes an onnx.TensorProto of floats to bfloat16, to the nearest number, and returns it; other tensors stay."""
+def _fill(tensor, array):
     import onnx
 
-    if tensor.data_type == _FLOAT:
-        values = onnx.numpy_helper.to_array(tensor).astype(ml_dtypes.bfloat16)
-        made = onnx.TensorProto(name=tensor.name, doc_string=tensor.doc_string, data_type=_BFLOAT16,
-                                dims=tensor.dims, raw_data=values.tobytes())
-        tensor.CopyFrom(made)
-    return tensor
+    made = onnx.numpy_helper.from_array(array, tensor.name)
+    made.doc_string = tensor.doc_string
+    tensor.CopyFrom(made)
 
 
 def float_to_float16_max_diff(tensor, min_positive_val=SMALLEST, max_finite_val=LARGEST):
@@ -102,11 +105,57 @@ def convert_float_to_float16(model, min_positive_val=SMALLEST, max_finite_val=LA
     `disable_shape_infer`: the model tells the types of its values. Weights are limited to the range given.
 
     Errors: ValueError for a range that half precision does not have."""
-    import onnx
-
     if min_positive_val < SMALLEST or max_finite_val > LARGEST:
         raise ValueError(f"expected a range within {SMALLEST} and {LARGEST}, which half precision has, found "
                          f"{min_positive_val} and {max_finite_val}")
+    model = _with_types(_opened(model), disable_shape_infer)
+    conversion = _Conversion(model, (min_positive_val, max_finite_val), op_block_list, node_block_list,
+                             force_fp16_initializers, force_fp16_inputs,
+                             _BFLOAT16 if use_bfloat16_as_blocked_nodes_dtype else _FLOAT)
+    conversion.convert_graph(model.graph, {}, keep_io_types)
+    return model
+
+
+def convert_float_to_bfloat16(model, min_positive_val=SMALLEST_BFLOAT16, max_finite_val=LARGEST_BFLOAT16,
+                              keep_io_types=False, disable_shape_infer=False, op_block_list=None, node_block_list=None,
+                              force_bf16_initializers=False):
+    """The onnx.ModelProto of a model with floats in bfloat16, which has the range of floats and 8 bits of precision.
+
+    The arguments are those of convert_float_to_float16. Nodes whose operator has no bfloat16 in the model's opset, or
+    no kernel for it here, stay on floats between casts; from opset 22 on, most operators have it. Models older than
+    opset 13, which brings the cast, are converted to it, and those with bodies of control flow to opset 16.
+
+    Errors: ValueError for a range that bfloat16 does not have."""
+    from sardonyx.bfloat16_operators import CONTROL_FLOW, Bfloat16Operators
+
+    if min_positive_val < SMALLEST_BFLOAT16 or max_finite_val > LARGEST_BFLOAT16:
+        raise ValueError(f"expected a range within {SMALLEST_BFLOAT16} and {LARGEST_BFLOAT16}, which bfloat16 has, "
+                         f"found {min_positive_val} and {max_finite_val}")
+    model = _opened(model)
+    needed = _BODY_OPSET if any(node.op_type in CONTROL_FLOW for node in model.graph.node) else _CAST_OPSET
+    if _opset(model) < needed:
+        import onnx
+
+        logging.warning("the model is of opset %d: it is converted to opset %d, whose operators have bfloat16",
+                        _opset(model), needed)
+        model = onnx.version_converter.convert_version(model, needed)
+    model = _with_types(model, disable_shape_infer)
+    conversion = _Conversion(model, (min_positive_val, max_finite_val), op_block_list, node_block_list,
+                             force_bf16_initializers, {}, _FLOAT, _BFLOAT16)
+    conversion.takes = Bfloat16Operators({"": _opset(model), **{one.domain: one.version for one in model.opset_import
+                                                                 if one.domain not in ("", "ai.onnx")}})
+    conversion.convert_graph(model.graph, {}, keep_io_types)
+    return model
+
+
+def _opset(model):
+    return max((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), default=11)
+
+
+def _opened(model):
+    """The onnx.ModelProto of a path, or of itself, without functions."""
+    import onnx
+
     if isinstance(model, (str, os.PathLike)):
         model = onnx.load(os.fspath(model))
     if not isinstance(model, onnx.ModelProto):
@@ -115,20 +164,16 @@ def convert_float_to_float16(model, min_positive_val=SMALLEST, max_finite_val=LA
         import onnx.inliner
 
         model = onnx.inliner.inline_local_functions(model)
-    if not disable_shape_infer:
-        model = _with_types(model)
-    conversion = _Conversion(model, (min_positive_val, max_finite_val), op_block_list, node_block_list,
-                             force_fp16_initializers, force_fp16_inputs,
-                             _BFLOAT16 if use_bfloat16_as_blocked_nodes_dtype else _FLOAT)
-    conversion.convert_graph(model.graph, {}, keep_io_types)
     return model
 
 
-def _with_types(model):
+def _with_types(model, are_known):
     """The onnx.ModelProto with the types of its values. Weights that together do not fit into a serialized proto stay
     in the one that is given; for their types alone they become inputs of the other."""
     from sardonyx.model import Model
 
+    if are_known:
+        return model
     large = [one for one in model.graph.initializer if len(one.raw_data) >= _LARGE_WEIGHT]
     if sum(len(one.raw_data) for one in large) < _LARGE_MODEL:
         known = Model(model)
@@ -153,72 +198,29 @@ def _with_types(model):
     return model
 
 
-def convert_float_to_bfloat16(model, keep_io_types=False, op_block_list=None, node_block_list=None):
-    """The onnx.ModelProto of a model (one itself, or a path) with floats as bfloat16, which has the range of floats and
-    3 digits. Arguments are those of convert_float_to_float16.
-
-    Models older than opset 22 are converted to it, as convolutions and pooling take bfloat16 from there on. Operators
-    that do not take it stay on floats, those of other domains than ONNX's own among them.
-
-    Errors: ValueError for what is no model; RuntimeError, from the package onnx, for a model that cannot be converted
-    to that opset."""
-    import onnx
-
-    if isinstance(model, (str, os.PathLike)):
-        model = onnx.load(os.fspath(model))
-    if not isinstance(model, onnx.ModelProto):
-        raise ValueError(f"expected an onnx.ModelProto or a path, found '{type(model).__name__}'")
-    if model.functions:
-        import onnx.inliner
-
-        model = onnx.inliner.inline_local_functions(model)
-    version = max((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), default=_BFLOAT16_OPSET)
-    if version < _BFLOAT16_OPSET:
-        version = _BFLOAT16_OPSET
-        model = onnx.version_converter.convert_version(model, version)
-    model.ir_version = max(model.ir_version, 10)
-    model = _with_types(model)
-    conversion = _Conversion(model, None, op_block_list, node_block_list, False, None, _FLOAT, half=_BFLOAT16)
-    conversion.takes_half = functools.partial(_takes_bfloat16, version)
-    conversion.convert_graph(model.graph, {}, keep_io_types)
-    return model
-
-
-def _takes_bfloat16(version, node):
-    """Whether an operator takes bfloat16 wherever it takes floats, by the package onnx."""
-    import onnx
-
-    if node.domain not in ("", "ai.onnx") or not onnx.defs.has(node.op_type, ""):
-        return False
-    schema = onnx.defs.get_schema(node.op_type, version, "")
-    kinds = [set(one.allowed_type_strs) for one in schema.type_constraints]
-    return all("tensor(bfloat16)" in kind for kind in kinds if "tensor(float)" in kind)
-
-
 class _Conversion:
+    """`half`: the type that floats become. `takes`: the Bfloat16Operators of the model, or None."""
+
     def __init__(self, model, ends, op_block_list, node_block_list, force_initializers, force_inputs, blocked_type,
                  half=_FLOAT16):
-        self.ends, self.force_initializers, self.blocked_type = ends, force_initializers, blocked_type
-        self.half, self.takes_half = half, lambda node: True
+        self.force_initializers, self.blocked_type, self.half, self.takes = force_initializers, blocked_type, half, None
+        convert = convert_np_to_float16 if half == _FLOAT16 else convert_np_to_bfloat16
+        self.to_half = functools.partial(convert, min_positive_val=ends[0], max_finite_val=ends[1])
+        self.suffix = "fp16" if half == _FLOAT16 else "bf16"
         self.operators = set(DEFAULT_OP_BLOCK_LIST if op_block_list is None else op_block_list)
         self.nodes, self.force_inputs = set(node_block_list or []), force_inputs or {}
         self.float_inputs = dict(ALWAYS_FLOAT_INPUTS)
-        version = max((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), default=11)
-        if version <= 10:  # [X, scales]
+        if _opset(model) <= 10:  # [X, scales]
             self.float_inputs["Resize"] = [1]
 
     def is_blocked(self, node):
-        return node.op_type in self.operators or node.name in self.nodes or not self.takes_half(node)
-
-    def narrow(self, tensor):
-        """Changes an onnx.TensorProto of floats to half precision."""
-        if self.half == _BFLOAT16:
-            convert_tensor_float_to_bfloat16(tensor)
-        else:
-            convert_tensor_float_to_float16(tensor, *self.ends)
+        listed = node.op_type in self.operators or node.name in self.nodes
+        return listed or (self.takes is not None and self.takes.float_inputs(node) is None)
 
     def stays_float(self, node, index):
         """Whether an input is a float whatever the others are."""
+        if self.takes is not None and index in (self.takes.float_inputs(node) or ()):
+            return True
         return (index in self.float_inputs.get(node.op_type, ()) and
                 index not in self.force_inputs.get(node.op_type, ()))
 
@@ -239,7 +241,7 @@ class _Conversion:
         self._count_readers(nodes, scope)
         for tracker in trackers:
             if self.force_initializers or tracker.fp16_nodes or not tracker.fp32_nodes:
-                self.narrow(tracker.initializer)
+                self._convert_tensor(tracker.initializer)
         kept = {value.name for value in (*graph.input, *graph.output) if value.name in renamed}
         for value in (*graph.input, *graph.output, *graph.value_info):
             for kind in _float_types(value) if value.name not in kept else ():
@@ -323,9 +325,15 @@ class _Conversion:
 
         for index, name in enumerate(node.output):
             if name in scope and scope[name] is None:
-                node.output[index] = f"{name}_cast_to_fp16"
+                node.output[index] = f"{name}_cast_to_{self.suffix}"
                 yield onnx.helper.make_node("Cast", [node.output[index]], [name], to=self.half,
-                                            name=f"{name}_cast_to_fp16_node")
+                                            name=f"{name}_cast_to_{self.suffix}_node")
+
+    def _convert_tensor(self, tensor):
+        import onnx
+
+        if tensor.data_type == _FLOAT:
+            _fill(tensor, self.to_half(onnx.numpy_helper.to_array(tensor)))
 
     def _convert_attributes(self, node, scope):
         import onnx
@@ -343,14 +351,13 @@ class _Conversion:
             for name in ("value_float", "value_floats"):
                 if name in known:
                     value = np.asarray(onnx.helper.get_attribute_value(known[name]), np.float32)
-                    half = onnx.numpy_helper.from_array(value)
-                    self.narrow(half)
+                    half = onnx.numpy_helper.from_array(self.to_half(value))
                     known[name].CopyFrom(onnx.helper.make_attribute("value", half))
         if node.op_type in self.float_inputs and node.op_type not in self.force_inputs:
             return
         for attribute in node.attribute:
             for tensor in (*([attribute.t] if attribute.HasField("t") else ()), *attribute.tensors):
-                self.narrow(tensor)
+                self._convert_tensor(tensor)
         for body in _bodies(node):
             self.convert_graph(body, scope)
 

@@ -8,6 +8,22 @@ import logging
 import sys
 
 from sardonyx.model import Model
+from sardonyx.shape_protos import (  # noqa: F401
+    as_list,
+    as_scalar,
+    get_attribute,
+    get_dim_from_proto,
+    get_elem_type_from_type_proto,
+    get_opset,
+    get_shape_from_sympy_shape,
+    get_shape_from_type_proto,
+    get_shape_from_value_info,
+    handle_negative_axis,
+    is_literal,
+    is_sequence,
+    make_named_value_info,
+    sympy_reduce_product,
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -61,7 +77,8 @@ def _has_rank(graph, name):
     return known is not None and (known.shape is not None or "(" in known.dtype)  # sequences and maps have none
 
 
-def main():
+def parse_arguments():
+    """The arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--input", required=True, help="the model")
     parser.add_argument("--output", help="where the model is written with its shapes")
@@ -75,7 +92,11 @@ def main():
     parser.add_argument("--external_data_location", help="the name of that file; MODEL.data if it is not given")
     parser.add_argument("--external_data_size_threshold", type=int, default=1024,
                         help="smaller weights stay in the model")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
     made = Model(options.input)
     made.infer_types()
     try:

@@ -1,5 +1,4 @@
-"""Packages of onnxruntime that Sardonyx lacks: each can be imported, and names what is asked of it in its error. What
-released programs need of them is there nevertheless."""
+"""Parts of onnxruntime that Sardonyx lacks: each names what is asked of it in its error."""
 import sys
 
 
@@ -7,35 +6,17 @@ class MissingModule(ImportError, NotImplementedError):  # noqa: N818  (what it i
     """A NotImplementedError that is also an ImportError, so that `try: from ... import` works."""
 
 
-class _Submodules:
-    """A finder for sys.meta_path that refuses the submodules of the packages in `names`."""
-
-    names = set()
-    there = {"onnxruntime.tools.symbolic_shape_infer"}
-
-    @classmethod
-    def find_spec(cls, name, path=None, target=None):  # noqa: ARG003
-        if name not in cls.there and any(name.startswith(f"{package}.") for package in cls.names):
-            raise MissingModule(f"{name} is not implemented in Sardonyx", name=name)
-        return None
-
-
 def refusing(package, finds=None):
     """The module-level __getattr__ of a package, or of a module, for all names that it does not have. `finds`: a finder
     for sys.meta_path that gives the package's modules or refuses them."""
     if finds is not None:
         sys.meta_path.insert(0, finds)
-    else:
-        _Submodules.names.add(package)
-        if _Submodules not in sys.meta_path:
-            sys.meta_path.insert(0, _Submodules)
 
     def refuse(name):
-        if finds is not None and not name.startswith("__"):
+        if finds is None and not name.startswith("__"):
+            raise MissingModule(f"{package}.{name} is not implemented in Sardonyx", name=package)
+        if not name.startswith("__"):
             finds.find_spec(f"{package}.{name}")  # refuses what is not there
-        goes_on = finds is not None or f"{package}.{name}" in _Submodules.there  # `from package import module`
-        if name.startswith("__") or goes_on:
-            raise AttributeError(f"module '{package}' has no attribute '{name}'")
-        raise MissingModule(f"{package}.{name} is not implemented in Sardonyx", name=package)
+        raise AttributeError(f"module '{package}' has no attribute '{name}'")  # `from package import module` goes on
 
     return refuse

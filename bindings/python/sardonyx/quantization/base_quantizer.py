@@ -5,7 +5,12 @@ import numpy as np
 
 from sardonyx.model import Model
 from sardonyx.quantization.calibration_data import TensorData
-from sardonyx.quantization.onnx_model import ChangedModel
+
+# ONNX Runtime's module of this name has these, too, so programs may import them from here.
+from sardonyx.quantization.onnx_model import (
+    ChangedModel,
+    ONNXModel,  # noqa: F401
+)
 from sardonyx.quantization.quant_math import (
     compute_data_quant_params,
     compute_scale_zp,
@@ -25,6 +30,16 @@ from sardonyx.quantization.quant_types import (
     UINT8,
     get_qmin_qmax_for_qType,
     ms_domain,
+)
+from sardonyx.quantization.quant_utils import (  # noqa: F401
+    find_by_name,
+    get_opset_version,
+    model_has_infer_metadata,
+    pack_bytes_to_4bit,
+    quantize_data,
+    quantize_nparray,
+    save_and_reload_model_with_shape_infer,
+    tensor_proto_to_array,
 )
 from sardonyx.quantization.tensor_quant_overrides import TensorQuantOverridesHelper
 

@@ -20,11 +20,19 @@ from sardonyx.quantization.calibration_data import (
 )
 from sardonyx.quantization.histograms import CalibrationDataCollector, HistogramCollector, entropy, rel_entr
 
+# ONNX Runtime's module of this name has these, too, so programs may import them from here.
+from sardonyx.quantization.quant_utils import (  # noqa: F401
+    apply_plot,
+    load_model_with_shape_infer,
+    smooth_distribution,
+)
+
 __all__ = [
     "CalibraterBase", "CalibrationCacheEncoder", "CalibrationDataCollector", "CalibrationDataReader",
     "CalibrationMethod", "DistributionCalibrater", "EntropyCalibrater", "HistogramCalibrater", "HistogramCollector",
-    "MinMaxCalibrater", "PercentileCalibrater", "TensorData", "TensorsData", "create_calibrator", "entropy",
-    "load_tensors_data", "rel_entr", "save_tensors_data",
+    "MinMaxCalibrater", "PercentileCalibrater", "TensorData", "TensorsData", "apply_plot", "create_calibrator",
+    "entropy", "load_model_with_shape_infer", "load_tensors_data", "rel_entr", "save_tensors_data",
+    "smooth_distribution",
 ]
 
 # Of each method: the calibrater, and what it takes from extra_options with the value where it is not given.

@@ -1,12 +1,22 @@
-"""Weights of products as 4-bit floats of bitsandbytes: MatMul becomes MatMulBnb4."""
+"""Weights of products as 4-bit floats of bitsandbytes: MatMul becomes MatMulBnb4.
+
+usage: python -m onnxruntime.quantization.matmul_bnb4_quantizer --input_model MODEL --output_model MODEL [options]"""
+import argparse
 import logging
+import os
 
 import numpy as np
 
 from sardonyx.model import Model
 from sardonyx.quantization.base_quantizer import QUANTIZABLE
-from sardonyx.quantization.onnx_model import ChangedModel
+
+# ONNX Runtime's module of this name has these, too, so programs may import them from here.
+from sardonyx.quantization.onnx_model import (
+    ChangedModel,
+    ONNXModel,  # noqa: F401
+)
 from sardonyx.quantization.quant_types import ms_domain
+from sardonyx.quantization.quant_utils import attribute_to_kwarg  # noqa: F401
 from sardonyx.quantization.weight_kernels import quantize_matmul_bnb4
 
 
@@ -63,3 +73,32 @@ class MatMulBnb4Quantizer:
         graph.remove_node(node)
         graph.add_node("MatMulBnb4", [source, codes, absmax], [output], label, ms_domain, {
             "K": known.shape[0], "N": known.shape[1], "block_size": self.block_size, "quant_type": self.quant_type})
+
+
+def parse_args():
+    """The arguments of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--input_model", required=True, help="the model")
+    parser.add_argument("--output_model", required=True, help="where the result is written; it must not be there")
+    parser.add_argument("--quant_type", type=int, default=MatMulBnb4Quantizer.NF4, help="0: FP4, 1: NF4 (1)",
+                        choices=[MatMulBnb4Quantizer.FP4, MatMulBnb4Quantizer.NF4])
+    parser.add_argument("--block_size", type=int, default=64, help="numbers with one scale (64)")
+    parser.add_argument("-v", "--verbose", action="store_true", help="log what is not quantized, and why")
+    parser.add_argument("--nodes_to_exclude", nargs="+", default=[], help="names of nodes that are not quantized")
+    return parser.parse_args()
+
+
+def _main():
+    options = parse_args()
+    if options.verbose:
+        logging.getLogger().setLevel(logging.DEBUG)
+    if os.path.exists(options.output_model):
+        raise SystemExit(f"--output_model: '{options.output_model}' is there already")
+    quantizer = MatMulBnb4Quantizer(options.input_model, options.quant_type, options.block_size,
+                                    options.nodes_to_exclude)
+    quantizer.process()
+    quantizer.model.save_model_to_file(options.output_model, True)
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,6 +1,9 @@
 """Weights of products in 2, 4 or 8 bits, in blocks with scales of their own; activations stay floats.
 
-MatMul becomes MatMulNBits, or DequantizeLinear and MatMul; Gather becomes GatherBlockQuantized."""
+MatMul becomes MatMulNBits, or DequantizeLinear and MatMul; Gather becomes GatherBlockQuantized.
+
+usage: python -m onnxruntime.quantization.matmul_nbits_quantizer --input_model MODEL --output_model MODEL [options]"""
+import argparse
 import copy
 import logging
 import os
@@ -11,24 +14,41 @@ import numpy as np
 from sardonyx.model import Model
 from sardonyx.quantization import weight_only_math
 from sardonyx.quantization.base_quantizer import QUANTIZABLE
-from sardonyx.quantization.onnx_model import ChangedModel
+
+# ONNX Runtime's module of this name has these, too, so programs may import them from here.
+from sardonyx.quantization.calibrate import CalibrationDataReader  # noqa: F401
+from sardonyx.quantization.neural_compressor import gptq_quantize, rtn_quantize  # noqa: F401
+from sardonyx.quantization.onnx_model import (
+    ChangedModel,
+    ONNXModel,  # noqa: F401
+)
 from sardonyx.quantization.quant_types import INT8, UINT8, QuantFormat, ms_domain
+from sardonyx.quantization.quant_utils import attribute_to_kwarg  # noqa: F401
 from sardonyx.quantization.watched_values import watching
-from sardonyx.quantization.weight_kernels import block_params, pack, quantize_blocks
+from sardonyx.quantization.weight_kernels import (  # noqa: F401
+    block_params,
+    pack,
+    quantize_blocks,
+    quantize_matmul_2bits,
+    quantize_matmul_4bits,
+    quantize_matmul_8bits,
+    quantize_qdq_matmul_4bits,
+)
 from sardonyx.quantization.weight_only_config import (
     DefaultWeightOnlyQuantConfig,
     GPTQWeightOnlyQuantConfig,
     HQQWeightOnlyQuantConfig,
     KQuantWeightOnlyQuantConfig,
-    NVAWQWeightOnlyQuantConfig,
     RTNWeightOnlyQuantConfig,
     WeightOnlyQuantConfig,
 )
+from sardonyx.quantization.weight_only_modelopt import NVAWQWeightOnlyQuantConfig, NVAWQWeightOnlyQuantizer
 
 __all__ = [
     "INT8", "UINT8", "DefaultWeightOnlyQuantConfig", "GPTQWeightOnlyQuantConfig", "HQQWeightOnlyQuantConfig",
-    "KQuantWeightOnlyQuantConfig", "MatMulNBitsQuantizer", "NVAWQWeightOnlyQuantConfig", "RTNWeightOnlyQuantConfig",
-    "WeightOnlyQuantConfig",
+    "KQuantWeightOnlyQuantConfig", "MatMulNBitsQuantizer", "NVAWQWeightOnlyQuantConfig", "NVAWQWeightOnlyQuantizer",
+    "RTNWeightOnlyQuantConfig", "WeightOnlyQuantConfig", "is_divisible", "ort_convert_str_to_bool", "parse_args",
+    "parse_key_value_pair", "transpose_packed_int4_matrix",
 ]
 
 _WEIGHTS = (*QUANTIZABLE, "bfloat16")
@@ -68,6 +88,11 @@ class MatMulNBitsQuantizer:
 
     def process(self):
         config = self.algo_config
+        if config.algorithm == "nvidia_awq":
+            source = self.model_path or self.changed.to_proto()
+            self.changed = Model(NVAWQWeightOnlyQuantizer(config).quantize_awq(source))
+            self.model = ChangedModel(self.changed)
+            return
         if config.quant_format == QuantFormat.QDQ or "Gather" in config.op_types_to_quantize:
             self._raise_opset()
         hessians = self._hessians() if config.algorithm == "GPTQ" else {}
@@ -331,3 +356,92 @@ def quantized_along(data, axis, block_size, is_symmetric):
         return np.ascontiguousarray(np.moveaxis(array.reshape(*moved.shape[:-1], -1)[..., :size], -1, axis))
     return (back(numbers, length).astype(kind), back(scale, count),
             None if zero_point is None else back(zero_point, count).astype(kind))
+
+
+def is_divisible(val1, val2):
+    """Whether val1 is a multiple of val2."""
+    return val1 % val2 == 0
+
+
+def transpose_packed_int4_matrix(packed, rows, cols):
+    """Bytes of two numbers of 4 bits, the first in the lower half, of a matrix [rows, cols], as those of the transposed
+    one."""
+    numbers = np.stack([packed & 15, packed >> 4], -1).reshape(-1)[:rows * cols].reshape(rows, cols)
+    return pack(np.ascontiguousarray(numbers.T).reshape(-1), 4)
+
+
+def ort_convert_str_to_bool(value):
+    """Whether a text is "true" or "1"."""
+    return value.lower() in ("true", "1")
+
+
+def parse_key_value_pair(s):
+    """("MatMul", 0) of "MatMul:0"."""
+    key, value = s.split(":")
+    return key, int(value)
+
+
+def parse_args():
+    """The arguments of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--input_model", required=True, help="the model")
+    parser.add_argument("--output_model", required=True, help="where the result is written; it must not be there")
+    parser.add_argument("--block_size", default=32, type=int, help="numbers of a column with one scale (32)")
+    parser.add_argument("--quant_method", default="default", help="how weights are rounded (default)",
+                        choices=["default", "hqq", "rtn", "k_quant", "gptq", "nvidia_awq"])
+    parser.add_argument("--bits", default=4, type=int, help="2, 4 or 8 (4)")
+    parser.add_argument("--symmetric", default=True, const=True, nargs="?", type=ort_convert_str_to_bool,
+                        choices=[True, False], help="ranges around 0, without zero points (true); not with hqq")
+    parser.add_argument("--accuracy_level", type=int, help="the attribute of MatMulNBits: 4 computes with int8")
+    parser.add_argument("-v", "--verbose", action="store_true", help="log what is not quantized, and why")
+    parser.add_argument("--nodes_to_exclude", nargs="+", default=[], help="names of nodes that are not quantized")
+    parser.add_argument("--nodes_to_include", nargs="+", help="names of nodes that are, whatever their operator is")
+    parser.add_argument("--quant_format", default="QOperator", choices=["QOperator", "QDQ"],
+                        help="MatMulNBits, or DequantizeLinear before MatMul (QOperator)")
+    parser.add_argument("--op_types_to_quantize", nargs="+", choices=["MatMul", "Gather"], help="(MatMul)")
+    parser.add_argument("--quant_axes", type=parse_key_value_pair, nargs="+",
+                        help="axes along which blocks lie (MatMul:0 Gather:1)")
+    awq = parser.add_argument_group("nvidia_awq", "by NVIDIA's modelopt, on a data set of Hugging Face")
+    awq.add_argument("--calib_dataset_name", default="cnn", help="cnn or pile (cnn)")
+    awq.add_argument("--tokenizer_dir", help="the folder of the model's tokenizer")
+    awq.add_argument("--calibration_method", choices=["awq", "awq_clip"], help="(awq)")
+    awq.add_argument("--cache_dir", default="./cache", help="where data is kept (./cache)")
+    return parser.parse_args()
+
+
+def _config_of(options):
+    """The WeightOnlyQuantConfig of the command line."""
+    kinds = tuple(options.op_types_to_quantize or ["MatMul"])
+    axes = tuple(options.quant_axes) if options.quant_axes else None
+    if options.quant_method == "hqq":
+        return HQQWeightOnlyQuantConfig(options.block_size, options.bits, op_types_to_quantize=kinds, quant_axes=axes)
+    if options.quant_method == "rtn":
+        return RTNWeightOnlyQuantConfig(op_types_to_quantize=kinds)
+    if options.quant_method == "k_quant":
+        return KQuantWeightOnlyQuantConfig(op_types_to_quantize=kinds)
+    if options.quant_method == "gptq":
+        return GPTQWeightOnlyQuantConfig(block_size=options.block_size, op_types_to_quantize=kinds)
+    if options.quant_method == "nvidia_awq":
+        method = "awq_clip" if options.calibration_method == "awq_clip" else "awq_lite"
+        return NVAWQWeightOnlyQuantConfig(options.tokenizer_dir, options.calib_dataset_name, options.cache_dir, method)
+    return DefaultWeightOnlyQuantConfig(options.block_size, options.symmetric, options.accuracy_level,
+                                        QuantFormat[options.quant_format], kinds, axes, options.bits)
+
+
+def _main():
+    options = parse_args()
+    if options.verbose:
+        logging.getLogger().setLevel(logging.DEBUG)
+    if os.path.exists(options.output_model):
+        raise SystemExit(f"--output_model: '{options.output_model}' is there already")
+    if options.symmetric and options.quant_method == "hqq":
+        logging.warning("--symmetric has no effect with hqq, whose zero points are no integers")
+    quantizer = MatMulNBitsQuantizer(
+        options.input_model, options.bits, options.block_size, options.symmetric, options.accuracy_level,
+        options.nodes_to_exclude, options.nodes_to_include, algo_config=_config_of(options))
+    quantizer.process()
+    quantizer.model.save_model_to_file(options.output_model, True)
+
+
+if __name__ == "__main__":
+    _main()

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from sardonyx.quantization.quant_types import FLOAT8E4M3FN
 
+# ONNX Runtime's module of this name has these, too, so programs may import them from here.
+from sardonyx.quantization.quant_utils import attribute_to_kwarg, find_by_name  # noqa: F401
+
 
 def _bodies(node):
     for attribute in node.attribute:

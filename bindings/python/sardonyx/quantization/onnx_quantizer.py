@@ -5,9 +5,17 @@ import logging
 
 import numpy as np
 
-from sardonyx.quantization.base_quantizer import QUANTIZABLE, BaseQuantizer, checked_axis
+# ONNX Runtime's module of this name has these, too, so programs may import them from here.
+from sardonyx.quantization.base_quantizer import (
+    QUANTIZABLE,
+    BaseQuantizer,
+    QuantizationParams,  # noqa: F401
+    checked_axis,
+)
+from sardonyx.quantization.calibrate import TensorData  # noqa: F401
 from sardonyx.quantization.dynamic_ranges import add_measured_quantization
 from sardonyx.quantization.gemm_to_matmul import replace_gemm_with_matmul
+from sardonyx.quantization.onnx_model import ONNXModel  # noqa: F401
 from sardonyx.quantization.quant_math import compute_data_quant_params
 from sardonyx.quantization.quant_types import (
     ELEMENT_NUMBERS,
@@ -17,7 +25,23 @@ from sardonyx.quantization.quant_types import (
     QuantizationMode,
     QuantizedValueType,
 )
-from sardonyx.quantization.quant_utils import QuantizedValue, quantize_weight_array
+from sardonyx.quantization.quant_utils import (  # noqa: F401
+    QuantizedValue,
+    __version__,
+    add_infer_metadata,
+    attribute_to_kwarg,
+    compute_scale_zp,
+    compute_scale_zp_float8,
+    find_by_name,
+    get_qmin_qmax_for_qType,
+    get_qrange_for_qType,
+    ms_domain,
+    quantize_onnx_initializer,
+    quantize_weight_array,
+    save_and_reload_model_with_shape_infer,
+    snap_zero_point_to_uint8,
+    tensor_proto_to_array,
+)
 from sardonyx.quantization.registry import CreateOpQuantizer
 
 

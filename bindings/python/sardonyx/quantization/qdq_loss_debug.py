@@ -15,12 +15,16 @@ import numpy as np
 
 from sardonyx.model import Model
 from sardonyx.quantization.calibrate import CalibraterBase, CalibrationDataReader
+
+# ONNX Runtime's module of this name has these, too, so programs may import them from here.
+from sardonyx.quantization.onnx_model import ONNXModel  # noqa: F401
 from sardonyx.quantization.quant_types import (
     DEQUANT_OP_NAME,
     DEQUANT_OUTPUT_SUFFIX,
     QUANT_INPUT_SUFFIX,
     TENSOR_NAME_QUANT_SUFFIX,
 )
+from sardonyx.quantization.quant_utils import find_by_name, load_model_with_shape_infer  # noqa: F401
 
 _SAVED = "_ReshapedSavedOutput"
 

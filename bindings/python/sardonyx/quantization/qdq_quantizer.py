@@ -9,6 +9,9 @@ from enum import Enum
 import numpy as np
 
 from sardonyx.quantization.base_quantizer import QUANTIZABLE, BaseQuantizer, QuantizationParams, checked_axis
+
+# ONNX Runtime's module of this name has these, too, so programs may import them from here.
+from sardonyx.quantization.calibrate import TensorData  # noqa: F401
 from sardonyx.quantization.qdq_nodes import QDQNodes
 from sardonyx.quantization.quant_math import compute_data_quant_params, compute_scale_zp_blocked, normalize_axis
 from sardonyx.quantization.quant_types import (
@@ -20,6 +23,24 @@ from sardonyx.quantization.quant_types import (
     UINT4,
     UINT16,
     ms_domain,
+)
+from sardonyx.quantization.quant_utils import (  # noqa: F401
+    QUANT_OP_NAME,
+    QuantizedValue,
+    QuantizedValueType,
+    __version__,
+    add_dequant_output_suffix,
+    add_dequant_suffix,
+    add_quant_input_suffix,
+    add_quant_output_suffix,
+    add_quant_suffix,
+    compute_scale_zp,
+    compute_scale_zp_float8,
+    find_by_name,
+    get_qmin_qmax_for_qType,
+    quantize_onnx_initializer,
+    snap_zero_point_to_uint8,
+    tensor_proto_to_array,
 )
 from sardonyx.quantization.registry import CreateQDQQuantizer
 

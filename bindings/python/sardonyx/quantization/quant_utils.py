@@ -8,6 +8,7 @@ import tempfile
 import ml_dtypes
 import numpy as np
 
+from sardonyx import GraphOptimizationLevel, InferenceSession, SessionOptions
 from sardonyx.quantization.quant_math import (
     FLOAT8_DISTRIBUTIONS,
     _check_type,
@@ -49,6 +50,7 @@ from sardonyx.quantization.quant_types import (
     type_to_name,
 )
 
+__producer__, __version__ = "onnx.quantize", "0.1.0"  # of ONNX Runtime's module
 float8_e4m3fn, int4, uint4 = ml_dtypes.float8_e4m3fn, ml_dtypes.int4, ml_dtypes.uint4
 
 __all__ = [
@@ -251,12 +253,10 @@ def model_has_external_data(model_path: pathlib.Path):
 
 def optimize_model(model_path: pathlib.Path, opt_model_path: pathlib.Path):
     """Writes the model with constants folded and nodes removed that need no particular device."""
-    import sardonyx
-
-    options = sardonyx.SessionOptions()
+    options = SessionOptions()
     options.optimized_model_filepath = os.fspath(opt_model_path)
-    options.graph_optimization_level = sardonyx.GraphOptimizationLevel.ORT_ENABLE_BASIC
-    sardonyx.InferenceSession(os.fspath(model_path), options, providers=["CPUExecutionProvider"])
+    options.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_BASIC
+    InferenceSession(os.fspath(model_path), options, providers=["CPUExecutionProvider"])
 
 
 def load_model_with_shape_infer(model_path: pathlib.Path):

@@ -20,7 +20,16 @@ from sardonyx.quantization.calibrate import (
 from sardonyx.quantization.onnx_quantizer import ONNXQuantizer
 from sardonyx.quantization.qdq_quantizer import QDQQuantizer
 from sardonyx.quantization.quant_types import MODEL_SIZE_THRESHOLD, QuantFormat, QuantizationMode, QuantType
-from sardonyx.quantization.quant_utils import needed_opset
+
+# ONNX Runtime's module of this name has these, too, so programs may import them from here.
+from sardonyx.quantization.quant_utils import (  # noqa: F401
+    get_opset_version,
+    load_model_with_shape_infer,
+    model_has_pre_process_metadata,
+    needed_opset,
+    save_and_reload_model_with_shape_infer,
+    update_opset_version,
+)
 from sardonyx.quantization.registry import IntegerOpsRegistry, QDQRegistry, QLinearOpsRegistry
 from sardonyx.quantization.tensor_quant_overrides import TensorQuantOverridesHelper, check_form
 

@@ -4,7 +4,15 @@ import tempfile
 from pathlib import Path
 
 from sardonyx.model import Model
-from sardonyx.quantization.quant_utils import optimize_model
+
+# ONNX Runtime's module of this name has these, too, so programs may import them from here.
+from sardonyx.quantization.fusions import ReplaceUpsampleWithResize  # noqa: F401
+from sardonyx.quantization.onnx_model import ONNXModel  # noqa: F401
+from sardonyx.quantization.quant_utils import (  # noqa: F401
+    add_pre_process_metadata,
+    optimize_model,
+    save_and_reload_model_with_shape_infer,
+)
 from sardonyx.symbolic_shape_infer import SymbolicShapeInference
 
 _OLDEST = 11  # the opset that quantization needs

@@ -82,11 +82,3 @@ class DefaultWeightOnlyQuantConfig(WeightOnlyQuantConfig):
         self.accuracy_level, self.channel_wised_quantize = accuracy_level, channel_wised_quantize
         if channel_wised_quantize and quant_format == QuantFormat.QOperator:
             raise NotImplementedError("channel_wised_quantize: MatMulNBits has blocks; expected QuantFormat.QDQ")
-
-
-class NVAWQWeightOnlyQuantConfig(WeightOnlyQuantConfig):
-    """AWQ by NVIDIA's package modelopt, on a data set of Hugging Face; not done by Sardonyx."""
-
-    def __init__(self, tokenizer_dir, dataset_name="cnn", cache_dir="./cache", calibration_method="awq_lite"):
-        raise NotImplementedError("NVAWQWeightOnlyQuantConfig: quantization by modelopt is not implemented in "
-                                  "Sardonyx; GPTQWeightOnlyQuantConfig also takes data into account")

@@ -1,4 +1,4 @@
-"""onnxruntime.tools is not implemented in Sardonyx: using a name of it raises an error with that name."""
-from onnxruntime._not_implemented import refusing
+"""sardonyx.tools by its other name."""
+from onnxruntime._same_modules import SameModules
 
-__getattr__ = refusing(__name__)
+SameModules(__name__, "sardonyx.tools", {"symbolic_shape_infer": "sardonyx.symbolic_shape_infer"})

@@ -1,4 +1,12 @@
 """What the rules for float operators between QuantizeLinear and DequantizeLinear build on."""
+# ONNX Runtime's module of this name has these, too, so programs may import them from here.
+from sardonyx.quantization.operators.base_operator import QuantOperatorBase  # noqa: F401
+from sardonyx.quantization.quant_utils import (  # noqa: F401
+    QuantizedValue,
+    QuantizedValueType,
+    attribute_to_kwarg,
+    quantize_nparray,
+)
 
 
 class QDQOperatorBase:

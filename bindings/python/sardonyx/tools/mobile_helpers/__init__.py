@@ -1,0 +1,1 @@
+"""How well a model suits the providers of phones."""

@@ -1,0 +1,1 @@
+"""Readers and writers of models in ORT format, which are FlatBuffers."""

@@ -1,0 +1,1 @@
+"""Tools for models with QuantizeLinear and DequantizeLinear."""
