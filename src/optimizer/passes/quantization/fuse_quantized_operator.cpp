@@ -34,7 +34,7 @@ struct Candidate {
   }
   // Integers of the result's type, with scale and zero point. May add a node, so it comes behind all conditions.
   std::vector<ValueId> Three(const QuantizedValue& q) const {
-    if (q.dtype == y.dtype) return {q.data, q.scale, ZeroOrConstant(graph, q)};
+    if (q.dtype == y.dtype) return {q.data, Scalar(q.scale), Scalar(ZeroOrConstant(graph, q))};
     Tensor table(y.dtype, Shape{256}), zero(y.dtype, Shape{});
     const auto other_sign = [](std::int64_t byte) { return static_cast<std::uint8_t>(byte ^ 128); };
     for (std::int64_t i = 0; i < 256; ++i) static_cast<std::uint8_t*>(table.raw())[i] = other_sign(i);
@@ -42,9 +42,15 @@ struct Candidate {
     Rewrite rewrite(graph, registry, id);
     const ValueId data =
         rewrite.Add("ai.sardonyx", "Lookup8", {q.data, graph.AddConstant("other_sign", std::move(table))});
-    return {data, q.scale, graph.AddConstant("zero_point", std::move(zero))};
+    return {data, Scalar(q.scale), graph.AddConstant("zero_point", std::move(zero))};
   }
-  std::vector<ValueId> ScaleAndZero() const { return {y.scale, ZeroOrConstant(graph, y)}; }
+  // ONNX Runtime takes no parameters of shape [1], as torch writes them.
+  ValueId Scalar(ValueId parameter) const {
+    const Tensor constant = *graph.value(parameter).constant();
+    return constant.shape().rank() == 0 ? parameter
+                                        : graph.AddConstant(graph.value(parameter).name, constant.Reshaped(Shape{}));
+  }
+  std::vector<ValueId> ScaleAndZero() const { return {Scalar(y.scale), Scalar(ZeroOrConstant(graph, y))}; }
 };
 
 void Append(std::vector<ValueId>& to, const std::vector<ValueId>& more) {

@@ -57,6 +57,19 @@ TEST(FuseQuantizedOperator, LeavesWhatIsNotQuantizedThroughoutAlone) {
             "QuantizeLinear DequantizeLinear AveragePool QuantizeLinear");
 }
 
+TEST(FuseQuantizedOperator, MakesScalarsOfParametersOfShape1) {
+  const PassedGraph g(
+      "g (float[2,3] x) => (uint8[2,3] y) <float[1] s = {0.03}, uint8[1] z = {120}> {"
+      "q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) m = Add(d, d) y = QuantizeLinear(m, s, z)}",
+      {&kFuseQuantizedOperator}, 1);
+  EXPECT_EQ(g.Operators(), "QuantizeLinear QLinearAdd");
+  const Node& sum = g.graph.node(g.graph.order.back());
+  for (std::size_t i = 1; i < sum.inputs.size(); ++i) {
+    if (i == 3) continue;  // the other operand
+    EXPECT_EQ(g.graph.value(sum.inputs[i]).type.rank(), 0u) << "input " << i;
+  }
+}
+
 TEST(FuseQuantizedOperator, ConvertsOperandsOfTheOtherSign) {
   const std::string other = "wq = QuantizeLinear(v, t, n) wd = DequantizeLinear(wq, t, n) ";
   EXPECT_EQ(Fused(other + "m = Add(xd, wd)").Operators(), std::string(kTwo) + "Lookup8 QLinearAdd");

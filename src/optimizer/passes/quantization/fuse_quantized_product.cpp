@@ -173,8 +173,9 @@ class ProductFuser {
     const std::vector<Attribute> attributes = graph_.node(id).attributes;
     const ValueId old = graph_.node(id).outputs[0], bias = Input(id, 2);
     const std::vector<double> scales = Times(ScalesOf(graph_, w), x.scale_value);
+    const ValueId zero = HasOnlyZeroZeros(graph_, w) ? kNoValue : w.zero;  // ONNX Runtime takes none per channel
     Rewrite rewrite(graph_, registry_, id);
-    const ValueId sums = rewrite.Add("ConvInteger", {x.data, w.data, x.zero, w.zero}, attributes);
+    const ValueId sums = rewrite.Add("ConvInteger", {x.data, w.data, x.zero, zero}, attributes);
     const ValueId floats = rewrite.Add("Cast", {sums}, {{"to", static_cast<std::int64_t>(DType::kFloat)}});
     std::vector<std::int64_t> row(weights.rank(), 1);
     row[1] = weights.dims[0].number();
