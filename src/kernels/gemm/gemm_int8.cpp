@@ -308,10 +308,10 @@ void RunClipped(const GemmInt8Args& g, const TileInt8Set& t, std::byte* scratch,
 }
 
 void RunOne(const GemmInt8Args& g, std::byte* scratch, Parallel& parallel) {
-  if (Tiles(g.tiles).clipped != nullptr) return RunClipped(g, Tiles(g.tiles), scratch, parallel);
   const bool small = std::max<int64_t>(g.m, 4) * g.n * g.k < kSerialWork;
   Serial serial;
   Parallel& threads = small ? serial : parallel;
+  if (Tiles(g.tiles).clipped != nullptr) return RunClipped(g, Tiles(g.tiles), scratch, threads);
   Product(g, Tiles(g.tiles), scratch, threads).Run(threads);
 }
 

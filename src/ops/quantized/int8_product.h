@@ -42,22 +42,48 @@ class Int8Product {
   std::int64_t b_matrices() const { return b_.batch_count; }
 
   std::size_t OffsetCount() const { return 2 * static_cast<std::size_t>(batch_count_); }
-  // Runs the matrices one after the other (the GEMM itself uses the threads). `change` sees the arguments of a matrix
-  // and the indices of its A and B before it runs.
+  // What Run needs once args (but for the pointers) are known.
+  std::size_t ScratchBytes(int threads) const {
+    return TakesTurns(threads) ? kernels::GemmInt8ScratchBytes(args, threads)
+                               : static_cast<std::size_t>(threads) * SlotBytes();
+  }
+  // Runs the matrices; `change` sees the arguments of a matrix and the indices of its A and B before it runs. As many
+  // matrices as threads run at once if `are_independent`: `change` writes nothing but the arguments.
   template <typename Change>
-  void Run(KernelContext& c, std::int64_t* offsets, std::byte* scratch, Change change) const {
+  void Run(KernelContext& c, std::int64_t* offsets, std::byte* scratch, bool are_independent, Change change) const {
     FindMatrices(offsets);
-    for (std::int64_t i = 0; i < batch_count_; ++i) {
+    const auto run = [&](std::int64_t i, Parallel& parallel, std::byte* memory) {
       kernels::GemmInt8Args g = Matrix(i, offsets);
       change(g, offsets[i], offsets[batch_count_ + i]);
-      kernels::GemmInt8(g, c.parallel(), scratch);
+      kernels::GemmInt8(g, parallel, memory);
+    };
+    const std::int64_t threads = c.parallel().ThreadCount();
+    if (TakesTurns(c.parallel().ThreadCount())) {
+      for (std::int64_t i = 0; i < batch_count_; ++i) run(i, c.parallel(), scratch);
+      return;
     }
+    Serial serial;
+    if (!are_independent) {
+      for (std::int64_t i = 0; i < batch_count_; ++i) run(i, serial, scratch);
+      return;
+    }
+    c.parallel().For(threads, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t s = begin; s < end; ++s)
+        for (std::int64_t i = batch_count_ * s / threads; i < batch_count_ * (s + 1) / threads; ++i)
+          run(i, serial, scratch + static_cast<std::size_t>(s) * SlotBytes());
+    });
   }
   void Run(KernelContext& c, std::int64_t* offsets, std::byte* scratch) const {
-    Run(c, offsets, scratch, [](kernels::GemmInt8Args&, std::int64_t, std::int64_t) {});
+    Run(c, offsets, scratch, true, [](kernels::GemmInt8Args&, std::int64_t, std::int64_t) {});
   }
 
  private:
+  // Each matrix uses all threads: there are few of them, or they are large.
+  bool TakesTurns(std::int64_t threads) const {
+    constexpr std::int64_t kLarge = std::int64_t{1} << 24;
+    return threads == 1 || batch_count_ < threads || args.m * args.n * args.k >= kLarge;
+  }
+  std::size_t SlotBytes() const { return (kernels::GemmInt8ScratchBytes(args, 1) + 63) / 64 * 64; }
   void FindMatrices(std::int64_t* offsets) const;
   kernels::GemmInt8Args Matrix(std::int64_t i, const std::int64_t* offsets) const;
 

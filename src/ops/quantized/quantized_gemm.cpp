@@ -44,7 +44,7 @@ void RunToFloat(KernelContext& c) {
   Operands io(c, DType::kFloat, kNoFloats);
   const std::size_t offsets = io.Add<std::int64_t>(p.OffsetCount());
   const std::size_t scales_at = io.Add<float>(static_cast<std::size_t>(args.n));
-  const std::size_t gemm = io.Add(kernels::GemmInt8ScratchBytes(args, c.parallel().ThreadCount()));
+  const std::size_t gemm = io.Add(p.ScratchBytes(c.parallel().ThreadCount()));
   const Operands::Computing computing(io);
   args.a = c.Input(0).data;
   args.c = io.Out<float>(0);
@@ -52,10 +52,13 @@ void RunToFloat(KernelContext& c) {
   float* scales = io.At<float>(scales_at);
   args.scales = scales;
   const float *a_scales = io.In<float>(kAScale), *b_scales = io.In<float>(kBScale);
-  p.Run(c, io.At<std::int64_t>(offsets), io.At(gemm),
+  const auto set_scales = [&](std::int64_t b_index) {
+    MultiplyScales(one_scale ? *a_scales : 1.0f, b_scales + b_index * b_stride, c.Input(kBScale).count, args.n, scales);
+  };
+  set_scales(0);
+  p.Run(c, io.At<std::int64_t>(offsets), io.At(gemm), b_stride == 0,
         [&](kernels::GemmInt8Args& g, std::int64_t a_index, std::int64_t b_index) {
-          MultiplyScales(one_scale ? *a_scales : 1.0f, b_scales + b_index * b_stride, c.Input(kBScale).count, g.n,
-                         scales);
+          if (b_stride != 0) set_scales(b_index);
           if (!one_scale) g.row_scales = a_scales + a_index * a_stride;
         });
 }
@@ -79,7 +82,7 @@ void RunDynamic(KernelContext& c) {
   const std::size_t scales_at = layout.Add<float>(static_cast<std::size_t>(args.n));
   const std::size_t a_at = layout.Add(static_cast<std::size_t>(a_count));
   const std::size_t ranges_at = layout.Add<float>(kernels::DynamicRangeFloats(a_count));
-  const std::size_t gemm = layout.Add(kernels::GemmInt8ScratchBytes(args, c.parallel().ThreadCount()));
+  const std::size_t gemm = layout.Add(p.ScratchBytes(c.parallel().ThreadCount()));
   std::byte* block = c.Scratch(layout.bytes());
   const auto floats = [&](std::size_t at) { return static_cast<float*>(static_cast<void*>(block + at)); };
   auto* a = static_cast<std::uint8_t*>(static_cast<void*>(block + a_at));
@@ -90,10 +93,14 @@ void RunDynamic(KernelContext& c) {
   args.c = c.Output(0).data;
   args.float_bias = c.HasInput(kBias) ? c.Input(kBias).As<float>() : nullptr;
   args.scales = floats(scales_at);
-  p.Run(c, static_cast<std::int64_t*>(static_cast<void*>(block + offsets)), block + gemm,
-        [&](kernels::GemmInt8Args& g, std::int64_t, std::int64_t b_index) {
-          MultiplyScales(scale.scale, c.Input(kBScale).As<float>() + b_index * b_stride, c.Input(kBScale).count, g.n,
-                         floats(scales_at));
+  const auto set_scales = [&](std::int64_t b_index) {
+    MultiplyScales(scale.scale, c.Input(kBScale).As<float>() + b_index * b_stride, c.Input(kBScale).count, args.n,
+                   floats(scales_at));
+  };
+  set_scales(0);
+  p.Run(c, static_cast<std::int64_t*>(static_cast<void*>(block + offsets)), block + gemm, b_stride == 0,
+        [&](kernels::GemmInt8Args&, std::int64_t, std::int64_t b_index) {
+          if (b_stride != 0) set_scales(b_index);
         });
 }
 

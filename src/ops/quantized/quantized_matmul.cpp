@@ -33,7 +33,7 @@ void RunInteger(KernelContext& c) {
   p.args.c = c.Output(0).data;
   ScratchLayout layout;
   const std::size_t offsets = layout.Add<std::int64_t>(p.OffsetCount());
-  const std::size_t gemm = layout.Add(kernels::GemmInt8ScratchBytes(p.args, c.parallel().ThreadCount()));
+  const std::size_t gemm = layout.Add(p.ScratchBytes(c.parallel().ThreadCount()));
   std::byte* block = c.Scratch(layout.bytes());
   p.Run(c, static_cast<std::int64_t*>(static_cast<void*>(block + offsets)), block + gemm);
 }
@@ -77,16 +77,20 @@ void RunQLinear(KernelContext& c) {
   Operands io(c, DType::kFloat, kNoFloats, 1);
   const std::size_t offsets = io.Add<std::int64_t>(p.OffsetCount());
   const std::size_t scales_at = io.Add<float>(static_cast<std::size_t>(p.args.n));
-  const std::size_t gemm = io.Add(kernels::GemmInt8ScratchBytes(p.args, c.parallel().ThreadCount()));
+  const std::size_t gemm = io.Add(p.ScratchBytes(c.parallel().ThreadCount()));
   const Operands::Computing computing(io);
   const float y_scale = *io.In<float>(6);
   float* scales = io.At<float>(scales_at);
-  p.Run(c, io.At<std::int64_t>(offsets), io.At(gemm),
+  const auto set_scales = [&](std::int64_t b_index) {
+    const Scales b{io.In<float>(4) + b_index * b_stride, std::min(c.Input(4).count, p.args.n)};
+    const float a_scale = one_scale ? *io.In<float>(1) : 1.0f;
+    for (std::int64_t j = 0; j < p.args.n; ++j) scales[j] = a_scale * b.At(j) / y_scale;
+  };
+  p.args.scales = scales;
+  set_scales(0);
+  p.Run(c, io.At<std::int64_t>(offsets), io.At(gemm), b_stride == 0,
         [&](kernels::GemmInt8Args& g, std::int64_t a_index, std::int64_t b_index) {
-          const Scales b{io.In<float>(4) + b_index * b_stride, std::min(c.Input(4).count, g.n)};
-          const float a_scale = one_scale ? *io.In<float>(1) : 1.0f;
-          for (std::int64_t j = 0; j < g.n; ++j) scales[j] = a_scale * b.At(j) / y_scale;
-          g.scales = scales;
+          if (b_stride != 0) set_scales(b_index);
           if (!one_scale) g.row_scales = io.In<float>(1) + a_index * a_stride;
         });
 }
