@@ -170,6 +170,14 @@ class OrtSyncStream:
         return self._handle.address()
 
 
+def device_of_provider(name):
+    """The device for a provider of a registered library that is asked for by its name alone: as in ONNX Runtime the
+    first one that it has. None if no such library has the provider."""
+    if name in _core.available_providers():
+        return None
+    return next((device for device in get_ep_devices() if device.ep_name == name), None)
+
+
 def register_execution_provider_library(registration_name, library_path):
     """Loads a library of execution providers, whose devices get_ep_devices() then lists too. A relative path is one
     from the folder of the library that this package uses."""

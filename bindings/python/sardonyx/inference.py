@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from sardonyx import _core, missing
 from sardonyx.binding import IOBinding
-from sardonyx.devices import OrtEpDevice, OrtMemoryInfo, place_of
+from sardonyx.devices import OrtEpDevice, OrtMemoryInfo, device_of_provider, place_of
 from sardonyx.options import STRICT_PROVIDERS, RunOptions, SessionOptions
 from sardonyx.process import get_available_providers
 from sardonyx.values import OrtValue, element_type_of
@@ -96,6 +96,8 @@ def _without_duplicates(providers):
 def _missing(providers, may_fall_back, strict):
     """{name: reason} of missing providers. If the CPU may stand in, one warning says so; otherwise creating the session
     fails. If `strict` is set, the CPU stands in only where it is also in the list."""
+    if all(name in _core.available_providers() for name, _ in providers):
+        return {}
     available = get_available_providers()
     absent = [name for name, _ in providers if name not in available]
     if not absent:
@@ -172,14 +174,18 @@ class InferenceSession:
         from_bytes = isinstance(self._model, bytes)
         if from_bytes:
             self._model = _kept_once(self)
-        if wanted or self._disabled or from_bytes:
-            options = options._copy()
+        replaces = bool(self._chosen) and options.has_providers()  # the session's list is the one that counts
+        if wanted or self._disabled or from_bytes or replaces:
+            options = options._copy(with_providers=not replaces)
         if from_bytes:  # kept as long as the session: weights are not copied, and inner values can be requested later
             options._handle.add_session_config_entry("session.use_ort_model_bytes_directly", "1")
         chosen = list(self._chosen) if wanted else []
         if absent and all(name != "CPUExecutionProvider" for name, _ in chosen):
             chosen.append(("CPUExecutionProvider", {}))
         for name, values in chosen:
+            if device := device_of_provider(name):
+                options.add_provider_for_devices([device], values)
+                continue
             entries = {str(key): str(value) for key, value in values.items()}
             options._handle.append_provider_or_missing(name, entries, absent.get(name, ""))
         if self._disabled:
@@ -223,6 +229,8 @@ class InferenceSession:
 
     def get_provider_options(self):
         options = {name: {str(k): str(v) for k, v in values.items()} for name, values in self._chosen}
+        if not options:
+            options = self._sess_options._options_of_providers()
         return {name: options.get(name, {}) for name in self.get_providers()}
 
     def set_providers(self, providers=None, provider_options=None):

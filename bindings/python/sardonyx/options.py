@@ -5,7 +5,7 @@ import numpy as np
 
 from sardonyx import _core, missing
 from sardonyx.compile import reader_of_data, require_callable
-from sardonyx.devices import OrtEpDevice
+from sardonyx.devices import OrtEpDevice, device_of_provider
 from sardonyx.enumerations import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from sardonyx.values import OrtValue
 
@@ -62,6 +62,9 @@ class _Closed:
 
     def __getattr__(self, name):
         missing.refuse(type(self).__name__, name)
+
+
+_ADDING = ("append_provider", "add_provider_for_devices")  # of the calls that options repeat
 
 
 class SessionOptions(_Closed):
@@ -184,12 +187,14 @@ class SessionOptions(_Closed):
 
     def has_providers(self):
         """Whether a provider was added."""
-        return any(method in ("append_provider", "add_provider_for_devices") for method, _ in self._calls)
+        return any(method in _ADDING for method, _ in self._calls)
 
     def register_custom_ops_library(self, path):
         self._call("register_custom_ops_library", os.fsdecode(path))
 
     def add_provider(self, name, options=None):
+        if device := device_of_provider(name):
+            return self.add_provider_for_devices([device], options)
         self._call("append_provider", name, {str(key): str(value) for key, value in (options or {}).items()})
 
     def set_provider_selection_policy_delegate(self, delegate):
@@ -238,11 +243,24 @@ class SessionOptions(_Closed):
         for method, arguments in state["calls"]:
             self._call(method, *arguments)
 
-    def _copy(self):
+    def _copy(self, with_providers=True):
         """A copy with a handle of its own, to which a session adds its providers."""
+        state = self.__getstate__()
+        if not with_providers:
+            state["calls"] = [call for call in self._calls if call[0] not in _ADDING]
         copy = SessionOptions.__new__(SessionOptions)
-        copy.__setstate__(self.__getstate__())
+        copy.__setstate__(state)
         return copy
+
+    def _options_of_providers(self):
+        """{name: options} of the providers that were added; those of devices begin with what the device says."""
+        found = {}
+        for method, (provider, values) in (call for call in self._calls if call[0] in _ADDING):
+            if method == "append_provider":
+                found.setdefault(provider, values)
+            elif provider:
+                found.setdefault(provider[0].ep_name, {**provider[0].ep_options, **values})
+        return found
 
 
 class RunOptions(_Closed):

@@ -5,13 +5,15 @@ import random
 import sys
 
 from sardonyx import _core
+from sardonyx.devices import get_ep_devices
 
 sardonyx_version = _core.own_version_string()
 
 
 def get_available_providers():
-    """The names of the execution providers in this build, in the order of their default priority."""
-    return _core.available_providers()
+    """The names of the execution providers in this build, in the order of their default priority, then those of the
+    libraries that are registered."""
+    return list(dict.fromkeys([*_core.available_providers(), *(device.ep_name for device in get_ep_devices())]))
 
 
 def get_all_providers():
