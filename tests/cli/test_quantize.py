@@ -225,6 +225,17 @@ def test_operators_on_integers_and_nodes_that_stay(images):
     assert all(layer["sqnr_db"] is not None for layer in answer["layers"] if layer["quantized"])
 
 
+def test_gemm_stays_on_request_with_ranges_of_each_run(here):
+    model = save("gemm.onnx", """<ir_version: 10, opset_import: ["" : 21]>
+net (float[4, 16] x) => (float[4, 8] y) { a = Gemm (x, w, b) y = Gemm (a, v, b) }""", w=normal(1, 16, 8),
+                 v=normal(2, 8, 8), b=normal(3, 8))
+    for excluded, left in (([], 0), (["--exclude", "/Gemm_1"], 1)):
+        answer = run_json("quantize", model, "--method", "dynamic", *excluded)
+        kinds = [node.op_type for node in onnx.load("gemm.int8.onnx").graph.node]
+        assert kinds.count("MatMulInteger") == 2 - left
+        assert [layer["quantized"] for layer in answer["layers"]] == [True, not left]
+
+
 # ---- data ----
 
 

@@ -57,7 +57,7 @@ class Reference:
     """The outputs of the original on the samples for comparison, which evaluate() holds those of another model
     against."""
 
-    def __init__(self, session, samples, wanted, progress):
+    def __init__(self, session, samples, wanted, is_convolutional):
         outputs = {one.name: one for one in session.get_outputs()}
         for name in wanted:
             if name not in outputs:
@@ -68,8 +68,7 @@ class Reference:
             raise Failure("the model has no output of floats, which could be compared: its outputs are "
                           + ", ".join(f"'{name}' ({one.type})" for name, one in outputs.items()))
         self._samples, self.values = samples, []
-        for at, number in enumerate(samples.comparison):
-            progress(at / len(samples.comparison))
+        for number in samples.comparison:
             try:
                 self.values.append(session.run(self.names, samples.feed(number)))
             except Exception as failure:
@@ -80,13 +79,14 @@ class Reference:
                     "; inputs " + ", ".join(f"'{name}'" for name in samples.random) + " are random: give sizes with "
                     "--dim or --shape, numbers with --range, or real inputs with --data" if samples.random else "")
                 raise Failure(f"the model does not run on {samples.origin(number)}: {said}{hint}") from None
-        self.ranked, self.axis = self._ranked_output()
+        self.ranked, self.axis = self._ranked_output(is_convolutional)
 
-    def _ranked_output(self):
-        """(the place of the first output that has a largest element in each place, the axis of its elements)."""
+    def _ranked_output(self, is_convolutional):
+        """(the place of the first output that has a largest element in each place, the axis of its elements): that of
+        channels for images and for what convolutional networks make of them, otherwise the last."""
         for at, name in enumerate(self.names):
             first = self.values[0][at]
-            axis = 1 if first.ndim == 4 else first.ndim - 1
+            axis = 1 if first.ndim == 4 or first.ndim == 3 and is_convolutional else first.ndim - 1
             if first.ndim and first.shape[axis] > 1 and not name.startswith(("present", "past")):
                 return at, axis
         return None, 0

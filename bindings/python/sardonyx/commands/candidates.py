@@ -77,9 +77,11 @@ class Workshop:
             if settings.method == "int4":
                 self._make_int4(settings, path)
             elif settings.method == "dynamic":
+                # A Gemm becomes NAME_MatMul.
+                excluded = [*settings.excluded, *(f"{name}_MatMul" for name in settings.excluded)]
                 quantize_dynamic(str(self.prepared_file), str(path), op_types_to_quantize=list(settings.kinds),
                                  per_channel=True, reduce_range=settings.reduce_range, weight_type=QuantType.QInt8,
-                                 nodes_to_exclude=list(settings.excluded), use_external_data_format=self.is_large)
+                                 nodes_to_exclude=excluded, use_external_data_format=self.is_large)
             else:
                 quantize_static(
                     str(self.prepared_file), str(path), None,

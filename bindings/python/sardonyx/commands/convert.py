@@ -56,7 +56,7 @@ class Conversion:
         request = self.request
         with Progress("running the original"):
             reference = Reference(speed.make_session(request.file, request.threads), self.samples, request.compare,
-                                  lambda _: None)
+                                  model_facts.is_convolutional(self.model.graph))
         for text in self.samples.assumed:
             self.says(styled("dim", f"  {text}"))
         with Progress("converting"), files.unfinished(self.output) as unready:

@@ -1,5 +1,7 @@
 """What each layer costs and brings: noise of its output, range of its values, time in float and in integers."""
 import math
+import re
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +16,7 @@ from sardonyx.quantization.quant_types import DEQUANT_OUTPUT_SUFFIX
 _MOVING = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "MaxPool", "Split", "Slice", "Pad", "Concat"}
 _CLIPPING = {"Relu", "Clip"}
 _BEHIND = 0.999
+_MADE = re.compile(r"(_MatMul)?(_quant\w*)?$")  # what the dynamic quantizer adds to the name of a node
 _SAMPLES = 4  # of which values are compared; noise of a layer differs little between samples
 
 
@@ -47,6 +50,8 @@ def layers_of(workshop, settings):
     """The nodes that these settings quantize, and those that they would without `excluded`; in topological order."""
     graph, found = workshop.prepared.graph, []
     kinds = {"MatMul"} if settings.method == "int4" else set(settings.kinds)
+    if settings.method == "dynamic":
+        kinds.add("Gemm")  # becomes a MatMul
     from sardonyx.commands.model_facts import products
 
     weighted = {node.name for node in products(graph)}
@@ -163,7 +168,7 @@ def measure_times(layers, workshop, path, threads, feed, folder):
     """Sets times of layers. Layers that became part of another node have their time there, and none of their own."""
     graph = workshop.prepared.graph
     exact = node_times(workshop.prepared_file, threads, feed, folder)
-    other = node_times(path, threads, feed, folder)
+    other = _by_layer(node_times(path, threads, feed, folder), {layer.name for layer in layers})
     for layer in layers:
         home = {name: _home(graph, layer.name, times) for name, times in (("exact", exact), ("other", other))}
         layer.part_of = "" if home["other"] in (layer.name, None) else home["other"]
@@ -176,10 +181,21 @@ def measure_times(layers, workshop, path, threads, feed, folder):
         last = next((member for member in members if member.name == name), members[-1])
         last.part_of = ""
         last.float_ms = sum(exact.get(home, 0.0) for home in homes)
-        last.integer_ms = other.get(name, 0.0)
+        last.integer_ms = other.get(name)
+        if last.integer_ms is None:  # neither it nor what follows has a time of its own
+            last.float_ms = None
         for member in members:
             if member is not last:
                 member.part_of = last.name
+
+
+def _by_layer(times, names):
+    """Times of the quantized model's nodes under the names of the layers that these are made from."""
+    found = defaultdict(float)
+    for node, milliseconds in times.items():
+        origin = _MADE.sub("", node)
+        found[origin if node not in names and origin in names else node] += milliseconds
+    return found
 
 
 def _home(graph, name, times):

@@ -44,7 +44,8 @@ class Quantization:
         self._say_data()
         with Progress("running the original"):
             session = speed.make_session(self.request.file, self.request.threads)
-            self.reference = Reference(session, self.samples, self.request.compare, lambda _: None)
+            self.reference = Reference(session, self.samples, self.request.compare,
+                                       model_facts.is_convolutional(self._original.graph))
         del session
         self._say_assumptions()
         with Progress("preparing the model"):

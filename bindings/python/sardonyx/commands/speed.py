@@ -6,7 +6,7 @@ import statistics
 import time
 from collections import defaultdict
 
-_WARMUP = 2
+_WARMUP, _LEAST_RUNS = 2, 3
 _PROFILED_RUNS = 10
 
 
@@ -47,7 +47,7 @@ def times_in_turns(sessions, feed, seconds):
         for _ in range(_WARMUP):
             session.run(None, feed)
     taken, end = [[] for _ in sessions], time.perf_counter() + seconds * len(sessions)
-    while time.perf_counter() < end or not taken[0]:
+    while time.perf_counter() < end or len(taken[0]) < _LEAST_RUNS:
         for session, times in zip(sessions, taken, strict=True):
             start = time.perf_counter()
             session.run(None, feed)
