@@ -26,11 +26,12 @@ _IMAGE_PASSES = {
 _PADDING = {0: "length", 1: "length_and_start", 2: "mask", 3: "none"}  # by AttentionMaskFormat
 
 
-def choices_of(options):
-    """What Model.optimize gets for the FusionOptions."""
+def choices_of(options, images=False):
+    """What Model.optimize gets for the FusionOptions. `images`: with the operators of diffusion models."""
     disabled = {name for field, passes in _PASSES.items() if not getattr(options, field) for name in passes}
-    optional = {name for field, passes in _IMAGE_PASSES.items() if getattr(options, field, False) for name in passes}
-    if getattr(options, "enable_group_norm", False):
+    optional = {name for field, passes in _IMAGE_PASSES.items() if images and getattr(options, field, False)
+                for name in passes}
+    if images and getattr(options, "enable_group_norm", False):
         optional.add("fuse_group_norm")
         optional.add("spell_group_norm" if options.group_norm_channels_last else "spell_group_norm_channels_first")
     if options.enable_gemm_fast_gelu and options.enable_gelu:

@@ -16,6 +16,7 @@ class BertOnnxModel(OnnxModel):
     the fusions go by in any case."""
 
     model_type = "bert"
+    has_images = False  # and the operators of diffusion models
     counted = ("EmbedLayerNormalization", "Attention", "MultiHeadAttention", "Gelu", "FastGelu", "BiasGelu",
                "GemmFastGelu", "LayerNormalization", "SimplifiedLayerNormalization", "SkipLayerNormalization",
                "SkipSimplifiedLayerNormalization", "RotaryEmbedding", "QOrderedAttention", "QOrderedGelu",
@@ -43,7 +44,7 @@ class BertOnnxModel(OnnxModel):
     def run_fusions(self, options, level="disable", source=None):
         """`level`: "basic" simplifies the graph before. `source`: a file to take in place of the model."""
         with Held(self.model if source is None else source) as held:
-            held.optimize(level, target="onnxruntime", **self.adapted(choices_of(options)))
+            held.optimize(level, target="onnxruntime", **self.adapted(choices_of(options, self.has_images)))
             self.initialize(proto_of(held))
         if not options.enable_shape_inference:
             self.disable_shape_inference()

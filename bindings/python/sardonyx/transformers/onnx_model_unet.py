@@ -13,6 +13,7 @@ _NOT_MADE = {"enable_nhwc_conv": "NhwcConv", "enable_skip_group_norm": "SkipGrou
 
 class UnetOnnxModel(BertOnnxModel):
     model_type = "unet"
+    has_images = True
     counted = ("Attention", "MultiHeadAttention", "LayerNormalization", "SkipLayerNormalization", "BiasSplitGelu",
                "GroupNorm", "SkipGroupNorm", "NhwcConv", "BiasAdd")
 

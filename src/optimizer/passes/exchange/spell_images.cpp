@@ -85,9 +85,15 @@ constexpr Rule kBiasSplitGelu[] = {
 
 }  // namespace
 
-constinit const Pass kSpellGroupNorm = {.name = "spell_group_norm", .level = Level::kExtended, .rules = kGroupNorm};
+// With the activation behind it first, and alone in a second pass: a pass goes from the first node to the last.
+constexpr std::span<const Rule> kLast(kGroupNorm), kFirst(kGroupNormFirst);
+constinit const Pass kSpellGroupNormSwish = {
+    .name = "spell_group_norm", .level = Level::kExtended, .rules = kLast.first(1)};
+constinit const Pass kSpellGroupNorm = {.name = "spell_group_norm", .level = Level::kExtended, .rules = kLast.last(1)};
+constinit const Pass kSpellGroupNormSwishFirst = {
+    .name = "spell_group_norm_channels_first", .level = Level::kExtended, .rules = kFirst.first(1)};
 constinit const Pass kSpellGroupNormFirst = {
-    .name = "spell_group_norm_channels_first", .level = Level::kExtended, .rules = kGroupNormFirst};
+    .name = "spell_group_norm_channels_first", .level = Level::kExtended, .rules = kFirst.last(1)};
 constinit const Pass kFuseBiasAdd = {.name = "fuse_bias_add", .level = Level::kExtended, .rules = kBiasAdd};
 constinit const Pass kFuseBiasSplitGelu = {
     .name = "fuse_bias_split_gelu", .level = Level::kExtended, .rules = kBiasSplitGelu};
