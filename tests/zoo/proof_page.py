@@ -19,7 +19,9 @@ channel as QDQ (int8) and as QOperator (uint8, weights int8); `MatMulNBitsQuanti
 The figures are signal to noise in dB against the float model, over {judged} other inputs: **our result run here, our
 result run in ONNX Runtime, (their result run in ONNX Runtime)**. The weights are random (../shared/zoo), so that the
 figures compare tools and say nothing about accuracy in practice: networks of random weights amplify noise. ONNX Runtime
-sums exactly (`session.x64quantprecision`). Detectors are judged by the products before their first choice of boxes.
+sums exactly (`session.x64quantprecision`), but where it cannot (~). Detectors are judged by the products before their
+first choice of boxes. Above {rounding:.0f} dB the difference is how floats round: nothing was quantized. A result close
+to the bound was judged by more inputs (n). "fails": ONNX Runtime does not run what its tool wrote.
 
 """
 
@@ -37,7 +39,9 @@ def _cell(row):
         return "refused by both" if row["onnxruntime refuses"] else "refused here"
     ours, there = row["sardonyx in sardonyx"], row["sardonyx in onnxruntime"]
     theirs = row["onnxruntime in onnxruntime"]
-    mark = " *" if quantized_forms.problems(row) else ""
+    mark = (" *" if quantized_forms.problems(row) else "") + ("" if row.get("exact", True) else " ~")
+    if row.get("judged", quantized_forms.JUDGED) != quantized_forms.JUDGED:
+        mark += f" n={row['judged']}"
     beyond = _number(theirs) if theirs is not None else "refused" if row["onnxruntime refuses"] else "fails"
     return f"{_number(ours)} {_number(there)} ({beyond}){mark}"
 
@@ -93,7 +97,8 @@ def _integer_nodes(rows):
 
 def text(rows):
     by = {(row["model"], row["form"]): row for row in rows}
-    head = HEAD.format(calibrated=quantized_forms.CALIBRATED, judged=quantized_forms.JUDGED)
+    head = HEAD.format(calibrated=quantized_forms.CALIBRATED, judged=quantized_forms.JUDGED,
+                       rounding=quantized_forms.ROUNDING)
     wrong, refused, failing = [], [], []
     for row in rows:
         name = f"{row['model']}, {row['form']}"
@@ -112,7 +117,13 @@ def text(rows):
              *_integer_nodes(rows)]
     absent = [name for name in model_zoo.entries() if name not in {row["model"] for row in rows}
               and model_zoo.entries()[name]["family"] != "quantized"]
-    lines += ["## Not in the table", "", "Float models without products, or not measured: " + ", ".join(absent) + "."]
+    counted = {name: quantized_forms.products(model_zoo.SOURCE / "models" / f"{name}.onnx") for name in absent}
+    missing = [f"{name}, {form}" for name in sorted({row["model"] for row in rows}) for form in quantized_forms.FORMS
+               if (name, form) not in by]
+    lines += ["## Not in the table", "",
+              "Without products: " + ", ".join(name for name in absent if not counted[name]) + ".", "",
+              "Not measured yet (the script goes on where it ended): " +
+              ", ".join([*missing, *(name for name in absent if counted[name])]) + "."]
     return head + "\n".join(lines) + "\n"
 
 

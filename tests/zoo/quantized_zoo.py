@@ -2,7 +2,7 @@
 """tests/zoo/quantized_zoo.py - every float model of the zoo with products, in each quantized form, made by our tool and
 by ONNX Runtime's with the same data; writes docs/quantization_proof.md.
 
-usage: quantized_zoo.py [MODEL ...] [--forms FORM ...] [--again] [--write]
+usage: quantized_zoo.py [MODEL ...] [--forms FORM ...] [--again] [--judged N] [--write]
 
 Each model and form runs in a process of its own, the small models first. Rows are kept in build/quantization_proof, so
 that what is there is not computed again (unless --again); --write makes the page of the rows that are there. Needs
@@ -37,9 +37,9 @@ def place_of(name, form):
     return ROWS / f"{name}.{form.replace(' ', '_')}.json"
 
 
-def in_a_process(name, form):
+def in_a_process(name, form, judged):
     """The row of a model in a form; what ends the process is in the row."""
-    command = [sys.executable, "-W", "ignore", __file__, "--child", name, form]
+    command = [sys.executable, "-W", "ignore", __file__, "--child", name, form, "--judged", str(judged)]
     try:
         made = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
@@ -63,12 +63,13 @@ def main():
     parser.add_argument("--forms", nargs="+", default=list(quantized_forms.FORMS))
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--judged", type=int, default=quantized_forms.JUDGED, help="inputs that judge a result")
     parser.add_argument("--child", nargs=2)
     options = parser.parse_args()
     ROWS.mkdir(parents=True, exist_ok=True)
     if options.child:
         with tempfile.TemporaryDirectory(dir=ROWS) as folder:
-            row = quantized_forms.compared(*options.child, folder)
+            row = quantized_forms.compared(*options.child, folder, options.judged)
         print(json.dumps(row))
         return
     if options.write:
@@ -82,7 +83,7 @@ def main():
             if place_of(name, form).exists() and not options.again:
                 continue
             start = time.monotonic()
-            row = in_a_process(name, form)
+            row = in_a_process(name, form, options.judged)
             place_of(name, form).write_text(json.dumps(row) + "\n")
             wrong = [row["ended"]] if "ended" in row else quantized_forms.problems(row)
             print(f"{name} {form} ({time.monotonic() - start:.0f} s): {'; '.join(wrong) or 'ok'}", flush=True)
