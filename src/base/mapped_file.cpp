@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/lasting.h"
 
 namespace sardonyx {
 namespace {
@@ -57,13 +58,13 @@ class MappedFile::Mapping {
   Mapping& operator=(const Mapping&) = delete;
   std::span<const std::byte> bytes() const { return bytes_; }
 
-  // The mappings of the process, by file. Never destroyed: files in static objects may outlive it.
+  // The mappings of the process, by file. Lasting: files in static objects may outlive it.
   struct Known {
     std::mutex mutex;
     std::map<FileIdentity, std::weak_ptr<const Mapping>> mappings;
   };
   static Known& All() {
-    static Known* const known = std::make_unique<Known>().release();
+    static constinit Lasting<Known, MakeDefault<Known>> known;
     return *known;
   }
 

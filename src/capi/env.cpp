@@ -6,6 +6,7 @@
 
 #include <mutex>
 
+#include "base/lasting.h"
 #include "capi/ep_device.h"
 #include "capi/functions.h"
 #include "capi/handles/key_value_pairs.h"
@@ -25,10 +26,15 @@ struct ProcessEnvironment {
   std::unique_ptr<OrtEnv> env;
 };
 
-// Never destroyed: callers release their environment in their own static destructors.
+// Lasting: callers release their environment in their own static destructors.
 ProcessEnvironment& Process() {
-  static ProcessEnvironment* const process = std::make_unique<ProcessEnvironment>().release();
+  static constinit Lasting<ProcessEnvironment, MakeDefault<ProcessEnvironment>> process;
   return *process;
+}
+
+// When the library is unmapped, or the process ends. Who still has an environment may use the rest, too.
+[[gnu::destructor]] void DropLastingObjects() {
+  if (Process().env == nullptr) DropLasting();
 }
 
 struct EnvArguments {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/lasting.h"
 #include "capi/functions.h"
 #include "capi/handles/memory_info.h"
 #include "capi/handles/status.h"
@@ -13,15 +14,16 @@
 namespace sardonyx::capi {
 
 const OrtEpDevice& CpuEpDevice() {
-  static const OrtEpDevice* const device = [] {
+  static constexpr auto kMake = [] {
     auto made = std::make_unique<OrtEpDevice>();
     made->ep_name = providers::kCpuName;
     made->ep_vendor = "Sardonyx";
     made->device = plugin::HardwareDevices().front();
     made->metadata.Set("version", SDX_VERSION);
     made->memory = &HostMemoryInfo();
-    return made.release();
-  }();
+    return made;
+  };
+  static constinit Lasting<OrtEpDevice, kMake> device;
   return *device;
 }
 

@@ -3,14 +3,15 @@
 
 #include <memory>
 
+#include "base/lasting.h"
 #include "providers/cpu/cpu_provider.h"
 
 namespace sardonyx::capi {
 
-// Never destroyed: environments outlive static destructors.
+// Lasting: environments outlive static destructors.
 const std::vector<providers::ProviderFactory>& ProviderFactories() {
   using List = std::vector<providers::ProviderFactory>;
-  static const List* const list = std::make_unique<List>(List{providers::CpuProvider()}).release();
+  static constinit Lasting<List, [] { return std::make_unique<List>(List{providers::CpuProvider()}); }> list;
   return *list;
 }
 

@@ -10,6 +10,7 @@
 #include <new>
 #include <span>
 
+#include "base/lasting.h"
 #include "capi/device_values.h"
 #include "capi/functions.h"
 #include "capi/handles/call_out.h"
@@ -226,7 +227,7 @@ struct BackgroundRun {
 }  // namespace
 
 const runtime::RunOptions& DefaultRunOptions() {
-  static const runtime::RunOptions* const options = std::make_unique<runtime::RunOptions>().release();
+  static constinit Lasting<runtime::RunOptions, MakeDefault<runtime::RunOptions>> options;
   return *options;
 }
 

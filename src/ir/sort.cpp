@@ -43,7 +43,7 @@ void ForEachProducer(const Graph& graph, const Node& node, Visit&& visit) {
   for (std::size_t i = 0; i < std::min(length, kNamedNodes); ++i) {
     text += (i == 0 ? "" : " <- ") + Describe(graph, graph.nodes[path[step[at] + i]]);
   }
-  Fail(Code::kInvalidGraph, "expected a graph without cycles, found a cycle of ", length, " nodes: ", text);
+  Fail(Code::kFail, "expected a graph without cycles, found a cycle of ", length, " nodes: ", text);
 }
 
 bool IsSorted(const Graph& graph) {

@@ -38,21 +38,21 @@ class FlatBuffer {
 
   void CountTable() {
     if (++tables_ > bytes_.size() / 4 + 1)
-      Fail(Code::kInvalidProtobuf, "expected a FlatBuffer whose tables lie beside each other, found ", tables_,
-           " of them in ", bytes_.size(), " bytes");
+      Fail(Code::kFail, "expected a FlatBuffer whose tables lie beside each other, found ", tables_, " of them in ",
+           bytes_.size(), " bytes");
   }
   void CountText(std::size_t size) {
     constexpr std::size_t kShared = 64;  // a name of a value stands once, however many nodes read it
     text_ += size;
     if (text_ / kShared > bytes_.size())
-      Fail(Code::kInvalidProtobuf, "expected a FlatBuffer that unfolds to at most ", kShared,
-           " times its size, found more in ", bytes_.size(), " bytes");
+      Fail(Code::kFail, "expected a FlatBuffer that unfolds to at most ", kShared, " times its size, found more in ",
+           bytes_.size(), " bytes");
   }
 
  private:
   void Check(std::size_t at, std::size_t size) const {
     if (at > bytes_.size() || size > bytes_.size() - at)
-      Fail(Code::kInvalidProtobuf, "expected ", size, " bytes at byte ", at, " of the FlatBuffer, found its end at ",
+      Fail(Code::kFail, "expected ", size, " bytes at byte ", at, " of the FlatBuffer, found its end at ",
            bytes_.size());
   }
 
@@ -70,10 +70,9 @@ class FlatTable {
   FlatTable(FlatBuffer& buffer, std::size_t at, int depth) : buffer_(&buffer), at_(at), depth_(depth) {
     buffer.CountTable();
     if (depth > kMaxDepth)
-      buffer.Fail(Code::kInvalidProtobuf, "expected tables nested at most ", kMaxDepth, " deep, found deeper ones");
+      buffer.Fail(Code::kFail, "expected tables nested at most ", kMaxDepth, " deep, found deeper ones");
     const std::int64_t table = static_cast<std::int64_t>(at) - buffer.Read<std::int32_t>(at);
-    if (table < 0)
-      buffer.Fail(Code::kInvalidProtobuf, "expected the table at byte ", at, " to say where its fields lie");
+    if (table < 0) buffer.Fail(Code::kFail, "expected the table at byte ", at, " to say where its fields lie");
     fields_ = static_cast<std::size_t>(table);
     count_ = buffer.Read<std::uint16_t>(fields_) / std::size_t{2};
   }

@@ -147,7 +147,7 @@ void GraphReader::AddNodeOutputs(const Message& message, std::uint32_t node_fiel
       const std::string name = node.Name();
       if (name.empty()) continue;
       if (graph_.Find(name))
-        node.Fail(Code::kInvalidGraph, "expected outputs that nothing else in the graph defines, found '", name,
+        node.Fail(Code::kFail, "expected outputs that nothing else in the graph defines, found '", name,
                   "', which is defined already");
       graph_.AddValue(name);
     }
@@ -184,7 +184,7 @@ void GraphReader::ReadOutputs(const Message& message) {
 
 void GraphReader::AddOutput(const Message& message, const std::string& name) {
   if (name.empty()) message.Fail(Code::kInvalidGraph, "expected an output with a name, found none");
-  graph_.AddOutput(Resolve(name, message));
+  graph_.AddOutput(Resolve(name, message, Code::kFail));
 }
 
 void GraphReader::ReadNodes(const Message& message, std::uint32_t node_field) {
@@ -245,10 +245,10 @@ Node GraphReader::ReadNode(Message m) {
   return node;
 }
 
-ValueId GraphReader::Resolve(const std::string& name, const Message& message) {
+ValueId GraphReader::Resolve(const std::string& name, const Message& message, Code undefined) {
   if (const std::optional<ValueId> id = graph_.Find(name)) return *id;
   const ValueInfo* outer = FindOuter(name);
-  if (outer == nullptr) FailUndefined(name, message);
+  if (outer == nullptr) FailUndefined(name, message, undefined);
   const ValueId id = graph_.AddCaptured(name);
   graph_.value(id).type = outer->type;
   return id;
@@ -260,12 +260,12 @@ const ValueInfo* GraphReader::FindOuter(const std::string& name) const {
   return nullptr;
 }
 
-void GraphReader::FailUndefined(const std::string& name, const Message& message) const {
+void GraphReader::FailUndefined(const std::string& name, const Message& message, Code code) const {
   std::vector<std::string> names;
   for (const GraphReader* reader = this; reader != nullptr; reader = reader->outer_)
     for (const ValueInfo& value : reader->graph_.values) names.push_back(value.name);
   const std::string closest = ClosestName(name, names);
-  message.Fail(Code::kInvalidGraph, "expected '", name,
+  message.Fail(code, "expected '", name,
                "' to be an input, an initializer or an output of a node, found nothing with this name",
                closest.empty() ? "" : "; did you mean '" + closest + "'?");
 }

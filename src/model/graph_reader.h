@@ -35,9 +35,10 @@ class GraphReader {
   Attribute ReadAttribute(Message message) const;
   void AddInput(const Message& message, const std::string& name, Type type);
   void AddOutput(const Message& message, const std::string& name);
-  ValueId Resolve(const std::string& name, const Message& message);
+  // Fails with `undefined` where nothing has this name; ONNX Runtime has one code for inputs, another for outputs.
+  ValueId Resolve(const std::string& name, const Message& message, Code undefined = Code::kInvalidArgument);
   const ValueInfo* FindOuter(const std::string& name) const;
-  [[noreturn]] void FailUndefined(const std::string& name, const Message& message) const;
+  [[noreturn]] void FailUndefined(const std::string& name, const Message& message, Code code) const;
 
   LoadContext& context_;
   const GraphReader* outer_;

@@ -86,18 +86,17 @@ class ModelReader {
       }
     }
     if (graph_count_ != 1)
-      root_.Fail(Code::kInvalidProtobuf, "expected an ONNX model with one graph, found ", graph_count_, " graphs");
+      root_.Fail(Code::kInvalidArgument, "expected an ONNX model with one graph, found ", graph_count_, " graphs");
   }
 
   void CheckVersions() {
-    if (model_.ir_version < 1)
-      root_.Fail(Code::kInvalidGraph, "expected an ir_version of at least 1, found ", model_.ir_version);
+    if (model_.ir_version < 0)
+      root_.Fail(Code::kInvalidGraph, "expected an ir_version of at least 0, found ", model_.ir_version);
     if (model_.ir_version > kNewestIrVersion)
       Warn("its IR version ", model_.ir_version, " is newer than ", kNewestIrVersion,
            ", the newest that this version of Sardonyx knows");
     if (model_.opset_imports.empty() && model_.ir_version >= 3)
-      root_.Fail(Code::kInvalidGraph, "expected an opset import in a model of IR version ", model_.ir_version,
-                 ", found none");
+      root_.Fail(Code::kFail, "expected an opset import in a model of IR version ", model_.ir_version, ", found none");
     if (model_.opset_imports.empty()) model_.opset_imports.push_back({"", 1});
     for (const OpsetImport& import : model_.opset_imports)
       if (import.domain.empty() && context_.options.newest_opset != 0 && import.version > context_.options.newest_opset)
@@ -213,13 +212,16 @@ Model LoadCompiled(LoadContext& context, std::span<const std::byte> bytes) {
 void CheckFormat(const LoadContext& context, std::string_view bytes) {
   const std::string& wanted = context.options.format;
   if (wanted.empty()) return;
-  if (wanted != "ONNX" && wanted != "ORT")
-    Fail(Code::kInvalidArgument, "config entry 'session.load_model_format': expected ONNX or ORT, found '", wanted,
-         "'");
+  if (wanted != "ONNX" && wanted != "ORT") {
+    if (context.options.logger)
+      context.options.logger->Warn("config entry 'session.load_model_format': expected ONNX or ORT, found '", wanted,
+                                   "'; the model's first bytes decide");
+    return;
+  }
   const char* found = IsCompiledModel(bytes) ? "SDX" : IsOrtFormat(bytes) ? "ORT" : "ONNX";
   if (wanted != found)
-    Fail(Code::kInvalidArgument, context.source.name, ": session.load_model_format expects a model in ", wanted,
-         " format, found a model in ", found, " format");
+    Fail(wanted == "ORT" ? Code::kFail : Code::kInvalidArgument, context.source.name,
+         ": session.load_model_format expects a model in ", wanted, " format, found a model in ", found, " format");
 }
 
 Model LoadAny(LoadContext& context, std::span<const std::byte> bytes) {
@@ -235,7 +237,8 @@ Model LoadAny(LoadContext& context, std::span<const std::byte> bytes) {
          " bytes (larger weights belong in external data), found ", bytes.size());
   const std::string_view chars = Chars(bytes);
   if (const std::string why = WhyNotAModel(chars); !why.empty())
-    Fail(Code::kInvalidProtobuf, context.source.name, " is not an ONNX model: it ", why);
+    Fail(chars.empty() ? Code::kInvalidArgument : Code::kInvalidProtobuf, context.source.name,
+         " is not an ONNX model: it ", why);
   return ReadModel(context, chars);
 }
 

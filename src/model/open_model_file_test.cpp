@@ -58,7 +58,7 @@ TEST_F(OpenModelFiles, SaysWhereARelativePathBegins) {
 }
 
 TEST_F(OpenModelFiles, WithOddPathsKeepTheirErrors) {
-  EXPECT_NE(ErrorOf(folder_.string(), Code::kInvalidArgument).find("found a folder"), std::string::npos);
+  EXPECT_NE(ErrorOf(folder_.string(), Code::kInvalidProtobuf).find("found a folder"), std::string::npos);
   EXPECT_NE(ErrorOf(std::string("a\0b", 3), Code::kInvalidArgument).find("NUL"), std::string::npos);
   EXPECT_NE(ErrorOf("").find("No such file"), std::string::npos);
 }

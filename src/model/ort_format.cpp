@@ -1,6 +1,7 @@
 // model/ort_format.cpp - writes the tables of an .ort file as the messages of ONNX.
 #include "model/ort_format.h"
 
+#include <charconv>
 #include <map>
 #include <protozero/pbf_writer.hpp>
 
@@ -71,8 +72,9 @@ class Translator {
 
   std::string Model() {
     const FlatTable session(buffer_, buffer_.Follow(0), 0);
+    CheckVersion(session.Text(SessionTable::kOrtVersion));
     const FlatTable model = session.Table(SessionTable::kModel);
-    if (!model) buffer_.Fail(Code::kInvalidProtobuf, "expected a model in the .ort file, found none");
+    if (!model) buffer_.Fail(Code::kFail, "expected a model in the .ort file, found none");
     std::string bytes;
     Writer to(bytes);
     to.add_int64(ModelField::kIrVersion, model.Number<std::int64_t>(ModelTable::kIrVersion));
@@ -92,12 +94,21 @@ class Translator {
       Text(one, 2, entry.Text(1));
     });
     const FlatTable graph = model.Table(ModelTable::kGraph);
-    if (!graph) buffer_.Fail(Code::kInvalidProtobuf, "expected a graph in the .ort file, found none");
+    if (!graph) buffer_.Fail(Code::kFail, "expected a graph in the .ort file, found none");
     Graph(Writer(to, ModelField::kGraph), graph, model.Text(ModelTable::kGraphDoc));
     return bytes;
   }
 
  private:
+  // Older versions differ in what they say of kernels, which is not read. Later ones may differ in anything.
+  void CheckVersion(std::string_view version) {
+    constexpr int kNewest = 6;
+    int number = 0;
+    const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);
+    if (error == std::errc() && end == version.data() + version.size() && number > kNewest)
+      buffer_.Fail(Code::kFail, "expected version ", kNewest, " of the .ort format or an older one, found ", number);
+  }
+
   static void Text(Writer& to, std::uint32_t tag, std::string_view text) {
     to.add_string(tag, text.data(), text.size());
   }

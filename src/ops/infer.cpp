@@ -153,8 +153,8 @@ class GraphInference {
     }
     if (value.type.kind != output.type.kind || value.type.dtype != output.type.dtype) {
       if (value.type.kind == output.type.kind && output.type.dtype == DType::kUndefined) return;
-      FailAt(node, Code::kInvalidGraph, "output '", value.name, "' is declared as ", value.type.ToText(),
-             " and computed as ", output.type.ToText());
+      FailAt(node, Code::kFail, "output '", value.name, "' is declared as ", value.type.ToText(), " and computed as ",
+             output.type.ToText());
     }
     try {
       value.type = Merge(value.type, output.type);

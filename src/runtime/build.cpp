@@ -29,17 +29,21 @@ namespace sardonyx::runtime {
 namespace {
 
 // AddInitializer: the caller's tensor takes the place of the model's, and is a constant whether it had a default or
-// not.
-void ReplaceInitializers(Graph& graph, const std::map<std::string, Value>& replacements, bool must_be_external) {
+// not. Programs give the same tensors to several models, so that a name the model lacks is no error; one that is given
+// for external data has to be there.
+void ReplaceInitializers(Graph& graph, const std::map<std::string, Value>& replacements, bool must_be_external,
+                         const Logger& logger) {
   for (const auto& [name, value] : replacements) {
     const auto id = graph.Find(name);
     if (!id || !graph.value(*id).initializer) {
       std::vector<std::string> names;
       for (const ValueInfo& info : graph.values)
         if (info.initializer && !info.is_captured) names.push_back(info.name);
-      const std::string closest = ClosestName(name, names);
-      Fail(Code::kInvalidArgument, "the model has no initializer '", name, "' to replace",
-           closest.empty() ? "" : "; did you mean '" + closest + "'?");
+      std::string closest = ClosestName(name, names);
+      if (!closest.empty()) closest = "; did you mean '" + closest + "'?";
+      if (must_be_external) Fail(Code::kFail, "the model has no initializer '", name, "' to replace", closest);
+      logger.Warn("AddInitializer: the model has no initializer '", name, "' to replace", closest);
+      continue;
     }
     const Initializer& old = *graph.value(*id).initializer;
     if (!value.is_tensor())
@@ -288,8 +292,8 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   const std::string context_path = WritesContexts(options) && compiled == nullptr ? ContextPath(model, options) : "";
   CheckCompatibility(model, set, options, logger);
   Graph graph = model.graph;
-  ReplaceInitializers(graph, options.initializers, false);
-  ReplaceInitializers(graph, options.external_initializers, true);
+  ReplaceInitializers(graph, options.initializers, false, logger);
+  ReplaceInitializers(graph, options.external_initializers, true, logger);
   OverrideDimensions(graph, options, logger);
   FixInputs(graph, options.fixed_inputs);
   if (options.any_scalar_shape) planner::ForgetScalarShapes(graph);

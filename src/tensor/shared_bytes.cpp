@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/lasting.h"
+
 namespace sardonyx {
 namespace {
 
@@ -79,9 +81,9 @@ class Zeros final : public Allocator {
   static constexpr std::size_t kAlignment = 64;
 };
 
-// Never destroyed: sessions in static objects may outlive this file's own.
+// Lasting: sessions in static objects may outlive this file's own.
 Store& TheStore() {
-  static Store* const store = std::make_unique<Store>().release();
+  static constinit Lasting<Store, MakeDefault<Store>> store;
   return *store;
 }
 

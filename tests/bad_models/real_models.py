@@ -190,7 +190,7 @@ def weights_of_an_element_type_that_is_none(m):
     return [tensor.name, "element type", "77"]
 
 
-@change("voice")
+@change("voice", "InvalidArgument")
 def weights_that_are_gone(m):
     conv = node(m, "/stft/Conv")
     m.graph.initializer.remove(weight(m, conv.input[1]))
@@ -415,21 +415,21 @@ def attribute_that_is_missing(m):
     return [n.name, "Concat", "attribute 'axis'", "required and missing"]
 
 
-@change("voice")
+@change("voice", "InvalidArgument")
 def node_that_reads_what_is_not_there(m):
     n = node(m, "/stft/Sqrt")
     n.input[0] += "x"
     return [n.name, "Sqrt", f"expected '{n.input[0]}'", "found nothing", f"did you mean '{n.input[0][:-1]}'"]
 
 
-@change("voice")
+@change("voice", "Fail")
 def node_that_reads_its_own_result(m):
     n = node(m, "/stft/Sqrt")
     n.input[0] = n.output[0]
     return [n.name, "Sqrt", "cycle of 1 nodes"]
 
 
-@change("voice")
+@change("voice", "Fail")
 def value_that_two_nodes_make(m):
     n = node(m, "/stft/Sqrt")
     other = node(m, "/Relu")
@@ -437,7 +437,7 @@ def value_that_two_nodes_make(m):
     return ["Relu", "nothing else in the graph defines", n.output[0]]
 
 
-@change("voice")
+@change("voice", "Fail")
 def output_that_nobody_makes(m):
     name = m.graph.output[0].name = "speech_probz"
     return [f"'{name}'", "found nothing", "did you mean 'speech_probs'"]
@@ -455,16 +455,16 @@ def opset_without_the_operator(m):
     return ["opset 6"]
 
 
-@change("voice")
+@change("voice", "Fail")
 def model_without_an_opset(m):
     del m.opset_import[:]
     return ["expected an opset import", f"IR version {m.ir_version}", "found none"]
 
 
 @change("voice")
-def model_without_a_version(m):
-    m.ir_version = 0
-    return ["expected an ir_version of at least 1", "found 0"]
+def model_of_a_negative_version(m):
+    m.ir_version = -1
+    return ["expected an ir_version of at least 0", "found -1"]
 
 
 def build(name):

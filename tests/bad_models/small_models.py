@@ -8,7 +8,7 @@ import onnx.parser
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1, "ai.onnx.ml" : 5]>\n'
 I64, F32 = np.int64, np.float32
-GRAPH, ARGUMENT, NOT_THERE = "InvalidGraph", "InvalidArgument", "NotImplemented"
+GRAPH, ARGUMENT, NOT_THERE, FAIL = "InvalidGraph", "InvalidArgument", "NotImplemented", "Fail"
 
 
 def one(node, inputs="float[2, 3] x", outputs="float[n, m] y", constants=""):
@@ -237,7 +237,7 @@ ROWS = {
                          ["it", "Add", "expected", "float", "found int64[2,3]", "'z'"], None),
     "type the operator does not take": (one("y = Relu(x)", "bool[2] x", "bool[2] y"), GRAPH,
                                         ["it", "Relu", "expected", "found bool[2]", "'x'"], None),
-    "output declared as another type": (one("y = Relu(x)", outputs="int64[2, 3] y"), GRAPH,
+    "output declared as another type": (one("y = Relu(x)", outputs="int64[2, 3] y"), FAIL,
                                         ["it", "Relu", "'y'", "declared as int64", "computed as float"], None),
     "too few inputs": (one("y = Add(x)"), GRAPH, ["it", "Add", "expected 2 inputs", "found 1"], None),
     "too many inputs": (one("y = Relu(x, x)"), GRAPH, ["it", "Relu", "expected 1 inputs", "found 2"], None),
@@ -259,10 +259,10 @@ ROWS = {
     "missing attribute": (one("y = Concat(x, x)"), GRAPH, ["it", "Concat", "'axis'", "required and missing"], None),
     "axis beyond the rank": (one("y = Concat <axis = 2> (x, x)"), ARGUMENT,
                              ["it", "Concat", "axis", "[-2, 1]", "found 2"], None),
-    "cycle of two nodes": ("g (float[2] x) => (float[2] y) { [one] y = Add(x, z) [two] z = Relu(y) }", GRAPH,
+    "cycle of two nodes": ("g (float[2] x) => (float[2] y) { [one] y = Add(x, z) [two] z = Relu(y) }", FAIL,
                            ["cycle of 2 nodes", "'one'", "'two'"], None),
-    "value that nobody makes": (one("y = Add(x, zz)"), GRAPH, ["it", "Add", "'zz'", "found nothing"], None),
-    "value made twice": ("g (float[2] x) => (float[2] y) { [one] y = Relu(x) [two] y = Neg(x) }", GRAPH,
+    "value that nobody makes": (one("y = Add(x, zz)"), ARGUMENT, ["it", "Add", "'zz'", "found nothing"], None),
+    "value made twice": ("g (float[2] x) => (float[2] y) { [one] y = Relu(x) [two] y = Neg(x) }", FAIL,
                          ["'two'", "nothing else in the graph defines", "'y'"], None),
     "branches of other counts": (
         "g (bool c, float[2] x) => (float[2] y) { [it] y = If(c) <then_branch = t () => (float[2] a, float[2] a2) "

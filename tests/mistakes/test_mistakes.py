@@ -77,7 +77,7 @@ MISTAKES = {
                        ["wide.npy is not an ONNX model", "NumPy array"]),
     "half a download": (LOAD.format("cut.onnx"), ["cut.onnx"], ["run", "cut.onnx"], "InvalidProtobuf",
                         ["cut.onnx", "which may be cut short"]),
-    "a folder": (LOAD.format("folder"), ["folder"], ["run", "folder"], "InvalidArgument",
+    "a folder": (LOAD.format("folder"), ["folder"], ["run", "folder"], "InvalidProtobuf",
                  ["'folder'", "expected a regular file, found a folder"]),
 }
 

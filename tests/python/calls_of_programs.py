@@ -175,6 +175,89 @@ CALLS = [
     "of('(float[N] x) => (optional(float[N]) y) { y = Optional (x) }').get_outputs()[0].type",
     "of('(float[N] x) => (seq(float[1]) y) { y = SequenceConstruct (x, x) }').run(None, {'x': s})",
 ]
+# Mistakes, which programs tell apart by the class of the exception.
+CALLS += [
+    "session('folder')", "session('empty.onnx')", "session(b'')", "session(b'junk')", "session(data[:-9])",
+    "session('broken.ort')", "session(broken)", "session(broken[:12])",
+    "session(options=entry('session.load_model_format', 'ORT'))",
+    "session(options=entry('session.load_model_format', 'anything'))",
+    "session(changed(ir_version=0))", "session(changed(opset_import=[]))", "session(changed(graph=onnx.GraphProto()))",
+    "session(with_node('Relu', ['y'], ['y']))", "session(with_nodes(('Relu', ['a'], ['b']), ('Relu', ['b'], ['a'])))",
+    "session(with_node('Relu', ['nothing'], ['w']))", "session(with_output('nothing'))",
+    "of('(float[N] x) => (int64[N] y) ' + NEG)",
+    "session(options=entry('', '1'))", "entry('k' * 1025, '1')", "entry('k', 'v' * 5000) is None", "entry(3, '1')",
+    "ort.RunOptions().add_run_config_entry('', '1')", "ort.RunOptions().add_run_config_entry('k' * 1025, '1')",
+    "twice(options(), 'add_initializer', 'w', value(s))", "initialized('nothing', value(s)).get_providers()",
+    "options().add_external_initializers(['w'], [])",
+    "session(options=with_external(['nothing'], [value(s)]))",
+    "sess.run(None, {'x': 'text', 's': s})", "sess.run(None, {'x': x.astype(np.complex64), 's': s})",
+    "sess.run(None, {'x': np.array([['a', 'b', 'c']]), 's': s})", "sess.run([1], feed)",
+    "ort.OrtValue(3)", "value(x).as_sparse_tensor()", "ort.OrtValue.ortvalue_from_shape_and_type([-1], np.float32)",
+    "ort.OrtValue.ortvalue_from_shape_and_type([1], 'nonsense')", "ort.OrtValue.ortvalue_from_shape_and_type([1], 999)",
+    "ort.OrtValue.ortvalue_from_numpy_with_onnx_type(x, 999)", "ort.OrtValue.ortvalue_from_numpy_with_onnx_type(x, 7)",
+    "sess.io_binding().bind_input('x', 'cpu', 0, 'nonsense', [1], 0)",
+    "ort.OrtArenaCfg({'nonsense': 1})", "ort.OrtArenaCfg({'max_mem': 'a'})",
+    "ort.set_default_logger_verbosity('a')", "ort.set_seed('a')",
+    "ort.LoraAdapter().Load('nothing')", "ort.LoraAdapter().Load('bad.onnx')", "ort.AdapterFormat.read_adapter('nothing')",
+    "ort.AdapterFormat.read_adapter('bad.onnx')", "ort.AdapterFormat().export_adapter('no/folder')",
+    "options().set_provider_selection_policy_delegate(3)",
+    "[info.allocator_type.name for info in sess.get_input_memory_infos() + sess.get_output_memory_infos()]",
+    "session(options=options(enable_cpu_mem_arena=False)).get_input_memory_infos()[0].allocator_type.name",
+]
+broken = b"\x10\0\0\0ORTM" + bytes(40)
+
+
+def entry(key, text):
+    made = options(log_severity_level=4)
+    made.add_session_config_entry(key, text)
+    return made
+
+
+def changed(**fields):
+    model = onnx.ModelProto()
+    model.CopyFrom(MODEL)
+    for name, field in fields.items():
+        if isinstance(field, int):
+            setattr(model, name, field)
+        else:
+            model.ClearField(name)
+    return model.SerializeToString()
+
+
+def with_nodes(*nodes):
+    model = onnx.ModelProto()
+    model.CopyFrom(MODEL)
+    for operator, inputs, outputs in nodes:
+        model.graph.node.add(op_type=operator, input=inputs, output=outputs)
+    return model.SerializeToString()
+
+
+def with_node(*node):
+    return with_nodes(node)
+
+
+def with_output(name):
+    model = onnx.ModelProto()
+    model.CopyFrom(MODEL)
+    model.graph.output[0].name = name
+    return model.SerializeToString()
+
+
+def twice(thing, method, *arguments):
+    for _ in range(2):
+        getattr(thing, method)(*arguments)
+
+
+def initialized(name, given):
+    made = options(log_severity_level=4)
+    made.add_initializer(name, given)
+    return session(options=made)
+
+
+def with_external(names, values):
+    made = options(log_severity_level=4)
+    made.add_external_initializers(names, values)
+    return made
 
 
 def outcome(call):
@@ -193,6 +276,9 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         pathlib.Path("m.onnx").write_bytes(data)
+        pathlib.Path("folder").mkdir()
+        pathlib.Path("empty.onnx").touch()
+        pathlib.Path("broken.ort").write_bytes(broken)
         pathlib.Path("bad.onnx").write_text("not a model at all")
         pathlib.Path("lfs.onnx").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 1\n")
         target.write_text(json.dumps({"package": ort.__file__, "outcomes": [[call, outcome(call)] for call in CALLS]}))

@@ -77,7 +77,7 @@ def test_values_outlive_the_file_and_the_adapter(tmp_path):
     (b"\x0c\0\0\0TORT" + b"\xff" * 60, "damaged or cut off")])
 def test_another_file_is_refused_by_name(tmp_path, content, said):
     (tmp_path / "bad").write_bytes(content)
-    with pytest.raises(sardonyx.Fail, match=f"bad: adapter: expected a.*{said}"):
+    with pytest.raises(RuntimeError, match=f"bad: adapter: expected a.*{said}"):
         LoraAdapter().Load(tmp_path / "bad")
-    with pytest.raises(sardonyx.InvalidArgument, match="not_there"):
+    with pytest.raises(RuntimeError, match="not_there"):
         LoraAdapter().Load(tmp_path / "not_there")

@@ -1,4 +1,6 @@
 """Allocators of host memory that sessions share."""
+import numpy as np
+
 from sardonyx import _core
 
 
@@ -17,9 +19,12 @@ class OrtArenaCfg:
         (given,) = values
         unknown = set(given) - set(self.__slots__)
         if unknown:
-            raise ValueError(f"expected keys among {', '.join(self.__slots__)}, found {', '.join(sorted(unknown))}")
+            raise RuntimeError(f"expected keys among {', '.join(self.__slots__)}, found {', '.join(sorted(unknown))}")
         for name in self.__slots__:
-            setattr(self, name, int(given.get(name, 0 if name == "max_mem" else -1)))
+            number = given.get(name, 0 if name == "max_mem" else -1)
+            if not isinstance(number, (int, np.integer)):
+                raise RuntimeError(f"{name}: expected an integer, found {number!r}")
+            setattr(self, name, int(number))
 
 
 def create_and_register_allocator(memory_info, arena_cfg):

@@ -201,6 +201,9 @@ class SessionOptions(_Closed):
         """Lets a function choose the devices of a session if no provider is added. It gets a list of OrtEpDevice, what
         the model says of itself, what is known of the runtime (both dicts), and how many it may choose, and gives a
         list of those that it chose."""
+        if not callable(delegate):
+            raise TypeError(f"expected a function that chooses devices, found '{type(delegate).__name__}'")
+
         def choose(handles, model, runtime, most):
             return [device._handle for device in delegate([OrtEpDevice(handle) for handle in handles], model, runtime,
                                                           most)]

@@ -1,4 +1,5 @@
 """Information about the package, and settings of the whole process."""
+import operator
 import os
 import platform
 import random
@@ -44,8 +45,9 @@ def set_default_logger_severity(severity):
     _core.set_log_level(severity)
 
 
-def set_default_logger_verbosity(verbosity):  # noqa: ARG001  (the verbose level has one grade)
-    """Accepted for compatibility; it has no effect."""
+def set_default_logger_verbosity(verbosity):
+    """Accepted for compatibility; it has no effect, as the verbose level has one grade. TypeError for no integer."""
+    operator.index(verbosity)
 
 
 def disable_telemetry_events():
@@ -58,7 +60,7 @@ def enable_telemetry_events():
 
 def set_seed(seed):
     """Seeds Python's `random`; operators without a seed attribute use the entropy of the system."""
-    random.seed(seed)
+    random.seed(operator.index(seed))
 
 
 def set_global_thread_pool_sizes(intra_op_num_threads=0, inter_op_num_threads=0):

@@ -24,7 +24,10 @@ def element_type_of(given):
     """The element type number of the C interface for a TensorProto.DataType number or a dtype."""
     if isinstance(given, int):
         return _FROM_ONNX.get(given, given)
-    number = _core.element_type_of(np.dtype(given))
+    try:
+        number = _core.element_type_of(np.dtype(given))
+    except TypeError as error:
+        raise RuntimeError(f"expected a NumPy type or a TensorProto.DataType, found {given!r}") from error
     if number == 0:
         raise ValueError(f"no ONNX element type for {given!r}")
     return number
@@ -62,6 +65,8 @@ class OrtValue:
 
     def __init__(self, ortvalue, numpy_obj=None, session=None):  # noqa: ARG002  (values belong to no session)
         self._handle = getattr(ortvalue, "_handle", ortvalue)
+        if not isinstance(self._handle, _core.ValueHandle):
+            raise ValueError(f"expected an OrtValue, found '{type(ortvalue).__name__}'")
         self._numpy_obj = numpy_obj
 
     def _get_c_value(self):
@@ -116,7 +121,7 @@ class OrtValue:
 
     def as_sparse_tensor(self):
         if not self.is_sparse_tensor():
-            raise _core.InvalidArgument(f"expected a sparse tensor, found {self.data_type()}")
+            raise RuntimeError(f"expected a sparse tensor, found {self.data_type()}")
         return SparseTensor(self._handle)
 
     def numpy(self):

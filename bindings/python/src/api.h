@@ -36,6 +36,15 @@ inline void Check(OrtStatusPtr status) {
   throw error;
 }
 
+// The same where ONNX Runtime's package raises RuntimeError, not the class of the code: what its C++ throws.
+inline void CheckPlainly(OrtStatusPtr status) {
+  try {
+    Check(status);
+  } catch (const StatusError& error) {
+    throw std::runtime_error(error.what());
+  }
+}
+
 #define SDX_HANDLE(Name)                                                               \
   struct Name##Deleter {                                                               \
     void operator()(Ort##Name* handle) const noexcept { Ort().Release##Name(handle); } \

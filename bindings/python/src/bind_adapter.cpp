@@ -38,21 +38,20 @@ void Write(const std::string& path, int adapter_version, int model_version, cons
     values.push_back(nb::cast<const PyValue&>(value).get());
   }
   for (const std::string& name : names) texts.push_back(name.c_str());
-  Check(Own().WriteLoraAdapter(path.c_str(), adapter_version, model_version, texts.data(), values.data(), texts.size()));
+  CheckPlainly(
+      Own().WriteLoraAdapter(path.c_str(), adapter_version, model_version, texts.data(), values.data(), texts.size()));
 }
 
 }  // namespace
 
 PyLoraAdapter::PyLoraAdapter(const std::string& path) {
   OrtLoraAdapter* made = nullptr;
-  Check(Ort().CreateLoraAdapter(path.c_str(), nullptr, &made));
+  CheckPlainly(Ort().CreateLoraAdapter(path.c_str(), nullptr, &made));
   adapter_.reset(made);
 }
 
 void AddAdapters(nb::module_& module) {
-  nb::class_<PyLoraAdapter>(module, "LoraAdapterHandle")
-      .def(nb::init<const std::string&>())
-      .def("contents", &Contents);
+  nb::class_<PyLoraAdapter>(module, "LoraAdapterHandle").def(nb::init<const std::string&>()).def("contents", &Contents);
   module.def("write_lora_adapter", &Write);
 }
 

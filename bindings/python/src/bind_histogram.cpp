@@ -1,4 +1,5 @@
-// bindings/python/src/bind_histogram.cpp - ranges and histograms of arrays, which calibration asks for millions of times.
+// bindings/python/src/bind_histogram.cpp - ranges and histograms of arrays, which calibration asks for millions of
+// times.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
@@ -18,7 +19,8 @@ namespace {
 using Floats = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Counts = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// The smallest and largest numbers of the array, or of their magnitudes; NaN is passed over. (NaN, NaN) if there is none.
+// The smallest and largest numbers of the array, or of their magnitudes; NaN is passed over. (NaN, NaN) if there is
+// none.
 nb::tuple RangeOf(const Floats& array, bool absolute) {
   constexpr std::size_t kLanes = 16;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -48,8 +50,8 @@ nb::tuple RangeOf(const Floats& array, bool absolute) {
 }
 
 // Adds to each count the numbers between its two edges, the lower one included; the last bin has its upper edge, too.
-// Numbers outside and NaN are passed over. The edges are nearly equally far apart, so that a product finds the bin up to
-// rounding.
+// Numbers outside and NaN are passed over. The edges are nearly equally far apart, so that a product finds the bin up
+// to rounding.
 void AddCounts(const Floats& array, const Floats& bounds, const Counts& counts, bool absolute) {
   const std::size_t bins = counts.shape(0);
   if (bins == 0 || bounds.shape(0) != bins + 1)
@@ -108,7 +110,7 @@ class StreamedHistogram {
   float smallest() const { return smallest_; }  // magnitude
 
  private:
-  static constexpr std::size_t kTables = 2;  // equal numbers follow each other often: their additions overlap
+  static constexpr std::size_t kTables = 2;       // equal numbers follow each other often: their additions overlap
   static constexpr std::size_t kNaN = 2 * kSide;  // a bin that is passed over
   static constexpr std::size_t kMostPending = std::size_t{1} << 31;
   static constexpr float kInfinity = std::numeric_limits<float>::infinity();

@@ -106,13 +106,12 @@ void AddSessionOptions(nb::module_& module) {
            [](PySessionOptions& o, bool on) {
              if (!on) Check(Ort().DisablePerSessionThreads(o.get()));
            })
-      .def("set_load_cancellation_flag",
-           [](PySessionOptions& o, bool cancel) {
-             Check(Ort().SessionOptionsSetLoadCancellationFlag(o.get(), cancel));
-           })
+      .def(
+          "set_load_cancellation_flag",
+          [](PySessionOptions& o, bool cancel) { Check(Ort().SessionOptionsSetLoadCancellationFlag(o.get(), cancel)); })
       .def("add_session_config_entry",
            [](PySessionOptions& o, const std::string& key, const std::string& value) {
-             Check(Ort().AddSessionConfigEntry(o.get(), key.c_str(), value.c_str()));
+             CheckPlainly(Ort().AddSessionConfigEntry(o.get(), key.c_str(), value.c_str()));
            })
       .def("add_free_dimension_override_by_name",
            [](PySessionOptions& o, const std::string& name, std::int64_t size) {
@@ -125,7 +124,7 @@ void AddSessionOptions(nb::module_& module) {
       .def("add_initializer",
            [](PySessionOptions& o, const std::string& name, const nb::object& value) {
              o.Keep(value);
-             Check(Ort().AddInitializer(o.get(), name.c_str(), nb::cast<const PyValue&>(value).get()));
+             CheckPlainly(Ort().AddInitializer(o.get(), name.c_str(), nb::cast<const PyValue&>(value).get()));
            })
       .def("fix_input",
            [](PySessionOptions& o, const std::string& name, const nb::object& value) {
@@ -133,6 +132,10 @@ void AddSessionOptions(nb::module_& module) {
            })
       .def("add_external_initializers",
            [](PySessionOptions& o, const nb::list& names, const nb::list& values) {
+             if (names.size() != values.size())
+               throw std::runtime_error("initializers: expected a value for each name, found " +
+                                        std::to_string(names.size()) + " names and " + std::to_string(values.size()) +
+                                        " values");
              std::vector<std::string> texts;
              std::vector<const char*> pointers;
              std::vector<const OrtValue*> tensors;
@@ -218,7 +221,7 @@ void AddRunOptions(nb::module_& module) {
              Check(Ort().RunOptionsAddActiveLoraAdapter(o.get(), adapter.get()));
            })
       .def("add_run_config_entry", [](PyRunOptions& o, const std::string& key, const std::string& value) {
-        Check(Ort().AddRunConfigEntry(o.get(), key.c_str(), value.c_str()));
+        CheckPlainly(Ort().AddRunConfigEntry(o.get(), key.c_str(), value.c_str()));
       });
 }
 

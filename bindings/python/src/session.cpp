@@ -146,6 +146,10 @@ void Session::NoteBroken(const std::vector<NodeArg>& ports) {
 }
 
 std::string Session::Spelling(const nb::handle& name) const {
+  if (!PyUnicode_Check(name.ptr()))
+    throw nb::type_error(
+        ("expected a name as str, found '" + nb::cast<std::string>(nb::str(name.type().attr("__name__"))) + "'")
+            .c_str());
   auto given = nb::cast<std::string>(name);
   for (const auto& [shown, spelt] : broken_names_)
     if (shown == given) return spelt;

@@ -144,12 +144,14 @@ void CheckType(nb::handle dtype, int wanted) {
   if (wanted == 0 || found == wanted || wanted == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return;
   const std::string name = nb::cast<std::string>(nb::str(dtype));
   if (found == 0 && !nb::cast<bool>(dtype.attr("isnative"))) return;  // made native, then checked again
-  throw StatusError(ORT_INVALID_ARGUMENT, std::string("expected elements of type ") + ElementTypeName(wanted) +
-                                              ", found " +
-                                              (found != 0 ? ElementTypeName(found) : "an array of dtype " + name) +
-                                              ": convert the array with "
-                                              ".astype('" +
-                                              nb::cast<std::string>(nb::str(NumpyDType(wanted))) + "')");
+  const std::string message = std::string("expected elements of type ") + ElementTypeName(wanted) + ", found " +
+                              (found != 0 ? ElementTypeName(found) : "an array of dtype " + name) +
+                              ": convert the array with .astype('" +
+                              nb::cast<std::string>(nb::str(NumpyDType(wanted))) + "')";
+  const std::string kind = nb::cast<std::string>(dtype.attr("kind"));
+  if (kind == "c" || (found == 0 && kind != "U" && kind != "S" && kind != "O" && kind != "T"))
+    throw std::runtime_error(message);
+  throw StatusError(ORT_INVALID_ARGUMENT, message);
 }
 
 HeldValue FromList(nb::handle object, const std::string& type) {
@@ -386,9 +388,9 @@ HeldValue TensorFromArray(nb::handle given, int element_type) {
     plain = array.attr("view")(item_size == 2 ? "uint16" : "uint8");
   void* data = AddressOf(plain);
   OrtValue* value = nullptr;
-  Check(Ort().CreateTensorWithDataAsOrtValue(HostMemory(), data, nb::cast<std::size_t>(array.attr("nbytes")),
-                                             shape.data(), shape.size(),
-                                             static_cast<ONNXTensorElementDataType>(element_type), &value));
+  CheckPlainly(Ort().CreateTensorWithDataAsOrtValue(HostMemory(), data, nb::cast<std::size_t>(array.attr("nbytes")),
+                                                    shape.data(), shape.size(),
+                                                    static_cast<ONNXTensorElementDataType>(element_type), &value));
   return {ValuePtr(value), plain};
 }
 
@@ -408,7 +410,14 @@ HeldValue FromPython(nb::handle object, const std::string& type) {
   const int element = ElementTypeFromText(type);
   if (element == 0 && PyList_Check(object.ptr())) return FromList(object, type);
   const nb::object dtype = element > 0 ? NumpyDType(element) : nb::object(nb::none());
-  return FromArray(Numpy().attr("asarray")(object, dtype));
+  nb::object array;
+  try {
+    array = Numpy().attr("asarray")(object, dtype);
+  } catch (nb::python_error& error) {  // ONNX Runtime's package raises the same for all that it makes nothing of
+    throw std::runtime_error("expected a value of type " + (type.empty() ? "tensor" : type) + ", found '" +
+                             nb::cast<std::string>(nb::str(object.type().attr("__name__"))) + "': " + error.what());
+  }
+  return FromArray(array);
 }
 
 nb::object Shown(std::string_view text) {

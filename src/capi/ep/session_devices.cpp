@@ -1,5 +1,8 @@
 // capi/ep/session_devices.cpp - the devices and the memory that a session takes its inputs from and gives its outputs
 // to.
+#include <memory>
+
+#include "base/lasting.h"
 #include "capi/ep_device.h"
 #include "capi/functions.h"
 #include "capi/handles/status.h"
@@ -25,9 +28,19 @@ const OrtEpDevice* DeviceOf(const Session& session, std::string_view provider) {
   return plugin->ep().devices().front();
 }
 
+// Host memory as a session with an arena says of its inputs and outputs.
+const OrtMemoryInfo& HostArenaMemoryInfo() {
+  static constexpr auto kMake = [] {
+    return std::make_unique<OrtMemoryInfo>(OrtMemoryInfo{{}, "Cpu", OrtArenaAllocator, OrtMemTypeDefault, Device{}});
+  };
+  static constinit Lasting<OrtMemoryInfo, kMake> info;
+  return *info;
+}
+
 const OrtMemoryInfo* MemoryOf(const Session& session, std::string_view provider, const Device& place) {
   const plugin::PluginProvider* plugin = PluginOf(session, provider);
-  if (plugin == nullptr || place.IsHost()) return &HostMemoryInfo();
+  if (plugin == nullptr) return session.options().cpu_arena ? &HostArenaMemoryInfo() : &HostMemoryInfo();
+  if (place.IsHost()) return &HostMemoryInfo();
   for (const OrtEpDevice* device : plugin->ep().devices())
     for (const OrtMemoryInfo* memory : {device->memory, device->host_accessible_memory})
       if (memory != nullptr && memory->device == place) return memory;

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/lasting.h"
 
 namespace sardonyx::capi {
 namespace {
@@ -40,12 +41,13 @@ const OrtMemoryInfo& MemoryInfoOf(const Device& device) {
     std::mutex mutex;
     std::deque<OrtMemoryInfo> infos;  // stable addresses; one entry per device ever seen
   };
-  static Seen* const seen = std::make_unique<Seen>().release();
-  const std::lock_guard lock(seen->mutex);
-  for (const OrtMemoryInfo& info : seen->infos) {
+  static constinit Lasting<Seen, MakeDefault<Seen>> lasting;
+  Seen& seen = *lasting;
+  const std::lock_guard lock(seen.mutex);
+  for (const OrtMemoryInfo& info : seen.infos) {
     if (info.device == device) return info;
   }
-  return seen->infos.emplace_back(OrtMemoryInfo{{}, NameOf(device), OrtDeviceAllocator, OrtMemTypeDefault, device});
+  return seen.infos.emplace_back(OrtMemoryInfo{{}, NameOf(device), OrtDeviceAllocator, OrtMemTypeDefault, device});
 }
 
 // The C interface numbers an FPGA 2 and an NPU 3.

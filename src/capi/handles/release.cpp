@@ -8,6 +8,8 @@
 #include <new>
 #include <unordered_set>
 
+#include "base/lasting.h"
+
 namespace sardonyx::capi {
 namespace {
 
@@ -19,9 +21,9 @@ struct Released {
   std::unordered_set<const void*> all;
 };
 
-// Never destroyed: handles are released in static destructors, too.
+// Lasting: handles are released in static destructors, too.
 Released& Known() {
-  static Released* const released = std::make_unique<Released>().release();
+  static constinit Lasting<Released, MakeDefault<Released>> released;
   return *released;
 }
 

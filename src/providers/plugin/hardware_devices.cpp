@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/cpu_info.h"
+#include "base/lasting.h"
 
 namespace sardonyx::plugin {
 namespace {
@@ -124,9 +125,9 @@ std::span<const OrtHardwareDevice* const> HardwareDevices() {
       for (const OrtHardwareDevice& device : devices) pointers.push_back(&device);
     }
   };
-  // Never destroyed: callers read it in their own static destructors.
-  static const Found* const found = std::make_unique<Found>().release();
-  return found->pointers;
+  // Lasting: callers read it in their own static destructors.
+  static constinit Lasting<Found, MakeDefault<Found>> found;
+  return (*found).pointers;
 }
 
 }  // namespace sardonyx::plugin

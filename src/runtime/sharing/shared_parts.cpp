@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lasting.h"
 #include "ir/equal.h"
 #include "tensor/dropped_bytes.h"
 #include "tensor/shared_bytes.h"
@@ -60,10 +61,10 @@ class Store {
   std::size_t sweep_at_ = kFirstSweep;
 };
 
-// Never destroyed: sessions in static objects may outlive this file's own.
+// Lasting: sessions in static objects may outlive this file's own.
 template <typename Part>
 Store<Part>& TheStore() {
-  static auto* const store = std::make_unique<Store<Part>>().release();
+  static constinit Lasting<Store<Part>, MakeDefault<Store<Part>>> store;
   return *store;
 }
 
