@@ -4,7 +4,8 @@ import onnx.parser
 import pytest
 import sardonyx
 
-TYPES = {"float16": np.float16, "int8": np.int8, "uint8": np.uint8, "int16": np.int16, "uint16": np.uint16, "bool": bool}
+TYPES = {"float16": np.float16, "int8": np.int8, "uint8": np.uint8, "int16": np.int16, "uint16": np.uint16,
+         "bool": bool}
 
 
 def expected(x, in_order):

@@ -156,7 +156,8 @@ def test_weights_in_a_file_of_their_own(tmp_path):
 def test_weights_of_four_bits():
     model = Model(dense())
     packed = np.uint8([0x21, 0x43])
-    model.graph.set_initializer("b", np.arange(1, 5, dtype="int8").astype(helper.tensor_dtype_to_np_dtype(TensorProto.INT4)))
+    int4 = helper.tensor_dtype_to_np_dtype(TensorProto.INT4)
+    model.graph.set_initializer("b", np.arange(1, 5, dtype="int8").astype(int4))
     assert model.graph.type_of("b") == ValueType("int4", (4,))
     found = next(one for one in model.to_proto().graph.initializer if one.name == "b")
     assert (found.data_type, found.raw_data) == (TensorProto.INT4, packed.tobytes())

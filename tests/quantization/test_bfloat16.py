@@ -1,5 +1,5 @@
-"""convert_float_to_bfloat16: models are valid, give nearly what floats give, and stay on floats where operators or kernels
-have no bfloat16."""
+"""convert_float_to_bfloat16: models are valid, give nearly what floats give, and stay on floats where operators or
+kernels have no bfloat16."""
 import ml_dtypes
 import numpy as np
 import onnx
