@@ -2,6 +2,7 @@
 import os
 import pathlib
 import re
+import sys
 
 import documents
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 from documents import BUILD, ROOT, blocks, run
 from PIL import Image
 
-COMMANDS = ("", "info", "run", "bench", "optimize", "compile", "check", "print", "profile", "plan", "explain-placement")
+COMMANDS = ("", "info", "run", "bench", "optimize", "compile", "quantize", "convert", "check", "print", "profile",
+            "plan", "explain-placement")
 PYTHON = ROOT / ".venv/bin/python"
 
 
@@ -19,6 +21,7 @@ def desk(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{BUILD / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setenv("VCPKG_ROOT", str(tmp_path / "vcpkg"))
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("SARDONYX_PYTHON", sys.executable)  # has the package onnx, too
     monkeypatch.chdir(tmp_path)
     toolchain = tmp_path / "vcpkg/scripts/buildsystems/vcpkg.cmake"  # stands for vcpkg: finds nothing, breaks nothing
     toolchain.parent.mkdir(parents=True)
@@ -94,7 +97,10 @@ def test_the_examples_of_help_run(desk, command):
     np.save("x.npy", np.ones((2, 3), np.float32))
     Image.fromarray(np.zeros((8, 8, 3), np.uint8)).save("photo.png")
     pathlib.Path("image.txt").write_text("""<ir_version: 10, opset_import: ["" : 21]>
-        image (float[1, 3, 4, 4] x) => (float[1, 3, 4, 4] y) { y = Relu(x) }""")
+        image (float[1, 3, 4, 4] x) => (float[1, 2, 4, 4] y) <float[2, 3, 1, 1] k = {1, 2, 3, 4, 5, 6}>
+        { y = Conv(x, k) }""")
+    (desk / "photos").mkdir()
+    (desk / "photos/photo.png").write_bytes(pathlib.Path("photo.png").read_bytes())
     shell("sardonyx optimize image.txt --output image.onnx")
     for line in examples(command):
         shell(line)

@@ -20,7 +20,7 @@ constexpr const char* kFooter =
     "  sardonyx bench model.onnx                         measure its speed and memory\n"
     "  sardonyx optimize model.onnx -o faster.onnx       write the optimized model\n"
     "  sardonyx compile model.onnx                       write model.sdx, which loads at once\n"
-    "  sardonyx quantize model.onnx --data photos        write model.int8.onnx, smaller and faster\n"
+    "  sardonyx quantize model.onnx                      write model.int8.onnx, smaller and faster\n"
     "  sardonyx profile model.onnx --html profile.html   show where the time goes, in tables and on a page\n"
     "\n"
     "For help on a command, add --help: sardonyx run --help\n"

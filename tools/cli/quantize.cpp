@@ -212,10 +212,10 @@ void AddQuantize(CLI::App& app, Common& common) {
       "Give data that is like what the model will see: with random data, ranges are those of random data.\n\n"
       "Examples:\n"
       "  sardonyx quantize model.onnx\n"
-      "  sardonyx quantize model.onnx --data photos --report report.html\n"
-      "  sardonyx quantize model.onnx --data photos --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225\n"
-      "  sardonyx quantize model.onnx --data samples.npz --target-agreement 0.99 -o small.onnx\n"
-      "  sardonyx quantize model.onnx --method dynamic --exclude Gather --dim sequence=32\n"
+      "  sardonyx quantize image.onnx --data photos --report report.html\n"
+      "  sardonyx quantize image.onnx --data photos --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225\n"
+      "  sardonyx quantize model.onnx --data x.npy --target-sqnr 10 -o small.onnx\n"
+      "  sardonyx quantize model.onnx --method dynamic --exclude Relu --dim batch=4\n"
       "  sardonyx quantize model.onnx --method int4 --block-size 64");
   command->callback([arguments, &common] {
     Run("quantize", arguments->make,
@@ -255,7 +255,7 @@ void AddConvert(CLI::App& app, Common& common) {
       "The work is done by the Python package sardonyx; $SARDONYX_PYTHON names a Python that has it.\n\n"
       "Examples:\n"
       "  sardonyx convert model.onnx --to fp16\n"
-      "  sardonyx convert model.onnx --to bf16 -o half.onnx --exclude Softmax\n"
+      "  sardonyx convert model.onnx --to bf16 -o half.onnx --exclude Relu\n"
       "  sardonyx convert model.onnx --to int4 --block-size 128");
   command->callback([arguments, &common] {
     Run("convert", arguments->make, {{"to", arguments->to}, {"convert_io", arguments->half_io}}, common);
