@@ -216,8 +216,8 @@ def _(tmp_path):
         message = f"load_model_format expects a model in {wrong} format, found a model in {right}"
         with pytest.raises(Exception, match=message):
             sardonyx.InferenceSession(model, options_with(session__load_model_format=wrong))
-    with pytest.raises(Exception, match="expected ONNX or ORT, found 'TFLITE'"):
-        sardonyx.InferenceSession(NEG, options_with(session__load_model_format="TFLITE"))
+    # Another word is no error in ONNX Runtime: there is one warning, and the model's first bytes decide.
+    sardonyx.InferenceSession(NEG, options_with(session__load_model_format="TFLITE"))
 
 
 @shows("session", "session.save_model_format")
