@@ -20,8 +20,8 @@ The figures are signal to noise in dB against the float model, over {judged} oth
 result run in ONNX Runtime, (their result run in ONNX Runtime)**. The weights are random (../shared/zoo), so that the
 figures compare tools and say nothing about accuracy in practice: networks of random weights amplify noise. ONNX Runtime
 sums exactly (`session.x64quantprecision`), but where it cannot (~). Detectors are judged by the products before their
-first choice of boxes. Above {rounding:.0f} dB the difference is how floats round: nothing was quantized. A result close
-to the bound was judged by more inputs (n). "fails": ONNX Runtime does not run what its tool wrote.
+first choice of boxes. Above {rounding:.0f} dB the difference is how floats round: nothing was quantized. n: judged by
+so many inputs. "fails": ONNX Runtime does not run what its tool wrote.
 
 """
 
@@ -39,6 +39,8 @@ def _cell(row):
         return "refused by both" if row["onnxruntime refuses"] else "refused here"
     ours, there = row["sardonyx in sardonyx"], row["sardonyx in onnxruntime"]
     theirs = row["onnxruntime in onnxruntime"]
+    if None not in (ours, there) and min(ours, there) > quantized_forms.ROUNDING:
+        return "nothing quantized" if row["form"] != "fp16" else f"{_number(ours)} {_number(there)}"
     mark = (" *" if quantized_forms.problems(row) else "") + ("" if row.get("exact", True) else " ~")
     if row.get("judged", quantized_forms.JUDGED) != quantized_forms.JUDGED:
         mark += f" n={row['judged']}"
@@ -61,11 +63,11 @@ def _summary(rows):
     complete = [row for row in rows if "ended" not in row]
     both = [row for row in complete if row["onnxruntime in onnxruntime"] is not None
             and row["sardonyx in sardonyx"] is not None]
-    better = [row["sardonyx in sardonyx"] - row["onnxruntime in onnxruntime"] for row in both]
+    limit, bound = quantized_forms.ROUNDING, quantized_forms.BOUND
+    better = [min(row["sardonyx in sardonyx"], limit) - min(row["onnxruntime in onnxruntime"], limit) for row in both]
     lines = [f"{len({row['model'] for row in rows})} models, {len(rows)} results. {len(both)} can be compared with "
-             f"theirs: {sum(one >= -quantized_forms.BOUND for one in better)} lie at most {quantized_forms.BOUND} dB "
-             f"below, {sum(one > quantized_forms.BOUND for one in better)} lie more than {quantized_forms.BOUND} dB "
-             f"above."]
+             f"theirs: {sum(one >= -bound for one in better)} lie at most {bound} dB below, "
+             f"{sum(one > bound for one in better)} lie more than {bound} dB above."]
     seconds = [sum(row[f"{library} s"] for row in complete if not row["onnxruntime refuses"])
                for library in ("sardonyx", "onnxruntime")]
     if seconds[0]:
@@ -95,6 +97,15 @@ def _integer_nodes(rows):
                       for operator, one in sorted(totals.items())), ""]
 
 
+def _has_products(name):
+    import onnx
+
+    def found(graph):
+        bodies = [body for node in graph.node for one in node.attribute for body in (one.g, *one.graphs)]
+        return any(node.op_type in quantized_forms.PRODUCTS for node in graph.node) or any(map(found, bodies))
+    return found(onnx.load(str(model_zoo.SOURCE / "models" / f"{name}.onnx"), load_external_data=False).graph)
+
+
 def text(rows):
     by = {(row["model"], row["form"]): row for row in rows}
     head = HEAD.format(calibrated=quantized_forms.CALIBRATED, judged=quantized_forms.JUDGED,
@@ -117,7 +128,7 @@ def text(rows):
              *_integer_nodes(rows)]
     absent = [name for name in model_zoo.entries() if name not in {row["model"] for row in rows}
               and model_zoo.entries()[name]["family"] != "quantized"]
-    counted = {name: quantized_forms.products(model_zoo.SOURCE / "models" / f"{name}.onnx") for name in absent}
+    counted = {name: _has_products(name) for name in absent}
     missing = [f"{name}, {form}" for name in sorted({row["model"] for row in rows}) for form in quantized_forms.FORMS
                if (name, form) not in by]
     lines += ["## Not in the table", "",
