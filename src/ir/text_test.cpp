@@ -16,7 +16,8 @@ std::string FailureOf(std::string_view text, bool model = false) {
   try {
     model ? static_cast<void>(ParseModel(text)) : static_cast<void>(ParseGraph(text));
   } catch (const Error& error) {
-    EXPECT_TRUE(error.code() == Code::kInvalidGraph || error.code() == Code::kNotImplemented);
+    const Code code = error.code();
+    EXPECT_TRUE(code == Code::kInvalidGraph || code == Code::kFail || code == Code::kNotImplemented);
     return error.what();
   }
   return "no failure";

@@ -76,7 +76,7 @@ TEST(LoadErrors, NamesFileAndByteOfACutModel) {
   EXPECT_EQ(found.rfind("7: " + path + ": ", 0), 0u) << found;
   EXPECT_NE(found.find("at byte"), std::string::npos) << found;
   EXPECT_EQ(ErrorOf([&] { LoadFile(path + ".none"); }).substr(0, 2), "3:");
-  EXPECT_EQ(ErrorOf([&] { LoadFile(folder.path().string()); }).substr(0, 2), "2:");
+  EXPECT_EQ(ErrorOf([&] { LoadFile(folder.path().string()); }).substr(0, 2), "7:");
 }
 
 TEST(LoadErrors, NamesVersionsThatAreMissingOrContradictory) {

@@ -1,4 +1,4 @@
-// optimizer/quantization/float_nodes_test.cpp - `--explain` names every node that stays in float between quantized
+// optimizer/float_nodes_test.cpp - `--explain` names every node that stays in float between quantized
 // ones, and what is quantized throughout is not named.
 #include <gtest/gtest.h>
 
