@@ -158,7 +158,8 @@ def image():
     (image, {"inputs_to_make_channel_last": ["x"]}), (image, {"outputs_to_make_channel_last": ["y"]}),
     (image, {"inputs_to_make_channel_last": ["x"], "outputs_to_make_channel_last": ["y"],
              "exclude_initializer_from_input": True, "save_as_external_data": True, "all_tensors_to_one_file": True,
-             "external_data_location": "w.bin", "external_data_size_threshold": 0})], ids=lambda one: one.__name__ if callable(one) else str(one))
+             "external_data_location": "w.bin", "external_data_size_threshold": 0})],
+    ids=lambda one: one.__name__ if callable(one) else str(one))
 def test_models_for_qnn(tmp_path, make, arguments):
     made = {}
     for name, library in (("mine", our_qnn), ("theirs", peer_qnn)):
