@@ -495,7 +495,7 @@ static void TestContainers(void) {
 static void TestBadModels(void) {
   OrtSession* session = NULL;
   FAILS(ort->CreateSession(env, "no/such/file.onnx", NULL, &session), ORT_NO_SUCHFILE, "no/such/file.onnx");
-  FAILS(ort->CreateSession(env, ".", NULL, &session), ORT_INVALID_ARGUMENT, ".");
+  FAILS(ort->CreateSession(env, ".", NULL, &session), ORT_INVALID_PROTOBUF, ".");
   FAILS(ort->CreateSessionFromArray(env, "abc", 3, NULL, &session), ORT_INVALID_PROTOBUF, "");
   const char* unknown = "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[2] x) => (float[2] y) { y = Rleu(x) }";
   void* bytes = NULL;

@@ -48,7 +48,8 @@ NOT_REACHED = {
     ("SessionGetEpDeviceForInputs", "inputs_ep_devices"), ("SessionGetEpDeviceForOutputs", "outputs_ep_devices"),
     ("CreateOpAttr", "data"), ("GetCompatibilityInfoFromModel", "ep_type"),
     ("GetCompatibilityInfoFromModel", "allocator"), ("GetCompatibilityInfoFromModelBytes", "ep_type"),
-    ("GetCompatibilityInfoFromModelBytes", "allocator"),
+    ("GetCompatibilityInfoFromModelBytes", "allocator"), ("Session_GetEpGraphAssignmentInfo", "ep_subgraphs"),
+    ("Session_GetEpGraphAssignmentInfo", "num_ep_subgraphs"),
 }
 # Functions of providers that are no part of this library: they refuse whatever the arguments are.
 REFUSED = re.compile(r"SessionOptionsAppendExecutionProvider_(?!V2$)|ProviderOptions|CurrentGpuDeviceId")

@@ -85,8 +85,8 @@ def is_copied(case, kind, base):
     size = first_input(case).size
     try:
         own = bytes_of(outputs(model, feeds))
-    except (sardonyx.InvalidArgument, sardonyx.InvalidGraph, sardonyx.NotImplemented):  # an attribute fits float alone
-        return False
+    except (sardonyx.InvalidArgument, sardonyx.InvalidGraph, sardonyx.Fail, sardonyx.NotImplemented):
+        return False  # an attribute fits float alone
     return outputs(model, feeds, own + base + 4 * size - 1) is None
 
 

@@ -7,7 +7,11 @@ GUIDES = {
     # guide: what else has to be compiled because a header of it changes, how many tests there are
     "docs/add_an_operator.md": (["src/ops/registry.cpp"], 3),
     "docs/add_a_fusion.md": (["src/optimizer/pipeline.cpp", "src/optimizer/switches_test.cpp",
-                              "src/optimizer/rules/explanation_test.cpp"], 13),
+                              "src/optimizer/rules/explanation_test.cpp",
+                              # Passes whose examples stand in their own tests:
+                              "src/optimizer/passes/quantization/eliminate_quantized_clip_test.cpp",
+                              "src/optimizer/passes/quantization/fuse_quantized_conv_scale_test.cpp",
+                              "src/optimizer/passes/quantization/quantize_weights_test.cpp"], 25),
 }
 
 

@@ -192,7 +192,7 @@ def test_what_is_wrong_is_found_when_the_model_is_saved():
         model.to_bytes()
     model = Model(dense())
     model.graph.producer("product").set_input(0, "sum")
-    with pytest.raises(sardonyx.InvalidGraph, match="cycle"):
+    with pytest.raises(sardonyx.Fail, match="cycle"):
         model.to_bytes()
 
 
