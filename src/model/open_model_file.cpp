@@ -57,6 +57,8 @@ std::shared_ptr<const MappedFile> OpenModelFile(const std::string& path) {
     Fail(Code::kNoSuchFile, "file '", path, "': cannot be opened: No such file or directory",
          WhyMissing(FromUtf8(path)));
   }
+  if (readable_text && fs::exists(FromUtf8(path) / "manifest.json", error))
+    Fail(Code::kInvalidArgument, "file '", path, "': expected a regular file, found the folder of a model package");
   if (readable_text && fs::is_directory(FromUtf8(path), error))
     Fail(Code::kInvalidProtobuf, "file '", path, "': expected a regular file, found a folder");
   return MappedFile::Open(path);
