@@ -47,6 +47,14 @@ def is_empty(case):
     return any(v.size == 0 for v in arrays(case).values())
 
 
+def overflows_without_vnni(case):
+    """Whether a processor without VNNI sums products of these uint8 and int8 in 16 bits, two at a time."""
+    with open("/proc/cpuinfo", encoding="ascii") as file:
+        has_vnni = "_vnni" in file.read()
+    kinds = {v.dtype.name for v in arrays(case).values()}
+    return not has_vnni and {"uint8", "int8"} <= kinds
+
+
 def has_nan(case):
     floats = ("float16", "float32", "float64", "bfloat16")
     return any(np.isnan(v).any() for v in arrays(case).values() if v.dtype.name in floats)
@@ -265,6 +273,8 @@ ROWS = [
     Settled("Gather", "stock", "ONNX Runtime copies only the first string of each block", lambda c: main_kind(c) == 8),
     Settled("MatMul", "stock", "ONNX Runtime does not broadcast products over nothing", is_empty),
     Settled("MatMulInteger QLinearMatMul", "stock", "ONNX Runtime leaves products of nothing as memory was", is_empty),
+    Settled("MatMulInteger ConvInteger QLinearMatMul QLinearConv", "stock",
+            "ONNX Runtime's sums of two products overflow without VNNI", overflows_without_vnni),
     Settled("NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", "stock", "ONNX Runtime's mean of nothing is 0",
             is_empty, "nan"),
     Settled("Gemm", "stock", "ONNX Runtime forgets beta beside a product of nothing", is_empty),
