@@ -19,7 +19,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import xml.etree.ElementTree as ElementTree
 
 import checks
@@ -224,12 +223,12 @@ def main():
     results = []
     for name in options.only or STAGES:
         print(f"{name}: {STAGES[name].__doc__}", flush=True)
-        start = time.monotonic()
+        clock = phases.Clock()
         cases = list(STAGES[name](options))
         results += cases
-        phases.add(name, time.monotonic() - start)
+        phases.add(name, clock)
         print(f"{name:<12}{count(cases, 'passed'):>6} passed {count(cases, 'failed'):>5} failed "
-              f"{count(cases, 'skipped'):>5} skipped  {time.monotonic() - start:7.1f} s", flush=True)
+              f"{count(cases, 'skipped'):>5} skipped  {clock.seconds()[0]:7.1f} s", flush=True)
         for case in cases:
             if case.outcome != "passed":
                 print(f"  {case.outcome}: {case.name}: {case.reason}", flush=True)
