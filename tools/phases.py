@@ -31,10 +31,10 @@ class Clock:
         return tuple(end - start for start, end in zip(self.start, self.now(), strict=True))
 
 
-def add(name, clock):
+def add(name, seconds, processors):
     LIST.parent.mkdir(exist_ok=True)
     with open(LIST, "w" if name == FIRST else "a", encoding="utf-8") as file:
-        file.write("\t".join([name, *(f"{seconds:.1f}" for seconds in clock.seconds())]) + "\n")
+        file.write(f"{name}\t{seconds:.1f}\t{processors:.1f}" + "\n")
 
 
 def table():
@@ -42,7 +42,8 @@ def table():
     lines = [line.split("\t") for line in LIST.read_text().splitlines()] if LIST.exists() else []
     rows = [(name, float(seconds), float(processors)) for name, seconds, processors in lines]
     rows.append(("all phases", sum(row[1] for row in rows), sum(row[2] for row in rows)))
-    return [f"  {name:<12}{minutes(seconds)}, of processors {minutes(processors)}" for name, seconds, processors in rows]
+    return [f"  {name:<12}{minutes(seconds)}, of processors {minutes(processors)}"
+            for name, seconds, processors in rows]
 
 
 def minutes(seconds):
@@ -53,7 +54,7 @@ def main():
     name, *command = sys.argv[1:]
     clock = Clock()
     code = subprocess.run(command, cwd=ROOT).returncode
-    add(name, clock)
+    add(name, *clock.seconds())
     sys.exit(code)
 
 
