@@ -19,7 +19,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import xml.etree.ElementTree as ElementTree
 
 import checks
@@ -85,9 +84,9 @@ def run_gtest(binary, jobs, prefix="", test_filter="*", environment=None, wrappe
             log.close()
 
 
-def kernel_tests(binary):
-    """A filter that selects the tests in src/kernels, whose code depends on the instruction set."""
-    return ":".join(f"{suite}.*" for suite in family_tests.suites(binary, "kernels")) or "-*"
+def suites_filter(binary, *folders):
+    """A filter that selects the tests whose sources lie in these folders of src/."""
+    return ":".join(f"{suite}.*" for folder in folders for suite in family_tests.suites(binary, folder)) or "-*"
 
 
 def stage_checks(_):
@@ -105,7 +104,7 @@ def stage_cpp(options):
 def stage_isa(options):
     """the tests of the kernels with each lower instruction set"""
     binary = BUILD / "bin/unit_tests"
-    test_filter = kernel_tests(binary)
+    test_filter = suites_filter(binary, "kernels")
     for isa in checks.isas()[1:]:
         yield from run_gtest(binary, options.jobs, f"{isa}: ", test_filter, {"SDX_MAX_ISA": isa})
 
@@ -132,24 +131,27 @@ def fixed_addresses():
     return wrapper if allowed else []
 
 
-def watched_kernels(options):
-    """The tests of kernels and operators, with the library of the fuzz targets, whose vector code is instrumented, too.
-    They run with the best ISA of this machine and with each lower one but the baseline, which the fuzz targets use."""
+def watched_tests(options):
+    """The tests of graphs, model files, kernels and operators, with the library of the fuzz targets, whose vector code
+    is instrumented, too. What depends on the instruction set runs with the best ISA of this machine and with each lower
+    one but the baseline, which the fuzz targets use. The loader must not leak whatever it is given."""
     if failed := fuzz.build_target("watched_tests"):
         yield Case("watched_tests", "failed", "\n".join(failed[-60:]))
         return
+    binary = fuzz.BUILD / "bin/watched_tests"
+    yield from run_gtest(binary, options.jobs, "address,undefined: ", suites_filter(binary, "ir", "model"),
+                         {"ASAN_OPTIONS": fuzz.OPTIONS["ASAN_OPTIONS"].replace("detect_leaks=0", "detect_leaks=1")})
+    kernels = suites_filter(binary, "kernels", "ops")
     for isa in ["", *checks.isas()[1:-1]]:
         variables = fuzz.OPTIONS | ({"SDX_MAX_ISA": isa} if isa else {})
-        yield from run_gtest(fuzz.BUILD / "bin/watched_tests", options.jobs, f"address,undefined: {isa or 'best'}: ",
-                             environment=variables)
+        yield from run_gtest(binary, options.jobs, f"address,undefined: {isa or 'best'}: ", kernels, variables)
 
 
 def stage_sanitizers(options):
     """thread sanitizer: pool, sessions, C interface; address and undefined-behaviour sanitizers: loader, operators"""
     yield from sanitized("thread_tests", "thread", 1)
     yield from sanitized("session_tests", "thread", 1, *plain_libraries())
-    yield from sanitized("loader_tests", "address,undefined", options.jobs)
-    yield from watched_kernels(options)
+    yield from watched_tests(options)
 
 
 def stage_fuzz(options):
@@ -224,12 +226,12 @@ def main():
     results = []
     for name in options.only or STAGES:
         print(f"{name}: {STAGES[name].__doc__}", flush=True)
-        start = time.monotonic()
+        clock = phases.Clock()
         cases = list(STAGES[name](options))
         results += cases
-        phases.add(name, time.monotonic() - start)
+        phases.add(name, *clock.seconds())
         print(f"{name:<12}{count(cases, 'passed'):>6} passed {count(cases, 'failed'):>5} failed "
-              f"{count(cases, 'skipped'):>5} skipped  {time.monotonic() - start:7.1f} s", flush=True)
+              f"{count(cases, 'skipped'):>5} skipped  {clock.seconds()[0]:7.1f} s", flush=True)
         for case in cases:
             if case.outcome != "passed":
                 print(f"  {case.outcome}: {case.name}: {case.reason}", flush=True)

@@ -1,4 +1,5 @@
 """The table of phases at the end of `make test`, and `make check`, which runs the tests beside one file."""
+import subprocess
 import sys
 
 import family_tests
@@ -8,11 +9,19 @@ import pytest
 
 def test_the_first_phase_begins_a_new_list_and_the_table_ends_with_the_sum(tmp_path, monkeypatch):
     monkeypatch.setattr(phases, "LIST", tmp_path / "build/phases.tsv")
-    phases.add("left over", 1000)
-    phases.add("setup", 3.5)
-    phases.add("build", 61.5)
-    assert phases.table() == ["  setup          0 min   3.5 s", "  build          1 min   1.5 s",
-                              "  all phases     1 min   5.0 s"]
+    phases.add("left over", 1000, 1000)
+    phases.add("setup", 3.5, 2)
+    phases.add("build", 61.5, 121)
+    assert phases.table() == ["  setup          0 min   3.5 s, of processors    0 min   2.0 s",
+                              "  build          1 min   1.5 s, of processors    2 min   1.0 s",
+                              "  all phases     1 min   5.0 s, of processors    2 min   3.0 s"]
+
+
+def test_a_clock_counts_what_processes_took_that_it_waited_for():
+    clock = phases.Clock()
+    subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.2: pass"], check=True)
+    seconds, processors = clock.seconds()
+    assert 0.15 < processors <= seconds + 0.05
 
 
 def test_a_phase_hands_on_what_its_command_returns(tmp_path, monkeypatch):

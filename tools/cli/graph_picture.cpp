@@ -138,7 +138,7 @@ std::vector<std::vector<int>> LayersOf(const std::vector<int>& nodes, const std:
 }
 
 // Places parts that are not connected side by side, in rows.
-std::vector<Place> Layout(const std::vector<PictureNode>& nodes) {
+std::vector<Place> PlacesOf(const std::vector<PictureNode>& nodes) {
   std::vector<Place> places(nodes.size());
   const auto before = Predecessors(nodes);
   AssignLayers(nodes, before, places);
@@ -246,7 +246,7 @@ std::string EscapeHtml(const std::string& text) {
 
 std::string GraphPicture(const std::vector<PictureNode>& nodes) {
   if (nodes.empty()) return "";
-  const std::vector<Place> places = Layout(nodes);
+  const std::vector<Place> places = PlacesOf(nodes);
   double width = 0, height = 0;
   for (const Place& place : places) {
     width = std::max(width, place.x + Swing(kMaxLayerSpan) + kMargin);
