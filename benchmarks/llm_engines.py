@@ -4,10 +4,11 @@ usage: llm_engines.py ENGINE MODEL THREADS CAPACITY CACHE, with the Python that 
 llama_cpp.
 
 Each line of the input is JSON, and so is each line of the answer: {"tokens": [...], "one_by_one": bool} runs over the
-tokens, at once (long prompts in parts, for the memory of their scores) or in steps, and answers {"seconds": [of each run], "scores": of the last token}; {"begin": true} starts
-another generation; {"peak": true} asks for {"peak_mb"}: the most memory since the engine was imported. CACHE is how
-ONNX engines keep keys and values: "growing", each run's `present` is the `past` of the next one, or "shared", both are
-one buffer of CAPACITY tokens. Scores are as many as the check needs (SCORES).
+tokens, at once (long prompts in parts, for the memory of their scores) or in steps, and answers {"seconds": [of each
+run], "scores": of the last token}; {"begin": true} starts another generation; {"peak": true} asks for {"peak_mb"}: the
+most memory since the engine was imported. CACHE is how ONNX engines keep keys and values: "growing", each run's
+`present` is the `past` of the next one, or "shared", both are one buffer of CAPACITY tokens. Scores are as many as the
+check needs (SCORES).
 """
 import ctypes
 import importlib
