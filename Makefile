@@ -7,7 +7,7 @@ CONFIGURE := cmake -S . -G Ninja
 PHASE := $(PYTHON) tools/phases.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build check test test-zoo test-clients test-watched test-valgrind fuzz bench soak load wheel lint demo clean format bench-ops fuzz-ops fuzz-ops-sanitized
+.PHONY: help setup build check test test-zoo test-clients test-watched test-valgrind fuzz bench soak load wheel lint demo clean format bench-llm bench-ops fuzz-ops fuzz-ops-sanitized
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -53,6 +53,11 @@ bench: setup  ## compare the speed of models with ONNX Runtime; MODELS='names fa
 	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
 	@ninja -C $(BUILD) sardonyx_python peak
 	@set -f; .venv-test/bin/python -W ignore benchmarks/bench.py $(MODELS) $(if $(THREADS),--threads $(THREADS)) $(BENCHFLAGS)
+
+bench-llm: setup  ## compare language models with llama.cpp (built once) and ONNX Runtime; MODELS='135m 1b', BENCHFLAGS='--bits 4-bit'
+	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
+	@ninja -C $(BUILD) sardonyx_python peak
+	@PYTHONPATH=$(BUILD)/python .venv-test/bin/python -W ignore benchmarks/llm.py $(if $(MODELS),--models '$(MODELS)') $(BENCHFLAGS)
 
 bench-ops: build  ## compare each operator by itself with ONNX Runtime; BENCHFLAGS='--only Conv --threads 1'
 	@PYTHONPATH=$(BUILD)/python .venv-test/bin/python -W ignore benchmarks/operators.py $(BENCHFLAGS)

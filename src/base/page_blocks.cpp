@@ -1,4 +1,4 @@
-// base/page_blocks.cpp - maps each block separately, and keeps a few freed ones in atomic slots.
+// base/page_blocks.cpp - maps each block separately, and keeps freed ones in atomic slots.
 #include "base/page_blocks.h"
 
 #if defined(__has_feature)
@@ -13,8 +13,10 @@
 #if defined(__linux__) && !defined(SDX_WATCHED_HEAP)
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <new>
 #endif
@@ -26,7 +28,7 @@ namespace sardonyx {
 namespace {
 
 constexpr std::size_t kLeast = std::size_t{256} << 10;
-constexpr std::size_t kMostKept = std::size_t{32} << 20;    // together
+constexpr std::size_t kMostKept = std::size_t{32} << 20;    // together, where less than that is in use
 constexpr std::size_t kMostLarge = std::size_t{256} << 20;  // the one large block
 constexpr std::size_t kPage = 4096;
 
@@ -35,15 +37,42 @@ struct alignas(64) Header {
   std::size_t size;  // of the mapping
 };
 
-constinit std::array<std::atomic<Header*>, 64> kept = {};
-constinit std::atomic<std::size_t> kept_bytes = 0;
+// A place for a freed block. The size may be that of a block before it: a hint that spares taking blocks that do not
+// fit.
+struct Place {
+  std::atomic<Header*> block = nullptr;
+  std::atomic<std::size_t> size = 0;
+};
+
+constinit std::array<Place, 256> kept = {};
+constinit std::atomic<std::size_t> kept_bytes = 0, used_bytes = 0;
 
 // One block beyond kMostKept, kept if a block of its size was freed just before: a program that gets such an output
 // from each run would otherwise spend more time on fresh pages than on the result.
 constinit std::atomic<Header*> kept_large = nullptr;
 constinit std::atomic<std::size_t> kept_large_bytes = 0, last_large = 0;
 
-bool Fits(const Header* block, std::size_t size) { return block->size >= size && block->size - size <= size / 4; }
+bool Fits(std::size_t block, std::size_t size) { return block >= size && block - size <= size / 4; }
+
+// Lengths that grow by a little each time (a decoder's cache) ask for one size again and again; pages that nobody
+// touches take no memory.
+std::size_t RoundedSize(std::size_t size) {
+  const std::size_t step = std::max(kPage, std::bit_floor(size) / 8);
+  return (size + step - 1) / step * step;
+}
+
+// A freed block that is less than a quarter too small keeps the pages that it has; fresh ones take time. Null if the
+// system refuses, and the block is gone.
+Header* Grown(Header* block, std::size_t size) {
+  void* const moved = mremap(block, block->size, size, MREMAP_MAYMOVE);
+  if (moved == MAP_FAILED) {
+    munmap(block, block->size);
+    return nullptr;
+  }
+  auto* const grown = static_cast<Header*>(moved);
+  grown->size = size;
+  return grown;
+}
 
 // Puts `block`, which may be null, into the place of the large one. Returns what was there.
 Header* SwapLarge(Header* block) {
@@ -60,7 +89,7 @@ void Unmap(Header* block) {
 Header* TakeLarge(std::size_t size) {
   if (kept_large.load(std::memory_order_relaxed) == nullptr) return nullptr;
   Header* const block = SwapLarge(nullptr);
-  if (block == nullptr || Fits(block, size)) return block;
+  if (block == nullptr || Fits(block->size, size)) return block;
   Unmap(SwapLarge(block));
   return nullptr;
 }
@@ -72,31 +101,52 @@ bool KeepLarge(Header* block) {
   return true;
 }
 
-// A kept block that is large enough and no quarter larger.
-Header* TakeKept(std::size_t size) {
-  for (std::atomic<Header*>& place : kept) {
-    if (place.load(std::memory_order_relaxed) == nullptr) continue;
-    Header* block = place.exchange(nullptr, std::memory_order_acquire);
+// A kept block for which `fits` holds of its size, or null.
+template <typename Fn>
+Header* TakeFrom(Fn fits) {
+  for (Place& place : kept) {
+    if (!fits(place.size.load(std::memory_order_relaxed))) continue;
+    Header* const block = place.block.exchange(nullptr, std::memory_order_acquire);
     if (block == nullptr) continue;
-    if (Fits(block, size)) {
+    if (fits(block->size)) {
       kept_bytes.fetch_sub(block->size, std::memory_order_relaxed);
       return block;
     }
-    Header* empty = nullptr;
-    if (place.compare_exchange_strong(empty, block, std::memory_order_release)) continue;
+    Header* empty = nullptr;  // the hint was of a block before it
+    if (place.block.compare_exchange_strong(empty, block, std::memory_order_release)) continue;
     kept_bytes.fetch_sub(block->size, std::memory_order_relaxed);
-    Unmap(block);  // another thread was faster
+    munmap(block, block->size);  // another thread was faster
+  }
+  return nullptr;
+}
+
+// A kept block that is large enough and no quarter larger, or that is made so.
+Header* TakeKept(std::size_t size) {
+  if (kept_bytes.load(std::memory_order_relaxed) != 0) {
+    if (Header* const block = TakeFrom([&](std::size_t kept_size) { return Fits(kept_size, size); })) return block;
+    const auto nearly = [&](std::size_t kept_size) { return kept_size < size && Fits(size, kept_size); };
+    if (Header* const block = TakeFrom(nearly)) return Grown(block, size);
   }
   return TakeLarge(size);
 }
 
+// As much is kept as is in use: whoever frees many blocks at once, such as a decoder its cache, will soon ask again.
 bool Keep(Header* block) {
-  if (kept_bytes.fetch_add(block->size, std::memory_order_relaxed) + block->size <= kMostKept) {
-    for (std::atomic<Header*>& place : kept) {
+  const std::size_t most = std::max(kMostKept, used_bytes.load(std::memory_order_relaxed));
+  while (kept_bytes.load(std::memory_order_relaxed) > most) {
+    Header* const other = TakeFrom([](std::size_t size) { return size != 0; });
+    if (other == nullptr) break;
+    Unmap(other);
+  }
+  if (kept_bytes.fetch_add(block->size, std::memory_order_relaxed) + block->size <= most) {
+    const std::size_t size = block->size;
+    for (Place& place : kept) {
       Header* empty = nullptr;
-      if (place.load(std::memory_order_relaxed) == nullptr &&
-          place.compare_exchange_strong(empty, block, std::memory_order_release))
+      if (place.block.load(std::memory_order_relaxed) == nullptr &&
+          place.block.compare_exchange_strong(empty, block, std::memory_order_release)) {
+        place.size.store(size, std::memory_order_relaxed);
         return true;
+      }
     }
   }
   kept_bytes.fetch_sub(block->size, std::memory_order_relaxed);
@@ -108,20 +158,22 @@ bool Keep(Header* block) {
 bool IsPageBlock(std::size_t size) noexcept { return size >= kLeast; }
 
 void* AllocatePageBlock(std::size_t size) noexcept {
-  if (size > SIZE_MAX - sizeof(Header) - kPage) return nullptr;
-  const std::size_t whole = (size + sizeof(Header) + kPage - 1) / kPage * kPage;
+  if (size > SIZE_MAX / 2) return nullptr;
+  const std::size_t whole = RoundedSize(size + sizeof(Header));
   Header* block = TakeKept(whole);
   if (block == nullptr) {
     void* const pages = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED) return nullptr;
     block = new (pages) Header{whole};
   }
+  used_bytes.fetch_add(block->size, std::memory_order_relaxed);
   return block + 1;
 }
 
 void FreePageBlock(void* data) noexcept {
   if (data == nullptr) return;
   Header* const block = static_cast<Header*>(data) - 1;
+  used_bytes.fetch_sub(block->size, std::memory_order_relaxed);
   if (!Keep(block)) Unmap(block);
 }
 
@@ -131,8 +183,8 @@ std::size_t KeptPageBlocks() noexcept {
 
 void ReleasePageBlocks() noexcept {
   Unmap(SwapLarge(nullptr));
-  for (std::atomic<Header*>& place : kept) {
-    Header* const block = place.exchange(nullptr, std::memory_order_acquire);
+  for (Place& place : kept) {
+    Header* const block = place.block.exchange(nullptr, std::memory_order_acquire);
     if (block == nullptr) continue;
     kept_bytes.fetch_sub(block->size, std::memory_order_relaxed);
     Unmap(block);

@@ -2,8 +2,8 @@
 // are freed.
 //
 // In the heap, a small block that is allocated later and stays can prevent a freed large block from being returned, and
-// the heap of each thread keeps its own. A few freed blocks are kept for later requests of a similar size, because
-// fresh pages take time.
+// the heap of each thread keeps its own. Freed blocks, at most 32 MB or as much as is in use, are kept for later requests
+// of a similar size, because fresh pages take time.
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#if defined(__linux__)
+#include <sys/resource.h>
+#endif
+
 #include <cstdint>
 #include <cstring>
 #include <set>
@@ -34,6 +38,38 @@ TEST(PageBlocks, AFreedBlockServesTheNextOfItsSizeUntilItIsReleased) {
   ReleasePageBlocks();
   EXPECT_EQ(KeptPageBlocks(), 0u);
 }
+
+#if defined(__linux__)
+long PageFaults() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_minflt;
+}
+
+// Many blocks that each become a little longer, as a decoder's keys and values do, old and new ones at a time.
+TEST(PageBlocks, LengthsThatGrowTouchFewFreshPages) {
+  if (!IsPageBlock(kMega)) GTEST_SKIP() << "no page blocks here";
+  ReleasePageBlocks();
+  std::vector<void*> old;
+  long faults = 0;
+  for (std::size_t step = 0; step < 400; ++step) {
+    if (step == 2) faults = PageFaults();
+    const std::size_t bytes = kMega + step * 768;
+    std::vector<void*> grown;
+    for (int i = 0; i < 60; ++i) {
+      grown.push_back(AllocatePageBlock(bytes));
+      for (std::size_t at = 0; at < bytes; at += 4096) static_cast<char*>(grown.back())[at] = 1;
+    }
+    for (void* const block : old) FreePageBlock(block);
+    old = std::move(grown);
+  }
+  // Each of 120 blocks grows by 75 pages, and none is thrown away.
+  EXPECT_LT(PageFaults() - faults, 120 * 75 * 5 / 4);
+  for (void* const block : old) FreePageBlock(block);
+  EXPECT_LE(KeptPageBlocks(), 32 * kMega);
+  ReleasePageBlocks();
+}
+#endif
 
 TEST(PageBlocks, LittleIsKept) {
   if (!IsPageBlock(kMega)) GTEST_SKIP() << "no page blocks here";

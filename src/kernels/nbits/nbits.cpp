@@ -1,8 +1,8 @@
 // kernels/nbits/nbits.cpp - packs weights of few bits, and loops over their panels.
 //
-// With 8-bit activations (where allowed and the CPU has VNNI), or with at most kNBitsRowsF32 rows of floats, the panels
-// are streamed once per group of rows. With more rows of floats, blocks of two panels are unpacked to floats for the
-// f32 tile.
+// With 8-bit activations (where allowed, and the CPU has VNNI or AVX2), or with at most kNBitsRowsF32 rows of floats,
+// the panels are streamed once per group of rows. With more rows of floats, blocks of two panels are unpacked to floats
+// for the f32 tile.
 #include "kernels/nbits/nbits.h"
 
 #include <algorithm>

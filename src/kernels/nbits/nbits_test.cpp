@@ -107,6 +107,30 @@ TEST(NBits, RoundsActivationsToBytesWhereAllowed) {
   }
 }
 
+// Where bytes have no instruction of their own, their products are added in 16 bits.
+TEST(NBits, AddsTheLargestBytesWithoutSaturation) {
+  for (const int bits : {2, 4, 8}) {
+    for (const std::uint8_t byte : {0x00, 0xFF}) {
+      for (const int64_t block : {16, 32, 64, 256}) {
+        Problem p({.n = 9, .k = 512, .block = block, .bits = bits}, 3, 12);
+        std::fill(p.q.begin(), p.q.end(), byte);
+        std::fill(p.scales.begin(), p.scales.end(), 1.0f);
+        std::fill(p.bias.begin(), p.bias.end(), 0.0f);
+        std::fill_n(p.a.begin(), 512, 127.0f);
+        std::fill_n(p.a.begin() + 512, 512, -127.0f);
+        const int weight = byte & ((1 << bits) - 1), middle = 1 << (bits - 1);
+        ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
+          Serial serial;
+          std::vector<float> y;
+          ErrorOf(p, 3, true, set, tiles, serial, &y);
+          EXPECT_EQ(y[8], static_cast<float>(512 * 127 * (weight - middle))) << Name(set.isa) << " bits " << bits;
+          EXPECT_EQ(y[9], static_cast<float>(-512 * 127 * (weight - middle))) << Name(set.isa) << " bits " << bits;
+        });
+      }
+    }
+  }
+}
+
 TEST(NBits, WidensLongRowsInPieces) {
   const Problem p({.n = 33, .k = 2500, .block = 64, .bits = 4, .has_zeros = true}, 17, 6);
   ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {

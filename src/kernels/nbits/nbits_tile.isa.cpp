@@ -84,6 +84,78 @@ void TileInt8(const NBitsTileArgs& t) {
   StoreRows<R>(t, sum);
 }
 
+// Groups whose sums of pairs fit into 16 bits: 8 * 2 * 15 * 127 at 4 bits, 16 * 2 * 3 * 127 at 2 bits.
+constexpr int64_t kGroupsOfWords = 4;
+
+// Adds the dot products of `kGroups` groups. Where bytes have no instruction of their own, sums of pairs of products
+// are exact in 16 bits: those of few bits stay there for all the groups, those of 8 bits (as signed numbers) go to 32
+// bits at once.
+template <int kBits, int R, int kGroups>
+inline const std::byte* AddGroups(const std::byte* groups, const std::byte* a, ptrdiff_t a_row_bytes,
+                                  UintVec (&sum)[R]) {
+  constexpr int kParts = 8 / kBits;
+  const UintVec mask = BroadcastInt(kBits == 2 ? 0x03030303 : 0x0F0F0F0F);
+  UintVec words[R];
+#pragma GCC unroll 8
+  for (ptrdiff_t r = 0; r < R; ++r) words[r] = UintVec{};
+#pragma GCC unroll 4
+  for (int g = 0; g < kGroups; ++g) {
+    const UintVec packed = LoadInt(groups + g * kVectorBytes);
+#pragma GCC unroll 4
+    for (int part = 0; part < kParts; ++part) {
+      const UintVec w = kBits == 8 ? packed ^ BroadcastInt(0x80808080) : (packed >> (kBits * part)) & mask;
+#pragma GCC unroll 8
+      for (ptrdiff_t r = 0; r < R; ++r) {
+        std::uint32_t four;
+        std::memcpy(&four, a + r * a_row_bytes + 4 * part, 4);
+        if constexpr (kBits == 8) {
+          sum[r] = SumPairs(sum[r], PairsOfSignedBytes(w, BroadcastInt(four)));
+        } else {
+          words[r] = AddWords(words[r], PairsOfBytes(w, BroadcastInt(four)));
+        }
+      }
+    }
+    a += 4 * kParts;
+  }
+  if constexpr (kBits != 8) {
+#pragma GCC unroll 8
+    for (ptrdiff_t r = 0; r < R; ++r) sum[r] = SumPairs(sum[r], words[r]);
+  }
+  return a;
+}
+
+template <int kBits, int R, int kGroups>
+inline void TilePairs(const NBitsTileArgs& t) {
+  Vec sum[R];
+#pragma GCC unroll 8
+  for (ptrdiff_t r = 0; r < R; ++r) sum[r] = Broadcast(0);
+  const std::byte *p = t.panel, *a = t.a;
+  for (int64_t i = 0; i < t.blocks; ++i) {
+    const Block b = ReadBlock(&p, t.has_offsets, t.groups);
+    UintVec acc[R];
+#pragma GCC unroll 8
+    for (ptrdiff_t r = 0; r < R; ++r) acc[r] = UintVec{};
+    for (int64_t g = 0; g < t.groups; g += kGroups)
+      a = AddGroups<kBits, R, kGroups>(b.groups + g * kVectorBytes, a, t.a_row_bytes, acc);
+#pragma GCC unroll 8
+    for (ptrdiff_t r = 0; r < R; ++r) {
+      const float a_sum = t.a_sums[r * t.a_block_stride + i], a_scale = t.a_scales[r * t.a_block_stride + i];
+      const float middle = kBits == 8 ? 0 : kMiddle<kBits> * a_sum;
+      const Vec dot = __builtin_convertvector((IntVec)acc[r], Vec) - Broadcast(middle);
+      sum[r] += b.scale * (Broadcast(a_scale) * dot);
+      if (t.has_offsets) sum[r] -= b.offset * Broadcast(a_scale * a_sum);
+    }
+  }
+  StoreRows<R>(t, sum);
+}
+
+// As TileInt8, with the same sums.
+template <int kBits, int R>
+void TileInt8Pairs(const NBitsTileArgs& t) {
+  if (t.groups % kGroupsOfWords == 0) return TilePairs<kBits, R, kGroupsOfWords>(t);
+  t.groups % 2 == 0 ? TilePairs<kBits, R, 2>(t) : TilePairs<kBits, R, 1>(t);
+}
+
 // Weight `part`, `byte` of each lane, minus the middle of the range.
 template <int kBits>
 inline Vec Unpack(UintVec packed, int shift) {
@@ -178,12 +250,18 @@ void SumRow(const float* a, int64_t k, int64_t block, float* sums) {
   }
 }
 
+template <int kBits, int R>
+constexpr NBitsTileFn* Int8() {
+  if constexpr (kHasSmallBytes) return TileInt8Pairs<kBits, R>;
+  return TileInt8<kBits, R>;
+}
+
 template <int... I, int... J>
 constexpr NBitsSet MakeSet(bool has_int8, std::integer_sequence<int, I...>, std::integer_sequence<int, J...>) {
   return {.isa = Isa::SDX_ISA,
           .lanes = kLanes,
           .has_int8 = has_int8,
-          .int8 = {{TileInt8<2, I + 1>...}, {TileInt8<4, I + 1>...}, {TileInt8<8, I + 1>...}},
+          .int8 = {{Int8<2, I + 1>()...}, {Int8<4, I + 1>()...}, {Int8<8, I + 1>()...}},
           .f32 = {{TileF32<2, J + 1>...}, {TileF32<4, J + 1>...}, {TileF32<8, J + 1>...}},
           .widen = {Widen<2>, Widen<4>, Widen<8>},
           .round_row = RoundRow,
@@ -192,12 +270,12 @@ constexpr NBitsSet MakeSet(bool has_int8, std::integer_sequence<int, I...>, std:
 
 constexpr std::make_integer_sequence<int, kNBitsRowsInt8> kRowsInt8;
 constexpr std::make_integer_sequence<int, kNBitsRowsF32> kRowsF32;
-constexpr NBitsSet kFloats = MakeSet(false, kRowsInt8, kRowsF32);
+constexpr NBitsSet kOfIsa = MakeSet(kHasSmallBytes, kRowsInt8, kRowsF32);
 constexpr NBitsSet kBytes = MakeSet(kMayHaveVnni, kRowsInt8, kRowsF32);
 
 }  // namespace
 
-const NBitsSet& NBitsSetOfIsa() { return kFloats; }
+const NBitsSet& NBitsSetOfIsa() { return kOfIsa; }
 const NBitsSet& NBitsSetWithBytes() { return kBytes; }
 
 }  // namespace sardonyx::kernels::SDX_ISA

@@ -77,12 +77,28 @@ inline UintVec DotSmallBytes(UintVec sum, UintVec unsigned_a, UintVec signed_b) 
   const __m256i pairs = _mm256_maddubs_epi16((__m256i)unsigned_a, (__m256i)signed_b);
   return sum + (UintVec)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
+// 16-bit sums of two neighbouring products of bytes, and sums of such sums: exact while they fit.
+inline UintVec PairsOfBytes(UintVec unsigned_a, UintVec signed_b) {
+  return (UintVec)_mm256_maddubs_epi16((__m256i)unsigned_a, (__m256i)signed_b);
+}
+inline UintVec AddWords(UintVec a, UintVec b) { return (UintVec)_mm256_add_epi16((__m256i)a, (__m256i)b); }
+inline UintVec SumPairs(UintVec sum, UintVec words) {
+  return sum + (UintVec)_mm256_madd_epi16((__m256i)words, _mm256_set1_epi16(1));
+}
+// Sums of two products of signed bytes; only `a` may be -128.
+inline UintVec PairsOfSignedBytes(UintVec a, UintVec b) {
+  return PairsOfBytes((UintVec)_mm256_abs_epi8((__m256i)a), (UintVec)_mm256_sign_epi8((__m256i)b, (__m256i)a));
+}
 // The signed bytes 0 and 2, or 1 and 3, of each group as 16-bit values.
 inline UintVec EvenBytes(UintVec v) { return (UintVec)_mm256_srai_epi16(_mm256_slli_epi16((__m256i)v, 8), 8); }
 inline UintVec OddBytes(UintVec v) { return (UintVec)_mm256_srai_epi16((__m256i)v, 8); }
 #else
 constexpr bool kHasSmallBytes = false;
-inline UintVec DotSmallBytes(UintVec sum, UintVec, UintVec) { return sum; }  // never called
+inline UintVec DotSmallBytes(UintVec sum, UintVec, UintVec) { return sum; }  // never called, nor are the others
+inline UintVec PairsOfBytes(UintVec a, UintVec) { return a; }
+inline UintVec AddWords(UintVec a, UintVec) { return a; }
+inline UintVec SumPairs(UintVec sum, UintVec) { return sum; }
+inline UintVec PairsOfSignedBytes(UintVec a, UintVec) { return a; }
 inline UintVec EvenBytes(UintVec v) { return v; }
 inline UintVec OddBytes(UintVec v) { return v; }
 #endif

@@ -1,0 +1,167 @@
+"""benchmarks/llm_engines.py - a process that generates with one engine as llm.py tells it, line by line.
+
+usage: llm_engines.py ENGINE MODEL THREADS CAPACITY CACHE, with the Python that has the engine: sardonyx, onnxruntime or
+llama_cpp.
+
+Each line of the input is JSON, and so is each line of the answer: {"tokens": [...], "one_by_one": bool} runs over the
+tokens, at once (long prompts in parts, for the memory of their scores) or in steps, and answers {"seconds": [of each
+run], "scores": of the last token}; {"begin": true} starts another generation; {"peak": true} asks for {"peak_mb"}: the
+most memory since the engine was imported. CACHE is how ONNX engines keep keys and values: "growing", each run's
+`present` is the `past` of the next one, or "shared", both are one buffer of CAPACITY tokens. Scores are as many as the
+check needs (SCORES).
+"""
+import ctypes
+import importlib
+import json
+import pathlib
+import sys
+import time
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+
+SCORES = 512
+PART = 1024  # tokens of a prompt in a run
+
+
+class OnnxGeneration:
+    """A session of Sardonyx or ONNX Runtime, with the cache in OrtValues."""
+
+    def __init__(self, engine, path, threads, capacity, cache):
+        import peer
+
+        peer.require()
+        self.engine, self.capacity, self.shared = importlib.import_module(engine), capacity, cache == "shared"
+        options = self.engine.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        self.session = self.engine.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self.past = [i for i in self.session.get_inputs() if i.name.startswith("past")]
+        self.outputs = [o.name for o in self.session.get_outputs()]
+        self.type = np.float16 if self.past[0].type == "tensor(float16)" else np.float32
+        self.begin()
+
+    def begin(self):
+        """Another generation, with an empty cache."""
+        self.length, tokens = 0, self.capacity if self.shared else 0
+        self.cache = {i.name: self.engine.OrtValue.ortvalue_from_numpy(
+            np.zeros((1, i.shape[1], tokens, i.shape[3]), self.type)) for i in self.past}
+
+    def run(self, tokens):
+        """Seconds of a run over these tokens, and the scores of the last one."""
+        total = self.length + len(tokens)
+        binding = self.session.io_binding()
+        start = time.perf_counter()
+        binding.bind_cpu_input("input_ids", np.asarray(tokens, np.int64)[None])
+        binding.bind_cpu_input("attention_mask", np.ones((1, total), np.int64))
+        for name, value in self.cache.items():
+            binding.bind_ortvalue_input(name, value)
+        for name in self.outputs:
+            past = name.replace("present", "past_key_values")
+            if self.shared and past in self.cache:
+                binding.bind_ortvalue_output(name, self.cache[past])
+            else:
+                binding.bind_output(name, "cpu")
+        self.session.run_with_iobinding(binding)
+        results = dict(zip(self.outputs, binding.get_outputs(), strict=True))
+        if not self.shared:
+            self.cache = {name: results[name.replace("past_key_values", "present")] for name in self.cache}
+        self.length = total
+        seconds = time.perf_counter() - start
+        return seconds, results["logits"].numpy()[0, -1]
+
+
+class LlamaCppGeneration:
+    """A model and a context of llama.cpp, by its C functions. The cache has the type of the weights, at least float16;
+    scores are computed for every token, as the ONNX models do."""
+
+    def __init__(self, _engine, path, threads, capacity, _cache):
+        import llama_cpp
+
+        self.api = llama_cpp
+        # Messages go nowhere; the callback must live as long as the library.
+        self.silence = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(lambda *_: None)
+        llama_cpp.llama_log_set(ctypes.cast(self.silence, type(llama_cpp.llama_log_callback(lambda *_: None))), None)
+        llama_cpp.llama_backend_init()
+        parameters = llama_cpp.llama_model_default_params()
+        self.model = llama_cpp.llama_model_load_from_file(path.encode(), parameters)
+        if not self.model:
+            raise RuntimeError(f"llama.cpp cannot load {path}")
+        parameters = llama_cpp.llama_context_default_params()
+        parameters.n_ctx = -(-capacity // 256) * 256
+        parameters.n_batch = min(capacity, PART)
+        parameters.n_threads = parameters.n_threads_batch = threads
+        if "fp32" in path:
+            parameters.type_k = parameters.type_v = llama_cpp.GGML_TYPE_F32
+        self.context = llama_cpp.llama_init_from_model(self.model, parameters)
+        self.vocabulary = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(self.model))
+        self.batch = llama_cpp.llama_batch_init(min(capacity, PART), 0, 1)
+        self.length = 0
+
+    def begin(self):
+        """Another generation, with an empty cache."""
+        self.api.llama_memory_clear(self.api.llama_get_memory(self.context), True)
+        self.length = 0
+
+    def run(self, tokens):
+        """Seconds of a run over these tokens, and the scores of the last one."""
+        batch = self.batch
+        start = time.perf_counter()
+        batch.n_tokens = len(tokens)
+        for i, token in enumerate(tokens):
+            batch.token[i], batch.pos[i] = token, self.length + i
+            batch.n_seq_id[i], batch.seq_id[i][0], batch.logits[i] = 1, 0, 1
+        code = self.api.llama_decode(self.context, batch)
+        if code:
+            raise RuntimeError(f"llama_decode failed with code {code}")
+        scores = self.api.llama_get_logits_ith(self.context, len(tokens) - 1)
+        seconds = time.perf_counter() - start
+        self.length += len(tokens)
+        return seconds, np.ctypeslib.as_array(scores, (self.vocabulary,))
+
+
+def peak_megabytes():
+    """VmHWM of this process."""
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
+
+
+def settle(limit=0.3):
+    """Returns when the worker threads of this process have gone to sleep: others measure next."""
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < limit:
+        used, start = time.process_time(), time.perf_counter()
+        time.sleep(0.004)
+        if time.process_time() - used < 0.02 * (time.perf_counter() - start):
+            return
+
+
+def answer(generation, order, before):
+    if order.get("begin"):
+        generation.begin()
+        return {}
+    if order.get("peak"):
+        return {"peak_mb": peak_megabytes() - before}
+    tokens, seconds = order["tokens"], []
+    step = 1 if order["one_by_one"] else PART
+    for part in (tokens[begin : begin + step] for begin in range(0, len(tokens), step)):
+        took, scores = generation.run(part)
+        seconds.append(took)
+    settle()
+    return {"seconds": seconds, "scores": [round(float(x), 5) for x in scores[:SCORES]]}
+
+
+def main():
+    engine, path, threads, capacity, cache = sys.argv[1:]
+    importlib.import_module(engine)
+    before = peak_megabytes()
+    kind = LlamaCppGeneration if engine == "llama_cpp" else OnnxGeneration
+    generation = kind(engine, path, int(threads), int(capacity), cache)
+    print(json.dumps({"ready": True}), flush=True)
+    for line in sys.stdin:
+        print(json.dumps(answer(generation, json.loads(line), before)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
