@@ -10,13 +10,16 @@
 
 namespace sardonyx::kernels {
 
-// Weights are w - w_zero in 16 bits: [channel blocks][taps][kDepthwiseLanes].
+// Weights are w - w_zero in 16 bits, two taps side by side for the dot product of pairs; behind an odd number of taps
+// stand zeros: [channel blocks][pairs of taps][kDepthwiseLanes][2].
 inline constexpr std::int64_t kDepthwiseLanes = 16;
+inline std::int64_t DepthwiseInt8BlockValues(std::int64_t taps) { return CeilDivide(taps, 2) * 2 * kDepthwiseLanes; }
 inline std::size_t DepthwiseInt8PackedBytes(std::int64_t channels, std::int64_t taps) {
-  return static_cast<std::size_t>(CeilDivide(channels, kDepthwiseLanes) * kDepthwiseLanes * taps) * 2;
+  return static_cast<std::size_t>(CeilDivide(channels, kDepthwiseLanes) * DepthwiseInt8BlockValues(taps)) * 2;
 }
 inline std::int64_t DepthwiseInt8Index(std::int64_t taps, std::int64_t tap, std::int64_t channel) {
-  return (channel / kDepthwiseLanes * taps + tap) * kDepthwiseLanes + channel % kDepthwiseLanes;
+  return channel / kDepthwiseLanes * DepthwiseInt8BlockValues(taps) +
+         (tap / 2 * kDepthwiseLanes + channel % kDepthwiseLanes) * 2 + tap % 2;
 }
 
 struct DepthwiseInt8Args {

@@ -72,7 +72,7 @@ QuantizedBinaryFn* Find(QuantizedKind kind, bool is_signed, bool repeats_b) {
 }
 
 // Eight at a time: loads, lookups and stores overlap.
-void Lookup(const std::uint8_t* x, const std::uint8_t* table, std::size_t n, std::uint8_t* y) {
+void LookupEach(const std::uint8_t* x, const std::uint8_t* table, std::size_t n, std::uint8_t* y) {
   std::size_t i = 0;
   for (; i + 8 <= n; i += 8) {
     std::uint8_t found[8];
@@ -82,9 +82,10 @@ void Lookup(const std::uint8_t* x, const std::uint8_t* table, std::size_t n, std
   for (; i < n; ++i) y[i] = table[x[i]];
 }
 
-void LookupInVectors(const std::uint8_t* x, const std::uint8_t* table, std::size_t n, std::uint8_t* y) {
-  const std::size_t done = LookupVectors(x, table, n, y);
-  Lookup(x + done, table, n - done, y + done);
+template <auto kVectors>
+void Lookup(const std::uint8_t* x, const std::uint8_t* table, std::size_t n, std::uint8_t* y) {
+  const std::size_t done = kVectors(x, table, n, y);
+  LookupEach(x + done, table, n - done, y + done);
 }
 
 template <bool kSigned>
@@ -98,9 +99,9 @@ void Dequantize(const std::uint8_t* x, float scale, float zero, std::size_t n, f
 
 }  // namespace
 
-QuantizedTable QuantizedKernels8() { return {Find, Lookup, Dequantize<true>, Dequantize<false>}; }
+QuantizedTable QuantizedKernels8() { return {Find, Lookup<LookupByShuffles>, Dequantize<true>, Dequantize<false>}; }
 QuantizedTable QuantizedKernels8WithByteTables() {
-  return {Find, LookupInVectors, Dequantize<true>, Dequantize<false>};
+  return {Find, Lookup<LookupVectors>, Dequantize<true>, Dequantize<false>};
 }
 
 }  // namespace sardonyx::kernels::SDX_ISA

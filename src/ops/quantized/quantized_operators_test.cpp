@@ -200,6 +200,18 @@ TEST(Lookup8, TakesEveryByteFromTheTable) {
             std::string::npos);
 }
 
+TEST(Lookup8, AgreesOnEveryIsa) {
+  const std::vector<std::uint8_t> table = Elements<std::uint8_t>(Bytes<std::uint8_t>(Shape{256}, 5));
+  for (const std::int64_t n : {63, 64, 65, 200, 1000}) {
+    std::vector<std::uint8_t> x(static_cast<std::size_t>(n)), y(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::uint8_t>(i * 37);
+    for (const auto& [isa, kernels] : kernels::Runnable(kernels::QuantizedVariants())) {
+      kernels().lookup(x.data(), table.data(), x.size(), y.data());
+      for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y[i], table[x[i]]) << Name(isa) << ": " << i << " of " << n;
+    }
+  }
+}
+
 TEST(QLinearFunctions, AreTheFloatOnesRounded) {
   const Tensor x = Bytes<std::int8_t>(Shape{5, 60}, 4);
   std::vector<double> sigmoid, leaky;
