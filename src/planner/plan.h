@@ -87,6 +87,7 @@ struct Plan {
   std::vector<std::vector<int>> input_slots;   // by input: the slots that view its bytes
   std::vector<std::vector<int>> output_slots;  // by output: the slots that live in its bytes (kDirect)
   std::vector<Delivery> deliveries;            // by output
+  std::vector<int> updated_inputs;             // by output: the input in whose memory it may be computed, or -1
   std::vector<std::size_t> arena_bytes;        // by memory
   std::vector<PlannedBuffer> buffers;          // of all arenas
 

@@ -72,6 +72,7 @@ class PlanBuilder {
   int TakenBy(const Step& step, std::size_t input, int at) const;
   void TakeInPlace(const Step& step, int at);
   void ChooseDeliveries();
+  int UpdatedInput(int slot) const;
   void PlaceArena();
   void EraseViews();
   void PlaceMemory(int memory);

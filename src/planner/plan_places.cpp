@@ -6,6 +6,7 @@
 #include "planner/in_place_op.h"
 #include "planner/memory.h"
 #include "planner/plan_builder.h"
+#include "planner/updates.h"
 
 namespace sardonyx::planner {
 
@@ -164,10 +165,32 @@ void PlanBuilder::ReuseInPlace() {
   }
 }
 
+// The input of the run that the step of this slot updates, if nobody reads it any more; else -1.
+int PlanBuilder::UpdatedInput(int slot) const {
+  const int producer = outline_.slots()[slot].producer;
+  if (producer < 0 || RootOf(slot) != slot) return -1;
+  const Step& step = outline_.steps()[producer];
+  if (step.op == nullptr || !step.on_cpu) return -1;
+  for (const Update& update : UpdatesOf(*step.op)) {
+    if (update.output >= step.outputs.size() || step.outputs[update.output] != slot) continue;
+    const int in = update.input < step.inputs.size() ? step.inputs[update.input] : kNoSlot;
+    if (in == kNoSlot || input_of_[in] < 0) return -1;
+    const PlannedSlot &from = plan_->slots[in], &to = plan_->slots[slot];
+    if (from.dtype != to.dtype || !(from.shape == to.shape)) return -1;
+    const auto at = std::find_if(plan_->steps.begin(), plan_->steps.end(),
+                                 [&](const PlannedStep& planned) { return planned.step == producer; });
+    const auto readers = std::count_if(step.inputs.begin(), step.inputs.end(),
+                                       [&](int other) { return other != kNoSlot && RootOf(other) == in; });
+    return readers == 1 && DiesAt(in, static_cast<int>(at - plan_->steps.begin())) ? input_of_[in] : -1;
+  }
+  return -1;
+}
+
 // An output is computed in its own memory if a step makes it and no other output shares the storage.
 void PlanBuilder::ChooseDeliveries() {
   const auto& outputs = outline_.outputs();
   plan_->output_slots.resize(outputs.size());
+  plan_->updated_inputs.assign(outputs.size(), -1);
   std::vector<int> output_of(plan_->slots.size(), -1);  // by root
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const int slot = outputs[k];
@@ -181,6 +204,7 @@ void PlanBuilder::ChooseDeliveries() {
                         Bits(plan_->slots[root].dtype) == Bits(planned.dtype);
     plan_->deliveries.push_back(direct ? Delivery::kDirect : Delivery::kCopy);
     if (direct) output_of[root] = static_cast<int>(k);
+    if (direct && root == slot) plan_->updated_inputs[k] = UpdatedInput(slot);
   }
   for (int slot = 0; slot < static_cast<int>(plan_->slots.size()); ++slot) {
     const int output = output_of[RootOf(slot)];

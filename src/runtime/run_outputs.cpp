@@ -12,12 +12,19 @@ using ops::TensorRef;
 using planner::Delivery;
 using planner::PlannedSlot;
 
-bool RunState::OverlapsInput(const void* data, std::size_t bytes) const {
+bool RunState::OverlapsInput(const void* data, std::size_t bytes, int except) const {
   const auto* begin = static_cast<const std::byte*>(data);
   return std::any_of(facts_.begin(), facts_.end(), [&](const planner::InputFact& fact) {
     const auto* other = static_cast<const std::byte*>(fact.ref.data);
+    if (&fact - facts_.data() == except) return false;
     return fact.ref.present() && other != nullptr && begin < other + fact.ref.byte_size() && other < begin + bytes;
   });
+}
+
+// Whether the caller gave the memory of an input for output k that updates it: a cache that stays where it is.
+bool RunState::IsUpdate(std::size_t k, const void* data) const {
+  const int input = plan_->updated_inputs[k];
+  return input >= 0 && facts_[static_cast<std::size_t>(input)].ref.data == data;
 }
 
 static void CheckTarget(const std::string& name, const OutputTarget& target, DType dtype, Dims shape) {
@@ -72,7 +79,8 @@ void RunState::PlaceOutputs(std::span<const OutputTarget> targets) {
     if (target.data != nullptr)
       CheckTarget(program_.graph().value(program_.graph().outputs[k]).name, target, planned.dtype, planned.shape);
     const std::size_t bytes = ByteSize(planned.dtype, planned.count);
-    const bool spare = target.data != nullptr && OverlapsInput(target.data, bytes);
+    const int updated = IsUpdate(k, target.data) ? plan_->updated_inputs[k] : -1;
+    const bool spare = target.data != nullptr && OverlapsInput(target.data, bytes, updated);
     void* data = nullptr;
     try {
       if (!spare) data = TargetMemory(target, planned.dtype, planned.shape, AllocatorOf(slot));

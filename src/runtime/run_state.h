@@ -78,7 +78,8 @@ class RunState {
   void PlaceInputs();
   void PlaceOutputs(std::span<const OutputTarget> targets);
   void OfferTarget(std::size_t k, const OutputTarget& target);
-  bool OverlapsInput(const void* data, std::size_t bytes) const;
+  bool OverlapsInput(const void* data, std::size_t bytes, int except = -1) const;
+  bool IsUpdate(std::size_t k, const void* data) const;
   void RunSteps();
   void RunObservedSteps();
   void CheckTerminated() const;

@@ -31,6 +31,7 @@ void AddPlan(CLI::App& app, Common& common);
 void AddExplainPlacement(CLI::App& app, Common& common);
 void AddQuantize(CLI::App& app, Common& common);
 void AddConvert(CLI::App& app, Common& common);
+void AddGenerate(CLI::App& app, Common& common);
 
 // Options that several commands have.
 void AddModel(CLI::App& command, std::string& path);

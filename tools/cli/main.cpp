@@ -68,6 +68,7 @@ int Main(int argc, char** argv) {
   AddCompile(app, common);
   AddQuantize(app, common);
   AddConvert(app, common);
+  AddGenerate(app, common);
   AddCheck(app, common);
   AddPrint(app, common);
   AddProfile(app, common);

@@ -22,6 +22,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr int64_t kChunkRows = 448;       // rows of one unit: their results stay in the second cache level
 constexpr int64_t kSerialWork = 1 << 17;  // multiplications below which threads cost more than they give
 constexpr int64_t kMaxTileRows = 16;
+constexpr int64_t kFewKeys = 32;  // keys that stay in the first cache level for all of a few rows
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
@@ -82,7 +83,7 @@ class Attention {
     const int64_t wanted = threads <= 1 || work < kSerialWork ? 1 : int64_t{threads};
     if (few_) {
       units_ = unit_rows_ == 0 ? 0 : Groups() * blocks_;
-      slot_floats_ = unit_rows_ * (q_stride_ + score_stride_ + value_stride_);
+      slot_floats_ = unit_rows_ * (q_stride_ + score_stride_ + value_stride_) + RoomFloats(kFewKeys);
       if (blocks_ > 1) part_floats_ = units_ * unit_rows_ * PartFloats();
     } else {
       chunks_ = CeilDiv(unit_rows_, kChunkRows);
@@ -97,7 +98,7 @@ class Attention {
       packed_k_ = packed * a_.size;
       packed_v_ = block_ * RoundUp(a_.value_size, tiles_.columns);
       slot_floats_ = RoundUp(packed_k_, 16) + RoundUp(packed_v_, 16) + kMaxTileRows * (q_stride_ + score_stride_) +
-                     rows * (value_stride_ + 2) + 32;
+                     rows * (value_stride_ + 2) + 32 + RoundUp(RoomFloats(block_), 16);
     }
     slot_floats_ = RoundUp(slot_floats_, 16);
     slots_ = std::max<int64_t>(1, std::min(units_, wanted == 1 ? 1 : 4 * wanted));
@@ -173,11 +174,27 @@ class Attention {
     }
   }
 
-  const float* Keys(int64_t b, int64_t kv, int64_t j) const {
-    return a_.k + b * a_.k_strides.batch + kv * a_.k_strides.head + j * a_.k_strides.row;
+  // `count` rows of keys or values as floats: where they lie, or in `room`.
+  struct Rows {
+    const float* data;
+    int64_t stride;
+  };
+  Rows RowsOf(const float* data, const void* stored, const HeadStrides& s, int64_t width, int64_t b, int64_t kv,
+              int64_t j, int64_t count, float* room) const {
+    const int64_t at = b * s.batch + kv * s.head + j * s.row;
+    if (a_.to_floats == nullptr) return {data + at, s.row};
+    for (int64_t i = 0; i < count; ++i)
+      a_.to_floats(stored, at + i * s.row, static_cast<std::size_t>(width), room + i * width);
+    return {room, width};
   }
-  const float* ValuesAt(int64_t b, int64_t kv, int64_t j) const {
-    return a_.v + b * a_.v_strides.batch + kv * a_.v_strides.head + j * a_.v_strides.row;
+  Rows Keys(int64_t b, int64_t kv, int64_t j, int64_t count, float* room) const {
+    return RowsOf(a_.k, a_.stored_k, a_.k_strides, a_.size, b, kv, j, count, room);
+  }
+  Rows ValuesAt(int64_t b, int64_t kv, int64_t j, int64_t count, float* room) const {
+    return RowsOf(a_.v, a_.stored_v, a_.v_strides, a_.value_size, b, kv, j, count, room);
+  }
+  int64_t RoomFloats(int64_t rows) const {
+    return a_.to_floats == nullptr ? 0 : rows * std::max(a_.size, a_.value_size);
   }
 
   // ---- few rows
@@ -188,6 +205,7 @@ class Attention {
     float* q = slot;
     float* scores = q + unit_rows_ * q_stride_;
     float* sums = scores + unit_rows_ * score_stride_;
+    float* room = sums + unit_rows_ * value_stride_;
     for (int64_t r = 0; r < unit_rows_; ++r) CopyQuery(b, At(group, r), q + r * q_stride_);
     // What no row sees is not read, unless somebody wants its scores.
     Range seen{count, 0};
@@ -199,12 +217,13 @@ class Attention {
     }
     if (a_.scores != nullptr) seen = {0, count};
     seen.first = std::min(seen.first, seen.end);
-    constexpr int64_t kStep = 32;  // keys that stay in the first cache level for all rows
-    for (int64_t j = seen.first; j < seen.end; j += kStep) {
+    for (int64_t j = seen.first; j < seen.end; j += kFewKeys) {
+      const int64_t step = std::min(kFewKeys, seen.end - j);
+      const Rows keys = Keys(b, kv, k0 + j, step, room);
       ForRowGroups([&](int64_t r, FewArgs* f) {
-        f->keys = std::min(kStep, seen.end - j), f->size = a_.size;
+        f->keys = step, f->size = a_.size;
         f->q = q + r * q_stride_, f->q_stride = q_stride_;
-        f->kv = Keys(b, kv, k0 + j), f->kv_stride = a_.k_strides.row;
+        f->kv = keys.data, f->kv_stride = keys.stride;
         f->y = scores + r * score_stride_ + j, f->y_stride = score_stride_;
         rows_.few_scores(*f);
       });
@@ -216,11 +235,13 @@ class Attention {
       Weigh(b, at, k0, count, &states[r], scores + r * score_stride_);
       std::fill_n(sums + r * value_stride_, a_.value_size, 0.0f);
     }
-    for (int64_t j = seen.first; j < seen.end; j += kStep) {
+    for (int64_t j = seen.first; j < seen.end; j += kFewKeys) {
+      const int64_t step = std::min(kFewKeys, seen.end - j);
+      const Rows values = ValuesAt(b, kv, k0 + j, step, room);
       ForRowGroups([&](int64_t r, FewArgs* f) {
-        f->keys = std::min(kStep, seen.end - j), f->size = a_.value_size;
+        f->keys = step, f->size = a_.value_size;
         f->q = scores + r * score_stride_ + j, f->q_stride = score_stride_;
-        f->kv = ValuesAt(b, kv, k0 + j), f->kv_stride = a_.v_strides.row;
+        f->kv = values.data, f->kv_stride = values.stride;
         f->y = sums + r * value_stride_, f->y_stride = value_stride_;
         rows_.few_values(*f);
       });
@@ -272,6 +293,7 @@ class Attention {
     int64_t group, b, kv, row0, rows;
     float *packed_k, *packed_v, *q, *scores, *sums;
     RowState* states;
+    float* room;
   };
 
   void RunMany(int64_t unit, float* slot) {
@@ -285,6 +307,7 @@ class Attention {
     m.scores = m.q + kMaxTileRows * q_stride_;
     m.sums = m.scores + kMaxTileRows * score_stride_;
     m.states = reinterpret_cast<RowState*>(m.sums + m.rows * value_stride_);
+    m.room = slot + slot_floats_ - RoundUp(RoomFloats(block_), 16);
     for (int64_t r = 0; r < m.rows; ++r) m.states[r] = FirstState(At(m.group, m.row0 + r).head);
     std::fill_n(m.sums, m.rows * value_stride_, 0.0f);
     const int64_t parts = CeilDiv(m.rows, tiles_.rows);
@@ -317,13 +340,15 @@ class Attention {
   void Pack(const Many& m, int64_t k0, Range seen) const {
     const int64_t nr = tiles_.columns, count = std::min(a_.keys - k0, block_);
     for (int64_t p = seen.first / nr; p * nr < seen.end; ++p) {
-      tiles_.pack_panel(a_.size, std::min(nr, count - p * nr), Keys(m.b, m.kv, k0 + p * nr), a_.k_strides.row, true,
-                        m.packed_k + p * nr * a_.size);
+      const int64_t some = std::min(nr, count - p * nr);
+      const Rows keys = Keys(m.b, m.kv, k0 + p * nr, some, m.room);
+      tiles_.pack_panel(a_.size, some, keys.data, keys.stride, true, m.packed_k + p * nr * a_.size);
     }
     const int64_t first = seen.first / nr * nr;
+    const Rows values = ValuesAt(m.b, m.kv, k0 + first, seen.end - first, m.room);
     for (int64_t c = 0; c < a_.value_size; c += nr) {
-      tiles_.pack_panel(seen.end - first, std::min(nr, a_.value_size - c), ValuesAt(m.b, m.kv, k0 + first) + c,
-                        a_.v_strides.row, false, m.packed_v + c * block_ + first * nr);
+      tiles_.pack_panel(seen.end - first, std::min(nr, a_.value_size - c), values.data + c, values.stride, false,
+                        m.packed_v + c * block_ + first * nr);
     }
   }
 

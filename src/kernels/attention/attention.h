@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "base/parallel.h"
+#include "kernels/elementwise/convert.h"
 
 namespace sardonyx::kernels {
 
@@ -49,6 +50,11 @@ struct AttentionF32Args {
   const float* v = nullptr;
   float* y = nullptr;  // overlaps none of the inputs
   HeadStrides q_strides, k_strides, v_strides, y_strides;
+  // Keys and values of another type, each row without gaps: k and v are null then, and rows become floats where they
+  // are used.
+  ToFloatsFn* to_floats = nullptr;
+  const void* stored_k = nullptr;
+  const void* stored_v = nullptr;
 
   float scale = 1;
   float cap = 0;  // 0: none; else scores become cap * tanh(score / cap)

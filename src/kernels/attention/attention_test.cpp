@@ -285,6 +285,42 @@ TEST(AttentionF32, HasTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
+// Rows of 16 bits give the bits of the same numbers as floats, for few and many queries.
+TEST(AttentionF32, ReadsKeysAndValuesAsTheyAreStored) {
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    for (const int64_t queries : {1, 3, 40}) {
+      for (const int64_t keys : {1, 33, 700}) {
+        Problem p = Make({.batch = 2,
+                          .heads = 6,
+                          .kv_heads = 2,
+                          .queries = queries,
+                          .keys = keys,
+                          .size = 20,
+                          .value_size = 24,
+                          .causal = queries > 1},
+                         31);
+        std::vector<std::uint16_t> k(p.k.size()), v(p.v.size());
+        FromFloats(dtype)(p.k.data(), k.size(), k.data(), 0);
+        FromFloats(dtype)(p.v.data(), v.size(), v.data(), 0);
+        ToFloats(dtype)(k.data(), 0, k.size(), p.k.data());
+        ToFloats(dtype)(v.data(), 0, v.size(), p.v.data());
+        ForEachIsa(p, [&](std::string_view isa) {
+          ThreeInTurn three;
+          ErrorOf(p, three);
+          const std::vector<float> want = p.y;
+          Problem stored = p;
+          stored.args.k = stored.args.v = nullptr;
+          stored.args.y = stored.y.data();
+          stored.args.to_floats = ToFloats(dtype), stored.args.stored_k = k.data(), stored.args.stored_v = v.data();
+          Scratch scratch(AttentionF32ScratchBytes(stored.args, three.ThreadCount()));
+          AttentionF32(stored.args, three, scratch.data());
+          EXPECT_EQ(stored.y, want) << isa << ", queries " << queries << ", keys " << keys;
+        });
+      }
+    }
+  }
+}
+
 TEST(AttentionF32, TakesEmptyTensors) {
   for (const Case& c :
        {Case{.queries = 0}, Case{.keys = 0}, Case{.batch = 0}, Case{.value_size = 0}, Case{.queries = 20, .keys = 0}}) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/attention/rotary.h"
+#include "kernels/elementwise/convert.h"
 #include "kernels/norm/affine_f32.h"
 #include "kernels/reduce/reduce_f32.h"
 #include "ops/attention/attention_cost.h"
@@ -66,18 +67,27 @@ class GroupQuery {
 
   void Run() {
     const bool integers = state_.cache_bits != 0;
+    // Caches of 16-bit floats are read and written as they are stored.
+    const bool halves = !integers && !state_.sliding && c_.Input(kQ).dtype != DType::kFloat &&
+                        c_.HasOutput(kPresentK) && c_.HasOutput(kPresentV);
     constexpr std::uint32_t kInts = 1u << kLengths | 1u << kTotal | 1u << kPositions;
-    Operands io(c_, DType::kFloat, kInts | (integers ? 1u << kPastK | 1u << kPastV : 0),
-                integers ? 1u << kPresentK | 1u << kPresentV : 0);
+    const bool stored = integers || halves;
+    Operands io(c_, DType::kFloat, kInts | (stored ? 1u << kPastK | 1u << kPastV : 0),
+                stored ? 1u << kPresentK | 1u << kPresentV : 0);
     SetArguments();
+    if (halves) {
+      args_.to_floats = kernels::ToFloats(c_.Input(kQ).dtype);
+      args_.stored_k = c_.Output(kPresentK).data, args_.stored_v = c_.Output(kPresentV).data;
+    }
     const auto floats = [](std::int64_t count) { return static_cast<std::size_t>(count); };
     const bool moves_q = state_.rotary || c_.HasInput(kQNorm);
     const std::size_t q_at = io.Add<float>(moves_q ? floats(n_.batch * state_.heads * n_.queries * n_.size) : 0);
     const std::int64_t cache = n_.batch * state_.kv_heads * n_.rows * n_.size;
     const bool own = integers || state_.sliding;
     const bool own_k = own || !c_.HasOutput(kPresentK), own_v = own || !c_.HasOutput(kPresentV);
-    const std::size_t k_at = io.Add<float>(own_k ? floats(cache) : 0);
-    const std::size_t v_at = io.Add<float>(own_v ? floats(cache) : 0);
+    const std::int64_t news_count = n_.batch * state_.kv_heads * n_.queries * n_.size;
+    const std::size_t k_at = io.Add<float>(own_k ? floats(cache) : halves ? floats(news_count) : 0);
+    const std::size_t v_at = io.Add<float>(own_v ? floats(cache) : halves ? floats(news_count) : 0);
     const std::size_t ints_at = io.Add<std::int64_t>(floats(2 * n_.batch));
     const std::size_t sinks_at = io.Add<float>(floats(state_.smooth ? state_.heads : 0));
     const bool stages = state_.sliding && c_.HasInput(kAddend);
@@ -99,19 +109,11 @@ class GroupQuery {
       Place(q, queries, io.In<float>(kQNorm), true, io.At<float>(q_at), to, false, io);
       args_.q = io.At<float>(q_at), args_.q_strides = to.strides;
     }
-    float* keys = own_k ? io.At<float>(k_at) : io.Out<float>(kPresentK);
-    float* values = own_v ? io.At<float>(v_at) : io.Out<float>(kPresentV);
+    float* keys = own_k || halves ? io.At<float>(k_at) : io.Out<float>(kPresentK);
+    float* values = own_v || halves ? io.At<float>(v_at) : io.Out<float>(kPresentV);
     const Heads store = BlocksOfHeads(n_.batch, state_.kv_heads, n_.rows, n_.size);
-    if (!integers) {
-      CopyPast(io.In<float>(kPastK), keys, store);
-      CopyPast(io.In<float>(kPastV), values, store);
-    }
-    Place(k, news, io.In<float>(kKNorm), true, keys, store, true, io);
-    Place(v, news, nullptr, false, values, store, true, io);
-    if (integers) {
-      UseIntegers(kPastK, kPresentK, CacheOf(io, kKScale, state_.k_per_channel), keys, store);
-      UseIntegers(kPastV, kPresentV, CacheOf(io, kVScale, state_.v_per_channel), values, store);
-    }
+    FillCaches(io, {k, v, news}, keys, values, store);
+    if (halves) keys = values = nullptr;
     args_.k = keys, args_.v = values, args_.k_strides = args_.v_strides = store.strides;
     args_.y = io.Out<float>(kY);
     args_.y_strides = RowsOfHeads(n_.batch, n_.queries, state_.heads, n_.size, state_.heads * n_.size).strides;
@@ -250,18 +252,59 @@ class GroupQuery {
     args_.sinks = zeros;
   }
 
+  // New rows of keys and values.
+  struct News {
+    const float *k, *v;
+    Heads heads;
+  };
+  // Where caches hold floats, `keys` and `values` are all of them; else rows that only this call needs.
+  void FillCaches(Operands& io, const News& news, float* keys, float* values, const Heads& store) {
+    if (args_.to_floats != nullptr) {
+      const Heads rows = BlocksOfHeads(n_.batch, state_.kv_heads, n_.queries, n_.size);
+      Place(news.k, news.heads, io.In<float>(kKNorm), true, keys, rows, false, io);
+      Place(news.v, news.heads, nullptr, false, values, rows, false, io);
+      StoreHalves(kPastK, kPresentK, keys, store);
+      return StoreHalves(kPastV, kPresentV, values, store);
+    }
+    const bool integers = state_.cache_bits != 0;
+    if (!integers) {
+      CopyPast(io.In<float>(kPastK), keys, store);
+      CopyPast(io.In<float>(kPastV), values, store);
+    }
+    Place(news.k, news.heads, io.In<float>(kKNorm), true, keys, store, true, io);
+    Place(news.v, news.heads, nullptr, false, values, store, true, io);
+    if (integers) {
+      UseIntegers(kPastK, kPresentK, CacheOf(io, kKScale, state_.k_per_channel), keys, store);
+      UseIntegers(kPastV, kPresentV, CacheOf(io, kVScale, state_.v_per_channel), values, store);
+    }
+  }
+
   // Rows of the past, and zeros behind the new rows.
-  void CopyPast(const float* past, float* to, const Heads& store) const {
+  template <typename T>
+  void CopyPast(const T* past, T* to, const Heads& store) const {
     const bool shared = past == to;
     c_.parallel().For(n_.batch * state_.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t b = i / state_.kv_heads, rows = CachedRows(b);
-        float* head = to + store.Offset(b, i % state_.kv_heads);
+        T* head = to + store.Offset(b, i % state_.kv_heads);
         if (shared) continue;
         if (past != nullptr) std::copy_n(past + i * n_.past_rows * n_.size, rows * n_.size, head);
-        std::fill_n(head + (rows + n_.queries) * n_.size, (n_.rows - rows - n_.queries) * n_.size, 0.0f);
+        std::fill_n(head + (rows + n_.queries) * n_.size, (n_.rows - rows - n_.queries) * n_.size, T{});
       }
     });
+  }
+
+  // The past and the new rows in 16 bits.
+  void StoreHalves(std::size_t past, std::size_t present, const float* news, const Heads& store) const {
+    const auto* from = c_.HasInput(past) ? static_cast<const std::uint16_t*>(c_.Input(past).data) : nullptr;
+    auto* to = static_cast<std::uint16_t*>(c_.Output(present).data);
+    CopyPast(from, to, store);
+    kernels::FromFloatsFn* round = kernels::FromFloats(c_.Output(present).dtype);
+    const std::int64_t count = n_.queries * n_.size;
+    for (std::int64_t i = 0; i < n_.batch * state_.kv_heads; ++i) {
+      const std::int64_t b = i / state_.kv_heads, at = store.Offset(b, i % state_.kv_heads, CachedRows(b));
+      round(news + i * count, static_cast<std::size_t>(count), to, at);
+    }
   }
 
   QuantizedCache CacheOf(const Operands& io, std::size_t scale, bool per_channel) const {

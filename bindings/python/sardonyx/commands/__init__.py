@@ -1,2 +1,2 @@
-"""What `sardonyx quantize` and `sardonyx convert` do. The command line tool reads the data, writes a request as
+"""What `sardonyx quantize`, `convert` and `generate` do. The command line tool reads the data, writes a request as
 JSON, and runs `python -m sardonyx.commands REQUEST`."""

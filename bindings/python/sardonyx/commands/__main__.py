@@ -29,10 +29,11 @@ def main(path):
     try:
         if request.command == "convert":
             from sardonyx.commands.convert import run
+        elif request.command == "generate":
+            from sardonyx.commands.generate import run
         else:
             from sardonyx.commands.quantize import run
-        run(request)
-        return 0
+        return run(request) or 0
     except KeyboardInterrupt:
         with undisturbed():
             print("sardonyx: stopped; nothing half-written is left", file=sys.stderr)
