@@ -10,6 +10,7 @@
 #include "capi/handles/memory_info.h"
 #include "capi/handles/status.h"
 #include "capi/session.h"
+#include "providers/plugin/plugin_provider.h"
 #include "providers/provider.h"
 
 namespace sardonyx::capi {
@@ -17,10 +18,15 @@ namespace {
 
 // What a session allocates its values on `device` with; null if it uses no such device.
 std::shared_ptr<Allocator> MemoryOf(const runtime::Session& session, const Device& device) {
-  if (device.type == DeviceType::kCpu) return session.host_memory();
-  for (const auto& provider : session.providers().providers)
+  const bool ordinary = device.type == DeviceType::kCpu && device.memory == MemoryKind::kDefault;
+  if (ordinary) return session.host_memory();
+  for (const auto& provider : session.providers().providers) {
     if (provider->device() == device) return provider->allocator();
-  return nullptr;
+    const auto* plugin = dynamic_cast<const plugin::PluginProvider*>(provider.get());
+    if (plugin == nullptr || plugin->host_accessible_memory() == nullptr) continue;
+    if (plugin->host_accessible_memory()->device() == device) return plugin->host_accessible_memory();
+  }
+  return device.type == DeviceType::kCpu ? session.host_memory() : nullptr;
 }
 
 }  // namespace

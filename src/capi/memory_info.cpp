@@ -80,7 +80,8 @@ OrtStatusPtr ORT_API_CALL CreateMemoryInfo_V2(const char* name, enum OrtMemoryIn
     device.memory =
         mem_type == OrtDeviceMemoryType_HOST_ACCESSIBLE ? MemoryKind::kHostAccessible : MemoryKind::kDefault;
     if (alignment != 0) device.alignment = static_cast<std::uint32_t>(alignment);
-    OrtMemoryInfo info{{}, &Need(name, "name"), AllocatorTypeOf(allocator_type), OrtMemTypeDefault, device};
+    const OrtMemType kind = device.memory == MemoryKind::kHostAccessible ? OrtMemTypeCPU : OrtMemTypeDefault;
+    OrtMemoryInfo info{{}, &Need(name, "name"), AllocatorTypeOf(allocator_type), kind, device};
     auto& result = Need(out, "out");
     result = std::make_unique<OrtMemoryInfo>(std::move(info)).release();
   });

@@ -67,7 +67,7 @@ TEST(BackgroundRuns, ARunMayStartAnotherOne) {
 }
 
 TEST(BackgroundRuns, OneThatWaitsForItsTurnIsCancelled) {
-  const auto session = Make(2);
+  const auto session = Make(2, "session.intra_op.allow_spinning");  // a pool of its own, of one worker
   RunOptions options;
   std::atomic<bool> go = false;
   std::string error;

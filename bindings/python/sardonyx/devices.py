@@ -103,7 +103,9 @@ class OrtMemoryInfo:
     @staticmethod
     def create_v2(name, device_type, vendor_id, device_id, device_mem_type, alignment, allocator_type):  # noqa: ARG004
         """`alignment` is in bytes; the allocator of this build always aligns to 64 bytes."""
-        return OrtMemoryInfo(name, allocator_type, device_id, OrtMemType.DEFAULT, device_type=device_type,
+        reached = OrtDeviceMemoryType(device_mem_type) == OrtDeviceMemoryType.HOST_ACCESSIBLE
+        kind = OrtMemType.CPU_OUTPUT if reached else OrtMemType.DEFAULT
+        return OrtMemoryInfo(name, allocator_type, device_id, kind, device_type=device_type,
                              device_vendor_id=vendor_id, device_mem_type=device_mem_type)
 
     @classmethod

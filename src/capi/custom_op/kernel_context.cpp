@@ -2,6 +2,8 @@
 #include "capi/handles/kernel_context.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
@@ -14,11 +16,13 @@
 namespace sardonyx::capi {
 namespace {
 
-void CheckHost(const OrtMemoryInfo* mem_info) {
+std::shared_ptr<Allocator> MemoryFor(const OrtKernelContext& context, const OrtMemoryInfo* mem_info) {
   const OrtMemoryInfo& info = Need(mem_info, "mem_info");
-  if (!info.device.IsHost())
-    Fail(Code::kInvalidArgument, "mem_info: expected host memory, which is where this kernel runs, found '", info.name,
+  std::shared_ptr<Allocator> memory = context.facts().session->FindMemory(info.device);
+  if (memory == nullptr)
+    Fail(Code::kInvalidArgument, "mem_info: expected host memory or that of the kernel's provider, found '", info.name,
          "'");
+  return memory;
 }
 
 }  // namespace
@@ -67,10 +71,9 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetLogger(const OrtKernelContext* contex
 OrtStatusPtr ORT_API_CALL KernelContext_GetAllocator(const OrtKernelContext* context, const OrtMemoryInfo* mem_info,
                                                      OrtAllocator** out) noexcept {
   return Guard([&] {
-    Need(context, "context");
-    CheckHost(mem_info);
+    std::shared_ptr<Allocator> memory = MemoryFor(Need(context, "context"), mem_info);
     Need(out, "out");
-    *out = NewAllocator(HostAllocator());
+    *out = NewAllocator(std::move(memory));
   });
 }
 
@@ -78,10 +81,9 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetAllocator(const OrtKernelContext* con
 OrtStatusPtr ORT_API_CALL KernelContext_GetScratchBuffer(const OrtKernelContext* context, const OrtMemoryInfo* mem_info,
                                                          size_t count_or_bytes, void** out) noexcept {
   return Guard([&] {
-    Need(context, "context");
-    CheckHost(mem_info);
+    const std::shared_ptr<Allocator> memory = MemoryFor(Need(context, "context"), mem_info);
     Need(out, "out");
-    *out = HostAllocator()->Allocate(count_or_bytes);
+    *out = memory->Allocate(count_or_bytes);
   });
 }
 

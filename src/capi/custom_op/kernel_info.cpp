@@ -207,12 +207,13 @@ OrtStatusPtr ORT_API_CALL KernelInfo_GetConfigEntries(const OrtKernelInfo* info,
   });
 }
 
-OrtStatusPtr ORT_API_CALL KernelInfoGetAllocator(const OrtKernelInfo* info, OrtMemType /*mem_type*/,
+// The memory where the kernel's inputs and outputs lie by default, or the host's for those of the other kinds.
+OrtStatusPtr ORT_API_CALL KernelInfoGetAllocator(const OrtKernelInfo* info, OrtMemType mem_type,
                                                  OrtAllocator** out) noexcept {
   return Guard([&] {
-    Need(info, "info");
+    const std::shared_ptr<Allocator>& own = FactsOf(info).session->device_memory;
     Need(out, "out");
-    *out = NewAllocator(HostAllocator());
+    *out = NewAllocator(own != nullptr && mem_type == OrtMemTypeDefault ? own : HostAllocator());
   });
 }
 

@@ -8,18 +8,20 @@
 #include "capi/handles/key_value_pairs.h"
 #include "capi/handles/memory_info.h"
 #include "capi/handles/status.h"
+#include "tensor/stream.h"
 
 namespace sardonyx::capi {
 namespace {
 
 struct OwnAllocator : OrtAllocator {
-  OwnAllocator(std::shared_ptr<Allocator> inner, const OrtMemoryInfo* memory);
+  explicit OwnAllocator(std::shared_ptr<Allocator> inner);
   std::shared_ptr<Allocator> allocator;  // shared: blocks in use keep it alive, as every Buffer does
-  const OrtMemoryInfo* info;             // NULL: the device's general one
+  const NamedMemory* named;              // the same; null: it has the device's general names
 };
 
 void* ORT_API_CALL Alloc(OrtAllocator* self, std::size_t size) {
   void* block = nullptr;
+  const StreamScope none(nullptr);  // nobody knows how long the caller keeps it: longer than a stream, perhaps
   FreeStatus(Guard([&] { block = static_cast<OwnAllocator*>(self)->allocator->Allocate(size); }));
   return block;
 }
@@ -32,7 +34,7 @@ void ORT_API_CALL Free(OrtAllocator* self, void* block) {
 
 const OrtMemoryInfo* ORT_API_CALL Info(const OrtAllocator* self) {
   const auto* own = static_cast<const OwnAllocator*>(self);
-  if (own->info != nullptr) return own->info;
+  if (own->named != nullptr) return &own->named->info();
   const OrtMemoryInfo* info = &HostMemoryInfo();
   FreeStatus(Guard([&] { info = &MemoryInfoOf(own->allocator->device()); }));
   return info;
@@ -68,8 +70,8 @@ OrtStatusPtr ORT_API_CALL GetStats(const OrtAllocator* self, OrtKeyValuePairs** 
   });
 }
 
-OwnAllocator::OwnAllocator(std::shared_ptr<Allocator> inner, const OrtMemoryInfo* memory)
-    : OrtAllocator{}, allocator(std::move(inner)), info(memory) {
+OwnAllocator::OwnAllocator(std::shared_ptr<Allocator> inner)
+    : OrtAllocator{}, allocator(std::move(inner)), named(dynamic_cast<const NamedMemory*>(allocator.get())) {
   version = ORT_API_VERSION;
   OrtAllocator::Alloc = capi::Alloc;
   OrtAllocator::Free = capi::Free;
@@ -104,12 +106,12 @@ class UserAllocator final : public Allocator {
 
 OrtAllocator* DefaultAllocator() {
   // Never destroyed: callers free blocks in their own static destructors.
-  static OwnAllocator* const allocator = std::make_unique<OwnAllocator>(HostAllocator(), nullptr).release();
+  static OwnAllocator* const allocator = std::make_unique<OwnAllocator>(HostAllocator()).release();
   return allocator;
 }
 
-OrtAllocator* NewAllocator(std::shared_ptr<Allocator> allocator, const OrtMemoryInfo* info) {
-  return std::make_unique<OwnAllocator>(std::move(allocator), info).release();
+OrtAllocator* NewAllocator(std::shared_ptr<Allocator> allocator) {
+  return std::make_unique<OwnAllocator>(std::move(allocator)).release();
 }
 
 void FreeAllocator(OrtAllocator* allocator) noexcept {

@@ -13,8 +13,7 @@ namespace sardonyx::capi {
 // The process-wide default allocator; never freed.
 OrtAllocator* DefaultAllocator();
 // A new handle of `allocator`, to be freed with FreeAllocator.
-// `info`: what it says of its memory, if the device's general one will not do; to live as long as the handle.
-OrtAllocator* NewAllocator(std::shared_ptr<Allocator> allocator, const OrtMemoryInfo* info = nullptr);
+OrtAllocator* NewAllocator(std::shared_ptr<Allocator> allocator);
 void FreeAllocator(OrtAllocator* allocator) noexcept;  // leaves the default one and the caller's alone
 
 // The allocator behind a handle: ours itself, or one that calls the caller's functions, which must outlive its blocks.

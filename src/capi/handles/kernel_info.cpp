@@ -5,6 +5,12 @@
 
 namespace sardonyx::capi {
 
+std::shared_ptr<Allocator> KernelSession::FindMemory(const Device& device) const {
+  for (const auto& memory : {device_memory, host_accessible_memory})
+    if (memory != nullptr && memory->device() == device) return memory;
+  return device.type == DeviceType::kCpu ? HostAllocator() : nullptr;
+}
+
 const AttributeValue* KernelFacts::FindAttribute(std::string_view name) const {
   for (const Attribute& attribute : attributes)
     if (attribute.name == name) return &attribute.value;

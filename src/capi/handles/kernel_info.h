@@ -14,6 +14,7 @@
 #include "onnxruntime_c_api.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "tensor/allocator.h"
 
 namespace sardonyx::capi {
 
@@ -23,6 +24,11 @@ struct KernelSession {
   std::map<std::string, std::string> config;       // the session's config entries
   std::shared_ptr<const ops::Registry> operators;  // that its kernels may invoke; shared with the session
   const OrtEp* ep = nullptr;                       // of kernels of a plug-in: the provider that they belong to
+  // And the memory of its device, if it has one of its own, and the host memory that the device reaches; null: none.
+  std::shared_ptr<Allocator> device_memory = nullptr, host_accessible_memory = nullptr;
+
+  // What kernels may ask for; null for memory of others.
+  std::shared_ptr<Allocator> FindMemory(const Device& device) const;
 };
 
 // What is known of a kernel's node once the model is loaded.

@@ -19,6 +19,15 @@ struct OrtMemoryInfo {
 
 namespace sardonyx::capi {
 
+// An Allocator whose memory has names of its maker's.
+class NamedMemory {
+ public:
+  virtual const OrtMemoryInfo& info() const = 0;
+
+ protected:
+  ~NamedMemory() = default;
+};
+
 // What a plug-in sees of it is the device alone: an OrtMemoryDevice is a sardonyx::Device.
 inline const Device& DeviceOf(const OrtMemoryDevice& device) { return reinterpret_cast<const Device&>(device); }
 inline const OrtMemoryDevice* AsHandle(const Device* device) {

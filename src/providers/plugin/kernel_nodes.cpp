@@ -12,7 +12,6 @@
 #include "capi/handles/kernel_context.h"
 #include "capi/handles/value.h"
 #include "ops/kernel_context.h"
-#include "providers/plugin/plugin_allocator.h"
 
 namespace sardonyx::plugin {
 namespace {
@@ -26,13 +25,18 @@ struct KernelReleaser {
   }
 };
 
+struct AllocatorReleaser {
+  void operator()(OrtAllocator* allocator) const noexcept { capi::FreeAllocator(allocator); }
+};
+
 struct KernelNode {
   std::shared_ptr<const Ep> ep;  // the kernel must not outlive it
   std::shared_ptr<const capi::KernelFacts> facts;
   OrtKernelRegistry::Entry entry;
-  std::unique_ptr<OrtKernelInfo> info;                             // kernels may keep the pointer
-  std::vector<std::shared_ptr<const capi::PackedBuffers>> packed;  // shared with kernels of other sessions
-  std::unique_ptr<OrtKernelImpl, KernelReleaser> kernel;           // gone before what it has packed
+  std::unique_ptr<OrtKernelInfo> info;                              // kernels may keep the pointer
+  std::vector<std::shared_ptr<const capi::PackedBuffers>> packed;   // shared with kernels of other sessions
+  std::unique_ptr<OrtAllocator, AllocatorReleaser> packing_memory;  // kernels may keep the pointer
+  std::unique_ptr<OrtKernelImpl, KernelReleaser> kernel;            // gone before what it has packed
   std::string callee;
   mutable capi::SpareValues spare;
 };
@@ -100,8 +104,8 @@ void PackWeights(KernelNode& node, const Packing& packing) {
   constexpr std::uint32_t kFirst = 24;  // the version with PrePackWeight
   if (!packing.allowed || kernel.ort_version_supported < kFirst || kernel.PrePackWeight == nullptr) return;
   const bool on_host = packing.memory->device().IsHost();
-  OrtAllocator* allocator =
-      on_host ? capi::DefaultAllocator() : static_cast<const PluginAllocator&>(*packing.memory).handle();
+  if (!on_host) node.packing_memory.reset(capi::NewAllocator(packing.memory));
+  OrtAllocator* allocator = on_host ? capi::DefaultAllocator() : node.packing_memory.get();
   const std::string callee = node.ep->name() + ": OrtKernelImpl::";
   for (std::size_t i = 0; i < node.facts->inputs.size(); ++i) {
     if (!node.facts->inputs[i].constant.is_tensor()) continue;

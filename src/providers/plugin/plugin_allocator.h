@@ -11,7 +11,7 @@
 namespace sardonyx::plugin {
 
 // An allocator of a plug-in as one of ours. Blocks in use keep it, it keeps its provider, and that the library.
-class PluginAllocator final : public Allocator {
+class PluginAllocator final : public Allocator, public capi::NamedMemory {
  public:
   // Of a factory, shared by sessions.
   PluginAllocator(std::shared_ptr<Library> library, const Factory& factory, const OrtMemoryInfo& info,
@@ -26,8 +26,7 @@ class PluginAllocator final : public Allocator {
   void Free(void* data) override;
   Device device() const override { return device_; }
 
-  const OrtMemoryInfo& info() const { return info_; }
-  OrtAllocator* handle() const { return handle_.get(); }
+  const OrtMemoryInfo& info() const override { return info_; }
 
  private:
   struct Releaser {

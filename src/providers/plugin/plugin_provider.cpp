@@ -38,6 +38,13 @@ void AddGroup(const providers::GraphView& view, providers::Group group, provider
     claims.refusals.push_back({id, "claims it only together with " + other + ", which another provider runs"});
 }
 
+std::shared_ptr<Allocator> LentOrOwn(const std::shared_ptr<Ep>& ep, const OrtMemoryInfo& info,
+                                     const PluginProvider::Lend& lend) {
+  if (lend != nullptr)
+    if (std::shared_ptr<Allocator> lent = lend(info)) return lent;
+  return std::make_shared<PluginAllocator>(ep, info);
+}
+
 std::shared_ptr<Allocator> AllocatorFor(const std::shared_ptr<Ep>& ep, const PluginProvider::Lend& lend) {
   const OrtMemoryInfo* info = ep->devices().front()->memory;
   if (const auto get_device = ep->Find(&OrtEp::GetDefaultMemoryDevice)) {
@@ -52,9 +59,13 @@ std::shared_ptr<Allocator> AllocatorFor(const std::shared_ptr<Ep>& ep, const Plu
     if (capi::DeviceOf(*device).IsHost()) return HostAllocator();
   }
   if (info == nullptr || info->device.IsHost()) return HostAllocator();
-  if (lend != nullptr)
-    if (std::shared_ptr<Allocator> lent = lend(*info)) return lent;
-  return std::make_shared<PluginAllocator>(ep, *info);
+  return LentOrOwn(ep, *info, lend);
+}
+
+std::shared_ptr<Allocator> HostAccessibleFor(const std::shared_ptr<Ep>& ep, const PluginProvider::Lend& lend) {
+  for (const OrtEpDevice* device : ep->devices())
+    if (device->host_accessible_memory != nullptr) return LentOrOwn(ep, *device->host_accessible_memory, lend);
+  return nullptr;
 }
 
 // A tensor of bytes that lie on `device`.
@@ -70,11 +81,14 @@ PluginProvider::PluginProvider(std::shared_ptr<Ep> ep, const SessionNeeds& needs
       needs_(needs),
       kernels_(FindKernels()),
       allocator_(AllocatorFor(ep_, lend)),
+      host_accessible_memory_(HostAccessibleFor(ep_, lend)),
       layout_(FindLayout()) {
   if (needs_.weightless) CheckWeightless();
   auto session = std::make_shared<capi::KernelSession>();
   session->logger = {{}, ep_->logger()};
   session->ep = ep_->handle();
+  if (!device().IsHost()) session->device_memory = allocator_;
+  session->host_accessible_memory = host_accessible_memory_;
   if (const auto supports = ep_->Find(&OrtEp::IsConcurrentRunSupported))
     capi::CallOut(ep_->Callee("IsConcurrentRunSupported").c_str(), supports, ep_->handle(), &runs_side_by_side_);
   session_ = std::move(session);

@@ -44,6 +44,9 @@ class PluginProvider final : public providers::Provider {
   std::optional<bool> WantsChannelsLast(std::string_view domain, std::string_view op_type) const override;
   ops::Prepared Prepare(ops::PrepareContext& context) override;
   const std::shared_ptr<Allocator>& allocator() const override { return allocator_; }
+  // Host memory that its device reaches, for kernels and callers who ask for it; null: it has none. As in ONNX Runtime,
+  // values that its nodes read and write on the host lie in ordinary memory.
+  const std::shared_ptr<Allocator>& host_accessible_memory() const { return host_accessible_memory_; }
   bool InputOnHost(const Node& node, std::size_t input) const override;
   bool OutputOnHost(const Node& node, std::size_t output) const override;
   bool HasStreams() const override;
@@ -76,7 +79,7 @@ class PluginProvider final : public providers::Provider {
   const OrtKernelRegistry* kernels_;  // of the provider, which owns it; NULL: it only compiles
   std::shared_ptr<const capi::KernelSession> session_;
   std::map<std::string, const OrtKernelDef*> definitions_;  // by op_type of the node that a kernel runs
-  std::shared_ptr<Allocator> allocator_;
+  std::shared_ptr<Allocator> allocator_, host_accessible_memory_;
   providers::Layout layout_ = providers::Layout::kChannelsFirst;
   bool runs_side_by_side_ = true;
   bool captures_graphs_ = false;

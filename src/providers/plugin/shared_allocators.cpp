@@ -19,7 +19,7 @@ SharedAllocators::Entry* SharedAllocators::Find(const OrtMemoryInfo& info) {
 OrtAllocator* SharedAllocators::Create(const std::shared_ptr<Library>& library, const Factory& factory,
                                        const OrtMemoryInfo& info, const OrtKeyValuePairs* options) {
   auto allocator = std::make_shared<PluginAllocator>(library, factory, info, options);
-  std::unique_ptr<OrtAllocator, HandleReleaser> handle(capi::NewAllocator(allocator, &allocator->info()));
+  std::unique_ptr<OrtAllocator, HandleReleaser> handle(capi::NewAllocator(allocator));
   OrtAllocator* lent = handle.get();
   Entry old{};  // released after the lock is gone
   const std::lock_guard lock(mutex_);

@@ -1,0 +1,136 @@
+"""The plug-in of tests/providers/kernels, which has a kernel for each operator and no compiler, through the package
+`onnxruntime`. test_kernels.py runs each case with Sardonyx and with ONNX Runtime, and compares what it prints.
+
+usage: python kernel_cases.py CASE LIBRARY
+"""
+import ctypes
+import gc
+import sys
+
+import numpy as np
+import onnx.parser
+import onnxruntime as ort
+
+LIBRARY = sys.argv[2]
+NAME = "SingleKernelsProvider"
+X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
+CHAIN = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[N, 4] x) => (float[N, 2] y) <float[4] w = {1, 2, 3, 4}, float[4, 2] v = {1, 2, 3, 4, 5, 6, 7, 8}> {
+  a = Mul (x, w)
+  b = Add (a, x)
+  c = Relu (b)
+  d = Tanh (c)
+  y = MatMul (d, v)
+}"""
+# Shapes: made, changed and read on the host.
+SHAPES = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[N, 4] x) => (float[M] y, float[A, B] z, int64[2] s, int64 n) <int64[1] flat = {-1}, int64[1] at = {1}> {
+  a = Relu (x)
+  s = Shape (a)
+  y = Reshape (a, flat)
+  first, second = Split <axis = 0> (s)
+  turned = Concat <axis = 0> (second, first)
+  b = Reshape (a, turned)
+  z = Add (b, b)
+  n = Size (b)
+}"""
+# The host alone reads what a kernel has made there.
+HOST_OUTPUT = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[N, 4] x) => (float[N, 4] y, int64[2] s) {
+  a = Relu (x)
+  s = Shape (a)
+  y = Reshape (a, s)
+}"""
+MODELS = {"chain": CHAIN, "shapes": SHAPES, "host output": HOST_OUTPUT}
+
+
+def count_of(what):
+    count = ctypes.CDLL(LIBRARY).KernelsCount
+    count.restype, count.argtypes = ctypes.c_long, [ctypes.c_char_p]
+    return count(what.encode())
+
+
+def tell(what, answer):
+    print(f"{what}: {answer}")
+
+
+def device():
+    [found] = [device for device in ort.get_ep_devices() if device.ep_name == NAME]
+    return found
+
+
+def session(text, level=None, **settings):
+    options = ort.SessionOptions()
+    options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+    if level is not None:
+        options.graph_optimization_level = level
+    options.add_provider_for_devices([device()], settings)
+    return ort.InferenceSession(onnx.parser.parse_model(text).SerializeToString(), options)
+
+
+def assigned(made):
+    return sorted((part.ep_name, node.op_type, node.name) for part in made.get_provider_graph_assignment_info()
+                  for node in part.get_nodes())
+
+
+def case_models():
+    for name, text in MODELS.items():
+        for level in ort.GraphOptimizationLevel.ORT_DISABLE_ALL, ort.GraphOptimizationLevel.ORT_ENABLE_ALL:
+            made = session(text, level)
+            tell(f"{name} {level}", assigned(made))
+            for x in (X, X[:1], X):
+                tell(name, [value.round(4).tolist() for value in made.run(None, {"x": x})])
+            del made
+            gc.collect()
+            tell("left", [count_of(what) for what in ("kernels",)])
+
+
+def case_places():
+    """In which kind of host memory the kernels find and leave the values that they read and write on the host."""
+    for name, text in MODELS.items():
+        made = session(text)
+        kinds = ("read pinned", "read pageable", "wrote pinned", "wrote pageable")
+        before = np.array([count_of(kind) for kind in kinds])
+        made.run(None, {"x": X})
+        tell(name, dict(zip(kinds, (np.array([count_of(kind) for kind in kinds]) - before).tolist())))
+        tell("pinned", count_of("pinned allocations"))
+
+
+def case_asked():
+    """What kernels are given that ask for memory."""
+    made = session(CHAIN)
+    made.run(None, {"x": X})
+    answers = ctypes.CDLL(LIBRARY).KernelsAnswers
+    answers.restype = ctypes.c_char_p
+    print(answers().decode(), end="")
+    del made
+    gc.collect()
+    tell("left", [count_of(what) for what in ("kernels", "card blocks", "pinned blocks")])
+
+
+def case_described():
+    """Memory as Python describes it."""
+    for memory in ort.OrtDeviceMemoryType.DEFAULT, ort.OrtDeviceMemoryType.HOST_ACCESSIBLE:
+        for kind in ort.OrtMemoryInfoDeviceType.CPU, ort.OrtMemoryInfoDeviceType.GPU:
+            info = ort.OrtMemoryInfo.create_v2("some", kind, 1, 0, memory, 0,
+                                               ort.OrtAllocatorType.ORT_DEVICE_ALLOCATOR)
+            tell(f"{kind} {memory}", (info.name, int(info.mem_type), int(info.device_mem_type), info.device_vendor_id))
+
+
+def case_pinned():
+    """A provider whose values lie in pinned memory."""
+    made = session(CHAIN, memory="pinned")
+    for x in (X, X[:1], X):
+        tell("chain", [value.round(4).tolist() for value in made.run(None, {"x": x})])
+    tell("memory", [(info.name, info.device_mem_type) for info in (*made.get_input_memory_infos(),
+                                                                   *made.get_output_memory_infos())])
+
+
+def main():
+    ort.register_execution_provider_library("test", LIBRARY)
+    globals()["case_" + sys.argv[1]]()
+    tell("end", True)
+
+
+if __name__ == "__main__":
+    main()
