@@ -204,6 +204,7 @@ CALLS += [
     "options().set_provider_selection_policy_delegate(3)",
     "[info.allocator_type.name for info in sess.get_input_memory_infos() + sess.get_output_memory_infos()]",
     "session(options=options(enable_cpu_mem_arena=False)).get_input_memory_infos()[0].allocator_type.name",
+    "ort.set_global_thread_pool_sizes(2, 1)", "ort.RunOptions().add_active_adapter(ort.LoraAdapter())",
 ]
 broken = b"\x10\0\0\0ORTM" + bytes(40)
 
