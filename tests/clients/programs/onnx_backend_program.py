@@ -10,14 +10,14 @@ import onnxruntime.backend
 class Lines(unittest.TestResult):
     """Prints `ok NAME` or `failed NAME: why` for each test that is not skipped."""
 
-    def addSuccess(self, test):
+    def addSuccess(self, test):  # noqa: N802
         print(f"ok {test.id().rpartition('.')[2]}", flush=True)
 
-    def addFailure(self, test, error):
+    def addFailure(self, test, error):  # noqa: N802
         why = str(error[1]).replace("\n", " ")
         print(f"failed {test.id().rpartition('.')[2]}: {type(error[1]).__name__}: {why[:300]}", flush=True)
 
-    addError = addFailure
+    addError = addFailure  # noqa: N815
 
 
 warnings.simplefilter("ignore")
