@@ -204,6 +204,8 @@ CALLS += [
     "options().set_provider_selection_policy_delegate(3)",
     "[info.allocator_type.name for info in sess.get_input_memory_infos() + sess.get_output_memory_infos()]",
     "session(options=options(enable_cpu_mem_arena=False)).get_input_memory_infos()[0].allocator_type.name",
+    "of('() => (float[1] y) { c = Constant<value_floats = [2.0], note = 1>() y = Neg(c) }').run(None, {})[0].tolist()",
+    "of('(float[N] x) => (float[N] y) { y = Relu<note = 1>(x) }')",
     "ort.set_global_thread_pool_sizes(2, 1)", "ort.RunOptions().add_active_adapter(ort.LoraAdapter())",
 ]
 MISTAKES = pathlib.Path(__file__).resolve().parents[2] / "tools/python_mistakes.tsv"
