@@ -28,6 +28,7 @@ import types
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/python_parity.md"
 REASONS = ROOT / "tools/python_differences.tsv"
+MISTAKES = ROOT / "tools/python_mistakes.tsv"  # tests/python/test_calls_of_programs.py makes them
 LARGEST_VALUE = 2000  # letters of a constant that are compared one by one: longer ones by their length
 PROTOCOLS = ("__array__", "__dlpack__", "__dlpack_device__", "__len__", "__iter__", "__getitem__")
 
@@ -381,6 +382,10 @@ def page(theirs, ours):
         kind, text = differences[name]
         shown = f"{kind}: `{text}`" if text else kind
         lines.append(f"| `{name.removeprefix('onnxruntime.')}` | {shown} | {why.get(name, '')} |")
+    lines += ["", "## Mistakes that end otherwise\n", "| call | ONNX Runtime | Sardonyx | why |", "|---|---|---|---|"]
+    for row in MISTAKES.read_text().splitlines()[1:]:
+        call, at_theirs, at_ours, reason = row.split("\t")
+        lines.append(f"| `{call}` | {at_theirs.replace('gives', 'no error')} | {at_ours} | {reason} |")
     return "\n".join(lines) + "\n"
 
 

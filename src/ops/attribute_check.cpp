@@ -25,11 +25,17 @@ template <typename... Parts>
          closest.empty() ? "" : "; did you mean '" + closest + "'?");
 }
 
+// ONNX Runtime reads the first attribute of a Constant, and tools leave notes of their own behind it.
+bool IsNote(const Node& node, const Attribute& attribute) {
+  return node.domain.empty() && node.op_type == "Constant" && &attribute != node.attributes.data();
+}
+
 }  // namespace
 
 void CheckAttributes(const Graph& graph, const Node& node, const OpSchema& schema) {
   for (const Attribute& attribute : node.attributes) {
     const AttributeSpec* spec = schema.FindAttribute(attribute.name);
+    if (spec == nullptr && IsNote(node, attribute)) continue;
     if (spec == nullptr) FailUnknown(graph, node, schema, attribute.name);
     if (std::holds_alternative<AttributeReference>(attribute.value) || AttributeTypeOf(attribute.value) == spec->type)
       continue;

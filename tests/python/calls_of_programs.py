@@ -204,13 +204,23 @@ CALLS += [
     "options().set_provider_selection_policy_delegate(3)",
     "[info.allocator_type.name for info in sess.get_input_memory_infos() + sess.get_output_memory_infos()]",
     "session(options=options(enable_cpu_mem_arena=False)).get_input_memory_infos()[0].allocator_type.name",
+    "of('() => (float[1] y) { c = Constant<value_floats = [2.0], note = 1>() y = Neg(c) }').run(None, {})[0].tolist()",
+    "of('(float[N] x) => (float[N] y) { y = Relu<note = 1>(x) }')",
+    "ort.set_global_thread_pool_sizes(2, 1)", "ort.RunOptions().add_active_adapter(ort.LoraAdapter())",
 ]
+MISTAKES = pathlib.Path(__file__).resolve().parents[2] / "tools/python_mistakes.tsv"
 broken = b"\x10\0\0\0ORTM" + bytes(40)
 
 
-def entry(key, text):
-    made = options(log_severity_level=4)
+def entry(key, text, **values):
+    made = options(log_severity_level=4, **values)
     made.add_session_config_entry(key, text)
+    return made
+
+
+def overridden(name, number):
+    made = options(log_severity_level=4)
+    made.add_free_dimension_override_by_name(name, number)
     return made
 
 
@@ -282,4 +292,7 @@ if __name__ == "__main__":
         pathlib.Path("broken.ort").write_bytes(broken)
         pathlib.Path("bad.onnx").write_text("not a model at all")
         pathlib.Path("lfs.onnx").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 1\n")
-        target.write_text(json.dumps({"package": ort.__file__, "outcomes": [[call, outcome(call)] for call in CALLS]}))
+        rows = [line.split("\t") for line in MISTAKES.read_text().splitlines()[1:]]
+        mistakes = [outcome(call) for call, *_ in rows]  # first: calls below change settings of the process
+        target.write_text(json.dumps({"package": ort.__file__, "outcomes": [[call, outcome(call)] for call in CALLS],
+                                      "mistakes": mistakes}))

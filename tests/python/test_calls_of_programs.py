@@ -27,12 +27,18 @@ def both(tmp_path_factory):
     ours = outcomes(tmp_path_factory.mktemp("ours"), BUILD / "as_onnxruntime")
     assert (BUILD / "as_onnxruntime").as_posix() in ours["package"]
     assert "site-packages" in theirs["package"]
-    return theirs["outcomes"], ours["outcomes"]
+    return theirs["outcomes"], ours["outcomes"], theirs["mistakes"], ours["mistakes"]
 
 
 def test_the_calls_have_the_same_outcome(both):
-    theirs, ours = both
+    theirs, ours, *_ = both
     assert [pair for pair in zip(theirs, ours, strict=True) if pair[0] != pair[1]] == []
+
+
+def test_mistakes_end_as_the_page_says(both):
+    rows = [line.split("\t") for line in (HERE.parents[1] / "tools/python_mistakes.tsv").read_text().splitlines()[1:]]
+    for (call, at_theirs, at_ours, _), theirs, ours in zip(rows, *both[2:], strict=True):
+        assert theirs.startswith(at_theirs) and ours.startswith(at_ours), (call, theirs, ours)
 
 
 def test_the_calls_mean_what_they_should(both):

@@ -15,11 +15,6 @@ class LoraAdapter:
         """Reads the file, which stays mapped."""
         self._handle = _core.LoraAdapterHandle(os.fsdecode(path))
 
-    def _loaded(self):
-        if self._handle is None:
-            raise _core.InvalidArgument("adapter: expected one that a file was loaded into, found an empty one")
-        return self._handle
-
 
 class AdapterFormat:
     """The contents of a file of parameters, to be read or written."""

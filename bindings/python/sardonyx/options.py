@@ -293,7 +293,8 @@ class RunOptions(_Closed):
 
     def add_active_adapter(self, adapter):
         """Uses the parameters of a LoraAdapter in runs with these options; those of the last adapter come first."""
-        self._handle.add_active_adapter(adapter._loaded())
+        if adapter._handle is not None:  # one that no file was loaded into has no parameters
+            self._handle.add_active_adapter(adapter._handle)
 
     def get_run_config_entry(self, key):
         if key not in self._config:

@@ -4,6 +4,7 @@ import os
 import platform
 import random
 import sys
+import warnings
 
 from sardonyx import _core
 from sardonyx.devices import get_ep_devices
@@ -64,8 +65,12 @@ def set_seed(seed):
 
 
 def set_global_thread_pool_sizes(intra_op_num_threads=0, inter_op_num_threads=0):
-    """Sets the threads of sessions with use_per_session_threads = False. Call it before the first one is created."""
-    _core.set_global_thread_pool_sizes(intra_op_num_threads, inter_op_num_threads)
+    """Sets the threads of sessions with use_per_session_threads = False. A call after the first session is created, or
+    after devices are listed, changes nothing: a warning says so, since ONNX Runtime takes it."""
+    try:
+        _core.set_global_thread_pool_sizes(intra_op_num_threads, inter_op_num_threads)
+    except _core.Fail as error:
+        warnings.warn(f"{error}; nothing was set", stacklevel=2)
 
 
 def preload_dlls(cuda=True, cudnn=True, msvc=True, directory=None):  # noqa: ARG001

@@ -11,11 +11,13 @@ struct GlobalThreads {
   bool used = false;
 } global_threads;
 
+OrtLoggingLevel log_level = ORT_LOGGING_LEVEL_WARNING;  // under the GIL, too
+
 OrtEnv* MakeEnvironment() {
   OrtEnv* made = nullptr;
   global_threads.used = true;
   if (global_threads.intra_op < 0) {
-    Check(Ort().CreateEnv(ORT_LOGGING_LEVEL_WARNING, "Default", &made));
+    Check(Ort().CreateEnv(log_level, "Default", &made));
     return made;
   }
   OrtThreadingOptions* options = nullptr;
@@ -23,7 +25,7 @@ OrtEnv* MakeEnvironment() {
   const ThreadingOptionsPtr owned(options);
   Check(Ort().SetGlobalIntraOpNumThreads(options, global_threads.intra_op));
   Check(Ort().SetGlobalInterOpNumThreads(options, global_threads.inter_op));
-  Check(Ort().CreateEnvWithGlobalThreadPools(ORT_LOGGING_LEVEL_WARNING, "Default", options, &made));
+  Check(Ort().CreateEnvWithGlobalThreadPools(log_level, "Default", options, &made));
   return made;
 }
 
@@ -45,6 +47,11 @@ void SetGlobalThreads(int intra_op, int inter_op) {
         "set_global_thread_pool_sizes: expected a call before the first session is created, found one after it");
   global_threads.intra_op = intra_op;
   global_threads.inter_op = inter_op;
+}
+
+void SetLogLevel(int level) {
+  log_level = static_cast<OrtLoggingLevel>(level);
+  if (global_threads.used) Check(Ort().UpdateEnvWithCustomLogLevel(Environment(), log_level));
 }
 
 const OrtMemoryInfo* HostMemory() {

@@ -70,6 +70,9 @@ OrtEnv* Environment();
 // Sets the thread counts of the pools that sessions share; 0 is one thread for each core. Throws if the environment
 // exists already.
 void SetGlobalThreads(int intra_op, int inter_op);
+
+// The level of the environment. It does not create one, so that its threads can still be set.
+void SetLogLevel(int level);
 // The memory info of host tensors.
 const OrtMemoryInfo* HostMemory();
 OrtAllocator* DefaultAllocator();

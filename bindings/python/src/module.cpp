@@ -153,7 +153,5 @@ NB_MODULE(_core, module) {
     return TakeText(json);
   });
   module.def("set_global_thread_pool_sizes", &SetGlobalThreads);
-  module.def("set_log_level", [](int level) {
-    Check(Ort().UpdateEnvWithCustomLogLevel(Environment(), static_cast<OrtLoggingLevel>(level)));
-  });
+  module.def("set_log_level", &SetLogLevel);
 }
