@@ -48,7 +48,7 @@ TEST(AttributeCheck, RefusesWhatTheSchemaDoesNotKnow) {
       {"ai.sardonyx.FusedElementwise<steps = [\"Abs\"], operands = [0, 0]>(x)", {"'parameters' (floats) is required"}},
       {"ai.sardonyx.Lookup8<axis = 1>(q, q)", {"unknown attribute 'axis' of Lookup8 version 1"}},
       {"com.ms.internal.nhwc.Conv<stride = [1]>(x, w)", {"unknown attribute 'stride'", "did you mean 'strides'?"}},
-      {"Constant<value_float = 1.0, __name = 1>()", {"unknown attribute '__name' of Constant"}},
+      {"Constant<__name = 1, value_float = 1.0>()", {"unknown attribute '__name' of Constant"}},
       {"If<then_branch = t () => (a) { [inner] a = Relu<alpha = 1.0>(x) }, else_branch = e () => (b) { b = Neg(x) "
        "}>(c)",
        {"node 'inner' (Relu)", "unknown attribute 'alpha' of Relu version 14"}},
