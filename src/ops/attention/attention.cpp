@@ -11,6 +11,7 @@
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/spell_context.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -249,13 +250,65 @@ Prepared PrepareAttention(PrepareContext& c) {
   return WithState(c.InputDType(kQ) == DType::kDouble ? RunAttentionF64 : RunAttention, state);
 }
 
+// An Expand of the mask to the last two axes of `wanted`, made for another Attention; kNoValue: none.
+ValueId ExpandedMask(const Graph& graph, ValueId mask, const Type& wanted) {
+  for (const NodeId id : graph.value(mask).consumers) {
+    const Node& node = graph.node(id);
+    if (!node.domain.empty() || node.op_type != "Expand" || node.inputs[0] != mask) continue;
+    const Type& type = graph.value(node.outputs[0]).type;
+    if (type.has_rank && type.rank() == wanted.rank() && SameDim(type.dims.back(), wanted.dims.back()) &&
+        SameDim(type.dims[type.rank() - 2], wanted.dims[type.rank() - 2]))
+      return node.outputs[0];
+  }
+  return kNoValue;
+}
+
+// ONNX Runtime's kernel repeats a mask over batch and heads alone: in a file it has every row and every key.
+void SpellAttention(SpellContext& c) {
+  const std::vector<ValueId> inputs = c.node().inputs;
+  if (inputs.size() <= kMask || inputs[kMask] == kNoValue) return;
+  const Type mask = c.InputType(kMask), q = c.InputType(kQ), k = c.InputType(kK);
+  const auto has_rows = [](const Type& type) { return type.has_rank && (type.rank() == 3 || type.rank() == 4); };
+  if (!mask.has_rank || mask.rank() < 1 || mask.rank() > 4 || !has_rows(q) || !has_rows(k)) return;
+  const NodeId producer = c.graph().value(inputs[kMask]).producer;
+  if (producer != kNoNode && c.graph().node(producer).op_type == "Expand") return;
+  const std::size_t q_axis = q.rank() == 3 ? 1 : 2, k_axis = k.rank() == 3 ? 1 : 2;
+  const Dim last = mask.dims.back();
+  const bool has_keys = !last.known() || last.number() != 1 || SameDim(k.dims[k_axis], Dim(1));
+  if (has_keys && mask.rank() > 1 && SameDim(mask.dims[mask.rank() - 2], q.dims[q_axis])) return;
+
+  const Type one = Type::TensorOf(DType::kInt64, Shape{1});
+  const auto size_of = [&](ValueId value, std::size_t axis) {
+    const auto start = static_cast<std::int64_t>(axis);
+    return c.Add("Shape", {value}, {{"start", start}, {"end", start + 1}}, one);
+  };
+  Type wanted = mask;
+  if (wanted.rank() == 1) wanted.dims.insert(wanted.dims.begin(), Dim(1));
+  wanted.dims[wanted.rank() - 2] = q.dims[q_axis];
+  const bool has_past = inputs.size() > kPastK && inputs[kPastK] != kNoValue;
+  if (!has_keys) {
+    const bool known = !has_past || c.InputType(kPastK).rank() == 4;
+    wanted.dims.back() = !known ? Dim() : has_past ? k.dims[k_axis] + c.InputType(kPastK).dims[2] : k.dims[k_axis];
+  }
+  ValueId expanded = ExpandedMask(c.graph(), inputs[kMask], wanted);
+  if (expanded == kNoValue) {
+    ValueId keys = has_keys ? c.Longs({1}) : size_of(inputs[kK], k_axis);
+    if (!has_keys && has_past) keys = c.Add("Add", {keys, size_of(inputs[kPastK], 2)}, {}, one);
+    const ValueId shape = c.Add("Concat", {size_of(inputs[kQ], q_axis), keys}, {{"axis", std::int64_t{0}}},
+                                Type::TensorOf(DType::kInt64, Shape{2}));
+    expanded = c.Add("Expand", {inputs[kMask], shape}, {}, wanted);
+  }
+  c.graph().SetInput(c.id(), kMask, expanded);
+}
+
 constexpr OpDef kAttentionOps[] = {
     {.name = "Attention",
      .since = {23, 24, 25},
      .types = kIeeeFloats,
      .infer = InferAttention,
      .prepare = PrepareAttention,
-     .cost = CountAttention},
+     .cost = CountAttention,
+     .spell = {23, SpellAttention}},
 };
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace kernels {
 
 inline constexpr const char* kName = "SingleKernelsProvider";
-inline constexpr std::uint32_t kVersion = 25;  // of the interface
+inline constexpr std::uint32_t kVersion = 27;  // of the interface
 inline constexpr std::uint32_t kVendorId = 0x7a11;
 inline constexpr const char* kCardName = "KernelsCard";
 inline constexpr const char* kPinnedName = "KernelsPinned";

@@ -61,7 +61,8 @@ class IOBinding(sardonyx.IOBinding):
 class InferenceSession(Session):
     """A session for programs that were written for ONNX Runtime: a provider that is missing is a warning, not an error,
     unless the options have the entry `sardonyx.strict_providers` = 1. The same goes for a list of providers that is
-    none, unless `enable_fallback=0` is given."""
+    none, unless `enable_fallback=0` is given. If a provider fails in a run, the run is repeated on the CPU with a
+    warning, and the session stays there; `disable_fallback` or strict providers leave it at the error."""
 
     _strict_providers = False
     _binding_class = IOBinding
@@ -81,6 +82,23 @@ class InferenceSession(Session):
         self._sess_options_initial = sess_options
         super().__init__(path_or_bytes, sess_options, providers, provider_options, **kwargs)
         self._fallback = fallback
+
+    def run(self, output_names, input_feed, run_options=None):
+        return self._or_on_cpu(super().run, output_names, input_feed, run_options)
+
+    def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
+        return self._or_on_cpu(super().run_with_ort_values, output_names, input_dict_ort_values, run_options)
+
+    def _or_on_cpu(self, run, *arguments):
+        try:
+            return run(*arguments)
+        except C.EPFail as error:
+            if not self._fallback or _asks_for_strict_providers(self._sess_options_initial):
+                raise
+            warn(f"{error}; from now on the session runs on CPUExecutionProvider.")
+        self.set_providers(list(self._fallback_providers))
+        self.disable_fallback()  # it happens once
+        return run(*arguments)
 
     def run_with_iobinding(self, iobinding, run_options=None):
         with _runtime_errors():
