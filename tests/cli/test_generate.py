@@ -1,6 +1,6 @@
 """`sardonyx generate`: folders of onnxruntime-genai's builder and of optimum, figures, Ctrl-C, errors.
 
-The models are tiny and random; benchmarks/llm_models.py writes them as the builder would.
+The models are tiny and random (tiny_decoder.py).
 """
 
 import contextlib
@@ -16,34 +16,20 @@ import time
 import numpy as np
 import pytest
 import sardonyx
-import tokenizers
 from sardonyx.commands import __main__, generate
+from tiny_decoder import BYTES, SHAPE, as_genai, make_tokenizer, write_model
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks"))
-import llm_models  # noqa: E402
-
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
 TOOL = BUILD / "bin/sardonyx"
 ENVIRONMENT = {**os.environ, "SARDONYX_PYTHON": sys.executable}
-BYTES = 256  # a token for each byte
-SHAPE = llm_models.Shape("tiny", 32, 64, 2, 4, 2, BYTES + 4, 10000.0)
 PROMPT = "Once upon a time"
-
-
-def make_tokenizer():
-    """Tokens are bytes, so that characters beyond ASCII take several."""
-    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
-    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocab={c: i for i, c in enumerate(alphabet)}, merges=[]))
-    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    made.decoder = tokenizers.decoders.ByteLevel()
-    return made
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "model.onnx"
-    llm_models.OnnxWriter(SHAPE, "fp32").write(path)
+    write_model(path)
     return path
 
 
@@ -54,29 +40,6 @@ def folder(model, tmp_path):
         os.link(file, tmp_path / file.name)
     make_tokenizer().save(str(tmp_path / "tokenizer.json"))
     return tmp_path
-
-
-def as_genai(folder, shares, ends=None):
-    decoder = {
-        "filename": "model.onnx",
-        "inputs": {
-            "input_ids": "input_ids",
-            "attention_mask": "attention_mask",
-            "past_key_names": "past_key_values.%d.key",
-            "past_value_names": "past_key_values.%d.value",
-        },
-        "outputs": {
-            "logits": "logits",
-            "present_key_names": "present.%d.key",
-            "present_value_names": "present.%d.value",
-        },
-    }
-    config = {
-        "model": {"decoder": decoder, "eos_token_id": ends, "type": "llama"},
-        "search": {"past_present_share_buffer": shares},
-    }
-    (folder / "genai_config.json").write_text(json.dumps(config))
-    return folder
 
 
 def as_optimum(folder, ends=None):

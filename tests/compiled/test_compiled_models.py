@@ -104,7 +104,7 @@ def test_weights_packed_for_another_isa_are_packed_again(files, isa, tmp_path):
     assert outputs_on(isa, theirs) == (want, "")
     own = os.environ.get("SDX_MAX_ISA", "")
     best, log = outputs_on(own, theirs)
-    assert log.count(f"packed for (packer 2, {isa}") == len(packed_again), log
+    assert len(re.findall(rf"packed for \(packer \d+, {isa}", log)) == len(packed_again), log
     assert best == outputs_on(own, [(name, str(model)) for name, (model, _) in files.items()])[0]
 
 

@@ -10,8 +10,11 @@ import pytest
 from documents import BUILD, ROOT, blocks, run
 from PIL import Image
 
-COMMANDS = ("", "info", "run", "bench", "optimize", "compile", "quantize", "convert", "check", "print", "profile",
-            "plan", "explain-placement")
+sys.path.insert(0, str(ROOT / "tests/cli"))
+import tiny_decoder  # noqa: E402
+
+COMMANDS = ("", "info", "run", "bench", "optimize", "compile", "quantize", "convert", "generate", "check", "print",
+            "profile", "plan", "explain-placement")
 PYTHON = ROOT / ".venv/bin/python"
 
 
@@ -102,6 +105,10 @@ def test_the_examples_of_help_run(desk, command):
     (desk / "photos").mkdir()
     (desk / "photos/photo.png").write_bytes(pathlib.Path("photo.png").read_bytes())
     shell("sardonyx optimize image.txt --output image.onnx")
+    (desk / "smollm").mkdir()
+    tiny_decoder.write_model(desk / "smollm/model.onnx")
+    tiny_decoder.make_tokenizer().save(str(desk / "smollm/tokenizer.json"))
+    tiny_decoder.as_genai(desk / "smollm", True)
     for line in examples(command):
         shell(line)
 
