@@ -40,7 +40,8 @@ def add(name, seconds, processors):
 def table():
     """The recorded phases, one line each, and their sum."""
     lines = [line.split("\t") for line in LIST.read_text().splitlines()] if LIST.exists() else []
-    rows = [(name, float(seconds), float(processors)) for name, seconds, processors in lines]
+    # A build folder may still have a list from before the processors' seconds.
+    rows = [(line[0], float(line[1]), float(line[2])) for line in lines if len(line) == 3]
     rows.append(("all phases", sum(row[1] for row in rows), sum(row[2] for row in rows)))
     return [f"  {name:<12}{minutes(seconds)}, of processors {minutes(processors)}"
             for name, seconds, processors in rows]

@@ -17,6 +17,13 @@ def test_the_first_phase_begins_a_new_list_and_the_table_ends_with_the_sum(tmp_p
                               "  all phases     1 min   5.0 s, of processors    2 min   3.0 s"]
 
 
+def test_a_list_of_an_older_form_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(phases, "LIST", tmp_path / "phases.tsv")
+    phases.LIST.write_text("build\t61.5\n")
+    phases.add("soak", 3, 2)
+    assert [line.split()[0] for line in phases.table()] == ["soak", "all"]
+
+
 def test_a_clock_counts_what_processes_took_that_it_waited_for():
     clock = phases.Clock()
     subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.2: pass"], check=True)
