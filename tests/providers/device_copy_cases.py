@@ -239,6 +239,7 @@ def case_on_stream(devices):
     for fault, words in (("AllocOnStream", "the allocator of SdxSecondProvider for 'SdxSecondCard' returned NULL"),
                          ("throw:AllocOnStream", "AllocOnStream threw: planted exception in AllocOnStream")):
         os.environ["SDX_PLUGIN_FAULT"] = fault
+        other.disable_fallback()
         try:
             other.run(None, {"x": X})
             raise SystemExit("expected an error")
