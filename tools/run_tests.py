@@ -238,6 +238,11 @@ def main():
                 if case.command:
                     print(f"    again: {case.command}", flush=True)
     print("phases:", *phases.table(), sep="\n")
+    # Once more at the end, because of a long run often only the last lines are kept.
+    for case in results:
+        if case.outcome == "failed":
+            first = next(iter(case.reason.splitlines()), "")
+            print(f"failed: {case.name}: {first[:200]}")
     failed, skipped = count(results, "failed"), count(results, "skipped")
     if skipped and (ROOT.parent / "shared").exists():
         print("no skip is allowed here, because ../shared is there")
