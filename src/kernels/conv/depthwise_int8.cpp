@@ -48,6 +48,7 @@ class Depthwise {
     a.x_step = g_.x_step[2];
     a.offsets = g_.run_offsets, a.taps = g_.runs;
     a.w = reinterpret_cast<const std::int16_t*>(g_.panels) + DepthwiseInt8Index(g_.runs, 0, c);
+    a.w_block = DepthwiseInt8BlockValues(g_.runs);
     a.pixels = pixels, a.channels = count;
     a.terms = g_.terms + c;
     a.result = g_.result;

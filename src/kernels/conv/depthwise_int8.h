@@ -28,6 +28,7 @@ struct DepthwiseInt8Args {
   const std::ptrdiff_t* offsets;  // [taps] bytes
   std::int64_t taps;
   const std::int16_t* w;
+  std::ptrdiff_t w_block;  // elements from a block of channels to the next
   std::int64_t pixels, channels;
   const std::uint32_t* terms;  // [channels]
   Int8Result result;

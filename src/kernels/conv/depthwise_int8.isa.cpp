@@ -2,8 +2,6 @@
 // positions that share the weights, two taps in each product.
 #include "kernels/conv/depthwise_int8.h"
 
-#include <algorithm>
-
 #include "kernels/simd/pairs_i32.h"
 #include "kernels/simd/vec_u8.h"
 
@@ -52,7 +50,7 @@ class Results {
   }
 
  private:
-  Lanes lanes(ptrdiff_t v) const { return FirstLanes(std::clamp<ptrdiff_t>(count_ - v * kLanes, 0, kLanes)); }
+  Lanes lanes(ptrdiff_t v) const { return FirstLanes(count_ - v * kLanes); }
 
   void StorePair(const UintVec* first, const UintVec* second, ptrdiff_t pixel, ptrdiff_t v) const {
     const Vec a[2] = {ToFloat(first[v]) * scales_[v], ToFloat(first[v + 1]) * scales_[v + 1]};
@@ -91,7 +89,7 @@ void Positions(const DepthwiseInt8Args& a, const std::byte* x, const std::int16_
     UintVec weights[kVectors];
     for (ptrdiff_t v = 0; v < kVectors; ++v) weights[v] = LoadInt(w + 2 * v * kLanes);
     // The last of an odd number of taps is read twice: its second weight is 0.
-    const std::byte *first = x + a.offsets[t], *second = x + a.offsets[std::min(t + 1, a.taps - 1)];
+    const std::byte *first = x + a.offsets[t], *second = x + a.offsets[t + 1 < a.taps ? t + 1 : t];
     for (ptrdiff_t p = 0; p < P; ++p, first += a.x_step, second += a.x_step) {
       UintVec pairs[kVectors];
       PairUp(Tap<Value>(first, count).values(), Tap<Value>(second, count).values(), pairs);
@@ -103,12 +101,11 @@ void Positions(const DepthwiseInt8Args& a, const std::byte* x, const std::int16_
 template <typename Value, bool kWhole>
 void Block(const DepthwiseInt8Args& a, ptrdiff_t channel, ptrdiff_t count) {
   const std::byte* const x = a.x + channel * static_cast<ptrdiff_t>(sizeof(Value));
-  const std::int16_t* const w = a.w + channel / kDepthwiseLanes * DepthwiseInt8BlockValues(a.taps);
+  const std::int16_t* const w = a.w + channel / kDepthwiseLanes * a.w_block;
   const Results results(a, channel, count);
   UintVec start[kVectors];
   for (ptrdiff_t v = 0; v < kVectors; ++v)
-    start[v] =
-        LoadInt(a.terms + channel + v * kLanes, FirstLanes(std::clamp<ptrdiff_t>(count - v * kLanes, 0, kLanes)));
+    start[v] = LoadInt(a.terms + channel + v * kLanes, FirstLanes(count - v * kLanes));
   int64_t p = 0;
   for (; p + kPixels <= a.pixels; p += kPixels) {
     UintVec sums[kPixels][kVectors];
