@@ -2,7 +2,10 @@
 // different scales; each element goes through a table of the 256 results of its requantization.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "kernels/elementwise/quantize.h"
 #include "kernels/elementwise/quantized_binary.h"
@@ -10,6 +13,7 @@
 #include "ops/quantized_operators.h"
 #include "ops/quantized_scale.h"
 #include "ops/shapes/broadcast.h"
+#include "ops/shapes/joined_dims.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -37,36 +41,12 @@ constexpr std::size_t kFirst = kQLinearConcatFirst, kStep = 3;
 
 }  // namespace
 
-static bool IsNothing(const Dim& dim) { return dim.known() && dim.number() == 0; }
-
 void InferQLinearConcat(InferContext& c) {
-  const DType dtype = c.InputDType(kFirst);
-  std::vector<Dim> dims;
-  for (std::size_t i = kFirst; i < c.InputCount(); i += kStep) {
-    if (!c.HasRank(i)) return c.SetOutput(0, dtype);
-    const std::vector<Dim>& x = c.InputDims(i);
-    if (i == kFirst) {
-      dims = x;
-      continue;
-    }
-    const std::size_t axis = AxisOf(c, c.Int("axis"), dims.size());
-    bool fits = x.size() == dims.size();
-    // As for Concat, what adds nothing along the axis may have any other dimensions.
-    if (fits && IsNothing(dims[axis])) {
-      dims = x;
-      continue;
-    }
-    for (std::size_t d = 0; fits && d < x.size() && !IsNothing(x[axis]); ++d) {
-      if (d == axis) continue;
-      fits = !dims[d].known() || !x[d].known() || dims[d].number() == x[d].number();
-      if (x[d].known()) dims[d] = x[d];
-    }
-    if (!fits)
-      c.Fail(Code::kInvalidArgument, "expected inputs that differ in dimension ", axis, " only, found ",
-             c.InputType(kFirst).ToText(), " and ", c.InputType(i).ToText(), " (input ", i, ")");
-    dims[axis] = dims[axis] + x[axis];
-  }
-  c.SetOutput(0, dtype, std::move(dims));
+  std::vector<std::size_t> inputs;
+  for (std::size_t i = kFirst; i < c.InputCount(); i += kStep) inputs.push_back(i);
+  std::optional<std::vector<Dim>> dims = JoinedDims(c, inputs);
+  if (!dims) return c.SetOutput(0, c.InputDType(kFirst));
+  c.SetOutput(0, c.InputDType(kFirst), std::move(*dims));
 }
 
 namespace {

@@ -1,4 +1,9 @@
 // ops/tensor/concat_split.cpp - Concat and Split.
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "kernels/copy/strided_copy.h"
 #include "ops/cost_context.h"
 #include "ops/dim_facts.h"
@@ -9,6 +14,7 @@
 #include "ops/prepare_context.h"
 #include "ops/quantized_operators.h"
 #include "ops/registry.h"
+#include "ops/shapes/joined_dims.h"
 #include "ops/shapes/layout_axes.h"
 #include "ops/spell_context.h"
 #include "ops/upgrade_context.h"
@@ -31,45 +37,13 @@ void CopyRuns(DType dtype, std::int64_t outer, std::int64_t run, const void* fro
 
 // ---- Concat
 
-// Inputs that add nothing along the axis may have any other dimensions, as in ONNX Runtime: programs give an empty past
-// like that.
-bool IsEmptyAlong(const std::vector<Dim>& x, std::size_t axis) { return x[axis].known() && x[axis].number() == 0; }
-
-// The input that the dimensions of the others are compared with: the first that has some along the axis.
-std::size_t ReferenceOfConcat(const InferContext& c, std::size_t ranked, std::size_t axis) {
-  for (std::size_t i = ranked; i < c.InputCount(); ++i)
-    if (c.HasRank(i) && c.Rank(i) > axis && !IsEmptyAlong(c.InputDims(i), axis)) return i;
-  return ranked;
-}
-
 void InferConcat(InferContext& c) {
-  std::size_t ranked = 0;
-  while (ranked < c.InputCount() && !c.HasRank(ranked)) ++ranked;
-  if (ranked == c.InputCount()) return c.SetOutput(0, c.InputDType(0));
-  const std::size_t rank = c.Rank(ranked), axis = AxisOf(c, c.Int("axis"), rank);
-  ranked = ReferenceOfConcat(c, ranked, axis);
-  std::vector<Dim> dims = c.InputDims(ranked);
-  Dim sum(0);
-  for (std::size_t i = 0; i < c.InputCount(); ++i) {
-    if (!c.HasRank(i)) {
-      sum = Dim();
-      continue;
-    }
-    const std::vector<Dim>& x = c.InputDims(i);
-    bool fits = x.size() == dims.size();
-    for (std::size_t d = 0; fits && d < rank && !IsEmptyAlong(x, axis); ++d) {
-      if (d == axis) continue;
-      if (dims[d].known() && x[d].known() && dims[d].number() != x[d].number()) fits = false;
-      dims[d] = Simpler(dims[d], x[d]);
-    }
-    if (!fits) {
-      c.Fail(Code::kInvalidArgument, "expected inputs that differ in dimension ", axis, " only, found ",
-             c.InputType(ranked).ToText(), " and ", c.InputType(i).ToText(), " (input ", i, ")");
-    }
-    sum = i == 0 ? x[axis] : JoinedSize(sum, x[axis]);
-  }
-  dims[axis] = sum;
-  c.SetOutput(0, c.InputDType(ranked), std::move(dims));
+  std::vector<std::size_t> inputs(c.InputCount());
+  std::iota(inputs.begin(), inputs.end(), std::size_t{0});
+  std::optional<std::vector<Dim>> dims = JoinedDims(c, inputs);
+  if (!dims) return c.SetOutput(0, c.InputDType(0));
+  const std::size_t rank = dims->size();
+  c.SetOutput(0, c.InputDType(0), std::move(*dims));
   if (rank != 1 || !IsInteger(c.InputDType(0))) return;
   std::vector<Dim> elements;
   for (std::size_t i = 0; i < c.InputCount(); ++i) {

@@ -4,6 +4,7 @@
 #include <climits>
 
 #include "testing/evaluate_op.h"
+#include "testing/prepared_graph.h"
 
 namespace sardonyx::testing {
 namespace {
@@ -44,6 +45,18 @@ TEST(ConcatOp, TakesEmptyInputsOfOtherDimensions) {
             std::string::npos);
   EXPECT_NE(ErrorOfOp({"Concat", 13, {kTable, Tensor(DType::kInt64, Shape{0})}, axis}).find("differ in dimension 1"),
             std::string::npos);
+}
+
+TEST(ConcatOp, OtherDimensionsOfWhatMayBeEmptyShowAtRunTime) {
+  const ops::Registry registry;
+  const auto shape_of = [&](const std::string& inputs) {
+    const Graph graph = PreparedGraph("g (" + inputs + ") => (y) { y = Concat <axis = 1> (a, b) }", registry);
+    return graph.value(graph.outputs[0]).type.ToText();
+  };
+  EXPECT_EQ(shape_of("float[2,n] a, float[3,4] b"), R"(float[3,"n + 4"])");
+  EXPECT_EQ(shape_of("float[2,4] a, float[3,n] b"), R"(float[2,"n + 4"])");
+  EXPECT_EQ(shape_of("float[2,m] a, float[3,n] b"), R"(float[?,"m + n"])");
+  EXPECT_EQ(shape_of("float[2,m] a, float[k,n] b"), R"(float[2,"m + n"])");
 }
 
 TEST(SplitOp, CutsEvenlyOrAsTold) {
