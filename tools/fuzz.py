@@ -12,6 +12,7 @@ import argparse
 import concurrent.futures
 import dataclasses
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -36,8 +37,10 @@ class Target:
     max_bytes: int
     # For targets with very many edges: counting how rare each is would take longer than the runs.
     flags: tuple = ()
-    brief_runs: int = 0  # runs of `make test`, including the seeds
-    brief_bytes: int = 0  # their longest input, if it is not max_bytes
+    brief_runs: int = 0  # runs of `make test`, including the seeds unless brief_bytes is given
+    # If not 0, these runs are random inputs of so many bytes: what threads do changes which edges an input meets, and
+    # so what would be derived from it.
+    brief_bytes: int = 0
     forms: tuple = ("",)  # values of SDX_MAX_ISA
 
 
@@ -137,16 +140,26 @@ def finish(form, process):
 
 
 def brief(form):
-    """A short run that is always the same: the regressions, the seeds and some thousand inputs derived from them."""
-    target = form.target
+    """A short run that is the same on every machine: the regressions, the seeds and some thousand other inputs.
+
+    The order of files in a folder, and values that comparisons met, addresses among them, would change the inputs.
+    """
+    target = TARGETS[form.target]
     found = BUILD / "brief" / str(form)  # new inputs are written to the first folder
     shutil.rmtree(found, ignore_errors=True)
     found.mkdir(parents=True)
-    folders = [found, *(folder for folder in corpora(target) if "corpus" not in folder.parts)]
-    flags = [f"-runs={TARGETS[target].brief_runs}", "-seed=1"]
-    if TARGETS[target].brief_bytes:
-        flags.append(f"-max_len={TARGETS[target].brief_bytes}")
-    return finish(form, start(form, *flags, folders=folders))
+    seeds = [file for folder in corpora(form.target) if "corpus" not in folder.parts
+             for file in sorted(folder.iterdir())]
+    runs = target.brief_runs
+    if target.brief_bytes:
+        generator = random.Random(1)
+        for i in range(runs):
+            (found / str(i)).write_bytes(generator.randbytes(target.brief_bytes))
+        runs = 0  # besides those that are given
+    listed = found.with_name(f"{found.name}.seeds")
+    listed.write_text(",".join(str(seed) for seed in seeds))
+    flags = [f"-runs={runs}", "-seed=1", "-use_cmp=0", f"-seed_inputs=@{listed}"]
+    return finish(form, start(form, *flags, folders=[found]))
 
 
 def main():

@@ -94,6 +94,10 @@ std::string OtherNumbers(const Tensor& got, const Tensor& want, std::span<const 
     const bool undecided = !latitude.class_exception.empty() && noise.classes[i] != wanted;
     if (was == wanted && (wanted != kNumber || a == b)) continue;
     if (undecided && (was & noise.classes[i]) != 0) continue;  // the number beside an infinity may be any
+    // What overflows to NaN in some runs and to no infinity in others lies between them in a third kind of run, which
+    // a long chain of such values meets too seldom.
+    constexpr Classes kOverflows = kNaN | kNumber;
+    if (undecided && (noise.classes[i] & kOverflows) == kOverflows) continue;
     const std::string text =
         "element " + std::to_string(i) + ": expected " + std::to_string(b) + ", found " + std::to_string(a);
     if (was != wanted) {

@@ -98,6 +98,12 @@ TEST(CloseTensors, AnUndecidedElementExcusesNoOther) {
   EXPECT_FALSE(Passes(Floats({kNaN, 1, 7}), Floats({2, 1, kInfinity}), noisy, kException));
 }
 
+TEST(CloseTensors, WhatIsNaNOrANumberMayBeInfinite) {
+  EXPECT_TRUE(Passes(Floats({kInfinity}), Floats({kNaN}), {Floats({1})}, kException));
+  EXPECT_FALSE(Passes(Floats({kInfinity}), Floats({kNaN}), {Floats({1})}, kNoException));
+  EXPECT_FALSE(Passes(Floats({kInfinity}), Floats({kNaN}), {Floats({kNaN})}, kException));
+}
+
 TEST(CloseTensors, SaysWhatMayDecideAboutTheElement) {
   EXPECT_EQ(DifferenceBeyondRounding(Floats({kNaN}), Floats({1}), {}, kNoException),
             "element 0: expected 1.000000, found nan; no operator in front may decide otherwise");

@@ -36,7 +36,7 @@ class Rewrite {
   ValueId Add(std::string_view op_type, std::vector<ValueId> inputs, std::vector<Attribute> attributes = {}) {
     return Add("", op_type, std::move(inputs), std::move(attributes));
   }
-  // Add a constant of rank 1, and one of rank 0 with element type `dtype` (a float type or int64).
+  // Add a constant of rank 1, and one of rank 0 with element type `dtype` (a float type, int32 or int64).
   ValueId Ints(const std::vector<std::int64_t>& elements);
   ValueId Scalar(DType dtype, double value);
 

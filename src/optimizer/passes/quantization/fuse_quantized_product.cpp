@@ -86,22 +86,32 @@ class ProductFuser {
     return true;
   }
 
-  // The bias as int32 of `scales` (one, or one for each element of its last axis); kNoValue if that cannot be.
-  ValueId IntegerBias(NodeId id, ValueId bias, const std::vector<double>& scales) {
+  // Leaves room for the sum of 32,000 products of 8 bits; a float that is larger gives the ends of the result's range.
+  static constexpr double kLargestBias = 1 << 30;
+
+  // The most that rounding the bias may move the result, in steps of the result: weights that have few values lie on a
+  // coarse grid, and so would the bias.
+  static constexpr double kMostMoved = 1.0 / 16;
+
+  // The bias as int32 of `scales` (one, or one for each element of its last axis); kNoValue if that cannot be, or if it
+  // would move a result of scale `step` (0: whatever it is) too far.
+  ValueId IntegerBias(NodeId id, ValueId bias, const std::vector<double>& scales, double step) {
     const Type& type = graph_.value(bias).type;
     if (!type.has_rank) return kNoValue;
     const auto quantized = DequantizedFrom(graph_, bias);
     const bool along_last = !quantized || !quantized->axis || *quantized->axis + 1 == type.rank();
     if (quantized && along_last && HasScales(*quantized, scales)) return quantized->data;
     const auto elements = ConstantElements(graph_, bias);
-    if (!elements && type.rank() == 1) return ComputedBias(id, bias, scales);
+    const double most = step > 0 ? kMostMoved * step : std::numeric_limits<double>::infinity();
+    if (!elements && type.rank() == 1)
+      return *std::max_element(scales.begin(), scales.end()) / 2 > most ? kNoValue : ComputedBias(id, bias, scales);
     if (!elements ||
         (scales.size() != 1 && (type.rank() == 0 || type.dims.back() != Dim(static_cast<std::int64_t>(scales.size())))))
       return kNoValue;
     Tensor tensor(DType::kInt32, type.StaticShape());
     for (std::size_t i = 0; i < elements->size(); ++i) {
-      const double whole = std::nearbyint((*elements)[i] / scales[i % scales.size()]);
-      if (!(std::abs(whole) < std::numeric_limits<std::int32_t>::max())) return kNoValue;
+      const double scale = scales[i % scales.size()], whole = std::nearbyint((*elements)[i] / scale);
+      if (!(std::abs(whole) <= kLargestBias) || std::abs(whole * scale - (*elements)[i]) > most) return kNoValue;
       tensor.data<std::int32_t>()[i] = static_cast<std::int32_t>(whole);
     }
     return graph_.AddConstant("bias_quantized", std::move(tensor));
@@ -111,10 +121,11 @@ class ProductFuser {
   ValueId ComputedBias(NodeId id, ValueId bias, const std::vector<double>& scales) {
     Rewrite rewrite(graph_, registry_, id);
     const ValueId steps = rewrite.Add("Div", {bias, Floats("bias_scale", scales)});
-    constexpr double kFarthest = 2147483520;  // the largest float that is an int32
     const ValueId limited = rewrite.Add(
-        "Clip", {steps, rewrite.Scalar(DType::kFloat, -kFarthest), rewrite.Scalar(DType::kFloat, kFarthest)});
-    return rewrite.Add("Cast", {rewrite.Add("Round", {limited})}, {{"to", static_cast<std::int64_t>(DType::kInt32)}});
+        "Clip", {steps, rewrite.Scalar(DType::kFloat, -kLargestBias), rewrite.Scalar(DType::kFloat, kLargestBias)});
+    const ValueId whole =
+        rewrite.Add("Cast", {rewrite.Add("Round", {limited})}, {{"to", static_cast<std::int64_t>(DType::kInt32)}});
+    return rewrite.Add("Max", {whole, rewrite.Scalar(DType::kInt32, -kLargestBias)});  // what NaN became is less
   }
 
   // A constant of one float or of a row, in `shape` if that is given.
@@ -153,7 +164,7 @@ class ProductFuser {
     if (w.axis && *w.axis != 0) return No(id, "the scales of its weights are along axis ", *w.axis, ", expected 0");
     const auto y = HasOperator(registry_, "", "QLinearConv") ? ResultOf(id) : std::nullopt;
     ValueId bias = Input(id, 2);
-    if (y && bias != kNoValue) bias = IntegerBias(id, bias, Times(ScalesOf(graph_, w), x.scale_value));
+    if (y && bias != kNoValue) bias = IntegerBias(id, bias, Times(ScalesOf(graph_, w), x.scale_value), y->scale_value);
     if (!y || (bias == kNoValue && Input(id, 2) != kNoValue)) return FuseConvToFloat(id, x, w);
     Replace(id, *y, "", "QLinearConv",
             {x.data, x.scale, ZeroOrConstant(graph_, x), w.data, w.scale, ZeroOrConstant(graph_, w), y->scale,
@@ -250,7 +261,7 @@ class ProductFuser {
     const std::vector<double> scales = Times(ScalesOf(graph_, b), a.scale_value * alpha);
     if (!y && bias != kNoValue && !IsMadeOf(bias, scales)) return FuseGemmToFloat(id, a, b);
     if (bias != kNoValue) {
-      bias = IntegerBias(id, bias, scales);
+      bias = IntegerBias(id, bias, scales, y ? y->scale_value : 0);
       if (bias == kNoValue) return FuseGemmToFloat(id, a, b);
     }
     std::vector<ValueId> inputs = {

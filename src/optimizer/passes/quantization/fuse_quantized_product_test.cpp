@@ -54,6 +54,21 @@ TEST(FuseQuantizedProduct, GivesABiasOfAnotherScaleTheRightOne) {
   EXPECT_NE(g.Text().find("{200, -2000}"), std::string::npos) << g.Text();
 }
 
+TEST(FuseQuantizedProduct, KeepsABiasInFloatThatACoarseGridWouldMove) {
+  const auto operators = [](std::string_view bias) {
+    const std::string middle = "c = Conv(xd, wd, " + std::string(bias) + ") ";
+    const std::string text = std::string(kIn) + "wd = DequantizeLinear<axis = 0>(w, coarse, wz) " + middle + kOut;
+    std::string graph =
+        ConvGraph(text, ", float[2] coarse = {1, 1}, float[2] near = {0.061, -1.2}, float[2] far = {0.045, 0}");
+    if (bias == "u") graph.replace(graph.find("(float[1,2,3,3] x)"), 18, "(float[1,2,3,3] x, float[2] u)");
+    return PassedGraph(graph, {&kFuseQuantizedProduct}, 1e9).Operators();
+  };
+  EXPECT_EQ(operators("near"), kFused);
+  constexpr const char* kFloatBias = "QuantizeLinear ConvInteger Cast Mul Add QuantizeLinear DequantizeLinear";
+  EXPECT_EQ(operators("far"), kFloatBias);
+  EXPECT_EQ(operators("u"), "QuantizeLinear ConvInteger Cast Mul Reshape Add QuantizeLinear DequantizeLinear");
+}
+
 TEST(FuseQuantizedProduct, LeavesConvolutionsThatAreNotQuantizedThroughout) {
   const std::string stays = "QuantizeLinear DequantizeLinear DequantizeLinear";
   // Scales of another axis; a scale that is an input.
@@ -100,7 +115,7 @@ TEST(FuseQuantizedProduct, TakesABiasOf8BitsAndOneThatIsAnInput) {
   std::string given = ConvGraph(Body("c = Conv(xd, wd, u) "));
   given.replace(given.find("(float[1,2,3,3] x)"), 18, "(float[1,2,3,3] x, float[2] u)");
   EXPECT_EQ(PassedGraph(given, {&kFuseQuantizedProduct}, 0.07).Operators(),
-            "QuantizeLinear Div Clip Round Cast QLinearConv DequantizeLinear");
+            "QuantizeLinear Div Clip Round Cast Max QLinearConv DequantizeLinear");
 }
 
 TEST(FuseQuantizedProduct, TakesDequantizedTensorsThatOthersReadToo) {
