@@ -3,12 +3,19 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "base/function_ref.h"
 #include "tensor/value.h"
 
 namespace sardonyx {
+
+// The type and the shape of packed weights.
+struct PackedForm {
+  DType dtype;
+  Shape shape;
+};
 
 // What Packed makes on this thread while the object lives, in order. Scopes may not be nested.
 class PackingScope {
@@ -22,8 +29,8 @@ class PackingScope {
   const std::vector<Tensor>& packed() const { return packed_; }
 
  private:
-  friend Tensor Packed(DType, Shape, FunctionRef<void(Tensor&)>);
-  Tensor Take(DType dtype, const Shape& shape);
+  friend Tensor Packed(std::span<const PackedForm>, FunctionRef<std::size_t()>, FunctionRef<void(Tensor&)>);
+  Tensor Take(std::span<const PackedForm> forms);
 
   const std::vector<Tensor>* known_;
   std::vector<Tensor> packed_;
@@ -35,5 +42,7 @@ class PackingScope {
 // called if the scope of this thread has the tensor. Fails with kInvalidProtobuf if the scope has another one in its
 // place.
 Tensor Packed(DType dtype, Shape shape, FunctionRef<void(Tensor&)> pack);
+// The same where the form depends on the weights: `choose` looks at them and says which of `forms` they get.
+Tensor Packed(std::span<const PackedForm> forms, FunctionRef<std::size_t()> choose, FunctionRef<void(Tensor&)> pack);
 
 }  // namespace sardonyx

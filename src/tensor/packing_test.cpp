@@ -69,5 +69,32 @@ TEST(Packing, RefusesWhatDoesNotFit) {
   EXPECT_EQ(calls, 0);
 }
 
+TEST(Packing, WeightsThatHaveSeveralFormsKeepTheirs) {
+  const PackedForm forms[] = {{DType::kFloat, Shape{4}}, {DType::kFloat16, Shape{8}}};
+  int looks = 0;
+  const auto pack = [&](std::size_t form) {
+    return Packed(
+        forms,
+        [&] {
+          ++looks;
+          return form;
+        },
+        [](Tensor&) {});
+  };
+  std::vector<Tensor> kept;
+  {
+    const PackingScope scope(nullptr);
+    EXPECT_EQ(pack(1).dtype(), DType::kFloat16);
+    EXPECT_EQ(pack(0).dtype(), DType::kFloat);
+    kept = scope.packed();
+  }
+  kept.emplace_back(DType::kFloat16, Shape{4});
+  const PackingScope scope(&kept);
+  EXPECT_EQ(pack(0).raw(), kept[0].raw());
+  EXPECT_EQ(pack(0).raw(), kept[1].raw());
+  EXPECT_EQ(looks, 2);  // those that are known are not looked at
+  EXPECT_EQ(ErrorOf([&] { pack(0); }), "the packed weights of the compiled model: expected float[4], found float16[4]");
+}
+
 }  // namespace
 }  // namespace sardonyx

@@ -63,6 +63,22 @@ def test_prompts_and_steps(dtype, packed, rotary, queries, past):
     run(inputs, do_rotary=rotary)
 
 
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("queries,past", [(1, 1), (1, 200), (5, 0), (40, 0)])
+def test_caches_of_float16_beside_queries_of_float(packed, queries, past):
+    inputs = make(np.random.default_rng(10), np.float32, queries, past, packed, True)
+    inputs[3:5] = [cache.astype(np.float16) for cache in inputs[3:5]]
+    compare(
+        "GroupQueryAttention",
+        inputs,
+        [np.float32, np.float16, np.float16],
+        tolerance=2e-3,
+        num_heads=HEADS,
+        kv_num_heads=KV_HEADS,
+        do_rotary=1,
+    )
+
+
 @pytest.mark.parametrize("queries,past", [(1, 60), (50, 0)])
 @pytest.mark.parametrize("window", [1, 8, 33, 100])
 def test_local_window(queries, past, window):

@@ -68,15 +68,15 @@ class GroupQuery {
   void Run() {
     const bool integers = state_.cache_bits != 0;
     // Caches of 16-bit floats are read and written as they are stored.
-    const bool halves = !integers && !state_.sliding && c_.Input(kQ).dtype != DType::kFloat &&
-                        c_.HasOutput(kPresentK) && c_.HasOutput(kPresentV);
+    const bool halves = !integers && !state_.sliding && c_.HasOutput(kPresentK) && c_.HasOutput(kPresentV) &&
+                        c_.Output(kPresentK).dtype != DType::kFloat;
     constexpr std::uint32_t kInts = 1u << kLengths | 1u << kTotal | 1u << kPositions;
     const bool stored = integers || halves;
     Operands io(c_, DType::kFloat, kInts | (stored ? 1u << kPastK | 1u << kPastV : 0),
                 stored ? 1u << kPresentK | 1u << kPresentV : 0);
     SetArguments();
     if (halves) {
-      args_.to_floats = kernels::ToFloats(c_.Input(kQ).dtype);
+      args_.to_floats = kernels::ToFloats(c_.Output(kPresentK).dtype);
       args_.stored_k = c_.Output(kPresentK).data, args_.stored_v = c_.Output(kPresentV).data;
     }
     const auto floats = [](std::int64_t count) { return static_cast<std::size_t>(count); };

@@ -42,7 +42,9 @@ GroupQueryState ReadGroupQueryState(const AttributeReader& c) {
 
 void ReadGroupQueryCache(PrepareContext& c, GroupQueryState* state) {
   const DType cache = c.HasInput(kPastK) ? c.InputDType(kPastK) : c.InputDType(kQ);
-  if (cache == c.InputDType(kQ)) return;
+  // Beside a query of float, caches of 16 bits are what the optimizer leaves of a model in float16.
+  const bool narrow = cache == DType::kFloat16 || cache == DType::kBFloat16;
+  if (cache == c.InputDType(kQ) || (c.InputDType(kQ) == DType::kFloat && narrow)) return;
   if (cache != DType::kInt8 && cache != DType::kUInt8) c.Unsupported("a cache", cache);
   state->cache_bits = cache == DType::kInt8 ? 8 : 4;
   const std::int64_t bits = c.Int("kv_cache_bit_width", 8);

@@ -2,9 +2,12 @@
 #include "ops/math/packed_matrix.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/mapped_file.h"
+#include "kernels/elementwise/convert.h"
 #include "kernels/gemm/gemm_any.h"
+#include "ops/math/narrow_weights.h"
 #include "tensor/packing.h"
 
 namespace sardonyx::ops {
@@ -35,41 +38,91 @@ void PackOne(const MatrixLayout& l, const T* from, T* to, Parallel& parallel) {
   }
 }
 
-// A large matrix of a mapped file that is stored by columns is packed piece by piece, and the pages of each piece are
-// given back: what is in memory at once is one copy.
+// A large matrix is packed piece by piece where that keeps what is in memory at once small.
 constexpr std::int64_t kPieceBytes = std::int64_t{8} << 20;
 constexpr std::int64_t kPanels = 32;  // a multiple of every panel's width
 
-void PackPieces(const MatrixLayout& l, const Tensor& b, const float* from, float* to, Parallel& parallel) {
-  const std::int64_t row = l.ld * static_cast<std::int64_t>(sizeof(float));
-  const std::int64_t step = std::max<std::int64_t>(1, kPieceBytes / row / kPanels) * kPanels;
+// Calls pack(first column, the piece's layout).
+template <typename F>
+void ForPieces(const MatrixLayout& l, F&& pack) {
+  const std::int64_t column_bytes = (l.trans ? l.ld : l.k) * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t step = std::max<std::int64_t>(1, kPieceBytes / column_bytes / kPanels) * kPanels;
   for (std::int64_t column = 0; column < l.n; column += step) {
     MatrixLayout piece = l;
     piece.n = std::min(step, l.n - column);
-    PackOne<float>(piece, from + column * l.ld, to + column * l.k, parallel);
-    MappedFile::ReleaseBehind(b.buffer()->owner(), from + column * l.ld, static_cast<std::size_t>(piece.n * row));
+    pack(column, piece);
   }
+}
+
+// Of a matrix of a mapped file that is stored by columns, the pages of each piece are given back.
+void PackAndRelease(const MatrixLayout& l, const Tensor& b, const float* from, float* to, Parallel& parallel) {
+  ForPieces(l, [&](std::int64_t column, const MatrixLayout& piece) {
+    PackOne<float>(piece, from + column * l.ld, to + column * l.k, parallel);
+    const auto bytes = static_cast<std::size_t>(piece.n * l.ld) * sizeof(float);
+    MappedFile::ReleaseBehind(b.buffer()->owner(), from + column * l.ld, bytes);
+  });
+}
+
+// Floats that are numbers of the 16-bit type T.
+template <typename T>
+void PackNarrow(const MatrixLayout& l, const float* from, T* to, Parallel& parallel) {
+  kernels::FromFloatsFn* const round = kernels::FromFloats(kDTypeOf<T>);
+  std::vector<T> narrow;
+  ForPieces(l, [&](std::int64_t column, MatrixLayout piece) {
+    const std::int64_t rows = l.trans ? piece.n : l.k, columns = l.trans ? l.k : piece.n;
+    narrow.resize(static_cast<std::size_t>(rows * columns));
+    const float* first = from + (l.trans ? column * l.ld : column);
+    parallel.For(rows, std::max<std::int64_t>(1, (1 << 15) / columns), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        round(first + i * l.ld, static_cast<std::size_t>(columns), narrow.data(), i * columns);
+    });
+    piece.ld = columns;
+    PackOne<T>(piece, narrow.data(), to + column * l.k, parallel);
+  });
+}
+
+std::int64_t WholeLines(std::size_t count) { return static_cast<std::int64_t>((count + 31) / 32 * 32); }
+
+PackedMatrix PackFloats(const Tensor& b, const MatrixLayout& l, Parallel& parallel) {
+  const std::int64_t floats = WholeLines(PackedCount<float>(l)), halves = WholeLines(PackedCount<Half>(l));
+  const PackedForm forms[] = {{DType::kFloat, Shape{l.batch, floats}},
+                              {DType::kFloat16, Shape{l.batch, halves}},
+                              {DType::kBFloat16, Shape{l.batch, halves}}};
+  const auto choose = [&] {
+    const DType exact = ExactType(b.data<float>(), b.count(), parallel);
+    return exact == DType::kFloat ? std::size_t{0} : std::size_t{exact == DType::kFloat16 ? 1u : 2u};
+  };
+  PackedMatrix packed;
+  packed.data = Packed(forms, choose, [&](Tensor& all) {
+    const bool release = l.trans && b.buffer() != nullptr && MappedFile::Behind(b.buffer()->owner()) != nullptr;
+    for (std::int64_t i = 0; i < l.batch; ++i) {
+      const float* from = b.data<float>() + i * l.unit;
+      if (all.dtype() == DType::kFloat16) {
+        PackNarrow(l, from, all.data<Half>() + i * halves, parallel);
+      } else if (all.dtype() == DType::kBFloat16) {
+        PackNarrow(l, from, all.data<BFloat16>() + i * halves, parallel);
+      } else if (release) {
+        PackAndRelease(l, b, from, all.data<float>() + i * floats, parallel);
+      } else {
+        PackOne<float>(l, from, all.data<float>() + i * floats, parallel);
+      }
+    }
+  });
+  packed.count = packed.data.dtype() == DType::kFloat ? floats : halves;
+  return packed;
 }
 
 }  // namespace
 
 PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& l, Parallel& parallel) {
+  if (b.dtype() == DType::kFloat) return PackFloats(b, l, parallel);
   PackedMatrix packed;
-  VisitDType<float, Half, BFloat16, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>(
+  VisitDType<Half, BFloat16, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>(
       b.dtype(), [&]<typename T>() {
-        packed.count = static_cast<std::int64_t>((PackedCount<T>(l) + 31) / 32 * 32);  // whole cache lines
+        packed.count = WholeLines(PackedCount<T>(l));
         packed.data = Packed(b.dtype(), Shape{l.batch, packed.count}, [&](Tensor& all) {
-          for (std::int64_t i = 0; i < l.batch; ++i) {
-            const T* from = b.data<T>() + i * l.unit;
-            T* to = all.data<T>() + i * packed.count;
-            if constexpr (std::is_same_v<T, float>) {
-              if (l.trans && b.buffer() != nullptr && MappedFile::Behind(b.buffer()->owner()) != nullptr) {
-                PackPieces(l, b, from, to, parallel);
-                continue;
-              }
-            }
-            PackOne<T>(l, from, to, parallel);
-          }
+          for (std::int64_t i = 0; i < l.batch; ++i)
+            PackOne<T>(l, b.data<T>() + i * l.unit, all.data<T>() + i * packed.count, parallel);
         });
       });
   return packed;

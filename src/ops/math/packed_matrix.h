@@ -10,7 +10,7 @@
 namespace sardonyx::ops {
 
 struct PackedMatrix {
-  Tensor data;             // of B's type; undefined if B is no constant
+  Tensor data;             // of B's type, or of 16 bits (narrow_weights.h); undefined if B is no constant
   std::int64_t count = 0;  // elements of one packed matrix: the stride of a batch
 
   bool defined() const { return data.defined(); }
@@ -36,7 +36,7 @@ struct MatrixLayout {
   std::int64_t batch = 1, unit = 0;
 };
 
-// Packs a tensor of any type that products take; float16 and bfloat16 keep their size.
+// Packs a tensor of any type that products take. 16-bit floats keep their size, and so do floats that are such numbers.
 PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& layout, Parallel& parallel);
 
 }  // namespace sardonyx::ops

@@ -3,7 +3,8 @@
 //
 // The CPU has no arithmetic in float16: every operator would widen its inputs and round its result. Between neighbours
 // both waste time and precision, so ONNX Runtime leaves them out, too, at every level; that includes a Cast from float
-// in front of a chain. Bodies of control flow are left alone.
+// in front of a chain. Bodies of control flow are left alone, and so are the caches of GroupQueryAttention, which it
+// reads as they are stored: a step of a decoder would convert all of them.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -49,6 +50,22 @@ class Widener {
   }
 
  private:
+  // Whether the kernel reads (makes) a half value beside float ones.
+  static bool IsCache(const Node& node, std::size_t i, bool is_output) {
+    if (node.op_type != "GroupQueryAttention" || node.domain != "com.microsoft") return false;
+    const ops::OpSchema* schema = ops::FindSchema(node.domain, node.op_type, node.since_version);
+    const ops::FormalParam* param = is_output ? schema->Output(i) : schema->Input(i);
+    return param != nullptr && param->type() == "T_CACHE";
+  }
+  bool Widens(const Node& node, std::size_t input) const {
+    const ValueId id = node.inputs[input];
+    return id != kNoValue && IsHalf(graph_.value(id)) && !IsCache(node, input, false);
+  }
+  bool MakesWide(const Node& node, std::size_t output) const {
+    const ValueId id = node.outputs[output];
+    return id != kNoValue && IsHalf(graph_.value(id)) && !IsCache(node, output, true);
+  }
+
   // Whether each half input may be float and each half output then is, as far as the operator's schema says.
   Role RoleOf(const Node& node) const {
     const ops::OpSchema* schema = ops::FindSchema(node.domain, node.op_type, node.since_version);
@@ -62,14 +79,14 @@ class Widener {
     std::set<int> widened;  // type parameters of the half inputs
     bool half_outputs = false, moves = false;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == kNoValue || !IsHalf(graph_.value(node.inputs[i]))) continue;
+      if (!Widens(node, i)) continue;
       const ops::FormalParam* param = schema->Input(i);
       if (param == nullptr || param->constraint < 0 || !param->types().Contains(DType::kFloat)) return Role::kOther;
       widened.insert(param->constraint);
       moves |= param->types().Contains(DType::kString) || param->types().Contains(DType::kBool);
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i] == kNoValue) continue;
+      if (node.outputs[i] == kNoValue || IsCache(node, i, true)) continue;
       const ValueInfo& output = graph_.value(node.outputs[i]);
       const ops::FormalParam* param = schema->Output(i);
       const bool follows = param != nullptr && widened.count(param->constraint) != 0;
@@ -103,8 +120,9 @@ class Widener {
       return;
     }
     bool any = false, all = true;
-    for (const ValueId input : node.inputs) {
-      if (input == kNoValue || !IsHalf(graph_.value(input))) continue;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!Widens(node, i)) continue;
+      const ValueId input = node.inputs[i];
       any |= chain_.count(input) != 0;
       all &= chain_.count(input) != 0 || graph_.value(input).constant() != nullptr;
     }
@@ -121,16 +139,17 @@ class Widener {
     const std::uint32_t chain = NewChain();
     chains_[chain].operators = role == Role::kArithmetic ? 1 : 0;
     chains_[chain].ends = IsCast(node, DType::kFloat16, DType::kFloat) ? 1 : 0;
-    for (const ValueId input : node.inputs) {
-      if (input == kNoValue || chain_.count(input) == 0) continue;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      if (input == kNoValue || chain_.count(input) == 0 || IsCache(node, i, false)) continue;
       const std::uint32_t other = Leader(chain_.at(input));
       if (other == chain) continue;
       chains_[other].leader = chain;
       chains_[chain].operators += chains_[other].operators;
       chains_[chain].ends += chains_[other].ends;
     }
-    for (const ValueId output : node.outputs)
-      if (output != kNoValue && IsHalf(graph_.value(output))) chain_[output] = chain;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+      if (MakesWide(node, i)) chain_[node.outputs[i]] = chain;
     chain_of_node_.push_back(chain);
   }
 
@@ -230,8 +249,9 @@ class Widener {
     graph_.EraseNodes(chosen_);
     std::vector<ValueId> rounded;
     for (Node& node : nodes) {
-      for (const ValueId output : node.outputs) {
-        if (output == kNoValue || !IsHalf(graph_.value(output))) continue;
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        if (!MakesWide(node, i)) continue;
+        const ValueId output = node.outputs[i];
         const std::string name = graph_.FreshName(graph_.value(output).name + "_float");
         wide_[output] = graph_.AddValue(name, Widened(graph_.value(output).type));
         rounded.push_back(output);
@@ -240,12 +260,13 @@ class Widener {
     std::map<ValueId, ValueId> gone;  // results of casts that have nothing left to do
     for (Node& node : nodes) {
       BoundClip(node);
-      for (ValueId& input : node.inputs) {
-        if (input != kNoValue && IsHalf(graph_.value(input))) input = Wide(input);
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        ValueId& input = node.inputs[i];
+        if (Widens(node, i)) input = Wide(input);
         if (const auto found = gone.find(input); found != gone.end()) input = found->second;
       }
-      for (ValueId& output : node.outputs)
-        if (output != kNoValue && IsHalf(graph_.value(output))) output = wide_.at(output);
+      for (std::size_t i = 0; i < node.outputs.size(); ++i)
+        if (MakesWide(node, i)) node.outputs[i] = wide_.at(node.outputs[i]);
       if (IsCast(node, DType::kFloat, DType::kFloat)) {
         graph_.ReplaceUses(node.outputs[0], node.inputs[0]);
         gone[node.outputs[0]] = node.inputs[0];

@@ -124,5 +124,20 @@ TEST(WidenHalf, LeavesASingleOperatorAndMereMovement) {
   EXPECT_FALSE(RunPass(graph, registry));
 }
 
+TEST(WidenHalf, LeavesCachesAsTheyAreStored) {
+  const ops::Registry registry;
+  Graph graph = PreparedGraph(R"(g (float16[1,1,12] x, float16[1,1,p,4] k, float16[1,1,p,4] v, int32[1] lengths,
+   int32 total) => (float16[1,1,4] y, float16[1,1,t,4] new_k, float16[1,1,t,4] new_v) {
+  a = Neg(x)
+  b, new_k, new_v = com.microsoft.GroupQueryAttention <num_heads = 1, kv_num_heads = 1> (a, , , k, v, lengths, total)
+  y = Neg(b)
+})",
+                              registry);
+  EXPECT_TRUE(RunPass(graph, registry));
+  const std::string text = ToText(graph);
+  EXPECT_NE(text.find("b_float, new_k, new_v = com.microsoft.GroupQueryAttention"), std::string::npos) << text;
+  EXPECT_NE(text.find("(a_float, \"\", \"\", k, v, lengths, total)"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace sardonyx::optimizer
