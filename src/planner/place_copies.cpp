@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "planner/foreign_steps.h"
+#include "planner/passed_on.h"
 
 namespace sardonyx::planner {
 namespace {
@@ -27,19 +28,11 @@ class CopyPlacer {
 
  private:
   void Place(NodeId id) {
-    const bool is_control_flow = IsControlFlow(graph_.node(id));
-    Provider* provider = set_.Find(is_control_flow ? "" : graph_.node(id).provider);
+    if (IsControlFlow(graph_.node(id))) return PlaceControlFlow(id);
+    Provider* provider = set_.Find(graph_.node(id).provider);
     const Device device = provider->device();
-    for (std::size_t i = 0; i < graph_.node(id).inputs.size(); ++i) {
-      const ValueId input = graph_.node(id).inputs[i];
-      if (input == kNoValue || !graph_.value(input).type.is_tensor()) continue;
-      const Device wanted = provider->InputOnHost(graph_.node(id), i) ? Device{} : device;
-      if (!(graph_.value(input).device == wanted)) graph_.SetInput(id, i, On(input, wanted));
-    }
-    if (is_control_flow) {
-      for (Graph* body : graph_.node(id).Subgraphs()) CopyPlacer(*body, set_, this).Run();
-      graph_.RefreshCaptures(id);
-    }
+    for (std::size_t i = 0; i < graph_.node(id).inputs.size(); ++i)
+      PlaceInput(id, i, provider->InputOnHost(graph_.node(id), i) ? Device{} : device);
     const Node& node = graph_.node(id);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == kNoValue) continue;
@@ -47,6 +40,23 @@ class CopyPlacer {
       const bool tensor = value.type.is_tensor() && !IsString(value.type.dtype);
       value.device = tensor && !provider->OutputOnHost(node, i) ? device : Device{};
     }
+  }
+
+  void PlaceInput(NodeId id, std::size_t index, const Device& wanted) {
+    const ValueId input = graph_.node(id).inputs[index];
+    if (input == kNoValue || !graph_.value(input).type.is_tensor()) return;
+    if (!(graph_.value(input).device == wanted)) graph_.SetInput(id, index, On(input, wanted));
+  }
+
+  // What the bodies read and make lies on the host, but for what may stay on a device.
+  void PlaceControlFlow(NodeId id) {
+    for (Graph* body : graph_.node(id).Subgraphs()) CopyPlacer(*body, set_, this).Run();
+    const PassedOn devices = MovePassedOn(graph_.node(id));
+    for (std::size_t i = 0; i < devices.inputs.size(); ++i) PlaceInput(id, i, devices.inputs[i]);
+    graph_.RefreshCaptures(id);
+    for (std::size_t i = 0; i < devices.outputs.size(); ++i)
+      if (const ValueId output = graph_.node(id).outputs[i]; output != kNoValue)
+        graph_.value(output).device = devices.outputs[i];
   }
 
   // The same contents on another device.

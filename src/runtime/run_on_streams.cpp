@@ -119,16 +119,14 @@ void RunState::EndStreams() {
 void RunState::CopyOutput(std::size_t k, void* to) {
   const int slot = program_.outputs()[k];
   const TensorRef& ref = slots_[slot].ref;
-  if (program_.slots()[slot].memory == 0) return ops::CopyTensor(ref, to);
-  if (ref.count == 0) return;
-  const Device device = AllocatorOf(slot)->device();
   const auto& providers = program_.providers()->providers;
-  for (std::size_t i = 0; i < providers.size(); ++i) {
-    if (!(providers[i]->device() == device)) continue;
-    const bool streams = streams_ != nullptr && providers[i]->HasStreams();
-    const StreamScope scope(streams ? &streams_->Give(static_cast<int>(i)) : nullptr);
-    return providers[i]->CopyBytes(ref.data, device, to, device, ref.byte_size());
+  for (std::size_t i = 0; streams_ != nullptr && i < providers.size(); ++i) {
+    if (program_.slots()[slot].memory == 0 || !(providers[i]->device() == AllocatorOf(slot)->device())) continue;
+    if (ref.count == 0 || !providers[i]->HasStreams()) break;
+    const StreamScope scope(&streams_->Give(static_cast<int>(i)));
+    return CopyInto(slot, ref, to);
   }
+  CopyInto(slot, ref, to);
 }
 
 }  // namespace sardonyx::runtime

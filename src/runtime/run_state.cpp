@@ -12,6 +12,7 @@
 #include "ops/single_node.h"
 #include "ops/tensor_ref.h"
 #include "runtime/profile/trace.h"
+#include "tensor/device_copier.h"
 
 namespace sardonyx::runtime {
 
@@ -65,8 +66,9 @@ struct RunStateHost {
   static void SetOutput(ops::KernelContext& c, std::size_t i, Value value) {
     Slot& slot = *c.outputs()[i];
     RunState& self = Self(c);
-    const Place place = self.plan_->slots[self.program_.steps()[c.step()].outputs[i]].place;
-    if (place == Place::kLate || self.IsStrange(self.program_.steps()[c.step()].outputs[i])) {
+    const int index = self.program_.steps()[c.step()].outputs[i];
+    if (self.plan_->slots[index].place == Place::kLate || self.IsStrange(index)) {
+      if (self.IsBorrowed(c, value)) return self.CopyLate(index, value.tensor());
       slot.value = std::move(value);
       return ops::ShowTensor(slot);
     }
@@ -76,7 +78,7 @@ struct RunStateHost {
       Fail(Code::kFail, "output ", i, ": expected ", Name(slot.ref.dtype), ToText(slot.ref.shape),
            " as planned, found ", value.KindName());
     }
-    ops::CopyTensor(ops::RefOf(value.tensor()), slot.bytes);
+    self.CopyInto(index, ops::RefOf(value.tensor()), slot.bytes);
   }
   static void RunSubgraph(ops::KernelContext& c, std::size_t body, std::span<const Value> inputs,
                           std::span<Value> outputs) {
@@ -345,7 +347,24 @@ void RunState::RunObservedSteps() {
 
 void RunState::RunKernel(ops::KernelContext& context) {
   const Kernel& kernel = program_.kernels()[context.step()];
-  kernel.prepared.run(context);
+  if (kernel.bodies.empty() || program_.outline().memories().size() == 1) {
+    kernel.prepared.run(context);
+  } else {
+    std::vector<Slot> lent;
+    const std::vector<Slot*> inputs = LendInputs(context, lent);
+    ops::KernelContext given(kHost, this, inputs, context.outputs(), kernel.prepared.state.get());
+    given.set_step(context.step());
+    given.set_parallel(parallel_);
+    struct Copier final : DeviceCopier {
+      explicit Copier(const RunState& its_run) : run(its_run) {}
+      void Copy(const Device& device, const void* from, void* to, std::size_t bytes) override {
+        run.CopyOn(device, from, to, bytes);
+      }
+      const RunState& run;
+    } copier(*this);
+    const DeviceCopierScope scope(&copier);
+    kernel.prepared.run(given);
+  }
   if (kernel.copy >= 0 && copied_ != nullptr)
     copied_[kernel.copy] += static_cast<std::int64_t>(context.Output(0).byte_size());
 }

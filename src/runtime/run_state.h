@@ -86,6 +86,12 @@ class RunState {
   void RunStep(const planner::PlannedStep& planned);
   void RunPlanned(const planner::PlannedStep& planned);
   void RunKernel(ops::KernelContext& context);
+  // What control flow passes on on a device (run_bodies.cpp).
+  std::vector<ops::Slot*> LendInputs(const ops::KernelContext& context, std::vector<ops::Slot>& lent) const;
+  static bool IsBorrowed(const ops::KernelContext& context, const Value& value);
+  void CopyLate(int slot, const Tensor& tensor);
+  void CopyInto(int slot, const ops::TensorRef& from, void* to);
+  void CopyOn(const Device& device, const void* from, void* to, std::size_t bytes) const;
   void PrepareStreams();
   RunStreams::Point PointOf(int slot) const;
   void WaitForInputs(const planner::PlannedStep& planned);

@@ -153,6 +153,7 @@ OrtStatus* ORT_API_CALL CopyTensors(OrtDataTransferImpl* /*self*/, const OrtValu
     Do(streams != nullptr ? streams[i] : nullptr, [=] {
       const OpenDevice open;
       ++(across ? events.across : events.copies);
+      if (IsOnCard(source) && IsOnCard(target)) ++events.within;
       if (across) api->ReleaseStatus(OpenFirst(true));
       if (bytes != 0) std::memcpy(target, source, bytes);
       if (across) api->ReleaseStatus(OpenFirst(false));

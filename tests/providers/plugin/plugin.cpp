@@ -223,6 +223,7 @@ long TestPluginCount(const char* what) {
                {"profilers", counts.profilers},
                {"event profiled", events.profiled},
                {"event copies", events.copies},
+               {"event within", events.within},
                {"event across", events.across},
                {"event on_stream", events.on_stream},
                {"event pinned", events.pinned},
