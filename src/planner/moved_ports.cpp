@@ -21,7 +21,7 @@ Device DeviceOfInput(const Graph& graph, ValueId input) {
     const Node& node = graph.node(reader);
     if (!Is(node, kCopyFromHost)) continue;
     const Device& there = graph.value(node.outputs[0]).device;
-    if (!device.IsHost() && !(device == there)) return Device{};
+    if (!IsOrdinary(device) && !(device == there)) return Device{};
     device = there;
   }
   return device;

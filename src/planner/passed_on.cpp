@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "planner/moved_ports.h"
+#include "planner/place_copies.h"
 
 namespace sardonyx::planner {
 namespace {
@@ -21,7 +22,7 @@ Device DeviceMade(const Graph& body, std::size_t k) {
 Device KeepOnDevice(Graph& body, std::size_t read, std::size_t made) {
   if (read >= body.inputs.size()) return {};
   const Device device = DeviceOfInput(body, body.inputs[read]);
-  if (device.IsHost() || !(DeviceMade(body, made) == device)) return {};
+  if (IsOrdinary(device) || !(DeviceMade(body, made) == device)) return {};
   MoveInput(body, body.inputs[read]);
   MoveOutput(body, body.outputs[made]);
   return device;
@@ -48,12 +49,12 @@ void KeepTurns(Node& node, const Turns& turns, PassedOn& devices) {
     const ValueId read = body.inputs[end + i];
     if (!turns.whole_scans[i] || !IsInBytes(body.value(read).type)) continue;
     devices.inputs[end + i] = DeviceOfInput(body, read);
-    if (!devices.inputs[end + i].IsHost()) MoveInput(body, read);
+    if (!IsOrdinary(devices.inputs[end + i])) MoveInput(body, read);
   }
   for (std::size_t i = 0; i < turns.plain_collections.size(); ++i) {
     const std::size_t made = turns.made_before + turns.states + i;
     const Device device = turns.plain_collections[i] ? DeviceMade(body, made) : Device{};
-    if (device.IsHost() || !IsInBytes(body.value(body.outputs[made]).type)) continue;
+    if (IsOrdinary(device) || !IsInBytes(body.value(body.outputs[made]).type)) continue;
     MoveOutput(body, body.outputs[made]);
     devices.outputs[turns.states + i] = device;
   }
@@ -96,7 +97,7 @@ void JoinBranches(Node& node, PassedOn& devices) {
     const Device device = DeviceMade(*branches.front(), k);
     const bool same = std::all_of(branches.begin(), branches.end(),
                                   [&](const Graph* branch) { return DeviceMade(*branch, k) == device; });
-    if (device.IsHost() || !same) continue;
+    if (IsOrdinary(device) || !same) continue;
     for (Graph* branch : branches) MoveOutput(*branch, branch->outputs[k]);
     devices.outputs[k] = device;
   }

@@ -69,7 +69,7 @@ class CopyPlacer {
       copy = CaptureOn(id, device);
     } else if (value.constant() != nullptr) {
       copy = ConstantOn(id, device);
-    } else if (!value.device.IsHost() && !device.IsHost() && Copier(value.device, device) == nullptr) {
+    } else if (!IsOrdinary(value.device) && !IsOrdinary(device) && Copier(value.device, device) == nullptr) {
       return On(On(id, Device{}), device);  // two devices that know nothing of each other meet on the host
     } else {
       copy = AddCopy(id, device);
@@ -105,13 +105,13 @@ class CopyPlacer {
 
   ValueId AddCopy(ValueId id, const Device& to) {
     const ValueInfo& value = graph_.value(id);
-    const bool from_host = value.device.IsHost(), across = !from_host && !to.IsHost();
+    const bool from_host = IsOrdinary(value.device), across = !from_host && !IsOrdinary(to);
     Node node;
     node.op_type = across ? kCopyAcross : from_host ? kCopyFromHost : kCopyToHost;
     node.domain = kCopyDomain;
     node.since_version = 1;
     node.provider = across ? Copier(value.device, to)->name() : At(from_host ? to : value.device).name();
-    node.name = graph_.FreshName(value.name + (to.IsHost() ? "/to_host" : "/to_device"));
+    node.name = graph_.FreshName(value.name + (IsOrdinary(to) ? "/to_host" : "/to_device"));
     node.inputs = {id};
     node.outputs = {graph_.AddValue(node.name, value.type)};
     const ValueId copy = node.outputs[0];
@@ -123,7 +123,7 @@ class CopyPlacer {
   // An output keeps its name: what its node makes on the device gets another. Who reads it on the host reads the
   // output.
   void BringHome(ValueId output) {
-    if (graph_.value(output).device.IsHost()) return;
+    if (IsOrdinary(graph_.value(output).device)) return;
     const NodeId producer = graph_.value(output).producer;
     if (producer == kNoNode)
       Fail(Code::kNotImplemented, "a body that returns a value on a device unchanged is not implemented ('",
@@ -135,7 +135,7 @@ class CopyPlacer {
     graph_.value(made).device = graph_.value(output).device;
     ValueId copy = kNoValue;
     for (const auto& entry : copies_)
-      if (entry.first == output && graph_.value(entry.second).device.IsHost()) copy = entry.second;
+      if (entry.first == output && IsOrdinary(graph_.value(entry.second).device)) copy = entry.second;
     graph_.ReplaceUses(output, made);
     graph_.value(output).device = Device{};
     if (copy == kNoValue) {
@@ -172,7 +172,7 @@ class CopyPlacer {
 
 void PlaceCopies(Graph& graph, const ProviderSet& set) {
   const bool devices = std::any_of(set.providers.begin(), set.providers.end(),
-                                   [](const auto& provider) { return !provider->device().IsHost(); });
+                                   [](const auto& provider) { return !IsOrdinary(provider->device()); });
   if (devices) CopyPlacer(graph, set, nullptr).Run();
 }
 

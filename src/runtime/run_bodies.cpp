@@ -4,6 +4,7 @@
 
 #include "ops/single_node.h"
 #include "ops/tensor_ref.h"
+#include "planner/place_copies.h"
 #include "runtime/run_state.h"
 
 namespace sardonyx::runtime {
@@ -31,7 +32,8 @@ std::vector<Slot*> RunState::LendInputs(const ops::KernelContext& context, std::
 
 // Whether it is a device's memory of an input, which goes with the input.
 bool RunState::IsBorrowed(const ops::KernelContext& context, const Value& value) {
-  if (!value.is_tensor() || value.tensor().buffer() == nullptr || value.tensor().buffer()->device().IsHost())
+  if (!value.is_tensor() || value.tensor().buffer() == nullptr ||
+      planner::IsOrdinary(value.tensor().buffer()->device()))
     return false;
   return std::any_of(context.inputs().begin(), context.inputs().end(), [&](const Slot* input) {
     return input != nullptr && input->ref.present() && input->ref.data == value.tensor().raw();

@@ -26,7 +26,7 @@ std::vector<ValueId> InputsOf(const Graph& graph) {
 }  // namespace
 
 bool DevicePorts::any() const {
-  const auto on_device = [](const Device& device) { return !device.IsHost(); };
+  const auto on_device = [](const Device& device) { return !planner::IsOrdinary(device); };
   return std::any_of(inputs.begin(), inputs.end(), on_device) || std::any_of(outputs.begin(), outputs.end(), on_device);
 }
 
