@@ -55,6 +55,11 @@ bool RunState::WaitsForLastRun() const {
   });
 }
 
+// Copies of inputs, which touch no memory of the run state, have waited before they were given.
+void RunState::WaitForLastRun() {
+  if (own_streams_ != nullptr && before_.empty()) own_streams_->Flush();
+}
+
 // A view has the point of what it views: its own step may have had nothing to do.
 Point RunState::PointOf(int slot) const {
   while (points_[slot].provider < 0) {
@@ -98,6 +103,47 @@ void RunState::MarkOutputs(const Step& step) {
   const Point point = streams_->Mark(step.stream);
   for (const int slot : step.outputs)
     if (slot != kNoSlot) points_[slot] = point;
+}
+
+// The provider whose stream takes the copy: the target's before the source's. -1: none does.
+int RunState::StreamFor(const BorderCopy& copy) const {
+  if (streams_ == nullptr) return -1;
+  const auto& providers = program_.providers()->providers;
+  for (const Device& device : {copy.to, copy.from})
+    for (std::size_t i = 0; i < providers.size(); ++i)
+      if (!device.IsHost() && providers[i]->device() == device && providers[i]->HasStreams())
+        return static_cast<int>(i);
+  return -1;
+}
+
+// Plans read the contents of short inputs on the host. Whoever reads other inputs waits for their copies.
+void RunState::CopyInputs() {
+  constexpr std::int64_t kMaxPlanned = 1024;  // elements
+  if (!before_.empty() && own_streams_ != nullptr) own_streams_->Flush();
+  for (BorderCopy& border : before_) {
+    const int provider = StreamFor(border);
+    border.given = true;
+    if (provider < 0) {
+      border.copy(nullptr);
+      continue;
+    }
+    border.copy(&streams_->Give(provider));
+    const Point point = streams_->Mark(provider);
+    if (border.to.IsHost() && facts_[border.port].ref.count <= kMaxPlanned) {
+      streams_->WaitOnHost(point);
+    } else {
+      points_[program_.inputs()[border.port]] = point;
+    }
+  }
+}
+
+void RunState::CopyOutputsAway() {
+  for (BorderCopy& border : after_) {
+    const int provider = border.from.IsHost() ? -1 : StreamFor(border);
+    if (provider < 0) continue;
+    border.copy(&streams_->Give(provider));
+    border.given = true;
+  }
 }
 
 // A body runs again, in the same memory, and gives its results to the host. Of a run, what is still to be copied to the

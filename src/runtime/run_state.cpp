@@ -239,14 +239,25 @@ void RunState::Execute(Parallel* parallel, const RunOptions* options, StepObserv
   SetParallel(parallel);
   options_ = options;
   observer_ = observer;
-  if (program_.outline().has_streams()) PrepareStreams();
-  ExecuteOnce(targets, plan);
-  while (again_.exchange(false)) ExecuteOnce(targets, nullptr);
+  if (program_.outline().has_streams() || (!before_.empty() && RunStreams::AreNeeded(*program_.providers()))) {
+    PrepareStreams();
+  } else if (!is_body_) {
+    streams_ = nullptr;
+    points_.clear();
+  }
+  try {
+    CopyInputs();
+    ExecuteOnce(targets, plan);
+    while (again_.exchange(false)) ExecuteOnce(targets, nullptr);
+  } catch (...) {
+    if (!before_.empty() && streams_ != nullptr) streams_->Flush(false);  // the memory of the copies is about to go
+    throw;
+  }
 }
 
 void RunState::ExecuteOnce(std::span<const OutputTarget> targets, const std::shared_ptr<const planner::Plan>& plan) {
   if (plan ? plan_ != plan : !plan_ || !plan_->Matches(facts_)) {
-    if (own_streams_ != nullptr) own_streams_->Flush();
+    WaitForLastRun();
     if (plan_) {  // else its memory was given back
       repeated_runs_.End();
       repeated_need_ = {};
@@ -266,11 +277,12 @@ void RunState::ExecuteOnce(std::span<const OutputTarget> targets, const std::sha
   } cleaner{this};
   misfit_ = false;
   try {
-    if (waits_for_last_) own_streams_->Flush();
+    if (waits_for_last_) WaitForLastRun();
     PlaceInputs();
     PlaceOutputs(targets);
     RunSteps();
     Deliver(targets, false);
+    CopyOutputsAway();
     if (streams_ != nullptr) EndStreams();
     Deliver(targets, true);
   } catch (...) {

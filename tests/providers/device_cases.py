@@ -646,6 +646,46 @@ def case_borders():
     plugin.done()
 
 
+def case_own_borders():
+    """Without a stream of the caller the session's own takes such copies: the host waits once, before it reads."""
+    plugin = Plugin()
+    session = plugin.session(HOST_FIRST)
+    changes = Changes(plugin)
+    for rows in (3, 400, 3):  # plans look into short inputs, and nobody into long ones before they are read
+        x = np.linspace(-1, 1, rows * 4, dtype=np.float32).reshape(rows, 4)
+        there, y = plugin.to_card(x), plugin.on_card(x.shape)
+        binding = Binding(session)
+        binding.input("x", there)
+        binding.output("y", y)
+        changes()
+        for _ in range(2):
+            binding.run()
+            found = changes()
+            expected = {"copies": 2, "streamed": 3, "activated": 1, "host_waits": 1, "flushes": 1, "run_ends": 1}
+            assert found == expected or not OF_SARDONYX, found
+        np.testing.assert_allclose(plugin.from_card(y, x.shape), -np.tanh(x), rtol=1e-6)
+        binding.release()
+        release("Value", there, y)
+    if OF_SARDONYX:
+        x, y = plugin.to_card(X), plugin.on_card(X.shape)
+        for fault in ("CopyTensors", "CreateNotification", "Activate", "WaitOnHost", "Flush"):
+            other = plugin.session(HOST_FIRST)
+            binding = Binding(other)
+            binding.input("x", x)
+            binding.output("y", y)
+            os.environ["SDX_PLUGIN_FAULT"] = fault
+            fails("planted fault in " + fault, binding.run)
+            del os.environ["SDX_PLUGIN_FAULT"]
+            binding.run()
+            np.testing.assert_allclose(plugin.from_card(y, X.shape), -np.tanh(X), rtol=1e-6)
+            binding.release()
+            release("Session", other)
+        plugin.forget("lost")
+        release("Value", x, y)
+    release("Session", session)
+    plugin.done()
+
+
 def listed(function, session):
     found = (P * 1)()
     api(function, session, found, 1)

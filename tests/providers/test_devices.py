@@ -11,7 +11,7 @@ HERE = pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", HERE.parents[1] / "build/release"))
 PLUGIN = BUILD / "lib/libtest_provider_plugin.so"
 CASES = ["streams", "crossings", "loops", "passed_on", "given_stream", "faults", "binding", "handed_over",
-         "unsynchronized", "borders", "places", "allocators", "capture",
+         "unsynchronized", "borders", "own_borders", "places", "allocators", "capture",
          "profile", "threads"]
 # ONNX Runtime 1.31.1 joins what the turns of a Loop give before a stream has written it, and logs most errors of
 # streams; it unregisters libraries that are in use.
