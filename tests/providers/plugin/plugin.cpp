@@ -86,13 +86,14 @@ OrtStatus* ORT_API_CALL GetSupportedDevices(OrtEpFactory* self, const OrtHardwar
   return nullptr;
 }
 
-OrtStatus* ORT_API_CALL CreateEp(OrtEpFactory* /*self*/, const OrtHardwareDevice* const* /*devices*/,
+OrtStatus* ORT_API_CALL CreateEp(OrtEpFactory* self, const OrtHardwareDevice* const* /*devices*/,
                                  const OrtKeyValuePairs* const* metadata, size_t num_devices,
                                  const OrtSessionOptions* options, const OrtLogger* logger, OrtEp** ep) {
   TEST_PLUGIN_TRY(Fault("CreateEp"));
   if (IsPlanted("nothing:", "CreateEp")) return nullptr;
   if (num_devices != 1) return Failure("expected one device");
-  return CreateProvider(api->GetKeyValue(metadata[0], "kind"), options, logger, ep);
+  return CreateProvider(api->GetKeyValue(metadata[0], "kind"), static_cast<const Factory*>(self)->card, options, logger,
+                        ep);
 }
 
 void ORT_API_CALL ReleaseEp(OrtEpFactory* /*self*/, OrtEp* ep) { ReleaseProvider(ep); }
@@ -234,6 +235,7 @@ long TestPluginCount(const char* what) {
                {"event flushes", events.flushes},
                {"event run_ends", events.run_ends},
                {"event own_streams", events.own_streams},
+               {"event own_allocators", events.own_allocators},
                {"event captured_runs", events.captured_runs},
                {"event replayed", events.replayed},
                {"event synced", events.synced},

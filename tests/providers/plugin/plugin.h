@@ -51,7 +51,7 @@ extern std::atomic<long> claims;  // calls of GetCapability since the library wa
 // What has happened since the library was loaded.
 struct Events {
   std::atomic<long> copies, within, across, on_stream, pinned, streamed, activated, host_waits, device_waits, flushes;
-  std::atomic<long> run_ends, own_streams;
+  std::atomic<long> run_ends, own_streams, own_allocators;
   std::atomic<long> captured_runs, replayed, synced, profiled;
   std::atomic<long> lost;  // work that a stream still had when it was released
 };

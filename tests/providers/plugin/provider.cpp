@@ -32,6 +32,7 @@ struct Provider : OrtEp {
   bool packs = false;         // kernels pack their weights
   bool control_flow = false;  // there are kernels for it
   OrtKernelRegistry* kernels = nullptr;
+  const OrtMemoryInfo* card = nullptr;
 };
 
 const char* ORT_API_CALL GetName(const OrtEp* /*self*/) { return kName; }
@@ -157,7 +158,11 @@ void ORT_API_CALL ReleaseNodeComputeInfos(OrtEp* /*self*/, OrtNodeComputeInfo** 
   for (std::size_t i = 0; i < count; ++i) ReleaseCompiled(infos[i]);
 }
 
+// It has no status to return.
 const char* ORT_API_CALL GetCompatibility(OrtEp* self, const OrtGraph* /*graph*/) {
+  if (IsPlanted("nothing:", "GetCompiledModelCompatibilityInfo")) return nullptr;
+  if (IsPlanted("throw:", "GetCompiledModelCompatibilityInfo"))
+    api->ReleaseStatus(Fault("GetCompiledModelCompatibilityInfo"));
   return static_cast<const Provider*>(self)->compatibility.c_str();
 }
 
@@ -306,6 +311,24 @@ OrtStatus* ORT_API_CALL OnRunEnd(OrtEp* /*self*/, const OrtRunOptions* /*options
   return Fault("OnRunEnd");
 }
 
+OrtStatus* ORT_API_CALL OnSessionInitializationEnd(OrtEp* /*self*/) { return Fault("OnSessionInitializationEnd"); }
+
+// ---- memory: what the factory would say and make, too
+
+OrtStatus* ORT_API_CALL GetDefaultMemoryDevice(const OrtEp* self, const OrtMemoryDevice** device) {
+  TEST_PLUGIN_TRY(Fault("GetDefaultMemoryDevice"));
+  if (IsPlanted("nothing:", "GetDefaultMemoryDevice")) return nullptr;
+  *device = ep_api->MemoryInfo_GetMemoryDevice(static_cast<const Provider*>(self)->card);
+  return nullptr;
+}
+
+OrtStatus* ORT_API_CALL CreateOwnAllocator(OrtEp* /*self*/, const OrtMemoryInfo* info, OrtAllocator** allocator) {
+  TEST_PLUGIN_TRY(Fault("CreateOwnAllocator"));
+  if (IsPlanted("nothing:", "CreateOwnAllocator")) return nullptr;
+  ++events.own_allocators;
+  return CreateCardAllocator(info, allocator);
+}
+
 OrtStatus* ORT_API_CALL Sync(OrtEp* /*self*/) {
   TEST_PLUGIN_TRY(Fault("Sync"));
   ++events.synced;
@@ -335,8 +358,10 @@ OrtStatus* ReadOption(const OrtSessionOptions* options, const char* name, std::s
 
 }  // namespace
 
-OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, const OrtLogger* logger, OrtEp** ep) {
+OrtStatus* CreateProvider(const char* kind, const OrtMemoryInfo* card, const OrtSessionOptions* options,
+                          const OrtLogger* logger, OrtEp** ep) {
   auto provider = std::make_unique<Provider>();
+  provider->card = card;
   provider->ort_version_supported = ORT_API_VERSION;
   provider->kind = kind;
   TEST_PLUGIN_TRY(ReadOption(options, "operators", provider->operators));
@@ -393,6 +418,13 @@ OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, co
   }
   std::string own_streams;
   TEST_PLUGIN_TRY(ReadOption(options, "own_streams", own_streams));
+  std::string own_memory;
+  TEST_PLUGIN_TRY(ReadOption(options, "own_memory", own_memory));
+  if (own_memory == "1") {
+    provider->GetDefaultMemoryDevice = GetDefaultMemoryDevice;
+    provider->CreateAllocator = CreateOwnAllocator;
+  }
+  provider->OnSessionInitializationEnd = OnSessionInitializationEnd;
   if (own_streams == "1") provider->CreateSyncStreamForDevice = CreateOwnStream;  // else the factory's serve
   if (!IsPlanted("incomplete:", "CreateEp")) provider->GetName = GetName;
   provider->GetCapability = GetCapability;
