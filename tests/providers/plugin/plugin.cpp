@@ -63,7 +63,8 @@ OrtStatus* AddDevice(Factory& factory, const OrtHardwareDevice* hardware, const 
   api->ReleaseKeyValuePairs(options);
   TEST_PLUGIN_TRY(status);
   devices[count++] = device;
-  if (std::strncmp(kind, "card", 4) != 0) return nullptr;
+  constexpr std::uint32_t kFirstWithMemory = 23;
+  if (std::strncmp(kind, "card", 4) != 0 || Version() < kFirstWithMemory) return nullptr;
   TEST_PLUGIN_TRY(ep_api->EpDevice_AddAllocatorInfo(device, factory.card));
   if (kHasPinned) TEST_PLUGIN_TRY(ep_api->EpDevice_AddAllocatorInfo(device, factory.pinned));
   return nullptr;
@@ -162,13 +163,14 @@ TEST_PLUGIN_EXPORT long TestPluginCount(const char* what);
 OrtStatus* CreateEpFactories(const char* /*name*/, const OrtApiBase* base, const OrtLogger* /*logger*/,
                              OrtEpFactory** factories, size_t max_factories, size_t* count) {
   using namespace test_plugin;
-  api = base->GetApi(ORT_API_VERSION);
+  ReadVersion();
+  api = base->GetApi(Version());
   ep_api = api->GetEpApi();
   TEST_PLUGIN_TRY(Fault("CreateEpFactories"));
   if (IsPlanted("nothing:", "CreateEpFactories")) return nullptr;
   if (max_factories == 0) return Failure("no room for a factory");
   auto factory = std::make_unique<Factory>();
-  factory->ort_version_supported = ORT_API_VERSION;
+  factory->ort_version_supported = Version();
   factory->GetName = GetName;
   factory->GetVendor = GetVendor;
   factory->GetVendorId = GetVendorId;
@@ -192,6 +194,7 @@ OrtStatus* CreateEpFactories(const char* /*name*/, const OrtApiBase* base, const
                                            OrtDeviceMemoryType_HOST_ACCESSIBLE, 0, OrtDeviceAllocator,
                                            &factory->pinned));
   if (IsPlanted("incomplete:", "CreateEpFactories")) factory->GetVendor = nullptr;
+  CutToVersion(factory.get());
   factories[0] = factory.release();
   *count = IsPlanted("miscount:", "CreateEpFactories") ? 2 : 1;
   return nullptr;

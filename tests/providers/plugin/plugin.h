@@ -69,6 +69,15 @@ bool IsPlanted(const char* kind, const char* function);
   } while (false)
 OrtStatus* Failure(const std::string& message);
 
+// ---- older_versions.cpp
+// The version of the interface that the plug-in says it was built for: the environment variable SDX_PLUGIN_VERSION when
+// it was registered, or the newest.
+std::uint32_t Version();
+void ReadVersion();
+// Takes away what the struct of that version did not have.
+void CutToVersion(OrtEp* provider);
+void CutToVersion(OrtEpFactory* factory);
+
 inline constexpr const char* kChannelsLast = "com.ms.internal.nhwc";
 
 // ---- compiled_node.cpp

@@ -92,7 +92,7 @@ OrtStatus* Takes(const Provider& provider, const OrtNode* node, bool& takes) {
 OrtStatus* ClaimChains(const Provider& provider, const std::vector<const OrtNode*>& nodes,
                        OrtEpGraphSupportInfo* info) {
   OrtNodeFusionOptions options{};
-  options.ort_version_supported = ORT_API_VERSION;
+  options.ort_version_supported = Version();
   options.drop_constant_initializers = provider.drop_constants;
   std::vector<const OrtNode*> chain;
   const auto close = [&]() -> OrtStatus* {
@@ -241,7 +241,7 @@ OrtStatus* ORT_API_CALL CreateKernel(void* state, const OrtKernelInfo* info, Ort
   }
   if (kind != "kernels") return Failure("a kernel of another provider");
   auto kernel = std::make_unique<Kernel>();
-  kernel->ort_version_supported = ORT_API_VERSION;
+  kernel->ort_version_supported = Version();
   if (!IsPlanted("incomplete:", "CreateKernel")) kernel->Compute = ComputeKernel;
   kernel->Release = ReleaseKernel;
   kernel->op_type = static_cast<const char*>(state);
@@ -362,7 +362,7 @@ OrtStatus* CreateProvider(const char* kind, const OrtMemoryInfo* card, const Ort
                           const OrtLogger* logger, OrtEp** ep) {
   auto provider = std::make_unique<Provider>();
   provider->card = card;
-  provider->ort_version_supported = ORT_API_VERSION;
+  provider->ort_version_supported = Version();
   provider->kind = kind;
   TEST_PLUGIN_TRY(ReadOption(options, "operators", provider->operators));
   std::string drop;
@@ -444,6 +444,7 @@ OrtStatus* CreateProvider(const char* kind, const OrtMemoryInfo* card, const Ort
   }
   TEST_PLUGIN_TRY(api->Logger_LogMessage(logger, ORT_LOGGING_LEVEL_INFO, "a test provider is there", __FILE__, __LINE__,
                                          "CreateProvider"));
+  CutToVersion(provider.get());
   *ep = provider.release();
   return nullptr;
 }
