@@ -8,6 +8,7 @@
 #include "capi/functions.h"
 #include "capi/handles/allocator.h"
 #include "capi/handles/memory_info.h"
+#include "capi/handles/sync_stream.h"
 #include "capi/handles/value.h"
 
 namespace sardonyx::capi {
@@ -26,6 +27,10 @@ void CopyAcross(const Value& from, Value& to, OrtSyncStream* stream) {
   if (from.tensor().byte_size() == 0) return;  // there is nothing to ask a provider for
   const OrtValue* sources[] = {AsHandle(&from)};
   OrtValue* targets[] = {AsHandle(&to)};
+  if (stream != nullptr && !stream->IsOf(place.library.get())) {
+    stream->Flush();
+    stream = nullptr;
+  }
   place.factory->CopyTensors(sources, targets, stream != nullptr ? &stream : nullptr, 1);
 }
 

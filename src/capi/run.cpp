@@ -287,85 +287,100 @@ static OrtSyncStream* StreamOf(const OrtRunOptions* options, const Device& from,
   return device == from || device == to ? dynamic_cast<OrtSyncStream*>(options->options.stream.get()) : nullptr;
 }
 
-// A copy of an input where the session takes it; it is there when the function returns.
-static Value CopyInput(const Session& session, const OrtRunOptions* options, const Value& value, const Device& place) {
-  const Device device = value.tensor().device();
-  const std::shared_ptr<Allocator>& memory = MeetingPlace(session, device, place, false);
-  OrtSyncStream* stream = StreamOf(options, device, memory->device());
-  Value copy = CopyWith(value, memory, stream);
-  if (stream != nullptr) stream->Flush();
-  return copy;
-}
+// The results of a run, where the caller wants them.
+class OutputCopies {
+ public:
+  OutputCopies(const Session& session, std::span<const std::size_t> outputs, std::span<Value> made,
+               std::span<Value> results, std::span<const OrtMemoryInfo* const> places)
+      : session_(session), outputs_(outputs), made_(made), results_(results), places_(places), done_(made.size()) {}
 
-// The results of a run that is over, where the caller wants them.
-static void CopyOutputs(const Session& session, const OrtRunOptions* options, std::span<const std::size_t> outputs,
-                        std::span<Value> made, std::span<Value> results, std::span<const OrtMemoryInfo* const> places) {
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    const bool bound = IsOnDevice(results[i]);
-    const bool wanted = !bound && !places.empty() && places[i] != nullptr;
-    const auto there = [&] {  // it was made where it is to lie
-      const Device device = bound ? results[i].tensor().device() : places[i]->device;
-      return IsOnDevice(made[i]) && made[i].tensor().device() == device;
-    };
-    if (!(bound || wanted) || !made[i].is_tensor() || there()) {
-      results[i] = std::move(made[i]);
-      continue;
-    }
-    const Device to = bound ? results[i].tensor().device() : places[i]->device;
-    OrtSyncStream* stream = StreamOf(options, made[i].tensor().device(), to);
-    if (wanted) {
-      results[i] = OnDevice(made[i], *places[i], stream);
+  // Of output `i`, if it was not made where it is to lie. The stream may have yet to do it.
+  void Copy(std::size_t i, OrtSyncStream* stream) {
+    done_[i] = true;
+    const bool bound = IsOnDevice(results_[i]);
+    const bool wanted = !bound && !places_.empty() && places_[i] != nullptr;
+    if (!(bound || wanted) || !made_[i].is_tensor() || IsThere(i)) {
+      results_[i] = std::move(made_[i]);
+    } else if (wanted) {
+      results_[i] = OnDevice(made_[i], *places_[i], stream);
     } else {
-      const Tensor &target = results[i].tensor(), &found = made[i].tensor();
+      const Tensor &target = results_[i].tensor(), &found = made_[i].tensor();
       if (target.dtype() != found.dtype() || !(target.shape() == found.shape()))
-        Fail(Code::kInvalidArgument, "output '", session.outputs()[outputs[i]].name, "': expected ",
+        Fail(Code::kInvalidArgument, "output '", session_.outputs()[outputs_[i]].name, "': expected ",
              Name(found.dtype()), ToText(found.shape()), " to be bound, found ", Name(target.dtype()),
              ToText(target.shape()));
-      CopyAcross(made[i], results[i], stream);
+      CopyAcross(made_[i], results_[i], stream);
     }
-    if (stream != nullptr) stream->Flush();
   }
-}
+  // What the run has left, when it is over.
+  void CopyRest(const OrtRunOptions* options) {
+    for (std::size_t i = 0; i < made_.size(); ++i) {
+      if (done_[i]) continue;
+      OrtSyncStream* stream = made_[i].is_tensor() ? StreamOf(options, made_[i].tensor().device(), Target(i)) : nullptr;
+      Copy(i, stream);
+      if (stream != nullptr) stream->Flush();
+    }
+  }
+  Device Target(std::size_t i) const {
+    if (IsOnDevice(results_[i])) return results_[i].tensor().device();
+    return !places_.empty() && places_[i] != nullptr ? places_[i]->device : Device{};
+  }
+
+ private:
+  bool IsThere(std::size_t i) const { return IsOnDevice(made_[i]) && made_[i].tensor().device() == Target(i); }
+
+  const Session& session_;
+  std::span<const std::size_t> outputs_;
+  std::span<Value> made_, results_;
+  std::span<const OrtMemoryInfo* const> places_;
+  std::vector<bool> done_;
+};
 
 // What the session cannot take or make where the caller has it is copied: from device to device where a plug-in does
-// that, else through the host.
+// that, else through the host; as work of a stream of the session, if it has one for a device of the two.
 static void RunWithCopies(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,
                           std::span<const Value* const> values, std::span<const std::size_t> outputs,
                           std::span<Value> results, std::span<const OrtMemoryInfo* const> places) {
   std::deque<Value> copies;
-  std::vector<const Value*> given;
+  std::vector<const Value*> given(values.begin(), values.end());
+  std::vector<runtime::BorderCopy> before, after;
   for (std::size_t j = 0; j < values.size(); ++j) {
     const Value* value = values[j];
-    const bool fits =
-        value == nullptr || !IsOnDevice(*value) || value->tensor().device() == session.InputPlace(inputs[j]);
-    if (fits) {
-      given.push_back(value);
-      continue;
-    }
-    given.push_back(&copies.emplace_back(CopyInput(session, options, *value, session.InputPlace(inputs[j]))));
+    const Device place = session.InputPlace(inputs[j]);
+    if (value == nullptr || !IsOnDevice(*value) || value->tensor().device() == place) continue;
+    const Tensor& tensor = value->tensor();
+    const std::shared_ptr<Allocator>& memory = MeetingPlace(session, tensor.device(), place, false);
+    Value* copy = &copies.emplace_back(Tensor(tensor.dtype(), tensor.shape(), memory));
+    before.push_back({inputs[j], tensor.device(), memory->device(), [value, copy](Stream* stream) {
+                        CopyAcross(*value, *copy, dynamic_cast<OrtSyncStream*>(stream));
+                      }});
+    given[j] = copy;
   }
   std::vector<Value> made(results.size());
+  OutputCopies leaving(session, outputs, made, results, places);
   std::vector<Device> devices(results.size());
-  runtime::RunExtras extras{.places = devices};
-  extras.synchronize = !copies.empty();  // which go when this function returns
+  bool all_fit = true;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const Device place = session.OutputPlace(outputs[i]);
-    if (IsOnDevice(results[i])) {
-      const bool fits = results[i].tensor().device() == place;
-      if (fits) made[i] = results[i];
-      if (!fits) devices[i] = MeetingPlace(session, results[i].tensor().device(), place, true)->device();
-      extras.synchronize = extras.synchronize || !fits;
-    } else if (results[i].has_value() || places.empty() || places[i] == nullptr) {
+    const Device place = session.OutputPlace(outputs[i]), target = leaving.Target(i);
+    const bool wanted = !results[i].has_value() && !places.empty() && places[i] != nullptr;
+    if (!IsOnDevice(results[i]) && !wanted) {
       made[i] = std::move(results[i]);
-    } else if (places[i]->device == place) {
+    } else if (target == place) {
+      if (!wanted) made[i] = results[i];
       devices[i] = place;
     } else {
-      devices[i] = MeetingPlace(session, places[i]->device, place, true)->device();
-      extras.synchronize = true;
+      all_fit = false;
+      devices[i] = MeetingPlace(session, target, place, true)->device();
+      after.push_back({outputs[i], devices[i], target,
+                       [&leaving, i](Stream* stream) { leaving.Copy(i, dynamic_cast<OrtSyncStream*>(stream)); }});
     }
   }
+  runtime::RunExtras extras{.places = devices};
+  extras.synchronize = !copies.empty() || !all_fit;  // the copies go when this function returns
+  extras.before = before;
+  extras.after = after;
   RunInPlace(session, options, inputs, given, outputs, made, extras);
-  CopyOutputs(session, options, outputs, made, results, places);
+  leaving.CopyRest(options);
 }
 
 void RunWith(Session& session, const OrtRunOptions* options, std::span<const std::size_t> inputs,

@@ -3,6 +3,7 @@
 
 #include "ir/node_error.h"
 #include "planner/foreign_steps.h"
+#include "planner/place_copies.h"
 
 namespace sardonyx::planner {
 namespace {
@@ -20,7 +21,7 @@ Outline::Outline(const Graph& graph, const ops::Registry& registry, const provid
     : graph_(graph), registry_(registry) {
   memories_.push_back(providers.host);
   for (const auto& provider : providers.providers)
-    if (!provider->device().IsHost()) memories_.push_back(provider->allocator());
+    if (!IsOrdinary(provider->device())) memories_.push_back(provider->allocator());
   AddSlots();
   steps_.reserve(graph.order.size());
   for (const NodeId id : graph.order) AddStep(graph.node(id), providers);

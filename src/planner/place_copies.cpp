@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "planner/foreign_steps.h"
+#include "planner/passed_on.h"
 
 namespace sardonyx::planner {
 namespace {
@@ -27,19 +28,11 @@ class CopyPlacer {
 
  private:
   void Place(NodeId id) {
-    const bool is_control_flow = IsControlFlow(graph_.node(id));
-    Provider* provider = set_.Find(is_control_flow ? "" : graph_.node(id).provider);
+    if (IsControlFlow(graph_.node(id))) return PlaceControlFlow(id);
+    Provider* provider = set_.Find(graph_.node(id).provider);
     const Device device = provider->device();
-    for (std::size_t i = 0; i < graph_.node(id).inputs.size(); ++i) {
-      const ValueId input = graph_.node(id).inputs[i];
-      if (input == kNoValue || !graph_.value(input).type.is_tensor()) continue;
-      const Device wanted = provider->InputOnHost(graph_.node(id), i) ? Device{} : device;
-      if (!(graph_.value(input).device == wanted)) graph_.SetInput(id, i, On(input, wanted));
-    }
-    if (is_control_flow) {
-      for (Graph* body : graph_.node(id).Subgraphs()) CopyPlacer(*body, set_, this).Run();
-      graph_.RefreshCaptures(id);
-    }
+    for (std::size_t i = 0; i < graph_.node(id).inputs.size(); ++i)
+      PlaceInput(id, i, provider->InputOnHost(graph_.node(id), i) ? Device{} : device);
     const Node& node = graph_.node(id);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == kNoValue) continue;
@@ -47,6 +40,23 @@ class CopyPlacer {
       const bool tensor = value.type.is_tensor() && !IsString(value.type.dtype);
       value.device = tensor && !provider->OutputOnHost(node, i) ? device : Device{};
     }
+  }
+
+  void PlaceInput(NodeId id, std::size_t index, const Device& wanted) {
+    const ValueId input = graph_.node(id).inputs[index];
+    if (input == kNoValue || !graph_.value(input).type.is_tensor()) return;
+    if (!(graph_.value(input).device == wanted)) graph_.SetInput(id, index, On(input, wanted));
+  }
+
+  // What the bodies read and make lies on the host, but for what may stay on a device.
+  void PlaceControlFlow(NodeId id) {
+    for (Graph* body : graph_.node(id).Subgraphs()) CopyPlacer(*body, set_, this).Run();
+    const PassedOn devices = MovePassedOn(graph_.node(id));
+    for (std::size_t i = 0; i < devices.inputs.size(); ++i) PlaceInput(id, i, devices.inputs[i]);
+    graph_.RefreshCaptures(id);
+    for (std::size_t i = 0; i < devices.outputs.size(); ++i)
+      if (const ValueId output = graph_.node(id).outputs[i]; output != kNoValue)
+        graph_.value(output).device = devices.outputs[i];
   }
 
   // The same contents on another device.
@@ -59,7 +69,7 @@ class CopyPlacer {
       copy = CaptureOn(id, device);
     } else if (value.constant() != nullptr) {
       copy = ConstantOn(id, device);
-    } else if (!value.device.IsHost() && !device.IsHost() && Copier(value.device, device) == nullptr) {
+    } else if (!IsOrdinary(value.device) && !IsOrdinary(device) && Copier(value.device, device) == nullptr) {
       return On(On(id, Device{}), device);  // two devices that know nothing of each other meet on the host
     } else {
       copy = AddCopy(id, device);
@@ -95,13 +105,13 @@ class CopyPlacer {
 
   ValueId AddCopy(ValueId id, const Device& to) {
     const ValueInfo& value = graph_.value(id);
-    const bool from_host = value.device.IsHost(), across = !from_host && !to.IsHost();
+    const bool from_host = IsOrdinary(value.device), across = !from_host && !IsOrdinary(to);
     Node node;
     node.op_type = across ? kCopyAcross : from_host ? kCopyFromHost : kCopyToHost;
     node.domain = kCopyDomain;
     node.since_version = 1;
     node.provider = across ? Copier(value.device, to)->name() : At(from_host ? to : value.device).name();
-    node.name = graph_.FreshName(value.name + (to.IsHost() ? "/to_host" : "/to_device"));
+    node.name = graph_.FreshName(value.name + (IsOrdinary(to) ? "/to_host" : "/to_device"));
     node.inputs = {id};
     node.outputs = {graph_.AddValue(node.name, value.type)};
     const ValueId copy = node.outputs[0];
@@ -113,7 +123,7 @@ class CopyPlacer {
   // An output keeps its name: what its node makes on the device gets another. Who reads it on the host reads the
   // output.
   void BringHome(ValueId output) {
-    if (graph_.value(output).device.IsHost()) return;
+    if (IsOrdinary(graph_.value(output).device)) return;
     const NodeId producer = graph_.value(output).producer;
     if (producer == kNoNode)
       Fail(Code::kNotImplemented, "a body that returns a value on a device unchanged is not implemented ('",
@@ -125,7 +135,7 @@ class CopyPlacer {
     graph_.value(made).device = graph_.value(output).device;
     ValueId copy = kNoValue;
     for (const auto& entry : copies_)
-      if (entry.first == output && graph_.value(entry.second).device.IsHost()) copy = entry.second;
+      if (entry.first == output && IsOrdinary(graph_.value(entry.second).device)) copy = entry.second;
     graph_.ReplaceUses(output, made);
     graph_.value(output).device = Device{};
     if (copy == kNoValue) {
@@ -162,7 +172,7 @@ class CopyPlacer {
 
 void PlaceCopies(Graph& graph, const ProviderSet& set) {
   const bool devices = std::any_of(set.providers.begin(), set.providers.end(),
-                                   [](const auto& provider) { return !provider->device().IsHost(); });
+                                   [](const auto& provider) { return !IsOrdinary(provider->device()); });
   if (devices) CopyPlacer(graph, set, nullptr).Run();
 }
 

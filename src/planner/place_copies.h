@@ -12,10 +12,14 @@ inline constexpr std::string_view kCopyFromHost = "MemcpyFromHost";
 inline constexpr std::string_view kCopyToHost = "MemcpyToHost";
 inline constexpr std::string_view kCopyAcross = "MemcpyAcross";  // from one device to another
 
+// Ordinary memory of the host. Host memory of a kind that a device reaches is none: a provider's values lie there if it
+// says so, and are copied like those on its device.
+inline bool IsOrdinary(const Device& device) { return device.IsHost() && device.memory != MemoryKind::kHostAccessible; }
+
 // Every node must have its provider. Sets ValueInfo::device of all values, and adds a copy node where a node reads a
 // value that lies elsewhere, once per value and device. Copies of values that a body captures stand before the
-// control-flow node; constants are copied at once. Inputs and outputs of the model and of bodies, values that control
-// flow passes on, and values that are not tensors lie on the host.
+// control-flow node; constants are copied at once. Inputs and outputs of the model, and values that are not tensors,
+// lie on the host; those of bodies, too, but for what stays on a device from turn to turn (planner/passed_on.h).
 void PlaceCopies(Graph& graph, const providers::ProviderSet& set);
 
 }  // namespace sardonyx::planner

@@ -18,6 +18,7 @@
 #include "planner/moved_images.h"
 #include "planner/partition.h"
 #include "planner/place_copies.h"
+#include "planner/quantized_views.h"
 #include "planner/scalar_inputs.h"
 #include "planner/unique_dequantization.h"
 #include "runtime/config_keys.h"
@@ -314,13 +315,20 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   if (planner::OpenChannelBlocks(graph, registry, BlockSize(options))) ops::Infer(graph, registry, inference);
   const auto optimize = OptimizerOptions(options, logger);
   auto before_claims = optimize;  // providers may take quantized weights as they are
-  if (shows_graphs) before_claims.keep_dequantization = true;
+  if (shows_graphs) {
+    before_claims.keep_dequantization = true;
+    // As in ONNX Runtime, they see how shapes are computed. What they do not take is folded later.
+    before_claims.disabled_passes.insert(before_claims.disabled_passes.end(), {"fold_shapes", "merge_views"});
+  }
   const bool optimizes = options.compiled == nullptr;  // a compiled model has gone through all passes
   if (optimizes) optimizer::Optimize(graph, optimizer::Stage::kBeforeUpgrade, registry, before_claims);
   const bool save = !options.optimized_model_path.empty() && FormatOf(options) != ModelFormat::kCompiled;
   const bool newest = options.optimization_level > OptimizationLevel::kBasic;
   if (save && !newest) SaveGraph(graph, model, false, registry, options);
   if (shows_graphs) planner::SeparateDequantization(graph);
+  if (shows_graphs && optimizes && options.optimization_level >= OptimizationLevel::kBasic &&
+      options.Config("session.disable_quant_qdq", "0") != "1")
+    planner::QuantizeAroundViews(graph);
   while (planner::Partition(graph, registry, set)) {
     planner::InlineFunctions(graph, model, registry, limits);
     planner::MakeConstantsInitializers(graph, registry);

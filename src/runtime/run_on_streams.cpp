@@ -55,6 +55,11 @@ bool RunState::WaitsForLastRun() const {
   });
 }
 
+// Copies of inputs, which touch no memory of the run state, have waited before they were given.
+void RunState::WaitForLastRun() {
+  if (own_streams_ != nullptr && before_.empty()) own_streams_->Flush();
+}
+
 // A view has the point of what it views: its own step may have had nothing to do.
 Point RunState::PointOf(int slot) const {
   while (points_[slot].provider < 0) {
@@ -100,6 +105,47 @@ void RunState::MarkOutputs(const Step& step) {
     if (slot != kNoSlot) points_[slot] = point;
 }
 
+// The provider whose stream takes the copy: the target's before the source's. -1: none does.
+int RunState::StreamFor(const BorderCopy& copy) const {
+  if (streams_ == nullptr) return -1;
+  const auto& providers = program_.providers()->providers;
+  for (const Device& device : {copy.to, copy.from})
+    for (std::size_t i = 0; i < providers.size(); ++i)
+      if (!device.IsHost() && providers[i]->device() == device && providers[i]->HasStreams())
+        return static_cast<int>(i);
+  return -1;
+}
+
+// Plans read the contents of short inputs on the host. Whoever reads other inputs waits for their copies.
+void RunState::CopyInputs() {
+  constexpr std::int64_t kMaxPlanned = 1024;  // elements
+  if (!before_.empty() && own_streams_ != nullptr) own_streams_->Flush();
+  for (BorderCopy& border : before_) {
+    const int provider = StreamFor(border);
+    border.given = true;
+    if (provider < 0) {
+      border.copy(nullptr);
+      continue;
+    }
+    border.copy(&streams_->Give(provider));
+    const Point point = streams_->Mark(provider);
+    if (border.to.IsHost() && facts_[border.port].ref.count <= kMaxPlanned) {
+      streams_->WaitOnHost(point);
+    } else {
+      points_[program_.inputs()[border.port]] = point;
+    }
+  }
+}
+
+void RunState::CopyOutputsAway() {
+  for (BorderCopy& border : after_) {
+    const int provider = border.from.IsHost() ? -1 : StreamFor(border);
+    if (provider < 0) continue;
+    border.copy(&streams_->Give(provider));
+    border.given = true;
+  }
+}
+
 // A body runs again, in the same memory, and gives its results to the host. Of a run, what is still to be copied to the
 // caller has to be there.
 void RunState::EndStreams() {
@@ -119,16 +165,14 @@ void RunState::EndStreams() {
 void RunState::CopyOutput(std::size_t k, void* to) {
   const int slot = program_.outputs()[k];
   const TensorRef& ref = slots_[slot].ref;
-  if (program_.slots()[slot].memory == 0) return ops::CopyTensor(ref, to);
-  if (ref.count == 0) return;
-  const Device device = AllocatorOf(slot)->device();
   const auto& providers = program_.providers()->providers;
-  for (std::size_t i = 0; i < providers.size(); ++i) {
-    if (!(providers[i]->device() == device)) continue;
-    const bool streams = streams_ != nullptr && providers[i]->HasStreams();
-    const StreamScope scope(streams ? &streams_->Give(static_cast<int>(i)) : nullptr);
-    return providers[i]->CopyBytes(ref.data, device, to, device, ref.byte_size());
+  for (std::size_t i = 0; streams_ != nullptr && i < providers.size(); ++i) {
+    if (program_.slots()[slot].memory == 0 || !(providers[i]->device() == AllocatorOf(slot)->device())) continue;
+    if (ref.count == 0 || !providers[i]->HasStreams()) break;
+    const StreamScope scope(&streams_->Give(static_cast<int>(i)));
+    return CopyInto(slot, ref, to);
   }
+  CopyInto(slot, ref, to);
 }
 
 }  // namespace sardonyx::runtime

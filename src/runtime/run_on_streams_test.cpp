@@ -18,6 +18,7 @@ namespace {
 constexpr Device kDevice = {DeviceType::kNpu, 0x5d8, 0, MemoryKind::kDefault, 64};
 constexpr Device kOtherDevice = {DeviceType::kNpu, 0x5d8, 1, MemoryKind::kDefault, 64};
 std::atomic<long> waits = 0, device_waits = 0, flushes = 0;
+std::atomic<bool> device_wait_fails = false;
 
 // Does its work when somebody waits for it.
 class LazyStream final : public Stream {
@@ -55,6 +56,7 @@ class LazyNotification final : public Notification {
   explicit LazyNotification(LazyStream& stream) : stream_(stream) {}
   void Activate() override { until_ = stream_.given(); }
   void WaitOnDevice(Stream& other) override {
+    if (device_wait_fails) Fail(Code::kEpFail, "planted fault in WaitOnDevice");
     ++device_waits;
     static_cast<LazyStream&>(other).Give([&stream = stream_, until = until_] { stream.DoUntil(until); });
   }
@@ -170,6 +172,25 @@ TEST(RunOnStreams, StreamsWaitForEachOtherWithoutTheHost) {
     EXPECT_EQ(waits, 0);
     EXPECT_EQ(device_waits, 3);
     EXPECT_EQ(flushes, 2);
+  }
+}
+
+TEST(RunOnStreams, AFailedWaitIsTheErrorOfItsNodeAndLeavesNoWorkBehind) {
+  const auto session = MakeSession(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[N] x) => (float[N] y) { a = Neg (x)  b = Ceil (a)  c = Neg (b)  y = Ceil (c) })");
+  for (int turn = 0; turn < 2; ++turn) {
+    device_wait_fails = true;
+    try {
+      session->Run(RunOptions(), {{"x", Numbers(5)}}, {"y"});
+      ADD_FAILURE() << "expected an error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kEpFail);
+      EXPECT_NE(std::string(error.what()).find("Memcpy"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("planted fault in WaitOnDevice"), std::string::npos) << error.what();
+    }
+    device_wait_fails = false;
+    const Value y = session->Run(RunOptions(), {{"x", Numbers(5)}}, {"y"})[0];
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(y.tensor().data<float>()[i], static_cast<float>(i) - 3);
   }
 }
 

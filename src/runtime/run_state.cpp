@@ -12,6 +12,7 @@
 #include "ops/single_node.h"
 #include "ops/tensor_ref.h"
 #include "runtime/profile/trace.h"
+#include "tensor/device_copier.h"
 
 namespace sardonyx::runtime {
 
@@ -65,8 +66,9 @@ struct RunStateHost {
   static void SetOutput(ops::KernelContext& c, std::size_t i, Value value) {
     Slot& slot = *c.outputs()[i];
     RunState& self = Self(c);
-    const Place place = self.plan_->slots[self.program_.steps()[c.step()].outputs[i]].place;
-    if (place == Place::kLate || self.IsStrange(self.program_.steps()[c.step()].outputs[i])) {
+    const int index = self.program_.steps()[c.step()].outputs[i];
+    if (self.plan_->slots[index].place == Place::kLate || self.IsStrange(index)) {
+      if (self.IsBorrowed(c, value)) return self.CopyLate(index, value.tensor());
       slot.value = std::move(value);
       return ops::ShowTensor(slot);
     }
@@ -76,7 +78,7 @@ struct RunStateHost {
       Fail(Code::kFail, "output ", i, ": expected ", Name(slot.ref.dtype), ToText(slot.ref.shape),
            " as planned, found ", value.KindName());
     }
-    ops::CopyTensor(ops::RefOf(value.tensor()), slot.bytes);
+    self.CopyInto(index, ops::RefOf(value.tensor()), slot.bytes);
   }
   static void RunSubgraph(ops::KernelContext& c, std::size_t body, std::span<const Value> inputs,
                           std::span<Value> outputs) {
@@ -237,14 +239,25 @@ void RunState::Execute(Parallel* parallel, const RunOptions* options, StepObserv
   SetParallel(parallel);
   options_ = options;
   observer_ = observer;
-  if (program_.outline().has_streams()) PrepareStreams();
-  ExecuteOnce(targets, plan);
-  while (again_.exchange(false)) ExecuteOnce(targets, nullptr);
+  if (program_.outline().has_streams() || (!before_.empty() && RunStreams::AreNeeded(*program_.providers()))) {
+    PrepareStreams();
+  } else if (!is_body_) {
+    streams_ = nullptr;
+    points_.clear();
+  }
+  try {
+    CopyInputs();
+    ExecuteOnce(targets, plan);
+    while (again_.exchange(false)) ExecuteOnce(targets, nullptr);
+  } catch (...) {
+    if (!before_.empty() && streams_ != nullptr) streams_->Flush(false);  // the memory of the copies is about to go
+    throw;
+  }
 }
 
 void RunState::ExecuteOnce(std::span<const OutputTarget> targets, const std::shared_ptr<const planner::Plan>& plan) {
   if (plan ? plan_ != plan : !plan_ || !plan_->Matches(facts_)) {
-    if (own_streams_ != nullptr) own_streams_->Flush();
+    WaitForLastRun();
     if (plan_) {  // else its memory was given back
       repeated_runs_.End();
       repeated_need_ = {};
@@ -264,11 +277,12 @@ void RunState::ExecuteOnce(std::span<const OutputTarget> targets, const std::sha
   } cleaner{this};
   misfit_ = false;
   try {
-    if (waits_for_last_) own_streams_->Flush();
+    if (waits_for_last_) WaitForLastRun();
     PlaceInputs();
     PlaceOutputs(targets);
     RunSteps();
     Deliver(targets, false);
+    CopyOutputsAway();
     if (streams_ != nullptr) EndStreams();
     Deliver(targets, true);
   } catch (...) {
@@ -345,7 +359,24 @@ void RunState::RunObservedSteps() {
 
 void RunState::RunKernel(ops::KernelContext& context) {
   const Kernel& kernel = program_.kernels()[context.step()];
-  kernel.prepared.run(context);
+  if (kernel.bodies.empty() || program_.outline().memories().size() == 1) {
+    kernel.prepared.run(context);
+  } else {
+    std::vector<Slot> lent;
+    const std::vector<Slot*> inputs = LendInputs(context, lent);
+    ops::KernelContext given(kHost, this, inputs, context.outputs(), kernel.prepared.state.get());
+    given.set_step(context.step());
+    given.set_parallel(parallel_);
+    struct Copier final : DeviceCopier {
+      explicit Copier(const RunState& its_run) : run(its_run) {}
+      void Copy(const Device& device, const void* from, void* to, std::size_t bytes) override {
+        run.CopyOn(device, from, to, bytes);
+      }
+      const RunState& run;
+    } copier(*this);
+    const DeviceCopierScope scope(&copier);
+    kernel.prepared.run(given);
+  }
   if (kernel.copy >= 0 && copied_ != nullptr)
     copied_[kernel.copy] += static_cast<std::int64_t>(context.Output(0).byte_size());
 }

@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "ops/kernel_context.h"
 #include "planner/plan.h"
+#include "runtime/devices/border_copy.h"
 #include "runtime/devices/run_streams.h"
 #include "runtime/late_shapes.h"
 #include "runtime/profile/step_observer.h"
@@ -56,6 +57,11 @@ class RunState {
   std::size_t HeldBytes() const;
   // Whether Execute returns only when the work that it has given to streams is done.
   void set_synchronize(bool synchronize) { synchronize_ = synchronize; }
+  // Copies of the next run's inputs, by input of the program, and of outputs that it makes on devices.
+  void set_borders(std::span<BorderCopy> before, std::span<BorderCopy> after) {
+    before_ = before;
+    after_ = after;
+  }
   // Frees what is kept for the next run. To be called between runs.
   void ReleaseMemory();
   // Room for the caller's arguments, kept so that a repeated run allocates nothing.
@@ -86,12 +92,22 @@ class RunState {
   void RunStep(const planner::PlannedStep& planned);
   void RunPlanned(const planner::PlannedStep& planned);
   void RunKernel(ops::KernelContext& context);
+  // What control flow passes on on a device (run_bodies.cpp).
+  std::vector<ops::Slot*> LendInputs(const ops::KernelContext& context, std::vector<ops::Slot>& lent) const;
+  static bool IsBorrowed(const ops::KernelContext& context, const Value& value);
+  void CopyLate(int slot, const Tensor& tensor);
+  void CopyInto(int slot, const ops::TensorRef& from, void* to);
+  void CopyOn(const Device& device, const void* from, void* to, std::size_t bytes) const;
   void PrepareStreams();
   RunStreams::Point PointOf(int slot) const;
   void WaitForInputs(const planner::PlannedStep& planned);
   void MarkOutputs(const planner::Step& step);
   void EndStreams();
+  int StreamFor(const BorderCopy& copy) const;
+  void CopyInputs();
+  void CopyOutputsAway();
   bool WaitsForLastRun() const;
+  void WaitForLastRun();
   const std::shared_ptr<Allocator>& AllocatorOf(int slot) const {
     return program_.outline().memories()[program_.slots()[slot].memory];
   }
@@ -156,6 +172,7 @@ class RunState {
   StepObserver* observer_ = nullptr;
   std::vector<RunStreams::Point> points_;  // by slot: where the work that makes it ends; empty without streams
   std::vector<char> read_elsewhere_;       // by slot: by more than the stream that makes it
+  std::span<BorderCopy> before_, after_;
   bool synchronize_ = true;
   bool waits_for_last_ = false;    // work that the last run left to a stream uses memory that this one changes
   RunStreams* streams_ = nullptr;  // of the run that this is part of; null: no step has one

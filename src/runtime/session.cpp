@@ -274,6 +274,8 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
   const FloatControlScope float_scope(threads_->flushes_denormals() ? WithoutDenormals(control) : control);
   const bool shrink = (!run_options.config.empty() && ShrinksArenas(run_options)) || !options_.cpu_arena;
   state->set_synchronize(run_options.synchronize || extras.synchronize);
+  for (BorderCopy& copy : extras.before) copy.port = static_cast<std::size_t>(program_input_[copy.port]);
+  state->set_borders(extras.before, extras.after);
   StepObserver* const observer = extras.observer;
   if (tracing()) {
     ExecuteTraced(*state, run_options, observer);

@@ -16,6 +16,7 @@
 
 #include "ir/graph.h"
 #include "runtime/background_runs.h"
+#include "runtime/devices/border_copy.h"
 #include "runtime/devices/device_ports.h"
 #include "runtime/environment.h"
 #include "runtime/options.h"
@@ -51,6 +52,9 @@ struct RunExtras {
   // Where output k is to lie if outputs[k] is Value(): on the host, or on OutputPlace; empty: all on the host.
   std::span<const Device> places = {};
   bool synchronize = false;  // even if the options do not ask for it
+  // Copies of inputs, before its steps, and of outputs that it makes on a device, after them; with any of them, it has
+  // to synchronize. What no stream of the session takes after the steps is left to the caller.
+  std::span<BorderCopy> before = {}, after = {};
   // Receives what holds the memory of the run: until it is released, no other run gets that memory. May be null.
   std::shared_ptr<const void>* memory = nullptr;
 };

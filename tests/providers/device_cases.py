@@ -323,6 +323,72 @@ def case_loops():
     plugin.done()
 
 
+# What a loop, a scan and the branches of an If pass on, one within the other.
+PASSED_ON = """
+<ir_version: 8, opset_import: ["" : 12]>
+g (bool c, int64 n, float[N, 4] x) => (float[N, 4] y, float[M, N, 4] all, float[4] z, float[N, 4] rows) {
+  go = Constant <value = bool {1}> ()
+  y, made = Loop (n, go, x) <body = turn (int64 i, bool on, float[N, 4] v)
+                             => (bool o, float[N, 4] u, float[N, 4] m) {
+    o = Identity (on)
+    f = If (c) <then_branch = yes () => (float[N, 4] p) { p = Add (v, x) },
+                else_branch = no () => (float[N, 4] q) { h = Mul (v, x)  q = Neg (h) }>
+    r = Loop (n, on, f) <body = inner (int64 j, bool on2, float[N, 4] a) => (bool o2, float[N, 4] b) {
+      o2 = Identity (on2)
+      b = Add (a, x)
+    }>
+    u = Mul (r, x)
+    m = Neg (r)
+  }>
+  all = Neg (made)
+  s = Constant <value = float[4] {1, 2, 3, 4}> ()
+  z, sums = Scan <num_scan_inputs = 1, scan_input_directions = [1],
+                  body = row (float[4] state, float[4] given) => (float[4] next, float[4] sum) {
+    next = Add (state, given)
+    sum = Add (next, given)
+  }> (s, x)
+  rows = Add (sums, x)
+}"""
+
+
+def passed_on(c, n, x):
+    y, made, state, sums = x, np.zeros((0, *x.shape), np.float32), W, np.zeros((0, 4), np.float32)
+    for _ in range(n):
+        y = (y + x if c else -(y * x))
+        for _ in range(n):
+            y = y + x
+        made = np.concatenate([made, [y]])
+        y = y * x
+    for row in x[::-1]:
+        state = state + row
+        sums = np.concatenate([sums, [state + row]])
+    return y, made, state, sums + x
+
+
+def case_passed_on():
+    """It stays on the card: x goes there, the outputs come back."""
+    plugin = Plugin()
+    kernels = [("card_kernels", {"control_flow": claimed}) for claimed in "01"]
+    for kind, options in (("card", {}), *kernels):
+        session = plugin.session(PASSED_ON, options, kind=kind)
+        for c, n, rows in ((True, 3, 3), (False, 2, 3), (True, 0, 2), (False, 3, 2), (True, 1, 0), (True, 3, 3)):
+            x, flag, turns = np.ascontiguousarray(X[:rows]), np.array(c), np.array(n, np.int64)
+            given = [plugin.on_host(x)]
+            for array, element in ((flag, 9), (turns, 7)):
+                given.append(api.out("CreateTensorWithDataAsOrtValue", plugin.host, array.ctypes.data_as(P),
+                                     array.nbytes, None, 0, element))
+            before = plugin.event("copies") - plugin.event("within")
+            made = run(session, dict(zip("xcn", given)), {"y": None, "all": None, "z": None, "rows": None})
+            copied = plugin.event("copies") - plugin.event("within") - before
+            for value, want in zip(made, passed_on(c, n, x)):
+                if want.size:
+                    np.testing.assert_allclose(array_of(value, want.shape), want, rtol=1e-5, atol=1e-6)
+            assert copied == (5 if rows * n else 4 if rows else 1), (kind, c, n, rows, copied)
+            release("Value", *given, *made)
+        release("Session", session)
+    plugin.done()
+
+
 def case_given_stream():
     plugin = Plugin()
     session = plugin.session()
@@ -577,6 +643,46 @@ def case_borders():
     release("Value", x, between, y)
     release("RunOptions", options, later)
     release("SyncStream", stream)
+    plugin.done()
+
+
+def case_own_borders():
+    """Without a stream of the caller the session's own takes such copies: the host waits once, before it reads."""
+    plugin = Plugin()
+    session = plugin.session(HOST_FIRST)
+    changes = Changes(plugin)
+    for rows in (3, 400, 3):  # plans look into short inputs, and nobody into long ones before they are read
+        x = np.linspace(-1, 1, rows * 4, dtype=np.float32).reshape(rows, 4)
+        there, y = plugin.to_card(x), plugin.on_card(x.shape)
+        binding = Binding(session)
+        binding.input("x", there)
+        binding.output("y", y)
+        changes()
+        for _ in range(2):
+            binding.run()
+            found = changes()
+            expected = {"copies": 2, "streamed": 3, "activated": 1, "host_waits": 1, "flushes": 1, "run_ends": 1}
+            assert found == expected or not OF_SARDONYX, found
+        np.testing.assert_allclose(plugin.from_card(y, x.shape), -np.tanh(x), rtol=1e-6)
+        binding.release()
+        release("Value", there, y)
+    if OF_SARDONYX:
+        x, y = plugin.to_card(X), plugin.on_card(X.shape)
+        for fault in ("CopyTensors", "CreateNotification", "Activate", "WaitOnHost", "Flush"):
+            other = plugin.session(HOST_FIRST)
+            binding = Binding(other)
+            binding.input("x", x)
+            binding.output("y", y)
+            os.environ["SDX_PLUGIN_FAULT"] = fault
+            fails("planted fault in " + fault, binding.run)
+            del os.environ["SDX_PLUGIN_FAULT"]
+            binding.run()
+            np.testing.assert_allclose(plugin.from_card(y, X.shape), -np.tanh(X), rtol=1e-6)
+            binding.release()
+            release("Session", other)
+        plugin.forget("lost")
+        release("Value", x, y)
+    release("Session", session)
     plugin.done()
 
 

@@ -114,9 +114,11 @@ def case_sessions(devices):
     [between] = run(one, {"x": x}, {"y": "first"})
     changes.check((0, 0), (0, 0))
     check(between, X * W + X, "first")
-    changes = Changes()
+    changes, streamed = Changes(), count_of(SECOND, "event streamed")
     [made] = run(two, {"x": between}, {"y": "first" if OF_SARDONYX else "second"})
     changes.check((0, 0), (0, 2))  # the input, and the output
+    # All on the session's stream, around the node.
+    assert count_of(SECOND, "event streamed") - streamed == 3 or not OF_SARDONYX, count_of(SECOND, "event streamed")
     check(made, (X * W + X) * (W + 1), "first")
     y = on("first", np.zeros_like(X))
     binding = two.io_binding()

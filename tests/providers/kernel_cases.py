@@ -96,13 +96,40 @@ def case_places():
         tell("pinned", count_of("pinned allocations"))
 
 
+def case_reached():
+    """A provider whose values lie in host memory that its card reaches."""
+    kinds = ("read pinned", "read pageable", "wrote pinned", "wrote pageable")
+    for name, text in MODELS.items():
+        made = session(text, ort.GraphOptimizationLevel.ORT_DISABLE_ALL, memory="reached")
+        for x in (X, X[:1], X):
+            before = np.array([count_of(kind) for kind in kinds])
+            tell(name, [value.round(4).tolist() for value in made.run(None, {"x": x})])
+            tell(name, dict(zip(kinds, (np.array([count_of(kind) for kind in kinds]) - before).tolist())))
+        for infos in made.get_input_memory_infos(), made.get_output_memory_infos():
+            tell("memory", [(info.name, int(info.device_mem_type)) for info in infos])
+        before = count_of("pinned blocks")
+        value = ort.OrtValue.ortvalue_from_shape_and_type(
+            X.shape, np.float32, memory_info=device().memory_info(ort.OrtDeviceMemoryType.HOST_ACCESSIBLE))
+        value.numpy()[...] = X
+        tell("given there", [one.numpy().round(4).tolist() for one in made.run_with_ort_values(None, {"x": value})])
+        del made, value
+        gc.collect()
+        tell("left", [count_of("kernels"), count_of("card blocks"), count_of("pinned blocks") <= before])
+    print(answers(), end="")
+
+
+def answers():
+    function = ctypes.CDLL(LIBRARY).KernelsAnswers
+    function.restype = ctypes.c_char_p
+    return function().decode()
+
+
 def case_asked():
-    """What kernels are given that ask for memory."""
-    made = session(CHAIN)
-    made.run(None, {"x": X})
-    answers = ctypes.CDLL(LIBRARY).KernelsAnswers
-    answers.restype = ctypes.c_char_p
-    print(answers().decode(), end="")
+    """What kernels are given that ask for memory, and what the values say that they read and make."""
+    for text in MODELS.values():
+        made = session(text, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+        made.run(None, {"x": X})
+    print(answers(), end="")
     del made
     gc.collect()
     tell("left", [count_of(what) for what in ("kernels", "card blocks", "pinned blocks")])

@@ -10,13 +10,13 @@ import pytest
 HERE = pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", HERE.parents[1] / "build/release"))
 PLUGIN = BUILD / "lib/libtest_provider_plugin.so"
-CASES = ["streams", "crossings", "loops", "given_stream", "faults", "binding", "handed_over",
-         "unsynchronized", "borders", "places", "allocators", "capture",
+CASES = ["streams", "crossings", "loops", "passed_on", "given_stream", "faults", "binding", "handed_over",
+         "unsynchronized", "borders", "own_borders", "places", "allocators", "capture",
          "profile", "threads"]
 # ONNX Runtime 1.31.1 joins what the turns of a Loop give before a stream has written it, and logs most errors of
 # streams; it unregisters libraries that are in use.
 # It copies an input when that is bound, and not on the stream of the run.
-OURS_ALONE = {"loops", "faults", "threads", "borders"}
+OURS_ALONE = {"loops", "passed_on", "faults", "threads", "borders"}
 
 
 def run(case, runtime):

@@ -71,8 +71,40 @@ g (uint8[N, 4] x, uint8[N, 4] u, bool c) => (float[N, 4] a, float[N, 4] v, float
   [if] p = If (c) <then_branch = yes () => (float[N, 4] i) { [abs] i = Abs (f) },
                    else_branch = no () => (float[N, 4] k) { [g] j = DequantizeLinear (x, s, z) [mul] k = Mul (j, j) }>
 }"""
-MODELS = {"quantized": QUANTIZED, "chain": CHAIN, "named": NAMED, "bodies": BODIES, "function": FUNCTION,
-          "images": IMAGES, "own": OWN}
+# Operators that move elements are quantized on both sides where they are on one. Sinh is nobody's but the CPU's.
+MOVED = """<ir_version: 8, opset_import: ["" : 17]>
+g (uint8[2, 4] x, int8[2, 4] k, float[2, 4] f, uint8[1, 1, 4, 4] i, uint8[4] r, bool c) =>
+  (float[4, 2] a2, float[4, 2] a3, float[8] b4, uint8[8] f3, float[1, 1, 2, 2] i3, float[4, 2] k3,
+   float[2, 4] k4, uint8[4, 1] r3, float[4, 2] p)
+<float s = {0.5}, uint8 z = {3}, int64[1] flat = {-1}, int64[1] one = {1}> {
+  [d] a1 = DequantizeLinear (x, s, z)
+  [t] a2 = Transpose <perm = [1, 0]> (a1)
+  [n] a3 = Neg (a2)
+  [e] b1 = DequantizeLinear (x, s)
+  [u] b2 = Transpose <perm = [1, 0]> (b1)
+  [v] b3 = Reshape (b2, flat)
+  [m] b4 = Neg (b3)
+  [sinh] f1 = Sinh (f)
+  [w] f2 = Transpose <perm = [1, 0]> (f1)
+  [y] f4 = Reshape (f2, flat)
+  [q] f3 = QuantizeLinear (f4, s, z)
+  [cc] i1 = DequantizeLinear (i, s, z)
+  [dd] i2 = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (i1)
+  [ee] i3 = Neg (i2)
+  [ff] k1 = DequantizeLinear (k, s)
+  [gg] k2 = Transpose <perm = [1, 0]> (k1)
+  [hh] k3 = Abs (k2)
+  [ii] k4 = Relu (k1)
+  [jj] r1 = DequantizeLinear (r, s, z)
+  [kk] r2 = Unsqueeze (r1, one)
+  [ll] r3 = QuantizeLinear (r2, s, z)
+  [if] p = If (c) <then_branch = yes () => (float[4, 2] l) {
+                    [mm] o = DequantizeLinear (x, s, z) [nn] j = Transpose <perm = [1, 0]> (o) [oo] l = Neg (j) },
+                   else_branch = no () => (float[4, 2] rr) {
+                    [pp] g1 = Sin (f) [ss] rr = Transpose <perm = [1, 0]> (g1) }>
+}"""
+MODELS = {"moved": MOVED, "quantized": QUANTIZED, "chain": CHAIN, "named": NAMED, "bodies": BODIES,
+          "function": FUNCTION, "images": IMAGES, "own": OWN}
 RECORD = "session.record_ep_graph_assignment_info"
 
 
@@ -134,6 +166,8 @@ def case_assignment():
     for name, text in MODELS.items():
         for kind, settings in kinds.items():
             for options in settings:
+                if name == "moved" and "layout" in options:
+                    continue  # ONNX Runtime moves the transpositions around that this brings
                 if name == "own" and (kind in ("kernels", "card_kernels") or "operators" in options):
                     continue  # nobody runs it
                 session = plugin.session(text, options, {RECORD: "1"}, kind)

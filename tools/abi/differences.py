@@ -55,8 +55,11 @@ SEEN_REST = """\
 - A call that the provider has claimed has the provider's name when it is shown again; ONNX Runtime names the provider
   of nodes that change their layout.
 - GPUs and NPUs that are found on Linux have the name of their maker here, and an empty name in ONNX Runtime.
-- With optimizations the graphs are those that each library's own optimizer makes; weights that DequantizeLinear reads
-  stay quantized in both until providers have chosen."""
+- With optimizations both show how shapes are computed where they are not known, weights that DequantizeLinear reads as
+  they are, and Transpose, Reshape, Squeeze, Unsqueeze, Slice and MaxPool quantized on both sides where they are on one,
+  if the scale is one constant. ONNX Runtime has moved and joined transpositions by then, and quantized around those
+  with other scales, too; here the author's stay until providers have chosen: a provider with kernels for them loses
+  nothing, and what nobody takes is moved and joined later."""
 CRASH_TEXT = """Almost all of them pass NULL. Sardonyx returns ORT_INVALID_ARGUMENT (2); a function without a status
 returns what the table shows."""
 

@@ -40,7 +40,7 @@ const OrtMemoryInfo& HostArenaMemoryInfo() {
 const OrtMemoryInfo* MemoryOf(const Session& session, std::string_view provider, const Device& place) {
   const plugin::PluginProvider* plugin = PluginOf(session, provider);
   if (plugin == nullptr) return session.options().cpu_arena ? &HostArenaMemoryInfo() : &HostMemoryInfo();
-  if (place.IsHost()) return &HostMemoryInfo();
+  if (place == Device{}) return &HostMemoryInfo();
   for (const OrtEpDevice* device : plugin->ep().devices())
     for (const OrtMemoryInfo* memory : {device->memory, device->host_accessible_memory})
       if (memory != nullptr && memory->device == place) return memory;

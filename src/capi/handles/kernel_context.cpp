@@ -7,6 +7,7 @@
 
 using sardonyx::Buffer;
 using sardonyx::Code;
+using sardonyx::Device;
 using sardonyx::Dims;
 using sardonyx::Shape;
 using sardonyx::Tensor;
@@ -34,13 +35,14 @@ bool IsViewOf(const KernelValues::Entry& entry, sardonyx::DType dtype, const voi
 bool IsTensorType(const Type& type) { return type.is_none() || type.kind == TypeKind::kTensor; }
 
 // Shows a slot's tensor; its bytes stay where they are.
-void Show(const Slot& slot, KernelValues::Entry& entry) {
+void Show(const Slot& slot, const Device& place, KernelValues::Entry& entry) {
   if (Owns(slot, slot.ref.data, slot.ref.shape)) {
     entry = {slot.value};
   } else if (!IsViewOf(entry, slot.ref.dtype, slot.ref.data, slot.ref.shape)) {
-    entry = {
-        Tensor(slot.ref.dtype, Shape(slot.ref.shape), Buffer::ReadOnly(slot.ref.data, slot.ref.byte_size(), nullptr)),
-        true};
+    const std::size_t bytes = slot.ref.byte_size();
+    auto buffer = place == Device{} ? Buffer::ReadOnly(slot.ref.data, bytes, nullptr)
+                                    : Buffer::View(const_cast<void*>(slot.ref.data), bytes, nullptr, place);
+    entry = {Tensor(slot.ref.dtype, Shape(slot.ref.shape), std::move(buffer)), true};
   }
 }
 
@@ -61,7 +63,7 @@ OrtKernelContext::OrtKernelContext(sardonyx::ops::KernelContext& kernel, const s
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Slot* slot = kernel.HasInput(i) ? kernel.inputs()[i] : nullptr;
     if (slot != nullptr && slot->ref.present()) {
-      Show(*slot, inputs[i]);
+      Show(*slot, i < facts.inputs.size() ? facts.PlaceOf(facts.inputs[i]) : Device{}, inputs[i]);
     } else {
       inputs[i] = {slot != nullptr ? slot->value : Value()};
     }
@@ -99,7 +101,8 @@ Value* OrtKernelContext::Output(std::size_t i, Dims shape) {
   if (Owns(slot, ref.data, ref.shape)) {
     entry = {slot.value};
   } else if (!IsViewOf(entry, ref.dtype, ref.data, ref.shape)) {
-    entry = {Tensor(ref.dtype, Shape(ref.shape), Buffer::View(ref.data, ref.byte_size())), true};
+    auto buffer = Buffer::View(ref.data, ref.byte_size(), nullptr, facts_.PlaceOf(facts_.outputs[i]));
+    entry = {Tensor(ref.dtype, Shape(ref.shape), std::move(buffer)), true};
   }
   entry.made = true;
   for (const auto& [input, output] : aliases_) {

@@ -5,8 +5,14 @@
 
 namespace sardonyx::capi {
 
+Device KernelFacts::PlaceOf(const Port& port) const {
+  const bool there = session != nullptr && session->device_memory != nullptr && !port.on_host &&
+                     !(port.type.is_tensor() && IsString(port.type.dtype));
+  return there ? session->device_memory->device() : Device{};
+}
+
 std::shared_ptr<Allocator> KernelSession::FindMemory(const Device& device) const {
-  for (const auto& memory : {device_memory, host_accessible_memory})
+  for (const auto& memory : {device_memory, host_accessible_memory, other_memory})
     if (memory != nullptr && memory->device() == device) return memory;
   return device.type == DeviceType::kCpu ? HostAllocator() : nullptr;
 }

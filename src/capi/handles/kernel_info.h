@@ -24,8 +24,9 @@ struct KernelSession {
   std::map<std::string, std::string> config;       // the session's config entries
   std::shared_ptr<const ops::Registry> operators;  // that its kernels may invoke; shared with the session
   const OrtEp* ep = nullptr;                       // of kernels of a plug-in: the provider that they belong to
-  // And the memory of its device, if it has one of its own, and the host memory that the device reaches; null: none.
-  std::shared_ptr<Allocator> device_memory = nullptr, host_accessible_memory = nullptr;
+  // And the memory where its values lie, if that is not ordinary host memory, the host memory that its device reaches,
+  // and the device's own where values lie elsewhere; null: none.
+  std::shared_ptr<Allocator> device_memory = nullptr, host_accessible_memory = nullptr, other_memory = nullptr;
 
   // What kernels may ask for; null for memory of others.
   std::shared_ptr<Allocator> FindMemory(const Device& device) const;
@@ -37,7 +38,8 @@ struct KernelFacts {
     std::string name;  // "" where the node leaves an optional one out
     Type type;
     bool present = false;
-    Value constant;  // of inputs that no run can change
+    Value constant;        // of inputs that no run can change
+    bool on_host = false;  // even if the session has memory of a device
   };
   std::shared_ptr<const KernelSession> session;  // shared by the kernels of the session
   std::string node_name, domain, op_type;
@@ -46,6 +48,8 @@ struct KernelFacts {
   std::vector<Port> inputs, outputs;
 
   const AttributeValue* FindAttribute(std::string_view name) const;
+  // The memory where the tensor of one of its ports lies.
+  Device PlaceOf(const Port& port) const;
 };
 
 std::shared_ptr<const KernelFacts> FactsOf(const ops::PrepareContext& context,

@@ -30,6 +30,8 @@ struct OrtSyncStream final : sardonyx::Stream, std::enable_shared_from_this<OrtS
   void EndRun() override;
   bool CanWaitFor(const Stream& other) const override;
 
+  // Whether it is a stream of this library, whose functions know what to do with it.
+  bool IsOf(const void* library) const { return library == library_; }
   OrtSyncStreamImpl* impl() const { return impl_.get(); }
   void* handle() const;
   // How many of its notifications have been activated.

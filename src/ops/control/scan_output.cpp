@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/copy/strided_copy.h"
+#include "tensor/device_copier.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -18,10 +19,9 @@ Shape WithLeading(std::int64_t first, Dims rest) {
 }  // namespace
 
 void ScanOutput::Grow() {
-  const DType dtype = stack_.dtype();
   capacity_ = std::max({capacity_ * 2, reserved_, std::int64_t{4}});
-  Tensor larger(dtype, WithLeading(capacity_, shape_));
-  kernels::CopyElements(dtype, stack_.raw(), 0, larger.raw(), 0, count_ * size_);
+  Tensor larger(dtype_, WithLeading(capacity_, shape_));
+  if (count_ != 0) kernels::CopyElements(dtype_, stack_.raw(), 0, larger.raw(), 0, count_ * size_);
   stack_ = std::move(larger);
 }
 
@@ -30,18 +30,21 @@ void ScanOutput::Append(const Value& value, std::size_t index) {
     Fail(Code::kInvalidArgument, "scan output ", index, " of the body: expected a tensor, found ", value.KindName());
   }
   const Tensor& t = value.tensor();
-  if (!stack_.defined()) {
+  if (count_ == 0) {
+    dtype_ = t.dtype();
     shape_ = t.shape();
     size_ = t.count();
-    capacity_ = std::max<std::int64_t>(reserved_, 4);
-    stack_ = Tensor(t.dtype(), WithLeading(capacity_, shape_));
   }
-  if (t.dtype() != stack_.dtype() || !(t.shape() == shape_)) {
-    Fail(Code::kInvalidArgument, "scan output ", index, " of the body: expected ", Name(stack_.dtype()), ToText(shape_),
+  if (t.dtype() != dtype_ || !(t.shape() == shape_)) {
+    Fail(Code::kInvalidArgument, "scan output ", index, " of the body: expected ", Name(dtype_), ToText(shape_),
          " as in the first iteration, found ", Name(t.dtype()), ToText(t.shape()), " in iteration ", count_);
   }
-  if (count_ == capacity_) Grow();
-  kernels::CopyElements(t.dtype(), t.raw(), 0, stack_.raw(), count_ * size_, size_);
+  if (t.buffer() != nullptr && !t.buffer()->device().IsHost()) {
+    parts_.push_back(t);
+  } else {
+    if (count_ == capacity_) Grow();
+    kernels::CopyElements(dtype_, t.raw(), 0, stack_.raw(), count_ * size_, size_);
+  }
   ++count_;
 }
 
@@ -64,8 +67,8 @@ void ScanOutput::Write(KernelContext& c, std::size_t index, std::int64_t axis, b
                        const Type& element) const {
   if (!c.HasOutput(index)) return;
   Shape one = shape_;
-  DType dtype = stack_.dtype();
-  if (!stack_.defined()) {
+  DType dtype = dtype_;
+  if (count_ == 0) {
     dtype = element.dtype;
     for (const Dim& d : element.dims) one.Append(d.known() ? d.number() : 0);
   }
@@ -77,12 +80,20 @@ void ScanOutput::Write(KernelContext& c, std::size_t index, std::int64_t axis, b
   }
   const OutputRef y = c.Output(index, shape, dtype);
   if (y.count == 0) return;
+  if (!parts_.empty()) return WriteOnDevice(y);
   const std::int64_t inner = ElementCount(one, at, one.size()), outer = size_ / inner;
   kernels::StridedLoops loops;
   loops.Add(outer, inner, count_ * inner);
   loops.Add(count_, reversed ? -size_ : size_, inner);
   loops.Add(inner, 1, 1);
   kernels::StridedCopy(dtype, loops, stack_.raw(), reversed ? (count_ - 1) * size_ : 0, y.data, 0, c.parallel());
+}
+
+void ScanOutput::WriteOnDevice(const OutputRef& y) const {
+  const std::size_t bytes = ByteSize(dtype_, size_);
+  auto* to = static_cast<std::byte*>(y.data);
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    CurrentDeviceCopier()->Copy(parts_[i].buffer()->device(), parts_[i].raw(), to + i * bytes, bytes);
 }
 
 }  // namespace sardonyx::ops

@@ -1,12 +1,15 @@
 // ops/control/scan_output.h - what Loop and Scan collect: the tensors of all iterations, stacked.
 #pragma once
 
+#include <vector>
+
 #include "ir/type.h"
 #include "ops/kernel_context.h"
 
 namespace sardonyx::ops {
 
-// Appends tensors of one type and shape. Grows by doubling, so that n iterations move O(n) bytes.
+// Appends tensors of one type and shape. Grows by doubling, so that n iterations move O(n) bytes. Those that lie on a
+// device are kept as they are, and stacked there when they are written: along the first axis, in their order.
 class ScanOutput {
  public:
   void Reserve(std::int64_t iterations) { reserved_ = iterations; }
@@ -22,8 +25,11 @@ class ScanOutput {
 
  private:
   void Grow();
-  Tensor stack_;  // [capacity, shape...]
-  Shape shape_;   // of one tensor
+  void WriteOnDevice(const OutputRef& y) const;
+  Tensor stack_;               // [capacity, shape...]
+  std::vector<Tensor> parts_;  // in place of the stack: on a device
+  DType dtype_ = DType::kUndefined;
+  Shape shape_;  // of one tensor
   std::int64_t size_ = 0, count_ = 0, capacity_ = 0, reserved_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // providers/plugin/kernel_nodes.cpp - makes and runs kernels of a plug-in's registry.
 #include "providers/plugin/kernel_nodes.h"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,7 +52,8 @@ void RunKernel(ops::KernelContext& context) {
 }  // namespace
 
 std::shared_ptr<const capi::KernelFacts> FactsOf(const Graph& graph, const Node& shown, const Node& node,
-                                                 std::shared_ptr<const capi::KernelSession> session) {
+                                                 std::shared_ptr<const capi::KernelSession> session,
+                                                 const OrtKernelDef* definition) {
   auto facts = std::make_shared<capi::KernelFacts>();
   facts->session = std::move(session);
   facts->node_name = node.name;
@@ -69,6 +71,13 @@ std::shared_ptr<const capi::KernelFacts> FactsOf(const Graph& graph, const Node&
   };
   for (const ValueId id : shown.inputs) facts->inputs.push_back(port(id));
   for (const ValueId id : shown.outputs) facts->outputs.push_back(port(id));
+  if (definition == nullptr) return facts;
+  const auto mark = [](const std::map<std::size_t, OrtMemType>& memory, std::vector<capi::KernelFacts::Port>& ports) {
+    for (const auto& [at, type] : memory)
+      if (at < ports.size()) ports[at].on_host = type != OrtMemTypeDefault;
+  };
+  mark(definition->input_memory, facts->inputs);
+  mark(definition->output_memory, facts->outputs);
   return facts;
 }
 
@@ -104,8 +113,9 @@ void PackWeights(KernelNode& node, const Packing& packing) {
   constexpr std::uint32_t kFirst = 24;  // the version with PrePackWeight
   if (!packing.allowed || kernel.ort_version_supported < kFirst || kernel.PrePackWeight == nullptr) return;
   const bool on_host = packing.memory->device().IsHost();
-  if (!on_host) node.packing_memory.reset(capi::NewAllocator(packing.memory));
-  OrtAllocator* allocator = on_host ? capi::DefaultAllocator() : node.packing_memory.get();
+  const bool ordinary = packing.memory == HostAllocator();
+  if (!ordinary) node.packing_memory.reset(capi::NewAllocator(packing.memory));
+  OrtAllocator* allocator = ordinary ? capi::DefaultAllocator() : node.packing_memory.get();
   const std::string callee = node.ep->name() + ": OrtKernelImpl::";
   for (std::size_t i = 0; i < node.facts->inputs.size(); ++i) {
     if (!node.facts->inputs[i].constant.is_tensor()) continue;

@@ -16,9 +16,10 @@
 namespace sardonyx::plugin {
 
 // What a kernel may know of `node`: its attributes as they are there, and inputs and outputs of `shown`, which has as
-// many (the fused node that stands for it). The two may be the same.
+// many (the fused node that stands for it). The two may be the same. `definition` says which lie on the host.
 std::shared_ptr<const capi::KernelFacts> FactsOf(const Graph& graph, const Node& shown, const Node& node,
-                                                 std::shared_ptr<const capi::KernelSession> session);
+                                                 std::shared_ptr<const capi::KernelSession> session,
+                                                 const OrtKernelDef* definition = nullptr);
 
 // How a kernel may pack the weights that it reads.
 struct Packing {

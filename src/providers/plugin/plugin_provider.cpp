@@ -2,6 +2,7 @@
 #include "providers/plugin/plugin_provider.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <utility>
 
@@ -56,16 +57,29 @@ std::shared_ptr<Allocator> AllocatorFor(const std::shared_ptr<Ep>& ep, const Plu
     for (const OrtEpDevice* candidate : ep->devices())
       for (const OrtMemoryInfo* memory : {candidate->memory, candidate->host_accessible_memory})
         if (memory != nullptr && memory->device == capi::DeviceOf(*device)) info = memory;
-    if (capi::DeviceOf(*device).IsHost()) return HostAllocator();
+    if (capi::DeviceOf(*device).type == DeviceType::kCpu) return HostAllocator();
   }
-  if (info == nullptr || info->device.IsHost()) return HostAllocator();
+  if (info == nullptr || info->device.type == DeviceType::kCpu) return HostAllocator();
   return LentOrOwn(ep, *info, lend);
 }
 
-std::shared_ptr<Allocator> HostAccessibleFor(const std::shared_ptr<Ep>& ep, const PluginProvider::Lend& lend) {
+// `own`: where its kernels' values lie, which may be the same.
+std::shared_ptr<Allocator> HostAccessibleFor(const std::shared_ptr<Ep>& ep, const std::shared_ptr<Allocator>& own,
+                                             const PluginProvider::Lend& lend) {
+  for (const OrtEpDevice* device : ep->devices())
+    if (device->host_accessible_memory != nullptr && device->host_accessible_memory->device == own->device())
+      return own;
   for (const OrtEpDevice* device : ep->devices())
     if (device->host_accessible_memory != nullptr) return LentOrOwn(ep, *device->host_accessible_memory, lend);
   return nullptr;
+}
+
+// The device's memory, where its kernels' values lie in host memory that it reaches; else null.
+std::shared_ptr<Allocator> OtherMemoryFor(const std::shared_ptr<Ep>& ep, const std::shared_ptr<Allocator>& own,
+                                          const PluginProvider::Lend& lend) {
+  if (own->device().memory != MemoryKind::kHostAccessible) return nullptr;
+  const OrtMemoryInfo* info = ep->devices().front()->memory;
+  return info != nullptr ? LentOrOwn(ep, *info, lend) : nullptr;
 }
 
 // A tensor of bytes that lie on `device`.
@@ -81,14 +95,15 @@ PluginProvider::PluginProvider(std::shared_ptr<Ep> ep, const SessionNeeds& needs
       needs_(needs),
       kernels_(FindKernels()),
       allocator_(AllocatorFor(ep_, lend)),
-      host_accessible_memory_(HostAccessibleFor(ep_, lend)),
+      host_accessible_memory_(HostAccessibleFor(ep_, allocator_, lend)),
       layout_(FindLayout()) {
   if (needs_.weightless) CheckWeightless();
   auto session = std::make_shared<capi::KernelSession>();
   session->logger = {{}, ep_->logger()};
   session->ep = ep_->handle();
-  if (!device().IsHost()) session->device_memory = allocator_;
+  if (allocator_ != HostAllocator()) session->device_memory = allocator_;
   session->host_accessible_memory = host_accessible_memory_;
+  session->other_memory = OtherMemoryFor(ep_, allocator_, lend);
   if (const auto supports = ep_->Find(&OrtEp::IsConcurrentRunSupported))
     capi::CallOut(ep_->Callee("IsConcurrentRunSupported").c_str(), supports, ep_->handle(), &runs_side_by_side_);
   session_ = std::move(session);
@@ -217,12 +232,12 @@ ops::Prepared PluginProvider::MakeNodeKernel(const providers::FusedNode& group,
   Packing packing{needs_.packs, allocator_, needs_.shared_weights, {}};
   packing.place = [&](std::size_t input, const Value& constant) {
     const Tensor& tensor = constant.tensor();
-    if (device().IsHost() || InputOnHost(fused, input)) return constant;
+    if (allocator_ == HostAllocator() || InputOnHost(fused, input)) return constant;
     auto buffer = Buffer::Allocate(std::max<std::size_t>(tensor.byte_size(), 1), allocator_);
     CopyBytes(tensor.raw(), Device{}, buffer->data(), device(), tensor.byte_size());
     return Value(Tensor(tensor.dtype(), tensor.shape(), std::move(buffer)));
   };
-  return MakeKernel(ep_, *entry, FactsOf(group.graph, fused, node, session_), packing);
+  return MakeKernel(ep_, *entry, FactsOf(group.graph, fused, node, session_, &entry->definition), packing);
 }
 
 ops::Prepared PluginProvider::Prepare(ops::PrepareContext& context) {
@@ -273,6 +288,10 @@ void PluginProvider::Sync() {
 }
 
 void PluginProvider::CopyBytes(const void* from, Device from_device, void* to, Device to_device, std::size_t bytes) {
+  if (from_device.IsHost() && to_device.IsHost()) {  // of which one is memory that the device reaches
+    std::memcpy(to, from, bytes);
+    return;
+  }
   if (!ep_->factory().CanCopy(from_device, to_device)) {
     Fail(Code::kEpFail, name(), ": OrtDataTransferImpl::CanCopy: expected a provider with memory of its own to copy ",
          "from and to the host, found that it cannot");

@@ -45,7 +45,8 @@ class PluginProvider final : public providers::Provider {
   ops::Prepared Prepare(ops::PrepareContext& context) override;
   const std::shared_ptr<Allocator>& allocator() const override { return allocator_; }
   // Host memory that its device reaches, for kernels and callers who ask for it; null: it has none. As in ONNX Runtime,
-  // values that its nodes read and write on the host lie in ordinary memory.
+  // values that its nodes read and write on the host lie in ordinary memory, and all others there only if the provider
+  // names it as its default memory.
   const std::shared_ptr<Allocator>& host_accessible_memory() const { return host_accessible_memory_; }
   bool InputOnHost(const Node& node, std::size_t input) const override;
   bool OutputOnHost(const Node& node, std::size_t output) const override;

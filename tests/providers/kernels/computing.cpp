@@ -44,12 +44,13 @@ Tensor Describe(const OrtValue* value) {
 
 enum class Where { kCard, kHost };
 
-void CheckPlace(const Tensor& tensor, Where where, bool reads) {
+void CheckPlace(const Tensor& tensor, Where where, bool reads, bool is_counted) {
   if (tensor.count() == 0) return;
+  if (where == Where::kCard && reaches_host) where = Where::kHost;
   if (IsOnCard(tensor.data) != (where == Where::kCard))
     Fail(where == Where::kCard ? "expected memory of the card, found other memory"
                                : "expected memory that the host reaches, found the card's");
-  if (where != Where::kHost) return;
+  if (where != Where::kHost || !is_counted) return;
   const bool pinned = IsPinned(tensor.data);
   ++(reads ? (pinned ? counts.read_pinned : counts.read_pageable)
            : (pinned ? counts.wrote_pinned : counts.wrote_pageable));
@@ -57,23 +58,29 @@ void CheckPlace(const Tensor& tensor, Where where, bool reads) {
 
 class Call {
  public:
-  explicit Call(OrtKernelContext* context) : context_(context) {}
+  // Copies between the host and the card are the runtime's idea: which there are is not counted.
+  Call(const char* op_type, OrtKernelContext* context)
+      : op_type_(op_type), counts_(op_type_.rfind("Memcpy", 0) != 0), context_(context) {}
   Tensor Input(std::size_t i, Where where = Where::kCard) const {
     const OrtValue* value = nullptr;
     Check(api->KernelContext_GetInput(context_, i, &value));
     const Tensor tensor = Describe(value);
-    CheckPlace(tensor, where, true);
+    CheckPlace(tensor, where, true, counts_);
+    if (counts_) NoteMemory(op_type_ + ", input " + std::to_string(i), value);
     return tensor;
   }
   Tensor Output(const std::vector<std::int64_t>& shape, Where where = Where::kCard) const {
     OrtValue* value = nullptr;
     Check(api->KernelContext_GetOutput(context_, 0, shape.data(), shape.size(), &value));
     const Tensor tensor = Describe(value);
-    CheckPlace(tensor, where, false);
+    CheckPlace(tensor, where, false, counts_);
+    if (counts_) NoteMemory(op_type_ + ", output", value);
     return tensor;
   }
 
  private:
+  std::string op_type_;
+  bool counts_;
   OrtKernelContext* context_;
 };
 
@@ -185,7 +192,7 @@ struct Kernel : OrtKernelImpl {
     Compute = [](OrtKernelImpl* self, OrtKernelContext* context) -> OrtStatus* {
       return Guard([&] {
         const auto& kernel = *static_cast<const Kernel*>(self);
-        kernel.op.run(Call(context));
+        kernel.op.run(Call(kernel.op.name, context));
         AskWhenRun(kernel.memories, context);
         ++counts.computed;
       });

@@ -8,6 +8,7 @@ namespace kernels {
 
 const OrtApi* api = nullptr;
 const OrtEpApi* ep_api = nullptr;
+bool reaches_host = false;
 
 namespace {
 
@@ -28,7 +29,8 @@ struct Provider : OrtEp {
   Provider(const Memories& its_memories, const std::string& memory)
       : OrtEp{}, registry(NewRegistry()), memories(its_memories) {
     ort_version_supported = kVersion;
-    if (memory == "pinned") {  // where its kernels find and leave their values
+    reaches_host = memory == "reached";
+    if (memory == "pinned" || memory == "reached") {  // where its kernels find and leave their values
       GetDefaultMemoryDevice = [](const OrtEp* self, const OrtMemoryDevice** device) -> OrtStatus* {
         *device = ep_api->MemoryInfo_GetMemoryDevice(static_cast<const Provider*>(self)->memories.pinned);
         return nullptr;

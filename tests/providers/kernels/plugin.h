@@ -24,6 +24,7 @@ inline constexpr const char* kOptions = "ep.singlekernelsprovider.";  // where a
 
 extern const OrtApi* api;
 extern const OrtEpApi* ep_api;
+extern bool reaches_host;  // the last provider's kernels take memory that the host reaches in place of the card's
 
 struct Failure : std::exception {
   explicit Failure(OrtStatus* from) : status(from) {}
@@ -75,6 +76,8 @@ Memories MemoriesOf(const OrtKernelInfo* info);
 // Asks for each kind of memory that a kernel may have, when it is made and when it runs, and writes the answers down.
 void AskWhenMade(const OrtKernelInfo* info);
 void AskWhenRun(const Memories& memories, OrtKernelContext* context);
+// The memory that a value of a kernel says it lies in.
+void NoteMemory(const std::string& what, const OrtValue* value);
 // All answers, a line each.
 const char* Answers();
 

@@ -81,6 +81,16 @@ void AskWhenRun(const Memories& memories, OrtKernelContext* context) {
   api->ReleaseMemoryInfo(host);
 }
 
+void NoteMemory(const std::string& what, const OrtValue* value) {
+  const OrtMemoryInfo* info = nullptr;
+  OrtMemoryInfoDeviceType type = OrtMemoryInfoDeviceType_CPU;
+  Check(api->GetTensorMemoryInfo(value, &info));
+  api->MemoryInfoGetDeviceType(info, &type);
+  const OrtMemoryDevice* device = ep_api->Value_GetMemoryDevice(value);
+  Note(what, "device " + std::to_string(type) + ", maker " + std::to_string(ep_api->MemoryDevice_GetVendorId(device)) +
+                 ", memory " + std::to_string(ep_api->MemoryDevice_GetMemoryType(device)));
+}
+
 const char* Answers() {
   const std::lock_guard lock(mutex);
   told.clear();

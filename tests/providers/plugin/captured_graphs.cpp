@@ -79,6 +79,7 @@ OrtGraphCaptureNodeAssignmentPolicy ORT_API_CALL Policy(const OrtEp* self) {
 }
 
 OrtStatus* ORT_API_CALL IsConcurrentRunSupported(OrtEp* /*self*/, bool* supported) {
+  TEST_PLUGIN_TRY(Fault("IsConcurrentRunSupported"));
   *supported = false;
   return nullptr;
 }

@@ -73,7 +73,7 @@ void ORT_API_CALL Release(OrtKernelImpl* self) { delete static_cast<CardKernel*>
 
 OrtKernelImpl* NewCardKernel(const char* op_type) {
   auto kernel = std::make_unique<CardKernel>();
-  kernel->ort_version_supported = ORT_API_VERSION;
+  kernel->ort_version_supported = Version();
   kernel->Compute = ComputeOnCard;
   kernel->Release = Release;
   kernel->op_type = op_type;

@@ -241,7 +241,7 @@ OrtStatus* ORT_API_CALL ComputeNode(OrtNodeComputeInfo* self, void* /*state*/, O
 
 std::unique_ptr<CompiledNode> NewCompiled() {
   auto node = std::make_unique<CompiledNode>();
-  node->ort_version_supported = ORT_API_VERSION;
+  node->ort_version_supported = Version();
   node->CreateState = CreateState;
   node->Compute = ComputeNode;
   node->ReleaseState = ReleaseState;

@@ -73,7 +73,7 @@ OrtStatus* ORT_API_CALL CreateControlFlow(void* state, const OrtKernelInfo* info
   if (op_type == "If") return ep_api->CreateIfKernel(info, kernel);
   if (op_type == "Loop") {
     auto helper = std::make_unique<LoopHelper>();
-    helper->ort_version_supported = ORT_API_VERSION;
+    helper->ort_version_supported = Version();
     helper->Release = ReleaseLoopHelper;
     helper->ConcatOutput = ConcatOutput;
     TEST_PLUGIN_TRY(ep_api->CreateLoopKernel(info, helper.get(), kernel));
@@ -81,7 +81,7 @@ OrtStatus* ORT_API_CALL CreateControlFlow(void* state, const OrtKernelInfo* info
     return nullptr;
   }
   auto helper = std::make_unique<ScanHelper>();
-  helper->ort_version_supported = ORT_API_VERSION;
+  helper->ort_version_supported = Version();
   helper->Release = ReleaseScanHelper;
   helper->Transpose = Transpose;
   TEST_PLUGIN_TRY(ep_api->CreateScanKernel(info, helper.get(), kernel));

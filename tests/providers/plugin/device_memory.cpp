@@ -153,6 +153,7 @@ OrtStatus* ORT_API_CALL CopyTensors(OrtDataTransferImpl* /*self*/, const OrtValu
     Do(streams != nullptr ? streams[i] : nullptr, [=] {
       const OpenDevice open;
       ++(across ? events.across : events.copies);
+      if (IsOnCard(source) && IsOnCard(target)) ++events.within;
       if (across) api->ReleaseStatus(OpenFirst(true));
       if (bytes != 0) std::memcpy(target, source, bytes);
       if (across) api->ReleaseStatus(OpenFirst(false));
@@ -186,7 +187,7 @@ bool IsOnCard(const void* data) {
 
 OrtStatus* CreateCardAllocator(const OrtMemoryInfo* info, OrtAllocator** allocator) {
   auto made = std::make_unique<Allocator>(info);
-  made->version = ORT_API_VERSION;
+  made->version = Version();
   OrtStatus* incomplete = Fault("IncompleteAllocator");
   made->Alloc = incomplete == nullptr ? Alloc : nullptr;
   api->ReleaseStatus(incomplete);
@@ -209,7 +210,7 @@ void ReleaseCardAllocator(OrtAllocator* allocator) { delete static_cast<Allocato
 
 OrtStatus* CreateTransfer(OrtDataTransferImpl** transfer) {
   auto made = std::make_unique<Transfer>();
-  made->ort_version_supported = ORT_API_VERSION;
+  made->ort_version_supported = Version();
   made->Release = ReleaseTransfer;
   if (!IsPlanted("incomplete:", "CreateDataTransfer")) made->CanCopy = CanCopy;
   made->CopyTensors = CopyTensors;

@@ -63,7 +63,8 @@ OrtStatus* AddDevice(Factory& factory, const OrtHardwareDevice* hardware, const 
   api->ReleaseKeyValuePairs(options);
   TEST_PLUGIN_TRY(status);
   devices[count++] = device;
-  if (std::strncmp(kind, "card", 4) != 0) return nullptr;
+  constexpr std::uint32_t kFirstWithMemory = 23;
+  if (std::strncmp(kind, "card", 4) != 0 || Version() < kFirstWithMemory) return nullptr;
   TEST_PLUGIN_TRY(ep_api->EpDevice_AddAllocatorInfo(device, factory.card));
   if (kHasPinned) TEST_PLUGIN_TRY(ep_api->EpDevice_AddAllocatorInfo(device, factory.pinned));
   return nullptr;
@@ -86,13 +87,14 @@ OrtStatus* ORT_API_CALL GetSupportedDevices(OrtEpFactory* self, const OrtHardwar
   return nullptr;
 }
 
-OrtStatus* ORT_API_CALL CreateEp(OrtEpFactory* /*self*/, const OrtHardwareDevice* const* /*devices*/,
+OrtStatus* ORT_API_CALL CreateEp(OrtEpFactory* self, const OrtHardwareDevice* const* /*devices*/,
                                  const OrtKeyValuePairs* const* metadata, size_t num_devices,
                                  const OrtSessionOptions* options, const OrtLogger* logger, OrtEp** ep) {
   TEST_PLUGIN_TRY(Fault("CreateEp"));
   if (IsPlanted("nothing:", "CreateEp")) return nullptr;
   if (num_devices != 1) return Failure("expected one device");
-  return CreateProvider(api->GetKeyValue(metadata[0], "kind"), options, logger, ep);
+  return CreateProvider(api->GetKeyValue(metadata[0], "kind"), static_cast<const Factory*>(self)->card, options, logger,
+                        ep);
 }
 
 void ORT_API_CALL ReleaseEp(OrtEpFactory* /*self*/, OrtEp* ep) { ReleaseProvider(ep); }
@@ -161,13 +163,14 @@ TEST_PLUGIN_EXPORT long TestPluginCount(const char* what);
 OrtStatus* CreateEpFactories(const char* /*name*/, const OrtApiBase* base, const OrtLogger* /*logger*/,
                              OrtEpFactory** factories, size_t max_factories, size_t* count) {
   using namespace test_plugin;
-  api = base->GetApi(ORT_API_VERSION);
+  ReadVersion();
+  api = base->GetApi(Version());
   ep_api = api->GetEpApi();
   TEST_PLUGIN_TRY(Fault("CreateEpFactories"));
   if (IsPlanted("nothing:", "CreateEpFactories")) return nullptr;
   if (max_factories == 0) return Failure("no room for a factory");
   auto factory = std::make_unique<Factory>();
-  factory->ort_version_supported = ORT_API_VERSION;
+  factory->ort_version_supported = Version();
   factory->GetName = GetName;
   factory->GetVendor = GetVendor;
   factory->GetVendorId = GetVendorId;
@@ -191,6 +194,7 @@ OrtStatus* CreateEpFactories(const char* /*name*/, const OrtApiBase* base, const
                                            OrtDeviceMemoryType_HOST_ACCESSIBLE, 0, OrtDeviceAllocator,
                                            &factory->pinned));
   if (IsPlanted("incomplete:", "CreateEpFactories")) factory->GetVendor = nullptr;
+  CutToVersion(factory.get());
   factories[0] = factory.release();
   *count = IsPlanted("miscount:", "CreateEpFactories") ? 2 : 1;
   return nullptr;
@@ -223,6 +227,7 @@ long TestPluginCount(const char* what) {
                {"profilers", counts.profilers},
                {"event profiled", events.profiled},
                {"event copies", events.copies},
+               {"event within", events.within},
                {"event across", events.across},
                {"event on_stream", events.on_stream},
                {"event pinned", events.pinned},
@@ -233,6 +238,7 @@ long TestPluginCount(const char* what) {
                {"event flushes", events.flushes},
                {"event run_ends", events.run_ends},
                {"event own_streams", events.own_streams},
+               {"event own_allocators", events.own_allocators},
                {"event captured_runs", events.captured_runs},
                {"event replayed", events.replayed},
                {"event synced", events.synced},

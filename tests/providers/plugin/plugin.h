@@ -50,8 +50,8 @@ extern std::atomic<long> claims;  // calls of GetCapability since the library wa
 
 // What has happened since the library was loaded.
 struct Events {
-  std::atomic<long> copies, across, on_stream, pinned, streamed, activated, host_waits, device_waits, flushes, run_ends,
-      own_streams;
+  std::atomic<long> copies, within, across, on_stream, pinned, streamed, activated, host_waits, device_waits, flushes;
+  std::atomic<long> run_ends, own_streams, own_allocators;
   std::atomic<long> captured_runs, replayed, synced, profiled;
   std::atomic<long> lost;  // work that a stream still had when it was released
 };
@@ -68,6 +68,15 @@ bool IsPlanted(const char* kind, const char* function);
     if (OrtStatus* failed = (call); failed != nullptr) return failed; \
   } while (false)
 OrtStatus* Failure(const std::string& message);
+
+// ---- older_versions.cpp
+// The version of the interface that the plug-in says it was built for: the environment variable SDX_PLUGIN_VERSION when
+// it was registered, or the newest.
+std::uint32_t Version();
+void ReadVersion();
+// Takes away what the struct of that version did not have.
+void CutToVersion(OrtEp* provider);
+void CutToVersion(OrtEpFactory* factory);
 
 inline constexpr const char* kChannelsLast = "com.ms.internal.nhwc";
 

@@ -84,7 +84,7 @@ OrtStatus* ORT_API_CALL EndProfiling(OrtEpProfilerImpl* self, OrtProfilingEvents
 OrtStatus* ORT_API_CALL CreateProfiler(OrtEp* /*ep*/, OrtEpProfilerImpl** profiler) {
   TEST_PLUGIN_TRY(Fault("CreateProfiler"));
   auto made = std::make_unique<Profiler>();
-  made->ort_version_supported = ORT_API_VERSION;
+  made->ort_version_supported = Version();
   made->Release = Release;
   made->StartProfiling = StartProfiling;
   made->StartEvent = StartEvent;

@@ -32,6 +32,7 @@ struct Provider : OrtEp {
   bool packs = false;         // kernels pack their weights
   bool control_flow = false;  // there are kernels for it
   OrtKernelRegistry* kernels = nullptr;
+  const OrtMemoryInfo* card = nullptr;
 };
 
 const char* ORT_API_CALL GetName(const OrtEp* /*self*/) { return kName; }
@@ -91,7 +92,7 @@ OrtStatus* Takes(const Provider& provider, const OrtNode* node, bool& takes) {
 OrtStatus* ClaimChains(const Provider& provider, const std::vector<const OrtNode*>& nodes,
                        OrtEpGraphSupportInfo* info) {
   OrtNodeFusionOptions options{};
-  options.ort_version_supported = ORT_API_VERSION;
+  options.ort_version_supported = Version();
   options.drop_constant_initializers = provider.drop_constants;
   std::vector<const OrtNode*> chain;
   const auto close = [&]() -> OrtStatus* {
@@ -157,7 +158,11 @@ void ORT_API_CALL ReleaseNodeComputeInfos(OrtEp* /*self*/, OrtNodeComputeInfo** 
   for (std::size_t i = 0; i < count; ++i) ReleaseCompiled(infos[i]);
 }
 
+// It has no status to return.
 const char* ORT_API_CALL GetCompatibility(OrtEp* self, const OrtGraph* /*graph*/) {
+  if (IsPlanted("nothing:", "GetCompiledModelCompatibilityInfo")) return nullptr;
+  if (IsPlanted("throw:", "GetCompiledModelCompatibilityInfo"))
+    api->ReleaseStatus(Fault("GetCompiledModelCompatibilityInfo"));
   return static_cast<const Provider*>(self)->compatibility.c_str();
 }
 
@@ -236,7 +241,7 @@ OrtStatus* ORT_API_CALL CreateKernel(void* state, const OrtKernelInfo* info, Ort
   }
   if (kind != "kernels") return Failure("a kernel of another provider");
   auto kernel = std::make_unique<Kernel>();
-  kernel->ort_version_supported = ORT_API_VERSION;
+  kernel->ort_version_supported = Version();
   if (!IsPlanted("incomplete:", "CreateKernel")) kernel->Compute = ComputeKernel;
   kernel->Release = ReleaseKernel;
   kernel->op_type = static_cast<const char*>(state);
@@ -306,6 +311,24 @@ OrtStatus* ORT_API_CALL OnRunEnd(OrtEp* /*self*/, const OrtRunOptions* /*options
   return Fault("OnRunEnd");
 }
 
+OrtStatus* ORT_API_CALL OnSessionInitializationEnd(OrtEp* /*self*/) { return Fault("OnSessionInitializationEnd"); }
+
+// ---- memory: what the factory would say and make, too
+
+OrtStatus* ORT_API_CALL GetDefaultMemoryDevice(const OrtEp* self, const OrtMemoryDevice** device) {
+  TEST_PLUGIN_TRY(Fault("GetDefaultMemoryDevice"));
+  if (IsPlanted("nothing:", "GetDefaultMemoryDevice")) return nullptr;
+  *device = ep_api->MemoryInfo_GetMemoryDevice(static_cast<const Provider*>(self)->card);
+  return nullptr;
+}
+
+OrtStatus* ORT_API_CALL CreateOwnAllocator(OrtEp* /*self*/, const OrtMemoryInfo* info, OrtAllocator** allocator) {
+  TEST_PLUGIN_TRY(Fault("CreateOwnAllocator"));
+  if (IsPlanted("nothing:", "CreateOwnAllocator")) return nullptr;
+  ++events.own_allocators;
+  return CreateCardAllocator(info, allocator);
+}
+
 OrtStatus* ORT_API_CALL Sync(OrtEp* /*self*/) {
   TEST_PLUGIN_TRY(Fault("Sync"));
   ++events.synced;
@@ -335,9 +358,11 @@ OrtStatus* ReadOption(const OrtSessionOptions* options, const char* name, std::s
 
 }  // namespace
 
-OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, const OrtLogger* logger, OrtEp** ep) {
+OrtStatus* CreateProvider(const char* kind, const OrtMemoryInfo* card, const OrtSessionOptions* options,
+                          const OrtLogger* logger, OrtEp** ep) {
   auto provider = std::make_unique<Provider>();
-  provider->ort_version_supported = ORT_API_VERSION;
+  provider->card = card;
+  provider->ort_version_supported = Version();
   provider->kind = kind;
   TEST_PLUGIN_TRY(ReadOption(options, "operators", provider->operators));
   std::string drop;
@@ -393,6 +418,13 @@ OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, co
   }
   std::string own_streams;
   TEST_PLUGIN_TRY(ReadOption(options, "own_streams", own_streams));
+  std::string own_memory;
+  TEST_PLUGIN_TRY(ReadOption(options, "own_memory", own_memory));
+  if (own_memory == "1") {
+    provider->GetDefaultMemoryDevice = GetDefaultMemoryDevice;
+    provider->CreateAllocator = CreateOwnAllocator;
+  }
+  provider->OnSessionInitializationEnd = OnSessionInitializationEnd;
   if (own_streams == "1") provider->CreateSyncStreamForDevice = CreateOwnStream;  // else the factory's serve
   if (!IsPlanted("incomplete:", "CreateEp")) provider->GetName = GetName;
   provider->GetCapability = GetCapability;
@@ -412,6 +444,7 @@ OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, co
   }
   TEST_PLUGIN_TRY(api->Logger_LogMessage(logger, ORT_LOGGING_LEVEL_INFO, "a test provider is there", __FILE__, __LINE__,
                                          "CreateProvider"));
+  CutToVersion(provider.get());
   *ep = provider.release();
   return nullptr;
 }

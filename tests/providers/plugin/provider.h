@@ -6,7 +6,9 @@
 namespace test_plugin {
 
 // `kind` is that of its device: "host", "card" or "kernels".
-OrtStatus* CreateProvider(const char* kind, const OrtSessionOptions* options, const OrtLogger* logger, OrtEp** ep);
+// `card`: the memory of the card.
+OrtStatus* CreateProvider(const char* kind, const OrtMemoryInfo* card, const OrtSessionOptions* options,
+                          const OrtLogger* logger, OrtEp** ep);
 void ReleaseProvider(OrtEp* ep);
 
 }  // namespace test_plugin

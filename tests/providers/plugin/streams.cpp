@@ -94,7 +94,7 @@ OrtStatus* ORT_API_CALL CreateNotification(OrtSyncStreamImpl* self, OrtSyncNotif
   TEST_PLUGIN_TRY(Fault("CreateNotification"));
   if (IsPlanted("nothing:", "CreateNotification")) return nullptr;
   auto made = std::make_unique<Notification>();
-  made->ort_version_supported = ORT_API_VERSION;
+  made->ort_version_supported = Version();
   made->Release = ReleaseNotification;
   made->Activate = Activate;
   made->WaitOnDevice = WaitOnDevice;
@@ -123,7 +123,7 @@ OrtStatus* ORT_API_CALL OnSessionRunEnd(OrtSyncStreamImpl* /*self*/) {
 OrtStatus* CreateStream(OrtSyncStreamImpl** stream) {
   if (IsPlanted("nothing:", "CreateStream")) return nullptr;
   auto made = std::make_unique<Stream>();
-  made->ort_version_supported = ORT_API_VERSION;
+  made->ort_version_supported = Version();
   made->Release = ReleaseStream;
   if (!IsPlanted("incomplete:", "CreateStream")) made->GetHandle = GetStreamHandle;
   made->CreateNotification = CreateNotification;
