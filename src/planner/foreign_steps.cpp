@@ -4,7 +4,7 @@
 #include "ops/cost_context.h"
 #include "ops/infer.h"
 #include "ops/infer_context.h"
-#include "planner/place_copies.h"
+#include "planner/copy_nodes.h"
 
 namespace sardonyx::planner {
 namespace {
@@ -32,7 +32,8 @@ const ops::OpDef& ForeignOperator() { return kForeignOperator; }
 const ops::OpDef& DeviceCopy() { return kDeviceCopy; }
 
 bool IsCopy(const Node& node) {
-  return node.domain == kCopyDomain && (node.op_type == kCopyFromHost || node.op_type == kCopyToHost || node.op_type == kCopyAcross);
+  return node.domain == kCopyDomain &&
+         (node.op_type == kCopyFromHost || node.op_type == kCopyToHost || node.op_type == kCopyAcross);
 }
 
 bool IsControlFlow(const Node& node) { return !node.Subgraphs().empty() && node.domain != node.provider; }

@@ -16,7 +16,7 @@ namespace sardonyx::planner {
 const ops::OpDef& FusedGroup();
 // An operator without a row (a function call that a provider claimed whole): its kernel determines types and shapes.
 const ops::OpDef& ForeignOperator();
-// A copy between the host and the device of the node's provider (planner/place_copies.h).
+// A copy between the host and the device of the node's provider (planner/copy_nodes.h).
 const ops::OpDef& DeviceCopy();
 bool IsCopy(const Node& node);
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/place_copies.h"
+#include "planner/copy_nodes.h"
 
 namespace sardonyx::planner {
 namespace {

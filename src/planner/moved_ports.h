@@ -5,7 +5,7 @@
 
 namespace sardonyx::planner {
 
-// The device that an input could lie on: all who copy it (planner/place_copies.h) copy it there. Device{}: none.
+// The device that an input could lie on: all who copy it (planner/copy_nodes.h) copy it there. Device{}: none.
 Device DeviceOfInput(const Graph& graph, ValueId input);
 // The device that an output is copied from. Device{}: none.
 Device DeviceOfOutput(const Graph& graph, ValueId output);

@@ -2,8 +2,8 @@
 #include "planner/outline.h"
 
 #include "ir/node_error.h"
+#include "planner/copy_nodes.h"
 #include "planner/foreign_steps.h"
-#include "planner/place_copies.h"
 
 namespace sardonyx::planner {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <variant>
 
+#include "planner/copy_nodes.h"
 #include "planner/moved_ports.h"
-#include "planner/place_copies.h"
 
 namespace sardonyx::planner {
 namespace {

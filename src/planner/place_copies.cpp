@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "planner/copy_nodes.h"
 #include "planner/foreign_steps.h"
 #include "planner/passed_on.h"
 

@@ -6,16 +6,6 @@
 
 namespace sardonyx::planner {
 
-// The domain and the op_types of copies. A copy belongs to the provider whose device is on one side of it.
-inline constexpr std::string_view kCopyDomain = "ai.sardonyx";
-inline constexpr std::string_view kCopyFromHost = "MemcpyFromHost";
-inline constexpr std::string_view kCopyToHost = "MemcpyToHost";
-inline constexpr std::string_view kCopyAcross = "MemcpyAcross";  // from one device to another
-
-// Ordinary memory of the host. Host memory of a kind that a device reaches is none: a provider's values lie there if it
-// says so, and are copied like those on its device.
-inline bool IsOrdinary(const Device& device) { return device.IsHost() && device.memory != MemoryKind::kHostAccessible; }
-
 // Every node must have its provider. Sets ValueInfo::device of all values, and adds a copy node where a node reads a
 // value that lies elsewhere, once per value and device. Copies of values that a body captures stand before the
 // control-flow node; constants are copied at once. Inputs and outputs of the model, and values that are not tensors,

@@ -4,7 +4,7 @@
 
 #include "ops/single_node.h"
 #include "ops/tensor_ref.h"
-#include "planner/place_copies.h"
+#include "planner/copy_nodes.h"
 #include "runtime/run_state.h"
 
 namespace sardonyx::runtime {

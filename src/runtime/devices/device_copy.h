@@ -7,7 +7,7 @@
 
 namespace sardonyx::runtime {
 
-// `provider` is the one whose device is on one side of `node` (planner/place_copies.h); it must outlive the kernel.
+// `provider` is the one whose device is on one side of `node` (planner/copy_nodes.h); it must outlive the kernel.
 ops::Prepared PrepareCopy(providers::Provider& provider, const Graph& graph, const Node& node);
 
 }  // namespace sardonyx::runtime

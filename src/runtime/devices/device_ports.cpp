@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "planner/copy_nodes.h"
 #include "planner/moved_ports.h"
-#include "planner/place_copies.h"
 
 namespace sardonyx::runtime {
 namespace {
