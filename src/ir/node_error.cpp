@@ -10,13 +10,14 @@ std::string ErrorPrefix(const Graph& graph, const Node& node) {
 }
 
 // A shape may stand first in a message, too: "[2, 3] does not broadcast to ...".
-static bool NamesNode(std::string_view message) {
+bool NamesNode(const Error& error) {
+  const std::string_view message = error.what();
   const std::size_t end = message.find("] node ");
   return !message.empty() && message[0] == '[' && end != std::string_view::npos && message.find(']') == end;
 }
 
 Error AtNode(const Graph& graph, const Node& node, const Error& error) {
-  return NamesNode(error.what()) ? error : Error(error.code(), ErrorPrefix(graph, node) + error.what());
+  return NamesNode(error) ? error : Error(error.code(), ErrorPrefix(graph, node) + error.what());
 }
 
 }  // namespace sardonyx

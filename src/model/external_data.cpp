@@ -47,7 +47,7 @@ bool IsInside(const fs::path& file, const fs::path& folder) {
 std::string ExternalFiles::Resolve(const std::string& location) const {
   CheckLocation(location);
   if (options_.external_data_folder.empty() && model_path_.empty())
-    Fail(Code::kNoSuchFile, "external data '", location,
+    Fail(Code::kFail, "external data '", location,
          "' cannot be found for a model given as bytes: give its folder (config entry "
          "'session.model_external_initializers_file_folder_path') or the file's bytes "
          "(AddExternalInitializersFromFilesInMemory)");
@@ -58,8 +58,7 @@ std::string ExternalFiles::Resolve(const std::string& location) const {
   std::error_code error;
   const fs::path file = fs::canonical(folder / FromUtf8(location), error);
   if (error)
-    Fail(error == std::errc::no_such_file_or_directory ? Code::kNoSuchFile : Code::kFail, "external data file '",
-         ToUtf8(folder / FromUtf8(location)), "': ", error.message(),
+    Fail(Code::kFail, "external data file '", ToUtf8(folder / FromUtf8(location)), "': ", error.message(),
          "; it holds weights of the model and must be where the model expects it, beside the model's file");
   const fs::path home = fs::canonical(folder, error);
   if (!error && IsInside(file, home)) return ToUtf8(file);

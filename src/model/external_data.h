@@ -28,7 +28,7 @@ class ExternalFiles {
     const MappedFile* mapped = nullptr;
     std::string path;  // as resolved; for files handed over in memory, the location
   };
-  // Fails with kNoSuchFile if there is no such file, and with kInvalidArgument if `location` is not allowed. Valid for
+  // Fails with kFail if there is no such file, and with kInvalidArgument if `location` is not allowed. Valid for
   // the lifetime of this object.
   const File& Find(const std::string& location);
 

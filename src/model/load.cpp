@@ -220,13 +220,14 @@ void CheckFormat(const LoadContext& context, std::string_view bytes) {
   }
   const char* found = IsCompiledModel(bytes) ? "SDX" : IsOrtFormat(bytes) ? "ORT" : "ONNX";
   if (wanted != found)
-    Fail(wanted == "ORT" ? Code::kFail : Code::kInvalidArgument, context.source.name,
+    Fail(wanted == "ORT" ? Code::kFail : Code::kInvalidProtobuf, context.source.name,
          ": session.load_model_format expects a model in ", wanted, " format, found a model in ", found, " format");
 }
 
 Model LoadAny(LoadContext& context, std::span<const std::byte> bytes) {
   if (IsCompiledModel(Chars(bytes))) return LoadCompiled(context, bytes);
   if (IsOrtFormat(Chars(bytes))) {
+    if (context.options.is_ort_format != nullptr) *context.options.is_ort_format = true;
     const auto onnx = std::make_shared<const std::string>(OnnxFromOrtFormat(Chars(bytes), context.source.name));
     context.owner = onnx;
     context.mapped = nullptr;

@@ -30,6 +30,7 @@ struct LoadOptions {
   // Receives what a compiled model has beside the model (model/compiled_file.h). Null: that is left out, and the model
   // is like any other that was optimized.
   std::optional<CompiledParts>* compiled = nullptr;
+  bool* is_ort_format = nullptr;  // told whether the model is in ORT format; may be null
 };
 
 }  // namespace sardonyx::model

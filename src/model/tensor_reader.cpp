@@ -101,7 +101,7 @@ class Decoder {
       size_ = IsString(dtype_) ? 0 : ByteSize(dtype_, count_);
     });
     if (fields_.location == 1) {
-      to.tensor = External(to);
+      to.tensor = FromFile(to);
     } else if (fields_.location != 0) {
       message_.Fail(Code::kInvalidGraph, "expected data_location 0 or 1, found ", fields_.location);
     } else if (IsString(dtype_)) {
@@ -145,6 +145,15 @@ class Decoder {
     if (error != std::errc() || end != text.data() + text.size() || text.empty())
       message_.Fail(Code::kInvalidGraph, "expected a number of bytes as external_data '", key, "', found '", text, "'");
     return number;
+  }
+
+  // What is wrong with external data is kFail, as in ONNX Runtime. Invalid arguments are the caller's.
+  Tensor FromFile(Initializer& to) const {
+    try {
+      return External(to);
+    } catch (const Error& error) {
+      sardonyx::Fail(error.code() == Code::kInvalidArgument ? error.code() : Code::kFail, error.what());
+    }
   }
 
   Tensor External(Initializer& to) const {

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "base/limits.h"
-#include "ir/node_error.h"
+#include "ops/error_codes.h"
 #include "ops/input_type.h"
 #include "ops/schema/schema.h"
 #include "ops/schema/substitute_schema.h"
@@ -90,7 +90,11 @@ class GraphInference {
     const InferContext::SubgraphFn subgraph = [&](std::string_view attribute, std::span<const Type> types) {
       return InferBody(id, attribute, types);
     };
-    InferNode(graph_, canonical.node(), *canonical.op(), inputs, outputs, &subgraph);
+    try {
+      InferNode(graph_, canonical.node(), *canonical.op(), inputs, outputs, &subgraph);
+    } catch (const Error& error) {  // functions shared with kernels do not know the node
+      throw AsLoadError(graph_, canonical.node(), *canonical.op(), error);
+    }
     for (std::size_t i = 0; i < outputs.size(); ++i)
       if (node.outputs[i] != kNoValue) SetType(node, graph_.value(node.outputs[i]), std::move(outputs[i]));
   }
@@ -159,7 +163,7 @@ class GraphInference {
     try {
       value.type = Merge(value.type, output.type);
     } catch (const Error& conflict) {
-      if (options_.strict) FailAt(node, Code::kInvalidGraph, "output '", value.name, "': ", conflict.what());
+      if (options_.strict) FailAt(node, Code::kFail, "output '", value.name, "': ", conflict.what());
       if (options_.logger != nullptr)
         options_.logger->Warn(Describe(graph_, node), ": output '", value.name, "' is declared as ",
                               value.type.ToText(), " and computed as ", output.type.ToText(),
@@ -239,13 +243,9 @@ const Type& TypeAsInput(const Node& node, std::size_t i, const Type& type) {
 void InferNode(const Graph& graph, const Node& node, const OpDef& op, std::span<const InferContext::Known> inputs,
                std::span<InferContext::Output> outputs, const InferContext::SubgraphFn* subgraph) {
   InferContext context(graph, node, op, inputs, outputs, subgraph);
-  try {
-    for (const InferContext::Known& input : inputs) CheckDims(input.type);
-    op.infer(context);
-    for (const InferContext::Output& output : outputs) CheckDims(output.type);
-  } catch (const Error& error) {  // functions shared with kernels do not know the node
-    throw AtNode(graph, node, error);
-  }
+  for (const InferContext::Known& input : inputs) CheckDims(input.type);
+  op.infer(context);
+  for (const InferContext::Output& output : outputs) CheckDims(output.type);
 }
 
 void InferAt(Graph& graph, NodeId node, const Registry& registry, const InferOptions& options) {

@@ -30,7 +30,7 @@ void Infer(Graph& graph, const Registry& registry, const InferOptions& options =
 void InferAt(Graph& graph, NodeId node, const Registry& registry, const InferOptions& options = {});
 
 // One node, from given knowledge of its inputs (used by the planner with numbers). The node must be in its newest
-// spelling.
+// spelling. Errors do not name it.
 // Fails for inputs and outputs beyond kMostDimensions, which no interface and few kernels hold.
 inline constexpr std::size_t kMostDimensions = 64;
 void InferNode(const Graph& graph, const Node& node, const OpDef& op, std::span<const InferContext::Known> inputs,

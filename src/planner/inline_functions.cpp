@@ -15,6 +15,29 @@ namespace {
 
 using AttributeMap = std::map<std::string, const AttributeValue*, std::less<>>;
 
+std::size_t BytesOf(const Graph& graph);
+
+// Names and constants, which is nearly all that a node takes in a file.
+std::size_t BytesOf(const Node& node) {
+  std::size_t bytes = node.name.size() + node.op_type.size() + node.domain.size();
+  for (const Attribute& attribute : node.attributes) {
+    bytes += attribute.name.size();
+    if (const auto* tensor = std::get_if<Tensor>(&attribute.value)) bytes += tensor->byte_size();
+    if (const auto* box = std::get_if<GraphBox>(&attribute.value)) bytes += BytesOf(**box);
+  }
+  return bytes;
+}
+
+std::size_t BytesOf(const Graph& graph) {
+  std::size_t bytes = 0;
+  for (const NodeId id : graph.order) bytes += BytesOf(graph.node(id));
+  for (const ValueInfo& value : graph.values) {
+    bytes += value.name.size();
+    if (value.constant() != nullptr) bytes += value.constant()->byte_size();
+  }
+  return bytes;
+}
+
 class Inliner {
  public:
   Inliner(const Model& model, const ops::Registry& registry, const InlineLimits& limits)
@@ -81,6 +104,12 @@ class Inliner {
     for (const NodeId id : graph.order) Substitute(graph.node(id).attributes, given);
   }
 
+  static void CheckSize(const Graph& graph, const Node& call, std::size_t found, std::size_t limit, const char* unit) {
+    if (found > limit)
+      Fail(Code::kFail, "[", call.op_type, "] ", Describe(graph, call), ": expected functions that expand to at most ",
+           limit, " ", unit, ", found more");
+  }
+
   void Expand(Graph& graph, NodeId call_id, const Function& function, int depth) {
     const Node call = graph.node(call_id);
     Graph body = function.body;
@@ -88,10 +117,9 @@ class Inliner {
     ops::ResolveVersions(body, registry_, functions_);
     if (limits_.nested) Run(body, depth + 1);
     expanded_ += 1 + body.order.size();  // a call of an empty function is work, too
-    if (expanded_ > limits_.nodes) {
-      Fail(Code::kInvalidGraph, "[", call.op_type, "] ", Describe(graph, call),
-           ": expected functions that expand to at most ", limits_.nodes, " nodes, found more");
-    }
+    expanded_bytes_ += BytesOf(body);
+    CheckSize(graph, call, expanded_, limits_.nodes, "nodes");
+    CheckSize(graph, call, expanded_bytes_, limits_.bytes, "bytes");
     if (call.inputs.size() > body.inputs.size() || call.outputs.size() > body.outputs.size()) {
       Fail(Code::kInvalidGraph, "[", call.op_type, "] ", Describe(graph, call), ": function '", function.name,
            "' takes ", body.inputs.size(), " inputs and gives ", body.outputs.size(), " outputs, found ",
@@ -157,7 +185,7 @@ class Inliner {
   FunctionIndex functions_;
   const ops::Registry& registry_;
   const InlineLimits& limits_;
-  std::size_t expanded_ = 0;
+  std::size_t expanded_ = 0, expanded_bytes_ = 0;
 };
 
 // `to` is a graph before calls were replaced, `from` the same one afterwards: what it had has kept its number.

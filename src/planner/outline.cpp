@@ -2,6 +2,7 @@
 #include "planner/outline.h"
 
 #include "ir/node_error.h"
+#include "ops/error_codes.h"
 #include "planner/copy_nodes.h"
 #include "planner/foreign_steps.h"
 
@@ -87,7 +88,8 @@ void Outline::AddStep(const Node& node, const providers::ProviderSet& providers)
 }
 
 Error Outline::AtStep(const Step& step, const Error& error) const {
-  return AtNode(graph_, graph_.node(step.node), error);
+  const Node& node = graph_.node(step.node);
+  return step.on_cpu ? ops::AsRunError(graph_, node, *step.op, error) : AtNode(graph_, node, error);
 }
 
 }  // namespace sardonyx::planner

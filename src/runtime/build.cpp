@@ -150,7 +150,7 @@ optimizer::Repeats RepeatsOf(const SessionOptions& options) {
   if (level == "0") return optimizer::Repeats::kOnce;
   if (level == "1") return optimizer::Repeats::kAsNeeded;
   if (level == "2") return optimizer::Repeats::kUntilStable;
-  Fail(Code::kInvalidArgument, kKey, ": expected 0, 1 or 2, found '", level, "'");
+  Fail(CodeOfNoNumber(level), kKey, ": expected 0, 1 or 2, found '", level, "'");
 }
 
 optimizer::OptimizeOptions OptimizerOptions(const SessionOptions& options, const Logger& logger) {
@@ -175,6 +175,8 @@ planner::InlineLimits InlineLimitsOf(const SessionOptions& options, const Graph&
   planner::InlineLimits limits;
   const int made = NumberOf(options, "session.function_expansion_node_limit", 0, 1);
   if (made != 0) limits.nodes = graph.order.size() + static_cast<std::size_t>(made);
+  const std::string bytes = options.Config("session.function_expansion_byte_limit", "");  // CheckIgnoredValues has
+  if (!bytes.empty()) limits.bytes = std::stoull(bytes);                                  // seen that it is a number
   return limits;
 }
 
@@ -198,8 +200,12 @@ bool IsProviderOption(std::string_view key, const SessionOptions& options) {
 }
 
 // Options that say more than this build does are never dropped in silence.
-void WarnOfOptions(const SessionOptions& options, const Logger& logger) {
-  CheckIgnoredValues(options.config);
+void WarnOfOptions(const SessionOptions& options, const Graph& graph, const Logger& logger) {
+  CheckIgnoredValues(options.config, graph);
+  constexpr const char* kSaving = "optimization.minimal_build_optimizations";
+  if (options.Config(kSaving, "") == "save" &&
+      (options.optimized_model_path.empty() || FormatOf(options) != ModelFormat::kOrt))
+    Fail(Code::kInvalidArgument, kSaving, " = save: expected a session that saves its model in ORT format");
   for (const auto& [key, value] : options.config)
     if (!IsProviderOption(key, options)) WarnOfKey(logger, "session", key, value, SessionKeys());
   if (!options.memory_pattern)
@@ -286,7 +292,7 @@ static std::int64_t BlockSize(const SessionOptions& options) {
 Graph BuildGraph(Environment& environment, const Model& model, const SessionOptions& options,
                  providers::ProviderSet& set, const Logger& logger, Model* compiled) {
   const ops::Registry& registry = RegistryOf(environment, options);
-  WarnOfOptions(options, logger);
+  WarnOfOptions(options, model.graph, logger);
   set.model = &model;
   set.wants_contexts = WritesContexts(options) || compiled != nullptr;
   set.may_compile = options.Config("session.disable_model_compile", "0") != "1";

@@ -6,8 +6,10 @@
 #include <climits>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,7 +65,7 @@ constexpr ConfigKey kSessionKeys[] = {
     {"session.execution_mode", kRead, "sequential or parallel: as SetSessionExecutionMode", ""},
     {"session.fail_on_suboptimal_compiled_model", kRead, "1: it is an error if a provider says that a model should be compiled again for it", ""},
     {"session.force_spinning_stop", kRead, "1: workers sleep as soon as no run is in progress", ""},
-    {"session.function_expansion_byte_limit", kIgnored, "sardonyx.max_load_memory limits what loading takes", ""},
+    {"session.function_expansion_byte_limit", kRead, "it is an error if functions expand to more bytes of names and constants", ""},
     {"session.function_expansion_node_limit", kRead, "it is an error if functions expand to more nodes", ""},
     {"session.gqa_value_layout", kIgnored, "caches of values have the layout BNSH", "BNSH"},
     {"session.graph_optimization_level", kRead, "disable_all, enable_basic, enable_extended, enable_layout or enable_all: as SetSessionGraphOptimizationLevel", ""},
@@ -202,21 +204,49 @@ void CheckAssignment(const Entries& config, std::string_view key, bool exact_nam
   }
 }
 
+void CheckShape(const Graph& graph, std::string_view name, std::span<const std::int64_t> shape) {
+  constexpr std::string_view kKey = "session.max_shape_override";
+  const auto id = graph.Find(name);
+  if (!id || !graph.value(*id).is_input) Refuse(Code::kFail, kKey, "names of the model's inputs", name);
+  const Type& type = graph.value(*id).type;
+  bool fits = !type.has_rank || type.rank() == shape.size();
+  for (std::size_t i = 0; fits && type.has_rank && i < shape.size(); ++i)
+    fits = !type.dims[i].known() || type.dims[i].number() == shape[i];
+  if (!fits)
+    Fail(Code::kFail, "config entry '", kKey, "': expected ", type.ToText(), " for '", name, "', found ",
+         ToText(Dims(shape)));
+}
+
 // input:[d0,d1];...
-void CheckShapes(const Entries& config) {
+void CheckShapes(const Entries& config, const Graph& graph) {
   constexpr std::string_view kKey = "session.max_shape_override";
   const auto found = config.find(std::string(kKey));
   if (found == config.end() || found->second.empty()) return;
+  std::set<std::string_view> names;
   for (const std::string_view part : Split(found->second, ';')) {
     const std::size_t colon = part.rfind(':');
     const std::string_view shape = colon == std::string_view::npos ? std::string_view() : part.substr(colon + 1);
     if (colon == 0 || shape.size() < 2 || shape.front() != '[' || shape.back() != ']')
       Refuse(Code::kFail, kKey, "input:[dimension,...] separated by semicolons", part);
-    if (shape.size() == 2) continue;  // a scalar
-    for (const std::string_view dimension : Split(shape.substr(1, shape.size() - 2), ','))
-      if (std::int64_t size = 0; !ReadNumber(dimension, size) || size <= 0)
-        Refuse(Code::kFail, kKey, "dimensions of 1 or more", part);
+    std::vector<std::int64_t> sizes;
+    if (shape.size() > 2) {
+      for (const std::string_view dimension : Split(shape.substr(1, shape.size() - 2), ','))
+        if (!ReadNumber(dimension, sizes.emplace_back()) || sizes.back() <= 0)
+          Refuse(Code::kFail, kKey, "dimensions of 1 or more", part);
+    }
+    if (!names.insert(part.substr(0, colon)).second) Refuse(Code::kFail, kKey, "each input once", part);
+    CheckShape(graph, part.substr(0, colon), sizes);
   }
+}
+
+void CheckExpertState(std::string_view key, const std::string& path) {
+  std::ifstream file(path);
+  if (!file) Refuse(Code::kFail, key, "a file that can be read", path);
+  std::string first, version;
+  file >> first >> version;
+  if (first != "moe_expert_state" || version != "1")
+    Fail(Code::kFail, "config entry '", key, "': expected a file that begins with 'moe_expert_state 1', found '", first,
+         " ", version, "' in '", path, "'");
 }
 
 void CheckExpertCounters(const Entries& config) {
@@ -235,7 +265,10 @@ void CheckExpertCounters(const Entries& config) {
     const auto found = config.find(key);
     if (found == config.end()) continue;
     if (!counted) Refuse(Code::kFail, key, "this entry only beside " + std::string(kCounting) + " = 1", found->second);
-    if (name == "state_file") continue;
+    if (name == "state_file") {
+      CheckExpertState(key, found->second);
+      continue;
+    }
     double& number = name == "alpha" ? alpha : beta;
     if (!ReadNumber(found->second, number) || !std::isfinite(number) || number < 0)
       Refuse(Code::kFail, key, "a number of 0 or more", found->second);
@@ -248,7 +281,7 @@ void CheckExpertCounters(const Entries& config) {
 
 }  // namespace
 
-void CheckIgnoredValues(const Entries& config) {
+void CheckIgnoredValues(const Entries& config, const Graph& graph) {
   constexpr Code kInvalid = Code::kInvalidArgument;
   CheckWords(config, kInvalid, "optimization.minimal_build_optimizations", "save, apply or nothing",
              {"", "save", "apply"});
@@ -267,7 +300,7 @@ void CheckIgnoredValues(const Entries& config) {
   if (const auto found = config.find(kLimits); found != config.end() && !found->second.empty())
     if (Split(found->second, ',').size() != 2)
       Refuse(kInvalid, kLimits, "a limit and a file, separated by a comma", found->second);
-  CheckShapes(config);
+  CheckShapes(config, graph);
   CheckExpertCounters(config);
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/logging.h"
+#include "ir/graph.h"
 
 namespace sardonyx::runtime {
 
@@ -33,8 +34,8 @@ std::span<const ConfigKey> RunKeys();
 std::span<const ConfigKey> EnvironmentKeys();
 
 // Fails for values that ONNX Runtime refuses of entries that change nothing here, with its codes: what is wrong there
-// is not right here because it is not read.
-void CheckIgnoredValues(const std::map<std::string, std::string>& config);
+// is not right here because it is not read. `graph` is the model's: entries may name its inputs.
+void CheckIgnoredValues(const std::map<std::string, std::string>& config, const Graph& graph);
 // Likewise of a run's entries that only some providers read.
 void CheckRunValues(const std::map<std::string, std::string>& config);
 

@@ -2,6 +2,8 @@
 #include "runtime/option_keys.h"
 
 #include <charconv>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace sardonyx::runtime {
@@ -38,6 +40,15 @@ int NumberOf(const SessionOptions& options, const std::string& key, int otherwis
     Fail(Code::kInvalidArgument, "config entry '", key, "': expected a whole number of ", least, " or more, found '",
          text, "'");
   return number;
+}
+
+Code CodeOfNoNumber(const std::string& value) {
+  try {
+    static_cast<void>(std::stoi(value));
+    return Code::kInvalidArgument;
+  } catch (const std::logic_error&) {  // no digits, or too many
+    return Code::kRuntimeException;
+  }
 }
 
 bool IsOn(const SessionOptions& options, const std::string& key, bool otherwise) {

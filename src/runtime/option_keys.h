@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
 #include "runtime/options.h"
 
 namespace sardonyx::runtime {
@@ -17,5 +18,8 @@ void ApplyOptionKeys(SessionOptions& options);
 int NumberOf(const SessionOptions& options, const std::string& key, int otherwise, int least = 0);
 // Likewise "0" or "1".
 bool IsOn(const SessionOptions& options, const std::string& key, bool otherwise);
+// The code for a value that is refused, of entries that ONNX Runtime reads with std::stoi: what that takes for no int
+// at all is a runtime exception, as there, and any other an invalid argument.
+Code CodeOfNoNumber(const std::string& value);
 
 }  // namespace sardonyx::runtime

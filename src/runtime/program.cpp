@@ -8,6 +8,7 @@
 #include "base/current_error.h"
 #include "base/limits.h"
 #include "ir/node_error.h"
+#include "ops/error_codes.h"
 #include "ops/input_type.h"
 #include "ops/prepare_context.h"
 #include "planner/foreign_steps.h"
@@ -144,7 +145,8 @@ ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& par
     prepared = provider->Prepare(context);
     if (compiled_key) packed.compiled->Add(*compiled_key, scope.packed());
   } catch (...) {
-    throw AtNode(graph, node, CurrentError());
+    const Error error = CurrentError();
+    throw node.provider == providers::kCpuName ? ops::AsLoadError(graph, node, op, error) : AtNode(graph, node, error);
   }
   std::vector<bool> is_packed;
   for (std::size_t i = 0; i < inputs.size(); ++i) is_packed.push_back(context.IsPacked(i));

@@ -26,11 +26,16 @@ namespace {
 // What folding and packing leave in the heap before it is given back: below, asking costs more than it gives.
 constexpr std::size_t kWorthReturning = std::size_t{1} << 20;
 
-// `compiled` receives the packed weights if the model is a compiled one.
-model::LoadOptions LoadOptionsOf(const SessionOptions& options, const Logger& logger,
-                                 std::optional<model::CompiledParts>& compiled) {
+// What is found out about a model beside its graph.
+struct LoadFindings {
+  std::optional<model::CompiledParts> compiled;
+  bool is_ort_format = false;
+};
+
+model::LoadOptions LoadOptionsOf(const SessionOptions& options, const Logger& logger, LoadFindings& findings) {
   model::LoadOptions load;
-  load.compiled = &compiled;
+  load.compiled = &findings.compiled;
+  load.is_ort_format = &findings.is_ort_format;
   load.logger = &logger;
   load.newest_opset = ops::NewestOpset("");
   load.newest_opset_is_limit = IsOn(options, "session.allow_released_opsets_only", false);
@@ -40,6 +45,13 @@ model::LoadOptions LoadOptionsOf(const SessionOptions& options, const Logger& lo
     if (value.is_tensor()) load.external_tensors.emplace(name, value.tensor());
   load.external_data_folder = options.Config("session.model_external_initializers_file_folder_path", "");
   return load;
+}
+
+void TakeFindings(LoadFindings findings, const Logger& logger, SessionOptions& options) {
+  if (findings.compiled) options.compiled = WeightsOfCompiled(std::move(*findings.compiled), options, logger);
+  const auto minimal = options.config.find("optimization.minimal_build_optimizations");
+  if (findings.is_ort_format && minimal != options.config.end() && minimal->second == "save")
+    minimal->second = "apply";  // such a model has been saved already, and nothing is asked of where it goes
 }
 
 Logger LoggerOf(const Environment& environment, const SessionOptions& options) {
@@ -62,8 +74,19 @@ bool ShrinksArenas(const RunOptions& options) {
   constexpr const char* kKey = "memory.enable_memory_arena_shrinkage";
   const auto found = options.config.find(kKey);
   if (found == options.config.end() || found->second.empty()) return false;
-  if (found->second != "cpu:0")
-    Fail(Code::kInvalidArgument, "run config entry '", kKey, "': expected 'cpu:0', found '", found->second, "'");
+  // The host is named first and has only the number 0; what follows may be there for machines with more devices.
+  std::string_view rest = found->second;
+  for (bool first = true; first || !rest.empty(); first = false) {
+    const std::string_view part = rest.substr(0, rest.find(';'));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    const std::string_view device = part.substr(0, part.find(':'));
+    std::string_view number = part.substr(std::min(part.size(), device.size() + 1));
+    number = number.substr(0, number.find(':'));
+    const bool is_number = std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool is_host = device == "cpu" && (number.empty() || number == "0");
+    if (!is_host && (first || !is_number || (device != "gpu" && device != "cpu")))
+      Fail(Code::kInvalidArgument, "run config entry '", kKey, "': expected 'cpu:0', found '", found->second, "'");
+  }
   return true;
 }
 
@@ -110,10 +133,10 @@ std::unique_ptr<Session> Session::FromFile(std::shared_ptr<Environment> environm
   const Logger logger = LoggerOf(*environment, options);
   const LimitScope scope(LoadLimitsOf(options));
   auto trace = MakeTrace(options);
-  std::optional<model::CompiledParts> compiled;
-  auto model = std::make_shared<Model>(model::LoadFile(path, LoadOptionsOf(options, logger, compiled)));
+  LoadFindings findings;
+  auto model = std::make_shared<Model>(model::LoadFile(path, LoadOptionsOf(options, logger, findings)));
   try {
-    if (compiled) options.compiled = WeightsOfCompiled(std::move(*compiled), options, logger);
+    TakeFindings(std::move(findings), logger, options);
     Model* own = model.get();
     return Make(std::move(environment), std::move(model), own, std::move(options), std::move(trace));
   } catch (const Error& error) {
@@ -128,9 +151,9 @@ std::unique_ptr<Session> Session::FromBytes(std::shared_ptr<Environment> environ
   auto trace = MakeTrace(options);
   if (owner == nullptr && options.Config("session.use_ort_model_bytes_directly", "0") == "1")
     owner = std::shared_ptr<const void>(bytes.data(), [](const void*) {});  // the caller's, who promised
-  std::optional<model::CompiledParts> compiled;
-  auto model = std::make_shared<Model>(model::LoadBytes(bytes, owner, LoadOptionsOf(options, logger, compiled)));
-  if (compiled) options.compiled = WeightsOfCompiled(std::move(*compiled), options, logger);
+  LoadFindings findings;
+  auto model = std::make_shared<Model>(model::LoadBytes(bytes, owner, LoadOptionsOf(options, logger, findings)));
+  TakeFindings(std::move(findings), logger, options);
   Model* own = model.get();
   auto session = Make(std::move(environment), std::move(model), own, std::move(options), std::move(trace));
   if (owner != nullptr) {

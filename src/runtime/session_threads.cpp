@@ -50,9 +50,9 @@ int ProcessorOf(std::string_view digits, const std::string& text) {
 void CheckBlockBase(const SessionOptions& options) {
   constexpr const char* kKey = "session.dynamic_block_base";
   const std::string value = options.Config(kKey, "0");
-  if (value.empty() || value.find_first_not_of("0123456789") != std::string::npos)
-    Fail(Code::kInvalidArgument, "config entry '", kKey, "': expected a whole number of 0 or more, found '", value,
-         "'");
+  const Code code = CodeOfNoNumber(value);
+  if (code == Code::kRuntimeException || value.find_first_not_of("0123456789") != std::string::npos)
+    Fail(code, "config entry '", kKey, "': expected a whole number of 0 or more, found '", value, "'");
 }
 
 // One pool serves the loops inside of nodes and, in parallel mode, independent nodes: it waits as long as the longer of

@@ -57,7 +57,8 @@ def places(case):
 def faults_of(case, kind, message):
     if not kind.startswith("sardonyx."):
         yield f"an exception that is not ours: {kind}: {message}"
-    if kind.endswith(".RuntimeException") or FOREIGN.search(message):
+    # A few operators have this class in ONNX Runtime; what nobody foresaw has it, too, and does not say "expected".
+    if kind.endswith(".RuntimeException") and "expected" not in message or FOREIGN.search(message):
         yield f"an error that says nothing to users: {kind}: {message}"
     if len(message) > 2000:
         yield f"a message of {len(message)} characters: {message[:300]}"

@@ -79,12 +79,12 @@ ROWS = {
         ["it", "RoiAlign", "batch_indices [R]", "[2]"],
         run(x=np.ones((1, 1, 4, 4), F32), r=np.ones((1, 4), F32), b=np.array([0, 0]))),
     "NonMaxSuppression with other scores": (
-        one("y = NonMaxSuppression(b, s)", "float[1, k, 4] b, float[1, 1, l] s", "int64[n, 3] y"), ARGUMENT,
+        one("y = NonMaxSuppression(b, s)", "float[1, k, 4] b, float[1, 1, l] s", "int64[n, 3] y"), FAIL,
         ["it", "NonMaxSuppression", "boxes [B, N, 4]", "[1, 2, 4]", "[1, 1, 3]"],
         run(b=np.ones((1, 2, 4), F32), s=np.ones((1, 1, 3), F32))),
     "NonMaxSuppression above one": (
         one('y = NonMaxSuppression(b, s, "", t)', "float[1, k, 4] b, float[1, 1, k] s, float t", "int64[n, 3] y"),
-        ARGUMENT,
+        FAIL,
         ["it", "NonMaxSuppression", "iou_threshold in [0, 1]", "found 1.5"],
         run(b=np.ones((1, 2, 4), F32), s=np.ones((1, 1, 2), F32), t=np.array(1.5, F32))),
     "MaxUnpool beyond the plane": (
@@ -92,7 +92,7 @@ ROWS = {
             "float[a, b, c] y"), ARGUMENT, ["it", "MaxUnpool", "[0, 4)", "found 4"],
         run(x=np.ones((1, 1, 2), F32), i=np.array([[[0, 4]]]))),
     "Compress along no axis": (
-        one("y = Compress <axis = 5> (x, k)", "float[2, 3] x, bool[n] k"), ARGUMENT,
+        one("y = Compress <axis = 5> (x, k)", "float[2, 3] x, bool[n] k"), FAIL,
         ["it", "Compress", "axis", "5"], run(x=X, k=np.ones(2, bool))),
     "ReverseSequence longer than the time": (
         one("y = ReverseSequence(x, l)", "float[2, 3] x, int64[k] l"), ARGUMENT,
@@ -103,10 +103,10 @@ ROWS = {
     "TensorScatter beyond the cache": (
         '<ir_version: 11, opset_import: ["" : 24]> ' +
         one("y = TensorScatter <axis = 1> (x, u, i)", "float[1, 4, 2] x, float[1, k, 2] u, int64[1] i",
-            "float[a, b, c] y"), ARGUMENT, ["it", "TensorScatter", "write indices in [0, 2]", "found 3"],
+            "float[a, b, c] y"), FAIL, ["it", "TensorScatter", "write indices in [0, 2]", "found 3"],
         run(x=np.ones((1, 4, 2), F32), u=np.ones((1, 2, 2), F32), i=np.array([3]))),
     "TopK of more than there are": (
-        "g (float[2, 3] x, int64[1] k) => (float[n, m] y, int64[n, m] j) { [it] y, j = TopK(x, k) }", ARGUMENT,
+        "g (float[2, 3] x, int64[1] k) => (float[n, m] y, int64[n, m] j) { [it] y, j = TopK(x, k) }", FAIL,
         ["it", "TopK", "[0, 3]", "found 4"], run(x=X, k=np.array([4]))),
     "CumSum along an axis that is not there": (
         one("y = CumSum(x, a)", "float[2, 3] x, int64 a"), ARGUMENT,
@@ -132,19 +132,19 @@ ROWS = {
         one("y = Slice(x, s, e, a)", "float[2, 3] x, int64[1] s, int64[1] e, int64[1] a"), ARGUMENT,
         ["it", "Slice", "[-2, 1]", "found 2"], run(x=X, s=np.array([0]), e=np.array([1]), a=np.array([2]))),
     "Pad below nothing": (
-        one("y = Pad(x, p)", "float[2, 3] x, int64[4] p"), ARGUMENT,
+        one("y = Pad(x, p)", "float[2, 3] x, int64[4] p"), FAIL,
         ["it", "Pad", "pads -3 and 0", "dimension 0", "2"], run(x=X, p=np.array([-3, 0, 0, 0]))),
     "Pad with too few numbers": (
-        one("y = Pad(x, p)", "float[2, 3] x, int64[k] p"), ARGUMENT,
+        one("y = Pad(x, p)", "float[2, 3] x, int64[k] p"), FAIL,
         ["it", "Pad", "two pads for each of 2", "found 3"], run(x=X, p=np.array([0, 0, 0]))),
     "Resize to less than nothing": (
-        one('y = Resize(x, "", "", s)', "float[2, 3] x, int64[2] s"), ARGUMENT,
+        one('y = Resize(x, "", "", s)', "float[2, 3] x, int64[2] s"), FAIL,
         ["it", "Resize", "-1"], run(x=X, s=np.array([-1, 3]))),
     "Resize by zero": (
-        one('y = Resize(x, "", s)', "float[2, 3] x, float[2] s"), ARGUMENT,
+        one('y = Resize(x, "", s)', "float[2, 3] x, float[2] s"), FAIL,
         ["it", "Resize", "scale", "0"], run(x=X, s=np.array([1, 0], F32))),
     "Resize by NaN": (
-        one('y = Resize(x, "", s)', "float[2, 3] x, float[2] s"), ARGUMENT,
+        one('y = Resize(x, "", s)', "float[2, 3] x, float[2] s"), FAIL,
         ["it", "Resize", "scale", "nan"], run(x=X, s=np.array([1, np.nan], F32))),
     "Tile less than no times": (
         one("y = Tile(x, r)", "float[2, 3] x, int64[2] r"), ARGUMENT,
@@ -162,7 +162,7 @@ ROWS = {
         one("y = Expand(x, s)", "float[a, b] x, int64[2] s"), ARGUMENT,
         ["it", "Expand", "without negative dimensions", "found [-2, 3]"], run(x=X, s=np.array([-2, 3]))),
     "ConstantOfShape below zero": (
-        one("y = ConstantOfShape(s)", "int64[2] s"), ARGUMENT,
+        one("y = ConstantOfShape(s)", "int64[2] s"), FAIL,
         ["it", "ConstantOfShape", "-1"], run(s=np.array([2, -1]))),
     "ConstantOfShape beyond all numbers": (
         one("y = ConstantOfShape(s)", "int64[2] s"), ("InvalidArgument", "Fail"),
@@ -175,45 +175,45 @@ ROWS = {
         ["it", "Range", "from 0 to inf by 1"],
         run(a=np.array(0, F32), b=np.array(np.inf, F32), d=np.array(1, F32))),
     "Reshape to another count": (
-        one("y = Reshape(x, s)", "float[2, 3] x, int64[2] s"), ARGUMENT,
+        one("y = Reshape(x, s)", "float[2, 3] x, int64[2] s"), FAIL,
         ["it", "Reshape", "[2, 3]", "[4, 2]"], run(x=X, s=np.array([4, 2]))),
     "Reshape with two unknowns": (
-        one("y = Reshape(x, s)", "float[2, 3] x, int64[2] s"), ARGUMENT,
+        one("y = Reshape(x, s)", "float[2, 3] x, int64[2] s"), FAIL,
         ["it", "Reshape", "one", "-1"], run(x=X, s=np.array([-1, -1]))),
     "Split that does not add up": (
         "g (float[2, 3] x, int64[2] s) => (float[a, b] y, float[c, d] z) { [it] y, z = Split <axis = 1> (x, s) }",
-        ARGUMENT, ["it", "Split", "sum 3", "found [2, 2]"], run(x=X, s=np.array([2, 2]))),
+        FAIL, ["it", "Split", "sum 3", "found [2, 2]"], run(x=X, s=np.array([2, 2]))),
     "Unsqueeze of an axis twice": (
-        one("y = Unsqueeze(x, a)", "float[2, 3] x, int64[2] a", "float[a, b, c, d] y"), ARGUMENT,
+        one("y = Unsqueeze(x, a)", "float[2, 3] x, int64[2] a", "float[a, b, c, d] y"), FAIL,
         ["it", "Unsqueeze", "0"], run(x=X, a=np.array([0, 0]))),
     "Squeeze of more than one": (
-        one("y = Squeeze(x, a)", "float[2, 3] x, int64[1] a", "float[a] y"), ARGUMENT,
+        one("y = Squeeze(x, a)", "float[2, 3] x, int64[1] a", "float[a] y"), FAIL,
         ["it", "Squeeze", "1", "3"], run(x=X, a=np.array([1]))),
     "Loop with two conditions": (
         "g (bool[k] c, float[2] x) => (float[2] y) { [it] y = Loop(\"\", c, x) <body = b (int64 i, bool d, float[2] a) "
-        "=> (bool e, float[2] z) { e = Identity(d) z = Add(a, a) }> }", ARGUMENT,
+        "=> (bool e, float[2] z) { e = Identity(d) z = Add(a, a) }> }", FAIL,
         ["it", "Loop", "one bool", "[2]"], run(c=np.ones(2, bool), x=X[0, :2])),
     "If with no condition": (
         "g (bool[k] c, float[2] x) => (float[2] y) { [it] y = If(c) <then_branch = t () => (float[2] a) "
-        "{ a = Add(x, x) }, else_branch = e () => (float[2] b) { b = Neg(x) }> }", ARGUMENT,
+        "{ a = Add(x, x) }, else_branch = e () => (float[2] b) { b = Neg(x) }> }", FAIL,
         ["it", "If", "one bool", "bool[0]"], run(c=np.zeros(0, bool), x=X[0, :2])),
     "Trilu with an empty diagonal": (
-        one("y = Trilu(x, k)", "float[2, 3] x, int64[n] k"), ARGUMENT,
+        one("y = Trilu(x, k)", "float[2, 3] x, int64[n] k"), FAIL,
         ["it", "Trilu", "at least 1", "[0]"], run(x=X, k=np.zeros(0, I64))),
     "MatMul of other inner sizes": (
-        one("y = MatMul(x, z)", "float[2, 3] x, float[k, 2] z"), ARGUMENT,
+        one("y = MatMul(x, z)", "float[2, 3] x, float[k, 2] z"), FAIL,
         ["it", "MatMul", "3", "4"], run(x=X, z=np.ones((4, 2), F32))),
     "Add of shapes that do not broadcast": (
-        one("y = Add(x, z)", "float[2, 3] x, float[a, b] z"), ARGUMENT,
+        one("y = Add(x, z)", "float[2, 3] x, float[a, b] z"), FAIL,
         ["it", "Add", "broadcast", "3 against 2"], run(x=X, z=np.ones((2, 2), F32))),
     "integer division by zero": (
-        one("y = Div(x, z)", "int64[2] x, int64[2] z", "int64[n] y"), ARGUMENT,
+        one("y = Div(x, z)", "int64[2] x, int64[2] z", "int64[n] y"), FAIL,
         ["it", "Div", "0"], run(x=np.array([1, 2]), z=np.array([1, 0]))),
     "Einsum with other sizes": (
         one('y = Einsum <equation = "ij,jk->ik"> (x, z)', "float[2, 3] x, float[a, b] z"), ARGUMENT,
         ["it", "Einsum", "3", "4"], run(x=X, z=np.ones((4, 2), F32))),
     "Concat of other sizes": (
-        one("y = Concat <axis = 0> (x, z)", "float[2, 3] x, float[a, b] z"), ARGUMENT,
+        one("y = Concat <axis = 0> (x, z)", "float[2, 3] x, float[a, b] z"), FAIL,
         ["it", "Concat", "3", "4"], run(x=X, z=np.ones((1, 4), F32))),
     "LSTM longer than its input": (
         "g (float[2, 1, 1] x, float[1, 4, 1] w, int32[1] l) => (float[a, b, c, d] y) "
@@ -250,14 +250,14 @@ ROWS = {
                                   ["it", "Gelu", "since opset 20", "imports opset 13"], None),
     "scales for another rank": (
         '<ir_version: 8, opset_import: ["" : 9]> ' + one("y = Upsample(x, s)", constants="<float[3] s = {1, 1, 1}>"),
-        ARGUMENT, ["it", "Upsample", "expected 2 scales", "found 3"], None),
+        FAIL, ["it", "Upsample", "expected 2 scales", "found 3"], None),
     "domain without an import": (one("y = my.domain.Relu(x)"), GRAPH, ["it", "Relu", "my.domain"], None),
     "attribute of another type": (one("y = LeakyRelu <alpha = 1> (x)"), GRAPH,
                                   ["it", "LeakyRelu", "'alpha'", "expected float", "found int"], None),
     "unknown attribute": (one("y = LeakyRelu <alpa = 1.0> (x)"), GRAPH,
                           ["it", "LeakyRelu", "unknown attribute 'alpa'", "did you mean 'alpha'"], None),
     "missing attribute": (one("y = Concat(x, x)"), GRAPH, ["it", "Concat", "'axis'", "required and missing"], None),
-    "axis beyond the rank": (one("y = Concat <axis = 2> (x, x)"), ARGUMENT,
+    "axis beyond the rank": (one("y = Concat <axis = 2> (x, x)"), FAIL,
                              ["it", "Concat", "axis", "[-2, 1]", "found 2"], None),
     "cycle of two nodes": ("g (float[2] x) => (float[2] y) { [one] y = Add(x, z) [two] z = Relu(y) }", FAIL,
                            ["cycle of 2 nodes", "'one'", "'two'"], None),
@@ -266,11 +266,11 @@ ROWS = {
                          ["'two'", "nothing else in the graph defines", "'y'"], None),
     "branches of other counts": (
         "g (bool c, float[2] x) => (float[2] y) { [it] y = If(c) <then_branch = t () => (float[2] a, float[2] a2) "
-        "{ a = Add(x, x) a2 = Neg(x) }, else_branch = e () => (float[2] b) { b = Neg(x) }> }", GRAPH,
+        "{ a = Add(x, x) a2 = Neg(x) }, else_branch = e () => (float[2] b) { b = Neg(x) }> }", FAIL,
         ["it", "If", "branches with 1 outputs", "found 2 and 1"], None),
     "Loop whose body gives too little": (
         "g (int64 n, float[2] x) => (float[2] y) { [it] y = Loop(n, \"\", x) <body = b (int64 i, bool d, float[2] a) "
-        "=> (bool e) { e = Identity(d) }> }", GRAPH, ["it", "Loop", "body", "2 outputs", "found 1"], None),
+        "=> (bool e) { e = Identity(d) }> }", FAIL, ["it", "Loop", "body", "2 outputs", "found 1"], None),
     "function that calls itself": (
         '<ir_version: 10, opset_import: ["" : 21, "my" : 1]> g (float[2] x) => (float[2] y) { [it] y = my.F(x) } '
         '<domain: "my", opset_import: ["my" : 1]> F (a) => (b) { b = my.F(a) }', GRAPH,
@@ -279,13 +279,13 @@ ROWS = {
         '<ir_version: 10, opset_import: ["" : 21, "my" : 1]> g (float[2] x) => (float[2] y) { [it] y = my.F(x, x) } '
         '<domain: "my", opset_import: ["" : 21]> F (a) => (b) { b = Relu(a) }', GRAPH,
         ["it", "F", "takes 1 inputs", "found 2"], None),
-    "Einsum without an equation": (one('y = Einsum <equation = "ij,jk->"> (x)'), ("InvalidArgument", "InvalidGraph"),
-                                   ["it", "Einsum", "2", "1"], None),
+    "Einsum without an equation": (one('y = Einsum <equation = "ij,jk->"> (x)'), FAIL,
+                                   ["it", "Einsum", "1 operands", "'ij,jk->'"], None),
     "normalization over an axis beyond": (
-        one("y = LayerNormalization <axis = 5> (x, z)", "float[2, 3] x, float[3] z"), ARGUMENT,
+        one("y = LayerNormalization <axis = 5> (x, z)", "float[2, 3] x, float[3] z"), FAIL,
         ["it", "LayerNormalization", "axis", "[-2, 1]", "found 5"], None),
     "reduction over an axis beyond": (
-        one("y = ReduceSum(x, a)", constants="<int64[1] a = {7}>"), ARGUMENT,
+        one("y = ReduceSum(x, a)", constants="<int64[1] a = {7}>"), FAIL,
         ["it", "ReduceSum", "[-2, 1]", "found 7"], None),
 }
 

@@ -66,7 +66,7 @@ MISTAKES = {
                          ["model.onnx", "provider=GPUExecutionProvider"],
                          ["run", "model.onnx", "--provider", "GPUExecutionProvider"], "InvalidArgument",
                          ["GPUExecutionProvider", "CPUExecutionProvider"]),
-    "missing weights file": (LOAD.format("external.onnx"), ["external.onnx"], ["run", "external.onnx"], "NoSuchFile",
+    "missing weights file": (LOAD.format("external.onnx"), ["external.onnx"], ["run", "external.onnx"], "Fail",
                              ["external.onnx", "'weight'", "weights.bin", "No such file",
                               "must be where the model expects it, beside the model's file"]),
     "operator of an old framework": (LOAD.format("older.onnx"), ["older.onnx"], ["run", "older.onnx"],

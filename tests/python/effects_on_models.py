@@ -307,6 +307,17 @@ def _(_tmp_path):
             text_of(model, "session__function_expansion_node_limit", limit)
 
 
+@shows("session", "session.function_expansion_byte_limit")
+def _(_tmp_path):
+    text = """<ir_version: 10, opset_import: ["" : 21, "local" : 1]> g (float[4] x) => (float[4] y) { y = local.sum(x) }
+        <domain: "local", opset_import: ["" : 21]> sum (x) => (y) {
+            c = Constant<value = float[4] {1, 2, 3, 4}>() y = Add(x, c) }"""
+    model = onnx.parser.parse_model(text).SerializeToString()
+    text_of(model, "session__function_expansion_byte_limit", "1000")
+    with pytest.raises(sardonyx.Fail, match="at most 16 bytes"):
+        text_of(model, "session__function_expansion_byte_limit", "16")
+
+
 @shows("session", "sardonyx.strict_providers")
 def _(_tmp_path):
     def make_session(strict):

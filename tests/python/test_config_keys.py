@@ -1,4 +1,5 @@
 """Every configuration entry that ONNX Runtime knows has the effect that is shown here, or causes one warning."""
+import pathlib
 import tempfile
 
 import effects_in_c
@@ -26,7 +27,9 @@ VALUES = {"session.enable_cpu_mem_arena": "0", "session.enable_mem_pattern": "0"
           "optimization.minimal_build_optimizations": "apply", "session.gqa_value_layout": "BNHS",
           "session.layer_assignment_settings": "cpu(a)", "session.name_based_layer_assignment": "cpu(a)",
           "session.max_shape_override": "x:[3]", "session.resource_cuda_partitioning_settings": "1,stats.csv",
-          "session.intra_op_thread_affinities": "1", "ep.<lower-case ep name>.<option>": "1"}
+          "session.intra_op_thread_affinities": "1",
+          "session.moe_expert_counter_state_file": f"{tempfile.gettempdir()}/of_moe_experts.txt",
+          "ep.<lower-case ep name>.<option>": "1"}
 OURS = ["sardonyx.load_timeout_ms", "sardonyx.max_load_memory", "sardonyx.max_run_memory", "sardonyx.nchwc_block_size",
         "sardonyx.run_timeout_ms", "sardonyx.strict_providers"]
 MODULES = (effects_in_c, effects_on_contexts, effects_on_devices, effects_on_models, effects_on_runs)  # add to EFFECTS
@@ -34,13 +37,15 @@ MODULES = (effects_in_c, effects_on_contexts, effects_on_devices, effects_on_mod
 
 def said_of(scope, key, capfd):
     value = VALUES.get(key, "1")
+    if key == "session.moe_expert_counter_state_file":
+        pathlib.Path(value).write_text("moe_expert_state 1\n")
     options, run_options = options_with(), sardonyx.RunOptions()
     options.intra_op_num_threads = 2
     if scope == "session":
         options.add_session_config_entry(key, value)
         if key.startswith("session.moe_expert_counter"):  # an error without what it belongs to
             options.add_session_config_entry("session.enable_moe_expert_counting", "1")
-            options.add_session_config_entry(key, "0.05")
+            options.add_session_config_entry(key, value if key.endswith("file") else "0.05")
     else:
         run_options.add_run_config_entry(key, "cpu:0" if key.startswith("memory.") else value)
     capfd.readouterr()
