@@ -139,14 +139,15 @@ class Pairs {
     Backward(before);
   }
 
-  // Without a zero point the type is uint8: for others there is one.
+  // Without a zero point the type is uint8: for others there is one, of the shape of the scale.
   ValueId AddQuantization(const std::string& name, ValueId from, const Scale& scale) {
     ValueId zero_point = scale.zero_point;
     if (zero_point == kNoValue && scale.type != DType::kUInt8) {
       auto zero = std::make_shared<Initializer>();
-      zero->tensor = Tensor(scale.type, Shape{});
+      const Shape shape = graph_.value(scale.scale).constant()->shape();
+      zero->tensor = Tensor(scale.type, shape);
       std::fill_n(static_cast<std::byte*>(zero->tensor.raw()), zero->tensor.byte_size(), std::byte{0});
-      zero_point = graph_.AddValue(graph_.FreshName(name + "_zero_point"), Type::TensorOf(scale.type, Dims()));
+      zero_point = graph_.AddValue(graph_.FreshName(name + "_zero_point"), Type::TensorOf(scale.type, shape));
       graph_.SetInitializer(zero_point, std::move(zero));
     }
     Type type = graph_.value(from).type;

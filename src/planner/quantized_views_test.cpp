@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "ir/text.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
@@ -32,6 +34,23 @@ TEST(QuantizedViews, WhatMovesQuantizedElementsIsQuantizedOnBothSides) {
   EXPECT_EQ(Quantized(R"(g (float[2, 4] x) => (uint8[4, 2] y) <float s = {0.5}, uint8 z = {3}> {
               a = Sinh (x)  b = Transpose <perm = [1, 0]> (a)  y = QuantizeLinear (b, s, z) })"),
             "a = Sinh, a_q = QuantizeLinear, a_dq = DequantizeLinear, b = Transpose, y = QuantizeLinear");
+}
+
+// QuantizeLinear takes no zero point of another shape than its scale's.
+TEST(QuantizedViews, AZeroPointThatIsAddedHasTheShapeOfTheScale) {
+  for (const auto& [scale, rank] : {std::pair("float s = {0.5}", 0U), std::pair("float[1] s = {0.5}", 1U)}) {
+    Model model = ParseModel(std::string(R"(<ir_version: 8, opset_import: ["" : 17]>
+      g (int8[2, 4] x) => (float[4, 2] y) <)") +
+                             scale + R"(> {
+        a = DequantizeLinear (x, s)  b = Transpose <perm = [1, 0]> (a)  y = Sinh (b) })");
+    const ops::Registry registry;
+    ops::ResolveVersions(model.graph, registry, model);
+    ops::Infer(model.graph, registry);
+    QuantizeAroundViews(model.graph);
+    const ValueId zero_point = model.graph.node(model.graph.order[2]).inputs[2];
+    ASSERT_NE(model.graph.value(zero_point).constant(), nullptr) << scale;
+    EXPECT_EQ(model.graph.value(zero_point).constant()->shape().size(), rank);
+  }
 }
 
 TEST(QuantizedViews, OthersStayAsTheyAre) {
