@@ -9,7 +9,7 @@
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
-#include "ops/quantized_scale.h"
+#include "ops/quantized_operators.h"
 #include "ops/registry.h"
 
 namespace sardonyx::ops {

@@ -20,7 +20,7 @@
 #include "kernels/gemm/gemm_int8.h"
 #include "ops/attention/heads.h"
 #include "ops/operands.h"
-#include "ops/quantized_scale.h"
+#include "ops/quantized_operators.h"
 #include "ops/shapes/memory_order.h"
 
 namespace sardonyx::ops {

@@ -14,7 +14,7 @@
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
-#include "ops/quantized_scale.h"
+#include "ops/quantized_operators.h"
 #include "ops/shapes/memory_order.h"
 
 namespace sardonyx::ops {

@@ -19,7 +19,6 @@
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/quantized_operators.h"
-#include "ops/quantized_scale.h"
 #include "ops/registry.h"
 #include "ops/shapes/layout_images.h"
 #include "ops/shapes/window.h"

@@ -11,7 +11,6 @@
 #include "kernels/elementwise/quantized_binary.h"
 #include "ops/elementwise.h"
 #include "ops/quantized_operators.h"
-#include "ops/quantized_scale.h"
 #include "ops/shapes/broadcast.h"
 #include "ops/shapes/joined_dims.h"
 

@@ -10,7 +10,7 @@
 #include "kernels/conv/conv_int8.h"
 #include "ops/cost_context.h"
 #include "ops/operands.h"
-#include "ops/quantized_scale.h"
+#include "ops/quantized_operators.h"
 #include "ops/registry.h"
 #include "ops/shapes/conv_attributes.h"
 #include "ops/shapes/layout_images.h"

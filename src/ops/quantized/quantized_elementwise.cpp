@@ -10,7 +10,6 @@
 #include "kernels/elementwise/quantized_binary.h"
 #include "ops/elementwise.h"
 #include "ops/quantized_operators.h"
-#include "ops/quantized_scale.h"
 #include "ops/shapes/broadcast.h"
 
 namespace sardonyx::ops {

@@ -13,7 +13,6 @@
 #include "kernels/softmax/softmax_u8.h"
 #include "ops/elementwise.h"
 #include "ops/quantized_operators.h"
-#include "ops/quantized_scale.h"
 #include "ops/shapes/reduce_plan.h"
 
 namespace sardonyx::ops {
