@@ -49,7 +49,7 @@ fuzz-ops-sanitized: build  ## the same under address and undefined-behaviour san
 	@.venv-test/bin/python -W ignore tests/bad_models/sanitized.py --script tests/differential/compare_runtimes.py \
 		--seed $(or $(SEED),1) --seconds $(or $(SECONDS),3600) --operators '$(OPERATORS)' --jobs $(or $(JOBS),1)
 
-bench: setup  ## compare the speed of models with ONNX Runtime; MODELS='names families globs' or all, THREADS='1 2'
+bench: setup  ## compare the speed of models with ONNX Runtime and OpenVINO; MODELS='names families globs' or all, THREADS='1 2'
 	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
 	@ninja -C $(BUILD) sardonyx_python peak
 	@set -f; .venv-test/bin/python -W ignore benchmarks/bench.py $(MODELS) $(if $(THREADS),--threads $(THREADS)) $(BENCHFLAGS)

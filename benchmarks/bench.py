@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""benchmarks/bench.py - compares Sardonyx with ONNX Runtime: latency, start, memory and error of models and kernels.
+"""benchmarks/bench.py - compares Sardonyx with ONNX Runtime and OpenVINO: latency, start, memory, error of models.
 
 usage: benchmarks/bench.py [MODEL ...] [--threads 1 2] [--seconds S] [--inputs N] [--json FILE] [--no-kernels]
-                           [--quantize]
+                           [--quantize] [--no-openvino] [--keep NOTE]
 
 MODEL is a name, a family or a glob; "all" is the whole zoo; without one, a selection runs in less than five minutes.
 Each model has a process for the comparison, and one for each engine to measure its peak memory.
@@ -16,8 +16,11 @@ import subprocess
 import sys
 import time
 
+import bench_page
 import ceilings
+import kept_results
 import models
+import openvino_engine
 import quantized
 import report
 
@@ -25,6 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
 ENGINES = ("sardonyx", "onnxruntime")
+PEERS = []  # folders on the path of the processes that measure, with peers of an installation of their own
 
 
 class Progress:
@@ -50,7 +54,7 @@ class Progress:
 def worker(script, job, limit, environment=None):
     """The JSON that a worker process prints last, or {"failure": why there is none}."""
     command = [sys.executable, "-W", "ignore", str(HERE / script), json.dumps(job)]
-    path = os.pathsep.join([str(BUILD / "python"), str(ROOT / "tools"), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(BUILD / "python"), str(ROOT / "tools"), os.environ.get("PYTHONPATH", ""), *PEERS])
     variables = os.environ | {"PYTHONPATH": path} | (environment or {})
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, env=variables)
@@ -116,9 +120,12 @@ def parse():
     parser.add_argument("--inputs", type=int, default=4, help="different inputs that the runs go through")
     parser.add_argument("--limit", type=int, default=300, help="seconds after which a process has failed")
     parser.add_argument("--json", type=pathlib.Path, default=ROOT / "build/bench.json")
+    parser.add_argument("--keep", metavar="NOTE", help="write the figures to benchmarks/results, with a note "
+                        "that says how the machine was used meanwhile")
     parser.add_argument("--no-kernels", dest="kernels", action="store_false", help="leave out the single nodes")
     parser.add_argument("--quantize", action="store_true",
                         help="also models of the zoo that our tool quantizes, against their float models")
+    parser.add_argument("--no-openvino", dest="openvino", action="store_false", help="compare with ONNX Runtime alone")
     parser.add_argument("--no-memory", dest="memory", action="store_false", help="leave out peak memory")
     options = parser.parse_args()
     allowed = len(os.sched_getaffinity(0))
@@ -137,7 +144,11 @@ def main():
     if options.kernels and not options.models:
         nodes = models.default_nodes()
     chosen = [model for model in chosen if model.family != "kernel"]
+    if options.openvino and (folder := openvino_engine.install()):
+        PEERS.append(str(folder))
     machine = ceilings.read(BUILD / "bin/peak", options.threads)
+    if PEERS:
+        machine["versions"]["openvino"] = openvino_engine.REQUIREMENT.partition("==")[2]
     print(report.machine_text(machine), flush=True)
     pairs = quantized.of_zoo(chosen) + (quantized.own() if options.quantize and models.model_zoo.present() else [])
     progress = Progress(len(chosen) + len(nodes) + len(pairs))
@@ -157,7 +168,12 @@ def main():
     print(report.models_text(results))
     print(quantized.text(quantized_rows))
     print(report.kernels_text(kernels, machine))
-    print(f"JSON: {options.json}")
+    kept = kept_results.shortened(machine, results, kernels, options.keep or "")
+    page = options.json.with_suffix(".html")
+    page.write_text(bench_page.page(kept))
+    print(f"JSON: {options.json}; charts: {page}")
+    if options.keep is not None:
+        print(f"kept: {kept_results.write(kept)}")
     sys.exit(any("failure" in row for row in results + kernels + quantized_rows))
 
 

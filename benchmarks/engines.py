@@ -1,10 +1,11 @@
-"""benchmarks/engines.py - one process that runs one model on Sardonyx and ONNX Runtime in turns; prints JSON.
+"""benchmarks/engines.py - one process that runs one model on Sardonyx and its peers in turns; prints JSON.
 
 usage: engines.py JOB, where JOB is JSON: {"model", "cores", "threads", "inputs" (their number), "seconds", "starts"}.
 
-Both engines get the same cores, threads and inputs, and another input in every run. They take turns: a turn waits until
-the other engine's idle workers have stopped spinning, runs once untimed and then a few times. Two adjacent turns give
-one ratio, so a machine whose speed drifts favours neither engine.
+The peers are ONNX Runtime and, where it is on the path, OpenVINO. All engines get the same cores, threads and inputs,
+and another input in every run. They take turns: a turn waits until the idle workers of the engine before have stopped
+spinning, runs once untimed and then a few times. Adjacent turns give one ratio, so a machine whose speed drifts favours
+no engine.
 """
 import gc
 import json
@@ -16,6 +17,7 @@ import time
 import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+import openvino_engine  # noqa: E402
 import peer  # noqa: E402
 
 ENGINES = ("sardonyx", "onnxruntime")
@@ -66,21 +68,37 @@ class Comparison:
         self.path, self.feeds, self.threads, self.seconds = path, feeds, threads, seconds
         peer.require()
         self.modules = {name: __import__(name) for name in ENGINES}
-        self.next = dict.fromkeys(ENGINES, 0)
+        self.engines, self.refused = list(ENGINES), None
+        if openvino_engine.present():
+            try:
+                self.open("openvino").run(None, feeds[0])
+                self.engines.append("openvino")
+            except Exception as error:  # noqa: BLE001  (a model that a peer refuses is a result)
+                self.refused = str(error).strip().splitlines()[-1]
+        self.next = dict.fromkeys(self.engines, 0)
+
+    def open(self, name):
+        if name == "openvino":
+            return openvino_engine.Session(self.path, self.threads)
+        return open_session(self.modules[name], self.path, self.threads)
+
+    def order(self, count):
+        """The engines in the order of turn `count`: forward and backward in turns."""
+        return self.engines if count % 2 == 0 else self.engines[::-1]
 
     def starts(self, least=3, most=7):
         """Seconds of session creation with the first run, each in a fresh session; the engines in turns."""
-        times = {name: [] for name in ENGINES}
-        create = {name: [] for name in ENGINES}
+        times = {name: [] for name in self.engines}
+        create = {name: [] for name in self.engines}
         begin = time.perf_counter()
         for count in range(most):
             if count >= least and time.perf_counter() - begin > self.seconds:
                 break
-            for name in ENGINES if count % 2 == 0 else ENGINES[::-1]:
+            for name in self.order(count):
                 gc.collect()
                 settle()
                 start = time.perf_counter()
-                session = open_session(self.modules[name], self.path, self.threads)
+                session = self.open(name)
                 created = time.perf_counter()
                 session.run(None, self.feeds[count % len(self.feeds)])
                 times[name].append(time.perf_counter() - start)
@@ -102,24 +120,23 @@ class Comparison:
         return times
 
     def latencies(self):
-        """(all run times, one ratio ONNX Runtime / Sardonyx per pair of turns) of sessions that are warm."""
-        self.sessions = {name: open_session(self.modules[name], self.path, self.threads) for name in ENGINES}
-        for name in ENGINES:
+        """All run times of sessions that are warm, and the median of each turn, by engine."""
+        self.sessions = {name: self.open(name) for name in self.engines}
+        for name in self.engines:
             self.turn(name, 1)
-        slowest = max(statistics.median(self.turn(name, 2)) for name in ENGINES)
+        slowest = max(statistics.median(self.turn(name, 2)) for name in self.engines)
         count = min(200, max(1, int(TURN_SECONDS / slowest)))
-        times, ratios = {name: [] for name in ENGINES}, []
-        begin = time.perf_counter()
-        while len(ratios) < 5 or (time.perf_counter() - begin < self.seconds and len(ratios) < 60):
-            if len(ratios) >= 3 and time.perf_counter() - begin > 4 * self.seconds:
+        times, turns = ({name: [] for name in self.engines} for _ in range(2))
+        begin, done = time.perf_counter(), 0
+        while done < 5 or (time.perf_counter() - begin < self.seconds and done < 60):
+            if done >= 3 and time.perf_counter() - begin > 4 * self.seconds:
                 break
-            pair = {}
-            for name in ENGINES if len(ratios) % 2 == 0 else ENGINES[::-1]:
+            for name in self.order(done):
                 measured = self.turn(name, count)
-                pair[name] = statistics.median(measured)
+                turns[name].append(statistics.median(measured))
                 times[name] += measured
-            ratios.append(pair["onnxruntime"] / pair["sardonyx"])
-        return times, ratios
+            done += 1
+        return times, turns
 
     def outputs(self):
         """Per input: the outputs of both, by name."""
@@ -132,6 +149,11 @@ def quartiles(values):
     return [float(value) for value in np.percentile(values, (25, 50, 75))]
 
 
+def ratios(turns, name):
+    """Quartiles of the time of engine `name` over ours, of adjacent turns."""
+    return quartiles([theirs / ours for theirs, ours in zip(turns[name], turns["sardonyx"], strict=True)])
+
+
 def measure(path, feeds, threads, seconds, starts=True, table=None):
     """Everything this process finds out about one model, as a dictionary for JSON."""
     import compare_values
@@ -141,13 +163,17 @@ def measure(path, feeds, threads, seconds, starts=True, table=None):
     result = {}
     if starts:
         times, create = comparison.starts()
-        result["start_ms"] = {name: 1e3 * statistics.median(times[name]) for name in ENGINES}
-        result["create_ms"] = {name: 1e3 * statistics.median(create[name]) for name in ENGINES}
-    times, ratios = comparison.latencies()
-    result["latency_ms"] = {name: 1e3 * statistics.median(times[name]) for name in ENGINES}
-    result["p95_ms"] = {name: 1e3 * float(np.percentile(times[name], 95)) for name in ENGINES}
-    result["speed"] = quartiles(ratios)
-    result["pairs"], result["runs"] = len(ratios), len(times["sardonyx"])
+        result["start_ms"] = {name: 1e3 * statistics.median(times[name]) for name in times}
+        result["create_ms"] = {name: 1e3 * statistics.median(create[name]) for name in create}
+    times, turns = comparison.latencies()
+    result["latency_ms"] = {name: 1e3 * statistics.median(times[name]) for name in times}
+    result["p95_ms"] = {name: 1e3 * float(np.percentile(times[name], 95)) for name in times}
+    result["speed"] = ratios(turns, "onnxruntime")
+    if "openvino" in turns:
+        result["openvino"] = ratios(turns, "openvino")
+    if comparison.refused:
+        result["openvino_refused"] = comparison.refused
+    result["pairs"], result["runs"] = len(turns["sardonyx"]), len(times["sardonyx"])
     result["others"], _ = others_use(usage)
     result |= {"error": 0.0, "problem": "", "unmatched": 0}
     for ours, theirs in comparison.outputs():

@@ -1,4 +1,4 @@
-"""benchmarks/report.py - prints the tables of `make bench`. Ratios are ONNX Runtime / Sardonyx: above 1 is better."""
+"""benchmarks/report.py - prints the tables of `make bench`. Ratios are a peer's time / ours: above 1 is better."""
 import math
 import statistics
 
@@ -11,13 +11,18 @@ NOISY = 0.15  # a share of the cores that others use, or a spread of the ratios,
 def machine_text(machine):
     cpu = machine["cpu"]
     lines = [f"machine: {cpu['model']}, {cpu['cores']} cores; {' '.join(cpu['flags'])}",
-             f"Sardonyx against ONNX Runtime {machine['versions']['onnxruntime']} in turns, both with the same cores "
-             "and threads, another input on every run",
+             f"Sardonyx against {peers_text(machine['versions'])} in turns, all with the same cores and threads, "
+             "another input on every run",
              "", "ceilings (benchmarks/peak)".ljust(34) + "".join(f"{f'{n} thr':>10}" for n in columns(machine))]
     for name, row in machine["ceilings"].items():
-        values = "".join(f"{'-' if row[n] is None else format(row[n], '.1f'):>10}" for n in columns(machine))
+        values = "".join(f"{format(row[n], '.1f') if row.get(n) else '-':>10}" for n in columns(machine))
         lines.append(f"  {name:<24}{row['unit']:<8}{values}")
     return "\n".join(lines) + "\n"
+
+
+def peers_text(versions):
+    second = f" and OpenVINO {versions['openvino']} (float32)" if "openvino" in versions else ""
+    return f"ONNX Runtime {versions['onnxruntime']}{second}"
 
 
 def columns(machine):
@@ -38,7 +43,7 @@ def models_text(results):
     if not results:
         return ""
     head = (f"{'model':<38}{'thr':>3}{'ours ms':>10}{'ORT ms':>10}{'speed':>7} {'quartiles':<12}"
-            f"{'start ms':>9}{'ORT':>8}{'ratio':>6}{'peak MB':>9}{'ORT':>7}{'ratio':>6}  error")
+            f"{'OV ms':>9}{'best':>6}{'start ms':>9}{'ORT':>8}{'ratio':>6}{'peak MB':>9}{'ORT':>7}{'ratio':>6}  error")
     lines = [head, "-" * len(head)]
     for row in results:
         lines += model_lines(row)
@@ -54,10 +59,22 @@ def model_lines(row):
         latency = measured["latency_ms"]
         line = (f"{row['name']:<38}{threads:>3}{time_text(latency['sardonyx']):>10}"
                 f"{time_text(latency['onnxruntime']):>10}{middle:>7.2f} {f'{low:.2f}-{high:.2f}':<12}")
-        line += cells(measured.get("start_ms"), 9, 8)
+        line += openvino_cells(measured) + cells(measured.get("start_ms"), 9, 8)
         line += cells(row.get("peak_mb") if "start_ms" in measured else None, 9, 7)
         lines.append(f"{line}  {error_text(measured)}{noise_text(measured)}")
     return lines
+
+
+def openvino_cells(measured):
+    """OpenVINO's time, and our speed against the better of the two peers."""
+    if "openvino" not in measured:
+        return f"{'refused' if 'openvino_refused' in measured else '-':>9}{best(measured):>6.2f}"
+    return f"{time_text(measured['latency_ms']['openvino']):>9}{best(measured):>6.2f}"
+
+
+def best(measured):
+    """The ratio against the faster peer."""
+    return min(measured["speed"][1], *(measured["openvino"][1:2] if "openvino" in measured else [math.inf]))
 
 
 def cells(pair, width, other):
@@ -85,11 +102,15 @@ def summary(results):
     good = [row for row in results if "failure" not in row]
     lines = []
     for threads in sorted({count for row in good for count in row["threads"]}):
-        speeds = {row["name"]: row["threads"][threads]["speed"][1] for row in good}
-        worst = sorted(speeds, key=speeds.get)[:5]
-        lines.append(f"speed, {threads} thread{'s' * (threads > 1)}: geometric mean "
-                     f"{geometric_mean(speeds.values()):.3f} of {len(speeds)} models; worst: "
-                     + ", ".join(f"{name} {speeds[name]:.2f}" for name in worst))
+        here = {row["name"]: row["threads"][threads] for row in good if threads in row["threads"]}
+        peers = {"speed": {name: measured["speed"][1] for name, measured in here.items()}}
+        if any("openvino" in measured for measured in here.values()):
+            peers["speed against the better peer"] = {name: best(measured) for name, measured in here.items()}
+        for what, speeds in peers.items():
+            worst = sorted(speeds, key=speeds.get)[:5]
+            lines.append(f"{what}, {threads} thread{'s' * (threads > 1)}: geometric mean "
+                         f"{geometric_mean(speeds.values()):.3f} of {len(speeds)} models; worst: "
+                         + ", ".join(f"{name} {speeds[name]:.2f}" for name in worst))
     starts = {row["name"]: ratio(measured["start_ms"]) for row in good for measured in row["threads"].values()
               if "start_ms" in measured}
     peaks = {row["name"]: ratio(row["peak_mb"]) for row in good if "peak_mb" in row}
