@@ -141,6 +141,31 @@ def debian_packages(place, suite, *packages):
         must("dpkg-deb", "-x", file, place)
 
 
+def node_packages(place, packages, overrides=None):
+    """Installs packages of npm (name to version) into `place`/stock, without the libraries for other machines, and
+    links the same files into `place`/ours."""
+    need("node", "npm")
+    folder = place / "stock"
+    folder.mkdir(parents=True)
+    (folder / "package.json").write_text(json.dumps({"dependencies": packages, "overrides": overrides or {}}))
+    must("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", cwd=folder)
+    for other in (*folder.rglob("onnxruntime-node/bin/napi-v*/[dw]*"), *folder.rglob("napi-v*/linux/arm64")):
+        shutil.rmtree(other)
+    shutil.copytree(folder, place / "ours", symlinks=True, copy_function=os.link)
+
+
+def node_folder(place, side):
+    """The folder of a side that `node_packages` made, where each onnxruntime-node has the side's library."""
+    libraries = list((place / side.name).rglob("onnxruntime-node/bin/napi-v*/linux/x64/libonnxruntime.so*"))
+    if not libraries:
+        raise ClientError(f"no library of onnxruntime-node in {place / side.name}")
+    if side.name == "ours":
+        for library in libraries:
+            library.unlink()
+            shutil.copy(side.library, library)
+    return place / side.name
+
+
 def need(*programs):
     missing = [program for program in programs if shutil.which(program) is None]
     if missing:

@@ -144,6 +144,14 @@ def case_described():
             tell(f"{kind} {memory}", (info.name, int(info.mem_type), int(info.device_mem_type), info.device_vendor_id))
 
 
+def case_unsaid():
+    """A provider that answers NULL when it is asked where its values lie."""
+    made = session(CHAIN, memory="unsaid")
+    tell("chain", made.run(None, {"x": X})[0].round(4).tolist())
+    tell("assigned", assigned(made))
+    tell("memory", [(info.name, int(info.device_mem_type)) for info in made.get_input_memory_infos()])
+
+
 def case_fails_in_a_run():
     """A provider whose kernels refuse the memory that it named for their values: the session goes on without it."""
     made = session(CHAIN, memory="pinned")

@@ -18,7 +18,7 @@ def run(case, path):
     return [line for line in done.stdout.splitlines() if not line.startswith(TOLD_IN_A_WARNING)]
 
 
-@pytest.mark.parametrize("case", ["models", "asked", "reached", "described", "fails_in_a_run"])
+@pytest.mark.parametrize("case", ["models", "asked", "reached", "described", "unsaid", "fails_in_a_run"])
 def test_both_runtimes_say_the_same(case):
     assert run(case, BUILD / "as_onnxruntime") == run(case, "")
 

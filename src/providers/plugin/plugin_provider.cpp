@@ -52,12 +52,12 @@ std::shared_ptr<Allocator> AllocatorFor(const std::shared_ptr<Ep>& ep, const Plu
     const OrtMemoryDevice* device = nullptr;
     capi::CallOut(ep->Callee("GetDefaultMemoryDevice").c_str(), get_device, static_cast<const OrtEp*>(ep->handle()),
                   &device);
-    if (device == nullptr)
-      Fail(Code::kEpFail, ep->Callee("GetDefaultMemoryDevice"), ": expected a memory device, found NULL");
-    for (const OrtEpDevice* candidate : ep->devices())
-      for (const OrtMemoryInfo* memory : {candidate->memory, candidate->host_accessible_memory})
-        if (memory != nullptr && memory->device == capi::DeviceOf(*device)) info = memory;
-    if (capi::DeviceOf(*device).type == DeviceType::kCpu) return HostAllocator();
+    if (device != nullptr) {  // NULL leaves the choice to the runtime, as a provider without the function does
+      for (const OrtEpDevice* candidate : ep->devices())
+        for (const OrtMemoryInfo* memory : {candidate->memory, candidate->host_accessible_memory})
+          if (memory != nullptr && memory->device == capi::DeviceOf(*device)) info = memory;
+      if (capi::DeviceOf(*device).type == DeviceType::kCpu) return HostAllocator();
+    }
   }
   if (info == nullptr || info->device.type == DeviceType::kCpu) return HostAllocator();
   return LentOrOwn(ep, *info, lend);

@@ -36,6 +36,12 @@ struct Provider : OrtEp {
         return nullptr;
       };
     }
+    if (memory == "unsaid") {  // it has the function and leaves the answer to the runtime
+      GetDefaultMemoryDevice = [](const OrtEp*, const OrtMemoryDevice** device) -> OrtStatus* {
+        *device = nullptr;
+        return nullptr;
+      };
+    }
     GetName = [](const OrtEp*) -> const char* { return kName; };
     GetCapability = [](OrtEp*, const OrtGraph* graph, OrtEpGraphSupportInfo* support) -> OrtStatus* {
       return Guard([&] {
