@@ -51,7 +51,8 @@ inline constexpr Kind kKindOf = Kind::kCount;
 template <typename T>
 concept Unmarked = std::is_same_v<T, OrtValue> || std::is_same_v<T, OrtAllocator> || std::is_same_v<T, OrtCustomOp> ||
     std::is_same_v<T, OrtEnvCreationOptions> || std::is_same_v<T, OrtThreadPoolCallbacksConfig> ||
-    std::is_same_v<T, OrtOpAttr> || std::is_same_v<T, OrtSyncStream>;
+    std::is_same_v<T, OrtOpAttr> || std::is_same_v<T, OrtSyncStream> || std::is_same_v<T, OrtExternalMemoryHandle> ||
+    std::is_same_v<T, OrtExternalSemaphoreHandle>;
 
 inline std::uint64_t FirstWord(const void* handle) {
   std::uint64_t word = 0;

@@ -150,6 +150,28 @@ OrtStatus* ORT_API_CALL ExplainDevice(OrtEpFactory* /*self*/, const OrtHardwareD
                                                            "the driver is a toy");
 }
 
+// Only the card imports anything.
+OrtStatus* ORT_API_CALL CreateExternalResourceImporter(OrtEpFactory* self, const OrtEpDevice* device,
+                                                       OrtExternalResourceImporterImpl** importer) {
+  if (api->EpDevice_MemoryInfo(device, OrtDeviceMemoryType_DEFAULT) == nullptr) return nullptr;
+  return CreateImporter(device, static_cast<const Factory*>(self)->card, importer);
+}
+
+OrtStatus* ORT_API_CALL InitGraphicsInterop(OrtEpFactory* /*self*/, const OrtEpDevice* /*device*/,
+                                            const OrtGraphicsInteropConfig* config) {
+  TEST_PLUGIN_TRY(Fault("InitGraphicsInterop"));
+  if (config->graphics_api != ORT_GRAPHICS_API_VULKAN) return Failure("expected Vulkan");
+  ++events.interop;
+  ++events.interops;
+  return nullptr;
+}
+
+OrtStatus* ORT_API_CALL DeinitGraphicsInterop(OrtEpFactory* /*self*/, const OrtEpDevice* /*device*/) {
+  TEST_PLUGIN_TRY(Fault("DeinitGraphicsInterop"));
+  --events.interop;
+  return nullptr;
+}
+
 }  // namespace
 }  // namespace test_plugin
 
@@ -187,6 +209,9 @@ OrtStatus* CreateEpFactories(const char* /*name*/, const OrtApiBase* base, const
   factory->GetHardwareDeviceIncompatibilityDetails = ExplainDevice;
   factory->GetNumCustomOpDomains = GetNumCustomOpDomains;
   factory->GetCustomOpDomains = GetCustomOpDomains;
+  factory->CreateExternalResourceImporterForDevice = CreateExternalResourceImporter;
+  factory->InitGraphicsInterop = InitGraphicsInterop;
+  factory->DeinitGraphicsInterop = DeinitGraphicsInterop;
   TEST_PLUGIN_TRY(MakeDomain(&factory->domain));
   TEST_PLUGIN_TRY(api->CreateMemoryInfo_V2(kCardName, OrtMemoryInfoDeviceType_GPU, kVendorId, 0,
                                            OrtDeviceMemoryType_DEFAULT, 0, OrtDeviceAllocator, &factory->card));
@@ -225,6 +250,12 @@ long TestPluginCount(const char* what) {
                {"helpers", counts.helpers},
                {"packed", counts.packed},
                {"profilers", counts.profilers},
+               {"importers", counts.importers},
+               {"imported", counts.imported},
+               {"event released_handles", events.released_handles},
+               {"event too_early", events.too_early},
+               {"event interop", events.interop},
+               {"event interops", events.interops},
                {"event profiled", events.profiled},
                {"event copies", events.copies},
                {"event within", events.within},

@@ -43,7 +43,7 @@ extern const OrtEpApi* ep_api;
 // What lives at the moment, of each kind; all are 0 when everything was given back.
 struct Counts {
   std::atomic<long> factories, providers, compiled_nodes, states, allocators, blocks, transfers, streams, notifications,
-      kernels, helpers, packed, profilers;
+      kernels, helpers, packed, profilers, importers, imported;
 };
 extern Counts counts;
 extern std::atomic<long> claims;  // calls of GetCapability since the library was loaded
@@ -53,7 +53,10 @@ struct Events {
   std::atomic<long> copies, within, across, on_stream, pinned, streamed, activated, host_waits, device_waits, flushes;
   std::atomic<long> run_ends, own_streams, own_allocators;
   std::atomic<long> captured_runs, replayed, synced, profiled;
-  std::atomic<long> lost;  // work that a stream still had when it was released
+  std::atomic<long> released_handles;   // by their own functions
+  std::atomic<long> too_early;          // what did not wait for a semaphore
+  std::atomic<long> interop, interops;  // graphics interfaces at present, and all so far
+  std::atomic<long> lost;               // work that a stream still had when it was released
 };
 extern Events events;
 
@@ -188,6 +191,11 @@ void Do(const OrtSyncStream* stream, std::function<void()> work);
 void FinishStream(void* handle);
 // The stream that takes the work of a kernel, or NULL.
 OrtStatus* StreamOf(const OrtKernelContext* context, OrtSyncStream** stream);
+
+// ---- imported_resources.cpp
+// `card`: the memory of the device.
+OrtStatus* CreateImporter(const OrtEpDevice* device, const OrtMemoryInfo* card,
+                          OrtExternalResourceImporterImpl** importer);
 
 // ---- profiler.cpp
 OrtStatus* ORT_API_CALL CreateProfiler(OrtEp* ep, OrtEpProfilerImpl** profiler);
