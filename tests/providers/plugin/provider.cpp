@@ -317,7 +317,6 @@ OrtStatus* ORT_API_CALL OnSessionInitializationEnd(OrtEp* /*self*/) { return Fau
 
 OrtStatus* ORT_API_CALL GetDefaultMemoryDevice(const OrtEp* self, const OrtMemoryDevice** device) {
   TEST_PLUGIN_TRY(Fault("GetDefaultMemoryDevice"));
-  if (IsPlanted("nothing:", "GetDefaultMemoryDevice")) return nullptr;
   *device = ep_api->MemoryInfo_GetMemoryDevice(static_cast<const Provider*>(self)->card);
   return nullptr;
 }
