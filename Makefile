@@ -7,10 +7,10 @@ CONFIGURE := cmake -S . -G Ninja
 PHASE := $(PYTHON) tools/phases.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build check test test-zoo test-clients test-watched test-valgrind fuzz bench soak load wheel lint demo clean format bench-llm bench-ops fuzz-ops fuzz-ops-sanitized
+.PHONY: help setup build check test test-zoo test-clients test-watched test-valgrind fuzz bench soak load wheel lint demo clean format bench-compare bench-llm bench-ops fuzz-ops fuzz-ops-sanitized
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 setup:  ## install what is missing: system packages, .venv, .venv-test (lists it first)
 	@$(PHASE) setup $(PYTHON) tools/setup.py
@@ -53,6 +53,11 @@ bench: setup  ## compare the speed of models with ONNX Runtime and OpenVINO; MOD
 	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
 	@ninja -C $(BUILD) sardonyx_python peak
 	@set -f; .venv-test/bin/python -W ignore benchmarks/bench.py $(MODELS) $(if $(THREADS),--threads $(THREADS)) $(BENCHFLAGS)
+
+bench-compare: setup  ## compare the speed of this tree with a revision that it builds; BASE=HEAD~1 MODELS='resnet50'
+	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
+	@ninja -C $(BUILD) sardonyx_python
+	@set -f; .venv-test/bin/python -W ignore benchmarks/compare_revisions.py $(or $(BASE),HEAD) $(MODELS) $(BENCHFLAGS)
 
 bench-llm: setup  ## compare language models with llama.cpp (built once) and ONNX Runtime; MODELS='135m 1b', BENCHFLAGS='--bits 4-bit'
 	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
