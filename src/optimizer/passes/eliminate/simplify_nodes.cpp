@@ -1,6 +1,6 @@
 // optimizer/passes/eliminate/simplify_nodes.cpp - removes or replaces single nodes and pairs that do nothing, or that a
-// cheaper node can do: sums with 0, products with 1, Expand and Pad to the same shape, Div under Mul, Not under Where,
-// a sum behind Gemm.
+// cheaper node can do: sums with 0, products with 1, Expand and Pad to the same shape, Sum of two, Div under Mul, Not
+// under Where, a sum behind Gemm.
 //
 // The result of a rule must have the shape of what it replaces: a constant of higher rank than its partner does not
 // match.
@@ -103,6 +103,7 @@ constexpr Rule kRules[] = {
     {.name = "first power", .match = "Pow(x, 1)", .replace = "x", .when = IsOne},
     {.name = "x and true", .match = "And(x, c)", .replace = "x", .when = IsTrue},
     {.name = "x or false", .match = "Or(x, c)", .replace = "x", .when = IsFalse},
+    {.name = "sum of two", .match = "Sum(x, y)", .replace = "Add(x, y)"},  // which the fusions know
     {.name = "not not", .match = "Not(Not(x))", .replace = "x"},
     {.name = "to its own shape", .match = "Expand(x, shape)", .replace = "x", .when = HasShapeOfX},
     {.name = "pads of 0", .match = "Pad(x, pads, ?value, ?axes)", .replace = "x", .when = PadsNothing},

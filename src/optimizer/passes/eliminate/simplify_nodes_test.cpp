@@ -51,6 +51,11 @@ TEST(SimplifyNodes, JoinsCasts) {
   EXPECT_EQ(Simplified("a = Cast<to = 11>(x) b = Cast<to = 7>(a) c = Cast<to = 1>(b) y = Neg(c)"), "Cast Cast Neg");
   EXPECT_EQ(Simplified("a = Cast<to = 10>(x) b = Cast<to = 1>(a) y = Neg(b)"), "Cast Cast Neg") << "half is narrower";
 }
+TEST(SimplifyNodes, AddsTwo) {
+  EXPECT_EQ(Simplified("a = Neg(x) y = Sum(a, x)"), "Neg Add");
+  EXPECT_EQ(Simplified("a = Neg(x) y = Sum(three, a)"), "Neg Add");
+  EXPECT_EQ(Simplified("a = Neg(x) y = Sum(a, x, x)"), "Neg Sum");
+}
 TEST(SimplifyNodes, DividesByPowersOfTwoAsProducts) {
   EXPECT_EQ(Simplified("a = Div(x, four) y = Neg(a)"), "Mul Neg");
   EXPECT_EQ(Simplified("a = Div(x, three) y = Neg(a)"), "Div Neg");
