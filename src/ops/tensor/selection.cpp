@@ -187,6 +187,14 @@ T RangeElement(T start, T delta, std::int64_t i) {
   }
 }
 
+// Of the integers from start to limit, of which one at least has symbols. Decoders count their positions from `past` to
+// `past + seq`. A sum of sizes is not negative, and a text without a minus has no differences.
+Dim CountOfSteps(const Dim& start, const Dim& limit) {
+  const Dim count = limit - start;
+  const bool from_zero = start.known() && start.number() == 0;
+  return from_zero || (!count.known() && count.ToText().find('-') == std::string::npos) ? count : Max(count, 0);
+}
+
 void InferRange(InferContext& c) {
   const DType dtype = c.InputDType(0);
   const bool small = dtype == DType::kInt32 || dtype == DType::kInt64;
@@ -203,8 +211,8 @@ void InferRange(InferContext& c) {
     if (n <= 64) c.SetShapeData(0, std::move(elements));
     return;
   }
-  if (small && delta.known() && delta.number() == 1 && start.known() && start.number() == 0 && limit.symbolic()) {
-    return c.SetOutput(0, dtype, {limit});
+  if (small && delta.known() && delta.number() == 1 && !start.unknown() && !limit.unknown()) {
+    return c.SetOutput(0, dtype, {CountOfSteps(start, limit)});
   }
   Dim n;
   const auto is_number = [&](std::size_t i) {
