@@ -131,7 +131,7 @@ std::optional<MaskAlignment> AlignMask(const Graph& graph, const ScoreStep& step
 bool CanBuildMask(const Graph& graph, const Scores& scores) {
   double factor = 1;  // of all that follows a step
   for (const ScoreStep& step : scores.steps) {
-    if (step.kind == ScoreStep::Kind::kScaleBy) continue;  // nearer to the product than any mask
+    if (!MasksScores(step) && step.kind != ScoreStep::Kind::kScale) continue;  // nearer to the product than any mask
     if (step.kind == ScoreStep::Kind::kScale) {
       factor *= step.factor;
       continue;
@@ -164,7 +164,7 @@ BuiltMask BuildMask(Rewrite& rewrite, const Scores& scores, const std::vector<Ma
   };
   for (std::size_t i = scores.steps.size(); i-- > 0;) {
     const ScoreStep& step = scores.steps[i];
-    if (step.kind == ScoreStep::Kind::kScaleBy) continue;  // the queries have it
+    if (!MasksScores(step) && step.kind != ScoreStep::Kind::kScale) continue;  // the queries or the node have it
     if (step.kind == ScoreStep::Kind::kScale) {
       built.scale *= step.factor;
       const DType dtype = mask == kNoValue ? DType::kFloat : rewrite.graph().value(mask).type.dtype;

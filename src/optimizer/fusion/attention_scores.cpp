@@ -126,6 +126,10 @@ class ScoreFinder {
       return up(node.inputs[0]);
     }
     if (Is(node, "Mul") || Is(node, "Div")) return ScaleStep(node, scores, up);
+    if (Is(node, "Tanh")) {
+      scores->steps.push_back({.kind = ScoreStep::Kind::kCap});
+      return up(node.inputs[0]);
+    }
     if (Is(node, "Sub") && ChoiceStep(node, scores, up)) return true;
     if (Is(node, "Add") || Is(node, "Sub")) return SumStep(node, scores, up);
     if (!Is(node, "Where")) return Stop(value, "is made by " + node.op_type);
@@ -249,6 +253,25 @@ class ScoreFinder {
   std::string reason_;
 };
 
+// Reads c * tanh(f * x): c is the cap, and x has the scale c * f. Says why this is not a cap of scores.
+std::string FindCap(Scores* scores) {
+  const auto is_cap = [](const ScoreStep& step) { return step.kind == ScoreStep::Kind::kCap; };
+  const auto cap = std::find_if(scores->steps.begin(), scores->steps.end(), is_cap);
+  if (cap == scores->steps.end()) return "";
+  double factor = 1;  // of all that follows Tanh, be there masks between
+  for (auto step = scores->steps.begin(); step != cap; ++step) {
+    if (step->kind == ScoreStep::Kind::kScaleBy) return "each head has a cap of its own";
+    if (step->kind == ScoreStep::Kind::kScale) factor *= step->factor;
+  }
+  if (!(factor > 0)) return "the cap of the scores is " + std::to_string(factor);
+  const bool plain = std::all_of(cap + 1, scores->steps.end(), [](const ScoreStep& step) {
+    return step.kind == ScoreStep::Kind::kScale || step.kind == ScoreStep::Kind::kScaleBy;
+  });
+  if (!plain) return "the scores are masked before Tanh caps them, or capped twice";
+  scores->cap = factor;
+  return "";
+}
+
 }  // namespace
 
 std::optional<Probabilities> FindProbabilities(const Graph& graph, const PassContext& context, NodeId softmax) {
@@ -299,6 +322,10 @@ std::optional<Scores> FindScores(const Graph& graph, const PassContext& context,
     for (ScoreStep& step : scores.steps)
       if (step.dims.size() == 4) std::copy(product.dims.begin() + 2, product.dims.end(), step.dims.begin() + 2);
   }
+  if (const std::string why = FindCap(&scores); !why.empty()) {
+    context.No(graph, softmax, why);
+    return std::nullopt;
+  }
   double factor = 1;  // of all that follows a step
   for (const ScoreStep& step : scores.steps) {
     if (step.kind == ScoreStep::Kind::kScale) factor *= step.factor;
@@ -309,10 +336,7 @@ std::optional<Scores> FindScores(const Graph& graph, const PassContext& context,
   // Queries can take a factor for each head only where no mask comes before it.
   const auto scaled = std::find_if(scores.steps.begin(), scores.steps.end(),
                                    [](const ScoreStep& step) { return step.kind == ScoreStep::Kind::kScaleBy; });
-  const bool masked_before = std::any_of(scaled, scores.steps.end(), [](const ScoreStep& step) {
-    return step.kind == ScoreStep::Kind::kAdd || step.kind == ScoreStep::Kind::kFill;
-  });
-  if (masked_before) {
+  if (std::any_of(scaled, scores.steps.end(), MasksScores)) {
     context.No(graph, softmax, "masked scores are multiplied by '", graph.value(scaled->operand).name, "'");
     return std::nullopt;
   }

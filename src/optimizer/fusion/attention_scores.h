@@ -10,7 +10,7 @@ namespace sardonyx::optimizer {
 
 // One step between the product of queries and keys and Softmax.
 struct ScoreStep {
-  enum class Kind { kScale, kScaleBy, kAdd, kFill };
+  enum class Kind { kScale, kScaleBy, kCap, kAdd, kFill };  // kCap: Tanh
   Kind kind = Kind::kScale;
   double factor = 1;           // kScale
   bool divides = false;        // kScaleBy: by `operand`, which is the same for all rows and keys of a head
@@ -24,9 +24,14 @@ struct ScoreStep {
   std::vector<Dim> dims;   // of the scores there
 };
 
+inline bool MasksScores(const ScoreStep& step) {
+  return step.kind == ScoreStep::Kind::kAdd || step.kind == ScoreStep::Kind::kFill;
+}
+
 struct Scores {
   NodeId product = kNoNode;      // queries times keys
   std::vector<ScoreStep> steps;  // from Softmax up
+  double cap = 0;                // scores x become cap * tanh(x / cap) before any mask; 0: they stay
   ValueId target = kNoValue;     // the shape to which a Reshape on the way brings the scores, if one does ...
   std::vector<Dim> target_dims;  // ... which is this
   // A summand has numbers of rows and keys where the product has symbols: in a run that is no error they are the same.

@@ -165,7 +165,7 @@ class AttentionFuser {
     std::vector<MaskAlignment> alignments;
     for (const ScoreStep& step : scores.steps) {
       alignments.emplace_back();
-      if (step.kind == ScoreStep::Kind::kScale || step.kind == ScoreStep::Kind::kScaleBy) continue;
+      if (!MasksScores(step)) continue;
       const auto alignment = AlignMask(graph_, step, scores, four);
       if (!alignment)
         return context_.No(graph_, softmax, "'", graph_.value(step.operand).name,
@@ -185,7 +185,12 @@ class AttentionFuser {
     Rewrite rewrite(graph_, context_.registry, last);
     const bool zero_rows = probabilities.guarded || probabilities.condition != kNoValue;
     const BuiltMask built = BuildMask(rewrite, scores, alignments, zero_rows);
-    return Build(rewrite, softmax, *q, *k, *v, flat, built.mask, scale * built.scale, old, probabilities.transposed);
+    std::vector<Attribute> attributes;
+    if (!AddScale(scale * built.scale, scores.cap, *q, TypeOf(old).dtype, &attributes)) {
+      if (built.mask != kNoValue) rewrite.DropUnused(built.mask);
+      return context_.No(graph_, softmax, "its scale or cap needs a double");
+    }
+    return Build(rewrite, softmax, *q, *k, *v, flat, built.mask, std::move(attributes), old, probabilities.transposed);
   }
 
   // The result and the views behind it get the size that the queries say; inference took another one.
@@ -269,25 +274,22 @@ class AttentionFuser {
     return rewrite.Add("Reshape", {y, end.shape->Build(rewrite)}, {{"allowzero", std::int64_t{1}}});
   }
 
-  // The attribute is a float, which doubles need to be exact; without it the scale is 1 / sqrt(head size).
-  bool AddScale(double scale, const Heads& q, DType dtype, std::vector<Attribute>* attributes) const {
-    const auto near = [scale](double other) { return std::abs(other - scale) <= 1e-15 * std::abs(scale); };
-    const auto rounded = static_cast<float>(scale);
-    if (dtype != DType::kDouble || near(rounded)) {
+  // Attributes are floats, which doubles need to be exact; without a scale it is 1 / sqrt(head size).
+  bool AddScale(double scale, double cap, const Heads& q, DType dtype, std::vector<Attribute>* attributes) const {
+    const auto near = [](double number, double other) { return std::abs(other - number) <= 1e-15 * std::abs(number); };
+    const auto rounded = static_cast<float>(scale), rounded_cap = static_cast<float>(cap);
+    if (dtype == DType::kDouble && !near(cap, rounded_cap)) return false;
+    if (cap != 0) attributes->push_back({"softcap", rounded_cap});
+    if (dtype != DType::kDouble || near(scale, rounded)) {
       attributes->push_back({"scale", rounded});
       return true;
     }
     const Dim size = Size(q, kSize);
-    return size.known() && near(1 / std::sqrt(static_cast<double>(size.number())));
+    return size.known() && near(scale, 1 / std::sqrt(static_cast<double>(size.number())));
   }
 
   bool Build(Rewrite& rewrite, NodeId softmax, const Heads& q, const Heads& k, const Heads& v, bool flat, ValueId mask,
-             double scale, ValueId old, bool transposed) {
-    std::vector<Attribute> attributes;
-    if (!AddScale(scale, q, TypeOf(old).dtype, &attributes)) {
-      if (mask != kNoValue) rewrite.DropUnused(mask);
-      return context_.No(graph_, softmax, "its scale needs a double");
-    }
+             std::vector<Attribute> attributes, ValueId old, bool transposed) {
     if (flat) {
       attributes.push_back({"q_num_heads", Size(q, kHead).number()});
       attributes.push_back({"kv_num_heads", Size(k, kHead).number()});

@@ -77,6 +77,20 @@ TEST(FuseAttention, TakesMasks) {
             "Greater Where Attention");
 }
 
+// As Gemma 2 caps its scores: cap * tanh(x / cap), before the mask.
+TEST(FuseAttention, TakesCapsOfScores) {
+  const auto runs = With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1});
+  const std::string mask = ", float[b,1,s,t] m", cap = "c = Mul(a, scale) d = Div(c, two) e = Tanh(d) f = Mul(e, two) ";
+  EXPECT_EQ(Fused(Bert(cap + "p = Softmax(f)"), kSizes), "Attention");
+  EXPECT_EQ(Fused(Bert(cap + "h = Add(f, m) p = Softmax(h)", mask), runs), kGuarded);
+  EXPECT_EQ(Fused(Bert("d = Tanh(a) p = Softmax(d)"), kSizes), "Attention");
+  EXPECT_EQ(Fused(Bert(cap + "h = Add(f, m) i = Mul(h, two) p = Softmax(i)", mask), runs), "Mul " + kGuarded)
+      << "a scale behind the mask is one of the cap, too";
+  for (const char* other : {"c = Add(a, m) d = Tanh(c) p = Softmax(d)", "c = Tanh(a) d = Mul(c, minus) p = Softmax(d)",
+                            "c = Tanh(a) d = Tanh(c) p = Softmax(d)"})
+    EXPECT_NE(Fused(Bert(other, mask), runs).find("Softmax"), std::string::npos) << other;
+}
+
 TEST(FuseAttention, TakesTheScaleFromQueriesAndKeys) {
   const std::string text = Bert("p = Softmax(a)", "", "MatMul(q2, k2)", "q2 = Mul(scale, q) k2 = Div(kt, two)");
   EXPECT_EQ(Fused(text, kSizes), "Attention");
