@@ -62,6 +62,18 @@ bool IsMinimumWith(const Dim& minimum, const Dim& d) {
   return found && IsMinimumOf(minimum, *found) && SameDim(found->other, d);
 }
 
+// LastElements of `count` and some size.
+bool IsLastElements(const Dim& d, const Dim& count) {
+  const std::string text = d.ToText(), head = "last(" + count.ToText() + ", ";
+  if (text.substr(0, head.size()) != head) return false;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth == 0 && text[i] == ')') return i + 1 == text.size();
+  }
+  return false;
+}
+
 }  // namespace
 
 Dim JoinedSize(const Dim& x, const Dim& y) {
@@ -82,10 +94,16 @@ Dim WithoutLast(const Dim& size, std::int64_t count) {
   return NeverNegative(rest) ? rest : Max(rest, Dim(0));
 }
 
+Dim LastElements(const Dim& count, const Dim& size) {
+  if (SameDim(count, size)) return size;
+  if (!NeverNegative(count) || !NeverNegative(size - count)) return {};
+  return Dim::Symbol("last(" + count.ToText() + ", " + size.ToText() + ")");
+}
+
 Dim BoundedBroadcast(const Dim& x, const Dim& y) {
   if (!x.symbolic() || !y.symbolic()) return {};
-  if (IsMinimumWith(y, x) || SameDim(y, Max(x, Dim(0)))) return x;
-  if (IsMinimumWith(x, y) || SameDim(x, Max(y, Dim(0)))) return y;
+  if (IsMinimumWith(y, x) || SameDim(y, Max(x, Dim(0))) || IsLastElements(y, x)) return x;
+  if (IsMinimumWith(x, y) || SameDim(x, Max(y, Dim(0))) || IsLastElements(x, y)) return y;
   return {};
 }
 

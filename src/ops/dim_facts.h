@@ -18,8 +18,12 @@ Dim JoinedSize(const Dim& x, const Dim& y);
 // What is left of an axis without its last elements: max(0, size - count), in one form for an axis whose first element
 // was put before it once more ("n + min(1, n)" without one is n).
 Dim WithoutLast(const Dim& size, std::int64_t count);
-// The broadcast of two dimensions where one is the other with a bound: min(n, 512) beside n, or max(0, n) beside n.
-// Where both broadcast at all, n is the result: else they differ, and neither is 1. Unknown for all other pairs.
+// What a slice from -count to the end takes of an axis of `size` elements. If `count` is 0, that is the whole axis, so
+// the result is "last(count, size)" unless both are the same. Unknown if `size` may be less than `count`.
+Dim LastElements(const Dim& count, const Dim& size);
+// The broadcast of two dimensions where one is the other with a bound: min(n, 512) beside n, max(0, n) beside n, or
+// last(n, size) beside n. Where both broadcast at all, n is the result: else they differ, and neither is 1. Unknown for
+// all other pairs.
 Dim BoundedBroadcast(const Dim& x, const Dim& y);
 
 }  // namespace sardonyx::ops

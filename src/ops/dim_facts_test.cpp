@@ -62,6 +62,27 @@ TEST(DimFacts, ABoundBroadcastsWithWhatItBounds) {
   EXPECT_TRUE(BoundedBroadcast(Min(30, kN), kM).unknown());
 }
 
+// T5 cuts a bias for all keys to the rows of the queries, x[-n:], and adds it to the scores of these rows.
+TEST(DimFacts, TheLastElementsBroadcastWithWhatCountsThem) {
+  const Dim last = LastElements(kN, kN + kM);
+  EXPECT_EQ(last.ToText(), "last(n, m + n)");  // m + n of them if n is 0
+  EXPECT_EQ(BoundedBroadcast(last, kN), kN);
+  EXPECT_EQ(BoundedBroadcast(kN, last), kN);
+  EXPECT_TRUE(BoundedBroadcast(kM, last).unknown());
+  EXPECT_TRUE(BoundedBroadcast(last * last, kN).unknown());
+  EXPECT_EQ(LastElements(kN, kN), kN);
+  EXPECT_TRUE(LastElements(kN, kM).unknown());
+  EXPECT_TRUE(LastElements(kN - 1, kN).unknown());
+  const std::string count = "sx = Shape<start = 2, end = 3>(x) minus = Neg(sx) ";
+  ExpectSizes(count + "y = Slice(x, minus, end, two)", "n", [](std::int64_t n) { return n; });
+  ExpectSizes(count + "xx = Concat<axis = 2>(x, x) y = Slice(xx, minus, end, two)", "last(n, 2*n)",
+              [](std::int64_t n) { return n; });
+  ExpectSizes(count + "xx = Concat<axis = 2>(x, x) z = Slice(xx, minus, end, two) y = Add(x, z)", "n",
+              [](std::int64_t n) { return n; });
+  ExpectSizes(count + "half = Div(minus, two) from = Neg(half) y = Slice(x, begin, from, two)", "min(floor(n/2), n)",
+              [](std::int64_t n) { return n / 2; });  // towards zero on both sides of it
+}
+
 TEST(DimFacts, SlicesInSteps) {
   using Size = std::int64_t;
   ExpectSizes("y = Slice(x, one, end, two, two)", "floor((max(0, n - 1) + 1)/2)", [](Size n) { return n / 2; });

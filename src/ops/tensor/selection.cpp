@@ -9,6 +9,7 @@
 #include "kernels/copy/strided_copy.h"
 #include "kernels/elementwise/simple.h"
 #include "ops/cost_context.h"
+#include "ops/dim_facts.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
 #include "ops/kernel_context.h"
@@ -188,11 +189,11 @@ T RangeElement(T start, T delta, std::int64_t i) {
 }
 
 // Of the integers from start to limit, of which one at least has symbols. Decoders count their positions from `past` to
-// `past + seq`. A sum of sizes is not negative, and a text without a minus has no differences.
+// `past + seq`.
 Dim CountOfSteps(const Dim& start, const Dim& limit) {
   const Dim count = limit - start;
   const bool from_zero = start.known() && start.number() == 0;
-  return from_zero || (!count.known() && count.ToText().find('-') == std::string::npos) ? count : Max(count, 0);
+  return from_zero || NeverNegative(count) ? count : Max(count, 0);
 }
 
 void InferRange(InferContext& c) {
