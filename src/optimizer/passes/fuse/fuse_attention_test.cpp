@@ -163,5 +163,37 @@ TEST(FuseAttention, TakesSharedHeads) {
       "Attention");
 }
 
+// torch.onnx writes Attention from opset 23 on, behind a cache and the heads that it repeats.
+TEST(FuseAttention, TakesTheInputsOfAttentionThatTheAuthorWrote) {
+  const auto graph = [](const std::string& attributes, const std::string& shared = "k2, v2") {
+    return "g (float[b,s,12] x0, float[b,s,6] x1, float[b,s,6] x2, float[b,2,p,3] pk, float[b,2,p,3] pv, float[b,1,s,n]"
+           " m) => (float[b,s,12] y, float[b,2,n,3] nk, float[b,2,n,3] nv)\n"
+           "<int64[4] hq = {0, 0, 4, 3}, int64[4] h = {0, 0, 2, 3}, int64[3] w = {0, 0, 12}, int64[1] two = {2},"
+           " int64[4] j = {0, 4, -1, 3}, int64[5] r = {1, 1, 2, 1, 1}> {\n"
+           "q0 = Reshape(x0, hq) q = Transpose<perm = [0, 2, 1, 3]>(q0)\n"
+           "k0 = Reshape(x1, h) k1 = Transpose<perm = [0, 2, 1, 3]>(k0) nk = Concat<axis = 2>(pk, k1)\n"
+           "v0 = Reshape(x2, h) v1 = Transpose<perm = [0, 2, 1, 3]>(v0) nv = Concat<axis = -2>(pv, v1)\n"
+           "ku = Unsqueeze(nk, two) ke = Expand(ku, r) k2 = Reshape(ke, j)\n"
+           "vu = Unsqueeze(nv, two) ve = Expand(vu, r) v2 = Reshape(ve, j)\n"
+           "o = Attention<" +
+           attributes + ">(q, " + shared + ", m) o1 = Transpose<perm = [0, 2, 1, 3]>(o) y = Reshape(o1, w) }";
+  };
+  const auto runs = [] {
+    std::vector<std::vector<Shape>> all;
+    for (const std::int64_t past : {4, 0}) {
+      const std::int64_t b = past == 0 ? 1 : 2, s = past == 0 ? 3 : 1, n = past + s;
+      all.push_back({Shape{b, s, 12}, Shape{b, s, 6}, Shape{b, s, 6}, Shape{b, 2, past, 3}, Shape{b, 2, past, 3},
+                     Shape{b, 1, s, n}});
+    }
+    return all;
+  }();
+  EXPECT_EQ(Fused(graph("scale = 0.25"), runs), "Attention");
+  EXPECT_EQ(Fused(graph("softcap = 2.0"), runs), "Attention");
+  EXPECT_EQ(Fused(graph("scale = 0.25", "nk, nv"), runs), "Attention") << "its heads are grouped already";
+  const std::string causal = Fused(graph("is_causal = 1"), runs);
+  EXPECT_NE(causal.find("Concat"), std::string::npos) << "with a cache, its rows would be others: " << causal;
+  EXPECT_EQ(causal.find("Expand"), std::string::npos) << causal;
+}
+
 }  // namespace
 }  // namespace sardonyx::optimizer

@@ -4,7 +4,7 @@
 // the operator reads one factor for each pair (optimizer/fusion/rotary_factors.h). Heads stand before the rows, or
 // behind them as projections write them: x [batch, row, head * size] that was only rearranged is read as it is. If only
 // the first elements of each head are rotated, and a Concat puts the others behind them, the node takes the whole
-// heads.
+// heads. A RotaryEmbedding that an exporter wrote itself reads projections where they lie, too.
 #include <algorithm>
 #include <array>
 
@@ -23,6 +23,7 @@ class RotaryFuser {
 
   bool Try(NodeId id) {
     const Node& sum = graph_.node(id);
+    if (Is(sum, "RotaryEmbedding")) return ReadProjection(id);
     Rotation r;
     if (!sum.domain.empty() || sum.op_type != "Add" || !HasOperator(context_.registry, "", "RotaryEmbedding"))
       return false;
@@ -94,6 +95,35 @@ class RotaryFuser {
       return context_.No(graph_, id, "the result's shape cannot be written as a constant");
     }
     rewrite.Replace(r.old, back ? heads->Build(rewrite, *back) : turn_heads());
+    return true;
+  }
+
+  // x [batch, head, row, size] that was made of [batch, row, head * size] without moving more than heads and rows.
+  bool ReadProjection(NodeId id) {
+    const Node node = graph_.node(id);
+    const Type x = TypeOf(node.inputs[0]);
+    if (!x.has_rank || x.rank() != 4 || !x.dims[1].known() || node.outputs.size() != 1) return false;
+    auto flat = AxisView::Trace(graph_, node.inputs[0]);
+    if (!flat || flat->source() == node.inputs[0]) return false;
+    flat->Regroup({{0}, {2}, {1, 3}});
+    const auto plan = flat->MakePlan();
+    if (!plan || plan->transposes() != 0) return false;
+    std::vector<Attribute> attributes = node.attributes;
+    std::erase_if(attributes, [](const Attribute& a) { return a.name == "num_heads"; });
+    attributes.push_back({"num_heads", x.dims[1].number()});
+    Rewrite rewrite(graph_, context_.registry, id);
+    std::vector<ValueId> inputs = node.inputs;
+    inputs[0] = flat->Build(rewrite, *plan);
+    const ValueId y = rewrite.Add("RotaryEmbedding", inputs, std::move(attributes));
+    auto heads = AxisView::Of(graph_, y);
+    const bool split = heads && heads->Reshape({x.dims[0], x.dims[2], x.dims[1], x.dims[3]});
+    if (split) heads->Regroup({{0}, {2}, {1}, {3}});
+    const auto back = split ? heads->MakePlan() : std::nullopt;
+    if (!back) {
+      rewrite.DropUnused(y);
+      return context_.No(graph_, id, "the result's shape cannot be written as a constant");
+    }
+    rewrite.Replace(node.outputs[0], heads->Build(rewrite, *back));
     return true;
   }
 

@@ -129,5 +129,22 @@ TEST(FuseRotaryEmbedding, TakesSharedFactorsAndTables) {
   EXPECT_FALSE(left(", int64[b,s] i", other, rows, {x, positions})) << "a row whose halves differ";
 }
 
+// As torch.onnx writes it from opset 23 on.
+TEST(FuseRotaryEmbedding, ReadsProjectionsInARotaryEmbeddingThatTheAuthorWrote) {
+  const auto rewritten = [](const std::string& node) {
+    return OperatorsAfter(
+        "g (float[b,s,12] x, float[b,s,2] cos, float[b,s,2] sin) => (float[b,3,s,4] y) <int64[4] heads = {0, 0, 3, 4}> "
+        "{ x4 = Reshape(x, heads) q = Transpose<perm = [0, 2, 1, 3]>(x4) " +
+            node + " }",
+        {&kFuseRotaryEmbedding, &kMergeViews, &kEliminateDeadNodes},
+        {{Numbers(Shape{2, 5, 12}), Numbers(Shape{2, 5, 2}), Numbers(Shape{2, 5, 2})},
+         {Numbers(Shape{1, 1, 12}), Numbers(Shape{1, 1, 2}), Numbers(Shape{1, 1, 2})}});
+  };
+  EXPECT_EQ(rewritten("y = RotaryEmbedding(q, cos, sin)"), "RotaryEmbedding Reshape Transpose");
+  EXPECT_EQ(rewritten("y = RotaryEmbedding<num_heads = 3, interleaved = 1>(q, cos, sin)"),
+            "RotaryEmbedding Reshape Transpose");
+  EXPECT_EQ(rewritten("n = Neg(q) y = RotaryEmbedding(n, cos, sin)"), "Reshape Transpose Neg RotaryEmbedding");
+}
+
 }  // namespace
 }  // namespace sardonyx::optimizer
