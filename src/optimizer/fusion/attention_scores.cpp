@@ -3,6 +3,7 @@
 #include "optimizer/fusion/attention_scores.h"
 
 #include <algorithm>
+#include <array>
 
 #include "optimizer/rules/rewrite.h"
 #include "optimizer/shapes/axis_view.h"
@@ -187,13 +188,44 @@ class ScoreFinder {
     return true;
   }
 
+  // A mask of two lengths, as of an input "total" and of past + new keys, has a last axis that inference cannot name.
+  // Where one of them is that of the scores, the result is so, too: else the product with the values fails.
+  bool HasSameKeys(ValueId kept, ValueId result, ValueId mask) const {
+    const Type &scores = graph_.value(kept).type, &other = graph_.value(result).type;
+    return scores.is_tensor() && other.is_tensor() && scores.rank() == 4 && other.rank() == 4 &&
+           scores.dims[3].symbolic() &&
+           std::equal(scores.dims.begin(), scores.dims.end() - 1, other.dims.begin(), SameDim) &&
+           EndsWith(mask, scores.dims[3], 0);
+  }
+  // The last axis has `keys` elements, or is broadcast with one that has.
+  bool EndsWith(ValueId value, const Dim& keys, int depth) const {
+    const Type& type = graph_.value(value).type;
+    if (!type.is_tensor() || !type.has_rank || type.rank() == 0 || depth > kMaxSteps) return false;
+    if (SameDim(type.dims.back(), keys)) return true;
+    const NodeId producer = graph_.value(value).producer;
+    if (producer == kNoNode || !graph_.node(producer).domain.empty() || IsForeign(graph_.node(producer))) return false;
+    static constexpr std::array<std::string_view, 9> kBroadcasting = {"Add", "And", "Cast", "Max",  "Min",
+                                                                      "Mul", "Or",  "Sub",  "Where"};
+    const Node& node = graph_.node(producer);
+    if (node.op_type == "Slice") {  // of as many keys, or of other axes
+      const Type& from = graph_.value(node.inputs[0]).type;
+      return from.has_rank && from.rank() == type.rank() &&
+             (SameDim(type.dims.back(), from.dims.back()) || SameDim(type.dims.back(), Min(from.dims.back(), keys))) &&
+             EndsWith(node.inputs[0], keys, depth + 1);
+    }
+    if (std::find(kBroadcasting.begin(), kBroadcasting.end(), node.op_type) == kBroadcasting.end()) return false;
+    return std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ValueId input) { return EndsWith(input, keys, depth + 1); });
+  }
+
   template <typename Up>
   bool SumStep(const Node& node, Scores* scores, Up&& up) {
     const bool subtracts = node.op_type == "Sub";
     for (std::size_t i = 0; i < (subtracts ? 1 : 2); ++i) {
       const ValueId kept = node.inputs[i], summand = node.inputs[1 - i];
-      const bool equals_summand = MustEqual(kept, summand);
-      if (!equals_summand && !SameShape(graph_, kept, node.outputs[0])) continue;
+      const bool same = SameShape(graph_, kept, node.outputs[0]);
+      const bool equals_summand = MustEqual(kept, summand) || (!same && HasSameKeys(kept, node.outputs[0], summand));
+      if (!equals_summand && !same) continue;
       scores->steps.push_back({.kind = ScoreStep::Kind::kAdd,
                                .subtracts = subtracts,
                                .operand = summand,
@@ -234,7 +266,9 @@ class ScoreFinder {
     for (const bool keep_if_true : {true, false}) {
       const ValueId kept = node.inputs[keep_if_true ? 1 : 2], fill = node.inputs[keep_if_true ? 2 : 1];
       const auto low = ScalarOf(graph_, fill);
-      if (!low || *low > -kAbsorbing || !SameShape(graph_, kept, node.outputs[0])) continue;
+      const bool same = SameShape(graph_, kept, node.outputs[0]);
+      if (!low || *low > -kAbsorbing || !(same || HasSameKeys(kept, node.outputs[0], node.inputs[0]))) continue;
+      scores->equals_summand |= !same;
       const bool zeroed = probabilities_.condition == node.inputs[0] && probabilities_.kept_if_true == keep_if_true;
       scores->steps.push_back({.kind = ScoreStep::Kind::kFill,
                                .operand = node.inputs[0],

@@ -34,7 +34,8 @@ struct Scores {
   double cap = 0;                // scores x become cap * tanh(x / cap) before any mask; 0: they stay
   ValueId target = kNoValue;     // the shape to which a Reshape on the way brings the scores, if one does ...
   std::vector<Dim> target_dims;  // ... which is this
-  // A summand has numbers of rows and keys where the product has symbols: in a run that is no error they are the same.
+  // A summand has other rows or keys than the product, by what inference knows: in a run that is no error they are the
+  // same.
   bool equals_summand = false;
 };
 

@@ -77,6 +77,32 @@ TEST(FuseAttention, TakesMasks) {
             "Greater Where Attention");
 }
 
+// The older exporter's masks join an input of "total" keys with lengths that are computed: past + new.
+TEST(FuseAttention, TakesMasksThatAreJoinedOfTwoLengths) {
+  const std::string masks = ", float[b,1,1,total] m, float[1,1,s,t] n";
+  const auto runs = [] {
+    auto all = With(Shape{2, 1, 1, 7}, Shape{1, 1, 1, 1});
+    all[0].emplace_back(Shape{1, 1, 5, 7});
+    all[1].emplace_back(Shape{1, 1, 1, 1});
+    return all;
+  }();
+  EXPECT_EQ(Fused(Bert("j = Add(m, n) c = Add(a, j) p = Softmax(c)", masks), runs), "Add " + kGuarded);
+  EXPECT_EQ(Fused(Bert("e = Greater(m, zero) j = Where(e, minus, n) c = Add(j, a) p = Softmax(c)", masks), runs),
+            "Greater Where " + kGuarded);
+  EXPECT_EQ(Fused(Bert("h = Greater(m, zero) i = Greater(n, zero) j = And(h, i) c = Where(j, a, minus) p = Softmax(c)",
+                       masks),
+                  runs),
+            "Greater Greater And Where Attention");
+  std::string cut = Bert(
+      "j = Add(m, n) keys = Shape<start = 1, end = 2>(x1) k = Slice(j, first, keys, last)"
+      " c = Add(a, k) p = Softmax(c)",
+      masks);
+  cut.replace(cut.find("<int64[4] heads"), 1, "<float[b,1,s,u] j, int64[1] first = {0}, int64[1] last = {3}, ");
+  EXPECT_EQ(Fused(cut, runs), "Add Shape Slice " + kGuarded);
+  // A mask of another length alone may be one that is too short, which is an error.
+  EXPECT_NE(Fused(Bert("c = Add(a, m) p = Softmax(c)", masks), runs).find("Softmax"), std::string::npos);
+}
+
 // As Gemma 2 caps its scores: cap * tanh(x / cap), before the mask.
 TEST(FuseAttention, TakesCapsOfScores) {
   const auto runs = With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1});
