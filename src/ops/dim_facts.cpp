@@ -107,4 +107,20 @@ Dim BoundedBroadcast(const Dim& x, const Dim& y) {
   return {};
 }
 
+void NameRowsOfSquare(const std::vector<Dim>& a, const std::vector<Dim>& b, std::vector<Dim>& out) {
+  if (std::none_of(out.begin(), out.end(), [](const Dim& d) { return d.unknown(); })) return;
+  for (const auto& [part, whole] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    for (std::size_t column = 0; column < out.size(); ++column) {
+      if (!IsMinimumWith((*part)[column], (*whole)[column])) continue;
+      const Dim side = FirstMinimum((*part)[column])->number, end = (*whole)[column];
+      if (side.number() < 2) continue;  // one column broadcasts with any number of them
+      for (std::size_t row = 0; row < out.size(); ++row) {
+        const Dim& rows = (*whole)[row];
+        if (!out[row].unknown() || !SameDim((*part)[row], Min(side, end) - Min(side, end - rows))) continue;
+        out[row] = rows;
+      }
+    }
+  }
+}
+
 }  // namespace sardonyx::ops

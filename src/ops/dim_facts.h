@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "ir/dim.h"
 
@@ -25,5 +26,10 @@ Dim LastElements(const Dim& count, const Dim& size);
 // last(n, size) beside n. Where both broadcast at all, n is the result: else they differ, and neither is 1. Unknown for
 // all other pairs.
 Dim BoundedBroadcast(const Dim& x, const Dim& y);
+
+// Names axes of a broadcast of `a` and `b` (of one rank) that BoundedBroadcast cannot name alone. GPT-2 cuts the rows
+// [past, past + n) and the first past + n columns out of a square constant of 256, and broadcasts them with scores of n
+// rows and past + n columns: where the columns broadcast, past + n is 256 at most, so that there are n rows.
+void NameRowsOfSquare(const std::vector<Dim>& a, const std::vector<Dim>& b, std::vector<Dim>& out);
 
 }  // namespace sardonyx::ops
