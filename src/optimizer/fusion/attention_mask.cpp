@@ -2,9 +2,10 @@
 // node.
 //
 // Spellings differ in rows of which every key is masked. If these are filled with a finite number, all their scores are
-// equal and the result is the mean of the values: the mask adds -1e30 there, so large that the scores themselves
-// vanish. If they are filled with -infinity, Softmax gives NaN where Attention gives zeros (ONNX, Attention): the mask
-// gets NaN for such rows unless the graph turns them into zeros, too.
+// equal and the result is the mean of the values: the mask adds -1e30 there, or the number itself if that is even
+// lower, so large that the scores themselves vanish. Two masks of the lowest number make -infinity together, as they do
+// in the graph. If they are filled with -infinity, Softmax gives NaN where Attention gives zeros (ONNX, Attention): the
+// mask gets NaN for such rows unless the graph turns them into zeros, too.
 #include "optimizer/fusion/attention_mask.h"
 
 #include <algorithm>
@@ -17,7 +18,8 @@
 namespace sardonyx::optimizer {
 namespace {
 
-constexpr double kVanishing = -1e30;  // hides scores up to 1e22; the lowest float stays finite when it is added
+constexpr double kVanishing = -1e30;    // hides scores up to 1e22; the lowest float stays finite when it is added
+constexpr double kOverflowing = -1e38;  // two of about this size may have no finite sum
 
 bool IsOne(const Dim& d) { return d.known() && d.number() == 1; }
 bool SameLists(const std::vector<Dim>& a, const std::vector<Dim>& b) {
@@ -150,6 +152,7 @@ BuiltMask BuildMask(Rewrite& rewrite, const Scores& scores, const std::vector<Ma
   BuiltMask built;
   ValueId& mask = built.mask;
   bool may_be_empty = false;
+  const auto masks = std::count_if(scores.steps.begin(), scores.steps.end(), MasksScores);
   const auto aligned = [&](std::size_t i) {
     ValueId operand = scores.steps[i].operand;
     const MaskAlignment& alignment = alignments[i];
@@ -189,7 +192,9 @@ BuiltMask BuildMask(Rewrite& rewrite, const Scores& scores, const std::vector<Ma
     may_be_empty |= std::isinf(low) && !step.zeroed;
     const DType dtype = step.dtype == DType::kDouble ? step.dtype : DType::kFloat;
     const bool absolute = step.zeroed || std::isinf(low);
-    const ValueId fill = rewrite.Scalar(dtype, absolute ? -std::numeric_limits<double>::infinity() : kVanishing);
+    const double filled = absolute ? -std::numeric_limits<double>::infinity() : std::min(low, kVanishing);
+    const ValueId fill = rewrite.Scalar(dtype, filled);
+    may_be_empty |= filled < kOverflowing && masks > 1 && !step.zeroed;
     mask = mask == kNoValue ? rewrite.Scalar(dtype, 0) : Widened(rewrite, mask);
     mask =
         step.keep_if_true ? rewrite.Add("Where", {operand, mask, fill}) : rewrite.Add("Where", {operand, fill, mask});

@@ -103,6 +103,20 @@ TEST(FuseAttention, TakesMasksThatAreJoinedOfTwoLengths) {
   EXPECT_NE(Fused(Bert("c = Add(a, m) p = Softmax(c)", masks), runs).find("Softmax"), std::string::npos);
 }
 
+// GPT-2 fills with the lowest number and adds it, too: where both mask a key, the score is -infinity, so that a row
+// that the first mask hides throughout is the mean over what the second one leaves.
+TEST(FuseAttention, KeepsTheMeaningOfTwoMasksOfTheLowestNumber) {
+  std::string text = Bert(
+      "e = Greater(m, zero) c = Where(e, a, lowest) h = Greater(n, zero) i = Where(h, zero, lowest) d = Add(c, i)"
+      " p = Softmax(d)",
+      ", float[b,1,s,1] m, float[b,1,1,t] n");
+  text.replace(text.find("<int64[4] heads"), 1, "<float lowest = {-3.4028235e38}, ");
+  auto runs = With(Shape{2, 1, 5, 1}, Shape{1, 1, 1, 1});
+  runs[0].emplace_back(Shape{2, 1, 1, 7});
+  runs[1].emplace_back(Shape{1, 1, 1, 1});
+  EXPECT_EQ(Fused(text, runs), "Greater Greater Where Where Add ReduceMax IsInf Where Attention");
+}
+
 // As Gemma 2 caps its scores: cap * tanh(x / cap), before the mask.
 TEST(FuseAttention, TakesCapsOfScores) {
   const auto runs = With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1});
