@@ -98,21 +98,39 @@ class RotaryFuser {
     return true;
   }
 
-  // x [batch, head, row, size] that was made of [batch, row, head * size] without moving more than heads and rows.
+  // x [batch, head, row, size] that was made of [batch, row, head * size] without moving more than heads and rows, or
+  // that is the first part of each head.
   bool ReadProjection(NodeId id) {
     const Node node = graph_.node(id);
-    const Type x = TypeOf(node.inputs[0]);
-    if (!x.has_rank || x.rank() != 4 || !x.dims[1].known() || node.outputs.size() != 1) return false;
-    auto flat = AxisView::Trace(graph_, node.inputs[0]);
-    if (!flat || flat->source() == node.inputs[0]) return false;
-    flat->Regroup({{0}, {2}, {1, 3}});
-    const auto plan = flat->MakePlan();
-    if (!plan || plan->transposes() != 0) return false;
+    Rotation r;
+    r.x = node.inputs[0];
+    r.old = node.outputs[0];
+    if (!TypeOf(r.x).has_rank || TypeOf(r.x).rank() != 4 || node.outputs.size() != 1) return false;
+    if (TypeOf(r.x).dims[3].known() && IntAttribute(node, "rotary_embedding_dim", 0) == 0) {
+      r.half = TypeOf(r.x).dims[3].number() / 2;
+      TakeWholeHeads(&r);
+    }
+    const Type x = TypeOf(r.x);
+    auto flat = AxisView::Trace(graph_, r.x);
+    const bool has_view = flat && flat->source() != r.x && x.dims[1].known();
+    if (has_view) flat->Regroup({{0}, {2}, {1, 3}});
+    const auto plan = has_view ? flat->MakePlan() : std::nullopt;
+    const bool lies_flat = plan && plan->transposes() == 0;
+    if (!lies_flat && !r.partly) return false;
     std::vector<Attribute> attributes = node.attributes;
     std::erase_if(attributes, [](const Attribute& a) { return a.name == "num_heads"; });
-    attributes.push_back({"num_heads", x.dims[1].number()});
+    if (r.partly) {
+      std::erase_if(attributes, [](const Attribute& a) { return a.name == "rotary_embedding_dim"; });
+      attributes.push_back({"rotary_embedding_dim", 2 * r.half});
+    }
     Rewrite rewrite(graph_, context_.registry, id);
     std::vector<ValueId> inputs = node.inputs;
+    inputs[0] = r.x;
+    if (!lies_flat) {
+      rewrite.Replace(r.old, rewrite.Add("RotaryEmbedding", inputs, std::move(attributes)));
+      return true;
+    }
+    attributes.push_back({"num_heads", x.dims[1].number()});
     inputs[0] = flat->Build(rewrite, *plan);
     const ValueId y = rewrite.Add("RotaryEmbedding", inputs, std::move(attributes));
     auto heads = AxisView::Of(graph_, y);
@@ -123,7 +141,7 @@ class RotaryFuser {
       rewrite.DropUnused(y);
       return context_.No(graph_, id, "the result's shape cannot be written as a constant");
     }
-    rewrite.Replace(node.outputs[0], heads->Build(rewrite, *back));
+    rewrite.Replace(r.old, heads->Build(rewrite, *back));
     return true;
   }
 
