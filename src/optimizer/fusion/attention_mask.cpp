@@ -157,6 +157,10 @@ BuiltMask BuildMask(Rewrite& rewrite, const Scores& scores, const std::vector<Ma
     ValueId operand = scores.steps[i].operand;
     const MaskAlignment& alignment = alignments[i];
     if (alignment.source != kNoValue) operand = alignment.source;
+    if (const ValueId keys = scores.steps[i].keys; keys != kNoValue) {
+      const ValueId shape = rewrite.Add("Concat", {rewrite.Ints({1, 1, 1}), keys}, {{"axis", std::int64_t{0}}});
+      operand = rewrite.Add("Expand", {operand, shape});
+    }
     if (alignment.expand) operand = rewrite.Add("Expand", {operand, alignment.expand->Build(rewrite)});
     if (alignment.run_time_reshape) {
       const ValueId shape = alignment.run_time_reshape->Build(rewrite);

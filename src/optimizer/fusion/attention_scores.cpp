@@ -189,13 +189,34 @@ class ScoreFinder {
   }
 
   // A mask of two lengths, as of an input "total" and of past + new keys, has a last axis that inference cannot name.
-  // Where one of them is that of the scores, the result is so, too: else the product with the values fails.
-  bool HasSameKeys(ValueId kept, ValueId result, ValueId mask) const {
+  // Where one of them is that of the scores, the result is so, too: else the product with the values fails. A mask that
+  // is cut to the number of keys may have fewer, which is an error: `cut` receives that number.
+  bool HasSameKeys(ValueId kept, ValueId result, ValueId mask, ValueId* cut) const {
     const Type &scores = graph_.value(kept).type, &other = graph_.value(result).type;
-    return scores.is_tensor() && other.is_tensor() && scores.rank() == 4 && other.rank() == 4 &&
-           scores.dims[3].symbolic() &&
-           std::equal(scores.dims.begin(), scores.dims.end() - 1, other.dims.begin(), SameDim) &&
-           EndsWith(mask, scores.dims[3], 0);
+    if (!scores.is_tensor() || !other.is_tensor() || scores.rank() != 4 || other.rank() != 4) return false;
+    const Dim& keys = scores.dims[3];
+    if (!keys.symbolic() || !std::equal(scores.dims.begin(), scores.dims.end() - 1, other.dims.begin(), SameDim))
+      return false;
+    if (EndsWith(mask, keys, 0)) return true;
+    *cut = CutTo(mask, keys);
+    return *cut != kNoValue;
+  }
+  // The value that holds `keys`, if the mask is Slice(x, 0, keys) of the last of its four axes.
+  ValueId CutTo(ValueId mask, const Dim& keys) const {
+    const Node* slice = ProducerOf(graph_, mask, "Slice");
+    const Type& type = graph_.value(mask).type;
+    if (slice == nullptr || slice->inputs.size() < 4 || !type.has_rank || type.rank() != 4) return kNoValue;
+    const Type& from = graph_.value(slice->inputs[0]).type;
+    const auto axes = IntsOf(graph_, slice->inputs[3]);
+    const ValueId end = slice->inputs[2];
+    const Type& count = graph_.value(end).type;
+    if (!axes || axes->size() != 1 || (axes->front() != 3 && axes->front() != -1) || !from.has_rank) return kNoValue;
+    const bool one = count.dtype == DType::kInt64 && count.rank() == 1 && SameDim(count.dims[0], Dim(1));
+    const auto& data = graph_.value(end).shape_data;
+    return one && data && data->size() == 1 && SameDim(data->front(), keys) &&
+                   SameDim(type.dims[3], Min(from.dims[3], keys))
+               ? end
+               : kNoValue;
   }
   // The last axis has `keys` elements, or is broadcast with one that has.
   bool EndsWith(ValueId value, const Dim& keys, int depth) const {
@@ -224,11 +245,14 @@ class ScoreFinder {
     for (std::size_t i = 0; i < (subtracts ? 1 : 2); ++i) {
       const ValueId kept = node.inputs[i], summand = node.inputs[1 - i];
       const bool same = SameShape(graph_, kept, node.outputs[0]);
-      const bool equals_summand = MustEqual(kept, summand) || (!same && HasSameKeys(kept, node.outputs[0], summand));
+      ValueId cut = kNoValue;
+      const bool equals_summand =
+          MustEqual(kept, summand) || (!same && HasSameKeys(kept, node.outputs[0], summand, &cut));
       if (!equals_summand && !same) continue;
       scores->steps.push_back({.kind = ScoreStep::Kind::kAdd,
                                .subtracts = subtracts,
                                .operand = summand,
+                               .keys = cut,
                                .dims = graph_.value(kept).type.dims});
       if (!up(kept)) continue;
       scores->equals_summand |= equals_summand;
@@ -267,7 +291,8 @@ class ScoreFinder {
       const ValueId kept = node.inputs[keep_if_true ? 1 : 2], fill = node.inputs[keep_if_true ? 2 : 1];
       const auto low = ScalarOf(graph_, fill);
       const bool same = SameShape(graph_, kept, node.outputs[0]);
-      if (!low || *low > -kAbsorbing || !(same || HasSameKeys(kept, node.outputs[0], node.inputs[0]))) continue;
+      ValueId cut = kNoValue;
+      if (!low || *low > -kAbsorbing || !(same || HasSameKeys(kept, node.outputs[0], node.inputs[0], &cut))) continue;
       scores->equals_summand |= !same;
       const bool zeroed = probabilities_.condition == node.inputs[0] && probabilities_.kept_if_true == keep_if_true;
       scores->steps.push_back({.kind = ScoreStep::Kind::kFill,
@@ -275,6 +300,7 @@ class ScoreFinder {
                                .low = *low,
                                .dtype = graph_.value(fill).type.dtype,
                                .keep_if_true = keep_if_true,
+                               .keys = cut,
                                .zeroed = zeroed,
                                .dims = graph_.value(node.outputs[0]).type.dims});
       return true;

@@ -19,9 +19,10 @@ struct ScoreStep {
   double low = 0;              // kFill: what takes the score's place
   DType dtype = DType::kFloat;
   bool keep_if_true = true;
-  bool is_number = false;  // kFill: the condition is 0 or 1
-  bool zeroed = false;     // kFill: what is filled becomes 0 behind Softmax once more, also where nothing else is left
-  std::vector<Dim> dims;   // of the scores there
+  bool is_number = false;   // kFill: the condition is 0 or 1
+  ValueId keys = kNoValue;  // what is added, or the condition, gets this many keys, an error if that cannot be
+  bool zeroed = false;      // kFill: what is filled becomes 0 behind Softmax once more, also where nothing else is left
+  std::vector<Dim> dims;    // of the scores there
 };
 
 inline bool MasksScores(const ScoreStep& step) {

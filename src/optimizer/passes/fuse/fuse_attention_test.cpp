@@ -99,6 +99,13 @@ TEST(FuseAttention, TakesMasksThatAreJoinedOfTwoLengths) {
       masks);
   cut.replace(cut.find("<int64[4] heads"), 1, "<float[b,1,s,u] j, int64[1] first = {0}, int64[1] last = {3}, ");
   EXPECT_EQ(Fused(cut, runs), "Add Shape Slice " + kGuarded);
+  // Cut to the keys, it may still have fewer: the Expand fails then, as the sum does.
+  std::string longer = Bert(
+      "keys = Shape<start = 1, end = 2>(x1) k = Slice(m, first, keys, last) c = Add(a, k)"
+      " p = Softmax(c)",
+      ", float[b,1,1,total] m");
+  longer.replace(longer.find("<int64[4] heads"), 1, "<int64[1] first = {0}, int64[1] last = {3}, ");
+  EXPECT_EQ(Fused(longer, With(Shape{2, 1, 1, 9}, Shape{1, 1, 1, 4})), "Shape Slice Concat Expand " + kGuarded);
   // A mask of another length alone may be one that is too short, which is an error.
   EXPECT_NE(Fused(Bert("c = Add(a, m) p = Softmax(c)", masks), runs).find("Softmax"), std::string::npos);
 }
