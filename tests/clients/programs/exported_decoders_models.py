@@ -104,6 +104,43 @@ def export_by_torch(name, attention, path, dynamo, opset):
         torch.onnx.export(WithCache(model, not dynamo), example, str(path), **options)
 
 
+class Prompt(torch.nn.Module):
+    """Mamba over a whole prompt: the exporters unroll its scan."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids):
+        return self.model(input_ids=input_ids, use_cache=False).logits
+
+
+class Step(Prompt):
+    """Mamba's step, with the states of its convolutions and of its scan."""
+
+    def forward(self, input_ids, conv, scan):
+        from transformers.models.mamba.modeling_mamba import MambaCache
+        cache = MambaCache(self.model.config, input_ids.shape[0], dtype=torch.float32, device="cpu")
+        cache.conv_states, cache.ssm_states = list(conv.unbind()), list(scan.unbind())
+        found = self.model(input_ids=input_ids, cache_params=cache, use_cache=True, cache_position=torch.arange(4, 5))
+        return found.logits, torch.stack(list(cache.conv_states)), torch.stack(list(cache.ssm_states))
+
+
+def export_mamba(folder, dynamo):
+    batch, inner, kernel, states = 2, 128, 4, 8
+    model = randomized(t.MambaForCausalLM(t.MambaConfig(
+        vocab_size=WORDS, hidden_size=64, state_size=states, num_hidden_layers=LAYERS, conv_kernel=kernel,
+        use_mambapy=False, **TOKENS)))
+    words = torch.randint(3, WORDS, (batch, 7))
+    cache = (torch.randn(LAYERS, batch, inner, kernel), torch.randn(LAYERS, batch, inner, states))
+    options = {"dynamo": dynamo, "opset_version": 18} | ({"external_data": False, "verbose": False} if dynamo else {})
+    with torch.no_grad():
+        torch.onnx.export(Prompt(model), (words,), str(folder / "prompt.onnx"), input_names=["input_ids"], **options)
+        torch.onnx.export(Step(model), (words[:, :1], *cache), str(folder / "step.onnx"),
+                          input_names=["input_ids", "conv", "scan"], output_names=["logits", "conv_out", "scan_out"],
+                          **options)
+
+
 def export_by_optimum(model, folder, task):
     from optimum.exporters.onnx import onnx_export_from_model
     onnx_export_from_model(model, folder, task=task, do_validation=False)
@@ -129,7 +166,9 @@ def export(name, exporter, place):
     path = place / exporter / name / "model.onnx"
     path.parent.mkdir(parents=True, exist_ok=True)
     attention = "eager" if exporter.endswith("eager") else "sdpa"
-    if exporter.startswith("optimum") and name in WITH_ENCODERS:
+    if name == "mamba":
+        export_mamba(path.parent, exporter == "dynamo")
+    elif exporter.startswith("optimum") and name in WITH_ENCODERS:
         config, kind, task = WITH_ENCODERS[name]
         model = randomized(kind._from_config(config(), attn_implementation="eager"))
         model.generation_config = t.GenerationConfig(**TOKENS, decoder_start_token_id=1)
@@ -144,8 +183,9 @@ def export(name, exporter, place):
         export_by_torch(name, attention, path, True, 23 if exporter == "dynamo_23" else 18)
 
 
-EXPORTERS = {"optimum": [*CONFIGS, *WITH_ENCODERS], "optimum_eager": CONFIGS, "dynamo": CONFIGS, "dynamo_23": CONFIGS,
-             "dynamo_eager": CONFIGS, "torchscript": CONFIGS, "torchscript_eager": CONFIGS, "builder": FOR_BUILDER}
+EXPORTERS = {"optimum": [*CONFIGS, *WITH_ENCODERS], "optimum_eager": CONFIGS, "dynamo": [*CONFIGS, "mamba"],
+             "dynamo_23": CONFIGS, "dynamo_eager": CONFIGS, "torchscript": [*CONFIGS, "mamba"],
+             "torchscript_eager": CONFIGS, "builder": FOR_BUILDER}
 
 
 def main(place, names="", exporters=""):

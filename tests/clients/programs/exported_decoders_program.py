@@ -1,4 +1,5 @@
 """Runs what exported_decoders_models.py has exported: a prompt and five steps, each with the cache of the last one.
+What has no attention runs with random states.
 
 usage: exported_decoders_program.py FOLDER stock|ours
 
@@ -47,8 +48,8 @@ def generate(path, saved, padded):
     return [{f"{step} {name}": value for name, value in values.items()} for step, values in enumerate(found)]
 
 
-def decode(path, saved):
-    """Three steps of a decoder beside an encoder, whose cache is random."""
+def decode(path, saved=None):
+    """Three runs with random inputs: of a decoder beside an encoder, or of a model without attention."""
     session, found = session_of(path, saved), []
     for step in range(3):
         random, feed = np.random.default_rng(step), {}
@@ -62,6 +63,13 @@ def decode(path, saved):
         found.append({f"{step} {output.name}": value
                       for output, value in zip(session.get_outputs(), values, strict=True)})
     return found
+
+
+def compare(found, path, name, exporter, side):
+    values, kept = {key: value for step in found for key, value in step.items()}, path.with_suffix(".npz")
+    if side == "stock":
+        np.savez(kept, **values)
+    print(f"result {name}, {exporter}: {difference(values, np.load(kept))}", flush=True)
 
 
 def difference(values, kept):
@@ -98,15 +106,14 @@ def expected(name, exporter, has_encoder):
 def main(place, side):
     for path in sorted(place.glob("*/*/model.onnx")) + sorted(place.glob("*/*/decoder_with_past_model.onnx")):
         exporter, name = path.parts[-3:-1]
-        has_encoder, kept = path.name != "model.onnx", path.with_suffix(".npz")
+        has_encoder = path.name != "model.onnx"
         saved = path.with_name("optimized.onnx") if side == "ours" else None
         found = decode(path, saved) if has_encoder else generate(path, saved, exporter != "builder")
-        values = {key: value for step in found for key, value in step.items()}
-        if side == "stock":
-            np.savez(kept, **values)
-        print(f"result {name}, {exporter}: {difference(values, np.load(kept))}", flush=True)
+        compare(found, path, name, exporter, side)
         print(f"result {name}, {exporter}, fused: "
               f"{expected(name, exporter, has_encoder) if side == 'stock' else structure(saved)}", flush=True)
+    for path in sorted(place.glob("*/mamba/*.onnx")):
+        compare(decode(path), path, f"mamba, {path.stem}", path.parts[-3], side)
 
 
 if __name__ == "__main__":
