@@ -62,6 +62,18 @@ bool IsMinimumWith(const Dim& minimum, const Dim& d) {
   return found && IsMinimumOf(minimum, *found) && SameDim(found->other, d);
 }
 
+// LastElements of `count` and some size.
+bool IsLastElements(const Dim& d, const Dim& count) {
+  const std::string text = d.ToText(), head = "last(" + count.ToText() + ", ";
+  if (text.substr(0, head.size()) != head) return false;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth == 0 && text[i] == ')') return i + 1 == text.size();
+  }
+  return false;
+}
+
 }  // namespace
 
 Dim JoinedSize(const Dim& x, const Dim& y) {
@@ -82,11 +94,33 @@ Dim WithoutLast(const Dim& size, std::int64_t count) {
   return NeverNegative(rest) ? rest : Max(rest, Dim(0));
 }
 
+Dim LastElements(const Dim& count, const Dim& size) {
+  if (SameDim(count, size)) return size;
+  if (!NeverNegative(count) || !NeverNegative(size - count)) return {};
+  return Dim::Symbol("last(" + count.ToText() + ", " + size.ToText() + ")");
+}
+
 Dim BoundedBroadcast(const Dim& x, const Dim& y) {
   if (!x.symbolic() || !y.symbolic()) return {};
-  if (IsMinimumWith(y, x) || SameDim(y, Max(x, Dim(0)))) return x;
-  if (IsMinimumWith(x, y) || SameDim(x, Max(y, Dim(0)))) return y;
+  if (IsMinimumWith(y, x) || SameDim(y, Max(x, Dim(0))) || IsLastElements(y, x)) return x;
+  if (IsMinimumWith(x, y) || SameDim(x, Max(y, Dim(0))) || IsLastElements(x, y)) return y;
   return {};
+}
+
+void NameRowsOfSquare(const std::vector<Dim>& a, const std::vector<Dim>& b, std::vector<Dim>& out) {
+  if (std::none_of(out.begin(), out.end(), [](const Dim& d) { return d.unknown(); })) return;
+  for (const auto& [part, whole] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    for (std::size_t column = 0; column < out.size(); ++column) {
+      if (!IsMinimumWith((*part)[column], (*whole)[column])) continue;
+      const Dim side = FirstMinimum((*part)[column])->number, end = (*whole)[column];
+      if (side.number() < 2) continue;  // one column broadcasts with any number of them
+      for (std::size_t row = 0; row < out.size(); ++row) {
+        const Dim& rows = (*whole)[row];
+        if (!out[row].unknown() || !SameDim((*part)[row], Min(side, end) - Min(side, end - rows))) continue;
+        out[row] = rows;
+      }
+    }
+  }
 }
 
 }  // namespace sardonyx::ops

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "ir/dim.h"
 
@@ -18,8 +19,17 @@ Dim JoinedSize(const Dim& x, const Dim& y);
 // What is left of an axis without its last elements: max(0, size - count), in one form for an axis whose first element
 // was put before it once more ("n + min(1, n)" without one is n).
 Dim WithoutLast(const Dim& size, std::int64_t count);
-// The broadcast of two dimensions where one is the other with a bound: min(n, 512) beside n, or max(0, n) beside n.
-// Where both broadcast at all, n is the result: else they differ, and neither is 1. Unknown for all other pairs.
+// What a slice from -count to the end takes of an axis of `size` elements. If `count` is 0, that is the whole axis, so
+// the result is "last(count, size)" unless both are the same. Unknown if `size` may be less than `count`.
+Dim LastElements(const Dim& count, const Dim& size);
+// The broadcast of two dimensions where one is the other with a bound: min(n, 512) beside n, max(0, n) beside n, or
+// last(n, size) beside n. Where both broadcast at all, n is the result: else they differ, and neither is 1. Unknown for
+// all other pairs.
 Dim BoundedBroadcast(const Dim& x, const Dim& y);
+
+// Names axes of a broadcast of `a` and `b` (of one rank) that BoundedBroadcast cannot name alone. GPT-2 cuts the rows
+// [past, past + n) and the first past + n columns out of a square constant of 256, and broadcasts them with scores of n
+// rows and past + n columns: where the columns broadcast, past + n is 256 at most, so that there are n rows.
+void NameRowsOfSquare(const std::vector<Dim>& a, const std::vector<Dim>& b, std::vector<Dim>& out);
 
 }  // namespace sardonyx::ops

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "testing/prepared_graph.h"
 
@@ -60,6 +61,47 @@ TEST(DimFacts, ABoundBroadcastsWithWhatItBounds) {
   for (const Dim& size : {kN, kN * 2, kN + 1})
     for (const std::int64_t bound : {1, 30, 512}) EXPECT_EQ(BoundedBroadcast(Min(bound, size), size), size);
   EXPECT_TRUE(BoundedBroadcast(Min(30, kN), kM).unknown());
+}
+
+// T5 cuts a bias for all keys to the rows of the queries, x[-n:], and adds it to the scores of these rows.
+TEST(DimFacts, TheLastElementsBroadcastWithWhatCountsThem) {
+  const Dim last = LastElements(kN, kN + kM);
+  EXPECT_EQ(last.ToText(), "last(n, m + n)");  // m + n of them if n is 0
+  EXPECT_EQ(BoundedBroadcast(last, kN), kN);
+  EXPECT_EQ(BoundedBroadcast(kN, last), kN);
+  EXPECT_TRUE(BoundedBroadcast(kM, last).unknown());
+  EXPECT_TRUE(BoundedBroadcast(last * last, kN).unknown());
+  EXPECT_EQ(LastElements(kN, kN), kN);
+  EXPECT_TRUE(LastElements(kN, kM).unknown());
+  EXPECT_TRUE(LastElements(kN - 1, kN).unknown());
+  const std::string count = "sx = Shape<start = 2, end = 3>(x) minus = Neg(sx) ";
+  ExpectSizes(count + "y = Slice(x, minus, end, two)", "n", [](std::int64_t n) { return n; });
+  ExpectSizes(count + "xx = Concat<axis = 2>(x, x) y = Slice(xx, minus, end, two)", "last(n, 2*n)",
+              [](std::int64_t n) { return n; });
+  ExpectSizes(count + "xx = Concat<axis = 2>(x, x) z = Slice(xx, minus, end, two) y = Add(x, z)", "n",
+              [](std::int64_t n) { return n; });
+  ExpectSizes(count + "half = Div(minus, two) from = Neg(half) y = Slice(x, begin, from, two)", "min(floor(n/2), n)",
+              [](std::int64_t n) { return n / 2; });  // towards zero on both sides of it
+}
+
+// GPT-2 cuts the rows of the new tokens and the columns of all of them out of a square, for scores [rows, columns].
+TEST(DimFacts, RowsOfASquareAreNamedWhereItsColumnsAre) {
+  const Dim all = kN + kM, rows = Min(256, all) - Min(256, kM);
+  const auto broadcast = [&](const std::vector<Dim>& part) {
+    std::vector<Dim> out = {Dim(), BoundedBroadcast(part[1], all)};
+    NameRowsOfSquare({kN, all}, part, out);
+    return out;
+  };
+  EXPECT_EQ(broadcast({rows, Min(256, all)}), (std::vector<Dim>{kN, all}));
+  EXPECT_TRUE(broadcast({rows, Min(512, all)})[0].unknown()) << "256 < m + n: there may be no row";
+  EXPECT_TRUE(broadcast({rows, 1})[0].unknown());
+  EXPECT_TRUE(broadcast({Min(1, all) - Min(1, kM), Min(1, all)})[0].unknown()) << "one column broadcasts";
+  ExpectSizes(
+      "sx = Shape<start = 2, end = 3>(x) xx = Concat<axis = 2>(x, x) twice = Add(sx, sx)"
+      " y = Slice(xx, sx, twice, two)",
+      "n", [](std::int64_t n) { return n; });
+  ExpectSizes("sx = Shape<start = 2, end = 3>(x) twice = Add(sx, sx) y = Slice(x, sx, twice, two)", "min(2*n, n) - n",
+              [](std::int64_t) { return std::int64_t{0}; });
 }
 
 TEST(DimFacts, SlicesInSteps) {

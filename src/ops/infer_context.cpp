@@ -84,10 +84,15 @@ void InferSameAsInput(InferContext& c) {
 
 std::vector<Dim> BroadcastDims(const InferContext& c, const std::vector<Dim>& a, const std::vector<Dim>& b) {
   const std::size_t rank = std::max(a.size(), b.size());
+  const auto filled = [rank](const std::vector<Dim>& dims) {
+    std::vector<Dim> all(rank - dims.size(), Dim(1));
+    all.insert(all.end(), dims.begin(), dims.end());
+    return all;
+  };
+  const std::vector<Dim> xs = filled(a), ys = filled(b);
   std::vector<Dim> out(rank);
   for (std::size_t i = 0; i < rank; ++i) {
-    const Dim x = i + a.size() < rank ? Dim(1) : a[i + a.size() - rank];
-    const Dim y = i + b.size() < rank ? Dim(1) : b[i + b.size() - rank];
+    const Dim &x = xs[i], &y = ys[i];
     if (x.known() && y.known() && x.number() != 1 && y.number() != 1 && x.number() != y.number()) {
       c.Fail(Code::kInvalidArgument,
              "shapes do not broadcast: ", Type::TensorOf(DType::kUndefined, a).ToText().substr(9), " and ",
@@ -96,6 +101,7 @@ std::vector<Dim> BroadcastDims(const InferContext& c, const std::vector<Dim>& a,
     }
     out[i] = BroadcastDim(x, y);
   }
+  NameRowsOfSquare(xs, ys, out);
   return out;
 }
 

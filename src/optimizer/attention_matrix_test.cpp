@@ -32,6 +32,16 @@ const std::string kHeads =
     "v0 = Reshape(w, heads) v = Transpose<perm = [0, 2, 1, 3]>(v0)\n";
 const std::string kBack = " o = MatMul(p, v) o1 = Transpose<perm = [0, 2, 1, 3]>(o) y = Reshape(o1, whole) }";
 
+// Scaled scores `c` behind a cache, with the numbers of new, old and all rows.
+const std::string kCached =
+    "g ($t[b,2,s,$d] q, $t[b,2,s,$d] k0, $t[b,2,s,$d] v0, $t[b,2,p,$d] pk, $t[b,2,p,$d] pv)"
+    " => ($t[b,2,s,$d] y, $t[b,2,n,$d] nk, $t[b,2,n,$d] nv) <$t scale = {0.5}, $t low = {-10000.0}, $t zero = {0.0},"
+    " $t[1,1,8,8] tri = {TRIANGLE}, int64[1] none = {0}, int64[1] two = {2}, int64[1] three = {3},"
+    " int64[1] end = {9223372036854775807}> {"
+    "nk = Concat<axis = 2>(pk, k0) nv = Concat<axis = -2>(pv, v0) kt = Transpose<perm = [0, 1, 3, 2]>(nk)"
+    " a = MatMul(q, kt) c = ~Mul(a, scale) qs = Shape(q) s1 = Gather(qs, two) ps = Shape(pk) p1 = Gather(ps, two)"
+    " n1 = ~Add(p1, s1) ";
+
 const std::vector<Spelling> kSpellings = {
     {"BERT: a quotient and a summand",
      kThree + ", $t[b,1,1,t] m" + kConstants + kHeads +
@@ -201,6 +211,26 @@ const std::vector<Spelling> kSpellings = {
      " v = Transpose<perm = [0, 1, 3, 2]>(v0) a = MatMul(q, k) c = Div(a, four) e = ~Add(c, m)"
      " p = Softmax<axis = -1>(e) o = MatMul(p, v) o1 = Transpose<perm = [0, 1, 3, 2]>(o) y = Reshape(o1, od) }",
      11, "Softmax<axis = -1>", "Softmax<axis = -2>"},
+    {"Gemma 2: scores capped by Tanh before the mask",
+     kThree + ", $t[b,1,s,t] m" + kConstants + kHeads +
+         "a = MatMul(q, kt) c = ~Mul(a, scale) c1 = Div(c, four) c2 = Tanh(c1) c3 = ~Mul(c2, four) e = ~Add(c3, m)"
+         " p = Softmax<axis = -1>(e)" +
+         kBack,
+     11, "Tanh(c1)", "Atan(c1)"},
+    {"a mask joined of an input of its own length and of a computed one",
+     kThree + ", $t[b,1,1,total] m, bool[1,1,s,t] n" + kConstants + kHeads +
+         "a = MatMul(q, kt) c = ~Mul(a, scale) j = Where(n, m, low) e = ~Add(c, j) p = Softmax<axis = -1>(e)" + kBack,
+     11, "e = ~Add(c, j)", "e = ~Add(c, m)"},
+    {"GPT-2 with a cache: rows and columns of a square",
+     kCached +
+         "tr = Slice(tri, p1, n1, two) b0 = Slice(tr, none, n1, three) bits = Greater(b0, zero) e = Where(bits, c, low)"
+         " p = Softmax<axis = -1>(e) y = MatMul(p, nv) }",
+     11, "Where(bits, c, low)", "Where(bits, c, zero)"},
+    {"T5 with a cache: the bias of the last rows",
+     ReplaceAll(kCached, "$t[b,2,p,$d] pv", "$t[b,2,p,$d] pv, $t[1,2,\"p + s\",\"p + s\"] bias") +
+         "from = Neg(s1) last = Slice(bias, from, end, two) e = ~Add(c, last) p = Softmax<axis = -1>(e)"
+         " y = MatMul(p, nv) }",
+     11, "e = ~Add(c, last)", "e = ~Mul(c, last)"},
 };
 
 // A fill that a factor behind it makes too small to hide anything.
@@ -218,8 +248,8 @@ TEST(AttentionMatrix, LeavesFillsThatDoNotHide) {
 }
 
 const std::vector<Sizes> kLengths = {
-    {{"b", 2}, {"s", 4}, {"t", 7}, {"p", 3}, {"p + s", 7}, {"z", 5}},
-    {{"b", 1}, {"s", 1}, {"t", 1}, {"p", 0}, {"p + s", 1}, {"z", 3}},
+    {{"b", 2}, {"s", 4}, {"t", 7}, {"p", 3}, {"p + s", 7}, {"total", 7}, {"z", 5}},
+    {{"b", 1}, {"s", 1}, {"t", 1}, {"p", 0}, {"p + s", 1}, {"total", 1}, {"z", 3}},
 };
 
 std::vector<Sizes> LengthsFor(const FusionSetting& s) {

@@ -184,8 +184,9 @@ void InferArithmetic(InferContext& c) {
 Dim DimAdd(const Dim& a, const Dim& b) { return a + b; }
 Dim DimSub(const Dim& a, const Dim& b) { return a - b; }
 Dim DimMul(const Dim& a, const Dim& b) { return a * b; }
-// Towards zero; for symbols, which are never negative, that is the floor.
+// Towards zero; for symbols, which are never negative, that is the floor, and for one behind a minus the ceiling.
 Dim DimDiv(const Dim& a, const Dim& b) {
+  if (a.symbolic() && NeverNegative(b) && NeverNegative(Dim(0) - a)) return Dim(0) - FloorDiv(Dim(0) - a, b);
   if (!a.known() || !b.known()) return FloorDiv(a, b);
   if (b.number() == 0) return Dim();
   return b.number() == -1 ? Dim(0) - a : Dim(a.number() / b.number());

@@ -7,6 +7,7 @@
 
 #include "ops/elementwise.h"
 #include "ops/float_function.h"
+#include "ops/infer_context.h"
 #include "ops/math/unary_ints.h"
 #include "ops/registry.h"
 #include "ops/upgrade_context.h"
@@ -70,6 +71,20 @@ constexpr UnaryRow MicrosoftRow(std::string_view name, FloatFunction function) {
   row.op.upgrade = nullptr;
   return row;
 }
+// With its elements: exporters slice from minus a size.
+void InferNeg(InferContext& c) {
+  InferSameType(c);
+  const DType dtype = c.InputDType(0);
+  auto data = dtype == DType::kInt64 || dtype == DType::kInt32 ? c.ShapeData(0) : std::nullopt;
+  if (!data) return;
+  for (Dim& element : *data) element = Dim(0) - element;
+  c.SetShapeData(0, std::move(*data));
+}
+constexpr UnaryRow NegRow() {
+  UnaryRow row = Row("Neg", {1, 6, 13}, {UnaryKind::kNeg}, kSignedNumbers);
+  row.op.infer = InferNeg;
+  return row;
+}
 constexpr UnaryRow OtherRow(std::string_view name, Few<int> since, PrepareFn* prepare, DTypeSet types) {
   UnaryRow row = Row(name, since, {}, types);
   row.op.prepare = prepare;
@@ -113,7 +128,7 @@ constexpr UnaryRow kRows[] = {
     Row("LeakyRelu", {1, 6, 16}, {UnaryKind::kLeakyRelu, {"alpha", 0.01f}}),
     Row("Log", {1, 6, 13}, {UnaryKind::kLog}),
     Row("Mish", {18, 22}, {UnaryKind::kMish}),
-    Row("Neg", {1, 6, 13}, {UnaryKind::kNeg}, kSignedNumbers),
+    NegRow(),
     OtherRow("Not", {1}, PrepareNot, {DType::kBool}),
     Row("Reciprocal", {1, 6, 13}, {UnaryKind::kReciprocal}),
     Row("Relu", {1, 6, 13, 14}, {UnaryKind::kRelu}, kSignedNumbers),

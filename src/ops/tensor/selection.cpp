@@ -9,6 +9,7 @@
 #include "kernels/copy/strided_copy.h"
 #include "kernels/elementwise/simple.h"
 #include "ops/cost_context.h"
+#include "ops/dim_facts.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
 #include "ops/kernel_context.h"
@@ -187,6 +188,14 @@ T RangeElement(T start, T delta, std::int64_t i) {
   }
 }
 
+// Of the integers from start to limit, of which one at least has symbols. Decoders count their positions from `past` to
+// `past + seq`.
+Dim CountOfSteps(const Dim& start, const Dim& limit) {
+  const Dim count = limit - start;
+  const bool from_zero = start.known() && start.number() == 0;
+  return from_zero || NeverNegative(count) ? count : Max(count, 0);
+}
+
 void InferRange(InferContext& c) {
   const DType dtype = c.InputDType(0);
   const bool small = dtype == DType::kInt32 || dtype == DType::kInt64;
@@ -203,8 +212,8 @@ void InferRange(InferContext& c) {
     if (n <= 64) c.SetShapeData(0, std::move(elements));
     return;
   }
-  if (small && delta.known() && delta.number() == 1 && start.known() && start.number() == 0 && limit.symbolic()) {
-    return c.SetOutput(0, dtype, {limit});
+  if (small && delta.known() && delta.number() == 1 && !start.unknown() && !limit.unknown()) {
+    return c.SetOutput(0, dtype, {CountOfSteps(start, limit)});
   }
   Dim n;
   const auto is_number = [&](std::size_t i) {

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "ir/text.h"
+#include "ops/infer.h"
 #include "testing/evaluate_op.h"
 
 namespace sardonyx::testing {
@@ -44,6 +46,28 @@ TEST(SelectOps, RangeCountsInBothDirections) {
   EXPECT_NE(ErrorOfOp({"Range", 11, {Tensor::Scalar(0.0f), Tensor::Scalar(1.0f), Tensor::Scalar(0.0f)}})
                 .find("expected a range with a finite number"),
             Text::npos);
+}
+
+// Decoders count their new positions from the length of the cache.
+TEST(SelectOps, RangeBetweenSizesHasTheirDifferenceAsItsLength) {
+  const auto length = [](const Text& start, const Text& limit) {
+    const ops::Registry registry;
+    Model model;
+    model.graph = ParseGraph(
+        "g (float[b,s] x, float[b,p] past) => (int64[n] y) <int64 zero = {0}, int64 one = {1}, int64 three = {3}> {\n"
+        "sx = Shape<start = 1>(x) s = Squeeze(sx) sp = Shape<start = 1>(past) p = Squeeze(sp) all = Add(p, s)\n"
+        "y = Range(" +
+        start + ", " + limit + ", one) }");
+    ops::ResolveVersions(model.graph, registry, model);
+    model.graph.value(model.graph.outputs[0]).type = Type();
+    ops::Infer(model.graph, registry);
+    return model.graph.value(model.graph.outputs[0]).type.ToText();
+  };
+  EXPECT_EQ(length("p", "all"), "int64[s]");
+  EXPECT_EQ(length("zero", "all"), R"(int64["p + s"])");
+  EXPECT_EQ(length("all", "p"), R"t(int64["max(-s, 0)"])t");  // never negative
+  EXPECT_EQ(length("three", "s"), R"t(int64["max(0, s - 3)"])t");
+  EXPECT_EQ(length("s", "s"), "int64[0]");
 }
 
 TEST(SelectOps, OneHotIgnoresIndicesOutOfRange) {

@@ -58,6 +58,11 @@ Dim CutDim(const Dim& size, const Dim& start, const Dim& end, std::int64_t step)
     if (NeverNegative(end)) return Min(end, size);
     return Dim();
   }
+  if (start.symbolic()) {
+    if (!NeverNegative(start)) return to_end ? LastElements(Dim(0) - start, size) : Dim();
+    if (to_end) return NeverNegative(size - start) ? size - start : Max(size - start, Dim(0));
+    return NeverNegative(end - start) && NeverNegative(size) ? Min(end, size) - Min(start, size) : Dim();
+  }
   if (!start.known()) return Dim();
   if (start.number() < 0) return to_end && start.number() >= -kMaxStart ? Min(Dim(-start.number()), size) : Dim();
   if (to_end) return Max(size - start, Dim(0));

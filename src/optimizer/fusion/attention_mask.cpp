@@ -2,9 +2,10 @@
 // node.
 //
 // Spellings differ in rows of which every key is masked. If these are filled with a finite number, all their scores are
-// equal and the result is the mean of the values: the mask adds -1e30 there, so large that the scores themselves
-// vanish. If they are filled with -infinity, Softmax gives NaN where Attention gives zeros (ONNX, Attention): the mask
-// gets NaN for such rows unless the graph turns them into zeros, too.
+// equal and the result is the mean of the values: the mask adds -1e30 there, or the number itself if that is even
+// lower, so large that the scores themselves vanish. Two masks of the lowest number make -infinity together, as they do
+// in the graph. If they are filled with -infinity, Softmax gives NaN where Attention gives zeros (ONNX, Attention): the
+// mask gets NaN for such rows unless the graph turns them into zeros, too.
 #include "optimizer/fusion/attention_mask.h"
 
 #include <algorithm>
@@ -17,7 +18,8 @@
 namespace sardonyx::optimizer {
 namespace {
 
-constexpr double kVanishing = -1e30;  // hides scores up to 1e22; the lowest float stays finite when it is added
+constexpr double kVanishing = -1e30;    // hides scores up to 1e22; the lowest float stays finite when it is added
+constexpr double kOverflowing = -1e38;  // two of about this size may have no finite sum
 
 bool IsOne(const Dim& d) { return d.known() && d.number() == 1; }
 bool SameLists(const std::vector<Dim>& a, const std::vector<Dim>& b) {
@@ -131,7 +133,7 @@ std::optional<MaskAlignment> AlignMask(const Graph& graph, const ScoreStep& step
 bool CanBuildMask(const Graph& graph, const Scores& scores) {
   double factor = 1;  // of all that follows a step
   for (const ScoreStep& step : scores.steps) {
-    if (step.kind == ScoreStep::Kind::kScaleBy) continue;  // nearer to the product than any mask
+    if (!MasksScores(step) && step.kind != ScoreStep::Kind::kScale) continue;  // nearer to the product than any mask
     if (step.kind == ScoreStep::Kind::kScale) {
       factor *= step.factor;
       continue;
@@ -150,10 +152,15 @@ BuiltMask BuildMask(Rewrite& rewrite, const Scores& scores, const std::vector<Ma
   BuiltMask built;
   ValueId& mask = built.mask;
   bool may_be_empty = false;
+  const auto masks = std::count_if(scores.steps.begin(), scores.steps.end(), MasksScores);
   const auto aligned = [&](std::size_t i) {
     ValueId operand = scores.steps[i].operand;
     const MaskAlignment& alignment = alignments[i];
     if (alignment.source != kNoValue) operand = alignment.source;
+    if (const ValueId keys = scores.steps[i].keys; keys != kNoValue) {
+      const ValueId shape = rewrite.Add("Concat", {rewrite.Ints({1, 1, 1}), keys}, {{"axis", std::int64_t{0}}});
+      operand = rewrite.Add("Expand", {operand, shape});
+    }
     if (alignment.expand) operand = rewrite.Add("Expand", {operand, alignment.expand->Build(rewrite)});
     if (alignment.run_time_reshape) {
       const ValueId shape = alignment.run_time_reshape->Build(rewrite);
@@ -164,7 +171,7 @@ BuiltMask BuildMask(Rewrite& rewrite, const Scores& scores, const std::vector<Ma
   };
   for (std::size_t i = scores.steps.size(); i-- > 0;) {
     const ScoreStep& step = scores.steps[i];
-    if (step.kind == ScoreStep::Kind::kScaleBy) continue;  // the queries have it
+    if (!MasksScores(step) && step.kind != ScoreStep::Kind::kScale) continue;  // the queries or the node have it
     if (step.kind == ScoreStep::Kind::kScale) {
       built.scale *= step.factor;
       const DType dtype = mask == kNoValue ? DType::kFloat : rewrite.graph().value(mask).type.dtype;
@@ -189,7 +196,9 @@ BuiltMask BuildMask(Rewrite& rewrite, const Scores& scores, const std::vector<Ma
     may_be_empty |= std::isinf(low) && !step.zeroed;
     const DType dtype = step.dtype == DType::kDouble ? step.dtype : DType::kFloat;
     const bool absolute = step.zeroed || std::isinf(low);
-    const ValueId fill = rewrite.Scalar(dtype, absolute ? -std::numeric_limits<double>::infinity() : kVanishing);
+    const double filled = absolute ? -std::numeric_limits<double>::infinity() : std::min(low, kVanishing);
+    const ValueId fill = rewrite.Scalar(dtype, filled);
+    may_be_empty |= filled < kOverflowing && masks > 1 && !step.zeroed;
     mask = mask == kNoValue ? rewrite.Scalar(dtype, 0) : Widened(rewrite, mask);
     mask =
         step.keep_if_true ? rewrite.Add("Where", {operand, mask, fill}) : rewrite.Add("Where", {operand, fill, mask});

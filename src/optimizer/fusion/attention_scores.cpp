@@ -3,6 +3,7 @@
 #include "optimizer/fusion/attention_scores.h"
 
 #include <algorithm>
+#include <array>
 
 #include "optimizer/rules/rewrite.h"
 #include "optimizer/shapes/axis_view.h"
@@ -126,6 +127,10 @@ class ScoreFinder {
       return up(node.inputs[0]);
     }
     if (Is(node, "Mul") || Is(node, "Div")) return ScaleStep(node, scores, up);
+    if (Is(node, "Tanh")) {
+      scores->steps.push_back({.kind = ScoreStep::Kind::kCap});
+      return up(node.inputs[0]);
+    }
     if (Is(node, "Sub") && ChoiceStep(node, scores, up)) return true;
     if (Is(node, "Add") || Is(node, "Sub")) return SumStep(node, scores, up);
     if (!Is(node, "Where")) return Stop(value, "is made by " + node.op_type);
@@ -183,16 +188,71 @@ class ScoreFinder {
     return true;
   }
 
+  // A mask of two lengths, as of an input "total" and of past + new keys, has a last axis that inference cannot name.
+  // Where one of them is that of the scores, the result is so, too: else the product with the values fails. A mask that
+  // is cut to the number of keys may have fewer, which is an error: `cut` receives that number.
+  bool HasSameKeys(ValueId kept, ValueId result, ValueId mask, ValueId* cut) const {
+    const Type &scores = graph_.value(kept).type, &other = graph_.value(result).type;
+    if (!scores.is_tensor() || !other.is_tensor() || scores.rank() != 4 || other.rank() != 4) return false;
+    const Dim& keys = scores.dims[3];
+    if (!keys.symbolic() || !std::equal(scores.dims.begin(), scores.dims.end() - 1, other.dims.begin(), SameDim))
+      return false;
+    if (EndsWith(mask, keys, 0)) return true;
+    *cut = CutTo(mask, keys);
+    return *cut != kNoValue;
+  }
+  // The value that holds `keys`, if the mask is Slice(x, 0, keys) of the last of its four axes.
+  ValueId CutTo(ValueId mask, const Dim& keys) const {
+    const Node* slice = ProducerOf(graph_, mask, "Slice");
+    const Type& type = graph_.value(mask).type;
+    if (slice == nullptr || slice->inputs.size() < 4 || !type.has_rank || type.rank() != 4) return kNoValue;
+    const Type& from = graph_.value(slice->inputs[0]).type;
+    const auto axes = IntsOf(graph_, slice->inputs[3]);
+    const ValueId end = slice->inputs[2];
+    const Type& count = graph_.value(end).type;
+    if (!axes || axes->size() != 1 || (axes->front() != 3 && axes->front() != -1) || !from.has_rank) return kNoValue;
+    const bool one = count.dtype == DType::kInt64 && count.rank() == 1 && SameDim(count.dims[0], Dim(1));
+    const auto& data = graph_.value(end).shape_data;
+    return one && data && data->size() == 1 && SameDim(data->front(), keys) &&
+                   SameDim(type.dims[3], Min(from.dims[3], keys))
+               ? end
+               : kNoValue;
+  }
+  // The last axis has `keys` elements, or is broadcast with one that has.
+  bool EndsWith(ValueId value, const Dim& keys, int depth) const {
+    const Type& type = graph_.value(value).type;
+    if (!type.is_tensor() || !type.has_rank || type.rank() == 0 || depth > kMaxSteps) return false;
+    if (SameDim(type.dims.back(), keys)) return true;
+    const NodeId producer = graph_.value(value).producer;
+    if (producer == kNoNode || !graph_.node(producer).domain.empty() || IsForeign(graph_.node(producer))) return false;
+    static constexpr std::array<std::string_view, 9> kBroadcasting = {"Add", "And", "Cast", "Max",  "Min",
+                                                                      "Mul", "Or",  "Sub",  "Where"};
+    const Node& node = graph_.node(producer);
+    if (node.op_type == "Slice") {  // of as many keys, or of other axes
+      const Type& from = graph_.value(node.inputs[0]).type;
+      return from.has_rank && from.rank() == type.rank() &&
+             (SameDim(type.dims.back(), from.dims.back()) || SameDim(type.dims.back(), Min(from.dims.back(), keys))) &&
+             EndsWith(node.inputs[0], keys, depth + 1);
+    }
+    if (std::find(kBroadcasting.begin(), kBroadcasting.end(), node.op_type) == kBroadcasting.end()) return false;
+    return std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ValueId input) { return EndsWith(input, keys, depth + 1); });
+  }
+
   template <typename Up>
   bool SumStep(const Node& node, Scores* scores, Up&& up) {
     const bool subtracts = node.op_type == "Sub";
     for (std::size_t i = 0; i < (subtracts ? 1 : 2); ++i) {
       const ValueId kept = node.inputs[i], summand = node.inputs[1 - i];
-      const bool equals_summand = MustEqual(kept, summand);
-      if (!equals_summand && !SameShape(graph_, kept, node.outputs[0])) continue;
+      const bool same = SameShape(graph_, kept, node.outputs[0]);
+      ValueId cut = kNoValue;
+      const bool equals_summand =
+          MustEqual(kept, summand) || (!same && HasSameKeys(kept, node.outputs[0], summand, &cut));
+      if (!equals_summand && !same) continue;
       scores->steps.push_back({.kind = ScoreStep::Kind::kAdd,
                                .subtracts = subtracts,
                                .operand = summand,
+                               .keys = cut,
                                .dims = graph_.value(kept).type.dims});
       if (!up(kept)) continue;
       scores->equals_summand |= equals_summand;
@@ -230,13 +290,17 @@ class ScoreFinder {
     for (const bool keep_if_true : {true, false}) {
       const ValueId kept = node.inputs[keep_if_true ? 1 : 2], fill = node.inputs[keep_if_true ? 2 : 1];
       const auto low = ScalarOf(graph_, fill);
-      if (!low || *low > -kAbsorbing || !SameShape(graph_, kept, node.outputs[0])) continue;
+      const bool same = SameShape(graph_, kept, node.outputs[0]);
+      ValueId cut = kNoValue;
+      if (!low || *low > -kAbsorbing || !(same || HasSameKeys(kept, node.outputs[0], node.inputs[0], &cut))) continue;
+      scores->equals_summand |= !same;
       const bool zeroed = probabilities_.condition == node.inputs[0] && probabilities_.kept_if_true == keep_if_true;
       scores->steps.push_back({.kind = ScoreStep::Kind::kFill,
                                .operand = node.inputs[0],
                                .low = *low,
                                .dtype = graph_.value(fill).type.dtype,
                                .keep_if_true = keep_if_true,
+                               .keys = cut,
                                .zeroed = zeroed,
                                .dims = graph_.value(node.outputs[0]).type.dims});
       return true;
@@ -248,6 +312,25 @@ class ScoreFinder {
   const Probabilities& probabilities_;
   std::string reason_;
 };
+
+// Reads c * tanh(f * x): c is the cap, and x has the scale c * f. Says why this is not a cap of scores.
+std::string FindCap(Scores* scores) {
+  const auto is_cap = [](const ScoreStep& step) { return step.kind == ScoreStep::Kind::kCap; };
+  const auto cap = std::find_if(scores->steps.begin(), scores->steps.end(), is_cap);
+  if (cap == scores->steps.end()) return "";
+  double factor = 1;  // of all that follows Tanh, be there masks between
+  for (auto step = scores->steps.begin(); step != cap; ++step) {
+    if (step->kind == ScoreStep::Kind::kScaleBy) return "each head has a cap of its own";
+    if (step->kind == ScoreStep::Kind::kScale) factor *= step->factor;
+  }
+  if (!(factor > 0)) return "the cap of the scores is " + std::to_string(factor);
+  const bool plain = std::all_of(cap + 1, scores->steps.end(), [](const ScoreStep& step) {
+    return step.kind == ScoreStep::Kind::kScale || step.kind == ScoreStep::Kind::kScaleBy;
+  });
+  if (!plain) return "the scores are masked before Tanh caps them, or capped twice";
+  scores->cap = factor;
+  return "";
+}
 
 }  // namespace
 
@@ -299,6 +382,10 @@ std::optional<Scores> FindScores(const Graph& graph, const PassContext& context,
     for (ScoreStep& step : scores.steps)
       if (step.dims.size() == 4) std::copy(product.dims.begin() + 2, product.dims.end(), step.dims.begin() + 2);
   }
+  if (const std::string why = FindCap(&scores); !why.empty()) {
+    context.No(graph, softmax, why);
+    return std::nullopt;
+  }
   double factor = 1;  // of all that follows a step
   for (const ScoreStep& step : scores.steps) {
     if (step.kind == ScoreStep::Kind::kScale) factor *= step.factor;
@@ -309,10 +396,7 @@ std::optional<Scores> FindScores(const Graph& graph, const PassContext& context,
   // Queries can take a factor for each head only where no mask comes before it.
   const auto scaled = std::find_if(scores.steps.begin(), scores.steps.end(),
                                    [](const ScoreStep& step) { return step.kind == ScoreStep::Kind::kScaleBy; });
-  const bool masked_before = std::any_of(scaled, scores.steps.end(), [](const ScoreStep& step) {
-    return step.kind == ScoreStep::Kind::kAdd || step.kind == ScoreStep::Kind::kFill;
-  });
-  if (masked_before) {
+  if (std::any_of(scaled, scores.steps.end(), MasksScores)) {
     context.No(graph, softmax, "masked scores are multiplied by '", graph.value(scaled->operand).name, "'");
     return std::nullopt;
   }

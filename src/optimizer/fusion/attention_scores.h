@@ -10,7 +10,7 @@ namespace sardonyx::optimizer {
 
 // One step between the product of queries and keys and Softmax.
 struct ScoreStep {
-  enum class Kind { kScale, kScaleBy, kAdd, kFill };
+  enum class Kind { kScale, kScaleBy, kCap, kAdd, kFill };  // kCap: Tanh
   Kind kind = Kind::kScale;
   double factor = 1;           // kScale
   bool divides = false;        // kScaleBy: by `operand`, which is the same for all rows and keys of a head
@@ -19,17 +19,24 @@ struct ScoreStep {
   double low = 0;              // kFill: what takes the score's place
   DType dtype = DType::kFloat;
   bool keep_if_true = true;
-  bool is_number = false;  // kFill: the condition is 0 or 1
-  bool zeroed = false;     // kFill: what is filled becomes 0 behind Softmax once more, also where nothing else is left
-  std::vector<Dim> dims;   // of the scores there
+  bool is_number = false;   // kFill: the condition is 0 or 1
+  ValueId keys = kNoValue;  // what is added, or the condition, gets this many keys, an error if that cannot be
+  bool zeroed = false;      // kFill: what is filled becomes 0 behind Softmax once more, also where nothing else is left
+  std::vector<Dim> dims;    // of the scores there
 };
+
+inline bool MasksScores(const ScoreStep& step) {
+  return step.kind == ScoreStep::Kind::kAdd || step.kind == ScoreStep::Kind::kFill;
+}
 
 struct Scores {
   NodeId product = kNoNode;      // queries times keys
   std::vector<ScoreStep> steps;  // from Softmax up
+  double cap = 0;                // scores x become cap * tanh(x / cap) before any mask; 0: they stay
   ValueId target = kNoValue;     // the shape to which a Reshape on the way brings the scores, if one does ...
   std::vector<Dim> target_dims;  // ... which is this
-  // A summand has numbers of rows and keys where the product has symbols: in a run that is no error they are the same.
+  // A summand has other rows or keys than the product, by what inference knows: in a run that is no error they are the
+  // same.
   bool equals_summand = false;
 };
 

@@ -1,7 +1,7 @@
 // optimizer/passes/eliminate/simplify_slices.cpp - writes Slice, Split and Concat with fewer nodes. Slices of a whole
 // axis are removed, slices of slices and of Concats read the source, parts that are joined again are the source,
-// Concats of Concats become one, a Split of which one part is read becomes a Slice, and slices that together cover an
-// axis become a Split.
+// Concats of Concats become one, their operands without elements are removed, a Split of which one part is read becomes
+// a Slice, and slices that together cover an axis become a Split.
 #include <algorithm>
 #include <map>
 
@@ -36,7 +36,7 @@ class SliceSimplifier {
              context_.No(graph_, id, "its starts, ends, axes, steps or its input's rank are not known");
     }
     if (node.op_type == "Split") return SliceInsteadOfSplit(id);
-    return node.op_type == "Concat" && (JoinParts(id) || FlattenConcat(id));
+    return node.op_type == "Concat" && (DropEmptyOperands(id) || JoinParts(id) || FlattenConcat(id));
   }
 
   // What a Slice takes is fixed.
@@ -212,6 +212,27 @@ class SliceSimplifier {
     rewrite.Replace(old, operands.size() == 1
                              ? operands[0]
                              : rewrite.Add("Concat", operands, {{"axis", static_cast<std::int64_t>(*axis)}}));
+    return true;
+  }
+
+  // Phi-3 puts the part of each head that is not rotated behind the one that is, also where there is none.
+  bool DropEmptyOperands(NodeId id) {
+    const Node& node = graph_.node(id);
+    const auto axis = AxisOf(node);
+    if (!axis) return false;
+    std::vector<ValueId> operands;
+    for (const ValueId operand : node.inputs) {
+      const Type& type = TypeOf(operand);
+      if (!type.is_tensor() || !type.has_rank || *axis >= type.rank()) return false;
+      const Dim& size = type.dims[*axis];
+      if (!size.known() || size.number() != 0) operands.push_back(operand);
+    }
+    if (operands.empty() || operands.size() == node.inputs.size()) return false;
+    if (operands.size() == 1 && !MayBecome(node.outputs[0], operands[0])) return false;
+    Rewrite rewrite(graph_, context_.registry, id);
+    rewrite.Replace(node.outputs[0], operands.size() == 1 ? operands[0]
+                                                          : rewrite.Add("Concat", operands,
+                                                                        {{"axis", static_cast<std::int64_t>(*axis)}}));
     return true;
   }
 

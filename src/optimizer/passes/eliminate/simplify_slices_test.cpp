@@ -23,6 +23,12 @@ TEST(SimplifySlices, DropsWholeSlices) {
   EXPECT_EQ(Simplified("a = Slice(x, i0, end, i1, i2) y = Neg(a)"), "Slice Neg") << "every second one";
   EXPECT_EQ(Simplified("a = Slice(x, last, minus, i1, last) y = Neg(a)"), "Slice Neg") << "backwards";
 }
+TEST(SimplifySlices, DropsOperandsWithoutElements) {
+  const std::string empty = "n = Neg(x) a = Slice(x, i6, end, i1) ";
+  EXPECT_EQ(Simplified(empty + "c = Concat<axis = 1>(n, a) y = Abs(c)"), "Neg Abs");
+  EXPECT_EQ(Simplified(empty + "c = Concat<axis = -1>(a, n, a, x) y = Abs(c)"), "Neg Concat Abs");
+  EXPECT_EQ(Simplified("a = Slice(x, i6, end, i1) c = Concat<axis = 1>(a, a) y = Abs(c)"), "Slice Concat Abs");
+}
 TEST(SimplifySlices, ReadsThroughSlicesAndConcats) {
   EXPECT_EQ(Simplified("a = Slice(x, i1, i6, i1) b = Slice(a, i1, i3, i1) y = Neg(b)"), "Slice Neg");
   EXPECT_EQ(Simplified("a = Slice(x, i1, minus, i1) b = Slice(a, minus, end, i1) y = Neg(b)"), "Slice Neg");

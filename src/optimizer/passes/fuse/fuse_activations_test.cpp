@@ -11,10 +11,11 @@ using ::sardonyx::testing::PreparedGraph;
 // The operator the body becomes, after checking the values.
 std::string Fused(std::string_view body) {
   const ops::Registry registry;
-  Graph graph = PreparedGraph(std::string("g (float[7] x) => (float[7] y) <float zero = {0}, float three = {3}, "
-                                          "float six = {6}, float sixth = {0.16666667}, float one = {1}> {") +
-                                  std::string(body) + "}",
-                              registry);
+  Graph graph = PreparedGraph(
+      std::string("g (float[7] x) => (float[7] y) <float zero = {0}, float three = {3}, "
+                  "float six = {6}, float sixth = {0.16666667}, float one = {1}, float twenty = {20}> {") +
+          std::string(body) + "}",
+      registry);
   const Graph before = graph;
   ApplyRules(kFuseActivations.rules, graph, registry);
   ExpectSameValues(graph, before, registry, {Tensor::Of<float>({-9, -3, -0.5f, 0, 0.25f, 3, 8}, Shape{7})});
@@ -40,6 +41,14 @@ TEST(FuseActivations, FindsHardSigmoidAndMish) {
   EXPECT_EQ(Fused("a = Add(x, three) c = Clip(a, zero, six) y = Div(c, six)"), "HardSigmoid");
   EXPECT_EQ(Fused("a = Add(x, three) c = Clip(a, zero, six) y = Mul(c, sixth)"), "HardSigmoid");
   EXPECT_EQ(Fused("p = Softplus(x) t = Tanh(p) y = Mul(x, t)"), "Mish");
+}
+
+TEST(FuseActivations, FindsSoftplusWithABound) {
+  const std::string bound = "g = Greater(l, twenty) p = Softplus(l) y = Where(g, l, p)";
+  EXPECT_EQ(Fused("l = Mul(x, six) " + bound), "Mul Softplus") << "from 48 on, it is x";
+  EXPECT_EQ(Fused("l = Mul(x, six) g = Greater(l, six) p = Softplus(l) y = Where(g, l, p)"),
+            "Mul Greater Softplus Where")
+      << "Softplus(7) is not 7";
 }
 
 TEST(FuseActivations, LeavesOtherConstantsAndOtherBoundsAlone) {

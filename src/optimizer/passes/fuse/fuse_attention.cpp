@@ -7,6 +7,8 @@
 // Attention reads it as it is; otherwise it gets tensors of rank 4. Expanded key heads become grouped heads, and a
 // Concat with a cache becomes Attention's past and present.
 //
+// An Attention node that an exporter wrote itself takes over what stands before it in the same way.
+//
 // Rows of which every key is masked keep the result that they have in the graph (optimizer/fusion/attention_mask.h).
 #include <algorithm>
 #include <array>
@@ -23,6 +25,7 @@ namespace sardonyx::optimizer {
 namespace {
 
 constexpr std::size_t kBatch = 0, kHead = 1, kRow = 2, kSize = 3;
+constexpr std::size_t kMaskInput = 3, kPastInput = 4;  // of Attention; behind them the other cache, and lengths
 
 class AttentionFuser {
  public:
@@ -30,6 +33,7 @@ class AttentionFuser {
 
   bool Try(NodeId id) {
     const Node& softmax = graph_.node(id);
+    if (Is(softmax, "Attention")) return TakeInputs(id);
     if (!Is(softmax, "Softmax") || !HasOperator(context_.registry, "", "Attention")) return false;
     const Type& type = TypeOf(softmax.outputs[0]);
     const std::int64_t axis = IntAttribute(softmax, "axis", -1);
@@ -165,7 +169,7 @@ class AttentionFuser {
     std::vector<MaskAlignment> alignments;
     for (const ScoreStep& step : scores.steps) {
       alignments.emplace_back();
-      if (step.kind == ScoreStep::Kind::kScale || step.kind == ScoreStep::Kind::kScaleBy) continue;
+      if (!MasksScores(step)) continue;
       const auto alignment = AlignMask(graph_, step, scores, four);
       if (!alignment)
         return context_.No(graph_, softmax, "'", graph_.value(step.operand).name,
@@ -185,7 +189,47 @@ class AttentionFuser {
     Rewrite rewrite(graph_, context_.registry, last);
     const bool zero_rows = probabilities.guarded || probabilities.condition != kNoValue;
     const BuiltMask built = BuildMask(rewrite, scores, alignments, zero_rows);
-    return Build(rewrite, softmax, *q, *k, *v, flat, built.mask, scale * built.scale, old, probabilities.transposed);
+    std::vector<Attribute> attributes;
+    if (!AddScale(scale * built.scale, scores.cap, *q, TypeOf(old).dtype, &attributes)) {
+      if (built.mask != kNoValue) rewrite.DropUnused(built.mask);
+      return context_.No(graph_, softmax, "its scale or cap needs a double");
+    }
+    return Build(rewrite, softmax, *q, *k, *v, flat, built.mask, std::move(attributes), old, probabilities.transposed);
+  }
+
+  // ---- An Attention node of rank 4 that the author wrote: torch.onnx from opset 23 on
+
+  bool TakeInputs(NodeId id) {
+    const Node node = graph_.node(id);
+    const auto has = [&](std::size_t i) { return i < node.inputs.size() && node.inputs[i] != kNoValue; };
+    if (has(kPastInput) || has(kPastInput + 1) || has(kPastInput + 2) || node.outputs.size() > 1) return false;
+    std::array<std::optional<Heads>, 3> all;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!TypeOf(node.inputs[i]).has_rank || TypeOf(node.inputs[i]).rank() != 4) return false;
+      all[i] = TraceHeads(node.inputs[i], nullptr, false);
+    }
+    auto& [q, k, v] = all;
+    if (!q || !k || !v || !SameDim(q->repeats, Dim(1)) || !SameDim(k->repeats, v->repeats)) return false;
+    bool gains = !SameDim(k->repeats, Dim(1));
+    k->repeats = v->repeats = FloorDiv(Size(*q, kHead), Size(*k, kHead));  // the node itself may group heads, too
+    if (!FitTogether(*q, *k, *v)) return false;
+    const auto k_new = BehindCache(*k), v_new = BehindCache(*v);
+    // With a cache in front, the first query of a causal node stands behind it.
+    const bool plain = IntAttribute(node, "is_causal", 0) == 0 && IntAttribute(node, "left_window_size", -1) == -1 &&
+                       IntAttribute(node, "right_window_size", -1) == -1;
+    if (plain && k_new && v_new && SameDim(Size(*k_new, kRow), Size(*v_new, kRow))) {
+      k = k_new;
+      v = v_new;
+      gains = true;
+    }
+    const bool flat = PlanAsProjections(&*q, &*k, &*v);
+    if (!flat && !(PlanDeep(&*q) && PlanDeep(&*k) && PlanDeep(&*v))) return false;
+    if (!gains && !flat) return false;
+    std::vector<Attribute> attributes = node.attributes;
+    std::erase_if(attributes, [](const Attribute& a) { return a.name == "q_num_heads" || a.name == "kv_num_heads"; });
+    Rewrite rewrite(graph_, context_.registry, id);
+    const ValueId mask = has(kMaskInput) ? node.inputs[kMaskInput] : kNoValue;
+    return Build(rewrite, id, *q, *k, *v, flat, mask, std::move(attributes), node.outputs[0], false);
   }
 
   // The result and the views behind it get the size that the queries say; inference took another one.
@@ -269,25 +313,22 @@ class AttentionFuser {
     return rewrite.Add("Reshape", {y, end.shape->Build(rewrite)}, {{"allowzero", std::int64_t{1}}});
   }
 
-  // The attribute is a float, which doubles need to be exact; without it the scale is 1 / sqrt(head size).
-  bool AddScale(double scale, const Heads& q, DType dtype, std::vector<Attribute>* attributes) const {
-    const auto near = [scale](double other) { return std::abs(other - scale) <= 1e-15 * std::abs(scale); };
-    const auto rounded = static_cast<float>(scale);
-    if (dtype != DType::kDouble || near(rounded)) {
+  // Attributes are floats, which doubles need to be exact; without a scale it is 1 / sqrt(head size).
+  bool AddScale(double scale, double cap, const Heads& q, DType dtype, std::vector<Attribute>* attributes) const {
+    const auto near = [](double number, double other) { return std::abs(other - number) <= 1e-15 * std::abs(number); };
+    const auto rounded = static_cast<float>(scale), rounded_cap = static_cast<float>(cap);
+    if (dtype == DType::kDouble && !near(cap, rounded_cap)) return false;
+    if (cap != 0) attributes->push_back({"softcap", rounded_cap});
+    if (dtype != DType::kDouble || near(scale, rounded)) {
       attributes->push_back({"scale", rounded});
       return true;
     }
     const Dim size = Size(q, kSize);
-    return size.known() && near(1 / std::sqrt(static_cast<double>(size.number())));
+    return size.known() && near(scale, 1 / std::sqrt(static_cast<double>(size.number())));
   }
 
   bool Build(Rewrite& rewrite, NodeId softmax, const Heads& q, const Heads& k, const Heads& v, bool flat, ValueId mask,
-             double scale, ValueId old, bool transposed) {
-    std::vector<Attribute> attributes;
-    if (!AddScale(scale, q, TypeOf(old).dtype, &attributes)) {
-      if (mask != kNoValue) rewrite.DropUnused(mask);
-      return context_.No(graph_, softmax, "its scale needs a double");
-    }
+             std::vector<Attribute> attributes, ValueId old, bool transposed) {
     if (flat) {
       attributes.push_back({"q_num_heads", Size(q, kHead).number()});
       attributes.push_back({"kv_num_heads", Size(k, kHead).number()});

@@ -77,6 +77,67 @@ TEST(FuseAttention, TakesMasks) {
             "Greater Where Attention");
 }
 
+// The older exporter's masks join an input of "total" keys with lengths that are computed: past + new.
+TEST(FuseAttention, TakesMasksThatAreJoinedOfTwoLengths) {
+  const std::string masks = ", float[b,1,1,total] m, float[1,1,s,t] n";
+  const auto runs = [] {
+    auto all = With(Shape{2, 1, 1, 7}, Shape{1, 1, 1, 1});
+    all[0].emplace_back(Shape{1, 1, 5, 7});
+    all[1].emplace_back(Shape{1, 1, 1, 1});
+    return all;
+  }();
+  EXPECT_EQ(Fused(Bert("j = Add(m, n) c = Add(a, j) p = Softmax(c)", masks), runs), "Add " + kGuarded);
+  EXPECT_EQ(Fused(Bert("e = Greater(m, zero) j = Where(e, minus, n) c = Add(j, a) p = Softmax(c)", masks), runs),
+            "Greater Where " + kGuarded);
+  EXPECT_EQ(Fused(Bert("h = Greater(m, zero) i = Greater(n, zero) j = And(h, i) c = Where(j, a, minus) p = Softmax(c)",
+                       masks),
+                  runs),
+            "Greater Greater And Where Attention");
+  std::string cut = Bert(
+      "j = Add(m, n) keys = Shape<start = 1, end = 2>(x1) k = Slice(j, first, keys, last)"
+      " c = Add(a, k) p = Softmax(c)",
+      masks);
+  cut.replace(cut.find("<int64[4] heads"), 1, "<float[b,1,s,u] j, int64[1] first = {0}, int64[1] last = {3}, ");
+  EXPECT_EQ(Fused(cut, runs), "Add Shape Slice " + kGuarded);
+  // Cut to the keys, it may still have fewer: the Expand fails then, as the sum does.
+  std::string longer = Bert(
+      "keys = Shape<start = 1, end = 2>(x1) k = Slice(m, first, keys, last) c = Add(a, k)"
+      " p = Softmax(c)",
+      ", float[b,1,1,total] m");
+  longer.replace(longer.find("<int64[4] heads"), 1, "<int64[1] first = {0}, int64[1] last = {3}, ");
+  EXPECT_EQ(Fused(longer, With(Shape{2, 1, 1, 9}, Shape{1, 1, 1, 4})), "Shape Slice Concat Expand " + kGuarded);
+  // A mask of another length alone may be one that is too short, which is an error.
+  EXPECT_NE(Fused(Bert("c = Add(a, m) p = Softmax(c)", masks), runs).find("Softmax"), std::string::npos);
+}
+
+// GPT-2 fills with the lowest number and adds it, too: where both mask a key, the score is -infinity, so that a row
+// that the first mask hides throughout is the mean over what the second one leaves.
+TEST(FuseAttention, KeepsTheMeaningOfTwoMasksOfTheLowestNumber) {
+  std::string text = Bert(
+      "e = Greater(m, zero) c = Where(e, a, lowest) h = Greater(n, zero) i = Where(h, zero, lowest) d = Add(c, i)"
+      " p = Softmax(d)",
+      ", float[b,1,s,1] m, float[b,1,1,t] n");
+  text.replace(text.find("<int64[4] heads"), 1, "<float lowest = {-3.4028235e38}, ");
+  auto runs = With(Shape{2, 1, 5, 1}, Shape{1, 1, 1, 1});
+  runs[0].emplace_back(Shape{2, 1, 1, 7});
+  runs[1].emplace_back(Shape{1, 1, 1, 1});
+  EXPECT_EQ(Fused(text, runs), "Greater Greater Where Where Add ReduceMax IsInf Where Attention");
+}
+
+// As Gemma 2 caps its scores: cap * tanh(x / cap), before the mask.
+TEST(FuseAttention, TakesCapsOfScores) {
+  const auto runs = With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1});
+  const std::string mask = ", float[b,1,s,t] m", cap = "c = Mul(a, scale) d = Div(c, two) e = Tanh(d) f = Mul(e, two) ";
+  EXPECT_EQ(Fused(Bert(cap + "p = Softmax(f)"), kSizes), "Attention");
+  EXPECT_EQ(Fused(Bert(cap + "h = Add(f, m) p = Softmax(h)", mask), runs), kGuarded);
+  EXPECT_EQ(Fused(Bert("d = Tanh(a) p = Softmax(d)"), kSizes), "Attention");
+  EXPECT_EQ(Fused(Bert(cap + "h = Add(f, m) i = Mul(h, two) p = Softmax(i)", mask), runs), "Mul " + kGuarded)
+      << "a scale behind the mask is one of the cap, too";
+  for (const char* other : {"c = Add(a, m) d = Tanh(c) p = Softmax(d)", "c = Tanh(a) d = Mul(c, minus) p = Softmax(d)",
+                            "c = Tanh(a) d = Tanh(c) p = Softmax(d)"})
+    EXPECT_NE(Fused(Bert(other, mask), runs).find("Softmax"), std::string::npos) << other;
+}
+
 TEST(FuseAttention, TakesTheScaleFromQueriesAndKeys) {
   const std::string text = Bert("p = Softmax(a)", "", "MatMul(q2, k2)", "q2 = Mul(scale, q) k2 = Div(kt, two)");
   EXPECT_EQ(Fused(text, kSizes), "Attention");
@@ -147,6 +208,38 @@ TEST(FuseAttention, TakesSharedHeads) {
             "a = MatMul(q, kt) p = Softmax(a) y = MatMul(p, v2) }",
             {{Shape{2, 4, 5, 3}, Shape{2, 2, 7, 3}, Shape{2, 2, 7, 3}}}),
       "Attention");
+}
+
+// torch.onnx writes Attention from opset 23 on, behind a cache and the heads that it repeats.
+TEST(FuseAttention, TakesTheInputsOfAttentionThatTheAuthorWrote) {
+  const auto graph = [](const std::string& attributes, const std::string& shared = "k2, v2") {
+    return "g (float[b,s,12] x0, float[b,s,6] x1, float[b,s,6] x2, float[b,2,p,3] pk, float[b,2,p,3] pv, float[b,1,s,n]"
+           " m) => (float[b,s,12] y, float[b,2,n,3] nk, float[b,2,n,3] nv)\n"
+           "<int64[4] hq = {0, 0, 4, 3}, int64[4] h = {0, 0, 2, 3}, int64[3] w = {0, 0, 12}, int64[1] two = {2},"
+           " int64[4] j = {0, 4, -1, 3}, int64[5] r = {1, 1, 2, 1, 1}> {\n"
+           "q0 = Reshape(x0, hq) q = Transpose<perm = [0, 2, 1, 3]>(q0)\n"
+           "k0 = Reshape(x1, h) k1 = Transpose<perm = [0, 2, 1, 3]>(k0) nk = Concat<axis = 2>(pk, k1)\n"
+           "v0 = Reshape(x2, h) v1 = Transpose<perm = [0, 2, 1, 3]>(v0) nv = Concat<axis = -2>(pv, v1)\n"
+           "ku = Unsqueeze(nk, two) ke = Expand(ku, r) k2 = Reshape(ke, j)\n"
+           "vu = Unsqueeze(nv, two) ve = Expand(vu, r) v2 = Reshape(ve, j)\n"
+           "o = Attention<" +
+           attributes + ">(q, " + shared + ", m) o1 = Transpose<perm = [0, 2, 1, 3]>(o) y = Reshape(o1, w) }";
+  };
+  const auto runs = [] {
+    std::vector<std::vector<Shape>> all;
+    for (const std::int64_t past : {4, 0}) {
+      const std::int64_t b = past == 0 ? 1 : 2, s = past == 0 ? 3 : 1, n = past + s;
+      all.push_back({Shape{b, s, 12}, Shape{b, s, 6}, Shape{b, s, 6}, Shape{b, 2, past, 3}, Shape{b, 2, past, 3},
+                     Shape{b, 1, s, n}});
+    }
+    return all;
+  }();
+  EXPECT_EQ(Fused(graph("scale = 0.25"), runs), "Attention");
+  EXPECT_EQ(Fused(graph("softcap = 2.0"), runs), "Attention");
+  EXPECT_EQ(Fused(graph("scale = 0.25", "nk, nv"), runs), "Attention") << "its heads are grouped already";
+  const std::string causal = Fused(graph("is_causal = 1"), runs);
+  EXPECT_NE(causal.find("Concat"), std::string::npos) << "with a cache, its rows would be others: " << causal;
+  EXPECT_EQ(causal.find("Expand"), std::string::npos) << causal;
 }
 
 }  // namespace

@@ -4,8 +4,12 @@
 // The core is (x - mean) / sqrt(variance + epsilon) or x / sqrt(mean(x^2) + epsilon) over the last axes. A factor and a
 // summand behind it may be missing. There may be Casts around the core, with factor and summand outside of them: in
 // half precision the operator computes in float by itself (stash_type 1).
+//
+// A Transpose of other axes than the last one moves behind the node: Gemma 3 normalizes the heads of queries and keys
+// after it has put them before the rows, and attention reads them as their projections write them.
 #include <algorithm>
 
+#include "ir/attributes.h"
 #include "optimizer/fusion/conv_weights.h"
 #include "optimizer/passes/passes.h"
 
@@ -73,6 +77,15 @@ bool Normalizes(Match& m) {
   return (half || !m.Has("widened")) && NormalizesLastAxes(m);
 }
 
+bool KeepsLastAxis(Match& m) {
+  const AttributeValue* attribute = m.node("t").FindAttribute("perm");
+  const auto* perm = attribute == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(attribute);
+  if (perm == nullptr || perm->empty() || perm->back() + 1 != static_cast<std::int64_t>(perm->size()))
+    return m.No("the Transpose before it moves the last axis");
+  const std::int64_t axis = IntAttribute(m.node("n"), "axis", -1);
+  return axis == -1 || axis == perm->back() || m.No("expected only the last axis to be normalized, found axis ", axis);
+}
+
 // `z` is what is normalized, `d` what is divided.
 constexpr char kParts[] =
     "core = narrowed:Cast?(quotient), z = widened:Cast?(x; to=1), "
@@ -91,6 +104,14 @@ constexpr Rule kRules[] = {
      .replace = "RMSNormalization(x, scale; axis=$axis, epsilon=$epsilon)",
      .when = Normalizes,
      .shares = true},
+    {.name = "Transpose before RMSNormalization",
+     .match = "n:RMSNormalization(t:Transpose(x), scale)",
+     .replace = "Transpose(RMSNormalization(x, scale; $n); $t)",
+     .when = KeepsLastAxis},
+    {.name = "Transpose before LayerNormalization",
+     .match = "n:LayerNormalization(t:Transpose(x), scale, ?bias)",
+     .replace = "Transpose(LayerNormalization(x, scale, ?bias; $n); $t)",
+     .when = KeepsLastAxis},
 };
 
 }  // namespace

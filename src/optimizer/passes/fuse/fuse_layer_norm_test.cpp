@@ -121,5 +121,26 @@ TEST(FuseLayerNorm, LeavesAxesOfManyElementsWithoutAScale) {
   EXPECT_FALSE(RunVerified(kFuseLayerNorm, graph, context)) << ToText(graph);
 }
 
+TEST(FuseLayerNorm, MovesATransposeOfOtherAxesBehindIt) {
+  const auto moved = [](const std::string& body) {
+    Tensor x(DType::kFloat, Shape{1, 2, 3, 2});
+    for (std::int64_t i = 0; i < x.count(); ++i) x.data<float>()[i] = static_cast<float>(i * 5 % 11 - 4);
+    return OperatorsAfter(
+        "g (float[1,2,3,2] x) => (float[a,b,c,d] y) <float[2] scale = {2, 3}, float[2] bias = {1, 4},"
+        " float[3] three = {1, 2, 3}> { " +
+            body + " }",
+        {&kFuseLayerNorm, &kEliminateDeadNodes}, {{x}});
+  };
+  const std::string heads = "t = Transpose<perm = [0, 2, 1, 3]>(x) ";
+  EXPECT_EQ(moved(heads + "y = RMSNormalization<axis = -1>(t, scale)"), "RMSNormalization Transpose");
+  EXPECT_EQ(moved(heads + "y = LayerNormalization<axis = 3, epsilon = 0.5>(t, scale, bias)"),
+            "LayerNormalization Transpose");
+  EXPECT_EQ(moved(heads + "n = Neg(t) z = RMSNormalization<axis = -1>(t, scale) y = Add(n, z)"),
+            "Transpose Neg RMSNormalization Add")
+      << "others read it";
+  EXPECT_EQ(moved("t = Transpose<perm = [0, 1, 3, 2]>(x) y = RMSNormalization<axis = -1>(t, three)"),
+            "Transpose RMSNormalization");
+}
+
 }  // namespace
 }  // namespace sardonyx::optimizer

@@ -4,7 +4,7 @@
 // the operator reads one factor for each pair (optimizer/fusion/rotary_factors.h). Heads stand before the rows, or
 // behind them as projections write them: x [batch, row, head * size] that was only rearranged is read as it is. If only
 // the first elements of each head are rotated, and a Concat puts the others behind them, the node takes the whole
-// heads.
+// heads. A RotaryEmbedding that an exporter wrote itself reads projections where they lie, too.
 #include <algorithm>
 #include <array>
 
@@ -23,6 +23,7 @@ class RotaryFuser {
 
   bool Try(NodeId id) {
     const Node& sum = graph_.node(id);
+    if (Is(sum, "RotaryEmbedding")) return ReadProjection(id);
     Rotation r;
     if (!sum.domain.empty() || sum.op_type != "Add" || !HasOperator(context_.registry, "", "RotaryEmbedding"))
       return false;
@@ -94,6 +95,53 @@ class RotaryFuser {
       return context_.No(graph_, id, "the result's shape cannot be written as a constant");
     }
     rewrite.Replace(r.old, back ? heads->Build(rewrite, *back) : turn_heads());
+    return true;
+  }
+
+  // x [batch, head, row, size] that was made of [batch, row, head * size] without moving more than heads and rows, or
+  // that is the first part of each head.
+  bool ReadProjection(NodeId id) {
+    const Node node = graph_.node(id);
+    Rotation r;
+    r.x = node.inputs[0];
+    r.old = node.outputs[0];
+    if (!TypeOf(r.x).has_rank || TypeOf(r.x).rank() != 4 || node.outputs.size() != 1) return false;
+    if (TypeOf(r.x).dims[3].known() && IntAttribute(node, "rotary_embedding_dim", 0) == 0) {
+      r.half = TypeOf(r.x).dims[3].number() / 2;
+      TakeWholeHeads(&r);
+    }
+    const Type x = TypeOf(r.x);
+    auto flat = AxisView::Trace(graph_, r.x);
+    const bool has_view = flat && flat->source() != r.x && x.dims[1].known();
+    if (has_view) flat->Regroup({{0}, {2}, {1, 3}});
+    const auto plan = has_view ? flat->MakePlan() : std::nullopt;
+    const bool lies_flat = plan && plan->transposes() == 0;
+    if (!lies_flat && !r.partly) return false;
+    std::vector<Attribute> attributes = node.attributes;
+    std::erase_if(attributes, [](const Attribute& a) { return a.name == "num_heads"; });
+    if (r.partly) {
+      std::erase_if(attributes, [](const Attribute& a) { return a.name == "rotary_embedding_dim"; });
+      attributes.push_back({"rotary_embedding_dim", 2 * r.half});
+    }
+    Rewrite rewrite(graph_, context_.registry, id);
+    std::vector<ValueId> inputs = node.inputs;
+    inputs[0] = r.x;
+    if (!lies_flat) {
+      rewrite.Replace(r.old, rewrite.Add("RotaryEmbedding", inputs, std::move(attributes)));
+      return true;
+    }
+    attributes.push_back({"num_heads", x.dims[1].number()});
+    inputs[0] = flat->Build(rewrite, *plan);
+    const ValueId y = rewrite.Add("RotaryEmbedding", inputs, std::move(attributes));
+    auto heads = AxisView::Of(graph_, y);
+    const bool split = heads && heads->Reshape({x.dims[0], x.dims[2], x.dims[1], x.dims[3]});
+    if (split) heads->Regroup({{0}, {2}, {1}, {3}});
+    const auto back = split ? heads->MakePlan() : std::nullopt;
+    if (!back) {
+      rewrite.DropUnused(y);
+      return context_.No(graph_, id, "the result's shape cannot be written as a constant");
+    }
+    rewrite.Replace(r.old, heads->Build(rewrite, *back));
     return true;
   }
 

@@ -129,5 +129,42 @@ TEST(FuseRotaryEmbedding, TakesSharedFactorsAndTables) {
   EXPECT_FALSE(left(", int64[b,s] i", other, rows, {x, positions})) << "a row whose halves differ";
 }
 
+// As torch.onnx writes it from opset 23 on.
+TEST(FuseRotaryEmbedding, ReadsProjectionsInARotaryEmbeddingThatTheAuthorWrote) {
+  const auto rewritten = [](const std::string& node) {
+    return OperatorsAfter(
+        "g (float[b,s,12] x, float[b,s,2] cos, float[b,s,2] sin) => (float[b,3,s,4] y) <int64[4] heads = {0, 0, 3, 4}> "
+        "{ x4 = Reshape(x, heads) q = Transpose<perm = [0, 2, 1, 3]>(x4) " +
+            node + " }",
+        {&kFuseRotaryEmbedding, &kMergeViews, &kEliminateDeadNodes},
+        {{Numbers(Shape{2, 5, 12}), Numbers(Shape{2, 5, 2}), Numbers(Shape{2, 5, 2})},
+         {Numbers(Shape{1, 1, 12}), Numbers(Shape{1, 1, 2}), Numbers(Shape{1, 1, 2})}});
+  };
+  EXPECT_EQ(rewritten("y = RotaryEmbedding(q, cos, sin)"), "RotaryEmbedding Reshape Transpose");
+  EXPECT_EQ(rewritten("y = RotaryEmbedding<num_heads = 3, interleaved = 1>(q, cos, sin)"),
+            "RotaryEmbedding Reshape Transpose");
+  EXPECT_EQ(rewritten("n = Neg(q) y = RotaryEmbedding(n, cos, sin)"), "Reshape Transpose Neg RotaryEmbedding");
+}
+
+// As torch.onnx writes it for Phi-4.
+TEST(FuseRotaryEmbedding, TakesWholeHeadsOfARotaryEmbeddingThatTheAuthorWrote) {
+  const auto rewritten = [](const std::string& nodes) {
+    return OperatorsAfter(
+        "g (float[b,s,12] x, float[b,s,1] cos, float[b,s,1] sin) => (float[b,3,s,4] y) <int64[4] heads = {0, 0, 3, 4},"
+        " int64[2] halves = {2, 2}> { x4 = Reshape(x, heads) q = Transpose<perm = [0, 2, 1, 3]>(x4) " +
+            nodes + " }",
+        {&kFuseRotaryEmbedding, &kMergeViews, &kEliminateDeadNodes},
+        {{Numbers(Shape{2, 5, 12}), Numbers(Shape{2, 5, 1}), Numbers(Shape{2, 5, 1})}});
+  };
+  EXPECT_EQ(rewritten("l, h = Split<axis = 3>(q, halves) r = RotaryEmbedding(l, cos, sin) y = Concat<axis = -1>(r, h)"),
+            "RotaryEmbedding Reshape Transpose");
+  EXPECT_EQ(rewritten("n = Neg(q) l, h = Split<axis = 3>(n, halves) r = RotaryEmbedding(l, cos, sin)"
+                      " y = Concat<axis = -1>(r, h)"),
+            "Reshape Transpose Neg RotaryEmbedding");
+  EXPECT_EQ(rewritten("l, h = Split<axis = 3>(q, halves) r = RotaryEmbedding(h, cos, sin) y = Concat<axis = -1>(r, l)"),
+            "Reshape Transpose Split RotaryEmbedding Concat")
+      << "the second part is rotated";
+}
+
 }  // namespace
 }  // namespace sardonyx::optimizer
