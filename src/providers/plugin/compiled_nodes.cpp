@@ -54,6 +54,7 @@ void RunCompiled(ops::KernelContext& context) {
   const auto& node = context.state<CompiledNode>();
   OrtKernelContext handle(context, *node.facts, {}, &node.spare);
   CallOut(node.callee.c_str(), node.info->Compute, node.info, node.state, &handle);
+  handle.CheckMade(node.callee);
   handle.Finish();
 }
 

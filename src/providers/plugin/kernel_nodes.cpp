@@ -46,6 +46,7 @@ void RunKernel(ops::KernelContext& context) {
   const auto& node = context.state<KernelNode>();
   OrtKernelContext handle(context, *node.facts, node.entry.definition.aliases, &node.spare);
   CallOut(node.callee.c_str(), node.kernel->Compute, node.kernel.get(), &handle);
+  handle.CheckMade(node.callee);
   handle.Finish();
 }
 
