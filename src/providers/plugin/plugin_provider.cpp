@@ -54,10 +54,15 @@ std::shared_ptr<Allocator> AllocatorFor(const std::shared_ptr<Ep>& ep, const Plu
     capi::CallOut(ep->Callee("GetDefaultMemoryDevice").c_str(), get_device, static_cast<const OrtEp*>(ep->handle()),
                   &device);
     if (device != nullptr) {  // NULL leaves the choice to the runtime, as a provider without the function does
+      if (capi::DeviceOf(*device).type == DeviceType::kCpu) return HostAllocator();
+      info = nullptr;
       for (const OrtEpDevice* candidate : ep->devices())
         for (const OrtMemoryInfo* memory : {candidate->memory, candidate->host_accessible_memory})
           if (memory != nullptr && memory->device == capi::DeviceOf(*device)) info = memory;
-      if (capi::DeviceOf(*device).type == DeviceType::kCpu) return HostAllocator();
+      if (info == nullptr)
+        Fail(Code::kEpFail, ep->Callee("GetDefaultMemoryDevice"),
+             ": expected memory of one of the provider's devices, ",
+             "which are to say what memory they have (EpDevice_AddAllocatorInfo), found that of another");
     }
   }
   if (info == nullptr || info->device.type == DeviceType::kCpu) return HostAllocator();
@@ -284,7 +289,8 @@ bool PluginProvider::HasStreams() const {
   const OrtEpFactory* factory = ep_->factory().handle();
   if (device().IsHost()) return false;
   const auto is_aware = FieldOf(factory, &OrtEpFactory::IsStreamAware);
-  return is_aware != nullptr && capi::CallOut("OrtEpFactory::IsStreamAware", is_aware, factory) &&
+  return is_aware != nullptr &&
+         capi::CallOut((ep_->name() + ": OrtEpFactory::IsStreamAware").c_str(), is_aware, factory) &&
          (ep_->Find(&OrtEp::CreateSyncStreamForDevice) != nullptr ||
           FieldOf(factory, &OrtEpFactory::CreateSyncStreamForDevice) != nullptr);
 }
@@ -304,7 +310,7 @@ std::shared_ptr<Stream> PluginProvider::MakeStream() {
                   FieldOf(static_cast<const OrtEpFactory*>(factory), &OrtEpFactory::CreateSyncStreamForDevice), factory,
                   capi::AsHandle(&on), options, &made);
   }
-  return std::make_shared<OrtSyncStream>(ep_, ep_->library().get(), on, ep_->name(), made_by, made);
+  return std::make_shared<OrtSyncStream>(ep_, ep_->library().get(), on, ep_->name(), made_by, made, ep_->logger());
 }
 
 void PluginProvider::Sync() {

@@ -148,8 +148,8 @@ OrtStatus* ORT_API_CALL CreateState(OrtNodeComputeInfo* /*self*/, OrtNodeCompute
 }
 
 void ORT_API_CALL ReleaseState(OrtNodeComputeInfo* /*self*/, void* state) {
+  if (state != nullptr) --counts.states;
   delete static_cast<State*>(state);
-  --counts.states;
 }
 
 // What a tensor of the run is, for work that is done later.
