@@ -78,7 +78,11 @@ void CheckHandle(const OrtExternalResourceImporter& importer, const Handle& hand
 
 template <typename Handle>
 void ReleaseImported(Handle* handle, const char* callee) noexcept {
-  if (Given(handle) && handle->Release != nullptr) FreeStatus(Guard([&] { CallOut(callee, handle->Release, handle); }));
+  if (!Given(handle) || handle->Release == nullptr) return;
+  const plugin::Libraries::Place place = FindRegistered(handle->ep_device);
+  const Logger logger = place.library != nullptr ? place.library->logger() : Logger();
+  CallRelease(logger, place.factory != nullptr ? place.factory->name() + ": " + callee : callee, handle->Release,
+              handle);
 }
 
 // The tensor's memory, and with it the library whose function may free it.

@@ -444,8 +444,8 @@ WRONG_AT_LOADING = {
     "incomplete:CreateEp": ("host", "OrtEp: expected a function GetName, found NULL"),
     "nothing:Compile": ("host", "OrtNodeComputeInfo with CreateState, Compute and ReleaseState, found none"),
     "incomplete:Compile": ("host", "OrtNodeComputeInfo with CreateState, Compute and ReleaseState, found NULL"),
-    "nothing:CreateKernel": ("kernels", "expected a kernel with a function Compute, found none"),
-    "incomplete:CreateKernel": ("kernels", "expected a kernel with a function Compute, found NULL"),
+    "nothing:CreateKernel": ("kernels", "expected a kernel with functions Compute and Release, found none"),
+    "incomplete:CreateKernel": ("kernels", "expected a kernel with functions Compute and Release, found NULL"),
     "nothing:CreateAllocator": ("card", "an allocator with Alloc, Free and Info for 'SdxTestCard', found none"),
 }
 

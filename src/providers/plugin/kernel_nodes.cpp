@@ -22,7 +22,7 @@ using capi::CallOut;
 struct KernelReleaser {
   const Ep* ep = nullptr;
   void operator()(OrtKernelImpl* kernel) const noexcept {
-    if (kernel->Release == nullptr) return;
+    if (kernel->Release == nullptr) return;  // nobody can give it back
     capi::CallRelease(ep->logger(), ep->name() + ": OrtKernelImpl::Release", kernel->Release, kernel);
   }
 };
@@ -103,9 +103,9 @@ std::shared_ptr<KernelNode> NewKernel(const std::shared_ptr<Ep>& ep, const OrtKe
   const std::string callee = ep->name() + ": OrtKernelCreateFunc: " + Describe(*node->facts);
   CallOut(callee.c_str(), entry.create, entry.state, static_cast<const OrtKernelInfo*>(node->info.get()), &made);
   node->kernel = {made, KernelReleaser{ep.get()}};  // whatever it is, it is to be released
-  if (made == nullptr || made->Compute == nullptr)
-    Fail(Code::kEpFail, callee, ": expected a kernel with a function Compute, found ",
-         made == nullptr ? "none" : "NULL");
+  if (made == nullptr || made->Compute == nullptr || made->Release == nullptr)
+    Fail(Code::kEpFail, callee, ": expected a kernel with functions Compute and Release, found ",
+         made == nullptr ? "none" : "NULL for one of them");
   return node;
 }
 

@@ -88,6 +88,15 @@ void* PluginAllocator::Allocate(std::size_t size) {
   return data;
 }
 
+OrtKeyValuePairs* PluginAllocator::TheirStatistics() const {
+  constexpr std::uint32_t kFirst = 23;  // the version with GetStats
+  OrtKeyValuePairs* made = nullptr;
+  if (handle_->version >= kFirst && handle_->GetStats != nullptr)
+    CallOut((factory_.name() + ": OrtAllocator::GetStats").c_str(), handle_->GetStats,
+            static_cast<const OrtAllocator*>(handle_.get()), &made);
+  return made;
+}
+
 void PluginAllocator::Free(void* data) {
   try {
     CallOut("OrtAllocator::Free", handle_->Free, handle_.get(), data);

@@ -28,6 +28,7 @@ class PluginAllocator final : public Allocator, public capi::NamedMemory {
   Device device() const override { return device_; }
 
   const OrtMemoryInfo& info() const override { return info_; }
+  OrtKeyValuePairs* TheirStatistics() const override;
 
  private:
   struct Releaser {

@@ -107,6 +107,7 @@ PluginProvider::PluginProvider(std::shared_ptr<Ep> ep, const SessionNeeds& needs
   auto session = std::make_shared<capi::KernelSession>();
   session->logger = {{}, ep_->logger()};
   session->ep = ep_->handle();
+  session->provider = ep_->name();
   if (allocator_ != HostAllocator()) session->device_memory = allocator_;
   session->host_accessible_memory = host_accessible_memory_;
   session->other_memory = OtherMemoryFor(ep_, allocator_, lend);
