@@ -106,7 +106,8 @@ def case_shared_weights():
     plugin.done()
 
 
-def compile_model(plugin, options):
+def compile_model(plugin, options, write=None):
+    """The compiled model; `write`: a function that gets what the provider compiles, which the model has otherwise."""
     settings = api.out("CreateSessionOptions")
     api("SessionOptionsAppendExecutionProvider_V2", settings, plugin.env, (P * 1)(plugin.kinds["host"]), 1,
         texts(list(options)), texts(list(options.values())), len(options))
@@ -127,7 +128,10 @@ def compile_model(plugin, options):
         call(3, made, model, len(model))  # ..._SetInputModelFromBuffer
         allocator, data, size = api.out("GetAllocatorWithDefaultOptions"), P(), ctypes.c_size_t()
         call(6, made, allocator, ctypes.byref(data), ctypes.byref(size))  # ..._SetOutputModelBuffer
-        call(7, made, 1)  # ..._SetEpContextEmbedMode
+        if write is None:
+            call(7, made, 1)  # ..._SetEpContextEmbedMode
+        else:
+            call(16, made, write, None)  # ..._SetEpContextDataWriteFunc
         call(8, plugin.env, made)  # CompileModel
         text = ctypes.string_at(data.value, size.value)
         api("AllocatorFree", allocator, data)
