@@ -79,10 +79,12 @@ void CheckHandle(const OrtExternalResourceImporter& importer, const Handle& hand
 template <typename Handle>
 void ReleaseImported(Handle* handle, const char* callee) noexcept {
   if (!Given(handle) || handle->Release == nullptr) return;
-  const plugin::Libraries::Place place = FindRegistered(handle->ep_device);
-  const Logger logger = place.library != nullptr ? place.library->logger() : Logger();
-  CallRelease(logger, place.factory != nullptr ? place.factory->name() + ": " + callee : callee, handle->Release,
-              handle);
+  FreeStatus(Guard([&] {
+    const plugin::Libraries::Place place = FindRegistered(handle->ep_device);
+    const Logger logger = place.library != nullptr ? place.library->logger() : Logger();
+    const std::string name = place.factory != nullptr ? place.factory->name() + ": " : "";
+    CallRelease(logger, name + callee, handle->Release, handle);
+  }));
 }
 
 // The tensor's memory, and with it the library whose function may free it.
