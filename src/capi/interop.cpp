@@ -5,7 +5,7 @@
 
 #include "capi/env.h"
 #include "capi/functions.h"
-#include "capi/handles/call_out.h"
+#include "capi/handles/call_release.h"
 #include "capi/handles/ep_device.h"
 #include "capi/handles/kind.h"
 #include "capi/handles/release.h"
@@ -16,13 +16,15 @@
 namespace {
 
 using sardonyx::capi::CallOut;
+using sardonyx::capi::CallRelease;
 using sardonyx::capi::FreeStatus;
 using sardonyx::capi::Guard;
 
 struct ImporterReleaser {
+  const sardonyx::plugin::Library* library = nullptr;
   void operator()(OrtExternalResourceImporterImpl* impl) const noexcept {
     if (impl->Release == nullptr) return;
-    FreeStatus(Guard([&] { CallOut("OrtExternalResourceImporterImpl::Release", impl->Release, impl); }));
+    CallRelease(library->logger(), library->path() + ": OrtExternalResourceImporterImpl::Release", impl->Release, impl);
   }
 };
 
@@ -76,7 +78,13 @@ void CheckHandle(const OrtExternalResourceImporter& importer, const Handle& hand
 
 template <typename Handle>
 void ReleaseImported(Handle* handle, const char* callee) noexcept {
-  if (Given(handle) && handle->Release != nullptr) FreeStatus(Guard([&] { CallOut(callee, handle->Release, handle); }));
+  if (!Given(handle) || handle->Release == nullptr) return;
+  FreeStatus(Guard([&] {
+    const plugin::Libraries::Place place = FindRegistered(handle->ep_device);
+    const Logger logger = place.library != nullptr ? place.library->logger() : Logger();
+    const std::string name = place.factory != nullptr ? place.factory->name() + ": " : "";
+    CallRelease(logger, name + callee, handle->Release, handle);
+  }));
 }
 
 // The tensor's memory, and with it the library whose function may free it.
@@ -146,7 +154,7 @@ OrtStatusPtr ORT_API_CALL CreateExternalResourceImporterForDevice(const OrtEpDev
     auto made = std::make_unique<OrtExternalResourceImporter>();
     made->library = place.library;
     made->ep_name = device.ep_name;
-    made->impl.reset(impl);
+    made->impl = {impl, ImporterReleaser{place.library.get()}};
     if (impl->Release == nullptr)
       Fail(Code::kEpFail, callee, ": expected an importer with a function Release, found NULL for it");
     result = made.release();

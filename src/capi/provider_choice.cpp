@@ -81,8 +81,8 @@ int RankOf(const OrtEpDevice& device) {
   if (device.factory == nullptr) return 2;
   const auto vendor_id = plugin::FieldOf(static_cast<const OrtEpFactory*>(device.factory), &OrtEpFactory::GetVendorId);
   const bool own = vendor_id != nullptr && device.device->vendor_id != 0 &&
-                   CallOut("OrtEpFactory::GetVendorId", vendor_id, static_cast<const OrtEpFactory*>(device.factory)) ==
-                       device.device->vendor_id;
+                   CallOut((device.ep_name + ": OrtEpFactory::GetVendorId").c_str(), vendor_id,
+                           static_cast<const OrtEpFactory*>(device.factory)) == device.device->vendor_id;
   return own ? 0 : 1;
 }
 

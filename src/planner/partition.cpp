@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "ir/detour.h"
 #include "planner/foreign_steps.h"
 #include "planner/prefer_layout.h"
 
@@ -53,25 +54,11 @@ void CheckClaims(const GraphView& view, const Claims& claims, const Provider& pr
 
 // A path that leaves the group and comes back would make the fused node wait for itself.
 void CheckConvex(const Graph& graph, const std::set<NodeId>& group, const Provider& provider) {
-  std::map<NodeId, NodeId> left_at;  // nodes outside that depend on the group: the first one of the path
-  for (const NodeId id : graph.order) {
-    const Node& node = graph.node(id);
-    const bool inside = group.count(id) != 0;
-    for (const std::vector<ValueId>* list : {&node.inputs, &node.implicit_inputs}) {
-      for (const ValueId input : *list) {
-        const NodeId producer = input == kNoValue ? kNoNode : graph.value(input).producer;
-        if (producer == kNoNode) continue;
-        const auto left = left_at.find(producer);
-        if (inside && left != left_at.end()) {
-          FailClaim(provider, "a claimed group is left at ", Describe(graph, graph.node(left->second)),
-                    " and entered again at ", Describe(graph, node), "; expected no path out and back in");
-        }
-        if (inside || left_at.count(id) != 0) continue;
-        if (group.count(producer) != 0) left_at[id] = id;
-        if (left != left_at.end()) left_at[id] = left->second;
-      }
-    }
-  }
+  const std::optional<Detour> detour = FindDetour(graph, group);
+  if (!detour) return;
+  FailClaim(provider, "a claimed group is left at ", Describe(graph, graph.node(detour->left_at)),
+            " and entered again at ", Describe(graph, graph.node(detour->entered_at)),
+            "; expected no path out and back in");
 }
 
 // Makes the graph of a group: values that come from outside become inputs, constants come along.

@@ -174,6 +174,7 @@ struct ProviderSet {
   std::unordered_map<std::string, ContextNode> contexts;    // of fused groups, likewise
   bool records_assignment = false;                          // the following is filled in
   std::vector<AssignedPart> assigned;                       // by provider, then by graph, innermost bodies first
+  Logger logger;                                            // of the session: for what nobody can be told
 
   Provider* Find(std::string_view name) const;  // "" is the CPU; nullptr if there is none
 };

@@ -238,6 +238,7 @@ bool CpuFallbackDisabled(const SessionOptions& options) {
 providers::ProviderSet MakeProviders(const Environment& environment, const SessionOptions& options,
                                      const Logger& logger) {
   providers::ProviderSet set;
+  set.logger = logger;
   const bool names_cpu = std::any_of(options.providers.begin(), options.providers.end(),
                                      [](const ProviderChoice& choice) { return choice.name == providers::kCpuName; });
   const bool may_fall_back = names_cpu && !CpuFallbackDisabled(options);

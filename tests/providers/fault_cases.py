@@ -11,7 +11,22 @@ import sys
 
 import numpy as np
 import onnx.parser
-from device_cases import OF_SARDONYX, WHOLE, P, Plugin, W, X, api, check, fails, release, run_on_host, texts
+from device_cases import (
+    OF_SARDONYX,
+    WHOLE,
+    Binding,
+    P,
+    Plugin,
+    W,
+    X,
+    api,
+    check,
+    errors_of,
+    fails,
+    release,
+    run_on_host,
+    texts,
+)
 
 
 @contextlib.contextmanager
@@ -106,7 +121,8 @@ def case_shared_weights():
     plugin.done()
 
 
-def compile_model(plugin, options):
+def compile_model(plugin, options, write=None):
+    """The compiled model; `write`: a function that gets what the provider compiles, which the model has otherwise."""
     settings = api.out("CreateSessionOptions")
     api("SessionOptionsAppendExecutionProvider_V2", settings, plugin.env, (P * 1)(plugin.kinds["host"]), 1,
         texts(list(options)), texts(list(options.values())), len(options))
@@ -127,7 +143,10 @@ def compile_model(plugin, options):
         call(3, made, model, len(model))  # ..._SetInputModelFromBuffer
         allocator, data, size = api.out("GetAllocatorWithDefaultOptions"), P(), ctypes.c_size_t()
         call(6, made, allocator, ctypes.byref(data), ctypes.byref(size))  # ..._SetOutputModelBuffer
-        call(7, made, 1)  # ..._SetEpContextEmbedMode
+        if write is None:
+            call(7, made, 1)  # ..._SetEpContextEmbedMode
+        else:
+            call(16, made, write, None)  # ..._SetEpContextDataWriteFunc
         call(8, plugin.env, made)  # CompileModel
         text = ctypes.string_at(data.value, size.value)
         api("AllocatorFree", allocator, data)
@@ -150,6 +169,68 @@ def case_compatibility():
             fails("threw: planted exception in GetCompiledModelCompatibilityInfo", compile_model, plugin, options)
     assert left(plugin) == before, (before, left(plugin))
     assert b"version 1" in compile_model(plugin, options)
+    plugin.done()
+
+
+# On the host first, on the card, on the host, and on the card again.
+TO_AND_FRO = """
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[N, 4] x) => (float[N, 4] y, float[N, 4] z) <float[4] w = {1, 2, 3, 4}> {
+  t = Tanh (x)
+  a = Mul (t, w)
+  z = Sqrt (a)
+  c = Tanh (a)
+  y = Add (c, w)
+}"""
+
+
+def case_closing():
+    """A session is closed while its work is under way on streams: the work is done before its memory goes."""
+    plugin = Plugin()
+    options, given = api.out("CreateRunOptions"), api.out("CreateRunOptions")
+    stream = api.out("CreateSyncStreamForEpDevice", plugin.card, None)
+    api("RunOptionsSetSyncStream", given, stream, result=P)
+    for run_options in (options, given):
+        api("AddRunConfigEntry", run_options, b"disable_synchronize_execution_providers", b"1")
+    positive = np.abs(X)
+    t = np.tanh(positive) * W
+    for run_options in (options, given, options):
+        for x_on_card in (True, False):
+            for y_on_card in (True, False):
+                session = plugin.session(TO_AND_FRO)
+                binding = Binding(session)
+                x = plugin.to_card(positive) if x_on_card else plugin.on_host(positive)
+                here = np.zeros_like(X), np.zeros_like(X)
+                results = [plugin.on_card(X.shape) if y_on_card else plugin.on_host(array) for array in here]
+                binding.input("x", x)
+                for name, value in zip("yz", results):
+                    binding.output(name, value)
+                for _ in range(2):
+                    binding.run(run_options)
+                binding.release()
+                release("Session", session)
+                got = [plugin.from_card(value, X.shape) for value in results] if y_on_card else here
+                np.testing.assert_allclose(got[0], np.tanh(t) + W, rtol=1e-6)
+                np.testing.assert_allclose(got[1], np.sqrt(t), rtol=1e-6)
+                release("Value", x, *results)
+    # What cannot be waited for is lost with the stream, and the log says so.
+    for fault, words in each_way("Flush"):
+        session = plugin.session(TO_AND_FRO)
+        binding = Binding(session)
+        x, y, z = plugin.on_host(positive), plugin.on_card(X.shape), plugin.on_card(X.shape)
+        binding.input("x", x)
+        binding.output("y", y)
+        binding.output("z", z)
+        binding.run(options)
+        binding.release()
+        with planted(fault):
+            told = errors_of(lambda session=session: release("Session", session))
+        assert "SdxTestProvider: OrtSyncStreamImpl::Flush" in told and words in told, told
+        release("Value", x, y, z)
+        assert plugin.event("lost") > 0 and plugin.alive("streams") == 1, (plugin.event("lost"), left(plugin))
+        plugin.forget("lost")
+    release("RunOptions", options, given)
+    release("SyncStream", stream)
     plugin.done()
 
 

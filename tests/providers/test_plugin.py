@@ -13,8 +13,8 @@ LIBRARY = BUILD / "lib/libtest_provider_plugin.so"
 CASES = ["devices", "stream", "compiled", "options", "bodies", "card", "kernels", "lifetimes", "misuse", "faults",
          "other_faults",
          "refusal", "selection", "dynamic_options", "shapes",
-         "custom_operators", "layout", "control_flow", "control_flow_on_a_card", "packed_weights",
-         "claims"]
+         "custom_operators", "layout", "control_flow", "control_flow_on_a_card",
+         "compiled_branches", "packed_weights", "claims"]
 # In ONNX Runtime a library may be unregistered while it is in use, and errors are put in other words.
 # A kernel that makes another shape than its operator says ends its runs, where that shares memory with others.
 # Nodes of a body get memory of the host there, if its loop runs on the CPU.

@@ -97,6 +97,13 @@ def test_compiled_graphs_are_those_of_onnx_runtime(tmp_path):
     compare("transformer, compiled", stock, ours)
 
 
+def test_compiled_loops_and_their_bodies_are_those_of_onnx_runtime(tmp_path):
+    """ONNX Runtime ends where the bodies of a compiled If are looked at."""
+    stock, ours = both("transformer", tmp_path, claim="Loop,Scan")
+    assert sum("compiled" in line for line in ours) == 2
+    compare("transformer, loops", stock, ours)
+
+
 def structure(lines_of):
     """The graphs without the names that were made for them."""
     shown = []

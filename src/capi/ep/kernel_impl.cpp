@@ -29,7 +29,7 @@ Helper& CheckHelper(Helper* helper) {
 OrtStatusPtr ORT_API_CALL CreateIfKernel(const OrtKernelInfo* kernel_info, OrtKernelImpl** kernel_out) noexcept {
   return Guard([&] {
     CheckOperator(kernel_info, "If");
-    Need(kernel_out, "kernel_out") = NewControlFlowKernel("If", nullptr, nullptr);
+    Need(kernel_out, "kernel_out") = NewControlFlowKernel("If", kernel_info->facts->session, nullptr, nullptr);
   });
 }
 
@@ -40,7 +40,7 @@ OrtStatusPtr ORT_API_CALL CreateLoopKernel(const OrtKernelInfo* kernel_info, Ort
     auto& result = Need(kernel_out, "kernel_out");
     if (CheckHelper(helper).ConcatOutput == nullptr)
       Fail(Code::kInvalidArgument, "argument 'helper': expected a function ConcatOutput, found NULL");
-    result = NewControlFlowKernel("Loop", helper, nullptr);
+    result = NewControlFlowKernel("Loop", kernel_info->facts->session, helper, nullptr);
   });
 }
 
@@ -51,7 +51,7 @@ OrtStatusPtr ORT_API_CALL CreateScanKernel(const OrtKernelInfo* kernel_info, Ort
     auto& result = Need(kernel_out, "kernel_out");
     if (CheckHelper(helper).Transpose == nullptr)
       Fail(Code::kInvalidArgument, "argument 'helper': expected a function Transpose, found NULL");
-    result = NewControlFlowKernel("Scan", nullptr, helper);
+    result = NewControlFlowKernel("Scan", kernel_info->facts->session, nullptr, helper);
   });
 }
 

@@ -23,7 +23,8 @@ OrtStatusPtr ORT_API_CALL CreateSyncStreamForEpDevice(const OrtEpDevice* ep_devi
     const OrtEpFactory* factory = place.factory->handle();
     const auto is_aware = plugin::FieldOf(factory, &OrtEpFactory::IsStreamAware);
     const auto create = plugin::FieldOf(factory, &OrtEpFactory::CreateSyncStreamForDevice);
-    if (is_aware == nullptr || create == nullptr || !CallOut("OrtEpFactory::IsStreamAware", is_aware, factory))
+    if (is_aware == nullptr || create == nullptr ||
+        !CallOut((device.ep_name + ": OrtEpFactory::IsStreamAware").c_str(), is_aware, factory))
       Fail(Code::kInvalidArgument, "stream: the provider '", device.ep_name, "' has no streams");
     if (device.memory == nullptr)
       Fail(Code::kInvalidArgument, "stream: expected a device with memory of its own, found one of '", device.ep_name,
@@ -33,7 +34,7 @@ OrtStatusPtr ORT_API_CALL CreateSyncStreamForEpDevice(const OrtEpDevice* ep_devi
     CallOut((device.ep_name + ": " + kMadeBy).c_str(), create, place.factory->handle(),
             AsHandle(&device.memory->device), stream_options, &impl);
     const auto made = std::make_shared<OrtSyncStream>(place.library, place.library.get(), device.memory->device,
-                                                      device.ep_name, kMadeBy, impl);
+                                                      device.ep_name, kMadeBy, impl, place.library->logger());
     made->held = made;
     result = made.get();
   });

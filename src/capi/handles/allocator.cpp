@@ -49,9 +49,12 @@ void* ORT_API_CALL Reserve(OrtAllocator* self, std::size_t size) {
 // By ONNX Runtime's names; nothing of an allocator that does not count.
 OrtStatusPtr ORT_API_CALL GetStats(const OrtAllocator* self, OrtKeyValuePairs** out) {
   return Guard([&] {
-    auto& result = Need(out, "out");
+    auto& result = Need(out, "out") = nullptr;
+    const auto* own = static_cast<const OwnAllocator*>(self);
+    if (own->named != nullptr) result = own->named->TheirStatistics();
+    if (result != nullptr) return;
     OrtKeyValuePairs::Entries entries;
-    if (const auto counted = static_cast<const OwnAllocator*>(self)->allocator->Statistics()) {
+    if (const auto counted = own->allocator->Statistics()) {
       const auto add = [&](const char* key, auto number) {
         entries[key] = std::to_string(static_cast<std::int64_t>(number));
       };
@@ -127,7 +130,10 @@ std::shared_ptr<Allocator> FromHandle(OrtAllocator* handle) {
 }
 
 void* AllocateResult(OrtAllocator* allocator, std::size_t size) {
-  Need(allocator, "allocator");
+  if (IsOurs(&Need(allocator, "allocator"))) {  // not by its function, which has no status: the error says more
+    const StreamScope none(nullptr);
+    return static_cast<OwnAllocator*>(allocator)->allocator->Allocate(size);
+  }
   void* block = CallOut<Code::kRuntimeException>("OrtAllocator::Alloc", allocator->Alloc, allocator, size);
   if (block == nullptr && size != 0)
     Fail(Code::kFail, "out of memory: the caller's allocator returned NULL for ", size, " bytes");

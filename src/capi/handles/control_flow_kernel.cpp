@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "capi/handles/call_out.h"
+#include "capi/handles/call_release.h"
 #include "capi/handles/status.h"
 
 namespace sardonyx::capi {
@@ -13,20 +13,21 @@ namespace {
 
 struct ControlFlowKernel : OrtKernelImpl {
   std::string op_type;
+  std::shared_ptr<const KernelSession> session;
   OrtLoopKernelHelper* loop = nullptr;
   OrtScanKernelHelper* scan = nullptr;
 };
 
 template <typename Helper>
-void FreeHelper(const char* callee, Helper* helper) noexcept {
+void FreeHelper(const KernelSession& session, const char* callee, Helper* helper) noexcept {
   if (helper == nullptr || helper->Release == nullptr) return;
-  FreeStatus(Guard([&] { CallOut(callee, helper->Release, helper); }));
+  CallRelease(session.logger.logger, session.provider + ": " + callee, helper->Release, helper);
 }
 
 void ORT_API_CALL Release(OrtKernelImpl* kernel) noexcept {
   const std::unique_ptr<ControlFlowKernel> owned(static_cast<ControlFlowKernel*>(kernel));
-  FreeHelper("OrtLoopKernelHelper::Release", owned->loop);
-  FreeHelper("OrtScanKernelHelper::Release", owned->scan);
+  FreeHelper(*owned->session, "OrtLoopKernelHelper::Release", owned->loop);
+  FreeHelper(*owned->session, "OrtScanKernelHelper::Release", owned->scan);
 }
 
 // The executor looks through the kernels that plug-ins return; one that wraps this one would have to come here.
@@ -40,12 +41,14 @@ OrtStatusPtr ORT_API_CALL Compute(OrtKernelImpl* kernel, OrtKernelContext* /*con
 
 }  // namespace
 
-OrtKernelImpl* NewControlFlowKernel(std::string op_type, OrtLoopKernelHelper* loop, OrtScanKernelHelper* scan) {
+OrtKernelImpl* NewControlFlowKernel(std::string op_type, std::shared_ptr<const KernelSession> session,
+                                    OrtLoopKernelHelper* loop, OrtScanKernelHelper* scan) {
   auto kernel = std::make_unique<ControlFlowKernel>();
   kernel->ort_version_supported = ORT_API_VERSION;
   kernel->Compute = Compute;
   kernel->Release = Release;
   kernel->op_type = std::move(op_type);
+  kernel->session = std::move(session);
   kernel->loop = loop;
   kernel->scan = scan;
   return kernel.release();

@@ -124,6 +124,14 @@ Value* OrtKernelContext::PreallocatedOutput(std::size_t i) {
   return slot.ref.present() && slot.bytes != nullptr ? Output(i, slot.ref.shape) : nullptr;
 }
 
+void OrtKernelContext::CheckMade(const std::string& callee) const {
+  for (std::size_t i = 0; i < OutputCount(); ++i) {
+    if (!kernel_.HasOutput(i) || HasMade(i) || facts_.outputs[i].type.kind == sardonyx::TypeKind::kOptional) continue;
+    sardonyx::Fail(Code::kEpFail, callee, ": expected a call of KernelContext_GetOutput for output ", i, " ('",
+                   facts_.outputs[i].name, "'), found none");
+  }
+}
+
 void OrtKernelContext::Finish() {
   for (std::size_t i = 0; i < OutputCount(); ++i)
     if (HasMade(i) && !IsTensorType(facts_.outputs[i].type)) kernel_.SetOutput(i, std::move(values_->outputs[i].value));

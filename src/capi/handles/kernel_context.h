@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -70,6 +71,9 @@ struct OrtKernelContext {
   // Output i if its memory is there before the kernel asks for it, else nullptr.
   sardonyx::Value* PreallocatedOutput(std::size_t i);
   bool HasMade(std::size_t i) const { return values_->outputs[i].made && values_->outputs[i].value.has_value(); }
+  // Fails naming `callee`, which has returned, unless it has made every output that is wanted: the memory of one that
+  // it has not holds whatever was there before. An output of an optional type may be left empty.
+  void CheckMade(const std::string& callee) const;
   // Hands over the outputs that are not tensors. To be called when the kernel has returned.
   void Finish();
 

@@ -24,6 +24,7 @@ struct KernelSession {
   std::map<std::string, std::string> config;       // the session's config entries
   std::shared_ptr<const ops::Registry> operators;  // that its kernels may invoke; shared with the session
   const OrtEp* ep = nullptr;                       // of kernels of a plug-in: the provider that they belong to
+  std::string provider;                            // and its name
   // And the memory where its values lie, if that is not ordinary host memory, the host memory that its device reaches,
   // and the device's own where values lie elsewhere; null: none.
   std::shared_ptr<Allocator> device_memory = nullptr, host_accessible_memory = nullptr, other_memory = nullptr;

@@ -19,10 +19,11 @@ struct OrtMemoryInfo {
 
 namespace sardonyx::capi {
 
-// An Allocator whose memory has names of its maker's.
+// An Allocator whose memory has names of its maker's, who may also count what it hands out.
 class NamedMemory {
  public:
   virtual const OrtMemoryInfo& info() const = 0;
+  virtual OrtKeyValuePairs* TheirStatistics() const = 0;  // the caller's; NULL: its maker does not count
 
  protected:
   ~NamedMemory() = default;

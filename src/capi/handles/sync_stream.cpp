@@ -4,16 +4,16 @@
 #include <utility>
 
 #include "base/error.h"
-#include "capi/handles/call_out.h"
+#include "capi/handles/call_release.h"
 
 namespace {
 
 using sardonyx::Code;
 using sardonyx::Fail;
+using sardonyx::Logger;
 using sardonyx::Stream;
 using sardonyx::capi::CallOut;
-using sardonyx::capi::FreeStatus;
-using sardonyx::capi::Guard;
+using sardonyx::capi::CallRelease;
 
 std::uint64_t NextNumber() {
   static std::atomic<std::uint64_t> last = 0;
@@ -21,16 +21,19 @@ std::uint64_t NextNumber() {
 }
 
 struct NotificationReleaser {
+  const std::string* name;
+  const Logger* logger;
   void operator()(OrtSyncNotificationImpl* impl) const noexcept {
-    if (impl->Release == nullptr) return;
-    FreeStatus(Guard([&] { CallOut("OrtSyncNotificationImpl::Release", impl->Release, impl); }));
+    if (impl->Release != nullptr)
+      CallRelease(*logger, *name + ": OrtSyncNotificationImpl::Release", impl->Release, impl);
   }
 };
 
 class PluginNotification final : public sardonyx::Notification {
  public:
-  PluginNotification(OrtSyncStream& producer, const std::string& name, OrtSyncNotificationImpl* impl)
-      : producer_(producer), name_(name), impl_(impl) {
+  PluginNotification(OrtSyncStream& producer, const std::string& name, const Logger& logger,
+                     OrtSyncNotificationImpl* impl)
+      : producer_(producer), name_(name), impl_(impl, NotificationReleaser{&name, &logger}) {
     if (impl == nullptr || impl->Release == nullptr || impl->Activate == nullptr || impl->WaitOnHost == nullptr)
       Fail(Code::kEpFail, name_, ": OrtSyncStreamImpl::CreateNotification: expected a notification with Release, ",
            "Activate and WaitOnHost, found ", impl == nullptr ? "none" : "NULL for one of them");
@@ -61,12 +64,13 @@ class PluginNotification final : public sardonyx::Notification {
 }  // namespace
 
 OrtSyncStream::OrtSyncStream(std::shared_ptr<const void> owner, const void* library, const sardonyx::Device& device,
-                             std::string provider, const char* made_by, OrtSyncStreamImpl* impl)
+                             std::string provider, const char* made_by, OrtSyncStreamImpl* impl, const Logger& logger)
     : owner_(std::move(owner)),
       library_(library),
       device_(device),
       name_(std::move(provider)),
-      impl_(impl),
+      logger_(logger),
+      impl_(impl, Releaser{this}),
       number_(NextNumber()) {
   if (impl == nullptr || impl->Release == nullptr || impl->GetHandle == nullptr)
     Fail(Code::kEpFail, name_, ": ", made_by, ": expected a stream with Release and GetHandle, found ",
@@ -77,7 +81,7 @@ OrtSyncStream::~OrtSyncStream() = default;
 
 void OrtSyncStream::Releaser::operator()(OrtSyncStreamImpl* impl) const noexcept {
   if (impl->Release == nullptr) return;
-  FreeStatus(Guard([&] { CallOut("OrtSyncStreamImpl::Release", impl->Release, impl); }));
+  CallRelease(stream->logger_, stream->name_ + ": OrtSyncStreamImpl::Release", impl->Release, impl);
 }
 
 std::unique_ptr<sardonyx::Notification> OrtSyncStream::MakeNotification() {
@@ -85,7 +89,7 @@ std::unique_ptr<sardonyx::Notification> OrtSyncStream::MakeNotification() {
   if (impl_->CreateNotification == nullptr) Fail(Code::kEpFail, callee, ": expected a function, found NULL");
   OrtSyncNotificationImpl* made = nullptr;
   CallOut(callee.c_str(), impl_->CreateNotification, impl_.get(), &made);
-  return std::make_unique<PluginNotification>(*this, name_, made);
+  return std::make_unique<PluginNotification>(*this, name_, logger_, made);
 }
 
 void OrtSyncStream::Flush() {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/logging.h"
 #include "onnxruntime_c_api.h"
 #include "tensor/stream.h"
 
@@ -17,9 +18,9 @@ struct OrtSyncStream final : sardonyx::Stream, std::enable_shared_from_this<OrtS
  public:
   // `impl` is the plug-in's, made by the function `made_by` of `provider`. It is released in any case; without the
   // functions that it must have, construction fails with kEpFail. `owner`: the library or provider that it belongs to;
-  // streams of one `library` may wait for each other.
+  // streams of one `library` may wait for each other. `logger`: for what goes wrong when it is released; the owner's.
   OrtSyncStream(std::shared_ptr<const void> owner, const void* library, const sardonyx::Device& device,
-                std::string provider, const char* made_by, OrtSyncStreamImpl* impl);
+                std::string provider, const char* made_by, OrtSyncStreamImpl* impl, const sardonyx::Logger& logger);
   ~OrtSyncStream() override;
   OrtSyncStream(const OrtSyncStream&) = delete;
   OrtSyncStream& operator=(const OrtSyncStream&) = delete;
@@ -45,12 +46,14 @@ struct OrtSyncStream final : sardonyx::Stream, std::enable_shared_from_this<OrtS
 
  private:
   struct Releaser {
+    const OrtSyncStream* stream;
     void operator()(OrtSyncStreamImpl* impl) const noexcept;
   };
   const std::shared_ptr<const void> owner_;
   const void* const library_;
   const sardonyx::Device device_;
   const std::string name_;  // of the provider, for errors
+  const sardonyx::Logger& logger_;
   std::unique_ptr<OrtSyncStreamImpl, Releaser> impl_;
   const std::uint64_t number_;  // of this stream in the process: addresses are used again
   std::atomic<std::uint64_t> sync_id_ = 0;

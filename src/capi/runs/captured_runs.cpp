@@ -116,6 +116,8 @@ void RunCaptured(Session& session, const runtime::RunOptions& options, const Run
     captured.runs[id] = std::move(made);
     return;
   }
+  Fail(Code::kEpFail, provider->name(), ": OrtEp::IsGraphCaptured: expected it to have captured graph ", id, " in ",
+       kMaxAttempts, " runs, found that it has not");
 }
 
 void ReleaseCaptured(Session& session, int id) {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/process.h"
-#include "capi/handles/call_out.h"
+#include "capi/handles/call_release.h"
 #include "providers/plugin/plugin_provider.h"
 #include "runtime/inspect/body_path.h"
 #include "runtime/program.h"
@@ -15,7 +15,7 @@ namespace sardonyx::capi {
 
 void PluginProfilers::Releaser::operator()(OrtEpProfilerImpl* profiler) const noexcept {
   if (profiler->Release == nullptr) return;
-  FreeStatus(Guard([&] { CallOut("OrtEpProfilerImpl::Release", profiler->Release, profiler); }));
+  CallRelease(ep->logger(), ep->name() + ": OrtEpProfilerImpl::Release", profiler->Release, profiler);
 }
 
 template <typename Call>
@@ -40,7 +40,7 @@ std::shared_ptr<PluginProfilers> PluginProfilers::Make(const runtime::Session& s
       OrtEpProfilerImpl* handle = nullptr;
       CallOut(callee.c_str(), create, plugin->ep().handle(), &handle);
       if (handle == nullptr) continue;  // it measures nothing now
-      Profiler profiler{plugin->share_ep(), std::unique_ptr<OrtEpProfilerImpl, Releaser>(handle)};
+      Profiler profiler{plugin->share_ep(), {handle, Releaser{&plugin->ep()}}};
       if (handle->Release == nullptr || handle->StartProfiling == nullptr || handle->EndProfiling == nullptr)
         Fail(Code::kEpFail, callee, ": expected a profiler with Release, StartProfiling and EndProfiling, found NULL ",
              "for one of them");

@@ -28,6 +28,7 @@ class PluginProfilers final : public runtime::TraceListener {
 
  private:
   struct Releaser {
+    const plugin::Ep* ep;
     void operator()(OrtEpProfilerImpl* profiler) const noexcept;
   };
   struct Profiler {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "capi/handles/call_out.h"
+#include "capi/handles/call_release.h"
 #include "capi/handles/graph_support_info.h"
 #include "capi/handles/kernel_context.h"
 #include "ops/kernel_context.h"
@@ -24,10 +24,12 @@ struct Compilation {
 
   ~Compilation() {
     std::erase(infos, nullptr);
+    std::sort(infos.begin(), infos.end());  // each once, also where it serves several nodes
+    infos.erase(std::unique(infos.begin(), infos.end()), infos.end());
     const auto release = ep->Find(&OrtEp::ReleaseNodeComputeInfos);
     if (release == nullptr || infos.empty()) return;
-    capi::FreeStatus(capi::Guard(
-        [&] { CallOut("OrtEp::ReleaseNodeComputeInfos", release, ep->handle(), infos.data(), infos.size()); }));
+    capi::CallRelease(ep->logger(), ep->Callee("ReleaseNodeComputeInfos"), release, ep->handle(), infos.data(),
+                      infos.size());
   }
 };
 
@@ -45,8 +47,8 @@ struct CompiledNode {
   CompiledNode& operator=(const CompiledNode&) = delete;
   ~CompiledNode() {
     if (info == nullptr) return;
-    capi::FreeStatus(
-        capi::Guard([&] { CallOut("OrtNodeComputeInfo::ReleaseState", info->ReleaseState, info, state); }));
+    const Ep& ep = *compilation->ep;
+    capi::CallRelease(ep.logger(), ep.name() + ": OrtNodeComputeInfo::ReleaseState", info->ReleaseState, info, state);
   }
 };
 
@@ -54,6 +56,7 @@ void RunCompiled(ops::KernelContext& context) {
   const auto& node = context.state<CompiledNode>();
   OrtKernelContext handle(context, *node.facts, {}, &node.spare);
   CallOut(node.callee.c_str(), node.info->Compute, node.info, node.state, &handle);
+  handle.CheckMade(node.callee);
   handle.Finish();
 }
 
@@ -62,8 +65,8 @@ ops::Prepared MakeCompiled(const std::shared_ptr<const Compilation>& compilation
   const Ep& ep = *compilation->ep;
   OrtNodeComputeInfo* info = compilation->infos[index];
   if (info == nullptr || info->CreateState == nullptr || info->Compute == nullptr || info->ReleaseState == nullptr) {
-    Fail(Code::kEpFail, ep.Callee("Compile"), ": node '", facts->node_name,
-         "': expected an OrtNodeComputeInfo with CreateState, Compute and ReleaseState, found ",
+    Fail(Code::kEpFail, ep.Callee("Compile"), ": ", Describe(*facts),
+         ": expected an OrtNodeComputeInfo with CreateState, Compute and ReleaseState, found ",
          info == nullptr ? "none" : "NULL for one of them");
   }
   auto node = std::make_shared<CompiledNode>();
@@ -71,7 +74,8 @@ ops::Prepared MakeCompiled(const std::shared_ptr<const Compilation>& compilation
   node->facts = std::move(facts);
   node->callee = ep.name() + ": OrtNodeComputeInfo::Compute";
   OrtNodeComputeContext context{{}, node->facts->node_name.c_str()};
-  CallOut((ep.name() + ": OrtNodeComputeInfo::CreateState").c_str(), info->CreateState, info, &context, &node->state);
+  const std::string create = ep.name() + ": OrtNodeComputeInfo::CreateState: " + Describe(*node->facts);
+  CallOut(create.c_str(), info->CreateState, info, &context, &node->state);
   node->info = info;  // from now on its state is to be released
   return {RunCompiled, std::move(node)};
 }
@@ -142,8 +146,8 @@ std::vector<providers::CompiledGroup> CompileNodes(const std::shared_ptr<Ep>& ep
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const Node& node = groups[i].graph.node(groups[i].node);
     if (wants_contexts && contexts[i] == nullptr) {
-      Fail(Code::kEpFail, ep->Callee("Compile"), ": node '", node.name,
-           "': expected an EPContext node for the model that ep.context_enable asks for, found NULL");
+      Fail(Code::kEpFail, ep->Callee("Compile"), ": ", sardonyx::Describe(groups[i].graph, node),
+           ": expected an EPContext node for the model that ep.context_enable asks for, found NULL");
     }
     providers::CompiledGroup group{MakeCompiled(compilation, i, FactsOf(groups[i].graph, node, node, session))};
     if (wants_contexts) group.context = CopyContext(*contexts[i]);

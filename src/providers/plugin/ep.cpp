@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "capi/handles/call_out.h"
+#include "capi/handles/call_release.h"
 
 namespace sardonyx::plugin {
 namespace {
@@ -20,7 +20,7 @@ Ep::Ep(std::shared_ptr<Library> library, const Factory& factory, std::vector<con
       devices_(std::move(devices)),
       logger_{{}, logger},
       name_(factory.name()),
-      handle_(nullptr, Releaser{factory.handle()}) {
+      handle_(nullptr, Releaser{this}) {
   std::vector<const OrtHardwareDevice*> hardware;
   std::vector<const OrtKeyValuePairs*> metadata;
   for (const OrtEpDevice* device : devices_) {
@@ -48,7 +48,8 @@ Ep::Ep(std::shared_ptr<Library> library, const Factory& factory, std::vector<con
 }
 
 void Ep::Releaser::operator()(OrtEp* ep) const noexcept {
-  capi::FreeStatus(capi::Guard([&] { capi::CallOut("OrtEpFactory::ReleaseEp", factory->ReleaseEp, factory, ep); }));
+  OrtEpFactory* factory = owner->factory().handle();
+  capi::CallRelease(owner->logger(), owner->name() + ": OrtEpFactory::ReleaseEp", factory->ReleaseEp, factory, ep);
 }
 
 }  // namespace sardonyx::plugin

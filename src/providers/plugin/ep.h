@@ -41,7 +41,7 @@ class Ep {
   OrtLogger logger_;
   std::string name_;
   struct Releaser {
-    OrtEpFactory* factory;
+    const Ep* owner;
     void operator()(OrtEp* ep) const noexcept;
   };
   std::unique_ptr<OrtEp, Releaser> handle_;

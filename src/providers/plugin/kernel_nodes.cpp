@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "capi/handles/allocator.h"
-#include "capi/handles/call_out.h"
+#include "capi/handles/call_release.h"
 #include "capi/handles/control_flow_kernel.h"
 #include "capi/handles/kernel_context.h"
 #include "capi/handles/value.h"
@@ -20,9 +20,10 @@ namespace {
 using capi::CallOut;
 
 struct KernelReleaser {
+  const Ep* ep = nullptr;
   void operator()(OrtKernelImpl* kernel) const noexcept {
-    if (kernel->Release == nullptr) return;
-    capi::FreeStatus(capi::Guard([&] { CallOut("OrtKernelImpl::Release", kernel->Release, kernel); }));
+    if (kernel->Release == nullptr) return;  // nobody can give it back
+    capi::CallRelease(ep->logger(), ep->name() + ": OrtKernelImpl::Release", kernel->Release, kernel);
   }
 };
 
@@ -46,6 +47,7 @@ void RunKernel(ops::KernelContext& context) {
   const auto& node = context.state<KernelNode>();
   OrtKernelContext handle(context, *node.facts, node.entry.definition.aliases, &node.spare);
   CallOut(node.callee.c_str(), node.kernel->Compute, node.kernel.get(), &handle);
+  handle.CheckMade(node.callee);
   handle.Finish();
 }
 
@@ -81,6 +83,12 @@ std::shared_ptr<const capi::KernelFacts> FactsOf(const Graph& graph, const Node&
   return facts;
 }
 
+std::string Describe(const capi::KernelFacts& facts) {
+  const std::string op = facts.domain.empty() ? facts.op_type : facts.domain + "." + facts.op_type;
+  if (!facts.node_name.empty()) return "node '" + facts.node_name + "' (" + op + ")";
+  return "node (" + op + (facts.outputs.empty() ? ")" : ", output '" + facts.outputs.front().name + "')");
+}
+
 namespace {
 
 std::shared_ptr<KernelNode> NewKernel(const std::shared_ptr<Ep>& ep, const OrtKernelRegistry::Entry& entry,
@@ -92,13 +100,12 @@ std::shared_ptr<KernelNode> NewKernel(const std::shared_ptr<Ep>& ep, const OrtKe
   node->info = std::make_unique<OrtKernelInfo>(OrtKernelInfo{{}, node->facts});
   node->callee = ep->name() + ": OrtKernelImpl::Compute";
   OrtKernelImpl* made = nullptr;
-  CallOut((ep->name() + ": OrtKernelCreateFunc").c_str(), entry.create, entry.state,
-          static_cast<const OrtKernelInfo*>(node->info.get()), &made);
-  node->kernel.reset(made);  // whatever it is, it is to be released
-  if (made == nullptr || made->Compute == nullptr) {
-    Fail(Code::kEpFail, ep->name(), ": OrtKernelCreateFunc: node '", node->facts->node_name,
-         "': expected a kernel with a function Compute, found ", made == nullptr ? "none" : "NULL");
-  }
+  const std::string callee = ep->name() + ": OrtKernelCreateFunc: " + Describe(*node->facts);
+  CallOut(callee.c_str(), entry.create, entry.state, static_cast<const OrtKernelInfo*>(node->info.get()), &made);
+  node->kernel = {made, KernelReleaser{ep.get()}};  // whatever it is, it is to be released
+  if (made == nullptr || made->Compute == nullptr || made->Release == nullptr)
+    Fail(Code::kEpFail, callee, ": expected a kernel with functions Compute and Release, found ",
+         made == nullptr ? "none" : "NULL for one of them");
   return node;
 }
 
@@ -116,24 +123,25 @@ void PackWeights(KernelNode& node, const Packing& packing) {
   const bool ordinary = packing.memory == HostAllocator();
   if (!ordinary) node.packing_memory.reset(capi::NewAllocator(packing.memory));
   OrtAllocator* allocator = ordinary ? capi::DefaultAllocator() : node.packing_memory.get();
-  const std::string callee = node.ep->name() + ": OrtKernelImpl::";
+  const std::string callee = node.ep->name() + ": OrtKernelImpl::", place = ": " + Describe(*node.facts) + ", input ";
   for (std::size_t i = 0; i < node.facts->inputs.size(); ++i) {
     if (!node.facts->inputs[i].constant.is_tensor()) continue;
     const Value weight = packing.place(i, node.facts->inputs[i].constant);
     OrtSharedPrePackedWeightCache cache{{}, allocator, {}, {}};
     OrtSharedPrePackedWeightCache* shared = packing.shared != nullptr && on_host ? &cache : nullptr;
     bool is_packed = false;
-    CallOut((callee + "PrePackWeight").c_str(), kernel.PrePackWeight, &kernel, capi::AsHandle(&weight),
+    const std::string input = place + std::to_string(i);
+    CallOut((callee + "PrePackWeight" + input).c_str(), kernel.PrePackWeight, &kernel, capi::AsHandle(&weight),
             static_cast<int>(i), allocator, shared, &is_packed);
     if (cache.data.empty()) continue;
     auto stored = std::make_shared<const capi::PackedBuffers>(std::move(cache));
     if (!is_packed || kernel.SetSharedPrePackedWeight == nullptr) {
-      Fail(Code::kEpFail, callee, "PrePackWeight: node '", node.facts->node_name, "', input ", i,
+      Fail(Code::kEpFail, callee, "PrePackWeight", input,
            ": expected a packed weight and a function SetSharedPrePackedWeight where weights are stored to be shared");
     }
     node.packed.push_back(packing.shared->Share(KindOf(*node.ep, *node.facts, i), std::move(stored)));
     const capi::PackedBuffers& buffers = *node.packed.back();
-    CallOut((callee + "SetSharedPrePackedWeight").c_str(), kernel.SetSharedPrePackedWeight, &kernel,
+    CallOut((callee + "SetSharedPrePackedWeight" + input).c_str(), kernel.SetSharedPrePackedWeight, &kernel,
             const_cast<const void* const*>(buffers.data().data()), buffers.sizes().data(), buffers.sizes().size(),
             static_cast<int>(i));
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "capi/handles/kernel_info.h"
 #include "capi/handles/kernel_registry.h"
@@ -20,6 +21,9 @@ namespace sardonyx::plugin {
 std::shared_ptr<const capi::KernelFacts> FactsOf(const Graph& graph, const Node& shown, const Node& node,
                                                  std::shared_ptr<const capi::KernelSession> session,
                                                  const OrtKernelDef* definition = nullptr);
+
+// "node 'enc/qk' (MatMul)": how errors name the node of a kernel.
+std::string Describe(const capi::KernelFacts& facts);
 
 // How a kernel may pack the weights that it reads.
 struct Packing {

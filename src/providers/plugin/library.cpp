@@ -8,15 +8,14 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "capi/handles/call_out.h"
+#include "capi/handles/call_release.h"
 #include "providers/plugin/fields.h"
 
 namespace sardonyx::plugin {
 namespace {
 
 using capi::CallOut;
-using capi::FreeStatus;
-using capi::Guard;
+using capi::CallRelease;
 
 constexpr std::size_t kMaxFactories = 4, kMaxDevices = 8;  // as many as ONNX Runtime makes room for
 
@@ -32,11 +31,11 @@ Function FindFunction(void* handle, const char* name, const std::string& path) {
 }  // namespace
 
 void FactoryReleaser::operator()(OrtEpFactory* factory) const noexcept {
-  FreeStatus(Guard([&] { CallOut("ReleaseEpFactory", library->release_, factory); }));
+  CallRelease(library->logger(), library->path() + ": ReleaseEpFactory", library->release_, factory);
 }
 
 void TransferReleaser::operator()(OrtDataTransferImpl* transfer) const noexcept {
-  FreeStatus(Guard([&] { CallOut("OrtDataTransferImpl::Release", transfer->Release, transfer); }));
+  CallRelease(library->logger(), library->path() + ": OrtDataTransferImpl::Release", transfer->Release, transfer);
 }
 
 void Library::Closer::operator()(void* handle) const noexcept { dlclose(handle); }
@@ -49,10 +48,12 @@ Factory::Factory(Library& library, FactoryHandle handle, const LibraryHost& host
     Fail(Code::kEpFail, "'", library.path(), "': expected a factory with GetName, GetVendor, GetSupportedDevices, ",
          "CreateEp and ReleaseEp, found NULL for one of them");
   }
-  const char* name = CallOut("OrtEpFactory::GetName", factory->GetName, factory);
+  const char* name = CallOut((library.path() + ": OrtEpFactory::GetName").c_str(), factory->GetName, factory);
   if (name == nullptr || *name == '\0')
     Fail(Code::kEpFail, "'", library.path(), "': OrtEpFactory::GetName: expected a name, found none");
   name_ = name;
+  can_copy_ = name_ + ": OrtDataTransferImpl::CanCopy";
+  copy_tensors_ = name_ + ": OrtDataTransferImpl::CopyTensors";
   AddDevices(host.devices);
   AddDataTransfer();
 }
@@ -62,7 +63,7 @@ void Factory::AddDevices(std::span<const OrtHardwareDevice* const> devices) {
   std::size_t count = 0;
   const auto take = [&] {  // whatever it has made is ours from now on
     for (OrtEpDevice* device : found)
-      if (device != nullptr) devices_.emplace_back(device);
+      if (device != nullptr && FindDevice(device) == nullptr) devices_.emplace_back(device);
   };
   try {
     CallOut((name_ + ": OrtEpFactory::GetSupportedDevices").c_str(), handle_->GetSupportedDevices, handle_.get(),
@@ -74,7 +75,7 @@ void Factory::AddDevices(std::span<const OrtHardwareDevice* const> devices) {
   take();
   if (count > kMaxDevices || count != devices_.size()) {
     Fail(Code::kEpFail, name_, ": OrtEpFactory::GetSupportedDevices: it says that it supports ", count,
-         " devices; expected at most ", kMaxDevices, " and as many as it returns (", devices_.size(), ")");
+         " devices; expected at most ", kMaxDevices, " and as many as it returns (", devices_.size(), "), each once");
   }
   for (const auto& device : devices_) {
     if (device->factory != handle_.get())
@@ -103,13 +104,12 @@ const OrtEpDevice* Factory::FindDevice(const OrtEpDevice* device) const {
 }
 
 bool Factory::CanCopy(const Device& from, const Device& to) const {
-  return transfer_ != nullptr && CallOut("OrtDataTransferImpl::CanCopy", transfer_->CanCopy, transfer_.get(),
-                                         capi::AsHandle(&from), capi::AsHandle(&to));
+  return transfer_ != nullptr &&
+         CallOut(can_copy_.c_str(), transfer_->CanCopy, transfer_.get(), capi::AsHandle(&from), capi::AsHandle(&to));
 }
 
 void Factory::CopyTensors(const OrtValue** from, OrtValue** to, OrtSyncStream** streams, std::size_t count) const {
-  CallOut((name_ + ": OrtDataTransferImpl::CopyTensors").c_str(), transfer_->CopyTensors, transfer_.get(), from, to,
-          streams, count);
+  CallOut(copy_tensors_.c_str(), transfer_->CopyTensors, transfer_.get(), from, to, streams, count);
 }
 
 Library::Library(std::string name, std::string path, const LibraryHost& host)
@@ -126,10 +126,15 @@ Library::Library(std::string name, std::string path, const LibraryHost& host)
   CallOut((path_ + ": CreateEpFactories").c_str(), create_, name_.c_str(), host.api, &logger_, made.data(), made.size(),
           &count);
   std::vector<FactoryHandle> handles;
-  for (OrtEpFactory* factory : made)
-    if (factory != nullptr) handles.emplace_back(factory, FactoryReleaser{this});
-  if (count == 0 || count > kMaxFactories || count != handles.size())
-    Fail(Code::kEpFail, "'", path_, "': CreateEpFactories: expected 1 to ", kMaxFactories, " factories, found ", count);
+  for (OrtEpFactory* factory : made) {
+    const bool known =
+        std::any_of(handles.begin(), handles.end(), [&](const auto& handle) { return handle.get() == factory; });
+    if (factory != nullptr && !known) handles.emplace_back(factory, FactoryReleaser{this});
+  }
+  // A library that finds no device may have none.
+  if (count > kMaxFactories || count != handles.size())
+    Fail(Code::kEpFail, "'", path_, "': CreateEpFactories: it says that it has ", count,
+         " factories; expected at most ", kMaxFactories, " and as many as it returns (", handles.size(), ")");
   for (FactoryHandle& handle : handles) factories_.push_back(std::make_unique<Factory>(*this, std::move(handle), host));
 }
 

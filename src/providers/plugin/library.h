@@ -31,6 +31,7 @@ struct FactoryReleaser {
 using FactoryHandle = std::unique_ptr<OrtEpFactory, FactoryReleaser>;
 
 struct TransferReleaser {
+  const Library* library;
   void operator()(OrtDataTransferImpl* transfer) const noexcept;
 };
 
@@ -54,9 +55,9 @@ class Factory {
 
   Library& library_;
   FactoryHandle handle_;
-  std::string name_;
+  std::string name_, can_copy_, copy_tensors_;  // the provider's, and how errors name the functions that copy
   std::vector<std::unique_ptr<OrtEpDevice>> devices_;
-  std::unique_ptr<OrtDataTransferImpl, TransferReleaser> transfer_;  // NULL: it copies nothing
+  std::unique_ptr<OrtDataTransferImpl, TransferReleaser> transfer_{nullptr, {&library_}};  // NULL: it copies nothing
 };
 
 // Shared by whatever lives in it: its providers, their kernels, allocators and memory, streams. Closed when the last of
@@ -72,6 +73,7 @@ class Library : public std::enable_shared_from_this<Library> {
   const std::string& name() const { return name_; }  // under which it was registered
   const std::string& path() const { return path_; }
   const std::vector<std::unique_ptr<Factory>>& factories() const { return factories_; }
+  const Logger& logger() const { return logger_.logger; }
   std::shared_ptr<Library> Share() { return shared_from_this(); }
 
  private:

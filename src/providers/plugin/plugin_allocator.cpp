@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "capi/handles/call_out.h"
+#include "capi/handles/call_release.h"
 #include "capi/handles/sync_stream.h"
 #include "tensor/stream.h"
 
@@ -33,18 +33,22 @@ PluginAllocator::PluginAllocator(std::shared_ptr<Library> library, const Factory
                                  const OrtKeyValuePairs* options)
     : owner_(std::move(library)),
       factory_(factory),
+      alloc_(factory.name() + ": OrtAllocator::Alloc"),
+      alloc_on_stream_(factory.name() + ": OrtAllocator::AllocOnStream"),
       info_(info),
       device_(info.device),
-      handle_(nullptr, Releaser{factory.handle()}) {
+      handle_(nullptr, Releaser{&factory}) {
   Take(AllocatorOf(factory, info, options));
 }
 
 PluginAllocator::PluginAllocator(std::shared_ptr<Ep> ep, const OrtMemoryInfo& info)
     : owner_(ep),
       factory_(ep->factory()),
+      alloc_(factory_.name() + ": OrtAllocator::Alloc"),
+      alloc_on_stream_(factory_.name() + ": OrtAllocator::AllocOnStream"),
       info_(info),
       device_(info.device),
-      handle_(nullptr, Releaser{factory_.handle()}) {
+      handle_(nullptr, Releaser{&factory_}) {
   OrtAllocator* made = nullptr;
   if (const auto create = ep->Find(&OrtEp::CreateAllocator)) {
     CallOut(ep->Callee("CreateAllocator").c_str(), create, ep->handle(), &info, &made);
@@ -63,9 +67,11 @@ void PluginAllocator::Take(OrtAllocator* made) {
 }
 
 void PluginAllocator::Releaser::operator()(OrtAllocator* handle) const noexcept {
-  const auto release = FieldOf(static_cast<const OrtEpFactory*>(factory), &OrtEpFactory::ReleaseAllocator);
+  OrtEpFactory* owner = factory->handle();
+  const auto release = FieldOf(static_cast<const OrtEpFactory*>(owner), &OrtEpFactory::ReleaseAllocator);
   if (release != nullptr)
-    capi::FreeStatus(capi::Guard([&] { CallOut("OrtEpFactory::ReleaseAllocator", release, factory, handle); }));
+    capi::CallRelease(factory->library().logger(), factory->name() + ": OrtEpFactory::ReleaseAllocator", release, owner,
+                      handle);
 }
 
 void* PluginAllocator::Allocate(std::size_t size) {
@@ -74,16 +80,29 @@ void* PluginAllocator::Allocate(std::size_t size) {
   auto* stream = dynamic_cast<OrtSyncStream*>(CurrentStream());
   const bool on_stream = stream != nullptr && stream->device() == device_ && handle_->version >= kFirstWithStreams &&
                          handle_->AllocOnStream != nullptr;
-  void* data = on_stream ? CallOut("OrtAllocator::AllocOnStream", handle_->AllocOnStream, handle_.get(), size, stream)
-                         : CallOut("OrtAllocator::Alloc", handle_->Alloc, handle_.get(), size);
+  void* data = on_stream ? CallOut(alloc_on_stream_.c_str(), handle_->AllocOnStream, handle_.get(), size, stream)
+                         : CallOut(alloc_.c_str(), handle_->Alloc, handle_.get(), size);
   if (data == nullptr)
     Fail(Code::kFail, "out of memory: the allocator of ", factory_.name(), " for '", info_.name, "' returned NULL for ",
          size, " bytes");
   return data;
 }
 
+OrtKeyValuePairs* PluginAllocator::TheirStatistics() const {
+  constexpr std::uint32_t kFirst = 23;  // the version with GetStats
+  OrtKeyValuePairs* made = nullptr;
+  if (handle_->version >= kFirst && handle_->GetStats != nullptr)
+    CallOut((factory_.name() + ": OrtAllocator::GetStats").c_str(), handle_->GetStats,
+            static_cast<const OrtAllocator*>(handle_.get()), &made);
+  return made;
+}
+
 void PluginAllocator::Free(void* data) {
-  capi::FreeStatus(capi::Guard([&] { CallOut("OrtAllocator::Free", handle_->Free, handle_.get(), data); }));
+  try {
+    CallOut("OrtAllocator::Free", handle_->Free, handle_.get(), data);
+  } catch (const Error& error) {
+    factory_.library().logger().Log(Severity::kError, factory_.name(), ": ", error.what());
+  }
 }
 
 }  // namespace sardonyx::plugin

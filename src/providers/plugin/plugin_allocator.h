@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "capi/handles/memory_info.h"
 #include "onnxruntime_c_api.h"
@@ -27,16 +28,18 @@ class PluginAllocator final : public Allocator, public capi::NamedMemory {
   Device device() const override { return device_; }
 
   const OrtMemoryInfo& info() const override { return info_; }
+  OrtKeyValuePairs* TheirStatistics() const override;
 
  private:
   struct Releaser {
-    OrtEpFactory* factory;
+    const Factory* factory;
     void operator()(OrtAllocator* handle) const noexcept;
   };
   void Take(OrtAllocator* made);  // fails with kEpFail if it lacks a function; it is released then, too
 
   std::shared_ptr<const void> owner_;  // the library or the provider
   const Factory& factory_;
+  const std::string alloc_, alloc_on_stream_;  // how errors name the functions
   const OrtMemoryInfo info_;
   Device device_;
   std::unique_ptr<OrtAllocator, Releaser> handle_;

@@ -13,6 +13,7 @@
 #include "capi/handles/memory_info.h"
 #include "capi/handles/sync_stream.h"
 #include "capi/handles/value.h"
+#include "ir/detour.h"
 #include "providers/plugin/compiled_nodes.h"
 #include "providers/plugin/kernel_nodes.h"
 #include "providers/plugin/plugin_allocator.h"
@@ -53,10 +54,15 @@ std::shared_ptr<Allocator> AllocatorFor(const std::shared_ptr<Ep>& ep, const Plu
     capi::CallOut(ep->Callee("GetDefaultMemoryDevice").c_str(), get_device, static_cast<const OrtEp*>(ep->handle()),
                   &device);
     if (device != nullptr) {  // NULL leaves the choice to the runtime, as a provider without the function does
+      if (capi::DeviceOf(*device).type == DeviceType::kCpu) return HostAllocator();
+      info = nullptr;
       for (const OrtEpDevice* candidate : ep->devices())
         for (const OrtMemoryInfo* memory : {candidate->memory, candidate->host_accessible_memory})
           if (memory != nullptr && memory->device == capi::DeviceOf(*device)) info = memory;
-      if (capi::DeviceOf(*device).type == DeviceType::kCpu) return HostAllocator();
+      if (info == nullptr)
+        Fail(Code::kEpFail, ep->Callee("GetDefaultMemoryDevice"),
+             ": expected memory of one of the provider's devices, ",
+             "which are to say what memory they have (EpDevice_AddAllocatorInfo), found that of another");
     }
   }
   if (info == nullptr || info->device.type == DeviceType::kCpu) return HostAllocator();
@@ -101,6 +107,7 @@ PluginProvider::PluginProvider(std::shared_ptr<Ep> ep, const SessionNeeds& needs
   auto session = std::make_shared<capi::KernelSession>();
   session->logger = {{}, ep_->logger()};
   session->ep = ep_->handle();
+  session->provider = ep_->name();
   if (allocator_ != HostAllocator()) session->device_memory = allocator_;
   session->host_accessible_memory = host_accessible_memory_;
   session->other_memory = OtherMemoryFor(ep_, allocator_, lend);
@@ -146,6 +153,31 @@ const OrtKernelRegistry* PluginProvider::FindKernels() const {
   return kernels;
 }
 
+// As in ONNX Runtime a provider that fails, or wants to fuse what cannot be fused, takes nothing.
+providers::Claims PluginProvider::ClaimNothing(const providers::GraphView& view, const std::string& why) const {
+  ep_->logger().Log(Severity::kError, why, "; the providers after it run its nodes");
+  providers::Claims claims;
+  for (const NodeId id : view.nodes) claims.refusals.push_back({id, why});
+  return claims;
+}
+
+// A node that is to run by a kernel.
+void PluginProvider::ClaimNode(const providers::GraphView& view, const OrtNode& claimed, providers::Group group,
+                               providers::Claims& claims) const {
+  const Node& node = view.graph.node(group.nodes.front());
+  const OrtKernelRegistry::Entry* entry =
+      kernels_ != nullptr ? capi::FindKernel(*kernels_, claimed, ep_->name()) : nullptr;
+  if (entry == nullptr) {
+    claims.refusals.push_back({node.id, "claims it but has no kernel for it"});
+  } else if (node.Subgraphs().empty()) {
+    AddGroup(view, std::move(group), claims);
+  } else if (!LeavesToExecutor(ep_, *entry, FactsOf(view.graph, node, node, session_))) {
+    claims.refusals.push_back({node.id, "kernels of its own for control flow are not implemented"});
+  } else {
+    AddGroup(view, {.nodes = {node.id}, .control_flow = true}, claims);
+  }
+}
+
 providers::Claims PluginProvider::Claim(const providers::GraphView& view) {
   const auto get_capability = ep_->Find(&OrtEp::GetCapability);
   if (get_capability == nullptr) return {};  // it takes nothing
@@ -157,41 +189,39 @@ providers::Claims PluginProvider::Claim(const providers::GraphView& view) {
   info.graph = graph.get();
   info.kernels = kernels_;
   info.provider = ep_->name();
-  providers::Claims claims;
+  const std::string callee = ep_->Callee("GetCapability");
   try {
-    capi::CallOut(ep_->Callee("GetCapability").c_str(), get_capability, ep_->handle(),
-                  static_cast<const OrtGraph*>(graph.get()), &info);
-  } catch (const Error& error) {  // as in ONNX Runtime it takes nothing then, and its nodes run elsewhere
-    ep_->logger().Log(Severity::kError, error.what(), "; the providers after it run its nodes");
-    for (const NodeId id : view.nodes) claims.refusals.push_back({id, error.what()});
-    return claims;
+    capi::CallOut(callee.c_str(), get_capability, ep_->handle(), static_cast<const OrtGraph*>(graph.get()), &info);
+  } catch (const Error& error) {
+    return ClaimNothing(view, error.what());
   }
+  providers::Claims claims;
+  std::set<NodeId> taken;
   for (const OrtEpGraphSupportInfo::Group& claimed : info.groups) {
     providers::Group group{.fused = true, .keeps_constants = !claimed.drop_constants, .as_written = !claimed.fused};
     for (const OrtNode* node : claimed.nodes) group.nodes.push_back(static_cast<NodeId>(node->id));
-    if (claimed.fused) {
-      AddGroup(view, std::move(group), claims);
+    const std::set<NodeId> nodes(group.nodes.begin(), group.nodes.end());
+    group.nodes.assign(nodes.begin(), nodes.end());  // each once
+    if (const std::optional<Detour> detour = FindDetour(view.graph, nodes)) {
+      return ClaimNothing(view, callee + ": it claims " + Describe(view.graph, view.graph.node(detour->entered_at)) +
+                                    " together with nodes that it depends on through " +
+                                    Describe(view.graph, view.graph.node(detour->left_at)) + ", which it leaves out");
+    }
+    const auto again = std::find_if(nodes.begin(), nodes.end(), [&](NodeId id) { return taken.count(id) != 0; });
+    if (again != nodes.end()) {
+      ep_->logger().Warn(callee, ": it claims ", Describe(view.graph, view.graph.node(*again)),
+                         " twice; the second claim is left out");
       continue;
     }
-    const Node& node = view.graph.node(group.nodes.front());
-    const OrtKernelRegistry::Entry* entry =
-        kernels_ != nullptr ? capi::FindKernel(*kernels_, *claimed.nodes.front(), ep_->name()) : nullptr;
-    if (entry == nullptr) {
-      claims.refusals.push_back({node.id, "claims it but has no kernel for it"});
-    } else if (node.Subgraphs().empty()) {
+    taken.insert(nodes.begin(), nodes.end());
+    if (claimed.fused) {
       AddGroup(view, std::move(group), claims);
-    } else if (!LeavesToExecutor(ep_, *entry, FactsOf(view.graph, node, node, session_))) {
-      claims.refusals.push_back({node.id, "kernels of its own for control flow are not implemented"});
     } else {
-      group = {.nodes = {node.id}, .control_flow = true};
-      AddGroup(view, std::move(group), claims);
+      ClaimNode(view, *claimed.nodes.front(), std::move(group), claims);
     }
   }
-  std::set<NodeId> claimed;
-  for (const OrtEpGraphSupportInfo::Group& group : info.groups)
-    for (const OrtNode* node : group.nodes) claimed.insert(static_cast<NodeId>(node->id));
   for (const NodeId id : view.nodes)
-    if (claimed.count(id) == 0) claims.refusals.push_back({id, "does not claim it"});
+    if (taken.count(id) == 0) claims.refusals.push_back({id, "does not claim it"});
   return claims;
 }
 
@@ -260,7 +290,8 @@ bool PluginProvider::HasStreams() const {
   const OrtEpFactory* factory = ep_->factory().handle();
   if (device().IsHost()) return false;
   const auto is_aware = FieldOf(factory, &OrtEpFactory::IsStreamAware);
-  return is_aware != nullptr && capi::CallOut("OrtEpFactory::IsStreamAware", is_aware, factory) &&
+  return is_aware != nullptr &&
+         capi::CallOut((ep_->name() + ": OrtEpFactory::IsStreamAware").c_str(), is_aware, factory) &&
          (ep_->Find(&OrtEp::CreateSyncStreamForDevice) != nullptr ||
           FieldOf(factory, &OrtEpFactory::CreateSyncStreamForDevice) != nullptr);
 }
@@ -280,7 +311,7 @@ std::shared_ptr<Stream> PluginProvider::MakeStream() {
                   FieldOf(static_cast<const OrtEpFactory*>(factory), &OrtEpFactory::CreateSyncStreamForDevice), factory,
                   capi::AsHandle(&on), options, &made);
   }
-  return std::make_shared<OrtSyncStream>(ep_, ep_->library().get(), on, ep_->name(), made_by, made);
+  return std::make_shared<OrtSyncStream>(ep_, ep_->library().get(), on, ep_->name(), made_by, made, ep_->logger());
 }
 
 void PluginProvider::Sync() {

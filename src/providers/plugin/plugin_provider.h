@@ -69,6 +69,9 @@ class PluginProvider final : public providers::Provider {
   std::mutex& run_mutex() { return run_mutex_; }  // held during runs of a provider that takes one at a time
 
  private:
+  providers::Claims ClaimNothing(const providers::GraphView& view, const std::string& why) const;
+  void ClaimNode(const providers::GraphView& view, const OrtNode& claimed, providers::Group group,
+                 providers::Claims& claims) const;
   const OrtKernelRegistry* FindKernels() const;
   void CheckContextData() const;
   void CheckWeightless() const;

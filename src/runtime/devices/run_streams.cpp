@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/logging.h"
 
 namespace sardonyx::runtime {
 
@@ -17,7 +18,13 @@ RunStreams::RunStreams(std::shared_ptr<const providers::ProviderSet> providers) 
   }
 }
 
-RunStreams::~RunStreams() { Flush(false); }
+RunStreams::~RunStreams() {
+  try {
+    Flush();
+  } catch (const Error& error) {
+    providers_->logger.Log(Severity::kError, error.what(), "; the work of a run may not have been done");
+  }
+}
 
 bool RunStreams::AreNeeded(const providers::ProviderSet& providers) {
   return std::any_of(providers.providers.begin(), providers.providers.end(),

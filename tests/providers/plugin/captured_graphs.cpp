@@ -102,7 +102,7 @@ void EnableCapture(OrtEp* ep, bool cpu_for_shapes) {
 void ForgetCaptures(const OrtEp* ep) {
   AllCaptures& all = All();
   const std::lock_guard lock(all.mutex);
-  all.by_provider.erase(ep);
+  if (all.by_provider.erase(ep) != 0) capturing = nullptr;  // its run may not have come to an end
 }
 
 void StartCapture(const OrtEp* ep, const OrtRunOptions* options) {

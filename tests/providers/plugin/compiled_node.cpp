@@ -95,7 +95,27 @@ void Pool(const Array& image, std::int64_t height, std::int64_t width, Array& re
   }
 }
 
-OrtStatus* AddSteps(const OrtGraph* graph, CompiledNode& compiled) {
+OrtStatus* AddConstants(const OrtGraph* graph, CompiledNode& compiled);
+OrtStatus* AddSteps(const OrtGraph* graph, std::vector<Step>& steps, CompiledNode& compiled);
+
+OrtStatus* AddBranches(const OrtNode* node, Step& step, CompiledNode& compiled) {
+  const OrtGraph* graphs[2] = {};
+  const char* names[2] = {};
+  TEST_PLUGIN_TRY(api->Node_GetSubgraphs(node, graphs, 2, names));
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::size_t branch = std::strcmp(names[i], "then_branch") == 0 ? 0 : 1;
+    TEST_PLUGIN_TRY(AddSteps(graphs[i], step.branches[branch], compiled));
+    TEST_PLUGIN_TRY(AddConstants(graphs[i], compiled));
+    const OrtValueInfo* output = nullptr;
+    TEST_PLUGIN_TRY(api->Graph_GetOutputs(graphs[i], &output, 1));
+    std::vector<std::string> made;
+    TEST_PLUGIN_TRY(NamesOf({output}, made));
+    step.results[branch] = made[0];
+  }
+  return nullptr;
+}
+
+OrtStatus* AddSteps(const OrtGraph* graph, std::vector<Step>& steps, CompiledNode& compiled) {
   std::size_t count = 0;
   TEST_PLUGIN_TRY(api->Graph_GetNumNodes(graph, &count));
   std::vector<const OrtNode*> nodes(count);
@@ -120,7 +140,8 @@ OrtStatus* AddSteps(const OrtGraph* graph, CompiledNode& compiled) {
     std::vector<std::string> names;
     TEST_PLUGIN_TRY(NamesOf({output}, names));
     step.output = names[0];
-    compiled.steps.push_back(std::move(step));
+    if (step.op_type == "If") TEST_PLUGIN_TRY(AddBranches(node, step, compiled));
+    steps.push_back(std::move(step));
   }
   return nullptr;
 }
@@ -148,14 +169,20 @@ OrtStatus* ORT_API_CALL CreateState(OrtNodeComputeInfo* /*self*/, OrtNodeCompute
 }
 
 void ORT_API_CALL ReleaseState(OrtNodeComputeInfo* /*self*/, void* state) {
+  if (state != nullptr) --counts.states;
   delete static_cast<State*>(state);
-  --counts.states;
 }
 
 // What a tensor of the run is, for work that is done later.
 struct Place {
   std::vector<std::int64_t> shape;
   float* data = nullptr;
+  bool is_bool = false;  // the condition of an If
+  std::vector<float> Read() const {
+    const auto count = CountOf(shape);
+    const bool* flags = reinterpret_cast<const bool*>(data);
+    return is_bool ? std::vector<float>(flags, flags + count) : std::vector<float>(data, data + count);
+  }
 };
 
 OrtStatus* PlaceOf(const OrtValue* value, Place& place) {
@@ -163,7 +190,13 @@ OrtStatus* PlaceOf(const OrtValue* value, Place& place) {
   const void* data = nullptr;
   TEST_PLUGIN_TRY(api->GetTensorData(value, &data));
   place.data = static_cast<float*>(const_cast<void*>(data));
-  return nullptr;
+  OrtTensorTypeAndShapeInfo* info = nullptr;
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  TEST_PLUGIN_TRY(api->GetTensorTypeAndShape(value, &info));
+  OrtStatus* status = api->GetTensorElementType(info, &type);
+  api->ReleaseTensorTypeAndShapeInfo(info);
+  place.is_bool = type == ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
+  return status;
 }
 
 using Places = std::map<std::string, Place>;
@@ -174,8 +207,14 @@ const Array& Find(const CompiledNode& node, const Values& values, const std::str
   return found != values.end() ? found->second : node.constants.at(name);
 }
 
-OrtStatus* RunSteps(const CompiledNode& node, Values& values) {
-  for (const Step& step : node.steps) {
+OrtStatus* RunSteps(const CompiledNode& node, const std::vector<Step>& steps, Values& values) {
+  for (const Step& step : steps) {
+    if (step.op_type == "If") {
+      const std::size_t branch = Find(node, values, step.inputs[0]).data[0] != 0 ? 0 : 1;
+      TEST_PLUGIN_TRY(RunSteps(node, step.branches[branch], values));
+      values[step.output] = Find(node, values, step.results[branch]);
+      continue;
+    }
     std::vector<const Array*> inputs;
     for (const std::string& name : step.inputs) inputs.push_back(&Find(node, values, name));
     TEST_PLUGIN_TRY(Compute(step.op_type, inputs, values[step.output]));
@@ -183,10 +222,14 @@ OrtStatus* RunSteps(const CompiledNode& node, Values& values) {
   return nullptr;
 }
 
-// The shapes of all values, without data.
-OrtStatus* ShapesOf(const CompiledNode& node, const Places& places, Values& values) {
-  for (const auto& [name, place] : places) values[name].shape = place.shape;
-  for (const Step& step : node.steps) {
+// The shapes of all values, without data. Both branches of an If give the same.
+OrtStatus* ShapesOf(const CompiledNode& node, const std::vector<Step>& steps, Values& values) {
+  for (const Step& step : steps) {
+    if (step.op_type == "If") {
+      TEST_PLUGIN_TRY(ShapesOf(node, step.branches[0], values));
+      values[step.output].shape = Find(node, values, step.results[0]).shape;
+      continue;
+    }
     std::vector<const Array*> inputs;
     for (const std::string& name : step.inputs) inputs.push_back(&Find(node, values, name));
     std::vector<std::int64_t>& shape = values[step.output].shape;
@@ -216,7 +259,8 @@ OrtStatus* ORT_API_CALL ComputeNode(OrtNodeComputeInfo* self, void* /*state*/, O
     TEST_PLUGIN_TRY(PlaceOf(value, from[node.inputs[i]]));
   }
   Values shapes;
-  TEST_PLUGIN_TRY(ShapesOf(node, from, shapes));
+  for (const auto& [name, place] : from) shapes[name].shape = place.shape;
+  TEST_PLUGIN_TRY(ShapesOf(node, node.steps, shapes));
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     Array result{shapes.at(node.outputs[i]).shape, {}};
     if (node.repeats) Repeat(result);
@@ -228,9 +272,9 @@ OrtStatus* ORT_API_CALL ComputeNode(OrtNodeComputeInfo* self, void* /*state*/, O
   Do(stream, [&node, from, to] {
     const OpenDevice open;
     Values values;
-    for (const auto& [name, place] : from)
-      values[name] = {place.shape, std::vector<float>(place.data, place.data + CountOf(place.shape))};
-    if (OrtStatus* failed = RunSteps(node, values)) return api->ReleaseStatus(failed);  // shapes fit: it has none
+    for (const auto& [name, place] : from) values[name] = {place.shape, place.Read()};
+    if (OrtStatus* failed = RunSteps(node, node.steps, values))
+      return api->ReleaseStatus(failed);  // shapes fit: it has none
     for (const auto& [name, place] : to) {
       if (node.repeats) Repeat(values[name]);
       std::copy(values[name].data.begin(), values[name].data.end(), place.data);
@@ -335,7 +379,7 @@ void Repeat(Array& array) {
 OrtStatus* CompileGraph(const OrtGraph* graph, bool repeats, OrtNodeComputeInfo** info) {
   auto node = NewCompiled();
   node->repeats = repeats;
-  TEST_PLUGIN_TRY(AddSteps(graph, *node));
+  TEST_PLUGIN_TRY(AddSteps(graph, node->steps, *node));
   TEST_PLUGIN_TRY(AddConstants(graph, *node));
   std::size_t count = 0;
   TEST_PLUGIN_TRY(api->Graph_GetNumInputs(graph, &count));

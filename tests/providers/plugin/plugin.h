@@ -89,6 +89,9 @@ struct Step {
   int version;
   std::vector<std::string> inputs;
   std::string output;
+  // Of an If: the steps of then_branch and else_branch, and the values that they make.
+  std::vector<Step> branches[2];
+  std::string results[2];
 };
 bool IsSupported(const char* domain, const char* op_type);
 bool IsPool(const char* op_type);  // of images channels last: MaxPool by two with a stride of two, GlobalMaxPool

@@ -75,6 +75,10 @@ OrtStatus* Takes(const Provider& provider, const OrtNode* node, bool& takes) {
   TEST_PLUGIN_TRY(api->Node_GetDomain(node, &domain));
   TEST_PLUGIN_TRY(api->Node_GetOperatorType(node, &op_type));
   takes = IsSupported(domain, op_type) && (provider.operators == "all" || IsListed(provider.operators, op_type));
+  if (std::strcmp(op_type, "If") == 0) {  // whatever its branches hold
+    takes = IsListed(provider.operators, op_type);
+    return nullptr;
+  }
   // Images are pooled channels last only. They come in ONNX's domain first.
   if (IsPool(op_type)) {
     const bool will_be_converted = provider.convert == "default" || IsListed(provider.convert, op_type);
@@ -120,6 +124,13 @@ OrtStatus* ORT_API_CALL GetCapability(OrtEp* self, const OrtGraph* graph, OrtEpG
   TEST_PLUGIN_TRY(Fault("GetCapability"));
   ++claims;
   const auto& provider = *static_cast<const Provider*>(self);
+  if (IsListed(provider.operators, "If")) {  // it is compiled with its branches, of which it is asked first
+    const OrtNode* parent = nullptr;
+    const char* op_type = "";
+    TEST_PLUGIN_TRY(api->Graph_GetParentNode(graph, &parent));
+    if (parent != nullptr) TEST_PLUGIN_TRY(api->Node_GetOperatorType(parent, &op_type));
+    if (std::strcmp(op_type, "If") == 0) return nullptr;
+  }
   std::size_t count = 0;
   TEST_PLUGIN_TRY(api->Graph_GetNumNodes(graph, &count));
   std::vector<const OrtNode*> nodes(count);
