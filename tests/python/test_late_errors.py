@@ -32,6 +32,7 @@ LATE = [
     ("Slice", {"starts": [0], "ends": [1], "axes": [5]}, [TABLE], 9),
     ("Slice", {}, [TABLE, Constant([0]), Constant([1])], 17),
     ("Tile", {}, [TABLE, Constant(-1, 2)], 17), ("Pad", {}, [TABLE, Constant(-5, 0, 0, 0)], 17),
+    ("Pad", {"mode": "reflect"}, [TABLE, Constant(3, 0, 0, 0)], 17),
     ("Resize", {}, [IMAGE, None, None, Constant(1, 2, -1, 5)], 17),
     ("PRelu", {}, [TABLE, Constant(array=numbers(4))], 17), ("Clip", {}, [TABLE, Constant(array=numbers(2))], 17),
     ("Conv", {}, [IMAGE, numbers(3, 3, 3, 3)], 17), ("Conv", {}, [IMAGE, Constant(array=numbers(3, 3, 3, 3))], 17),

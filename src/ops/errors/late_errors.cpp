@@ -62,6 +62,7 @@ constexpr Late kLate[] = {
     {"OneHot",             "dimensions of at least 0"},
     {"PRelu",              "do not broadcast"},
     {"Pad",                "do not fit dimension"},
+    {"Pad",                "mode 'reflect'", Code::kInvalidArgument},
     {"QLinearConv",        "input channels"},
     {"RNN",                "as the "},
     {"RNN",                "elements as input 5", Code::kFail},
