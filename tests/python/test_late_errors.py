@@ -66,6 +66,8 @@ EARLY = [
     ("Transpose", {"perm": [0, 1, 2]}, [TABLE], 17), ("Pad", {}, [TABLE, Constant(1, 1)], 17),
     ("Conv", {"strides": [0, 1]}, [IMAGE, WEIGHTS], 17), ("Conv", {"pads": [1]}, [IMAGE, WEIGHTS], 17),
     ("MaxPool", {"kernel_shape": [3]}, [IMAGE], 17), ("TopK", {}, [TABLE, Constant(9)], 17),
+    ("Split", {"axis": 0}, [TABLE, Constant(1, 1)], 17), ("Split", {"axis": 0}, [TABLE, Constant(4, 1)], 17),
+    ("Split", {"axis": 0}, [TABLE], 17), ("Split", {"axis": 0, "split": [1, 1]}, [TABLE], 11),
     ("DepthToSpace", {"blocksize": 0}, [numbers(1, 4, 2, 2)], 17), ("Tile", {}, [TABLE, Constant(1)], 17),
 ]
 OUTPUTS = {"Split": 2, "TopK": 2}
