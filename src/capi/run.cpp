@@ -235,7 +235,7 @@ static void RunInPlace(Session& session, const OrtRunOptions* options, std::span
                        std::span<const Value* const> values, std::span<const std::size_t> outputs,
                        std::span<Value> results, const runtime::RunExtras& extras) {
   const runtime::RunOptions& run_options = options != nullptr ? options->options : DefaultRunOptions();
-  if (options != nullptr && options->log_severity > ORT_LOGGING_LEVEL_FATAL)
+  if (options != nullptr && (options->log_severity < -1 || options->log_severity > ORT_LOGGING_LEVEL_FATAL))
     Fail(Code::kFail, "log severity level of the run: expected 0 (verbose) to 4 (fatal), or -1 for the session's, ",
          "found ", options->log_severity);
   const auto run = [&](const runtime::RunExtras& told) {

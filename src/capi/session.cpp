@@ -118,7 +118,7 @@ void TellPlugins(Session& session) {
 runtime::SessionOptions CopyOptions(const OrtEnv* env, const OrtSessionOptions* options) {
   const Logger& logger = Need(env, "env").environment->logger();
   NeedKind(options, "options");
-  if (options != nullptr && options->log_severity > ORT_LOGGING_LEVEL_FATAL)
+  if (options != nullptr && (options->log_severity < -1 || options->log_severity > ORT_LOGGING_LEVEL_FATAL))
     Fail(Code::kFail, "log severity level of the session: expected 0 (verbose) to 4 (fatal), or -1 for the ",
          "environment's, found ", options->log_severity);
   runtime::SessionOptions copy = options != nullptr ? options->options : runtime::SessionOptions{};

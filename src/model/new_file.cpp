@@ -59,7 +59,9 @@ void NewFile::Rename() {
 }
 
 void NewFile::Check(bool fine, const char* what) const {
-  if (!fine) Fail(Code::kFail, "file '", path_, "' ", what, ": ", std::generic_category().message(errno));
+  // A folder that is not there is the caller's mistake, and has ONNX Runtime's code for it.
+  const Code code = errno == ENOENT ? Code::kInvalidArgument : Code::kFail;
+  if (!fine) Fail(code, "file '", path_, "' ", what, ": ", std::generic_category().message(errno));
 }
 
 }  // namespace sardonyx::model

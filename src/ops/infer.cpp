@@ -2,10 +2,12 @@
 #include "ops/infer.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "base/limits.h"
-#include "ops/error_codes.h"
+#include "ops/errors/error_codes.h"
+#include "ops/errors/late_errors.h"
 #include "ops/input_type.h"
 #include "ops/schema/schema.h"
 #include "ops/schema/substitute_schema.h"
@@ -93,10 +95,47 @@ class GraphInference {
     try {
       InferNode(graph_, canonical.node(), *canonical.op(), inputs, outputs, &subgraph);
     } catch (const Error& error) {  // functions shared with kernels do not know the node
+      if (options_.postpones && PostponeAt(id, canonical, error)) return;
       throw AsLoadError(graph_, canonical.node(), *canonical.op(), error);
     }
     for (std::size_t i = 0; i < outputs.size(); ++i)
       if (node.outputs[i] != kNoValue) SetType(node, graph_.value(node.outputs[i]), std::move(outputs[i]));
+  }
+
+  // Whether a run is to give the error. Of the outputs, only what their schema says is known then.
+  bool PostponeAt(NodeId id, const Canonical& canonical, const Error& error) {
+    Node& node = graph_.node(id);
+    const std::optional<Error> late = AsLateError(graph_, node, canonical.node(), *canonical.op(), error);
+    if (!late) return false;
+    std::vector<Type> types;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      types.push_back(Type::TensorOf(OutputDType(node, i)));
+      if (types.back().dtype == DType::kUndefined) return false;
+    }
+    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+      if (node.outputs[i] != kNoValue) SetType(node, graph_.value(node.outputs[i]), {types[i], std::nullopt});
+    if (options_.logger != nullptr) options_.logger->Warn(late->what(), "; a run that reaches the node fails");
+    Postpone(node, *late);
+    return true;
+  }
+
+  static DType OnlyDType(const TypeSet& types) {
+    for (int i = 1; i < kDTypeCount; ++i)
+      if (types.Contains(static_cast<DType>(i))) return static_cast<DType>(i);
+    return DType::kUndefined;  // not of a tensor
+  }
+
+  DType OutputDType(const Node& node, std::size_t output) const {
+    const OpSchema* schema = FindSchema(node.domain, node.op_type, node.since_version);
+    const FormalParam* param = schema == nullptr ? nullptr : schema->Output(output);
+    if (param == nullptr) return DType::kUndefined;
+    if (param->types().Names().size() == 1) return OnlyDType(param->types());
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const FormalParam* input = schema->Input(i);
+      if (input != nullptr && input->constraint == param->constraint && node.inputs[i] != kNoValue)
+        return graph_.value(node.inputs[i]).type.dtype;
+    }
+    return DType::kUndefined;
   }
 
   // An attribute that the author's version lets be missing may have become an input that must be there.

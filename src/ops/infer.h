@@ -11,7 +11,8 @@ namespace sardonyx::ops {
 
 struct InferOptions {
   const Logger* logger = nullptr;
-  bool strict = false;  // a declared shape that contradicts the inferred one is an error, not a warning
+  bool postpones = true;  // errors that a run is to give (ops/errors/late_errors.h)
+  bool strict = false;    // a declared shape that contradicts the inferred one is an error, not a warning
 };
 
 // Resolves since_version of every node from the opset imports and checks each node against its schema: known operator

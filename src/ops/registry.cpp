@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "ir/domain.h"
+#include "ops/errors/late_errors.h"
 #include "ops/schema/schema.h"
 
 namespace sardonyx::ops {
@@ -70,7 +71,9 @@ std::string ReplacingDomain(std::string_view domain) {
 }
 
 std::string_view AuthorsDomain(std::string_view domain) {
-  return domain.starts_with(kReplacing) ? domain.substr(kReplacing.size()) : domain;
+  for (const std::string_view prefix : {kReplacing, kPostponedPrefix})
+    if (domain.starts_with(prefix)) return domain.substr(prefix.size());
+  return domain;
 }
 
 void Registry::AddFirst(std::span<const OpDef> ops) { Add(ops, true); }

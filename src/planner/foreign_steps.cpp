@@ -2,6 +2,7 @@
 #include "planner/foreign_steps.h"
 
 #include "ops/cost_context.h"
+#include "ops/errors/late_errors.h"
 #include "ops/infer.h"
 #include "ops/infer_context.h"
 #include "planner/copy_nodes.h"
@@ -43,6 +44,7 @@ const ops::OpDef& OperatorOf(const Node& node, const ops::Registry& registry, co
   if (provider != nullptr && node.domain == provider->name() && providers.compiled.contains(node.op_type))
     return kFusedGroup;
   if (IsCopy(node)) return kDeviceCopy;
+  if (ops::IsPostponed(node)) return ops::PostponedOperator();
   const ops::OpDef* op = registry.Find(node.domain, node.op_type, node.since_version);
   return op != nullptr ? *op : kForeignOperator;
 }

@@ -2,7 +2,7 @@
 #include "planner/outline.h"
 
 #include "ir/node_error.h"
-#include "ops/error_codes.h"
+#include "ops/errors/error_codes.h"
 #include "planner/copy_nodes.h"
 #include "planner/foreign_steps.h"
 

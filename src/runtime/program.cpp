@@ -8,7 +8,8 @@
 #include "base/current_error.h"
 #include "base/limits.h"
 #include "ir/node_error.h"
-#include "ops/error_codes.h"
+#include "ops/errors/error_codes.h"
+#include "ops/errors/late_errors.h"
 #include "ops/input_type.h"
 #include "ops/prepare_context.h"
 #include "planner/foreign_steps.h"
@@ -146,7 +147,10 @@ ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& par
     if (compiled_key) packed.compiled->Add(*compiled_key, scope.packed());
   } catch (...) {
     const Error error = CurrentError();
-    throw node.provider == providers::kCpuName ? ops::AsLoadError(graph, node, op, error) : AtNode(graph, node, error);
+    if (node.provider != providers::kCpuName) throw AtNode(graph, node, error);
+    const std::optional<Error> late = ops::AsLateError(graph, node, node, op, error);
+    if (!late) throw ops::AsLoadError(graph, node, op, error);
+    return ops::FailingKernel(*late);
   }
   std::vector<bool> is_packed;
   for (std::size_t i = 0; i < inputs.size(); ++i) is_packed.push_back(context.IsPacked(i));

@@ -9,6 +9,7 @@
 #include "model/new_file.h"
 #include "model/ort_writer.h"
 #include "model/save.h"
+#include "ops/errors/late_errors.h"
 #include "ops/own_domain.h"
 #include "ops/schema/schema.h"
 #include "ops/schema/type_names.h"
@@ -201,6 +202,7 @@ void WriteFile(const std::string& path, std::string_view bytes) {
 Model SavedModel(const Graph& graph, const Model& model, bool newest, const ops::Registry& registry) {
   Model saved = model;
   saved.graph = graph;
+  ops::RestorePostponed(saved.graph);
   saved.functions.clear();
   if (!newest && !FollowsImports(graph)) {
     ops::Upgrade(saved.graph, registry);
@@ -269,6 +271,7 @@ Model CompiledModel(const Graph& graph, const Model& model, const ops::Registry&
   }
   Model compiled = model;
   compiled.graph = graph;
+  ops::RestorePostponed(compiled.graph);
   compiled.functions.clear();
   MakeValuesUnique(compiled.graph, {});
   ops::ToOwnDomain(compiled.graph);

@@ -217,7 +217,7 @@ def weights_given_twice_in_one_tensor(m):
 # ---- Recurrent, matrices, norms
 
 
-@change("voice", "Fail")
+@change("voice", "InvalidArgument")
 def hidden_size_that_is_not_the_weights(m):
     lstm = node(m, "/recurrent/LSTM")
     set_attribute(lstm, "hidden_size", 127)
@@ -231,7 +231,7 @@ def unknown_direction(m):
     return [lstm.name, "LSTM", "direction", "forward", "'sideways'"]
 
 
-@change("voice", "Fail")
+@change("voice", "InvalidArgument")
 def recurrence_weights_of_another_size(m):
     lstm = node(m, "/recurrent/LSTM")
     tensor = weight(m, lstm.input[2])

@@ -44,6 +44,29 @@ def options(**values):
     return made
 
 
+def run_options(**values):
+    made = ort.RunOptions()
+    for name, value in values.items():
+        setattr(made, name, value)
+    return made
+
+
+def coo(values):
+    return ort.SparseTensor.sparse_coo_from_numpy(np.array([3, 2]), values, np.array([0, 3]),
+                                                  ort.OrtDevice.make("cpu", 0))
+
+
+def csr(values):
+    return ort.SparseTensor.sparse_csr_from_numpy(np.array([3, 2]), values, np.array([0, 1]), np.array([0, 1, 2, 2]),
+                                                  ort.OrtDevice.make("cpu", 0))
+
+
+def reflected(before, behind):
+    made = of("(float[N] x) => (float[M] y) <int64[2] p = {%d, %d}> { y = Pad<mode = 'reflect'>(x, p) }".replace(
+        "'", '"') % (before, behind))
+    return made.run(None, {"x": np.arange(3, dtype=np.float32)})[0].tolist()
+
+
 def properties(thing):
     return {name: str(getattr(thing, name)) for name in dir(thing)
             if name[0] != "_" and not callable(getattr(thing, name))}
@@ -206,6 +229,27 @@ CALLS += [
     "session(options=options(enable_cpu_mem_arena=False)).get_input_memory_infos()[0].allocator_type.name",
     "of('() => (float[1] y) { c = Constant<value_floats = [2.0], note = 1>() y = Neg(c) }').run(None, {})[0].tolist()",
     "of('(float[N] x) => (float[N] y) { y = Relu<note = 1>(x) }')",
+    # Options with odd values.
+    "ort.RunOptions().add_active_adapter('x')", "ort.RunOptions().add_active_adapter(5)",
+    "options().add_provider('nothing', {})", "options().add_provider('', {})", "options().add_provider('cpu', {})",
+    "options().add_provider('CUDA', {})", "options().add_provider('CUDAExecutionProvider', {})",
+    "options().add_provider('CPUExecutionProvider', {})", "options().add_provider(None, {})",
+    "session(options=options(optimized_model_filepath='no/folder/m.onnx'))",
+    "session(options=options(optimized_model_filepath='\\0a'))",
+    "session(options=options(log_verbosity_level=-1))", "options(log_verbosity_level=2**31)",
+    "session(options=options(intra_op_num_threads=-5, inter_op_num_threads=-1)).run(None, feed)[0].tolist()",
+    "session(options=entry('optimization.minimal_build_optimizations', 'save'))",
+    "session(options=entry('optimization.minimal_build_optimizations', 'apply'))",
+    "session(options=entry('session.graph_optimizations_loop_level', 'x'))",
+    "sess.run(None, feed, run_options(log_severity_level=-9))",
+    "sess.run(None, feed, run_options(log_severity_level=5))",
+    "sess.run(['y'], feed, run_options(log_severity_level=-1, log_verbosity_level=-1))[0].tolist()",
+    "coo(np.array(['a', 'bé'])).values().tolist()", "coo(np.array(['a', 'b'])).data_type()",
+    "coo(np.array(['a', 'b'])).as_coo_view().indices().tolist()", "coo(np.array(['a', 'b'], object))",
+    "csr(np.array(['a', 'b'])).values().tolist()", "csr(np.array(['a', 'b'], object))",
+    "csr(np.array(['a', 'b'])).as_csrc_view().outer().tolist()",
+    "[reflected(*pads) for pads in ((0, 2), (2, 0), (-1, 1), (1, -1), (-2, 0))]",
+    "reflected(3, 0)", "reflected(0, 3)", "reflected(-1, 2)", "reflected(-2, 1)",
     "ort.set_global_thread_pool_sizes(2, 1)", "ort.RunOptions().add_active_adapter(ort.LoraAdapter())",
 ]
 MISTAKES = pathlib.Path(__file__).resolve().parents[2] / "tools/python_mistakes.tsv"

@@ -64,6 +64,13 @@ def test_runs_use_the_parameters(tmp_path):
     np.testing.assert_array_equal(session.run(None, {"x": x, "a": x}, options)[0], x + VALUES["a"])
 
 
+@pytest.mark.parametrize("adapter", [None, "text", 5])
+def test_what_is_not_an_adapter_is_refused(adapter):
+    """ONNX Runtime's process ends at None."""
+    with pytest.raises(TypeError, match=f"expected a LoraAdapter, found '{type(adapter).__name__}'"):
+        sardonyx.RunOptions().add_active_adapter(adapter)
+
+
 def test_values_outlive_the_file_and_the_adapter(tmp_path):
     write_ours(tmp_path / "a.onnx_adapter")
     value = AdapterFormat.read_adapter(tmp_path / "a.onnx_adapter").parameters["a"]

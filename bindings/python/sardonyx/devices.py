@@ -14,6 +14,10 @@ _CPU, _GPU, _FPGA, _NPU = range(4)  # OrtMemoryInfoDeviceType
 # The kind and the vendor that a name implies.
 _NAMES = {"cpu": (_CPU, 0), "gpu": (_GPU, 0), "cuda": (_GPU, 0x10de), "webgpu": (_GPU, 0), "dml": (_GPU, 0x1414),
           "npu": (_NPU, 0), "cann": (_NPU, 0x19e5), "fpga": (_FPGA, 0)}
+# The providers that ONNX Runtime 1.31 has names for, by its priority, without the ending "ExecutionProvider".
+PROVIDERS_OF_ONNX_RUNTIME = ("NvTensorRTRTX", "Tensorrt", "CUDA", "MIGraphX", "OpenVINO", "Dnnl", "VitisAI", "QNN",
+                             "Nnapi", "VSINPU", "Js", "CoreML", "ACL", "Dml", "Rknpu", "WebNN", "WebGpu", "Xnnpack",
+                             "CANN", "Azure", "CPU")
 HOST = (int(OrtMemoryInfoDeviceType.CPU), 0, 0, int(OrtDeviceMemoryType.DEFAULT))
 
 

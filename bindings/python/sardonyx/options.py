@@ -4,8 +4,9 @@ import os
 import numpy as np
 
 from sardonyx import _core, missing
+from sardonyx.adapters import LoraAdapter
 from sardonyx.compile import reader_of_data, require_callable
-from sardonyx.devices import OrtEpDevice, device_of_provider
+from sardonyx.devices import PROVIDERS_OF_ONNX_RUNTIME, OrtEpDevice, device_of_provider
 from sardonyx.enumerations import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from sardonyx.values import OrtValue
 
@@ -104,6 +105,8 @@ class SessionOptions(_Closed):
 
     @optimized_model_filepath.setter
     def optimized_model_filepath(self, path):
+        if "\0" in os.fsdecode(path):  # the C interface would see an end there
+            raise _core.InvalidArgument(f"optimized_model_filepath: expected a path, found {path!r}")
         self._handle.set_optimized_model_filepath(os.fsdecode(path))
         self._values["optimized_model_filepath"] = path
 
@@ -195,7 +198,12 @@ class SessionOptions(_Closed):
     def add_provider(self, name, options=None):
         if device := device_of_provider(name):
             return self.add_provider_for_devices([device], options)
-        self._call("append_provider", name, {str(key): str(value) for key, value in (options or {}).items()})
+        try:
+            self._call("append_provider", name, {str(key): str(value) for key, value in (options or {}).items()})
+        except _core.InvalidArgument as error:
+            if name in [f"{known}ExecutionProvider" for known in PROVIDERS_OF_ONNX_RUNTIME]:
+                raise
+            raise RuntimeError(str(error)) from None  # for a name that it has never heard of, ONNX Runtime does so
 
     def set_provider_selection_policy_delegate(self, delegate):
         """Lets a function choose the devices of a session if no provider is added. It gets a list of OrtEpDevice, what
@@ -293,6 +301,8 @@ class RunOptions(_Closed):
 
     def add_active_adapter(self, adapter):
         """Uses the parameters of a LoraAdapter in runs with these options; those of the last adapter come first."""
+        if not isinstance(adapter, LoraAdapter):
+            raise TypeError(f"expected a LoraAdapter, found '{type(adapter).__name__}'")
         if adapter._handle is not None:  # one that no file was loaded into has no parameters
             self._handle.add_active_adapter(adapter._handle)
 

@@ -251,12 +251,28 @@ class SparseBlockSparseView:
         return self._handle.sparse_indices(_BLOCK_INDICES)
 
 
+def _texts_of(values):
+    """The strings of an array of NumPy's type for text, None for other arrays; objects are refused, as ONNX Runtime
+    does."""
+    if values.dtype == object:
+        raise RuntimeError("sparse tensor: expected numbers, or strings in an array of NumPy's type 'U', found objects")
+    return values.tolist() if values.dtype.kind == "U" else None
+
+
 class SparseTensor:
     """A sparse tensor: the values that are not zero, and their indices, as coordinates (COO), compressed rows (CSR) or
     blocks."""
 
+    _texts = None  # the array that a tensor of strings was made from: the library shows no memory of theirs
+
     def __init__(self, sparse_tensor):
         self._handle = getattr(sparse_tensor, "_handle", sparse_tensor)
+
+    @classmethod
+    def _of_texts(cls, handle, texts):
+        made = cls(handle)
+        made._texts = texts
+        return made
 
     @classmethod
     def sparse_coo_from_numpy(cls, dense_shape, values, coo_indices, ort_device):
@@ -265,6 +281,9 @@ class SparseTensor:
         values, indices = np.ascontiguousarray(values), np.ascontiguousarray(coo_indices, np.int64)
         if values.ndim != 1:
             raise ValueError(f"expected values of one dimension, found shape {list(values.shape)}")
+        if (texts := _texts_of(values)) is not None:
+            handle = _core.ValueHandle.sparse_coo_strings([int(d) for d in dense_shape], texts, indices)
+            return cls._of_texts(handle, values)
         number = element_type_of(values.dtype)
         return cls(_core.ValueHandle.sparse_coo([int(d) for d in dense_shape], values, number, indices))
 
@@ -275,6 +294,9 @@ class SparseTensor:
         require_host(ort_device)
         values = np.ascontiguousarray(values)
         inner, outer = (np.ascontiguousarray(array, np.int64) for array in (inner_indices, outer_indices))
+        if (texts := _texts_of(values)) is not None:
+            handle = _core.ValueHandle.sparse_csr_strings([int(d) for d in dense_shape], texts, inner, outer)
+            return cls._of_texts(handle, values)
         number = element_type_of(values.dtype)
         return cls(_core.ValueHandle.sparse_csr([int(d) for d in dense_shape], values, number, inner, outer))
 
@@ -295,7 +317,7 @@ class SparseTensor:
         return self._view(SparseCooView, OrtSparseFormat.ORT_SPARSE_COO)
 
     def values(self):
-        return self._handle.sparse_values()
+        return self._handle.sparse_values() if self._texts is None else self._texts.astype(object)
 
     def format(self):
         return OrtSparseFormat(self._handle.sparse_format())

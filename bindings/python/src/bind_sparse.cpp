@@ -17,11 +17,22 @@ ValuePtr SparseValues(const std::vector<std::int64_t>& dense_shape, const nb::ob
   const auto element = static_cast<ONNXTensorElementDataType>(type);
   if (element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
     throw StatusError(ORT_NOT_IMPLEMENTED,
-                      "sparse tensors of strings are not implemented in Sardonyx's Python package");
+                      "block-sparse tensors of strings are not implemented in Sardonyx's Python package");
   const auto shape = nb::cast<std::vector<std::int64_t>>(values.attr("shape"));
   OrtValue* made = nullptr;
   Check(Ort().CreateSparseTensorWithValuesAsOrtValue(HostMemory(), AddressOf(values), dense_shape.data(),
                                                      dense_shape.size(), shape.data(), shape.size(), element, &made));
+  return ValuePtr(made);
+}
+
+// An empty sparse tensor of strings and pointers to the texts that fill it, which it copies: strings in NumPy's arrays
+// have no form that a tensor could share.
+ValuePtr SparseStrings(const std::vector<std::int64_t>& dense_shape, const std::vector<std::string>& texts,
+                       std::vector<const char*>& pointers) {
+  for (const std::string& text : texts) pointers.push_back(text.c_str());
+  OrtValue* made = nullptr;
+  Check(Ort().CreateSparseTensorAsOrtValue(DefaultAllocator(), dense_shape.data(), dense_shape.size(),
+                                           ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, &made));
   return ValuePtr(made);
 }
 
@@ -41,6 +52,27 @@ PyValue SparseCsr(const std::vector<std::int64_t>& dense_shape, const nb::object
   Check(Ort().UseCsrIndices(made.get(), static_cast<std::int64_t*>(AddressOf(inner)), SizeOf(inner),
                             static_cast<std::int64_t*>(AddressOf(outer)), SizeOf(outer)));
   return PyValue(std::move(made), nb::make_tuple(values, inner, outer));
+}
+
+PyValue SparseCooStrings(const std::vector<std::int64_t>& dense_shape, const std::vector<std::string>& texts,
+                         const nb::object& indices) {
+  std::vector<const char*> pointers;
+  ValuePtr made = SparseStrings(dense_shape, texts, pointers);
+  const auto count = static_cast<std::int64_t>(texts.size());
+  Check(Ort().FillSparseTensorCoo(made.get(), HostMemory(), &count, 1, pointers.data(),
+                                  static_cast<const std::int64_t*>(AddressOf(indices)), SizeOf(indices)));
+  return PyValue(std::move(made), nb::none());
+}
+
+PyValue SparseCsrStrings(const std::vector<std::int64_t>& dense_shape, const std::vector<std::string>& texts,
+                         const nb::object& inner, const nb::object& outer) {
+  std::vector<const char*> pointers;
+  ValuePtr made = SparseStrings(dense_shape, texts, pointers);
+  const auto count = static_cast<std::int64_t>(texts.size());
+  Check(Ort().FillSparseTensorCsr(made.get(), HostMemory(), &count, 1, pointers.data(),
+                                  static_cast<const std::int64_t*>(AddressOf(inner)), SizeOf(inner),
+                                  static_cast<const std::int64_t*>(AddressOf(outer)), SizeOf(outer)));
+  return PyValue(std::move(made), nb::none());
 }
 
 PyValue SparseBlocks(const std::vector<std::int64_t>& dense_shape, const nb::object& values, int type,
@@ -102,6 +134,8 @@ int Format(const PyValue& value) {
 void AddSparse(nb::class_<PyValue>& handle) {
   handle.def_static("sparse_coo", &SparseCoo)
       .def_static("sparse_csr", &SparseCsr)
+      .def_static("sparse_coo_strings", &SparseCooStrings)
+      .def_static("sparse_csr_strings", &SparseCsrStrings)
       .def_static("sparse_blocks", &SparseBlocks)
       .def("sparse_values", &Values)
       .def("sparse_indices", &Indices)

@@ -328,7 +328,7 @@ Json InferTypes(const Edit& edit) {
   const auto known = edit.Get<bool>("standard_only", false) ? ops::UnknownOperators::kAllButStandard
                                                             : ops::UnknownOperators::kLeftAlone;
   ops::ResolveVersions(edit.model().model.graph, registry, edit.model().model, known);
-  ops::Infer(edit.model().model.graph, registry);
+  ops::Infer(edit.model().model.graph, registry, {.postpones = false});
   return nullptr;
 }
 

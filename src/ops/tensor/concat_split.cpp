@@ -1,4 +1,5 @@
 // ops/tensor/concat_split.cpp - Concat and Split.
+#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -98,6 +99,22 @@ std::int64_t EvenPart(std::int64_t size, std::size_t parts, std::size_t i) {
   return std::clamp<std::int64_t>(size - static_cast<std::int64_t>(i) * chunk, 0, chunk);
 }
 
+// What ONNX Runtime finds when it loads the model.
+void CheckParts(const InferContext& c, const Dim& split, std::size_t parts) {
+  if (!split.known()) return;
+  const auto count = static_cast<std::int64_t>(parts);
+  const auto sizes = c.ConstantInts(1);
+  if (!c.HasInput(1) && !c.Has("num_outputs") && count > 0 && split.number() % count != 0)
+    c.Fail(Code::kInvalidArgument, "expected a dimension divisible by ", count, ", the number of outputs, found ",
+           split.number());
+  if (!sizes || std::any_of(sizes->begin(), sizes->end(), [](std::int64_t size) { return size < 0; })) return;
+  std::int64_t left = split.number();
+  for (const std::int64_t size : *sizes) left -= std::min(size, left + 1);  // below 0 at once: no sum overflows
+  if (left != 0)
+    c.Fail(Code::kInvalidArgument, "expected ", count, " split sizes with the sum ", split.number(), ", found ",
+           ToText(Dims(*sizes)));
+}
+
 void InferSplit(InferContext& c) {
   const std::size_t parts = c.OutputCount();
   if (!c.HasRank(0)) {
@@ -114,6 +131,7 @@ void InferSplit(InferContext& c) {
   if (sizes && sizes->size() != parts) {
     c.Fail(Code::kInvalidArgument, "expected ", parts, " split sizes, one for each output, found ", sizes->size());
   }
+  CheckParts(c, x[axis], parts);
   const bool scalars = x.size() == 1 && IsInteger(c.InputDType(0));
   const auto data = scalars ? c.ShapeData(0) : std::nullopt;
   std::int64_t at = 0;

@@ -161,6 +161,17 @@ class RowPadder {
   std::int64_t run_;
 };
 
+// Its limit is ONNX Runtime's: NumPy goes on, and reflects what is reflected.
+void CheckReflection(const TensorRef& x, const Axis* axes) {
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    const Axis& a = axes[i];
+    const std::int64_t behind = std::max<std::int64_t>(0, a.out - a.begin - a.size);
+    if (std::max(a.begin, behind) < std::max<std::int64_t>(1, a.size)) continue;
+    Fail(Code::kInvalidArgument, "mode 'reflect': expected pads smaller than the ", a.size, " elements of dimension ",
+         i, " of shape ", ToText(x.shape), ", found ", a.begin, " and ", behind);
+  }
+}
+
 void RunPad(KernelContext& c) {
   const TensorRef& x = c.Input(0);
   const PadMode mode = c.state<PadState>().mode;
@@ -178,6 +189,7 @@ void RunPad(KernelContext& c) {
   }
   const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
+  if (mode == PadMode::kReflect) CheckReflection(x, axes);
   if (x.rank() == 0) return kernels::CopyElements(x.dtype, x.data, 0, y.data, 0, 1);
   const std::string empty;
   const std::uint64_t zero[2] = {};

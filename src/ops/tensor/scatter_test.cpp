@@ -114,7 +114,9 @@ TEST(PadOp, FollowsEachMode) {
   };
   EXPECT_EQ(pad("constant", Ints({1, 2})), (Reals{0, 1, 2, 3, 0, 0}));
   EXPECT_EQ(pad("edge", Ints({2, 1})), (Reals{1, 1, 1, 2, 3, 3}));
-  EXPECT_EQ(pad("reflect", Ints({2, 3})), (Reals{3, 2, 1, 2, 3, 2, 1, 2}));
+  EXPECT_EQ(pad("reflect", Ints({2, 2})), (Reals{3, 2, 1, 2, 3, 2, 1}));
+  EXPECT_NE(ErrorOfOp({"Pad", 19, {x, Ints({2, 3})}, {{"mode", std::string("reflect")}}}).find("found 2 and 3"),
+            std::string::npos);
   EXPECT_EQ(pad("wrap", Ints({1, 4})), (Reals{3, 1, 2, 3, 1, 2, 3, 1}));
   EXPECT_EQ(pad("constant", Ints({-1, 1})), (Reals{2, 3, 0}));
   EXPECT_EQ(pad("edge", Ints({-1, 1})), (Reals{2, 3, 3}));

@@ -19,13 +19,14 @@ struct TransposeState {
 // Fails unless `perm` holds each axis of `rank` once.
 void CheckPerm(const std::vector<std::int64_t>& perm, std::size_t rank) {
   std::vector<bool> seen(rank);
-  bool good = perm.size() == rank;
-  for (std::size_t i = 0; good && i < rank; ++i) {
-    good = perm[i] >= 0 && perm[i] < static_cast<std::int64_t>(rank) && !seen[static_cast<std::size_t>(perm[i])];
-    if (good) seen[static_cast<std::size_t>(perm[i])] = true;
+  for (const std::int64_t axis : perm) {
+    if (axis < 0 || axis >= static_cast<std::int64_t>(rank) || seen[static_cast<std::size_t>(axis)])
+      Fail(Code::kInvalidGraph, "attribute 'perm': expected a permutation of ", rank, " axes, found ",
+           ToText(Dims(perm)));
+    seen[static_cast<std::size_t>(axis)] = true;
   }
-  if (!good)
-    Fail(Code::kInvalidGraph, "attribute 'perm': expected a permutation of ", rank, " axes, found ",
+  if (perm.size() != rank)
+    Fail(Code::kInvalidGraph, "attribute 'perm': expected one axis for each dimension of rank ", rank, ", found ",
          ToText(Dims(perm)));
 }
 

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "ops/errors/late_errors.h"
+
 namespace sardonyx::providers {
 namespace {
 
@@ -36,7 +38,7 @@ class CpuProviderImpl final : public Provider {
     Claims claims;
     for (const NodeId id : view.nodes) {
       const Node& node = view.graph.node(id);
-      if (view.registry.Find(node.domain, node.op_type, node.since_version) != nullptr) {
+      if (ops::IsPostponed(node) || view.registry.Find(node.domain, node.op_type, node.since_version) != nullptr) {
         claims.groups.push_back({{id}, false});
       } else {
         claims.refusals.push_back({id, (node.domain.empty() ? "" : node.domain + ".") + node.op_type + " version " +

@@ -71,6 +71,7 @@ from sardonyx.compile import (  # noqa: F401
     get_hardware_devices,
     get_model_compatibility_for_ep_devices,
 )
+from sardonyx.devices import PROVIDERS_OF_ONNX_RUNTIME as _PROVIDERS
 from sardonyx.devices import OrtSyncStream  # noqa: F401
 from sardonyx.enumerations import Enumeration as _Enumeration
 from sardonyx.operators import KernelDef as _KernelDef
@@ -95,10 +96,6 @@ from onnxruntime.capi._values import (  # noqa: F401
 
 opkernel = _types.SimpleNamespace(KernelDef=_KernelDef)
 schemadef = _types.SimpleNamespace(OpSchema=_OpSchema)
-
-# The providers that ONNX Runtime 1.31 has names for, by its priority; get_available_providers() lists those of a build.
-_PROVIDERS = ("NvTensorRTRTX", "Tensorrt", "CUDA", "MIGraphX", "OpenVINO", "Dnnl", "VitisAI", "QNN", "Nnapi", "VSINPU",
-              "Js", "CoreML", "ACL", "Dml", "Rknpu", "WebNN", "WebGpu", "Xnnpack", "CANN", "Azure", "CPU")
 
 
 def get_all_providers():

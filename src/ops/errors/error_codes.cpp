@@ -1,10 +1,11 @@
-// ops/error_codes.cpp - which operators of ONNX Runtime call wrong inputs of a run invalid arguments.
-#include "ops/error_codes.h"
+// ops/errors/error_codes.cpp - which operators of ONNX Runtime call wrong inputs of a run invalid arguments.
+#include "ops/errors/error_codes.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "ir/node_error.h"
+#include "ops/errors/late_errors.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -79,9 +80,14 @@ Code CodeOfWrongInputs(const Node& node) {
   return std::ranges::binary_search(kRuntimeExceptions, name) ? Code::kRuntimeException : Code::kFail;
 }
 
+Code CodeInRun(const Node& node, const Error& error) {
+  const std::optional<LateError> late = FindLateError(node, error);
+  return late && late->code ? *late->code : CodeOfWrongInputs(node);
+}
+
 bool IsOfInputs(const Graph& graph, const Node& node, const OpDef& op, const Error& error) {
   const bool wrong = error.code() == Code::kInvalidArgument || error.code() == Code::kInvalidGraph;
-  if (!wrong || (op.traits & kCustom) != 0) return false;
+  if (!wrong || (op.traits & kCustom) != 0 || IsPostponed(node)) return false;
   return !NamesNode(error) || std::string_view(error.what()).starts_with(ErrorPrefix(graph, node));
 }
 
@@ -92,7 +98,13 @@ Error AsLoadError(const Graph& graph, const Node& node, const OpDef& op, const E
 }
 
 Error AsRunError(const Graph& graph, const Node& node, const OpDef& op, const Error& error) {
-  return AtNode(graph, node, IsOfInputs(graph, node, op, error) ? Error(CodeOfWrongInputs(node), error.what()) : error);
+  return AtNode(graph, node, IsOfInputs(graph, node, op, error) ? Error(CodeInRun(node, error), error.what()) : error);
+}
+
+std::optional<Error> AsLateError(const Graph& graph, const Node& node, const Node& newest, const OpDef& op,
+                                 const Error& error) {
+  if (!IsOfInputs(graph, newest, op, error) || !FindLateError(node, error)) return std::nullopt;
+  return AtNode(graph, newest, Error(CodeInRun(node, error), error.what()));
 }
 
 }  // namespace sardonyx::ops

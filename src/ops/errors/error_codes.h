@@ -1,5 +1,7 @@
-// ops/error_codes.h - the codes of errors at a node, which programs tell apart: those of ONNX Runtime.
+// ops/errors/error_codes.h - the codes of errors at a node, which programs tell apart: those of ONNX Runtime.
 #pragma once
+
+#include <optional>
 
 #include "base/error.h"
 #include "ir/graph.h"
@@ -14,5 +16,10 @@ Error AsLoadError(const Graph& graph, const Node& node, const OpDef& op, const E
 // An error of a node in a run: wrong inputs are kFail, except for operators whose kernels in ONNX Runtime have another
 // code for them. What stays is as above.
 Error AsRunError(const Graph& graph, const Node& node, const OpDef& op, const Error& error);
+
+// The error that a run is to give for what loading found wrong about `node`, whose newest spelling is `newest`; nullopt
+// if loading gives it (ops/errors/late_errors.h).
+std::optional<Error> AsLateError(const Graph& graph, const Node& node, const Node& newest, const OpDef& op,
+                                 const Error& error);
 
 }  // namespace sardonyx::ops
