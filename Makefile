@@ -7,7 +7,7 @@ CONFIGURE := cmake -S . -G Ninja
 PHASE := $(PYTHON) tools/phases.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build check test test-zoo test-clients test-watched test-valgrind fuzz bench soak load wheel lint demo clean format bench-compare bench-llm bench-ops fuzz-ops fuzz-ops-sanitized
+.PHONY: help setup build check test test-zoo test-clients test-watched test-valgrind fuzz bench soak load wheel lint demo clean format bench-compare bench-exports bench-llm bench-ops fuzz-ops fuzz-ops-sanitized
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -58,6 +58,12 @@ bench-compare: setup  ## compare the speed of this tree with a revision that it 
 	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
 	@ninja -C $(BUILD) sardonyx_python
 	@set -f; .venv-test/bin/python -W ignore benchmarks/compare_revisions.py $(or $(BASE),HEAD) $(MODELS) $(BENCHFLAGS)
+
+bench-exports: setup  ## compare the speed of networks that no kernel was tuned on, exported from torch once; THREADS=2
+	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
+	@ninja -C $(BUILD) sardonyx_python peak
+	@.venv-test/bin/python benchmarks/exports.py
+	@set -f; .venv-test/bin/python -W ignore benchmarks/bench.py $(or $(MODELS),exports) $(if $(THREADS),--threads $(THREADS)) $(BENCHFLAGS)
 
 bench-llm: setup  ## compare language models with llama.cpp (built once) and ONNX Runtime; MODELS='135m 1b', BENCHFLAGS='--bits 4-bit'
 	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE

@@ -6,6 +6,8 @@ import dataclasses
 import fnmatch
 import functools
 import importlib.util
+import json
+import os
 import pathlib
 import sys
 import tempfile
@@ -68,6 +70,43 @@ class NodeModel:
         return [single_nodes.NODES[self.name].inputs(seed) for seed in range(count)]
 
 
+@dataclasses.dataclass(frozen=True)
+class ExportedModel:
+    """One run of an export of benchmarks/export_models.py: a model with one set of shapes."""
+
+    export: str
+    run: int
+    family: str = "exports"
+
+    @property
+    def name(self):
+        first = next(iter(exported_runs()[self.export][self.run]["shapes"].values()))
+        return self.export + "@" + "x".join(str(size) for size in first)
+
+    def path(self):
+        return exports_folder() / f"{self.export}.onnx"
+
+    def feeds(self, count):
+        run = exported_runs()[self.export][self.run]
+        return [{name: self._numbers(np.random.default_rng(seed), shape, run["dtype"])
+                 for name, shape in run["shapes"].items()} for seed in range(count)]
+
+    @staticmethod
+    def _numbers(random, shape, dtype):
+        return random.random(shape, np.float32) if dtype == "float32" else random.integers(0, 1000, shape, dtype)
+
+
+def exports_folder():
+    return pathlib.Path(os.environ.get("SDX_EXPORTS", ROOT / "build/exports"))
+
+
+@functools.cache
+def exported_runs():
+    """The runs of every export; none before `make bench-exports` has made them."""
+    listed = exports_folder() / "runs.json"
+    return json.loads(listed.read_text()) if listed.exists() else {}
+
+
 @functools.cache
 def packaged_module():
     spec = importlib.util.spec_from_file_location("packaged_models", ROOT / "tests/models/zoo.py")
@@ -79,11 +118,12 @@ def packaged_module():
 
 @functools.cache
 def everything():
-    """All models by name: those of the zoo if it is there, then the packages', then single nodes."""
+    """All models by name: those of the zoo if it is there, the packages', single nodes, exports if they are made."""
     zoo = [ZooModel(name, row["family"]) for name, row in model_zoo.entries().items()] if model_zoo.present() else []
     packages = [PackagedModel(model.name, "packages") for model in packaged_module().models()]
     nodes = [NodeModel(name) for name in single_nodes.NODES]
-    return {model.name: model for model in (*zoo, *packages, *nodes)}
+    exports = [ExportedModel(name, run) for name, runs in exported_runs().items() for run in range(len(runs))]
+    return {model.name: model for model in (*zoo, *packages, *nodes, *exports)}
 
 
 def default_nodes():
@@ -107,7 +147,7 @@ def select(patterns):
     for pattern in patterns:
         found = [model for model in known.values()
                  if pattern == model.family or fnmatch.fnmatch(model.name, pattern)
-                 or (pattern == "all" and model.family != "kernel")]
+                 or (pattern == "all" and model.family not in ("kernel", "exports"))]
         if not found:
             raise SystemExit(f"'{pattern}' is no model and no family. Families: {' '.join(sorted(families))}; "
                              f"models: {' '.join(known)}")
