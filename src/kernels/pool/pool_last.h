@@ -40,22 +40,24 @@ struct PoolLastRow {
 template <typename T, typename Add>
 void ForPoolPixels(const PoolShape& p, std::int64_t channels, const PoolLastRow<T>& row, const Add& add) {
   const PoolTapRange depth(p, 0, row.depth), height(p, 1, row.height);
+  const std::int64_t step = p.dilation[2] * channels;
   T* y = row.y;
   for (std::int64_t ow = 0; ow < p.out[2]; ++ow, y += channels) {
     const PoolTapRange width(p, 2, ow);
     PoolWindow<T> window;
     for (std::int64_t kd = depth.first; kd < depth.last; ++kd)
-      for (std::int64_t kh = height.first; kh < height.last; ++kh)
-        for (std::int64_t kw = width.first; kw < width.last; ++kw) {
+      for (std::int64_t kh = height.first; kh < height.last; ++kh) {
+        const std::int64_t d = depth.input + kd * p.dilation[0], h = height.input + kh * p.dilation[1];
+        const T* pixel = row.x + ((d * p.in[1] + h) * p.in[2] + width.input + width.first * p.dilation[2]) * channels;
+        for (std::int64_t kw = width.first; kw < width.last; ++kw, pixel += step) {
           if (window.count == PoolWindow<T>::kMost) {
             add(window, ow, y, false);
             window.count = 0;
             window.more = true;
           }
-          const std::int64_t d = depth.input + kd * p.dilation[0], h = height.input + kh * p.dilation[1];
-          window.pixels[window.count++] =
-              row.x + ((d * p.in[1] + h) * p.in[2] + width.input + kw * p.dilation[2]) * channels;
+          window.pixels[window.count++] = pixel;
         }
+      }
     add(window, ow, y, true);
   }
 }

@@ -8,7 +8,7 @@ namespace {
 
 struct Greatest {
   static constexpr float kStart = -__builtin_inff();
-  static Vec Join(Vec a, Vec b) { return (b > a) | (b != b) ? b : a; }
+  static Vec Join(Vec a, Vec b) { return b != b ? b : Max(b, a); }  // a NaN stays: Max keeps its second operand
 };
 struct Total {
   static constexpr float kStart = 0;
