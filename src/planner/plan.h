@@ -60,6 +60,7 @@ struct PlannedBuffer {
   int memory = 0;  // of Outline::memories()
   std::size_t offset = 0, bytes = 0;
   int first = 0, last = 0;
+  std::size_t room = 0;  // bytes from `offset` on that nothing else uses meanwhile; `bytes` or more
 };
 
 // Planned steps [begin, end), one after another.

@@ -46,14 +46,15 @@ PlanBuilder::PlanBuilder(const Outline& outline, std::span<const InputFact> inpu
       plan_(std::make_shared<Plan>()),
       facts_(std::move(before.slots)),
       outcomes_(std::move(before.steps)),
+      before_(std::move(before.plan)),
       has_facts_before_(!facts_.empty()) {}
 
 std::shared_ptr<Plan> PlanBuilder::Build() {
-  plan_->slots.resize(outline_.slots().size());
   BeginFacts();
   AddInputs();
   for (int step = 0; step < static_cast<int>(outline_.steps().size()); ++step) PlanStep(step);
-  PlaceSlots();
+  refitted_ = Refit();
+  if (!refitted_) PlaceSlots();
   return plan_;
 }
 
@@ -226,6 +227,7 @@ void PlanBuilder::PlanStep(int index) {
   const Step& step = outline_.steps()[index];
   const std::size_t steps_before = plan_->steps.size();
   const std::vector<Fact> outputs_before = has_facts_before_ ? ResetOutputs(step) : std::vector<Fact>();
+  const Outcome before = outcomes_[index];
   ++inferred_;
   try {
     WalkStep(index);
@@ -233,6 +235,8 @@ void PlanBuilder::PlanStep(int index) {
     throw outline_.AtStep(step, CurrentError());
   }
   NoteOutcome(index, steps_before, outputs_before);
+  same_outcomes_ = same_outcomes_ && before != Outcome::kOpen && before == outcomes_[index];
+  walked_.push_back(index);
 }
 
 void PlanBuilder::WalkStep(int index) {

@@ -20,7 +20,8 @@ int PlanBuilder::RootOf(int slot) const {
 bool PlanBuilder::IsArenaRoot(int slot) const { return plan_->slots[slot].place == Place::kArena; }
 
 void PlanBuilder::PlaceSlots() {
-  const int count = static_cast<int>(plan_->slots.size());
+  const int count = static_cast<int>(outline_.slots().size());
+  plan_->slots.assign(outline_.slots().size(), PlannedSlot());
   root_.resize(count);
   first_.assign(count, INT_MAX);
   last_.assign(count, -1);
@@ -219,11 +220,13 @@ void PlanBuilder::ChooseDeliveries() {
 void PlanBuilder::PlaceMemory(int memory) {
   std::vector<Block> blocks;
   std::vector<int> block_slots;
+  std::vector<std::size_t> sizes;
   for (int slot = 0; slot < static_cast<int>(plan_->slots.size()); ++slot) {
     const PlannedSlot& planned = plan_->slots[slot];
     if (root_[slot] != slot || planned.place != Place::kArena || planned.memory != memory) continue;
     block_slots.push_back(slot);
-    blocks.push_back({ByteSize(planned.dtype, planned.count), first_[slot], last_[slot]});
+    sizes.push_back(ByteSize(planned.dtype, planned.count));
+    blocks.push_back({RoomFor(slot, sizes.back()), first_[slot], last_[slot]});
   }
   const Placement placement = plan_->stages.empty() ? PlaceBlocks(blocks) : PlaceByTask(blocks);
   plan_->arena_bytes.push_back(placement.arena_bytes);
@@ -234,8 +237,8 @@ void PlanBuilder::PlaceMemory(int memory) {
   for (std::size_t i = 0; i < block_slots.size(); ++i) {
     plan_->slots[block_slots[i]].offset = placement.offsets[i];
     if (blocks[i].bytes == 0) continue;
-    plan_->buffers.push_back({block_slots[i], memory, placement.offsets[i], blocks[i].bytes, step_at(blocks[i].first),
-                              step_at(blocks[i].last)});
+    plan_->buffers.push_back({block_slots[i], memory, placement.offsets[i], sizes[i], step_at(blocks[i].first),
+                              step_at(blocks[i].last), blocks[i].bytes});
   }
 }
 
