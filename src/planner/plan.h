@@ -85,12 +85,14 @@ struct Plan {
   // In parallel mode: stages that run one after another, each of tasks that run at once; none: all steps in their
   // order.
   std::vector<std::vector<StepRange>> stages;
-  std::vector<std::vector<int>> input_slots;   // by input: the slots that view its bytes
-  std::vector<std::vector<int>> output_slots;  // by output: the slots that live in its bytes (kDirect)
-  std::vector<Delivery> deliveries;            // by output
-  std::vector<int> updated_inputs;             // by output: the input in whose memory it may be computed, or -1
-  std::vector<std::size_t> arena_bytes;        // by memory
-  std::vector<PlannedBuffer> buffers;          // of all arenas
+  // By input: the slots that view its bytes. By output: the slots that live in its bytes (kDirect). Plans that differ
+  // in sizes share them.
+  using SlotLists = std::vector<std::vector<int>>;
+  std::shared_ptr<const SlotLists> input_slots, output_slots;
+  std::vector<Delivery> deliveries;      // by output
+  std::vector<int> updated_inputs;       // by output: the input in whose memory it may be computed, or -1
+  std::vector<std::size_t> arena_bytes;  // by memory
+  std::vector<PlannedBuffer> buffers;    // of all arenas
 
   bool Matches(std::span<const InputFact> inputs) const;
 };

@@ -37,8 +37,11 @@ class PlanBuilder {
   void AddInputs();
   Fact FactOfInput(std::size_t input);
   bool IsSettled(int index) const;
-  std::vector<Fact> ResetOutputs(const Step& step);
-  void NoteOutcome(int index, std::size_t steps_before, const std::vector<Fact>& outputs_before);
+  void ResetOutputs(const Step& step);
+  void NoteOutcome(int index, std::size_t steps_before);
+  void LendTypes(const Step& step);
+  void TakeTypesBack(const Step& step);
+  bool IsAsBefore(std::size_t input) const;
   bool HasLateInput(const Step& step) const;
   void PlanStep(int index);
   void WalkStep(int index);
@@ -97,6 +100,10 @@ class PlanBuilder {
   bool has_facts_before_ = false;
   bool same_outcomes_ = true;  // every step is planned, or not, as in the plan before
   std::vector<int> walked_;    // steps that were not settled
+  // Of the step that is walked: what was known about its outputs, what inference is given, and what it gave.
+  std::vector<Fact> outputs_before_;
+  std::vector<ops::InferContext::Known> given_;
+  std::vector<ops::InferContext::Output> inferred_outputs_;
   int inferred_ = 0;
   bool refitted_ = false;
   std::vector<int> input_of_;  // by slot: input, or -1

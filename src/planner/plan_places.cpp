@@ -1,6 +1,8 @@
 // planner/plan_places.cpp - gives every value of a plan its place: views, reuse in place, outputs, arena.
 #include <algorithm>
 #include <climits>
+#include <memory>
+#include <utility>
 
 #include "planner/foreign_steps.h"
 #include "planner/in_place_op.h"
@@ -190,7 +192,7 @@ int PlanBuilder::UpdatedInput(int slot) const {
 // An output is computed in its own memory if a step makes it and no other output shares the storage.
 void PlanBuilder::ChooseDeliveries() {
   const auto& outputs = outline_.outputs();
-  plan_->output_slots.resize(outputs.size());
+  Plan::SlotLists slots_in(outputs.size());
   plan_->updated_inputs.assign(outputs.size(), -1);
   std::vector<int> output_of(plan_->slots.size(), -1);  // by root
   for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -212,8 +214,9 @@ void PlanBuilder::ChooseDeliveries() {
     if (output < 0) continue;
     plan_->slots[slot].place = Place::kOutput;
     plan_->slots[slot].source = output;
-    plan_->output_slots[output].push_back(slot);
+    slots_in[output].push_back(slot);
   }
+  plan_->output_slots = std::make_shared<const Plan::SlotLists>(std::move(slots_in));
 }
 
 // Offsets of the storages in one memory's arena.
@@ -244,7 +247,7 @@ void PlanBuilder::PlaceMemory(int memory) {
 
 void PlanBuilder::PlaceArena() {
   for (std::size_t memory = 0; memory < outline_.memories().size(); ++memory) PlaceMemory(static_cast<int>(memory));
-  plan_->input_slots.resize(outline_.inputs().size());
+  Plan::SlotLists viewers(outline_.inputs().size());
   for (int slot = 0; slot < static_cast<int>(plan_->slots.size()); ++slot) {
     PlannedSlot& planned = plan_->slots[slot];
     const int root = RootOf(slot);
@@ -254,8 +257,9 @@ void PlanBuilder::PlaceArena() {
       planned.place = storage.place;  // a view of an input or a constant
       planned.source = storage.place == Place::kConstant ? root : storage.source;
     }
-    if (planned.place == Place::kInput) plan_->input_slots[planned.source].push_back(slot);
+    if (planned.place == Place::kInput) viewers[planned.source].push_back(slot);
   }
+  plan_->input_slots = std::make_shared<const Plan::SlotLists>(std::move(viewers));
   EraseViews();
 }
 

@@ -300,7 +300,7 @@ void RunState::ExecuteOnce(std::span<const OutputTarget> targets, const std::sha
 void RunState::PlaceInputs() {
   for (std::size_t i = 0; i < facts_.size(); ++i) {
     if (facts_[i].ref.present()) {
-      for (const int slot : plan_->input_slots[i]) slots_[slot].ref.data = facts_[i].ref.data;
+      for (const int slot : (*plan_->input_slots)[i]) slots_[slot].ref.data = facts_[i].ref.data;
     } else {
       slots_[program_.inputs()[i]].value = input_values_[i];
       slots_[program_.inputs()[i]].Clear();
