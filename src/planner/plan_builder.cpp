@@ -52,6 +52,7 @@ PlanBuilder::PlanBuilder(const Outline& outline, std::span<const InputFact> inpu
 std::shared_ptr<Plan> PlanBuilder::Build() {
   BeginFacts();
   AddInputs();
+  plan_->steps.reserve(outline_.steps().size());
   for (int step = 0; step < static_cast<int>(outline_.steps().size()); ++step) PlanStep(step);
   refitted_ = Refit();
   if (!refitted_) PlaceSlots();
