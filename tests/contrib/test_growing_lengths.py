@@ -71,6 +71,15 @@ MODELS = {
         {AFTER}
     }}""",
 }  # fmt: skip
+PAST_AND_NEW = """        shape = Shape(past_key)
+        past_rows = Gather<axis = 0>(shape, two)
+        x_shape = Shape(x)
+        new_rows = Gather<axis = 0>(x_shape, unit)
+        total = Add(past_rows, new_rows)
+"""
+OF_CACHE = "shape = Shape(present_key)\n total = Gather<axis = 0>(shape, two)\n"
+assert PAST_AND_NEW in MODELS["Concat"]
+MODELS["Concat, mask as long as the cache"] = MODELS["Concat"].replace(PAST_AND_NEW, OF_CACHE)
 
 
 @pytest.fixture(scope="module", params=MODELS)
