@@ -93,6 +93,7 @@ struct Plan {
   std::vector<int> updated_inputs;       // by output: the input in whose memory it may be computed, or -1
   std::vector<std::size_t> arena_bytes;  // by memory
   std::vector<PlannedBuffer> buffers;    // of all arenas
+  bool has_room = false;                 // arenas are larger than this run needs, for values that grow
 
   bool Matches(std::span<const InputFact> inputs) const;
 };

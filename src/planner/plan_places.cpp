@@ -240,6 +240,7 @@ void PlanBuilder::PlaceMemory(int memory) {
   for (std::size_t i = 0; i < block_slots.size(); ++i) {
     plan_->slots[block_slots[i]].offset = placement.offsets[i];
     if (blocks[i].bytes == 0) continue;
+    plan_->has_room = plan_->has_room || blocks[i].bytes > sizes[i];
     plan_->buffers.push_back({block_slots[i], memory, placement.offsets[i], sizes[i], step_at(blocks[i].first),
                               step_at(blocks[i].last), blocks[i].bytes});
   }

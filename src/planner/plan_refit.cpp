@@ -109,6 +109,7 @@ bool PlanBuilder::Refit() {
   plan_->deliveries = before_->deliveries;
   plan_->updated_inputs = before_->updated_inputs;
   plan_->arena_bytes = before_->arena_bytes;
+  plan_->has_room = true;  // at least where a value is smaller than it was
   return true;
 }
 
