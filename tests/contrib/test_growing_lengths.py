@@ -87,9 +87,10 @@ def model(request):
     return onnx.parser.parse_model(HEADER + MODELS[request.param]).SerializeToString()
 
 
-def make_session(model, threads=1):
+def make_session(model, threads=1, mode="ORT_SEQUENTIAL"):
     options = sardonyx.SessionOptions()
     options.intra_op_num_threads = threads
+    options.execution_mode = getattr(sardonyx.ExecutionMode, mode)
     return sardonyx.InferenceSession(model, options)
 
 
@@ -112,9 +113,10 @@ def assert_same(session, model, **sizes):
         np.testing.assert_array_equal(ours, wanted, err_msg=str(sizes))
 
 
+@pytest.mark.parametrize("mode", ["ORT_SEQUENTIAL", "ORT_PARALLEL"])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_hundreds_of_steps(model, threads):
-    session = make_session(model, threads)
+def test_hundreds_of_steps(model, threads, mode):
+    session = make_session(model, threads, mode)
     for past in range(300):
         assert_same(session, model, past=past)
 
