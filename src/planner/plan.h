@@ -60,6 +60,7 @@ struct PlannedBuffer {
   int memory = 0;  // of Outline::memories()
   std::size_t offset = 0, bytes = 0;
   int first = 0, last = 0;
+  std::size_t room = 0;  // bytes from `offset` on that nothing else uses meanwhile; `bytes` or more
 };
 
 // Planned steps [begin, end), one after another.
@@ -84,12 +85,15 @@ struct Plan {
   // In parallel mode: stages that run one after another, each of tasks that run at once; none: all steps in their
   // order.
   std::vector<std::vector<StepRange>> stages;
-  std::vector<std::vector<int>> input_slots;   // by input: the slots that view its bytes
-  std::vector<std::vector<int>> output_slots;  // by output: the slots that live in its bytes (kDirect)
-  std::vector<Delivery> deliveries;            // by output
-  std::vector<int> updated_inputs;             // by output: the input in whose memory it may be computed, or -1
-  std::vector<std::size_t> arena_bytes;        // by memory
-  std::vector<PlannedBuffer> buffers;          // of all arenas
+  // By input: the slots that view its bytes. By output: the slots that live in its bytes (kDirect). Plans that differ
+  // in sizes share them.
+  using SlotLists = std::vector<std::vector<int>>;
+  std::shared_ptr<const SlotLists> input_slots, output_slots;
+  std::vector<Delivery> deliveries;      // by output
+  std::vector<int> updated_inputs;       // by output: the input in whose memory it may be computed, or -1
+  std::vector<std::size_t> arena_bytes;  // by memory
+  std::vector<PlannedBuffer> buffers;    // of all arenas
+  bool has_room = false;                 // arenas are larger than this run needs, for values that grow
 
   bool Matches(std::span<const InputFact> inputs) const;
 };

@@ -46,14 +46,16 @@ PlanBuilder::PlanBuilder(const Outline& outline, std::span<const InputFact> inpu
       plan_(std::make_shared<Plan>()),
       facts_(std::move(before.slots)),
       outcomes_(std::move(before.steps)),
+      before_(std::move(before.plan)),
       has_facts_before_(!facts_.empty()) {}
 
 std::shared_ptr<Plan> PlanBuilder::Build() {
-  plan_->slots.resize(outline_.slots().size());
   BeginFacts();
   AddInputs();
+  plan_->steps.reserve(outline_.steps().size());
   for (int step = 0; step < static_cast<int>(outline_.steps().size()); ++step) PlanStep(step);
-  PlaceSlots();
+  refitted_ = Refit();
+  if (!refitted_) PlaceSlots();
   return plan_;
 }
 
@@ -79,9 +81,26 @@ PlanBuilder::Fact PlanBuilder::InitialFact(int slot) const {
           true};
 }
 
+// Whether the input is a tensor of the type that it had in the plan before, and its contents do not matter.
+bool PlanBuilder::IsAsBefore(std::size_t input) const {
+  const InputFact& given = inputs_[input];
+  const Fact& fact = facts_[outline_.inputs()[input]];
+  if (!has_facts_before_ || !given.ref.present() || given.known.has_value() || fact.known.has_value() ||
+      !fact.is_static || fact.type.dtype != given.ref.dtype || fact.type.dims.size() != given.ref.shape.size() ||
+      std::find(learned_.inputs.begin(), learned_.inputs.end(), static_cast<int>(input)) != learned_.inputs.end())
+    return false;
+  return std::equal(given.ref.shape.begin(), given.ref.shape.end(), fact.type.dims.begin(),
+                    [](std::int64_t size, const Dim& dim) { return dim.known() && dim.number() == size; });
+}
+
 void PlanBuilder::AddInputs() {
+  plan_->input_shapes.reserve(outline_.inputs().size());
   for (std::size_t i = 0; i < outline_.inputs().size(); ++i) {
     const int slot = outline_.inputs()[i];
+    if (IsAsBefore(i)) {
+      plan_->input_shapes.emplace_back(Shape(inputs_[i].ref.shape));
+      continue;
+    }
     Fact fact = FactOfInput(i);
     if (has_facts_before_) changed_[slot] = !(fact == facts_[slot]);
     facts_[slot] = std::move(fact);
@@ -151,19 +170,37 @@ std::vector<Type> PlanBuilder::BodyTypes(const Step& step, std::string_view attr
   return types;
 }
 
-void PlanBuilder::InferStep(const Step& step) {
-  std::vector<ops::InferContext::Known> known(step.inputs.size());
+// Inference is given the types of the inputs themselves, not copies, which would be allocated. Until TakeTypesBack
+// nothing else may look at them; where inference fails, so does the plan.
+void PlanBuilder::LendTypes(const Step& step) {
+  given_.assign(step.inputs.size(), {});
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     if (step.inputs[i] == kNoSlot) continue;
-    const Fact& fact = facts_[step.inputs[i]];
-    known[i] = {fact.type, fact.known.is_tensor() ? &fact.known.tensor() : nullptr, nullptr, true};
+    Fact& fact = facts_[step.inputs[i]];
+    given_[i] = {{}, fact.known.is_tensor() ? &fact.known.tensor() : nullptr, nullptr, true};
+    const auto first =
+        std::find(step.inputs.begin(), step.inputs.begin() + static_cast<std::ptrdiff_t>(i), step.inputs[i]) -
+        step.inputs.begin();
+    given_[i].type =
+        static_cast<std::size_t>(first) < i ? given_[static_cast<std::size_t>(first)].type : std::move(fact.type);
   }
-  std::vector<ops::InferContext::Output> outputs(step.outputs.size());
+}
+
+void PlanBuilder::TakeTypesBack(const Step& step) {
+  for (std::size_t i = step.inputs.size(); i-- > 0;)
+    if (step.inputs[i] != kNoSlot) facts_[step.inputs[i]].type = std::move(given_[i].type);
+}
+
+void PlanBuilder::InferStep(const Step& step) {
+  LendTypes(step);
+  inferred_outputs_.assign(step.outputs.size(), {});
+  std::vector<ops::InferContext::Output>& outputs = inferred_outputs_;
   const Node& node = outline_.graph().node(step.node);
   const ops::InferContext::SubgraphFn bodies = [&](std::string_view attribute, std::span<const Type> types) {
     return BodyTypes(step, attribute, types);
   };
-  ops::InferNode(outline_.graph(), node, *step.op, known, outputs, &bodies);
+  ops::InferNode(outline_.graph(), node, *step.op, given_, outputs, &bodies);
+  TakeTypesBack(step);
   for (std::size_t i = 0; i < step.outputs.size(); ++i) {
     if (step.outputs[i] == kNoSlot) continue;
     Fact& fact = facts_[step.outputs[i]];
@@ -200,18 +237,17 @@ bool PlanBuilder::IsSettled(int index) const {
                       [&](int slot) { return slot != kNoSlot && changed_[slot]; });
 }
 
-// What was known about the outputs, by output.
-std::vector<PlanBuilder::Fact> PlanBuilder::ResetOutputs(const Step& step) {
-  std::vector<Fact> before;
+void PlanBuilder::ResetOutputs(const Step& step) {
+  outputs_before_.clear();
+  if (!has_facts_before_) return;
   for (const int slot : step.outputs)
-    before.push_back(slot == kNoSlot ? Fact() : std::exchange(facts_[slot], InitialFact(slot)));
-  return before;
+    outputs_before_.push_back(slot == kNoSlot ? Fact() : std::exchange(facts_[slot], InitialFact(slot)));
 }
 
-void PlanBuilder::NoteOutcome(int index, std::size_t steps_before, const std::vector<Fact>& outputs_before) {
+void PlanBuilder::NoteOutcome(int index, std::size_t steps_before) {
   const Step& step = outline_.steps()[index];
-  for (std::size_t i = 0; i < outputs_before.size(); ++i)
-    if (step.outputs[i] != kNoSlot) changed_[step.outputs[i]] = !(outputs_before[i] == facts_[step.outputs[i]]);
+  for (std::size_t i = 0; i < outputs_before_.size(); ++i)
+    if (step.outputs[i] != kNoSlot) changed_[step.outputs[i]] = !(outputs_before_[i] == facts_[step.outputs[i]]);
   // Bodies see more than the inputs; functions of others may say something else each time.
   if (!step.bodies.empty() || !step.on_cpu || (step.op->traits & ops::kCustom) != 0) return;
   outcomes_[index] = Outcome::kNothing;
@@ -225,14 +261,17 @@ void PlanBuilder::PlanStep(int index) {
   }
   const Step& step = outline_.steps()[index];
   const std::size_t steps_before = plan_->steps.size();
-  const std::vector<Fact> outputs_before = has_facts_before_ ? ResetOutputs(step) : std::vector<Fact>();
+  ResetOutputs(step);
+  const Outcome before = outcomes_[index];
   ++inferred_;
   try {
     WalkStep(index);
   } catch (...) {
     throw outline_.AtStep(step, CurrentError());
   }
-  NoteOutcome(index, steps_before, outputs_before);
+  NoteOutcome(index, steps_before);
+  same_outcomes_ = same_outcomes_ && before != Outcome::kOpen && before == outcomes_[index];
+  walked_.push_back(index);
 }
 
 void PlanBuilder::WalkStep(int index) {

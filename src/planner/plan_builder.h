@@ -27,7 +27,7 @@ class PlanBuilder {
   // After Build: the steps that lack contents of inputs, with the inputs that would help.
   const std::vector<std::pair<int, std::set<int>>>& wanted() const { return wanted_; }
   const std::vector<int>& late_steps() const { return late_steps_; }
-  PlanFacts TakeFacts() { return {std::move(facts_), std::move(outcomes_), inferred_}; }
+  PlanFacts TakeFacts() { return {std::move(facts_), std::move(outcomes_), plan_, inferred_, refitted_}; }
 
  private:
   using Fact = PlanFact;
@@ -37,8 +37,11 @@ class PlanBuilder {
   void AddInputs();
   Fact FactOfInput(std::size_t input);
   bool IsSettled(int index) const;
-  std::vector<Fact> ResetOutputs(const Step& step);
-  void NoteOutcome(int index, std::size_t steps_before, const std::vector<Fact>& outputs_before);
+  void ResetOutputs(const Step& step);
+  void NoteOutcome(int index, std::size_t steps_before);
+  void LendTypes(const Step& step);
+  void TakeTypesBack(const Step& step);
+  bool IsAsBefore(std::size_t input) const;
   bool HasLateInput(const Step& step) const;
   void PlanStep(int index);
   void WalkStep(int index);
@@ -64,6 +67,13 @@ class PlanBuilder {
   void ExtendLifetimes();
   Placement PlaceByTask(std::span<const Block> blocks) const;
 
+  bool Refit();
+  bool Resize(int slot);
+  bool IsUnlike(int slot, int other) const;
+  bool KeepsSharing(const Step& step) const;
+  bool ResizeBuffers();
+  std::size_t RoomFor(int slot, std::size_t bytes) const;
+
   void PlaceSlots();
   int RootOf(int slot) const;
   void LinkViews();
@@ -83,11 +93,19 @@ class PlanBuilder {
   int threads_;
   const KeyContents& learned_;
   std::shared_ptr<Plan> plan_;
-  std::vector<Fact> facts_;        // by slot
-  std::vector<Outcome> outcomes_;  // by step
-  std::vector<bool> changed_;      // by slot: its fact is not that of the plan before
+  std::vector<Fact> facts_;             // by slot
+  std::vector<Outcome> outcomes_;       // by step
+  std::shared_ptr<const Plan> before_;  // the plan of the facts that were given
+  std::vector<bool> changed_;           // by slot: its fact is not that of the plan before
   bool has_facts_before_ = false;
+  bool same_outcomes_ = true;  // every step is planned, or not, as in the plan before
+  std::vector<int> walked_;    // steps that were not settled
+  // Of the step that is walked: what was known about its outputs, what inference is given, and what it gave.
+  std::vector<Fact> outputs_before_;
+  std::vector<ops::InferContext::Known> given_;
+  std::vector<ops::InferContext::Output> inferred_outputs_;
   int inferred_ = 0;
+  bool refitted_ = false;
   std::vector<int> input_of_;  // by slot: input, or -1
   std::vector<std::pair<int, std::set<int>>> wanted_;
   std::vector<int> late_steps_;

@@ -5,12 +5,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "ir/type.h"
 #include "tensor/value.h"
 
 namespace sardonyx::planner {
+
+struct Plan;
 
 // What is known about a value when a plan is made.
 struct PlanFact {
@@ -30,7 +33,9 @@ struct PlanFacts {
   };
   std::vector<PlanFact> slots;  // empty: no plan was made
   std::vector<Outcome> steps;
-  int inferred = 0;  // steps that the last plan looked at
+  std::shared_ptr<const Plan> plan;  // that these are the facts of
+  int inferred = 0;                  // steps that the last plan looked at
+  bool refitted = false;             // the last plan has the places of the one before
 };
 
 }  // namespace sardonyx::planner

@@ -27,6 +27,41 @@ void GiveToCpu(Graph& graph) {
   }
 }
 
+// All that a plan says but the places in arenas, which depend on the room that was left for values that grow.
+std::string TextWithoutPlaces(const Outline& outline, Plan plan) {
+  std::string text;
+  for (const PlannedBuffer& buffer : plan.buffers)
+    text += std::to_string(buffer.slot) + ": " + std::to_string(buffer.bytes) + " bytes, " +
+            std::to_string(buffer.first) + " to " + std::to_string(buffer.last) + "\n";
+  for (const int input : plan.updated_inputs) text += std::to_string(input) + " ";
+  for (PlannedSlot& slot : plan.slots) slot.offset = 0;
+  plan.buffers.clear();
+  plan.arena_bytes.assign(plan.arena_bytes.size(), 0);
+  return PlanText(outline, plan) + text;
+}
+
+// Every value lies in a storage that has its bytes, and no two storages that live at the same time share any.
+void CheckPlaces(const Outline& outline, const Plan& plan) {
+  std::vector<bool> has_place(plan.slots.size(), false);
+  for (const PlannedBuffer& buffer : plan.buffers) {
+    EXPECT_LE(buffer.offset + buffer.bytes, plan.arena_bytes[buffer.memory]);
+    EXPECT_EQ(buffer.offset % 64, 0);
+    for (const int slot : SlotsIn(outline, plan, buffer)) {
+      has_place[slot] = true;
+      EXPECT_LE(ByteSize(plan.slots[slot].dtype, plan.slots[slot].count), buffer.bytes);
+    }
+    for (const PlannedBuffer& other : plan.buffers) {
+      if (&other == &buffer || other.first > buffer.last || buffer.first > other.last) continue;
+      EXPECT_TRUE(other.offset >= buffer.offset + buffer.bytes || buffer.offset >= other.offset + other.bytes)
+          << buffer.slot << " and " << other.slot;
+    }
+  }
+  for (std::size_t slot = 0; slot < plan.slots.size(); ++slot) {
+    if (plan.slots[slot].place != PlannedSlot::Place::kArena || plan.slots[slot].count == 0) continue;
+    EXPECT_TRUE(has_place[slot]) << slot;
+  }
+}
+
 class Planned {
  public:
   explicit Planned(const std::string& text)
@@ -39,14 +74,17 @@ class Planned {
     outline_ = std::make_unique<const Outline>(graph_, registry, providers::ProviderSet());
   }
 
-  // The plan made from the facts of the last one, which must be the one made from nothing. Returns the number of steps
-  // that it looked at.
+  // The plan made from the facts of the last one, which must be the one made from nothing but for its places. Returns
+  // the number of steps that it looked at.
   int Check(const std::vector<Tensor>& inputs) {
     std::vector<InputFact> given;
     for (const Tensor& input : inputs) given.push_back({ops::RefOf(input), Type(), Value()});
     KeyContents learned = learned_;
-    const std::string fresh = PlanText(*outline_, *MakePlan(*outline_, given, 1, learned));
-    EXPECT_EQ(PlanText(*outline_, *MakePlan(*outline_, given, 1, learned_, &facts_)), fresh);
+    const std::string fresh = TextWithoutPlaces(*outline_, *MakePlan(*outline_, given, 1, learned));
+    const std::shared_ptr<const Plan> plan = MakePlan(*outline_, given, 1, learned_, &facts_);
+    EXPECT_EQ(TextWithoutPlaces(*outline_, *plan), fresh);
+    CheckPlaces(*outline_, *plan);
+    refitted_ += facts_.refitted ? 1 : 0;
     EXPECT_EQ(learned.inputs, learned_.inputs);
     EXPECT_EQ(learned.futile, learned_.futile);
     return facts_.inferred;
@@ -58,6 +96,7 @@ class Planned {
     EXPECT_TRUE(facts_.slots.empty());
   }
   const PlanFacts& facts() const { return facts_; }
+  int refitted() const { return refitted_; }  // plans that took over the places of the plan before
 
  private:
   Model model_;
@@ -65,6 +104,7 @@ class Planned {
   std::unique_ptr<const Outline> outline_;
   KeyContents learned_;
   PlanFacts facts_;
+  int refitted_ = 0;
 };
 
 Tensor Floats(Shape shape) {
@@ -104,6 +144,46 @@ TEST(PlanFacts, OtherLengthsBatchesAndEmptyCachesChangeWhatDependsOnThem) {
   g.Check({Floats({3, 1, 4}), Floats({3, 7, 4})});
   g.Check({Floats({3, 0, 4}), Floats({3, 0, 4})});
   g.Check({Floats({1, 7, 4}), Floats({1, 0, 4})});
+}
+
+TEST(PlanFacts, GrowingLengthsKeepTheirPlacesButForAFewSteps) {
+  Planned g(kDecoder);
+  for (int past = 1; past <= 400; ++past) g.Check({Floats({1, 1, 4}), Floats({1, past, 4})});
+  EXPECT_GE(g.refitted(), 390);  // the first two plans, and one for each time that the room is used up
+}
+
+TEST(PlanFacts, LongRowsLeaveTheirPlacesNowAndThen) {
+  Planned g(
+      "g (float[n,512] x) => (float[n,512] y) { a = Relu(x)\n t = MatMul(a, w)\n y = Tanh(t)\n"
+      "w = ConstantOfShape<value = float[1] {1}>(s)\n s = Constant<value_ints = [512,512]>() }");
+  for (int rows = 10; rows <= 200; ++rows) g.Check({Floats({rows, 512})});
+  EXPECT_GE(g.refitted(), 150);
+  EXPECT_LE(g.refitted(), 185);  // an eighth more at a time
+  const int before = g.refitted();
+  for (int rows = 200; rows > 0; --rows) g.Check({Floats({rows, 512})});
+  EXPECT_GE(g.refitted(), before + 150);  // a smaller value has room, but no memory is kept that nobody needs
+  EXPECT_LE(g.refitted(), before + 190);
+  const int small = g.refitted();
+  g.Check({Floats({0, 512})});
+  g.Check({Floats({300, 512})});
+  EXPECT_EQ(g.refitted(), small);
+}
+
+TEST(PlanFacts, WhatSharesMemoryDependsOnEqualSizes) {
+  // The sum may be written over either of its inputs if it has that input's size, and q over p.
+  Planned g(R"(g (float[n,4] x, float[m,4] z) => (float[k,4] y) {
+    a = Relu(x)
+    b = Tanh(z)
+    c = Add(a, b)
+    p = Concat<axis = 0>(c, z)
+    q = Sigmoid(p)
+    y = Softmax(q)
+  })");
+  for (const auto& [n, m] : std::vector<std::pair<int, int>>{
+           {1, 1}, {1, 2}, {1, 3}, {1, 4}, {4, 4}, {4, 1}, {3, 1}, {3, 3}, {1, 3}, {1, 1}, {2, 2}, {3, 3}, {4, 4}})
+    g.Check({Floats({n, 4}), Floats({m, 4})});
+  EXPECT_GE(g.refitted(), 4);
+  EXPECT_LE(g.refitted(), 8);
 }
 
 TEST(PlanFacts, APlanThatFailsLeavesNone) {

@@ -1,6 +1,8 @@
 // planner/plan_places.cpp - gives every value of a plan its place: views, reuse in place, outputs, arena.
 #include <algorithm>
 #include <climits>
+#include <memory>
+#include <utility>
 
 #include "planner/foreign_steps.h"
 #include "planner/in_place_op.h"
@@ -20,7 +22,8 @@ int PlanBuilder::RootOf(int slot) const {
 bool PlanBuilder::IsArenaRoot(int slot) const { return plan_->slots[slot].place == Place::kArena; }
 
 void PlanBuilder::PlaceSlots() {
-  const int count = static_cast<int>(plan_->slots.size());
+  const int count = static_cast<int>(outline_.slots().size());
+  plan_->slots.assign(outline_.slots().size(), PlannedSlot());
   root_.resize(count);
   first_.assign(count, INT_MAX);
   last_.assign(count, -1);
@@ -189,7 +192,7 @@ int PlanBuilder::UpdatedInput(int slot) const {
 // An output is computed in its own memory if a step makes it and no other output shares the storage.
 void PlanBuilder::ChooseDeliveries() {
   const auto& outputs = outline_.outputs();
-  plan_->output_slots.resize(outputs.size());
+  Plan::SlotLists slots_in(outputs.size());
   plan_->updated_inputs.assign(outputs.size(), -1);
   std::vector<int> output_of(plan_->slots.size(), -1);  // by root
   for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -211,19 +214,22 @@ void PlanBuilder::ChooseDeliveries() {
     if (output < 0) continue;
     plan_->slots[slot].place = Place::kOutput;
     plan_->slots[slot].source = output;
-    plan_->output_slots[output].push_back(slot);
+    slots_in[output].push_back(slot);
   }
+  plan_->output_slots = std::make_shared<const Plan::SlotLists>(std::move(slots_in));
 }
 
 // Offsets of the storages in one memory's arena.
 void PlanBuilder::PlaceMemory(int memory) {
   std::vector<Block> blocks;
   std::vector<int> block_slots;
+  std::vector<std::size_t> sizes;
   for (int slot = 0; slot < static_cast<int>(plan_->slots.size()); ++slot) {
     const PlannedSlot& planned = plan_->slots[slot];
     if (root_[slot] != slot || planned.place != Place::kArena || planned.memory != memory) continue;
     block_slots.push_back(slot);
-    blocks.push_back({ByteSize(planned.dtype, planned.count), first_[slot], last_[slot]});
+    sizes.push_back(ByteSize(planned.dtype, planned.count));
+    blocks.push_back({RoomFor(slot, sizes.back()), first_[slot], last_[slot]});
   }
   const Placement placement = plan_->stages.empty() ? PlaceBlocks(blocks) : PlaceByTask(blocks);
   plan_->arena_bytes.push_back(placement.arena_bytes);
@@ -234,14 +240,15 @@ void PlanBuilder::PlaceMemory(int memory) {
   for (std::size_t i = 0; i < block_slots.size(); ++i) {
     plan_->slots[block_slots[i]].offset = placement.offsets[i];
     if (blocks[i].bytes == 0) continue;
-    plan_->buffers.push_back({block_slots[i], memory, placement.offsets[i], blocks[i].bytes, step_at(blocks[i].first),
-                              step_at(blocks[i].last)});
+    plan_->has_room = plan_->has_room || blocks[i].bytes > sizes[i];
+    plan_->buffers.push_back({block_slots[i], memory, placement.offsets[i], sizes[i], step_at(blocks[i].first),
+                              step_at(blocks[i].last), blocks[i].bytes});
   }
 }
 
 void PlanBuilder::PlaceArena() {
   for (std::size_t memory = 0; memory < outline_.memories().size(); ++memory) PlaceMemory(static_cast<int>(memory));
-  plan_->input_slots.resize(outline_.inputs().size());
+  Plan::SlotLists viewers(outline_.inputs().size());
   for (int slot = 0; slot < static_cast<int>(plan_->slots.size()); ++slot) {
     PlannedSlot& planned = plan_->slots[slot];
     const int root = RootOf(slot);
@@ -251,8 +258,9 @@ void PlanBuilder::PlaceArena() {
       planned.place = storage.place;  // a view of an input or a constant
       planned.source = storage.place == Place::kConstant ? root : storage.source;
     }
-    if (planned.place == Place::kInput) plan_->input_slots[planned.source].push_back(slot);
+    if (planned.place == Place::kInput) viewers[planned.source].push_back(slot);
   }
+  plan_->input_slots = std::make_shared<const Plan::SlotLists>(std::move(viewers));
   EraseViews();
 }
 

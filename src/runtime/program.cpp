@@ -207,6 +207,21 @@ std::shared_ptr<const planner::Plan> Program::FindPlan(std::span<const planner::
   return plans_.front();
 }
 
+std::shared_ptr<const planner::Plan> Program::MakeExactPlan(std::span<const planner::InputFact> inputs) {
+  planner::KeyContents learned;
+  {
+    const std::scoped_lock lock(mutex_);
+    learned = key_contents_;
+  }
+  std::shared_ptr<const planner::Plan> made = planner::MakePlan(*outline_, inputs, branch_threads_, learned);
+  const std::scoped_lock lock(mutex_);
+  key_contents_.Add(learned);
+  plans_.remove_if([&](const std::shared_ptr<const planner::Plan>& plan) { return plan->Matches(inputs); });
+  plans_.push_front(std::move(made));
+  if (plans_.size() > kMaxPlans) plans_.pop_back();
+  return plans_.front();
+}
+
 std::shared_ptr<const planner::Plan> Program::LastPlan() {
   const std::scoped_lock lock(mutex_);
   return plans_.empty() ? nullptr : plans_.front();

@@ -66,6 +66,9 @@ class Program : public std::enable_shared_from_this<Program> {
 
   // The plan for these inputs, made if it is new. Thread-safe.
   std::shared_ptr<const planner::Plan> FindPlan(std::span<const planner::InputFact> inputs);
+  // A plan for these inputs that leaves no room for values that grow; takes the place of the one that FindPlan
+  // returned. Thread-safe.
+  std::shared_ptr<const planner::Plan> MakeExactPlan(std::span<const planner::InputFact> inputs);
   std::shared_ptr<const planner::Plan> LastPlan();  // returned by FindPlan; null before the first. Thread-safe.
   // The kernel of this step made another shape than the plan had: later plans leave its shapes open. Thread-safe.
   void NoteSurprise(std::size_t step);

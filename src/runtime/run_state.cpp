@@ -216,6 +216,17 @@ void RunState::Bind(std::shared_ptr<const planner::Plan> plan) {
   }
 }
 
+// Values that grow have room where there is memory for it.
+void RunState::BindFound() {
+  const std::shared_ptr<const planner::Plan> found = program_.FindPlan(facts_);
+  try {
+    return Bind(found);
+  } catch (const Error&) {
+    if (!found->has_room) throw;
+  }
+  Bind(program_.MakeExactPlan(facts_));
+}
+
 std::size_t RunState::HeldBytes() const {
   std::size_t held = 0;
   const auto add = [&](const std::shared_ptr<Buffer>& buffer) { held += buffer ? buffer->size() : 0; };
@@ -263,7 +274,7 @@ void RunState::ExecuteOnce(std::span<const OutputTarget> targets, const std::sha
       repeated_need_ = {};
     }
     try {
-      Bind(plan ? plan : program_.FindPlan(facts_));
+      plan ? Bind(plan) : BindFound();
     } catch (...) {
       plan_ = nullptr;  // its memory is not all there: the next run binds again
       throw;
@@ -300,7 +311,7 @@ void RunState::ExecuteOnce(std::span<const OutputTarget> targets, const std::sha
 void RunState::PlaceInputs() {
   for (std::size_t i = 0; i < facts_.size(); ++i) {
     if (facts_[i].ref.present()) {
-      for (const int slot : plan_->input_slots[i]) slots_[slot].ref.data = facts_[i].ref.data;
+      for (const int slot : (*plan_->input_slots)[i]) slots_[slot].ref.data = facts_[i].ref.data;
     } else {
       slots_[program_.inputs()[i]].value = input_values_[i];
       slots_[program_.inputs()[i]].Clear();

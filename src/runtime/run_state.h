@@ -78,6 +78,7 @@ class RunState {
   };
   void ExecuteOnce(std::span<const OutputTarget> targets, const std::shared_ptr<const planner::Plan>& plan);
   void Bind(std::shared_ptr<const planner::Plan> plan);
+  void BindFound();
   Error AtLargestBuffer(std::size_t memory, const Error& error) const;
   Error AtSlot(int slot, const Error& error) const;
   void SetParallel(Parallel* parallel);

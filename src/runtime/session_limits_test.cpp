@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ir/text.h"
 #include "model/save.h"
 #include "testing/environment.h"
@@ -69,6 +71,35 @@ TEST(SessionLimits, MemoryKeptFromAnEarlierRunCounts) {
   RunOptions run;
   run.config["sardonyx.max_run_memory"] = "100000";
   for (int i = 0; i < 3; ++i) EXPECT_NE(RunFill(*session, 100000, run), "");
+}
+
+// Two values of a run live at once; those that grow have more room than they need, but only where it may be had.
+constexpr const char* kGrow = R"(<ir_version: 10, opset_import: ["" : 21]>
+g (float[n,256] x, float[256,256] w) => (float y) <int64[2] all = {0, 1}> {
+  a = MatMul(x, w)
+  b = MatMul(a, w)
+  c = MatMul(b, w)
+  y = ReduceSum<keepdims = 0>(c, all)
+})";
+
+TEST(SessionLimits, RoomForValuesThatGrowIsNoReasonToFail) {
+  const auto run = [&](Session& session, std::int64_t rows) {
+    Tensor x(DType::kFloat, Shape{rows, 256}), w(DType::kFloat, Shape{256, 256});
+    std::fill_n(x.data<float>(), x.count(), 1.0f);
+    std::fill_n(w.data<float>(), w.count(), 0.5f);
+    return ErrorOf([&] { session.Run({}, {{"x", x}, {"w", w}}, {"y"}); });
+  };
+  // The least limit with which a session runs the largest size at once.
+  constexpr std::int64_t kLast = 132;
+  const auto fits = [&](std::int64_t limit) {
+    return run(*SessionOf(kGrow, {{"sardonyx.max_run_memory", std::to_string(limit)}}), kLast).empty();
+  };
+  std::int64_t least = 0, enough = 1 << 22;
+  ASSERT_TRUE(fits(enough));
+  while (least + 1 < enough) (fits((least + enough) / 2) ? enough : least) = (least + enough) / 2;
+  const auto session = SessionOf(kGrow, {{"sardonyx.max_run_memory", std::to_string(enough)}});
+  for (std::int64_t rows = 100; rows <= kLast; ++rows) EXPECT_EQ(run(*session, rows), "") << rows;
+  EXPECT_NE(run(*session, kLast + 1), "");
 }
 
 TEST(SessionLimits, TheTimeOfARunIsBounded) {

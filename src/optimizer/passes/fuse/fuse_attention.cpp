@@ -13,6 +13,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "ops/infer.h"
 #include "optimizer/fusion/attention_mask.h"
@@ -118,6 +122,26 @@ class AttentionFuser {
     return behind;
   }
 
+  // Whether one of `read`, which the new node reads, is computed from the caches that it would make: a mask that takes
+  // the number of keys from them, say. `own` are the nodes that it replaces.
+  bool ReadCaches(std::vector<ValueId> read, const Heads& k, const Heads& v, std::initializer_list<NodeId> own) const {
+    for (const Heads* heads : {&k, &v}) read.push_back(heads->view.source());
+    read.insert(read.end(), {k.past, v.past});
+    std::vector<ValueId> open = {k.present, v.present};
+    std::set<NodeId> seen(own);
+    while (!open.empty()) {
+      const ValueId value = open.back();
+      open.pop_back();
+      if (std::find(read.begin(), read.end(), value) != read.end()) return true;
+      for (const NodeId id : graph_.value(value).consumers) {
+        if (!seen.insert(id).second) continue;
+        for (const ValueId output : graph_.node(id).outputs)
+          if (output != kNoValue) open.push_back(output);
+      }
+    }
+    return false;
+  }
+
   static Dim Size(const Heads& heads, std::size_t axis) { return heads.view.SizeOf(heads.view.axis(axis)); }
 
   // Heads of keys and values are as many as those of the queries, are repeated, or are one.
@@ -178,7 +202,10 @@ class AttentionFuser {
     }
     if (!CanBuildMask(graph_, scores)) return context_.No(graph_, softmax, "its mask cannot be written as a sum");
     const auto k_new = BehindCache(*k), v_new = BehindCache(*v);
-    const bool cached = k_new && v_new && SameDim(Size(*k_new, kRow), Size(*v_new, kRow));
+    std::vector<ValueId> read = {q->view.source(), probabilities.condition};
+    for (const ScoreStep& step : scores.steps) read.push_back(step.operand);
+    const bool cached = k_new && v_new && SameDim(Size(*k_new, kRow), Size(*v_new, kRow)) &&
+                        !ReadCaches(std::move(read), *k_new, *v_new, {scores.product, last});
     if (cached) {
       k = k_new;
       v = v_new;
@@ -217,7 +244,8 @@ class AttentionFuser {
     // With a cache in front, the first query of a causal node stands behind it.
     const bool plain = IntAttribute(node, "is_causal", 0) == 0 && IntAttribute(node, "left_window_size", -1) == -1 &&
                        IntAttribute(node, "right_window_size", -1) == -1;
-    if (plain && k_new && v_new && SameDim(Size(*k_new, kRow), Size(*v_new, kRow))) {
+    if (plain && k_new && v_new && SameDim(Size(*k_new, kRow), Size(*v_new, kRow)) &&
+        !ReadCaches({q->view.source(), has(kMaskInput) ? node.inputs[kMaskInput] : kNoValue}, *k_new, *v_new, {id})) {
       k = k_new;
       v = v_new;
       gains = true;

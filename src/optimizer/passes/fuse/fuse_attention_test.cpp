@@ -199,6 +199,31 @@ TEST(FuseAttention, TakesCaches) {
             "Attention");
 }
 
+// The node cannot make the cache that its own mask is computed from.
+TEST(FuseAttention, LeavesCachesThatTheMaskIsMadeFrom) {
+  const auto graph = [](const std::string& sized) {
+    return "g (float[b,s,6] x0, float[b,s,6] x1, float[b,s,6] x2, float[b,2,p,3] pk, float[b,2,p,3] pv)"
+           " => (float[b,s,6] y, float[b,2,n,3] nk, float[b,2,n,3] nv)\n"
+           "<int64[4] h = {0, 0, 2, 3}, int64[3] w = {0, 0, 6}, int64[1] last = {3}> {\n"
+           "q0 = Reshape(x0, h) q = Transpose<perm = [0, 2, 1, 3]>(q0)\n"
+           "k0 = Reshape(x1, h) k1 = Transpose<perm = [0, 2, 1, 3]>(k0) nk = Concat<axis = 2>(pk, k1)\n"
+           "v0 = Reshape(x2, h) v1 = Transpose<perm = [0, 2, 1, 3]>(v0) nv = Concat<axis = -2>(pv, v1)\n"
+           "sums = ReduceMean<keepdims = 1>(" +
+           sized +
+           ", last) m = Transpose<perm = [0, 1, 3, 2]>(sums)\n"
+           "k = Transpose<perm = [0, 1, 3, 2]>(nk) a = MatMul(q, k) c = Add(a, m) pr = Softmax(c)\n"
+           "o = MatMul(pr, nv) o1 = Transpose<perm = [0, 2, 1, 3]>(o) y = Reshape(o1, w) }";
+  };
+  const std::vector<std::vector<Shape>> runs = {
+      {Shape{2, 1, 6}, Shape{2, 1, 6}, Shape{2, 1, 6}, Shape{2, 2, 4, 3}, Shape{2, 2, 4, 3}},
+      {Shape{1, 3, 6}, Shape{1, 3, 6}, Shape{1, 3, 6}, Shape{1, 2, 0, 3}, Shape{1, 2, 0, 3}}};
+  for (const char* sized : {"nk", "nv"}) {
+    const std::string left = Fused(graph(sized), runs);
+    EXPECT_NE(left.find("Attention"), std::string::npos) << left;
+    EXPECT_NE(left.find("Concat"), std::string::npos) << left;
+  }
+}
+
 TEST(FuseAttention, TakesSharedHeads) {
   EXPECT_EQ(
       Fused("g (float[b,4,s,3] q, float[b,2,t,3] k, float[b,2,t,3] v) => (float[b,4,s,3] y)\n"
