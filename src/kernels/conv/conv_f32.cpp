@@ -7,6 +7,7 @@
 #include "kernels/conv/implicit_gemm.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/split_f32.h"
 
 namespace sardonyx::kernels {
 namespace {
@@ -109,18 +110,21 @@ void SetTapOffsets(const ConvShape& s, const DenseInput& input, ptrdiff_t* offse
         *offsets++ = d * s.dilation[0] * pitch[0] + h * s.dilation[1] * pitch[1] + w * s.dilation[2] * pitch[2];
 }
 
-// A product of a few rows: 1x1 kernels on nearly nothing, as in squeeze-and-excitation. s: normalized.
+// 1x1 kernels that are products of packed matrices: on nearly nothing, as in squeeze-and-excitation, or where products
+// have units of their own. s: normalized.
 constexpr int64_t kThinRows = 8;
 constexpr int64_t kThinSerialWork = int64_t{1} << 17;
-bool IsThin(const ConvShape& s, const TileF32Set& tiles) {
+bool IsProduct(const ConvShape& s, const TileF32Set& tiles) {
   // The product keeps a last panel of few columns in another form (PackGemmF32B) than the convolution's weights have.
   const int64_t rest = s.out_channels % tiles.columns;
   if (rest != 0 && rest <= TileF32Set::kMaxColumns) return false;
-  return Product(s.kernel) == 1 && s.groups == 1 && s.batch == 1 && s.in == s.out && s.in[2] <= kThinRows &&
-         s.in[0] * s.in[1] == 1 && s.pad_begin == Index3{0, 0, 0} && !IsFirst(s.in_layout) && !IsFirst(s.out_layout);
+  const int64_t rows = s.in[2];
+  if (rows > kThinRows && !PaysToSplit(tiles, rows, s.out_channels, s.in_channels)) return false;
+  return Product(s.kernel) == 1 && s.groups == 1 && s.batch == 1 && s.in == s.out && s.in[0] * s.in[1] == 1 &&
+         s.pad_begin == Index3{0, 0, 0} && !IsFirst(s.in_layout) && !IsFirst(s.out_layout);
 }
 
-GemmF32Args ThinGemm(const ConvF32Args& args, const ConvShape& s, const TileF32Set& tiles) {
+GemmF32Args ProductArgs(const ConvF32Args& args, const ConvShape& s, const TileF32Set& tiles) {
   GemmF32Args g;
   g.m = s.in[2], g.n = s.out_channels, g.k = s.in_channels;
   g.a = args.x, g.lda = s.in_channels;
@@ -134,10 +138,10 @@ GemmF32Args ThinGemm(const ConvF32Args& args, const ConvShape& s, const TileF32S
 
 void RunDense(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parallel, std::byte* scratch) {
   const ConvShape s = MergedGroups(Normalized(args.shape), tiles);
-  if (IsThin(s, tiles)) {
+  if (IsProduct(s, tiles)) {
     Serial serial;  // as one loop over the weights, faster than other threads wake up
-    const bool small = s.in_channels * s.out_channels < kThinSerialWork;
-    return GemmF32(ThinGemm(args, s, tiles), small ? static_cast<Parallel&>(serial) : parallel, scratch);
+    const bool small = s.in[2] <= kThinRows && s.in_channels * s.out_channels < kThinSerialWork;
+    return GemmF32(ProductArgs(args, s, tiles), small ? static_cast<Parallel&>(serial) : parallel, scratch);
   }
   const DenseInput input(s);
   auto* offsets = reinterpret_cast<ptrdiff_t*>(scratch);
@@ -362,10 +366,10 @@ std::size_t ConvF32ScratchBytes(const ConvShape& shape, int threads, const TileF
   if (way == Way::kWinograd) return WinogradScratchBytes(shape, threads, Tiles(tiles));
   if (way == Way::kDense) {
     const ConvShape s = MergedGroups(Normalized(shape), Tiles(tiles));
-    if (IsThin(s, Tiles(tiles))) {
+    if (IsProduct(s, Tiles(tiles))) {
       ConvF32Args args;
       args.packed_weights = kGiven;
-      return GemmF32ScratchBytes(ThinGemm(args, s, Tiles(tiles)), threads);
+      return GemmF32ScratchBytes(ProductArgs(args, s, Tiles(tiles)), threads);
     }
     const DenseInput input(s);
     return input.OffsetBytes() + (input.in_place ? 0 : FloatBytes(input.halo.Floats()));

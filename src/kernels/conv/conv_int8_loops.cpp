@@ -31,6 +31,7 @@ class Loops {
   int64_t UnitCount() const { return g_.groups * chunks_ * panels_; }
 
   void Run(int64_t begin, int64_t end) const {
+    const TilesInUse in_use(&tiles_);
     for (int64_t unit = begin; unit < end; ++unit) RunUnit(unit, unit + 1 < end);
   }
 

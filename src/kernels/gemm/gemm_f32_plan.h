@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/split_f32.h"
 #include "kernels/gemm/tile_f32.h"
 
 namespace sardonyx::kernels::gemm_f32 {
@@ -38,6 +39,7 @@ struct Plan {
   int64_t chunks = 1;
   int64_t slot_floats = 0;  // scratch of one thread in kPanel and kHalf
   bool pad_a = false;       // A is first copied to rows of k + kAliasPadding floats
+  bool split = false;       // on parts in bf16, which are made of A first and of each panel of B when it is used
 };
 
 inline constexpr int64_t kAliasPadding = 16;
@@ -62,6 +64,18 @@ Plan MakePlan(const GemmF32Args& g, int64_t threads);
 // False where threads would cost more than they give.
 bool PaysThreads(const GemmF32Args& g);
 std::size_t PaddedABytes(const GemmF32Args& g, const Plan& plan);
+
+// Where the parts of A lie in scratch when plan.split: what threads found out, three planes, then the slots.
+struct SplitLayout {
+  SplitLayout(const GemmF32Args& g, const Plan& plan, int threads);
+  int64_t row;              // elements from a row of a plane to the next
+  int64_t a_part;           // from a plane of A to the next
+  int64_t b_part;           // from a plane of a panel of B to the next
+  std::size_t facts;        // bytes: SplitFacts [threads]
+  std::size_t a;            // bytes of all planes of A
+  std::size_t slot;         // bytes of a thread's slot: its panel of floats, then the planes of B
+  std::size_t slot_floats;  // bytes of the former
+};
 std::size_t ScratchBytes(const GemmF32Args& g, const Plan& plan, int threads);
 
 // The epilogue of row `row` of batch element `item` from column `column` on.

@@ -9,21 +9,31 @@
 namespace sardonyx::kernels::gemm_f32 {
 namespace {
 
+// The parts of A, where a product runs on those.
+struct SplitA {
+  const std::uint16_t* planes;
+  SplitFacts facts;
+  const SplitLayout* layout;
+};
+
 // One product (or batch) on tiles.
 class TileLoop {
  public:
-  TileLoop(const GemmF32Args& g, const Plan& plan, const float* packed)
+  // split: null where the product runs on floats.
+  TileLoop(const GemmF32Args& g, const Plan& plan, const float* packed, const SplitA* split)
       : g_(g),
         plan_(plan),
         tiles_(Tiles(g.tiles)),
         packed_(packed),
+        split_(split),
         panel_floats_(g.k * tiles_.columns),
         few_columns_(plan.mode == BMode::kHalf ? 0 : FewColumns(g.k, g.n, tiles_)) {}
 
   int64_t UnitCount() const { return g_.batch * plan_.chunks * plan_.panels; }
 
-  // slot: scratch for one packed panel, only used in kPanel.
+  // slot: scratch for one panel, of SplitLayout::slot bytes or plan.slot_floats floats.
   void Run(int64_t begin, int64_t end, float* slot) const {
+    const TilesInUse in_use(split_ != nullptr ? tiles_.split : nullptr);
     for (int64_t block = 0; block < plan_.blocks_k; ++block)
       for (int64_t unit = begin; unit < end; ++unit) RunUnit(unit, end, block, slot);
   }
@@ -109,7 +119,20 @@ class TileLoop {
     }
     const bool last = block + 1 == plan_.blocks_k;
     if (last) SetClamp(e.activation, &t);
-    RunRows(u, block, NextPanel(unit, end, block), last ? e.activation : Activation{}, &t);
+    SplitF32Args parts;
+    const bool split = split_ != nullptr && SplitB(t, block, slot, &parts);
+    RunRows(u, block, NextPanel(unit, end, block), last ? e.activation : Activation{}, &t, split ? &parts : nullptr);
+  }
+
+  // Makes the parts of the panel, and says whether the products of the parts are as good as those of the floats.
+  bool SplitB(const TileF32Args& t, int64_t block, float* slot, SplitF32Args* parts) const {
+    const SplitLayout& layout = *split_->layout;
+    auto* planes = reinterpret_cast<std::uint16_t*>(reinterpret_cast<std::byte*>(slot) + layout.slot_floats);
+    const SplitFacts facts = tiles_.split->split_panel(1, t.k, t.b, t.b_stride, t.columns, planes, layout.b_part);
+    parts->a0 = split_->planes + BlockStart(block);
+    parts->a_row_stride = layout.row, parts->a_part_stride = layout.a_part, parts->a_parts = split_->facts.Parts();
+    parts->b = planes, parts->b_part_stride = layout.b_part, parts->b_parts = facts.Parts();
+    return MayMultiplyParts(split_->facts, facts);
   }
 
   // The last panel where it has so few columns that each is a dot product with the rows of A.
@@ -152,9 +175,11 @@ class TileLoop {
     return reinterpret_cast<const char*>(PackedPanel(next.item, next.panel, block));
   }
 
-  void RunRows(const Unit& u, int64_t block, const char* next, const Activation& activation, TileF32Args* t) const {
+  // split: null, or the parts of A, from the block on, and of the panel.
+  void RunRows(const Unit& u, int64_t block, const char* next, const Activation& activation, TileF32Args* t,
+               const SplitF32Args* split) const {
     const int64_t row0 = g_.m * u.chunk / plan_.chunks, rows = g_.m * (u.chunk + 1) / plan_.chunks - row0;
-    const int64_t parts = CeilDiv(rows, tiles_.rows);
+    const int64_t parts = CeilDiv(rows, split != nullptr ? tiles_.split->rows : tiles_.rows);
     const float* a = g_.a + AOffset(g_, u.item) + BlockStart(block) * t->a_k_stride;
     // While the first tiles run, they fetch the next panel into the second cache level, evenly spread.
     const int64_t fetchers = next == nullptr ? 0 : parts >= 8 ? 8 : parts >= 4 ? 4 : parts >= 2 ? 2 : 0;
@@ -169,7 +194,15 @@ class TileLoop {
       const bool fetch = i < fetchers;
       t->prefetch_step = fetch ? fetch_step : 0;
       t->prefetch = fetch ? next + i * fetch_step * t->k : reinterpret_cast<const char*>(t->b);
-      RunTileF32(tiles_, *t, count, activation);
+      if (split == nullptr) {
+        RunTileF32(tiles_, *t, count, activation);
+        continue;
+      }
+      SplitF32Args s = *split;
+      s.a0 += row * s.a_row_stride;
+      s.a1 = s.a0 + run * s.a_row_stride;
+      s.tile = *t;
+      RunTileSplit(tiles_, s, count, activation);
     }
   }
 
@@ -177,6 +210,7 @@ class TileLoop {
   const Plan& plan_;
   const TileF32Set& tiles_;
   const float* packed_;
+  const SplitA* split_;
   int64_t panel_floats_;
   int64_t few_columns_;
 };
@@ -191,6 +225,42 @@ void PadA(GemmF32Args* g, float* copy, Parallel& parallel) {
   g->lda = stride;
 }
 
+// Makes the parts of A, and runs the product with them.
+void RunSplit(const GemmF32Args& g, const Plan& plan, const float* packed, Parallel& parallel, std::byte* scratch) {
+  const TileF32Set& tiles = Tiles(g.tiles);
+  const int threads = parallel.ThreadCount();
+  const SplitLayout layout(g, plan, threads);
+  auto* facts = reinterpret_cast<SplitFacts*>(scratch);
+  auto* planes = reinterpret_cast<std::uint16_t*>(scratch + layout.facts);
+  std::byte* slots = scratch + layout.facts + layout.a;
+  // The last k of an odd number has a partner, which is multiplied by zero.
+  const auto fill = [&](int64_t s, int64_t first, int64_t last) {
+    facts[s] = {};
+    for (int64_t row = first; row < last; ++row) {
+      facts[s].Join(tiles.split->split(g.k, g.a + row * g.lda, planes + row * layout.row, layout.a_part));
+      for (int part = 0; part < kMostParts && g.k < layout.row; ++part)
+        planes[part * layout.a_part + row * layout.row + g.k] = 0;
+    }
+  };
+  const bool together = threads > 1 && PaysThreads(g);
+  if (together) {
+    parallel.For(threads, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t s = begin; s < end; ++s) fill(s, g.m * s / threads, g.m * (s + 1) / threads);
+    });
+  } else {
+    fill(0, 0, g.m);
+  }
+  SplitA a = {planes, facts[0], &layout};
+  for (int s = 1; together && s < threads; ++s) a.facts.Join(facts[s]);
+  const TileLoop loop(g, plan, packed, &a);
+  const int64_t units = loop.UnitCount();
+  const auto slot = [&](int64_t s) { return reinterpret_cast<float*>(slots + s * layout.slot); };
+  if (!together) return loop.Run(0, units, slot(0));
+  parallel.For(threads, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) loop.Run(units * s / threads, units * (s + 1) / threads, slot(s));
+  });
+}
+
 }  // namespace
 
 void RunTiles(GemmF32Args g, const Plan& plan, Parallel& parallel, std::byte* scratch) {
@@ -203,8 +273,10 @@ void RunTiles(GemmF32Args g, const Plan& plan, Parallel& parallel, std::byte* sc
     float* copy = reinterpret_cast<float*>(scratch);
     PackGemmF32B(g.k, g.n, g.b, g.ldb, g.trans_b, copy, parallel, g.tiles);
     packed = copy;
+    if (plan.split) scratch += GemmF32PackedCount(g.k, g.n, g.tiles) * sizeof(float);
   }
-  const TileLoop loop(g, plan, packed);
+  if (plan.split) return RunSplit(g, plan, packed, parallel, scratch);
+  const TileLoop loop(g, plan, packed, nullptr);
   const int64_t units = loop.UnitCount();
   const int64_t threads = parallel.ThreadCount();
   float* slots = reinterpret_cast<float*>(scratch);

@@ -195,6 +195,7 @@ class Product {
   }
 
   void RunUnits(int64_t begin, int64_t end) const {
+    const TilesInUse in_use(&t_);
     TileInt8Args a = Start();
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t chunk = unit / panels_, panel = unit % panels_, column = panel * t_.columns;
@@ -353,6 +354,7 @@ std::size_t ItemBytes(const GemmInt8Args& g, int threads) {
 
 // clang-format off
 static constexpr Variant<TileInt8SetFn> kVariants[] = {
+    SDX_X86_VARIANT(avx512, TileSetAmx, amx_int8)
     SDX_X86_VARIANT(avx512, TileSetBytes, avx512_vnni)
     SDX_X86_VARIANT(avx512, TileSetWords, avx512)
     SDX_X86_VARIANT(avx2, TileSetClipped, avx2)

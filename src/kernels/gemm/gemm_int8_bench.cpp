@@ -34,7 +34,8 @@ void GemmBytes(benchmark::State& state) {
   SetRates(state, 2.0 * static_cast<double>(g.m * g.n * g.k), TilesF32(set.isa));
 }
 BENCHMARK(GemmBytes)->ArgsProduct({{0, 1, 2, 3}, {512}, {512}, {512}, {1}, {0}})->UseRealTime();
-BENCHMARK(GemmBytes)->ArgsProduct({{0}, {128}, {768}, {768}, {0, 1}, {0, 1}})->UseRealTime();
+BENCHMARK(GemmBytes)->ArgsProduct({{0, 1}, {2, 4, 8, 16, 128}, {768}, {768}, {1}, {0}})->UseRealTime();
+BENCHMARK(GemmBytes)->ArgsProduct({{0}, {128}, {768}, {768}, {0, 1}, {1}})->UseRealTime();
 BENCHMARK(GemmBytes)->ArgsProduct({{0}, {1}, {1024}, {1024}, {0, 1}, {0}})->UseRealTime();
 
 }  // namespace

@@ -10,7 +10,9 @@
 
 #include "base/parallel.h"
 #include "kernels/elementwise/unary.h"
+#include "kernels/gemm/split_f32.h"
 #include "kernels/gemm/tile_f32.h"
+#include "kernels/gemm/tile_int8.h"
 
 namespace sardonyx::kernels {
 
@@ -29,9 +31,36 @@ class ThreeInTurn final : public Parallel {
   int ThreadCount() const override { return 3; }
 };
 
+// Tiles that multiply parts in bf16, on AMX or on the stand-in for its instructions; null without AVX-512.
+inline const TileF32Set* SplitSetForTests() {
+#if defined(__x86_64__)
+  if (!Supported(Isa::avx512)) return nullptr;
+  static const TileF32Set set = [] {
+    TileF32Set s = TilesF32(Isa::avx512);
+    s.split = BestSplitF32() != nullptr ? BestSplitF32() : avx512::SplitSetStandIn();
+    return s;
+  }();
+  return &set;
+#else
+  return nullptr;
+#endif
+}
+
+// Those of every ISA of this CPU.
 inline std::vector<const TileF32Set*> Sets() {
   std::vector<const TileF32Set*> sets;
   for (const Isa isa : SupportedIsas()) sets.push_back(&TilesF32(isa));
+  if (const TileF32Set* set = SplitSetForTests()) sets.push_back(set);
+  return sets;
+}
+
+// The integer tiles that this CPU can run, and those of AMX on its stand-in.
+inline std::vector<const TileInt8Set*> Int8Sets() {
+  std::vector<const TileInt8Set*> sets;
+  for (const auto& [isa, set] : Runnable(TileInt8Variants())) sets.push_back(set());
+#if defined(__x86_64__)
+  if (Supported(Isa::avx512) && MayUse(&CpuInfo::avx512_vnni)) sets.push_back(avx512::TileSetStandIn());
+#endif
   return sets;
 }
 

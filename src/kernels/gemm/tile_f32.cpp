@@ -2,12 +2,22 @@
 // convolutions.
 #include "kernels/gemm/tile_f32.h"
 
+#include "kernels/gemm/split_f32.h"
+
 namespace sardonyx::kernels {
 
 static constexpr Variant<const TileF32Set&()> kVariants[] = {SDX_VARIANTS(TileSetF32)};
 
 const TileF32Set& TilesF32(Isa isa) { return Best(kVariants, isa)(); }
-const TileF32Set& BestTilesF32() { return TilesF32(BestIsa()); }
+
+const TileF32Set& BestTilesF32() {
+  static const TileF32Set best = [] {
+    TileF32Set set = TilesF32(BestIsa());
+    set.split = BestSplitF32();
+    return set;
+  }();
+  return best;
+}
 
 bool NeedsPass(const Activation& activation) {
   return activation.kind != UnaryKind::kNone && activation.kind != UnaryKind::kRelu &&
@@ -23,6 +33,10 @@ void SetClamp(const Activation& activation, TileF32Args* args) {
 
 void RunTileF32(const TileF32Set& tiles, const TileF32Args& args, std::int64_t rows, const Activation& activation) {
   (args.columns * 2 <= tiles.columns ? tiles.narrow : tiles.wide)[rows - 1](args);
+  ActivateTile(tiles, args, rows, activation);
+}
+
+void ActivateTile(const TileF32Set& tiles, const TileF32Args& args, std::int64_t rows, const Activation& activation) {
   if (!NeedsPass(activation)) return;
   const std::int64_t first = (rows + 1) / 2;
   tiles.activate(args.c0, first, args.columns, args.c_row_stride, activation);

@@ -93,6 +93,8 @@ struct ThinArgs {
 
 using TileF32Fn = void(const TileF32Args&);
 
+struct SplitF32Set;  // kernels/gemm/split_f32.h
+
 struct TileF32Set {
   static constexpr std::int64_t kMaxColumns = 3;  // of columns_of
   static constexpr std::int64_t kRowPanels = 4;   // of row_panels
@@ -136,6 +138,8 @@ struct TileF32Set {
   void (*depthwise_plane)(const PlaneArgs& args);
   // even[i] = src[2 * i], odd[i] = src[2 * i + 1], i < pairs
   void (*split_pairs)(const float* src, std::int64_t pairs, float* even, float* odd);
+  // Not null where products of some size are faster on units for bf16, without losing accuracy.
+  const SplitF32Set* split = nullptr;
 };
 
 #define SDX_DECLARE(isa)          \
@@ -151,6 +155,9 @@ const TileF32Set& BestTilesF32();
 
 // Runs the tile of `rows` rows on args, then the activation where it is more than a clamp.
 void RunTileF32(const TileF32Set& tiles, const TileF32Args& args, std::int64_t rows, const Activation& activation);
+
+// The second half of it: an activation that is more than a clamp.
+void ActivateTile(const TileF32Set& tiles, const TileF32Args& args, std::int64_t rows, const Activation& activation);
 
 // Sets low and high for the activations that are clamps.
 void SetClamp(const Activation& activation, TileF32Args* args);

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "kernels/gemm/row_f32.h"
-#include "kernels/simd/vec_f32.h"
+#include "kernels/gemm/tile_f32_finish.h"
 
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
@@ -20,68 +20,6 @@ constexpr int kVectors = 2;
 // large bias.
 constexpr int64_t kShortSum = 64;
 bool StartsFromBias(const TileF32Args& t) { return t.alpha == 1 && t.taps * t.k <= kShortSum; }
-
-Vec BiasOf(const TileF32Args& t, ptrdiff_t v) {
-  Vec bias = Broadcast(t.bias);
-  if (t.bias_n != nullptr) bias += Load(t.bias_n + v * kLanes, FirstLanes(t.columns - v * kLanes));
-  return bias * Broadcast(t.bias_scale);
-}
-
-// Calls f(row, v) for every vector of the tile.
-template <int R, int V, typename F>
-inline __attribute__((always_inline)) void ForEach(F f) {
-#pragma GCC unroll 16
-  for (ptrdiff_t r = 0; r < R; ++r)
-#pragma GCC unroll 4
-    for (ptrdiff_t v = 0; v < V; ++v) f(r, v);
-}
-
-// What is rare is left out as a whole: every operation on a tile costs as much as a step of a short sum.
-template <int R, int V>
-inline __attribute__((always_inline)) void Store(const TileF32Args& t, Vec (&acc)[R][V]) {
-  constexpr ptrdiff_t kRun = (R + 1) / 2;
-  const auto place = [](float* p, float* q, ptrdiff_t stride, ptrdiff_t r) {
-    return r < kRun ? p + r * stride : q + (r - kRun) * stride;
-  };
-  const auto residual = [&](ptrdiff_t r) {
-    return r < kRun ? t.residual0 + r * t.residual_row_stride : t.residual1 + (r - kRun) * t.residual_row_stride;
-  };
-  if (t.alpha != 1) {
-    const Vec alpha = Broadcast(t.alpha);
-    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) { acc[r][v] *= alpha; });
-  }
-  if (!StartsFromBias(t) && (t.bias_n != nullptr || t.bias != 0)) {
-    Vec bias[V];
-    for (ptrdiff_t v = 0; v < V; ++v) bias[v] = BiasOf(t, v);
-    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) { acc[r][v] += bias[v]; });
-  }
-  if (t.bias_m != nullptr)
-    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) { acc[r][v] += Broadcast(t.bias_scale * t.bias_m[r]); });
-  const bool whole = t.columns == V * kLanes;
-  Lanes lanes[V];
-  for (ptrdiff_t v = 0; v < V; ++v) lanes[v] = FirstLanes(t.columns - v * kLanes);
-  if (t.residual0 != nullptr) {
-    const Vec beta = Broadcast(t.beta);
-    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) { acc[r][v] += beta * Load(residual(r) + v * kLanes, lanes[v]); });
-  }
-  if (t.low > -__builtin_inff()) {
-    const Vec low = Broadcast(t.low);
-    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) { acc[r][v] = Max(low, acc[r][v]); });
-  }
-  if (t.high < __builtin_inff()) {
-    const Vec high = Broadcast(t.high);
-    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) { acc[r][v] = Min(high, acc[r][v]); });
-  }
-  if (whole) {
-    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) {
-      SDX_ISA::Store(place(t.c0, t.c1, t.c_row_stride, r) + v * kLanes, acc[r][v]);
-    });
-  } else {
-    ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) {
-      SDX_ISA::Store(place(t.c0, t.c1, t.c_row_stride, r) + v * kLanes, acc[r][v], lanes[v]);
-    });
-  }
-}
 
 template <int R, int V>
 void Tile(const TileF32Args& t) {
@@ -122,7 +60,7 @@ void Tile(const TileF32Args& t) {
       b += b_stride;
     }
   }
-  Store<R, V>(t, acc);
+  StoreTile<R, V>(t, StartsFromBias(t), acc);
 }
 
 template <int V, int... I>

@@ -11,6 +11,7 @@
 
 #include "kernels/dispatch.h"
 #include "kernels/gemm/int8_result.h"
+#include "kernels/gemm/tiles_in_use.h"
 
 namespace sardonyx::kernels {
 
@@ -77,6 +78,10 @@ struct TileInt8Set {
   TileInt8Fn* const* any_wide = nullptr;
   TileInt8Fn* const* any_narrow = nullptr;
 
+  // Around many calls on a thread, which then cost less each; null where they would not. See TilesInUse.
+  void (*begin)() = nullptr;
+  void (*end)() = nullptr;
+
   std::int64_t GroupValues() const { return bytes ? 4 : 2; }
   std::int64_t ValueBytes() const { return bytes ? 1 : 2; }
   std::int64_t GroupCount(std::int64_t k) const { return (k + GroupValues() - 1) / GroupValues(); }
@@ -91,11 +96,12 @@ struct TileInt8Set {
   }
 };
 
-// TileSetBytes, TileSetClipped: null for an ISA without groups of four bytes.
+// TileSetBytes, TileSetClipped, TileSetAmx: null for an ISA without them. TileSetStandIn is TileSetAmx on a stand-in
+// for the instructions, so that tests run its code on other CPUs.
 using TileInt8SetFn = const TileInt8Set*();
-#define SDX_DECLARE(isa)                                    \
-  namespace isa {                                           \
-  TileInt8SetFn TileSetWords, TileSetBytes, TileSetClipped; \
+#define SDX_DECLARE(isa)                                                                \
+  namespace isa {                                                                       \
+  TileInt8SetFn TileSetWords, TileSetBytes, TileSetClipped, TileSetAmx, TileSetStandIn; \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE
