@@ -7,7 +7,6 @@
 #include "kernels/conv/implicit_gemm.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm.h"
-#include "kernels/gemm/split_f32.h"
 
 namespace sardonyx::kernels {
 namespace {
@@ -110,18 +109,15 @@ void SetTapOffsets(const ConvShape& s, const DenseInput& input, ptrdiff_t* offse
         *offsets++ = d * s.dilation[0] * pitch[0] + h * s.dilation[1] * pitch[1] + w * s.dilation[2] * pitch[2];
 }
 
-// 1x1 kernels that are products of packed matrices: on nearly nothing, as in squeeze-and-excitation, or where products
-// have units of their own. s: normalized.
+// A product of a few rows: 1x1 kernels on nearly nothing, as in squeeze-and-excitation. s: normalized.
 constexpr int64_t kThinRows = 8;
 constexpr int64_t kThinSerialWork = int64_t{1} << 17;
-bool IsProduct(const ConvShape& s, const TileF32Set& tiles) {
+bool IsThin(const ConvShape& s, const TileF32Set& tiles) {
   // The product keeps a last panel of few columns in another form (PackGemmF32B) than the convolution's weights have.
   const int64_t rest = s.out_channels % tiles.columns;
   if (rest != 0 && rest <= TileF32Set::kMaxColumns) return false;
-  const int64_t rows = s.in[2];
-  if (rows > kThinRows && !PaysToSplit(tiles, rows, s.out_channels, s.in_channels)) return false;
-  return Product(s.kernel) == 1 && s.groups == 1 && s.batch == 1 && s.in == s.out && s.in[0] * s.in[1] == 1 &&
-         s.pad_begin == Index3{0, 0, 0} && !IsFirst(s.in_layout) && !IsFirst(s.out_layout);
+  return Product(s.kernel) == 1 && s.groups == 1 && s.batch == 1 && s.in == s.out && s.in[2] <= kThinRows &&
+         s.in[0] * s.in[1] == 1 && s.pad_begin == Index3{0, 0, 0} && !IsFirst(s.in_layout) && !IsFirst(s.out_layout);
 }
 
 GemmF32Args ProductArgs(const ConvF32Args& args, const ConvShape& s, const TileF32Set& tiles) {
@@ -138,9 +134,9 @@ GemmF32Args ProductArgs(const ConvF32Args& args, const ConvShape& s, const TileF
 
 void RunDense(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parallel, std::byte* scratch) {
   const ConvShape s = MergedGroups(Normalized(args.shape), tiles);
-  if (IsProduct(s, tiles)) {
+  if (IsThin(s, tiles)) {
     Serial serial;  // as one loop over the weights, faster than other threads wake up
-    const bool small = s.in[2] <= kThinRows && s.in_channels * s.out_channels < kThinSerialWork;
+    const bool small = s.in_channels * s.out_channels < kThinSerialWork;
     return GemmF32(ProductArgs(args, s, tiles), small ? static_cast<Parallel&>(serial) : parallel, scratch);
   }
   const DenseInput input(s);
@@ -366,7 +362,7 @@ std::size_t ConvF32ScratchBytes(const ConvShape& shape, int threads, const TileF
   if (way == Way::kWinograd) return WinogradScratchBytes(shape, threads, Tiles(tiles));
   if (way == Way::kDense) {
     const ConvShape s = MergedGroups(Normalized(shape), Tiles(tiles));
-    if (IsProduct(s, Tiles(tiles))) {
+    if (IsThin(s, Tiles(tiles))) {
       ConvF32Args args;
       args.packed_weights = kGiven;
       return GemmF32ScratchBytes(ProductArgs(args, s, Tiles(tiles)), threads);

@@ -35,6 +35,10 @@ struct GemmF32Args {
   const std::uint16_t* packed_half = nullptr;  // instead of packed_b: from PackGemmHalfB; strides count its elements
   HalfKind half_kind = HalfKind::kFloat16;
 
+  // A and B may be rounded to bf16 where the CPU multiplies such numbers faster; sums are floats. Without it that
+  // happens only where nothing is lost: with packed_half of bf16, and A whose elements are such numbers.
+  bool rounds_to_bf16 = false;
+
   float* c = nullptr;  // [M, N], row stride ldc >= N; overlaps neither A nor B
   std::int64_t ldc = 0;
   Epilogue epilogue;  // bias_n and bias_m are shared by the whole batch

@@ -14,7 +14,6 @@ constexpr int64_t kAliasRows = 8;       // copying such an A pays from this size
 constexpr int64_t kAliasColumns = 128;
 constexpr int64_t kDotLength = 64;  // shorter sums of several rows are faster on tiles
 constexpr int64_t kThinRows = 8;    // with fewer rows packing B for the thin path costs more than it gives
-constexpr int64_t kSplitChunkBytes = int64_t{1200} << 10;  // of the parts of A, per chunk of rows
 
 Path ChoosePath(const GemmF32Args& g, const TileF32Set& tiles) {
   if (g.m == 0 || g.n == 0 || g.batch == 0) return Path::kNothing;
@@ -30,6 +29,11 @@ Path ChoosePath(const GemmF32Args& g, const TileF32Set& tiles) {
   const bool contiguous_a = !g.trans_a || (g.m == 1 && g.lda == 1);
   const bool few_rows = g.m == 1 || (g.m <= kDotRows && g.k >= kDotLength);
   return few_rows && g.trans_b && contiguous_a ? Path::kDots : Path::kTiles;
+}
+
+// Either that is wanted, or B is bf16 and A may be.
+bool MayRound(const GemmF32Args& g) {
+  return g.rounds_to_bf16 || (g.packed_half != nullptr && g.half_kind == HalfKind::kBFloat16);
 }
 
 int64_t RoundUp(int64_t value, int64_t step) { return CeilDiv(value, step) * step; }
@@ -63,9 +67,10 @@ Plan MakePlan(const GemmF32Args& g, int64_t threads) {
   plan.blocks_k = std::max<int64_t>(1, CeilDiv(g.k, kMaxBlockK));
   plan.block_k = CeilDiv(g.k, plan.blocks_k);
   plan.panels = CeilDiv(g.n, tiles.columns);
-  plan.split = plan.path == Path::kTiles && g.batch == 1 && !g.trans_a && PaysToSplit(tiles, g.m, g.n, g.k);
-  const int64_t row_bytes = std::max<int64_t>(1, plan.block_k) * (plan.split ? 2 * kMostParts : 4);
-  const int64_t most_rows = std::max<int64_t>(tiles.rows, (plan.split ? kSplitChunkBytes : kChunkBytes) / row_bytes);
+  plan.bf16 =
+      plan.path == Path::kTiles && g.batch == 1 && !g.trans_a && MayRound(g) && PaysInBf16(tiles, g.m, g.n, g.k);
+  const int64_t row_bytes = std::max<int64_t>(1, plan.block_k) * (plan.bf16 ? 2 : 4);
+  const int64_t most_rows = std::max<int64_t>(tiles.rows, kChunkBytes / row_bytes);
   plan.chunks = std::max<int64_t>(1, CeilDiv(g.m, most_rows));
   if (g.packed_half != nullptr) {
     plan.mode = BMode::kHalf;
@@ -82,7 +87,7 @@ Plan MakePlan(const GemmF32Args& g, int64_t threads) {
   }
   if (plan.mode == BMode::kPanel)
     plan.slot_floats = std::max(plan.block_k * tiles.columns, (FewColumns(g.k, g.n, tiles) * g.k + 15) / 16 * 16);
-  plan.pad_a = !plan.split && plan.path == Path::kTiles && !g.trans_a && g.batch == 1 && g.lda % kAliasFloats == 0 &&
+  plan.pad_a = !plan.bf16 && plan.path == Path::kTiles && !g.trans_a && g.batch == 1 && g.lda % kAliasFloats == 0 &&
                g.k > 0 && g.m >= kAliasRows && g.n >= kAliasColumns;
   return plan;
 }
@@ -95,24 +100,20 @@ std::size_t PaddedABytes(const GemmF32Args& g, const Plan& plan) {
   return plan.pad_a ? static_cast<std::size_t>(g.m * (g.k + kAliasPadding) + 15) / 16 * 64 : 0;
 }
 
-SplitLayout::SplitLayout(const GemmF32Args& g, const Plan& plan, int threads) {
+Bf16Layout::Bf16Layout(const GemmF32Args& g, const Plan& plan, int threads) {
   constexpr int64_t kLine = 32;  // elements; an odd number of lines from row to row, because even ones share sets
-  row = (CeilDiv(g.k, kLine) | 1) * kLine;
-  a_part = g.m * row;
-  b_part = Tiles(g.tiles).split->PanelPlane(1, plan.block_k);
-  const auto bytes = [](int64_t elements, int64_t size) {
-    return static_cast<std::size_t>(RoundUp(elements * size, 64));
-  };
-  facts = bytes(threads, sizeof(SplitFacts));
-  a = bytes(kMostParts * a_part + kLine, 2);
+  row = (CeilDiv(g.k + 1, kLine) | 1) * kLine;
+  const auto bytes = [](int64_t count, int64_t size) { return static_cast<std::size_t>(RoundUp(count * size, 64)); };
+  facts = bytes(threads, sizeof(bool));
+  a = bytes(g.m * row, 2);
   slot_floats = bytes(plan.slot_floats, 4);
-  slot = slot_floats + bytes(kMostParts * b_part, 2);
+  slot = slot_floats + bytes(Tiles(g.tiles).bf16->PanelElements(1, plan.block_k), 2);
 }
 
 std::size_t ScratchBytes(const GemmF32Args& g, const Plan& plan, int threads) {
   if (plan.path != Path::kTiles && plan.path != Path::kThin) return 0;
-  if (plan.split) {
-    const SplitLayout layout(g, plan, threads);
+  if (plan.bf16) {
+    const Bf16Layout layout(g, plan, threads);
     const std::size_t whole =
         plan.mode == BMode::kWhole ? GemmF32PackedCount(g.k, g.n, g.tiles) * sizeof(float) : std::size_t{0};
     return whole + layout.facts + layout.a + layout.slot * static_cast<std::size_t>(std::max(1, threads));

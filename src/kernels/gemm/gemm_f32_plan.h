@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "kernels/gemm/gemm.h"
-#include "kernels/gemm/split_f32.h"
+#include "kernels/gemm/tile_bf16.h"
 #include "kernels/gemm/tile_f32.h"
 
 namespace sardonyx::kernels::gemm_f32 {
@@ -39,7 +39,7 @@ struct Plan {
   int64_t chunks = 1;
   int64_t slot_floats = 0;  // scratch of one thread in kPanel and kHalf
   bool pad_a = false;       // A is first copied to rows of k + kAliasPadding floats
-  bool split = false;       // on parts in bf16, which are made of A first and of each panel of B when it is used
+  bool bf16 = false;        // A is first rounded to bf16, and each panel of B when it is used
 };
 
 inline constexpr int64_t kAliasPadding = 16;
@@ -64,19 +64,17 @@ Plan MakePlan(const GemmF32Args& g, int64_t threads);
 // False where threads would cost more than they give.
 bool PaysThreads(const GemmF32Args& g);
 std::size_t PaddedABytes(const GemmF32Args& g, const Plan& plan);
+std::size_t ScratchBytes(const GemmF32Args& g, const Plan& plan, int threads);
 
-// Where the parts of A lie in scratch when plan.split: what threads found out, three planes, then the slots.
-struct SplitLayout {
-  SplitLayout(const GemmF32Args& g, const Plan& plan, int threads);
-  int64_t row;              // elements from a row of a plane to the next
-  int64_t a_part;           // from a plane of A to the next
-  int64_t b_part;           // from a plane of a panel of B to the next
-  std::size_t facts;        // bytes: SplitFacts [threads]
-  std::size_t a;            // bytes of all planes of A
-  std::size_t slot;         // bytes of a thread's slot: its panel of floats, then the planes of B
+// Scratch of a product in bf16: what threads found out, A, then a slot of each thread.
+struct Bf16Layout {
+  Bf16Layout(const GemmF32Args& g, const Plan& plan, int threads);
+  int64_t row;              // elements from a row of A to the next
+  std::size_t facts;        // bytes: a bool of each thread, whether its rows of A were bf16 already
+  std::size_t a;            // bytes
+  std::size_t slot;         // bytes: a panel of floats, then its pairs
   std::size_t slot_floats;  // bytes of the former
 };
-std::size_t ScratchBytes(const GemmF32Args& g, const Plan& plan, int threads);
 
 // The epilogue of row `row` of batch element `item` from column `column` on.
 RowEpilogue RowOf(const GemmF32Args& g, int64_t item, int64_t row, int64_t column);

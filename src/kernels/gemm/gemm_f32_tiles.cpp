@@ -3,37 +3,38 @@
 // C is cut into units: (element of the batch) x (chunk of rows whose A stays in the second cache level) x (panel of nr
 // columns). A thread takes consecutive units, so each panel of B is read by one core; K is cut by the shape alone.
 #include <algorithm>
+#include <atomic>
+#include <bit>
 
 #include "kernels/gemm/gemm_f32_plan.h"
 
 namespace sardonyx::kernels::gemm_f32 {
 namespace {
 
-// The parts of A, where a product runs on those.
-struct SplitA {
-  const std::uint16_t* planes;
-  SplitFacts facts;
-  const SplitLayout* layout;
+// A in bf16, where a product runs on that.
+struct Bf16A {
+  const std::uint16_t* data;
+  const Bf16Layout* layout;
 };
 
 // One product (or batch) on tiles.
 class TileLoop {
  public:
-  // split: null where the product runs on floats.
-  TileLoop(const GemmF32Args& g, const Plan& plan, const float* packed, const SplitA* split)
+  // bf16: null where the product runs on floats.
+  TileLoop(const GemmF32Args& g, const Plan& plan, const float* packed, const Bf16A* bf16)
       : g_(g),
         plan_(plan),
         tiles_(Tiles(g.tiles)),
         packed_(packed),
-        split_(split),
+        bf16_(bf16),
         panel_floats_(g.k * tiles_.columns),
         few_columns_(plan.mode == BMode::kHalf ? 0 : FewColumns(g.k, g.n, tiles_)) {}
 
   int64_t UnitCount() const { return g_.batch * plan_.chunks * plan_.panels; }
 
-  // slot: scratch for one panel, of SplitLayout::slot bytes or plan.slot_floats floats.
+  // slot: scratch for one panel, of Bf16Layout::slot bytes or plan.slot_floats floats.
   void Run(int64_t begin, int64_t end, float* slot) const {
-    const TilesInUse in_use(split_ != nullptr ? tiles_.split : nullptr);
+    const TilesInUse in_use(bf16_ != nullptr ? tiles_.bf16 : nullptr);
     for (int64_t block = 0; block < plan_.blocks_k; ++block)
       for (int64_t unit = begin; unit < end; ++unit) RunUnit(unit, end, block, slot);
   }
@@ -45,6 +46,9 @@ class TileLoop {
   Unit Decode(int64_t unit) const {
     const int64_t panel = unit % plan_.panels, rest = unit / plan_.panels;
     return {rest / plan_.chunks, rest % plan_.chunks, panel};
+  }
+  bool PairsHalves() const {
+    return bf16_ != nullptr && plan_.mode == BMode::kHalf && g_.half_kind == HalfKind::kBFloat16;
   }
   int64_t BlockStart(int64_t block) const { return g_.k * block / plan_.blocks_k; }
 
@@ -65,6 +69,10 @@ class TileLoop {
       return;
     }
     if (plan_.mode == BMode::kHalf) {
+      if (PairsHalves()) {  // nobody reads floats
+        t->b = slot;
+        return;
+      }
       tiles_.widen(g_.half_kind, t->k * tiles_.columns, HalfPanel(u.item, u.panel, block), slot);
       t->b = slot;
       return;
@@ -119,20 +127,22 @@ class TileLoop {
     }
     const bool last = block + 1 == plan_.blocks_k;
     if (last) SetClamp(e.activation, &t);
-    SplitF32Args parts;
-    const bool split = split_ != nullptr && SplitB(t, block, slot, &parts);
-    RunRows(u, block, NextPanel(unit, end, block), last ? e.activation : Activation{}, &t, split ? &parts : nullptr);
+    TileBf16Args pairs;
+    if (bf16_ != nullptr) SetPairs(u, block, t, slot, &pairs);
+    RunRows(u, block, NextPanel(unit, end, block), last ? e.activation : Activation{}, &t,
+            bf16_ != nullptr ? &pairs : nullptr);
   }
 
-  // Makes the parts of the panel, and says whether the products of the parts are as good as those of the floats.
-  bool SplitB(const TileF32Args& t, int64_t block, float* slot, SplitF32Args* parts) const {
-    const SplitLayout& layout = *split_->layout;
-    auto* planes = reinterpret_cast<std::uint16_t*>(reinterpret_cast<std::byte*>(slot) + layout.slot_floats);
-    const SplitFacts facts = tiles_.split->split_panel(1, t.k, t.b, t.b_stride, t.columns, planes, layout.b_part);
-    parts->a0 = split_->planes + BlockStart(block);
-    parts->a_row_stride = layout.row, parts->a_part_stride = layout.a_part, parts->a_parts = split_->facts.Parts();
-    parts->b = planes, parts->b_part_stride = layout.b_part, parts->b_parts = facts.Parts();
-    return MayMultiplyParts(split_->facts, facts);
+  // Makes the pairs of the panel.
+  void SetPairs(const Unit& u, int64_t block, const TileF32Args& t, float* slot, TileBf16Args* pairs) const {
+    auto* b = reinterpret_cast<std::uint16_t*>(reinterpret_cast<std::byte*>(slot) + bf16_->layout->slot_floats);
+    if (PairsHalves())
+      tiles_.bf16->pair_halves(t.k, HalfPanel(u.item, u.panel, block), b);
+    else
+      tiles_.bf16->pair_panel(t.k, t.b, t.b_stride, t.columns, b);
+    pairs->a0 = bf16_->data + BlockStart(block);
+    pairs->a_row_stride = bf16_->layout->row;
+    pairs->b = b;
   }
 
   // The last panel where it has so few columns that each is a dot product with the rows of A.
@@ -175,11 +185,11 @@ class TileLoop {
     return reinterpret_cast<const char*>(PackedPanel(next.item, next.panel, block));
   }
 
-  // split: null, or the parts of A, from the block on, and of the panel.
+  // pairs: null, or A in bf16, from the block on, and the pairs of the panel.
   void RunRows(const Unit& u, int64_t block, const char* next, const Activation& activation, TileF32Args* t,
-               const SplitF32Args* split) const {
+               const TileBf16Args* pairs) const {
     const int64_t row0 = g_.m * u.chunk / plan_.chunks, rows = g_.m * (u.chunk + 1) / plan_.chunks - row0;
-    const int64_t parts = CeilDiv(rows, split != nullptr ? tiles_.split->rows : tiles_.rows);
+    const int64_t parts = CeilDiv(rows, pairs != nullptr ? tiles_.bf16->rows : tiles_.rows);
     const float* a = g_.a + AOffset(g_, u.item) + BlockStart(block) * t->a_k_stride;
     // While the first tiles run, they fetch the next panel into the second cache level, evenly spread.
     const int64_t fetchers = next == nullptr ? 0 : parts >= 8 ? 8 : parts >= 4 ? 4 : parts >= 2 ? 2 : 0;
@@ -194,15 +204,15 @@ class TileLoop {
       const bool fetch = i < fetchers;
       t->prefetch_step = fetch ? fetch_step : 0;
       t->prefetch = fetch ? next + i * fetch_step * t->k : reinterpret_cast<const char*>(t->b);
-      if (split == nullptr) {
+      if (pairs == nullptr) {
         RunTileF32(tiles_, *t, count, activation);
         continue;
       }
-      SplitF32Args s = *split;
+      TileBf16Args s = *pairs;
       s.a0 += row * s.a_row_stride;
       s.a1 = s.a0 + run * s.a_row_stride;
       s.tile = *t;
-      RunTileSplit(tiles_, s, count, activation);
+      RunTileBf16(tiles_, s, count, activation);
     }
   }
 
@@ -210,7 +220,7 @@ class TileLoop {
   const Plan& plan_;
   const TileF32Set& tiles_;
   const float* packed_;
-  const SplitA* split_;
+  const Bf16A* bf16_;
   int64_t panel_floats_;
   int64_t few_columns_;
 };
@@ -225,40 +235,64 @@ void PadA(GemmF32Args* g, float* copy, Parallel& parallel) {
   g->lda = stride;
 }
 
-// Makes the parts of A, and runs the product with them.
-void RunSplit(const GemmF32Args& g, const Plan& plan, const float* packed, Parallel& parallel, std::byte* scratch) {
-  const TileF32Set& tiles = Tiles(g.tiles);
-  const int threads = parallel.ThreadCount();
-  const SplitLayout layout(g, plan, threads);
-  auto* facts = reinterpret_cast<SplitFacts*>(scratch);
-  auto* planes = reinterpret_cast<std::uint16_t*>(scratch + layout.facts);
-  std::byte* slots = scratch + layout.facts + layout.a;
-  // The last k of an odd number has a partner, which is multiplied by zero.
-  const auto fill = [&](int64_t s, int64_t first, int64_t last) {
-    facts[s] = {};
+// Rounds A to bf16, into layout.a bytes, and says whether no element changed.
+bool RoundA(const GemmF32Args& g, const Bf16Layout& layout, Parallel& parallel, bool* facts, std::uint16_t* a) {
+  const TileBf16Set& set = *Tiles(g.tiles).bf16;
+  const auto fill = [&](int64_t first, int64_t last) {
+    bool exact = true;
     for (int64_t row = first; row < last; ++row) {
-      facts[s].Join(tiles.split->split(g.k, g.a + row * g.lda, planes + row * layout.row, layout.a_part));
-      for (int part = 0; part < kMostParts && g.k < layout.row; ++part)
-        planes[part * layout.a_part + row * layout.row + g.k] = 0;
+      exact = set.round(g.k, g.a + row * g.lda, a + row * layout.row) && exact;
+      a[row * layout.row + g.k] = 0;  // the last of an odd number has a partner, which is multiplied by zero
     }
+    return exact;
   };
-  const bool together = threads > 1 && PaysThreads(g);
-  if (together) {
-    parallel.For(threads, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t s = begin; s < end; ++s) fill(s, g.m * s / threads, g.m * (s + 1) / threads);
-    });
-  } else {
-    fill(0, 0, g.m);
-  }
-  SplitA a = {planes, facts[0], &layout};
-  for (int s = 1; together && s < threads; ++s) a.facts.Join(facts[s]);
-  const TileLoop loop(g, plan, packed, &a);
-  const int64_t units = loop.UnitCount();
-  const auto slot = [&](int64_t s) { return reinterpret_cast<float*>(slots + s * layout.slot); };
-  if (!together) return loop.Run(0, units, slot(0));
+  const int threads = parallel.ThreadCount();
+  if (threads == 1 || !PaysThreads(g)) return fill(0, g.m);
   parallel.For(threads, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t s = begin; s < end; ++s) loop.Run(units * s / threads, units * (s + 1) / threads, slot(s));
+    for (int64_t s = begin; s < end; ++s) facts[s] = fill(g.m * s / threads, g.m * (s + 1) / threads);
   });
+  return std::all_of(facts, facts + threads, [](bool exact) { return exact; });
+}
+
+// Threads take units as they finish, each with a slot that no other holds.
+void RunWithSlots(const TileLoop& loop, Parallel& parallel, std::byte* slots, std::size_t slot_bytes) {
+  const int threads = parallel.ThreadCount();
+  const int64_t units = loop.UnitCount();
+  const auto slot = [&](int64_t s) {
+    return reinterpret_cast<float*>(slots + static_cast<std::size_t>(s) * slot_bytes);
+  };
+  constexpr int kMostSlots = 64;
+  if (threads > kMostSlots) {
+    parallel.For(threads, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t s = begin; s < end; ++s) loop.Run(units * s / threads, units * (s + 1) / threads, slot(s));
+    });
+    return;
+  }
+  std::atomic<std::uint64_t> free = ~std::uint64_t{0} >> (kMostSlots - threads);
+  parallel.For(units, 1, [&](int64_t begin, int64_t end) {
+    std::uint64_t seen = free.load(std::memory_order_relaxed);
+    while (!free.compare_exchange_weak(seen, seen & (seen - 1), std::memory_order_acquire)) {
+    }
+    const int mine = std::countr_zero(seen);
+    loop.Run(begin, end, slot(mine));
+    free.fetch_or(std::uint64_t{1} << mine, std::memory_order_release);
+  });
+}
+
+// Runs the product in bf16; false, and nothing done, if A is not bf16 and may not be rounded.
+bool RunBf16(const GemmF32Args& g, const Plan& plan, const float* packed, Parallel& parallel, std::byte* scratch) {
+  const Bf16Layout layout(g, plan, parallel.ThreadCount());
+  auto* a = reinterpret_cast<std::uint16_t*>(scratch + layout.facts);
+  const bool exact = RoundA(g, layout, parallel, reinterpret_cast<bool*>(scratch), a);
+  if (!exact && !g.rounds_to_bf16) return false;
+  const Bf16A rounded = {a, &layout};
+  const TileLoop loop(g, plan, packed, &rounded);
+  std::byte* slots = scratch + layout.facts + layout.a;
+  if (parallel.ThreadCount() == 1 || !PaysThreads(g))
+    loop.Run(0, loop.UnitCount(), reinterpret_cast<float*>(slots));
+  else
+    RunWithSlots(loop, parallel, slots, layout.slot);
+  return true;
 }
 
 }  // namespace
@@ -273,9 +307,9 @@ void RunTiles(GemmF32Args g, const Plan& plan, Parallel& parallel, std::byte* sc
     float* copy = reinterpret_cast<float*>(scratch);
     PackGemmF32B(g.k, g.n, g.b, g.ldb, g.trans_b, copy, parallel, g.tiles);
     packed = copy;
-    if (plan.split) scratch += GemmF32PackedCount(g.k, g.n, g.tiles) * sizeof(float);
+    if (plan.bf16) scratch += GemmF32PackedCount(g.k, g.n, g.tiles) * sizeof(float);
   }
-  if (plan.split) return RunSplit(g, plan, packed, parallel, scratch);
+  if (plan.bf16 && RunBf16(g, plan, packed, parallel, scratch)) return;
   const TileLoop loop(g, plan, packed, nullptr);
   const int64_t units = loop.UnitCount();
   const int64_t threads = parallel.ThreadCount();

@@ -19,17 +19,15 @@ struct Free {
 };
 using Floats = std::unique_ptr<float[], Free>;
 
-// Numbers between -1 and 1 of so many significant bits: products on parts in bf16 (split_f32.h) cost more with more
-// bits.
-inline Floats Filled(std::size_t count, int bits = 24) {
+// Numbers between -1 and 1 of all 24 bits.
+inline Floats Filled(std::size_t count) {
   const std::size_t bytes = (count * sizeof(float) + 63) / 64 * 64 + 64;
   Floats p(static_cast<float*>(std::aligned_alloc(64, bytes)));
-  const float unit = static_cast<float>(1 << bits);
   std::uint32_t state = 12345;
   for (std::size_t i = 0; i < count; ++i) {
     state = state * 1664525 + 1013904223;
-    const auto value = static_cast<std::int32_t>(state >> (32 - bits));
-    p[i] = static_cast<float>(value) / unit * ((state & 1) != 0 ? 1.0f : -1.0f);
+    const auto value = static_cast<std::int32_t>(state) >> 8;
+    p[i] = static_cast<float>(value) * 0x1p-23f;
   }
   return p;
 }

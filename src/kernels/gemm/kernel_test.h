@@ -10,7 +10,7 @@
 
 #include "base/parallel.h"
 #include "kernels/elementwise/unary.h"
-#include "kernels/gemm/split_f32.h"
+#include "kernels/gemm/tile_bf16.h"
 #include "kernels/gemm/tile_f32.h"
 #include "kernels/gemm/tile_int8.h"
 
@@ -31,26 +31,29 @@ class ThreeInTurn final : public Parallel {
   int ThreadCount() const override { return 3; }
 };
 
-// Tiles that multiply parts in bf16, on AMX or on the stand-in for its instructions; null without AVX-512.
-inline const TileF32Set* SplitSetForTests() {
+// The tiles of AVX-512 with each way of multiplying bf16 that this CPU can run, and that of AMX on its stand-in.
+inline std::vector<const TileF32Set*> Bf16Sets() {
+  std::vector<const TileF32Set*> sets;
 #if defined(__x86_64__)
-  if (!Supported(Isa::avx512)) return nullptr;
-  static const TileF32Set set = [] {
-    TileF32Set s = TilesF32(Isa::avx512);
-    s.split = BestSplitF32() != nullptr ? BestSplitF32() : avx512::SplitSetStandIn();
-    return s;
-  }();
-  return &set;
-#else
-  return nullptr;
+  if (!Supported(Isa::avx512)) return sets;
+  const auto with = [](const TileBf16Set* bf16) {
+    TileF32Set set = TilesF32(Isa::avx512);
+    set.bf16 = bf16;
+    return set;
+  };
+  static const TileF32Set stand_in = with(avx512::Bf16SetAmxStandIn()), amx = with(avx512::Bf16SetAmx()),
+                          dots = with(avx512::Bf16SetDots());
+  sets.push_back(&stand_in);
+  if (MayUse(&CpuInfo::amx_bf16)) sets.push_back(&amx);
+  if (MayUse(&CpuInfo::avx512_bf16)) sets.push_back(&dots);
 #endif
+  return sets;
 }
 
 // Those of every ISA of this CPU.
 inline std::vector<const TileF32Set*> Sets() {
   std::vector<const TileF32Set*> sets;
   for (const Isa isa : SupportedIsas()) sets.push_back(&TilesF32(isa));
-  if (const TileF32Set* set = SplitSetForTests()) sets.push_back(set);
   return sets;
 }
 

@@ -2,7 +2,7 @@
 // convolutions.
 #include "kernels/gemm/tile_f32.h"
 
-#include "kernels/gemm/split_f32.h"
+#include "kernels/gemm/tile_bf16.h"
 
 namespace sardonyx::kernels {
 
@@ -13,7 +13,7 @@ const TileF32Set& TilesF32(Isa isa) { return Best(kVariants, isa)(); }
 const TileF32Set& BestTilesF32() {
   static const TileF32Set best = [] {
     TileF32Set set = TilesF32(BestIsa());
-    set.split = BestSplitF32();
+    set.bf16 = BestTilesBf16();
     return set;
   }();
   return best;

@@ -93,7 +93,7 @@ struct ThinArgs {
 
 using TileF32Fn = void(const TileF32Args&);
 
-struct SplitF32Set;  // kernels/gemm/split_f32.h
+struct TileBf16Set;  // kernels/gemm/tile_bf16.h
 
 struct TileF32Set {
   static constexpr std::int64_t kMaxColumns = 3;  // of columns_of
@@ -138,8 +138,8 @@ struct TileF32Set {
   void (*depthwise_plane)(const PlaneArgs& args);
   // even[i] = src[2 * i], odd[i] = src[2 * i + 1], i < pairs
   void (*split_pairs)(const float* src, std::int64_t pairs, float* even, float* odd);
-  // Not null where products of some size are faster on units for bf16, without losing accuracy.
-  const SplitF32Set* split = nullptr;
+  // Not null where the CPU multiplies bf16 faster than f32.
+  const TileBf16Set* bf16 = nullptr;
 };
 
 #define SDX_DECLARE(isa)          \
