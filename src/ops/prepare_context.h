@@ -18,12 +18,13 @@ class PrepareContext : public AttributeReader {
     bool present = false;
   };
   PrepareContext(const Graph& graph, const Node& node, const OpDef& op, std::span<const Input> inputs,
-                 std::span<const Type> outputs, Parallel& parallel)
+                 std::span<const Type> outputs, Parallel& parallel, bool rounds_to_bf16 = false)
       : AttributeReader(graph, node),
         op_(&op),
         inputs_(inputs),
         outputs_(outputs),
         parallel_(&parallel),
+        rounds_to_bf16_(rounds_to_bf16),
         packed_(inputs.size(), false) {}
 
   const OpDef& op() const { return *op_; }
@@ -34,6 +35,8 @@ class PrepareContext : public AttributeReader {
   DType OutputDType(std::size_t i) const { return OutputType(i).dtype; }
   const Tensor* Constant(std::size_t i) const { return HasInput(i) ? inputs_[i].constant : nullptr; }
   Parallel& parallel() const { return *parallel_; }  // for packing weights
+  // The session wants products of floats and constant floats in bf16, and this CPU is faster at those.
+  bool rounds_to_bf16() const { return rounds_to_bf16_; }
   // The kernel has its own copy of constant input i and will not read it: its memory may be released.
   void MarkPacked(std::size_t i) { packed_[i] = true; }
   bool IsPacked(std::size_t i) const { return packed_[i]; }
@@ -48,6 +51,7 @@ class PrepareContext : public AttributeReader {
   std::span<const Input> inputs_;
   std::span<const Type> outputs_;
   Parallel* parallel_;
+  bool rounds_to_bf16_;
   std::vector<bool> packed_;
 };
 

@@ -29,6 +29,7 @@ constexpr ConfigKey kSessionKeys[] = {
     {"sardonyx.max_load_memory", kRead, "limit for the memory that creating the session takes, in bytes", ""},
     {"sardonyx.max_run_memory", kRead, "limit for the memory that a run holds, in bytes", ""},
     {"sardonyx.nchwc_block_size", kRead, "8 or 16: how many channels a block of com.microsoft.nchwc has in the model; by default what fits its sizes, or else what ONNX Runtime takes on this machine", ""},
+    {"sardonyx.precision", kRead, "float32, or bf16: products of floats and constant floats round both to bf16 and sum floats, where the CPU is faster at that (AMX, or VDPBF16PS of AMD)", ""},
     {"sardonyx.run_timeout_ms", kRead, "limit for a run, in milliseconds", ""},
     {"sardonyx.strict_providers", kRead, "in Python, whether an unknown or unavailable provider is an error (1, the default of the package sardonyx) or a warning (0, that of the package onnxruntime)", ""},
     {"optimization.constant_folding_max_output_size_in_bytes", kRead, "constants with more bytes are not folded; 0: no limit", ""},

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "kernels/gemm/tile_bf16.h"
+
 namespace sardonyx::runtime {
 namespace {
 
@@ -87,6 +89,16 @@ void ApplyOptionKeys(SessionOptions& options) {
   SetText(options, "session.log_id", options.log_id);
   SetText(options, "session.enable_profiling", options.profile_prefix);
   SetText(options, "session.optimized_model_filepath", options.optimized_model_path);
+}
+
+bool RoundsToBf16(const SessionOptions& options, const Logger& logger) {
+  constexpr const char* kKey = "sardonyx.precision";
+  const std::string value = options.Config(kKey, "");
+  if (value.empty() || value == "float32") return false;
+  if (value != "bf16") Fail(Code::kInvalidArgument, kKey, ": expected float32 or bf16, found '", value, "'");
+  if (kernels::BestTilesBf16() != nullptr) return true;
+  logger.Warn(kKey, " = bf16: this CPU is no faster at bf16, so products stay in float32");
+  return false;
 }
 
 }  // namespace sardonyx::runtime

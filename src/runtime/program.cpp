@@ -65,6 +65,7 @@ void Program::Prepare(Graph& graph, const Program* base, Parallel& parallel, Pac
     AddKernel(graph, id, known != made.end() ? known->second : nullptr, parallel, packed);
   }
   packed_reads_.clear();
+  rounds_to_bf16_ = base != nullptr ? base->rounds_to_bf16_ : packed.rounds_to_bf16;
 }
 
 void Program::Adopt(std::shared_ptr<const ReadyGraph> ready) {
@@ -79,7 +80,7 @@ void Program::Adopt(const ReadyGraph& ready, const planner::Outline& outline) {
     const planner::Step& step = outline.steps()[i];
     const Node& node = graph().node(step.node);
     Kernel& kernel = kernels_[i];
-    if (FollowsFromGraph(graph(), node, step))
+    if (!rounds_to_bf16_ && FollowsFromGraph(graph(), node, step))
       kernel.prepared = ready.Share(node, *step.op, std::move(kernel.prepared));
     for (std::size_t b = 0; b < kernel.bodies.size(); ++b) kernel.bodies[b]->Adopt(ready, *step.bodies[b]);
   }
@@ -128,18 +129,19 @@ ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& par
   for (const ValueId output : node.outputs) outputs.push_back(output == kNoValue ? Type() : graph.value(output).type);
   std::optional<Digest> compiled_key;
   if (packed.compiled != nullptr && node.provider == providers::kCpuName)
-    compiled_key = CompiledWeights::KeyOf(graph, node, inputs, outputs);
+    compiled_key = CompiledWeights::KeyOf(graph, node, inputs, outputs, packed.rounds_to_bf16);
   const std::vector<Tensor>* known = compiled_key ? packed.compiled->Find(*compiled_key) : nullptr;
   std::optional<PackedWeights::Key> key;
   if (packed.shared != nullptr && known == nullptr)
     key = PackedWeights::KeyOf(graph, node, op, inputs, outputs, parallel.ThreadCount());
+  if (key) key->rounds_to_bf16 = packed.rounds_to_bf16;
   if (key) {
     if (const std::optional<PackedWeights::Entry> found = packed.shared->Find(*key)) {
       ReleasePacked(graph, node, found->packed);
       return found->prepared;
     }
   }
-  ops::PrepareContext context(graph, node, op, inputs, outputs, parallel);
+  ops::PrepareContext context(graph, node, op, inputs, outputs, parallel, packed.rounds_to_bf16);
   ops::Prepared prepared;
   try {
     const PackingScope scope(known);

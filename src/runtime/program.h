@@ -38,6 +38,7 @@ struct Kernel {
 struct PackedSources {
   PackedWeights* shared = nullptr;
   CompiledWeights* compiled = nullptr;  // asked first
+  bool rounds_to_bf16 = false;          // how they are packed: see ops::PrepareContext
 };
 
 // Constant except for its caches, which are thread-safe. Bodies are programs of their own, whose inputs are the
@@ -105,6 +106,7 @@ class Program : public std::enable_shared_from_this<Program> {
   const ops::Registry* registry_;
   std::shared_ptr<const providers::ProviderSet> providers_;  // shared with the programs of bodies; kernels live in it
   std::unordered_map<ValueId, std::size_t> packed_reads_;    // of constants: readers that packed them, while preparing
+  bool rounds_to_bf16_ = false;                              // PackedSources
   std::unique_ptr<const planner::Outline> own_outline_;      // null for bodies, whose outlines are part of it
   const planner::Outline* outline_ = nullptr;
   std::vector<Kernel> kernels_;

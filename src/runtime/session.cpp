@@ -196,11 +196,12 @@ void Session::Build(Model* own) {
   Graph graph = BuildGraph(*environment_, *model_, options_, *providers, logger_);
   std::optional<Model> compiling;
   CompiledWeights new_weights;
-  PackedSources packed{options_.packed_weights.get(), options_.compiled.get()};
+  const bool rounds_to_bf16 = RoundsToBf16(options_, logger_);
+  PackedSources packed{options_.packed_weights.get(), options_.compiled.get(), rounds_to_bf16};
   if (Compiles(options_)) {
     compiling = CompiledModel(graph, *model_, RegistryOf(*environment_, options_), *providers);
     graph = BuildGraph(*environment_, *compiling, OptionsOfCompiled(options_), *providers, logger_);
-    packed = {nullptr, &new_weights};
+    packed = {nullptr, &new_weights, rounds_to_bf16};
   }
   AddPorts(graph);
   // The program has the weights now; what its kernels pack is then gone. Where other shapes may come they stay, for the

@@ -1,5 +1,8 @@
 """Configuration entries that change how a model is loaded and optimized: each is shown to do what it says."""
 
+import os
+import pathlib
+
 import numpy as np
 import onnx
 import onnx.helper as make
@@ -61,6 +64,39 @@ def _(_tmp_path):
     for size in (8, 16):
         (y,) = run_with(model, x, {"sardonyx__nchwc_block_size": str(size)}, {})
         assert y.ravel().tolist() == [0, 1, 2, 3] + [0] * (size - 4)
+
+
+@shows("session", "sardonyx.precision")
+def _(_tmp_path):
+    """A product and a 1x1 convolution: of rounded factors with bf16 if the CPU is fast at it, and else exact ones."""
+    generator = np.random.default_rng(0)
+    w, x = (generator.standard_normal(shape, np.float32) for shape in ((96, 128), (64, 96)))
+    product = make.make_model(make.make_graph(
+        [make.make_node("MatMul", ["x", "w"], ["y"])], "g", [make.make_tensor_value_info("x", 1, [64, 96])],
+        [make.make_tensor_value_info("y", 1, None)], [onnx.numpy_helper.from_array(w, "w")]),
+        ir_version=8, opset_imports=[make.make_opsetid("", 17)]).SerializeToString()
+    kernels = [generator.standard_normal(shape, np.float32) for shape in ((96, 8, 3, 3), (128, 96, 1, 1), (8, 128, 3, 3))]
+    convolutions = make.make_model(make.make_graph(
+        [make.make_node("Conv", ["x", "k"], ["h"]), make.make_node("Conv", ["h", "l"], ["i"]),
+         make.make_node("Conv", ["i", "m"], ["y"])], "g",
+        [make.make_tensor_value_info("x", 1, [1, 8, 16, 16])], [make.make_tensor_value_info("y", 1, None)],
+        [onnx.numpy_helper.from_array(k, name) for k, name in zip(kernels, "klm", strict=True)]),
+        ir_version=8, opset_imports=[make.make_opsetid("", 17)]).SerializeToString()
+    image = generator.standard_normal((1, 8, 16, 16), np.float32)
+    cpu = pathlib.Path("/proc/cpuinfo").read_text() if os.environ.get("SDX_MAX_ISA", "avx512") == "avx512" else ""
+    fast = "amx_bf16" in cpu or ("AuthenticAMD" in cpu and "avx512_bf16" in cpu)
+    for model, feed, want in ((product, x, x.astype(np.float64) @ w), (convolutions, image, None)):
+        plain, asked, again = (run_with(model, {"x": feed}, entries, {})[0] for entries in (
+            {}, {"sardonyx__precision": "bf16"}, {"sardonyx__precision": "float32"}))
+        np.testing.assert_array_equal(plain, again)
+        scale = np.abs(plain).max()
+        assert np.array_equal(asked, plain) != fast
+        assert np.abs(asked - plain).max() < 0.02 * scale
+        if want is not None:
+            assert np.abs(plain - want).max() < 1e-5 * scale
+            assert np.abs(asked - want).max() < 0.01 * scale
+    with pytest.raises(Exception, match="sardonyx.precision: expected float32 or bf16, found 'half'"):
+        run_with(product, {"x": x}, {"sardonyx__precision": "half"}, {})
 
 
 @shows("session", "sardonyx.run_timeout_ms")

@@ -31,7 +31,7 @@ VALUES = {"session.enable_cpu_mem_arena": "0", "session.enable_mem_pattern": "0"
           "session.moe_expert_counter_state_file": f"{tempfile.gettempdir()}/of_moe_experts.txt",
           "ep.<lower-case ep name>.<option>": "1"}
 OURS = ["sardonyx.load_timeout_ms", "sardonyx.max_load_memory", "sardonyx.max_run_memory", "sardonyx.nchwc_block_size",
-        "sardonyx.run_timeout_ms", "sardonyx.strict_providers"]
+        "sardonyx.precision", "sardonyx.run_timeout_ms", "sardonyx.strict_providers"]
 MODULES = (effects_in_c, effects_on_contexts, effects_on_devices, effects_on_models, effects_on_runs)  # add to EFFECTS
 
 

@@ -1,7 +1,9 @@
 // kernels/conv/conv_f32.cpp - chooses the algorithm of a convolution, packs its weights and lays out its scratch
 // memory.
 #include <algorithm>
+#include <vector>
 
+#include "base/small_float.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/depthwise.h"
 #include "kernels/conv/implicit_gemm.h"
@@ -23,6 +25,7 @@ enum class Way : std::uint8_t {
   kPointwise,  // 1x1, channels first: y[M, pixels] = w[M, C] x[C, pixels]; weights as they are
   kWinograd,   // 3x3 kernels whose weights were packed so
   kDense,      // implicit GEMM: weights in panels
+  kBf16,       // 1x1, channels last: y[pixels, M] = x[pixels, C] w[C, M]; weights in panels of bf16
 };
 
 constexpr float kGiven[1] = {};  // in the place of an operand when only sizes count
@@ -41,6 +44,7 @@ int64_t PointwiseRow(const ConvShape& s) {
 
 // Only what packed weights may depend on.
 Way ChooseWay(const ConvShape& s) {
+  if (s.rounds_to_bf16) return Way::kBf16;
   if (s.algorithm != ConvAlgorithm::kDirect) return Way::kWinograd;
   const int64_t group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups;
   if (group_in == 1 && (group_out == 1 || s.groups > 1)) return IsFirst(s.out_layout) ? Way::kPlanes : Way::kPixels;
@@ -120,7 +124,7 @@ bool IsThin(const ConvShape& s, const TileF32Set& tiles) {
          s.in[0] * s.in[1] == 1 && s.pad_begin == Index3{0, 0, 0} && !IsFirst(s.in_layout) && !IsFirst(s.out_layout);
 }
 
-GemmF32Args ProductArgs(const ConvF32Args& args, const ConvShape& s, const TileF32Set& tiles) {
+GemmF32Args ThinGemm(const ConvF32Args& args, const ConvShape& s, const TileF32Set& tiles) {
   GemmF32Args g;
   g.m = s.in[2], g.n = s.out_channels, g.k = s.in_channels;
   g.a = args.x, g.lda = s.in_channels;
@@ -132,12 +136,34 @@ GemmF32Args ProductArgs(const ConvF32Args& args, const ConvShape& s, const TileF
   return g;
 }
 
+GemmF32Args Bf16Gemm(const ConvF32Args& args, const TileF32Set& tiles) {
+  const ConvShape& s = args.shape;
+  GemmF32Args g;
+  g.m = s.batch * Product(s.out), g.n = s.out_channels, g.k = s.in_channels;
+  g.a = args.x, g.lda = g.k;
+  g.packed_half = static_cast<const std::uint16_t*>(static_cast<const void*>(args.packed_weights));
+  g.half_kind = HalfKind::kBFloat16;
+  g.rounds_to_bf16 = true;
+  g.c = args.y, g.ldc = g.n;
+  g.tiles = &tiles;
+  g.epilogue = args.epilogue;
+  g.epilogue.residual_stride = g.n;
+  return g;
+}
+
+void PackBf16(const ConvShape& s, const float* w, float* packed, Parallel& parallel, const TileF32Set& tiles) {
+  std::vector<std::uint16_t> rounded(static_cast<std::size_t>(s.out_channels * s.in_channels));
+  for (std::size_t i = 0; i < rounded.size(); ++i) rounded[i] = BFloat16(w[i]).bits;
+  PackGemmHalfB(s.in_channels, s.out_channels, rounded.data(), s.in_channels, true,
+                static_cast<std::uint16_t*>(static_cast<void*>(packed)), parallel, &tiles);
+}
+
 void RunDense(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parallel, std::byte* scratch) {
   const ConvShape s = MergedGroups(Normalized(args.shape), tiles);
   if (IsThin(s, tiles)) {
     Serial serial;  // as one loop over the weights, faster than other threads wake up
     const bool small = s.in_channels * s.out_channels < kThinSerialWork;
-    return GemmF32(ProductArgs(args, s, tiles), small ? static_cast<Parallel&>(serial) : parallel, scratch);
+    return GemmF32(ThinGemm(args, s, tiles), small ? static_cast<Parallel&>(serial) : parallel, scratch);
   }
   const DenseInput input(s);
   auto* offsets = reinterpret_cast<ptrdiff_t*>(scratch);
@@ -328,6 +354,7 @@ ConvAlgorithm ChooseConvF32Algorithm(const ConvShape& s) {
 
 std::size_t ConvF32PackedCount(const ConvShape& s, const TileF32Set* tiles) {
   const int64_t taps = Product(s.kernel);
+  if (ChooseWay(s) == Way::kBf16) return (GemmHalfPackedCount(s.in_channels, s.out_channels, tiles) + 1) / 2;
   if (ChooseWay(s) == Way::kPointwise) return static_cast<std::size_t>(s.out_channels * PointwiseRow(s));
   if (ChooseWay(s) == Way::kWinograd) return WinogradPackedCount(s, Tiles(tiles));
   if (ChooseWay(s) == Way::kPixels) return DepthwisePixelsPackedCount(s, Tiles(tiles));
@@ -352,6 +379,8 @@ void PackConvF32Weights(const ConvShape& s, const float* w, float* packed, Paral
       return PackDepthwisePixels(s, w, packed, Tiles(tiles));
     case Way::kWinograd:
       return PackWinograd(s, w, packed, parallel, Tiles(tiles));
+    case Way::kBf16:
+      return PackBf16(s, w, packed, parallel, Tiles(tiles));
     case Way::kDense:
       return PackPanels(s, w, packed, parallel, Tiles(tiles));
   }
@@ -365,10 +394,15 @@ std::size_t ConvF32ScratchBytes(const ConvShape& shape, int threads, const TileF
     if (IsThin(s, Tiles(tiles))) {
       ConvF32Args args;
       args.packed_weights = kGiven;
-      return GemmF32ScratchBytes(ProductArgs(args, s, Tiles(tiles)), threads);
+      return GemmF32ScratchBytes(ThinGemm(args, s, Tiles(tiles)), threads);
     }
     const DenseInput input(s);
     return input.OffsetBytes() + (input.in_place ? 0 : FloatBytes(input.halo.Floats()));
+  }
+  if (way == Way::kBf16) {
+    ConvF32Args args;
+    args.shape = shape, args.packed_weights = kGiven;
+    return GemmF32ScratchBytes(Bf16Gemm(args, Tiles(tiles)), threads);
   }
   if (way == Way::kPointwise) {
     ConvF32Args args;
@@ -391,6 +425,8 @@ void ConvF32(const ConvF32Args& args, Parallel& parallel, std::byte* scratch) {
       return RunPointwise(args, tiles, parallel, scratch);
     case Way::kWinograd:
       return Winograd(args, tiles, parallel, scratch);
+    case Way::kBf16:
+      return GemmF32(Bf16Gemm(args, tiles), parallel, scratch);
     case Way::kDense:
       return RunDense(args, tiles, parallel, scratch);
   }

@@ -9,7 +9,7 @@ namespace sardonyx::kernels {
 namespace {
 
 constexpr std::int64_t kLeastRows = 16;  // fewer do not pay for the pairs of B
-constexpr std::int64_t kLeastColumns = 48;
+constexpr std::int64_t kLeastColumns = 96;
 constexpr std::int64_t kLeastLength = 32;
 
 // clang-format off

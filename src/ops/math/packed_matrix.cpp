@@ -63,7 +63,7 @@ void PackAndRelease(const MatrixLayout& l, const Tensor& b, const float* from, f
   });
 }
 
-// Floats that are numbers of the 16-bit type T.
+// Floats that are numbers of the 16-bit type T, or are rounded to it.
 template <typename T>
 void PackNarrow(const MatrixLayout& l, const float* from, T* to, Parallel& parallel) {
   kernels::FromFloatsFn* const round = kernels::FromFloats(kDTypeOf<T>);
@@ -83,12 +83,13 @@ void PackNarrow(const MatrixLayout& l, const float* from, T* to, Parallel& paral
 
 std::int64_t WholeLines(std::size_t count) { return static_cast<std::int64_t>((count + 31) / 32 * 32); }
 
-PackedMatrix PackFloats(const Tensor& b, const MatrixLayout& l, Parallel& parallel) {
+PackedMatrix PackFloats(const Tensor& b, const MatrixLayout& l, Parallel& parallel, bool rounds_to_bf16) {
   const std::int64_t floats = WholeLines(PackedCount<float>(l)), halves = WholeLines(PackedCount<Half>(l));
   const PackedForm forms[] = {{DType::kFloat, Shape{l.batch, floats}},
                               {DType::kFloat16, Shape{l.batch, halves}},
                               {DType::kBFloat16, Shape{l.batch, halves}}};
   const auto choose = [&] {
+    if (rounds_to_bf16) return std::size_t{2};
     const DType exact = ExactType(b.data<float>(), b.count(), parallel);
     return exact == DType::kFloat ? std::size_t{0} : std::size_t{exact == DType::kFloat16 ? 1u : 2u};
   };
@@ -109,13 +110,14 @@ PackedMatrix PackFloats(const Tensor& b, const MatrixLayout& l, Parallel& parall
     }
   });
   packed.count = packed.data.dtype() == DType::kFloat ? floats : halves;
+  packed.rounds_to_bf16 = rounds_to_bf16;
   return packed;
 }
 
 }  // namespace
 
-PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& l, Parallel& parallel) {
-  if (b.dtype() == DType::kFloat) return PackFloats(b, l, parallel);
+PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& l, Parallel& parallel, bool rounds_to_bf16) {
+  if (b.dtype() == DType::kFloat) return PackFloats(b, l, parallel, rounds_to_bf16);
   PackedMatrix packed;
   VisitDType<Half, BFloat16, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>(
       b.dtype(), [&]<typename T>() {

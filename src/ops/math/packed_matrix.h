@@ -10,8 +10,9 @@
 namespace sardonyx::ops {
 
 struct PackedMatrix {
-  Tensor data;             // of B's type, or of 16 bits (narrow_weights.h); undefined if B is no constant
-  std::int64_t count = 0;  // elements of one packed matrix: the stride of a batch
+  Tensor data;                  // of B's type, or of 16 bits (narrow_weights.h); undefined if B is no constant
+  std::int64_t count = 0;       // elements of one packed matrix: the stride of a batch
+  bool rounds_to_bf16 = false;  // products with it may be computed in bf16
 
   bool defined() const { return data.defined(); }
   // Sets packed_b or packed_half of Args, the arguments of a product that computes in T: float also for 16-bit types.
@@ -23,6 +24,7 @@ struct PackedMatrix {
       return;
     }
     if constexpr (std::is_same_v<T, float>) {
+      args.rounds_to_bf16 = rounds_to_bf16;
       args.packed_half = static_cast<const std::uint16_t*>(data.raw());
       args.half_kind = data.dtype() == DType::kBFloat16 ? kernels::HalfKind::kBFloat16 : kernels::HalfKind::kFloat16;
     }
@@ -36,7 +38,8 @@ struct MatrixLayout {
   std::int64_t batch = 1, unit = 0;
 };
 
-// Packs a tensor of any type that products take. 16-bit floats keep their size, and so do floats that are such numbers.
-PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& layout, Parallel& parallel);
+// Packs a tensor of any type that products take. 16-bit floats keep their size, and so do floats that are such numbers,
+// or that may be rounded to bf16.
+PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& layout, Parallel& parallel, bool rounds_to_bf16 = false);
 
 }  // namespace sardonyx::ops

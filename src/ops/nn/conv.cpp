@@ -71,6 +71,7 @@ void RunFloat(KernelContext& c) {
   const auto& state = c.state<ConvState>();
   Sizes sizes = MakeSizes(c, state);
   sizes.shape.algorithm = state.algorithm;
+  sizes.shape.rounds_to_bf16 = state.rounds_to_bf16;
   Operands io(c, DType::kFloat, state.packed.defined() ? 1u << kW : 0);
   kernels::GemmF32Args without_image = WithoutImage(c, state);
   const std::size_t scratch_bytes = c.Input(kX).count == 0
@@ -173,6 +174,16 @@ kernels::ConvAlgorithm ChooseAlgorithm(kernels::ConvShape shape, const std::vect
   return kernels::ChooseConvF32Algorithm(shape);
 }
 
+// Whether the sums are rows of X [pixels, C] times W [C, M], of floats.
+bool IsProduct(const PrepareContext& c, const ConvState& state, const Shape& w) {
+  const auto all = [](const std::vector<std::int64_t>& values, std::int64_t value) {
+    return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v == value; });
+  };
+  const WindowAttributes& a = state.window;
+  return c.InputDType(kX) == DType::kFloat && state.group == 1 && state.layouts.input_last &&
+         state.layouts.output_last && all({w.begin() + 2, w.end()}, 1) && all(a.strides, 1) && all(a.pads, 0);
+}
+
 void PackWeights(PrepareContext& c, ConvState& state) {
   const Tensor* w = c.Constant(kW);
   if (w == nullptr || w->count() == 0 || w->shape().rank() < 3 || w->shape().rank() > 5) return;
@@ -188,6 +199,7 @@ void PackWeights(PrepareContext& c, ConvState& state) {
   const Type x = ToChannelsFirst(c.InputType(kX), state.layouts.input_last);
   state.algorithm = ChooseAlgorithm(shape, ConvOutputDims(c, state, x, c.InputType(kW)));
   shape.algorithm = state.algorithm;
+  state.rounds_to_bf16 = shape.rounds_to_bf16 = c.rounds_to_bf16() && IsProduct(c, state, w->shape());
   const auto count = static_cast<std::int64_t>(kernels::ConvF32PackedCount(shape));
   state.packed = Packed(DType::kFloat, Shape{count}, [&](Tensor& packed) {
     Tensor floats = *w;

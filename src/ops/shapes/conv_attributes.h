@@ -19,6 +19,7 @@ struct ConvState {
   Tensor packed;                                                       // undefined if the weights are no constant
   Shape weights;                                                       // their shape, if packed
   kernels::ConvAlgorithm algorithm = kernels::ConvAlgorithm::kDirect;  // what they are packed for
+  bool rounds_to_bf16 = false;                                         // 1x1 kernels, see ConvShape
   kernels::Activation activation;
   ImageLayouts layouts;
   bool z_first = false;  // QLinearConvAdd: the order of the summands

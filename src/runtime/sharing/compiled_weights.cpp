@@ -19,7 +19,7 @@ CompiledWeights::CompiledWeights(model::CompiledParts parts, const Logger& logge
 }
 
 Digest CompiledWeights::KeyOf(const Graph& graph, const Node& node, std::span<const ops::PrepareContext::Input> inputs,
-                              std::span<const Type> outputs) {
+                              std::span<const Type> outputs, bool rounds_to_bf16) {
   std::string text = node.domain + "\n" + node.op_type + "\n" + std::to_string(node.since_version) + "\n";
   for (const ValueId output : node.outputs) {
     text += output == kNoValue ? "" : graph.value(output).name;
@@ -30,6 +30,7 @@ Digest CompiledWeights::KeyOf(const Graph& graph, const Node& node, std::span<co
     text += input.constant != nullptr ? " constant\n" : "\n";
   }
   for (const Type& output : outputs) text += output.ToText() + "\n";
+  if (rounds_to_bf16) text += "bf16\n";
   return DigestOf(std::as_bytes(std::span(text)));
 }
 

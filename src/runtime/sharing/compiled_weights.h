@@ -26,7 +26,7 @@ class CompiledWeights {
   // What the weights of a node are known by: all of its form but the constants' contents, which the file has, too.
   // Nodes of other providers have none.
   static Digest KeyOf(const Graph& graph, const Node& node, std::span<const ops::PrepareContext::Input> inputs,
-                      std::span<const Type> outputs);
+                      std::span<const Type> outputs, bool rounds_to_bf16);
 
   // Null if the file has none, or none that fit.
   const std::vector<Tensor>* Find(const Digest& key) const;

@@ -23,8 +23,8 @@ std::uint64_t BucketOf(const PackedWeights::Key& key) {
 }
 
 bool AreEqual(const PackedWeights::Key& a, const PackedWeights::Key& b) {
-  return a.op == b.op && a.threads == b.threads && a.inputs == b.inputs && a.outputs == b.outputs &&
-         SameAttributes(a.node, b.node);
+  return a.op == b.op && a.threads == b.threads && a.rounds_to_bf16 == b.rounds_to_bf16 && a.inputs == b.inputs &&
+         a.outputs == b.outputs && SameAttributes(a.node, b.node);
 }
 
 }  // namespace

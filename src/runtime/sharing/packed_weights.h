@@ -38,6 +38,7 @@ class PackedWeights {
     std::vector<Input> inputs;
     std::vector<Type> outputs;
     int threads = 0;
+    bool rounds_to_bf16 = false;
   };
   struct Entry {
     ops::Prepared prepared;
