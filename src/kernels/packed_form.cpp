@@ -5,6 +5,7 @@
 
 #include "base/cpu_info.h"
 #include "kernels/dispatch.h"
+#include "kernels/gemm/tile_bf16.h"
 
 namespace sardonyx::kernels {
 namespace {
@@ -38,5 +39,7 @@ std::string PackedForm() {
   }
   return form;
 }
+
+bool GainsFromBf16() { return BestTilesBf16() != nullptr; }
 
 }  // namespace sardonyx::kernels

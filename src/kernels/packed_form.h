@@ -13,4 +13,7 @@ inline constexpr int kPackerVersion = 3;
 // packed where this text was the same can be read here.
 std::string PackedForm();
 
+// Whether this CPU multiplies bf16 faster than f32, so that weights may be packed in bf16 where the caller allows it.
+bool GainsFromBf16();
+
 }  // namespace sardonyx::kernels

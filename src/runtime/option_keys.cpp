@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/gemm/tile_bf16.h"
+#include "runtime/sharing/packed_weights.h"
 
 namespace sardonyx::runtime {
 namespace {
@@ -96,7 +96,7 @@ bool RoundsToBf16(const SessionOptions& options, const Logger& logger) {
   const std::string value = options.Config(kKey, "");
   if (value.empty() || value == "float32") return false;
   if (value != "bf16") Fail(Code::kInvalidArgument, kKey, ": expected float32 or bf16, found '", value, "'");
-  if (kernels::BestTilesBf16() != nullptr) return true;
+  if (GainsFromBf16()) return true;
   logger.Warn(kKey, " = bf16: this CPU is no faster at bf16, so products stay in float32");
   return false;
 }

@@ -75,7 +75,8 @@ def _(_tmp_path):
         [make.make_node("MatMul", ["x", "w"], ["y"])], "g", [make.make_tensor_value_info("x", 1, [64, 96])],
         [make.make_tensor_value_info("y", 1, None)], [onnx.numpy_helper.from_array(w, "w")]),
         ir_version=8, opset_imports=[make.make_opsetid("", 17)]).SerializeToString()
-    kernels = [generator.standard_normal(shape, np.float32) for shape in ((96, 8, 3, 3), (128, 96, 1, 1), (8, 128, 3, 3))]
+    shapes = (96, 8, 3, 3), (128, 96, 1, 1), (8, 128, 3, 3)
+    kernels = [generator.standard_normal(shape, np.float32) for shape in shapes]
     convolutions = make.make_model(make.make_graph(
         [make.make_node("Conv", ["x", "k"], ["h"]), make.make_node("Conv", ["h", "l"], ["i"]),
          make.make_node("Conv", ["i", "m"], ["y"])], "g",

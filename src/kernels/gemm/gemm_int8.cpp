@@ -370,6 +370,15 @@ const TileInt8Set& BestTilesWithoutClipping() {
   return best.clipped == nullptr ? best : *Best(kWords, best.isa)();
 }
 
+std::vector<const TileInt8Set*> RunnableTilesInt8() {
+  static constexpr Variant<TileInt8SetFn> kStandIn[] = {SDX_X86_VARIANT(avx512, TileSetStandIn, avx512_vnni)
+                                                            SDX_VARIANT(baseline, TileSetStandIn)};
+  std::vector<const TileInt8Set*> sets;
+  for (const auto& [isa, set] : Runnable(TileInt8Variants())) sets.push_back(set());
+  if (const TileInt8Set* stand_in = Best(kStandIn)()) sets.push_back(stand_in);
+  return sets;
+}
+
 std::size_t GemmInt8PackedBytes(int64_t k, int64_t n, const TileInt8Set* tiles) {
   const TileInt8Set& t = Tiles(tiles);
   const int64_t panels = PanelCount(t, n);

@@ -94,7 +94,7 @@ void Check(const Case& c, const TileInt8Set& set, Parallel& parallel) {
 
 template <typename F>
 void ForSets(F f) {
-  for (const TileInt8Set* set : Int8Sets()) f(*set);
+  for (const TileInt8Set* set : RunnableTilesInt8()) f(*set);
 }
 
 TEST(GemmInt8, EveryRowCountAndColumnEdge) {

@@ -12,7 +12,6 @@
 #include "kernels/elementwise/unary.h"
 #include "kernels/gemm/tile_bf16.h"
 #include "kernels/gemm/tile_f32.h"
-#include "kernels/gemm/tile_int8.h"
 
 namespace sardonyx::kernels {
 
@@ -31,39 +30,22 @@ class ThreeInTurn final : public Parallel {
   int ThreadCount() const override { return 3; }
 };
 
-// The tiles of AVX-512 with each way of multiplying bf16 that this CPU can run, and that of AMX on its stand-in.
+// The best f32 tiles with each way of multiplying bf16.
 inline std::vector<const TileF32Set*> Bf16Sets() {
-  std::vector<const TileF32Set*> sets;
-#if defined(__x86_64__)
-  if (!Supported(Isa::avx512)) return sets;
-  const auto with = [](const TileBf16Set* bf16) {
-    TileF32Set set = TilesF32(Isa::avx512);
-    set.bf16 = bf16;
-    return set;
-  };
-  static const TileF32Set stand_in = with(avx512::Bf16SetAmxStandIn()), amx = with(avx512::Bf16SetAmx()),
-                          dots = with(avx512::Bf16SetDots());
-  sets.push_back(&stand_in);
-  if (MayUse(&CpuInfo::amx_bf16)) sets.push_back(&amx);
-  if (MayUse(&CpuInfo::avx512_bf16)) sets.push_back(&dots);
-#endif
-  return sets;
+  static const std::vector<TileF32Set> sets = [] {
+    std::vector<TileF32Set> all;
+    for (const TileBf16Set* bf16 : RunnableTilesBf16()) all.push_back(BestTilesF32()), all.back().bf16 = bf16;
+    return all;
+  }();
+  std::vector<const TileF32Set*> found;
+  for (const TileF32Set& set : sets) found.push_back(&set);
+  return found;
 }
 
 // Those of every ISA of this CPU.
 inline std::vector<const TileF32Set*> Sets() {
   std::vector<const TileF32Set*> sets;
   for (const Isa isa : SupportedIsas()) sets.push_back(&TilesF32(isa));
-  return sets;
-}
-
-// The integer tiles that this CPU can run, and those of AMX on its stand-in.
-inline std::vector<const TileInt8Set*> Int8Sets() {
-  std::vector<const TileInt8Set*> sets;
-  for (const auto& [isa, set] : Runnable(TileInt8Variants())) sets.push_back(set());
-#if defined(__x86_64__)
-  if (Supported(Isa::avx512) && MayUse(&CpuInfo::avx512_vnni)) sets.push_back(avx512::TileSetStandIn());
-#endif
   return sets;
 }
 

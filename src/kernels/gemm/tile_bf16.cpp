@@ -35,6 +35,25 @@ const TileBf16Set* BestTilesBf16() {
   return DotsAreFast() ? Best(kWithDots)() : nullptr;
 }
 
+std::vector<const TileBf16Set*> RunnableTilesBf16() {
+  static constexpr Variant<TileBf16SetFn> kStandIn[] = {SDX_X86_VARIANT(avx512, Bf16SetAmxStandIn, avx512)
+                                                            SDX_VARIANT(baseline, Bf16SetAmxStandIn)};
+  std::vector<const TileBf16Set*> sets;
+  for (const TileBf16Set* set : {Best(kWithAmx)(), Best(kWithDots)(), Best(kStandIn)()})
+    if (set != nullptr) sets.push_back(set);
+  return sets;
+}
+
+// Here, so that the f32 tiles need not know of these.
+const TileF32Set& BestTilesF32() {
+  static const TileF32Set best = [] {
+    TileF32Set set = TilesF32(BestIsa());
+    set.bf16 = BestTilesBf16();
+    return set;
+  }();
+  return best;
+}
+
 bool PaysInBf16(const TileF32Set& tiles, std::int64_t rows, std::int64_t columns, std::int64_t k) {
   return tiles.bf16 != nullptr && rows >= kLeastRows && columns >= kLeastColumns && k >= kLeastLength;
 }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "kernels/dispatch.h"
 #include "kernels/gemm/tile_f32.h"
@@ -51,6 +52,9 @@ SDX_FOR_EACH_ISA(SDX_DECLARE)
 
 // The set of this CPU, or null if its f32 units are as fast.
 const TileBf16Set* BestTilesBf16();
+
+// All that this CPU can run, fast or not, and that of AMX on its stand-in: for tests.
+std::vector<const TileBf16Set*> RunnableTilesBf16();
 
 // Whether products [rows, k] x [k, columns] of these tiles are large enough to pay for making the pairs.
 bool PaysInBf16(const TileF32Set& tiles, std::int64_t rows, std::int64_t columns, std::int64_t k);

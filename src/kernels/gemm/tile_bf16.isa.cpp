@@ -4,23 +4,15 @@
 
 #include <utility>
 
-#include "kernels/gemm/bf16_pairs.h"
 #include "kernels/gemm/tile_f32_finish.h"
+#include "kernels/simd/bf16.h"
 
 namespace sardonyx::kernels::SDX_ISA {
 
-#if defined(__AVX512F__)
-
 namespace {
 
-constexpr int kRows = 14;
+constexpr int kRows = 14;  // for 16 lanes, as in tile_f32.isa.cpp
 constexpr int kVectors = 2;
-
-// Written as asm, so no compiler flag is needed; the caller asks for the unit.
-inline Vec DotPairs(Vec sum, UintVec a, UintVec b) {
-  asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
-  return sum;
-}
 
 template <int R, int V>
 void Tile(const TileBf16Args& s) {
@@ -99,12 +91,11 @@ constexpr TileBf16Set kSet = {.rows = kRows,
 
 }  // namespace
 
-const TileBf16Set* Bf16SetDots() { return &kSet; }
-
-#else
-
-const TileBf16Set* Bf16SetDots() { return nullptr; }
-
-#endif
+const TileBf16Set* Bf16SetDots() {
+  if constexpr (kMayHaveBf16)
+    return &kSet;
+  else
+    return nullptr;
+}
 
 }  // namespace sardonyx::kernels::SDX_ISA

@@ -1,16 +1,13 @@
 // kernels/gemm/tile_bf16_amx.isa.cpp - f32 tiles of up to 32 rows x 32 columns on AMX, from bf16: as in
 // tile_int8_amx.isa.cpp, with pairs of bf16 in place of four bytes.
-#include <algorithm>
 #include <utility>
 
-#include "kernels/gemm/bf16_pairs.h"
 #include "kernels/gemm/tile_bf16.h"
 #include "kernels/gemm/tile_f32_finish.h"
 #include "kernels/simd/amx.h"
+#include "kernels/simd/bf16.h"
 
 namespace sardonyx::kernels::SDX_ISA {
-
-#if defined(__AVX512F__)
 
 namespace {
 
@@ -103,7 +100,7 @@ template <int V>
 void FinishRun(TileF32Args t, int64_t rows, const float* sums) {
   static constexpr auto kTable = FinishTable<V>(std::make_integer_sequence<int, kFinishRows>());
   for (int64_t row = 0; row < rows; row += kFinishRows) {
-    const int64_t count = std::min(kFinishRows, rows - row), half = (count + 1) / 2;
+    const int64_t count = rows - row < kFinishRows ? rows - row : kFinishRows, half = (count + 1) / 2;
     t.c1 = t.c0 + half * t.c_row_stride;
     t.residual1 = t.residual0 != nullptr ? t.residual0 + half * t.residual_row_stride : nullptr;
     kTable.run[count - 1](t, sums + row * kColumns);
@@ -153,14 +150,18 @@ constexpr TileBf16Set kSet = {.rows = kMaxRows,
 
 }  // namespace
 
-const TileBf16Set* Bf16SetAmx() { return &kSet<AmxUnit>; }
-const TileBf16Set* Bf16SetAmxStandIn() { return &kSet<StandInForAmx>; }
+const TileBf16Set* Bf16SetAmx() {
+  if constexpr (kMayHaveAmx)
+    return &kSet<AmxUnit>;
+  else
+    return nullptr;
+}
 
-#else
-
-const TileBf16Set* Bf16SetAmx() { return nullptr; }
-const TileBf16Set* Bf16SetAmxStandIn() { return nullptr; }
-
-#endif
+const TileBf16Set* Bf16SetAmxStandIn() {
+  if constexpr (kMayHaveAmx)
+    return &kSet<StandInForAmx>;
+  else
+    return nullptr;
+}
 
 }  // namespace sardonyx::kernels::SDX_ISA

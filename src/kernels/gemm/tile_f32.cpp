@@ -2,22 +2,11 @@
 // convolutions.
 #include "kernels/gemm/tile_f32.h"
 
-#include "kernels/gemm/tile_bf16.h"
-
 namespace sardonyx::kernels {
 
 static constexpr Variant<const TileF32Set&()> kVariants[] = {SDX_VARIANTS(TileSetF32)};
 
 const TileF32Set& TilesF32(Isa isa) { return Best(kVariants, isa)(); }
-
-const TileF32Set& BestTilesF32() {
-  static const TileF32Set best = [] {
-    TileF32Set set = TilesF32(BestIsa());
-    set.bf16 = BestTilesBf16();
-    return set;
-  }();
-  return best;
-}
 
 bool NeedsPass(const Activation& activation) {
   return activation.kind != UnaryKind::kNone && activation.kind != UnaryKind::kRelu &&

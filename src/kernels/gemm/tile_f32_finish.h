@@ -3,7 +3,7 @@
 // Include only from *.isa.cpp.
 #pragma once
 
-#include "kernels/gemm/tile_f32.h"
+#include "kernels/gemm/tile_f32_args.h"
 #include "kernels/simd/vec_f32.h"
 
 namespace sardonyx::kernels::SDX_ISA {

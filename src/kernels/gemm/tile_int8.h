@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "kernels/dispatch.h"
 #include "kernels/gemm/int8_result.h"
@@ -109,5 +110,7 @@ SDX_FOR_EACH_ISA(SDX_DECLARE)
 std::span<const Variant<TileInt8SetFn>> TileInt8Variants();
 const TileInt8Set& BestTilesInt8();
 const TileInt8Set& BestTilesWithoutClipping();
+// Those that this CPU can run, and those of AMX on the stand-in for its instructions: for tests.
+std::vector<const TileInt8Set*> RunnableTilesInt8();
 
 }  // namespace sardonyx::kernels

@@ -4,15 +4,12 @@
 // A panel of groups of four bytes (tile_int8.h) is what AMX reads as the right side: 16 groups by 16 columns are a tile
 // of 16 rows, 128 bytes apart. So packed weights are the same as those of VNNI. The two runs of rows are two tiles on
 // the left, where they lie; four tiles hold the sums, which pass through memory on their way to the epilogue.
-#include <algorithm>
 #include <utility>
 
 #include "kernels/gemm/tile_int8_finish.h"
 #include "kernels/simd/amx.h"
 
 namespace sardonyx::kernels::SDX_ISA {
-
-#if defined(__AVX512F__)
 
 namespace {
 
@@ -107,7 +104,7 @@ void FinishRun(TileInt8Args t, int64_t rows, const std::uint32_t* sums) {
   const ptrdiff_t size = t.result == Int8Result::kBytes ? 1 : 4;
   auto* c = static_cast<std::byte*>(t.c0);
   for (int64_t row = 0; row < rows; row += kFinishRows) {
-    const int64_t count = std::min(kFinishRows, rows - row), half = (count + 1) / 2;
+    const int64_t count = rows - row < kFinishRows ? rows - row : kFinishRows, half = (count + 1) / 2;
     t.c0 = c + row * t.c_row_stride * size;
     t.c1 = c + (row + half) * t.c_row_stride * size;
     t.z1 = t.z0 != nullptr ? t.z0 + half * t.c_row_stride : nullptr;
@@ -158,8 +155,8 @@ const TileInt8Set* MakeSet() {
   };
   static const Tables tables = []<int... I>(std::integer_sequence<int, I...>) {
     Tables all{{Tile<Unit, I + 1, 2>...}, {Tile<Unit, I + 1, 1>...}};
-    std::copy_n(TileSetBytes()->wide, kVectorRows, all.wide);
-    std::copy_n(TileSetBytes()->narrow, kVectorRows, all.narrow);
+    for (int row = 0; row < kVectorRows; ++row)
+      all.wide[row] = TileSetBytes()->wide[row], all.narrow[row] = TileSetBytes()->narrow[row];
     return all;
   }
   (std::make_integer_sequence<int, kMaxRows>());
@@ -175,14 +172,18 @@ const TileInt8Set* MakeSet() {
 
 }  // namespace
 
-const TileInt8Set* TileSetAmx() { return MakeSet<AmxUnit>(); }
-const TileInt8Set* TileSetStandIn() { return MakeSet<StandInForAmx>(); }
+const TileInt8Set* TileSetAmx() {
+  if constexpr (kMayHaveAmx)
+    return MakeSet<AmxUnit>();
+  else
+    return nullptr;
+}
 
-#else
-
-const TileInt8Set* TileSetAmx() { return nullptr; }
-const TileInt8Set* TileSetStandIn() { return nullptr; }
-
-#endif
+const TileInt8Set* TileSetStandIn() {
+  if constexpr (kMayHaveAmx)
+    return MakeSet<StandInForAmx>();
+  else
+    return nullptr;
+}
 
 }  // namespace sardonyx::kernels::SDX_ISA

@@ -34,39 +34,6 @@ struct alignas(64) TileShapes {
 };
 static_assert(sizeof(TileShapes) == 64);
 
-#if defined(__AVX512F__)
-
-// The instructions are written as asm, so no compiler flag is needed, and since compilers know nothing of the tiles,
-// each is volatile.
-struct AmxUnit {
-  static void Configure(const TileShapes& shapes) { asm volatile("ldtilecfg %0" : : "m"(shapes)); }
-  static void Release() { asm volatile("tilerelease"); }
-  template <int kTile>
-  static void Clear() {
-    asm volatile("tilezero %%tmm%c0" : : "i"(kTile));
-  }
-  template <int kTile>
-  static void Load(const void* p, std::ptrdiff_t stride) {
-    asm volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(p), "r"(stride), "i"(kTile) : "memory");
-  }
-  template <int kTile>
-  static void Store(void* p, std::ptrdiff_t stride) {
-    asm volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(p), "r"(stride), "i"(kTile) : "memory");
-  }
-  // sum[m][n] += over k and i < 4: a[m][4 k + i], unsigned, times b[k][4 n + i], signed.
-  template <int kSum, int kA, int kB>
-  static void DotBytes() {
-    asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kA), "i"(kB));
-  }
-  // sum[m][n] += over k and i < 2: a[m][2 k + i] times b[k][2 n + i], bf16; sum in f32. Denormal numbers count as zero.
-  template <int kSum, int kA, int kB>
-  static void DotBf16() {
-    asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kA), "i"(kB));
-  }
-};
-
-#endif
-
 // The same in memory of the calling thread. Operands that do not fit each other, at which the CPU would raise an
 // exception, give sums of ones, so that a test sees them.
 struct StandInForAmx {
@@ -144,6 +111,46 @@ struct StandInForAmx {
       }
   }
 };
+
+#if defined(__AVX512F__)
+
+constexpr bool kMayHaveAmx = true;
+
+// The instructions are written as asm, so no compiler flag is needed, and since compilers know nothing of the tiles,
+// each is volatile.
+struct AmxUnit {
+  static void Configure(const TileShapes& shapes) { asm volatile("ldtilecfg %0" : : "m"(shapes)); }
+  static void Release() { asm volatile("tilerelease"); }
+  template <int kTile>
+  static void Clear() {
+    asm volatile("tilezero %%tmm%c0" : : "i"(kTile));
+  }
+  template <int kTile>
+  static void Load(const void* p, std::ptrdiff_t stride) {
+    asm volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(p), "r"(stride), "i"(kTile) : "memory");
+  }
+  template <int kTile>
+  static void Store(void* p, std::ptrdiff_t stride) {
+    asm volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(p), "r"(stride), "i"(kTile) : "memory");
+  }
+  // sum[m][n] += over k and i < 4: a[m][4 k + i], unsigned, times b[k][4 n + i], signed.
+  template <int kSum, int kA, int kB>
+  static void DotBytes() {
+    asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kA), "i"(kB));
+  }
+  // sum[m][n] += over k and i < 2: a[m][2 k + i] times b[k][2 n + i], bf16; sum in f32. Denormal numbers count as zero.
+  template <int kSum, int kA, int kB>
+  static void DotBf16() {
+    asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kA), "i"(kB));
+  }
+};
+
+#else
+
+constexpr bool kMayHaveAmx = false;
+using AmxUnit = StandInForAmx;
+
+#endif
 
 // The registers of a product: sums of (run of rows, half of the columns), two runs of rows, two halves of a panel.
 enum : int { kSum00, kSum01, kSum10, kSum11, kRun0, kRun1, kLeft, kRight };

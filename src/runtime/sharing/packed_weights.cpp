@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "ir/equal.h"
+#include "kernels/packed_form.h"
+#include "kernels/packed_form.h"
 #include "providers/provider.h"
 #include "tensor/dropped_bytes.h"
 
@@ -85,5 +87,7 @@ std::size_t PackedWeights::size() const {
   const std::scoped_lock lock(mutex_);
   return kept_.size();
 }
+
+bool GainsFromBf16() { return kernels::GainsFromBf16(); }
 
 }  // namespace sardonyx::runtime

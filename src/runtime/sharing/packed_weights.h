@@ -69,4 +69,7 @@ class PackedWeights {
   std::unordered_multimap<std::uint64_t, Kept> kept_;  // by digest of the first weight
 };
 
+// Whether sessions that allow bf16 gain from weights that are packed in it: this CPU multiplies such numbers faster.
+bool GainsFromBf16();
+
 }  // namespace sardonyx::runtime

@@ -1,9 +1,8 @@
-// kernels/gemm/bf16_pairs.h - floats as bf16, alone and in pairs of rows.
+// kernels/simd/bf16.h - floats as bf16, alone and in pairs of rows, and the dot products of pairs.
 //
-// Include only from *.isa.cpp of AVX-512.
+// Include only from *.isa.cpp. Units for bf16 come with vectors of AVX-512; other ISAs never call these functions.
 #pragma once
 
-#include <algorithm>
 #include <cstring>
 
 #include "kernels/simd/vec_i32.h"
@@ -11,6 +10,15 @@
 namespace sardonyx::kernels::SDX_ISA {
 
 #if defined(__AVX512F__)
+
+constexpr bool kMayHaveBf16 = true;
+
+// sum[i] += a[2 i] * b[2 i] + a[2 i + 1] * b[2 i + 1] of bf16, on VDPBF16PS: the caller asks for the unit. Written as
+// asm, so no compiler flag is needed.
+inline Vec DotPairs(Vec sum, UintVec a, UintVec b) {
+  asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+  return sum;
+}
 
 // x rounded to bf16, halves away from zero, in the upper half of each lane. NaN stays NaN.
 inline UintVec UpperBf16(Vec x) {
@@ -46,7 +54,7 @@ inline bool RoundRow(std::int64_t count, const float* src, std::uint16_t* dst) {
     const Halves halves =
         __builtin_shufflevector((Halves)UpperBf16(x), (Halves)UpperBf16(y), 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23,
                                 25, 27, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63);
-    std::memcpy(dst + i, &halves, static_cast<std::size_t>(2 * std::min<std::int64_t>(rest, 2 * kLanes)));
+    std::memcpy(dst + i, &halves, static_cast<std::size_t>(2 * (rest < 2 * kLanes ? rest : 2 * kLanes)));
   }
   return seen.exact();
 }
@@ -83,6 +91,15 @@ inline void PairHalves(std::int64_t k, const std::uint16_t* b, std::uint16_t* ds
     std::memcpy(dst + 2 * kLanes, &high, sizeof high);
   }
 }
+
+#else
+
+constexpr bool kMayHaveBf16 = false;
+
+inline Vec DotPairs(Vec sum, UintVec, UintVec) { return sum; }
+inline bool RoundRow(std::int64_t, const float*, std::uint16_t*) { return false; }
+inline bool PairPanel(std::int64_t, const float*, std::ptrdiff_t, std::int64_t, std::uint16_t*) { return false; }
+inline void PairHalves(std::int64_t, const std::uint16_t*, std::uint16_t*) {}
 
 #endif
 
