@@ -49,7 +49,7 @@ struct ConvShape {
   ImageLayout out_layout = ImageLayout::kChannelsFirst;
   ConvAlgorithm algorithm = ConvAlgorithm::kDirect;  // from ChooseConvF32Algorithm; ConvTranspose: unused
   // The input and the weights are rounded to bf16, as in GemmF32Args, and so are packed weights. Only for 1x1 kernels,
-  // channels last, without stride, pads and groups.
+  // channels last, without pads and groups.
   bool rounds_to_bf16 = false;
 };
 

@@ -151,6 +151,35 @@ GemmF32Args Bf16Gemm(const ConvF32Args& args, const TileF32Set& tiles) {
   return g;
 }
 
+// The pixels that a strided 1x1 kernel reads, channels last.
+void SamplePixels(const ConvShape& s, const float* x, float* dst, Parallel& parallel) {
+  const int64_t rows = s.batch * s.out[0] * s.out[1], channels = s.in_channels;
+  const int64_t grain = std::max<int64_t>(1, 16384 / (s.out[2] * channels));
+  parallel.For(rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t h = row % s.out[1], d = row / s.out[1] % s.out[0], n = row / (s.out[1] * s.out[0]);
+      const float* from = x + ((n * s.in[0] + d * s.stride[0]) * s.in[1] + h * s.stride[1]) * s.in[2] * channels;
+      for (int64_t w = 0; w < s.out[2]; ++w)
+        std::copy_n(from + w * s.stride[2] * channels, channels, dst + (row * s.out[2] + w) * channels);
+    }
+  });
+}
+
+std::size_t SampledBytes(const ConvShape& s) {
+  return s.in == s.out ? 0 : FloatBytes(s.batch * Product(s.out) * s.in_channels);
+}
+
+void RunBf16(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parallel, std::byte* scratch) {
+  GemmF32Args g = Bf16Gemm(args, tiles);
+  if (const std::size_t bytes = SampledBytes(args.shape); bytes > 0) {
+    float* sampled = reinterpret_cast<float*>(scratch);
+    SamplePixels(args.shape, args.x, sampled, parallel);
+    g.a = sampled;
+    scratch += bytes;
+  }
+  GemmF32(g, parallel, scratch);
+}
+
 void PackBf16(const ConvShape& s, const float* w, float* packed, Parallel& parallel, const TileF32Set& tiles) {
   std::vector<std::uint16_t> rounded(static_cast<std::size_t>(s.out_channels * s.in_channels));
   for (std::size_t i = 0; i < rounded.size(); ++i) rounded[i] = BFloat16(w[i]).bits;
@@ -402,7 +431,7 @@ std::size_t ConvF32ScratchBytes(const ConvShape& shape, int threads, const TileF
   if (way == Way::kBf16) {
     ConvF32Args args;
     args.shape = shape, args.packed_weights = kGiven;
-    return GemmF32ScratchBytes(Bf16Gemm(args, Tiles(tiles)), threads);
+    return SampledBytes(shape) + GemmF32ScratchBytes(Bf16Gemm(args, Tiles(tiles)), threads);
   }
   if (way == Way::kPointwise) {
     ConvF32Args args;
@@ -426,7 +455,7 @@ void ConvF32(const ConvF32Args& args, Parallel& parallel, std::byte* scratch) {
     case Way::kWinograd:
       return Winograd(args, tiles, parallel, scratch);
     case Way::kBf16:
-      return GemmF32(Bf16Gemm(args, tiles), parallel, scratch);
+      return RunBf16(args, tiles, parallel, scratch);
     case Way::kDense:
       return RunDense(args, tiles, parallel, scratch);
   }

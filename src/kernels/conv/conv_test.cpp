@@ -200,37 +200,39 @@ TEST(ConvF32, BitsDoNotDependOnThreads) {
 
 // 1x1 kernels in bf16 are the sums of rounded numbers: of those that are bf16 already, as exact as any.
 TEST(Conv, PointwiseInBf16) {
-  const Case c = {"", 2, 40, 110, 1, {1, 5, 7}, {1, 1, 1}};
-  ConvShape s = Shape(c, false);
-  s.in_layout = s.out_layout = kLast;
-  s.rounds_to_bf16 = true;
-  const auto rounded = [](std::vector<float> values) {
-    for (float& v : values) v = static_cast<float>(BFloat16(v));
-    return values;
-  };
-  const int64_t pixels = Volume(s.out);
-  const auto x = rounded(Random(static_cast<std::size_t>(s.batch * s.in_channels * pixels), 1));
-  const auto w = rounded(Random(static_cast<std::size_t>(s.in_channels * s.out_channels), 2));
-  const auto bias = Random(static_cast<std::size_t>(s.out_channels), 3);
-  const auto residual = Random(static_cast<std::size_t>(s.batch * s.out_channels * pixels), 4);
-  const Sums want = Reference(s, false, x, w);
-  Epilogue e;
-  e.bias_n = bias.data();
-  e.activation.kind = UnaryKind::kRelu;
-  Serial serial;
-  ThreeInTurn threads;
-  for (const TileF32Set* set : Bf16Sets())
-    for (Parallel* parallel : {static_cast<Parallel*>(&serial), static_cast<Parallel*>(&threads)}) {
-      const auto y = Convolve(s, false, x, w, residual, e, Extras::kAll, *set, *parallel);
-      for (int64_t n = 0; n < s.batch; ++n)
-        for (int64_t channel = 0; channel < s.out_channels; ++channel)
-          for (int64_t p = 0; p < pixels; ++p) {
-            const int64_t at = At(kFirst, s.out_channels, pixels, n, channel, p);
-            const double value = std::max(0.0, want.sum[at] + bias[channel] + residual[at]);
-            ASSERT_NEAR(y[At(kLast, s.out_channels, pixels, n, channel, p)], value,
-                        want.magnitude[at] * 0x1p-18 + 1e-6);
-          }
-    }
+  for (const int64_t stride : {1, 2}) {
+    const Case c = {"", 2, 40, 110, 1, {1, 5, 7}, {1, 1, 1}, {1, stride, stride}};
+    ConvShape s = Shape(c, false);
+    s.in_layout = s.out_layout = kLast;
+    s.rounds_to_bf16 = true;
+    const auto rounded = [](std::vector<float> values) {
+      for (float& v : values) v = static_cast<float>(BFloat16(v));
+      return values;
+    };
+    const int64_t pixels = Volume(s.out);
+    const auto x = rounded(Random(static_cast<std::size_t>(s.batch * s.in_channels * Volume(s.in)), 1));
+    const auto w = rounded(Random(static_cast<std::size_t>(s.in_channels * s.out_channels), 2));
+    const auto bias = Random(static_cast<std::size_t>(s.out_channels), 3);
+    const auto residual = Random(static_cast<std::size_t>(s.batch * s.out_channels * pixels), 4);
+    const Sums want = Reference(s, false, x, w);
+    Epilogue e;
+    e.bias_n = bias.data();
+    e.activation.kind = UnaryKind::kRelu;
+    Serial serial;
+    ThreeInTurn threads;
+    for (const TileF32Set* set : Bf16Sets())
+      for (Parallel* parallel : {static_cast<Parallel*>(&serial), static_cast<Parallel*>(&threads)}) {
+        const auto y = Convolve(s, false, x, w, residual, e, Extras::kAll, *set, *parallel);
+        for (int64_t n = 0; n < s.batch; ++n)
+          for (int64_t channel = 0; channel < s.out_channels; ++channel)
+            for (int64_t p = 0; p < pixels; ++p) {
+              const int64_t at = At(kFirst, s.out_channels, pixels, n, channel, p);
+              const double value = std::max(0.0, want.sum[at] + bias[channel] + residual[at]);
+              ASSERT_NEAR(y[At(kLast, s.out_channels, pixels, n, channel, p)], value,
+                          want.magnitude[at] * 0x1p-18 + 1e-6);
+            }
+      }
+  }
 }
 
 }  // namespace

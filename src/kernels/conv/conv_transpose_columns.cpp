@@ -48,7 +48,8 @@ Scratch ScratchOf(const ConvShape& s, int threads) {
   const bool apart = IsWithoutOverlap(s);
   const GemmF32Args args = ProductOf(s);
   return {RoundUp64(static_cast<std::size_t>(args.m * args.n) * sizeof(float)),
-          RoundUp64(GemmF32ScratchBytes(args, apart ? 1 : threads)), apart ? std::min<int64_t>(Blocks(s) * s.batch * s.groups, threads) : 1};
+          RoundUp64(GemmF32ScratchBytes(args, apart ? 1 : threads)),
+          apart ? std::min<int64_t>(Blocks(s) * s.batch * s.groups, threads) : 1};
 }
 
 // Taps side by side along the width, and the pixels [begin, end) of `count` from column `w` on whose outputs all lie in
@@ -85,7 +86,8 @@ struct Block {
       if (++piece.h == s.in[1]) piece.h = 0, ++piece.d;
     }
   }
-  // Calls f(from, to) for the first of the taps along the width and the row of outputs that they reach, if there is one.
+  // Calls f(from, to) for the first of the taps along the width and the row of outputs that they reach, if there is
+  // one.
   template <typename F>
   void ForRows(const Piece& piece, int64_t channel, F f) const {
     const float* from = rows + channel * Product(s.kernel) * pitch + piece.done;
@@ -182,12 +184,14 @@ void ConvTransposeColumnsF32(const ConvShape& s, const float* x, const float* w,
     args.b = x + (image * s.in_channels + group * group_in) * pixels + first;
     args.c = reinterpret_cast<float*>(memory);
     GemmF32(args, threads, sizes.gemm == 0 ? nullptr : memory + sizes.block);
-    const Block values{s, args.c, args.ldc, first, args.n,
+    const Block values{s,
+                       args.c,
+                       args.ldc,
+                       first,
+                       args.n,
                        y + (image * s.out_channels + group * group_out) * Product(s.out),
                        bias != nullptr ? bias + group * group_out : nullptr};
-    threads.For(group_out, 1, [&](int64_t begin, int64_t end) {
-      values.Deliver(begin, end, !apart, interleave);
-    });
+    threads.For(group_out, 1, [&](int64_t begin, int64_t end) { values.Deliver(begin, end, !apart, interleave); });
   };
   const int64_t units = s.batch * s.groups * blocks;
   if (!apart) {

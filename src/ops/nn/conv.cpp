@@ -181,7 +181,7 @@ bool IsProduct(const PrepareContext& c, const ConvState& state, const Shape& w) 
   };
   const WindowAttributes& a = state.window;
   return c.InputDType(kX) == DType::kFloat && state.group == 1 && state.layouts.input_last &&
-         state.layouts.output_last && all({w.begin() + 2, w.end()}, 1) && all(a.strides, 1) && all(a.pads, 0);
+         state.layouts.output_last && all({w.begin() + 2, w.end()}, 1) && all(a.pads, 0);
 }
 
 void PackWeights(PrepareContext& c, ConvState& state) {
